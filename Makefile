@@ -35,6 +35,7 @@ CHART_PROGRAMS       := kubernetes etcd-3.6 helm
 E2E_PROGRAMS         := kubernetes etcd-3.4 etcd-3.5 etcd-3.6 etcd-3.7 containerd cni coredns directories helm versitygw fake-gcs cert-manager
 DEMO_PROGRAMS        := kubernetes etcd-3.6 containerd cni coredns directories helm versitygw
 BENCH_PROGRAMS       := $(DEMO_PROGRAMS) etcd-3.5 local-path
+UPGRADE_PROGRAMS     := $(DEMO_PROGRAMS) etcd-3.5 etcd-3.7
 
 ##@ Try it
 
@@ -119,6 +120,7 @@ unit: deps ## Run the unit tests with the race detector, in random order
 	# With the race detector, the simulations of the planner take ten times as long, and they have no goroutines.
 	go test -short -shuffle=on -timeout 30m ./internal/cluster/plan/
 	CGO_ENABLED=1 go test -race -short -shuffle=on -timeout 30m -skip '$(SIMULATIONS)' ./internal/cluster/plan/
+	go test -run TestEach ./test/upgrade/
 
 .PHONY: simulate
 simulate: ## Run a million steps of the planner in random worlds, which make unit does with few; SIM_SEED=n repeats a failed run, and SIM_WORLD=n only its world n of each kind
@@ -129,7 +131,7 @@ integration: deps ## Run the tests against a real kube-apiserver, real etcd, a r
 	@hack/deps.sh node
 	@$(LOCALKUBE) build $(INTEGRATION_PROGRAMS)
 	TEST_BIN="$(TEST_BIN)" go test -shuffle=on -parallel 4 -timeout 40m $$(go list ./test/integration/... | grep -v /scale) ./test/conformance/
-	TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./test/integration/scale/
+	TEST_BIN="$(TEST_BIN)" go test -shuffle=on -timeout 20m ./test/integration/scale/
 
 .PHONY: killer
 killer: SWEEP_ONE_IN := 1
@@ -182,6 +184,11 @@ e2e: deps ## Run the tests of the installed suite on a real Kubernetes (local, o
 e2e-long: deps ## Run the tests of the installed suite that take long, such as faults that last for ten minutes
 	@$(LOCALKUBE) build $(E2E_PROGRAMS)
 	TEST_BIN="$(TEST_BIN)" go test -v -timeout 60m -run '^TestLong' ./test/e2e/...
+
+.PHONY: e2e-upgrade
+e2e-upgrade: deps ## Upgrade the suite from an earlier commit, roll it back and upgrade it again, with objects in each state that lasts; FROM=c11df20. It deletes a running local Kubernetes
+	@$(LOCALKUBE) build $(UPGRADE_PROGRAMS)
+	TEST_BIN="$(TEST_BIN)" UPGRADE_FROM="$(or $(FROM),c11df20)" go test -count=1 -v -timeout 60m -parallel 20 ./test/upgrade/
 
 .PHONY: readme
 readme: deps ## Run the commands of README.md and docs/install.md on a fresh local Kubernetes. It deletes a running one, unless README_RUNNING=1
@@ -260,6 +267,13 @@ verify: generate ## Fail if generated files or go.mod are out of date
 	@git diff --exit-code -- $(GENERATED) go.mod go.sum $(MODULES) || { echo "generated files or go.mod are out of date: run make generate and go mod tidy, and commit the result"; exit 1; }
 	@test -z "$$(git ls-files --others --exclude-standard -- $(GENERATED))" || { echo "generated files are not committed: add them to the commit"; exit 1; }
 	@! go list -deps ./cmd/cluster-operator | grep -E 'aws-sdk-go|cloud.google.com/go/storage|Azure/azure-sdk-for-go|go.etcd.io/etcd/etcdutl' || { echo "cluster-operator must not link an object store SDK or etcdutl: remove the import"; exit 1; }
+
+# govulncheck asks vuln.go.dev for the known vulnerabilities, so make verify does not run it: a submission needs no internet to pass.
+GOVULNCHECK := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
+
+.PHONY: vulncheck
+vulncheck: ## Fail if a program calls code with a known vulnerability; it needs the internet (vuln.go.dev)
+	$(GOVULNCHECK) ./cmd/...
 
 .PHONY: deps
 deps: ## Install missing system packages (needs Debian and root) and download the Go modules

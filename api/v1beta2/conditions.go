@@ -77,6 +77,10 @@ const (
 	ReasonCertManagerMissing = "CertManagerMissing"
 	// ReasonCertificateNotReady means that cert-manager has not issued a certificate.
 	ReasonCertificateNotReady = "CertificateNotReady"
+	// ReasonIssuerNotAllowed means that TLS.certManager names an issuer that the administrator of the operator does not allow.
+	ReasonIssuerNotAllowed = "IssuerNotAllowed"
+	// ReasonCertificateLacksName means that the certificate of members lacks the DNS name by which members recognise each other.
+	ReasonCertificateLacksName = "CertificateLacksName"
 	// ReasonTLSChangeNotSupported means that the spec asks for another kind of TLS than the members run with.
 	ReasonTLSChangeNotSupported = "TLSChangeNotSupported"
 	// ReasonImageUnavailable means that a node cannot pull the image of a member.
@@ -97,17 +101,31 @@ const (
 	// ReasonVersionNotAdvised means that the cluster is ready, and runs a release of etcd that can damage data or that
 	// this suite is not tested with.
 	ReasonVersionNotAdvised = "VersionNotAdvised"
+	// ReasonSettingIgnored means that a variable in spec.pod.etcdEnv does not do what it says. The operator leaves it out, or
+	// the version of etcd does not have the option.
+	ReasonSettingIgnored = "SettingIgnored"
 	// ReasonNotOurs means that objects with the names or labels of the cluster do not belong to it.
 	ReasonNotOurs = "NotOurs"
 	// ReasonContradiction means that the status or the client Service contradicts what the members show.
 	ReasonContradiction = "Contradiction"
+	// ReasonAnotherVolume means that the PersistentVolumeClaim of a member is not the one that the member served on.
+	ReasonAnotherVolume = "AnotherVolume"
 	// ReasonSettingDropped means that this Kubernetes does not have a setting that the spec asks for.
 	ReasonSettingDropped = "SettingDropped"
 	// ReasonChangedByOthers means that something else reverses what the operator sets on a Service, a
 	// PodDisruptionBudget, a Pod or a volume.
 	ReasonChangedByOthers = "ChangedByOthers"
+	// ReasonClockSkew means that the clock of the operator's node and that of the API server differ by more than a minute. Or a
+	// certificate comes from a clock that is ahead.
+	ReasonClockSkew = "ClockSkew"
 	// ReasonCacheBehind means that the cache of the operator has been older than the API server for more than a minute.
 	ReasonCacheBehind = "CacheBehind"
+	// ReasonObjectRefused means that a policy, a quota or a limit of Kubernetes refuses an object that the operator writes.
+	ReasonObjectRefused = "ObjectRefused"
+	// ReasonRefusedByEtcd means that etcd has refused the same change of the cluster for more than a minute.
+	ReasonRefusedByEtcd = "RefusedByEtcd"
+	// ReasonWaitTooLong means that the operator has waited for the same thing for longer than its limit.
+	ReasonWaitTooLong = "WaitTooLong"
 	// ReasonReconcileError means that a call to Kubernetes or etcd failed and is retried.
 	ReasonReconcileError = "ReconcileError"
 	// ReasonHibernating means that spec.hibernate is true and the members are stopping.
@@ -193,8 +211,20 @@ const (
 	ReasonClusterNotAvailable = "ClusterNotAvailable"
 	// ReasonEndpointUnreachable means that none of the etcd endpoints answered.
 	ReasonEndpointUnreachable = "EndpointUnreachable"
-	// ReasonStoreUnreachable means that the object store did not answer, or answered with an error of its own.
+	// ReasonStoreUnreachable means that nothing answers at the endpoint of the object store, or with an answer that cannot be read.
 	ReasonStoreUnreachable = "StoreUnreachable"
+	// ReasonStoreUnavailable means that the object store, or a proxy before it, answers that it cannot serve requests now.
+	ReasonStoreUnavailable = "StoreUnavailable"
+	// ReasonStoreNotCapable means that the object store lacks a function that the operator needs, such as conditional writes.
+	ReasonStoreNotCapable = "StoreNotCapable"
+	// ReasonRequestTooLarge means that the object store, or a proxy before it, refuses requests of that size.
+	ReasonRequestTooLarge = "RequestTooLarge"
+	// ReasonWrongRegion means that the bucket is in another region, or that the store has another one.
+	ReasonWrongRegion = "WrongRegion"
+	// ReasonNotAStore means that something else than an object store answers at the endpoint.
+	ReasonNotAStore = "NotAStore"
+	// ReasonListingTooLong means that a listing of the object store has more names than the operator follows or holds in memory.
+	ReasonListingTooLong = "ListingTooLong"
 	// ReasonAccessDenied means that the object store refused the credentials.
 	ReasonAccessDenied = "AccessDenied"
 	// ReasonBucketNotFound means that the bucket does not exist at the endpoint or in the region.
@@ -202,12 +232,17 @@ const (
 	// ReasonSpoolTooSmall means that a snapshot or its restore test does not fit into the spool volume of backup-operator or
 	// restore-operator.
 	ReasonSpoolTooSmall = "SpoolTooSmall"
+	// ReasonSnapshotTooLarge means that a snapshot has more bytes than the spool volume can hold, although its store states fewer. Or
+	// its check needs more memory than the operator may use.
+	ReasonSnapshotTooLarge = "SnapshotTooLarge"
 	// ReasonRestoreTestTooLarge means that a restore test needs more memory than backup-operator gives it.
 	ReasonRestoreTestTooLarge = "RestoreTestTooLarge"
 	// ReasonObjectExists means that another object already exists at the path of a single snapshot.
 	ReasonObjectExists = "ObjectExists"
 	// ReasonObjectNotFound means that no object exists at the path of an EtcdRestore.
 	ReasonObjectNotFound = "ObjectNotFound"
+	// ReasonSnapshotChanged means that the object in the bucket is not the one that the EtcdBackup saved.
+	ReasonSnapshotChanged = "SnapshotChanged"
 	// ReasonSnapshotCorrupt means that the snapshot failed a check.
 	ReasonSnapshotCorrupt = "SnapshotCorrupt"
 	// ReasonSnapshotTooNew means that a newer minor version of etcd wrote the snapshot than the cluster is to run.
@@ -217,10 +252,14 @@ const (
 	// ReasonDeadlineExceeded means that an attempt took longer than backupPolicy.timeoutInSecond, or restore-operator needed
 	// too long to read a snapshot.
 	ReasonDeadlineExceeded = "DeadlineExceeded"
+	// ReasonTransferTooSlow means that the bytes of a snapshot moved more slowly than the minimum.
+	ReasonTransferTooSlow = "TransferTooSlow"
 	// ReasonVerifying means that a snapshot is being read from the store and verified.
 	ReasonVerifying = "Verifying"
 	// ReasonVerified means that a snapshot is verified.
 	ReasonVerified = "Verified"
+	// ReasonNotStarted means that the snapshot is verified, and the EtcdCluster does not start the restore until a person acts.
+	ReasonNotStarted = "NotStarted"
 	// ReasonWaitingForCluster means that the snapshot is verified and the EtcdCluster does not exist yet.
 	ReasonWaitingForCluster = "WaitingForCluster"
 	// ReasonSeeding means that the first member of the restored cluster is being filled while the old members serve.

@@ -67,6 +67,7 @@ type EtcdBackupList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.copyTo) || has(self.backupPolicy) && (has(self.backupPolicy.schedule) && self.backupPolicy.schedule.size() > 0 || has(self.backupPolicy.backupIntervalInSecond) && self.backupPolicy.backupIntervalInSecond > 0)",message="copyTo requires a series: write backupPolicy.schedule or backupPolicy.backupIntervalInSecond, or remove copyTo and apply another EtcdBackup for the other location"
 // +kubebuilder:validation:XValidation:rule="!has(self.finalSnapshot) || !self.finalSnapshot || !has(self.deletionPolicy) || self.deletionPolicy != 'Delete'",message="finalSnapshot and deletionPolicy Delete exclude each other, because Delete removes the final snapshot, too: remove one of them"
 // +kubebuilder:validation:XValidation:rule="!has(self.continuous) || has(self.backupPolicy) && (has(self.backupPolicy.schedule) && self.backupPolicy.schedule.size() > 0 || has(self.backupPolicy.backupIntervalInSecond) && self.backupPolicy.backupIntervalInSecond > 0)",message="continuous requires a series: write backupPolicy.schedule or backupPolicy.backupIntervalInSecond, or remove continuous"
+// +kubebuilder:validation:XValidation:rule="!has(self.continuous) || !has(self.s3) || !has(self.s3.checkBeforeWrite) || !self.s3.checkBeforeWrite",message="continuous requires a store with conditional writes, by which two archivers recognise each other: remove continuous, or remove s3.checkBeforeWrite"
 type EtcdBackupSpec struct {
 	// EtcdCluster to save, in the same namespace. The operator reads its endpoints and its TLS Secret from its status.
 	// Write either this or etcdEndpoints.
@@ -84,8 +85,9 @@ type EtcdBackupSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	ClientTLSSecret string `json:"clientTLSSecret,omitempty"`
 	// Name of the Secret with the user of etcdEndpoints if authentication is on there, with the keys username and
-	// password. The user needs the role root. It is ignored with etcdCluster, whose status names the Secret. Default: no
-	// user, or the common name of the client certificate.
+	// password. The user needs the role root. The password is sent only to endpoints with https:// if clientTLSSecret is
+	// set, and to those that the key "endpoints" of the Secret lists. It is ignored with etcdCluster, whose status names
+	// the Secret. Default: no user, or the common name of the client certificate.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ClientAuthSecret string `json:"clientAuthSecret,omitempty"`
@@ -148,6 +150,9 @@ type EtcdBackupSpec struct {
 
 // DefaultBackupTimeoutSeconds is the time limit of one attempt if the spec has none.
 const DefaultBackupTimeoutSeconds int64 = 600
+
+// MaxBackupTimeoutSeconds is the longest time limit of one attempt, because an attempt holds a worker and space that others wait for.
+const MaxBackupTimeoutSeconds int64 = 86400
 
 // EtcdBackupStatus is the observed state of the snapshots.
 type EtcdBackupStatus struct {

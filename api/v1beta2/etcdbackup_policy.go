@@ -21,8 +21,10 @@ const FinalizerSnapshots = Group + "/snapshots"
 // +kubebuilder:validation:XValidation:rule="!has(self.timeZone) || self.timeZone != 'Local'",message="timeZone Local is not allowed, because it depends on the node: write an IANA name, such as Europe/Berlin"
 type BackupPolicy struct {
 	// Time limit of one attempt at a snapshot, in seconds. After that the attempt fails with DeadlineExceeded, and the
-	// next one follows. The value 0 means the default. Default: 600.
+	// next one follows. The maximum is 86400, a day. An object with more keeps its value until it is changed, and its attempts
+	// end after a day. The value 0 means the default. Default: 600.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self <= 86400 || oldSelf.hasValue() && oldSelf.value() == self",optionalOldSelf=true,message="timeoutInSecond is longer than a day: write at most 86400"
 	// +kubebuilder:validation:Minimum=0
 	TimeoutInSecond int64 `json:"timeoutInSecond,omitempty"`
 	// Seconds between two snapshots of a series. The value 0 means a single snapshot, unless schedule is set. Default:

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 )
 
 // EtcdCluster is one etcd cluster: its members, their volumes, and the Services in front of them.
@@ -22,6 +24,7 @@ import (
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Available",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Available")].status`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:printcolumn:name="Member URL",type=string,priority=1,JSONPath=`.status.memberStatuses[0].clientURL`,description="URL of a member for clients: https with TLS, and http without it"
 // +kubebuilder:printcolumn:name="Cluster ID",type=string,priority=1,JSONPath=`.status.clusterID`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 52",message="the name of an EtcdCluster can have at most 52 characters, because its members' names add 11: choose a shorter name"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="the name of an EtcdCluster is also the name of a Service. Use lower-case letters, digits and '-'. Start with a letter, and end with a letter or digit"
@@ -79,7 +82,8 @@ type EtcdClusterSpec struct {
 	// +kubebuilder:validation:MaxLength=512
 	Repository string `json:"repository,omitempty"`
 	// Version of etcd: three numbers in quotes, for example "3.6.16". A leading "v" is ignored, and an empty value
-	// means the default. The operator changes the version of one member at a time. It refuses to skip a minor version
+	// means the default. What follows the numbers, such as "-0" of registry.k8s.io, is part of the image's tag and is not
+	// compared, except alpha, beta and rc. The operator changes the version of one member at a time. It refuses to skip a minor version
 	// and reports VersionNotSupported. Default: 3.6.16.
 	// +optional
 	// +kubebuilder:default="3.6.16"
@@ -141,10 +145,12 @@ const (
 	DefaultVersion    = "3.6.16"
 )
 
-// EtcdVersion returns spec.version without a leading "v", or the default.
+// EtcdVersion returns the release of etcd that spec.version names, or the default. It has no leading "v", and no suffix of a
+// registry, such as -0, because members report neither. Versions are compared with it. The suffix is part of the image.
 func (s *EtcdClusterSpec) EtcdVersion() string {
 	if s.Version == "" {
 		return DefaultVersion
 	}
-	return strings.TrimPrefix(s.Version, "v")
+	release, _ := etcdversion.Split(s.Version)
+	return strings.TrimPrefix(release, "v")
 }

@@ -195,6 +195,13 @@ type MemberStatus struct {
 	// Size of the member's volume in bytes. It is 0 with emptyDir.
 	// +optional
 	VolumeSize int64 `json:"volumeSize,omitempty"`
+	// UID of the PersistentVolumeClaim that the member was last seen to serve on. Another claim of
+	// the same name is not taken for the member's data.
+	// +optional
+	VolumeClaimUID types.UID `json:"volumeClaimUID,omitempty"`
+	// Name of the PersistentVolume that this claim is bound to.
+	// +optional
+	VolumeName string `json:"volumeName,omitempty"`
 	// Whether the member serves clients.
 	// +optional
 	Ready bool `json:"ready,omitempty"`

@@ -73,3 +73,23 @@ func TestTLSPolicy(t *testing.T) {
 		})
 	}
 }
+
+// Members report the release of etcd. The suffix that a registry appends belongs to the image.
+func TestTheSuffixOfARegistryIsPartOfTheImageOnly(t *testing.T) {
+	for version, want := range map[string][3]string{
+		"3.6.16":     {"3.6.16", "quay.io/coreos/etcd:v3.6.16", "quay.io/coreos/etcd:v3.6.15"},
+		"v3.6.16-0":  {"3.6.16", "quay.io/coreos/etcd:v3.6.16-0", "quay.io/coreos/etcd:v3.6.15-0"},
+		"3.7.0-rc.1": {"3.7.0-rc.1", "quay.io/coreos/etcd:v3.7.0-rc.1", "quay.io/coreos/etcd:v3.6.15"},
+		"":           {DefaultVersion, "quay.io/coreos/etcd:v" + DefaultVersion, "quay.io/coreos/etcd:v3.6.15"},
+	} {
+		spec := EtcdClusterSpec{Version: version}
+		if got := [3]string{spec.EtcdVersion(), spec.Image(), spec.ImageOf("3.6.15")}; got != want {
+			t.Errorf("%q: %q, want %q", version, got, want)
+		}
+	}
+	digest := "sha256:00"
+	spec := EtcdClusterSpec{Version: "3.6.16-0", ImagePolicy: &ImagePolicy{Repository: "registry.k8s.io/etcd", Tag: "{version}", Digest: digest}}
+	if got := spec.Image(); got != "registry.k8s.io/etcd:3.6.16-0@"+digest {
+		t.Errorf("the image is %s", got)
+	}
+}

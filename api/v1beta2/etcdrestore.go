@@ -206,6 +206,12 @@ type EtcdRestoreStatus struct {
 	// Number of attempts to read the snapshot, including failed ones.
 	// +optional
 	Attempts int32 `json:"attempts,omitempty"`
+	// Time at which the attempt began whose result is not recorded yet. If restore-operator ends during the attempt, it counts as failed.
+	// +optional
+	LastAttemptTime *metav1.Time `json:"lastAttemptTime,omitempty"`
+	// Time of the next attempt to read the snapshot, if restore-operator ended during the last one.
+	// +optional
+	NextTime *metav1.Time `json:"nextTime,omitempty"`
 	// Time at which restore-operator started the restore.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`

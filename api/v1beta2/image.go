@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 )
 
 // ImagePolicy decides which image the members run.
@@ -15,7 +17,8 @@ type ImagePolicy struct {
 	// +kubebuilder:validation:MaxLength=512
 	Repository string `json:"repository,omitempty"`
 	// Tag of the image. "{version}" stands for spec.version without a leading "v", and must occur once, so that another
-	// version is another image. For registry.k8s.io/etcd:3.6.16-0 write "{version}-0". Default: "v{version}".
+	// version is another image. For registry.k8s.io/etcd:3.6.16-0 write "{version}-0", or put the -0 into spec.version.
+	// Default: "v{version}".
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:XValidation:rule="self.size() == 0 || self.matches('^([A-Za-z0-9_][A-Za-z0-9_.-]*)?[{]version[}][A-Za-z0-9_.-]*$')",message="tag must contain {version} once, beside letters, digits, '_', '.' and '-': write for example \"{version}-0\""
@@ -42,14 +45,16 @@ const (
 // Image returns the image of the etcd container.
 func (s *EtcdClusterSpec) Image() string { return s.ImageOf(s.EtcdVersion()) }
 
-// ImageOf returns the image of the etcd container for a version. The digest is that of the spec's version only.
+// ImageOf returns the image of the etcd container for a release of etcd. If the spec's version has the suffix of a registry, such as
+// -0, each image has it. The digest is that of the spec's version only.
 func (s *EtcdClusterSpec) ImageOf(version string) string {
 	image := ImagePolicy{}
 	if s.ImagePolicy != nil {
 		image = *s.ImagePolicy
 	}
+	_, suffix := etcdversion.Split(s.Version)
 	repository := cmp.Or(image.Repository, s.Repository, DefaultRepository)
-	reference := repository + ":" + strings.ReplaceAll(cmp.Or(image.Tag, defaultTag), versionInTag, version)
+	reference := repository + ":" + strings.ReplaceAll(cmp.Or(image.Tag, defaultTag), versionInTag, version+suffix)
 	if image.Digest != "" && version == s.EtcdVersion() {
 		return reference + "@" + image.Digest
 	}

@@ -49,6 +49,10 @@ const (
 	// AnnotationFence holds, on an EtcdCluster, the names of members with commas between. The client Service does not select
 	// them, and the operator does not replace them.
 	AnnotationFence = Group + "/fence-members"
+	// AnnotationAcceptVolumes holds, on an EtcdCluster, UIDs of PersistentVolumeClaims with commas between. If no quorum
+	// serves, members start on these claims, although they served on other ones before. Writes that etcd acknowledged may be
+	// lost.
+	AnnotationAcceptVolumes = Group + "/accept-volumes"
 	// AnnotationScope is kept for old manifests and ignored. It selected the cluster-wide operator of
 	// coreos/etcd-operator; the flag --watch-namespaces now selects the namespaces of an operator.
 	AnnotationScope = Group + "/scope"

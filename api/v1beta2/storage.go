@@ -44,11 +44,13 @@ type S3Source struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1100
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('<')",message="replace the placeholder in <> by the name of your bucket"
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.startsWith('<') || self.matches('^[A-Za-z0-9._-]+(/|$)')",message="write <bucket>/<key>, without s3:// or another scheme and without a slash before the bucket; its name has letters, digits, hyphens, underscores and dots"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('(^|/)[.][.]?(/|$)')",message="the path is taken literally: write it without the segments . and .. between slashes"
 	Path string `json:"path"`
 	// The name of a Secret with the credentials. Its keys are "credentials" and "config" in the formats of the AWS command
 	// line. It may have access-key-id, secret-access-key, session-token and region instead; the last two are optional.
 	// The Secret may also have ca.crt (the CA of the endpoint's certificate), sse-customer-key (32 bytes, or their base64)
-	// and age-identity (decrypts snapshots).
+	// and age-identity (decrypts snapshots). Its key endpoint names the URL beside Amazon S3 to which sse-customer-key may be sent.
 	// Default: the ambient identity of the operator, which is also used if the Secret has no credentials.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
@@ -56,6 +58,7 @@ type S3Source struct {
 	// The URL of an S3-compatible store, for example "https://s3.example.com:9000". Default: Amazon S3.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('(?i)^https?://[^/?#@ ]+(/[^?#]*)?$')",message="write the URL of the store with its scheme, https://host or https://host:port, without user, password and query"
 	Endpoint string `json:"endpoint,omitempty"`
 	// Whether requests have the bucket in the path instead of the host name. Most compatible stores need it. Default: false.
 	// +optional
@@ -63,6 +66,7 @@ type S3Source struct {
 	// The region of the bucket. Default: that of the Secret's "config", then of the environment, then us-east-1.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_-]*$`
 	Region string `json:"region,omitempty"`
 
 	S3Options `json:",inline"`
@@ -75,6 +79,8 @@ type GCSSource struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1100
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('<')",message="replace the placeholder in <> by the name of your bucket"
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.startsWith('<') || self.matches('^[A-Za-z0-9._-]+(/|$)')",message="write <bucket>/<key>, without s3:// or another scheme and without a slash before the bucket; its name has letters, digits, hyphens, underscores and dots"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('(^|/)[.][.]?(/|$)')",message="the path is taken literally: write it without the segments . and .. between slashes"
 	Path string `json:"path"`
 	// The name of a Secret with either the key "credentials.json" or "access-token". The Secret may also have
 	// age-identity (decrypts snapshots). Default: the ambient identity of the operator, which is also used if the Secret
@@ -83,10 +89,11 @@ type GCSSource struct {
 	// +kubebuilder:validation:MaxLength=253
 	GCPSecret string `json:"gcpSecret,omitempty"`
 	// The URL of a server that speaks the JSON API, for example of an emulator: "http://fake-gcs:4443".
-	// The credentials of the Secret are sent to an endpoint with https:// only, and the identity of the operator to
-	// Google's hosts only. Default: Google.
+	// Credentials are sent to Google's hosts only, over https://. Those of the Secret are also sent to an endpoint with
+	// https:// that the key "endpoint" of the Secret names. Default: Google.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('(?i)^https?://[^/?#@ ]+(/[^?#]*)?$')",message="write the URL of the store with its scheme, https://host or https://host:port, without user, password and query"
 	Endpoint string `json:"endpoint,omitempty"`
 
 	GCSOptions `json:",inline"`
@@ -101,6 +108,8 @@ type ABSSource struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1100
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('<')",message="replace the placeholder in <> by the name of your container"
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.startsWith('<') || self.matches('^[A-Za-z0-9._-]+(/|$)')",message="write <container>/<key>, without s3:// or another scheme and without a slash before the container; its name has letters, digits, hyphens, underscores and dots"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('(^|/)[.][.]?(/|$)')",message="the path is taken literally: write it without the segments . and .. between slashes"
 	Path string `json:"path"`
 	// The name of a Secret with the keys storage-account and storage-key, and optionally cloud (AzurePublicCloud,
 	// AzureChinaCloud or AzureUSGovernmentCloud; default AzurePublicCloud). The Secret may also have age-identity
@@ -112,6 +121,7 @@ type ABSSource struct {
 	// "http://azurite:10000/example". Default: that of the account in absSecret.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('(?i)^https?://[^/?#@ ]+(/[^?#]*)?$')",message="write the URL of the store with its scheme, https://host or https://host:port, without user, password and query"
 	Endpoint string `json:"endpoint,omitempty"`
 }
 

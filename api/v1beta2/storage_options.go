@@ -31,6 +31,11 @@ type S3Options struct {
 	// +kubebuilder:validation:MaxProperties=10
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.size() >= 1 && k.size() <= 128 && self[k].size() <= 256)",message="a tag has a key of 1 to 128 characters and a value of at most 256"
 	Tags map[string]string `json:"tags,omitempty"`
+	// Whether the operator asks if an object exists before it writes it, because the store has no conditional writes
+	// (If-None-Match). If two writers write an object at the same time, the later one then replaces that of the earlier one.
+	// So only one EtcdBackup may write to a path. It cannot be used with continuous. Default: false.
+	// +optional
+	CheckBeforeWrite bool `json:"checkBeforeWrite,omitempty"`
 }
 
 // CustomerKey reports whether a key of the user encrypts the objects (SSE-C). Reading needs that key, too.

@@ -100,11 +100,13 @@ type CertManagerTLS struct {
 	// +kubebuilder:validation:MaxLength=20
 	CAOverlap *metav1.Duration `json:"caOverlap,omitempty"`
 	// Common name of the certificate in <cluster>-client-tls. If etcd's authentication is on, it is the user of the
-	// clients. Default: client. A cluster of an earlier release
+	// clients. It has lower-case letters, digits, dots, hyphens and underscores, so that it is no address of mail and no
+	// user of Kubernetes. Default: client. A cluster of an earlier release
 	// keeps root until you set this field.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9._]*[a-z0-9])?$') || oldSelf.hasValue() && oldSelf.value() == self",optionalOldSelf=true,message="clientCommonName must have only lower-case letters, digits, dots, hyphens and underscores, because other services may trust the same CA: write for example client"
 	ClientCommonName string `json:"clientCommonName,omitempty"`
 }
 

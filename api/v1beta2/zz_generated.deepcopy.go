@@ -1017,6 +1017,14 @@ func (in *EtcdRestoreStatus) DeepCopyInto(out *EtcdRestoreStatus) {
 		*out = new(SafetySnapshotStatus)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.LastAttemptTime != nil {
+		in, out := &in.LastAttemptTime, &out.LastAttemptTime
+		*out = (*in).DeepCopy()
+	}
+	if in.NextTime != nil {
+		in, out := &in.NextTime, &out.NextTime
+		*out = (*in).DeepCopy()
+	}
 	if in.StartTime != nil {
 		in, out := &in.StartTime, &out.StartTime
 		*out = (*in).DeepCopy()

@@ -1,6 +1,6 @@
 // Command backup-operator saves snapshots of etcd clusters to S3, GCS and Azure Blob Storage (EtcdBackup). With the argument
 // "restore-test" it is the process that restores one snapshot to test it. With "replay" it is the process that replays a continuous
-// archive to prove it.
+// archive to prove it, and with "check-database" the one that checks a snapshot (internal/dbcheck).
 package main
 
 import (
@@ -16,6 +16,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/archive/replay"
 	"github.com/etcd-suite/etcd-operator/internal/backup"
+	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/restoretest"
 )
@@ -45,8 +46,9 @@ func main() {
 		fmt.Println(operator.Version)
 		return
 	}
+	options.Server = &clock.Server{}
 	err := operator.Run(ctrl.SetupSignalHandler(), backup.Name, options, func(_ context.Context, mgr manager.Manager) error {
-		controller.Try = restoretest.Try
+		controller.Try, controller.Server = restoretest.Try, options.Server
 		return backup.Setup(mgr, controller)
 	})
 	if err != nil {

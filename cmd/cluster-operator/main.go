@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/cluster"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
@@ -29,6 +30,8 @@ func main() {
 	}
 	var err error
 	options.Shard = controller.Shard
+	options.Server = &clock.Server{}
+	controller.Server = options.Server
 	if options.ByObject, err = cluster.CacheOptions(options.Shard); err == nil {
 		err = operator.Run(ctrl.SetupSignalHandler(), cluster.Name, options, func(_ context.Context, mgr manager.Manager) error {
 			return cluster.Setup(mgr, controller)

@@ -1,6 +1,6 @@
 // Command restore-operator verifies snapshots and reports the progress of their restore (EtcdRestore). With the argument
 // "seed" it is the init container that restores the data of the first member of a restored cluster. With "replay" it is the
-// process that replays a continuous archive.
+// process that replays a continuous archive, and with "check-database" the one that checks a snapshot (internal/dbcheck).
 package main
 
 import (
@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive/replay"
+	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/restore"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
@@ -42,6 +43,7 @@ func main() {
 		fmt.Println(operator.Version)
 		return
 	}
+	options.Server = &clock.Server{}
 	err := operator.Run(ctrl.SetupSignalHandler(), restore.Name, options, func(_ context.Context, mgr manager.Manager) error {
 		spool, err := restore.OpenSpool(own.SpoolDir, own.Spool.Options())
 		if err != nil {
@@ -53,7 +55,7 @@ func main() {
 		}
 		o := restore.Options{
 			Prove: spool.Prove, Save: spool.Save(nil), MaxProofs: own.MaxProofs,
-			OwnIdentityNamespaces: own.OwnIdentityNamespaces, Metrics: metrics.Registry,
+			OwnIdentityNamespaces: own.OwnIdentityNamespaces, Metrics: metrics.Registry, Server: options.Server,
 		}
 		if own.SignedURLs {
 			o.Sign = source.Sign

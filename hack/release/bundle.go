@@ -51,8 +51,8 @@ func (r release) bundle(crds, others []manifest) error {
 		files = append(files, file{"bundle/manifests/" + crd.name() + ".yaml", []byte(crd.text)})
 	}
 	for _, m := range others {
-		if inCSV(m) {
-			continue
+		if inCSV(m) || m.kind() == "ValidatingAdmissionPolicy" || m.kind() == "ValidatingAdmissionPolicyBinding" {
+			continue // OLM does not install policies, and chooses the namespace of the accounts that they name
 		}
 		raw, err := withoutNamespace(m)
 		if err != nil {

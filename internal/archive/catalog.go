@@ -23,16 +23,23 @@ type Names struct {
 	Links    []string
 }
 
+// maxNames bounds what List holds in memory: about 200 bytes for each name.
+var maxNames = 2_000_000
+
 // List lists the keys of an archive and reads no object. The newest timeline is the last one.
 func List(ctx context.Context, store objstore.Store, root string) ([]Names, error) {
+	held := objstore.Held{Max: maxNames}
 	found := map[Timeline]*Names{}
-	for object, err := range store.List(ctx, root) {
+	for object, err := range store.List(objstore.Unheld(ctx), root) {
 		if err != nil {
 			return nil, fmt.Errorf("list the archive %s: %w", root, err)
 		}
 		n, ok := parseKey(root, object.Key)
 		if !ok {
 			continue
+		}
+		if err := held.Add(); err != nil {
+			return nil, fmt.Errorf("list the archive %s: %w", root, err)
 		}
 		names := found[n.timeline]
 		if names == nil {
@@ -59,6 +66,31 @@ func List(ctx context.Context, store objstore.Store, root string) ([]Names, erro
 	return all, nil
 }
 
+// Newest returns the newest timeline with its last link only, and false if there is none. It holds no names, so an archive may have any
+// number of them.
+func Newest(ctx context.Context, store objstore.Store, root string) (newest Names, found bool, err error) {
+	last := int64(0)
+	for object, err := range store.List(objstore.Unheld(ctx), root) {
+		if err != nil {
+			return Names{}, false, fmt.Errorf("list the archive %s: %w", root, err)
+		}
+		n, ok := parseKey(root, object.Key)
+		if !ok || n.timeline < newest.Timeline {
+			continue
+		}
+		if n.timeline > newest.Timeline {
+			newest, last = Names{Timeline: n.timeline}, 0
+		}
+		switch {
+		case n.start:
+			newest.Started = true
+		case n.first > last:
+			newest.Links, last = []string{object.Key}, n.first
+		}
+	}
+	return newest, newest.Timeline > 0, nil
+}
+
 // ReadStart reads the start object of a timeline.
 func ReadStart(ctx context.Context, store objstore.Getter, root string, t Timeline) (Start, error) {
 	key := StartKey(root, t)
@@ -80,6 +112,7 @@ type History struct {
 	// Progress is a later point than that of the last link, up to which etcd had no more events; nil if it is not known.
 	Progress *Point
 
+	own  []Base // of the timeline; nil if they are not known
 	next *Start // of the next timeline with this cluster ID; nil if there is none, or before linked
 }
 

@@ -9,18 +9,19 @@
 package archive
 
 import (
-	"errors"
 	"fmt"
 	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
 var (
 	// ErrCorrupt means that an object of the archive is damaged, or not what its key says.
-	ErrCorrupt = errors.New("the archive is corrupt")
+	ErrCorrupt error = objstore.ContentError("the archive is corrupt")
 	// ErrNewerFormat means that a newer version of the suite wrote the object.
-	ErrNewerFormat = errors.New("the archive has a newer format")
+	ErrNewerFormat error = objstore.ContentError("the archive has a newer format")
 	// ErrIdentity means that a segment is encrypted and none of the given identities decrypts it.
-	ErrIdentity = errors.New("no age identity decrypts the segment")
+	ErrIdentity error = objstore.ContentError("no age identity decrypts the segment")
 )
 
 // Point is a revision, and a time at which it had been received: all its changes were made before that time.

@@ -165,7 +165,7 @@ func (f *finder) header(ctx context.Context, key string) (Header, error) {
 
 // part returns the timeline with only the links from one index to another one, including both.
 func (f *finder) part(ctx context.Context, from, to int) (History, error) {
-	h := History{Start: f.start, next: f.next}
+	h := History{Start: f.start, next: f.next, own: f.bases}
 	to = max(from, to)
 	if to >= len(f.keys)-1 {
 		h.Progress = f.progress

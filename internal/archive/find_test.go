@@ -63,7 +63,7 @@ func randomTimelines(random *rand.Rand) (histories []History, bases []Base) {
 	revision, auth := int64(10), uint64(1)
 	for t := range 1 + random.IntN(3) {
 		first := base(revision, int(revision))
-		first.AuthRevision = auth
+		first.Auth.Revision = auth
 		bases = append(bases, first)
 		h := newHistory(Timeline(t+1), first)
 		for range 3 + random.IntN(12) {
@@ -71,7 +71,7 @@ func randomTimelines(random *rand.Rand) (histories []History, bases []Base) {
 			switch random.IntN(8) {
 			case 0:
 				b := base(last, int(last))
-				b.AuthRevision = auth
+				b.Auth.Revision = auth
 				bases = append(bases, b)
 				h.gap(b)
 			case 1:
@@ -82,7 +82,7 @@ func randomTimelines(random *rand.Rand) (histories []History, bases []Base) {
 			}
 			if random.IntN(3) == 0 {
 				b := base(h.chain.Last-random.Int64N(2), 0)
-				b.Point.At, b.AuthRevision = at(int(b.Point.Revision)), auth
+				b.Point.At, b.Auth.Revision = at(int(b.Point.Revision)), auth
 				bases = append(bases, b)
 			}
 		}
@@ -153,7 +153,7 @@ func followed(t *testing.T, c Choice, target Target) {
 	chain, at := c.Chain, c.Base.Point.Revision
 	for _, l := range c.Links {
 		next, err := chain.Follow(l.Key, l.Header)
-		if err != nil || l.Header.Gap() || l.Header.AuthFrom != c.Base.AuthRevision || l.Header.AuthTo != c.Base.AuthRevision {
+		if err != nil || l.Header.Gap() || l.Header.AuthFrom != c.Base.Auth.Revision || l.Header.AuthTo != c.Base.Auth.Revision {
 			t.Fatalf("%s: %s does not follow: %v", target, l.Key, err)
 		}
 		chain, at = next, l.Header.Last
@@ -205,10 +205,10 @@ func TestFindNamesTheNearestPointsAndTheDamage(t *testing.T) {
 	if !errors.As(err, &refusal) || refusal.Before == nil || refusal.Before.Revision != 20 || refusal.After == nil || refusal.After.Revision != 30 {
 		t.Errorf("in a gap: %v", err)
 	}
-	auth := newHistory(1, base(10, 10)).segment(20).segment(30, 1, 2).segment(40, 2, 2)
+	users := newHistory(1, base(10, 10)).segment(20).segment(30, 1, 2).segment(40, 2, 2)
 	second := base(33, 33)
-	second.AuthRevision = 2
-	_, err = Find(t.Context(), storing(auth.History), root, []Base{base(10, 10), second}, Progress{}, Target{Revision: 32})
+	second.Auth.Revision = 2
+	_, err = Find(t.Context(), storing(users.History), root, []Base{base(10, 10), second}, Progress{}, Target{Revision: 32})
 	if !errors.As(err, &refusal) || refusal.Before == nil || refusal.Before.Revision != 20 || refusal.After == nil || refusal.After.Revision != 33 {
 		t.Errorf("after a change of users: %v", err)
 	}

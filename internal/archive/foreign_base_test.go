@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
+
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 )
 
 // Somebody restores an etcd that the operator does not manage from a copy at revision 1550. The cluster ID is the same. A snapshot is taken at
@@ -128,14 +130,14 @@ func setBack(at time.Time, seconds uint64) time.Time {
 // If the clock is set back within a segment, the segment must be sealed nevertheless. Else its changes are lost with the cluster.
 func TestASegmentIsSealedAlthoughTheClockWasSetBack(t *testing.T) {
 	now := time.Now()
-	w := NewWriter(discarded{}, NewStart(1, 0xabc, Base{Point: Point{Revision: 1, At: now.Add(-time.Hour).Round(0)}}, "test").Chain(), 1)
+	w := NewWriter(discarded{}, NewStart(1, 0xabc, Base{Point: Point{Revision: 1, At: now.Add(-time.Hour).Round(0)}}, "test").Chain(), auth.State{Revision: 1})
 	for i, at := range []time.Time{now, now.Add(time.Second), setBack(now.Add(2*time.Second), 10)} {
 		r := int64(i) + 2
 		if err := w.Add(&mvccpb.Event{Kv: &mvccpb.KeyValue{Key: []byte("k"), ModRevision: r, CreateRevision: 2, Version: r - 1}}, at); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if h, err := w.Seal(nil, 1, 0); err != nil || h.To().At.Before(h.From().At) {
+	if h, err := w.Seal(nil, auth.State{Revision: 1}, 0); err != nil || h.To().At.Before(h.From().At) {
 		t.Errorf("points %v, error %v", h.Points, err)
 	}
 }

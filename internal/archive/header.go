@@ -11,6 +11,8 @@ import (
 	"hash/crc32"
 	"io"
 	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 )
 
 // formatVersion is increased if an older reader would misread a newer object, and not if a field is added.
@@ -37,8 +39,9 @@ type Start struct {
 	Base Point `json:"base"`
 	// BaseKey is the key of that snapshot.
 	BaseKey string `json:"baseKey,omitempty"`
-	// Auth is the auth revision in that snapshot.
-	Auth uint64 `json:"auth"`
+	// AuthRevision and AuthEnabled are the state of authentication in that snapshot. See State.
+	AuthRevision uint64      `json:"auth"`
+	AuthEnabled  auth.Switch `json:"authEnabled,omitzero"`
 	// Reason is why the timeline begins.
 	Reason string `json:"reason"`
 	// Lost means that the archive does not have the revisions between the end of the timeline before and the base, although the cluster may
@@ -67,11 +70,14 @@ type Header struct {
 	Points []Point `json:"points"`
 	// Events in the segment.
 	Events int64 `json:"events,omitempty"`
-	// AuthFrom and AuthTo are the auth revision before the first and after the last event.
-	AuthFrom uint64 `json:"authFrom"`
-	AuthTo   uint64 `json:"authTo"`
+	// AuthFrom and AuthTo are the auth revision before the first and after the last event, and the other two are whether authentication was
+	// on then. Compare them only as States.
+	AuthFrom        uint64      `json:"authFrom"`
+	AuthTo          uint64      `json:"authTo"`
+	AuthEnabledFrom auth.Switch `json:"authEnabledFrom,omitzero"`
+	AuthEnabledTo   auth.Switch `json:"authEnabledTo,omitzero"`
 	// Unbroken is the first revision of a base from which a replay reaches the end of the link: after it no events are lost,
-	// and users and roles did not change.
+	// and users, roles and authentication did not change.
 	Unbroken int64 `json:"unbroken,omitempty"`
 	// CompactRevision is the newest one that the archiver knows; 0 for none.
 	CompactRevision int64 `json:"compactRevision,omitempty"`
@@ -89,6 +95,30 @@ type Header struct {
 	hash string // of the line that was read; empty in a new one
 }
 
+// Auth is the state of authentication in the snapshot with which the timeline begins.
+func (s Start) Auth() auth.State { return auth.State{Revision: s.AuthRevision, Enabled: s.AuthEnabled} }
+
+// Auth returns the state of authentication before the first and after the last event.
+func (h Header) Auth() (from, to auth.State) {
+	return auth.State{Revision: h.AuthFrom, Enabled: h.AuthEnabledFrom}, auth.State{Revision: h.AuthTo, Enabled: h.AuthEnabledTo}
+}
+
+func (h *Header) setAuth(from, to auth.State) {
+	h.AuthFrom, h.AuthEnabledFrom, h.AuthTo, h.AuthEnabledTo = from.Revision, from.Enabled, to.Revision, to.Enabled
+}
+
+// authChanged reports whether users, roles or authentication changed within the link.
+func (h Header) authChanged() bool {
+	from, to := h.Auth()
+	return !from.Keeps(to)
+}
+
+// authKept reports whether they did not change since an earlier state, and up to the end of the link.
+func (h Header) authKept(since auth.State) bool {
+	from, to := h.Auth()
+	return since.Keeps(from) && since.Keeps(to)
+}
+
 // Gap reports whether the events are lost.
 func (h Header) Gap() bool { return h.Kind == kindGap }
 
@@ -102,17 +132,19 @@ func (h Header) To() Point { return h.Points[len(h.Points)-1] }
 func NewStart(t Timeline, clusterID uint64, base Base, reason string) Start {
 	return Start{
 		FormatVersion: formatVersion, Kind: kindStart, Timeline: t, ClusterID: fmt.Sprintf("%016x", clusterID),
-		Base: base.Point, BaseKey: base.Key, Auth: base.AuthRevision, Reason: reason,
+		Base: base.Point, BaseKey: base.Key, AuthRevision: base.Auth.Revision, AuthEnabled: base.Auth.Enabled, Reason: reason,
 	}
 }
 
 // NewGap returns a link that records lost events up to the revision of a new base snapshot.
 func NewGap(chain Chain, base Base, compactRevision int64, reason string) Header {
-	return Header{
+	h := Header{
 		FormatVersion: formatVersion, Kind: kindGap, Timeline: chain.Timeline, First: chain.Last + 1, Last: base.Point.Revision,
-		Previous: chain.Hash, Points: []Point{base.Point}, AuthFrom: base.AuthRevision, AuthTo: base.AuthRevision, CompactRevision: compactRevision, Reason: reason,
+		Previous: chain.Hash, Points: []Point{base.Point}, CompactRevision: compactRevision, Reason: reason,
 		Unbroken: base.Point.Revision,
 	}
+	h.setAuth(base.Auth, base.Auth)
+	return h
 }
 
 // Chain is the end of a chain: what the next link must agree with.
@@ -124,22 +156,24 @@ type Chain struct {
 	Tail     string    // of the last revision; empty if it is not known
 	// Unbroken is as in Header.
 	Unbroken int64
-	// Auth is the auth revision at the end, and AuthChanged says that it changed within the last link.
-	Auth        uint64
+	// Auth is the state of authentication at the end, and AuthChanged says that it changed within the last link.
+	Auth        auth.State
 	AuthChanged bool
 }
 
 // Chain returns the end of a timeline without links.
 func (s Start) Chain() Chain {
-	return Chain{Timeline: s.Timeline, Last: s.Base.Revision, At: s.Base.At, Hash: s.Hash(), Auth: s.Auth, Unbroken: s.Base.Revision}
+	return Chain{Timeline: s.Timeline, Last: s.Base.Revision, At: s.Base.At, Hash: s.Hash(), Auth: s.Auth(), Unbroken: s.Base.Revision}
 }
 
-// unbroken returns Header.Unbroken of a segment that follows the chain.
+// unbroken returns Header.Unbroken of a segment that follows the chain. If authentication was turned on within it, each base that has this
+// reaches the end. Earlier versions do not see such a change, and would look for the break before h.Last in the same link for ever.
 func (c Chain) unbroken(h Header) int64 {
+	from, to := h.Auth()
 	switch {
-	case h.AuthFrom != h.AuthTo:
+	case from.Revision != to.Revision:
 		return h.Last
-	case h.AuthFrom != c.Auth:
+	case !c.Auth.Keeps(from), !from.Keeps(to):
 		return c.Last
 	}
 	return c.Unbroken
@@ -160,7 +194,8 @@ func (c Chain) Follow(key string, h Header) (Chain, error) {
 
 // Chain returns the end of a chain whose last link this is.
 func (h Header) Chain() Chain {
-	return Chain{Timeline: h.Timeline, Last: h.Last, Hash: h.Hash(), At: h.To().At, Tail: h.Tail, Auth: h.AuthTo, AuthChanged: h.AuthFrom != h.AuthTo, Unbroken: h.Unbroken}
+	_, at := h.Auth()
+	return Chain{Timeline: h.Timeline, Last: h.Last, Hash: h.Hash(), At: h.To().At, Tail: h.Tail, Auth: at, AuthChanged: h.authChanged(), Unbroken: h.Unbroken}
 }
 
 // line returns the JSON of a header or a start, a space, its CRC-32 (Castagnoli) in 8 hex digits, and a line break.

@@ -206,7 +206,7 @@ func TestLookListsNothingThatHasTooManyLinksForARestore(t *testing.T) {
 // the archive. After retention had deleted the earlier snapshots, the status reported that nothing could be restored.
 func TestASnapshotAtTheEndReachesItAfterAChangeOfUsers(t *testing.T) {
 	changed := base(20, 500)
-	changed.AuthRevision++
+	changed.Auth.Revision++
 	for name, h := range map[string]*history{
 		"the snapshot follows a segment":               newHistory(1, base(10, 10)).segment(20),
 		"the snapshot follows the start of a timeline": newHistory(1, base(20, 20)),

@@ -24,6 +24,9 @@ func Root(folder, namespace, cluster string) string {
 	return rootFolder + "/" + folder + namespace + "/" + cluster + "/"
 }
 
+// IsKey reports whether a key is in the folder of archives.
+func IsKey(key string) bool { return strings.HasPrefix(key, rootFolder+"/") }
+
 // Timeline is the number of a timeline, from 1.
 type Timeline int64
 

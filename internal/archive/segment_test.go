@@ -16,6 +16,8 @@ import (
 	"filippo.io/age"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 )
 
 const root = "continuous-archive/ns/name/"
@@ -45,13 +47,13 @@ func del(revision int64, key string) *mvccpb.Event {
 func (o objects) store(t *testing.T, chain Chain, encoder Encoder, events ...*mvccpb.Event) Link {
 	t.Helper()
 	var records, object bytes.Buffer
-	w := NewWriter(&records, chain, 1)
+	w := NewWriter(&records, chain, auth.State{Revision: 1})
 	for i, e := range events {
 		if err := w.Add(e, noon.Add(time.Duration(i)*time.Second)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	h, err := w.Seal([]Lease{{ID: 7, TTL: 30}, {ID: -1, TTL: 60}}, 1, 0)
+	h, err := w.Seal([]Lease{{ID: 7, TTL: 30}, {ID: -1, TTL: 60}}, auth.State{Revision: 1}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +66,7 @@ func (o objects) store(t *testing.T, chain Chain, encoder Encoder, events ...*mv
 }
 
 func begin(revision int64) Start {
-	return NewStart(1, 0xabc, Base{Point: Point{Revision: revision, At: noon}, AuthRevision: 1}, "test")
+	return NewStart(1, 0xabc, Base{Point: Point{Revision: revision, At: noon}, Auth: auth.State{Revision: 1}}, "test")
 }
 
 // read reads a whole segment.
@@ -176,7 +178,7 @@ func TestWriterRefusesRevisionsThatAreSkippedOrRepeated(t *testing.T) {
 		"a revision is repeated later":  {put(10, "a", ""), put(11, "a", ""), put(10, "a", "")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := NewWriter(io.Discard, begin(9).Chain(), 1)
+			w := NewWriter(io.Discard, begin(9).Chain(), auth.State{Revision: 1})
 			var err error
 			for _, e := range events {
 				err = errors.Join(err, w.Add(e, noon))
@@ -190,7 +192,7 @@ func TestWriterRefusesRevisionsThatAreSkippedOrRepeated(t *testing.T) {
 
 func TestPointsAreAtLeastOneASecondAndNeverGoBack(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	w := NewWriter(io.Discard, begin(9).Chain(), 1)
+	w := NewWriter(io.Discard, begin(9).Chain(), auth.State{Revision: 1})
 	at, received := noon, map[int64]time.Time{}
 	for revision := int64(10); revision < 2000; revision++ {
 		if step := random.IntN(100); step == 0 {
@@ -203,7 +205,7 @@ func TestPointsAreAtLeastOneASecondAndNeverGoBack(t *testing.T) {
 		}
 		received[revision] = at
 	}
-	h, err := w.Seal(nil, 1, 0)
+	h, err := w.Seal(nil, auth.State{Revision: 1}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 )
 
 // Base is a snapshot that a replay can begin with.
@@ -17,8 +19,8 @@ type Base struct {
 	Captured bool
 	// Stored is when the store received it, by the clock of the store. It is zero if that is not known.
 	Stored time.Time
-	// AuthRevision in the snapshot's database.
-	AuthRevision uint64
+	// Auth is the state of authentication in the snapshot's database.
+	Auth auth.State
 	// Recovery is that of the cluster when the snapshot was taken, see Start.Recovery. It is empty if there was none, or if that is not known.
 	Recovery string
 }
@@ -175,7 +177,11 @@ func (s span) resolve(target Target) (reached Point, resolution time.Duration, o
 // spans returns what each base of a timeline reaches, in ascending order of the bases.
 func (h History) spans(bases []Base) []span {
 	var spans []span
-	for _, b := range h.Start.own(h.next, bases) {
+	own := h.Start.own(h.next, bases)
+	if h.own == nil {
+		h.own = own
+	}
+	for _, b := range own {
 		if s, ok := h.span(b); ok {
 			spans = append(spans, s)
 		}
@@ -214,17 +220,29 @@ func (h History) span(b Base) (span, bool) {
 		if len(s.links) == 0 && h.Start.foreign(b, l.Header) {
 			return s, false
 		}
-		if l.Header.Gap() || l.Header.AuthFrom != b.AuthRevision || l.Header.AuthTo != b.AuthRevision {
+		if l.Header.Gap() || !l.Header.authKept(b.Auth) {
 			return s, known
 		}
 		chain = next
 		s.extend(l)
 	}
-	if p := h.Progress; p != nil && s.to.Revision == p.Revision && p.At.After(s.to.At) {
+	if p := h.Progress; p != nil && s.to.Revision == p.Revision && p.At.After(s.to.At) && b.Auth.Keeps(h.idle(b)) {
 		s.to = *p
 		s.times = append(s.times, *p)
 	}
 	return s, known
+}
+
+// idle returns the state of authentication up to Progress, since when there was no revision: that of the newest base of the last one. An
+// archiver does not report progress between a change and the base that has it.
+func (h History) idle(b Base) auth.State {
+	at, state := b.Point.At, b.Auth
+	for _, own := range h.own {
+		if own.Point.Revision == h.Progress.Revision && own.Point.At.After(at) && !own.Point.At.After(h.Progress.At) {
+			at, state = own.Point.At, own.Auth
+		}
+	}
+	return state
 }
 
 // extend adds a link to the span. Times never go backwards, although two clocks have made them.
@@ -281,8 +299,8 @@ func (l Link) loss(target Target) string {
 	switch {
 	case h.Gap():
 		return fmt.Sprintf("the revisions %d to %d of timeline %d were lost: %s", h.First, h.Last, h.Timeline, h.Reason)
-	case h.AuthFrom != h.AuthTo:
-		return fmt.Sprintf("users or roles changed between the revisions %d and %d, and the archive does not have these changes", h.First, h.Last)
+	case h.authChanged():
+		return fmt.Sprintf("users, roles or authentication changed between the revisions %d and %d, and the archive does not have these changes", h.First, h.Last)
 	}
 	return ""
 }

@@ -13,13 +13,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
 func at(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
 
 func base(revision int64, seconds int) Base {
-	return Base{Key: fmt.Sprint("base-", revision), ClusterID: "0000000000000abc", Point: Point{revision, at(seconds)}, AuthRevision: 1}
+	return Base{Key: fmt.Sprint("base-", revision), ClusterID: "0000000000000abc", Point: Point{revision, at(seconds)}, Auth: auth.State{Revision: 1}}
 }
 
 // history builds a timeline: revision r is received at second r + shift.
@@ -48,13 +49,13 @@ func (h *history) add(header Header) *history {
 }
 
 // segment adds a segment with a point for each revision.
-func (h *history) segment(last int64, auth ...uint64) *history {
+func (h *history) segment(last int64, users ...uint64) *history {
 	header := Header{
 		FormatVersion: 1, Kind: kindSegment, Timeline: h.chain.Timeline, First: h.chain.Last + 1, Last: last, Previous: h.chain.Hash,
 		AuthFrom: 1, AuthTo: 1, Events: last, Size: last, SHA256: strings.Repeat("0", 64), Tail: "tail",
 	}
-	if len(auth) == 2 {
-		header.AuthFrom, header.AuthTo = auth[0], auth[1]
+	if len(users) == 2 {
+		header.AuthFrom, header.AuthTo = users[0], users[1]
 	}
 	for r := header.First; r <= last; r++ {
 		header.Points = append(header.Points, Point{r, at(int(r) + h.shift)})
@@ -103,9 +104,9 @@ func TestSelectFindsTheNewestBaseAndTheSegmentsUpToTheTarget(t *testing.T) {
 
 func TestSelectRefusesWhatIsLostAndNamesTheNearestPoints(t *testing.T) {
 	gap := newHistory(1, base(10, 10)).segment(20).gap(base(30, 30)).segment(40)
-	auth := newHistory(1, base(10, 10)).segment(20).segment(30, 1, 2).segment(40, 2, 2)
+	users := newHistory(1, base(10, 10)).segment(20).segment(30, 1, 2).segment(40, 2, 2)
 	second := base(33, 33)
-	second.AuthRevision = 2
+	second.Auth.Revision = 2
 	missing := newHistory(1, base(10, 10)).segment(20).segment(30).segment(40)
 	missing.Links = slices.Delete(missing.Links, 1, 2)
 	for name, test := range map[string]struct {
@@ -117,8 +118,8 @@ func TestSelectRefusesWhatIsLostAndNamesTheNearestPoints(t *testing.T) {
 	}{
 		"a revision in a gap":                                 {gap, []Base{base(10, 10), base(30, 30)}, Target{Revision: 25}, 20, 30, "were lost: etcd was compacted"},
 		"a time in a gap":                                     {gap, []Base{base(10, 10), base(30, 30)}, Target{Time: at(25)}, 20, 30, ""},
-		"a revision after a change of users":                  {auth, []Base{base(10, 10), second}, Target{Revision: 25}, 20, 33, "users or roles"},
-		"a revision before the first base with the new users": {auth, []Base{base(10, 10), second}, Target{Revision: 32}, 20, 33, ""},
+		"a revision after a change of users":                  {users, []Base{base(10, 10), second}, Target{Revision: 25}, 20, 33, "users, roles or authentication"},
+		"a revision before the first base with the new users": {users, []Base{base(10, 10), second}, Target{Revision: 32}, 20, 33, ""},
 		"a revision in a missing segment":                     {missing, []Base{base(10, 10)}, Target{Revision: 25}, 20, 0, "the revisions 21 to 30 of timeline 1 are missing"},
 		"a revision after a missing segment":                  {missing, []Base{base(10, 10)}, Target{Revision: 35}, 20, 0, ""},
 		"a revision before the archive":                       {gap, []Base{base(10, 10)}, Target{Revision: 9}, 0, 10, ""},
@@ -225,9 +226,9 @@ func random(r *rand.Rand) (histories []History, bases []Base) {
 	seconds := 0
 	for t := range Timeline(1 + r.IntN(3)) {
 		id := uint64(t)
-		auth := uint64(1)
+		users := auth.State{Revision: 1, Enabled: auth.Off}
 		newBase := func(revision int64, at_ int) Base {
-			b := Base{ClusterID: fmt.Sprintf("%016x", id), Point: Point{revision, at(at_)}, AuthRevision: auth}
+			b := Base{ClusterID: fmt.Sprintf("%016x", id), Point: Point{revision, at(at_)}, Auth: users}
 			bases = append(bases, b)
 			return b
 		}
@@ -243,12 +244,18 @@ func random(r *rand.Rand) (histories []History, bases []Base) {
 			}
 			header := Header{
 				FormatVersion: 1, Kind: kindSegment, Timeline: t + 1, First: h.chain.Last + 1, Last: last, Previous: h.chain.Hash,
-				AuthFrom: auth, Events: last, Size: last, SHA256: strings.Repeat("0", 64),
+				Events: last, Size: last, SHA256: strings.Repeat("0", 64),
 			}
-			if r.IntN(8) == 0 {
-				auth++
+			before := users
+			switch r.IntN(16) {
+			case 0:
+				users.Revision++
+			case 1:
+				users.Enabled = auth.On // etcd does not raise the revision
+			case 2:
+				users = auth.State{Revision: users.Revision + 1, Enabled: auth.Off}
 			}
-			header.AuthTo = auth
+			header.setAuth(before, users)
 			for revision := header.First; revision <= last; revision++ {
 				seconds += r.IntN(3)
 				if revision == last || r.IntN(2) == 0 {
@@ -256,7 +263,7 @@ func random(r *rand.Rand) (histories []History, bases []Base) {
 				}
 			}
 			h.add(header)
-			if r.IntN(3) == 0 || header.AuthFrom != header.AuthTo {
+			if r.IntN(3) == 0 || before != users {
 				newBase(last, seconds)
 			}
 		}
@@ -294,7 +301,8 @@ func checkChoice(t *testing.T, seed uint64, c Choice, target Target) {
 		switch {
 		case err != nil:
 			t.Fatalf("seed %d, target %s: %v", seed, target, err)
-		case l.Header.Gap(), l.Header.First > now+1, l.Header.AuthFrom != c.Base.AuthRevision, l.Header.AuthTo != c.Base.AuthRevision:
+		case l.Header.Gap(), l.Header.First > now+1, l.Header.AuthFrom != c.Base.Auth.Revision, l.Header.AuthTo != c.Base.Auth.Revision,
+			l.Header.AuthEnabledTo == auth.On && c.Base.Auth.Enabled != auth.On:
 			t.Fatalf("seed %d, target %s: link %+v cannot be replayed after %d", seed, target, l.Header, now)
 		}
 		now, chain = max(now, l.Header.Last), next
@@ -446,7 +454,7 @@ func TestLookFindsTheRangesOfSelectWithFewRequests(t *testing.T) {
 func countBreaks(histories []History) (n int) {
 	for _, h := range histories {
 		for _, l := range h.Links {
-			if l.Header.Gap() || l.Header.AuthFrom != l.Header.AuthTo {
+			if l.Header.Gap() || l.Header.authChanged() {
 				n++
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
@@ -108,19 +109,19 @@ type tracer struct {
 type end struct {
 	to       Point
 	unbroken int64
-	auth     uint64
+	auth     auth.State
 	last     bool // of its timeline
 }
 
-// follows reports whether a replay from a base reaches the end. If users or roles have changed since the last link, a base at that revision
-// has the change and needs no link.
+// follows reports whether a replay from a base reaches the end. If users, roles or authentication have changed since the last link, a base at
+// that revision has the change and needs no link.
 func (e end) follows(b Base) bool {
 	within := b.Point.Revision >= e.unbroken && b.Point.Revision <= e.to.Revision
-	return within && (b.AuthRevision == e.auth || e.last && b.Point.Revision == e.to.Revision)
+	return within && (b.Auth.Keeps(e.auth) || e.last && b.Point.Revision == e.to.Revision)
 }
 
 func (t *tracer) trace(ctx context.Context, limit int) error {
-	at := end{to: t.start.Base, unbroken: t.start.Base.Revision, auth: t.start.Auth}
+	at := end{to: t.start.Base, unbroken: t.start.Base.Revision, auth: t.start.Auth()}
 	if n := len(t.names.Links); n > 0 {
 		h, err := ReadHeader(ctx, t.store, t.root, t.names.Links[n-1])
 		if err != nil {
@@ -156,7 +157,10 @@ func (t *tracer) following() int {
 	return len(links) - 1 - t.holding(t.bases[len(t.bases)-1].Point.Revision)
 }
 
-func endOf(h Header) end { return end{to: h.To(), unbroken: h.Unbroken, auth: h.AuthTo} }
+func endOf(h Header) end {
+	_, at := h.Auth()
+	return end{to: h.To(), unbroken: h.Unbroken, auth: at}
+}
 
 // reach returns the range that ends here, from the oldest base that reaches this end. There are several, newest first, if more than MaxLinks
 // links follow a base before the next one: a restore refuses the last of these. complete is false if it refuses the end itself.
@@ -191,10 +195,12 @@ func (t *tracer) holding(revision int64) int {
 	return sort.Search(len(t.names.Links), func(i int) bool { return firstOf(t.root, t.names.Links[i]) > revision }) - 1
 }
 
-// before returns the end of the chain's part before the break at at.unbroken. It returns false if there is none.
+// before returns the end of the chain's part before the break at at.unbroken. It returns false if there is none. The break is the link that ends
+// there, or it follows that link or the start: then users, roles or authentication changed between them and the next event.
 func (t *tracer) before(ctx context.Context, at end) (end, bool, error) {
-	if at.unbroken <= t.start.Base.Revision {
-		return end{}, false, nil
+	start := end{to: t.start.Base, unbroken: t.start.Base.Revision, auth: t.start.Auth()}
+	if at.unbroken <= start.to.Revision {
+		return start, start.changes(at), nil
 	}
 	// The link of that revision is the last one that does not begin after it.
 	i := t.holding(at.unbroken)
@@ -208,18 +214,20 @@ func (t *tracer) before(ctx context.Context, at end) (end, bool, error) {
 	if h.Last != at.unbroken {
 		return end{}, false, corruptAt(at.unbroken, t.names.Links[i], "the link ends with revision %d, but a later one says %d", h.Last, at.unbroken)
 	}
-	if !h.Gap() && h.AuthFrom == h.AuthTo {
-		return endOf(h), true, nil
+	if before := endOf(h); before.unbroken < h.Last || before.changes(at) {
+		return before, true, nil
 	}
-	switch {
-	case i > 0:
+	if i > 0 {
 		h, err = ReadHeader(ctx, t.store, t.root, t.names.Links[i-1])
 		if err != nil {
 			return end{}, false, fmt.Errorf("read the link before a break: %w", err)
 		}
 		return endOf(h), true, nil
-	case h.First == t.start.Base.Revision+1:
-		return end{to: t.start.Base, unbroken: t.start.Base.Revision, auth: t.start.Auth}, true, nil
 	}
-	return end{}, false, nil
+	return start, h.First == start.to.Revision+1, nil
+}
+
+// changes reports whether users, roles or authentication have changed between e and a later end.
+func (e end) changes(later end) bool {
+	return later.to.Revision > e.to.Revision && !e.auth.Keeps(later.auth)
 }

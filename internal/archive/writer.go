@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
+
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 )
 
 // Writer writes the records of one segment to a file on disk. It keeps no event in memory.
@@ -24,13 +26,13 @@ type Writer struct {
 	touched time.Time
 }
 
-// NewWriter returns the writer of the segment that follows chain. authRevision is that of etcd now.
-func NewWriter(w io.Writer, chain Chain, authRevision uint64) *Writer {
+// NewWriter returns the writer of the segment that follows chain. now is the state of authentication.
+func NewWriter(w io.Writer, chain Chain, now auth.State) *Writer {
 	return &Writer{
 		chain: chain, out: bufio.NewWriterSize(w, 64<<10), sum: sha256.New(), tail: sha256.New(),
 		header: Header{
 			FormatVersion: formatVersion, Kind: kindSegment, Timeline: chain.Timeline, First: chain.Last + 1, Last: chain.Last,
-			Previous: chain.Hash, AuthFrom: authRevision,
+			Previous: chain.Hash, AuthFrom: now.Revision, AuthEnabledFrom: now.Enabled,
 		},
 	}
 }
@@ -100,8 +102,8 @@ func (w *Writer) write() error {
 	return err
 }
 
-// Seal appends the leases and returns the header. All revisions must be complete.
-func (w *Writer) Seal(leases []Lease, authRevision uint64, compactRevision int64) (Header, error) {
+// Seal appends the leases and returns the header. All revisions must be complete. now is the state of authentication after the last one.
+func (w *Writer) Seal(leases []Lease, now auth.State, compactRevision int64) (Header, error) {
 	for _, l := range leases {
 		w.buffer = appendLease(w.buffer[:0], l)
 		if err := w.write(); err != nil {
@@ -118,7 +120,9 @@ func (w *Writer) Seal(leases []Lease, authRevision uint64, compactRevision int64
 	} else {
 		h.Points = append(h.Points, last)
 	}
-	h.AuthTo, h.CompactRevision = authRevision, compactRevision
+	from, _ := h.Auth()
+	h.setAuth(from, now)
+	h.CompactRevision = compactRevision
 	h.Unbroken = w.chain.unbroken(h)
 	h.SHA256, h.Tail = hex.EncodeToString(w.sum.Sum(nil)), hex.EncodeToString(w.tail.Sum(nil))
 	return h, h.validate()

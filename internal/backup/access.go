@@ -5,7 +5,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -64,7 +66,31 @@ func (t *job) login(ctx context.Context, o jobSpec) (*etcd.Login, error) {
 		return nil, fail(v1beta2.ReasonSecretMissing, fmt.Sprintf("Secret %s needs the keys %s and %s: %v. Correct the Secret.",
 			o.AuthSecret, v1beta2.AuthUsernameKey, v1beta2.AuthPasswordKey, err))
 	}
+	if url := notAllowed(o, string(data[authEndpointsKey])); url != "" {
+		return nil, fail(v1beta2.ReasonSecretMissing, fmt.Sprintf("The operator does not send the password in Secret %s to %s, because the server "+
+			"there could read it. Use https:// and a CA in clientTLSSecret, or write the key %s with this URL into the Secret.",
+			o.AuthSecret, url, authEndpointsKey))
+	}
 	return login, nil
+}
+
+// authEndpointsKey is the key of a Secret with the endpoints to which its password may be sent, without TLS too.
+const authEndpointsKey = "endpoints"
+
+// notAllowed returns an endpoint to which the password must not be sent; empty if there is none. An endpoint of the spec must have a
+// certificate of the CA in a Secret, or the owner of the password names it. The endpoints of an EtcdCluster are those of its members.
+func notAllowed(o jobSpec, named string) string {
+	if o.MayLackUser {
+		return ""
+	}
+	allowed := strings.FieldsFunc(named, func(c rune) bool { return c == ',' || unicode.IsSpace(c) })
+	for _, url := range o.URLs {
+		overTLS := o.TLSSecret != "" && strings.HasPrefix(strings.ToLower(url), "https://")
+		if !overTLS && !slices.ContainsFunc(allowed, func(by string) bool { return strings.TrimRight(by, "/") == strings.TrimRight(url, "/") }) {
+			return url
+		}
+	}
+	return ""
 }
 
 // refused returns an error if etcd's authentication is why no member can be used.

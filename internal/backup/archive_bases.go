@@ -34,6 +34,8 @@ func basesOf(ctx context.Context, store objstore.Store, o jobSpec, known snapsho
 	if err != nil {
 		return index, nil, err
 	}
+	// Another EtcdBackup may have a folder below this one.
+	index.Items = slices.DeleteFunc(index.Items, func(i snapshot.Item) bool { return i.Series.Lives() != lives })
 	items := needed(index.Items, window)
 	if err := known.Read(ctx, store, items); err != nil {
 		return index, nil, err
@@ -42,7 +44,7 @@ func basesOf(ctx context.Context, store objstore.Store, o jobSpec, known snapsho
 	for _, item := range items {
 		if reading := known[item.Key]; reading.Err != nil {
 			delete(known, item.Key) // to read it again next time
-		} else if item.Verdict != snapshot.Failed && !reading.Manifest.NoQuorum {
+		} else if item.Verdict != snapshot.Failed && !reading.Manifest.NoQuorum && o.ofCluster(item.Key, reading.Manifest) {
 			bases = append(bases, baseOf(item.Key, reading.Manifest, item.Stored))
 		}
 	}
@@ -56,7 +58,7 @@ func baseOf(key string, m snapshot.Manifest, stored time.Time) archive.Base {
 		at = stored
 	}
 	return archive.Base{
-		Key: key, ClusterID: m.Cluster.ID, AuthRevision: m.AuthRevision, Recovery: m.Recovery, Captured: !m.CapturedAt.IsZero(), Stored: stored,
+		Key: key, ClusterID: m.Cluster.ID, Auth: m.Auth(), Recovery: m.Recovery, Captured: !m.CapturedAt.IsZero(), Stored: stored,
 		Point: archive.Point{Revision: max(m.Revision, emptyRevision), At: at.UTC()},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/etcd/watch"
 )
 
@@ -40,9 +41,9 @@ func (m members) Head(ctx context.Context) (archiver.Head, error) {
 	return head, ofMembers(err)
 }
 
-func (m members) AuthRevision(ctx context.Context) (uint64, error) {
-	revision, err := m.Cluster.AuthRevision(ctx)
-	return revision, ofMembers(err)
+func (m members) Auth(ctx context.Context) (auth.State, error) {
+	state, err := m.Cluster.Auth(ctx)
+	return state, ofMembers(err)
 }
 
 func (m members) TTL(ctx context.Context, lease int64) (int64, error) {

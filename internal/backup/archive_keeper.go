@@ -138,7 +138,10 @@ func (k *keeper) look(ctx context.Context) bool {
 // cover asks for a snapshot if the newest revisions cannot be restored without it. A snapshot of another EtcdBackup does not count: it may be
 // deleted at any time, by the retention of that EtcdBackup or with it.
 func (k *keeper) cover(ctx context.Context, o jobSpec, bases []archive.Base) {
-	ours := func(b archive.Base) bool { return k.known[b.Key].Manifest.Backup == o.Name && k.survey.Covers(b) }
+	ours := func(b archive.Base) bool {
+		m := k.known[b.Key].Manifest
+		return m.Backup == o.Name && o.owns(b.Key, m) && k.survey.Covers(b)
+	}
 	switch {
 	case !k.survey.Covered:
 		k.askForBase(ctx, fmt.Sprintf("no snapshot reaches the revisions after %d", k.survey.Unbroken))
@@ -181,15 +184,25 @@ func (k *keeper) prune(ctx context.Context) bool {
 		return false
 	}
 	outdated := len(k.outdated)
-	for range min(deletionsPerLook, len(k.outdated)) {
-		if err := k.store.Delete(ctx, k.outdated[0]); err != nil {
-			if ctx.Err() == nil {
-				k.next = k.job.now().Add(keeperRetry)
-				k.update(func(v *Archive) { v.Unpruned = fmt.Sprintf("Old parts of the archive were not deleted: %v.", err) })
-			}
-			return false
+	batch := k.outdated[:min(deletionsPerLook, outdated)]
+	errs := objstore.Errors{Refusals: refusals}
+	var kept []string
+	for _, key := range batch {
+		err := k.store.Delete(ctx, key)
+		if k.outdated = k.outdated[1:]; err != nil {
+			kept = append(kept, key)
 		}
-		k.outdated = k.outdated[1:]
+		if !errs.Add(ctx, err) {
+			break
+		}
+	}
+	k.outdated = slices.Concat(k.outdated, kept) // what is refused must not stand in the way of the others
+	if err := errs.Err(); err != nil {
+		if ctx.Err() == nil {
+			k.next = k.job.now().Add(keeperRetry)
+			k.update(func(v *Archive) { v.Unpruned = fmt.Sprintf("Old parts of the archive were not deleted: %v.", err) })
+		}
+		return false
 	}
 	if outdated == 0 || len(k.outdated) > 0 || k.pruned {
 		return false

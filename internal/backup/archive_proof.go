@@ -118,7 +118,7 @@ func (t *job) rollForward(ctx context.Context, o jobSpec, store objstore.Store, 
 	if err != nil {
 		return err
 	}
-	done, err := t.tests.enter(ctx, progress)
+	done, err := t.tests.enter(ctx, o.Namespace, progress)
 	if err != nil {
 		return err
 	}
@@ -130,13 +130,11 @@ func (t *job) rollForward(ctx context.Context, o jobSpec, store objstore.Store, 
 	if err != nil {
 		return err
 	}
-	changes := int64(0)
-	for _, l := range choice.Links {
-		changes += l.Header.Size
-	}
+	changes := sizeOf(choice.Links)
 	database := max(m.Size, m.PlainSize)
 	stage := "rolling forward " + o.Target.Bucket + "/" + choice.Base.Key
-	share, err := patientSpool{t.spool, progress, stage}.Reserve(ctx, snapshot.RestoreTestSpace(database+2*changes))
+	needed := func(database int64) int64 { return snapshot.RestoreTestSpace(database + 2*changes) }
+	share, err := patientSpool{t.spool.Of(o.Namespace), progress, stage}.Reserve(ctx, needed(database))
 	if err != nil {
 		return err
 	}
@@ -147,27 +145,50 @@ func (t *job) rollForward(ctx context.Context, o jobSpec, store objstore.Store, 
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	identities := connect.Identity(secret)
-	base, err := snapshot.Fetch(ctx, store, choice.Base.Key, dir, identities)
+	base, err := snapshot.Fetch(ctx, store, choice.Base.Key, snapshot.Place{
+		Dir: dir, Room: snapshot.RoomFunc(func(bytes, written int64) error { return share.Grow(needed(bytes), written) }),
+	}, identities)
 	if err != nil {
 		return err
 	}
-	_, err = t.replay(ctx, replay.Order{
+	links, err := fetchLinks(ctx, store, choice.Links, dir, linksRoom(share, needed(database), changes))
+	if err != nil {
+		return err
+	}
+	order := replay.Order{
 		Options: replay.Options{Path: base.Path, Revision: want.Revision, Chain: choice.Chain, Identities: identities, FallbackTTL: proofTTL},
-		Store:   store, Root: o.archiveRoot(), Links: choice.Links, Progress: progress.passing(stage, changes),
-	})
-	if err != nil {
+		Store:   links, Root: o.archiveRoot(), Links: choice.Links, Progress: progress.passing(stage, changes),
+	}
+	grow := func(size int64) error { return share.Grow(snapshot.RestoreTestSpace(size), size) }
+	if err := t.replayInTurn(ctx, o.Namespace, order, grow, progress); err != nil {
 		return err
 	}
-	try := t.tests.try
-	if try == nil {
-		try = dbfile.TryRestore
-	}
-	got, err := try(ctx, dbfile.Trial{
+	got, err := t.tests.trial(o.Namespace, progress)(ctx, dbfile.Trial{
 		SnapshotPath: base.Path, DataDir: filepath.Join(dir, "data"), Revision: want.Revision, CompactRevision: want.CompactRevision, Proven: true,
 	})
 	if err == nil && got != want {
 		err = fmt.Errorf("%w: at revision %d the hash is %d (compacted to %d), and that of the snapshot %s is %d (compacted to %d)",
 			errDiverged, want.Revision, got.Hash, got.CompactRevision, o.Newest.Path, want.Hash, want.CompactRevision)
+	}
+	return err
+}
+
+// replayGrowing replays the archive, and ends when the database outgrows the spool. It needs its data directory beside it later.
+func (t *job) replayGrowing(ctx context.Context, o replay.Order, grow func(size int64) error) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	report := o.Progress
+	o.Progress = func(n int64) {
+		if info, err := os.Stat(o.Options.Path); err == nil {
+			if err := grow(info.Size()); err != nil {
+				end(err)
+			}
+		}
+		report(n)
+	}
+	_, err := t.replay(ctx, o)
+	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
+		err = fmt.Errorf("%w: %w", cause, err)
 	}
 	return err
 }

@@ -1,6 +1,10 @@
 package backup
 
 import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -9,8 +13,10 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/replay"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
 
 // later: the newest snapshot is not the first one of its range.
@@ -182,5 +188,30 @@ func TestAFailedProofIsNotForgottenWhileItsSnapshotExists(t *testing.T) {
 	o.Distrusted.From = first.Path
 	if skipped, err := w.withoutIdentity(t.Context(), o); skipped != nil || err != nil {
 		t.Errorf("%+v %v: a failure is replaced by Skipped", skipped, err)
+	}
+}
+
+// A replay wrote more than its proof had reserved, into the volume of all namespaces.
+func TestAReplayThatOutgrowsTheSpoolEnds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "base.db")
+	j := &job{replay: func(ctx context.Context, o replay.Order) (replay.Result, error) {
+		for size := int64(1); size < 100 && ctx.Err() == nil; size++ {
+			if err := os.WriteFile(path, make([]byte, size), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			o.Progress(size)
+		}
+		return replay.Result{}, ctx.Err()
+	}}
+	most := int64(0)
+	grow := func(size int64) error {
+		if most = size; size > 10 {
+			return spool.ErrFull
+		}
+		return nil
+	}
+	order := replay.Order{Options: replay.Options{Path: path}, Progress: func(int64) {}}
+	if err := j.replayGrowing(t.Context(), order, grow); !errors.Is(err, spool.ErrFull) || most != 11 {
+		t.Errorf("error %v after %d bytes", err, most)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -33,25 +32,29 @@ func (t *job) purgeArchive(ctx context.Context, o jobSpec, store objstore.Store,
 	if err != nil {
 		return err
 	}
-	for _, names := range slices.Backward(all) {
-		if !names.Started {
-			continue // its owner is unknown
-		}
-		start, err := archive.ReadStart(ctx, store, root, names.Timeline)
-		if err != nil {
-			return err
-		}
-		if start.Writer != o.mark() {
-			continue
-		}
-		if err := deleteAll(ctx, store, names.Links); err != nil {
-			return err
-		}
-		if err := deleteAll(ctx, store, []string{archive.StartKey(root, names.Timeline)}); err != nil {
-			return err
-		}
+	slices.Reverse(all)
+	return objstore.Each(ctx, all, func(names archive.Names) error { return purgeTimeline(ctx, o, store, names) }).Err()
+}
+
+// purgeTimeline deletes a timeline that this EtcdBackup has begun.
+func purgeTimeline(ctx context.Context, o jobSpec, store objstore.Store, names archive.Names) error {
+	if !names.Started {
+		return nil // its owner is unknown
 	}
-	return nil
+	start, err := archive.ReadStart(ctx, store, o.archiveRoot(), names.Timeline)
+	if err != nil || start.Writer != o.mark() {
+		return err
+	}
+	remove := func(key string) error {
+		if err := store.Delete(ctx, key); err != nil {
+			return fmt.Errorf("delete the continuous archive: %w", err)
+		}
+		return nil
+	}
+	if err := objstore.EachOf(ctx, purgers, names.Links, remove).Err(); err != nil {
+		return err
+	}
+	return remove(archive.StartKey(o.archiveRoot(), names.Timeline))
 }
 
 // archivedBy returns the name of another EtcdBackup that archives the same cluster into the same folder; empty if there is none.
@@ -72,18 +75,4 @@ func (t *job) archivedBy(ctx context.Context, o jobSpec) (string, error) {
 		}
 	}
 	return "", nil
-}
-
-func deleteAll(ctx context.Context, store objstore.Store, keys []string) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(purgers)
-	for _, key := range keys {
-		group.Go(func() error {
-			if err := store.Delete(ctx, key); err != nil {
-				return fmt.Errorf("delete the continuous archive: %w", err)
-			}
-			return nil
-		})
-	}
-	return group.Wait()
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
@@ -25,8 +26,8 @@ type oneChange struct{}
 func (oneChange) Head(context.Context) (archiver.Head, error) {
 	return archiver.Head{ClusterID: 7, Revision: 2}, nil
 }
-func (oneChange) AuthRevision(context.Context) (uint64, error) { return 1, nil }
-func (oneChange) TTL(context.Context, int64) (int64, error)    { return 0, archiver.ErrNoLease }
+func (oneChange) Auth(context.Context) (auth.State, error)  { return auth.State{Revision: 1}, nil }
+func (oneChange) TTL(context.Context, int64) (int64, error) { return 0, archiver.ErrNoLease }
 func (oneChange) Watch(ctx context.Context, _ int64) (archiver.Stream, error) {
 	return &changeStream{ctx: ctx}, nil
 }
@@ -77,7 +78,7 @@ func TestARunningArchiverWaitsForTheStoreAfterARecoveryThatWasMissed(t *testing.
 			ended <- archiver.New(archiver.Options{
 				Cluster: oneChange{}, Store: store, Root: root, Dir: dir, Hurry: a.hurried, MaxLag: time.Hour, Now: time.Now,
 				TakeBase: func(context.Context, string) (archiver.Base, error) {
-					return archiver.Base{Key: "base", ClusterID: 7, Revision: 1, At: time.Now(), AuthRevision: 1}, nil
+					return archiver.Base{Key: "base", ClusterID: 7, Revision: 1, At: time.Now(), Auth: auth.State{Revision: 1}}, nil
 				},
 			}).Run(ctx)
 		}, nil)

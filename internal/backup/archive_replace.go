@@ -22,7 +22,7 @@ func spoiltOf(o jobSpec, clusterID string, index snapshot.Index, known snapshot.
 		if item.Future(now) {
 			continue
 		}
-		if read && (reading.Manifest.Backup != o.Name || reading.Manifest.Cluster.ID != clusterID) {
+		if m := reading.Manifest; read && (m.Backup != o.Name || m.Cluster.ID != clusterID || !o.owns(item.Key, m)) {
 			continue
 		}
 		if !read || item.Verdict != snapshot.Failed {

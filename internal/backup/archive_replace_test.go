@@ -19,7 +19,7 @@ func TestEachSnapshotOfAnArchiveThatFailsItsTestIsReplacedWithABackoff(t *testin
 	o := jobSpecOf(archivingState(t))
 	take := func(revision int64, verdict snapshot.Result) {
 		m := snapshot.Manifest{
-			FormatVersion: snapshot.FormatVersion, Cluster: snapshot.Cluster{ID: "0000000000000001"}, Revision: revision, Keys: 1, Size: 4,
+			FormatVersion: snapshot.FormatVersion, Cluster: snapshot.Cluster{Namespace: o.Namespace, Name: o.Cluster, ID: "0000000000000001"}, Revision: revision, Keys: 1, Size: 4,
 			SHA256: strings.Repeat("0", 64), CreatedAt: now.UTC(), CapturedAt: now.UTC(), Backup: o.Name,
 		}
 		content, err := m.Encode()

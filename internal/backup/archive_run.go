@@ -7,7 +7,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -16,8 +15,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/etcd/watch"
+	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
@@ -25,7 +24,7 @@ import (
 type archiveJob struct {
 	*job
 	metrics *archiveMetrics
-	open    atomic.Int64 // archivers that have space in the spool
+	places  archivePlaces
 }
 
 const (
@@ -34,8 +33,6 @@ const (
 	archiveSpool   = 40 << 20
 	archiveWaiting = 16 << 20
 	archiveSegment = 8 << 20
-	// archiveShare is the part of the spool that all archivers may use together, so that snapshots always have room.
-	archiveShare = 4
 	// prepareTimeout limits the requests before an archiver starts.
 	prepareTimeout = time.Minute
 )
@@ -96,7 +93,7 @@ func (t *archiveJob) once(ctx context.Context, a *archiving) error {
 		return err
 	}
 	defer cluster.Close()
-	release, err := t.reserve(ctx)
+	release, err := t.reserve(ctx, a.key.Object.Namespace)
 	if err != nil {
 		return err
 	}
@@ -116,7 +113,7 @@ func (t *archiveJob) once(ctx context.Context, a *archiving) error {
 				return archiver.Base{}, err
 			}
 			id, err := strconv.ParseUint(base.ClusterID, 16, 64)
-			return archiver.Base{Key: base.Key, ClusterID: id, Revision: base.Point.Revision, At: base.Point.At, AuthRevision: base.AuthRevision}, err
+			return archiver.Base{Key: base.Key, ClusterID: id, Revision: base.Point.Revision, At: base.Point.At, Auth: base.Auth}, err
 		},
 	})
 	k := &keeper{job: t, archiving: a, store: store, running: running, advice: advice, began: t.now(), end: cancel}
@@ -175,32 +172,13 @@ func (t *archiveJob) prepare(ctx context.Context, spec archiveSpec) (cluster *wa
 
 // archivable returns an error if the version of etcd cannot be archived, and advice if its watches may lose events.
 func archivable(version string) (advice string, err error) {
-	parts := append(strings.SplitN(version, ".", 3), "", "", "")
-	major, _ := strconv.Atoi(parts[0])
-	minor, _ := strconv.Atoi(parts[1])
-	patch, _ := strconv.Atoi(parts[2])
+	runs, _ := etcdversion.Parse(version) // what is no version is older than each
+	since := etcdversion.MustParse("3.5.0")
 	switch {
-	case major < 3 || major == 3 && minor < 5:
+	case runs.CompareMinor(since) < 0:
 		return "", fail(v1beta2.ReasonArchiveNotSupported, fmt.Sprintf("A member runs etcd %s, which does not report changes of users and roles. So its history cannot be archived. Upgrade the cluster to etcd 3.5 or later.", version))
-	case major == 3 && minor == 5 && patch < 16:
+	case runs.CompareMinor(since) == 0 && runs.Before(etcdversion.MustParse("3.5.16")):
 		return fmt.Sprintf("A watch of etcd %s can lose deletions (etcd issue 18089). Upgrade the cluster to etcd 3.5.16 or later.", version), nil
 	}
 	return "", nil
-}
-
-// reserve reserves the space of one archiver until the returned function is called. All of them together get a part of the
-// spool.
-func (t *archiveJob) reserve(ctx context.Context) (func(), error) {
-	n := t.open.Add(1)
-	_, limit, _ := t.spool.Usage()
-	if whole := limit + (n-1)*archiveSpool; limit > 0 && n*archiveSpool > whole/archiveShare {
-		t.open.Add(-1)
-		return nil, fmt.Errorf("%w for another archiver: %d archivers may use a quarter of its %d MiB, and each needs %d MiB", spool.ErrTooSmall, whole/archiveShare/archiveSpool, whole>>20, archiveSpool>>20)
-	}
-	release, err := t.spool.Hold(ctx, archiveSpool)
-	if err != nil {
-		t.open.Add(-1)
-		return nil, err
-	}
-	return func() { release(); t.open.Add(-1) }, nil
 }

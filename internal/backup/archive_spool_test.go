@@ -10,23 +10,23 @@ import (
 func TestArchiversUseAQuarterOfTheSpoolAndReturnIt(t *testing.T) {
 	const limit = 8 * archiveSpool * 16 / 15 // a sixteenth is given to no job
 	job := &archiveJob{job: &job{spool: spool.New(t.TempDir(), spool.Options{Limit: limit})}}
-	first, err := job.reserve(t.Context())
+	first, err := job.reserve(t.Context(), "ns")
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := job.reserve(t.Context())
+	second, err := job.reserve(t.Context(), "other")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := job.reserve(t.Context()); !errors.Is(err, spool.ErrTooSmall) {
+	if _, err := job.reserve(t.Context(), "third"); !errors.Is(err, spool.ErrTooSmall) {
 		t.Errorf("a third of eight archivers fits: %v", err)
 	}
 	first()
 	second()
-	if _, left, _ := job.spool.Usage(); left != limit-limit/16 {
+	if left := job.spool.Largest(); left != limit-limit/16 {
 		t.Errorf("%d bytes are left of the spool, want %d", left, limit-limit/16)
 	}
-	if _, err := job.reserve(t.Context()); err != nil {
+	if _, err := job.reserve(t.Context(), "ns"); err != nil {
 		t.Errorf("after the others have ended: %v", err)
 	}
 }

@@ -146,7 +146,7 @@ func TestAnArchiveHasASnapshotOfItsOwn(t *testing.T) {
 		asked := make(chan struct{}, 1)
 		a := &archiving{notify: func() { asked <- struct{}{} }, turn: make(chan struct{}, 1)}
 		k := &keeper{job: &archiveJob{job: w.job}, archiving: a, asked: map[string]time.Time{}, survey: survey}
-		k.known = snapshot.Known{"k": snapshot.Reading{Manifest: snapshot.Manifest{Backup: backup}}}
+		k.known = snapshot.Known{"k": snapshot.Reading{Manifest: snapshot.Manifest{Backup: backup, Cluster: snapshot.Cluster{Namespace: o.Namespace, Name: o.Cluster}}}}
 		k.cover(t.Context(), o, bases)
 		if got := len(k.asked) > 0; got != want {
 			t.Errorf("with a snapshot of EtcdBackup %s, it asks for another one: %t, want %t", backup, got, want)

@@ -16,6 +16,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
+	"github.com/etcd-suite/etcd-operator/internal/pace"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
@@ -56,12 +57,15 @@ func newJob(secrets client.Reader, s *spool.Spool, limits tests) (*job, error) {
 
 // attempt runs one attempt within its time limit. Its errors and panics affect no other EtcdBackup.
 func (t *job) attempt(ctx context.Context, o jobSpec, progress *jobProgress) Result {
-	ctx, limit, cancel := withTimeLimit(ctx, o.Timeout)
+	ctx, limit, cancel := withTimeLimit(ctx, o.Timeout, t.spool.Of(o.Namespace).Crowds)
 	defer cancel()
 	progress.limit = limit
 	result, err := worker.Try(func() (Result, error) { return t.work(ctx, o, progress) })
 	if caught := (*worker.PanicError)(nil); errors.As(err, &caught) {
 		ctrl.LoggerFrom(ctx).Error(err, "An attempt panicked", "stack", string(caught.Stack))
+	}
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, pace.ErrTooSlow) && !errors.Is(err, cause) {
+		err = fmt.Errorf("%w: %w", cause, err) // the library that was reading reports a context that was cancelled
 	}
 	if err != nil {
 		expired := errors.Is(context.Cause(ctx), context.DeadlineExceeded)
@@ -95,7 +99,7 @@ func (t *job) store(ctx context.Context, o jobSpec) (objstore.Store, error) {
 	if err != nil {
 		return nil, fail(v1beta2.ReasonAccessDenied, err.Error())
 	}
-	return store, nil
+	return measure(store), nil
 }
 
 // tls returns the TLS configuration for the members, and nil if the spec names no Secret.

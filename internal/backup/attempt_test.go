@@ -56,7 +56,7 @@ func newWorld(t *testing.T, secrets ...*corev1.Secret) *world {
 	}
 	w := &world{t: t, store: store}
 	w.job = &job{
-		secrets: known.Build(), spool: spool.New(t.TempDir(), spool.Options{}), tests: newTests(1, 0, nil), now: func() time.Time { return t0 },
+		secrets: known.Build(), spool: spool.New(t.TempDir(), spool.Options{}), tests: newTests(1, 0, dbfile.TryRestore), now: func() time.Time { return t0 },
 		probe:  func(context.Context, []string, access) []answer { return []answer{member("a", 41)} },
 		source: func(string, access) snapshot.Source { return nil },
 		open: func(_ context.Context, l connect.Access) (objstore.Store, error) {

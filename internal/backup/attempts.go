@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
@@ -38,6 +39,8 @@ type jobProgress struct {
 	progress  Progress
 	// since is when the stage started.
 	since time.Time
+	// why returns why the attempt waits; nil while it does not.
+	why func() turns.Reason
 }
 
 func newAttempts(lanes map[string]int) *attempts {
@@ -65,6 +68,9 @@ func (a *attempts) find(key worker.Key) *Attempt {
 		return nil
 	}
 	found := &Attempt{Kind: t.kind, Request: t.request, Base: t.base, Generation: t.generation, Number: t.number, StartedAt: t.began(), Queued: a.pool.Waiting(key), Progress: t.now()}
+	if found.Queued {
+		found.Progress.Why = a.pool.WhyWaiting(key)
+	}
 	result, done, err := a.pool.Result(key)
 	switch {
 	case done && err != nil:
@@ -101,7 +107,11 @@ func (a *attempts) forgetOthers(object types.NamespacedName, except types.UID) {
 func (t *jobProgress) now() Progress {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.progress
+	p := t.progress
+	if t.why != nil {
+		p.Why = t.why()
+	}
+	return p
 }
 
 // begin records that a worker runs the attempt now, and returns how long it was queued.

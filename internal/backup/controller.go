@@ -12,7 +12,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -20,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
@@ -49,6 +49,7 @@ type Reconciler struct {
 	limits    limits
 	// jitter is the longest time by which snapshots of the same schedule are spread.
 	jitter time.Duration
+	server *clock.Server
 	now    func() time.Time
 }
 
@@ -72,7 +73,7 @@ func Setup(mgr manager.Manager, options Options) error {
 	if err != nil {
 		return err
 	}
-	take.identity = options.OwnIdentityNamespaces
+	take.identity, take.now = options.OwnIdentityNamespaces, options.Server.Now
 	m, err := newMetrics(options.Metrics)
 	if err != nil {
 		return err
@@ -92,7 +93,8 @@ func Setup(mgr manager.Manager, options Options) error {
 		jitter:   options.Jitter,
 		attempt:  take.attempt,
 		metrics:  m,
-		now:      time.Now,
+		server:   options.Server,
+		now:      options.Server.Now,
 	}
 	if err := r.startWorkers(mgr, options.Metrics); err != nil {
 		return err
@@ -104,7 +106,7 @@ func Setup(mgr manager.Manager, options Options) error {
 		WatchesRawSource(r.attempts.pool.Source()).
 		WatchesRawSource(r.copies.pool.Source()).
 		WatchesRawSource(r.archives.Source()).
-		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: kube.Retries()}).
+		WithOptions(kube.Controller(concurrency)).
 		Complete(r)
 }
 
@@ -161,7 +163,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	r.metrics.proven(state)
 	step, rule := Plan(state)
 	description := step.describe(state)
-	ctrl.LoggerFrom(ctx).V(1).Info("Planned the next step", "rule", rule, "step", fmt.Sprintf("%T", step), "state", state)
+	ctrl.LoggerFrom(ctx).V(1).Info("Planned the next step", "rule", rule, "step", fmt.Sprintf("%T", step))
 	if counted(step) {
 		// The count is in the status before the attempt starts. If the attempt ends this process, the next one waits.
 		return r.reportAndAct(ctx, backup, state, step, description)
@@ -224,10 +226,16 @@ func last(s State, step Step) bool {
 // report writes the status.
 func (r *Reconciler) report(ctx context.Context, backup *v1beta2.EtcdBackup, s State, step Step, err error) (bool, error) {
 	after := backup.DeepCopy()
+	if kube.Refused(err) {
+		err = refusal(kube.RefusalMessage(err))
+	}
 	after.Status = NewStatus(s, step, err)
 	before := backup.Status.DeepCopy()
 	r.metrics.reported(s, after.Status)
 	changed, err := kube.PatchStatus(ctx, r.client, backup, after)
+	if err != nil {
+		kube.ReportRefusedStatus(r.events, backup, err)
+	}
 	if changed && err == nil {
 		kube.PublishEvents(r.events, backup, archiveEvents(*before, after.Status, s.Archive))
 	}

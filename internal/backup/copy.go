@@ -8,15 +8,16 @@ import (
 	"strings"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 )
 
-// laneCopy has workers of its own. One bucket may use all of them but one.
+// laneCopy has workers of its own. One bucket may use all of them but one, and one namespace all of a bucket but one.
 const (
 	laneCopy  = "copy"
-	maxCopies = 2
+	maxCopies = 3
 )
 
 // second is the job spec for the second location.
@@ -49,21 +50,38 @@ func (t *job) copyTo(ctx context.Context, o jobSpec, progress *jobProgress) (Res
 		From: from, To: to, FromSeries: o.seriesOf(etcd.ID(id)), ToSeries: second.seriesOf(etcd.ID(id)), Policy: keep,
 		Progress: func(key string, size int64) func(int64) { return progress.passing("copying "+key, size) },
 	})
-	if err != nil {
+	if !done.Tried {
 		return Result{}, ofLocation(ctx, err, second)
 	}
 	result := Result{Missing: done.Missing}
+	if done.Last == "" {
+		result.Missing = 0 // another run would copy nothing either
+	}
 	s := stored{store: to, series: second.seriesOf(etcd.ID(id)), index: done.Index, known: done.Known, previous: done.Before}
 	if done.Last != "" {
 		s.ahead = aheadOf(ctx, to, snapshot.ManifestKey(done.Last), t.now())
 	}
-	if err := s.compareClocks(ctx, second, t.now); err != nil {
+	if failed := s.compareClocks(ctx, second, t.now); failed != nil {
 		result.Kept = t.kept(ctx, second, s, nil)
-		result.blame(second, err)
-		return result, nil // the copies are there, and none of them is deleted
+		result.blame(second, failed) // the copies are there, and none of them is deleted
+	} else {
+		t.tidy(ctx, second, s, "", &result)
 	}
-	t.tidy(ctx, second, s, "", &result)
-	return result, nil
+	return result.uncopied(ctx, o, err)
+}
+
+// uncopied adds to the result why some snapshots could not be copied. It is an error if the newest is one of them, or if an object is damaged.
+func (r Result) uncopied(ctx context.Context, o jobSpec, err error) (Result, error) {
+	if err == nil {
+		return r, nil
+	}
+	err = ofLocation(ctx, err, o.second())
+	newest := len(r.Kept) > 0 && r.Kept[0].SHA256 == o.Newest.SHA256
+	if !newest || errors.Is(err, dbfile.ErrCorrupt) {
+		return r, err
+	}
+	r.CopyProblem = classify(err, o, false).Message
+	return r, nil
 }
 
 // ofLocation classifies an error of the second location, so that its advice names the right bucket.

@@ -9,10 +9,11 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
-	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/pace"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
+	"github.com/etcd-suite/etcd-operator/internal/storage/problem"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
@@ -50,8 +51,13 @@ func explain(err error, o jobSpec, expired bool) (reason, advice string) {
 		return v1beta2.ReasonObjectExists, "The operator never overwrites an object."
 	case o.Kind == KindCopy && errors.Is(err, snapshot.ErrCopySource) && errors.Is(err, dbfile.ErrCorrupt):
 		return v1beta2.ReasonSnapshotCorrupt, "The object in the first location is damaged, and the other snapshots are copied. Delete the object and its manifest from the first location."
+	case o.Kind == KindCopy && errors.Is(err, snapshot.ErrCopySource) && errors.Is(err, fs.ErrPermission):
+		return v1beta2.ReasonAccessDenied, fmt.Sprintf("The other snapshots are copied. If the object is in an archive storage class, restore it there or delete the snapshot. "+
+			"Otherwise allow %s to read objects in the bucket %s.", o.Target.Identity(), o.Target.Bucket)
 	case errors.Is(err, dbfile.ErrCorrupt), errors.Is(err, dbfile.ErrNoTrailer):
 		return v1beta2.ReasonSnapshotCorrupt, "The operator stored no snapshot. Compare the members with etcdutl hashkv, and check the disk of the member that sent the snapshot."
+	case errors.Is(err, pace.ErrTooSlow):
+		return v1beta2.ReasonTransferTooSlow, "Find out what is slow: the member, the network or the store. The operator starts again."
 	case expired:
 		return v1beta2.ReasonDeadlineExceeded, fmt.Sprintf("The limit for an attempt is %s. Raise backupPolicy.timeoutInSecond, or find out what is slow: the member, the network or the store.", o.Timeout)
 	}
@@ -68,6 +74,10 @@ func explainStore(err error, o jobSpec) (reason, advice string) {
 		return v1beta2.ReasonSecretMissing, "The operator continues when the Secret exists."
 	case errors.Is(err, spool.ErrTooSmall):
 		return v1beta2.ReasonSpoolTooSmall, "Raise backupOperator.spool.sizeLimit in the values of the chart, or free space on the disk of the node. A snapshot needs the size of the database, and a restore test twice that size and 128 MiB."
+	case errors.Is(err, dbfile.ErrTooLarge):
+		return v1beta2.ReasonSnapshotTooLarge, "The operator stored no result. Check which server the endpoints name. If it is your etcd, raise backupOperator.resources.limits.memory in the values of the chart."
+	case errors.Is(err, dbfile.ErrNotChecked):
+		return v1beta2.ReasonRetrying, "The operator stored no result. Check whether the node or the Pod of backup-operator has too few processes, file descriptors or memory."
 	case errors.Is(err, dbfile.ErrMemory):
 		return v1beta2.ReasonRestoreTestTooLarge, "The snapshot is kept, and its test has no result. Raise backupOperator.restoreTests.memory and the memory limit in the values of the chart. Or set verify to Checksum and remove the restore tests from the spec."
 	case errors.Is(err, snapshot.ErrNotTested):
@@ -80,10 +90,7 @@ func explainStore(err error, o jobSpec) (reason, advice string) {
 		return v1beta2.ReasonEndpointUnreachable, "Check the member and the network."
 	case errors.Is(err, snapshot.ErrStale):
 		return v1beta2.ReasonRetrying, "The member lags behind its cluster. The operator asks another member in the next attempt, if there is a better one."
-	case errors.Is(err, objstore.ErrNoBucket):
-		return v1beta2.ReasonBucketNotFound, fmt.Sprintf("Create the bucket %s, or correct the path.", o.Target.Bucket)
-	case errors.Is(err, fs.ErrPermission):
-		return v1beta2.ReasonAccessDenied, fmt.Sprintf("Allow %s to list, read, write and delete objects in the bucket %s.", o.Target.Identity(), o.Target.Bucket)
 	}
-	return v1beta2.ReasonStoreUnreachable, "Check the endpoint, the port and the TLS settings of the store, and the network."
+	p := problem.Of(err)
+	return p.Reason, p.Advice(o.Target)
 }

@@ -79,6 +79,7 @@ func jobSpecOf(s State) jobSpec {
 		Encoder: encoder(s.Spec),
 		URLs:    s.Spec.EtcdEndpoints, TLSSecret: s.tlsSecret(), AuthSecret: s.authSecret(), Cluster: sourceName(s.Name, s.Spec),
 	}
+	o.Keep.Owner = ownerOf(s)
 	o.Rhythm, _ = rhythm(s.Spec) // badPolicy has checked it
 	if s.Series() {
 		o.Jitter = s.jitter()
@@ -162,6 +163,27 @@ func (o jobSpec) attemptOf(id etcd.ID) string {
 	}
 	sum := sha256.Sum256([]byte(o.Request))
 	return fmt.Sprintf("%s/now/%x", mark, sum[:8])
+}
+
+// ownerOf returns whose snapshots the EtcdBackup deals with.
+func ownerOf(s State) snapshot.Owner {
+	owner := snapshot.Owner{
+		Namespace: s.Namespace, Cluster: sourceName(s.Name, s.Spec), Backup: s.Name, BackupUID: string(s.UID), BackupSince: s.CreatedAt,
+	}
+	if s.Spec.EtcdCluster != nil && s.Cluster != nil {
+		owner.ClusterUID, owner.ClusterSince = string(s.Cluster.UID), s.Cluster.CreatedAt
+	}
+	return owner
+}
+
+// owns reports whether a snapshot is of this EtcdBackup.
+func (o jobSpec) owns(key string, m snapshot.Manifest) bool {
+	return o.Keep.Owner.Compare(key, m) == snapshot.Own
+}
+
+// ofCluster reports whether a snapshot is of the cluster of this EtcdBackup, whichever EtcdBackup has taken it.
+func (o jobSpec) ofCluster(key string, m snapshot.Manifest) bool {
+	return o.Keep.Owner.OfCluster(key, m)
 }
 
 // mark is the prefix of the Attempt of all snapshots of this EtcdBackup, and of no others.

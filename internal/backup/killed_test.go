@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
@@ -188,7 +189,7 @@ func (a *afterlife) operator(l *life) *Reconciler {
 	}
 	from := member("a", 11)
 	from.Status.MemberID = memberOfDatabase
-	take, err := newJob(mortal, spool.New(a.t.TempDir(), spool.Options{}), newTests(1, 0, nil))
+	take, err := newJob(mortal, spool.New(a.t.TempDir(), spool.Options{}), newTests(1, 0, dbfile.TryRestore))
 	if err != nil {
 		a.t.Fatal(err)
 	}

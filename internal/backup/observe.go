@@ -16,6 +16,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
@@ -36,6 +37,7 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (*v
 		Attempt:      r.attempts.find(keyOf(backup)),
 		Jitter:       r.jitter,
 		Now:          r.now(),
+		ClocksDiffer: r.server.Differs(),
 	}
 	if s.Deleting {
 		s.DeletedAt = backup.DeletionTimestamp.Time
@@ -58,7 +60,7 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (*v
 		return nil, State{}, err
 	}
 	s.SecretProblem, err = r.secretProblem(ctx, s)
-	s.Full = r.attempts.pool.Full(r.limits.claim(jobSpecOf(s)))
+	s.Full = r.attempts.pool.Why(keyOf(backup), r.limits.claim(jobSpecOf(s))) != turns.None
 	return backup, s, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 )
 
@@ -23,8 +24,8 @@ type Options struct {
 	SpoolKeepFree int
 	// MaxConcurrent is how many snapshots are taken at the same time.
 	MaxConcurrent int
-	// MaxPerNamespace and MaxPerStore limit how many of them are of one namespace, and sent to one bucket. 0 means one less
-	// than MaxConcurrent. So no namespace and no slow store delays all others.
+	// MaxPerStore limits how many of them are sent to one bucket, and MaxPerNamespace how many are of one namespace. 0 means one less than
+	// MaxConcurrent, and one less than MaxPerStore. So no namespace and no slow store delays all others.
 	MaxPerNamespace, MaxPerStore int
 	// Jitter is the longest time by which snapshots and restore tests of the same schedule are spread.
 	Jitter time.Duration
@@ -32,11 +33,13 @@ type Options struct {
 	MaxRestoreTests int
 	// RestoreTestMemory is how many bytes of memory a restore test may use. 0 means no limit.
 	RestoreTestMemory int64
-	// Try restores a snapshot for a restore test, with that many bytes of memory. Default: in this process.
+	// Try restores a snapshot for a restore test, in a process with that many bytes of memory.
 	Try func(ctx context.Context, t dbfile.Trial, memory int64) (dbfile.KVHash, error)
 	// OwnIdentityNamespaces are the namespaces whose EtcdBackups may use the operator's own identity at a store. "*" and nil
 	// mean all.
 	OwnIdentityNamespaces []string
+	// Server is the clock of the API server, if its answers are read.
+	Server *clock.Server
 	// Metrics is where the controller's metrics are registered.
 	Metrics prometheus.Registerer
 }
@@ -48,12 +51,12 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"size of the volume of spool-dir, for example 20Gi; an attempt waits if its snapshot does not fit; 0 means no limit")
 	flags.IntVar(&o.SpoolKeepFree, "spool-keep-free-percent", 0, "how many percent of the file system of spool-dir are left free")
 	flags.IntVar(&o.MaxConcurrent, "max-concurrent-snapshots", 4, "maximum number of concurrent snapshots; further snapshots wait")
-	flags.IntVar(&o.MaxPerNamespace, "max-concurrent-per-namespace", 0, "maximum number of concurrent snapshots of one namespace; 0 means one less than max-concurrent-snapshots")
-	flags.IntVar(&o.MaxPerStore, "max-concurrent-per-store", 0, "maximum number of concurrent snapshots to one bucket; 0 means one less than max-concurrent-snapshots")
+	flags.IntVar(&o.MaxPerNamespace, "max-concurrent-per-namespace", 0, "maximum number of concurrent snapshots of one namespace; 0 means one less than max-concurrent-per-store")
+	flags.IntVar(&o.MaxPerStore, "max-concurrent-per-store", 0, "maximum number of concurrent snapshots to one bucket, of which one namespace has one fewer; 0 means one less than max-concurrent-snapshots")
 	flags.DurationVar(&o.Jitter, "jitter", time.Minute, "longest time by which runs of the same schedule are spread; at most a tenth of the interval")
 	flags.StringSliceVar(&o.OwnIdentityNamespaces, "own-identity-namespaces", []string{"*"},
 		"namespaces whose EtcdBackups may use the operator's own identity at a store, separated by commas; * means all; if empty, each EtcdBackup needs a Secret")
-	flags.IntVar(&o.MaxRestoreTests, "max-concurrent-restore-tests", 1, "maximum number of concurrent restore tests; further tests wait")
+	flags.IntVar(&o.MaxRestoreTests, "max-concurrent-restore-tests", 1, "maximum number of concurrent restore tests; one more may read its snapshot, and further tests wait")
 	flags.Var(quantity{&o.RestoreTestMemory}, "restore-test-memory",
 		"memory of each restore test, for example 1Gi; a test needs about 80 MiB and 500 bytes for each key; 0 means no limit")
 }

@@ -5,10 +5,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
+	"github.com/etcd-suite/etcd-operator/internal/storage/problem"
 )
 
 // The copies to a second location are attempts of their own, beside those of the first one, so that a location that fails
@@ -39,7 +42,7 @@ func (ReportCopy) describe(s State) planning.Description {
 	f := *s.Copy.Result.Failure
 	d.Reason = f.Reason
 	d.Message = fmt.Sprintf("%s This was attempt %d to copy. The next attempt is due at %s. The first location is not affected.",
-		f.Message, s.Copy.Number, stamp(s.Copy.Result.EndedAt.Add(delay(s.Copy.Number))))
+		f.Message, s.Copy.Number, stamp(s.Copy.Result.EndedAt.Add(delayUpTo(s.Copy.Number, problem.Longest(f.Reason)))))
 	d.Events = []planning.Event{newEvent(corev1.EventTypeWarning, "CopyFailed", actionCopy, d.Message)}
 	return d
 }
@@ -111,7 +114,7 @@ func (s State) nextCopy(c *v1beta2.BackupCopies, newest *v1beta2.Snapshot) time.
 
 // ahead returns whether a time in the status comes from a clock that was ahead. Without a pause, what it makes due would be repeated until the
 // clock has reached it.
-func (s State) ahead(at *metav1.Time) bool { return at != nil && at.After(s.Now.Add(skew)) }
+func (s State) ahead(at *metav1.Time) bool { return at != nil && clock.Ahead(at.Time, s.Now) }
 
 // copyRetry returns when a failed copy is repeated. An attempt without a result counts as failed. A time that is later than
 // the longest pause comes from a clock that was ahead, and does not count.
@@ -120,10 +123,18 @@ func (s State) copyRetry(c *v1beta2.BackupCopies) time.Time {
 	if c.NextTime != nil {
 		at = c.NextTime.Time
 	}
-	if at.After(s.Now.Add(lastDelay + skew)) {
+	if clock.Ahead(at, s.Now.Add(s.longestCopyPause())) {
 		return s.Now
 	}
 	return at
+}
+
+// longestCopyPause is the longest pause after a failed copy.
+func (s State) longestCopyPause() time.Duration {
+	if c := meta.FindStatusCondition(s.Status.Conditions, v1beta2.ConditionCopied); c != nil {
+		return problem.Longest(c.Reason)
+	}
+	return lastDelay
 }
 
 // copied reports whether the second location has the snapshot.

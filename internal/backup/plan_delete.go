@@ -135,7 +135,7 @@ func backupIsBeingDeleted(s State) Step {
 	if s.CopyBusy && s.left(purgeLimit) > 0 {
 		return Wait{Reason: v1beta2.ReasonPending, Message: "The operator waits until the copy to the second location has stopped.", Requeue: time.Second}
 	}
-	if s.ArchiveBusy && s.Now.Before(s.DeletedAt.Add(purgeLimit)) {
+	if s.ArchiveBusy && s.left(purgeLimit) > 0 {
 		return Wait{Reason: v1beta2.ReasonPending, Message: "The operator waits until the continuous archive has stopped.", Requeue: time.Second}
 	}
 	if !s.Held {

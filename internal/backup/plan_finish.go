@@ -62,8 +62,8 @@ func timeToLiveIsOver(s State) Step {
 // expiry is when a one-shot that has ended is to be deleted. It is zero if the EtcdBackup is kept.
 func (s State) expiry() time.Time {
 	ended := s.ended()
-	if ended == "" || s.Spec.TTLSecondsAfterFinished == nil {
-		return time.Time{}
+	if ended == "" || s.Spec.TTLSecondsAfterFinished == nil || s.ClocksDiffer {
+		return time.Time{} // while the clocks differ, nobody knows whether the time is over
 	}
 	since := meta.FindStatusCondition(s.Status.Conditions, ended).LastTransitionTime.Time
 	return since.Add(time.Duration(*s.Spec.TTLSecondsAfterFinished) * time.Second)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -32,7 +33,7 @@ func (s State) pruneTurn() time.Time {
 		return time.Time{} // the snapshots are of an earlier cluster, and all of them are kept
 	}
 	last := s.Status.LastPruneTime
-	if s.fresh() || last == nil || last.After(s.Now.Add(skew)) {
+	if s.fresh() || last == nil || clock.Ahead(last.Time, s.Now) {
 		return s.Now
 	}
 	r, err := rhythm(s.Spec)

@@ -2,12 +2,16 @@ package backup
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
+	"github.com/etcd-suite/etcd-operator/internal/storage/problem"
 )
 
 type (
@@ -131,7 +135,7 @@ func attemptFailedRecently(s State) Step {
 	case s.Status.LastAttemptTime != nil:
 		next.At, next.Interrupted = s.Status.LastAttemptTime.Add(s.pause(s.Status.Attempts)), true
 	}
-	if !s.Now.Before(next.At) || next.At.After(s.Now.Add(s.longestPause()+skew)) {
+	if clock.Due(next.At, s.longestPause(), s.Now) {
 		return nil
 	}
 	return next
@@ -212,6 +216,9 @@ func (s State) longestPause() time.Duration {
 	if s.Spec.Verify == v1beta2.VerifyRestore {
 		return lastTestDelay
 	}
+	if slices.ContainsFunc(s.Status.Conditions, func(c metav1.Condition) bool { return problem.Lasts(c.Reason) }) {
+		return problem.LongestPause
+	}
 	return lastDelay
 }
 
@@ -219,7 +226,7 @@ func (s State) longestPause() time.Duration {
 // not be carried out, the operator repeats the test less often, because each test reads the whole snapshot. It still takes
 // the next snapshot of a series in time.
 func (s State) retryAt(a Attempt) time.Time {
-	at := a.Result.EndedAt.Add(s.pause(a.Number))
+	at := a.Result.EndedAt.Add(s.pauseAfter(a))
 	if !a.Result.untested() {
 		return at
 	}
@@ -253,11 +260,21 @@ func (s State) pause(failed int32) time.Duration {
 	return delay(failed)
 }
 
+// pauseAfter returns the pause after a failed attempt. If its cause lasts, the operator tries less often.
+func (s State) pauseAfter(a Attempt) time.Duration {
+	if f := a.Result.Failure; f != nil && !s.Deleting && problem.Lasts(f.Reason) {
+		return delayUpTo(a.Number, problem.LongestPause)
+	}
+	return s.pause(a.Number)
+}
+
 // delay returns the pause after that many failed attempts: 5 s, doubled after each one, at most 5 min.
-func delay(failed int32) time.Duration {
+func delay(failed int32) time.Duration { return delayUpTo(failed, lastDelay) }
+
+func delayUpTo(failed int32, longest time.Duration) time.Duration {
 	d := firstDelay
-	for ; failed > 1 && d < lastDelay; failed-- {
+	for ; failed > 1 && d < longest; failed-- {
 		d *= 2
 	}
-	return min(d, lastDelay)
+	return min(d, longest)
 }

@@ -71,18 +71,14 @@ func deleteClocks(ctx context.Context, store objstore.Store, prefix string) erro
 		}
 		names = append(names, object.Key)
 	}
-	refused := 0
+	errs := objstore.Errors{Refusals: refusals}
 	for _, name := range names {
-		err := store.Delete(ctx, name)
-		if err != nil && !errors.Is(err, fs.ErrPermission) {
-			return err
-		}
-		if err != nil {
-			refused++
-		}
-		if refused == refusals {
+		if !errs.Add(ctx, store.Delete(ctx, name)) {
 			break
 		}
+	}
+	if err := errs.Err(); !errors.Is(err, fs.ErrPermission) {
+		return err
 	}
 	return nil
 }

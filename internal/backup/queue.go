@@ -5,6 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/etcd-suite/etcd-operator/internal/storage"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
@@ -18,39 +20,43 @@ const (
 )
 
 // maxPurges is how many deletions run at the same time. They need little more than requests to the store.
-const maxPurges = 2
+const maxPurges = 3
 
 var laneOf = map[Kind]string{KindSnapshot: laneSnapshot, KindDrill: laneDrill, KindPurge: lanePurge, KindPrune: lanePurge, KindCopy: laneCopy}
 
+// lanes are the limits. The gates of the restore tests limit those that wait in their lane.
 func (o Options) lanes() map[string]int {
-	return map[string]int{laneSnapshot: o.MaxConcurrent, laneDrill: o.MaxRestoreTests, lanePurge: maxPurges}
+	return map[string]int{laneSnapshot: o.MaxConcurrent, laneDrill: readers(o.MaxRestoreTests), lanePurge: maxPurges}
 }
 
-// limits of the snapshots of one namespace, and of those to one bucket. 0 means no limit.
+// limits of the snapshots of one namespace, and of those to one bucket. 0 means turns.Share of what is shared.
 type limits struct{ namespace, store int }
 
 func (o Options) limits() limits {
 	out := limits{namespace: o.MaxPerNamespace, store: o.MaxPerStore}
-	if out.namespace == 0 {
-		out.namespace = max(o.MaxConcurrent-1, 1)
-	}
 	if out.store == 0 {
-		out.store = max(o.MaxConcurrent-1, 1)
+		out.store = turns.Share(o.MaxConcurrent)
+	}
+	if out.namespace == 0 {
+		out.namespace = turns.Share(out.store)
 	}
 	return out
 }
 
-// claim names the limits of an attempt.
+// claim names the limits of an attempt. In each bucket, the pool lets one namespace leave a slot to others, too.
 func (l limits) claim(o jobSpec) worker.Claim {
 	claim := worker.Claim{Lane: laneOf[o.Kind]}
-	if o.Kind == KindSnapshot && l.namespace > 0 {
-		store := fmt.Sprintf("store %s %s %s", o.Target.Provider, o.Target.Endpoint, o.Target.Bucket)
-		claim.Groups = map[string]int{"namespace " + o.Namespace: l.namespace, store: l.store}
+	if o.Kind == KindSnapshot && l.store > 0 {
+		claim.Namespace, claim.Groups = l.namespace, map[string]int{bucketOf(o.Target): l.store}
 	}
 	if o.Kind == KindCopy && o.Copy != nil {
-		claim.Groups = map[string]int{fmt.Sprintf("store %s %s %s", o.Copy.Provider, o.Copy.Endpoint, o.Copy.Bucket): maxCopies - 1}
+		claim.Groups = map[string]int{bucketOf(*o.Copy): turns.Share(maxCopies)}
 	}
 	return claim
+}
+
+func bucketOf(l storage.Location) string {
+	return fmt.Sprintf("store %s %s %s", l.Provider, l.Endpoint, l.Bucket)
 }
 
 // watchQueue registers the metrics of the queue.

@@ -28,7 +28,7 @@ func TestAThousandBackupsDueAtOnceAreTakenInOrder(t *testing.T) {
 			objects = append(objects, b)
 		}
 		r := newRig(t, objects...)
-		r.attempts = newAttempts(map[string]int{laneSnapshot: 4})
+		r.attempts = newAttempts(map[string]int{laneSnapshot: 5}) // of which one namespace has 4
 		var order []string
 		var running, most atomic.Int32
 		slot := make(chan struct{}, 1)
@@ -119,7 +119,7 @@ func TestAnAttemptThatNeverRanIsNotCounted(t *testing.T) {
 func TestOneNamespaceAndOneStoreLeaveAWorkerToOthers(t *testing.T) {
 	l := Options{MaxConcurrent: 4}.limits()
 	claim := l.claim(jobSpecOf(one()))
-	if claim.Lane != laneSnapshot || len(claim.Groups) != 2 {
+	if claim.Lane != laneSnapshot || claim.Namespace != 2 || len(claim.Groups) != 1 {
 		t.Fatalf("%+v", claim)
 	}
 	for group, limit := range claim.Groups {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/schedule"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
@@ -85,7 +86,7 @@ func seconds(n int64) time.Duration {
 
 // policy returns the retention policy of the spec.
 func policy(name string, spec v1beta2.EtcdBackupSpec) snapshot.Policy {
-	out := snapshot.Policy{Backup: name, Verify: spec.Verify == v1beta2.VerifyRestore, Tests: spec.Drill != nil}
+	out := snapshot.Policy{Owner: snapshot.Owner{Backup: name}, Verify: spec.Verify == v1beta2.VerifyRestore, Tests: spec.Drill != nil}
 	p := spec.BackupPolicy
 	if p == nil {
 		return out
@@ -181,17 +182,17 @@ func (s State) drillTurn() time.Time {
 		return time.Time{}
 	}
 	if !s.fresh() && s.Status.DrillAttempts > 0 && s.Status.NextDrillTime != nil {
-		if at := s.Status.NextDrillTime.Time; !at.After(s.Now.Add(lastTestDelay + skew)) {
+		if at := s.Status.NextDrillTime.Time; !clock.Ahead(at, s.Now.Add(lastTestDelay)) {
 			return at
 		}
-		return s.Now // the clock was ahead when the test failed
+		return s.Now
 	}
 	r, err := schedule.Parse(s.Spec.Drill.Schedule, s.Spec.Drill.TimeZone)
 	if err != nil {
 		return time.Time{}
 	}
 	since := s.CreatedAt
-	if d := s.Status.LastDrill; d != nil && !d.Time.After(s.Now.Add(skew)) {
+	if d := s.Status.LastDrill; d != nil && !clock.Ahead(d.Time.Time, s.Now) {
 		since = d.Time.Time
 	}
 	if last, missed := r.Last(since, s.Now); missed && !s.Now.Before(spread(r, r.Next(since), s.UID, s.Jitter)) {

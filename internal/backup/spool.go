@@ -14,16 +14,16 @@ const minSpool = 256 << 20
 
 // patientSpool reserves space for one attempt. Its time limit does not count while it waits for other attempts.
 type patientSpool struct {
-	*spool.Spool
+	spool.Namespace
 	progress *jobProgress
 	then     string // the next stage
 }
 
 func (p patientSpool) Reserve(ctx context.Context, bytes int64) (*spool.Share, error) {
-	done := p.progress.waiting("waiting for space on the spool volume")
+	done := p.progress.waiting("waiting for space on the spool volume", p.Why)
 	defer p.progress.stage(p.then)
 	defer done()
-	return p.Spool.Reserve(ctx, bytes)
+	return p.Namespace.Reserve(ctx, bytes)
 }
 
 // openSpool checks that the options fit each other.

@@ -8,8 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
 // State is everything that a decision may depend on: one EtcdBackup, the EtcdCluster that it names, and the attempt that
@@ -55,6 +57,8 @@ type State struct {
 	Archive     *Archive
 	ArchiveBusy bool
 
+	// ClocksDiffer is true if the clock of the operator differs from that of the API server. Now is the time of the API server then.
+	ClocksDiffer bool
 	// Jitter is the longest time by which the operator spreads snapshots of the same schedule.
 	Jitter time.Duration
 	// Full is true if a snapshot would have to wait for a worker.
@@ -125,6 +129,8 @@ type Attempt struct {
 type Progress struct {
 	// Stage in words, for example "streaming from http://10.0.0.1:2379". It is empty while the attempt waits for a worker.
 	Stage string
+	// Why it waits, if it does.
+	Why turns.Reason
 	// Bytes that were processed, of about that many.
 	Bytes, About int64
 	// PerSecond is the average since the stage started, in bytes per second. It is 0 in the first second.
@@ -146,8 +152,9 @@ type Result struct {
 	Pruned       int
 	PruneProblem string
 	PruneReason  string
-	// Missing is how many snapshots are still to be copied to the second location.
-	Missing int
+	// Missing is how many snapshots are still to be copied to the second location. CopyProblem is why older ones could not be copied.
+	Missing     int
+	CopyProblem string
 	// Drill is the result of a restore test. It is nil if there was none.
 	Drill *v1beta2.BackupDrill
 	// Proof is the result of a proof of the archive. It is nil if there was none.
@@ -159,10 +166,10 @@ type Result struct {
 // finalizer that coreos/etcd-operator adds to periodic backups.
 const finalizer = "backup-operator-periodic"
 
-// Timeout of one attempt.
+// Timeout of one attempt. An object from before the maximum may have more.
 func (s State) Timeout() time.Duration {
 	if p := s.Spec.BackupPolicy; p != nil && p.TimeoutInSecond > 0 {
-		return seconds(p.TimeoutInSecond)
+		return seconds(min(p.TimeoutInSecond, v1beta2.MaxBackupTimeoutSeconds))
 	}
 	return seconds(v1beta2.DefaultBackupTimeoutSeconds)
 }
@@ -206,11 +213,8 @@ func (s State) neverRan() bool {
 // clock.
 func (s State) newest() (time.Time, bool) {
 	at, found := s.lastTaken()
-	return at, found && !at.After(s.Now.Add(skew))
+	return at, found && !clock.Ahead(at, s.Now)
 }
-
-// skew is how much the clocks of two machines may differ.
-const skew = time.Minute
 
 // lives returns the prefix of the keys of the series, of all incarnations of its cluster.
 func (s State) lives() string {

@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
 // NewStatus returns the status after the step. err is the error of the step's effect. What the step does not concern
@@ -22,9 +24,13 @@ func NewStatus(s State, step Step, err error) v1beta2.EtcdBackupStatus {
 		r.out.Attempts--
 	}
 	r.out.ObservedGeneration, r.out.Progress = s.Generation, nil
-	if err != nil {
+	switch refused := refusal(""); {
+	case errors.As(err, &refused):
+		r.ready(metav1.ConditionFalse, v1beta2.ReasonObjectRefused, refused.Error())
+		r.set(v1beta2.ConditionStalled, metav1.ConditionTrue, v1beta2.ReasonObjectRefused, refused.Error())
+	case err != nil:
 		r.ready(metav1.ConditionFalse, v1beta2.ReasonRetrying, err.Error())
-	} else {
+	default:
 		r.apply(step, step.describe(s))
 	}
 	r.secondLocation()
@@ -35,6 +41,11 @@ func NewStatus(s State, step Step, err error) v1beta2.EtcdBackupStatus {
 	r.out.SnapshotSize = sizeText(r.out.Snapshot)
 	return r.out
 }
+
+// refusal says that the API server refuses an object for good. A person must correct what refuses it.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
 
 // reporter writes one status.
 type reporter struct {
@@ -114,7 +125,7 @@ func (r *reporter) taken(a Attempt, d planning.Description) {
 		r.unsuccessful(a, d)
 		return
 	}
-	recordSuccess(&r.out, a)
+	recordSuccess(&r.out, a, r.s.Series())
 	if r.s.Series() {
 		r.out.Attempts = 0
 		state := r.s
@@ -129,9 +140,12 @@ func (r *reporter) taken(a Attempt, d planning.Description) {
 }
 
 // recordSuccess writes the facts of a successful attempt into the status.
-func recordSuccess(out *v1beta2.EtcdBackupStatus, a Attempt) {
-	snapshot := *a.Result.Snapshot
-	out.Snapshots = a.Result.Kept
+func recordSuccess(out *v1beta2.EtcdBackupStatus, a Attempt, series bool) {
+	snapshot, kept := *a.Result.Snapshot, a.Result.Kept
+	if series {
+		snapshot, kept = asRecorded(*out, snapshot), allAsRecorded(*out, kept)
+	}
+	out.Snapshots = kept
 	if a.Request != "" && a.Base == "" {
 		out.HandledRequest = a.Request
 	}
@@ -233,8 +247,12 @@ func (r *reporter) set(kind string, status metav1.ConditionStatus, reason, messa
 func (p Progress) String() string {
 	const mib = 1 << 20
 	switch {
+	case p.Stage == "" && p.Why != turns.None:
+		return fmt.Sprintf("The attempt is queued for a worker of the operator: %s.", p.Why)
 	case p.Stage == "":
 		return "The attempt is queued. It starts when a worker of the operator is free."
+	case p.Why != turns.None:
+		return fmt.Sprintf("The operator is %s: %s.", p.Stage, p.Why)
 	case p.Bytes == 0:
 		return fmt.Sprintf("The operator is %s.", p.Stage)
 	case p.About == 0:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
+	"github.com/etcd-suite/etcd-operator/internal/storage/problem"
 )
 
 // copyStarts counts an attempt before it starts. It keeps the condition until the attempt has ended.
@@ -22,8 +23,11 @@ func (r *reporter) copyStarts(number int32) {
 // copyEnded reports how a copy ended. It keeps all other conditions.
 func (r *reporter) copyEnded(a Attempt, d planning.Description) {
 	c := r.copies()
-	if a.Result.Failure != nil {
-		c.NextTime = second(a.Result.EndedAt.Add(delay(a.Number)))
+	if len(a.Result.Kept) > 0 {
+		c.Newest = &a.Result.Kept[0] // some copies are there, even if others failed
+	}
+	if f := a.Result.Failure; f != nil {
+		c.NextTime = second(a.Result.EndedAt.Add(delayUpTo(a.Number, problem.Longest(f.Reason))))
 		r.set(v1beta2.ConditionCopied, metav1.ConditionFalse, d.Reason, d.Message)
 		return
 	}
@@ -33,6 +37,9 @@ func (r *reporter) copyEnded(a Attempt, d planning.Description) {
 	}
 	if newest := r.out.Snapshot; newest != nil && !copied(c, newest) {
 		d.Message = "The second location does not have the newest snapshot: it is newer than the copy, cannot be read, or is not kept there."
+	}
+	if a.Result.CopyProblem != "" {
+		d.Message = planning.Sentence(d.Message+" Older ones were not copied: ", a.Result.CopyProblem)
 	}
 	switch {
 	case c.Missing > 0:

@@ -169,7 +169,7 @@ func (r *reporter) prunedSuspended(a Attempt, d planning.Description) {
 		r.set(v1beta2.ConditionPruned, metav1.ConditionFalse, f.Reason, f.Message)
 		return
 	}
-	r.out.Snapshots = a.Result.Kept
+	r.out.Snapshots = allAsRecorded(r.out, a.Result.Kept)
 	r.pruned(*a.Result)
 }
 

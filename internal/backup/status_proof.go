@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -43,7 +44,7 @@ func (s State) testTurn() time.Time {
 		return at
 	}
 	due := s.Now
-	if next := s.Status.NextDrillTime; !s.fresh() && s.Status.DrillAttempts > 0 && next != nil && !next.After(s.Now.Add(lastTestDelay+skew)) {
+	if next := s.Status.NextDrillTime; !s.fresh() && s.Status.DrillAttempts > 0 && next != nil && !clock.Ahead(next.Time, s.Now.Add(lastTestDelay)) {
 		due = next.Time
 	}
 	if at.IsZero() || due.Before(at) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
@@ -36,7 +37,7 @@ func (s stored) newest(ctx context.Context, o jobSpec, now time.Time, n int) ([]
 			return nil, err
 		}
 		for _, item := range chunk {
-			if reading := s.known[item.Key]; reading.Err == nil && o.Keep.Owns(s.series, reading.Manifest) {
+			if reading := s.known[item.Key]; reading.Err == nil && o.owns(item.Key, reading.Manifest) {
 				out = append(out, item)
 			}
 		}
@@ -90,7 +91,7 @@ func savedAt(item snapshot.Item) time.Time {
 // ahead, and does not count.
 func (s *stored) reportedNewer(o jobSpec, item snapshot.Item, now time.Time) bool {
 	at, err := time.Parse(time.RFC3339, o.Newest.CreatedAt)
-	return err == nil && !at.After(now.Add(skew)) && item.Time.Before(at) && strings.HasPrefix(o.Newest.Path, o.Target.Bucket+"/"+s.series.Prefix())
+	return err == nil && !clock.Ahead(at, now) && item.Time.Before(at) && strings.HasPrefix(o.Newest.Path, o.Target.Bucket+"/"+s.series.Prefix())
 }
 
 // add adds the snapshot that was just saved.

@@ -30,8 +30,8 @@ func (t *job) take(ctx context.Context, o jobSpec, progress *jobProgress) (Resul
 	}
 	stage, size := "streaming from "+member.URL, member.Status.DBSize
 	request := snapshot.Request{
-		Source: t.ofHistory(o, member, throttled(t.source(member.URL, by), o.BytesPerSecond)), Store: store, SpoolDir: t.spool.Dir(),
-		Spool: patientSpool{t.spool, progress, stage}, Expected: size, Progress: progress.passing(stage, size), Clock: t.now,
+		Source: t.ofHistory(o, member, throttled(measured{t.source(member.URL, by)}, o.BytesPerSecond)), Store: store, SpoolDir: t.spool.Dir(),
+		Spool: patientSpool{t.spool.Of(o.Namespace), progress, stage}, Expected: size, Progress: progress.passing(stage, size), Clock: t.now,
 	}
 	o.fill(&request, member, answers, t.now())
 	if o.Series {
@@ -68,8 +68,10 @@ func (t *job) takeOne(ctx context.Context, o jobSpec, request snapshot.Request) 
 // takeNext takes the next snapshot of a series, unless the store has one that is new enough. That happens if the operator
 // was stopped before it could report a snapshot, or if the status was lost. It deletes old snapshots only after the new
 // one is verified.
+//
+// If the series has more names than the operator holds in memory, it still takes the snapshot, and only deletes nothing.
 func (t *job) takeNext(ctx context.Context, o jobSpec, series snapshot.Series, request snapshot.Request, progress *jobProgress) (Result, error) {
-	index, err := snapshot.Scan(ctx, request.Store, series.Prefix())
+	index, err := snapshot.ScanNewest(ctx, request.Store, series.Prefix())
 	if err != nil {
 		return Result{}, err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 )
@@ -30,11 +31,22 @@ func target(namespace, name string, spec v1beta2.EtcdBackupSpec) (storage.Locati
 	return t, nil
 }
 
-// checkSeries returns what is wrong with the keys of the snapshots, if key is the folder of a series or one object.
+// checkSeries returns what is wrong with the keys of the snapshots, if key is the folder of a series or one object. An object must not look
+// like a part of another cluster's series, or of an archive.
 func checkSeries(key, namespace, name string, spec v1beta2.EtcdBackupSpec) error {
+	own := snapshot.Series{Folder: key, Namespace: namespace, Cluster: sourceName(name, spec)}
 	if isSeries(spec) {
-		series := snapshot.Series{Folder: key, Namespace: namespace, Cluster: sourceName(name, spec)}
-		key = series.EncodedKey(time.Time{}, 0, encoder(spec).Encoding()) // as long as any
+		return snapshot.CheckKey(own.EncodedKey(time.Time{}, 0, encoder(spec).Encoding())) // as long as any
+	}
+	named, inSeries := snapshot.ParseKey(key)
+	switch {
+	case inSeries && (named.Namespace != own.Namespace || named.Cluster != own.Cluster):
+		return fmt.Errorf("key %q is in the series of cluster %s in namespace %s, and this EtcdBackup saves cluster %s in namespace %s",
+			key, named.Cluster, named.Namespace, own.Cluster, own.Namespace)
+	case snapshot.IsVerdict(key) || snapshot.IsDraft(key):
+		return fmt.Errorf("key %q ends like an object that describes a snapshot", key)
+	case archive.IsKey(key):
+		return fmt.Errorf("key %q is in the folder of continuous archives", key)
 	}
 	return snapshot.CheckKey(key)
 }

@@ -7,28 +7,51 @@ import (
 	"runtime/debug"
 
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
-// tests limits the restore tests of this operator, those after a snapshot and those on a schedule.
+// tests limits the restore tests of this operator, those after a snapshot and those on a schedule. A test waits twice: before it reads the
+// snapshot, and for the memory of its process. A server that stalls while a snapshot is read so holds no memory that others wait for.
 type tests struct {
-	slots  chan struct{}
-	memory int64
-	try    func(context.Context, dbfile.Trial) (dbfile.KVHash, error)
+	reading   *turns.Gate
+	processes *turns.Gate
+	memory    int64
+	try       func(context.Context, dbfile.Trial) (dbfile.KVHash, error)
 }
+
+// readers is how many restore tests read at the same time, if that many have memory. One namespace has one fewer.
+func readers(limit int) int { return max(limit, 1) + 1 }
 
 func newTests(limit int, memory int64, try func(context.Context, dbfile.Trial) (dbfile.KVHash, error)) tests {
-	return tests{slots: make(chan struct{}, max(limit, 1)), memory: memory, try: try}
+	return tests{reading: turns.NewGate(readers(limit)), processes: turns.NewGate(limit), memory: memory, try: try}
 }
 
-// enter waits until the attempt may run a restore test. The attempt calls done after it.
-func (t tests) enter(ctx context.Context, progress *jobProgress) (done func(), err error) {
-	resume := progress.waiting("waiting for other restore tests")
+// enter waits until the attempt may read a snapshot for a restore test. The attempt calls done after the test.
+func (t tests) enter(ctx context.Context, namespace string, progress *jobProgress) (done func(), err error) {
+	return pass(ctx, t.reading, namespace, progress)
+}
+
+// process waits until the attempt may start a process with the memory of a restore test. The attempt calls done after it.
+func (t tests) process(ctx context.Context, namespace string, progress *jobProgress) (done func(), err error) {
+	return pass(ctx, t.processes, namespace, progress)
+}
+
+func pass(ctx context.Context, gate *turns.Gate, namespace string, progress *jobProgress) (done func(), err error) {
+	resume := progress.waiting("waiting for other restore tests", func() turns.Reason { return gate.Why(namespace) })
 	defer resume()
-	select {
-	case t.slots <- struct{}{}:
-		return func() { <-t.slots }, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	return gate.Enter(ctx, namespace)
+}
+
+// trial returns the function that restores a snapshot in a process of its own.
+func (t tests) trial(namespace string, progress *jobProgress) func(context.Context, dbfile.Trial) (dbfile.KVHash, error) {
+	return func(ctx context.Context, trial dbfile.Trial) (dbfile.KVHash, error) {
+		done, err := t.process(ctx, namespace, progress)
+		if err != nil {
+			return dbfile.KVHash{}, err
+		}
+		defer done()
+		progress.stage("restoring the snapshot")
+		return t.try(ctx, trial)
 	}
 }
 
@@ -58,9 +81,6 @@ func openTests(o Options) (limits tests, notice string, err error) {
 		}
 		debug.SetMemoryLimit(total - count*memory)
 	}
-	limits = newTests(o.MaxRestoreTests, memory, nil)
-	if o.Try != nil {
-		limits.try = func(ctx context.Context, t dbfile.Trial) (dbfile.KVHash, error) { return o.Try(ctx, t, memory) }
-	}
-	return limits, notice, nil
+	try := func(ctx context.Context, t dbfile.Trial) (dbfile.KVHash, error) { return o.Try(ctx, t, memory) }
+	return newTests(o.MaxRestoreTests, memory, try), notice, nil
 }

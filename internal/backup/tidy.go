@@ -1,10 +1,10 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +22,7 @@ const (
 	orphanAge = 5 * time.Minute
 	// keptShown is how many snapshots the status lists.
 	keptShown = 10
-	// refusals is after how many refused deletions the operator tries no more.
+	// refusals is after how many refused deletions of small objects, which do no harm, the operator tries no more.
 	refusals = 10
 )
 
@@ -90,29 +90,24 @@ func (t *job) kept(ctx context.Context, o jobSpec, s stored, deleted []string) [
 // testResults are the results of restore tests as the status shows them.
 var testResults = map[snapshot.Result]v1beta2.DrillResult{snapshot.Passed: v1beta2.DrillPassed, snapshot.Failed: v1beta2.DrillFailed}
 
-// prune deletes the keys in order, of each snapshot first the object, then its verdict, then its manifest. It returns the
-// keys of the deleted snapshots. If the store refuses to delete an object, prune keeps the others and continues with the
-// next snapshot. It stops at any other error.
-func prune(ctx context.Context, store objstore.Store, keys []string) (deleted []string, err error) {
-	refused, locked := 0, ""
-	for _, key := range keys {
-		if locked != "" && strings.HasPrefix(key, locked+".") {
-			continue
+// prune deletes the names in order, of each snapshot first the object, then its verdict, then its manifest. It returns the keys of the
+// deleted snapshots. If the store refuses to delete an object, for example because it is locked, prune keeps the rest of that snapshot,
+// and continues with the next one.
+func prune(ctx context.Context, store objstore.Store, names []string) (deleted []string, err error) {
+	locked := ""
+	err = objstore.Each(ctx, names, func(name string) error {
+		if locked != "" && strings.HasPrefix(name, locked+".") {
+			return nil
 		}
-		failure := store.Delete(ctx, key)
-		if failure == nil {
-			if !strings.HasSuffix(key, snapshot.ManifestKey("")) && !snapshot.IsVerdict(key) && !snapshot.IsDraft(key) {
-				deleted = append(deleted, key)
-			}
-			continue
+		if err := store.Delete(ctx, name); err != nil {
+			locked = name
+			return fmt.Errorf("delete old snapshot: %w", err)
 		}
-		if err == nil {
-			err = fmt.Errorf("delete old snapshot: %w", failure)
+		if !strings.HasSuffix(name, snapshot.ManifestKey("")) && !snapshot.IsVerdict(name) && !snapshot.IsDraft(name) {
+			deleted = append(deleted, name)
 		}
-		if refused, locked = refused+1, key; !errors.Is(failure, fs.ErrPermission) || refused == refusals {
-			break
-		}
-	}
+		return nil
+	}).Err()
 	return deleted, err
 }
 
@@ -124,16 +119,14 @@ func sweep(ctx context.Context, store objstore.Store, series snapshot.Series, ma
 		_, ours := snapshot.ParseKey(key)
 		return ours && started.Before(uploadsBefore)
 	})
-	left, err := snapshot.FindLeftovers(ctx, store, series, mark, before)
-	if err != nil {
-		return nil, err
-	}
-	for _, key := range left.Delete {
-		if err := store.Delete(ctx, key); err != nil {
-			return left.Keep, fmt.Errorf("delete object without manifest: %w", err)
+	left, unread := snapshot.FindLeftovers(ctx, store, series, mark, before)
+	deletions := objstore.Each(ctx, left.Delete, func(name string) error {
+		if err := store.Delete(ctx, name); err != nil {
+			return fmt.Errorf("delete object without manifest: %w", err)
 		}
-	}
-	return left.Keep, uploads
+		return nil
+	})
+	return left.Keep, cmp.Or(deletions.Err(), unread, uploads)
 }
 
 // keep reports objects without a manifest, unless there is an error.

@@ -4,6 +4,9 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/pace"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
 // timeLimit ends an attempt after a time limit. The time does not count in which the attempt waits for other attempts.
@@ -15,9 +18,11 @@ type timeLimit struct {
 	pauses int
 }
 
-// withTimeLimit returns a context whose cause is context.DeadlineExceeded once the limit is used up.
-func withTimeLimit(ctx context.Context, limit time.Duration) (context.Context, *timeLimit, context.CancelFunc) {
+// withTimeLimit returns a context whose cause is context.DeadlineExceeded once the limit is used up, and pace.ErrTooSlow if a transfer
+// hardly moves. Others may wait for the end of the attempt if crowds returns true.
+func withTimeLimit(ctx context.Context, limit time.Duration, crowds func() bool) (context.Context, *timeLimit, context.CancelFunc) {
 	ctx, end := context.WithCancelCause(ctx)
+	ctx = pace.With(ctx, end, crowds)
 	d := &timeLimit{left: limit, since: time.Now()}
 	d.timer = time.AfterFunc(limit, func() { end(context.DeadlineExceeded) })
 	return ctx, d, func() { d.timer.Stop(); end(context.Canceled) }
@@ -46,8 +51,16 @@ func (d *timeLimit) resume() {
 	}
 }
 
-// waiting shows that the attempt waits, and pauses its time limit until done is called.
-func (t *jobProgress) waiting(stage string) (done func()) {
-	t.stage(stage)
-	return t.limit.pause()
+// waiting shows that the attempt waits and why, and pauses its time limit until done is called.
+func (t *jobProgress) waiting(stage string, why func() turns.Reason) (done func()) {
+	t.mu.Lock()
+	t.progress, t.since, t.why = Progress{Stage: stage}, time.Now(), why
+	t.mu.Unlock()
+	resume := t.limit.pause()
+	return func() {
+		t.mu.Lock()
+		t.why = nil
+		t.mu.Unlock()
+		resume()
+	}
 }

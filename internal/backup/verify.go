@@ -97,7 +97,7 @@ func (t *job) prove(ctx context.Context, o jobSpec, store objstore.Store, newest
 	if err != nil {
 		return nil, dbfile.KVHash{}, err
 	}
-	done, err := t.tests.enter(ctx, progress)
+	done, err := t.tests.enter(ctx, o.Namespace, progress)
 	if err != nil {
 		return nil, dbfile.KVHash{}, err
 	}
@@ -114,11 +114,14 @@ func (t *job) prove(ctx context.Context, o jobSpec, store objstore.Store, newest
 	stage := "reading back " + newest.Path
 	found, err := t.drill(ctx, snapshot.RestoreTestRequest{
 		Store: store, Key: key, ScratchDir: t.spool.Dir(),
-		Spool: patientSpool{t.spool, progress, stage}, Expected: max(newest.Size, newest.PlainSize),
+		Spool: patientSpool{t.spool.Of(o.Namespace), progress, stage}, Expected: max(newest.Size, newest.PlainSize),
 		Identities: connect.Identity(secret), Progress: progress.passing(stage, newest.Size),
-		Try: t.tests.try, MemoryLimit: t.tests.memory,
+		Try: t.tests.trial(o.Namespace, progress), MemoryLimit: t.tests.memory,
 		Live: &live{job: t, spec: o, by: by, clusterID: newest.ClusterID, history: history},
 	})
+	if err == nil && snapshot.Replaced(newest.SHA256, found.SHA256) {
+		err = fmt.Errorf("%w: its SHA-256 is %s, and the status recorded %s when it was saved", errReplaced, found.SHA256, newest.SHA256)
+	}
 	drill := &v1beta2.BackupDrill{
 		Path: newest.Path, Result: v1beta2.DrillPassed, Time: metav1.Time{Time: t.now()},
 		Revision: found.Info.Revision, Compared: found.Compared, Message: "It can be restored, and its contents match the cluster at that revision.",
@@ -151,12 +154,15 @@ func (o jobSpec) record(ctx context.Context, store objstore.Store, d v1beta2.Bac
 	return snapshot.WriteVerdict(ctx, store, strings.TrimPrefix(d.Path, o.Target.Bucket+"/"), verdict)
 }
 
+// errReplaced means that the object and its manifest are others than those that the operator saved.
+var errReplaced = errors.New("the object was replaced")
+
 // condemns returns whether the error of a restore test means that the snapshot is unusable.
 func condemns(err error) bool {
 	if errors.Is(err, snapshot.ErrNotTested) {
 		return false
 	}
-	for _, kind := range []error{dbfile.ErrCorrupt, dbfile.ErrNoTrailer, snapshot.ErrUnrestorable, snapshot.ErrDiffers, fs.ErrNotExist} {
+	for _, kind := range []error{dbfile.ErrCorrupt, dbfile.ErrNoTrailer, snapshot.ErrUnrestorable, snapshot.ErrDiffers, errReplaced, fs.ErrNotExist} {
 		if errors.Is(err, kind) && !errors.Is(err, snapshot.ErrDisk) {
 			return true
 		}

@@ -27,6 +27,9 @@ func (r *Reconciler) act(ctx context.Context, v *view, step plan.Step) error {
 	if err := r.confirmData(ctx, v, step); err != nil {
 		return err
 	}
+	if err := r.confirmClock(ctx, v, step); err != nil {
+		return err
+	}
 	if err := r.brake.begin(client.ObjectKeyFromObject(v.cluster), step, v.Now); err != nil {
 		return err
 	}
@@ -34,7 +37,7 @@ func (r *Reconciler) act(ctx context.Context, v *view, step plan.Step) error {
 	case plan.AddLearner, plan.PromoteLearner, plan.RemoveMember, plan.MoveLeader, plan.EnableDowngrade, plan.CancelDowngrade,
 		plan.CompactHistory, plan.DefragmentMember, plan.DisarmAlarm:
 		return r.actOnEtcd(ctx, v, step)
-	case plan.CreateMembers, plan.CreateMember, plan.ReleaseMember, plan.AddToService, plan.RemoveFromService, plan.RelabelPod, plan.ResizePod, plan.LoadCertificates, plan.DeletePod,
+	case plan.CreateMembers, plan.CreateMember, plan.ReleaseMember, plan.AddToService, plan.RemoveFromService, plan.RelabelPod, plan.ForbidEmptyStart, plan.ResizePod, plan.LoadCertificates, plan.DeletePod,
 		plan.ForceDeletePod, plan.StopMembers:
 		return r.actOnPods(ctx, v, step)
 	case plan.RestoreLabels:
@@ -49,7 +52,7 @@ func (r *Reconciler) act(ctx context.Context, v *view, step plan.Step) error {
 		return r.apply(ctx, v, disruptionBudget(v.State, step))
 	case plan.WithdrawBudget:
 		return r.delete(ctx, v, &policyv1.PodDisruptionBudget{}, v.Name)
-	case plan.Done, plan.Idle, plan.Wait, plan.AwaitResize, plan.Hibernating, plan.VolumeMayFill, plan.VersionNotAdvised:
+	case plan.Done, plan.Idle, plan.Wait, plan.AwaitResize, plan.Hibernating, plan.VolumeMayFill, plan.Advice:
 		return nil // there is nothing to do
 	case plan.BeginBootstrap, plan.BeginRemoval, plan.RecordFormed, plan.RecordPromotion, plan.RecordVersionChange, plan.EndDefragmentation,
 		plan.BeginRestore, plan.AwaitSafetySnapshot, plan.BeginSwitch, plan.ReturnToSeeding, plan.AdoptSeed, plan.CompleteRestore, plan.FailRestore,

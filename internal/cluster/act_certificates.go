@@ -11,7 +11,6 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
-	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
 // actOnCertificates does the steps of certificates. Each Secret is written as it was read, or not at all.
@@ -32,13 +31,9 @@ func (r *Reconciler) actOnCertificates(ctx context.Context, v *view, step plan.S
 	}
 }
 
-func (r *Reconciler) newCA(v *view) (*pki.CA, error) {
-	return pki.NewCA(v.Name+"."+v.Namespace+" etcd", v.Now, v.Validity().CADuration)
-}
-
 // createCA creates the first CA. If another pass has created one before, that one is kept.
 func (r *Reconciler) createCA(ctx context.Context, v *view) error {
-	authority, err := r.newCA(v)
+	authority, err := v.NewCA()
 	if err != nil {
 		return err
 	}
@@ -48,18 +43,15 @@ func (r *Reconciler) createCA(ctx context.Context, v *view) error {
 	}))
 }
 
-// replaceCA adds a new CA. The previous one is kept with its key, in the same write.
+// replaceCA adds a new CA. One before it is kept with its key, in the same write.
 func (r *Reconciler) replaceCA(ctx context.Context, v *view) error {
-	authority, err := r.newCA(v)
+	authority, err := v.NewCA()
 	if err != nil {
 		return err
 	}
 	before := v.material.CA
 	return r.update(ctx, v, v.CASecret(), &plan.Secret{
-		Data: map[string][]byte{
-			plan.CACertKey: authority.Cert, plan.CAKeyKey: authority.Key,
-			plan.PreviousCACertKey: before.Get(plan.CACertKey), plan.PreviousCAKeyKey: before.Get(plan.CAKeyKey),
-		},
+		Data:        v.material.WithNewCA(v.State, authority),
 		Annotations: v.rotated(),
 		Version:     before.Version,
 	})

@@ -112,6 +112,9 @@ func (r *Reconciler) confirmData(ctx context.Context, v *view, step plan.Step) e
 		if step.Waits {
 			return r.confirmUnused(ctx, v, step.Name)
 		}
+		if step.Start == plan.StartRejoin || step.Start == plan.StartForce {
+			return r.confirmSameVolume(ctx, v, step.Name)
+		}
 	case plan.AddLearner:
 		if m, _ := v.Member(step.Name); m.Waits {
 			return r.confirmWaits(ctx, v, step.Name)
@@ -207,10 +210,10 @@ func isLost(object client.Object) bool {
 	return is && volume.Status.Phase == corev1.ClaimLost
 }
 
-// confirmAbsent fails if an object exists that is neither being deleted nor lost.
+// confirmAbsent fails if an object exists that is neither being deleted nor lost, nor set aside, nor a volume of unknown data.
 func (r *Reconciler) confirmAbsent(ctx context.Context, v *view, object client.Object, name string) error {
 	err := r.confirmFree(ctx, v, object, name)
-	if err != nil && (!object.GetDeletionTimestamp().IsZero() || isLost(object)) {
+	if err != nil && (!object.GetDeletionTimestamp().IsZero() || isLost(object) || isSetAside(object) || v.isAnother(object)) {
 		return nil
 	}
 	return err

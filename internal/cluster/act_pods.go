@@ -32,6 +32,8 @@ func (r *Reconciler) actOnPods(ctx context.Context, v *view, step plan.Step) err
 		return r.removeFromService(ctx, v, step.Name)
 	case plan.RelabelPod:
 		return r.relabel(ctx, v, step.Name)
+	case plan.ForbidEmptyStart:
+		return r.forbidEmptyStart(ctx, v, step.Name)
 	case plan.ResizePod:
 		return r.resizePod(ctx, v, step)
 	case plan.LoadCertificates:

@@ -24,17 +24,13 @@ const (
 	annotationAdded = v1beta2.Group + "/added"
 	// wholeVolume is its value: the path in the volume that etcd's container mounts.
 	wholeVolume = "."
-	// annotationInitialCluster holds the --initial-cluster of a Pod that has waited.
-	annotationInitialCluster = v1beta2.Group + "/initial-cluster"
-	// envInitialCluster has the value of that annotation in the Pod.
-	envInitialCluster = "MEMBER_INITIAL_CLUSTER"
 )
 
 // untilAdded keeps a container from starting until its Pod has annotationAdded. The kubelet reads the annotations when it creates
 // the container, creates none that mounts a path which is not known, and looks again when the Pod changes. By then the Pod has
 // its node, its volume, its image and its address.
 func untilAdded(c *corev1.Container) {
-	c.Env = append([]corev1.EnvVar{fromAnnotation(plan.EnvAdded, annotationAdded), fromAnnotation(envInitialCluster, annotationInitialCluster)}, c.Env...)
+	c.Env = append([]corev1.EnvVar{fromAnnotation(plan.EnvAdded, annotationAdded)}, c.Env...)
 	for i := range c.VolumeMounts {
 		if c.VolumeMounts[i].Name == dataVolume {
 			c.VolumeMounts[i].SubPathExpr = "$(" + plan.EnvAdded + ")"

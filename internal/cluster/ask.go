@@ -298,7 +298,7 @@ func (v *view) confirmAsked(step plan.Step) error {
 	}
 	switch step := step.(type) {
 	case plan.CreateVolumes, plan.CreateMembers, plan.ApplyBudget, plan.WithdrawBudget, plan.AddToService, plan.RelabelPod, plan.LoadCertificates,
-		plan.KeepVolume, plan.ResizeVolume, plan.CreateCA, plan.RequestCertificates, plan.WriteCertificates, plan.VolumeMayFill, plan.VersionNotAdvised:
+		plan.KeepVolume, plan.ResizeVolume, plan.CreateCA, plan.RequestCertificates, plan.WriteCertificates, plan.VolumeMayFill, plan.Advice:
 		return nil
 	case plan.CreateMember, plan.ApplyServices, plan.ForceDeletePod:
 		if !v.Irreversible(step) {

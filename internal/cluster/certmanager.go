@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -76,7 +77,7 @@ func certificate(s plan.State, u plan.Usage) *unstructured.Unstructured {
 func (r *Reconciler) observeCertManager(ctx context.Context, v *view) error {
 	c := &v.Certificates
 	v.material.Issued = map[string]*plan.Secret{}
-	c.Requested = true
+	c.Requested, c.IssuerRefused = true, v.RefusedIssuer()
 	for _, u := range plan.Usages {
 		if v.material.Withheld(u) {
 			continue
@@ -164,6 +165,9 @@ func issuerOf(certificate *unstructured.Unstructured) string {
 
 // requestCertificates creates or corrects the Certificates (server-side apply).
 func (r *Reconciler) requestCertificates(ctx context.Context, v *view) error {
+	if refused := v.RefusedIssuer(); refused != "" {
+		return errors.New(refused)
+	}
 	for _, u := range plan.Usages {
 		if v.material.Withheld(u) {
 			continue

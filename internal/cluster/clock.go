@@ -8,6 +8,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
@@ -20,17 +21,28 @@ var errKept = errors.New("the operator does not delete it")
 
 // serverClock is how far the clock of the API server is ahead of the operator's, when that was read, and why it could not be read.
 type serverClock struct {
-	ahead   time.Duration
-	at      time.Time
-	problem string
+	ahead time.Duration
+	// at has no reading of the monotonic clock, which does not show that the clock was set. read has one.
+	at, read time.Time
+	problem  string
 }
 
-// serverTime returns the time of the API server. It creates a PodDisruptionBudget in a dry run: the API server answers with the time of
-// creation. problem is why it refuses to.
+// holds reports whether a comparison still holds: it is not old, and the operator's clock was not set since.
+func (c serverClock) holds(now time.Time) bool {
+	age := now.Round(0).Sub(c.at)
+	set := age - now.Sub(c.read)
+	return !c.at.IsZero() && age >= 0 && age < clockKept && set < time.Second && set > -time.Second
+}
+
+// serverTime returns the time of the API server. The answers of the API server have it. Where they are not read, it creates a
+// PodDisruptionBudget in a dry run: the API server answers with the time of creation. problem is why it refuses to.
 func (r *Reconciler) serverTime(ctx context.Context, v *view) (now time.Time, problem string, err error) {
+	now = v.Now.Round(0)
+	if ahead, known := r.server.Ahead(v.Now); known {
+		return now.Add(ahead), "", nil
+	}
 	last := &v.known.clock
-	now = v.Now.Round(0) // without the monotonic reading, which does not show that the clock was set
-	if age := now.Sub(last.at); last.at.IsZero() || age < 0 || age >= clockKept {
+	if !last.holds(v.Now) {
 		budget := disruptionBudget(v.State, plan.ApplyBudget{Incarnation: v.Incarnation, MinAvailable: 1})
 		budget.Name = v.Name + rehearsalName
 		answer := r.Client.Create(ctx, budget, client.DryRunAll)
@@ -46,9 +58,34 @@ func (r *Reconciler) serverTime(ctx context.Context, v *view) (now time.Time, pr
 		case created.IsZero():
 			said = "its answer to a dry run has no time"
 		}
-		*last = serverClock{ahead: created.Sub(now), at: now, problem: said}
+		*last = serverClock{ahead: created.Sub(now), at: now, read: v.Now, problem: said}
 	}
 	return now.Add(last.ahead), last.problem, nil
+}
+
+// observeClock reads how far the clock of the API server is ahead, if that is known without another request, and corrects stored times.
+func (r *Reconciler) observeClock(v *view) {
+	ahead, known := r.server.Ahead(v.Now)
+	if last := v.known.clock; !known && last.problem == "" && last.holds(v.Now) {
+		ahead = last.ahead
+	}
+	v.NoteClock(ahead)
+}
+
+// confirmClock fails if a step cannot be undone, and was planned without the knowledge that the operator's clock differs from that of the
+// API server. The next pass plans with it. If the clocks cannot be compared, the step is taken: repairs must not wait for that.
+func (r *Reconciler) confirmClock(ctx context.Context, v *view, step plan.Step) error {
+	if !v.AsksClock(step) || v.ServerAhead != 0 {
+		return nil
+	}
+	now, problem, err := r.serverTime(ctx, v)
+	if err != nil {
+		return err
+	}
+	if problem == "" && clock.Differ(now.Sub(v.Now.Round(0))) {
+		return fmt.Errorf("the clock of the API server differs from that of the operator: %w", errBehind)
+	}
+	return nil
 }
 
 // confirmOver fails if the time of a volume that was set aside is not over by the clock of the API server. If the operator's clock is

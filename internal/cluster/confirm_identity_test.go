@@ -17,20 +17,21 @@ type changing struct {
 	changes *int
 }
 
-func (c changing) Close()                                          {}
-func (c changing) Status(context.Context) (etcd.Status, error)     { return c.status, nil }
-func (c changing) AddLearner(context.Context, string) error        { *c.changes++; return nil }
-func (c changing) Compact(context.Context, int64) error            { *c.changes++; return nil }
-func (c changing) Defragment(context.Context) error                { *c.changes++; return nil }
-func (c changing) Disarm(context.Context, etcd.Alarm) error        { *c.changes++; return nil }
-func (c changing) MoveLeader(context.Context, etcd.ID) error       { *c.changes++; return nil }
-func (c changing) EnableDowngrade(context.Context, string) error   { *c.changes++; return nil }
-func (c changing) CancelDowngrade(context.Context) error           { *c.changes++; return nil }
-func (c changing) Promote(context.Context, etcd.ID) error          { *c.changes++; return nil }
-func (c changing) Remove(_ context.Context, _ etcd.ID) (err error) { *c.changes++; return nil }
-func (c changing) AddVoter(context.Context, string) (err error)    { *c.changes++; return nil }
-func (c changing) Members(context.Context) ([]etcd.Member, error)  { return nil, nil }
-func (c changing) Serving(context.Context) error                   { return nil }
+func (c changing) Close()                                              {}
+func (c changing) Status(context.Context) (etcd.Status, error)         { return c.status, nil }
+func (c changing) AddLearner(context.Context, string) error            { *c.changes++; return nil }
+func (c changing) Compact(context.Context, int64) error                { *c.changes++; return nil }
+func (c changing) Defragment(context.Context) error                    { *c.changes++; return nil }
+func (c changing) Disarm(context.Context, etcd.Alarm) error            { *c.changes++; return nil }
+func (c changing) MoveLeader(context.Context, etcd.ID) error           { *c.changes++; return nil }
+func (c changing) EnableDowngrade(context.Context, string) error       { *c.changes++; return nil }
+func (c changing) CancelDowngrade(context.Context) error               { *c.changes++; return nil }
+func (c changing) Promote(context.Context, etcd.ID) error              { *c.changes++; return nil }
+func (c changing) Remove(_ context.Context, _ etcd.ID) (err error)     { *c.changes++; return nil }
+func (c changing) AddVoter(context.Context, string) (err error)        { *c.changes++; return nil }
+func (c changing) Members(context.Context) ([]etcd.Member, error)      { return nil, nil }
+func (c changing) MembersKnown(context.Context) ([]etcd.Member, error) { return nil, nil }
+func (c changing) Serving(context.Context) error                       { return nil }
 
 // The Pod of the member was deleted after it had answered, and another etcd got its address. The operator compacted the history
 // of that etcd.

@@ -20,7 +20,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -29,8 +28,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
@@ -77,8 +78,14 @@ type Reconciler struct {
 	brake  *brake
 	// shard is the part of the EtcdClusters that this operator manages.
 	shard string
+	// server is the clock of the API server; nil if its answers are not read.
+	server *clock.Server
 	// defaultClass is shared by all EtcdClusters.
 	defaultClass defaultClass
+	// defects of etcd that the administrator has added to the known ones.
+	defects []etcdversion.Defect
+	// issuers of cert-manager that the administrator allows beside the Issuers of each namespace.
+	issuers []plan.AllowedIssuer
 }
 
 // Options of the controller.
@@ -89,6 +96,8 @@ type Options struct {
 	SeedImage string
 	// Metrics is where the controller's metrics are registered; nil registers none.
 	Metrics prometheus.Registerer
+	// Server is the clock of the API server, if its answers are read.
+	Server *clock.Server
 	// Dial reaches a member; nil does so over the network.
 	Dial Dial
 	// Shard is the value of the label of the EtcdClusters to manage; empty for those without the label.
@@ -98,6 +107,10 @@ type Options struct {
 	MaxReplacements, ReplacementsPerMinute int
 	// MaxConcurrent is how many EtcdClusters are managed at the same time; 0 means Concurrency.
 	MaxConcurrent int
+	// Defects of etcd to add to the known ones, as JSON.
+	Defects string
+	// Issuers of cert-manager that EtcdClusters may name beside the Issuers of their namespace: kind/name or kind.group/name.
+	Issuers []string
 }
 
 // AddFlags adds the flags of the controller with their defaults to flags.
@@ -107,6 +120,8 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.MaxConcurrent, "max-concurrent-clusters", Concurrency, "maximum number of EtcdClusters that are managed at the same time; further ones wait")
 	flags.StringVar(&o.Shard, "shard", "", "manage only the EtcdClusters whose label "+v1beta2.LabelShard+" has this value; if empty, those without the label")
 	flags.IntVar(&o.MaxReplacements, "max-replacements", Replacements, "maximum number of EtcdClusters in which members that were lost are replaced at the same time; further ones wait")
+	flags.StringVar(&o.Defects, "etcd-defects", "", "releases of etcd to advise against, beside the known ones: a JSON list of objects with from, fixed, effect and source. An invalid entry is logged and left out")
+	flags.StringSliceVar(&o.Issuers, "cert-manager-issuers", nil, "issuers of cert-manager that EtcdClusters may name beside the Issuers of their namespace, separated by commas: kind/name or kind.group/name, for example ClusterIssuer/etcd. The name * means all of the kind. An invalid entry is logged and left out")
 	flags.IntVar(&o.ReplacementsPerMinute, "replacements-per-minute", ReplacementsPerMinute, "maximum number of such replacements that begin in one minute")
 }
 
@@ -128,7 +143,11 @@ func New(c client.Client, reader client.Reader, recorder events.EventRecorder, o
 		metrics:     m,
 		brake:       newBrake(cmp.Or(options.MaxReplacements, Replacements), cmp.Or(options.ReplacementsPerMinute, ReplacementsPerMinute)),
 		shard:       options.Shard,
+		server:      options.Server,
 	}
+	// Setup logs the entries that are not valid: they must not stop the operator.
+	r.defects, _ = etcdversion.ParseDefects(options.Defects)
+	r.issuers, _ = plan.ParseIssuers(options.Issuers)
 	if r.SeedPercent == nil {
 		r.SeedPercent = askSeed
 	}
@@ -150,6 +169,12 @@ func Setup(mgr manager.Manager, options Options) error {
 	if err := addIndexes(context.Background(), mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
+	if _, err := etcdversion.ParseDefects(options.Defects); err != nil {
+		mgr.GetLogger().Error(err, "The list of --etcd-defects has invalid entries. The operator continues with the others. Correct the value clusterOperator.etcdDefects of the chart")
+	}
+	if _, err := plan.ParseIssuers(options.Issuers); err != nil {
+		mgr.GetLogger().Error(err, "The list of --cert-manager-issuers has invalid entries. The operator continues with the others. Correct the value clusterOperator.certManagerIssuers of the chart")
+	}
 	r.indexed, r.wake = true, make(chan event.GenericEvent, 1024)
 	r.rereads = newRereads()
 	if options.Dial == nil {
@@ -168,7 +193,7 @@ func Setup(mgr manager.Manager, options Options) error {
 		Owns(&policyv1.PodDisruptionBudget{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1beta2.EtcdRestore{}, handler.EnqueueRequestsFromMapFunc(clusterOf)).
 		WatchesRawSource(source.Channel(r.wake, &handler.EnqueueRequestForObject{})).
-		WithOptions(controller.Options{MaxConcurrentReconciles: cmp.Or(options.MaxConcurrent, Concurrency), RateLimiter: kube.Retries(), NewQueue: newFairQueue}).
+		WithOptions(kube.Controller(cmp.Or(options.MaxConcurrent, Concurrency))).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("register the EtcdCluster controller: %w", err)
@@ -209,7 +234,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	r.metrics.saw(v.State, cluster.Status)
 	step, actErr := r.planAndAct(ctx, v)
-	v.doubt(step, actErr)
+	v.doubt(step, cmp.Or(actErr, v.obstructed))
 	if v.Whole() {
 		r.brake.end(request.NamespacedName)
 	}
@@ -221,6 +246,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return r.foundBehind(ctx, v, actErr)
 	}
 	step, actErr = v.withoutRefusals(step, actErr)
+	v.known.waiting.Saw(plan.Waits(v.State, step), v.Now)
+	v.known.failing.saw(v.failure(step, actErr), v.Now)
 	changed, err := r.report(ctx, v, step, actErr)
 	if apierrors.IsConflict(err) && actErr == nil {
 		// What was done stands, and the next pass sees it.
@@ -248,13 +275,11 @@ func (r *Reconciler) forget(cluster client.ObjectKey) {
 	r.health.forget(cluster)
 }
 
-// withoutRefusals makes a wait of a step that was refused.
+// withoutRefusals makes a wait of a step that was refused, and that no other rule took the place of.
 func (v *view) withoutRefusals(step plan.Step, actErr error) (plan.Step, error) {
 	step, actErr = v.inEndingNamespace(step, actErr)
-	if errors.Is(actErr, etcd.ErrNotYet) {
-		// etcd says "later": that is waiting, not failing.
-		described := plan.Describe(v.State, step)
-		step, actErr = plan.Wait{Reason: described.Reason, Message: described.Message}, nil
+	if wait, is := v.waitInstead(step, actErr); is {
+		step, actErr = v.Bounded(wait), nil
 	}
 	if refusal := etcd.RefusalOf(actErr); refusal != etcd.NotRefused {
 		step, actErr = v.RefusedByEtcd(refusal), nil
@@ -262,8 +287,8 @@ func (v *view) withoutRefusals(step plan.Step, actErr error) (plan.Step, error) 
 	if why, is := v.refusesSeed(step, actErr); is {
 		step, actErr = v.RefuseSeed(why, rehearseAgain), nil
 	}
-	if wait, is := refusedStep(actErr); is {
-		step, actErr = wait, nil
+	if v.skipped == nil && actErr == nil && plan.Acts(step) && kube.Refused(v.obstructed) {
+		v.skipped = v.obstructed // the step is of a later rule, so nothing else reports it
 	}
 	if wait, is := refusedStep(v.skipped); is && actErr == nil {
 		if !plan.Acts(step) {
@@ -280,8 +305,12 @@ func (r *Reconciler) report(ctx context.Context, v *view, step plan.Step, actErr
 	after := v.cluster.DeepCopy()
 	after.Status = plan.NewStatus(v.State, step, actErr, v.cluster.Status, v.cluster.Generation)
 	if refused := v.refusals(); refused != nil {
-		plan.NoteRefused(&after.Status, v.cluster.Status, refused, v.cluster.Generation, v.Now)
+		plan.NoteRefused(&after.Status, refusalText(refused), v.reasonOf(refused), v.cluster.Generation, v.Now)
 	}
+	if v.known != nil && v.known.failing.tooLong(v.Now) {
+		plan.NoteStalled(&after.Status, v.known.failing.since, v.cluster.Generation, v.Now)
+	}
+	plan.KeepTransitions(&after.Status, v.cluster.Status)
 	r.metrics.reported(v.State, after.Status)
 	if v.saysLater(step, actErr) {
 		kube.PublishEvents(r.Events, after, plan.Events(v.State, step, nil, false))
@@ -298,11 +327,12 @@ func (r *Reconciler) report(ctx context.Context, v *view, step plan.Step, actErr
 		return false, cmp.Or(r.remember(ctx, v, step), err)
 	}
 	if err != nil {
+		kube.ReportRefusedStatus(r.Events, v.cluster, err)
 		return false, err
 	}
 	kube.PublishEvents(r.Events, after, plan.Events(v.State, step, actErr, changed))
 	if refused := v.refusals(); refused != nil {
-		kube.PublishEvents(r.Events, after, plan.Events(v.State, plan.Done{}, refused, changed))
+		kube.PublishEvents(r.Events, after, plan.RefusalEvents(v.reasonOf(refused), refusalText(refused), changed))
 	}
 	return changed, nil
 }

@@ -30,42 +30,35 @@ func etcdArgs(s plan.State, m plan.CreateMember) []string {
 	if m.Start == plan.StartForce {
 		args = append(args, forceFlag)
 	}
-	return slices.Concat(args, initialCluster(s, m), tlsArgs(s), corruptionChecks(s, m.Incarnation), etcdOptions(s))
-}
-
-// withoutFlags leaves out variables whose option a flag sets: etcd refuses to start with both, also with equal values. It also leaves out
-// the variable that would make each member a cluster of its own, which an EtcdCluster may have from before the API refused it.
-func withoutFlags(env []corev1.EnvVar, args []string) []corev1.EnvVar {
-	set := map[string]bool{"ETCD_FORCE_NEW_CLUSTER": true}
-	for _, arg := range args {
-		flag, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
-		set["ETCD_"+strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))] = true
-	}
-	return slices.DeleteFunc(slices.Clone(env), func(e corev1.EnvVar) bool { return set[e.Name] })
+	return slices.Concat(args, initialCluster(m), tlsArgs(s, m.Incarnation), corruptionChecks(s, m.Incarnation), etcdOptions(s))
 }
 
 // rejoinOnly names a member that is not this one. etcd looks at --initial-cluster only when it finds no data, and
 // then refuses to start because its own name is missing. So a member that has voted cannot come back empty.
 const rejoinOnly = "this-member-may-only-start-with-its-data=http://127.0.0.1:1"
 
-func initialCluster(s plan.State, m plan.CreateMember) []string {
-	var members []string
-	state := "existing"
-	switch m.Start {
-	case plan.StartNew:
-		state = "new"
-		for _, name := range s.InitialNames(m.Incarnation, m.InitialSize) {
-			members = append(members, name+"="+s.PeerURL(name))
-		}
-	case plan.StartJoin:
-		members = []string{joinPeers(s, m.Name)}
-		if m.Waits {
-			members = []string{"$(" + envInitialCluster + ")"}
-		}
-	default:
-		members = []string{rejoinOnly}
+// initialCluster returns the flags that decide how etcd starts without data. Those of a member that makes its data are in an annotation.
+func initialCluster(m plan.CreateMember) []string {
+	members, state := rejoinOnly, "existing"
+	if makesData(m.Start) {
+		members = "$(" + envInitialCluster + ")"
 	}
-	return []string{initialClusterFlag + strings.Join(members, ","), "--initial-cluster-state=" + state}
+	if m.Start == plan.StartNew {
+		state = "new"
+	}
+	return []string{initialClusterFlag + members, "--initial-cluster-state=" + state}
+}
+
+// initialMembers is the --initial-cluster of a member that makes its data.
+func initialMembers(s plan.State, m plan.CreateMember) string {
+	if m.Start == plan.StartJoin {
+		return joinPeers(s, m.Name)
+	}
+	var members []string
+	for _, name := range s.InitialNames(m.Incarnation, m.InitialSize) {
+		members = append(members, name+"="+s.PeerURL(name))
+	}
+	return strings.Join(members, ",")
 }
 
 // joinPeers is the --initial-cluster of a member that joins.
@@ -84,7 +77,7 @@ const (
 	forceFlag          = "--force-new-cluster=true"
 )
 
-// peersOf reads the names in a container's --initial-cluster, as Member.Peers has them. A Pod that waited has them in given.
+// peersOf reads the names in a container's --initial-cluster, as Member.Peers has them. A Pod that makes its data has them in given.
 func peersOf(command []string, given string) string {
 	var names []string
 	for _, arg := range command {
@@ -111,13 +104,19 @@ func tlsOf(command []string) (peer, client bool) {
 	return peer, client
 }
 
+// checksPeers reads from a container's command whether its etcd checks the name of peers, as the operator asks for.
+func checksPeers(command []string) bool {
+	return slices.ContainsFunc(command, func(arg string) bool { return strings.HasPrefix(arg, peerNameFlag) })
+}
+
 const (
 	peerCertFlag   = "--peer-cert-file="
+	peerNameFlag   = "--peer-cert-allowed-hostname="
 	serverCertFlag = "--cert-file="
 	quotaFlag      = "--quota-backend-bytes="
 )
 
-func tlsArgs(s plan.State) []string {
+func tlsArgs(s plan.State, incarnation int32) []string {
 	var args []string
 	if s.Spec.TLS.SecurePeer() {
 		args = append(args,
@@ -126,6 +125,9 @@ func tlsArgs(s plan.State) []string {
 			peerCertFlag+peerTLSDir+"/"+v1beta2.PeerCertKey,
 			"--peer-key-file="+peerTLSDir+"/"+v1beta2.PeerKeyKey,
 		)
+	}
+	if s.ChecksPeers(incarnation) {
+		args = append(args, peerNameFlag+s.PeerHostname())
 	}
 	if s.Spec.TLS.SecureClient() {
 		args = append(args,

@@ -7,54 +7,54 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/etcdflags"
 )
+
+// checks are the feature gates that have members compare their data. Their variables of before 3.6 cannot keep the operator from
+// setting the others.
+var checks = map[string]bool{"InitialCorruptCheck": true, "CompactHashCheck": true}
 
 // corruptionChecks have a member compare its data with that of the others before it serves, and the leader compare
 // what each compaction leaves on all members. They are no part of what a Pod is made for: Pods that run without them
-// run on. What the spec says of them itself stays.
+// run on. What the spec says of them itself stays, also in the words of 3.5.
 func corruptionChecks(s plan.State, incarnation int32) []string {
 	v := s.VersionFor(incarnation)
 	env := s.PodPolicy().EtcdEnv
-	says := func(name string) bool {
-		return slices.ContainsFunc(env, func(e corev1.EnvVar) bool { return e.Name == name })
+	if etcdflags.Gates(v) {
+		return featureGates(env, "InitialCorruptCheck", "CompactHashCheck")
 	}
-	const initial, compaction = "ETCD_EXPERIMENTAL_INITIAL_CORRUPT_CHECK", "ETCD_EXPERIMENTAL_COMPACT_HASH_CHECK_ENABLED"
-	switch {
-	case plan.Older(v, "3.5.5"): // the checks of earlier ones raise false alarms
+	if plan.Older(v, "3.5.5") { // the checks of earlier ones raise false alarms
 		return nil
-	case plan.Older(v, "3.6.0-0"):
-		var args []string
-		if !says(initial) {
-			args = append(args, "--experimental-initial-corrupt-check=true")
-		}
-		if !says(compaction) {
-			args = append(args, "--experimental-compact-hash-check-enabled=true")
-		}
-		return args
-	case says(initial), says(compaction):
-		return nil // etcd refuses to start with both words for one thing
 	}
-	return featureGates(env, "InitialCorruptCheck", "CompactHashCheck")
+	var args []string
+	for _, flag := range []string{"experimental-initial-corrupt-check", "experimental-compact-hash-check-enabled"} {
+		if !slices.ContainsFunc(env, func(e corev1.EnvVar) bool { return e.Name == etcdflags.VariableOf(flag) }) {
+			args = append(args, "--"+flag+"=true")
+		}
+	}
+	return args
 }
 
-// featureGates adds gates to those that the spec sets. The variable of the spec is left out (withoutFlags), so the flag has
-// them all.
+// featureGates adds gates to those that the spec sets, by ETCD_FEATURE_GATES or by the variables of before 3.6. These variables are left
+// out (etcdEnv), so the flag has them all.
 func featureGates(env []corev1.EnvVar, gates ...string) []string {
+	if gatesAreElsewhere(env) {
+		return nil
+	}
 	var set []string
 	for _, e := range env {
-		if e.Name != "ETCD_FEATURE_GATES" {
-			continue
-		}
-		if e.ValueFrom != nil {
-			return nil // not to be known here
-		}
-		if e.Value != "" {
+		if e.Name == gatesVariable && e.Value != "" {
 			set = strings.Split(e.Value, ",")
 		}
 	}
+	wanted := gatesOf(env)
 	for _, gate := range gates {
-		if !slices.ContainsFunc(set, func(s string) bool { return strings.HasPrefix(strings.TrimSpace(s), gate+"=") }) {
-			set = append(set, gate+"=true")
+		wanted = append(wanted, gate+"=true")
+	}
+	for _, gate := range wanted {
+		name, _, _ := strings.Cut(gate, "=")
+		if !slices.ContainsFunc(set, func(s string) bool { return strings.HasPrefix(strings.TrimSpace(s), name+"=") }) {
+			set = append(set, gate)
 		}
 	}
 	return []string{"--feature-gates=" + strings.Join(set, ",")}

@@ -30,11 +30,17 @@ func TestMembersCheckTheirDataAsTheirVersionCan(t *testing.T) {
 		"3.5":                          {"3.5.35", env(), []string{initial, compaction}},
 		"3.5, and the spec turns the initial check off": {"3.5.35", env("ETCD_EXPERIMENTAL_INITIAL_CORRUPT_CHECK", "false"), []string{compaction}},
 		"3.6": {"3.6.16", env(), []string{"--feature-gates=InitialCorruptCheck=true,CompactHashCheck=true"}},
-		"3.6, and the spec sets another feature gate":         {"3.6.16", env("ETCD_FEATURE_GATES", "LeaseCheckpoint=true"), []string{"--feature-gates=LeaseCheckpoint=true,InitialCorruptCheck=true,CompactHashCheck=true"}},
-		"3.6, and the spec turns the initial check off":       {"3.6.16", env("ETCD_FEATURE_GATES", "InitialCorruptCheck=false"), []string{"--feature-gates=InitialCorruptCheck=false,CompactHashCheck=true"}},
-		"3.6, and the spec sets the variable of 3.5":          {"3.6.16", env("ETCD_EXPERIMENTAL_INITIAL_CORRUPT_CHECK", "true"), nil},
-		"a release candidate of 3.7":                          {"3.7.0-rc.1", env(), []string{"--feature-gates=InitialCorruptCheck=true,CompactHashCheck=true"}},
-		"3.6, and the feature gates come from another object": {"3.6.16", policy(v1beta2.PodPolicy{EtcdEnv: []corev1.EnvVar{{Name: "ETCD_FEATURE_GATES", ValueFrom: &corev1.EnvVarSource{}}}}), nil},
+		"3.6, and the spec sets another feature gate":             {"3.6.16", env("ETCD_FEATURE_GATES", "LeaseCheckpoint=true"), []string{"--feature-gates=LeaseCheckpoint=true,InitialCorruptCheck=true,CompactHashCheck=true"}},
+		"3.6, and the spec turns the initial check off":           {"3.6.16", env("ETCD_FEATURE_GATES", "InitialCorruptCheck=false"), []string{"--feature-gates=InitialCorruptCheck=false,CompactHashCheck=true"}},
+		"3.6, and the spec sets the variable of 3.5":              {"3.6.16", env("ETCD_EXPERIMENTAL_INITIAL_CORRUPT_CHECK", "true"), []string{"--feature-gates=InitialCorruptCheck=true,CompactHashCheck=true"}},
+		"3.7, and the spec sets the variable of 3.5":              {"3.7.3", env("ETCD_EXPERIMENTAL_INITIAL_CORRUPT_CHECK", "true"), []string{"--feature-gates=InitialCorruptCheck=true,CompactHashCheck=true"}},
+		"3.6, and the spec has both variables of 3.5":             {"3.6.16", env("ETCD_EXPERIMENTAL_INITIAL_CORRUPT_CHECK", "1", "ETCD_EXPERIMENTAL_COMPACT_HASH_CHECK_ENABLED", "t"), []string{"--feature-gates=InitialCorruptCheck=true,CompactHashCheck=true"}},
+		"3.6, and the variable of 3.5 turns one check off":        {"3.6.16", env("ETCD_EXPERIMENTAL_COMPACT_HASH_CHECK_ENABLED", "false"), []string{"--feature-gates=CompactHashCheck=false,InitialCorruptCheck=true"}},
+		"3.6, and the feature gate is stronger than the variable": {"3.6.16", env("ETCD_EXPERIMENTAL_COMPACT_HASH_CHECK_ENABLED", "false", "ETCD_FEATURE_GATES", "CompactHashCheck=true"), []string{"--feature-gates=CompactHashCheck=true,InitialCorruptCheck=true"}},
+		"3.6, and the variable of 3.5 comes from a Secret":        {"3.6.16", policy(v1beta2.PodPolicy{EtcdEnv: []corev1.EnvVar{{Name: "ETCD_EXPERIMENTAL_INITIAL_CORRUPT_CHECK", ValueFrom: &corev1.EnvVarSource{}}}}), []string{"--feature-gates=InitialCorruptCheck=true,CompactHashCheck=true"}},
+		"3.7, and a variable of 3.5 asks for another gate":        {"3.7.3", env("ETCD_EXPERIMENTAL_ENABLE_LEASE_CHECKPOINT", "true"), []string{"--feature-gates=LeaseCheckpoint=true,InitialCorruptCheck=true,CompactHashCheck=true"}},
+		"a release candidate of 3.7":                              {"3.7.0-rc.1", env(), []string{"--feature-gates=InitialCorruptCheck=true,CompactHashCheck=true"}},
+		"3.6, and the feature gates come from another object":     {"3.6.16", policy(v1beta2.PodPolicy{EtcdEnv: []corev1.EnvVar{{Name: "ETCD_FEATURE_GATES", ValueFrom: &corev1.EnvVarSource{}}}}), nil},
 	} {
 		s := state(ofVersion(test.version), test.env)
 		if got := corruptionChecks(s, 1); !slices.Equal(got, test.want) {
@@ -74,7 +80,7 @@ func TestNoVariableSetsAnOptionThatAFlagSets(t *testing.T) {
 		"no variables":                              {nil, nil},
 	} {
 		s := state(policy(v1beta2.PodPolicy{EtcdEnv: test.env}))
-		pod := newPod(s, plan.CreateMember{Name: nameOf(0), Incarnation: 1, Start: plan.StartNew, InitialSize: 3}, "")
+		pod := newPod(s, plan.CreateMember{Name: nameOf(0), Incarnation: 1, Start: plan.StartRejoin}, "")
 		if got := pod.Spec.Containers[0].Env; text(got) != text(test.want) {
 			t.Errorf("%s: the variables are %s, want %s", name, text(got), text(test.want))
 		}

@@ -9,12 +9,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 )
 
 const (
@@ -168,8 +168,8 @@ func (v *view) healthAddresses(step plan.Step) []string {
 	}
 	var addresses []string
 	for _, m := range v.Members {
-		running, err := version.ParseSemantic(m.Version)
-		if err != nil || !running.AtLeast(healthSince) || !m.Answers || !m.Serving || !m.PodReady || len(m.Alarms) > 0 || v.addresses[m.Name] == "" {
+		running, ok := etcdversion.Parse(m.Version)
+		if !ok || running.Before(healthSince) || !m.Answers || !m.Serving || !m.PodReady || len(m.Alarms) > 0 || v.addresses[m.Name] == "" {
 			return nil
 		}
 		addresses = append(addresses, v.addresses[m.Name])
@@ -178,7 +178,7 @@ func (v *view) healthAddresses(step plan.Step) []string {
 }
 
 // healthSince is the first version whose members may be asked for their health.
-var healthSince = version.MustParseSemantic("3.5.0")
+var healthSince = etcdversion.MustParse("3.5.0")
 
 // nextLook is the interval until the next full look at a cluster, if the plan asks for interval. Of many clusters that have nothing
 // to do, each is looked at less often, and its health is checked between looks.

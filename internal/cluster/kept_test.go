@@ -117,9 +117,9 @@ func TestAClusterThatStartsDoesNotReadItsSecretsInEveryPass(t *testing.T) {
 func judgedTwice(t *testing.T, between func(r *Reconciler, v *view)) (first, second *view) {
 	t.Helper()
 	s := state(formed, members(3), func(s *plan.State) { s.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}} }, secure)
-	r, v := beside(t)
+	_, v := beside(t)
 	v.State = s
-	authority, err := r.newCA(v)
+	authority, err := v.NewCA()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func judgedTwice(t *testing.T, between func(r *Reconciler, v *view)) (first, sec
 		}
 		objects = append(objects, &corev1.Secret{ObjectMeta: controlled("uid-example", v.Name+u.Suffix, nil), Data: held.Data})
 	}
-	r, v = beside(t, objects...)
+	r, v := beside(t, objects...)
 	r.rereads = budget(0)
 	pass := func(known *remembered, now time.Time) *view {
 		_, v := beside(t)

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
@@ -24,7 +25,9 @@ type remembered struct {
 	refused lastRefusal
 	volume  volumeRehearsal
 	clock   serverClock
-	logins  logins
+	// seen is when stored times were first seen.
+	seen   clock.Seen
+	logins logins
 	// changed is when the operator last did something or changed the status.
 	changed time.Time
 	// requeue is when the plan asked for the next look in the last pass.
@@ -38,7 +41,10 @@ type remembered struct {
 	behind   behind
 	// unanswered counts the passes in a row that ended without the answers of members.
 	unanswered behind
-	kept       keptReads
+	// waiting is what the operator waits for, and failing since when its passes fail.
+	waiting plan.Waiting
+	failing failing
+	kept    keptReads
 	// questions to members by name that are open, and the last ones of members that hang.
 	questions map[string]*question
 	// published is since when addresses of Pods that wait were seen in the headless Service, by member name and address.

@@ -19,7 +19,7 @@ type metrics struct {
 	wanted, ready, quorum, lost, database, volume, replaced *gauges
 	leaderChanges, polls                                    *prometheus.CounterVec
 	// What an alert must know: why a cluster may be without members, and what a person must look at.
-	paused, hibernated, starting, restoring, progressing, stalled, degraded, alarms, expires, lifetime, reason *gauges
+	paused, hibernated, starting, restoring, progressing, stalled, degraded, alarms, expires, lifetime, plainText, reason *gauges
 	// writes to the Kubernetes API, of all EtcdClusters together.
 	writes *prometheus.CounterVec
 }
@@ -53,6 +53,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 		alarms:        newGauges("etcd_operator_cluster_alarms", "Number of members with an alarm of etcd, by alarm: NOSPACE or CORRUPT.", "alarm"),
 		expires:       newGauges("etcd_operator_cluster_certificate_expiry_timestamp_seconds", "When the first certificate of members and clients expires, in Unix time. Absent without TLS."),
 		lifetime:      newGauges("etcd_operator_cluster_certificate_lifetime_seconds", "How long that certificate is valid in all, in seconds. Absent without TLS."),
+		plainText:     newGauges("etcd_operator_cluster_plain_text", "1 if the traffic has no TLS, else 0, by traffic: clients or peers.", "traffic"),
 		reason:        newGauges("etcd_operator_cluster_ready_reason", "Always 1. The label reason is that of the condition Ready.", "reason"),
 		leaderChanges: counter("etcd_operator_cluster_leader_changes_total", "Number of leader changes that the operator has detected.", object...),
 		polls:         counter("etcd_operator_cluster_member_polls_total", "Number of requests for the status of a member.", object...),
@@ -76,7 +77,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 func (m *metrics) gauges() []*gauges {
 	return []*gauges{
 		m.wanted, m.ready, m.quorum, m.lost, m.database, m.volume, m.replaced,
-		m.paused, m.hibernated, m.starting, m.restoring, m.progressing, m.stalled, m.degraded, m.alarms, m.expires, m.lifetime, m.reason,
+		m.paused, m.hibernated, m.starting, m.restoring, m.progressing, m.stalled, m.degraded, m.alarms, m.expires, m.lifetime, m.plainText, m.reason,
 	}
 }
 
@@ -112,6 +113,8 @@ func (m *metrics) sawSpec(s plan.State) {
 	for _, kind := range []etcd.AlarmKind{etcd.AlarmNoSpace, etcd.AlarmCorrupt} {
 		m.alarms.setLabelled(s.Namespace, s.Name, string(kind), float64(len(s.Alarms(kind))))
 	}
+	m.plainText.setLabelled(s.Namespace, s.Name, "clients", number(!s.Spec.TLS.SecureClient()))
+	m.plainText.setLabelled(s.Namespace, s.Name, "peers", number(!s.Spec.TLS.SecurePeer()))
 	if at := s.Certificates.Expires; at.IsZero() {
 		m.expires.remove(s.Namespace, s.Name)
 		m.lifetime.remove(s.Namespace, s.Name)

@@ -44,6 +44,8 @@ etcd_operator_cluster_member_polls_total{name="example",namespace="ns"} 1
 etcd_operator_cluster_members_ready{name="example",namespace="ns"} 2
 etcd_operator_cluster_members_wanted{name="example",namespace="ns"} 3
 etcd_operator_cluster_paused{name="example",namespace="ns"} 0
+etcd_operator_cluster_plain_text{name="example",namespace="ns",traffic="clients"} 1
+etcd_operator_cluster_plain_text{name="example",namespace="ns",traffic="peers"} 1
 etcd_operator_cluster_quorum_lost{name="example",namespace="ns"} 0
 etcd_operator_cluster_ready_reason{name="example",namespace="ns",reason="MemberDown"} 1
 etcd_operator_cluster_replaced_volumes{name="example",namespace="ns"} 2
@@ -103,6 +105,34 @@ func TestWhyAClusterMayBeWithoutMembersIsAMetric(t *testing.T) {
 	}
 	if n := testutil.CollectAndCount(m.degraded); n != 0 {
 		t.Errorf("%d series report a state of the members that is not known", n)
+	}
+}
+
+func TestTrafficWithoutTLSIsAMetric(t *testing.T) {
+	for name, test := range map[string]struct {
+		tls            *v1beta2.TLSPolicy
+		clients, peers float64
+	}{
+		"no TLS":         {nil, 1, 1},
+		"issued":         {&v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}, 0, 0},
+		"only clients":   {&v1beta2.TLSPolicy{Static: &v1beta2.StaticTLS{OperatorSecret: "o", Member: &v1beta2.MemberSecret{ServerSecret: "s"}}}, 0, 1},
+		"only the peers": {&v1beta2.TLSPolicy{Static: &v1beta2.StaticTLS{Member: &v1beta2.MemberSecret{PeerSecret: "p"}}}, 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := newMetrics(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := state(formed, members(3), func(s *plan.State) { s.Spec.TLS = test.tls })
+			m.sawSpec(s)
+			got := map[string]float64{}
+			for _, l := range m.plainText.values[types.NamespacedName{Namespace: s.Namespace, Name: s.Name}] {
+				got[l.label] = l.value
+			}
+			if got["clients"] != test.clients || got["peers"] != test.peers {
+				t.Errorf("plain text: %v, want %v of clients and %v of peers", got, test.clients, test.peers)
+			}
+		})
 	}
 }
 

@@ -49,18 +49,23 @@ type view struct {
 	awaited bool
 	// skipped is the first refusal of an object that the rest of the plan did not depend on.
 	skipped error
+	// obstructed is the first error of a step that a wait took the place of in this pass.
+	obstructed error
 }
 
 // observe reads Kubernetes and etcd. It decides nothing: an etcd that does not answer is data in the State. Only
 // the Kubernetes API failing is an error.
 func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) (*view, error) {
 	v := &view{State: plan.NewState(cluster), cluster: cluster, addresses: map[string]string{}, classes: map[string]string{}}
+	v.MoreDefects, v.AllowedIssuers = r.defects, r.issuers
 	v.Now, v.ClusterDomain = r.Now(), clusterDomain()
 	v.known = r.memory.of(client.ObjectKeyFromObject(cluster), cluster.UID)
+	v.Waiting = v.known.waiting
 	if v.Deleting {
 		return v, nil
 	}
 	r.keep(v)
+	r.observeClock(v)
 	for _, read := range []func(context.Context, *view) error{
 		r.observeServices, // first: the client Service tells whether the cluster has formed
 		r.observeMembers,
@@ -87,6 +92,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 	r.observeMounts(ctx, v)
 	r.observeSeed(ctx, v)
 	r.observeShown(ctx, v)
+	v.CorrectTimes(&v.known.seen)
 	v.Replacements = r.brake.state(client.ObjectKeyFromObject(cluster), v.Now)
 	v.Held = v.known.repeats.Held(cluster.Generation, v.Now)
 	slices.SortFunc(v.Foreign, func(a, b plan.ForeignObject) int {

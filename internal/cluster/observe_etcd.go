@@ -23,6 +23,7 @@ type Etcd interface {
 	Status(ctx context.Context) (etcd.Status, error)
 	Serving(ctx context.Context) error
 	Members(ctx context.Context) ([]etcd.Member, error)
+	MembersKnown(ctx context.Context) ([]etcd.Member, error)
 	AddLearner(ctx context.Context, peerURL string) error
 	AddVoter(ctx context.Context, peerURL string) error
 	Promote(ctx context.Context, id etcd.ID) error
@@ -54,6 +55,8 @@ type answer struct {
 	// refusal is why it refused something.
 	refusal    etcd.Refusal
 	membership []etcd.Member
+	// knows is the membership that the member has applied, if it has no leader. No quorum confirms it.
+	knows []etcd.Member
 	// applied is the index of the last entry that a member has applied which answers nobody but by its metrics.
 	applied uint64
 	// appliedBy is the ID of the member in these metrics; 0 if they lack it.
@@ -86,6 +89,7 @@ func (r *Reconciler) observeEtcd(ctx context.Context, v *view) bool {
 	if membership := v.membership(answers); membership != nil {
 		v.Enroll(membership)
 	}
+	v.HearWitness()
 	r.silence.saw(client.ObjectKey{Namespace: v.Namespace, Name: v.Name}, v.Members, v.Now)
 	r.observeHashes(ctx, v)
 	return true
@@ -112,6 +116,9 @@ func (r *Reconciler) ask(ctx context.Context, cluster metav1.ObjectMeta, to targ
 	}
 	if a.status.Learner {
 		return a
+	}
+	if a.status.LeaderID == 0 {
+		a.knows, _ = connection.MembersKnown(ctx) // first: the next call takes the rest of the time
 	}
 	a.serving = connection.Serving(ctx)
 	a.refusal = etcd.RefusalOf(a.serving)
@@ -178,7 +185,7 @@ func hear(m *plan.Member, a answer) {
 	m.ID, m.ClusterID = a.status.MemberID, a.status.ClusterID
 	m.Learner, m.Leader = a.status.Learner, a.status.Leader()
 	m.Version, m.DBSize, m.Revision = a.status.Version, a.status.DBSize, a.status.Revision
-	m.RaftIndex, m.RaftTerm = a.status.RaftIndex, a.status.RaftTerm
+	m.RaftIndex, m.RaftTerm, m.Knows = a.status.RaftIndex, a.status.RaftTerm, a.knows
 	m.DBSizeInUse, m.DBQuota, m.Alarms = a.status.DBSizeInUse, a.status.DBQuota, a.status.Alarms()
 	m.StorageVersion, m.Downgrade, m.AppliedIndex = a.status.StorageVersion, a.status.Downgrade, int64(a.status.AppliedIndex)
 	m.Serving = a.serving == nil && !a.status.Learner

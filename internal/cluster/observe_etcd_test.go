@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -26,6 +28,7 @@ type speaking struct {
 	refuses    error
 	guards     error
 	membership []etcd.Member
+	knows      []etcd.Member
 	hash       uint32
 	hangs      bool
 	login      *slowLogin
@@ -76,8 +79,9 @@ func (m speaking) Serving(ctx context.Context) error {
 	}
 	return m.refuses
 }
-func (m speaking) Members(context.Context) ([]etcd.Member, error) { return m.membership, nil }
-func (m speaking) Close()                                         {}
+func (m speaking) Members(context.Context) ([]etcd.Member, error)      { return m.membership, nil }
+func (m speaking) MembersKnown(context.Context) ([]etcd.Member, error) { return m.knows, nil }
+func (m speaking) Close()                                              {}
 func (m speaking) HashKV(context.Context, int64) (hash uint32, compacted int64, err error) {
 	return m.hash, 30, nil
 }
@@ -239,6 +243,26 @@ func TestAMemberWithoutQuorumThatKnowsNoTokenOfTheOperatorIsAskedForItsMetrics(t
 	for _, m := range s.Members {
 		if m.Guarded || m.RaftIndex != 7 || m.Answers {
 			t.Errorf("member %s: guarded %v, raft index %d, answers %v", m.Name, m.Guarded, m.RaftIndex, m.Answers)
+		}
+	}
+}
+
+// A person added a voter to a cluster of one, and never started it. Without a quorum only this answer tells that there are two voters.
+func TestAMemberWithoutALeaderIsAskedForTheMembershipThatItKnows(t *testing.T) {
+	knows := []etcd.Member{{ID: 1, Name: "example-0"}, {ID: 100, PeerURLs: []string{"http://guest:2380"}}}
+	for name, test := range map[string]struct {
+		status etcd.Status
+		known  int
+	}{
+		"without a leader": {etcd.Status{MemberID: 1}, 2},
+		"with a leader":    {etcd.Status{MemberID: 1, LeaderID: 1}, 0},
+		"a learner":        {etcd.Status{MemberID: 1, Learner: true}, 0},
+	} {
+		r := &Reconciler{}
+		member := speaking{status: test.status, knows: knows, refuses: errors.New("no leader")}
+		a := r.ask(t.Context(), metav1.ObjectMeta{}, target{dial: func() (Etcd, error) { return member, nil }})
+		if len(a.knows) != test.known {
+			t.Errorf("%s: the member knows %v", name, a.knows)
 		}
 	}
 }

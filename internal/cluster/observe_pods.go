@@ -106,13 +106,14 @@ func volumeOf(volume *corev1.PersistentVolumeClaim) plan.VolumeState {
 func observePod(m *plan.Member, pod *corev1.Pod, now time.Time) {
 	m.Node, m.Zone = pod.Spec.NodeName, pod.Labels[corev1.LabelTopologyZone]
 	m.InService, m.PodCreated = pod.Labels[labelVoter] == "true", pod.CreationTimestamp.Time
-	m.Start = startOf(pod)
+	m.Start, m.MayStartEmpty = startOf(pod), mayStartEmpty(pod)
 	m.Waits, m.Ran, m.AddressSince = waits(pod), ran(pod), addressSince(pod)
 	m.Trust, m.Loaded = pod.Annotations[annotationTrust], pod.Annotations[annotationLoaded]
 	for _, c := range pod.Spec.Containers {
 		if c.Name == plan.EtcdContainer {
 			m.PodImage, m.Peers = cmp.Or(pod.Annotations[annotationImage], c.Image), peersOf(c.Command, pod.Annotations[annotationInitialCluster])
 			m.SecurePeer, m.SecureClient = tlsOf(c.Command)
+			m.ChecksPeers = checksPeers(c.Command)
 			m.PodQuota = quotaOf(c)
 		}
 	}

@@ -120,6 +120,7 @@ func (r *Reconciler) observeStatic(ctx context.Context, v *view) error {
 		}
 	}
 	v.Certificates.SetExpiry(peer[v1beta2.PeerCertKey], server[v1beta2.ServerCertKey], data[v1beta2.ClientCertKey])
+	v.Certificates.PeerLacksName = v.LacksPeerName(peer[v1beta2.PeerCertKey])
 	v.Certificates.Trust = plan.TrustOf(peer[v1beta2.PeerCAKey], server[v1beta2.ServerCAKey])
 	if v.Certificates.Trust != "" {
 		v.Certificates.Loaded = pki.Fingerprint(peer[v1beta2.PeerCertKey], peer[v1beta2.PeerCAKey], server[v1beta2.ServerCertKey], server[v1beta2.ServerCAKey])

@@ -51,6 +51,7 @@ func (v *view) copied(volume client.Object) bool {
 // observeVolume reads how a member's volume stands.
 func observeVolume(m *plan.Member, volume *corev1.PersistentVolumeClaim) {
 	m.Volume = volumeOf(volume)
+	m.VolumeID, m.VolumeCreated = volumeIDOf(volume), volume.CreationTimestamp.Time
 	m.VolumeUnused = volume.Annotations[annotationUnused] != ""
 	m.WasSetAside = volume.Annotations[v1beta2.AnnotationReplacedAt] != ""
 	m.VolumeKept = metav1.GetControllerOf(volume) == nil
@@ -64,6 +65,38 @@ func observeVolume(m *plan.Member, volume *corev1.PersistentVolumeClaim) {
 			m.FileSystemPendingSince = c.LastTransitionTime.Time
 		}
 	}
+}
+
+// volumeIDOf returns what tells a claim from another one of the same name.
+func volumeIDOf(volume *corev1.PersistentVolumeClaim) plan.VolumeID {
+	return plan.VolumeID{Claim: volume.UID, Volume: volume.Spec.VolumeName}
+}
+
+// isAnother reports whether an object is a claim that its member has not served on: it is there, and the member's data is not.
+func (v *view) isAnother(object client.Object) bool {
+	volume, is := object.(*corev1.PersistentVolumeClaim)
+	if !is {
+		return false
+	}
+	m, _ := v.Member(volume.Name)
+	m.Volume, m.VolumeID = volumeOf(volume), volumeIDOf(volume)
+	return v.OnAnotherVolume(m)
+}
+
+// confirmSameVolume fails if the claim of a member that is to start with its data is not the one that it served on. An old cache may show
+// that one.
+func (r *Reconciler) confirmSameVolume(ctx context.Context, v *view, name string) error {
+	if _, recorded := v.KnownVolumes[name]; !recorded {
+		return nil
+	}
+	var volume corev1.PersistentVolumeClaim
+	if err := r.APIReader.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &volume); err != nil {
+		return wrap("read", &volume, client.IgnoreNotFound(err))
+	}
+	if v.isAnother(&volume) {
+		return fmt.Errorf("PersistentVolumeClaim %s is not the one that the member served on: %w", name, errBehind)
+	}
+	return nil
 }
 
 // observeExpansion looks, where a volume has to grow, whether its StorageClass lets it. Without the right to look it

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,23 +16,34 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // planAndAct carries out the first step that the plan returns. If the API server refuses the object of that step for good,
 // and the plan does not depend on it, the rest of the plan is carried out: its step may be the cure, or be about the next
-// object of the same rule. No step is tried twice. The first refusal is kept in the view.
+// object of the same rule. If the plan depends on it, or etcd refuses the step for now, a wait takes its place, and the rules after it
+// are asked as after any wait. No step is tried twice. The first refusal is kept in the view.
 func (r *Reconciler) planAndAct(ctx context.Context, v *view) (plan.Step, error) {
 	for {
 		step, rule := plan.Choose(v.State)
-		log.FromContext(ctx).V(1).Info("planned", "step", fmt.Sprintf("%T", step), "rule", rule, "detail", step, "state", v.State)
+		log.FromContext(ctx).V(1).Info("planned", "step", fmt.Sprintf("%T", step), "rule", rule)
 		err := r.act(ctx, v, step)
 		if err == nil {
 			v.known.repeats.Did(v.State, step, v.cluster.Generation, v.Now)
 		}
-		if err == nil || !skippable(v, rule, step, err) {
-			return step, err
+		if err == nil {
+			return step, nil
+		}
+		if !skippable(v, rule, step, err) {
+			wait, is := v.waitInstead(step, err)
+			if !is {
+				return step, err
+			}
+			v.Obstruct(step, wait)
+			v.obstructed = cmp.Or(v.obstructed, err)
+			continue
 		}
 		if v.DeletesStopped(step) && !errors.Is(err, errForeign) {
 			v.Held = append(slices.Clone(v.Held), v.known.repeats.Refused(v.State, step, planning.Shorten(err.Error(), maxQuote)))
@@ -65,6 +77,32 @@ func objectRefused(err error) bool {
 // the API server takes 400 if the webhook names none.
 func byWebhook(err error) bool { return err != nil && strings.Contains(err.Error(), `webhook "`) }
 
+// waitInstead returns the wait that reports a refused step that the rest of the plan depends on; false for a failure that passes.
+func (v *view) waitInstead(step plan.Step, err error) (plan.Wait, bool) {
+	var dry *refusal
+	switch {
+	case errors.Is(err, errBehind), errors.Is(err, errRemembered):
+		return plan.Wait{}, false
+	case errors.Is(err, etcd.ErrNotYet):
+		return v.RefusedForNow(step, etcd.Answer(err)), true
+	case errors.As(err, &dry):
+		return plan.Wait{Reason: v1beta2.ReasonPodRefused, Message: dry.message, Stalled: true, Requeue: rehearseAgain}, true
+	}
+	if why, is := v.refusesSeed(step, err); is {
+		wait, waits := v.RefuseSeed(why, rehearseAgain).(plan.Wait)
+		return wait, waits
+	}
+	return v.refusedObject(err)
+}
+
+// refusedObject returns the wait that reports an object that the API server refuses for good; false for any other error.
+func (v *view) refusedObject(err error) (plan.Wait, bool) {
+	if !kube.Refused(err) {
+		return plan.Wait{}, false
+	}
+	return plan.Wait{Reason: v1beta2.ReasonObjectRefused, Message: kube.RefusalMessage(err), Stalled: true, Requeue: rehearseAgain}, true
+}
+
 // refusals returns what the API server refused and the rest of the plan did not depend on: in this pass, or the deletion of a
 // stopped Pod that is held.
 func (v *view) refusals() error {
@@ -87,7 +125,7 @@ func (v *view) inEndingNamespace(step plan.Step, actErr error) (plan.Step, error
 		v.skipped = nil
 	}
 	if ending(actErr) || skipped && actErr == nil && !plan.Acts(step) {
-		return plan.Wait{Reason: v1beta2.ReasonDeleting, Message: "Namespace " + v.Namespace + " is being deleted, so Kubernetes creates no objects in it."}, nil
+		return v.Bounded(plan.Wait{Reason: v1beta2.ReasonDeleting, Message: "Namespace " + v.Namespace + " is being deleted, so Kubernetes creates no objects in it."}), nil
 	}
 	return step, actErr
 }
@@ -123,7 +161,10 @@ func (r *Reconciler) reportUnread(ctx context.Context, cluster *v1beta2.EtcdClus
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unreportedTimeout)
 	defer cancel()
 	after := cluster.DeepCopy()
-	plan.NoteError(&after.Status, readErr.Error(), cluster.Generation, r.Now())
+	plan.NoteError(&after.Status, readErr.Error(), v1beta2.ReasonReconcileError, cluster.Generation, r.Now())
+	if kube.Refused(readErr) {
+		plan.NoteStalled(&after.Status, time.Time{}, cluster.Generation, r.Now())
+	}
 	_, err := kube.PatchStatus(ctx, r.Client, cluster, after)
 	if apierrors.IsConflict(err) {
 		err = nil // the next pass reports it

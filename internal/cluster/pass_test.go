@@ -82,16 +82,13 @@ func TestAnObjectThatIsRefusedDoesNotStopIndependentRepairs(t *testing.T) {
 		t.Errorf("the Pod has labels %v, %v", pod.Labels, err)
 	}
 	status := plan.NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{}, 1)
-	before := v1beta2.EtcdClusterStatus{Conditions: []metav1.Condition{{
-		Type: v1beta2.ConditionReady, Status: metav1.ConditionFalse, LastTransitionTime: metav1.NewTime(s.Now.Add(-time.Hour)),
-	}}}
-	plan.NoteRefused(&status, before, v.skipped, 1, s.Now)
+	plan.NoteRefused(&status, refusalText(v.skipped), v.reasonOf(v.skipped), 1, s.Now)
 	ready := meta.FindStatusCondition(status.Conditions, v1beta2.ConditionReady)
-	if ready.Reason != v1beta2.ReasonReconcileError || !strings.Contains(ready.Message, "exceeded quota") || !strings.Contains(ready.Message, nameOf(1)) {
+	if ready.Reason != v1beta2.ReasonObjectRefused || !strings.Contains(ready.Message, "exceeded quota") || !strings.Contains(ready.Message, nameOf(1)) {
 		t.Errorf("Ready is %+v, want the refusal and what was done", ready)
 	}
-	if age := s.Now.Sub(ready.LastTransitionTime.Time); age != time.Hour {
-		t.Errorf("the refusal lasts for %s, want 1h: each pass would write the status", age)
+	if !meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionStalled) {
+		t.Error("the status does not say that a person must correct the quota")
 	}
 }
 

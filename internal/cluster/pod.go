@@ -9,11 +9,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 )
 
@@ -125,6 +125,9 @@ func podAnnotations(s plan.State, m plan.CreateMember) map[string]string {
 	if m.InitialSize > 0 {
 		annotations[annotationInitialSize] = strconv.Itoa(m.InitialSize)
 	}
+	if makesData(m.Start) && !m.Waits {
+		annotations[annotationInitialCluster] = initialMembers(s, m)
+	}
 	return annotations
 }
 
@@ -139,7 +142,7 @@ func etcdContainer(s plan.State, m plan.CreateMember) corev1.Container {
 		ImagePullPolicy: pullPolicy(s),
 
 		Command:   append([]string{"/usr/local/bin/etcd"}, args...),
-		Env:       withoutFlags(policy.EtcdEnv, args),
+		Env:       etcdEnv(policy.EtcdEnv, s.VersionFor(m.Incarnation), args),
 		Resources: policy.Resources,
 		Ports: []corev1.ContainerPort{
 			{Name: "server", ContainerPort: v1beta2.PeerPort},
@@ -154,6 +157,9 @@ func etcdContainer(s plan.State, m plan.CreateMember) corev1.Container {
 		Lifecycle:       &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: farewell}}},
 		// What etcd said last is what the status says of a member that keeps ending.
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+	}
+	if makesData(m.Start) {
+		container.Env = append([]corev1.EnvVar{fromAnnotation(envInitialCluster, annotationInitialCluster)}, container.Env...)
 	}
 	if m.Waits {
 		untilAdded(&container)
@@ -180,13 +186,13 @@ func probes(s plan.State, incarnation int32) (startup, liveness, readiness *core
 		return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromInt32(v1beta2.MetricsPort)}}
 	}
 	live, ready := corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(v1beta2.PeerPort)}}, get("/health?exclude=NOSPACE")
-	parsed, err := version.ParseSemantic(s.VersionFor(incarnation))
+	runs, known := etcdversion.Parse(s.VersionFor(incarnation))
 	switch {
-	case err == nil && parsed.AtLeast(version.MustParseSemantic("3.6.0")):
+	case known && !runs.Before(etcdversion.MustParse("3.6.0")):
 		live, ready = get("/livez"), get("/readyz")
-	case err == nil && parsed.AtLeast(version.MustParseSemantic("3.5.0")):
+	case known && !runs.Before(etcdversion.MustParse("3.5.0")):
 		live = get("/health?serializable=true&exclude=NOSPACE")
-	case err == nil:
+	case known:
 		ready = get("/metrics")
 	}
 	const everySecond, everyTen = 1, 10
@@ -279,11 +285,13 @@ func volumesBeside(policy v1beta2.PodPolicy) []corev1.Volume {
 	return volumes
 }
 
-// newVolume is the PersistentVolumeClaim of a member.
+// newVolume is the PersistentVolumeClaim of a member. It is empty in each case: a data source would give it the data, and so the
+// ID, of another member.
 func newVolume(s plan.State, m plan.CreateMember) *corev1.PersistentVolumeClaim {
 	spec := corev1.PersistentVolumeClaimSpec{}
 	if given := s.PodPolicy().PersistentVolumeClaimSpec; given != nil {
 		given.DeepCopyInto(&spec)
+		spec.DataSource, spec.DataSourceRef = nil, nil
 	}
 	if len(spec.AccessModes) == 0 {
 		spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
@@ -312,6 +320,7 @@ func addSeed(s plan.State, pod *corev1.Pod, m plan.CreateMember, image string) {
 		Name:                     seedContainer,
 		Image:                    image,
 		Args:                     seedRequest(s, m).Args(),
+		Env:                      []corev1.EnvVar{fromAnnotation(seed.EnvDataRequired, annotationInitialCluster)},
 		VolumeMounts:             []corev1.VolumeMount{{Name: dataVolume, MountPath: dataMount}},
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		SecurityContext:          containerSecurity(),

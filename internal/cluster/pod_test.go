@@ -195,3 +195,21 @@ func TestTheSeedIsAsDurableAsTheOthers(t *testing.T) {
 		}
 	}
 }
+
+// A volume that is made from a snapshot or a clone has the data and the ID of another member.
+func TestNoVolumeOfAMemberIsMadeFromAnotherOne(t *testing.T) {
+	source := corev1.PersistentVolumeClaimSpec{
+		DataSource:    &corev1.TypedLocalObjectReference{Kind: "VolumeSnapshot", Name: "prod-0"},
+		DataSourceRef: &corev1.TypedObjectReference{Kind: "VolumeSnapshot", Name: "prod-0"},
+	}
+	s := state(policy(v1beta2.PodPolicy{PersistentVolumeClaimSpec: &source}))
+	for _, start := range []plan.Start{plan.StartNew, plan.StartJoin, plan.StartRejoin, plan.StartSeed, plan.StartForce} {
+		got := newVolume(s, plan.CreateMember{Name: nameOf(0), Incarnation: 1, Start: start}).Spec
+		if got.DataSource != nil || got.DataSourceRef != nil {
+			t.Errorf("%s: the claim is made from %+v, %+v", start, got.DataSource, got.DataSourceRef)
+		}
+	}
+	if source.DataSource == nil {
+		t.Error("the spec has lost its data source")
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/seed"
 )
 
 // slim removes from an object of an EtcdCluster what no pass reads, before it enters the cache: with a thousand clusters that is
@@ -23,7 +24,7 @@ func slim(object client.Object) {
 		object.Spec, object.Status = slimSpec(object.Spec), slimStatus(object.Status)
 	case *corev1.PersistentVolumeClaim:
 		spec, status := object.Spec, object.Status
-		object.Spec = corev1.PersistentVolumeClaimSpec{StorageClassName: shared(spec.StorageClassName), Resources: corev1.VolumeResourceRequirements{Requests: spec.Resources.Requests}}
+		object.Spec = corev1.PersistentVolumeClaimSpec{StorageClassName: shared(spec.StorageClassName), Resources: corev1.VolumeResourceRequirements{Requests: spec.Resources.Requests}, VolumeName: spec.VolumeName}
 		object.Status = corev1.PersistentVolumeClaimStatus{
 			Phase: status.Phase, Capacity: status.Capacity, Conditions: status.Conditions, AllocatedResourceStatuses: status.AllocatedResourceStatuses,
 		}
@@ -56,17 +57,20 @@ func slimContainers(containers []corev1.Container) []corev1.Container {
 				slimmed.StartupProbe = &corev1.Probe{FailureThreshold: probe.FailureThreshold, PeriodSeconds: probe.PeriodSeconds}
 			}
 		}
+		if c.Name == seedContainer {
+			slimmed.Env = slimEnv(c.Env)
+		}
 		kept = append(kept, slimmed)
 	}
 	return kept
 }
 
-// slimCommand keeps the flags that peersOf, tlsOf, quotaOf and startOf read.
+// slimCommand keeps the flags that peersOf, tlsOf, checksPeers, quotaOf and startOf read.
 func slimCommand(command []string) []string {
 	var kept []string
 	for _, arg := range command {
 		switch {
-		case strings.HasPrefix(arg, peerCertFlag), strings.HasPrefix(arg, serverCertFlag), strings.HasPrefix(arg, quotaFlag), arg == forceFlag:
+		case strings.HasPrefix(arg, peerCertFlag), strings.HasPrefix(arg, serverCertFlag), strings.HasPrefix(arg, peerNameFlag), strings.HasPrefix(arg, quotaFlag), arg == forceFlag:
 			kept = append(kept, words.share(arg))
 		case strings.HasPrefix(arg, initialClusterFlag):
 			kept = append(kept, arg)
@@ -78,7 +82,7 @@ func slimCommand(command []string) []string {
 func slimEnv(env []corev1.EnvVar) []corev1.EnvVar {
 	var kept []corev1.EnvVar
 	for _, e := range env {
-		if e.Name == plan.QuotaVariable || e.Name == plan.EnvAdded {
+		if e.Name == plan.QuotaVariable || e.Name == plan.EnvAdded || e.Name == envInitialCluster || e.Name == seed.EnvDataRequired {
 			kept = append(kept, e)
 		}
 	}

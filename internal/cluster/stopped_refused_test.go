@@ -111,7 +111,7 @@ func checkRefusedStop(t *testing.T, v *view) {
 		t.Fatal("the status does not name the refusal")
 	}
 	var status v1beta2.EtcdClusterStatus
-	plan.NoteRefused(&status, v1beta2.EtcdClusterStatus{}, refused, 1, v.Now)
+	plan.NoteRefused(&status, refused.Error(), v.reasonOf(refused), 1, v.Now)
 	ready := meta.FindStatusCondition(status.Conditions, v1beta2.ConditionReady)
 	for _, want := range []string{nameOf(1), "stopped Pods are kept", "tries again at 2", "Exempt the Pods"} {
 		if ready.Status != metav1.ConditionFalse || !strings.Contains(ready.Message, want) {

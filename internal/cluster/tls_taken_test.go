@@ -19,9 +19,9 @@ func TestASecretOfAUserWithTheNameOfTheOperatorsStopsNothing(t *testing.T) {
 	users := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "example" + v1beta2.OperatorSecretSuffix}, Data: map[string][]byte{"tls.crt": []byte("x")}}
 	var objects []client.Object
 	m := plan.Material{HandedOut: map[string]*plan.Secret{}}
-	r, v := beside(t)
+	_, v := beside(t)
 	v.State = s
-	authority, err := r.newCA(v)
+	authority, err := v.NewCA()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestASecretOfAUserWithTheNameOfTheOperatorsStopsNothing(t *testing.T) {
 		}
 		objects = append(objects, &corev1.Secret{ObjectMeta: controlled("uid-example", v.Name+u.Suffix, nil), Data: held.Data})
 	}
-	r, v = beside(t, objects...)
+	r, v := beside(t, objects...)
 	v.State = s
 	v.Members = slices.Clone(s.Members)
 	v.Members[1].Pod, v.Members[1].Serving, v.Members[1].Answers = plan.PodNone, false, false

@@ -8,10 +8,22 @@ package dbfile
 
 import "errors"
 
+// contentError is an error about the content of a file.
+type contentError string
+
+func (e contentError) Error() string { return string(e) }
+
+// OfObject tells objstore.OfObject that the error concerns one object of a store.
+func (contentError) OfObject() bool { return true }
+
 var (
 	// ErrNoTrailer means that the file does not end with the SHA-256 of its content: its end is missing, or it was copied
 	// from a data directory, so that it cannot be verified.
-	ErrNoTrailer = errors.New("no SHA-256 trailer: the file is truncated, or a copy of member/snap/db in a data directory and not a snapshot")
+	ErrNoTrailer error = contentError("no SHA-256 trailer: the file is truncated, or a copy of member/snap/db in a data directory and not a snapshot")
 	// ErrCorrupt means that the content of the file has changed since it was written.
-	ErrCorrupt = errors.New("the snapshot is corrupt")
+	ErrCorrupt error = contentError("the snapshot is corrupt")
+	// ErrTooLarge means that the check of the file needs more memory than it may use. The next check would need as much.
+	ErrTooLarge error = contentError("the check of the snapshot needs too much memory")
+	// ErrNotChecked means that the process of the check could not run. It says nothing about the file.
+	ErrNotChecked = errors.New("the check of the snapshot did not run")
 )

@@ -1,6 +1,7 @@
 package dbfile
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -10,12 +11,15 @@ import (
 	"io"
 	"maps"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 )
 
 // Info is the content of a snapshot.
@@ -36,8 +40,8 @@ type Info struct {
 	// MemberIDs of the cluster, in ascending order of their text. Two clusters have different member IDs, unless they were
 	// created with the same token.
 	MemberIDs []uint64
-	// AuthRevision is the revision of users and roles; 0 if the database does not contain it.
-	AuthRevision uint64
+	// Auth is the state of authentication. Its revision is 0 if the database does not contain it.
+	Auth auth.State
 	// Alarms that were on, in alphabetical order, such as "CORRUPT, NOSPACE". It is empty if there was none.
 	Alarms string
 }
@@ -69,13 +73,14 @@ func InspectReader(r io.ReaderAt, size int64) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
+	memory := debug.SetMemoryLimit(-1)
 	c := census{
 		hash: crc32.New(crc32.MakeTable(crc32.Castagnoli)),
 		seed: maphash.MakeSeed(),
 		live: map[uint64]struct{}{}, alarms: map[string]bool{},
-		info: Info{Size: size},
+		info: Info{Size: size, Auth: auth.State{Enabled: auth.Off}}, most: maxKeys(memory),
 	}
-	w := &walker{file: f, enter: c.enter, visit: c.visit}
+	w := &walker{file: f, most: min(maxHeld, memory/shareOfPages), enter: c.enter, visit: c.visit}
 	if err := w.walk(); err != nil {
 		return Info{}, err
 	}
@@ -102,7 +107,22 @@ type census struct {
 	compacted int64
 	alarms    map[string]bool
 	hasMeta   bool
+	most      int // number of keys
 }
+
+const (
+	// bytesPerKey is what the set of keys needs for each of them, and while it grows.
+	bytesPerKey = 22
+	// shareOfPages is the divisor of the memory that the pages of a check may have.
+	shareOfPages = 2
+	// besideKeys is what a check needs besides its keys.
+	besideKeys = 40 << 20
+	// maxMembers is more than any cluster of etcd has.
+	maxMembers = 1000
+)
+
+// maxKeys returns how many keys a check may count in a process with that memory limit (GOMEMLIMIT).
+func maxKeys(memory int64) int { return int(max(memory-besideKeys, 0) / bytesPerKey) }
 
 func (c *census) enter(bucket []byte) error {
 	c.hasMeta = c.hasMeta || string(bucket) == "meta"
@@ -123,17 +143,28 @@ func (c *census) visit(bucket, key, value []byte) error {
 			c.info.ClusterVersion = versionText(value)
 		}
 	case "auth":
-		if string(key) == "authRevision" && len(value) == 8 {
-			c.info.AuthRevision = binary.BigEndian.Uint64(value)
-		}
+		c.users(string(key), value)
 	case "alarm":
 		c.alarms[alarmOf(key)] = true
 	case "members":
 		if id, err := strconv.ParseUint(string(key), 16, 64); err == nil {
+			if len(c.info.MemberIDs) == maxMembers {
+				return corrupt("it lists more than %d members", maxMembers)
+			}
 			c.info.MemberIDs = append(c.info.MemberIDs, id)
 		}
 	}
 	return nil
+}
+
+// users reads a pair of the bucket "auth".
+func (c *census) users(key string, value []byte) {
+	switch {
+	case key == "authRevision" && len(value) == 8:
+		c.info.Auth.Revision = binary.BigEndian.Uint64(value)
+	case key == "authEnabled":
+		c.info.Auth.Enabled = auth.SwitchOf(bytes.Equal(value, []byte{1}))
+	}
 }
 
 // setting reads a pair of the bucket "meta".
@@ -169,6 +200,9 @@ func (c *census) revision(rev, value []byte) error {
 		delete(c.live, id)
 	case len(value) > 0: // a revision bump writes an empty value
 		c.live[id] = struct{}{}
+		if len(c.live) > c.most {
+			return fmt.Errorf("%w: it has more than %d keys, and the check has no memory for more", ErrTooLarge, c.most)
+		}
 	}
 	return nil
 }
@@ -177,7 +211,7 @@ func (c *census) revision(rev, value []byte) error {
 func parseRevision(b []byte) (main int64, tombstone bool, err error) {
 	tombstone = len(b) == 18 && b[17] == 't'
 	if len(b) < 17 || b[8] != '_' || len(b) > 17 && !tombstone {
-		return 0, false, corrupt("%x is not a revision", b)
+		return 0, false, corrupt("%x is not a revision", short(b))
 	}
 	main = int64(binary.BigEndian.Uint64(b))
 	if main < 0 {

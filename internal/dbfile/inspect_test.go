@@ -15,6 +15,7 @@ import (
 	"go.etcd.io/etcd/etcdutl/v3/snapshot"
 	"go.uber.org/zap"
 
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
 )
@@ -47,7 +48,7 @@ func TestInspectAgreesWithEtcdutl(t *testing.T) {
 			}
 			want := dbfile.Info{
 				Revision: status.Revision, Keys: int64(status.TotalKey), Hash: status.Hash, Size: int64(len(content)),
-				StorageVersion: "3.7.0", ClusterVersion: "3.7.0", MemberIDs: []uint64{member},
+				StorageVersion: "3.7.0", ClusterVersion: "3.7.0", MemberIDs: []uint64{member}, Auth: auth.State{Enabled: auth.Off},
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("differs (-want +got):\n%s", diff)

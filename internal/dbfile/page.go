@@ -30,9 +30,13 @@ const (
 	bucketHeader = 16
 )
 
-// maxSpan limits the size of a page with its overflow. etcd accepts values of a few megabytes, so a larger number is
-// damaged.
-const maxSpan = 1 << 30
+// maxSpan limits the size of a page of a tree with its overflow. A page has at most four large values, because bbolt splits it
+// otherwise, and etcd accepts values of a few megabytes. So a larger number is damaged. A freelist has its own limit.
+const maxSpan = 256 << 20
+
+// maxHeld limits the pages that are in memory at the same time, one for each level of a tree. In a database of etcd, only the lowest
+// level has large pages.
+const maxHeld = 384 << 20
 
 var order = binary.NativeEndian
 
@@ -118,8 +122,11 @@ type page struct {
 	data     []byte // header included
 }
 
+// room returns an error if a page with that many bytes may not be read.
+type room func(span int64) error
+
 // read reads the page with this ID into buf, which grows as needed.
-func (f *file) read(id uint64, buf *[]byte) (page, error) {
+func (f *file) read(id uint64, buf *[]byte, fits room) (page, error) {
 	if id < 2 || id >= f.meta.highWater {
 		return page{}, corrupt("page %d is referenced, but there are %d pages", id, f.meta.highWater)
 	}
@@ -133,10 +140,13 @@ func (f *file) read(id uint64, buf *[]byte) (page, error) {
 		return page{}, corrupt("page %d has the ID %d", id, p.id)
 	}
 	span := int64(p.overflow+1) * f.pageSize
-	if p.overflow >= f.meta.highWater-id || span > maxSpan {
+	if p.overflow >= f.meta.highWater-id {
 		return page{}, corrupt("page %d should have %d overflow pages, but there are %d pages", id, p.overflow, f.meta.highWater)
 	}
 	if p.overflow > 0 {
+		if err := fits(span); err != nil {
+			return page{}, err
+		}
 		*buf = grow(*buf, span)
 		if _, err := f.r.ReadAt((*buf)[f.pageSize:], offset+f.pageSize); err != nil {
 			return page{}, f.readError(fmt.Sprintf("page %d", id), err)
@@ -224,3 +234,8 @@ func (f *file) readError(what string, err error) error {
 	}
 	return fmt.Errorf("read %s: %w", what, err)
 }
+
+// maxShown is how many bytes of a key an error shows. A key may have as many bytes as its page.
+const maxShown = 64
+
+func short(key []byte) []byte { return key[:min(len(key), maxShown)] }

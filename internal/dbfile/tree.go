@@ -1,6 +1,9 @@
 package dbfile
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // maxDepth is higher than any tree that fits on a disk.
 const maxDepth = 64
@@ -10,6 +13,7 @@ type walker struct {
 	*file
 	seen []uint64         // one bit for each page that is in use or free
 	bufs [maxDepth][]byte // one page for each level of the tree
+	most int64            // number of bytes of these pages
 	// visit is called for each pair of each bucket, in order. The slices are only valid during the call.
 	visit func(bucket, key, value []byte) error
 	// enter is called before the first pair of a bucket.
@@ -29,7 +33,7 @@ func (w *walker) walk() error {
 // bucket visits one element of the root page, which only contains buckets.
 func (w *walker) bucket(e element, depth int) error {
 	if e.flags != bucketFlag || len(e.value) < bucketHeader {
-		return corrupt("%q at the top level is not a bucket", e.key)
+		return corrupt("%q at the top level is not a bucket", short(e.key))
 	}
 	name := slices.Clone(e.key)
 	if err := w.enter(name); err != nil {
@@ -37,7 +41,7 @@ func (w *walker) bucket(e element, depth int) error {
 	}
 	pair := func(e element, _ int) error {
 		if e.flags != 0 {
-			return corrupt("bucket %q contains another bucket", name)
+			return corrupt("bucket %q contains another bucket", short(name))
 		}
 		return w.visit(name, e.key, e.value)
 	}
@@ -56,7 +60,7 @@ func (w *walker) tree(id uint64, depth int, low, high []byte, visit func(element
 	if depth >= maxDepth {
 		return corrupt("the tree is deeper than %d pages", maxDepth)
 	}
-	p, err := w.read(id, &w.bufs[depth])
+	p, err := w.read(id, &w.bufs[depth], func(span int64) error { return w.holds(id, depth, span) })
 	if err != nil {
 		return err
 	}
@@ -72,6 +76,28 @@ func (w *walker) tree(id uint64, depth int, low, high []byte, visit func(element
 		return w.branch(p, depth, low, high, visit)
 	}
 	return corrupt("page %d of a tree has flags %#x", id, p.flags)
+}
+
+// maxFreelist returns how many bytes a freelist can have: a number for each page, its count, and the rest of its last page.
+func (f *file) maxFreelist() int64 {
+	return 8*int64(f.meta.highWater) + headerSize + 8 + f.pageSize //nolint:gosec // limited by the size of the file
+}
+
+// holds returns an error if a page of that many bytes at this depth does not fit into the memory for pages.
+func (w *walker) holds(id uint64, depth int, span int64) error {
+	if span > maxSpan {
+		return corrupt("page %d should have %d bytes, and etcd writes no page of more than %d", id, span, maxSpan)
+	}
+	held := span
+	for level := range depth {
+		held += int64(cap(w.bufs[level]))
+	}
+	if held <= w.most {
+		// A lower level that was read before has a buffer of its own, which its next page replaces.
+		clear(w.bufs[depth+1:])
+		return nil
+	}
+	return fmt.Errorf("%w: %d MiB of pages are needed at the same time, and the maximum is %d MiB", ErrTooLarge, held>>20, w.most>>20)
 }
 
 func (w *walker) leaf(p page, depth int, low, high []byte, visit func(element, int) error) error {
@@ -126,7 +152,13 @@ func (w *walker) freelist() error {
 	if w.meta.freelist == noFreelist {
 		return nil
 	}
-	p, err := w.read(w.meta.freelist, &w.bufs[0])
+	w.bufs = [maxDepth][]byte{} // a freelist may be as large as they are
+	p, err := w.read(w.meta.freelist, &w.bufs[0], func(span int64) error {
+		if span > w.maxFreelist() {
+			return corrupt("the freelist has %d bytes, but there are %d pages", span, w.meta.highWater)
+		}
+		return nil
+	})
 	if err != nil {
 		return err
 	}

@@ -44,3 +44,12 @@ func unwrapped(err error) error {
 	}
 	return err
 }
+
+// Answer returns etcd's own words of an error, without what the client and the operator added. It is empty if etcd did not answer.
+func Answer(err error) string {
+	var answer rpctypes.EtcdError
+	if errors.As(err, &answer) {
+		return answer.Error()
+	}
+	return ""
+}

@@ -64,7 +64,7 @@ func Open(endpoint Endpoint, tlsConfig *tls.Config, more ...grpc.DialOption) (*C
 			return new(net.Dialer).DialContext(ctx, "tcp", endpoint.Address)
 		}))
 	}
-	options = append(options, more...)
+	options = append(append(options, more...), OnlyKnownWords()...)
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints:            []string{endpoint.URL},
 		TLS:                  tlsConfig,

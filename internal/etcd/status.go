@@ -108,6 +108,15 @@ func (c *Client) Members(ctx context.Context) ([]Member, error) {
 	return members(response.Members), nil
 }
 
+// MembersKnown returns the membership that the member has applied. It answers without a quorum, which confirms nothing of it.
+func (c *Client) MembersKnown(ctx context.Context) ([]Member, error) {
+	response, err := c.client.MemberList(ctx, clientv3.WithSerializable())
+	if err != nil {
+		return nil, c.wrap("list members without a quorum", err)
+	}
+	return members(response.Members), nil
+}
+
 func members(in []*pb.Member) []Member {
 	out := make([]Member, 0, len(in))
 	for _, m := range in {

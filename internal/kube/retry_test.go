@@ -13,7 +13,7 @@ func TestAFailingPassIsRetriedAtLeastEvery30Seconds(t *testing.T) {
 	if MaxRetry > 30*time.Second {
 		t.Errorf("retries may be %s apart, want at most 30s", MaxRetry)
 	}
-	limiter, object := Retries(), reconcile.Request{}
+	limiter, object := Controller(1).RateLimiter, reconcile.Request{}
 	if first := limiter.When(object); first != firstRetry {
 		t.Errorf("the first retry comes after %s, want %s", first, firstRetry)
 	}
@@ -31,8 +31,8 @@ func TestEveryControllerRetriesWithinThisLimit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Count(string(content), "controller.Options{") != 1 || !strings.Contains(string(content), "RateLimiter: kube.Retries()") {
-			t.Errorf("%s: the controller does not use kube.Retries", file)
+		if strings.Contains(string(content), "controller.Options{") || strings.Count(string(content), "WithOptions(kube.Controller(") != 1 {
+			t.Errorf("%s: the controller does not use the options of kube.Controller", file)
 		}
 	}
 }

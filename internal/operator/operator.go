@@ -70,6 +70,9 @@ func newManager(name string, options Options, logger logr.Logger) (manager.Manag
 	if err != nil {
 		return nil, fmt.Errorf("find the Kubernetes API (run in a Pod or set KUBECONFIG): %w", err)
 	}
+	if options.Server != nil {
+		config.Wrap(options.Server.Wrap)
+	}
 	scheme, err := Scheme()
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/clock"
 )
 
 // Options are the flags that all three operators have, and what each sets itself.
@@ -30,6 +31,8 @@ type Options struct {
 	// Shard is the part of the objects that this operator manages; empty for those of no shard. It is part of the Lease's name,
 	// so that each shard has a leader.
 	Shard string
+	// Server reads the clock of the API server from its answers. If it is nil, nothing does.
+	Server *clock.Server
 	// ByObject says what the cache holds of a kind.
 	ByObject map[client.Object]cache.ByObject
 }

@@ -1,6 +1,9 @@
 package planning
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // MaxNote is how many bytes of a text an Event's Note may have. events.k8s.io/v1 refuses more than 1 kB.
 const MaxNote = 1000
@@ -12,6 +15,17 @@ func Shorten(text string, limit int) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:limit], "") + "…"
+}
+
+// Quote returns what a server answered as one line of at most limit bytes, without control characters.
+func Quote(text string, limit int) string {
+	printable := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
+	return Shorten(strings.Join(strings.Fields(printable), " "), limit)
 }
 
 // Sentence makes a sentence of an error or of another text: it starts with intro and ends with one full stop.

@@ -17,3 +17,11 @@ func TestSentenceEndsWithOneFullStop(t *testing.T) {
 		}
 	}
 }
+
+func TestAQuotedAnswerIsOneLineWithoutControlCharacters(t *testing.T) {
+	for text, want := range map[string]string{"a\nb\t c": "a b c", "\x1b[31mred": "[31mred", "bad\xff": "bad", "abcdefghij": "abcdefgh…"} {
+		if got := Quote(text, 8); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}

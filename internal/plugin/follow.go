@@ -61,12 +61,13 @@ func FollowCluster(c v1beta2.EtcdCluster, version string, reasons ...string) Ste
 	if version != "" {
 		line = fmt.Sprintf("%s %s", bar(upgraded(c, version)), line)
 	}
+	stalled := isTrue(c.Status.Conditions, v1beta2.ConditionStalled)
 	for _, reason := range reasons {
-		if ready.Reason == reason && (version == "" || c.Status.CurrentVersion == version) {
+		if !stalled && ready.Reason == reason && (version == "" || c.Status.CurrentVersion == version) {
 			return Step{Line: line, Done: true}
 		}
 	}
-	return Step{Line: line, Done: isTrue(c.Status.Conditions, v1beta2.ConditionStalled), Failed: isTrue(c.Status.Conditions, v1beta2.ConditionStalled)}
+	return Step{Line: line, Done: stalled, Failed: stalled}
 }
 
 // FollowPaused returns the progress until the operator has acknowledged spec.paused. Ready may have another reason then, for

@@ -58,6 +58,9 @@ func (s Status) Render(out io.Writer, style Style) error {
 	for _, c := range s.Certificates {
 		fmt.Fprintf(out, "Certificate %s: expires %s (%s)\n", c.Name, c.Expires.UTC().Format(time.RFC3339), ago(s.now, c.Expires))
 	}
+	if len(s.PlainText) > 0 {
+		fmt.Fprintf(out, "TLS: off for %s. Every Pod that reaches their ports can read and change all data. See docs/tls.md.\n", strings.Join(s.PlainText, " and "))
+	}
 	return nil
 }
 
@@ -111,7 +114,7 @@ func (s Status) snapshots(out io.Writer) {
 
 // Table prints rows below their header, as kubectl does.
 func Table(out io.Writer, header []string, rows [][]string) error {
-	writer := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	writer := tabwriter.NewWriter(Printable(out), 0, 0, 3, ' ', 0)
 	for _, row := range append([][]string{header}, rows...) {
 		fmt.Fprintln(writer, strings.Join(row, "\t"))
 	}

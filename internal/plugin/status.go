@@ -24,6 +24,8 @@ type Status struct {
 	Members      []Member      `json:"members"`
 	Snapshots    Saves         `json:"snapshots"`
 	Certificates []Certificate `json:"certificates,omitempty"`
+	// PlainText is the traffic without TLS: "clients", "members".
+	PlainText []string `json:"plainText,omitempty"`
 
 	now time.Time
 }
@@ -60,7 +62,7 @@ func Inspect(o Objects) Status {
 	s := Status{
 		Namespace: c.Namespace, Cluster: c.Name, Reason: v1beta2.ReasonPending, Available: "Unknown", Ready: c.Status.ReadyMembers, Version: c.Status.CurrentVersion,
 		Target: c.Status.TargetVersion, ClusterID: c.Status.ClusterID, Findings: Findings(o), Members: members(o),
-		Snapshots: saves(o), Certificates: o.Certificates, now: o.Now,
+		Snapshots: saves(o), Certificates: o.Certificates, PlainText: plainText(c), now: o.Now,
 	}
 	if ready := meta.FindStatusCondition(c.Status.Conditions, v1beta2.ConditionReady); ready != nil {
 		s.Reason = ready.Reason
@@ -69,6 +71,17 @@ func Inspect(o Objects) Status {
 		s.Available = string(available.Status)
 	}
 	return s
+}
+
+func plainText(c v1beta2.EtcdCluster) []string {
+	var plain []string
+	if !c.Spec.TLS.SecureClient() {
+		plain = append(plain, "clients")
+	}
+	if !c.Spec.TLS.SecurePeer() {
+		plain = append(plain, "members")
+	}
+	return plain
 }
 
 func members(o Objects) []Member {

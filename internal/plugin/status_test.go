@@ -27,7 +27,7 @@ type fault func(*Objects)
 // faults are what a person may find, with messages as the operators write them.
 var faults = map[string]fault{
 	"healthy":          func(*Objects) {},
-	"quorum-lost":      unavailable("QuorumLost", "Quorum is lost: 1 of 3 voters have their data, and 2 are needed. etcd accepts no writes. The operator removes nothing. Recover the lost volumes, or set spec.recovery.quorumLoss to ForceNewCluster to continue from the member with the newest data. To continue from a snapshot, apply an EtcdRestore."),
+	"quorum-lost":      unavailable("QuorumLost", "Quorum is lost: 1 of 3 voters have their data, and 2 are needed. etcd accepts no writes. The operator removes nothing. Bring back the same volumes, not copies: a copy can lack writes that etcd has acknowledged. Or set spec.recovery.quorumLoss to ForceNewCluster to continue from the member with the newest data. To continue from a snapshot, apply an EtcdRestore."),
 	"no-space":         unavailable("NoSpace", "The space quota is used up, and etcd refuses writes. The database of member example-b has 2048 MiB, of which 1900 MiB are in use. Defragmentation alone does not make room. Set spec.noSpace.action to Compact, or raise spec.etcd.quotaBackendBytes."),
 	"data-corrupt":     unavailable("DataCorrupt", "A CORRUPT alarm is on, and etcd refuses requests. The voters that answer have the same data. The operator changes nothing. If you trust that data, disarm the alarm: etcdctl alarm disarm. Otherwise restore a snapshot with an EtcdRestore."),
 	"member-down":      degraded("MemberDown", "Member example-b does not serve: connection refused."),
@@ -75,6 +75,7 @@ var faults = map[string]fault{
 		waiting("ImagePullBackOff", "Back-off pulling image quay.io/coreos/etcd:v3.6.99")(o)
 		set(&o.Cluster, "Ready", metav1.ConditionFalse, "MemberDown", "Member example-b does not serve: its Pod is not ready.")
 	},
+	"plain-text":      func(o *Objects) { o.Cluster.Spec.TLS = nil },
 	"no-backup":       func(o *Objects) { o.Backups = nil },
 	"archive-delayed": archiving("ArchiveDelayed", "Some changes are not in the store yet. If the cluster is lost now, they are lost with it. Check the store, the network, the load of backup-operator, and whether a member of etcd is slow."),
 	"archive-of-hibernated": func(o *Objects) {
@@ -124,7 +125,7 @@ func TestFirstThreeLinesNameProblemImpactAndFix(t *testing.T) {
 				t.Errorf("%s: line %d is %q", name, i+1, lines[i])
 			}
 		}
-		if quiet := []string{"healthy", "no-backup"}; strings.HasPrefix(lines[0], "OK:") != slices.Contains(quiet, name) {
+		if quiet := []string{"healthy", "no-backup", "plain-text"}; strings.HasPrefix(lines[0], "OK:") != slices.Contains(quiet, name) {
 			t.Errorf("%s: %s", name, lines[0])
 		}
 	}
@@ -181,7 +182,7 @@ func condition(kind string, status metav1.ConditionStatus, reason, message strin
 }
 
 func healthy() Objects {
-	c := v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "example"}, Spec: v1beta2.EtcdClusterSpec{Size: 3, Version: "3.6.16"}}
+	c := v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "example"}, Spec: v1beta2.EtcdClusterSpec{Size: 3, Version: "3.6.16", TLS: &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}}}
 	c.Status = v1beta2.EtcdClusterStatus{ReadyMembers: "3/3", CurrentVersion: "3.6.16", ClusterID: "0123456789abcdef"}
 	set(&c, "Ready", metav1.ConditionTrue, "Ready", "")
 	set(&c, "Available", metav1.ConditionTrue, "Ready", "")

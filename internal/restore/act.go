@@ -19,11 +19,15 @@ import (
 func (r *Reconciler) act(ctx context.Context, state plan.State, step plan.Step) error {
 	key := keyOf(&state.Restore)
 	r.proofs.ForgetOthers(key.Object, key.UID)
+	r.begun.forgetOthers(key.Object, key.UID)
 	r.safeties.ForgetOthers(key.Object, key.UID)
 	r.renewals.ForgetOthers(key.Object, key.UID)
 	switch step := step.(type) {
 	case plan.Verify:
 		r.begin(ctx, key, step, &state.Restore)
+		if !state.Full {
+			r.begun.recorded(key)
+		}
 		return nil
 	case plan.RenewURL:
 		restore := state.Restore.DeepCopy()
@@ -44,7 +48,7 @@ func (r *Reconciler) act(ctx context.Context, state plan.State, step plan.Step) 
 		if err := r.delete(ctx, key); err != nil {
 			return err
 		}
-	case plan.Done, plan.Verifying, plan.Wait, plan.Accept, plan.Proved, plan.RecordSafety, plan.RecordURL, plan.Follow:
+	case plan.Done, plan.Verifying, plan.Interrupted, plan.Wait, plan.Accept, plan.Proved, plan.RecordSafety, plan.RecordURL, plan.Follow:
 	default:
 		return fmt.Errorf("unknown step %T", step)
 	}
@@ -77,7 +81,13 @@ func (r *Reconciler) begin(ctx context.Context, key worker.Key, wanted plan.Veri
 	r.readings.forget(key)
 	logger := log.FromContext(ctx)
 	restore = restore.DeepCopy()
+	recorded := r.begun.expect(key)
 	r.proofs.Start(key, func(ctx context.Context) (plan.Proof, error) {
+		select {
+		case <-recorded:
+		case <-ctx.Done():
+			return plan.Proof{}, context.Cause(ctx)
+		}
 		ctx = log.IntoContext(ctx, logger)
 		proof, secret := r.prove(ctx, key, wanted)
 		return r.handOver(ctx, restore, proof, secret), nil
@@ -103,7 +113,7 @@ func (r *Reconciler) prove(ctx context.Context, key worker.Key, wanted plan.Veri
 	}
 	proof.Progress = plan.ProofDone
 	proof.Source, proof.ChosenBecause, proof.Snapshot, proof.Format = found.Source, found.ChosenBecause, found.Proven.Snapshot, found.Proven.Format
-	proof.Point = found.Point
+	proof.Point, proof.Base = found.Point, found.Base
 	return proof, secret
 }
 
@@ -116,8 +126,10 @@ func (r *Reconciler) readSource(ctx context.Context, key worker.Key, wanted plan
 		return Found{}, nil, err
 	}
 	found, err := r.read(ctx, Asked{
-		Source: wanted.Source, Choice: wanted.Choice, Secret: secret, Point: wanted.Point,
+		Namespace: key.Object.Namespace,
+		Source:    wanted.Source, Choice: wanted.Choice, Secret: secret, Point: wanted.Point,
 		Progress: func(bytes, of int64) { r.readings.set(key, bytes, of) },
+		Wait:     func(text func() string) (done func()) { return r.readings.wait(key, text) },
 	})
 	return found, secret, err
 }

@@ -12,13 +12,13 @@ import (
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
@@ -51,6 +51,8 @@ type Options struct {
 	OwnIdentityNamespaces operator.Namespaces
 	// MaxProofs is how many sources are read at the same time.
 	MaxProofs int
+	// Server is the clock of the API server, if its answers are read.
+	Server *clock.Server
 	// Metrics is where the controller's metrics are registered.
 	Metrics prometheus.Registerer
 }
@@ -67,7 +69,9 @@ type Reconciler struct {
 	proofs   *worker.Pool[plan.Proof]
 	safeties *worker.Pool[plan.Safety]
 	readings readings
+	begun    begun
 	metrics  *metrics
+	server   *clock.Server
 	now      func() time.Time
 }
 
@@ -86,9 +90,10 @@ func Setup(mgr manager.Manager, options Options) error {
 		sign:     options.Sign,
 		identity: options.OwnIdentityNamespaces,
 		renewals: worker.New[plan.Renewal](options.MaxProofs),
-		proofs:   worker.NewFair[plan.Proof](options.MaxProofs),
-		safeties: worker.NewFair[plan.Safety](options.MaxProofs),
-		now:      time.Now,
+		proofs:   worker.New[plan.Proof](options.MaxProofs),
+		safeties: worker.New[plan.Safety](options.MaxProofs),
+		server:   options.Server,
+		now:      options.Server.Now,
 	}
 	if err := mgr.Add(manager.RunnableFunc(r.proofs.Run)); err != nil {
 		return fmt.Errorf("add the snapshot readers to the manager: %w", err)
@@ -108,7 +113,7 @@ func Setup(mgr manager.Manager, options Options) error {
 		WatchesRawSource(r.proofs.Source()).
 		WatchesRawSource(r.safeties.Source()).
 		WatchesRawSource(r.renewals.Source()).
-		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: kube.Retries()}).
+		WithOptions(kube.Controller(concurrency)).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("register the EtcdRestore controller: %w", err)
@@ -131,6 +136,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	state, err := r.observe(ctx, request.NamespacedName)
 	if apierrors.IsNotFound(err) {
 		r.proofs.ForgetOthers(request.NamespacedName, "")
+		r.begun.forgetOthers(request.NamespacedName, "")
 		r.safeties.ForgetOthers(request.NamespacedName, "")
 		r.renewals.ForgetOthers(request.NamespacedName, "")
 		r.metrics.forget(request.Namespace, request.Name)
@@ -141,9 +147,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	step, rule := plan.Plan(state)
 	description := plan.Describe(state, step)
-	log.FromContext(ctx).V(1).Info("Planned the next step", "rule", rule, "step", fmt.Sprintf("%T", step), "detail", step, "state", state)
-	if err := r.act(ctx, state, step); err != nil {
+	log.FromContext(ctx).V(1).Info("Planned the next step", "rule", rule, "step", fmt.Sprintf("%T", step))
+	if _, verify := step.(plan.Verify); verify {
+		return r.reportAndBegin(ctx, state, step, description)
+	}
+	if err := r.act(ctx, state, step); err != nil && !kube.Refused(err) {
 		return reconcile.Result{}, err
+	} else if err != nil {
+		step = plan.ObjectRefused(kube.RefusalMessage(err))
+		description = plan.Describe(state, step)
 	}
 	err = r.report(ctx, state, step, description.Events)
 	if apierrors.IsConflict(err) {
@@ -152,7 +164,25 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
+	if reading, is := step.(plan.Verifying); is && !reading.Queued {
+		r.begun.recorded(keyOf(&state.Restore))
+	}
 	return reconcile.Result{RequeueAfter: description.Requeue}, nil
+}
+
+// reportAndBegin starts to read the snapshot after the status says so. If the snapshot ends this process, the next one pauses first.
+func (r *Reconciler) reportAndBegin(ctx context.Context, state plan.State, step plan.Step, d planning.Description) (reconcile.Result, error) {
+	err := r.report(ctx, state, step, d.Events)
+	if apierrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: afterConflict}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if err := r.act(ctx, state, step); err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: d.Requeue}, nil
 }
 
 // report writes the status and, if it changed, publishes the events of the step.
@@ -161,6 +191,7 @@ func (r *Reconciler) report(ctx context.Context, state plan.State, step plan.Ste
 	after.Status = plan.NewStatus(state, step, nil)
 	changed, err := kube.PatchStatus(ctx, r.client, &state.Restore, after)
 	if err != nil {
+		kube.ReportRefusedStatus(r.events, &state.Restore, err)
 		return err
 	}
 	r.metrics.reported(&state.Restore, after)

@@ -493,7 +493,7 @@ func (b *bench) occupy(namespace string, names ...string) {
 // Without this limit, a tenant with two slow stores delays the restores of all other tenants without end.
 func TestOneNamespaceDoesNotBlockTheRestoresOfAllOthers(t *testing.T) {
 	b := newBench(t, good, interceptor.Funcs{}, theCluster(), awsSecret())
-	b.r.proofs = worker.NewFair[plan.Proof](2)
+	b.r.proofs = worker.New[plan.Proof](2)
 	b.occupy("tenant", "one", "two")
 	b.read()
 	b.pass()
@@ -505,7 +505,7 @@ func TestOneNamespaceDoesNotBlockTheRestoresOfAllOthers(t *testing.T) {
 // Without this, the status of a restore that has to wait reports that the operator is reading its snapshot.
 func TestARestoreThatWaitsForOthersIsShownAsQueued(t *testing.T) {
 	b := newBench(t, good, interceptor.Funcs{}, theCluster(), awsSecret())
-	b.r.proofs = worker.NewFair[plan.Proof](1)
+	b.r.proofs = worker.New[plan.Proof](1)
 	b.occupy("tenant", "one")
 	b.pass()
 	b.pass()

@@ -6,13 +6,16 @@ import (
 	"io/fs"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/pace"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
+	"github.com/etcd-suite/etcd-operator/internal/storage/problem"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
@@ -35,23 +38,45 @@ func classify(err error, src v1beta2.RestoreSource) failure {
 	return failure{reason, planning.Sentence(what, err.Error()) + " " + advice, final}
 }
 
+// explainSize explains an error of the size of a snapshot; the reason is empty if err is another one.
+func explainSize(err error) (reason, advice string, final bool) {
+	switch {
+	case errors.Is(err, dbfile.ErrTooLarge):
+		return v1beta2.ReasonSnapshotTooLarge, "The operator stopped reading it, and the cluster was not changed. If the object is one of your snapshots, raise restoreOperator.resources.limits.memory " +
+			"in the values of the chart, and create another EtcdRestore.", true
+	case source.TooLarge(err):
+		return v1beta2.ReasonSnapshotTooLarge, "The operator stopped reading it, and the cluster was not changed. If the object is one of your snapshots, raise restoreOperator.spool.sizeLimit " +
+			"in the values of the chart. It must be more than the size of the database. Then create another EtcdRestore.", true
+	case errors.Is(err, spool.ErrTooSmall):
+		return v1beta2.ReasonSpoolTooSmall, "Raise restoreOperator.spool.sizeLimit in the values of the chart, or free space on the disk of the node.", false
+	case errors.Is(err, spool.ErrFull):
+		return v1beta2.ReasonRetrying, "The snapshot has more bytes than its store states, and other snapshots use the rest of the spool volume.", false
+	}
+	return "", "", false
+}
+
 // explain returns the reason of an error, what it means and what to do about it, and whether another attempt would fail
 // the same way.
 func explain(err error, src v1beta2.RestoreSource) (reason, advice string, final bool) {
+	if reason, advice, final := explainSize(err); reason != "" {
+		return reason, advice, final
+	}
 	var panicked *worker.PanicError
 	switch {
 	case errors.As(err, &panicked):
 		return v1beta2.ReasonRetrying, "This is a bug. Please report it with the stack trace from the operator's log.", false
 	case errors.Is(err, kube.ErrSecretMissing):
 		return v1beta2.ReasonSecretMissing, "The operator continues when the Secret exists.", false
+	case errors.Is(err, pace.ErrTooSlow):
+		return v1beta2.ReasonTransferTooSlow, "The cluster was not changed. Find out why the store or the network is so slow.", false
 	case errors.Is(err, errTooSlow):
-		return v1beta2.ReasonDeadlineExceeded, "The limit is one hour, and one second for each MiB of the snapshot. Find out why the store or the network is so slow.", false
-	case errors.Is(err, spool.ErrTooSmall):
-		return v1beta2.ReasonSpoolTooSmall, "Raise restoreOperator.spool.sizeLimit in the values of the chart, or free space on the disk of the node.", false
+		return v1beta2.ReasonDeadlineExceeded, "The limit is one hour, and one second for each MiB of the snapshot, at most a day. Find out why the store or the network is so slow.", false
 	case source.Undecryptable(err) && src.Secret == "":
 		return v1beta2.ReasonSecretMissing, "The snapshot is encrypted. Create an EtcdRestore that names a Secret with the key age-identity.", false
 	case source.Undecryptable(err):
 		return v1beta2.ReasonSecretMissing, fmt.Sprintf("Put the identity that the snapshot was encrypted for into the key age-identity of the Secret %s.", src.Secret), false
+	case errors.Is(err, dbfile.ErrNotChecked):
+		return v1beta2.ReasonRetrying, "Check whether the node or the Pod of restore-operator has too few processes, file descriptors or memory.", false
 	case errors.Is(err, source.ErrAmbiguous):
 		return v1beta2.ReasonSnapshotAmbiguous, "The cluster was not changed. Create another EtcdRestore that selects one snapshot.", true
 	case errors.Is(err, connect.ErrOwnIdentity):
@@ -71,5 +96,6 @@ func explain(err error, src v1beta2.RestoreSource) (reason, advice string, final
 	case errors.Is(err, fs.ErrPermission):
 		return v1beta2.ReasonAccessDenied, fmt.Sprintf("Allow %s to list and read objects in the bucket %s.", storage.FromSource(src).Identity(), src.Bucket), false
 	}
-	return v1beta2.ReasonStoreUnreachable, "Check the endpoint, the port and the TLS settings of the store, and the network.", false
+	p := problem.Of(err)
+	return p.Reason, p.Advice(storage.FromSource(src)), false
 }

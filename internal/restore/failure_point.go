@@ -21,7 +21,7 @@ func ofArchive(err error) bool {
 			return true
 		}
 	}
-	return archive.IsRefusal(err) || segmentMissing(err) || errors.Is(err, errPointTarget) && errors.Is(err, fs.ErrPermission)
+	return archive.IsRefusal(err) || segmentMissing(err) || errors.Is(err, errPointTarget) && (errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrExist))
 }
 
 // segmentMissing reports whether a segment that was listed does not exist any more.
@@ -44,6 +44,8 @@ func explainPoint(err error, src v1beta2.RestoreSource) (reason, advice string, 
 		return v1beta2.ReasonSecretMissing, fmt.Sprintf("Put the identity that the archive was encrypted for into the key age-identity of the Secret %s.", src.Secret), false
 	case errors.Is(err, dbfile.ErrMemory):
 		return v1beta2.ReasonReplayTooLarge, untouched + "Raise restoreOperator.replay.memory and restoreOperator.resources.limits.memory in the values of the chart.", false
+	case errors.Is(err, errPointTarget) && errors.Is(err, fs.ErrExist):
+		return v1beta2.ReasonObjectExists, untouched + "The operator never overwrites an object. Create another EtcdRestore: it stores the point under another name.", true
 	case errors.Is(err, errPointTarget):
 		return v1beta2.ReasonAccessDenied, fmt.Sprintf("%sThe operator stores the restored point as a snapshot. Allow %s to create objects below %s.",
 			untouched, storage.FromSource(src).Identity(), path.Join(src.Bucket, plan.SafetyFolderOf(src.Key))), false

@@ -10,12 +10,13 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
 // observe reads everything that a decision may depend on. It decides nothing.
 func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (plan.State, error) {
-	state := plan.State{Now: r.now()}
+	state := plan.State{Now: r.now(), ClocksDiffer: r.server.Differs()}
 	if err := r.client.Get(ctx, name, &state.Restore); err != nil {
 		return state, fmt.Errorf("read EtcdRestore %s: %w", name, err)
 	}
@@ -41,6 +42,7 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (pl
 		}
 	}
 	state.Proof = r.proof(keyOf(&state.Restore))
+	state.Full = r.proofs.Why(keyOf(&state.Restore), worker.Claim{}) != turns.None
 	state.Safety = r.observeSafety(keyOf(&state.Restore))
 	state.Renewal = r.observeRenewal(keyOf(&state.Restore))
 	return state, nil
@@ -73,10 +75,10 @@ func (r *Reconciler) get(ctx context.Context, name types.NamespacedName, object 
 // proof returns the state of the reading of a restore's source.
 func (r *Reconciler) proof(key worker.Key) plan.Proof {
 	if r.proofs.Waiting(key) {
-		return plan.Proof{Progress: plan.ProofQueued}
+		return plan.Proof{Progress: plan.ProofQueued, Waits: string(r.proofs.WhyWaiting(key))}
 	}
 	if r.proofs.Running(key) {
-		return plan.Proof{Progress: plan.ProofRunning, Percent: r.readings.percent(key)}
+		return plan.Proof{Progress: plan.ProofRunning, Percent: r.readings.percent(key), Waits: r.readings.waits(key)}
 	}
 	proof, _, _ := r.proofs.Result(key) // the proof contains its failure
 	return proof

@@ -1,23 +1,26 @@
 package restore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive/replay"
-	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/dbcheck"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
+	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 )
@@ -37,41 +40,127 @@ var errPointTarget = errors.New("store the snapshot of the point")
 // provePoint replays a continuous archive up to the asked point, and stores the result as a snapshot. So the archive is proven
 // completely before anything is changed, and the seed continues as with any snapshot.
 func (s Spool) provePoint(ctx context.Context, asked Asked, limit *readLimit) (Found, error) {
-	point, err := source.FindPoint(ctx, asked.Source, asked.Secret, asked.Choice, asked.Point.Progress)
+	read, err := s.readBase(ctx, asked, limit)
 	if err != nil {
 		return Found{}, err
 	}
-	size, err := source.SizeOf(ctx, point.Base, asked.Secret)
-	if err != nil {
-		return Found{}, err
-	}
-	// The database and its copy that is uploaded.
-	share, err := s.Reserve(ctx, 2*(size+min(point.Bytes(), replayGrowth)))
-	if err != nil {
-		return Found{}, err
-	}
-	defer share.Release()
-	limit.begin(2*size + point.Bytes())
-	steps := steps{report: asked.Progress, sizes: [3]int64{size, point.Bytes(), size}}
-	base, err := source.Read(ctx, point.Base, asked.Secret, s.Dir(), steps.of(0))
-	if err != nil {
-		return Found{}, err
-	}
+	defer read.share.Release()
+	point, base, steps := read.point, read.base, read.steps
 	defer discard(base)
-	result, err := s.replay(ctx, asked, point, base.File, steps.of(1))
+	result, err := s.replayGrowing(ctx, asked, read)
 	if err != nil {
 		return Found{}, fmt.Errorf("replay the archive up to %s: %w", point.Reached, err)
 	}
-	found := Found{Source: point.Base, ChosenBecause: point.Because(), Point: statusOf(point, result)}
+	rest, err := read.rest()
+	if err != nil {
+		return Found{}, err
+	}
+	found := Found{Source: point.Base, ChosenBecause: point.Because() + read.passedOver(), Point: statusOf(point, result), Base: base.Snapshot}
 	if asked.Point.DryRun {
-		found.Proven, err = describe(base)
+		found.Proven, err = describe(ctx, base)
 		return found, err
 	}
-	if found.Source.Key, err = s.storePoint(ctx, asked, point, base.File); err != nil {
+	if found.Source.Key, err = s.storePoint(ctx, asked, point, base.File, rest); err != nil {
 		return Found{}, fmt.Errorf("%w: %w", errPointTarget, err)
 	}
-	found.Proven, err = s.readPoint(ctx, asked, found.Source, point, steps.of(2))
+	found.Proven, err = s.readPoint(ctx, asked, found.Source, point, rest, steps.of(2))
 	return found, err
+}
+
+// maxDamaged is how many damaged base snapshots are passed over.
+const maxDamaged = 3
+
+// baseRead is a base snapshot in the spool, and the point that is reached from it.
+type baseRead struct {
+	point   source.Point
+	base    source.Proven
+	share   *spool.Share
+	steps   steps
+	damaged []string // the keys of later snapshots that were passed over
+}
+
+// readBase reads the newest snapshot from which the point can be reached. If that is damaged, an earlier one may reach the point, too: it only
+// needs more segments.
+func (s Spool) readBase(ctx context.Context, asked Asked, limit *readLimit) (read baseRead, err error) {
+	var corrupt error
+	for {
+		read.point, err = source.FindPoint(ctx, asked.Source, asked.Secret, asked.Choice, asked.Point.Progress, read.damaged...)
+		if err != nil {
+			return read, cmp.Or(corrupt, err)
+		}
+		err = s.readBaseOf(ctx, asked, limit, &read)
+		if !source.Corrupt(err) || len(read.damaged) == maxDamaged {
+			return read, err
+		}
+		corrupt = cmp.Or(corrupt, err)
+		read.damaged = append(read.damaged, read.point.Base.Key)
+	}
+}
+
+// readBaseOf reads the base of a point into the spool. After an error it holds no space of the spool.
+func (s Spool) readBaseOf(ctx context.Context, asked Asked, limit *readLimit, read *baseRead) error {
+	size, err := source.SizeOf(ctx, read.point.Base, asked.Secret)
+	if err != nil {
+		return err
+	}
+	bytes := read.point.Bytes()
+	// The database and its copy that is uploaded.
+	needed := func(size int64) int64 { return 2 * (size + min(bytes, replayGrowth)) }
+	if read.share, err = s.reserve(ctx, asked, needed(size)); err != nil {
+		return err
+	}
+	room := snapshot.RoomFunc(func(size, written int64) error { return read.share.Grow(needed(size), written) })
+	limit.begin(2*size + bytes)
+	read.steps = steps{report: asked.Progress, sizes: [3]int64{size, bytes, size}}
+	progress, stop := measured(ctx, read.steps.of(0))
+	defer stop()
+	if read.base, err = source.Read(ctx, read.point.Base, asked.Secret, s.place(room), progress); err != nil {
+		read.share.Release()
+	}
+	return err
+}
+
+// rest returns the room for another file beside the database.
+func (b baseRead) rest() (*spool.Share, error) {
+	info, err := os.Stat(b.base.File)
+	if err != nil {
+		return nil, fmt.Errorf("read the size of the replayed snapshot: %w: %w", source.ErrDisk, err)
+	}
+	return b.share.Beside(info.Size()), nil
+}
+
+// replayGrowing replays the archive, and ends when the database outgrows the spool. The copy that is uploaded is reserved, too.
+func (s Spool) replayGrowing(ctx context.Context, asked Asked, read baseRead) (replay.Result, error) {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	report := read.steps.of(1)
+	result, err := s.replay(ctx, asked, read.point, read.base.File, func(bytes, of int64) {
+		if info, err := os.Stat(read.base.File); err == nil {
+			if err := read.share.Grow(2*info.Size(), info.Size()); err != nil {
+				end(err)
+			}
+		}
+		report(bytes, of)
+	})
+	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
+		err = errors.Join(cause, err)
+	}
+	return result, err
+}
+
+// reserved is the spool of a job that has reserved its space already.
+type reserved struct{ share *spool.Share }
+
+func (r reserved) Reserve(_ context.Context, bytes int64) (*spool.Share, error) {
+	return r.share, r.share.Grow(bytes, 0)
+}
+
+// passedOver says which snapshots were passed over.
+func (b baseRead) passedOver() string {
+	if len(b.damaged) == 0 {
+		return ""
+	}
+	return "; damaged snapshots after it were not used: " + strings.Join(b.damaged, ", ")
 }
 
 // discard removes the file of a snapshot that was read.
@@ -79,7 +168,7 @@ func discard(read source.Proven) { _ = os.Remove(read.File) }
 
 // replay writes the changes up to the point into the file of the base.
 func (s Spool) replay(ctx context.Context, asked Asked, point source.Point, file string, progress source.Progress) (replay.Result, error) {
-	return s.replays.run(ctx, replay.Order{
+	return s.replays.run(ctx, asked, replay.Order{
 		Options: replay.Options{
 			Path: file, Revision: point.Reached.Revision, Chain: point.Chain, Identities: connect.Identity(asked.Secret),
 			FallbackTTL: fallbackTTL, CompactAfter: compactAfter,
@@ -89,8 +178,8 @@ func (s Spool) replay(ctx context.Context, asked Asked, point source.Point, file
 }
 
 // readPoint reads the stored snapshot as the seed will.
-func (s Spool) readPoint(ctx context.Context, asked Asked, stored v1beta2.RestoreSource, point source.Point, progress source.Progress) (source.Proven, error) {
-	proven, err := source.Read(ctx, stored, asked.Secret, s.Dir(), progress)
+func (s Spool) readPoint(ctx context.Context, asked Asked, stored v1beta2.RestoreSource, point source.Point, rest *spool.Share, progress source.Progress) (source.Proven, error) {
+	proven, err := source.Read(ctx, stored, asked.Secret, s.place(rest), progress)
 	if err != nil {
 		return source.Proven{}, err
 	}
@@ -102,7 +191,7 @@ func (s Spool) readPoint(ctx context.Context, asked Asked, stored v1beta2.Restor
 }
 
 // storePoint stores the replayed snapshot in the folder of the safety snapshots, and returns its key.
-func (s Spool) storePoint(ctx context.Context, asked Asked, point source.Point, file string) (string, error) {
+func (s Spool) storePoint(ctx context.Context, asked Asked, point source.Point, file string, rest *spool.Share) (string, error) {
 	encoding := point.Encoding()
 	encoder := snapshot.Encoder{Compression: encoding.Compression}
 	if encoding.Encryption != "" {
@@ -120,7 +209,7 @@ func (s Spool) storePoint(ctx context.Context, asked Asked, point source.Point, 
 	series := point.Series
 	series.Folder = path.Join(plan.SafetyFolderOf(point.Base.Key), asked.Point.Folder)
 	request := snapshot.Request{
-		Source: fileSource(file), Store: store, SpoolDir: s.Dir(), Encoder: encoder,
+		Source: fileSource(file), Store: store, SpoolDir: s.Dir(), Spool: reserved{rest}, Encoder: encoder,
 		Key:     series.EncodedKey(asked.Point.Time, point.Reached.Revision, encoder.Encoding()),
 		Cluster: point.Manifest.Cluster, EtcdVersion: point.Manifest.EtcdVersion,
 		Time: asked.Point.Time, Since: asked.Point.Time, Tool: Name + " " + operator.Version, Attempt: asked.Point.Mark, Again: true,
@@ -149,8 +238,8 @@ func (f fileSource) Snapshot(context.Context) (io.ReadCloser, int64, error) {
 }
 
 // describe returns what a dry run proves: the base, with the revision and the keys after the replay.
-func describe(base source.Proven) (source.Proven, error) {
-	info, err := dbfile.Inspect(base.File)
+func describe(ctx context.Context, base source.Proven) (source.Proven, error) {
+	info, err := dbcheck.Inspect(ctx, base.File)
 	if err != nil {
 		return source.Proven{}, err
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/pace"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
@@ -14,11 +15,15 @@ import (
 
 // Asked is a source to prove.
 type Asked struct {
-	Source v1beta2.RestoreSource
-	Choice source.Choice
+	// Namespace of the EtcdRestore.
+	Namespace string
+	Source    v1beta2.RestoreSource
+	Choice    source.Choice
 	// Secret is nil if the operator's own identity is used.
 	Secret   map[string][]byte
 	Progress source.Progress
+	// Wait is called when the reading waits, until done is called. text returns for what, and why. It may be nil.
+	Wait func(text func() string) (done func())
 	// Point is set if Choice is a point of a continuous archive.
 	Point *plan.PointOrder
 }
@@ -32,6 +37,8 @@ type Found struct {
 	Proven        source.Proven
 	// Point is what the snapshot was made of. It is nil for a snapshot of a cluster.
 	Point *v1beta2.PointInTimeStatus
+	// Base is the snapshot of that point, as it was read.
+	Base v1beta2.Snapshot
 }
 
 // Prove finds a source and reads it once and completely.
@@ -45,14 +52,14 @@ func InSpool(dir string) (Prove, error) {
 
 // Prove finds a source, and reads it once and completely into a file, which it deletes. It ends if that takes too long.
 func (s Spool) Prove(ctx context.Context, asked Asked) (Found, error) {
-	ctx, limit := limitReading(ctx)
+	ctx, limit := limitReading(ctx, func() bool { return s.Of(asked.Namespace).Crowds() || s.replays.slot.Crowds(asked.Namespace) })
 	defer limit.stop()
 	prove := s.prove
 	if asked.Choice.Point() {
 		prove = s.provePoint
 	}
 	found, err := prove(ctx, asked, limit)
-	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errTooSlow) {
+	if cause := context.Cause(ctx); err != nil && (errors.Is(cause, errTooSlow) || errors.Is(cause, pace.ErrTooSlow)) {
 		err = fmt.Errorf("%w: %w", cause, err)
 	}
 	return found, err
@@ -67,13 +74,15 @@ func (s Spool) prove(ctx context.Context, asked Asked, limit *readLimit) (Found,
 	if err != nil {
 		return Found{}, err
 	}
-	share, err := s.Reserve(ctx, size)
+	share, err := s.reserve(ctx, asked, size)
 	if err != nil {
 		return Found{}, err
 	}
 	defer share.Release()
 	limit.begin(size)
-	proven, err := source.Read(ctx, exact, asked.Secret, s.Dir(), asked.Progress)
+	progress, stop := measured(ctx, asked.Progress)
+	defer stop()
+	proven, err := source.Read(ctx, exact, asked.Secret, s.place(share), progress)
 	if err != nil {
 		return Found{}, err
 	}

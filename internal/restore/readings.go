@@ -13,6 +13,7 @@ const coarse = 5
 type readings struct {
 	mu       sync.Mutex
 	percents map[worker.Key]int32
+	waiting  map[worker.Key]func() string
 }
 
 func (p *readings) set(key worker.Key, bytes, of int64) {
@@ -31,6 +32,32 @@ func (p *readings) percent(key worker.Key) int32 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.percents[key]
+}
+
+// wait records that a reading waits, until done is called. text returns for what, and why.
+func (p *readings) wait(key worker.Key, text func() string) (done func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.waiting == nil {
+		p.waiting = map[worker.Key]func() string{}
+	}
+	p.waiting[key] = text
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.waiting, key)
+	}
+}
+
+// waits returns for what a reading waits, and why.
+func (p *readings) waits(key worker.Key) string {
+	p.mu.Lock()
+	text := p.waiting[key]
+	p.mu.Unlock()
+	if text == nil {
+		return ""
+	}
+	return text()
 }
 
 func (p *readings) forget(key worker.Key) {

@@ -7,25 +7,29 @@ import (
 	"runtime/debug"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive/replay"
+	"github.com/etcd-suite/etcd-operator/internal/pace"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
-// replays runs one replay at a time, because each of them may use all of the memory for replays.
+// replays runs one replay at a time, because each of them may use all of the memory for replays. A replay reads the store, so it ends if
+// that hardly moves.
 type replays struct {
 	process replay.Process
-	slot    chan struct{}
+	slot    *turns.Gate
 }
 
 func newReplays(memory int64) replays {
-	return replays{replay.Process{Memory: memory}, make(chan struct{}, 1)}
+	return replays{replay.Process{Memory: memory}, turns.NewGate(1)}
 }
 
-func (r replays) run(ctx context.Context, o replay.Order) (replay.Result, error) {
-	select {
-	case r.slot <- struct{}{}:
-	case <-ctx.Done():
-		return replay.Result{}, context.Cause(ctx)
+func (r replays) run(ctx context.Context, asked Asked, o replay.Order) (replay.Result, error) {
+	done := asked.waits("the end of another replay", func() turns.Reason { return r.slot.Why(asked.Namespace) })
+	leave, err := r.slot.Enter(ctx, asked.Namespace)
+	if done(); err != nil {
+		return replay.Result{}, err
 	}
-	defer func() { <-r.slot }()
+	defer leave()
+	o.Store = pace.Objects(ctx, o.Store)
 	return r.process.Replay(ctx, o)
 }
 

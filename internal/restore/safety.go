@@ -90,7 +90,7 @@ func (s Spool) Save(dial Dial) Save {
 		}
 		series := snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster, ClusterID: id}
 		request := snapshot.Request{
-			Source: memberSource{member.url, by}, Store: store, SpoolDir: s.Dir(), Spool: s.forSafety(), Expected: member.DBSize, Encoder: o.Encoder,
+			Source: memberSource{member.url, by}, Store: store, SpoolDir: s.Dir(), Spool: s.forSafety(o.Namespace), Expected: member.DBSize, Encoder: o.Encoder,
 			Key:         series.EncodedKey(o.Time, 0, o.Encoder.Encoding()),
 			Cluster:     snapshot.Cluster{Namespace: o.Namespace, Name: o.Cluster, UID: o.UID, ID: o.ClusterID},
 			EtcdVersion: member.Version, Time: o.Time, Clock: time.Now, Tool: Name + " " + operator.Version,

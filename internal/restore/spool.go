@@ -11,8 +11,11 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/etcd-suite/etcd-operator/internal/pace"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
 // Spool is the directory in which snapshots are verified: those to restore, and the safety snapshots. All of them share its
@@ -41,13 +44,33 @@ func OpenSpool(dir string, o spool.Options) (Spool, error) {
 // the cluster waits 15 minutes for its safety snapshot.
 const safetyShare = 25
 
-// forSafety returns the spool for safety snapshots.
-func (s Spool) forSafety() snapshot.Spool { return urgentSpool{s.Spool} }
+// place returns where a snapshot is read to.
+func (s Spool) place(room snapshot.Room) snapshot.Place {
+	return snapshot.Place{Dir: s.Dir(), Room: room}
+}
 
-type urgentSpool struct{ spool *spool.Spool }
+// reserve reserves space for a reading.
+func (s Spool) reserve(ctx context.Context, asked Asked, bytes int64) (*spool.Share, error) {
+	of := s.Of(asked.Namespace)
+	defer asked.waits("space on the spool volume", of.Why)()
+	return of.Reserve(ctx, bytes)
+}
+
+// waits shows for what the reading waits, and why, until done is called.
+func (a Asked) waits(what string, why func() turns.Reason) (done func()) {
+	if a.Wait == nil {
+		return func() {}
+	}
+	return a.Wait(func() string { return what + ": " + string(why()) })
+}
+
+// forSafety returns the spool for the safety snapshots of a namespace.
+func (s Spool) forSafety(namespace string) snapshot.Spool { return urgentSpool{s.Of(namespace)} }
+
+type urgentSpool struct{ spool.Namespace }
 
 func (u urgentSpool) Reserve(ctx context.Context, bytes int64) (*spool.Share, error) {
-	return u.spool.ReserveUrgent(ctx, bytes)
+	return u.ReserveUrgent(ctx, bytes)
 }
 
 // SpoolFlags are the flags of the budget.
@@ -68,9 +91,11 @@ func (f *SpoolFlags) Options() spool.Options {
 }
 
 const (
-	// readBase and readRate limit one reading: an hour, and the time for its bytes at 1 MiB a second.
+	// readBase and readRate limit one reading: an hour, and the time for its bytes at 1 MiB a second. The store announces the bytes, so readMost
+	// limits the sum.
 	readBase = time.Hour
 	readRate = 1 << 20
+	readMost = 24 * time.Hour
 )
 
 // errTooSlow is the cause of a context that limitReading has ended.
@@ -82,14 +107,29 @@ type readLimit struct {
 	stop  func()
 }
 
-// limitReading limits the search for the snapshot, and the wait for space.
-func limitReading(ctx context.Context) (context.Context, *readLimit) {
+// limitReading limits the search for the snapshot, and the wait for space. It also ends transfers that hardly move. Others wait for the end
+// of the reading if crowds returns true.
+func limitReading(ctx context.Context, crowds func() bool) (context.Context, *readLimit) {
 	ctx, end := context.WithCancelCause(ctx)
+	ctx = pace.With(ctx, end, crowds)
 	timer := time.AfterFunc(readBase, func() { end(errTooSlow) })
 	return ctx, &readLimit{timer: timer, stop: func() { timer.Stop(); end(context.Canceled) }}
 }
 
 // begin starts the limit of a snapshot of that size.
 func (l *readLimit) begin(size int64) {
-	l.timer.Reset(readBase + time.Duration(size/readRate)*time.Second)
+	l.timer.Reset(min(readBase+time.Duration(size/readRate)*time.Second, readMost))
+}
+
+// measured ends a reading that hardly moves. Call stop when the transfer has ended.
+func measured(ctx context.Context, report source.Progress) (progress source.Progress, stop func()) {
+	meter := pace.Measure(ctx)
+	return func(bytes, of int64) {
+		if meter.At(bytes); of > 0 && bytes >= of {
+			meter.Stop() // what follows is a check on the disk
+		}
+		if report != nil {
+			report(bytes, of)
+		}
+	}, meter.Stop
 }

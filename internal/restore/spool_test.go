@@ -24,12 +24,12 @@ func TestReadingsAndSafetySnapshotsShareOneBudget(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(bucket, "one.db"), content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	asked := Asked{Source: v1beta2.RestoreSource{StorageType: "File", Bucket: bucket, Key: "one.db"}}
+	asked := Asked{Namespace: "ns", Source: v1beta2.RestoreSource{StorageType: "File", Bucket: bucket, Key: "one.db"}}
 	s, err := OpenSpool(t.TempDir(), spool.Options{Limit: 16 * mib})
 	if err != nil {
 		t.Fatal(err)
 	}
-	others, err := s.Reserve(t.Context(), 15*mib) // a safety snapshot
+	others, err := s.Of("ns").Reserve(t.Context(), 15*mib) // a safety snapshot
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,12 +67,12 @@ func TestTheSafetySnapshotWaitsForNoLargeProof(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	for range 2 { // the second one waits
-		share, err := s.Reserve(ctx, 8*mib)
+		share, err := s.Of("other").Reserve(ctx, 8*mib)
 		if err == nil {
 			defer share.Release()
 		}
 	}
-	share, err := s.forSafety().Reserve(t.Context(), 3*mib)
+	share, err := s.forSafety("ns").Reserve(t.Context(), 3*mib)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestTheSafetySnapshotWaitsForNoLargeProof(t *testing.T) {
 // Without this, a store that sends a byte now and then occupies a worker forever.
 func TestAReadingThatTakesTooLongEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, limit := limitReading(t.Context())
+		ctx, limit := limitReading(t.Context(), nil)
 		defer limit.stop()
 		limit.begin(3600 * readRate)
 		begun := time.Now()

@@ -20,6 +20,10 @@ const SignedURLDir = "/var/run/etcd-seed/signed-url"
 // terminationMessagePath of a container, so that it shows as state.terminated.message.
 const TerminationLog = "/dev/termination-log"
 
+// EnvDataRequired is a variable of the init container that is empty until the seed is a member of the cluster and has started. From then on
+// the seed may have acknowledged writes, so it is not restored again: without its data it must not run.
+const EnvDataRequired = "MEMBER_DATA_REQUIRED"
+
 // Exit codes of the init container.
 const (
 	// ExitDone: the data directory is complete.

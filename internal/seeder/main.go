@@ -34,7 +34,7 @@ func run(ctx context.Context, args []string, log logr.Logger) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errArguments, err)
 	}
-	seeder := Seeder{CredentialsDir: seed.CredentialsDir, SignedURLDir: seed.SignedURLDir, RetryFor: retryFor, Log: log}
+	seeder := Seeder{CredentialsDir: seed.CredentialsDir, SignedURLDir: seed.SignedURLDir, RetryFor: retryFor, DataRequired: os.Getenv(seed.EnvDataRequired) != "", Log: log}
 	defer seeder.serve()()
 	return seeder.Seed(ctx, request)
 }

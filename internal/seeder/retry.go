@@ -23,7 +23,7 @@ func Code(err error) int {
 
 // permanent reports whether a retry of the same request would fail in the same way.
 func permanent(err error) bool {
-	return errors.Is(err, errArguments) || errors.Is(err, ErrMismatch) || source.Final(err)
+	return errors.Is(err, errArguments) || errors.Is(err, errDataMissing) || errors.Is(err, ErrMismatch) || source.Final(err)
 }
 
 const (

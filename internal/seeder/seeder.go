@@ -31,7 +31,9 @@ type Seeder struct {
 	SignedURLDir string
 	// RetryFor is how long temporary faults are retried before Seed returns them.
 	RetryFor time.Duration
-	Log      logr.Logger
+	// DataRequired: the member has started before, so a data directory must be there.
+	DataRequired bool
+	Log          logr.Logger
 
 	progress progress
 }
@@ -41,6 +43,9 @@ var ErrMismatch = source.ErrChanged
 
 // errArguments is in the error chain if the arguments are invalid.
 var errArguments = errors.New("invalid arguments")
+
+// errDataMissing is in the error chain if the member has started before, and its data is missing.
+var errDataMissing = errors.New("the volume is empty, but the member has started before")
 
 // progressInterval is how often the progress of a download is logged.
 const progressInterval = 10 * time.Second
@@ -63,6 +68,9 @@ func (s *Seeder) Seed(ctx context.Context, r seed.Request) (err error) {
 	if _, err := os.Stat(filepath.Join(r.DataDir, "member")); err == nil {
 		s.Log.Info("the data directory is complete already; nothing to do", "dataDir", r.DataDir)
 		return nil
+	}
+	if s.DataRequired {
+		return fmt.Errorf("%w: the snapshot is not restored again, because the member may have acknowledged writes since", errDataMissing)
 	}
 	if err := os.Mkdir(staging, 0o700); err != nil {
 		return fmt.Errorf("create a staging directory on the volume: %w: %w", source.ErrDisk, err)

@@ -353,3 +353,22 @@ func TestInvalidArgumentsFailPermanently(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 }
+
+// A node booted again and had wiped its disk. The kubelet ran the init container of the seed again, and the seed, which votes by now, would
+// have forgotten all writes since the restore.
+func TestASeedThatHasStartedBeforeIsNotRestoredAgain(t *testing.T) {
+	f := given(t)
+	f.seeder.DataRequired = true
+	err := f.seeder.Seed(t.Context(), f.request)
+	if Code(err) != seed.ExitNever || !strings.Contains(err.Error(), "has started before") {
+		t.Fatalf("an empty volume: %v", err)
+	}
+	f.seeder.DataRequired = false
+	if err := f.seeder.Seed(t.Context(), f.request); err != nil {
+		t.Fatal(err)
+	}
+	f.seeder.DataRequired = true
+	if err := f.seeder.Seed(t.Context(), f.request); err != nil {
+		t.Errorf("with its data: %v", err)
+	}
+}

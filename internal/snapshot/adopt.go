@@ -18,9 +18,14 @@ import (
 func (r Request) committed(ctx context.Context) (Manifest, bool, error) {
 	m, err := readManifest(ctx, r.Store, r.Key)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission):
 		// Without the permission to list, S3 answers 403 for a missing key. If the permission to read is missing too,
 		// Put fails later.
+		if listed, failed := r.listed(ctx, ManifestKey(r.Key)); failed != nil || !listed {
+			return Manifest{}, false, failed
+		}
+		return Manifest{}, false, err
+	case errors.Is(err, fs.ErrNotExist):
 		return Manifest{}, false, nil
 	case errors.Is(err, ErrManifest), errors.Is(err, ErrNewerFormat):
 		return Manifest{}, false, r.taken("there is an unreadable object in place of its manifest: " + err.Error())
@@ -45,10 +50,24 @@ func (r Request) exists(ctx context.Context) (bool, error) {
 	case err == nil:
 		_ = body.Close()
 		return true, nil
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission):
+		return r.listed(ctx, r.Key)
+	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	}
 	return false, err
+}
+
+// listed reports whether the store lists a key that it refuses to return. Such a refusal does not prove that the object is missing: it may
+// be in an archive. Without the permission to list, the create-only condition of Put decides.
+func (r Request) listed(ctx context.Context, key string) (bool, error) {
+	for object, err := range r.Store.List(ctx, key) {
+		if errors.Is(err, fs.ErrPermission) {
+			return false, nil
+		}
+		return err == nil && object.Key == key, err
+	}
+	return false, nil
 }
 
 // adopt decides about an object that exists without a manifest. An earlier try of the same attempt has written it, and
@@ -67,7 +86,7 @@ func (r Request) adopt(ctx context.Context, sent facts) (Saved, error) {
 	if err != nil {
 		return Saved{}, err
 	}
-	f, err := r.readBack(ctx)
+	f, err := r.readBack(ctx, object.Size)
 	if sent.SHA256 != "" && f.object.SHA256 == sent.object.SHA256 {
 		// This try has written the object, even if it cannot decrypt it.
 		return r.commit(ctx, Saved{Manifest: r.manifestOfSent(sent)})
@@ -132,8 +151,8 @@ func (r Request) stat(ctx context.Context) (objstore.Object, error) {
 }
 
 // readBack downloads and verifies the object. If it is encrypted, readBack returns ErrIdentity and only the facts of the
-// object itself.
-func (r Request) readBack(ctx context.Context) (facts, error) {
+// object itself. The store lists the object with that size.
+func (r Request) readBack(ctx context.Context, size int64) (facts, error) {
 	share, err := reserve(ctx, r.Spool, r.Expected)
 	if err != nil {
 		return facts{}, err
@@ -149,5 +168,5 @@ func (r Request) readBack(ctx context.Context) (facts, error) {
 		return facts{}, err
 	}
 	defer body.Close()
-	return download(body, file, reading{unread: true, grow: share.Grow})
+	return download(ctx, body, file, reading{unread: true, listed: size, room: share})
 }

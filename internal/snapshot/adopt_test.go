@@ -127,7 +127,7 @@ func TestTheCheckOfAForeignObjectKeepsTheLimitOfTheSpool(t *testing.T) {
 			store.put(key, make([]byte, 64*mib))
 			dir := t.TempDir()
 			_, err := Save(t.Context(), request(t, hooked{Store: store, read: &read}, database(t, member, 10), func(r *Request) {
-				r.SpoolDir, r.Spool, r.Expected = dir, spool.New(dir, spool.Options{Limit: 16 * mib}), mib
+				r.SpoolDir, r.Spool, r.Expected = dir, spool.New(dir, spool.Options{Limit: 16 * mib}).Of("ns"), mib
 				c.change(r)
 			}))
 			if errors.Is(err, fs.ErrExist) != c.exists || errors.Is(err, spool.ErrTooSmall) == c.exists || read > 20*mib {
@@ -154,7 +154,7 @@ func TestASnapshotWithoutManifestIsCheckedAgainWhenTheDiskHasRoom(t *testing.T) 
 	dir := t.TempDir()
 	again := func(options spool.Options) error {
 		_, err := Save(t.Context(), request(t, store, content, func(r *Request) {
-			r.Again, r.SpoolDir, r.Spool, r.Expected = true, dir, spool.New(dir, options), int64(len(content))
+			r.Again, r.SpoolDir, r.Spool, r.Expected = true, dir, spool.New(dir, options).Of("ns"), int64(len(content))
 		}))
 		return err
 	}

@@ -45,11 +45,14 @@ type Copied struct {
 	Last string
 	// Missing is how many snapshots are still to be copied.
 	Missing int
+	// Tried means that the second location was listed, and that neither store has ended the copies. It may be true although the copies
+	// of some objects failed.
+	Tried bool
 }
 
 // Copy copies each verified snapshot that is missing, newest first: the object byte for byte, then its manifest, then the
-// result of its restore test. It never replaces an object. If it is interrupted, the next run continues. A damaged object does not
-// stop the copies of the others: its error comes at the end.
+// result of its restore test. It never replaces an object. If it is interrupted, the next run continues. An object that cannot be copied
+// does not stop the copies of the others: its error comes at the end, together with what was copied.
 func Copy(ctx context.Context, r CopyRequest) (Copied, error) {
 	from, err := Scan(ctx, r.From, r.FromSeries.Prefix())
 	if err != nil {
@@ -64,27 +67,45 @@ func Copy(ctx context.Context, r CopyRequest) (Copied, error) {
 		out.Before = to.Items[0].Time
 	}
 	r.dropDrafts(ctx, to)
-	missing, manifests, more, err := r.missing(ctx, from, to)
-	if err != nil {
-		return Copied{}, err
+	var errs objstore.Errors
+	var unread error
+	tried := map[string]bool{}
+	for again := true; again; {
+		missing, manifests, more, err := r.missing(ctx, from, to, tried)
+		if err != nil {
+			return out, err
+		}
+		unread = cmp.Or(unread, r.unread(from, manifests))
+		if out.Missing, again = more, r.copyEach(ctx, missing, manifests, &out, &errs, tried); errs.Ended() != nil {
+			return out, errs.Err()
+		}
 	}
-	damaged := r.unread(from, manifests)
+	r.copyVerdicts(ctx, from, out, &errs)
+	out.Tried = errs.Ended() == nil
+	return out, cmp.Or(errs.Err(), unread)
+}
+
+// copyEach copies snapshots, and adds them to tried. It returns whether others take the places of those that could not be copied.
+func (r CopyRequest) copyEach(ctx context.Context, missing []Item, manifests Known, out *Copied, errs *objstore.Errors, tried map[string]bool) (again bool) {
 	for _, item := range missing {
 		key, m := r.keyOf(item.Key), manifests[item.Key].Manifest
-		if err := r.copyOne(ctx, item.Key, m); err != nil {
+		err := r.copyOne(ctx, item.Key, m)
+		if err != nil {
 			err = fmt.Errorf("copy snapshot %s: %w", item.Key, err)
-			if errors.Is(err, ErrCopySource) && errors.Is(err, dbfile.ErrCorrupt) {
-				damaged = cmp.Or(damaged, err)
-				continue
-			}
-			return Copied{}, err
+		}
+		tried[item.Key] = true
+		switch more := errs.Add(ctx, err); {
+		case !more:
+			return false
+		case err != nil:
+			again = len(tried) < foreignBatch
+			continue
 		}
 		out.Index.Add(key, m)
 		out.Known[key] = Reading{Manifest: m}
 		out.Last = key
 	}
-	out.Missing = more
-	return out, cmp.Or(r.copyVerdicts(ctx, from, out), damaged)
+	return again
 }
 
 // keyOf returns the key in the second location.
@@ -95,8 +116,9 @@ func (r CopyRequest) keyOf(key string) string {
 // missing returns the snapshots to copy, newest first, and their manifests. more is how many are left for later runs. Snapshots of
 // other EtcdBackups, and those that the second location would delete, are dropped before the batch is cut: otherwise they would hide
 // the others in each run.
-func (r CopyRequest) missing(ctx context.Context, from, to Index) (missing []Item, known Known, more int, err error) {
-	candidates, foreign, read := r.candidates(from, to), 0, 0
+func (r CopyRequest) missing(ctx context.Context, from, to Index, tried map[string]bool) (missing []Item, known Known, more int, err error) {
+	candidates := slices.DeleteFunc(r.candidates(from, to), func(i Item) bool { return tried[i.Key] })
+	foreign, read := 0, 0
 	known = Known{}
 	for len(candidates) > 0 && len(missing) < copyBatch && read < foreignBatch {
 		part := candidates[:min(copyBatch, len(candidates))]
@@ -107,7 +129,7 @@ func (r CopyRequest) missing(ctx context.Context, from, to Index) (missing []Ite
 		for _, item := range part {
 			switch reading := known[item.Key]; {
 			case reading.Err != nil: // it is not verified
-			case r.Policy.Owns(r.FromSeries, reading.Manifest):
+			case r.Policy.Owner.Compare(item.Key, reading.Manifest) == Own:
 				missing = append(missing, item)
 			default:
 				foreign++
@@ -245,7 +267,7 @@ func (r CopyRequest) compare(ctx context.Context, key string, m Manifest) error 
 
 // copyVerdicts copies the results of restore tests that are missing. A failed one counts for the copy only if the test read
 // the bytes that the manifest describes: otherwise only the object in the first location is damaged.
-func (r CopyRequest) copyVerdicts(ctx context.Context, from Index, out Copied) error {
+func (r CopyRequest) copyVerdicts(ctx context.Context, from Index, out Copied, errs *objstore.Errors) {
 	tested := map[string]Item{}
 	for _, item := range from.Items {
 		if item.Verdict != "" {
@@ -257,22 +279,34 @@ func (r CopyRequest) copyVerdicts(ctx context.Context, from Index, out Copied) e
 		if !ok || source.Verdict == item.Verdict {
 			continue
 		}
-		v, err := ReadVerdict(ctx, r.From, source.Key, source.Verdict)
-		if err != nil {
-			v = Verdict{Result: source.Verdict, Time: source.Stored}
+		judged, err := r.copyVerdict(ctx, source, item, out.Known)
+		if judged {
+			out.Index.Judge(item.Key, source.Verdict)
 		}
-		if err := out.Known.Read(ctx, r.To, []Item{item}); err != nil {
-			return err
+		if !errs.Add(ctx, err) {
+			return
 		}
-		if m := out.Known[item.Key]; source.Verdict == Failed && (m.Err != nil || v.SHA256 != m.Manifest.SHA256) {
-			continue
-		}
-		if err := WriteVerdict(ctx, r.To, item.Key, v); err != nil {
-			return err
-		}
-		out.Index.Judge(item.Key, source.Verdict)
 	}
-	return nil
+}
+
+// copyVerdict copies one result, if it is that of the owner's snapshot. It returns whether it did.
+func (r CopyRequest) copyVerdict(ctx context.Context, source, item Item, known Known) (bool, error) {
+	v, err := ReadVerdict(ctx, r.From, source.Key, source.Verdict)
+	if err != nil {
+		v = Verdict{Result: source.Verdict, Time: source.Stored}
+	}
+	if err := known.Read(ctx, r.To, []Item{item}); err != nil {
+		return false, err
+	}
+	m := known[item.Key]
+	if m.Err != nil && source.Verdict == Failed || m.Err == nil && r.Policy.Owner.Compare(item.Key, m.Manifest) != Own {
+		return false, nil
+	}
+	if source.Verdict == Failed && v.SHA256 != m.Manifest.SHA256 {
+		return false, nil
+	}
+	err = WriteVerdict(ctx, r.To, item.Key, v)
+	return err == nil, err
 }
 
 // checkedBody returns io.EOF only if it has read the bytes that the manifest describes.

@@ -49,7 +49,7 @@ func TestSnapshotsOfAnotherEtcdBackupDoNotHideThoseToCopy(t *testing.T) {
 		from.own(t, from.place(minute, ""), "other")
 	}
 	r := second(from, to)
-	r.Policy.Backup = "mine"
+	r.Policy.Owner.Backup = "mine"
 	var done Copied
 	for range 3 {
 		done = mustCopy(t, r)
@@ -104,7 +104,7 @@ func TestAFolderFullOfSnapshotsOfOthersIsReported(t *testing.T) {
 		from.own(t, from.place(minute, ""), "other")
 	}
 	r := second(from, to)
-	r.Policy.Backup = "mine"
+	r.Policy.Owner.Backup = "mine"
 	if _, err := Copy(t.Context(), r); !errors.Is(err, ErrCopySource) || !strings.Contains(err.Error(), "a folder of its own") {
 		t.Errorf("the error is %v", err)
 	}

@@ -29,7 +29,7 @@ func (u unreadable) Get(ctx context.Context, key string) (io.ReadCloser, error) 
 // If the first location does not deliver a manifest for some minutes, the second one lacks that snapshot. The status must not report that it
 // has all of them.
 func TestACopyFailsIfAManifestCannotBeRead(t *testing.T) {
-	series := Series{Folder: "f", Namespace: "ns", Cluster: "c", ClusterID: 1}
+	series := Series{Folder: "f", Namespace: "ns", Cluster: "example", ClusterID: 1}
 	older, newer := series.Key(noon, 301), series.Key(noon.Add(time.Minute), 302)
 	unavailable, refused := errors.New("503 SlowDown"), objstore.Mark(errors.New("403 InvalidObjectState"), fs.ErrPermission)
 	for name, c := range map[string]struct {
@@ -53,7 +53,7 @@ func TestACopyFailsIfAManifestCannotBeRead(t *testing.T) {
 				}
 			}
 			_, err := Copy(t.Context(), CopyRequest{
-				From: unreadable{from, c.key, c.err}, To: to, FromSeries: series, ToSeries: series, Policy: Policy{Backup: "b", Now: noon.Add(time.Hour)},
+				From: unreadable{from, c.key, c.err}, To: to, FromSeries: series, ToSeries: series, Policy: Policy{Owner: Owner{Backup: "b"}, Now: noon.Add(time.Hour)},
 			})
 			if c.fails != errors.Is(err, ErrCopySource) || !c.fails && err != nil {
 				t.Errorf("error %v", err)

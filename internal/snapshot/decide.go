@@ -39,7 +39,8 @@ type Decision struct {
 //   - an unreadable snapshot, or one from the future,
 //   - a snapshot, and all earlier ones, with over 90 % more keys than the newest one.
 //
-// Decide also completes deletions that a killed process has begun.
+// Decide also completes deletions that a killed process has begun. A listing may omit an object, so only the store's answer about that
+// object proves that it was deleted, see Reading.
 func Decide(series Series, index Index, known Known, p Policy) Decision {
 	var d Decision
 	d.note(p.correct())
@@ -55,8 +56,11 @@ func Decide(series Series, index Index, known Known, p Policy) Decision {
 	return d
 }
 
-// Retain decides about a store: it reads the manifests that Decide needs, and adds them to known.
+// Retain decides about a store: it reads the manifests that Decide needs, and adds them to known. It decides nothing about an incomplete index.
 func Retain(ctx context.Context, store objstore.Store, series Series, index Index, known Known, p Policy) (Decision, error) {
+	if index.Incomplete != nil {
+		return Decision{}, index.Incomplete
+	}
 	for {
 		d := Decide(series, index, known, p)
 		if len(d.Need) == 0 {
@@ -81,8 +85,11 @@ func (d *Decision) complete(series Series, index Index, known Known, p Policy) {
 		switch {
 		case !ok:
 			d.Need = append(d.Need, Item{Key: key, Series: parsed.Series, Time: parsed.Time})
-		case reading.Err == nil && p.Owns(series, reading.Manifest):
+		case reading.Err != nil || p.Owner.Compare(key, reading.Manifest) != Own:
+		case reading.Gone:
 			d.Delete = append(d.Delete, index.names(key)[1:]...)
+		default:
+			d.note("The store has the object " + key + ", but did not list it. The operator deletes nothing of that snapshot. Check the store.")
 		}
 	}
 }
@@ -118,7 +125,8 @@ func (d *Decision) deleteUnkept(v *view, kept []bool, index Index) {
 	}
 	border, why := v.shrunk()
 	d.note(why)
-	for _, i := range candidates {
+	// Locks end oldest first, and a killed run should leave the newest ones.
+	for _, i := range slices.Backward(candidates) {
 		if border < 0 || i < border {
 			d.Delete = append(d.Delete, index.names(v.items[i].Key)...)
 		}
@@ -155,8 +163,9 @@ type view struct {
 	known  Known
 	// items may be deleted, newest first, as far as is known.
 	items []Item
-	// foreign is the number of snapshots of other EtcdBackups that were read.
+	// foreign is the number of snapshots of other owners that were read. strange are those of them that should not be in the folder.
 	foreign int
+	strange []Item
 	future  []Item
 	// unreadable are snapshots whose manifests cannot be read.
 	unreadable []Item
@@ -175,14 +184,23 @@ func newView(series Series, index Index, known Known, p Policy) *view {
 		case reading.unreadable():
 			v.unreadable = append(v.unreadable, item)
 		case reading.Err != nil: // deleted meanwhile
-		case !p.Owns(series, reading.Manifest):
-			v.foreign++
 		default:
-			v.items = append(v.items, item)
+			v.add(item, p.Owner.Compare(item.Key, reading.Manifest))
 		}
 	}
 	slices.SortFunc(v.items, byKey)
 	return v
+}
+
+func (v *view) add(item Item, claim Claim) {
+	if claim == Own {
+		v.items = append(v.items, item)
+		return
+	}
+	v.foreign++
+	if claim.Foreign() {
+		v.strange = append(v.strange, item)
+	}
 }
 
 // Future reports whether the key has a time that has not come yet. Its clock, or the present one, is wrong.

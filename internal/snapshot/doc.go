@@ -10,6 +10,8 @@ package snapshot
 import (
 	"errors"
 	"fmt"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
 var (
@@ -21,13 +23,13 @@ var (
 	// ErrStale means that the member is behind its cluster.
 	ErrStale = errors.New("the snapshot is older than the cluster was when the backup was requested")
 	// ErrIdentity means that the object is encrypted and none of the given identities decrypts it.
-	ErrIdentity = errors.New("no age identity decrypts the object")
+	ErrIdentity error = objstore.ContentError("no age identity decrypts the object")
 	// ErrChanged means that the object is not the one that was verified before.
-	ErrChanged = errors.New("the object is not the verified snapshot")
+	ErrChanged error = objstore.ContentError("the object is not the verified snapshot")
 	// ErrManifest means that an object is not a manifest of this format.
-	ErrManifest = errors.New("not a manifest")
+	ErrManifest error = objstore.ContentError("not a manifest")
 	// ErrNewerFormat means that a newer version of the suite wrote the manifest.
-	ErrNewerFormat = errors.New("the manifest has a newer format")
+	ErrNewerFormat error = objstore.ContentError("the manifest has a newer format")
 )
 
 func diskError(err error) error { return fmt.Errorf("%w: %s", ErrDisk, err.Error()) }

@@ -15,7 +15,8 @@ import (
 // manifest is written. If the process is killed in between, the draft tells who has written the object:
 //   - In a series, FindLeftovers deletes only objects with a draft of the same EtcdBackup.
 //   - If the key is the same in every try, the next try recognises an encrypted object, although it cannot decrypt it. It
-//     also sees that a plain object was taken without a quorum. It recognises other plain objects without a draft.
+//     also sees that a plain object was taken without a quorum. It recognises other plain objects by the members that they list,
+//     without a draft, if the request names the members.
 
 // The name of a draft is the object's key, draftMark and the first 16 hex digits of the object's SHA-256. The drafts of
 // two tries have different names, because age encrypts the same content differently each time.
@@ -54,7 +55,7 @@ func ofDraft(key, name string) bool {
 
 // drafts reports whether the request writes drafts.
 func (r Request) drafts() bool {
-	return r.Attempt != "" && (!r.Again || r.NoQuorum || r.Encoder.Encoding().Encryption != "")
+	return r.Attempt != "" && (!r.Again || r.NoQuorum || r.Encoder.Encoding().Encryption != "" || len(r.MemberIDs) == 0)
 }
 
 // draft writes the draft of a verified object that is about to be completed.
@@ -133,19 +134,13 @@ func (r Request) dropDrafts(ctx context.Context, saved Manifest) error {
 
 // DropDrafts deletes the drafts of the object under key whose attempt begins with mark.
 func DropDrafts(ctx context.Context, store objstore.Store, key, mark string) error {
-	var names []string
-	for found, err := range store.List(ctx, key+draftMark) {
-		if err != nil {
-			return fmt.Errorf("find drafts: %w", err)
-		}
-		if ofDraft(key, found.Key) {
-			names = append(names, found.Key)
-		}
-	}
-	for _, name := range names {
+	var errs objstore.Errors
+	drafts := objstore.Matching(store.List(objstore.Unheld(ctx), key+draftMark), func(o objstore.Object) bool { return ofDraft(key, o.Key) })
+	listed := objstore.EachListed(ctx, 1, drafts, &errs, func(found objstore.Object) error {
+		name := found.Key
 		m, err := readManifestAt(ctx, store, name)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrManifest) || errors.Is(err, ErrNewerFormat) || err == nil && !strings.HasPrefix(m.Attempt, mark) {
-			continue // deleted meanwhile, or foreign
+			return nil // deleted meanwhile, or foreign
 		}
 		if err != nil {
 			return fmt.Errorf("find drafts: %w", err)
@@ -153,6 +148,10 @@ func DropDrafts(ctx context.Context, store objstore.Store, key, mark string) err
 		if err := store.Delete(ctx, name); err != nil {
 			return fmt.Errorf("delete draft: %w", err)
 		}
+		return nil
+	})
+	if err := errs.Err(); err != nil || listed == nil {
+		return err
 	}
-	return nil
+	return fmt.Errorf("find drafts: %w", listed)
 }

@@ -1,8 +1,10 @@
 package snapshot
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"slices"
 	"strings"
@@ -33,7 +35,7 @@ func TestEncryptedSaveThatWasKilledIsCompletedByTheNextTry(t *testing.T) {
 				if want := []string{key, key + ".json"}; !slices.Equal(store.keys(), want) {
 					t.Errorf("the bucket holds %q, want %q", store.keys(), want)
 				}
-				fetched, err := Fetch(t.Context(), store, key, t.TempDir(), identity)
+				fetched, err := Fetch(t.Context(), store, key, Alone(t.TempDir()), identity)
 				if err != nil || fetched.SHA256 != saved.Manifest.SHA256 || fetched.Info.Keys != saved.Manifest.Keys {
 					t.Errorf("fetched %+v, error %v, want what was reported: %+v", fetched, err, saved.Manifest)
 				}
@@ -128,5 +130,46 @@ func TestSaveWritesNoDraftIfItsKeyWouldBeTooLong(t *testing.T) {
 	}))
 	if want := []string{long, long + ".json"}; err != nil || !slices.Equal(store.keys(), want) {
 		t.Errorf("error %v, the bucket holds %q", err, store.keys())
+	}
+}
+
+// unending lists an object with few bytes, and its body has no end.
+type unending struct {
+	bucket
+	read *int64
+}
+
+// Get returns the body.
+func (e unending) Get(ctx context.Context, name string) (io.ReadCloser, error) {
+	body, err := e.bucket.Get(ctx, name)
+	if name != key || err != nil {
+		return body, err
+	}
+	return io.NopCloser(io.TeeReader(io.MultiReader(body, zeros{}), counter{e.read})), nil
+}
+
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) { return len(b), nil }
+
+type counter struct{ n *int64 }
+
+func (c counter) Write(b []byte) (int, error) {
+	if *c.n += int64(len(b)); *c.n > 64<<20 {
+		return 0, errors.New("the test ends the unending body")
+	}
+	return len(b), nil
+}
+
+// A server without an end kept one attempt until its time was over.
+func TestAnObjectThatCannotBeDecryptedIsReadUpToItsListedSize(t *testing.T) {
+	alice, _ := keyPair(t)
+	store, read := newBucket(t), int64(0)
+	store.put(key, []byte(ageMagic+strings.Repeat("x", 1<<20)))
+	_, err := Save(t.Context(), request(t, unending{store, &read}, database(t, member, 3), func(r *Request) {
+		r.Encoder, r.Again = Encoder{Recipients: []string{alice}}, true
+	}))
+	if !errors.Is(err, fs.ErrExist) || read > 2<<20 {
+		t.Errorf("error %v after %d KiB", err, read>>10)
 	}
 }

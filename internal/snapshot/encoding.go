@@ -166,6 +166,8 @@ type measured struct {
 	io.Reader
 	size int64
 	sum  hash.Hash // nil if the caller computes the SHA-256 elsewhere
+	// most returns how many bytes may be read; may be nil
+	most func() int64
 }
 
 func newMeasured(r io.Reader) *measured { return &measured{Reader: r, sum: sha256.New()} }
@@ -176,6 +178,9 @@ func (m *measured) Read(p []byte) (int, error) {
 		m.sum.Write(p[:n])
 	}
 	m.size += int64(n)
+	if m.most != nil && m.size > m.most() {
+		return n, &bodyError{fmt.Errorf("the object has more than %d bytes, for too little content or more than its store lists: %w", m.most(), dbfile.ErrCorrupt)}
+	}
 	return n, err
 }
 

@@ -37,7 +37,7 @@ func (f Fetched) Format() string {
 	return m.Format()
 }
 
-// Fetch downloads a snapshot into a new file in dir and verifies its trailer and the structure of the database. If the
+// Fetch downloads a snapshot into a new file in the place and verifies its trailer and the structure of the database. If the
 // object has a manifest, Fetch also compares size, SHA-256 and revision. It leaves no file if it fails. It recognises
 // compressed (also by etcd-backup-restore) and encrypted objects by their first bytes. identities are those of age, one
 // per line, and only needed for an encrypted object.
@@ -48,13 +48,15 @@ func (f Fetched) Format() string {
 //   - dbfile.ErrCorrupt or dbfile.ErrNoTrailer: the object is damaged or not a snapshot.
 //   - ErrNewerFormat: only a newer version of the suite can read the object.
 //   - ErrDisk: the local disk failed.
+//   - dbfile.ErrTooLarge: the check needs too much memory; dbfile.ErrNotChecked: it could not run.
+//   - ErrTooLarge, spool.ErrTooSmall or spool.ErrFull: the place has no room for the snapshot.
 //   - any other error of the store.
-func Fetch(ctx context.Context, store objstore.Getter, key, dir string, identities []byte) (Fetched, error) {
+func Fetch(ctx context.Context, store objstore.Getter, key string, place Place, identities []byte) (Fetched, error) {
 	m, err := ManifestOf(ctx, store, key)
 	if err != nil {
 		return Fetched{}, fmt.Errorf("fetch snapshot %s: %w", key, err)
 	}
-	fetched, err := fetch(ctx, store, key, dir, reading{name: key, manifest: m, identities: identities})
+	fetched, err := fetch(ctx, store, key, place, reading{name: key, manifest: m, identities: identities})
 	if err != nil && incremental(key) {
 		err = fmt.Errorf("an incremental snapshot only holds changes: use the full snapshot before it (Full-...): %w", err)
 	}
@@ -67,8 +69,8 @@ func Fetch(ctx context.Context, store objstore.Getter, key, dir string, identiti
 // FetchAgain is Fetch for an object that was verified before and had this SHA-256. If the SHA-256 is unchanged, so is the
 // content: FetchAgain does not read the structure of the database again, which saves time and memory for large
 // databases. Info only has Size. The error is ErrChanged if the object has changed.
-func FetchAgain(ctx context.Context, store objstore.Getter, key, dir string, identities []byte, sha256 string) (Fetched, error) {
-	fetched, err := fetch(ctx, store, key, dir, reading{name: key, sha256: sha256, identities: identities})
+func FetchAgain(ctx context.Context, store objstore.Getter, key string, place Place, identities []byte, sha256 string) (Fetched, error) {
+	fetched, err := fetch(ctx, store, key, place, reading{name: key, sha256: sha256, identities: identities})
 	if err != nil {
 		return Fetched{}, fmt.Errorf("fetch snapshot %s: %w", key, err)
 	}
@@ -81,22 +83,26 @@ type reading struct {
 	manifest   *Manifest // may be nil
 	sha256     string    // of the object that was verified before; may be empty
 	identities []byte
-	unread     bool // compute the SHA-256 even of an object that cannot be decrypted
-	// grow reserves space in the spool for an object whose size is not known before; may be nil
-	grow func(bytes, written int64) error
+	unread     bool // compute the SHA-256 even of an object that cannot be decrypted, of which the store lists that many bytes
+	listed     int64
+	room       Room // of the file that the object is written to
 }
 
-func fetch(ctx context.Context, store objstore.Getter, key, dir string, known reading) (Fetched, error) {
+func fetch(ctx context.Context, store objstore.Getter, key string, place Place, known reading) (Fetched, error) {
+	if place.Room == nil {
+		return Fetched{}, errNoRoom
+	}
+	known.room = place.Room
 	body, err := store.Get(ctx, key)
 	if err != nil {
 		return Fetched{}, err
 	}
 	defer body.Close()
-	file, err := os.CreateTemp(dir, fetchPattern)
+	file, err := os.CreateTemp(place.Dir, fetchPattern)
 	if err != nil {
 		return Fetched{}, diskError(err)
 	}
-	f, err := download(body, file, known)
+	f, err := download(ctx, body, file, known)
 	if closeErr := file.Close(); err == nil && closeErr != nil {
 		err = diskError(closeErr)
 	}
@@ -127,7 +133,7 @@ func ManifestOf(ctx context.Context, store objstore.Getter, key string) (*Manife
 }
 
 // download reads an object into file and verifies the snapshot in it.
-func download(body io.Reader, file *os.File, known reading) (facts, error) {
+func download(ctx context.Context, body io.Reader, file *os.File, known reading) (facts, error) {
 	m := known.manifest
 	if m != nil {
 		body = io.LimitReader(body, m.Size+1)
@@ -140,6 +146,7 @@ func download(body io.Reader, file *os.File, known reading) (facts, error) {
 	if err != nil {
 		f := facts{}
 		if known.unread && errors.Is(err, ErrIdentity) {
+			whole.most = func() int64 { return known.listed } // nothing else ends the body
 			if _, rest := io.Copy(io.Discard, whole); rest != nil {
 				return f, storeError(rest)
 			}
@@ -151,8 +158,11 @@ func download(body io.Reader, file *os.File, known reading) (facts, error) {
 		size, _ := m.plain()
 		plain = io.LimitReader(plain, size+1)
 	}
-	p := newProof(plain, file)
-	p.again, p.grow = known.sha256 != "", known.grow
+	p := newProof(ctx, plain, file)
+	p.again, p.room = known.sha256 != "", known.room
+	if !encoding.plain() {
+		whole.most = func() int64 { return maxEncoded(p.trailer.Size()) }
+	}
 	err = drain(p)
 	corrupt := errors.Is(err, dbfile.ErrCorrupt) || errors.Is(err, dbfile.ErrNoTrailer)
 	if err == nil || corrupt {
@@ -164,7 +174,7 @@ func download(body io.Reader, file *os.File, known reading) (facts, error) {
 		}
 	}
 	if err != nil {
-		return facts{}, storeError(err)
+		return facts{}, outgrown(storeError(err))
 	}
 	f := p.facts
 	if !encoding.plain() {

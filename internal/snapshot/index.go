@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
@@ -37,6 +38,8 @@ type Index struct {
 	// Uncommitted are objects without a manifest that are named like a snapshot of a series. Each of them is being
 	// written, or its writer was killed.
 	Uncommitted []objstore.Object
+	// Incomplete is why the index lacks the oldest snapshots; nil if it has all. Nothing may be deleted by an incomplete index.
+	Incomplete error
 	// manifests are the keys of all names that end like a manifest.
 	manifests []string
 	// objects are all objects by name.
@@ -45,23 +48,87 @@ type Index struct {
 	drafts map[string][]string
 }
 
+// archives is the folder of continuous archives, which have many objects and no snapshots.
+const archives = "continuous-archive/"
+
+// ofArchive reports whether a key is that of an archive. A series may be in the same folder, because a path or a namespace may have its name.
+func ofArchive(key string) bool {
+	return strings.HasPrefix(key, archives) && (strings.HasSuffix(key, ".segment") || strings.HasSuffix(key, "/start"))
+}
+
+// maxNames is how many names Scan and ScanNewest hold.
+var maxNames = objstore.MaxNames
+
 // Scan lists a prefix and reads no object. A prefix is a string and not a directory: end it with a slash, as
 // Series.Prefix does.
 func Scan(ctx context.Context, store objstore.Store, prefix string) (Index, error) {
-	index := Index{objects: map[string]objstore.Object{}, drafts: map[string][]string{}}
-	for object, err := range store.List(ctx, prefix) {
+	held := objstore.Held{Max: maxNames}
+	objects := map[string]objstore.Object{}
+	for object, err := range store.List(objstore.Unheld(ctx), prefix) {
+		switch {
+		case err != nil:
+			return Index{}, fmt.Errorf("list snapshots: %w", err)
+		case ofArchive(object.Key):
+			continue
+		}
+		if err := held.Add(); err != nil {
+			return Index{}, fmt.Errorf("list snapshots below %q: %w", prefix, err)
+		}
+		objects[object.Key] = object
+	}
+	return newIndex(objects), nil
+}
+
+// ScanNewest is Scan for the prefix of a series, which may have any number of names. If they are more than the operator holds, the index
+// has those of the newest snapshots only, and Index.Incomplete is the reason.
+func ScanNewest(ctx context.Context, store objstore.Store, prefix string) (Index, error) {
+	held := objstore.Held{Max: maxNames}
+	var incomplete error
+	var newest []objstore.Object // in the order of the store, which is that of time
+	foreign := func(o objstore.Object) bool { _, ours := ParseKey(snapshotOf(o.Key)); return !ours }
+	for object, err := range store.List(objstore.Unheld(ctx), prefix) {
 		if err != nil {
 			return Index{}, fmt.Errorf("list snapshots: %w", err)
 		}
-		index.objects[object.Key] = object
+		if incomplete != nil && foreign(object) {
+			continue
+		}
+		if err := held.Add(); err != nil && incomplete == nil {
+			incomplete = fmt.Errorf("list snapshots below %q: %w", prefix, err)
+			newest = slices.DeleteFunc(newest, foreign)
+		}
+		if newest = append(newest, object); incomplete != nil && len(newest) >= maxNames {
+			newest = slices.Delete(newest, 0, maxNames/2) // a half, so that few names are moved
+		}
 	}
+	objects := make(map[string]objstore.Object, len(newest))
+	for _, object := range newest {
+		objects[object.Key] = object
+	}
+	index := newIndex(objects)
+	index.Incomplete = incomplete
+	return index, nil
+}
+
+// snapshotOf returns the key of the snapshot that a name belongs to.
+func snapshotOf(name string) string {
+	for _, of := range []func(string) (string, bool){draftedKey, testedKey, ofManifest} {
+		if key, ok := of(name); ok {
+			return key
+		}
+	}
+	return name
+}
+
+func newIndex(objects map[string]objstore.Object) Index {
+	index := Index{objects: objects, drafts: map[string][]string{}}
 	for name, object := range index.objects {
 		index.sort(name, object)
 	}
 	slices.SortFunc(index.Items, func(a, b Item) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.Key, a.Key)) })
 	slices.Sort(index.Headless)
 	slices.SortFunc(index.Uncommitted, func(a, b objstore.Object) int { return cmp.Compare(a.Key, b.Key) })
-	return index, nil
+	return index
 }
 
 // sort adds one object to the list that its name belongs to.

@@ -20,6 +20,9 @@ type Known map[string]Reading
 type Reading struct {
 	Manifest Manifest
 	Err      error
+	// Gone means that the store was asked for the object of the manifest and answered that it does not exist. It is only known for
+	// objects that a listing lacks.
+	Gone bool
 }
 
 // Read reads the manifests that are not known yet. The error of one manifest is part of its Reading: an archived
@@ -51,13 +54,17 @@ func (k Known) Read(ctx context.Context, store objstore.Store, items []Item) err
 }
 
 // readItem reads the manifest of a snapshot. A manifest that describes another object is not valid. A size of 0 means
-// that the object is missing.
+// that the listing lacks the object.
 func readItem(ctx context.Context, store objstore.Store, item Item) Reading {
 	m, err := readManifest(ctx, store, item.Key)
 	if err == nil && item.Size > 0 && item.Size != m.Size {
 		err = fmt.Errorf("%w: it states another size than the object's: %d bytes, not %d", ErrManifest, m.Size, item.Size)
 	}
-	return Reading{m, err}
+	reading := Reading{Manifest: m, Err: err}
+	if err == nil && item.Size == 0 {
+		reading.Gone, reading.Err = objstore.Gone(ctx, store, item.Key)
+	}
+	return reading
 }
 
 // unreadable reports whether the manifest exists and cannot be read.

@@ -23,7 +23,8 @@ type Leftovers struct {
 
 // FindLeftovers finds what killed processes left before a time by the clock of the store. That time must be long enough ago
 // for an upload in progress to end. mark is the prefix of the Attempt of all snapshots of the EtcdBackup. An object with a
-// verdict was a complete snapshot once, and is no leftover.
+// verdict was a complete snapshot once, and is no leftover. An object that cannot be judged is in neither list, and its error comes with
+// the lists of the others. What the listing lacks is only missing if the store says so when it is asked for that object.
 func FindLeftovers(ctx context.Context, store objstore.Store, series Series, mark string, before time.Time) (Leftovers, error) {
 	f := &folder{store: store, mark: mark + "/", before: before, objects: map[string]objstore.Object{}, drafts: map[string][]string{}, tested: map[string]bool{}}
 	for object, err := range store.List(ctx, series.Lives()) {
@@ -33,12 +34,8 @@ func FindLeftovers(ctx context.Context, store objstore.Store, series Series, mar
 		f.add(series, object)
 	}
 	var out Leftovers
-	for _, name := range f.names {
-		if err := f.judge(ctx, name, &out); err != nil {
-			return Leftovers{}, err
-		}
-	}
-	return out, nil
+	errs := objstore.Each(ctx, f.names, func(name string) error { return f.judge(ctx, name, &out) })
+	return out, errs.Err()
 }
 
 // folder has the names in the folder of a series.
@@ -86,13 +83,13 @@ func (f *folder) judge(ctx context.Context, name string, out *Leftovers) error {
 	case draft && f.exists(key): // deleted after its object
 	case draft:
 		own, err := f.own(ctx, name)
-		if own {
-			out.Delete = append(out.Delete, name)
+		if err != nil || !own {
+			return err
 		}
-		return err
+		return f.deleteWithout(ctx, out, []string{name}, key)
 	case IsVerdict(name):
 		if key, _ := testedKey(name); !f.exists(key) && !f.exists(ManifestKey(key)) {
-			out.Delete = append(out.Delete, name)
+			return f.deleteWithout(ctx, out, []string{name}, key, ManifestKey(key))
 		}
 	case f.exists(ManifestKey(name)) || f.tested[name]:
 	default:
@@ -110,13 +107,24 @@ func (f *folder) judgeObject(ctx context.Context, name string, out *Leftovers) e
 			return err
 		}
 		if own && f.old(draft) {
-			out.Delete = append(out.Delete, name, draft)
+			return f.deleteWithout(ctx, out, []string{name, draft}, ManifestKey(name))
 		}
 		if own {
 			return nil
 		}
 	}
 	out.Keep = append(out.Keep, name)
+	return nil
+}
+
+// deleteWithout adds names to what is deleted, if the store says that none of the missing objects exists.
+func (f *folder) deleteWithout(ctx context.Context, out *Leftovers, names []string, missing ...string) error {
+	for _, key := range missing {
+		if gone, err := objstore.Gone(ctx, f.store, key); err != nil || !gone {
+			return err
+		}
+	}
+	out.Delete = append(out.Delete, names...)
 	return nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 )
 
 // FormatVersion is the format version of the manifests that this version writes. It is only increased if an older reader
@@ -32,7 +34,9 @@ type Manifest struct {
 	// SHA256 of the object, 64 hex digits.
 	SHA256 string `json:"sha256"`
 	// AuthRevision is the revision of users and roles in the snapshot; 0 in manifests of earlier versions.
-	AuthRevision uint64 `json:"authRevision,omitempty"`
+	// AuthEnabled is whether authentication is on in the snapshot; missing in manifests of earlier versions. Compare both only as a State.
+	AuthRevision uint64      `json:"authRevision,omitempty"`
+	AuthEnabled  auth.Switch `json:"authEnabled,omitzero"`
 	// Recovery identifies the last recovery of the cluster from a lost quorum before the snapshot. It is empty if there was none, or if
 	// that is not known.
 	Recovery string `json:"recovery,omitempty"`
@@ -79,6 +83,11 @@ func (m Manifest) Encode() ([]byte, error) {
 		return nil, fmt.Errorf("encode manifest: %w", err)
 	}
 	return append(content, '\n'), nil
+}
+
+// Auth is the state of authentication in the snapshot.
+func (m Manifest) Auth() auth.State {
+	return auth.State{Revision: m.AuthRevision, Enabled: m.AuthEnabled}
 }
 
 // DecodeManifest decodes a manifest. The error is ErrNewerFormat if it has a newer format, and otherwise ErrManifest.

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/internal/dbcheck"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 )
 
@@ -35,13 +37,13 @@ const drainSize = 256 << 10
 type proof struct {
 	source   io.Reader
 	spool    *os.File
-	progress func(int64)       // may be nil
-	size     int64             // announced by the source, or 0
-	judge    func(facts) error // may be nil
-	ended    func() error      // called when the snapshot is proven, before Read returns io.EOF; may be nil
-	again    bool              // skip the structure of the database: see FetchAgain
-	// grow reserves space for that many bytes, of which some are written; may be nil
-	grow func(bytes, written int64) error
+	check    func() (dbfile.Info, error) // of the structure of the database in the spool
+	progress func(int64)                 // may be nil
+	size     int64                       // announced by the source, or 0
+	judge    func(facts) error           // may be nil
+	ended    func() error                // called when the snapshot is proven, before Read returns io.EOF; may be nil
+	again    bool                        // skip the structure of the database: see FetchAgain
+	room     Room                        // of the spool
 	// captured is when the source had begun to send; zero if unknown.
 	captured time.Time
 
@@ -51,8 +53,18 @@ type proof struct {
 	err     error // the last error of Read; all later calls return it
 }
 
-func newProof(source io.Reader, spool *os.File) *proof {
-	return &proof{source: source, spool: spool, trailer: dbfile.NewTrailer()}
+// newProof returns the proof of what source returns. The end of ctx ends the check of the structure.
+func newProof(ctx context.Context, source io.Reader, spool *os.File) *proof {
+	return &proof{
+		source: source, spool: spool, trailer: dbfile.NewTrailer(),
+		check: func() (dbfile.Info, error) {
+			info, err := dbcheck.Inspect(ctx, spool.Name())
+			if ctx.Err() == nil {
+				err = ofCheck(err)
+			}
+			return info, err
+		},
+	}
 }
 
 // SizeHint lets a store choose its part size.
@@ -94,10 +106,7 @@ func (p *proof) Read(b []byte) (int, error) {
 
 // reserve reserves space for n more bytes. Usually the whole snapshot has it already.
 func (p *proof) reserve(n int64) error {
-	if p.grow == nil {
-		return nil
-	}
-	return p.grow(p.trailer.Size()+n, p.trailer.Size())
+	return p.room.Grow(p.trailer.Size()+n, p.trailer.Size())
 }
 
 // take writes b to the spool and the SHA-256 concurrently, because both take about as long.
@@ -141,9 +150,6 @@ func (p *proof) finish() error {
 		return err
 	}
 	info, err := p.inspect()
-	if err != nil && !errors.Is(err, dbfile.ErrCorrupt) && !errors.Is(err, dbfile.ErrNoTrailer) {
-		return diskError(err)
-	}
 	if err != nil {
 		return err
 	}
@@ -168,7 +174,21 @@ func (p *proof) inspect() (dbfile.Info, error) {
 	if p.again {
 		return dbfile.Info{Size: p.trailer.Size()}, nil
 	}
-	return dbfile.InspectReader(p.spool, p.trailer.Size())
+	info, err := p.check()
+	if err == nil && info.Size != p.trailer.Size() {
+		err = diskError(fmt.Errorf("the spooled snapshot has %d bytes, and %d were written", info.Size, p.trailer.Size()))
+	}
+	return info, err
+}
+
+// ofCheck marks an error of the check as one of the local disk, unless its kind is known.
+func ofCheck(err error) error {
+	for _, kind := range []error{dbfile.ErrCorrupt, dbfile.ErrNoTrailer, dbfile.ErrTooLarge, dbfile.ErrNotChecked} {
+		if err == nil || errors.Is(err, kind) {
+			return err
+		}
+	}
+	return diskError(err)
 }
 
 // failure returns why the snapshot is invalid, or nil if no error was found.

@@ -99,7 +99,7 @@ func (v *view) keepFirst(d *Decision, kept []bool, good func(Item, Manifest) boo
 	d.Need = append(d.Need, unknown...)
 }
 
-// candidates returns the items to delete. If there are more than one run deletes, it returns the newest ones, and a part
+// candidates returns the items to delete, newest first. If there are more than one run deletes, it returns the oldest ones, and a part
 // of the others that changes with time: those that cannot be deleted must not stand in the way of those that can.
 // Once a run has read enough manifests in vain, it returns only items whose manifests are known.
 func (v *view) candidates(kept []bool) []int {
@@ -114,10 +114,11 @@ func (v *view) candidates(kept []bool) []int {
 		return all
 	}
 	const half = deleteBatch / 2
-	rest := all[half:]
+	rest, oldest := all[:len(all)-half], all[len(all)-half:]
 	from := int(uint64(v.policy.Now.Unix()) % uint64(len(rest))) //nolint:gosec // any number will do
 	rest = slices.Concat(rest[from:], rest[:from])[:half]
-	return slices.Concat(all[:half], rest)
+	slices.Sort(rest)
+	return slices.Concat(rest, oldest)
 }
 
 // shrunk returns the first item, newest first, that has so many more keys than the newest that it must not be replaced.
@@ -141,6 +142,10 @@ func (v *view) notices() (notices []string) {
 	if n := len(v.unreadable); n > 0 {
 		first := v.unreadable[0].Key
 		notices = append(notices, fmt.Sprintf("%s cannot be read, and the operator keeps the snapshot: %s: %v.", plural(n, "manifest"), first, v.known[first].Err))
+	}
+	if n := len(v.strange); n > 0 {
+		notices = append(notices, fmt.Sprintf("%s in the folder by another Kubernetes or another namespace: they are kept and do not count, for example %s. "+
+			"Give each Kubernetes a folder of its own.", plural(n, "snapshot"), v.strange[0].Key))
 	}
 	if n := len(v.future); n > 0 {
 		notices = append(notices, fmt.Sprintf("%s from the future is kept and does not count, for example %s. Check the clocks.", plural(n, "snapshot"), v.future[0].Key))

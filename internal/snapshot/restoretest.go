@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
 
 // Live is a member of the running cluster that the snapshot was taken from.
@@ -30,8 +31,8 @@ type RestoreTestRequest struct {
 	// everything.
 	Spool    Spool
 	Expected int64
-	// Try restores the downloaded file. Default: dbfile.TryRestore, in this process. Only an error that is dbfile.ErrRefused
-	// means that the snapshot is bad.
+	// Try restores the downloaded file, in a process that may end. Only an error that is dbfile.ErrRefused means that the snapshot is
+	// bad.
 	Try func(context.Context, dbfile.Trial) (dbfile.KVHash, error)
 	// MemoryLimit is the memory of Try in bytes. A database whose keys need more is not downloaded. 0 means no limit.
 	MemoryLimit int64
@@ -106,13 +107,25 @@ func testRestore(ctx context.Context, r RestoreTestRequest) (_ RestoreTestResult
 			err = diskError(failed)
 		}
 	}()
-	fetched, err := Fetch(ctx, counting{r.Store, r.Key, r.Progress}, r.Key, dir, r.Identities)
+	fetched, err := Fetch(ctx, counting{r.Store, r.Key, r.Progress}, r.Key, Place{dir, r.room(share)}, r.Identities)
 	if err != nil {
 		return RestoreTestResult{}, err
 	}
 	result := RestoreTestResult{Manifest: fetched.Manifest, Info: fetched.Info, SHA256: fetched.SHA256, Size: fetched.Size}
 	trial := dbfile.Trial{SnapshotPath: fetched.Path, DataDir: filepath.Join(dir, "data"), Proven: true}
 	return result, result.compare(ctx, r, trial)
+}
+
+// room returns the room for the downloaded file, beside which the test needs its data directory. A snapshot that has outgrown
+// the spool is not the one that was taken, because that one had the expected size.
+func (r RestoreTestRequest) room(share *spool.Share) Room {
+	return RoomFunc(func(bytes, written int64) error {
+		err := share.Grow(RestoreTestSpace(bytes), written)
+		if errors.Is(err, spool.ErrOverLimit) && r.Expected > 0 && bytes > r.Expected {
+			return fmt.Errorf("it has more than the %d bytes that were stored, and does not fit into the spool volume: %w", r.Expected, dbfile.ErrCorrupt)
+		}
+		return err
+	})
 }
 
 // fitsMemory returns dbfile.ErrMemory if the manifest states more keys than fit into the memory of a restore test.
@@ -141,12 +154,8 @@ func (r *RestoreTestResult) compare(ctx context.Context, request RestoreTestRequ
 	if r.Why == "" {
 		trial.CompactRevision = want.CompactRevision
 	}
-	try := request.Try
-	if try == nil {
-		try = dbfile.TryRestore
-	}
 	var err error
-	if r.Restored, err = try(ctx, trial); err != nil {
+	if r.Restored, err = request.Try(ctx, trial); err != nil {
 		return unrestorable(ctx, err)
 	}
 	switch {

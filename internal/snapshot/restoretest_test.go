@@ -1,17 +1,23 @@
 package snapshot
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
 	"iter"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
+	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
 
 // cluster is a fake Live.
@@ -61,7 +67,7 @@ func TestRestoreTestComparesTheRestoredDataWithTheCluster(t *testing.T) {
 				t.Fatal(err)
 			}
 			var read int64
-			r := RestoreTestRequest{Store: store, Key: key, ScratchDir: dir, Identities: aliceKey, Progress: func(n int64) { read = n }}
+			r := RestoreTestRequest{Try: dbfile.TryRestore, Store: store, Key: key, ScratchDir: dir, Identities: aliceKey, Progress: func(n int64) { read = n }}
 			if test.live != nil {
 				r.Live = test.live
 			}
@@ -90,7 +96,7 @@ func TestRestoreTestOfAnEmptyStoreComparesAtRevision1(t *testing.T) {
 	store := newBucket(t)
 	store.put(key, db.Snapshot())
 	live := &cluster{hash: db.HashKV(1)}
-	got, err := RunRestoreTest(t.Context(), RestoreTestRequest{Store: store, Key: key, ScratchDir: t.TempDir(), Live: live})
+	got, err := RunRestoreTest(t.Context(), RestoreTestRequest{Try: dbfile.TryRestore, Store: store, Key: key, ScratchDir: t.TempDir(), Live: live})
 	if err != nil || !got.Compared || live.asked != 1 {
 		t.Errorf("%+v, error %v, asked for %d; want it to be compared at 1, since 0 means now", got, err, live.asked)
 	}
@@ -115,7 +121,7 @@ func TestRestoreTestFails(t *testing.T) {
 			if test.dir != "" {
 				dir = test.dir
 			}
-			if _, err := RunRestoreTest(t.Context(), RestoreTestRequest{Store: store, Key: key, ScratchDir: dir}); !errors.Is(err, test.want) {
+			if _, err := RunRestoreTest(t.Context(), RestoreTestRequest{Try: dbfile.TryRestore, Store: store, Key: key, ScratchDir: dir}); !errors.Is(err, test.want) {
 				t.Errorf("error %v, want %v", err, test.want)
 			}
 		})
@@ -156,5 +162,41 @@ func TestAbortUploadsOnlyAbortsStaleUploads(t *testing.T) {
 	}
 	if n, err := AbortUploads(t.Context(), newBucket(t), "", nil); n != 0 || err != nil {
 		t.Errorf("a store without such: %d, error %v", n, err)
+	}
+}
+
+// The object of a snapshot was replaced by a small one with endless content, and its manifest was deleted.
+func TestARestoreTestReadsABombOnlyIntoItsReservation(t *testing.T) {
+	var small bytes.Buffer
+	w, err := zstd.NewWriter(&small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 400 {
+		_, _ = w.Write(make([]byte, 1<<20))
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	store, err := file.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Put(t.Context(), "x.db.zst", &small); err != nil {
+		t.Fatal(err)
+	}
+	s := spool.New(t.TempDir(), spool.Options{Limit: 256 << 20})
+	most := int64(0)
+	_, err = RunRestoreTest(t.Context(), RestoreTestRequest{
+		Try: dbfile.TryRestore, Store: store, Key: "x.db.zst", ScratchDir: s.Dir(), Spool: s.Of("ns"), Expected: 1 << 20, Progress: func(int64) {
+			used, _, _ := s.Usage()
+			most = max(most, used)
+		},
+	})
+	if !errors.Is(err, dbfile.ErrCorrupt) || most > 240<<20 {
+		t.Errorf("%d bytes, error %v", most, err)
+	}
+	if left, _ := os.ReadDir(s.Dir()); len(left) > 0 {
+		t.Errorf("it left %v", left)
 	}
 }

@@ -24,9 +24,9 @@ type Policy struct {
 	Window time.Duration
 	// Zone of the hours, days, weeks and months; nil is UTC.
 	Zone *time.Location
-	// Backup limits deletion to the snapshots of this EtcdBackup, and those without a name. If empty, snapshots of all
-	// EtcdBackups may be deleted.
-	Backup string
+	// Owner limits the policy to the snapshots of an EtcdBackup, and those without a name of one. If it is empty, the policy is for
+	// those of all EtcdBackups.
+	Owner Owner
 	// Saved is the key of the snapshot that was just saved. It is always kept.
 	Saved string
 	// Verify means that every snapshot is tested by a restore. Tests means that the newest one is tested from time to
@@ -97,16 +97,11 @@ func (p Policy) wall(t time.Time) time.Time {
 	return t.Add(time.Duration(offset) * time.Second).UTC()
 }
 
-// Owns reports whether the policy applies to a snapshot of the series, by its manifest.
-func (p Policy) Owns(series Series, m Manifest) bool {
-	return m.Cluster.ID == fmt.Sprintf("%016x", series.ClusterID) && (p.Backup == "" || m.Backup == "" || m.Backup == p.Backup)
-}
-
 // Written returns the keys that an EtcdBackup has written: those whose manifest has an Attempt that begins with mark. For
 // each snapshot, the object is the first and the manifest is the last of its names.
 func Written(listing Listing, mark string) (keys []string) {
 	for _, entry := range slices.Concat(listing.Snapshots, listing.Headless) {
-		if attempt := entry.Manifest.Attempt; mark != "" && len(attempt) > len(mark) && attempt[:len(mark)+1] == mark+"/" {
+		if mark != "" && entry.Manifest.writer() == mark && Agrees(entry.Key, entry.Manifest) {
 			keys = append(keys, listing.index.names(entry.Key)...)
 		}
 	}

@@ -51,7 +51,7 @@ func decided(t testing.TB, series Series, l Listing, p Policy) (Decision, Known)
 	t.Helper()
 	index, known, all := indexOf(l), Known{}, Known{}
 	for _, e := range slices.Concat(l.Snapshots, l.Headless) {
-		all[e.Key] = Reading{e.Manifest, l.Unreadable[ManifestKey(e.Key)]}
+		all[e.Key] = Reading{Manifest: e.Manifest, Err: l.Unreadable[ManifestKey(e.Key)], Gone: slices.ContainsFunc(l.Headless, func(h Entry) bool { return h.Key == e.Key })}
 	}
 	for range 100 {
 		d := Decide(series, index, known, p)
@@ -201,7 +201,7 @@ func TestRetainKeepsTheNewestGoodSnapshot(t *testing.T) {
 		newest := entry(ours, 3, 3)
 		newest.Manifest.NoQuorum = true
 		got := retained(t, ours, Listing{Snapshots: []Entry{newest, marked, good, entry(ours, 0, 1)}}, Policy{MaxBackups: 1})
-		want := []string{marked.Key, ManifestKey(marked.Key), entry(ours, 0, 1).Key, ManifestKey(entry(ours, 0, 1).Key)}
+		want := []string{entry(ours, 0, 1).Key, ManifestKey(entry(ours, 0, 1).Key), marked.Key, ManifestKey(marked.Key)}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("deletes (-want +got):\n%s", diff)
 		}
@@ -222,8 +222,8 @@ func TestRetainKeepsSnapshotsOfAnotherEtcdBackupInTheFolder(t *testing.T) {
 		return e
 	}
 	listing := Listing{Snapshots: []Entry{of("hourly", 5), of("hourly", 4), of("daily", 3), of("", 2), of("daily", 1)}}
-	got := retained(t, ours, listing, Policy{MaxBackups: 1, Backup: "hourly"})
-	want := []string{of("hourly", 4).Key, ManifestKey(of("hourly", 4).Key), of("", 2).Key, ManifestKey(of("", 2).Key)}
+	got := retained(t, ours, listing, Policy{MaxBackups: 1, Owner: Owner{Backup: "hourly"}})
+	want := []string{of("", 2).Key, ManifestKey(of("", 2).Key), of("hourly", 4).Key, ManifestKey(of("hourly", 4).Key)}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("deletes (-want +got):\n%s", diff)
 	}
@@ -254,7 +254,7 @@ func FuzzRetain(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed int64, most, hourly, daily, weekly, monthly uint8, within int64) {
 		policy := Policy{
 			MaxBackups: int(most), Hourly: int(hourly), Daily: int(daily), Weekly: int(weekly), Monthly: int(monthly),
-			Within: time.Duration(within%(1<<30)) * time.Second, Now: noon, Backup: "mine", Zone: time.FixedZone("", int(seed%50400)),
+			Within: time.Duration(within%(1<<30)) * time.Second, Now: noon, Owner: Owner{Backup: "mine"}, Zone: time.FixedZone("", int(seed%50400)),
 		}
 		listing := randomListing(seed)
 		deleted := retained(t, ours, listing, policy)
@@ -311,7 +311,7 @@ func randomListing(seed int64) Listing {
 // candidates returns the snapshots that the policy applies to, newest first.
 func (p Policy) candidates(l Listing) (mine []Entry) {
 	for _, e := range l.Snapshots {
-		if key, _ := ParseKey(e.Key); key.Series == ours && p.Owns(ours, e.Manifest) {
+		if key, _ := ParseKey(e.Key); key.Series == ours && p.Owner.Compare(e.Key, e.Manifest) == Own {
 			mine = append(mine, e)
 		}
 	}

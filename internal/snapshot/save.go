@@ -132,14 +132,14 @@ func (r Request) upload(ctx context.Context) (facts, error) {
 		return facts{}, fmt.Errorf("%w: %w", ErrSource, err)
 	}
 	defer stream.Close()
-	p := newProof(stream, spool)
+	p := newProof(ctx, stream, spool)
 	if r.Clock != nil {
 		p.captured = r.Clock()
 	}
 	if err := share.Grow(size, 0); err != nil {
 		return facts{}, err
 	}
-	p.size, p.progress, p.judge, p.grow = size, r.Progress, r.judge, share.Grow
+	p.size, p.progress, p.judge, p.room = size, r.Progress, r.judge, share
 	body, err := r.encode(ctx, p)
 	if err != nil {
 		return facts{}, err
@@ -233,7 +233,8 @@ func (r Request) manifest(f facts, at time.Time) Manifest {
 		Keys:           f.Keys,
 		Size:           f.object.Size,
 		SHA256:         f.object.SHA256,
-		AuthRevision:   f.AuthRevision,
+		AuthRevision:   f.Auth.Revision,
+		AuthEnabled:    f.Auth.Enabled,
 		Hash:           fmt.Sprintf("%08x", f.Hash),
 		CreatedAt:      at.UTC().Truncate(time.Second),
 		Attempt:        r.Attempt,

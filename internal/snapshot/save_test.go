@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
@@ -52,7 +53,7 @@ func TestSaveStoresTheSnapshotAndItsManifest(t *testing.T) {
 	}
 	want := Saved{Manifest: Manifest{
 		FormatVersion: 1, Cluster: r.Cluster, EtcdVersion: "3.7.3", StorageVersion: "3.7.0",
-		Revision: 301, Keys: 300, Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:]), Hash: saved.Manifest.Hash,
+		Revision: 301, Keys: 300, Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:]), Hash: saved.Manifest.Hash, AuthEnabled: auth.Off,
 		CreatedAt: noon, Attempt: "attempt-1", Tool: "test",
 	}}
 	if diff := cmp.Diff(want, saved); diff != "" {

@@ -15,20 +15,20 @@ func AbortUploads(ctx context.Context, store objstore.Store, prefix string, stal
 	if !ok {
 		return 0, nil
 	}
-	var uploads []objstore.Upload
-	for upload, err := range unfinished.Uploads(ctx, prefix) {
-		if err != nil {
-			return 0, fmt.Errorf("list unfinished uploads: %w", err)
-		}
-		if stale(upload.Key, upload.Started) {
-			uploads = append(uploads, upload)
-		}
-	}
-	for _, upload := range uploads {
+	var errs objstore.Errors
+	uploads := objstore.Matching(unfinished.Uploads(objstore.Unheld(ctx), prefix), func(u objstore.Upload) bool { return stale(u.Key, u.Started) })
+	listed := objstore.EachListed(ctx, 1, uploads, &errs, func(upload objstore.Upload) error {
 		if err := unfinished.Abort(ctx, upload); err != nil {
-			return aborted, fmt.Errorf("abort an unfinished upload: %w", err)
+			return fmt.Errorf("abort an unfinished upload: %w", err)
 		}
 		aborted++
+		return nil
+	})
+	if err := errs.Err(); err != nil {
+		return aborted, err
+	}
+	if listed != nil {
+		return aborted, fmt.Errorf("list unfinished uploads: %w", listed)
 	}
 	return aborted, nil
 }

@@ -199,8 +199,8 @@ func TestALongSeriesCostsNoMoreRequestsThanAShortOne(t *testing.T) {
 		"with maxBackups and restore tests":               {Policy{MaxBackups: 7, Verify: true, Tests: true}, 7 + 2},
 		"with periods":                                    {Policy{Hourly: 24, Daily: 14, Monthly: 12}, 60 + 10 + deleteBatch},
 		"with keepWithin, if all snapshots are young":     {Policy{Within: 100 * 365 * day}, 2},
-		"in a folder in which most snapshots are foreign": {Policy{MaxBackups: 3, Backup: "other"}, 64 + foreignBatch + 2*deleteBatch},
-		"in a folder in which all snapshots are foreign":  {Policy{MaxBackups: 3, Backup: "nobody"}, 2*foreignBatch + deleteBatch},
+		"in a folder in which most snapshots are foreign": {Policy{MaxBackups: 3, Owner: Owner{Backup: "other"}}, 64 + foreignBatch + 2*deleteBatch},
+		"in a folder in which all snapshots are foreign":  {Policy{MaxBackups: 3, Owner: Owner{Backup: "nobody"}}, 2*foreignBatch + deleteBatch},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.policy.Now = noon.Add(many * time.Minute)
@@ -232,7 +232,7 @@ func TestManyUndeletableSnapshotsDoNotStandInTheWayOfOthers(t *testing.T) {
 		l.Snapshots = append(l.Snapshots, e)
 	}
 	for run := range 50 {
-		p := Policy{MaxBackups: 2, Backup: "mine", Now: noon.Add(time.Duration(6000+60*run)*time.Minute + time.Duration(run)*17*time.Second)}
+		p := Policy{MaxBackups: 2, Owner: Owner{Backup: "mine"}, Now: noon.Add(time.Duration(6000+60*run)*time.Minute + time.Duration(run)*17*time.Second)}
 		if deleted := retained(t, ours, l, p); len(deleted) > 0 {
 			t.Logf("deleted in run %d", run)
 			return

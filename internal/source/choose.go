@@ -30,6 +30,9 @@ type Choice struct {
 	// UID of the EtcdCluster, and Prefer, an etcd cluster ID, whose snapshots are meant if those of several EtcdClusters
 	// with the same name fit. They may be empty.
 	UID, Prefer string
+	// Of is the cluster, as namespace/name, if the folder is that of its series; empty for any. Snapshots of other clusters below the folder
+	// do not count.
+	Of string
 	// NoQuorum admits snapshots that were taken without quorum.
 	NoQuorum bool
 	// Revision or Time (RFC 3339) is the point to restore with the continuous archive. Both are empty for a snapshot.
@@ -56,10 +59,12 @@ func exact(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource,
 		if problem, err = c.unfit(ctx, store, item); problem == "" {
 			return src.Key, "", err
 		}
+	} else if gone, err := objstore.Gone(ctx, store, src.Key); err == nil && !gone {
+		return src.Key, "", nil // the listing omits it, or it has no manifest any more
 	}
 	named := src.Bucket + "/" + src.Key
 	src.Key = c.Fallback
-	key, why, err = choose(ctx, store, src, Choice{Folder: true, UID: c.UID, Prefer: c.Prefer, NoQuorum: c.NoQuorum}, now)
+	key, why, err = choose(ctx, store, src, Choice{Folder: true, UID: c.UID, Prefer: c.Prefer, Of: c.Of, NoQuorum: c.NoQuorum}, now)
 	if err != nil {
 		return "", "", fmt.Errorf("the snapshot %s, which the EtcdBackup names,%s, and there is no other: %w", named, problem, err)
 	}
@@ -72,6 +77,9 @@ func (c Choice) unfit(ctx context.Context, store objstore.Store, item snapshot.I
 		return " failed its restore test", nil
 	}
 	reading, err := read(ctx, store, item)
+	if err == nil && reading.Err == nil && !snapshot.Agrees(item.Key, reading.Manifest) {
+		return " is of another cluster by its manifest", nil
+	}
 	if err == nil && reading.Err == nil && reading.Manifest.NoQuorum && !c.NoQuorum {
 		return " was taken without quorum", nil
 	}
@@ -91,6 +99,11 @@ func choose(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource
 	fitting, err := c.fitting(src.Bucket, all)
 	if err != nil {
 		return "", "", err
+	}
+	if len(clustersOf(fitting)) > 1 {
+		if fitting, err = truthful(ctx, store, fitting); err != nil {
+			return "", "", fmt.Errorf("%s: %w", folder, err)
+		}
 	}
 	none := fmt.Errorf("%s: of %d snapshots %s: %w", folder, len(all), c.none(), fs.ErrNotExist)
 	if len(fitting) == 0 {
@@ -153,7 +166,7 @@ func candidates(ctx context.Context, store objstore.Store, prefix string) ([]can
 		}
 	}
 	slices.SortStableFunc(all, func(a, b candidate) int { return b.Time.Compare(a.Time) })
-	return all, nil
+	return atHome(all), nil
 }
 
 // fitting returns the snapshots that the choice admits, in their order.
@@ -163,6 +176,9 @@ func (c Choice) fitting(bucket string, all []candidate) ([]candidate, error) {
 		return nil, err
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(e candidate) bool {
+		if c.Of != "" && e.cluster != c.Of {
+			return true
+		}
 		named := c.Name == "" || c.Name == e.Key || c.Name == bucket+"/"+e.Key || c.Name == path.Base(e.Key)
 		late := !before.IsZero() && e.Time.After(before)
 		return !named || late || c.ClusterID != "" && e.clusterID != c.ClusterID

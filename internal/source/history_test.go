@@ -24,8 +24,10 @@ type memory struct {
 	now     func() time.Time
 	objects map[string][]byte
 	times   map[string]time.Time
-	// broken are objects that cannot be read.
-	broken map[string]bool
+	// broken are objects that cannot be read, and locked are those that cannot be deleted.
+	broken, locked map[string]bool
+	// omitted is an object that the next listings lack; empty for none.
+	omitted string
 	// left is the number of writes until the writer is killed; negative is never.
 	left     int
 	requests int
@@ -59,7 +61,13 @@ func (m *memory) Put(_ context.Context, key string, body io.Reader) error {
 }
 
 func (m *memory) Delete(_ context.Context, key string) error {
-	return m.write(func() error { delete(m.objects, key); return nil })
+	return m.write(func() error {
+		if m.locked[key] {
+			return fs.ErrPermission
+		}
+		delete(m.objects, key)
+		return nil
+	})
 }
 
 func (m *memory) Get(_ context.Context, key string) (io.ReadCloser, error) {
@@ -76,7 +84,7 @@ func (m *memory) Get(_ context.Context, key string) (io.ReadCloser, error) {
 func (m *memory) List(_ context.Context, prefix string) iter.Seq2[objstore.Object, error] {
 	return func(yield func(objstore.Object, error) bool) {
 		for _, key := range slices.Sorted(maps.Keys(m.objects)) {
-			if strings.HasPrefix(key, prefix) && !yield(objstore.Object{Key: key, Size: int64(len(m.objects[key])), ModTime: m.times[key]}, nil) {
+			if key != m.omitted && strings.HasPrefix(key, prefix) && !yield(objstore.Object{Key: key, Size: int64(len(m.objects[key])), ModTime: m.times[key]}, nil) {
 				return
 			}
 		}
@@ -88,8 +96,12 @@ type writer struct {
 	name   string
 	series snapshot.Series
 	policy snapshot.Policy
+	uid    string
 	status string // the key that its status names
 }
+
+// tenant is somebody who has put snapshots into the series of others.
+var tenant = &writer{name: "tenant"}
 
 // history is a random history of several EtcdBackups of several clusters in one folder.
 type history struct {
@@ -107,15 +119,20 @@ type history struct {
 
 func newHistory(t *testing.T, seed uint64) *history {
 	h := &history{T: t, Rand: rand.New(rand.NewPCG(seed, 7)), real: dawn, owners: map[string]*writer{}, noQuorum: map[string]bool{}}
-	h.store = memory{now: func() time.Time { return h.real }, objects: map[string][]byte{}, times: map[string]time.Time{}, broken: map[string]bool{}, left: -1}
+	h.store = memory{now: func() time.Time { return h.real }, objects: map[string][]byte{}, times: map[string]time.Time{}, broken: map[string]bool{}, locked: map[string]bool{}, left: -1}
 	for i, of := range []struct {
-		namespace, cluster string
-		id                 uint64
-	}{{"ns", "a", 1}, {"ns", "a", 1}, {"ns", "a", 2}, {"ns", "a-2", 3}, {"prod", "a", 4}} {
+		backup, namespace, cluster string
+		id                         uint64
+	}{
+		{"backup-0", "ns", "a", 1}, {"backup-1", "ns", "a", 1}, {"backup-2", "ns", "a", 2}, {"backup-3", "ns", "a-2", 3}, {"backup-4", "prod", "a", 4},
+		{"backup-0", "ns", "a", 1}, // in another Kubernetes
+	} {
+		uid := fmt.Sprint("uid-", i)
 		h.writers = append(h.writers, &writer{
-			name:   fmt.Sprintf("backup-%d", i),
+			name: of.backup, uid: uid,
 			series: snapshot.Series{Folder: "daily", Namespace: of.namespace, Cluster: of.cluster, ClusterID: of.id},
-			policy: snapshot.Policy{MaxBackups: h.IntN(4), Hourly: h.IntN(3), Daily: h.IntN(3), Verify: h.IntN(3) > 0, Tests: h.IntN(2) == 0},
+			policy: snapshot.Policy{MaxBackups: h.IntN(4), Hourly: h.IntN(3), Daily: h.IntN(3), Verify: h.IntN(3) > 0, Tests: h.IntN(2) == 0,
+				Owner: snapshot.Owner{Namespace: of.namespace, Cluster: of.cluster, Backup: of.backup, BackupUID: uid, BackupSince: dawn.AddDate(-1, 0, 0)}},
 		})
 	}
 	return h
@@ -135,7 +152,10 @@ func (h *history) run(w *writer) {
 	m := snapshot.Manifest{
 		FormatVersion: 1, Revision: 2, Keys: []int64{1000, 1000, 1000, 1000, 10}[h.IntN(5)], Size: 1, SHA256: strings.Repeat("ab", 32),
 		CreatedAt: now.Truncate(time.Second), Cluster: snapshot.Cluster{Namespace: w.series.Namespace, Name: w.series.Cluster, ID: fmt.Sprintf("%016x", w.series.ClusterID)},
-		Backup: w.name, NoQuorum: h.IntN(8) == 0,
+		Backup: w.name, Attempt: w.uid + "/1", NoQuorum: h.IntN(8) == 0,
+	}
+	if w.status == "" && h.IntN(2) == 0 {
+		h.forge(w, now.Add(time.Second), m)
 	}
 	text, err := m.Encode()
 	if err != nil {
@@ -157,16 +177,43 @@ func (h *history) run(w *writer) {
 	}
 }
 
+// forge puts a snapshot of a tenant into the series of a writer.
+func (h *history) forge(w *writer, at time.Time, m snapshot.Manifest) {
+	key := w.series.Key(at, 1)
+	m.Cluster.Namespace, m.Attempt, m.NoQuorum = "tenant", "uid-tenant/1", false
+	text, err := m.Encode()
+	if err != nil {
+		h.Fatal(err)
+	}
+	for name, content := range map[string]string{key: "x", snapshot.ManifestKey(key): string(text)} {
+		h.store.objects[name], h.store.times[name] = []byte(content), h.real
+	}
+	h.owners[key] = tenant
+}
+
+// disturb locks or unlocks an object, and lets the next listings lack one.
+func (h *history) disturb() {
+	keys := slices.Sorted(maps.Keys(h.store.objects))
+	if h.IntN(4) == 0 {
+		key := keys[h.IntN(len(keys))]
+		h.store.locked[key] = !h.store.locked[key]
+	}
+	if h.store.omitted = ""; h.IntN(3) == 0 {
+		h.store.omitted = keys[h.IntN(len(keys))]
+	}
+}
+
 // prune applies the policy, and checks each deletion. It returns whether the run was not killed.
 func (h *history) prune(w *writer, saved string, now time.Time) bool {
 	ctx := h.Context()
+	h.disturb()
 	index, err := snapshot.Scan(ctx, &h.store, w.series.Prefix())
-	if err != nil {
+	if h.store.omitted = ""; err != nil {
 		h.Fatal(err)
 	}
 	verified := h.newestVerified(w, index, now)
 	p := w.policy
-	p.Backup, p.Now, p.Saved = w.name, now, saved
+	p.Now, p.Saved = now, saved
 	d, err := snapshot.Retain(ctx, &h.store, w.series, index, snapshot.Known{}, p)
 	if err != nil {
 		h.Fatal(err)
@@ -174,7 +221,13 @@ func (h *history) prune(w *writer, saved string, now time.Time) bool {
 	for _, key := range d.Delete {
 		object, _, _ := strings.Cut(key, ".db")
 		object += ".db"
+		_, exists := h.store.objects[object]
+		if exists && h.store.locked[object] && key != object {
+			continue // as the operator does
+		}
 		switch {
+		case exists && key != object:
+			h.Fatalf("%s deletes %s, and the object exists", w.name, key)
 		case h.owners[object] != w:
 			h.Fatalf("%s deletes %s of %s", w.name, key, h.owners[object].name)
 		case h.store.broken[snapshot.ManifestKey(object)]:
@@ -184,7 +237,7 @@ func (h *history) prune(w *writer, saved string, now time.Time) bool {
 		case object == saved:
 			h.Fatalf("%s deletes %s, which it has just saved", w.name, key)
 		}
-		if h.store.Delete(ctx, key) != nil {
+		if err := h.store.Delete(ctx, key); err != nil && !errors.Is(err, fs.ErrPermission) {
 			return false
 		}
 	}
@@ -215,7 +268,7 @@ func (h *history) check(w *writer) {
 	for _, later := range []bool{false, true} {
 		for _, item := range index.Items {
 			readable := !h.store.broken[snapshot.ManifestKey(item.Key)]
-			if best == "" && item.Verdict != snapshot.Failed && readable && !h.noQuorum[item.Key] && item.Future(now) == later {
+			if best == "" && h.owners[item.Key] != tenant && item.Verdict != snapshot.Failed && readable && !h.noQuorum[item.Key] && item.Future(now) == later {
 				best = item.Key
 			}
 		}

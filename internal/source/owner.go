@@ -28,17 +28,20 @@ func (c Choice) ofOneOwner(ctx context.Context, store objstore.Store, fitting []
 	if len(newest) < 2 {
 		return fitting, 0, nil
 	}
-	uids, err := owners(ctx, store, fitting, newest)
+	uids, forged, err := owners(ctx, store, fitting, newest)
 	if err != nil {
 		return nil, 0, err
 	}
+	of := func(e candidate) bool { return forged[e.clusterID] }
+	all := len(fitting)
+	fitting, newest = slices.DeleteFunc(slices.Clone(fitting), of), slices.DeleteFunc(newest, of)
 	known := map[string]bool{}
 	for _, uid := range uids {
 		known[uid] = uid != ""
 	}
 	delete(known, "")
 	if len(known) < 2 {
-		return fitting, 0, nil
+		return fitting, all - len(fitting), nil
 	}
 	uid, prefers := uids[c.Prefer]
 	if !prefers {
@@ -48,7 +51,7 @@ func (c Choice) ofOneOwner(ctx context.Context, store objstore.Store, fitting []
 		return nil, 0, fmt.Errorf("%w: they have the same name, and these cluster IDs: %s: write one of them into select.clusterID", ErrAmbiguous, describe(newest, uids))
 	}
 	own = slices.DeleteFunc(slices.Clone(fitting), func(e candidate) bool { return uids[e.clusterID] != uid })
-	return own, len(fitting) - len(own), nil
+	return own, all - len(own), nil
 }
 
 // newestOfEach returns the newest snapshot of each cluster ID, newest first.
@@ -64,15 +67,17 @@ func newestOfEach(entries []candidate) []candidate {
 	return newest
 }
 
-// owners returns for each cluster ID the UID of its EtcdCluster. It is empty if no manifest that can be read has one.
-func owners(ctx context.Context, store objstore.Store, entries, newest []candidate) (map[string]string, error) {
+// owners returns for each cluster ID the UID of its EtcdCluster. It is empty if no manifest that can be read has one. A cluster ID is forged
+// if its manifests name another one.
+func owners(ctx context.Context, store objstore.Store, entries, newest []candidate) (uids map[string]string, forged map[string]bool, err error) {
 	tries := map[string][]snapshot.Item{}
 	for _, e := range entries {
 		if len(tries[e.clusterID]) < ownerTries {
 			tries[e.clusterID] = append(tries[e.clusterID], e.Item)
 		}
 	}
-	uids, known := map[string]string{}, snapshot.Known{}
+	uids, forged = map[string]string{}, map[string]bool{}
+	known := snapshot.Known{}
 	for try := range ownerTries {
 		var next []snapshot.Item
 		for _, e := range newest {
@@ -81,15 +86,22 @@ func owners(ctx context.Context, store objstore.Store, entries, newest []candida
 			}
 		}
 		if err := readAll(ctx, store, known, next); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, e := range newest {
-			if items := tries[e.clusterID]; try < len(items) && known[items[try].Key].Err == nil && uids[e.clusterID] == "" {
-				uids[e.clusterID] = known[items[try].Key].Manifest.Cluster.UID
+			items := tries[e.clusterID]
+			if try >= len(items) || uids[e.clusterID] != "" {
+				continue
+			}
+			if reading := known[items[try].Key]; reading.Err == nil && snapshot.Agrees(items[try].Key, reading.Manifest) {
+				uids[e.clusterID] = reading.Manifest.Cluster.UID
 			}
 		}
 	}
-	return uids, nil
+	for _, e := range newest {
+		forged[e.clusterID] = e.InSeries() && contradictory(known, tries[e.clusterID])
+	}
+	return uids, forged, nil
 }
 
 // describe names the candidates of an ambiguous choice.

@@ -42,6 +42,8 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 		switch {
 		case err != nil:
 			return err
+		case reading.Err == nil && !snapshot.Agrees(e.Key, reading.Manifest):
+			p.foreign++
 		case reading.Err == nil && p.choice.capturedLate(e.Item, reading.Manifest):
 			p.late++
 		case reading.Err == nil && p.passes(reading.Manifest):
@@ -179,7 +181,7 @@ func (p *pick) because() string {
 		text += fmt.Sprintf("; %d were begun by %s and captured after it, or may have been, and do not count", p.late, p.choice.Before)
 	}
 	if p.foreign > 0 {
-		text += fmt.Sprintf("; %d are of other EtcdClusters with the same name and do not count", p.foreign)
+		text += fmt.Sprintf("; %d are of other EtcdClusters with the same name, or name another cluster in their manifests, and do not count", p.foreign)
 	}
 	if p.future > 0 {
 		text += fmt.Sprintf("; %d have a time in the future", p.future)

@@ -2,7 +2,6 @@ package source
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -60,8 +59,9 @@ func (p Point) Because() string {
 const maxBases = 1000
 
 // FindPoint finds out how to reach the revision or the time of c in the folder of src. The error is an *archive.Refusal if it
-// cannot be reached, and ErrAmbiguous if the folder has snapshots of several clusters.
-func FindPoint(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte, c Choice, progress archive.Progress) (Point, error) {
+// cannot be reached, and ErrAmbiguous if the folder has snapshots of several clusters. The snapshots with the keys without are not used: they
+// are damaged.
+func FindPoint(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte, c Choice, progress archive.Progress, without ...string) (Point, error) {
 	target, err := c.target()
 	if err != nil {
 		return Point{}, err
@@ -74,15 +74,19 @@ func FindPoint(ctx context.Context, src v1beta2.RestoreSource, secret map[string
 	if err != nil {
 		return Point{}, fmt.Errorf("find %s: %w", target, err)
 	}
+	items = slices.DeleteFunc(items, func(i snapshot.Item) bool { return slices.Contains(without, i.Key) })
 	known := snapshot.Known{}
 	if err := readAll(ctx, store, known, items); err != nil {
 		return Point{}, err
 	}
 	var bases []archive.Base
 	for _, item := range items {
-		if reading := known[item.Key]; reading.Err == nil && !reading.Manifest.NoQuorum {
+		if reading := known[item.Key]; reading.Err == nil && !reading.Manifest.NoQuorum && snapshot.Agrees(item.Key, reading.Manifest) {
 			bases = append(bases, baseOf(item, reading.Manifest))
 		}
+	}
+	if err := c.oneOwner(bases, known); err != nil {
+		return Point{}, fmt.Errorf("find %s: %s/%s: %w", target, src.Bucket, src.Key, err)
 	}
 	p := Point{Base: src, Store: store, Root: archive.Root(series.Folder, series.Namespace, series.Cluster)}
 	if p.Choice, err = c.find(ctx, store, p.Root, bases, known, progress, target); err != nil {
@@ -93,38 +97,6 @@ func FindPoint(ctx context.Context, src v1beta2.RestoreSource, secret map[string
 	parsed, _ := snapshot.ParseKey(p.Base.Key)
 	p.Series = parsed.Series
 	return p, nil
-}
-
-// find looks in the history of the own cluster first. Another cluster with the same name may have archived into the folder: one that was
-// deleted, or one in another Kubernetes. Its history only counts for a point outside of the own one.
-func (c Choice) find(ctx context.Context, store objstore.Store, root string, bases []archive.Base, known snapshot.Known, progress archive.Progress, target archive.Target) (archive.Choice, error) {
-	own := c.own(bases, known)
-	choice, err := archive.Find(ctx, store, root, own, progress, target)
-	var refusal *archive.Refusal
-	if len(own) == len(bases) || !errors.As(err, &refusal) {
-		return choice, err
-	}
-	if within := refusal.Before != nil && (refusal.After != nil || target.Revision == 0); within {
-		return choice, err
-	}
-	return archive.Find(ctx, store, root, bases, progress, target)
-}
-
-// own returns the bases of the cluster that the restore is about, and all of them if that is not known.
-func (c Choice) own(bases []archive.Base, known snapshot.Known) []archive.Base {
-	uid := c.UID
-	for _, b := range bases {
-		if b.ClusterID == c.Prefer {
-			uid = known[b.Key].Manifest.Cluster.UID
-		}
-	}
-	own := slices.DeleteFunc(slices.Clone(bases), func(b archive.Base) bool {
-		return b.ClusterID != c.Prefer && (uid == "" || known[b.Key].Manifest.Cluster.UID != uid)
-	})
-	if len(own) == 0 {
-		return bases
-	}
-	return own
 }
 
 // target returns the revision or the time of a choice.
@@ -147,10 +119,14 @@ func (c Choice) bases(ctx context.Context, store objstore.Store, src v1beta2.Res
 	}
 	var items []snapshot.Item
 	found := map[string]snapshot.Series{}
-	for _, item := range index.Items { // newest first
-		if !item.InSeries() || snapshot.IsSafety(src.Key, item.Key) || c.ClusterID != "" && c.ClusterID != fmt.Sprintf("%016x", item.Series.ClusterID) {
-			continue
+	fitting := c.inSeries(src.Key, index.Items) // newest first
+	if len(clustersOf(fitting)) > 1 {
+		if fitting, err = truthful(ctx, store, fitting); err != nil {
+			return snapshot.Series{}, nil, err
 		}
+	}
+	for _, e := range fitting {
+		item := e.Item
 		found[item.Series.Lives()] = item.Series
 		if item.Verdict == snapshot.Failed {
 			continue
@@ -176,6 +152,19 @@ func (c Choice) bases(ctx context.Context, store objstore.Store, src v1beta2.Res
 	return items[0].Series, items[:min(len(items), maxBases)], nil
 }
 
+// inSeries returns the snapshots of series that the choice admits by their names.
+func (c Choice) inSeries(prefix string, items []snapshot.Item) []candidate {
+	var all []candidate
+	for _, item := range items {
+		if item.InSeries() && !snapshot.IsSafety(prefix, item.Key) {
+			all = append(all, candidate{item, item.Series.Namespace + "/" + item.Series.Cluster, item.Series.ID()})
+		}
+	}
+	return slices.DeleteFunc(atHome(all), func(e candidate) bool {
+		return c.Of != "" && e.cluster != c.Of || c.ClusterID != "" && c.ClusterID != e.clusterID
+	})
+}
+
 // after reports by the name of a snapshot whether it is after a target. A snapshot may have a higher revision than its name.
 func after(item snapshot.Item, target archive.Target) bool {
 	if target.Revision > 0 {
@@ -192,7 +181,7 @@ func baseOf(item snapshot.Item, m snapshot.Manifest) archive.Base {
 		at = item.Stored
 	}
 	return archive.Base{
-		Key: item.Key, ClusterID: m.Cluster.ID, AuthRevision: m.AuthRevision, Recovery: m.Recovery, Captured: !m.CapturedAt.IsZero(), Stored: item.Stored,
+		Key: item.Key, ClusterID: m.Cluster.ID, Auth: m.Auth(), Recovery: m.Recovery, Captured: !m.CapturedAt.IsZero(), Stored: item.Stored,
 		Point: archive.Point{Revision: max(m.Revision, 1), At: at.UTC()}, // an empty database has revision 1
 	}
 }

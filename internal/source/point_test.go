@@ -12,6 +12,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
@@ -30,12 +31,12 @@ func (s shelf) archived(key string, last int64) {
 	chain := start.Chain()
 	for revision := int64(3); revision <= last; revision++ {
 		var records, object bytes.Buffer
-		w := archive.NewWriter(&records, chain, 0)
+		w := archive.NewWriter(&records, chain, auth.State{})
 		event := &mvccpb.Event{Kv: &mvccpb.KeyValue{Key: []byte("k"), CreateRevision: 3, ModRevision: revision, Version: revision - 2}}
 		if err := w.Add(event, parsed.Time.Add(time.Duration(revision)*time.Minute)); err != nil {
 			s.Fatal(err)
 		}
-		h, err := w.Seal(nil, 0, 0)
+		h, err := w.Seal(nil, auth.State{}, 0)
 		if err == nil {
 			h, err = archive.Encoder{}.WriteObject(&object, h, &records)
 		}

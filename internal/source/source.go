@@ -61,12 +61,12 @@ func Find(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]by
 	return src, why, nil
 }
 
-// Read streams the object once into a new file in dir, and proves it. The caller removes the file; after an error
+// Read streams the object once into a new file in the place, and proves it. The caller removes the file; after an error
 // there is none. progress may be nil.
-func Read(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte, dir string, progress Progress) (Proven, error) {
+func Read(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte, place snapshot.Place, progress Progress) (Proven, error) {
 	var proven Proven
-	err := withStore(ctx, src, secret, dir, progress, func(store objstore.Getter) error {
-		fetched, err := snapshot.Fetch(ctx, store, src.Key, dir, connect.Identity(secret))
+	err := withStore(ctx, src, secret, place.Dir, progress, func(store objstore.Getter) error {
+		fetched, err := snapshot.Fetch(ctx, store, src.Key, place, connect.Identity(secret))
 		if err == nil {
 			proven = provenOf(src, fetched)
 		}
@@ -75,12 +75,13 @@ func Read(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]by
 	return proven, err
 }
 
-// ReadAgain does that for an object that was proven before, when it had this SHA-256; of the Snapshot only path,
-// sizes and SHA-256 are told. The error is ErrChanged where it is another one now.
+// ReadAgain does that for an object that was proven before, when it had this SHA-256. Of the Snapshot, it returns only path, sizes and
+// SHA-256. The error is ErrChanged if the object has another SHA-256 now. It reserves no room in dir, because dir is the volume of the new
+// member, which no other namespace uses.
 func ReadAgain(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte, dir string, progress Progress, sha256 string) (Proven, error) {
 	var proven Proven
 	err := withStore(ctx, src, secret, dir, progress, func(store objstore.Getter) error {
-		fetched, err := snapshot.FetchAgain(ctx, store, src.Key, dir, connect.Identity(secret), sha256)
+		fetched, err := snapshot.FetchAgain(ctx, store, src.Key, snapshot.Alone(dir), connect.Identity(secret), sha256)
 		if err == nil {
 			proven = provenOf(src, fetched)
 		}
@@ -175,7 +176,13 @@ func Undecryptable(err error) bool { return errors.Is(err, snapshot.ErrIdentity)
 // Newer says whether only a newer version of this suite can read the object.
 func Newer(err error) bool { return errors.Is(err, snapshot.ErrNewerFormat) }
 
+// TooLarge says whether the object has more bytes than the spool can ever hold, though its listed size fits, or needs more
+// memory than the operator may use.
+func TooLarge(err error) bool {
+	return errors.Is(err, snapshot.ErrTooLarge) || errors.Is(err, dbfile.ErrTooLarge)
+}
+
 // Final says whether the same object read again with the same Secret would fail the same way.
 func Final(err error) bool {
-	return Corrupt(err) || Missing(err) || Newer(err) || Undecryptable(err) || errors.Is(err, ErrChanged)
+	return Corrupt(err) || Missing(err) || Newer(err) || Undecryptable(err) || TooLarge(err) || errors.Is(err, ErrChanged)
 }

@@ -10,7 +10,7 @@ import (
 
 const mib = 1 << 20
 
-// on returns a spool of 16 MiB, of which jobs get 15, on a disk with that much free space.
+// on returns a spool of 16 MiB, of which one namespace gets 15 and all get 15.5, on a disk with that much free space.
 func on(free int64) *Spool {
 	s := New("dir", Options{Limit: 16 * mib, KeepFree: 10})
 	s.space = func(string) (int64, int64, error) { return free, 1000 * mib, nil }
@@ -20,7 +20,7 @@ func on(free int64) *Spool {
 func TestJobsWaitUntilTheSpoolHasRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := on(900 * mib)
-		first, err := s.Reserve(t.Context(), 10*mib)
+		first, err := s.Of("a").Reserve(t.Context(), 10*mib)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -31,7 +31,7 @@ func TestJobsWaitUntilTheSpoolHasRoom(t *testing.T) {
 			size int64
 		}{{"large", 10 * mib}, {"small", 1 * mib}} {
 			go func() {
-				share, err := s.Reserve(t.Context(), job.size)
+				share, err := s.Of("a").Reserve(t.Context(), job.size)
 				if err != nil {
 					t.Error(err)
 				}
@@ -60,7 +60,7 @@ func TestAJobThatNeverFitsIsRefusedAtOnce(t *testing.T) {
 		"it would fill the disk of the node to 95 %": {104 * mib, 5 * mib},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := on(test.free).Reserve(t.Context(), test.size); !errors.Is(err, ErrTooSmall) {
+			if _, err := on(test.free).Of("a").Reserve(t.Context(), test.size); !errors.Is(err, ErrTooSmall) {
 				t.Errorf("error %v", err)
 			}
 		})
@@ -69,11 +69,11 @@ func TestAJobThatNeverFitsIsRefusedAtOnce(t *testing.T) {
 
 func TestAShareGrowsOnlyIntoFreeSpace(t *testing.T) {
 	s := on(900 * mib)
-	a, err := s.Reserve(t.Context(), 5*mib)
+	a, err := s.Of("a").Reserve(t.Context(), 5*mib)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := s.Reserve(t.Context(), 5*mib)
+	b, err := s.Of("b").Reserve(t.Context(), 5*mib)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,16 +93,16 @@ func TestAShareGrowsOnlyIntoFreeSpace(t *testing.T) {
 func TestAnEndedJobDoesNotBlockThoseBehindIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := on(900 * mib)
-		first, err := s.Reserve(t.Context(), 10*mib)
+		first, err := s.Of("a").Reserve(t.Context(), 8*mib)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		left := make(chan error, 1)
-		go func() { _, err := s.Reserve(ctx, 10*mib); left <- err }()
+		go func() { _, err := s.Of("b").Reserve(ctx, 10*mib); left <- err }()
 		synctest.Wait()
 		admitted := make(chan error, 1)
-		go func() { _, err := s.Reserve(t.Context(), mib); admitted <- err }()
+		go func() { _, err := s.Of("c").Reserve(t.Context(), 6*mib); admitted <- err }()
 		synctest.Wait()
 		cancel()
 		if err := <-left; !errors.Is(err, context.Canceled) {
@@ -120,14 +120,14 @@ func TestAnEndedJobDoesNotBlockThoseBehindIt(t *testing.T) {
 func TestAJobThatNeverFitsDoesNotBlockOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := on(900 * mib)
-		first, err := s.Reserve(t.Context(), mib)
+		first, err := s.Of("a").Reserve(t.Context(), mib)
 		if err != nil {
 			t.Fatal(err)
 		}
 		never, small := make(chan error, 1), make(chan error, 1)
-		go func() { _, err := s.Reserve(t.Context(), 100*mib); never <- err }()
+		go func() { _, err := s.Of("a").Reserve(t.Context(), 100*mib); never <- err }()
 		synctest.Wait()
-		go func() { _, err := s.Reserve(t.Context(), mib); small <- err }()
+		go func() { _, err := s.Of("a").Reserve(t.Context(), mib); small <- err }()
 		synctest.Wait()
 		select {
 		case err := <-never:
@@ -156,7 +156,7 @@ func TestAShareGrowsOnADiskThatHoldsItsOwnBytes(t *testing.T) {
 	free := int64(108 * mib) // 8 MiB above the 100 MiB that are left free
 	s := on(0)
 	s.space = func(string) (int64, int64, error) { return free, 1000 * mib, nil }
-	share, err := s.Reserve(t.Context(), 5*mib)
+	share, err := s.Of("a").Reserve(t.Context(), 5*mib)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,15 +172,15 @@ func TestAShareGrowsOnADiskThatHoldsItsOwnBytes(t *testing.T) {
 // Large proofs hold the spool volume for an hour. Without a part that they leave free, a safety snapshot misses its 15 minutes.
 func TestAnUrgentJobWaitsForNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := New("dir", Options{Limit: 16 * mib, Urgent: 25}) // 15 MiB for jobs, of which others leave 3.75
+		s := New("dir", Options{Limit: 16 * mib, Urgent: 25}) // 15.5 MiB for jobs, of which others leave a quarter
 		s.space = func(string) (int64, int64, error) { return 900 * mib, 1000 * mib, nil }
-		first, err := s.Reserve(t.Context(), 8*mib)
+		first, err := s.Of("a").Reserve(t.Context(), 8*mib)
 		if err != nil {
 			t.Fatal(err)
 		}
 		begun := make(chan *Share, 1)
 		go func() {
-			share, err := s.Reserve(t.Context(), 6*mib)
+			share, err := s.Of("b").Reserve(t.Context(), 6*mib)
 			if err != nil {
 				t.Error(err)
 			}
@@ -190,7 +190,7 @@ func TestAnUrgentJobWaitsForNoOther(t *testing.T) {
 		if _, _, waiting := s.Usage(); waiting != 1 {
 			t.Errorf("%d jobs wait: the others leave no space for an urgent one", waiting)
 		}
-		urgent, err := s.ReserveUrgent(t.Context(), 6*mib)
+		urgent, err := s.Of("c").ReserveUrgent(t.Context(), 6*mib)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +204,7 @@ func TestAnUrgentJobWaitsForNoOther(t *testing.T) {
 		first.Release()
 		synctest.Wait()
 		(<-begun).Release()
-		large, err := s.Reserve(t.Context(), 14*mib)
+		large, err := s.Of("a").Reserve(t.Context(), 14*mib)
 		if err != nil {
 			t.Fatalf("a large job alone: %v", err)
 		}

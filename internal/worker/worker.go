@@ -5,7 +5,6 @@
 package worker
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -16,6 +15,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
 // Key identifies the object of a job. A recreated object with the same name has another UID.
@@ -28,13 +29,15 @@ type Key struct {
 type Claim struct {
 	// Lane has slots of its own, so that jobs of one kind do not delay those of another.
 	Lane string
-	// Groups limit how many jobs of the lane with the same group run concurrently.
+	// Namespace limits the jobs of one namespace in the lane. 0 means turns.Share of the lane's limit.
+	Namespace int
+	// Groups limit how many jobs of the lane with the same group run concurrently, for example to one bucket. One namespace gets
+	// turns.Share of that limit.
 	Groups map[string]int
 }
 
-// Pool runs jobs with results of type T. Namespaces take turns: of the jobs that have to wait, the next one is of the namespace
-// with the fewest running jobs in the lane, and of several such namespaces of the one that waits longest for a start. The jobs
-// of one namespace start in the order of their calls of Start, except those whose group is at its limit. Add Run to the manager
+// Pool runs jobs with results of type T. Namespaces take turns in each lane, see turns.Order, and one namespace leaves a slot to others.
+// The jobs of one namespace start in the order of their calls of Start, except those whose group is at its limit. Add Run to the manager
 // as a manager.RunnableFunc, and watch Source.
 type Pool[T any] struct {
 	ended sync.WaitGroup
@@ -44,13 +47,10 @@ type Pool[T any] struct {
 	lanes   map[string]int // the limit of each
 	jobs    map[Key]*job[T]
 	waiting []*job[T]
-	running map[string]int // by lane, and by lane and group
-	turns   map[string]int // by lane and namespace: the number of its last start
-	starts  int
-	busy    map[Key]bool // keys whose job has not returned yet, also a forgotten one
+	running map[string]int          // by lane, and by lane and group
+	turns   map[string]*turns.Order // by lane
+	busy    map[Key]bool            // keys whose job has not returned yet, also a forgotten one
 	notify  func(Key)
-	// perNamespace limits the jobs of Start; 0 is no limit.
-	perNamespace int
 }
 
 type job[T any] struct {
@@ -74,32 +74,20 @@ type PanicError struct {
 
 func (p *PanicError) Error() string { return fmt.Sprintf("internal error: panic: %v", p.Value) }
 
-// New creates a pool that runs at most limit jobs concurrently. Other jobs wait.
+// New creates a pool that runs at most limit jobs concurrently, and one fewer of the same namespace. Other jobs wait.
 func New[T any](limit int) *Pool[T] { return NewLanes[T](map[string]int{"": limit}) }
-
-// NewFair creates a pool that runs at most limit jobs concurrently, and one fewer of the same namespace. So the slow jobs of
-// one namespace leave a slot to all others.
-func NewFair[T any](limit int) *Pool[T] {
-	p := New[T](limit)
-	p.perNamespace = max(limit-1, 1)
-	return p
-}
 
 // NewLanes creates a pool with the limit of each lane.
 func NewLanes[T any](lanes map[string]int) *Pool[T] {
 	return &Pool[T]{
-		lanes: lanes, jobs: map[Key]*job[T]{}, running: map[string]int{}, turns: map[string]int{}, busy: map[Key]bool{}, notify: func(Key) {},
+		lanes: lanes, jobs: map[Key]*job[T]{}, running: map[string]int{}, turns: map[string]*turns.Order{}, busy: map[Key]bool{}, notify: func(Key) {},
 	}
 }
 
 // Start starts a job. It does nothing and returns false if key has a job already, running or finished, or if the pool has
 // ended. Forget, ForgetOthers and the end of the manager cancel the context of run.
 func (p *Pool[T]) Start(key Key, run func(context.Context) (T, error)) bool {
-	var claim Claim
-	if p.perNamespace > 0 {
-		claim.Groups = map[string]int{"namespace " + key.Object.Namespace: p.perNamespace}
-	}
-	return p.StartIn(key, claim, run)
+	return p.StartIn(key, Claim{}, run)
 }
 
 // StartIn is Start with the limits of the claim. The job does not start before an earlier job of the key has returned.
@@ -130,40 +118,59 @@ func (p *Pool[T]) dispatch() {
 	}
 }
 
-// next returns the waiting job that starts next, and nil if there is no slot for any.
+// next returns the waiting job that starts next, and nil if there is no slot for any. Lanes do not compete, so it is of the first lane that
+// has a slot.
 func (p *Pool[T]) next() (next *job[T]) {
 	for _, j := range p.waiting {
-		if (next == nil || p.order(j, next) < 0) && p.free(j) {
+		if (next == nil || p.before(j, next)) && p.free(j) {
 			next = j
 		}
 	}
 	return next
 }
 
-// order compares two waiting jobs. Those of the same namespace are equal.
-func (p *Pool[T]) order(a, b *job[T]) int {
-	return cmp.Or(cmp.Compare(p.running[a.turn()], p.running[b.turn()]), cmp.Compare(p.turns[a.turn()], p.turns[b.turn()]))
+// before returns whether it is the turn of job a before that of job b of the same lane.
+func (p *Pool[T]) before(a, b *job[T]) bool {
+	return a.claim.Lane == b.claim.Lane && p.orderOf(a).Compare(a.key.Object.Namespace, b.key.Object.Namespace) < 0
 }
 
-// turn is the lane and the namespace of a job.
-func (j *job[T]) turn() string { return j.claim.Lane + "\x00\x00" + j.key.Object.Namespace }
+// orderOf returns the turns of the namespaces in the lane of a job.
+func (p *Pool[T]) orderOf(j *job[T]) *turns.Order {
+	if p.turns[j.claim.Lane] == nil {
+		p.turns[j.claim.Lane] = &turns.Order{}
+	}
+	return p.turns[j.claim.Lane]
+}
 
-func (p *Pool[T]) free(j *job[T]) bool {
-	if p.busy[j.key] || p.running[j.claim.Lane] >= max(p.lanes[j.claim.Lane], 1) {
-		return false
+func (p *Pool[T]) free(j *job[T]) bool { return !p.busy[j.key] && p.why(j) == turns.None }
+
+// why returns why a job has no slot.
+func (p *Pool[T]) why(j *job[T]) turns.Reason {
+	lane := j.claim.Lane
+	slots := max(p.lanes[lane], 1)
+	each := j.claim.Namespace
+	if each < 1 {
+		each = turns.Share(slots)
+	}
+	if p.orderOf(j).Held(j.key.Object.Namespace) >= int64(each) {
+		return turns.OwnShare
 	}
 	for group, limit := range j.claim.Groups {
-		if p.running[j.claim.Lane+"\x00"+group] >= max(limit, 1) {
-			return false
+		if p.running[inGroup(j, group)+j.key.Object.Namespace] >= turns.Share(limit) {
+			return turns.OwnShare
+		}
+		if p.running[inGroup(j, group)] >= max(limit, 1) {
+			return turns.Bucket
 		}
 	}
-	return true
+	if p.running[lane] >= slots {
+		return turns.AllInUse
+	}
+	return turns.None
 }
 
 func (p *Pool[T]) launch(j *job[T]) {
 	p.count(j, 1)
-	p.starts++
-	p.turns[j.turn()] = p.starts
 	p.busy[j.key], j.began = true, true
 	if j.queued {
 		p.notify(j.key)
@@ -177,17 +184,23 @@ func (p *Pool[T]) launch(j *job[T]) {
 
 // count adds a running job, or removes it with -1.
 func (p *Pool[T]) count(j *job[T], n int) {
-	p.running[j.claim.Lane] += n
-	names := []string{j.turn()}
-	for group := range j.claim.Groups {
-		names = append(names, j.claim.Lane+"\x00"+group)
+	if n > 0 {
+		p.orderOf(j).Take(j.key.Object.Namespace, int64(n))
+	} else {
+		p.orderOf(j).Return(j.key.Object.Namespace, int64(-n))
 	}
-	for _, name := range names {
-		if p.running[name] += n; p.running[name] == 0 {
-			delete(p.running, name)
+	p.running[j.claim.Lane] += n
+	for group := range j.claim.Groups {
+		for _, name := range []string{inGroup(j, group), inGroup(j, group) + j.key.Object.Namespace} {
+			if p.running[name] += n; p.running[name] == 0 {
+				delete(p.running, name)
+			}
 		}
 	}
 }
+
+// inGroup is the name in running for a group of the lane. With a namespace behind it, it is the name for the jobs of that namespace.
+func inGroup[T any](j *job[T], group string) string { return j.claim.Lane + "\x00" + group + "\x00" }
 
 // Move moves the running job of key to another lane, without its groups, and starts the next jobs that wait for its slot. A
 // job calls it before it waits for something that jobs of its lane do not need. The limit of the other lane does not delay
@@ -233,11 +246,22 @@ func (p *Pool[T]) Waiting(key Key) bool {
 	return found != nil && !found.began
 }
 
-// Full reports whether a job with this claim would have to wait for a slot.
-func (p *Pool[T]) Full(claim Claim) bool {
+// Why returns why a job of this key with this claim would have to wait for a slot, and turns.None if it would not.
+func (p *Pool[T]) Why(key Key, claim Claim) turns.Reason {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return !p.free(&job[T]{claim: claim})
+	return p.why(&job[T]{key: key, claim: claim})
+}
+
+// WhyWaiting returns why the waiting job of key waits.
+func (p *Pool[T]) WhyWaiting(key Key) turns.Reason {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	found := p.jobs[key]
+	if found == nil || found.began {
+		return turns.None
+	}
+	return p.why(found)
 }
 
 // Busy reports whether a job of key has not returned yet, also one that Forget has stopped.

@@ -109,7 +109,7 @@ func TestServiceMonitorsSelectTheServicesOfTheirOperators(t *testing.T) {
 		if !e.HonorLabels || e.Port != "metrics" || m.Labels["release"] != "prometheus" {
 			t.Errorf("ServiceMonitor %s has the labels %v and the endpoint %+v", m.Name, m.Labels, e)
 		}
-		if (e.Scheme == "https") != secure || (e.BearerTokenFile != "") != secure || (e.TLSConfig != nil) != secure {
+		if (e.Scheme == "https") != secure || (e.TLSConfig != nil) != secure {
 			t.Errorf("ServiceMonitor %s has the endpoint %+v, secure is %v", m.Name, e, secure)
 		}
 		if want := map[bool]string{true: "--metrics-secure=true", false: "--metrics-secure=false"}[secure]; !slices.Contains(r.deployment(t, m.Labels[componentLabel]).Spec.Template.Spec.Containers[0].Args, want) {
@@ -139,6 +139,43 @@ func TestPrometheusVerifiesTheCertificateOfTheMetricsEndpoint(t *testing.T) {
 		if c.InsecureSkipVerify == own || own && (c.ServerName != service || c.CA.Secret.Name != "backup-metrics" || c.CA.Secret.Key != "ca.crt") {
 			t.Errorf("ServiceMonitor %s has %+v, want the certificate of %s verified: %v", m.Name, c, service, own)
 		}
+	}
+}
+
+const verified = "clusterOperator: {metrics: {certSecret: a}}\nbackupOperator: {metrics: {certSecret: b}}\nrestoreOperator: {metrics: {certSecret: c}}"
+
+// Prometheus sent its token to each server that answered at the address of a Pod. That server could then read all metrics in its name.
+// The notes of helm name the certificates that Prometheus needs.
+func TestPrometheusSendsItsTokenOnlyToAServerThatItVerifies(t *testing.T) {
+	everyOperator := []string{backupOperator, clusterOperator, restoreOperator}
+	for name, test := range map[string]struct {
+		monitor, values string
+		tokens          []string // the operators that receive the token
+		warning         string   // the values that the notes name
+	}{
+		"no certificate":                    {"", "", nil, "\nbackupOperator.metrics.certSecret, clusterOperator.metrics.certSecret, restoreOperator.metrics.certSecret."},
+		"one certificate":                   {"", "backupOperator: {metrics: {certSecret: b}}", []string{backupOperator}, "\nclusterOperator.metrics.certSecret, restoreOperator.metrics.certSecret."},
+		"a certificate for each":            {"", verified, everyOperator, ""},
+		"a certificate that is not used":    {"", "clusterOperator: {metrics: {certSecret: a, secure: false}}\nbackupOperator: {enabled: false}", nil, "\nrestoreOperator.metrics.certSecret."},
+		"the consent to send it unverified": {", sendTokenUnverified: true", "", everyOperator, ""},
+		"values of an earlier release":      {", sendTokenUnverified: null", "", nil, "\nbackupOperator.metrics.certSecret, clusterOperator"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			values := "monitoring: {serviceMonitor: {enabled: true" + test.monitor + "}}\n" + test.values
+			var tokens []string
+			for _, m := range all[*serviceMonitor](render(t, values)) {
+				if m.Spec.Endpoints[0].BearerTokenFile != "" {
+					tokens = append(tokens, m.Labels[componentLabel])
+				}
+			}
+			if slices.Sort(tokens); !slices.Equal(tokens, test.tokens) {
+				t.Errorf("the token is sent to %q, want %q", tokens, test.tokens)
+			}
+			notes, err := helm(t, values, "install", releaseName, chartDir, "--dry-run=client", "--values", "-")
+			if err != nil || strings.Contains(notes, "sends its token only") != (test.warning != "") || !strings.Contains(notes, test.warning) {
+				t.Errorf("the notes do not name %q: %v\n%s", test.warning, err, notes[max(0, strings.Index(notes, "NOTES:")):])
+			}
+		})
 	}
 }
 

@@ -212,8 +212,8 @@ func TestWatchNamespacesLimitsRightsToTheNamespaces(t *testing.T) {
 		}
 	})
 
-	t.Run("no object is cluster-wide if StorageClasses, Nodes, secure metrics, user roles and CRDs are disabled", func(t *testing.T) {
-		r := render(t, "watchNamespaces: [a]\nclusterOperator: {readStorageClasses: false, readNodes: false, metrics: {secure: false}}\nbackupOperator: {metrics: {secure: false}}\nrestoreOperator: {metrics: {secure: false}}\nuserRoles: {create: false}\ncrds: {install: false}")
+	t.Run("no object is cluster-wide if StorageClasses, Nodes, secure metrics, policies, user roles and CRDs are disabled", func(t *testing.T) {
+		r := render(t, "watchNamespaces: [a]\nclusterOperator: {readStorageClasses: false, readNodes: false, metrics: {secure: false}}\nbackupOperator: {metrics: {secure: false}}\nrestoreOperator: {metrics: {secure: false}}\nadmissionPolicies: {create: false}\nuserRoles: {create: false}\ncrds: {install: false}")
 		for _, object := range r.objects {
 			if object.GetNamespace() == "" {
 				t.Errorf("%T %s is cluster-wide", object, object.GetName())

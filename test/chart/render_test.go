@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -44,20 +45,22 @@ var operators = map[string]string{
 
 // kinds are all kinds that the chart may render.
 var kinds = map[string]func() metav1.Object{
-	"v1/ServiceAccount":                                func() metav1.Object { return &corev1.ServiceAccount{} },
-	"v1/Service":                                       func() metav1.Object { return &corev1.Service{} },
-	"v1/ConfigMap":                                     func() metav1.Object { return &corev1.ConfigMap{} },
-	"apps/v1/Deployment":                               func() metav1.Object { return &appsv1.Deployment{} },
-	"policy/v1/PodDisruptionBudget":                    func() metav1.Object { return &policyv1.PodDisruptionBudget{} },
-	"networking.k8s.io/v1/NetworkPolicy":               func() metav1.Object { return &networkingv1.NetworkPolicy{} },
-	"rbac.authorization.k8s.io/v1/Role":                func() metav1.Object { return &rbacv1.Role{} },
-	"rbac.authorization.k8s.io/v1/RoleBinding":         func() metav1.Object { return &rbacv1.RoleBinding{} },
-	"rbac.authorization.k8s.io/v1/ClusterRole":         func() metav1.Object { return &rbacv1.ClusterRole{} },
-	"rbac.authorization.k8s.io/v1/ClusterRoleBinding":  func() metav1.Object { return &rbacv1.ClusterRoleBinding{} },
-	"monitoring.coreos.com/v1/ServiceMonitor":          func() metav1.Object { return &serviceMonitor{} },
-	"monitoring.coreos.com/v1/PodMonitor":              func() metav1.Object { return &podMonitor{} },
-	"monitoring.coreos.com/v1/PrometheusRule":          func() metav1.Object { return &prometheusRule{} },
-	"apiextensions.k8s.io/v1/CustomResourceDefinition": func() metav1.Object { return &apiextensionsv1.CustomResourceDefinition{} },
+	"v1/ServiceAccount":                                                func() metav1.Object { return &corev1.ServiceAccount{} },
+	"v1/Service":                                                       func() metav1.Object { return &corev1.Service{} },
+	"v1/ConfigMap":                                                     func() metav1.Object { return &corev1.ConfigMap{} },
+	"apps/v1/Deployment":                                               func() metav1.Object { return &appsv1.Deployment{} },
+	"policy/v1/PodDisruptionBudget":                                    func() metav1.Object { return &policyv1.PodDisruptionBudget{} },
+	"networking.k8s.io/v1/NetworkPolicy":                               func() metav1.Object { return &networkingv1.NetworkPolicy{} },
+	"rbac.authorization.k8s.io/v1/Role":                                func() metav1.Object { return &rbacv1.Role{} },
+	"rbac.authorization.k8s.io/v1/RoleBinding":                         func() metav1.Object { return &rbacv1.RoleBinding{} },
+	"rbac.authorization.k8s.io/v1/ClusterRole":                         func() metav1.Object { return &rbacv1.ClusterRole{} },
+	"rbac.authorization.k8s.io/v1/ClusterRoleBinding":                  func() metav1.Object { return &rbacv1.ClusterRoleBinding{} },
+	"admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy":        func() metav1.Object { return &admissionv1.ValidatingAdmissionPolicy{} },
+	"admissionregistration.k8s.io/v1/ValidatingAdmissionPolicyBinding": func() metav1.Object { return &admissionv1.ValidatingAdmissionPolicyBinding{} },
+	"monitoring.coreos.com/v1/ServiceMonitor":                          func() metav1.Object { return &serviceMonitor{} },
+	"monitoring.coreos.com/v1/PodMonitor":                              func() metav1.Object { return &podMonitor{} },
+	"monitoring.coreos.com/v1/PrometheusRule":                          func() metav1.Object { return &prometheusRule{} },
+	"apiextensions.k8s.io/v1/CustomResourceDefinition":                 func() metav1.Object { return &apiextensionsv1.CustomResourceDefinition{} },
 }
 
 // A release has the objects that helm template renders.

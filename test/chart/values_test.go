@@ -26,6 +26,7 @@ func TestInvalidValuesAreRefused(t *testing.T) {
 		"a log level that does not exist": {"log: {level: trace}", "must be one of 'error', 'info', 'debug'"},
 		"a spool without a size":          {"backupOperator: {spool: {sizeLimit: large}}", "at '/backupOperator/spool/sizeLimit'"},
 		"no snapshot at a time":           {"backupOperator: {concurrency: {snapshots: 0}}", "at '/backupOperator/concurrency/snapshots'"},
+		"a full disk of restores":         {"restoreOperator: {spool: {keepFreePercent: 95}}", "at '/restoreOperator/spool/keepFreePercent'"},
 		"a full disk":                     {"backupOperator: {spool: {keepFreePercent: 95}}", "at '/backupOperator/spool/keepFreePercent'"},
 		"a spool of cluster-operator":     {"clusterOperator: {spool: {sizeLimit: 1Gi}}", "'spool' not allowed"},
 		"a digest that is none":           {"restoreOperator: {image: {digest: latest}}", "at '/restoreOperator/image/digest'"},

@@ -49,7 +49,7 @@ func TestDefaultValuesRunThreeOperators(t *testing.T) {
 	t.Run("every namespaced object has the release's namespace", func(t *testing.T) {
 		for _, object := range r.objects {
 			kind := fmt.Sprintf("%T", object)
-			clusterWide := strings.Contains(kind, "Cluster") || strings.Contains(kind, "CustomResource")
+			clusterWide := strings.Contains(kind, "Cluster") || strings.Contains(kind, "CustomResource") || strings.Contains(kind, "AdmissionPolicy")
 			if want := map[bool]string{false: releaseNamespace, true: ""}[clusterWide]; object.GetNamespace() != want {
 				t.Errorf("%s %s is in namespace %q, want %q", kind, object.GetName(), object.GetNamespace(), want)
 			}

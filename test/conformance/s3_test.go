@@ -54,7 +54,7 @@ func TestS3ServerEncryptsObjects(t *testing.T) {
 			case "SSE-KMS":
 				l.Options.S3.ServerSideEncryption = &v1beta2.S3Encryption{Type: v1beta2.SSEKMS, KMSKeyID: os.Getenv("S3_KMS_KEY")}
 			case "SSE-C":
-				l.CustomerKey, l.Data["sse-customer-key"] = true, bytes.Repeat([]byte("k"), 32)
+				l.CustomerKey, l.Data["sse-customer-key"], l.Data["endpoint"] = true, bytes.Repeat([]byte("k"), 32), []byte(l.Endpoint)
 			default:
 				t.Fatal("S3_ENCRYPTION must be a list of SSE-S3, SSE-KMS and SSE-C, separated by spaces")
 			}

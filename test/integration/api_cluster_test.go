@@ -13,6 +13,7 @@ const (
 	wantVersion    = `spec.version: version must be three numbers in quotes: write for example "3.6.16"`
 	wantLong       = "<nil>: the name of an EtcdCluster can have at most 52 characters, because its members' names add 11: choose a shorter name"
 	wantName       = "<nil>: the name of an EtcdCluster is also the name of a Service. Use lower-case letters, digits and '-'. Start with a letter, and end with a letter or digit"
+	wantClientName = "spec.TLS.certManager.clientCommonName: clientCommonName must have only lower-case letters, digits, dots, hyphens and underscores, because other services may trust the same CA: write for example client"
 	wantSuffix     = "<nil>: the name of a new EtcdCluster cannot end in -client, because <name>-client is the Service of another EtcdCluster: choose another name"
 	wantLabels     = "spec.pod.labels: the label keys app, etcd_* and etcd.database.coreos.com/* are reserved for the operator: choose other keys"
 	wantAnnotation = "spec.pod.annotations: the annotation keys etcd.version and etcd.database.coreos.com/* are reserved for the operator: choose other keys"
@@ -23,6 +24,8 @@ const (
 	wantQuota     = "spec: etcd.quotaBackendBytes is more than a member's volume holds (default 8Gi): lower it, or raise pod.persistentVolumeClaimSpec.resources.requests.storage"
 	wantElection  = "spec.etcd: electionTimeout (default 1s) must be at least five times heartbeatInterval (default 100ms), as etcd requires: raise electionTimeout, or lower heartbeatInterval"
 	wantRetention = `spec.etcd.autoCompaction: retention does not fit mode: write a time from 1m for Periodic ("5m"), or a number of revisions for Revision ("1000")`
+
+	wantNoSource = "spec.pod.persistentVolumeClaimSpec: a volume that is made from dataSource or dataSourceRef has the identity of another member: remove the field. To start from saved data, restore a snapshot with an EtcdRestore"
 
 	wantTLS = "spec.TLS.static: operatorSecret and member.serverSecret require each other: write both to turn on TLS for clients, or neither"
 )
@@ -45,6 +48,9 @@ func TestInvalidEtcdClusterIsRefused(t *testing.T) {
 		"a version that YAML has rounded": {spec: "{size: 3, version: 3.6}", want: `spec.version: in body must be of type string: "number"`},
 		"a version that is too long":      {spec: "{size: 3, version: 3.6.16-" + strings.Repeat("a", 64) + "}", want: "spec.version: may not be more than 64 bytes"},
 		"a repository that is too long":   {spec: "{size: 3, repository: " + strings.Repeat("a", 513) + "}", want: "spec.repository: may not be more than 512 bytes"},
+
+		"an address of mail as the name of clients":   {spec: `{size: 3, TLS: {certManager: {issuerRef: {name: ca}, clientCommonName: "alice@example.com"}}}`, want: wantClientName},
+		"a user of Kubernetes as the name of clients": {spec: `{size: 3, TLS: {certManager: {issuerRef: {name: ca}, clientCommonName: "system:admin"}}}`, want: wantClientName},
 
 		"a memberReplacementGrace of 29 s": {spec: "{size: 3, recovery: {memberReplacementGrace: 29s}}", want: wantGrace},
 		"an unknown quorumLoss":            {spec: "{size: 3, recovery: {quorumLoss: Always}}", want: `spec.recovery.quorumLoss: Unsupported value: "Always": supported values: "Wait", "ForceNewCluster"`},
@@ -91,8 +97,6 @@ func TestInvalidEtcdClusterIsRefused(t *testing.T) {
 		"an election timeout in two fields":                 {spec: `{size: 3, etcd: {electionTimeout: 2s}, pod: {etcdEnv: [{name: ETCD_ELECTION_TIMEOUT, value: "1"}]}}`, want: "spec: etcd.electionTimeout and ETCD_ELECTION_TIMEOUT in pod.etcdEnv set the same option: remove one of the two"},
 		"a log level in two fields":                         {spec: `{size: 3, etcd: {logLevel: warn}, pod: {etcdEnv: [{name: ETCD_LOG_LEVEL, value: "1"}]}}`, want: "spec: etcd.logLevel and ETCD_LOG_LEVEL in pod.etcdEnv set the same option: remove one of the two"},
 		"a request size in two fields":                      {spec: `{size: 3, etcd: {maxRequestBytes: 4Mi}, pod: {etcdEnv: [{name: ETCD_MAX_REQUEST_BYTES, value: "1"}]}}`, want: "spec: etcd.maxRequestBytes and ETCD_MAX_REQUEST_BYTES in pod.etcdEnv set the same option: remove one of the two"},
-		"ETCD_WAL_DIR in pod.etcdEnv":                       {spec: `{size: 3, pod: {etcdEnv: [{name: ETCD_WAL_DIR, value: /var/etcd/wal}]}}`, want: "spec.pod.etcdEnv: ETCD_WAL_DIR cannot move the log of a member. A member that starts without its log can lose confirmed writes. Remove the variable from a new cluster. Restore a snapshot of an old one into a new EtcdCluster"},
-		"ETCD_FORCE_NEW_CLUSTER in pod.etcdEnv":             {spec: `{size: 3, pod: {etcdEnv: [{name: ETCD_FORCE_NEW_CLUSTER, value: "true"}]}}`, want: "spec.pod.etcdEnv: ETCD_FORCE_NEW_CLUSTER makes each member a cluster of its own, and confirmed writes are lost. Remove the variable. After a lost quorum, set recovery.quorumLoss to ForceNewCluster"},
 		"a snapshot count in two fields":                    {spec: `{size: 3, etcd: {snapshotCount: 10000}, pod: {etcdEnv: [{name: ETCD_SNAPSHOT_COUNT, value: "1"}]}}`, want: "spec: etcd.snapshotCount and ETCD_SNAPSHOT_COUNT in pod.etcdEnv set the same option: remove one of the two"},
 		"loadBalancerClass without a load balancer":         {spec: "{size: 3, service: {loadBalancerClass: internal}}", want: "spec.service: loadBalancerClass requires type: LoadBalancer: set type, or remove loadBalancerClass"},
 		"loadBalancerSourceRanges without a load balancer":  {spec: "{size: 3, service: {type: NodePort, loadBalancerSourceRanges: [10.0.0.0/8]}}", want: "spec.service: loadBalancerSourceRanges requires type: LoadBalancer: set type, or remove loadBalancerSourceRanges"},
@@ -124,6 +128,8 @@ func TestInvalidEtcdClusterIsRefused(t *testing.T) {
 		"one environment variable twice":               {spec: "{size: 3, pod: {etcdEnv: [{name: A, value: one}, {name: A, value: two}]}}", want: `spec.pod.etcdEnv[1]: Duplicate value: {"name":"A"}`},
 		"one pull secret twice":                        {spec: "{size: 3, pod: {imagePullSecrets: [{name: a}, {name: a}]}}", want: `spec.pod.imagePullSecrets[1]: Duplicate value: {"name":"a"}`},
 		"a cluster domain that is too long":            {spec: "{size: 3, pod: {ClusterDomain: " + strings.Repeat("a", 254) + "}}", want: "spec.pod.ClusterDomain: may not be more than 253 bytes"},
+		"a claim that copies a snapshot of a volume":   {spec: "{size: 3, pod: {persistentVolumeClaimSpec: {dataSource: {apiGroup: snapshot.storage.k8s.io, kind: VolumeSnapshot, name: a}}}}", want: wantNoSource},
+		"a claim that copies another claim":            {spec: "{size: 3, pod: {persistentVolumeClaimSpec: {dataSourceRef: {kind: PersistentVolumeClaim, name: a}}}}", want: wantNoSource},
 		"a claim for a block volume":                   {spec: "{size: 3, pod: {persistentVolumeClaimSpec: {volumeMode: Block}}}", want: "spec.pod.persistentVolumeClaimSpec: etcd needs a file system: remove volumeMode, or set it to Filesystem"},
 		"emptyDir and a claim":                         {spec: "{size: 3, pod: {emptyDir: {}, persistentVolumeClaimSpec: {}}}", want: "spec.pod: emptyDir and persistentVolumeClaimSpec exclude each other: write emptyDir (data is lost with the Pod) or persistentVolumeClaimSpec (data is kept)"},
 		"an invalid quantity":                          {spec: "{size: 3, pod: {resources: {limits: {cpu: much}}}}", want: "spec.pod.resources.limits.cpu: [numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$'"},
@@ -160,29 +166,31 @@ func TestValidEtcdClusterIsAccepted(t *testing.T) {
 		"a version":           {spec: "{size: 3, version: 3.5.33}"},
 		"a version with v":    {spec: "{size: 3, version: v3.6.16}"},
 		"a release candidate": {spec: "{size: 3, version: 3.7.0-rc.0}"},
-		"the default version of coreos/etcd-operator": {spec: `{size: 3, version: "3.2.13"}`},
-		"an empty version":                            {spec: `{size: 3, version: ""}`},
-		"an empty repository":                         {spec: `{size: 3, repository: ""}`},
-		"a repository with a port":                    {spec: "{size: 3, repository: registry.example.com:5000/mirror/etcd}"},
-		"a name of 52 characters":                     {name: strings.Repeat("a", 52), spec: "{size: 3}"},
-		"a name of one letter":                        {name: "e", spec: "{size: 3}"},
-		"a name with digits and hyphens":              {name: "etcd-2-a", spec: "{size: 3}"},
-		"other labels and annotations":                {spec: `{size: 3, pod: {labels: {app.kubernetes.io/part-of: shop, application: x}, annotations: {etcd.versions: x}}}`},
-		"64 labels":                                   {spec: "{size: 3, pod: {labels: {" + pairs(64) + "}}}"},
-		"hibernation":                                 {spec: "{size: 3, hibernate: true}"},
-		"volumes that are retained":                   {spec: "{size: 3, persistentVolumeClaimRetentionPolicy: {whenDeleted: Retain}}"},
-		"spread over racks":                           {spec: "{size: 3, pod: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: rack, whenUnsatisfiable: DoNotSchedule}]}}"},
-		"emptyDir":                                    {spec: "{size: 3, pod: {emptyDir: {}}}"},
-		"emptyDir in memory":                          {spec: "{size: 3, pod: {emptyDir: {medium: Memory, sizeLimit: 1Gi}}}"},
-		"a claim":                                     {spec: "{size: 3, pod: {persistentVolumeClaimSpec: {resources: {requests: {storage: 1Gi}}}}}"},
-		"an empty TLS block":                          {spec: "{size: 3, TLS: {}}"},
-		"an empty static TLS block":                   {spec: "{size: 3, TLS: {static: {}}}"},
-		"TLS between members only":                    {spec: "{size: 3, TLS: {static: {member: {peerSecret: peer}}}}"},
-		"TLS for clients only":                        {spec: "{size: 3, TLS: {static: {operatorSecret: client, member: {serverSecret: server}}}}"},
-		"TLS by the operator":                         {spec: "{size: 3, TLS: {managed: {}}}"},
-		"TLS by the operator with short durations":    {spec: "{size: 3, TLS: {managed: {duration: 1h, renewBefore: 30m, caDuration: 10h, caRenewBefore: 2h, caOverlap: 0s}}}"},
-		"TLS by cert-manager":                         {spec: "{size: 3, TLS: {certManager: {issuerRef: {name: ca, kind: ClusterIssuer}, duration: 24h, renewBefore: 8h30m}}}"},
-		"a memberReplacementGrace of a year":          {spec: "{size: 3, recovery: {memberReplacementGrace: 8760h, foreignMemberGrace: 999999h, keepReplacedVolumes: 2592000s}}"},
+		"the default version of coreos/etcd-operator":  {spec: `{size: 3, version: "3.2.13"}`},
+		"an empty version":                             {spec: `{size: 3, version: ""}`},
+		"an empty repository":                          {spec: `{size: 3, repository: ""}`},
+		"a repository with a port":                     {spec: "{size: 3, repository: registry.example.com:5000/mirror/etcd}"},
+		"a name of 52 characters":                      {name: strings.Repeat("a", 52), spec: "{size: 3}"},
+		"a name of one letter":                         {name: "e", spec: "{size: 3}"},
+		"a name with digits and hyphens":               {name: "etcd-2-a", spec: "{size: 3}"},
+		"other labels and annotations":                 {spec: `{size: 3, pod: {labels: {app.kubernetes.io/part-of: shop, application: x}, annotations: {etcd.versions: x}}}`},
+		"64 labels":                                    {spec: "{size: 3, pod: {labels: {" + pairs(64) + "}}}"},
+		"hibernation":                                  {spec: "{size: 3, hibernate: true}"},
+		"volumes that are retained":                    {spec: "{size: 3, persistentVolumeClaimRetentionPolicy: {whenDeleted: Retain}}"},
+		"spread over racks":                            {spec: "{size: 3, pod: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: rack, whenUnsatisfiable: DoNotSchedule}]}}"},
+		"emptyDir":                                     {spec: "{size: 3, pod: {emptyDir: {}}}"},
+		"emptyDir in memory":                           {spec: "{size: 3, pod: {emptyDir: {medium: Memory, sizeLimit: 1Gi}}}"},
+		"a claim":                                      {spec: "{size: 3, pod: {persistentVolumeClaimSpec: {resources: {requests: {storage: 1Gi}}}}}"},
+		"an empty TLS block":                           {spec: "{size: 3, TLS: {}}"},
+		"an empty static TLS block":                    {spec: "{size: 3, TLS: {static: {}}}"},
+		"TLS between members only":                     {spec: "{size: 3, TLS: {static: {member: {peerSecret: peer}}}}"},
+		"TLS for clients only":                         {spec: "{size: 3, TLS: {static: {operatorSecret: client, member: {serverSecret: server}}}}"},
+		"TLS by the operator":                          {spec: "{size: 3, TLS: {managed: {}}}"},
+		"TLS by the operator with short durations":     {spec: "{size: 3, TLS: {managed: {duration: 1h, renewBefore: 30m, caDuration: 10h, caRenewBefore: 2h, caOverlap: 0s}}}"},
+		"any name of clients with a CA of the cluster": {spec: `{size: 3, TLS: {managed: {clientCommonName: "Alice Smith"}}}`},
+		"a name of clients with cert-manager":          {spec: "{size: 3, TLS: {certManager: {issuerRef: {name: ca}, clientCommonName: shop_1.example}}}"},
+		"TLS by cert-manager":                          {spec: "{size: 3, TLS: {certManager: {issuerRef: {name: ca, kind: ClusterIssuer}, duration: 24h, renewBefore: 8h30m}}}"},
+		"a memberReplacementGrace of a year":           {spec: "{size: 3, recovery: {memberReplacementGrace: 8760h, foreignMemberGrace: 999999h, keepReplacedVolumes: 2592000s}}"},
 		"a memberReplacementGrace and a consent to ForceNewCluster": {spec: "{size: 3, recovery: {memberReplacementGrace: 1h30m, quorumLoss: ForceNewCluster}}"},
 		"an image of another registry":                              {spec: `{size: 3, image: {repository: registry.k8s.io/etcd, tag: "{version}-0", pullPolicy: IfNotPresent, digest: "` + digest("a") + `"}}`},
 		"every option of etcd":                                      {spec: "{size: 3, etcd: {quotaBackendBytes: 4Gi, autoCompaction: {mode: Periodic, retention: 1h30m}, heartbeatInterval: 200ms, electionTimeout: 1s, logLevel: warn, maxRequestBytes: 4Mi, snapshotCount: 5000}}"},

@@ -40,7 +40,7 @@ func TestKubectlFindsEachKindByItsNames(t *testing.T) {
 func TestKubectlGetShowsTheStatus(t *testing.T) {
 	namespace := createOneOfEach(t)
 	for kind, want := range map[string]string{
-		"etcdclusters.etcd.database.coreos.com": `NAME READY VERSION STATUS AGE AVAILABLE MESSAGE CLUSTER ID
+		"etcdclusters.etcd.database.coreos.com": `NAME READY VERSION STATUS AGE AVAILABLE MESSAGE MEMBER URL CLUSTER ID
 example <age>`,
 		"etcdbackups": `NAME CLUSTER SCHEDULE SUSPENDED STATUS NEWEST SIZE AGE COMPLETE REVISION PROGRESS NEXT VERIFIED ARCHIVING PATH MESSAGE
 example example <age>`,
@@ -52,7 +52,7 @@ example example <age>`,
 	}
 	writeStatuses(t, namespace)
 	for kind, want := range map[string]string{
-		"etcdclusters.etcd.database.coreos.com": `example 2/3 3.6.15 MemberDown <age> True one member is down 0123456789abcdef`,
+		"etcdclusters.etcd.database.coreos.com": `example 2/3 3.6.15 MemberDown <age> True one member is down http://example-a.example.ns.svc:2379 0123456789abcdef`,
 		"etcdbackups":                           `example example Complete <age> 20.0 KiB <age> True 42 bucket/key taken`,
 		"etcdrestores":                          `example example Seeding False 42 <age> bucket/key the seed starts`,
 	} {
@@ -84,7 +84,8 @@ func writeStatuses(t *testing.T, namespace string) {
 	t.Helper()
 	key := metav1.ObjectMeta{Namespace: namespace, Name: "example"}
 	cluster := &v1beta2.EtcdCluster{ObjectMeta: key, Status: v1beta2.EtcdClusterStatus{
-		Size: 2, ReadyMembers: "2/3", CurrentVersion: "3.6.15", ClusterID: "0123456789abcdef", Conditions: []metav1.Condition{
+		Size: 2, ReadyMembers: "2/3", CurrentVersion: "3.6.15", ClusterID: "0123456789abcdef",
+		MemberStatuses: []v1beta2.MemberStatus{{Name: "example-a", ClientURL: "http://example-a.example.ns.svc:2379"}}, Conditions: []metav1.Condition{
 			condition(v1beta2.ConditionAvailable, metav1.ConditionTrue, v1beta2.ReasonReady, "clients are served"),
 			condition(v1beta2.ConditionReady, metav1.ConditionFalse, v1beta2.ReasonMemberDown, "one member is down"),
 		},

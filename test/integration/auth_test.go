@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -174,7 +175,7 @@ func TestBackupOfAClusterWithAuthentication(t *testing.T) {
 	cluster.Members[0].EnableAuth(t)
 	b := newBackupBench(t)
 	user := func(name, password string) map[string][]byte {
-		return map[string][]byte{v1beta2.AuthUsernameKey: []byte(name), v1beta2.AuthPasswordKey: []byte(password)}
+		return map[string][]byte{v1beta2.AuthUsernameKey: []byte(name), v1beta2.AuthPasswordKey: []byte(password), "endpoints": []byte(strings.Join(cluster.Endpoints(), "\n"))}
 	}
 	kubetest.Create(b, b.secret("keeper", user("keeper", password)), b.secret("wrong", user("keeper", "wrong")), b.secret("reader", user("reader", password)))
 

@@ -52,7 +52,7 @@ func newBackupBench(t *testing.T) *backupBench {
 func (b *backupBench) start() {
 	b.Helper()
 	b.operator.stop = kubetest.RunManager(b.operator.t, b.namespace, func(_ context.Context, mgr manager.Manager) error {
-		return backup.Setup(mgr, backup.Options{SpoolDir: b.spool, MaxConcurrent: 2, Metrics: prometheus.NewRegistry()})
+		return backup.Setup(mgr, backup.Options{SpoolDir: b.spool, Try: kubetest.TryHere, MaxConcurrent: 2, Metrics: prometheus.NewRegistry()})
 	})
 }
 
@@ -114,7 +114,7 @@ func (b *backupBench) fetchReported(backup *v1beta2.EtcdBackup, bucket connect.A
 		b.Fatalf("the status reports no snapshot:\n%s", kubetest.YAML(backup))
 	}
 	key := strings.TrimPrefix(reported.Path, bucket.Bucket+"/")
-	fetched, err := snapshot.Fetch(b.Context(), open(b.T, bucket), key, b.TempDir(), nil)
+	fetched, err := snapshot.Fetch(b.Context(), open(b.T, bucket), key, snapshot.Alone(b.TempDir()), nil)
 	if err != nil {
 		b.Fatal(err)
 	}

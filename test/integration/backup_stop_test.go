@@ -261,7 +261,7 @@ func TestBackupOperatorProcess(t *testing.T) {
 		MetricsAddress:  "0", ProbeAddress: "0", LogLevel: "info", LogFormat: "text",
 	}
 	err := operator.Run(t.Context(), backup.Name, options, func(_ context.Context, mgr manager.Manager) error {
-		return backup.Setup(mgr, backup.Options{SpoolDir: os.Getenv(processSpool), MaxConcurrent: 2, Metrics: prometheus.NewRegistry()})
+		return backup.Setup(mgr, backup.Options{SpoolDir: os.Getenv(processSpool), Try: kubetest.TryHere, MaxConcurrent: 2, Metrics: prometheus.NewRegistry()})
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -135,6 +136,28 @@ func TestCertificatesOfCertManagerAreCopiedForTheCluster(t *testing.T) {
 		return err
 	})
 	withoutACertificateOfTheOperator(t, authority, namespace)
+}
+
+// cert-manager sees the operator as the requester, so each user who may create an EtcdCluster got certificates of every issuer.
+func TestTheOperatorRequestsNoCertificatesOfAnIssuerThatIsNotAllowed(t *testing.T) {
+	t.Parallel()
+	namespace := kubetest.Namespace(t)
+	kubetest.MustKubectl(t, certificates, "apply", "-f", "-")
+	kubetest.MustKubectl(t, "", "wait", "customresourcedefinition/certificates.cert-manager.io", "--for=condition=Established", "--timeout=60s")
+	kubetest.RunManager(t, namespace, func(_ context.Context, mgr manager.Manager) error {
+		return cluster.Setup(mgr, cluster.Options{SeedImage: "seed", Issuers: []string{"ClusterIssuer/etcd"}})
+	})
+	issuedBy := func(name, issuer string) *v1beta2.EtcdCluster {
+		return newCluster(namespace, name, &v1beta2.TLSPolicy{CertManager: &v1beta2.CertManagerTLS{IssuerRef: v1beta2.IssuerRef{Name: issuer, Kind: "ClusterIssuer"}}})
+	}
+	refused, allowed := issuedBy("refused", "corp-ca"), issuedBy("allowed", "etcd")
+	kubetest.Create(t, refused, allowed)
+	awaitCluster(t, refused, v1beta2.ConditionStalled, metav1.ConditionTrue, v1beta2.ReasonIssuerNotAllowed)
+	awaitCluster(t, allowed, v1beta2.ConditionReady, metav1.ConditionFalse, v1beta2.ReasonCertificateNotReady)
+	names := kubetest.MustKubectl(t, "", "get", "certificates.cert-manager.io", "--namespace", namespace, "--output=name")
+	if strings.Contains(names, "refused") || strings.Count(names, "allowed-") != 4 {
+		t.Errorf("the operator requested these Certificates:\n%s", names)
+	}
 }
 
 // An earlier release did not use the name <cluster>-operator-tls. A user's Secret with that name must not end all renewals.

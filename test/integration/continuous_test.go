@@ -217,7 +217,7 @@ func TestContinuousArchiveOfAClusterWithUsers(t *testing.T) {
 		return revision
 	}
 	b := newBackupBench(t)
-	kubetest.Create(b, b.secret("user", map[string][]byte{v1beta2.AuthUsernameKey: []byte("root\n"), v1beta2.AuthPasswordKey: []byte("secret\n")}))
+	kubetest.Create(b, b.secret("user", map[string][]byte{v1beta2.AuthUsernameKey: []byte("root\n"), v1beta2.AuthPasswordKey: []byte("secret\n"), "endpoints": []byte(strings.Join(etcd.Endpoints(), ","))}))
 	identity, err := age.GenerateX25519Identity()
 	if err != nil {
 		t.Fatal(err)

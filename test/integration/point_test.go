@@ -77,7 +77,7 @@ func newPointBenchOf(t *testing.T, o pointOptions) *pointBench {
 	}
 	kubetest.Create(p, p.secret("restoring", data))
 	if o.users {
-		kubetest.Create(p, p.secret("user", map[string][]byte{v1beta2.AuthUsernameKey: []byte("root"), v1beta2.AuthPasswordKey: []byte("secret")}))
+		kubetest.Create(p, p.secret("user", map[string][]byte{v1beta2.AuthUsernameKey: []byte("root"), v1beta2.AuthPasswordKey: []byte("secret"), "endpoints": []byte(strings.Join(p.series.Spec.EtcdEndpoints, ","))}))
 		p.series.Spec.ClientAuthSecret = "user"
 	}
 	p.restores = &restoreBench{T: t, namespace: p.namespace, server: p.server, bucket: p.bucket, spool: t.TempDir()}
@@ -125,7 +125,7 @@ func (p *pointBench) to(name string, point v1beta2.SnapshotSelector) *v1beta2.Et
 func (p *pointBench) restored(r *v1beta2.EtcdRestore, identity []byte) string {
 	p.Helper()
 	p.restores.await(r, v1beta2.ReasonWaitingForCluster)
-	fetched, err := snapshot.FetchAgain(p.Context(), open(p.T, p.bucket), r.Status.Source.Key, p.TempDir(), identity, r.Status.Snapshot.SHA256)
+	fetched, err := snapshot.FetchAgain(p.Context(), open(p.T, p.bucket), r.Status.Source.Key, snapshot.Alone(p.TempDir()), identity, r.Status.Snapshot.SHA256)
 	if err != nil {
 		p.Fatal(err)
 	}

@@ -374,6 +374,14 @@ func TestRestoreOfAnInvalidSnapshotFailsBeforeTheClusterChanges(t *testing.T) {
 	}
 	flipped := bytes.Clone(content)
 	flipped[len(flipped)/2] ^= 1
+	saved := &v1beta2.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: "saved"}}
+	saved.Spec.EtcdCluster = &v1beta2.ClusterReference{Name: "example"}
+	saved.Spec.StorageType, saved.Spec.Storage = v1beta2.StorageS3, b.restore("", "backups/replaced.db").Spec.Storage
+	kubetest.Create(t, saved)
+	saved.Status.Snapshot = &v1beta2.Snapshot{Path: b.put("replaced.db", content), SHA256: strings.Repeat("0", 64)}
+	if err := kubetest.Client(t).Status().Update(t.Context(), saved); err != nil {
+		t.Fatal(err)
+	}
 	claimed := func(key string, change func(*snapshot.Manifest)) string {
 		m := manifestOf(content)
 		change(&m)
@@ -396,8 +404,11 @@ func TestRestoreOfAnInvalidSnapshotFailsBeforeTheClusterChanges(t *testing.T) {
 		"other-keys":     {claimed("keys.db", func(m *snapshot.Manifest) { m.Keys-- }), nil, v1beta2.ReasonSnapshotCorrupt},
 		"other-revision": {claimed("revision.db", func(m *snapshot.Manifest) { m.Revision++ }), nil, v1beta2.ReasonSnapshotCorrupt},
 		"newer-format":   {claimed("format.db", func(m *snapshot.Manifest) { m.FormatVersion++ }), nil, v1beta2.ReasonSnapshotTooNew},
-		"small-volumes":  {b.put("large.db", content), func(r *v1beta2.EtcdRestore) { r.Spec.EtcdCluster.Name = "small" }, v1beta2.ReasonVolumeTooSmall},
-		"two-clusters":   {"backups/two", func(r *v1beta2.EtcdRestore) { r.Spec.Select = &v1beta2.SnapshotSelector{} }, v1beta2.ReasonSnapshotAmbiguous},
+		"replaced": {"", func(r *v1beta2.EtcdRestore) {
+			r.Spec.BackupStorageType, r.Spec.Storage, r.Spec.EtcdBackup = "", v1beta2.Storage{}, &v1beta2.BackupReference{Name: "saved"}
+		}, v1beta2.ReasonSnapshotChanged},
+		"small-volumes": {b.put("large.db", content), func(r *v1beta2.EtcdRestore) { r.Spec.EtcdCluster.Name = "small" }, v1beta2.ReasonVolumeTooSmall},
+		"two-clusters":  {"backups/two", func(r *v1beta2.EtcdRestore) { r.Spec.Select = &v1beta2.SnapshotSelector{} }, v1beta2.ReasonSnapshotAmbiguous},
 		"nothing-in-time": {"backups/two/", func(r *v1beta2.EtcdRestore) {
 			r.Spec.Select = &v1beta2.SnapshotSelector{Before: &metav1.Time{Time: time.Unix(0, 0)}}
 		}, v1beta2.ReasonObjectNotFound},

@@ -70,7 +70,7 @@ func fetchOfEtcdctl(t *testing.T, cluster *servers.EtcdCluster, store objstore.S
 	if err := store.Put(t.Context(), key, bytes.NewReader(content)); err != nil {
 		t.Fatal(err)
 	}
-	fetched, err := snapshot.Fetch(t.Context(), store, key, t.TempDir(), nil)
+	fetched, err := snapshot.Fetch(t.Context(), store, key, snapshot.Alone(t.TempDir()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func saveAndFetch(t *testing.T, member *servers.EtcdMember, store objstore.Store
 	if newest, ok := listing.Newest(); !ok || newest.Key != key {
 		t.Errorf("the newest listed snapshot is not %s: %+v", key, listing)
 	}
-	fetched, err := snapshot.Fetch(t.Context(), store, key, t.TempDir(), nil)
+	fetched, err := snapshot.Fetch(t.Context(), store, key, snapshot.Alone(t.TempDir()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func saveAndFetch(t *testing.T, member *servers.EtcdMember, store objstore.Store
 // drill runs a restore test of a snapshot, and compares it with the live cluster.
 func drill(t *testing.T, client *etcd.Client, store objstore.Store, key string, revision int64) {
 	t.Helper()
-	request := snapshot.RestoreTestRequest{Store: store, Key: key, ScratchDir: t.TempDir(), Live: client}
+	request := snapshot.RestoreTestRequest{Try: dbfile.TryRestore, Store: store, Key: key, ScratchDir: t.TempDir(), Live: client}
 	got, err := snapshot.RunRestoreTest(t.Context(), request)
 	if err != nil || !got.Compared || got.Info.Revision != revision {
 		t.Errorf("the restore test returned %+v, error %v, want a comparison at revision %d", got, err, revision)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -32,16 +33,18 @@ backupOperator: {spool: {volumeClaim: {enabled: true}}}
 
 // kinds are the types of the oldest release.
 var kinds = map[string]func() any{
-	"ServiceAccount":           func() any { return &corev1.ServiceAccount{} },
-	"Service":                  func() any { return &corev1.Service{} },
-	"Deployment":               func() any { return &appsv1.Deployment{} },
-	"PodDisruptionBudget":      func() any { return &policyv1.PodDisruptionBudget{} },
-	"NetworkPolicy":            func() any { return &networkingv1.NetworkPolicy{} },
-	"Role":                     func() any { return &rbacv1.Role{} },
-	"RoleBinding":              func() any { return &rbacv1.RoleBinding{} },
-	"ClusterRole":              func() any { return &rbacv1.ClusterRole{} },
-	"ClusterRoleBinding":       func() any { return &rbacv1.ClusterRoleBinding{} },
-	"CustomResourceDefinition": func() any { return &apiextensionsv1.CustomResourceDefinition{} },
+	"ValidatingAdmissionPolicy":        func() any { return &admissionv1.ValidatingAdmissionPolicy{} },
+	"ValidatingAdmissionPolicyBinding": func() any { return &admissionv1.ValidatingAdmissionPolicyBinding{} },
+	"ServiceAccount":                   func() any { return &corev1.ServiceAccount{} },
+	"Service":                          func() any { return &corev1.Service{} },
+	"Deployment":                       func() any { return &appsv1.Deployment{} },
+	"PodDisruptionBudget":              func() any { return &policyv1.PodDisruptionBudget{} },
+	"NetworkPolicy":                    func() any { return &networkingv1.NetworkPolicy{} },
+	"Role":                             func() any { return &rbacv1.Role{} },
+	"RoleBinding":                      func() any { return &rbacv1.RoleBinding{} },
+	"ClusterRole":                      func() any { return &rbacv1.ClusterRole{} },
+	"ClusterRoleBinding":               func() any { return &rbacv1.ClusterRoleBinding{} },
+	"CustomResourceDefinition":         func() any { return &apiextensionsv1.CustomResourceDefinition{} },
 }
 
 func render(t *testing.T) []string {

@@ -17,8 +17,8 @@ const (
 	Release   = "etcd-operator"
 )
 
-// development is the tag of the operators' images.
-const development = "dev"
+// Tag of the operators' images that Open builds.
+const Tag = "dev"
 
 // EtcdVersions maps a program module to the etcd release of its image on the local Kubernetes.
 var EtcdVersions = map[string]string{"etcd-3.4": "3.4.15", "etcd-3.5": "3.5.35", "etcd-3.6": "3.6.16", "etcd-3.7": "3.7.3"}
@@ -51,7 +51,7 @@ func (s *Stack) buildImages(ctx context.Context, modules []string) error {
 	}
 	// Linking takes most of the time, so the programs are kept for the next run.
 	linked := filepath.Join(s.root, "dist", "programs-local")
-	args := append([]string{"run", "./hack/images", "--out", s.imageDir(), "--linked", linked, "--version", development}, operators...)
+	args := append([]string{"run", "./hack/images", "--out", s.imageDir(), "--linked", linked, "--version", Tag}, operators...)
 	for _, name := range modules {
 		extra, err := s.imageArgs(name)
 		if err != nil {
@@ -101,7 +101,7 @@ func (s *Stack) Install(ctx context.Context, more ...string) error {
 		if err != nil {
 			return err
 		}
-		args = append(args, "--set", "image.tag="+development)
+		args = append(args, "--set", "image.tag="+Tag)
 		for component, digest := range digests {
 			// The tag stays the same, so only a changed annotation makes Kubernetes replace the Pods of a changed image.
 			args = append(args, "--set", component+".podAnnotations.image-digest="+digest)

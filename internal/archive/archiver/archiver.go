@@ -14,6 +14,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
@@ -49,8 +50,8 @@ type Cluster interface {
 	Watch(ctx context.Context, from int64) (Stream, error)
 	// TTL returns the granted TTL of a lease in seconds, or ErrNoLease.
 	TTL(ctx context.Context, lease int64) (int64, error)
-	// AuthRevision is linearizable.
-	AuthRevision(ctx context.Context) (uint64, error)
+	// Auth is linearizable.
+	Auth(ctx context.Context) (auth.State, error)
 }
 
 // Base is a snapshot that was taken on demand.
@@ -60,12 +61,12 @@ type Base struct {
 	// Revision in the snapshot's database, and a time before which it was written.
 	Revision int64
 	At       time.Time
-	// AuthRevision in the snapshot's database.
-	AuthRevision uint64
+	// Auth is the state of authentication in the snapshot's database.
+	Auth auth.State
 }
 
 func (b Base) archived() archive.Base {
-	return archive.Base{Key: b.Key, Point: archive.Point{Revision: b.Revision, At: b.At.UTC()}, AuthRevision: b.AuthRevision}
+	return archive.Base{Key: b.Key, Point: archive.Point{Revision: b.Revision, At: b.At.UTC()}, Auth: b.Auth}
 }
 
 // Options of an archiver.
@@ -96,8 +97,8 @@ type Options struct {
 	MaxSize int64
 	// MaxSpool in bytes that may wait for the store. Then the watch stops until the store accepts a segment. Default: 256 MiB.
 	MaxSpool int64
-	// TakeBase takes a snapshot now. It is called at the start of a timeline, after lost events, and after a change of users
-	// or roles. Two calls may overlap. Each cause has its own reason, so a snapshot that was taken for an equal one will do.
+	// TakeBase takes a snapshot now. It is called at the start of a timeline, after lost events, and after a change of users,
+	// roles or authentication. Two calls may overlap. Each cause has its own reason, so a snapshot that was taken for an equal one will do.
 	TakeBase func(ctx context.Context, reason string) (Base, error)
 	// Now is the clock.
 	Now func() time.Time
@@ -125,7 +126,7 @@ const (
 	reasonDiverged  = "the newest archived revision has other events in the cluster: it was recovered from other data"
 	reasonPartly    = "etcd has compacted a part of the newest archived revision, or the cluster was recovered from other data"
 	reasonNoStart   = "the timeline before has no start object"
-	reasonAuth      = "users or roles have changed"
+	reasonAuth      = "users, roles or authentication have changed"
 )
 
 // ErrFenced means that another archiver has extended the chain. What this one had spooled is in etcd, or the other has it.

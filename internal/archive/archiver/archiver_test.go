@@ -18,6 +18,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
 )
@@ -30,14 +31,14 @@ type cluster struct {
 	id        uint64
 	events    []*mvccpb.Event
 	compacted int64
-	auth      uint64
+	auth      auth.State
 	ttl       map[int64]int64
 	changed   chan struct{} // closed by each change
 	fragment  int           // events in one response; 0 for all
 }
 
 func newCluster() *cluster {
-	return &cluster{id: 0xabc, auth: 1, ttl: map[int64]int64{}, changed: make(chan struct{})}
+	return &cluster{id: 0xabc, auth: auth.State{Revision: 1, Enabled: auth.Off}, ttl: map[int64]int64{}, changed: make(chan struct{})}
 }
 
 func (c *cluster) change(f func()) {
@@ -71,7 +72,7 @@ func (c *cluster) Head(context.Context) (Head, error) {
 	return Head{c.id, c.last()}, nil
 }
 
-func (c *cluster) AuthRevision(context.Context) (uint64, error) {
+func (c *cluster) Auth(context.Context) (auth.State, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.auth, nil
@@ -202,11 +203,11 @@ func (c *counting) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 
 func (b *bench) takeBase(_ context.Context, reason string) (Base, error) {
 	b.cluster.mu.Lock()
-	base := Base{Key: fmt.Sprint(len(b.bases)), ClusterID: b.id, Revision: b.last(), At: time.Now(), AuthRevision: b.auth}
+	base := Base{Key: fmt.Sprint(len(b.bases)), ClusterID: b.id, Revision: b.last(), At: time.Now(), Auth: b.auth}
 	b.cluster.mu.Unlock()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.bases = append(b.bases, archive.Base{Key: base.Key, ClusterID: fmt.Sprintf("%016x", base.ClusterID), Point: archive.Point{Revision: base.Revision, At: base.At}, AuthRevision: base.AuthRevision})
+	b.bases = append(b.bases, archive.Base{Key: base.Key, ClusterID: fmt.Sprintf("%016x", base.ClusterID), Point: archive.Point{Revision: base.Revision, At: base.At}, Auth: base.Auth})
 	b.why = append(b.why, reason)
 	return base, nil
 }
@@ -569,10 +570,10 @@ func TestAChangeOfUsersTakesABase(t *testing.T) {
 	b := newBench(t)
 	a, stop := b.start()
 	b.await("begin", func() bool { return a.Status().Timeline == 1 })
-	b.change(func() { b.auth = 2 }) // in an idle cluster
+	b.change(func() { b.auth.Revision = 2 }) // in an idle cluster
 	b.await("take a base", func() bool { return len(b.reasons()) == 2 })
 	_ = stop()
-	b.change(func() { b.auth = 3 }) // while no archiver runs
+	b.change(func() { b.auth.Revision = 3 }) // while no archiver runs
 	b.put("1", "a")
 	b.archived(2)
 	if got := b.reasons(); len(got) < 3 || !strings.HasPrefix(got[1], reasonAuth) || !strings.HasPrefix(got[2], reasonAuth) || got[1] == got[2] {
@@ -595,7 +596,7 @@ func TestABaseAfterAChangeOfUsersDoesNotDelayTheArchive(t *testing.T) {
 		}
 	})
 	b.await("begin", func() bool { return a.Status().Timeline == 1 })
-	b.change(func() { b.auth = 2 })
+	b.change(func() { b.auth.Revision = 2 })
 	<-taking
 	b.put("1", "a")
 	b.await("store what was written meanwhile", func() bool { return a.Status().Stored.Revision == b.last() })

@@ -16,7 +16,7 @@ const (
 	drainPoll  = time.Second
 	// stopTimeout limits the uploads of an archiver that is stopped. It is below the time that Kubernetes gives to a Pod.
 	stopTimeout = 10 * time.Second
-	// lastAuthTimeout limits the last reading of the auth revision. An archiver that is stopped usually leaves members that answer.
+	// lastAuthTimeout limits the last reading of the state of authentication. An archiver that is stopped usually leaves members that answer.
 	lastAuthTimeout = time.Second
 	// rereadTimeout limits how long a watch may return nothing that shows whether etcd still has the changes.
 	rereadTimeout = 5 * time.Second
@@ -56,7 +56,7 @@ var ErrRecovery = errors.New("the cluster is recovered from a lost quorum")
 // errReplaced ends a session whose watch belongs to another cluster now.
 var errReplaced = errors.New("the watch returns another cluster ID")
 
-// flush seals the open segment. If the members do not answer any more, it has the auth revision that was read last. If users or roles have
+// flush seals the open segment. If the members do not answer any more, it has the state of authentication that was read last. If that has
 // changed since then, the next segment says so.
 func (s *session) flush(ctx context.Context) error {
 	if s.open == nil {
@@ -179,6 +179,7 @@ func (s *session) seal(ctx context.Context) error {
 		return err
 	}
 	s.chain = done.header.Chain()
+	s.covered = s.chain.Auth
 	s.uploads.add(done.size)
 	return s.uploads.push(ctx, done)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 )
 
 // mortal is a cluster whose members can be stopped permanently.
@@ -39,11 +40,11 @@ func (m mortal) Head(ctx context.Context) (Head, error) {
 	return m.cluster.Head(ctx)
 }
 
-func (m mortal) AuthRevision(ctx context.Context) (uint64, error) {
+func (m mortal) Auth(ctx context.Context) (auth.State, error) {
 	if err := m.lost(); err != nil {
-		return 0, err
+		return auth.State{}, err
 	}
-	return m.cluster.AuthRevision(ctx)
+	return m.cluster.Auth(ctx)
 }
 
 func (m mortal) Watch(ctx context.Context, from int64) (Stream, error) {
@@ -241,8 +242,8 @@ func (r reconnecting) Head(ctx context.Context) (Head, error) {
 	return r.cluster.Head(ctx)
 }
 
-func (r reconnecting) AuthRevision(ctx context.Context) (uint64, error) {
-	return r.cluster.AuthRevision(ctx)
+func (r reconnecting) Auth(ctx context.Context) (auth.State, error) {
+	return r.cluster.Auth(ctx)
 }
 
 func (r reconnecting) Watch(ctx context.Context, from int64) (Stream, error) {
@@ -418,11 +419,11 @@ type mute struct {
 	silent *atomic.Bool
 }
 
-func (m mute) AuthRevision(ctx context.Context) (uint64, error) {
+func (m mute) Auth(ctx context.Context) (auth.State, error) {
 	if m.silent.Load() {
-		return 0, errors.New("the leader has changed")
+		return auth.State{}, errors.New("the leader has changed")
 	}
-	return m.cluster.AuthRevision(ctx)
+	return m.cluster.Auth(ctx)
 }
 
 func TestAnUnknownAuthRevisionIsNoChangeOfUsers(t *testing.T) {
@@ -451,7 +452,7 @@ func TestAChangeOfUsersBeforeTheLastSegmentIsRecorded(t *testing.T) {
 	b.await("begin", func() bool { return a.Status().Timeline == 1 })
 	b.put("1", "a")
 	b.await("receive", func() bool { return a.Status().Received.Revision == 2 })
-	b.change(func() { b.auth = 2 })
+	b.change(func() { b.auth.Revision = 2 })
 	b.put("2", "a")
 	b.await("receive", func() bool { return a.Status().Received.Revision == 3 })
 	_ = stop()

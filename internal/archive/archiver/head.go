@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 )
 
 const (
@@ -24,6 +25,7 @@ var errSilent = errors.New("the watch returns nothing, but the cluster has newer
 type sight struct {
 	revision int64
 	at       time.Time
+	auth     auth.State // at that time or later
 }
 
 // lookAhead reads the revision of the cluster beside the watch. Nothing is learned from an error: then the lag grows.
@@ -37,8 +39,12 @@ func (s *session) lookAhead(ctx context.Context) {
 		if err != nil || head.ClusterID != s.a.clusterID {
 			head.Revision = 0
 		}
+		now, err := s.a.Cluster.Auth(ctx)
+		if err != nil {
+			head.Revision = 0
+		}
 		select {
-		case s.sights <- sight{head.Revision, at}:
+		case s.sights <- sight{head.Revision, at, now}:
 		case <-ctx.Done():
 		}
 	}(s.a.Now())
@@ -51,7 +57,7 @@ func (s *session) saw(seen sight) error {
 		return nil
 	}
 	s.a.saw(seen)
-	if s.open == nil && !s.verify && seen.revision == s.chain.Last {
+	if s.open == nil && !s.verify && seen.revision == s.chain.Last && s.covered.Keeps(seen.auth) {
 		s.a.update(func(status *Status) {
 			if status.Stored.Revision == s.chain.Last {
 				status.Progress = archive.Point{Revision: s.chain.Last, At: seen.at}

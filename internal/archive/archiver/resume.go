@@ -14,14 +14,13 @@ import (
 // resume reads where the chain in the store ends. It begins a timeline if there is none, or if the cluster is not the one
 // of the newest timeline.
 func (a *Archiver) resume(ctx context.Context) (archive.Chain, error) {
-	all, err := archive.List(ctx, a.Store, a.Root)
-	if err != nil {
+	newest, found, err := archive.Newest(ctx, a.Store, a.Root)
+	switch {
+	case err != nil:
 		return archive.Chain{}, err
-	}
-	if len(all) == 0 {
+	case !found:
 		return archive.Chain{}, a.begin(ctx, 1, reasonFirst)
 	}
-	newest := all[len(all)-1]
 	if !newest.Started {
 		return archive.Chain{}, a.begin(ctx, newest.Timeline+1, reasonNoStart)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 )
 
 // Archiver archives one cluster. Only one Run may be under way.
@@ -66,7 +67,7 @@ func (a *Archiver) runOnce(ctx context.Context) error {
 		}
 		s.Head, a.sights = 0, nil
 	})
-	auth, err := a.Cluster.AuthRevision(ctx)
+	now, err := a.Cluster.Auth(ctx)
 	if err != nil {
 		return err
 	}
@@ -76,9 +77,9 @@ func (a *Archiver) runOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := &session{a: a, stream: stream, chain: chain, auth: auth, leases: newLeases(a.Cluster), begun: chain.Last, verify: chain.Tail != "", sights: make(chan sight)}
+	s := &session{a: a, stream: stream, chain: chain, auth: now, covered: chain.Auth, leases: newLeases(a.Cluster), begun: chain.Last, verify: chain.Tail != "", sights: make(chan sight)}
 	s.uploads = a.startUploader(context.WithoutCancel(ctx))
-	if auth != chain.Auth || chain.AuthChanged { // an archiver before this one may have ended before it took a base
+	if !chain.Auth.Keeps(now) || chain.AuthChanged { // an archiver before this one may have ended before it took a base
 		s.authBase(ctx)
 	}
 	return s.end(ctx, s.run(ctx))
@@ -101,13 +102,14 @@ type session struct {
 	leases  *leases
 	chain   archive.Chain // with all sealed segments
 	open    *open         // nil between segments
-	auth    uint64
-	begun   int64 // the last revision that was archived before
-	partial bool  // the last revision may not be complete
-	verify  bool  // the next events are those of begun, to be compared
+	auth    auth.State
+	covered auth.State // of the end of the chain, or of a base at it
+	begun   int64      // the last revision that was archived before
+	partial bool       // the last revision may not be complete
+	verify  bool       // the next events are those of begun, to be compared
 	tail    archive.TailOf
-	base    chan error // of the base that is being taken after a change of users or roles; nil if there is none
-	again   bool       // users or roles have changed since then
+	base    chan taken // the base that is being taken after a change of users, roles or authentication; nil if there is none
+	again   bool       // they have changed since then
 	sights  chan sight
 	looking bool      // a sight is being read
 	late    sight     // the first one that the watch has not reached since it returned something
@@ -154,10 +156,8 @@ func (s *session) run(ctx context.Context) error {
 			err = s.progress(ctx)
 		case seen := <-s.sights:
 			err = s.saw(seen)
-		case err = <-s.base:
-			if s.base = nil; err == nil && s.again {
-				s.authBase(ctx)
-			}
+		case base := <-s.base:
+			err = s.took(ctx, base)
 		case <-s.uploads.freed:
 		case <-s.uploads.done:
 			err = s.uploads.err
@@ -278,7 +278,7 @@ func (s *session) tick(ctx context.Context) error {
 	return s.cut(ctx)
 }
 
-// cut seals the open segment, of which all revisions are complete, with the auth revision of now.
+// cut seals the open segment, of which all revisions are complete, with the state of authentication of now.
 func (s *session) cut(ctx context.Context) error {
 	before := s.auth
 	if err := s.readAuth(ctx); err != nil {
@@ -287,34 +287,53 @@ func (s *session) cut(ctx context.Context) error {
 	if err := s.seal(ctx); err != nil {
 		return err
 	}
-	if before != s.auth {
+	if !before.Keeps(s.auth) {
 		s.authBase(ctx)
 	}
 	return nil
 }
 
-// readAuth reads the auth revision. After an error, the last one is kept.
+// readAuth reads the state of authentication. After an error, the last one is kept.
 func (s *session) readAuth(ctx context.Context) error {
-	auth, err := s.a.Cluster.AuthRevision(ctx)
+	now, err := s.a.Cluster.Auth(ctx)
 	if err == nil {
-		s.auth = auth
+		s.auth = now
 	}
 	return err
 }
 
-// authBase takes a base after a change of users or roles, which a watch does not send. The watch continues during that.
+// taken is a base, or why it was not taken.
+type taken struct {
+	Base
+	err error
+}
+
+// authBase takes a base after a change of users, roles or authentication, which a watch does not send. The watch continues during that.
 func (s *session) authBase(ctx context.Context) {
 	if s.again = s.base != nil; s.again {
 		return
 	}
-	s.base = make(chan error, 1)
-	go func(base chan<- error, reason string) {
-		_, err := s.a.TakeBase(ctx, reason)
+	s.base = make(chan taken, 1)
+	go func(done chan<- taken, reason string) {
+		base, err := s.a.TakeBase(ctx, reason)
 		if err != nil {
-			err = fmt.Errorf("take a base snapshot after a change of users or roles: %w", err)
+			err = fmt.Errorf("take a base snapshot after a change of users, roles or authentication: %w", err)
 		}
-		base <- err
-	}(s.base, s.a.because("%s: the auth revision is %d", reasonAuth, s.auth))
+		done <- taken{base, err}
+	}(s.base, s.a.because("%s: the auth revision is %s", reasonAuth, s.auth))
+}
+
+// took records a base after a change.
+func (s *session) took(ctx context.Context, base taken) error {
+	s.base = nil
+	if base.err != nil {
+		return base.err
+	}
+	s.covered = base.Auth
+	if s.again {
+		s.authBase(ctx)
+	}
+	return nil
 }
 
 // progress looks at the revision of the cluster, and at the users of an idle one.
@@ -327,7 +346,7 @@ func (s *session) progress(ctx context.Context) error {
 	if err := s.readAuth(ctx); err != nil {
 		return err
 	}
-	if before != s.auth {
+	if !before.Keeps(s.auth) {
 		s.authBase(ctx)
 	}
 	return nil

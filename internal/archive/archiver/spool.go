@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 )
 
 const (
@@ -37,12 +38,12 @@ type open struct {
 	first  time.Time
 }
 
-func newOpen(dir string, chain archive.Chain, authRevision uint64, now time.Time) (*open, error) {
+func newOpen(dir string, chain archive.Chain, state auth.State, now time.Time) (*open, error) {
 	f, err := os.CreateTemp(dir, openPattern)
 	if err != nil {
 		return nil, fmt.Errorf("spool a segment: %w", err)
 	}
-	return &open{f, archive.NewWriter(f, chain, authRevision), now}, nil
+	return &open{f, archive.NewWriter(f, chain, state), now}, nil
 }
 
 func (o *open) discard() {

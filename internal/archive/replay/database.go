@@ -20,6 +20,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 )
 
@@ -30,7 +31,7 @@ const sector = 512
 type database struct {
 	backend backend.Backend
 	store   mvcc.KV
-	auth    uint64 // revision
+	auth    auth.State
 }
 
 // openDatabase removes the trailer of a snapshot and opens it. The whole index of its keys is in memory, as in a member.
@@ -51,16 +52,17 @@ func openDatabase(path string) (*database, error) {
 	store := mvcc.NewStore(logger, b, &lease.FakeLessor{}, mvcc.StoreConfig{
 		CompactionBatchLimit: 10_000, CompactionSleepInterval: time.Nanosecond, // no other request needs a pause
 	})
-	return &database{backend: b, store: store, auth: authRevision(b)}, nil
+	return &database{backend: b, store: store, auth: authState(b)}, nil
 }
 
-// authRevision returns 0 for a database in which authentication was never used.
-func authRevision(b backend.Backend) uint64 {
+// authState returns revision 0 for a database in which authentication was never used.
+func authState(b backend.Backend) auth.State {
 	tx := b.BatchTx()
 	tx.LockOutsideApply()
 	defer tx.Unlock()
 	tx.UnsafeCreateBucket(schema.Auth) // as every start of a member does
-	return schema.NewAuthBackend(zap.NewNop(), b).BatchTx().UnsafeReadAuthRevision()
+	users := schema.NewAuthBackend(zap.NewNop(), b).BatchTx()
+	return auth.State{Revision: users.UnsafeReadAuthRevision(), Enabled: auth.SwitchOf(users.UnsafeReadAuthEnabled())}
 }
 
 func (d *database) revision() int64 { return d.store.Rev() }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 )
 
@@ -38,7 +39,7 @@ const orderedRevision = 97
 
 func newOrdered(t *testing.T) *ordered {
 	o := &ordered{original: newOriginal(t), store: store{}}
-	chain, keys := o.store.write(t, o.events, 1, 0)
+	chain, keys := o.store.write(t, o.events, 1, auth.State{})
 	o.order = Order{
 		Options: Options{Path: copyOf(t, o.base), Revision: orderedRevision, Chain: chain, FallbackTTL: 5}, Store: o.store, Root: root,
 	}
@@ -97,7 +98,7 @@ func TestTheChildRefusesADamagedSegmentWithItsRevision(t *testing.T) {
 		"two segments in the wrong order": func(o *ordered, _ string) { l := o.order.Links; l[1], l[2] = l[2], l[1] },
 		"a segment of another timeline": func(o *ordered, key string) {
 			other := store{}
-			_, keys := other.write(o.t, o.events, 2, 0)
+			_, keys := other.write(o.t, o.events, 2, auth.State{})
 			o.store[key] = other[keys[1]]
 		},
 		"a segment that was replaced after it was chosen": func(o *ordered, _ string) { o.order.Links[1].Header = o.order.Links[0].Header },

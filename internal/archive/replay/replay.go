@@ -114,8 +114,8 @@ func (r *replay) segment(ctx context.Context, s *archive.Reader) error {
 	if err := s.Decode(r.options.Identities); err != nil {
 		return err
 	}
-	if auth := r.db.auth; s.Header.Last > r.db.revision() && (s.Header.AuthFrom != auth || s.Header.AuthTo != auth) {
-		return &archive.RevisionError{Revision: s.Header.First, Key: s.Key, Err: fmt.Errorf("users or roles have changed: the auth revision is %d and then %d, but %d in the base snapshot", s.Header.AuthFrom, s.Header.AuthTo, auth)}
+	if from, to := s.Header.Auth(); s.Header.Last > r.db.revision() && (!r.db.auth.Keeps(from) || !r.db.auth.Keeps(to)) {
+		return &archive.RevisionError{Revision: s.Header.First, Key: s.Key, Err: fmt.Errorf("users, roles or authentication have changed: the auth revision is %s and then %s, but %s in the base snapshot", from, to, r.db.auth)}
 	}
 	defer func() { r.txn = r.txn.abandon() }()
 	for {

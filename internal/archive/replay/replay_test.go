@@ -22,6 +22,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 )
 
 const root = "continuous-archive/ns/name/"
@@ -124,7 +125,7 @@ func (s store) Get(_ context.Context, key string) (io.ReadCloser, error) {
 }
 
 // write writes segments of about 15 revisions. change may change the events of the n-th segment.
-func (s store) write(t *testing.T, events []*mvccpb.Event, timeline archive.Timeline, auth uint64) (archive.Chain, []string) {
+func (s store) write(t *testing.T, events []*mvccpb.Event, timeline archive.Timeline, users auth.State) (archive.Chain, []string) {
 	t.Helper()
 	start := archive.NewStart(timeline, 1, archive.Base{Point: archive.Point{Revision: baseRevision, At: noon}}, "test")
 	chain, keys := start.Chain(), []string(nil)
@@ -134,13 +135,13 @@ func (s store) write(t *testing.T, events []*mvccpb.Event, timeline archive.Time
 			n++
 		}
 		var records, object bytes.Buffer
-		w := archive.NewWriter(&records, chain, auth)
+		w := archive.NewWriter(&records, chain, users)
 		for _, e := range events[:n] {
 			if err := w.Add(e, noon); err != nil {
 				t.Fatal(err)
 			}
 		}
-		h, err := w.Seal([]archive.Lease{{ID: 1, TTL: 77}}, auth, 0)
+		h, err := w.Seal([]archive.Lease{{ID: 1, TTL: 77}}, users, 0)
 		if err == nil {
 			h, err = archive.Encoder{Compression: archive.Zstd}.WriteObject(&object, h, &records)
 		}
@@ -173,7 +174,7 @@ func (o *original) replay(s store, chain archive.Chain, keys []string, target in
 
 func TestReplayReachesEachRevisionWithTheSameHash(t *testing.T) {
 	o, s := newOriginal(t), store{}
-	chain, keys := s.write(t, o.events, 1, 0)
+	chain, keys := s.write(t, o.events, 1, auth.State{})
 	for target := int64(baseRevision); target <= 100; target++ {
 		path, result, err := o.replay(s, chain, keys, target, 0)
 		if err != nil {
@@ -197,7 +198,7 @@ func TestReplayReachesEachRevisionWithTheSameHash(t *testing.T) {
 
 func TestReplayWritesLeasesWithTheirFullTTLAndReportsUnknownOnes(t *testing.T) {
 	o, s := newOriginal(t), store{}
-	chain, keys := s.write(t, o.events, 1, 0)
+	chain, keys := s.write(t, o.events, 1, auth.State{})
 	path, result, err := o.replay(s, chain, keys, 100, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -226,7 +227,7 @@ func TestReplayWritesLeasesWithTheirFullTTLAndReportsUnknownOnes(t *testing.T) {
 
 func TestReplayThatCompactsKeepsTheNewestValues(t *testing.T) {
 	o, s := newOriginal(t), store{}
-	chain, keys := s.write(t, o.events, 1, 0)
+	chain, keys := s.write(t, o.events, 1, auth.State{})
 	read := func(compact int64) (values []string, revisions int) {
 		path, _, err := o.replay(s, chain, keys, 100, compact)
 		if err != nil {
@@ -289,19 +290,20 @@ func TestReplayRefusesEachPlantedFault(t *testing.T) {
 	}
 	for name, plant := range map[string]func(s store, keys []string) (*store, []string){
 		"an event is lost": func(store, []string) (*store, []string) {
-			return o.rewritten(slices.Delete(slices.Clone(o.events), several, several+1), 0)
+			return o.rewritten(slices.Delete(slices.Clone(o.events), several, several+1), auth.State{})
 		},
 		"a put of a key that is deleted next is lost": func(store, []string) (*store, []string) {
-			return o.rewritten(slices.Delete(slices.Clone(o.events), deletedNext, deletedNext+1), 0)
+			return o.rewritten(slices.Delete(slices.Clone(o.events), deletedNext, deletedNext+1), auth.State{})
 		},
 		"a put occurs twice": func(store, []string) (*store, []string) {
-			return o.rewritten(slices.Insert(slices.Clone(o.events), several, o.events[several]), 0)
+			return o.rewritten(slices.Insert(slices.Clone(o.events), several, o.events[several]), auth.State{})
 		},
 		"a deletion occurs twice": func(store, []string) (*store, []string) {
-			return o.rewritten(slices.Insert(slices.Clone(o.events), deletion, o.events[deletion]), 0)
+			return o.rewritten(slices.Insert(slices.Clone(o.events), deletion, o.events[deletion]), auth.State{})
 		},
-		"users have changed":       func(store, []string) (*store, []string) { return o.rewritten(o.events, 9) },
-		"two segments are swapped": func(s store, keys []string) (*store, []string) { return &s, []string{keys[1], keys[0], keys[2]} },
+		"users have changed":         func(store, []string) (*store, []string) { return o.rewritten(o.events, auth.State{Revision: 9}) },
+		"authentication was enabled": func(store, []string) (*store, []string) { return o.rewritten(o.events, auth.State{Enabled: auth.On}) },
+		"two segments are swapped":   func(s store, keys []string) (*store, []string) { return &s, []string{keys[1], keys[0], keys[2]} },
 		"the contents of two segments are swapped": func(s store, keys []string) (*store, []string) {
 			s[keys[0]], s[keys[1]] = s[keys[1]], s[keys[0]]
 			return &s, keys
@@ -321,18 +323,18 @@ func TestReplayRefusesEachPlantedFault(t *testing.T) {
 		"a bit of a header is flipped":  func(s store, keys []string) (*store, []string) { s[keys[1]][30] ^= 1; return &s, keys },
 		"a segment has the content of another chain": func(s store, keys []string) (*store, []string) {
 			other := store{}
-			_, foreign := other.write(t, o.events, 2, 0)
+			_, foreign := other.write(t, o.events, 2, auth.State{})
 			s[keys[1]] = other[foreign[1]]
 			return &s, keys
 		},
 		"a segment of another timeline is listed": func(s store, keys []string) (*store, []string) {
-			_, foreign := s.write(t, o.events, 2, 0)
+			_, foreign := s.write(t, o.events, 2, auth.State{})
 			return &s, []string{keys[0], foreign[1], keys[2]}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := store{}
-			chain, keys := s.write(t, o.events, 1, 0)
+			chain, keys := s.write(t, o.events, 1, auth.State{})
 			changed, order := plant(s, keys)
 			_, _, err := o.replay(*changed, chain, order, 100, 0)
 			var at *archive.RevisionError
@@ -345,15 +347,15 @@ func TestReplayRefusesEachPlantedFault(t *testing.T) {
 }
 
 // rewritten is an archive whose archiver has seen other events.
-func (o *original) rewritten(events []*mvccpb.Event, auth uint64) (*store, []string) {
+func (o *original) rewritten(events []*mvccpb.Event, users auth.State) (*store, []string) {
 	s := store{}
-	_, keys := s.write(o.t, events, 1, auth)
+	_, keys := s.write(o.t, events, 1, users)
 	return &s, keys
 }
 
 func TestReplayRefusesATargetBeforeTheBase(t *testing.T) {
 	o, s := newOriginal(t), store{}
-	chain, keys := s.write(t, o.events, 1, 0)
+	chain, keys := s.write(t, o.events, 1, auth.State{})
 	if _, _, err := o.replay(s, chain, keys, baseRevision-1, 0); err == nil {
 		t.Error("got no error")
 	}

@@ -22,6 +22,8 @@ type Asked struct {
 	// Replace are members that another one replaces. MoveLeader are those that should not lead. Fence are those that the
 	// client Service does not select, and that are not replaced.
 	Replace, MoveLeader, Fence []string
+	// AcceptVolumes are UIDs of PersistentVolumeClaims that members may start on, although they served on other ones before.
+	AcceptVolumes []string
 }
 
 // NewAsked reads the annotations of an EtcdCluster.
@@ -32,6 +34,7 @@ func NewAsked(annotations map[string]string) Asked {
 		Replace:        names(annotations[v1beta2.AnnotationReplace]),
 		MoveLeader:     names(annotations[v1beta2.AnnotationMoveLeader]),
 		Fence:          names(annotations[v1beta2.AnnotationFence]),
+		AcceptVolumes:  names(annotations[v1beta2.AnnotationAcceptVolumes]),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/clock"
 )
 
 const (
@@ -32,14 +33,15 @@ func (s State) podFailure(member string) v1beta2.PodFailure {
 // nextAttempt returns when a Pod that failed may be recreated. It is in the past if that is due.
 func (s State) nextAttempt(m Member) time.Time {
 	f := s.podFailure(m.Name)
-	if f.Count <= 0 || f.LastTime.After(s.Now) { // a clock that was ahead must not stop the recreation
+	last := clock.Done(f.LastTime.Time, s.Now)
+	if f.Count <= 0 || last.IsZero() {
 		return time.Time{}
 	}
 	delay := lastAttempt
 	if doublings := f.Count - 1; doublings < 9 {
 		delay = min(firstAttempt<<doublings, lastAttempt)
 	}
-	return f.LastTime.Add(delay)
+	return last.Add(delay)
 }
 
 // backsOff reports whether a Pod that failed is left alone for now. A Pod that is not what the spec asks for is not: the

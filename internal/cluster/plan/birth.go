@@ -18,10 +18,15 @@ func waitForRestore(s State) Step {
 	if s.Formed() || s.RestorePending == "" {
 		return nil
 	}
+	if step := reportUnreadableRestore(s); step != nil {
+		return step
+	}
 	return Wait{
 		Reason:  v1beta2.ReasonWaitingForRestore,
 		Message: "The cluster starts from EtcdRestore " + s.RestorePending + " and serves no client until then. To start it empty, delete that EtcdRestore.",
 		Stalled: s.step() == v1beta2.RestoreFailed,
+		Limit:   slowWaitLimit, Overdue: v1beta2.ReasonWaitingForRestore, Progress: s.RestoreProgress,
+		Advice: "Read the status of EtcdRestore " + s.RestorePending + ", and check that restore-operator is running.",
 	}
 }
 

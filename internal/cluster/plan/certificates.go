@@ -18,6 +18,8 @@ type Certificates struct {
 	Trust string
 	// Loaded is the fingerprint of the certificates in those Secrets, which etcd reads for each connection.
 	Loaded string
+	// PeerLacksName: the certificate of peers does not cover PeerHostname. That is so for static certificates only.
+	PeerLacksName bool
 	// Expires is when the first of the certificates of members and clients expires, and Lifetime how long that one is valid in
 	// all. They are zero without TLS.
 	Expires  time.Time
@@ -35,12 +37,17 @@ type Certificates struct {
 	Requested bool
 	// Unissued is the message about a certificate that cert-manager has not issued, with the API's reason.
 	Unissued, UnissuedReason string
+	// IssuerRefused is the message about an issuer of cert-manager that the administrator does not allow. The operator then creates and
+	// changes no Certificate.
+	IssuerRefused string
 	// Operator: the operator has a certificate of its own. Without one it uses that of clients.
 	Operator bool
 	// Missing: not all Secrets of members and clients are there.
 	Missing bool
 	// Due names a certificate that must be replaced now, and the cause. It is empty if there is none.
 	Due string
+	// Urgent: the clocks differ, and certificates cannot wait until they agree.
+	Urgent bool
 	// Unknown: a CA that signs certificates is not in the members' Secrets yet.
 	Unknown bool
 	// Outdated: certificates are signed by a CA that is being replaced. They may be replaced after SwitchAfter.

@@ -1,12 +1,15 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/clock"
+	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/schedule"
 )
@@ -19,7 +22,7 @@ const freePause = time.Hour
 // and match the spec.
 func defragment(s State) Step {
 	policy := s.Spec.Defragmentation
-	if policy == nil || !s.MembershipKnown || s.Restoring() {
+	if policy == nil || !s.MembershipKnown || s.Restoring() || s.mayReceiveSnapshot() {
 		return nil
 	}
 	if step := s.defragmentScheduled(policy); step != nil {
@@ -56,6 +59,23 @@ func (s State) defragmentScheduled(policy *v1beta2.DefragmentationPolicy) Step {
 		return step
 	}
 	return EndDefragmentation{Due: due}
+}
+
+// catchUpEntries is how many entries of its log etcd keeps for members that are behind. One that is further behind gets a snapshot.
+const catchUpEntries = 5000
+
+// defragmentLosesData is the defect of etcd by which a member that is defragmented while it receives a snapshot loses its data.
+const defragmentLosesData = "https://github.com/etcd-io/etcd/issues/20271"
+
+// mayReceiveSnapshot reports whether a member is so far behind the others that the leader may be sending it a snapshot, or is close to it,
+// on a release in which a defragmentation then loses the data of that member.
+func (s State) mayReceiveSnapshot() bool {
+	affected := slices.ContainsFunc(etcdversion.Defects(), func(d etcdversion.Defect) bool {
+		return d.Source == defragmentLosesData && d.Affects(s.lowestVersion())
+	})
+	return affected && slices.ContainsFunc(s.membership(), func(m Member) bool {
+		return m.Started && s.applied()-m.AppliedIndex > catchUpEntries/2
+	})
 }
 
 // EndDefragmentation records that a run of the schedule is over.
@@ -154,13 +174,8 @@ func defragmented(members []v1beta2.MemberStatus) map[string]time.Time {
 	return at
 }
 
-// defragmentedAt returns when a member was defragmented last. A time in the future comes from a clock that was ahead, and does not count.
-func (s State) defragmentedAt(name string) time.Time {
-	if at := s.Defragmented[name]; !at.After(s.Now) {
-		return at
-	}
-	return time.Time{}
-}
+// defragmentedAt returns when a member was defragmented last.
+func (s State) defragmentedAt(name string) time.Time { return clock.Done(s.Defragmented[name], s.Now) }
 
 // keepDefragmented carries the time over to the same member.
 func keepDefragmented(members, before []v1beta2.MemberStatus) {

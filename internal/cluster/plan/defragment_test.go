@@ -139,3 +139,39 @@ func TestAScheduleIsSeenOnceAndWrittenOnce(t *testing.T) {
 		t.Errorf("%v, then %v", first.Defragmentation, second.Defragmentation)
 	}
 }
+
+// etcd before 3.6.5 loses the data of a member that is defragmented while it receives a snapshot (etcd-io/etcd#20271). A member receives
+// one if it is far behind.
+func TestNoMemberIsDefragmentedWhileOneMayReceiveASnapshot(t *testing.T) {
+	half := defragmentation(v1beta2.DefragmentationPolicy{FreePercent: ptr.To[int32](50)})
+	applied := func(behind int64) change {
+		return func(s *State) {
+			for i := range s.Members {
+				s.Members[i].AppliedIndex = 100_000
+			}
+			s.Members[2].AppliedIndex -= behind
+		}
+	}
+	for name, test := range map[string]struct {
+		version string
+		behind  int64
+		waits   bool
+	}{
+		"a member is far behind, on an affected release": {"3.6.4", 4000, true},
+		"a member is 100 entries behind":                 {"3.6.4", 100, false},
+		"the release is not affected":                    {"3.6.16", 4000, false},
+	} {
+		for what, s := range map[string]State{
+			"for free space": state(formed, members(3), allRun(test.version), half, database(200, 99), applied(test.behind)),
+			"on a schedule":  state(formed, members(3), allRun(test.version), nightly(24*time.Hour), database(200, 99), applied(test.behind)),
+		} {
+			_, defragments := Plan(s).(DefragmentMember)
+			if defragments == test.waits {
+				t.Errorf("%s, %s: the step is %#v", name, what, Plan(s))
+			}
+			if _, ended := Plan(s).(EndDefragmentation); ended {
+				t.Errorf("%s, %s: a run ends that has not begun", name, what)
+			}
+		}
+	}
+}

@@ -1,10 +1,6 @@
 package plan
 
-import (
-	"slices"
-
-	"github.com/etcd-suite/etcd-operator/internal/planning"
-)
+import "slices"
 
 // These exports are for the tests in package plan_test, which can use the simulated world of package model.
 
@@ -36,7 +32,10 @@ type Change func([]rule) []rule
 func PlanWith(change Change) func(State) Step {
 	changed := []group{{Rules: change(allRules())}}
 	return func(s State) Step {
-		step, _ := planning.First(changed, s, Step(Done{}))
+		step := first(changed, s, func(string, Step) bool { return false }).step
+		if step == nil {
+			return Done{}
+		}
 		return step
 	}
 }

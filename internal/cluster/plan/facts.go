@@ -51,7 +51,7 @@ func (s *State) CorrectIncarnation() {
 		return
 	}
 	s.Corrected = append(s.Corrected, fmt.Sprintf("The status had the wrong incarnation %d. The members and the client Service have incarnation %d, and the operator has corrected the status.", s.Incarnation, is))
-	s.Incarnation, s.KnownVoters, s.KnownIDs, s.Recovery, s.IncarnationCorrected = is, nil, nil, nil, true
+	s.Incarnation, s.KnownVoters, s.KnownIDs, s.KnownVolumes, s.Recovery, s.IncarnationCorrected = is, nil, nil, nil, nil, true
 	s.correctSwitch()
 	if is != s.Services.ClientIncarnation {
 		return

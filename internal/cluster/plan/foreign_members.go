@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -81,7 +82,7 @@ func (s State) advertisedBy(name string, urls []string) bool {
 
 // recordForeign records a foreign member. known are those of earlier passes.
 func (s *State) recordForeign(entry etcd.Member, known []ForeignMember) {
-	m := ForeignMember{ID: entry.ID, Name: entry.Name, PeerURLs: entry.PeerURLs, Learner: entry.Learner, Since: s.Now}
+	m := ForeignMember{ID: entry.ID, Name: entry.Name, PeerURLs: entry.PeerURLs, Learner: entry.Learner, Since: s.stamp()}
 	if i := slices.IndexFunc(known, func(k ForeignMember) bool { return k.ID == m.ID }); i >= 0 {
 		m.Since = known[i].Since
 	}
@@ -147,7 +148,7 @@ func (s State) mayRemove(m ForeignMember) bool {
 		return true
 	}
 	grace, is := s.Spec.ForeignMemberGrace()
-	return is && !s.Now.Before(m.Since.Add(grace))
+	return is && !s.clocksDiffer() && clock.Elapsed(m.Since, s.Now) >= grace
 }
 
 // foreignLearner is the first foreign member without a vote.
@@ -241,6 +242,21 @@ func knownIDs(status v1beta2.EtcdClusterStatus) map[string]etcd.ID {
 		}
 	}
 	return ids
+}
+
+// knownVolumes returns the volumes that the members of a status served on.
+func knownVolumes(status v1beta2.EtcdClusterStatus) map[string]VolumeID {
+	var volumes map[string]VolumeID
+	for _, m := range status.MemberStatuses {
+		if m.VolumeClaimUID == "" {
+			continue
+		}
+		if volumes == nil {
+			volumes = map[string]VolumeID{}
+		}
+		volumes[m.Name] = VolumeID{Claim: m.VolumeClaimUID, Volume: m.VolumeName}
+	}
+	return volumes
 }
 
 // knownForeign are the foreign members of a status.

@@ -46,7 +46,7 @@ func (s State) waitForHealth() Step {
 		case s.unreadyFor(m, startGrace):
 			return Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + m.Name + " has not been serving for more than " + startGrace.String() + ": " + m.cause() + ". " + s.impact() + s.whyKept(m) + " Read the log of its Pod. Delete the Pod to restart the member.", Stalled: true}
 		case m.StartupBudget > 0:
-			return Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + m.Name + " is starting: it reads its database. It may take up to " + m.StartupBudget.String() + " for that."}
+			return Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + m.Name + " is starting: it reads its database. It may take up to " + m.StartupBudget.String() + " for that.", Limit: m.StartupBudget + waitLimit}
 		case m.Pod == PodStarting:
 			return Wait{Reason: v1beta2.ReasonSettling, Message: planning.Sentence("Member "+m.Name+" is starting", m.soFar())}
 		default:
@@ -63,7 +63,7 @@ func (s State) waitForLearner(m Member) Step {
 	if h, is := s.held(release); is && h.Times > 0 && m.Waits {
 		return waitForHeld(s, release, h)
 	}
-	return Wait{Reason: v1beta2.ReasonScaling, Message: "Member " + m.Name + " is catching up with the leader.", Requeue: requeueAddress}
+	return Wait{Reason: v1beta2.ReasonScaling, Message: "Member " + m.Name + " is catching up with the leader.", Requeue: requeueAddress, Limit: s.catchUpTime() + startGrace}
 }
 
 // waitForBeside reports a container beside etcd that is not ready. The Service does not lead to that Pod. A member that is

@@ -103,7 +103,7 @@ func repeatedObject(s State, step Step) string {
 		return fmt.Sprintf("%T%s", step, s.differing(step))
 	case ApplyBudget:
 		return fmt.Sprintf("%T", step)
-	case AddToService, RemoveFromService, ReleaseMember, RelabelPod, ResizePod, RestoreLabels, LoadCertificates, KeepVolume, ResizeVolume:
+	case AddToService, RemoveFromService, ReleaseMember, RelabelPod, ForbidEmptyStart, ResizePod, RestoreLabels, LoadCertificates, KeepVolume, ResizeVolume:
 		return objectKey(step)
 	case SetAsideVolume:
 		return fmt.Sprintf("%T %s", step, step.Name)
@@ -166,17 +166,24 @@ func waitForHeld(s State, step Step, h Held) Step {
 	}
 }
 
-// Choose plans without steps that are held or were refused. It returns the name of the rule that decided.
+// Choose plans without steps that are held, and past waits and steps that were refused. It returns the name of the rule that decided.
 func Choose(s State) (Step, string) {
+	c := choose(s)
+	return c.step, c.rule
+}
+
+func choose(s State) choice {
 	skip := func(rule string, step Step) bool {
 		h, is := s.held(step)
 		return is && (h.Refused == "" || Independent(s, rule, step))
 	}
-	step, name := planning.FirstExcept(Rules, s, Step(nil), skip)
-	if step == nil {
-		return firstHeld(s), ""
+	c := first(Rules, s, skip)
+	if c.step == nil {
+		c.step = firstHeld(s)
+		return c
 	}
-	return s.recordedFirst(step), name
+	c.step = s.recordedFirst(c.step)
+	return c
 }
 
 // firstHeld reports the first step that is held, once nothing else is to be done.

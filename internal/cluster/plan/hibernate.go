@@ -30,7 +30,7 @@ func hibernate(s State) Step {
 		}
 	}
 	for _, m := range s.Current() {
-		if (m.Volume == VolumeDeleting || s.goesWithPod(m)) && m.Pod != PodNone && m.Pod != PodDeleting {
+		if (s.goesWithPod(m) || m.Volume == VolumeDeleting) && m.Pod != PodNone && m.Pod != PodDeleting {
 			return nil // only its Pod keeps its data: it is replaced first
 		}
 	}

@@ -4,18 +4,20 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // independentRules are rules whose step may fail without harm to the rules after them: those look at what is there, and
 // not at what the step should have done.
 var independentRules = []string{
 	"setRetention", "requestGrowth", "renewCertificates", "restoreLabels",
-	"loadCertificates", "applyBudget", "recreateBlocked", "deleteStopped", "startMember", "releaseMember", "addToService", "relabelPods",
-	"removeOrphanPods", "resizePods", "prepareMembers", "deleteOldVolumes", "deleteSetAside", "growVolumes",
+	"loadCertificates", "applyBudget", "recreateBlocked", "deleteStopped", "startMember", "releaseMember", "addToService", "forbidEmptyStart", "relabelPods",
+	"removeOrphanPods", "resizePods", "prepareMembers", "setAsideOther", "deleteOldVolumes", "deleteSetAside", "growVolumes",
 }
 
 // stoppedRules are independent if their step only deletes the object of a Pod that has stopped.
@@ -38,32 +40,69 @@ func Independent(s State, rule string, step Step) bool {
 // Acts reports whether a step has an effect, and does not only report or wait.
 func Acts(step Step) bool {
 	switch step.(type) {
-	case Done, Idle, Wait, AwaitResize, Hibernating, VolumeMayFill, VersionNotAdvised:
+	case Done, Idle, Wait, AwaitResize, Hibernating, VolumeMayFill, Advice:
 		return false
 	}
 	return true
 }
 
-// NoteRefused adds to the status of a pass that the object of an earlier step was refused. before is the status that the
-// pass began with: while the refusal lasts, the condition Ready has the time at which it became False.
-func NoteRefused(status *v1beta2.EtcdClusterStatus, before v1beta2.EtcdClusterStatus, refusal error, generation int64, now time.Time) {
-	message := refusal.Error()
+// FailureLimit is how long passes may fail before a person must look.
+const FailureLimit = waitLimit
+
+// NoteRefused adds to the status of a pass that the object of an earlier step was refused. What the API server refuses, and what
+// belongs to others, is for a person to correct.
+func NoteRefused(status *v1beta2.EtcdClusterStatus, message, reason string, generation int64, now time.Time) {
 	if said := status.Reason; said != "" {
-		message += ". Meanwhile: " + said
+		message = planning.Sentence("", message) + " Meanwhile: " + said
 	}
-	if was := meta.FindStatusCondition(before.Conditions, v1beta2.ConditionReady); was != nil {
-		if ready := meta.FindStatusCondition(status.Conditions, v1beta2.ConditionReady); ready != nil {
-			*ready = *was
+	NoteError(status, message, reason, generation, now)
+	if reason != v1beta2.ReasonReconcileError {
+		NoteStalled(status, time.Time{}, generation, now)
+	}
+}
+
+// KeepTransitions gives each condition whose status is that of before the time of its last transition. A note that takes back what
+// NewStatus wrote is no transition, and a time that changes in each pass would be a write in each pass.
+func KeepTransitions(status *v1beta2.EtcdClusterStatus, before v1beta2.EtcdClusterStatus) {
+	for i := range status.Conditions {
+		c := &status.Conditions[i]
+		if was := meta.FindStatusCondition(before.Conditions, c.Type); was != nil && was.Status == c.Status {
+			c.LastTransitionTime = was.LastTransitionTime
 		}
 	}
-	NoteError(status, message, generation, now)
 }
 
 // NoteError says in a status that a call failed. All that is known stays as it is.
-func NoteError(status *v1beta2.EtcdClusterStatus, message string, generation int64, now time.Time) {
+func NoteError(status *v1beta2.EtcdClusterStatus, message, reason string, generation int64, now time.Time) {
 	status.Reason = message
 	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
-		Type: v1beta2.ConditionReady, Status: metav1.ConditionFalse, Reason: v1beta2.ReasonReconcileError, Message: message,
+		Type: v1beta2.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: message,
 		ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
 	})
+}
+
+// NoteStalled says that what the condition Ready reports is for a person to correct, because it has lasted since a time, or because it does
+// not pass by itself.
+func NoteStalled(status *v1beta2.EtcdClusterStatus, since time.Time, generation int64, now time.Time) {
+	ready := meta.FindStatusCondition(status.Conditions, v1beta2.ConditionReady)
+	if ready == nil {
+		return
+	}
+	stalled := metav1.Condition{
+		Type: v1beta2.ConditionStalled, Status: metav1.ConditionTrue, Reason: ready.Reason, Message: ready.Message,
+		ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
+	}
+	if !since.IsZero() {
+		stalled.Message = planning.Sentence("", stalled.Message) + " This has failed since " + since.UTC().Format(time.RFC3339) + "."
+	}
+	meta.SetStatusCondition(&status.Conditions, stalled)
+	status.Phase = v1beta2.ClusterPhaseFailed
+}
+
+// RefusalEvents are those of a pass in which an object was refused.
+func RefusalEvents(reason, message string, statusChanged bool) []planning.Event {
+	if !statusChanged {
+		return nil
+	}
+	return []planning.Event{{Type: corev1.EventTypeWarning, Reason: reason, Action: "Reconcile", Note: planning.Shorten(message, planning.MaxNote)}}
 }

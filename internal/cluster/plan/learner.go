@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/clock"
 )
 
 // A learner holds up all else until it votes: one change at a time. So it may not copy data without end.
@@ -50,10 +51,11 @@ const (
 // learnersFail waits, before another member is added, after several did not catch up: each of them copies the database from
 // the leader, which slows the cluster down.
 func learnersFail(s State) Step {
-	if s.LearnerFailures < maxLearnerFailures || s.LearnerFailedAt.IsZero() || s.LearnerFailedAt.After(s.Now) {
+	last := clock.Done(s.LearnerFailedAt, s.Now)
+	if s.LearnerFailures < maxLearnerFailures || last.IsZero() {
 		return nil
 	}
-	next := s.LearnerFailedAt.Add(min(learnerPause<<min(s.LearnerFailures-maxLearnerFailures, 8), maxLearnerPause))
+	next := last.Add(min(learnerPause<<min(s.LearnerFailures-maxLearnerFailures, 8), maxLearnerPause))
 	if !s.Now.Before(next) {
 		return nil
 	}

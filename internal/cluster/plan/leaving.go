@@ -13,6 +13,8 @@ import (
 const (
 	volumeDeleted = "its volume is being deleted"
 	volumeLost    = "its PersistentVolume does not exist any more"
+	volumeGone    = "its PersistentVolumeClaim does not exist any more"
+	volumeOther   = "its PersistentVolumeClaim is not the one that it served on"
 	// PodRecreated: the data is in the Pod.
 	PodRecreated = "its Pod must be recreated and its data would be deleted with it"
 )
@@ -22,10 +24,8 @@ func (s State) leavingCause(m Member) string {
 	switch {
 	case !m.InMembership || m.Incarnation != s.Incarnation:
 		return ""
-	case m.Volume == VolumeDeleting:
-		return volumeDeleted
-	case m.Volume == VolumeLost:
-		return volumeLost
+	case s.volumeLoss(m) != "":
+		return s.volumeLoss(m)
 	case s.goesWithPod(m) && s.stale(m) != nil && s.mayRoll():
 		return PodRecreated
 	case s.replacementAsked(m):
@@ -34,15 +34,26 @@ func (s State) leavingCause(m Member) string {
 	return ""
 }
 
+// volumeLoss says what of a member's volume keeps its next Pod from having its data. It is empty for nothing. A claim that the operator
+// has not seen yet is no loss: only a member that served on one can have lost it.
+func (s State) volumeLoss(m Member) string {
+	_, recorded := s.servedOn(m)
+	switch {
+	case m.Volume == VolumeDeleting:
+		return volumeDeleted
+	case m.Volume == VolumeLost:
+		return volumeLost
+	case s.OnAnotherVolume(m):
+		return volumeOther
+	case m.Volume == VolumeNone && !s.inPod(m) && recorded && s.goesWithPod(m):
+		return volumeGone
+	}
+	return ""
+}
+
 // leavingMembers are the members that are about to lose their data.
 func (s State) leavingMembers() []Member {
 	return s.where(func(m Member) bool { return s.leavingCause(m) != "" })
-}
-
-// goesWithPod says whether a member's data is lost with its Pod: the data is in the Pod, or on a volume that the spec no
-// longer asks for.
-func (s State) goesWithPod(m Member) bool {
-	return (s.inPod(m) || m.Volume == VolumeNone) && s.HoldsData(m)
 }
 
 // mayRoll says whether members may be restarted with the current spec. All other changes wait while the version is refused,

@@ -229,7 +229,7 @@ var errNoAuthority = errors.New("there is no CA to sign it")
 func (m Material) pairAfter(s State, u Usage, step WriteCertificates) (pki.Pair, error) {
 	held := m.Pair(u)
 	if m.Issued != nil {
-		due, outdated := m.judgeIssued(u)
+		due, outdated := m.judgeIssued(s, u)
 		if due != "" || (outdated && step.Switch) {
 			held = m.IssuedPair(u)
 		}
@@ -244,10 +244,35 @@ func (m Material) pairAfter(s State, u Usage, step WriteCertificates) (pki.Pair,
 		return pki.Pair{}, errors.Join(errNoAuthority, err)
 	}
 	// All members certainly trust the CA that signed the certificate before.
-	if previous := m.previous(); previous != nil && !step.Switch && m.stillPrevious() && s.Now.Before(previous.Certificate().NotAfter) {
+	if previous := m.previous(); previous != nil && s.valid(previous) && (!s.valid(signer) || !step.Switch && m.stillPrevious()) {
 		signer = previous
 	}
-	return signer.Issue(s.CertificateRequest(u), s.Now, s.Validity().duration)
+	return signer.Issue(s.CertificateRequest(u), s.earlierNow(), s.fromEarlier(s.Validity().duration))
+}
+
+// WithNewCA is the data of the CA's Secret with a new CA. The current one is kept as the previous one with its key, unless nobody accepts
+// it yet and there is a previous one that is valid: all members trust that.
+func (m Material) WithNewCA(s State, authority *pki.CA) map[string][]byte {
+	data := map[string][]byte{
+		CACertKey: authority.Cert, CAKeyKey: authority.Key,
+		PreviousCACertKey: m.CA.Get(CACertKey), PreviousCAKeyKey: m.CA.Get(CAKeyKey),
+	}
+	current, err := m.current()
+	if previous := m.previous(); previous != nil && s.valid(previous) && (err != nil || !s.valid(current)) {
+		data[PreviousCACertKey], data[PreviousCAKeyKey] = previous.Cert, previous.Key
+	}
+	return data
+}
+
+// NewCA makes a CA. If the clocks differ, it is valid by both.
+func (s State) NewCA() (*pki.CA, error) {
+	return pki.NewCA(s.Name+"."+s.Namespace+" etcd", s.earlierNow(), s.fromEarlier(s.Validity().CADuration))
+}
+
+// valid reports whether a CA is valid by one of the clocks: nobody accepts what it has signed before or after.
+func (s State) valid(authority *pki.CA) bool {
+	cert := authority.Certificate()
+	return notYetValid(cert, s.laterNow()) == "" && s.earlierNow().Before(cert.NotAfter)
 }
 
 // stillPrevious says whether certificates of the previous CA are in use.

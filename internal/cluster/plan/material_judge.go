@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"cmp"
+	"crypto/x509"
 	"fmt"
 	"slices"
 	"time"
@@ -17,6 +19,7 @@ func (m Material) Judge(s State, c Certificates) Certificates {
 	peer, server := m.HandedOut["peer"], m.HandedOut["server"]
 	c.Trust = TrustOf(peer.Get(v1beta2.PeerCAKey), server.Get(v1beta2.ServerCAKey))
 	c.Loaded = pki.Fingerprint(peer.Get(v1beta2.PeerCertKey), peer.Get(v1beta2.PeerCAKey), server.Get(v1beta2.ServerCertKey), server.Get(v1beta2.ServerCAKey))
+	c.PeerLacksName = s.LacksPeerName(peer.Get(v1beta2.PeerCertKey))
 	c.SetExpiry(m.certificates()...)
 	c.Operator, c.Taken = m.HandedOut[operatorUsage] != nil, m.Taken
 	if signs := c.CA.Exists && c.CA.Broken == ""; m.Issued == nil && !signs {
@@ -37,6 +40,7 @@ func (m Material) Judge(s State, c Certificates) Certificates {
 	}
 	c.Superseded = !needed.Has(bundle)
 	m.judgeCertificates(s, wanted, &c)
+	c.Urgent = m.urgent(s)
 	overlap := s.Validity().caOverlap
 	c.SwitchAfter, c.DropAfter = trusted.Add(overlap), shown.Add(overlap)
 	return c
@@ -67,12 +71,14 @@ func (m Material) judgeCA(s State) CertificateAuthority {
 		return a
 	}
 	end := current.Certificate().NotAfter
-	switch {
+	switch early := notYetValid(current.Certificate(), s.laterNow()); {
+	case early != "":
+		a.ReplaceCause = "the current one was created while a clock was ahead: " + early
 	case a.Previous:
 		// One replacement at a time.
 	case m.Rotate != m.CA.Annotations[v1beta2.AnnotationRotateCA] && m.Rotate != "":
 		a.ReplaceCause = "the annotation " + v1beta2.AnnotationRotateCA + " requests it"
-	case !s.Now.Before(end.Add(-s.Validity().caRenewBefore)):
+	case !s.serverNow().Before(end.Add(-s.Validity().caRenewBefore)):
 		a.ReplaceCause = "the current one expires at " + end.UTC().Format(time.RFC3339)
 	}
 	return a
@@ -86,7 +92,8 @@ func (m Material) judgeCertificates(s State, wanted pki.Bundle, c *Certificates)
 		if m.Issued == nil {
 			due, outdated = m.judgeManaged(s, u, wanted)
 		} else {
-			due, outdated = m.judgeIssued(u)
+			due, outdated = m.judgeIssued(s, u)
+			c.reportEarly(m.earlyIssued(s, u))
 		}
 		c.Outdated = c.Outdated || outdated
 		switch {
@@ -97,6 +104,26 @@ func (m Material) judgeCertificates(s State, wanted pki.Bundle, c *Certificates)
 			c.Due = "the certificate of " + u.Name + "s must be replaced: " + due
 		}
 	}
+}
+
+// urgent reports whether the clocks differ and certificates cannot wait until they agree: by the clock of the API server, half of the time
+// for the renewal is over.
+func (m Material) urgent(s State) bool {
+	if !s.clocksDiffer() {
+		return false
+	}
+	if current, err := m.current(); err == nil && s.renewsLate(current.Certificate(), s.Validity().caRenewBefore) {
+		return true
+	}
+	return slices.ContainsFunc(Usages, func(u Usage) bool {
+		leaf, err := m.Pair(u).Leaf()
+		return err == nil && s.renewsLate(leaf, s.Validity().renewBefore)
+	})
+}
+
+// renewsLate reports whether a certificate is not valid, or will soon not be, by the clock of the API server.
+func (s State) renewsLate(cert *x509.Certificate, before time.Duration) bool {
+	return notYetValid(cert, s.serverNow()) != "" || !s.serverNow().Before(cert.NotAfter.Add(-before/2))
 }
 
 func (m Material) judgeManaged(s State, u Usage, wanted pki.Bundle) (due string, outdated bool) {
@@ -116,15 +143,26 @@ func (m Material) judgeManaged(s State, u Usage, wanted pki.Bundle) (due string,
 			return err.Error(), true
 		}
 	}
-	return s.Validity().dueBy(leaf.NotAfter, signer.Certificate().NotAfter, s.Now), !wanted.Signed(leaf, nil)
+	if early := cmp.Or(notYetValid(leaf, s.serverNow()), notYetValid(signer.Certificate(), s.laterNow())); early != "" {
+		return "it was issued while a clock was ahead: " + early, false
+	}
+	return s.Validity().dueBy(leaf.NotAfter, signer.Certificate().NotAfter, s.serverNow()), !wanted.Signed(leaf, nil)
+}
+
+// notYetValid says from when on a certificate is valid. It is empty if it is valid by now: etcd and clients accept none before.
+func notYetValid(cert *x509.Certificate, now time.Time) string {
+	if !cert.NotBefore.After(now) {
+		return ""
+	}
+	return "it is not valid before " + cert.NotBefore.UTC().Format(time.RFC3339)
 }
 
 // judgeIssued compares the certificate from cert-manager with the one in use. If another CA signed it, it waits until all
-// members trust that CA.
-func (m Material) judgeIssued(u Usage) (due string, outdated bool) {
+// members trust that CA. One that is not valid yet is not handed out.
+func (m Material) judgeIssued(s State, u Usage) (due string, outdated bool) {
 	issued, held := m.IssuedPair(u), m.Pair(u)
 	leaf, err := issued.Leaf()
-	if err != nil || issued.Same(held) {
+	if err != nil || issued.Same(held) || notYetValid(leaf, s.serverNow()) != "" {
 		return "", false
 	}
 	before, err := held.Leaf()
@@ -138,4 +176,32 @@ func (m Material) judgeIssued(u Usage) (due string, outdated bool) {
 		}
 	}
 	return "", true
+}
+
+// earlyIssued is the message about a certificate from cert-manager that is not valid yet, and empty if there is none. The operator cannot
+// issue another one.
+func (m Material) earlyIssued(s State, u Usage) string {
+	leaf, err := m.IssuedPair(u).Leaf()
+	if err != nil {
+		return ""
+	}
+	early := notYetValid(leaf, s.serverNow())
+	if early == "" {
+		return ""
+	}
+	name := s.Name + u.Certificate
+	what := "cert-manager issued Certificate " + name + " while a clock was ahead: " + early + ". "
+	if m.IssuedPair(u).Same(m.Pair(u)) {
+		what += "The members have it already, and no member or client accepts it until then. "
+	} else {
+		what += "The operator does not hand it out. "
+	}
+	return what + "Correct the clock of cert-manager's node. Then renew the certificate: cmctl renew " + name
+}
+
+// reportEarly records a message of earlyIssued, unless a certificate is missing altogether.
+func (c *Certificates) reportEarly(message string) {
+	if message != "" && c.Unissued == "" {
+		c.Unissued, c.UnissuedReason = message, v1beta2.ReasonClockSkew
+	}
 }

@@ -40,6 +40,9 @@ type Member struct {
 	InitialSize int
 
 	Volume VolumeState
+	// VolumeID is of its claim, which was created at VolumeCreated.
+	VolumeID      VolumeID
+	VolumeCreated time.Time
 	// VolumeUnused: no etcd has run on the volume, because its member has not been added.
 	VolumeUnused bool
 	// WasSetAside: the volume was set aside, and somebody has removed the label that says so.
@@ -95,6 +98,8 @@ type Member struct {
 	MissingSecret string
 	// Start is how the Pod's etcd comes up.
 	Start Start
+	// MayStartEmpty: if a container of the Pod restarts on an empty volume, it makes data again, and the operator can forbid that.
+	MayStartEmpty bool
 	// Waits: the Pod starts etcd only after the operator has released it, and that has not happened yet.
 	Waits bool
 	// Ran: the container of etcd has run in this Pod. A Pod that ran and seems to wait has lost an annotation.
@@ -110,6 +115,8 @@ type Member struct {
 	PodQuota *int64
 	// SecurePeer and SecureClient say whether the Pod's etcd talks TLS to members and to clients.
 	SecurePeer, SecureClient bool
+	// ChecksPeers: the Pod's etcd accepts only peers whose certificate covers PeerHostname.
+	ChecksPeers bool
 	// Trust is the fingerprint of the authorities that it was started with, and Loaded that of the certificates that
 	// its Pod was last marked with.
 	Trust, Loaded string
@@ -134,6 +141,8 @@ type Member struct {
 	// Seed is how the seed's init container stands, nil for other members.
 	Seed *Seed
 
+	// Knows is the membership that the member has applied, if it answers and has no leader. No quorum confirms it.
+	Knows []etcd.Member
 	// InMembership: etcd knows the member. Only meaningful when State.MembershipKnown.
 	InMembership bool
 	ID           etcd.ID

@@ -77,7 +77,7 @@ func (s State) dataFirst() []Member {
 
 // startOf says how a member without a Pod may start. It returns false if the member may not start.
 func (s State) startOf(m Member) (Start, bool) {
-	held := m.Volume == VolumePresent && s.Durable() && (m.InMembership || !m.VolumeUnused)
+	held := s.onVolume(m) && (m.InMembership || !m.VolumeUnused)
 	switch {
 	case !s.MembershipKnown:
 		// No quorum answers: only members that hold data start.

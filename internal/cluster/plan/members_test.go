@@ -11,7 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-const consent = "Recover the lost volumes, or set spec.recovery.quorumLoss to ForceNewCluster to continue from the member with the newest data. To continue from a snapshot, apply an EtcdRestore."
+const consent = "Bring back the same volumes, not copies: a copy can lack writes that etcd has acknowledged. Or set spec.recovery.quorumLoss to ForceNewCluster to continue from the member with the newest data. To continue from a snapshot, apply an EtcdRestore."
 
 const isDead = "it has not served for 5m"
 
@@ -163,7 +163,7 @@ func TestPlanHeal(t *testing.T) {
 		},
 		"keeps a member with corrupt data if its removal would leave no quorum": {
 			state(formed, members(4), with(1, blockedBy(v1beta2.ReasonPodFailing), damaged), with(2, pod(PodRunning)), with(3, pod(PodRunning)), size(4)),
-			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "Member " + nameOf(1) + " must be replaced, because its data is corrupt. Removing it would leave no quorum, so the operator waits. Recover the members that are down.", Stalled: true},
+			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "Member " + nameOf(1) + " must be replaced, because its data is corrupt. Removing it would leave no quorum, so the operator waits. Recover the members that are down. Meanwhile: Member " + nameOf(1) + " does not run: why. Quorum holds (1 of 4).", Stalled: true},
 		},
 		"force-deletes the Pod of a removed member if its node does not confirm the stop": {
 			state(formed, members(3), with(3, onVolume, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) })), ForceDeletePod{Name: nameOf(3)},

@@ -64,7 +64,7 @@ func (s State) PeerURLs(name string) []string {
 }
 
 // nextName is the first name of the current incarnation that nothing carries: no Pod, no volume, no member,
-// and no annotation.
+// and no annotation. It is empty if all names are taken by which the operator recognises its own members.
 func (s State) nextName() string {
 	taken := make(map[string]bool, len(s.Members))
 	for _, m := range s.Members {
@@ -73,11 +73,12 @@ func (s State) nextName() string {
 	for _, v := range s.SetAside {
 		taken[v.Name] = true
 	}
-	for ordinal := 0; ; ordinal++ {
+	for ordinal := range maxOrdinal {
 		if name := memberName(s.Name, s.UID, s.Incarnation, ordinal); !taken[name] && !s.Asked.named(name) {
 			return name
 		}
 	}
+	return ""
 }
 
 // host is a member's DNS name, made by the headless Service.

@@ -32,6 +32,11 @@ func (s State) MayVote(member string) bool {
 // tooFew reports whether these members with data can never be a quorum of the known voters. If one of those may vote or not,
 // quorum is lost only if it is lost either way.
 func (s State) tooFew(holders []Member) bool {
+	return !slices.ContainsFunc(s.bySource(), func(s State) bool { return !s.tooFewBySource(holders) })
+}
+
+func (s State) tooFewBySource(holders []Member) bool {
+	holders = slices.DeleteFunc(slices.Clone(holders), func(m Member) bool { return !slices.Contains(s.KnownVoters, m.Name) })
 	known, unseen := s.knownVoters(), len(s.unseenVoters())
 	if known == 0 || len(holders)+unseen >= etcd.Quorum(known) {
 		return false
@@ -77,6 +82,10 @@ func RecordRemoval(status *v1beta2.EtcdClusterStatus, step Step) {
 
 // fewestVoters is the smallest number of voters that the old cluster may have: one of the record may not vote.
 func (s State) fewestVoters() int {
+	if s.Dispute != nil {
+		sources := s.bySource()
+		return min(sources[0].fewestVoters(), sources[1].fewestVoters())
+	}
 	voters := s.oldVoters()
 	if _, doubted := s.doubtedVoter(); doubted && !s.MembershipKnown {
 		voters--

@@ -10,10 +10,13 @@ func renewCertificates(s State) Step {
 	switch {
 	case c.Due == "" || !s.Spec.TLS.Issued() || c.Foreign != "" || c.Missing || c.CA.Broken != "" || c.CA.ReplaceCause != "":
 		return nil
-	case s.Spec.TLS.Managed != nil && !c.CA.Exists, s.Spec.TLS.Managed == nil && !c.Requested:
+	case s.Spec.TLS.Managed != nil && !c.CA.Exists, s.Spec.TLS.Managed == nil && !c.Requested && c.IssuerRefused == "":
 		return nil
 	case foreignMembers(s) != nil || refuseTLSChange(s) != nil:
 		return nil
 	}
-	return WriteCertificates{Cause: c.Due}
+	if write := (WriteCertificates{Cause: c.Due}); !s.awaitsClocks(write) {
+		return write
+	}
+	return nil // reportClock
 }

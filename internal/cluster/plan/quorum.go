@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -54,26 +55,44 @@ func (s State) holders() []Member {
 // status was lost, too, so the operator does not know how many voters there were.
 func (s State) noQuorumInTime(holders []Member) Step {
 	lost := "Quorum is lost, and etcd accepts no writes. The members that have data did not form a quorum in time: " + unanswered(holders) +
-		". The operator removes nothing. Recover these members. " + s.waysOnWithData()
+		". The operator removes nothing." + s.sourceOfVoters() + s.whyPeersRefuse() + " Recover these members. " + s.waysOnWithData(holders)
 	if len(holders) == 0 {
-		lost = "Quorum is lost: no member that the operator created has its data. etcd accepts no writes. The operator removes nothing. " + s.wayOut(nil)
+		lost = "Quorum is lost: no member that the operator created has its data. etcd accepts no writes. The operator removes nothing." + s.saysOtherVolumes(true) + " " + s.wayOut(nil)
 	}
 	helps := len(holders) == 0 || s.withAllStopped().tooFew(holders)
 	if unseen := s.unseenVoters(); len(unseen) > 0 && helps {
 		lost += " The operator did not add " + labels(unseen) + ". If they are lost: " + s.sayStopped()
+		if !s.Spec.ForcesNewCluster() && len(holders) > 0 && !slices.ContainsFunc(holders, s.inPod) {
+			lost += " Then set spec.recovery.quorumLoss to ForceNewCluster, and the operator continues from the member with the newest data."
+		}
 	}
 	return Wait{Reason: v1beta2.ReasonQuorumLost, Message: s.unlessForeignQuorum(lost), Stalled: true}
 }
 
-// waysOnWithData is the way out where the data is there, and its members cannot be brought back.
-func (s State) waysOnWithData() string {
-	if !s.DataInPods() {
-		return "If some of them are lost for good, delete their PersistentVolumeClaims. " + s.wayOut(nil)
-	}
+// waysOnWithData is the way out where the data is there, and its members cannot be brought back. It asks for the deletion of data only if
+// another member has data, too, and if the operator can then see that quorum is lost.
+func (s State) waysOnWithData(holders []Member) string {
+	answers := slices.ContainsFunc(holders, func(m Member) bool { return m.Answers })
 	if slices.ContainsFunc(s.Current(), func(m Member) bool { return s.goesWithPod(m) && s.trustsOldCA(m) }) {
-		return "Their data is in the Pods, and a restart would delete it. Put the previous CA back into the TLS Secrets. " + s.wayOut(nil)
+		return s.onlyInPods() + "Put the previous CA back into the TLS Secrets. " + s.wayOut(nil)
 	}
-	return s.wayOut(nil)
+	if !s.Durable() || slices.ContainsFunc(s.Current(), s.inPod) {
+		return s.wayOut(nil)
+	}
+	if len(holders) < 2 || (s.knownVoters() == 0 && !answers) {
+		return "Keep their PersistentVolumeClaims: the operator knows of no other data of this cluster. " + s.wayOut(nil)
+	}
+	return "If some of them are lost for good, delete their PersistentVolumeClaims. " + s.wayOut(nil)
+}
+
+// onlyInPods says that a restart would delete data, and of which members.
+func (s State) onlyInPods() string {
+	if slices.ContainsFunc(s.Current(), s.inPod) {
+		return "Their data is in the Pods, and a restart would delete it. "
+	}
+	only := slices.DeleteFunc(slices.Clone(s.Current()), func(m Member) bool { return !s.goesWithPod(m) })
+	return "Only the Pods of these members have their data, and a restart would delete it, because their volumes are lost or are being deleted: " +
+		strings.Join(memberNames(only), ", ") + ". "
 }
 
 const (

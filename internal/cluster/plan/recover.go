@@ -71,7 +71,7 @@ func (s State) recoveryEnds(survivor Member, exists bool) Step {
 		return CancelRecovery{Message: "spec.recovery.quorumLoss no longer allows it." + s.whatRecoveryChanged()}
 	case !s.maybeForced(survivor) && len(s.unseenVoters()) > 0:
 		return CancelRecovery{Message: "The annotations do not let it continue any more without members that the operator did not add: " + labels(s.unseenVoters()) + ". They may have newer data." + s.whatRecoveryChanged()}
-	case !exists || (survivor.Pod == PodNone && survivor.Volume != VolumePresent):
+	case !exists || (survivor.Pod == PodNone && !s.keepsData(survivor)):
 		return CancelRecovery{Message: "The volume of survivor " + s.Recovery.Member + " does not exist." + s.whatRecoveryChanged()}
 	}
 	return nil
@@ -135,8 +135,8 @@ func (s State) forceSurvivor(m Member) Step {
 		return RecordForcing{Member: m.Name}
 	case m.Pod == PodNone:
 		return CreateMember{Name: m.Name, Incarnation: m.Incarnation, Start: StartForce}
-	case m.Volume != VolumePresent && m.Pod == PodRunning:
-		return losesSurvivor(m)
+	case s.goesWithPod(m):
+		return s.losesSurvivor(m)
 	case m.Volume != VolumePresent, m.Start != StartForce, m.Pod == PodEnded:
 		return again
 	case m.Pod == PodBlocked && m.PodImage != s.ImageFor(m.Incarnation):
@@ -198,8 +198,8 @@ func dropFlag(s State) Step {
 			return s.waitUntilGone(m, v1beta2.ReasonRecovering, "Member "+m.Name+" is restarting without --force-new-cluster.")
 		case !s.Durable():
 			return keepsSurvivor(m)
-		case m.Volume != VolumePresent && m.Pod == PodRunning:
-			return losesSurvivor(m)
+		case s.goesWithPod(m):
+			return s.losesSurvivor(m)
 		default:
 			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonRecovering, Message: "it must start without --force-new-cluster"}
 		}
@@ -217,10 +217,10 @@ func keepsSurvivor(m Member) Step {
 	}
 }
 
-func losesSurvivor(m Member) Step {
+func (s State) losesSurvivor(m Member) Step {
 	return Wait{
 		Reason: v1beta2.ReasonRecovering,
-		Message: "The volume of survivor " + m.Name + " is being deleted, and its data is lost when its Pod ends. " +
+		Message: "Only the Pod of survivor " + m.Name + " still has its data, because " + cmp.Or(s.volumeLoss(m), volumeGone) + ". The data is lost when the Pod ends. " +
 			"Save the data first with an EtcdBackup by etcdEndpoints. Then apply an EtcdRestore of that snapshot. To give the data up, delete the Pod.",
 		Stalled: true,
 	}
@@ -243,9 +243,13 @@ func (step BeginRecovery) describe(State) planning.Description {
 // lostQuorum: too few voters hold data ever to agree again. Without consent nothing is changed. With it, all that
 // hold data are asked, and the one that knows most is chosen.
 func (s State) lostQuorum(holders []Member, known int) Step {
-	lost := s.unlessForeignQuorum(fmt.Sprintf("Quorum is lost: %d of %d voters have their data, and %d are needed. etcd accepts no writes.", len(holders), known, etcd.Quorum(known)))
+	lost := s.unlessForeignQuorum(fmt.Sprintf("Quorum is lost: %d of %d voters have their data, and %d are needed. etcd accepts no writes.", len(holders), known, etcd.Quorum(known)) + s.sourceOfVoters())
+	lost += s.saysOtherVolumes(len(holders) == 0)
 	if !s.Spec.ForcesNewCluster() || slices.ContainsFunc(holders, s.inPod) || len(holders) == 0 {
 		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + " The operator removes nothing. " + s.wayOut(holders), Stalled: true}
+	}
+	if others := s.others(); len(others) > 0 {
+		return s.waitForOthers(others, lost)
 	}
 	if unseen := s.unseenVoters(); len(unseen) > 0 {
 		return Wait{
@@ -259,14 +263,15 @@ func (s State) lostQuorum(holders []Member, known int) Step {
 	if step := fence(s, s.HoldsData); step != nil {
 		return step
 	}
+	holders = append(slices.Clone(holders), s.unlisted()...)
 	for _, m := range holders {
-		if wait := s.unasked(m, lost); wait != nil {
+		if wait := s.unasked(m, lost, len(holders) > 1); wait != nil {
 			return wait
 		}
 	}
 	survivor := slices.MaxFunc(holders, compareKnowledge)
-	if survivor.Volume != VolumePresent {
-		return losesSurvivor(survivor)
+	if s.goesWithPod(survivor) {
+		return s.losesSurvivor(survivor)
 	}
 	return BeginRecovery{Member: survivor.Name, RaftIndex: survivor.RaftIndex, RaftTerm: survivor.RaftTerm}
 }
@@ -301,8 +306,16 @@ const requeueUnasked = time.Second
 
 // unasked says what is in the way of asking a member that holds data how much it knows: nobody is passed over that
 // may know more.
-func (s State) unasked(m Member, lost string) Step {
+func (s State) unasked(m Member, lost string, others bool) Step {
 	giveUp := " To continue without this member, delete its PersistentVolumeClaim."
+	keep := "PersistentVolumeClaim"
+	if s.goesWithPod(m) {
+		keep = "Pod"
+		giveUp = " To continue without this member, delete its Pod."
+	}
+	if !others {
+		giveUp = " Keep its " + keep + ": no other voter has its data. " + s.wayOut(nil)
+	}
 	const mustCompare = " The operator must compare it with the others first."
 	switch {
 	case m.Pod == PodDeleting:
@@ -335,15 +348,21 @@ func (s State) wayOut(holders []Member) string {
 		return fmt.Sprintf("%d members have their data on volumes. To start them, remove spec.pod.emptyDir. %s", n, restore)
 	}
 	if !slices.ContainsFunc(holders, s.inPod) && len(holders) > 0 && !s.Spec.ForcesNewCluster() {
-		return "Recover the lost volumes, or set spec.recovery.quorumLoss to ForceNewCluster to continue from the member with the newest data. " + restore
+		return "Bring back the same volumes, not copies: a copy can lack writes that etcd has acknowledged. Or set spec.recovery.quorumLoss to ForceNewCluster to continue from the member with the newest data. " + restore
 	}
 	return restore
 }
 
-// completeRecovery: asked last, so the cluster is at size and well and the volumes of the others are gone.
+// completeRecovery: asked last, so the cluster is at size and well. Once the recovery is complete, a volume that was not set aside is
+// deleted like that of any member that was removed. So it is complete only when all of them were seen to be set aside.
 func completeRecovery(s State) Step {
 	if s.Recovery == nil || s.Recovery.Step != v1beta2.RecoveryGrowing {
 		return nil
+	}
+	for _, m := range s.Members {
+		if m.Volume == VolumePresent && s.MembershipKnown && !m.InMembership && s.setsAside(m) {
+			return s.waitForSetAside(m)
+		}
 	}
 	return CompleteRecovery{}
 }

@@ -116,7 +116,7 @@ func TestPlanRecoveryChooses(t *testing.T) {
 			changed(lostTwo, with(0, knows(42, 3), volume(VolumeDeleting))),
 			Wait{
 				Reason: v1beta2.ReasonRecovering,
-				Message: "The volume of survivor " + nameOf(0) + " is being deleted, and its data is lost when its Pod ends. " +
+				Message: "Only the Pod of survivor " + nameOf(0) + " still has its data, because its volume is being deleted. The data is lost when the Pod ends. " +
 					"Save the data first with an EtcdBackup by etcdEndpoints. Then apply an EtcdRestore of that snapshot. To give the data up, delete the Pod.",
 				Stalled: true,
 			},
@@ -242,8 +242,14 @@ func TestPlanRecoveryForces(t *testing.T) {
 		"is cancelled if the survivor is lost": {
 			lost(with(0, gone)), CancelRecovery{Message: "The volume of survivor " + nameOf(0) + " does not exist. Nothing was changed."},
 		},
-		"stops a survivor that cannot start if its volume is being deleted": {
-			lost(with(0, blockedBy(v1beta2.ReasonPodFailing), forced, volume(VolumeDeleting))), again,
+		"asks a person about a survivor that cannot start and whose volume is being deleted": {
+			lost(with(0, blockedBy(v1beta2.ReasonPodFailing), forced, volume(VolumeDeleting))),
+			Wait{
+				Reason: v1beta2.ReasonRecovering,
+				Message: "Only the Pod of survivor " + nameOf(0) + " still has its data, because its volume is being deleted. The data is lost when the Pod ends. " +
+					"Save the data first with an EtcdBackup by etcdEndpoints. Then apply an EtcdRestore of that snapshot. To give the data up, delete the Pod.",
+				Stalled: true,
+			},
 		},
 		"removes the flag before it starts an EtcdRestore": {
 			lost(asked, with(0, forced)), without,

@@ -134,6 +134,9 @@ func replaceLost(s State) Step {
 		return wait
 	}
 	victim := lost[0]
+	if victim.Volume == VolumePresent && s.OnAnotherVolume(victim) {
+		return s.waitForOther(victim)
+	}
 	if !s.Voters().KeepsQuorumWithout(false) {
 		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: "Member " + victim.Name + " must be replaced, because " + victim.wrong() + ". Removing it would leave no quorum, so the operator waits. Recover the members that are down.", Stalled: true}
 	}

@@ -45,8 +45,8 @@ func restore(s State) Step {
 	case v1beta2.RestoreSwitching:
 		return switching(s)
 	}
-	if s.Request == nil || s.Requested() || s.tooNew(s.Request.StorageVersion) {
-		return nil
+	if s.Request == nil || s.Requested() || s.cannotRead(*s.Request) != "" {
+		return nil // reportUnreadableRestore says so
 	}
 	last := max(s.Incarnation, FirstIncarnation)
 	if s.Restore != nil { // its seed may be gone, and its volume not seen yet
@@ -67,6 +67,26 @@ func restore(s State) Step {
 		RevisionBefore:  s.highestRevision(),
 		RevisionBump:    s.bumpOf(*s.Request),
 	}}
+}
+
+// cannotRead returns why the cluster does not take up a verified restore; empty if it does.
+func (s State) cannotRead(r RestoreRequest) string {
+	if !s.tooNew(r.StorageVersion) {
+		return ""
+	}
+	return fmt.Sprintf("The cluster does not start EtcdRestore %s: its snapshot has the format of etcd %s, and spec.version is %s. The cluster was not changed. "+
+		"Set spec.version to a release of etcd that reads the snapshot, for example %s.0, or delete the EtcdRestore.", r.Name, r.StorageVersion, s.Spec.EtcdVersion(), minor(r.StorageVersion))
+}
+
+// reportUnreadableRestore reports a verified restore that the cluster does not take up.
+func reportUnreadableRestore(s State) Step {
+	if s.Request == nil || s.Requested() || s.Restoring() {
+		return nil
+	}
+	if why := s.cannotRead(*s.Request); why != "" {
+		return Wait{Reason: v1beta2.ReasonSnapshotTooNew, Stalled: true, Message: why}
+	}
+	return nil
 }
 
 // BeginRestore records that a restore is taken up.
@@ -166,7 +186,15 @@ func (s State) waitForSeed(seed Member) Step {
 	if wait := s.waitForAttempt([]Member{seed}); wait != nil {
 		return wait
 	}
-	return Wait{Reason: v1beta2.ReasonRestoring, Message: "Seed " + seed.Name + " is being restored. The members continue to serve."}
+	progress := int64(0)
+	if seed.Seed != nil {
+		progress = int64(seed.Seed.Percent)
+	}
+	return Wait{
+		Reason: v1beta2.ReasonRestoring, Message: "Seed " + seed.Name + " is being restored. The members continue to serve.",
+		Limit: slowWaitLimit, Progress: progress,
+		Advice: "Read the log of its init container: kubectl logs " + seed.Name + " --all-containers. To cancel, delete the EtcdRestore.",
+	}
 }
 
 // seedBehind returns why the revision of a seed that serves is too low; empty if it is not.

@@ -26,6 +26,7 @@ func (s *State) ChooseRestore(restores []v1beta2.EtcdRestore) {
 		}
 		if s.RestorePending == "" || failed {
 			s.RestorePending = restore.Name
+			s.RestoreProgress = int64(restore.Status.Percent)
 		}
 		switch verified := Verified(restore); {
 		case underWay && (failed || !verified):
@@ -81,7 +82,7 @@ func requestOf(restore *v1beta2.EtcdRestore) *RestoreRequest {
 	return &RestoreRequest{
 		SignedURL:      signed,
 		Safety:         safety,
-		Saved:          restore.Status.SafetySnapshot,
+		Saved:          restore.Status.SafetySnapshot.DeepCopy(),
 		Name:           restore.Name,
 		UID:            restore.UID,
 		Source:         *restore.Status.Source,

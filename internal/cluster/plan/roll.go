@@ -160,7 +160,7 @@ func (s State) rollRefusal() string {
 		return refusal
 	}
 	p, needed := s.preparation(lowest, highest)
-	if needed && p.via == p.to && slices.ContainsFunc(s.membership(), s.goesWithPod) {
+	if needed && p.via == p.to && slices.ContainsFunc(s.membership(), func(m Member) bool { return s.inPod(m) && s.HoldsData(m) }) {
 		return fmt.Sprintf("The data of the members is in their Pods (emptyDir), so an upgrade or downgrade replaces them. etcd accepts no new member while it converts its data to %s. Set spec.version to %s again.", p.to, lowest)
 	}
 	return ""

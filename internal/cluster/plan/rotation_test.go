@@ -142,13 +142,13 @@ func (w *rotation) look() {
 func (w *rotation) act(step Step) {
 	switch step := step.(type) {
 	case CreateCA, ReplaceCA:
-		authority, err := pki.NewCA("example", w.s.Now, w.s.Validity().CADuration)
+		authority, err := w.s.NewCA()
 		if err != nil {
 			w.Fatal(err)
 		}
 		after := &Secret{Data: map[string][]byte{CACertKey: authority.Cert, CAKeyKey: authority.Key}, Annotations: map[string]string{v1beta2.AnnotationRotateCA: w.m.Rotate}}
-		if before := w.m.CA; before != nil {
-			after.Data[PreviousCACertKey], after.Data[PreviousCAKeyKey] = before.Get(CACertKey), before.Get(CAKeyKey)
+		if w.m.CA != nil {
+			after.Data = w.m.WithNewCA(w.s, authority)
 		}
 		w.m.CA = after
 	case RemovePreviousCA:
@@ -426,5 +426,22 @@ func TestThePlantedBugsOfRotation(t *testing.T) {
 			}
 			t.Error("nothing was found")
 		})
+	}
+}
+
+// A restore waited for a password while a CA was replaced. The certificate of the operator was then one that the seed refuses, so the right
+// password did not help any more.
+func TestNoCAIsSwitchedWhileASeedTrustsTheOldOne(t *testing.T) {
+	s := state(formed, members(3), managed, restored(v1beta2.RestoreSeeding), asked, wrongPassword, certs(func(c *Certificates) { c.Trust, c.Outdated = "both", true }))
+	for i := range s.Members {
+		s.Members[i].SecurePeer, s.Members[i].SecureClient = true, true
+		s.Members[i].Trust, s.Members[i].Loaded = "both", s.Certificates.Loaded
+		if s.Members[i].Incarnation != s.Incarnation {
+			s.Members[i].Trust = "old"
+		}
+	}
+	step, _ := Choose(s)
+	if w, is := step.(WriteCertificates); is && w.Switch {
+		t.Errorf("members and the operator get certificates of a CA that the seed does not trust")
 	}
 }

@@ -59,6 +59,7 @@ var Rules = []group{
 	{Name: "members", Purpose: "Healthy members vote and serve clients.", Rules: []rule{
 		{Name: "addToService", Decide: addToService},
 		{Name: "fenceMembers", Decide: fenceMembers},
+		{Name: "forbidEmptyStart", Decide: forbidEmptyStart},
 		{Name: "relabelPods", Decide: relabelPods},
 		{Name: "cancelDowngrade", Decide: cancelDowngrade},
 		{Name: "giveUpLearner", Decide: giveUpLearner},
@@ -68,7 +69,9 @@ var Rules = []group{
 	{Name: "repair", Purpose: "Members with wrong or lost data are replaced.", Rules: []rule{
 		{Name: "corruptAlarm", Decide: corruptAlarm},
 		{Name: "removeOrphanPods", Decide: removeOrphanPods},
+		{Name: "setAsideOther", Decide: setAsideOther},
 		{Name: "replaceLost", Decide: replaceLost},
+		{Name: "peersRefuseCertificate", Decide: peersRefuseCertificate},
 	}},
 	{Name: "shape", Purpose: "A surplus member is removed before others are repaired: it may be the unhealthy one. A prepared member is added when all serve.", Rules: []rule{
 		{Name: "scaleDown", Decide: scaleDown},
@@ -102,6 +105,7 @@ var Rules = []group{
 		{Name: "moveLeaderAsked", Decide: moveLeaderAsked},
 	}},
 	{Name: "advice", Purpose: "The cluster is healthy, and a person should know why certificates are not renewed.", Rules: []rule{
+		{Name: "reportClock", Decide: reportClock},
 		{Name: "unissuedCertificates", Decide: unissuedCertificates},
 	}},
 	{Name: "shape", Purpose: "Volumes have become as large as the spec asks for.", Rules: []rule{
@@ -110,6 +114,9 @@ var Rules = []group{
 	{Name: "advice", Purpose: "The cluster is healthy, and a person should correct something.", Rules: []rule{
 		{Name: "refusedOperator", Decide: refusedOperator},
 		{Name: "invalidAuthSecret", Decide: invalidAuthSecret},
+		{Name: "reportUnreadableRestore", Decide: reportUnreadableRestore},
+		{Name: "adviseOfPeerName", Decide: adviseOfPeerName},
+		{Name: "adviseOfIssuer", Decide: adviseOfIssuer},
 		{Name: "reportForeignObjects", Decide: reportForeignObjects},
 		{Name: "reportForeignMembers", Decide: reportForeignMembers},
 		{Name: "reportRefused", Decide: reportRefused},
@@ -119,6 +126,7 @@ var Rules = []group{
 		{Name: "volumeTemplateRefused", Decide: volumeTemplateRefused},
 		{Name: "invalidSchedule", Decide: invalidSchedule},
 		{Name: "warnOfFullVolumes", Decide: warnOfFullVolumes},
+		{Name: "ignoredSettings", Decide: ignoredSettings},
 		{Name: "adviseVersion", Decide: adviseVersion},
 	}},
 }

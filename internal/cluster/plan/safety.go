@@ -40,7 +40,7 @@ func (s State) safetySnapshot() Step {
 	left := s.Restore.SeedReadyTime.Add(v1beta2.SafetySnapshotLimit).Sub(s.Now)
 	switch {
 	case left > 0:
-		return Wait{Reason: v1beta2.ReasonRestoring, Message: awaitsSafetySnapshot, Requeue: min(left, requeueStarting)}
+		return Wait{Reason: v1beta2.ReasonRestoring, Message: awaitsSafetySnapshot, Requeue: min(left, requeueStarting), Limit: safetyAge}
 	case required:
 		return FailRestore{Message: fmt.Sprintf("The safety snapshot is required and was not taken within %s. Check that restore-operator is running. The cluster was not changed.", v1beta2.SafetySnapshotLimit)}
 	case s.Now.Sub(s.Restore.SeedReadyTime.Time) > safetyAge:

@@ -37,7 +37,7 @@ func TestTheOldDataIsSavedBeforeTheSwitch(t *testing.T) {
 		}
 	}
 	toSwitch := BeginSwitch{ClusterID: seedID, Revision: 1000000042}
-	wait := Wait{Reason: v1beta2.ReasonRestoring, Message: awaitsSafetySnapshot, Requeue: requeueStarting}
+	wait := Wait{Reason: v1beta2.ReasonRestoring, Message: awaitsSafetySnapshot, Requeue: requeueStarting, Limit: safetyAge}
 	const ifPossible, required = v1beta2.SafetySnapshotIfPossible, v1beta2.SafetySnapshotRequired
 	for name, test := range map[string]struct {
 		state State

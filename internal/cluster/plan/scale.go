@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -110,6 +111,13 @@ func scaleUp(s State) Step {
 func (s State) cannotAdd() Step {
 	if s.Durable() && s.NoStorageClass {
 		return noStorageClass()
+	}
+	if s.nextName() == "" {
+		return Wait{
+			Reason: v1beta2.ReasonScaling, Stalled: true,
+			Message: fmt.Sprintf("No member can be added: volumes, Pods and annotations have all %d names of members. %s ", maxOrdinal, s.impact()) +
+				"Remove names from the annotations of the EtcdCluster, or delete volumes in status.replacedVolumes that you do not need.",
+		}
 	}
 	return learnersFail(s)
 }

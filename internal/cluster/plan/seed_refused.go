@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -30,9 +31,9 @@ func (s State) IsSeed(name string) bool {
 // RefuseSeed returns what to do after Kubernetes has refused to create the seed: wait, and try again after retry, or give
 // up. The status records since when it refuses, so that the time also ends if the operator restarts.
 func (s *State) RefuseSeed(why string, retry time.Duration) Step {
-	if at := s.Restore.SeedRefusedTime; at == nil || at.After(s.Now) {
+	if at := s.Restore.SeedRefusedTime; at == nil || clock.Ahead(at.Time, s.stamp()) {
 		s.Restore = s.Restore.DeepCopy()
-		s.Restore.SeedRefusedTime = ptr.To(metav1.NewTime(s.Now).Rfc3339Copy())
+		s.Restore.SeedRefusedTime = ptr.To(metav1.NewTime(s.stamp()).Rfc3339Copy())
 	}
 	return s.seedRefusal(planning.Shorten(why, maxRefusal), retry)
 }
@@ -57,7 +58,7 @@ func (s State) seedRefusal(why string, retry time.Duration) Step {
 			Reason: v1beta2.ReasonPodRefused, Stalled: true, Requeue: retry,
 			Message: planning.Sentence(refused+": ", why) + " " + clients + correct + fmt.Sprintf(" The operator tries again every %s.", retry),
 		}
-	case !s.Now.Before(end):
+	case !s.earlierNow().Before(end):
 		return FailRestore{Message: planning.Sentence(fmt.Sprintf("%s for more than %s: ", refused, seedGrace), why) + unchanged + correct + " Then create an EtcdRestore with another name."}
 	}
 	return Wait{

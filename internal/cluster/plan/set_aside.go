@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -27,9 +28,17 @@ type SetAsideVolume struct{ Name string }
 func (step SetAsideVolume) describe(s State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonScaling,
-		Message: "The operator keeps volume " + step.Name + ", which has the data from before the restore or recovery, for " + s.Spec.KeepReplacedVolumes().String() + ".",
+		Message: "The operator keeps volume " + step.Name + ", " + s.whyAside(step.Name) + ", for " + s.Spec.KeepReplacedVolumes().String() + ".",
 		Requeue: requeueSoon,
 	}, "KeepingVolume", planning.Volume(step.Name))
+}
+
+// whyAside says what a volume is that is set aside.
+func (s State) whyAside(name string) string {
+	if m, _ := s.member(name); s.OnAnotherVolume(m) {
+		return "which is not the one that the member served on"
+	}
+	return "which has the data from before the restore or recovery"
 }
 
 // setsAside returns whether a volume that no member uses any more has data that a restore or a recovery replaced. When a
@@ -39,6 +48,41 @@ func (s State) setsAside(m Member) bool {
 	return s.Spec.KeepReplacedVolumes() > 0 && (recovered || m.WasSetAside || m.Incarnation < s.Incarnation)
 }
 
+// setAsideOther sets aside a volume that is not the one that its member served on. A person has created it, perhaps from a copy, so it is
+// kept. The member has lost its data, and a new one takes its place.
+func setAsideOther(s State) Step {
+	if !s.MembershipKnown {
+		return nil
+	}
+	for _, m := range s.membership() {
+		if aside := (SetAsideVolume{Name: m.Name}); m.Volume == VolumePresent && s.OnAnotherVolume(m) && s.may(aside) {
+			return aside
+		}
+	}
+	return nil
+}
+
+// waitForSetAside reports an old volume that is yet to be set aside. Its Pod object may still be there. Otherwise the API server refuses
+// the change, or another party reverses it.
+func (s State) waitForSetAside(m Member) Step {
+	wait := Wait{Reason: v1beta2.ReasonRecovering, Message: "The operator has yet to set volume " + m.Name + " aside, which has the data from before the recovery."}
+	if m.Pod == PodNone && !s.may(SetAsideVolume{Name: m.Name}) {
+		wait.Stalled = true
+		wait.Message += " The API server refuses that, or another party reverses it. The members serve, and the operator deletes nothing. " +
+			"Exempt the PersistentVolumeClaims of this cluster from what is in the way, or delete this one to give up its data."
+	}
+	return wait
+}
+
+// waitForOther reports that a volume of unknown data keeps a member from being replaced: the operator would delete it afterwards.
+func (s State) waitForOther(m Member) Step {
+	return Wait{
+		Reason: v1beta2.ReasonAnotherVolume, Stalled: true,
+		Message: "Member " + m.Name + " must be replaced, because " + volumeOther + ". The operator cannot set PersistentVolumeClaim " + m.Name +
+			" aside: the API server refuses that, or another party reverses it. " + s.impact() + " Exempt the PersistentVolumeClaims of this cluster from what is in the way, or delete this one.",
+	}
+}
+
 // deleteSetAside deletes volumes whose time is over. The cluster is at size and well when this rule is asked.
 func deleteSetAside(s State) Step {
 	if !s.MembershipKnown || !s.leadsClients() {
@@ -46,7 +90,7 @@ func deleteSetAside(s State) Step {
 	}
 	for _, v := range s.SetAside {
 		step := DeleteVolume{Name: v.Name, Reason: v1beta2.ReasonScaling}
-		if !v.Deleting && !s.Now.Before(s.keptUntil(v)) && s.may(step) {
+		if !v.Deleting && clock.Elapsed(v.Since, s.Now) >= s.Spec.KeepReplacedVolumes() && s.may(step) {
 			return step
 		}
 	}
@@ -61,9 +105,6 @@ func (s State) leadsClients() bool {
 
 func (s State) keptUntil(v SetAside) time.Time { return v.Since.Add(s.Spec.KeepReplacedVolumes()) }
 
-// clockTolerance is how far the clocks of the operator and the API server may differ before that matters.
-const clockTolerance = time.Minute
-
 // KeptUntil returns until when a volume that was set aside is kept; false for any other volume.
 func (s State) KeptUntil(name string) (time.Time, bool) {
 	i := slices.IndexFunc(s.SetAside, func(v SetAside) bool { return v.Name == name })
@@ -76,5 +117,5 @@ func (s State) KeptUntil(name string) (time.Time, bool) {
 // StillKept reports whether the time of a volume that was set aside is not over by another clock than the operator's.
 func (s State) StillKept(name string, now time.Time) bool {
 	until, is := s.KeptUntil(name)
-	return is && now.Add(clockTolerance).Before(until)
+	return is && clock.Ahead(until, now)
 }

@@ -38,6 +38,20 @@ func TestRandomFaultsWhileDataIsMovedOntoVolumesBreakNothing(t *testing.T) {
 	randomWorlds(t, randomSteps/5, worlds{moving: true})
 }
 
+// TestRandomFaultsOfMembershipsChangedByHandBreakNothing adds changes with etcdctl, records that are lost or old, and restarts of all
+// containers to all other faults.
+func TestRandomFaultsOfMembershipsChangedByHandBreakNothing(t *testing.T) {
+	t.Parallel()
+	randomWorlds(t, randomSteps/5, worlds{handmade: true})
+}
+
+// TestRandomFaultsWhileTheClockJumpsBreakNothing sets the clock of the operator in both directions among all other faults. The API server has
+// the right time.
+func TestRandomFaultsWhileTheClockJumpsBreakNothing(t *testing.T) {
+	t.Parallel()
+	randomWorlds(t, randomSteps/10, worlds{clocks: true})
+}
+
 // simSeed is the same in every build, so that a build fails only because of its own change. make simulate runs other worlds.
 func simSeed() uint64 {
 	if os.Getenv("SIM_SEED") == "random" {
@@ -58,7 +72,7 @@ func simWorlds() (first, end uint64) {
 }
 
 // worlds selects the faults that are added to all others.
-type worlds struct{ crowded, estranged, resizing, moving bool }
+type worlds struct{ crowded, estranged, resizing, moving, handmade, volatile, clocks, refusing bool }
 
 func randomWorlds(t *testing.T, wanted int, of worlds) {
 	seed := simSeed()
@@ -90,6 +104,7 @@ func live(planner model.Planner, seed, number uint64, of worlds, logf ...func(st
 	r := rand.New(rand.NewPCG(seed, number))
 	w := model.New(1+r.IntN(7), r.IntN(4) > 0 && !of.moving)
 	w.Gentle, w.Crowded, w.Estranged, w.Resizing, w.Moving = r.IntN(3) > 0, of.crowded, of.estranged, of.resizing, of.moving
+	w.Handmade, w.Volatile, w.Clocks, w.Refusing = of.handmade, of.volatile, of.clocks, of.refusing
 	w.Chance(r)
 	log := len(logf) > 0
 	if log {

@@ -99,7 +99,7 @@ func TestEtcdWithoutLearnersGrows(t *testing.T) {
 			}
 			w := model.From(s)
 			o := w.Run(plan.Plan)
-			if _, settled := o.Last.(plan.VersionNotAdvised); !settled || len(w.Violations) > 0 { // such an old etcd is advised against
+			if _, settled := o.Last.(plan.Advice); !settled || len(w.Violations) > 0 { // such an old etcd is advised against
 				t.Errorf("from %d to %d: %v\n%s", from, size, w.Violations, trace(o))
 			}
 		}

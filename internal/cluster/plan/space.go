@@ -63,6 +63,9 @@ func reclaimSpace(s State) Step {
 	if crowded && !s.untried() {
 		return nil
 	}
+	if s.mayReceiveSnapshot() {
+		return Wait{Reason: v1beta2.ReasonNoSpace, Message: "The space quota is used up, and etcd refuses writes. A member is behind the others. The operator defragments when it has caught up. Otherwise etcd " + s.lowestVersion() + " can lose the data of a member that receives a snapshot (etcd-io/etcd#20271)."}
+	}
 	return s.defragmentNext(v1beta2.ReasonNoSpace, s.needsRoom)
 }
 

@@ -10,13 +10,16 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 )
 
 // State is all that a decision may look at: one EtcdCluster, what Kubernetes holds for it, and what its members
 // say. It is plain data: it prints as JSON, and Plan of the same State is the same Step.
 type State struct {
-	// Now is when all of this was seen.
+	// Now is when all of this was seen. ServerAhead is how far the clock of the API server is ahead of that. It is 0 if they agree, or if
+	// that is not known.
 	Now             time.Time
+	ServerAhead     time.Duration
 	Namespace, Name string
 	UID             types.UID
 	Spec            v1beta2.EtcdClusterSpec
@@ -44,6 +47,8 @@ type State struct {
 	Request *RestoreRequest
 	// RestorePending names an EtcdRestore of this cluster that is neither finished nor verified yet.
 	RestorePending string
+	// RestoreProgress changes while restore-operator works on that EtcdRestore.
+	RestoreProgress int64
 
 	Services Services
 	Budget   Budget
@@ -53,6 +58,10 @@ type State struct {
 	NoStorageClass bool
 	// VolumeTemplateProblem says why the API server refuses a volume of the spec's template. It is empty if all is well.
 	VolumeTemplateProblem string
+	// AllowedIssuers of cert-manager are those that the administrator allows beside the Issuers of the namespace.
+	AllowedIssuers []AllowedIssuer
+	// MoreDefects of etcd are those that the administrator has added to the ones that the operator knows.
+	MoreDefects []etcdversion.Defect
 	// SecretProblem says which TLS Secret is missing or wrong, and is empty when all is well.
 	SecretProblem string
 	// Authentication is who the operator is to etcd.
@@ -64,6 +73,14 @@ type State struct {
 
 	// KnownVoters names the voters that the cluster had when it last answered; empty when that is not known.
 	KnownVoters []string
+	// Witness is the member whose membership KnownVoters is from, because no quorum answers; empty if it is the record of the status.
+	Witness string
+	// RecordCorrected says why the record of the status was not used; empty if it agrees with the witness.
+	RecordCorrected string
+	// Dispute is what the record and the members know, if they differ and neither outranks the other.
+	Dispute *Dispute
+	// KnownLearners names the learners of that record.
+	KnownLearners []string
 	// IncarnationCorrected: the status had another incarnation, so what it says about members is about others.
 	IncarnationCorrected bool
 	// ClusterDomain is the DNS domain of the Kubernetes cluster; empty if not known.
@@ -74,6 +91,8 @@ type State struct {
 	Removing string
 	// KnownIDs are the IDs that members had when a quorum last answered, by name.
 	KnownIDs map[string]etcd.ID
+	// KnownVolumes are the volumes that members were last seen to serve on, by name.
+	KnownVolumes map[string]VolumeID
 	// ForeignMembers are those that the operator did not add, as a quorum last answered.
 	ForeignMembers []ForeignMember
 	// Asked is what annotations on the EtcdCluster ask for.
@@ -100,6 +119,10 @@ type State struct {
 	PodFailures []v1beta2.PodFailure
 	// Held are the steps that have no effect and are not to be repeated now.
 	Held []Held
+	// Waiting is what the operator waits for, and since when.
+	Waiting Waiting
+	// obstructed are the steps that were refused in this pass.
+	obstructed []obstruction
 	// Replacements of lost members in all EtcdClusters.
 	Replacements Replacements
 	// SetAside are the volumes with data that a restore or a recovery replaced, sorted by name. They are no Members.
@@ -173,6 +196,7 @@ func NewState(cluster *v1beta2.EtcdCluster) State {
 	}
 	s.Promoting, s.ForeignMembers, s.Asked = cluster.Status.PromotingMember, knownForeign(cluster.Status), NewAsked(cluster.Annotations)
 	s.Removing, s.KnownIDs = cluster.Status.RemovingMember, knownIDs(cluster.Status)
+	s.KnownVolumes = knownVolumes(cluster.Status)
 	s.LearnerFailures = cluster.Status.LearnerFailures
 	if at := cluster.Status.LearnerFailedAt; at != nil {
 		s.LearnerFailedAt = at.Time
@@ -181,6 +205,9 @@ func NewState(cluster *v1beta2.EtcdCluster) State {
 		s.KnownDBSize = max(s.KnownDBSize, m.DBSize)
 		if m.Role == v1beta2.MemberLeader || m.Role == v1beta2.MemberVoter {
 			s.KnownVoters = append(s.KnownVoters, m.Name)
+		}
+		if m.Role == v1beta2.MemberLearner {
+			s.KnownLearners = append(s.KnownLearners, m.Name)
 		}
 	}
 	if s.Promoting != "" && len(s.KnownVoters) > 0 && !slices.Contains(s.KnownVoters, s.Promoting) {
@@ -267,18 +294,6 @@ func MemberOf(entry etcd.Member) string {
 	return name
 }
 
-// Durable says whether members keep their data apart from their Pods.
-func (s State) Durable() bool { return s.Spec.Pod == nil || s.Spec.Pod.EmptyDir == nil }
-
-// inPod says whether the data of a member is lost with its Pod. The spec decides only about Pods that are yet to be created.
-func (s State) inPod(m Member) bool { return m.DataInPod || !s.Durable() }
-
-// keepsData says whether the next Pod of a member has its data: it is on a volume, and the spec still asks for volumes.
-func (s State) keepsData(m Member) bool { return m.Volume == VolumePresent && !s.inPod(m) }
-
-// DataInPods says whether the data of any current member is lost with its Pod.
-func (s State) DataInPods() bool { return !s.Durable() || slices.ContainsFunc(s.Current(), s.inPod) }
-
 // Formed says whether the cluster has ever come to life. A formed cluster is never bootstrapped again.
 func (s State) Formed() bool { return s.ClusterID != "" }
 
@@ -320,21 +335,6 @@ func (s State) Voters() etcd.Voters {
 		v = s.withForeignVoters(v)
 	}
 	return v
-}
-
-// HoldsData says whether a member has, or may have, data that it runs on or can start again with. A volume that
-// is being deleted stays as long as a Pod has been placed with it.
-func (s State) HoldsData(m Member) bool {
-	placed := m.Pod == PodStarting || (m.Pod == PodBlocked && m.PodReason != v1beta2.ReasonPodUnschedulable)
-	switch {
-	case m.VolumeUnused && (m.neverRan() || m.Pod == PodNone), m.neverRan() && s.inPod(m):
-		return false
-	case s.inPod(m):
-		return m.Pod != PodNone && m.Pod != PodEnded
-	case m.Pod == PodRunning || m.Pod == PodDeleting:
-		return true
-	}
-	return m.Volume == VolumePresent || (m.Volume == VolumeDeleting && placed)
 }
 
 // PodPolicy is spec.pod, empty if the spec has none.

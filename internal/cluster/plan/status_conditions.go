@@ -41,7 +41,7 @@ func setConditions(status *v1beta2.EtcdClusterStatus, s State, step Step, actErr
 	_, atRest := step.(Hibernating)
 	warns := false
 	switch step.(type) {
-	case VolumeMayFill, VersionNotAdvised:
+	case VolumeMayFill, Advice:
 		warns = true
 	}
 	done = done || atRest || warns // as the spec asks

@@ -34,14 +34,16 @@ func setMembers(status *v1beta2.EtcdClusterStatus, s State) {
 			ClientURL: s.ClientURL(m.Name),
 			DBSize:    steady(sizes[m.Name], m.DBSize),
 
-			VolumeSize: m.VolumeCapacity,
-			Ready:      ready,
-			Fenced:     s.Fenced(m.Name),
+			VolumeSize:     m.VolumeCapacity,
+			VolumeClaimUID: s.volumeIDOf(m).Claim,
+			VolumeName:     s.volumeIDOf(m).Volume,
+			Ready:          ready,
+			Fenced:         s.Fenced(m.Name),
 		})
 	}
 	keepDefragmented(status.MemberStatuses, before)
 	if s.Formed() && !s.MembershipKnown && !s.IncarnationCorrected {
-		keepMissing(status, before)
+		s.keepMissing(status, before)
 	}
 	status.Size = len(status.Members.Ready)
 	status.ReadyMembers = fmt.Sprintf("%d/%d", status.Size, s.Spec.Size)
@@ -56,8 +58,16 @@ func setMembers(status *v1beta2.EtcdClusterStatus, s State) {
 
 // keepMissing keeps members of which neither Pod nor volume is left, while there is no quorum to say that they were
 // removed: their number decides whether quorum is lost.
-func keepMissing(status *v1beta2.EtcdClusterStatus, before []v1beta2.MemberStatus) {
+func (s State) keepMissing(status *v1beta2.EtcdClusterStatus, before []v1beta2.MemberStatus) {
+	for _, name := range s.KnownVoters {
+		if s.Witness != "" && !slices.ContainsFunc(before, func(b v1beta2.MemberStatus) bool { return b.Name == name }) {
+			before = append(before[:len(before):len(before)], v1beta2.MemberStatus{Name: name, Role: v1beta2.MemberVoter, ClientURL: s.ClientURL(name)})
+		}
+	}
 	for _, b := range before {
+		if s.Witness != "" && !slices.Contains(s.KnownVoters, b.Name) {
+			continue // the witness knows that it was removed, or that it has no vote
+		}
 		if !slices.ContainsFunc(status.MemberStatuses, func(m v1beta2.MemberStatus) bool { return m.Name == b.Name }) {
 			b.Ready = false
 			if b.Role == v1beta2.MemberLeader {
@@ -93,6 +103,12 @@ func roleOf(s State, m Member, before []v1beta2.MemberStatus) v1beta2.MemberRole
 		return v1beta2.MemberLearner
 	case s.MembershipKnown:
 		return v1beta2.MemberVoter
+	case s.Witness != "" && slices.Contains(s.KnownVoters, m.Name):
+		return v1beta2.MemberVoter
+	case s.Witness != "" && (m.Learner || s.learnsFromWitness(m.Name)):
+		return v1beta2.MemberLearner
+	case s.Witness != "":
+		return ""
 	}
 	for _, b := range before {
 		if b.Name == m.Name && b.Role == v1beta2.MemberLeader {

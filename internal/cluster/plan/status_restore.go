@@ -74,7 +74,7 @@ func recordRestore(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 	case BeginRestore:
 		recordBegunRestore(status, step)
 	case AwaitSafetySnapshot:
-		status.Restore.SeedReadyTime, status.Restore.Message = ptr.To(metav1.NewTime(s.Now).Rfc3339Copy()), awaitsSafetySnapshot
+		status.Restore.SeedReadyTime, status.Restore.Message = ptr.To(metav1.NewTime(s.stamp()).Rfc3339Copy()), awaitsSafetySnapshot
 	case BeginSwitch:
 		if s.Request != nil && s.Request.Saved != nil && s.Request.Saved.Path != "" {
 			status.Restore.SafetySnapshot = s.Request.Saved.Path

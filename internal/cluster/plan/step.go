@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
@@ -41,7 +40,7 @@ func Events(s State, step Step, actErr error, statusChanged bool) []planning.Eve
 		return []planning.Event{failed}
 	}
 	switch step.(type) {
-	case Wait, VolumeMayFill, VersionNotAdvised:
+	case Wait, VolumeMayFill, Advice:
 		if !statusChanged {
 			return nil
 		}
@@ -95,25 +94,6 @@ type Idle struct{ Reason, Message string }
 
 func (step Idle) describe(State) planning.Description {
 	return planning.Description{Reason: step.Reason, Message: step.Message, Requeue: requeueSettled}
-}
-
-// Wait says that something must happen first that the operator does not do itself.
-type Wait struct {
-	Reason, Message string
-	// Stalled: a person must act.
-	Stalled bool
-	// Requeue is when to look again, if a look costs much or no user waits for it. 0 is the interval of starting members,
-	// or of a cluster that waits for a person.
-	Requeue time.Duration
-}
-
-func (step Wait) describe(s State) planning.Description {
-	d := planning.Description{Reason: step.Reason, Message: step.Message, Requeue: cmp.Or(step.Requeue, requeueStarting)}
-	if !step.Stalled {
-		return d
-	}
-	d.Requeue = cmp.Or(step.Requeue, s.requeueStalled())
-	return warned(d, step.Reason, "Wait")
 }
 
 // requeueStalled returns when to look again at a cluster that waits for a person: every 30 s, because watches report what

@@ -77,7 +77,7 @@ func (s State) oldMayContinue() bool {
 // when the operator stops them, and a learner's data is no way back.
 func (s State) oldHolders() []Member {
 	return s.where(func(m Member) bool {
-		going := s.inPod(m) && m.Pod == PodDeleting
+		going := s.goesWithPod(m) && m.Pod == PodDeleting
 		return s.mayVote(m) && !s.unrecorded(m) && s.HoldsData(m) && !going
 	})
 }

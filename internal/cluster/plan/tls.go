@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
@@ -18,7 +19,9 @@ import (
 
 // issueCertificates issues and renews certificates and writes them to the members' Secrets. It does not wait for a healthy
 // cluster: expired certificates may be the cause.
-func issueCertificates(s State) Step {
+func issueCertificates(s State) Step { return untilClocksAgree(s, s.issue()) }
+
+func (s State) issue() Step {
 	c := s.Certificates
 	if !s.Spec.TLS.Issued() {
 		return nil
@@ -35,18 +38,27 @@ func issueCertificates(s State) Step {
 		return CreateCA{}
 	case managed && c.CA.ReplaceCause != "":
 		return ReplaceCA{Cause: c.CA.ReplaceCause}
-	case !managed && !c.Requested && c.UnissuedReason != v1beta2.ReasonCertManagerMissing:
+	case !managed && !c.Requested && c.UnissuedReason != v1beta2.ReasonCertManagerMissing && c.IssuerRefused == "":
 		return RequestCertificates{}
-	case c.Missing && c.Unissued != "":
-		return Wait{Reason: c.UnissuedReason, Message: c.Unissued, Stalled: c.UnissuedReason == v1beta2.ReasonCertManagerMissing}
 	case c.Missing:
-		return WriteCertificates{Cause: "none exist yet"}
+		return c.issueFirst()
 	case c.Due != "":
 		return WriteCertificates{Cause: c.Due}
 	case c.Unknown:
 		return WriteCertificates{Cause: "members and clients must trust a new CA in addition to the old one"}
 	}
 	return nil
+}
+
+// issueFirst writes the first certificates of a cluster, or waits for what they need.
+func (c Certificates) issueFirst() Step {
+	switch {
+	case !c.Requested && c.IssuerRefused != "":
+		return Wait{Reason: v1beta2.ReasonIssuerNotAllowed, Message: c.IssuerRefused, Stalled: true}
+	case c.Unissued != "":
+		return Wait{Reason: c.UnissuedReason, Message: c.Unissued, Stalled: c.UnissuedReason == v1beta2.ReasonCertManagerMissing}
+	}
+	return WriteCertificates{Cause: "none exist yet"}
 }
 
 // CreateCA makes the certificate authority of a cluster (TLS.managed). If one was lost, the certificates that it signed are still trusted.
@@ -148,8 +160,12 @@ func onOff(on bool) string {
 }
 
 // loadCertificates makes the kubelet write changed certificates into a Pod at once. The kubelet reads a Pod's Secrets when
-// the Pod changes, and otherwise about once a minute.
+// the Pod changes, and otherwise about once a minute. A certificate that members refuse is not loaded early: each minute may be the one in
+// which a person corrects it.
 func loadCertificates(s State) Step {
+	if slices.ContainsFunc(s.Members, s.refusesPeers) {
+		return nil
+	}
 	for _, m := range s.Members {
 		load := LoadCertificates{Name: m.Name, Loaded: s.Certificates.Loaded}
 		if m.Pod == PodRunning && s.Certificates.Loaded != "" && m.Loaded != s.Certificates.Loaded && s.may(load) {
@@ -173,19 +189,26 @@ func (step LoadCertificates) describe(State) planning.Description {
 // restartForNewCA restarts members that trust other CAs than their Secrets hold, if that may be why no quorum answers. A
 // user may have replaced the CA at once, or it expired while the operator was down. A short loss of quorum is no reason to
 // stop a member, so all members must run and must be unready for startGrace. While a quorum answers, rollMembers does it.
+// The same holds for members that refuse the present certificate of peers because of its name.
+// A member whose next Pod would be without its data is not restarted: waysOnWithData reports it.
 func restartForNewCA(s State) Step {
-	if !s.Formed() || s.MembershipKnown || s.DataInPods() || s.Certificates.Trust == "" {
+	if !s.Formed() || s.MembershipKnown || s.Certificates.Trust == "" {
 		return nil
 	}
 	current := s.Current()
 	for _, m := range current {
-		if m.Pod == PodNone || m.Pod == PodDeleting || m.Serving || (s.trustsOldCA(m) && !s.unreadyFor(m, startGrace)) {
+		outdated := s.trustsOldCA(m) || s.refusesPeers(m)
+		if m.Pod == PodNone || m.Pod == PodDeleting || m.Serving || (outdated && !s.unreadyFor(m, startGrace)) {
 			return nil
 		}
 	}
 	for _, m := range current {
-		if m.Pod == PodRunning && s.trustsOldCA(m) {
+		switch {
+		case m.Pod != PodRunning || !s.keepsData(m):
+		case s.trustsOldCA(m):
 			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonRotatingCertificates, Message: "no quorum answers, and it must trust the CA that its Secrets hold now"}
+		case s.refusesPeers(m):
+			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonCertificateLacksName, Message: "no quorum answers, and it refuses the certificates of peers that its Secrets hold now"}
 		}
 	}
 	return nil
@@ -196,14 +219,21 @@ func (s State) trustsOldCA(m Member) bool {
 	return s.Certificates.Trust != "" && m.Trust != s.Certificates.Trust
 }
 
+// seedTrustsOldCA reports whether the Pod of a seed, which rollMembers never restarts, would refuse a certificate of the new CA.
+func (s State) seedTrustsOldCA() bool {
+	return slices.ContainsFunc(s.Members, func(m Member) bool {
+		return m.Incarnation > s.Incarnation && (m.Pod == PodRunning || m.Pod == PodStarting) && s.trustsOldCA(m)
+	})
+}
+
 // rotateCA continues the replacement of a CA when all members have restarted and trust what their Secrets hold.
 func rotateCA(s State) Step {
 	c := s.Certificates
-	if !s.Spec.TLS.Issued() || !s.Formed() || !s.MembershipKnown || c.CA.Broken != "" {
+	if !s.Spec.TLS.Issued() || !s.Formed() || !s.MembershipKnown || c.CA.Broken != "" || s.awaitsClocks(WriteCertificates{}) {
 		return nil
 	}
 	switch {
-	case c.Outdated && s.Now.Before(c.SwitchAfter):
+	case c.Outdated && (s.Now.Before(c.SwitchAfter) || s.seedTrustsOldCA()):
 		return nil
 	case c.Outdated:
 		return WriteCertificates{Switch: true, Cause: "all members trust the new CA"}

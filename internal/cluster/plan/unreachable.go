@@ -76,5 +76,5 @@ func (s State) waitUntilReachable() Step {
 	long := !slices.ContainsFunc(s.Current(), func(m Member) bool {
 		return m.SilentSince.IsZero() || s.Now.Sub(m.SilentSince) < unreachableGrace
 	})
-	return Wait{Reason: v1beta2.ReasonMembersUnreachable, Message: s.whyUnreachable(), Stalled: long}
+	return Wait{Reason: v1beta2.ReasonMembersUnreachable, Message: s.whyUnreachable(), Stalled: long, Overdue: v1beta2.ReasonMembersUnreachable}
 }

@@ -3,7 +3,7 @@ package plan
 import (
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/util/version"
+	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 )
 
 // VersionFor returns the version for an incarnation's members. If a change is refused or not prepared, recreated Pods keep
@@ -66,32 +66,35 @@ var lateEnough = map[string]string{"3.6": "3.5.26", "3.7": "3.6.11"}
 // patch release, and down only where etcd has its downgrade API (since 3.6). While members run two minor versions the
 // cluster is of the lower one, and may go to either.
 func upgradeRefusal(lowest, highest, to string) string {
-	low, err := version.ParseSemantic(lowest)
-	if err != nil {
+	low, ok := etcdversion.Parse(lowest)
+	if !ok {
 		return ""
 	}
-	high, err := version.ParseSemantic(highest)
-	if err != nil {
+	high, ok := etcdversion.Parse(highest)
+	if !ok {
 		high = low
 	}
-	target, err := version.ParseSemantic(to)
-	if err != nil {
+	target, ok := etcdversion.Parse(to)
+	if !ok {
 		return fmt.Sprintf("Version %q is not a version of etcd. Correct spec.version.", to)
 	}
 	mixed := minor(lowest) != minor(highest)
+	fromMajor, fromMinor := low.Numbers()
+	highMajor, _ := high.Numbers()
+	toMajor, toMinor := target.Numbers()
 	switch {
 	case minor(to) == minor(lowest):
 		return "" // a patch, or back from an upgrade that is half done
 	case mixed && minor(to) != minor(highest):
 		return fmt.Sprintf("Members run %s and %s. Set spec.version to one of these two. When all members run the same version, set it to %s.", lowest, highest, to)
-	case target.LessThan(low) && low.Major() == target.Major():
+	case target.Before(low) && fromMajor == toMajor:
 		return downgradeRefusal(low, target)
-	case low.Major() != target.Major():
-		return fmt.Sprintf("The cluster runs %s, and etcd cannot change its major version. Set spec.version to %d.%d.x.", lowest, low.Major(), low.Minor())
-	case target.Minor() > low.Minor()+1:
-		return fmt.Sprintf("etcd is upgraded one minor version at a time. Set spec.version to the newest %d.%d before %s.", low.Major(), low.Minor()+1, to)
+	case fromMajor != toMajor:
+		return fmt.Sprintf("The cluster runs %s, and etcd cannot change its major version. Set spec.version to %s.x.", lowest, low.Minor())
+	case toMinor > fromMinor+1:
+		return fmt.Sprintf("etcd is upgraded one minor version at a time. Set spec.version to the newest %d.%d before %s.", fromMajor, fromMinor+1, to)
 	}
-	if needed, ok := lateEnough[minor(to)]; ok && low.LessThan(version.MustParseSemantic(needed)) && high.Major() == low.Major() {
+	if needed, ok := lateEnough[minor(to)]; ok && low.Before(etcdversion.MustParse(needed)) && highMajor == fromMajor {
 		return fmt.Sprintf("etcd's upgrade guide requires %s or newer before %s. Upgrade to that version first.", needed, minor(to))
 	}
 	return ""
@@ -106,56 +109,38 @@ func (s State) upgradeRefusal(lowest, highest, to string) string {
 	return upgradeRefusal(lowest, highest, to)
 }
 
-func downgradeRefusal(from, to *version.Version) string {
-	needed, ok := lateEnough[fmt.Sprintf("%d.%d", to.Major(), to.Minor()+1)]
+func downgradeRefusal(from, to etcdversion.Version) string {
+	major, fromMinor := from.Numbers()
+	_, toMinor := to.Numbers()
+	needed, ok := lateEnough[fmt.Sprintf("%d.%d", major, toMinor+1)]
 	switch {
-	case from.Minor() <= 5 || to.Minor() < 5:
+	case fromMinor <= 5 || toMinor < 5:
 		return fmt.Sprintf("The cluster runs %s, and %s cannot read its data. Set spec.version back to %s.", from, to, from)
-	case to.Minor()+1 < from.Minor():
-		return fmt.Sprintf("etcd is downgraded one minor version at a time. Set spec.version to the newest %d.%d before %s.", from.Major(), from.Minor()-1, to)
-	case ok && to.LessThan(version.MustParseSemantic(needed)):
+	case toMinor+1 < fromMinor:
+		return fmt.Sprintf("etcd is downgraded one minor version at a time. Set spec.version to the newest %d.%d before %s.", major, fromMinor-1, to)
+	case ok && to.Before(etcdversion.MustParse(needed)):
 		return fmt.Sprintf("Downgrade to %s or newer. From an older version the cluster could not be upgraded again.", needed)
 	}
 	return ""
 }
 
 // minor of a version: "3.6" of "3.6.16". What is no version has itself.
-func minor(v string) string {
-	parsed, err := version.ParseSemantic(v)
-	if err != nil {
-		return v
-	}
-	return fmt.Sprintf("%d.%d", parsed.Major(), parsed.Minor())
-}
+func minor(v string) string { return etcdversion.Minor(v) }
 
 // Older says whether version a is before version b. What is no version is not.
-func Older(a, b string) bool {
-	if a == "" || a == b {
-		return false
-	}
-	first, err := version.ParseSemantic(a)
-	if err != nil {
-		return false
-	}
-	second, err := version.ParseSemantic(b)
-	return err != nil || first.LessThan(second)
-}
+func Older(a, b string) bool { return etcdversion.Older(a, b) }
 
 // supportsLearners: etcd has learners since 3.4. An unknown version is taken for a new one.
 func supportsLearners(v string) bool {
-	parsed, err := version.ParseSemantic(v)
-	return err != nil || !parsed.LessThan(version.MustParseSemantic("3.4.0"))
+	return !Older(v, "3.4.0")
 }
 
 // tooNew says whether a database is of a newer minor than the spec's version, which could not open it. The restore's
 // own operator then says so; it may not have seen this cluster when it proved the snapshot.
 func (s State) tooNew(storageVersion string) bool {
-	snapshot, err := version.ParseSemantic(storageVersion)
-	if err != nil {
-		return false
-	}
-	target, err := version.ParseSemantic(s.Spec.EtcdVersion())
-	return err == nil && snapshot.WithPatch(0).GreaterThan(target.WithPatch(0))
+	snapshot, known := etcdversion.Parse(storageVersion)
+	target, ok := etcdversion.Parse(s.Spec.EtcdVersion())
+	return known && ok && snapshot.CompareMinor(target) > 0
 }
 
 // UpgradeRefusal returns why the operator would not bring members of versions from lowest to highest to another version, and an

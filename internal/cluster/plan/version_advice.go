@@ -2,52 +2,78 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // oldestTested is the oldest minor version of etcd that the suite is tested with.
 const oldestTested = "3.4.0"
 
-// flaws are the releases of etcd that can damage data, as etcd's project announced them.
-var flaws = []struct{ from, fixed, what string }{
-	{"3.4.20", "3.4.22", "members that are added while authentication is on can get other data (etcd-io/etcd#14571)"},
-	{"3.5.0", "3.5.3", "members can have other data after a crash under load (etcd-io/etcd#13766)"},
-	{"3.5.3", "3.5.6", "members can have other revisions after a crash during a defragmentation (etcd-io/etcd#14685)"},
+// Advice says that the cluster is as its spec asks, and that a person should correct something.
+type Advice struct{ Reason, Message string }
+
+func (step Advice) describe(s State) planning.Description {
+	return warned(planning.Description{Reason: step.Reason, Message: step.Message + s.saysFenced(), Requeue: requeueSettled}, step.Reason, "Check")
 }
 
-// VersionNotAdvised says that the cluster is as its spec asks, and that its version of etcd is one to leave.
-type VersionNotAdvised struct{ Message string }
-
-func (step VersionNotAdvised) describe(s State) planning.Description {
-	return warned(planning.Description{Reason: v1beta2.ReasonVersionNotAdvised, Message: step.Message + s.saysFenced(), Requeue: requeueSettled}, v1beta2.ReasonVersionNotAdvised, "Check")
-}
-
-// adviseVersion warns of releases that damage data, and of those that the suite is not tested with.
+// adviseVersion warns of releases with known defects, and of those that the suite is not tested with.
 func adviseVersion(s State) Step {
-	runs := s.lowestVersion()
-	if runs == "" {
+	message := s.versionAdvice()
+	if message == "" {
 		return nil
 	}
-	if Older(runs, oldestTested) {
-		return VersionNotAdvised{Message: fmt.Sprintf("The members run etcd %s, and this operator is tested with %s and newer. etcd before that has no learners, so a new member counts for quorum before it has its data. "+
-			"Take a snapshot, and restore it into an EtcdCluster of a newer version.", runs, minor(oldestTested))}
-	}
-	for _, flaw := range flaws {
-		if !Older(runs, flaw.from) && Older(runs, flaw.fixed) {
-			return VersionNotAdvised{Message: fmt.Sprintf("The members run etcd %s, which can damage data: %s. Set spec.version to the newest %s, at least %s.", runs, flaw.what, minor(runs), withoutFlaw(runs))}
-		}
-	}
-	return nil
+	return Advice{Reason: v1beta2.ReasonVersionNotAdvised, Message: message}
 }
 
-// withoutFlaw is the first release of the same minor version after all flaws.
-func withoutFlaw(runs string) string {
+// versionAdvice returns why the version that members run should be left, and an empty string if it need not.
+func (s State) versionAdvice() string {
+	runs := s.lowestVersion()
+	if runs == "" {
+		return ""
+	}
+	if Older(runs, oldestTested) {
+		return fmt.Sprintf("The members run etcd %s, and this operator is tested with %s and newer. etcd before that has no learners, so a new member counts for quorum before it has its data. "+
+			"Take a snapshot, and restore it into an EtcdCluster of a newer version.", runs, minor(oldestTested))
+	}
+	last, ended := etcdversion.Ended[minor(runs)]
+	end := fmt.Sprintf("etcd's project ended %s with %s of %s. Upgrade to the next minor version.", minor(runs), last[0], last[1])
+	found := s.defects(runs)
+	switch {
+	case len(found) == 0 && ended:
+		return fmt.Sprintf("The members run etcd %s, which gets no more corrections. %s", runs, end)
+	case len(found) == 0:
+		return ""
+	}
+	message := fmt.Sprintf("The members run etcd %s, which is not advised, because %s (%s).", runs, found[0].Effect, found[0].Source)
+	if others := len(found) - 1; others > 0 {
+		message += fmt.Sprintf(" It has %d other known defects.", others)
+	}
+	if ended {
+		return message + " " + end
+	}
+	if release := withoutDefects(runs, found); release != "" {
+		return message + fmt.Sprintf(" Set spec.version to the newest %s, at least %s.", minor(runs), release)
+	}
+	return message + " No release of " + minor(runs) + " is known to be without it. Upgrade to a newer minor version, or follow the source."
+}
+
+// defects of a version that a person should act on, the worst first. What the administrator has added comes last.
+func (s State) defects(runs string) []etcdversion.Defect {
+	return slices.DeleteFunc(slices.Concat(etcdversion.Defects(), s.MoreDefects), func(d etcdversion.Defect) bool { return d.Silent || !d.Affects(runs) })
+}
+
+// withoutDefects is the first release of the same minor version that has none of the defects, as far as releases are known.
+func withoutDefects(runs string, found []etcdversion.Defect) string {
 	first := runs
-	for _, flaw := range flaws {
-		if minor(flaw.fixed) == minor(runs) && Older(first, flaw.fixed) {
-			first = flaw.fixed
+	for _, d := range found {
+		if d.Fixed == "" {
+			return ""
+		}
+		if Older(first, d.Fixed) {
+			first = d.Fixed
 		}
 	}
 	return first

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 )
 
 func allRun(v string) change {
@@ -20,21 +21,29 @@ func allRun(v string) change {
 
 func TestVersionsToLeaveAreReported(t *testing.T) {
 	for v, want := range map[string]string{
-		"3.2.13": "is tested with 3.4 and newer",
-		"3.4.15": "",
-		"3.4.21": "at least 3.4.22",
-		"3.4.22": "",
-		"3.5.0":  "after a crash under load",
-		"3.5.2":  "at least 3.5.6",
-		"3.5.5":  "after a crash during a defragmentation",
-		"3.5.6":  "",
-		"3.6.16": "",
-		"3.7.3":  "",
+		"3.2.13":   "is tested with 3.4 and newer",
+		"3.4.21":   "authentication is on can get other data (https://github.com/etcd-io/etcd/issues/14571). It has",
+		"3.4.37":   "a member that is defragmented while it receives a snapshot loses its data (https://github.com/etcd-io/etcd/issues/20271)",
+		"3.4.44":   "etcd's project ended 3.4 with 3.4.45 of 2026-06-01. Upgrade to the next minor version.",
+		"3.5.0":    "after a crash under load",
+		"3.5.2":    "at least 3.5.33",
+		"3.5.5":    "after a crash during a defragmentation",
+		"3.5.16":   "is defragmented while it receives a snapshot",
+		"3.5.32":   "can watch all keys after it",
+		"3.5.33":   "",
+		"3.6.3":    "is defragmented while it receives a snapshot",
+		"3.6.4-0":  "at least 3.6.14",
+		"3.6.13":   "It has 1 other known defects. Set spec.version to the newest 3.6, at least 3.6.14.",
+		"3.6.14":   "",
+		"3.6.16":   "",
+		"3.6.16-0": "",
+		"3.7.0":    "at least 3.7.1",
+		"3.7.3":    "",
 	} {
 		t.Run(v, func(t *testing.T) {
 			s := state(formed, members(3), allRun(v))
 			step := Plan(s)
-			advice, is := step.(VersionNotAdvised)
+			advice, is := step.(Advice)
 			if is != (want != "") || !strings.Contains(advice.Message, want) {
 				t.Errorf("the step is %#v, want a message with %q", step, want)
 			}
@@ -63,7 +72,7 @@ func TestTheStatusCountsReadyMembers(t *testing.T) {
 // A step with advice changes nothing. Otherwise the operator does not report an object that the API server refuses while there
 // is advice.
 func TestAdviceHidesNothingElse(t *testing.T) {
-	for _, step := range []Step{VersionNotAdvised{}, VolumeMayFill{}} {
+	for _, step := range []Step{Advice{}, VolumeMayFill{}} {
 		if Acts(step) {
 			t.Errorf("%T counts as an effect", step)
 		}
@@ -72,5 +81,19 @@ func TestAdviceHidesNothingElse(t *testing.T) {
 	s.KnownVersion = "3.5.1"
 	if said := Describe(s, Plan(s)).Message; !strings.Contains(said, "does not select "+nameOf(1)) {
 		t.Errorf("the fenced member is not named: %s", said)
+	}
+}
+
+// An administrator learns of a defect before this suite has a release that knows it.
+func TestADefectOfTheChartIsReported(t *testing.T) {
+	more := func(s *State) {
+		s.MoreDefects = []etcdversion.Defect{{From: "3.6.0", Fixed: "3.6.20", Effect: "members can lose data", Source: "https://example.com/1"}}
+	}
+	advice, _ := Plan(state(formed, members(3), more)).(Advice)
+	if want := "because members can lose data (https://example.com/1). Set spec.version to the newest 3.6, at least 3.6.20."; !strings.Contains(advice.Message, want) {
+		t.Errorf("the advice is %q, want one with %q", advice.Message, want)
+	}
+	if step := Plan(state(formed, members(3), allRun("3.7.3"), more)); step != (Done{}) {
+		t.Errorf("a release of another minor version is advised against: %#v", step)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 )
 
 const root = "../../.."
@@ -41,27 +42,6 @@ func testedMinors(t *testing.T) []string {
 	return found
 }
 
-// flawedReleases returns the first release of each flaw, and the last one before its fix. If a flaw begins where another one is
-// fixed, both count as one.
-func flawedReleases(t *testing.T) []string {
-	t.Helper()
-	var first, last []string
-	for _, flaw := range flaws {
-		var major, minor, patch int
-		if _, err := fmt.Sscanf(flaw.fixed, "%d.%d.%d", &major, &minor, &patch); err != nil {
-			t.Fatal(err)
-		}
-		before := fmt.Sprintf("%d.%d.%d", major, minor, patch-1)
-		if i := slices.IndexFunc(flaws, func(f struct{ from, fixed, what string }) bool { return f.fixed == flaw.from }); i >= 0 {
-			last[i] = before
-			first, last = append(first, ""), append(last, "")
-			continue
-		}
-		first, last = append(first, flaw.from), append(last, before)
-	}
-	return slices.DeleteFunc(slices.Concat(first, last), func(v string) bool { return v == "" })
-}
-
 func TestTheLowestVersionIsTheSameInDocumentsTestsAndCode(t *testing.T) {
 	minors := testedMinors(t)
 	lowest, newest := minors[0], minors[len(minors)-1]
@@ -88,12 +68,16 @@ func TestTheLowestVersionIsTheSameInDocumentsTestsAndCode(t *testing.T) {
 	}
 }
 
-func TestTheRunbookNamesTheReleasesThatCanDamageData(t *testing.T) {
-	_, section, _ := strings.Cut(document(t, "docs/operations.md"), "### VersionNotAdvised **Meaning.**")
-	section, _, _ = strings.Cut(section, "can damage data. The oldest tested")
-	for _, release := range flawedReleases(t) {
-		if !strings.Contains(section, release) {
-			t.Errorf("docs/operations.md#versionnotadvised does not name etcd %s: %q", release, section)
+func TestTheManualNamesEachDefectOfEtcd(t *testing.T) {
+	page := document(t, "docs/reference.md")
+	for _, d := range etcdversion.Defects() {
+		if !strings.Contains(page, d.Effect) || !strings.Contains(page, d.Source) {
+			t.Errorf("docs/reference.md does not name the defect of %s: %s", d.From, d.Effect)
+		}
+	}
+	for minor, last := range etcdversion.Ended {
+		if said := document(t, "docs/operations.md"); !strings.Contains(said, last[0]) {
+			t.Errorf("docs/operations.md does not name the last release of %s, %s", minor, last[0])
 		}
 	}
 }

@@ -9,6 +9,14 @@ import (
 
 // volumeTemplateRefused reports a template of volumes that no new member could use. Those that exist are not affected.
 func volumeTemplateRefused(s State) Step {
+	if source := s.volumeSource(); source != "" {
+		return Wait{
+			Reason: v1beta2.ReasonInvalidSpec,
+			Message: "spec.pod.persistentVolumeClaimSpec." + source + " cannot be used: a volume that is made from it has the identity of another member. Two members with one identity can lose confirmed writes. " +
+				"The operator creates new volumes without it. Remove the field, which restarts no member. To start from saved data, restore a snapshot with an EtcdRestore.",
+			Stalled: true, Requeue: requeueStalled,
+		}
+	}
 	problem := s.volumeTemplateProblem()
 	if problem == "" {
 		return nil
@@ -34,4 +42,19 @@ func (s State) volumeTemplateProblem() string {
 		return "volumeName is " + given.VolumeName + ", and each member needs a volume of its own"
 	}
 	return s.VolumeTemplateProblem
+}
+
+// volumeSource names the field of the template that fills new volumes with data, and what it names. It is empty if there is none. The
+// schema refuses the field, but a spec may have it from before.
+func (s State) volumeSource() string {
+	given := s.PodPolicy().PersistentVolumeClaimSpec
+	switch {
+	case given == nil || !s.Durable():
+		return ""
+	case given.DataSource != nil:
+		return "dataSource (" + given.DataSource.Kind + " " + given.DataSource.Name + ")"
+	case given.DataSourceRef != nil:
+		return "dataSourceRef (" + given.DataSourceRef.Kind + " " + given.DataSourceRef.Name + ")"
+	}
+	return ""
 }

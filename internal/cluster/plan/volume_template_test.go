@@ -22,3 +22,23 @@ func TestAClusterWhoseNextMemberCouldGetNoVolumeIsNotReady(t *testing.T) {
 		}
 	}
 }
+
+// A copy of a member's volume has that member's ID. A second member that starts on it votes twice.
+func TestATemplateWithADataSourceIsReported(t *testing.T) {
+	snapshot := &corev1.TypedLocalObjectReference{APIGroup: ptr.To("snapshot.storage.k8s.io"), Kind: "VolumeSnapshot", Name: "prod-0"}
+	for field, spec := range map[string]corev1.PersistentVolumeClaimSpec{
+		"dataSource":    {DataSource: snapshot},
+		"dataSourceRef": {DataSourceRef: &corev1.TypedObjectReference{Kind: "PersistentVolumeClaim", Name: "prod-0"}},
+	} {
+		s := state(formed, members(3), func(s *State) { s.Spec.Pod = &v1beta2.PodPolicy{PersistentVolumeClaimSpec: &spec} })
+		wait, waits := Plan(s).(Wait)
+		if !waits || !wait.Stalled || wait.Reason != v1beta2.ReasonInvalidSpec {
+			t.Fatalf("%s: the plan is %+v, want a wait for a person", field, wait)
+		}
+		for _, says := range []string{"spec.pod.persistentVolumeClaimSpec." + field, "prod-0", "restore a snapshot with an EtcdRestore"} {
+			if !strings.Contains(wait.Message, says) {
+				t.Errorf("%s: the message does not say %q: %s", field, says, wait.Message)
+			}
+		}
+	}
+}

@@ -9,7 +9,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -24,6 +23,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // Options of a connection.
@@ -44,9 +45,9 @@ const (
 	requestTimeout = 10 * time.Second
 	// window is how many bytes a member may send before they are read. Fixed windows bound the memory.
 	window = 1 << 20
-	// maxMessage is that of etcd's client. A message is as large as the largest request that etcd accepts (--max-request-bytes). gRPC
-	// refuses more than 4 MiB by default, and each next watch would end at the same event.
-	maxMessage = math.MaxInt32
+	// maxMessage bounds what one message needs in memory. A message is as large as the largest request that etcd accepts
+	// (--max-request-bytes), of which etcd advises no more than 10 MiB. gRPC refuses more than 4 MiB by default.
+	maxMessage = 64 << 20
 )
 
 // Client is a connection to one cluster.
@@ -56,11 +57,12 @@ type Client struct{ client *clientv3.Client }
 func Open(ctx context.Context, o Options) (*Client, error) {
 	client, err := clientv3.New(clientv3.Config{
 		Context: ctx, Endpoints: o.Endpoints, TLS: o.TLS, Username: o.User, Password: o.Password,
-		DialTimeout: dialTimeout, DialKeepAliveTime: keepAliveTime, DialKeepAliveTimeout: keepAliveTimeout,
-		DialOptions: []grpc.DialOption{
+		MaxCallRecvMsgSize: maxMessage,
+		DialTimeout:        dialTimeout, DialKeepAliveTime: keepAliveTime, DialKeepAliveTimeout: keepAliveTimeout,
+		DialOptions: append([]grpc.DialOption{
 			grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window),
 			grpc.WithTransportCredentials(gatherer{o.credentials()}), // replaces those of etcd's client, which are the same
-		},
+		}, etcd.OnlyKnownWords()...),
 		Logger: zap.NewNop(),
 	})
 	if err != nil {
@@ -91,18 +93,18 @@ func (c *Client) Head(ctx context.Context) (archiver.Head, error) {
 	return archiver.Head{ClusterID: response.Header.ClusterId, Revision: response.Header.Revision}, nil
 }
 
-// AuthRevision returns the revision of users and roles, confirmed by a quorum. Before etcd 3.5 it is always 0.
-func (c *Client) AuthRevision(ctx context.Context) (uint64, error) {
+// Auth returns the state of authentication, confirmed by a quorum. Before etcd 3.5 it is not known.
+func (c *Client) Auth(ctx context.Context) (auth.State, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	response, err := c.client.AuthStatus(ctx)
 	if status.Code(err) == codes.Unimplemented {
-		return 0, nil
+		return auth.State{}, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("read the auth revision of etcd: %w", err)
+		return auth.State{}, fmt.Errorf("read the state of authentication of etcd: %w", err)
 	}
-	return response.AuthRevision, nil
+	return auth.State{Revision: response.AuthRevision, Enabled: auth.SwitchOf(response.Enabled)}, nil
 }
 
 // TTL returns the TTL in seconds that a lease was granted with. The error is archiver.ErrNoLease if it does not exist.
@@ -131,12 +133,12 @@ func (c *Client) Watch(ctx context.Context, from int64) (archiver.Stream, error)
 	return &stream{messages}, nil
 }
 
-// Permitted fails if the members refuse what an archiver reads: the revision, the auth revision, and a watch on all keys.
+// Permitted fails if the members refuse what an archiver reads: the revision, the state of authentication, and a watch on all keys.
 func (c *Client) Permitted(ctx context.Context) error {
 	if _, err := c.Head(ctx); err != nil {
 		return err
 	}
-	if _, err := c.AuthRevision(ctx); err != nil {
+	if _, err := c.Auth(ctx); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
@@ -154,6 +156,9 @@ type stream struct{ messages pb.Watch_WatchClient }
 // Receive returns the next response.
 func (s *stream) Receive() (archiver.Response, error) {
 	message, err := s.messages.Recv()
+	if status.Code(err) == codes.ResourceExhausted && strings.Contains(err.Error(), "larger than max") {
+		return archiver.Response{}, fmt.Errorf("watch etcd: a message is larger than %d MiB, which the operator does not hold in memory: lower --max-request-bytes of etcd", maxMessage>>20)
+	}
 	if err != nil {
 		return archiver.Response{}, fmt.Errorf("watch etcd: %w", err)
 	}
@@ -162,7 +167,7 @@ func (s *stream) Receive() (archiver.Response, error) {
 		Events: message.Events, More: message.Fragment, Compacted: message.CompactRevision,
 	}
 	if message.Canceled && message.CompactRevision == 0 {
-		return response, fmt.Errorf("etcd has cancelled the watch: %s", message.CancelReason)
+		return response, fmt.Errorf("etcd has cancelled the watch: %s", etcd.Words(message.CancelReason))
 	}
 	return response, nil
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/stall"
 )
 
@@ -153,8 +154,11 @@ func retryOptions(max int32) policy.RetryOptions {
 
 // mayPass also tries a body again that changed on its way.
 func mayPass(response *http.Response, err error) bool {
+	if page := (*objstore.AnswerError)(nil); errors.As(err, &page) {
+		return page.Temporary()
+	}
 	if err != nil {
-		return true
+		return !errors.As(err, new(*stall.LimitError))
 	}
 	return response.Header.Get("x-ms-error-code") == string(bloberror.MD5Mismatch) ||
 		runtime.HasStatusCode(response, http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
@@ -162,7 +166,7 @@ func mayPass(response *http.Response, err error) bool {
 }
 
 func (c Config) clientOptions() azcore.ClientOptions {
-	transport := stall.Transport{Send: http.DefaultClient.Do}
+	transport := stall.Transport{Send: (&http.Client{CheckRedirect: stall.SameServer}).Do}
 	if c.Patience > 0 {
 		transport.Limit = func(*http.Request) time.Duration { return c.Patience }
 	}

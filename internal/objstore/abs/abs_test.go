@@ -70,6 +70,8 @@ func TestAnswersOfAzureAreClassified(t *testing.T) {
 		"BlobAlreadyExists":         {http.StatusConflict, fs.ErrExist},
 		"ConditionNotMet":           {http.StatusPreconditionFailed, fs.ErrExist},
 		"BlobImmutableDueToPolicy":  {http.StatusConflict, fs.ErrPermission},
+		"BlobArchived":              {http.StatusConflict, fs.ErrPermission},
+		"BlobBeingRehydrated":       {http.StatusConflict, fs.ErrPermission},
 		"AuthenticationFailed":      {http.StatusForbidden, fs.ErrPermission},
 		"InvalidAuthenticationInfo": {http.StatusUnauthorized, fs.ErrPermission},
 		"ServerBusy":                {http.StatusServiceUnavailable, nil},

@@ -35,6 +35,9 @@ func classify(err error) (advice string, kind error) {
 	if errors.As(err, &unknown) {
 		return " (name a Secret with storage-account and storage-key, or give the operator's service account an identity)", unknown.kind()
 	}
+	if kind := objstore.KindOfAnswer(err); kind != nil {
+		return "", kind
+	}
 	var answer *azcore.ResponseError
 	if !errors.As(err, &answer) {
 		return "", nil
@@ -46,27 +49,28 @@ func classify(err error) (advice string, kind error) {
 		return "", fs.ErrNotExist
 	case bloberror.BlobAlreadyExists, bloberror.ConditionNotMet:
 		return "", fs.ErrExist
+	case bloberror.BlobArchived, bloberror.BlobBeingRehydrated:
+		return " (it is in the archive tier: move it to another tier to read it)", fs.ErrPermission
 	case bloberror.BlobImmutableDueToPolicy:
 		return " (a policy of the container keeps it)", fs.ErrPermission
 	}
-	switch answer.StatusCode {
-	case http.StatusForbidden, http.StatusUnauthorized:
-		return "", fs.ErrPermission
-	}
-	return "", nil
+	return "", objstore.KindOfStatus(answer.StatusCode)
 }
 
 // brief is the server's status and code: the SDK's own text repeats the whole answer.
 func brief(err error) string {
+	var own objstore.OwnWords
+	var unknown *identityError
 	var answer *azcore.ResponseError
-	if !errors.As(err, &answer) {
-		return err.Error()
+	switch {
+	case errors.As(err, &own):
+		return own.Error()
+	case errors.As(err, &unknown):
+		return unknown.Error()
+	case errors.As(err, &answer):
+		return known.Answer(answer.StatusCode, answer.ErrorCode)
 	}
-	text := fmt.Sprintf("%d %s", answer.StatusCode, http.StatusText(answer.StatusCode))
-	if answer.ErrorCode != "" {
-		text += ": " + answer.ErrorCode
-	}
-	return text
+	return objstore.Cause(err)
 }
 
 // opError shows text and unwraps to err.
@@ -91,7 +95,15 @@ func (i identified) GetToken(ctx context.Context, options policy.TokenRequestOpt
 
 type identityError struct{ err error }
 
-func (e *identityError) Error() string { return "find credentials: " + e.err.Error() }
+// Error has the status of an identity provider that refuses, and not its whole answer.
+func (e *identityError) Error() string {
+	var refused *azidentity.AuthenticationFailedError
+	if errors.As(e.err, &refused) && refused.RawResponse != nil {
+		return fmt.Sprintf("find credentials: the identity provider answers %d %s", refused.RawResponse.StatusCode, http.StatusText(refused.RawResponse.StatusCode))
+	}
+	return "find credentials: " + e.err.Error()
+}
+
 func (e *identityError) Unwrap() error { return e.err }
 
 // NonRetriable tells the SDK that the identity has been asked often enough.

@@ -158,5 +158,8 @@ func (s *source) Read(p []byte) (int, error) {
 	if err != nil && s.ctx.Err() != nil {
 		return 0, context.Cause(s.ctx)
 	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = objstore.Own(err)
+	}
 	return n, err
 }

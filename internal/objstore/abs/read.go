@@ -3,7 +3,6 @@ package abs
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"iter"
@@ -12,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/stall"
 )
 
 // maxBroken connections in a row are tolerated while a blob is read.
@@ -19,6 +19,7 @@ const maxBroken = 5
 
 // Get opens key.
 func (s *Store) Get(ctx context.Context, key string) (io.ReadCloser, error) {
+	ctx = stall.Object(ctx)
 	response, err := s.client.NewBlockBlobClient(key).DownloadStream(ctx, nil)
 	if err != nil {
 		return nil, s.wrap("get", key, err)
@@ -54,10 +55,14 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[objstore.Obje
 				yield(objstore.Object{}, s.wrap("list", prefix, err))
 				return
 			}
+			if page.Segment == nil {
+				yield(objstore.Object{}, s.wrap("list", prefix, objstore.Own(errors.New("the answer is not a list of blobs"))))
+				return
+			}
 			for _, item := range page.Segment.BlobItems {
 				object := objectOf(item)
 				if object.Key < before {
-					err := fmt.Errorf("%q comes after %q: accounts with a hierarchical namespace are not supported", object.Key, before)
+					err := objstore.Own(errors.New("the list is not in byte order: accounts with a hierarchical namespace are not supported"))
 					yield(objstore.Object{}, s.wrap("list", prefix, err))
 					return
 				}
@@ -72,6 +77,9 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[objstore.Obje
 
 func objectOf(item *container.BlobItem) objstore.Object {
 	var o objstore.Object
+	if item == nil {
+		return o
+	}
 	if item.Name != nil {
 		o.Key = *item.Name
 	}

@@ -19,7 +19,7 @@ const signedBefore = 5 * time.Minute
 // SignGet signs a URL to read key: a user delegation SAS. The identity needs the role Storage Blob Delegator on the account.
 func (s *Store) SignGet(ctx context.Context, key string, lifetime time.Duration) (objstore.SignedURL, error) {
 	if s.identity == nil {
-		return objstore.SignedURL{}, s.wrap("sign", key, fmt.Errorf("%w: the store was opened with a key", errors.ErrUnsupported))
+		return objstore.SignedURL{}, s.wrap("sign", key, objstore.Own(fmt.Errorf("%w: the store was opened with a key", errors.ErrUnsupported)))
 	}
 	now := time.Now().UTC()
 	starts, expires := now.Add(-signedBefore), now.Add(lifetime)

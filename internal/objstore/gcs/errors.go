@@ -2,6 +2,7 @@ package gcs
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,7 +24,7 @@ func (s *Store) wrap(ctx context.Context, op, key string, err error) error {
 		err = objstore.Mark(err, kind)
 	}
 	return &opError{
-		text: fmt.Sprintf("%s %q in GCS bucket %s at %s: %s", op, key, s.bucket, s.endpoint, brief(err)),
+		text: fmt.Sprintf("%s %q in GCS bucket %s at %s: %s", op, key, s.bucket, s.endpoint, s.brief(err)),
 		err:  err,
 	}
 }
@@ -31,6 +32,9 @@ func (s *Store) wrap(ctx context.Context, op, key string, err error) error {
 func (s *Store) kind(ctx context.Context, err error) error {
 	if errors.Is(err, storage.ErrBucketNotExist) {
 		return objstore.ErrNoBucket
+	}
+	if kind := objstore.KindOfAnswer(err); kind != nil {
+		return kind
 	}
 	code := 0
 	var api *googleapi.Error
@@ -50,21 +54,49 @@ func (s *Store) kind(ctx context.Context, err error) error {
 			return objstore.ErrNoBucket
 		}
 		return fs.ErrNotExist
-	case code == http.StatusPreconditionFailed:
-		return fs.ErrExist
-	case code == http.StatusForbidden || code == http.StatusUnauthorized:
-		return fs.ErrPermission
 	}
-	return nil
+	return objstore.KindOfStatus(code)
 }
 
-// brief returns the server's message if there is one. The library's text may contain the whole answer.
-func brief(err error) string {
+// brief returns the HTTP status and a code. The library's text contains the whole answer of the store, or of the server that gives tokens.
+func (s *Store) brief(err error) string {
 	var api *googleapi.Error
-	if errors.As(err, &api) && api.Message != "" {
+	var token *auth.Error
+	var own objstore.OwnWords
+	switch {
+	case errors.As(err, &own):
+		return own.Error()
+	case errors.As(err, &token):
+		return "get a token: " + tokenAnswer(token)
+	case errors.As(err, &api) && api.Message != "" && googles(s.endpoint):
 		return fmt.Sprintf("%d: %s", api.Code, api.Message)
+	case errors.As(err, &api):
+		return known.Answer(api.Code, reasonOf(api))
+	case errors.Is(err, storage.ErrBucketNotExist):
+		return storage.ErrBucketNotExist.Error()
+	case errors.Is(err, storage.ErrObjectNotExist):
+		return storage.ErrObjectNotExist.Error()
 	}
-	return err.Error()
+	return objstore.Cause(err)
+}
+
+// tokenAnswer has the status and Google's code.
+func tokenAnswer(err *auth.Error) string {
+	var answer struct {
+		Error string `json:"error"`
+	}
+	_ = json.Unmarshal(err.Body, &answer)
+	if err.Response == nil {
+		return "no answer"
+	}
+	return known.Answer(err.Response.StatusCode, answer.Error)
+}
+
+func reasonOf(err *googleapi.Error) string {
+	if len(err.Errors) == 0 {
+		return ""
+	}
+	return err.Errors[0].Reason
 }
 
 // opError has the text of the operation and unwraps to err.

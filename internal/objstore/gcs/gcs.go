@@ -8,7 +8,6 @@ package gcs
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
@@ -57,6 +56,8 @@ type Config struct {
 	// Google's hosts only. An endpoint with http:// gets no credentials, because anyone could read them on the way.
 	CredentialsJSON []byte
 	AccessToken     string
+	// CredentialsFor is the endpoint beside Google's to which the owner of CredentialsJSON or AccessToken allows to send them.
+	CredentialsFor string
 
 	// KMSKeyName and StorageClass of new objects; if empty, the bucket's defaults.
 	KMSKeyName   string
@@ -85,7 +86,11 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, fmt.Errorf("open GCS bucket %s: %w", c.Bucket, err)
 	}
 	// The client refreshes tokens with this context, so it must not end with the caller's.
-	client, err := newClient(context.WithoutCancel(ctx), c.Patience, opts, api)
+	to := ""
+	if !c.anonymous() {
+		to = endpoint
+	}
+	client, err := newClient(context.WithoutCancel(ctx), c.Patience, opts, api, to)
 	if err != nil {
 		return nil, fmt.Errorf("open GCS bucket %s: %w", c.Bucket, err)
 	}
@@ -100,18 +105,18 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 }
 
 // newClient returns a client whose requests fail if they make no progress.
-func newClient(ctx context.Context, patience time.Duration, opts []option.ClientOption, api string) (*storage.Client, error) {
-	// These are the library's default scopes.
-	scopes := option.WithScopes(storage.ScopeFullControl, "https://www.googleapis.com/auth/cloud-platform")
+func newClient(ctx context.Context, patience time.Duration, opts []option.ClientOption, api, to string) (*storage.Client, error) {
+	// The library's default scopes would include all of Google Cloud.
+	scopes := option.WithScopes(storage.ScopeReadWrite)
 	httpClient, _, err := htransport.NewClient(ctx, append(opts, scopes)...)
 	if err != nil {
 		return nil, err
 	}
-	transport := stall.Transport{Send: httpClient.Transport.RoundTrip}
+	transport := stall.Transport{Send: only(to, httpClient.Transport.RoundTrip)}
 	if patience > 0 {
 		transport.Limit = func(*http.Request) time.Duration { return patience }
 	}
-	httpClient.Transport = transport
+	httpClient.Transport, httpClient.CheckRedirect = transport, stall.SameServer
 	// Read with the JSON API too. The library's default is the XML API, which emulators support less well.
 	final := []option.ClientOption{option.WithHTTPClient(httpClient), option.WithoutAuthentication(), storage.WithJSONReads()}
 	if api != "" {
@@ -129,6 +134,9 @@ func (c Config) options() (opts []option.ClientOption, api, shown string, err er
 	anonymous := []option.ClientOption{option.WithoutAuthentication()}
 	if c.Endpoint != "" {
 		api, err = apiURL(c.Endpoint)
+		if err == nil {
+			err = c.allowed()
+		}
 		if err != nil || !c.trusted() {
 			return anonymous, api, c.Endpoint, err
 		}
@@ -139,8 +147,30 @@ func (c Config) options() (opts []option.ClientOption, api, shown string, err er
 		return anonymous, "", host, nil // the library reads the variable itself
 	}
 	opts, err = c.credentials()
-	return opts, "", "storage.googleapis.com", err
+	return opts, "", google, err
 }
+
+// only sends requests with credentials to one server. An answer may name another one, for example as the address of an upload.
+func only(to string, send stall.Sender) stall.Sender {
+	if to == "" {
+		return send
+	}
+	return func(r *http.Request) (*http.Response, error) {
+		if u, err := url.Parse(to); !googles(r.URL.String()) && (err != nil || u.Scheme != r.URL.Scheme || u.Host != r.URL.Host) {
+			return nil, objstore.Own(errors.New("the store names another server, and the operator does not send credentials to it"))
+		}
+		return send(r)
+	}
+}
+
+// googles reports whether a URL is one of Google's servers, which only Google can answer for.
+func googles(endpoint string) bool {
+	u, err := url.Parse(endpoint)
+	return endpoint == google || err == nil && u.Scheme == "https" && strings.HasSuffix(u.Hostname(), ".googleapis.com")
+}
+
+// google is the endpoint of a store without one.
+const google = "storage.googleapis.com"
 
 // trusted reports whether the endpoint gets credentials: those of the Secret over TLS, and the operator's own on Google's
 // hosts only.
@@ -149,7 +179,24 @@ func (c Config) trusted() bool {
 	if err != nil || u.Scheme != "https" {
 		return false
 	}
-	return len(c.CredentialsJSON) > 0 || c.AccessToken != "" || strings.HasSuffix(u.Hostname(), ".googleapis.com")
+	return googles(c.Endpoint) || c.fromSecret() && same(c.Endpoint, c.CredentialsFor)
+}
+
+func (c Config) fromSecret() bool { return len(c.CredentialsJSON) > 0 || c.AccessToken != "" }
+
+func same(a, b string) bool {
+	return strings.TrimRight(a, "/") == strings.TrimRight(strings.TrimSpace(b), "/")
+}
+
+// allowed refuses to send the credentials of a Secret to an endpoint that its owner did not name. A user who may create an object that
+// names the Secret could read them otherwise.
+func (c Config) allowed() error {
+	u, err := url.Parse(c.Endpoint)
+	if err != nil || u.Scheme != "https" || !c.fromSecret() || c.trusted() {
+		return nil //nolint:nilerr // apiURL has parsed it
+	}
+	return fmt.Errorf("the operator sends the credentials of the Secret to Google's servers only. "+
+		"To allow %s, write the key endpoint with this URL into the Secret", c.Endpoint)
 }
 
 // anonymous reports whether the endpoint gets no credentials.
@@ -188,22 +235,6 @@ func apiURL(endpoint string) (string, error) {
 		u.Path = "/storage/v1/"
 	}
 	return u.String(), nil
-}
-
-// credentialsType accepts the two types that contain a key. The other types make the operator run programs, read files or
-// call addresses, which a Secret must not do.
-func credentialsType(file []byte) (option.CredentialsType, error) {
-	var head struct {
-		Type string `json:"type"`
-	}
-	if json.Unmarshal(file, &head) != nil {
-		return "", errors.New("credentials.json is not valid JSON")
-	}
-	switch kind := option.CredentialsType(head.Type); kind {
-	case option.ServiceAccount, option.AuthorizedUser:
-		return kind, nil
-	}
-	return "", fmt.Errorf("credentials.json has the type %q: only service_account and authorized_user are allowed; to use a workload identity, name no Secret", head.Type)
 }
 
 // Put uploads body in chunks of one resumable upload.
@@ -256,7 +287,7 @@ func (s *Store) check(ctx context.Context, has *storage.ObjectAttrs, sent *sourc
 	if has.Size == sent.size && has.CRC32C == sent.sum.Sum32() {
 		return nil
 	}
-	err := fmt.Errorf("the store has %d bytes with CRC32C %08x, but the body has %d with %08x", has.Size, has.CRC32C, sent.size, sent.sum.Sum32())
+	err := objstore.Own(fmt.Errorf("the store has %d bytes with CRC32C %08x, but the body has %d with %08x", has.Size, has.CRC32C, sent.size, sent.sum.Sum32()))
 	object := s.client.Bucket(s.bucket).Object(has.Name).If(storage.Conditions{GenerationMatch: has.Generation})
 	return errors.Join(err, object.Delete(ctx))
 }
@@ -277,6 +308,7 @@ func (s *source) Read(p []byte) (int, error) {
 		n, err = 0, ctxErr
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
+		err = objstore.Own(err)
 		s.err = err
 	}
 	s.size += int64(n)
@@ -286,11 +318,27 @@ func (s *source) Read(p []byte) (int, error) {
 
 // Get opens key.
 func (s *Store) Get(ctx context.Context, key string) (io.ReadCloser, error) {
-	body, err := s.client.Bucket(s.bucket).Object(key).NewReader(ctx)
+	body, err := s.client.Bucket(s.bucket).Object(key).NewReader(stall.Object(ctx))
 	if err != nil {
 		return nil, s.wrap(ctx, "get", key, err)
 	}
-	return body, nil
+	return &reading{body, ctx, s, key}, nil
+}
+
+// reading names the object in errors.
+type reading struct {
+	io.ReadCloser
+	ctx   context.Context //nolint:containedctx // it is the context of the request
+	store *Store
+	key   string
+}
+
+func (r *reading) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	if err == nil || errors.Is(err, io.EOF) {
+		return n, err
+	}
+	return n, r.store.wrap(r.ctx, "get", r.key, err)
 }
 
 // List yields the objects whose key begins with prefix.

@@ -26,12 +26,27 @@ func TestOpenRejectsInvalidConfigurations(t *testing.T) {
 			Config{CredentialsJSON: []byte(`{"type":"external_account","credential_source":{"executable":{"command":"VERYSECRET"}}}`)},
 			`"external_account"`,
 		},
-		"credentials without a type":      {Config{CredentialsJSON: []byte(`{"private_key":"VERYSECRET"}`)}, `type ""`},
-		"credentials that are not JSON":   {Config{CredentialsJSON: []byte(`VERYSECRET`)}, "not valid JSON"},
-		"a file and a token":              {Config{CredentialsJSON: []byte(`{}`), AccessToken: "VERYSECRET"}, "remove one of them"},
-		"an endpoint without a scheme":    {Config{Endpoint: "fake-gcs:4443"}, "endpoint"},
-		"an endpoint with a password":     {Config{Endpoint: "http://user:VERYSECRET@fake-gcs:4443"}, "endpoint"},
-		"an endpoint that is not a URL":   {Config{Endpoint: "http://[VERYSECRET"}, "endpoint"},
+		"credentials without a type":    {Config{CredentialsJSON: []byte(`{"private_key":"VERYSECRET"}`)}, `type ""`},
+		"credentials that are not JSON": {Config{CredentialsJSON: []byte(`VERYSECRET`)}, "not valid JSON"},
+		"a file and a token":            {Config{CredentialsJSON: []byte(`{}`), AccessToken: "VERYSECRET"}, "remove one of them"},
+		"an endpoint without a scheme":  {Config{Endpoint: "fake-gcs:4443"}, "endpoint"},
+		"an endpoint with a password":   {Config{Endpoint: "http://user:VERYSECRET@fake-gcs:4443"}, "endpoint"},
+		"an endpoint that is not a URL": {Config{Endpoint: "http://[VERYSECRET"}, "endpoint"},
+		"another server for tokens": {
+			Config{CredentialsJSON: []byte(`{"type":"service_account","token_uri":"http://127.0.0.1:1/VERYSECRET"}`)}, "token_uri",
+		},
+		"another server for tokens by another spelling": {
+			Config{CredentialsJSON: []byte(`{"type":"authorized_user","Token_URI":"https://oauth2.googleapis.com.example.com/VERYSECRET"}`)}, "token_uri",
+		},
+		"another cloud": {
+			Config{CredentialsJSON: []byte(`{"type":"service_account","universe_domain":"VERYSECRET.example.com"}`)}, "universe_domain",
+		},
+		"a token for an endpoint that the Secret does not name": {
+			Config{Endpoint: "https://gcs.example.com", AccessToken: "VERYSECRET"}, "https://gcs.example.com",
+		},
+		"a file for an endpoint that the Secret does not name": {
+			Config{Endpoint: "https://gcs.example.com", CredentialsJSON: []byte(`{}`), CredentialsFor: "https://other.example.com"}, "the key endpoint",
+		},
 		"a service account without a key": {Config{CredentialsJSON: []byte(`{"type":"service_account","client_email":"VERYSECRET"}`)}, "bucket"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -52,9 +67,11 @@ func TestEndpointGetsCredentialsOnlyOverTLS(t *testing.T) {
 		config Config
 		want   bool
 	}{
-		"a Secret's over TLS":                         {Config{Endpoint: "https://gcs.example.com", AccessToken: "t"}, true},
-		"a Secret's file over TLS":                    {Config{Endpoint: "https://gcs.example.com", CredentialsJSON: []byte("{}")}, true},
-		"none over HTTP":                              {Config{Endpoint: "http://gcs.example.com", AccessToken: "t"}, false},
+		"a Secret's that names it":                    {Config{Endpoint: "https://gcs.example.com", CredentialsFor: "https://gcs.example.com/\n", AccessToken: "t"}, true},
+		"a Secret's file that names it":               {Config{Endpoint: "https://gcs.example.com", CredentialsFor: "https://gcs.example.com", CredentialsJSON: []byte("{}")}, true},
+		"no Secret's that does not name it":           {Config{Endpoint: "https://gcs.example.com", AccessToken: "t"}, false},
+		"a Secret's on Google's private host":         {Config{Endpoint: "https://storage-psc.p.googleapis.com", AccessToken: "t"}, true},
+		"none over HTTP":                              {Config{Endpoint: "http://gcs.example.com", CredentialsFor: "http://gcs.example.com", AccessToken: "t"}, false},
 		"not the operator's own":                      {Config{Endpoint: "https://gcs.example.com"}, false},
 		"not the operator's own on a disguised host":  {Config{Endpoint: "https://storage.googleapis.com.example.com"}, false},
 		"the operator's own on Google's private host": {Config{Endpoint: "https://storage-psc.p.googleapis.com"}, true},
@@ -66,7 +83,7 @@ func TestEndpointGetsCredentialsOnlyOverTLS(t *testing.T) {
 		})
 	}
 	t.Run("and sends them", func(t *testing.T) {
-		opts, api, _, err := Config{Endpoint: "https://gcs.example.com", AccessToken: "t"}.options()
+		opts, api, _, err := Config{Endpoint: "https://gcs.example.com", CredentialsFor: "https://gcs.example.com", AccessToken: "t"}.options()
 		anonymous, _, _, _ := Config{Endpoint: "http://gcs.example.com", AccessToken: "t"}.options()
 		if err != nil || api != "https://gcs.example.com/storage/v1/" || len(opts) != 1 || fmt.Sprintf("%T", opts[0]) == fmt.Sprintf("%T", anonymous[0]) {
 			t.Errorf("%T for %s, error %v", opts, api, err)

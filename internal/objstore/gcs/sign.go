@@ -29,7 +29,7 @@ func (s *Store) SignGet(ctx context.Context, key string, lifetime time.Duration)
 
 func (s *Store) sign(ctx context.Context, key string, expires time.Time) (string, error) {
 	if s.anonymous {
-		return "", fmt.Errorf("%w: this endpoint gets no credentials", errors.ErrUnsupported)
+		return "", objstore.Own(fmt.Errorf("%w: this endpoint gets no credentials", errors.ErrUnsupported))
 	}
 	// The client for reading has its credentials in its transport, where the library does not find them.
 	client, err := storage.NewClient(ctx, s.identity...)
@@ -54,7 +54,7 @@ func (s *Store) sign(ctx context.Context, key string, expires time.Time) (string
 	case r := <-done:
 		return r.url, r.err
 	case <-time.After(signTimeout):
-		return "", fmt.Errorf("no signature from Google within %s", signTimeout)
+		return "", objstore.Own(fmt.Errorf("no signature from Google within %s", signTimeout))
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}

@@ -202,6 +202,24 @@ func halfWritten(body kind) func(context.Context, *testing.T, objstore.Store) {
 	}
 }
 
+// overtaken puts a large body slowly. Another writer puts the key meanwhile.
+func overtaken(body kind) func(context.Context, *testing.T, objstore.Store) {
+	return func(ctx context.Context, t *testing.T, store objstore.Store) {
+		gated := newGated(pattern(1, Large), strings.NewReader("end"))
+		done := make(chan error, 1)
+		go func() { done <- store.Put(ctx, "folder/key", body(t, gated, Large+3)) }()
+		gated.wait(t, done)
+		mustPut(ctx, t, store, "folder/key", "faster")
+		close(gated.gate)
+		if err := <-done; !errors.Is(err, fs.ErrExist) {
+			t.Errorf("the slower writer got the error %v, want fs.ErrExist", err)
+		}
+		if got := mustGet(ctx, t, store, "folder/key"); got != "faster" {
+			t.Errorf("holds %d bytes of the slower writer, want those of the faster one", len(got))
+		}
+	}
+}
+
 func wantPattern(ctx context.Context, t *testing.T, store objstore.Store, key string, seed byte, size int64) {
 	t.Helper()
 	body, err := store.Get(ctx, key)

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
 var errUnknownSize = errors.New("the store does not report the size of the created object")
@@ -17,8 +19,8 @@ var errUnknownSize = errors.New("the store does not report the size of the creat
 // compare checks the completed object against the parts that were sent, and deletes an object that differs.
 func (m *multipart) compare(ctx context.Context) error {
 	if want, known := m.expectedETag(); known && want != strings.Trim(m.etag, `"`) {
-		err := fmt.Errorf("the store created an object with the ETag %s, but its parts give %s", m.etag, want)
-		return errors.Join(err, m.Delete(ctx, m.key))
+		err := objstore.Own(fmt.Errorf("the store created an object with another ETag than its parts give, which is %s", want))
+		return errors.Join(err, m.discard(ctx, m.key))
 	}
 	var size int64
 	for _, part := range m.sent {

@@ -24,13 +24,22 @@ func (s *Store) wrap(op, key string, err error) error {
 		err = objstore.Mark(err, kind)
 	}
 	return &opError{
-		text: fmt.Sprintf("%s %q in S3 bucket %s at %s: %s%s", op, key, s.bucket, s.endpoint, brief(err), advice),
+		text: fmt.Sprintf("%s %q in S3 bucket %s at %s: %s%s", op, key, s.bucket, s.endpoint, s.brief(err), advice),
 		err:  err,
 	}
 }
 
+// otherRegion is the advice beside a kind ErrRegion. The text of a store often names a region and not what to do.
+const otherRegion = " (check the region: the bucket may be in another region)"
+
 // classify maps the error codes of S3 and compatible stores, and otherwise the HTTP status, to a kind and advice.
 func classify(err error) (advice string, kind error) {
+	if kind := objstore.KindOfAnswer(err); kind != nil {
+		return "", kind
+	}
+	if advice, kind := ofRedirect(err); kind != nil {
+		return advice, kind
+	}
 	var api smithy.APIError
 	code := ""
 	if errors.As(err, &api) {
@@ -44,20 +53,39 @@ func classify(err error) (advice string, kind error) {
 	case "PreconditionFailed":
 		return "", fs.ErrExist
 	case "NotImplemented":
-		return " (the server must support conditional writes with If-None-Match, which protect existing snapshots)", nil
-	case "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException":
-		return " (check the region: the bucket may be in another region)", nil
+		return "", objstore.ErrNotImplemented
+	case "EntityTooLarge", "MaxMessageLengthExceeded":
+		return "", objstore.ErrTooLarge
+	case "PermanentRedirect", "TemporaryRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException":
+		return otherRegion, objstore.ErrRegion
 	case "AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "AccountProblem", "XAdminUserNotFound":
 		return "", fs.ErrPermission
 	}
-	switch status(err) {
-	case http.StatusForbidden, http.StatusUnauthorized:
-		return "", fs.ErrPermission
-	case http.StatusPreconditionFailed:
-		return "", fs.ErrExist
+	if kind := objstore.KindOfStatus(status(err)); kind != nil {
+		return "", kind
 	}
 	if noCredentials(err) {
 		return " (name a Secret with credentials, or give the operator's service account an identity)", fs.ErrPermission
+	}
+	return "", nil
+}
+
+// ofRedirect returns the kind of a redirect; nil if it is none, or if only the code tells. Without a body, the SDK takes the code from the status,
+// so the code of a proxy's 308 is S3's.
+func ofRedirect(err error) (advice string, kind error) {
+	var response *awshttp.ResponseError
+	if !errors.As(err, &response) || response.Response == nil ||
+		response.HTTPStatusCode() < http.StatusMultipleChoices || response.HTTPStatusCode() >= http.StatusBadRequest {
+		return "", nil
+	}
+	from, to := response.Response.Request, response.Response.Header.Get("Location")
+	switch {
+	case response.Response.Header.Get("X-Amz-Bucket-Region") != "":
+		return otherRegion, objstore.ErrRegion
+	case from != nil && from.URL.Scheme == "http" && strings.HasPrefix(to, "https://"):
+		return " (write the endpoint with https://)", objstore.ErrNoStore
+	case response.HTTPStatusCode() == http.StatusPermanentRedirect:
+		return "", objstore.ErrNoStore
 	}
 	return "", nil
 }
@@ -76,18 +104,26 @@ func noCredentials(err error) bool {
 	return errors.As(err, &signing)
 }
 
-// brief returns the server's error code and message if there is one. The SDK's text would begin with operation names,
-// attempts and request IDs.
-func brief(err error) string {
+// brief returns the HTTP status and the server's error code. Only Amazon's own servers are quoted. Errors of this package and of a body
+// have no operation of the SDK.
+func (s *Store) brief(err error) string {
+	var own objstore.OwnWords
 	var api smithy.APIError
-	if !errors.As(err, &api) {
-		return err.Error()
+	var signing *signingError
+	var operation *smithy.OperationError
+	switch {
+	case errors.As(err, &own):
+		return own.Error()
+	case errors.As(err, &signing):
+		return signing.Error()
+	case errors.As(err, &api) && s.amazons:
+		return strings.TrimSuffix(api.ErrorCode()+": "+strings.TrimSpace(api.ErrorMessage()), ": ")
+	case errors.As(err, &api) && status(err) != 0:
+		return known.Answer(status(err), api.ErrorCode())
+	case errors.As(err, &operation):
+		return objstore.Cause(err)
 	}
-	text := api.ErrorCode()
-	if message := strings.TrimSpace(api.ErrorMessage()); message != "" {
-		text += ": " + message
-	}
-	return text
+	return err.Error()
 }
 
 // opError has the text of the operation and unwraps to err.

@@ -26,6 +26,8 @@ type Options struct {
 	RetainFor   time.Duration
 	RetainUntil time.Time
 	Tags        map[string]string
+	// CheckFirst is for a store without conditional writes: Put asks whether the key exists, and then writes without a condition.
+	CheckFirst bool
 }
 
 // The kinds of encryption, as S3 names them.

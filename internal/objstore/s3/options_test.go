@@ -37,6 +37,9 @@ func takeParts(w http.ResponseWriter, r *http.Request) (kind string) {
 	case query.Has("partNumber"):
 		w.Header().Set("ETag", `"1"`)
 		return "part"
+	case query.Has("uploadId") && r.Method == http.MethodDelete:
+		w.WriteHeader(http.StatusNoContent)
+		return "abort"
 	case query.Has("uploadId"):
 		_, _ = io.WriteString(w, "<CompleteMultipartUploadResult><ETag>1</ETag></CompleteMultipartUploadResult>")
 		return "complete"
@@ -72,7 +75,7 @@ func TestOptionsAreSentAsHeaders(t *testing.T) {
 			server := httptest.NewServer(r)
 			defer server.Close()
 			c := test.config
-			c.Bucket, c.Endpoint, c.ForcePathStyle, c.AccessKeyID, c.SecretAccessKey = "bucket", server.URL, true, "id", "secret"
+			c.Bucket, c.Endpoint, c.ForcePathStyle, c.AccessKeyID, c.SecretAccessKey, c.CustomerKeyFor = "bucket", server.URL, true, "id", "secret", server.URL
 			store, err := Open(t.Context(), c)
 			if err != nil {
 				t.Fatal(err)

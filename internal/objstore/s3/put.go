@@ -30,10 +30,13 @@ const (
 )
 
 // Put uploads body in one streaming PUT if possible, and otherwise in parts. The request that creates the object is
-// conditional.
+// conditional, unless the options say that Put checks first.
 func (s *Store) Put(ctx context.Context, key string, body io.Reader) error {
 	// The SDK would read the body before it checks the context.
 	err := ctx.Err()
+	if err == nil {
+		err = s.checkFirst(ctx, key)
+	}
 	if err == nil {
 		err = s.classed(body).upload(ctx, key, body)
 	}
@@ -89,7 +92,7 @@ func (s *Store) putParts(ctx context.Context, key string, parts *parts) error {
 // putOne uploads a body that fits into one part.
 func (s *Store) putOne(ctx context.Context, key string, p part) error {
 	in := s.put(key, time.Now())
-	in.Body, in.ContentLength, in.IfNoneMatch = p.content(), aws.Int64(p.size), aws.String("*")
+	in.Body, in.ContentLength, in.IfNoneMatch = p.content(), aws.Int64(p.size), s.ifNoneMatch()
 	if s.checksums {
 		sum, err := p.crc32()
 		if err != nil {
@@ -215,12 +218,15 @@ func (m *multipart) complete(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if err := m.checkFirst(ctx, m.key); err != nil {
+		return err
+	}
 	list := make([]types.CompletedPart, 0, len(m.sent))
 	for _, part := range m.sent {
 		list = append(list, part.CompletedPart)
 	}
 	out, err := m.client.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{
-		Bucket: &m.bucket, Key: &m.key, UploadId: &m.id, IfNoneMatch: aws.String("*"),
+		Bucket: &m.bucket, Key: &m.key, UploadId: &m.id, IfNoneMatch: m.ifNoneMatch(),
 		MultipartUpload:      &types.CompletedMultipartUpload{Parts: list},
 		SSECustomerAlgorithm: m.customerKey.algorithm, SSECustomerKey: m.customerKey.key, SSECustomerKeyMD5: m.customerKey.md5,
 	}, patiently)

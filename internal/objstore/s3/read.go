@@ -12,11 +12,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/stall"
 )
 
 // Get opens key.
 func (s *Store) Get(ctx context.Context, key string) (io.ReadCloser, error) {
-	g := &getting{ctx: ctx, store: s, key: key}
+	g := &getting{ctx: stall.Object(ctx), store: s, key: key}
 	if err := g.open(); err != nil {
 		return nil, err
 	}

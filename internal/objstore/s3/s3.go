@@ -4,7 +4,9 @@
 // s3:ListBucket on the bucket. Without s3:ListBucket, S3 answers 403 for a missing key.
 //
 // Put relies on If-None-Match: *, which S3 and most compatible stores support for single and multipart uploads. A store
-// that ignores it replaces existing objects; callers that cannot accept that check first.
+// that ignores it replaces existing objects; callers that cannot accept that check first. For a store that refuses it, Put
+// asks whether the key exists instead (Options.CheckFirst). Then the later of two concurrent writers replaces the object of
+// the earlier one.
 //
 // Put sends a body of up to 1 GiB that announces its size as a streaming PUT: one request in aws-chunked encoding. If the
 // store rejects that, and for all other large bodies, it uploads parts.
@@ -34,6 +36,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go/logging"
 
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/stall"
 )
 
@@ -63,7 +66,9 @@ type Config struct {
 
 	// CustomerKey encrypts and decrypts all objects (SSE-C), 32 bytes; nil for none.
 	CustomerKey []byte
-	Options     Options
+	// CustomerKeyFor is the endpoint beside Amazon's to which the owner of CustomerKey allows to send it.
+	CustomerKeyFor string
+	Options        Options
 
 	// Patience is how long a request may make no progress before it is retried. Default: stall.DefaultLimit.
 	Patience time.Duration
@@ -73,6 +78,7 @@ type Config struct {
 type Store struct {
 	bucket      string
 	endpoint    string
+	amazons     bool // the endpoint is one of Amazon's
 	client      *s3.Client
 	options     Options
 	customerKey *customerKey
@@ -98,7 +104,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	cfg.Credentials = markedCredentials{cfg.Credentials}
 	client := s3.NewFromConfig(cfg, func(o *s3.Options) {
-		o.HTTPClient = stall.Transport{Send: o.HTTPClient.Do, Limit: patience(c.Patience)}
+		o.HTTPClient = stall.Transport{Send: send(o.HTTPClient), Limit: patience(c.Patience)}
 		o.UsePathStyle = c.ForcePathStyle
 		if c.Endpoint != "" {
 			o.BaseEndpoint = aws.String(c.Endpoint)
@@ -110,12 +116,16 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		o.DisableLogOutputChecksumValidationSkipped = true
 		o.Logger = logging.Nop{}
 	})
+	base := aws.ToString(client.Options().BaseEndpoint)
+	if err := c.allowed(base); err != nil {
+		return nil, fmt.Errorf("open S3 bucket %s: %w", c.Bucket, err)
+	}
 	endpoint := c.Endpoint
 	if endpoint == "" {
 		endpoint = "Amazon S3 " + cfg.Region
 	}
 	return &Store{
-		bucket: c.Bucket, endpoint: endpoint, client: client, options: c.Options, customerKey: customerKeyOf(c.CustomerKey),
+		bucket: c.Bucket, endpoint: endpoint, amazons: amazons(base), client: client, options: c.Options, customerKey: customerKeyOf(c.CustomerKey),
 		// Amazon wants a checksum for what is locked, by the bucket's default too; some
 		// compatible stores refuse them.
 		checksums: c.Endpoint == "" || c.Options.LockMode != "",
@@ -146,12 +156,32 @@ func httpClient() *awshttp.BuildableClient {
 	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) { t.IdleConnTimeout = idleTime })
 }
 
+// send returns the function that sends requests. A redirect to another server is followed only from one of Amazon's to another one.
+func send(client aws.HTTPClient) stall.Sender {
+	buildable, ok := client.(*awshttp.BuildableClient)
+	if !ok {
+		return client.Do
+	}
+	return (&http.Client{Transport: buildable.GetTransport(), CheckRedirect: func(r *http.Request, via []*http.Request) error {
+		if status := r.Response.StatusCode; status != http.StatusTemporaryRedirect && status != http.StatusPermanentRedirect {
+			return http.ErrUseLastResponse
+		}
+		if amazons(r.URL.String()) && amazons(via[0].URL.String()) && len(via) < maxRedirects {
+			return nil
+		}
+		return stall.SameServer(r, via)
+	}}).Do
+}
+
+const maxRedirects = 5
+
 // retryer also retries after conflicts with other requests: S3 answers OperationAborted, and versitygw answers
 // ExistingObjectIsDirectory while it deletes an empty folder. It also retries after a body that arrived damaged, after status
 // 429 and after an interrupted
 // answer.
 func retryer() aws.Retryer {
 	standard := retry.NewStandard(func(o *retry.StandardOptions) {
+		o.Retryables = append([]retry.IsErrorRetryable{retry.IsErrorRetryableFunc(pageIsTemporary)}, o.Retryables...)
 		o.Retryables = append(o.Retryables,
 			retry.RetryableHTTPStatusCode{Codes: map[int]struct{}{http.StatusTooManyRequests: {}}},
 			retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
@@ -162,6 +192,17 @@ func retryer() aws.Retryer {
 			}))
 	})
 	return retry.AddWithErrorCodes(standard, "OperationAborted", "ExistingObjectIsDirectory", "BadDigest")
+}
+
+// pageIsTemporary comes before the rules of the SDK, which repeat each request that got no answer.
+func pageIsTemporary(err error) aws.Ternary {
+	if errors.As(err, new(*stall.LimitError)) {
+		return aws.FalseTernary
+	}
+	if page := (*objstore.AnswerError)(nil); errors.As(err, &page) {
+		return aws.BoolTernary(page.Temporary())
+	}
+	return aws.UnknownTernary
 }
 
 // patience gives the completion of an upload five times the limit: some stores copy all parts before they answer.

@@ -24,9 +24,10 @@ const maxStreamed = 1 << 30
 // the proof. Amazon closes a connection that is silent for about 20 s.
 const proofPatience = 10 * time.Second
 
-// fitsOneRequest reports whether the body can be sent as a streaming PUT. Its size must be known.
+// fitsOneRequest reports whether the body can be sent as a streaming PUT. Its size must be known. If Put checks first, the last
+// check must come just before the object appears, which only an upload in parts allows.
 func (s *Store) fitsOneRequest(b *replayableBody) bool {
-	return b.size > partSize && b.size <= s.streamed
+	return b.size > partSize && b.size <= s.streamed && !s.options.CheckFirst
 }
 
 // streamingPut sends a body in one request while it is read. It sends the last bytes only after the body has ended without
@@ -38,7 +39,7 @@ func (s *Store) fitsOneRequest(b *replayableBody) bool {
 func (s *Store) streamingPut(ctx context.Context, key string, t *replayableBody) error {
 	body, length := newChunkedBody(ctx, t, s.proofPatience)
 	in := s.put(key, time.Now())
-	in.Body, in.ContentLength, in.ContentEncoding, in.IfNoneMatch = body, &length, aws.String("aws-chunked"), aws.String("*")
+	in.Body, in.ContentLength, in.ContentEncoding, in.IfNoneMatch = body, &length, aws.String("aws-chunked"), s.ifNoneMatch()
 	_, err := s.client.PutObject(ctx, in, func(o *s3.Options) {
 		o.RetryMaxAttempts = 1
 		o.APIOptions = append(o.APIOptions, trailing(t.size)...)
@@ -58,10 +59,7 @@ func partsMayWork(ctx context.Context, err error) bool {
 
 // checkSize checks the size of the created object, and deletes an object of another size.
 func (s *Store) checkSize(ctx context.Context, key string, size int64) error {
-	out, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{
-		Bucket: &s.bucket, Key: &key,
-		SSECustomerAlgorithm: s.customerKey.algorithm, SSECustomerKey: s.customerKey.key, SSECustomerKeyMD5: s.customerKey.md5,
-	})
+	out, err := s.head(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -69,8 +67,8 @@ func (s *Store) checkSize(ctx context.Context, key string, size int64) error {
 	case out.ContentLength == nil:
 		return errUnknownSize // the object may be complete, so it is kept
 	case *out.ContentLength != size:
-		err = fmt.Errorf("the store created an object of %d bytes, but the body has %d", *out.ContentLength, size)
-		return errors.Join(err, s.Delete(ctx, key))
+		err = objstore.Own(fmt.Errorf("the store created an object of %d bytes, but the body has %d", *out.ContentLength, size))
+		return errors.Join(err, s.discard(ctx, key))
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func (s *streamingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	kind := takeParts(w, r)
 	switch {
-	case kind == "create" || kind == "complete":
+	case kind == "create" || kind == "complete" || kind == "abort":
 	case kind == "part":
 		s.object = append(s.object, body...)
 	case kind == http.MethodPut:

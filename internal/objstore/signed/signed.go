@@ -104,6 +104,9 @@ func (g *getting) open() error {
 		return err
 	}
 	response, err := g.client.Do(request)
+	if page := (*objstore.AnswerError)(nil); errors.As(err, &page) && !page.Temporary() {
+		return g.wrap(page)
+	}
 	if err != nil {
 		return objstore.Mark(g.wrap(err), errTemporary)
 	}
@@ -133,7 +136,7 @@ func (g *getting) request() (*http.Request, error) {
 	if err != nil {
 		return nil, fmt.Errorf("get %q by its signed URL: %w", g.key, err)
 	}
-	request, err := http.NewRequestWithContext(g.ctx, http.MethodGet, signed.URL, nil)
+	request, err := http.NewRequestWithContext(stall.Object(g.ctx), http.MethodGet, signed.URL, nil)
 	if err != nil {
 		return nil, fmt.Errorf("get %q by its signed URL: it is not a URL", g.key)
 	}
@@ -168,16 +171,25 @@ func refused(status int) error {
 	if status >= http.StatusInternalServerError {
 		return objstore.Mark(err, errTemporary)
 	}
+	if kind := objstore.KindOfStatus(status); kind != nil {
+		return objstore.Mark(err, kind)
+	}
 	return err
 }
 
 // wrap names the object and the host. The text of a url.Error has the whole URL.
 func (g *getting) wrap(err error) error {
 	if whole := (*url.Error)(nil); errors.As(err, &whole) {
-		err = whole.Err
+		err = &unreadable{whole.Err}
 	}
 	return fmt.Errorf("get %q by its signed URL at %s: %w", g.key, g.host, err)
 }
+
+// unreadable is an error of the HTTP client, which may quote an answer.
+type unreadable struct{ error }
+
+func (u *unreadable) Error() string { return objstore.Cause(u.error) }
+func (u *unreadable) Unwrap() error { return u.error }
 
 func (g *getting) Read(p []byte) (int, error) {
 	n, err := g.body.Read(p)
@@ -189,7 +201,7 @@ func (g *getting) Read(p []byte) (int, error) {
 		return n, err
 	}
 	if g.broken++; g.ctx.Err() != nil || g.etag == "" || g.broken > maxBroken {
-		return n, g.wrap(err)
+		return n, g.wrap(&unreadable{err})
 	}
 	_ = g.body.Close()
 	return n, g.reopen()

@@ -1,15 +1,20 @@
-// Package stall cancels HTTP requests that make no progress. Without it, a request on a connection that stays open but
-// transfers nothing would never end. A cancelled request fails with an error that the SDKs of the stores retry. A slow
-// request is never cancelled as long as it transfers bytes.
+// Package stall cancels HTTP requests that make no progress, and recognises answers that no store wrote. Without it, a request
+// on a connection that stays open but transfers nothing would never end. A cancelled request fails with an error that the SDKs
+// of the stores retry. A slow request is never cancelled as long as it transfers bytes.
+//
+// It also bounds each answer that is not an object, because the SDKs read such an answer into memory, and counts the requests of a listing.
 package stall
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
 // DefaultLimit is how long a request may transfer nothing.
@@ -21,6 +26,9 @@ type Error struct{ Limit time.Duration }
 func (e *Error) Error() string {
 	return fmt.Sprintf("the request to the store made no progress for %s", e.Limit)
 }
+
+// OwnWords marks the text as one that repeats no answer.
+func (e *Error) OwnWords() {}
 
 // Timeout returns true.
 func (e *Error) Timeout() bool { return true }
@@ -42,6 +50,9 @@ func (t Transport) RoundTrip(r *http.Request) (*http.Response, error) { return t
 
 // Do sends r and returns its response.
 func (t Transport) Do(r *http.Request) (*http.Response, error) {
+	if err := objstore.CountRequest(r.Context()); err != nil {
+		return nil, err
+	}
 	limit := DefaultLimit
 	if t.Limit != nil {
 		limit = t.Limit(r)
@@ -50,14 +61,50 @@ func (t Transport) Do(r *http.Request) (*http.Response, error) {
 	silent := &Error{limit}
 	w := &watch{ctx: ctx, limit: limit, end: cancel, timer: time.AfterFunc(limit, func() { cancel(silent) })}
 	response, err := t.Send(w.request(r))
+	var page error
+	if err == nil {
+		page = pageIn(r, response) // the timer runs on
+	}
 	w.timer.Stop()
 	if err != nil {
 		defer cancel(nil)
 		return nil, w.cause(err)
 	}
-	response.Body = &answer{response.Body, w}
+	if page != nil {
+		_ = response.Body.Close()
+		defer cancel(nil)
+		return nil, page
+	}
+	response.Body = &answer{response.Body, w, boundOf(r, response.StatusCode)}
 	return response, nil
 }
+
+// pageIn returns an error if the answer is a web page. Otherwise the body of the response is whole.
+func pageIn(r *http.Request, response *http.Response) error {
+	if response.StatusCode < http.StatusBadRequest || response.Body == nil || r.Method == http.MethodHead {
+		return nil
+	}
+	head, err := io.ReadAll(io.LimitReader(response.Body, objstore.HeadOfAnswer))
+	if page := objstore.PageIn(response.StatusCode, head); page != nil {
+		return page
+	}
+	rest := io.Reader(response.Body)
+	if err != nil {
+		rest = failing{err}
+	}
+	response.Body = wholeBody{io.MultiReader(bytes.NewReader(head), rest), response.Body}
+	return nil
+}
+
+type wholeBody struct {
+	io.Reader
+	io.Closer
+}
+
+// failing repeats the error of a body.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 // watch holds the timer of one request.
 type watch struct {
@@ -113,6 +160,7 @@ func (s *sent) Read(p []byte) (int, error) {
 type answer struct {
 	io.ReadCloser
 	watch *watch
+	left  *bound
 }
 
 func (a *answer) Read(p []byte) (int, error) {
@@ -122,7 +170,7 @@ func (a *answer) Read(p []byte) (int, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = a.watch.cause(err)
 	}
-	return n, err
+	return a.left.count(n, err)
 }
 
 func (a *answer) Close() error {

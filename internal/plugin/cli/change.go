@@ -66,9 +66,14 @@ func (p *plugin) setting(use, short, question string, set func(*v1beta2.EtcdClus
 	}})
 }
 
+// readyReasons are those of a cluster that is as its spec asks, some with a warning.
+var readyReasons = []string{
+	v1beta2.ReasonReady, v1beta2.ReasonVersionNotAdvised, v1beta2.ReasonSettingIgnored, v1beta2.ReasonVolumeMayFill, v1beta2.ReasonCertificateLacksName, v1beta2.ReasonIssuerNotAllowed,
+}
+
 func (p *plugin) wake() *cobra.Command {
 	return p.setting("wake", "Start the members of a hibernated cluster", "The members of EtcdCluster %s start with their data.",
-		func(c *v1beta2.EtcdCluster) error { c.Spec.Hibernate = false; return nil }, v1beta2.ReasonReady, v1beta2.ReasonVersionNotAdvised, v1beta2.ReasonVolumeMayFill)
+		func(c *v1beta2.EtcdCluster) error { c.Spec.Hibernate = false; return nil }, readyReasons...)
 }
 
 // acknowledgeTimeout is how long pause and resume wait by default. The operator reads a change within seconds.
@@ -111,7 +116,7 @@ func (p *plugin) upgrade() *cobra.Command {
 					question: fmt.Sprintf("EtcdCluster %s changes from etcd %s to %s. Its members restart one by one. Take a snapshot first.", cluster.Name, cluster.Status.CurrentVersion, version),
 					set:      set,
 					until: func(c v1beta2.EtcdCluster) core.Step {
-						return core.FollowCluster(c, version, v1beta2.ReasonReady, v1beta2.ReasonVersionNotAdvised, v1beta2.ReasonVolumeMayFill)
+						return core.FollowCluster(c, version, readyReasons...)
 					},
 				}, nil
 			})

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 	"k8s.io/client-go/tools/clientcmd"
+
+	core "github.com/etcd-suite/etcd-operator/internal/plugin"
 )
 
 // IO is what a command reads and writes.
@@ -33,6 +35,8 @@ func System() IO {
 // plugin is what all commands share.
 type plugin struct {
 	IO
+	// raw is Out and Err without the filter, for the program's own codes and for kubectl exec.
+	raw       IO
 	rules     *clientcmd.ClientConfigLoadingRules
 	overrides *clientcmd.ConfigOverrides
 	output    string
@@ -43,7 +47,9 @@ type plugin struct {
 
 // New returns the command kubectl-etcd with all of its commands.
 func New(streams IO, version string) *cobra.Command {
-	p := &plugin{IO: streams, rules: clientcmd.NewDefaultClientConfigLoadingRules(), overrides: &clientcmd.ConfigOverrides{}}
+	raw := streams
+	streams.Out, streams.Err = core.Printable(raw.Out), core.Printable(raw.Err)
+	p := &plugin{IO: streams, raw: raw, rules: clientcmd.NewDefaultClientConfigLoadingRules(), overrides: &clientcmd.ConfigOverrides{}}
 	root := &cobra.Command{
 		Use: "kubectl-etcd", Short: "Show and change etcd clusters", Version: version,
 		Annotations:  map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl etcd"},

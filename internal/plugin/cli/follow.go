@@ -46,7 +46,8 @@ func (p *plugin) follow(ctx context.Context, w *world, object client.Object, loo
 
 func (p *plugin) step(line string) {
 	if p.Terminal {
-		fmt.Fprintf(p.Out, "\r\x1b[K%s", line)
+		fmt.Fprint(p.raw.Out, "\r\x1b[K")
+		fmt.Fprint(p.Out, line)
 		return
 	}
 	fmt.Fprintln(p.Out, line)

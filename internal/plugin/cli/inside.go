@@ -139,7 +139,7 @@ func (p *plugin) execute(c *cobra.Command, w *world, inside []string) error {
 		}
 	})
 	run := exec.CommandContext(c.Context(), "kubectl", append(outside, inside...)...)
-	run.Stdin, run.Stdout, run.Stderr = p.In, p.Out, p.Err
+	run.Stdin, run.Stdout, run.Stderr = p.raw.In, p.raw.Out, p.raw.Err
 	if err := run.Run(); err != nil {
 		return fmt.Errorf("kubectl exec %s: %w. What etcdctl did before, if anything, remains. Its own message is above", inside[0], err)
 	}

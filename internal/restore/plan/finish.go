@@ -36,12 +36,18 @@ func restoreHasFinished(s State) Step {
 	if ttl == nil || !s.expires() {
 		return Done{}
 	}
+	if s.ClocksDiffer { // nobody knows whether the time is over
+		return Done{Requeue: clockPause}
+	}
 	left := s.Restore.Status.CompletionTime.Add(time.Duration(*ttl) * time.Second).Sub(s.Now)
 	if left > 0 {
 		return Done{Requeue: left}
 	}
 	return Expire{}
 }
+
+// clockPause is when the operator compares the clocks again.
+const clockPause = time.Minute
 
 // expires returns whether the restore may be deleted. One that failed is kept: if GitOps created it again, it would replace
 // the data of the cluster days later. A cluster that was never formed would start empty without it.

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/storage/problem"
 )
 
 var now = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
@@ -122,7 +123,7 @@ func TestTheSourceIsReadBeforeAnythingElse(t *testing.T) {
 		"does nothing for a restore that is being deleted":               {given(func(s *State) { s.Restore.DeletionTimestamp = &metav1.Time{Time: now} }), Done{}},
 		"waits after a temporary failure": {
 			given(withProof(failed(v1beta2.ReasonStoreUnreachable, false))),
-			Wait{v1beta2.ReasonStoreUnreachable, "what went wrong The next attempt is at 2026-03-04T05:06:08Z.", true, time.Second},
+			Wait{v1beta2.ReasonStoreUnreachable, "what went wrong The next attempt is at 2026-03-04T05:06:08Z.", true, time.Second, false},
 		},
 		"reads again when the pause is over": {
 			given(withProof(failed(v1beta2.ReasonStoreUnreachable, false)), func(s *State) { s.Now = now.Add(time.Second) }),
@@ -141,7 +142,7 @@ func TestTheSourceIsReadBeforeAnythingElse(t *testing.T) {
 func TestThePauseAfterATemporaryFailureDoublesUpToFiveMinutes(t *testing.T) {
 	var got []time.Duration
 	for attempts := range int32(10) {
-		got = append(got, backoff(attempts))
+		got = append(got, backoff(attempts, problem.MostlyPassing))
 	}
 	s, m := time.Second, time.Minute
 	want := []time.Duration{5 * s, 5 * s, 10 * s, 20 * s, 40 * s, 80 * s, 160 * s, 5 * m, 5 * m, 5 * m}
@@ -182,7 +183,7 @@ func TestTheRestoreFollowsTheReportOfTheCluster(t *testing.T) {
 		"reports that the cluster hibernates":     {given(withProven, func(s *State) { s.Cluster.Spec.Hibernate = true }), v1beta2.ReasonVerified, "spec.hibernate"},
 		"reports what the cluster waits for": {given(withProven, func(s *State) {
 			s.Cluster.Status.Conditions = []metav1.Condition{{Type: v1beta2.ConditionStalled, Status: metav1.ConditionTrue, Reason: "SecretMissing", Message: "there is no Secret tls"}}
-		}), v1beta2.ReasonVerified, "needs your help (SecretMissing): there is no Secret tls"},
+		}), v1beta2.ReasonNotStarted, "needs your help (SecretMissing): there is no Secret tls"},
 		"names the other restore that comes first":    {given(withProven, func(s *State) { s.Ahead = "other-restore" }), v1beta2.ReasonQueued, "EtcdRestore other-restore is first"},
 		"ignores the success of another restore":      {given(withProven, withProgress(v1beta2.RestoreComplete), elsewhere), v1beta2.ReasonVerified, "has not started the restore"},
 		"ignores the failure of another restore":      {given(withProven, withProgress(v1beta2.RestoreFailed), elsewhere), v1beta2.ReasonVerified, "has not started the restore"},

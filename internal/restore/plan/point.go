@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
@@ -42,8 +43,12 @@ func (s State) archived() archive.Progress {
 	return archive.Progress{Timeline: archive.Timeline(last.Timeline), Point: archive.Point{Revision: last.To.Revision, At: last.To.Time.UTC()}}
 }
 
-// writing returns how the EtcdBackup of the spec stores its snapshots.
+// writing returns how the EtcdBackup of the spec stores its snapshots. A spec with a path of its own only says whether the store has
+// conditional writes.
 func (s State) writing() storage.Options {
+	if s3 := s.Restore.Spec.S3; s.Restore.Spec.EtcdBackup == nil && s3 != nil {
+		return storage.Options{S3: v1beta2.S3Options{CheckBeforeWrite: s3.CheckBeforeWrite}}
+	}
 	if s.Restore.Spec.EtcdBackup == nil || s.Backup == nil {
 		return storage.Options{}
 	}

@@ -186,8 +186,8 @@ func (s State) SafetyOrder() SafetyOrder {
 		if b.Spec.Encryption != nil {
 			o.Encoder.Recipients = b.Spec.Encryption.Age.Recipients
 		}
-		o.Target.Options = s.writing()
 	}
+	o.Target.Options = s.writing()
 	o.Encoded = len(o.Encoder.Recipients) == 0 && s.Restore.Status.Snapshot.PlainSize > 0
 	o.Target.Key = SafetyFolderOf(src.Key)
 	for _, m := range s.Cluster.Status.MemberStatuses {

@@ -157,6 +157,17 @@ func TestASafetySnapshotIsEncryptedAsTheSnapshotsOfItsEtcdBackup(t *testing.T) {
 	}
 }
 
+// A store without conditional writes refuses each safety snapshot, so the restore would delete data that nothing has saved.
+func TestASafetySnapshotIsWrittenWithoutAConditionIfTheSpecSaysSo(t *testing.T) {
+	block := v1beta2.Storage{S3: &v1beta2.S3Source{Path: "b/daily", S3Options: v1beta2.S3Options{CheckBeforeWrite: true}}}
+	own := given(seedReady, func(s *State) { s.Restore.Spec.EtcdBackup, s.Restore.Spec.Storage = nil, block })
+	for name, s := range map[string]State{"of an EtcdBackup": given(seedReady, givenBackup(backupOf("S3", block, "b/k"))), "of a path": own} {
+		if !s.SafetyOrder().Target.Options.S3.CheckBeforeWrite {
+			t.Errorf("%s: it is written with a condition", name)
+		}
+	}
+}
+
 // The EtcdRestore lost its status after the switch. The new status reported that there is no copy of the old data, although there
 // is one.
 func TestASafetySnapshotThatWasTakenIsNotDenied(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -87,7 +88,11 @@ func (s State) RenewalIn() (left time.Duration, due bool) {
 	case url.SecretName == "" && progress != nil:
 		return 0, false // the seed was created without a URL
 	}
-	return url.RenewalTime.Sub(s.Now), true
+	left = url.RenewalTime.Sub(s.Now)
+	if url.ExpirationTime != nil && clock.Due(url.RenewalTime.Time, url.ExpirationTime.Sub(url.RenewalTime.Time)+renewalPause, s.Now) {
+		left = min(left, 0) // its half of the time is over, or the clock was ahead when it was signed
+	}
+	return left, true
 }
 
 // signedURLExpires replaces the signed URL of a seed that may still read it.

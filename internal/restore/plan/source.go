@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"path"
 	"strings"
 	"time"
 
@@ -54,6 +55,7 @@ func (s State) wantedOfBackup(reference *v1beta2.BackupReference) (Verify, Step)
 		found, none := sourceOf(s.Backup.Spec.StorageType, s.Backup.Spec.Storage, newest, field, false)
 		if _, series := snapshot.ParseKey(found.Key); none == nil && series {
 			choice.Fallback, _ = s.seriesOf(found, newest)
+			choice.Of = clusterOf(choice.Fallback)
 			choice = s.preferring(choice)
 		}
 		return Verify{Source: found, Choice: choice}, none
@@ -66,7 +68,7 @@ func (s State) wantedOfBackup(reference *v1beta2.BackupReference) (Verify, Step)
 	if !series {
 		return Verify{}, invalid(fmt.Sprintf("EtcdBackup %s is no series: its one snapshot is %s, so leave out select and etcdBackup.snapshot", name, newest))
 	}
-	found.Key = folder
+	found.Key, choice.Of = folder, clusterOf(folder)
 	return Verify{Source: found, Choice: s.preferring(choice)}, nil
 }
 
@@ -100,6 +102,12 @@ func (s State) seriesOf(folder v1beta2.RestoreSource, newest string) (string, bo
 		cluster = s.Backup.Spec.EtcdCluster.Name
 	}
 	return folder.Key + s.Restore.Namespace + "/" + cluster + "/", true
+}
+
+// clusterOf returns the cluster of the folder of a series, as namespace/name.
+func clusterOf(folder string) string {
+	series := strings.TrimSuffix(folder, "/")
+	return path.Join(path.Base(path.Dir(series)), path.Base(series))
 }
 
 func choiceOf(selector *v1beta2.SnapshotSelector) source.Choice {

@@ -9,8 +9,10 @@ import (
 
 // State is everything that a decision may depend on. It is plain data and prints as JSON.
 type State struct {
-	// Now is when the State was observed.
-	Now time.Time
+	// Now is when the State was observed. If the operator's clock differs from that of the API server (ClocksDiffer), it is the time of the
+	// API server.
+	Now          time.Time
+	ClocksDiffer bool
 	// Restore as Kubernetes stores it.
 	Restore v1beta2.EtcdRestore
 	// Backup that the spec names. It is nil if it does not exist or the spec names none.
@@ -20,8 +22,9 @@ type State struct {
 	Ahead string
 	// Cluster to restore. It is nil if it does not exist.
 	Cluster *v1beta2.EtcdCluster
-	// Proof of the source, as far as it is known.
+	// Proof of the source, as far as it is known. Full is true if a reading would wait for others.
 	Proof Proof
+	Full  bool
 	// Renewal is the attempt to replace the signed URL, as far as it is known.
 	Renewal Renewal
 	// Safety is the attempt to save the old cluster, as far as it is known.
@@ -45,6 +48,8 @@ type Proof struct {
 	Progress Progress
 	// Percent of the bytes that have been read, while Progress is ProofRunning.
 	Percent int32
+	// Waits is for what the reading waits, and why. It is empty if it does not wait.
+	Waits string
 	// Asked and Choice are those of the Verify that started the reading.
 	Asked  v1beta2.RestoreSource
 	Choice source.Choice
@@ -55,6 +60,8 @@ type Proof struct {
 	Snapshot v1beta2.Snapshot
 	// Point is what Snapshot was made of. It is nil for a snapshot of a cluster.
 	Point *v1beta2.PointInTimeStatus
+	// Base is the snapshot that the replay of a point began with, as it was read. It is empty for a snapshot of a cluster.
+	Base v1beta2.Snapshot
 	// Format is the etcd version of the Snapshot's format. Its minor version decides which etcd can read it.
 	Format string
 	// SignedURL is how the seed reads Source. It is nil if the seed opens the store with the same Secret.

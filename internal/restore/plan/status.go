@@ -43,6 +43,7 @@ type report struct {
 
 func (r report) step(s State, step Step) {
 	d := step.describe(s)
+	r.attempt(s, step)
 	switch step := step.(type) {
 	case Done, Expire, RenewURL:
 	case RecordURL:
@@ -55,10 +56,9 @@ func (r report) step(s State, step Step) {
 		r.verifying(s, d)
 		r.status.Percent = step.Percent
 	case Wait:
-		r.status.Reason = ""
-		if step.Failure {
-			r.status.Reason = step.Message
-		}
+		r.waiting(step, d)
+	case Interrupted:
+		r.status.Reason = d.Message
 		r.open(d)
 	case Accept:
 		r.accepted(s, step, d)
@@ -85,6 +85,17 @@ func (r report) step(s State, step Step) {
 	case Fail:
 		r.status.ClusterID = ""
 		r.fail(d)
+	}
+}
+
+func (r report) waiting(step Wait, d planning.Description) {
+	r.status.Reason = ""
+	if step.Failure {
+		r.status.Reason = step.Message
+	}
+	r.open(d)
+	if step.Stalled {
+		r.set(v1beta2.ConditionStalled, true, d.Reason, d.Message)
 	}
 }
 

@@ -64,7 +64,7 @@ func TestTheConditionsOfEachStep(t *testing.T) {
 			"Ready": "False/Verified", "Verified": "True/Verified", "Restoring": "False/Pending",
 			"Complete": "False/Pending", "Failed": "False/Verified", "Stalled": "False/Verified",
 		}},
-		"after a temporary failure": {Wait{v1beta2.ReasonAccessDenied, "why", true, 0}, map[string]string{
+		"after a temporary failure": {Wait{v1beta2.ReasonAccessDenied, "why", true, 0, false}, map[string]string{
 			"Ready": "False/AccessDenied", "Verified": "False/AccessDenied", "Restoring": "False/Pending",
 			"Complete": "False/Pending", "Failed": "False/AccessDenied", "Stalled": "False/AccessDenied",
 		}},
@@ -150,7 +150,7 @@ func TestTheOldFieldReasonHasTheFailure(t *testing.T) {
 		want string
 	}{
 		"has the message of a final failure":  {Fail{v1beta2.ReasonSnapshotCorrupt, "why"}, "why"},
-		"after a temporary failure":           {Wait{v1beta2.ReasonStoreUnreachable, "why", true, 0}, "why"},
+		"after a temporary failure":           {Wait{v1beta2.ReasonStoreUnreachable, "why", true, 0, false}, "why"},
 		"is empty while the restore waits":    {Wait{Reason: v1beta2.ReasonWaitingForCluster, Message: "for what"}, ""},
 		"is empty when the restore continues": {Follow{*progress(v1beta2.RestoreSeeding)}, ""},
 	} {
@@ -169,7 +169,7 @@ func TestARetryKeepsTheConditionOfTheFailedAttempt(t *testing.T) {
 	if s.Restore.Status.Attempts != 1 {
 		t.Errorf("attempts is %d after the first", s.Restore.Status.Attempts)
 	}
-	s.Restore.Status = NewStatus(s, Wait{v1beta2.ReasonAccessDenied, "why", true, 0}, nil)
+	s.Restore.Status = NewStatus(s, Wait{v1beta2.ReasonAccessDenied, "why", true, 0, false}, nil)
 	for _, step := range []Step{Verify{Source: theSource}, Verifying{}} {
 		s.Restore.Status = NewStatus(s, step, nil)
 		if got := meta.FindStatusCondition(s.Restore.Status.Conditions, "Ready"); got.Reason != v1beta2.ReasonAccessDenied || got.Message != "why" {
@@ -259,7 +259,7 @@ func TestAFailedEffectLeavesTheStatusAsItIs(t *testing.T) {
 
 // everyStep has one step of each type.
 var everyStep = []Step{
-	Done{}, Expire{}, Verify{Source: theSource}, Verifying{Percent: 5}, Wait{Reason: "Queued", Message: "A sentence."},
+	Done{}, Expire{}, Verify{Source: theSource}, Verifying{Percent: 5}, Interrupted{}, Wait{Reason: "Queued", Message: "A sentence."},
 	Accept{Source: theSource, Snapshot: theSnapshot}, Follow{*progress(v1beta2.RestoreSeeding)},
 	Complete{*progress(v1beta2.RestoreComplete)}, Fail{"SeedFailed", "A sentence."}, Inherit{},
 	SaveOldData{Cluster: *progress(v1beta2.RestoreSeeding)}, RecordSafety{Cluster: *progress(v1beta2.RestoreSeeding)},

@@ -1,13 +1,17 @@
 package plan
 
 import (
+	"cmp"
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
+	"github.com/etcd-suite/etcd-operator/internal/storage/problem"
 )
 
 type (
@@ -19,10 +23,11 @@ type (
 		Point *PointOrder
 	}
 	// Verifying lets the reading of the source continue. Queued is true if it has not begun, because the operator reads other
-	// snapshots.
+	// snapshots. Waits is for what it waits, and why.
 	Verifying struct {
 		Percent int32
 		Queued  bool
+		Waits   string
 	}
 	// Accept stores the verified snapshot in the status. From then on cluster-operator may restore it.
 	Accept struct {
@@ -46,8 +51,12 @@ func (Verify) describe(s State) planning.Description {
 
 func (v Verifying) describe(s State) planning.Description {
 	d := s.reading(s.Restore.Status.Attempts)
-	if v.Queued && !s.retries(s.Restore.Status.Attempts) {
-		d.Reason, d.Message = v1beta2.ReasonQueued, queuedForReading
+	first := !s.retries(s.Restore.Status.Attempts)
+	switch {
+	case v.Queued && first:
+		d.Reason, d.Message = v1beta2.ReasonQueued, fmt.Sprintf(queuedForReading, cmp.Or(v.Waits, "namespaces take turns"))
+	case v.Waits != "" && first:
+		d.Reason, d.Message = v1beta2.ReasonQueued, "The operator waits for "+v.Waits+". It does not change the cluster."
 	}
 	if v.Queued {
 		d.Requeue = time.Minute // the worker that begins to read starts a pass
@@ -56,7 +65,7 @@ func (v Verifying) describe(s State) planning.Description {
 }
 
 // queuedForReading is the message while the operator reads the snapshots of other EtcdRestores.
-const queuedForReading = "The snapshot is not read yet, because the operator reads the snapshots of other EtcdRestores. It limits how many it reads at the same time, in total and of one namespace. The cluster is not changed."
+const queuedForReading = "The snapshot is not read yet, because the operator reads the snapshots of other EtcdRestores: %s. The cluster is not changed."
 
 func (Accept) describe(s State) planning.Description {
 	return s.announced(corev1.EventTypeNormal, planning.Description{
@@ -96,18 +105,46 @@ func snapshotIsNotVerified(s State) Step {
 	wanted.Point = s.pointOrder(wanted.Choice)
 	switch s.Proof.Progress {
 	case ProofQueued:
-		return Verifying{Queued: true}
+		return Verifying{Queued: true, Waits: s.Proof.Waits}
 	case ProofRunning:
-		return Verifying{Percent: s.Proof.Percent}
+		return Verifying{Percent: s.Proof.Percent, Waits: s.Proof.Waits}
 	case ProofDone:
 		return accept(s)
 	case ProofFailed:
 		return retry(s, wanted)
 	}
+	if next := s.afterInterruption(); next != nil {
+		return next
+	}
 	return wanted
 }
 
+// changed fails a restore if the EtcdBackup recorded another SHA-256 of the snapshot. Who can write to the bucket can replace an object
+// together with its manifest, and cannot write the status. A status that has no whole SHA-256 says nothing.
+func (s State) changed(read v1beta2.Snapshot) Step {
+	if s.Restore.Spec.EtcdBackup == nil || s.Backup == nil {
+		return nil
+	}
+	recorded := s.Backup.Status.Snapshots
+	if newest := s.Backup.Status.Snapshot; newest != nil {
+		recorded = append([]v1beta2.Snapshot{*newest}, recorded...)
+	}
+	for _, known := range recorded {
+		if known.Path == read.Path && snapshot.Replaced(known.SHA256, read.SHA256) {
+			return Fail{Reason: v1beta2.ReasonSnapshotChanged, Message: fmt.Sprintf(
+				"The object %s was replaced: its SHA-256 is %s, and EtcdBackup %s recorded %s when it was saved. The cluster was not changed. "+
+					"Find out who can write to the bucket, and restore another snapshot.", read.Path, read.SHA256, s.Restore.Spec.EtcdBackup.Name, known.SHA256)}
+		}
+	}
+	return nil
+}
+
 func accept(s State) Step {
+	for _, read := range []v1beta2.Snapshot{s.Proof.Snapshot, s.Proof.Base} {
+		if fail := s.changed(read); fail != nil {
+			return fail
+		}
+	}
 	if fail := s.tooNew(s.Proof.Snapshot.Path, s.Proof.Format); fail != nil {
 		return fail
 	}
@@ -129,7 +166,7 @@ func retry(s State, wanted Verify) Step {
 	if s.Proof.Final {
 		return Fail{Reason: s.Proof.Reason, Message: s.Proof.Message}
 	}
-	next := s.Proof.Ended.Add(backoff(s.Restore.Status.Attempts))
+	next := s.Proof.Ended.Add(backoff(s.Restore.Status.Attempts, problem.Longest(s.Proof.Reason)))
 	if !s.Now.Before(next) {
 		return wanted
 	}
@@ -141,16 +178,13 @@ func retry(s State, wanted Verify) Step {
 	}
 }
 
-const (
-	firstBackoff = 5 * time.Second
-	lastBackoff  = 5 * time.Minute
-)
+const firstBackoff = 5 * time.Second
 
-// backoff returns the pause after that many attempts: 5 s, doubled after each attempt, at most 5 min.
-func backoff(attempts int32) time.Duration {
+// backoff returns the pause after that many attempts: 5 s, doubled after each attempt, at most longest.
+func backoff(attempts int32, longest time.Duration) time.Duration {
 	pause := firstBackoff
-	for ; attempts > 1 && pause < lastBackoff; attempts-- {
+	for ; attempts > 1 && pause < longest; attempts-- {
 		pause *= 2
 	}
-	return min(pause, lastBackoff)
+	return min(pause, longest)
 }

@@ -20,6 +20,8 @@ type (
 		Failure bool
 		// Requeue is when to look again. 0 leaves it to watches.
 		Requeue time.Duration
+		// Stalled is true if a person must act.
+		Stalled bool
 	}
 	// Fail ends the restore without success. The cluster was not changed.
 	Fail struct{ Reason, Message string }
@@ -56,7 +58,11 @@ func anotherRestoreIsFirst(s State) Step {
 		s.Cluster.Name, s.Ahead)}
 }
 
-// clusterHasNotStarted waits for cluster-operator, which starts the restore unless the cluster is paused.
+// startGrace is how long cluster-operator may take to start a verified restore before a person must look.
+const startGrace = 5 * time.Minute
+
+// clusterHasNotStarted waits for cluster-operator, which starts the restore unless the cluster is paused or hibernates. It quotes what the
+// EtcdCluster reports. So whatever keeps the restore from its start is in its status.
 func clusterHasNotStarted(s State) Step {
 	name := s.Cluster.Name
 	if s.Cluster.Spec.Paused {
@@ -67,10 +73,37 @@ func clusterHasNotStarted(s State) Step {
 		return Wait{Reason: v1beta2.ReasonVerified, Message: fmt.Sprintf(
 			"The snapshot is verified, but EtcdCluster %s hibernates. Set its spec.hibernate to false to start the restore.", name)}
 	}
-	if stalled := meta.FindStatusCondition(s.Cluster.Status.Conditions, v1beta2.ConditionStalled); stalled != nil && stalled.Status == metav1.ConditionTrue {
-		return Wait{Reason: v1beta2.ReasonVerified, Message: planning.Sentence(fmt.Sprintf(
+	conditions := s.Cluster.Status.Conditions
+	if stalled := meta.FindStatusCondition(conditions, v1beta2.ConditionStalled); stalled != nil && stalled.Status == metav1.ConditionTrue {
+		return Wait{Reason: v1beta2.ReasonNotStarted, Stalled: true, Message: planning.Sentence(fmt.Sprintf(
 			"The snapshot is verified, but EtcdCluster %s has not started the restore, because it needs your help (%s): ", name, stalled.Reason), stalled.Message)}
 	}
-	return Wait{Reason: v1beta2.ReasonVerified, Message: fmt.Sprintf(
-		"The snapshot is verified, but EtcdCluster %s has not started the restore. If this takes more than a minute, check that cluster-operator is running.", name)}
+	message := fmt.Sprintf("The snapshot is verified, but EtcdCluster %s has not started the restore.", name)
+	if ready := meta.FindStatusCondition(conditions, v1beta2.ConditionReady); ready != nil && ready.Status != metav1.ConditionTrue {
+		message += planning.Sentence(fmt.Sprintf(" The EtcdCluster reports %s: ", ready.Reason), ready.Message)
+	}
+	left := startGrace - s.Now.Sub(s.verifiedAt())
+	if left > 0 {
+		return Wait{Reason: v1beta2.ReasonVerified, Requeue: left, Message: message + " If this takes more than a minute, check that cluster-operator is running."}
+	}
+	return Wait{Reason: v1beta2.ReasonNotStarted, Stalled: true, Message: fmt.Sprintf(
+		"%s This has lasted since %s, longer than %s. Check that cluster-operator is running and manages this EtcdCluster, and read its log.",
+		message, s.verifiedAt().UTC().Format(time.RFC3339), startGrace)}
 }
+
+// verifiedAt returns since when the snapshot is verified. A time ahead of now comes from a clock that was wrong, and counts as now.
+func (s State) verifiedAt() time.Time {
+	verified := meta.FindStatusCondition(s.Restore.Status.Conditions, v1beta2.ConditionVerified)
+	if verified == nil || verified.Status != metav1.ConditionTrue || verified.LastTransitionTime.After(s.Now) {
+		return s.Now
+	}
+	return verified.LastTransitionTime.Time
+}
+
+// ObjectRefused is the step in place of one whose object the API server refuses for good.
+func ObjectRefused(message string) Step {
+	return Wait{Reason: v1beta2.ReasonObjectRefused, Message: message, Failure: true, Stalled: true, Requeue: refusedAgain}
+}
+
+// refusedAgain is when a step is tried again whose object the API server refused.
+const refusedAgain = 30 * time.Second

@@ -16,6 +16,9 @@ func openABS(_ context.Context, a Access) (objstore.Store, error) {
 	return abs.Open(config)
 }
 
+// absAmbient are the keys of a Secret that are no credentials.
+var absAmbient = []string{"storage-account", "cloud"}
+
 // absConfig takes the keys that coreos/etcd-operator took. An account without a key
 // stands for the ambient identity.
 func absConfig(a Access) (abs.Config, error) {
@@ -24,7 +27,7 @@ func absConfig(a Access) (abs.Config, error) {
 		Container: a.Bucket, Endpoint: a.Endpoint, Patience: a.Patience,
 		Account: secret.text("storage-account"), Key: secret.text("storage-key"), Cloud: secret.text("cloud"),
 	}
-	if a.Data == nil || config.Key != "" || secret.ambient("storage-account", "cloud") {
+	if a.Data == nil || config.Key != "" || secret.ambient(absAmbient...) {
 		return config, nil
 	}
 	return config, fmt.Errorf("the Secret has no credentials (%s): write the keys storage-account and storage-key, "+

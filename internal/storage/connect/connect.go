@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -38,7 +39,7 @@ var ErrOwnIdentity = errors.New("the operator's own identity is not allowed here
 
 // Ambient reports whether a store is opened with the ambient identity: the Secret has no credential, or data is nil.
 func Ambient(data map[string][]byte) bool {
-	return data == nil || secretData(data).ambient("region", "AWS_REGION", "storage-account", "cloud")
+	return data == nil || secretData(data).ambient(slices.Concat(s3Ambient, gcsAmbient, absAmbient)...)
 }
 
 // Check returns what is wrong with the Access before the store is opened.
@@ -61,5 +62,12 @@ func Open(ctx context.Context, a Access) (objstore.Store, error) {
 	if err := a.Check(); err != nil {
 		return nil, err
 	}
-	return stores[a.Provider](ctx, a)
+	store, err := stores[a.Provider](ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	return objstore.Bounded(store, limits), nil
 }
+
+// limits bound the listings of all stores.
+var limits = objstore.DefaultLimits

@@ -1,6 +1,8 @@
 package connect
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,5 +71,17 @@ func TestOpenRefuses(t *testing.T) {
 				t.Errorf("error shows a value: %v", err)
 			}
 		})
+	}
+}
+
+// A namespace that may not use the operator's identity used it by a Secret for GCS that had only the key endpoint.
+func TestASecretWithoutCredentialsMeansTheOwnIdentity(t *testing.T) {
+	for _, provider := range storage.Providers() {
+		for _, key := range slices.Concat(s3Ambient, gcsAmbient, absAmbient, []string{"ca.crt", "sse-customer-key", "age-identity"}) {
+			a := at(provider, "b", data(key, "value"))
+			if a.NoOwnIdentity = true; !errors.Is(a.Check(), ErrOwnIdentity) {
+				t.Errorf("%s: a Secret that has only %s gets the operator's own identity", provider, key)
+			}
+		}
 	}
 }

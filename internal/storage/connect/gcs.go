@@ -16,15 +16,22 @@ func openGCS(ctx context.Context, a Access) (objstore.Store, error) {
 	return gcs.Open(ctx, config)
 }
 
+// endpointKey is the key of a Secret with the endpoint to which its credentials may be sent.
+const endpointKey = "endpoint"
+
+// gcsAmbient are the keys of a Secret that are no credentials.
+var gcsAmbient = []string{endpointKey}
+
 func gcsConfig(a Access) (gcs.Config, error) {
 	config := gcs.Config{
 		Bucket: a.Bucket, Endpoint: a.Endpoint, Patience: a.Patience,
 		KMSKeyName: a.Options.GCS.KMSKeyName, StorageClass: a.Options.GCS.StorageClass,
 	}
 	secret := secretData(a.Data)
+	config.CredentialsFor = secret.text(endpointKey)
 	file, token := secret.has("credentials.json"), secret.has("access-token")
 	switch {
-	case a.Data == nil, !file && !token && secret.ambient():
+	case a.Data == nil, !file && !token && secret.ambient(gcsAmbient...):
 		return config, nil
 	case file && token:
 		return config, fmt.Errorf("the Secret has both credentials.json and access-token: keep one")

@@ -17,6 +17,7 @@ func TestGCSConfig(t *testing.T) {
 		"no Secret means the ambient identity": {nil, gcs.Config{Bucket: "b"}},
 		"an identity of age alone":             {data("age-identity", "AGE-SECRET-KEY-1"), gcs.Config{Bucket: "b"}},
 		"a file":                               {data("credentials.json", "{}"), gcs.Config{Bucket: "b", CredentialsJSON: []byte("{}")}},
+		"a token for an endpoint":              {data("access-token", "t", "endpoint", "https://e\n"), gcs.Config{Bucket: "b", AccessToken: "t", CredentialsFor: "https://e"}},
 		"a token":                              {data("access-token", "t\n"), gcs.Config{Bucket: "b", AccessToken: "t"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -28,6 +28,9 @@ var styles = []style{
 	{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION"},
 }
 
+// s3Ambient are the keys of a Secret that are no credentials.
+var s3Ambient = []string{"region", "AWS_REGION", endpointKey}
+
 func s3Config(a Access) (s3.Config, error) {
 	config := s3.Config{
 		Bucket: a.Bucket, Endpoint: a.Endpoint, Region: a.Region, ForcePathStyle: a.ForcePathStyle,
@@ -40,7 +43,7 @@ func s3Config(a Access) (s3.Config, error) {
 		if err != nil {
 			return config, err
 		}
-		config.CustomerKey = key
+		config.CustomerKey, config.CustomerKeyFor = key, secret.text(endpointKey)
 	}
 	var found []string
 	if secret.has("credentials") {
@@ -64,7 +67,7 @@ func s3Config(a Access) (s3.Config, error) {
 	switch {
 	case len(found) == 1, a.Data == nil:
 		return config, nil
-	case len(found) == 0 && secret.ambient("region", "AWS_REGION"):
+	case len(found) == 0 && secret.ambient(s3Ambient...):
 		return config, nil
 	case len(found) == 0:
 		return config, fmt.Errorf("the Secret has no credentials (%s): write the keys access-key-id and secret-access-key, or credentials and config as files of the AWS command line", secret.names())
@@ -74,7 +77,7 @@ func s3Config(a Access) (s3.Config, error) {
 
 // s3Options translates the options of a spec.
 func s3Options(spec v1beta2.S3Options) s3.Options {
-	o := s3.Options{StorageClass: spec.StorageClass, Tags: spec.Tags}
+	o := s3.Options{StorageClass: spec.StorageClass, Tags: spec.Tags, CheckFirst: spec.CheckBeforeWrite}
 	if e := spec.ServerSideEncryption; e != nil {
 		switch e.Type {
 		case v1beta2.SSES3:

@@ -43,6 +43,10 @@ func TestS3Config(t *testing.T) {
 			Access{Location: storage.Location{Bucket: "b", CustomerKey: true}, Data: data("sse-customer-key", "a2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2s=\n")},
 			s3.Config{Bucket: "b", CustomerKey: []byte("kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk")},
 		},
+		"a customer's key for an endpoint": {
+			Access{Location: storage.Location{Bucket: "b", Endpoint: "https://e", CustomerKey: true}, Data: data("sse-customer-key", "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk", "endpoint", "https://e\n")},
+			s3.Config{Bucket: "b", Endpoint: "https://e", CustomerKey: []byte("kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk"), CustomerKeyFor: "https://e"},
+		},
 		"and is left where it is not": {
 			Access{Location: storage.Location{Bucket: "b"}, Data: data("sse-customer-key", "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk")},
 			s3.Config{Bucket: "b"},

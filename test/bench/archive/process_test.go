@@ -229,7 +229,7 @@ func begin(ctx context.Context, o order, i int) (*archiver.Archiver, int64, erro
 	if err != nil {
 		return nil, 0, err
 	}
-	auth, err := cluster.AuthRevision(ctx)
+	users, err := cluster.Auth(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -237,7 +237,7 @@ func begin(ctx context.Context, o order, i int) (*archiver.Archiver, int64, erro
 		Cluster: cluster, Store: store, Root: fmt.Sprintf("%s/%d/", strings.TrimSuffix(o.Root, "/"), i), Dir: fmt.Sprintf("%s/%d", o.Dir, i),
 		Encoder: archive.Encoder{Compression: archive.Zstd}, MaxLag: maxLag, MaxSpool: 16 << 20, Now: time.Now,
 		TakeBase: func(context.Context, string) (archiver.Base, error) {
-			return archiver.Base{Key: "base", ClusterID: head.ClusterID, Revision: head.Revision, At: time.Now().UTC(), AuthRevision: auth}, nil
+			return archiver.Base{Key: "base", ClusterID: head.ClusterID, Revision: head.Revision, At: time.Now().UTC(), Auth: users}, nil
 		},
 	})
 	if err := os.MkdirAll(fmt.Sprintf("%s/%d", o.Dir, i), 0o700); err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/replay"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/etcd/watch"
@@ -40,7 +41,7 @@ func BenchmarkRestoreFromArchive(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	store, choice := s.newest(archive.Base{Key: base, ClusterID: s.clusterID(), AuthRevision: s.authRevision(), Point: archive.Point{Revision: info.Revision, At: time.Now()}})
+	store, choice := s.newest(archive.Base{Key: base, ClusterID: s.clusterID(), Auth: s.auth(), Point: archive.Point{Revision: info.Revision, At: time.Now()}})
 
 	began := time.Now()
 	s.restore(base, info.Revision)
@@ -88,18 +89,18 @@ func (s *stage) clusterID() string {
 	return fmt.Sprintf("%016x", answer.Header.ClusterId)
 }
 
-func (s *stage) authRevision() uint64 {
+func (s *stage) auth() auth.State {
 	s.Helper()
 	cluster, err := watch.Open(s.Context(), watch.Options{Endpoints: s.etcd.Endpoints()})
 	if err != nil {
 		s.Fatal(err)
 	}
 	defer cluster.Close()
-	revision, err := cluster.AuthRevision(s.Context())
+	state, err := cluster.Auth(s.Context())
 	if err != nil {
 		s.Fatal(err)
 	}
-	return revision
+	return state
 }
 
 // newest returns how to reach the end of the archive.

@@ -57,7 +57,8 @@ func shadowed(events []*mvccpb.Event) int {
 
 // chainBefore returns the chain that a link follows.
 func chainBefore(h archive.Header) archive.Chain {
-	return archive.Chain{Timeline: h.Timeline, Last: h.First - 1, Hash: h.Previous, At: h.From().At, Auth: h.AuthFrom, Unbroken: h.Unbroken}
+	from, _ := h.Auth()
+	return archive.Chain{Timeline: h.Timeline, Last: h.First - 1, Hash: h.Previous, At: h.From().At, Auth: from, Unbroken: h.Unbroken}
 }
 
 // events returns all events and leases of a segment.

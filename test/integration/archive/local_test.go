@@ -192,18 +192,13 @@ func (l *local) takeBase(ctx context.Context, _ string) (archiver.Base, error) {
 	if err != nil {
 		return archiver.Base{}, err
 	}
-	auth, err := source.AuthRevision(ctx)
-	if err != nil {
-		return archiver.Base{}, err
-	}
 	for _, endpoint := range l.cluster.Endpoints() {
 		var base archiver.Base
 		if base, err = l.snapshot(ctx, endpoint, head); err == nil {
-			base.AuthRevision = auth
 			l.mu.Lock()
 			l.base = append(l.base, archive.Base{
 				Key: base.Key, ClusterID: fmt.Sprintf("%016x", base.ClusterID),
-				Point: archive.Point{Revision: base.Revision, At: base.At}, AuthRevision: auth,
+				Point: archive.Point{Revision: base.Revision, At: base.At}, Auth: base.Auth,
 			})
 			l.mu.Unlock()
 			return base, nil
@@ -239,7 +234,7 @@ func (l *local) snapshot(ctx context.Context, endpoint string, head archiver.Hea
 	if info.Revision < head.Revision {
 		return archiver.Base{}, fmt.Errorf("the member at %s is behind its cluster", endpoint)
 	}
-	return archiver.Base{Key: f.Name(), ClusterID: head.ClusterID, Revision: info.Revision, At: time.Now().UTC()}, nil
+	return archiver.Base{Key: f.Name(), ClusterID: head.ClusterID, Revision: info.Revision, At: time.Now().UTC(), Auth: info.Auth}, nil
 }
 
 // bases returns those that a reader of the store would find.

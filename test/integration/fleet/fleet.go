@@ -189,22 +189,6 @@ func (f *Fleet) stop(address string) {
 	_ = m.probes.Close()
 }
 
-// initialCluster reads the names in --initial-cluster.
-func initialCluster(pod *corev1.Pod) []string {
-	var names []string
-	for _, argument := range pod.Spec.Containers[0].Command {
-		list, is := strings.CutPrefix(argument, "--initial-cluster=")
-		if !is {
-			continue
-		}
-		for entry := range strings.SplitSeq(list, ",") {
-			name, _, _ := strings.Cut(entry, "=")
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
 // Silence makes one member of each cluster silent, or lets it answer again.
 func (f *Fleet) Silence(cluster client.ObjectKey, silent bool) {
 	f.mu.Lock()

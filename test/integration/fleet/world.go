@@ -240,7 +240,7 @@ func (w *World) Ready() []time.Time {
 func (w *World) AwaitReady(n int, limit time.Duration) error {
 	return w.await(limit, func() error {
 		if ready := len(w.Ready()); ready < n {
-			return fmt.Errorf("%d of %d clusters are Ready", ready, n)
+			return fmt.Errorf("%d of %d clusters are Ready; the newest status changes: %s", ready, n, w.Changes())
 		}
 		return nil
 	})

@@ -83,7 +83,7 @@ func newArchived(t *testing.T, spec v1beta2.EtcdClusterSpec) *archived {
 // start starts backup-operator.
 func (a *archived) start() {
 	a.stop = kubetest.RunManager(a.pods.Test(), a.cluster.Namespace, func(_ context.Context, mgr manager.Manager) error {
-		return backup.Setup(mgr, backup.Options{SpoolDir: a.spool, MaxConcurrent: 2, Metrics: prometheus.NewRegistry()})
+		return backup.Setup(mgr, backup.Options{SpoolDir: a.spool, Try: kubetest.TryHere, MaxConcurrent: 2, Metrics: prometheus.NewRegistry()})
 	})
 }
 
@@ -250,7 +250,7 @@ func (a *archived) restore(choice source.Choice) (path string, point source.Poin
 		return "", point, err
 	}
 	dir := a.TempDir()
-	fetched, err := snapshot.Fetch(a.Context(), a.objects, point.Choice.Base.Key, dir, nil)
+	fetched, err := snapshot.Fetch(a.Context(), a.objects, point.Choice.Base.Key, snapshot.Alone(dir), nil)
 	if err != nil {
 		return "", point, err
 	}

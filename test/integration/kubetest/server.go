@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	"github.com/etcd-suite/etcd-operator/internal/dbcheck"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
@@ -49,6 +50,7 @@ var shared struct {
 // Main runs a package's tests and then stops the server that they started.
 func Main(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
+	dbcheck.InThisProcess() // sweeps take thousands of snapshots; the installed suite in test/e2e has the process
 	shared.open = true
 	defer func() {
 		if shared.current == nil {

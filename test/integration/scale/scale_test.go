@@ -14,10 +14,11 @@ import (
 const (
 	clusters = 100
 	hanging  = 34
-	// objectsPerCreation is the limit of writes of objects until a cluster of three members is Ready, and writesPerCreation that of all
-	// writes: a busy machine shows more steps of a start in the status.
-	objectsPerCreation = 11
-	writesPerCreation  = 19
+	// objectsPerCreation is the limit of writes of objects until a cluster of three members is Ready. Three of them patch the Pods of members
+	// that have started, so that they never start without their data. writesPerCreation is the limit of all writes: a busy machine shows more
+	// steps of a start in the status.
+	objectsPerCreation = 14
+	writesPerCreation  = 23
 	// inFlight is the percentage of connections whose question is counted in another period than the connection.
 	inFlight = 10
 	// startLimit is for a machine that also compiles.

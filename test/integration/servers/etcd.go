@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,10 @@ type EtcdOptions struct {
 	Minor string   // such as "3.6"
 	Size  int      // number of members
 	Args  []string // further flags of every member
+	// ArgsOf returns further flags of one member.
+	ArgsOf func(member int) []string
+	// PeerTLS makes the peer URLs https. The flags must name the certificates.
+	PeerTLS bool
 }
 
 // EtcdMember is one running member.
@@ -34,7 +39,7 @@ type EtcdCluster struct {
 	Token   string
 }
 
-// Etcd starts a cluster over plain HTTP and waits until every member is healthy.
+// Etcd starts a cluster that serves clients over plain HTTP, and waits until every member is healthy.
 func Etcd(t testing.TB, opts EtcdOptions) *EtcdCluster {
 	t.Helper()
 	if opts.Minor == "" {
@@ -43,21 +48,28 @@ func Etcd(t testing.TB, opts EtcdOptions) *EtcdCluster {
 	if opts.Size == 0 {
 		opts.Size = 1
 	}
-	program := EtcdProgram(t, opts.Minor)
+	program, peers := EtcdProgram(t, opts.Minor), "http://"
+	if opts.PeerTLS {
+		peers = "https://"
+	}
 	cluster := &EtcdCluster{Token: "test-" + rand.Text()}
 	var initial []string
 	for i := range opts.Size {
 		member := &EtcdMember{
 			Name:      fmt.Sprintf("m%d", i),
 			ClientURL: "http://" + FreeAddress(t),
-			PeerURL:   "http://" + FreeAddress(t),
+			PeerURL:   peers + FreeAddress(t),
 			DataDir:   filepath.Join(t.TempDir(), "data"),
 		}
 		cluster.Members = append(cluster.Members, member)
 		initial = append(initial, member.Name+"="+member.PeerURL)
 	}
-	for _, member := range cluster.Members {
-		member.Process = member.process(t, program, cluster.Token, strings.Join(initial, ","), opts.Args)
+	for i, member := range cluster.Members {
+		args := opts.Args
+		if opts.ArgsOf != nil {
+			args = slices.Concat(args, opts.ArgsOf(i))
+		}
+		member.Process = member.process(t, program, cluster.Token, strings.Join(initial, ","), args)
 		member.Start()
 	}
 	for _, member := range cluster.Members {

@@ -23,23 +23,32 @@ type Cache struct {
 	goVersion string // "go1.26.8 linux/amd64"
 }
 
-// Open searches the working directory and its parents for the modules. The cache is
-// LOCALKUBE_CACHE, else XDG_CACHE_HOME/etcd-operator, else ~/.cache/etcd-operator.
+// Root returns the directory of the cache: LOCALKUBE_CACHE, else XDG_CACHE_HOME/etcd-operator, else ~/.cache/etcd-operator.
+func Root() (string, error) {
+	root := os.Getenv("LOCALKUBE_CACHE")
+	if root == "" {
+		dir, err := os.UserCacheDir()
+		if err != nil {
+			return "", fmt.Errorf("find a cache directory (set LOCALKUBE_CACHE): %w", err)
+		}
+		root = filepath.Join(dir, "etcd-operator")
+	}
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return "", fmt.Errorf("resolve the cache directory: %w", err)
+	}
+	return root, nil
+}
+
+// Open searches the working directory and its parents for the modules. The cache is below Root.
 func Open(ctx context.Context) (*Cache, error) {
 	source, err := findSource()
 	if err != nil {
 		return nil, err
 	}
-	root := os.Getenv("LOCALKUBE_CACHE")
-	if root == "" {
-		dir, err := os.UserCacheDir()
-		if err != nil {
-			return nil, fmt.Errorf("find a cache directory (set LOCALKUBE_CACHE): %w", err)
-		}
-		root = filepath.Join(dir, "etcd-operator")
-	}
-	if root, err = filepath.Abs(root); err != nil {
-		return nil, fmt.Errorf("resolve the cache directory: %w", err)
+	root, err := Root()
+	if err != nil {
+		return nil, err
 	}
 	out, err := exec.CommandContext(ctx, "go", "env", "GOVERSION", "GOOS", "GOARCH").Output()
 	if err != nil {

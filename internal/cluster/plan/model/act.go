@@ -11,9 +11,21 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
+// createUnlessStale creates a Pod, unless what the operator reads past its cache contradicts the step.
+func (w *World) createUnlessStale(s plan.State, step plan.CreateMember) error {
+	if step.Start == plan.StartForce && !w.forcing(step.Name) || step.Start == plan.StartRejoin && w.otherThanRecorded(s, step.Name) {
+		return errStale
+	}
+	w.create(s, step)
+	return nil
+}
+
 // Act does a step's effect, as the operator's own act would. s is what the step was planned from.
 func (w *World) Act(s plan.State, step plan.Step) error {
 	defer w.elect()
+	if w.denies(step) {
+		return errDenied
+	}
 	switch step := step.(type) {
 	case plan.ApplyServices:
 		w.Services = plan.Services{
@@ -32,10 +44,7 @@ func (w *World) Act(s plan.State, step plan.Step) error {
 			w.create(s, plan.CreateMember{Name: name, Incarnation: step.Incarnation, InitialSize: step.Size, Start: plan.StartNew})
 		}
 	case plan.CreateMember:
-		if step.Start == plan.StartForce && !w.forcing(step.Name) {
-			return errStale
-		}
-		w.create(s, step)
+		return w.createUnlessStale(s, step)
 	case plan.ReleaseMember:
 		w.release(s, step.Name)
 	case plan.ResizePod:
@@ -43,6 +52,10 @@ func (w *World) Act(s plan.State, step plan.Step) error {
 	case plan.RelabelPod:
 		if p := w.pod(step.Name); p != nil {
 			p.labels = w.labels
+		}
+	case plan.ForbidEmptyStart:
+		if p := w.pod(step.Name); p != nil {
+			p.guarded = true
 		}
 	case plan.AddToService:
 		w.expose(step.Name, true)
@@ -213,6 +226,12 @@ func (w *World) change(s plan.State, step plan.Step) error {
 	if l.leader == 0 {
 		return fmt.Errorf("no leader: %w", etcd.ErrNotYet)
 	}
+	switch step.(type) {
+	case plan.AddLearner, plan.PromoteLearner, plan.RemoveMember:
+		if w.EtcdRefuses {
+			return fmt.Errorf("etcdserver: unhealthy cluster: %w", etcd.ErrNotYet)
+		}
+	}
 	switch step := step.(type) {
 	case plan.AddLearner:
 		if step.Voter {
@@ -257,7 +276,8 @@ func (w *World) add(l *life, step plan.AddLearner) error {
 		return fmt.Errorf("peer URL %s does not belong to member %s", step.PeerURL, step.Name)
 	}
 	learning := slices.ContainsFunc(l.entries, func(e entry) bool { return e.learner })
-	if l.cooling > 0 || (learning && !step.Voter) {
+	down := slices.ContainsFunc(l.entries, func(e entry) bool { return !e.learner && !w.up(l, &e) })
+	if l.cooling > 0 || down || (learning && !step.Voter) {
 		return fmt.Errorf("unhealthy, or too many learners: %w", etcd.ErrNotYet)
 	}
 	w.write(l)

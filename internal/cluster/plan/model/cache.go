@@ -47,7 +47,9 @@ func (w *World) DoThrough(c Cache, s plan.State, step plan.Step) (behind string)
 	if behind = w.behind(c, s, step); behind != "" {
 		return behind
 	}
+	w.behindCache = true
 	w.Check(step)
+	w.behindCache = false
 	w.stale = true
 	reported, err := w.doCached(c, s, step)
 	w.stale = false
@@ -143,7 +145,7 @@ func (w *World) behindRemoval(step plan.RemoveMember) string {
 	if p := w.pod(step.Name); p != nil && p.ready && (step.Unresponsive() || step.DataGone()) {
 		return "Pod " + step.Name
 	}
-	if v := w.volume(step.Name); step.DataGone() && w.durable() && v != nil && !v.deleting {
+	if v := w.volume(step.Name); step.DataGone() && w.durable() && v != nil && !v.deleting && !v.aside {
 		return "volume " + step.Name
 	}
 	return ""

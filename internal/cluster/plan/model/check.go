@@ -10,6 +10,7 @@ import (
 // 1, 2, 4, 5 and 7. A breach of 3 shows when a Pod starts, and one of 6 when the world runs on.
 func (w *World) Check(step plan.Step) {
 	l := w.formed()
+	w.checkTime(step)
 	switch step := step.(type) {
 	case plan.AddLearner, plan.PromoteLearner, plan.RemoveMember, plan.MoveLeader:
 		w.checkChange(l, step)
@@ -139,12 +140,16 @@ func (w *World) checkStop(l *life, step plan.DeletePod) {
 	}
 	if step.Reason == v1beta2.ReasonHibernating {
 		w.checkSleep(l, p)
+		if e := l.entry(step.Name); e != nil {
+			w.checkOnlyCopy(l, e, p, step)
+		}
 		return
 	}
 	e := l.entry(step.Name)
 	if e == nil {
 		return
 	}
+	w.checkOnlyCopy(l, e, p, step)
 	if p.scratch != nil && p.state != plan.PodEnded && p.scratch.member == e.id && e.started {
 		w.violate(DataIsKept, "the Pod of %s is stopped, and its data is lost with it", e.name)
 	}
@@ -204,7 +209,7 @@ func (w *World) checkHandover() {
 // checkDelete: a volume may go when it never was the cluster's, or when the cluster is whole without it.
 func (w *World) checkDelete(l *life, name string) {
 	v := w.volume(name)
-	if v == nil || v.data == nil {
+	if v == nil || v.data == nil || v.data.copied {
 		return
 	}
 	owner := w.life(v.data.cluster)
@@ -242,6 +247,7 @@ func (w *World) CheckDone() {
 	w.checkTemplates(l)
 	w.checkSpace(l)
 	w.checkAsked(l)
+	w.checkGuarded(l)
 	for _, p := range w.pods {
 		e := l.entry(p.name)
 		if e == nil || p.inPod == w.durable() || p.exposed == w.Observe().Fenced(p.name) || p.start == plan.StartForce || p.version != w.Cluster.Spec.Version {

@@ -25,7 +25,7 @@ func drain(w *World, r *rand.Rand) string {
 	name := p.name // a Pod that has ended is deleted at once, and p is another one then
 	w.stop(name)
 	after := w.voters(l)
-	small := !w.Observe().DataInPods() && before.Total <= 2 && min(w.budgetSize, w.Cluster.Spec.Size) <= 2
+	small := !w.dataInPods() && before.Total <= 2 && min(w.budgetSize, w.Cluster.Spec.Size) <= 2
 	if before.HasQuorum() && !after.HasQuorum() && !small && l.accused == 0 && w.downForeign(l) == 0 { // nobody is served with that alarm on
 		w.violate(QuorumIsKept, "a drain that the PodDisruptionBudget allows takes %s and leaves %d of %d voters", name, after.Healthy, after.Total)
 	}

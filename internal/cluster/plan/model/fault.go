@@ -51,8 +51,20 @@ func (w *World) Fault(r *rand.Rand) string {
 	if w.Resizing {
 		all = append(all[:len(all):len(all)], resizeFaults...)
 	}
+	if w.Refusing {
+		all = append(all[:len(all):len(all)], refusalFaults...)
+	}
 	if w.Estranged {
 		all = append(all[:len(all):len(all)], accessFaults...)
+	}
+	if w.Handmade {
+		all = append(all[:len(all):len(all)], handFaults...)
+	}
+	if w.Volatile {
+		all = append(all[:len(all):len(all)], volatileFaults...)
+	}
+	if w.Clocks {
+		all = append(all[:len(all):len(all)], clockFaults...)
 	}
 	said := all[r.IntN(len(all))](w, r)
 	w.elect()
@@ -97,7 +109,7 @@ func (w *World) safe(l *life, e entry) bool {
 	if e.foreign {
 		return !e.down
 	}
-	if d == nil || d.cluster != l.id || d.member != e.id || d.corrupt {
+	if d == nil || d.cluster != l.id || d.member != e.id || d.corrupt || d.copied {
 		return false
 	}
 	if p := w.pod(e.name); p != nil && p.inPod {
@@ -272,7 +284,7 @@ func changeFate(w *World, r *rand.Rand) string {
 // loseStatus loses what the operator wrote. The client Service remembers the cluster's ID; losing both at once is
 // more than one fault, and so is losing it between two lives that have no volumes, or before the cluster has formed.
 func loseStatus(w *World, _ *rand.Rand) string {
-	if w.Services.ClientClusterID != w.Cluster.Status.ClusterID || w.formed() == nil || w.betweenLives() {
+	if w.Services.ClientClusterID != w.Cluster.Status.ClusterID || w.formed() == nil || w.betweenLives() || w.copiedVolume() {
 		return ""
 	}
 	w.Cluster.Status = v1beta2.EtcdClusterStatus{ObservedGeneration: -1}

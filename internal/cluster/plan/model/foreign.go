@@ -190,3 +190,18 @@ func (e entry) peerName() string {
 	}
 	return e.name
 }
+
+// StopForeign stops a foreign voter. It reports false if there is none.
+func (w *World) StopForeign() bool {
+	l := w.formed()
+	if l == nil {
+		return false
+	}
+	for i := range l.entries {
+		if e := &l.entries[i]; e.foreign && !e.learner && !e.down {
+			e.down = true
+			return true
+		}
+	}
+	return false
+}

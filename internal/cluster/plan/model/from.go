@@ -83,8 +83,9 @@ func guessed(s plan.State) []plan.Member {
 func (w *World) putMember(s plan.State, m *plan.Member) {
 	d := w.putEntry(s, m)
 	if m.Volume != plan.VolumeNone {
+		w.uids++
 		w.volumes = append(w.volumes, volume{
-			name: m.Name, incarnation: m.Incarnation, initialSize: m.InitialSize, deleting: m.Volume == plan.VolumeDeleting, data: d,
+			name: m.Name, uid: w.uids, incarnation: m.Incarnation, initialSize: m.InitialSize, deleting: m.Volume == plan.VolumeDeleting, data: d,
 			kept: m.VolumeKept, size: m.VolumeSize,
 		})
 	}

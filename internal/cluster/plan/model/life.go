@@ -36,6 +36,8 @@ type life struct {
 	// accused is the member that etcd says is corrupt, 0 for none; with nobody it does not say who.
 	accused etcd.ID
 	nobody  bool
+	// changes of the membership, oldest first.
+	changes []membershipChange
 	// cooling is how long it refuses changes, as etcd does after one.
 	cooling int
 }
@@ -107,7 +109,7 @@ func (l *life) byID(id etcd.ID) *entry {
 // up says whether a member's process runs on its data.
 func (w *World) up(l *life, e *entry) bool {
 	if e.foreign {
-		return !e.down
+		return !e.down && e.ran
 	}
 	p := w.pod(e.name)
 	if p == nil || p.state != plan.PodRunning || p.hung {

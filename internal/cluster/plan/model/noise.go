@@ -58,10 +58,11 @@ func (n *Noise) Step() {
 		n.log("%T%+v fails", step, step)
 		w.Report(s, step, errAPI)
 	default:
-		step := n.Plan(s)
-		n.log("%T%+v", step, step)
-		w.Check(step)
-		reported, err := w.Do(s, step)
+		reported, err := w.PlanAndDo(&s, func(s plan.State) plan.Step {
+			step := n.Plan(s)
+			n.log("%T%+v", step, step)
+			return step
+		})
 		w.Report(s, reported, err)
 	}
 	w.Tick()

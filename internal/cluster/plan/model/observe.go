@@ -18,6 +18,7 @@ import (
 func (w *World) Observe() plan.State {
 	s := plan.NewState(&w.Cluster)
 	s.Now = w.at(w.now)
+	s.Waiting = w.waiting
 	s.Services = w.Services
 	s.Budget = w.Budget
 	s.RecogniseFormed()
@@ -29,7 +30,9 @@ func (w *World) Observe() plan.State {
 	if l := w.asked(&s); l != nil {
 		s.Enroll(membership(l))
 	}
+	s.HearWitness()
 	slices.SortFunc(s.Members, func(a, b plan.Member) int { return cmp.Compare(a.Name, b.Name) })
+	w.observeClock(&s)
 	return s
 }
 
@@ -57,7 +60,7 @@ func (w *World) observeMembers(s *plan.State) {
 			s.SetAside = append(s.SetAside, plan.SetAside{Name: v.name, Since: w.at(v.since), Deleting: v.deleting, Kept: v.kept})
 			continue
 		}
-		m := plan.Member{Name: v.name, Incarnation: v.incarnation, InitialSize: v.initialSize, Volume: plan.VolumePresent, VolumeKept: v.kept, VolumeUnused: v.unused, VolumeSize: v.size, VolumeCapacity: v.size}
+		m := plan.Member{Name: v.name, Incarnation: v.incarnation, InitialSize: v.initialSize, Volume: plan.VolumePresent, VolumeKept: v.kept, VolumeUnused: v.unused, VolumeSize: v.size, VolumeCapacity: v.size, VolumeID: volumeID(&v)}
 		if v.deleting {
 			m.Volume = plan.VolumeDeleting
 		} else if v.lost {
@@ -81,6 +84,7 @@ func (w *World) observePod(p *pod, m *plan.Member) {
 	m.Pod, m.PodReason, m.PodMessage = p.state, p.reason, p.wrong
 	m.DataInPod = p.inPod
 	m.PodReady, m.InService, m.Start, m.Waits = p.ready, p.exposed, p.start, p.waits
+	m.MayStartEmpty = w.Volatile && mayStartEmpty(p)
 	if p.addressSince > 0 {
 		m.AddressSince = w.at(p.addressSince)
 	}
@@ -138,11 +142,16 @@ func (w *World) hear(p *pod, m *plan.Member) {
 	if e == nil {
 		return
 	}
+	if p.mute && l.leader == 0 {
+		m.RaftIndex, m.Unanswered = uint64(d.index)+1, "deadline exceeded"
+		return
+	}
+	p.mute = false
 	m.Answers = true
 	m.ID, m.ClusterID, m.Learner = e.id, l.id, e.learner
 	m.Leader = l.leader == e.id
 	m.Version = p.version
-	m.AppliedIndex = int64(d.index)
+	m.AppliedIndex = int64(d.index) + 1
 	if minorOf(p.version) >= downgrades {
 		m.StorageVersion = storage(d.storage)
 		if l.downgrade != 0 {
@@ -156,6 +165,9 @@ func (w *World) hear(p *pod, m *plan.Member) {
 	m.Serving = !e.learner && l.leader != 0
 	if !m.Serving {
 		m.Unanswered = "no leader"
+	}
+	if l.leader == 0 && !e.learner {
+		m.Knows = l.appliedBy(d)
 	}
 }
 

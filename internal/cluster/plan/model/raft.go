@@ -16,6 +16,7 @@ func (w *World) elect() (moved bool) {
 			w.lead(l)
 		}
 		moved = moved || l.leader != before
+		l.logChange()
 	}
 	for i := range w.pods {
 		w.readiness(&w.pods[i])

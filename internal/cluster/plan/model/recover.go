@@ -18,7 +18,7 @@ func (w *World) force(p *pod, d *data) {
 		w.violate(NoActionWithoutQuorum, "%s restarts alone without consent, or after the recovery has ended", p.name)
 	}
 	for _, e := range l.entries {
-		if o := w.dataOf(e.name); o != nil && !e.learner && (!e.foreign || !w.consentedTo(e)) && o.member == e.id && !o.corrupt && !w.going(e.name) && o.index > d.index {
+		if o := w.dataOf(e.name); o != nil && !e.learner && (!e.foreign || !w.consentedTo(e)) && o.member == e.id && !o.corrupt && !o.copied && !w.going(e.name) && o.index > d.index {
 			w.violate(DataIsKept, "%s continues with %d writes, but %s has %d", p.name, d.index, e.name, o.index)
 		}
 	}
@@ -28,6 +28,7 @@ func (w *World) force(p *pod, d *data) {
 		l.entries = append(l.entries, entry{id: d.member, name: name, started: true, ran: true})
 	}
 	l.forced, l.index, l.consented = d.member, d.index, false
+	l.forget(d.index)
 }
 
 // checkAlone: a survivor starts with the flag when nobody else is there.
@@ -60,7 +61,7 @@ func (w *World) checkRecovery(l *life, step plan.BeginRecovery) {
 	for _, e := range l.entries {
 		if d := w.dataOf(e.name); !e.learner {
 			v.Total++
-			if d != nil && d.member == e.id && !w.going(e.name) && (!e.foreign || !w.consentedTo(e)) {
+			if d != nil && d.member == e.id && !d.copied && !w.going(e.name) && (!e.foreign || !w.consentedTo(e)) {
 				v.Healthy++
 			}
 		}

@@ -13,6 +13,7 @@ import (
 // Repair puts right what is not the operator's to put right, so that nothing is in its way but what it made.
 func (w *World) Repair() {
 	w.choose = nil
+	w.setClock(0)
 	w.BadImage, w.SecretProblem, w.NoStorageClass = "", "", false
 	w.Cluster.Spec.Paused, w.Cluster.Spec.Hibernate = false, false
 	if running := w.Cluster.Status.CurrentVersion; running != "" {
@@ -28,12 +29,14 @@ func (w *World) Repair() {
 		w.template++
 	}
 	w.badTemplate, w.Nodes = 0, ResizeCarriedOut
-	w.Rejecting, w.AuthOn, w.CutOff, w.NoNode = false, false, false, false
+	w.Rejecting, w.AuthOn, w.CutOff, w.NoNode, w.EtcdRefuses, w.Denied = false, false, false, false, false, ""
 	for i := range w.incarnations {
 		for j := range w.incarnations[i].entries {
-			w.incarnations[i].entries[j].down = false
+			e := &w.incarnations[i].entries[j]
+			e.down = e.foreign && !e.ran
 		}
 	}
+	sayStopped(w, nil)
 	w.ConsentToForeign()
 	if slices.ContainsFunc(w.volumes, func(v volume) bool { return v.data != nil && v.data.corrupt }) {
 		w.annotate(v1beta2.AnnotationFence, "") // a fenced member is not replaced for that
@@ -103,7 +106,7 @@ func (w *World) namesForeignQuorum(message string) bool {
 func (w *World) losesSurvivor() bool {
 	return slices.ContainsFunc(w.pods, func(p pod) bool {
 		v := w.volume(p.name)
-		return p.start == plan.StartForce && v != nil && v.deleting
+		return p.start == plan.StartForce && v != nil && (v.deleting || v.lost)
 	})
 }
 
@@ -117,8 +120,11 @@ func (w *World) runsAnotherMinor() bool {
 // that is about to go with its Pod, or corrupt data, which nobody but a person gives up. Data in a Pod is lost if the Pod restarts with
 // --force-new-cluster, so the operator continues from no such voter, although the spec asks for volumes by now.
 func (w *World) couldRecover(l *life) bool {
-	if !w.Cluster.Spec.ForcesNewCluster() || w.losing() || len(plan.NewState(&w.Cluster).KnownVoters) == 0 {
-		return false // how many voters there were is lost with the status
+	if !w.Cluster.Spec.ForcesNewCluster() || w.losing() || len(w.Observe().KnownVoters) == 0 {
+		return false // how many voters there were is lost with the status, and no member answers that knows it
+	}
+	if w.mayKnowMore(l) {
+		return false // only a person gives up a member with data that the record does not name
 	}
 	survivors, given := 0, 0
 	for _, e := range l.entries {
@@ -127,7 +133,7 @@ func (w *World) couldRecover(l *life) bool {
 		case e.learner:
 		case e.foreign:
 			given++
-		case d == nil:
+		case d == nil || d.copied:
 			given++
 		case d.corrupt || d.cluster != l.id || d.member != e.id || w.inPod(e.name):
 			return false
@@ -152,7 +158,7 @@ func (w *World) couldHaveQuorum(l *life) bool {
 			continue
 		}
 		v.Total++
-		if d := w.dataOf(e.name); d != nil && d.cluster == l.id && d.member == e.id && !d.corrupt {
+		if d := w.dataOf(e.name); d != nil && d.cluster == l.id && d.member == e.id && !d.corrupt && !d.copied {
 			v.Healthy++
 		}
 	}

@@ -16,24 +16,23 @@ type Planner func(plan.State) plan.Step
 // the step that was reported.
 func (w *World) Pass(planner Planner) (plan.State, plan.Step) {
 	s := w.Observe()
-	step := planner(s)
-	w.Check(step)
-	reported, err := w.Do(s, step)
+	reported, err := w.PlanAndDo(&s, planner)
 	w.Report(s, reported, err)
 	return s, reported
 }
 
-// Do acts. What etcd refuses for now is reported as waiting, as the operator does.
+// Do acts once. What etcd refuses for now is reported as waiting.
 func (w *World) Do(s plan.State, step plan.Step) (plan.Step, error) {
 	err := w.Act(s, step)
 	if errors.Is(err, etcd.ErrNotYet) {
-		return plan.Wait{Reason: plan.Describe(s, step).Reason, Message: "etcd says: not yet"}, nil
+		return s.RefusedForNow(step, err.Error()), nil
 	}
 	return step, err
 }
 
 // Report writes the status.
 func (w *World) Report(s plan.State, step plan.Step, err error) {
+	w.waiting.Saw(plan.Waits(s, step), s.Now)
 	w.Cluster.Status = plan.NewStatus(s, step, err, w.Cluster.Status, w.Cluster.Generation)
 	if l := w.formed(); l != nil {
 		l.adopted = true
@@ -83,7 +82,7 @@ func (w *World) Run(planner Planner) Outcome {
 		o.Last = step
 		waits := false
 		switch step.(type) {
-		case plan.Wait, plan.Idle, plan.Done, plan.Hibernating, plan.AwaitResize, plan.VolumeMayFill, plan.VersionNotAdvised:
+		case plan.Wait, plan.Idle, plan.Done, plan.Hibernating, plan.AwaitResize, plan.VolumeMayFill, plan.Advice:
 			waits = true
 		default:
 			o.Steps = append(o.Steps, step)
@@ -109,7 +108,7 @@ func (w *World) Run(planner Planner) Outcome {
 // enough: done is done at once; a wait may yet turn into something, also one that asks for a person.
 func enough(step plan.Step, still int) bool {
 	switch step.(type) {
-	case plan.Done, plan.Hibernating, plan.VolumeMayFill, plan.VersionNotAdvised:
+	case plan.Done, plan.Hibernating, plan.VolumeMayFill, plan.Advice:
 		return true
 	}
 	return still > patience
@@ -121,7 +120,7 @@ func (w *World) checkEnd(o Outcome) {
 		return
 	}
 	switch last := o.Last.(type) {
-	case plan.Done, plan.VolumeMayFill, plan.VersionNotAdvised:
+	case plan.Done, plan.VolumeMayFill, plan.Advice:
 		w.CheckDone()
 		return
 	case plan.Hibernating:
@@ -133,7 +132,7 @@ func (w *World) checkEnd(o Outcome) {
 		if l := w.formed(); l != nil && last.Reason == v1beta2.ReasonQuorumLost && w.couldHaveQuorum(l) && !w.anyHung() {
 			w.violate(EveryRunSettles, "QuorumLost is reported, but quorum is not lost: %s", last.Message)
 		}
-		if o.Settled && (last.Stalled || last.Reason == v1beta2.ReasonWaitingForRestore) {
+		if o.Settled && (last.Stalled && last.Reason != v1beta2.ReasonWaitTooLong || last.Reason == v1beta2.ReasonWaitingForRestore) {
 			return
 		}
 	}

@@ -71,6 +71,7 @@ func (w *World) tickPod(p *pod) bool {
 		if p.state == plan.PodRunning && w.running(p) == nil {
 			p.state = plan.PodStarting
 		}
+		p.mute = w.startsMute(p)
 	case plan.PodRunning:
 		if d := w.running(p); d == nil || w.life(d.cluster).byID(d.member) == nil {
 			p.state, p.reason, p.wrong = plan.PodBlocked, v1beta2.ReasonPodFailing, "the member was removed"
@@ -144,6 +145,7 @@ func (w *World) bootOn(p *pod, d *data) (reason, wrong string) {
 	case w.life(d.cluster).byID(d.member) == nil:
 		return v1beta2.ReasonPodFailing, "the member was removed"
 	}
+	w.checkCopy(p, d)
 	if why := w.unreadable(p, d); why != "" {
 		if !p.stale {
 			w.violate(DataIsReadable, "%s is started on %s: %s", p.name, p.version, why)
@@ -155,6 +157,9 @@ func (w *World) bootOn(p *pod, d *data) (reason, wrong string) {
 
 // start makes the data directory of a member that has none.
 func (w *World) start(p *pod) (d *data, wrong string) {
+	if p.guarded {
+		return nil, "it refuses to start without its data"
+	}
 	l := w.lifeOf(p.incarnation)
 	switch p.start {
 	case plan.StartNew:

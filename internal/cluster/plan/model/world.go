@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -51,15 +52,41 @@ type World struct {
 	// Estranged: these and lost volumes are among other faults.
 	Estranged bool
 
+	// Volatile: volumes are lost, created again from older copies, and emptied under containers that restart in their Pods, among
+	// other faults.
+	Volatile bool
+
+	// EtcdRefuses: etcd refuses each change of the membership for now. Denied is the kind of objects that an admission policy denies.
+	EtcdRefuses bool
+	Denied      string
+	// Refusing: these are among other faults.
+	Refusing bool
+
 	// Moving: the data of members with emptyDir is moved onto volumes among other faults.
 	Moving bool
+
+	// Handmade: memberships are changed by hand, and the status is lost or old, among other faults. backup is an old status.
+	Handmade bool
+	backup   *v1beta2.EtcdClusterStatus
 
 	// Crowded: space quotas are used up among other faults.
 	Crowded bool
 
+	// Clocks: the clock of the operator is set among other faults. wrong is by how much it is, and clocks what the operator has seen.
+	Clocks bool
+	wrong  time.Duration
+	clocks *clock.Seen
+
+	// waiting is what the operator remembers of what it waits for.
+	waiting plan.Waiting
+
 	pods         []pod
 	volumes      []volume
 	incarnations []life
+	// copies are what persons saved of volumes, by name.
+	copies map[string]data
+	// behindCache: a step is checked that was planned on an old cache.
+	behindCache bool
 	// outside is the data of foreign members, by name.
 	outside map[string]*data
 
@@ -110,6 +137,8 @@ type data struct {
 	corrupt bool
 	// tainted: it is not what the others have.
 	tainted bool
+	// copied: a person put an older copy there.
+	copied bool
 	// file is the size of the database in MiB, used how much of it is in use, and keys what is left when history is
 	// forgotten.
 	file, used, keys int
@@ -151,6 +180,8 @@ type pod struct {
 	// template and labels that it was made for. stale: made from what was true some time ago.
 	template, labels int
 	stale            bool
+	// guarded: it starts only with data, whatever start says.
+	guarded bool
 	// waits: it starts etcd only after it is released. addressSince is since when it has an address; 0 without one.
 	waits        bool
 	addressSince int
@@ -176,7 +207,9 @@ type pod struct {
 	// placed: it has a host, and its volume is mounted there.
 	placed bool
 	// broken: its etcd ends as soon as it starts. hung: it runs and answers nobody.
-	broken, hung         bool
+	broken, hung bool
+	// mute: its etcd was started without a quorum, so it serves its metrics only.
+	mute                 bool
 	ready                bool
 	unreadySince, goneBy int
 	// inPod: it keeps its data in an emptyDir. scratch is that data.
@@ -195,7 +228,7 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // New is a world in which an EtcdCluster of size has just been made.
 func New(size int, durable bool) *World {
-	w := &World{nextID: 100}
+	w := &World{nextID: 100, clocks: &clock.Seen{}}
 	w.Cluster = v1beta2.EtcdCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: "uid-example", Generation: 1},
 		Spec:       v1beta2.EtcdClusterSpec{Size: size, Version: version},

@@ -1,4 +1,4 @@
-package cluster
+package kube
 
 import (
 	"fmt"
@@ -9,6 +9,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
+
+// The priorities of cluster-operator, and that of a look.
+var urgent, starting, unbegun, looks = 0, -25, -50, look
 
 func in(namespace string, n int) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: fmt.Sprint("c", n)}}
@@ -39,7 +42,7 @@ func turnOf(t *testing.T, queue *fairQueue, want reconcile.Request) int {
 }
 
 func TestANamespaceWithMuchWorkDoesNotDelayTheClusterOfAnother(t *testing.T) {
-	for name, priority := range map[string]*int{"work": &urgent, "members start": &starting, "new clusters": &unbegun, "probes after a restart": &look, "events": nil} {
+	for name, priority := range map[string]*int{"work": &urgent, "members start": &starting, "new clusters": &unbegun, "probes after a restart": &looks, "events": nil} {
 		t.Run(name, func(t *testing.T) {
 			queue := newFair(t)
 			for n := range 500 {
@@ -74,9 +77,9 @@ func TestTurnsOfNamespacesDoNotChangeTheOrderOfPriorities(t *testing.T) {
 		queue.AddWithOpts(priorityqueue.AddOpts{Priority: &urgent}, in("large", n))
 		queue.AddWithOpts(priorityqueue.AddOpts{Priority: &starting}, in("large", 100+n))
 	}
-	queue.AddWithOpts(priorityqueue.AddOpts{Priority: &look}, in("small", 0))
+	queue.AddWithOpts(priorityqueue.AddOpts{Priority: &looks}, in("small", 0))
 	queue.AddWithOpts(priorityqueue.AddOpts{Priority: &unbegun}, in("small", 1))
-	order := []int{urgent, starting, unbegun, look}
+	order := []int{urgent, starting, unbegun, looks}
 	last := 0
 	for range 202 {
 		got, priority, _ := queue.GetWithPriority()
@@ -106,7 +109,7 @@ func TestWorkThatIsDoneNoLongerDelaysItsNamespace(t *testing.T) {
 		t.Errorf("the empty queue remembers %v and %v", queue.queued, queue.lanes)
 	}
 	for n := range 100 {
-		queue.AddWithOpts(priorityqueue.AddOpts{Priority: &look, After: time.Hour}, in("large", n))
+		queue.AddWithOpts(priorityqueue.AddOpts{Priority: &looks, After: time.Hour}, in("large", n))
 	}
 	queue.Add(in("small", 0))
 	queue.Add(in("small", 1))
@@ -121,7 +124,7 @@ func TestWorkThatIsDoneNoLongerDelaysItsNamespace(t *testing.T) {
 // had a turn.
 func TestNamespacesWithLittleWorkDoNotStopOneWithMuch(t *testing.T) {
 	for name, options := range map[string]priorityqueue.AddOpts{
-		"work": {Priority: &urgent}, "looks": {Priority: &look}, "delayed work": {Priority: &urgent, After: time.Millisecond},
+		"work": {Priority: &urgent}, "looks": {Priority: &looks}, "delayed work": {Priority: &urgent, After: time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			queue := newFair(t)

@@ -1,4 +1,4 @@
-package cluster
+package kube
 
 import (
 	"math/bits"
@@ -6,9 +6,19 @@ import (
 	"time"
 
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
+
+// Controller returns the options of a controller that reconciles that many objects at the same time. Its namespaces take turns.
+func Controller(concurrent int) controller.Options {
+	return controller.Options{MaxConcurrentReconciles: concurrent, RateLimiter: Retries(), NewQueue: newFairQueue}
+}
+
+// look is the priority of requests that are no work: the operator only reads the object again.
+const look = handler.LowPriority
 
 // fairQueue gives namespaces turns: the more work a namespace has in the queue, the later comes what it adds. Hundreds of clusters of
 // one namespace that all have work do not delay the one cluster of another. What has a higher priority still comes first.
@@ -54,7 +64,7 @@ func fair(queue priorityqueue.PriorityQueue[reconcile.Request]) *fairQueue {
 
 // AddWithOpts queues requests. Priorities are 0 or lower.
 func (q *fairQueue) AddWithOpts(options priorityqueue.AddOpts, requests ...reconcile.Request) {
-	entered := turn{priority: urgent, ready: time.Now().Add(options.After)}
+	entered := turn{ready: time.Now().Add(options.After)}
 	if options.Priority != nil {
 		entered.priority = *options.Priority
 	}

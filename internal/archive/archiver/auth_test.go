@@ -1,0 +1,84 @@
+package archiver
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
+)
+
+// TestAuthenticationThatIsTurnedOnTakesABase: etcd does not raise the auth revision then. A restore of a later point from an earlier base
+// would serve everybody without a password. The base for the last change of users has the same revision, so the reasons must differ.
+func TestAuthenticationThatIsTurnedOnTakesABase(t *testing.T) {
+	b := newBench(t)
+	a, stop := b.start()
+	b.await("begin", func() bool { return a.Status().Timeline == 1 })
+	b.change(func() { b.auth.Revision = 2 })
+	b.await("take a base with the users", func() bool { return len(b.reasons()) == 2 })
+	b.put("1", "a")
+	b.await("store what was written before", func() bool { return a.Status().Stored.Revision == 2 })
+	b.change(func() { b.auth.Enabled = auth.On })
+	b.await("take a base with authentication", func() bool { return len(b.reasons()) == 3 })
+	b.put("2", "a")
+	b.await("store what was written later", func() bool { return a.Status().Stored.Revision == 3 })
+	_ = stop()
+	if got := b.reasons(); !strings.HasPrefix(got[2], reasonAuth) || got[1] == got[2] {
+		t.Errorf("bases: %q", got)
+	}
+	c, err := archive.Select(b.histories(), b.bases, archive.Target{Revision: 3})
+	if err != nil || c.Base.Auth.Enabled != auth.On {
+		t.Errorf("revision 3 is restored from base %s with auth revision %s: %v", c.Base.Key, c.Base.Auth, err)
+	}
+	if c, err := archive.Select(b.histories(), b.bases[:2], archive.Target{Revision: 3}); !archive.IsRefusal(err) {
+		t.Errorf("without the last base, revision 3 is restored from base %s with auth revision %s: %v", c.Base.Key, c.Base.Auth, err)
+	}
+}
+
+// TestAuthenticationThatWasTurnedOnWhileNoArchiverRanTakesABase also covers an archive of an earlier version, which did not record it.
+func TestAuthenticationThatWasTurnedOnWhileNoArchiverRanTakesABase(t *testing.T) {
+	for _, before := range []auth.Switch{auth.Off, auth.Unknown} {
+		b := newBench(t)
+		b.auth.Enabled = before
+		b.put("1", "a")
+		b.archived(1)
+		b.put("2", "a")
+		b.archived(3)
+		b.change(func() { b.auth.Enabled = auth.On })
+		a, stop := b.start()
+		b.await("take a base", func() bool { return len(b.reasons()) == 2 })
+		b.put("3", "a")
+		b.await("store what was written later", func() bool { return a.Status().Stored.Revision == 4 })
+		_ = stop()
+		if c, err := archive.Select(b.histories(), b.bases, archive.Target{Revision: 4}); err != nil || c.Base.Auth.Enabled != auth.On {
+			t.Errorf("revision 4 is restored from base %s with auth revision %s: %v", c.Base.Key, c.Base.Auth, err)
+		}
+	}
+}
+
+// TestNoProgressIsReportedBetweenAChangeOfAuthenticationAndItsBase: a restore to a time within it would have the state before.
+func TestNoProgressIsReportedBetweenAChangeOfAuthenticationAndItsBase(t *testing.T) {
+	b := newBench(t)
+	s := &session{a: New(Options{Store: b.store}), chain: archive.Chain{Last: 5}, covered: auth.State{Revision: 4, Enabled: auth.Off}}
+	s.a.status.Stored = archive.Point{Revision: 5}
+	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	progress := func(at time.Time, enabled auth.Switch) time.Time {
+		if err := s.saw(sight{revision: 5, at: at, auth: auth.State{Revision: 4, Enabled: enabled}}); err != nil {
+			t.Fatal(err)
+		}
+		return s.a.Status().Progress.At
+	}
+	if got := progress(noon, auth.Off); !got.Equal(noon) {
+		t.Errorf("the progress of an idle cluster is %s", got)
+	}
+	if got := progress(noon.Add(time.Minute), auth.On); !got.Equal(noon) {
+		t.Errorf("authentication was turned on, but the progress is %s", got)
+	}
+	if err := s.took(t.Context(), taken{Base: Base{Auth: auth.State{Revision: 4, Enabled: auth.On}}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := progress(noon.Add(time.Hour), auth.On); !got.Equal(noon.Add(time.Hour)) {
+		t.Errorf("a base has the change, but the progress is %s", got)
+	}
+}

@@ -1,0 +1,149 @@
+package backup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+)
+
+// place puts an object into a store.
+func place(t *testing.T, m *objstoretest.Memory, key, content string) {
+	t.Helper()
+	if err := m.Put(t.Context(), key, strings.NewReader(content)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// draftOf returns the content of a draft of an EtcdBackup.
+func draftOf(t *testing.T, uid string) string {
+	t.Helper()
+	m := snapshot.Manifest{FormatVersion: 1, Size: 4, SHA256: strings.Repeat("0", 64), CreatedAt: t0, Attempt: uid + "/1"}
+	content, err := m.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// One locked object kept all those after it: whichever loop deletes it, the others are deleted.
+func TestNoLoopEndsAtAnObjectThatTheStoreRefusesToDelete(t *testing.T) {
+	const count = 5
+	series := snapshot.Series{Folder: "f", Namespace: "ns", Cluster: "c", ClusterID: 1}
+	key := func(i int) string { return series.Key(t0.Add(time.Duration(i)*time.Hour), int64(i)) }
+	root := archive.Root("f", "ns", "c")
+	o := jobSpec{Namespace: "ns", Cluster: "c", UID: "uid"}
+	o.Target.Key = "f"
+	for name, loop := range map[string]struct {
+		name func(i int) string
+		also func(i int) string // another object that must be there; empty for none
+		run  func(ctx context.Context, m *objstoretest.Memory) error
+	}{
+		"old snapshots": {name: key, run: func(ctx context.Context, m *objstoretest.Memory) error {
+			_, err := prune(ctx, m, m.Keys())
+			return err
+		}},
+		"what a killed operator left": {name: key, also: func(i int) string { return key(i) + ".draft-0000000000000000" }, run: func(ctx context.Context, m *objstoretest.Memory) error {
+			_, err := sweep(ctx, m, series, "uid", time.Now().Add(time.Hour), time.Now())
+			return err
+		}},
+		"drafts of a one-shot": {name: func(i int) string { return fmt.Sprintf("one.db.draft-%016x", i) }, run: func(ctx context.Context, m *objstoretest.Memory) error {
+			return snapshot.DropDrafts(ctx, m, "one.db", "uid")
+		}},
+		"objects of the clock": {name: func(i int) string { return fmt.Sprintf("clock-%d", i) }, run: func(ctx context.Context, m *objstoretest.Memory) error {
+			return deleteClocks(ctx, m, "clock-")
+		}},
+		"old parts of an archive": {name: func(i int) string { return archive.LinkKey(root, 1, t0, int64(2+i)) }, run: func(ctx context.Context, m *objstoretest.Memory) error {
+			k := &keeper{job: &archiveJob{job: &job{now: at(t0)}}, archiving: &archiving{}, store: m, outdated: m.Keys()}
+			k.prune(ctx)
+			return nil
+		}},
+		"the archive of a deleted EtcdBackup": {name: func(i int) string { return archive.LinkKey(root, 1, t0, int64(2+i)) }, run: func(ctx context.Context, m *objstoretest.Memory) error {
+			return purgeTimeline(ctx, o, m, archive.Names{Timeline: 1, Started: true, Links: slices.DeleteFunc(m.Keys(), func(k string) bool { return !strings.HasSuffix(k, ".segment") })})
+		}},
+	} {
+		for locked := range count {
+			m := objstoretest.NewMemory()
+			start := archive.NewStart(1, 1, archive.Base{Point: archive.Point{Revision: 1, At: t0}}, "test")
+			start.Writer = "uid"
+			place(t, m, archive.StartKey(root, 1), string(start.Encode()))
+			m.Set(archive.StartKey(root, 1), objstoretest.Locked)
+			for i := range count {
+				place(t, m, loop.name(i), draftOf(t, "uid"))
+				if loop.also != nil {
+					place(t, m, loop.also(i), draftOf(t, "uid"))
+				}
+			}
+			m.Set(loop.name(locked), objstoretest.Locked)
+			err := loop.run(t.Context(), m)
+			for i := range count {
+				if there := m.Has(loop.name(i)); there != (i == locked) {
+					t.Errorf("%s: number %d is locked, and number %d is still there: %v; error %v", name, locked, i, there, err)
+				}
+			}
+		}
+	}
+}
+
+// A bucket keeps each object for a time that covers more unneeded snapshots than the operator tried in vain. Nothing was ever deleted.
+func TestABucketWithARetentionPeriodIsPruned(t *testing.T) {
+	const hours, period, kept = 60, 25, 3
+	w := newWorld(t)
+	m := objstoretest.NewMemory()
+	w.store = m
+	var last string
+	for hour := range hours {
+		now := t0.Add(time.Duration(hour) * time.Hour)
+		w.now, m.Now = at(now), at(now)
+		r := w.attempt(series(keep(kept)))
+		if r.Failure != nil {
+			t.Fatalf("%+v", r)
+		}
+		last = r.Snapshot.Path
+		for _, key := range m.Keys() {
+			named, snapshots := snapshot.ParseKey(key)
+			m.Set(key, 0)
+			if snapshots && now.Sub(named.Time) < period*time.Hour {
+				m.Set(key, objstoretest.Locked)
+			}
+		}
+	}
+	var left []string
+	for _, key := range m.Keys() {
+		if _, ok := snapshot.ParseKey(key); ok {
+			left = append(left, key)
+		}
+	}
+	if len(left) > period+2 || !strings.HasSuffix(last, left[len(left)-1]) {
+		t.Errorf("%d snapshots are left, the newest is %s, and the period covers %d", len(left), left[len(left)-1], period)
+	}
+	deleted := slices.DeleteFunc(m.Deleted(), func(k string) bool { _, ok := snapshot.ParseKey(k); return !ok })
+	if !slices.IsSorted(deleted) {
+		t.Errorf("not the oldest first: %q", deleted)
+	}
+}
+
+// Two Kubernetes have the same names and the same cluster ID, and share a folder. One of them took no snapshots, and reported no failure.
+func TestASnapshotOfAnotherKubernetesIsNotTakenForTheOwnOne(t *testing.T) {
+	w := newWorld(t)
+	east := func(s *State) { s.UID, s.CreatedAt = "east", t0.Add(-time.Hour) }
+	west := func(s *State) { s.UID, s.CreatedAt = "west", t0.Add(-time.Hour) }
+	if r := w.attempt(series(east)); r.Failure != nil || r.Found {
+		t.Fatalf("east: %+v", r)
+	}
+	w.now = at(t0.Add(time.Minute))
+	if r := w.attempt(series(west)); r.Failure != nil || r.Found {
+		t.Errorf("west has reported the snapshot of east as its own: %+v", r.Snapshot)
+	}
+	again := func(s *State) { s.UID, s.CreatedAt = "new", t0.Add(2*time.Minute) }
+	w.now = at(t0.Add(3 * time.Minute))
+	if r := w.attempt(series(again)); r.Failure != nil || !r.Found {
+		t.Errorf("an EtcdBackup that was created again does not have its earlier snapshots: %+v", r)
+	}
+}

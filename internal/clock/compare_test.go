@@ -1,0 +1,168 @@
+package clock
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// compared are the folders whose code decides by the time.
+var compared = []string{"cluster", "backup", "restore", "snapshot", "archive", "schedule", "spool", "kube", "operator", "planning", "source", "pki", "pace", "turns", "worker", "dbcheck"}
+
+// comparisons returns the functions in which a time is compared with now without this package, as file and function.
+func comparisons(t *testing.T) map[string]bool {
+	t.Helper()
+	found := map[string]bool{}
+	for _, folder := range compared {
+		err := filepath.WalkDir(filepath.Join("..", folder), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+			if err != nil {
+				return err
+			}
+			for _, decl := range file.Decls {
+				f, is := decl.(*ast.FuncDecl)
+				if is && comparesNow(f) {
+					found[strings.TrimPrefix(filepath.ToSlash(path), "../")+" "+f.Name.Name] = true
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return found
+}
+
+// comparesNow reports whether a function compares or subtracts a time and now.
+func comparesNow(f *ast.FuncDecl) bool {
+	found := false
+	ast.Inspect(f, func(node ast.Node) bool {
+		call, is := node.(*ast.CallExpr)
+		if !is {
+			return true
+		}
+		method, is := call.Fun.(*ast.SelectorExpr)
+		if !is {
+			return true
+		}
+		name := method.Sel.Name
+		if from, is := method.X.(*ast.Ident); is && from.Name == "time" && (name == "Since" || name == "Until") {
+			found = true
+		}
+		if slices.Contains([]string{"Before", "After", "Sub", "Compare"}, name) && len(call.Args) == 1 && (isNow(method.X) || isNow(call.Args[0])) {
+			found = true
+		}
+		return true
+	})
+	return found
+}
+
+// isNow reports whether an expression is the present time, or is computed from it.
+func isNow(e ast.Expr) bool {
+	found := false
+	ast.Inspect(e, func(node ast.Node) bool {
+		if name, is := node.(*ast.Ident); is && (name.Name == "now" || strings.HasSuffix(name.Name, "Now")) {
+			found = true
+		}
+		return true
+	})
+	return found
+}
+
+// listed says for each function that compares a time with now why a time ahead of now does no harm. Most times should be compared by this
+// package.
+var listed = map[string][]string{
+	"the time is one of this process's memory, and the monotonic clock measures what has passed": {
+		"archive/archiver/archiver.go Lag", "archive/archiver/run.go wantsCut",
+		"backup/archive_keeper.go askForBase", "backup/archive_keeper.go prune", "backup/archive_keeper.go publish", "backup/archive_keeper.go run",
+		"backup/archive_metrics.go stopped", "backup/archive_replace.go replaceSpoilt", "backup/archive_run.go run", "backup/archive_store.go present",
+		"backup/attempts.go begin", "backup/attempts.go passing", "backup/sightings.go since", "backup/timelimit.go pause",
+		"backup/status_archive.go archiveCondition", "backup/status_archive.go archiveStarting",
+		"cluster/ask.go askApart", "cluster/ask.go awaited", "cluster/ask.go questionFor", "cluster/behind.go found", "cluster/behind.go foundBehind",
+		"cluster/behind.go untilSeen", "cluster/brake.go locked", "kube/turns.go before", "kube/turns.go left",
+		"cluster/health_checks.go due", "cluster/health_checks.go resume", "cluster/kept.go doubt", "cluster/kept.go judge",
+		"cluster/observe_class.go known", "cluster/observe_nodes.go observeZones", "cluster/pace.go waited", "cluster/pass.go saysLater",
+		"cluster/refusals.go of", "cluster/rehearse.go rehearse", "cluster/rehearse_volume.go observeVolumeTemplate", "cluster/unanswered.go foundUnanswered",
+		"cluster/plan/unreachable.go briefly", "cluster/plan/unreachable.go waitUntilReachable", "cluster/plan/learner.go giveUpLearner",
+		"cluster/plan/refused_stop.go Refused", "cluster/plan/refused_stop.go heldStops",
+		"restore/plan/verify.go retry", "restore/plan/safety.go oldDataIsNotSaved",
+		"pace/objects.go Get", "pace/objects.go Read",
+		"cluster/failing.go saw", "cluster/failing.go tooLong", "cluster/plan/wait.go lasted", "cluster/plan/wait.go Saw",
+	},
+	"package clock has compared the time before": {"restore/plan/interrupted.go describe"},
+	"a time ahead of now counts as now, and decides only when the status reports a wait as too long": {
+		"restore/plan/wait.go clusterHasNotStarted", "restore/plan/wait.go verifiedAt",
+	},
+	"the time is corrected when it is observed (State.CorrectTimes)": {
+		"cluster/plan/ahead.go WaitedToBePublished", "cluster/plan/ahead.go resolves", "cluster/plan/backoff.go backsOff",
+		"cluster/plan/backoff.go waitForAttempt", "cluster/plan/defragment.go defragment", "cluster/plan/defragment.go defragmentScheduled",
+		"cluster/plan/failed_seed.go seedStuck", "cluster/plan/health.go waitForGate", "cluster/plan/learner.go learnersFail",
+		"cluster/plan/quorum.go unreadyFor", "cluster/plan/roll.go besideFor", "cluster/plan/safety.go safetyIsOld",
+		"cluster/plan/safety.go safetySnapshot", "cluster/plan/seed_refused.go seedRefusal", "cluster/plan/step.go requeueStalled",
+		"cluster/plan/stopping.go overdue", "cluster/plan/tls.go dropOld", "cluster/plan/tls.go rotateCA", "cluster/plan/volumes.go restartForFileSystem",
+	},
+	"it is a hold of this process that ends after ten minutes": {
+		"cluster/plan/held.go Did", "cluster/plan/held.go Held", "cluster/plan/held.go held",
+	},
+	"a certificate or CA that is not valid yet is due at once": {
+		"cluster/plan/certificates.go dueBy", "cluster/plan/material.go valid", "cluster/plan/material_judge.go judgeCA",
+		"cluster/plan/material_judge.go notYetValid", "cluster/plan/material_judge.go renewsLate", "cluster/kept.go keep",
+	},
+	"a compaction in the future counts as long ago": {
+		"cluster/plan/space.go compactedAt", "cluster/plan/space.go compactedFor", "cluster/plan/space.go needsRoom", "cluster/plan/space.go reclaimSpace",
+	},
+	"it delays what a person reads, or a request that changes nothing": {
+		"cluster/observe_mounts.go observeMounts", "cluster/observe_resize.go inVain", "cluster/observe_resize.go observeResize",
+		"cluster/plan/pod_state.go PodStateOf", "backup/status_archive.go archiveReport", "backup/status_archive.go recoverable",
+	},
+	"it compares the clocks themselves": {
+		"backup/stored.go aheadOf", "cluster/clock.go confirmClock", "cluster/clock.go holds", "cluster/clock.go serverTime",
+	},
+	"the times in the status that it is computed from are judged by this package": {
+		"backup/plan.go sleep", "backup/plan_copy.go copyIsDue", "backup/plan_finish.go restoreTestIsDue", "backup/plan_prune.go suspendedSeriesIsPruned",
+		"backup/plan_take.go snapshotIsNotDue", "backup/schedule.go drillTurn", "backup/schedule.go turn", "backup/stored.go satisfied",
+		"schedule/schedule.go Last",
+	},
+	"the deletion counts from when this process first saw it": {"backup/plan_delete.go left"},
+	"an object that has ended is kept longer, and never shorter, than its time to live": {
+		"backup/plan_finish.go timeToLiveIsOver", "restore/plan/finish.go restoreHasFinished",
+	},
+	"the store has another clock, which decides if this one is ahead": {"snapshot/decide.go Future", "snapshot/protect.go protect"},
+	"a signed URL is renewed at once if its time is too far ahead":    {"restore/plan/signed_url.go RenewalIn", "restore/plan/signed_url.go SignedUntil"},
+	"cluster-operator corrects the time in the status":                {"restore/plan/safety.go givesUpSafety"},
+	"it is a simulation": {"cluster/plan/model/from.go putMember"},
+}
+
+// A time that was stored by a wrong clock delayed certificates, schedules and restores for as long as the clock had been ahead, because each
+// function that compared it with now decided for itself. Most of them had no test with such a time.
+func TestEachFunctionThatComparesATimeWithNowSaysWhatATimeAheadOfNowMeans(t *testing.T) {
+	known := map[string]string{}
+	for why, functions := range listed {
+		for _, name := range functions {
+			if known[name] != "" {
+				t.Errorf("%s is listed twice", name)
+			}
+			known[name] = why
+		}
+	}
+	found := comparisons(t)
+	for name := range found {
+		if known[name] == "" {
+			t.Errorf("%s compares a time with now. What does it do if the time is ahead of now? Use package clock, or list it here.", name)
+		}
+	}
+	for name := range known {
+		if !found[name] {
+			t.Errorf("%s compares no time with now any more", name)
+		}
+	}
+}

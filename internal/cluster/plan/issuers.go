@@ -1,0 +1,86 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// cert-manager sees the operator as the requester of each Certificate, and not the user who wrote the EtcdCluster. So the operator would
+// lend its rights for every issuer that an EtcdCluster names. An Issuer is in the namespace of the EtcdCluster. All other issuers may sign
+// for more than that namespace, and the administrator allows them by name.
+
+const (
+	certManagerGroup = "cert-manager.io"
+	localIssuer      = "Issuer"
+	// everyName is the name of an AllowedIssuer that allows all issuers of its kind.
+	everyName = "*"
+)
+
+// AllowedIssuer is an issuer of cert-manager that EtcdClusters may name.
+type AllowedIssuer struct{ Kind, Group, Name string }
+
+// ParseIssuers parses issuers of the form kind/name or kind.group/name. The name * means all of the kind. It returns those that are valid
+// together with an error about the others.
+func ParseIssuers(texts []string) ([]AllowedIssuer, error) {
+	var issuers []AllowedIssuer
+	var wrong []string
+	for _, text := range texts {
+		of, name, found := strings.Cut(text, "/")
+		kind, group, _ := strings.Cut(of, ".")
+		if !found || kind == "" || name == "" {
+			wrong = append(wrong, fmt.Sprintf("%q", text))
+			continue
+		}
+		issuers = append(issuers, AllowedIssuer{Kind: kind, Group: cmp.Or(group, certManagerGroup), Name: name})
+	}
+	if len(wrong) > 0 {
+		return issuers, fmt.Errorf("%s: write kind/name, for example ClusterIssuer/etcd, or kind.group/name", strings.Join(wrong, ", "))
+	}
+	return issuers, nil
+}
+
+func (i AllowedIssuer) String() string {
+	if i.Group == certManagerGroup {
+		return i.Kind + "/" + i.Name
+	}
+	return i.Kind + "." + i.Group + "/" + i.Name
+}
+
+func (i AllowedIssuer) allows(other AllowedIssuer) bool {
+	return i.Kind == other.Kind && i.Group == other.Group && (i.Name == everyName || i.Name == other.Name)
+}
+
+// RefusedIssuer is the message about the issuer of the spec if it is not allowed. It is empty otherwise.
+func (s State) RefusedIssuer() string {
+	if s.Spec.TLS == nil || s.Spec.TLS.CertManager == nil {
+		return ""
+	}
+	ref := s.Spec.TLS.CertManager.IssuerRef
+	asked := AllowedIssuer{Kind: cmp.Or(ref.Kind, localIssuer), Group: cmp.Or(ref.Group, certManagerGroup), Name: ref.Name}
+	if asked.Kind == localIssuer && asked.Group == certManagerGroup {
+		return ""
+	}
+	for _, allowed := range s.AllowedIssuers {
+		if allowed.allows(asked) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("spec.TLS.certManager names the issuer %s, which the administrator of the operator does not allow. The operator creates and changes no Certificate for it. "+
+		"Use an Issuer of namespace %s, or ask the administrator to add %[1]s to the value clusterOperator.certManagerIssuers of the chart.", asked, s.Namespace)
+}
+
+// adviseOfIssuer reports a running cluster whose issuer is not allowed. It continues with the certificates that it has.
+func adviseOfIssuer(s State) Step {
+	c := s.Certificates
+	switch {
+	case c.IssuerRefused == "":
+		return nil
+	case c.Requested:
+		return Advice{Reason: v1beta2.ReasonIssuerNotAllowed, Message: c.IssuerRefused + " The cluster continues with the Certificates that it has, and cert-manager renews them."}
+	}
+	return Advice{Reason: v1beta2.ReasonIssuerNotAllowed, Message: c.IssuerRefused + fmt.Sprintf(" The cluster continues with the certificates that it has, but a Certificate is missing or differs from the spec. The first certificate expires at %s.", c.Expires.UTC().Format(time.RFC3339))}
+}

@@ -1,0 +1,87 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+func TestOnlyAllowedIssuersAreUsed(t *testing.T) {
+	allowed, err := ParseIssuers([]string{"ClusterIssuer/etcd", "AWSPCAIssuer.awspca.cert-manager.io/*"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		ref  v1beta2.IssuerRef
+		want string
+	}{
+		"an Issuer of the namespace":               {v1beta2.IssuerRef{Name: "ca"}, ""},
+		"an Issuer, written out":                   {v1beta2.IssuerRef{Name: "ca", Kind: "Issuer", Group: "cert-manager.io"}, ""},
+		"a ClusterIssuer in the list":              {v1beta2.IssuerRef{Name: "etcd", Kind: "ClusterIssuer"}, ""},
+		"an external issuer of a kind in the list": {v1beta2.IssuerRef{Name: "any", Kind: "AWSPCAIssuer", Group: "awspca.cert-manager.io"}, ""},
+		"another ClusterIssuer":                    {v1beta2.IssuerRef{Name: "corp-ca", Kind: "ClusterIssuer"}, "the issuer ClusterIssuer/corp-ca,"},
+		"an Issuer of another group":               {v1beta2.IssuerRef{Name: "x", Kind: "Issuer", Group: "example.com"}, "the issuer Issuer.example.com/x,"},
+		"another external kind":                    {v1beta2.IssuerRef{Name: "x", Kind: "AWSPCAClusterIssuer", Group: "awspca.cert-manager.io"}, "the issuer AWSPCAClusterIssuer.awspca.cert-manager.io/x,"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := state(fromCertManager, func(s *State) { s.Spec.TLS.CertManager.IssuerRef, s.AllowedIssuers = test.ref, allowed })
+			if got := s.RefusedIssuer(); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+				t.Errorf("refused with %q, want %q", got, test.want)
+			}
+		})
+	}
+	if refused := state(managed).RefusedIssuer(); refused != "" {
+		t.Errorf("a cluster without cert-manager is refused: %s", refused)
+	}
+}
+
+func TestInvalidIssuersAreLeftOut(t *testing.T) {
+	got, err := ParseIssuers([]string{"ClusterIssuer", "/x", "ClusterIssuer/etcd", "Kind/"})
+	if err == nil || !strings.Contains(err.Error(), `"ClusterIssuer", "/x", "Kind/"`) {
+		t.Errorf("error %v", err)
+	}
+	if diff := cmp.Diff([]AllowedIssuer{{Kind: "ClusterIssuer", Group: certManagerGroup, Name: "etcd"}}, got); diff != "" {
+		t.Errorf("issuers (-want +got):\n%s", diff)
+	}
+}
+
+// A cluster that runs must keep its certificates when an upgrade brings the list of allowed issuers.
+func TestPlanOfAnIssuerThatIsNotAllowed(t *testing.T) {
+	refused := certs(func(c *Certificates) { c.IssuerRefused = "words." })
+	differs := certs(func(c *Certificates) { c.Requested = false })
+	missing := certs(func(c *Certificates) { c.Missing = true })
+	due := certs(func(c *Certificates) { c.Due = "it expires" })
+	expires := certs(func(c *Certificates) { c.Expires = time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC) })
+	const renews = "words. The cluster continues with the Certificates that it has, and cert-manager renews them."
+	planTests{
+		"requests no certificates for a new cluster": {
+			state(fromCertManager, missing, differs, refused), Wait{Reason: v1beta2.ReasonIssuerNotAllowed, Message: "words.", Stalled: true},
+		},
+		"writes the certificates that exist to a cluster without Secrets": {
+			state(fromCertManager, missing, refused), WriteCertificates{Cause: "none exist yet"},
+		},
+		"advises of it while the cluster is healthy": {
+			state(formed, members(3), fromCertManager, refused), Advice{Reason: v1beta2.ReasonIssuerNotAllowed, Message: renews},
+		},
+		"names the expiry if the Certificates differ from the spec": {
+			state(formed, members(3), fromCertManager, refused, differs, expires),
+			Advice{Reason: v1beta2.ReasonIssuerNotAllowed, Message: "words. The cluster continues with the certificates that it has, but a Certificate is missing or differs from the spec. The first certificate expires at 2027-01-02T03:04:05Z."},
+		},
+		"copies renewed certificates": {
+			state(formed, members(3), fromCertManager, refused, due), WriteCertificates{Cause: "it expires"},
+		},
+		"copies renewed certificates of Certificates that differ from the spec": {
+			state(formed, members(3), fromCertManager, refused, differs, due), WriteCertificates{Cause: "it expires"},
+		},
+		"copies renewed certificates while the cluster is paused": {
+			state(formed, members(3), fromCertManager, refused, differs, due, func(s *State) { s.Spec.Paused = true }), WriteCertificates{Cause: "it expires"},
+		},
+		"recreates a member": {
+			state(formed, members(3), fromCertManager, refused, differs, with(1, withoutPod)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin},
+		},
+	}.run(t)
+}

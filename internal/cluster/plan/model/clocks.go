@@ -1,0 +1,67 @@
+package model
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+)
+
+// clockFaults set the clock of the operator's node. The API server and the kubelets have the right time.
+var clockFaults = []fault{jumpClock, jumpClock, correctClock}
+
+// jumps of a clock, in both directions.
+var jumps = []time.Duration{
+	2 * time.Minute, 10 * time.Minute, 25 * time.Hour, 400 * 24 * time.Hour,
+	-2 * time.Minute, -10 * time.Minute, -25 * time.Hour, -400 * 24 * time.Hour,
+}
+
+func jumpClock(w *World, r *rand.Rand) string {
+	w.setClock(jumps[r.IntN(len(jumps))])
+	return "the operator's clock is wrong by " + w.wrong.String()
+}
+
+func correctClock(w *World, _ *rand.Rand) string {
+	if w.wrong == 0 {
+		return ""
+	}
+	w.setClock(0)
+	return "the operator's clock is right again"
+}
+
+// setClock sets the clock of the operator. What it has seen before stays as long ago as it is.
+func (w *World) setClock(wrong time.Duration) {
+	if w.wrong != wrong {
+		w.clocks.Shift(wrong - w.wrong)
+	}
+	w.wrong = wrong
+}
+
+// observeClock gives a State the operator's time, and corrects stored times as the operator does.
+func (w *World) observeClock(s *plan.State) {
+	if !w.Clocks {
+		return
+	}
+	s.Now = w.at(w.now).Add(w.wrong)
+	s.NoteClock(-w.wrong)
+	s.CorrectTimes(w.clocks)
+}
+
+// checkTime holds a step that depends on the time against the true time.
+func (w *World) checkTime(step plan.Step) {
+	switch step := step.(type) {
+	case plan.RemoveMember:
+		p := w.pod(step.Name)
+		grace := int(w.Cluster.Spec.MemberReplacementGrace() / time.Second)
+		if step.Unresponsive() && p != nil && w.now-p.unreadySince < grace {
+			w.violate(DataIsKept, "%s is replaced after %d s without an answer, and %d s are allowed", step.Name, w.now-p.unreadySince, grace)
+		}
+	case plan.DeleteVolume:
+		kept := int(w.Cluster.Spec.KeepReplacedVolumes() / time.Second)
+		for _, v := range w.volumes {
+			if v.name == step.Name && v.aside && w.now-v.since < kept {
+				w.violate(DataIsKept, "volume %s with the data from before is deleted after %d s, and is kept for %d s", step.Name, w.now-v.since, kept)
+			}
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// What etcd and the API server refuse for as long as nobody changes it.
+
+// Kinds of objects that an admission policy denies.
+const (
+	Pods    = "Pod"
+	Claims  = "PersistentVolumeClaim"
+	Service = "Service"
+	Budgets = "PodDisruptionBudget"
+)
+
+// Kinds are all of them.
+var Kinds = []string{Pods, Claims, Service, Budgets}
+
+// errDenied is the answer of an admission policy.
+var errDenied = errors.New("denied request: the label team is missing")
+
+// refusalFaults are added to all others in a world that refuses.
+var refusalFaults = []fault{toggleEtcdRefuses, deny, deny, allow}
+
+func toggleEtcdRefuses(w *World, _ *rand.Rand) string {
+	w.EtcdRefuses = !w.EtcdRefuses
+	return fmt.Sprintf("etcd refuses changes: %v", w.EtcdRefuses)
+}
+
+func deny(w *World, r *rand.Rand) string {
+	w.Denied = Kinds[r.IntN(len(Kinds))]
+	return "a policy denies each " + w.Denied
+}
+
+func allow(w *World, _ *rand.Rand) string {
+	w.Denied = ""
+	return "no policy denies an object"
+}
+
+// denies reports whether an admission policy denies an object of a step.
+func (w *World) denies(step plan.Step) bool {
+	var creates []string
+	switch step := step.(type) {
+	case plan.CreateVolumes:
+		creates = []string{Claims}
+	case plan.CreateMembers:
+		creates = []string{Pods}
+	case plan.CreateMember:
+		creates = []string{Pods}
+		if w.durable() && (step.Start == plan.StartJoin || step.Start == plan.StartSeed) && w.volume(step.Name) == nil {
+			creates = append(creates, Claims)
+		}
+	case plan.ApplyServices:
+		creates = []string{Service}
+	case plan.ApplyBudget:
+		creates = []string{Budgets}
+	}
+	return slices.Contains(creates, w.Denied)
+}
+
+// PlanAndDo acts. If etcd or the API server refuses a step, the plan is asked again without it, as the operator does.
+func (w *World) PlanAndDo(s *plan.State, planner Planner) (plan.Step, error) {
+	skipped := false
+	for refused := plan.Step(nil); ; {
+		step := planner(*s)
+		if refused != nil && reflect.DeepEqual(step, refused) { // this planner does not know of waits
+			return s.RefusedForNow(step, "not yet"), nil
+		}
+		w.Check(step)
+		err := w.Act(*s, step)
+		switch {
+		case errors.Is(err, etcd.ErrNotYet):
+			s.Obstruct(step, s.RefusedForNow(step, err.Error()))
+		case !errors.Is(err, errDenied) && skipped && !plan.Acts(step):
+			return denied(), err
+		case !errors.Is(err, errDenied):
+			return step, err
+		case independent(*s, step):
+			skipped = true
+			s.Refuse(step)
+		default:
+			instead := insteadOf(s, step)
+			wait, waits := instead.(plan.Wait)
+			if !waits {
+				return instead, nil
+			}
+			s.Obstruct(step, wait)
+		}
+		refused = step
+	}
+}
+
+// independent reports whether the plan goes on without a step that is denied.
+func independent(s plan.State, step plan.Step) bool {
+	_, rule := plan.Choose(s)
+	return plan.Independent(s, rule, step)
+}
+
+// insteadOf is what the operator does instead of a step that is denied.
+func insteadOf(s *plan.State, step plan.Step) plan.Step {
+	if create, is := step.(plan.CreateMember); is && s.IsSeed(create.Name) {
+		return s.RefuseSeed(errDenied.Error(), 30*time.Second)
+	}
+	return denied()
+}
+
+func denied() plan.Wait {
+	return plan.Wait{Reason: v1beta2.ReasonObjectRefused, Message: errDenied.Error(), Stalled: true}
+}

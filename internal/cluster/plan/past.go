@@ -1,0 +1,219 @@
+package plan
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// The first rule that returns a step wins, so a rule that waits would keep all rules after it from running. A wait may last for days: for a
+// node, for a person, or for an answer. So the rules after it are asked, too, as far as its table entry allows, and if one of them has
+// something to do, that is done. The wait is what the status reports once nothing else is to be done.
+
+// reach is how far the rules after a wait are asked.
+type reach int
+
+const (
+	// noRule: no later rule is asked.
+	noRule reach = iota
+	// space: only reclaimSpace, which needs no Pod.
+	space
+	// repairs: all rules that repair, replace and add members.
+	repairs
+	// rolls: also those that restart members one at a time.
+	rolls
+	// beyond: no wait lets these rules pass. Their steps are right only if nothing else is to be done.
+	beyond
+)
+
+// hold says how far the rules after a wait of a rule are asked, and why no further.
+type hold struct {
+	reach func(State, Wait) reach
+	why   string
+}
+
+func upTo(r reach) func(State, Wait) reach { return func(State, Wait) reach { return r } }
+
+// waitHolds are the rules whose waits hold up more than others do. A wait of any other rule lets all repairs pass, and if it is stalled, also
+// restarts.
+var waitHolds = map[string]hold{
+	"hibernate": {why: "the members stop, and a repair would start them again", reach: func(s State, wait Wait) reach {
+		if wait.Reason == v1beta2.ReasonInvalidSpec { // it stops none
+			return s.asOthers(wait)
+		}
+		return noRule
+	}},
+	"refuseTLSChange":       {why: "a Pod that is created now has the TLS of the spec, and could not connect to the members", reach: upTo(space)},
+	"issueCertificates":     {why: "a Pod that is created now would have no certificates", reach: upTo(space)},
+	"missingSecrets":        {why: "a Pod that is created now would not start without its Secret", reach: upTo(space)},
+	"foreignMembers":        {why: "the cluster has not formed, and its members belong to something else", reach: upTo(noRule)},
+	"refuseForeignServices": {why: "the name of a Pod that is created now would not resolve without the Service", reach: upTo(space)},
+	"contradictedService":   {why: "it is not known which members are the cluster", reach: upTo(noRule)},
+	"forceNewCluster":       {why: "a survivor that may run with --force-new-cluster again would drop each other member", reach: upTo(noRule)},
+	"restore": {why: "the old members stop", reach: func(s State, wait Wait) reach {
+		if s.switching() {
+			return noRule
+		}
+		return s.asOthers(wait) // before the switch, the old cluster is like any other
+	}},
+	"cancelDowngrade": {why: "a member that starts now refuses to run, because a downgrade is allowed", reach: upTo(space)},
+	"replaceLost": {why: "the volume has unknown data, and would be deleted after its member is removed by another rule", reach: func(s State, wait Wait) reach {
+		if wait.Reason == v1beta2.ReasonAnotherVolume {
+			return space
+		}
+		return s.asOthers(wait)
+	}},
+	"peersRefuseCertificate": {why: "the other members refuse a member that starts or connects again now", reach: upTo(space)},
+	"corruptAlarm":           {why: "it is not known which data is right, and a new member would copy it", reach: upTo(noRule)},
+	"waitUntilHealthy": {why: "one change at a time: a member that is starting, joining or down comes first", reach: func(s State, _ Wait) reach {
+		if s.allServe() { // a container beside etcd is not ready, for example
+			return space
+		}
+		return noRule
+	}},
+	"prepareVersionChange": {why: "no member may restart before its data is prepared", reach: upTo(noRule)},
+	"resizePods":           {why: "one change at a time: a restart would end the resize that is under way", reach: upTo(noRule)},
+	"rollMembers":          {why: "rotateCA relies on it: all members have been restarted and trust the new CA", reach: upTo(noRule)},
+}
+
+// reachPast returns how far the rules after a wait are asked.
+func (s State) reachPast(rule string, wait Wait) reach {
+	if !s.Formed() || !s.MembershipKnown {
+		return noRule // without a quorum etcd changes nothing
+	}
+	if h, listed := waitHolds[rule]; listed {
+		return h.reach(s, wait)
+	}
+	return s.asOthers(wait)
+}
+
+// asOthers is how far the rules after most waits are asked. A cluster that is below its size restarts a member only if a quorum serves
+// meanwhile.
+func (s State) asOthers(wait Wait) reach {
+	if wait.Stalled && (s.surplus() >= 0 || s.Voters().KeepsQuorumWhileStopped(true)) {
+		return rolls
+	}
+	return repairs
+}
+
+// allServe reports whether each member of the cluster votes and serves.
+func (s State) allServe() bool {
+	return !slices.ContainsFunc(s.membership(), func(m Member) bool { return m.Learner || !m.Serving })
+}
+
+// needed is how far the rules after a wait must be asked for each rule to be among them.
+var needed = neededBy(Rules)
+
+func neededBy(groups []group) map[string]reach {
+	by, now := map[string]reach{}, repairs
+	for _, g := range groups {
+		switch g.Name {
+		case "roll":
+			now = rolls
+		case "tidy":
+			now = beyond
+		}
+		for _, r := range g.Rules {
+			by[r.Name] = now
+		}
+	}
+	by["reclaimSpace"] = space
+	by["prepareVersionChange"] = beyond // cancelDowngrade would undo it as long as a member is yet to be added
+	return by
+}
+
+// obstruction is a step that was refused in this pass, and the wait that reports it.
+type obstruction struct {
+	step Step
+	wait Wait
+}
+
+// Obstruct records that a step was refused in this pass. The plan takes the wait for it, and asks the rules after it.
+func (s *State) Obstruct(step Step, wait Wait) {
+	s.obstructed = append(slices.Clone(s.obstructed), obstruction{step: step, wait: wait})
+}
+
+// waitFor returns the wait that a step is, or that was put in its place in this pass.
+func (s State) waitFor(step Step) (Wait, bool) {
+	recorded := s.recordedFirst(step)
+	for _, o := range s.obstructed {
+		if reflect.DeepEqual(o.step, step) || reflect.DeepEqual(o.step, recorded) {
+			return s.Bounded(o.wait), true
+		}
+	}
+	wait, is := step.(Wait)
+	return s.Bounded(wait), is
+}
+
+// choice is what the rules decide.
+type choice struct {
+	// step wins. It is nil if no rule has one.
+	step Step
+	// rule is the name of the rule that returned it.
+	rule string
+	// waits are those that were met on the way to the step.
+	waits []WaitKey
+	// waiting is the first of them, with what a person must know of the others, and allowed is how far the rules after it are asked.
+	waiting *Wait
+	by      string
+	allowed reach
+}
+
+// wait adds a wait of a rule.
+func (c *choice) wait(s State, rule string, wait Wait) {
+	c.waits = append(c.waits, wait.key())
+	c.allowed = min(c.allowed, s.reachPast(rule, wait))
+	if c.waiting == nil {
+		c.waiting, c.by = &wait, rule
+		return
+	}
+	c.waiting.join(wait)
+}
+
+// end is the choice if no rule has a step that may pass the wait.
+func (c *choice) end() choice {
+	if c.waiting != nil {
+		c.step, c.rule = *c.waiting, c.by
+	}
+	return *c
+}
+
+// first returns the step that wins: that of the first rule that returns one, but if it waits, that of a later rule that the wait lets pass.
+// skip returns true for steps that do not count.
+func first(groups []group, s State, skip func(string, Step) bool) choice {
+	c := choice{allowed: beyond}
+	for _, g := range groups {
+		for _, r := range g.Rules {
+			if c.waiting != nil && c.allowed == noRule {
+				return c.end()
+			}
+			step := r.Decide(s)
+			if step == nil || skip(r.Name, step) {
+				continue
+			}
+			wait, is := s.waitFor(step)
+			switch {
+			case c.waiting != nil && needed[r.Name] > c.allowed:
+				return c.end()
+			case is:
+				c.wait(s, r.Name, wait)
+			case c.waiting == nil || Acts(step):
+				c.step, c.rule = step, r.Name
+				return c
+			}
+		}
+	}
+	return c.end()
+}
+
+// join adds to a wait that a person must act for another one, too.
+func (step *Wait) join(later Wait) {
+	if !later.Stalled {
+		return
+	}
+	if !step.Stalled {
+		step.Was, step.Reason, step.Stalled, step.Requeue = step.key(), later.Reason, true, later.Requeue
+	}
+	step.Message += " Meanwhile: " + later.Message
+}

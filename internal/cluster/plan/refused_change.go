@@ -1,0 +1,44 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
+
+const (
+	// changeRefusedFor is how long etcd may refuse the same change before a person must look.
+	changeRefusedFor = time.Minute
+	// quotedAfter is how long etcd refuses a change before the status quotes it. After each new member, etcd refuses the next one for 5 s,
+	// until it has seen all connections for that time.
+	quotedAfter = 10 * time.Second
+)
+
+// RefusedForNow is the wait in place of a change that etcd refuses, although it may accept it later. said is what etcd answers.
+func (s State) RefusedForNow(step Step, said string) Wait {
+	d := Describe(s, step)
+	wait := Wait{Reason: d.Reason, Message: d.Message, Overdue: v1beta2.ReasonRefusedByEtcd, Limit: changeRefusedFor, Advice: s.howToBeAccepted()}
+	if _, promotes := step.(PromoteLearner); promotes { // etcd refuses it until the learner has caught up
+		wait.Limit = s.catchUpTime() + startGrace
+	}
+	if _, lasted := s.lasted(wait.key()); lasted >= quotedAfter {
+		wait.Message += planning.Sentence(" etcd refuses it for now: ", planning.Quote(cmp.Or(said, "no answer"), maxRefusal))
+	}
+	return wait
+}
+
+// howToBeAccepted says what a person does if etcd refuses a change for long. etcd adds no member while a voter is down.
+func (s State) howToBeAccepted() string {
+	for _, m := range s.ForeignMembers {
+		if !m.Learner {
+			return fmt.Sprintf("etcd adds no member while a voter is down. The operator did not add voter %s and cannot see whether it runs: start it, or remove it. %s", m.label(), s.wayOutOfForeign(m))
+		}
+	}
+	if names := unanswered(s.voters()); names != "" {
+		return planning.Sentence("etcd adds no member while a voter is down. These members do not serve: ", names)
+	}
+	return "All voters answer the operator. Read the logs of the members, and check the connections between them and their clocks."
+}

@@ -1,0 +1,201 @@
+package dbcheck
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/etcd-suite/etcd-operator/internal/auth"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
+)
+
+func write(t testing.TB, content []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "snapshot.db")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// roundTrip sends an answer through the pipe.
+func roundTrip(t *testing.T, sent answer, got *answer) {
+	t.Helper()
+	content, err := json.Marshal(sent)
+	if err != nil || len(content) > maxAnswer {
+		t.Fatalf("%d bytes, %v", len(content), err)
+	}
+	if err := json.Unmarshal(content, got); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheChildReturnsWhatTheCheckFinds(t *testing.T) {
+	good := dbfiletest.New(t, 0xfedcba9876543210).Put(1000, 10).Delete("key-000007").Alarm(3, 2).Snapshot()
+	for name, content := range map[string][]byte{
+		"a good snapshot": good,
+		"half of it":      dbfiletest.Seal(good[:len(good)/2/4096*4096]),
+		"no trailer":      good[:len(good)-32],
+		"an empty file":   nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := write(t, content)
+			want, wantErr := dbfile.Inspect(path)
+			got, err := Process{Memory: smallMemory}.Inspect(t.Context(), path)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("differs (-want +got):\n%s", diff)
+			}
+			if fmt.Sprint(wantErr) != fmt.Sprint(err) {
+				t.Errorf("error %v, want %v", err, wantErr)
+			}
+			for _, kind := range kinds {
+				if errors.Is(err, kind) != errors.Is(wantErr, kind) {
+					t.Errorf("error %v and %v differ in %v", err, wantErr, kind)
+				}
+			}
+		})
+	}
+}
+
+// A field that the pipe loses would be empty in a manifest, and compared with nothing.
+func TestTheAnswerHasEachFieldOfTheCheck(t *testing.T) {
+	info := dbfile.Info{
+		Revision: 1, Keys: 2, Hash: math.MaxUint32, Size: 3, StorageVersion: "3.6.0", ClusterVersion: "3.5.0", MemberIDs: []uint64{math.MaxUint64},
+		Auth: auth.State{Revision: math.MaxUint64, Enabled: auth.On}, Alarms: "NOSPACE",
+	}
+	for i := range reflect.ValueOf(info).NumField() {
+		if reflect.ValueOf(info).Field(i).IsZero() {
+			t.Fatalf("this test does not set %s", reflect.TypeFor[dbfile.Info]().Field(i).Name)
+		}
+	}
+	var got answer
+	roundTrip(t, answerOf(info, nil), &got)
+	if diff := cmp.Diff(info, got.Info); diff != "" || got.err() != nil {
+		t.Errorf("error %v, differs (-want +got):\n%s", got.err(), diff)
+	}
+}
+
+func TestErrorsOfTheChildKeepTheirKindAndAreShort(t *testing.T) {
+	for _, kind := range kinds {
+		var got answer
+		roundTrip(t, answerOf(dbfile.Info{}, fmt.Errorf("%s: %w", strings.Repeat("k", 1<<20), kind)), &got)
+		if err := got.err(); !errors.Is(err, kind) || len(err.Error()) > maxError+10 {
+			t.Errorf("%d bytes, error %.100v, want %v", len(err.Error()), err, kind)
+		}
+	}
+}
+
+// allocates returns how many bytes this process allocates while it calls f.
+func allocates(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// One crafted file took the memory of the operator, and all snapshots of all namespaces ended with it.
+func TestAHostileDatabaseTakesNoMemoryOfTheOperator(t *testing.T) {
+	chain := filepath.Join(t.TempDir(), "chain.db")
+	dbfiletest.Chain(t, chain, 12, 128<<20)
+	keys := write(t, dbfiletest.New(t, 1).Put(200_000, 1).Snapshot())
+	for name, c := range map[string]struct {
+		path   string
+		memory int64
+	}{
+		"pages for all of its memory":              {chain, 256 << 20},
+		"pages for more than its memory":           {chain, 96 << 20},
+		"more keys than fit into its memory":       {keys, 44 << 20},
+		"no memory to start with":                  {keys, 4 << 20},
+		"pages without a limit but that of a page": {chain, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var err error
+			if took := allocates(func() { _, err = Process{c.memory}.Inspect(t.Context(), c.path) }); took > 1<<20 {
+				t.Errorf("the operator allocated %d KiB", took>>10)
+			}
+			if !errors.Is(err, dbfile.ErrTooLarge) || errors.Is(err, dbfile.ErrNotChecked) {
+				t.Errorf("error %v", err)
+			}
+			t.Log(err)
+		})
+	}
+}
+
+// A limit that the runtime has used up at the start would refuse good snapshots.
+func TestGoodSnapshotsFitIntoTheSmallestMemory(t *testing.T) {
+	for name, c := range map[string]struct {
+		keys, value int
+		memory      int64
+	}{
+		"the largest small file": {15_000, 400, smallMemory},
+		"one with many keys":     {120_000, 1, minMemory},
+	} {
+		path := write(t, dbfiletest.New(t, 1).Put(c.keys, c.value).Snapshot())
+		if info, err := (Process{c.memory}).Inspect(t.Context(), path); err != nil || info.Keys != int64(c.keys) {
+			t.Errorf("%s: %d keys, error %v", name, info.Keys, err)
+		}
+	}
+}
+
+// What the node does to a child says nothing about the object. Without this, an EtcdRestore fails for good because the node had too
+// little memory.
+func TestTheNodeIsNotTheFaultOfTheFile(t *testing.T) {
+	shell := func(script string) error { return exec.CommandContext(t.Context(), "/bin/sh", "-c", script).Run() }
+	p := Process{Memory: 64 << 20}
+	if err := p.died(shell("kill -9 $$"), ""); !errors.Is(err, dbfile.ErrNotChecked) || errors.Is(err, dbfile.ErrTooLarge) {
+		t.Errorf("killed: error %v", err)
+	}
+	if err := p.died(shell("exit 2"), "runtime: failed to create new OS thread (have 2 already; errno=11)\n"); !errors.Is(err, dbfile.ErrNotChecked) {
+		t.Errorf("no process left: error %v", err)
+	}
+	if err := p.died(shell("exit 2"), "fatal error: runtime: out of memory\n\ngoroutine 1"); !errors.Is(err, dbfile.ErrTooLarge) || strings.Contains(err.Error(), "goroutine") {
+		t.Errorf("no memory: error %v", err)
+	}
+	if err := (Process{}).died(shell("kill -9 $$"), ""); !errors.Is(err, dbfile.ErrTooLarge) {
+		t.Errorf("killed without a limit: error %v", err)
+	}
+	if err := notChecked(os.ErrNotExist); !errors.Is(err, dbfile.ErrNotChecked) || errors.Is(err, os.ErrNotExist) {
+		t.Errorf("this says that the object is missing: %v", err)
+	}
+}
+
+func TestAChildEndsWithItsAttempt(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("cancelled"))
+	if _, err := (Process{}).Inspect(ctx, write(t, nil)); err == nil || err.Error() != "cancelled" {
+		t.Errorf("error %v", err)
+	}
+	busy := newTurn(0)
+	busy.slot <- struct{}{}
+	ctx, stop := context.WithTimeout(t.Context(), time.Millisecond)
+	defer stop()
+	if _, err := busy.inspect(ctx, ""); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v while another check runs", err)
+	}
+}
+
+func TestTheChecksFitIntoTheMemoryOfTheOperator(t *testing.T) {
+	if own, large := divide(math.MaxInt64); own != math.MaxInt64 || large != 0 {
+		t.Errorf("without a limit: %d and %d", own, large)
+	}
+	for _, total := range []int64{256 << 20, 512 << 20, 1 << 30, 8 << 30} {
+		own, large := divide(total)
+		if sum := own + large + smallMemory; sum > total || own < total/4 || large < minMemory {
+			t.Errorf("%d MiB: %d MiB for the operator, %d MiB for a check", total>>20, own>>20, large>>20)
+		}
+	}
+}

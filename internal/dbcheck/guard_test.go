@@ -1,0 +1,84 @@
+package dbcheck
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// readers are the functions that read a database or an archive that another party wrote.
+var readers = map[string][]string{
+	"dbfile": {"Inspect", "InspectReader", "Restore", "TryRestore", "HashKV"},
+	"replay": {"Replay"},
+	// Tests only.
+	"dbcheck": {"InThisProcess"},
+}
+
+// mayRead are the callers, each of which is the program of a process that may end.
+var mayRead = map[string]string{
+	"internal/dbcheck/child.go":        "the check",
+	"internal/dbcheck/budget.go":       "tests with thousands of snapshots: no program calls InThisProcess",
+	"internal/restoretest/child.go":    "the restore test",
+	"internal/archive/replay/child.go": "the replay",
+	"internal/seeder/seeder.go":        "the seed, in a Pod of the user",
+}
+
+// An operator serves all namespaces. A reader in its own process is how one file ends all of their snapshots.
+func TestOnlyAProcessThatMayEndReadsDatabases(t *testing.T) {
+	unused := maps.Clone(mayRead)
+	for path, file := range programFiles(t) {
+		dir := filepath.ToSlash(filepath.Dir(path))
+		ast.Inspect(file, func(n ast.Node) bool {
+			name := ""
+			switch n := n.(type) {
+			case *ast.SelectorExpr: // also a function that is passed on and not called
+				if of, ok := n.X.(*ast.Ident); ok && slices.Contains(readers[of.Name], n.Sel.Name) {
+					name = of.Name + "." + n.Sel.Name
+				}
+			case *ast.CallExpr:
+				if id, ok := n.Fun.(*ast.Ident); ok && dir == "internal/archive/replay" && slices.Contains(readers["replay"], id.Name) {
+					name = id.Name
+				}
+			}
+			if name == "" {
+				return true
+			}
+			if mayRead[path] == "" {
+				t.Errorf("%s uses %s in its own process: use internal/dbcheck, restoretest.Process or replay.Process", path, name)
+			}
+			delete(unused, path)
+			return true
+		})
+	}
+	for path := range unused {
+		t.Errorf("%s reads no database any more: remove it from this list", path)
+	}
+}
+
+// programFiles returns the parsed files of all programs.
+func programFiles(t *testing.T) map[string]*ast.File {
+	t.Helper()
+	files := map[string]*ast.File{}
+	root := filepath.Join("..", "..")
+	for _, top := range []string{"internal", "cmd"} {
+		err := filepath.WalkDir(filepath.Join(root, top), func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+			name, _ := filepath.Rel(root, path)
+			files[filepath.ToSlash(name)] = parsed
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
+}

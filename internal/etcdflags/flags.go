@@ -1,0 +1,99 @@
+// Package etcdflags knows the flags of etcd 3.4 to 3.7, each of which a variable of the environment sets, too: whose they are, and
+// how another version names them. The API refuses what it refuses, members start with what it lets through, and the manual has it as a
+// table.
+package etcdflags
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
+)
+
+// Flag is one flag of etcd.
+type Flag struct {
+	Name string
+	// First and Last are the minor versions that have the flag. Empty is 3.4, and 3.7 or newer.
+	First, Last string
+	// Refused is set if the flag is the operator's. Users may not set it.
+	Refused *Refusal
+	// Field of the spec that sets the flag. A user may write the variable instead, but not both.
+	Field string
+	// Renamed is the name that a later version gives to the same option.
+	Renamed string
+	// Gate is the feature gate that takes the place of the flag since 3.6.
+	Gate string
+	// NoEffect: etcd accepts the flag and does nothing with it.
+	NoEffect bool
+}
+
+// Refusal says why users may not set a flag, and what they do instead. Both are sentences.
+type Refusal struct {
+	Why, Instead string
+	// Kept: a cluster that has the variable from before keeps it, because its members would lose data without it.
+	Kept bool
+}
+
+const prefix = "ETCD_"
+
+// Variable returns the name of the environment variable that sets the flag.
+func (f Flag) Variable() string { return VariableOf(f.Name) }
+
+// VariableOf returns the name of the environment variable that sets a flag.
+func VariableOf(flag string) string {
+	return prefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// All returns each flag, in order.
+func All() []Flag { return slices.Clone(flags) }
+
+// Of returns the flag that an environment variable sets.
+func Of(variable string) (Flag, bool) {
+	option, ours := strings.CutPrefix(variable, prefix)
+	name := strings.ToLower(strings.ReplaceAll(option, "_", "-"))
+	i, found := slices.BinarySearchFunc(flags, name, func(f Flag, name string) int { return strings.Compare(f.Name, name) })
+	if !ours || !found || flags[i].Variable() != variable {
+		return Flag{}, false
+	}
+	return flags[i], true
+}
+
+// oldest and newest are the minor versions that the table is about.
+const oldest, newest = "3.4.0", "3.7.0"
+
+// In reports whether a version of etcd has the flag. A version before or after those of the table has what the nearest one has, and so
+// has text that is no version.
+func (f Flag) In(version string) bool {
+	v, ok := etcdversion.Parse(version)
+	if first := etcdversion.MustParse(oldest); ok && v.CompareMinor(first) < 0 {
+		v = first
+	}
+	if last := etcdversion.MustParse(newest); !ok || v.CompareMinor(last) > 0 {
+		v = last
+	}
+	return (f.First == "" || v.CompareMinor(etcdversion.MustParse(f.First+".0")) >= 0) && !f.ended(v)
+}
+
+func (f Flag) ended(v etcdversion.Version) bool {
+	return f.Last != "" && v.CompareMinor(etcdversion.MustParse(f.Last+".0")) > 0
+}
+
+// NameIn returns the name of the option in a version of etcd, and an empty string if that version has no such option.
+func (f Flag) NameIn(version string) string {
+	if f.In(version) {
+		return f.Name
+	}
+	if f.Renamed == "" {
+		return ""
+	}
+	if next, ok := Of(VariableOf(f.Renamed)); ok && next.In(version) {
+		return next.Name
+	}
+	return ""
+}
+
+// Gates reports whether a version of etcd has feature gates.
+func Gates(version string) bool {
+	gates, _ := Of(VariableOf("feature-gates"))
+	return gates.In(version)
+}

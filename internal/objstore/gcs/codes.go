@@ -1,0 +1,19 @@
+package gcs
+
+import "github.com/etcd-suite/etcd-operator/internal/objstore"
+
+// known are the reasons in errors of Google Cloud Storage, and the error codes of Google's token server. An answer is shown by
+// these words only, because all others could be the content of another server.
+var known = objstore.CodesOf(`
+	UserProjectAccountProblem UserProjectMissing accessNotConfigured access_denied accountDisabled admin_policy_enforced
+	authError backendError badRequest cloudKmsKeyNotFound conditionNotMet conflict corsRequestWithXOrigin countryBlocked
+	customerEncryptionKeyIsIncorrect customerEncryptionKeySha256IsInvalid dailyLimitExceeded dailyLimitExceededUnreg
+	deleted_client disabled_client expired forbidden gatewayTimeout globalDomain insufficientPermissions insufficientScopes
+	internalError internal_failure invalid invalidAltValue invalidParameter invalid_client invalid_grant invalid_request
+	invalid_scope keyExpired keyInvalid kmsKeyDisabled lockedDomainForbidden methodNotAllowed notFound notModified
+	objectUnderActiveHold orgPolicyConstraintFailed org_internal parseError precondition quotaExceeded rateLimitExceeded
+	rate_limit_exceeded required resourceIsEncryptedWithCustomerEncryptionKey resourceNotEncryptedWithCustomerEncryptionKey
+	retentionPolicyNotMet server_error sslRequired stopChannelCallerNotOwner temporarily_unavailable unauthorized
+	unauthorized_client unknownAuth unsupported_grant_type uploadTooLarge usageLimits userProjectAccountProblem
+	userProjectInconsistent userProjectMissing userRateLimitExceeded wrongUrlForUpload
+`)

@@ -1,0 +1,189 @@
+package objstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync/atomic"
+	"time"
+)
+
+// ErrListing means that a listing is longer than an operator follows, or has more names than it holds in memory. The error names the limit.
+var ErrListing = errors.New("the listing is too long")
+
+// MaxNames is how many names of one listing are held in memory, at about 250 bytes each.
+const MaxNames = 500_000
+
+// Limits bound one listing. Without them, a server that lists without an end uses up the memory of an operator, or keeps a worker for ever.
+type Limits struct {
+	// Names is the maximum number of names, unless the context is one of Unheld.
+	Names int
+	// Requests is how many requests in a row may return no name. Stores return some empty pages, for example for deleted objects.
+	Requests int64
+	// Silence is how long the store may return no name, and Total is how long it may take for all names. The time that the caller needs
+	// between two names does not count.
+	Silence, Total time.Duration
+}
+
+// DefaultLimits are those of the operators. The longest honest listing is that of a continuous archive: 20,000,000 names in 20,000 pages.
+var DefaultLimits = Limits{Names: MaxNames, Requests: 10_000, Silence: 10 * time.Minute, Total: 2 * time.Hour}
+
+type unheldKey struct{}
+
+// Unheld marks the context of a listing whose names the caller does not hold, or counts with Held. Limits.Names does not apply to it.
+func Unheld(ctx context.Context) context.Context { return context.WithValue(ctx, unheldKey{}, true) }
+
+// Held counts the names that a caller holds of a listing with Unheld.
+type Held struct {
+	// Max is the maximum; 0 is MaxNames.
+	Max   int
+	names int
+}
+
+// Add counts one name. The error is ErrListing if there are more than Max.
+func (h *Held) Add() error {
+	if h.Max == 0 {
+		h.Max = MaxNames
+	}
+	if h.names++; h.names <= h.Max {
+		return nil
+	}
+	return tooMany(h.Max)
+}
+
+func tooMany(most int) error {
+	return fmt.Errorf("%w: there are more than %d names, and the operator holds no more in memory", ErrListing, most)
+}
+
+// Bounded returns a store whose listings have limits. It also has the optional functions of the store: Unfinished and Signer.
+func Bounded(store Store, limits Limits) Store {
+	b := bounded{store, limits}
+	unfinished, uploads := store.(Unfinished)
+	signer, signs := store.(Signer)
+	switch u := (boundedUploads{unfinished, limits}); {
+	case uploads && signs:
+		return struct {
+			bounded
+			boundedUploads
+			Signer
+		}{b, u, signer}
+	case uploads:
+		return struct {
+			bounded
+			boundedUploads
+		}{b, u}
+	case signs:
+		return struct {
+			bounded
+			Signer
+		}{b, signer}
+	}
+	return b
+}
+
+type bounded struct {
+	Store
+	limits Limits
+}
+
+// List is that of the store, within the limits.
+func (b bounded) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
+	return within(ctx, b.limits, fmt.Sprintf("list %q", prefix), func(ctx context.Context) iter.Seq2[Object, error] { return b.Store.List(ctx, prefix) })
+}
+
+type boundedUploads struct {
+	Unfinished
+	limits Limits
+}
+
+// Uploads is that of the store, within the limits.
+func (b boundedUploads) Uploads(ctx context.Context, prefix string) iter.Seq2[Upload, error] {
+	return within(ctx, b.limits, fmt.Sprintf("list unfinished uploads under %q", prefix), func(ctx context.Context) iter.Seq2[Upload, error] {
+		return b.Unfinished.Uploads(ctx, prefix)
+	})
+}
+
+// within yields the names of a listing until it passes a limit.
+func within[T any](ctx context.Context, limits Limits, doing string, list func(context.Context) iter.Seq2[T, error]) iter.Seq2[T, error] {
+	held := ctx.Value(unheldKey{}) == nil
+	return func(yield func(T, error) bool) {
+		var none T
+		p := newProgress(ctx, limits)
+		defer p.stop()
+		for name, err := range list(p.ctx) {
+			if err = p.name(err); err == nil && held && p.names > limits.Names {
+				err = tooMany(limits.Names)
+			}
+			if err != nil {
+				if errors.Is(err, ErrListing) {
+					err = fmt.Errorf("%s: %w", doing, err)
+				}
+				yield(none, err)
+				return
+			}
+			if !yield(name, nil) {
+				return
+			}
+			p.resume()
+		}
+	}
+}
+
+// progress is how far a listing has come. Its context ends when a limit is passed, so that no client tries again.
+type progress struct {
+	ctx      context.Context //nolint:containedctx // it is the context of the listing
+	end      context.CancelCauseFunc
+	limits   Limits
+	timer    *time.Timer
+	since    time.Time     // the caller asked for the next name
+	spent    time.Duration // by the store
+	names    int
+	requests atomic.Int64 // since the last name
+}
+
+type progressKey struct{}
+
+func newProgress(ctx context.Context, limits Limits) *progress {
+	p := &progress{limits: limits, since: time.Now()}
+	p.ctx, p.end = context.WithCancelCause(context.WithValue(ctx, progressKey{}, p))
+	p.timer = time.AfterFunc(limits.Silence, func() {
+		p.end(fmt.Errorf("%w: the store has returned no name for %s", ErrListing, limits.Silence))
+	})
+	return p
+}
+
+// name records that the store has returned a name or an error, and returns the error that the caller gets.
+func (p *progress) name(err error) error {
+	p.timer.Stop()
+	p.requests.Store(0)
+	p.names++
+	if p.spent += time.Since(p.since); p.spent > p.limits.Total {
+		return fmt.Errorf("%w: the store needs more than %s for it", ErrListing, p.limits.Total)
+	}
+	if cause := context.Cause(p.ctx); err != nil && errors.Is(cause, ErrListing) {
+		return cause
+	}
+	return err
+}
+
+func (p *progress) stop() {
+	p.timer.Stop()
+	p.end(nil)
+}
+
+func (p *progress) resume() {
+	p.since = time.Now()
+	p.timer.Reset(p.limits.Silence)
+}
+
+// CountRequest counts a request of a listing. Its error ends the listing. Requests of anything else are not counted.
+func CountRequest(ctx context.Context) error {
+	p, ok := ctx.Value(progressKey{}).(*progress)
+	if !ok || p.requests.Add(1) <= p.limits.Requests {
+		return nil
+	}
+	err := fmt.Errorf("%w: the store has answered %d requests in a row without a name", ErrListing, p.limits.Requests)
+	p.end(err)
+	return err
+}

@@ -1,0 +1,69 @@
+package stall
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
+const (
+	// MaxRefusal bounds an answer with an error or a redirect. Those of stores have less than a kibibyte.
+	MaxRefusal = 1 << 20
+	// MaxAnswer bounds all other answers, except for objects. The longest one is a page of a listing: 5000 names with 1024 characters each.
+	MaxAnswer = 32 << 20
+	// maxRedirects on the same server are followed.
+	maxRedirects = 5
+)
+
+// LimitError is the error of an answer that is longer than any answer of a store.
+type LimitError struct{ Limit int64 }
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("the answer is longer than %d MiB, so it is not from a store", e.Limit>>20)
+}
+
+// OwnWords marks the text as one that repeats no answer.
+func (e *LimitError) OwnWords() {}
+
+// Unwrap returns the kind.
+func (e *LimitError) Unwrap() error { return objstore.ErrNoStore }
+
+type objectKey struct{}
+
+// Object marks the context of requests whose answer is an object. The caller reads it in pieces, so it has no bound.
+func Object(ctx context.Context) context.Context { return context.WithValue(ctx, objectKey{}, true) }
+
+// bound is how many bytes of an answer may still be read; nil for an object.
+type bound struct{ limit, left int64 }
+
+func boundOf(r *http.Request, status int) *bound {
+	switch {
+	case status >= http.StatusMultipleChoices:
+		return &bound{MaxRefusal, MaxRefusal}
+	case r.Method == http.MethodGet && r.Context().Value(objectKey{}) != nil:
+		return nil
+	}
+	return &bound{MaxAnswer, MaxAnswer}
+}
+
+// count returns the result of reading n bytes.
+func (b *bound) count(n int, err error) (int, error) {
+	if b == nil {
+		return n, err
+	}
+	if b.left -= int64(n); b.left < 0 {
+		return 0, &LimitError{b.limit}
+	}
+	return n, err
+}
+
+// SameServer is a policy for redirects: only those to the server that was asked are followed. All others return the answer itself, because a
+// client would send credentials in headers, and whatever the other server answers would count as the store's.
+func SameServer(r *http.Request, via []*http.Request) error {
+	if first := via[0].URL; r.URL.Scheme != first.Scheme || r.URL.Host != first.Host || len(via) > maxRedirects {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}

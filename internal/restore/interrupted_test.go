@@ -1,0 +1,69 @@
+package restore
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/worker"
+)
+
+// restarted is the process after one that ended without a word.
+func (b *bench) restarted() {
+	b.Helper()
+	b.r.proofs, b.r.begun = worker.New[plan.Proof](1), begun{}
+	if err := b.r.proofs.Source().Start(b.Context(), b.queue); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func TestTheStatusRecordsAnAttemptBeforeItReads(t *testing.T) {
+	for _, queued := range []bool{false, true} {
+		var b *bench
+		began, ended := make(chan struct{}, 2), make(chan struct{}, 2)
+		read := func(ctx context.Context, asked Asked) (Found, error) {
+			if b.restore().Status.LastAttemptTime == nil {
+				t.Errorf("queued %v: the status does not say that the reading has begun", queued)
+			}
+			began <- struct{}{}
+			<-ctx.Done() // the end of the process
+			ended <- struct{}{}
+			return Found{}, ctx.Err()
+		}
+		b = newBench(t, read, interceptor.Funcs{}, theCluster(), awsSecret())
+		release, other := make(chan struct{}), worker.Key{UID: "other"}
+		if queued {
+			b.r.proofs.Start(other, func(context.Context) (plan.Proof, error) { <-release; return plan.Proof{}, nil })
+		}
+		b.pass()
+		if got := b.restore().Status.LastAttemptTime; queued && got != nil {
+			t.Error("the status says that an attempt has begun that waits")
+		}
+		close(release)
+		for got := false; queued && !got; { // the worker that begins starts a pass
+			request, _ := b.queue.Get()
+			b.queue.Done(request)
+			if got = request == b.request; got {
+				b.pass()
+			}
+		}
+		<-began
+		b.r.proofs.ForgetOthers(b.request.NamespacedName, "")
+		<-ended
+		b.restarted()
+		if result := b.pass(); result.RequeueAfter != 5*time.Second || b.reads.Load() != 1 {
+			t.Errorf("queued %v: after the restart %d readings have begun, and the next pass is in %s", queued, b.reads.Load(), result.RequeueAfter)
+		}
+		b.clock = b.clock.Add(5 * time.Second)
+		b.pass()
+		if got := b.restore().Status; got.Attempts != 2 || got.NextTime != nil {
+			t.Errorf("queued %v: after the pause the status has %d attempts, next %v", queued, got.Attempts, got.NextTime)
+		}
+		<-began
+		b.r.proofs.ForgetOthers(b.request.NamespacedName, "")
+		<-ended
+	}
+}

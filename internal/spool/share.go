@@ -1,0 +1,83 @@
+package spool
+
+import "fmt"
+
+// Share is the part of a Spool that one job has reserved.
+type Share struct {
+	spool     *Spool
+	namespace string
+	urgent    bool
+	bytes     int64
+	admitted  uint64
+	// of is the share that this one is a part of, beside that many bytes of other files.
+	of     *Share
+	beside int64
+}
+
+// Grow makes the share at least that large, without waiting: a job that holds space must not wait for more. written is how
+// many of the bytes are on the disk already. Grow does nothing for a nil Share.
+func (h *Share) Grow(bytes, written int64) error {
+	if h != nil && h.of != nil {
+		return h.of.Grow(h.beside+bytes, h.beside+written)
+	}
+	if h == nil || bytes <= h.bytes {
+		return nil
+	}
+	s := h.spool
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.remove(h)
+	defer s.add(h)
+	if err := s.fits(bytes, min(written, h.bytes)); err != nil {
+		return err
+	}
+	if s.overShare(h.namespace, h.urgent, bytes) {
+		return fmt.Errorf("%w for this namespace: its other snapshots use the rest of what one namespace may use", ErrFull)
+	}
+	h.bytes = bytes
+	return nil
+}
+
+// Beside returns the part of the share for another file of the same job, beside files of that many bytes. Its Release does
+// nothing, because the share itself returns the space.
+func (h *Share) Beside(bytes int64) *Share {
+	if h == nil {
+		return nil
+	}
+	return &Share{of: h, beside: bytes}
+}
+
+// Release returns the space. The files must be deleted before. Call it once.
+func (h *Share) Release() {
+	if h == nil || h.of != nil {
+		return
+	}
+	s := h.spool
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.remove(h)
+	s.admit()
+}
+
+// lend takes the bytes of a share out of the limit.
+func (s *Spool) lend(h *Share) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.remove(h)
+	s.limit(-h.bytes)
+}
+
+// takeBack returns bytes to the limit that were lent.
+func (s *Spool) takeBack(bytes int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.limit(bytes)
+}
+
+// limit changes the limit, if there is one.
+func (s *Spool) limit(by int64) {
+	if s.total > 0 {
+		s.total, s.single = s.total+by, s.single+by
+	}
+	s.admit()
+}

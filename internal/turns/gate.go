@@ -1,0 +1,105 @@
+package turns
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// Gate lets a limited number of callers through at the same time. Namespaces take turns, and one namespace holds at most Share of the
+// slots. A gate with one slot is only for work that waits for no server: the next namespace waits until that work ends.
+type Gate struct {
+	slots int
+
+	mu      sync.Mutex
+	order   Order
+	inside  int
+	waiting []*caller
+}
+
+type caller struct {
+	namespace string
+	admitted  chan struct{} // closed when it is admitted
+}
+
+// NewGate returns a gate with that many slots, and at least one.
+func NewGate(slots int) *Gate { return &Gate{slots: max(slots, 1)} }
+
+// Enter waits for a slot. The caller calls leave once, after its work.
+func (g *Gate) Enter(ctx context.Context, namespace string) (leave func(), err error) {
+	c := &caller{namespace: namespace, admitted: make(chan struct{})}
+	g.mu.Lock()
+	g.waiting = append(g.waiting, c)
+	g.admit()
+	g.mu.Unlock()
+	select {
+	case <-c.admitted:
+		return func() { g.leave(namespace) }, nil
+	case <-ctx.Done():
+		g.giveUp(c)
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Why returns why callers of a namespace wait, and None if a slot is free for them.
+func (g *Gate) Why(namespace string) Reason {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.full(namespace):
+		return OwnShare
+	case g.inside >= g.slots:
+		return AllInUse
+	}
+	return None
+}
+
+// Crowds returns whether a namespace holds a slot for which others wait.
+func (g *Gate) Crowds(namespace string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.order.Held(namespace) > 0 && slices.ContainsFunc(g.waiting, func(c *caller) bool { return c.namespace != namespace })
+}
+
+func (g *Gate) full(namespace string) bool {
+	return g.order.Held(namespace) >= int64(Share(g.slots))
+}
+
+// admit needs g.mu.
+func (g *Gate) admit() {
+	for g.inside < g.slots {
+		var next *caller
+		for _, c := range g.waiting {
+			if !g.full(c.namespace) && (next == nil || g.order.Compare(c.namespace, next.namespace) < 0) {
+				next = c
+			}
+		}
+		if next == nil {
+			return
+		}
+		g.waiting = slices.DeleteFunc(g.waiting, func(c *caller) bool { return c == next })
+		g.inside++
+		g.order.Take(next.namespace, 1)
+		close(next.admitted)
+	}
+}
+
+func (g *Gate) leave(namespace string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.inside--
+	g.order.Return(namespace, 1)
+	g.admit()
+}
+
+// giveUp removes a caller whose context has ended. If it was admitted before that, it returns the slot.
+func (g *Gate) giveUp(c *caller) {
+	g.mu.Lock()
+	before := len(g.waiting)
+	g.waiting = slices.DeleteFunc(g.waiting, func(w *caller) bool { return w == c })
+	waited := len(g.waiting) < before
+	g.mu.Unlock()
+	if !waited {
+		g.leave(c.namespace)
+	}
+}

@@ -1,0 +1,186 @@
+package turns
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A place where something may wait for a slot. inTurns are those where namespaces take turns, with the first column of their row in the
+// table of docs/security.md. alone are those that one object has for itself, or whose wait has a bound of seconds, and why.
+var (
+	inTurns = map[string]string{
+		"internal/backup/attempts.go: worker.NewLanes":    "workers for snapshots, restore tests, deletions and copies",
+		"internal/backup/tests.go: turns.NewGate":         "restore tests",
+		"internal/backup/spool.go: spool.New":             "the spool volume",
+		"internal/backup/archive_places.go: turns.Order":  "places for archives",
+		"internal/restore/controller.go: worker.New":      "workers for readings, safety snapshots and signed URLs",
+		"internal/restore/replays.go: turns.NewGate":      "replays of an archive",
+		"internal/restore/spool.go: spool.New":            "the spool volume",
+		"internal/restore/safety.go: spool.New":           "the spool volume",
+		"internal/kube/turns.go: MaxConcurrentReconciles": "passes of the operators",
+		"internal/backup/controller.go: kube.Controller":  "passes of the operators",
+		"internal/restore/controller.go: kube.Controller": "passes of the operators",
+		"internal/cluster/controller.go: kube.Controller": "passes of the operators",
+		"internal/worker/worker.go: turns.Order":          "workers for snapshots, restore tests, deletions and copies",
+		"internal/turns/gate.go: turns.Order":             "restore tests",
+		"internal/spool/spool.go: turns.Order":            "the spool volume",
+	}
+	alone = map[string]string{
+		"internal/objstore/each.go: make(chan, n)":           "the requests of one listing",
+		"internal/objstore/abs/put.go: SetLimit":             "the parts of one object",
+		"internal/objstore/abs/put.go: make(chan, n)":        "the buffers of one object",
+		"internal/objstore/s3/put.go: SetLimit":              "the parts of one object",
+		"internal/objstore/s3/parts.go: make(chan, n)":       "the buffers of one object",
+		"internal/objstore/gcs/sign.go: make(chan, n)":       "the answer of one request",
+		"internal/spool/queue.go: make(chan, n)":             "the answer to one request; the spool has turns",
+		"internal/backup/throttle.go: rate.NewLimiter":       "the bytes of one attempt",
+		"internal/backup/archives.go: make(chan, n)":         "signals to one archiver, which asks for one snapshot at a time",
+		"internal/backup/archiving.go: make(chan, n)":        "the answer to one archiver",
+		"internal/archive/find.go: make(chan, n)":            "the headers of one archive",
+		"internal/archive/archiver/run.go: make(chan, n)":    "one archiver",
+		"internal/archive/archiver/leases.go: make(chan, n)": "the leases of one archiver",
+		"internal/archive/archiver/upload.go: make(chan, n)": "the segments of one archiver",
+		"internal/cluster/controller.go: make(chan, n)":      "events of health checks, which the queue of passes takes",
+		"internal/cluster/ask.go: make(chan, n)":             "the members of one cluster",
+		"internal/cluster/health_checks.go: SetLimit":        "a check ends after 3 s, and only starts a look earlier",
+		"internal/cluster/kept.go: rate.NewLimiter":          "a look that gets no token uses the cache, and never waits",
+		"internal/dbcheck/budget.go: make(chan, n)":          "the check of a file on the disk of the operator, which waits for no server; small files never wait for large ones",
+	}
+)
+
+// Without this test, a new queue is first come, first served, and one namespace that stalls delays all others.
+func TestEachQueueOfTheOperatorsHasTurns(t *testing.T) {
+	root := filepath.Join("..", "..")
+	found := map[string]bool{}
+	for _, dir := range []string{"internal", "cmd"} {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || ofNoOperator(path) {
+				return err
+			}
+			name, err := filepath.Rel(root, path)
+			for _, queue := range queuesOf(t, path) {
+				found[filepath.ToSlash(name)+": "+queue] = true
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, queue := range slices.Sorted(maps.Keys(found)) {
+		if inTurns[queue] == "" && alone[queue] == "" {
+			t.Errorf("%s: something may wait for a slot there. Build it on turns.Order, turns.Gate, worker.Pool or spool.Spool with its namespace, and add it to inTurns. If it belongs to one object, add it to alone", queue)
+		}
+	}
+	for _, queue := range append(slices.Collect(maps.Keys(inTurns)), slices.Collect(maps.Keys(alone))...) {
+		if !found[queue] {
+			t.Errorf("%s is listed and does not exist", queue)
+		}
+	}
+}
+
+// TestTheManualListsEachQueue compares the table of docs/security.md.
+func TestTheManualListsEachQueue(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "security.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range inTurns {
+		if !strings.Contains(string(page), "\n| "+row+" | ") {
+			t.Errorf("docs/security.md has no row %q", row)
+		}
+	}
+}
+
+// ofNoOperator returns whether a file belongs to a test or to the plugin.
+func ofNoOperator(path string) bool {
+	path = filepath.ToSlash(path)
+	return strings.Contains(path, "/internal/plugin/") || strings.Contains(path, "/cmd/kubectl-etcd/") || strings.Contains(path, "/internal/objstore/objstoretest/") ||
+		strings.Contains(path, "/dbfiletest/")
+}
+
+// queuesOf returns what in a file lets something wait for a slot.
+func queuesOf(t *testing.T, path string) (queues []string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, declared := range file.Decls {
+		if g, ok := declared.(*ast.GenDecl); ok && g.Tok == token.VAR {
+			for _, spec := range g.Specs {
+				if v, ok := spec.(*ast.ValueSpec); ok && isMutex(v.Type) {
+					queues = append(queues, "package-level "+nameOf(v.Type))
+				}
+			}
+		}
+	}
+	ast.Inspect(file, func(node ast.Node) bool {
+		if queue := queueOf(node, file.Name.Name); queue != "" {
+			queues = append(queues, queue)
+		}
+		return true
+	})
+	return queues
+}
+
+func isMutex(of ast.Expr) bool { return nameOf(of) == "sync.Mutex" || nameOf(of) == "sync.RWMutex" }
+
+// constructors are calls that make a queue.
+var constructors = []string{"worker.New", "worker.NewLanes", "turns.NewGate", "spool.New", "rate.NewLimiter", "sync.NewCond", "semaphore.NewWeighted", "kube.Controller"}
+
+func queueOf(node ast.Node, inPackage string) string {
+	switch node := node.(type) {
+	case *ast.CallExpr:
+		name := nameOf(node.Fun)
+		switch {
+		case name == "make" && len(node.Args) == 2 && isChan(node.Args[0]):
+			return "make(chan, n)"
+		case slices.Contains(constructors, name):
+			return name
+		case strings.HasSuffix(name, ".SetLimit"):
+			return "SetLimit"
+		}
+	case *ast.KeyValueExpr:
+		if nameOf(node.Key) == "MaxConcurrentReconciles" {
+			return "MaxConcurrentReconciles"
+		}
+	case *ast.Field:
+		name := nameOf(node.Type)
+		if inPackage == "turns" && name == "Order" {
+			name = "turns.Order"
+		}
+		if name == "turns.Order" && len(node.Names) > 0 && node.Names[0].Name != "o" || name == "sync.Cond" || name == "semaphore.Weighted" {
+			return name
+		}
+	}
+	return ""
+}
+
+func isChan(of ast.Expr) bool { _, is := of.(*ast.ChanType); return is }
+
+// nameOf returns a name as it is written, without type arguments and stars.
+func nameOf(of ast.Expr) string {
+	switch of := of.(type) {
+	case *ast.Ident:
+		return of.Name
+	case *ast.SelectorExpr:
+		return fmt.Sprintf("%s.%s", nameOf(of.X), of.Sel.Name)
+	case *ast.IndexExpr:
+		return nameOf(of.X)
+	case *ast.StarExpr:
+		return nameOf(of.X)
+	case *ast.MapType:
+		return nameOf(of.Value)
+	}
+	return ""
+}

@@ -1,0 +1,291 @@
+package chart
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const adopt = `{"metadata":{"ownerReferences":[{"apiVersion":"etcd.database.coreos.com/v1beta2","kind":"EtcdCluster","name":"foreign","uid":"1","controller":true}]}}`
+
+// forbiddenCalls are what a process with the token of an operator may try. Each is refused although the account has all rights.
+var forbiddenCalls = map[string][]request{
+	"a Secret becomes a token": {
+		{"create a token of a ServiceAccount", clusterOperator, func(l *limits, c client.Client) error {
+			secret := of(l.managed, l.secret("managed-peer-tls"))
+			secret.Type, secret.Annotations = corev1.SecretTypeServiceAccountToken, map[string]string{corev1.ServiceAccountNameKey: "members"}
+			return create(l, c, secret)
+		}},
+		{"create a token of a ServiceAccount", restoreOperator, func(l *limits, c client.Client) error {
+			secret := l.signedURL("token")
+			secret.Type, secret.Annotations = corev1.SecretTypeServiceAccountToken, map[string]string{corev1.ServiceAccountNameKey: "members"}
+			return c.Create(l.Context(), secret)
+		}},
+		{"create a bootstrap token", restoreOperator, func(l *limits, c client.Client) error {
+			secret := l.signedURL("bootstrap")
+			secret.Type = "bootstrap.kubernetes.io/token"
+			return c.Create(l.Context(), secret)
+		}},
+	},
+	"a Secret belongs to something else": {
+		{"create any Secret", clusterOperator, func(l *limits, c client.Client) error { return create(l, c, l.secret("managed-ca")) }},
+		{"create a Secret with another name", clusterOperator, func(l *limits, c client.Client) error {
+			return create(l, c, of(l.managed, l.secret("argocd-cluster")))
+		}},
+		{"create a signed URL", clusterOperator, func(l *limits, c client.Client) error { return c.Create(l.Context(), l.signedURL("cluster")) }},
+		{"overwrite a Secret", clusterOperator, func(l *limits, c client.Client) error {
+			return changeForeign(l, c, l.secret("foreign-ca"), `{"data":{"ca.crt":"eA=="}}`)
+		}},
+		{"adopt a Secret", clusterOperator, func(l *limits, c client.Client) error { return changeForeign(l, c, l.secret("foreign-ca"), adopt) }},
+		{"delete a Secret of a cluster", clusterOperator, func(l *limits, c client.Client) error {
+			return c.Delete(l.Context(), l.secret("managed-ca"))
+		}},
+		{"create any Secret", restoreOperator, func(l *limits, c client.Client) error { return create(l, c, l.secret("any")) }},
+		{"overwrite the CA of a cluster", restoreOperator, func(l *limits, c client.Client) error {
+			return merge(l, c, l.secret("managed-ca"), `{"data":{"ca.crt":"eA=="}}`)
+		}},
+		{"adopt a Secret", restoreOperator, func(l *limits, c client.Client) error {
+			return changeForeign(l, c, l.secret("etcdrestore-1"), `{"metadata":{"ownerReferences":[{"apiVersion":"etcd.database.coreos.com/v1beta2","kind":"EtcdRestore","name":"x","uid":"1"}]}}`)
+		}},
+		{"delete a Secret", restoreOperator, func(l *limits, c client.Client) error { return deleteForeign(l, c, l.secret("foreign")) }},
+		{"create any Secret", backupOperator, func(l *limits, c client.Client) error { return create(l, c, l.secret("any")) }},
+		{"delete a Secret", backupOperator, func(l *limits, c client.Client) error { return c.Delete(l.Context(), l.secret("managed-ca")) }},
+	},
+	"a Pod reaches its node": {
+		badPod("use the network of the node", func(p *corev1.PodSpec) { p.HostNetwork = true }),
+		badPod("use the processes of the node", func(p *corev1.PodSpec) { p.HostPID = true }),
+		badPod("use the IPC of the node", func(p *corev1.PodSpec) { p.HostIPC = true }),
+		badPod("mount a path of the node", func(p *corev1.PodSpec) {
+			p.Volumes = append(p.Volumes, corev1.Volume{Name: "node", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}})
+		}),
+		badPod("mount a volume of another type", func(p *corev1.PodSpec) {
+			p.Volumes = append(p.Volumes, corev1.Volume{Name: "nfs", VolumeSource: corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: "s", Path: "/"}}})
+		}),
+		badPod("run a privileged container", func(p *corev1.PodSpec) {
+			p.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: ptr.To(true)}
+		}),
+		badPod("run a privileged init container", func(p *corev1.PodSpec) {
+			p.InitContainers[0].SecurityContext = &corev1.SecurityContext{Privileged: ptr.To(true)}
+		}),
+		badPod("add a capability that reaches the node", func(p *corev1.PodSpec) {
+			p.Containers[0].SecurityContext = &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"SYS_ADMIN"}}}
+		}),
+		badPod("add all capabilities", func(p *corev1.PodSpec) {
+			p.Containers[0].SecurityContext = &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"ALL"}}}
+		}),
+	},
+	"a Pod has a token": {
+		badPod("mount the token of its account", func(p *corev1.PodSpec) { p.AutomountServiceAccountToken = ptr.To(true) }),
+		badPod("mount the token by default", func(p *corev1.PodSpec) { p.AutomountServiceAccountToken = nil }),
+		badPod("mount a token for the Kubernetes API", func(p *corev1.PodSpec) { p.Volumes = append(p.Volumes, projected("")) }),
+		badPod("mount a token for its audience", func(p *corev1.PodSpec) {
+			p.Volumes = append(p.Volumes, projected("https://kubernetes.default.svc.cluster.local"))
+		}),
+	},
+	"a Pod is no member": {
+		{"create any Pod", clusterOperator, func(l *limits, c client.Client) error {
+			pod := l.pod("managed-x")
+			pod.OwnerReferences = nil
+			return create(l, c, pod)
+		}},
+		{"create a Pod with another name", clusterOperator, func(l *limits, c client.Client) error { return create(l, c, l.pod("etcd-kubemaster")) }},
+		{"create a Pod", backupOperator, func(l *limits, c client.Client) error { return create(l, c, l.pod("managed-x")) }},
+		{"create a Pod", restoreOperator, func(l *limits, c client.Client) error { return create(l, c, l.pod("managed-x")) }},
+		{"label a Pod of others", clusterOperator, func(l *limits, c client.Client) error {
+			return changeForeign(l, c, foreignPod(l), `{"metadata":{"labels":{"app":"etcd"}}}`)
+		}},
+		{"adopt a Pod of others", clusterOperator, func(l *limits, c client.Client) error { return changeForeign(l, c, foreignPod(l), adopt) }},
+		{"delete a Pod of others", clusterOperator, func(l *limits, c client.Client) error { return deleteForeign(l, c, foreignPod(l)) }},
+		{"change the spec of a member", clusterOperator, func(l *limits, c client.Client) error {
+			pods, _ := l.members()
+			return merge(l, c, &pods[0], `{"spec":{"activeDeadlineSeconds":1}}`)
+		}},
+		{"give a member to another owner", clusterOperator, func(l *limits, c client.Client) error {
+			pods, _ := l.members()
+			return merge(l, c, &pods[0], `{"metadata":{"ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"x","uid":"1","controller":true}]}}`)
+		}},
+		{"delete a member", restoreOperator, func(l *limits, c client.Client) error {
+			pods, _ := l.members()
+			return c.Delete(l.Context(), &pods[0])
+		}},
+	},
+	"a volume is no member's": {
+		{"create any volume", clusterOperator, func(l *limits, c client.Client) error {
+			volume := foreignVolume(l)
+			volume.Name = "managed-any"
+			return c.Create(l.Context(), volume)
+		}},
+		{"copy a volume of others", clusterOperator, func(l *limits, c client.Client) error {
+			volume := of(l.managed, foreignVolume(l))
+			volume.Name = "managed-bcdfghjklm"
+			volume.Spec.DataSource = &corev1.TypedLocalObjectReference{Kind: "PersistentVolumeClaim", Name: "data-postgres-0"}
+			return create(l, c, volume)
+		}},
+		{"adopt a volume of others", clusterOperator, func(l *limits, c client.Client) error { return changeForeign(l, c, foreignVolume(l), adopt) }},
+		{"mark a volume of others", clusterOperator, func(l *limits, c client.Client) error {
+			return changeForeign(l, c, foreignVolume(l), `{"metadata":{"annotations":{"etcd.database.coreos.com/cluster-uid":"x"}}}`)
+		}},
+		{"delete a volume of others", clusterOperator, func(l *limits, c client.Client) error { return deleteForeign(l, c, foreignVolume(l)) }},
+		{"delete a volume of a member", backupOperator, func(l *limits, c client.Client) error {
+			_, volumes := l.members()
+			return c.Delete(l.Context(), &volumes[0])
+		}},
+	},
+	"a Service or budget is of others": {
+		{"create any Service", clusterOperator, func(l *limits, c client.Client) error { return create(l, c, foreignService(l)) }},
+		{"lead a Service to other Pods", clusterOperator, func(l *limits, c client.Client) error {
+			return merge(l, c, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: l.team, Name: "managed-client"}}, `{"spec":{"selector":{"etcd_cluster":"other"}}}`)
+		}},
+		{"take an address of others", clusterOperator, func(l *limits, c client.Client) error {
+			return merge(l, c, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: l.team, Name: "managed-client"}}, `{"spec":{"externalIPs":["192.0.2.1"]}}`)
+		}},
+		{"change a Service of others", clusterOperator, func(l *limits, c client.Client) error {
+			return changeForeign(l, c, foreignService(l), `{"spec":{"selector":{"etcd_cluster":"managed"}}}`)
+		}},
+		{"delete a Service of others", clusterOperator, func(l *limits, c client.Client) error { return deleteForeign(l, c, foreignService(l)) }},
+		{"block drains of others", clusterOperator, func(l *limits, c client.Client) error {
+			budget := of(l.managed, l.budget("managed"))
+			budget.Spec.Selector = &metav1.LabelSelector{}
+			return create(l, c, budget)
+		}},
+		{"delete a budget of others", clusterOperator, func(l *limits, c client.Client) error { return deleteForeign(l, c, l.budget("foreign")) }},
+	},
+	"a Certificate is for others": {
+		badCertificate("overwrite another Secret", `{"spec":{"secretName":"webhook-tls"}}`),
+		badCertificate("name an issuer of the whole Kubernetes cluster", `{"spec":{"issuerRef":{"name":"corp-ca","kind":"ClusterIssuer","group":"cert-manager.io"}}}`),
+		badCertificate("become a CA", `{"spec":{"isCA":true}}`),
+		badCertificate("name another server", `{"spec":{"dnsNames":["kubernetes.default.svc"]}}`),
+		badCertificate("name another server of that prefix", `{"spec":{"dnsNames":["issued-client.example.com"]}}`),
+		badCertificate("name a server of a namespace with that prefix", `{"spec":{"dnsNames":["issued-client.NAMESPACEb.svc"]}}`),
+		badCertificate("name an address of a server", `{"spec":{"ipAddresses":["192.0.2.1"]}}`),
+		badCertificate("be in a group of administrators", `{"spec":{"subject":{"organizations":["system:masters"]}}}`),
+		badCertificate("name an address of mail", `{"spec":{"emailAddresses":["alice@example.com"]}}`),
+		badCertificate("name another member", `{"spec":{"commonName":"other-peer"}}`),
+		{"create another Certificate", clusterOperator, func(l *limits, c client.Client) error {
+			certificate := l.certificate("issued-other")
+			certificate.Object["spec"] = map[string]any{"secretName": "issued-other-issued", "issuerRef": map[string]any{"name": "ca"}}
+			return create(l, c, of(l.issued, certificate))
+		}},
+		{"request a Certificate", restoreOperator, func(l *limits, c client.Client) error {
+			return merge(l, c, l.certificate("issued-peer"), `{"spec":{"duration":"1h"}}`)
+		}},
+	},
+	"an object of the suite is the user's": {
+		{"change the spec of an EtcdCluster", clusterOperator, func(l *limits, c client.Client) error {
+			return merge(l, c, l.managed.DeepCopy(), `{"spec":{"size":1}}`)
+		}},
+		{"delete an EtcdCluster", clusterOperator, func(l *limits, c client.Client) error { return c.Delete(l.Context(), l.managed.DeepCopy()) }},
+		{"delete an EtcdCluster", backupOperator, func(l *limits, c client.Client) error { return c.Delete(l.Context(), l.managed.DeepCopy()) }},
+		{"change the spec of an EtcdBackup", backupOperator, func(l *limits, c client.Client) error {
+			return merge(l, c, l.backup("changed", nil), `{"spec":{"s3":{"path":"other/key"}}}`)
+		}},
+		{"delete an EtcdBackup without a time to live", backupOperator, func(l *limits, c client.Client) error { return c.Delete(l.Context(), l.backup("kept", nil)) }},
+		{"delete an EtcdBackup", restoreOperator, func(l *limits, c client.Client) error {
+			return c.Delete(l.Context(), l.backup("others", ptr.To(int32(0))))
+		}},
+		{"delete an EtcdRestore without a time to live", restoreOperator, func(l *limits, c client.Client) error {
+			return c.Delete(l.Context(), l.restore("kept", nil))
+		}},
+		{"create an EtcdRestore", restoreOperator, func(l *limits, c client.Client) error {
+			restore := l.restore("copied", nil)
+			restore.ObjectMeta = metav1.ObjectMeta{Namespace: l.team, Name: "made"}
+			return create(l, c, restore)
+		}},
+	},
+	"an event or a Lease is of others": {
+		{"write events about Pods", clusterOperator, func(l *limits, c client.Client) error { return create(l, c, l.event("Pod", "v1")) }},
+		{"write events about nodes", backupOperator, func(l *limits, c client.Client) error {
+			return create(l, c, &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: l.team, Name: "e"}, InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: l.team, Name: "x"}})
+		}},
+		{"take the Lease of another operator", backupOperator, func(l *limits, c client.Client) error { return create(l, c, l.lease(restoreOperator)) }},
+		{"take a Lease of Kubernetes", clusterOperator, func(l *limits, c client.Client) error {
+			lease := l.lease(clusterOperator)
+			lease.Namespace, lease.Name = "kube-system", "kube-controller-manager"
+			return create(l, c, lease)
+		}},
+	},
+}
+
+func TestPoliciesHoldIfAProcessIsTakenOver(t *testing.T) {
+	l := newLimits(t)
+	l.takeOver()
+	for kind, calls := range forbiddenCalls {
+		t.Run(kind, func(t *testing.T) {
+			for _, call := range calls {
+				if err := call.do(l, l.operators[call.component]); !denied(err) {
+					t.Errorf("%s can %s, or another part refuses it: %v", call.component, call.name, err)
+				}
+			}
+		})
+	}
+	t.Run("other accounts are not limited", func(t *testing.T) {
+		if err := l.admin.Create(t.Context(), l.secret("of-a-user")); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// create tries it in a dry run, which policies treat like a request.
+func create(l *limits, c client.Client, object client.Object) error {
+	return c.Create(l.Context(), object, client.DryRunAll)
+}
+
+// changeForeign lets a user create an object, and the operator change it.
+func changeForeign(l *limits, c client.Client, object client.Object, patch string) error {
+	if err := client.IgnoreAlreadyExists(l.admin.Create(l.Context(), object)); err != nil {
+		l.Fatal(err)
+	}
+	return merge(l, c, object, patch)
+}
+
+func deleteForeign(l *limits, c client.Client, object client.Object) error {
+	if err := client.IgnoreAlreadyExists(l.admin.Create(l.Context(), object)); err != nil {
+		l.Fatal(err)
+	}
+	return c.Delete(l.Context(), object)
+}
+
+// badPod is the creation of a member's Pod with one change.
+func badPod(name string, change func(*corev1.PodSpec)) request {
+	return request{name, clusterOperator, func(l *limits, c client.Client) error {
+		pod := l.pod("managed-x")
+		change(&pod.Spec)
+		return create(l, c, pod)
+	}}
+}
+
+func badCertificate(name, patch string) request {
+	return request{name, clusterOperator, func(l *limits, c client.Client) error {
+		return merge(l, c, l.certificate("issued-peer"), strings.ReplaceAll(patch, "NAMESPACE", l.team))
+	}}
+}
+
+func (l *limits) certificate(name string) *unstructured.Unstructured {
+	certificate := &unstructured.Unstructured{Object: map[string]any{}}
+	certificate.SetGroupVersionKind(schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"})
+	certificate.SetNamespace(l.team)
+	certificate.SetName(name)
+	return certificate
+}
+
+func foreignPod(l *limits) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: l.team, Name: "foreign"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "etcd", Image: "i"}}}}
+}
+
+// foreignVolume is like a volume of a StatefulSet, which has no owner.
+func foreignVolume(l *limits) *corev1.PersistentVolumeClaim {
+	_, volumes := l.members()
+	spec := volumes[0].Spec.DeepCopy()
+	spec.VolumeName = ""
+	return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: l.team, Name: "data-postgres-0"}, Spec: *spec}
+}
+
+func foreignService(l *limits) *corev1.Service {
+	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: l.team, Name: "foreign"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
+}
