@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -45,7 +46,7 @@ type bench struct {
 	queue    workqueue.TypedRateLimitingInterface[reconcile.Request]
 	events   *events.FakeRecorder
 	request  reconcile.Request
-	clock    time.Time
+	clock    *clocktesting.FakeClock
 	reads    atomic.Int32
 	registry *prometheus.Registry
 }
@@ -70,7 +71,7 @@ func newBench(t *testing.T, read Prove, hooks interceptor.Funcs, objects ...clie
 		t.Fatal(err)
 	}
 	restore := theRestore()
-	b := &bench{T: t, clock: now, events: events.NewFakeRecorder(100), request: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(restore)}}
+	b := &bench{T: t, clock: clocktesting.NewFakeClock(now), events: events.NewFakeRecorder(100), request: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(restore)}}
 	b.client = fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(hooks).
 		WithStatusSubresource(&v1beta2.EtcdRestore{}, &v1beta2.EtcdCluster{}).
 		WithObjects(append(objects, restore)...).Build()
@@ -82,7 +83,7 @@ func newBench(t *testing.T, read Prove, hooks interceptor.Funcs, objects ...clie
 	b.r = &Reconciler{
 		metrics: counted,
 		client:  b.client, events: b.events, proofs: worker.New[plan.Proof](1), safeties: worker.New[plan.Safety](1), renewals: worker.New[plan.Renewal](1),
-		now: func() time.Time { return b.clock },
+		now: b.clock.Now,
 		read: func(ctx context.Context, asked Asked) (Found, error) {
 			b.reads.Add(1)
 			return read(ctx, asked)
@@ -201,7 +202,7 @@ func TestATemporaryFailureIsRetriedAfterItsPause(t *testing.T) {
 		t.Errorf("status %+v", restore.Status)
 	}
 	down = false
-	b.clock = b.clock.Add(5 * time.Second)
+	b.clock.Step(5 * time.Second)
 	b.read()
 	b.pass()
 	if restore := b.wantReady(v1beta2.ReasonVerified); restore.Status.Attempts != 2 {
@@ -369,7 +370,7 @@ func TestAFinishedRestoreIsDeletedAfterItsTimeToLive(t *testing.T) {
 	if result := b.pass(); result.RequeueAfter != time.Minute {
 		t.Errorf("requeues after %s", result.RequeueAfter)
 	}
-	b.clock = b.clock.Add(time.Minute)
+	b.clock.Step(time.Minute)
 	b.pass()
 	if err := b.client.Get(t.Context(), b.request.NamespacedName, restore); !apierrors.IsNotFound(err) {
 		t.Errorf("it still exists: %v", err)

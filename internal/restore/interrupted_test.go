@@ -57,7 +57,7 @@ func TestTheStatusRecordsAnAttemptBeforeItReads(t *testing.T) {
 		if result := b.pass(); result.RequeueAfter != 5*time.Second || b.reads.Load() != 1 {
 			t.Errorf("queued %v: after the restart %d readings have begun, and the next pass is in %s", queued, b.reads.Load(), result.RequeueAfter)
 		}
-		b.clock = b.clock.Add(5 * time.Second)
+		b.clock.Step(5 * time.Second)
 		b.pass()
 		if got := b.restore().Status; got.Attempts != 2 || got.NextTime != nil {
 			t.Errorf("queued %v: after the pause the status has %d attempts, next %v", queued, got.Attempts, got.NextTime)

@@ -39,17 +39,17 @@ func TestARenewalWhoseResultIsRecordedLateIsTriedAgain(t *testing.T) {
 	b.r.sign = func(context.Context, v1beta2.RestoreSource, map[string][]byte) (objstore.SignedURL, error) {
 		return objstore.SignedURL{}, errors.New("the API server does not answer")
 	}
-	b.clock = b.clock.Add(30 * time.Minute)
-	b.read()                               // the renewal fails
-	b.clock = b.clock.Add(2 * time.Minute) // the API server does not accept the status for so long
-	b.r.sign = sign                        // everything works again
+	b.clock.Step(30 * time.Minute)
+	b.read()                      // the renewal fails
+	b.clock.Step(2 * time.Minute) // the API server does not accept the status for so long
+	b.r.sign = sign               // everything works again
 	cluster.Status.Restore = progress(v1beta2.RestoreSeeding)
 	if err := b.client.Status().Update(t.Context(), cluster); err != nil {
 		t.Fatal(err)
 	}
 	for range 5 {
 		b.pass() // records the failure
-		b.clock = b.clock.Add(time.Minute)
+		b.clock.Step(time.Minute)
 		b.renewed()
 	}
 	if b.url() == "https://s3/?sig=x" {
@@ -69,14 +69,14 @@ func TestAURLOfAnIdentityThatEndsAtOnce(t *testing.T) {
 	calls := 0
 	b.r.sign = func(context.Context, v1beta2.RestoreSource, map[string][]byte) (objstore.SignedURL, error) {
 		calls++
-		return objstore.SignedURL{URL: "https://s3/?sig=short", Header: http.Header{"A": {"b"}}, Expires: b.clock.Add(left)}, nil
+		return objstore.SignedURL{URL: "https://s3/?sig=short", Header: http.Header{"A": {"b"}}, Expires: b.clock.Now().Add(left)}, nil
 	}
-	b.clock = b.clock.Add(30 * time.Minute)
+	b.clock.Step(30 * time.Minute)
 	b.read()
 	b.pass()
 	left = time.Hour
 	for range 10 {
-		b.clock = b.clock.Add(time.Minute)
+		b.clock.Step(time.Minute)
 		b.renewed()
 	}
 	if calls < 2 {
@@ -90,7 +90,7 @@ func TestANamespaceThatIsNotAllowedGetsNoRenewedURL(t *testing.T) {
 	b.read()
 	b.pass()
 	b.r.identity = operator.Namespaces{"other"} // the operator was restarted with this
-	b.clock = b.clock.Add(30 * time.Minute)
+	b.clock.Step(30 * time.Minute)
 	b.read()
 	b.pass()
 	if status := b.restore().Status.SignedURL; *calls > 1 || b.url() != "" || status.SecretName != "" || !strings.Contains(status.Message, "ownIdentityNamespaces") {
@@ -109,7 +109,7 @@ func TestAShortFaultOfTheSignerCostsNoRestore(t *testing.T) {
 	b.pass()
 	b.r.sign = sign
 	for range 10 {
-		b.clock = b.clock.Add(time.Minute)
+		b.clock.Step(time.Minute)
 		b.renewed()
 	}
 	if b.url() == "" {
@@ -193,7 +193,7 @@ func TestARestoreEndsAlthoughAWebhookKeepsTheSecret(t *testing.T) {
 	}
 	for range 20 {
 		_, _ = b.r.Reconcile(b.Context(), b.request)
-		b.clock = b.clock.Add(time.Minute)
+		b.clock.Step(time.Minute)
 	}
 	b.wantReady(v1beta2.ReasonComplete)
 }

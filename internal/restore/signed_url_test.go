@@ -36,7 +36,7 @@ func (b *bench) signing() *int {
 	}
 	b.r.sign = func(context.Context, v1beta2.RestoreSource, map[string][]byte) (objstore.SignedURL, error) {
 		calls++
-		return objstore.SignedURL{URL: "https://s3/?sig=" + strings.Repeat("x", calls), Header: http.Header{"A": {"b"}}, Expires: b.clock.Add(time.Hour)}, nil
+		return objstore.SignedURL{URL: "https://s3/?sig=" + strings.Repeat("x", calls), Header: http.Header{"A": {"b"}}, Expires: b.clock.Now().Add(time.Hour)}, nil
 	}
 	return &calls
 }
@@ -91,7 +91,7 @@ func TestTheSeedGetsASignedURLUntilTheRestoreEnds(t *testing.T) {
 	if err := b.client.Status().Update(t.Context(), cluster); err != nil {
 		t.Fatal(err)
 	}
-	b.clock = b.clock.Add(30 * time.Minute)
+	b.clock.Step(30 * time.Minute)
 	b.read() // signs another one
 	b.pass()
 	b.pass()
@@ -102,7 +102,7 @@ func TestTheSeedGetsASignedURLUntilTheRestoreEnds(t *testing.T) {
 	if err := b.client.Status().Update(t.Context(), cluster); err != nil {
 		t.Fatal(err)
 	}
-	b.clock = b.clock.Add(2 * time.Hour)
+	b.clock.Step(2 * time.Hour)
 	b.pass()
 	b.pass()
 	if *calls != 2 {
@@ -198,7 +198,7 @@ func TestAnExpiringURLIsKeptAndTriedAgainIfItsRenewalFails(t *testing.T) {
 	b.r.sign = func(context.Context, v1beta2.RestoreSource, map[string][]byte) (objstore.SignedURL, error) {
 		return objstore.SignedURL{}, errors.New("token service is down")
 	}
-	b.clock = b.clock.Add(30 * time.Minute)
+	b.clock.Step(30 * time.Minute)
 	b.read()
 	b.pass()
 	url := b.restore().Status.SignedURL
