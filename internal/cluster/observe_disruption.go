@@ -46,7 +46,7 @@ func (r *Reconciler) observeBudget(ctx context.Context, v *view) error {
 func see(b *plan.Budget, s plan.State, have *policyv1.PodDisruptionBudget) {
 	b.Exists = true
 	if have.Spec.Selector != nil {
-		incarnation, _ := strconv.Atoi(have.Spec.Selector.MatchLabels[v1beta2.LabelIncarnation])
+		incarnation, _ := strconv.ParseInt(have.Spec.Selector.MatchLabels[v1beta2.LabelIncarnation], 10, 32)
 		b.Incarnation = int32(incarnation)
 	}
 	if have.Spec.MinAvailable != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"io"
+	"math"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
@@ -28,10 +29,16 @@ func (c *Client) Snapshot(ctx context.Context) (stream io.ReadCloser, size int64
 		cancel()
 		return nil, 0, c.wrap("stream snapshot", err)
 	}
-	if s.chunk.remaining > 0 {
-		size = int64(len(s.chunk.blob)) + int64(s.chunk.remaining) + sha256.Size
+	return s, announced(s.chunk), nil
+}
+
+// announced returns the size of the whole stream, from its first message. A size that no file has is unknown: as an int64 it could
+// be negative.
+func announced(first chunk) int64 {
+	if first.remaining == 0 || first.remaining > math.MaxInt64/2 {
+		return 0
 	}
-	return s, size, nil
+	return int64(len(first.blob)) + int64(first.remaining) + sha256.Size
 }
 
 func (c *Client) requestSnapshot(ctx context.Context) (grpc.ClientStream, error) {

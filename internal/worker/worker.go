@@ -97,7 +97,7 @@ func (p *Pool[T]) StartIn(key Key, claim Claim, run func(context.Context) (T, er
 	if p.closed || p.jobs[key] != nil {
 		return false
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.Background()) //nolint:gosec // G118: the job calls cancel when it ends
 	created := &job[T]{key: key, claim: claim, run: run, ctx: ctx, cancel: cancel}
 	p.jobs[key] = created
 	p.waiting = append(p.waiting, created)
