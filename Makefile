@@ -272,14 +272,16 @@ verify: generate vulncheck ## Fail if generated files or go.mod are out of date,
 # commit: go get -modfile=hack/tools/govulncheck.mod golang.org/x/vulndb/cmd/indexdb@latest. The standard library that is checked
 # is that of the toolchain in go.mod, with which releases are built.
 GOVULNCHECK := -modfile=hack/tools/govulncheck.mod
+TOOLCHAIN    = $(shell sed -n 's/^toolchain //p' go.mod)
 
 .PHONY: vulncheck
 vulncheck: deps ## Fail if a program calls code with a known vulnerability; VULNDB=https://vuln.go.dev asks for those of today
+	@# A download that stalls is begun again.
+	@for attempt in 1 2 3; do timeout 180 go mod download $(GOVULNCHECK) golang.org/x/vulndb && GOTOOLCHAIN=$(TOOLCHAIN) timeout 180 go version >/dev/null && break; done
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT \
-		&& go mod download $(GOVULNCHECK) golang.org/x/vulndb \
 		&& go tool $(GOVULNCHECK) indexdb -out "$$dir/db" -vulns "$$(go list $(GOVULNCHECK) -m -f '{{.Dir}}' golang.org/x/vulndb)/data/osv" \
 		&& go build $(GOVULNCHECK) -o "$$dir" golang.org/x/vuln/cmd/govulncheck \
-		&& GOTOOLCHAIN=$$(go mod edit -json | sed -n 's/.*"Toolchain": "\(.*\)".*/\1/p') "$$dir/govulncheck" -db "$(or $(VULNDB),file://$$dir/db)" ./cmd/...
+		&& GOTOOLCHAIN=$(TOOLCHAIN) "$$dir/govulncheck" -db "$(or $(VULNDB),file://$$dir/db)" ./cmd/...
 
 .PHONY: deps
 deps: ## Install missing system packages (needs Debian and root) and download the Go modules
