@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -104,17 +105,32 @@ spec:
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 `
 
+var certManager sync.Once
+
+// installCertManager installs the CRD of cert-manager for all tests. The first of them sees what the operator reports before.
+func installCertManager(t *testing.T) {
+	t.Helper()
+	certManager.Do(func() {
+		namespace := kubetest.Namespace(t)
+		operate(t, namespace)
+		c := newCluster(namespace, "early", &v1beta2.TLSPolicy{CertManager: &v1beta2.CertManagerTLS{IssuerRef: v1beta2.IssuerRef{Name: "ca"}}})
+		kubetest.Create(t, c)
+		awaitCluster(t, c, v1beta2.ConditionStalled, metav1.ConditionTrue, v1beta2.ReasonCertManagerMissing)
+		kubetest.MustKubectl(t, certificates, "apply", "-f", "-")
+		kubetest.MustKubectl(t, "", "wait", "customresourcedefinition/certificates.cert-manager.io", "--for=condition=Established", "--timeout=60s")
+		awaitCluster(t, c, v1beta2.ConditionReady, metav1.ConditionFalse, v1beta2.ReasonCertificateNotReady)
+	})
+}
+
 func TestCertificatesOfCertManagerAreCopiedForTheCluster(t *testing.T) {
 	t.Parallel()
+	installCertManager(t)
 	namespace := kubetest.Namespace(t)
 	operate(t, namespace)
 	c := newCluster(namespace, "b", &v1beta2.TLSPolicy{CertManager: &v1beta2.CertManagerTLS{
 		IssuerRef: v1beta2.IssuerRef{Name: "ca"}, Duration: &metav1.Duration{Duration: 48 * time.Hour},
 	}})
 	kubetest.Create(t, c)
-	awaitCluster(t, c, v1beta2.ConditionStalled, metav1.ConditionTrue, v1beta2.ReasonCertManagerMissing)
-
-	kubetest.MustKubectl(t, certificates, "apply", "-f", "-")
 	awaitCluster(t, c, v1beta2.ConditionReady, metav1.ConditionFalse, v1beta2.ReasonCertificateNotReady)
 	authority, err := pki.NewCA("issuer", time.Now(), 100*time.Hour)
 	if err != nil {
@@ -141,9 +157,8 @@ func TestCertificatesOfCertManagerAreCopiedForTheCluster(t *testing.T) {
 // cert-manager sees the operator as the requester, so each user who may create an EtcdCluster got certificates of every issuer.
 func TestTheOperatorRequestsNoCertificatesOfAnIssuerThatIsNotAllowed(t *testing.T) {
 	t.Parallel()
+	installCertManager(t)
 	namespace := kubetest.Namespace(t)
-	kubetest.MustKubectl(t, certificates, "apply", "-f", "-")
-	kubetest.MustKubectl(t, "", "wait", "customresourcedefinition/certificates.cert-manager.io", "--for=condition=Established", "--timeout=60s")
 	kubetest.RunManager(t, namespace, func(_ context.Context, mgr manager.Manager) error {
 		return cluster.Setup(mgr, cluster.Options{SeedImage: "seed", Issuers: []string{"ClusterIssuer/etcd"}})
 	})
