@@ -88,7 +88,7 @@ const (
 	// ReasonPodUnschedulable means that no node accepts the Pod of a member.
 	ReasonPodUnschedulable = "PodUnschedulable"
 	// ReasonPodRefused means that the API server or an admission webhook refuses the Pods that the spec asks for, so the
-	// operator keeps those that run.
+	// operator keeps those that run. If Ready is True, a member that is lost could not be replaced.
 	ReasonPodRefused = "PodRefused"
 	// ReasonPodFailing means that the container of a member keeps failing, or its Pod does not stop.
 	ReasonPodFailing = "PodFailing"

@@ -91,7 +91,7 @@ var listed = map[string][]string{
 		"cluster/behind.go untilSeen", "cluster/brake.go locked", "kube/turns.go before", "kube/turns.go left",
 		"cluster/health_checks.go due", "cluster/health_checks.go resume", "cluster/kept.go doubt", "cluster/kept.go judge",
 		"cluster/observe_class.go known", "cluster/observe_nodes.go observeZones", "cluster/pace.go waited", "cluster/pass.go saysLater",
-		"cluster/refusals.go of", "cluster/rehearse.go rehearse", "cluster/rehearse_volume.go observeVolumeTemplate", "cluster/unanswered.go foundUnanswered",
+		"cluster/refusals.go of", "cluster/rehearse.go rehearse", "cluster/rehearse_ahead.go due", "cluster/rehearse_volume.go observeVolumeTemplate", "cluster/unanswered.go foundUnanswered",
 		"cluster/plan/unreachable.go briefly", "cluster/plan/unreachable.go waitUntilReachable", "cluster/plan/learner.go giveUpLearner",
 		"cluster/plan/refused_stop.go Refused", "cluster/plan/refused_stop.go heldStops",
 		"restore/plan/verify.go retry", "restore/plan/safety.go oldDataIsNotSaved",

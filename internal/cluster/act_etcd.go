@@ -19,6 +19,9 @@ func (r *Reconciler) actOnEtcd(ctx context.Context, v *view, step plan.Step) err
 	case plan.PromoteLearner:
 		return r.withServing(ctx, v, "", func(member Etcd) error { return member.Promote(ctx, step.ID) })
 	case plan.RemoveMember:
+		if err := r.rehearseSuccessor(ctx, v, step); err != nil {
+			return err
+		}
 		return r.withServing(ctx, v, step.Name, func(member Etcd) error { return member.Remove(ctx, step.ID) })
 	case plan.MoveLeader:
 		return r.with(ctx, v, step.From, func(member Etcd) error { return member.MoveLeader(ctx, step.To) })

@@ -39,10 +39,8 @@ func (r *Reconciler) actOnPods(ctx context.Context, v *view, step plan.Step) err
 	case plan.LoadCertificates:
 		return r.markLoaded(ctx, v, step)
 	case plan.DeletePod:
-		if causedBySpec(step) {
-			if err := r.rehearse(ctx, v, step.Name, plan.StartRejoin); err != nil {
-				return err
-			}
+		if err := r.rehearseSuccessor(ctx, v, step); err != nil {
+			return err
 		}
 		return r.delete(ctx, v, &corev1.Pod{}, step.Name)
 	case plan.ForceDeletePod:

@@ -70,6 +70,8 @@ type Reconciler struct {
 	silence silence
 	// rereads limits how often Secrets are read again that need not have changed. If it is nil, every pass reads them.
 	rereads *rate.Limiter
+	// foresight limits the dry runs of Pods before they are needed. If it is nil, there are none.
+	foresight *foresight
 	// wake starts passes for clusters whose members answered late. If it is nil, passes wait for all answers.
 	wake chan event.GenericEvent
 	// health is checked between full looks. If it is nil, all looks are full.
@@ -176,7 +178,7 @@ func Setup(mgr manager.Manager, options Options) error {
 		mgr.GetLogger().Error(err, "The list of --cert-manager-issuers has invalid entries. The operator continues with the others. Correct the value clusterOperator.certManagerIssuers of the chart")
 	}
 	r.indexed, r.wake = true, make(chan event.GenericEvent, 1024)
-	r.rereads = newRereads()
+	r.rereads, r.foresight = newRereads(), newForesight()
 	if options.Dial == nil {
 		r.health = newHealthChecks(etcd.Healthy, r.wakeUp)
 		if err := mgr.Add(manager.RunnableFunc(r.health.run)); err != nil {
@@ -260,6 +262,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if v.skipped != nil && !plan.Acts(step) {
 		return ctrl.Result{}, v.skipped
 	}
+	r.rehearseAhead(ctx, v, step)
 	acted, requeue := plan.Acts(step), plan.Describe(v.State, step).Requeue
 	nearer := v.known.nearer(requeue)
 	waited := v.known.waited(acted || changed || nearer, v.Now)

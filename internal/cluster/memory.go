@@ -24,7 +24,9 @@ type remembered struct {
 	// refused is the newest refusal of a dry run of a Pod, and volume that of a volume.
 	refused lastRefusal
 	volume  volumeRehearsal
-	clock   serverClock
+	// pod is what a dry run of a Pod returned before the Pod is needed.
+	pod   podRehearsal
+	clock serverClock
 	// seen is when stored times were first seen.
 	seen   clock.Seen
 	logins logins

@@ -83,6 +83,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 		}
 	}
 	r.observeVolumeTemplate(ctx, v)
+	v.PodProblem = v.known.pod.problemOf(cluster.Generation)
 	r.observePublished(ctx, v)
 	if !r.observeEtcd(ctx, v) {
 		v.pending = true

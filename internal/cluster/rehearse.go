@@ -8,12 +8,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -48,8 +48,11 @@ type lastRefusal struct {
 	err        *refusal
 }
 
-// rehearse creates the Pod that is to take the place of a member's Pod in a dry run. It is called before a Pod is deleted,
-// or a member is added, because the spec changed. It returns a refusal if the API server refuses the Pod, or if admission
+// unfit says why a Pod cannot take the place of a member's Pod, and what a person must do. It is empty for one that can.
+type unfit struct{ why, fix string }
+
+// rehearse creates the Pod that is to take the place of a member's Pod in a dry run. It is called before a Pod is stopped that another
+// one replaces, and before a member is added. It returns a refusal if the API server refuses the Pod, or if admission
 // would make another Pod of it that has to be recreated again.
 func (r *Reconciler) rehearse(ctx context.Context, v *view, member string, start plan.Start) error {
 	last := v.known.refused
@@ -57,35 +60,70 @@ func (r *Reconciler) rehearse(ctx context.Context, v *view, member string, start
 		return last.err
 	}
 	create := plan.CreateMember{Name: member, Incarnation: v.incarnationOf(member), Start: start}
+	pod, err := r.rehearsalOf(v, create)
+	if err != nil {
+		return err
+	}
+	found, err := r.tryPod(ctx, v, create, pod)
+	if err != nil {
+		return err
+	}
+	v.known.refused = lastRefusal{}
+	if found == (unfit{}) {
+		return nil
+	}
+	refused := &refusal{found.why + " No Pod was deleted, and the members are unchanged. " + found.fix + " The operator tries again every 30 s."}
+	v.known.refused = lastRefusal{generation: v.cluster.Generation, at: v.Now, err: refused}
+	return refused
+}
+
+// rehearseSuccessor rehearses the Pod that must follow a step, if one must.
+func (r *Reconciler) rehearseSuccessor(ctx context.Context, v *view, step plan.Step) error {
+	next, follows := v.Successor(step)
+	if !follows {
+		return nil
+	}
+	return r.rehearse(ctx, v, next.Name, next.Start)
+}
+
+// rehearsalOf builds the Pod of a member under a name that no member has.
+func (r *Reconciler) rehearsalOf(v *view, create plan.CreateMember) (*corev1.Pod, error) {
 	pod := newPod(v.State, create, r.SeedImage)
 	pod.Name = v.Name + rehearsalName
 	if err := controllerutil.SetControllerReference(v.cluster, pod, r.Client.Scheme()); err != nil {
-		return fmt.Errorf("own %s %s: %w", kindName(pod), pod.Name, err)
+		return nil, fmt.Errorf("own %s %s: %w", kindName(pod), pod.Name, err)
 	}
+	return pod, nil
+}
+
+// tryPod creates a Pod of rehearsalOf in a dry run, and says what is wrong with it. It returns an error if the answer does not tell.
+func (r *Reconciler) tryPod(ctx context.Context, v *view, create plan.CreateMember, pod *corev1.Pod) (unfit, error) {
 	answer := r.Client.Create(ctx, pod, client.DryRunAll)
 	said, err := refusedBy(answer)
 	if over, is := exceededQuota(answer); is {
-		said, err = r.refusedByQuota(ctx, v, member, over)
+		said, err = r.refusedByQuota(ctx, v, create.Name, over)
 	}
 	if err != nil {
-		return wrap("create in a dry run", pod, err)
+		return unfit{}, wrap("create in a dry run", pod, err)
 	}
-	v.known.refused = lastRefusal{}
 	switch {
 	case said != "":
-		said = "The API server refuses the Pod that the spec asks for: " + said + ". No Pod was deleted, and the members are unchanged. " +
-			"Correct spec.pod, create the missing object, or raise the quota that it names. The operator tries again every 30 s."
+		return unfit{
+			"The API server refuses the Pod that the spec asks for: " + said + ".",
+			"Correct spec.pod, create the missing object, or raise the quota that it names.",
+		}, nil
 	case v.PodPolicy().HostUsers != nil && pod.Spec.HostUsers == nil:
-		said = "This Kubernetes does not have user namespaces for Pods: the API server drops spec.pod.hostUsers. The containers would run with the users of the node, so no Pod was created or deleted for it. " +
-			"Remove spec.pod.hostUsers, or use Kubernetes 1.33 or newer. The operator tries again every 30 s."
+		return unfit{
+			"This Kubernetes does not have user namespaces for Pods: the API server drops spec.pod.hostUsers. The containers would run with the users of the node.",
+			"Remove spec.pod.hostUsers, or use Kubernetes 1.33 or newer.",
+		}, nil
 	case v.againStale(pod, create):
-		said = "An admission webhook changes the Pods that the operator creates, so that they differ from the spec. It rewrites the annotations etcd.database.coreos.com/* or the image. " +
-			"A restart would not help, so no Pod was deleted. Exempt the Pods of this cluster from the webhook. The operator tries again every 30 s."
-	default:
-		return nil
+		return unfit{
+			"An admission webhook changes the Pods that the operator creates, so that they differ from the spec. It rewrites the annotations etcd.database.coreos.com/* or the image. A restart would not help.",
+			"Exempt the Pods of this cluster from the webhook.",
+		}, nil
 	}
-	v.known.refused = lastRefusal{generation: v.cluster.Generation, at: v.Now, err: &refusal{said}}
-	return v.known.refused.err
+	return unfit{}, nil
 }
 
 // livePods reads past the cache all Pods of the namespace: a Pod can lose its labels.
@@ -154,17 +192,8 @@ func refusedBy(err error) (said string, other error) {
 		return "", nil
 	case strings.Contains(err.Error(), "exceeded quota"), strings.Contains(err.Error(), "does not support dry run"):
 		return "", nil
-	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
+	case kube.Refused(err):
 		return strings.TrimRight(err.Error(), ". \n"), nil
 	}
 	return "", err
-}
-
-// causedBySpec reports whether a Pod is deleted so that another one is made as the spec asks.
-func causedBySpec(step plan.DeletePod) bool {
-	switch step.Reason {
-	case v1beta2.ReasonUpgrading, v1beta2.ReasonRolling, v1beta2.ReasonRotatingCertificates, v1beta2.ReasonSettling:
-		return true
-	}
-	return false
 }

@@ -122,6 +122,8 @@ func TestPlanOrder(t *testing.T) {
 		{"outOfSpace", "quotaTooSmall", "writes that etcd refuses are worse than those that it is about to refuse"},
 		{"outOfSpace", "invalidSchedule", "that etcd refuses writes is worse than that it is not tidied up"},
 		{"outOfSpace", "volumeTemplateRefused", "writes that etcd refuses are worse than volumes that a later member could not get"},
+		{"volumeTemplateRefused", "adviseOfPod", "what keeps the cluster from being ready comes before advice"},
+		{"adviseOfPod", "adviseVersion", "a member that cannot be replaced matters more than a flaw of a release"},
 		{"completeRestore", "growVolumes", "a volume that cannot grow holds nothing else up"},
 		{"requestGrowth", "paused", "volumes fill while the operator is paused"},
 		{"requestGrowth", "hibernate", "a cluster that hibernates may wake up with larger volumes"},

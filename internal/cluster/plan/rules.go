@@ -124,6 +124,7 @@ var Rules = []group{
 		{Name: "outOfSpace", Decide: outOfSpace},
 		{Name: "quotaTooSmall", Decide: quotaTooSmall},
 		{Name: "volumeTemplateRefused", Decide: volumeTemplateRefused},
+		{Name: "adviseOfPod", Decide: adviseOfPod},
 		{Name: "invalidSchedule", Decide: invalidSchedule},
 		{Name: "warnOfFullVolumes", Decide: warnOfFullVolumes},
 		{Name: "ignoredSettings", Decide: ignoredSettings},

@@ -58,6 +58,9 @@ type State struct {
 	NoStorageClass bool
 	// VolumeTemplateProblem says why the API server refuses a volume of the spec's template. It is empty if all is well.
 	VolumeTemplateProblem string
+	// PodProblem says why a Pod of the spec could not take the place of a member's Pod, and what to do. It is empty if all is well, or if no
+	// dry run has told yet.
+	PodProblem string
 	// AllowedIssuers of cert-manager are those that the administrator allows beside the Issuers of the namespace.
 	AllowedIssuers []AllowedIssuer
 	// MoreDefects of etcd are those that the administrator has added to the ones that the operator knows.

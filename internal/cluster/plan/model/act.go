@@ -62,6 +62,7 @@ func (w *World) Act(s plan.State, step plan.Step) error {
 	case plan.RemoveFromService:
 		w.expose(step.Name, false)
 	case plan.DeletePod:
+		w.checkSuccessor(s, step)
 		w.stop(step.Name)
 	case plan.StopMembers:
 		w.stopAll(step.Except)

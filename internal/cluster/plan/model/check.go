@@ -57,6 +57,18 @@ func (w *World) checkForceDelete(l *life, step plan.ForceDeletePod) {
 	}
 }
 
+// checkSuccessor: a Pod of a member is stopped only if it is known which Pod the API server must accept before.
+func (w *World) checkSuccessor(s plan.State, step plan.DeletePod) {
+	m, exists := s.Member(step.Name)
+	may := s.MembershipKnown && !m.InMembership
+	if !exists || may || m.Incarnation != s.Incarnation || m.Pod != plan.PodRunning || step.Reason == v1beta2.ReasonHibernating {
+		return
+	}
+	if _, follows := s.Successor(step); !follows {
+		w.violate(QuorumIsKept, "the Pod of %s is stopped (%s), and it is not known whether the API server accepts a Pod in its place", step.Name, step.Reason)
+	}
+}
+
 // checkChange: a change of the membership, or of who leads.
 func (w *World) checkChange(l *life, step plan.Step) {
 	switch step := step.(type) {
