@@ -42,8 +42,9 @@ type Certificates struct {
 	IssuerRefused string
 	// Operator: the operator has a certificate of its own. Without one it uses that of clients.
 	Operator bool
-	// Missing: not all Secrets of members and clients are there.
-	Missing bool
+	// Missing: not all Secrets of members and clients are there. Lacking: the certificate of one that is missing is not issued, so it
+	// cannot be written now.
+	Missing, Lacking bool
 	// Due names a certificate that must be replaced now, and the cause. It is empty if there is none.
 	Due string
 	// Urgent: the clocks differ, and certificates cannot wait until they agree.

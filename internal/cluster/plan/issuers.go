@@ -82,5 +82,10 @@ func adviseOfIssuer(s State) Step {
 	case c.Requested:
 		return Advice{Reason: v1beta2.ReasonIssuerNotAllowed, Message: c.IssuerRefused + " The cluster continues with the Certificates that it has, and cert-manager renews them."}
 	}
-	return Advice{Reason: v1beta2.ReasonIssuerNotAllowed, Message: c.IssuerRefused + fmt.Sprintf(" The cluster continues with the certificates that it has, but a Certificate is missing or differs from the spec. The first certificate expires at %s.", c.Expires.UTC().Format(time.RFC3339))}
+	return Advice{Reason: v1beta2.ReasonIssuerNotAllowed, Message: c.IssuerRefused + " A Certificate is missing or differs from the spec." + c.untilExpiry()}
+}
+
+// untilExpiry says how long a cluster continues if no certificate is issued.
+func (c Certificates) untilExpiry() string {
+	return fmt.Sprintf(" The cluster continues with the certificates that it has. The first of them expires at %s.", c.Expires.UTC().Format(time.RFC3339))
 }

@@ -53,7 +53,9 @@ func TestInvalidIssuersAreLeftOut(t *testing.T) {
 func TestPlanOfAnIssuerThatIsNotAllowed(t *testing.T) {
 	refused := certs(func(c *Certificates) { c.IssuerRefused = "words." })
 	differs := certs(func(c *Certificates) { c.Requested = false })
-	missing := certs(func(c *Certificates) { c.Missing = true })
+	missing := certs(func(c *Certificates) { c.Missing, c.Lacking = true, true })
+	deleted := certs(func(c *Certificates) { c.Missing, c.Due = true, "its Secret is missing" })
+	unissued := certs(func(c *Certificates) { c.Unissued, c.UnissuedReason = "It is not ready.", v1beta2.ReasonCertificateNotReady })
 	due := certs(func(c *Certificates) { c.Due = "it expires" })
 	expires := certs(func(c *Certificates) { c.Expires = time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC) })
 	const renews = "words. The cluster continues with the Certificates that it has, and cert-manager renews them."
@@ -62,14 +64,36 @@ func TestPlanOfAnIssuerThatIsNotAllowed(t *testing.T) {
 			state(fromCertManager, missing, differs, refused), Wait{Reason: v1beta2.ReasonIssuerNotAllowed, Message: "words.", Stalled: true},
 		},
 		"writes the certificates that exist to a cluster without Secrets": {
-			state(fromCertManager, missing, refused), WriteCertificates{Cause: "none exist yet"},
+			state(fromCertManager, certs(func(c *Certificates) { c.Missing = true }), refused), WriteCertificates{Cause: "none exist yet"},
+		},
+		"writes them also if another Certificate differs from the spec": {
+			state(fromCertManager, certs(func(c *Certificates) { c.Missing = true }), differs, refused), WriteCertificates{Cause: "none exist yet"},
+		},
+		"writes a deleted Secret again": {
+			state(formed, members(3), fromCertManager, refused, deleted), WriteCertificates{Cause: "its Secret is missing"},
+		},
+		"writes a deleted Secret again if the Certificates differ from the spec": {
+			state(formed, members(3), fromCertManager, refused, differs, deleted), WriteCertificates{Cause: "its Secret is missing"},
+		},
+		"writes a deleted Secret again while the cluster is paused": {
+			state(formed, members(3), fromCertManager, refused, differs, deleted, func(s *State) { s.Spec.Paused = true }), WriteCertificates{Cause: "its Secret is missing"},
+		},
+		"writes a deleted Secret again although another Certificate is not issued": {
+			state(formed, members(3), fromCertManager, refused, differs, unissued, deleted), WriteCertificates{Cause: "its Secret is missing"},
+		},
+		"stalls if a Certificate was not requested and is not issued": {
+			state(formed, members(3), fromCertManager, refused, differs, unissued, expires),
+			Wait{Reason: v1beta2.ReasonIssuerNotAllowed, Message: "words. It is not ready. The cluster continues with the certificates that it has. The first of them expires at 2027-01-02T03:04:05Z.", Stalled: true},
+		},
+		"names the issuer if a Certificate that was requested is not issued": {
+			state(formed, members(3), fromCertManager, refused, unissued), Wait{Reason: v1beta2.ReasonCertificateNotReady, Message: "It is not ready. words."},
 		},
 		"advises of it while the cluster is healthy": {
 			state(formed, members(3), fromCertManager, refused), Advice{Reason: v1beta2.ReasonIssuerNotAllowed, Message: renews},
 		},
 		"names the expiry if the Certificates differ from the spec": {
 			state(formed, members(3), fromCertManager, refused, differs, expires),
-			Advice{Reason: v1beta2.ReasonIssuerNotAllowed, Message: "words. The cluster continues with the certificates that it has, but a Certificate is missing or differs from the spec. The first certificate expires at 2027-01-02T03:04:05Z."},
+			Advice{Reason: v1beta2.ReasonIssuerNotAllowed, Message: "words. A Certificate is missing or differs from the spec. The cluster continues with the certificates that it has. The first of them expires at 2027-01-02T03:04:05Z."},
 		},
 		"copies renewed certificates": {
 			state(formed, members(3), fromCertManager, refused, due), WriteCertificates{Cause: "it expires"},

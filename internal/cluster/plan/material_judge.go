@@ -24,6 +24,7 @@ func (m Material) Judge(s State, c Certificates) Certificates {
 	c.Operator, c.Taken = m.HandedOut[operatorUsage] != nil, m.Taken
 	if signs := c.CA.Exists && c.CA.Broken == ""; m.Issued == nil && !signs {
 		c.Missing = m.lacksVital()
+		c.Lacking = c.Missing
 		return c
 	}
 	bundle, wanted := m.bundle(), m.wanted()
@@ -96,6 +97,7 @@ func (m Material) judgeCertificates(s State, wanted pki.Bundle, c *Certificates)
 			c.reportEarly(m.earlyIssued(s, u))
 		}
 		c.Outdated = c.Outdated || outdated
+		c.Lacking = c.Lacking || due == "" && u.Vital() && m.HandedOut[u.Name] == nil
 		switch {
 		case due == "" || c.Due != "" || m.Withheld(u):
 		case !u.Vital() && m.HandedOut[u.Name] == nil:

@@ -34,6 +34,7 @@ var protecting = []struct {
 	{"volumes are kept", "setRetention", true, retained, KeepVolume{}},
 	{"volumes grow", "requestGrowth", true, small, ResizeVolume{}},
 	{"certificates are renewed", "renewCertificates", true, func(s *State) { managed(s); due(&s.Certificates) }, WriteCertificates{}},
+	{"deleted Secrets are written again", "renewCertificates", true, func(s *State) { managed(s); due(&s.Certificates); s.Certificates.Missing = true }, WriteCertificates{}},
 	{"Services are corrected", "applyServices", false, func(s *State) { s.Services.HeadlessCurrent = false }, ApplyServices{}},
 	{"drains are bounded", "applyBudget", false, func(s *State) { s.Budget.MinAvailable++ }, ApplyBudget{}},
 }

@@ -218,7 +218,7 @@ func startAnyhow(s plan.State) plan.Step {
 func deleteBlocked(s plan.State) plan.Step {
 	for _, m := range s.Members {
 		if m.Pod == plan.PodBlocked {
-			return plan.DeletePod{Name: m.Name}
+			return plan.DeletePod{Name: m.Name, Reason: v1beta2.ReasonRolling}
 		}
 	}
 	return nil
@@ -286,7 +286,7 @@ func forceUnfenced(s plan.State) plan.Step {
 		case m.Pod == plan.PodNone:
 			return plan.CreateMember{Name: m.Name, Incarnation: 1, Start: plan.StartForce}
 		case m.Start != plan.StartForce:
-			return plan.DeletePod{Name: m.Name}
+			return plan.DeletePod{Name: m.Name, Reason: v1beta2.ReasonRecovering}
 		}
 	}
 	return nil

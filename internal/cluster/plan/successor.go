@@ -25,6 +25,8 @@ func (s State) successorOf(stop DeletePod) (CreateMember, bool) {
 	case v1beta2.ReasonUpgrading, v1beta2.ReasonRolling, v1beta2.ReasonRotatingCertificates, v1beta2.ReasonSettling,
 		v1beta2.ReasonCertificateLacksName, v1beta2.ReasonResizingVolume:
 		return s.podAfter(stop.Name, StartRejoin), true
+	case v1beta2.ReasonRestoring: // the seed, once it is the cluster
+		return s.podAfter(stop.Name, StartRejoin), m.Incarnation == s.Incarnation
 	case v1beta2.ReasonRecovering:
 		survivor, flag := s.survivorAfter(stop)
 		return s.podAfter(survivor, flag), survivor != "" && m.Pod != PodEnded

@@ -24,6 +24,7 @@ func TestThePodThatFollowsAStopIsKnown(t *testing.T) {
 		"a recovery stops the survivor":  {append(lost, forcing(0)), stop(0, v1beta2.ReasonRecovering), survivor},
 		"before a survivor is chosen":    {append(lost, with(1, pod(PodRunning))), stop(1, v1beta2.ReasonRecovering), survivor},
 		"the flag is taken off":          {[]change{formed, members(1), with(0, forced)}, stop(0, v1beta2.ReasonRecovering), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin}},
+		"a seed that is the cluster":     {[]change{formed, members(3)}, stop(1, v1beta2.ReasonRestoring), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin}},
 		"a lost member is replaced":      {[]change{formed, members(3), with(2, gone)}, RemoveMember{Name: nameOf(2), Cause: LostData}, CreateMember{Name: nameOf(2), Incarnation: 1, Start: StartJoin}},
 	} {
 		got, follows := state(test.changes...).Successor(test.step)
@@ -43,6 +44,7 @@ func TestNoPodMustFollow(t *testing.T) {
 		"an ended Pod in a recovery":  {[]change{formed, members(3), noQuorum, with(1, pod(PodEnded)), forcing(0)}, DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRecovering}},
 		"a cluster that shrinks":      {[]change{formed, members(3)}, RemoveMember{Name: nameOf(2)}},
 		"the Pod of a removed member": {[]change{formed, members(3)}, DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonScaling}},
+		"a failed seed":               {[]change{formed, members(3), with(3, pod(PodRunning), func(m *Member) { m.Incarnation = 2 })}, DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonRestoring}},
 		"a prepared member": {[]change{formed, members(3), with(2, gone), with(3, pod(PodRunning), func(m *Member) { m.Waits = true })},
 			RemoveMember{Name: nameOf(2), Cause: LostData}},
 	} {

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
@@ -53,6 +54,8 @@ func (s State) issue() Step {
 // issueFirst writes the first certificates of a cluster, or waits for what they need.
 func (c Certificates) issueFirst() Step {
 	switch {
+	case !c.Lacking && c.Unissued == "":
+		return WriteCertificates{Cause: "none exist yet"}
 	case !c.Requested && c.IssuerRefused != "":
 		return Wait{Reason: v1beta2.ReasonIssuerNotAllowed, Message: c.IssuerRefused, Stalled: true}
 	case c.Unissued != "":
@@ -277,8 +280,10 @@ func unissuedCertificates(s State) Step {
 		return nil
 	case c.CA.Broken != "":
 		return Wait{Reason: v1beta2.ReasonSecretMissing, Message: c.CA.Broken, Stalled: true}
+	case c.Unissued != "" && c.IssuerRefused != "" && !c.Requested:
+		return Wait{Reason: v1beta2.ReasonIssuerNotAllowed, Message: c.IssuerRefused + " " + c.Unissued + c.untilExpiry(), Stalled: true}
 	case c.Unissued != "":
-		return Wait{Reason: c.UnissuedReason, Message: c.Unissued}
+		return Wait{Reason: c.UnissuedReason, Message: strings.TrimSpace(c.Unissued + " " + c.IssuerRefused)}
 	case c.Taken != "":
 		return Wait{
 			Reason: v1beta2.ReasonNotOurs, Stalled: true,
