@@ -55,7 +55,9 @@ func TestPlanOfAnIssuerThatIsNotAllowed(t *testing.T) {
 	differs := certs(func(c *Certificates) { c.Requested = false })
 	missing := certs(func(c *Certificates) { c.Missing, c.Lacking = true, true })
 	deleted := certs(func(c *Certificates) { c.Missing, c.Due = true, "its Secret is missing" })
-	unissued := certs(func(c *Certificates) { c.Unissued, c.UnissuedReason = "It is not ready.", v1beta2.ReasonCertificateNotReady })
+	unissued := certs(func(c *Certificates) {
+		c.Unissued, c.UnissuedReason = "It is not ready.", v1beta2.ReasonCertificateNotReady
+	})
 	due := certs(func(c *Certificates) { c.Due = "it expires" })
 	expires := certs(func(c *Certificates) { c.Expires = time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC) })
 	const renews = "words. The cluster continues with the Certificates that it has, and cert-manager renews them."

@@ -3,6 +3,8 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -46,17 +48,34 @@ func (step Wait) describe(s State) planning.Description {
 // limit is how long the wait may last.
 func (step Wait) limit() time.Duration { return cmp.Or(step.Limit, waitLimit) }
 
-// WaitKey tells waits apart. The message does not: it has details that change while the wait is the same.
+// WaitKey tells waits apart. About are the first words of the message, with the member that the wait is about. The rest of the message has
+// details that change while the wait is the same.
 type WaitKey struct {
-	Reason, Overdue string
-	Progress        int64
+	Reason, Overdue, About string
+	Progress               int64
 }
 
 func (step Wait) key() WaitKey {
 	if step.Was != (WaitKey{}) {
 		return step.Was
 	}
-	return WaitKey{Reason: step.Reason, Overdue: step.Overdue, Progress: step.Progress}
+	return WaitKey{Reason: step.Reason, Overdue: step.Overdue, About: firstWords(step.Message), Progress: step.Progress}
+}
+
+// firstWords are those of a message before its first detail, without numbers and times.
+func firstWords(message string) string {
+	words := strings.Fields(message)
+	for i, word := range words {
+		if strings.HasPrefix(word, "(") {
+			words = words[:i]
+			break
+		}
+		if bare := strings.TrimRight(word, ".:,;"); bare != word {
+			words = append(words[:i:i], bare)
+			break
+		}
+	}
+	return strings.Join(slices.DeleteFunc(words, func(word string) bool { return word != "" && word[0] >= '0' && word[0] <= '9' }), " ")
 }
 
 // Waiting is what the operator waits for, and since when for each of these waits. Its zero value is ready to use. It is remembered from pass
@@ -79,7 +98,7 @@ func (w *Waiting) Saw(waits []WaitKey, now time.Time) {
 
 // Waits are the waits that hold in a state: the one that a step of the pass is, and each one that the plan met on the way to that step. So
 // a wait keeps its time if it is reported behind another one, or if a step was carried out past it. The time of the first wait begins when
-// it is reported.
+// it is reported. A step of a rule before that of the wait does not end the wait, unless the step brings nearer what is waited for.
 func Waits(s State, step Step) []WaitKey {
 	wait, waits := step.(Wait)
 	if !waits && len(s.Waiting.since) == 0 {
@@ -89,7 +108,47 @@ func Waits(s State, step Step) []WaitKey {
 	if waits {
 		met = append(met, wait.key())
 	}
+	if Acts(step) {
+		met = append(met, s.stillWaits(step)...)
+	}
 	return met
+}
+
+// stillWaits are the waits that began before a step was carried out, and that its rule hides.
+func (s State) stillWaits(step Step) []WaitKey {
+	hidden := first(Rules, s, func(_ string, other Step) bool { return Acts(other) }).waits
+	return slices.DeleteFunc(hidden, func(key WaitKey) bool {
+		_, began := s.Waiting.since[key]
+		return !began || s.bringsNearer(step, key)
+	})
+}
+
+// bringsNearer reports whether a step is progress of a wait: it is about the member that the wait is about, or about any member if the wait
+// names none.
+func (s State) bringsNearer(step Step, key WaitKey) bool {
+	if upkeep(step) {
+		return false
+	}
+	message, named := Describe(s, step).Message, false
+	for _, m := range s.Members {
+		if strings.Contains(key.About, m.Name) {
+			named = true
+			if strings.Contains(message, m.Name) {
+				return true
+			}
+		}
+	}
+	return !named
+}
+
+// upkeep reports whether a step only keeps something as it should be, so that it may be carried out again and again.
+func upkeep(step Step) bool {
+	switch step.(type) {
+	case KeepVolume, ResizeVolume, CreateCA, ReplaceCA, RemovePreviousCA, RequestCertificates, WriteCertificates, LoadCertificates,
+		ApplyServices, ApplyBudget, WithdrawBudget, RestoreLabels, RelabelPod, AddToService, RemoveFromService, ForbidEmptyStart:
+		return true
+	}
+	return false
 }
 
 // lasted returns since when the operator waits for something, and for how long. Both are 0 if it does not.
