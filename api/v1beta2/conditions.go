@@ -227,6 +227,10 @@ const (
 	ReasonListingTooLong = "ListingTooLong"
 	// ReasonAccessDenied means that the object store refused the credentials.
 	ReasonAccessDenied = "AccessDenied"
+	// ReasonOwnIdentityNotAllowed means that the values of the chart do not let the namespace use the operator's own identity for the path.
+	ReasonOwnIdentityNotAllowed = "OwnIdentityNotAllowed"
+	// ReasonPathNotAllowed means that the values of the chart do not let the namespace use the path, even with a Secret.
+	ReasonPathNotAllowed = "PathNotAllowed"
 	// ReasonBucketNotFound means that the bucket does not exist at the endpoint or in the region.
 	ReasonBucketNotFound = "BucketNotFound"
 	// ReasonSpoolTooSmall means that a snapshot or its restore test does not fit into the spool volume of backup-operator or

@@ -51,7 +51,8 @@ type S3Source struct {
 	// line. It may have access-key-id, secret-access-key, session-token and region instead; the last two are optional.
 	// The Secret may also have ca.crt (the CA of the endpoint's certificate), sse-customer-key (32 bytes, or their base64)
 	// and age-identity (decrypts snapshots). Its key endpoint names the URL beside Amazon S3 to which sse-customer-key may be sent.
-	// Default: the ambient identity of the operator, which is also used if the Secret has no credentials.
+	// Default: the ambient identity of the operator, if the administrator allows it to the namespace. It is also used if the
+	// Secret has no credentials.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	AWSSecret string `json:"awsSecret,omitempty"`
@@ -83,8 +84,8 @@ type GCSSource struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('(^|/)[.][.]?(/|$)')",message="the path is taken literally: write it without the segments . and .. between slashes"
 	Path string `json:"path"`
 	// The name of a Secret with either the key "credentials.json" or "access-token". The Secret may also have
-	// age-identity (decrypts snapshots). Default: the ambient identity of the operator, which is also used if the Secret
-	// has no credentials.
+	// age-identity (decrypts snapshots). Default: the ambient identity of the operator, if the administrator allows it to the
+	// namespace. It is also used if the Secret has no credentials.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	GCPSecret string `json:"gcpSecret,omitempty"`
@@ -113,7 +114,8 @@ type ABSSource struct {
 	Path string `json:"path"`
 	// The name of a Secret with the keys storage-account and storage-key, and optionally cloud (AzurePublicCloud,
 	// AzureChinaCloud or AzureUSGovernmentCloud; default AzurePublicCloud). The Secret may also have age-identity
-	// (decrypts snapshots). Without storage-key, or without a Secret, the ambient identity of the operator is used.
+	// (decrypts snapshots). Without storage-key, or without a Secret, the ambient identity of the operator is used, if the
+	// administrator allows it to the namespace.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ABSSecret string `json:"absSecret,omitempty"`

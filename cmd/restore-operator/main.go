@@ -55,7 +55,7 @@ func main() {
 		}
 		o := restore.Options{
 			Prove: spool.Prove, Save: spool.Save(nil), MaxProofs: own.MaxProofs,
-			OwnIdentityNamespaces: own.OwnIdentityNamespaces, Metrics: metrics.Registry, Server: options.Server,
+			OwnIdentity: own.OwnIdentity, Metrics: metrics.Registry, Server: options.Server,
 		}
 		if own.SignedURLs {
 			o.Sign = source.Sign

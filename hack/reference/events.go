@@ -52,6 +52,7 @@ var meanings = map[string]string{
 	"SafetySnapshotNotTaken": "A restore continues without a safety snapshot.",
 	"SafetySnapshotTaken":    "The data that a restore replaces is saved.",
 	"SignedURLNotRenewed":    "The signed URL of a snapshot could not be renewed.",
+	"SignedURLRevoked":       "The operator deleted the signed URL of a snapshot, because its namespace may not use the operator's own identity there any more.",
 	"SnapshotTaken":          "A snapshot is stored and verified.",
 	"SnapshotsLeft":          "Snapshots of a deleted EtcdBackup are left in the store.",
 	"SnapshotsRemoved":       "Old snapshots are deleted.",

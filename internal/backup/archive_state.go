@@ -59,7 +59,7 @@ func (s State) archived() bool { return s.archivesCluster() && !s.recovering() }
 // archivesCluster is archived, whether or not the cluster is being recovered from a lost quorum.
 func (s State) archivesCluster() bool {
 	switch {
-	case s.Spec.Continuous == nil || !s.Series() || s.Problem != nil || s.Deleting || s.Spec.BackupPolicy.Suspend:
+	case s.Spec.Continuous == nil || !s.Series() || s.Problem != nil || s.Refused != nil || s.Deleting || s.Spec.BackupPolicy.Suspend:
 		return false
 	case s.Spec.DeletionPolicy == v1beta2.DeletionDelete && !s.Held:
 		return false // nothing is written that the finalizer would protect

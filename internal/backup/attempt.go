@@ -20,6 +20,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
+	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
@@ -31,8 +32,8 @@ type job struct {
 	secrets client.Reader
 	spool   *spool.Spool
 	tests   tests
-	// identity has the namespaces that may use the operator's own identity.
-	identity operator.Namespaces
+	// identity says which namespaces may use the operator's own identity, and below which paths.
+	identity grant.List
 	probe    func(context.Context, []string, access) []answer
 	source   func(url string, by access) snapshot.Source
 	open     func(context.Context, connect.Access) (objstore.Store, error)
@@ -95,7 +96,11 @@ func (t *job) store(ctx context.Context, o jobSpec) (objstore.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := t.open(ctx, connect.Access{Location: o.Target, Data: secret, NoOwnIdentity: !t.identity.Allow(o.Namespace)})
+	at := site{Location: o.Target, namespace: o.Namespace, cluster: o.Cluster, series: o.Series}
+	store, err := t.open(ctx, at.access(secret, t.identity))
+	if refusedBy(err, "") != nil {
+		return nil, err // classify explains it
+	}
 	if err != nil {
 		return nil, fail(v1beta2.ReasonAccessDenied, err.Error())
 	}

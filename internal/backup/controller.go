@@ -22,6 +22,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
+	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 )
 
 // Name of the operator, in logs, leader election and events.
@@ -46,7 +47,9 @@ type Reconciler struct {
 	metrics  *metrics
 	// deletions is when this process saw first that an EtcdBackup is being deleted.
 	deletions sightings
-	limits    limits
+	// identity says which namespaces may use the operator's own identity, and below which paths.
+	identity grant.List
+	limits   limits
 	// jitter is the longest time by which snapshots of the same schedule are spread.
 	jitter time.Duration
 	server *clock.Server
@@ -73,7 +76,7 @@ func Setup(mgr manager.Manager, options Options) error {
 	if err != nil {
 		return err
 	}
-	take.identity, take.now = options.OwnIdentityNamespaces, options.Server.Now
+	take.identity, take.now = options.OwnIdentity, options.Server.Now
 	m, err := newMetrics(options.Metrics)
 	if err != nil {
 		return err
@@ -89,6 +92,7 @@ func Setup(mgr manager.Manager, options Options) error {
 		attempts: newAttempts(options.lanes()),
 		copies:   newAttempts(map[string]int{laneCopy: maxCopies}),
 		archives: archives,
+		identity: options.OwnIdentity,
 		limits:   options.limits(),
 		jitter:   options.Jitter,
 		attempt:  take.attempt,
@@ -238,6 +242,7 @@ func (r *Reconciler) report(ctx context.Context, backup *v1beta2.EtcdBackup, s S
 	}
 	if changed && err == nil {
 		kube.PublishEvents(r.events, backup, archiveEvents(*before, after.Status, s.Archive))
+		kube.PublishEvents(r.events, backup, copyEvents(*before, after.Status))
 	}
 	return changed, err
 }

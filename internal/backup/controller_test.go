@@ -22,6 +22,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
+	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 )
 
 // rig is a Reconciler on a fake API, whose attempts end as the test says.
@@ -58,7 +59,7 @@ func newRig(t *testing.T, objects ...client.Object) *rig {
 		return Result{EndedAt: time.Now(), Snapshot: snapshotAt("bucket/dir/snap.db", time.Now())}
 	}
 	r.Reconciler = &Reconciler{
-		client: cached, live: api, events: r.events, attempts: newAttempts(nil), copies: newAttempts(nil), archives: newArchives(nil, nil), metrics: m, now: time.Now,
+		client: cached, live: api, events: r.events, attempts: newAttempts(nil), copies: newAttempts(nil), archives: newArchives(nil, nil), metrics: m, now: time.Now, identity: grant.Everything(),
 		attempt: func(ctx context.Context, _ jobSpec, _ *jobProgress) Result { r.begun++; return r.ends(ctx) },
 	}
 	return r

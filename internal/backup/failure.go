@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
+	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 	"github.com/etcd-suite/etcd-operator/internal/storage/problem"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
@@ -43,6 +44,9 @@ var doing = map[Kind]string{KindSnapshot: "The snapshot", KindDrill: "The restor
 // explain returns the reason of an error and what to do about it. The reason is empty if the error says it itself, or if
 // it is an error of the store.
 func explain(err error, o jobSpec, expired bool) (reason, advice string) {
+	if reason, advice := grant.Explain(err, ownIdentity); reason != "" {
+		return reason, advice
+	}
 	var panicked *worker.PanicError
 	switch {
 	case errors.As(err, &panicked):

@@ -31,6 +31,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
+	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 )
 
 var errKilled = errors.New("killed")
@@ -211,7 +212,7 @@ func (a *afterlife) operator(l *life) *Reconciler {
 	}
 	return &Reconciler{
 		client: mortal, live: mortal, events: kubeevents.NewFakeRecorder(1000), attempts: newAttempts(nil), copies: newAttempts(nil), archives: newArchives(nil, nil), metrics: m,
-		now: now, attempt: take.attempt,
+		now: now, attempt: take.attempt, identity: grant.Everything(),
 	}
 }
 

@@ -59,7 +59,7 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (*v
 	if s.Cluster, err = r.cluster(ctx, s); err != nil {
 		return nil, State{}, err
 	}
-	s.SecretProblem, err = r.secretProblem(ctx, s)
+	err = r.observeSecrets(ctx, &s)
 	s.Full = r.attempts.pool.Why(keyOf(backup), r.limits.claim(jobSpecOf(s))) != turns.None
 	return backup, s, err
 }
@@ -116,24 +116,31 @@ func recoveryID(member string, started metav1.Time) string {
 	return member + " " + started.UTC().Format(time.RFC3339)
 }
 
-// secretProblem returns which of the Secrets that an attempt needs is missing. Only the attempt reads their contents,
-// which are never part of the State. An EtcdCluster may name a Secret with a user while authentication is off, so that one may be
-// missing.
-func (r *Reconciler) secretProblem(ctx context.Context, s State) (string, error) {
-	names := []string{s.Target.Secret, s.tlsSecret()}
+// observeSecrets finds out which of the Secrets that an attempt needs is missing, and whether the values of the chart allow the locations. Only the
+// attempt uses the contents, which are never part of the State. An EtcdCluster may name a Secret with a user while authentication is off, so that
+// one may be missing.
+func (r *Reconciler) observeSecrets(ctx context.Context, s *State) (err error) {
+	if s.Refused, s.SecretProblem, err = r.judge(ctx, s.site(s.Target)); err != nil {
+		return err
+	}
+	if s.Spec.CopyTo != nil && s.CopyProblem == nil {
+		if s.CopyProblem, _, err = r.judge(ctx, s.site(s.CopyTarget)); err != nil {
+			return err
+		}
+	}
+	names := []string{s.tlsSecret()}
 	if s.Spec.EtcdCluster == nil {
 		names = append(names, s.authSecret())
 	}
 	for _, name := range names {
 		_, err := kube.SecretData(ctx, r.live, s.Namespace, name)
 		if errors.Is(err, kube.ErrSecretMissing) {
-			return err.Error(), nil
-		}
-		if err != nil {
-			return "", err
+			s.SecretProblem = cmp.Or(s.SecretProblem, err.Error())
+		} else if err != nil {
+			return err
 		}
 	}
-	return "", nil
+	return nil
 }
 
 func keyOf(object client.Object) worker.Key {

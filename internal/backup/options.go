@@ -11,6 +11,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 )
 
 // Options of the controller.
@@ -35,9 +36,8 @@ type Options struct {
 	RestoreTestMemory int64
 	// Try restores a snapshot for a restore test, in a process with that many bytes of memory.
 	Try func(ctx context.Context, t dbfile.Trial, memory int64) (dbfile.KVHash, error)
-	// OwnIdentityNamespaces are the namespaces whose EtcdBackups may use the operator's own identity at a store. "*" and nil
-	// mean all.
-	OwnIdentityNamespaces []string
+	// OwnIdentity says which namespaces may use the operator's own identity at a store, and below which paths.
+	OwnIdentity grant.List
 	// Server is the clock of the API server, if its answers are read.
 	Server *clock.Server
 	// Metrics is where the controller's metrics are registered.
@@ -54,8 +54,8 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.MaxPerNamespace, "max-concurrent-per-namespace", 0, "maximum number of concurrent snapshots of one namespace; 0 means one less than max-concurrent-per-store")
 	flags.IntVar(&o.MaxPerStore, "max-concurrent-per-store", 0, "maximum number of concurrent snapshots to one bucket, of which one namespace has one fewer; 0 means one less than max-concurrent-snapshots")
 	flags.DurationVar(&o.Jitter, "jitter", time.Minute, "longest time by which runs of the same schedule are spread; at most a tenth of the interval")
-	flags.StringSliceVar(&o.OwnIdentityNamespaces, "own-identity-namespaces", []string{"*"},
-		"namespaces whose EtcdBackups may use the operator's own identity at a store, separated by commas; * means all; if empty, each EtcdBackup needs a Secret")
+	flags.Var(&o.OwnIdentity, "own-identity",
+		"JSON list of namespaces and path prefixes at which EtcdBackups may use the operator's own identity; if empty, each EtcdBackup needs a Secret")
 	flags.IntVar(&o.MaxRestoreTests, "max-concurrent-restore-tests", 1, "maximum number of concurrent restore tests; one more may read its snapshot, and further tests wait")
 	flags.Var(quantity{&o.RestoreTestMemory}, "restore-test-memory",
 		"memory of each restore test, for example 1Gi; a test needs about 80 MiB and 500 bytes for each key; 0 means no limit")

@@ -61,8 +61,9 @@ var rules = []planning.Group[State, Step]{
 	},
 	{
 		Name:    "wait",
-		Purpose: "A snapshot is taken only when it is due. Old ones are deleted even if none is taken.",
+		Purpose: "A snapshot is taken only where it is allowed, and when it is due. Old ones are deleted even if none is taken.",
 		Rules: []planning.Rule[State, Step]{
+			{Name: "pathIsNotAllowed", Decide: pathIsNotAllowed},
 			{Name: "suspendedSeriesIsPruned", Decide: suspendedSeriesIsPruned},
 			{Name: "seriesIsSuspended", Decide: seriesIsSuspended},
 			{Name: "snapshotIsNotDue", Decide: snapshotIsNotDue},

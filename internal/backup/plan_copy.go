@@ -84,7 +84,7 @@ func copyIsDue(s State) Step {
 func (s State) copyTurn() time.Time {
 	c, newest := s.Status.Copies, s.Status.Snapshot
 	switch {
-	case s.Spec.CopyTo == nil || !s.Series() || s.Problem != nil || s.CopyProblem != nil || s.Copy != nil:
+	case s.Spec.CopyTo == nil || !s.Series() || s.Problem != nil || s.Refused != nil || s.CopyProblem != nil || s.Copy != nil:
 		return time.Time{}
 	case newest == nil || newest.ClusterID == "":
 		return time.Time{}

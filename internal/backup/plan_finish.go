@@ -72,7 +72,7 @@ func (s State) expiry() time.Time {
 // restoreTestIsDue tests the newest snapshot when the test is due and no snapshot is.
 func restoreTestIsDue(s State) Step {
 	at := s.testTurn()
-	if at.IsZero() || s.Now.Before(at) || s.retrying() || s.suspended() {
+	if at.IsZero() || s.Now.Before(at) || s.retrying() || s.suspended() || s.Refused != nil {
 		return nil
 	}
 	if s.Series() && !s.Now.Before(s.turn()) || !s.Series() && s.ended() != v1beta2.ConditionComplete {

@@ -15,8 +15,12 @@ import (
 )
 
 type (
-	// Refuse reports a spec that can never work. A user must change it.
-	Refuse struct{ Reason, Message string }
+	// Refuse reports a spec that can never work, or that the values of the chart do not allow. A person must change that. Again is when to look
+	// again; 0 waits for a change of the spec.
+	Refuse struct {
+		Reason, Message string
+		Again           time.Duration
+	}
 	// Suspended starts no attempt, because the spec suspends the series.
 	// Old snapshots are deleted at Prune. A zero time never comes.
 	Suspended struct{ Prune time.Time }
@@ -46,7 +50,7 @@ type (
 
 func (r Refuse) describe(State) planning.Description {
 	return planning.Description{
-		Reason: r.Reason, Message: r.Message,
+		Reason: r.Reason, Message: r.Message, Requeue: r.Again,
 		Events: []planning.Event{newEvent(corev1.EventTypeWarning, r.Reason, actionValidate, r.Message)},
 	}
 }

@@ -193,6 +193,7 @@ func TestTheOrderOfTheRules(t *testing.T) {
 		"timeToLiveIsOver",        // no restore test starts for an EtcdBackup that is to be deleted
 		"restoreTestIsDue",        // a one-shot that has ended is still tested
 		"oneShotHasEnded",         // a one-shot takes one snapshot
+		"pathIsNotAllowed",        // a series says it before its next snapshot is due
 		"suspendedSeriesIsPruned", // old snapshots are deleted even if no new one is taken
 		"seriesIsSuspended",
 		"snapshotIsNotDue",      // until then the state of the source does not matter
@@ -218,7 +219,7 @@ func TestTheOrderOfTheRules(t *testing.T) {
 // everyStep has one step of each type.
 var everyStep = []Step{
 	Idle{}, RemoveFinalizer{}, Hold{}, Release{}, Purge{Number: 1}, Cancel{}, Report{}, Watch{}, Expire{}, Drill{Number: 1},
-	Finished{Complete: true}, Refuse{"InvalidSpec", "A sentence."}, Suspended{}, Scheduled{At: t0}, Backoff{At: t0},
+	Finished{Complete: true}, Refuse{Reason: "InvalidSpec", Message: "A sentence."}, Suspended{}, Scheduled{At: t0}, Backoff{At: t0},
 	Wait{Reason: "SecretMissing", Message: "A sentence."}, TakeSnapshot{Number: 1}, Prune{}, Copy{Number: 1}, CancelCopy{}, ReportCopy{},
 }
 

@@ -41,6 +41,8 @@ type State struct {
 	Problem *Failure
 	// Cluster is the EtcdCluster of the spec. It is nil if it does not exist or the spec names endpoints instead.
 	Cluster *Cluster
+	// Refused is why the values of the chart do not allow the Target. It is nil if they do, or if its Secret is missing.
+	Refused *Failure
 	// SecretProblem is which Secret is missing. It is empty if all exist.
 	SecretProblem string
 

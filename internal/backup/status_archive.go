@@ -115,6 +115,8 @@ func failedArchive(f Failure) (status metav1.ConditionStatus, reason, message st
 // notArchived says why no archiver is to run.
 func (s State) notArchived() (status metav1.ConditionStatus, reason, message string) {
 	switch {
+	case s.Refused != nil && !s.Deleting:
+		return metav1.ConditionFalse, s.Refused.Reason, s.Refused.Message + " Nothing is archived until then. If etcd is compacted before, changes are missing in the archive."
 	case s.Problem != nil || s.Deleting || !s.Series():
 		return metav1.ConditionFalse, v1beta2.ReasonArchiveStopped, "The operator archives nothing. See the condition Ready."
 	case s.Spec.BackupPolicy.Suspend:

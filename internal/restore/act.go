@@ -122,12 +122,14 @@ func (r *Reconciler) readSource(ctx context.Context, key worker.Key, wanted plan
 	if err != nil {
 		return Found{}, nil, err
 	}
-	if err := r.mayRead(key.Object.Namespace, wanted.Source, secret); err != nil {
+	by, err := r.by(key.Object.Namespace, wanted.Source, secret)
+	if err != nil {
 		return Found{}, nil, err
 	}
 	found, err := r.read(ctx, Asked{
 		Namespace: key.Object.Namespace,
-		Source:    wanted.Source, Choice: wanted.Choice, Secret: secret, Point: wanted.Point,
+		Source:    wanted.Source, Choice: wanted.Choice, Point: wanted.Point,
+		By:       by,
 		Progress: func(bytes, of int64) { r.readings.set(key, bytes, of) },
 		Wait:     func(text func() string) (done func()) { return r.readings.wait(key, text) },
 	})

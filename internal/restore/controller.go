@@ -20,9 +20,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
-	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
@@ -47,8 +47,8 @@ type Options struct {
 	// Sign signs a URL for the seed, if the operator's own identity has read the source. If it is nil, the seed reads as the
 	// ServiceAccount of the members.
 	Sign Sign
-	// OwnIdentityNamespaces are the namespaces whose EtcdRestores may use the operator's own identity at a store.
-	OwnIdentityNamespaces operator.Namespaces
+	// OwnIdentity says which namespaces may use the operator's own identity at a store, and below which paths.
+	OwnIdentity grant.List
 	// MaxProofs is how many sources are read at the same time.
 	MaxProofs int
 	// Server is the clock of the API server, if its answers are read.
@@ -64,7 +64,7 @@ type Reconciler struct {
 	read     Prove
 	save     Save
 	sign     Sign
-	identity operator.Namespaces
+	identity grant.List
 	renewals *worker.Pool[plan.Renewal]
 	proofs   *worker.Pool[plan.Proof]
 	safeties *worker.Pool[plan.Safety]
@@ -88,7 +88,7 @@ func Setup(mgr manager.Manager, options Options) error {
 		read:     options.Prove,
 		save:     options.Save,
 		sign:     options.Sign,
-		identity: options.OwnIdentityNamespaces,
+		identity: options.OwnIdentity,
 		renewals: worker.New[plan.Renewal](options.MaxProofs),
 		proofs:   worker.New[plan.Proof](options.MaxProofs),
 		safeties: worker.New[plan.Safety](options.MaxProofs),

@@ -14,7 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
-	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
+	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 	"github.com/etcd-suite/etcd-operator/internal/storage/problem"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
@@ -31,6 +31,9 @@ type failure struct {
 // store or of the network.
 func classify(err error, src v1beta2.RestoreSource) failure {
 	explained, what := explain, "The operator could not read the snapshot: "
+	if reason, advice := grant.Explain(err, "restoreOperator.ownIdentity"); reason != "" {
+		return failure{reason, planning.Sentence(what, err.Error()) + " The cluster was not changed. " + advice, false}
+	}
 	if ofArchive(err) {
 		explained, what = explainPoint, "The cluster cannot be restored as asked: "
 	}
@@ -79,8 +82,6 @@ func explain(err error, src v1beta2.RestoreSource) (reason, advice string, final
 		return v1beta2.ReasonRetrying, "Check whether the node or the Pod of restore-operator has too few processes, file descriptors or memory.", false
 	case errors.Is(err, source.ErrAmbiguous):
 		return v1beta2.ReasonSnapshotAmbiguous, "The cluster was not changed. Create another EtcdRestore that selects one snapshot.", true
-	case errors.Is(err, connect.ErrOwnIdentity):
-		return v1beta2.ReasonAccessDenied, "The cluster was not changed.", false
 	case errors.Is(err, source.ErrConfig) && src.Secret != "":
 		return v1beta2.ReasonSecretMissing, fmt.Sprintf("Correct the Secret %s.", src.Secret), false
 	case source.Corrupt(err):

@@ -5,16 +5,18 @@ import (
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 )
 
 // Flags are those of the program, besides those that all operators have.
 type Flags struct {
-	SpoolDir              string
-	Spool                 SpoolFlags
-	MaxProofs             int
-	ReplayMemory          resource.QuantityValue
-	SignedURLs            bool
-	OwnIdentityNamespaces []string
+	SpoolDir     string
+	Spool        SpoolFlags
+	MaxProofs    int
+	ReplayMemory resource.QuantityValue
+	SignedURLs   bool
+	OwnIdentity  grant.List
 }
 
 // AddFlags adds the flags with their defaults to flags.
@@ -26,6 +28,6 @@ func (f *Flags) AddFlags(flags *pflag.FlagSet) {
 		"memory of a replay, for example 1Gi; it needs about 80 MiB and 500 bytes for each key; 0 means no limit")
 	flags.BoolVar(&f.SignedURLs, "signed-urls", true,
 		"hand the seed a signed URL in a Secret if the operator's own identity reads the snapshot")
-	flags.StringSliceVar(&f.OwnIdentityNamespaces, "own-identity-namespaces", []string{"*"},
-		"namespaces whose EtcdRestores may use the operator's own identity at a store, separated by commas; * means all; if empty, each EtcdRestore needs a Secret")
+	flags.Var(&f.OwnIdentity, "own-identity",
+		"JSON list of namespaces and path prefixes at which EtcdRestores may use the operator's own identity; if empty, each EtcdRestore needs a Secret")
 }

@@ -84,7 +84,7 @@ type baseRead struct {
 func (s Spool) readBase(ctx context.Context, asked Asked, limit *readLimit) (read baseRead, err error) {
 	var corrupt error
 	for {
-		read.point, err = source.FindPoint(ctx, asked.Source, asked.Secret, asked.Choice, asked.Point.Progress, read.damaged...)
+		read.point, err = source.FindPoint(ctx, asked.Source, asked.By, asked.Choice, asked.Point.Progress, read.damaged...)
 		if err != nil {
 			return read, cmp.Or(corrupt, err)
 		}
@@ -99,7 +99,7 @@ func (s Spool) readBase(ctx context.Context, asked Asked, limit *readLimit) (rea
 
 // readBaseOf reads the base of a point into the spool. After an error it holds no space of the spool.
 func (s Spool) readBaseOf(ctx context.Context, asked Asked, limit *readLimit, read *baseRead) error {
-	size, err := source.SizeOf(ctx, read.point.Base, asked.Secret)
+	size, err := source.SizeOf(ctx, read.point.Base, asked.By)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (s Spool) readBaseOf(ctx context.Context, asked Asked, limit *readLimit, re
 	read.steps = steps{report: asked.Progress, sizes: [3]int64{size, bytes, size}}
 	progress, stop := measured(ctx, read.steps.of(0))
 	defer stop()
-	if read.base, err = source.Read(ctx, read.point.Base, asked.Secret, s.place(room), progress); err != nil {
+	if read.base, err = source.Read(ctx, read.point.Base, asked.By, s.place(room), progress); err != nil {
 		read.share.Release()
 	}
 	return err
@@ -179,7 +179,7 @@ func (s Spool) replay(ctx context.Context, asked Asked, point source.Point, file
 
 // readPoint reads the stored snapshot as the seed will.
 func (s Spool) readPoint(ctx context.Context, asked Asked, stored v1beta2.RestoreSource, point source.Point, rest *spool.Share, progress source.Progress) (source.Proven, error) {
-	proven, err := source.Read(ctx, stored, asked.Secret, s.place(rest), progress)
+	proven, err := source.Read(ctx, stored, asked.By, s.place(rest), progress)
 	if err != nil {
 		return source.Proven{}, err
 	}
@@ -202,7 +202,7 @@ func (s Spool) storePoint(ctx context.Context, asked Asked, point source.Point, 
 	}
 	location := storage.FromSource(asked.Source)
 	location.Options = asked.Point.Options
-	store, err := connect.Open(ctx, connect.Access{Location: location, Data: asked.Secret})
+	store, err := connect.Open(ctx, connect.Access{Location: location, Data: asked.Secret, For: asked.For})
 	if err != nil {
 		return "", err
 	}

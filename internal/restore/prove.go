@@ -19,8 +19,8 @@ type Asked struct {
 	Namespace string
 	Source    v1beta2.RestoreSource
 	Choice    source.Choice
-	// Secret is nil if the operator's own identity is used.
-	Secret   map[string][]byte
+	// By has the Secret, which is nil if the operator's own identity is used, and what the namespace may use.
+	source.By
 	Progress source.Progress
 	// Wait is called when the reading waits, until done is called. text returns for what, and why. It may be nil.
 	Wait func(text func() string) (done func())
@@ -66,11 +66,11 @@ func (s Spool) Prove(ctx context.Context, asked Asked) (Found, error) {
 }
 
 func (s Spool) prove(ctx context.Context, asked Asked, limit *readLimit) (Found, error) {
-	exact, why, err := source.Find(ctx, asked.Source, asked.Secret, asked.Choice)
+	exact, why, err := source.Find(ctx, asked.Source, asked.By, asked.Choice)
 	if err != nil {
 		return Found{}, err
 	}
-	size, err := source.SizeOf(ctx, exact, asked.Secret)
+	size, err := source.SizeOf(ctx, exact, asked.By)
 	if err != nil {
 		return Found{}, err
 	}
@@ -82,7 +82,7 @@ func (s Spool) prove(ctx context.Context, asked Asked, limit *readLimit) (Found,
 	limit.begin(size)
 	progress, stop := measured(ctx, asked.Progress)
 	defer stop()
-	proven, err := source.Read(ctx, exact, asked.Secret, s.place(share), progress)
+	proven, err := source.Read(ctx, exact, asked.By, s.place(share), progress)
 	if err != nil {
 		return Found{}, err
 	}

@@ -80,7 +80,7 @@ func (s Spool) Save(dial Dial) Save {
 		if err != nil {
 			return "", snapshot.Manifest{}, by.explain(err)
 		}
-		store, err := connect.Open(ctx, connect.Access{Location: o.Target, Data: secrets.Store})
+		store, err := connect.Open(ctx, connect.Access{Location: o.Target, Data: secrets.Store, For: secrets.For})
 		if err != nil {
 			return "", snapshot.Manifest{}, err
 		}

@@ -10,6 +10,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 )
 
 // Dial opens a client of one member.
@@ -21,16 +23,23 @@ func open(endpoint etcd.Endpoint, tlsConfig *tls.Config) (*etcd.Client, error) {
 }
 
 // SafetySecrets are the contents of the Secrets for a safety snapshot: of the store, of the operators' client certificate,
-// and of their user. The last two are nil if the cluster has none.
-type SafetySecrets struct{ Store, TLS, Auth map[string][]byte }
+// and of their user. The last two are nil if the cluster has none. For is what may be used at the store.
+type SafetySecrets struct {
+	Store, TLS, Auth map[string][]byte
+	For              grant.Scope
+}
 
 func (r *Reconciler) safetySecrets(ctx context.Context, namespace string, order plan.SafetyOrder) (s SafetySecrets, err error) {
 	if s.Store, err = kube.SecretData(ctx, r.client, namespace, order.Target.Secret); err != nil {
 		return s, err
 	}
-	if err := r.mayRead(namespace, order.Target.Source(), s.Store); err != nil {
+	target := order.Target
+	target.Key = snapshot.Series{Folder: target.Key, Namespace: order.Namespace, Cluster: order.Cluster}.Lives()
+	by, err := r.by(namespace, target.Source(), s.Store)
+	if err != nil {
 		return s, err
 	}
+	s.For = by.For
 	if s.TLS, err = kube.SecretData(ctx, r.client, namespace, order.TLSSecret); err != nil {
 		return s, err
 	}

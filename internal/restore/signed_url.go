@@ -24,17 +24,25 @@ import (
 )
 
 // Sign signs a URL to read a source, and proves that the URL can read it.
-type Sign func(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte) (objstore.SignedURL, error)
+type Sign func(ctx context.Context, src v1beta2.RestoreSource, by source.By) (objstore.SignedURL, error)
 
 // signTimeout limits the signing of one URL, and writing it to its Secret.
 const signTimeout = 2 * time.Minute
 
-// mayRead returns an error if the namespace may not use the operator's own identity, and the Secret has no other.
-func (r *Reconciler) mayRead(namespace string, src v1beta2.RestoreSource, secret map[string][]byte) error {
-	if !connect.Ambient(secret) {
-		return nil
+// by returns who opens the store for a namespace. The error says that the namespace may not use the path of src with that Secret, or with the
+// operator's own identity.
+func (r *Reconciler) by(namespace string, src v1beta2.RestoreSource, secret map[string][]byte) (source.By, error) {
+	by := source.By{Secret: secret, For: r.identity.Of(namespace)}
+	return by, connect.Access{Location: storage.FromSource(src), Data: by.Secret, For: by.For}.Check()
+}
+
+// revoked returns whether the namespace may not read any more with the operator's own identity what the signed URL of the status can read.
+func (r *Reconciler) revoked(restore *v1beta2.EtcdRestore) bool {
+	src, url := restore.Status.Source, restore.Status.SignedURL
+	if src == nil || url == nil || url.SecretName == "" {
+		return false
 	}
-	return connect.Access{Location: storage.FromSource(src), NoOwnIdentity: !r.identity.Allow(namespace)}.Check()
+	return !r.identity.May(restore.Namespace, src.Bucket, src.Key)
 }
 
 // handOver signs a URL for the seed after a proof with the operator's own identity. Without a URL, the seed reads as the
@@ -52,17 +60,21 @@ func (r *Reconciler) handOver(ctx context.Context, restore *v1beta2.EtcdRestore,
 
 // renew replaces the signed URL.
 func (r *Reconciler) renew(ctx context.Context, restore *v1beta2.EtcdRestore) plan.Renewal {
-	before := *restore.Status.SignedURL
-	secret, err := kube.SecretData(ctx, r.client, restore.Namespace, restore.Status.Source.Secret)
+	before, src := *restore.Status.SignedURL, *restore.Status.Source
+	if r.revoked(restore) {
+		why := r.identity.Of(restore.Namespace).Check(true, src.Bucket, src.Key)
+		return plan.Renewal{Progress: plan.ProofDone, URL: r.revoke(ctx, restore, before, why)}
+	}
+	secret, err := kube.SecretData(ctx, r.client, restore.Namespace, src.Secret)
 	if err != nil {
 		return plan.Renewal{Progress: plan.ProofDone, URL: plan.NotSignedYet(r.now(), before, err.Error())}
 	}
-	if err := r.mayRead(restore.Namespace, *restore.Status.Source, secret); err != nil {
+	if _, err := r.by(restore.Namespace, src, secret); err != nil {
 		return plan.Renewal{Progress: plan.ProofDone, URL: r.revoke(ctx, restore, before, err)}
 	}
-	url, needed := r.signedURL(ctx, restore, *restore.Status.Source, secret, before)
+	url, needed := r.signedURL(ctx, restore, src, secret, before)
 	if !needed {
-		url = plan.NotSigned(r.now(), before, "The Secret "+restore.Status.Source.Secret+" has credentials now.")
+		url = plan.NotSigned(r.now(), before, "The Secret "+src.Secret+" has credentials now.")
 	}
 	return plan.Renewal{Progress: plan.ProofDone, URL: url}
 }
@@ -83,14 +95,14 @@ func (r *Reconciler) signedURL(ctx context.Context, restore *v1beta2.EtcdRestore
 	if !connect.Ambient(secret) {
 		return before, false
 	}
-	err := r.mayRead(restore.Namespace, src, secret)
+	by, err := r.by(restore.Namespace, src, secret)
 	var signed objstore.SignedURL
 	switch {
 	case err != nil:
 	case r.sign == nil:
 		err = errors.New("--signed-urls is off")
 	default:
-		signed, err = worker.Try(func() (objstore.SignedURL, error) { return r.sign(ctx, src, secret) })
+		signed, err = worker.Try(func() (objstore.SignedURL, error) { return r.sign(ctx, src, by) })
 	}
 	if err == nil {
 		err = r.writeSignedURL(ctx, restore, signed)
@@ -107,7 +119,7 @@ func (r *Reconciler) signedURL(ctx context.Context, restore *v1beta2.EtcdRestore
 
 // lasting reports whether another attempt would fail the same way, until a person acts.
 func lasting(err error) bool {
-	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) || errors.Is(err, connect.ErrOwnIdentity) || apierrors.IsForbidden(err)
+	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) || apierrors.IsForbidden(err)
 }
 
 // signedURLName is the name of the Secret with the signed URL. No other object has the UID of the EtcdRestore.

@@ -18,9 +18,9 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
 	"github.com/etcd-suite/etcd-operator/internal/source"
+	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
@@ -34,7 +34,7 @@ func (b *bench) signing() *int {
 	if err := b.r.renewals.Source().Start(b.Context(), b.queue); err != nil {
 		b.Fatal(err)
 	}
-	b.r.sign = func(context.Context, v1beta2.RestoreSource, map[string][]byte) (objstore.SignedURL, error) {
+	b.r.sign = func(context.Context, v1beta2.RestoreSource, source.By) (objstore.SignedURL, error) {
 		calls++
 		return objstore.SignedURL{URL: "https://s3/?sig=" + strings.Repeat("x", calls), Header: http.Header{"A": {"b"}}, Expires: b.clock.Now().Add(time.Hour)}, nil
 	}
@@ -167,7 +167,7 @@ func TestARestoreWithoutASignedURLSaysWhoReads(t *testing.T) {
 			b := newBench(t, good, test.hooks, objects...)
 			b.signing()
 			if test.refuses != nil {
-				b.r.sign = func(context.Context, v1beta2.RestoreSource, map[string][]byte) (objstore.SignedURL, error) {
+				b.r.sign = func(context.Context, v1beta2.RestoreSource, source.By) (objstore.SignedURL, error) {
 					return objstore.SignedURL{}, test.refuses
 				}
 			}
@@ -195,7 +195,7 @@ func TestAnExpiringURLIsKeptAndTriedAgainIfItsRenewalFails(t *testing.T) {
 	b.signing()
 	b.read()
 	b.pass()
-	b.r.sign = func(context.Context, v1beta2.RestoreSource, map[string][]byte) (objstore.SignedURL, error) {
+	b.r.sign = func(context.Context, v1beta2.RestoreSource, source.By) (objstore.SignedURL, error) {
 		return objstore.SignedURL{}, errors.New("token service is down")
 	}
 	b.clock.Step(30 * time.Minute)
@@ -207,16 +207,29 @@ func TestAnExpiringURLIsKeptAndTriedAgainIfItsRenewalFails(t *testing.T) {
 	}
 }
 
+// allowing returns a list that allows all paths to a namespace.
+func allowing(namespace string) grant.List {
+	return grant.List{{Namespaces: []string{namespace}, PathPrefix: grant.All}}
+}
+
+// A tenant restored the snapshots of others, which the operator's identity can read.
 func TestANamespaceWithoutASecretCannotUseTheOperatorsIdentityUnlessAllowed(t *testing.T) {
+	below := func(prefix string) grant.List {
+		return grant.List{{Namespaces: []string{grant.All}, PathPrefix: prefix}}
+	}
 	for name, test := range map[string]struct {
-		allowed operator.Namespaces
+		allowed grant.List
 		secret  *corev1.Secret
-		refused bool
+		reason  string
 	}{
-		"is allowed by default":                                     {nil, ownIdentity(), false},
-		"is allowed if the list has the namespace":                  {operator.Namespaces{"ns"}, ownIdentity(), false},
-		"is refused if the list has only another namespace":         {operator.Namespaces{"other"}, ownIdentity(), true},
-		"allows the namespace's own credentials with an empty list": {operator.Namespaces{}, awsSecret(), false},
+		"is refused by default":                                     {nil, ownIdentity(), v1beta2.ReasonOwnIdentityNotAllowed},
+		"is allowed if the list has the namespace":                  {allowing("ns"), ownIdentity(), v1beta2.ReasonVerified},
+		"is refused if the list has only another namespace":         {allowing("other"), ownIdentity(), v1beta2.ReasonOwnIdentityNotAllowed},
+		"is allowed below the prefix of the list":                   {below("backups/"), ownIdentity(), v1beta2.ReasonVerified},
+		"is refused beside the prefix of the list":                  {below("backups/{namespace}/"), ownIdentity(), v1beta2.ReasonOwnIdentityNotAllowed},
+		"allows the namespace's own credentials with an empty list": {nil, awsSecret(), v1beta2.ReasonVerified},
+		"refuses them in a bucket that the list names":              {below("backups/{namespace}/"), awsSecret(), v1beta2.ReasonPathNotAllowed},
+		"allows them in another bucket":                             {below("platform/{namespace}/"), awsSecret(), v1beta2.ReasonVerified},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, good, interceptor.Funcs{}, theCluster(), test.secret)
@@ -224,16 +237,18 @@ func TestANamespaceWithoutASecretCannotUseTheOperatorsIdentityUnlessAllowed(t *t
 			b.r.identity = test.allowed
 			b.read()
 			b.pass()
-			if !test.refused {
-				b.wantReady(v1beta2.ReasonVerified)
+			restore := b.wantReady(test.reason)
+			if test.reason == v1beta2.ReasonVerified {
 				return
 			}
-			restore := b.wantReady(v1beta2.ReasonAccessDenied)
-			if b.reads.Load() != 0 || !strings.Contains(restore.Status.Reason, "ownIdentityNamespaces") {
+			if b.reads.Load() != 0 || !strings.Contains(restore.Status.Reason, "restoreOperator.ownIdentity") {
 				t.Errorf("%d reads, %s", b.reads.Load(), restore.Status.Reason)
 			}
-			order := plan.SafetyOrder{}
-			order.Target.Provider, order.Target.Bucket, order.Target.Secret = v1beta2.StorageS3, "b", "aws"
+			if !meta.IsStatusConditionTrue(restore.Status.Conditions, v1beta2.ConditionStalled) {
+				t.Error("it does not say that a person must act")
+			}
+			order := plan.SafetyOrder{Namespace: "ns", Cluster: "example"}
+			order.Target.Provider, order.Target.Bucket, order.Target.Key, order.Target.Secret = v1beta2.StorageS3, "backups", "safety-snapshots", "aws"
 			if _, err := b.r.safetySecrets(t.Context(), "ns", order); err == nil {
 				t.Error("the safety snapshot may use it")
 			}

@@ -109,7 +109,7 @@ func TestASnapshotThatBeganBeforeAMistakeAndHoldsItIsNotRestored(t *testing.T) {
 
 func (s shelf) find(c Choice) (key, why string, err error) {
 	c.Folder = true
-	found, why, err := Find(s.Context(), v1beta2.RestoreSource{StorageType: "File", Bucket: s.bucket, Key: "daily/"}, nil, c)
+	found, why, err := Find(s.Context(), v1beta2.RestoreSource{StorageType: "File", Bucket: s.bucket, Key: "daily/"}, By{}, c)
 	return found.Key, why, err
 }
 
@@ -233,7 +233,7 @@ func TestFindFallsBackToTheNewestThatExists(t *testing.T) {
 	s := newShelf(t)
 	good, named := s.saved("a", 1, 1), s.saved("a", 1, 2)
 	find := func() (string, string, error) {
-		found, why, err := Find(s.Context(), v1beta2.RestoreSource{StorageType: "File", Bucket: s.bucket, Key: named}, nil, Choice{Fallback: "daily/ns/a/"})
+		found, why, err := Find(s.Context(), v1beta2.RestoreSource{StorageType: "File", Bucket: s.bucket, Key: named}, By{}, Choice{Fallback: "daily/ns/a/"})
 		return found.Key, why, err
 	}
 	if key, why, err := find(); err != nil || key != named || why != "" {

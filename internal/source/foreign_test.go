@@ -117,7 +117,7 @@ func TestAnEarlierSnapshotReachesThePointIfALaterOneIsDamaged(t *testing.T) {
 	s.archived(first, 9)
 	second := s.savedAt("a", 1, dawn.Add(time.Hour+4*time.Minute), 4, 4)
 	for want, without := range map[string][]string{second: nil, first: {second}} {
-		p, err := FindPoint(t.Context(), v1beta2.RestoreSource{StorageType: "File", Bucket: s.bucket, Key: "daily/"}, nil,
+		p, err := FindPoint(t.Context(), v1beta2.RestoreSource{StorageType: "File", Bucket: s.bucket, Key: "daily/"}, By{},
 			Choice{Folder: true, Revision: 8}, archive.Progress{}, without...)
 		if err != nil || p.Choice.Base.Key != want {
 			t.Errorf("without %q: from %s, want %s; error %v", without, p.Choice.Base.Key, want, err)

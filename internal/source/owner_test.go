@@ -14,7 +14,7 @@ import (
 // rewrite changes the manifest of a snapshot.
 func (s shelf) rewrite(key string, change func(*snapshot.Manifest)) string {
 	s.Helper()
-	store, err := open(s.Context(), v1beta2.RestoreSource{StorageType: "File", Bucket: s.bucket}, nil)
+	store, err := open(s.Context(), v1beta2.RestoreSource{StorageType: "File", Bucket: s.bucket}, By{})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestFindTakesNoSnapshotOfAnotherEtcdClusterWithTheSameName(t *testing.T) {
 	})
 	t.Run("and does not fall back to it", func(t *testing.T) {
 		gone := snapshot.Series{Folder: "daily", Namespace: "ns", Cluster: "a", ClusterID: 3}.Key(dawn.Add(99), 9)
-		found, why, err := Find(t.Context(), v1beta2.RestoreSource{StorageType: "File", Bucket: s.bucket, Key: gone}, nil,
+		found, why, err := Find(t.Context(), v1beta2.RestoreSource{StorageType: "File", Bucket: s.bucket, Key: gone}, By{},
 			Choice{Fallback: "daily/ns/a/", Prefer: "0000000000000003"})
 		if err != nil || found.Key != east {
 			t.Errorf("%s, because %q, %v", found.Key, why, err)
@@ -101,7 +101,7 @@ func TestFindTakesASnapshotWithoutQuorumOnlyIfAsked(t *testing.T) {
 	if key, _, err := s.find(Choice{Name: bad}); err != nil || key != bad {
 		t.Errorf("by name: %s, %v", key, err)
 	}
-	found, why, err := Find(t.Context(), v1beta2.RestoreSource{StorageType: "File", Bucket: s.bucket, Key: bad}, nil, Choice{Fallback: "daily/ns/a/"})
+	found, why, err := Find(t.Context(), v1beta2.RestoreSource{StorageType: "File", Bucket: s.bucket, Key: bad}, By{}, Choice{Fallback: "daily/ns/a/"})
 	if err != nil || found.Key != good || !strings.Contains(why, "was taken without quorum; instead of it") {
 		t.Errorf("the newest of an EtcdBackup: %s, because %q, %v", found.Key, why, err)
 	}
@@ -123,7 +123,7 @@ func TestFindTakesASafetySnapshotOnlyFromItsOwnFolder(t *testing.T) {
 	if key, _, err := s.find(Choice{}); err != nil || key != good {
 		t.Errorf("%s, %v", key, err)
 	}
-	found, _, err := Find(t.Context(), v1beta2.RestoreSource{StorageType: "File", Bucket: s.bucket, Key: "daily/safety-snapshots/"}, nil, Choice{Folder: true})
+	found, _, err := Find(t.Context(), v1beta2.RestoreSource{StorageType: "File", Bucket: s.bucket, Key: "daily/safety-snapshots/"}, By{}, Choice{Folder: true})
 	if err != nil || found.Key != safe {
 		t.Errorf("from the folder itself: %s, %v", found.Key, err)
 	}

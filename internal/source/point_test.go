@@ -50,7 +50,7 @@ func (s shelf) archived(key string, last int64) {
 
 func (s shelf) point(c Choice, progress archive.Progress) (Point, error) {
 	c.Folder = true
-	return FindPoint(s.Context(), v1beta2.RestoreSource{StorageType: "File", Bucket: s.bucket, Key: "daily/"}, nil, c, progress)
+	return FindPoint(s.Context(), v1beta2.RestoreSource{StorageType: "File", Bucket: s.bucket, Key: "daily/"}, By{}, c, progress)
 }
 
 func TestAPointIsTheSnapshotBeforeItAndTheSegmentsUpToIt(t *testing.T) {

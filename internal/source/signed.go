@@ -23,8 +23,8 @@ const Lifetime = time.Hour
 
 // Sign signs a URL to read src. It reads the first byte by the URL, as the seed will, so that a URL without rights is an
 // error here. The error is errors.ErrUnsupported if the store cannot sign.
-func Sign(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte) (objstore.SignedURL, error) {
-	store, err := open(ctx, src, secret)
+func Sign(ctx context.Context, src v1beta2.RestoreSource, by By) (objstore.SignedURL, error) {
+	store, err := open(ctx, src, by)
 	if err != nil {
 		return objstore.SignedURL{}, err
 	}
@@ -36,7 +36,7 @@ func Sign(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]by
 	if err != nil {
 		return objstore.SignedURL{}, err
 	}
-	object, err := bySignedURL(secret, func() (objstore.SignedURL, error) { return url, nil }).Get(ctx, src.Key)
+	object, err := bySignedURL(by.Secret, func() (objstore.SignedURL, error) { return url, nil }).Get(ctx, src.Key)
 	if err != nil {
 		return objstore.SignedURL{}, err
 	}

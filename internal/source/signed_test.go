@@ -35,7 +35,7 @@ func TestURLOfIsTheInverseOfURLData(t *testing.T) {
 
 func TestAStoreThatSignsNothingIsUnsupported(t *testing.T) {
 	src := v1beta2.RestoreSource{StorageType: "File", Bucket: t.TempDir(), Key: "k"}
-	if _, err := Sign(t.Context(), src, nil); !errors.Is(err, errors.ErrUnsupported) {
+	if _, err := Sign(t.Context(), src, By{}); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -8,8 +8,8 @@ import (
 
 // SizeOf returns how many bytes Read writes to the disk: the size of the object, or of the snapshot in it. It is 0 if the store
 // does not tell, and Read will explain why.
-func SizeOf(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte) (int64, error) {
-	store, err := open(ctx, src, secret)
+func SizeOf(ctx context.Context, src v1beta2.RestoreSource, by By) (int64, error) {
+	store, err := open(ctx, src, by)
 	if err != nil {
 		return 0, err
 	}

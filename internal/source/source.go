@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
+	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 )
 
 var (
@@ -36,16 +37,24 @@ type Proven struct {
 	Format string
 }
 
+// By says who opens the store.
+type By struct {
+	// Secret is the content of the Secret that the source names. Nil means the identity of the process.
+	Secret map[string][]byte
+	// For is what may be read and written. The zero Scope refuses the identity of the process.
+	For grant.Scope
+}
+
 // Progress is told how many bytes of an object have come, and how many it has; 0 where that is not known.
 type Progress func(bytes, of int64)
 
 // Find is the exact object that a Choice among those below src means, and why it is that one. Without a Choice src is
 // that already. The error is fs.ErrNotExist where none fits, and ErrAmbiguous where those of two clusters do.
-func Find(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte, c Choice) (found v1beta2.RestoreSource, why string, err error) {
+func Find(ctx context.Context, src v1beta2.RestoreSource, by By, c Choice) (found v1beta2.RestoreSource, why string, err error) {
 	if !c.Folder && c.Fallback == "" {
 		return src, "", nil
 	}
-	store, err := open(ctx, src, secret)
+	store, err := open(ctx, src, by)
 	if err != nil {
 		return src, "", err
 	}
@@ -63,10 +72,10 @@ func Find(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]by
 
 // Read streams the object once into a new file in the place, and proves it. The caller removes the file; after an error
 // there is none. progress may be nil.
-func Read(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte, place snapshot.Place, progress Progress) (Proven, error) {
+func Read(ctx context.Context, src v1beta2.RestoreSource, by By, place snapshot.Place, progress Progress) (Proven, error) {
 	var proven Proven
-	err := withStore(ctx, src, secret, place.Dir, progress, func(store objstore.Getter) error {
-		fetched, err := snapshot.Fetch(ctx, store, src.Key, place, connect.Identity(secret))
+	err := withStore(ctx, src, by, place.Dir, progress, func(store objstore.Getter) error {
+		fetched, err := snapshot.Fetch(ctx, store, src.Key, place, connect.Identity(by.Secret))
 		if err == nil {
 			proven = provenOf(src, fetched)
 		}
@@ -78,10 +87,10 @@ func Read(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]by
 // ReadAgain does that for an object that was proven before, when it had this SHA-256. Of the Snapshot, it returns only path, sizes and
 // SHA-256. The error is ErrChanged if the object has another SHA-256 now. It reserves no room in dir, because dir is the volume of the new
 // member, which no other namespace uses.
-func ReadAgain(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte, dir string, progress Progress, sha256 string) (Proven, error) {
+func ReadAgain(ctx context.Context, src v1beta2.RestoreSource, by By, dir string, progress Progress, sha256 string) (Proven, error) {
 	var proven Proven
-	err := withStore(ctx, src, secret, dir, progress, func(store objstore.Getter) error {
-		fetched, err := snapshot.FetchAgain(ctx, store, src.Key, snapshot.Alone(dir), connect.Identity(secret), sha256)
+	err := withStore(ctx, src, by, dir, progress, func(store objstore.Getter) error {
+		fetched, err := snapshot.FetchAgain(ctx, store, src.Key, snapshot.Alone(dir), connect.Identity(by.Secret), sha256)
 		if err == nil {
 			proven = provenOf(src, fetched)
 		}
@@ -91,8 +100,8 @@ func ReadAgain(ctx context.Context, src v1beta2.RestoreSource, secret map[string
 }
 
 // withStore opens the store for a reading of src into dir.
-func withStore(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte, dir string, progress Progress, read func(objstore.Getter) error) error {
-	store, err := open(ctx, src, secret)
+func withStore(ctx context.Context, src v1beta2.RestoreSource, by By, dir string, progress Progress, read func(objstore.Getter) error) error {
+	store, err := open(ctx, src, by)
 	if err != nil {
 		return err
 	}
@@ -110,8 +119,8 @@ func withStore(ctx context.Context, src v1beta2.RestoreSource, secret map[string
 	}})
 }
 
-func open(ctx context.Context, src v1beta2.RestoreSource, secret map[string][]byte) (objstore.Store, error) {
-	store, err := connect.Open(ctx, connect.Access{Location: storage.FromSource(src), Data: secret})
+func open(ctx context.Context, src v1beta2.RestoreSource, by By) (objstore.Store, error) {
+	store, err := connect.Open(ctx, connect.Access{Location: storage.FromSource(src), Data: by.Secret, For: by.For})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}

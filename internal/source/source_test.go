@@ -49,7 +49,7 @@ func TestReadTellsWhatIsInASnapshot(t *testing.T) {
 	check := func(t *testing.T) {
 		t.Helper()
 		var bytes []int64
-		got, err := Read(t.Context(), src, nil, snapshot.Alone(dir), func(n, of int64) {
+		got, err := Read(t.Context(), src, By{}, snapshot.Alone(dir), func(n, of int64) {
 			if of != want.Size {
 				t.Errorf("%d bytes of %d", n, of)
 			}
@@ -97,7 +97,7 @@ func TestAFullSpoolIsSeenByThePlainSizeBeforeAnythingIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(src.Bucket, snapshot.ManifestKey(src.Key)), text)
-	if _, err := Read(t.Context(), src, nil, snapshot.Alone(t.TempDir()), nil); !errors.Is(err, ErrDisk) || !strings.Contains(err.Error(), "MiB are free") {
+	if _, err := Read(t.Context(), src, By{}, snapshot.Alone(t.TempDir()), nil); !errors.Is(err, ErrDisk) || !strings.Contains(err.Error(), "MiB are free") {
 		t.Errorf("error %v, want ErrDisk that says how much is free", err)
 	}
 }
@@ -130,7 +130,7 @@ func TestAnErrorSaysWhetherTheObjectIsToBlame(t *testing.T) {
 		"and not when no store opens":     {unknown, t.TempDir(), false, ErrConfig},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Read(t.Context(), test.src, nil, snapshot.Alone(test.dir), nil)
+			got, err := Read(t.Context(), test.src, By{}, snapshot.Alone(test.dir), nil)
 			if err == nil || Final(err) != test.final || test.is != nil && !errors.Is(err, test.is) {
 				t.Errorf("final %v: %v", Final(err), err)
 			}

@@ -143,12 +143,12 @@ func TestRightsThatAConfigurationDoesNotNeedAreLeftOut(t *testing.T) {
 		values, component string
 		without           []string
 	}{
-		"no signed URL without an identity":   {"restoreOperator: {ownIdentityNamespaces: []}", restoreOperator, []string{"create secrets", "update secrets"}},
+		"no signed URL without an identity":   {"", restoreOperator, []string{"create secrets", "update secrets"}},
 		"no signed URL":                       {"restoreOperator: {signedURLs: false}", restoreOperator, []string{"create secrets", "update secrets", "delete secrets"}},
 		"no Certificate that no Secret takes": {"clusterOperator: {managedTLS: false}", clusterOperator, []string{"create certificates", "patch certificates", "create secrets"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			all := render(t, "").rights(test.component)
+			all := render(t, "", ownIdentity).rights(test.component)
 			left := render(t, test.values).rights(test.component)
 			for _, right := range test.without {
 				if !slices.Contains(all, right) || slices.Contains(left, right) {

@@ -61,7 +61,7 @@ func newLimits(t *testing.T) *limits {
 	t.Helper()
 	s := newSite(t)
 	l := &limits{T: t, release: kubetest.Namespace(t), team: kubetest.Namespace(t), operators: map[string]client.WithWatch{}, admin: kubetest.Client(t)}
-	s.helm(t, "install", releaseName, chartDir, "--namespace", l.release, "--wait=hookOnly")
+	s.helm(t, "install", releaseName, chartDir, "--namespace", l.release, "--wait=hookOnly", ownIdentity)
 	for _, kind := range []string{"ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy"} {
 		all := &unstructured.Unstructured{}
 		all.SetGroupVersionKind(schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: kind})

@@ -80,14 +80,14 @@ func helm(t *testing.T, stdin string, args ...string) (string, error) {
 }
 
 // template renders the chart with values, as YAML.
-func template(t *testing.T, values string) (string, error) {
+func template(t *testing.T, values string, args ...string) (string, error) {
 	t.Helper()
-	return helm(t, values, "template", releaseName, chartDir, "--namespace", releaseNamespace, "--values", "-")
+	return helm(t, values, append([]string{"template", releaseName, chartDir, "--namespace", releaseNamespace, "--values", "-"}, args...)...)
 }
 
-func render(t *testing.T, values string) release {
+func render(t *testing.T, values string, args ...string) release {
 	t.Helper()
-	out, err := template(t, values)
+	out, err := template(t, values, args...)
 	if err != nil {
 		t.Fatalf("helm template: %v\n%s", err, out)
 	}

@@ -22,10 +22,13 @@ type right struct{ component, scope, resource, verb string }
 // scopes are in the order of the table.
 var scopes = []string{"", "cluster-wide", "namespace of the release"}
 
+// ownIdentity lets restore-operator use its own identity, so that it signs URLs.
+const ownIdentity = `--set-json=restoreOperator.ownIdentity=[{"namespaces":["*"],"pathPrefix":"bucket/{namespace}/"}]`
+
 // granted returns the rights of the operators in a release that serves one namespace.
 func granted(t *testing.T, values string) map[right]bool {
 	t.Helper()
-	r := render(t, "watchNamespaces: [team]\n"+values)
+	r := render(t, "watchNamespaces: [team]\n"+values, ownIdentity)
 	found := map[right]bool{}
 	add := func(component, scope string, rules []rbacv1.PolicyRule) {
 		for _, rule := range rules {

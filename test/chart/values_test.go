@@ -39,6 +39,12 @@ func TestInvalidValuesAreRefused(t *testing.T) {
 		"a strategy that does not exist":  {"backupOperator: {strategy: {type: OnDelete}}", "at '/backupOperator/strategy/type'"},
 		"no cluster at a time":            {"clusterOperator: {concurrency: {clusters: 0}}", "at '/clusterOperator/concurrency/clusters'"},
 		"an extra object that is a list":  {"extraObjects: [[1]]", "at '/extraObjects/0'"},
+		"an entry without a prefix":       {"backupOperator: {ownIdentity: [{namespaces: [a]}]}", "missing property 'pathPrefix'"},
+		"an empty prefix":                 {`backupOperator: {ownIdentity: [{namespaces: [a], pathPrefix: ""}]}`, "at '/backupOperator/ownIdentity/0/pathPrefix'"},
+		"a prefix that leads up":          {"restoreOperator: {ownIdentity: [{namespaces: [a], pathPrefix: b/../c}]}", "at '/restoreOperator/ownIdentity/0/pathPrefix'"},
+		"a prefix with a wildcard":        {"restoreOperator: {ownIdentity: [{namespaces: [a], pathPrefix: b/*}]}", "at '/restoreOperator/ownIdentity/0/pathPrefix'"},
+		"an entry without namespaces":     {"backupOperator: {ownIdentity: [{namespaces: [], pathPrefix: b/}]}", "at '/backupOperator/ownIdentity/0/namespaces'"},
+		"a misspelt part of an entry":     {"backupOperator: {ownIdentity: [{namespaces: [a], pathPrefix: b/, prefix: c}]}", "'prefix' not allowed"},
 		"no account and no name of one":   {"backupOperator: {serviceAccount: {create: false}}", "name the account in serviceAccount.name"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,6 +75,7 @@ backupOperator:
   image: {repository: backup, tag: v10}
   spool: {sizeLimit: 40Gi}
   serviceAccount: {name: backup, annotations: {eks.amazonaws.com/role-arn: "arn:aws:iam::1:role/backup"}}
+  ownIdentity: []
   metrics: {service: {annotations: {prometheus.io/scrape: "true"}}}
   resources: {limits: {memory: 2Gi, cpu: 2}}
   podAnnotations: {note: "yes"}
@@ -83,7 +90,7 @@ backupOperator:
   extraVolumes: [{name: ca, configMap: {name: ca}}]
   extraVolumeMounts: [{name: ca, mountPath: /ca, readOnly: true}]
 restoreOperator:
-  ownIdentityNamespaces: [team-a, team-b]
+  ownIdentity: [{namespaces: [team-a, team-b], pathPrefix: "bucket/{namespace}/"}]
   signedURLs: false
   leaderElection: false
   image: {digest: "sha256:1111111111111111111111111111111111111111111111111111111111111111"}
@@ -101,7 +108,7 @@ func TestValuesTakeEffect(t *testing.T) {
 
 	t.Run("restore-operator limits its identity to some namespaces, and writes no Secret without signed URLs", func(t *testing.T) {
 		args := restore.Spec.Template.Spec.Containers[0].Args
-		if !slices.Contains(args, "--own-identity-namespaces=team-a,team-b") || !slices.Contains(args, "--signed-urls=false") {
+		if !slices.Contains(args, `--own-identity=[{"namespaces":["team-a","team-b"],"pathPrefix":"bucket/{namespace}/"}]`) || !slices.Contains(args, "--signed-urls=false") {
 			t.Errorf("restore-operator has the arguments %v", args)
 		}
 		for _, right := range r.rights(restoreOperator) {

@@ -19,6 +19,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
+	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
@@ -32,6 +33,8 @@ type backupBench struct {
 	bucket    connect.Access
 	spool     string
 	operator  *runningOperator
+	// allowed is what the operator's own identity may be used for.
+	allowed grant.List
 }
 
 // runningOperator outlives the subtest that restarted it.
@@ -40,8 +43,11 @@ type runningOperator struct {
 	stop func()
 }
 
-func newBackupBench(t *testing.T) *backupBench {
-	b := &backupBench{T: t, namespace: kubetest.Namespace(t), server: servers.S3(t), spool: t.TempDir(), operator: &runningOperator{t: t}}
+func newBackupBench(t *testing.T) *backupBench { return newBackupBenchWith(t, grant.Everything()) }
+
+// newBackupBenchWith lets the operator use its own identity as the list says.
+func newBackupBenchWith(t *testing.T, allowed grant.List) *backupBench {
+	b := &backupBench{T: t, namespace: kubetest.Namespace(t), server: servers.S3(t), spool: t.TempDir(), operator: &runningOperator{t: t}, allowed: allowed}
 	b.server.CreateBucket(t, "backups")
 	b.bucket = s3Location(b.server, "backups")
 	kubetest.Create(t, b.secret("aws", b.bucket.Data))
@@ -52,7 +58,7 @@ func newBackupBench(t *testing.T) *backupBench {
 func (b *backupBench) start() {
 	b.Helper()
 	b.operator.stop = kubetest.RunManager(b.operator.t, b.namespace, func(_ context.Context, mgr manager.Manager) error {
-		return backup.Setup(mgr, backup.Options{SpoolDir: b.spool, Try: kubetest.TryHere, MaxConcurrent: 2, Metrics: prometheus.NewRegistry()})
+		return backup.Setup(mgr, backup.Options{SpoolDir: b.spool, Try: kubetest.TryHere, MaxConcurrent: 2, OwnIdentity: b.allowed, Metrics: prometheus.NewRegistry()})
 	})
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
+	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
@@ -157,7 +158,7 @@ func s3Location(server *servers.S3Server, bucket string) connect.Access {
 }
 
 func gcsLocation(server *servers.GCSServer, bucket string) connect.Access {
-	return connect.Access{Location: storage.Location{Provider: v1beta2.StorageGCS, Bucket: bucket, Endpoint: "http://" + server.Host}}
+	return connect.Access{Location: storage.Location{Provider: v1beta2.StorageGCS, Bucket: bucket, Endpoint: "http://" + server.Host}, For: grant.Process()}
 }
 
 func open(t *testing.T, l connect.Access) objstore.Store {

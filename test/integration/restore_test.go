@@ -28,6 +28,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
+	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
@@ -41,10 +42,15 @@ type restoreBench struct {
 	bucket    connect.Access
 	spool     string
 	stop      func()
+	// allowed is what the operator's own identity may be used for.
+	allowed grant.List
 }
 
-func newRestoreBench(t *testing.T) *restoreBench {
-	b := &restoreBench{T: t, namespace: kubetest.Namespace(t), server: servers.S3(t), spool: t.TempDir()}
+func newRestoreBench(t *testing.T) *restoreBench { return newRestoreBenchWith(t, grant.Everything()) }
+
+// newRestoreBenchWith lets the operator use its own identity as the list says.
+func newRestoreBenchWith(t *testing.T, allowed grant.List) *restoreBench {
+	b := &restoreBench{T: t, namespace: kubetest.Namespace(t), server: servers.S3(t), spool: t.TempDir(), allowed: allowed}
 	b.server.CreateBucket(t, "backups")
 	b.bucket = s3Location(b.server, "backups")
 	kubetest.Create(t, b.secret("aws"))
@@ -58,7 +64,7 @@ func (b *restoreBench) start() {
 		if err != nil {
 			return err
 		}
-		return restore.Setup(mgr, restore.Options{Prove: prove, Save: restore.SaveInSpool(b.spool, nil), Sign: source.Sign, MaxProofs: 2, Metrics: prometheus.NewRegistry()})
+		return restore.Setup(mgr, restore.Options{Prove: prove, Save: restore.SaveInSpool(b.spool, nil), Sign: source.Sign, MaxProofs: 2, OwnIdentity: b.allowed, Metrics: prometheus.NewRegistry()})
 	})
 }
 

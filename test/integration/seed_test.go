@@ -80,7 +80,7 @@ func (b *seedBench) volume(t *testing.T) string {
 func (b *seedBench) request(t *testing.T, key, volume string) seed.Request {
 	t.Helper()
 	src := v1beta2.RestoreSource{StorageType: "S3", Bucket: "backups", Key: key, Endpoint: b.server.Endpoint, ForcePathStyle: true, Region: b.server.Region}
-	proven, err := source.Read(t.Context(), src, b.bucket.Data, snapshot.Alone(t.TempDir()), nil)
+	proven, err := source.Read(t.Context(), src, source.By{Secret: b.bucket.Data}, snapshot.Alone(t.TempDir()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -431,7 +431,7 @@ func (b *seedBench) refusesDamagedSnapshots(t *testing.T) {
 		b.put(t, key, content)
 		r := proven
 		r.Source.Key, r.DataDir = key, filepath.Join(b.volume(t), "data")
-		if _, err := source.Read(t.Context(), r.Source, b.bucket.Data, snapshot.Alone(t.TempDir()), nil); !source.Final(err) || !source.Corrupt(err) {
+		if _, err := source.Read(t.Context(), r.Source, source.By{Secret: b.bucket.Data}, snapshot.Alone(t.TempDir()), nil); !source.Final(err) || !source.Corrupt(err) {
 			t.Errorf("restore-operator does not refuse the damaged snapshot %s for good: %v", key, err)
 		}
 		if code, _, stderr := b.run(t, r); code != seed.ExitNever {

@@ -35,6 +35,11 @@ func (RenewURL) describe(s State) planning.Description {
 
 func (step RecordURL) describe(s State) planning.Description {
 	d := planning.Description{Reason: s.readyReason(), Message: s.readyMessage()}
+	if before := s.Restore.Status.SignedURL; before != nil && before.SecretName != "" && step.URL.SecretName == "" {
+		d.Events = []planning.Event{{Type: corev1.EventTypeWarning, Reason: "SignedURLRevoked", Action: actionRestore, Note: planning.Shorten(
+			planning.Sentence("The operator deleted the signed URL for the seed: ", step.URL.Message)+" A seed that has not read the snapshot yet needs rights of its own.", planning.MaxNote)}}
+		return d
+	}
 	if step.URL.Message != "" {
 		d.Events = []planning.Event{{Type: corev1.EventTypeWarning, Reason: "SignedURLNotRenewed", Action: actionRestore, Note: planning.Shorten(
 			planning.Sentence("The signed URL for the seed could not be renewed: ", step.URL.Message)+" The operator tries again.", planning.MaxNote)}}
@@ -87,6 +92,9 @@ func (s State) RenewalIn() (left time.Duration, due bool) {
 		return 0, false // the seed is complete
 	case url.SecretName == "" && progress != nil:
 		return 0, false // the seed was created without a URL
+	}
+	if s.Revoked && url.Message == "" {
+		return 0, true // the next renewal deletes the Secret with the URL; after a failure it is tried again
 	}
 	left = url.RenewalTime.Sub(s.Now)
 	if url.ExpirationTime != nil && clock.Due(url.RenewalTime.Time, url.ExpirationTime.Sub(url.RenewalTime.Time)+renewalPause, s.Now) {

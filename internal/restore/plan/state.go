@@ -25,6 +25,9 @@ type State struct {
 	// Proof of the source, as far as it is known. Full is true if a reading would wait for others.
 	Proof Proof
 	Full  bool
+	// Revoked is true if the status has a signed URL, and the values of the chart do not allow the namespace any more to read the snapshot with
+	// the operator's own identity.
+	Revoked bool
 	// Renewal is the attempt to replace the signed URL, as far as it is known.
 	Renewal Renewal
 	// Safety is the attempt to save the old cluster, as far as it is known.

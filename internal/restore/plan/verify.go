@@ -11,6 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
+	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 	"github.com/etcd-suite/etcd-operator/internal/storage/problem"
 )
 
@@ -175,6 +176,7 @@ func retry(s State, wanted Verify) Step {
 		Message: s.Proof.Message + " The next attempt is at " + next.UTC().Format(time.RFC3339) + ".",
 		Failure: true,
 		Requeue: next.Sub(s.Now),
+		Stalled: grant.Refused(s.Proof.Reason),
 	}
 }
 

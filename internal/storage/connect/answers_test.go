@@ -17,6 +17,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
+	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 	"github.com/etcd-suite/etcd-operator/internal/storage/problem"
 )
 
@@ -104,5 +105,5 @@ func accessTo(provider v1beta2.StorageType, url string) connect.Access {
 		location.Endpoint = url + "/account"
 		secret = map[string][]byte{"storage-account": []byte("account"), "storage-key": []byte("c2VjcmV0")}
 	}
-	return connect.Access{Location: location, Data: secret}
+	return connect.Access{Location: location, Data: secret, For: grant.Process()}
 }

@@ -5,7 +5,6 @@ package connect
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
+	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 )
 
 // Access is a Location and what is needed to open it.
@@ -20,8 +20,8 @@ type Access struct {
 	storage.Location
 	// Data of the Secret. Nil means the ambient identity.
 	Data map[string][]byte
-	// NoOwnIdentity refuses to use the ambient identity.
-	NoOwnIdentity bool
+	// For is what may be used. The zero Scope refuses the ambient identity.
+	For grant.Scope
 	// Patience is how long the store may be silent before a request is tried again. 0 means stall.DefaultLimit.
 	Patience time.Duration
 }
@@ -33,9 +33,6 @@ var stores = map[v1beta2.StorageType]func(context.Context, Access) (objstore.Sto
 	v1beta2.StorageABS: openABS,
 	File:               openFile,
 }
-
-// ErrOwnIdentity is in the chain if a namespace may not use the operator's own identity.
-var ErrOwnIdentity = errors.New("the operator's own identity is not allowed here")
 
 // Ambient reports whether a store is opened with the ambient identity: the Secret has no credential, or data is nil.
 func Ambient(data map[string][]byte) bool {
@@ -50,11 +47,11 @@ func (a Access) Check() error {
 		return fmt.Errorf("no bucket is named: write the path as <bucket>/<key>")
 	case !ok:
 		return fmt.Errorf("storage type %q is not supported: write %s", a.Provider, storage.OneOf())
-	case a.NoOwnIdentity && Ambient(a.Data):
-		return objstore.Mark(fmt.Errorf("this namespace may not use the operator's own identity for %s: name a Secret with credentials. "+
-			"Or add the namespace to the operator's ownIdentityNamespaces in the values of the chart", a.Path()), ErrOwnIdentity)
 	}
-	return nil
+	if a.allows(folder(a.Key)) == nil {
+		return nil // the key of a series is a folder, which may have no slash at its end
+	}
+	return a.allows(a.Key)
 }
 
 // Open opens the store. Its errors name keys of the Secret, never values.
@@ -66,7 +63,7 @@ func Open(ctx context.Context, a Access) (objstore.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return objstore.Bounded(store, limits), nil
+	return gate(objstore.Bounded(store, limits), a.allows), nil
 }
 
 // limits bound the listings of all stores.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
+	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 )
 
 func data(pairs ...string) map[string][]byte {
@@ -19,7 +20,7 @@ func data(pairs ...string) map[string][]byte {
 }
 
 func at(provider v1beta2.StorageType, bucket string, secret map[string][]byte) Access {
-	return Access{Location: storage.Location{Provider: provider, Bucket: bucket}, Data: secret}
+	return Access{Location: storage.Location{Provider: provider, Bucket: bucket}, Data: secret, For: grant.Process()}
 }
 
 func TestEveryProviderOfASpecCanBeOpened(t *testing.T) {
@@ -79,7 +80,7 @@ func TestASecretWithoutCredentialsMeansTheOwnIdentity(t *testing.T) {
 	for _, provider := range storage.Providers() {
 		for _, key := range slices.Concat(s3Ambient, gcsAmbient, absAmbient, []string{"ca.crt", "sse-customer-key", "age-identity"}) {
 			a := at(provider, "b", data(key, "value"))
-			if a.NoOwnIdentity = true; !errors.Is(a.Check(), ErrOwnIdentity) {
+			if a.For = (grant.Scope{Namespace: "team-a"}); !errors.Is(a.Check(), grant.ErrOwnIdentity) {
 				t.Errorf("%s: a Secret that has only %s gets the operator's own identity", provider, key)
 			}
 		}

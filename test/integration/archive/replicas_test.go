@@ -211,7 +211,7 @@ func (r *replicas) find(ctx context.Context, target archive.Target) (plan, error
 	if target.Revision == 0 {
 		choice.Time = target.Time.Format(time.RFC3339Nano)
 	}
-	point, err := source.FindPoint(ctx, r.source, r.secret, choice, archive.Progress{})
+	point, err := source.FindPoint(ctx, r.source, source.By{Secret: r.secret}, choice, archive.Progress{})
 	if err != nil {
 		return plan{}, err
 	}

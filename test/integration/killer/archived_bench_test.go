@@ -246,7 +246,7 @@ func (a *archived) restore(choice source.Choice) (path string, point source.Poin
 		last := a.series.Status.Recoverable[n-1]
 		end = archive.Progress{Timeline: archive.Timeline(last.Timeline), Point: archive.Point{Revision: last.To.Revision, At: last.To.Time.Time}}
 	}
-	if point, err = source.FindPoint(a.Context(), from, a.store.data(), choice, end); err != nil {
+	if point, err = source.FindPoint(a.Context(), from, source.By{Secret: a.store.data()}, choice, end); err != nil {
 		return "", point, err
 	}
 	dir := a.TempDir()

@@ -26,6 +26,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/restore"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
+	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 	"github.com/etcd-suite/etcd-operator/test/integration/killer"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
@@ -194,7 +195,7 @@ func (o *restoreOperator) restart() {
 		if err != nil {
 			return err
 		}
-		options := restore.Options{Prove: prove, Save: restore.SaveInSpool(o.spool, dial), MaxProofs: 2, Metrics: prometheus.NewRegistry()}
+		options := restore.Options{Prove: prove, Save: restore.SaveInSpool(o.spool, dial), MaxProofs: 2, OwnIdentity: grant.Everything(), Metrics: prometheus.NewRegistry()}
 		if o.b.identity != nil {
 			options = o.b.withIdentity(options)
 		}

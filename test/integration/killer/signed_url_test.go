@@ -110,8 +110,9 @@ func (b *bench) withIdentity(o restore.Options) restore.Options {
 		asked.Secret = b.identity
 		return prove(ctx, asked)
 	}
-	o.Sign = func(ctx context.Context, src v1beta2.RestoreSource, _ map[string][]byte) (objstore.SignedURL, error) {
-		return source.Sign(ctx, src, b.identity)
+	o.Sign = func(ctx context.Context, src v1beta2.RestoreSource, by source.By) (objstore.SignedURL, error) {
+		by.Secret = b.identity
+		return source.Sign(ctx, src, by)
 	}
 	return o
 }
