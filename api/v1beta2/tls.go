@@ -100,8 +100,8 @@ type CertManagerTLS struct {
 	// +kubebuilder:validation:MaxLength=20
 	CAOverlap *metav1.Duration `json:"caOverlap,omitempty"`
 	// Common name of the certificate in <cluster>-client-tls. If etcd's authentication is on, it is the user of the
-	// clients. It has lower-case letters, digits, dots, hyphens and underscores, so that it is no address of mail and no
-	// user of Kubernetes. Default: client. A cluster of an earlier release
+	// clients. It has lower-case letters, digits, dots, hyphens and underscores. So it is neither an email address
+	// nor a name with a colon, such as system:admin. Default: client. A cluster of an earlier release
 	// keeps root until you set this field.
 	// +optional
 	// +kubebuilder:validation:MinLength=1

@@ -90,7 +90,7 @@ func (r *Reconciler) observeCertManager(ctx context.Context, v *view) error {
 			c.Unissued, c.UnissuedReason = "spec.TLS.certManager needs cert-manager, but this Kubernetes does not serve its Certificates. Install cert-manager.", v1beta2.ReasonCertManagerMissing
 			return nil
 		case apierrors.IsForbidden(err):
-			c.Unissued, c.UnissuedReason = "The operator has no right to read cert-manager's Certificates. Install the operator's chart with clusterOperator.certManager=true.", v1beta2.ReasonCertManagerMissing
+			c.Unissued, c.UnissuedReason = "The operator has no right to read cert-manager's Certificates. Set the values clusterOperator.certManager and clusterOperator.managedTLS of the operators' chart to true.", v1beta2.ReasonCertManagerMissing
 			return nil
 		case apierrors.IsNotFound(err):
 			c.Requested = false
