@@ -55,6 +55,8 @@ func restoringAfterSwitch(s *site) {
 	restoringBeforeSwitch(s)
 	s.patch(`{"spec":{"size":3}}`)
 	s.admit("node-3")
+	// A write before the switch would be lost, as it must be.
+	s.eventually("the seed serves", func(ctx context.Context) error { return restoreIs(v1beta2.RestoreGrowing)(ctx, s) })
 }
 
 // restored has carried out an EtcdRestore, which must not be carried out again. Another one waits for its EtcdCluster.
