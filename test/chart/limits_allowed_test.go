@@ -47,7 +47,7 @@ var everyWrite = map[string]string{
 	"cluster.noteResize":            "label a Pod",
 	"cluster.resizePod":             "resize a Pod",
 	"cluster.restoreLabels":         "own a Pod that lost its owner",
-	"cluster.rehearse":              "create a Pod in a dry run",
+	"cluster.tryPod":                "create a Pod in a dry run",
 	"cluster.rehearseStops":         "delete a Pod in a dry run",
 	"cluster.observeVolumeTemplate": "create a volume in a dry run",
 	"cluster.serverTime":            "create a PodDisruptionBudget in a dry run",
