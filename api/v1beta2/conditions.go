@@ -101,8 +101,8 @@ const (
 	// ReasonVersionNotAdvised means that the cluster is ready, and runs a release of etcd that can damage data or that
 	// this suite is not tested with.
 	ReasonVersionNotAdvised = "VersionNotAdvised"
-	// ReasonSettingIgnored means that a variable in spec.pod.etcdEnv does not do what it says. The operator leaves it out, or
-	// the version of etcd does not have the option.
+	// ReasonSettingIgnored means that a variable in spec.pod.etcdEnv does not do what it says, or that spec.networkPolicy has no
+	// effect. The operator leaves the variable out, or the version of etcd does not have the option.
 	ReasonSettingIgnored = "SettingIgnored"
 	// ReasonNotOurs means that objects with the names or labels of the cluster do not belong to it.
 	ReasonNotOurs = "NotOurs"
@@ -113,7 +113,7 @@ const (
 	// ReasonSettingDropped means that this Kubernetes does not have a setting that the spec asks for.
 	ReasonSettingDropped = "SettingDropped"
 	// ReasonChangedByOthers means that something else reverses what the operator sets on a Service, a
-	// PodDisruptionBudget, a Pod or a volume.
+	// PodDisruptionBudget, a NetworkPolicy, a Pod or a volume.
 	ReasonChangedByOthers = "ChangedByOthers"
 	// ReasonClockSkew means that the clock of the operator's node and that of the API server differ by more than a minute. Or a
 	// certificate comes from a clock that is ahead.

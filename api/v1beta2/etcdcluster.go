@@ -12,7 +12,8 @@ import (
 //
 // For each member the operator creates one Pod and one PersistentVolumeClaim of the same name. It creates two
 // Services: <name> (headless, for members) and <name>-client (port 2379, for clients). A PodDisruptionBudget named
-// <name> protects the quorum. Kubernetes deletes all of them with the EtcdCluster.
+// <name> protects the quorum. A NetworkPolicy named <name> exists only if networkPolicy asks for it. Kubernetes deletes
+// all of them with the EtcdCluster.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=etcdclusters,shortName=etcd,categories=etcd-operator
@@ -69,6 +70,7 @@ type EtcdClusterList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.etcd) || !has(self.etcd.logLevel) || !has(self.pod) || !has(self.pod.etcdEnv) || !self.pod.etcdEnv.exists(e, e.name == 'ETCD_LOG_LEVEL')",message="etcd.logLevel and ETCD_LOG_LEVEL in pod.etcdEnv set the same option: remove one of the two"
 // +kubebuilder:validation:XValidation:rule="!has(self.etcd) || !has(self.etcd.maxRequestBytes) || !has(self.pod) || !has(self.pod.etcdEnv) || !self.pod.etcdEnv.exists(e, e.name == 'ETCD_MAX_REQUEST_BYTES')",message="etcd.maxRequestBytes and ETCD_MAX_REQUEST_BYTES in pod.etcdEnv set the same option: remove one of the two"
 // +kubebuilder:validation:XValidation:rule="!has(self.etcd) || !has(self.etcd.snapshotCount) || !has(self.pod) || !has(self.pod.etcdEnv) || !self.pod.etcdEnv.exists(e, e.name == 'ETCD_SNAPSHOT_COUNT')",message="etcd.snapshotCount and ETCD_SNAPSHOT_COUNT in pod.etcdEnv set the same option: remove one of the two"
+// +kubebuilder:validation:XValidation:rule="!has(self.networkPolicy) || has(self.networkPolicy.clientsFrom) || !has(self.service) || !has(self.service.type) || self.service.type == 'ClusterIP'",message="service.type NodePort or LoadBalancer is for clients outside of Kubernetes, which networkPolicy does not allow by default: write networkPolicy.clientsFrom, for example [{ipBlock: {cidr: 10.0.0.0/8}}]"
 type EtcdClusterSpec struct {
 	// Number of members, 1 to 7. Three members tolerate the loss of one, five members the loss of two. The operator
 	// adds and removes one member at a time. kubectl scale sets this field, too.
@@ -100,6 +102,11 @@ type EtcdClusterSpec struct {
 	// Settings of the Service for clients. Default: a Service of type ClusterIP.
 	// +optional
 	Service *ServicePolicy `json:"service,omitempty"`
+	// Limits who connects to the members, by a NetworkPolicy. Write {} for its defaults. It needs a network plugin that
+	// enforces NetworkPolicies. The status does not show whether it does. If you remove the field, the operator deletes the
+	// NetworkPolicy. Default: none, so each client that reaches the Pods can connect.
+	// +optional
+	NetworkPolicy *MemberNetworkPolicy `json:"networkPolicy,omitempty"`
 	// Stops the operator from changing this cluster. Members keep serving, but the operator does not replace a lost
 	// one. It still keeps and grows volumes as the spec asks, and renews certificates. Deleting the EtcdCluster still
 	// works. Default: false.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -52,6 +53,10 @@ func (r *Reconciler) act(ctx context.Context, v *view, step plan.Step) error {
 		return r.apply(ctx, v, disruptionBudget(v.State, step))
 	case plan.WithdrawBudget:
 		return r.delete(ctx, v, &policyv1.PodDisruptionBudget{}, v.Name)
+	case plan.ApplyNetworkPolicy:
+		return r.applyNetworkPolicy(ctx, v, step)
+	case plan.WithdrawNetworkPolicy:
+		return r.delete(ctx, v, &networkingv1.NetworkPolicy{}, v.Name)
 	case plan.Done, plan.Idle, plan.Wait, plan.AwaitResize, plan.Hibernating, plan.VolumeMayFill, plan.Advice:
 		return nil // there is nothing to do
 	case plan.BeginBootstrap, plan.BeginRemoval, plan.RecordFormed, plan.RecordPromotion, plan.RecordVersionChange, plan.EndDefragmentation,

@@ -297,7 +297,7 @@ func (v *view) confirmAsked(step plan.Step) error {
 		return nil
 	}
 	switch step := step.(type) {
-	case plan.CreateVolumes, plan.CreateMembers, plan.ApplyBudget, plan.WithdrawBudget, plan.AddToService, plan.RelabelPod, plan.LoadCertificates,
+	case plan.CreateVolumes, plan.CreateMembers, plan.ApplyBudget, plan.WithdrawBudget, plan.ApplyNetworkPolicy, plan.WithdrawNetworkPolicy, plan.AddToService, plan.RelabelPod, plan.LoadCertificates,
 		plan.KeepVolume, plan.ResizeVolume, plan.CreateCA, plan.RequestCertificates, plan.WriteCertificates, plan.VolumeMayFill, plan.Advice:
 		return nil
 	case plan.CreateMember, plan.ApplyServices, plan.ForceDeletePod:

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -29,6 +30,7 @@ func CacheOptions(shard string) (map[client.Object]cache.ByObject, error) {
 		&corev1.PersistentVolumeClaim{}: {Transform: strip},
 		&corev1.Service{}:               {Transform: strip},
 		&policyv1.PodDisruptionBudget{}: {Transform: strip},
+		&networkingv1.NetworkPolicy{}:   {Transform: strip},
 	}, nil
 }
 
@@ -64,6 +66,9 @@ func strip(in any) (any, error) {
 	case *corev1.Service: // one with the name of ours is reported
 		name.DeletionTimestamp, name.OwnerReferences = object.DeletionTimestamp, object.OwnerReferences
 		return &corev1.Service{ObjectMeta: name}, nil
+	case *networkingv1.NetworkPolicy: // one with the name of ours is reported
+		name.DeletionTimestamp, name.OwnerReferences = object.DeletionTimestamp, object.OwnerReferences
+		return &networkingv1.NetworkPolicy{ObjectMeta: name}, nil
 	case *policyv1.PodDisruptionBudget: // it may select our Pods
 		name.DeletionTimestamp, name.OwnerReferences = object.DeletionTimestamp, object.OwnerReferences
 		return &policyv1.PodDisruptionBudget{ObjectMeta: name, Spec: policyv1.PodDisruptionBudgetSpec{Selector: object.Spec.Selector}}, nil

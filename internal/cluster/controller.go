@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
@@ -88,6 +90,8 @@ type Reconciler struct {
 	defects []etcdversion.Defect
 	// issuers of cert-manager that the administrator allows beside the Issuers of each namespace.
 	issuers []plan.AllowedIssuer
+	// networkPeers are what each NetworkPolicy allows; nil if the operator does not manage NetworkPolicies.
+	networkPeers *networkPeers
 }
 
 // Options of the controller.
@@ -113,6 +117,8 @@ type Options struct {
 	Defects string
 	// Issuers of cert-manager that EtcdClusters may name beside the Issuers of their namespace: kind/name or kind.group/name.
 	Issuers []string
+	// NetworkPeers are what the NetworkPolicies of EtcdClusters allow, as JSON. If it is empty, the operator neither reads nor writes them.
+	NetworkPeers string
 }
 
 // AddFlags adds the flags of the controller with their defaults to flags.
@@ -124,6 +130,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.MaxReplacements, "max-replacements", Replacements, "maximum number of EtcdClusters in which members that were lost are replaced at the same time; further ones wait")
 	flags.StringVar(&o.Defects, "etcd-defects", "", "releases of etcd to advise against, beside the known ones: a JSON list of objects with from, fixed, effect and source. An invalid entry is logged and left out")
 	flags.StringSliceVar(&o.Issuers, "cert-manager-issuers", nil, "issuers of cert-manager that EtcdClusters may name beside the Issuers of their namespace, separated by commas: kind/name or kind.group/name, for example ClusterIssuer/etcd. The name * means all of the kind. An invalid entry is logged and left out")
+	flags.StringVar(&o.NetworkPeers, "network-policy-peers", "", "peers that the NetworkPolicies of all EtcdClusters allow, as a JSON object with three lists as in \"from\" of a NetworkPolicy. operator has the Pods of cluster-operator, clients has others at port 2379, and metrics has others at port 2381. If the flag is empty or invalid, the operator neither reads nor writes NetworkPolicies")
 	flags.IntVar(&o.ReplacementsPerMinute, "replacements-per-minute", ReplacementsPerMinute, "maximum number of such replacements that begin in one minute")
 }
 
@@ -150,6 +157,7 @@ func New(c client.Client, reader client.Reader, recorder events.EventRecorder, o
 	// Setup logs the entries that are not valid: they must not stop the operator.
 	r.defects, _ = etcdversion.ParseDefects(options.Defects)
 	r.issuers, _ = plan.ParseIssuers(options.Issuers)
+	r.networkPeers, _ = parseNetworkPeers(options.NetworkPeers)
 	if r.SeedPercent == nil {
 		r.SeedPercent = askSeed
 	}
@@ -171,12 +179,7 @@ func Setup(mgr manager.Manager, options Options) error {
 	if err := addIndexes(context.Background(), mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	if _, err := etcdversion.ParseDefects(options.Defects); err != nil {
-		mgr.GetLogger().Error(err, "The list of --etcd-defects has invalid entries. The operator continues with the others. Correct the value clusterOperator.etcdDefects of the chart")
-	}
-	if _, err := plan.ParseIssuers(options.Issuers); err != nil {
-		mgr.GetLogger().Error(err, "The list of --cert-manager-issuers has invalid entries. The operator continues with the others. Correct the value clusterOperator.certManagerIssuers of the chart")
-	}
+	logInvalid(mgr.GetLogger(), options)
 	r.indexed, r.wake = true, make(chan event.GenericEvent, 1024)
 	r.rereads, r.foresight = newRereads(), newForesight()
 	if options.Dial == nil {
@@ -185,7 +188,7 @@ func Setup(mgr manager.Manager, options Options) error {
 			return fmt.Errorf("add the health checks: %w", err)
 		}
 	}
-	err = ctrl.NewControllerManagedBy(mgr).
+	b := ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
 		For(&v1beta2.EtcdCluster{}, builder.WithPredicates(begunBefore(), predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Watches(&v1beta2.EtcdCluster{}, enqueueUnbegun()).
@@ -195,12 +198,27 @@ func Setup(mgr manager.Manager, options Options) error {
 		Owns(&policyv1.PodDisruptionBudget{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1beta2.EtcdRestore{}, handler.EnqueueRequestsFromMapFunc(clusterOf)).
 		WatchesRawSource(source.Channel(r.wake, &handler.EnqueueRequestForObject{})).
-		WithOptions(kube.Controller(cmp.Or(options.MaxConcurrent, Concurrency))).
-		Complete(r)
-	if err != nil {
+		WithOptions(kube.Controller(cmp.Or(options.MaxConcurrent, Concurrency)))
+	if r.networkPeers != nil { // otherwise the operator may have no right to watch them
+		b = b.Owns(&networkingv1.NetworkPolicy{}, builder.WithPredicates(predicate.GenerationChangedPredicate{}))
+	}
+	if err := b.Complete(r); err != nil {
 		return fmt.Errorf("register the EtcdCluster controller: %w", err)
 	}
 	return nil
+}
+
+// logInvalid logs options with an error, which New leaves out.
+func logInvalid(log logr.Logger, options Options) {
+	if _, err := etcdversion.ParseDefects(options.Defects); err != nil {
+		log.Error(err, "The list of --etcd-defects has invalid entries. The operator continues with the others. Correct the value clusterOperator.etcdDefects of the chart")
+	}
+	if _, err := plan.ParseIssuers(options.Issuers); err != nil {
+		log.Error(err, "The list of --cert-manager-issuers has invalid entries. The operator continues with the others. Correct the value clusterOperator.certManagerIssuers of the chart")
+	}
+	if _, err := parseNetworkPeers(options.NetworkPeers); err != nil {
+		log.Error(err, "The flag --network-policy-peers is invalid. The operator continues without NetworkPolicies. Correct the value clusterOperator.networkPolicyPeers of the chart")
+	}
 }
 
 // clusterOf names the EtcdCluster that an EtcdRestore is for.

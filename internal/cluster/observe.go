@@ -70,6 +70,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 		r.observeServices, // first: the client Service tells whether the cluster has formed
 		r.observeMembers,
 		r.observeBudget, // it depends on where the members have their data
+		r.observeNetworkPolicy,
 		r.observeZones,
 		r.observeSetAside,
 		r.observeRestores,

@@ -144,7 +144,7 @@ func (v *view) saysLater(step plan.Step, actErr error) bool {
 		return false
 	}
 	switch step.(type) {
-	case plan.CreateCA, plan.RequestCertificates, plan.WriteCertificates, plan.ApplyServices, plan.ApplyBudget:
+	case plan.CreateCA, plan.RequestCertificates, plan.WriteCertificates, plan.ApplyServices, plan.ApplyNetworkPolicy, plan.ApplyBudget:
 		return true
 	}
 	return false

@@ -14,6 +14,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -151,6 +152,15 @@ var allowedCalls = []request{
 			}
 		}
 		return c.Delete(l.Context(), budget)
+	}},
+	{"apply a NetworkPolicy, and delete it", clusterOperator, func(l *limits, c client.Client) error {
+		policy := l.networkPolicy("managed")
+		for range 2 {
+			if err := apply(l, c, of(l.managed, policy)); err != nil {
+				return err
+			}
+		}
+		return c.Delete(l.Context(), policy)
 	}},
 	{"update a Secret", clusterOperator, func(l *limits, c client.Client) error {
 		return get(l, l.secret("managed-ca"), func(s *corev1.Secret) error {
@@ -378,6 +388,19 @@ func (l *limits) budget(name string) *policyv1.PodDisruptionBudget {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: l.team, Name: name, Labels: labels},
 		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: ptr.To(intstr.FromInt32(2)), Selector: &metav1.LabelSelector{MatchLabels: labels}},
+	}
+}
+
+func (l *limits) networkPolicy(name string) *networkingv1.NetworkPolicy {
+	labels := map[string]string{v1beta2.LabelCluster: "managed"}
+	return &networkingv1.NetworkPolicy{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: l.team, Name: name, Labels: labels},
+		Spec: networkingv1.NetworkPolicySpec{
+			PodSelector: metav1.LabelSelector{MatchLabels: labels},
+			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
+			Ingress:     []networkingv1.NetworkPolicyIngressRule{{From: []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}}},
+		},
 	}
 }
 

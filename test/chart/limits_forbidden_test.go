@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -155,6 +156,31 @@ var forbiddenCalls = map[string][]request{
 			return create(l, c, budget)
 		}},
 		{"delete a budget of others", clusterOperator, func(l *limits, c client.Client) error { return deleteForeign(l, c, l.budget("foreign")) }},
+	},
+	"a NetworkPolicy limits others": {
+		{"create any NetworkPolicy", clusterOperator, func(l *limits, c client.Client) error { return create(l, c, l.networkPolicy("any")) }},
+		{"cut off Pods of others", clusterOperator, func(l *limits, c client.Client) error {
+			policy := of(l.managed, l.networkPolicy("managed"))
+			policy.Spec.PodSelector = metav1.LabelSelector{}
+			return create(l, c, policy)
+		}},
+		{"cut off Pods of others by an expression", clusterOperator, func(l *limits, c client.Client) error {
+			policy := of(l.managed, l.networkPolicy("managed"))
+			policy.Spec.PodSelector = metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "etcd_cluster", Operator: metav1.LabelSelectorOpExists}}}
+			return create(l, c, policy)
+		}},
+		{"limit what members connect to", clusterOperator, func(l *limits, c client.Client) error {
+			policy := of(l.managed, l.networkPolicy("managed"))
+			policy.Spec.PolicyTypes = append(policy.Spec.PolicyTypes, networkingv1.PolicyTypeEgress)
+			return create(l, c, policy)
+		}},
+		{"open Pods of others", clusterOperator, func(l *limits, c client.Client) error {
+			return changeForeign(l, c, l.networkPolicy("foreign"), `{"spec":{"ingress":[{}]}}`)
+		}},
+		{"delete a NetworkPolicy of others", clusterOperator, func(l *limits, c client.Client) error { return deleteForeign(l, c, l.networkPolicy("foreign")) }},
+		{"write a NetworkPolicy", backupOperator, func(l *limits, c client.Client) error {
+			return create(l, c, of(l.managed, l.networkPolicy("managed")))
+		}},
 	},
 	"a Certificate is for others": {
 		badCertificate("overwrite another Secret", `{"spec":{"secretName":"webhook-tls"}}`),

@@ -11,6 +11,7 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -144,13 +145,14 @@ func (l *limits) createClusters() {
 	kubetest.Create(l, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: l.team, Name: "members"}})
 	l.wide(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "some"}, Provisioner: "none", AllowVolumeExpansion: ptr.To(true)})
 	stop := kubetest.RunManager(l, l.team, func(_ context.Context, mgr manager.Manager) error {
-		return cluster.Setup(mgr, cluster.Options{SeedImage: "seed"})
+		return cluster.Setup(mgr, cluster.Options{SeedImage: "seed", NetworkPeers: `{"operator": [{"namespaceSelector": {}}]}`})
 	}, func(c client.WithWatch) client.WithWatch { return writesAs(c, l.operators[clusterOperator]) })
 	l.managed = &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: l.team, Name: "managed"}, Spec: v1beta2.EtcdClusterSpec{
 		Size: 3, Pod: everyOption(), TLS: &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}},
 		Service: &v1beta2.ServicePolicy{
 			Type: corev1.ServiceTypeLoadBalancer, Labels: map[string]string{"team": "a"}, Annotations: map[string]string{"note": "x"}, LoadBalancerSourceRanges: []string{"10.0.0.0/8"},
 		},
+		NetworkPolicy: &v1beta2.MemberNetworkPolicy{ClientsFrom: []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: "10.0.0.0/8"}}}},
 	}}
 	l.issued = &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: l.team, Name: "issued"}, Spec: v1beta2.EtcdClusterSpec{
 		Size: 1, Pod: &v1beta2.PodPolicy{EmptyDir: &corev1.EmptyDirVolumeSource{}, ClusterDomain: ".cluster.local"},
@@ -160,6 +162,7 @@ func (l *limits) createClusters() {
 	for what, count := range map[string]int{
 		"pods -l etcd_cluster=managed": 3, "persistentvolumeclaims -l etcd_cluster=managed": 3, "secrets -l etcd_cluster=managed": 5,
 		"services -l etcd_cluster=managed": 2, "certificates.cert-manager.io -l etcd_cluster=issued": 4,
+		"networkpolicies -l etcd_cluster=managed": 1,
 	} {
 		kubetest.Eventually(l, "cluster-operator creates "+what, func(context.Context) error {
 			names := strings.Fields(kubetest.MustKubectl(l, "", append(strings.Fields("get "+what), "--namespace", l.team, "--output=name")...))

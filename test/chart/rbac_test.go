@@ -64,6 +64,7 @@ func TestEachOperatorHasExactlyTheRightsThatItNeeds(t *testing.T) {
 			"etcdrestores: get list watch",
 			"pods: get list watch create patch delete", "pods/resize: patch", "persistentvolumeclaims: get list watch create patch delete",
 			"services: get list watch create patch", "poddisruptionbudgets: get list watch create patch delete",
+			"networkpolicies: get list watch create patch delete",
 			"storageclasses: list", "nodes: get", "events: list", "endpointslices: list",
 			"secrets: create update", "certificates: get create patch",
 		},

@@ -58,7 +58,7 @@ func granted(t *testing.T, values string) map[right]bool {
 
 // switches are values that remove rights.
 var switches = []string{
-	"clusterOperator.readNodes", "clusterOperator.readStorageClasses", "clusterOperator.managedTLS", "clusterOperator.certManager",
+	"clusterOperator.readNodes", "clusterOperator.readStorageClasses", "clusterOperator.managedTLS", "clusterOperator.certManager", "clusterOperator.networkPolicies",
 	"restoreOperator.signedURLs", "clusterOperator.metrics.secure", "backupOperator.metrics.secure", "restoreOperator.metrics.secure",
 }
 

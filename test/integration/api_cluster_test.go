@@ -25,6 +25,8 @@ const (
 	wantElection  = "spec.etcd: electionTimeout (default 1s) must be at least five times heartbeatInterval (default 100ms), as etcd requires: raise electionTimeout, or lower heartbeatInterval"
 	wantRetention = `spec.etcd.autoCompaction: retention does not fit mode: write a time from 1m for Periodic ("5m"), or a number of revisions for Revision ("1000")`
 
+	wantClients = "spec: service.type NodePort or LoadBalancer is for clients outside of Kubernetes, which networkPolicy does not allow by default: write networkPolicy.clientsFrom, for example [{ipBlock: {cidr: 10.0.0.0/8}}]"
+
 	wantNoSource = "spec.pod.persistentVolumeClaimSpec: a volume that is made from dataSource or dataSourceRef has the identity of another member: remove the field. To start from saved data, restore a snapshot with an EtcdRestore"
 
 	wantTLS = "spec.TLS.static: operatorSecret and member.serverSecret require each other: write both to turn on TLS for clients, or neither"
@@ -104,6 +106,11 @@ func TestInvalidEtcdClusterIsRefused(t *testing.T) {
 		"externalTrafficPolicy of a ClusterIP Service":      {spec: "{size: 3, service: {externalTrafficPolicy: Local}}", want: "spec.service: externalTrafficPolicy requires type: NodePort or LoadBalancer: set type, or remove externalTrafficPolicy"},
 		"the operator's own annotation of a Service":        {spec: "{size: 3, service: {annotations: {etcd.database.coreos.com/cluster-id: x}}}", want: "spec.service.annotations: the annotation keys etcd.database.coreos.com/* are reserved for the operator: choose other keys"},
 		"the operator's own label of a Service":             {spec: "{size: 3, service: {labels: {app: x}}}", want: "spec.service.labels: the label keys app, etcd_* and etcd.database.coreos.com/* are reserved for the operator: choose other keys"},
+		"a load balancer whose clients are not named":       {spec: "{size: 3, service: {type: LoadBalancer}, networkPolicy: {}}", want: wantClients},
+		"an empty list of clients":                          {spec: "{size: 3, networkPolicy: {clientsFrom: []}}", want: "spec.networkPolicy.clientsFrom: clientsFrom is empty: remove it to allow all Pods of the namespace, or write {namespaceSelector: {}} to allow all Pods"},
+		"a client without a selector":                       {spec: "{size: 3, networkPolicy: {clientsFrom: [{}]}}", want: "spec.networkPolicy.clientsFrom: each entry of clientsFrom needs ipBlock alone, or podSelector, namespaceSelector or both"},
+		"an empty list of readers of the metrics":           {spec: "{size: 3, networkPolicy: {metricsFrom: []}}", want: "spec.networkPolicy.metricsFrom: metricsFrom is empty: remove it to allow only cluster-operator, or write {namespaceSelector: {}} to allow all Pods"},
+		"a reader with an address and a selector":           {spec: "{size: 3, networkPolicy: {metricsFrom: [{ipBlock: {cidr: 10.0.0.0/8}, podSelector: {}}]}}", want: "spec.networkPolicy.metricsFrom: each entry of metricsFrom needs ipBlock alone, or podSelector, namespaceSelector or both"},
 		"a second container named etcd":                     {spec: "{size: 3, pod: {containers: [{name: etcd, image: x}]}}", want: "spec.pod.containers: the container names etcd and restore are reserved for the operator: choose another name"},
 		"a second volume named etcd-data":                   {spec: "{size: 3, pod: {volumes: [{name: etcd-data, emptyDir: {}}]}}", want: "spec.pod.volumes: the volume names etcd-data, member-peer-tls, member-server-tls and store-credentials are reserved for the operator: choose another name"},
 		"a volume with two sources":                         {spec: "{size: 3, pod: {volumes: [{name: a, emptyDir: {}, secret: {secretName: x}}]}}", want: "spec.pod.volumes[0]: a volume needs one source: write one of configMap, secret, emptyDir, csi and persistentVolumeClaim"},

@@ -77,6 +77,30 @@
   reason: Forbidden
 {{- end }}
 
+{{- define "etcd-operator.networkPoliciesRules" }}
+- apiGroups: [networking.k8s.io]
+  apiVersions: [v1]
+  operations: [CREATE, UPDATE, DELETE]
+  resources: [networkpolicies]
+{{- end }}
+
+{{- define "etcd-operator.networkPoliciesValidations" }}
+- expression: >-
+    variables.isClusterOperator && (variables.deletes ? variables.clusterBefore != '' && variables.name == variables.clusterBefore :
+    variables.cluster != '' && variables.name == variables.cluster && (variables.creates || variables.clusterBefore == variables.cluster))
+  message: cluster-operator may only write the NetworkPolicy of an EtcdCluster.
+  reason: Forbidden
+- expression: >-
+    variables.deletes || (!has(object.spec.podSelector.matchExpressions) || object.spec.podSelector.matchExpressions.size() == 0) &&
+    has(object.spec.podSelector.matchLabels) && 'etcd_cluster' in object.spec.podSelector.matchLabels &&
+    object.spec.podSelector.matchLabels['etcd_cluster'] == variables.cluster
+  message: A NetworkPolicy of an EtcdCluster selects the members of that EtcdCluster.
+  reason: Forbidden
+- expression: "variables.deletes || has(object.spec.policyTypes) && object.spec.policyTypes == ['Ingress']"
+  message: A NetworkPolicy of an EtcdCluster limits only connections to its members.
+  reason: Forbidden
+{{- end }}
+
 {{- define "etcd-operator.certificatesRules" }}
 - apiGroups: [cert-manager.io]
   apiVersions: [v1]

@@ -270,6 +270,13 @@ volumeMounts:
     resourceFieldRef:
       resource: limits.memory
 {{- end }}
+{{- if and .values.networkPolicies (not (has "OPERATOR_NAMESPACE" $taken)) }}
+# For the flag --network-policy-peers.
+- name: OPERATOR_NAMESPACE
+  valueFrom:
+    fieldRef:
+      fieldPath: metadata.namespace
+{{- end }}
 {{- if and .values.spool (not (has "TMPDIR" $taken)) }}
 # The root file system is read-only.
 - name: TMPDIR

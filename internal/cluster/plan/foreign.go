@@ -39,8 +39,12 @@ func refuseForeignServices(s State) Step {
 
 // reportForeignObjects comes last: a formed cluster is kept well without the object. Pods do not disturb it.
 func reportForeignObjects(s State) Step {
-	return waitForForeign(append(s.foreign("Service"), s.foreign("PodDisruptionBudget")...),
+	step := waitForForeign(append(s.foreign("Service"), s.foreign("PodDisruptionBudget")...),
 		"The operator does not change it, and continues to manage the members. Clients and drains do not find the cluster by that name.")
+	if step != nil {
+		return step
+	}
+	return waitForForeign(s.foreign("NetworkPolicy"), "The operator does not change it, so spec.networkPolicy has no effect.")
 }
 
 func (s State) foreign(kind string) []ForeignObject {

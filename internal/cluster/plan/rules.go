@@ -31,6 +31,7 @@ var Rules = []group{
 	{Name: "surroundings", Purpose: "Members find each other, and clients find them, by Services.", Rules: []rule{
 		{Name: "applyServices", Decide: applyServices},
 		{Name: "restoreLabels", Decide: restoreLabels},
+		{Name: "applyNetworkPolicy", Decide: applyNetworkPolicy},
 	}},
 	{Name: "quorum", Purpose: "A recovery from a lost quorum ends before anything else is done to members.", Rules: []rule{
 		{Name: "forceNewCluster", Decide: forceNewCluster},
@@ -117,6 +118,7 @@ var Rules = []group{
 		{Name: "reportUnreadableRestore", Decide: reportUnreadableRestore},
 		{Name: "adviseOfPeerName", Decide: adviseOfPeerName},
 		{Name: "adviseOfIssuer", Decide: adviseOfIssuer},
+		{Name: "reportNetworkPolicy", Decide: reportNetworkPolicy},
 		{Name: "reportForeignObjects", Decide: reportForeignObjects},
 		{Name: "reportForeignMembers", Decide: reportForeignMembers},
 		{Name: "reportRefused", Decide: reportRefused},

@@ -52,6 +52,8 @@ type State struct {
 
 	Services Services
 	Budget   Budget
+	// NetworkPolicy is the one that limits who connects to the members.
+	NetworkPolicy NetworkPolicy
 	// Foreign are objects that have a name which the cluster needs, and belong to something else.
 	Foreign []ForeignObject
 	// NoStorageClass: a volume would need the default StorageClass, and there is none.

@@ -68,7 +68,7 @@ func TestEvents(t *testing.T) {
 // everyStep has a step of each type. A step about one member or volume names it m.
 var everyStep = []Step{
 	AwaitSafetySnapshot{},
-	AddLearner{Name: "m"}, AddToService{Name: "m"}, AdoptSeed{}, ApplyBudget{}, ApplyServices{}, AwaitResize{Message: "grows"}, BeginBootstrap{},
+	AddLearner{Name: "m"}, AddToService{Name: "m"}, AdoptSeed{}, ApplyBudget{}, ApplyNetworkPolicy{}, ApplyServices{}, AwaitResize{Message: "grows"}, BeginBootstrap{},
 	AwaitSafetySnapshot{}, BeginRemoval{Voter: "m", Name: "m"}, BeginRecovery{Member: "m"}, BeginRestore{}, BeginSwitch{}, ReturnToSeeding{}, CancelDowngrade{}, CancelRecovery{}, CompactHistory{}, CompleteRecovery{},
 	CompleteRestore{}, CreateCA{}, CreateMember{Name: "m"}, CreateMembers{}, CreateVolumes{}, DefragmentMember{Name: "m", Reason: v1beta2.ReasonDefragmenting},
 	DeletePod{Name: "m", Reason: v1beta2.ReasonScaling}, DeleteVolume{Name: "m", Reason: v1beta2.ReasonScaling}, DisarmAlarm{Reason: v1beta2.ReasonNoSpace}, Done{},
@@ -77,7 +77,7 @@ var everyStep = []Step{
 	LoadCertificates{Name: "m"}, MoveLeader{From: "m"}, PromoteLearner{Name: "m"}, RecordForced{}, RecordForcing{Member: "m"}, RecordFormed{}, RecordPromotion{Name: "m"}, RemoveFromService{Name: "m"}, RemoveMember{Name: "guest", Cause: "it is foreign", Foreign: true}, RecordVersionChange{},
 	RelabelPod{Name: "m"}, ForbidEmptyStart{Name: "m"}, ReleaseMember{Name: "m"}, RemoveMember{Name: "m"}, RemoveMember{Name: "m", Cause: LostData}, RemovePreviousCA{}, ReplaceCA{}, RequestCertificates{},
 	RestoreLabels{Name: "m"}, RestoreLabels{Name: "m", Volume: true},
-	ResizePod{Name: "m"}, ResizeVolume{Name: "m"}, StopMembers{}, StopMembers{Except: 1}, Advice{Reason: v1beta2.ReasonVersionNotAdvised, Message: "old"}, VolumeMayFill{Name: "m", Message: "may fill"}, Wait{Reason: v1beta2.ReasonSettling, Message: "waiting"}, WithdrawBudget{},
+	ResizePod{Name: "m"}, ResizeVolume{Name: "m"}, StopMembers{}, StopMembers{Except: 1}, Advice{Reason: v1beta2.ReasonVersionNotAdvised, Message: "old"}, VolumeMayFill{Name: "m", Message: "may fill"}, Wait{Reason: v1beta2.ReasonSettling, Message: "waiting"}, WithdrawBudget{}, WithdrawNetworkPolicy{},
 	WriteCertificates{}, WriteCertificates{Switch: true},
 }
 

@@ -32,6 +32,10 @@ func (w *World) Act(s plan.State, step plan.Step) error {
 			HeadlessCurrent: true, ClientExists: true, ClientCurrent: true,
 			ClientIncarnation: step.Incarnation, ClientClusterID: step.ClusterID, ClientRestoreUID: step.RestoreUID, WithoutUID: step.WithoutUID,
 		}
+	case plan.ApplyNetworkPolicy:
+		w.NetworkPolicy = plan.NetworkPolicy{Exists: true, Current: true, OpenPeers: step.OpenPeers}
+	case plan.WithdrawNetworkPolicy:
+		w.NetworkPolicy = plan.NetworkPolicy{}
 	case plan.ApplyBudget:
 		w.budgetSize = s.Spec.Size
 		w.Budget = plan.Budget{Exists: true, Current: true, Incarnation: step.Incarnation, MinAvailable: step.MinAvailable, Other: w.Budget.Other}

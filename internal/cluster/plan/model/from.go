@@ -22,6 +22,7 @@ func From(s plan.State) *World {
 		nextID:         uint64(len(s.Members)) + 100,
 		Services:       s.Services,
 		Budget:         s.Budget,
+		NetworkPolicy:  s.NetworkPolicy,
 		budgetSize:     s.Spec.Size,
 		NoStorageClass: s.NoStorageClass,
 		SecretProblem:  s.SecretProblem,

@@ -20,7 +20,7 @@ func (w *World) Observe() plan.State {
 	s.Now = w.at(w.now)
 	s.Waiting = w.waiting
 	s.Services = w.Services
-	s.Budget = w.Budget
+	s.Budget, s.NetworkPolicy = w.Budget, w.NetworkPolicy
 	s.RecogniseFormed()
 	s.NoStorageClass = w.NoStorageClass && w.durable()
 	s.SecretProblem = w.SecretProblem

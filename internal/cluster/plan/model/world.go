@@ -17,9 +17,10 @@ import (
 // World is Kubernetes and etcd around one EtcdCluster.
 type World struct {
 	// Cluster as the API server holds it.
-	Cluster  v1beta2.EtcdCluster
-	Services plan.Services
-	Budget   plan.Budget
+	Cluster       v1beta2.EtcdCluster
+	Services      plan.Services
+	Budget        plan.Budget
+	NetworkPolicy plan.NetworkPolicy
 	// budgetSize is the size that was asked for when the budget was made.
 	budgetSize int
 	Restores   []Restore

@@ -1,0 +1,75 @@
+package plan
+
+import (
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
+
+// NetworkPolicy says how the NetworkPolicy stands that spec.networkPolicy asks for.
+type NetworkPolicy struct {
+	// Unmanaged: the operator was started without the peers that each NetworkPolicy needs, so it neither reads nor writes one.
+	Unmanaged bool
+	// Exists: the cluster has one. Current: apart from OpenPeers, it is as it should be.
+	Exists, Current bool
+	// OpenPeers: it lets everyone connect to the peer port.
+	OpenPeers bool
+}
+
+// ApplyNetworkPolicy makes the NetworkPolicy as it should be.
+type ApplyNetworkPolicy struct{ OpenPeers bool }
+
+func (ApplyNetworkPolicy) describe(State) planning.Description {
+	return planning.Description{
+		Reason:  v1beta2.ReasonSettling,
+		Message: "The operator is applying the NetworkPolicy that spec.networkPolicy asks for.",
+		Requeue: requeueSoon,
+	}
+}
+
+// WithdrawNetworkPolicy deletes it, because the spec no longer asks for one.
+type WithdrawNetworkPolicy struct{}
+
+func (WithdrawNetworkPolicy) describe(State) planning.Description {
+	return planning.Description{
+		Reason:  v1beta2.ReasonSettling,
+		Message: "The operator is deleting its NetworkPolicy, because spec.networkPolicy was removed.",
+		Requeue: requeueSoon,
+	}
+}
+
+// applyNetworkPolicy limits who connects to the members. It asks no member, so that a correction also reaches a cluster that
+// the NetworkPolicy has cut off. It comes after restoreLabels, because the policy knows members by a label.
+func applyNetworkPolicy(s State) Step {
+	have := s.NetworkPolicy
+	switch {
+	case have.Unmanaged, s.IsForeign("NetworkPolicy", s.Name):
+		return nil
+	case s.Spec.NetworkPolicy == nil && have.Exists:
+		return WithdrawNetworkPolicy{}
+	case s.Spec.NetworkPolicy == nil:
+		return nil
+	}
+	want := ApplyNetworkPolicy{OpenPeers: s.opensPeers()}
+	if have.Exists && have.Current && have.OpenPeers == want.OpenPeers {
+		return nil
+	}
+	return want
+}
+
+// opensPeers reports whether everyone may connect to the peer port. Foreign members run anywhere, and no label names them. A
+// policy without them would take a running cluster its quorum. While no quorum of a formed cluster answers, a port that is open remains so.
+func (s State) opensPeers() bool {
+	return len(s.ForeignMembers) > 0 || (s.NetworkPolicy.OpenPeers && s.Formed() && !s.MembershipKnown)
+}
+
+// reportNetworkPolicy reports a NetworkPolicy that the spec asks for and the operator may not create.
+func reportNetworkPolicy(s State) Step {
+	if s.Spec.NetworkPolicy == nil || !s.NetworkPolicy.Unmanaged {
+		return nil
+	}
+	return Advice{
+		Reason: v1beta2.ReasonSettingIgnored,
+		Message: "The operator does not manage NetworkPolicies, so spec.networkPolicy has no effect, and each client that reaches the Pods can connect. " +
+			"Ask the administrator of the operators to set the value clusterOperator.networkPolicies of the chart, or remove spec.networkPolicy.",
+	}
+}
