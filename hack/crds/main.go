@@ -51,7 +51,7 @@ func shortenFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("encode the CRD in %s: %w", path, err)
 	}
-	if err := os.WriteFile(path, append([]byte("---\n"), short...), 0o644); err != nil { //nolint:gosec // a file of the repository
+	if err := os.WriteFile(path, append([]byte("---\n"), short...), 0o644); err != nil { // a file of the repository
 		return fmt.Errorf("write the CRD: %w", err)
 	}
 	return nil

@@ -123,7 +123,7 @@ func TestOnlyBasesOfTheTimelineCountAsTheNewest(t *testing.T) {
 // setBack returns a time whose wall clock was set back while the monotonic clock went on. Only the kernel can do that to a real one.
 func setBack(at time.Time, seconds uint64) time.Time {
 	type wall struct{ bits uint64 }
-	(*wall)(unsafe.Pointer(&at)).bits -= seconds << 30 //nolint:gosec // the seconds of the wall clock
+	(*wall)(unsafe.Pointer(&at)).bits -= seconds << 30 // the seconds of the wall clock
 	return at
 }
 

@@ -70,7 +70,7 @@ func readRecord(r *bufio.Reader) (record, error) {
 	if _, err := io.ReadFull(r, sum[:]); err != nil {
 		return record{}, unexpected(err)
 	}
-	body, err := readBody(r, int64(size)) //nolint:gosec // at most maxRecord
+	body, err := readBody(r, int64(size)) // at most maxRecord
 	if err != nil {
 		return record{}, err
 	}

@@ -28,7 +28,7 @@ func (t *job) proveArchive(ctx context.Context, o jobSpec, store objstore.Store,
 	proof := &v1beta2.ArchiveProof{Result: v1beta2.ProofPassed, To: o.Newest.Path, Revision: want.Revision}
 	choice, found, err := earlier(ctx, o, store, want.Revision)
 	if err == nil && found {
-		proof.From, proof.Segments = o.Target.Bucket+"/"+choice.Base.Key, int32(len(choice.Links)) //nolint:gosec // limited by the store
+		proof.From, proof.Segments = o.Target.Bucket+"/"+choice.Base.Key, int32(len(choice.Links)) // limited by the store
 		proof.Message = fmt.Sprintf("All keys and values at revision %d are those of the snapshot.", want.Revision)
 		err = t.rollForward(ctx, o, store, choice, want, progress)
 	}

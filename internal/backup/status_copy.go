@@ -31,7 +31,7 @@ func (r *reporter) copyEnded(a Attempt, d planning.Description) {
 		r.set(v1beta2.ConditionCopied, metav1.ConditionFalse, d.Reason, d.Message)
 		return
 	}
-	c.Attempts, c.NextTime, c.Missing = 0, nil, int32(min(a.Result.Missing, 1<<30)) //nolint:gosec // limited
+	c.Attempts, c.NextTime, c.Missing = 0, nil, int32(min(a.Result.Missing, 1<<30)) // limited
 	if c.Newest = nil; len(a.Result.Kept) > 0 {
 		c.Newest = &a.Result.Kept[0]
 	}

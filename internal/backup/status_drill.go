@@ -49,7 +49,7 @@ func (r *reporter) progress(p Progress) {
 		out.Stage = stageQueued
 	}
 	if p.About > 0 {
-		out.Percent = int32(min(p.Bytes*100/p.About, 99)) //nolint:gosec // at most 99
+		out.Percent = int32(min(p.Bytes*100/p.About, 99)) // at most 99
 	}
 	r.out.Progress = out
 }

@@ -153,12 +153,12 @@ func TestDryRunsOfManyClustersAreSpread(t *testing.T) {
 				}()
 			}
 			now = now.Add(time.Second)
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 		}
 		if most.Load() != foreseeAtOnce {
 			t.Errorf("%d dry runs at the same time, want %d", most.Load(), foreseeAtOnce)
 		}
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		began.Store(0)
 		for range seconds {
 			for range 1000 {

@@ -268,7 +268,7 @@ func alarmOf(message []byte) string {
 		if m < 0 {
 			break
 		}
-		if name, known := etcdserverpb.AlarmType_name[int32(value)]; number == 2 && known { //nolint:gosec // an unknown number has no name
+		if name, known := etcdserverpb.AlarmType_name[int32(value)]; number == 2 && known { // an unknown number has no name
 			return name
 		}
 		message = message[n+m:]

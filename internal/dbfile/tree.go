@@ -80,7 +80,7 @@ func (w *walker) tree(id uint64, depth int, low, high []byte, visit func(element
 
 // maxFreelist returns how many bytes a freelist can have: a number for each page, its count, and the rest of its last page.
 func (f *file) maxFreelist() int64 {
-	return 8*int64(f.meta.highWater) + headerSize + 8 + f.pageSize //nolint:gosec // limited by the size of the file
+	return 8*int64(f.meta.highWater) + headerSize + 8 + f.pageSize // limited by the size of the file
 }
 
 // holds returns an error if a page of that many bytes at this depth does not fit into the memory for pages.

@@ -50,7 +50,7 @@ func replaceProcess() error {
 	if err != nil {
 		return fmt.Errorf("find the program of this process: %w", err)
 	}
-	if err := syscall.Exec(program, os.Args, os.Environ()); err != nil {
+	if err := syscall.Exec(program, os.Args, os.Environ()); err != nil { //nolint:gosec // G702: the program is this one, with its own arguments
 		return fmt.Errorf("start %s again: %w", program, err)
 	}
 	return nil

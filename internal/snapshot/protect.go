@@ -115,7 +115,7 @@ func (v *view) candidates(kept []bool) []int {
 	}
 	const half = deleteBatch / 2
 	rest, oldest := all[:len(all)-half], all[len(all)-half:]
-	from := int(uint64(v.policy.Now.Unix()) % uint64(len(rest))) //nolint:gosec // any number will do
+	from := int(uint64(v.policy.Now.Unix()) % uint64(len(rest))) // any number will do
 	rest = slices.Concat(rest[from:], rest[:from])[:half]
 	slices.Sort(rest)
 	return slices.Concat(rest, oldest)

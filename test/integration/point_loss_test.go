@@ -102,7 +102,7 @@ func (d *diary) lose(p *pointBench, u *uplink) (lost time.Time) {
 		writers.Go(func() { d.keep(ctx, p, i) })
 	}
 	writers.Go(func() { d.watchTimers(ctx) })
-	after := 3*maxLag + time.Duration(rand.Int64N(int64(3*maxLag))) //nolint:gosec // a test
+	after := 3*maxLag + time.Duration(rand.Int64N(int64(3*maxLag))) // a test
 	<-time.After(after)
 	u.cut.Store(true) // backup-operator is lost, too: nothing that it still has reaches the store
 	lost = time.Now()

@@ -37,7 +37,7 @@ func Clone(root, to string) error {
 
 func copyEntry(from, to string, entry fs.DirEntry) error {
 	if entry.IsDir() {
-		return os.MkdirAll(to, 0o755) //nolint:gosec // a copy of the repository
+		return os.MkdirAll(to, 0o755) // a copy of the repository
 	}
 	info, err := entry.Info()
 	if err != nil || !info.Mode().IsRegular() {

@@ -14,7 +14,7 @@ func (w *chunkWriter) write(p []byte) error {
 	if len(p) == 0 {
 		return nil
 	}
-	if _, err := w.to.Write(binary.BigEndian.AppendUint32(nil, uint32(len(p)))); err != nil { //nolint:gosec // at most the size of a buffer
+	if _, err := w.to.Write(binary.BigEndian.AppendUint32(nil, uint32(len(p)))); err != nil { // at most the size of a buffer
 		return err
 	}
 	_, err := w.to.Write(p)
@@ -50,7 +50,7 @@ func (r *chunkReader) Read(p []byte) (int, error) {
 		}
 	}
 	n, err := r.from.Read(p[:min(len(p), int(r.left))])
-	r.left -= uint32(n) //nolint:gosec // at most left
+	r.left -= uint32(n) // at most left
 	if err != nil {
 		return n, errCutOff
 	}

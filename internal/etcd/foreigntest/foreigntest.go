@@ -107,7 +107,7 @@ func listen(t *testing.T) net.Listener {
 
 // frame returns a frame of HTTP/2 for the whole connection.
 func frame(kind byte, payload []byte) []byte {
-	size := binary.BigEndian.AppendUint32(nil, uint32(len(payload))) //nolint:gosec // it is short
+	size := binary.BigEndian.AppendUint32(nil, uint32(len(payload))) // it is short
 	return append([]byte{size[1], size[2], size[3], kind, 0, 0, 0, 0, 0}, payload...)
 }
 

@@ -140,7 +140,7 @@ func (s *stage) load(rate int, length time.Duration) round {
 
 // write writes a value of 256 bytes each interval, and returns how long each write has taken.
 func write(ctx context.Context, kv *clientv3.Client, writer int, interval, length time.Duration) (took []time.Duration, err error) {
-	random := rand.New(rand.NewPCG(uint64(writer), 0)) //nolint:gosec // a benchmark
+	random := rand.New(rand.NewPCG(uint64(writer), 0)) // a benchmark
 	ticks := time.NewTicker(interval)
 	defer ticks.Stop()
 	for end := time.Now().Add(length); time.Now().Before(end); <-ticks.C {

@@ -58,10 +58,10 @@ func TestRandomRevisionsAndTimesAreRestoredAsTheClusterHadThem(t *testing.T) {
 func newRandom(t *testing.T) *rand.Rand {
 	n := *seed
 	if n == 0 {
-		n = rand.Uint64() //nolint:gosec // a test
+		n = rand.Uint64() // a test
 	}
 	t.Logf("seed: -archive.seed=%d", n)
-	return rand.New(rand.NewPCG(n, 0)) //nolint:gosec // a test
+	return rand.New(rand.NewPCG(n, 0)) // a test
 }
 
 // bench restores targets from what a workload has left in the store.

@@ -40,7 +40,7 @@ func TestKilledReplicasOfBackupOperatorLoseNothing(t *testing.T) {
 			t.Run(fmt.Sprintf("etcd %s, round %d", minor, round+1), func(t *testing.T) {
 				random := newRandom(t)
 				w := newWorld(t, servers.Etcd(t, servers.EtcdOptions{Minor: minor, Size: 3}), *campaign)
-				w.service = newReplicas(w, program, rand.New(rand.NewPCG(random.Uint64(), 5))) //nolint:gosec // a test
+				w.service = newReplicas(w, program, rand.New(rand.NewPCG(random.Uint64(), 5))) // a test
 				w.run(random)
 				if !w.service.tested() {
 					t.Errorf("too little has happened: %s", w.service.report())

@@ -39,7 +39,7 @@ func newLocal(w *world, random *rand.Rand) *local {
 	w.root = "continuous-archive/ns/name/"
 	return &local{
 		world: w, others: map[string]int{}, kill: make(chan struct{}),
-		flaky: &flaky{Store: w.store, random: rand.New(rand.NewPCG(random.Uint64(), 1))}, //nolint:gosec // a test
+		flaky: &flaky{Store: w.store, random: rand.New(rand.NewPCG(random.Uint64(), 1))}, // a test
 	}
 }
 

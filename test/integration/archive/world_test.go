@@ -92,14 +92,14 @@ func (w *world) run(random *rand.Rand) {
 	defer cancel()
 	var group sync.WaitGroup
 	seeds := [3]uint64{random.Uint64(), random.Uint64(), random.Uint64()}
-	group.Go(func() { w.service.archive(ctx, rand.New(rand.NewPCG(seeds[0], 2))) }) //nolint:gosec // a test
+	group.Go(func() { w.service.archive(ctx, rand.New(rand.NewPCG(seeds[0], 2))) }) // a test
 	w.await("begin", w.service.begun)                                               // the store may have refused the first timeline after its base was taken
 	w.began = time.Now()
 	disturbed, stop := context.WithTimeout(ctx, w.duration+40*time.Second)
 	defer stop()
 	var disturbers sync.WaitGroup
-	disturbers.Go(func() { w.killMembers(disturbed, rand.New(rand.NewPCG(seeds[1], 3))) }) //nolint:gosec // a test
-	w.workload(disturbed, rand.New(rand.NewPCG(seeds[2], 4)))                              //nolint:gosec // a test
+	disturbers.Go(func() { w.killMembers(disturbed, rand.New(rand.NewPCG(seeds[1], 3))) }) // a test
+	w.workload(disturbed, rand.New(rand.NewPCG(seeds[2], 4)))                              // a test
 	stop()
 	disturbers.Wait()
 	w.ended = time.Now()

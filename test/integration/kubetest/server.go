@@ -179,7 +179,7 @@ func (s *server) endWithTest(program string) (string, error) {
 	}
 	path := filepath.Join(s.dir, filepath.Base(program))
 	script := fmt.Sprintf("#!/bin/sh\nexec %q --pdeathsig KILL %q \"$@\"\n", setpriv, program)
-	return path, os.WriteFile(path, []byte(script), 0o700) //nolint:gosec // the script must be executable
+	return path, os.WriteFile(path, []byte(script), 0o700) // the script must be executable
 }
 
 func (s *server) stop() error {

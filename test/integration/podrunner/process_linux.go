@@ -59,7 +59,7 @@ func mountPoint(from, to string) error {
 	if info.IsDir() {
 		return os.MkdirAll(to, 0o755)
 	}
-	err = errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, nil, 0o700)) //nolint:gosec // a program must be executable
+	err = errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, nil, 0o700)) // a program must be executable
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}

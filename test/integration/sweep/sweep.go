@@ -39,7 +39,7 @@ var chosen = sync.OnceValue(func() selection {
 })
 
 func read(getenv func(string) string) (selection, error) {
-	s := selection{oneIn: 1, seed: rand.Uint64()} //nolint:gosec // a test
+	s := selection{oneIn: 1, seed: rand.Uint64()} // a test
 	if value := getenv("SWEEP_ONE_IN"); value != "" {
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 1 {
@@ -60,5 +60,5 @@ func read(getenv func(string) string) (selection, error) {
 func (s selection) has(point string) bool {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(point))
-	return rand.New(rand.NewPCG(s.seed, hash.Sum64())).IntN(s.oneIn) == 0 //nolint:gosec // a test
+	return rand.New(rand.NewPCG(s.seed, hash.Sum64())).IntN(s.oneIn) == 0 // a test
 }

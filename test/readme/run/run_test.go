@@ -35,7 +35,7 @@ func TestTheCommandsOfTheDocumentationWork(t *testing.T) {
 	if picture := os.Getenv("README_SESSION"); picture != "" {
 		r.command("go build -o " + r.home + "/kubectl-etcd ./cmd/kubectl-etcd")
 		r.show("kubectl etcd status example")
-		if err := os.WriteFile(picture, []byte(r.session.String()), 0o644); err != nil { //nolint:gosec // a picture for everybody
+		if err := os.WriteFile(picture, []byte(r.session.String()), 0o644); err != nil { // a picture for everybody
 			t.Fatal(err)
 		}
 	}
