@@ -162,6 +162,20 @@ func TestTheNodeIsNotTheFaultOfTheFile(t *testing.T) {
 	if err := p.died(shell("exit 2"), "runtime: failed to create new OS thread (have 2 already; errno=11)\n"); !errors.Is(err, dbfile.ErrNotChecked) {
 		t.Errorf("no process left: error %v", err)
 	}
+	// Each was taken for a fault of the snapshot, and the restore of a good one failed for good.
+	for script, diagnosis := range map[string]string{
+		"kill -TERM $$": "", "kill -SYS $$": "", "kill -BUS $$": "", "kill -KILL $$": "", "exit 1": "the limit is refused", "exit 127": "",
+		"exit 2": "runtime: epollcreate failed with 23\nfatal error: runtime: netpollinit failed\n",
+	} {
+		if err := p.died(shell(script), diagnosis); !errors.Is(err, dbfile.ErrNotChecked) || errors.Is(err, dbfile.ErrTooLarge) {
+			t.Errorf("%s: %v", script, err)
+		}
+	}
+	for _, diagnosis := range []string{"panic: runtime error: index out of range\n", "runtime: cannot allocate memory\n", "runtime: goroutine stack exceeds 1000000000-byte limit\n"} {
+		if err := p.died(shell("exit 2"), diagnosis); !errors.Is(err, dbfile.ErrTooLarge) {
+			t.Errorf("%s: %v", diagnosis, err)
+		}
+	}
 	if err := p.died(shell("exit 2"), "fatal error: runtime: out of memory\n\ngoroutine 1"); !errors.Is(err, dbfile.ErrTooLarge) || strings.Contains(err.Error(), "goroutine") {
 		t.Errorf("no memory: error %v", err)
 	}

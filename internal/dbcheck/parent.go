@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -83,38 +84,34 @@ func notChecked(err error) error {
 	return fmt.Errorf("%w: its process cannot be started: %s", dbfile.ErrNotChecked, err.Error())
 }
 
-// died returns why the child ended without an answer. Its own limit, or a fault, is the fault of the file. What the machine did
-// to it is not.
+// died returns why the child ended without an answer. Only its own limit and its own fault are the fault of the file. What else ends it, the
+// machine did: each signal, and each refusal of the kernel.
 func (p Process) died(ended error, diagnosis string) error {
 	if ended == nil {
 		ended = errors.New("its answer cannot be read")
 	}
 	line, _, _ := strings.Cut(diagnosis, "\n")
-	if p.Memory > 0 && endedBy(ended, syscall.SIGKILL) || endedBy(ended, syscall.SIGBUS) || reported(ended) || strings.Contains(line, noThread) {
+	if !p.byTheFile(ended, diagnosis) {
 		return fmt.Errorf("%w: its process was ended by the node: %s: %s", dbfile.ErrNotChecked, ended.Error(), line)
 	}
 	return fmt.Errorf("%w: the process of the check, which may use %d MiB, ended without a result: %w: %s",
 		dbfile.ErrTooLarge, p.Memory>>20, ended, line)
 }
 
-// noThread is what the runtime of Go writes if the Pod or the node has no process left.
-const noThread = "failed to create new OS thread"
+// faults are what the runtime of Go writes if the file asked for too much memory or led the check to a fault.
+var faults = []string{"out of memory", "cannot allocate memory", "stack exceeds", "panic:", "unexpected fault address"}
 
-// endedBy reports whether a signal has ended the child. A child with a limit cannot cause SIGKILL itself, and SIGBUS means that its program
-// cannot be read any more.
-func endedBy(ended error, signal syscall.Signal) bool {
+// byTheFile reports whether the file has ended the child. Without a limit of its own, too much memory ends it by SIGKILL.
+func (p Process) byTheFile(ended error, diagnosis string) bool {
 	var exit *exec.ExitError
 	if !errors.As(ended, &exit) {
 		return false
 	}
-	status, known := exit.Sys().(syscall.WaitStatus)
-	return known && status.Signaled() && status.Signal() == signal
-}
-
-// reported reports whether the child itself could not do its work, for example because the machine refuses its limit.
-func reported(ended error) bool {
-	var exit *exec.ExitError
-	return errors.As(ended, &exit) && exit.ExitCode() == 1
+	if status, known := exit.Sys().(syscall.WaitStatus); known && status.Signaled() {
+		return p.Memory == 0 && status.Signal() == syscall.SIGKILL
+	}
+	const ofTheRuntime = 2 // the exit code of a fatal error or a panic
+	return exit.ExitCode() == ofTheRuntime && slices.ContainsFunc(faults, func(fault string) bool { return strings.Contains(diagnosis, fault) })
 }
 
 const (
