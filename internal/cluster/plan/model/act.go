@@ -27,20 +27,8 @@ func (w *World) Act(s plan.State, step plan.Step) error {
 		return errDenied
 	}
 	switch step := step.(type) {
-	case plan.ApplyServices:
-		w.Services = plan.Services{
-			HeadlessCurrent: true, ClientExists: true, ClientCurrent: true,
-			ClientIncarnation: step.Incarnation, ClientClusterID: step.ClusterID, ClientRestoreUID: step.RestoreUID, WithoutUID: step.WithoutUID,
-		}
-	case plan.ApplyNetworkPolicy:
-		w.NetworkPolicy = plan.NetworkPolicy{Exists: true, Current: true, OpenPeers: step.OpenPeers}
-	case plan.WithdrawNetworkPolicy:
-		w.NetworkPolicy = plan.NetworkPolicy{}
-	case plan.ApplyBudget:
-		w.budgetSize = s.Spec.Size
-		w.Budget = plan.Budget{Exists: true, Current: true, Incarnation: step.Incarnation, MinAvailable: step.MinAvailable, Other: w.Budget.Other}
-	case plan.WithdrawBudget:
-		w.Budget = plan.Budget{Other: w.Budget.Other}
+	case plan.ApplyServices, plan.ApplyNetworkPolicy, plan.WithdrawNetworkPolicy, plan.ApplyBudget, plan.WithdrawBudget:
+		w.actOnAccess(s, step)
 	case plan.CreateVolumes, plan.KeepVolume, plan.ResizeVolume, plan.SetAsideVolume, plan.DeleteVolume:
 		return w.actOnVolume(s, step)
 	case plan.CreateMembers:
@@ -76,6 +64,26 @@ func (w *World) Act(s plan.State, step plan.Step) error {
 		return w.change(s, step)
 	}
 	return nil
+}
+
+// actOnAccess does the steps that say who reaches the members, and when they may be evicted.
+func (w *World) actOnAccess(s plan.State, step plan.Step) {
+	switch step := step.(type) {
+	case plan.ApplyServices:
+		w.Services = plan.Services{
+			HeadlessCurrent: true, ClientExists: true, ClientCurrent: true,
+			ClientIncarnation: step.Incarnation, ClientClusterID: step.ClusterID, ClientRestoreUID: step.RestoreUID, WithoutUID: step.WithoutUID,
+		}
+	case plan.ApplyNetworkPolicy:
+		w.NetworkPolicy = plan.NetworkPolicy{Exists: true, Current: true, OpenPeers: step.OpenPeers}
+	case plan.WithdrawNetworkPolicy:
+		w.NetworkPolicy = plan.NetworkPolicy{}
+	case plan.ApplyBudget:
+		w.budgetSize = s.Spec.Size
+		w.Budget = plan.Budget{Exists: true, Current: true, Incarnation: step.Incarnation, MinAvailable: step.MinAvailable, Other: w.Budget.Other}
+	case plan.WithdrawBudget:
+		w.Budget = plan.Budget{Other: w.Budget.Other}
+	}
 }
 
 // forceDelete deletes the object of a Pod.
