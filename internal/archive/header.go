@@ -307,6 +307,9 @@ func readLine(body *bufio.Reader) ([]byte, error) {
 	}
 }
 
+// mostBytes is more than the records of any segment have. The sum of as many sizes as an archive has names does not overflow.
+const mostBytes = 1 << 38
+
 func (h Header) validate() error {
 	wrong := func(field string) error {
 		return fmt.Errorf("%w: field %s of the header is missing or invalid", ErrCorrupt, field)
@@ -322,6 +325,8 @@ func (h Header) validate() error {
 		return wrong("points")
 	case h.Kind == kindSegment && (h.Events < h.Last-h.First+1 || h.Size < h.Events):
 		return wrong("events")
+	case h.Size > mostBytes:
+		return wrong("size")
 	case h.Kind == kindSegment && len(h.SHA256) != 2*sha256.Size:
 		return wrong("sha256")
 	}

@@ -222,6 +222,24 @@ func TestPointsAreAtLeastOneASecondAndNeverGoBack(t *testing.T) {
 	}
 }
 
+// The sum of two sizes was negative, so segments were written to the spool without a reservation.
+func TestAHeaderWithASizeThatNoSegmentHasIsCorrupt(t *testing.T) {
+	w := NewWriter(io.Discard, begin(9).Chain(), auth.State{Revision: 1})
+	if err := w.Add(put(10, "a", ""), noon); err != nil {
+		t.Fatal(err)
+	}
+	h, err := w.Seal(nil, auth.State{Revision: 1}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for size, corrupt := range map[int64]bool{h.Size: false, mostBytes: false, mostBytes + 1: true, 1<<63 - 1<<30: true, -1: true} {
+		h.Size = size
+		if err := h.validate(); errors.Is(err, ErrCorrupt) != corrupt {
+			t.Errorf("size %d: %v", size, err)
+		}
+	}
+}
+
 func TestTwoArchiversThatExtendOneChainAtMidnightWriteTheSameKey(t *testing.T) {
 	o := objects{}
 	chain := begin(9).Chain()

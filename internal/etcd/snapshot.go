@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"io"
-	"math"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
@@ -35,7 +34,7 @@ func (c *Client) Snapshot(ctx context.Context) (stream io.ReadCloser, size int64
 // announced returns the size of the whole stream, from its first message. A size that no file has is unknown: as an int64 it could
 // be negative.
 func announced(first chunk) int64 {
-	if first.remaining == 0 || first.remaining > math.MaxInt64/2 {
+	if first.remaining == 0 || first.remaining > mostBytes {
 		return 0
 	}
 	return int64(len(first.blob)) + int64(first.remaining) + sha256.Size

@@ -57,6 +57,12 @@ func (s Status) Leader() bool { return s.LeaderID != 0 && s.LeaderID == s.Member
 // Alarms returns the alarms that the member reports.
 func (s Status) Alarms() []Alarm { return alarmsOf(s.Errors) }
 
+// mostBytes is more than any database has. Sums and products of sizes up to it do not overflow.
+const mostBytes = 1 << 50
+
+// possible returns the size that a member reports, or the nearest one that a file can have.
+func possible(size int64) int64 { return min(max(size, 0), mostBytes) }
+
 // Status requests the member's status. A member without quorum answers too.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	response, err := c.maintenance().Status(ctx, &pb.StatusRequest{})
@@ -72,8 +78,8 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 		MemberID:    ID(response.Header.GetMemberId()),
 		LeaderID:    ID(response.Leader),
 		Version:     response.Version,
-		DBSize:      response.DbSize,
-		DBSizeInUse: response.DbSizeInUse, DBQuota: response.DbSizeQuota,
+		DBSize:      possible(response.DbSize),
+		DBSizeInUse: possible(response.DbSizeInUse), DBQuota: possible(response.DbSizeQuota),
 		Revision:     response.Header.GetRevision(),
 		RaftTerm:     response.RaftTerm,
 		RaftIndex:    response.RaftIndex,

@@ -89,8 +89,19 @@ type bounded struct {
 
 // List is that of the store, within the limits.
 func (b bounded) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
-	return within(ctx, b.limits, fmt.Sprintf("list %q", prefix), func(ctx context.Context) iter.Seq2[Object, error] { return b.Store.List(ctx, prefix) })
+	objects := within(ctx, b.limits, fmt.Sprintf("list %q", prefix), func(ctx context.Context) iter.Seq2[Object, error] { return b.Store.List(ctx, prefix) })
+	return func(yield func(Object, error) bool) {
+		for o, err := range objects {
+			o.Size = min(max(o.Size, 0), mostBytes)
+			if !yield(o, err) {
+				return
+			}
+		}
+	}
 }
+
+// mostBytes is more than any object has. Sums and products of sizes up to it do not overflow.
+const mostBytes = 1 << 50
 
 type boundedUploads struct {
 	Unfinished

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -71,5 +73,36 @@ func TestACancelledListingReportsTheCancellation(t *testing.T) {
 		if !errors.Is(err, context.Canceled) || errors.Is(err, ErrListing) {
 			t.Errorf("error %v", err)
 		}
+	}
+}
+
+// sized lists objects of sizes that no object has.
+type sized struct {
+	Store
+	sizes []int64
+}
+
+func (s sized) List(context.Context, string) iter.Seq2[Object, error] {
+	return func(yield func(Object, error) bool) {
+		for i, size := range s.sizes {
+			if !yield(Object{Key: fmt.Sprint(i), Size: size}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Sums and products of listed sizes overflowed, and the spool reserved nothing for a large object.
+func TestListedSizesAreThoseOfObjects(t *testing.T) {
+	store := Bounded(sized{sizes: []int64{-1, math.MinInt64, math.MaxInt64, 4096}}, Limits{Names: 10, Requests: 10, Silence: time.Minute, Total: time.Hour})
+	var got []int64
+	for o, err := range store.List(t.Context(), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, o.Size)
+	}
+	if want := []int64{0, 0, mostBytes, 4096}; !slices.Equal(got, want) {
+		t.Errorf("sizes %d, want %d", got, want)
 	}
 }

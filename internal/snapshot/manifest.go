@@ -108,6 +108,9 @@ func DecodeManifest(content []byte) (Manifest, error) {
 	return m, m.validate()
 }
 
+// mostBytes is more than any snapshot has. Sums and products of sizes up to it do not overflow.
+const mostBytes = 1 << 50
+
 func (m Manifest) validate() error {
 	wrong := func(field string) error { return fmt.Errorf("%w: field %s is missing or invalid", ErrManifest, field) }
 	// Encodings of a later version are not checked here; see readable.
@@ -119,11 +122,11 @@ func (m Manifest) validate() error {
 		return wrong("revision")
 	case m.Keys < 0:
 		return wrong("keys")
-	case m.Size <= 0:
+	case m.Size <= 0 || m.Size > mostBytes:
 		return wrong("size")
 	case !isSHA256(m.SHA256):
 		return wrong("sha256")
-	case encoded && m.PlainSize <= 0:
+	case encoded && m.PlainSize <= 0 || m.PlainSize < 0 || m.PlainSize > mostBytes:
 		return wrong("plainSize")
 	case encoded && !isSHA256(m.PlainSHA256):
 		return wrong("plainSHA256")

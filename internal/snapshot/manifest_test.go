@@ -92,9 +92,13 @@ func TestDecodeManifestChecksFormatAndFields(t *testing.T) {
 
 func TestEncodeRejectsAnInvalidManifest(t *testing.T) {
 	for name, change := range map[string]func(*Manifest){
-		"without a size":     func(m *Manifest) { m.Size = 0 },
-		"without a checksum": func(m *Manifest) { m.SHA256 = "" },
-		"without a time":     func(m *Manifest) { m.CreatedAt = time.Time{} },
+		"without a size": func(m *Manifest) { m.Size = 0 },
+		// Twice the size is negative, and the spool gave out more than it has.
+		"with a size that no file has":          func(m *Manifest) { m.Size = 1 << 62 },
+		"with a negative size when plain":       func(m *Manifest) { m.PlainSize = -1 },
+		"with a size that no file has if plain": func(m *Manifest) { m.PlainSize = 1 << 62 },
+		"without a checksum":                    func(m *Manifest) { m.SHA256 = "" },
+		"without a time":                        func(m *Manifest) { m.CreatedAt = time.Time{} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := manifest(change).Encode(); err == nil {

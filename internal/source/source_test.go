@@ -90,7 +90,7 @@ func TestAFullSpoolIsSeenByThePlainSizeBeforeAnythingIsRead(t *testing.T) {
 	src := inDirectory(t, []byte("a little that grows"))
 	m := snapshot.Manifest{
 		FormatVersion: 1, Revision: 4, Keys: 3, Size: 19, SHA256: strings.Repeat("ab", 32), CreatedAt: dawn,
-		Compression: snapshot.Zstd, PlainSize: 1 << 60, PlainSHA256: strings.Repeat("cd", 32),
+		Compression: snapshot.Zstd, PlainSize: 1 << 50, PlainSHA256: strings.Repeat("cd", 32),
 	}
 	text, err := m.Encode()
 	if err != nil {

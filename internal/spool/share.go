@@ -1,6 +1,11 @@
 package spool
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/etcd-suite/etcd-operator/internal/turns"
+)
 
 // Share is the part of a Spool that one job has reserved.
 type Share struct {
@@ -15,12 +20,13 @@ type Share struct {
 }
 
 // Grow makes the share at least that large, without waiting: a job that holds space must not wait for more. written is how
-// many of the bytes are on the disk already. Grow does nothing for a nil Share.
+// many of the bytes are on the disk already. A job that has overtaken one that waits does not grow into its space. Grow does nothing for a
+// nil Share.
 func (h *Share) Grow(bytes, written int64) error {
 	if h != nil && h.of != nil {
 		return h.of.Grow(h.beside+bytes, h.beside+written)
 	}
-	if h == nil || bytes <= h.bytes {
+	if h == nil || 0 <= bytes && bytes <= h.bytes {
 		return nil
 	}
 	s := h.spool
@@ -34,8 +40,19 @@ func (h *Share) Grow(bytes, written int64) error {
 	if s.overShare(h.namespace, h.urgent, bytes) {
 		return fmt.Errorf("%w for this namespace: its other snapshots use the rest of what one namespace may use", ErrFull)
 	}
+	if s.delays(h, bytes) {
+		return fmt.Errorf("%w for this snapshot, which is larger than announced: another one waits for the space", ErrFull)
+	}
 	h.bytes = bytes
 	return nil
+}
+
+// delays returns whether a job with that many bytes would delay one that waited before it was admitted. Its share is not counted at present.
+func (s *Spool) delays(h *Share, bytes int64) bool {
+	return s.total > 0 && slices.ContainsFunc(s.queue, func(other *request) bool {
+		first := other.urgent && !h.urgent || other.urgent == h.urgent && other.place < h.admitted
+		return other.place > 0 && other.why != turns.OwnShare && first && s.passed(other)+bytes > s.open(other)-other.bytes
+	})
 }
 
 // Beside returns the part of the share for another file of the same job, beside files of that many bytes. Its Release does

@@ -101,19 +101,22 @@ func (s *Spool) Largest() int64 {
 // delays a job until the others end, and refuses none.
 func (s *Spool) fits(bytes, written int64) error {
 	const mib = 1 << 20
+	if bytes < 0 { // a sum that has overflowed; counted, it would give others more space than there is
+		return fmt.Errorf("%w: the size that was announced is larger than any file", ErrTooSmall)
+	}
 	if s.total > 0 && bytes > s.single {
 		return fmt.Errorf("%w: it has %d MiB for snapshots, and this one needs more than %d MiB", ErrOverLimit, s.single/mib, (bytes-1)/mib)
 	}
-	if s.total > 0 && s.used+bytes > s.total {
+	if s.total > 0 && bytes > s.total-s.used {
 		return fmt.Errorf("%w: it has %d MiB for snapshots, and this one needs %d MiB", s.kind(false), s.total/mib, bytes/mib)
 	}
 	free, total, err := s.space(s.dir)
 	if err != nil {
 		return fmt.Errorf("read the free space of %s: %w", s.dir, err)
 	}
-	if free -= total / percent * int64(s.keep); s.used+bytes-written > free {
+	if free -= total / percent * int64(s.keep); bytes > free-s.used+written {
 		return fmt.Errorf("%w: the disk has %d MiB for snapshots (%d %% of it are left free), and this one needs %d MiB",
-			s.kind(bytes > free+s.used), max(free, 0)/mib, s.keep, bytes/mib)
+			s.kind(bytes-s.used > free), max(free, 0)/mib, s.keep, bytes/mib)
 	}
 	return nil
 }
