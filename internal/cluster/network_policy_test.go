@@ -249,3 +249,30 @@ func TestANetworkPolicyIsNoPartOfAPod(t *testing.T) {
 		t.Error("networkPolicy is part of what a Pod is made for, so the operator restarts the members")
 	}
 }
+
+// A controller of the network plugin was switched off and left its finalizer. Deleting the policy again in each pass ended all repairs.
+func TestAPolicyThatAFinalizerKeepsDoesNotStopTheRepairs(t *testing.T) {
+	meta := controlled("uid-example", "example", map[string]string{v1beta2.LabelApp: v1beta2.AppName, v1beta2.LabelCluster: "example"})
+	meta.Finalizers = []string{"networking.k8s.aws/resources"}
+	r, v := beside(t, &networkingv1.NetworkPolicy{ObjectMeta: meta})
+	r.networkPeers = peersOfFlag(t)
+	v.State = state(formed, members(3), with(1, withoutPod)) // spec.networkPolicy was removed
+	var steps []plan.Step
+	for range 3 {
+		v.NetworkPolicy = plan.NetworkPolicy{}
+		if err := r.observeNetworkPolicy(t.Context(), v); err != nil {
+			t.Fatal(err)
+		}
+		step, err := r.planAndAct(t.Context(), v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps = append(steps, step)
+	}
+	if _, withdraws := steps[0].(plan.WithdrawNetworkPolicy); !withdraws {
+		t.Errorf("the first step is %T", steps[0])
+	}
+	if _, repairs := steps[2].(plan.CreateMember); !repairs {
+		t.Errorf("the steps are %T", steps)
+	}
+}

@@ -101,7 +101,7 @@ func repeatedObject(s State, step Step) string {
 	switch step := step.(type) {
 	case ApplyServices:
 		return fmt.Sprintf("%T%s", step, s.differing(step))
-	case ApplyBudget, ApplyNetworkPolicy:
+	case ApplyBudget, WithdrawBudget, ApplyNetworkPolicy, WithdrawNetworkPolicy:
 		return fmt.Sprintf("%T", step)
 	case AddToService, RemoveFromService, ReleaseMember, RelabelPod, ForbidEmptyStart, ResizePod, RestoreLabels, LoadCertificates, KeepVolume, ResizeVolume:
 		return objectKey(step)

@@ -11,6 +11,8 @@ type NetworkPolicy struct {
 	Unmanaged bool
 	// Exists: the cluster has one. Current: apart from OpenPeers, it is as it should be.
 	Exists, Current bool
+	// Leaving: it is being deleted, and a finalizer keeps it. Nothing that the operator writes changes that.
+	Leaving bool
 	// OpenPeers: it lets everyone connect to the peer port.
 	OpenPeers bool
 }
@@ -42,7 +44,7 @@ func (WithdrawNetworkPolicy) describe(State) planning.Description {
 func applyNetworkPolicy(s State) Step {
 	have := s.NetworkPolicy
 	switch {
-	case have.Unmanaged, s.IsForeign("NetworkPolicy", s.Name):
+	case have.Unmanaged, have.Leaving, s.IsForeign("NetworkPolicy", s.Name):
 		return nil
 	case s.Spec.NetworkPolicy == nil && have.Exists:
 		return WithdrawNetworkPolicy{}
@@ -62,14 +64,21 @@ func (s State) opensPeers() bool {
 	return len(s.ForeignMembers) > 0 || (s.NetworkPolicy.OpenPeers && s.Formed() && !s.MembershipKnown)
 }
 
-// reportNetworkPolicy reports a NetworkPolicy that the spec asks for and the operator may not create.
+// reportNetworkPolicy reports a NetworkPolicy that the operator cannot bring to what the spec asks for.
 func reportNetworkPolicy(s State) Step {
-	if s.Spec.NetworkPolicy == nil || !s.NetworkPolicy.Unmanaged {
-		return nil
+	switch {
+	case s.NetworkPolicy.Leaving:
+		return Advice{
+			Reason: v1beta2.ReasonSettingIgnored,
+			Message: "NetworkPolicy " + s.Name + " is being deleted, but a finalizer keeps it. It still limits who connects, and the operator cannot change it. " +
+				"Let the controller that set the finalizer run, or remove the finalizer.",
+		}
+	case s.Spec.NetworkPolicy != nil && s.NetworkPolicy.Unmanaged:
+		return Advice{
+			Reason: v1beta2.ReasonSettingIgnored,
+			Message: "The operator does not manage NetworkPolicies, so spec.networkPolicy creates none. One that the operator created earlier remains as it is, and still limits who connects. " +
+				"Ask the administrator of the operators to set the value clusterOperator.networkPolicies of the chart. Or delete NetworkPolicy " + s.Name + ", if it exists, and remove spec.networkPolicy.",
+		}
 	}
-	return Advice{
-		Reason: v1beta2.ReasonSettingIgnored,
-		Message: "The operator does not manage NetworkPolicies, so spec.networkPolicy has no effect, and each client that reaches the Pods can connect. " +
-			"Ask the administrator of the operators to set the value clusterOperator.networkPolicies of the chart, or remove spec.networkPolicy.",
-	}
+	return nil
 }

@@ -17,6 +17,7 @@ func unlimited(have NetworkPolicy) change { return func(s *State) { s.NetworkPol
 // A wrong answer leaves the members open to everyone, or takes a running cluster its peers.
 func TestPlanNetworkPolicy(t *testing.T) {
 	current, open := NetworkPolicy{Exists: true, Current: true}, NetworkPolicy{Exists: true, Current: true, OpenPeers: true}
+	leaving := NetworkPolicy{Exists: true, Current: true, Leaving: true}
 	mine := func(s *State) { s.Foreign = []ForeignObject{{Kind: "NetworkPolicy", Name: "example"}} }
 	planTests{
 		"a cluster that does not ask for a policy has none":                {state(formed, members(3)), Done{}},
@@ -32,6 +33,9 @@ func TestPlanNetworkPolicy(t *testing.T) {
 		"the peer port is closed once the foreign members are removed":     {state(formed, members(3), limited(open)), ApplyNetworkPolicy{}},
 		"a new cluster has no foreign members to stay open for":            {state(limited(open)), ApplyNetworkPolicy{}},
 		"a paused cluster keeps its policy":                                {state(formed, members(3), limited(NetworkPolicy{Exists: true}), func(s *State) { s.Spec.Paused = true }), paused(State{Spec: v1beta2.EtcdClusterSpec{Paused: true}})},
+		"a policy that a finalizer keeps is not deleted again":             {state(formed, members(3), unlimited(leaving), with(1, withoutPod)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin}},
+		"and the status says that it still limits who connects":            {state(formed, members(3), unlimited(leaving)), reportNetworkPolicy(state(unlimited(leaving)))},
+		"a policy that is being deleted is written when it is gone":        {state(formed, members(3), limited(leaving), with(1, withoutPod)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin}},
 		"the policy of a person is reported, and not changed": {state(formed, members(3), limited(NetworkPolicy{}), mine), Wait{
 			Reason: v1beta2.ReasonNotOurs, Stalled: true, Requeue: requeueForeign,
 			Message: "NetworkPolicy example exists and does not belong to this EtcdCluster. The operator does not change it, so spec.networkPolicy has no effect. Delete or rename the object.",
@@ -47,7 +51,7 @@ func TestPlanNetworkPolicy(t *testing.T) {
 func TestRepairsContinueIfTheNetworkPolicyIsRefused(t *testing.T) {
 	s := state(formed, members(3), with(1, withoutPod), limited(NetworkPolicy{}))
 	step, rule := Choose(s)
-	if rule != "applyNetworkPolicy" || !Independent(s, rule, step) {
+	if rule != "applyNetworkPolicy" || !Independent(s, rule, step) || !Unconditional(rule) {
 		t.Fatalf("the plan is %+v by %s", step, rule)
 	}
 	s.Refuse(step)
