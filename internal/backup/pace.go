@@ -9,7 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
-// measured ends an attempt whose member hardly sends, or whose store hardly accepts what it sends.
+// measured ends an attempt whose member hardly sends. The transport of the stores measures what is sent to them, see pace.Send.
 type measured struct{ snapshot.Source }
 
 func (m measured) Snapshot(ctx context.Context) (io.ReadCloser, int64, error) {

@@ -112,9 +112,7 @@ func (s Spool) readBaseOf(ctx context.Context, asked Asked, limit *readLimit, re
 	room := snapshot.RoomFunc(func(size, written int64) error { return read.share.Grow(needed(size), written) })
 	limit.begin(2*size + bytes)
 	read.steps = steps{report: asked.Progress, sizes: [3]int64{size, bytes, size}}
-	progress, stop := measured(ctx, read.steps.of(0))
-	defer stop()
-	if read.base, err = source.Read(ctx, read.point.Base, asked.By, s.place(room), progress); err != nil {
+	if read.base, err = source.Read(ctx, read.point.Base, asked.By, s.place(room), read.steps.of(0)); err != nil {
 		read.share.Release()
 	}
 	return err

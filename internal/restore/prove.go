@@ -80,9 +80,7 @@ func (s Spool) prove(ctx context.Context, asked Asked, limit *readLimit) (Found,
 	}
 	defer share.Release()
 	limit.begin(size)
-	progress, stop := measured(ctx, asked.Progress)
-	defer stop()
-	proven, err := source.Read(ctx, exact, asked.By, s.place(share), progress)
+	proven, err := source.Read(ctx, exact, asked.By, s.place(share), asked.Progress)
 	if err != nil {
 		return Found{}, err
 	}

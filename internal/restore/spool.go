@@ -13,7 +13,6 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/pace"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
-	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
@@ -119,17 +118,4 @@ func limitReading(ctx context.Context, crowds func() bool) (context.Context, *re
 // begin starts the limit of a snapshot of that size.
 func (l *readLimit) begin(size int64) {
 	l.timer.Reset(min(readBase+time.Duration(size/readRate)*time.Second, readMost))
-}
-
-// measured ends a reading that hardly moves. Call stop when the transfer has ended.
-func measured(ctx context.Context, report source.Progress) (progress source.Progress, stop func()) {
-	meter := pace.Measure(ctx)
-	return func(bytes, of int64) {
-		if meter.At(bytes); of > 0 && bytes >= of {
-			meter.Stop() // what follows is a check on the disk
-		}
-		if report != nil {
-			report(bytes, of)
-		}
-	}, meter.Stop
 }

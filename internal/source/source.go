@@ -12,6 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/pace"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
@@ -109,10 +110,11 @@ func withStore(ctx context.Context, src v1beta2.RestoreSource, by By, dir string
 	if err := enough(dir, max(size, plainSizeOf(ctx, store, src.Key))); err != nil {
 		return err
 	}
+	measured := pace.Bodies(store)
 	if progress == nil {
-		return read(store)
+		return read(measured)
 	}
-	return read(counted{store, func(key string, bytes int64) {
+	return read(counted{measured, func(key string, bytes int64) {
 		if key == src.Key {
 			progress(bytes, size)
 		}

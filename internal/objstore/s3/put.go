@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/stall"
 )
 
 const (
@@ -225,7 +226,7 @@ func (m *multipart) complete(ctx context.Context) error {
 	for _, part := range m.sent {
 		list = append(list, part.CompletedPart)
 	}
-	out, err := m.client.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{
+	out, err := m.client.CompleteMultipartUpload(stall.Prepared(ctx), &s3.CompleteMultipartUploadInput{
 		Bucket: &m.bucket, Key: &m.key, UploadId: &m.id, IfNoneMatch: m.ifNoneMatch(),
 		MultipartUpload:      &types.CompletedMultipartUpload{Parts: list},
 		SSECustomerAlgorithm: m.customerKey.algorithm, SSECustomerKey: m.customerKey.key, SSECustomerKeyMD5: m.customerKey.md5,

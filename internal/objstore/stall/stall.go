@@ -2,6 +2,8 @@
 // on a connection that stays open but transfers nothing would never end. A cancelled request fails with an error that the SDKs
 // of the stores retry. A slow request is never cancelled as long as it transfers bytes.
 //
+// It measures what each request sends, including retries, for package pace.
+//
 // It also bounds each answer that is not an object, because the SDKs read such an answer into memory, and counts the requests of a listing.
 package stall
 
@@ -15,6 +17,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/pace"
 )
 
 // DefaultLimit is how long a request may transfer nothing.
@@ -59,8 +62,9 @@ func (t Transport) Do(r *http.Request) (*http.Response, error) {
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	silent := &Error{limit}
-	w := &watch{ctx: ctx, limit: limit, end: cancel, timer: time.AfterFunc(limit, func() { cancel(silent) })}
+	w := &watch{ctx: ctx, limit: limit, end: cancel, timer: time.AfterFunc(limit, func() { cancel(silent) }), sending: sending(r)}
 	response, err := t.Send(w.request(r))
+	w.sending.End()
 	var page error
 	if err == nil {
 		page = pageIn(r, response) // the timer runs on
@@ -112,22 +116,42 @@ type watch struct {
 	limit time.Duration
 	timer *time.Timer
 	end   context.CancelCauseFunc
+	// sending measures what the request sends. It is nil if that is not measured.
+	sending *pace.Sending
+}
+
+// sending measures a request with a body.
+func sending(r *http.Request) *pace.Sending {
+	if !hasBody(r) || r.Context().Value(preparedKey{}) != nil {
+		return nil
+	}
+	return pace.Send(r.Context())
+}
+
+func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }
+
+type preparedKey struct{}
+
+// Prepared marks the context of requests whose answer the store prepares for minutes, although they send little. What they send is not
+// measured.
+func Prepared(ctx context.Context) context.Context {
+	return context.WithValue(ctx, preparedKey{}, true)
 }
 
 // request returns r with a body that restarts the timer on each read.
 func (w *watch) request(r *http.Request) *http.Request {
 	r = r.WithContext(w.ctx)
-	if r.Body == nil || r.Body == http.NoBody {
+	if !hasBody(r) {
 		return r
 	}
-	r.Body = &sent{r.Body, w}
+	r.Body = &sent{w.sending.Body(r.Body), w}
 	if again := r.GetBody; again != nil {
 		r.GetBody = func() (io.ReadCloser, error) {
 			body, err := again()
 			if err != nil {
 				return nil, err
 			}
-			return &sent{body, w}, nil
+			return &sent{w.sending.Body(body), w}, nil
 		}
 	}
 	return r
