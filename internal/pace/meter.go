@@ -110,16 +110,16 @@ type window struct {
 // verdict returns an error if too little was moved. The higher floor needs others who wait at the begin and at the end, because a transfer
 // could not know of it before.
 func (w window) verdict(crowded bool) error {
-	floor := int64(Floor)
+	floor, object := int64(Floor), int64(perObject)
 	if w.crowded && crowded {
-		floor = CrowdedFloor
+		floor, object = CrowdedFloor, perObjectCrowded
 	}
-	if w.bytes+w.objects*perObject >= floor*int64(Window/time.Second) {
+	if w.bytes+w.objects*object >= floor*int64(Window/time.Second) {
 		return nil
 	}
 	moved := fmt.Sprintf("%d KiB", w.bytes>>10)
 	if w.objects > 0 {
-		moved += fmt.Sprintf(" and %d requests, which count as %d KiB each,", w.objects, perObject>>10)
+		moved += fmt.Sprintf(" and %d requests, which count as %d KiB each,", w.objects, object>>10)
 	}
 	return fmt.Errorf("%w: it moved %s in %s, and the minimum is %d KiB a second", ErrTooSlow, moved, w.waited.Round(time.Second), floor>>10)
 }

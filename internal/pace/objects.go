@@ -7,13 +7,13 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
-// Objects measures a transfer of many objects. Each of them counts as 256 KiB at least.
+// Objects measures a transfer of many objects. Each of them counts as 256 KiB at least, and as 1 MiB while others wait for the end.
 func Objects(ctx context.Context, store objstore.Getter) objstore.Getter {
 	m, measured := ctx.Value(key{}).(measures)
 	if !measured {
 		return store
 	}
-	return &objects{store, newMeter(limit{end: m.end})}
+	return &objects{store, newMeter(m.limit)}
 }
 
 type objects struct {

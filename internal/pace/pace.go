@@ -20,8 +20,9 @@ const (
 	Window = 5 * time.Minute
 
 	// perObject is what a request counts at least, besides its bytes. The time until a store answers limits small objects, and not the bytes
-	// that it sends.
-	perObject = 256 << 10
+	// that it sends. With the two floors, a store has 4 s for each object, and 2 s while others wait.
+	perObject        = 256 << 10
+	perObjectCrowded = 1 << 20
 )
 
 // ErrTooSlow means that a transfer moved less than the floor during a window.
