@@ -73,7 +73,7 @@ func explain(err error, src v1beta2.RestoreSource) (reason, advice string, final
 	case errors.Is(err, pace.ErrTooSlow):
 		return v1beta2.ReasonTransferTooSlow, "The cluster was not changed. Find out why the store or the network is so slow.", false
 	case errors.Is(err, errTooSlow):
-		return v1beta2.ReasonDeadlineExceeded, "The limit is one hour, and one second for each MiB of the snapshot, at most a day. Find out why the store or the network is so slow.", false
+		return v1beta2.ReasonDeadlineExceeded, "The limit is one hour, and one second for each MiB of the snapshot, at most a day. The time in which it waits for other jobs does not count. Find out why the store or the network is so slow.", false
 	case source.Undecryptable(err) && src.Secret == "":
 		return v1beta2.ReasonSecretMissing, "The snapshot is encrypted. Create an EtcdRestore that names a Secret with the key age-identity.", false
 	case source.Undecryptable(err):

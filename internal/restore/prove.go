@@ -54,13 +54,14 @@ func InSpool(dir string) (Prove, error) {
 func (s Spool) Prove(ctx context.Context, asked Asked) (Found, error) {
 	ctx, limit := limitReading(ctx, func() bool { return s.Of(asked.Namespace).Crowds() || s.replays.slot.Crowds(asked.Namespace) })
 	defer limit.stop()
+	asked.Wait = limit.pausing(asked.Wait)
 	prove := s.prove
 	if asked.Choice.Point() {
 		prove = s.provePoint
 	}
 	found, err := prove(ctx, asked, limit)
 	if cause := context.Cause(ctx); err != nil && (errors.Is(cause, errTooSlow) || errors.Is(cause, pace.ErrTooSlow)) {
-		err = fmt.Errorf("%w: %w", cause, err)
+		err = fmt.Errorf("%w%s: %w", cause, limit.waits(), err)
 	}
 	return found, err
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/etcd-suite/etcd-operator/internal/pace"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
@@ -96,26 +95,3 @@ const (
 	readRate = 1 << 20
 	readMost = 24 * time.Hour
 )
-
-// errTooSlow is the cause of a context that limitReading has ended.
-var errTooSlow = errors.New("reading the snapshot took too long")
-
-// readLimit ends a reading that takes too long, so that a store which sends a byte now and then keeps no worker forever.
-type readLimit struct {
-	timer *time.Timer
-	stop  func()
-}
-
-// limitReading limits the search for the snapshot, and the wait for space. It also ends transfers that hardly move. Others wait for the end
-// of the reading if crowds returns true.
-func limitReading(ctx context.Context, crowds func() bool) (context.Context, *readLimit) {
-	ctx, end := context.WithCancelCause(ctx)
-	ctx = pace.With(ctx, end, crowds)
-	timer := time.AfterFunc(readBase, func() { end(errTooSlow) })
-	return ctx, &readLimit{timer: timer, stop: func() { timer.Stop(); end(context.Canceled) }}
-}
-
-// begin starts the limit of a snapshot of that size.
-func (l *readLimit) begin(size int64) {
-	l.timer.Reset(min(readBase+time.Duration(size/readRate)*time.Second, readMost))
-}
