@@ -80,7 +80,7 @@ func newPointBenchOf(t *testing.T, o pointOptions) *pointBench {
 		kubetest.Create(p, p.secret("user", map[string][]byte{v1beta2.AuthUsernameKey: []byte("root"), v1beta2.AuthPasswordKey: []byte("secret"), "endpoints": []byte(strings.Join(p.series.Spec.EtcdEndpoints, ","))}))
 		p.series.Spec.ClientAuthSecret = "user"
 	}
-	p.restores = &restoreBench{T: t, namespace: p.namespace, server: p.server, bucket: p.bucket, spool: t.TempDir()}
+	p.restores = &restoreBench{T: t, namespace: p.namespace, server: p.server, bucket: p.bucket, spool: t.TempDir(), allowed: p.allowed}
 	p.restores.start()
 	kubetest.Create(p, p.series)
 	kubetest.AwaitCondition(p, p.series, backupConditions, v1beta2.ConditionArchiving, metav1.ConditionTrue, v1beta2.ReasonArchiving)
