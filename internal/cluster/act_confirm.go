@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -98,7 +99,7 @@ func (r *Reconciler) confirmData(ctx context.Context, v *view, step plan.Step) e
 			}
 		}
 		if step.Unresponsive() || step.DataGone() {
-			return r.confirmNotReady(ctx, v, step.Name)
+			return r.confirmNotReady(ctx, v, step)
 		}
 	case plan.BeginRecovery:
 		return r.confirmLost(ctx, v)
@@ -127,23 +128,38 @@ func (r *Reconciler) confirmData(ctx context.Context, v *view, step plan.Step) e
 	return r.confirmStepOfRestore(ctx, v, step)
 }
 
-// confirmNotReady fails if the Pod of a member that is to be removed because it does not serve is ready. An old cache may
-// show an earlier Pod, or one that was still starting.
-func (r *Reconciler) confirmNotReady(ctx context.Context, v *view, name string) error {
-	var pod corev1.Pod
-	if err := r.APIReader.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &pod); err != nil {
+// confirmNotReady fails if the Pod of a member that is to be removed because it does not serve is ready, or was ready after the cache saw it:
+// its time without an answer began later. An old cache may show an earlier Pod, or one that was still starting.
+func (r *Reconciler) confirmNotReady(ctx context.Context, v *view, step plan.RemoveMember) error {
+	key := client.ObjectKey{Namespace: v.Namespace, Name: step.Name}
+	var live, known corev1.Pod
+	if err := r.APIReader.Get(ctx, key, &live); err != nil {
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		return fmt.Errorf("read Pod %s: %w", name, err)
+		return fmt.Errorf("read Pod %s: %w", step.Name, err)
 	}
-	ready := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
+	ready, since := readiness(&live)
 	if ready {
-		return fmt.Errorf("the Pod %s is ready: %w", name, errBehind)
+		return fmt.Errorf("the Pod %s is ready: %w", step.Name, errBehind)
+	}
+	if err := r.Client.Get(ctx, key, &known); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("read Pod %s: %w", step.Name, err)
+	}
+	if _, before := readiness(&known); step.Unresponsive() && !since.Equal(before) {
+		return fmt.Errorf("the Pod %s was ready meanwhile, or is another one: %w", step.Name, errBehind)
 	}
 	return nil
+}
+
+// readiness returns whether a Pod is ready, and since when it is or is not.
+func readiness(pod *corev1.Pod) (bool, time.Time) {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue, c.LastTransitionTime.Time
+		}
+	}
+	return false, pod.CreationTimestamp.Time
 }
 
 // confirmNotRunning fails if a Pod runs that the cache shows as blocked, ended or starting.

@@ -79,3 +79,27 @@ func TestAMemberWhosePodIsReadyIsNotRemovedOnAnOldCache(t *testing.T) {
 		t.Errorf("a Pod that is ready: %v", err)
 	}
 }
+
+// The cache is of five minutes ago, when the member started. It has served since, and a drain has just stopped it.
+func TestAMemberThatServedMeanwhileIsNotRemovedOnAnOldCache(t *testing.T) {
+	notReady := func(since time.Time) *corev1.Pod {
+		pod := &corev1.Pod{ObjectMeta: controlled("uid-example", nameOf(0), nil)}
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(since)}}
+		return pod
+	}
+	step := plan.RemoveMember{Name: nameOf(0), Cause: "it has not served for 5m"}
+	for name, test := range map[string]struct {
+		live *corev1.Pod
+		want error
+	}{
+		"it has been so since the cache saw it": {notReady(noon.Add(-5 * time.Minute)), nil},
+		"it has served meanwhile":               {notReady(noon), errBehind},
+	} {
+		r, v := beside(t, notReady(noon.Add(-5*time.Minute)))
+		live, _ := beside(t, test.live)
+		r.APIReader = live.Client
+		if err := r.confirmData(t.Context(), v, step); !errors.Is(err, test.want) {
+			t.Errorf("%s: %v, want %v", name, err, test.want)
+		}
+	}
+}

@@ -97,7 +97,7 @@ func TestNoErrorOfARuleThatProtectsDataStopsTheRepairs(t *testing.T) {
 	v := &view{State: state(formed, members(3))}
 	slow := apierrors.NewTimeoutError("later", 1)
 	for rule, want := range map[string]bool{
-		"setRetention": true, "requestGrowth": true, "renewCertificates": true, "restoreLabels": true, "applyBudget": false, "scaleUp": false,
+		"setRetention": true, "requestGrowth": true, "renewCertificates": true, "restoreLabels": true, "applyNetworkPolicy": true, "applyBudget": false, "scaleUp": false,
 	} {
 		if got := skippable(v, rule, plan.Done{}, slow); got != want {
 			t.Errorf("after a timeout of %s, later rules are asked: %t, want %t", rule, got, want)

@@ -99,7 +99,7 @@ func (p Process) died(ended error, diagnosis string) error {
 }
 
 // faults are what the runtime of Go writes if the file asked for too much memory or led the check to a fault.
-var faults = []string{"out of memory", "cannot allocate memory", "stack exceeds", "panic:", "unexpected fault address"}
+var faults = []string{"out of memory", "cannot allocate memory", "stack exceeds", "panic:", "unexpected fault address", "SIGSEGV"}
 
 // byTheFile reports whether the file has ended the child. Without a limit of its own, too much memory ends it by SIGKILL.
 func (p Process) byTheFile(ended error, diagnosis string) bool {

@@ -24,7 +24,7 @@ var independentRules = []string{
 var stoppedRules = []string{"removeFailedSeed"}
 
 // unconditionalRules stand before the repairs. Whatever error one of them ends with, the repairs must not wait for it.
-var unconditionalRules = []string{"setRetention", "requestGrowth", "renewCertificates", "restoreLabels", "applyNetworkPolicy", "applyBudget"}
+var unconditionalRules = []string{"setRetention", "requestGrowth", "renewCertificates", "restoreLabels", "applyNetworkPolicy"}
 
 // Unconditional reports whether later rules are asked after any error of a rule.
 func Unconditional(rule string) bool { return slices.Contains(unconditionalRules, rule) }

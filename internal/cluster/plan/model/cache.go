@@ -85,7 +85,7 @@ func (w *World) behind(c Cache, s plan.State, step plan.Step) string {
 	}
 	switch step := step.(type) {
 	case plan.RemoveMember:
-		return w.behindRemoval(step)
+		return w.behindRemoval(c, step)
 	case plan.BeginBootstrap, plan.BeginRemoval, plan.RecordFormed, plan.RecordPromotion, plan.RecordVersionChange, plan.EndDefragmentation,
 		plan.BeginRestore, plan.BeginSwitch, plan.ReturnToSeeding, plan.AdoptSeed, plan.CompleteRestore, plan.FailRestore,
 		plan.BeginRecovery, plan.RecordForcing, plan.RecordForced, plan.CancelRecovery, plan.CompleteRecovery:
@@ -141,9 +141,12 @@ func (w *World) behindObject(c Cache, s plan.State, step plan.Step) string {
 	return ""
 }
 
-func (w *World) behindRemoval(step plan.RemoveMember) string {
-	if p := w.pod(step.Name); p != nil && p.ready && (step.Unresponsive() || step.DataGone()) {
-		return "Pod " + step.Name
+func (w *World) behindRemoval(c Cache, step plan.RemoveMember) string {
+	if p := w.pod(step.Name); p != nil {
+		known := slices.ContainsFunc(c.pods, func(k pod) bool { return k.name == p.name && k.unreadySince == p.unreadySince })
+		if p.ready && (step.Unresponsive() || step.DataGone()) || step.Unresponsive() && !known {
+			return "Pod " + step.Name
+		}
 	}
 	if v := w.volume(step.Name); step.DataGone() && w.durable() && v != nil && !v.deleting && !v.aside {
 		return "volume " + step.Name
