@@ -147,7 +147,7 @@ func (r *Reconciler) confirmNotReady(ctx context.Context, v *view, step plan.Rem
 		return fmt.Errorf("read Pod %s: %w", step.Name, err)
 	}
 	if _, before := readiness(&known); step.Unresponsive() && !since.Equal(before) {
-		return fmt.Errorf("the Pod %s was ready meanwhile, or is another one: %w", step.Name, errBehind)
+		return fmt.Errorf("the Pod %s has been ready since then, or is another one: %w", step.Name, errBehind)
 	}
 	return nil
 }
