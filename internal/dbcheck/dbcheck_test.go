@@ -109,6 +109,7 @@ func allocates(f func()) uint64 {
 
 // One crafted file took the memory of the operator, and all snapshots of all namespaces ended with it.
 func TestAHostileDatabaseTakesNoMemoryOfTheOperator(t *testing.T) {
+	const tooFew = 4 << 20 // no operator gives a check so little
 	chain := filepath.Join(t.TempDir(), "chain.db")
 	dbfiletest.Chain(t, chain, 12, 128<<20)
 	keys := write(t, dbfiletest.New(t, 1).Put(200_000, 1).Snapshot())
@@ -119,7 +120,7 @@ func TestAHostileDatabaseTakesNoMemoryOfTheOperator(t *testing.T) {
 		"pages for all of its memory":              {chain, 256 << 20},
 		"pages for more than its memory":           {chain, 96 << 20},
 		"more keys than fit into its memory":       {keys, 44 << 20},
-		"no memory to start with":                  {keys, 4 << 20},
+		"no memory to start with":                  {keys, tooFew},
 		"pages without a limit but that of a page": {chain, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +128,8 @@ func TestAHostileDatabaseTakesNoMemoryOfTheOperator(t *testing.T) {
 			if took := allocates(func() { _, err = Process{c.memory}.Inspect(t.Context(), c.path) }); took > 1<<20 {
 				t.Errorf("the operator allocated %d KiB", took>>10)
 			}
-			if !errors.Is(err, dbfile.ErrTooLarge) || errors.Is(err, dbfile.ErrNotChecked) {
+			// A child that cannot start a thread cannot tell its own limit from that of the node.
+			if notStarted := errors.Is(err, dbfile.ErrNotChecked); !errors.Is(err, dbfile.ErrTooLarge) && !notStarted || notStarted && c.memory != tooFew {
 				t.Errorf("error %v", err)
 			}
 			t.Log(err)
