@@ -30,7 +30,7 @@ import (
 
 const (
 	// converge is the timeout of an operation with all its kills, on a machine under load. Without kills it takes seconds.
-	converge = 20 * time.Minute
+	converge = 8 * time.Minute
 	// longestPause is the longest time between two passes. The tests have no watches and poll more often than the operator.
 	longestPause = 100 * time.Millisecond
 )
