@@ -67,7 +67,7 @@ func TestFullClusterAcceptsWritesAgainWithoutDataLoss(t *testing.T) {
 		}
 		for _, m := range b.cluster.Status.MemberStatuses {
 			if m.DBSize > smallQuota*9/10 {
-				b.Errorf("the database of member %s still has %d bytes", m.Name, m.DBSize)
+				b.Errorf("the database of member %s still has %d bytes after these calls:\n%s", m.Name, m.DBSize, calls)
 			}
 			if m.DefragmentedAt == nil && strings.Contains(calls, "Maintenance/Defragment at "+m.Name) {
 				b.Errorf("the status does not report that member %s was defragmented", m.Name)
