@@ -65,6 +65,20 @@ func applyBudget(s State) Step {
 	return want
 }
 
+// outgrowsBudget waits with the vote of a learner while the PodDisruptionBudget cannot be raised for it: drains could then take quorum. If the
+// budget does not protect the present quorum either, nothing is lost by the vote.
+func (s State) outgrowsBudget(learner Member) Step {
+	b, voters, want := s.Budget, s.Voters().Total, s.minAvailable()
+	if !b.Exists || b.Other != "" || b.MinAvailable >= want || b.MinAvailable < etcd.Quorum(voters) {
+		return nil
+	}
+	return Wait{
+		Reason: v1beta2.ReasonScaling,
+		Message: fmt.Sprintf("Learner %s gets its vote when the PodDisruptionBudget is raised. It lets drains leave %d members, and a quorum of %d voters is %d.",
+			learner.Name, b.MinAvailable, voters+1, etcd.Quorum(voters+1)),
+	}
+}
+
 // minAvailable is how many members a drain has to leave. A quorum, and with it one for each Pod that still looks
 // like a voter and is none. A cluster that is meant to have one or two members cannot lose any and keep quorum: its
 // members go one at a time and come back with their data, for else a drain would never end. With emptyDir they would

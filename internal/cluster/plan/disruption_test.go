@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 )
 
@@ -67,4 +68,24 @@ func TestADrainLeavesAQuorumBesideALearnerThatTheServiceSelects(t *testing.T) {
 		}
 	}
 	t.Errorf("no rule takes a learner out of the client Service: %T", Plan(s))
+}
+
+// While the API server refuses a higher PodDisruptionBudget, a drain would be allowed to take the quorum of a larger cluster.
+func TestALearnerGetsNoVoteThatTheBudgetDoesNotProtect(t *testing.T) {
+	for what, test := range map[string]struct {
+		budget Budget
+		votes  bool
+	}{
+		"drains may leave too few of four":       {budgetOf(2), false},
+		"the budget is raised already":           {budgetOf(3), true},
+		"it does not protect the present quorum": {budgetOf(1), true},
+		"there is none":                          {Budget{}, true},
+		"a budget of the user is for these Pods": {Budget{Exists: true, Other: "theirs"}, true},
+	} {
+		s := state(formed, members(3), size(4), with(3, learner), promoting(3), budgeted(test.budget))
+		step := promoteLearner(s)
+		if wait, waits := step.(Wait); waits == test.votes || waits && !strings.Contains(wait.Message, "lets drains leave 2 members, and a quorum of 4 voters is 3") {
+			t.Errorf("%s: %+v", what, step)
+		}
+	}
 }

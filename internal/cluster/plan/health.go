@@ -111,13 +111,25 @@ func (s State) blocked(members []Member) Step {
 	for _, m := range members {
 		if m.Pod == PodBlocked {
 			message := planning.Sentence("Member "+m.Name+" does not run: ", m.PodMessage) + " " + s.impact()
-			if s.failsBySpec(m) {
+			switch {
+			case m.Empty && s.MembershipKnown:
+				message += " " + s.whyEmpty(m)
+			case s.failsBySpec(m):
 				message += " The members that serve run with an earlier spec, so the operator neither replaces this one nor restarts the others. Correct the spec, or undo the change."
 			}
 			return Wait{Reason: m.PodReason, Message: message, Stalled: true}
 		}
 	}
 	return nil
+}
+
+// whyEmpty says what is wrong with a member whose volume has no data, and what happens.
+func (s State) whyEmpty(m Member) string {
+	text := "Its volume has no data, and a member that has served does not start without its data. If the data still exists, for example because the node did not mount the disk, bring it back."
+	if slices.Contains(s.Asked.Fence, m.Name) {
+		return text + " Otherwise remove the member from annotation " + v1beta2.AnnotationFence + ", or delete its PersistentVolumeClaim. Until then the operator does not replace it."
+	}
+	return text + fmt.Sprintf(" Otherwise the operator replaces the member when it has not served for %s.", s.Spec.MemberReplacementGrace())
 }
 
 // impact says whether clients are served while a member is down.

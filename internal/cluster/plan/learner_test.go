@@ -71,6 +71,10 @@ func TestALearnerDoesNotHoldUpTheClusterWithoutEnd(t *testing.T) {
 		"two failed learners cause no pause":                      {state(formed, members(2), failures(2, time.Minute)), AddLearner{Name: nameOf(2), PeerURL: peerURLOf(2)}},
 		"a cluster that has its size does not wait for a learner": {state(formed, members(3), failures(5, time.Minute)), Done{}},
 		"the pause after 100 failed learners is 8 hours":          {state(formed, members(2), failures(100, 8*time.Hour)), AddLearner{Name: nameOf(2), PeerURL: peerURLOf(2)}},
+		"a learner whose disk was cleared makes way for another one": {
+			state(formed, members(3), with(3, learner, blockedBy(v1beta2.ReasonPodFailing), func(m *Member) { m.Empty = true }, unreadyFor(time.Hour)), size(4)),
+			RemoveMember{ID: 4, Name: nameOf(3), Cause: "it has not served for 5m"},
+		},
 		"a learner that cannot be scheduled is not removed": {
 			state(formed, members(3), with(3, justAdded, blockedBy(v1beta2.ReasonPodUnschedulable), joining(4), func(m *Member) { m.SilentSince = noon.Add(-time.Hour) }), size(4)),
 			Wait{Reason: v1beta2.ReasonPodUnschedulable, Message: "Member " + nameOf(3) + " does not run: why. Quorum holds (3 of 3).", Stalled: true},

@@ -22,11 +22,34 @@ func TestPlanABadSpecCostsNoMemberItsPlace(t *testing.T) {
 			state(formed, members(3), with(1, failing, outdated)),
 			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonSettling, Message: "spec.pod or spec.TLS has changed"},
 		},
+		"replaces a member whose disk was cleared, though the others run with an earlier spec": {
+			state(formed, members(3), allOutdated, with(1, failing, upToDate, func(m *Member) { m.Empty = true })), RemoveMember{ID: 2, Name: nameOf(1), Cause: "it has not served for 5m"},
+		},
 		"replaces a failing member if the others run with the same spec": {
 			state(formed, members(3), with(1, failing)), RemoveMember{ID: 2, Name: nameOf(1), Cause: "it has not served for 5m"},
 		},
 	}.run(t)
 }
+
+// A person must know that the data is not there, whether the operator replaces the member, and when.
+func TestAMemberWithAnEmptyVolumeIsReportedAsSuch(t *testing.T) {
+	empty := func(m *Member) { blockedBy(v1beta2.ReasonPodFailing)(m); m.Empty = true }
+	fenced := func(s *State) { s.Asked.Fence = []string{nameOf(1)} }
+	for what, test := range map[string]struct {
+		s    State
+		says string
+	}{
+		"one that is replaced": {state(formed, members(3), with(1, empty)), "Otherwise the operator replaces the member when it has not served for 5m0s."},
+		"one that is fenced":   {state(formed, members(3), with(1, empty), fenced), "remove the member from annotation " + v1beta2.AnnotationFence},
+	} {
+		wait, is := blockedOf(test.s).(Wait)
+		if !is || !strings.Contains(wait.Message, "Its volume has no data") || !strings.Contains(wait.Message, test.says) {
+			t.Errorf("%s: %+v", what, wait)
+		}
+	}
+}
+
+func blockedOf(s State) Step { return s.blocked(s.Members) }
 
 // TestPlanAVolumeInPhaseLostHasNoData: its PersistentVolume was deleted.
 func TestPlanAVolumeInPhaseLostHasNoData(t *testing.T) {

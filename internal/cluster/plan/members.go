@@ -119,6 +119,9 @@ func promoteLearner(s State) Step {
 	}
 	for _, m := range s.membership() {
 		if m.Learner && m.Started && m.Answers && s.leavingCause(m) == "" {
+			if wait := s.outgrowsBudget(m); wait != nil {
+				return wait
+			}
 			if s.Promoting != m.Name {
 				return RecordPromotion{Name: m.Name}
 			}

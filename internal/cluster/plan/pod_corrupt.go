@@ -26,10 +26,7 @@ const diskFull = "no space left on device"
 
 // SaysCorrupt says whether a container exits repeatedly because its data is corrupt.
 func SaysCorrupt(c corev1.ContainerStatus) bool {
-	ended := c.LastTerminationState.Terminated
-	if c.State.Terminated != nil {
-		ended = c.State.Terminated
-	}
+	ended := lastEnd(c)
 	if ended == nil || ended.ExitCode == 0 || c.RestartCount < corruptRestarts || strings.Contains(ended.Message, diskFull) {
 		return false
 	}
@@ -39,6 +36,21 @@ func SaysCorrupt(c corev1.ContainerStatus) bool {
 		}
 	}
 	return false
+}
+
+// SaysEmpty says whether a container has ended because its volume has no data. A member that has started may not start without its data, so
+// its --initial-cluster does not name it, and etcd 3.4 to 3.7 say so.
+func SaysEmpty(c corev1.ContainerStatus) bool {
+	ended := lastEnd(c)
+	return ended != nil && ended.ExitCode != 0 && strings.Contains(ended.Message, "couldn't find local name")
+}
+
+// lastEnd is how a container ended last, nil if it has not.
+func lastEnd(c corev1.ContainerStatus) *corev1.ContainerStateTerminated {
+	if c.State.Terminated != nil {
+		return c.State.Terminated
+	}
+	return c.LastTerminationState.Terminated
 }
 
 // lastWords is a container's own message about its exit: the panic, or the message and error of etcd's last line. It omits

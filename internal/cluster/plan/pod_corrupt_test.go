@@ -41,6 +41,24 @@ func TestAMemberIsCorruptWhenEtcdSaysSoAgainAndAgain(t *testing.T) {
 	}
 }
 
+// The messages are from etcd 3.4 to 3.7 on an empty data directory, with a --initial-cluster that does not name the member.
+func TestAMemberIsEmptyWhenEtcdRefusesToStartWithoutData(t *testing.T) {
+	for what, test := range map[string]struct {
+		status corev1.ContainerStatus
+		want   bool
+	}{
+		"etcd 3.4":           {ended(1, 1, `2026-11-27 12:46:42.356506 C | etcdmain: couldn't find local name "x" in the initial cluster configuration`), true},
+		"etcd 3.5 to 3.7":    {ended(1, 1, `{"level":"fatal","msg":"discovery failed","error":"couldn't find local name \"x\" in the initial cluster configuration","stacktrace":"..."}`), true},
+		"its WAL is damaged": {ended(9, 1, walDamaged), false},
+		"it ended well":      {ended(1, 0, "couldn't find local name"), false},
+		"it has not ended":   {corev1.ContainerStatus{Name: EtcdContainer}, false},
+	} {
+		if got := SaysEmpty(test.status); got != test.want {
+			t.Errorf("%s: %v, want %v", what, got, test.want)
+		}
+	}
+}
+
 func TestLastWordsAreTheSameAtEachRestart(t *testing.T) {
 	for text, want := range map[string]string{
 		walDamaged: "failed to open WAL: walpb: crc mismatch",

@@ -90,7 +90,7 @@ func replaceDead(s State) Step {
 // failsBySpec reports whether a member ends again and again since it got the current spec, while others serve with an earlier
 // one. A new member would fail, too. The change may be what is wrong, and a person can undo it.
 func (s State) failsBySpec(m Member) bool {
-	if m.Pod != PodBlocked || m.PodReason != v1beta2.ReasonPodFailing || m.Outdated || m.PodImage != s.ImageFor(m.Incarnation) {
+	if m.Pod != PodBlocked || m.PodReason != v1beta2.ReasonPodFailing || m.Empty || m.Outdated || m.PodImage != s.ImageFor(m.Incarnation) {
 		return false
 	}
 	return slices.ContainsFunc(s.membership(), func(other Member) bool {
@@ -98,10 +98,10 @@ func (s State) failsBySpec(m Member) bool {
 	})
 }
 
-// stranded says whether a learner or its volume is bound to a lost node. Then another learner can start. Any other cause
-// would also keep the next learner from starting.
+// stranded says whether a learner or its volume is bound to a lost node, or its volume has lost the data. Then another learner can start.
+// Any other cause would also keep the next learner from starting.
 func (s State) stranded(learner Member) bool {
-	tied := learner.Started && learner.Pod == PodBlocked && learner.PodReason == v1beta2.ReasonPodUnschedulable
+	tied := learner.Started && learner.Pod == PodBlocked && (learner.PodReason == v1beta2.ReasonPodUnschedulable || learner.Empty)
 	return (learner.Pod == PodDeleting || tied) && s.unreadyFor(learner, s.Spec.MemberReplacementGrace())
 }
 

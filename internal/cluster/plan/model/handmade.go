@@ -69,6 +69,15 @@ func promoteByHand(w *World, _ *rand.Rand) string {
 	return ""
 }
 
+// misrecorded says whether an old record that a person brought back names other volumes than members have. The operator cannot tell them
+// from copies, and asks.
+func (w *World) misrecorded(l *life) bool {
+	return w.backup != nil && slices.ContainsFunc(l.entries, func(e entry) bool {
+		v, recorded := w.volume(e.name), w.recorded(e.name)
+		return v != nil && recorded.Claim != "" && recorded != volumeID(v)
+	})
+}
+
 // backUpStatus saves the status with an API backup.
 func backUpStatus(w *World, _ *rand.Rand) string {
 	w.backup = w.Cluster.Status.DeepCopy()

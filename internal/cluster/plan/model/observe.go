@@ -82,6 +82,7 @@ func (w *World) observeMembers(s *plan.State) {
 func (w *World) observePod(p *pod, m *plan.Member) {
 	m.InitialSize = max(m.InitialSize, p.initialSize)
 	m.Pod, m.PodReason, m.PodMessage = p.state, p.reason, p.wrong
+	m.Empty = p.state == plan.PodBlocked && p.wrong == withoutData
 	m.DataInPod = p.inPod
 	m.PodReady, m.InService, m.Start, m.Waits = p.ready, p.exposed, p.start, p.waits
 	m.MayStartEmpty = w.Volatile && mayStartEmpty(p)

@@ -80,10 +80,13 @@ func (w *World) forPerson(wait plan.Wait) bool {
 	switch wait.Reason {
 	case v1beta2.ReasonNoSpace, v1beta2.ReasonDataCorrupt, v1beta2.ReasonForeignMember:
 		return true
+	case v1beta2.ReasonPodFailing:
+		return strings.Contains(wait.Message, v1beta2.AnnotationFence)
 	case v1beta2.ReasonRecovering:
 		return w.losesSurvivor()
 	case v1beta2.ReasonQuorumLost:
-		return w.namesForeignQuorum(wait.Message)
+		l := w.formed()
+		return w.namesForeignQuorum(wait.Message) || l != nil && w.misrecorded(l)
 	}
 	return false
 }
@@ -125,6 +128,9 @@ func (w *World) couldRecover(l *life) bool {
 	}
 	if w.mayKnowMore(l) {
 		return false // only a person gives up a member with data that the record does not name
+	}
+	if slices.ContainsFunc(w.pods, func(p pod) bool { return p.state == plan.PodBlocked && p.wrong == withoutData }) {
+		return false // only a person gives up a volume that may have been mounted empty
 	}
 	survivors, given := 0, 0
 	for _, e := range l.entries {

@@ -155,10 +155,13 @@ func (w *World) bootOn(p *pod, d *data) (reason, wrong string) {
 	return "", ""
 }
 
+// withoutData is why a member that has started does not start on an empty volume.
+const withoutData = "it refuses to start without its data"
+
 // start makes the data directory of a member that has none.
 func (w *World) start(p *pod) (d *data, wrong string) {
 	if p.guarded {
-		return nil, "it refuses to start without its data"
+		return nil, withoutData
 	}
 	l := w.lifeOf(p.incarnation)
 	switch p.start {
@@ -169,7 +172,7 @@ func (w *World) start(p *pod) (d *data, wrong string) {
 	case plan.StartJoin:
 		return w.startJoin(l, p)
 	}
-	return nil, "it refuses to start without its data"
+	return nil, withoutData
 }
 
 func (w *World) startNew(l *life, p *pod) (*data, string) {
