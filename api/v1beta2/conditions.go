@@ -79,7 +79,7 @@ const (
 	ReasonCertificateNotReady = "CertificateNotReady"
 	// ReasonIssuerNotAllowed means that TLS.certManager names an issuer that the administrator of the operator does not allow.
 	ReasonIssuerNotAllowed = "IssuerNotAllowed"
-	// ReasonCertificateLacksName means that the certificate of members lacks the DNS name by which members recognise each other.
+	// ReasonCertificateLacksName means that a certificate lacks the DNS name by which members recognise each other or their clients.
 	ReasonCertificateLacksName = "CertificateLacksName"
 	// ReasonTLSChangeNotSupported means that the spec asks for another kind of TLS than the members run with.
 	ReasonTLSChangeNotSupported = "TLSChangeNotSupported"

@@ -6,6 +6,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // certManager. Without any of them all traffic is plain text.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.static), has(self.managed), has(self.certManager)].filter(given, given).size() <= 1",message="certificates can have only one source: write one of static, managed and certManager"
+// +kubebuilder:validation:XValidation:rule="!has(self.acceptClients) || has(self.managed) || has(self.certManager) || has(self.static) && has(self.static.operatorSecret) && self.static.operatorSecret.size() > 0",message="acceptClients needs TLS for clients: write managed, certManager, or static with operatorSecret"
 type TLSPolicy struct {
 	// Certificates in Secrets that you provide and renew. An empty name of a Secret means no Secret.
 	// +optional
@@ -20,7 +21,24 @@ type TLSPolicy struct {
 	// not.
 	// +optional
 	CertManager *CertManagerTLS `json:"certManager,omitempty"`
+	// Which client certificates members accept. CA: each one that a CA of theirs signed. Cluster: only those that also
+	// have the DNS name client.<cluster>.<namespace>.svc. Use Cluster if the CA signs for other clusters or services, too.
+	// The certificates of managed and certManager get the name. If the cluster serves already, clients have caOverlap to load
+	// their new certificate, and then the operator restarts the members one by one. Add the name to certificates that you
+	// issue yourself before you write Cluster. Default: CA.
+	// +optional
+	// +kubebuilder:validation:Enum=CA;Cluster
+	AcceptClients ClientAcceptance `json:"acceptClients,omitempty"`
 }
+
+// ClientAcceptance says which client certificates members accept.
+type ClientAcceptance string
+
+// The values of TLSPolicy.AcceptClients.
+const (
+	AcceptClientsOfCA      ClientAcceptance = "CA"
+	AcceptClientsOfCluster ClientAcceptance = "Cluster"
+)
 
 // ManagedTLS holds the lifetimes of the certificates that the operator issues.
 //

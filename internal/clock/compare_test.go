@@ -108,7 +108,7 @@ var listed = map[string][]string{
 		"cluster/plan/failed_seed.go seedStuck", "cluster/plan/health.go waitForGate", "cluster/plan/learner.go learnersFail",
 		"cluster/plan/quorum.go unreadyFor", "cluster/plan/roll.go besideFor", "cluster/plan/safety.go safetyIsOld",
 		"cluster/plan/safety.go safetySnapshot", "cluster/plan/seed_refused.go seedRefusal", "cluster/plan/step.go requeueStalled",
-		"cluster/plan/stopping.go overdue", "cluster/plan/tls.go dropOld", "cluster/plan/tls.go rotateCA", "cluster/plan/volumes.go restartForFileSystem",
+		"cluster/plan/client_hostname.go clientsStillLoad", "cluster/plan/stopping.go overdue", "cluster/plan/tls.go dropOld", "cluster/plan/tls.go rotateCA", "cluster/plan/volumes.go restartForFileSystem",
 	},
 	"it is a hold of this process that ends after ten minutes": {
 		"cluster/plan/held.go Did", "cluster/plan/held.go Held", "cluster/plan/held.go held",

@@ -104,14 +104,15 @@ func tlsOf(command []string) (peer, client bool) {
 	return peer, client
 }
 
-// checksPeers reads from a container's command whether its etcd checks the name of peers, as the operator asks for.
-func checksPeers(command []string) bool {
-	return slices.ContainsFunc(command, func(arg string) bool { return strings.HasPrefix(arg, peerNameFlag) })
+// checksName reads from a container's command whether its etcd checks a name in certificates, as the operator asks for.
+func checksName(command []string, flag string) bool {
+	return slices.ContainsFunc(command, func(arg string) bool { return strings.HasPrefix(arg, flag) })
 }
 
 const (
 	peerCertFlag   = "--peer-cert-file="
 	peerNameFlag   = "--peer-cert-allowed-hostname="
+	clientNameFlag = "--client-cert-allowed-hostname="
 	serverCertFlag = "--cert-file="
 	quotaFlag      = "--quota-backend-bytes="
 )
@@ -136,6 +137,9 @@ func tlsArgs(s plan.State, incarnation int32) []string {
 			serverCertFlag+serverTLSDir+"/"+v1beta2.ServerCertKey,
 			"--key-file="+serverTLSDir+"/"+v1beta2.ServerKeyKey,
 		)
+	}
+	if s.ChecksClients() {
+		args = append(args, clientNameFlag+s.ClientHostname())
 	}
 	return args
 }

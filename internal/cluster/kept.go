@@ -61,6 +61,7 @@ type judgement struct {
 	material     plan.Material
 	certificates plan.Certificates
 	clientName   string
+	namedClients bool
 	// tls is used for all connections to the members, so that their TLS sessions resume.
 	tls *tls.Config
 }
@@ -69,7 +70,7 @@ type judgement struct {
 func (r *Reconciler) judge(ctx context.Context, v *view) error {
 	k := &v.known.kept
 	if j := k.judgement; j != nil && v.Now.Sub(j.at) < judged {
-		v.material, v.Certificates, v.ClientName, v.tls = j.material, j.certificates, j.clientName, j.tls
+		v.material, v.Certificates, v.ClientName, v.NamedClients, v.tls = j.material, j.certificates, j.clientName, j.namedClients, j.tls
 		return nil
 	}
 	if err := r.observeSecrets(ctx, v); err != nil {
@@ -77,7 +78,7 @@ func (r *Reconciler) judge(ctx context.Context, v *view) error {
 	}
 	k.judgement = nil
 	if c := v.Certificates; v.SecretProblem == "" && c.Foreign == "" && c.Unissued == "" && !c.Missing && !c.Superseded {
-		k.judgement = &judgement{v.Now, v.material, v.Certificates, v.ClientName, v.tls}
+		k.judgement = &judgement{v.Now, v.material, v.Certificates, v.ClientName, v.NamedClients, v.tls}
 	}
 	return nil
 }

@@ -95,6 +95,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 	r.observeSeed(ctx, v)
 	r.observeShown(ctx, v)
 	v.CorrectTimes(&v.known.seen)
+	v.CompareClientCheck()
 	v.Replacements = r.brake.state(client.ObjectKeyFromObject(cluster), v.Now)
 	v.Held = v.known.repeats.Held(cluster.Generation, v.Now)
 	slices.SortFunc(v.Foreign, func(a, b plan.ForeignObject) int {

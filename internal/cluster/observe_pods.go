@@ -113,7 +113,7 @@ func observePod(m *plan.Member, pod *corev1.Pod, now time.Time) {
 		if c.Name == plan.EtcdContainer {
 			m.PodImage, m.Peers = cmp.Or(pod.Annotations[annotationImage], c.Image), peersOf(c.Command, pod.Annotations[annotationInitialCluster])
 			m.SecurePeer, m.SecureClient = tlsOf(c.Command)
-			m.ChecksPeers = checksPeers(c.Command)
+			m.ChecksPeers, m.ChecksClients = checksName(c.Command, peerNameFlag), checksName(c.Command, clientNameFlag)
 			m.PodQuota = quotaOf(c)
 		}
 	}
@@ -145,7 +145,9 @@ func observePod(m *plan.Member, pod *corev1.Pod, now time.Time) {
 	m.Seed = seedOf(pod)
 	m.Pod, m.PodReason, m.PodMessage = plan.PodStateOf(pod, now)
 	for _, c := range pod.Status.ContainerStatuses {
-		m.Corrupt = m.Corrupt || (c.Name == plan.EtcdContainer && m.Pod == plan.PodBlocked && plan.SaysCorrupt(c))
+		blocked := c.Name == plan.EtcdContainer && m.Pod == plan.PodBlocked
+		m.Corrupt = m.Corrupt || (blocked && plan.SaysCorrupt(c))
+		m.Empty = m.Empty || (blocked && plan.SaysEmpty(c))
 	}
 }
 

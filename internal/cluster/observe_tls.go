@@ -40,7 +40,7 @@ func (r *Reconciler) observeSecrets(ctx context.Context, v *view) error {
 			v.material.HandedOut[u.Name] = held
 		}
 	}
-	v.ClientName = v.material.ClientName(v.State)
+	v.ClientName, v.NamedClients = v.material.ClientName(v.State), v.material.NamedClients(v.State)
 	if err := r.observeIssuer(ctx, v); err != nil {
 		return err
 	}
@@ -121,6 +121,7 @@ func (r *Reconciler) observeStatic(ctx context.Context, v *view) error {
 	}
 	v.Certificates.SetExpiry(peer[v1beta2.PeerCertKey], server[v1beta2.ServerCertKey], data[v1beta2.ClientCertKey])
 	v.Certificates.PeerLacksName = v.LacksPeerName(peer[v1beta2.PeerCertKey])
+	v.Certificates.ClientsLackName = v.LacksClientName(data[v1beta2.ClientCertKey])
 	v.Certificates.Trust = plan.TrustOf(peer[v1beta2.PeerCAKey], server[v1beta2.ServerCAKey])
 	if v.Certificates.Trust != "" {
 		v.Certificates.Loaded = pki.Fingerprint(peer[v1beta2.PeerCertKey], peer[v1beta2.PeerCAKey], server[v1beta2.ServerCertKey], server[v1beta2.ServerCAKey])

@@ -65,12 +65,12 @@ func slimContainers(containers []corev1.Container) []corev1.Container {
 	return kept
 }
 
-// slimCommand keeps the flags that peersOf, tlsOf, checksPeers, quotaOf and startOf read.
+// slimCommand keeps the flags that peersOf, tlsOf, checksName, quotaOf and startOf read.
 func slimCommand(command []string) []string {
 	var kept []string
 	for _, arg := range command {
 		switch {
-		case strings.HasPrefix(arg, peerCertFlag), strings.HasPrefix(arg, serverCertFlag), strings.HasPrefix(arg, peerNameFlag), strings.HasPrefix(arg, quotaFlag), arg == forceFlag:
+		case strings.HasPrefix(arg, peerCertFlag), strings.HasPrefix(arg, serverCertFlag), strings.HasPrefix(arg, peerNameFlag), strings.HasPrefix(arg, clientNameFlag), strings.HasPrefix(arg, quotaFlag), arg == forceFlag:
 			kept = append(kept, words.share(arg))
 		case strings.HasPrefix(arg, initialClusterFlag):
 			kept = append(kept, arg)

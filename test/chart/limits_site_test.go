@@ -156,7 +156,7 @@ func (l *limits) createClusters() {
 	}}
 	l.issued = &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: l.team, Name: "issued"}, Spec: v1beta2.EtcdClusterSpec{
 		Size: 1, Pod: &v1beta2.PodPolicy{EmptyDir: &corev1.EmptyDirVolumeSource{}, ClusterDomain: ".cluster.local"},
-		TLS: &v1beta2.TLSPolicy{CertManager: &v1beta2.CertManagerTLS{IssuerRef: v1beta2.IssuerRef{Name: "ca"}, ClientCommonName: "shop"}},
+		TLS: &v1beta2.TLSPolicy{AcceptClients: v1beta2.AcceptClientsOfCluster, CertManager: &v1beta2.CertManagerTLS{IssuerRef: v1beta2.IssuerRef{Name: "ca"}, ClientCommonName: "shop"}},
 	}}
 	kubetest.Create(l, l.managed, l.issued)
 	for what, count := range map[string]int{

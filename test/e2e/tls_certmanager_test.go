@@ -2,9 +2,13 @@ package e2e
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,7 +53,9 @@ func TestClientsKeepWorkingWhileCertManagerRenewsCertificates(t *testing.T) {
 	n.applyFile("examples/etcdcluster-tls-cert-manager.yaml")
 	says(n, &v1beta2.EtcdCluster{}, name, v1beta2.ConditionReady, v1beta2.ReasonCertificateNotReady, "issuer example-ca")
 	n.statusNames(name, "issuer-missing", "issuer example-ca", "Correct the issuer")
+	n.acceptClients(name, v1beta2.AcceptClientsOfCA)
 	n.apply(issuers)
+	n.apply(stranger)
 	cluster := n.ready(name)
 	for _, m := range cluster.Status.MemberStatuses {
 		if m.ClientURL != fmt.Sprintf("https://%s.%s.%s.svc:2379", m.Name, name, n.name) {
@@ -82,6 +88,81 @@ func TestClientsKeepWorkingWhileCertManagerRenewsCertificates(t *testing.T) {
 		t.Errorf("the renewal restarted members (-before +after):\n%s", diff)
 	}
 	n.has(n.etcd(name, config), "key", 20)
+	n.onlyOwnClients(name, cluster, config)
+}
+
+// stranger is a Certificate of the same issuer for another cluster.
+const stranger = `
+apiVersion: cert-manager.io/v1
+kind: Certificate
+metadata: {name: stranger}
+spec:
+  commonName: root
+  dnsNames: [client.another.namespace.svc]
+  secretName: stranger
+  usages: [client auth]
+  issuerRef: {name: example-ca}
+`
+
+// onlyOwnClients turns the check of the name of clients on while a client writes. A client of another cluster gets in before, and not after.
+func (n *namespaced) onlyOwnClients(name string, cluster *v1beta2.EtcdCluster, config *tls.Config) {
+	n.Helper()
+	strange := config.Clone()
+	strange.GetClientCertificate = nil
+	pair, err := tls.X509KeyPair(n.secret("stranger")["tls.crt"], n.secret("stranger")["tls.key"])
+	if err != nil {
+		n.Fatal(err)
+	}
+	strange.Certificates = []tls.Certificate{pair}
+	n.opens(cluster, strange, true)
+	traffic := n.traffic(name, config)
+	n.acceptClients(name, v1beta2.AcceptClientsOfCluster)
+	n.eventually("each member checks the name of clients", func(context.Context) error {
+		for _, pod := range n.pods(name) {
+			if !slices.ContainsFunc(pod.Spec.Containers[0].Command, func(arg string) bool { return strings.HasPrefix(arg, "--client-cert-allowed-hostname=") }) {
+				return fmt.Errorf("member %s does not", pod.Name)
+			}
+		}
+		return nil
+	})
+	n.ready(name)
+	traffic.stop("a change of the clients that members accept").failuresAtMost(n, refusedDuringMoves)
+	n.opens(cluster, strange, false)
+	n.has(n.etcd(name, config), "key", 20)
+}
+
+// acceptClients sets which clients members accept. A client reads its certificate again for each connection, so it needs no time to load one.
+func (n *namespaced) acceptClients(name string, accept v1beta2.ClientAcceptance) {
+	n.Helper()
+	n.patch(name, fmt.Sprintf(`{"spec":{"TLS":{"acceptClients":%q,"certManager":{"caOverlap":"0s"}}}}`, accept))
+}
+
+// opens fails the test unless each member accepts a client, or each refuses it.
+func (n *namespaced) opens(cluster *v1beta2.EtcdCluster, config *tls.Config, want bool) {
+	n.Helper()
+	for _, pod := range n.pods(cluster.Name) {
+		err := reads(n.Context(), net.JoinHostPort(pod.Status.PodIP, "2379"), cluster.Name+"-client."+n.name+".svc", config)
+		if (err == nil) != want {
+			n.Errorf("member %s accepts a client with a certificate of another cluster: %t, want %t (%v)", pod.Name, err == nil, want, err)
+		}
+	}
+}
+
+// reads connects to an address under a name, and reads a byte of the answer to a request. A client of TLS 1.3 learns only then that the server
+// refuses its certificate.
+func reads(ctx context.Context, address, name string, config *tls.Config) error {
+	config = config.Clone()
+	config.ServerName = name
+	connection, err := (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	defer connection.Close()
+	if _, err := fmt.Fprintf(connection, "GET /health HTTP/1.1\r\nHost: %s\r\n\r\n", name); err != nil {
+		return err
+	}
+	_, err = connection.Read(make([]byte, 1))
+	return err
 }
 
 // renew makes cert-manager renew a Certificate, as cmctl renew does.

@@ -24,11 +24,11 @@ type issued struct {
 	pairs map[string]pki.Pair
 }
 
-func issueFor(t *testing.T, ca *pki.CA, namespace, name string) issued {
+func issueFor(t *testing.T, ca *pki.CA, namespace, name string, accept v1beta2.ClientAcceptance) issued {
 	t.Helper()
 	i := issued{dir: t.TempDir(), pairs: map[string]pki.Pair{}}
 	i.Namespace, i.Name = namespace, name
-	i.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}
+	i.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}, AcceptClients: accept}
 	i.write(t, "ca.crt", ca.Cert)
 	for _, u := range plan.Usages {
 		request := i.CertificateRequest(u)
@@ -91,7 +91,7 @@ func TestOnlyMembersOpenThePeerPort(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			own, other := issueFor(t, ca, "ns", "c"), issueFor(t, ca, "another", "c")
+			own, other := issueFor(t, ca, "ns", "c", ""), issueFor(t, ca, "another", "c", "")
 			members := servers.Etcd(t, servers.EtcdOptions{Minor: minor, Size: 3, PeerTLS: true, ArgsOf: func(member int) []string {
 				args := []string{
 					"--peer-client-cert-auth=true", "--peer-trusted-ca-file=" + own.path("ca.crt"),

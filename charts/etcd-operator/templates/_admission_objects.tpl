@@ -142,7 +142,8 @@
   reason: Forbidden
 - expression: >-
     variables.deletes || !has(object.spec.dnsNames) || object.spec.dnsNames.all(n, n == 'localhost' || n == variables.cluster + '-client' ||
-    n == variables.cluster + '-client.' + request.namespace || n.startsWith(variables.cluster + '-client.' + request.namespace + '.svc') || n.startsWith('*.' + variables.cluster + '.' + request.namespace + '.svc'))
+    n == variables.cluster + '-client.' + request.namespace || n.startsWith(variables.cluster + '-client.' + request.namespace + '.svc') || n.startsWith('*.' + variables.cluster + '.' + request.namespace + '.svc') ||
+    n == 'client.' + variables.cluster + '.' + request.namespace + '.svc')
   message: A Certificate of an EtcdCluster has the names of its members and Services only.
   reason: Forbidden
 - expression: >-

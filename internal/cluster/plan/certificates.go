@@ -20,6 +20,10 @@ type Certificates struct {
 	Loaded string
 	// PeerLacksName: the certificate of peers does not cover PeerHostname. That is so for static certificates only.
 	PeerLacksName bool
+	// ClientsLackName: a certificate of clients does not cover ClientHostname. CheckClientsAfter is when clients have had the time to load
+	// one that does. It is zero if they need none.
+	ClientsLackName   bool
+	CheckClientsAfter time.Time
 	// Expires is when the first of the certificates of members and clients expires, and Lifetime how long that one is valid in
 	// all. They are zero without TLS.
 	Expires  time.Time
@@ -132,10 +136,14 @@ func (s State) CertificateRequest(u Usage) pki.Request {
 			Server: true, Client: true,
 		}
 	}
+	client := pki.Request{CommonName: cmp.Or(s.ClientName, s.Spec.TLS.ClientCommonName(), defaultClientName), Client: true}
 	if u.Name == operatorUsage {
-		return pki.Request{CommonName: rootUser, Client: true}
+		client.CommonName = rootUser
 	}
-	return pki.Request{CommonName: cmp.Or(s.ClientName, s.Spec.TLS.ClientCommonName(), defaultClientName), Client: true}
+	if s.NamedClients || s.wantsClientNames() {
+		client.DNSNames = []string{s.ClientHostname()}
+	}
+	return client
 }
 
 // operatorSecret is the Secret with which the operators connect to members.

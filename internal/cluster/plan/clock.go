@@ -97,7 +97,7 @@ func (s *State) CorrectTimes(seen *clock.Seen) {
 		s.Defragmented[name] = clock.Done(at, s.Now)
 	}
 	overlap := s.overlap()
-	for _, end := range []*time.Time{&s.Certificates.SwitchAfter, &s.Certificates.DropAfter} {
+	for _, end := range []*time.Time{&s.Certificates.SwitchAfter, &s.Certificates.DropAfter, &s.Certificates.CheckClientsAfter} {
 		*end = seen.Trusted(end.Add(-overlap), s.Now, s.clocksDiffer()).Add(overlap)
 	}
 	if s.clocksDiffer() {

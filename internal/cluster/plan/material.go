@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -33,6 +34,8 @@ const (
 	// annotationClientName holds the common name of the clients' certificate. All Secrets have it, so that it is known if
 	// the clients' Secret is deleted.
 	annotationClientName = v1beta2.Group + "/client-name"
+	// annotationClientHostnameSince holds the time since when the certificates of clients cover ClientHostname (RFC 3339).
+	annotationClientHostnameSince = v1beta2.Group + "/client-hostname-since"
 )
 
 // Secret is what a Secret holds; nil where there is none.
@@ -116,6 +119,47 @@ func (m Material) presentClientName() string {
 		name = secret.Annotations[annotationClientName]
 	}
 	return name
+}
+
+// NamedClients reports whether the certificate of clients or of the operator covers the name that members may check.
+func (m Material) NamedClients(s State) bool {
+	return slices.ContainsFunc(m.clientCertificates(), func(cert []byte) bool { return len(cert) > 0 && !s.LacksClientName(cert) })
+}
+
+// lacksClientName reports whether one of them does not cover it.
+func (m Material) lacksClientName(s State) bool {
+	return slices.ContainsFunc(m.clientCertificates(), s.LacksClientName)
+}
+
+func (m Material) clientCertificates() [][]byte {
+	return [][]byte{m.HandedOut["client"].Get(v1beta2.ClientCertKey), m.HandedOut[operatorUsage].Get(v1beta2.ClientCertKey)}
+}
+
+// clientHostnameSince is what the annotation of a Secret that is written now must hold: since when clients can have a certificate with the
+// name. It is empty if the certificates have no name. All Secrets that were written since have it, so that it is known if one is deleted.
+func (m Material) clientHostnameSince(s State) string {
+	if !s.NamedClients && !s.wantsClientNames() {
+		return ""
+	}
+	for _, u := range Usages {
+		if secret := m.HandedOut[u.Name]; secret != nil && secret.Annotations[annotationClientHostnameSince] != "" {
+			return secret.Annotations[annotationClientHostnameSince]
+		}
+	}
+	since := s.Now
+	if m.HandedOut["client"] == nil && !s.Formed() {
+		since = time.Unix(0, 0) // no client has a certificate without the name
+	}
+	return since.UTC().Format(time.RFC3339)
+}
+
+// checkClientsAfter is when members may check the name of clients.
+func (m Material) checkClientsAfter(s State) time.Time {
+	since := later(m.HandedOut["client"].since(annotationClientHostnameSince), m.HandedOut[operatorUsage].since(annotationClientHostnameSince))
+	if since.IsZero() {
+		return since
+	}
+	return since.Add(s.Validity().caOverlap)
 }
 
 // Same reports whether two Secrets have the same data and are for the same name of clients.
@@ -213,6 +257,9 @@ func (m Material) NewSecret(s State, u Usage, step WriteCertificates) (*Secret, 
 	after.Annotations[annotationTrustSince], after.Annotations[annotationCertificateSince] = now, now
 	if s.ClientName != "" {
 		after.Annotations[annotationClientName] = s.ClientName
+	}
+	if since := m.clientHostnameSince(s); since != "" {
+		after.Annotations[annotationClientHostnameSince] = since
 	}
 	if before != nil && pki.ParseBundle(before.Get(u.caKey)).Has(bundle) {
 		after.Annotations[annotationTrustSince] = before.Annotations[annotationTrustSince]

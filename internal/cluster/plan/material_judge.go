@@ -20,6 +20,7 @@ func (m Material) Judge(s State, c Certificates) Certificates {
 	c.Trust = TrustOf(peer.Get(v1beta2.PeerCAKey), server.Get(v1beta2.ServerCAKey))
 	c.Loaded = pki.Fingerprint(peer.Get(v1beta2.PeerCertKey), peer.Get(v1beta2.PeerCAKey), server.Get(v1beta2.ServerCertKey), server.Get(v1beta2.ServerCAKey))
 	c.PeerLacksName = s.LacksPeerName(peer.Get(v1beta2.PeerCertKey))
+	c.ClientsLackName, c.CheckClientsAfter = m.lacksClientName(s), m.checkClientsAfter(s)
 	c.SetExpiry(m.certificates()...)
 	c.Operator, c.Taken = m.HandedOut[operatorUsage] != nil, m.Taken
 	if signs := c.CA.Exists && c.CA.Broken == ""; m.Issued == nil && !signs {

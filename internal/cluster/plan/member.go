@@ -90,6 +90,8 @@ type Member struct {
 	Node, Zone string
 	// NodeSilent: the Pod's node does not answer Kubernetes, so nobody can see or stop what runs there.
 	NodeSilent bool
+	// Empty: etcd refuses to start, because the volume of the Pod has no data. Its node may have cleared the disk, or not have mounted it.
+	Empty bool
 	// PodReason (one of the API's reasons) and PodMessage say why a Pod is blocked.
 	PodReason, PodMessage string
 	// Corrupt: etcd ends again and again, and says that its data is corrupt.
@@ -117,6 +119,8 @@ type Member struct {
 	SecurePeer, SecureClient bool
 	// ChecksPeers: the Pod's etcd accepts only peers whose certificate covers PeerHostname.
 	ChecksPeers bool
+	// ChecksClients: the Pod's etcd accepts only clients whose certificate covers ClientHostname.
+	ChecksClients bool
 	// Trust is the fingerprint of the authorities that it was started with, and Loaded that of the certificates that
 	// its Pod was last marked with.
 	Trust, Loaded string

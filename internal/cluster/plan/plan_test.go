@@ -146,6 +146,8 @@ func TestPlanOrder(t *testing.T) {
 		{"peersRefuseCertificate", "scaleDown", "a member that starts again is refused by the others"},
 		{"peersRefuseCertificate", "replaceDead", "a new member is refused by the others, too"},
 		{"adviseOfPeerName", "outOfSpace", "an open peer port gives away all data"},
+		{"adviseOfPeerName", "adviseOfClientName", "an open peer port gives more than a client has"},
+		{"adviseOfClientName", "adviseOfIssuer", "who gets in now matters more than who may sign certificates"},
 		{"adviseOfPeerName", "adviseOfIssuer", "an open peer port matters more than who may sign certificates"},
 		{"unissuedCertificates", "adviseOfIssuer", "a certificate that is not renewed matters more than who may sign it"},
 		{"rollMembers", "rotateCA", "certificates of a new authority are used once every member trusts it"},

@@ -117,6 +117,7 @@ var Rules = []group{
 		{Name: "invalidAuthSecret", Decide: invalidAuthSecret},
 		{Name: "reportUnreadableRestore", Decide: reportUnreadableRestore},
 		{Name: "adviseOfPeerName", Decide: adviseOfPeerName},
+		{Name: "adviseOfClientName", Decide: adviseOfClientName},
 		{Name: "adviseOfIssuer", Decide: adviseOfIssuer},
 		{Name: "reportNetworkPolicy", Decide: reportNetworkPolicy},
 		{Name: "reportForeignObjects", Decide: reportForeignObjects},

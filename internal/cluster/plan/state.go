@@ -73,6 +73,8 @@ type State struct {
 	Authentication Authentication
 	// ClientName is the common name of the clients' certificate, if the operator has it issued.
 	ClientName string
+	// NamedClients: the clients' certificate covers ClientHostname already. It keeps the name, because members may check it.
+	NamedClients bool
 	// Certificates of members and clients.
 	Certificates Certificates
 

@@ -67,6 +67,9 @@ func (s State) whyUnreachable() string {
 	if s.SecretProblem != "" {
 		return "The operator cannot ask the members: " + s.SecretProblem + ". Their Pods are ready, so clients may be served. Correct the Secret."
 	}
+	if refused := s.whyClientRefused(); refused != "" {
+		return fmt.Sprintf("The operator cannot reach the members: %s. Their Pods are ready. The operator changes nothing.%s", unanswered(s.Current()), refused)
+	}
 	return fmt.Sprintf("The operator cannot reach the members: %s. Their Pods are ready, so clients may be served. The operator changes nothing. Check that no NetworkPolicy blocks port %d, and that the members trust the operator's client certificate.",
 		unanswered(s.Current()), v1beta2.ClientPort)
 }

@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -22,6 +23,8 @@ type EtcdOptions struct {
 	ArgsOf func(member int) []string
 	// PeerTLS makes the peer URLs https. The flags must name the certificates.
 	PeerTLS bool
+	// Client makes the client URLs https, and connects to them. The flags must name the certificates.
+	Client *http.Client
 }
 
 // EtcdMember is one running member.
@@ -31,6 +34,8 @@ type EtcdMember struct {
 	ClientURL string
 	PeerURL   string
 	DataDir   string
+
+	client *http.Client
 }
 
 // EtcdCluster is a running etcd cluster.
@@ -39,7 +44,7 @@ type EtcdCluster struct {
 	Token   string
 }
 
-// Etcd starts a cluster that serves clients over plain HTTP, and waits until every member is healthy.
+// Etcd starts a cluster and waits until every member is healthy.
 func Etcd(t testing.TB, opts EtcdOptions) *EtcdCluster {
 	t.Helper()
 	if opts.Minor == "" {
@@ -48,18 +53,22 @@ func Etcd(t testing.TB, opts EtcdOptions) *EtcdCluster {
 	if opts.Size == 0 {
 		opts.Size = 1
 	}
-	program, peers := EtcdProgram(t, opts.Minor), "http://"
+	program, peers, clients := EtcdProgram(t, opts.Minor), "http://", "http://"
 	if opts.PeerTLS {
 		peers = "https://"
+	}
+	if opts.Client != nil {
+		clients = "https://"
 	}
 	cluster := &EtcdCluster{Token: "test-" + rand.Text()}
 	var initial []string
 	for i := range opts.Size {
 		member := &EtcdMember{
 			Name:      fmt.Sprintf("m%d", i),
-			ClientURL: "http://" + FreeAddress(t),
+			ClientURL: clients + FreeAddress(t),
 			PeerURL:   peers + FreeAddress(t),
 			DataDir:   filepath.Join(t.TempDir(), "data"),
+			client:    opts.Client,
 		}
 		cluster.Members = append(cluster.Members, member)
 		initial = append(initial, member.Name+"="+member.PeerURL)
@@ -115,7 +124,7 @@ func (m *EtcdMember) AwaitHealthy() {
 		if err != nil {
 			return err
 		}
-		resp, err := http.DefaultClient.Do(req)
+		resp, err := m.http().Do(req)
 		if err != nil {
 			return err
 		}
@@ -130,6 +139,9 @@ func (m *EtcdMember) AwaitHealthy() {
 		return nil
 	})
 }
+
+// http is the client with which requests reach the member.
+func (m *EtcdMember) http() *http.Client { return cmp.Or(m.client, http.DefaultClient) }
 
 func (m *EtcdMember) process(t testing.TB, program, token, initialCluster string, more []string) *Process {
 	args := []string{

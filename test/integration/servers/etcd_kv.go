@@ -69,7 +69,7 @@ func (m *EtcdMember) post(t testing.TB, method string, request any) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := m.http().Do(req)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,165 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/pki"
+)
+
+// ofCluster asks that members accept only clients of this cluster.
+func ofCluster(s *State) {
+	s.Spec.TLS.AcceptClients = v1beta2.AcceptClientsOfCluster
+	for i := range s.Members {
+		s.Members[i].SecureClient = true
+	}
+}
+
+func staticClientTLS(s *State) {
+	s.Spec.TLS = &v1beta2.TLSPolicy{Static: &v1beta2.StaticTLS{Member: &v1beta2.MemberSecret{ServerSecret: "server-tls"}, OperatorSecret: "operator-tls"}}
+}
+
+var (
+	lacksClientName = certs(func(c *Certificates) { c.ClientsLackName = true })
+	checksClients   = func(m *Member) { m.ChecksClients = true }
+	stillLoad       = func(s *State) { s.Certificates.CheckClientsAfter = s.Now.Add(time.Hour) }
+	haveLoaded      = func(s *State) { s.Certificates.CheckClientsAfter = s.Now.Add(-time.Second) }
+)
+
+// A member that checks the name too early locks its clients out. One that never does lets in the clients of other clusters.
+func TestMembersCheckTheNameOfClientsWhenNoneIsLockedOut(t *testing.T) {
+	variable := corev1.EnvVar{Name: "ETCD_CLIENT_CERT_ALLOWED_HOSTNAME", Value: "x"}
+	for what, test := range map[string]struct {
+		state State
+		want  bool
+	}{
+		"the spec does not ask for it":                        {state(formed, members(3), fromCertManager), false},
+		"a new cluster":                                       {state(fromCertManager, ofCluster), true},
+		"a new cluster whose clients have had no time":        {state(fromCertManager, ofCluster, stillLoad), true},
+		"certificates without the name":                       {state(formed, members(3), fromCertManager, ofCluster, lacksClientName), false},
+		"clients that may use a certificate without the name": {state(formed, members(3), fromCertManager, ofCluster, stillLoad), false},
+		"clients that have had their time":                    {state(formed, members(3), fromCertManager, ofCluster, haveLoaded), true},
+		"another member that checks it already":               {state(formed, members(3), fromCertManager, ofCluster, stillLoad, with(1, checksClients)), true},
+		"managed certificates":                                {state(formed, members(3), managed, ofCluster), true},
+		"static certificates with the name":                   {state(formed, members(3), staticClientTLS, ofCluster), true},
+		"static certificates without the name":                {state(formed, members(3), staticClientTLS, ofCluster, lacksClientName), false},
+		"a check of the user":                                 {state(formed, members(3), fromCertManager, ofCluster, withEnv(variable)), false},
+		"no TLS for clients":                                  {state(formed, members(3), staticTLS, ofCluster), false},
+	} {
+		if got := test.state.ChecksClients(); got != test.want {
+			t.Errorf("%s: members check the name: %t, want %t", what, got, test.want)
+		}
+	}
+}
+
+// Members restart one by one when the check begins or ends. Until then no Pod is outdated, or the operator would restart members for nothing.
+func TestPodsAreOutdatedWhenTheCheckOfClientsBeginsOrEnds(t *testing.T) {
+	for what, test := range map[string]struct {
+		state State
+		want  bool
+	}{
+		"the spec does not ask for it":    {state(formed, members(3), fromCertManager, func(s *State) { ofCluster(s); s.Spec.TLS.AcceptClients = "" }), false},
+		"clients still load":              {state(formed, members(3), fromCertManager, ofCluster, stillLoad), false},
+		"clients have had their time":     {state(formed, members(3), fromCertManager, ofCluster, haveLoaded), true},
+		"the spec takes it back":          {state(formed, members(3), fromCertManager, func(s *State) { ofCluster(s); s.Spec.TLS.AcceptClients = v1beta2.AcceptClientsOfCA }, with(1, checksClients)), true},
+		"a member has no TLS for clients": {state(formed, members(3), staticTLS, func(s *State) { s.Spec.TLS.AcceptClients = v1beta2.AcceptClientsOfCluster }), false},
+	} {
+		test.state.CompareClientCheck()
+		if got := test.state.Members[1].Outdated; got != test.want {
+			t.Errorf("%s: the Pod is outdated: %t, want %t", what, got, test.want)
+		}
+	}
+}
+
+// A name that is taken back while members check it locks the operators and all clients out.
+func TestCertificatesOfClientsKeepTheirName(t *testing.T) {
+	ca, err := pki.NewCA("x", time.Now(), time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lacking := func(s State) (lacking []string) {
+		for _, u := range Usages {
+			pair, err := ca.Issue(s.CertificateRequest(u), time.Now(), time.Hour)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.LacksClientName(pair.Cert) {
+				lacking = append(lacking, u.Name)
+			}
+		}
+		return lacking
+	}
+	if got := lacking(state(managed)); len(got) != 2 {
+		t.Errorf("without acceptClients, the certificates of %v have no name, want those of client and operator: an approver policy may not allow it", got)
+	}
+	for what, s := range map[string]State{
+		"the spec asks for it":                 state(managed, ofCluster),
+		"the spec does not ask for it anymore": state(managed, func(s *State) { s.NamedClients = true }),
+		"by cert-manager":                      state(fromCertManager, ofCluster),
+	} {
+		if got := lacking(s); len(got) != 0 {
+			t.Errorf("%s: the certificates of %v have no name", what, got)
+		}
+	}
+	if s := state(managed, ofCluster); s.LacksPeerName(nil) || s.ClientHostname() == s.PeerHostname() {
+		t.Error("a client certificate would open the peer port")
+	}
+}
+
+func TestTheTimeForClientsToLoadBeginsWhenTheirCertificateGetsTheName(t *testing.T) {
+	s := state(formed, members(3), fromCertManager, ofCluster)
+	held := func(since string) *Secret {
+		return &Secret{Annotations: map[string]string{annotationClientHostnameSince: since}}
+	}
+	earlier := s.Now.Add(-time.Hour).UTC().Format(time.RFC3339)
+	for what, test := range map[string]struct {
+		secrets map[string]*Secret
+		want    time.Time
+	}{
+		"no Secret has it yet":                     {map[string]*Secret{"client": {}}, s.Now},
+		"it is known":                              {map[string]*Secret{"client": held(earlier)}, s.Now.Add(-time.Hour)},
+		"the Secret of clients was deleted":        {map[string]*Secret{operatorUsage: held(earlier)}, s.Now.Add(-time.Hour)},
+		"all were deleted, and the cluster serves": {nil, s.Now},
+	} {
+		if got := (Material{HandedOut: test.secrets}).clientHostnameSince(s); got != test.want.UTC().Format(time.RFC3339) {
+			t.Errorf("%s: since %s, want %s", what, got, test.want.UTC().Format(time.RFC3339))
+		}
+	}
+	if got := (Material{}).clientHostnameSince(state(fromCertManager, ofCluster)); got != "1970-01-01T00:00:00Z" {
+		t.Errorf("the clients of a new cluster have had time since %s", got)
+	}
+	if got := (Material{}).clientHostnameSince(state(fromCertManager)); got != "" {
+		t.Errorf("without acceptClients: %s", got)
+	}
+}
+
+func TestPlanReportsThatMembersDoNotCheckTheNameOfClientsYet(t *testing.T) {
+	lacks := state(formed, members(3), staticClientTLS, ofCluster, lacksClientName)
+	waits := state(formed, members(3), fromCertManager, ofCluster, stillLoad)
+	planTests{
+		"a certificate without the name":               {lacks, adviseOfClientName(lacks)},
+		"clients that still load their certificate":    {waits, adviseOfClientName(waits)},
+		"nothing if the user has a check":              {state(formed, members(3), staticClientTLS, ofCluster, lacksClientName, withEnv(corev1.EnvVar{Name: "ETCD_CLIENT_CERT_ALLOWED_HOSTNAME", Value: "x"})), Done{}},
+		"nothing if members accept all clients anyway": {state(formed, members(3), staticClientTLS, ofCluster, lacksClientName, func(s *State) { s.Spec.TLS.AcceptClients = "" }), Done{}},
+	}.run(t)
+	if message := adviseOfClientName(lacks).(Advice).Message; !strings.Contains(message, "Secret operator-tls") || !strings.Contains(message, lacks.ClientHostname()) {
+		t.Errorf("the message names neither Secret nor name: %s", message)
+	}
+}
+
+// The operator is a client, too. A person must know which Secret keeps it out.
+func TestAnOperatorThatMembersRefuseNamesItsSecret(t *testing.T) {
+	s := state(formed, members(3), staticClientTLS, ofCluster, lacksClientName, noQuorum)
+	for i := range s.Members {
+		m := &s.Members[i]
+		m.ChecksClients, m.Serving, m.Answers, m.PodReady, m.InService, m.SilentSince = true, false, false, true, true, s.Now.Add(-time.Hour)
+	}
+	wait, is := Plan(s).(Wait)
+	if !is || wait.Reason != v1beta2.ReasonMembersUnreachable || !strings.Contains(wait.Message, "Secret operator-tls") || !strings.Contains(wait.Message, s.ClientHostname()) {
+		t.Errorf("the plan is %#v, want members that are unreachable, with the Secret and the name", Plan(s))
+	}
+}
