@@ -43,12 +43,15 @@ type Choice struct {
 	// Fallback is a folder. If the source's object does not exist or failed its restore test, the newest snapshot below
 	// the folder is meant instead. Empty for none. It is only used without Folder.
 	Fallback string
+	// Backup is the name of the EtcdBackup whose newest snapshot is meant. If Fallback has a newer one of it than the source's object, that
+	// one is meant: the status of the EtcdBackup may be from an old backup of Kubernetes. Empty for none. It is only used with Fallback.
+	Backup string
 }
 
 // Point reports whether a revision or a time is meant, and not a snapshot.
 func (c Choice) Point() bool { return c.Revision > 0 || c.Time != "" }
 
-// exact finds the object that the source names, or the newest one below the fallback.
+// exact finds the object that the source names, a newer one of the same EtcdBackup, or the newest one below the fallback.
 func exact(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, c Choice, now time.Time) (key, why string, err error) {
 	index, err := snapshot.Scan(ctx, store, src.Key)
 	if err != nil {
@@ -57,10 +60,10 @@ func exact(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource,
 	problem := " does not exist"
 	if item, found := index.Find(src.Key); found {
 		if problem, err = c.unfit(ctx, store, item); problem == "" {
-			return src.Key, "", err
+			return c.orNewer(ctx, store, src, now, err)
 		}
 	} else if gone, err := objstore.Gone(ctx, store, src.Key); err == nil && !gone {
-		return src.Key, "", nil // the listing omits it, or it has no manifest any more
+		return c.orNewer(ctx, store, src, now, nil) // the listing omits it, or it has no manifest any more
 	}
 	named := src.Bucket + "/" + src.Key
 	src.Key = c.Fallback
@@ -69,6 +72,36 @@ func exact(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource,
 		return "", "", fmt.Errorf("the snapshot %s, which the EtcdBackup names,%s, and there is no other: %w", named, problem, err)
 	}
 	return key, "the snapshot " + named + ", which the EtcdBackup names," + problem + "; instead of it " + why, nil
+}
+
+// orNewer returns the object that the source names, or a newer snapshot of the EtcdBackup, which its status does not know. err is passed on.
+func (c Choice) orNewer(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, now time.Time, err error) (key, why string, _ error) {
+	named, inSeries := snapshot.ParseKey(src.Key)
+	if err != nil || c.Backup == "" || c.Fallback == "" || !inSeries {
+		return src.Key, "", err
+	}
+	all, err := candidates(ctx, store, c.Fallback)
+	if err != nil {
+		return "", "", err
+	}
+	own, _, err := c.ofOneOwner(ctx, store, slices.DeleteFunc(all, func(e candidate) bool { return c.Of != "" && e.cluster != c.Of }))
+	if err != nil && !errors.Is(err, ErrAmbiguous) {
+		return "", "", err
+	}
+	newer := slices.DeleteFunc(own, func(e candidate) bool {
+		return !e.Time.After(named.Time) || e.Verdict == snapshot.Failed || e.Future(now)
+	})
+	if len(newer) == 0 {
+		return src.Key, "", nil
+	}
+	p := pick{choice: c, fitting: newer}
+	if err := p.best(ctx, store, now); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", "", fmt.Errorf("%s/%s: %w", src.Bucket, c.Fallback, err)
+	}
+	if p.chosen.Key == "" {
+		return src.Key, "", nil
+	}
+	return p.chosen.Key, "it is newer than the snapshot " + src.Bucket + "/" + src.Key + ", which the status of the EtcdBackup names", nil
 }
 
 // unfit returns why a snapshot is not restored unless a person names it.

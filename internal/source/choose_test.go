@@ -253,6 +253,42 @@ func TestFindFallsBackToTheNewestThatExists(t *testing.T) {
 	}
 }
 
+// Kubernetes was restored from yesterday, so the status of the EtcdBackup names yesterday's snapshot. Today's data was lost without a word.
+func TestFindTakesANewerSnapshotThanTheStatusNames(t *testing.T) {
+	of := func(s shelf, key, backup, uid string) string {
+		return s.rewrite(key, func(m *snapshot.Manifest) { m.Backup, m.Cluster.UID = backup, uid })
+	}
+	for what, test := range map[string]struct {
+		newer func(s shelf) string
+		taken bool
+	}{
+		"of the same EtcdBackup":              {func(s shelf) string { return of(s, s.saved("a", 1, 3), "daily", "uid") }, true},
+		"of an EtcdBackup of an earlier name": {func(s shelf) string { return of(s, s.saved("a", 1, 3), "", "uid") }, true},
+		"of another EtcdBackup":               {func(s shelf) string { return of(s, s.saved("a", 1, 3), "hourly", "uid") }, false},
+		"of another Kubernetes":               {func(s shelf) string { return of(s, s.saved("a", 7, 3), "daily", "uid-west") }, false},
+		"that failed its restore test": {func(s shelf) string {
+			key := of(s, s.saved("a", 1, 3), "daily", "uid")
+			s.verdict(key, snapshot.Failed)
+			return key
+		}, false},
+		"from the future":    {func(s shelf) string { return of(s, s.saved("a", 1, 1_000_000), "daily", "uid") }, false},
+		"of another cluster": {func(s shelf) string { return s.saved("b", 1, 3) }, false},
+	} {
+		s := newShelf(t)
+		s.saved("a", 1, 1)
+		named := of(s, s.saved("a", 1, 2), "daily", "uid")
+		want, why := named, ""
+		if newer := test.newer(s); test.taken {
+			want, why = newer, "it is newer than the snapshot "+s.bucket+"/"+named
+		}
+		found, because, err := Find(s.Context(), v1beta2.RestoreSource{StorageType: "File", Bucket: s.bucket, Key: named}, By{},
+			Choice{Fallback: "daily/ns/a/", Of: "ns/a", Backup: "daily", UID: "uid", Prefer: "0000000000000001"})
+		if err != nil || found.Key != want || !strings.HasPrefix(because, why) || why == "" && because != "" {
+			t.Errorf("%s: %s, because %q, %v", what, found.Key, because, err)
+		}
+	}
+}
+
 // sick answers 503 for one key.
 type sick struct {
 	objstore.Store

@@ -44,6 +44,8 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 			return err
 		case reading.Err == nil && !snapshot.Agrees(e.Key, reading.Manifest):
 			p.foreign++
+		case reading.Err == nil && p.choice.ofAnother(e.Key, reading.Manifest):
+			p.foreign++
 		case reading.Err == nil && p.choice.capturedLate(e.Item, reading.Manifest):
 			p.late++
 		case reading.Err == nil && p.passes(reading.Manifest):
@@ -69,6 +71,11 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 		return p.allWithoutQuorum()
 	}
 	return first
+}
+
+// ofAnother reports whether a snapshot is of another EtcdBackup than the choice names.
+func (c Choice) ofAnother(key string, m snapshot.Manifest) bool {
+	return snapshot.Owner{Backup: c.Backup}.Compare(key, m) != snapshot.Own
 }
 
 // order returns the snapshots that did not fail their restore tests, those from the future last.

@@ -117,7 +117,6 @@ func (c Choice) bases(ctx context.Context, store objstore.Store, src v1beta2.Res
 	if err != nil {
 		return snapshot.Series{}, nil, err
 	}
-	var items []snapshot.Item
 	found := map[string]snapshot.Series{}
 	fitting := c.inSeries(src.Key, index.Items) // newest first
 	if len(clustersOf(fitting)) > 1 {
@@ -126,17 +125,9 @@ func (c Choice) bases(ctx context.Context, store objstore.Store, src v1beta2.Res
 		}
 	}
 	for _, e := range fitting {
-		item := e.Item
-		found[item.Series.Lives()] = item.Series
-		if item.Verdict == snapshot.Failed {
-			continue
-		}
-		// Of those after the target, only the oldest one matters: a refusal names it.
-		if n := len(items); n > 0 && after(item, target) && after(items[n-1], target) {
-			items = items[:n-1]
-		}
-		items = append(items, item)
+		found[e.Series.Lives()] = e.Series
 	}
+	items := usable(fitting, target)
 	folder := src.Bucket + "/" + src.Key
 	switch {
 	case len(items) == 0:
@@ -149,7 +140,27 @@ func (c Choice) bases(ctx context.Context, store objstore.Store, src v1beta2.Res
 		slices.Sort(folders)
 		return snapshot.Series{}, nil, fmt.Errorf("%s: %w: %s: write the folder of one of them", folder, ErrAmbiguous, strings.Join(folders, ", "))
 	}
-	return items[0].Series, items[:min(len(items), maxBases)], nil
+	return items[0].Series, items, nil
+}
+
+// usable returns those of the snapshots, newest first, whose manifests are worth reading for a target. An incarnation of the cluster that has
+// many snapshots must not keep those of an earlier one from being read: which one has the target is not known before.
+func usable(fitting []candidate, target archive.Target) []snapshot.Item {
+	later, count := map[string]bool{}, map[string]int{}
+	var items []snapshot.Item
+	for _, e := range slices.Backward(fitting) {
+		if e.Verdict == snapshot.Failed || later[e.clusterID] {
+			continue
+		}
+		// Of those after the target, only the oldest one matters: a refusal names it.
+		later[e.clusterID] = after(e.Item, target)
+		items = append(items, e.Item)
+	}
+	slices.Reverse(items)
+	return slices.DeleteFunc(items, func(item snapshot.Item) bool {
+		count[item.Series.ID()]++
+		return count[item.Series.ID()] > maxBases
+	})
 }
 
 // inSeries returns the snapshots of series that the choice admits by their names.

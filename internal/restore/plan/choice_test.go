@@ -86,11 +86,11 @@ func TestTheSelectorDecidesWhichSnapshotIsRead(t *testing.T) {
 		},
 		"the newest snapshot of an EtcdBackup, or another one if it is missing": {
 			given(givenBackup(backupOf("S3", s3("b/daily"), newest))),
-			Verify{Source: below(strings.TrimPrefix(newest, "b/")), Choice: source.Choice{Fallback: "daily/ns/example/", Of: "ns/example"}},
+			Verify{Source: below(strings.TrimPrefix(newest, "b/")), Choice: source.Choice{Fallback: "daily/ns/example/", Of: "ns/example", Backup: "nightly"}},
 		},
 		"the newest snapshot of the cluster to restore, and of no other cluster with its name": {
 			given(givenBackup(backupOf("S3", s3("b/daily"), newest)), saves("example", "00000000000000aa")),
-			Verify{Source: below(strings.TrimPrefix(newest, "b/")), Choice: source.Choice{Fallback: "daily/ns/example/", Of: "ns/example", UID: "uid", Prefer: "00000000000000aa"}},
+			Verify{Source: below(strings.TrimPrefix(newest, "b/")), Choice: source.Choice{Fallback: "daily/ns/example/", Of: "ns/example", Backup: "nightly", UID: "uid", Prefer: "00000000000000aa"}},
 		},
 		"the newest snapshot of an EtcdBackup of another cluster": {
 			given(givenBackup(backupOf("S3", s3("b/daily"), newest)), saves("source", "00000000000000aa"), selecting(v1beta2.SnapshotSelector{IncludeNoQuorum: true})),

@@ -55,7 +55,7 @@ func (s State) wantedOfBackup(reference *v1beta2.BackupReference) (Verify, Step)
 		found, none := sourceOf(s.Backup.Spec.StorageType, s.Backup.Spec.Storage, newest, field, false)
 		if _, series := snapshot.ParseKey(found.Key); none == nil && series {
 			choice.Fallback, _ = s.seriesOf(found, newest)
-			choice.Of = clusterOf(choice.Fallback)
+			choice.Of, choice.Backup = clusterOf(choice.Fallback), name
 			choice = s.preferring(choice)
 		}
 		return Verify{Source: found, Choice: choice}, none
