@@ -119,6 +119,7 @@ type PodPolicy struct {
 	// +kubebuilder:validation:items:XValidation:rule="!(self.name in ['ETCD_STRICT_RECONFIG_CHECK'])",message="ETCD_STRICT_RECONFIG_CHECK cannot be set. Without this check, a change of the members can end the quorum of a cluster. Remove the variable. To add or remove members, set spec.size"
 	// +kubebuilder:validation:items:XValidation:rule="!(self.name in ['ETCD_UNSAFE_NO_FSYNC'])",message="ETCD_UNSAFE_NO_FSYNC cannot be set. etcd would confirm writes that are not on the disk, and a node that fails would lose them. Remove the variable. Use a StorageClass with a lower latency, or spec.pod.emptyDir for a test"
 	// +kubebuilder:validation:items:XValidation:rule="!(self.name in ['ETCD_WAL_DIR'])",message="ETCD_WAL_DIR cannot be set. A member that starts without its log can lose confirmed writes. Remove the variable from a new cluster. Restore a snapshot of an old one into a new EtcdCluster"
+	// +kubebuilder:validation:items:XValidation:rule="!(self.name in ['MEMBER_ADDED', 'MEMBER_DATA_REQUIRED', 'MEMBER_INITIAL_CLUSTER'])",message="MEMBER_ADDED, MEMBER_DATA_REQUIRED and MEMBER_INITIAL_CLUSTER cannot be set. With these variables, the operator decides when a member starts and whether it may start without its data. Remove the variable"
 	EtcdEnv []corev1.EnvVar `json:"etcdEnv,omitempty"`
 	// Specification of every member's PersistentVolumeClaim. If resources.requests.storage is raised, the operator
 	// grows the volumes of running members, provided that their StorageClass allows expansion. A volume cannot shrink.

@@ -22,7 +22,7 @@ func etcdEnv(env []corev1.EnvVar, version string, args []string) []corev1.EnvVar
 	for _, e := range env {
 		flag, known := etcdflags.Of(e.Name)
 		switch {
-		case set[e.Name], known && flag.Refused != nil && !flag.Refused.Kept, known && isGate(flag, e, env, version):
+		case set[e.Name], slices.Contains(etcdflags.Own, e.Name), known && flag.Refused != nil && !flag.Refused.Kept, known && isGate(flag, e, env, version):
 			continue
 		case known && !flag.In(version) && flag.NameIn(version) != "":
 			next := etcdflags.VariableOf(flag.NameIn(version))

@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/etcdflags"
+	"github.com/etcd-suite/etcd-operator/internal/seed"
 )
 
 // versions has a release of each minor version.
@@ -115,6 +116,27 @@ func TestNoMemberRestartsForAVariableThatIsRefusedNow(t *testing.T) {
 			observeTemplate(s, &m, pod)
 			if m.Outdated {
 				t.Errorf("etcd %s, noted %t: the Pod is recreated", version, noted)
+			}
+		}
+	}
+}
+
+// The kubelet takes the last variable of a name. A member could start without its data under its old identity, or with its data below another
+// folder of the volume.
+func TestNoVariableOfTheUserTakesTheGuardsOfAMemberAway(t *testing.T) {
+	for _, name := range []string{envInitialCluster, plan.EnvAdded, seed.EnvDataRequired} {
+		if !slices.Contains(etcdflags.Own, name) {
+			t.Errorf("the operator sets %s, and a user may set it, too", name)
+		}
+		s := state(formed, members(1), policy(v1beta2.PodPolicy{EtcdEnv: []corev1.EnvVar{{Name: name, Value: "mine"}}}))
+		for _, start := range []plan.Start{plan.StartJoin, plan.StartSeed, plan.StartRejoin} {
+			pod := newPod(s, plan.CreateMember{Name: nameOf(1), Incarnation: 1, Start: start, Waits: start == plan.StartJoin}, "")
+			for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+				for _, e := range c.Env {
+					if e.Name == name && e.Value == "mine" {
+						t.Errorf("a member that starts by %s has %s of spec.pod.etcdEnv in container %s", start, name, c.Name)
+					}
+				}
 			}
 		}
 	}

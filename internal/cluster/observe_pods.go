@@ -137,7 +137,7 @@ func observePod(m *plan.Member, pod *corev1.Pod, now time.Time) {
 		// A kubelet gives a Pod that is being deleted a final phase when its containers have ended for good, some time
 		// before the volumes are unmounted and the object goes.
 		m.Stopped = hasStopped(pod)
-		m.Held = ptr.Deref(pod.DeletionGracePeriodSeconds, 1) == 0
+		m.Held, m.Finalizers = ptr.Deref(pod.DeletionGracePeriodSeconds, 1) == 0, strings.Join(pod.Finalizers, ", ")
 	}
 	m.Terminated = provenEnded(pod)
 	m.StartupBudget = startupBudget(pod)

@@ -92,6 +92,12 @@ func (v *view) waitInstead(step plan.Step, err error) (plan.Wait, bool) {
 		wait, waits := v.RefuseSeed(why, rehearseAgain).(plan.Wait)
 		return wait, waits
 	}
+	if byWebhook(err) && !kube.Refused(err) {
+		return v.Bounded(plan.Wait{
+			Reason: v1beta2.ReasonObjectRefused, Requeue: rehearseAgain,
+			Message: planning.Sentence("An admission webhook of this Kubernetes does not answer: ", planning.Quote(err.Error(), maxQuote)) + " The operator tries again every 30 s. Check the Service and the Pods of the webhook.",
+		}), true
+	}
 	return v.refusedObject(err)
 }
 

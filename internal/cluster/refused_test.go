@@ -100,7 +100,7 @@ func TestAnObjectThatAPolicyDeniesIsStalledWithThePolicysWords(t *testing.T) {
 // A failure that passes is retried, and reported as stalled only if it lasts.
 func TestAFailureThatLastsIsStalled(t *testing.T) {
 	v := &view{State: state(formed, members(3)), known: &remembered{}}
-	down := apierrors.NewInternalError(errText(`failed calling webhook "x": connection refused`))
+	down := apierrors.NewInternalError(errText("dial the etcd of Kubernetes: connection refused"))
 	step, err := v.withoutRefusals(plan.DeletePod{Name: nameOf(1)}, down)
 	if err == nil {
 		t.Fatalf("%T instead of an error", step)

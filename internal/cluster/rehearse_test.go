@@ -18,6 +18,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
 
@@ -230,5 +231,37 @@ func TestAClusterDoesNotStartWithoutTheUserNamespacesThatItAsksFor(t *testing.T)
 	err := on.r.createMembers(t.Context(), on.v, plan.CreateMembers{Incarnation: 1, Size: 3})
 	if step, refused := refusedStep(err); !refused || !strings.Contains(step.(plan.Wait).Message, "hostUsers") || on.created != 1 {
 		t.Errorf("%v after %d dry runs: %+v", err, on.created, step)
+	}
+}
+
+// A cluster lacks a member, and etcd refuses writes because its quota is used up. A compaction needs no Pod, but it waited for as long as the
+// webhook for Pods was down.
+func TestAWebhookForPodsHoldsUpNoRepairWithoutAPod(t *testing.T) {
+	for what, answer := range map[string]error{
+		"refuses": apierrors.NewForbidden(pods, "x", errText(`admission webhook "w" denied the request: no`)),
+		"is down": apierrors.NewInternalError(errText(`failed calling webhook "w": failed to call webhook: no endpoints available for service "w"`)),
+	} {
+		on := newRehearsal(t, func(client.Object) error { return answer })
+		on.v.Spec.Size = 2
+		m := &on.v.Members[0]
+		m.DBSize, m.DBSizeInUse, m.DBQuota, m.Revision = 100<<20, 95<<20, 100<<20, 5000
+		m.Alarms = []etcd.Alarm{{Kind: etcd.AlarmNoSpace, Member: 1}}
+		on.v.Budget.MinAvailable = 0
+		step, err := on.r.planAndAct(t.Context(), on.v)
+		if _, is := step.(plan.CompactHistory); !is {
+			t.Errorf("the webhook %s: the pass ends with %T, %v", what, step, err)
+		}
+	}
+}
+
+func TestAWebhookThatDoesNotAnswerIsReported(t *testing.T) {
+	on := newRehearsal(t, func(client.Object) error {
+		return apierrors.NewInternalError(errText(`failed calling webhook "w": no endpoints available for service "w"`))
+	})
+	on.v.Spec.Size = 2
+	on.v.Budget.MinAvailable = 0
+	step, err := on.r.planAndAct(t.Context(), on.v)
+	if wait, is := step.(plan.Wait); err != nil || !is || wait.Stalled || !strings.Contains(wait.Message, `webhook "w"`) {
+		t.Errorf("%+v, %v", step, err)
 	}
 }

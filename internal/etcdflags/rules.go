@@ -7,7 +7,16 @@ import (
 // Rule is a rule of validation in CEL for one variable of spec.pod.etcdEnv.
 type Rule struct{ Rule, Message string }
 
-// Rules refuse the variables of flags that are the operator's: one rule for each reason.
+// Own are the variables that the operator sets in the container of etcd. They decide whether a member may start without its data, and where
+// its data is. The kubelet takes the last variable of a name, which would be that of the spec.
+var Own = []string{"MEMBER_ADDED", "MEMBER_DATA_REQUIRED", "MEMBER_INITIAL_CLUSTER"}
+
+var ownVariables = &Refusal{
+	Why:     "With these variables, the operator decides when a member starts and whether it may start without its data.",
+	Instead: "Remove the variable.",
+}
+
+// Rules refuse the variables that are the operator's: one rule for each reason.
 func Rules() []Rule {
 	var order []*Refusal
 	names := map[*Refusal][]string{}
@@ -20,6 +29,7 @@ func Rules() []Rule {
 		}
 		names[f.Refused] = append(names[f.Refused], f.Variable())
 	}
+	order, names[ownVariables] = append(order, ownVariables), Own
 	var rules []Rule
 	for _, refused := range order {
 		variables := names[refused]

@@ -3,8 +3,8 @@ package plan
 import "github.com/etcd-suite/etcd-operator/api/v1beta2"
 
 // fence stops the Pods of all members but those that keep returns true for, and waits until each is proven gone. A Pod that has ended
-// cannot run again. If the API server refuses to delete its object, the recovery continues beside it, provided that the member has no data
-// and its kubelet has reported that nothing of it runs.
+// cannot run again. If the API server refuses to delete its object, or a finalizer keeps it, the recovery continues beside it, provided that
+// the member has no data and its kubelet has reported that nothing of it runs.
 func fence(s State, keep func(Member) bool) Step {
 	var refused Step
 	for _, m := range s.Members {
@@ -18,7 +18,7 @@ func fence(s State, keep func(Member) bool) Step {
 		}
 	}
 	for _, m := range s.Members {
-		if !keep(m) && m.Pod == PodDeleting {
+		if !keep(m) && m.Pod == PodDeleting && !(m.Held && m.Terminated && m.Volume == VolumeNone) {
 			return s.waitUntilGone(m, v1beta2.ReasonRecovering, "Member "+m.Name+" is stopping. Then the survivor continues alone.")
 		}
 	}

@@ -84,8 +84,9 @@ type Member struct {
 	// Terminated: the kubelet has reported that all containers of a Pod have ended for good. A Pod that a node rejected has none, and
 	// one whose node is gone may have been given its final phase by Kubernetes.
 	Terminated bool
-	// Held: Kubernetes does not wait for the kubelet any more. A finalizer of another party keeps the object.
-	Held bool
+	// Held: Kubernetes does not wait for the kubelet any more. A finalizer of another party keeps the object. Finalizers are their names.
+	Held       bool
+	Finalizers string
 	// Node that the Pod runs on, and Zone of that node; empty if not known.
 	Node, Zone string
 	// NodeSilent: the Pod's node does not answer Kubernetes, so nobody can see or stop what runs there.

@@ -183,7 +183,7 @@ func (step ForceDeletePod) describe(State) planning.Description {
 // does not confirm that a Pod stopped, the operator deletes the Pod by force: the other members no longer count its vote.
 func waitForRemovedPods(s State) Step {
 	for _, m := range s.Current() {
-		if !s.MembershipKnown || m.InMembership || m.Pod != PodDeleting {
+		if !s.MembershipKnown || m.InMembership || m.Pod != PodDeleting || (m.Held && s.overdue(m)) {
 			continue
 		}
 		if s.overdue(m) {

@@ -158,6 +158,18 @@ type choice struct {
 	waiting *Wait
 	by      string
 	allowed reach
+	// note is the first step that only reports something, and noted the rule that returned it. It counts if there is nothing else.
+	note  Step
+	noted string
+}
+
+// reports says whether a step only reports something beside which the cluster is as it should be. It must hide no wait after it.
+func reports(step Step) bool {
+	switch step.(type) {
+	case Advice, VolumeMayFill, AwaitResize:
+		return true
+	}
+	return false
 }
 
 // wait adds a wait of a rule.
@@ -172,21 +184,28 @@ func (c *choice) wait(s State, rule string, wait Wait) {
 }
 
 // end is the choice if no rule has a step that may pass the wait.
-func (c *choice) end() choice {
-	if c.waiting != nil {
+func (c *choice) end(s State) choice {
+	switch {
+	case c.waiting != nil:
+		if c.note != nil {
+			c.waiting.Message += " Meanwhile: " + c.note.describe(s).Message
+		}
 		c.step, c.rule = *c.waiting, c.by
+	case c.note != nil:
+		c.step, c.rule = c.note, c.noted
 	}
 	return *c
 }
 
-// first returns the step that wins: that of the first rule that returns one, but if it waits, that of a later rule that the wait lets pass.
+// first returns the step that wins: that of the first rule that returns one, but if it waits, that of a later rule that the wait lets pass. One
+// that only reports something wins if no later rule has another one.
 // skip returns true for steps that do not count.
 func first(groups []group, s State, skip func(string, Step) bool) choice {
 	c := choice{allowed: beyond}
 	for _, g := range groups {
 		for _, r := range g.Rules {
 			if c.waiting != nil && c.allowed == noRule {
-				return c.end()
+				return c.end(s)
 			}
 			step := r.Decide(s)
 			if step == nil || skip(r.Name, step) {
@@ -195,16 +214,20 @@ func first(groups []group, s State, skip func(string, Step) bool) choice {
 			wait, is := s.waitFor(step)
 			switch {
 			case c.waiting != nil && needed[r.Name] > c.allowed:
-				return c.end()
+				return c.end(s)
 			case is:
 				c.wait(s, r.Name, wait)
+			case c.waiting == nil && reports(step):
+				if c.note == nil {
+					c.note, c.noted = step, r.Name
+				}
 			case c.waiting == nil || Acts(step):
 				c.step, c.rule = step, r.Name
 				return c
 			}
 		}
 	}
-	return c.end()
+	return c.end(s)
 }
 
 // join adds to a wait that a person must act for another one, too.

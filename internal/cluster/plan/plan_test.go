@@ -146,6 +146,8 @@ func TestPlanOrder(t *testing.T) {
 		{"peersRefuseCertificate", "scaleDown", "a member that starts again is refused by the others"},
 		{"peersRefuseCertificate", "replaceDead", "a new member is refused by the others, too"},
 		{"adviseOfPeerName", "outOfSpace", "an open peer port gives away all data"},
+		{"outOfSpace", "reportHeldPods", "clients cannot write, and nothing waits for a Pod of a removed member"},
+		{"reportHeldPods", "adviseOfPod", "a person must act, and nothing is wrong with the spec"},
 		{"adviseOfPeerName", "adviseOfClientName", "an open peer port gives more than a client has"},
 		{"adviseOfClientName", "adviseOfIssuer", "who gets in now matters more than who may sign certificates"},
 		{"adviseOfPeerName", "adviseOfIssuer", "an open peer port matters more than who may sign certificates"},

@@ -236,7 +236,7 @@ func completeRestore(s State) Step {
 		switch {
 		case s.failedSeed(m):
 			return s.waitUntilGone(m, v1beta2.ReasonRestoring, "Seed "+m.Name+" of a failed restore is being removed.")
-		case m.Incarnation < s.Incarnation && s.overdue(m):
+		case m.Incarnation < s.Incarnation && s.overdue(m) && !m.Held:
 			return ForceDeletePod{Name: m.Name}
 		case m.Incarnation < s.Incarnation && m.Pod == PodDeleting:
 			return s.waitUntilGone(m, v1beta2.ReasonRestoring, "The Pod of old member "+m.Name+" is being deleted.")

@@ -127,6 +127,7 @@ var Rules = []group{
 		{Name: "outOfSpace", Decide: outOfSpace},
 		{Name: "quotaTooSmall", Decide: quotaTooSmall},
 		{Name: "volumeTemplateRefused", Decide: volumeTemplateRefused},
+		{Name: "reportHeldPods", Decide: reportHeldPods},
 		{Name: "adviseOfPod", Decide: adviseOfPod},
 		{Name: "invalidSchedule", Decide: invalidSchedule},
 		{Name: "warnOfFullVolumes", Decide: warnOfFullVolumes},

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -11,7 +12,10 @@ const goneGrace = 30 * time.Second
 
 // waitUntilGone waits until a Pod or volume is deleted. If that takes too long, the message names what a person must do.
 func (s State) waitUntilGone(m Member, why, message string) Step {
-	if s.overdue(m) {
+	switch {
+	case s.overdue(m) && m.Held:
+		return waitForFinalizer(m)
+	case s.overdue(m):
 		return Wait{
 			Reason: v1beta2.ReasonPodFailing,
 			Message: "Pod " + m.Name + " should have stopped, but its node does not confirm it. It may still run, so the operator waits. " +
@@ -20,6 +24,30 @@ func (s State) waitUntilGone(m Member, why, message string) Step {
 		}
 	}
 	return Wait{Reason: why, Message: message}
+}
+
+// waitForFinalizer reports a Pod whose object is kept by a finalizer of another party. A deletion with --force removes none.
+func waitForFinalizer(m Member) Step {
+	is := "Nothing of it runs any more."
+	if !m.Stopped && !m.Terminated {
+		is = "Its node has not confirmed that it has stopped, so make sure that the node is off."
+	}
+	return Wait{
+		Reason: v1beta2.ReasonPodFailing,
+		Message: "Pod " + m.Name + " is deleted, but a finalizer keeps its object: " + cmp.Or(m.Finalizers, "unknown") + ". " + is +
+			" Correct the controller that set the finalizer, or remove the finalizer from the Pod.",
+		Stalled: true,
+	}
+}
+
+// reportHeldPods reports the Pod of a removed member that a finalizer keeps. Nothing of the cluster waits for it.
+func reportHeldPods(s State) Step {
+	for _, m := range s.Current() {
+		if s.MembershipKnown && !m.InMembership && m.Held && s.overdue(m) {
+			return waitForFinalizer(m)
+		}
+	}
+	return nil
 }
 
 // deleteStopped deletes the object of a Pod that has stopped, if its member is to be started again. The kubelet deletes the

@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
@@ -23,4 +25,42 @@ func TestAMemberThatHasStoppedIsStartedWithoutWaitingForItsKubelet(t *testing.T)
 		"waits if a finalizer keeps the object":                               {state(formed, members(3), with(1, hasStopped, func(m *Member) { m.Held = true })), waits},
 		"keeps the object while the volume is deleted with the Pod":           {state(formed, members(3), with(1, hasStopped, volume(VolumeDeleting))), waits},
 	}.run(t)
+}
+
+// A finalizer of a controller keeps the object of a Pod that has stopped. The advice was to delete it with --force, which removes no
+// finalizer. The operator deleted the Pod of a removed member again in each pass, so no later rule was asked.
+func TestAFinalizerOnAPodIsNamedAndHoldsUpOnlyWhatNeedsThePod(t *testing.T) {
+	kept := func(m *Member) {
+		m.Pod, m.Serving, m.Answers, m.PodReady = PodDeleting, false, false, false
+		m.Stopped, m.Held, m.Terminated, m.GoneBy, m.Finalizers = true, true, true, noon.Add(-time.Hour), "example.com/audit"
+	}
+	removed := func(m *Member) { kept(m); m.Incarnation, m.InMembership, m.Volume, m.ID = 1, false, VolumePresent, 0 }
+	lost := func(s *State) {
+		s.Spec.Recovery = &v1beta2.RecoveryPolicy{QuorumLoss: "ForceNewCluster"}
+		s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), Voters: []string{nameOf(0), nameOf(1), nameOf(2)}}
+		for i := range s.Members {
+			m := &s.Members[i]
+			m.Pod, m.Serving, m.Answers, m.PodReady, m.InMembership = PodNone, false, false, false, false
+			if i > 0 {
+				m.Volume = VolumeNone
+			}
+		}
+		kept(&s.Members[1])
+	}
+	for what, s := range map[string]State{
+		"of a member":         state(formed, members(3), with(2, kept)),
+		"of a removed member": state(formed, members(3), with(3, removed)),
+	} {
+		wait, is := Plan(s).(Wait)
+		if !is || !wait.Stalled || strings.Contains(wait.Message, "--force") || !strings.Contains(wait.Message, "example.com/audit") {
+			t.Errorf("%s: %+v", what, Plan(s))
+		}
+	}
+	s := state(formed, members(3), full, database(100, 95), onNoSpace(v1beta2.NoSpaceWait, 0), with(3, removed))
+	if wait, is := Plan(s).(Wait); !is || wait.Reason != v1beta2.ReasonNoSpace {
+		t.Errorf("etcd refuses writes: %+v", Plan(s))
+	}
+	if step, waits := Plan(state(formed, members(3), noQuorum, lost)).(Wait); waits {
+		t.Errorf("a recovery waits for a Pod that cannot run again: %s", step.Message)
+	}
 }

@@ -1,0 +1,58 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// etcd refuses all writes, and only a person can help. The cluster was Ready, because a rule before had something to report.
+func TestNoReportHidesWhatAPersonMustDo(t *testing.T) {
+	full := []change{formed, members(3), full, database(100, 95), onNoSpace(v1beta2.NoSpaceWait, 0)}
+	voter := []change{formed, members(3), guest()}
+	grows := func(s *State) {
+		holds(16, 8)(&s.Members[0])
+		volumesOf("16Gi")(s)
+		s.Now = s.Now.Add(365 * 24 * time.Hour)
+	}
+	for what, stuck := range map[string][]change{"a used-up quota": full, "a foreign voter": voter} {
+		for name, c := range map[string]change{
+			"nothing else": func(*State) {},
+			"a NetworkPolicy that the operator may not write": limited(NetworkPolicy{Unmanaged: true}),
+			"a NetworkPolicy that a finalizer keeps":          unlimited(NetworkPolicy{Exists: true, Current: true, Leaving: true}),
+			"an issuer that is not allowed any more":          func(s *State) { s.Certificates.IssuerRefused, s.Certificates.Requested = "x", true },
+			"a peer certificate without the name":             func(s *State) { staticTLS(s); lacksName(s) },
+			"clients that still load their certificate":       func(s *State) { managed(s); ofCluster(s); stillLoad(s); unchecked(s) },
+			"a volume that grows for a year":                  grows,
+		} {
+			s := state(append(append([]change{}, stuck...), c)...)
+			step, rule := Choose(s)
+			status := NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{}, 1)
+			if meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionReady) || !meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionStalled) {
+				t.Errorf("%s, and %s: rule %s: %T %s", what, name, rule, step, Describe(s, step).Message)
+			}
+		}
+	}
+}
+
+// unchecked: all Secrets and Pods are as they should be.
+func unchecked(s *State) {
+	s.Certificates.CA.Exists = true
+	for i := range s.Members {
+		s.Members[i].SecurePeer = true
+	}
+}
+
+// What is reported beside it must not be forgotten.
+func TestAReportIsAddedToAWaitAfterIt(t *testing.T) {
+	s := state(formed, members(3), guest(), limited(NetworkPolicy{Unmanaged: true}))
+	step, _ := Choose(s)
+	report := reportNetworkPolicy(s).(Advice).Message
+	if wait, is := step.(Wait); !is || !strings.HasSuffix(wait.Message, " Meanwhile: "+report) {
+		t.Errorf("%+v does not end with %q", step, report)
+	}
+}
