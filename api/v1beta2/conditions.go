@@ -247,6 +247,10 @@ const (
 	ReasonObjectNotFound = "ObjectNotFound"
 	// ReasonSnapshotChanged means that the object in the bucket is not the one that the EtcdBackup saved.
 	ReasonSnapshotChanged = "SnapshotChanged"
+	// ReasonSnapshotNotSigned means that a signature is required, and the snapshot has none.
+	ReasonSnapshotNotSigned = "SnapshotNotSigned"
+	// ReasonSignatureInvalid means that none of the given keys has signed the snapshot as it is in the bucket.
+	ReasonSignatureInvalid = "SignatureInvalid"
 	// ReasonSnapshotCorrupt means that the snapshot failed a check.
 	ReasonSnapshotCorrupt = "SnapshotCorrupt"
 	// ReasonSnapshotTooNew means that a newer minor version of etcd wrote the snapshot than the cluster is to run.

@@ -106,6 +106,10 @@ type EtcdBackupSpec struct {
 	// identity in its Secret. Default: no encryption by the operator.
 	// +optional
 	Encryption *Encryption `json:"encryption,omitempty"`
+	// Signature of each snapshot, so that an EtcdRestore with the public key recognises one that was replaced in the bucket together with its
+	// manifest. The continuous archive is not signed. Default: no signatures.
+	// +optional
+	Signing *Signing `json:"signing,omitempty"`
 	// What to do if no member can reach a quorum. Refuse takes no snapshot. Mark takes one from the most advanced
 	// voter, and marks it in the manifest and the status. Such a snapshot may lack acknowledged writes. Default:
 	// Refuse.

@@ -58,6 +58,7 @@ type EtcdRestoreList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.backupStorageType) || self.backupStorageType != 'ABS' || has(self.abs)",message="backupStorageType ABS requires an abs block: write abs.path: \"<container>/<key>\""
 // +kubebuilder:validation:XValidation:rule="(has(self.backupStorageType) && !(self.backupStorageType in ['S3', 'GCS', 'ABS', 'OSS'])) || ((has(self.backupStorageType) && self.backupStorageType == 'S3') || !has(self.s3)) && ((has(self.backupStorageType) && self.backupStorageType == 'GCS') || !has(self.gcs)) && ((has(self.backupStorageType) && self.backupStorageType == 'ABS') || !has(self.abs)) && ((has(self.backupStorageType) && self.backupStorageType == 'OSS') || !has(self.oss))",message="only the block of the chosen backupStorageType is allowed: remove the other storage blocks"
 // +kubebuilder:validation:XValidation:rule="(!has(self.s3) || !has(self.s3.storageClass) && !has(self.s3.objectLock) && !has(self.s3.tags)) && (!has(self.gcs) || !has(self.gcs.storageClass) && !has(self.gcs.kmsKeyName))",message="storageClass, objectLock, tags and kmsKeyName apply only to writing: move them to an EtcdBackup"
+// +kubebuilder:validation:XValidation:rule="!has(self.signing) || !has(self.select) || !has(self.select.revision) && !has(self.select.time)",message="signing cannot be used with select.revision and select.time, because the continuous archive has no signatures: remove signing, or write select.before for the newest signed snapshot before a time"
 type EtcdRestoreSpec struct {
 	// EtcdCluster to restore. If it does not exist, the restore waits for it, and the new cluster starts from the
 	// snapshot.
@@ -111,6 +112,10 @@ type EtcdRestoreSpec struct {
 	// cluster is not changed. The snapshot's path is in the status. Default: IfPossible.
 	// +optional
 	SafetySnapshot SafetySnapshotPolicy `json:"safetySnapshot,omitempty"`
+	// Keys of which one must have signed the snapshot. Otherwise nothing is restored, and the reason is SnapshotNotSigned or SignatureInvalid.
+	// It cannot be used with select.revision and select.time. Default: no signature is required.
+	// +optional
+	Signing *SigningKeys `json:"signing,omitempty"`
 
 	Storage `json:",inline"`
 }

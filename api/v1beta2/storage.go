@@ -196,6 +196,10 @@ type Snapshot struct {
 	// were confirmed to clients, and may hold writes that never were.
 	// +optional
 	NoQuorum bool `json:"noQuorum,omitempty"`
+	// The ID of the key that has signed the snapshot: the first 16 hex digits of the SHA-256 of the public key. Empty if no signature was
+	// written or required.
+	// +optional
+	SignedBy string `json:"signedBy,omitempty"`
 	// Alarms that were on when the snapshot was taken, for example "CORRUPT, NOSPACE". A restore removes them. It is only
 	// set in the status of an EtcdRestore.
 	// +optional

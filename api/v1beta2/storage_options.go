@@ -12,6 +12,14 @@ const (
 	AgeIdentityKey = "age-identity"
 )
 
+// Keys of the Secret that spec.signing of an EtcdBackup names.
+const (
+	// SigningKeyKey holds the private key, Ed25519 in PEM (PKCS#8).
+	SigningKeyKey = "signing-key"
+	// EarlierPublicKeysKey holds the public keys of earlier private keys, in PEM.
+	EarlierPublicKeysKey = "earlier-public-keys"
+)
+
 // S3Options say how S3 keeps an object. All but SSE-C are for writing, and an EtcdRestore refuses them.
 type S3Options struct {
 	// The encryption that the store does. Default: the bucket's own setting.
@@ -132,4 +140,27 @@ type AgeEncryption struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(r, r.matches('^age1[02-9ac-hj-np-z]{58}$'))",message="write X25519 recipients, age1 and 58 more characters, as age-keygen prints them; an identity (AGE-SECRET-KEY-1...) belongs into a Secret"
 	// +kubebuilder:validation:XValidation:rule="!('age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p' in self)",message="age1ql3z7... is the sample key of age's documentation. You could not decrypt the snapshots. Create a key pair with age-keygen, and write its public key"
 	Recipients []string `json:"recipients"`
+}
+
+// Signing is done by the operator when it saves a snapshot.
+type Signing struct {
+	// Name of a Secret with the key signing-key: an Ed25519 private key in PEM, as "openssl genpkey -algorithm ed25519" prints it. After you
+	// have replaced it, write the earlier public keys into the key earlier-public-keys, so that restore tests and copies accept the earlier
+	// snapshots, too.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Secret string `json:"secret"`
+}
+
+// SigningKeys says who must have signed a snapshot.
+type SigningKeys struct {
+	// Public keys, Ed25519 in PEM, as "openssl pkey -pubout" prints them. One of them must have signed the snapshot.
+	// +required
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=1024
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.contains('-----BEGIN PUBLIC KEY-----') && !k.contains('PRIVATE KEY'))",message="write public keys in PEM, -----BEGIN PUBLIC KEY-----, as openssl pkey -pubout prints them; a private key belongs into the Secret of the EtcdBackup"
+	PublicKeys []string `json:"publicKeys"`
 }

@@ -37,7 +37,7 @@ func basesOf(ctx context.Context, store objstore.Store, o jobSpec, known snapsho
 	// Another EtcdBackup may have a folder below this one.
 	index.Items = slices.DeleteFunc(index.Items, func(i snapshot.Item) bool { return i.Series.Lives() != lives })
 	items := needed(index.Items, window)
-	if err := known.Read(ctx, store, items); err != nil {
+	if err := known.Read(ctx, store, items, snapshot.Anyone); err != nil {
 		return index, nil, err
 	}
 	var bases []archive.Base

@@ -123,7 +123,7 @@ func (t *job) rollForward(ctx context.Context, o jobSpec, store objstore.Store, 
 		return err
 	}
 	defer done()
-	m, err := snapshot.ManifestOf(ctx, store, choice.Base.Key)
+	m, err := snapshot.ManifestOf(ctx, store, choice.Base.Key, snapshot.Anyone)
 	if err == nil && m == nil {
 		err = fmt.Errorf("the manifest of snapshot %s was deleted", choice.Base.Key)
 	}
@@ -147,7 +147,7 @@ func (t *job) rollForward(ctx context.Context, o jobSpec, store objstore.Store, 
 	identities := connect.Identity(secret)
 	base, err := snapshot.Fetch(ctx, store, choice.Base.Key, snapshot.Place{
 		Dir: dir, Room: snapshot.RoomFunc(func(bytes, written int64) error { return share.Grow(needed(bytes), written) }),
-	}, identities)
+	}, identities, snapshot.Anyone)
 	if err != nil {
 		return err
 	}

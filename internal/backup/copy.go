@@ -44,10 +44,14 @@ func (t *job) copyTo(ctx context.Context, o jobSpec, progress *jobProgress) (Res
 	if err != nil {
 		return Result{}, err
 	}
+	_, signers, err := t.signing(ctx, o)
+	if err != nil {
+		return Result{}, err
+	}
 	keep := second.Keep
 	keep.Now = t.now()
 	done, err := snapshot.Copy(ctx, snapshot.CopyRequest{
-		From: from, To: to, FromSeries: o.seriesOf(etcd.ID(id)), ToSeries: second.seriesOf(etcd.ID(id)), Policy: keep,
+		From: from, To: to, FromSeries: o.seriesOf(etcd.ID(id)), ToSeries: second.seriesOf(etcd.ID(id)), Policy: keep, Signers: signers,
 		Progress: func(key string, size int64) func(int64) { return progress.passing("copying "+key, size) },
 	})
 	if !done.Tried {
@@ -57,7 +61,7 @@ func (t *job) copyTo(ctx context.Context, o jobSpec, progress *jobProgress) (Res
 	if done.Last == "" {
 		result.Missing = 0 // another run would copy nothing either
 	}
-	s := stored{store: to, series: second.seriesOf(etcd.ID(id)), index: done.Index, known: done.Known, previous: done.Before}
+	s := stored{store: to, series: second.seriesOf(etcd.ID(id)), index: done.Index, known: done.Known, signers: signers, previous: done.Before}
 	if done.Last != "" {
 		s.ahead = aheadOf(ctx, to, snapshot.ManifestKey(done.Last), t.now())
 	}

@@ -58,6 +58,11 @@ func explain(err error, o jobSpec, expired bool) (reason, advice string) {
 	case o.Kind == KindCopy && errors.Is(err, snapshot.ErrCopySource) && errors.Is(err, fs.ErrPermission):
 		return v1beta2.ReasonAccessDenied, fmt.Sprintf("The other snapshots are copied. If the object is in an archive storage class, restore it there or delete the snapshot. "+
 			"Otherwise allow %s to read objects in the bucket %s.", o.Target.Identity(), o.Target.Bucket)
+	case o.Kind == KindCopy && errors.Is(err, snapshot.ErrCopySource) && errors.Is(err, snapshot.ErrNotSigned):
+		return v1beta2.ReasonSnapshotNotSigned, "With spec.signing, only signed snapshots are copied. If this one is from before you set it, the next snapshot is copied. Otherwise find out who can write to the bucket."
+	case o.Kind == KindCopy && errors.Is(err, snapshot.ErrCopySource) && snapshot.OfSignature(err):
+		return v1beta2.ReasonSignatureInvalid, fmt.Sprintf("The snapshot is not copied. If you have replaced the signing key, write the earlier public key into the key %s of the Secret %s. "+
+			"Otherwise find out who can write to the bucket.", v1beta2.EarlierPublicKeysKey, o.Signing)
 	case errors.Is(err, dbfile.ErrCorrupt), errors.Is(err, dbfile.ErrNoTrailer):
 		return v1beta2.ReasonSnapshotCorrupt, "The operator stored no snapshot. Compare the members with etcdutl hashkv, and check the disk of the member that sent the snapshot."
 	case errors.Is(err, pace.ErrTooSlow):

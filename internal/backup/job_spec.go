@@ -25,6 +25,8 @@ type jobSpec struct {
 	Copy *storage.Location
 	// Encoder makes the objects.
 	Encoder snapshot.Encoder
+	// Signing is the name of the Secret with the key that signs them. It is empty if they are not signed.
+	Signing string
 	Timeout time.Duration
 	// BytesPerSecond limits what is read from etcd. 0 means no limit.
 	BytesPerSecond int64
@@ -80,6 +82,7 @@ func jobSpecOf(s State) jobSpec {
 		URLs:    s.Spec.EtcdEndpoints, TLSSecret: s.tlsSecret(), AuthSecret: s.authSecret(), Cluster: sourceName(s.Name, s.Spec),
 	}
 	o.Keep.Owner = ownerOf(s)
+	o.Signing = s.signingSecret()
 	o.Rhythm, _ = rhythm(s.Spec) // badPolicy has checked it
 	if s.Series() {
 		o.Jitter = s.jitter()
@@ -190,14 +193,18 @@ func (o jobSpec) ofCluster(key string, m snapshot.Manifest) bool {
 func (o jobSpec) mark() string { return string(o.UID) }
 
 // result is the Result of an attempt that has saved or found a snapshot.
-func (o jobSpec) result(key string, saved snapshot.Saved) Result {
-	told := o.tell(key, saved.Manifest)
+func (o jobSpec) result(key string, saved snapshot.Saved, signers snapshot.Signers) Result {
+	told := o.tell(key, saved.Manifest, signers)
 	return Result{Found: saved.Found, Snapshot: &told}
 }
 
-func (o jobSpec) tell(key string, m snapshot.Manifest) v1beta2.Snapshot {
-	return v1beta2.Snapshot{
+func (o jobSpec) tell(key string, m snapshot.Manifest, signers snapshot.Signers) v1beta2.Snapshot {
+	told := v1beta2.Snapshot{
 		Path: o.Target.Bucket + "/" + key, Revision: m.Revision, Keys: m.Keys, Size: m.Size, PlainSize: m.PlainSize, SHA256: m.SHA256,
 		EtcdVersion: m.EtcdVersion, StorageVersion: m.StorageVersion, ClusterID: m.Cluster.ID, CreatedAt: stamp(m.CreatedAt), NoQuorum: m.NoQuorum,
 	}
+	if signers.Required() && signers.Check(key, m) == nil {
+		told.SignedBy = m.Signature.Key
+	}
+	return told
 }

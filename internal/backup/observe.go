@@ -128,7 +128,7 @@ func (r *Reconciler) observeSecrets(ctx context.Context, s *State) (err error) {
 			return err
 		}
 	}
-	names := []string{s.tlsSecret()}
+	names := []string{s.tlsSecret(), s.signingSecret()}
 	if s.Spec.EtcdCluster == nil {
 		names = append(names, s.authSecret())
 	}

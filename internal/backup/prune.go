@@ -28,6 +28,10 @@ func (t *job) pruneSuspended(ctx context.Context, o jobSpec, progress *jobProgre
 		return Result{}, err
 	}
 	series := o.seriesOf(etcd.ID(id))
+	_, signers, err := t.signing(ctx, o)
+	if err != nil {
+		return Result{}, err
+	}
 	index, err := snapshot.Scan(ctx, store, series.Prefix())
 	if err != nil {
 		return Result{}, err
@@ -37,7 +41,7 @@ func (t *job) pruneSuspended(ctx context.Context, o jobSpec, progress *jobProgre
 		return Result{}, err
 	}
 	var result Result
-	t.tidy(ctx, o, stored{store: store, series: series, index: index, known: snapshot.Known{}, ahead: ahead}, "", &result)
+	t.tidy(ctx, o, stored{store: store, series: series, index: index, known: snapshot.Known{}, signers: signers, ahead: ahead}, "", &result)
 	return result, nil
 }
 

@@ -20,6 +20,8 @@ type stored struct {
 	series snapshot.Series
 	index  snapshot.Index
 	known  snapshot.Known
+	// signers of the snapshots. Without any, no snapshot has to be signed.
+	signers snapshot.Signers
 	// ahead is how far this clock is ahead of the store's. It is nil if that was not measured.
 	ahead *time.Duration
 	// previous is when the newest snapshot was taken. It is zero if there is none.
@@ -33,7 +35,7 @@ func (s stored) newest(ctx context.Context, o jobSpec, now time.Time, n int) ([]
 	})
 	var out []snapshot.Item
 	for chunk := range slices.Chunk(items[:min(len(items), lookback+n)], 8) {
-		if err := s.known.Read(ctx, s.store, chunk); err != nil {
+		if err := s.known.Read(ctx, s.store, chunk, snapshot.Anyone); err != nil {
 			return nil, err
 		}
 		for _, item := range chunk {
@@ -54,6 +56,8 @@ func (s stored) newest(ctx context.Context, o jobSpec, now time.Time, n int) ([]
 //
 // A user may ask twice with the same words. So a snapshot is not the one of this request if the status reports a newer one:
 // the operator handles a request before it takes any other snapshot.
+//
+// If the snapshots are signed, only a signed one counts: the status will name it, and who can write to the bucket can write a manifest.
 func (s *stored) satisfied(ctx context.Context, o jobSpec, attempt string, now time.Time) (*snapshot.Item, error) {
 	n := 1
 	if o.Request != "" {
@@ -66,10 +70,13 @@ func (s *stored) satisfied(ctx context.Context, o jobSpec, attempt string, now t
 	s.previous = items[0].Time
 	for _, item := range items {
 		young := spread(o.Rhythm, o.Rhythm.Next(savedAt(item)), o.UID, o.Jitter).After(now)
+		m := s.known[item.Key].Manifest
+		if s.signers.Check(item.Key, m) != nil {
+			continue
+		}
 		if o.Request == "" && young {
 			return &item, nil
 		}
-		m := s.known[item.Key].Manifest
 		taken := o.Request != "" && m.Attempt == attempt && (o.Base == "" || !m.NoQuorum) && !s.reportedNewer(o, item, now)
 		untested := o.Verify && item.Verdict == ""
 		if taken && (young || item.Verdict != snapshot.Failed && !untested) {

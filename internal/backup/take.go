@@ -34,6 +34,9 @@ func (t *job) take(ctx context.Context, o jobSpec, progress *jobProgress) (Resul
 		Spool: patientSpool{t.spool.Of(o.Namespace), progress, stage}, Expected: size, Progress: progress.passing(stage, size), Clock: t.now,
 	}
 	o.fill(&request, member, answers, t.now())
+	if request.Signer, request.Signers, err = t.signing(ctx, o); err != nil {
+		return Result{}, err
+	}
 	if o.Series {
 		return t.takeNext(ctx, o, o.seriesOf(member.Status.ClusterID), request, progress)
 	}
@@ -57,7 +60,7 @@ func (t *job) takeOne(ctx context.Context, o jobSpec, request snapshot.Request) 
 	if err != nil {
 		return Result{}, err
 	}
-	result := o.result(request.Key, saved)
+	result := o.result(request.Key, saved, request.Signers)
 	result.Kept = append(result.Kept, *result.Snapshot)
 	result.blame(o, sweepUploads(ctx, request.Store, request.Key, func(key string, _ time.Time) bool {
 		return key == request.Key // the object exists, so no upload of it is still needed
@@ -75,20 +78,20 @@ func (t *job) takeNext(ctx context.Context, o jobSpec, series snapshot.Series, r
 	if err != nil {
 		return Result{}, err
 	}
-	s := stored{store: request.Store, series: series, index: index, known: snapshot.Known{}}
+	s := stored{store: request.Store, series: series, index: index, known: snapshot.Known{}, signers: request.Signers}
 	item, err := s.satisfied(ctx, o, request.Attempt, t.now())
 	if err != nil {
 		return Result{}, err
 	}
 	var result Result
 	if item != nil {
-		result = o.result(item.Key, snapshot.Saved{Manifest: s.known[item.Key].Manifest, Found: true})
+		result = o.result(item.Key, snapshot.Saved{Manifest: s.known[item.Key].Manifest, Found: true}, s.signers)
 	} else {
 		saved, err := t.saveNext(ctx, &request, series)
 		if err != nil {
 			return Result{}, err
 		}
-		result = o.result(request.Key, saved)
+		result = o.result(request.Key, saved, s.signers)
 		item = s.add(request.Key, saved.Manifest)
 		s.ahead = aheadOf(ctx, s.store, snapshot.ManifestKey(item.Key), t.now())
 	}

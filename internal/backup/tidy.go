@@ -79,7 +79,7 @@ func (t *job) kept(ctx context.Context, o jobSpec, s stored, deleted []string) [
 	var out []v1beta2.Snapshot
 	for _, item := range items {
 		if len(out) < keptShown && !slices.Contains(deleted, item.Key) {
-			told := o.tell(item.Key, s.known[item.Key].Manifest)
+			told := o.tell(item.Key, s.known[item.Key].Manifest, s.signers)
 			told.RestoreTest = testResults[item.Verdict]
 			out = append(out, told)
 		}

@@ -103,7 +103,11 @@ func (t *job) prove(ctx context.Context, o jobSpec, store objstore.Store, newest
 	}
 	defer done()
 	key := strings.TrimPrefix(newest.Path, o.Target.Bucket+"/")
-	manifest, err := snapshot.ManifestOf(ctx, store, key)
+	signers, err := t.signersOf(ctx, o, newest)
+	if err != nil {
+		return nil, dbfile.KVHash{}, err
+	}
+	manifest, err := snapshot.ManifestOf(ctx, store, key, snapshot.Anyone) // the test below requires the signature
 	if err != nil {
 		return nil, dbfile.KVHash{}, err
 	}
@@ -113,7 +117,7 @@ func (t *job) prove(ctx context.Context, o jobSpec, store objstore.Store, newest
 	}
 	stage := "reading back " + newest.Path
 	found, err := t.drill(ctx, snapshot.RestoreTestRequest{
-		Store: store, Key: key, ScratchDir: t.spool.Dir(),
+		Store: store, Key: key, Signers: signers, ScratchDir: t.spool.Dir(),
 		Spool: patientSpool{t.spool.Of(o.Namespace), progress, stage}, Expected: max(newest.Size, newest.PlainSize),
 		Identities: connect.Identity(secret), Progress: progress.passing(stage, newest.Size),
 		Try: t.tests.trial(o.Namespace, progress), MemoryLimit: t.tests.memory,
@@ -129,6 +133,9 @@ func (t *job) prove(ctx context.Context, o jobSpec, store objstore.Store, newest
 	switch {
 	case err != nil && condemns(err):
 		drill.Result, drill.Message = v1beta2.DrillFailed, clip(err.Error())
+	case errors.Is(err, snapshot.ErrUnknownSigner):
+		return nil, dbfile.KVHash{}, fail(v1beta2.ReasonSignatureInvalid, planning.Sentence("The operator cannot check the signature of the snapshot for the restore test: ", err.Error())+
+			fmt.Sprintf(" If you have replaced the signing key, write the earlier public key into the key %s of the Secret %s. Otherwise find out who can write to the bucket.", v1beta2.EarlierPublicKeysKey, o.Signing))
 	case errors.Is(err, snapshot.ErrIdentity):
 		return nil, dbfile.KVHash{}, fail(v1beta2.ReasonSecretMissing, fmt.Sprintf(
 			"The operator cannot decrypt the snapshot for the restore test: %v. Put the identity into the key %s of the Secret with the store's credentials. Or set verify to Checksum and remove the restore tests from the spec.", err, v1beta2.AgeIdentityKey))
@@ -162,7 +169,7 @@ func condemns(err error) bool {
 	if errors.Is(err, snapshot.ErrNotTested) {
 		return false
 	}
-	for _, kind := range []error{dbfile.ErrCorrupt, dbfile.ErrNoTrailer, snapshot.ErrUnrestorable, snapshot.ErrDiffers, errReplaced, fs.ErrNotExist} {
+	for _, kind := range []error{dbfile.ErrCorrupt, dbfile.ErrNoTrailer, snapshot.ErrUnrestorable, snapshot.ErrDiffers, snapshot.ErrNotSigned, snapshot.ErrSignature, errReplaced, fs.ErrNotExist} {
 		if errors.Is(err, kind) && !errors.Is(err, snapshot.ErrDisk) {
 			return true
 		}

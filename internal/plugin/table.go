@@ -14,7 +14,7 @@ import (
 func SnapshotTable(out io.Writer, all []Saved, wide bool, now time.Time) error {
 	header := []string{"TAKEN", "REVISION", "KEYS", "SIZE", "RESTORE TEST", "BACKUP", "SNAPSHOT"}
 	if wide {
-		header = append(header, "ETCD", "CLUSTER ID", "SHA256")
+		header = append(header, "ETCD", "CLUSTER ID", "SHA256", "SIGNED BY")
 	}
 	var rows [][]string
 	for _, s := range all {
@@ -31,7 +31,7 @@ func SnapshotTable(out io.Writer, all []Saved, wide bool, now time.Time) error {
 		}
 		row := []string{taken, strconv.FormatInt(s.Revision, 10), strconv.FormatInt(s.Keys, 10), bytes(s.Size), test, s.Backup, name}
 		if wide {
-			row = append(row, or(s.EtcdVersion), or(s.ClusterID), or(s.SHA256))
+			row = append(row, or(s.EtcdVersion), or(s.ClusterID), or(s.SHA256), or(s.SignedBy))
 		}
 		rows = append(rows, row)
 	}

@@ -122,7 +122,7 @@ func (r *Reconciler) readSource(ctx context.Context, key worker.Key, wanted plan
 	if err != nil {
 		return Found{}, nil, err
 	}
-	by, err := r.by(key.Object.Namespace, wanted.Source, secret)
+	by, err := r.by(key.Object.Namespace, wanted.Source, secret, wanted.Signers)
 	if err != nil {
 		return Found{}, nil, err
 	}

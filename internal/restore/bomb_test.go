@@ -153,7 +153,7 @@ func TestAnEndlessBodyEnds(t *testing.T) {
 			defer share.Release()
 			ended := make(chan error, 1)
 			go func() {
-				_, err := snapshot.Fetch(t.Context(), store, "x.db", snapshot.Place{Dir: dir, Room: share}, nil)
+				_, err := snapshot.Fetch(t.Context(), store, "x.db", snapshot.Place{Dir: dir, Room: share}, nil, snapshot.Anyone)
 				ended <- err
 			}()
 			select {

@@ -35,7 +35,7 @@ func (r *Reconciler) safetySecrets(ctx context.Context, namespace string, order 
 	}
 	target := order.Target
 	target.Key = snapshot.Series{Folder: target.Key, Namespace: order.Namespace, Cluster: order.Cluster}.Lives()
-	by, err := r.by(namespace, target.Source(), s.Store)
+	by, err := r.by(namespace, target.Source(), s.Store, snapshot.Anyone)
 	if err != nil {
 		return s, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
@@ -31,8 +32,8 @@ const signTimeout = 2 * time.Minute
 
 // by returns who opens the store for a namespace. The error says that the namespace may not use the path of src with that Secret, or with the
 // operator's own identity.
-func (r *Reconciler) by(namespace string, src v1beta2.RestoreSource, secret map[string][]byte) (source.By, error) {
-	by := source.By{Secret: secret, For: r.identity.Of(namespace)}
+func (r *Reconciler) by(namespace string, src v1beta2.RestoreSource, secret map[string][]byte, signers snapshot.Signers) (source.By, error) {
+	by := source.By{Secret: secret, For: r.identity.Of(namespace), Signers: signers}
 	return by, connect.Access{Location: storage.FromSource(src), Data: by.Secret, For: by.For}.Check()
 }
 
@@ -69,7 +70,7 @@ func (r *Reconciler) renew(ctx context.Context, restore *v1beta2.EtcdRestore) pl
 	if err != nil {
 		return plan.Renewal{Progress: plan.ProofDone, URL: plan.NotSignedYet(r.now(), before, err.Error())}
 	}
-	if _, err := r.by(restore.Namespace, src, secret); err != nil {
+	if _, err := r.by(restore.Namespace, src, secret, snapshot.Anyone); err != nil {
 		return plan.Renewal{Progress: plan.ProofDone, URL: r.revoke(ctx, restore, before, err)}
 	}
 	url, needed := r.signedURL(ctx, restore, src, secret, before)
@@ -95,7 +96,7 @@ func (r *Reconciler) signedURL(ctx context.Context, restore *v1beta2.EtcdRestore
 	if !connect.Ambient(secret) {
 		return before, false
 	}
-	by, err := r.by(restore.Namespace, src, secret)
+	by, err := r.by(restore.Namespace, src, secret, snapshot.Anyone)
 	var signed objstore.SignedURL
 	switch {
 	case err != nil:

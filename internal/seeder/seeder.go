@@ -20,6 +20,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 )
@@ -118,7 +119,7 @@ func (s *Seeder) fetch(ctx context.Context, r seed.Request, dir string) (file st
 // read reads the object, by its signed URL if there is one.
 func (s *Seeder) read(ctx context.Context, r seed.Request, secret map[string][]byte, dir string) (source.Proven, error) {
 	if r.SignedURL == "" {
-		return source.ReadAgain(ctx, r.Source, source.By{Secret: secret, For: grant.Process()}, dir, s.fetching(), r.SHA256)
+		return source.ReadAgain(ctx, r.Source, source.By{Secret: secret, For: grant.Process(), Signers: snapshot.Anyone}, dir, s.fetching(), r.SHA256)
 	}
 	url := func() (objstore.SignedURL, error) {
 		data, err := mounted(s.SignedURLDir, r.SignedURL)

@@ -16,7 +16,7 @@ import (
 // committed looks for the manifest. If it is from the same attempt, the snapshot is saved already. Any other manifest is
 // fs.ErrExist.
 func (r Request) committed(ctx context.Context) (Manifest, bool, error) {
-	m, err := readManifest(ctx, r.Store, r.Key)
+	m, err := readManifest(ctx, r.Store, r.Key, r.Signers)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		// Without the permission to list, S3 answers 403 for a missing key. If the permission to read is missing too,
@@ -27,6 +27,8 @@ func (r Request) committed(ctx context.Context) (Manifest, bool, error) {
 		return Manifest{}, false, err
 	case errors.Is(err, fs.ErrNotExist):
 		return Manifest{}, false, nil
+	case OfSignature(err):
+		return Manifest{}, false, r.taken(err.Error())
 	case errors.Is(err, ErrManifest), errors.Is(err, ErrNewerFormat):
 		return Manifest{}, false, r.taken("there is an unreadable object in place of its manifest: " + err.Error())
 	case err != nil:
@@ -77,7 +79,8 @@ func (r Request) listed(ctx context.Context, key string) (bool, error) {
 //   - it lists a member of this cluster.
 //
 // adopt then writes the manifest. A draft of the earlier try takes the place of these checks, and has the whole manifest.
-// Any other object is foreign: adopt neither replaces it nor writes a manifest.
+// Any other object is foreign: adopt neither replaces it nor writes a manifest. If the snapshot is to be signed, only a signed draft counts,
+// because anyone who can write to the bucket can store a snapshot that lists a member.
 //
 // sent is what this try has uploaded, if anything. An object with the same bytes is that upload, or that of another
 // EtcdBackup in the same second. The one that writes its manifest first owns it.
@@ -117,6 +120,8 @@ func (r Request) foreign(object objstore.Object, f facts) string {
 	switch {
 	case r.Attempt == "" || r.Since.IsZero():
 		return "it has no manifest"
+	case r.Signers.Required():
+		return "it has no manifest and no signed draft"
 	// Stores report whole seconds.
 	case object.ModTime.Before(r.Since.Truncate(time.Second)):
 		return "it has no manifest and was written at " + object.ModTime.UTC().Format(time.RFC3339) + ", before this backup was requested"

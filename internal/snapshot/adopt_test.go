@@ -60,7 +60,7 @@ func TestASnapshotBelongsToOneEtcdBackupOnly(t *testing.T) {
 				return err
 			}}
 			saved, err := Save(t.Context(), second)
-			m, readErr := readManifest(t.Context(), store, key)
+			m, readErr := readManifest(t.Context(), store, key, Anyone)
 			if readErr != nil {
 				t.Fatal(readErr)
 			}

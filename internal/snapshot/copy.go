@@ -30,6 +30,8 @@ type CopyRequest struct {
 	FromSeries, ToSeries Series
 	// Policy is that of the second location. Only snapshots that it keeps are copied.
 	Policy Policy
+	// Signers of the snapshots. If they are given, a snapshot that none of them has signed is not copied.
+	Signers Signers
 	// Progress is called with the key before each copy, and then with the number of its bytes; may be nil.
 	Progress func(key string, size int64) func(int64)
 }
@@ -123,7 +125,7 @@ func (r CopyRequest) missing(ctx context.Context, from, to Index, tried map[stri
 	for len(candidates) > 0 && len(missing) < copyBatch && read < foreignBatch {
 		part := candidates[:min(copyBatch, len(candidates))]
 		candidates, read = candidates[len(part):], read+len(part)
-		if err := known.Read(ctx, r.From, part); err != nil {
+		if err := known.Read(ctx, r.From, part, r.Signers); err != nil {
 			return nil, nil, 0, fmt.Errorf("%w: %w", ErrCopySource, err)
 		}
 		for _, item := range part {
@@ -151,10 +153,14 @@ func (r CopyRequest) missing(ctx context.Context, from, to Index, tried map[stri
 }
 
 // unread returns the error of a manifest that the first location did not deliver: that snapshot may have to be copied. Access may be
-// refused for good to a single object, for example an archived one. If it is the newest, the copies would be out of date.
+// refused for good to a single object, for example an archived one. If it is the newest, the copies would be out of date. The same holds for a
+// snapshot that is not signed, for example one from before all were signed. A wrong signature is always an error.
 func (r CopyRequest) unread(from Index, known Known) error {
 	for i, item := range from.Items {
 		reading, read := known[item.Key]
+		if read && (i == 0 && OfSignature(reading.Err) || errors.Is(reading.Err, ErrSignature)) {
+			return fmt.Errorf("%w: %w", ErrCopySource, reading.Err)
+		}
 		if !read || reading.missing() || reading.storeError() == nil {
 			continue
 		}
@@ -235,7 +241,7 @@ func (r CopyRequest) copyOne(ctx context.Context, source string, m Manifest) err
 	if err != nil {
 		return err
 	}
-	request := Request{Store: r.To, Key: key}
+	request := Request{Store: r.To, Key: key, Signers: r.Signers}
 	object, err := request.stat(ctx)
 	if err == nil && object.Size != m.Size {
 		err = fmt.Errorf("the second location has %d bytes of %d: delete the object", object.Size, m.Size)
@@ -295,7 +301,7 @@ func (r CopyRequest) copyVerdict(ctx context.Context, source, item Item, known K
 	if err != nil {
 		v = Verdict{Result: source.Verdict, Time: source.Stored}
 	}
-	if err := known.Read(ctx, r.To, []Item{item}); err != nil {
+	if err := known.Read(ctx, r.To, []Item{item}, Anyone); err != nil {
 		return false, err
 	}
 	m := known[item.Key]

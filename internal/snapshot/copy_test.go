@@ -128,7 +128,7 @@ func TestASnapshotThatDiffersFromItsManifestIsNotCopied(t *testing.T) {
 
 func mustManifest(t *testing.T, b bucket, key string) Manifest {
 	t.Helper()
-	m, err := readManifest(t.Context(), b, key)
+	m, err := readManifest(t.Context(), b, key, Anyone)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ func Retain(ctx context.Context, store objstore.Store, series Series, index Inde
 		if len(d.Need) == 0 {
 			return d, nil
 		}
-		if err := known.Read(ctx, store, d.Need); err != nil {
+		if err := known.Read(ctx, store, d.Need, Anyone); err != nil {
 			return Decision{}, err
 		}
 	}

@@ -16,7 +16,7 @@ import (
 //   - In a series, FindLeftovers deletes only objects with a draft of the same EtcdBackup.
 //   - If the key is the same in every try, the next try recognises an encrypted object, although it cannot decrypt it. It
 //     also sees that a plain object was taken without a quorum. It recognises other plain objects by the members that they list,
-//     without a draft, if the request names the members.
+//     without a draft, if the request names the members and is not signed. A signed draft proves who has written the object.
 
 // The name of a draft is the object's key, draftMark and the first 16 hex digits of the object's SHA-256. The drafts of
 // two tries have different names, because age encrypts the same content differently each time.
@@ -55,7 +55,7 @@ func ofDraft(key, name string) bool {
 
 // drafts reports whether the request writes drafts.
 func (r Request) drafts() bool {
-	return r.Attempt != "" && (!r.Again || r.NoQuorum || r.Encoder.Encoding().Encryption != "" || len(r.MemberIDs) == 0)
+	return r.Attempt != "" && (!r.Again || r.NoQuorum || r.Encoder.Encoding().Encryption != "" || r.Signer != nil || len(r.MemberIDs) == 0)
 }
 
 // draft writes the draft of a verified object that is about to be completed.
@@ -100,9 +100,9 @@ func (r Request) drafted(ctx context.Context, there object) (m Manifest, found b
 	if !r.Again || r.Attempt == "" || !fits {
 		return Manifest{}, false, nil
 	}
-	m, err = readManifestAt(ctx, r.Store, name)
+	m, err = readManifestAt(ctx, r.Store, r.Key, name, r.Signers)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, ErrManifest), errors.Is(err, ErrNewerFormat):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, ErrManifest), errors.Is(err, ErrNewerFormat), OfSignature(err):
 		return Manifest{}, false, nil
 	case err != nil:
 		return Manifest{}, false, err
@@ -138,7 +138,7 @@ func DropDrafts(ctx context.Context, store objstore.Store, key, mark string) err
 	drafts := objstore.Matching(store.List(objstore.Unheld(ctx), key+draftMark), func(o objstore.Object) bool { return ofDraft(key, o.Key) })
 	listed := objstore.EachListed(ctx, 1, drafts, &errs, func(found objstore.Object) error {
 		name := found.Key
-		m, err := readManifestAt(ctx, store, name)
+		m, err := readManifestAt(ctx, store, key, name, Anyone)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrManifest) || errors.Is(err, ErrNewerFormat) || err == nil && !strings.HasPrefix(m.Attempt, mark) {
 			return nil // deleted meanwhile, or foreign
 		}

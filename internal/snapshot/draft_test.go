@@ -35,7 +35,7 @@ func TestEncryptedSaveThatWasKilledIsCompletedByTheNextTry(t *testing.T) {
 				if want := []string{key, key + ".json"}; !slices.Equal(store.keys(), want) {
 					t.Errorf("the bucket holds %q, want %q", store.keys(), want)
 				}
-				fetched, err := Fetch(t.Context(), store, key, Alone(t.TempDir()), identity)
+				fetched, err := Fetch(t.Context(), store, key, Alone(t.TempDir()), identity, Anyone)
 				if err != nil || fetched.SHA256 != saved.Manifest.SHA256 || fetched.Info.Keys != saved.Manifest.Keys {
 					t.Errorf("fetched %+v, error %v, want what was reported: %+v", fetched, err, saved.Manifest)
 				}

@@ -68,7 +68,7 @@ func TestEncodedSnapshotsAreFetchedUnchanged(t *testing.T) {
 
 func wantFetched(t *testing.T, store objstore.Store, content, identities []byte, m Manifest) {
 	t.Helper()
-	fetched, err := Fetch(t.Context(), store, key, Alone(t.TempDir()), identities)
+	fetched, err := Fetch(t.Context(), store, key, Alone(t.TempDir()), identities, Anyone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestFetchRejectsDamagedEncodedObjects(t *testing.T) {
 				store.remove(key + ".json")
 			}
 			dir := t.TempDir()
-			_, err := Fetch(t.Context(), store, key, Alone(dir), test.identities)
+			_, err := Fetch(t.Context(), store, key, Alone(dir), test.identities, Anyone)
 			if !errors.Is(err, test.want) {
 				t.Errorf("error %v, want %v", err, test.want)
 			}
@@ -180,7 +180,7 @@ func TestInterruptedDownloadIsNotReportedAsCorruption(t *testing.T) {
 		if _, err := Save(t.Context(), request(t, store, database(t, member, 3000), func(r *Request) { r.Encoder = encoder })); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Fetch(t.Context(), torn{store}, key, Alone(t.TempDir()), aliceKey)
+		_, err := Fetch(t.Context(), torn{store}, key, Alone(t.TempDir()), aliceKey, Anyone)
 		if err == nil || errors.Is(err, dbfile.ErrCorrupt) || errors.Is(err, ErrIdentity) || !strings.Contains(err.Error(), "connection reset") {
 			t.Errorf("%+v: error %v, want the connection's", encoder.Encoding(), err)
 		}

@@ -40,10 +40,11 @@ func (f Fetched) Format() string {
 // Fetch downloads a snapshot into a new file in the place and verifies its trailer and the structure of the database. If the
 // object has a manifest, Fetch also compares size, SHA-256 and revision. It leaves no file if it fails. It recognises
 // compressed (also by etcd-backup-restore) and encrypted objects by their first bytes. identities are those of age, one
-// per line, and only needed for an encrypted object.
+// per line, and only needed for an encrypted object. If signers are given, one of them must have signed the manifest.
 //
 // The error is one of:
 //   - fs.ErrNotExist: there is no object.
+//   - ErrNotSigned, ErrSignature or ErrUnknownSigner: none of the signers has signed the manifest.
 //   - ErrIdentity: none of the identities decrypts the object.
 //   - dbfile.ErrCorrupt or dbfile.ErrNoTrailer: the object is damaged or not a snapshot.
 //   - ErrNewerFormat: only a newer version of the suite can read the object.
@@ -51,8 +52,8 @@ func (f Fetched) Format() string {
 //   - dbfile.ErrTooLarge: the check needs too much memory; dbfile.ErrNotChecked: it could not run.
 //   - ErrTooLarge, spool.ErrTooSmall or spool.ErrFull: the place has no room for the snapshot.
 //   - any other error of the store.
-func Fetch(ctx context.Context, store objstore.Getter, key string, place Place, identities []byte) (Fetched, error) {
-	m, err := ManifestOf(ctx, store, key)
+func Fetch(ctx context.Context, store objstore.Getter, key string, place Place, identities []byte, by Signers) (Fetched, error) {
+	m, err := ManifestOf(ctx, store, key, by)
 	if err != nil {
 		return Fetched{}, fmt.Errorf("fetch snapshot %s: %w", key, err)
 	}
@@ -116,12 +117,21 @@ func fetch(ctx context.Context, store objstore.Getter, key string, place Place, 
 }
 
 // ManifestOf returns the manifest of an object, or nil if it has none. The error is ErrNewerFormat if only a newer version
-// of the suite can read the object.
-func ManifestOf(ctx context.Context, store objstore.Getter, key string) (*Manifest, error) {
-	m, err := readManifest(ctx, store, key)
+// of the suite can read the object. If signers are given, an object without a manifest is ErrNotSigned.
+func ManifestOf(ctx context.Context, store objstore.Getter, key string, by Signers) (*Manifest, error) {
+	m, err := readManifest(ctx, store, key, by)
 	switch {
 	case err == nil:
 		return &m, m.readable()
+	case by.Required() && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrManifest)):
+		if body, missing := store.Get(ctx, key); errors.Is(missing, fs.ErrNotExist) {
+			return nil, missing
+		} else if missing == nil {
+			_ = body.Close()
+		}
+		return nil, fmt.Errorf("%w: a manifest with a signature by key %s is required: %s", ErrNotSigned, by, err.Error())
+	case by.Required():
+		return nil, err
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrManifest):
 		return nil, nil
 	case errors.Is(err, fs.ErrPermission):
@@ -207,12 +217,13 @@ func agree(f facts, m *Manifest) error {
 	return nil
 }
 
-// readManifest reads the manifest of the snapshot under key.
-func readManifest(ctx context.Context, store objstore.Getter, key string) (Manifest, error) {
-	return readManifestAt(ctx, store, ManifestKey(key))
+// readManifest reads the manifest of the snapshot under key, and checks its signature.
+func readManifest(ctx context.Context, store objstore.Getter, key string, by Signers) (Manifest, error) {
+	return readManifestAt(ctx, store, key, ManifestKey(key), by)
 }
 
-func readManifestAt(ctx context.Context, store objstore.Getter, name string) (Manifest, error) {
+// readManifestAt reads a manifest of the snapshot under key, which may be a draft with another name.
+func readManifestAt(ctx context.Context, store objstore.Getter, key, name string, by Signers) (Manifest, error) {
 	body, err := store.Get(ctx, name)
 	if err != nil {
 		return Manifest{}, err
@@ -226,6 +237,9 @@ func readManifestAt(ctx context.Context, store objstore.Getter, name string) (Ma
 		return Manifest{}, fmt.Errorf("read manifest %s: %w: it is larger than %d bytes", name, ErrManifest, maxManifest)
 	}
 	m, err := DecodeManifest(content)
+	if err == nil {
+		err = by.Check(key, m)
+	}
 	if err != nil {
 		return Manifest{}, fmt.Errorf("read manifest %s: %w", name, err)
 	}

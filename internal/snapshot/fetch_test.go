@@ -35,7 +35,7 @@ func TestFetchReturnsTheVerifiedSnapshot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fetched, err := Fetch(t.Context(), store, key, Alone(t.TempDir()), nil)
+		fetched, err := Fetch(t.Context(), store, key, Alone(t.TempDir()), nil, Anyone)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func TestFetchReturnsTheVerifiedSnapshot(t *testing.T) {
 	t.Run("of an object without a manifest", func(t *testing.T) {
 		store := newBucket(t)
 		store.put("etcd.backup_v301_2026-11-21-12:00:00", content)
-		fetched, err := Fetch(t.Context(), store, "etcd.backup_v301_2026-11-21-12:00:00", Alone(t.TempDir()), nil)
+		fetched, err := Fetch(t.Context(), store, "etcd.backup_v301_2026-11-21-12:00:00", Alone(t.TempDir()), nil, Anyone)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +67,7 @@ func TestFetchReturnsTheVerifiedSnapshot(t *testing.T) {
 			object := compressed(t, content, compress)
 			store := newBucket(t)
 			store.put("v2/"+name, object)
-			fetched, err := Fetch(t.Context(), store, "v2/"+name, Alone(t.TempDir()), nil)
+			fetched, err := Fetch(t.Context(), store, "v2/"+name, Alone(t.TempDir()), nil, Anyone)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +89,7 @@ func TestFetchReturnsTheVerifiedSnapshot(t *testing.T) {
 				flipped[at] ^= 4
 				for _, damaged := range [][]byte{flipped, object[:at]} {
 					store.replace("v2/"+name, damaged)
-					if _, err := Fetch(t.Context(), store, "v2/"+name, Alone(t.TempDir()), nil); !errors.Is(err, dbfile.ErrCorrupt) && !errors.Is(err, dbfile.ErrNoTrailer) {
+					if _, err := Fetch(t.Context(), store, "v2/"+name, Alone(t.TempDir()), nil, Anyone); !errors.Is(err, dbfile.ErrCorrupt) && !errors.Is(err, dbfile.ErrNoTrailer) {
 						t.Errorf("%d of %d bytes, damaged at %d: %v", len(damaged), len(object), at, err)
 					}
 				}
@@ -105,14 +105,14 @@ func TestFetchReturnsTheVerifiedSnapshot(t *testing.T) {
 		store := newBucket(t)
 		store.put(key, content)
 		store.put(key+".json", []byte(`{"note": "taken by hand"}`))
-		if fetched, err := Fetch(t.Context(), store, key, Alone(t.TempDir()), nil); err != nil || fetched.Manifest != nil {
+		if fetched, err := Fetch(t.Context(), store, key, Alone(t.TempDir()), nil, Anyone); err != nil || fetched.Manifest != nil {
 			t.Errorf("manifest %v, error %v", fetched.Manifest, err)
 		}
 	})
 	t.Run("from a store that answers 403 for missing keys", func(t *testing.T) {
 		store := newBucket(t)
 		store.put(key, content)
-		if _, err := Fetch(t.Context(), secretive{store}, key, Alone(t.TempDir()), nil); err != nil {
+		if _, err := Fetch(t.Context(), secretive{store}, key, Alone(t.TempDir()), nil, Anyone); err != nil {
 			t.Error(err)
 		}
 	})
@@ -217,7 +217,7 @@ func TestFetchRejects(t *testing.T) {
 	t.Run("a missing directory, with ErrDisk", func(t *testing.T) {
 		store := newBucket(t)
 		store.put(key, content)
-		_, err := Fetch(t.Context(), store, key, Alone("/does/not/exist"), nil)
+		_, err := Fetch(t.Context(), store, key, Alone("/does/not/exist"), nil, Anyone)
 		if !errors.Is(err, ErrDisk) || errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("error %v, want ErrDisk only", err)
 		}
@@ -252,7 +252,7 @@ func (b bucket) replace(key string, content []byte) {
 func wantRefused(t *testing.T, store objstore.Store, key string, want error, text string) error {
 	t.Helper()
 	dir := t.TempDir()
-	_, err := Fetch(t.Context(), store, key, Alone(dir), nil)
+	_, err := Fetch(t.Context(), store, key, Alone(dir), nil, Anyone)
 	if !errors.Is(err, want) || !strings.Contains(err.Error(), text) {
 		t.Errorf("error %v, want %v with %q", err, want, text)
 	}

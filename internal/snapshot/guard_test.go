@@ -16,7 +16,9 @@ import (
 func TestEveryCallerReservesWhatItWrites(t *testing.T) {
 	required := map[string][]string{
 		"snapshot.Request":            {"Spool"},
-		"snapshot.RestoreTestRequest": {"Spool", "Try"},
+		"snapshot.RestoreTestRequest": {"Spool", "Try", "Signers"},
+		"snapshot.CopyRequest":        {"Signers"},
+		"source.By":                   {"Signers"},
 		"snapshot.Place":              {"Dir", "Room"},
 	}
 	// The seed writes to the volume of its own member, which no other namespace uses.
@@ -50,6 +52,59 @@ func TestEveryCallerReservesWhatItWrites(t *testing.T) {
 	}
 	if seen["snapshot.Request"] < 3 || seen["snapshot.Place"] < 2 || seen["snapshot.RestoreTestRequest"] < 1 {
 		t.Errorf("the callers are not found any more: %v", seen)
+	}
+}
+
+// Whoever reads a manifest says who must have signed it. These do not decide what is restored, or compare the object in another way. A reader that
+// is not listed must get the signers of the spec.
+var anyone = map[string]string{
+	"internal/snapshot/decide.go":       "retention deletes snapshots with and without a signature",
+	"internal/snapshot/list.go":         "a list is shown, and a restore reads the manifest again",
+	"internal/snapshot/leftovers.go":    "the draft of a leftover, which is deleted",
+	"internal/snapshot/draft.go":        "the draft of a complete snapshot, which is deleted",
+	"internal/snapshot/copy.go":         "a verdict is copied only to the same SHA-256, and the verdict itself has no signature",
+	"internal/snapshot/save.go":         "the signer alone, without earlier keys",
+	"internal/source/pick.go":           "manifests that tell apart the clusters of a folder; the chosen one is read again with the signers",
+	"internal/source/source.go":         "the size that the spool needs",
+	"internal/seeder/seeder.go":         "the seed compares the SHA-256 that restore-operator has verified",
+	"internal/restore/signed_url.go":    "a URL of the verified object, whose SHA-256 the seed compares",
+	"internal/restore/safety_access.go": "a safety snapshot is written",
+	"internal/backup/stored.go":         "all snapshots of the EtcdBackup are listed; satisfied checks the signature of the one that it takes",
+	"internal/backup/signing.go":        "no signatures are asked for, or the status has recorded that there is none",
+	"internal/backup/verify.go":         "the recovery before the snapshot; the restore test itself has the signers",
+	"internal/backup/archive_bases.go":  "the continuous archive is not signed, and a restore with signers refuses it",
+	"internal/backup/archive_proof.go":  "the continuous archive is not signed, and a restore with signers refuses it",
+}
+
+func TestEachReaderOfAManifestSaysWhoMustHaveSignedIt(t *testing.T) {
+	seen := map[string]bool{}
+	for path, file := range programFiles(t) {
+		ast.Inspect(file, func(n ast.Node) bool {
+			e, ok := n.(ast.Expr)
+			if !ok {
+				return true
+			}
+			name := nameOf(e)
+			ident, own := e.(*ast.Ident)
+			if own && strings.HasPrefix(path, "internal/snapshot/") && ident.Name == "Anyone" {
+				name = "snapshot.Anyone"
+			}
+			if literal, ok := e.(*ast.CompositeLit); ok && nameOf(literal.Type) == "snapshot.Signers" {
+				t.Errorf("%s: write snapshot.Anyone, which this test finds", path)
+			}
+			if name == "snapshot.Anyone" && path != "internal/snapshot/sign.go" {
+				seen[path] = true
+				if anyone[path] == "" {
+					t.Errorf("%s requires no signature: give the reader the signers of the spec, or add the reason here", path)
+				}
+			}
+			return true
+		})
+	}
+	for path := range anyone {
+		if !seen[path] {
+			t.Errorf("%s does not use snapshot.Anyone any more: remove it from the list", path)
+		}
 	}
 }
 

@@ -27,7 +27,8 @@ type Reading struct {
 
 // Read reads the manifests that are not known yet. The error of one manifest is part of its Reading: an archived
 // manifest, or one that was encrypted with a lost key, concerns no other snapshot. Read only fails if ctx has ended.
-func (k Known) Read(ctx context.Context, store objstore.Store, items []Item) error {
+// A manifest that none of the signers has signed is an error, too.
+func (k Known) Read(ctx context.Context, store objstore.Store, items []Item, by Signers) error {
 	var missing []Item
 	for _, item := range items {
 		if _, known := k[item.Key]; !known {
@@ -39,7 +40,7 @@ func (k Known) Read(ctx context.Context, store objstore.Store, items []Item) err
 	for first := range min(readers, len(missing)) {
 		group.Go(func() {
 			for i := first; i < len(missing); i += readers {
-				found[i] = readItem(ctx, store, missing[i])
+				found[i] = readItem(ctx, store, missing[i], by)
 			}
 		})
 	}
@@ -55,8 +56,8 @@ func (k Known) Read(ctx context.Context, store objstore.Store, items []Item) err
 
 // readItem reads the manifest of a snapshot. A manifest that describes another object is not valid. A size of 0 means
 // that the listing lacks the object.
-func readItem(ctx context.Context, store objstore.Store, item Item) Reading {
-	m, err := readManifest(ctx, store, item.Key)
+func readItem(ctx context.Context, store objstore.Store, item Item, by Signers) Reading {
+	m, err := readManifest(ctx, store, item.Key, by)
 	if err == nil && item.Size > 0 && item.Size != m.Size {
 		err = fmt.Errorf("%w: it states another size than the object's: %d bytes, not %d", ErrManifest, m.Size, item.Size)
 	}
@@ -73,9 +74,9 @@ func (r Reading) unreadable() bool { return r.Err != nil && !r.missing() }
 // missing reports whether the manifest was deleted after the listing.
 func (r Reading) missing() bool { return errors.Is(r.Err, fs.ErrNotExist) }
 
-// storeError returns the error of the store, and nil if the store delivered a manifest that is damaged or too new.
+// storeError returns the error of the store, and nil if the store delivered a manifest that is damaged, too new or not signed as required.
 func (r Reading) storeError() error {
-	if errors.Is(r.Err, ErrManifest) || errors.Is(r.Err, ErrNewerFormat) {
+	if errors.Is(r.Err, ErrManifest) || errors.Is(r.Err, ErrNewerFormat) || OfSignature(r.Err) {
 		return nil
 	}
 	return r.Err

@@ -130,7 +130,7 @@ func (f *folder) deleteWithout(ctx context.Context, out *Leftovers, names []stri
 
 // own reports whether the EtcdBackup has written the draft.
 func (f *folder) own(ctx context.Context, draft string) (bool, error) {
-	m, err := readManifestAt(ctx, f.store, draft)
+	m, err := readManifestAt(ctx, f.store, "", draft, Anyone)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrManifest), errors.Is(err, ErrNewerFormat):
 		return false, nil

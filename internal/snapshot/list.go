@@ -45,7 +45,7 @@ func List(ctx context.Context, store objstore.Store, prefix string) (Listing, er
 		items[i] = Item{Key: key, Size: index.objects[key].Size}
 	}
 	known := Known{}
-	if err := known.Read(ctx, store, items); err != nil {
+	if err := known.Read(ctx, store, items, Anyone); err != nil {
 		return Listing{}, fmt.Errorf("list snapshots: %w", err)
 	}
 	listing := Listing{Unreadable: map[string]error{}, Uncommitted: index.Uncommitted, index: index}

@@ -63,6 +63,8 @@ type Manifest struct {
 	// PlainSize and PlainSHA256 are those of the snapshot in an object that is not plain.
 	PlainSize   int64  `json:"plainSize,omitempty"`
 	PlainSHA256 string `json:"plainSHA256,omitempty"`
+	// Signature of all other fields and of the object's key; empty if the manifest is not signed. See Signers.
+	Signature Signature `json:"signature,omitzero"`
 }
 
 // Cluster identifies the cluster of a snapshot.

@@ -25,6 +25,8 @@ type RestoreTestRequest struct {
 	Key   string
 	// Identities of age, one per line, for an encrypted object.
 	Identities []byte
+	// Signers, of which one must have signed the snapshot.
+	Signers Signers
 	// ScratchDir needs space for twice the database. CleanSpool deletes the files of a killed process in it.
 	ScratchDir string
 	// Spool admits the test to ScratchDir, and Expected is the size of the database in bytes. A nil Spool admits
@@ -107,7 +109,7 @@ func testRestore(ctx context.Context, r RestoreTestRequest) (_ RestoreTestResult
 			err = diskError(failed)
 		}
 	}()
-	fetched, err := Fetch(ctx, counting{r.Store, r.Key, r.Progress}, r.Key, Place{dir, r.room(share)}, r.Identities)
+	fetched, err := Fetch(ctx, counting{r.Store, r.Key, r.Progress}, r.Key, Place{dir, r.room(share)}, r.Identities, r.Signers)
 	if err != nil {
 		return RestoreTestResult{}, err
 	}
@@ -133,7 +135,7 @@ func (r RestoreTestRequest) fitsMemory(ctx context.Context) error {
 	if r.MemoryLimit == 0 {
 		return nil
 	}
-	m, err := ManifestOf(ctx, r.Store, r.Key)
+	m, err := ManifestOf(ctx, r.Store, r.Key, r.Signers)
 	if err != nil || m == nil || dbfile.MemoryOf(m.Keys) <= r.MemoryLimit {
 		return err
 	}

@@ -54,6 +54,9 @@ type Request struct {
 	// Again means that Key is the same in every retry of Attempt. Save must then recognise the object of an earlier try,
 	// even if it is encrypted, see draft.
 	Again bool
+	// Signer signs the manifest; nil for none. If Signers are given, only a manifest that one of them has signed is that of an earlier try.
+	Signer  *Signer
+	Signers Signers
 	// Tool that saves the snapshot, with its version.
 	Tool string
 	// Encoder encodes the object; the zero value writes a plain object.
@@ -76,6 +79,9 @@ type Saved struct {
 func Save(ctx context.Context, r Request) (Saved, error) {
 	if err := errors.Join(CheckKey(r.Key), r.Encoder.Check()); err != nil {
 		return Saved{}, fmt.Errorf("save snapshot: %w", err)
+	}
+	if r.Signer != nil && !r.Signers.Required() {
+		r.Signers = r.Signer.Signers(Anyone)
 	}
 	saved, err := save(ctx, r)
 	if err == nil {
@@ -213,7 +219,7 @@ func (r Request) judge(f facts) error {
 	return nil
 }
 
-// manifestOfSent returns the manifest of the snapshot that this try has streamed.
+// manifestOfSent returns the signed manifest of the snapshot that this try has streamed.
 func (r Request) manifestOfSent(f facts) Manifest {
 	m := r.manifest(f, r.Time)
 	m.EtcdVersion, m.Recovery = r.EtcdVersion, r.Recovery
@@ -221,7 +227,7 @@ func (r Request) manifestOfSent(f facts) Manifest {
 		// Rounded up, so that no write after it is in the snapshot.
 		m.CapturedAt = f.captured.UTC().Add(time.Second - time.Nanosecond).Truncate(time.Second)
 	}
-	return m
+	return r.Signer.Sign(r.Key, m)
 }
 
 func (r Request) manifest(f facts, at time.Time) Manifest {
@@ -262,7 +268,10 @@ func (r Request) commit(ctx context.Context, saved Saved) (Saved, error) {
 	if !errors.Is(err, fs.ErrExist) {
 		return saved, err
 	}
-	there, readErr := readManifest(ctx, r.Store, r.Key)
+	there, readErr := readManifest(ctx, r.Store, r.Key, r.Signers)
+	if OfSignature(readErr) {
+		return Saved{}, r.taken(readErr.Error())
+	}
 	if readErr != nil {
 		return Saved{}, errors.Join(err, readErr)
 	}

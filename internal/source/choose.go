@@ -52,22 +52,22 @@ type Choice struct {
 func (c Choice) Point() bool { return c.Revision > 0 || c.Time != "" }
 
 // exact finds the object that the source names, a newer one of the same EtcdBackup, or the newest one below the fallback.
-func exact(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, c Choice, now time.Time) (key, why string, err error) {
+func exact(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, c Choice, by snapshot.Signers, now time.Time) (key, why string, err error) {
 	index, err := snapshot.Scan(ctx, store, src.Key)
 	if err != nil {
 		return "", "", err
 	}
 	problem := " does not exist"
 	if item, found := index.Find(src.Key); found {
-		if problem, err = c.unfit(ctx, store, item); problem == "" {
-			return c.orNewer(ctx, store, src, now, err)
+		if problem, err = c.unfit(ctx, store, item, by); problem == "" {
+			return c.orNewer(ctx, store, src, by, now, err)
 		}
 	} else if gone, err := objstore.Gone(ctx, store, src.Key); err == nil && !gone {
-		return c.orNewer(ctx, store, src, now, nil) // the listing omits it, or it has no manifest any more
+		return c.orNewer(ctx, store, src, by, now, nil) // the listing omits it, or it has no manifest any more
 	}
 	named := src.Bucket + "/" + src.Key
 	src.Key = c.Fallback
-	key, why, err = choose(ctx, store, src, Choice{Folder: true, UID: c.UID, Prefer: c.Prefer, Of: c.Of, NoQuorum: c.NoQuorum}, now)
+	key, why, err = choose(ctx, store, src, Choice{Folder: true, UID: c.UID, Prefer: c.Prefer, Of: c.Of, NoQuorum: c.NoQuorum}, by, now)
 	if err != nil {
 		return "", "", fmt.Errorf("the snapshot %s, which the EtcdBackup names,%s, and there is no other: %w", named, problem, err)
 	}
@@ -75,7 +75,7 @@ func exact(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource,
 }
 
 // orNewer returns the object that the source names, or a newer snapshot of the EtcdBackup, which its status does not know. err is passed on.
-func (c Choice) orNewer(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, now time.Time, err error) (key, why string, _ error) {
+func (c Choice) orNewer(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, by snapshot.Signers, now time.Time, err error) (key, why string, _ error) {
 	named, inSeries := snapshot.ParseKey(src.Key)
 	if err != nil || c.Backup == "" || c.Fallback == "" || !inSeries {
 		return src.Key, "", err
@@ -94,7 +94,7 @@ func (c Choice) orNewer(ctx context.Context, store objstore.Store, src v1beta2.R
 	if len(newer) == 0 {
 		return src.Key, "", nil
 	}
-	p := pick{choice: c, fitting: newer}
+	p := pick{choice: c, fitting: newer, signers: by}
 	if err := p.best(ctx, store, now); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", "", fmt.Errorf("%s/%s: %w", src.Bucket, c.Fallback, err)
 	}
@@ -105,11 +105,14 @@ func (c Choice) orNewer(ctx context.Context, store objstore.Store, src v1beta2.R
 }
 
 // unfit returns why a snapshot is not restored unless a person names it.
-func (c Choice) unfit(ctx context.Context, store objstore.Store, item snapshot.Item) (why string, err error) {
+func (c Choice) unfit(ctx context.Context, store objstore.Store, item snapshot.Item, by snapshot.Signers) (why string, err error) {
 	if item.Verdict == snapshot.Failed {
 		return " failed its restore test", nil
 	}
-	reading, err := read(ctx, store, item)
+	reading, err := read(ctx, store, item, by)
+	if err == nil && snapshot.OfSignature(reading.Err) {
+		err = reading.Err
+	}
 	if err == nil && reading.Err == nil && !snapshot.Agrees(item.Key, reading.Manifest) {
 		return " is of another cluster by its manifest", nil
 	}
@@ -123,7 +126,7 @@ func (c Choice) unfit(ctx context.Context, store objstore.Store, item snapshot.I
 // cluster it takes the newest snapshot, and says so. Between two clusters it does not choose, even if they have the same
 // name. It reads as few manifests
 // as possible: names have the time, the cluster and the verdict of a snapshot.
-func choose(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, c Choice, now time.Time) (key, why string, err error) {
+func choose(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, c Choice, by snapshot.Signers, now time.Time) (key, why string, err error) {
 	folder := src.Bucket + "/" + src.Key
 	all, err := candidates(ctx, store, src.Key)
 	if err != nil {
@@ -149,7 +152,7 @@ func choose(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource
 	if err != nil {
 		return "", "", fmt.Errorf("%s: %w", folder, err)
 	}
-	p := pick{choice: c, folder: folder, all: len(all), fitting: fitting, foreign: foreign}
+	p := pick{choice: c, folder: folder, all: len(all), fitting: fitting, foreign: foreign, signers: by}
 	if err := p.best(ctx, store, now); err != nil {
 		return "", "", fmt.Errorf("%s: %w", folder, err)
 	}

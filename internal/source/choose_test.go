@@ -310,7 +310,7 @@ func TestFindPassesOverNoSnapshotForAFaultOfTheStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, why, err := choose(t.Context(), sick{store, snapshot.ManifestKey(newest)}, v1beta2.RestoreSource{Bucket: s.bucket, Key: "daily/"}, Choice{Folder: true}, time.Now())
+	key, why, err := choose(t.Context(), sick{store, snapshot.ManifestKey(newest)}, v1beta2.RestoreSource{Bucket: s.bucket, Key: "daily/"}, Choice{Folder: true}, snapshot.Anyone, time.Now())
 	if err == nil && key == older {
 		t.Errorf("two days of data are given up, because %s", why)
 	}

@@ -79,7 +79,7 @@ func TestTheSnapshotOfTheStatusIsRestoredAlthoughAListingOmitsIt(t *testing.T) {
 		}
 	}
 	m.Set(key, objstoretest.Omitted)
-	got, _, err := exact(t.Context(), m, v1beta2.RestoreSource{Bucket: "b", Key: key}, Choice{Fallback: "daily/ns/a/"}, dawn)
+	got, _, err := exact(t.Context(), m, v1beta2.RestoreSource{Bucket: "b", Key: key}, Choice{Fallback: "daily/ns/a/"}, snapshot.Anyone, dawn)
 	if err != nil || got != key {
 		t.Errorf("%s, %v", got, err)
 	}

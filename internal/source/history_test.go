@@ -274,7 +274,7 @@ func (h *history) check(w *writer) {
 		}
 	}
 	src := v1beta2.RestoreSource{Bucket: "bucket", Key: w.series.Prefix()}
-	key, _, err := choose(h.Context(), &h.store, src, Choice{Folder: true}, now)
+	key, _, err := choose(h.Context(), &h.store, src, Choice{Folder: true}, snapshot.Anyone, now)
 	if key != best || (err == nil) != (best != "") {
 		h.Fatalf("a restore from %s chooses %q (%v), the best that exists is %q", src.Key, key, err, best)
 	}

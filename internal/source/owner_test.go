@@ -18,7 +18,7 @@ func (s shelf) rewrite(key string, change func(*snapshot.Manifest)) string {
 	if err != nil {
 		s.Fatal(err)
 	}
-	m, err := snapshot.ManifestOf(s.Context(), store, key)
+	m, err := snapshot.ManifestOf(s.Context(), store, key, snapshot.Anyone)
 	if err != nil {
 		s.Fatal(err)
 	}

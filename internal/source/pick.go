@@ -17,6 +17,7 @@ type pick struct {
 	folder  string
 	all     int // snapshots below the folder
 	fitting []candidate
+	signers snapshot.Signers
 
 	chosen     candidate
 	future     int
@@ -38,10 +39,12 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 	}
 	var first error
 	for _, e := range ordered {
-		reading, err := read(ctx, store, e.Item)
+		reading, err := read(ctx, store, e.Item, p.signers)
 		switch {
 		case err != nil:
 			return err
+		case snapshot.OfSignature(reading.Err): // an older one is not taken silently: who writes the bucket would choose it
+			return fmt.Errorf("%s may be the newest snapshot: %w", e.Key, reading.Err)
 		case reading.Err == nil && !snapshot.Agrees(e.Key, reading.Manifest):
 			p.foreign++
 		case reading.Err == nil && p.choice.ofAnother(e.Key, reading.Manifest):
@@ -106,10 +109,11 @@ func ofStore(err error) bool {
 	return err != nil
 }
 
-// readAll reads manifests, each a second time if the store fails.
+// readAll reads manifests, each a second time if the store fails. It requires no signature, because they only tell apart the clusters of a folder,
+// and the bases of a point.
 func readAll(ctx context.Context, store objstore.Store, known snapshot.Known, items []snapshot.Item) error {
 	for try := 1; ; try++ {
-		if err := known.Read(ctx, store, items); err != nil {
+		if err := known.Read(ctx, store, items, snapshot.Anyone); err != nil {
 			return err
 		}
 		var failed error
@@ -140,10 +144,10 @@ func (p *pick) allWithoutQuorum() error {
 }
 
 // read reads a manifest. It tries a second time, because the newest snapshot must not be passed over for a short fault.
-func read(ctx context.Context, store objstore.Store, item snapshot.Item) (snapshot.Reading, error) {
+func read(ctx context.Context, store objstore.Store, item snapshot.Item, by snapshot.Signers) (snapshot.Reading, error) {
 	for try := 1; ; try++ {
 		known := snapshot.Known{}
-		err := known.Read(ctx, store, []snapshot.Item{item})
+		err := known.Read(ctx, store, []snapshot.Item{item}, by)
 		reading := known[item.Key]
 		if err != nil || reading.Err == nil || try == 2 {
 			return reading, err

@@ -60,11 +60,14 @@ const maxBases = 1000
 
 // FindPoint finds out how to reach the revision or the time of c in the folder of src. The error is an *archive.Refusal if it
 // cannot be reached, and ErrAmbiguous if the folder has snapshots of several clusters. The snapshots with the keys without are not used: they
-// are damaged.
+// are damaged. Signatures do not cover an archive, so with signers nothing is found.
 func FindPoint(ctx context.Context, src v1beta2.RestoreSource, by By, c Choice, progress archive.Progress, without ...string) (Point, error) {
 	target, err := c.target()
 	if err != nil {
 		return Point{}, err
+	}
+	if by.Signers.Required() {
+		return Point{}, fmt.Errorf("find %s: %w: the continuous archive has no signatures", target, snapshot.ErrNotSigned)
 	}
 	store, err := open(ctx, src, by)
 	if err != nil {

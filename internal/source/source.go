@@ -44,6 +44,8 @@ type By struct {
 	Secret map[string][]byte
 	// For is what may be read and written. The zero Scope refuses the identity of the process.
 	For grant.Scope
+	// Signers, of which one must have signed the snapshot. snapshot.Anyone requires no signature.
+	Signers snapshot.Signers
 }
 
 // Progress is told how many bytes of an object have come, and how many it has; 0 where that is not known.
@@ -63,7 +65,7 @@ func Find(ctx context.Context, src v1beta2.RestoreSource, by By, c Choice) (foun
 	if !c.Folder {
 		find = exact
 	}
-	key, why, err := find(ctx, store, src, c, time.Now())
+	key, why, err := find(ctx, store, src, c, by.Signers, time.Now())
 	if err != nil {
 		return src, "", fmt.Errorf("choose a snapshot: %w", err)
 	}
@@ -76,9 +78,10 @@ func Find(ctx context.Context, src v1beta2.RestoreSource, by By, c Choice) (foun
 func Read(ctx context.Context, src v1beta2.RestoreSource, by By, place snapshot.Place, progress Progress) (Proven, error) {
 	var proven Proven
 	err := withStore(ctx, src, by, place.Dir, progress, func(store objstore.Getter) error {
-		fetched, err := snapshot.Fetch(ctx, store, src.Key, place, connect.Identity(by.Secret))
+		fetched, err := snapshot.Fetch(ctx, store, src.Key, place, connect.Identity(by.Secret), by.Signers)
 		if err == nil {
 			proven = provenOf(src, fetched)
+			proven.Snapshot.SignedBy = signedBy(fetched, by.Signers)
 		}
 		return err
 	})
@@ -143,7 +146,7 @@ func sizeOf(ctx context.Context, store objstore.Store, key string) int64 {
 // plainSizeOf the snapshot inside of an object that is compressed or encrypted, as its manifest tells it; 0 where
 // nothing does.
 func plainSizeOf(ctx context.Context, store objstore.Store, key string) int64 {
-	m, err := snapshot.ManifestOf(ctx, store, key)
+	m, err := snapshot.ManifestOf(ctx, store, key, snapshot.Anyone)
 	if err != nil || m == nil {
 		return 0 // reading the object will explain
 	}
@@ -171,6 +174,14 @@ func provenOf(src v1beta2.RestoreSource, fetched snapshot.Fetched) Proven {
 	return proven
 }
 
+// signedBy returns the ID of the key whose signature was required and is right.
+func signedBy(fetched snapshot.Fetched, by snapshot.Signers) string {
+	if !by.Required() || fetched.Manifest == nil {
+		return ""
+	}
+	return fetched.Manifest.Signature.Key
+}
+
 // Corrupt says whether the object was read and is no whole snapshot.
 func Corrupt(err error) bool {
 	return errors.Is(err, dbfile.ErrCorrupt) || errors.Is(err, dbfile.ErrNoTrailer)
@@ -195,5 +206,5 @@ func TooLarge(err error) bool {
 
 // Final says whether the same object read again with the same Secret would fail the same way.
 func Final(err error) bool {
-	return Corrupt(err) || Missing(err) || Newer(err) || Undecryptable(err) || TooLarge(err) || errors.Is(err, ErrChanged)
+	return Corrupt(err) || snapshot.OfSignature(err) || Missing(err) || Newer(err) || Undecryptable(err) || TooLarge(err) || errors.Is(err, ErrChanged)
 }

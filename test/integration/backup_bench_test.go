@@ -120,7 +120,7 @@ func (b *backupBench) fetchReported(backup *v1beta2.EtcdBackup, bucket connect.A
 		b.Fatalf("the status reports no snapshot:\n%s", kubetest.YAML(backup))
 	}
 	key := strings.TrimPrefix(reported.Path, bucket.Bucket+"/")
-	fetched, err := snapshot.Fetch(b.Context(), open(b.T, bucket), key, snapshot.Alone(b.TempDir()), nil)
+	fetched, err := snapshot.Fetch(b.Context(), open(b.T, bucket), key, snapshot.Alone(b.TempDir()), nil, snapshot.Anyone)
 	if err != nil {
 		b.Fatal(err)
 	}

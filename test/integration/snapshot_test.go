@@ -70,7 +70,7 @@ func fetchOfEtcdctl(t *testing.T, cluster *servers.EtcdCluster, store objstore.S
 	if err := store.Put(t.Context(), key, bytes.NewReader(content)); err != nil {
 		t.Fatal(err)
 	}
-	fetched, err := snapshot.Fetch(t.Context(), store, key, snapshot.Alone(t.TempDir()), nil)
+	fetched, err := snapshot.Fetch(t.Context(), store, key, snapshot.Alone(t.TempDir()), nil, snapshot.Anyone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func saveAndFetch(t *testing.T, member *servers.EtcdMember, store objstore.Store
 	if newest, ok := listing.Newest(); !ok || newest.Key != key {
 		t.Errorf("the newest listed snapshot is not %s: %+v", key, listing)
 	}
-	fetched, err := snapshot.Fetch(t.Context(), store, key, snapshot.Alone(t.TempDir()), nil)
+	fetched, err := snapshot.Fetch(t.Context(), store, key, snapshot.Alone(t.TempDir()), nil, snapshot.Anyone)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,15 +54,23 @@ func (p *plugin) restore() *cobra.Command {
 	var snapshot, backup, at string
 	var revision int64
 	var dryRun bool
+	var keys publicKeys
 	c := &cobra.Command{Use: "restore <cluster>", Short: "Show what a restore would lose, ask, and bring a snapshot, a revision or a second back", Args: cobra.ExactArgs(1)}
 	c.Flags().StringVar(&snapshot, "snapshot", "", "path or file name of the snapshot; default: the newest one")
 	c.Flags().StringVar(&backup, "backup", "", "EtcdBackup that took the snapshot or has the archive; default: any of the cluster")
 	c.Flags().Int64Var(&revision, "revision", 0, "revision to restore from the continuous archive")
 	c.Flags().StringVar(&at, "time", "", "time to restore from the continuous archive, in RFC 3339")
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "verify the snapshot or the point and change nothing")
+	keys.bind(c)
 	c.MarkFlagsMutuallyExclusive("snapshot", "revision", "time")
+	c.MarkFlagsMutuallyExclusive("public-key", "revision")
+	c.MarkFlagsMutuallyExclusive("public-key", "time")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		point, err := core.ParsePoint(revision, at, p.Now())
+		if err != nil {
+			return err
+		}
+		signing, err := keys.signing()
 		if err != nil {
 			return err
 		}
@@ -78,24 +86,25 @@ func (p *plugin) restore() *cobra.Command {
 		if !point.IsZero() {
 			return p.restorePoint(c, w, o, point, dryRun)
 		}
-		return p.restoreSnapshot(c, w, o, snapshot, dryRun)
+		return p.restoreSnapshot(c, w, o, snapshot, signing, dryRun)
 	}
 	return p.writes(c)
 }
 
-func (p *plugin) restoreSnapshot(c *cobra.Command, w *world, o core.Objects, snapshot string, dryRun bool) error {
+func (p *plugin) restoreSnapshot(c *cobra.Command, w *world, o core.Objects, snapshot string, signing *v1beta2.SigningKeys, dryRun bool) error {
 	chosen, err := core.Choose(snapshot, core.Snapshots(o.Backups))
 	if err != nil {
 		return err
 	}
 	if dryRun {
-		return p.verify(c, w, o.Cluster, chosen)
+		return p.verify(c, w, o.Cluster, chosen, signing)
 	}
 	fmt.Fprint(p.Out, core.Loss(o.Cluster, chosen, o.Looks, p.Now()))
 	if err := p.confirm(c.Context(), fmt.Sprintf("The data of EtcdCluster %s is replaced by the snapshot.", o.Cluster.Name)); err != nil {
 		return err
 	}
 	wanted := core.NewRestore(o.Cluster, chosen, false, p.Now())
+	wanted.Spec.Signing = signing
 	return p.create(c, w, &wanted, func() core.Step { return core.FollowRestore(wanted) })
 }
 
@@ -118,12 +127,13 @@ func (p *plugin) restorePoint(c *cobra.Command, w *world, o core.Objects, point 
 }
 
 // verify creates an EtcdRestore that only reads and checks a snapshot.
-func (p *plugin) verify(c *cobra.Command, w *world, cluster v1beta2.EtcdCluster, chosen core.Saved) error {
+func (p *plugin) verify(c *cobra.Command, w *world, cluster v1beta2.EtcdCluster, chosen core.Saved, signing *v1beta2.SigningKeys) error {
 	question := fmt.Sprintf("An EtcdRestore verifies snapshot %s of EtcdBackup %s. The data of EtcdCluster %s is not changed.", chosen.Path, chosen.Backup, cluster.Name)
 	if err := p.confirm(c.Context(), question); err != nil {
 		return err
 	}
 	wanted := core.NewRestore(cluster, chosen, true, p.Now())
+	wanted.Spec.Signing = signing
 	return p.create(c, w, &wanted, func() core.Step { return core.FollowRestore(wanted) })
 }
 

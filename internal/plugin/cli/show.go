@@ -60,6 +60,7 @@ func (p *plugin) print(value any) (done bool, err error) {
 func (p *plugin) snapshots() *cobra.Command {
 	var verify bool
 	var snapshot string
+	var keys publicKeys
 	c := &cobra.Command{
 		Use: "snapshots [cluster]", Short: "List the snapshots in the status of EtcdBackups, newest first, or verify one", Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -71,8 +72,8 @@ func (p *plugin) snapshots() *cobra.Command {
 			if err := w.List(c.Context(), &all, client.InNamespace(w.namespace)); err != nil {
 				return fmt.Errorf("list EtcdBackups: %w", err)
 			}
-			if verify || snapshot != "" {
-				return p.verifyOne(c, w, args, snapshot, all.Items)
+			if verify || snapshot != "" || len(keys) > 0 {
+				return p.verifyOne(c, w, args, snapshot, keys, all.Items)
 			}
 			if len(args) > 0 {
 				all.Items = core.BackupsOf(args[0], all.Items)
@@ -86,10 +87,15 @@ func (p *plugin) snapshots() *cobra.Command {
 	}
 	c.Flags().BoolVar(&verify, "verify", false, "read and check a snapshot with an EtcdRestore that changes no data")
 	c.Flags().StringVar(&snapshot, "snapshot", "", "path or file name of the snapshot to verify; default: the newest one")
+	keys.bind(c)
 	return p.writes(p.formats(c, "json, yaml or wide"))
 }
 
-func (p *plugin) verifyOne(c *cobra.Command, w *world, args []string, snapshot string, all []v1beta2.EtcdBackup) error {
+func (p *plugin) verifyOne(c *cobra.Command, w *world, args []string, snapshot string, keys publicKeys, all []v1beta2.EtcdBackup) error {
+	signing, err := keys.signing()
+	if err != nil {
+		return err
+	}
 	cluster, err := w.cluster(c.Context(), args)
 	if err != nil {
 		return err
@@ -98,7 +104,7 @@ func (p *plugin) verifyOne(c *cobra.Command, w *world, args []string, snapshot s
 	if err != nil {
 		return err
 	}
-	return p.verify(c, w, cluster, chosen)
+	return p.verify(c, w, cluster, chosen, signing)
 }
 
 func (p *plugin) events() *cobra.Command {

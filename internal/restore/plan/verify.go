@@ -20,6 +20,8 @@ type (
 	Verify struct {
 		Source v1beta2.RestoreSource
 		Choice source.Choice
+		// Signers, of which one must have signed the snapshot.
+		Signers snapshot.Signers
 		// Point is what else is needed for a point of a continuous archive. It is nil for a snapshot.
 		Point *PointOrder
 	}
@@ -101,6 +103,9 @@ func snapshotIsNotVerified(s State) Step {
 	}
 	wanted, none := s.wanted()
 	if none != nil {
+		return none
+	}
+	if none := s.require(&wanted); none != nil {
 		return none
 	}
 	wanted.Point = s.pointOrder(wanted.Choice)

@@ -216,7 +216,7 @@ func (r *replicas) find(ctx context.Context, target archive.Target) (plan, error
 		return plan{}, err
 	}
 	if r.files[point.Base.Key] == "" {
-		fetched, err := snapshot.Fetch(ctx, r.store, point.Base.Key, snapshot.Alone(r.t.TempDir()), []byte(r.identity.String()))
+		fetched, err := snapshot.Fetch(ctx, r.store, point.Base.Key, snapshot.Alone(r.t.TempDir()), []byte(r.identity.String()), snapshot.Anyone)
 		if err != nil {
 			return plan{}, err
 		}

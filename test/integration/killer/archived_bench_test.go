@@ -250,7 +250,7 @@ func (a *archived) restore(choice source.Choice) (path string, point source.Poin
 		return "", point, err
 	}
 	dir := a.TempDir()
-	fetched, err := snapshot.Fetch(a.Context(), a.objects, point.Choice.Base.Key, snapshot.Alone(dir), nil)
+	fetched, err := snapshot.Fetch(a.Context(), a.objects, point.Choice.Base.Key, snapshot.Alone(dir), nil, snapshot.Anyone)
 	if err != nil {
 		return "", point, err
 	}

@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// publicKeys are files with the public keys, of which one must have signed a snapshot.
+type publicKeys []string
+
+func (k *publicKeys) bind(c *cobra.Command) {
+	c.Flags().StringArrayVar((*[]string)(k), "public-key", nil, "file with a public key; the snapshot must have a signature of one of them")
+}
+
+// signing returns what an EtcdRestore requires. Without a file it requires no signature.
+func (k publicKeys) signing() (*v1beta2.SigningKeys, error) {
+	if len(k) == 0 {
+		return nil, nil //nolint:nilnil // there is nothing to require
+	}
+	keys := &v1beta2.SigningKeys{}
+	for _, name := range k {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("read the public key: %w. Nothing was changed", err)
+		}
+		keys.PublicKeys = append(keys.PublicKeys, string(text))
+	}
+	return keys, nil
+}
