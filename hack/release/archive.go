@@ -69,7 +69,7 @@ func unzip(raw []byte) ([]file, error) {
 	}
 }
 
-// chart packages the chart. Helm validates it, but writes the current time, so the archive is written again.
+// chart packages the chart, with the digests of the images. Helm validates it, but writes the current time, so the archive is written again.
 func (r release) chart(ctx context.Context, opts options) error {
 	dir, err := os.MkdirTemp("", "release-chart-")
 	if err != nil {
@@ -83,19 +83,24 @@ func (r release) chart(ctx context.Context, opts options) error {
 	if err != nil {
 		return fmt.Errorf("read what helm package wrote: %w", err)
 	}
-	packed, err := repack(raw, r.time)
+	digests, err := r.digests()
+	if err != nil {
+		return fmt.Errorf("read the digests of the images: %w", err)
+	}
+	packed, err := repack(raw, r.time, file{releaseName + "/" + digestsFile, digestsText(digests)})
 	if err != nil {
 		return fmt.Errorf("pack the chart again: %w", err)
 	}
 	return r.write(r.chartFile(), packed)
 }
 
-// repack sorts the files of a chart, with Chart.yaml first as in Helm, and gives them the time at.
-func repack(raw []byte, at time.Time) ([]byte, error) {
+// repack sorts the files of a chart and more of them, with Chart.yaml first as in Helm, and gives them the time at.
+func repack(raw []byte, at time.Time, more ...file) ([]byte, error) {
 	files, err := unzip(raw)
 	if err != nil {
 		return nil, err
 	}
+	files = append(files, more...)
 	slices.SortFunc(files, func(a, b file) int {
 		first := func(f file) bool { return strings.Count(f.name, "/") == 1 && strings.HasSuffix(f.name, "/Chart.yaml") }
 		if first(a) != first(b) {

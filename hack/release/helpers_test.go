@@ -32,7 +32,7 @@ func program(t *testing.T, name string) string {
 	return path
 }
 
-// rendered makes all of a release but the programs and images, and returns its files by their names.
+// rendered makes all of a release but the programs, from images of a few bytes, and returns its files by their names.
 func rendered(t *testing.T) (release, map[string]string) {
 	t.Helper()
 	t.Setenv("HELM_CACHE_HOME", t.TempDir())
@@ -43,6 +43,9 @@ func rendered(t *testing.T) (release, map[string]string) {
 		t.Fatal(err)
 	}
 	r, opts := release{version: version, dir: t.TempDir(), time: commit}, options{helm: program(t, "helm")}
+	for _, operator := range operators {
+		writeImage(t, r.path(r.archive(operator)))
+	}
 	for _, step := range []func(context.Context, options) error{r.chart, r.manifests} {
 		if err := step(t.Context(), opts); err != nil {
 			t.Fatal(err)
@@ -54,6 +57,9 @@ func rendered(t *testing.T) (release, map[string]string) {
 	}
 	files := map[string]string{}
 	for _, entry := range entries {
+		if strings.HasSuffix(entry.Name(), "-image.tar") {
+			continue
+		}
 		content, err := os.ReadFile(r.path(entry.Name()))
 		if err != nil {
 			t.Fatal(err)

@@ -41,9 +41,10 @@ func (m manifest) name() string {
 	return name
 }
 
-// manifests writes install.yaml, crds.yaml, the Kustomize base and the OLM bundle, all rendered from the chart.
+// manifests writes install.yaml, crds.yaml, the Kustomize base and the OLM bundle, all rendered from the packaged chart, which has the
+// digests of the images.
 func (r release) manifests(ctx context.Context, opts options) error {
-	rendered, err := command(ctx, opts.helm, "template", releaseName, chartDir, "--namespace", releaseName)
+	rendered, err := command(ctx, opts.helm, "template", releaseName, r.path(r.chartFile()), "--namespace", releaseName)
 	if err != nil {
 		return err
 	}

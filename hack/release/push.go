@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
@@ -29,6 +30,9 @@ func push(ctx context.Context, opts options, stdout io.Writer) error {
 		return err
 	}
 	r := release{version: version, dir: opts.from}
+	if err := r.checkDigests(); err != nil {
+		return err
+	}
 	var digests strings.Builder
 	for _, operator := range operators {
 		ref := opts.registry + "/" + operator + ":" + version
@@ -68,21 +72,30 @@ func pushImage(ctx context.Context, archive, ref string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	list, err := outer.IndexManifest()
+	digest, err := onlyIndex(outer, archive)
 	if err != nil {
 		return "", err
 	}
-	if len(list.Manifests) != 1 || !list.Manifests[0].MediaType.IsIndex() {
-		return "", fmt.Errorf("%s must hold one index of several architectures", archive)
-	}
-	index, err := outer.ImageIndex(list.Manifests[0].Digest)
+	index, err := outer.ImageIndex(digest)
 	if err != nil {
 		return "", err
 	}
 	if err := remote.WriteIndex(tag, index, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain)); err != nil {
 		return "", err
 	}
-	return list.Manifests[0].Digest.String(), nil
+	return digest.String(), nil
+}
+
+// onlyIndex returns the digest of the one index in an archive.
+func onlyIndex(outer v1.ImageIndex, archive string) (v1.Hash, error) {
+	list, err := outer.IndexManifest()
+	if err != nil {
+		return v1.Hash{}, fmt.Errorf("read %s: %w", archive, err)
+	}
+	if len(list.Manifests) != 1 || !list.Manifests[0].MediaType.IsIndex() {
+		return v1.Hash{}, fmt.Errorf("%s must hold one index of several architectures", archive)
+	}
+	return list.Manifests[0].Digest, nil
 }
 
 var pushedDigest = regexp.MustCompile(`sha256:[0-9a-f]{64}`)

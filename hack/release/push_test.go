@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math/rand"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -32,12 +33,17 @@ func serve(t *testing.T) string {
 	return strings.TrimPrefix(server.URL, "http://")
 }
 
-// writeImage writes an archive as hack/images does: a layout with one index of two architectures.
+// writeImage writes an archive as hack/images does: a layout with one index of two architectures. The name of the file decides its content.
 func writeImage(t *testing.T, path string) v1.Hash {
 	t.Helper()
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
+	seed := int64(0)
+	for _, c := range filepath.Base(path) {
+		seed = seed*31 + int64(c)
+	}
+	source := rand.NewSource(seed)
 	for _, arch := range []string{"amd64", "arm64"} {
-		image, err := random.Image(64, 1)
+		image, err := random.Image(64, 1, random.WithSource(source))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,10 +73,13 @@ func writeImage(t *testing.T, path string) v1.Hash {
 }
 
 func TestPushSendsImagesOfAllArchitecturesAndTheChart(t *testing.T) {
-	r, _ := rendered(t)
+	r, files := rendered(t)
 	want := map[string]v1.Hash{}
 	for _, operator := range operators {
 		want[operator] = writeImage(t, r.path(r.archive(operator)))
+		if image := "image: \"ghcr.io/etcd-suite/" + operator + "@" + want[operator].String() + "\""; !strings.Contains(files["install.yaml"], image) {
+			t.Errorf("install.yaml does not select %s, so an overwritten tag would run", image)
+		}
 	}
 	host := serve(t)
 	opts := options{from: r.dir, registry: host + "/etcd-suite", helm: program(t, "helm"), digests: filepath.Join(t.TempDir(), "digests.txt")}

@@ -71,16 +71,21 @@ annotations:
 {{- end }}
 {{- end -}}
 
-{{/* The image with its digest, or else with the tag of the component, the tag of the chart, or appVersion. */}}
+{{/* The image with its digest, or else with the tag of the component or of the chart. Without these, a release has the digest of its own image
+in digests.yaml, so that an overwritten tag does not run. The chart of the repository has no such file, and takes appVersion. */}}
 {{- define "etcd-operator.image" -}}
 {{- $image := .values.image -}}
 {{- $repository := $image.repository -}}
 {{- with .root.Values.image.registry -}}
 {{- $repository = printf "%s/%s" . $repository -}}
 {{- end -}}
+{{- $tag := $image.tag | default .root.Values.image.tag -}}
+{{- $released := get (.root.Files.Get "digests.yaml" | fromYaml) (base $repository) -}}
 {{- if $image.digest -}}
 {{- printf "%s@%s" $repository $image.digest -}}
+{{- else if and $released (not $tag) -}}
+{{- printf "%s@%s" $repository $released -}}
 {{- else -}}
-{{- printf "%s:%s" $repository ($image.tag | default .root.Values.image.tag | default .root.Chart.AppVersion) -}}
+{{- printf "%s:%s" $repository ($tag | default .root.Chart.AppVersion) -}}
 {{- end -}}
 {{- end -}}
