@@ -21,6 +21,8 @@ type Names struct {
 	Timeline Timeline
 	Started  bool // there is a start object
 	Links    []string
+	// Cold are the links in a storage class from which nothing can be read.
+	Cold map[string]bool
 }
 
 // maxNames bounds what List holds in memory: about 200 bytes for each name.
@@ -50,6 +52,12 @@ func List(ctx context.Context, store objstore.Store, root string) ([]Names, erro
 			names.Started = true
 		} else {
 			names.Links = append(names.Links, object.Key)
+		}
+		if object.Cold && !n.start {
+			if names.Cold == nil {
+				names.Cold = map[string]bool{}
+			}
+			names.Cold[object.Key] = true
 		}
 	}
 	all := make([]Names, 0, len(found))

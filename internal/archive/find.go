@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"sort"
 	"sync"
@@ -56,6 +57,10 @@ func Find(ctx context.Context, store objstore.Store, root string, bases []Base, 
 		}
 		f.bases = start.own(next, bases)
 		h, from, found, err := f.find(ctx)
+		if errors.Is(err, fs.ErrPermission) && len(names.Cold) > 0 { // they may be in between, as missing ones may
+			f.keys = slices.DeleteFunc(slices.Clone(names.Links), func(key string) bool { return names.Cold[key] })
+			h, from, found, err = f.find(ctx)
+		}
 		if err != nil {
 			return Choice{}, err
 		}

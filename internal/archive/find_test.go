@@ -24,6 +24,7 @@ import (
 type listed struct {
 	objstore.Store
 	objects map[string][]byte
+	cold    map[string]bool
 	reads   *atomic.Int64
 }
 
@@ -33,13 +34,16 @@ func (l listed) Get(_ context.Context, key string) (io.ReadCloser, error) {
 	if !ok {
 		return nil, fs.ErrNotExist
 	}
+	if l.cold[key] {
+		return nil, fs.ErrPermission
+	}
 	return io.NopCloser(bytes.NewReader(content)), nil
 }
 
 func (l listed) List(_ context.Context, prefix string) iter.Seq2[objstore.Object, error] {
 	return func(yield func(objstore.Object, error) bool) {
 		for _, key := range slices.Sorted(maps.Keys(l.objects)) {
-			if strings.HasPrefix(key, prefix) && !yield(objstore.Object{Key: key}, nil) {
+			if strings.HasPrefix(key, prefix) && !yield(objstore.Object{Key: key, Cold: l.cold[key]}, nil) {
 				return
 			}
 		}
@@ -48,7 +52,7 @@ func (l listed) List(_ context.Context, prefix string) iter.Seq2[objstore.Object
 
 // storing returns a store with the timelines.
 func storing(histories ...History) listed {
-	l := listed{objects: map[string][]byte{}, reads: &atomic.Int64{}}
+	l := listed{objects: map[string][]byte{}, cold: map[string]bool{}, reads: &atomic.Int64{}}
 	for _, h := range histories {
 		l.objects[StartKey(root, h.Start.Timeline)] = h.Start.Encode()
 		for _, link := range h.Links {

@@ -64,6 +64,9 @@ type Header struct {
 	// First and Last revision. A gap has lost all of them.
 	First int64 `json:"first"`
 	Last  int64 `json:"last"`
+	// Number is that of the link before it and 1. It shows whether links between two others are missing. The first link after one of an earlier
+	// version, which has 0, has 1.
+	Number int64 `json:"number,omitempty"`
 	// Previous is the SHA-256 of the header before, or of the start object.
 	Previous string `json:"previous"`
 	// Points are in ascending order, at least one a second while there are events. The last one is that of Last.
@@ -139,7 +142,7 @@ func NewStart(t Timeline, clusterID uint64, base Base, reason string) Start {
 // NewGap returns a link that records lost events up to the revision of a new base snapshot.
 func NewGap(chain Chain, base Base, compactRevision int64, reason string) Header {
 	h := Header{
-		FormatVersion: formatVersion, Kind: kindGap, Timeline: chain.Timeline, First: chain.Last + 1, Last: base.Point.Revision,
+		FormatVersion: formatVersion, Kind: kindGap, Timeline: chain.Timeline, First: chain.Last + 1, Last: base.Point.Revision, Number: chain.Number + 1,
 		Previous: chain.Hash, Points: []Point{base.Point}, CompactRevision: compactRevision, Reason: reason,
 		Unbroken: base.Point.Revision,
 	}
@@ -154,8 +157,8 @@ type Chain struct {
 	Hash     string    // of the last link, or of the start object
 	At       time.Time // of the last point
 	Tail     string    // of the last revision; empty if it is not known
-	// Unbroken is as in Header.
-	Unbroken int64
+	// Unbroken and Number are as in Header. Number is 0 without links.
+	Unbroken, Number int64
 	// Auth is the state of authentication at the end, and AuthChanged says that it changed within the last link.
 	Auth        auth.State
 	AuthChanged bool
@@ -195,7 +198,7 @@ func (c Chain) Follow(key string, h Header) (Chain, error) {
 // Chain returns the end of a chain whose last link this is.
 func (h Header) Chain() Chain {
 	_, at := h.Auth()
-	return Chain{Timeline: h.Timeline, Last: h.Last, Hash: h.Hash(), At: h.To().At, Tail: h.Tail, Auth: at, AuthChanged: h.authChanged(), Unbroken: h.Unbroken}
+	return Chain{Timeline: h.Timeline, Last: h.Last, Hash: h.Hash(), At: h.To().At, Tail: h.Tail, Auth: at, AuthChanged: h.authChanged(), Unbroken: h.Unbroken, Number: h.Number}
 }
 
 // line returns the JSON of a header or a start, a space, its CRC-32 (Castagnoli) in 8 hex digits, and a line break.

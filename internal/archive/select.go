@@ -279,7 +279,7 @@ func refuse(histories []History, bases []Base, target Target) error {
 			if i > 0 && l.Header.First != h.Links[i-1].Header.Last+1 {
 				first, last := h.Links[i-1].Header.Last+1, l.Header.First-1
 				if target.Revision >= first && target.Revision <= last {
-					refusal.Reason = fmt.Sprintf("the segments of the revisions %d to %d of timeline %d are missing", first, last, h.Start.Timeline)
+					refusal.Reason = fmt.Sprintf("the segments of the revisions %d to %d of timeline %d are missing, or in a storage class that cannot be read", first, last, h.Start.Timeline)
 				}
 			}
 		}

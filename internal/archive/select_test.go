@@ -51,7 +51,7 @@ func (h *history) add(header Header) *history {
 // segment adds a segment with a point for each revision.
 func (h *history) segment(last int64, users ...uint64) *history {
 	header := Header{
-		FormatVersion: 1, Kind: kindSegment, Timeline: h.chain.Timeline, First: h.chain.Last + 1, Last: last, Previous: h.chain.Hash,
+		FormatVersion: 1, Kind: kindSegment, Timeline: h.chain.Timeline, First: h.chain.Last + 1, Last: last, Number: h.chain.Number + 1, Previous: h.chain.Hash,
 		AuthFrom: 1, AuthTo: 1, Events: last, Size: last, SHA256: strings.Repeat("0", 64), Tail: "tail",
 	}
 	if len(users) == 2 {

@@ -18,6 +18,8 @@ type Survey struct {
 	Startless []Timeline
 	// Ranges that can be restored, oldest first. They are the newest ones if there are more than the limit.
 	Ranges []Range
+	// Holes are parts that cannot be restored although they were archived, oldest first.
+	Holes []Hole
 	// Unbroken is that of the end of the newest timeline: without a base from there on, its newest revisions cannot be
 	// restored.
 	Unbroken int64
@@ -64,39 +66,69 @@ func Look(ctx context.Context, store objstore.Store, root string, bases []Base, 
 			return s, err
 		}
 	}
+	reading := &surveyor{store: store, root: root, read: map[string]Header{}}
 	for i := len(s.Names) - 1; i >= 0 && len(s.Ranges) < limit; i-- {
 		if !s.Names[i].Started {
 			continue
 		}
-		next := s.Starts[i].next(s.Starts[i+1:])
-		t := tracer{store: store, root: root, names: s.Names[i], start: s.Starts[i], bases: s.Names[i].unpruned(root, s.Starts[i].own(next, bases))}
-		if err := t.trace(ctx, limit-len(s.Ranges)); err != nil {
+		if err := s.timeline(ctx, reading, i, s.Starts[i].own(s.Starts[i].next(s.Starts[i+1:]), bases), limit); err != nil {
 			return s, err
 		}
-		if i == len(s.Names)-1 {
-			s.Unbroken, s.Covered, s.Following, s.end, s.bases = t.end.unbroken, t.covered, t.following(), t.end, t.bases
-		}
-		s.Ranges = append(s.Ranges, t.ranges...)
 	}
+	s.Holes = reading.holes
+	slices.Reverse(s.Holes)
 	slices.Reverse(s.Ranges)
 	return s, nil
 }
 
-// unpruned returns the bases that a link of the timeline can follow. The links after an earlier one were deleted, because they were older than
-// the window. It changes bases.
-func (n Names) unpruned(root string, bases []Base) []Base {
-	if len(n.Links) == 0 {
-		return bases
+// timeline adds the ranges of one timeline, newest first.
+func (s *Survey) timeline(ctx context.Context, reading *surveyor, i int, own []Base, limit int) error {
+	if err := reading.readable(ctx, &s.Names[i]); err != nil {
+		return err
 	}
-	first := firstOf(root, n.Links[0])
-	return slices.DeleteFunc(bases, func(b Base) bool { return b.Point.Revision < first-1 })
+	parts, err := reading.sections(ctx, s.Names[i])
+	if err != nil {
+		return err
+	}
+	if newest := i == len(s.Names)-1; newest && len(parts) > 0 {
+		s.Unbroken = parts[0].until // unless the end can be read
+	}
+	for _, part := range parts {
+		if len(s.Ranges) >= limit {
+			break
+		}
+		t := tracer{surveyor: reading, links: part.links, start: s.Starts[i], bases: part.reached(reading.root, own)}
+		if err := t.trace(ctx, limit-len(s.Ranges), part.until == 0); err != nil {
+			return err
+		}
+		if i == len(s.Names)-1 && part.until == 0 {
+			s.Unbroken, s.Covered, s.Following, s.end, s.bases = t.end.unbroken, t.covered, t.following(), t.end, t.bases
+		}
+		s.Ranges = append(s.Ranges, t.ranges...)
+	}
+	return nil
 }
 
-// tracer finds the ranges of one timeline, from its end to its start.
+// reached returns the bases that a link of the section can follow, and that are not after it. The links after an earlier one were deleted,
+// because they were older than the window, or a hole is before the section. After a hole, the base must be in the section: nothing else shows that
+// it is of the same history.
+func (p section) reached(root string, own []Base) []Base {
+	first := int64(0)
+	if len(p.links) > 0 {
+		first = firstOf(root, p.links[0]) - 1
+	}
+	if p.after {
+		first++
+	}
+	return slices.DeleteFunc(slices.Clone(own), func(b Base) bool {
+		return b.Point.Revision < first || p.until > 0 && b.Point.Revision > p.until
+	})
+}
+
+// tracer finds the ranges of one section of a timeline, from its end to its start.
 type tracer struct {
-	store objstore.Getter
-	root  string
-	names Names
+	*surveyor
+	links []string
 	start Start
 	bases []Base
 
@@ -120,17 +152,17 @@ func (e end) follows(b Base) bool {
 	return within && (b.Auth.Keeps(e.auth) || e.last && b.Point.Revision == e.to.Revision)
 }
 
-func (t *tracer) trace(ctx context.Context, limit int) error {
+func (t *tracer) trace(ctx context.Context, limit int, last bool) error {
 	at := end{to: t.start.Base, unbroken: t.start.Base.Revision, auth: t.start.Auth()}
-	if n := len(t.names.Links); n > 0 {
-		h, err := ReadHeader(ctx, t.store, t.root, t.names.Links[n-1])
+	if n := len(t.links); n > 0 {
+		h, err := t.header(ctx, t.links[n-1])
 		if err != nil {
 			return err
 		}
 		at = endOf(h)
 		t.bases = slices.DeleteFunc(t.bases, func(b Base) bool { return t.start.foreign(b, h) })
 	}
-	at.last = true
+	at.last = last
 	t.end = at
 	for first := true; ; first = false {
 		ranges, complete, err := t.reach(ctx, at)
@@ -150,7 +182,7 @@ func (t *tracer) trace(ctx context.Context, limit int) error {
 
 // following returns how many links begin after the newest base.
 func (t *tracer) following() int {
-	links := t.names.Links
+	links := t.links
 	if len(t.bases) == 0 {
 		return len(links)
 	}
@@ -180,7 +212,7 @@ func (t *tracer) reach(ctx context.Context, at end) (ranges []Range, complete bo
 		}
 		last := max(t.holding(b.Point.Revision), 0) + MaxLinks - 1
 		if complete = t.holding(next) <= last; !complete {
-			h, err := ReadHeader(ctx, t.store, t.root, t.names.Links[last])
+			h, err := t.header(ctx, t.links[last])
 			if err != nil {
 				return nil, false, err
 			}
@@ -192,7 +224,7 @@ func (t *tracer) reach(ctx context.Context, at end) (ranges []Range, complete bo
 
 // holding returns the index of the last link that does not begin after a revision, and -1 if there is none.
 func (t *tracer) holding(revision int64) int {
-	return sort.Search(len(t.names.Links), func(i int) bool { return firstOf(t.root, t.names.Links[i]) > revision }) - 1
+	return sort.Search(len(t.links), func(i int) bool { return firstOf(t.root, t.links[i]) > revision }) - 1
 }
 
 // before returns the end of the chain's part before the break at at.unbroken. It returns false if there is none. The break is the link that ends
@@ -207,18 +239,18 @@ func (t *tracer) before(ctx context.Context, at end) (end, bool, error) {
 	if i < 0 {
 		return end{}, false, nil // it was deleted
 	}
-	h, err := ReadHeader(ctx, t.store, t.root, t.names.Links[i])
+	h, err := t.header(ctx, t.links[i])
 	if err != nil {
 		return end{}, false, err
 	}
 	if h.Last != at.unbroken {
-		return end{}, false, corruptAt(at.unbroken, t.names.Links[i], "the link ends with revision %d, but a later one says %d", h.Last, at.unbroken)
+		return end{}, false, corruptAt(at.unbroken, t.links[i], "the link ends with revision %d, but a later one says %d", h.Last, at.unbroken)
 	}
 	if before := endOf(h); before.unbroken < h.Last || before.changes(at) {
 		return before, true, nil
 	}
 	if i > 0 {
-		h, err = ReadHeader(ctx, t.store, t.root, t.names.Links[i-1])
+		h, err = t.header(ctx, t.links[i-1])
 		if err != nil {
 			return end{}, false, fmt.Errorf("read the link before a break: %w", err)
 		}

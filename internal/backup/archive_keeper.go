@@ -59,7 +59,7 @@ const (
 // shape is the part of the view whose changes are reported at once. All else waits for the next minute.
 type shape struct {
 	begun, covered, delayed, failing bool
-	unpruned                         string
+	unpruned, holes                  string
 	ranges                           int
 	timeline                         archive.Timeline
 	reached                          int64 // the newest base that a range reaches: a proof may be due
@@ -125,7 +125,9 @@ func (k *keeper) look(ctx context.Context) bool {
 		return false
 	}
 	k.survey, k.surveyed = survey, true
-	k.update(func(v *Archive) { v.Unpruned, v.Corrupt = startless(survey.Startless), false })
+	k.update(func(v *Archive) {
+		v.Unpruned, v.Corrupt, v.Holes = startless(survey.Startless), false, holed(survey.Holes)
+	})
 	o.Keep.Now = k.job.now() // a snapshot from the future is no base
 	k.outdated, k.base = outdatedBy(o, k.survey, index, k.known), k.survey.NewestBase()
 	k.findSpoilt(o, index)
@@ -174,6 +176,22 @@ func startless(timelines []archive.Timeline) string {
 		return ""
 	}
 	return fmt.Sprintf("These timelines of the archive have no start object, so nothing of them can be restored: %s.", strings.Trim(fmt.Sprint(timelines), "[]"))
+}
+
+// holesShown is how many holes the status names.
+const holesShown = 3
+
+// holed reports the parts of an archive that cannot be restored, newest first. It is empty if there is none.
+func holed(holes []archive.Hole) string {
+	var named []string
+	for _, hole := range slices.Backward(holes) {
+		if len(named) == holesShown {
+			named = append(named, fmt.Sprintf("older parts: %d more", len(holes)-holesShown))
+			break
+		}
+		named = append(named, hole.String())
+	}
+	return strings.Join(named, "; ")
 }
 
 // prune deletes some of the outdated objects, oldest first. What was found outdated before a test has failed is kept, too. It returns whether
@@ -257,7 +275,7 @@ func (k *keeper) publish(status archiver.Status) {
 	if begun && (v.Failures < archiveTolerated || now.Sub(k.began) >= archiveStable/2) {
 		v.Failure, v.Failures = nil, 0
 	}
-	failing, unpruned := v.Failure != nil, v.Unpruned
+	failing, unpruned, holes := v.Failure != nil, v.Unpruned, v.Holes
 	if begun {
 		k.safeAt, k.archived, v.Idle = status.Safe, true, time.Time{}
 	} else {
@@ -270,7 +288,7 @@ func (k *keeper) publish(status archiver.Status) {
 	if n := len(ranges); n > 0 && ranges[n-1].To.Revision >= k.base {
 		reached = k.base
 	}
-	next := shape{begun, covered, delayed > 0, failing, unpruned, len(ranges), status.Timeline, reached, k.replaceAt}
+	next := shape{begun, covered, delayed > 0, failing, unpruned, holes, len(ranges), status.Timeline, reached, k.replaceAt}
 	if next != k.shape {
 		k.shape = next
 		k.notify()

@@ -37,6 +37,8 @@ type Archive struct {
 	Unpruned, Advice string
 	// Corrupt is true if Unpruned names a damaged or missing object, so that Ranges may be wrong.
 	Corrupt bool
+	// Holes names the parts of the archive that cannot be restored although they were archived. Ranges has none of them.
+	Holes string
 }
 
 // archiveSpec is what an archiver is started with.

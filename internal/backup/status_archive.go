@@ -79,6 +79,8 @@ func (s State) archiveCondition(out v1beta2.EtcdBackupStatus) (status metav1.Con
 		return metav1.ConditionFalse, v1beta2.ReasonArchiveStarting, a.Unpruned + " Changes are stored, but the operator does not know yet what can be restored."
 	case !a.Surveyed:
 		return s.archiveStarting(out)
+	case a.Holes != "":
+		return metav1.ConditionFalse, v1beta2.ReasonArchiveCorrupt, holedArchive(*a, out.Recoverable)
 	case !a.Covered && a.Replace.After(s.Now):
 		return metav1.ConditionFalse, v1beta2.ReasonArchiveIncomplete,
 			"The newest changes are archived, but they cannot be restored before the next snapshot." + replaced(*a) + until(out.Recoverable)
@@ -146,6 +148,13 @@ func delayedArchive(a Archive, ranges []v1beta2.RecoverableRange) string {
 		message += planning.Sentence(" The last upload failed: ", a.StoreError)
 	}
 	return message + " Check the store, the network, the load of backup-operator, and whether a member of etcd is slow."
+}
+
+// holedArchive says which archived changes cannot be restored, and what to do.
+func holedArchive(a Archive, ranges []v1beta2.RecoverableRange) string {
+	return fmt.Sprintf("Some archived changes cannot be restored: %s. New changes are archived, and status.recoverable lists what can be restored.%s "+
+		"If a lifecycle rule moves segments to such a class, remove the rule and restore the objects. If segments are missing, copy them back from "+
+		"a replica or an earlier version. The condition is True again after the next snapshot, or when these segments are older than the window.", a.Holes, until(ranges)) + replaced(a)
 }
 
 // replaced reports when the operator replaces a newest snapshot that failed its restore test. It is empty if that has passed, or was not tested.

@@ -44,6 +44,9 @@ type Object struct {
 	Key     string
 	Size    int64     // bytes
 	ModTime time.Time // when the object was created, by the store's clock
+	// Cold means that the object is in a storage class from which it must be restored before it can be read. A copy that was restored for some
+	// days does not count: only Get knows it.
+	Cold bool
 }
 
 // Sized is a body that can estimate its size in bytes. A store may choose its part size by the hint. A wrong hint only

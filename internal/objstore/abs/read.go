@@ -90,6 +90,7 @@ func objectOf(item *container.BlobItem) objstore.Object {
 		if p.LastModified != nil {
 			o.ModTime = *p.LastModified
 		}
+		o.Cold = p.AccessTier != nil && *p.AccessTier == container.AccessTierArchive
 	}
 	return o
 }

@@ -130,7 +130,7 @@ func (m *Memory) List(ctx context.Context, prefix string) iter.Seq2[objstore.Obj
 			}
 			m.mu.Lock()
 			content, exists := m.objects[key]
-			object, omitted := objstore.Object{Key: key, Size: int64(len(content)), ModTime: m.times[key]}, m.faults[key]&Omitted != 0
+			object, omitted := objstore.Object{Key: key, Size: int64(len(content)), ModTime: m.times[key], Cold: m.faults[key]&Cold != 0}, m.faults[key]&Omitted != 0
 			m.mu.Unlock()
 			if exists && !omitted && strings.HasPrefix(key, prefix) && !yield(object, nil) {
 				return

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/stall"
@@ -87,16 +88,21 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[objstore.Obje
 				return
 			}
 			for _, object := range page.Contents {
-				found := objstore.Object{
-					Key:     aws.ToString(object.Key),
-					Size:    aws.ToInt64(object.Size),
-					ModTime: aws.ToTime(object.LastModified),
-				}
-				if !yield(found, nil) {
+				if !yield(objectOf(object), nil) {
 					return
 				}
 			}
 		}
+	}
+}
+
+func objectOf(object types.Object) objstore.Object {
+	class := object.StorageClass
+	return objstore.Object{
+		Key:     aws.ToString(object.Key),
+		Size:    aws.ToInt64(object.Size),
+		ModTime: aws.ToTime(object.LastModified),
+		Cold:    class == types.ObjectStorageClassGlacier || class == types.ObjectStorageClassDeepArchive,
 	}
 }
 

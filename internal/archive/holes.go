@@ -1,0 +1,212 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"sort"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
+// Hole is a part of a timeline that cannot be replayed although it was archived: segments are missing between two others, or the store keeps
+// them in a storage class that cannot be read.
+type Hole struct {
+	Timeline Timeline
+	// First and Last revision that cannot be replayed. Last is 0 if the hole reaches the end of the timeline.
+	First, Last int64
+	// Cold is the key of the first segment that cannot be read. It is empty if the segments are missing.
+	Cold string
+}
+
+func (h Hole) String() string {
+	revisions := fmt.Sprintf("of the revisions %d to %d of timeline %d", h.First, h.Last, h.Timeline)
+	if h.Last == 0 {
+		revisions = fmt.Sprintf("of the revisions after %d of timeline %d", h.First-1, h.Timeline)
+	}
+	if h.Cold != "" {
+		return fmt.Sprintf("the segments %s are in a storage class that cannot be read, beginning with %s", revisions, h.Cold)
+	}
+	return fmt.Sprintf("the segments %s are missing", revisions)
+}
+
+// maxHoles bounds the reads of a survey. What is before so many holes counts as not recoverable.
+const maxHoles = 64
+
+// surveyor reads the headers that a survey needs, each of them once.
+type surveyor struct {
+	store objstore.Getter
+	root  string
+	read  map[string]Header
+	holes []Hole // newest first
+}
+
+func (s *surveyor) header(ctx context.Context, key string) (Header, error) {
+	if h, ok := s.read[key]; ok {
+		return h, nil
+	}
+	h, err := ReadHeader(ctx, s.store, s.root, key)
+	if err == nil {
+		s.read[key] = h
+	}
+	return h, err
+}
+
+// section is a part of a timeline without a hole.
+type section struct {
+	links []string
+	// until is the last revision, before a hole. It is 0 if the section reaches the end of the timeline.
+	until int64
+	// after reports whether a hole is before the section.
+	after bool
+}
+
+// sections returns the parts of a timeline between its holes, newest first. A listing has the first revision and the storage class of each
+// segment. Their numbers in a few headers show whether segments are missing.
+func (s *surveyor) sections(ctx context.Context, names Names) ([]section, error) {
+	if len(names.Links) == 0 {
+		return []section{{}}, nil
+	}
+	var found []section
+	until, end := int64(0), len(names.Links)
+	for end > 0 && len(s.holes) < maxHoles {
+		warm := end
+		for warm > 0 && !names.Cold[names.Links[warm-1]] {
+			warm--
+		}
+		parts, err := s.numbered(ctx, names.Timeline, names.Links[warm:end], until)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, parts...)
+		if end = warm; end == 0 {
+			break
+		}
+		for end > 0 && names.Cold[names.Links[end-1]] {
+			end--
+		}
+		if n := len(found); n > 0 {
+			found[n-1].after = end > 0 // otherwise it is as if the first ones were deleted
+		}
+		if until, err = s.cold(ctx, names, end, warm); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// cold records the hole of the links from first up to next, and returns the revision before it. A link may have been made readable for some days:
+// the store alone knows that, so it is asked for both ends.
+func (s *surveyor) cold(ctx context.Context, names Names, first, next int) (before int64, err error) {
+	hole := Hole{Timeline: names.Timeline, First: firstOf(s.root, names.Links[first]), Cold: names.Links[first]}
+	if next < len(names.Links) {
+		hole.Last = firstOf(s.root, names.Links[next]) - 1
+	}
+	if first > 0 {
+		h, err := s.header(ctx, names.Links[first-1])
+		if err != nil {
+			return 0, err
+		}
+		hole.First = h.Last + 1
+	}
+	s.holes = append(s.holes, hole)
+	return hole.First - 1, nil
+}
+
+// numbered returns the parts of links that can all be read, newest first. Each link has the number of the one before it and 1. A link of an earlier
+// version has none, and nothing is known of what is missing before it.
+func (s *surveyor) numbered(ctx context.Context, t Timeline, links []string, until int64) (parts []section, err error) {
+	for len(links) > 0 {
+		first, err := s.unbroken(ctx, links)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, section{links: links[first:], until: until, after: first > 0})
+		if first == 0 || len(s.holes) >= maxHoles {
+			return parts, nil
+		}
+		before, err := s.header(ctx, links[first-1])
+		if err != nil {
+			return nil, err
+		}
+		until = before.Last
+		s.holes = append(s.holes, Hole{Timeline: t, First: before.Last + 1, Last: firstOf(s.root, links[first]) - 1})
+		links = links[:first]
+	}
+	return parts, nil
+}
+
+// unbroken returns the index of the first link from which no link is missing up to the last one. It is 0 if none is missing at all.
+func (s *surveyor) unbroken(ctx context.Context, links []string) (int, error) {
+	last := len(links) - 1
+	h, err := s.header(ctx, links[last])
+	if err != nil || h.Number == 0 {
+		return 0, err
+	}
+	least := max(0, last-int(min(h.Number-1, int64(last)))) // that of the first number, if none is missing
+	var failed error
+	complete := func(i int) bool {
+		if failed != nil {
+			return true
+		}
+		var at Header
+		at, failed = s.header(ctx, links[i])
+		return failed != nil || at.Number == h.Number-int64(last-i)
+	}
+	first := least
+	if !complete(least) {
+		first = least + 1 + sort.Search(last-least-1, func(i int) bool { return complete(least + 1 + i) })
+	}
+	if failed != nil || first == 0 {
+		return 0, failed
+	}
+	before, err := s.header(ctx, links[first-1])
+	if err != nil || before.Last+1 == firstOf(s.root, links[first]) {
+		return 0, err // the links before have no numbers
+	}
+	return first, nil
+}
+
+// readable removes from the cold links those that the store returns all the same, because somebody has restored them for some days. It asks for
+// the first and the last one of those that follow each other.
+func (s *surveyor) readable(ctx context.Context, names *Names) error {
+	asked := 0
+	for end := len(names.Links); end > 0; end-- {
+		if !names.Cold[names.Links[end-1]] {
+			continue
+		}
+		first := end
+		for first > 0 && names.Cold[names.Links[first-1]] {
+			first--
+		}
+		if asked++; asked > maxHoles {
+			return nil
+		}
+		warm, err := s.bothReadable(ctx, names.Links[first], names.Links[end-1])
+		if err != nil {
+			return err
+		}
+		if warm {
+			for _, key := range names.Links[first:end] {
+				delete(names.Cold, key)
+			}
+		}
+		end = first + 1
+	}
+	return nil
+}
+
+func (s *surveyor) bothReadable(ctx context.Context, keys ...string) (bool, error) {
+	for _, key := range slices.Compact(keys) {
+		_, err := s.header(ctx, key)
+		if errors.Is(err, fs.ErrPermission) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
