@@ -50,7 +50,7 @@ func (r *Reconciler) settle(backup *v1beta2.EtcdBackup, s State, step Step) {
 	_, released := step.(Release)
 	if reported {
 		r.metrics.ended(s)
-		if s.Attempt.Result.Snapshot != nil || s.rejudged(s.Attempt.Result.Drill) {
+		if s.Attempt.Result.Snapshot != nil || s.Attempt.Result.Proof != nil || s.rejudged(s.Attempt.Result.Drill) {
 			r.archives.taken(keyOf(backup))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
@@ -40,6 +41,7 @@ type keeper struct {
 	spoilt   spoilt
 	// replaceAt is when another snapshot replaces the spoilt ones; zero if there are none.
 	replaceAt time.Time
+	disproven bool // a proof has failed, as the store says
 	pruned    bool // all that was outdated after the last news is deleted
 }
 
@@ -109,7 +111,13 @@ func (k *keeper) look(ctx context.Context) bool {
 	o := k.current().job
 	k.outdated, k.window = nil, o.Keep.Window
 	index, bases, err := basesOf(ctx, k.store, o, k.known, o.Keep.Window)
-	survey := archive.Survey{}
+	survey, proofs, last := archive.Survey{}, []archive.ProofName(nil), (*v1beta2.ArchiveProof)(nil)
+	if err == nil {
+		proofs, err = archive.Proofs(ctx, k.store, o.archiveRoot())
+	}
+	if err == nil {
+		last, err = lastProof(ctx, k.store, o, proofs)
+	}
 	if err == nil {
 		survey, err = archive.Look(ctx, k.store, o.archiveRoot(), bases, rangesShown)
 	}
@@ -127,9 +135,12 @@ func (k *keeper) look(ctx context.Context) bool {
 	k.survey, k.surveyed = survey, true
 	k.update(func(v *Archive) {
 		v.Unpruned, v.Corrupt, v.Holes = startless(survey.Startless), false, holed(survey.Holes)
+		v.Proof = last
 	})
+	k.disproven = last != nil && last.Result == v1beta2.ProofFailed
 	o.Keep.Now = k.job.now() // a snapshot from the future is no base
 	k.outdated, k.base = outdatedBy(o, k.survey, index, k.known), k.survey.NewestBase()
+	k.outdated = append(k.outdated, archive.OutdatedProofs(o.archiveRoot(), k.survey.Names, proofs)...)
 	k.findSpoilt(o, index)
 	if k.spoilt.count == 0 {
 		k.cover(ctx, o, bases)
@@ -198,7 +209,7 @@ func holed(holes []archive.Hole) string {
 // the ranges are to be looked at again, because all is deleted. It does so once after each news, because a store may keep what it has deleted.
 func (k *keeper) prune(ctx context.Context) bool {
 	o := k.current().job
-	if k.job.now().Before(k.next) || o.Distrusted != nil || o.Doubted && (o.Keep.Verify || o.Keep.Tests) {
+	if k.job.now().Before(k.next) || o.Distrusted != nil || k.disproven || o.Doubted && (o.Keep.Verify || o.Keep.Tests) {
 		return false
 	}
 	outdated := len(k.outdated)

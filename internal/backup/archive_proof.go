@@ -26,23 +26,30 @@ const proofTTL = 3600
 // what the restore test of the newest one has found. An error means that the proof could not be carried out.
 func (t *job) proveArchive(ctx context.Context, o jobSpec, store objstore.Store, want dbfile.KVHash, progress *jobProgress) (*v1beta2.ArchiveProof, error) {
 	proof := &v1beta2.ArchiveProof{Result: v1beta2.ProofPassed, To: o.Newest.Path, Revision: want.Revision}
-	choice, found, err := earlier(ctx, o, store, want.Revision)
+	what, found, err := o.choose(ctx, store, want.Revision)
+	if err == nil && found && what.to.Path != o.Newest.Path { // an earlier part comes first
+		want, err = t.hashOfEarlier(ctx, o, store, what.to, progress)
+		proof.To, proof.Revision = what.to.Path, want.Revision
+	}
 	if err == nil && found {
-		proof.From, proof.Segments = o.Target.Bucket+"/"+choice.Base.Key, int32(len(choice.Links)) // limited by the store
+		proof.From, proof.Segments = o.Target.Bucket+"/"+what.choice.Base.Key, int32(len(what.choice.Links)) // limited by the store
 		proof.Message = fmt.Sprintf("All keys and values at revision %d are those of the snapshot.", want.Revision)
-		err = t.rollForward(ctx, o, store, choice, want, progress)
+		err = t.rollForward(ctx, o, store, what, want, progress)
 	}
 	if err == nil && !found {
-		proof.Result, proof.Message = v1beta2.ProofSkipped, "There was nothing to prove: the archive reaches this snapshot from no earlier one with another revision."
+		proof.Result, proof.Message = v1beta2.ProofSkipped, "There was nothing to prove: each part of the archive that leads to this snapshot is proven, or it reaches this snapshot from no earlier one with another revision."
 	}
-	if proof.Time = (metav1.Time{Time: t.now()}); errors.Is(err, errStillFailed) {
-		failed := *o.Distrusted
-		failed.To, failed.Time = o.Newest.Path, proof.Time
-		return &failed, nil
-	}
-	if refutes(err) {
-		proof.Result, proof.Message = v1beta2.ProofFailed, clip(err.Error())
+	proof.Time = metav1.Time{Time: t.now()}
+	switch {
+	case errors.Is(err, errEarlierFailed):
+		proof.Result, proof.To, proof.Message = v1beta2.ProofSkipped, o.Newest.Path, clip(err.Error())
 		return proof, nil
+	case errors.Is(err, errStillFailed):
+		return o.stillFailed(ctx, store, what.proofs, proof.Time)
+	case refutes(err):
+		proof.Result, proof.Message = v1beta2.ProofFailed, clip(err.Error())
+		proof.To = o.Newest.Path // it is repeated after the next snapshot
+		return proof, o.recordProof(ctx, store, *proof, what)
 	}
 	if errors.Is(err, archive.ErrIdentity) || errors.Is(err, snapshot.ErrIdentity) {
 		return nil, fail(v1beta2.ReasonSecretMissing, fmt.Sprintf("The operator cannot decrypt the continuous archive to prove it: %v. "+
@@ -51,7 +58,35 @@ func (t *job) proveArchive(ctx context.Context, o jobSpec, store objstore.Store,
 	if err != nil {
 		return nil, fmt.Errorf("prove the continuous archive: %w", err)
 	}
-	return proof, nil
+	return proof, o.recordProof(ctx, store, *proof, what)
+}
+
+// hashOfEarlier returns the hash of a snapshot before the newest one, by a restore test of it.
+func (t *job) hashOfEarlier(ctx context.Context, o jobSpec, store objstore.Store, s v1beta2.Snapshot, progress *jobProgress) (dbfile.KVHash, error) {
+	drill, hash, err := t.prove(ctx, o, store, s, progress)
+	if err == nil && drill.Result == v1beta2.DrillFailed {
+		err = fmt.Errorf("%w: %s: %s", errEarlierFailed, s.Path, drill.Message)
+	}
+	return hash, err
+}
+
+// errEarlierFailed means that there is nothing to compare a part of the archive with.
+var errEarlierFailed = errors.New("the archive was not proven up to a snapshot that failed its restore test")
+
+// stillFailed reports the failed proof again, for the newest snapshot.
+func (o jobSpec) stillFailed(ctx context.Context, store objstore.Store, proofs []archive.ProofName, now metav1.Time) (*v1beta2.ArchiveProof, error) {
+	failed := v1beta2.ArchiveProof{}
+	stored, err := standing(ctx, store, o.archiveRoot(), proofs)
+	switch {
+	case err != nil:
+		return nil, err
+	case stored != nil:
+		failed = *o.tellProof(stored)
+	case o.Distrusted != nil:
+		failed = *o.Distrusted
+	}
+	failed.Result, failed.To, failed.Time = v1beta2.ProofFailed, o.Newest.Path, now
+	return &failed, nil
 }
 
 // withoutIdentity returns the skipped proof of an archive that this operator cannot read: its Secret may lack the identity on purpose.
@@ -73,47 +108,9 @@ func (t *job) withoutIdentity(ctx context.Context, o jobSpec) (*v1beta2.ArchiveP
 // a restore there is no way. A proof from another snapshot would pass beside the damage.
 var errStillFailed = errors.New("the snapshot of the failed proof does not lead to the newest one")
 
-// earlier returns how the archive reaches a revision from an earlier snapshot. It takes that of a proof that has failed, as long as it
-// exists.
-func earlier(ctx context.Context, o jobSpec, store objstore.Store, revision int64) (choice archive.Choice, found bool, err error) {
-	index, bases, err := basesOf(ctx, store, o, snapshot.Known{}, 0)
-	if err != nil {
-		return choice, false, err
-	}
-	still := false
-	if o.Distrusted != nil {
-		_, still = index.Find(strings.TrimPrefix(o.Distrusted.From, o.Target.Bucket+"/"))
-	}
-	var all, failed []archive.Base
-	for _, b := range bases {
-		if b.ClusterID != o.Newest.ClusterID || b.Point.Revision >= revision {
-			continue
-		}
-		all = append(all, b)
-		if o.Distrusted != nil && o.Distrusted.From == o.Target.Bucket+"/"+b.Key {
-			failed = append(failed, b)
-		}
-	}
-	for _, from := range [][]archive.Base{failed, all} {
-		if still && len(failed) == 0 {
-			return choice, false, errStillFailed
-		}
-		if len(from) == 0 {
-			continue
-		}
-		choice, err = archive.Find(ctx, store, o.archiveRoot(), from, archive.Progress{}, archive.Target{Revision: revision})
-		if !archive.IsRefusal(err) {
-			return choice, err == nil, err
-		}
-		if still {
-			return choice, false, errStillFailed
-		}
-	}
-	return choice, false, nil
-}
-
 // rollForward replays the archive into a copy of the earlier snapshot, in a child process, and compares the hash of the result.
-func (t *job) rollForward(ctx context.Context, o jobSpec, store objstore.Store, choice archive.Choice, want dbfile.KVHash, progress *jobProgress) error {
+func (t *job) rollForward(ctx context.Context, o jobSpec, store objstore.Store, what interval, want dbfile.KVHash, progress *jobProgress) error {
+	choice := what.choice
 	secret, err := t.secret(ctx, o.Namespace, o.Target.Secret)
 	if err != nil {
 		return err
@@ -168,7 +165,7 @@ func (t *job) rollForward(ctx context.Context, o jobSpec, store objstore.Store, 
 	})
 	if err == nil && got != want {
 		err = fmt.Errorf("%w: at revision %d the hash is %d (compacted to %d), and that of the snapshot %s is %d (compacted to %d)",
-			errDiverged, want.Revision, got.Hash, got.CompactRevision, o.Newest.Path, want.Hash, want.CompactRevision)
+			errDiverged, want.Revision, got.Hash, got.CompactRevision, what.to.Path, want.Hash, want.CompactRevision)
 	}
 	return err
 }
@@ -194,7 +191,7 @@ func (t *job) replayGrowing(ctx context.Context, o replay.Order, grow func(size 
 }
 
 // errDiverged means that the archive does not lead from one snapshot to the other.
-var errDiverged = errors.New("the earlier snapshot, rolled forward with the archive, differs from the newest one")
+var errDiverged = errors.New("the earlier snapshot, rolled forward with the archive, differs from a later one")
 
 // refutes returns whether an error is a fault of the archive or of the earlier snapshot.
 func refutes(err error) bool {

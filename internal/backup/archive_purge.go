@@ -33,11 +33,15 @@ func (t *job) purgeArchive(ctx context.Context, o jobSpec, store objstore.Store,
 		return err
 	}
 	slices.Reverse(all)
-	return objstore.Each(ctx, all, func(names archive.Names) error { return purgeTimeline(ctx, o, store, names) }).Err()
+	proofs, err := archive.Proofs(ctx, store, root)
+	if err != nil {
+		return err
+	}
+	return objstore.Each(ctx, all, func(names archive.Names) error { return purgeTimeline(ctx, o, store, names, proofs) }).Err()
 }
 
 // purgeTimeline deletes a timeline that this EtcdBackup has begun.
-func purgeTimeline(ctx context.Context, o jobSpec, store objstore.Store, names archive.Names) error {
+func purgeTimeline(ctx context.Context, o jobSpec, store objstore.Store, names archive.Names, proofs []archive.ProofName) error {
 	if !names.Started {
 		return nil // its owner is unknown
 	}
@@ -51,7 +55,13 @@ func purgeTimeline(ctx context.Context, o jobSpec, store objstore.Store, names a
 		}
 		return nil
 	}
-	if err := objstore.EachOf(ctx, purgers, names.Links, remove).Err(); err != nil {
+	keys := names.Links
+	for _, proof := range proofs {
+		if proof.Timeline == names.Timeline {
+			keys = append(keys, proof.Key(o.archiveRoot()))
+		}
+	}
+	if err := objstore.EachOf(ctx, purgers, keys, remove).Err(); err != nil {
 		return err
 	}
 	return remove(archive.StartKey(o.archiveRoot(), names.Timeline))

@@ -39,6 +39,8 @@ type Archive struct {
 	Corrupt bool
 	// Holes names the parts of the archive that cannot be restored although they were archived. Ranges has none of them.
 	Holes string
+	// Proof is the last proof that the store has: one that has failed, or else the newest one. It is nil if there is none.
+	Proof *v1beta2.ArchiveProof
 }
 
 // archiveSpec is what an archiver is started with.

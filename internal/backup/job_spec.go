@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/schedule"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
@@ -59,6 +60,8 @@ type jobSpec struct {
 	// Prove is true if the archive is to be proven up to Newest. Distrusted is the proof that failed; nil if none did.
 	Prove      bool
 	Distrusted *v1beta2.ArchiveProof
+	// Ranges are those that can be restored, as the archiver reports them.
+	Ranges []archive.Range
 
 	Kind Kind
 	// Mark is true if a cluster without quorum is saved too, with a marked snapshot.
@@ -102,6 +105,9 @@ func jobSpecOf(s State) jobSpec {
 	}
 	o.Archived = s.everArchived()
 	o.Prove, o.Distrusted = s.proofWanted(), s.distrusted()
+	if o.Prove {
+		o.Ranges = s.Archive.Ranges
+	}
 	if s.Status.Snapshot != nil {
 		o.Newest = *s.Status.Snapshot
 	}

@@ -65,7 +65,7 @@ func TestNoLoopEndsAtAnObjectThatTheStoreRefusesToDelete(t *testing.T) {
 			return nil
 		}},
 		"the archive of a deleted EtcdBackup": {name: func(i int) string { return archive.LinkKey(root, 1, t0, int64(2+i)) }, run: func(ctx context.Context, m *objstoretest.Memory) error {
-			return purgeTimeline(ctx, o, m, archive.Names{Timeline: 1, Started: true, Links: slices.DeleteFunc(m.Keys(), func(k string) bool { return !strings.HasSuffix(k, ".segment") })})
+			return purgeTimeline(ctx, o, m, archive.Names{Timeline: 1, Started: true, Links: slices.DeleteFunc(m.Keys(), func(k string) bool { return !strings.HasSuffix(k, ".segment") })}, nil)
 		}},
 	} {
 		for locked := range count {

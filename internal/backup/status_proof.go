@@ -24,13 +24,22 @@ func (s State) proofWanted() bool {
 		return false // there is nothing to compare with
 	}
 	last := a.Ranges[len(a.Ranges)-1]
+	proven := s.proof()
 	covered := last.From.Revision < newest.Revision && newest.Revision <= last.To.Revision
-	return covered && (s.Status.LastArchiveProof == nil || s.Status.LastArchiveProof.To != newest.Path)
+	return covered && (proven == nil || proven.To != newest.Path)
+}
+
+// proof returns the last proof of the archive. If the status was lost, it is that of the store.
+func (s State) proof() *v1beta2.ArchiveProof {
+	if s.Status.LastArchiveProof == nil && s.Archive != nil {
+		return s.Archive.Proof
+	}
+	return s.Status.LastArchiveProof
 }
 
 // distrusted returns the last proof of the archive if it failed.
 func (s State) distrusted() *v1beta2.ArchiveProof {
-	if p := s.Status.LastArchiveProof; p != nil && p.Result == v1beta2.ProofFailed && s.Spec.Continuous != nil {
+	if p := s.proof(); p != nil && p.Result == v1beta2.ProofFailed && s.Spec.Continuous != nil {
 		return p
 	}
 	return nil
@@ -68,6 +77,9 @@ func (r *reporter) failDisprovenArchive() {
 	if r.s.Spec.Continuous == nil {
 		r.out.LastArchiveProof = nil
 		return
+	}
+	if a := r.s.Archive; r.out.LastArchiveProof == nil && a != nil && a.Proof != nil {
+		r.proved(a.Proof)
 	}
 	p := r.out.LastArchiveProof
 	if p != nil && p.Result == v1beta2.ProofFailed && meta.IsStatusConditionTrue(r.out.Conditions, v1beta2.ConditionReady) {

@@ -29,9 +29,11 @@ const (
 // tidy deletes the snapshots that retention does not keep, and once an hour the leftovers of killed operators. Its errors
 // do not fail the attempt.
 func (t *job) tidy(ctx context.Context, o jobSpec, s stored, saved string, result *Result) {
-	if o.Distrusted != nil {
+	if why, err := o.archiveHolds(ctx, s.store); why != "" || err != nil {
 		result.Kept = t.kept(ctx, o, s, nil)
-		result.PruneReason, result.PruneProblem = v1beta2.ReasonSnapshotsKept, "The last proof of the continuous archive has failed, so the operator deletes no snapshot and no part of the archive."
+		if result.blame(o, err); err == nil {
+			result.PruneReason, result.PruneProblem = v1beta2.ReasonSnapshotsKept, why
+		}
 		return
 	}
 	keep := o.Keep

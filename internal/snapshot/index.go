@@ -53,7 +53,7 @@ const archives = "continuous-archive/"
 
 // ofArchive reports whether a key is that of an archive. A series may be in the same folder, because a path or a namespace may have its name.
 func ofArchive(key string) bool {
-	return strings.HasPrefix(key, archives) && (strings.HasSuffix(key, ".segment") || strings.HasSuffix(key, "/start"))
+	return strings.HasPrefix(key, archives) && (strings.HasSuffix(key, ".segment") || strings.HasSuffix(key, ".proof-passed") || strings.HasSuffix(key, ".proof-failed") || strings.HasSuffix(key, "/start"))
 }
 
 // maxNames is how many names Scan and ScanNewest hold.

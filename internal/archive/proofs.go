@@ -1,0 +1,153 @@
+package archive
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
+// Proof is the object that records the result of a proof: whether the archive leads from one snapshot to a later one. It is beside the archive,
+// so that it outlives the status that reports it. Its name has the result, so that one listing returns all. Readers ignore unknown fields.
+type Proof struct {
+	FormatVersion int `json:"formatVersion"`
+	ProofName
+	// FromKey and ToKey are the keys of the two snapshots.
+	FromKey  string    `json:"fromKey"`
+	ToKey    string    `json:"toKey"`
+	Time     time.Time `json:"time"`
+	Segments int       `json:"segments,omitempty"`
+	// Backup is the name of the EtcdBackup that has proven it, and Tool its operator with the version.
+	Backup  string `json:"backup,omitempty"`
+	Tool    string `json:"tool,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// ProofName is what the name of a proof says.
+type ProofName struct {
+	Timeline Timeline `json:"timeline"`
+	// From and To are the revisions of the two snapshots.
+	From   int64 `json:"from"`
+	To     int64 `json:"to"`
+	Failed bool  `json:"failed,omitempty"`
+}
+
+const (
+	proofFolder = "proofs/"
+	proofFormat = "%08d-%020d-%020d.%s"
+	proofPassed = "proof-passed"
+	proofFailed = "proof-failed"
+	// maxProof limits the object in bytes.
+	maxProof = 64 << 10
+)
+
+// Key returns the key of the proof. Listings of links do not count it.
+func (n ProofName) Key(root string) string {
+	result := proofPassed
+	if n.Failed {
+		result = proofFailed
+	}
+	return root + proofFolder + fmt.Sprintf(proofFormat, n.Timeline, n.From, n.To, result)
+}
+
+// Proofs lists the proofs of an archive, oldest first. It reads none of them.
+func Proofs(ctx context.Context, store objstore.Store, root string) ([]ProofName, error) {
+	var found []ProofName
+	for object, err := range store.List(ctx, root+proofFolder) {
+		if err != nil {
+			return nil, fmt.Errorf("list the proofs of the archive %s: %w", root, err)
+		}
+		var n ProofName
+		result := ""
+		if _, err := fmt.Sscanf(strings.TrimPrefix(object.Key, root+proofFolder), "%d-%d-%d.%s", &n.Timeline, &n.From, &n.To, &result); err != nil {
+			continue
+		}
+		if n.Failed = result == proofFailed; n.Key(root) == object.Key {
+			found = append(found, n)
+		}
+	}
+	return found, nil
+}
+
+// ReadProof reads a proof.
+func ReadProof(ctx context.Context, store objstore.Getter, root string, n ProofName) (Proof, error) {
+	body, err := store.Get(ctx, n.Key(root))
+	if err != nil {
+		return Proof{}, err
+	}
+	defer body.Close()
+	p := Proof{}
+	if err := json.NewDecoder(io.LimitReader(body, maxProof)).Decode(&p); err != nil {
+		return Proof{}, fmt.Errorf("%w: the proof %s: %w", ErrCorrupt, n.Key(root), err)
+	}
+	p.ProofName = n
+	return p, nil
+}
+
+// WriteProof records a result. The first failure of an interval is kept. A proof that has passed replaces the failures from the same snapshot:
+// they are deleted after it is stored.
+func WriteProof(ctx context.Context, store objstore.Store, root string, p Proof, others []ProofName) error {
+	p.FormatVersion = formatVersion
+	content, err := json.MarshalIndent(p, "", "  ")
+	if err == nil {
+		err = store.Put(ctx, p.Key(root), objstore.NewMetadata(append(content, '\n')))
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("record the result of a proof of the archive: %w", err)
+	}
+	replaced := slices.DeleteFunc(slices.Clone(others), func(n ProofName) bool {
+		return p.Failed || !n.Failed || n.Timeline != p.Timeline || n.From != p.From
+	})
+	err = objstore.Each(ctx, replaced, func(n ProofName) error { return store.Delete(ctx, n.Key(root)) }).Err()
+	if err != nil {
+		return fmt.Errorf("delete an earlier result of a proof of the archive: %w", err)
+	}
+	return nil
+}
+
+// Proven returns up to which revision passed proofs lead from a revision of a timeline, without a part in between that none of them has.
+func Proven(proofs []ProofName, t Timeline, from int64) int64 {
+	passed := slices.DeleteFunc(slices.Clone(proofs), func(n ProofName) bool { return n.Failed || n.Timeline != t })
+	slices.SortFunc(passed, func(a, b ProofName) int { return int(min(1, max(-1, a.From-b.From))) })
+	for _, n := range passed {
+		if n.From <= from && n.To > from {
+			from = n.To
+		}
+	}
+	return from
+}
+
+// OutdatedProofs returns the keys of the passed proofs of parts that the archive does not have any more. A failed one is kept while its snapshot exists.
+func OutdatedProofs(root string, all []Names, proofs []ProofName) []string {
+	var keys []string
+	for _, n := range proofs {
+		at := slices.IndexFunc(all, func(names Names) bool { return names.Timeline == n.Timeline })
+		gone := at < 0 || len(all[at].Links) > 0 && n.To < firstOf(root, all[at].Links[0])
+		if gone && !n.Failed {
+			keys = append(keys, n.Key(root))
+		}
+	}
+	return keys
+}
+
+// Between returns how many links a replay from one revision to another one needs.
+func (n Names) Between(root string, from, to int64) int {
+	count := 0
+	for i, key := range n.Links {
+		ends := int64(0)
+		if i+1 < len(n.Links) {
+			ends = firstOf(root, n.Links[i+1])
+		}
+		if firstOf(root, key) <= to && (ends == 0 || ends > from+1) {
+			count++
+		}
+	}
+	return count
+}

@@ -1,0 +1,47 @@
+package archive
+
+import (
+	"testing"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
+)
+
+// A proof is beside the archive, so that neither a new EtcdBackup nor a switch of its spec forgets that one has failed.
+func TestProofsAreFoundByTheirNames(t *testing.T) {
+	store := objstoretest.NewMemory()
+	write := func(p ProofName, others ...ProofName) {
+		t.Helper()
+		if err := WriteProof(t.Context(), store, root, Proof{ProofName: p, FromKey: "from.db"}, others); err != nil {
+			t.Fatal(err)
+		}
+	}
+	failed := ProofName{Timeline: 1, From: 30, To: 40, Failed: true}
+	write(ProofName{Timeline: 1, From: 10, To: 20})
+	write(ProofName{Timeline: 1, From: 20, To: 30})
+	write(ProofName{Timeline: 2, From: 30, To: 50})
+	write(failed)
+	write(failed) // again
+	proofs, err := Proofs(t.Context(), store, root)
+	if err != nil || len(proofs) != 4 {
+		t.Fatalf("proofs %v, error %v", proofs, err)
+	}
+	if all, err := List(t.Context(), store, root); err != nil || len(all) != 0 {
+		t.Errorf("timelines %v, error %v: a proof counts as a part of the archive", all, err)
+	}
+	for from, want := range map[int64]int64{10: 30, 15: 30, 30: 30, 5: 5} {
+		if got := Proven(proofs, 1, from); got != want {
+			t.Errorf("from revision %d all is proven up to %d, want %d", from, got, want)
+		}
+	}
+	if p, err := ReadProof(t.Context(), store, root, failed); err != nil || p.FromKey != "from.db" || !p.Failed {
+		t.Errorf("proof %+v, error %v", p, err)
+	}
+	write(ProofName{Timeline: 1, From: 30, To: 60}, proofs...)
+	if proofs, err = Proofs(t.Context(), store, root); err != nil || len(proofs) != 4 || Proven(proofs, 1, 10) != 60 {
+		t.Errorf("proofs %v, error %v, want none that has failed after one from the same snapshot has passed", proofs, err)
+	}
+	links := []Names{{Timeline: 1, Links: []string{LinkKey(root, 1, noon, 25)}}}
+	if got := OutdatedProofs(root, links, append(proofs, failed)); len(got) != 2 {
+		t.Errorf("outdated are %v, want that before the first segment and that of the other timeline", got)
+	}
+}

@@ -1,0 +1,112 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
+// standing returns a proof that has failed and whose earlier snapshot still exists, and nil if there is none. The store decides, and not the
+// status: an EtcdBackup may be recreated, and continuous may be switched off for a time.
+func standing(ctx context.Context, store objstore.Store, root string, proofs []archive.ProofName) (*archive.Proof, error) {
+	for _, n := range proofs {
+		if !n.Failed {
+			continue
+		}
+		p, err := archive.ReadProof(ctx, store, root, n)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && !errors.Is(err, objstore.ErrNoBucket):
+			continue // it was just deleted
+		case errors.Is(err, archive.ErrCorrupt):
+			return &archive.Proof{ProofName: n, Message: "the object " + n.Key(root) + " that records the failure cannot be decoded"}, nil
+		case err != nil:
+			return nil, fmt.Errorf("read a failed proof of the archive: %w", err)
+		}
+		gone, err := objstore.Gone(ctx, store, p.FromKey)
+		if err != nil && !errors.Is(err, fs.ErrPermission) { // an archived object exists
+			return nil, fmt.Errorf("look whether the snapshot of a failed proof exists: %w", err)
+		}
+		if !gone {
+			return &p, nil
+		}
+	}
+	return nil, nil //nolint:nilnil // no proof has failed
+}
+
+// lastProof returns what the store knows about the proofs of the archive: one that has failed, or else the newest one.
+func lastProof(ctx context.Context, store objstore.Store, o jobSpec, proofs []archive.ProofName) (*v1beta2.ArchiveProof, error) {
+	failed, err := standing(ctx, store, o.archiveRoot(), proofs)
+	if failed != nil || err != nil {
+		return o.tellProof(failed), err
+	}
+	var newest archive.ProofName
+	for _, n := range proofs {
+		if !n.Failed && (n.Timeline > newest.Timeline || n.Timeline == newest.Timeline && n.To > newest.To) {
+			newest = n
+		}
+	}
+	if newest.Timeline == 0 {
+		return nil, nil //nolint:nilnil // nothing was proven yet
+	}
+	p, err := archive.ReadProof(ctx, store, o.archiveRoot(), newest)
+	if err != nil {
+		return nil, nil //nolint:nilerr,nilnil // what has passed is proven again
+	}
+	return o.tellProof(&p), nil
+}
+
+// tellProof returns a proof as the status shows it.
+func (o jobSpec) tellProof(p *archive.Proof) *v1beta2.ArchiveProof {
+	if p == nil {
+		return nil
+	}
+	told := &v1beta2.ArchiveProof{
+		Result: v1beta2.ProofPassed, From: o.Target.Bucket + "/" + p.FromKey, To: o.Target.Bucket + "/" + p.ToKey, Revision: p.To,
+		Segments: int32(min(p.Segments, archive.MaxLinks)), Message: clip(p.Message), Time: metav1.Time{Time: p.Time},
+	}
+	if p.Failed {
+		told.Result = v1beta2.ProofFailed
+	}
+	return told
+}
+
+// recordProof writes a result beside the archive. It does nothing if nothing was proven.
+func (o jobSpec) recordProof(ctx context.Context, store objstore.Store, p v1beta2.ArchiveProof, what interval) error {
+	if p.Result == v1beta2.ProofSkipped || what.timeline == 0 {
+		return nil
+	}
+	key := func(path string) string { return strings.TrimPrefix(path, o.Target.Bucket+"/") }
+	return archive.WriteProof(ctx, store, o.archiveRoot(), archive.Proof{
+		ProofName: archive.ProofName{Timeline: what.timeline, From: what.choice.Base.Point.Revision, To: what.to.Revision, Failed: p.Result == v1beta2.ProofFailed},
+		FromKey:   what.choice.Base.Key, ToKey: key(what.to.Path), Time: p.Time.UTC(), Segments: len(what.choice.Links), Backup: o.Name, Tool: tool(), Message: p.Message,
+	}, what.proofs)
+}
+
+// archiveHolds returns why nothing may be deleted: a proof of the archive has failed. It is empty if none has. A second location has no archive.
+func (o jobSpec) archiveHolds(ctx context.Context, store objstore.Store) (string, error) {
+	const holds = "The last proof of the continuous archive has failed, so the operator deletes no snapshot and no part of the archive."
+	if o.Distrusted != nil {
+		return holds, nil
+	}
+	if !o.Archived {
+		return "", nil
+	}
+	proofs, err := archive.Proofs(ctx, store, o.archiveRoot())
+	if err != nil {
+		return "", err
+	}
+	failed, err := standing(ctx, store, o.archiveRoot(), proofs)
+	if failed == nil || err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s The object %s records it. If the damage is final, delete the snapshot %s with its manifest, or this object.",
+		holds, failed.Key(o.archiveRoot()), failed.FromKey), nil
+}
