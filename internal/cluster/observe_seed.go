@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
-	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 )
 
@@ -18,6 +18,9 @@ type SeedPercent func(ctx context.Context, address string) (int32, error)
 
 // seedTimeout is for a question that is asked at every pass while a seed is restored.
 const seedTimeout = 500 * time.Millisecond
+
+// maxProgress is more than an answer of a seed has, in bytes.
+const maxProgress = 1 << 10
 
 // observeSeed adds the progress of the seed's download and restore. If the seed does not answer, only the percentage is
 // missing.
@@ -40,19 +43,13 @@ func (r *Reconciler) observeSeed(ctx context.Context, v *view) {
 func askSeed(ctx context.Context, address string) (int32, error) {
 	ctx, cancel := context.WithTimeout(ctx, seedTimeout)
 	defer cancel()
-	url := "http://" + net.JoinHostPort(address, strconv.Itoa(int(seed.ProgressPort))) + seed.ProgressPath
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	body, err := etcd.Get(ctx, net.JoinHostPort(address, strconv.Itoa(int(seed.ProgressPort))), seed.ProgressPath, maxProgress)
 	if err != nil {
 		return 0, fmt.Errorf("ask the seed at %s: %w", address, err)
 	}
-	request.Close = true
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return 0, fmt.Errorf("ask the seed at %s: %w", address, err)
-	}
-	defer response.Body.Close()
+	defer func() { _ = body.Close() }()
 	var said seed.Progress
-	if err := json.NewDecoder(http.MaxBytesReader(nil, response.Body, 1<<10)).Decode(&said); err != nil {
+	if err := json.NewDecoder(body).Decode(&said); err != nil {
 		return 0, fmt.Errorf("ask the seed at %s: %w", address, err)
 	}
 	return min(max(said.Percent, 0), 100), nil

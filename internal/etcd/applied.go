@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
 	"strconv"
 	"strings"
 )
@@ -15,24 +14,19 @@ const (
 	appliedMetric = "etcd_server_proposals_applied_total "
 	// idMetric has the ID of the member in a label.
 	idMetric = `etcd_server_id{server_id="`
+	// maxMetrics is a multiple of what a member answers, which is less than 1 MiB.
+	maxMetrics = 16 << 20
 )
 
 // Applied returns the ID of a member, and the index of the last entry that it has applied. It reads the member's metrics at "host:port"
 // over plain HTTP: a member that was started without a quorum serves its metrics, but no clients. The ID is 0 if the metrics lack it.
 func Applied(ctx context.Context, address string) (id ID, index uint64, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", nil)
+	body, err := Get(ctx, address, "/metrics", maxMetrics)
 	if err != nil {
 		return 0, 0, fmt.Errorf("read metrics of %s: %w", address, err)
 	}
-	response, err := direct.Do(request)
-	if err != nil {
-		return 0, 0, fmt.Errorf("read metrics of %s: %w", address, err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode != http.StatusOK {
-		return 0, 0, fmt.Errorf("read metrics of %s: HTTP status %s", address, response.Status)
-	}
-	id, index, err = appliedIn(response.Body)
+	defer func() { _ = body.Close() }()
+	id, index, err = appliedIn(body)
 	if err != nil {
 		return 0, 0, fmt.Errorf("read metrics of %s: %w", address, err)
 	}
