@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -111,7 +112,11 @@ func (r *Reconciler) rehearseAhead(ctx context.Context, v *view, step plan.Step)
 	if r.foresight == nil || plan.Acts(step) || v.remembered || v.Spec.Paused || !v.Whole() || !known.due(generation, now) {
 		return
 	}
-	create := plan.CreateMember{Name: v.Current()[0].Name, Incarnation: v.Incarnation, Start: plan.StartRejoin}
+	running := slices.IndexFunc(v.Members, func(m plan.Member) bool { return m.InMembership && m.Pod == plan.PodRunning })
+	if running < 0 {
+		return
+	}
+	create := plan.CreateMember{Name: v.Members[running].Name, Incarnation: v.Incarnation, Start: plan.StartRejoin}
 	pod, err := r.rehearsalOf(v, create)
 	if err != nil || !r.foresight.begin(now) {
 		return // a later pass tries again

@@ -217,3 +217,18 @@ func TestPassesReportThePodThatIsRefused(t *testing.T) {
 		t.Errorf("after 40 passes the status reports %+v", p.ready())
 	})
 }
+
+// A finalizer keeps the volume of a member that was removed. Its name sorts first, and a quota has room for the Pods of the cluster only.
+// Without this, the Pod of the removed member is tried, the quota refuses it as one more, and the status warns of members that can restart.
+func TestThePodThatIsTriedIsThatOfAMemberAndNotOfALeftoverVolume(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		on := ahead(t, func(o client.Object) error {
+			return apierrors.NewForbidden(pods, o.GetName(), errText("exceeded quota: compute, requested: pods=1, used: pods=1, limited: pods=1"))
+		})
+		leftover := plan.Member{Name: "example-2222222222", Incarnation: on.v.Incarnation, Volume: plan.VolumeDeleting}
+		on.v.Members = append([]plan.Member{leftover}, on.v.Members...)
+		if step := on.pass(t, plan.Done{}); on.v.PodProblem != "" || on.created != 1 {
+			t.Errorf("after %d dry runs the problem is %q, and the plan is %+v", on.created, on.v.PodProblem, step)
+		}
+	})
+}
