@@ -24,8 +24,8 @@ type ImagePolicy struct {
 	// +kubebuilder:validation:XValidation:rule="self.size() == 0 || self.matches('^([A-Za-z0-9_][A-Za-z0-9_.-]*)?[{]version[}][A-Za-z0-9_.-]*$')",message="tag must contain {version} once, beside letters, digits, '_', '.' and '-': write for example \"{version}-0\""
 	Tag string `json:"tag,omitempty"`
 	// Digest of the image of spec.version, for example sha256: and 64 hex digits. Nodes then run this image, whatever its
-	// tag refers to. Change it together with spec.version. While the operator keeps members on another version, it
-	// selects their image by tag. Default: none.
+	// tag refers to. Change it together with spec.version. While the operator keeps members on another version, they
+	// keep their image. Default: none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=80
 	// +kubebuilder:validation:XValidation:rule="self.size() == 0 || self.matches('^sha256:[0-9a-f]{64}$')",message="digest must be sha256: and 64 hex digits in lower case"
@@ -46,7 +46,8 @@ const (
 func (s *EtcdClusterSpec) Image() string { return s.ImageOf(s.EtcdVersion()) }
 
 // ImageOf returns the image of the etcd container for a release of etcd. If the spec's version has the suffix of a registry, such as
-// -0, each image has it. The digest is that of the spec's version only.
+// -0, each image has it. The digest is that of the spec's version only. An image of another version may not exist: registries number the
+// builds of each release. So take the one that members run, if they are known.
 func (s *EtcdClusterSpec) ImageOf(version string) string {
 	image := ImagePolicy{}
 	if s.ImagePolicy != nil {

@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 )
@@ -20,9 +22,40 @@ func (s State) VersionFor(incarnation int32) string {
 	return wanted
 }
 
-// ImageFor an incarnation's members.
+// ImageFor returns the image for an incarnation's members. While a version is kept, it is the image that the members run: the suffix of a
+// registry, the tag and the digest in the spec are those of another version, so the image made from them may not exist.
 func (s State) ImageFor(incarnation int32) string {
-	return s.Spec.ImageOf(s.VersionFor(incarnation))
+	version := s.VersionFor(incarnation)
+	image := s.Spec.ImageOf(version)
+	if version == s.Spec.EtcdVersion() {
+		return image
+	}
+	return cmp.Or(s.imageRun(version, image), image)
+}
+
+// imageRun returns the image of a version that the members run. It is empty if they differ, or if the repository is not that of another
+// image: who changes the repository may do so because nodes cannot pull from the previous one.
+func (s State) imageRun(version, other string) string {
+	found := ""
+	for _, m := range s.Current() {
+		switch {
+		case m.Version != version || m.PodImage == "":
+		case found != "" && found != m.PodImage, repositoryOf(m.PodImage) != repositoryOf(other):
+			return ""
+		default:
+			found = m.PodImage
+		}
+	}
+	return found
+}
+
+// repositoryOf an image, without tag and digest.
+func repositoryOf(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	if tag := strings.LastIndexByte(image, ':'); tag > strings.LastIndexByte(image, '/') {
+		return image[:tag]
+	}
+	return image
 }
 
 // versions are the lowest and the highest that members of the cluster run. As long as not all of them say it, what was

@@ -59,3 +59,47 @@ func TestARestoreIntoAVersionWithTheSuffixOfARegistryBegins(t *testing.T) {
 		}
 	}
 }
+
+// Registries number the builds of each release, so a suffix belongs to one version. Without this, a member whose Pod is evicted while an
+// upgrade is refused or prepared gets an image that no registry has, and does not start.
+func TestAMemberThatRestartsBeforeAnUpgradeKeepsItsImage(t *testing.T) {
+	const runs = "registry.example:5000/etcd:v3.6.16-debian-12-r4"
+	cluster := func(wanted string, changes ...change) State {
+		s := state(formed, members(3), func(s *State) {
+			s.Spec.Version, s.Spec.ImagePolicy = wanted, &v1beta2.ImagePolicy{Repository: "registry.example:5000/etcd"}
+			for i := range s.Members {
+				s.Members[i].Version, s.Members[i].PodImage = "3.6.16", runs
+			}
+		})
+		for _, c := range changes {
+			c(&s)
+		}
+		return s
+	}
+	evicted := with(0, func(m *Member) {
+		m.Pod, m.Serving, m.Answers, m.PodReady, m.Version, m.PodImage = PodNone, false, false, false, "", ""
+	})
+	for name, test := range map[string]struct {
+		state State
+		want  string
+	}{
+		"the upgrade is refused, because it skips a minor version": {cluster("3.8.0-debian-12-r1", evicted), runs},
+		"the data is being prepared for the upgrade":               {cluster("3.7.3-debian-12-r1", evicted), runs},
+		"another Pod has an image that does not exist": {cluster("3.8.0-debian-12-r1", with(0, func(m *Member) {
+			m.Pod, m.Serving, m.Answers, m.Version, m.PodImage = PodBlocked, false, false, "", "registry.example:5000/etcd:v3.6.16-debian-12-r1"
+		})), runs},
+		"the tag changes with the version":    {cluster("3.8.0", evicted, func(s *State) { s.Spec.ImagePolicy.Tag = "{version}-0" }), runs},
+		"the digest changes with the version": {cluster("3.8.0", evicted, func(s *State) { s.Spec.ImagePolicy.Digest = "sha256:00" }), runs},
+		"the repository is corrected": {cluster("3.8.0-debian-12-r1", evicted, func(s *State) { s.Spec.ImagePolicy.Repository = "mirror.example/etcd" }),
+			"mirror.example/etcd:v3.6.16-debian-12-r1"},
+		"the members run different images": {cluster("3.8.0-debian-12-r1", evicted, with(1, func(m *Member) { m.PodImage = "registry.example:5000/etcd:v3.6.16-debian-12-r3" })),
+			"registry.example:5000/etcd:v3.6.16-debian-12-r1"},
+		"the version is that of the members": {cluster("3.6.16-debian-12-r5", evicted), "registry.example:5000/etcd:v3.6.16-debian-12-r5"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := test.state.ImageFor(1); got != test.want {
+				t.Errorf("a member that restarts gets %s, want %s", got, test.want)
+			}
+		})
+	}
+}
