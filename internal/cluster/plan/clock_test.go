@@ -35,8 +35,9 @@ var storedTimes = map[string]string{
 	"Defragmentation.LastScheduleTime": "since",
 	"Defragmented":                     "never",
 
-	"Certificates.SwitchAfter": "until",
-	"Certificates.DropAfter":   "until",
+	"Certificates.SwitchAfter":       "until",
+	"Certificates.DropAfter":         "until",
+	"Certificates.CheckClientsAfter": "until",
 
 	"Space.CompactedAt":      "itself: compactedAt counts it as long ago",
 	"Members.GoneBy":         "itself: Kubernetes sets it ahead; it only makes the operator ask a person or wait",
