@@ -3,12 +3,14 @@ package cluster
 import (
 	"encoding/json"
 	"maps"
+	"math"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
@@ -32,9 +34,18 @@ func (asked resize) takenBack(made string) bool {
 	return asked.Template != "" && asked.Template != made && asked.Refused == ""
 }
 
+// ago returns how long ago the resize was asked for. If that time is ahead of now, it comes from a clock that was ahead, and the resize counts
+// as asked for long ago: then the member restarts. Otherwise all rolls would wait for that time.
+func (asked resize) ago(now time.Time) time.Duration {
+	if clock.Ahead(asked.At, now) {
+		return math.MaxInt64
+	}
+	return clock.Elapsed(asked.At, now)
+}
+
 // inVain reports whether Kubernetes refused a resize, or the node did not carry it out in time.
 func (asked resize) inVain(now time.Time) bool {
-	return asked.Refused != "" || now.Sub(asked.At) > plan.ResizeGrace
+	return asked.Refused != "" || asked.ago(now) > plan.ResizeGrace
 }
 
 func resizeOf(pod *corev1.Pod) resize {
@@ -60,10 +71,10 @@ func observeResize(s plan.State, m *plan.Member, pod *corev1.Pod) {
 	if !m.Outdated {
 		return
 	}
-	pending, infeasible := pendingResize(pod, s.Now.Sub(asked.At))
+	pending, infeasible := pendingResize(pod, asked.ago(s.Now))
 	has := hasResources(c.Resources, want, current)
 	switch {
-	case has && pending == nil && actuated(pod, want, current && s.Now.Sub(asked.At) > limitGrace):
+	case has && pending == nil && actuated(pod, want, current && asked.ago(s.Now) > limitGrace):
 		m.Outdated, m.Relabel = false, true // the notes on the Pod are all that differs
 	case current && asked.Forbidden != "":
 		m.Resize = plan.ResizeWanted

@@ -51,6 +51,7 @@ func runningFor(s plan.State) *corev1.Pod {
 	return pod
 }
 
+// A resize that is waited for holds up all other changes. If it is waited for until the time of a clock that was ahead, so is an upgrade of etcd.
 func TestWhichChangesAreMadeInTheRunningPod(t *testing.T) {
 	gib, two := withResources(list("memory=1Gi"), nil), withResources(list("memory=2Gi"), nil)
 	noted := func(asked resize) func(*corev1.Pod) {
@@ -63,29 +64,32 @@ func TestWhichChangesAreMadeInTheRunningPod(t *testing.T) {
 		}
 	}
 	target := template(state(two))
-	now, earlier := resize{Template: target, At: noon}, resize{Template: target, At: noon.Add(-time.Minute)}
+	now, earlier, tomorrow := resize{Template: target, At: noon}, resize{Template: target, At: noon.Add(-time.Minute)}, resize{Template: target, At: noon.Add(24 * time.Hour)}
 	for name, test := range map[string]struct {
 		was, is  change
 		pod      []func(*corev1.Pod)
 		outdated bool
 		resize   plan.ResizeState
 	}{
-		"more memory":                                       {gib, two, nil, true, plan.ResizeWanted},
-		"memory for the first time":                         {none, two, nil, true, plan.ResizeWanted},
-		"limits without requests":                           {withResources(nil, list("memory=1Gi", "cpu=1")), withResources(nil, list("memory=1Gi", "cpu=2")), nil, true, plan.ResizeWanted},
-		"a higher CPU limit beside an unchanged request":    {withResources(list("cpu=1"), list("cpu=1", "memory=1Gi")), withResources(list("cpu=1"), list("cpu=2", "memory=1Gi")), nil, true, plan.ResizeWanted},
-		"more memory for a Pod with limits of a LimitRange": {gib, two, []func(*corev1.Pod){func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Limits = list("cpu=4", "memory=8Gi") }}, true, plan.ResizeWanted},
-		"more memory and another variable":                  {gib, policy(v1beta2.PodPolicy{Resources: corev1.ResourceRequirements{Requests: list("memory=2Gi")}, EtcdEnv: []corev1.EnvVar{{Name: "A"}}}), nil, true, plan.ResizeNone},
-		"no change":                                         {two, two, nil, false, plan.ResizeNone},
-		"a member that does not run":                        {gib, two, []func(*corev1.Pod){func(p *corev1.Pod) { p.Status.ContainerStatuses = nil }}, true, plan.ResizeNone},
-		"a resize that was only noted":                      {gib, two, []func(*corev1.Pod){noted(now)}, true, plan.ResizeWanted},
-		"a resize that the kubelet has not seen yet":        {gib, two, []func(*corev1.Pod){noted(now), accepted}, true, plan.ResizeUnderWay},
-		"a resize that is deferred":                         {gib, two, []func(*corev1.Pod){noted(now), accepted, condition(corev1.PodResizePending, corev1.PodReasonDeferred)}, true, plan.ResizeUnderWay},
-		"a resize that is infeasible on the node":           {gib, two, []func(*corev1.Pod){noted(earlier), accepted, condition(corev1.PodResizePending, corev1.PodReasonInfeasible)}, true, plan.ResizeNone},
-		"a resize that the API server refused":              {gib, two, []func(*corev1.Pod){noted(resize{Template: target, At: noon, Refused: "no"})}, true, plan.ResizeNone},
-		"another resize than the refused one":               {gib, two, []func(*corev1.Pod){noted(resize{Template: "other", At: noon, Refused: "no"})}, true, plan.ResizeWanted},
-		"a resize that was forbidden an hour ago":           {gib, two, []func(*corev1.Pod){noted(resize{Template: target, At: noon.Add(-time.Hour), Forbidden: "quota"})}, true, plan.ResizeWanted},
-		"a resize that is not done after an hour":           {gib, two, []func(*corev1.Pod){noted(resize{Template: target, At: noon.Add(-time.Hour)}), accepted}, true, plan.ResizeNone},
+		"more memory":                                                    {gib, two, nil, true, plan.ResizeWanted},
+		"memory for the first time":                                      {none, two, nil, true, plan.ResizeWanted},
+		"limits without requests":                                        {withResources(nil, list("memory=1Gi", "cpu=1")), withResources(nil, list("memory=1Gi", "cpu=2")), nil, true, plan.ResizeWanted},
+		"a higher CPU limit beside an unchanged request":                 {withResources(list("cpu=1"), list("cpu=1", "memory=1Gi")), withResources(list("cpu=1"), list("cpu=2", "memory=1Gi")), nil, true, plan.ResizeWanted},
+		"more memory for a Pod with limits of a LimitRange":              {gib, two, []func(*corev1.Pod){func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Limits = list("cpu=4", "memory=8Gi") }}, true, plan.ResizeWanted},
+		"more memory and another variable":                               {gib, policy(v1beta2.PodPolicy{Resources: corev1.ResourceRequirements{Requests: list("memory=2Gi")}, EtcdEnv: []corev1.EnvVar{{Name: "A"}}}), nil, true, plan.ResizeNone},
+		"no change":                                                      {two, two, nil, false, plan.ResizeNone},
+		"a member that does not run":                                     {gib, two, []func(*corev1.Pod){func(p *corev1.Pod) { p.Status.ContainerStatuses = nil }}, true, plan.ResizeNone},
+		"a resize that was only noted":                                   {gib, two, []func(*corev1.Pod){noted(now)}, true, plan.ResizeWanted},
+		"a resize that the kubelet has not seen yet":                     {gib, two, []func(*corev1.Pod){noted(now), accepted}, true, plan.ResizeUnderWay},
+		"a resize that is deferred":                                      {gib, two, []func(*corev1.Pod){noted(now), accepted, condition(corev1.PodResizePending, corev1.PodReasonDeferred)}, true, plan.ResizeUnderWay},
+		"a resize that is infeasible on the node":                        {gib, two, []func(*corev1.Pod){noted(earlier), accepted, condition(corev1.PodResizePending, corev1.PodReasonInfeasible)}, true, plan.ResizeNone},
+		"a resize that the API server refused":                           {gib, two, []func(*corev1.Pod){noted(resize{Template: target, At: noon, Refused: "no"})}, true, plan.ResizeNone},
+		"another resize than the refused one":                            {gib, two, []func(*corev1.Pod){noted(resize{Template: "other", At: noon, Refused: "no"})}, true, plan.ResizeWanted},
+		"a resize that was forbidden an hour ago":                        {gib, two, []func(*corev1.Pod){noted(resize{Template: target, At: noon.Add(-time.Hour), Forbidden: "quota"})}, true, plan.ResizeWanted},
+		"a resize that is not done after an hour":                        {gib, two, []func(*corev1.Pod){noted(resize{Template: target, At: noon.Add(-time.Hour)}), accepted}, true, plan.ResizeNone},
+		"a resize that was asked for by a clock that was slightly ahead": {gib, two, []func(*corev1.Pod){noted(resize{Template: target, At: noon.Add(30 * time.Second)}), accepted}, true, plan.ResizeUnderWay},
+		"a resize that was asked for by a clock that was a day ahead":    {gib, two, []func(*corev1.Pod){noted(tomorrow), accepted}, true, plan.ResizeNone},
+		"a resize that was asked for by such a clock, and is infeasible": {gib, two, []func(*corev1.Pod){noted(tomorrow), accepted, condition(corev1.PodResizePending, corev1.PodReasonInfeasible)}, true, plan.ResizeNone},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := runningFor(state(formed, members(3), test.was))
