@@ -121,8 +121,9 @@ var listed = map[string][]string{
 		"cluster/plan/space.go compactedAt", "cluster/plan/space.go compactedFor", "cluster/plan/space.go needsRoom", "cluster/plan/space.go reclaimSpace",
 	},
 	"it delays what a person reads, or a request that changes nothing": {
-		"cluster/observe_mounts.go observeMounts", "cluster/plan/pod_state.go PodStateOf", "backup/status_archive.go archiveReport", "backup/status_archive.go recoverable",
+		"cluster/observe_mounts.go observeMounts", "backup/status_archive.go archiveReport", "backup/status_archive.go recoverable",
 	},
+	"a Pod that was created ahead of now is reported at once if it has no node": {"cluster/plan/pod_state.go unscheduledForLong"},
 	"it compares the clocks themselves": {
 		"backup/stored.go aheadOf", "cluster/clock.go confirmClock", "cluster/clock.go holds", "cluster/clock.go serverTime",
 	},

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/clock"
 )
 
 // EtcdContainer is the name of the container of a member's Pod that etcd runs in.
@@ -30,7 +31,7 @@ func PodStateOf(pod *corev1.Pod, now time.Time) (state PodState, reason, message
 		return PodEnded, v1beta2.ReasonPodFailing, strings.TrimSpace(pod.Status.Reason + " " + pod.Status.Message)
 	}
 	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable && now.Sub(pod.CreationTimestamp.Time) > scheduling {
+		if c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable && unscheduledForLong(pod.CreationTimestamp.Time, now) {
 			return PodBlocked, v1beta2.ReasonPodUnschedulable, c.Message
 		}
 	}
@@ -49,6 +50,12 @@ func PodStateOf(pod *corev1.Pod, now time.Time) (state PodState, reason, message
 		return PodRunning, "", ""
 	}
 	return PodStarting, "", ""
+}
+
+// unscheduledForLong reports whether a Pod that has no node is to be reported. The API server has recorded when it was created. If that is
+// ahead of now, the clock of the operator is behind, and the age of the Pod is not known. Then the Pod is reported at once.
+func unscheduledForLong(created, now time.Time) bool {
+	return now.Sub(created) > scheduling || clock.Ahead(created, now)
 }
 
 // whyWaiting names what keeps a container from starting. It is empty while other containers must start first.
