@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/etcd-suite/etcd-operator/internal/auth"
+	"github.com/etcd-suite/etcd-operator/internal/heaptest"
 )
 
 const root = "continuous-archive/ns/name/"
@@ -312,4 +314,23 @@ func TestErrorsNameRevisionAndKey(t *testing.T) {
 	if got := fmt.Sprint(Point{Revision: 3}); got != "revision 3" {
 		t.Errorf("got %q", got)
 	}
+}
+
+// A header of any size in the bucket must not take the memory of the operator, which reads the headers of an archive.
+func TestAHeaderOfTenTimesTheBoundIsNotRead(t *testing.T) {
+	body := bufio.NewReader(io.LimitReader(spaces{}, 10*maxHeader))
+	heaptest.Bound(t, 8, func() {
+		if _, err := decodeLine(body, "key", &Header{}); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+type spaces struct{}
+
+func (spaces) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
 }

@@ -14,8 +14,13 @@ import (
 // replays runs one replay at a time, because each of them may use all of the memory for replays. A replay reads the store, so it ends if
 // that hardly moves.
 type replays struct {
-	process replay.Process
+	process replayer
 	slot    *turns.Gate
+}
+
+// replayer is a replay.Process, except in tests.
+type replayer interface {
+	Replay(ctx context.Context, o replay.Order) (replay.Result, error)
 }
 
 func newReplays(memory int64) replays {

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,12 +19,13 @@ type endless struct {
 	objstore.Store
 	format string
 	names  int
+	most   int // 0 for 5000
 }
 
 func (e *endless) List(context.Context, string) iter.Seq2[objstore.Object, error] {
 	return func(yield func(objstore.Object, error) bool) {
 		for yield(objstore.Object{Key: fmt.Sprintf(e.format, e.names)}, nil) {
-			if e.names++; e.names == 5000 {
+			if e.names++; e.names == cmp.Or(e.most, 5000) {
 				return
 			}
 		}

@@ -11,9 +11,11 @@ import (
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/etcd-suite/etcd-operator/internal/heaptest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
@@ -203,4 +205,33 @@ func TestMetadataIsNeverPutIntoAnArchive(t *testing.T) {
 	if sent == "" || strings.Contains(sent, "ARCHIVE") {
 		t.Errorf("sent %q", sent)
 	}
+}
+
+// An answer without an end to the request for a token must not take the memory of the operator.
+func TestATokenOfTenTimesTheBoundIsRefused(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"token_type":"Bearer","access_token":"`)
+		for range 10 {
+			if _, err := io.WriteString(w, strings.Repeat("a", 1<<20)); err != nil {
+				return
+			}
+		}
+		_, _ = io.WriteString(w, `"}`)
+	}))
+	defer server.Close()
+	defer func(known []string) { tokenURIs = known }(tokenURIs)
+	tokenURIs = append(slices.Clone(tokenURIs), server.URL)
+	credentials := bytes.ReplaceAll(serviceAccount(t), []byte(tokenURIs[1]), []byte(server.URL))
+	store, err := Open(t.Context(), Config{Bucket: "b", CredentialsJSON: credentials})
+	if err != nil {
+		t.Fatal(err)
+	}
+	heaptest.Bound(t, 32, func() {
+		for _, err := range store.List(t.Context(), "k") {
+			if err == nil || strings.Contains(err.Error(), "aaaa") {
+				t.Errorf("error %.200v", err)
+			}
+		}
+	})
 }

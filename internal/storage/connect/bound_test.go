@@ -6,11 +6,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/etcd-suite/etcd-operator/internal/heaptest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/stall"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
@@ -46,12 +45,7 @@ func TestAnAnswerThatIsNoObjectHasABound(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				runtime.GC()
-				peak := watchHeap()
-				err = list(t.Context(), store)
-				if most := peak(); most > test.most {
-					t.Errorf("%d MiB of memory for an answer of %d MiB", most, test.sends)
-				}
+				heaptest.Bound(t, test.most, func() { err = list(t.Context(), store) })
 				if err == nil || provider == "S3" && !errors.Is(err, objstore.ErrNoStore) {
 					t.Errorf("error %v", err)
 				}
@@ -65,23 +59,4 @@ func list(ctx context.Context, store objstore.Store) error {
 		return err
 	}
 	return nil
-}
-
-// watchHeap returns a function that returns the largest heap since then, in MiB.
-func watchHeap() func() uint64 {
-	stop, peak := make(chan struct{}), make(chan uint64)
-	go func() {
-		var most uint64
-		for m := (runtime.MemStats{}); ; {
-			runtime.ReadMemStats(&m)
-			most = max(most, m.HeapAlloc)
-			select {
-			case <-stop:
-				peak <- most
-				return
-			case <-time.After(5 * time.Millisecond):
-			}
-		}
-	}()
-	return func() uint64 { close(stop); return <-peak >> 20 }
 }
