@@ -191,6 +191,10 @@ type EtcdBackupStatus struct {
 	// Newest verified snapshot.
 	// +optional
 	Snapshot *Snapshot `json:"snapshot,omitempty"`
+	// The store that has the newest verified snapshot: the provider, the endpoint and the region of the spec that it was saved with. If the
+	// spec names another store now, the operator takes a snapshot at once.
+	// +optional
+	SnapshotStore string `json:"snapshotStore,omitempty"`
 	// The ten newest snapshots that are kept, newest first.
 	// +optional
 	// +listType=atomic

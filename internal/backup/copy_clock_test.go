@@ -14,7 +14,7 @@ func TestACopyByAClockThatWasAheadDoesNotStopLaterCopies(t *testing.T) {
 	s := series(func(s *State) {
 		s.Spec.CopyTo = &v1beta2.CopyTarget{}
 		s.Status.LastSuccessDate = &metav1.Time{Time: s.Now.Add(-time.Minute)}
-		s.Status.Snapshot = &v1beta2.Snapshot{ClusterID: "0000000000000001", SHA256: "new", CreatedAt: s.Now.Add(-time.Minute).Format(time.RFC3339)}
+		s.Status.Snapshot = &v1beta2.Snapshot{Path: "bucket/dir/snap.db/ns/b/0000000000000001/x.db", ClusterID: "0000000000000001", SHA256: "new", CreatedAt: s.Now.Add(-time.Minute).Format(time.RFC3339)}
 		s.Status.Copies = &v1beta2.BackupCopies{
 			ObservedGeneration: s.Generation, LastAttemptTime: &metav1.Time{Time: s.Now.Add(365 * 24 * time.Hour)},
 			Newest: &v1beta2.Snapshot{SHA256: "old", CreatedAt: s.Now.Add(-time.Hour).Format(time.RFC3339)},

@@ -108,8 +108,8 @@ func jobSpecOf(s State) jobSpec {
 	if o.Prove {
 		o.Ranges = s.Archive.Ranges
 	}
-	if s.Status.Snapshot != nil {
-		o.Newest = *s.Status.Snapshot
+	if newest := s.recorded(); newest != nil {
+		o.Newest = *newest
 	}
 	if d := s.Status.LastDrill; d != nil && d.Result == v1beta2.DrillPassed {
 		o.Proven = d.Path

@@ -76,7 +76,7 @@ func (s State) outcome() planning.Description {
 		return planning.Description{Reason: v1beta2.ReasonSnapshotCorrupt, Message: unusable(*r.Drill)}
 	case s.Series():
 		s.Status = *s.Status.DeepCopy()
-		recordSuccess(&s.Status, a, true)
+		recordSuccess(&s.Status, a, s)
 		return scheduled(s.turn(), r.PruneProblem)
 	}
 	return planning.Description{Reason: v1beta2.ReasonComplete, Message: contents(*r.Snapshot)}

@@ -82,7 +82,7 @@ func copyIsDue(s State) Step {
 
 // copyTurn returns when snapshots are to be copied. It is zero if nothing is to be copied, or if a copy runs.
 func (s State) copyTurn() time.Time {
-	c, newest := s.Status.Copies, s.Status.Snapshot
+	c, newest := s.Status.Copies, s.recorded()
 	switch {
 	case s.Spec.CopyTo == nil || !s.Series() || s.Problem != nil || s.Refused != nil || s.CopyProblem != nil || s.Copy != nil:
 		return time.Time{}

@@ -25,11 +25,11 @@ const pruneInterval = time.Hour
 // often as the schedule, but at most once an hour. It is zero if all are kept, if there are none, or if they are not of the
 // present cluster.
 func (s State) pruneTurn() time.Time {
-	p := s.Spec.BackupPolicy
-	if p.MaxBackups == 0 && p.Retention == nil || s.Status.Snapshot == nil || s.Status.Snapshot.ClusterID == "" {
+	p, newest := s.Spec.BackupPolicy, s.recorded()
+	if p.MaxBackups == 0 && p.Retention == nil || newest == nil || newest.ClusterID == "" {
 		return time.Time{}
 	}
-	if s.Spec.EtcdCluster != nil && (s.Cluster == nil || s.Cluster.ID != s.Status.Snapshot.ClusterID) {
+	if s.Spec.EtcdCluster != nil && (s.Cluster == nil || s.Cluster.ID != newest.ClusterID) {
 		return time.Time{} // the snapshots are of an earlier cluster, and all of them are kept
 	}
 	last := s.Status.LastPruneTime

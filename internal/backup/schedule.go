@@ -173,7 +173,7 @@ func (s State) jitter() time.Duration {
 
 // drillable returns whether the spec asks for restore tests and there is a snapshot to test.
 func (s State) drillable() bool {
-	return s.Spec.Drill != nil && s.Status.Snapshot != nil && strings.HasPrefix(s.Status.Snapshot.Path, s.Target.Bucket+"/")
+	return s.Spec.Drill != nil && s.recorded() != nil
 }
 
 // drillTurn returns when the next restore test is due. It is zero if none ever is.

@@ -33,6 +33,7 @@ func NewStatus(s State, step Step, err error) v1beta2.EtcdBackupStatus {
 	default:
 		r.apply(step, step.describe(s))
 	}
+	r.nameStore()
 	r.secondLocation()
 	r.archive()
 	r.failTestedSnapshot()
@@ -40,6 +41,13 @@ func NewStatus(s State, step Step, err error) v1beta2.EtcdBackupStatus {
 	r.fill()
 	r.out.SnapshotSize = sizeText(r.out.Snapshot)
 	return r.out
+}
+
+// nameStore completes a status of an earlier version. If the spec has changed since then, it is not known which store has the snapshot.
+func (r *reporter) nameStore() {
+	if r.out.Snapshot != nil && r.out.SnapshotStore == "" && !r.s.fresh() && r.s.Problem == nil {
+		r.out.SnapshotStore = r.s.Target.Store()
+	}
 }
 
 // refusal says that the API server refuses an object for good. A person must correct what refuses it.
@@ -125,7 +133,7 @@ func (r *reporter) taken(a Attempt, d planning.Description) {
 		r.unsuccessful(a, d)
 		return
 	}
-	recordSuccess(&r.out, a, r.s.Series())
+	recordSuccess(&r.out, a, r.s)
 	if r.s.Series() {
 		r.out.Attempts = 0
 		state := r.s
@@ -140,12 +148,12 @@ func (r *reporter) taken(a Attempt, d planning.Description) {
 }
 
 // recordSuccess writes the facts of a successful attempt into the status.
-func recordSuccess(out *v1beta2.EtcdBackupStatus, a Attempt, series bool) {
+func recordSuccess(out *v1beta2.EtcdBackupStatus, a Attempt, s State) {
 	snapshot, kept := *a.Result.Snapshot, a.Result.Kept
-	if series {
+	if s.Series() && s.sameStore() {
 		snapshot, kept = asRecorded(*out, snapshot), allAsRecorded(*out, kept)
 	}
-	out.Snapshots = kept
+	out.Snapshots, out.SnapshotStore = kept, s.Target.Store()
 	if a.Request != "" && a.Base == "" {
 		out.HandledRequest = a.Request
 	}

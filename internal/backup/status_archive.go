@@ -13,7 +13,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
 // archiveInterval is the shortest time between two updates of the end of the archive in the status.
@@ -50,11 +49,10 @@ func (r *reporter) archive() {
 }
 
 // movedArchive returns whether the newest snapshot in the status is not in the folder of the spec. Then the archive that the status describes is
-// not there either: a user has changed the bucket, the path or the cluster.
+// not there either: a user has changed the store, the bucket, the path or the cluster.
 func (s State) movedArchive() bool {
-	newest := s.Status.Snapshot
-	series := snapshot.Series{Folder: s.Target.Key, Namespace: s.Namespace, Cluster: sourceName(s.Name, s.Spec)}
-	return newest != nil && s.Problem == nil && !strings.HasPrefix(newest.Path, s.Target.Bucket+"/"+series.Lives())
+	newest := s.recorded()
+	return s.Status.Snapshot != nil && s.Problem == nil && (newest == nil || !strings.HasPrefix(newest.Path, s.Target.Bucket+"/"+s.lives()))
 }
 
 // notRunning are the reasons of Archiving while no archiver was to run.

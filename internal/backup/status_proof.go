@@ -1,7 +1,6 @@
 package backup
 
 import (
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,8 +15,8 @@ import (
 // proofWanted returns whether the newest snapshot has an earlier one in its range, and the archive was not proven up to it. A proof that
 // failed counts until there is another snapshot.
 func (s State) proofWanted() bool {
-	a, newest := s.Archive, s.Status.Snapshot
-	if !s.archived() || newest == nil || a == nil || !a.Begun || !a.Surveyed || len(a.Ranges) == 0 || !strings.HasPrefix(newest.Path, s.Target.Bucket+"/") {
+	a, newest := s.Archive, s.recorded()
+	if !s.archived() || newest == nil || a == nil || !a.Begun || !a.Surveyed || len(a.Ranges) == 0 {
 		return false
 	}
 	if d := s.Status.LastDrill; d != nil && d.Result == v1beta2.DrillFailed && d.Path == newest.Path {

@@ -19,7 +19,7 @@ func TestTheStatusKeepsTheSHA256OfAReplacedSnapshot(t *testing.T) {
 		"the same snapshot": {Result: &Result{Found: true, Snapshot: &forged, Kept: []v1beta2.Snapshot{forged}}},
 	} {
 		for place, status := range map[string]v1beta2.EtcdBackupStatus{"newest": {Snapshot: &saved}, "list": {Snapshots: []v1beta2.Snapshot{saved}}} {
-			recordSuccess(&status, a, true)
+			recordSuccess(&status, a, series())
 			for _, s := range append(status.Snapshots, *status.Snapshot) {
 				if s.Path == saved.Path && s.SHA256 != "saved" {
 					t.Errorf("%s, recorded as the %s: the status has the SHA-256 %s", name, place, s.SHA256)
@@ -33,7 +33,7 @@ func TestTheStatusKeepsTheSHA256OfAReplacedSnapshot(t *testing.T) {
 func TestTheStatusHasTheSHA256OfANewSnapshotAtTheSamePath(t *testing.T) {
 	status := v1beta2.EtcdBackupStatus{Snapshot: &v1beta2.Snapshot{Path: "b/k", SHA256: "first"}}
 	second := v1beta2.Snapshot{Path: "b/k", SHA256: "second"}
-	recordSuccess(&status, Attempt{Result: &Result{Snapshot: &second, Kept: []v1beta2.Snapshot{second}}}, false)
+	recordSuccess(&status, Attempt{Result: &Result{Snapshot: &second, Kept: []v1beta2.Snapshot{second}}}, one())
 	if status.Snapshot.SHA256 != "second" || status.Snapshots[0].SHA256 != "second" {
 		t.Errorf("the status has %+v and %+v", status.Snapshot, status.Snapshots)
 	}

@@ -5,7 +5,11 @@
 // Each provider has one entry in the table providers, in a file of its own.
 package storage
 
-import "github.com/etcd-suite/etcd-operator/api/v1beta2"
+import (
+	"strings"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
 
 // Location is one place in an object store.
 type Location struct {
@@ -33,6 +37,18 @@ type Options struct {
 
 // Path is "<bucket>/<key>".
 func (l Location) Path() string { return l.Bucket + "/" + l.Key }
+
+// Store identifies the store of the location, whatever the bucket. Buckets with the same name in two stores are different buckets.
+func (l Location) Store() string {
+	id := string(l.Provider)
+	if endpoint := strings.ToLower(strings.TrimRight(l.Endpoint, "/")); endpoint != "" {
+		id += " " + endpoint
+	}
+	if l.Region != "" {
+		id += " " + l.Region
+	}
+	return id
+}
 
 // Identity names who asks the store, for messages about a refused request.
 func (l Location) Identity() string {
