@@ -95,7 +95,7 @@ func (c Choice) orNewer(ctx context.Context, store objstore.Store, src v1beta2.R
 		return src.Key, "", nil
 	}
 	p := pick{choice: c, fitting: newer, signers: by}
-	if err := p.best(ctx, store, now); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := p.best(ctx, store, now); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) { // a newer one may be archived
 		return "", "", fmt.Errorf("%s/%s: %w", src.Bucket, c.Fallback, err)
 	}
 	if p.chosen.Key == "" {

@@ -333,3 +333,32 @@ func TestBeforeTakesNoSnapshotThatMayHoldLaterWrites(t *testing.T) {
 		t.Errorf("%s, because %q, %v", key, why, err)
 	}
 }
+
+// A lifecycle rule has archived the manifest of a newer snapshot. Without this, no restore is possible by the EtcdBackup, although the snapshot
+// of its status can be read.
+func TestANewerSnapshotThatCannotBeReadStopsNoRestoreOfTheNamedOne(t *testing.T) {
+	s := newShelf(t)
+	named, newer := s.saved("a", 1, 1), s.saved("a", 1, 2)
+	store, err := file.Open(s.bucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Choice{Fallback: "daily/ns/a/", Backup: "backup", Of: "ns/a"}
+	key, why, err := exact(t.Context(), archivedManifest{store, snapshot.ManifestKey(newer)}, v1beta2.RestoreSource{Bucket: s.bucket, Key: named}, c, snapshot.Signers{}, time.Now())
+	if err != nil || key != named {
+		t.Errorf("%s, because %q, %v", key, why, err)
+	}
+}
+
+// archivedManifest refuses to read one key, as a store does with an object of an archive class.
+type archivedManifest struct {
+	objstore.Store
+	key string
+}
+
+func (a archivedManifest) Get(ctx context.Context, key string) (io.ReadCloser, error) {
+	if key == a.key {
+		return nil, fs.ErrPermission
+	}
+	return a.Store.Get(ctx, key)
+}
