@@ -37,7 +37,7 @@ func (t *job) proveArchive(ctx context.Context, o jobSpec, store objstore.Store,
 		err = t.rollForward(ctx, o, store, what, want, progress)
 	}
 	if err == nil && !found {
-		proof.Result, proof.Message = v1beta2.ProofSkipped, "There was nothing to prove: each part of the archive that leads to this snapshot is proven, or it reaches this snapshot from no earlier one with another revision."
+		proof.Result, proof.Message = v1beta2.ProofSkipped, "There was nothing to prove. Each part of the archive that leads to this snapshot is proven, or it begins at no earlier snapshot with another revision."
 	}
 	proof.Time = metav1.Time{Time: t.now()}
 	switch {
