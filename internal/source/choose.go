@@ -85,7 +85,10 @@ func (c Choice) orNewer(ctx context.Context, store objstore.Store, src v1beta2.R
 		return "", "", err
 	}
 	own, _, err := c.ofOneOwner(ctx, store, slices.DeleteFunc(all, func(e candidate) bool { return c.Of != "" && e.cluster != c.Of }))
-	if err != nil && !errors.Is(err, ErrAmbiguous) {
+	if errors.Is(err, ErrAmbiguous) {
+		return src.Key, "the status of the EtcdBackup names it, and other EtcdClusters of the same name have snapshots in the folder", nil
+	}
+	if err != nil {
 		return "", "", err
 	}
 	newer := slices.DeleteFunc(own, func(e candidate) bool {
@@ -99,9 +102,18 @@ func (c Choice) orNewer(ctx context.Context, store objstore.Store, src v1beta2.R
 		return "", "", fmt.Errorf("%s/%s: %w", src.Bucket, c.Fallback, err)
 	}
 	if p.chosen.Key == "" {
-		return src.Key, "", nil
+		return src.Key, p.whyNamed(), nil
 	}
 	return p.chosen.Key, "it is newer than the snapshot " + src.Bucket + "/" + src.Key + ", which the status of the EtcdBackup names", nil
+}
+
+// whyNamed says why no newer snapshot takes the place of the one that the status names. It is empty if none could have.
+func (p *pick) whyNamed() string {
+	passed := len(p.fitting) - p.foreign
+	if passed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the status of the EtcdBackup names it, and of %d newer ones %d were taken without quorum and %d cannot be read", passed, p.noQuorum, passed-p.noQuorum)
 }
 
 // unfit returns why a snapshot is not restored unless a person names it.

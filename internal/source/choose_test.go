@@ -345,7 +345,7 @@ func TestANewerSnapshotThatCannotBeReadStopsNoRestoreOfTheNamedOne(t *testing.T)
 	}
 	c := Choice{Fallback: "daily/ns/a/", Backup: "backup", Of: "ns/a"}
 	key, why, err := exact(t.Context(), archivedManifest{store, snapshot.ManifestKey(newer)}, v1beta2.RestoreSource{Bucket: s.bucket, Key: named}, c, snapshot.Signers{}, time.Now())
-	if err != nil || key != named {
+	if err != nil || key != named || !strings.Contains(why, "of 1 newer ones 0 were taken without quorum and 1 cannot be read") {
 		t.Errorf("%s, because %q, %v", key, why, err)
 	}
 }
