@@ -40,7 +40,7 @@ func (r *Reconciler) observeSecrets(ctx context.Context, v *view) error {
 			v.material.HandedOut[u.Name] = held
 		}
 	}
-	v.ClientName, v.NamedClients = v.material.ClientName(v.State), v.material.NamedClients(v.State)
+	v.ClientName, v.NamedClients = v.material.ClientName(v.State), v.material.NamedClients(v.State) || v.MembersCheckClients()
 	if err := r.observeIssuer(ctx, v); err != nil {
 		return err
 	}

@@ -33,7 +33,12 @@ func (s State) ChecksClients() bool {
 
 // clientsStillLoad reports whether clients may still use a certificate without the name. If a member checks it, that time is over.
 func (s State) clientsStillLoad() bool {
-	return s.Formed() && s.Now.Before(s.Certificates.CheckClientsAfter) && !slices.ContainsFunc(s.Members, func(m Member) bool { return m.ChecksClients })
+	return s.Formed() && s.Now.Before(s.Certificates.CheckClientsAfter) && !s.MembersCheckClients()
+}
+
+// MembersCheckClients reports whether a member checks the name by now.
+func (s State) MembersCheckClients() bool {
+	return slices.ContainsFunc(s.Members, func(m Member) bool { return m.ChecksClients })
 }
 
 // CompareClientCheck marks the Pods as outdated that check the name although a Pod that is created now would not, or the other way round.
@@ -78,10 +83,14 @@ func adviseOfClientName(s State) Step {
 // whyClientRefused says that running members refuse the operator's certificate because of its name, as sentences that follow others. It is
 // empty if that is not so.
 func (s State) whyClientRefused() string {
-	if !s.Certificates.ClientsLackName || !slices.ContainsFunc(s.Current(), func(m Member) bool { return m.ChecksClients }) {
+	if !s.Certificates.ClientsLackName || !s.MembersCheckClients() {
 		return ""
 	}
-	return " " + s.clientLacksName() + " Members accept only clients with that name. Put a certificate with the name back into the Secret."
+	do := "Put a certificate with the name back into the Secret."
+	if s.Spec.TLS.Issued() {
+		do = "Set spec.TLS.acceptClients to Cluster, so that certificates with the name are issued."
+	}
+	return " " + s.clientLacksName() + " Members accept only clients with that name. " + do
 }
 
 func (s State) clientLacksName() string {

@@ -111,29 +111,35 @@ func TestCertificatesOfClientsKeepTheirName(t *testing.T) {
 }
 
 func TestTheTimeForClientsToLoadBeginsWhenTheirCertificateGetsTheName(t *testing.T) {
-	s := state(formed, members(3), fromCertManager, ofCluster)
-	held := func(since string) *Secret {
-		return &Secret{Annotations: map[string]string{annotationClientHostnameSince: since}}
-	}
+	s, client := state(formed, members(3), fromCertManager, ofCluster), usage("client")
+	named, plain := newShop(t, s.Now).issue(s, client).Get(IssuedCertKey), newShop(t, s.Now).issue(state(fromCertManager), client).Get(IssuedCertKey)
 	earlier := s.Now.Add(-time.Hour).UTC().Format(time.RFC3339)
+	held := func(cert []byte, since string) *Secret {
+		return &Secret{Data: map[string][]byte{v1beta2.ClientCertKey: cert}, Annotations: map[string]string{annotationClientHostnameSince: since}}
+	}
 	for what, test := range map[string]struct {
-		secrets map[string]*Secret
-		want    time.Time
+		of     Usage
+		before *Secret
+		cert   []byte
+		want   string
 	}{
-		"no Secret has it yet":                     {map[string]*Secret{"client": {}}, s.Now},
-		"it is known":                              {map[string]*Secret{"client": held(earlier)}, s.Now.Add(-time.Hour)},
-		"the Secret of clients was deleted":        {map[string]*Secret{operatorUsage: held(earlier)}, s.Now.Add(-time.Hour)},
-		"all were deleted, and the cluster serves": {nil, s.Now},
+		"the first one with the name":           {client, held(plain, ""), named, s.Now.UTC().Format(time.RFC3339)},
+		"a renewed one":                         {client, held(named, earlier), named, earlier},
+		"the name was taken out in between":     {client, held(plain, earlier), named, s.Now.UTC().Format(time.RFC3339)},
+		"the Secret was deleted":                {client, nil, named, s.Now.UTC().Format(time.RFC3339)},
+		"one without the name":                  {client, held(named, earlier), plain, ""},
+		"that of a member, which has all names": {usage("peer"), nil, named, ""},
 	} {
-		if got := (Material{HandedOut: test.secrets}).clientHostnameSince(s); got != test.want.UTC().Format(time.RFC3339) {
-			t.Errorf("%s: since %s, want %s", what, got, test.want.UTC().Format(time.RFC3339))
+		m := Material{HandedOut: map[string]*Secret{}}
+		if test.before != nil {
+			m.HandedOut[test.of.Name] = test.before
+		}
+		if got := m.clientHostnameSince(s, test.of, test.cert); got != test.want {
+			t.Errorf("%s: since %q, want %q", what, got, test.want)
 		}
 	}
-	if got := (Material{}).clientHostnameSince(state(fromCertManager, ofCluster)); got != "1970-01-01T00:00:00Z" {
+	if got := (Material{}).clientHostnameSince(state(fromCertManager, ofCluster), client, named); got != "1970-01-01T00:00:00Z" {
 		t.Errorf("the clients of a new cluster have had time since %s", got)
-	}
-	if got := (Material{}).clientHostnameSince(state(fromCertManager)); got != "" {
-		t.Errorf("without acceptClients: %s", got)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
@@ -114,6 +115,8 @@ func (s State) blocked(members []Member) Step {
 			switch {
 			case m.Empty && s.MembershipKnown:
 				message += " " + s.whyEmpty(m)
+			case m.Empty:
+				message += " " + s.whyNoQuorumIsEmpty(members)
 			case s.failsBySpec(m):
 				message += " The members that serve run with an earlier spec, so the operator neither replaces this one nor restarts the others. Correct the spec, or undo the change."
 			}
@@ -130,6 +133,23 @@ func (s State) whyEmpty(m Member) string {
 		return text + " Otherwise remove the member from annotation " + v1beta2.AnnotationFence + ", or delete its PersistentVolumeClaim. Until then the operator does not replace it."
 	}
 	return text + fmt.Sprintf(" Otherwise the operator replaces the member when it has not served for %s.", s.Spec.MemberReplacementGrace())
+}
+
+// whyNoQuorumIsEmpty names the members without a quorum whose volumes have no data. The operator gives none of them up by itself: a node may
+// only not have mounted the disk.
+func (s State) whyNoQuorumIsEmpty(members []Member) string {
+	var empty []string
+	for _, m := range members {
+		if m.Empty {
+			empty = append(empty, m.Name)
+		}
+	}
+	text := "The volumes of these members have no data, and a member that has served does not start without its data: " + strings.Join(empty, ", ") +
+		". If the data still exists, for example because the nodes did not mount the disks, bring it back. Otherwise delete the PersistentVolumeClaims of these names."
+	if s.Spec.ForcesNewCluster() {
+		return text + " The operator then continues from the member with the newest data."
+	}
+	return text + " The operator then reports how to continue from a member that has its data, or from a snapshot."
 }
 
 // impact says whether clients are served while a member is down.

@@ -178,9 +178,17 @@ func choose(s State) choice {
 		return is && (h.Refused == "" || Independent(s, rule, step))
 	}
 	c := first(Rules, s, skip)
-	if c.step == nil {
-		c.step = firstHeld(s)
-		return c
+	if c.step == nil || c.note != nil && c.waiting == nil && reports(c.step) {
+		held := firstHeld(s)
+		wait, waits := held.(Wait)
+		switch {
+		case c.step == nil:
+			c.step = held
+			return c
+		case waits: // a report hides nothing that another party reverses
+			c.waiting, c.by = &wait, c.rule
+			return c.end(s)
+		}
 	}
 	c.step = s.recordedFirst(c.step)
 	return c

@@ -138,3 +138,24 @@ func TestTheLostVolumeOfAFailedSeedIsDeleted(t *testing.T) {
 		t.Errorf("the plan is %+v", Plan(s))
 	}
 }
+
+// The disks of two of three nodes were cleared. etcd says so itself: both members refuse to start on an empty volume. The user has consented to
+// a recovery. The third member has all data.
+func TestClearedDisksOfAQuorumAreReportedWithAWayOut(t *testing.T) {
+	empty := func(m *Member) {
+		blockedBy(v1beta2.ReasonPodFailing)(m)
+		m.Empty, m.Ran = true, true
+		m.UnreadySince = noon.Add(-24 * time.Hour)
+	}
+	for what, consent := range map[string]change{
+		"without consent": func(*State) {},
+		"with consent":    func(s *State) { s.Spec.Recovery = &v1beta2.RecoveryPolicy{QuorumLoss: "ForceNewCluster"} },
+	} {
+		s := state(formed, members(3), noQuorum, consent, with(0, empty), with(1, empty), with(2, unreadyFor(24*time.Hour), func(m *Member) { m.Serving, m.PodReady = false, false }))
+		step, rule := Choose(s)
+		said := Describe(s, step).Message
+		if !strings.Contains(said, "PersistentVolumeClaim") || !strings.Contains(said, "no data") {
+			t.Errorf("%s: rule %s: %T: %s", what, rule, step, said)
+		}
+	}
+}

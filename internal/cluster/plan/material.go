@@ -135,22 +135,19 @@ func (m Material) clientCertificates() [][]byte {
 	return [][]byte{m.HandedOut["client"].Get(v1beta2.ClientCertKey), m.HandedOut[operatorUsage].Get(v1beta2.ClientCertKey)}
 }
 
-// clientHostnameSince is what the annotation of a Secret that is written now must hold: since when clients can have a certificate with the
-// name. It is empty if the certificates have no name. All Secrets that were written since have it, so that it is known if one is deleted.
-func (m Material) clientHostnameSince(s State) string {
-	if !s.NamedClients && !s.wantsClientNames() {
+// clientHostnameSince is what the annotation of a Secret must hold that is written now with a certificate: since when it covers the name. It
+// is empty if it does not. If the certificate before had no name, clients may use that one for a while.
+func (m Material) clientHostnameSince(s State, u Usage, certificate []byte) string {
+	before := m.HandedOut[u.Name]
+	switch {
+	case u.Name != "client" && u.Name != operatorUsage, s.LacksClientName(certificate):
 		return ""
+	case before == nil && !s.Formed():
+		return time.Unix(0, 0).UTC().Format(time.RFC3339) // no client has a certificate without the name
+	case before != nil && !s.LacksClientName(before.Get(u.certKey)) && before.Annotations[annotationClientHostnameSince] != "":
+		return before.Annotations[annotationClientHostnameSince]
 	}
-	for _, u := range Usages {
-		if secret := m.HandedOut[u.Name]; secret != nil && secret.Annotations[annotationClientHostnameSince] != "" {
-			return secret.Annotations[annotationClientHostnameSince]
-		}
-	}
-	since := s.Now
-	if m.HandedOut["client"] == nil && !s.Formed() {
-		since = time.Unix(0, 0) // no client has a certificate without the name
-	}
-	return since.UTC().Format(time.RFC3339)
+	return s.Now.UTC().Format(time.RFC3339)
 }
 
 // checkClientsAfter is when members may check the name of clients.
@@ -258,7 +255,7 @@ func (m Material) NewSecret(s State, u Usage, step WriteCertificates) (*Secret, 
 	if s.ClientName != "" {
 		after.Annotations[annotationClientName] = s.ClientName
 	}
-	if since := m.clientHostnameSince(s); since != "" {
+	if since := m.clientHostnameSince(s, u, pair.Cert); since != "" || before != nil && before.Annotations[annotationClientHostnameSince] != "" {
 		after.Annotations[annotationClientHostnameSince] = since
 	}
 	if before != nil && pki.ParseBundle(before.Get(u.caKey)).Has(bundle) {

@@ -96,6 +96,7 @@ func (m Material) judgeCertificates(s State, wanted pki.Bundle, c *Certificates)
 		} else {
 			due, outdated = m.judgeIssued(s, u)
 			c.reportEarly(m.earlyIssued(s, u))
+			c.report(m.unnamedIssued(s, u), v1beta2.ReasonCertificateLacksName)
 		}
 		c.Outdated = c.Outdated || outdated
 		c.Lacking = c.Lacking || due == "" && u.Vital() && m.HandedOut[u.Name] == nil
@@ -172,6 +173,9 @@ func (m Material) judgeIssued(s State, u Usage) (due string, outdated bool) {
 	if err != nil {
 		return err.Error(), false
 	}
+	if m.unnamedIssued(s, u) != "" {
+		return "", false
+	}
 	for _, authority := range pki.ParseBundle(m.HandedOut[u.Name].Get(u.caKey)) {
 		one := pki.Bundle{authority}
 		if one.Signed(before, pki.ParseBundle(held.Cert)) && one.Signed(leaf, pki.ParseBundle(issued.Cert)) {
@@ -202,9 +206,23 @@ func (m Material) earlyIssued(s State, u Usage) string {
 	return what + "Correct the clock of cert-manager's node. Then renew the certificate: cmctl renew " + name
 }
 
+// unnamedIssued is the message about a certificate of clients from cert-manager that lacks the name which members check, and empty if there
+// is none. With it, all members would refuse the operator and all clients.
+func (m Material) unnamedIssued(s State, u Usage) string {
+	issued := m.IssuedPair(u).Cert
+	if u.Name != "client" && u.Name != operatorUsage || !s.MembersCheckClients() || !s.LacksClientName(issued) || s.LacksClientName(m.Pair(u).Cert) {
+		return ""
+	}
+	return "cert-manager issued Certificate " + s.Name + u.Certificate + " without the DNS name " + s.ClientHostname() + ", which members check. " +
+		"The operator does not hand it out, and the one in use expires. Correct the issuer or the approver policy, so that the name is allowed. Then renew the certificate: cmctl renew " + s.Name + u.Certificate
+}
+
 // reportEarly records a message of earlyIssued, unless a certificate is missing altogether.
-func (c *Certificates) reportEarly(message string) {
+func (c *Certificates) reportEarly(message string) { c.report(message, v1beta2.ReasonClockSkew) }
+
+// report records why a certificate that cert-manager has issued is not used.
+func (c *Certificates) report(message, reason string) {
 	if message != "" && c.Unissued == "" {
-		c.Unissued, c.UnissuedReason = message, v1beta2.ReasonClockSkew
+		c.Unissued, c.UnissuedReason = message, reason
 	}
 }

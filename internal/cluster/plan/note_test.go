@@ -56,3 +56,31 @@ func TestAReportIsAddedToAWaitAfterIt(t *testing.T) {
 		t.Errorf("%+v does not end with %q", step, report)
 	}
 }
+
+// Another party reverses what the operator writes, and a person must exempt the object. Without a report beside it, the status is Stalled.
+func TestNoReportHidesAChangeThatAnotherPartyReverses(t *testing.T) {
+	for what, broken := range map[string]change{
+		"the client Service selects other Pods": func(s *State) { s.Services.ClientCurrent = false },
+		"no member is in the client Service":    func(s *State) { s.Members[1].InService = false },
+		"the PodDisruptionBudget leaves 0 of 3": budgeted(budgetOf(0)),
+	} {
+		for name, c := range map[string]change{
+			"nothing else": func(*State) {},
+			"a NetworkPolicy that the operator may not write": limited(NetworkPolicy{Unmanaged: true}),
+			"clients that still load their certificate":       func(s *State) { managed(s); ofCluster(s); stillLoad(s); unchecked(s) },
+		} {
+			s := state(formed, members(3), budgeted(budgetOf(2)), c, broken)
+			first, by := Choose(s)
+			if !Acts(first) {
+				t.Fatalf("%s, %s: rule %s: %T %s", what, name, by, first, Describe(s, first).Message)
+			}
+			s.Held = []Held{{Step: repeatKey(s, first), Times: 3, Until: s.Now.Add(time.Minute)}}
+			step, _ := Choose(s)
+			status := NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{}, 1)
+			ready, stalled := meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionReady), meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionStalled)
+			if ready || !stalled {
+				t.Errorf("%s, and %s: Ready=%t, Stalled=%t", what, name, ready, stalled)
+			}
+		}
+	}
+}
