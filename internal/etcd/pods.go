@@ -29,7 +29,7 @@ func Get(ctx context.Context, address, path string, limit int64) (io.ReadCloser,
 	}
 	if response.StatusCode != http.StatusOK {
 		_ = response.Body.Close()
-		return nil, fmt.Errorf("HTTP status %d", response.StatusCode)
+		return nil, fmt.Errorf("HTTP status %d %s", response.StatusCode, http.StatusText(response.StatusCode))
 	}
 	return http.MaxBytesReader(nil, response.Body, limit), nil
 }

@@ -13,6 +13,8 @@ import (
 const (
 	wantSource     = "spec: exactly one source is required: write either backupStorageType with its block (an object in a store) or etcdBackup.name (a snapshot of that EtcdBackup)"
 	wantOneSource  = "spec: only the block of the chosen backupStorageType is allowed: remove the other storage blocks"
+	wantPublicKeys = "spec.signing.publicKeys: write public keys in PEM, -----BEGIN PUBLIC KEY-----, as openssl pkey -pubout prints them; a private key belongs into the Secret of the EtcdBackup"
+	wantNoPoint    = "spec: signing cannot be used with select.revision and select.time, because the continuous archive is not signed: remove signing, or write select.before for a snapshot"
 	wantSameSource = "spec: a restore runs once, so its spec cannot change: delete this EtcdRestore, or create one with another name"
 )
 
@@ -45,8 +47,8 @@ func TestInvalidEtcdRestoreIsRefused(t *testing.T) {
 		"an empty snapshot name":                    {spec: "{" + to + `, etcdBackup: {name: b, snapshot: ""}}`, want: "spec.etcdBackup.snapshot: in body should be at least 1 chars long"},
 		"an invalid cluster ID":                     {spec: "{" + to + `, etcdBackup: {name: b}, select: {clusterID: "00000000000000AA"}}`, want: "spec.select.clusterID: clusterID must be 16 hex digits: copy it from status.clusterID of an EtcdCluster"},
 		"an invalid time":                           {spec: "{" + to + `, etcdBackup: {name: b}, select: {before: yesterday}}`, want: "spec.select.before: in body must be of type date-time: \"yesterday\""},
-		"a signature of a point in time":            {spec: "{" + to + `, etcdBackup: {name: b}, select: {revision: 7}, signing: {publicKeys: ["-----BEGIN PUBLIC KEY-----"]}}`, want: "signing cannot be used with select.revision and select.time"},
-		"a private key in place of a public one":    {spec: "{" + to + `, etcdBackup: {name: b}, signing: {publicKeys: ["-----BEGIN PRIVATE KEY-----"]}}`, want: "write public keys in PEM"},
+		"a signature of a point in time":            {spec: "{" + to + `, etcdBackup: {name: b}, select: {revision: 7}, signing: {publicKeys: ["-----BEGIN PUBLIC KEY-----"]}}`, want: wantNoPoint},
+		"a private key in place of a public one":    {spec: "{" + to + `, etcdBackup: {name: b}, signing: {publicKeys: ["-----BEGIN PRIVATE KEY-----"]}}`, want: wantPublicKeys},
 		"no public key":                             {spec: "{" + to + `, etcdBackup: {name: b}, signing: {publicKeys: []}}`, want: "spec.signing.publicKeys"},
 		"before and revision in one select":         {spec: "{" + to + `, etcdBackup: {name: b}, select: {before: "2026-11-22T09:14:03Z", revision: 7}}`, want: "spec.select: before chooses a snapshot, and revision and time choose a point of the continuous archive: write only one of the three"},
 		"an invalid cluster ID in replaces":         {spec: "{" + to + `, etcdBackup: {name: b}, replaces: "0xaa"}`, want: "spec.replaces: replaces must be 16 hex digits: copy it from status.clusterID of the EtcdCluster"},
