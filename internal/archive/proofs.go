@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -91,13 +92,19 @@ func ReadProof(ctx context.Context, store objstore.Getter, root string, n ProofN
 	return p, nil
 }
 
-// WriteProof records a result. The first failure of an interval is kept. A proof that has passed replaces the failures from the same snapshot:
-// they are deleted after it is stored.
+// WriteProof records a result. The first failure of an interval is kept while its snapshot exists. A proof that has passed replaces the
+// failures from the same snapshot: they are deleted after it is stored.
 func WriteProof(ctx context.Context, store objstore.Store, root string, p Proof, others []ProofName) error {
 	p.FormatVersion = formatVersion
 	content, err := json.MarshalIndent(p, "", "  ")
+	put := func() error { return store.Put(ctx, p.Key(root), objstore.NewMetadata(append(content, '\n'))) }
 	if err == nil {
-		err = store.Put(ctx, p.Key(root), objstore.NewMetadata(append(content, '\n')))
+		err = put()
+	}
+	if errors.Is(err, fs.ErrExist) && p.Failed {
+		if err = dropStale(ctx, store, root, p); err == nil {
+			err = put()
+		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("record the result of a proof of the archive: %w", err)
@@ -110,6 +117,26 @@ func WriteProof(ctx context.Context, store objstore.Store, root string, p Proof,
 		return fmt.Errorf("delete an earlier result of a proof of the archive: %w", err)
 	}
 	return nil
+}
+
+// dropStale deletes the failure of an interval whose snapshot is gone. Another snapshot of the same revision has failed, too, and a record
+// that names the first one would hold no deletions any more.
+func dropStale(ctx context.Context, store objstore.Store, root string, p Proof) error {
+	before, err := ReadProof(ctx, store, root, p.ProofName)
+	if errors.Is(err, ErrCorrupt) || err == nil && before.FromKey == p.FromKey {
+		return fs.ErrExist
+	}
+	if err != nil {
+		return err
+	}
+	gone, err := objstore.Gone(ctx, store, before.FromKey)
+	if err != nil || !gone {
+		return cmp.Or(err, fs.ErrExist)
+	}
+	if err := store.Delete(ctx, p.Key(root)); !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	return fs.ErrExist // a store that keeps each object
 }
 
 // Proven returns up to which revision passed proofs lead from a revision of a timeline, without a part in between that none of them has.

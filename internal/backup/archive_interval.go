@@ -69,43 +69,69 @@ func (s provable) bases(ctx context.Context, items []snapshot.Item) ([]archive.B
 	return bases, nil
 }
 
-// from returns the items from the last one that can be at a revision. The revision in a key is not later than that of the snapshot.
-func (s provable) from(revision int64) []snapshot.Item {
-	at := 0
-	for i, item := range s.items {
-		if key, ok := snapshot.ParseKey(item.Key); ok && key.Revision <= revision {
-			at = i
+// from returns the place of the last base at a revision or before it. The revision in a key is not later than that of the snapshot, and not
+// each snapshot is a base: one without quorum is none.
+func (s provable) from(ctx context.Context, revision int64) (int, error) {
+	for i, item := range slices.Backward(s.items) {
+		if key, ok := snapshot.ParseKey(item.Key); !ok || key.Revision > revision {
+			continue
+		}
+		bases, err := s.bases(ctx, s.items[i:i+1])
+		if err != nil {
+			return 0, err
+		}
+		if len(bases) > 0 && bases[0].Point.Revision <= revision {
+			return i, nil
 		}
 	}
-	return s.items[at:min(len(s.items), at+proofBases)]
+	return 0, nil
 }
 
-// unproven returns the bases of the oldest part of a range that no proof has, oldest first, and nothing if all is proven up to the limit.
+// unproven returns the bases of the oldest part of a range that no proof has, oldest first, and nothing if all is proven up to the limit. A
+// proof of revisions after the limit does not count: anybody who can write to the store can write one.
 func (s provable) unproven(ctx context.Context, proofs []archive.ProofName, r archive.Range, limit int64) ([]archive.Base, error) {
+	proofs = slices.DeleteFunc(slices.Clone(proofs), func(n archive.ProofName) bool { return n.To > limit })
 	for at := archive.Proven(proofs, r.Timeline, r.From.Revision); at < limit; {
-		items := s.from(at)
-		bases, err := s.bases(ctx, items)
+		start, err := s.from(ctx, at)
 		if err != nil {
 			return nil, err
 		}
-		bases = slices.DeleteFunc(bases, func(b archive.Base) bool { return b.Point.Revision < r.From.Revision || b.Point.Revision > limit })
 		next := at
-		for i, b := range bases {
-			last := i+1 == len(bases) || bases[len(bases)-1].Point.Revision == b.Point.Revision
-			if next = max(next, archive.Proven(proofs, r.Timeline, b.Point.Revision)); last {
-				break
+		for end := start; next == at && end < len(s.items); {
+			end = min(len(s.items), end+proofBases)
+			bases, err := s.bases(ctx, s.items[start:end])
+			if err != nil {
+				return nil, err
 			}
-			later := bases[i+1].Point.Revision
-			if later > b.Point.Revision && later > next {
-				return bases[i:], nil
+			bases = slices.DeleteFunc(bases, func(b archive.Base) bool { return b.Point.Revision < r.From.Revision || b.Point.Revision > limit })
+			var found []archive.Base
+			if found, next = firstUnproven(bases, proofs, r.Timeline, at); found != nil {
+				return found, nil
 			}
 		}
-		if next <= at && len(items) < proofBases || next == at {
+		if next == at {
 			return nil, nil
 		}
 		at = next
 	}
 	return nil, nil
+}
+
+// firstUnproven returns the bases from the first one whose part up to the next one has no proof. Otherwise it returns up to which revision
+// proofs lead, which is at least at.
+func firstUnproven(bases []archive.Base, proofs []archive.ProofName, t archive.Timeline, at int64) ([]archive.Base, int64) {
+	next := at
+	for i, b := range bases {
+		last := i+1 == len(bases) || bases[len(bases)-1].Point.Revision == b.Point.Revision
+		if next = max(next, archive.Proven(proofs, t, b.Point.Revision)); last {
+			break
+		}
+		later := bases[i+1].Point.Revision
+		if later > b.Point.Revision && later > next {
+			return bases[i:], next
+		}
+	}
+	return nil, next
 }
 
 // proofRanges are the parts of the newest timeline in which the archive is proven.
