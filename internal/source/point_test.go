@@ -168,3 +168,26 @@ func TestAPointIsOfTheClusterOfItsEtcdBackup(t *testing.T) {
 		}
 	}
 }
+
+// A point in an incarnation that was deleted was refused, because the one after it had more than a thousand snapshots.
+func TestManySnapshotsOfALaterIncarnationHideNoBase(t *testing.T) {
+	var fitting []candidate
+	for n := range maxBases + 1 { // newest first
+		fitting = append(fitting, candidateOf(2, dawn.Add(time.Duration(2*maxBases-n)*time.Minute), int64(maxBases+1-n)))
+	}
+	fitting = append(fitting, candidateOf(1, dawn.Add(time.Minute), 9000), candidateOf(1, dawn, 5000))
+	var own []string
+	for _, item := range usable(fitting, archive.Target{Revision: 6000}) {
+		if item.Series.ClusterID == 1 {
+			own = append(own, item.Key)
+		}
+	}
+	if len(own) != 2 || own[1] != fitting[len(fitting)-1].Key {
+		t.Errorf("of the earlier incarnation it reads %v, want the base at 5000 and the snapshot after the point", own)
+	}
+}
+
+func candidateOf(id uint64, at time.Time, revision int64) candidate {
+	series := snapshot.Series{Folder: "daily", Namespace: "ns", Cluster: "a", ClusterID: id}
+	return candidate{snapshot.Item{Key: series.Key(at, revision), Series: series, Time: at}, "ns/a", series.ID()}
+}
