@@ -59,11 +59,26 @@ func explainSize(err error) (reason, advice string, final bool) {
 	return "", "", false
 }
 
+// explainSignature is explain for the signature of a snapshot.
+func explainSignature(err error) (reason, advice string) {
+	switch {
+	case errors.Is(err, snapshot.ErrNotSigned):
+		return v1beta2.ReasonSnapshotNotSigned, "The cluster was not changed. Restore a snapshot that is signed. If this one was never signed and you trust the bucket, create another EtcdRestore without signing."
+	case snapshot.OfSignature(err):
+		return v1beta2.ReasonSignatureInvalid, "The cluster was not changed. If you have replaced the signing key, create another EtcdRestore that also has the earlier public key. " +
+			"Otherwise somebody has changed the snapshot: find out who can write to the bucket, and restore another one."
+	}
+	return "", ""
+}
+
 // explain returns the reason of an error, what it means and what to do about it, and whether another attempt would fail
 // the same way.
 func explain(err error, src v1beta2.RestoreSource) (reason, advice string, final bool) {
 	if reason, advice, final := explainSize(err); reason != "" {
 		return reason, advice, final
+	}
+	if reason, advice := explainSignature(err); reason != "" {
+		return reason, advice, true
 	}
 	var panicked *worker.PanicError
 	switch {
@@ -85,11 +100,6 @@ func explain(err error, src v1beta2.RestoreSource) (reason, advice string, final
 		return v1beta2.ReasonSnapshotAmbiguous, "The cluster was not changed. Create another EtcdRestore that selects one snapshot.", true
 	case errors.Is(err, source.ErrConfig) && src.Secret != "":
 		return v1beta2.ReasonSecretMissing, fmt.Sprintf("Correct the Secret %s.", src.Secret), false
-	case errors.Is(err, snapshot.ErrNotSigned):
-		return v1beta2.ReasonSnapshotNotSigned, "The cluster was not changed. Restore a snapshot that is signed. If this one was never signed and you trust the bucket, create another EtcdRestore without signing.", true
-	case snapshot.OfSignature(err):
-		return v1beta2.ReasonSignatureInvalid, "The cluster was not changed. If you have replaced the signing key, create another EtcdRestore that also has the earlier public key. " +
-			"Otherwise somebody has changed the snapshot: find out who can write to the bucket, and restore another one.", true
 	case source.Corrupt(err):
 		return v1beta2.ReasonSnapshotCorrupt, "The snapshot is damaged, and the cluster was not changed. Restore another snapshot.", true
 	case source.Newer(err):

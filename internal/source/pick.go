@@ -45,8 +45,6 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 			return err
 		case snapshot.OfSignature(reading.Err): // an older one is not taken silently: who writes the bucket would choose it
 			return fmt.Errorf("%s may be the newest snapshot: %w", e.Key, reading.Err)
-		case reading.Err == nil && !snapshot.Agrees(e.Key, reading.Manifest):
-			p.foreign++
 		case reading.Err == nil && p.choice.ofAnother(e.Key, reading.Manifest):
 			p.foreign++
 		case reading.Err == nil && p.choice.capturedLate(e.Item, reading.Manifest):
@@ -76,7 +74,7 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 	return first
 }
 
-// ofAnother reports whether a snapshot is of another EtcdBackup than the choice names.
+// ofAnother reports whether a snapshot is of another EtcdBackup than the choice names, or of another cluster by its manifest than by its key.
 func (c Choice) ofAnother(key string, m snapshot.Manifest) bool {
 	return snapshot.Owner{Backup: c.Backup}.Compare(key, m) != snapshot.Own
 }

@@ -18,7 +18,7 @@ func fence(s State, keep func(Member) bool) Step {
 		}
 	}
 	for _, m := range s.Members {
-		if !keep(m) && m.Pod == PodDeleting && !(m.Held && m.Terminated && m.Volume == VolumeNone) {
+		if !keep(m) && m.Pod == PodDeleting && (!m.Held || !m.Terminated || m.Volume != VolumeNone) {
 			return s.waitUntilGone(m, v1beta2.ReasonRecovering, "Member "+m.Name+" is stopping. Then the survivor continues alone.")
 		}
 	}
