@@ -32,7 +32,7 @@ func (h Hole) String() string {
 	return fmt.Sprintf("the segments %s are missing", revisions)
 }
 
-// maxHoles bounds the reads of a survey. What is before so many holes counts as not recoverable.
+// maxHoles bounds the reads of a survey. If there are more holes, what is before them counts as not recoverable.
 const maxHoles = 64
 
 // surveyor reads the headers that a survey needs, each of them once.
@@ -169,7 +169,7 @@ func (s *surveyor) unbroken(ctx context.Context, links []string) (int, error) {
 	return first, nil
 }
 
-// readable removes from the cold links those that the store returns all the same, because somebody has restored them for some days. It asks for
+// readable removes from the cold links those that the store returns, because a person has restored them for some days. It asks for
 // the first and the last one of those that follow each other.
 func (s *surveyor) readable(ctx context.Context, names *Names) error {
 	asked := 0

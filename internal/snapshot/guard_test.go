@@ -55,7 +55,7 @@ func TestEveryCallerReservesWhatItWrites(t *testing.T) {
 	}
 }
 
-// Whoever reads a manifest says who must have signed it. These do not decide what is restored, or compare the object in another way. A reader that
+// Each reader of a manifest says who must have signed it. These do not decide what is restored, or compare the object in another way. A reader that
 // is not listed must get the signers of the spec.
 var anyone = map[string]string{
 	"internal/snapshot/decide.go":         "retention deletes snapshots with and without a signature",
