@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
@@ -60,7 +61,7 @@ func repositoryOf(image string) string {
 
 // versions are the lowest and the highest that members of the cluster run. As long as not all of them say it, what was
 // known last counts as well: the one that is silent may be the one that has yet to change. What ran before the cluster
-// formed does not count. Empty when nothing is known.
+// formed does not count, and neither does what ran before etcd finished an upgrade. Empty when nothing is known.
 func (s State) versions() (lowest, highest string) {
 	said := []string{}
 	silent := !s.MembershipKnown
@@ -70,7 +71,7 @@ func (s State) versions() (lowest, highest string) {
 		}
 		silent = silent || (m.InMembership && m.Started && m.Version == "")
 	}
-	if silent && s.Formed() && s.KnownVersion != "" {
+	if silent && s.Formed() && s.KnownVersion != "" && !s.upgradedPast(s.KnownVersion) {
 		said = append(said, s.KnownVersion)
 	}
 	for _, v := range said {
@@ -82,6 +83,13 @@ func (s State) versions() (lowest, highest string) {
 		}
 	}
 	return lowest, highest
+}
+
+// upgradedPast says whether etcd finished an upgrade to a higher minor version than that of v. It brings the data to a minor version only after
+// all members run it, and it refuses to start a member with a lower one from then on (etcd, server/etcdserver/version/monitor.go). A
+// downgrade brings the data of all members down before the first of them runs the lower version.
+func (s State) upgradedPast(v string) bool {
+	return slices.ContainsFunc(s.Current(), func(m Member) bool { return m.StorageVersion != "" && Older(minor(v)+".0", minor(m.StorageVersion)+".0") })
 }
 
 // lowestVersion that a member of the cluster runs, as far as is known.

@@ -157,6 +157,34 @@ func TestASilentMemberCountsWithWhatItLastRan(t *testing.T) {
 	}
 }
 
+// The data of a member is of 3.7, so etcd finished the upgrade: no member can start with 3.6 again. What was recorded last is older than that.
+// Without this, a person who adds a member by hand at that moment stops every member from starting: its version is not known, so a change to
+// 3.7 waits, and the members would start with 3.6, which etcd refuses.
+func TestARecordBeforeTheEndOfAnUpgradeDoesNotCount(t *testing.T) {
+	s := state(formed, members(5), ofVersion("3.7.3"), everyImage("3.7.3"), preparedFor("3.7", v1beta2.VersionChangeReady), func(s *State) { s.KnownVersion = "3.6.16" })
+	for i := range s.Members {
+		s.Members[i].Started = true
+		if i < 2 {
+			s.Members[i].StorageVersion = "3.7.0"
+			continue
+		}
+		s.Members[i].Answers, s.Members[i].Version, s.Members[i].StorageVersion = false, "", ""
+	}
+	s.ForeignMembers = []ForeignMember{{ID: 0xf}}
+	if lowest, highest := s.versions(); lowest != "3.7.3" || highest != "3.7.3" {
+		t.Errorf("two of five answer with 3.7.3, their data is of 3.7, and the versions are %s and %s", lowest, highest)
+	}
+	if got := s.VersionFor(1); got != "3.7.3" {
+		t.Errorf("a silent member would start with %s", got)
+	}
+	for i := range 2 {
+		s.Members[i].StorageVersion = "3.6.0"
+	}
+	if lowest, _ := s.versions(); lowest != "3.6.16" {
+		t.Errorf("the data is of 3.6, so a silent member may still run 3.6.16, and the lowest version is %s", lowest)
+	}
+}
+
 // The digest is that of 3.7, but spec.version is still 3.6. Without this, all members get 3.7 without the checks of an
 // upgrade, and then the operator enables a downgrade in etcd.
 func TestADigestOfAnotherVersionIsRolledOutToOneMemberAtMost(t *testing.T) {

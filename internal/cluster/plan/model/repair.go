@@ -139,8 +139,10 @@ func (w *World) couldRecover(l *life) bool {
 		case e.learner:
 		case e.foreign:
 			given++
-		case d == nil || d.copied:
+		case d == nil:
 			given++
+		case d.copied:
+			return false // only a person decides about a claim in the place of the one that the member served on
 		case d.corrupt || d.cluster != l.id || d.member != e.id || w.inPod(e.name):
 			return false
 		default:
