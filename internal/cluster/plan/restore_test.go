@@ -288,11 +288,11 @@ func TestPlanRestoreSeeding(t *testing.T) {
 		},
 		"waits for a silent node if its member and the foreign voters may be a quorum": {
 			state(formed, members(2), size(2), noQuorum, voters(2), foreignVoters(2), with(0, nodeDown, unreadyFor(2*startGrace)), with(1, unreadyFor(2*startGrace)), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), removable),
-			Wait{Reason: v1beta2.ReasonPodFailing, Stalled: true, Message: "The seed of EtcdRestore back serves, but the nodes of 1 of 4 old members do not answer: " + nameOf(0) + ". The members may still accept writes, so the restore does not continue. The old members that answer continue to serve. Make sure that these nodes are off, then delete the Pods with --force --grace-period=0. To cancel, delete the EtcdRestore."},
+			Wait{Reason: v1beta2.ReasonPodFailing, Stalled: true, Message: "The seed of EtcdRestore back serves, but the nodes of 1 of 4 old members do not answer: " + nameOf(0) + ". The members may still accept writes, so the restore does not continue. The old members that answer continue to serve. Make sure that the node is off. Then delete the Pod with --force --grace-period=0. To cancel, delete the EtcdRestore."},
 		},
 		"names the member on a silent node if the foreign voters are no quorum without it": {
 			state(formed, members(3), noQuorum, voters(3), foreignVoters(2), with(0, gone), with(1, gone), with(2, nodeDown), restored(v1beta2.RestoreSeeding), asked, aSeed(serving)),
-			Wait{Reason: v1beta2.ReasonPodFailing, Stalled: true, Message: "The seed of EtcdRestore back serves, but the nodes of 1 of 5 old members do not answer: " + nameOf(2) + ". The members may still accept writes, so the restore does not continue. The old members that answer continue to serve. Make sure that these nodes are off, then delete the Pods with --force --grace-period=0. To cancel, delete the EtcdRestore."},
+			Wait{Reason: v1beta2.ReasonPodFailing, Stalled: true, Message: "The seed of EtcdRestore back serves, but the nodes of 1 of 5 old members do not answer: " + nameOf(2) + ". The members may still accept writes, so the restore does not continue. The old members that answer continue to serve. Make sure that the node is off. Then delete the Pod with --force --grace-period=0. To cancel, delete the EtcdRestore."},
 		},
 		"does not count Pods on silent nodes in which no etcd runs": {
 			state(formed, members(3), noQuorum, voters(1), with(0, gone), with(1, ahead, nodeDown), with(2, ahead, nodeDown), restored(v1beta2.RestoreSeeding), asked, aSeed(serving)),
@@ -308,7 +308,7 @@ func TestPlanRestoreSeeding(t *testing.T) {
 		"does not begin the switch if two nodes of three are dead": {
 			state(formed, members(3), noQuorum, with(1, silent, nodeDown), with(2, overdue), restored(v1beta2.RestoreSeeding), asked, aSeed(serving)),
 			Wait{Reason: v1beta2.ReasonPodFailing, Message: "The seed of EtcdRestore back serves, but the nodes of 2 of 3 old members do not answer: " + nameOf(1) + ", " + nameOf(2) +
-				". The members may still accept writes, so the restore does not continue. The old members that answer continue to serve. Make sure that these nodes are off, then delete the Pods with --force --grace-period=0. To cancel, delete the EtcdRestore.", Stalled: true},
+				". The members may still accept writes, so the restore does not continue. The old members that answer continue to serve. Make sure that these nodes are off. Then delete the Pods with --force --grace-period=0. To cancel, delete the EtcdRestore.", Stalled: true},
 		},
 		"deletes the Pod of a failed seed": {
 			state(formed, members(3), restored(v1beta2.RestoreFailed), aSeed(serving)),

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -17,13 +18,31 @@ func (s State) waitUntilGone(m Member, why, message string) Step {
 		return waitForFinalizer(m)
 	case s.overdue(m):
 		return Wait{
-			Reason: v1beta2.ReasonPodFailing,
-			Message: "Pod " + m.Name + " should have stopped, but its node does not confirm it. It may still run, so the operator waits. " +
-				"Make sure that the node is off. Then delete the Pod with --force --grace-period=0.",
+			Reason:  v1beta2.ReasonPodFailing,
+			Message: "Pod " + m.Name + " should have stopped, but its node does not confirm it. It may still run, so the operator waits. " + howToEnd(m),
 			Stalled: true,
 		}
 	}
 	return Wait{Reason: why, Message: message}
+}
+
+// howToEnd says how a person ends the Pods of members that do not stop. A deletion with --force removes no finalizer, and without it the
+// object stays.
+func howToEnd(members ...Member) string {
+	node, pod, kept := "the node is", "the Pod", []string{}
+	if len(members) > 1 {
+		node, pod = "these nodes are", "the Pods"
+	}
+	for _, m := range members {
+		if m.Held {
+			kept = append(kept, m.Name+": "+cmp.Or(m.Finalizers, "unknown"))
+		}
+	}
+	advice := "Make sure that " + node + " off. Then delete " + pod + " with --force --grace-period=0."
+	if len(kept) > 0 {
+		advice += " Finalizers keep the objects of these Pods, so remove them, too: " + strings.Join(kept, "; ") + "."
+	}
+	return advice
 }
 
 // waitForFinalizer reports a Pod whose object is kept by a finalizer of another party. A deletion with --force removes none.

@@ -105,7 +105,7 @@ func (s State) keepSeed(seed Member, why string) Step {
 func (s State) seedIsKept(seed Member) string {
 	switch {
 	case seed.Pod == PodDeleting:
-		return " Make sure that its node is off. Then delete Pod " + seed.Name + " with --force --grace-period=0."
+		return " Pod " + seed.Name + " has not stopped. " + howToEnd(seed)
 	case s.inPod(seed) && s.Requested():
 		return " To restore it again from the snapshot, delete Pod " + seed.Name + "."
 	case s.inPod(seed):

@@ -83,8 +83,8 @@ func unstoppable(s State) Step {
 	}
 	return Wait{
 		Reason: v1beta2.ReasonPodFailing,
-		Message: fmt.Sprintf("The seed of EtcdRestore %s serves, but the nodes of %d%s old members do not answer: %s. The members may still accept writes, so the restore does not continue. The old members that answer continue to serve. Make sure that these nodes are off, then delete the Pods with --force --grace-period=0. To cancel, delete the EtcdRestore.",
-			s.Restore.Name, len(unconfirmed), of, strings.Join(memberNames(unconfirmed), ", ")),
+		Message: fmt.Sprintf("The seed of EtcdRestore %s serves, but the nodes of %d%s old members do not answer: %s. The members may still accept writes, so the restore does not continue. The old members that answer continue to serve. %s To cancel, delete the EtcdRestore.",
+			s.Restore.Name, len(unconfirmed), of, strings.Join(memberNames(unconfirmed), ", "), howToEnd(unconfirmed...)),
 		Stalled: true,
 	}
 }

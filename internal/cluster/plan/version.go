@@ -89,7 +89,9 @@ func (s State) versions() (lowest, highest string) {
 // all members run it, and it refuses to start a member with a lower one from then on (etcd, server/etcdserver/version/monitor.go). A
 // downgrade brings the data of all members down before the first of them runs the lower version.
 func (s State) upgradedPast(v string) bool {
-	return slices.ContainsFunc(s.Current(), func(m Member) bool { return m.StorageVersion != "" && Older(minor(v)+".0", minor(m.StorageVersion)+".0") })
+	return slices.ContainsFunc(s.Current(), func(m Member) bool {
+		return m.StorageVersion != "" && Older(minor(v)+".0", minor(m.StorageVersion)+".0")
+	})
 }
 
 // lowestVersion that a member of the cluster runs, as far as is known.
