@@ -46,6 +46,9 @@ type Choice struct {
 	// Backup is the name of the EtcdBackup whose newest snapshot is meant. If Fallback has a newer one of it than the source's object, that
 	// one is meant: the status of the EtcdBackup may be from an old backup of Kubernetes. Empty for none. It is only used with Fallback.
 	Backup string
+	// Owner has the names, UIDs and times of the EtcdBackup and the EtcdCluster that the restore is about. A later snapshot with the same names
+	// and another UID is from another Kubernetes, so it is not chosen unless Name names it. Times are in UTC. It may be empty.
+	Owner snapshot.Owner
 }
 
 // Point reports whether a revision or a time is meant, and not a snapshot.
@@ -67,7 +70,7 @@ func exact(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource,
 	}
 	named := src.Bucket + "/" + src.Key
 	src.Key = c.Fallback
-	key, why, err = choose(ctx, store, src, Choice{Folder: true, UID: c.UID, Prefer: c.Prefer, Of: c.Of, NoQuorum: c.NoQuorum}, by, now)
+	key, why, err = choose(ctx, store, src, Choice{Folder: true, UID: c.UID, Prefer: c.Prefer, Of: c.Of, NoQuorum: c.NoQuorum, Owner: c.Owner}, by, now)
 	if err != nil {
 		return "", "", fmt.Errorf("the snapshot %s, which the EtcdBackup names,%s, and there is no other: %w", named, problem, err)
 	}

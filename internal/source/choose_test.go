@@ -264,8 +264,12 @@ func TestFindTakesANewerSnapshotThanTheStatusNames(t *testing.T) {
 	}{
 		"of the same EtcdBackup":              {func(s shelf) string { return of(s, s.saved("a", 1, 3), "daily", "uid") }, true},
 		"of an EtcdBackup of an earlier name": {func(s shelf) string { return of(s, s.saved("a", 1, 3), "", "uid") }, true},
-		"of another EtcdBackup":               {func(s shelf) string { return of(s, s.saved("a", 1, 3), "hourly", "uid") }, false},
-		"of another Kubernetes":               {func(s shelf) string { return of(s, s.saved("a", 7, 3), "daily", "uid-west") }, false},
+		"with the same names and the same cluster ID, of another Kubernetes": {func(s shelf) string {
+			return s.rewrite(s.saved("a", 1, 3), func(m *snapshot.Manifest) { m.Backup, m.Cluster.UID, m.Attempt = "daily", "uid", "uid-twin/1" })
+		}, false},
+		"of an EtcdCluster with the same name and cluster ID in another Kubernetes": {func(s shelf) string { return of(s, s.saved("a", 1, 3), "daily", "uid-west") }, false},
+		"of another EtcdBackup": {func(s shelf) string { return of(s, s.saved("a", 1, 3), "hourly", "uid") }, false},
+		"of another Kubernetes": {func(s shelf) string { return of(s, s.saved("a", 7, 3), "daily", "uid-west") }, false},
 		"that failed its restore test": {func(s shelf) string {
 			key := of(s, s.saved("a", 1, 3), "daily", "uid")
 			s.verdict(key, snapshot.Failed)
@@ -282,10 +286,35 @@ func TestFindTakesANewerSnapshotThanTheStatusNames(t *testing.T) {
 			want, why = newer, "it is newer than the snapshot "+s.bucket+"/"+named
 		}
 		found, because, err := Find(s.Context(), v1beta2.RestoreSource{StorageType: "File", Bucket: s.bucket, Key: named}, By{},
-			Choice{Fallback: "daily/ns/a/", Of: "ns/a", Backup: "daily", UID: "uid", Prefer: "0000000000000001"})
+			Choice{Fallback: "daily/ns/a/", Of: "ns/a", Backup: "daily", UID: "uid", Prefer: "0000000000000001", Owner: ownerOf("daily", "uid-daily", "uid")})
 		if err != nil || found.Key != want || !strings.HasPrefix(because, why) || why == "" && because != "" {
 			t.Errorf("%s: %s, because %q, %v", what, found.Key, because, err)
 		}
+	}
+}
+
+// ownerOf returns the owner whose EtcdBackup and EtcdCluster were created long before all snapshots.
+func ownerOf(backup, uid, cluster string) snapshot.Owner {
+	since := dawn.AddDate(-1, 0, 0)
+	return snapshot.Owner{Backup: backup, BackupUID: uid, BackupSince: since, ClusterUID: cluster, ClusterSince: since}
+}
+
+// Two Kubernetes with the same names and the same cluster ID save to one folder. The newest snapshot of the other one was restored.
+func TestFindTakesNoSnapshotOfAnotherKubernetesWithTheSameNames(t *testing.T) {
+	s := newShelf(t)
+	written := func(hours int, backup, uid string) string {
+		return s.rewrite(s.saved("a", 1, hours), func(m *snapshot.Manifest) { m.Backup, m.Attempt = backup, uid+"/1" })
+	}
+	written(1, "daily", "uid-daily")
+	own := written(2, "hourly", "uid-hourly")
+	twin := written(3, "daily", "uid-twin")
+	choice := Choice{Folder: true, Of: "ns/a", Owner: ownerOf("daily", "uid-daily", "")}
+	if key, why, err := s.find(choice); err != nil || key != own {
+		t.Errorf("the newest of the own Kubernetes is %s, chosen is %s, because %q, %v", own, key, why, err)
+	}
+	choice.Name = twin
+	if key, why, err := s.find(choice); err != nil || key != twin {
+		t.Errorf("a person names %s, chosen is %s, because %q, %v", twin, key, why, err)
 	}
 }
 

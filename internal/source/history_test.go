@@ -280,6 +280,42 @@ func (h *history) check(w *writer) {
 	}
 }
 
+// checkRolledBack restores a Kubernetes from a backup: the status of a writer names one of its earlier snapshots again. A restore of the
+// EtcdBackup takes that one or a newer one of the same EtcdBackup, and never loses what its newest good snapshot has.
+func (h *history) checkRolledBack(w *writer) {
+	index, err := snapshot.Scan(h.Context(), &h.store, w.series.Lives())
+	if err != nil {
+		h.Fatal(err)
+	}
+	now := h.real.Add(h.drift)
+	var good []snapshot.Item // newest first
+	for _, item := range index.Items {
+		fit := item.Verdict != snapshot.Failed && !h.store.broken[snapshot.ManifestKey(item.Key)] && !h.noQuorum[item.Key] && !item.Future(now)
+		if h.owners[item.Key] == w && item.InSeries() && fit {
+			good = append(good, item)
+		}
+	}
+	if len(good) == 0 {
+		return
+	}
+	named := good[h.IntN(len(good))]
+	src := v1beta2.RestoreSource{Bucket: "bucket", Key: named.Key}
+	c := Choice{
+		Fallback: w.series.Lives(), Of: w.series.Namespace + "/" + w.series.Cluster, Backup: w.name,
+		Prefer: w.series.ID(), Owner: snapshot.Owner{Backup: w.name, BackupUID: w.uid, BackupSince: w.policy.Owner.BackupSince},
+	}
+	key, why, err := exact(h.Context(), &h.store, src, c, snapshot.Anyone, now)
+	chosen, found := index.Find(key)
+	switch {
+	case err != nil || !found:
+		h.Fatalf("the status of %s names %s again, and the restore chooses %q (%v)", w.name, named.Key, key, err)
+	case h.owners[key] != w:
+		h.Fatalf("the status of %s names %s again, and the restore chooses %s of %s (%s)", w.name, named.Key, key, h.owners[key].uid, why)
+	case chosen.Time.Before(good[0].Time) || chosen.Verdict == snapshot.Failed || h.noQuorum[key]:
+		h.Fatalf("the status of %s names %s again, and the restore chooses %s, although %s is good (%s)", w.name, named.Key, key, good[0].Key, why)
+	}
+}
+
 func TestNoHistoryOfFailuresDeletesTheBestSnapshot(t *testing.T) {
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -295,6 +331,7 @@ func TestNoHistoryOfFailuresDeletesTheBestSnapshot(t *testing.T) {
 				}
 				h.store.left = -1
 				h.check(w)
+				h.checkRolledBack(w)
 			}
 		})
 	}

@@ -74,9 +74,17 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 	return first
 }
 
-// ofAnother reports whether a snapshot is of another EtcdBackup than the choice names, or of another cluster by its manifest than by its key.
+// ofAnother reports whether a snapshot is of another EtcdBackup than the choice names, of another cluster by its manifest than by its key, or
+// from another Kubernetes that has the same names.
 func (c Choice) ofAnother(key string, m snapshot.Manifest) bool {
-	return snapshot.Owner{Backup: c.Backup}.Compare(key, m) != snapshot.Own
+	if (snapshot.Owner{Backup: c.Backup}).Compare(key, m) != snapshot.Own {
+		return true
+	}
+	twins := snapshot.Owner{ClusterUID: c.Owner.ClusterUID, ClusterSince: c.Owner.ClusterSince}
+	if m.Backup == c.Owner.Backup { // several EtcdBackups may save one cluster
+		twins.BackupUID, twins.BackupSince = c.Owner.BackupUID, c.Owner.BackupSince
+	}
+	return c.Name == "" && twins.Compare(key, m) == snapshot.Twin
 }
 
 // order returns the snapshots that did not fail their restore tests, those from the future last.
@@ -190,7 +198,7 @@ func (p *pick) because() string {
 		text += fmt.Sprintf("; %d were begun by %s and captured after it, or may have been, and do not count", p.late, p.choice.Before)
 	}
 	if p.foreign > 0 {
-		text += fmt.Sprintf("; %d are of other EtcdClusters with the same name, or name another cluster in their manifests, and do not count", p.foreign)
+		text += fmt.Sprintf("; %d are of other EtcdClusters with the same name, are from another Kubernetes, or name another cluster in their manifests, and do not count", p.foreign)
 	}
 	if p.future > 0 {
 		text += fmt.Sprintf("; %d have a time in the future", p.future)

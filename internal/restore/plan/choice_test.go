@@ -12,6 +12,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 )
@@ -89,8 +90,13 @@ func TestTheSelectorDecidesWhichSnapshotIsRead(t *testing.T) {
 			Verify{Source: below(strings.TrimPrefix(newest, "b/")), Choice: source.Choice{Fallback: "daily/ns/example/", Of: "ns/example", Backup: "nightly"}},
 		},
 		"the newest snapshot of the cluster to restore, and of no other cluster with its name": {
-			given(givenBackup(backupOf("S3", s3("b/daily"), newest)), saves("example", "00000000000000aa")),
-			Verify{Source: below(strings.TrimPrefix(newest, "b/")), Choice: source.Choice{Fallback: "daily/ns/example/", Of: "ns/example", Backup: "nightly", UID: "uid", Prefer: "00000000000000aa"}},
+			given(givenBackup(backupOf("S3", s3("b/daily"), newest)), saves("example", "00000000000000aa"), func(s *State) {
+				s.Backup.Name, s.Backup.UID, s.Backup.CreationTimestamp, s.Cluster.CreationTimestamp = "nightly", "uid-nightly", at, at
+			}),
+			Verify{Source: below(strings.TrimPrefix(newest, "b/")), Choice: source.Choice{
+				Fallback: "daily/ns/example/", Of: "ns/example", Backup: "nightly", UID: "uid", Prefer: "00000000000000aa",
+				Owner: snapshot.Owner{Backup: "nightly", BackupUID: "uid-nightly", BackupSince: at.UTC(), ClusterUID: "uid", ClusterSince: at.UTC()},
+			}},
 		},
 		"the newest snapshot of an EtcdBackup of another cluster": {
 			given(givenBackup(backupOf("S3", s3("b/daily"), newest)), saves("source", "00000000000000aa"), selecting(v1beta2.SnapshotSelector{IncludeNoQuorum: true})),

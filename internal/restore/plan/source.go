@@ -72,13 +72,15 @@ func (s State) wantedOfBackup(reference *v1beta2.BackupReference) (Verify, Step)
 	return Verify{Source: found, Choice: s.preferring(choice)}, nil
 }
 
-// preferring adds which cluster the EtcdBackup saves, because others in the bucket may have the same name.
+// preferring adds which cluster the EtcdBackup saves, because others in the bucket may have the same name, also in another Kubernetes.
 func (s State) preferring(choice source.Choice) source.Choice {
+	choice.Owner = snapshot.Owner{Backup: s.Backup.Name, BackupUID: string(s.Backup.UID), BackupSince: s.Backup.CreationTimestamp.UTC()}
 	if newest := s.Backup.Status.Snapshot; newest != nil {
 		choice.Prefer = newest.ClusterID
 	}
 	if of := s.Backup.Spec.EtcdCluster; of != nil && s.Cluster != nil && of.Name == s.Cluster.Name {
 		choice.UID = string(s.Cluster.UID)
+		choice.Owner.ClusterUID, choice.Owner.ClusterSince = choice.UID, s.Cluster.CreationTimestamp.UTC()
 	}
 	return choice
 }
