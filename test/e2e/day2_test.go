@@ -61,8 +61,8 @@ func TestDrainNeverBreaksQuorum(t *testing.T) {
 		t.Errorf("the names or IDs of members changed (-before +after):\n%s", diff)
 	}
 	saw := client.stop("two drains")
-	saw.outagesAtMost(t, leaderMoves)
-	saw.failuresAtMost(t, refusedDuringMoves)
+	saw.outagesAtMost(n, leaderMoves)
+	saw.failuresAtMost(n, refusedDuringMoves)
 	if names := n.kubectl("get", "pdb", "-o", "name"); !strings.Contains(names, "three") {
 		t.Errorf("the cluster has no PodDisruptionBudget; found: %s", names)
 	}
@@ -102,7 +102,7 @@ func TestNoKeyIsLostWhenAClusterFreesSpaceRevertsAScaleAndHibernates(t *testing.
 	n.scales("full", 3, 3)
 	n.scales("full", 5, 5)
 	five := n.ready("full")
-	client.stop("5 to 3 to 5").failuresAtMost(t, 2)
+	client.stop("5 to 3 to 5").failuresAtMost(n, 2)
 
 	n.expandsVolumes("full")
 

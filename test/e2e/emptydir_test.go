@@ -33,8 +33,8 @@ spec: {size: 3, version: "3.5.35", pod: {emptyDir: {}}}
 		n.patch("scratch", change.patch)
 		after := n.ready("scratch")
 		saw := traffic.stop("a change to " + change.to + " without volumes")
-		saw.outagesAtMost(t, departures)
-		saw.failuresAtMost(t, departures+refusedDuringMoves)
+		saw.outagesAtMost(n, departures)
+		saw.failuresAtMost(n, departures+refusedDuringMoves)
 		n.allReplaced(before, after)
 		before = after
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,6 +33,38 @@ type namespaced struct {
 	name string
 	// restarts of the operators before the test.
 	restarts map[string]int32
+	failures failures
+}
+
+// failures are the messages of a test that fails. They stand before hundreds of lines of logs, which may be all that a CI system shows, so
+// the test repeats them at its end.
+type failures struct {
+	sync.Mutex
+	messages []string
+}
+
+func (f *failures) add(message string) {
+	f.Lock()
+	defer f.Unlock()
+	f.messages = append(f.messages, message)
+}
+
+func (n *namespaced) Errorf(format string, args ...any) {
+	n.Helper()
+	n.failures.add(fmt.Sprintf(format, args...))
+	n.T.Errorf(format, args...)
+}
+
+func (n *namespaced) Fatalf(format string, args ...any) {
+	n.Helper()
+	n.failures.add(fmt.Sprintf(format, args...))
+	n.T.Fatalf(format, args...)
+}
+
+func (n *namespaced) Fatal(args ...any) {
+	n.Helper()
+	n.failures.add(fmt.Sprint(args...))
+	n.T.Fatal(args...)
 }
 
 // begin creates a namespace for the test and deletes it when the test ends. If the test fails, it first prints the state
@@ -53,6 +86,7 @@ func begin(t *testing.T) *namespaced {
 		defer cancel()
 		if t.Failed() {
 			n.explain(ctx)
+			n.Logf("the test failed:\n%s", strings.Join(n.failures.messages, "\n"))
 		}
 		if err := suite.Client.Delete(ctx, namespace); err != nil {
 			t.Errorf("delete the namespace: %v", err)

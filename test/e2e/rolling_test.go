@@ -70,9 +70,9 @@ spec: {size: 3, version: "3.4.15"}
 		n.patch("old", fmt.Sprintf(`{"spec":{"version":%q}}`, version))
 		after := n.ready("old")
 		saw := traffic.stop("the change to version " + version)
-		saw.outagesAtMost(t, tolerated)
+		saw.outagesAtMost(n, tolerated)
 		if tolerated == leaderMoves {
-			saw.failuresAtMost(t, refusedDuringMoves)
+			saw.failuresAtMost(n, refusedDuringMoves)
 		}
 		tolerated = leaderMoves
 		if after.Status.CurrentVersion != version || after.Status.VersionChange != nil {
@@ -116,8 +116,8 @@ spec: {size: 3, version: "3.4.15"}
 	})
 	n.ready("old")
 	saw := traffic.stop("a change of resources")
-	saw.outagesAtMost(t, leaderMoves)
-	saw.failuresAtMost(t, refusedDuringMoves)
+	saw.outagesAtMost(n, leaderMoves)
+	saw.failuresAtMost(n, refusedDuringMoves)
 	n.podsRecreated("old", pods, true)
 	n.has(etcd, "key", 50)
 }

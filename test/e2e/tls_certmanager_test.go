@@ -83,7 +83,7 @@ func TestClientsKeepWorkingWhileCertManagerRenewsCertificates(t *testing.T) {
 	n.serve(name, name+"-server-tls", v1beta2.ServerCertKey, v1beta2.ClientPort)
 	n.serve(name, name+"-peer-tls", v1beta2.PeerCertKey, v1beta2.PeerPort)
 	n.ready(name)
-	traffic.stop("a renewal by cert-manager").failuresAtMost(t, 0)
+	traffic.stop("a renewal by cert-manager").failuresAtMost(n, 0)
 	if diff := cmp.Diff(pods, n.podUIDs(name)); diff != "" {
 		t.Errorf("the renewal restarted members (-before +after):\n%s", diff)
 	}
@@ -126,7 +126,9 @@ func (n *namespaced) onlyOwnClients(name string, cluster *v1beta2.EtcdCluster, c
 		return nil
 	})
 	n.ready(name)
-	traffic.stop("a change of the clients that members accept").failuresAtMost(n, refusedDuringMoves)
+	saw := traffic.stop("a change of the clients that members accept")
+	saw.noneRefused(n)
+	saw.outagesAtMost(n, departures)
 	n.opens(cluster, strange, false)
 	n.has(n.etcd(name, config), "key", 20)
 }

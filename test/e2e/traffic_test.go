@@ -120,6 +120,7 @@ type measured struct {
 	requests, failed int
 	outages          int // failures less than an election timeout apart count as one outage
 	longest          time.Duration
+	refused          []string // failed requests that TLS refused
 }
 
 // stop ends the traffic and logs what the client measured. It fails the test if an acknowledged write is lost.
@@ -128,6 +129,11 @@ func (t *traffic) stop(during string) measured {
 	t.end()
 	t.kept(len(t.acknowledged))
 	saw := measured{requests: t.requests, failed: len(t.failures), outages: t.outages, longest: t.longest.Round(time.Millisecond)}
+	for _, failure := range t.failures {
+		if strings.Contains(failure, "tls:") || strings.Contains(failure, "certificate") || strings.Contains(failure, "handshake") {
+			saw.refused = append(saw.refused, failure)
+		}
+	}
 	t.n.Logf("traffic during %s: %d requests, %d failed in %d outages, longest gap %s (goal %s)", during, saw.requests, saw.failed, saw.outages, saw.longest, electionTimeout)
 	if len(t.failures) > 0 {
 		t.n.Logf("failed requests: %s", strings.Join(t.failures[:min(5, len(t.failures))], "; "))
@@ -171,6 +177,14 @@ func (m measured) failuresAtMost(t testing.TB, tolerated int) {
 	t.Helper()
 	if m.failed > tolerated {
 		t.Errorf("%d of %d requests failed, the limit is %d", m.failed, m.requests, tolerated)
+	}
+}
+
+// noneRefused fails the test if TLS refused a request.
+func (m measured) noneRefused(t testing.TB) {
+	t.Helper()
+	if len(m.refused) > 0 {
+		t.Errorf("TLS refused %d of %d requests, such as: %s", len(m.refused), m.requests, m.refused[0])
 	}
 }
 
