@@ -147,7 +147,7 @@ func TestKubectlScaleChangesTheSizeOfACluster(t *testing.T) {
 		}
 		n.has(etcd, "key", 50)
 	}
-	traffic.stop("scaling 3 to 5 to 3 to 1").failuresAtMost(n, 3)
+	traffic.stop("scaling 3 to 5 to 3 to 1").outagesAtMost(n, 3)
 	n.eventually("the volumes of removed members are deleted", func(ctx context.Context) error {
 		var volumes corev1.PersistentVolumeClaimList
 		if err := suite.Client.List(ctx, &volumes, client.InNamespace(n.name)); err != nil {

@@ -102,7 +102,7 @@ func TestNoKeyIsLostWhenAClusterFreesSpaceRevertsAScaleAndHibernates(t *testing.
 	n.scales("full", 3, 3)
 	n.scales("full", 5, 5)
 	five := n.ready("full")
-	client.stop("5 to 3 to 5").failuresAtMost(n, 2)
+	client.stop("5 to 3 to 5").outagesAtMost(n, 2)
 
 	n.expandsVolumes("full")
 
