@@ -65,7 +65,9 @@ func exact(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource,
 		if problem, err = c.unfit(ctx, store, item, by); problem == "" {
 			return c.orNewer(ctx, store, src, by, now, err)
 		}
-	} else if gone, err := objstore.Gone(ctx, store, src.Key); err == nil && !gone {
+	} else if gone, err := objstore.Gone(ctx, store, src.Key); err != nil {
+		return "", "", fmt.Errorf("a listing omits the snapshot %s/%s, which the EtcdBackup names, and the store does not say that it is missing: %w", src.Bucket, src.Key, err)
+	} else if !gone {
 		return c.orNewer(ctx, store, src, by, now, nil) // the listing omits it, or it has no manifest any more
 	}
 	named := src.Bucket + "/" + src.Key
@@ -87,7 +89,7 @@ func (c Choice) orNewer(ctx context.Context, store objstore.Store, src v1beta2.R
 	if err != nil {
 		return "", "", err
 	}
-	own, _, err := c.ofOneOwner(ctx, store, slices.DeleteFunc(all, func(e candidate) bool { return c.Of != "" && e.cluster != c.Of }))
+	own, _, err := c.ofOneOwner(ctx, store, slices.DeleteFunc(all, func(e candidate) bool { return c.Of != "" && e.cluster != c.Of }), by)
 	if errors.Is(err, ErrAmbiguous) {
 		return src.Key, "the status of the EtcdBackup names it, and other EtcdClusters of the same name have snapshots in the folder", nil
 	}
@@ -121,6 +123,9 @@ func (p *pick) whyNamed() string {
 
 // unfit returns why a snapshot is not restored unless a person names it.
 func (c Choice) unfit(ctx context.Context, store objstore.Store, item snapshot.Item, by snapshot.Signers) (why string, err error) {
+	if item.Verdict == snapshot.Failed && by.Required() {
+		return "", fmt.Errorf("%s: %w: the result of its restore test, which it failed, has no signature: name the snapshot to restore", item.Key, snapshot.ErrNotSigned)
+	}
 	if item.Verdict == snapshot.Failed {
 		return " failed its restore test", nil
 	}
@@ -152,7 +157,7 @@ func choose(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource
 		return "", "", err
 	}
 	if len(clustersOf(fitting)) > 1 {
-		if fitting, err = truthful(ctx, store, fitting); err != nil {
+		if fitting, err = truthful(ctx, store, fitting, by); err != nil {
 			return "", "", fmt.Errorf("%s: %w", folder, err)
 		}
 	}
@@ -163,7 +168,7 @@ func choose(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource
 	if clusters := clustersOf(fitting); len(clusters) > 1 {
 		return "", "", fmt.Errorf("%s: %w: %s: write the folder of one of them", folder, ErrAmbiguous, strings.Join(clusters, ", "))
 	}
-	fitting, foreign, err := c.ofOneOwner(ctx, store, fitting)
+	fitting, foreign, err := c.ofOneOwner(ctx, store, fitting, by)
 	if err != nil {
 		return "", "", fmt.Errorf("%s: %w", folder, err)
 	}
@@ -200,7 +205,7 @@ func candidates(ctx context.Context, store objstore.Store, prefix string) ([]can
 		}
 	}
 	known := snapshot.Known{}
-	if err := readAll(ctx, store, known, named); err != nil {
+	if err := readAll(ctx, store, known, named, snapshot.Anyone); err != nil {
 		return nil, err
 	}
 	var all []candidate

@@ -144,7 +144,7 @@ func TestAColdManifestEndsNoChoice(t *testing.T) {
 		}
 		m.Set(snapshot.ManifestKey(items[position].Key), objstoretest.Cold)
 		known := snapshot.Known{}
-		if err := readAll(t.Context(), m, known, items); err != nil {
+		if err := readAll(t.Context(), m, known, items, snapshot.Anyone); err != nil {
 			t.Errorf("manifest %d is cold: %v", position, err)
 		}
 		for i, item := range items {
@@ -152,5 +152,29 @@ func TestAColdManifestEndsNoChoice(t *testing.T) {
 				t.Errorf("manifest %d is cold: number %d was read: %v", position, i, read)
 			}
 		}
+	}
+}
+
+// The store has lost one manifest for good. It is that of an old snapshot, and no point needs it. A cold one ends no restore, either.
+func TestOneLostManifestEndsNoRestoreToAPoint(t *testing.T) {
+	m := objstoretest.NewMemory()
+	series := snapshot.Series{Folder: "daily", Namespace: "ns", Cluster: "a", ClusterID: 1}
+	var items []snapshot.Item
+	for i := range 3 {
+		item := snapshot.Item{Key: series.Key(dawn.Add(time.Duration(i)*time.Hour), int64(i)), Size: 1}
+		text, err := snapshot.Manifest{FormatVersion: 1, Size: 1, SHA256: strings.Repeat("ab", 32), CreatedAt: dawn}.Encode()
+		if err == nil {
+			err = m.Put(t.Context(), snapshot.ManifestKey(item.Key), objstore.NewMetadata(text))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		items = append(items, item)
+	}
+	m.Set(snapshot.ManifestKey(items[0].Key), objstoretest.Lost)
+	known := snapshot.Known{}
+	unread, err := readEach(t.Context(), m, known, items, snapshot.Anyone)
+	if err != nil || unread == nil || known[items[1].Key].Err != nil || known[items[2].Key].Err != nil {
+		t.Errorf("the others are read: %v and %v; the store does not return %v; %v", known[items[1].Key].Err, known[items[2].Key].Err, unread, err)
 	}
 }

@@ -34,8 +34,9 @@ func atHome(all []candidate) []candidate {
 	})
 }
 
-// truthful drops the clusters that only the names of snapshots speak of, and none of their newest manifests.
-func truthful(ctx context.Context, store objstore.Store, entries []candidate) ([]candidate, error) {
+// truthful drops the clusters that only the names of snapshots speak of, and none of their newest manifests. If signatures are required, a
+// manifest without one says nothing.
+func truthful(ctx context.Context, store objstore.Store, entries []candidate, by snapshot.Signers) ([]candidate, error) {
 	samples := map[string][]snapshot.Item{}
 	var all []snapshot.Item
 	for _, e := range entries {
@@ -45,7 +46,7 @@ func truthful(ctx context.Context, store objstore.Store, entries []candidate) ([
 		}
 	}
 	known := snapshot.Known{}
-	if err := readAll(ctx, store, known, all[:min(len(all), ownersLimit)]); err != nil {
+	if err := readAll(ctx, store, known, all[:min(len(all), ownersLimit)], by); err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(entries, func(e candidate) bool { return e.InSeries() && contradictory(known, samples[e.cluster]) }), nil

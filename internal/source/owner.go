@@ -22,35 +22,41 @@ const (
 
 // ofOneOwner returns the snapshots of one EtcdCluster. Clusters of the same name exist in several Kubernetes clusters
 // that share a bucket, and one that was created again has the same name, too. If the snapshots are of several
-// EtcdClusters, it takes those of the preferred one, and otherwise refuses to choose. foreign is how many it passed over.
-func (c Choice) ofOneOwner(ctx context.Context, store objstore.Store, fitting []candidate) (own []candidate, foreign int, err error) {
+// EtcdClusters, it takes those of the preferred one, and otherwise refuses to choose. foreign is how many it passed over. If signatures are
+// required, a manifest without one says nothing, so who can only create objects does not make an older snapshot the newest one.
+func (c Choice) ofOneOwner(ctx context.Context, store objstore.Store, fitting []candidate, by snapshot.Signers) (own []candidate, foreign int, err error) {
 	newest := newestOfEach(fitting)
 	if len(newest) < 2 {
 		return fitting, 0, nil
 	}
-	uids, forged, err := owners(ctx, store, fitting, newest)
+	uids, known, err := owners(ctx, store, fitting, newest, by)
 	if err != nil {
 		return nil, 0, err
 	}
-	of := func(e candidate) bool { return forged[e.clusterID] }
+	of := func(e candidate) bool { return known.forged[e.clusterID] }
 	all := len(fitting)
 	fitting, newest = slices.DeleteFunc(slices.Clone(fitting), of), slices.DeleteFunc(newest, of)
-	known := map[string]bool{}
+	distinct := map[string]bool{}
 	for _, uid := range uids {
-		known[uid] = uid != ""
+		distinct[uid] = uid != ""
 	}
-	delete(known, "")
-	if len(known) < 2 {
+	delete(distinct, "")
+	if len(distinct) < 2 {
 		return fitting, all - len(fitting), nil
 	}
 	uid, prefers := uids[c.Prefer]
 	if !prefers {
-		uid, prefers = c.UID, known[c.UID]
+		uid, prefers = c.UID, distinct[c.UID]
 	}
 	if !prefers {
 		return nil, 0, fmt.Errorf("%w: they have the same name, and these cluster IDs: %s: write one of them into select.clusterID", ErrAmbiguous, describe(newest, uids))
 	}
 	own = slices.DeleteFunc(slices.Clone(fitting), func(e candidate) bool { return uids[e.clusterID] != uid })
+	for _, e := range newest {
+		if err := known.unsigned[e.clusterID]; err != nil && uids[e.clusterID] == "" && (len(own) == 0 || e.Time.After(own[0].Time)) {
+			return nil, 0, fmt.Errorf("%s may be the newest snapshot: %w", e.Key, err)
+		}
+	}
 	return own, all - len(own), nil
 }
 
@@ -67,16 +73,21 @@ func newestOfEach(entries []candidate) []candidate {
 	return newest
 }
 
-// owners returns for each cluster ID the UID of its EtcdCluster. It is empty if no manifest that can be read has one. A cluster ID is forged
-// if its manifests name another one.
-func owners(ctx context.Context, store objstore.Store, entries, newest []candidate) (uids map[string]string, forged map[string]bool, err error) {
+// doubts are what manifests leave open, by cluster ID.
+type doubts struct {
+	forged   map[string]bool  // all manifests name another cluster
+	unsigned map[string]error // a manifest has no signature, although one is required
+}
+
+// owners returns for each cluster ID the UID of its EtcdCluster. It is empty if no manifest that can be read has one.
+func owners(ctx context.Context, store objstore.Store, entries, newest []candidate, by snapshot.Signers) (map[string]string, doubts, error) {
 	tries := map[string][]snapshot.Item{}
 	for _, e := range entries {
 		if len(tries[e.clusterID]) < ownerTries {
 			tries[e.clusterID] = append(tries[e.clusterID], e.Item)
 		}
 	}
-	uids, forged = map[string]string{}, map[string]bool{}
+	uids, left := map[string]string{}, doubts{map[string]bool{}, map[string]error{}}
 	known := snapshot.Known{}
 	for try := range ownerTries {
 		var next []snapshot.Item
@@ -85,23 +96,26 @@ func owners(ctx context.Context, store objstore.Store, entries, newest []candida
 				next = append(next, tries[e.clusterID][try])
 			}
 		}
-		if err := readAll(ctx, store, known, next); err != nil {
-			return nil, nil, err
+		if err := readAll(ctx, store, known, next, by); err != nil {
+			return nil, doubts{}, err
 		}
 		for _, e := range newest {
 			items := tries[e.clusterID]
 			if try >= len(items) || uids[e.clusterID] != "" {
 				continue
 			}
-			if reading := known[items[try].Key]; reading.Err == nil && snapshot.Agrees(items[try].Key, reading.Manifest) {
+			reading := known[items[try].Key]
+			if reading.Err == nil && snapshot.Agrees(items[try].Key, reading.Manifest) {
 				uids[e.clusterID] = reading.Manifest.Cluster.UID
+			} else if snapshot.OfSignature(reading.Err) {
+				left.unsigned[e.clusterID] = reading.Err
 			}
 		}
 	}
 	for _, e := range newest {
-		forged[e.clusterID] = e.InSeries() && contradictory(known, tries[e.clusterID])
+		left.forged[e.clusterID] = e.InSeries() && contradictory(known, tries[e.clusterID])
 	}
-	return uids, forged, nil
+	return uids, left, nil
 }
 
 // describe names the candidates of an ambiguous choice.

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,6 +50,8 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 			p.foreign++
 		case reading.Err == nil && p.choice.capturedLate(e.Item, reading.Manifest):
 			p.late++
+		case e.Verdict == snapshot.Failed && p.choice.Name == "": // the signers are required, and nobody has signed the result
+			return fmt.Errorf("%s may be the newest snapshot: %w: the result of its restore test, which it failed, has no signature: name the snapshot to restore", e.Key, snapshot.ErrNotSigned)
 		case reading.Err == nil && p.passes(reading.Manifest):
 			if p.noQuorum++; p.noQuorum == noQuorumLimit {
 				return p.allWithoutQuorum()
@@ -92,7 +95,7 @@ func (p *pick) order(now time.Time) []candidate {
 	var past, future []candidate
 	for _, e := range p.fitting {
 		switch {
-		case e.Verdict == snapshot.Failed && p.choice.Name == "":
+		case e.Verdict == snapshot.Failed && p.choice.Name == "" && !p.signers.Required():
 			p.failed++
 		case e.Future(now):
 			future = append(future, e)
@@ -107,6 +110,9 @@ func (p *pick) order(now time.Time) []candidate {
 // ofStore returns whether the store failed to return a manifest. Another attempt may succeed, so an older snapshot must not
 // take the place of this one. A manifest that is damaged, deleted, archived or encrypted with a lost key will not come back.
 func ofStore(err error) bool {
+	if snapshot.OfSignature(err) {
+		return false
+	}
 	for _, known := range []error{snapshot.ErrManifest, snapshot.ErrNewerFormat, fs.ErrNotExist, fs.ErrPermission} {
 		if errors.Is(err, known) {
 			return false
@@ -115,12 +121,17 @@ func ofStore(err error) bool {
 	return err != nil
 }
 
-// readAll reads manifests, each a second time if the store fails. It requires no signature, because they only tell apart the clusters of a folder,
-// and the bases of a point.
-func readAll(ctx context.Context, store objstore.Store, known snapshot.Known, items []snapshot.Item) error {
+// readAll reads manifests, each a second time if the store fails. It fails if the store does not return one of them.
+func readAll(ctx context.Context, store objstore.Store, known snapshot.Known, items []snapshot.Item, by snapshot.Signers) error {
+	unread, err := readEach(ctx, store, known, items, by)
+	return cmp.Or(err, unread)
+}
+
+// readEach is readAll for a caller that can do without some manifests. unread says which one the store does not return.
+func readEach(ctx context.Context, store objstore.Store, known snapshot.Known, items []snapshot.Item, by snapshot.Signers) (unread, err error) {
 	for try := 1; ; try++ {
-		if err := known.Read(ctx, store, items, snapshot.Anyone); err != nil {
-			return err
+		if err := known.Read(ctx, store, items, by); err != nil {
+			return nil, err
 		}
 		var failed error
 		for _, item := range items {
@@ -132,7 +143,7 @@ func readAll(ctx context.Context, store objstore.Store, known snapshot.Known, it
 			}
 		}
 		if failed == nil || try == 2 {
-			return failed
+			return failed, nil
 		}
 	}
 }

@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -79,12 +80,13 @@ func FindPoint(ctx context.Context, src v1beta2.RestoreSource, by By, c Choice, 
 	}
 	items = slices.DeleteFunc(items, func(i snapshot.Item) bool { return slices.Contains(without, i.Key) })
 	known := snapshot.Known{}
-	if err := readAll(ctx, store, known, items); err != nil {
+	unread, err := readEach(ctx, store, known, items, snapshot.Anyone)
+	if err != nil {
 		return Point{}, err
 	}
 	var bases []archive.Base
 	for _, item := range items {
-		if reading := known[item.Key]; reading.Err == nil && !reading.Manifest.NoQuorum && snapshot.Agrees(item.Key, reading.Manifest) {
+		if reading := known[item.Key]; reading.Err == nil && !reading.Manifest.NoQuorum && !c.ofAnother(item.Key, reading.Manifest) {
 			bases = append(bases, baseOf(item, reading.Manifest))
 		}
 	}
@@ -93,6 +95,9 @@ func FindPoint(ctx context.Context, src v1beta2.RestoreSource, by By, c Choice, 
 	}
 	p := Point{Base: src, Store: store, Root: archive.Root(series.Folder, series.Namespace, series.Cluster)}
 	if p.Choice, err = c.find(ctx, store, p.Root, bases, known, progress, target); err != nil {
+		if refusal := (*archive.Refusal)(nil); errors.As(err, &refusal) && unread != nil {
+			err = unread // the point may need a snapshot that the store does not return
+		}
 		return Point{}, fmt.Errorf("in the archive %s/%s: %w", src.Bucket, p.Root, err)
 	}
 	p.Base.Key = p.Choice.Base.Key
@@ -123,7 +128,7 @@ func (c Choice) bases(ctx context.Context, store objstore.Store, src v1beta2.Res
 	found := map[string]snapshot.Series{}
 	fitting := c.inSeries(src.Key, index.Items) // newest first
 	if len(clustersOf(fitting)) > 1 {
-		if fitting, err = truthful(ctx, store, fitting); err != nil {
+		if fitting, err = truthful(ctx, store, fitting, snapshot.Anyone); err != nil {
 			return snapshot.Series{}, nil, err
 		}
 	}
@@ -152,11 +157,13 @@ func usable(fitting []candidate, target archive.Target) []snapshot.Item {
 	later, count := map[string]bool{}, map[string]int{}
 	var items []snapshot.Item
 	for _, e := range slices.Backward(fitting) {
-		if e.Verdict == snapshot.Failed || later[e.clusterID] {
+		// Of those after the target, only the oldest one matters: a refusal names it. A later one may be before the target again: after the
+		// recovery of a lost quorum, the cluster has the same ID and lower revisions.
+		beyond := after(e.Item, target)
+		if e.Verdict == snapshot.Failed || beyond && later[e.clusterID] {
 			continue
 		}
-		// Of those after the target, only the oldest one matters: a refusal names it.
-		later[e.clusterID] = after(e.Item, target)
+		later[e.clusterID] = later[e.clusterID] || beyond
 		items = append(items, e.Item)
 	}
 	slices.Reverse(items)

@@ -14,7 +14,8 @@ import (
 )
 
 // find looks in the history of the own cluster first. Another cluster with the same name may have archived into the folder. If it was deleted
-// before the own one began, its history counts for a point outside of the own one. If not, it is in another Kubernetes.
+// before the own one began, its history counts for a point before the own one. A point after the end of the own one is refused, because a
+// revision of that number in the history of the other has other data. If the other was not deleted, it is in another Kubernetes.
 func (c Choice) find(ctx context.Context, store objstore.Store, root string, bases []archive.Base, known snapshot.Known, progress archive.Progress, target archive.Target) (archive.Choice, error) {
 	own := c.own(bases, known)
 	choice, err := archive.Find(ctx, store, root, own, progress, target)
@@ -22,12 +23,12 @@ func (c Choice) find(ctx context.Context, store objstore.Store, root string, bas
 	if len(own) == len(bases) || !errors.As(err, &refusal) {
 		return choice, err
 	}
-	if within := refusal.Before != nil && (refusal.After != nil || target.Revision == 0); within {
-		return choice, err
-	}
 	earlier := predecessors(own, bases)
 	if len(earlier) == len(own) {
 		return choice, err
+	}
+	if refusal.Before != nil {
+		return choice, fmt.Errorf("%w; an EtcdCluster that was deleted had the same name: to restore its data, write its cluster ID into select.clusterID", err)
 	}
 	return archive.Find(ctx, store, root, earlier, progress, target)
 }

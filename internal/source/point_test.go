@@ -24,16 +24,24 @@ func (s shelf) archived(key string, last int64) {
 	if !ok {
 		s.Fatalf("%s is no key of a series", key)
 	}
+	s.timeline(archive.Timeline(parsed.ClusterID), key, 2, last, "")
+}
+
+// timeline archives a revision a minute after that of its base, up to the last one. A cluster ID has several timelines after recoveries of a lost
+// quorum.
+func (s shelf) timeline(number archive.Timeline, key string, from, last int64, recovery string) {
+	s.Helper()
+	parsed, _ := snapshot.ParseKey(key)
 	root := archive.Root(parsed.Folder, parsed.Namespace, parsed.Cluster)
-	timeline := archive.Timeline(parsed.ClusterID)
-	start := archive.NewStart(timeline, parsed.ClusterID, archive.Base{Key: key, Point: archive.Point{Revision: 2, At: parsed.Time}}, "test")
-	s.file(archive.StartKey(root, timeline), start.Encode())
+	start := archive.NewStart(number, parsed.ClusterID, archive.Base{Key: key, Point: archive.Point{Revision: from, At: parsed.Time}}, "test")
+	start.Recovery = recovery
+	s.file(archive.StartKey(root, number), start.Encode())
 	chain := start.Chain()
-	for revision := int64(3); revision <= last; revision++ {
+	for revision := from + 1; revision <= last; revision++ {
 		var records, object bytes.Buffer
 		w := archive.NewWriter(&records, chain, auth.State{})
 		event := &mvccpb.Event{Kv: &mvccpb.KeyValue{Key: []byte("k"), CreateRevision: 3, ModRevision: revision, Version: revision - 2}}
-		if err := w.Add(event, parsed.Time.Add(time.Duration(revision)*time.Minute)); err != nil {
+		if err := w.Add(event, parsed.Time.Add(time.Duration(revision-from+2)*time.Minute)); err != nil {
 			s.Fatal(err)
 		}
 		h, err := w.Seal(nil, auth.State{}, 0)
@@ -43,7 +51,7 @@ func (s shelf) archived(key string, last int64) {
 		if err != nil {
 			s.Fatal(err)
 		}
-		s.file(archive.LinkKey(root, timeline, chain.At, h.First), object.Bytes())
+		s.file(archive.LinkKey(root, number, chain.At, h.First), object.Bytes())
 		chain = h.Chain()
 	}
 }
@@ -158,7 +166,8 @@ func TestAPointIsOfTheClusterOfItsEtcdBackup(t *testing.T) {
 		"a time that both have":                 {Choice{Time: minute(80), Prefer: "0000000000000001"}, own},
 		"a revision that both have":             {Choice{Revision: 20, Prefer: "0000000000000001"}, own},
 		"a time before the own cluster existed": {Choice{Time: minute(30), Prefer: "0000000000000002"}, own},
-		"a revision that only the other has":    {Choice{Revision: 150, Prefer: "0000000000000002"}, own},
+		"a revision that only the other has":    {Choice{Revision: 150, Prefer: "0000000000000002"}, ""},
+		"that revision by the cluster ID":       {Choice{Revision: 150, Prefer: "0000000000000002", ClusterID: "0000000000000001"}, own},
 		"a time after the own archive":          {Choice{Time: minute(190), Prefer: "0000000000000002"}, ""},
 		"the other one by its cluster ID":       {Choice{Time: minute(80), Prefer: "0000000000000001", ClusterID: "0000000000000002"}, other},
 	} {
