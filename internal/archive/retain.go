@@ -13,7 +13,10 @@ func Outdated(root string, all []Names, starts []Start, b Base) []string {
 	}
 	var keys []string
 	for i, names := range all[:at] {
-		if names.Started && starts[i].Writer != starts[at].Writer && starts[i].ClusterID != starts[at].ClusterID {
+		if !names.Started { // a start is written first and deleted last, so the listing omits it, and its owner is not known
+			continue
+		}
+		if starts[i].Writer != starts[at].Writer && starts[i].ClusterID != starts[at].ClusterID {
 			continue
 		}
 		keys = append(append(keys, names.Links...), StartKey(root, names.Timeline))

@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 )
@@ -20,11 +22,22 @@ const (
 	maxCopies = 3
 )
 
-// second is the job spec for the second location.
+// second is the job spec for the second location, which has no archive unless secondOf finds one.
 func (o jobSpec) second() jobSpec {
 	o.Target = *o.Copy
-	o.Archived, o.Keep.Window, o.Distrusted = false, 0, nil // it has no archive
+	o.Archived, o.Keep.Window, o.Distrusted = false, 0, nil
 	return o
+}
+
+// secondOf is the job spec for the second location in a store. If an archive of this cluster is there, the location was the first one once, or is
+// it under another name. Then retention keeps what that archive needs.
+func (o jobSpec) secondOf(ctx context.Context, to objstore.Store) (jobSpec, error) {
+	second := o.second()
+	_, archived, err := archive.Newest(ctx, to, second.archiveRoot())
+	if err == nil && archived {
+		second.Archived, second.Keep.Window, second.Distrusted = o.Archived, o.Keep.Window, o.Distrusted
+	}
+	return second, err
 }
 
 // copyTo copies snapshots to the second location, and deletes there what retention does not keep. It asks no member: the
@@ -39,10 +52,16 @@ func (t *job) copyTo(ctx context.Context, o jobSpec, progress *jobProgress) (Res
 	if err != nil {
 		return Result{}, err
 	}
-	second := o.second()
-	to, err := t.store(ctx, second)
+	to, err := t.store(ctx, o.second())
 	if err != nil {
 		return Result{}, err
+	}
+	if err := t.sameStore(ctx, o, etcd.ID(id), from, to); err != nil {
+		return Result{}, err
+	}
+	second, err := o.secondOf(ctx, to)
+	if err != nil {
+		return Result{}, ofLocation(ctx, err, o.second())
 	}
 	_, signers, err := t.signing(ctx, o)
 	if err != nil {
@@ -72,6 +91,22 @@ func (t *job) copyTo(ctx context.Context, o jobSpec, progress *jobProgress) (Res
 		t.tidy(ctx, second, s, "", &result)
 	}
 	return result.uncopied(ctx, o, err)
+}
+
+// sameStore fails if the second location is the first one under another name, for example of an endpoint: there would be no copy.
+func (t *job) sameStore(ctx context.Context, o jobSpec, id etcd.ID, from, to objstore.Store) error {
+	if o.Copy.Key != o.Target.Key {
+		return nil
+	}
+	same, err := snapshot.SameStore(ctx, from, to, o.seriesOf(id), string(o.UID), t.now())
+	switch {
+	case err != nil:
+		return ofLocation(ctx, err, o.second())
+	case same:
+		return &failedError{*invalid("copyTo %s is the first location %s under another name, because an object that the operator wrote to one of them is in the other. "+
+			"So there is no copy. Write another bucket or folder.", o.Copy.Path(), o.Target.Path())}
+	}
+	return nil
 }
 
 // uncopied adds to the result why some snapshots could not be copied. It is an error if the newest is one of them, or if an object is damaged.

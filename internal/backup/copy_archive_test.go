@@ -1,0 +1,107 @@
+package backup
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+)
+
+// archivedWeek takes a snapshot each hour for six hours, with a continuous archive whose segments reach from the first to the last one.
+func archivedWeek(t *testing.T, changes ...change) (*world, State) {
+	t.Helper()
+	w := newWorld(t)
+	w.job.save = func(ctx context.Context, r snapshot.Request) (snapshot.Saved, error) { // as world.saved, with the SHA-256 of the object
+		m := snapshot.Manifest{
+			FormatVersion: snapshot.FormatVersion, Cluster: r.Cluster, EtcdVersion: r.EtcdVersion, Revision: r.MinRevision + 1, Size: 4,
+			SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte("data"))), CreatedAt: r.Time.UTC(), Attempt: r.Attempt, Backup: r.Backup,
+		}
+		content, err := m.Encode()
+		if err != nil {
+			return snapshot.Saved{}, err
+		}
+		return snapshot.Saved{Manifest: m}, errors.Join(w.store.Put(ctx, r.Key, strings.NewReader("data")), w.store.Put(ctx, snapshot.ManifestKey(r.Key), strings.NewReader(string(content))))
+	}
+	s := series(append([]change{keep(2), func(s *State) { s.Spec.Continuous = &v1beta2.ContinuousArchive{Window: "168h"} }}, changes...)...)
+	for hour := range 6 {
+		w.now = at(t0.Add(time.Duration(hour) * time.Hour))
+		r := w.attempt(s)
+		if r.Failure != nil {
+			t.Fatalf("%+v", r.Failure)
+		}
+		s.Status.Snapshot = r.Snapshot
+	}
+	root := jobSpecOf(s).archiveRoot()
+	start := archive.NewStart(1, 1, archive.Base{Point: archive.Point{Revision: 42, At: t0}}, "the archive begins")
+	start.Writer = "u"
+	if err := w.store.Put(t.Context(), archive.StartKey(root, 1), objstore.NewMetadata(start.Encode())); err != nil {
+		t.Fatal(err)
+	}
+	return w, s
+}
+
+func (w *world) snapshotsIn(folder string) (n int) {
+	for _, key := range w.keys() {
+		if strings.HasPrefix(key, folder) && strings.HasSuffix(key, ".db") {
+			n++
+		}
+	}
+	return n
+}
+
+// The user moves the EtcdBackup to another bucket, and makes the earlier one the second location. The archive of the last week is still there.
+func TestTheFormerFirstLocationKeepsTheBasesOfItsArchive(t *testing.T) {
+	w, s := archivedWeek(t)
+	before := w.snapshotsIn("dir/snap.db/ns/b/")
+	s.Spec.Storage.S3 = &v1beta2.S3Source{Path: "elsewhere/new"}
+	s.Spec.CopyTo = &v1beta2.CopyTarget{StorageType: v1beta2.StorageS3, Storage: v1beta2.Storage{S3: &v1beta2.S3Source{Path: "bucket/dir/snap.db"}}}
+	s.Target, s.Problem = target(s.Namespace, s.Name, s.Spec)
+	s.CopyTarget, s.CopyProblem = copyTarget(s.Namespace, s.Name, s.Spec, s.Target)
+	s.Generation++
+	w.now = at(t0.Add(6 * time.Hour))
+	r := w.attempt(s)
+	if r.Failure != nil || s.CopyProblem != nil || s.Problem != nil {
+		t.Fatalf("%+v %+v %+v", r.Failure, s.CopyProblem, s.Problem)
+	}
+	s.Status.Snapshot = r.Snapshot
+	o := jobSpecOf(s)
+	o.Kind = KindCopy
+	r = w.job.attempt(t.Context(), o, &jobProgress{})
+	after := w.snapshotsIn("dir/snap.db/ns/b/")
+	if after < before {
+		t.Errorf("%d base snapshots of the week's archive are deleted; the segments remain without a base", before+1-after)
+	}
+}
+
+// copyTo names the bucket of the first location by another endpoint. The status said Copied, so the user deleted the "first" one, and retention of
+// the second location deleted what the archive of the first one needs.
+func TestACopyToTheFirstLocationUnderAnotherNameIsRefused(t *testing.T) {
+	w, s := archivedWeek(t)
+	before := w.snapshotsIn("dir/snap.db/ns/b/")
+	s.Spec.CopyTo = &v1beta2.CopyTarget{StorageType: v1beta2.StorageS3, Storage: v1beta2.Storage{S3: &v1beta2.S3Source{Path: "bucket/dir/snap.db", Endpoint: "https://alias.example"}}}
+	if s.CopyTarget, s.CopyProblem = copyTarget(s.Namespace, s.Name, s.Spec, s.Target); s.CopyProblem != nil {
+		t.Fatalf("%+v", s.CopyProblem)
+	}
+	o := jobSpecOf(s)
+	o.Kind = KindCopy
+	r := w.job.attempt(t.Context(), o, &jobProgress{})
+	if r.Failure == nil || r.Failure.Reason != v1beta2.ReasonInvalidSpec || !strings.Contains(r.Failure.Message, "under another name") {
+		t.Errorf("the result is %+v", r.Failure)
+	}
+	if after := w.snapshotsIn("dir/snap.db/ns/b/"); after != before {
+		t.Errorf("%d snapshots before and %d after", before, after)
+	}
+	for _, key := range w.keys() {
+		if snapshot.IsDraft(key) {
+			t.Errorf("%s is left", key)
+		}
+	}
+}
