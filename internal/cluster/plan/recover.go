@@ -67,6 +67,9 @@ func (s State) recoveryEnds(survivor Member, exists bool) Step {
 		return CancelRecovery{Message: "A quorum answers." + s.whatRecoveryChanged()}
 	case !flagged && s.unreachable():
 		return CancelRecovery{Message: "The Pods of a quorum are ready." + s.whatRecoveryChanged()}
+	case !flagged && len(s.addedSince()) > 0:
+		return CancelRecovery{Message: fmt.Sprintf("These members were added after it: %s. So the status is an old one, for example from a backup of the API. Their data counts again.",
+			strings.Join(memberNames(s.addedSince()), ", "))}
 	case !s.maybeForced(survivor) && !s.Spec.ForcesNewCluster():
 		return CancelRecovery{Message: "spec.recovery.quorumLoss no longer allows it." + s.whatRecoveryChanged()}
 	case !s.maybeForced(survivor) && len(s.unseenVoters()) > 0:
@@ -81,6 +84,18 @@ func (s State) recoveryEnds(survivor Member, exists bool) Step {
 func (s State) maybeForced(m Member) bool {
 	recorded := s.forcing() && s.Recovery.ForcedAt != nil && s.Recovery.Member == m.Name
 	return recorded || (m.Start == StartForce && m.Pod != PodNone)
+}
+
+// addedSince are the members that the cluster got after the recovery that the status names. A recovery adds no member before its survivor serves
+// alone, so a status that still forces the survivor is an old one that came back, and the consent of that time does not count. They are the
+// members on volumes that are younger than the recovery, and the voters that a member knows besides those from before.
+func (s State) addedSince() []Member {
+	r := s.Recovery
+	return s.where(func(m Member) bool {
+		later := r.StartedAt != nil && m.VolumeCreated.After(r.StartedAt.Time)
+		known := s.Witness != "" && slices.Contains(s.KnownVoters, m.Name)
+		return m.Incarnation == s.Incarnation && m.Name != r.Member && !slices.Contains(r.Voters, m.Name) && s.HoldsData(m) && (later || known)
+	})
 }
 
 // whatRecoveryChanged ends the message of a recovery that is cancelled.

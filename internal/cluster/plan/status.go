@@ -84,10 +84,10 @@ func recordFacts(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 	}
 }
 
-// votersBefore are the voters that a recovery continues without, and its survivor. If an earlier recovery had not ended, the volumes of
-// its voters have data from before, too.
+// votersBefore are the voters that a recovery continues without, and its survivor. The record may lack a voter that has data. If an earlier
+// recovery had not ended, the volumes of its voters have data from before, too.
 func (s State) votersBefore() []string {
-	voters := slices.Clone(s.KnownVoters)
+	voters := append(slices.Clone(s.KnownVoters), memberNames(s.unlisted())...)
 	if s.Recovery != nil && s.Recovery.Step == v1beta2.RecoveryGrowing {
 		for _, earlier := range s.Recovery.Voters {
 			if !slices.Contains(voters, earlier) {

@@ -1,0 +1,95 @@
+package plan
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// A month ago the cluster recovered from member 0. Members 3 and 4 were added since. The status from that hour comes back from an API backup
+// while all nodes restart, so no member answers. The spec does not consent to a recovery any more. All three voters have their data.
+func TestAnOldStatusForcesNoClusterThatHasItsData(t *testing.T) {
+	s := state(formed, members(5), noQuorum, with(1, gone), with(2, gone))
+	began := metav1.NewTime(noon.Add(-30 * 24 * time.Hour))
+	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
+	s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), Voters: s.KnownVoters, StartedAt: &began, ForcedAt: &began}
+	for _, i := range []int{0, 3, 4} {
+		with(i, withoutPod, func(m *Member) { m.VolumeCreated = noon.Add(-29 * 24 * time.Hour) })(&s)
+	}
+	for _, pods := range []string{"no Pod is there", "the Pods start again"} {
+		if pods == "the Pods start again" {
+			for _, i := range []int{0, 3, 4} {
+				with(i, onVolume, pod(PodStarting))(&s)
+			}
+		}
+		for range 4 {
+			step := Plan(s)
+			if d, is := step.(DeletePod); is {
+				m, _ := s.member(d.Name)
+				for i := range s.Members {
+					if s.Members[i].Name == m.Name {
+						withoutPod(&s.Members[i])
+					}
+				}
+				continue
+			}
+			if _, is := step.(CancelRecovery); is {
+				s.Recovery = nil
+				continue
+			}
+			if c, is := step.(CreateMember); is && c.Start == StartForce {
+				t.Errorf("%s: survivor %s starts with --force-new-cluster, although all voters have their data", pods, c.Name)
+			}
+			break
+		}
+	}
+}
+
+// The members answer, have no leader for a moment, and name three voters that all have data. The old status wins nevertheless. When the
+// cluster has grown again, the volumes of 3 and 4 are deleted at once, because the old record of the recovery does not have them.
+func TestAnOldStatusForcesNothingAgainstWhatMembersKnow(t *testing.T) {
+	s := state(formed, members(5), noQuorum, with(1, gone), with(2, gone))
+	began := metav1.NewTime(noon.Add(-30 * 24 * time.Hour))
+	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
+	s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), Voters: s.KnownVoters, StartedAt: &began, ForcedAt: &began}
+	var membership []etcd.Member
+	for _, i := range []int{0, 3, 4} {
+		membership = append(membership, etcd.Member{ID: s.Members[i].ID, Name: nameOf(i), PeerURLs: []string{peerURLOf(i)}, ClientURLs: []string{"http://x"}})
+	}
+	for _, i := range []int{0, 3, 4} {
+		with(i, knows(40+uint64(i), 3), func(m *Member) { m.Knows, m.AppliedIndex = membership, int64(40+i) })(&s)
+	}
+	s.HearWitness()
+	step := Plan(s)
+	if d, is := step.(DeletePod); is {
+		t.Errorf("the operator stops %s for --force-new-cluster without consent, while all voters run", d.Name)
+	}
+}
+
+// The status is from an API backup, when the cluster had members 0, 1 and 2. Now its voters are 0 and 3 to 6, of which 0 and 3 have data.
+// The recovery compares 0 and 3, and continues from 0. The volume of 3 may have writes that no other has.
+func TestARecoverySetsTheVolumeOfEachVoterAside(t *testing.T) {
+	s := state(formed, members(4), noQuorum, with(0, knows(42, 3)), with(1, gone), with(2, gone), with(3, knows(41, 3)), consenting)
+	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
+	step := Plan(s)
+	begin, is := step.(BeginRecovery)
+	if !is || begin.Member != nameOf(0) {
+		t.Fatalf("the plan is %T %s", step, Describe(s, step).Message)
+	}
+	recovery := NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{}, 1).Recovery
+	if !slices.Contains(recovery.Voters, nameOf(3)) {
+		t.Errorf("the record of the recovery lacks %s, whose volume it replaces", nameOf(3))
+	}
+
+	after := state(formed, members(3), with(3, volume(VolumePresent)))
+	after.Recovery = recovery
+	after.Recovery.Step = v1beta2.RecoveryGrowing
+	if step := Plan(after); step != (SetAsideVolume{Name: nameOf(3)}) {
+		t.Errorf("the plan is %T: %s", step, Describe(after, step).Message)
+	}
+}
