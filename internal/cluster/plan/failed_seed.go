@@ -8,7 +8,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
-// removeFailedSeed removes the seed of a failed restore. It never became the cluster.
+// removeFailedSeed removes the seed of a failed restore. It never became the cluster, and the next seed has another incarnation, so nothing waits
+// for it.
 func removeFailedSeed(s State) Step {
 	for _, m := range s.Members {
 		switch {
@@ -18,7 +19,9 @@ func removeFailedSeed(s State) Step {
 				return remove
 			}
 		case m.Pod == PodNone && (m.Volume == VolumePresent || m.Volume == VolumeLost):
-			return DeleteVolume{Name: m.Name, Reason: v1beta2.ReasonRestoring}
+			if remove := (DeleteVolume{Name: m.Name, Reason: v1beta2.ReasonRestoring}); s.may(remove) {
+				return remove
+			}
 		}
 	}
 	return nil

@@ -18,10 +18,8 @@ var independentRules = []string{
 	"setRetention", "requestGrowth", "renewCertificates", "restoreLabels",
 	"applyNetworkPolicy", "loadCertificates", "applyBudget", "recreateBlocked", "deleteStopped", "startMember", "releaseMember", "addToService", "forbidEmptyStart", "relabelPods",
 	"removeOrphanPods", "resizePods", "prepareMembers", "setAsideOther", "deleteOldVolumes", "deleteSetAside", "growVolumes",
+	"removeFailedSeed", "restartForFileSystem",
 }
-
-// stoppedRules are independent if their step only deletes the object of a Pod that has stopped.
-var stoppedRules = []string{"removeFailedSeed"}
 
 // unconditionalRules stand before the repairs. Whatever error one of them ends with, the repairs must not wait for it.
 var unconditionalRules = []string{"setRetention", "requestGrowth", "renewCertificates", "restoreLabels", "applyNetworkPolicy"}
@@ -33,8 +31,7 @@ func Unconditional(rule string) bool { return slices.Contains(unconditionalRules
 // Services first, but not the settings of the client Service.
 func Independent(s State, rule string, step Step) bool {
 	services := s.Formed() || (s.Services.HeadlessCurrent && s.Services.ClientExists)
-	stopped := slices.Contains(stoppedRules, rule) && s.DeletesStopped(step)
-	return stopped || slices.Contains(independentRules, rule) || (rule == "applyServices" && services)
+	return slices.Contains(independentRules, rule) || (rule == "applyServices" && services)
 }
 
 // Acts reports whether a step has an effect, and does not only report or wait.

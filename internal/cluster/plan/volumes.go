@@ -168,8 +168,9 @@ func restartForFileSystem(s State) Step {
 	for _, m := range s.Members {
 		pending := !m.FileSystemPendingSince.IsZero() && m.PodCreated.Before(m.FileSystemPendingSince)
 		stopped := !m.Serving && !m.Answers && !m.PodReady && (m.Pod == PodStarting || m.Pod == PodRunning || m.Pod == PodBlocked)
-		if pending && stopped && s.keepsData(m) && s.Now.Sub(m.FileSystemPendingSince) > recreateGrace && s.unreadyFor(m, recreateGrace) {
-			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonResizingVolume, Message: "it does not serve, and the file system of its larger volume grows when its Pod restarts"}
+		restart := DeletePod{Name: m.Name, Reason: v1beta2.ReasonResizingVolume, Message: "it does not serve, and the file system of its larger volume grows when its Pod restarts"}
+		if pending && stopped && s.keepsData(m) && s.Now.Sub(m.FileSystemPendingSince) > recreateGrace && s.unreadyFor(m, recreateGrace) && s.may(restart) {
+			return restart
 		}
 	}
 	return nil
