@@ -45,7 +45,7 @@ func (s State) waitForHealth() Step {
 				return s.waitForBeside(m)
 			}
 		case s.unreadyFor(m, startGrace):
-			return Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + m.Name + " has not been serving for more than " + startGrace.String() + ": " + m.cause() + ". " + s.impact() + s.whyKept(m) + " Read the log of its Pod. Delete the Pod to restart the member.", Stalled: true}
+			return Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + m.Name + " has not been serving for more than " + startGrace.String() + ": " + m.cause() + ". " + s.impact() + s.whyKept(m) + " Read the log of its Pod. " + s.howToRestart(m), Stalled: true}
 		case m.StartupBudget > 0:
 			return Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + m.Name + " is starting: it reads its database. It may take up to " + m.StartupBudget.String() + " for that.", Limit: m.StartupBudget + waitLimit}
 		case m.Pod == PodStarting:
@@ -55,6 +55,14 @@ func (s State) waitForHealth() Step {
 		}
 	}
 	return s.waitForGate(current)
+}
+
+// howToRestart says what a person can do with the Pod of a member that does not serve. A deletion restarts the member only if its data is kept.
+func (s State) howToRestart(m Member) string {
+	if s.goesWithPod(m) {
+		return "If you delete the Pod, the data of the member is deleted with it, and a new member takes its place while a quorum has its data."
+	}
+	return "Delete the Pod to restart the member."
 }
 
 // waitForLearner waits until a learner has caught up, or until its Pod may start etcd. No watch reports that. The interval grows with

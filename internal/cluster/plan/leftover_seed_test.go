@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +22,25 @@ func TestAVolumeOfAFailedSeedBlocksNoWayOut(t *testing.T) {
 		after, _ := Choose(s)
 		if !Acts(after) {
 			t.Errorf("%s: %s", name, Describe(s, after).Message)
+		}
+	}
+}
+
+// The status advised to delete a Pod "to restart the member", although the data of the member is deleted with it.
+func TestAdviceToDeleteAPodSaysThatItHasTheData(t *testing.T) {
+	down := func(m *Member) { pod(PodRunning)(m); m.UnreadySince = noon.Add(-20 * time.Minute) }
+	for name, s := range map[string]State{
+		"emptyDir":        state(formed, members(3), ephemeral, grace(24*time.Hour), with(1, down)),
+		"data in the Pod": state(formed, members(3), grace(24*time.Hour), with(1, down, func(m *Member) { m.DataInPod, m.Volume = true, VolumeNone })),
+	} {
+		if name == "emptyDir" {
+			for i := range s.Members {
+				s.Members[i].DataInPod = true
+			}
+		}
+		m, _ := s.member(nameOf(1))
+		if said := Describe(s, Plan(s)).Message; !s.goesWithPod(m) || strings.Contains(said, "to restart the member") || !strings.Contains(said, "deleted with it") {
+			t.Errorf("%s: %s", name, said)
 		}
 	}
 }
