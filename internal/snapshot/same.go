@@ -30,7 +30,7 @@ func SameStore(ctx context.Context, first, second objstore.Store, series Series,
 	}
 	gone, err := objstore.Gone(ctx, first, name)
 	if failed := second.Delete(ctx, name); failed != nil {
-		return false, fmt.Errorf("delete the object %s, which tells whether both locations are one store: %w", name, failed)
+		return false, fmt.Errorf("delete the object %s, which the operator wrote to compare both locations: %w", name, failed)
 	}
 	if err != nil {
 		return false, fmt.Errorf("look for the object %s of the second location: %w: %w", name, ErrCopySource, err)

@@ -60,7 +60,7 @@ func (s State) waitForHealth() Step {
 // howToRestart says what a person can do with the Pod of a member that does not serve. A deletion restarts the member only if its data is kept.
 func (s State) howToRestart(m Member) string {
 	if s.goesWithPod(m) {
-		return "If you delete the Pod, the data of the member is deleted with it, and a new member takes its place while a quorum has its data."
+		return "If you delete the Pod, the data of the member is deleted with it. A new member then takes its place if a quorum has its data."
 	}
 	return "Delete the Pod to restart the member."
 }
