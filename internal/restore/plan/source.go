@@ -88,6 +88,9 @@ func (s State) preferring(choice source.Choice) source.Choice {
 // seriesOf is the folder of all snapshots of the EtcdBackup's cluster; false where its newest, the path of which is
 // empty where it has none, is not one of a series.
 func (s State) seriesOf(folder v1beta2.RestoreSource, newest string) (string, bool) {
+	if !strings.HasPrefix(newest, folder.Bucket+"/") {
+		newest = "" // it is in the bucket that the EtcdBackup named before
+	}
 	parsed, ok := snapshot.ParseKey(strings.TrimPrefix(newest, folder.Bucket+"/"))
 	switch {
 	case ok:
