@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -500,6 +501,22 @@ func TestOneNamespaceDoesNotBlockTheRestoresOfAllOthers(t *testing.T) {
 	b.pass()
 	if c := meta.FindStatusCondition(b.restore().Status.Conditions, v1beta2.ConditionVerified); c == nil || c.Status != metav1.ConditionTrue {
 		t.Errorf("the restore of another namespace is not verified: %+v", c)
+	}
+}
+
+// A restore of a plain snapshot by its path wrote the whole present data of a cluster in plain, although its EtcdBackups encrypt.
+func TestTheRecipientsOfEachEtcdBackupOfTheClusterAreKnown(t *testing.T) {
+	of := func(name, cluster string, recipients ...string) *v1beta2.EtcdBackup {
+		b := &v1beta2.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Spec: v1beta2.EtcdBackupSpec{EtcdCluster: &v1beta2.ClusterReference{Name: cluster}}}
+		if len(recipients) > 0 {
+			b.Spec.Encryption = &v1beta2.Encryption{Age: v1beta2.AgeEncryption{Recipients: recipients}}
+		}
+		return b
+	}
+	b := newBench(t, good, interceptor.Funcs{}, theCluster(), awsSecret(), of("a", "example", "age1y", "age1x"), of("b", "example", "age1x"), of("c", "another", "age1z"), of("d", "example"))
+	state, err := b.r.observe(t.Context(), b.request.NamespacedName)
+	if err != nil || !slices.Equal(state.Recipients, []string{"age1x", "age1y"}) {
+		t.Errorf("the recipients are %v (%v)", state.Recipients, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package restore
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -41,6 +42,9 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (pl
 			state.Backup = &backup
 		}
 	}
+	if state.Recipients, err = r.recipients(ctx, &state); err != nil {
+		return state, err
+	}
 	state.Proof = r.proof(keyOf(&state.Restore))
 	state.Full = r.proofs.Why(keyOf(&state.Restore), r.proving) != turns.None
 	state.Safety = r.observeSafety(keyOf(&state.Restore))
@@ -59,6 +63,25 @@ func (r *Reconciler) ahead(ctx context.Context, state *plan.State) (string, erro
 		return "", fmt.Errorf("list EtcdRestores: %w", err)
 	}
 	return plan.Ahead(restores.Items, state.Cluster, &state.Restore), nil
+}
+
+// recipients returns the age recipients of the EtcdBackups of the cluster. The safety snapshot has the data that they protect.
+func (r *Reconciler) recipients(ctx context.Context, state *plan.State) ([]string, error) {
+	if state.Cluster == nil || state.Finished() {
+		return nil, nil
+	}
+	var backups v1beta2.EtcdBackupList
+	if err := r.client.List(ctx, &backups, client.InNamespace(state.Restore.Namespace)); err != nil {
+		return nil, fmt.Errorf("list EtcdBackups: %w", err)
+	}
+	var found []string
+	for _, b := range backups.Items {
+		if of := b.Spec.EtcdCluster; of != nil && of.Name == state.Cluster.Name && b.Spec.Encryption != nil {
+			found = append(found, b.Spec.Encryption.Age.Recipients...)
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found), nil
 }
 
 // get reads an object and returns false if it does not exist.

@@ -36,8 +36,9 @@ type Safety struct {
 type SafetyOrder struct {
 	// Target is the object to write.
 	Target storage.Location
-	// Encoder of the EtcdBackup whose snapshot is restored. Encoded means that there is none, and that the snapshot to
-	// restore is compressed or encrypted. If the Secret has an identity, the safety snapshot is encrypted for it.
+	// Encoder of the EtcdBackup whose snapshot is restored, with the recipients of all EtcdBackups of the cluster if it has none. Encoded means that
+	// none of them encrypts, and that the snapshot to restore is compressed or encrypted. If the Secret has an identity, the safety snapshot is
+	// encrypted for it.
 	Encoder snapshot.Encoder
 	Encoded bool
 	// URLs of the members, and the Secrets with the operators' client certificate and user. TLSSecret is empty without TLS,
@@ -186,6 +187,9 @@ func (s State) SafetyOrder() SafetyOrder {
 		if b.Spec.Encryption != nil {
 			o.Encoder.Recipients = b.Spec.Encryption.Age.Recipients
 		}
+	}
+	if len(o.Encoder.Recipients) == 0 { // a plain snapshot is restored; what it replaces may be worth more
+		o.Encoder.Recipients = s.Recipients
 	}
 	o.Target.Options = s.writing()
 	o.Encoded = len(o.Encoder.Recipients) == 0 && s.Restore.Status.Snapshot.PlainSize > 0

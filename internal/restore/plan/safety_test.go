@@ -151,6 +151,10 @@ func TestASafetySnapshotIsEncryptedAsTheSnapshotsOfItsEtcdBackup(t *testing.T) {
 	if o := s.SafetyOrder(); len(o.Encoder.Recipients) != 1 || o.Encoded || len(o.URLs) != 1 || o.Mark != "uid-restore/safety" || o.ClusterID != "00000000000000aa" {
 		t.Errorf("%+v", o)
 	}
+	plain := given(seedReady, func(s *State) { s.Recipients = []string{"age1y"} })
+	if o := plain.SafetyOrder(); len(o.Encoder.Recipients) != 1 || o.Encoder.Recipients[0] != "age1y" {
+		t.Errorf("a plain snapshot replaces the data of a cluster whose EtcdBackups encrypt: %+v", o)
+	}
 	s = given(seedReady, func(s *State) { s.Restore.Status.Snapshot.PlainSize = 9 })
 	if o := s.SafetyOrder(); !o.Encoded {
 		t.Errorf("of an object that is encrypted: %+v", o)

@@ -17,6 +17,8 @@ type State struct {
 	Restore v1beta2.EtcdRestore
 	// Backup that the spec names. It is nil if it does not exist or the spec names none.
 	Backup *v1beta2.EtcdBackup
+	// Recipients are the age recipients of the EtcdBackups of the cluster that encrypt their snapshots.
+	Recipients []string
 	// Ahead is the name of the EtcdRestore of the same cluster that comes before this one. It is empty if this one is
 	// next.
 	Ahead string
