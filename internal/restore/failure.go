@@ -100,6 +100,8 @@ func explain(err error, src v1beta2.RestoreSource) (reason, advice string, final
 		return v1beta2.ReasonSnapshotAmbiguous, "The cluster was not changed. Create another EtcdRestore that selects one snapshot.", true
 	case errors.Is(err, source.ErrConfig) && src.Secret != "":
 		return v1beta2.ReasonSecretMissing, fmt.Sprintf("Correct the Secret %s.", src.Secret), false
+	case errors.Is(err, errKey):
+		return v1beta2.ReasonInvalidSpec, "The cluster was not changed. Copy the folder to a shorter path, or restore a snapshot instead of a point in time.", true
 	case source.Corrupt(err):
 		return v1beta2.ReasonSnapshotCorrupt, "The snapshot is damaged, and the cluster was not changed. Restore another snapshot.", true
 	case source.Newer(err):

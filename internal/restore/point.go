@@ -34,6 +34,9 @@ const (
 	replayGrowth = 2 * compactAfter
 )
 
+// errKey is in the chain if the name of the snapshot of a point cannot be one of an object. It would be found only after the whole replay.
+var errKey = errors.New("the path is too long for a restore to a point in time")
+
 // errPointTarget is in the chain if the snapshot of a point could not be stored.
 var errPointTarget = errors.New("store the snapshot of the point")
 
@@ -47,6 +50,9 @@ func (s Spool) provePoint(ctx context.Context, asked Asked, limit *readLimit) (F
 	defer read.share.Release()
 	point, base, steps := read.point, read.base, read.steps
 	defer discard(base)
+	if err := snapshot.CheckKey(pointSeries(asked, point).EncodedKey(asked.Point.Time, point.Reached.Revision, point.Encoding())); err != nil {
+		return Found{}, fmt.Errorf("%w: the snapshot of the point: %w", errKey, err)
+	}
 	result, err := s.replayGrowing(ctx, asked, read)
 	if err != nil {
 		return Found{}, fmt.Errorf("replay the archive up to %s: %w", point.Reached, err)
@@ -67,33 +73,33 @@ func (s Spool) provePoint(ctx context.Context, asked Asked, limit *readLimit) (F
 	return found, err
 }
 
-// maxDamaged is how many damaged base snapshots are passed over.
-const maxDamaged = 3
+// maxUnusable is how many base snapshots are passed over that are damaged, or were deleted before they were read.
+const maxUnusable = 3
 
 // baseRead is a base snapshot in the spool, and the point that is reached from it.
 type baseRead struct {
-	point   source.Point
-	base    source.Proven
-	share   *spool.Share
-	steps   steps
-	damaged []string // the keys of later snapshots that were passed over
+	point    source.Point
+	base     source.Proven
+	share    *spool.Share
+	steps    steps
+	unusable []string // the keys of later snapshots that were passed over
 }
 
-// readBase reads the newest snapshot from which the point can be reached. If that is damaged, an earlier one may reach the point, too: it only
-// needs more segments.
+// readBase reads the newest snapshot from which the point can be reached. If that is damaged, or deleted meanwhile, an earlier one may reach the
+// point, too: it only needs more segments.
 func (s Spool) readBase(ctx context.Context, asked Asked, limit *readLimit) (read baseRead, err error) {
-	var corrupt error
+	var unusable error
 	for {
-		read.point, err = source.FindPoint(ctx, asked.Source, asked.By, asked.Choice, asked.Point.Progress, read.damaged...)
+		read.point, err = source.FindPoint(ctx, asked.Source, asked.By, asked.Choice, asked.Point.Progress, read.unusable...)
 		if err != nil {
-			return read, cmp.Or(corrupt, err)
+			return read, cmp.Or(unusable, err)
 		}
 		err = s.readBaseOf(ctx, asked, limit, &read)
-		if !source.Corrupt(err) || len(read.damaged) == maxDamaged {
+		if !source.Corrupt(err) && !source.Missing(err) || len(read.unusable) == maxUnusable {
 			return read, err
 		}
-		corrupt = cmp.Or(corrupt, err)
-		read.damaged = append(read.damaged, read.point.Base.Key)
+		unusable = cmp.Or(unusable, err)
+		read.unusable = append(read.unusable, read.point.Base.Key)
 	}
 }
 
@@ -155,10 +161,10 @@ func (r reserved) Reserve(_ context.Context, bytes int64) (*spool.Share, error) 
 
 // passedOver says which snapshots were passed over.
 func (b baseRead) passedOver() string {
-	if len(b.damaged) == 0 {
+	if len(b.unusable) == 0 {
 		return ""
 	}
-	return "; damaged snapshots after it were not used: " + strings.Join(b.damaged, ", ")
+	return "; these snapshots after it are damaged or were deleted: " + strings.Join(b.unusable, ", ")
 }
 
 // discard removes the file of a snapshot that was read.
@@ -204,8 +210,7 @@ func (s Spool) storePoint(ctx context.Context, asked Asked, point source.Point, 
 	if err != nil {
 		return "", err
 	}
-	series := point.Series
-	series.Folder = path.Join(plan.SafetyFolderOf(point.Base.Key), asked.Point.Folder)
+	series := pointSeries(asked, point)
 	request := snapshot.Request{
 		Source: fileSource(file), Store: store, SpoolDir: s.Dir(), Spool: reserved{rest}, Encoder: encoder,
 		Key:     series.EncodedKey(asked.Point.Time, point.Reached.Revision, encoder.Encoding()),
@@ -217,6 +222,13 @@ func (s Spool) storePoint(ctx context.Context, asked Asked, point source.Point, 
 	}
 	dropUploads(ctx, store, request.Key)
 	return request.Key, nil
+}
+
+// pointSeries is the series of the snapshot of a point. Its keys are longer than those of its base.
+func pointSeries(asked Asked, point source.Point) snapshot.Series {
+	series := point.Series
+	series.Folder = path.Join(plan.SafetyFolderOf(point.Base.Key), asked.Point.Folder)
+	return series
 }
 
 // fileSource is the file of a snapshot.

@@ -66,11 +66,27 @@ func (s Spool) Prove(ctx context.Context, asked Asked) (Found, error) {
 	return found, err
 }
 
+// maxChoices is how many snapshots are chosen one after the other, if retention deletes each of them before it is read.
+const maxChoices = 3
+
+// prove chooses a snapshot and reads it. If the snapshot was deleted in between, it chooses again.
 func (s Spool) prove(ctx context.Context, asked Asked, limit *readLimit) (Found, error) {
-	exact, why, err := source.Find(ctx, asked.Source, asked.By, asked.Choice)
-	if err != nil {
-		return Found{}, err
+	var before v1beta2.RestoreSource
+	for choices := 1; ; choices++ {
+		exact, why, err := source.Find(ctx, asked.Source, asked.By, asked.Choice)
+		if err != nil {
+			return Found{}, err
+		}
+		found, err := s.readWhole(ctx, asked, exact, why, limit)
+		if !source.Missing(err) || exact == before || choices == maxChoices {
+			return found, err
+		}
+		before = exact
 	}
+}
+
+// readWhole reads a snapshot once and completely into a file, which it deletes.
+func (s Spool) readWhole(ctx context.Context, asked Asked, exact v1beta2.RestoreSource, why string, limit *readLimit) (Found, error) {
 	size, err := source.SizeOf(ctx, exact, asked.By)
 	if err != nil {
 		return Found{}, err
