@@ -98,7 +98,8 @@ func (t *job) sameStore(ctx context.Context, o jobSpec, id etcd.ID, from, to obj
 	if o.Copy.Key != o.Target.Key {
 		return nil
 	}
-	same, err := snapshot.SameStore(ctx, from, to, o.seriesOf(id), string(o.UID), t.now())
+	pair := o.Target.Store() + " " + o.Target.Path() + "\n" + o.Copy.Store() + " " + o.Copy.Path()
+	same, err := snapshot.SameStore(ctx, from, to, o.seriesOf(id), string(o.UID), pair)
 	switch {
 	case err != nil:
 		return ofLocation(ctx, err, o.second())

@@ -12,7 +12,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 )
 
 // archivedWeek takes a snapshot each hour for six hours, with a continuous archive whose segments reach from the first to the last one.
@@ -78,6 +80,47 @@ func TestTheFormerFirstLocationKeepsTheBasesOfItsArchive(t *testing.T) {
 	after := w.snapshotsIn("dir/snap.db/ns/b/")
 	if after < before {
 		t.Errorf("%d base snapshots of the week's archive are deleted; the segments remain without a base", before+1-after)
+	}
+}
+
+// The bucket of copies refuses deletions, so that nobody deletes a backup. The operator compares both locations by a small object, which it cannot
+// delete there. It must copy nevertheless, and leave one such object and not one in each run.
+func TestABucketThatRefusesDeletionsGetsCopies(t *testing.T) {
+	w, s := archivedWeek(t)
+	second, err := file.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Spec.CopyTo = &v1beta2.CopyTarget{StorageType: v1beta2.StorageS3, Storage: v1beta2.Storage{S3: &v1beta2.S3Source{Path: "copies/dir/snap.db"}}}
+	if s.CopyTarget, s.CopyProblem = copyTarget(s.Namespace, s.Name, s.Spec, s.Target); s.CopyProblem != nil {
+		t.Fatalf("%+v", s.CopyProblem)
+	}
+	w.job.open = func(_ context.Context, a connect.Access) (objstore.Store, error) {
+		if a.Location.Bucket == "copies" {
+			return undeletable{second}, nil
+		}
+		return w.store, nil
+	}
+	o := jobSpecOf(s)
+	o.Kind = KindCopy
+	for run := range 3 {
+		if r := w.job.attempt(t.Context(), o, &jobProgress{}); r.Failure != nil {
+			t.Fatalf("run %d: %+v", run, r.Failure)
+		}
+	}
+	copies, probes := 0, 0
+	for object, err := range second.List(t.Context(), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(object.Key, "/19700101T") {
+			probes++
+		} else if strings.HasSuffix(object.Key, ".db") {
+			copies++
+		}
+	}
+	if copies == 0 || probes > 1 {
+		t.Errorf("%d copies and %d objects to compare", copies, probes)
 	}
 }
 

@@ -36,8 +36,10 @@ func newHistory(t *testing.T, seed uint64) *history {
 		}
 		h.stores[endpoint] = store
 	}
-	h.job.open = func(_ context.Context, a connect.Access) (objstore.Store, error) { return h.stores[a.Location.Endpoint], nil }
-	h.state = series(keep(2+h.IntN(4)))
+	h.job.open = func(_ context.Context, a connect.Access) (objstore.Store, error) {
+		return h.stores[a.Location.Endpoint], nil
+	}
+	h.state = series(keep(2 + h.IntN(4)))
 	h.moveTo("https://one.example.com")
 	return h
 }
