@@ -87,15 +87,26 @@ func (s State) maybeForced(m Member) bool {
 }
 
 // addedSince are the members that the cluster got after the recovery that the status names. A recovery adds no member before its survivor serves
-// alone, so a status that still forces the survivor is an old one that came back, and the consent of that time does not count. They are the
-// members on volumes that are younger than the recovery, and the voters that a member knows besides those from before.
+// alone, so a status that still forces the survivor is an old one that came back, and the consent of that time does not count. A later member may
+// have the name of one from before. It is on a volume that is younger than the recovery, or a member knows it with another ID. If a person has
+// created the volume meanwhile, the person decides about it before a recovery begins again.
 func (s State) addedSince() []Member {
 	r := s.Recovery
 	return s.where(func(m Member) bool {
 		later := r.StartedAt != nil && m.VolumeCreated.After(r.StartedAt.Time)
-		known := s.Witness != "" && slices.Contains(s.KnownVoters, m.Name)
-		return m.Incarnation == s.Incarnation && m.Name != r.Member && !slices.Contains(r.Voters, m.Name) && s.HoldsData(m) && (later || known)
+		return m.Incarnation == s.Incarnation && m.Name != r.Member && m.Volume == VolumePresent && (later || s.witnessed(m))
 	})
+}
+
+// witnessed reports whether the witness knows a voter with data that was not one when the recovery began.
+func (s State) witnessed(m Member) bool {
+	witness, is := s.member(s.Witness)
+	if !is || !slices.Contains(s.KnownVoters, m.Name) || !s.HoldsData(m) {
+		return false
+	}
+	was := s.KnownIDs[m.Name]
+	replaced := was != 0 && slices.ContainsFunc(witness.Knows, func(e etcd.Member) bool { return s.nameOf(e) == m.Name && e.ID != was })
+	return replaced || !slices.Contains(s.Recovery.Voters, m.Name)
 }
 
 // whatRecoveryChanged ends the message of a recovery that is cancelled.

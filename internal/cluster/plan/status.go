@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -98,6 +99,16 @@ func (s State) votersBefore() []string {
 	return voters
 }
 
+// afterAllVolumes is now, or when the youngest volume was created by the clock of the API server. A recovery begins after all volumes that are there,
+// whatever the operator's clock says: a younger one is of a member that was added since.
+func (s State) afterAllVolumes() time.Time {
+	at := s.Now
+	for _, m := range s.Members {
+		at = later(at, m.VolumeCreated)
+	}
+	return at
+}
+
 func recordBegunRestore(status *v1beta2.EtcdClusterStatus, step BeginRestore) {
 	rememberRecovery(status)
 	status.Restore = step.Restore.DeepCopy()
@@ -144,7 +155,7 @@ func recordRecovery(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 		rememberRecovery(status)
 		status.Recovery = &v1beta2.ClusterRecoveryStatus{
 			Step: v1beta2.RecoveryForcing, Member: step.Member, RaftIndex: int64(step.RaftIndex), RaftTerm: int64(step.RaftTerm),
-			Voters: s.votersBefore(), StartedAt: ptr.To(metav1.NewTime(s.Now)),
+			Voters: s.votersBefore(), StartedAt: ptr.To(metav1.NewTime(s.afterAllVolumes())),
 			Message: "The other members stop, and survivor " + step.Member + " is restarted once with --force-new-cluster.",
 			Earlier: asEarlier(s.Recovery),
 		}

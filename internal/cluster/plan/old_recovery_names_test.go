@@ -1,0 +1,117 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// A month ago the nodes of 1 and 2 were lost with their claims. The cluster recovered from 0 and grew: nextName reuses the names of 1 and 2.
+func reusedNames() State {
+	s := state(formed, members(3), noQuorum)
+	began := metav1.NewTime(noon.Add(-30 * 24 * time.Hour))
+	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
+	s.KnownIDs = map[string]etcd.ID{nameOf(0): s.Members[0].ID, nameOf(1): 0xb1, nameOf(2): 0xb2}
+	s.KnownVolumes = map[string]VolumeID{nameOf(1): {Claim: "old-1", Volume: "pv-old-1"}, nameOf(2): {Claim: "old-2", Volume: "pv-old-2"}}
+	s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), Voters: s.KnownVoters, StartedAt: &began, ForcedAt: &began}
+	for _, i := range []int{1, 2} {
+		s.Members[i].VolumeID = VolumeID{Claim: "new", Volume: "pv-new-" + nameOf(i)}
+		s.Members[i].VolumeCreated = noon.Add(-29 * 24 * time.Hour)
+		s.Members[i].ID = etcd.ID(0xc0 + i)
+	}
+	return s
+}
+
+func TestAnOldStatusForcesNothingIfANewMemberHasTheNameOfAnOldOne(t *testing.T) {
+	s := reusedNames()
+	var membership []etcd.Member
+	for i := range 3 {
+		membership = append(membership, etcd.Member{ID: s.Members[i].ID, Name: nameOf(i), PeerURLs: []string{peerURLOf(i)}, ClientURLs: []string{"http://x"}})
+	}
+	for i := range 3 {
+		with(i, knows(40+uint64(i), 3), func(m *Member) { m.Knows, m.AppliedIndex = membership, int64(40+i) })(&s)
+	}
+	s.HearWitness()
+	step := Plan(s)
+	if d, is := step.(DeletePod); is {
+		t.Errorf("stops %s for --force-new-cluster without consent, while all three voters run with their data", d.Name)
+	}
+	neverForces(t, s)
+}
+
+func TestAnOldStatusForcesNoStartingMemberWithTheNameOfAnOldOne(t *testing.T) {
+	s := reusedNames()
+	for i := range 3 {
+		with(i, pod(PodStarting))(&s)
+	}
+	neverForces(t, s)
+}
+
+func TestAnOldStatusForcesNoMemberWithoutAPod(t *testing.T) {
+	s := reusedNames()
+	for i := range 3 {
+		with(i, withoutPod)(&s)
+	}
+	neverForces(t, s)
+}
+
+// neverForces carries out the next steps, none of which may start a member with --force-new-cluster.
+func neverForces(t *testing.T, s State) {
+	for range 8 {
+		step := Plan(s)
+		switch step := step.(type) {
+		case DeletePod:
+			for i := range s.Members {
+				if s.Members[i].Name == step.Name {
+					withoutPod(&s.Members[i])
+				}
+			}
+		case CancelRecovery:
+			s.Recovery = nil
+		case CreateMember:
+			if step.Start == StartForce {
+				t.Errorf("%s starts with --force-new-cluster", step.Name)
+			}
+			return
+		default:
+			return
+		}
+	}
+}
+
+// The operator's clock is an hour behind the API server. A learner was added 10 minutes before the quorum was lost, and has data.
+func TestAClockThatIsBehindCancelsNoRecovery(t *testing.T) {
+	s := state(formed, members(4), noQuorum, with(0, knows(42, 3)), with(1, gone), with(2, gone), with(3, knows(41, 3)), consenting)
+	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
+	s.KnownLearners = []string{nameOf(3)}
+	s.ServerAhead = time.Hour
+	s.Members[3].VolumeCreated = noon.Add(time.Hour - 10*time.Minute) // by the API server's clock
+	s.Members[0].VolumeCreated = noon.Add(-100 * time.Hour)
+	status := v1beta2.EtcdClusterStatus{}
+	begun, cancelled := 0, 0
+	for range 12 {
+		step := Plan(s)
+		switch d := step.(type) {
+		case BeginRecovery:
+			begun++
+		case CancelRecovery:
+			cancelled++
+		case DeletePod:
+			for i := range s.Members {
+				if s.Members[i].Name == d.Name {
+					withoutPod(&s.Members[i])
+				}
+			}
+		}
+		status = NewStatus(s, step, nil, status, 1)
+		s.Recovery = status.Recovery
+		s.Now = s.Now.Add(Describe(s, step).Requeue)
+	}
+	if cancelled > 0 {
+		t.Errorf("a recovery that the spec allows began %d times and was cancelled %d times", begun, cancelled)
+	}
+}
