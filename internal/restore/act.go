@@ -82,7 +82,7 @@ func (r *Reconciler) begin(ctx context.Context, key worker.Key, wanted plan.Veri
 	logger := log.FromContext(ctx)
 	restore = restore.DeepCopy()
 	recorded := r.begun.expect(key)
-	r.proofs.StartIn(key, r.proving, func(ctx context.Context) (plan.Proof, error) {
+	r.proofs.Start(key, func(ctx context.Context) (plan.Proof, error) {
 		select {
 		case <-recorded:
 		case <-ctx.Done():

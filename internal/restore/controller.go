@@ -3,7 +3,6 @@ package restore
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,7 +23,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
 	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
-	"github.com/etcd-suite/etcd-operator/internal/turns"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
@@ -69,7 +67,6 @@ type Reconciler struct {
 	identity grant.List
 	renewals *worker.Pool[plan.Renewal]
 	proofs   *worker.Pool[plan.Proof]
-	proving  worker.Claim // of each proof
 	safeties *worker.Pool[plan.Safety]
 	readings readings
 	begun    begun
@@ -94,7 +91,6 @@ func Setup(mgr manager.Manager, options Options) error {
 		identity: options.OwnIdentity,
 		renewals: worker.New[plan.Renewal](options.MaxProofs),
 		proofs:   worker.New[plan.Proof](options.MaxProofs),
-		proving:  worker.Claim{Namespace: turns.ShareOfCPUs(options.MaxProofs, runtime.GOMAXPROCS(0))},
 		safeties: worker.New[plan.Safety](options.MaxProofs),
 		server:   options.Server,
 		now:      options.Server.Now,

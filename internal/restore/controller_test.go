@@ -520,24 +520,6 @@ func TestTheRecipientsOfEachEtcdBackupOfTheClusterAreKnown(t *testing.T) {
 	}
 }
 
-// Large objects keep a CPU busy each. On two CPUs, two of a tenant multiply the time of all other restores.
-func TestRestoresOfANamespaceLeaveACPUToOthers(t *testing.T) {
-	b := newBench(t, good, interceptor.Funcs{}, theCluster(), awsSecret())
-	b.r.proofs = worker.New[plan.Proof](3)
-	b.r.proving = worker.Claim{Namespace: 1}
-	busy := worker.Key{Object: types.NamespacedName{Namespace: b.restore().Namespace, Name: "large"}, UID: "large"}
-	b.r.proofs.StartIn(busy, b.r.proving, func(ctx context.Context) (plan.Proof, error) { <-ctx.Done(); return plan.Proof{}, ctx.Err() })
-	if err := b.r.proofs.Source().Start(b.Context(), b.queue); err != nil {
-		t.Fatal(err)
-	}
-	b.Cleanup(func() { b.r.proofs.Forget(busy) })
-	b.pass()
-	b.pass()
-	if c := meta.FindStatusCondition(b.restore().Status.Conditions, v1beta2.ConditionReady); c == nil || c.Reason != v1beta2.ReasonQueued {
-		t.Errorf("a second restore of the namespace does not wait: %+v", c)
-	}
-}
-
 // Without this, the status of a restore that has to wait reports that the operator is reading its snapshot.
 func TestARestoreThatWaitsForOthersIsShownAsQueued(t *testing.T) {
 	b := newBench(t, good, interceptor.Funcs{}, theCluster(), awsSecret())

@@ -46,7 +46,7 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (pl
 		return state, err
 	}
 	state.Proof = r.proof(keyOf(&state.Restore))
-	state.Full = r.proofs.Why(keyOf(&state.Restore), r.proving) != turns.None
+	state.Full = r.proofs.Why(keyOf(&state.Restore), worker.Claim{}) != turns.None
 	state.Safety = r.observeSafety(keyOf(&state.Restore))
 	state.Revoked = r.revoked(&state.Restore)
 	state.Renewal = r.observeRenewal(keyOf(&state.Restore))

@@ -40,10 +40,6 @@ func (o *Order) Compare(a, b string) int {
 // Share returns how many of that many slots one namespace may hold: one fewer, so that its slow work leaves a slot to all others.
 func Share(slots int) int { return max(slots-1, 1) }
 
-// ShareOfCPUs returns Share for work that keeps a CPU busy: one namespace also leaves a CPU to all others. Its large objects would otherwise
-// multiply the time that the small ones of others take.
-func ShareOfCPUs(slots, cpus int) int { return max(min(Share(slots), cpus-1), 1) }
-
 // Reason is why something waits. It never names another namespace.
 type Reason string
 

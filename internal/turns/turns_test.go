@@ -59,15 +59,6 @@ func TestANamespaceThatStallsLeavesASlotToOthers(t *testing.T) {
 	}
 }
 
-// Two large objects of one namespace on two CPUs made each small restore of another namespace take three times as long.
-func TestANamespaceThatComputesLeavesACPUToOthers(t *testing.T) {
-	for _, test := range []struct{ slots, cpus, want int }{{3, 1, 1}, {3, 2, 1}, {3, 3, 2}, {3, 64, 2}, {1, 64, 1}} {
-		if got := ShareOfCPUs(test.slots, test.cpus); got != test.want {
-			t.Errorf("of %d slots on %d CPUs one namespace has %d, want %d", test.slots, test.cpus, got, test.want)
-		}
-	}
-}
-
 func TestNamespacesTakeTurnsAtAGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(1)
