@@ -21,7 +21,7 @@ import (
 func archivedWeek(t *testing.T, changes ...change) (*world, State) {
 	t.Helper()
 	w := newWorld(t)
-	w.job.save = func(ctx context.Context, r snapshot.Request) (snapshot.Saved, error) { // as world.saved, with the SHA-256 of the object
+	w.save = func(ctx context.Context, r snapshot.Request) (snapshot.Saved, error) { // as world.saved, with the SHA-256 of the object
 		m := snapshot.Manifest{
 			FormatVersion: snapshot.FormatVersion, Cluster: r.Cluster, EtcdVersion: r.EtcdVersion, Revision: r.MinRevision + 1, Size: 4,
 			SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte("data"))), CreatedAt: r.Time.UTC(), Attempt: r.Attempt, Backup: r.Backup,
@@ -63,7 +63,7 @@ func (w *world) snapshotsIn(folder string) (n int) {
 func TestTheFormerFirstLocationKeepsTheBasesOfItsArchive(t *testing.T) {
 	w, s := archivedWeek(t)
 	before := w.snapshotsIn("dir/snap.db/ns/b/")
-	s.Spec.Storage.S3 = &v1beta2.S3Source{Path: "elsewhere/new"}
+	s.Spec.S3 = &v1beta2.S3Source{Path: "elsewhere/new"}
 	s.Spec.CopyTo = &v1beta2.CopyTarget{StorageType: v1beta2.StorageS3, Storage: v1beta2.Storage{S3: &v1beta2.S3Source{Path: "bucket/dir/snap.db"}}}
 	s.Target, s.Problem = target(s.Namespace, s.Name, s.Spec)
 	s.CopyTarget, s.CopyProblem = copyTarget(s.Namespace, s.Name, s.Spec, s.Target)
@@ -95,8 +95,8 @@ func TestABucketThatRefusesDeletionsGetsCopies(t *testing.T) {
 	if s.CopyTarget, s.CopyProblem = copyTarget(s.Namespace, s.Name, s.Spec, s.Target); s.CopyProblem != nil {
 		t.Fatalf("%+v", s.CopyProblem)
 	}
-	w.job.open = func(_ context.Context, a connect.Access) (objstore.Store, error) {
-		if a.Location.Bucket == "copies" {
+	w.open = func(_ context.Context, a connect.Access) (objstore.Store, error) {
+		if a.Bucket == "copies" {
 			return undeletable{second}, nil
 		}
 		return w.store, nil

@@ -36,8 +36,8 @@ func newHistory(t *testing.T, seed uint64) *history {
 		}
 		h.stores[endpoint] = store
 	}
-	h.job.open = func(_ context.Context, a connect.Access) (objstore.Store, error) {
-		return h.stores[a.Location.Endpoint], nil
+	h.open = func(_ context.Context, a connect.Access) (objstore.Store, error) {
+		return h.stores[a.Endpoint], nil
 	}
 	h.state = series(keep(2 + h.IntN(4)))
 	h.moveTo("https://one.example.com")
@@ -47,13 +47,13 @@ func newHistory(t *testing.T, seed uint64) *history {
 func (h *history) moveTo(endpoint string) {
 	h.state.Spec.S3 = &v1beta2.S3Source{Path: "bucket/dir", Endpoint: endpoint}
 	h.state.Target, h.state.Problem = target(h.state.Namespace, h.state.Name, h.state.Spec)
-	h.world.store = h.stores[endpoint]
+	h.store = h.stores[endpoint]
 }
 
 // take takes a snapshot and reports it.
 func (h *history) take(now time.Time) {
 	h.t.Helper()
-	h.job.now, h.state.Now = at(now), now
+	h.now, h.state.Now = at(now), now
 	r := h.attempt(h.state)
 	if r.Failure != nil {
 		h.t.Fatalf("%+v", r.Failure)

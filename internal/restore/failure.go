@@ -45,6 +45,8 @@ func classify(err error, src v1beta2.RestoreSource) failure {
 // explainSize explains an error of the size of a snapshot; the reason is empty if err is another one.
 func explainSize(err error) (reason, advice string, final bool) {
 	switch {
+	case errors.Is(err, errKey):
+		return v1beta2.ReasonInvalidSpec, "The cluster was not changed. Copy the folder to a shorter path, or restore a snapshot instead of a point in time.", true
 	case errors.Is(err, dbfile.ErrTooLarge):
 		return v1beta2.ReasonSnapshotTooLarge, "The operator stopped reading it, and the cluster was not changed. If the object is one of your snapshots, raise restoreOperator.resources.limits.memory " +
 			"in the values of the chart, and create another EtcdRestore.", true
@@ -100,8 +102,6 @@ func explain(err error, src v1beta2.RestoreSource) (reason, advice string, final
 		return v1beta2.ReasonSnapshotAmbiguous, "The cluster was not changed. Create another EtcdRestore that selects one snapshot.", true
 	case errors.Is(err, source.ErrConfig) && src.Secret != "":
 		return v1beta2.ReasonSecretMissing, fmt.Sprintf("Correct the Secret %s.", src.Secret), false
-	case errors.Is(err, errKey):
-		return v1beta2.ReasonInvalidSpec, "The cluster was not changed. Copy the folder to a shorter path, or restore a snapshot instead of a point in time.", true
 	case source.Corrupt(err):
 		return v1beta2.ReasonSnapshotCorrupt, "The snapshot is damaged, and the cluster was not changed. Restore another snapshot.", true
 	case source.Newer(err):

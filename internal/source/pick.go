@@ -41,17 +41,16 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 	var first error
 	for _, e := range ordered {
 		reading, err := read(ctx, store, e.Item, p.signers)
+		if err == nil {
+			err = p.unsigned(e, reading)
+		}
 		switch {
 		case err != nil:
 			return err
-		case snapshot.OfSignature(reading.Err): // an older one is not taken silently: who writes the bucket would choose it
-			return fmt.Errorf("%s may be the newest snapshot: %w", e.Key, reading.Err)
 		case reading.Err == nil && p.choice.ofAnother(e.Key, reading.Manifest):
 			p.foreign++
 		case reading.Err == nil && p.choice.capturedLate(e.Item, reading.Manifest):
 			p.late++
-		case e.Verdict == snapshot.Failed && p.choice.Name == "": // the signers are required, and nobody has signed the result
-			return fmt.Errorf("%s may be the newest snapshot: %w: the result of its restore test, which it failed, has no signature: name the snapshot to restore", e.Key, snapshot.ErrNotSigned)
 		case reading.Err == nil && p.passes(reading.Manifest):
 			if p.noQuorum++; p.noQuorum == noQuorumLimit {
 				return p.allWithoutQuorum()
@@ -75,6 +74,20 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 		return p.allWithoutQuorum()
 	}
 	return first
+}
+
+// unsigned returns an error if a required signature is missing or wrong. An older snapshot is not taken silently, because who writes to the bucket
+// would choose it then.
+func (p *pick) unsigned(e candidate, reading snapshot.Reading) error {
+	switch {
+	case snapshot.OfSignature(reading.Err):
+		return fmt.Errorf("%s may be the newest snapshot: %w", e.Key, reading.Err)
+	case e.Verdict != snapshot.Failed || p.choice.Name != "" || reading.Err != nil:
+	case p.choice.ofAnother(e.Key, reading.Manifest) || p.choice.capturedLate(e.Item, reading.Manifest):
+	default: // order keeps it only if signatures are required
+		return fmt.Errorf("%s may be the newest snapshot: %w: the result of its restore test, which it failed, has no signature: name the snapshot to restore", e.Key, snapshot.ErrNotSigned)
+	}
+	return nil
 }
 
 // ofAnother reports whether a snapshot is of another EtcdBackup than the choice names, of another cluster by its manifest than by its key, or
