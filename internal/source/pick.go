@@ -79,12 +79,11 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 // unsigned returns an error if a required signature is missing or wrong. An older snapshot is not taken silently, because who writes to the bucket
 // would choose it then.
 func (p *pick) unsigned(e candidate, reading snapshot.Reading) error {
+	failed := e.Verdict == snapshot.Failed && p.choice.Name == "" // order keeps such a one only if signatures are required
 	switch {
 	case snapshot.OfSignature(reading.Err):
 		return fmt.Errorf("%s may be the newest snapshot: %w", e.Key, reading.Err)
-	case e.Verdict != snapshot.Failed || p.choice.Name != "" || reading.Err != nil:
-	case p.choice.ofAnother(e.Key, reading.Manifest) || p.choice.capturedLate(e.Item, reading.Manifest):
-	default: // order keeps it only if signatures are required
+	case failed && !p.choice.ofAnother(e.Key, reading.Manifest) && !p.choice.capturedLate(e.Item, reading.Manifest):
 		return fmt.Errorf("%s may be the newest snapshot: %w: the result of its restore test, which it failed, has no signature: name the snapshot to restore", e.Key, snapshot.ErrNotSigned)
 	}
 	return nil
