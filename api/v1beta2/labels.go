@@ -34,6 +34,9 @@ const (
 	LabelReplacedOf = Group + "/replaced-of"
 	// AnnotationReplacedAt holds the time, in RFC 3339, at which such a volume was replaced.
 	AnnotationReplacedAt = Group + "/replaced-at"
+	// AnnotationRecoveredFrom holds, on a PersistentVolumeClaim of a member, the name of the member that a recovery from a lost quorum
+	// continued from. The operator keeps such a volume for some time when it removes the member, even if the EtcdCluster's status is lost.
+	AnnotationRecoveredFrom = Group + "/recovered-from"
 	// AnnotationRemoveForeign holds, on an EtcdCluster, IDs or names of foreign members with commas between. The operator
 	// did not add them, and may remove them. If they are too few for a quorum, a recovery from a lost quorum may continue
 	// without them.

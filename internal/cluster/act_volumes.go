@@ -30,6 +30,8 @@ func (r *Reconciler) actOnVolumes(ctx context.Context, v *view, step plan.Step) 
 		return r.setAsideVolume(ctx, v, step)
 	case plan.DeleteVolume:
 		return r.delete(ctx, v, &corev1.PersistentVolumeClaim{}, step.Name)
+	case plan.RecordForcing:
+		return r.markReplaced(ctx, v, step.Member)
 	default:
 		return fmt.Errorf("step %T is not about volumes", step)
 	}

@@ -54,6 +54,7 @@ func observeVolume(m *plan.Member, volume *corev1.PersistentVolumeClaim) {
 	m.VolumeID, m.VolumeCreated = volumeIDOf(volume), volume.CreationTimestamp.Time
 	m.VolumeUnused = volume.Annotations[annotationUnused] != ""
 	m.WasSetAside = volume.Annotations[v1beta2.AnnotationReplacedAt] != ""
+	m.Recovered = volume.Annotations[v1beta2.AnnotationRecoveredFrom] != ""
 	m.VolumeKept = metav1.GetControllerOf(volume) == nil
 	m.VolumeSize = volume.Spec.Resources.Requests.Storage().Value()
 	m.VolumeCapacity = volume.Status.Capacity.Storage().Value()

@@ -3,11 +3,13 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -37,6 +39,30 @@ func (r *Reconciler) setAsideVolume(ctx context.Context, v *view, step plan.SetA
 	metav1.SetMetaDataLabel(&volume.ObjectMeta, v1beta2.LabelReplacedOf, v.Name)
 	metav1.SetMetaDataAnnotation(&volume.ObjectMeta, v1beta2.AnnotationReplacedAt, now.UTC().Format(time.RFC3339))
 	return wrap("patch", volume, r.Client.Patch(ctx, volume, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
+}
+
+// markReplaced writes down at each volume that a recovery continues without its data. If the API server refuses that, the recovery goes on,
+// because the status says it, too.
+func (r *Reconciler) markReplaced(ctx context.Context, v *view, survivor string) error {
+	var errs []error
+	for _, name := range v.ReplacedByRecovery() {
+		volume := &corev1.PersistentVolumeClaim{}
+		if err := r.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, volume); err != nil {
+			errs = append(errs, wrap("read", volume, client.IgnoreNotFound(err)))
+			continue
+		}
+		if !v.owns(volume) {
+			continue
+		}
+		before := volume.DeepCopy()
+		metav1.SetMetaDataAnnotation(&volume.ObjectMeta, v1beta2.AnnotationRecoveredFrom, survivor)
+		err := r.Client.Patch(ctx, volume, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+		if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
+			continue
+		}
+		errs = append(errs, wrap("patch", volume, client.IgnoreNotFound(err)))
+	}
+	return errors.Join(errs...)
 }
 
 // isSetAside returns whether a volume was set aside. It is no member's volume then, whoever owns it and whatever its name.

@@ -188,3 +188,40 @@ func TestTheMessageAboutAClockThatIsAheadStaysTheSame(t *testing.T) {
 		t.Errorf("the operator reported %v", said)
 	}
 }
+
+// An API backup brings back a status without the recovery. Only a mark on each volume says then that it may have the last copy of a write. An
+// admission policy that refuses the mark does not hold up the recovery, because no member serves.
+func TestTheVolumesOfARecoveryAreMarkedBeforeTheSurvivorStartsAlone(t *testing.T) {
+	for name, refused := range map[string]error{"": nil, "a policy refuses it": apierrors.NewForbidden(schema.GroupResource{Resource: "persistentvolumeclaims"}, "x", errors.New("a policy"))} {
+		labels := map[string]string{v1beta2.LabelCluster: "example"}
+		var volumes []client.Object
+		s := state(formed, members(3))
+		for _, m := range s.Members {
+			volumes = append(volumes, &corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", m.Name, labels)})
+		}
+		r, v := beside(t, volumes...)
+		r.Client = interceptor.NewClient(r.Client.(client.WithWatch), interceptor.Funcs{Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+			if refused != nil {
+				return refused
+			}
+			return c.Patch(ctx, object, patch, options...)
+		}})
+		v.State = s
+		survivor := s.Members[0].Name
+		v.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: survivor, Voters: []string{survivor, s.Members[1].Name, s.Members[2].Name}}
+		if err := r.act(t.Context(), v, plan.RecordForcing{Member: survivor}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for i, m := range s.Members {
+			var volume corev1.PersistentVolumeClaim
+			if err := r.Client.Get(t.Context(), client.ObjectKey{Namespace: v.Namespace, Name: m.Name}, &volume); err != nil {
+				t.Fatal(err)
+			}
+			seen := plan.Member{}
+			observeVolume(&seen, &volume)
+			if want := i > 0 && refused == nil; seen.Recovered != want {
+				t.Errorf("%s: the volume of member %d has the mark: %t, want %t", name, i, seen.Recovered, want)
+			}
+		}
+	}
+}

@@ -24,6 +24,8 @@ type ForeignMember struct {
 	Name     string
 	PeerURLs []string
 	Learner  bool
+	// Started: etcd has published its addresses for clients, as each member has it do that starts. What the status keeps does not say it.
+	Started bool
 	// Since is when the operator first saw it.
 	Since time.Time
 }
@@ -82,7 +84,7 @@ func (s State) advertisedBy(name string, urls []string) bool {
 
 // recordForeign records a foreign member. known are those of earlier passes.
 func (s *State) recordForeign(entry etcd.Member, known []ForeignMember) {
-	m := ForeignMember{ID: entry.ID, Name: entry.Name, PeerURLs: entry.PeerURLs, Learner: entry.Learner, Since: s.stamp()}
+	m := ForeignMember{ID: entry.ID, Name: entry.Name, PeerURLs: entry.PeerURLs, Learner: entry.Learner, Started: len(entry.ClientURLs) > 0, Since: s.stamp()}
 	if i := slices.IndexFunc(known, func(k ForeignMember) bool { return k.ID == m.ID }); i >= 0 {
 		m.Since = known[i].Since
 	}
@@ -161,7 +163,8 @@ func (s State) foreignLearner() (ForeignMember, bool) {
 	return ForeignMember{}, false
 }
 
-// removeForeignMember removes a foreign member by consent, learners first.
+// removeForeignMember removes a foreign member by consent: learners first, and then voters that have never started, because no quorum needs
+// them, and etcd adds no member while they are down.
 func removeForeignMember(s State) Step {
 	if _, adding := s.learner(); adding || !s.MembershipKnown {
 		return nil
@@ -172,11 +175,24 @@ func removeForeignMember(s State) Step {
 			return RemoveMember{ID: m.ID, Name: m.label(), Cause: cause, Foreign: true}
 		}
 	}
-	if _, learning := s.foreignLearner(); learning || !s.Voters().KeepsQuorumWithout(s.needsForeignVoters()) {
+	if _, learning := s.foreignLearner(); learning {
 		return nil // reportForeignMembers says so
 	}
+	for _, started := range []bool{false, true} {
+		if step := s.removeForeignVoter(started, cause); step != nil {
+			return step
+		}
+	}
+	return nil
+}
+
+// removeForeignVoter removes one by consent, if a quorum stays without it.
+func (s State) removeForeignVoter(started bool, cause string) Step {
+	if !s.Voters().KeepsQuorumWithout(started && s.needsForeignVoters()) {
+		return nil
+	}
 	for _, m := range s.ForeignMembers {
-		if s.mayRemove(m) {
+		if m.Started == started && s.mayRemove(m) {
 			return RemoveMember{ID: m.ID, Name: m.label(), Cause: cause, Foreign: true}
 		}
 	}

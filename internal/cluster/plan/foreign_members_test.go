@@ -17,7 +17,7 @@ const guestID = etcd.ID(0xf00)
 // guest is a foreign member that the operator first saw an hour ago.
 func guest(changes ...func(*ForeignMember)) change {
 	return func(s *State) {
-		m := ForeignMember{ID: guestID, Name: "guest", PeerURLs: []string{"http://10.0.0.5:2380"}, Since: noon.Add(-time.Hour)}
+		m := ForeignMember{ID: guestID, Name: "guest", PeerURLs: []string{"http://10.0.0.5:2380"}, Started: true, Since: noon.Add(-time.Hour)}
 		for _, c := range changes {
 			c(&m)
 		}
@@ -86,6 +86,10 @@ func TestPlanForeignMembers(t *testing.T) {
 		"removes no foreign voter if that could leave no quorum": {
 			state(formed, members(3), with(2, withoutPod), guest(), guest(func(m *ForeignMember) { m.ID = 0xf01 }), mayGo),
 			CreateMember{Name: nameOf(2), Incarnation: 1, Start: StartRejoin},
+		},
+		"removes a foreign voter that has never started although quorum needs the other one, because etcd adds no member until then": {
+			state(formed, members(1), size(3), guest(), guest(func(m *ForeignMember) { m.ID, m.Name, m.Started = 0xf01, "", false }), func(s *State) { s.Asked.RemoveForeign = []string{"f00", "f01"} }),
+			RemoveMember{ID: 0xf01, Name: "0000000000000f01 (http://10.0.0.5:2380)", Cause: removesGuest().(RemoveMember).Cause, Foreign: true},
 		},
 		"recreates the Pod of its own member beside a foreign learner": {
 			state(formed, members(3), with(1, withoutPod), guest(withoutVote)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin},

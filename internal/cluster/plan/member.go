@@ -47,6 +47,8 @@ type Member struct {
 	VolumeUnused bool
 	// WasSetAside: the volume was set aside, and somebody has removed the label that says so.
 	WasSetAside bool
+	// Recovered: a recovery from a lost quorum continued without the data of the volume, as a mark on the volume says.
+	Recovered bool
 	// VolumeKept: the volume outlives the EtcdCluster.
 	VolumeKept bool
 	// VolumeSize is what the volume was asked to hold, VolumeCapacity what it holds, both in bytes.

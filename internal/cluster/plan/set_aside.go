@@ -41,11 +41,21 @@ func (s State) whyAside(name string) string {
 	return "which has the data from before the restore or recovery"
 }
 
-// setsAside returns whether a volume that no member uses any more has data that a restore or a recovery replaced. When a
-// recovery is complete, all such volumes are set aside, and a volume with the name of an old one is of a new member.
+// setsAside returns whether a volume that no member uses any more has data that a restore or a recovery replaced.
 func (s State) setsAside(m Member) bool {
-	recovered := s.Recovery != nil && s.Recovery.Step != v1beta2.RecoveryComplete && m.Incarnation == s.Incarnation && m.Name != s.Recovery.Member && slices.Contains(s.Recovery.Voters, m.Name)
-	return s.Spec.KeepReplacedVolumes() > 0 && (recovered || m.WasSetAside || m.Incarnation < s.Incarnation)
+	return s.Spec.KeepReplacedVolumes() > 0 && (s.recoveryReplaces(m) || m.Recovered || m.WasSetAside || m.Incarnation < s.Incarnation)
+}
+
+// recoveryReplaces returns whether the recovery that the status names continues without the data of a member. When a recovery is complete,
+// all such volumes are set aside, and a volume with the name of an old one is of a new member.
+func (s State) recoveryReplaces(m Member) bool {
+	return s.Recovery != nil && s.Recovery.Step != v1beta2.RecoveryComplete && m.Incarnation == s.Incarnation && m.Name != s.Recovery.Member && slices.Contains(s.Recovery.Voters, m.Name)
+}
+
+// ReplacedByRecovery are the names of the volumes whose data the recovery continues without. The operator marks them before the survivor
+// starts alone, because an old status that comes back later does not have the recovery.
+func (s State) ReplacedByRecovery() []string {
+	return memberNames(s.where(func(m Member) bool { return m.Volume == VolumePresent && !m.Recovered && s.recoveryReplaces(m) }))
 }
 
 // setAsideOther sets aside a volume that is not the one that its member served on. A person has created it, perhaps from a copy, so it is

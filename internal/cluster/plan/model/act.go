@@ -29,7 +29,7 @@ func (w *World) Act(s plan.State, step plan.Step) error {
 	switch step := step.(type) {
 	case plan.ApplyServices, plan.ApplyNetworkPolicy, plan.WithdrawNetworkPolicy, plan.ApplyBudget, plan.WithdrawBudget:
 		w.actOnAccess(s, step)
-	case plan.CreateVolumes, plan.KeepVolume, plan.ResizeVolume, plan.SetAsideVolume, plan.DeleteVolume:
+	case plan.CreateVolumes, plan.KeepVolume, plan.ResizeVolume, plan.SetAsideVolume, plan.DeleteVolume, plan.RecordForcing:
 		return w.actOnVolume(s, step)
 	case plan.CreateMembers:
 		for _, name := range s.Bootable(step.Incarnation, step.Size) {
@@ -128,6 +128,12 @@ func (w *World) actOnVolume(s plan.State, step plan.Step) error {
 		if v := w.volume(step.Name); v != nil {
 			v.aside, v.since = true, w.now
 		}
+	case plan.RecordForcing:
+		for _, name := range s.ReplacedByRecovery() {
+			if v := w.volume(name); v != nil {
+				v.recovered = true
+			}
+		}
 	case plan.DeleteVolume:
 		if v := w.volume(step.Name); v != nil {
 			v.deleting = true
@@ -149,7 +155,7 @@ func (w *World) create(s plan.State, step plan.CreateMember) {
 	}
 	w.uids++
 	p := pod{
-		name: step.Name, uid: w.uids, incarnation: step.Incarnation, initialSize: step.InitialSize, start: step.Start,
+		name: step.Name, uid: w.uids, created: w.now, incarnation: step.Incarnation, initialSize: step.InitialSize, start: step.Start,
 		version: versionOf(s.ImageFor(step.Incarnation)), state: plan.PodStarting,
 		exposed: step.Start != plan.StartJoin && step.Start != plan.StartForce && !s.Fenced(step.Name), zone: w.pick(zones), unreadySince: w.now, template: w.template, labels: w.labels, resources: w.resources, stale: w.stale, unschedulable: w.NoNode,
 		quota: quotaAsked(s.Spec), inPod: !w.durable(),
@@ -191,7 +197,7 @@ func sizeOf(s plan.State) int64 {
 func (w *World) provide(v volume) {
 	if w.volume(v.name) == nil {
 		w.uids++
-		v.uid = w.uids
+		v.uid, v.created = w.uids, w.now
 		w.volumes = append(w.volumes, v)
 	}
 }

@@ -24,6 +24,7 @@ func (w *World) Check(step plan.Step) {
 		w.checkHandover()
 	case plan.DeleteVolume:
 		w.checkDelete(l, step.Name)
+		w.checkOutlived(step.Name)
 	case plan.SetAsideVolume:
 		w.checkDelete(l, step.Name)
 	case plan.ForceDeletePod:
@@ -240,6 +241,13 @@ func (w *World) checkDelete(l *life, name string) {
 	w.checkQuorum(l, "volume "+name+" is deleted")
 	if v := w.ownVoters(l); v.Healthy < v.Total || v.Total != w.Cluster.Spec.Size {
 		w.violate(DataIsKept, "volume %s is deleted while %d of %d voters are healthy, and the spec asks for %d", name, v.Healthy, v.Total, w.Cluster.Spec.Size)
+	}
+}
+
+// checkOutlived: the data that a recovery continued without is kept for some time first.
+func (w *World) checkOutlived(name string) {
+	if v := w.volume(name); v != nil && v.outlived && !v.aside && !v.lost && w.Cluster.Spec.KeepReplacedVolumes() > 0 {
+		w.violate(DataIsKept, "volume %s is deleted at once, although a recovery continued without its data", name)
 	}
 }
 

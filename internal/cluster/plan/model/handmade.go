@@ -84,14 +84,15 @@ func backUpStatus(w *World, _ *rand.Rand) string {
 	return "back up the status"
 }
 
-// bringBackStatus brings back the record of the members as it was, if nothing else of the status has changed since.
+// bringBackStatus brings back the record of the members and of a recovery as it was, if nothing else of the status has changed since.
 func bringBackStatus(w *World, _ *rand.Rand) string {
 	now, was := &w.Cluster.Status, w.backup
 	if was == nil || now.ClusterID == "" || was.ClusterID != now.ClusterID || was.Incarnation != now.Incarnation ||
-		!equality.Semantic.DeepEqual(was.Restore, now.Restore) || !equality.Semantic.DeepEqual(was.Recovery, now.Recovery) {
+		!equality.Semantic.DeepEqual(was.Restore, now.Restore) {
 		return ""
 	}
 	now.MemberStatuses, now.ForeignMembers = was.DeepCopy().MemberStatuses, was.DeepCopy().ForeignMembers
+	now.Recovery = was.Recovery.DeepCopy()
 	now.PromotingMember, now.RemovingMember = was.PromotingMember, was.RemovingMember
 	return "bring back an old record of the members"
 }

@@ -60,7 +60,7 @@ func (w *World) observeMembers(s *plan.State) {
 			s.SetAside = append(s.SetAside, plan.SetAside{Name: v.name, Since: w.at(v.since), Deleting: v.deleting, Kept: v.kept})
 			continue
 		}
-		m := plan.Member{Name: v.name, Incarnation: v.incarnation, InitialSize: v.initialSize, Volume: plan.VolumePresent, VolumeKept: v.kept, VolumeUnused: v.unused, VolumeSize: v.size, VolumeCapacity: v.size, VolumeID: volumeID(&v)}
+		m := plan.Member{Name: v.name, Incarnation: v.incarnation, InitialSize: v.initialSize, Volume: plan.VolumePresent, VolumeKept: v.kept, Recovered: v.recovered, VolumeUnused: v.unused, VolumeSize: v.size, VolumeCapacity: v.size, VolumeID: volumeID(&v), VolumeCreated: w.at(v.created)}
 		if v.deleting {
 			m.Volume = plan.VolumeDeleting
 		} else if v.lost {
@@ -83,7 +83,7 @@ func (w *World) observePod(p *pod, m *plan.Member) {
 	m.InitialSize = max(m.InitialSize, p.initialSize)
 	m.Pod, m.PodReason, m.PodMessage = p.state, p.reason, p.wrong
 	m.Empty = p.state == plan.PodBlocked && p.wrong == withoutData
-	m.DataInPod = p.inPod
+	m.DataInPod, m.PodCreated = p.inPod, w.at(p.created)
 	m.PodReady, m.InService, m.Start, m.Waits = p.ready, p.exposed, p.start, p.waits
 	m.MayStartEmpty = w.Volatile && mayStartEmpty(p)
 	if p.addressSince > 0 {

@@ -22,6 +22,7 @@ func (w *World) force(p *pod, d *data) {
 			w.violate(DataIsKept, "%s continues with %d writes, but %s has %d", p.name, d.index, e.name, o.index)
 		}
 	}
+	w.outlive(l, d)
 	name := p.name
 	l.entries = slices.DeleteFunc(l.entries, func(e entry) bool { return e.id != d.member })
 	if len(l.entries) == 0 {
@@ -29,6 +30,15 @@ func (w *World) force(p *pod, d *data) {
 	}
 	l.forced, l.index, l.consented = d.member, d.index, false
 	l.forget(d.index)
+}
+
+// outlive marks the volumes of the other voters, whose data may be the last copy of a write.
+func (w *World) outlive(l *life, survivor *data) {
+	for _, e := range l.entries {
+		if v := w.volume(e.name); v != nil && v.data != nil && !e.learner && e.id != survivor.member && v.data.member == e.id {
+			v.outlived = true
+		}
+	}
 }
 
 // checkAlone: a survivor starts with the flag when nobody else is there.

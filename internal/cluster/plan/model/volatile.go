@@ -49,7 +49,7 @@ func bringCopy(w *World, r *rand.Rand) string {
 	}
 	copied.copied = true
 	w.uids++
-	again := volume{name: name, uid: w.uids, incarnation: l.incarnation, data: &copied, size: 8 << 30}
+	again := volume{name: name, uid: w.uids, created: w.now, incarnation: l.incarnation, data: &copied, size: 8 << 30}
 	if v != nil {
 		again.initialSize, again.size, again.kept = v.initialSize, v.size, v.kept
 		*v = again

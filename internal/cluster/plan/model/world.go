@@ -161,6 +161,9 @@ type volume struct {
 	size int64
 	// lost: its PersistentVolume does not exist any more.
 	lost bool
+	// created is when. outlived: a recovery continued without its data. recovered: its mark says so.
+	created             int
+	outlived, recovered bool
 	// full: nothing can be written to it until it grows.
 	full bool
 	// unused: it was made for a member that has not been added.
@@ -171,6 +174,7 @@ type volume struct {
 type pod struct {
 	name          string
 	uid           int
+	created       int
 	incarnation   int32
 	initialSize   int
 	start         plan.Start
