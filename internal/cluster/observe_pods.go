@@ -147,6 +147,9 @@ func observePod(m *plan.Member, pod *corev1.Pod, now time.Time) {
 	for _, c := range pod.Status.ContainerStatuses {
 		blocked := c.Name == plan.EtcdContainer && m.Pod == plan.PodBlocked
 		m.Corrupt = m.Corrupt || (blocked && plan.SaysCorrupt(c))
+		if blocked {
+			m.NeedsMinor = plan.SaysTooOld(c)
+		}
 		m.Empty = m.Empty || (blocked && plan.SaysEmpty(c))
 	}
 }

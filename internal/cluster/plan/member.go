@@ -95,6 +95,8 @@ type Member struct {
 	NodeSilent bool
 	// Empty: etcd refuses to start, because the volume of the Pod has no data. Its node may have cleared the disk, or not have mounted it.
 	Empty bool
+	// NeedsMinor: etcd refuses to start, because the cluster has reached this minor version, which is above that of the Pod's image.
+	NeedsMinor string
 	// PodReason (one of the API's reasons) and PodMessage say why a Pod is blocked.
 	PodReason, PodMessage string
 	// Corrupt: etcd ends again and again, and says that its data is corrupt.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -43,6 +44,22 @@ func SaysCorrupt(c corev1.ContainerStatus) bool {
 func SaysEmpty(c corev1.ContainerStatus) bool {
 	ended := lastEnd(c)
 	return ended != nil && ended.ExitCode != 0 && strings.Contains(ended.Message, "couldn't find local name")
+}
+
+// tooOld is what etcd 3.4, 3.5 and 3.6 log before they end on data of a cluster that has reached a higher minor version: the first two as they
+// compare it with their own (server/etcdserver/api/membership/downgrade.go), and 3.6 as it reads the schema of the database.
+var tooOld = regexp.MustCompile(`lower than determined cluster version(?:: |","current-server-version":"[^"]*","determined-cluster-version":")(\d+\.\d+)|version \\"(\d+\.\d+)\.\d+\\" is not supported`)
+
+// SaysTooOld returns the minor version that the cluster has reached, if a container has ended because its etcd is older.
+func SaysTooOld(c corev1.ContainerStatus) string {
+	ended := lastEnd(c)
+	if ended == nil || ended.ExitCode == 0 {
+		return ""
+	}
+	if parts := tooOld.FindStringSubmatch(ended.Message); parts != nil {
+		return parts[1] + parts[2]
+	}
+	return ""
 }
 
 // lastEnd is how a container ended last, nil if it has not.

@@ -50,6 +50,9 @@ func setMembers(status *v1beta2.EtcdClusterStatus, s State) {
 	if v := s.lowestVersion(); v != "" && s.answered() {
 		status.CurrentVersion = v
 	}
+	if s.refusesKnown() && !s.MembershipKnown {
+		status.CurrentVersion = "" // or the next Pod would start with it again
+	}
 	status.TargetVersion = ""
 	if status.CurrentVersion != "" && status.CurrentVersion != s.Spec.EtcdVersion() {
 		status.TargetVersion = s.Spec.EtcdVersion()

@@ -71,7 +71,7 @@ func (s State) versions() (lowest, highest string) {
 		}
 		silent = silent || (m.InMembership && m.Started && m.Version == "")
 	}
-	if silent && s.Formed() && s.KnownVersion != "" && !s.upgradedPast(s.KnownVersion) {
+	if silent && s.Formed() && s.KnownVersion != "" && !s.upgradedPast(s.KnownVersion) && !s.refusesKnown() {
 		said = append(said, s.KnownVersion)
 	}
 	for _, v := range said {
@@ -91,6 +91,14 @@ func (s State) versions() (lowest, highest string) {
 func (s State) upgradedPast(v string) bool {
 	return slices.ContainsFunc(s.Current(), func(m Member) bool {
 		return m.StorageVersion != "" && Older(minor(v)+".0", minor(m.StorageVersion)+".0")
+	})
+}
+
+// refusesKnown says whether the version that was known last is an old one: a member refuses to start with it, and names the minor version that
+// the spec asks for. The status may be from before an upgrade, for example from a backup of the API.
+func (s State) refusesKnown() bool {
+	return slices.ContainsFunc(s.Current(), func(m Member) bool {
+		return m.NeedsMinor != "" && m.NeedsMinor == minor(s.Spec.EtcdVersion()) && m.NeedsMinor != minor(s.KnownVersion)
 	})
 }
 
