@@ -20,8 +20,6 @@ var (
 	ErrCorrupt error = objstore.ContentError("the archive is corrupt")
 	// ErrNewerFormat means that a newer version of the suite wrote the object.
 	ErrNewerFormat error = objstore.ContentError("the archive has a newer format")
-	// ErrIdentity means that a segment is encrypted and none of the given identities decrypts it.
-	ErrIdentity error = objstore.ContentError("no age identity decrypts the segment")
 )
 
 // Point is a revision, and a time at which it had been received: all its changes were made before that time.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
@@ -243,8 +244,8 @@ func TestFindRefusesMoreLinksThanItsLimit(t *testing.T) {
 
 func TestSegmentsAreThoseThatWereChosen(t *testing.T) {
 	store, start := objects{}, begin(9)
-	first := store.store(t, start.Chain(), Encoder{}, put(10, "a", "1"), put(11, "b", "2"))
-	second := store.store(t, first.Header.Chain(), Encoder{}, put(12, "c", "3"))
+	first := store.store(t, start.Chain(), codec.Encoder{}, put(10, "a", "1"), put(11, "b", "2"))
+	second := store.store(t, first.Header.Chain(), codec.Encoder{}, put(12, "c", "3"))
 	choice := Choice{Links: []Link{first, second}}
 	next := choice.Segments(store, root)
 	for _, want := range choice.Links {
@@ -256,7 +257,7 @@ func TestSegmentsAreThoseThatWereChosen(t *testing.T) {
 	if _, err := next(t.Context()); !errors.Is(err, io.EOF) {
 		t.Errorf("after the last one: %v", err)
 	}
-	replaced := store.store(t, first.Header.Chain(), Encoder{}, put(12, "c", "another value"))
+	replaced := store.store(t, first.Header.Chain(), codec.Encoder{}, put(12, "c", "another value"))
 	if replaced.Key != second.Key {
 		t.Fatalf("the key is %s, want %s", replaced.Key, second.Key)
 	}

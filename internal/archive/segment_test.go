@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/etcd-suite/etcd-operator/internal/auth"
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/heaptest"
 )
 
@@ -46,7 +47,7 @@ func del(revision int64, key string) *mvccpb.Event {
 }
 
 // store writes a segment and returns its key and header.
-func (o objects) store(t *testing.T, chain Chain, encoder Encoder, events ...*mvccpb.Event) Link {
+func (o objects) store(t *testing.T, chain Chain, encoder codec.Encoder, events ...*mvccpb.Event) Link {
 	t.Helper()
 	var records, object bytes.Buffer
 	w := NewWriter(&records, chain, auth.State{Revision: 1})
@@ -59,7 +60,7 @@ func (o objects) store(t *testing.T, chain Chain, encoder Encoder, events ...*mv
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h, err = encoder.WriteObject(&object, h, &records); err != nil {
+	if h, err = WriteObject(&object, encoder, h, &records); err != nil {
 		t.Fatal(err)
 	}
 	key := LinkKey(root, chain.Timeline, chain.At, h.First)
@@ -104,8 +105,8 @@ func TestSegmentsReturnEveryEventInEachEncoding(t *testing.T) {
 		t.Fatal(err)
 	}
 	recipients := []string{identity.Recipient().String()}
-	for _, encoder := range []Encoder{{}, {Compression: Zstd}, {Recipients: recipients}, {Compression: Zstd, Recipients: recipients}} {
-		t.Run(encoder.Compression+" "+encoder.encryption(), func(t *testing.T) {
+	for _, encoder := range []codec.Encoder{{}, {Compression: codec.Zstd}, {Recipients: recipients}, {Compression: codec.Zstd, Recipients: recipients}} {
+		t.Run(encoder.Compression+" "+encoder.Encoding().Encryption, func(t *testing.T) {
 			o := objects{}
 			link := o.store(t, begin(9).Chain(), encoder, someEvents...)
 			events, r, err := o.read(link.Key, identity.String())
@@ -121,9 +122,9 @@ func TestSegmentsReturnEveryEventInEachEncoding(t *testing.T) {
 			if h := r.Header; h.First != 10 || h.Last != 13 || h.Events != 6 || h.Hash() != link.Header.Hash() {
 				t.Errorf("got the header %+v", h)
 			}
-			if encoder.encryption() == Age {
-				if _, _, err := o.read(link.Key, ""); !errors.Is(err, ErrIdentity) {
-					t.Errorf("got %v without an identity, want ErrIdentity", err)
+			if encoder.Encoding().Encryption == codec.Age {
+				if _, _, err := o.read(link.Key, ""); !errors.Is(err, codec.ErrIdentity) {
+					t.Errorf("got %v without an identity, want codec.ErrIdentity", err)
 				}
 			}
 		})
@@ -133,7 +134,7 @@ func TestSegmentsReturnEveryEventInEachEncoding(t *testing.T) {
 // TestEachDamageOfASegmentIsFound flips bits of each byte of a small segment, and truncates it at each byte. The frame header
 // of zstd has bits that change nothing of what is decoded.
 func TestEachDamageOfASegmentIsFound(t *testing.T) {
-	for _, encoder := range []Encoder{{}, {Compression: Zstd}} {
+	for _, encoder := range []codec.Encoder{{}, {Compression: codec.Zstd}} {
 		o := objects{}
 		link := o.store(t, begin(9).Chain(), encoder, put(10, "a", "1"), del(10, "b"), put(11, "a", "2"))
 		whole := o[link.Key]
@@ -246,8 +247,8 @@ func TestTwoArchiversThatExtendOneChainAtMidnightWriteTheSameKey(t *testing.T) {
 	o := objects{}
 	chain := begin(9).Chain()
 	chain.At = time.Date(2026, 11, 22, 23, 59, 59, 0, time.UTC)
-	first := o.store(t, chain, Encoder{}, put(10, "a", "")) // both have events of the next day
-	second := o.store(t, chain, Encoder{}, put(10, "a", ""), put(11, "a", ""))
+	first := o.store(t, chain, codec.Encoder{}, put(10, "a", "")) // both have events of the next day
+	second := o.store(t, chain, codec.Encoder{}, put(10, "a", ""), put(11, "a", ""))
 	if first.Key != second.Key || !strings.Contains(first.Key, "/20261122/") {
 		t.Errorf("got the keys %s and %s", first.Key, second.Key)
 	}
@@ -273,12 +274,12 @@ func TestOnlyKeysOfTheFormatAreParsed(t *testing.T) {
 func TestFollowRefusesLinksOfAnotherChain(t *testing.T) {
 	o := objects{}
 	start := begin(9)
-	one := o.store(t, start.Chain(), Encoder{}, put(10, "a", ""))
-	two := o.store(t, one.Header.Chain(), Encoder{}, put(11, "a", ""))
+	one := o.store(t, start.Chain(), codec.Encoder{}, put(10, "a", ""))
+	two := o.store(t, one.Header.Chain(), codec.Encoder{}, put(11, "a", ""))
 	other := start
 	other.Timeline = 2
-	foreign := o.store(t, other.Chain(), Encoder{}, put(10, "a", ""))
-	forged := o.store(t, Chain{Timeline: 1, Last: 10, Hash: strings.Repeat("0", 64), At: noon}, Encoder{}, put(11, "b", ""))
+	foreign := o.store(t, other.Chain(), codec.Encoder{}, put(10, "a", ""))
+	forged := o.store(t, Chain{Timeline: 1, Last: 10, Hash: strings.Repeat("0", 64), At: noon}, codec.Encoder{}, put(11, "b", ""))
 	for name, links := range map[string][]Link{
 		"a segment of another timeline": {foreign},
 		"a missing segment":             {two},

@@ -13,6 +13,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/etcd-suite/etcd-operator/internal/auth"
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 )
 
 // Writer writes the records of one segment to a file on disk. It keeps no event in memory.
@@ -129,12 +130,20 @@ func (w *Writer) Seal(leases []Lease, now auth.State, compactRevision int64) (He
 }
 
 // WriteObject writes the object of a segment: its header, which it completes, and the encoded records.
-func (e Encoder) WriteObject(w io.Writer, h Header, records io.Reader) (Header, error) {
-	h.Compression, h.Encryption = e.Compression, e.encryption()
+func WriteObject(w io.Writer, e codec.Encoder, h Header, records io.Reader) (Header, error) {
+	encoding := e.Encoding()
+	h.Compression, h.Encryption = encoding.Compression, encoding.Encryption
 	if _, err := w.Write(line(h)); err != nil {
 		return h, err
 	}
-	return h, e.encode(w, records)
+	encoded, err := e.Encode(records)
+	if err != nil {
+		return h, err
+	}
+	if _, err := io.Copy(w, encoded); err != nil {
+		return h, fmt.Errorf("encode: %w", err)
+	}
+	return h, nil
 }
 
 // TailOf is the SHA-256 of the events of one revision, as in Header.Tail.

@@ -2,7 +2,6 @@ package backup
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,32 +10,19 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
-// access is how an attempt identifies itself to the members.
-type access struct {
-	// tls is nil without TLS.
-	tls *tls.Config
-	// login is the user for etcd's authentication; nil without one. problem says why there is none, although the EtcdCluster
-	// names a Secret.
-	login   *etcd.Login
-	problem string
-}
-
-func (a access) open(url string) (*etcd.Client, error) {
-	return etcd.Open(etcd.Endpoint{URL: url, Login: a.login}, a.tls)
-}
-
 // access reads the Secrets for the members.
-func (t *job) access(ctx context.Context, o jobSpec) (a access, err error) {
-	if a.tls, err = t.tls(ctx, o); err != nil || o.AuthSecret == "" {
+func (t *job) access(ctx context.Context, o jobSpec) (a ask.Access, err error) {
+	if a.TLS, err = t.tls(ctx, o); err != nil || o.AuthSecret == "" {
 		return a, err
 	}
-	a.login, err = t.login(ctx, o)
+	a.Login, err = t.login(ctx, o)
 	if err != nil && o.MayLackUser && lacksSecret(err) {
-		a.problem, err = err.Error(), nil // authentication may be off
+		a.Problem, err = err.Error(), nil // authentication may be off
 	}
 	return a, err
 }
@@ -47,13 +33,13 @@ func lacksSecret(err error) bool {
 	return errors.Is(err, kube.ErrSecretMissing) || (errors.As(err, &known) && known.Reason == v1beta2.ReasonSecretMissing)
 }
 
-// explain adds the problem to the error if etcd refused the operator for lack of a user.
-func (a access) explain(err error) error {
+// explainAccess adds the problem to the error if etcd refused the operator for lack of a user.
+func explainAccess(a ask.Access, err error) error {
 	var known *failedError
-	if a.problem == "" || !errors.As(err, &known) || known.Reason != v1beta2.ReasonEtcdAccessDenied {
+	if a.Problem == "" || !errors.As(err, &known) || known.Reason != v1beta2.ReasonEtcdAccessDenied {
 		return err
 	}
-	return fail(known.Reason, planning.Sentence("", a.problem)+" "+known.Message)
+	return fail(known.Reason, planning.Sentence("", a.Problem)+" "+known.Message)
 }
 
 func (t *job) login(ctx context.Context, o jobSpec) (*etcd.Login, error) {
@@ -94,7 +80,7 @@ func notAllowed(o jobSpec, named string) string {
 }
 
 // refused returns an error if etcd's authentication is why no member can be used.
-func refused(answers []answer) error {
+func refused(answers []ask.Answer) error {
 	var why []string
 	var refusal etcd.Refusal
 	for _, a := range answers {

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 )
 
 // An EtcdCluster may name a Secret before authentication is turned on, so a wrong or missing one must not stop backups.
@@ -24,7 +25,9 @@ func TestAWrongSecretOfAnEtcdClusterStopsNoBackup(t *testing.T) {
 			if result := w.attempt(s); result.Failure != nil {
 				t.Fatalf("authentication is off, and the attempt fails: %+v", result.Failure)
 			}
-			w.probe = func(context.Context, []string, access) []answer { return []answer{member("a", 41, refuses)} }
+			w.probe = func(context.Context, []string, ask.Access) []ask.Answer {
+				return []ask.Answer{member("a", 41, refuses)}
+			}
 			failure := w.attempt(s).Failure
 			if failure == nil || failure.Reason != v1beta2.ReasonEtcdAccessDenied || !strings.Contains(failure.Message, "Secret login") {
 				t.Errorf("authentication is on, and the failure is %+v", failure)

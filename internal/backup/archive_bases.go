@@ -10,6 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/source"
 )
 
 // needed returns the snapshots that an archive needs: all of its window, and the newest ones before it. The items are newest first.
@@ -45,22 +46,10 @@ func basesOf(ctx context.Context, store objstore.Store, o jobSpec, known snapsho
 		if reading := known[item.Key]; reading.Err != nil {
 			delete(known, item.Key) // to read it again next time
 		} else if item.Verdict != snapshot.Failed && !reading.Manifest.NoQuorum && o.ofCluster(item.Key, reading.Manifest) {
-			bases = append(bases, baseOf(item.Key, reading.Manifest, item.Stored))
+			bases = append(bases, source.BaseOf(item.Key, reading.Manifest, item.Stored))
 		}
 	}
 	return index, bases, nil
-}
-
-// baseOf returns a snapshot as the base of a replay. stored is when the store received it, or later.
-func baseOf(key string, m snapshot.Manifest, stored time.Time) archive.Base {
-	at := m.CapturedAt
-	if at.IsZero() { // the member began to send it before the store had it
-		at = stored
-	}
-	return archive.Base{
-		Key: key, ClusterID: m.Cluster.ID, Auth: m.Auth(), Recovery: m.Recovery, Captured: !m.CapturedAt.IsZero(), Stored: stored,
-		Point: archive.Point{Revision: max(m.Revision, emptyRevision), At: at.UTC()},
-	}
 }
 
 // outdatedBy returns the keys of the archive that no target in the window needs. It is pure.
@@ -76,5 +65,5 @@ func outdatedBy(o jobSpec, survey archive.Survey, index snapshot.Index, known sn
 	if !found {
 		return nil
 	}
-	return archive.Outdated(o.archiveRoot(), survey.Names, survey.Starts, baseOf(item.Key, known[item.Key].Manifest, item.Stored))
+	return archive.Outdated(o.archiveRoot(), survey.Names, survey.Starts, source.BaseOf(item.Key, known[item.Key].Manifest, item.Stored))
 }

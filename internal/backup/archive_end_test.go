@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
@@ -169,15 +170,15 @@ func TestAnArchiverOnAnOldCacheDoesNotContinueOverARecovery(t *testing.T) {
 	// A snapshot that was queued before the recovery would be a base of the lost history, with changes of the new one.
 	for name, test := range map[string]struct {
 		spec   jobSpec
-		from   answer
+		from   ask.Answer
 		stored bool
 	}{
-		"that was queued before the recovery": {of("x", ""), answer{}, false},
-		"of the recovered cluster":            {of("x", clusterOf(found).Recovery), answer{}, true},
-		"without quorum, which is no base":    {of("x", ""), answer{NotServing: errMembers}, true},
-		"of a one-shot without an archive":    {jobSpec{Namespace: "ns", Cluster: "x", ClusterUID: "1"}, answer{}, true},
+		"that was queued before the recovery": {of("x", ""), ask.Answer{}, false},
+		"of the recovered cluster":            {of("x", clusterOf(found).Recovery), ask.Answer{}, true},
+		"without quorum, which is no base":    {of("x", ""), ask.Answer{NotServing: errMembers}, true},
+		"of a one-shot without an archive":    {jobSpec{Namespace: "ns", Cluster: "x", ClusterUID: "1"}, ask.Answer{}, true},
 		// Another EtcdBackup may archive the cluster into the folder of the series.
-		"that was queued before the recovery, of another series": {jobSpec{Namespace: "ns", Cluster: "x", ClusterUID: "1", Series: true}, answer{}, false},
+		"that was queued before the recovery, of another series": {jobSpec{Namespace: "ns", Cluster: "x", ClusterUID: "1", Series: true}, ask.Answer{}, false},
 	} {
 		sent := &sending{}
 		stream, _, err := job.ofHistory(test.spec, test.from, sent).Snapshot(t.Context())
@@ -331,7 +332,7 @@ func TestASnapshotWithoutQuorumDoesNotAnswerTheArchiverTwice(t *testing.T) {
 	})
 	s.Archive = &Archive{Want: "no snapshot reaches the revisions after 41"}
 	probe := w.probe
-	w.probe = func(ctx context.Context, urls []string, by access) []answer {
+	w.probe = func(ctx context.Context, urls []string, by ask.Access) []ask.Answer {
 		answers := probe(ctx, urls, by)
 		answers[0].NotServing = errMembers
 		return answers

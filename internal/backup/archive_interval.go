@@ -10,6 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/source"
 )
 
 const (
@@ -62,7 +63,7 @@ func (s provable) bases(ctx context.Context, items []snapshot.Item) ([]archive.B
 	var bases []archive.Base
 	for _, item := range items {
 		if r := s.known[item.Key]; r.Err == nil && !r.Manifest.NoQuorum && s.o.ofCluster(item.Key, r.Manifest) {
-			bases = append(bases, baseOf(item.Key, r.Manifest, item.Stored))
+			bases = append(bases, source.BaseOf(item.Key, r.Manifest, item.Stored))
 		}
 	}
 	slices.SortStableFunc(bases, func(a, b archive.Base) int { return int(min(1, max(-1, a.Point.Revision-b.Point.Revision))) })

@@ -13,6 +13,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc"
 
+	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
@@ -92,10 +93,10 @@ func TestAnArchiverThatTheMembersRefuseDoesNotListTheArchive(t *testing.T) {
 		w := newWorld(t)
 		store := &listings{Store: w.store}
 		w.store = store
-		w.probe = func(context.Context, []string, access) []answer {
+		w.probe = func(context.Context, []string, ask.Access) []ask.Answer {
 			m := member(r.serve(t), 2)
 			m.Status.Version = "3.6.0"
-			return []answer{m}
+			return []ask.Answer{m}
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		a := &archiving{turn: make(chan struct{}, 1), news: make(chan struct{}, 1), spec: *archiveOf(archivingState(t))}

@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/replay"
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
@@ -51,7 +52,7 @@ func (t *job) proveArchive(ctx context.Context, o jobSpec, store objstore.Store,
 		proof.To = o.Newest.Path // it is repeated after the next snapshot
 		return proof, o.recordProof(ctx, store, *proof, what)
 	}
-	if errors.Is(err, archive.ErrIdentity) || errors.Is(err, snapshot.ErrIdentity) {
+	if errors.Is(err, codec.ErrIdentity) {
 		return nil, fail(v1beta2.ReasonSecretMissing, fmt.Sprintf("The operator cannot decrypt the continuous archive to prove it: %v. "+
 			"Put the identity into the key %s of the Secret with the store's credentials.", err, v1beta2.AgeIdentityKey))
 	}

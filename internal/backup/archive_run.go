@@ -104,7 +104,7 @@ func (t *archiveJob) once(ctx context.Context, a *archiving) error {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	running := archiver.New(archiver.Options{
-		Cluster: members{cluster}, Store: store, Root: spec.job.archiveRoot(), Dir: dir, Encoder: archive.Encoder(spec.job.Encoder), Writer: spec.job.mark(), Recovery: spec.recovery, Hurry: a.hurried,
+		Cluster: members{cluster}, Store: store, Root: spec.job.archiveRoot(), Dir: dir, Encoder: spec.job.Encoder, Writer: spec.job.mark(), Recovery: spec.recovery, Hurry: a.hurried,
 		SameHistory: func(ctx context.Context) error { return t.confirmRecovery(ctx, spec.job, spec.recovery) },
 		MaxLag:      spec.maxLag, MaxSize: archiveSegment, MaxSpool: archiveWaiting, Now: t.now,
 		TakeBase: func(ctx context.Context, reason string) (archiver.Base, error) {
@@ -144,9 +144,9 @@ func (t *archiveJob) prepare(ctx context.Context, spec archiveSpec) (cluster *wa
 	}
 	answers := t.probe(limited, o.URLs, by)
 	if _, err = choose(answers, o.ClusterID, false); err != nil {
-		return nil, nil, "", ofMembers(by.explain(err))
+		return nil, nil, "", ofMembers(explainAccess(by, err))
 	}
-	options := watch.Options{TLS: by.tls}
+	options := watch.Options{TLS: by.TLS}
 	for _, answer := range answers {
 		if answer.Err != nil || answer.NotServing != nil || answer.Status.Learner {
 			continue
@@ -158,7 +158,7 @@ func (t *archiveJob) prepare(ctx context.Context, spec archiveSpec) (cluster *wa
 			}
 		}
 	}
-	if by.login != nil {
+	if by.Login != nil {
 		data, err := t.secret(limited, o.Namespace, o.AuthSecret)
 		if err != nil {
 			return nil, nil, "", err

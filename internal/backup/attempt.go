@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive/replay"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
@@ -34,13 +35,13 @@ type job struct {
 	tests   tests
 	// identity says which namespaces may use the operator's own identity, and below which paths.
 	identity grant.List
-	probe    func(context.Context, []string, access) []answer
-	source   func(url string, by access) snapshot.Source
+	probe    func(context.Context, []string, ask.Access) []ask.Answer
+	source   func(url string, by ask.Access) snapshot.Source
 	open     func(context.Context, connect.Access) (objstore.Store, error)
 	save     func(context.Context, snapshot.Request) (snapshot.Saved, error)
 	drill    func(context.Context, snapshot.RestoreTestRequest) (snapshot.RestoreTestResult, error)
 	replay   func(context.Context, replay.Order) (replay.Result, error)
-	hash     func(ctx context.Context, url string, by access, revision int64) (hash uint32, compactRevision int64, err error)
+	hash     func(ctx context.Context, url string, by ask.Access, revision int64) (hash uint32, compactRevision int64, err error)
 	now      func() time.Time
 }
 
@@ -51,7 +52,7 @@ func newJob(secrets client.Reader, s *spool.Spool, limits tests) (*job, error) {
 	}
 	return &job{
 		secrets: secrets, spool: s, tests: limits,
-		probe: probe, source: newSource, open: connect.Open, save: snapshot.Save, drill: snapshot.RunRestoreTest,
+		probe: ask.Members, source: func(url string, by ask.Access) snapshot.Source { return ask.Snapshot{URL: url, By: by} }, open: connect.Open, save: snapshot.Save, drill: snapshot.RunRestoreTest,
 		replay: replay.Process{Memory: limits.memory}.Replay, hash: hashOf, now: time.Now,
 	}, nil
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
@@ -57,8 +58,8 @@ func newWorld(t *testing.T, secrets ...*corev1.Secret) *world {
 	w := &world{t: t, store: store}
 	w.job = &job{
 		secrets: known.Build(), spool: spool.New(t.TempDir(), spool.Options{}), tests: newTests(1, 0, dbfile.TryRestore), now: func() time.Time { return t0 },
-		probe:  func(context.Context, []string, access) []answer { return []answer{member("a", 41)} },
-		source: func(string, access) snapshot.Source { return nil },
+		probe:  func(context.Context, []string, ask.Access) []ask.Answer { return []ask.Answer{member("a", 41)} },
+		source: func(string, ask.Access) snapshot.Source { return nil },
 		open: func(_ context.Context, l connect.Access) (objstore.Store, error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -134,7 +135,7 @@ func TestAnAttemptSavesOneSnapshot(t *testing.T) {
 	})
 	t.Run("saves an empty cluster, whose file contains no revision", func(t *testing.T) {
 		w := newWorld(t)
-		w.probe = func(context.Context, []string, access) []answer { return []answer{member("a", 1)} }
+		w.probe = func(context.Context, []string, ask.Access) []ask.Answer { return []ask.Answer{member("a", 1)} }
 		w.attempt(one())
 		if got := w.saves[0].MinRevision; got != 0 {
 			t.Errorf("asked for revision %d at least", got)
@@ -253,14 +254,16 @@ func TestAnAttemptFailsWithTheReasonOf(t *testing.T) {
 		says    string
 	}{
 		"a panic is the failure of one attempt": {func(w *world) {
-			w.probe = func(context.Context, []string, access) []answer { panic("index out of range") }
+			w.probe = func(context.Context, []string, ask.Access) []ask.Answer { panic("index out of range") }
 		}, one(), "Retrying", "Please report it"},
 		"a missing Secret":               {func(*world) {}, one(func(s *State) { s.Spec.S3.AWSSecret = "aws" }), "SecretMissing", "create Secret aws in namespace ns"},
 		"a missing TLS Secret":           {func(*world) {}, one(func(s *State) { s.Spec.ClientTLSSecret = "tls" }), "SecretMissing", "create Secret tls in namespace ns"},
 		"a missing Secret with the user": {func(*world) {}, one(func(s *State) { s.Spec.ClientAuthSecret = "login" }), "SecretMissing", "create Secret login in namespace ns"},
 		"a user without the role root":   {failing(errors.Join(snapshot.ErrSource, rpctypes.ErrPermissionDenied)), one(), "EtcdAccessDenied", "grant-role"},
 		"no user while authentication is on": {func(w *world) {
-			w.probe = func(context.Context, []string, access) []answer { return []answer{member("a", 41, refuses)} }
+			w.probe = func(context.Context, []string, ask.Access) []ask.Answer {
+				return []ask.Answer{member("a", 41, refuses)}
+			}
 		}, one(), "EtcdAccessDenied", "Set clientAuthSecret"},
 		"a Secret that opens no store":  {func(w *world) { w.open = noStore }, one(), "AccessDenied", "the Secret has no credentials"},
 		"a missing bucket":              {failing(objstore.ErrNoBucket), one(), "BucketNotFound", "Create the bucket bucket"},

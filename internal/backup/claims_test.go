@@ -16,6 +16,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
+	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
@@ -141,14 +142,14 @@ func TestASnapshotFromBeforeARecoveryIsNotComparedWithTheCluster(t *testing.T) {
 	w := newWorld(t)
 	db := dbfiletest.New(t, memberOfDatabase).Put(10, 200)
 	w.save, w.drill = snapshot.Save, snapshot.RunRestoreTest
-	w.source = func(string, access) snapshot.Source { return steady(db.Snapshot()) }
-	w.probe = func(context.Context, []string, access) []answer {
+	w.source = func(string, ask.Access) snapshot.Source { return steady(db.Snapshot()) }
+	w.probe = func(context.Context, []string, ask.Access) []ask.Answer {
 		a := member("a", db.Revision())
 		a.Status.MemberID = memberOfDatabase
-		return []answer{a}
+		return []ask.Answer{a}
 	}
 	hash := db.HashKV(db.Revision())
-	w.hash = func(context.Context, string, access, int64) (uint32, int64, error) { return hash, 0, nil }
+	w.hash = func(context.Context, string, ask.Access, int64) (uint32, int64, error) { return hash, 0, nil }
 	cluster := available()
 	cluster.UID = "uid"
 	w.secrets = apiWith(t, &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "etcd", UID: "uid"}})

@@ -9,7 +9,9 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 	"github.com/etcd-suite/etcd-operator/internal/schedule"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
@@ -25,7 +27,7 @@ type jobSpec struct {
 	// Copy is the second location, and nil without one.
 	Copy *storage.Location
 	// Encoder makes the objects.
-	Encoder snapshot.Encoder
+	Encoder codec.Encoder
 	// Signing is the name of the Secret with the key that signs them. It is empty if they are not signed.
 	Signing string
 	Timeout time.Duration
@@ -141,7 +143,7 @@ func (o jobSpec) seriesOf(id etcd.ID) snapshot.Series {
 const emptyRevision = 1
 
 // fill adds what is known about a snapshot that is taken now from a member.
-func (o jobSpec) fill(r *snapshot.Request, from answer, answers []answer, now time.Time) {
+func (o jobSpec) fill(r *snapshot.Request, from ask.Answer, answers []ask.Answer, now time.Time) {
 	id := from.Status.ClusterID
 	r.Key, r.Encoder = o.Target.Key, o.Encoder
 	if o.Series {

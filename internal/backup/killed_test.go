@@ -25,6 +25,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
+	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
@@ -195,7 +196,7 @@ func (a *afterlife) operator(l *life) *Reconciler {
 		a.t.Fatal(err)
 	}
 	take.now = now
-	take.probe = func(context.Context, []string, access) []answer { return []answer{from} }
+	take.probe = func(context.Context, []string, ask.Access) []ask.Answer { return []ask.Answer{from} }
 	take.drill = func(ctx context.Context, r snapshot.RestoreTestRequest) (snapshot.RestoreTestResult, error) {
 		body, err := r.Store.Get(ctx, r.Key)
 		if err != nil {
@@ -203,7 +204,7 @@ func (a *afterlife) operator(l *life) *Reconciler {
 		}
 		return snapshot.RestoreTestResult{}, body.Close()
 	}
-	take.source = func(string, access) snapshot.Source { return a.db }
+	take.source = func(string, ask.Access) snapshot.Source { return a.db }
 	take.open = func(ctx context.Context, at connect.Access) (objstore.Store, error) {
 		if at.Bucket == "other" {
 			return a.openSecond(ctx, l)

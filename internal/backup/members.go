@@ -8,58 +8,34 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 )
-
-// answer is the answer of one endpoint.
-type answer struct {
-	URL string
-	// Err is why the member did not answer.
-	Err    error
-	Status etcd.Status
-	// NotServing is why a linearizable read failed, for example because the member has no quorum.
-	NotServing error
-}
 
 // choose picks the member to take the snapshot from. It is a voter that serves linearizable reads. A follower is better
 // than the leader, and a higher revision is better than a lower one. If clusterID (16 hex digits) is not empty, the
 // member must belong to that cluster. If no voter has a quorum, choose returns an error, or with mark the voter with the
 // newest data. The error is a *failedError.
-func choose(answers []answer, clusterID string, mark bool) (answer, error) {
+func choose(answers []ask.Answer, clusterID string, mark bool) (ask.Answer, error) {
 	if err := refused(answers); err != nil {
-		return answer{}, err
+		return ask.Answer{}, err
 	}
 	answered, err := sameCluster(answers, clusterID)
 	if err != nil {
-		return answer{}, err
+		return ask.Answer{}, err
 	}
 	healthy, err := healthyVoters(answered)
 	if most, found := mostAdvanced(answered); err != nil && mark && found {
 		return most, nil
 	}
 	if err != nil {
-		return answer{}, err
+		return ask.Answer{}, err
 	}
-	return slices.MinFunc(healthy, func(a, b answer) int {
-		switch {
-		case a.Status.Leader() != b.Status.Leader():
-			return first(b.Status.Leader())
-		case a.Status.Revision != b.Status.Revision:
-			return first(a.Status.Revision > b.Status.Revision)
-		}
-		return strings.Compare(a.URL, b.URL)
-	}), nil
-}
-
-func first(yes bool) int {
-	if yes {
-		return -1
-	}
-	return 1
+	return ask.Best(healthy), nil
 }
 
 // sameCluster returns the members that answered. It fails if they belong to different clusters.
-func sameCluster(answers []answer, clusterID string) ([]answer, error) {
-	var answered []answer
+func sameCluster(answers []ask.Answer, clusterID string) ([]ask.Answer, error) {
+	var answered []ask.Answer
 	var silent, other []string
 	for _, a := range answers {
 		switch id := a.Status.ClusterID.String(); {
@@ -89,8 +65,8 @@ func sameCluster(answers []answer, clusterID string) ([]answer, error) {
 	return answered, nil
 }
 
-func healthyVoters(answered []answer) ([]answer, error) {
-	var healthy []answer
+func healthyVoters(answered []ask.Answer) ([]ask.Answer, error) {
+	var healthy []ask.Answer
 	var why []string
 	for _, a := range answered {
 		switch {
@@ -113,17 +89,17 @@ func healthyVoters(answered []answer) ([]answer, error) {
 }
 
 // mostAdvanced returns the voter with the newest data. Some of it may not be confirmed.
-func mostAdvanced(answered []answer) (answer, bool) {
-	var voters []answer
+func mostAdvanced(answered []ask.Answer) (ask.Answer, bool) {
+	var voters []ask.Answer
 	for _, a := range answered {
 		if !a.Status.Learner && !corrupt(a.Status) {
 			voters = append(voters, a)
 		}
 	}
 	if len(voters) == 0 {
-		return answer{}, false
+		return ask.Answer{}, false
 	}
-	return slices.MaxFunc(voters, func(a, b answer) int {
+	return slices.MaxFunc(voters, func(a, b ask.Answer) int {
 		return cmp.Or(cmp.Compare(a.Status.RaftTerm, b.Status.RaftTerm), cmp.Compare(a.Status.RaftIndex, b.Status.RaftIndex),
 			cmp.Compare(a.Status.Revision, b.Status.Revision), strings.Compare(b.URL, a.URL))
 	}), true

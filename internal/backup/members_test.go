@@ -10,51 +10,54 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 )
 
 const leaderID = 99
 
 // member is a healthy voter at that revision.
-func member(url string, revision int64, changes ...func(*answer)) answer {
-	a := answer{URL: url, Status: etcd.Status{ClusterID: 1, MemberID: etcd.ID(len(url)), LeaderID: leaderID, Revision: revision}}
+func member(url string, revision int64, changes ...func(*ask.Answer)) ask.Answer {
+	a := ask.Answer{URL: url, Status: etcd.Status{ClusterID: 1, MemberID: etcd.ID(len(url)), LeaderID: leaderID, Revision: revision}}
 	for _, c := range changes {
 		c(&a)
 	}
 	return a
 }
 
-func leads(a *answer)  { a.Status.MemberID = leaderID }
-func learns(a *answer) { a.Status.Learner = true }
-func isDown(a *answer) {
-	*a = answer{URL: a.URL, Err: errors.New("status at " + a.URL + ": connection refused")}
+func leads(a *ask.Answer)  { a.Status.MemberID = leaderID }
+func learns(a *ask.Answer) { a.Status.Learner = true }
+func isDown(a *ask.Answer) {
+	*a = ask.Answer{URL: a.URL, Err: errors.New("status at " + a.URL + ": connection refused")}
 }
-func noQuorum(a *answer) { a.NotServing = errors.New("linearizable read at " + a.URL + ": timed out") }
-func refuses(a *answer) {
+func noQuorum(a *ask.Answer) {
+	a.NotServing = errors.New("linearizable read at " + a.URL + ": timed out")
+}
+func refuses(a *ask.Answer) {
 	a.NotServing = fmt.Errorf("linearizable read at %s: %w", a.URL, rpctypes.ErrUserEmpty)
 }
-func ofCluster2(a *answer) { a.Status.ClusterID = 2 }
-func isCorrupt(a *answer) {
+func ofCluster2(a *ask.Answer) { a.Status.ClusterID = 2 }
+func isCorrupt(a *ask.Answer) {
 	a.Status.MemberID = 7
 	a.Status.Errors = []string{"memberID:7 alarm:CORRUPT "}
 }
-func seesCorrupt(a *answer) { a.Status.Errors = []string{"memberID:7 alarm:CORRUPT "} }
+func seesCorrupt(a *ask.Answer) { a.Status.Errors = []string{"memberID:7 alarm:CORRUPT "} }
 
 func TestTheSnapshotIsTakenFromTheBestVoter(t *testing.T) {
 	const id = "0000000000000001"
 	tests := map[string]struct {
-		answers []answer
+		answers []ask.Answer
 		cluster string
 		want    string
 	}{
-		"takes the only member although it is the leader":    {[]answer{member("a", 5, leads)}, "", "a"},
-		"prefers a follower to the leader":                   {[]answer{member("a", 9, leads), member("bb", 5)}, "", "bb"},
-		"takes the voter with the highest revision":          {[]answer{member("a", 5), member("bb", 7), member("ccc", 6)}, "", "bb"},
-		"takes the first of two equal voters":                {[]answer{member("bb", 5), member("a", 5)}, "", "a"},
-		"takes a member if another endpoint is down":         {[]answer{member("a", 9, isDown), member("bb", 5)}, "", "bb"},
-		"takes no learner":                                   {[]answer{member("a", 9, learns), member("bb", 5, leads)}, "", "bb"},
-		"takes no member without a quorum":                   {[]answer{member("a", 9, noQuorum), member("bb", 5, leads)}, "", "bb"},
-		"takes no member whose data differs from the others": {[]answer{member("a", 9, isCorrupt), member("bb", 5, leads, seesCorrupt)}, "", "bb"},
-		"ignores a member of another cluster":                {[]answer{member("a", 9, ofCluster2), member("bb", 5, leads)}, id, "bb"},
+		"takes the only member although it is the leader":    {[]ask.Answer{member("a", 5, leads)}, "", "a"},
+		"prefers a follower to the leader":                   {[]ask.Answer{member("a", 9, leads), member("bb", 5)}, "", "bb"},
+		"takes the voter with the highest revision":          {[]ask.Answer{member("a", 5), member("bb", 7), member("ccc", 6)}, "", "bb"},
+		"takes the first of two equal voters":                {[]ask.Answer{member("bb", 5), member("a", 5)}, "", "a"},
+		"takes a member if another endpoint is down":         {[]ask.Answer{member("a", 9, isDown), member("bb", 5)}, "", "bb"},
+		"takes no learner":                                   {[]ask.Answer{member("a", 9, learns), member("bb", 5, leads)}, "", "bb"},
+		"takes no member without a quorum":                   {[]ask.Answer{member("a", 9, noQuorum), member("bb", 5, leads)}, "", "bb"},
+		"takes no member whose data differs from the others": {[]ask.Answer{member("a", 9, isCorrupt), member("bb", 5, leads, seesCorrupt)}, "", "bb"},
+		"ignores a member of another cluster":                {[]ask.Answer{member("a", 9, ofCluster2), member("bb", 5, leads)}, id, "bb"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -71,33 +74,33 @@ func TestTheSnapshotIsTakenFromTheBestVoter(t *testing.T) {
 
 func TestNoMemberIsChosenAmong(t *testing.T) {
 	tests := map[string]struct {
-		answers []answer
+		answers []ask.Answer
 		cluster string
 		reason  string
 		says    []string
 	}{
 		"endpoints that do not answer": {
-			[]answer{member("a", 0, isDown), member("bb", 0, isDown)}, "",
+			[]ask.Answer{member("a", 0, isDown), member("bb", 0, isDown)}, "",
 			"EndpointUnreachable", []string{"None of the 2 endpoints", "status at a: connection refused", "status at bb: connection refused"},
 		},
 		"endpoints of two clusters": {
-			[]answer{member("a", 5), member("bb", 5, ofCluster2)}, "",
+			[]ask.Answer{member("a", 5), member("bb", 5, ofCluster2)}, "",
 			"InvalidSpec", []string{"a is a member of cluster 0000000000000001", "bb is a member of cluster 0000000000000002"},
 		},
 		"members of another cluster only": {
-			[]answer{member("a", 5, ofCluster2), member("bb", 0, isDown)}, "0000000000000001",
+			[]ask.Answer{member("a", 5, ofCluster2), member("bb", 0, isDown)}, "0000000000000001",
 			"ClusterNotAvailable", []string{"a is a member of cluster 0000000000000002", "status at bb"},
 		},
 		"members without quorum": {
-			[]answer{member("a", 5, noQuorum)}, "",
+			[]ask.Answer{member("a", 5, noQuorum)}, "",
 			"ClusterNotAvailable", []string{"linearizable read at a: timed out", "quorum"},
 		},
 		"learners only": {
-			[]answer{member("a", 5, learns)}, "",
+			[]ask.Answer{member("a", 5, learns)}, "",
 			"ClusterNotAvailable", []string{"a is a learner"},
 		},
 		"corrupt members only": {
-			[]answer{member("a", 5, isCorrupt)}, "",
+			[]ask.Answer{member("a", 5, isCorrupt)}, "",
 			"ClusterNotAvailable", []string{"a has the alarm CORRUPT"},
 		},
 	}

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 )
 
 func TestASuspendedSeriesIsPrunedWithoutItsCluster(t *testing.T) {
@@ -21,7 +22,7 @@ func TestASuspendedSeriesIsPrunedWithoutItsCluster(t *testing.T) {
 		w.now = at(t0.Add(time.Duration(hour) * time.Hour))
 		newest = w.attempt(series()).Snapshot
 	}
-	w.probe = func(context.Context, []string, access) []answer { t.Error("a member was asked"); return nil }
+	w.probe = func(context.Context, []string, ask.Access) []ask.Answer { t.Error("a member was asked"); return nil }
 	w.now = at(t0.Add(24 * time.Hour))
 	o := jobSpecOf(series(suspends, keep(2), func(s *State) { s.Status.Snapshot = newest }))
 	o.Kind = KindPrune

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
@@ -58,7 +59,7 @@ func (s sameHistory) Snapshot(ctx context.Context) (io.ReadCloser, int64, error)
 
 // ofHistory returns the source of a snapshot. One without quorum is no base, so its history does not matter. Another EtcdBackup may archive the
 // cluster into the folder, so each snapshot of a series may be a base.
-func (t *job) ofHistory(o jobSpec, from answer, source snapshot.Source) snapshot.Source {
+func (t *job) ofHistory(o jobSpec, from ask.Answer, source snapshot.Source) snapshot.Source {
 	if !o.Archived && !o.Series || from.NotServing != nil {
 		return source
 	}

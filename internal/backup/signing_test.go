@@ -17,6 +17,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
+	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
@@ -50,8 +51,8 @@ func signingSecret(t *testing.T) *corev1.Secret {
 func newSigningWorld(t *testing.T, secret *corev1.Secret) *world {
 	w := newWorld(t, secret)
 	content := dbfiletest.New(t, uint64(member("a", 41).Status.MemberID)).Put(60, 20).Snapshot()
-	w.source = func(string, access) snapshot.Source { return streamed(content) }
-	w.hash = func(context.Context, string, access, int64) (uint32, int64, error) {
+	w.source = func(string, ask.Access) snapshot.Source { return streamed(content) }
+	w.hash = func(context.Context, string, ask.Access, int64) (uint32, int64, error) {
 		return 0, 0, errors.New("not compared here")
 	}
 	w.save, w.drill = snapshot.Save, snapshot.RunRestoreTest

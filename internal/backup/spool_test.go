@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
@@ -84,6 +85,6 @@ func policyOf(seconds int64) *v1beta2.BackupPolicy {
 	return &v1beta2.BackupPolicy{TimeoutInSecond: seconds}
 }
 
-func probing(answers ...answer) func(context.Context, []string, access) []answer {
-	return func(context.Context, []string, access) []answer { return answers }
+func probing(answers ...ask.Answer) func(context.Context, []string, ask.Access) []ask.Answer {
+	return func(context.Context, []string, ask.Access) []ask.Answer { return answers }
 }

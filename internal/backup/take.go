@@ -9,6 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/source"
 )
 
 // take asks the members first, because their cluster ID decides which objects of the store are relevant.
@@ -21,7 +22,7 @@ func (t *job) take(ctx context.Context, o jobSpec, progress *jobProgress) (Resul
 	answers := t.probe(ctx, o.URLs, by)
 	member, err := choose(answers, o.ClusterID, o.Mark)
 	if err != nil {
-		return Result{}, by.explain(err)
+		return Result{}, explainAccess(by, err)
 	}
 	progress.stage("connecting to the store")
 	store, err := t.store(ctx, o)
@@ -96,7 +97,7 @@ func (t *job) takeNext(ctx context.Context, o jobSpec, series snapshot.Series, r
 		s.ahead = aheadOf(ctx, s.store, snapshot.ManifestKey(item.Key), t.now())
 	}
 	if o.Base != "" {
-		progress.give(baseOf(item.Key, s.known[item.Key].Manifest, t.now()))
+		progress.give(source.BaseOf(item.Key, s.known[item.Key].Manifest, t.now()))
 	}
 	switch {
 	case o.Verify && item.Verdict == snapshot.Failed:

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
@@ -39,7 +40,7 @@ func FuzzPath(f *testing.F) {
 			}
 			key := got.Key
 			if series {
-				key = snapshot.Series{Folder: got.Key, Namespace: "ns", Cluster: "name"}.EncodedKey(time.Unix(0, 0), 42, snapshot.Encoding{})
+				key = snapshot.Series{Folder: got.Key, Namespace: "ns", Cluster: "name"}.EncodedKey(time.Unix(0, 0), 42, codec.Encoding{})
 				if parsed, ok := snapshot.ParseKey(key); !ok || parsed.Folder != got.Key {
 					t.Errorf("%q makes the key %q, which is that of the folder %q", path, key, parsed.Folder)
 				}

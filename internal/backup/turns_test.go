@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
@@ -134,7 +135,7 @@ func (s trickle) Read(p []byte) (int, error) {
 func TestAMemberThatSendsAByteNowAndThenEndsTheAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.source = func(string, access) snapshot.Source { return trickle{} }
+		w.source = func(string, ask.Access) snapshot.Source { return trickle{} }
 		w.save = func(ctx context.Context, r snapshot.Request) (snapshot.Saved, error) {
 			stream, _, err := r.Source.Snapshot(ctx)
 			if err != nil {

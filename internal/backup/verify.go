@@ -11,7 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
@@ -136,7 +138,7 @@ func (t *job) prove(ctx context.Context, o jobSpec, store objstore.Store, newest
 	case errors.Is(err, snapshot.ErrUnknownSigner):
 		return nil, dbfile.KVHash{}, fail(v1beta2.ReasonSignatureInvalid, planning.Sentence("The operator cannot check the signature of the snapshot for the restore test: ", err.Error())+
 			fmt.Sprintf(" If you have replaced the signing key, write the earlier public key into the key %s of the Secret %s. Otherwise find out who can write to the bucket.", v1beta2.EarlierPublicKeysKey, o.Signing))
-	case errors.Is(err, snapshot.ErrIdentity):
+	case errors.Is(err, codec.ErrIdentity):
 		return nil, dbfile.KVHash{}, fail(v1beta2.ReasonSecretMissing, fmt.Sprintf(
 			"The operator cannot decrypt the snapshot for the restore test: %v. Put the identity into the key %s of the Secret with the store's credentials. Or set verify to Checksum and remove the restore tests from the spec.", err, v1beta2.AgeIdentityKey))
 	case err != nil:
@@ -181,7 +183,7 @@ func condemns(err error) bool {
 type live struct {
 	*job
 	spec      jobSpec
-	by        access
+	by        ask.Access
 	clusterID string
 	// history is the last recovery from a lost quorum before the snapshot.
 	history string
@@ -223,9 +225,12 @@ func (l *live) sameHistory(ctx context.Context) error {
 	return nil
 }
 
+// hashTimeout limits how long a member may hash its database.
+const hashTimeout = 2 * time.Minute
+
 // hashOf reads the hash of one member.
-func hashOf(ctx context.Context, url string, by access, revision int64) (uint32, int64, error) {
-	client, err := by.open(url)
+func hashOf(ctx context.Context, url string, by ask.Access, revision int64) (uint32, int64, error) {
+	client, err := by.Open(url)
 	if err != nil {
 		return 0, 0, err
 	}

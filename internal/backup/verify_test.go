@@ -14,7 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
@@ -67,7 +69,7 @@ func TestVerifyRestoreTestsEachSnapshot(t *testing.T) {
 	})
 	t.Run("the message names a missing identity", func(t *testing.T) {
 		w := newWorld(t)
-		drilling(w, snapshot.RestoreTestResult{}, snapshot.ErrIdentity)
+		drilling(w, snapshot.RestoreTestResult{}, codec.ErrIdentity)
 		if r := w.attempt(one(verifies)); r.Failure == nil || r.Failure.Reason != "SecretMissing" || !strings.Contains(r.Failure.Message, "age-identity") {
 			t.Errorf("%+v", r.Failure)
 		}
@@ -98,7 +100,7 @@ func TestVerifyRestoreTestsEachSnapshot(t *testing.T) {
 func TestASnapshotIsComparedWithItsOwnClusterOnly(t *testing.T) {
 	w := newWorld(t)
 	var asked []string
-	w.hash = func(_ context.Context, url string, _ access, _ int64) (uint32, int64, error) {
+	w.hash = func(_ context.Context, url string, _ ask.Access, _ int64) (uint32, int64, error) {
 		asked = append(asked, url)
 		if url == "bb" {
 			return 0, 0, errors.New("future revision")
@@ -106,15 +108,15 @@ func TestASnapshotIsComparedWithItsOwnClusterOnly(t *testing.T) {
 		return 7, 3, nil
 	}
 	l := &live{job: w.job, clusterID: "0000000000000001"}
-	w.probe = func(context.Context, []string, access) []answer {
-		return []answer{member("a", 9, isDown), member("bb", 9), member("ccc", 9), member("d", 9)}
+	w.probe = func(context.Context, []string, ask.Access) []ask.Answer {
+		return []ask.Answer{member("a", 9, isDown), member("bb", 9), member("ccc", 9), member("d", 9)}
 	}
 	l.job = w.job
 	if hash, compacted, err := l.HashKV(t.Context(), 9); err != nil || hash != 7 || compacted != 3 || strings.Join(asked, " ") != "bb ccc" {
 		t.Errorf("%d %d %v, asked %q", hash, compacted, err, asked)
 	}
-	w.probe = func(context.Context, []string, access) []answer {
-		return []answer{member("a", 9, ofCluster2), member("bb", 9, learns), member("ccc", 9, isCorrupt), member("d", 9, noQuorum)}
+	w.probe = func(context.Context, []string, ask.Access) []ask.Answer {
+		return []ask.Answer{member("a", 9, ofCluster2), member("bb", 9, learns), member("ccc", 9, isCorrupt), member("d", 9, noQuorum)}
 	}
 	asked = nil
 	if _, _, err := l.HashKV(t.Context(), 9); err == nil || len(asked) > 0 || !strings.Contains(err.Error(), "cluster 0000000000000002 now") {
@@ -124,7 +126,9 @@ func TestASnapshotIsComparedWithItsOwnClusterOnly(t *testing.T) {
 
 func TestASnapshotWithoutQuorum(t *testing.T) {
 	lost := func(w *world) {
-		w.probe = func(context.Context, []string, access) []answer { return []answer{member("a", 41, noQuorum)} }
+		w.probe = func(context.Context, []string, ask.Access) []ask.Answer {
+			return []ask.Answer{member("a", 41, noQuorum)}
+		}
 	}
 	t.Run("is refused, and the message names noQuorum: Mark", func(t *testing.T) {
 		w := newWorld(t)
@@ -147,8 +151,8 @@ func TestASnapshotWithoutQuorum(t *testing.T) {
 		}
 	})
 	t.Run("is taken from the most advanced voter", func(t *testing.T) {
-		ahead := func(a *answer) { a.Status.RaftIndex = 100 }
-		got, err := choose([]answer{member("a", 50, noQuorum), member("bb", 40, noQuorum, ahead), member("c", 60, noQuorum, learns)}, "", true)
+		ahead := func(a *ask.Answer) { a.Status.RaftIndex = 100 }
+		got, err := choose([]ask.Answer{member("a", 50, noQuorum), member("bb", 40, noQuorum, ahead), member("c", 60, noQuorum, learns)}, "", true)
 		if err != nil || got.URL != "bb" {
 			t.Errorf("%s %v", got.URL, err)
 		}
@@ -240,7 +244,9 @@ func TestDeletionPolicyDeleteDeletesTheSnapshots(t *testing.T) {
 	t.Run("deletes its own snapshots of every incarnation, and nothing else", func(t *testing.T) {
 		w := newWorld(t)
 		w.attempt(series())
-		w.probe = func(context.Context, []string, access) []answer { return []answer{member("a", 41, ofCluster2)} }
+		w.probe = func(context.Context, []string, ask.Access) []ask.Answer {
+			return []ask.Answer{member("a", 41, ofCluster2)}
+		}
 		w.now = at(t0.Add(time.Hour))
 		w.attempt(series())
 		w.now = at(t0.Add(2 * time.Hour))

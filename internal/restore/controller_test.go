@@ -31,6 +31,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/replay"
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
@@ -219,7 +220,7 @@ func TestEachFailureHasItsReason(t *testing.T) {
 		v1beta2.ReasonObjectNotFound:      {fmt.Errorf("get: %w", fs.ErrNotExist), true},
 		v1beta2.ReasonAccessDenied:        {fmt.Errorf("get: %w", fs.ErrPermission), false},
 		v1beta2.ReasonBucketNotFound:      {fmt.Errorf("get: %w", objstore.ErrNoBucket), false},
-		v1beta2.ReasonSecretMissing:       {fmt.Errorf("read: %w", snapshot.ErrIdentity), false},
+		v1beta2.ReasonSecretMissing:       {fmt.Errorf("read: %w", codec.ErrIdentity), false},
 		v1beta2.ReasonSnapshotAmbiguous:   {fmt.Errorf("choose: %w", source.ErrAmbiguous), true},
 		v1beta2.ReasonSnapshotCorrupt:     {fmt.Errorf("read: %w", dbfile.ErrCorrupt), true},
 		v1beta2.ReasonPointNotRecoverable: {fmt.Errorf("find: %w", &archive.Refusal{Target: archive.Target{Revision: 9}}), true},

@@ -93,9 +93,9 @@ func explain(err error, src v1beta2.RestoreSource) (reason, advice string, final
 	case errors.Is(err, errTooSlow):
 		return v1beta2.ReasonDeadlineExceeded, "The limit is one hour, and one second for each MiB of the snapshot, at most a day. The time in which it waits for other jobs does not count. Find out why the store or the network is so slow.", false
 	case source.Undecryptable(err) && src.Secret == "":
-		return v1beta2.ReasonSecretMissing, "The snapshot is encrypted. Create an EtcdRestore that names a Secret with the key age-identity.", false
+		return v1beta2.ReasonSecretMissing, "The object is encrypted. Create an EtcdRestore that names a Secret with the key age-identity.", false
 	case source.Undecryptable(err):
-		return v1beta2.ReasonSecretMissing, fmt.Sprintf("Put the identity that the snapshot was encrypted for into the key age-identity of the Secret %s.", src.Secret), false
+		return v1beta2.ReasonSecretMissing, fmt.Sprintf("Put the identity that the object was encrypted for into the key age-identity of the Secret %s.", src.Secret), false
 	case errors.Is(err, dbfile.ErrNotChecked):
 		return v1beta2.ReasonRetrying, "Check whether the node or the Pod of restore-operator has too few processes, file descriptors or memory.", false
 	case errors.Is(err, source.ErrAmbiguous):

@@ -16,7 +16,7 @@ import (
 
 // ofArchive reports whether explainPoint has the reason of an error. The store's own faults are those of any snapshot.
 func ofArchive(err error) bool {
-	for _, known := range []error{archive.ErrCorrupt, archive.ErrNewerFormat, archive.ErrIdentity, archive.ErrTooManyLinks, replay.ErrRefused, dbfile.ErrMemory} {
+	for _, known := range []error{archive.ErrCorrupt, archive.ErrNewerFormat, archive.ErrTooManyLinks, replay.ErrRefused, dbfile.ErrMemory} {
 		if errors.Is(err, known) {
 			return true
 		}
@@ -38,10 +38,6 @@ func explainPoint(err error, src v1beta2.RestoreSource) (reason, advice string, 
 		return v1beta2.ReasonPointNotRecoverable, untouched + "Create another EtcdRestore with a point that can be restored.", true
 	case errors.Is(err, archive.ErrNewerFormat):
 		return v1beta2.ReasonSnapshotTooNew, untouched + "Upgrade the operators, then create another EtcdRestore.", true
-	case errors.Is(err, archive.ErrIdentity) && src.Secret == "":
-		return v1beta2.ReasonSecretMissing, "The archive is encrypted. Create an EtcdRestore that names a Secret with the key age-identity.", false
-	case errors.Is(err, archive.ErrIdentity):
-		return v1beta2.ReasonSecretMissing, fmt.Sprintf("Put the identity that the archive was encrypted for into the key age-identity of the Secret %s.", src.Secret), false
 	case errors.Is(err, dbfile.ErrMemory):
 		return v1beta2.ReasonReplayTooLarge, untouched + "Raise restoreOperator.replay.memory and restoreOperator.resources.limits.memory in the values of the chart.", false
 	case errors.Is(err, errPointTarget) && errors.Is(err, fs.ErrExist):

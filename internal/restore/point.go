@@ -15,6 +15,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive/replay"
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbcheck"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
@@ -197,10 +198,10 @@ func (s Spool) readPoint(ctx context.Context, asked Asked, stored v1beta2.Restor
 // storePoint stores the replayed snapshot in the folder of the safety snapshots, and returns its key.
 func (s Spool) storePoint(ctx context.Context, asked Asked, point source.Point, file string, rest *spool.Share) (string, error) {
 	encoding := point.Encoding()
-	encoder := snapshot.Encoder{Compression: encoding.Compression}
+	encoder := codec.Encoder{Compression: encoding.Compression}
 	if encoding.Encryption != "" {
 		var err error
-		if encoder.Recipients, err = snapshot.RecipientsOf(connect.Identity(asked.Secret)); err != nil {
+		if encoder.Recipients, err = codec.RecipientsOf(connect.Identity(asked.Secret)); err != nil {
 			return "", fmt.Errorf("encrypt it for the identity in Secret %s: %w", asked.Source.Secret, err)
 		}
 	}

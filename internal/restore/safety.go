@@ -1,21 +1,18 @@
 package restore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strconv"
-	"strings"
-	"sync"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/codec"
+	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
@@ -25,12 +22,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
-const (
-	// safetyTimeout ends an attempt to save the old cluster before cluster-operator stops waiting for it.
-	safetyTimeout = v1beta2.SafetySnapshotLimit - time.Minute
-	// askTimeout limits one request to one member.
-	askTimeout = 3 * time.Second
-)
+// safetyTimeout ends an attempt to save the old cluster before cluster-operator stops waiting for it.
+const safetyTimeout = v1beta2.SafetySnapshotLimit - time.Minute
 
 // Save saves the old cluster, and returns the snapshot's path and manifest.
 type Save func(ctx context.Context, order plan.SafetyOrder, secrets SafetySecrets) (path string, m snapshot.Manifest, err error)
@@ -63,22 +56,19 @@ func SaveInSpool(dir string, dial Dial) Save {
 
 // Save returns a Save that verifies each snapshot in a file of the spool. dial may be nil.
 func (s Spool) Save(dial Dial) Save {
-	if dial == nil {
-		dial = open
-	}
 	return func(ctx context.Context, o plan.SafetyOrder, secrets SafetySecrets) (string, snapshot.Manifest, error) {
 		by, err := accessOf(o, secrets, dial)
 		if err != nil {
 			return "", snapshot.Manifest{}, err
 		}
 		if identity := connect.Identity(secrets.Store); o.Encoded && len(identity) > 0 {
-			if o.Encoder.Recipients, err = snapshot.RecipientsOf(identity); err != nil {
+			if o.Encoder.Recipients, err = codec.RecipientsOf(identity); err != nil {
 				return "", snapshot.Manifest{}, fmt.Errorf("encrypt it for the identity in Secret %s: %w", o.Target.Secret, err)
 			}
 		}
 		member, voters, err := chooseMember(ctx, o, by)
 		if err != nil {
-			return "", snapshot.Manifest{}, by.explain(err)
+			return "", snapshot.Manifest{}, explainAccess(by, err)
 		}
 		store, err := connect.Open(ctx, connect.Access{Location: o.Target, Data: secrets.Store, For: secrets.For})
 		if err != nil {
@@ -90,14 +80,14 @@ func (s Spool) Save(dial Dial) Save {
 		}
 		series := snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster, ClusterID: id}
 		request := snapshot.Request{
-			Source: memberSource{member.url, by}, Store: store, SpoolDir: s.Dir(), Spool: s.forSafety(o.Namespace), Expected: member.DBSize, Encoder: o.Encoder,
+			Source: ask.Snapshot{URL: member.URL, By: by}, Store: store, SpoolDir: s.Dir(), Spool: s.forSafety(o.Namespace), Expected: member.Status.DBSize, Encoder: o.Encoder,
 			Key:         series.EncodedKey(o.Time, 0, o.Encoder.Encoding()),
 			Cluster:     snapshot.Cluster{Namespace: o.Namespace, Name: o.Cluster, UID: o.UID, ID: o.ClusterID},
-			EtcdVersion: member.Version, Time: o.Time, Clock: time.Now, Tool: Name + " " + operator.Version,
+			EtcdVersion: member.Status.Version, Time: o.Time, Clock: time.Now, Tool: Name + " " + operator.Version,
 			Attempt: o.Mark, Again: true, Since: o.Since, MemberIDs: voters,
 		}
-		if member.Revision > 1 {
-			request.MinRevision = member.Revision
+		if member.Status.Revision > 1 {
+			request.MinRevision = member.Status.Revision
 		}
 		saved, err := snapshot.Save(ctx, request)
 		if err == nil {
@@ -116,77 +106,32 @@ func dropUploads(ctx context.Context, store objstore.Store, key string) {
 	}
 }
 
-// candidate is a member of the old cluster that answered.
-type candidate struct {
-	url string
-	etcd.Status
-	// notServing is why a linearizable read failed.
-	notServing error
-}
-
-// chooseMember returns a voter of the old cluster that has a quorum, and the IDs of all members that answered. A member whose
-// data etcd has found corrupt is the last choice, and a follower is better than the leader.
-func chooseMember(ctx context.Context, o plan.SafetyOrder, by access) (candidate, []uint64, error) {
-	answers, errs := make([]*candidate, len(o.URLs)), make([]error, len(o.URLs))
-	var asked sync.WaitGroup
-	for i, url := range o.URLs {
-		asked.Go(func() { answers[i], errs[i] = ask(ctx, url, by) })
-	}
-	asked.Wait()
+// chooseMember returns a voter of the old cluster that has a quorum, and the IDs of all members that answered.
+func chooseMember(ctx context.Context, o plan.SafetyOrder, by ask.Access) (ask.Answer, []uint64, error) {
+	var errs []error
 	var members []uint64
-	var healthy []candidate
-	for _, a := range answers {
-		if a == nil || a.ClusterID.String() != o.ClusterID {
+	var healthy []ask.Answer
+	for _, a := range ask.Members(ctx, o.URLs, by) {
+		errs = append(errs, a.Err)
+		if a.Err != nil || a.Status.ClusterID.String() != o.ClusterID {
 			continue
 		}
-		members = append(members, uint64(a.MemberID))
-		if errs = append(errs, a.notServing); a.notServing == nil && !a.Learner {
-			healthy = append(healthy, *a)
+		members = append(members, uint64(a.Status.MemberID))
+		if errs = append(errs, a.NotServing); a.NotServing == nil && !a.Status.Learner {
+			healthy = append(healthy, a)
 		}
 	}
 	switch why := errors.Join(errs...); {
 	case len(members) == 0 && why == nil:
-		return candidate{}, nil, fmt.Errorf("the status of the EtcdCluster names no member of etcd cluster %s that answers", o.ClusterID)
+		return ask.Answer{}, nil, fmt.Errorf("the status of the EtcdCluster names no member of etcd cluster %s that answers", o.ClusterID)
 	case len(members) == 0:
-		return candidate{}, nil, fmt.Errorf("no member of etcd cluster %s answers: %w", o.ClusterID, why)
+		return ask.Answer{}, nil, fmt.Errorf("no member of etcd cluster %s answers: %w", o.ClusterID, why)
 	case len(healthy) == 0 && why == nil:
-		return candidate{}, nil, fmt.Errorf("only learners of etcd cluster %s answer", o.ClusterID)
+		return ask.Answer{}, nil, fmt.Errorf("only learners of etcd cluster %s answer", o.ClusterID)
 	case len(healthy) == 0:
-		return candidate{}, nil, fmt.Errorf("no voter of etcd cluster %s has a quorum: %w", o.ClusterID, why)
+		return ask.Answer{}, nil, fmt.Errorf("no voter of etcd cluster %s has a quorum: %w", o.ClusterID, why)
 	}
-	return slices.MinFunc(healthy, func(a, b candidate) int {
-		return cmp.Or(last(a.Corrupt(), b.Corrupt()), last(a.Leader(), b.Leader()), strings.Compare(a.url, b.url))
-	}), members, nil
-}
-
-// last compares two members of which one with a property comes last.
-func last(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
-}
-
-// ask reads the status after the linearizable read. Its revision is then at least that of every acknowledged write.
-func ask(ctx context.Context, url string, by access) (*candidate, error) {
-	member, err := by.open(url)
-	if err != nil {
-		return nil, err
-	}
-	defer member.Close()
-	ctx, cancel := context.WithTimeout(ctx, 2*askTimeout)
-	defer cancel()
-	a := &candidate{url: url}
-	read, stop := context.WithTimeout(ctx, askTimeout)
-	defer stop()
-	a.notServing = member.Serving(read)
-	if a.Status, err = member.Status(ctx); err != nil {
-		return nil, err
-	}
-	return a, nil
+	return ask.Best(healthy), members, nil
 }
 
 // observeSafety returns the state of the attempt to save the old cluster.

@@ -8,19 +8,15 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 )
 
-// Dial opens a client of one member.
+// Dial opens a client of one member. A nil Dial is etcd.Open.
 type Dial func(endpoint etcd.Endpoint, tlsConfig *tls.Config) (*etcd.Client, error)
-
-// open is Dial without options.
-func open(endpoint etcd.Endpoint, tlsConfig *tls.Config) (*etcd.Client, error) {
-	return etcd.Open(endpoint, tlsConfig)
-}
 
 // SafetySecrets are the contents of the Secrets for a safety snapshot: of the store, of the operators' client certificate,
 // and of their user. The last two are nil if the cluster has none. For is what may be used at the store.
@@ -50,39 +46,26 @@ func (r *Reconciler) safetySecrets(ctx context.Context, namespace string, order 
 	return s, err
 }
 
-// access is how restore-operator identifies itself to the members.
-type access struct {
-	tls *tls.Config
-	// login is nil without a usable user. problem says why it is not usable.
-	login   *etcd.Login
-	problem string
-	dial    Dial
-}
-
-// explain adds the problem to an error if etcd refused the operator for lack of a user. While authentication is off, the
+// explainAccess adds the problem to an error if etcd refused the operator for lack of a user. While authentication is off, the
 // EtcdCluster may name a Secret that is wrong or missing.
-func (a access) explain(err error) error {
-	if a.problem == "" || etcd.RefusalOf(err) == etcd.NotRefused {
+func explainAccess(a ask.Access, err error) error {
+	if a.Problem == "" || etcd.RefusalOf(err) == etcd.NotRefused {
 		return err
 	}
-	return fmt.Errorf("%s: %w", a.problem, err)
+	return fmt.Errorf("%s: %w", a.Problem, err)
 }
 
-func (a access) open(url string) (*etcd.Client, error) {
-	return a.dial(etcd.Endpoint{URL: url, Login: a.login}, a.tls)
-}
-
-func accessOf(o plan.SafetyOrder, secrets SafetySecrets, dial Dial) (access, error) {
-	a := access{dial: dial}
+func accessOf(o plan.SafetyOrder, secrets SafetySecrets, dial Dial) (ask.Access, error) {
+	a := ask.Access{Dial: dial}
 	var err error
 	if o.TLSSecret != "" {
-		if a.tls, err = etcd.TLSConfig(secrets.TLS[v1beta2.ClientCertKey], secrets.TLS[v1beta2.ClientKeyKey], secrets.TLS[v1beta2.ClientCAKey]); err != nil {
-			return access{}, fmt.Errorf("the Secret %s has no usable client certificate: %w", o.TLSSecret, err)
+		if a.TLS, err = etcd.TLSConfig(secrets.TLS[v1beta2.ClientCertKey], secrets.TLS[v1beta2.ClientKeyKey], secrets.TLS[v1beta2.ClientCAKey]); err != nil {
+			return ask.Access{}, fmt.Errorf("the Secret %s has no usable client certificate: %w", o.TLSSecret, err)
 		}
 	}
 	if o.AuthSecret != "" {
-		if a.login, err = etcd.NewLogin(secrets.Auth[v1beta2.AuthUsernameKey], secrets.Auth[v1beta2.AuthPasswordKey]); err != nil {
-			a.problem = fmt.Sprintf("the Secret %s has no usable user: %v", o.AuthSecret, err)
+		if a.Login, err = etcd.NewLogin(secrets.Auth[v1beta2.AuthUsernameKey], secrets.Auth[v1beta2.AuthPasswordKey]); err != nil {
+			a.Problem = fmt.Sprintf("the Secret %s has no usable user: %v", o.AuthSecret, err)
 		}
 	}
 	return a, nil

@@ -14,14 +14,14 @@ import (
 // While authentication is off, a wrong or missing Secret of the user must not prevent the safety snapshot.
 func TestASafetySnapshotNeedsNoUserWhileAuthenticationIsOff(t *testing.T) {
 	by, err := accessOf(plan.SafetyOrder{AuthSecret: "login"}, SafetySecrets{}, nil)
-	if err != nil || by.login != nil {
+	if err != nil || by.Login != nil {
 		t.Fatalf("access is %+v, %v", by, err)
 	}
 	refused := fmt.Errorf("status: %w", rpctypes.ErrUserEmpty)
-	if err := by.explain(refused); !errors.Is(err, rpctypes.ErrUserEmpty) || !strings.Contains(err.Error(), "Secret login") {
+	if err := explainAccess(by, refused); !errors.Is(err, rpctypes.ErrUserEmpty) || !strings.Contains(err.Error(), "Secret login") {
 		t.Errorf("a refusal is explained as %v", err)
 	}
-	if other := errors.New("connection refused"); !errors.Is(by.explain(other), other) || by.explain(other).Error() != other.Error() {
-		t.Errorf("another error is explained as %v", by.explain(other))
+	if other := errors.New("connection refused"); !errors.Is(explainAccess(by, other), other) || explainAccess(by, other).Error() != other.Error() {
+		t.Errorf("another error is explained as %v", explainAccess(by, other))
 	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
-	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
 
@@ -93,20 +92,5 @@ func TestAReadingThatTakesTooLongEnds(t *testing.T) {
 	})
 	if f := classify(errTooSlow, theSource); f.Reason != v1beta2.ReasonDeadlineExceeded || f.Final {
 		t.Errorf("%+v", f)
-	}
-}
-
-// Each member reports the alarms of all members. Without this order, the safety snapshot may be taken from the corrupt
-// member.
-func TestTheSafetySnapshotIsTakenFromACorruptMemberLast(t *testing.T) {
-	s := etcd.Status{MemberID: 10, Errors: []string{"memberID:11 alarm:CORRUPT ", "memberID:10 alarm:NOSPACE "}}
-	if s.Corrupt() {
-		t.Error("another member has the alarm")
-	}
-	if s.MemberID = 11; !s.Corrupt() {
-		t.Error("the member has the alarm")
-	}
-	if last(true, false) != 1 || last(false, true) != -1 || last(true, true) != 0 {
-		t.Error("the order is wrong")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
@@ -95,7 +96,7 @@ func (r Request) adopt(ctx context.Context, sent facts) (Saved, error) {
 		return r.commit(ctx, Saved{Manifest: r.manifestOfSent(sent)})
 	}
 	switch {
-	case errors.Is(err, ErrIdentity):
+	case errors.Is(err, codec.ErrIdentity):
 		return r.adoptUnread(ctx, f.object)
 	case errors.Is(err, spool.ErrTooSmall) && (r.Attempt == "" || object.ModTime.Before(r.Since.Truncate(time.Second))):
 		return Saved{}, r.taken(fmt.Sprintf("it has no manifest and %d bytes, and the operator cannot check it: %v", object.Size, err))
@@ -155,7 +156,7 @@ func (r Request) stat(ctx context.Context) (objstore.Object, error) {
 	return objstore.Object{}, errors.New("the object was deleted while it was checked")
 }
 
-// readBack downloads and verifies the object. If it is encrypted, readBack returns ErrIdentity and only the facts of the
+// readBack downloads and verifies the object. If it is encrypted, readBack returns codec.ErrIdentity and only the facts of the
 // object itself. The store lists the object with that size.
 func (r Request) readBack(ctx context.Context, size int64) (facts, error) {
 	share, err := reserve(ctx, r.Spool, r.Expected)

@@ -6,11 +6,12 @@ import (
 	"compress/lzw"
 	"compress/zlib"
 	"errors"
+	"fmt"
 	"io"
 	"path"
 	"strings"
 
-	"github.com/klauspost/compress/zstd"
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 )
 
 // Compressions of etcd-backup-restore. They are only supported for reading.
@@ -37,9 +38,8 @@ func decompress(body *bufio.Reader, name string) (plain io.Reader, compression s
 	}
 	switch name = path.Base(name); {
 	case strings.HasPrefix(string(head), zstdMagic):
-		compression = Zstd
-		// With a concurrency of 1 the decoder starts no goroutine, so it needs no Close.
-		plain, err = zstd.NewReader(body, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+		compression = codec.Zstd
+		plain, err = codec.DecompressAny(body)
 	case strings.HasPrefix(string(head), gzipMagic):
 		compression = Gzip
 		plain, err = gzip.NewReader(body)
@@ -53,7 +53,7 @@ func decompress(body *bufio.Reader, name string) (plain io.Reader, compression s
 		return nil, "", nil
 	}
 	if err != nil {
-		return nil, compression, undecodable("decompress", err)
+		return nil, compression, undecodable(fmt.Errorf("begin to decompress %s: %w", compression, err))
 	}
 	return plain, compression, nil
 }

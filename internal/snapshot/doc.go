@@ -22,8 +22,6 @@ var (
 	ErrDisk = errors.New("local disk")
 	// ErrStale means that the member is behind its cluster.
 	ErrStale = errors.New("the snapshot is older than the cluster was when the backup was requested")
-	// ErrIdentity means that the object is encrypted and none of the given identities decrypts it.
-	ErrIdentity error = objstore.ContentError("no age identity decrypts the object")
 	// ErrChanged means that the object is not the one that was verified before.
 	ErrChanged error = objstore.ContentError("the object is not the verified snapshot")
 	// ErrManifest means that an object is not a manifest of this format.

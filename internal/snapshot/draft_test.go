@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 )
 
 // TestEncryptedSaveThatWasKilledIsCompletedByTheNextTry kills a save at each call to the store. The next try cannot
@@ -16,7 +18,7 @@ import (
 func TestEncryptedSaveThatWasKilledIsCompletedByTheNextTry(t *testing.T) {
 	alice, identity := keyPair(t)
 	first, second := database(t, member, 30), database(t, member, 31)
-	encrypted := func(r *Request) { r.Encoder, r.Again = Encoder{Recipients: []string{alice}}, true }
+	encrypted := func(r *Request) { r.Encoder, r.Again = codec.Encoder{Recipients: []string{alice}}, true }
 	for _, when := range []when{before, inBetween, after} {
 		for at := 1; ; at++ {
 			store := newBucket(t)
@@ -49,7 +51,7 @@ func TestEncryptedObjectIsOnlyAdoptedWithItsDraft(t *testing.T) {
 	content := database(t, member, 30)
 	encrypted := func(change func(*Request)) func(*Request) {
 		return func(r *Request) {
-			r.Encoder, r.Again = Encoder{Recipients: []string{alice}}, true
+			r.Encoder, r.Again = codec.Encoder{Recipients: []string{alice}}, true
 			if change != nil {
 				change(r)
 			}
@@ -126,7 +128,7 @@ func TestSaveWritesNoDraftIfItsKeyWouldBeTooLong(t *testing.T) {
 	long := strings.Repeat(strings.Repeat("x", 200)+"/", 5) + strings.Repeat("y", 14)
 	kept := undeletable{store}
 	_, err := Save(t.Context(), request(t, kept, database(t, member, 3), func(r *Request) {
-		r.Key, r.Encoder, r.Again = long, Encoder{Recipients: []string{alice}}, true
+		r.Key, r.Encoder, r.Again = long, codec.Encoder{Recipients: []string{alice}}, true
 	}))
 	if want := []string{long, long + ".json"}; err != nil || !slices.Equal(store.keys(), want) {
 		t.Errorf("error %v, the bucket holds %q", err, store.keys())
@@ -167,7 +169,7 @@ func TestAnObjectThatCannotBeDecryptedIsReadUpToItsListedSize(t *testing.T) {
 	store, read := newBucket(t), int64(0)
 	store.put(key, []byte(ageMagic+strings.Repeat("x", 1<<20)))
 	_, err := Save(t.Context(), request(t, unending{store, &read}, database(t, member, 3), func(r *Request) {
-		r.Encoder, r.Again = Encoder{Recipients: []string{alice}}, true
+		r.Encoder, r.Again = codec.Encoder{Recipients: []string{alice}}, true
 	}))
 	if !errors.Is(err, fs.ErrExist) || read > 2<<20 {
 		t.Errorf("error %v after %d KiB", err, read>>10)

@@ -16,6 +16,7 @@ import (
 	"filippo.io/age"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
@@ -35,10 +36,10 @@ func TestEncodedSnapshotsAreFetchedUnchanged(t *testing.T) {
 	plain := sha256.Sum256(content)
 	alice, aliceKey := keyPair(t)
 	bob, bobKey := keyPair(t)
-	for name, encoder := range map[string]Encoder{
-		"compressed":               {Compression: Zstd},
+	for name, encoder := range map[string]codec.Encoder{
+		"compressed":               {Compression: codec.Zstd},
 		"encrypted":                {Recipients: []string{alice, bob}},
-		"compressed and encrypted": {Compression: Zstd, Recipients: []string{alice, bob}},
+		"compressed and encrypted": {Compression: codec.Zstd, Recipients: []string{alice, bob}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := newBucket(t)
@@ -116,25 +117,25 @@ func TestFetchRejectsDamagedEncodedObjects(t *testing.T) {
 	flip := func(b []byte) []byte { b[len(b)/2] ^= 1; return b }
 	more := func(b []byte) []byte { return append(b, b...) }
 	for name, test := range map[string]struct {
-		encoder    Encoder
+		encoder    codec.Encoder
 		identities []byte
 		change     func([]byte) []byte
 		headless   bool
 		want       error
 	}{
-		"no identity":                                      {encoder: Encoder{Recipients: []string{alice}}, want: ErrIdentity},
-		"the identity of another recipient":                {encoder: Encoder{Recipients: []string{alice}}, identities: mallory, want: ErrIdentity},
-		"an invalid identity":                              {encoder: Encoder{Recipients: []string{alice}}, identities: []byte("hunter2"), want: ErrIdentity},
-		"a truncated ciphertext":                           {encoder: Encoder{Recipients: []string{alice}}, identities: aliceKey, change: cut, want: dbfile.ErrCorrupt},
-		"a flipped bit in a ciphertext":                    {encoder: Encoder{Recipients: []string{alice}}, identities: aliceKey, change: flip, want: dbfile.ErrCorrupt},
-		"a flipped bit in a ciphertext without a manifest": {encoder: Encoder{Recipients: []string{alice}}, identities: aliceKey, change: flip, headless: true, want: dbfile.ErrCorrupt},
-		"two concatenated ciphertexts without a manifest":  {encoder: Encoder{Recipients: []string{alice}}, identities: aliceKey, change: more, headless: true, want: dbfile.ErrCorrupt},
-		"a truncated zstd stream":                          {encoder: Encoder{Compression: Zstd}, change: cut, want: dbfile.ErrCorrupt},
-		"a flipped bit in a zstd stream":                   {encoder: Encoder{Compression: Zstd}, change: flip, want: dbfile.ErrCorrupt},
-		"a truncated zstd stream without a manifest":       {encoder: Encoder{Compression: Zstd}, change: cut, headless: true, want: dbfile.ErrCorrupt},
-		"a plain object in place of an encoded one":        {encoder: Encoder{Compression: Zstd}, change: func([]byte) []byte { return content }, want: dbfile.ErrCorrupt},
-		"two concatenated zstd streams without a manifest": {encoder: Encoder{Compression: Zstd}, change: more, headless: true, want: dbfile.ErrNoTrailer},
-		"invalid data after the magic number of zstd":      {encoder: Encoder{Compression: Zstd}, change: func([]byte) []byte { return []byte(zstdMagic + "nonsense") }, headless: true, want: dbfile.ErrCorrupt},
+		"no identity":                                      {encoder: codec.Encoder{Recipients: []string{alice}}, want: codec.ErrIdentity},
+		"the identity of another recipient":                {encoder: codec.Encoder{Recipients: []string{alice}}, identities: mallory, want: codec.ErrIdentity},
+		"an invalid identity":                              {encoder: codec.Encoder{Recipients: []string{alice}}, identities: []byte("hunter2"), want: codec.ErrIdentity},
+		"a truncated ciphertext":                           {encoder: codec.Encoder{Recipients: []string{alice}}, identities: aliceKey, change: cut, want: dbfile.ErrCorrupt},
+		"a flipped bit in a ciphertext":                    {encoder: codec.Encoder{Recipients: []string{alice}}, identities: aliceKey, change: flip, want: dbfile.ErrCorrupt},
+		"a flipped bit in a ciphertext without a manifest": {encoder: codec.Encoder{Recipients: []string{alice}}, identities: aliceKey, change: flip, headless: true, want: dbfile.ErrCorrupt},
+		"two concatenated ciphertexts without a manifest":  {encoder: codec.Encoder{Recipients: []string{alice}}, identities: aliceKey, change: more, headless: true, want: dbfile.ErrCorrupt},
+		"a truncated zstd stream":                          {encoder: codec.Encoder{Compression: codec.Zstd}, change: cut, want: dbfile.ErrCorrupt},
+		"a flipped bit in a zstd stream":                   {encoder: codec.Encoder{Compression: codec.Zstd}, change: flip, want: dbfile.ErrCorrupt},
+		"a truncated zstd stream without a manifest":       {encoder: codec.Encoder{Compression: codec.Zstd}, change: cut, headless: true, want: dbfile.ErrCorrupt},
+		"a plain object in place of an encoded one":        {encoder: codec.Encoder{Compression: codec.Zstd}, change: func([]byte) []byte { return content }, want: dbfile.ErrCorrupt},
+		"two concatenated zstd streams without a manifest": {encoder: codec.Encoder{Compression: codec.Zstd}, change: more, headless: true, want: dbfile.ErrNoTrailer},
+		"invalid data after the magic number of zstd":      {encoder: codec.Encoder{Compression: codec.Zstd}, change: func([]byte) []byte { return []byte(zstdMagic + "nonsense") }, headless: true, want: dbfile.ErrCorrupt},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := newBucket(t)
@@ -175,13 +176,13 @@ func (s torn) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 
 func TestInterruptedDownloadIsNotReportedAsCorruption(t *testing.T) {
 	alice, aliceKey := keyPair(t)
-	for _, encoder := range []Encoder{{}, {Compression: Zstd}, {Recipients: []string{alice}}, {Compression: Zstd, Recipients: []string{alice}}} {
+	for _, encoder := range []codec.Encoder{{}, {Compression: codec.Zstd}, {Recipients: []string{alice}}, {Compression: codec.Zstd, Recipients: []string{alice}}} {
 		store := newBucket(t)
 		if _, err := Save(t.Context(), request(t, store, database(t, member, 3000), func(r *Request) { r.Encoder = encoder })); err != nil {
 			t.Fatal(err)
 		}
 		_, err := Fetch(t.Context(), torn{store}, key, Alone(t.TempDir()), aliceKey, Anyone)
-		if err == nil || errors.Is(err, dbfile.ErrCorrupt) || errors.Is(err, ErrIdentity) || !strings.Contains(err.Error(), "connection reset") {
+		if err == nil || errors.Is(err, dbfile.ErrCorrupt) || errors.Is(err, codec.ErrIdentity) || !strings.Contains(err.Error(), "connection reset") {
 			t.Errorf("%+v: error %v, want the connection's", encoder.Encoding(), err)
 		}
 	}
@@ -190,7 +191,7 @@ func TestInterruptedDownloadIsNotReportedAsCorruption(t *testing.T) {
 func TestSaveOfAnEncodedObjectHandlesFailures(t *testing.T) {
 	alice, _ := keyPair(t)
 	content := database(t, member, 300)
-	for _, encoder := range []Encoder{{Compression: Zstd}, {Recipients: []string{alice}}} {
+	for _, encoder := range []codec.Encoder{{Compression: codec.Zstd}, {Recipients: []string{alice}}} {
 		t.Run(encoder.Encoding().Suffix()+": stores no object if the stream is invalid", func(t *testing.T) {
 			store := newBucket(t)
 			_, err := Save(t.Context(), request(t, store, content[:len(content)-512], func(r *Request) { r.Encoder = encoder }))
@@ -208,7 +209,7 @@ func TestSaveOfAnEncodedObjectHandlesFailures(t *testing.T) {
 	}
 	t.Run("adopts a compressed object without a manifest", func(t *testing.T) {
 		store := newBucket(t)
-		r := request(t, store, content, func(r *Request) { r.Encoder = Encoder{Compression: Zstd} })
+		r := request(t, store, content, func(r *Request) { r.Encoder = codec.Encoder{Compression: codec.Zstd} })
 		first, err := Save(t.Context(), r)
 		if err != nil {
 			t.Fatal(err)
@@ -221,7 +222,7 @@ func TestSaveOfAnEncodedObjectHandlesFailures(t *testing.T) {
 	})
 	t.Run("keeps an encrypted object without a manifest", func(t *testing.T) {
 		store := newBucket(t)
-		r := request(t, store, content, func(r *Request) { r.Encoder = Encoder{Recipients: []string{alice}} })
+		r := request(t, store, content, func(r *Request) { r.Encoder = codec.Encoder{Recipients: []string{alice}} })
 		if _, err := Save(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +235,7 @@ func TestSaveOfAnEncodedObjectHandlesFailures(t *testing.T) {
 
 func TestSaveRejectsAnInvalidEncoderBeforeAnyRequest(t *testing.T) {
 	_, identity := keyPair(t)
-	for name, encoder := range map[string]Encoder{
+	for name, encoder := range map[string]codec.Encoder{
 		"an unknown compression":     {Compression: "gzip"},
 		"an invalid recipient":       {Recipients: []string{"age1nobody"}},
 		"an identity as a recipient": {Recipients: []string{strings.TrimSpace(strings.Split(string(identity), "\n")[1])}},
@@ -254,8 +255,8 @@ func TestSaveRejectsAnInvalidEncoderBeforeAnyRequest(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	alice, aliceKey := keyPair(f)
-	for _, encoder := range []Encoder{{Compression: Zstd}, {Recipients: []string{alice}}, {Compression: Zstd, Recipients: []string{alice}}} {
-		encoded, err := encoder.encode(strings.NewReader(strings.Repeat("etcd", 1000)))
+	for _, encoder := range []codec.Encoder{{Compression: codec.Zstd}, {Recipients: []string{alice}}, {Compression: codec.Zstd, Recipients: []string{alice}}} {
+		encoded, err := encoder.Encode(strings.NewReader(strings.Repeat("etcd", 1000)))
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -273,10 +274,10 @@ func FuzzDecode(f *testing.F) {
 		if err == nil {
 			_, err = io.Copy(io.Discard, &io.LimitedReader{R: plain, N: 64 << 20})
 		}
-		if err != nil && encoding.plain() {
+		if err != nil && encoding.Plain() {
 			t.Errorf("plain bytes failed to decode: %v", err)
 		}
-		if err != nil && !errors.Is(err, dbfile.ErrCorrupt) && !errors.Is(err, ErrIdentity) {
+		if err != nil && !errors.Is(err, dbfile.ErrCorrupt) && !errors.Is(err, codec.ErrIdentity) {
 			t.Errorf("error %v has no known kind", err)
 		}
 		if ctx.Err() != nil {

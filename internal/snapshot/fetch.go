@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
@@ -22,7 +23,7 @@ type Fetched struct {
 	SHA256 string
 	Size   int64
 	// Encoding of the object.
-	Encoding Encoding
+	Encoding codec.Encoding
 	// Manifest is nil if the object has none, because etcdctl or the archived operator wrote it. Such an object is only
 	// verified by its trailer and structure.
 	Manifest *Manifest
@@ -45,7 +46,7 @@ func (f Fetched) Format() string {
 // The error is one of:
 //   - fs.ErrNotExist: there is no object.
 //   - ErrNotSigned, ErrSignature or ErrUnknownSigner: none of the signers has signed the manifest.
-//   - ErrIdentity: none of the identities decrypts the object.
+//   - codec.ErrIdentity: none of the identities decrypts the object.
 //   - dbfile.ErrCorrupt or dbfile.ErrNoTrailer: the object is damaged or not a snapshot.
 //   - ErrNewerFormat: only a newer version of the suite can read the object.
 //   - ErrDisk: the local disk failed.
@@ -150,12 +151,12 @@ func download(ctx context.Context, body io.Reader, file *os.File, known reading)
 	}
 	whole := newMeasured(storeBody{body})
 	plain, encoding, err := decode(whole, known.name, known.identities)
-	if err == nil && encoding.plain() {
+	if err == nil && encoding.Plain() {
 		whole.sum = nil // the proof computes the SHA-256 of the same bytes
 	}
 	if err != nil {
 		f := facts{}
-		if known.unread && errors.Is(err, ErrIdentity) {
+		if known.unread && errors.Is(err, codec.ErrIdentity) {
 			whole.most = func() int64 { return known.listed } // nothing else ends the body
 			if _, rest := io.Copy(io.Discard, whole); rest != nil {
 				return f, storeError(rest)
@@ -170,7 +171,7 @@ func download(ctx context.Context, body io.Reader, file *os.File, known reading)
 	}
 	p := newProof(ctx, plain, file)
 	p.again, p.room = known.sha256 != "", known.room
-	if !encoding.plain() {
+	if !encoding.Plain() {
 		whole.most = func() int64 { return maxEncoded(p.trailer.Size()) }
 	}
 	err = drain(p)
@@ -187,7 +188,7 @@ func download(ctx context.Context, body io.Reader, file *os.File, known reading)
 		return facts{}, outgrown(storeError(err))
 	}
 	f := p.facts
-	if !encoding.plain() {
+	if !encoding.Plain() {
 		f.object = object{Encoding: encoding, Size: whole.size, SHA256: whole.SHA256()}
 	}
 	if p.again && f.object.SHA256 != known.sha256 {

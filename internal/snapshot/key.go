@@ -4,12 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 )
 
 // maxKey is the maximum length of a key in S3 and GCS, in bytes.
@@ -52,11 +53,11 @@ func (s Series) Prefix() string {
 // The byte order of keys is the order of time. Time comes before the revision, because a restore may decrease the
 // revision. The revision is the cluster's just before the snapshot; the exact one is in the manifest.
 func (s Series) Key(at time.Time, revision int64) string {
-	return s.EncodedKey(at, revision, Encoding{})
+	return s.EncodedKey(at, revision, codec.Encoding{})
 }
 
 // EncodedKey is Key with the suffix of an encoding: ".db.zst", ".db.age" or ".db.zst.age".
-func (s Series) EncodedKey(at time.Time, revision int64, e Encoding) string {
+func (s Series) EncodedKey(at time.Time, revision int64, e codec.Encoding) string {
 	return fmt.Sprintf("%s%s-%020d%s%s", s.Prefix(), at.UTC().Format(timeLayout), revision, snapshotSuffix, e.Suffix())
 }
 
@@ -65,7 +66,7 @@ type SeriesKey struct {
 	Series
 	Time     time.Time
 	Revision int64
-	Encoding Encoding
+	Encoding codec.Encoding
 }
 
 // ParseKey parses a key that Series.EncodedKey has written. It returns false for any other name.
@@ -80,8 +81,8 @@ func ParseKey(key string) (SeriesKey, bool) {
 		return SeriesKey{}, false
 	}
 	name, suffix, _ := strings.Cut(last[3], snapshotSuffix)
-	of := slices.IndexFunc(encodings, func(e Encoding) bool { return e.Suffix() == suffix })
-	if of < 0 {
+	encoding, known := codec.ParseSuffix(suffix)
+	if !known {
 		return SeriesKey{}, false
 	}
 	stamp, revision, _ := strings.Cut(name, "-")
@@ -98,7 +99,7 @@ func ParseKey(key string) (SeriesKey, bool) {
 			Folder:    strings.Join(segments[:len(segments)-4], "/"),
 			Namespace: last[0], Cluster: last[1], ClusterID: id,
 		},
-		Time: at, Revision: number, Encoding: encodings[of],
+		Time: at, Revision: number, Encoding: encoding,
 	}
 	// A number has several spellings, but EncodedKey writes only one of them.
 	return parsed, parsed.EncodedKey(at, number, parsed.Encoding) == key

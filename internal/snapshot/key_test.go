@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -57,13 +59,13 @@ func TestPrefixMatchesOnlyItsOwnSeries(t *testing.T) {
 
 func TestParseKeyAcceptsOnlyKeysOfASeries(t *testing.T) {
 	for name, want := range map[string]SeriesKey{
-		"a key with a folder":                                  {Series{"f", "ns", "c", 1}, noon, 42, Encoding{}},
-		"a key of a compressed snapshot":                       {Series{"f", "ns", "c", 1}, noon, 42, Encoding{Compression: Zstd}},
-		"a key of an encrypted snapshot":                       {Series{"f", "ns", "c", 1}, noon, 42, Encoding{Encryption: Age}},
-		"a key of a compressed and encrypted snapshot":         {Series{"f", "ns", "c", 1}, noon, 42, Encoding{Zstd, Age}},
-		"a key without a folder":                               {Series{"", "ns", "c", 1<<64 - 1}, noon, 0, Encoding{}},
-		"a key with a folder of several path elements":         {Series{"a/b c/%d/ü", "ns", "c", 7}, noon, 1 << 62, Encoding{}},
-		"a key with a folder that looks like that of a series": {Series{"ns/c/0000000000000001", "ns", "c", 1}, noon, 42, Encoding{}},
+		"a key with a folder":                                  {Series{"f", "ns", "c", 1}, noon, 42, codec.Encoding{}},
+		"a key of a compressed snapshot":                       {Series{"f", "ns", "c", 1}, noon, 42, codec.Encoding{Compression: codec.Zstd}},
+		"a key of an encrypted snapshot":                       {Series{"f", "ns", "c", 1}, noon, 42, codec.Encoding{Encryption: codec.Age}},
+		"a key of a compressed and encrypted snapshot":         {Series{"f", "ns", "c", 1}, noon, 42, codec.Encoding{Compression: codec.Zstd, Encryption: codec.Age}},
+		"a key without a folder":                               {Series{"", "ns", "c", 1<<64 - 1}, noon, 0, codec.Encoding{}},
+		"a key with a folder of several path elements":         {Series{"a/b c/%d/ü", "ns", "c", 7}, noon, 1 << 62, codec.Encoding{}},
+		"a key with a folder that looks like that of a series": {Series{"ns/c/0000000000000001", "ns", "c", 1}, noon, 42, codec.Encoding{}},
 	} {
 		t.Run("inverts "+name, func(t *testing.T) {
 			got, ok := ParseKey(want.EncodedKey(want.Time, want.Revision, want.Encoding))

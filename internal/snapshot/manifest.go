@@ -4,10 +4,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/auth"
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 )
 
 // FormatVersion is the format version of the manifests that this version writes. It is only increased if an older reader
@@ -57,7 +57,7 @@ type Manifest struct {
 	NoQuorum bool `json:"noQuorum,omitempty"`
 	// Tool that wrote the snapshot, with its version.
 	Tool string `json:"tool,omitempty"`
-	// Compression and Encryption of the object, Zstd and Age; empty for a plain one.
+	// Compression and Encryption of the object, codec.Zstd and codec.Age; empty for a plain one.
 	Compression string `json:"compression,omitempty"`
 	Encryption  string `json:"encryption,omitempty"`
 	// PlainSize and PlainSHA256 are those of the snapshot in an object that is not plain.
@@ -116,7 +116,7 @@ const mostBytes = 1 << 50
 func (m Manifest) validate() error {
 	wrong := func(field string) error { return fmt.Errorf("%w: field %s is missing or invalid", ErrManifest, field) }
 	// Encodings of a later version are not checked here; see readable.
-	encoded := slices.Contains(encodings[1:], m.Encoding())
+	encoded := m.Encoding().Known() && !m.Encoding().Plain()
 	switch {
 	case m.FormatVersion < 1:
 		return wrong("formatVersion")
@@ -144,13 +144,13 @@ func isSHA256(text string) bool {
 }
 
 // Encoding returns the encoding of the object.
-func (m Manifest) Encoding() Encoding {
-	return Encoding{Compression: m.Compression, Encryption: m.Encryption}
+func (m Manifest) Encoding() codec.Encoding {
+	return codec.Encoding{Compression: m.Compression, Encryption: m.Encryption}
 }
 
 // plain returns size and SHA-256 of the snapshot in the object.
 func (m Manifest) plain() (int64, string) {
-	if m.Encoding().plain() {
+	if m.Encoding().Plain() {
 		return m.Size, m.SHA256
 	}
 	return m.PlainSize, m.PlainSHA256
@@ -158,7 +158,7 @@ func (m Manifest) plain() (int64, string) {
 
 // readable returns ErrNewerFormat if this version cannot read the object of the manifest.
 func (m Manifest) readable() error {
-	if !slices.Contains(encodings, m.Encoding()) {
+	if !m.Encoding().Known() {
 		return fmt.Errorf("%w: this version cannot read the object's compression %q or encryption %q: use a newer version of the operators", ErrNewerFormat, m.Compression, m.Encryption)
 	}
 	return nil

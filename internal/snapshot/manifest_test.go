@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 )
 
 func manifest(change func(*Manifest)) Manifest {
@@ -115,7 +117,9 @@ func FuzzDecodeManifest(f *testing.F) {
 	}
 	f.Add(good)
 	f.Add([]byte(`{"formatVersion":2}`))
-	encoded, err := manifest(func(m *Manifest) { m.Encryption, m.PlainSize, m.PlainSHA256 = Age, 20000, strings.Repeat("cd", 32) }).Encode()
+	encoded, err := manifest(func(m *Manifest) {
+		m.Encryption, m.PlainSize, m.PlainSHA256 = codec.Age, 20000, strings.Repeat("cd", 32)
+	}).Encode()
 	if err != nil {
 		f.Fatal(err)
 	}

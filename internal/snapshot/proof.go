@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbcheck"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 )
@@ -24,7 +25,7 @@ type facts struct {
 
 // object has the properties of the stored object, which are those of the snapshot if it is plain.
 type object struct {
-	Encoding
+	codec.Encoding
 	Size   int64
 	SHA256 string
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
@@ -44,14 +45,14 @@ func TestRestoreTestComparesTheRestoredDataWithTheCluster(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		live     *cluster
-		encoder  Encoder
+		encoder  codec.Encoder
 		compared bool
 		why      string
 		want     error
 	}{
 		"the hashes are equal":                               {live: &cluster{hash: hash}, compared: true},
 		"the cluster was compacted after the snapshot":       {live: &cluster{hash: compacted, compacted: 310}, compared: true},
-		"the object is encrypted":                            {live: &cluster{hash: hash}, encoder: Encoder{Zstd, []string{alice}}, compared: true},
+		"the object is encrypted":                            {live: &cluster{hash: hash}, encoder: codec.Encoder{Compression: codec.Zstd, Recipients: []string{alice}}, compared: true},
 		"the hashes differ":                                  {live: &cluster{hash: hash + 1}, want: ErrDiffers},
 		"the hashes differ after a compaction":               {live: &cluster{hash: hash, compacted: 310}, want: ErrDiffers},
 		"the revision is compacted":                          {live: &cluster{err: errors.New("required revision has been compacted")}, why: "compacted"},

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
@@ -60,7 +61,7 @@ type Request struct {
 	// Tool that saves the snapshot, with its version.
 	Tool string
 	// Encoder encodes the object; the zero value writes a plain object.
-	Encoder Encoder
+	Encoder codec.Encoder
 
 	// Progress is called with the number of streamed bytes; may be nil.
 	Progress func(int64)
@@ -166,11 +167,11 @@ func (r Request) upload(ctx context.Context) (facts, error) {
 
 // encode returns the bytes of the object. A plain object is the proof itself, so that the store can read it again.
 func (r Request) encode(ctx context.Context, p *proof) (io.Reader, error) {
-	if r.Encoder.Encoding().plain() {
+	if r.Encoder.Encoding().Plain() {
 		p.ended = func() error { return r.draft(ctx, p.facts) }
 		return p, nil
 	}
-	encoded, err := r.Encoder.encode(p)
+	encoded, err := r.Encoder.Encode(p)
 	if err != nil {
 		return nil, err
 	}
@@ -250,7 +251,7 @@ func (r Request) manifest(f facts, at time.Time) Manifest {
 		Compression:    f.object.Compression,
 		Encryption:     f.object.Encryption,
 	}
-	if !f.object.plain() {
+	if !f.object.Plain() {
 		m.PlainSize, m.PlainSHA256 = f.Size, f.SHA256
 	}
 	return m

@@ -11,6 +11,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
@@ -30,7 +31,7 @@ type Point struct {
 }
 
 // Encoding is that of what the point is made of. A snapshot of the point must not be less protected.
-func (p Point) Encoding() snapshot.Encoding {
+func (p Point) Encoding() codec.Encoding {
 	e := p.Manifest.Encoding()
 	for _, l := range p.Links {
 		e.Encryption = max(e.Encryption, l.Header.Encryption)
@@ -87,7 +88,7 @@ func FindPoint(ctx context.Context, src v1beta2.RestoreSource, by By, c Choice, 
 	var bases []archive.Base
 	for _, item := range items {
 		if reading := known[item.Key]; reading.Err == nil && !reading.Manifest.NoQuorum && !c.ofAnother(item.Key, reading.Manifest) {
-			bases = append(bases, baseOf(item, reading.Manifest))
+			bases = append(bases, BaseOf(item.Key, reading.Manifest, item.Stored))
 		}
 	}
 	if err := c.oneOwner(bases, known); err != nil {
@@ -195,14 +196,14 @@ func after(item snapshot.Item, target archive.Target) bool {
 	return item.Time.After(target.Time)
 }
 
-// baseOf returns a snapshot as the base of a replay.
-func baseOf(item snapshot.Item, m snapshot.Manifest) archive.Base {
+// BaseOf returns a snapshot as the base of a replay. stored is when the store received it, or later.
+func BaseOf(key string, m snapshot.Manifest, stored time.Time) archive.Base {
 	at := m.CapturedAt
 	if at.IsZero() { // the member began to send it before the store had it
-		at = item.Stored
+		at = stored
 	}
 	return archive.Base{
-		Key: item.Key, ClusterID: m.Cluster.ID, Auth: m.Auth(), Recovery: m.Recovery, Captured: !m.CapturedAt.IsZero(), Stored: item.Stored,
+		Key: key, ClusterID: m.Cluster.ID, Auth: m.Auth(), Recovery: m.Recovery, Captured: !m.CapturedAt.IsZero(), Stored: stored,
 		Point: archive.Point{Revision: max(m.Revision, 1), At: at.UTC()}, // an empty database has revision 1
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/auth"
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
@@ -46,7 +47,7 @@ func (s shelf) timeline(number archive.Timeline, key string, from, last int64, r
 		}
 		h, err := w.Seal(nil, auth.State{}, 0)
 		if err == nil {
-			h, err = archive.Encoder{}.WriteObject(&object, h, &records)
+			h, err = archive.WriteObject(&object, codec.Encoder{}, h, &records)
 		}
 		if err != nil {
 			s.Fatal(err)
@@ -124,15 +125,15 @@ func TestAReplayBeginsWithNoSnapshotThatFailedItsRestoreTest(t *testing.T) {
 }
 
 func TestAPointOfAnEncryptedArchiveIsStoredEncrypted(t *testing.T) {
-	plain, encrypted := archive.Link{}, archive.Link{Header: archive.Header{Encryption: archive.Age}}
+	plain, encrypted := archive.Link{}, archive.Link{Header: archive.Header{Encryption: codec.Age}}
 	for _, test := range []struct {
 		base  snapshot.Manifest
 		links []archive.Link
 		want  string
 	}{
 		{snapshot.Manifest{}, []archive.Link{plain}, ""},
-		{snapshot.Manifest{Encryption: archive.Age}, []archive.Link{plain}, archive.Age},
-		{snapshot.Manifest{}, []archive.Link{plain, encrypted, plain}, archive.Age},
+		{snapshot.Manifest{Encryption: codec.Age}, []archive.Link{plain}, codec.Age},
+		{snapshot.Manifest{}, []archive.Link{plain, encrypted, plain}, codec.Age},
 	} {
 		if got := (Point{Manifest: test.base, Choice: archive.Choice{Links: test.links}}).Encoding(); got.Encryption != test.want {
 			t.Errorf("got %q, want %q", got.Encryption, test.want)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/pace"
@@ -163,7 +164,7 @@ func provenOf(src v1beta2.RestoreSource, fetched snapshot.Fetched) Proven {
 		StorageVersion: fetched.Info.StorageVersion,
 		Alarms:         fetched.Info.Alarms,
 	}}
-	if fetched.Encoding != (snapshot.Encoding{}) {
+	if fetched.Encoding != (codec.Encoding{}) {
 		proven.Snapshot.PlainSize = fetched.Info.Size
 	}
 	if m := fetched.Manifest; m != nil {
@@ -193,7 +194,7 @@ func Missing(err error) bool {
 }
 
 // Undecryptable says whether the object is encrypted and the Secret's age-identity does not decrypt it.
-func Undecryptable(err error) bool { return errors.Is(err, snapshot.ErrIdentity) }
+func Undecryptable(err error) bool { return errors.Is(err, codec.ErrIdentity) }
 
 // Newer says whether only a newer version of this suite can read the object.
 func Newer(err error) bool { return errors.Is(err, snapshot.ErrNewerFormat) }

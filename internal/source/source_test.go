@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
@@ -90,7 +91,7 @@ func TestAFullSpoolIsSeenByThePlainSizeBeforeAnythingIsRead(t *testing.T) {
 	src := inDirectory(t, []byte("a little that grows"))
 	m := snapshot.Manifest{
 		FormatVersion: 1, Revision: 4, Keys: 3, Size: 19, SHA256: strings.Repeat("ab", 32), CreatedAt: dawn,
-		Compression: snapshot.Zstd, PlainSize: 1 << 50, PlainSHA256: strings.Repeat("cd", 32),
+		Compression: codec.Zstd, PlainSize: 1 << 50, PlainSHA256: strings.Repeat("cd", 32),
 	}
 	text, err := m.Encode()
 	if err != nil {

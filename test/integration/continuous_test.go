@@ -19,6 +19,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
@@ -249,7 +250,7 @@ func TestContinuousArchiveOfAClusterWithUsers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, l := range histories[0].Links {
-		if !l.Header.Gap() && l.Header.Encryption != archive.Age {
+		if !l.Header.Gap() && l.Header.Encryption != codec.Age {
 			t.Errorf("the segment %s is not encrypted", l.Key)
 		}
 	}

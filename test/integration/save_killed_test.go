@@ -14,6 +14,7 @@ import (
 	"filippo.io/age"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
@@ -47,13 +48,13 @@ func TestSaveSucceedsAfterAKillAtAnyRequest(t *testing.T) {
 	}
 	var count int
 	for name, kind := range map[string]struct {
-		encoder  snapshot.Encoder
+		encoder  codec.Encoder
 		size     int64
 		requests int // number of a save's requests up to the last one that changes the store
 	}{
-		"in one request":                  {snapshot.Encoder{}, int64(len(content)), 5},
-		"in parts if its size is unknown": {snapshot.Encoder{}, 0, 7},
-		"encrypted":                       {snapshot.Encoder{Recipients: []string{identity.Recipient().String()}}, int64(len(content)), 11},
+		"in one request":                  {codec.Encoder{}, int64(len(content)), 5},
+		"in parts if its size is unknown": {codec.Encoder{}, 0, 7},
+		"encrypted":                       {codec.Encoder{Recipients: []string{identity.Recipient().String()}}, int64(len(content)), 11},
 	} {
 		request := snapshot.Request{
 			Source: streamed{content, kind.size}, Key: "folder/one.db", SpoolDir: t.TempDir(), Time: time.Now(), EtcdVersion: "3.7.0",

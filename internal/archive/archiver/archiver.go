@@ -15,6 +15,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/auth"
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
@@ -88,7 +89,7 @@ type Options struct {
 	// members may not have what waits for the store, although they have as many revisions. It may be nil.
 	SameHistory func(ctx context.Context) error
 	// Encoder of segments.
-	Encoder archive.Encoder
+	Encoder codec.Encoder
 	// MaxLag is the age at which a segment is uploaded. Default: 5 seconds.
 	MaxLag time.Duration
 	// MaxSilence is how long a watch may return nothing although the cluster has newer revisions. Default: 30 seconds.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/auth"
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 )
 
 const (
@@ -62,7 +63,7 @@ type sealed struct {
 func (s *sealed) discard() { _ = os.Remove(s.path) }
 
 // seal writes the object of a segment and deletes its records.
-func (o *open) seal(dir, key string, encoder archive.Encoder, h archive.Header) (*sealed, error) {
+func (o *open) seal(dir, key string, encoder codec.Encoder, h archive.Header) (*sealed, error) {
 	defer o.discard()
 	f, err := os.CreateTemp(dir, sealedPattern)
 	if err != nil {
@@ -70,7 +71,7 @@ func (o *open) seal(dir, key string, encoder archive.Encoder, h archive.Header) 
 	}
 	s := &sealed{path: f.Name(), key: key}
 	if _, err = o.file.Seek(0, io.SeekStart); err == nil {
-		s.header, err = encoder.WriteObject(f, h, o.file)
+		s.header, err = archive.WriteObject(f, encoder, h, o.file)
 	}
 	if err == nil {
 		s.size, err = f.Seek(0, io.SeekCurrent)

@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/restoretest"
 )
@@ -34,7 +35,7 @@ func Main(in io.Reader, out io.Writer) error {
 	if err != nil {
 		fault := dbfile.Fault(err)
 		a.Error = err.Error()
-		a.Identity, a.Newer = errors.Is(err, archive.ErrIdentity), errors.Is(err, archive.ErrNewerFormat)
+		a.Identity, a.Newer = errors.Is(err, codec.ErrIdentity), errors.Is(err, archive.ErrNewerFormat)
 		a.Disk, a.Memory = errors.Is(fault, dbfile.ErrDisk), errors.Is(fault, dbfile.ErrMemory)
 	}
 	return json.NewEncoder(out).Encode(a)

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/restoretest"
@@ -114,7 +115,7 @@ func (a answer) err() error {
 	case a.Memory:
 		return fmt.Errorf("%w: %s", dbfile.ErrMemory, a.Error)
 	case a.Identity:
-		return fmt.Errorf("%w: %s", archive.ErrIdentity, a.Error)
+		return fmt.Errorf("%w: %s", codec.ErrIdentity, a.Error)
 	case a.Newer:
 		return fmt.Errorf("%w: %s", archive.ErrNewerFormat, a.Error)
 	}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/auth"
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 )
 
 const root = "continuous-archive/ns/name/"
@@ -143,7 +144,7 @@ func (s store) write(t *testing.T, events []*mvccpb.Event, timeline archive.Time
 		}
 		h, err := w.Seal([]archive.Lease{{ID: 1, TTL: 77}}, users, 0)
 		if err == nil {
-			h, err = archive.Encoder{Compression: archive.Zstd}.WriteObject(&object, h, &records)
+			h, err = archive.WriteObject(&object, codec.Encoder{Compression: codec.Zstd}, h, &records)
 		}
 		if err != nil {
 			t.Fatal(err)

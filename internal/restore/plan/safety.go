@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
@@ -39,7 +40,7 @@ type SafetyOrder struct {
 	// Encoder of the EtcdBackup whose snapshot is restored, with the recipients of all EtcdBackups of the cluster if it has none. Encoded means that
 	// none of them encrypts, and that the snapshot to restore is compressed or encrypted. If the Secret has an identity, the safety snapshot is
 	// encrypted for it.
-	Encoder snapshot.Encoder
+	Encoder codec.Encoder
 	Encoded bool
 	// URLs of the members, and the Secrets with the operators' client certificate and user. TLSSecret is empty without TLS,
 	// and AuthSecret without a user.

@@ -19,8 +19,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/etcd/watch"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
@@ -235,7 +235,7 @@ func begin(ctx context.Context, o order, i int) (*archiver.Archiver, int64, erro
 	}
 	a := archiver.New(archiver.Options{
 		Cluster: cluster, Store: store, Root: fmt.Sprintf("%s/%d/", strings.TrimSuffix(o.Root, "/"), i), Dir: fmt.Sprintf("%s/%d", o.Dir, i),
-		Encoder: archive.Encoder{Compression: archive.Zstd}, MaxLag: maxLag, MaxSpool: 16 << 20, Now: time.Now,
+		Encoder: codec.Encoder{Compression: codec.Zstd}, MaxLag: maxLag, MaxSpool: 16 << 20, Now: time.Now,
 		TakeBase: func(context.Context, string) (archiver.Base, error) {
 			return archiver.Base{Key: "base", ClusterID: head.ClusterID, Revision: head.Revision, At: time.Now().UTC(), Auth: users}, nil
 		},

@@ -96,7 +96,7 @@ func (b *bench) segment(chain archive.Chain, events []*mvccpb.Event, leases []ar
 	}
 	h, err := w.Seal(leases, chain.Auth, 0)
 	if err == nil {
-		_, err = b.world.encoder().WriteObject(&object, h, &records)
+		_, err = archive.WriteObject(&object, b.world.encoder(), h, &records)
 	}
 	if err != nil {
 		b.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
@@ -81,8 +82,8 @@ func newWorld(t *testing.T, cluster *servers.EtcdCluster, d time.Duration) *worl
 }
 
 // encoder encodes segments with zstd and age.
-func (w *world) encoder() archive.Encoder {
-	return archive.Encoder{Compression: archive.Zstd, Recipients: []string{w.identity.Recipient().String()}}
+func (w *world) encoder() codec.Encoder {
+	return codec.Encoder{Compression: codec.Zstd, Recipients: []string{w.identity.Recipient().String()}}
 }
 
 // run runs the workload and everything that disturbs it, until all that was written is archived.

@@ -1,4 +1,4 @@
-package backup
+package ask
 
 import (
 	"context"
@@ -29,7 +29,7 @@ func (hangs) Close() error { return nil }
 func newStream(t *testing.T, first string) *stream {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	return &stream{
-		body: hangs{ctx, strings.NewReader(first)}, ctx: ctx, cancel: cancel, stall: stallTimeout,
+		body: hangs{ctx, strings.NewReader(first)}, ctx: ctx, cancel: cancel,
 		close: func() { cancel(context.Canceled) },
 	}
 }
@@ -40,7 +40,7 @@ func TestASnapshotStreamEnds(t *testing.T) {
 			s := newStream(t, "bytes")
 			defer s.Close()
 			began := time.Now()
-			if got, err := io.ReadAll(s); !errors.Is(err, errStalled) || string(got) != "bytes" {
+			if got, err := io.ReadAll(s); !errors.Is(err, ErrStalled) || string(got) != "bytes" {
 				t.Errorf("read %q, error %v", got, err)
 			}
 			if waited := time.Since(began); waited != stallTimeout {
@@ -60,7 +60,7 @@ func TestASnapshotStreamEnds(t *testing.T) {
 			}
 		})
 	})
-	t.Run("ends without errStalled if the attempt is cancelled", func(t *testing.T) {
+	t.Run("ends without ErrStalled if the attempt is cancelled", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newStream(t, "")
 			time.AfterFunc(time.Second, func() { s.cancel(context.Canceled) })

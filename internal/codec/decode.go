@@ -1,0 +1,70 @@
+package codec
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"filippo.io/age"
+	"github.com/klauspost/compress/zstd"
+)
+
+// Decrypt returns the content of an object that is encrypted with age. identities has one secret key in each line. The error is
+// ErrIdentity if none of them decrypts the object. Any other error is about the object.
+func Decrypt(object io.Reader, identities []byte) (io.Reader, error) {
+	if len(bytes.TrimSpace(identities)) == 0 {
+		return nil, fmt.Errorf("%w: no identity is given", ErrIdentity)
+	}
+	parsed, err := age.ParseIdentities(bytes.NewReader(identities))
+	if err != nil {
+		return nil, fmt.Errorf("%w: the given text has no age identities (lines of AGE-SECRET-KEY-1...)", ErrIdentity)
+	}
+	content, err := age.Decrypt(object, parsed...)
+	var none *age.NoIdentityMatchError
+	if errors.As(err, &none) {
+		return nil, fmt.Errorf("%w: it is encrypted for other recipients", ErrIdentity)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("decrypt: %w", err)
+	}
+	return content, nil
+}
+
+// Decompress returns the content of an object that an operator has compressed with zstd. What refers back further than the operators
+// write is refused, because it needs more memory.
+func Decompress(object io.Reader) (io.Reader, error) { return decompress(object, window) }
+
+// maxWindow limits the memory for decompression. It is half of what the zstd tool accepts by default, and no tool writes
+// larger windows by default.
+const maxWindow = 64 << 20
+
+// DecompressAny returns the content of an object that any program may have compressed with zstd. It needs up to 64 MiB of memory.
+func DecompressAny(object io.Reader) (io.Reader, error) { return decompress(object, maxWindow) }
+
+// decompress starts no goroutine, because the decoder has a concurrency of 1. So it needs no Close.
+func decompress(object io.Reader, most uint64) (io.Reader, error) {
+	content, err := zstd.NewReader(object, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(most))
+	if err != nil {
+		return nil, fmt.Errorf("decompress: %w", err)
+	}
+	return content, nil
+}
+
+// RecipientsOf returns the public keys of age identities, one for each line.
+func RecipientsOf(identities []byte) ([]string, error) {
+	parsed, err := age.ParseIdentities(bytes.NewReader(identities))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrIdentity, err)
+	}
+	var recipients []string
+	for _, identity := range parsed {
+		if known, ok := identity.(*age.X25519Identity); ok {
+			recipients = append(recipients, known.Recipient().String())
+		}
+	}
+	if len(recipients) == 0 {
+		return nil, fmt.Errorf("%w: there is no X25519 identity", ErrIdentity)
+	}
+	return recipients, nil
+}
