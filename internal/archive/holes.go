@@ -19,12 +19,17 @@ type Hole struct {
 	First, Last int64
 	// Cold is the key of the first segment that cannot be read. It is empty if the segments are missing.
 	Cold string
+	// Failed is why the store does not return that segment, if not for its storage class.
+	Failed error
 }
 
 func (h Hole) String() string {
 	revisions := fmt.Sprintf("of the revisions %d to %d of timeline %d", h.First, h.Last, h.Timeline)
 	if h.Last == 0 {
 		revisions = fmt.Sprintf("of the revisions after %d of timeline %d", h.First-1, h.Timeline)
+	}
+	if h.Failed != nil {
+		return fmt.Sprintf("the segments %s cannot be read, because the store does not return %s: %v", revisions, h.Cold, h.Failed)
 	}
 	if h.Cold != "" {
 		return fmt.Sprintf("the segments %s are in a storage class that cannot be read, beginning with %s", revisions, h.Cold)
@@ -40,7 +45,9 @@ type surveyor struct {
 	store objstore.Getter
 	root  string
 	read  map[string]Header
-	holes []Hole // newest first
+	// failed are the links that the store does not return although it returns others.
+	failed map[string]error
+	holes  []Hole // newest first
 }
 
 func (s *surveyor) header(ctx context.Context, key string) (Header, error) {
@@ -48,10 +55,11 @@ func (s *surveyor) header(ctx context.Context, key string) (Header, error) {
 		return h, nil
 	}
 	h, err := ReadHeader(ctx, s.store, s.root, key)
-	if err == nil {
-		s.read[key] = h
+	if err != nil {
+		return h, &linkError{key, err}
 	}
-	return h, err
+	s.read[key] = h
+	return h, nil
 }
 
 // section is a part of a timeline without a hole.
@@ -101,6 +109,12 @@ func (s *surveyor) sections(ctx context.Context, names Names) ([]section, error)
 // the store alone knows that, so it is asked for both ends.
 func (s *surveyor) cold(ctx context.Context, names Names, first, next int) (before int64, err error) {
 	hole := Hole{Timeline: names.Timeline, First: firstOf(s.root, names.Links[first]), Cold: names.Links[first]}
+	for _, key := range names.Links[first:next] {
+		if err := s.failed[key]; err != nil {
+			hole.Cold, hole.Failed = key, err
+			break
+		}
+	}
 	if next < len(names.Links) {
 		hole.Last = firstOf(s.root, names.Links[next]) - 1
 	}
@@ -200,6 +214,9 @@ func (s *surveyor) readable(ctx context.Context, names *Names) error {
 
 func (s *surveyor) bothReadable(ctx context.Context, keys ...string) (bool, error) {
 	for _, key := range slices.Compact(keys) {
+		if s.failed[key] != nil {
+			return false, nil
+		}
 		_, err := s.header(ctx, key)
 		if errors.Is(err, fs.ErrPermission) {
 			return false, nil

@@ -66,7 +66,18 @@ func Look(ctx context.Context, store objstore.Store, root string, bases []Base, 
 			return s, err
 		}
 	}
-	reading := &surveyor{store: store, root: root, read: map[string]Header{}}
+	reading := &surveyor{store: store, root: root, read: map[string]Header{}, failed: map[string]error{}}
+	for {
+		surveyed, err := s.survey(ctx, reading, bases, limit)
+		if err == nil || !s.passOver(ctx, reading, err) {
+			return surveyed, err
+		}
+	}
+}
+
+// survey reads the headers of all timelines.
+func (s Survey) survey(ctx context.Context, reading *surveyor, bases []Base, limit int) (Survey, error) {
+	reading.holes = nil
 	for i := len(s.Names) - 1; i >= 0 && len(s.Ranges) < limit; i-- {
 		if !s.Names[i].Started {
 			continue
