@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
 	"maps"
 	"reflect"
@@ -21,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
 const (
@@ -248,11 +247,10 @@ func (k *keptReads) expect(object client.Object) {
 		return
 	}
 	for key, content := range secret.Data {
-		block, _ := pem.Decode(bytes.TrimSpace(content))
-		if !strings.HasSuffix(key, ".crt") || block == nil {
+		if !strings.HasSuffix(key, ".crt") {
 			continue
 		}
-		certificate, err := x509.ParseCertificate(block.Bytes)
+		certificate, err := pki.ParseCertificate(content)
 		if err != nil {
 			continue
 		}

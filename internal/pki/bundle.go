@@ -25,7 +25,7 @@ func ParseBundle(contents ...[]byte) Bundle {
 			if block.Type != "CERTIFICATE" {
 				continue
 			}
-			if cert, err := x509.ParseCertificate(block.Bytes); err == nil {
+			if cert, err := parse(block.Bytes); err == nil {
 				bundle = bundle.With(Bundle{cert})
 			}
 		}
@@ -63,25 +63,32 @@ func (b Bundle) With(others Bundle) Bundle {
 	return all
 }
 
-// Signed reports whether a CA of the bundle signed the certificate, directly or through the intermediates. It ignores
-// validity periods, names and key usages.
-func (b Bundle) Signed(cert *x509.Certificate, intermediates Bundle) bool {
-	return b.signed(cert, intermediates, len(intermediates))
-}
+// maxChecks is how many signatures Signed checks. crypto/x509 has the same limit, because the work grows with the square of the certificates.
+const maxChecks = 100
 
-func (b Bundle) signed(cert *x509.Certificate, intermediates Bundle, depth int) bool {
-	for _, ca := range b {
-		if cert.CheckSignatureFrom(ca) == nil {
+// Signed reports whether a CA of the bundle signed the certificate, directly or through the intermediates. It ignores
+// validity periods and key usages.
+func (b Bundle) Signed(cert *x509.Certificate, intermediates Bundle) bool {
+	checks := 0
+	signs := func(ca, cert *x509.Certificate) bool {
+		if !bytes.Equal(ca.RawSubject, cert.RawIssuer) {
+			return false
+		}
+		checks++
+		return checks <= maxChecks && cert.CheckSignatureFrom(ca) == nil
+	}
+	left := slices.Clone(intermediates)
+	for next := []*x509.Certificate{cert}; len(next) > 0; next = next[1:] {
+		if slices.ContainsFunc(b, func(ca *x509.Certificate) bool { return signs(ca, next[0]) }) {
 			return true
 		}
-	}
-	if depth == 0 {
-		return false
-	}
-	for _, ca := range intermediates {
-		if !ca.Equal(cert) && cert.CheckSignatureFrom(ca) == nil && b.signed(ca, intermediates, depth-1) {
-			return true
-		}
+		left = slices.DeleteFunc(left, func(ca *x509.Certificate) bool {
+			above := !ca.Equal(next[0]) && signs(ca, next[0])
+			if above {
+				next = append(next, ca)
+			}
+			return above
+		})
 	}
 	return false
 }

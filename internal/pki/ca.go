@@ -88,11 +88,7 @@ func ParseCertificate(content []byte) (*x509.Certificate, error) {
 		if block.Type != "CERTIFICATE" {
 			continue
 		}
-		cert, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			return nil, fmt.Errorf("read certificate: %w", err)
-		}
-		return cert, nil
+		return parse(block.Bytes)
 	}
 }
 

@@ -2,7 +2,6 @@ package pki
 
 import (
 	"bytes"
-	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -93,7 +92,7 @@ func (p Pair) Leaf() (*x509.Certificate, error) {
 	if len(p.Cert) == 0 || len(p.Key) == 0 {
 		return nil, errors.New("the certificate or its key is missing")
 	}
-	pair, err := tls.X509KeyPair(p.Cert, p.Key)
+	pair, err := ParsePair(p.Cert, p.Key)
 	if err != nil {
 		return nil, fmt.Errorf("read certificate and key: %w", err)
 	}
@@ -114,7 +113,7 @@ func FirstToExpire(texts ...[]byte) *x509.Certificate {
 		if block == nil {
 			continue
 		}
-		if c, err := x509.ParseCertificate(block.Bytes); err == nil && (first == nil || c.NotAfter.Before(first.NotAfter)) {
+		if c, err := parse(block.Bytes); err == nil && (first == nil || c.NotAfter.Before(first.NotAfter)) {
 			first = c
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
 // A signature proves that the holder of a private key has written a manifest, which has the SHA-256 of the object. So who can write to the
@@ -56,6 +57,9 @@ func ParseSigner(text []byte) (*Signer, error) {
 	block, rest := pem.Decode(text)
 	if block == nil || block.Type != "PRIVATE KEY" || len(bytes.TrimSpace(rest)) > 0 {
 		return nil, errors.New("it is not one PEM block of the type PRIVATE KEY: " + want)
+	}
+	if err := pki.CheckKey(text); err != nil {
+		return nil, errors.New("it is not an Ed25519 key: " + want)
 	}
 	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	private, ok := parsed.(ed25519.PrivateKey)

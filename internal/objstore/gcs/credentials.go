@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"google.golang.org/api/option"
+
+	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
 // tokenURIs are Google's own servers that give tokens for a key.
@@ -19,9 +21,13 @@ func credentialsType(file []byte) (option.CredentialsType, error) {
 		Type           string `json:"type"`
 		TokenURI       string `json:"token_uri"`
 		UniverseDomain string `json:"universe_domain"`
+		PrivateKey     string `json:"private_key"`
 	}
 	if json.Unmarshal(file, &head) != nil {
 		return "", errors.New("credentials.json is not valid JSON")
+	}
+	if err := pki.CheckKey([]byte(head.PrivateKey)); err != nil {
+		return "", fmt.Errorf("credentials.json: %w", err)
 	}
 	kind := option.CredentialsType(head.Type)
 	switch {

@@ -38,6 +38,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/stall"
+	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
 // defaultRegion is what most compatible stores expect by default.
@@ -143,7 +144,7 @@ func (c Config) loadOptions() []func(*config.LoadOptions) error {
 			credentials.NewStaticCredentialsProvider(c.AccessKeyID, c.SecretAccessKey, c.SessionToken)))
 	}
 	if len(c.CABundle) > 0 {
-		opts = append(opts, config.WithCustomCABundle(bytes.NewReader(c.CABundle)))
+		opts = append(opts, config.WithCustomCABundle(bytes.NewReader(pki.ParseBundle(c.CABundle).PEM())))
 	}
 	return opts
 }

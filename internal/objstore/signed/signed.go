@@ -6,7 +6,6 @@ package signed
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/stall"
+	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
 const (
@@ -54,9 +54,9 @@ func (r Reader) client() (*http.Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DisableCompression = true // the bytes of the object, as they are stored
 	if len(r.CABundle) > 0 {
-		trusted := x509.NewCertPool()
-		if !trusted.AppendCertsFromPEM(r.CABundle) {
-			return nil, errors.New("ca.crt in the Secret has no certificate in PEM")
+		trusted, err := pki.Pool(r.CABundle)
+		if err != nil {
+			return nil, fmt.Errorf("read ca.crt in the Secret: %w", err)
 		}
 		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: trusted}
 	}

@@ -1,0 +1,134 @@
+package pki
+
+import (
+	"crypto/rsa"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/asn1"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+)
+
+// Keys and certificates come from Secrets that anybody in a namespace may write. To read a large RSA key takes minutes, and no context ends it. So
+// all of them are read by the functions of this file and of bundle.go, which refuse what no honest key has before they compute anything.
+
+const (
+	// maxRSABits is what crypto/tls accepts of a peer, too.
+	maxRSABits = 8192
+	// maxContent is the most that a certificate with its intermediates, or a private key, may have in PEM, in bytes.
+	maxContent = 64 << 10
+)
+
+var errLargeKey = fmt.Errorf("an RSA key may have at most %d bits", maxRSABits)
+
+// ParsePair reads a certificate with its intermediates and its key, in PEM. Its errors never contain the content.
+func ParsePair(cert, key []byte) (tls.Certificate, error) {
+	if len(cert) > maxContent || len(key) > maxContent {
+		return tls.Certificate{}, fmt.Errorf("a certificate and its key may have at most %d bytes each", maxContent)
+	}
+	if err := CheckKey(key); err != nil {
+		return tls.Certificate{}, err
+	}
+	for rest := cert; ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		if block.Type == "CERTIFICATE" {
+			if _, err := parse(block.Bytes); err != nil {
+				return tls.Certificate{}, err
+			}
+		}
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return tls.Certificate{}, err //nolint:wrapcheck // the caller says what it reads
+	}
+	return pair, nil
+}
+
+// CheckKey returns why private keys in PEM are too large to be read. What is no key at all is not its business.
+func CheckKey(content []byte) error {
+	if len(content) > maxContent {
+		return fmt.Errorf("a private key may have at most %d bytes", maxContent)
+	}
+	for {
+		var block *pem.Block
+		if block, content = pem.Decode(content); block == nil {
+			return nil
+		}
+		if !strings.HasSuffix(block.Type, "PRIVATE KEY") {
+			continue
+		}
+		if err := checkDER(block.Bytes); err != nil {
+			return err
+		}
+	}
+}
+
+// checkDER refuses an RSA key with large or with more than two primes, in PKCS #1 or PKCS #8.
+func checkDER(der []byte) error {
+	var wrapped struct {
+		Version   int
+		Algorithm asn1.RawValue
+		Key       []byte
+	}
+	if _, err := asn1.Unmarshal(der, &wrapped); err == nil {
+		der = wrapped.Key
+	}
+	numbers := integers(der)
+	if len(numbers) < 6 { // a key of another kind
+		return nil
+	}
+	n, prime := numbers[1].BitLen(), max(numbers[4].BitLen(), numbers[5].BitLen())
+	if n > maxRSABits || prime > maxRSABits/2+1 || numbers[3].BitLen() > maxRSABits || numbers[0].Sign() != 0 {
+		return errLargeKey
+	}
+	return nil
+}
+
+// integers returns the numbers with which a sequence begins. It computes nothing.
+func integers(der []byte) []*big.Int {
+	var sequence asn1.RawValue
+	if _, err := asn1.Unmarshal(der, &sequence); err != nil || sequence.Tag != asn1.TagSequence {
+		return nil
+	}
+	var found []*big.Int
+	for rest := sequence.Bytes; len(rest) > 0 && len(found) < 6; {
+		n := new(big.Int)
+		var err error
+		if rest, err = asn1.Unmarshal(rest, &n); err != nil {
+			break
+		}
+		found = append(found, n)
+	}
+	return found
+}
+
+// parse reads one certificate, and refuses a large RSA key: each signature that is checked with it takes long.
+func parse(der []byte) (*x509.Certificate, error) {
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, fmt.Errorf("read certificate: %w", err)
+	}
+	if public, is := cert.PublicKey.(*rsa.PublicKey); is && public.N.BitLen() > maxRSABits {
+		return nil, errLargeKey
+	}
+	return cert, nil
+}
+
+// Pool reads the CA certificates in PEM content as those that a client trusts.
+func Pool(content []byte) (*x509.CertPool, error) {
+	bundle := ParseBundle(content)
+	if len(bundle) == 0 {
+		return nil, errors.New("it contains no PEM certificate")
+	}
+	pool := x509.NewCertPool()
+	for _, cert := range bundle {
+		pool.AddCert(cert)
+	}
+	return pool, nil
+}

@@ -1,0 +1,107 @@
+package pki
+
+import (
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Users bring keys of any issuer. If one of these were refused, the members of a running cluster could not be asked any more.
+func TestKeysOfAllKindsAreRead(t *testing.T) {
+	small, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	curve, _ := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
+	_, edwards, _ := ed25519.GenerateKey(rand.Reader)
+	curveDER, _ := x509.MarshalECPrivateKey(curve)
+	pkcs8 := func(key any) []byte {
+		der, err := x509.MarshalPKCS8PrivateKey(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return der
+	}
+	for name, test := range map[string]struct {
+		kind string
+		der  []byte
+		key  interface{ Public() any }
+	}{
+		"RSA, PKCS #1":     {"RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(small), public{small.Public()}},
+		"RSA, PKCS #8":     {"PRIVATE KEY", pkcs8(small), public{small.Public()}},
+		"EC, SEC 1":        {"EC PRIVATE KEY", curveDER, public{curve.Public()}},
+		"EC, PKCS #8":      {"PRIVATE KEY", pkcs8(curve), public{curve.Public()}},
+		"Ed25519, PKCS #8": {"PRIVATE KEY", pkcs8(edwards), public{edwards.Public()}},
+	} {
+		template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+		ca, err := NewCA("ca", time.Now(), time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaf, err := x509.CreateCertificate(rand.Reader, template, ca.cert, test.key.Public(), ca.key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = ParsePair(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf}), pem.EncodeToMemory(&pem.Block{Type: test.kind, Bytes: test.der}))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+type public struct{ key any }
+
+func (p public) Public() any { return p.key }
+
+// parsers are the functions that compute something from a key or a certificate before they bound it.
+var parsers = regexp.MustCompile(`(?:x509\.Parse(?:PKCS1|PKCS8|EC)PrivateKey|x509\.ParseCertificates?|tls\.(?:Load)?X509KeyPair|AppendCertsFromPEM)\(`)
+
+// readers are the files outside of this package that use one of them.
+var readers = map[string]string{
+	"internal/operator/metrics.go": "the file of the operator's own certificate, which the administrator mounts",
+	"internal/snapshot/sign.go":    "after CheckKey",
+	"internal/plugin/cli/look.go":  "on the machine of the person who asks",
+	"internal/pki/ca.go":           "an EC key has one of four sizes",
+	"internal/pki/read.go":         "here",
+}
+
+// A new place that reads a key of a Secret by itself would let one Secret stop an operator.
+func TestKeysAndCertificatesAreReadByOnePackage(t *testing.T) {
+	var found []string
+	err := filepath.WalkDir("../..", func(path string, _ os.DirEntry, err error) error {
+		name := strings.TrimPrefix(filepath.ToSlash(path), "../../")
+		if err != nil || !strings.HasPrefix(name, "internal/") && !strings.HasPrefix(name, "cmd/") || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err == nil && parsers.Match(content) {
+			found = append(found, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range found {
+		if readers[name] == "" {
+			t.Errorf("%s reads a key or a certificate by itself. Use ParsePair, CheckKey, ParseBundle or Pool, or say here why it is safe", name)
+		}
+	}
+	for name := range readers {
+		if !slices.Contains(found, name) {
+			t.Errorf("%s reads no key any more: remove it here", name)
+		}
+	}
+}
