@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/etcd-suite/etcd-operator/internal/child"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/restoretest"
 )
@@ -42,16 +43,13 @@ type order struct {
 // answer is what the child writes to its standard output.
 type answer struct {
 	Info  dbfile.Info `json:"info"`
-	Error string      `json:"error,omitempty"`
+	Error child.Text  `json:"error,omitempty"`
 	// Kind is the index in kinds of what the error is, from 1; 0 means another error, which is one of the local disk.
 	Kind int `json:"kind,omitempty"`
 }
 
 // kinds are the errors that concern the file.
 var kinds = []error{dbfile.ErrNoTrailer, dbfile.ErrCorrupt, dbfile.ErrTooLarge}
-
-// maxError limits the text of an error, which may contain keys of the database.
-const maxError = 2000
 
 // serve is the child process.
 func serve(in io.Reader, database *os.File, out io.Writer) error {
@@ -110,10 +108,7 @@ func answerOf(info dbfile.Info, err error) answer {
 	if err == nil {
 		return answer{Info: info}
 	}
-	a := answer{Error: err.Error()}
-	if len(a.Error) > maxError {
-		a.Error = a.Error[:maxError] + "..."
-	}
+	a := answer{Error: child.TextOf(err)}
 	for i, kind := range kinds {
 		if errors.Is(err, kind) {
 			a.Kind = i + 1
@@ -128,9 +123,9 @@ func (a answer) err() error {
 	case a.Error == "":
 		return nil
 	case a.Kind > 0 && a.Kind <= len(kinds):
-		return checked{a.Error, kinds[a.Kind-1]}
+		return checked{string(a.Error), kinds[a.Kind-1]}
 	}
-	return errors.New(a.Error)
+	return errors.New(string(a.Error))
 }
 
 // checked is an error of the child. Its text has that of its kind already.

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/etcd-suite/etcd-operator/internal/auth"
+	"github.com/etcd-suite/etcd-operator/internal/child"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
 )
@@ -35,7 +36,7 @@ func write(t testing.TB, content []byte) string {
 func roundTrip(t *testing.T, sent answer, got *answer) {
 	t.Helper()
 	content, err := json.Marshal(sent)
-	if err != nil || len(content) > maxAnswer {
+	if err != nil || len(content) > child.MaxAnswer {
 		t.Fatalf("%d bytes, %v", len(content), err)
 	}
 	if err := json.Unmarshal(content, got); err != nil {
@@ -92,7 +93,7 @@ func TestErrorsOfTheChildKeepTheirKindAndAreShort(t *testing.T) {
 	for _, kind := range kinds {
 		var got answer
 		roundTrip(t, answerOf(dbfile.Info{}, fmt.Errorf("%s: %w", strings.Repeat("k", 1<<20), kind)), &got)
-		if err := got.err(); !errors.Is(err, kind) || len(err.Error()) > maxError+10 {
+		if err := got.err(); !errors.Is(err, kind) || len(err.Error()) > 2010 {
 			t.Errorf("%d bytes, error %.100v, want %v", len(err.Error()), err, kind)
 		}
 	}

@@ -61,6 +61,52 @@ func TestOnlyAProcessThatMayEndReadsDatabases(t *testing.T) {
 	}
 }
 
+// children are the files that start a process, and who limits what it says.
+var children = map[string]string{
+	"internal/child/child.go":            "",
+	"internal/dbcheck/parent.go":         "the check",
+	"internal/restoretest/parent.go":     "the restore test",
+	"internal/archive/replay/process.go": "the replay",
+	"internal/plugin/cli/inside.go":      "kubectl of the user, whose output goes to the terminal",
+}
+
+// The answer of a replay had a key of 16 MiB, and the operator read all of it. What a child has read, another party wrote.
+func TestTheAnswerOfEachChildHasABound(t *testing.T) {
+	unused := maps.Clone(children)
+	for path, file := range programFiles(t) {
+		starts := false
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.SelectorExpr:
+				of, _ := n.X.(*ast.Ident)
+				own := of != nil && (of.Name == "exec" && strings.HasPrefix(n.Sel.Name, "Command") || of.Name == "os" && n.Sel.Name == "StartProcess" || of.Name == "syscall" && n.Sel.Name == "ForkExec")
+				if own && path != "internal/child/child.go" && path != "internal/plugin/cli/inside.go" {
+					t.Errorf("%s starts a process with %s.%s: use child.New, which limits what the process says", path, of.Name, n.Sel.Name)
+				}
+				starts = starts || own || of != nil && of.Name == "child" && n.Sel.Name == "New"
+			case *ast.TypeSpec:
+				if answer, ok := n.Type.(*ast.StructType); ok && n.Name.Name == "answer" && children[path] != "" {
+					for _, field := range answer.Fields.List {
+						if kind, ok := field.Type.(*ast.Ident); ok && kind.Name == "string" {
+							t.Errorf("%s: the field %s of the answer has no bound: use child.Text", path, field.Names[0])
+						}
+					}
+				}
+			}
+			return true
+		})
+		if _, listed := children[path]; starts && !listed {
+			t.Errorf("%s starts a process: add it to this list, and a row to the limits in docs/security.md", path)
+		}
+		if starts {
+			delete(unused, path)
+		}
+	}
+	for path := range unused {
+		t.Errorf("%s starts no process any more: remove it from this list", path)
+	}
+}
+
 // programFiles returns the parsed files of all programs.
 func programFiles(t *testing.T) map[string]*ast.File {
 	t.Helper()

@@ -1,7 +1,6 @@
 package dbcheck
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/etcd-suite/etcd-operator/internal/child"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 )
 
@@ -36,47 +36,35 @@ func (p Process) Inspect(ctx context.Context, path string) (dbfile.Info, error) 
 	if err != nil {
 		return dbfile.Info{}, err
 	}
-	var out, diagnosis = bounded{most: maxAnswer}, bounded{most: maxDiagnosis}
-	child, err := command(ctx)
+	check, err := child.New(ctx, Command)
 	if err != nil {
-		return dbfile.Info{}, err
+		return dbfile.Info{}, notChecked(err)
 	}
-	child.Stdout, child.Stderr, child.ExtraFiles = &out, &diagnosis, []*os.File{database}
-	in, err := child.StdinPipe()
+	check.ExtraFiles = []*os.File{database}
+	in, err := check.StdinPipe()
 	if err != nil {
 		return dbfile.Info{}, notChecked(err)
 	}
 	defer in.Close() // a child of a killed operator ends too, because the pipe closes
-	if err := child.Start(); err != nil {
+	if err := check.Start(); err != nil {
 		if ctx.Err() != nil {
 			return dbfile.Info{}, context.Cause(ctx)
 		}
 		return dbfile.Info{}, notChecked(err)
 	}
 	_, writeErr := in.Write(content)
-	ended := errors.Join(writeErr, child.Wait())
+	ended := errors.Join(writeErr, check.Wait())
 	if ctx.Err() != nil {
 		return dbfile.Info{}, context.Cause(ctx)
 	}
 	var a answer
-	if err := json.Unmarshal(out.kept.Bytes(), &a); ended != nil || err != nil {
-		return dbfile.Info{}, p.died(ended, diagnosis.kept.String())
+	if err := json.Unmarshal(check.Answer(), &a); ended != nil || err != nil {
+		return dbfile.Info{}, p.died(ended, check.Diagnosis())
 	}
 	if err := a.err(); err != nil {
 		return dbfile.Info{}, fmt.Errorf("inspect snapshot %s: %w", path, err)
 	}
 	return a.Info, nil
-}
-
-// command returns this program as a child without any variable of the environment.
-func command(ctx context.Context) (*exec.Cmd, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return nil, notChecked(err)
-	}
-	child := exec.CommandContext(ctx, program, Command)
-	child.Env = []string{} // no credentials
-	return child, nil
 }
 
 // notChecked hides the kind of an error of the machine, so that a missing program is not taken for a missing object.
@@ -90,7 +78,7 @@ func (p Process) died(ended error, diagnosis string) error {
 	if ended == nil {
 		ended = errors.New("its answer cannot be read")
 	}
-	line, _, _ := strings.Cut(diagnosis, "\n")
+	line := child.Cause(diagnosis)
 	if !p.byTheFile(ended, diagnosis) {
 		return fmt.Errorf("%w: its process was ended by the node: %s: %s", dbfile.ErrNotChecked, ended.Error(), line)
 	}
@@ -112,23 +100,4 @@ func (p Process) byTheFile(ended error, diagnosis string) bool {
 	}
 	const ofTheRuntime = 2 // the exit code of a fatal error or a panic
 	return exit.ExitCode() == ofTheRuntime && slices.ContainsFunc(faults, func(fault string) bool { return strings.Contains(diagnosis, fault) })
-}
-
-const (
-	// maxAnswer is more than the longest answer: a thousand member IDs of 21 bytes each.
-	maxAnswer    = 64 << 10
-	maxDiagnosis = 4 << 10
-)
-
-// bounded keeps the first bytes that are written to it, so that no child fills the memory of the operator.
-type bounded struct {
-	most int
-	kept bytes.Buffer
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if room := b.most - b.kept.Len(); room > 0 {
-		b.kept.Write(p[:min(len(p), room)])
-	}
-	return len(p), nil
 }

@@ -211,7 +211,7 @@ func (c *census) revision(rev, value []byte) error {
 func parseRevision(b []byte) (main int64, tombstone bool, err error) {
 	tombstone = len(b) == 18 && b[17] == 't'
 	if len(b) < 17 || b[8] != '_' || len(b) > 17 && !tombstone {
-		return 0, false, corrupt("%x is not a revision", short(b))
+		return 0, false, corrupt("%x is not a revision", Short(b))
 	}
 	main = int64(binary.BigEndian.Uint64(b))
 	if main < 0 {

@@ -236,6 +236,7 @@ func (f *file) readError(what string, err error) error {
 }
 
 // maxShown is how many bytes of a key an error shows. A key may have as many bytes as its page.
-const maxShown = 64
+const maxShown = 100
 
-func short(key []byte) []byte { return key[:min(len(key), maxShown)] }
+// Short returns as much of a key as an error shows.
+func Short(key []byte) []byte { return key[:min(len(key), maxShown)] }

@@ -33,7 +33,7 @@ func (w *walker) walk() error {
 // bucket visits one element of the root page, which only contains buckets.
 func (w *walker) bucket(e element, depth int) error {
 	if e.flags != bucketFlag || len(e.value) < bucketHeader {
-		return corrupt("%q at the top level is not a bucket", short(e.key))
+		return corrupt("%q at the top level is not a bucket", Short(e.key))
 	}
 	name := slices.Clone(e.key)
 	if err := w.enter(name); err != nil {
@@ -41,7 +41,7 @@ func (w *walker) bucket(e element, depth int) error {
 	}
 	pair := func(e element, _ int) error {
 		if e.flags != 0 {
-			return corrupt("bucket %q contains another bucket", short(name))
+			return corrupt("bucket %q contains another bucket", Short(name))
 		}
 		return w.visit(name, e.key, e.value)
 	}

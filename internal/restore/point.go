@@ -261,7 +261,7 @@ func describe(ctx context.Context, base source.Proven) (source.Proven, error) {
 func statusOf(point source.Point, result replay.Result) *v1beta2.PointInTimeStatus {
 	status := &v1beta2.PointInTimeStatus{
 		Revision: point.Reached.Revision, Timeline: int64(point.Timeline), Base: point.Base.Bucket + "/" + point.Base.Key,
-		Segments: int32(len(point.Links)), UnknownLeases: int32(len(result.Fallback)), // both are limited
+		Segments: int32(len(point.Links)), UnknownLeases: int32(result.Fallback), // both are limited
 		ResolutionMilliseconds: point.Resolution.Round(time.Millisecond).Milliseconds(),
 	}
 	if !point.Reached.At.IsZero() {

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"syscall"
 
+	"github.com/etcd-suite/etcd-operator/internal/child"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 )
 
@@ -27,10 +28,7 @@ func Main(in io.Reader, out io.Writer, exit func(int)) error {
 		return err
 	}
 	hash, err := dbfile.TryRestore(context.Background(), o.Trial)
-	a := answer{Hash: hash, Disk: errors.Is(err, dbfile.ErrDisk), Memory: errors.Is(err, dbfile.ErrMemory)}
-	if err != nil {
-		a.Error = err.Error()
-	}
+	a := answer{Hash: hash, Error: child.TextOf(err), Disk: errors.Is(err, dbfile.ErrDisk), Memory: errors.Is(err, dbfile.ErrMemory)}
 	return json.NewEncoder(out).Encode(a)
 }
 

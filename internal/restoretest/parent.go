@@ -1,16 +1,13 @@
 package restoretest
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
-	"strings"
 
+	"github.com/etcd-suite/etcd-operator/internal/child"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 )
 
@@ -37,7 +34,7 @@ type order struct {
 // answer is what the child writes to its standard output.
 type answer struct {
 	Hash  dbfile.KVHash `json:"hash"`
-	Error string        `json:"error"`
+	Error child.Text    `json:"error"`
 	// Disk is true if the error is one of the local disk, and Memory if there was too little memory.
 	Disk   bool `json:"disk"`
 	Memory bool `json:"memory"`
@@ -50,29 +47,24 @@ func (p Process) Try(ctx context.Context, t dbfile.Trial) (dbfile.KVHash, error)
 	if err != nil {
 		return dbfile.KVHash{}, err
 	}
-	program, err := os.Executable()
+	test, err := child.New(ctx, Command, "TMPDIR="+os.TempDir())
 	if err != nil {
-		return dbfile.KVHash{}, fmt.Errorf("find the program of the restore test: %w", err)
+		return dbfile.KVHash{}, err
 	}
-	var out bytes.Buffer
-	var diagnosis Head
-	child := exec.CommandContext(ctx, program, Command)
-	child.Env = []string{"TMPDIR=" + os.TempDir()} // no credentials
-	child.Stdout, child.Stderr = &out, &diagnosis
-	in, err := child.StdinPipe()
+	in, err := test.StdinPipe()
 	if err != nil {
 		return dbfile.KVHash{}, fmt.Errorf("start the process of the restore test: %w", err)
 	}
 	defer in.Close() // a child of a killed operator ends too, because the pipe closes
-	if err := child.Start(); err != nil {
+	if err := test.Start(); err != nil {
 		return dbfile.KVHash{}, fmt.Errorf("start the process of the restore test: %w", err)
 	}
 	_, writeErr := in.Write(content)
-	waitErr := child.Wait()
+	waitErr := test.Wait()
 	if ctx.Err() != nil {
 		return dbfile.KVHash{}, context.Cause(ctx)
 	}
-	return p.read(out.Bytes(), errors.Join(writeErr, waitErr), diagnosis.String())
+	return p.read(test.Answer(), errors.Join(writeErr, waitErr), test.Diagnosis())
 }
 
 // read interprets how the child ended.
@@ -85,7 +77,7 @@ func (p Process) read(out []byte, ended error, diagnosis string) (dbfile.KVHash,
 		case a.Memory:
 			return a.Hash, fmt.Errorf("%w: %s", dbfile.ErrMemory, a.Error)
 		case a.Error != "":
-			return a.Hash, dbfile.Refused(errors.New(a.Error))
+			return a.Hash, dbfile.Refused(errors.New(string(a.Error)))
 		}
 		return a.Hash, nil
 	}
@@ -99,7 +91,7 @@ func Died(what string, memory int64, ended error, diagnosis string) error {
 	if ended == nil {
 		ended = errors.New("its answer cannot be read")
 	}
-	line, _, _ := strings.Cut(diagnosis, "\n")
+	line := child.Cause(diagnosis)
 	// A full disk ends a goroutine of etcd that nothing can recover, for example the compaction.
 	if err := dbfile.Fault(errors.New(line)); errors.Is(err, dbfile.ErrDisk) {
 		return fmt.Errorf("the process of the %s ended without a result: %w: %w", what, ended, err)
@@ -107,19 +99,3 @@ func Died(what string, memory int64, ended error, diagnosis string) error {
 	return fmt.Errorf("%w: the process of the %s, which may use %d MiB, ended without a result: %w: %s",
 		dbfile.ErrMemory, what, memory>>20, ended, line)
 }
-
-// Head keeps the first bytes that are written to it.
-type Head struct{ kept bytes.Buffer }
-
-const headSize = 4 << 10
-
-func (h *Head) Write(p []byte) (int, error) {
-	if room := headSize - h.kept.Len(); room > 0 {
-		h.kept.Write(p[:min(len(p), room)])
-	}
-	return len(p), nil
-}
-
-func (h *Head) String() string { return h.kept.String() }
-
-var _ io.Writer = (*Head)(nil)

@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/child"
 	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/restoretest"
@@ -31,10 +32,9 @@ func Main(in io.Reader, out io.Writer) error {
 	if errors.Is(err, errCutOff) {
 		return err // the parent has ended, or reports why it has stopped
 	}
-	a := answer{Result: result}
+	a := answer{Result: result, Error: child.TextOf(err)}
 	if err != nil {
 		fault := dbfile.Fault(err)
-		a.Error = err.Error()
 		a.Identity, a.Newer = errors.Is(err, codec.ErrIdentity), errors.Is(err, archive.ErrNewerFormat)
 		a.Disk, a.Memory = errors.Is(fault, dbfile.ErrDisk), errors.Is(fault, dbfile.ErrMemory)
 	}

@@ -113,7 +113,7 @@ func (t *transaction) abandon() *transaction { return t.end() }
 func (t *transaction) apply(event *mvccpb.Event) error {
 	want := event.Kv
 	wrong := func(format string, args ...any) error {
-		return &archive.RevisionError{Revision: t.revision, Err: fmt.Errorf("%w: key %q: %w", archive.ErrCorrupt, want.Key, fmt.Errorf(format, args...))}
+		return &archive.RevisionError{Revision: t.revision, Err: fmt.Errorf("%w: key %q: %w", archive.ErrCorrupt, dbfile.Short(want.Key), fmt.Errorf(format, args...))}
 	}
 	if event.Type == mvccpb.Event_DELETE {
 		if n, _ := t.DeleteRange(want.Key, nil); n != 1 {
@@ -137,13 +137,13 @@ func (t *transaction) apply(event *mvccpb.Event) error {
 }
 
 // writeLeases writes the leases of all keys that exist, with their full TTL. Leases of the base without keys are kept.
-func (d *database) writeLeases(ctx context.Context, seen bool, ttl map[int64]int64, fallback int64) (known int, unknown []int64, err error) {
+func (d *database) writeLeases(ctx context.Context, seen bool, ttl map[int64]int64, fallback int64) (known, unknown int, err error) {
 	if !seen {
-		return 0, nil, nil
+		return 0, 0, nil
 	}
 	attached, err := d.attached(ctx)
 	if err != nil {
-		return 0, nil, err
+		return 0, 0, err
 	}
 	tx := d.backend.BatchTx()
 	tx.LockOutsideApply()
@@ -156,7 +156,8 @@ func (d *database) writeLeases(ctx context.Context, seen bool, ttl map[int64]int
 			continue
 		}
 		if !ok {
-			granted, unknown = fallback, append(unknown, id)
+			granted = fallback
+			unknown++
 		} else {
 			known++
 		}

@@ -1,16 +1,15 @@
 package replay
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/child"
 	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
@@ -62,8 +61,8 @@ type segment struct {
 
 // answer is what the child writes to its standard output.
 type answer struct {
-	Result Result `json:"result"`
-	Error  string `json:"error,omitempty"`
+	Result Result     `json:"result"`
+	Error  child.Text `json:"error,omitempty"`
 	// The kind of the error. It is ErrRefused if all are false.
 	Disk     bool `json:"disk,omitempty"`
 	Memory   bool `json:"memory,omitempty"`
@@ -73,25 +72,20 @@ type answer struct {
 
 // Replay is the function Replay in a child process. The error of a store that does not return a segment is that of the store.
 func (p Process) Replay(ctx context.Context, o Order) (Result, error) {
-	program, err := os.Executable()
+	process, err := child.New(ctx, Command, "TMPDIR="+os.TempDir())
 	if err != nil {
-		return Result{}, fmt.Errorf("find the program of the replay: %w", err)
+		return Result{}, err
 	}
-	var out bytes.Buffer
-	diagnosis := restoretest.Head{}
-	child := exec.CommandContext(ctx, program, Command)
-	child.Env = []string{"TMPDIR=" + os.TempDir()} // no credentials
-	child.Stdout, child.Stderr = &out, &diagnosis
-	in, err := child.StdinPipe()
+	in, err := process.StdinPipe()
 	if err != nil {
 		return Result{}, fmt.Errorf("start the process of the replay: %w", err)
 	}
-	if err := child.Start(); err != nil {
+	if err := process.Start(); err != nil {
 		return Result{}, fmt.Errorf("start the process of the replay: %w", err)
 	}
 	fed := feed(ctx, in, o, p.Memory)
 	_ = in.Close() // a child whose input ends too early ends with an error
-	ended := child.Wait()
+	ended := process.Wait()
 	var unreadable *storeError
 	switch {
 	case ctx.Err() != nil:
@@ -100,10 +94,10 @@ func (p Process) Replay(ctx context.Context, o Order) (Result, error) {
 		return Result{}, unreadable.error
 	}
 	var a answer
-	if err := json.Unmarshal(out.Bytes(), &a); ended == nil && err == nil {
+	if err := json.Unmarshal(process.Answer(), &a); ended == nil && err == nil {
 		return a.Result, a.err()
 	}
-	return Result{}, restoretest.Died("replay", p.Memory, errors.Join(ended, fed), diagnosis.String())
+	return Result{}, restoretest.Died("replay", p.Memory, errors.Join(ended, fed), process.Diagnosis())
 }
 
 func (a answer) err() error {

@@ -40,8 +40,8 @@ type Result struct {
 	Events         int64
 	// Leases that the keys at Revision have, and that the archive or the base knows.
 	Leases int
-	// Fallback are leases of such keys whose TTL is not known. They got FallbackTTL.
-	Fallback []int64
+	// Fallback are those whose TTL is not known. They got FallbackTTL.
+	Fallback int
 }
 
 // Replay applies all revisions after that of the database, up to and including o.Revision. Each revision is one transaction.

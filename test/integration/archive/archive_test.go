@@ -143,7 +143,7 @@ func (b *bench) restoreRevisions(random *rand.Rand) {
 		if b.compare(r, want) {
 			done++
 			replayed += r.result.Events
-			fallback += len(r.result.Fallback)
+			fallback += r.result.Fallback
 		}
 	}
 	if done < revisions || replayed == 0 {

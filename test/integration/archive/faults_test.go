@@ -115,7 +115,7 @@ func (b *bench) expireLeases(minor string) {
 	b.Helper()
 	var chosen restored
 	for _, want := range b.world.records() {
-		if r, err := b.restore(b.Context(), archive.Target{Revision: want.revision}); err == nil && r.result.Leases > 0 && len(r.result.Fallback) == 0 { // those without a known time live longer
+		if r, err := b.restore(b.Context(), archive.Target{Revision: want.revision}); err == nil && r.result.Leases > 0 && r.result.Fallback == 0 { // those without a known time live longer
 			chosen = r
 			break
 		}
