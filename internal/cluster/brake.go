@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
 const (
@@ -24,13 +25,22 @@ const (
 // errBraked is for a replacement that another EtcdCluster began first.
 var errBraked = fmt.Errorf("too many lost members are being replaced: %w", errRemembered)
 
-// brake limits how many lost members are replaced at the same time. After a restart it begins anew. A nil brake holds nothing.
+// brake limits how many lost members are replaced at the same time. One namespace always leaves a place to others. After a restart it begins
+// anew. A nil brake holds nothing.
 type brake struct {
 	limit, perMinute int
 
 	mu      sync.Mutex
 	running map[types.NamespacedName]replacement
-	begun   []time.Time
+	// late are the clusters that were not whole again in time. Until they are, they hold no place, because they could hold it for ever.
+	late  map[types.NamespacedName]bool
+	begun []begin
+}
+
+// begin is when a replacement began, and in which namespace.
+type begin struct {
+	at        time.Time
+	namespace string
 }
 
 // replacement is since when a member of an EtcdCluster is being replaced.
@@ -40,7 +50,7 @@ type replacement struct {
 }
 
 func newBrake(limit, perMinute int) *brake {
-	return &brake{limit: limit, perMinute: perMinute, running: map[types.NamespacedName]replacement{}}
+	return &brake{limit: limit, perMinute: perMinute, running: map[types.NamespacedName]replacement{}, late: map[types.NamespacedName]bool{}}
 }
 
 // state is what a plan for a cluster may know.
@@ -57,12 +67,29 @@ func (b *brake) locked(cluster types.NamespacedName, now time.Time) plan.Replace
 	for other, running := range b.running {
 		if now.Sub(running.since) >= replacementLimit {
 			delete(b.running, other)
+			b.late[other] = true
 		}
 	}
-	b.begun = slices.DeleteFunc(b.begun, func(at time.Time) bool { return now.Sub(at) >= time.Minute })
+	b.begun = slices.DeleteFunc(b.begun, func(of begin) bool { return now.Sub(of.at) >= time.Minute })
 	_, mine := b.running[cluster]
-	full := len(b.running) >= b.limit || len(b.begun) >= b.perMinute
-	return plan.Replacements{Held: full && !mine, Running: len(b.running), Limit: b.limit, PerMinute: b.perMinute}
+	return plan.Replacements{Held: !mine && b.full(cluster), Running: len(b.running), Limit: b.limit, PerMinute: b.perMinute}
+}
+
+// full reports whether another cluster of the namespace may not begin a replacement now.
+func (b *brake) full(cluster types.NamespacedName) bool {
+	running, begun := 0, 0
+	for other := range b.running {
+		if other.Namespace == cluster.Namespace {
+			running++
+		}
+	}
+	for _, of := range b.begun {
+		if of.namespace == cluster.Namespace {
+			begun++
+		}
+	}
+	places := len(b.running) >= b.limit || running >= turns.Share(b.limit)
+	return !b.late[cluster] && places || len(b.begun) >= b.perMinute || begun >= turns.Share(b.perMinute)
 }
 
 // begin counts a replacement, or fails if there are too many. If etcd refuses the removal of a member again and again, the
@@ -79,9 +106,9 @@ func (b *brake) begin(cluster types.NamespacedName, step plan.Step, now time.Tim
 	}
 	before, mine := b.running[cluster]
 	if !mine {
-		b.begun = append(b.begun, now)
+		b.begun = append(b.begun, begin{now, cluster.Namespace})
 	}
-	if !mine || before.member != remove.ID {
+	if !b.late[cluster] && (!mine || before.member != remove.ID) {
 		b.running[cluster] = replacement{member: remove.ID, since: now}
 	}
 	return nil
@@ -95,4 +122,5 @@ func (b *brake) end(cluster types.NamespacedName) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.running, cluster)
+	delete(b.late, cluster)
 }

@@ -9,10 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 func named(n int) types.NamespacedName {
-	return types.NamespacedName{Namespace: "ns", Name: fmt.Sprint(n)}
+	return types.NamespacedName{Namespace: fmt.Sprint("ns-", n), Name: "example"}
 }
 
 func TestLostMembersOfManyClustersAreReplacedAFewAtATime(t *testing.T) {
@@ -73,5 +74,25 @@ func TestAReplacementThatIsTriedAgainHoldsUpOthersForALimitedTime(t *testing.T) 
 	}
 	if b.state(named(1), noon.Add(replacementLimit)).Held {
 		t.Error("a removal that etcd refuses again and again holds up another cluster for longer than the limit")
+	}
+}
+
+// One namespace had ten clusters whose lost members were never whole again. Each took its place again as soon as its time was over, so no lost member
+// of another namespace was replaced for a day, and the next failure there would have cost the quorum.
+func TestOneNamespaceLeavesAReplacementToOthers(t *testing.T) {
+	for _, limit := range []int{1, 2, Replacements} {
+		b, held := newBrake(limit, ReplacementsPerMinute), time.Duration(0)
+		for ; held < 24*time.Hour; held += 10 * time.Second {
+			at := noon.Add(held)
+			for i := range Replacements {
+				_ = b.begin(types.NamespacedName{Namespace: "tenant", Name: fmt.Sprint(i)}, plan.RemoveMember{ID: etcd.ID(i), Cause: plan.LostData}, at)
+			}
+			if err := b.begin(types.NamespacedName{Namespace: "another", Name: "db"}, plan.RemoveMember{ID: 99, Cause: plan.LostData}, at); !errors.Is(err, errBraked) {
+				break
+			}
+		}
+		if most := map[bool]time.Duration{true: time.Duration(Replacements) * replacementLimit, false: time.Minute}[limit == 1]; held > most {
+			t.Errorf("with %d places, the lost member of another namespace was not replaced for %v", limit, held)
+		}
 	}
 }

@@ -56,8 +56,9 @@ func strip(in any) (any, error) {
 	}
 	object.SetManagedFields(nil)
 	if mayBeOurs(object) {
-		slim(object)
-		return object, nil
+		if slim(object); heldSize(object) <= maxHeld {
+			return object, nil
+		}
 	}
 	name := metav1.ObjectMeta{Namespace: object.GetNamespace(), Name: object.GetName(), ResourceVersion: object.GetResourceVersion()}
 	switch object := object.(type) {
@@ -74,6 +75,18 @@ func strip(in any) (any, error) {
 		return &policyv1.PodDisruptionBudget{ObjectMeta: name, Spec: policyv1.PodDisruptionBudgetSpec{Selector: object.Spec.Selector}}, nil
 	}
 	return object, nil
+}
+
+// maxHeld is how many bytes of one object the cache holds at most. Kubernetes allows 256 KiB of annotations, and what slim leaves of a member's Pod
+// has some KiB beside them. What is larger can only be made by hand, so that no index leads to it, and many of them fill no memory.
+const maxHeld = 320 << 10
+
+// heldSize returns how many bytes an object has. The kinds that only have a Spec of their users' choice have a limit in the API server alone.
+func heldSize(object client.Object) int {
+	if sized, is := object.(interface{ Size() int }); is {
+		return sized.Size()
+	}
+	return 0
 }
 
 // mayBeOurs reports whether an object may belong to an EtcdCluster: by its owner, by what is written on it, or by its name if

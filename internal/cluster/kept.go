@@ -140,6 +140,9 @@ type reader struct {
 	kept *keptReads
 }
 
+// maxKept is how many bytes a Secret has at most that is kept. A larger one is read in each pass, so that many of them fill no memory.
+const maxKept = 64 << 10
+
 // reads returns the reader of Secrets for a pass.
 func (r *Reconciler) reads(v *view) client.Reader {
 	if v.known == nil {
@@ -157,6 +160,9 @@ func (r reader) Get(ctx context.Context, key client.ObjectKey, into client.Objec
 	}
 	if err := r.Reader.Get(ctx, key, into, options...); err != nil {
 		return err
+	}
+	if heldSize(into) > maxKept {
+		return nil
 	}
 	have := r.kept.keepable(into)
 	if r.kept.objects == nil {

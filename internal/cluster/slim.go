@@ -18,7 +18,7 @@ func slim(object client.Object) {
 	object.SetGenerateName("")
 	switch object := object.(type) {
 	case *corev1.Pod:
-		if object.Annotations[annotationTemplate] == "" {
+		if object.Annotations[annotationTemplate] == "" && object.Size() <= maxComparedPod {
 			return // madeFor compares all of it
 		}
 		object.Spec, object.Status = slimSpec(object.Spec), slimStatus(object.Status)
@@ -31,6 +31,10 @@ func slim(object client.Object) {
 	}
 	shareMeta(object)
 }
+
+// maxComparedPod is how many bytes a Pod has at most that madeFor compares. Those that the releases before there were notes have made are smaller,
+// because users could not add containers.
+const maxComparedPod = 64 << 10
 
 // slimSpec keeps of a Pod's spec what observePod, observeResize, require, waits and usedBy read.
 func slimSpec(spec corev1.PodSpec) corev1.PodSpec {

@@ -10,11 +10,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
 // Controller returns the options of a controller that reconciles that many objects at the same time. Its namespaces take turns.
 func Controller(concurrent int) controller.Options {
-	return controller.Options{MaxConcurrentReconciles: concurrent, RateLimiter: Retries(), NewQueue: newFairQueue}
+	queue := func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+		inner := priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = limiter })
+		return fair(inner, turns.Share(concurrent))
+	}
+	return controller.Options{MaxConcurrentReconciles: concurrent, RateLimiter: Retries(), NewQueue: queue}
 }
 
 // look is the priority of requests that are no work: the operator only reads the object again.
@@ -30,6 +36,7 @@ type fairQueue struct {
 	queued map[reconcile.Request]*turn
 	lanes  map[lane]map[reconcile.Request]*turn
 	added  uint64
+	passes passes
 }
 
 // turn is when it is the turn of a queued request.
@@ -54,12 +61,12 @@ const ranks = 16
 // rateLimited is how long a request that failed counts as one that may not be handed out yet.
 const rateLimited = time.Minute
 
-func newFairQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
-	return fair(priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = limiter }))
-}
-
-func fair(queue priorityqueue.PriorityQueue[reconcile.Request]) *fairQueue {
-	return &fairQueue{PriorityQueue: queue, queued: map[reconcile.Request]*turn{}, lanes: map[lane]map[reconcile.Request]*turn{}}
+// fair returns a queue in which one namespace has at most that many passes at the same time.
+func fair(queue priorityqueue.PriorityQueue[reconcile.Request], share int) *fairQueue {
+	return &fairQueue{
+		PriorityQueue: queue, queued: map[reconcile.Request]*turn{}, lanes: map[lane]map[reconcile.Request]*turn{},
+		passes: passes{share: share, running: map[string]int{}, held: map[string][]waiting{}},
+	}
 }
 
 // AddWithOpts queues requests. Priorities are 0 or lower.
@@ -119,12 +126,18 @@ func (q *fairQueue) leave(request reconcile.Request) {
 
 // GetWithPriority returns the next request with the priority that it was added with.
 func (q *fairQueue) GetWithPriority() (request reconcile.Request, priority int, shutdown bool) {
-	request, ranked, shutdown := q.PriorityQueue.GetWithPriority()
-	priority = ranked / ranks
-	if !shutdown {
+	for {
+		request, ranked, shutdown := q.PriorityQueue.GetWithPriority()
+		priority = ranked / ranks
+		if shutdown {
+			return request, priority, shutdown
+		}
 		q.left(request, priority)
+		if q.begin(request, priority) {
+			return request, priority, shutdown
+		}
+		q.PriorityQueue.Done(request) // it is held, and added again
 	}
-	return request, priority, shutdown
 }
 
 // left forgets a request that was handed out, and gives the first rank to the request of the namespace whose turn comes next. Otherwise

@@ -19,7 +19,7 @@ func in(namespace string, n int) reconcile.Request {
 
 func newFair(t *testing.T) *fairQueue {
 	t.Helper()
-	queue, ok := newFairQueue("", nil).(*fairQueue)
+	queue, ok := Controller(32).NewQueue("", nil).(*fairQueue)
 	if !ok {
 		t.Fatal("it is no fair queue")
 	}

@@ -18,6 +18,7 @@ var loopsThatEnd = map[string]string{
 	"archive.Look":           "the ranges of a timeline are only known if its start can be read",
 	"archive.Read":           "only tests read a whole archive",
 	"archive.reach":          "a range ends at a link whose header must be read",
+	"archive.returnsAnother": "it asks until the store returns one link",
 	"archive.readAll":        "each link of a chain is needed, and the first error names the point up to which it is whole",
 	"snapshot.dropDrafts":    "all errors are ignored: a draft does no harm",
 	"snapshot.deleteWithout": "each of the objects must be missing, and all of them belong to one snapshot",

@@ -30,6 +30,7 @@ var (
 		"internal/backup/controller.go: kube.Controller":  "passes of the operators",
 		"internal/restore/controller.go: kube.Controller": "passes of the operators",
 		"internal/cluster/controller.go: kube.Controller": "passes of the operators",
+		"internal/cluster/brake.go: type brake":           "replacements of lost members",
 		"internal/worker/worker.go: turns.Order":          "workers for snapshots, restore tests, deletions and copies",
 		"internal/turns/gate.go: turns.Order":             "restore tests",
 		"internal/spool/spool.go: turns.Order":            "the spool volume",
@@ -156,6 +157,10 @@ func queueOf(node ast.Node, inPackage string) string {
 		if nameOf(node.Key) == "MaxConcurrentReconciles" {
 			return "MaxConcurrentReconciles"
 		}
+	case *ast.TypeSpec:
+		if limited, is := node.Type.(*ast.StructType); is && limitsMany(limited) {
+			return "type " + node.Name.Name
+		}
 	case *ast.Field:
 		name := nameOf(node.Type)
 		if inPackage == "turns" && name == "Order" {
@@ -166,6 +171,20 @@ func queueOf(node ast.Node, inPackage string) string {
 		}
 	}
 	return ""
+}
+
+// limitsMany returns whether a type keeps objects of many owners under a lock, with a limit for all of them: who is above the limit waits.
+func limitsMany(of *ast.StructType) bool {
+	locked, limited, many := false, false, false
+	for _, field := range of.Fields.List {
+		_, isMap := field.Type.(*ast.MapType)
+		locked, many = locked || isMutex(field.Type), many || isMap
+		for _, name := range field.Names {
+			lower := strings.ToLower(name.Name)
+			limited = limited || nameOf(field.Type) == "int" && (strings.Contains(lower, "limit") || strings.Contains(lower, "max") || strings.Contains(lower, "slots") || strings.HasPrefix(lower, "per"))
+		}
+	}
+	return locked && limited && many
 }
 
 func isChan(of ast.Expr) bool { _, is := of.(*ast.ChanType); return is }
