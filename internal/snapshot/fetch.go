@@ -104,12 +104,7 @@ func fetch(ctx context.Context, store objstore.Getter, key string, place Place, 
 	if err != nil {
 		return Fetched{}, diskError(err)
 	}
-	turn, err := place.turn(ctx)
-	var f facts
-	if err == nil {
-		f, err = download(ctx, waiting{body, turn}, file, known)
-		turn.end()
-	}
+	f, err := download(ctx, body, file, known)
 	if closeErr := file.Close(); err == nil && closeErr != nil {
 		err = diskError(closeErr)
 	}
