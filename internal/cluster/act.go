@@ -43,7 +43,7 @@ func (r *Reconciler) act(ctx context.Context, v *view, step plan.Step) error {
 		return r.actOnPods(ctx, v, step)
 	case plan.RestoreLabels:
 		return r.restoreLabels(ctx, v, step)
-	case plan.CreateVolumes, plan.KeepVolume, plan.ResizeVolume, plan.SetAsideVolume, plan.DeleteVolume, plan.RecordForcing:
+	case plan.CreateVolumes, plan.KeepVolume, plan.ResizeVolume, plan.SetAsideVolume, plan.DeleteVolume, plan.RecordForcing, plan.RecordForced:
 		return r.actOnVolumes(ctx, v, step)
 	case plan.CreateCA, plan.ReplaceCA, plan.RemovePreviousCA, plan.RequestCertificates, plan.WriteCertificates:
 		return r.actOnCertificates(ctx, v, step)
@@ -61,7 +61,7 @@ func (r *Reconciler) act(ctx context.Context, v *view, step plan.Step) error {
 		return nil // there is nothing to do
 	case plan.BeginBootstrap, plan.BeginRemoval, plan.RecordFormed, plan.RecordPromotion, plan.RecordVersionChange, plan.EndDefragmentation,
 		plan.BeginRestore, plan.AwaitSafetySnapshot, plan.BeginSwitch, plan.ReturnToSeeding, plan.AdoptSeed, plan.CompleteRestore, plan.FailRestore,
-		plan.BeginRecovery, plan.RecordForced, plan.CancelRecovery, plan.CompleteRecovery:
+		plan.BeginRecovery, plan.CancelRecovery, plan.CompleteRecovery:
 		return nil // the effect is in the status
 	default:
 		return fmt.Errorf("unknown step %T", step)

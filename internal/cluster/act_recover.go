@@ -15,10 +15,11 @@ import (
 
 var (
 	errNoLongerForced = errors.New("the recovery is at another step by now")
+	errNoConsent      = errors.New("spec.recovery.quorumLoss does not allow it any more")
 	errNotAlone       = errors.New("another Pod of the cluster exists")
 )
 
-// confirmForce reads past the cache. It returns an error unless the recovery is still at its first step and the survivor
+// confirmForce reads past the cache. It returns an error unless the spec consents, the recovery is still at its first step, and the survivor
 // is alone: on a cluster that has grown again the flag would remove the other members. A Pod that has ended cannot run again.
 func (r *Reconciler) confirmForce(ctx context.Context, v *view, step plan.CreateMember) error {
 	if step.Start != plan.StartForce {
@@ -29,6 +30,9 @@ func (r *Reconciler) confirmForce(ctx context.Context, v *view, step plan.Create
 		return fmt.Errorf("read EtcdCluster %s: %w", v.Name, err)
 	}
 	recovery := cluster.Status.Recovery
+	if !cluster.Spec.ForcesNewCluster() {
+		return fmt.Errorf("restart member %s with --force-new-cluster: %w", step.Name, errNoConsent)
+	}
 	if cluster.UID != v.UID || recovery == nil || recovery.Step != v1beta2.RecoveryForcing || recovery.ForcedAt == nil || recovery.Member != step.Name {
 		return fmt.Errorf("restart member %s with --force-new-cluster: %w", step.Name, errNoLongerForced)
 	}

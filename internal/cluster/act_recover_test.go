@@ -33,20 +33,25 @@ func TestTheFlagIsUsedOnlyWhereTheAPIStillSaysSo(t *testing.T) {
 		recovery *v1beta2.ClusterRecoveryStatus
 		pod      *corev1.Pod
 		want     error
+		withdraw bool
 	}{
-		"the recovery still needs the flag":            {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m", ForcedAt: &at}, podOf("m", "us"), nil},
-		"a foreign Pod exists":                         {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m", ForcedAt: &at}, podOf("x", ""), nil},
-		"the Pod of another member exists":             {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m", ForcedAt: &at}, podOf("x", "us"), errNotAlone},
-		"the Pod of another member has ended":          {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m", ForcedAt: &at}, ended(podOf("x", "us"), false), nil},
-		"the node of another member's Pod was deleted": {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m", ForcedAt: &at}, ended(podOf("x", "us"), true), errNotAlone},
-		"the recovery no longer needs the flag":        {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryGrowing, Member: "m"}, podOf("m", "us"), errNoLongerForced},
-		"another survivor was chosen since":            {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "x"}, podOf("m", "us"), errNoLongerForced},
-		"the flag is not recorded":                     {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m"}, podOf("m", "us"), errNoLongerForced},
-		"the recovery was cancelled":                   {nil, podOf("m", "us"), errNoLongerForced},
+		"the consent was withdrawn":                    {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m", ForcedAt: &at}, podOf("m", "us"), errNoConsent, true},
+		"the recovery still needs the flag":            {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m", ForcedAt: &at}, podOf("m", "us"), nil, false},
+		"a foreign Pod exists":                         {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m", ForcedAt: &at}, podOf("x", ""), nil, false},
+		"the Pod of another member exists":             {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m", ForcedAt: &at}, podOf("x", "us"), errNotAlone, false},
+		"the Pod of another member has ended":          {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m", ForcedAt: &at}, ended(podOf("x", "us"), false), nil, false},
+		"the node of another member's Pod was deleted": {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m", ForcedAt: &at}, ended(podOf("x", "us"), true), errNotAlone, false},
+		"the recovery no longer needs the flag":        {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryGrowing, Member: "m"}, podOf("m", "us"), errNoLongerForced, false},
+		"another survivor was chosen since":            {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "x"}, podOf("m", "us"), errNoLongerForced, false},
+		"the flag is not recorded":                     {&v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: "m"}, podOf("m", "us"), errNoLongerForced, false},
+		"the recovery was cancelled":                   {nil, podOf("m", "us"), errNoLongerForced, false},
 	}
 	for name, test := range tests {
 		cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "example", UID: "uid-example"}}
 		cluster.Status.Recovery = test.recovery
+		if !test.withdraw {
+			cluster.Spec.Recovery = &v1beta2.RecoveryPolicy{QuorumLoss: v1beta2.QuorumLossForceNewCluster}
+		}
 		api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(cluster, test.pod).Build()
 		r := &Reconciler{Client: api, APIReader: api}
 		v := &view{State: plan.NewState(cluster), cluster: cluster, known: &remembered{}}

@@ -32,6 +32,8 @@ func (r *Reconciler) actOnVolumes(ctx context.Context, v *view, step plan.Step) 
 		return r.delete(ctx, v, &corev1.PersistentVolumeClaim{}, step.Name)
 	case plan.RecordForcing:
 		return r.markReplaced(ctx, v, step.Member)
+	case plan.RecordForced: // a claim may have come back since
+		return r.markReplaced(ctx, v, v.Recovery.Member)
 	default:
 		return fmt.Errorf("step %T is not about volumes", step)
 	}

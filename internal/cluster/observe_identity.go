@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
+	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -46,10 +48,20 @@ func (v *view) takenBy(member string, a answer) string {
 			return "member " + other + " answers at its address"
 		}
 	}
-	if known := v.KnownIDs[member]; a.err != nil && known != 0 {
+	if known := v.KnownIDs[member]; a.err != nil && known != 0 && !v.settled(member) {
 		return fmt.Sprintf("member %s answers at its address, and this member is %s", id, known)
 	}
 	return ""
+}
+
+// addressSettles is how long Kubernetes may show the old addresses of Pods at most, after a node has booted again.
+const addressSettles = 5 * time.Minute
+
+// settled reports whether the Pod of a member has been unready for so long that its address is its own, on the volume that is recorded. An etcd there
+// with an ID that no other member has is that member: the ID in the status is from an old one.
+func (v *view) settled(member string) bool {
+	m, _ := v.Member(member)
+	return m.Volume == plan.VolumePresent && !v.OnAnotherVolume(m) && !m.UnreadySince.IsZero() && clock.Elapsed(m.UnreadySince, v.Now) > addressSettles
 }
 
 // disown drops an answer. The cluster ID is kept for the messages.

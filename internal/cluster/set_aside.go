@@ -41,8 +41,8 @@ func (r *Reconciler) setAsideVolume(ctx context.Context, v *view, step plan.SetA
 	return wrap("patch", volume, r.Client.Patch(ctx, volume, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
 }
 
-// markReplaced writes down at each volume that a recovery continues without its data. If the API server refuses that, the recovery goes on,
-// because the status says it, too.
+// markReplaced writes down at each volume that a recovery continues without its data. If that fails for another reason than a change in between,
+// the recovery goes on, because no member serves, and the status says it, too.
 func (r *Reconciler) markReplaced(ctx context.Context, v *view, survivor string) error {
 	var errs []error
 	for _, name := range v.ReplacedByRecovery() {
@@ -57,10 +57,9 @@ func (r *Reconciler) markReplaced(ctx context.Context, v *view, survivor string)
 		before := volume.DeepCopy()
 		metav1.SetMetaDataAnnotation(&volume.ObjectMeta, v1beta2.AnnotationRecoveredFrom, survivor)
 		err := r.Client.Patch(ctx, volume, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-		if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
-			continue
+		if apierrors.IsConflict(err) {
+			errs = append(errs, wrap("patch", volume, err))
 		}
-		errs = append(errs, wrap("patch", volume, client.IgnoreNotFound(err)))
 	}
 	return errors.Join(errs...)
 }

@@ -192,7 +192,10 @@ func TestTheMessageAboutAClockThatIsAheadStaysTheSame(t *testing.T) {
 // An API backup brings back a status without the recovery. Only a mark on each volume says then that it may have the last copy of a write. An
 // admission policy that refuses the mark does not hold up the recovery, because no member serves.
 func TestTheVolumesOfARecoveryAreMarkedBeforeTheSurvivorStartsAlone(t *testing.T) {
-	for name, refused := range map[string]error{"": nil, "a policy refuses it": apierrors.NewForbidden(schema.GroupResource{Resource: "persistentvolumeclaims"}, "x", errors.New("a policy"))} {
+	for name, refused := range map[string]error{
+		"": nil, "a policy refuses it": apierrors.NewForbidden(schema.GroupResource{Resource: "persistentvolumeclaims"}, "x", errors.New("a policy")),
+		"a webhook is down": apierrors.NewInternalError(errors.New(`failed calling webhook "volumes.example.com": connection refused`)),
+	} {
 		labels := map[string]string{v1beta2.LabelCluster: "example"}
 		var volumes []client.Object
 		s := state(formed, members(3))

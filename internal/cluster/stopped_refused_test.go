@@ -137,6 +137,11 @@ func TestAStoppedPodWithoutDataThatMayNotBeDeletedStopsNoRecovery(t *testing.T) 
 		at := metav1.NewTime(noon)
 		v.cluster.Spec.Recovery = &v1beta2.RecoveryPolicy{QuorumLoss: v1beta2.QuorumLossForceNewCluster}
 		v.cluster.Status.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), ForcedAt: &at}
+		status := v.cluster.Status
+		if err := r.Client.Update(t.Context(), v.cluster); err != nil {
+			t.Fatal(err)
+		}
+		v.cluster.Status = status
 		if err := r.Client.Status().Update(t.Context(), v.cluster); err != nil {
 			t.Fatal(err)
 		}

@@ -51,6 +51,9 @@ func forceNewCluster(s State) Step {
 	if !s.Durable() {
 		return keepsSurvivor(survivor)
 	}
+	if !s.mayForce(survivor) {
+		return s.askSurvivor(survivor)
+	}
 	if step := fence(s, func(m Member) bool { return m.Name == survivor.Name }); step != nil {
 		return step
 	}
@@ -67,7 +70,7 @@ func (s State) recoveryEnds(survivor Member, exists bool) Step {
 		return CancelRecovery{Message: "A quorum answers." + s.whatRecoveryChanged()}
 	case !flagged && s.unreachable():
 		return CancelRecovery{Message: "The Pods of a quorum are ready." + s.whatRecoveryChanged()}
-	case !flagged && len(s.addedSince()) > 0:
+	case !s.maybeForced(survivor) && len(s.addedSince()) > 0:
 		return CancelRecovery{Message: fmt.Sprintf("These members were added after it: %s. So the status is an old one, for example from a backup of the API. Their data counts again.",
 			strings.Join(memberNames(s.addedSince()), ", "))}
 	case !s.maybeForced(survivor) && !s.Spec.ForcesNewCluster():
@@ -86,27 +89,17 @@ func (s State) maybeForced(m Member) bool {
 	return recorded || (m.Start == StartForce && m.Pod != PodNone)
 }
 
-// addedSince are the members that the cluster got after the recovery that the status names. A recovery adds no member before its survivor serves
-// alone, so a status that still forces the survivor is an old one that came back, and the consent of that time does not count. A later member may
-// have the name of one from before. It is on a volume that is younger than the recovery, or a member knows it with another ID. If a person has
-// created the volume meanwhile, the person decides about it before a recovery begins again.
+// addedSince are the members that the cluster got after the recovery that the status names, and before its survivor was restarted. A recovery adds no
+// member before its survivor serves alone, so a status that still forces the survivor is an old one that came back, and the choice of that time does
+// not count. A later member may have the name of one from before: it is on a volume that is younger than the recovery. Or the survivor knows it. If a
+// person has created the volume meanwhile, the person decides about it before a recovery begins again.
 func (s State) addedSince() []Member {
 	r := s.Recovery
 	return s.where(func(m Member) bool {
-		later := r.StartedAt != nil && m.VolumeCreated.After(r.StartedAt.Time)
-		return m.Incarnation == s.Incarnation && m.Name != r.Member && m.Volume == VolumePresent && (later || s.witnessed(m))
+		later := r.StartedAt != nil && m.VolumeCreated.After(r.StartedAt.Time) && s.HoldsData(m)
+		voter := s.Witness != "" && slices.Contains(s.KnownVoters, m.Name) && !slices.Contains(r.Voters, m.Name)
+		return m.Incarnation == s.Incarnation && m.Name != r.Member && (later || voter)
 	})
-}
-
-// witnessed reports whether the witness knows a voter with data that was not one when the recovery began.
-func (s State) witnessed(m Member) bool {
-	witness, is := s.member(s.Witness)
-	if !is || !slices.Contains(s.KnownVoters, m.Name) || !s.HoldsData(m) {
-		return false
-	}
-	was := s.KnownIDs[m.Name]
-	replaced := was != 0 && slices.ContainsFunc(witness.Knows, func(e etcd.Member) bool { return s.nameOf(e) == m.Name && e.ID != was })
-	return replaced || !slices.Contains(s.Recovery.Voters, m.Name)
 }
 
 // whatRecoveryChanged ends the message of a recovery that is cancelled.
@@ -299,7 +292,26 @@ func (s State) lostQuorum(holders []Member, known int) Step {
 	if s.goesWithPod(survivor) {
 		return s.losesSurvivor(survivor)
 	}
+	if wait := s.waitForFormerLearner(survivor, lost); wait != nil {
+		return wait
+	}
 	return BeginRecovery{Member: survivor.Name, RaftIndex: survivor.RaftIndex, RaftTerm: survivor.RaftTerm}
+}
+
+// waitForFormerLearner waits for a person if a member that the status has as a learner knows more than the survivor. The status may be an old one,
+// and the member may vote since, so that it has acknowledged writes. A learner that etcd still takes for one cannot continue alone.
+func (s State) waitForFormerLearner(survivor Member, lost string) Step {
+	for _, m := range s.Current() {
+		if s.Witness == "" && s.HoldsData(m) && !m.saidLearner() && slices.Contains(s.KnownLearners, m.Name) && m.RaftIndex > survivor.RaftIndex {
+			return Wait{
+				Reason: v1beta2.ReasonQuorumLost, Stalled: true,
+				Message: fmt.Sprintf("%s Member %s knows more (raft index %d) than member %s (%d), which has the newest data of the voters. The status says that %s is a learner. "+
+					"If the status is an old one, it may vote by now, and have writes that etcd has acknowledged. To continue without it, keep the data of its volume, and delete its PersistentVolumeClaim. To continue from a snapshot, apply an EtcdRestore.",
+					lost, m.Name, m.RaftIndex, survivor.Name, survivor.RaftIndex, m.Name),
+			}
+		}
+	}
+	return nil
 }
 
 // waitForForeignElection gives an election its time before the operator continues without foreign voters, although the user
@@ -343,6 +355,9 @@ func (s State) unasked(m Member, lost string, others bool) Step {
 		giveUp = " Keep its " + keep + ": no other voter has its data. " + s.wayOut(nil)
 	}
 	const mustCompare = " The operator must compare it with the others first."
+	if m.RaftIndex == 0 && m.Unanswered != "" && m.Pod == PodRunning { // something is there, so its data is not to be given up
+		giveUp = planning.Sentence(" What the operator hears: ", m.Unanswered)
+	}
 	switch {
 	case m.Pod == PodDeleting:
 		return s.waitUntilGone(m, v1beta2.ReasonQuorumLost, lost+" Member "+m.Name+" is stopping.")

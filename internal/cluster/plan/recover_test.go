@@ -218,8 +218,8 @@ func TestPlanRecoveryForces(t *testing.T) {
 		"continues if the consent is withdrawn after the survivor serves alone": {
 			lost(alone(0), grace(time.Minute)), RecordForced{Revision: 17},
 		},
-		"continues if the consent is withdrawn after the flag is recorded, and no Pod has it": {
-			lost(flagRecorded, with(0, withoutPod), grace(time.Minute)), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartForce},
+		"asks the survivor if the consent is withdrawn after the flag is recorded, and no Pod has it": {
+			lost(flagRecorded, with(0, withoutPod), grace(time.Minute)), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin},
 		},
 		"waits for permission if the quorum that refuses the operator may be the survivor alone": {
 			lost(flagRecorded, with(0, guarded)), lost(with(0, guarded)).waitForPermission(),

@@ -234,6 +234,8 @@ func completeRestore(s State) Step {
 	growing := s.step() == v1beta2.RestoreGrowing
 	for _, m := range s.Members {
 		switch {
+		case s.failedSeed(m) && m.Pod == PodNone && !s.may(DeleteVolume{Name: m.Name, Reason: v1beta2.ReasonRestoring}):
+			// the API server refuses its deletion, which removeFailedSeed reports
 		case s.failedSeed(m):
 			return s.waitUntilGone(m, v1beta2.ReasonRestoring, "Seed "+m.Name+" of a failed restore is being removed.")
 		case m.Incarnation < s.Incarnation && s.overdue(m) && !m.Held:

@@ -46,10 +46,17 @@ func (s State) setsAside(m Member) bool {
 	return s.Spec.KeepReplacedVolumes() > 0 && (s.recoveryReplaces(m) || m.Recovered || m.WasSetAside || m.Incarnation < s.Incarnation)
 }
 
-// recoveryReplaces returns whether the recovery that the status names continues without the data of a member. When a recovery is complete,
-// all such volumes are set aside, and a volume with the name of an old one is of a new member.
+// recoveryReplaces returns whether the recovery that the status names continues without the data of a member: of each voter, and of each other
+// one whose volume is not younger, because a learner may have the last copy of a write, too. When a recovery is complete, all such volumes are set
+// aside, and a volume with the name of an old one is of a new member.
 func (s State) recoveryReplaces(m Member) bool {
-	return s.Recovery != nil && s.Recovery.Step != v1beta2.RecoveryComplete && m.Incarnation == s.Incarnation && m.Name != s.Recovery.Member && slices.Contains(s.Recovery.Voters, m.Name)
+	r := s.Recovery
+	if r == nil || r.Step == v1beta2.RecoveryComplete || m.Incarnation != s.Incarnation || m.Name == r.Member {
+		return false
+	}
+	unknown := r.StartedAt == nil && len(r.Voters) == 0 // an earlier release has begun it
+	before := r.StartedAt != nil && !m.VolumeCreated.IsZero() && !m.VolumeCreated.After(r.StartedAt.Time) && !m.VolumeUnused
+	return unknown || before || slices.Contains(r.Voters, m.Name)
 }
 
 // ReplacedByRecovery are the names of the volumes whose data the recovery continues without. The operator marks them before the survivor

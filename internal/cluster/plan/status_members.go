@@ -51,7 +51,7 @@ func setMembers(status *v1beta2.EtcdClusterStatus, s State) {
 		status.CurrentVersion = v
 	}
 	if s.refusesKnown() && !s.MembershipKnown {
-		status.CurrentVersion = "" // or the next Pod would start with it again
+		status.CurrentVersion, status.VersionChange = "", nil // or the next Pod would start with it again
 	}
 	status.TargetVersion = ""
 	if status.CurrentVersion != "" && status.CurrentVersion != s.Spec.EtcdVersion() {

@@ -17,7 +17,7 @@ func (s State) VersionFor(incarnation int32) string {
 		return wanted
 	}
 	lowest, highest := s.versions()
-	if lowest != wanted && (s.upgradeRefusal(lowest, highest, wanted) != "" || !s.readyFor(lowest, highest)) {
+	if lowest != "" && lowest != wanted && (s.upgradeRefusal(lowest, highest, wanted) != "" || !s.readyFor(lowest, highest)) {
 		return lowest
 	}
 	return wanted

@@ -29,7 +29,7 @@ func (w *World) Act(s plan.State, step plan.Step) error {
 	switch step := step.(type) {
 	case plan.ApplyServices, plan.ApplyNetworkPolicy, plan.WithdrawNetworkPolicy, plan.ApplyBudget, plan.WithdrawBudget:
 		w.actOnAccess(s, step)
-	case plan.CreateVolumes, plan.KeepVolume, plan.ResizeVolume, plan.SetAsideVolume, plan.DeleteVolume, plan.RecordForcing:
+	case plan.CreateVolumes, plan.KeepVolume, plan.ResizeVolume, plan.SetAsideVolume, plan.DeleteVolume, plan.RecordForcing, plan.RecordForced:
 		return w.actOnVolume(s, step)
 	case plan.CreateMembers:
 		for _, name := range s.Bootable(step.Incarnation, step.Size) {
@@ -128,7 +128,7 @@ func (w *World) actOnVolume(s plan.State, step plan.Step) error {
 		if v := w.volume(step.Name); v != nil {
 			v.aside, v.since = true, w.now
 		}
-	case plan.RecordForcing:
+	case plan.RecordForcing, plan.RecordForced:
 		for _, name := range s.ReplacedByRecovery() {
 			if v := w.volume(name); v != nil {
 				v.recovered = true

@@ -32,10 +32,10 @@ func (w *World) force(p *pod, d *data) {
 	l.forget(d.index)
 }
 
-// outlive marks the volumes of the other voters, whose data may be the last copy of a write.
+// outlive marks the volumes of the other members, whose data may be the last copy of a write.
 func (w *World) outlive(l *life, survivor *data) {
 	for _, e := range l.entries {
-		if v := w.volume(e.name); v != nil && v.data != nil && !e.learner && e.id != survivor.member && v.data.member == e.id {
+		if v := w.volume(e.name); v != nil && v.data != nil && e.id != survivor.member && v.data.member == e.id {
 			v.outlived = true
 		}
 	}

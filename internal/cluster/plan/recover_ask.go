@@ -1,0 +1,59 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/clock"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
+
+// A record that the survivor is about to start with --force-new-cluster may be an old one: an API backup can bring it back months later, when the
+// cluster has other voters and the spec may not consent any more. And it may be true although the Pod is gone, because its node was drained. Only
+// the data of the survivor tells. So the flag is given only to a record that was just made. After that the survivor starts without it, nobody
+// starts beside it, and nobody is stopped. If it serves alone, it was forced. If it knows other members, it never was.
+
+// forceWindow is how long after the record the survivor may be started with the flag. The next pass does that.
+const forceWindow = 5 * time.Minute
+
+// mayForce reports whether the survivor is yet to be restarted, was just recorded to be, or runs with the flag.
+func (s State) mayForce(survivor Member) bool {
+	flagged := survivor.Start == StartForce && survivor.Pod != PodNone
+	at := s.Recovery.ForcedAt
+	return flagged || at == nil || (s.Spec.ForcesNewCluster() && !clock.Ahead(at.Time, s.Now) && clock.Elapsed(at.Time, s.Now) < forceWindow)
+}
+
+// askSurvivor starts the survivor without the flag, and waits for what its data says.
+func (s State) askSurvivor(m Member) Step {
+	again := DeletePod{Name: m.Name, Reason: v1beta2.ReasonRecovering, Message: "its data must say whether it was restarted with --force-new-cluster"}
+	switch {
+	case s.backsOff(m):
+		return s.waitForAttempt([]Member{m})
+	case m.Pod == PodDeleting:
+		return s.waitUntilGone(m, v1beta2.ReasonRecovering, "Survivor "+m.Name+" is restarting.")
+	case m.Pod == PodNone:
+		return CreateMember{Name: m.Name, Incarnation: m.Incarnation, Start: StartRejoin}
+	case s.knowsOthers(m):
+		return CancelRecovery{Message: "Survivor " + m.Name + " knows other members, so it was never restarted with --force-new-cluster. The status of the recovery is an old one, or the Pod ended too early."}
+	case s.goesWithPod(m):
+		return s.losesSurvivor(m)
+	case m.Pod == PodEnded, m.Pod == PodBlocked && m.PodImage != s.ImageFor(m.Incarnation):
+		return again
+	case m.Pod == PodBlocked:
+		return Wait{Reason: m.PodReason, Stalled: true, Message: planning.Sentence("Survivor "+m.Name+" does not run: ", m.PodMessage) +
+			" To give it up, delete its PersistentVolumeClaim. To continue from a snapshot, apply an EtcdRestore."}
+	}
+	return Wait{
+		Reason: v1beta2.ReasonRecovering, Stalled: s.unreadyFor(m, startGrace),
+		Message: fmt.Sprintf("The status says that survivor %s was about to start with --force-new-cluster at %s. The operator asks it whether it did, and starts no other member before that.",
+			m.Name, s.Recovery.ForcedAt.UTC().Format(time.RFC3339)),
+	}
+}
+
+// knowsOthers reports whether a survivor is not alone in its membership. Without a quorum it may tell only how much it knows, but a member that is
+// alone leads within an election.
+func (s State) knowsOthers(m Member) bool {
+	return len(m.Knows) > 1 || (!m.Serving && m.Refusal == etcd.NotRefused && (m.Answers || m.RaftIndex > 0) && s.unreadyFor(m, s.electionGrace()))
+}

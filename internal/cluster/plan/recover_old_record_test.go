@@ -1,0 +1,189 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// A learner (3) has the newest data: the voters 1 and 2 acknowledged what 0 does not have. The volumes of 1 and 2 are lost.
+func TestTheVolumeOfALearnerIsKeptByARecovery(t *testing.T) {
+	s := state(formed, members(4), noQuorum, with(0, knows(42, 3)), with(1, gone), with(2, gone), with(3, knows(50, 3), func(m *Member) { m.Learner = true }), consenting)
+	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
+	s.KnownLearners = []string{nameOf(3)}
+	for i := range s.Members {
+		s.Members[i].VolumeCreated = noon.Add(-time.Hour)
+	}
+	step := Plan(s)
+	if _, is := step.(BeginRecovery); !is {
+		t.Fatalf("the plan is %T %s", step, Describe(s, step).Message)
+	}
+	recovery := NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{}, 1).Recovery
+	s.Recovery = recovery
+	after := state(formed, members(3), with(3, volume(VolumePresent), func(m *Member) { m.VolumeCreated = noon.Add(-time.Hour) }))
+	after.Recovery = recovery
+	after.Recovery.Step = v1beta2.RecoveryGrowing
+	if step := Plan(after); step != (SetAsideVolume{Name: nameOf(3)}) {
+		t.Errorf("the plan is %T: %s", step, Describe(after, step).Message)
+	}
+}
+
+// The same, but the status is an old one: member 3 has been promoted since, and it is mute like the others since all nodes restarted.
+func TestALearnerOfAnOldStatusThatKnowsMoreIsNotPassedOver(t *testing.T) {
+	mute := func(index uint64) func(*Member) {
+		return func(m *Member) {
+			m.Answers, m.ClusterID, m.RaftIndex = false, 0, index
+			m.UnreadySince = noon.Add(-time.Hour)
+		}
+	}
+	s := state(formed, members(4), noQuorum, with(0, mute(42)), with(1, gone), with(2, gone), with(3, mute(50)), consenting)
+	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
+	s.KnownLearners = []string{nameOf(3)}
+	step := Plan(s)
+	if begin, is := step.(BeginRecovery); is && begin.Member == nameOf(0) {
+		t.Errorf("continues from %s with index %d without asking %s with index 50", begin.Member, begin.RaftIndex, nameOf(3))
+	}
+}
+
+// An old status (Forcing) is back, without consent. 3 and 4 are voters of today; their claims are being deleted, and their Pods run with the data.
+// No leader for a moment.
+func TestAnOldStatusStopsNoOnlyCopy(t *testing.T) {
+	for name, state4 := range map[string]VolumeState{"deleting": VolumeDeleting, "lost": VolumeLost} {
+		for _, pods := range []PodState{PodRunning, PodStarting} {
+			s := state(formed, members(5), noQuorum, with(1, gone), with(2, gone))
+			began := metav1.NewTime(noon.Add(-30 * 24 * time.Hour))
+			s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
+			s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), Voters: s.KnownVoters, StartedAt: &began, ForcedAt: &began}
+			var membership []etcd.Member
+			for _, i := range []int{0, 3, 4} {
+				membership = append(membership, etcd.Member{ID: s.Members[i].ID, Name: nameOf(i), PeerURLs: []string{peerURLOf(i)}, ClientURLs: []string{"http://x"}})
+			}
+			for _, i := range []int{0, 3, 4} {
+				if pods == PodRunning {
+					with(i, knows(40+uint64(i), 3), func(m *Member) { m.Knows, m.AppliedIndex = membership, int64(40+i) })(&s)
+				} else {
+					with(i, pod(PodStarting))(&s)
+				}
+				s.Members[i].VolumeCreated = noon.Add(-29 * 24 * time.Hour)
+			}
+			s.Members[3].Volume, s.Members[4].Volume = state4, state4
+			s.HearWitness()
+			step := Plan(s)
+			if d, is := step.(DeletePod); is {
+				m, _ := s.member(d.Name)
+				t.Errorf("volumes %s, pods %s: stops %s (%s), data %s, without consent; witness %q knows %v", name, pods, d.Name, d.Message, s.dataOf(m), s.Witness, s.KnownVoters)
+			}
+		}
+	}
+}
+
+// The claims of 3 and 4 are not in the API (its etcd was restored from a snapshot that is older than them). Member 0 runs, and knows that 3 and 4 vote.
+func TestAnOldStatusForcesNoSurvivorThatWasNeverForced(t *testing.T) {
+	s := state(formed, members(5), noQuorum, with(1, gone), with(2, gone), with(3, gone), with(4, gone))
+	began := metav1.NewTime(noon.Add(-30 * 24 * time.Hour))
+	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
+	s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), Voters: s.KnownVoters, StartedAt: &began, ForcedAt: &began}
+	var membership []etcd.Member
+	for _, i := range []int{0, 3, 4} {
+		membership = append(membership, etcd.Member{ID: s.Members[i].ID, Name: nameOf(i), PeerURLs: []string{peerURLOf(i)}, ClientURLs: []string{"http://x"}})
+	}
+	with(0, knows(40, 3), func(m *Member) { m.Knows, m.AppliedIndex = membership, 40 })(&s)
+	s.HearWitness()
+	for range 5 {
+		step := Plan(s)
+		switch step := step.(type) {
+		case DeletePod:
+			for i := range s.Members {
+				if s.Members[i].Name == step.Name {
+					withoutPod(&s.Members[i])
+				}
+			}
+		case CreateMember:
+			if step.Start == StartForce {
+				t.Errorf("%s starts with --force-new-cluster, without consent, although it knows voters that are not in the record", step.Name)
+			}
+			return
+		default:
+			return
+		}
+	}
+}
+
+// A recovery by consent of today. 0 has run on without a restart, 1 was restarted, so it says its index only. The status has an old ID of 1.
+func TestAnOldIDCancelsNoRecoveryForEver(t *testing.T) {
+	s := state(formed, members(5), noQuorum, with(2, gone), with(3, gone), with(4, gone), consenting)
+	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2), nameOf(3), nameOf(4)}
+	var membership []etcd.Member
+	for i := range 5 {
+		membership = append(membership, etcd.Member{ID: etcd.ID(i + 1), Name: nameOf(i), PeerURLs: []string{peerURLOf(i)}, ClientURLs: []string{"http://x"}})
+	}
+	s.KnownIDs = map[string]etcd.ID{nameOf(0): 1, nameOf(1): 0xb1, nameOf(2): 3, nameOf(3): 4, nameOf(4): 5}
+	status := v1beta2.EtcdClusterStatus{}
+	for i := range 5 {
+		status.MemberStatuses = append(status.MemberStatuses, v1beta2.MemberStatus{Name: nameOf(i), ID: s.KnownIDs[nameOf(i)].String(), Role: v1beta2.MemberVoter})
+	}
+	with(0, knows(42, 3), func(m *Member) {
+		m.ID, m.Knows, m.AppliedIndex = 1, membership, 42
+		m.UnreadySince = noon.Add(-time.Hour)
+	})(&s)
+	with(1, func(m *Member) { m.ID, m.Answers, m.RaftIndex = 0, false, 41; m.UnreadySince = noon.Add(-time.Hour) })(&s)
+	s.HearWitness()
+	begun, cancelled := 0, 0
+	for range 12 {
+		step := Plan(s)
+		switch step.(type) {
+		case BeginRecovery:
+			begun++
+		case CancelRecovery:
+			cancelled++
+		}
+		status = NewStatus(s, step, nil, status, 1)
+		s.Recovery = status.Recovery
+		s.KnownIDs = knownIDs(status)
+		s.Now = s.Now.Add(Describe(s, step).Requeue)
+	}
+	if cancelled > 0 {
+		t.Errorf("a recovery that the spec allows began %d times and was cancelled %d times; ID of 1 in the status: %s", begun, cancelled, s.KnownIDs[nameOf(1)])
+	}
+}
+
+// The survivor 0 has run with the flag (ForcedAt), so it may be a cluster of its own. Its Pod was evicted. A person then binds the old disks of 1 and 2
+// to new claims.
+func TestARecoveryThatForcedTheSurvivorIsNotCancelledByClaimsOfToday(t *testing.T) {
+	s := state(formed, members(3), noQuorum, consenting)
+	began := metav1.NewTime(noon.Add(-time.Hour))
+	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
+	s.KnownVolumes = map[string]VolumeID{}
+	for i := range 3 {
+		with(i, withoutPod)(&s)
+		s.Members[i].VolumeCreated = noon.Add(-100 * time.Hour)
+		s.Members[i].VolumeID = VolumeID{Claim: "of-now", Volume: "pv-" + nameOf(i)}
+		s.KnownVolumes[nameOf(i)] = VolumeID{Claim: "before", Volume: "pv-" + nameOf(i)}
+	}
+	s.Members[1].VolumeCreated, s.Members[2].VolumeCreated = noon.Add(-time.Minute), noon.Add(-time.Minute)
+	s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), Voters: s.KnownVoters, StartedAt: &began, ForcedAt: &began}
+	started := map[string]bool{}
+	for range 6 {
+		step := Plan(s)
+		switch step := step.(type) {
+		case CancelRecovery:
+			s.Recovery = nil
+		case CreateMember:
+			started[step.Name] = true
+			for i := range s.Members {
+				if s.Members[i].Name == step.Name {
+					pod(PodStarting)(&s.Members[i])
+				}
+			}
+		default:
+			continue
+		}
+	}
+	if started[nameOf(0)] && started[nameOf(1)] && started[nameOf(2)] {
+		t.Errorf("the survivor, which may be a cluster of its own, and a quorum of the others start at the same time")
+	}
+}
