@@ -356,7 +356,7 @@ func (s State) unasked(m Member, lost string, others bool) Step {
 	}
 	const mustCompare = " The operator must compare it with the others first."
 	if m.RaftIndex == 0 && m.Unanswered != "" && m.Pod == PodRunning { // something is there, so its data is not to be given up
-		giveUp = planning.Sentence(" What the operator hears: ", m.Unanswered)
+		giveUp = planning.Sentence(" The answer was: ", m.Unanswered)
 	}
 	switch {
 	case m.Pod == PodDeleting:
