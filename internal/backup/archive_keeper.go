@@ -110,17 +110,7 @@ func (k *keeper) changed(now archiver.Status) bool {
 func (k *keeper) look(ctx context.Context) bool {
 	o := k.current().job
 	k.outdated, k.window = nil, o.Keep.Window
-	index, bases, err := basesOf(ctx, k.store, o, k.known, o.Keep.Window)
-	survey, proofs, last := archive.Survey{}, []archive.ProofName(nil), (*v1beta2.ArchiveProof)(nil)
-	if err == nil {
-		proofs, err = archive.Proofs(ctx, k.store, o.archiveRoot())
-	}
-	if err == nil {
-		last, err = lastProof(ctx, k.store, o, proofs)
-	}
-	if err == nil {
-		survey, err = archive.Look(ctx, k.store, o.archiveRoot(), bases, rangesShown)
-	}
+	found, err := surveyOf(ctx, k.store, o, k.known)
 	if err != nil {
 		k.next = k.job.now().Add(keeperRetry)
 		k.update(func(v *Archive) {
@@ -128,24 +118,48 @@ func (k *keeper) look(ctx context.Context) bool {
 		})
 		return false
 	}
-	if err := astray(survey, k.running.Status()); err != nil {
+	if err := astray(found.survey, k.running.Status()); err != nil {
 		k.end(err)
 		return false
 	}
-	k.survey, k.surveyed = survey, true
+	k.survey, k.surveyed = found.survey, true
 	k.update(func(v *Archive) {
-		v.Unpruned, v.Corrupt, v.Holes = startless(survey.Startless), false, holed(survey.Holes)
-		v.Proof = last
+		v.Unpruned, v.Corrupt, v.Holes = startless(k.survey.Startless), false, holed(k.survey.Holes)
+		v.Proof = found.last
 	})
-	k.disproven = last != nil && last.Result == v1beta2.ProofFailed
+	k.disproven = found.last != nil && found.last.Result == v1beta2.ProofFailed
 	o.Keep.Now = k.job.now() // a snapshot from the future is no base
-	k.outdated, k.base = outdatedBy(o, k.survey, index, k.known), k.survey.NewestBase()
-	k.outdated = append(k.outdated, archive.OutdatedProofs(o.archiveRoot(), k.survey.Names, proofs)...)
-	k.findSpoilt(o, index)
+	k.outdated, k.base = outdatedBy(o, k.survey, found.index, k.known), k.survey.NewestBase()
+	k.outdated = append(k.outdated, archive.OutdatedProofs(o.archiveRoot(), k.survey.Names, found.proofs)...)
+	k.findSpoilt(o, found.index)
 	if k.spoilt.count == 0 {
-		k.cover(ctx, o, bases)
+		k.cover(ctx, o, found.bases)
 	}
 	return true
+}
+
+// found is what the store has of an archive.
+type found struct {
+	survey archive.Survey
+	index  snapshot.Index
+	bases  []archive.Base
+	proofs []archive.ProofName
+	last   *v1beta2.ArchiveProof
+}
+
+// surveyOf reads an archive and its bases. All of it is in the store, so it is the same if the status was lost.
+func surveyOf(ctx context.Context, store objstore.Store, o jobSpec, known snapshot.Known) (f found, err error) {
+	if f.index, f.bases, err = basesOf(ctx, store, o, known, o.Keep.Window); err != nil {
+		return f, err
+	}
+	if f.proofs, err = archive.Proofs(ctx, store, o.archiveRoot()); err != nil {
+		return f, err
+	}
+	if f.last, err = lastProof(ctx, store, o, f.proofs); err != nil {
+		return f, err
+	}
+	f.survey, err = archive.Look(ctx, store, o.archiveRoot(), f.bases, rangesShown)
+	return f, err
 }
 
 // cover asks for a snapshot if the newest revisions cannot be restored without it. A snapshot of another EtcdBackup does not count: it may be

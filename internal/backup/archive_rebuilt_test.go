@@ -1,0 +1,146 @@
+package backup
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
+	"github.com/etcd-suite/etcd-operator/internal/codec"
+	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+)
+
+// archived is a random history of one EtcdBackup with a continuous archive: it takes snapshots and archives revisions, segments are lost, proofs
+// pass and fail, restore tests fail, timelines begin.
+type archived struct {
+	*history
+	timeline archive.Timeline
+	chain    archive.Chain
+	revision int64
+	segments []string
+}
+
+func newArchived(t *testing.T, seed uint64) *archived {
+	a := &archived{history: newHistory(t, seed), revision: 41}
+	a.state.Spec.Continuous = &v1beta2.ContinuousArchive{}
+	a.probe = func(_ context.Context, _ []string, _ ask.Access) []ask.Answer {
+		return []ask.Answer{member("a", a.revision)}
+	}
+	return a
+}
+
+func (a *archived) root() string { return jobSpecOf(a.state).archiveRoot() }
+
+func (a *archived) put(key string, content []byte) {
+	if err := a.store.Put(a.t.Context(), key, bytes.NewReader(content)); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// begin begins a timeline with the newest snapshot.
+func (a *archived) begin(now time.Time) {
+	key := strings.TrimPrefix(a.state.Status.Snapshot.Path, "bucket/")
+	a.timeline++
+	start := archive.NewStart(a.timeline, 1, archive.Base{Key: key, Point: archive.Point{Revision: a.state.Status.Snapshot.Revision, At: now}}, "test")
+	a.put(archive.StartKey(a.root(), a.timeline), start.Encode())
+	a.chain, a.revision = start.Chain(), a.state.Status.Snapshot.Revision
+}
+
+// archive writes a segment of some revisions.
+func (a *archived) archive(now time.Time) {
+	var records, object bytes.Buffer
+	w := archive.NewWriter(&records, a.chain, auth.State{})
+	for range 1 + a.IntN(3) {
+		a.revision++
+		event := &mvccpb.Event{Kv: &mvccpb.KeyValue{Key: []byte("k"), CreateRevision: 2, ModRevision: a.revision, Version: a.revision}}
+		if err := w.Add(event, now); err != nil {
+			a.t.Fatal(err)
+		}
+	}
+	h, err := w.Seal(nil, auth.State{}, 0)
+	if err == nil {
+		h, err = archive.WriteObject(&object, codec.Encoder{}, h, &records)
+	}
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	key := archive.LinkKey(a.root(), a.timeline, a.chain.At, h.First)
+	a.put(key, object.Bytes())
+	a.segments, a.chain = append(a.segments, key), h.Chain()
+}
+
+// spoil loses a segment, or stores what a proof has found.
+func (a *archived) spoil(now time.Time) {
+	switch n := len(a.segments); a.IntN(6) {
+	case 0:
+		if err := a.store.Delete(a.t.Context(), a.segments[a.IntN(n)]); err != nil {
+			a.t.Fatal(err)
+		}
+	case 1, 2:
+		from := int64(1 + a.IntN(int(a.revision)))
+		p := archive.Proof{ProofName: archive.ProofName{Timeline: a.timeline, From: from, To: from + 1, Failed: a.IntN(3) == 0}, FromKey: strings.TrimPrefix(a.state.Status.Snapshot.Path, "bucket/"), ToKey: "later", Time: now, Message: "x"}
+		if err := archive.WriteProof(a.t.Context(), a.store, a.root(), p, nil); err != nil {
+			a.t.Fatal(err)
+		}
+	}
+}
+
+// reported is what the status reports of an archive that the operator reads with a status.
+func (a *archived) reported(status v1beta2.EtcdBackupStatus, now time.Time) v1beta2.EtcdBackupStatus {
+	s := a.state
+	s.Status, s.Now = *status.DeepCopy(), now
+	f, err := surveyOf(a.t.Context(), a.store, jobSpecOf(s), snapshot.Known{})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	s.Archive = &Archive{Surveyed: true, Covered: f.survey.Covered, Ranges: f.survey.Ranges, Holes: holed(f.survey.Holes), Unpruned: startless(f.survey.Startless), Proof: f.last}
+	out := NewStatus(s, Scheduled{At: now.Add(time.Hour)}, nil)
+	return v1beta2.EtcdBackupStatus{Recoverable: out.Recoverable, LastArchiveProof: out.LastArchiveProof}
+}
+
+// After a disaster, Kubernetes is rebuilt from Git, or rolled back. What a person can restore, and what was found damaged, is in the store, so a
+// status that was thrown away, or an old one, reports the same again.
+func TestWhatCanBeRestoredIsThatOfTheStore(t *testing.T) {
+	var ranges, holes, failed int
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			a := newArchived(t, seed)
+			for run := range 12 {
+				now := t0.Add(time.Duration(run) * time.Hour)
+				a.take(now)
+				if run == 0 || a.IntN(6) == 0 {
+					a.begin(now)
+				}
+				for range a.IntN(4) + 1 {
+					a.archive(now)
+				}
+				a.spoil(now)
+				known := a.reported(a.state.Status, now)
+				for name, status := range map[string]v1beta2.EtcdBackupStatus{"no": {}, "an old": a.old[a.IntN(len(a.old))]} {
+					if diff := cmp.Diff(known, a.reported(status, now)); diff != "" {
+						t.Fatalf("run %d: with %s status, another archive is reported (-want +got):\n%s", run, name, diff)
+					}
+				}
+				ranges += len(known.Recoverable)
+				if p := known.LastArchiveProof; p != nil && p.Result == v1beta2.ProofFailed {
+					failed++
+				}
+				if f, err := surveyOf(t.Context(), a.store, jobSpecOf(a.state), snapshot.Known{}); err == nil {
+					holes += len(f.survey.Holes)
+				}
+			}
+		})
+	}
+	if ranges < 50 || holes < 10 || failed < 5 {
+		t.Errorf("the histories have %d ranges, %d holes and %d failed proofs, so they show little", ranges, holes, failed)
+	}
+}
