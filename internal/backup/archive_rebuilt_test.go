@@ -130,6 +130,8 @@ func TestWhatCanBeRestoredIsThatOfTheStore(t *testing.T) {
 						t.Fatalf("run %d: with %s status, another archive is reported (-want +got):\n%s", run, name, diff)
 					}
 				}
+				a.state.Status.Recoverable, a.state.Status.LastArchiveProof = known.Recoverable, known.LastArchiveProof
+				a.old = append(a.old, *a.state.Status.DeepCopy())
 				ranges += len(known.Recoverable)
 				if p := known.LastArchiveProof; p != nil && p.Result == v1beta2.ProofFailed {
 					failed++

@@ -28,12 +28,13 @@ func (s State) proofWanted() bool {
 	return covered && (proven == nil || proven.To != newest.Path)
 }
 
-// proof returns the last proof of the archive. If the status was lost, it is that of the store.
+// proof returns the last proof of the archive. If the status was lost, or an older one came back, it is that of the store.
 func (s State) proof() *v1beta2.ArchiveProof {
-	if s.Status.LastArchiveProof == nil && s.Archive != nil {
-		return s.Archive.Proof
+	told := s.Status.LastArchiveProof
+	if a := s.Archive; a != nil && a.Proof != nil && (told == nil || a.Proof.Time.After(told.Time.Time)) {
+		return a.Proof
 	}
-	return s.Status.LastArchiveProof
+	return told
 }
 
 // distrusted returns the last proof of the archive if it failed.
@@ -77,7 +78,7 @@ func (r *reporter) failDisprovenArchive() {
 		r.out.LastArchiveProof = nil
 		return
 	}
-	if a := r.s.Archive; r.out.LastArchiveProof == nil && a != nil && a.Proof != nil {
+	if a := r.s.Archive; a != nil && a.Proof != nil && (r.out.LastArchiveProof == nil || a.Proof.Time.After(r.out.LastArchiveProof.Time.Time)) {
 		r.proved(a.Proof)
 	}
 	p := r.out.LastArchiveProof
