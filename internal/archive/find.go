@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"slices"
 	"sort"
 	"sync"
@@ -30,53 +29,58 @@ type Progress struct {
 	Point    Point
 }
 
-// Find is Select for an archive in a store. It lists all keys, but reads few headers: those of the links from the base to the
-// target, and one for each step of a search by time. Only for a refusal it reads on, up to the next base. The zero Progress
-// means that it is not known. Timelines of clusters that no base is of do not count.
+// Find is FindOf for the timelines of the clusters that the bases are of.
 func Find(ctx context.Context, store objstore.Store, root string, bases []Base, progress Progress, target Target) (Choice, error) {
+	return FindOf(ctx, store, root, func(id string) bool { return ofCluster(id, bases) }, bases, progress, target)
+}
+
+// FindOf is Select for an archive in a store. It lists all keys, but reads few headers: those of the links from the base to the
+// target, and one for each step of a search by time. Only for a refusal it reads on, up to the next base. The zero Progress
+// means that it is not known. of reports whether a timeline with a cluster ID counts. Such a timeline ends the search if it had the target,
+// even if no base of it can be used: older timelines have other data there.
+func FindOf(ctx context.Context, store objstore.Store, root string, of func(clusterID string) bool, bases []Base, progress Progress, target Target) (Choice, error) {
 	all, err := List(ctx, store, root)
 	if err != nil {
 		return Choice{}, err
 	}
-	all = slices.DeleteFunc(all, func(n Names) bool { return !n.Started })
-	var seen []History
-	var later []Start
-	for i, names := range slices.Backward(all) {
-		start, err := ReadStart(ctx, store, root, names.Timeline)
-		if err != nil {
-			return Choice{}, err
-		}
-		next := start.next(later)
-		later = append([]Start{start}, later...)
-		if !start.hasAny(bases) || target.Revision == 0 && start.Base.At.After(target.Time) && i > 0 {
-			continue // it began later
-		}
-		f := finder{store: store, root: root, start: start, next: next, keys: names.Links, headers: map[string]Header{}, target: target}
-		if progress.Timeline == names.Timeline {
-			f.progress = &progress.Point
-		}
-		f.bases = start.own(next, bases)
-		h, from, found, err := f.find(ctx)
-		if errors.Is(err, fs.ErrPermission) && len(names.Cold) > 0 { // they may be in between, as missing ones may
-			f.keys = slices.DeleteFunc(slices.Clone(names.Links), func(key string) bool { return names.Cold[key] })
-			h, from, found, err = f.find(ctx)
-		}
-		if err != nil {
-			return Choice{}, err
-		}
-		if found {
-			choice, _ := h.choose([]Base{from}, target)
-			return choice, nil
-		}
-		seen = append([]History{h}, seen...)
-		if target.Revision == 0 {
-			break // an older timeline was not the history of the cluster at that time
-		}
-	}
 	if len(all) == 0 {
 		return Choice{}, &Refusal{Target: target, Reason: "the archive is empty"}
 	}
-	return Choice{}, refuse(seen, bases, target)
+	var seen []History
+	var later []Start
+	var newest Timeline
+	for i, names := range slices.Backward(all) {
+		f := finder{store: store, root: root, keys: names.Links, headers: map[string]Header{}, target: target}
+		started, err := f.begin(ctx, names, later)
+		if err != nil {
+			return Choice{}, err
+		}
+		if started {
+			later = append([]Start{f.start}, later...)
+		}
+		if started && (!of(f.start.ClusterID) || target.Revision == 0 && f.start.Base.At.After(target.Time) && i > 0) {
+			continue // it is of another cluster, or began later
+		}
+		if progress.Timeline == names.Timeline {
+			f.progress = &progress.Point
+		}
+		if started {
+			h, choice, err := f.choose(ctx, names, bases)
+			if err != nil || choice.Timeline > 0 {
+				return choice, err
+			}
+			seen = append([]History{h}, seen...)
+		}
+		ends, err := f.ends(ctx, started, bases)
+		if err != nil {
+			return Choice{}, err
+		}
+		if ends {
+			newest = names.Timeline
+			break
+		}
+	}
+	return Choice{}, refuse(seen, bases, target).after(newest)
 }
 
 // finder reads a part of one timeline.

@@ -23,9 +23,9 @@ func (s Start) mayHave(b Base) bool {
 	return b.ClusterID == s.ClusterID && b.Point.Revision >= s.Base.Revision && (!b.Point.At.Before(s.Base.At) || s.began(b))
 }
 
-// hasAny reports whether one of the bases is of the timeline's cluster.
-func (s Start) hasAny(bases []Base) bool {
-	return slices.ContainsFunc(bases, func(b Base) bool { return b.ClusterID == s.ClusterID })
+// ofCluster reports whether one of the bases is of a cluster.
+func ofCluster(id string, bases []Base) bool {
+	return slices.ContainsFunc(bases, func(b Base) bool { return b.ClusterID == id })
 }
 
 // began reports whether the timeline begins with this base.

@@ -67,10 +67,23 @@ type Refusal struct {
 	Reason string
 	// Before and After are the nearest points that can be restored; nil if there is none.
 	Before, After *Point
+	// Newest is the timeline that ended the search for a revision: it began at or before that one. It is 0 if there is none, or for a time.
+	Newest Timeline
+}
+
+// after adds the timeline that ended the search.
+func (r *Refusal) after(newest Timeline) *Refusal {
+	if r.Target.Revision > 0 {
+		r.Newest = newest
+	}
+	return r
 }
 
 func (r *Refusal) Error() string {
 	text := fmt.Sprintf("%s cannot be restored: %s", r.Target, r.Reason)
+	if r.Newest > 0 {
+		text += fmt.Sprintf(". Timeline %d began before that. Older timelines have other data at this revision, so they are not used", r.Newest)
+	}
 	switch {
 	case r.Before != nil && r.After != nil:
 		return fmt.Sprintf("%s. Choose %s or before, or %s or after", text, r.Before, r.After)
@@ -78,6 +91,9 @@ func (r *Refusal) Error() string {
 		return fmt.Sprintf("%s. Choose %s or before", text, r.Before)
 	case r.After != nil:
 		return fmt.Sprintf("%s. Choose %s or after", text, r.After)
+	}
+	if r.Newest > 0 {
+		return text + ". No snapshot can be used as a base of that timeline now"
 	}
 	return text + ". The archive has no base snapshot: wait for the next one"
 }
@@ -109,7 +125,7 @@ func Recoverable(histories []History, bases []Base) []Range {
 	return ranges
 }
 
-// Select returns how to reach a target, or a *Refusal. A revision is taken from the newest timeline that has it. A time is
+// Select returns how to reach a target, or a *Refusal. A revision is taken from the newest timeline that had it. A time is
 // taken from the timeline that was the newest at that time.
 func Select(histories []History, bases []Base, target Target) (Choice, error) {
 	if len(histories) == 0 {
@@ -124,8 +140,8 @@ func Select(histories []History, bases []Base, target Target) (Choice, error) {
 		if choice, ok := h.choose(bases, target); ok {
 			return choice, nil
 		}
-		if target.Revision == 0 {
-			break // an older timeline was not the history of the cluster at that time
+		if target.Revision == 0 || h.had(target.Revision, bases) {
+			return Choice{}, refuse(histories, bases, target).after(h.Start.Timeline)
 		}
 	}
 	return Choice{}, refuse(histories, bases, target)
@@ -261,13 +277,14 @@ func (s *span) extend(l Link) {
 }
 
 // refuse explains why no timeline has the target.
-func refuse(histories []History, bases []Base, target Target) error {
+func refuse(histories []History, bases []Base, target Target) *Refusal {
 	refusal := &Refusal{Target: target, Reason: "it is outside of what the archive has"}
+	shown := func(t Timeline, p Point) bool { return target.Revision == 0 || !hides(histories, bases, t, p.Revision) }
 	for _, r := range Recoverable(histories, bases) {
-		if below(r.To, target) {
+		if below(r.To, target) && shown(r.Timeline, r.To) {
 			refusal.Before = &r.To
 		}
-		if refusal.After == nil && above(r.From, target) {
+		if refusal.After == nil && above(r.From, target) && shown(r.Timeline, r.From) {
 			refusal.After = &r.From
 		}
 	}

@@ -318,7 +318,7 @@ func checkChoice(t *testing.T, seed uint64, c Choice, target Target) {
 	}
 }
 
-// checkRefusal checks that no range has the target, and that the nearest points can be restored.
+// checkRefusal checks that no range has the target unless a newer timeline had it, and that the nearest points can be restored.
 func checkRefusal(t *testing.T, seed uint64, histories []History, bases []Base, target Target, err error) {
 	t.Helper()
 	var refusal *Refusal
@@ -326,7 +326,8 @@ func checkRefusal(t *testing.T, seed uint64, histories []History, bases []Base, 
 		t.Fatalf("seed %d, target %s: %v", seed, target, err)
 	}
 	for _, r := range Recoverable(histories, bases) {
-		if target.Revision > 0 && r.From.Revision <= target.Revision && target.Revision <= r.To.Revision {
+		within := r.From.Revision <= target.Revision && target.Revision <= r.To.Revision
+		if target.Revision > 0 && within && !hides(histories, bases, r.Timeline, target.Revision) {
 			t.Errorf("seed %d: revision %d is refused, but the range %v has it", seed, target.Revision, r)
 		}
 	}
@@ -334,7 +335,11 @@ func checkRefusal(t *testing.T, seed uint64, histories []History, bases []Base, 
 		if p == nil {
 			continue
 		}
-		if _, err := Select(histories, bases, Target{Revision: p.Revision}); err != nil {
+		asked := Target{Revision: p.Revision}
+		if target.Revision == 0 { // a newer timeline may have had the revision
+			asked = Target{Time: p.At}
+		}
+		if _, err := Select(histories, bases, asked); err != nil {
 			t.Errorf("seed %d, target %s: the nearest point %s is refused: %v", seed, target, p, err)
 		}
 	}

@@ -74,9 +74,6 @@ func (s Spool) provePoint(ctx context.Context, asked Asked, limit *readLimit) (F
 	return found, err
 }
 
-// maxUnusable is how many base snapshots are passed over that are damaged, or were deleted before they were read.
-const maxUnusable = 3
-
 // baseRead is a base snapshot in the spool, and the point that is reached from it.
 type baseRead struct {
 	point    source.Point
@@ -86,17 +83,19 @@ type baseRead struct {
 	unusable []string // the keys of later snapshots that were passed over
 }
 
-// readBase reads the newest snapshot from which the point can be reached. If that is damaged, or deleted meanwhile, an earlier one may reach the
-// point, too: it only needs more segments.
+// readBase reads the newest snapshot from which the point can be reached. If that is damaged, or deleted meanwhile, an earlier one of the same
+// timeline may reach the point, too: it only needs more segments. Another timeline has other data at that point. It goes on for as long as one
+// reading may take.
 func (s Spool) readBase(ctx context.Context, asked Asked, limit *readLimit) (read baseRead, err error) {
 	var unusable error
-	for {
-		read.point, err = source.FindPoint(ctx, asked.Source, asked.By, asked.Choice, asked.Point.Progress, read.unusable...)
-		if err != nil {
+	for began := time.Now(); ; {
+		point, err := source.FindPoint(ctx, asked.Source, asked.By, asked.Choice, asked.Point.Progress, read.unusable...)
+		if err != nil || unusable != nil && point.Timeline != read.point.Timeline {
 			return read, cmp.Or(unusable, err)
 		}
+		read.point = point
 		err = s.readBaseOf(ctx, asked, limit, &read)
-		if !source.Corrupt(err) && !source.Missing(err) || len(read.unusable) == maxUnusable {
+		if !source.Corrupt(err) && !source.Missing(err) || time.Since(began) > readMost {
 			return read, err
 		}
 		unusable = cmp.Or(unusable, err)

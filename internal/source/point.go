@@ -75,11 +75,15 @@ func FindPoint(ctx context.Context, src v1beta2.RestoreSource, by By, c Choice, 
 	if err != nil {
 		return Point{}, err
 	}
-	series, items, err := c.bases(ctx, store, src, target)
+	return c.findPoint(ctx, store, src, target, progress, without)
+}
+
+// findPoint is FindPoint for a store that is open.
+func (c Choice) findPoint(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, target archive.Target, progress archive.Progress, without []string) (Point, error) {
+	listed, items, err := c.bases(ctx, store, src, target)
 	if err != nil {
 		return Point{}, fmt.Errorf("find %s: %w", target, err)
 	}
-	items = slices.DeleteFunc(items, func(i snapshot.Item) bool { return slices.Contains(without, i.Key) })
 	known := snapshot.Known{}
 	unread, err := readEach(ctx, store, known, items, snapshot.Anyone)
 	if err != nil {
@@ -87,15 +91,22 @@ func FindPoint(ctx context.Context, src v1beta2.RestoreSource, by By, c Choice, 
 	}
 	var bases []archive.Base
 	for _, item := range items {
-		if reading := known[item.Key]; reading.Err == nil && !reading.Manifest.NoQuorum && !c.ofAnother(item.Key, reading.Manifest) {
+		reading := known[item.Key]
+		if reading.Err == nil && !reading.Manifest.NoQuorum && !c.ofAnother(item.Key, reading.Manifest) && !slices.Contains(without, item.Key) {
 			bases = append(bases, BaseOf(item.Key, reading.Manifest, item.Stored))
 		}
+	}
+	histories, err := c.histories(ctx, store, listed, known)
+	if err != nil {
+		return Point{}, err
 	}
 	if err := c.oneOwner(bases, known); err != nil {
 		return Point{}, fmt.Errorf("find %s: %s/%s: %w", target, src.Bucket, src.Key, err)
 	}
+	series := listed[0].Series
 	p := Point{Base: src, Store: store, Root: archive.Root(series.Folder, series.Namespace, series.Cluster)}
-	if p.Choice, err = c.find(ctx, store, p.Root, bases, known, progress, target); err != nil {
+	search := search{Choice: c, histories: histories, store: store, root: p.Root, bases: bases, known: known, progress: progress, target: target}
+	if p.Choice, err = search.find(ctx); err != nil {
 		if refusal := (*archive.Refusal)(nil); errors.As(err, &refusal) && unread != nil {
 			err = unread // the point may need a snapshot that the store does not return
 		}
@@ -120,36 +131,37 @@ func (c Choice) target() (archive.Target, error) {
 	return archive.Target{Time: at}, nil
 }
 
-// bases returns the snapshots of one cluster that may be bases for a target. All incarnations of the cluster share an archive.
-func (c Choice) bases(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, target archive.Target) (snapshot.Series, []snapshot.Item, error) {
+// bases returns the snapshots of one cluster, newest first, and those of them that may be bases for a target. All incarnations of the cluster
+// share an archive.
+func (c Choice) bases(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, target archive.Target) (listed []candidate, items []snapshot.Item, err error) {
 	index, err := snapshot.Scan(ctx, store, src.Key)
 	if err != nil {
-		return snapshot.Series{}, nil, err
+		return nil, nil, err
 	}
 	found := map[string]snapshot.Series{}
 	fitting := c.inSeries(src.Key, index.Items) // newest first
 	if len(clustersOf(fitting)) > 1 {
 		if fitting, err = truthful(ctx, store, fitting, snapshot.Anyone); err != nil {
-			return snapshot.Series{}, nil, err
+			return nil, nil, err
 		}
 	}
 	for _, e := range fitting {
 		found[e.Series.Lives()] = e.Series
 	}
-	items := usable(fitting, target)
+	items = usable(fitting, target)
 	folder := src.Bucket + "/" + src.Key
 	switch {
 	case len(items) == 0:
-		return snapshot.Series{}, nil, fmt.Errorf("%s has no snapshot of a series to begin with: %w", folder, fs.ErrNotExist)
+		return nil, nil, fmt.Errorf("%s has no snapshot of a series to begin with: %w", folder, fs.ErrNotExist)
 	case len(found) > 1:
 		var folders []string
 		for name := range found {
 			folders = append(folders, name)
 		}
 		slices.Sort(folders)
-		return snapshot.Series{}, nil, fmt.Errorf("%s: %w: %s: write the folder of one of them", folder, ErrAmbiguous, strings.Join(folders, ", "))
+		return nil, nil, fmt.Errorf("%s: %w: %s: write the folder of one of them", folder, ErrAmbiguous, strings.Join(folders, ", "))
 	}
-	return items[0].Series, items, nil
+	return fitting, items, nil
 }
 
 // usable returns those of the snapshots, newest first, whose manifests are worth reading for a target. An incarnation of the cluster that has

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -13,24 +14,50 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
+// search looks for a target in the archive of one folder.
+type search struct {
+	Choice
+	histories
+	store    objstore.Store
+	root     string
+	bases    []archive.Base
+	known    snapshot.Known
+	progress archive.Progress
+	target   archive.Target
+}
+
 // find looks in the history of the own cluster first. Another cluster with the same name may have archived into the folder. If it was deleted
 // before the own one began, its history counts for a point before the own one. A point after the end of the own one is refused, because a
 // revision of that number in the history of the other has other data. If the other was not deleted, it is in another Kubernetes.
-func (c Choice) find(ctx context.Context, store objstore.Store, root string, bases []archive.Base, known snapshot.Known, progress archive.Progress, target archive.Target) (archive.Choice, error) {
-	own := c.own(bases, known)
-	choice, err := archive.Find(ctx, store, root, own, progress, target)
+func (s search) find(ctx context.Context) (archive.Choice, error) {
+	own := s.ownBases(s.bases, s.known)
+	choice, err := s.in(ctx, own)
 	var refusal *archive.Refusal
-	if len(own) == len(bases) || !errors.As(err, &refusal) {
+	if !errors.As(err, &refusal) {
 		return choice, err
 	}
-	earlier := predecessors(own, bases)
-	if len(earlier) == len(own) {
-		return choice, err
+	earlier := predecessors(own, s.bases)
+	if refusal.Before == nil && refusal.Newest == 0 && len(earlier) > len(own) {
+		choice, err = s.in(ctx, earlier)
 	}
-	if refusal.Before != nil {
-		return choice, fmt.Errorf("%w; an EtcdCluster that was deleted had the same name: to restore its data, write its cluster ID into select.clusterID", err)
+	if errors.As(err, &refusal) && len(own) < len(s.bases) && (refusal.Before != nil || refusal.Newest > 0) {
+		err = fmt.Errorf("%w; an EtcdCluster that was deleted had the same name: to restore its data, write its cluster ID into select.clusterID", err)
 	}
-	return archive.Find(ctx, store, root, earlier, progress, target)
+	if errors.As(err, &refusal) && refusal.Newest > 0 {
+		err = fmt.Errorf("%w; to restore older data, name a snapshot; if the store did not list or return all objects, create the EtcdRestore again", err)
+	}
+	return choice, err
+}
+
+// in looks in the histories of these bases, and in those that may be of the own cluster.
+func (s search) in(ctx context.Context, bases []archive.Base) (archive.Choice, error) {
+	of := func(id string) bool {
+		if s.ClusterID != "" {
+			return id == s.ClusterID
+		}
+		return !s.others[id] || slices.ContainsFunc(bases, func(b archive.Base) bool { return b.ClusterID == id })
+	}
+	return archive.FindOf(ctx, s.store, s.root, of, bases, s.progress, s.target)
 }
 
 // predecessors returns the own bases, and those of cluster IDs that began before the first of the own ones.
@@ -50,26 +77,56 @@ func predecessors(own, bases []archive.Base) []archive.Base {
 	return slices.DeleteFunc(slices.Clone(bases), func(b archive.Base) bool { return !mine[b.ClusterID] && !began[b.ClusterID].Before(first) })
 }
 
-// ownerUID returns the UID of the EtcdCluster that the restore is about; empty if it is not known.
-func (c Choice) ownerUID(bases []archive.Base, known snapshot.Known) string {
-	for _, b := range bases {
-		if b.ClusterID == c.Prefer {
-			return known[b.Key].Manifest.Cluster.UID
-		}
-	}
-	return c.UID
+// histories says whose the cluster IDs in a folder are.
+type histories struct {
+	prefer, uid string          // the cluster ID and the UID of the EtcdCluster that the restore is about; empty if they are not known
+	own, others map[string]bool // cluster IDs. One that is in neither may be of the own cluster: no manifest of it can be read
 }
 
-// own returns the bases of the cluster that the restore is about, and all of them if that is not known.
-func (c Choice) own(bases []archive.Base, known snapshot.Known) []archive.Base {
-	uid := c.ownerUID(bases, known)
-	own := slices.DeleteFunc(slices.Clone(bases), func(b archive.Base) bool {
-		return b.ClusterID != c.Prefer && (uid == "" || known[b.Key].Manifest.Cluster.UID != uid)
-	})
-	if len(own) == 0 {
+// histories compares the cluster IDs of all snapshots that are listed with the cluster that the restore is about. If none is its own, it is about
+// all of them. For this, the snapshots that cannot be bases count, too: a history that cannot be restored must not look like one that never was.
+func (c Choice) histories(ctx context.Context, store objstore.Store, listed []candidate, known snapshot.Known) (histories, error) {
+	reads := func(e candidate) bool {
+		reading, found := known[e.Key]
+		return found && reading.Err == nil && snapshot.Agrees(e.Key, reading.Manifest)
+	}
+	readable := map[string]bool{}
+	for _, e := range listed {
+		readable[e.clusterID] = readable[e.clusterID] || reads(e)
+	}
+	var unread []snapshot.Item
+	for _, e := range newestOfEach(listed) {
+		if !readable[e.clusterID] {
+			unread = append(unread, e.Item)
+		}
+	}
+	if _, err := readEach(ctx, store, known, unread, snapshot.Anyone); err != nil {
+		return histories{}, err
+	}
+	h := histories{prefer: c.Prefer, uid: c.UID, own: map[string]bool{}, others: map[string]bool{}}
+	for _, e := range slices.Backward(listed) {
+		if e.clusterID == c.Prefer && reads(e) {
+			h.uid = known[e.Key].Manifest.Cluster.UID
+		}
+	}
+	for _, e := range listed {
+		same := e.clusterID == c.Prefer || h.uid != "" && reads(e) && known[e.Key].Manifest.Cluster.UID == h.uid
+		h.own[e.clusterID] = h.own[e.clusterID] || same
+		h.others[e.clusterID] = h.others[e.clusterID] || reads(e)
+	}
+	maps.DeleteFunc(h.own, func(_ string, own bool) bool { return !own })
+	maps.DeleteFunc(h.others, func(id string, others bool) bool { return !others || h.own[id] || len(h.own) == 0 })
+	return h, nil
+}
+
+// ownBases returns the bases of the own cluster. They are all bases if no snapshot is its own.
+func (h histories) ownBases(bases []archive.Base, known snapshot.Known) []archive.Base {
+	if len(h.own) == 0 {
 		return bases
 	}
-	return own
+	return slices.DeleteFunc(slices.Clone(bases), func(b archive.Base) bool {
+		return !h.own[b.ClusterID] || b.ClusterID != h.prefer && known[b.Key].Manifest.Cluster.UID != h.uid
+	})
 }
 
 // oneOwner returns ErrAmbiguous if the bases are of several EtcdClusters with one name, and the restore is about none of them. A snapshot is

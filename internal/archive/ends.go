@@ -1,0 +1,80 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+)
+
+// begin reads the start of the timeline. A listing may omit it. It returns false if it does not exist.
+func (f *finder) begin(ctx context.Context, names Names, later []Start) (started bool, err error) {
+	f.start, err = ReadStart(ctx, f.store, f.root, names.Timeline)
+	if !names.Started && errors.Is(err, fs.ErrNotExist) {
+		f.start = Start{Timeline: names.Timeline}
+		return false, nil
+	}
+	f.next = f.start.next(later)
+	return err == nil, err
+}
+
+// choose returns how to reach the target in this timeline. The choice has no timeline if that is impossible.
+func (f *finder) choose(ctx context.Context, names Names, bases []Base) (History, Choice, error) {
+	f.bases = f.start.own(f.next, bases)
+	h, from, found, err := f.find(ctx)
+	if errors.Is(err, fs.ErrPermission) && len(names.Cold) > 0 { // they may be in between, as missing ones may
+		f.keys = slices.DeleteFunc(slices.Clone(names.Links), func(key string) bool { return names.Cold[key] })
+		h, from, found, err = f.find(ctx)
+		f.keys = names.Links
+	}
+	if err != nil || !found {
+		return h, Choice{}, err
+	}
+	choice, _ := h.choose([]Base{from}, f.target)
+	return h, choice, nil
+}
+
+// ends reports whether a timeline from which the target cannot be restored ends the search. Older timelines have other data at the target. For a
+// time it always does, because an older timeline was not the history of the cluster at that time. For a revision it does if it had that one. Without
+// a start, it is not known where it began. Without any base of its cluster, nothing can be restored from it, so a revision after its end counts, too.
+func (f *finder) ends(ctx context.Context, started bool, bases []Base) (bool, error) {
+	switch {
+	case f.target.Revision == 0:
+		return started, nil
+	case started && f.start.Base.Revision > f.target.Revision:
+		return false, nil
+	case started && !ofCluster(f.start.ClusterID, bases), started && f.start.Base.Revision == f.target.Revision:
+		return true, nil
+	}
+	return f.reachesEnd(ctx)
+}
+
+// reachesEnd reports whether the last link is not before the revision of the target. It may be in a storage class that cannot be read.
+func (f *finder) reachesEnd(ctx context.Context) (bool, error) {
+	n := len(f.keys)
+	if n == 0 {
+		return false, nil
+	}
+	if firstOf(f.root, f.keys[n-1]) >= f.target.Revision {
+		return true, nil
+	}
+	last, err := f.header(ctx, f.keys[n-1])
+	if errors.Is(err, fs.ErrPermission) {
+		return true, nil
+	}
+	return err == nil && last.Last >= f.target.Revision, err
+}
+
+// had is ends for a timeline whose links are all known.
+func (h History) had(revision int64, bases []Base) bool {
+	if !ofCluster(h.Start.ClusterID, bases) || h.Start.Base.Revision > revision {
+		return false
+	}
+	n := len(h.Links)
+	return h.Start.Base.Revision == revision || n > 0 && h.Links[n-1].Header.Last >= revision
+}
+
+// hides reports whether a timeline after t had a revision, so that a restore never takes the one of t.
+func hides(histories []History, bases []Base, t Timeline, revision int64) bool {
+	return slices.ContainsFunc(histories, func(h History) bool { return h.Start.Timeline > t && h.had(revision, bases) })
+}

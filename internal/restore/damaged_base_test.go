@@ -1,0 +1,99 @@
+package restore
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
+	"github.com/etcd-suite/etcd-operator/internal/codec"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
+	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/source"
+	"github.com/etcd-suite/etcd-operator/internal/spool"
+)
+
+// The EtcdCluster was deleted and created again. The only base of the present one is damaged. A restore of its revision 95 went on with the data of
+// the deleted one.
+func TestADamagedBaseBringsNoDataOfADeletedEtcdCluster(t *testing.T) {
+	dir := t.TempDir()
+	store, err := file.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(key string, content []byte) {
+		if err := store.Put(t.Context(), key, objstore.NewMetadata(content)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := now.Add(-48 * time.Hour)
+	keys := map[string]string{}
+	for i, uid := range []string{"deleted", "present"} {
+		series := snapshot.Series{Folder: "daily", Namespace: "ns", Cluster: "a", ClusterID: uint64(i + 1)}
+		began := at.Add(time.Duration(i) * 24 * time.Hour)
+		key := series.Key(began, 2)
+		keys[uid] = key
+		_, err = snapshot.Save(t.Context(), snapshot.Request{
+			Source: streamed(dbfiletest.New(t, 1).Put(1, 20).Snapshot()), Store: store, Key: key, SpoolDir: t.TempDir(), Spool: spool.New(t.TempDir(), spool.Options{}).Of("ns"),
+			Cluster: snapshot.Cluster{Namespace: "ns", Name: "a", ID: series.ID(), UID: uid}, Time: began, Clock: func() time.Time { return began }, Attempt: "u/1",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		root := archive.Root("daily", "ns", "a")
+		number := archive.Timeline(i + 1)
+		start := archive.NewStart(number, series.ClusterID, archive.Base{Key: key, Point: archive.Point{Revision: 2, At: began}}, "test")
+		put(archive.StartKey(root, number), start.Encode())
+		chain := start.Chain()
+		for revision := int64(3); revision <= 100; revision++ {
+			var records, object bytes.Buffer
+			w := archive.NewWriter(&records, chain, auth.State{})
+			if err := w.Add(&mvccpb.Event{Kv: &mvccpb.KeyValue{Key: []byte("k"), CreateRevision: 3, ModRevision: revision, Version: revision - 2}}, began.Add(time.Duration(revision)*time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+			h, err := w.Seal(nil, auth.State{}, 0)
+			if err == nil {
+				h, err = archive.WriteObject(&object, codec.Encoder{}, h, &records)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			put(archive.LinkKey(root, number, chain.At, h.First), object.Bytes())
+			chain = h.Chain()
+		}
+	}
+	damaged := filepath.Join(dir, keys["present"])
+	content, err := os.ReadFile(damaged)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content[len(content)/2] ^= 1
+	if err := os.WriteFile(damaged, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := OpenSpool(t.TempDir(), spool.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := Asked{
+		Namespace: "ns", Source: v1beta2.RestoreSource{StorageType: "File", Bucket: dir, Key: "daily/ns/a/"}, Point: &plan.PointOrder{},
+		Choice: source.Choice{Folder: true, Of: "ns/a", Revision: 95, Prefer: "0000000000000002", UID: "present"},
+	}
+	ctx, limit := limitReading(t.Context(), func() bool { return false })
+	defer limit.stop()
+	read, err := s.readBase(ctx, asked, limit)
+	if err == nil {
+		t.Errorf("the restore goes on from EtcdCluster %q: %s%s", read.point.Manifest.Cluster.UID, read.point.Because(), read.passedOver())
+	} else {
+		t.Log(err)
+	}
+}

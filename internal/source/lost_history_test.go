@@ -1,0 +1,228 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+)
+
+// faulty is a store whose listings omit some objects, and that does not return others.
+type faulty struct {
+	objstore.Store
+	omitted, sick []string
+}
+
+func (f faulty) List(ctx context.Context, prefix string) iter.Seq2[objstore.Object, error] {
+	return objstore.Matching(f.Store.List(ctx, prefix), func(o objstore.Object) bool { return !slices.Contains(f.omitted, o.Key) })
+}
+
+func (f faulty) Get(ctx context.Context, key string) (io.ReadCloser, error) {
+	if slices.Contains(f.sick, key) {
+		return nil, errors.New("500 InternalError")
+	}
+	return f.Store.Get(ctx, key)
+}
+
+// pointOf is point with a store that has faults, and without some bases that are damaged.
+func (s shelf) pointOf(c Choice, f faulty, damaged ...string) (Point, error) {
+	s.Helper()
+	store, err := file.Open(s.bucket)
+	if err != nil {
+		s.Fatal(err)
+	}
+	c.Folder, f.Store = true, store
+	src := v1beta2.RestoreSource{StorageType: "File", Bucket: s.bucket, Key: "daily/"}
+	return c.findPoint(s.Context(), f, src, archive.Target{Revision: c.Revision}, archive.Progress{}, damaged)
+}
+
+func (s shelf) links(number archive.Timeline) []string {
+	s.Helper()
+	store, err := file.Open(s.bucket)
+	if err != nil {
+		s.Fatal(err)
+	}
+	all, err := archive.List(s.Context(), store, archive.Root("daily", "ns", "a"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	return all[number-1].Links
+}
+
+func (s shelf) remove(keys ...string) {
+	s.Helper()
+	for _, key := range keys {
+		if err := os.Remove(filepath.Join(s.bucket, key)); err != nil {
+			s.Fatal(err)
+		}
+	}
+}
+
+// past is an archive of two timelines that have the same revisions with other data.
+type past struct {
+	shelf
+	first, second string // the bases
+	choice        Choice // of revision 50
+}
+
+// pasts returns the ways in which two timelines come to have the same revisions.
+func pasts(t *testing.T) map[string]past {
+	made := map[string]past{}
+	for name, ids := range map[string][2]uint64{"the quorum was lost": {1, 1}, "the EtcdCluster was created again": {1, 2}, "the EtcdCluster was restored": {1, 3}} {
+		s, recovery, uid := newShelf(t), "", "deleted"
+		if ids[0] == ids[1] {
+			recovery = "r"
+		}
+		if ids[1] != 2 {
+			uid = "present"
+		}
+		first := s.rewrite(s.savedAt("a", ids[0], dawn, 2, 2), func(m *snapshot.Manifest) { m.Cluster.UID = uid })
+		s.timeline(1, first, 2, 100, "")
+		second := s.rewrite(s.savedAt("a", ids[1], dawn.Add(5*time.Hour), 40, 40), func(m *snapshot.Manifest) { m.Recovery, m.Cluster.UID = recovery, "present" })
+		s.timeline(2, second, 40, 120, recovery)
+		made[name] = past{s, first, second, Choice{Revision: 50, Of: "ns/a", Prefer: snapshot.Series{ClusterID: ids[1]}.ID(), UID: "present"}}
+	}
+	return made
+}
+
+func (p past) start() string { return archive.StartKey(archive.Root("daily", "ns", "a"), 2) }
+
+func TestNoFaultOfTheNewestTimelineRestoresALostHistory(t *testing.T) {
+	for name, fault := range map[string]func(p past) (f faulty, damaged []string){
+		"the store does not return the manifest": func(p past) (faulty, []string) { return faulty{sick: []string{snapshot.ManifestKey(p.second)}}, nil },
+		"a listing omits the manifest":           func(p past) (faulty, []string) { return faulty{omitted: []string{snapshot.ManifestKey(p.second)}}, nil },
+		"a listing omits a segment":              func(p past) (faulty, []string) { return faulty{omitted: p.links(2)[4:5]}, nil },
+		"a segment is missing":                   func(p past) (faulty, []string) { p.remove(p.links(2)[4]); return faulty{}, nil },
+		"the start is missing":                   func(p past) (faulty, []string) { p.remove(p.start()); return faulty{}, nil },
+		"the base is damaged":                    func(p past) (faulty, []string) { return faulty{}, []string{p.second} },
+		"the base was deleted": func(p past) (faulty, []string) {
+			p.remove(p.second, snapshot.ManifestKey(p.second))
+			return faulty{}, nil
+		},
+		"the base failed its restore test": func(p past) (faulty, []string) { p.verdict(p.second, snapshot.Failed); return faulty{}, nil },
+		"the manifest is garbage": func(p past) (faulty, []string) {
+			p.file(snapshot.ManifestKey(p.second), []byte("{"))
+			return faulty{}, nil
+		},
+	} {
+		for history, p := range pasts(t) {
+			if found, err := p.pointOf(p.choice, faulty{}); err != nil || found.Timeline != 2 {
+				t.Fatalf("%s, without a fault: timeline %d, %v", history, found.Timeline, err)
+			}
+			f, damaged := fault(p)
+			found, err := p.pointOf(p.choice, f, damaged...)
+			if err == nil {
+				t.Errorf("%s, %s: the other history is restored: %s", history, name, found.Because())
+			} else {
+				t.Logf("%s, %s: %v", history, name, err)
+			}
+		}
+	}
+}
+
+// A listing omits the start, but the store returns it.
+func TestAnOmittedStartEndsNoRestore(t *testing.T) {
+	for history, p := range pasts(t) {
+		if found, err := p.pointOf(p.choice, faulty{omitted: []string{p.start()}}); err != nil || found.Timeline != 2 {
+			t.Errorf("%s: timeline %d, %v", history, found.Timeline, err)
+		}
+	}
+}
+
+// The present EtcdCluster is older than its window, so its first base was deleted.
+func TestARevisionBeforeTheWindowIsNotTakenFromADeletedEtcdCluster(t *testing.T) {
+	p := pasts(t)["the EtcdCluster was created again"]
+	at := dawn.Add(5*time.Hour + 42*time.Minute)
+	later := p.rewrite(p.savedAt("a", 2, at, 80, 80), func(m *snapshot.Manifest) { m.Cluster.UID = "present" })
+	p.remove(p.second, snapshot.ManifestKey(p.second))
+	if found, err := p.pointOf(p.choice, faulty{}); !archive.IsRefusal(err) {
+		t.Errorf("%v: %s", err, found.Because())
+	}
+	p.choice.Revision = 90
+	if found, err := p.pointOf(p.choice, faulty{}); err != nil || found.Base.Key != later {
+		t.Errorf("a revision in the window: %s, %v", found.Base.Key, err)
+	}
+	p.choice.Revision, p.choice.ClusterID = 50, "0000000000000001"
+	if found, err := p.pointOf(p.choice, faulty{}); err != nil || found.Base.Key != p.first {
+		t.Errorf("by the cluster ID of the deleted one: %s, %v", found.Base.Key, err)
+	}
+}
+
+// A revision is restored from the newest timeline that had it, or refused, whatever the store does not list or return.
+func TestNoRandomFaultRestoresAnOlderHistory(t *testing.T) {
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 11))
+		s, id, at, last := newShelf(t), uint64(1), dawn, int64(2)
+		starts, ends, objects, bases, tails := []int64{}, []int64{}, []string{}, []string{}, []string{}
+		uid := "uid-1"
+		for number := range archive.Timeline(2 + r.IntN(2)) {
+			recovery, from := "", int64(2)
+			switch {
+			case number > 0 && r.IntN(2) == 0: // a lost quorum
+				recovery, from = fmt.Sprint("recovery-", number), 2+r.Int64N(last-2)
+			case number > 0:
+				id++
+				if from += r.Int64N(10); r.IntN(2) == 0 {
+					uid = fmt.Sprint("uid-", id)
+				}
+			}
+			last = from + 5 + r.Int64N(20)
+			for _, revision := range []int64{from, from + 1 + r.Int64N(4)} {
+				taken := at.Add(time.Duration(revision-from)*time.Minute + time.Duration(min(revision-from, 1))*150*time.Second)
+				key := s.rewrite(s.savedAt("a", id, taken, revision, revision), func(m *snapshot.Manifest) { m.Recovery, m.Cluster.UID = recovery, uid })
+				if bases = append(bases, key); revision == from {
+					s.timeline(number+1, key, from, last, recovery)
+				}
+				objects = append(objects, snapshot.ManifestKey(key))
+			}
+			links := s.links(number + 1)
+			starts, ends, tails = append(starts, from), append(ends, last), append(tails, links[len(links)-1])
+			objects = append(append(objects, archive.StartKey(archive.Root("daily", "ns", "a"), number+1)), links...)
+			at = at.Add(24 * time.Hour)
+		}
+		for range 60 {
+			c := Choice{Revision: 2 + r.Int64N(slices.Max(ends)), Of: "ns/a", UID: uid}
+			if r.IntN(3) > 0 {
+				c.Prefer = snapshot.Series{ClusterID: id}.ID()
+			}
+			newest := archive.Timeline(0)
+			for i := range starts {
+				if starts[i] <= c.Revision && c.Revision <= ends[i] {
+					newest = archive.Timeline(i + 1)
+				}
+			}
+			var f faulty
+			var damaged []string
+			for range 1 + r.IntN(3) {
+				key := objects[r.IntN(len(objects))]
+				switch r.IntN(3) {
+				case 0:
+					if slices.Contains(tails, key) {
+						continue // without its last segment, nothing shows that a timeline went on
+					}
+					f.omitted = append(f.omitted, key)
+				case 1:
+					f.sick = append(f.sick, key)
+				default:
+					damaged = append(damaged, bases[r.IntN(len(bases))])
+				}
+			}
+			if found, err := s.pointOf(c, f, damaged...); err == nil && found.Timeline != newest {
+				t.Fatalf("seed %d: %+v is restored from timeline %d, want %d (%v to %v): %s\nomitted %q, sick %q, damaged %q", seed, c, found.Timeline, newest, starts, ends, found.Because(), f.omitted, f.sick, damaged)
+			}
+		}
+	}
+}
