@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
 const (
@@ -209,12 +210,12 @@ func (f *finder) readAll(ctx context.Context, keys []string) error {
 	slots := make(chan struct{}, parallel)
 	for i, key := range missing {
 		slots <- struct{}{}
-		group.Go(func() {
+		group.Go(panics.Caught(func() {
 			defer func() { <-slots }()
 			if errs[i] = ctx.Err(); errs[i] == nil {
 				headers[i], errs[i] = ReadHeader(ctx, f.store, f.root, key)
 			}
-		})
+		}, func(err error) { errs[i] = err }))
 	}
 	group.Wait()
 	for i, key := range missing {

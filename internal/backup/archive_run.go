@@ -17,7 +17,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd/watch"
 	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/worker"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
 // archiveJob runs archivers.
@@ -43,11 +43,11 @@ func (t *archiveJob) run(ctx context.Context, a *archiving) {
 	for ctx.Err() == nil {
 		began := t.now()
 		a.starts(began)
-		_, err := worker.Try(func() (struct{}, error) { return struct{}{}, t.once(ctx, a) })
+		_, err := panics.Try(func() (struct{}, error) { return struct{}{}, t.once(ctx, a) })
 		if ctx.Err() != nil {
 			return
 		}
-		if caught := (*worker.PanicError)(nil); errors.As(err, &caught) {
+		if caught := (*panics.Error)(nil); errors.As(err, &caught) {
 			ctrl.Log.WithName(Name).Error(err, "An archiver panicked", "etcdBackup", a.key.Object, "stack", string(caught.Stack))
 		}
 		if a.hasArchived() && t.now().Sub(began) >= archiveStable {
@@ -118,7 +118,7 @@ func (t *archiveJob) once(ctx context.Context, a *archiving) error {
 	})
 	k := &keeper{job: t, archiving: a, store: store, running: running, advice: advice, began: t.now(), end: cancel}
 	kept := make(chan struct{})
-	go func() { defer close(kept); k.run(ctx) }()
+	go panics.Caught(func() { defer close(kept); k.run(ctx) }, cancel)()
 	err = running.Run(ctx)
 	cancel(nil)
 	<-kept

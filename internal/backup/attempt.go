@@ -18,11 +18,11 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/pace"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
-	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
 // attemptFunc runs one attempt. It runs in a worker, until it is done or its context ends.
@@ -62,8 +62,8 @@ func (t *job) attempt(ctx context.Context, o jobSpec, progress *jobProgress) Res
 	ctx, limit, cancel := withTimeLimit(ctx, o.Timeout, t.spool.Of(o.Namespace).Crowds)
 	defer cancel()
 	progress.limit = limit
-	result, err := worker.Try(func() (Result, error) { return t.work(ctx, o, progress) })
-	if caught := (*worker.PanicError)(nil); errors.As(err, &caught) {
+	result, err := panics.Try(func() (Result, error) { return t.work(ctx, o, progress) })
+	if caught := (*panics.Error)(nil); errors.As(err, &caught) {
 		ctrl.LoggerFrom(ctx).Error(err, "An attempt panicked", "stack", string(caught.Stack))
 	}
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, pace.ErrTooSlow) && !errors.Is(err, cause) {

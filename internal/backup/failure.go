@@ -10,12 +10,12 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/pace"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 	"github.com/etcd-suite/etcd-operator/internal/storage/problem"
-	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
 // failedError is an error whose Failure is known where it occurs.
@@ -47,7 +47,7 @@ func explain(err error, o jobSpec, expired bool) (reason, advice string) {
 	if reason, advice := grant.Explain(err, ownIdentity); reason != "" {
 		return reason, advice
 	}
-	var panicked *worker.PanicError
+	var panicked *panics.Error
 	switch {
 	case errors.As(err, &panicked):
 		return v1beta2.ReasonRetrying, "This is a bug. Please report it with the stack trace from the operator's log."

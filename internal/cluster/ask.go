@@ -18,6 +18,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
 const (
@@ -102,13 +103,19 @@ func (r *Reconciler) start(v *view, member string, apart bool) *question {
 	q := &question{address: v.addresses[member], done: make(chan struct{}), asked: time.Now()}
 	name := metav1.ObjectMeta{Namespace: v.Namespace, Name: v.Name}
 	to := r.reach(v, member)
-	go func() {
-		q.answer, q.hung = r.askPatiently(context.Background(), name, to)
+	end := func() {
 		q.answered = time.Now()
 		if left := q.finish(); (apart && !q.hung) || left {
 			r.wakeUp(name)
 		}
-	}()
+	}
+	go panics.Caught(func() {
+		q.answer, q.hung = r.askPatiently(context.Background(), name, to)
+		end()
+	}, func(err error) {
+		q.answer.err = err
+		end()
+	})()
 	return q
 }
 

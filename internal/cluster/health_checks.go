@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
 const (
@@ -129,7 +130,10 @@ func (h *healthChecks) run(ctx context.Context) error {
 			return checks.Wait()
 		case now := <-tick.C:
 			for cluster, addresses := range h.due(now) {
-				checks.Go(func() error { h.check(ctx, cluster, addresses); return nil })
+				checks.Go(panics.InGroup(func() error {
+					panics.Caught(func() { h.check(ctx, cluster, addresses) }, func(error) { h.fail(cluster, time.Now()) })()
+					return nil
+				}))
 			}
 		}
 	}

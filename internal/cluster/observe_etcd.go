@@ -16,6 +16,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
 // Etcd is one member, as far as this operator talks to it. *etcd.Client is one.
@@ -155,10 +156,10 @@ func (r *Reconciler) readStatus(ctx context.Context, connection Etcd, host strin
 	var id etcd.ID
 	var index uint64
 	read := make(chan struct{})
-	late := time.AfterFunc(askTimeout/2, func() {
+	late := time.AfterFunc(askTimeout/2, panics.Caught(func() {
 		defer close(read)
 		id, index = r.applied(ctx, host)
-	})
+	}, func(error) {})) // they are not known
 	a.status, a.err = connection.Status(ctx)
 	if late.Stop() {
 		return func() (etcd.ID, uint64) { return r.applied(ctx, host) }

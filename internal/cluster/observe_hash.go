@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
 // hashTimeout is how long members may take to read their whole databases.
@@ -30,7 +31,7 @@ func (r *Reconciler) observeHashes(ctx context.Context, v *view) {
 		if !m.CanCompareData(v.Incarnation) {
 			continue
 		}
-		asking.Go(func() {
+		asking.Go(panics.Caught(func() {
 			connection, err := r.dial(v, m.Name)
 			if err != nil {
 				return // it is not known
@@ -39,7 +40,7 @@ func (r *Reconciler) observeHashes(ctx context.Context, v *view) {
 			if hash, compacted, err := connection.HashKV(ctx, revision); err == nil {
 				hashes[i] = fmt.Sprintf("%08x at revision %d, compacted at %d", hash, revision, compacted)
 			}
-		})
+		}, func(error) {})) // it is not known
 	}
 	asking.Wait()
 	for i, hash := range hashes {

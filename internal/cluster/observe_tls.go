@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
@@ -149,9 +150,9 @@ func (r *Reconciler) observeShown(ctx context.Context, v *view) {
 	for i := range v.Members {
 		m := &v.Members[i]
 		if address := v.addresses[m.Name]; address != "" && m.Pod == plan.PodRunning {
-			looking.Go(func() {
+			looking.Go(panics.Caught(func() {
 				m.ShowsNew = r.shows(ctx, v, address, v1beta2.PeerPort, "peer") && r.shows(ctx, v, address, v1beta2.ClientPort, "server")
-			})
+			}, func(error) {})) // as if it shows the old one
 		}
 	}
 	looking.Wait()

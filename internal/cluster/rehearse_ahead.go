@@ -9,6 +9,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
 // A Pod that the API server refuses would be noticed when a member must be created again, which is in the middle of a failure. So the
@@ -123,7 +124,7 @@ func (r *Reconciler) rehearseAhead(ctx context.Context, v *view, step plan.Step)
 	}
 	known.begin()
 	ctx = context.WithoutCancel(ctx)
-	go func() {
+	go panics.Caught(func() {
 		defer r.foresight.end()
 		ctx, cancel := context.WithTimeout(ctx, foreseeTimeout)
 		defer cancel()
@@ -135,5 +136,5 @@ func (r *Reconciler) rehearseAhead(ctx context.Context, v *view, step plan.Step)
 		if known.end(generation, now, problem, err) {
 			r.wakeUp(v.cluster.ObjectMeta)
 		}
-	}()
+	}, func(err error) { known.end(generation, now, "", err) })()
 }

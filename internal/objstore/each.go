@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"iter"
 	"sync"
+
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
 // faults is how many objects in a row may fail for an unknown reason. After that many, the store has failed. One object may fail
@@ -122,10 +124,10 @@ func eachOf[T any](ctx context.Context, parallel int, objects []T, errs *Errors,
 			<-slots
 			break
 		}
-		group.Go(func() {
+		group.Go(panics.Caught(func() {
 			defer func() { <-slots }()
 			errs.Add(ctx, do(object))
-		})
+		}, func(err error) { errs.Add(ctx, err) }))
 	}
 	group.Wait()
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"runtime/debug"
 
@@ -20,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
 // Setup registers one operator's controller with the manager.
@@ -48,6 +50,7 @@ func runOnce(ctx context.Context, name string, options Options, setup Setup) err
 		return err
 	}
 	ctrl.SetLogger(logger)
+	panics.LogTo(slog.New(logr.ToSlogHandler(logger)))
 	logger.Info("starting", "operator", name, "version", Version)
 	mgr, err := newManager(name, options, logger)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
@@ -98,11 +99,11 @@ func (r *Reconciler) begin(ctx context.Context, key worker.Key, wanted plan.Veri
 // Secret that it has read with.
 func (r *Reconciler) prove(ctx context.Context, key worker.Key, wanted plan.Verify) (proof plan.Proof, secret map[string][]byte) {
 	proof = plan.Proof{Asked: wanted.Source, Choice: wanted.Choice}
-	found, err := worker.Try(func() (found Found, err error) {
+	found, err := panics.Try(func() (found Found, err error) {
 		found, secret, err = r.readSource(ctx, key, wanted)
 		return found, err
 	})
-	if caught := (*worker.PanicError)(nil); errors.As(err, &caught) {
+	if caught := (*panics.Error)(nil); errors.As(err, &caught) {
 		log.FromContext(ctx).Error(err, "Reading a snapshot panicked", "bucket", wanted.Source.Bucket, "key", wanted.Source.Key, "stack", string(caught.Stack))
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/pace"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
@@ -17,7 +18,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 	"github.com/etcd-suite/etcd-operator/internal/storage/problem"
-	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
 // failure is why a source could not be verified.
@@ -82,7 +82,7 @@ func explain(err error, src v1beta2.RestoreSource) (reason, advice string, final
 	if reason, advice := explainSignature(err); reason != "" {
 		return reason, advice, true
 	}
-	var panicked *worker.PanicError
+	var panicked *panics.Error
 	switch {
 	case errors.As(err, &panicked):
 		return v1beta2.ReasonRetrying, "This is a bug. Please report it with the stack trace from the operator's log.", false

@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
@@ -32,7 +33,7 @@ type Save func(ctx context.Context, order plan.SafetyOrder, secrets SafetySecret
 func (r *Reconciler) saveOldData(ctx context.Context, key worker.Key, order plan.SafetyOrder) plan.Safety {
 	ctx, cancel := context.WithTimeout(ctx, safetyTimeout)
 	defer cancel()
-	saved, err := worker.Try(func() (plan.Safety, error) {
+	saved, err := panics.Try(func() (plan.Safety, error) {
 		secrets, err := r.safetySecrets(ctx, key.Object.Namespace, order)
 		if err != nil {
 			return plan.Safety{}, err

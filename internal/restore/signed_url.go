@@ -16,6 +16,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
@@ -103,7 +104,7 @@ func (r *Reconciler) signedURL(ctx context.Context, restore *v1beta2.EtcdRestore
 	case r.sign == nil:
 		err = errors.New("--signed-urls is off")
 	default:
-		signed, err = worker.Try(func() (objstore.SignedURL, error) { return r.sign(ctx, src, by) })
+		signed, err = panics.Try(func() (objstore.SignedURL, error) { return r.sign(ctx, src, by) })
 	}
 	if err == nil {
 		err = r.writeSignedURL(ctx, restore, signed)

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
 // readers is how many manifests are read concurrently.
@@ -38,11 +39,16 @@ func (k Known) Read(ctx context.Context, store objstore.Store, items []Item, by 
 	found := make([]Reading, len(missing))
 	var group sync.WaitGroup
 	for first := range min(readers, len(missing)) {
-		group.Go(func() {
-			for i := first; i < len(missing); i += readers {
-				found[i] = readItem(ctx, store, missing[i], by)
+		last := first // that was begun
+		group.Go(panics.Caught(func() {
+			for ; last < len(missing); last += readers {
+				found[last] = readItem(ctx, store, missing[last], by)
 			}
-		})
+		}, func(err error) {
+			for ; last < len(missing); last += readers {
+				found[last].Err = err
+			}
+		}))
 	}
 	group.Wait()
 	if ctx.Err() != nil {

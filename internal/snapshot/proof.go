@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbcheck"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
 // facts are the verified properties of a snapshot.
@@ -112,14 +114,18 @@ func (p *proof) reserve(n int64) error {
 
 // take writes b to the spool and the SHA-256 concurrently, because both take about as long.
 func (p *proof) take(b []byte) error {
+	var failed error
 	summed := make(chan struct{})
-	go func() {
-		_, _ = p.trailer.Write(b)
+	go panics.Caught(func() {
+		_, failed = p.trailer.Write(b)
 		close(summed)
-	}()
+	}, func(err error) {
+		failed = err
+		close(summed)
+	})()
 	_, err := p.spool.Write(b)
 	<-summed
-	return err
+	return cmp.Or(err, failed)
 }
 
 // fill reads until b is full.

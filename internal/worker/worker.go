@@ -6,8 +6,6 @@ package worker
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -16,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
@@ -65,14 +64,6 @@ type job[T any] struct {
 	value  T
 	err    error
 }
-
-// PanicError is the error of a job that panicked.
-type PanicError struct {
-	Value any
-	Stack []byte
-}
-
-func (p *PanicError) Error() string { return fmt.Sprintf("internal error: panic: %v", p.Value) }
 
 // New creates a pool that runs at most limit jobs concurrently, and one fewer of the same namespace. Other jobs wait.
 func New[T any](limit int) *Pool[T] { return NewLanes[T](map[string]int{"": limit}) }
@@ -177,7 +168,7 @@ func (p *Pool[T]) launch(j *job[T]) {
 	}
 	p.ended.Go(func() {
 		defer j.cancel()
-		value, err := Try(func() (T, error) { return j.run(j.ctx) })
+		value, err := panics.Try(func() (T, error) { return j.run(j.ctx) })
 		p.finish(j, value, err)
 	})
 }
@@ -323,16 +314,6 @@ func (p *Pool[T]) forget(match func(Key) bool) {
 		}
 	}
 	p.waiting = slices.DeleteFunc(p.waiting, func(j *job[T]) bool { return p.jobs[j.key] != j })
-}
-
-// Try calls run and turns a panic into a PanicError.
-func Try[T any](run func() (T, error)) (value T, err error) {
-	defer func() {
-		if caught := recover(); caught != nil {
-			err = &PanicError{Value: caught, Stack: debug.Stack()}
-		}
-	}()
-	return run()
 }
 
 // finish stores the result, unless Forget was called meanwhile, and starts the next job.

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
@@ -276,7 +277,7 @@ func TestPanicOfAJobIsItsError(t *testing.T) {
 		pool.Start(key("a", "1"), func(context.Context) (int, error) { return len(os.Args[len(os.Args)]), nil })
 		synctest.Wait()
 		_, done, err := pool.Result(key("a", "1"))
-		var caught *worker.PanicError
+		var caught *panics.Error
 		if !done || !errors.As(err, &caught) || caught.Value == nil || len(caught.Stack) == 0 {
 			t.Errorf("done %v, error %v", done, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
 const (
@@ -77,7 +78,7 @@ func (s *session) flush(ctx context.Context) error {
 // archiver was stopped and the time for that is over.
 func (s *session) drainLimit(ctx context.Context) (context.Context, context.CancelFunc) {
 	limited, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	go func() {
+	go panics.Caught(func() {
 		defer cancel()
 		wait := drainGrace
 		for {
@@ -92,12 +93,13 @@ func (s *session) drainLimit(ctx context.Context) (context.Context, context.Canc
 				s.drainStopped(ctx, limited)
 				return
 			}
-			if s.inCluster(ctx) {
+			in, err := panics.Try(func() (bool, error) { return s.inCluster(ctx), nil })
+			if in && err == nil {
 				return
 			}
 			wait = drainPoll
 		}
-	}()
+	}, func(error) {})()
 	return limited, cancel
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/auth"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
 const (
@@ -26,6 +27,7 @@ type sight struct {
 	revision int64
 	at       time.Time
 	auth     auth.State // at that time or later
+	err      error      // what ends the session: reading it panicked
 }
 
 // lookAhead reads the revision of the cluster beside the watch. Nothing is learned from an error: then the lag grows.
@@ -34,7 +36,14 @@ func (s *session) lookAhead(ctx context.Context) {
 		return
 	}
 	s.looking = true
-	go func(at time.Time) {
+	at := s.a.Now()
+	send := func(seen sight) {
+		select {
+		case s.sights <- seen:
+		case <-ctx.Done():
+		}
+	}
+	go panics.Caught(func() {
 		head, err := s.a.Cluster.Head(ctx)
 		if err != nil || head.ClusterID != s.a.clusterID {
 			head.Revision = 0
@@ -43,18 +52,15 @@ func (s *session) lookAhead(ctx context.Context) {
 		if err != nil {
 			head.Revision = 0
 		}
-		select {
-		case s.sights <- sight{head.Revision, at, now}:
-		case <-ctx.Done():
-		}
-	}(s.a.Now())
+		send(sight{revision: head.Revision, at: at, auth: now})
+	}, func(err error) { send(sight{err: err}) })()
 }
 
 // saw records the revision of the cluster. It returns errSilent if the watch has returned nothing for long that the cluster had.
 func (s *session) saw(seen sight) error {
 	s.looking = false
-	if seen.revision == 0 {
-		return nil
+	if seen.err != nil || seen.revision == 0 {
+		return seen.err
 	}
 	s.a.saw(seen)
 	if s.open == nil && !s.verify && seen.revision == s.chain.Last && s.covered.Keeps(seen.auth) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
 const (
@@ -44,12 +45,12 @@ func (l *leases) see(ctx context.Context, id int64) {
 	}
 	l.seen[id] = struct{}{}
 	l.slots <- struct{}{}
-	l.group.Go(func() {
+	l.group.Go(panics.Caught(func() {
 		defer func() { <-l.slots }()
 		l.readers <- struct{}{}
 		defer func() { <-l.readers }()
 		l.read(ctx, id)
-	})
+	}, func(err error) { l.fail(id, err) }))
 }
 
 func (l *leases) read(ctx context.Context, id int64) {
@@ -63,15 +64,22 @@ func (l *leases) read(ctx context.Context, id int64) {
 			break
 		}
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if err != nil {
-		if l.unknown++; !errors.Is(err, ErrNoLease) {
-			l.failed = append(l.failed, id)
-		}
+		l.fail(id, err)
 		return
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.found = append(l.found, archive.Lease{ID: id, TTL: ttl})
+}
+
+// fail counts a lease whose TTL could not be read.
+func (l *leases) fail(id int64, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.unknown++; !errors.Is(err, ErrNoLease) {
+		l.failed = append(l.failed, id)
+	}
 }
 
 // take waits for all that are being read, and returns those since the last call. A lease that could not be read, for example during an

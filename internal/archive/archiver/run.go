@@ -9,6 +9,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/auth"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
 // Archiver archives one cluster. Only one Run may be under way.
@@ -123,7 +124,7 @@ type received struct {
 
 func (s *session) run(ctx context.Context) error {
 	responses := make(chan received)
-	go func() {
+	go panics.Caught(func() {
 		for {
 			response, err := s.stream.Receive()
 			select {
@@ -135,7 +136,12 @@ func (s *session) run(ctx context.Context) error {
 				return
 			}
 		}
-	}()
+	}, func(err error) {
+		select {
+		case responses <- received{err: err}:
+		case <-ctx.Done():
+		}
+	})()
 	// A segment is at most MaxLag old when it is sealed.
 	tick := time.NewTicker(s.a.sealInterval())
 	defer tick.Stop()
@@ -186,7 +192,7 @@ func (s *session) response(ctx context.Context, r received) error {
 		s.touched = now
 	}
 	for _, event := range r.Events {
-		revision := event.Kv.ModRevision
+		revision := event.GetKv().GetModRevision()
 		if revision <= s.begun {
 			if err := s.tail.Add(event); err != nil {
 				return err
@@ -211,7 +217,7 @@ func (s *session) response(ctx context.Context, r received) error {
 		if err := s.open.writer.Add(event, now); err != nil {
 			return err
 		}
-		s.leases.see(ctx, event.Kv.Lease)
+		s.leases.see(ctx, event.GetKv().GetLease())
 	}
 	return s.received(ctx, r, now)
 }
@@ -314,13 +320,14 @@ func (s *session) authBase(ctx context.Context) {
 		return
 	}
 	s.base = make(chan taken, 1)
-	go func(done chan<- taken, reason string) {
+	done, reason := s.base, s.a.because("%s: the auth revision is %s", reasonAuth, s.auth)
+	go panics.Caught(func() {
 		base, err := s.a.TakeBase(ctx, reason)
 		if err != nil {
 			err = fmt.Errorf("take a base snapshot after a change of users, roles or authentication: %w", err)
 		}
 		done <- taken{base, err}
-	}(s.base, s.a.because("%s: the auth revision is %s", reasonAuth, s.auth))
+	}, func(err error) { done <- taken{err: err} })()
 }
 
 // took records a base after a change.

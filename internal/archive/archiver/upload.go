@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
 // uploader stores sealed segments one after the other, each until the store has it. It never gives up: the spool is on
@@ -33,10 +34,13 @@ const maxQueue = 4096
 func (a *Archiver) startUploader(ctx context.Context) *uploader {
 	ctx, cancel := context.WithCancel(ctx)
 	u := &uploader{a: a, queue: make(chan *sealed, maxQueue), done: make(chan struct{}), cancel: cancel, freed: make(chan struct{}, 1)}
-	go func() {
-		defer close(u.done)
+	go panics.Caught(func() {
 		u.err = u.run(ctx)
-	}()
+		close(u.done)
+	}, func(err error) {
+		u.err = err
+		close(u.done)
+	})()
 	return u
 }
 

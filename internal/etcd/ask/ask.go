@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
 // timeout limits one request to one member.
@@ -50,7 +51,7 @@ func Members(ctx context.Context, urls []string, by Access) []Answer {
 	answers := make([]Answer, len(urls))
 	var asked sync.WaitGroup
 	for i, url := range urls {
-		asked.Go(func() { answers[i] = member(ctx, url, by) })
+		asked.Go(panics.Caught(func() { answers[i] = member(ctx, url, by) }, func(err error) { answers[i] = Answer{URL: url, Err: err} }))
 	}
 	asked.Wait()
 	return answers

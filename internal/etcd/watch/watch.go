@@ -90,7 +90,12 @@ func (c *Client) Head(ctx context.Context) (archiver.Head, error) {
 	if err != nil {
 		return archiver.Head{}, fmt.Errorf("read the revision of etcd: %w", err)
 	}
-	return archiver.Head{ClusterID: response.Header.ClusterId, Revision: response.Header.Revision}, nil
+	return headOf(response.Header), nil
+}
+
+// headOf returns what a header says. A server that is not etcd may send none.
+func headOf(header *pb.ResponseHeader) archiver.Head {
+	return archiver.Head{ClusterID: header.GetClusterId(), Revision: header.GetRevision()}
 }
 
 // Auth returns the state of authentication, confirmed by a quorum. Before etcd 3.5 it is not known.
@@ -163,7 +168,7 @@ func (s *stream) Receive() (archiver.Response, error) {
 		return archiver.Response{}, fmt.Errorf("watch etcd: %w", err)
 	}
 	response := archiver.Response{
-		Head:   archiver.Head{ClusterID: message.Header.GetClusterId(), Revision: message.Header.GetRevision()},
+		Head:   headOf(message.Header),
 		Events: message.Events, More: message.Fragment, Compacted: message.CompactRevision,
 	}
 	if message.Canceled && message.CompactRevision == 0 {

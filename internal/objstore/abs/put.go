@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
 // A Put holds concurrency+1 blocks in memory. Azure takes 50 000 of them, so a body may have 195 GiB.
@@ -86,11 +87,11 @@ func stage(ctx context.Context, client *blockblob.Client, body io.Reader) ([]str
 		}
 		id := blockID(name, len(ids))
 		ids = append(ids, id)
-		group.Go(func() error {
+		group.Go(panics.InGroup(func() error {
 			_, err := client.StageBlock(attempt, id, content(block), &blockblob.StageBlockOptions{TransactionalValidation: checksum(block)})
 			free <- block
 			return err
-		})
+		}))
 	}
 	return ids, group.Wait()
 }

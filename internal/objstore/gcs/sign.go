@@ -11,6 +11,7 @@ import (
 	"cloud.google.com/go/storage"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
 // signTimeout limits the signing by Google, which the library would try without end.
@@ -45,11 +46,11 @@ func (s *Store) sign(ctx context.Context, key string, expires time.Time) (string
 		err error
 	}
 	done := make(chan result, 1)
-	go func() {
+	go panics.Caught(func() {
 		defer func() { _ = client.Close() }()
 		url, err := client.Bucket(s.bucket).SignedURL(key, options)
 		done <- result{url, err}
-	}()
+	}, func(err error) { done <- result{err: objstore.Own(err)} })()
 	select {
 	case r := <-done:
 		return r.url, r.err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/stall"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
 const (
@@ -169,10 +170,10 @@ func (m *multipart) send(ctx context.Context, p part, parts *parts) error {
 		}
 		done, current := &sentPart{CompletedPart: types.CompletedPart{PartNumber: &number}, size: p.size}, p
 		m.sent = append(m.sent, done)
-		group.Go(func() error {
+		group.Go(panics.InGroup(func() error {
 			defer parts.release(current)
 			return m.sendPart(ctx, done, current)
-		})
+		}))
 		if p.last {
 			break
 		}

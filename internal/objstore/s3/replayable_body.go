@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
 // bufferSize is how many bytes of a replayable body are read at a time. The body may write each block to a disk.
@@ -66,10 +67,15 @@ func (b *replayableBody) state() (have int64, end error) {
 // awaitEnd waits until the body has ended, but not for longer than limit: then the error is errSlowProof. The proof goes on.
 func (b *replayableBody) awaitEnd(ctx context.Context, limit time.Duration) (have int64, end error) {
 	ended := make(chan struct{})
-	go func() {
+	go panics.Caught(func() {
 		_, _ = b.readUpTo(ctx, b.size+1)
 		close(ended)
-	}()
+	}, func(err error) {
+		b.mu.Lock()
+		b.end = err
+		b.mu.Unlock()
+		close(ended)
+	})()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
