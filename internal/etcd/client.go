@@ -40,8 +40,6 @@ const (
 	window = 2 << 20
 	// briefBuffer is the size of a buffer for a few small answers. gRPC's own are 32 KiB in each direction.
 	briefBuffer = 4 << 10
-	// maxReceive limits answers such as MemberList and Status; snapshots are streamed in chunks of 32 KiB.
-	maxReceive = 16 << 20
 	// maxRetries limits retries of a call that did not reach the member; callers retry on their next pass.
 	maxRetries = 3
 )
@@ -51,6 +49,7 @@ const (
 func Open(endpoint Endpoint, tlsConfig *tls.Config, more ...grpc.DialOption) (*Client, error) {
 	options := []grpc.DialOption{
 		grpc.WithChainUnaryInterceptor(failFast),
+		ShortAnswers(),
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(newCodec())),
 		// Fixed windows: by default, gRPC increases them up to 16 MiB on a fast network, and a slow reader of a
 		// snapshot would hold all of that in memory.
@@ -71,7 +70,6 @@ func Open(endpoint Endpoint, tlsConfig *tls.Config, more ...grpc.DialOption) (*C
 		DialTimeout:          dialTimeout,
 		DialKeepAliveTime:    keepAliveTime,
 		DialKeepAliveTimeout: keepAliveTimeout,
-		MaxCallRecvMsgSize:   maxReceive,
 		MaxUnaryRetries:      maxRetries,
 		DialOptions:          options,
 		Logger:               zap.NewNop(),

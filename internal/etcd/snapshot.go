@@ -40,8 +40,11 @@ func announced(first chunk) int64 {
 	return int64(len(first.blob)) + int64(first.remaining) + sha256.Size
 }
 
+// maxChunk limits a message of a snapshot. etcd sends 32 KiB in each.
+const maxChunk = 1 << 20
+
 func (c *Client) requestSnapshot(ctx context.Context) (grpc.ClientStream, error) {
-	messages, err := c.client.ActiveConnection().NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, etcdserverpb.Maintenance_Snapshot_FullMethodName)
+	messages, err := c.client.ActiveConnection().NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, etcdserverpb.Maintenance_Snapshot_FullMethodName, grpc.MaxCallRecvMsgSize(maxChunk))
 	if err != nil {
 		return nil, err
 	}

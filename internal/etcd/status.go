@@ -91,7 +91,7 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 
 // Serving returns nil if a linearizable read succeeds, which means that the member reaches a quorum.
 func (c *Client) Serving(ctx context.Context) error {
-	_, err := c.client.Get(ctx, "health")
+	_, err := c.client.Get(ctx, "health", clientv3.WithCountOnly()) // the key may exist, with a large value
 	return c.wrap("linearizable read", err)
 }
 

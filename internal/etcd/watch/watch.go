@@ -57,11 +57,11 @@ type Client struct{ client *clientv3.Client }
 func Open(ctx context.Context, o Options) (*Client, error) {
 	client, err := clientv3.New(clientv3.Config{
 		Context: ctx, Endpoints: o.Endpoints, TLS: o.TLS, Username: o.User, Password: o.Password,
-		MaxCallRecvMsgSize: maxMessage,
-		DialTimeout:        dialTimeout, DialKeepAliveTime: keepAliveTime, DialKeepAliveTimeout: keepAliveTimeout,
+		DialTimeout: dialTimeout, DialKeepAliveTime: keepAliveTime, DialKeepAliveTimeout: keepAliveTimeout,
 		DialOptions: append([]grpc.DialOption{
 			grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window),
 			grpc.WithTransportCredentials(gatherer{o.credentials()}), // replaces those of etcd's client, which are the same
+			etcd.ShortAnswers(),
 		}, etcd.OnlyKnownWords()...),
 		Logger: zap.NewNop(),
 	})
@@ -82,13 +82,20 @@ func (o Options) credentials() credentials.TransportCredentials {
 // Close closes the connection. It returns no error, because a caller could not act on it.
 func (c *Client) Close() { _ = c.client.Close() }
 
+// wrap adds to an error what was requested, and of which members.
+func (c *Client) wrap(request string, err error) error {
+	return fmt.Errorf("%s at %s: %w", request, c.endpoints(), err)
+}
+
+func (c *Client) endpoints() string { return strings.Join(c.client.Endpoints(), ", ") }
+
 // Head returns the cluster's ID and revision, confirmed by a quorum.
 func (c *Client) Head(ctx context.Context) (archiver.Head, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	response, err := c.client.Get(ctx, "health", clientv3.WithCountOnly())
 	if err != nil {
-		return archiver.Head{}, fmt.Errorf("read the revision of etcd: %w", err)
+		return archiver.Head{}, c.wrap("read the revision of etcd", err)
 	}
 	return headOf(response.Header), nil
 }
@@ -107,7 +114,7 @@ func (c *Client) Auth(ctx context.Context) (auth.State, error) {
 		return auth.State{}, nil
 	}
 	if err != nil {
-		return auth.State{}, fmt.Errorf("read the state of authentication of etcd: %w", err)
+		return auth.State{}, c.wrap("read the state of authentication of etcd", err)
 	}
 	return auth.State{Revision: response.AuthRevision, Enabled: auth.SwitchOf(response.Enabled)}, nil
 }
@@ -119,14 +126,14 @@ func (c *Client) TTL(ctx context.Context, lease int64) (int64, error) {
 		return 0, archiver.ErrNoLease
 	}
 	if err != nil {
-		return 0, fmt.Errorf("read the TTL of lease %016x: %w", lease, err)
+		return 0, c.wrap(fmt.Sprintf("read the TTL of lease %016x", lease), err)
 	}
 	return response.GrantedTTL, nil
 }
 
 // Watch opens a watch on all keys from a revision. It ends with ctx.
 func (c *Client) Watch(ctx context.Context, from int64) (archiver.Stream, error) {
-	messages, err := pb.NewWatchClient(c.client.ActiveConnection()).Watch(clientv3.WithRequireLeader(ctx), grpc.MaxCallRecvMsgSize(maxMessage))
+	messages, err := pb.NewWatchClient(c.client.ActiveConnection()).Watch(clientv3.WithRequireLeader(ctx), grpc.MaxCallRecvMsgSize(maxMessage), grpc.ForceCodecV2(newCodec()))
 	if err != nil {
 		return nil, fmt.Errorf("open a watch: %w", err)
 	}
@@ -135,7 +142,7 @@ func (c *Client) Watch(ctx context.Context, from int64) (archiver.Stream, error)
 	if err != nil {
 		return nil, fmt.Errorf("open a watch from revision %d: %w", from, err)
 	}
-	return &stream{messages}, nil
+	return &stream{messages: messages, at: c.endpoints()}, nil
 }
 
 // Permitted fails if the members refuse what an archiver reads: the revision, the state of authentication, and a watch on all keys.
@@ -156,23 +163,46 @@ func (c *Client) Permitted(ctx context.Context) error {
 	return err
 }
 
-type stream struct{ messages pb.Watch_WatchClient }
+type stream struct {
+	messages pb.Watch_WatchClient
+	at       string
+	message  message
+	// response is what all events of the message have in common.
+	response archiver.Response
+}
 
-// Receive returns the next response.
+// Receive returns the next response. It has some of the events of a message. As in etcd's own fragments, More is set until the last of them.
 func (s *stream) Receive() (archiver.Response, error) {
-	message, err := s.messages.Recv()
-	if status.Code(err) == codes.ResourceExhausted && strings.Contains(err.Error(), "larger than max") {
-		return archiver.Response{}, fmt.Errorf("watch etcd: a message is larger than %d MiB, which the operator does not hold in memory: lower --max-request-bytes of etcd", maxMessage>>20)
+	if s.message.events == 0 {
+		if err := s.receive(); err != nil {
+			return s.response, fmt.Errorf("watch etcd at %s: %w", s.at, err)
+		}
+	}
+	response := s.response
+	var err error
+	if response.Events, err = s.message.next(); err != nil {
+		return archiver.Response{}, fmt.Errorf("watch etcd at %s: %w", s.at, err)
+	}
+	response.More = response.More || s.message.events > 0
+	return response, nil
+}
+
+// receive waits for the next message.
+func (s *stream) receive() error {
+	err := s.messages.RecvMsg(&s.message)
+	if etcd.TooLong(err) {
+		return fmt.Errorf("a message is larger than %d MiB, which the operator does not hold in memory: lower --max-request-bytes of etcd", maxMessage>>20)
 	}
 	if err != nil {
-		return archiver.Response{}, fmt.Errorf("watch etcd: %w", err)
+		return err
 	}
-	response := archiver.Response{
-		Head:   headOf(message.Header),
-		Events: message.Events, More: message.Fragment, Compacted: message.CompactRevision,
+	outer, err := s.message.outer()
+	if err != nil {
+		return err
 	}
-	if message.Canceled && message.CompactRevision == 0 {
-		return response, fmt.Errorf("etcd has cancelled the watch: %s", etcd.Words(message.CancelReason))
+	s.response = archiver.Response{Head: headOf(outer.Header), More: outer.Fragment, Compacted: outer.CompactRevision}
+	if outer.Canceled && outer.CompactRevision == 0 {
+		return fmt.Errorf("etcd has cancelled the watch: %s", etcd.Words(outer.CancelReason))
 	}
-	return response, nil
+	return nil
 }

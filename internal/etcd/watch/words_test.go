@@ -7,6 +7,8 @@ import (
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/etcd-suite/etcd-operator/internal/etcd/foreigntest"
 )
@@ -46,11 +48,15 @@ func received(t *testing.T, client *Client) error {
 // cancelling is a stream of a server that ends each watch with a reason of its own.
 type cancelling struct{ pb.Watch_WatchClient }
 
-func (cancelling) Recv() (*pb.WatchResponse, error) {
-	return &pb.WatchResponse{Canceled: true, CancelReason: foreigntest.Marker}, nil
+func (cancelling) RecvMsg(m any) error {
+	body, err := proto.Marshal(&pb.WatchResponse{Canceled: true, CancelReason: foreigntest.Marker})
+	if err != nil {
+		return err
+	}
+	return newCodec().Unmarshal(mem.BufferSlice{mem.SliceBuffer(body)}, m)
 }
 
 func TestTheReasonOfACancelledWatchIsEtcds(t *testing.T) {
-	_, err := (&stream{cancelling{}}).Receive()
+	_, err := (&stream{messages: cancelling{}}).Receive()
 	foreigntest.RepeatsNothing(t, "a cancelled watch", map[string]error{"Receive": err, "again": err})
 }
