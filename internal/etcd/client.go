@@ -50,6 +50,7 @@ func Open(endpoint Endpoint, tlsConfig *tls.Config, more ...grpc.DialOption) (*C
 	options := []grpc.DialOption{
 		grpc.WithChainUnaryInterceptor(failFast),
 		ShortAnswers(),
+		grpc.WithTransportCredentials(Credentials(endpoint.URL, tlsConfig)), // replaces those of etcd's client
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(newCodec())),
 		// Fixed windows: by default, gRPC increases them up to 16 MiB on a fast network, and a slow reader of a
 		// snapshot would hold all of that in memory.

@@ -7,6 +7,8 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/etcd-suite/etcd-operator/internal/legible"
 )
 
 // ID is the ID of a cluster or a member. etcd prints it in hexadecimal.
@@ -51,6 +53,21 @@ type Status struct {
 	Errors []string
 }
 
+// What a member calls itself is shown in a status. maxVersion and maxText are more bytes than a version, a name or a URL has.
+const (
+	maxVersion = 64
+	maxText    = 1000
+)
+
+// short returns the texts of a member as they may be shown. A changed one equals no name and no URL of the operator's own.
+func short(texts []string) []string {
+	shown := make([]string, len(texts))
+	for i, text := range texts {
+		shown[i] = legible.Short(text, maxText)
+	}
+	return shown
+}
+
 // Leader reports whether the member is the leader.
 func (s Status) Leader() bool { return s.LeaderID != 0 && s.LeaderID == s.MemberID }
 
@@ -71,21 +88,21 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	}
 	downgrade := ""
 	if info := response.DowngradeInfo; info.GetEnabled() {
-		downgrade = info.GetTargetVersion()
+		downgrade = legible.Short(info.GetTargetVersion(), maxVersion)
 	}
 	return Status{
 		ClusterID:   ID(response.Header.GetClusterId()),
 		MemberID:    ID(response.Header.GetMemberId()),
 		LeaderID:    ID(response.Leader),
-		Version:     response.Version,
+		Version:     legible.Short(response.Version, maxVersion),
 		DBSize:      possible(response.DbSize),
 		DBSizeInUse: possible(response.DbSizeInUse), DBQuota: possible(response.DbSizeQuota),
 		Revision:     response.Header.GetRevision(),
 		RaftTerm:     response.RaftTerm,
 		RaftIndex:    response.RaftIndex,
-		AppliedIndex: response.RaftAppliedIndex, StorageVersion: response.StorageVersion, Downgrade: downgrade,
+		AppliedIndex: response.RaftAppliedIndex, StorageVersion: legible.Short(response.StorageVersion, maxVersion), Downgrade: downgrade,
 		Learner: response.IsLearner,
-		Errors:  response.Errors,
+		Errors:  short(response.Errors),
 	}, nil
 }
 
@@ -126,7 +143,7 @@ func (c *Client) MembersKnown(ctx context.Context) ([]Member, error) {
 func members(in []*pb.Member) []Member {
 	out := make([]Member, 0, len(in))
 	for _, m := range in {
-		out = append(out, Member{ID: ID(m.ID), Name: m.Name, PeerURLs: m.PeerURLs, ClientURLs: m.ClientURLs, Learner: m.IsLearner})
+		out = append(out, Member{ID: ID(m.ID), Name: legible.Short(m.Name, maxText), PeerURLs: short(m.PeerURLs), ClientURLs: short(m.ClientURLs), Learner: m.IsLearner})
 	}
 	return out
 }

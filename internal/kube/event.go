@@ -6,6 +6,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/etcd-suite/etcd-operator/internal/legible"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -18,6 +19,6 @@ func PublishEvents(recorder events.EventRecorder, resource client.Object, publis
 				APIVersion: e.About.APIVersion, Kind: e.About.Kind, Namespace: resource.GetNamespace(), Name: e.About.Name,
 			}
 		}
-		recorder.Eventf(resource, related, e.Type, e.Reason, e.Action, "%s", e.Note)
+		recorder.Eventf(resource, related, e.Type, e.Reason, e.Action, "%s", legible.Line(e.Note))
 	}
 }

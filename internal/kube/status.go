@@ -10,8 +10,9 @@ import (
 )
 
 // PatchStatus writes the difference between before and after to the status. It writes nothing if they are equal. It fails
-// on a conflict, because the next pass must decide on the new state.
+// on a conflict, because the next pass must decide on the new state. Texts for people in after have no character that hides others.
 func PatchStatus[T client.Object](ctx context.Context, c client.Client, before, after T) (changed bool, err error) {
+	makeLegible(after)
 	if equality.Semantic.DeepEqual(before, after) {
 		return false, nil
 	}

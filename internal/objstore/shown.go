@@ -1,9 +1,9 @@
 package objstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +12,8 @@ import (
 	"net/http"
 	"strings"
 	"syscall"
+
+	"github.com/etcd-suite/etcd-operator/internal/legible"
 )
 
 // OwnWords is an error whose text repeats nothing that a server answered.
@@ -65,17 +67,16 @@ func Cause(err error) string {
 			return sentinel.Error()
 		}
 	}
-	if known := ofNetwork(err); known != nil {
+	if known := cmp.Or(legible.Certificate(err), ofNetwork(err)); known != nil {
 		return known.Error()
 	}
 	return fmt.Sprintf("the answer cannot be understood, so it is not from the store or was damaged on the way (%T)", innermost(err))
 }
 
-// ofNetwork returns the error of the network, of TLS or of a file in a chain. It names addresses, certificates and files.
+// ofNetwork returns the error of the network, of TLS or of a file in a chain. It names addresses and files.
 func ofNetwork(err error) error {
 	for _, known := range []func(error) error{
-		first[*net.OpError], first[*net.DNSError], first[*tls.CertificateVerificationError], first[tls.RecordHeaderError], first[tls.AlertError],
-		first[x509.HostnameError], first[x509.UnknownAuthorityError], first[x509.CertificateInvalidError], first[*fs.PathError],
+		first[*net.OpError], first[*net.DNSError], first[tls.RecordHeaderError], first[tls.AlertError], first[*fs.PathError],
 		first[syscall.Errno], first[ContentError],
 	} {
 		if of := known(err); of != nil {

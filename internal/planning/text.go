@@ -2,7 +2,8 @@ package planning
 
 import (
 	"strings"
-	"unicode"
+
+	"github.com/etcd-suite/etcd-operator/internal/legible"
 )
 
 // MaxNote is how many bytes of a text an Event's Note may have. events.k8s.io/v1 refuses more than 1 kB.
@@ -20,7 +21,7 @@ func Shorten(text string, limit int) string {
 // Quote returns what a server answered as one line of at most limit bytes, without control characters.
 func Quote(text string, limit int) string {
 	printable := strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
+		if legible.Hides(r) {
 			return ' '
 		}
 		return r

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/etcd-suite/etcd-operator/internal/legible"
 )
 
 // Printable returns a writer before a terminal. It replaces the control characters of texts that others wrote, except for line breaks and
@@ -59,7 +61,7 @@ func shown(r rune) rune {
 	switch {
 	case r == '\n', r == '\t':
 		return r
-	case unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+	case legible.Hides(r):
 		return unicode.ReplacementChar
 	}
 	return r

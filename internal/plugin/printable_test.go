@@ -14,6 +14,7 @@ func TestControlCharactersOfOthersNeverReachTheTerminal(t *testing.T) {
 		red + "down" + reset:                               red + "down" + reset,
 		"byte \x9b31m":                                     "byte �31m",
 		"\u202eydaer":                                      "�ydaer",
+		"\u200e\u200f\u061c\u2066":                         "����",
 	} {
 		for _, size := range []int{1 << 20, 7} {
 			var out strings.Builder

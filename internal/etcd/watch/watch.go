@@ -73,10 +73,10 @@ func Open(ctx context.Context, o Options) (*Client, error) {
 
 // credentials are those for the first endpoint, as in etcd's client.
 func (o Options) credentials() credentials.TransportCredentials {
-	if o.TLS == nil || len(o.Endpoints) == 0 || !strings.HasPrefix(o.Endpoints[0], "https:") {
+	if len(o.Endpoints) == 0 {
 		return insecure.NewCredentials()
 	}
-	return credentials.NewTLS(o.TLS)
+	return etcd.Credentials(o.Endpoints[0], o.TLS)
 }
 
 // Close closes the connection. It returns no error, because a caller could not act on it.
