@@ -40,7 +40,7 @@ func List(ctx context.Context, store objstore.Store, root string) ([]Names, erro
 		if !ok {
 			continue
 		}
-		if err := held.Add(); err != nil {
+		if err := held.Add(len(object.Key)); err != nil {
 			return nil, fmt.Errorf("list the archive %s: %w", root, err)
 		}
 		names := found[n.timeline]

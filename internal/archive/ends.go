@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -15,6 +16,7 @@ func (f *finder) begin(ctx context.Context, names Names, later []Start) (started
 		return false, nil
 	}
 	f.next = f.start.next(later)
+	err = cmp.Or(err, f.held.add(f.start.size))
 	return err == nil, err
 }
 

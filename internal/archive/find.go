@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"sort"
 	"sync"
+	"sync/atomic"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
@@ -19,7 +21,23 @@ const (
 	MaxLinks = 20_000
 	// parallel is how many headers are read at the same time.
 	parallel = 16
+	// maxHeld is how many bytes of headers one search holds. Those of MaxLinks segments have 26 MiB at a segment every 5 seconds.
+	maxHeld = 64 << 20
 )
+
+// held counts the bytes of the headers and starts that a search holds.
+type held struct{ bytes atomic.Int64 }
+
+// add counts one that was read. The error is ErrTooManyLinks.
+func (h *held) add(bytes int) error {
+	if h.bytes.Add(int64(bytes)) <= maxHeld {
+		return nil
+	}
+	return fmt.Errorf("%w: their headers have more than %d MiB, and the operator holds no more in memory: take snapshots more often, or choose a target soon after a snapshot",
+		ErrTooManyLinks, maxHeld>>20)
+}
+
+func (h *held) full() error { return h.add(0) }
 
 // ErrTooManyLinks means that too many segments are between a target and the base snapshot before it.
 var ErrTooManyLinks = errors.New("too many segments")
@@ -50,8 +68,9 @@ func FindOf(ctx context.Context, store objstore.Store, root string, of func(clus
 	var seen []History
 	var later []Start
 	var newest Timeline
+	var reading held
 	for i, names := range slices.Backward(all) {
-		f := finder{store: store, root: root, keys: names.Links, headers: map[string]Header{}, target: target}
+		f := finder{store: store, root: root, keys: names.Links, headers: map[string]Header{}, held: &reading, target: target}
 		started, err := f.begin(ctx, names, later)
 		if err != nil {
 			return Choice{}, err
@@ -92,7 +111,8 @@ type finder struct {
 	next    *Start // of the next timeline with this cluster ID; nil if there is none
 	keys    []string
 	headers map[string]Header // that were read
-	bases   []Base            // oldest first
+	held    *held
+	bases   []Base // oldest first
 	target  Target
 	// progress is that of this timeline; nil if it is not known.
 	progress *Point
@@ -167,7 +187,7 @@ func (f *finder) header(ctx context.Context, key string) (Header, error) {
 		return h, nil
 	}
 	h, err := ReadHeader(ctx, f.store, f.root, key)
-	if err == nil {
+	if err = cmp.Or(err, f.held.add(h.size)); err == nil {
 		f.headers[key] = h
 	}
 	return h, err
@@ -212,8 +232,9 @@ func (f *finder) readAll(ctx context.Context, keys []string) error {
 		slots <- struct{}{}
 		group.Go(panics.Caught(func() {
 			defer func() { <-slots }()
-			if errs[i] = ctx.Err(); errs[i] == nil {
+			if errs[i] = cmp.Or(ctx.Err(), f.held.full()); errs[i] == nil {
 				headers[i], errs[i] = ReadHeader(ctx, f.store, f.root, key)
+				errs[i] = cmp.Or(errs[i], f.held.add(headers[i].size))
 			}
 		}, func(err error) { errs[i] = err }))
 	}

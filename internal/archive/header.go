@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/auth"
+	"github.com/etcd-suite/etcd-operator/internal/bounded"
 )
 
 // formatVersion is increased if an older reader would misread a newer object, and not if a field is added.
@@ -27,6 +28,31 @@ const (
 	kindSegment = "segment"
 	kindGap     = "gap"
 )
+
+// Points of a header.
+type Points []Point
+
+// maxPoints is more than fit into a header: each of them has 42 bytes or more.
+const maxPoints = maxHeader / 42
+
+// UnmarshalJSON decodes at most maxPoints. Empty ones would take ten times the memory of their text.
+func (p *Points) UnmarshalJSON(text []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	if t, err := decoder.Token(); err != nil || t != json.Delim('[') {
+		return err // null
+	}
+	for decoder.More() {
+		if len(*p) == maxPoints {
+			return fmt.Errorf("there are more than %d points", maxPoints)
+		}
+		var next Point
+		if err := decoder.Decode(&next); err != nil {
+			return err
+		}
+		*p = append(*p, next)
+	}
+	return nil
+}
 
 // Start is the object that begins a timeline.
 type Start struct {
@@ -53,6 +79,7 @@ type Start struct {
 	Recovery string `json:"recovery,omitempty"`
 
 	hash string // of the line that was read; empty in a new one
+	size int    // of that line, in bytes
 }
 
 // Header describes a link of a chain. It is a line of JSON at the beginning of the object, and never encrypted: archivers
@@ -70,7 +97,7 @@ type Header struct {
 	// Previous is the SHA-256 of the header before, or of the start object.
 	Previous string `json:"previous"`
 	// Points are in ascending order, at least one a second while there are events. The last one is that of Last.
-	Points []Point `json:"points"`
+	Points Points `json:"points"`
 	// Events in the segment.
 	Events int64 `json:"events,omitempty"`
 	// AuthFrom and AuthTo are the auth revision before the first and after the last event, and the other two are whether authentication was
@@ -96,6 +123,7 @@ type Header struct {
 	Reason string `json:"reason,omitempty"`
 
 	hash string // of the line that was read; empty in a new one
+	size int    // of that line, in bytes
 }
 
 // Auth is the state of authentication in the snapshot with which the timeline begins.
@@ -241,7 +269,7 @@ func (h Header) Encode() []byte { return line(h) }
 func DecodeStart(body io.Reader, key string, t Timeline) (Start, error) {
 	var s Start
 	var err error
-	if s.hash, err = decodeLine(bufio.NewReader(body), key, &s); err != nil {
+	if s.hash, s.size, err = decodeLine(bufio.NewReader(body), key, &s); err != nil {
 		return Start{}, err
 	}
 	if s.Kind != kindStart || s.Timeline != t || s.Base.Revision < 0 || s.Base.At.IsZero() {
@@ -254,7 +282,7 @@ func DecodeStart(body io.Reader, key string, t Timeline) (Start, error) {
 func decodeHeader(body *bufio.Reader, key string, n name) (Header, error) {
 	var h Header
 	var err error
-	if h.hash, err = decodeLine(body, key, &h); err != nil {
+	if h.hash, h.size, err = decodeLine(body, key, &h); err != nil {
 		return Header{}, &RevisionError{Revision: n.first, Key: key, Err: err}
 	}
 	if err := h.validate(); err != nil {
@@ -266,30 +294,30 @@ func decodeHeader(body *bufio.Reader, key string, n name) (Header, error) {
 	return h, nil
 }
 
-// decodeLine decodes the first line of an object to v and returns its hash.
-func decodeLine(body *bufio.Reader, key string, v any) (string, error) {
+// decodeLine decodes the first line of an object to v and returns its hash and its size.
+func decodeLine(body *bufio.Reader, key string, v any) (string, int, error) {
 	content, err := readLine(body)
 	if err != nil {
-		return "", fmt.Errorf("read the header of %s: %w", key, err)
+		return "", 0, fmt.Errorf("read the header of %s: %w", key, err)
 	}
 	at := max(0, bytes.LastIndexByte(content, ' ')) // JSON ends with a brace, so the last space is before the checksum
 	text, sum := content[:at], bytes.TrimSpace(content[at:])
 	if want := fmt.Sprintf("%08x", crc32.Checksum(text, castagnoli)); string(sum) != want {
-		return "", fmt.Errorf("%w: the header of %s has the checksum %q, want %s", ErrCorrupt, key, sum, want)
+		return "", 0, fmt.Errorf("%w: the header of %s has another checksum than %s", ErrCorrupt, key, want)
 	}
 	var head struct {
 		FormatVersion int `json:"formatVersion"`
 	}
-	if err := json.Unmarshal(text, &head); err != nil {
-		return "", fmt.Errorf("%w: the header of %s: %w", ErrCorrupt, key, err)
+	if err := bounded.JSON(text, &head); err != nil {
+		return "", 0, fmt.Errorf("%w: the header of %s: %w", ErrCorrupt, key, err)
 	}
 	if head.FormatVersion > formatVersion {
-		return "", fmt.Errorf("%w (%d; this version reads up to %d): use a newer version of the operators", ErrNewerFormat, head.FormatVersion, formatVersion)
+		return "", 0, fmt.Errorf("%w (%d; this version reads up to %d): use a newer version of the operators", ErrNewerFormat, head.FormatVersion, formatVersion)
 	}
-	if err := json.Unmarshal(text, v); err != nil {
-		return "", fmt.Errorf("%w: the header of %s: %w", ErrCorrupt, key, err)
+	if err := bounded.JSON(text, v); err != nil {
+		return "", 0, fmt.Errorf("%w: the header of %s: %w", ErrCorrupt, key, err)
 	}
-	return hashOf(content), nil
+	return hashOf(content), len(content), nil
 }
 
 func readLine(body *bufio.Reader) ([]byte, error) {
@@ -334,7 +362,7 @@ func (h Header) validate() error {
 		return wrong("sha256")
 	}
 	for i, p := range h.Points[1:] {
-		if p.At.Before(h.Points[i].At) || p.Revision < h.Points[i].Revision {
+		if h.Points[i].At.IsZero() || p.At.Before(h.Points[i].At) || p.Revision < h.Points[i].Revision {
 			return wrong("points")
 		}
 	}

@@ -45,6 +45,7 @@ type surveyor struct {
 	store objstore.Getter
 	root  string
 	read  map[string]Header
+	bytes int // of these headers
 	// failed are the links that the store does not return although it returns others.
 	failed map[string]error
 	holes  []Hole // newest first
@@ -57,6 +58,10 @@ func (s *surveyor) header(ctx context.Context, key string) (Header, error) {
 	h, err := ReadHeader(ctx, s.store, s.root, key)
 	if err != nil {
 		return h, &linkError{key, err}
+	}
+	if s.bytes += h.size; s.bytes > maxHeld { // it reads them again if it needs them
+		clear(s.read)
+		s.bytes = h.size
 	}
 	s.read[key] = h
 	return h, nil

@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/internal/bounded"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
@@ -26,9 +26,9 @@ type Proof struct {
 	Time     time.Time `json:"time"`
 	Segments int       `json:"segments,omitempty"`
 	// Backup is the name of the EtcdBackup that has proven it, and Tool its operator with the version.
-	Backup  string `json:"backup,omitempty"`
-	Tool    string `json:"tool,omitempty"`
-	Message string `json:"message,omitempty"`
+	Backup  string          `json:"backup,omitempty"`
+	Tool    string          `json:"tool,omitempty"`
+	Message bounded.Message `json:"message,omitempty"`
 }
 
 // ProofName is what the name of a proof says.
@@ -45,8 +45,6 @@ const (
 	proofFormat = "%08d-%020d-%020d.%s"
 	proofPassed = "proof-passed"
 	proofFailed = "proof-failed"
-	// maxProof limits the object in bytes.
-	maxProof = 64 << 10
 )
 
 // Key returns the key of the proof. Listings of links do not count it.
@@ -85,7 +83,7 @@ func ReadProof(ctx context.Context, store objstore.Getter, root string, n ProofN
 	}
 	defer body.Close()
 	p := Proof{}
-	if err := json.NewDecoder(io.LimitReader(body, maxProof)).Decode(&p); err != nil {
+	if err := bounded.Read(body, &p); err != nil {
 		return Proof{}, fmt.Errorf("%w: the proof %s: %w", ErrCorrupt, n.Key(root), err)
 	}
 	p.ProofName = n

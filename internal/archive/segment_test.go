@@ -321,7 +321,7 @@ func TestErrorsNameRevisionAndKey(t *testing.T) {
 func TestAHeaderOfTenTimesTheBoundIsNotRead(t *testing.T) {
 	body := bufio.NewReader(io.LimitReader(spaces{}, 10*maxHeader))
 	heaptest.Bound(t, 8, func() {
-		if _, err := decodeLine(body, "key", &Header{}); !errors.Is(err, ErrCorrupt) {
+		if _, _, err := decodeLine(body, "key", &Header{}); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("error %v", err)
 		}
 	})

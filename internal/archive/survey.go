@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -57,12 +58,14 @@ func Look(ctx context.Context, store objstore.Store, root string, bases []Base, 
 		return s, err
 	}
 	s.Starts = make([]Start, len(s.Names))
+	var starts held
 	for i, names := range s.Names {
 		if !names.Started {
 			s.Startless = append(s.Startless, names.Timeline)
 			continue
 		}
-		if s.Starts[i], err = ReadStart(ctx, store, root, names.Timeline); err != nil {
+		s.Starts[i], err = ReadStart(ctx, store, root, names.Timeline)
+		if err = cmp.Or(err, starts.add(s.Starts[i].size)); err != nil {
 			return s, err
 		}
 	}

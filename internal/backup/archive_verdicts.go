@@ -11,6 +11,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/bounded"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
@@ -26,7 +27,7 @@ func standing(ctx context.Context, store objstore.Store, root string, proofs []a
 		case errors.Is(err, fs.ErrNotExist) && !errors.Is(err, objstore.ErrNoBucket):
 			continue // it was just deleted
 		case errors.Is(err, archive.ErrCorrupt):
-			return &archive.Proof{ProofName: n, Message: "the object " + n.Key(root) + " that records the failure cannot be decoded"}, nil
+			return &archive.Proof{ProofName: n, Message: bounded.Message("the object " + n.Key(root) + " that records the failure cannot be decoded")}, nil
 		case err != nil:
 			return nil, fmt.Errorf("read a failed proof of the archive: %w", err)
 		}
@@ -70,7 +71,7 @@ func (o jobSpec) tellProof(p *archive.Proof) *v1beta2.ArchiveProof {
 	}
 	told := &v1beta2.ArchiveProof{
 		Result: v1beta2.ProofPassed, From: o.Target.Bucket + "/" + p.FromKey, To: o.Target.Bucket + "/" + p.ToKey, Revision: p.To,
-		Segments: int32(min(p.Segments, archive.MaxLinks)), Message: clip(p.Message), Time: metav1.Time{Time: p.Time},
+		Segments: int32(min(p.Segments, archive.MaxLinks)), Message: clip(string(p.Message)), Time: metav1.Time{Time: p.Time},
 	}
 	if p.Failed {
 		told.Result = v1beta2.ProofFailed
@@ -86,7 +87,7 @@ func (o jobSpec) recordProof(ctx context.Context, store objstore.Store, p v1beta
 	key := func(path string) string { return strings.TrimPrefix(path, o.Target.Bucket+"/") }
 	return archive.WriteProof(ctx, store, o.archiveRoot(), archive.Proof{
 		ProofName: archive.ProofName{Timeline: what.timeline, From: what.choice.Base.Point.Revision, To: what.to.Revision, Failed: p.Result == v1beta2.ProofFailed},
-		FromKey:   what.choice.Base.Key, ToKey: key(what.to.Path), Time: p.Time.UTC(), Segments: len(what.choice.Links), Backup: o.Name, Tool: tool(), Message: p.Message,
+		FromKey:   what.choice.Base.Key, ToKey: key(what.to.Path), Time: p.Time.UTC(), Segments: len(what.choice.Links), Backup: o.Name, Tool: tool(), Message: bounded.Message(p.Message),
 	}, what.proofs)
 }
 

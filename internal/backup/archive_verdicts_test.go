@@ -64,7 +64,7 @@ func TestAProofThatFailedIsRepeatedFromTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	proof, err := w.proveArchive(t.Context(), o, w.store, dbfile.KVHash{Revision: 99}, &jobProgress{})
-	if err != nil || proof.Result != v1beta2.ProofFailed || proof.From != first.Path || proof.Message != failed.Message {
+	if err != nil || proof.Result != v1beta2.ProofFailed || proof.From != first.Path || proof.Message != string(failed.Message) {
 		t.Errorf("proof %+v, error %v, want the failed one of the store", proof, err)
 	}
 	if err := w.store.Delete(t.Context(), failed.FromKey); err != nil {

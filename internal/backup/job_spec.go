@@ -9,6 +9,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/bounded"
 	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
@@ -209,7 +210,7 @@ func (o jobSpec) result(key string, saved snapshot.Saved, signers snapshot.Signe
 func (o jobSpec) tell(key string, m snapshot.Manifest, signers snapshot.Signers) v1beta2.Snapshot {
 	told := v1beta2.Snapshot{
 		Path: o.Target.Bucket + "/" + key, Revision: m.Revision, Keys: m.Keys, Size: m.Size, PlainSize: m.PlainSize, SHA256: m.SHA256,
-		EtcdVersion: m.EtcdVersion, StorageVersion: m.StorageVersion, ClusterID: m.Cluster.ID, CreatedAt: stamp(m.CreatedAt), NoQuorum: m.NoQuorum,
+		EtcdVersion: bounded.Word(m.EtcdVersion), StorageVersion: bounded.Word(m.StorageVersion), ClusterID: bounded.Word(m.Cluster.ID), CreatedAt: stamp(m.CreatedAt), NoQuorum: m.NoQuorum,
 	}
 	if signers.Required() && signers.Check(key, m) == nil {
 		told.SignedBy = m.Signature.Key

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/bounded"
 	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
@@ -54,7 +55,7 @@ func passedBefore(ctx context.Context, store objstore.Store, item snapshot.Item,
 		Message: "It can be restored. An earlier attempt has tested it.",
 	}
 	if v, err := snapshot.ReadVerdict(ctx, store, item.Key, item.Verdict); err == nil {
-		drill.Time, drill.Message = metav1.Time{Time: v.Time}, clip(v.Message)
+		drill.Time, drill.Message = metav1.Time{Time: v.Time}, clip(string(v.Message))
 	}
 	return drill
 }
@@ -67,7 +68,7 @@ func failedBefore(ctx context.Context, store objstore.Store, item snapshot.Item,
 		Message: "An earlier attempt has tested it. The details of the result cannot be read.",
 	}
 	if v, err := snapshot.ReadVerdict(ctx, store, item.Key, item.Verdict); err == nil {
-		drill.Time, drill.Message = metav1.Time{Time: v.Time}, clip(v.Message)
+		drill.Time, drill.Message = metav1.Time{Time: v.Time}, clip(string(v.Message))
 	}
 	return Result{Drill: &drill}, fail(v1beta2.ReasonSnapshotCorrupt, unusable(drill))
 }
@@ -155,7 +156,7 @@ func (t *job) prove(ctx context.Context, o jobSpec, store objstore.Store, newest
 // record writes the result of a restore test beside the snapshot, where retention and restores find it.
 func (o jobSpec) record(ctx context.Context, store objstore.Store, d v1beta2.BackupDrill, sha256 string) error {
 	verdict := snapshot.Verdict{
-		Result: snapshot.Passed, Time: d.Time.UTC().Truncate(time.Second), SHA256: sha256, Backup: o.Name, Tool: tool(), Message: d.Message,
+		Result: snapshot.Passed, Time: d.Time.UTC().Truncate(time.Second), SHA256: sha256, Backup: o.Name, Tool: tool(), Message: bounded.Message(d.Message),
 	}
 	if d.Result == v1beta2.DrillFailed {
 		verdict.Result = snapshot.Failed

@@ -1,6 +1,7 @@
 package objstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,8 +13,17 @@ import (
 // ErrListing means that a listing is longer than an operator follows, or has more names than it holds in memory. The error names the limit.
 var ErrListing = errors.New("the listing is too long")
 
-// MaxNames is how many names of one listing are held in memory, at about 250 bytes each.
-const MaxNames = 500_000
+const (
+	// MaxNames is how many names of one listing are held in memory.
+	MaxNames = 500_000
+	// PageSize is how many names a store is asked for in one answer. It is the maximum of S3 and GCS.
+	PageSize = 1000
+	// MaxName is the maximum length of a name in S3 and GCS, in bytes, and of every name that the operators write. A listing passes over longer
+	// ones, which are not of the operators.
+	MaxName = 1024
+	// usualName is how many bytes a name has at most on average, if as many are held as are allowed.
+	usualName = 256
+)
 
 // Limits bound one listing. Without them, a server that lists without an end uses up the memory of an operator, or keeps a worker for ever.
 type Limits struct {
@@ -34,26 +44,30 @@ type unheldKey struct{}
 // Unheld marks the context of a listing whose names the caller does not hold, or counts with Held. Limits.Names does not apply to it.
 func Unheld(ctx context.Context) context.Context { return context.WithValue(ctx, unheldKey{}, true) }
 
-// Held counts the names that a caller holds of a listing with Unheld.
+// Held counts the names that a caller holds of a listing with Unheld, and their bytes.
 type Held struct {
-	// Max is the maximum; 0 is MaxNames.
-	Max   int
+	// Max is the maximum of names; 0 is MaxNames.
+	Max int
+	// Bytes is the maximum of their bytes; 0 is 256 for each of the names.
+	Bytes int64
+
 	names int
+	bytes int64
 }
 
-// Add counts one name. The error is ErrListing if there are more than Max.
-func (h *Held) Add() error {
-	if h.Max == 0 {
-		h.Max = MaxNames
+// Add counts one name with that many bytes. The error is ErrListing if there is more than the maximum.
+func (h *Held) Add(bytes int) error {
+	h.Max = cmp.Or(h.Max, MaxNames)
+	h.Bytes = cmp.Or(h.Bytes, int64(h.Max)*usualName)
+	h.names++
+	h.bytes += int64(bytes)
+	switch {
+	case h.names > h.Max:
+		return fmt.Errorf("%w: there are more than %d names, and the operator holds no more in memory", ErrListing, h.Max)
+	case h.bytes > h.Bytes:
+		return fmt.Errorf("%w: what it names has more than %d MiB of texts, and the operator holds no more in memory", ErrListing, h.Bytes>>20)
 	}
-	if h.names++; h.names <= h.Max {
-		return nil
-	}
-	return tooMany(h.Max)
-}
-
-func tooMany(most int) error {
-	return fmt.Errorf("%w: there are more than %d names, and the operator holds no more in memory", ErrListing, most)
+	return nil
 }
 
 // Bounded returns a store whose listings have limits. It also has the optional functions of the store: Unfinished and Signer.
@@ -89,7 +103,8 @@ type bounded struct {
 
 // List is that of the store, within the limits.
 func (b bounded) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
-	objects := within(ctx, b.limits, fmt.Sprintf("list %q", prefix), func(ctx context.Context) iter.Seq2[Object, error] { return b.Store.List(ctx, prefix) })
+	key := func(o Object) string { return o.Key }
+	objects := within(ctx, b.limits, fmt.Sprintf("list %q", prefix), key, func(ctx context.Context) iter.Seq2[Object, error] { return b.Store.List(ctx, prefix) })
 	return func(yield func(Object, error) bool) {
 		for o, err := range objects {
 			o.Size = min(max(o.Size, 0), mostBytes)
@@ -110,21 +125,27 @@ type boundedUploads struct {
 
 // Uploads is that of the store, within the limits.
 func (b boundedUploads) Uploads(ctx context.Context, prefix string) iter.Seq2[Upload, error] {
-	return within(ctx, b.limits, fmt.Sprintf("list unfinished uploads under %q", prefix), func(ctx context.Context) iter.Seq2[Upload, error] {
+	key := func(u Upload) string { return u.Key }
+	return within(ctx, b.limits, fmt.Sprintf("list unfinished uploads under %q", prefix), key, func(ctx context.Context) iter.Seq2[Upload, error] {
 		return b.Unfinished.Uploads(ctx, prefix)
 	})
 }
 
 // within yields the names of a listing until it passes a limit.
-func within[T any](ctx context.Context, limits Limits, doing string, list func(context.Context) iter.Seq2[T, error]) iter.Seq2[T, error] {
-	held := ctx.Value(unheldKey{}) == nil
+func within[T any](ctx context.Context, limits Limits, doing string, key func(T) string, list func(context.Context) iter.Seq2[T, error]) iter.Seq2[T, error] {
+	counted := ctx.Value(unheldKey{}) == nil
 	return func(yield func(T, error) bool) {
 		var none T
-		p := newProgress(ctx, limits)
+		p, held := newProgress(ctx, limits), Held{Max: limits.Names}
 		defer p.stop()
 		for name, err := range list(p.ctx) {
-			if err = p.name(err); err == nil && held && p.names > limits.Names {
-				err = tooMany(limits.Names)
+			err = p.name(err)
+			if err == nil && len(key(name)) > MaxName {
+				p.resume()
+				continue
+			}
+			if err == nil && counted {
+				err = held.Add(len(key(name)))
 			}
 			if err != nil {
 				if errors.Is(err, ErrListing) {
@@ -149,8 +170,7 @@ type progress struct {
 	timer    *time.Timer
 	since    time.Time     // the caller asked for the next name
 	spent    time.Duration // by the store
-	names    int
-	requests atomic.Int64 // since the last name
+	requests atomic.Int64  // since the last name
 }
 
 type progressKey struct{}
@@ -168,7 +188,6 @@ func newProgress(ctx context.Context, limits Limits) *progress {
 func (p *progress) name(err error) error {
 	p.timer.Stop()
 	p.requests.Store(0)
-	p.names++
 	if p.spent += time.Since(p.since); p.spent > p.limits.Total {
 		return fmt.Errorf("%w: the store needs more than %s for it", ErrListing, p.limits.Total)
 	}

@@ -71,7 +71,7 @@ func Scan(ctx context.Context, store objstore.Store, prefix string) (Index, erro
 		case ofArchive(object.Key):
 			continue
 		}
-		if err := held.Add(); err != nil {
+		if err := held.Add(len(object.Key)); err != nil {
 			return Index{}, fmt.Errorf("list snapshots below %q: %w", prefix, err)
 		}
 		objects[object.Key] = object
@@ -93,12 +93,15 @@ func ScanNewest(ctx context.Context, store objstore.Store, prefix string) (Index
 		if incomplete != nil && foreign(object) {
 			continue
 		}
-		if err := held.Add(); err != nil && incomplete == nil {
-			incomplete = fmt.Errorf("list snapshots below %q: %w", prefix, err)
-			newest = slices.DeleteFunc(newest, foreign)
-		}
-		if newest = append(newest, object); incomplete != nil && len(newest) >= maxNames {
-			newest = slices.Delete(newest, 0, maxNames/2) // a half, so that few names are moved
+		newest = append(newest, object)
+		if err := held.Add(len(object.Key)); err != nil {
+			if incomplete == nil {
+				incomplete = fmt.Errorf("list snapshots below %q: %w", prefix, err)
+				newest = slices.DeleteFunc(newest, foreign)
+			} else {
+				newest = slices.Delete(newest, 0, len(newest)/2) // a half, so that few names are moved
+			}
+			held = heldOf(newest)
 		}
 	}
 	objects := make(map[string]objstore.Object, len(newest))
@@ -108,6 +111,15 @@ func ScanNewest(ctx context.Context, store objstore.Store, prefix string) (Index
 	index := newIndex(objects)
 	index.Incomplete = incomplete
 	return index, nil
+}
+
+// heldOf counts names that are held already.
+func heldOf(objects []objstore.Object) objstore.Held {
+	held := objstore.Held{Max: maxNames}
+	for _, o := range objects {
+		_ = held.Add(len(o.Key)) // a part of those that were held before
+	}
+	return held
 }
 
 // snapshotOf returns the key of the snapshot that a name belongs to.

@@ -11,10 +11,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/etcd-suite/etcd-operator/internal/codec"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
 // maxKey is the maximum length of a key in S3 and GCS, in bytes.
-const maxKey = 1024
+const maxKey = objstore.MaxName
 
 const (
 	manifestSuffix = ".json"

@@ -1,18 +1,24 @@
 package snapshot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"sync"
 
+	"github.com/etcd-suite/etcd-operator/internal/bounded"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
 // readers is how many manifests are read concurrently.
 const readers = 8
+
+// maxKnown is how many bytes of texts the manifests of one Known may have. Those that an operator writes have less than 1 KiB each.
+const maxKnown = 128 << 20
 
 // Known holds the manifests that were read, by the key of the snapshot.
 type Known map[string]Reading
@@ -24,10 +30,13 @@ type Reading struct {
 	// Gone means that the store was asked for the object of the manifest and answered that it does not exist. It is only known for
 	// objects that a listing lacks.
 	Gone bool
+
+	size int // of its texts, in bytes
 }
 
 // Read reads the manifests that are not known yet. The error of one manifest is part of its Reading: an archived
-// manifest, or one that was encrypted with a lost key, concerns no other snapshot. Read only fails if ctx has ended.
+// manifest, or one that was encrypted with a lost key, concerns no other snapshot. Read only fails if ctx has ended, or if the texts of all
+// manifests need too much memory, with objstore.ErrListing.
 // A manifest that none of the signers has signed is an error, too.
 func (k Known) Read(ctx context.Context, store objstore.Store, items []Item, by Signers) error {
 	var missing []Item
@@ -37,12 +46,17 @@ func (k Known) Read(ctx context.Context, store objstore.Store, items []Item, by 
 		}
 	}
 	found := make([]Reading, len(missing))
+	held := k.held()
 	var group sync.WaitGroup
 	for first := range min(readers, len(missing)) {
 		last := first // that was begun
 		group.Go(panics.Caught(func() {
 			for ; last < len(missing); last += readers {
+				if held.full() != nil {
+					return
+				}
 				found[last] = readItem(ctx, store, missing[last], by)
+				held.add(found[last].size)
 			}
 		}, func(err error) {
 			for ; last < len(missing); last += readers {
@@ -54,10 +68,40 @@ func (k Known) Read(ctx context.Context, store objstore.Store, items []Item, by 
 	if ctx.Err() != nil {
 		return fmt.Errorf("read manifests: %w", context.Cause(ctx))
 	}
+	if err := held.full(); err != nil {
+		return fmt.Errorf("read manifests: %w", err)
+	}
 	for i, item := range missing {
 		k[item.Key] = found[i]
 	}
 	return nil
+}
+
+// budget counts the texts of manifests that are read concurrently.
+type budget struct {
+	mutex sync.Mutex
+	held  objstore.Held
+	err   error
+}
+
+func (k Known) held() *budget {
+	b := &budget{held: objstore.Held{Max: math.MaxInt, Bytes: maxKnown}}
+	for _, reading := range k {
+		b.add(reading.size)
+	}
+	return b
+}
+
+func (b *budget) add(bytes int) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	b.err = cmp.Or(b.err, b.held.Add(bytes))
+}
+
+func (b *budget) full() error {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return b.err
 }
 
 // readItem reads the manifest of a snapshot. A manifest that describes another object is not valid. A size of 0 means
@@ -67,7 +111,7 @@ func readItem(ctx context.Context, store objstore.Store, item Item, by Signers) 
 	if err == nil && item.Size > 0 && item.Size != m.Size {
 		err = fmt.Errorf("%w: it states another size than the object's: %d bytes, not %d", ErrManifest, m.Size, item.Size)
 	}
-	reading := Reading{Manifest: m, Err: err}
+	reading := Reading{Manifest: m, Err: err, size: bounded.Size(m)}
 	if err == nil && item.Size == 0 {
 		reading.Gone, reading.Err = objstore.Gone(ctx, store, item.Key)
 	}

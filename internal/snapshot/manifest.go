@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/auth"
+	"github.com/etcd-suite/etcd-operator/internal/bounded"
 	"github.com/etcd-suite/etcd-operator/internal/codec"
 )
 
@@ -97,14 +98,14 @@ func DecodeManifest(content []byte) (Manifest, error) {
 	var head struct {
 		FormatVersion int `json:"formatVersion"`
 	}
-	if err := json.Unmarshal(content, &head); err != nil {
+	if err := bounded.JSON(content, &head); err != nil {
 		return Manifest{}, fmt.Errorf("%w: %w", ErrManifest, err)
 	}
 	if head.FormatVersion > FormatVersion {
 		return Manifest{}, fmt.Errorf("%w (%d; this version reads up to %d): use a newer version of the operators", ErrNewerFormat, head.FormatVersion, FormatVersion)
 	}
 	var m Manifest
-	if err := json.Unmarshal(content, &m); err != nil {
+	if err := bounded.JSON(content, &m); err != nil {
 		return Manifest{}, fmt.Errorf("%w: %w", ErrManifest, err)
 	}
 	return m, m.validate()
@@ -117,6 +118,9 @@ func (m Manifest) validate() error {
 	wrong := func(field string) error { return fmt.Errorf("%w: field %s is missing or invalid", ErrManifest, field) }
 	// Encodings of a later version are not checked here; see readable.
 	encoded := m.Encoding().Known() && !m.Encoding().Plain()
+	if field := bounded.Long(m); field != "" { // a reader would refuse it
+		return wrong(field)
+	}
 	switch {
 	case m.FormatVersion < 1:
 		return wrong("formatVersion")

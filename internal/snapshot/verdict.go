@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strings"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/internal/bounded"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
@@ -40,7 +40,7 @@ type Verdict struct {
 	// Tool that ran the test, with its version.
 	Tool string `json:"tool,omitempty"`
 	// Message explains the result. It contains no secrets.
-	Message string `json:"message,omitempty"`
+	Message bounded.Message `json:"message,omitempty"`
 }
 
 // verdictMark comes between a snapshot's key and the result in the name of a verdict. The name does not end in ".json",
@@ -141,7 +141,7 @@ func ReadVerdict(ctx context.Context, store objstore.Store, key string, result R
 	}
 	defer body.Close()
 	var v Verdict
-	if err := json.NewDecoder(io.LimitReader(body, maxManifest)).Decode(&v); err != nil {
+	if err := bounded.Read(body, &v); err != nil {
 		return Verdict{}, fmt.Errorf("read %s: %w", name, err)
 	}
 	return v, nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/bounded"
 	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
@@ -168,7 +169,7 @@ func provenOf(src v1beta2.RestoreSource, fetched snapshot.Fetched) Proven {
 		proven.Snapshot.PlainSize = fetched.Info.Size
 	}
 	if m := fetched.Manifest; m != nil {
-		proven.Snapshot.EtcdVersion, proven.Snapshot.ClusterID = m.EtcdVersion, m.Cluster.ID
+		proven.Snapshot.EtcdVersion, proven.Snapshot.ClusterID = bounded.Word(m.EtcdVersion), bounded.Word(m.Cluster.ID)
 		proven.Snapshot.NoQuorum = m.NoQuorum
 		proven.Snapshot.CreatedAt = m.CreatedAt.UTC().Format(time.RFC3339)
 	}
