@@ -48,7 +48,8 @@ func (r *reading) Read(p []byte) (int, error) {
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[objstore.Object, error] {
 	return func(yield func(objstore.Object, error) bool) {
 		before := ""
-		pages := s.client.NewListBlobsFlatPager(&container.ListBlobsFlatOptions{Prefix: &prefix})
+		most := int32(objstore.PageSize)
+		pages := s.client.NewListBlobsFlatPager(&container.ListBlobsFlatOptions{Prefix: &prefix, MaxResults: &most})
 		for pages.More() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {

@@ -112,7 +112,7 @@ func newClient(ctx context.Context, patience time.Duration, opts []option.Client
 	if err != nil {
 		return nil, err
 	}
-	transport := stall.Transport{Send: only(to, httpClient.Transport.RoundTrip)}
+	transport := stall.Transport{Send: only(to, httpClient.Transport.RoundTrip), JSON: true}
 	if patience > 0 {
 		transport.Limit = func(*http.Request) time.Duration { return patience }
 	}
@@ -350,6 +350,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[objstore.Obje
 			return
 		}
 		objects := s.client.Bucket(s.bucket).Objects(ctx, query)
+		objects.PageInfo().MaxSize = objstore.PageSize
 		for {
 			attrs, err := objects.Next()
 			if errors.Is(err, iterator.Done) {
@@ -381,6 +382,7 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 // Listing needs no permission to read the bucket's settings.
 func (s *Store) bucketMissing(ctx context.Context) bool {
 	objects := s.client.Bucket(s.bucket).Objects(ctx, &storage.Query{Prefix: "\U0010ffff"})
+	objects.PageInfo().MaxSize = objstore.PageSize
 	_, err := objects.Next()
 	return errors.Is(err, storage.ErrBucketNotExist)
 }

@@ -40,7 +40,7 @@ func listOrder(ctx context.Context, t *testing.T, store objstore.Store) {
 }
 
 func listPages(ctx context.Context, t *testing.T, store objstore.Store) {
-	const count, writers = 1050, 16
+	const count, writers = objstore.PageSize + 50, 16 // more than one page
 	var want []string
 	for i := range count {
 		want = append(want, fmt.Sprintf("series/%04d", i))

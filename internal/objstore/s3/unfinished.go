@@ -17,7 +17,7 @@ var _ objstore.Unfinished = (*Store)(nil)
 // Uploads yields the unfinished multipart uploads of keys that begin with prefix.
 func (s *Store) Uploads(ctx context.Context, prefix string) iter.Seq2[objstore.Upload, error] {
 	return func(yield func(objstore.Upload, error) bool) {
-		pages := s3.NewListMultipartUploadsPaginator(s.client, &s3.ListMultipartUploadsInput{Bucket: &s.bucket, Prefix: &prefix})
+		pages := s3.NewListMultipartUploadsPaginator(s.client, &s3.ListMultipartUploadsInput{Bucket: &s.bucket, Prefix: &prefix, MaxUploads: aws.Int32(objstore.PageSize)})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {

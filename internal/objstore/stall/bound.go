@@ -11,16 +11,23 @@ import (
 const (
 	// MaxRefusal bounds an answer with an error or a redirect. Those of stores have less than a kibibyte.
 	MaxRefusal = 1 << 20
-	// MaxAnswer bounds all other answers, except for objects. The longest one is a page of a listing: 5000 names with 1024 characters each.
-	MaxAnswer = 32 << 20
+	// MaxAnswer bounds all other answers, except for objects. The longest one is a page of a listing: 1000 names with 1024 characters each, and
+	// 500 to 2000 bytes of properties for each of them.
+	MaxAnswer = 4 << 20
 	// maxRedirects on the same server are followed.
 	maxRedirects = 5
 )
 
 // LimitError is the error of an answer that is longer than any answer of a store.
-type LimitError struct{ Limit int64 }
+type LimitError struct {
+	// Limit in bytes; 0 if the answer has too many elements.
+	Limit int64
+}
 
 func (e *LimitError) Error() string {
+	if e.Limit == 0 {
+		return "the answer has more elements than a page of a store, so it is not from a store"
+	}
 	return fmt.Sprintf("the answer is longer than %d MiB, so it is not from a store", e.Limit>>20)
 }
 
@@ -35,28 +42,34 @@ type objectKey struct{}
 // Object marks the context of requests whose answer is an object. The caller reads it in pieces, so it has no bound.
 func Object(ctx context.Context) context.Context { return context.WithValue(ctx, objectKey{}, true) }
 
-// bound is how many bytes of an answer may still be read; nil for an object.
-type bound struct{ limit, left int64 }
+// bound is how many bytes and elements of an answer may still be read; nil for an object.
+type bound struct {
+	limit, left int64
+	entries     entries
+}
 
-func boundOf(r *http.Request, status int) *bound {
+func (t Transport) boundOf(r *http.Request, status int) *bound {
 	switch {
 	case status >= http.StatusMultipleChoices:
-		return &bound{MaxRefusal, MaxRefusal}
+		return &bound{MaxRefusal, MaxRefusal, entries{json: t.JSON}}
 	case r.Method == http.MethodGet && r.Context().Value(objectKey{}) != nil:
 		return nil
 	}
-	return &bound{MaxAnswer, MaxAnswer}
+	return &bound{MaxAnswer, MaxAnswer, entries{json: t.JSON}}
 }
 
-// count returns the result of reading n bytes.
-func (b *bound) count(n int, err error) (int, error) {
+// count returns the result of reading a part of the answer.
+func (b *bound) count(part []byte, err error) (int, error) {
 	if b == nil {
-		return n, err
+		return len(part), err
 	}
-	if b.left -= int64(n); b.left < 0 {
+	if b.left -= int64(len(part)); b.left < 0 {
 		return 0, &LimitError{b.limit}
 	}
-	return n, err
+	if b.entries.exceed(part) {
+		return 0, &LimitError{}
+	}
+	return len(part), err
 }
 
 // SameServer is a policy for redirects: only those to the server that was asked are followed. All others return the answer itself, because a

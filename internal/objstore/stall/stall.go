@@ -46,6 +46,8 @@ type Sender func(*http.Request) (*http.Response, error)
 type Transport struct {
 	Send  Sender
 	Limit func(*http.Request) time.Duration
+	// JSON means that answers are JSON and not XML.
+	JSON bool
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -79,7 +81,7 @@ func (t Transport) Do(r *http.Request) (*http.Response, error) {
 		defer cancel(nil)
 		return nil, page
 	}
-	response.Body = &answer{response.Body, w, boundOf(r, response.StatusCode)}
+	response.Body = &answer{response.Body, w, t.boundOf(r, response.StatusCode)}
 	return response, nil
 }
 
@@ -194,7 +196,7 @@ func (a *answer) Read(p []byte) (int, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = a.watch.cause(err)
 	}
-	return a.left.count(n, err)
+	return a.left.count(p[:n], err)
 }
 
 func (a *answer) Close() error {

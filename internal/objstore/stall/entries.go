@@ -1,0 +1,58 @@
+package stall
+
+// MaxEntries bounds the elements of an answer, before the SDK allocates them. A page of 1000 names has 3000 in JSON, and at most 70,000 in XML,
+// with all properties of Azure.
+const MaxEntries = 100_000
+
+// ObjectWeight is how many elements an object of JSON counts. The SDK of Google has more than a kibibyte for an empty one.
+const ObjectWeight = 20
+
+// entries counts the elements of an answer while it is read. The smallest ones take hundreds of times their bytes in memory.
+type entries struct {
+	json  bool
+	count int
+
+	tag, text, escaped bool
+}
+
+// exceed counts the elements of a part of the answer. It reports whether there are more than any answer of a store has.
+func (e *entries) exceed(part []byte) bool {
+	next := e.inXML
+	if e.json {
+		next = e.inJSON
+	}
+	for _, c := range part {
+		next(c)
+	}
+	return e.count > MaxEntries
+}
+
+// inXML counts tags and their attributes.
+func (e *entries) inXML(c byte) {
+	switch {
+	case c == '<':
+		e.count++
+		e.tag = true
+	case c == '>':
+		e.tag = false
+	case c == '=' && e.tag:
+		e.count++
+	}
+}
+
+// inJSON counts objects, arrays and values, outside of texts.
+func (e *entries) inJSON(c byte) {
+	switch {
+	case e.escaped:
+		e.escaped = false
+	case e.text && c == '\\':
+		e.escaped = true
+	case c == '"':
+		e.text = !e.text
+	case e.text:
+	case c == '{':
+		e.count += ObjectWeight
+	case c == ',', c == '[':
+		e.count++
+	}
+}

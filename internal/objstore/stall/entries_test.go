@@ -1,0 +1,34 @@
+package stall
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestElementsAreCountedInEachPart(t *testing.T) {
+	for name, test := range map[string]struct {
+		json   bool
+		answer string
+		count  int
+	}{
+		"XML":                       {false, `<?xml version="1.0"?><A><B c="d" e='f'/>x=y > z</A>`, 7},
+		"JSON":                      {true, `{"a":[{},{}],"b":"{,\"{[\\"}`, 3*ObjectWeight + 3},
+		"an object in a text of it": {true, `"{{{{\"{{"`, 0},
+	} {
+		for _, size := range []int{1, 2, 3, 1000} {
+			e := entries{json: test.json}
+			for text := test.answer; text != ""; {
+				n := min(size, len(text))
+				e.exceed([]byte(text[:n]))
+				text = text[n:]
+			}
+			if e.count != test.count {
+				t.Errorf("%s in parts of %d: %d, want %d", name, size, e.count, test.count)
+			}
+		}
+	}
+	full := entries{}
+	if full.exceed([]byte(strings.Repeat("<a>", MaxEntries))) || !full.exceed([]byte("</a>")) {
+		t.Error("the bound is another one")
+	}
+}
