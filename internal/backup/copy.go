@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strconv"
 	"strings"
 
@@ -33,11 +34,18 @@ func (o jobSpec) second() jobSpec {
 // it under another name. Then retention keeps what that archive needs.
 func (o jobSpec) secondOf(ctx context.Context, to objstore.Store) (jobSpec, error) {
 	second := o.second()
-	_, archived, err := archive.Newest(ctx, to, second.archiveRoot())
-	if err == nil && archived {
-		second.Archived, second.Keep.Window, second.Distrusted = o.Archived, o.Keep.Window, o.Distrusted
+	if !o.Archived {
+		return second, nil
 	}
-	return second, err
+	_, archived, err := archive.Newest(ctx, to, second.archiveRoot())
+	refused := errors.Is(err, fs.ErrPermission) // it may be there, and its proofs cannot be read
+	if err != nil && !refused {
+		return second, err
+	}
+	if archived || refused {
+		second.Archived, second.Keep.Window, second.Distrusted = archived, o.Keep.Window, o.Distrusted
+	}
+	return second, nil
 }
 
 // copyTo copies snapshots to the second location, and deletes there what retention does not keep. It asks no member: the
@@ -99,13 +107,13 @@ func (t *job) sameStore(ctx context.Context, o jobSpec, id etcd.ID, from, to obj
 		return nil
 	}
 	pair := o.Target.Store() + " " + o.Target.Path() + "\n" + o.Copy.Store() + " " + o.Copy.Path()
-	same, err := snapshot.SameStore(ctx, from, to, o.seriesOf(id), string(o.UID), pair)
+	proof, err := snapshot.SameStore(ctx, from, to, o.seriesOf(id), string(o.UID), pair)
 	switch {
 	case err != nil:
 		return ofLocation(ctx, err, o.second())
-	case same:
-		return &failedError{*invalid("copyTo %s is the first location %s under another name, because an object that the operator wrote to one of them is in the other. "+
-			"So there is no copy. Write another bucket or folder.", o.Copy.Path(), o.Target.Path())}
+	case proof != "":
+		return &failedError{*invalid("copyTo %s is the first location %s under another name, because the object %s that the operator wrote to one of them appeared in the other. "+
+			"So there is no copy. Write another bucket or folder.", o.Copy.Path(), o.Target.Path(), proof)}
 	}
 	return nil
 }
