@@ -114,11 +114,15 @@ func (c Choice) orNewer(ctx context.Context, store objstore.Store, src v1beta2.R
 
 // whyNamed says why no newer snapshot takes the place of the one that the status names. It is empty if none could have.
 func (p *pick) whyNamed() string {
-	passed := len(p.fitting) - p.foreign
+	passed := len(p.fitting) - p.others
 	if passed == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the status of the EtcdBackup names it, and of %d newer ones %d were taken without quorum and %d cannot be read", passed, p.noQuorum, passed-p.noQuorum)
+	text := fmt.Sprintf("the status of the EtcdBackup names it, and of %d newer ones %d were taken without quorum and %d cannot be read", passed, p.noQuorum, passed-p.noQuorum-p.foreign)
+	if p.foreign > 0 {
+		text += "; " + p.passedOver()
+	}
+	return text
 }
 
 // unfit returns why a snapshot is not restored unless a person names it.
@@ -175,6 +179,9 @@ func choose(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource
 	p := pick{choice: c, folder: folder, all: len(all), fitting: fitting, foreign: foreign, signers: by}
 	if err := p.best(ctx, store, now); err != nil {
 		return "", "", fmt.Errorf("%s: %w", folder, err)
+	}
+	if foreign := p.passedOver(); p.chosen.Key == "" && foreign != "" {
+		return "", "", fmt.Errorf("%s: %s: %w", folder, foreign, fs.ErrNotExist)
 	}
 	if p.chosen.Key == "" {
 		return "", "", none

@@ -24,8 +24,10 @@ type pick struct {
 	future     int
 	failed     int
 	noQuorum   int
-	late       int // snapshots that hold writes from after the time that the choice names
-	foreign    int // snapshots of other EtcdClusters with the same name
+	late       int    // snapshots that hold writes from after the time that the choice names
+	foreign    int    // snapshots of other EtcdClusters with the same name
+	others     int    // snapshots of other EtcdBackups, which may share the folder
+	newestOf   string // the newest one of foreign that best has passed over
 	unreadable []string
 }
 
@@ -47,8 +49,11 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 		switch {
 		case err != nil:
 			return err
+		case reading.Err == nil && p.choice.claim(e.Key, reading.Manifest) == snapshot.Other:
+			p.others++
 		case reading.Err == nil && p.choice.ofAnother(e.Key, reading.Manifest):
 			p.foreign++
+			p.newestOf = cmp.Or(p.newestOf, e.Key)
 		case reading.Err == nil && p.choice.capturedLate(e.Item, reading.Manifest):
 			p.late++
 		case reading.Err == nil && p.passes(reading.Manifest):
@@ -92,14 +97,31 @@ func (p *pick) unsigned(e candidate, reading snapshot.Reading) error {
 // ofAnother reports whether a snapshot is of another EtcdBackup than the choice names, of another cluster by its manifest than by its key, or
 // from another Kubernetes that has the same names.
 func (c Choice) ofAnother(key string, m snapshot.Manifest) bool {
-	if (snapshot.Owner{Backup: c.Backup}).Compare(key, m) != snapshot.Own {
-		return true
+	return c.claim(key, m) != snapshot.Own
+}
+
+// claim says what ofAnother found. A person who names the snapshot or its cluster ID admits that of another Kubernetes: a standby takes over.
+func (c Choice) claim(key string, m snapshot.Manifest) snapshot.Claim {
+	if claim := (snapshot.Owner{Backup: c.Backup}).Compare(key, m); claim != snapshot.Own {
+		return claim
 	}
 	twins := snapshot.Owner{ClusterUID: c.Owner.ClusterUID, ClusterSince: c.Owner.ClusterSince}
 	if m.Backup == c.Owner.Backup { // several EtcdBackups may save one cluster
 		twins.BackupUID, twins.BackupSince = c.Owner.BackupUID, c.Owner.BackupSince
 	}
-	return c.Name == "" && twins.Compare(key, m) == snapshot.Twin
+	if c.Name == "" && c.ClusterID == "" && twins.Compare(key, m) == snapshot.Twin {
+		return snapshot.Twin
+	}
+	return snapshot.Own
+}
+
+// passedOver explains that all snapshots that could have been chosen are foreign. It is empty if none is.
+func (p *pick) passedOver() string {
+	if p.newestOf == "" {
+		return ""
+	}
+	return fmt.Sprintf("%d snapshots are from another Kubernetes, or name another cluster in their manifests, and do not count. The newest is %s. "+
+		"To restore it, write its name into etcdBackup.snapshot, or its path into the block of backupStorageType", p.foreign, p.newestOf)
 }
 
 // order returns the snapshots that did not fail their restore tests, those from the future last.

@@ -89,13 +89,8 @@ func (c Choice) findPoint(ctx context.Context, store objstore.Store, src v1beta2
 	if err != nil {
 		return Point{}, err
 	}
-	var bases []archive.Base
-	for _, item := range items {
-		reading := known[item.Key]
-		if reading.Err == nil && !reading.Manifest.NoQuorum && !c.ofAnother(item.Key, reading.Manifest) && !slices.Contains(without, item.Key) {
-			bases = append(bases, BaseOf(item.Key, reading.Manifest, item.Stored))
-		}
-	}
+	items = slices.DeleteFunc(items, func(item snapshot.Item) bool { return slices.Contains(without, item.Key) })
+	bases := c.basesOf(items, known)
 	histories, err := c.histories(ctx, store, listed, known)
 	if err != nil {
 		return Point{}, err
@@ -117,6 +112,29 @@ func (c Choice) findPoint(ctx context.Context, store objstore.Store, src v1beta2
 	parsed, _ := snapshot.ParseKey(p.Base.Key)
 	p.Series = parsed.Series
 	return p, nil
+}
+
+// basesOf returns the snapshots that can be bases. Those of another Kubernetes count only if the choice names their cluster ID and there is no own
+// one: a replay from one of them would mix the data of two clusters.
+func (c Choice) basesOf(items []snapshot.Item, known snapshot.Known) []archive.Base {
+	var own, admitted []archive.Base
+	strict := c
+	strict.ClusterID = ""
+	for _, item := range items {
+		reading := known[item.Key]
+		if reading.Err != nil || reading.Manifest.NoQuorum || c.ofAnother(item.Key, reading.Manifest) {
+			continue
+		}
+		b := BaseOf(item.Key, reading.Manifest, item.Stored)
+		admitted = append(admitted, b)
+		if !strict.ofAnother(item.Key, reading.Manifest) {
+			own = append(own, b)
+		}
+	}
+	if len(own) == 0 {
+		return admitted
+	}
+	return own
 }
 
 // target returns the revision or the time of a choice.
