@@ -66,6 +66,7 @@ var anyone = map[string]string{
 	"internal/snapshot/save.go":           "the signer alone, without earlier keys",
 	"internal/source/choose.go":           "manifests of snapshots with free names; the chosen one is read again with the signers",
 	"internal/source/point.go":            "a point is refused if signatures are required, because the continuous archive has none",
+	"internal/source/point_owner.go":      "the same",
 	"internal/source/source.go":           "the size that the spool needs",
 	"internal/seeder/seeder.go":           "the seed compares the SHA-256 that restore-operator has verified",
 	"internal/restore/signed_url.go":      "a URL of the verified object, whose SHA-256 the seed compares",
