@@ -150,6 +150,9 @@ func observePod(m *plan.Member, pod *corev1.Pod, now time.Time) {
 		if blocked {
 			m.NeedsMinor = plan.SaysTooOld(c)
 		}
+		if running := c.State.Running; running != nil && c.Name == plan.EtcdContainer {
+			m.EtcdSince = running.StartedAt.Time
+		}
 		m.Empty = m.Empty || (blocked && plan.SaysEmpty(c))
 	}
 }

@@ -42,6 +42,7 @@ var storedTimes = map[string]string{
 	"Space.CompactedAt":      "itself: compactedAt counts it as long ago",
 	"Members.GoneBy":         "itself: Kubernetes sets it ahead; it only makes the operator ask a person or wait",
 	"Members.VolumeCreated":  "itself: it is compared only with other times of the API server",
+	"Members.EtcdSince":      "Ahead: the clock of a node that is ahead does not count",
 	"Members.PodCreated":     "itself: it is compared only with other times of the API server",
 	"Members.SilentSince":    "itself: the operator's own observation, which the monotonic clock measures",
 	"Members.PublishedSince": "itself: the operator's own observation, which the monotonic clock measures",

@@ -64,8 +64,8 @@ type Member struct {
 	Pod                    PodState
 	// StartupBudget is how long the Pod's etcd may take to start; zero unless it is still starting.
 	StartupBudget time.Duration
-	// PodCreated is when the Pod was made.
-	PodCreated time.Time
+	// PodCreated is when the Pod was made. EtcdSince is when its etcd started by the clock of its node; zero if it does not run.
+	PodCreated, EtcdSince time.Time
 	// DataInPod: the Pod keeps the member's data in an emptyDir. The spec may ask for a volume by now.
 	DataInPod bool
 	// PodReady is the Pod's Ready condition. Readiness gates of the Pod do not count.

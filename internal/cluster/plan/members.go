@@ -79,6 +79,8 @@ func (s State) dataFirst() []Member {
 func (s State) startOf(m Member) (Start, bool) {
 	held := s.onVolume(m) && (m.InMembership || !m.VolumeUnused)
 	switch {
+	case s.besideSurvivor(m):
+		return "", false
 	case !s.MembershipKnown:
 		// No quorum answers: only members that hold data start.
 		return StartRejoin, held

@@ -148,6 +148,8 @@ func (s State) forceSurvivor(m Member) Step {
 	switch {
 	case s.backsOff(m):
 		return s.waitForAttempt([]Member{m})
+	case s.startsOnAnother(m):
+		return again
 	case m.Pod == PodDeleting:
 		return s.waitUntilGone(m, v1beta2.ReasonRecovering, "Survivor "+m.Name+" is restarting with --force-new-cluster.")
 	case m.Pod == PodNone && s.Recovery.ForcedAt == nil:
@@ -158,7 +160,7 @@ func (s State) forceSurvivor(m Member) Step {
 		return s.losesSurvivor(m)
 	case m.Volume != VolumePresent, m.Start != StartForce, m.Pod == PodEnded:
 		return again
-	case m.Pod == PodBlocked && m.PodImage != s.ImageFor(m.Incarnation):
+	case m.Pod == PodBlocked && (m.Outdated || m.PodImage != s.ImageFor(m.Incarnation)):
 		return again
 	case m.Pod == PodBlocked:
 		return Wait{Reason: m.PodReason, Message: planning.Sentence("Survivor "+m.Name+" does not run: ", m.PodMessage) + " To give it up, delete its PersistentVolumeClaim. To continue from a snapshot, apply an EtcdRestore.", Stalled: true}
@@ -365,7 +367,7 @@ func (s State) unasked(m Member, lost string, others bool) Step {
 		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: planning.Sentence(lost+" Member "+m.Name+" holds data, but does not run: ", m.PodMessage) + mustCompare + giveUp, Stalled: true}
 	case m.ClusterID != 0 && m.ClusterID.String() != s.ClusterID:
 		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + " Member " + m.Name + " belongs to another cluster (" + m.ClusterID.String() + ")." + giveUp, Stalled: true}
-	case m.RaftIndex == 0, !m.Answers && !s.unreadyFor(m, s.electionGrace()):
+	case m.RaftIndex == 0, !m.Answers && !s.mute(m):
 		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + " Member " + m.Name + " holds data, but has not answered yet." + mustCompare + giveUp, Stalled: s.unreadyFor(m, startGrace), Requeue: requeueUnasked}
 	}
 	return nil

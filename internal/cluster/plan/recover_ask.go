@@ -31,6 +31,8 @@ func (s State) askSurvivor(m Member) Step {
 	switch {
 	case s.backsOff(m):
 		return s.waitForAttempt([]Member{m})
+	case s.startsOnAnother(m):
+		return again
 	case m.Pod == PodDeleting:
 		return s.waitUntilGone(m, v1beta2.ReasonRecovering, "Survivor "+m.Name+" is restarting.")
 	case m.Pod == PodNone:
@@ -39,11 +41,18 @@ func (s State) askSurvivor(m Member) Step {
 		return CancelRecovery{Message: "Survivor " + m.Name + " knows other members, so it was never restarted with --force-new-cluster. The status of the recovery is an old one, or the Pod ended too early."}
 	case s.goesWithPod(m):
 		return s.losesSurvivor(m)
-	case m.Pod == PodEnded, m.Pod == PodBlocked && m.PodImage != s.ImageFor(m.Incarnation):
+	case m.Volume != VolumePresent, m.Pod == PodEnded, m.Pod == PodBlocked && (m.Outdated || m.PodImage != s.ImageFor(m.Incarnation)):
 		return again
 	case m.Pod == PodBlocked:
 		return Wait{Reason: m.PodReason, Stalled: true, Message: planning.Sentence("Survivor "+m.Name+" does not run: ", m.PodMessage) +
 			" To give it up, delete its PersistentVolumeClaim. To continue from a snapshot, apply an EtcdRestore."}
+	}
+	if m.Refusal != etcd.NotRefused && !m.Serving {
+		return Wait{
+			Reason: v1beta2.ReasonEtcdAccessDenied, Stalled: true, Requeue: requeueSettled,
+			Message: "The status says that survivor " + m.Name + " was about to start with --force-new-cluster, and the operator cannot ask it whether it did. " + s.whyRefused(m.Refusal) +
+				" Until then, it starts no other member. " + s.howToPermit(m.Refusal),
+		}
 	}
 	return Wait{
 		Reason: v1beta2.ReasonRecovering, Stalled: s.unreadyFor(m, startGrace),
@@ -55,5 +64,11 @@ func (s State) askSurvivor(m Member) Step {
 // knowsOthers reports whether a survivor is not alone in its membership. Without a quorum it may tell only how much it knows, but a member that is
 // alone leads within an election.
 func (s State) knowsOthers(m Member) bool {
-	return len(m.Knows) > 1 || (!m.Serving && m.Refusal == etcd.NotRefused && (m.Answers || m.RaftIndex > 0) && s.unreadyFor(m, s.electionGrace()))
+	return len(m.Knows) > 1 || (!m.Serving && m.Refusal == etcd.NotRefused && (m.Answers || m.RaftIndex > 0) && s.mute(m))
+}
+
+// besideSurvivor reports whether a member must not start, because the survivor may be a cluster of its own. An EtcdRestore that was applied meanwhile
+// changes nothing about that until a quorum answers.
+func (s State) besideSurvivor(m Member) bool {
+	return s.forcing() && s.Recovery.ForcedAt != nil && !s.MembershipKnown && m.Incarnation == s.Incarnation && m.Name != s.Recovery.Member
 }

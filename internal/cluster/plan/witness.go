@@ -101,7 +101,7 @@ func (s State) mayBeOutranked(witness Member, voters []string) bool {
 	return slices.ContainsFunc(s.Current(), func(m Member) bool {
 		learner := len(s.KnownVoters) > 0 && (slices.Contains(s.KnownLearners, m.Name) || s.learns(witness, m.Name))
 		counts := !learner || slices.Contains(s.KnownVoters, m.Name) || slices.Contains(voters, m.Name)
-		return counts && s.HoldsData(m) && !m.saidLearner() && !m.knowsAtMost(witness)
+		return counts && s.HoldsData(m) && !m.saidLearner() && !s.knowsAtMost(m, witness)
 	})
 }
 
@@ -110,11 +110,11 @@ func (m Member) saidLearner() bool { return m.Answers && m.Learner }
 
 // knowsAtMost reports whether a member has applied no more than the witness. One that was started without a quorum answers with nothing
 // but the index that it has applied.
-func (m Member) knowsAtMost(witness Member) bool {
+func (s State) knowsAtMost(m, witness Member) bool {
 	if m.Answers {
 		return m.AppliedIndex <= witness.AppliedIndex
 	}
-	return m.RaftIndex != 0 && m.RaftIndex <= uint64(max(witness.AppliedIndex, 0))
+	return m.RaftIndex != 0 && !s.replays(m) && m.RaftIndex <= uint64(max(witness.AppliedIndex, 0))
 }
 
 // disputeRecord counts both the record and what the members know. A record that is lost says nothing.
