@@ -219,7 +219,7 @@ func (s *surveyor) readable(ctx context.Context, names *Names) error {
 
 func (s *surveyor) bothReadable(ctx context.Context, keys ...string) (bool, error) {
 	for _, key := range slices.Compact(keys) {
-		if s.failed[key] != nil {
+		if _, failed := s.failed[key]; failed {
 			return false, nil
 		}
 		_, err := s.header(ctx, key)

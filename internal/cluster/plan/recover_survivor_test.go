@@ -25,8 +25,6 @@ func TestAClaimThatComesBackWhileASurvivorIsForcedIsNotDeleted(t *testing.T) {
 	s.Members[1].VolumeCreated = noon.Add(-time.Minute)
 	step := Plan(s)
 	status := NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{Recovery: s.Recovery}, 1)
-	s.Recovery = status.Recovery
-	step = Plan(s)
 
 	// 0 serves alone, since it was forced before. The cluster has grown with new members.
 	after := state(formed, members(3), with(3, volume(VolumePresent)))
