@@ -118,7 +118,10 @@ func (p *pick) whyNamed() string {
 	if passed == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("the status of the EtcdBackup names it, and of %d newer ones %d were taken without quorum and %d cannot be read", passed, p.noQuorum, passed-p.noQuorum-p.foreign)
+	text := "the status of the EtcdBackup names it"
+	if unusable := passed - p.foreign; unusable > 0 {
+		text += fmt.Sprintf(", and of %d newer ones %d were taken without quorum and %d cannot be read", unusable, p.noQuorum, unusable-p.noQuorum)
+	}
 	if p.foreign > 0 {
 		text += "; " + p.passedOver()
 	}

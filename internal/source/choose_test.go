@@ -261,33 +261,38 @@ func TestFindTakesANewerSnapshotThanTheStatusNames(t *testing.T) {
 	for what, test := range map[string]struct {
 		newer func(s shelf) string
 		taken bool
+		told  bool // which newer one is passed over
 	}{
-		"of the same EtcdBackup":              {func(s shelf) string { return of(s, s.saved("a", 1, 3), "daily", "uid") }, true},
-		"of an EtcdBackup of an earlier name": {func(s shelf) string { return of(s, s.saved("a", 1, 3), "", "uid") }, true},
+		"of the same EtcdBackup":              {func(s shelf) string { return of(s, s.saved("a", 1, 3), "daily", "uid") }, true, false},
+		"of an EtcdBackup of an earlier name": {func(s shelf) string { return of(s, s.saved("a", 1, 3), "", "uid") }, true, false},
 		"with the same names and the same cluster ID, of another Kubernetes": {func(s shelf) string {
 			return s.rewrite(s.saved("a", 1, 3), func(m *snapshot.Manifest) { m.Backup, m.Cluster.UID, m.Attempt = "daily", "uid", "uid-twin/1" })
-		}, false},
-		"of an EtcdCluster with the same name and cluster ID in another Kubernetes": {func(s shelf) string { return of(s, s.saved("a", 1, 3), "daily", "uid-west") }, false},
-		"of another EtcdBackup": {func(s shelf) string { return of(s, s.saved("a", 1, 3), "hourly", "uid") }, false},
-		"of another Kubernetes": {func(s shelf) string { return of(s, s.saved("a", 7, 3), "daily", "uid-west") }, false},
+		}, false, true},
+		"of an EtcdCluster with the same name and cluster ID in another Kubernetes": {func(s shelf) string { return of(s, s.saved("a", 1, 3), "daily", "uid-west") }, false, true},
+		"of another EtcdBackup": {func(s shelf) string { return of(s, s.saved("a", 1, 3), "hourly", "uid") }, false, false},
+		"of another Kubernetes": {func(s shelf) string { return of(s, s.saved("a", 7, 3), "daily", "uid-west") }, false, false},
 		"that failed its restore test": {func(s shelf) string {
 			key := of(s, s.saved("a", 1, 3), "daily", "uid")
 			s.verdict(key, snapshot.Failed)
 			return key
-		}, false},
-		"from the future":    {func(s shelf) string { return of(s, s.saved("a", 1, 1_000_000), "daily", "uid") }, false},
-		"of another cluster": {func(s shelf) string { return s.saved("b", 1, 3) }, false},
+		}, false, false},
+		"from the future":    {func(s shelf) string { return of(s, s.saved("a", 1, 1_000_000), "daily", "uid") }, false, false},
+		"of another cluster": {func(s shelf) string { return s.saved("b", 1, 3) }, false, false},
 	} {
 		s := newShelf(t)
 		s.saved("a", 1, 1)
 		named := of(s, s.saved("a", 1, 2), "daily", "uid")
 		want, why := named, ""
-		if newer := test.newer(s); test.taken {
+		newer := test.newer(s)
+		switch {
+		case test.told:
+			why = "the status of the EtcdBackup names it; "
+		case test.taken:
 			want, why = newer, "it is newer than the snapshot "+s.bucket+"/"+named
 		}
 		found, because, err := Find(s.Context(), v1beta2.RestoreSource{StorageType: "File", Bucket: s.bucket, Key: named}, By{},
 			Choice{Fallback: "daily/ns/a/", Of: "ns/a", Backup: "daily", UID: "uid", Prefer: "0000000000000001", Owner: ownerOf("daily", "uid-daily", "uid")})
-		if err != nil || found.Key != want || !strings.HasPrefix(because, why) || why == "" && because != "" {
+		if err != nil || found.Key != want || !strings.HasPrefix(because, why) || why == "" && because != "" || test.told && !strings.Contains(because, newer) {
 			t.Errorf("%s: %s, because %q, %v", what, found.Key, because, err)
 		}
 	}
