@@ -49,13 +49,7 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 		switch {
 		case err != nil:
 			return err
-		case reading.Err == nil && p.choice.claim(e.Key, reading.Manifest) == snapshot.Other:
-			p.others++
-		case reading.Err == nil && p.choice.ofAnother(e.Key, reading.Manifest):
-			p.foreign++
-			p.newestOf = cmp.Or(p.newestOf, e.Key)
-		case reading.Err == nil && p.choice.capturedLate(e.Item, reading.Manifest):
-			p.late++
+		case reading.Err == nil && p.belongsElsewhere(e, reading.Manifest):
 		case reading.Err == nil && p.passes(reading.Manifest):
 			if p.noQuorum++; p.noQuorum == noQuorumLimit {
 				return p.allWithoutQuorum()
@@ -79,6 +73,22 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 		return p.allWithoutQuorum()
 	}
 	return first
+}
+
+// belongsElsewhere counts a snapshot that is not of the choice, and reports whether it is such a one.
+func (p *pick) belongsElsewhere(e candidate, m snapshot.Manifest) bool {
+	switch {
+	case p.choice.claim(e.Key, m) == snapshot.Other:
+		p.others++
+	case p.choice.ofAnother(e.Key, m):
+		p.foreign++
+		p.newestOf = cmp.Or(p.newestOf, e.Key)
+	case p.choice.capturedLate(e.Item, m):
+		p.late++
+	default:
+		return false
+	}
+	return true
 }
 
 // unsigned returns an error if a required signature is missing or wrong. An older snapshot is not taken silently, because who writes to the bucket

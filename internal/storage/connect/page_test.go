@@ -47,7 +47,7 @@ func fill(page struct{ begin, one, end string }) []int {
 // A page of 8 MiB with empty entries had 3602 MiB in memory, which ended the operator. So the test fills the bound with the smallest entries.
 func TestAPageAtTheBoundTakesBoundedMemory(t *testing.T) {
 	for _, provider := range storage.Providers() {
-		for name, page := range small[v1beta2.StorageType(provider)] {
+		for name, page := range small[provider] {
 			t.Run(fmt.Sprintf("%s: %s", provider, name), func(t *testing.T) {
 				for i, count := range fill(page) {
 					server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -76,7 +76,7 @@ func TestAPageOfTheLongestNamesIsWithinTheBound(t *testing.T) {
 		properties = 30
 	)
 	for _, provider := range storage.Providers() {
-		if small[v1beta2.StorageType(provider)] == nil {
+		if small[provider] == nil {
 			continue
 		}
 		var asked atomic.Value
