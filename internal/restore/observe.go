@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
@@ -81,7 +82,17 @@ func (r *Reconciler) recipients(ctx context.Context, state *plan.State) ([]strin
 		}
 	}
 	slices.Sort(found)
-	return slices.Compact(found), nil
+	return usable(slices.Compact(found)), nil
+}
+
+// usable returns the recipients that are public keys, because a mistyped one of an EtcdBackup that has nothing to do with the restore would cost
+// the safety snapshot. If none is, all of them are returned: a snapshot that should be encrypted is not stored in plain.
+func usable(recipients []string) []string {
+	keys := slices.DeleteFunc(slices.Clone(recipients), func(r string) bool { return codec.Encoder{Recipients: []string{r}}.Check() != nil })
+	if len(keys) == 0 {
+		return recipients
+	}
+	return keys
 }
 
 // get reads an object and returns false if it does not exist.
