@@ -54,6 +54,7 @@ var everyWrite = map[string]string{
 	"cluster.serverTime":            "create a PodDisruptionBudget in a dry run",
 	"cluster.setAsideVolume":        "set a volume aside",
 	"cluster.keepVolume":            "keep a volume, and own it again",
+	"cluster.markReplaced":          "mark a volume that a recovery continues without",
 	"cluster.markUsed":              "label a volume",
 	"cluster.resizeVolume":          "grow a volume",
 	"backup.addFinalizer":           "add and remove a finalizer",
@@ -223,6 +224,12 @@ var allowedCalls = []request{
 			delete(v.Labels, v1beta2.LabelCluster)
 			metav1.SetMetaDataLabel(&v.ObjectMeta, v1beta2.LabelReplacedOf, "managed")
 			metav1.SetMetaDataAnnotation(&v.ObjectMeta, v1beta2.AnnotationReplacedAt, "2026-01-01T00:00:00Z")
+		})
+	}},
+	{"mark a volume that a recovery continues without", clusterOperator, func(l *limits, c client.Client) error {
+		_, volumes := l.members()
+		return patched(l, c, &volumes[0], func(v *corev1.PersistentVolumeClaim) {
+			metav1.SetMetaDataAnnotation(&v.ObjectMeta, v1beta2.AnnotationRecoveredFrom, volumes[0].Name)
 		})
 	}},
 	{"keep a volume, and own it again", clusterOperator, func(l *limits, c client.Client) error {
