@@ -20,6 +20,7 @@ var loopsThatEnd = map[string]string{
 	"archive.reach":          "a range ends at a link whose header must be read",
 	"archive.returnsAnother": "it asks until the store returns one link",
 	"archive.readAll":        "each link of a chain is needed, and the first error names the point up to which it is whole",
+	"snapshot.SameStore":     "it looks for one object after the other, until one tells whether two stores are one",
 	"snapshot.dropDrafts":    "all errors are ignored: a draft does no harm",
 	"snapshot.deleteWithout": "each of the objects must be missing, and all of them belong to one snapshot",
 	"snapshot.writeVerdict":  "the objects are the results of one snapshot",
