@@ -112,7 +112,7 @@ func (t *job) sameStore(ctx context.Context, o jobSpec, id etcd.ID, from, to obj
 	case err != nil:
 		return ofLocation(ctx, err, o.second())
 	case proof != "":
-		return &failedError{*invalid("copyTo %s is the first location %s under another name: the operator wrote the object %s to one of them, and it appeared in the other. "+
+		return &failedError{*invalid("copyTo %s is the first location %s under another name. The operator wrote the object %s to one of them, and it appeared in the other. "+
 			"So there is no copy. Write another bucket or folder.", o.Copy.Path(), o.Target.Path(), proof)}
 	}
 	return nil

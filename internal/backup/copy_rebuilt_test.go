@@ -122,7 +122,7 @@ func TestOneStoreUnderTwoNamesIsNoCopyAndTheStatusNamesTheProof(t *testing.T) {
 		w, o := copyingTo(t, func(first objstore.Store, _ string) objstore.Store { return of(first) })
 		for run := range 12 {
 			r := w.job.attempt(t.Context(), o, &jobProgress{})
-			if r.Failure == nil || !strings.Contains(r.Failure.Message, "because the object dir/snap.db/ns/b/") {
+			if r.Failure == nil || !strings.Contains(r.Failure.Message, "wrote the object dir/snap.db/ns/b/") {
 				t.Fatalf("%s, run %d: %+v", name, run, r.Failure)
 			}
 		}
