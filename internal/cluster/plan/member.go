@@ -202,3 +202,16 @@ type Seed struct {
 	// DoneAt is when the data was complete; zero before.
 	DoneAt time.Time
 }
+
+// Member returns a member of any incarnation by its name.
+func (s State) Member(name string) (Member, bool) { return s.member(name) }
+
+// member by its name.
+func (s State) member(name string) (Member, bool) {
+	for _, m := range s.Members {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	return Member{Name: name}, false
+}

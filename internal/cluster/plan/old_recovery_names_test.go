@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -13,11 +11,9 @@ import (
 // A month ago the nodes of 1 and 2 were lost with their claims. The cluster recovered from 0 and grew: nextName reuses the names of 1 and 2.
 func reusedNames() State {
 	s := state(formed, members(3), noQuorum)
-	began := metav1.NewTime(noon.Add(-30 * 24 * time.Hour))
-	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
+	monthOld(&s)
 	s.KnownIDs = map[string]etcd.ID{nameOf(0): s.Members[0].ID, nameOf(1): 0xb1, nameOf(2): 0xb2}
 	s.KnownVolumes = map[string]VolumeID{nameOf(1): {Claim: "old-1", Volume: "pv-old-1"}, nameOf(2): {Claim: "old-2", Volume: "pv-old-2"}}
-	s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), Voters: s.KnownVoters, StartedAt: &began, ForcedAt: &began}
 	for _, i := range []int{1, 2} {
 		s.Members[i].VolumeID = VolumeID{Claim: "new", Volume: "pv-new-" + nameOf(i)}
 		s.Members[i].VolumeCreated = noon.Add(-29 * 24 * time.Hour)
@@ -28,10 +24,7 @@ func reusedNames() State {
 
 func TestAnOldStatusForcesNothingIfANewMemberHasTheNameOfAnOldOne(t *testing.T) {
 	s := reusedNames()
-	var membership []etcd.Member
-	for i := range 3 {
-		membership = append(membership, etcd.Member{ID: s.Members[i].ID, Name: nameOf(i), PeerURLs: []string{peerURLOf(i)}, ClientURLs: []string{"http://x"}})
-	}
+	membership := membershipOf(s, 0, 1, 2)
 	for i := range 3 {
 		with(i, knows(40+uint64(i), 3), func(m *Member) { m.Knows, m.AppliedIndex = membership, int64(40+i) })(&s)
 	}

@@ -15,9 +15,7 @@ import (
 // while all nodes restart, so no member answers. The spec does not consent to a recovery any more. All three voters have their data.
 func TestAnOldStatusForcesNoClusterThatHasItsData(t *testing.T) {
 	s := state(formed, members(5), noQuorum, with(1, gone), with(2, gone))
-	began := metav1.NewTime(noon.Add(-30 * 24 * time.Hour))
-	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
-	s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), Voters: s.KnownVoters, StartedAt: &began, ForcedAt: &began}
+	monthOld(&s)
 	for _, i := range []int{0, 3, 4} {
 		with(i, withoutPod, func(m *Member) { m.VolumeCreated = noon.Add(-29 * 24 * time.Hour) })(&s)
 	}
@@ -54,13 +52,8 @@ func TestAnOldStatusForcesNoClusterThatHasItsData(t *testing.T) {
 // cluster has grown again, the volumes of 3 and 4 are deleted at once, because the old record of the recovery does not have them.
 func TestAnOldStatusForcesNothingAgainstWhatMembersKnow(t *testing.T) {
 	s := state(formed, members(5), noQuorum, with(1, gone), with(2, gone))
-	began := metav1.NewTime(noon.Add(-30 * 24 * time.Hour))
-	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
-	s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), Voters: s.KnownVoters, StartedAt: &began, ForcedAt: &began}
-	var membership []etcd.Member
-	for _, i := range []int{0, 3, 4} {
-		membership = append(membership, etcd.Member{ID: s.Members[i].ID, Name: nameOf(i), PeerURLs: []string{peerURLOf(i)}, ClientURLs: []string{"http://x"}})
-	}
+	monthOld(&s)
+	membership := membershipOf(s, 0, 3, 4)
 	for _, i := range []int{0, 3, 4} {
 		with(i, knows(40+uint64(i), 3), func(m *Member) { m.Knows, m.AppliedIndex = membership, int64(40+i) })(&s)
 	}
@@ -92,4 +85,19 @@ func TestARecoverySetsTheVolumeOfEachVoterAside(t *testing.T) {
 	if step := Plan(after); step != (SetAsideVolume{Name: nameOf(3)}) {
 		t.Errorf("the plan is %T: %s", step, Describe(after, step).Message)
 	}
+}
+
+// membershipOf is what etcd tells of these members.
+func membershipOf(s State, members ...int) (membership []etcd.Member) {
+	for _, i := range members {
+		membership = append(membership, etcd.Member{ID: s.Members[i].ID, Name: nameOf(i), PeerURLs: []string{peerURLOf(i)}, ClientURLs: []string{"http://x"}})
+	}
+	return membership
+}
+
+// monthOld: the status is that of a recovery from 0 a month ago, when 0, 1 and 2 were the voters.
+func monthOld(s *State) {
+	began := metav1.NewTime(noon.Add(-30 * 24 * time.Hour))
+	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
+	s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), Voters: s.KnownVoters, StartedAt: &began, ForcedAt: &began}
 }

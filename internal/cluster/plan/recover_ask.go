@@ -7,13 +7,12 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
-	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // A record that the survivor is about to start with --force-new-cluster may be an old one: an API backup can bring it back months later, when the
 // cluster has other voters and the spec may not consent any more. And it may be true although the Pod is gone, because its node was drained. Only
-// the data of the survivor tells. So the flag is given only to a record that was just made. After that the survivor starts without it, nobody
-// starts beside it, and nobody is stopped. If it serves alone, it was forced. If it knows other members, it never was.
+// the data of the survivor tells. So the survivor gets the flag only if the record was just made. After that, the survivor starts without the flag,
+// and the operator neither starts nor stops another member. If the survivor serves alone, it was forced. If it knows other members, it never was.
 
 // forceWindow is how long after the record the survivor may be started with the flag. The next pass does that.
 const forceWindow = 5 * time.Minute
@@ -27,37 +26,22 @@ func (s State) mayForce(survivor Member) bool {
 
 // askSurvivor starts the survivor without the flag, and waits for what its data says.
 func (s State) askSurvivor(m Member) Step {
-	again := DeletePod{Name: m.Name, Reason: v1beta2.ReasonRecovering, Message: "its data must say whether it was restarted with --force-new-cluster"}
-	switch {
-	case s.backsOff(m):
-		return s.waitForAttempt([]Member{m})
-	case s.startsOnAnother(m):
-		return again
-	case m.Pod == PodDeleting:
-		return s.waitUntilGone(m, v1beta2.ReasonRecovering, "Survivor "+m.Name+" is restarting.")
-	case m.Pod == PodNone:
-		return CreateMember{Name: m.Name, Incarnation: m.Incarnation, Start: StartRejoin}
-	case s.knowsOthers(m):
+	if m.Pod == PodRunning && s.knowsOthers(m) {
 		return CancelRecovery{Message: "Survivor " + m.Name + " knows other members, so it was never restarted with --force-new-cluster. The status of the recovery is an old one, or the Pod ended too early."}
-	case s.goesWithPod(m):
-		return s.losesSurvivor(m)
-	case m.Volume != VolumePresent, m.Pod == PodEnded, m.Pod == PodBlocked && (m.Outdated || m.PodImage != s.ImageFor(m.Incarnation)):
-		return again
-	case m.Pod == PodBlocked:
-		return Wait{Reason: m.PodReason, Stalled: true, Message: planning.Sentence("Survivor "+m.Name+" does not run: ", m.PodMessage) +
-			" To give it up, delete its PersistentVolumeClaim. To continue from a snapshot, apply an EtcdRestore."}
 	}
+	if step := s.survivorPod(m, StartRejoin, "its data must say whether it was restarted with --force-new-cluster"); step != nil {
+		return step
+	}
+	doubt := fmt.Sprintf("The status says that survivor %s was about to start with --force-new-cluster at %s.", m.Name, s.Recovery.ForcedAt.UTC().Format(time.RFC3339))
 	if m.Refusal != etcd.NotRefused && !m.Serving {
 		return Wait{
 			Reason: v1beta2.ReasonEtcdAccessDenied, Stalled: true, Requeue: requeueSettled,
-			Message: "The status says that survivor " + m.Name + " was about to start with --force-new-cluster, and the operator cannot ask it whether it did. " + s.whyRefused(m.Refusal) +
-				" Until then, it starts no other member. " + s.howToPermit(m.Refusal),
+			Message: doubt + " The operator cannot ask it whether it did. " + s.whyRefused(m.Refusal) + " Until then, it starts no other member. " + s.howToPermit(m.Refusal),
 		}
 	}
 	return Wait{
 		Reason: v1beta2.ReasonRecovering, Stalled: s.unreadyFor(m, startGrace),
-		Message: fmt.Sprintf("The status says that survivor %s was about to start with --force-new-cluster at %s. The operator asks it whether it did, and starts no other member before that.",
-			m.Name, s.Recovery.ForcedAt.UTC().Format(time.RFC3339)),
+		Message: doubt + " The operator asks it whether it did, and starts no other member before that.",
 	}
 }
 

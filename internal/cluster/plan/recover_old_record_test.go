@@ -55,13 +55,8 @@ func TestAnOldStatusStopsNoOnlyCopy(t *testing.T) {
 	for name, state4 := range map[string]VolumeState{"deleting": VolumeDeleting, "lost": VolumeLost} {
 		for _, pods := range []PodState{PodRunning, PodStarting} {
 			s := state(formed, members(5), noQuorum, with(1, gone), with(2, gone))
-			began := metav1.NewTime(noon.Add(-30 * 24 * time.Hour))
-			s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
-			s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), Voters: s.KnownVoters, StartedAt: &began, ForcedAt: &began}
-			var membership []etcd.Member
-			for _, i := range []int{0, 3, 4} {
-				membership = append(membership, etcd.Member{ID: s.Members[i].ID, Name: nameOf(i), PeerURLs: []string{peerURLOf(i)}, ClientURLs: []string{"http://x"}})
-			}
+			monthOld(&s)
+			membership := membershipOf(s, 0, 3, 4)
 			for _, i := range []int{0, 3, 4} {
 				if pods == PodRunning {
 					with(i, knows(40+uint64(i), 3), func(m *Member) { m.Knows, m.AppliedIndex = membership, int64(40+i) })(&s)
@@ -84,33 +79,11 @@ func TestAnOldStatusStopsNoOnlyCopy(t *testing.T) {
 // The claims of 3 and 4 are not in the API (its etcd was restored from a snapshot that is older than them). Member 0 runs, and knows that 3 and 4 vote.
 func TestAnOldStatusForcesNoSurvivorThatWasNeverForced(t *testing.T) {
 	s := state(formed, members(5), noQuorum, with(1, gone), with(2, gone), with(3, gone), with(4, gone))
-	began := metav1.NewTime(noon.Add(-30 * 24 * time.Hour))
-	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
-	s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), Voters: s.KnownVoters, StartedAt: &began, ForcedAt: &began}
-	var membership []etcd.Member
-	for _, i := range []int{0, 3, 4} {
-		membership = append(membership, etcd.Member{ID: s.Members[i].ID, Name: nameOf(i), PeerURLs: []string{peerURLOf(i)}, ClientURLs: []string{"http://x"}})
-	}
+	monthOld(&s)
+	membership := membershipOf(s, 0, 3, 4)
 	with(0, knows(40, 3), func(m *Member) { m.Knows, m.AppliedIndex = membership, 40 })(&s)
 	s.HearWitness()
-	for range 5 {
-		step := Plan(s)
-		switch step := step.(type) {
-		case DeletePod:
-			for i := range s.Members {
-				if s.Members[i].Name == step.Name {
-					withoutPod(&s.Members[i])
-				}
-			}
-		case CreateMember:
-			if step.Start == StartForce {
-				t.Errorf("%s starts with --force-new-cluster, without consent, although it knows voters that are not in the record", step.Name)
-			}
-			return
-		default:
-			return
-		}
-	}
+	neverForces(t, s)
 }
 
 // A recovery by consent of today. 0 has run on without a restart, 1 was restarted, so it says its index only. The status has an old ID of 1.

@@ -44,7 +44,7 @@ func TestNobodyStartsBesideASurvivorThatMayBeAlone(t *testing.T) {
 	began := metav1.NewTime(noon.Add(-time.Hour))
 	s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), Voters: s.KnownVoters, StartedAt: &began, ForcedAt: &began}
 	s.Members[1].VolumeCreated, s.Members[2].VolumeCreated = noon.Add(-time.Minute), noon.Add(-time.Minute)
-	// its Pod was made again without the flag, for example by dropFlag after an EtcdRestore had begun and failed
+	// the operator created its Pod again without the flag, for example by dropFlag after an EtcdRestore had begun and failed
 	step := Plan(s)
 	if _, is := step.(CancelRecovery); is {
 		s.Recovery = nil
@@ -59,9 +59,7 @@ func TestNobodyStartsBesideASurvivorThatMayBeAlone(t *testing.T) {
 func TestAnOldStatusForcesNoClusterOfOne(t *testing.T) {
 	for name, how := range map[string]func(*Member){"without a Pod": withoutPod, "its Pod starts": pod(PodStarting)} {
 		s := state(formed, members(1), size(1), noQuorum, with(0, how))
-		began := metav1.NewTime(noon.Add(-30 * 24 * time.Hour))
-		s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
-		s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), Voters: s.KnownVoters, StartedAt: &began, ForcedAt: &began}
+		monthOld(&s)
 		for range 3 {
 			step := Plan(s)
 			if d, is := step.(DeletePod); is && d.Name == nameOf(0) {

@@ -172,7 +172,7 @@ func TestPlanRecoveryForces(t *testing.T) {
 			lost(), again,
 		},
 		"waits until the survivor has stopped": {
-			lost(with(0, pod(PodDeleting))), restarting,
+			lost(with(0, pod(PodDeleting))), Wait{Reason: v1beta2.ReasonRecovering, Message: "Survivor " + nameOf(0) + " is stopping. After that, it must start once with --force-new-cluster."},
 		},
 		"records the flag before it starts the survivor with it": {
 			lost(with(0, withoutPod)), RecordForcing{Member: nameOf(0)},
