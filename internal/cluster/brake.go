@@ -26,7 +26,7 @@ const (
 var errBraked = fmt.Errorf("too many lost members are being replaced: %w", errRemembered)
 
 // brake limits how many lost members are replaced at the same time. One namespace always leaves a place to others. After a restart it begins
-// anew. A nil brake holds nothing.
+// anew. A nil brake limits nothing.
 type brake struct {
 	limit, perMinute int
 
@@ -34,11 +34,11 @@ type brake struct {
 	running map[types.NamespacedName]replacement
 	// late are the clusters that were not whole again in time. Until they are, they hold no place, because they could hold it for ever.
 	late  map[types.NamespacedName]bool
-	begun []begin
+	begun []beginning
 }
 
-// begin is when a replacement began, and in which namespace.
-type begin struct {
+// beginning is when a replacement began, and in which namespace.
+type beginning struct {
 	at        time.Time
 	namespace string
 }
@@ -70,7 +70,7 @@ func (b *brake) locked(cluster types.NamespacedName, now time.Time) plan.Replace
 			b.late[other] = true
 		}
 	}
-	b.begun = slices.DeleteFunc(b.begun, func(of begin) bool { return now.Sub(of.at) >= time.Minute })
+	b.begun = slices.DeleteFunc(b.begun, func(of beginning) bool { return now.Sub(of.at) >= time.Minute })
 	_, mine := b.running[cluster]
 	return plan.Replacements{Held: !mine && b.full(cluster), Running: len(b.running), Limit: b.limit, PerMinute: b.perMinute}
 }
@@ -106,7 +106,7 @@ func (b *brake) begin(cluster types.NamespacedName, step plan.Step, now time.Tim
 	}
 	before, mine := b.running[cluster]
 	if !mine {
-		b.begun = append(b.begun, begin{now, cluster.Namespace})
+		b.begun = append(b.begun, beginning{now, cluster.Namespace})
 	}
 	if !b.late[cluster] && (!mine || before.member != remove.ID) {
 		b.running[cluster] = replacement{member: remove.ID, since: now}

@@ -42,7 +42,7 @@ func (r *Reconciler) setAsideVolume(ctx context.Context, v *view, step plan.SetA
 }
 
 // markReplaced writes down at each volume that a recovery continues without its data. If that fails for another reason than a change in between,
-// the recovery goes on, because no member serves, and the status says it, too.
+// the recovery continues, because no member serves, and the status has the same fact.
 func (r *Reconciler) markReplaced(ctx context.Context, v *view, survivor string) error {
 	var errs []error
 	for _, name := range v.ReplacedByRecovery() {

@@ -12,7 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
-// unexpected is a cluster that answers one question as no code expects, once it is told to.
+// unexpected is a cluster whose next answer to one question makes the code that reads it panic.
 type unexpected struct {
 	*cluster
 	question string

@@ -14,7 +14,7 @@ import (
 )
 
 // A tenant writes a certificate with intermediates of one key into the Secret <cluster>-client-tls. Its judgement never ended, so that one pass of the
-// operator served nobody else any more.
+// operator no longer served any other cluster.
 func TestACertificateOfATenantIsJudgedInTime(t *testing.T) {
 	w := newRotation(t, 1, &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}})
 	key, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

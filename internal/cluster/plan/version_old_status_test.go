@@ -24,7 +24,7 @@ func TestEtcdThatIsOlderThanItsDataSaysWhatItNeeds(t *testing.T) {
 	}
 }
 
-// The cluster was upgraded to 3.6. An API backup brings back a status with version 3.5 while all nodes restart, so nobody says another one. Each
+// The cluster was upgraded to 3.6. An API backup brings back a status with version 3.5 while all nodes restart, and no member answers with another one. Each
 // member starts with 3.5, which etcd refuses, and no change of the spec helps, because a version is only changed while a quorum serves.
 func TestAnOldVersionInTheStatusIsForgottenIfEtcdRefusesIt(t *testing.T) {
 	for size := 1; size <= 3; size += 2 {
@@ -49,7 +49,7 @@ func TestAnOldVersionInTheStatusIsForgottenIfEtcdRefusesIt(t *testing.T) {
 	}
 }
 
-// The data is of 3.6, and the spec asks for 3.7. Nobody knows which release of 3.6 it is, and 3.7 may not read it. A person sets spec.version to
+// The data is of 3.6, and the spec asks for 3.7. The operator does not know which release of 3.6 it is, and 3.7 may not read it. A person sets spec.version to
 // 3.6.x first.
 func TestAnOldVersionIsNotReplacedByOneThatSkipsAMinorVersion(t *testing.T) {
 	s := state(formed, members(1), noQuorum, ofVersion("3.7.3"), with(0, onVolume, pod(PodBlocked), func(m *Member) { m.NeedsMinor = "3.6" }))

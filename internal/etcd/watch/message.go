@@ -102,7 +102,7 @@ func (m *message) next() (events []*mvccpb.Event, err error) {
 	return events, nil
 }
 
-// event decodes the next event, which has so many bytes.
+// event decodes the next event, which has size bytes.
 func (m *message) event(size int) (*mvccpb.Event, error) {
 	const kept = 64 << 10
 	b := m.buffer
