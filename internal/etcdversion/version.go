@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 )
 
 // Version is a release of etcd: three numbers, and the name of a release candidate. What a distributor appends to the tag of an
@@ -23,6 +24,13 @@ var notation = regexp.MustCompile(`^v?((0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})\
 
 // Parse reads a version, with or without a leading "v".
 func Parse(text string) (Version, bool) {
+	if v, ok := parsePlain(text); ok {
+		return v, true
+	}
+	return parseNotation(text)
+}
+
+func parseNotation(text string) (Version, bool) {
 	parts := notation.FindStringSubmatch(text)
 	if parts == nil {
 		return Version{}, false
@@ -31,6 +39,25 @@ func Parse(text string) (Version, bool) {
 		major: number(parts[2]), minor: number(parts[3]), patch: number(parts[4]),
 		stage: parts[5], number: number(parts[6]),
 	}, true
+}
+
+// parsePlain reads a version of three numbers alone, as most are. Rules compare versions often, and the
+// regular expression took a sixth of the time of a simulation.
+func parsePlain(text string) (v Version, ok bool) {
+	for i, into := range [...]*int{&v.major, &v.minor, &v.patch} {
+		digits, rest, more := strings.Cut(text, ".")
+		if more != (i < 2) || len(digits) == 0 || len(digits) > 9 || digits[0] == '0' && len(digits) > 1 {
+			return Version{}, false
+		}
+		for _, digit := range []byte(digits) {
+			if digit < '0' || digit > '9' {
+				return Version{}, false
+			}
+			*into = *into*10 + int(digit-'0')
+		}
+		text = rest
+	}
+	return v, true
 }
 
 // MustParse returns a version of the source code. What is no version is the zero value, which a test of the caller notices.

@@ -58,6 +58,22 @@ func TestTheSuffixOfADistributorDoesNotCount(t *testing.T) {
 	}
 }
 
+// If the two ways to read a version differed, a version would be newer in one rule than in another one.
+func TestPlainVersionsAreReadAlikeWithoutTheRegularExpression(t *testing.T) {
+	for _, text := range []string{
+		"3.6.16", "0.0.0", "10.20.30", "999999999.0.1", "1000000000.0.1", "03.6.1", "3.06.1", "3.6.01", "3.6", "3.6.", ".6.1", "3..1",
+		"3.6.1.0", "v3.6.16", "3.6.16-0", "3.6.16 ", " 3.6.16", "3.6.1x", "-3.6.1", "+3.6.1", "3.6.١", "", ".", "..",
+	} {
+		plain, ok := parsePlain(text)
+		if want, valid := parseNotation(text); ok && (!valid || plain != want) {
+			t.Errorf("%q is %v without the expression, and %v, %t with it", text, plain, want, valid)
+		}
+	}
+	if _, ok := parsePlain("3.6.16"); !ok {
+		t.Error("a plain version is read by the expression")
+	}
+}
+
 func TestWhatIsNoVersionIsKept(t *testing.T) {
 	for _, text := range []string{"", "latest", "3.6", "3.6.x", "03.6.1", "3.6.16 ", "v", "-0"} {
 		if _, ok := Parse(text); ok {

@@ -52,6 +52,28 @@ func TestRandomFaultsWhileTheClockJumpsBreakNothing(t *testing.T) {
 	randomWorlds(t, randomSteps/10, worlds{clocks: true})
 }
 
+// If a rule changed the lists that it reads, the rules after it and the status would decide about other members than those observed.
+func TestRulesLeaveTheObservedListsAsTheyAre(t *testing.T) {
+	t.Parallel()
+	for number := uint64(0); number < 20 && !t.Failed(); number++ {
+		live(changingNothing(t), simSeed(), number, worlds{handmade: number%2 == 0, moving: number%4 == 1})
+	}
+}
+
+// changingNothing plans, and fails the test if that changed what was observed.
+func changingNothing(t *testing.T) model.Planner {
+	return func(s plan.State) plan.Step {
+		before := s
+		before.Members, before.ForeignMembers, before.Foreign = slices.Clone(s.Members), slices.Clone(s.ForeignMembers), slices.Clone(s.Foreign)
+		before.Held, before.PodFailures, before.SetAside = slices.Clone(s.Held), slices.Clone(s.PodFailures), slices.Clone(s.SetAside)
+		step := plan.Plan(s)
+		if !reflect.DeepEqual(s, before) {
+			t.Errorf("%T changed what was observed:\n%s\nbefore:\n%s", step, brief(s), brief(before))
+		}
+		return step
+	}
+}
+
 // simSeed is the same in every build, so that a build fails only because of its own change. make simulate runs other worlds.
 func simSeed() uint64 {
 	if os.Getenv("SIM_SEED") == "random" {

@@ -317,8 +317,12 @@ func (s State) where(keep func(Member) bool) []Member {
 	if first < 0 {
 		return s.Members
 	}
-	kept := slices.Clone(s.Members[:first])
-	for _, m := range s.Members[first:] {
+	rest := slices.IndexFunc(s.Members[first:], keep)
+	if rest < 0 {
+		return s.Members[:first:first]
+	}
+	kept := append(make([]Member, 0, len(s.Members)-rest), s.Members[:first]...)
+	for _, m := range s.Members[first+rest:] {
 		if keep(m) {
 			kept = append(kept, m)
 		}

@@ -62,7 +62,7 @@ func (s State) heldUp() string {
 // oldQuorumRuns reports whether a quorum of the old voters runs, and none of it was asked to stop. A restore that is not asked for any more
 // leaves voters alone that may start again, too. Foreign voters alone are no reason to return.
 func (s State) oldQuorumRuns() bool {
-	running := slices.DeleteFunc(s.oldRunning(), func(m Member) bool {
+	running := slices.DeleteFunc(slices.Clone(s.oldRunning()), func(m Member) bool {
 		return m.Pod == PodDeleting || m.Pod != PodRunning && s.Requested()
 	})
 	return len(running) > 0 && s.haveQuorum(running)
