@@ -223,21 +223,8 @@ func (s State) lives() string {
 	return snapshot.Series{Folder: s.Target.Key, Namespace: s.Namespace, Cluster: sourceName(s.Name, s.Spec)}.Lives()
 }
 
-// recorded returns the newest snapshot of the status if it is in the store and the bucket of the spec, and nil if it is not. Whatever reads that
-// snapshot, or concludes something from it, asks here: another endpoint has other objects at the same path. A status of an earlier version does
-// not name the store. Then the store counts as the same.
-func (s State) recorded() *v1beta2.Snapshot {
-	newest := s.Status.Snapshot
-	if newest == nil || !s.sameStore() || !strings.HasPrefix(newest.Path, s.Target.Bucket+"/") {
-		return nil
-	}
-	return newest
-}
-
-func (s State) sameStore() bool {
-	store := s.Status.SnapshotStore
-	return store == "" || store == s.Target.Store()
-}
+// recorded returns the newest snapshot of the status if it is in the store and the bucket of the spec, and nil if it is not.
+func (s State) recorded() *v1beta2.Snapshot { return s.Target.Newest(s.Status) }
 
 func (s State) lastTaken() (time.Time, bool) {
 	newest := s.recorded()

@@ -150,7 +150,7 @@ func (r *reporter) taken(a Attempt, d planning.Description) {
 // recordSuccess writes the facts of a successful attempt into the status.
 func recordSuccess(out *v1beta2.EtcdBackupStatus, a Attempt, s State) {
 	snapshot, kept := *a.Result.Snapshot, a.Result.Kept
-	if s.Series() && s.sameStore() {
+	if s.Series() && s.Target.IsStoreOf(s.Status) {
 		snapshot, kept = asRecorded(*out, snapshot), allAsRecorded(*out, kept)
 	}
 	out.Snapshots, out.SnapshotStore = kept, s.Target.Store()

@@ -50,6 +50,21 @@ func (l Location) Store() string {
 	return id
 }
 
+// Newest returns the newest snapshot of an EtcdBackup's status if it is in the store and the bucket of the location, and nil if it is not.
+// Whatever concludes something from that snapshot asks here, because another endpoint has other objects at the same path. A status of an
+// earlier version does not name the store. Then the store counts as the same.
+func (l Location) Newest(status v1beta2.EtcdBackupStatus) *v1beta2.Snapshot {
+	if status.Snapshot == nil || !l.IsStoreOf(status) || !strings.HasPrefix(status.Snapshot.Path, l.Bucket+"/") {
+		return nil
+	}
+	return status.Snapshot
+}
+
+// IsStoreOf reports whether the newest snapshot of an EtcdBackup's status was saved to the store of the location, whatever the bucket.
+func (l Location) IsStoreOf(status v1beta2.EtcdBackupStatus) bool {
+	return status.SnapshotStore == "" || status.SnapshotStore == l.Store()
+}
+
 // Identity names who asks the store, for messages about a refused request.
 func (l Location) Identity() string {
 	if l.Secret == "" {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strings"
@@ -40,29 +41,16 @@ func (s State) wantedOfBackup(reference *v1beta2.BackupReference) (Verify, Step)
 	choice := choiceOf(s.Restore.Spec.Select)
 	choice.Name = reference.Snapshot
 	choice.Folder = choice.Folder || choice.Name != ""
-	newest := ""
-	if s.Backup.Status.Snapshot != nil {
-		newest = s.Backup.Status.Snapshot.Path
-	}
-	if storage.Supported(s.Backup.Spec.StorageType) && newest == "" && !choice.Folder {
-		return Verify{}, Wait{
-			Reason:  v1beta2.ReasonPending,
-			Message: "EtcdBackup " + name + " has no snapshot yet",
-		}
-	}
-	field := "storageType of EtcdBackup " + name
-	if !choice.Folder {
-		found, none := sourceOf(s.Backup.Spec.StorageType, s.Backup.Spec.Storage, newest, field, false)
-		if _, series := snapshot.ParseKey(found.Key); none == nil && series {
-			choice.Fallback, _ = s.seriesOf(found, newest)
-			choice.Of, choice.Backup = clusterOf(choice.Fallback), name
-			choice = s.preferring(choice)
-		}
-		return Verify{Source: found, Choice: choice}, none
-	}
-	found, none := sourceOf(s.Backup.Spec.StorageType, s.Backup.Spec.Storage, "", field, true)
+	found, none := sourceOf(s.Backup.Spec.StorageType, s.Backup.Spec.Storage, "", "storageType of EtcdBackup "+name, true)
 	if none != nil {
 		return Verify{}, none
+	}
+	newest := ""
+	if recorded := storage.FromSource(found).Newest(s.Backup.Status); recorded != nil {
+		newest = recorded.Path
+	}
+	if !choice.Folder {
+		return s.newestOfBackup(found, newest, choice)
 	}
 	folder, series := s.seriesOf(found, newest)
 	if !series {
@@ -70,6 +58,33 @@ func (s State) wantedOfBackup(reference *v1beta2.BackupReference) (Verify, Step)
 	}
 	found.Key, choice.Of = folder, clusterOf(folder)
 	return Verify{Source: found, Choice: s.preferring(choice)}, nil
+}
+
+// newestOfBackup is the snapshot that the status of the EtcdBackup names, if it is in the location of its spec.
+func (s State) newestOfBackup(found v1beta2.RestoreSource, newest string, choice source.Choice) (Verify, Step) {
+	name := s.Restore.Spec.EtcdBackup.Name
+	if newest == "" {
+		return Verify{}, Wait{Reason: v1beta2.ReasonPending, Message: "EtcdBackup " + name + " has no snapshot " + s.whereNone(found)}
+	}
+	folder, series := s.seriesOf(found, newest)
+	found.Key = strings.TrimPrefix(newest, found.Bucket+"/")
+	if series {
+		choice.Fallback = folder
+		choice.Of, choice.Backup = clusterOf(choice.Fallback), name
+		choice = s.preferring(choice)
+	}
+	return Verify{Source: found, Choice: choice}, nil
+}
+
+// whereNone ends the sentence that an EtcdBackup has no snapshot. If it has one in a location that its spec named before, a person decides.
+func (s State) whereNone(found v1beta2.RestoreSource) string {
+	earlier := s.Backup.Status.Snapshot
+	if earlier == nil {
+		return "yet"
+	}
+	return fmt.Sprintf("in bucket %s of %s yet. Its newest one, %s of %s, is in the location that its spec named before. "+
+		"To restore the newest of the bucket that it names now, set select: {}. To restore the one from before, name its path under storage, with the endpoint and the Secret from before",
+		found.Bucket, storage.FromSource(found).Store(), earlier.Path, cmp.Or(s.Backup.Status.SnapshotStore, "the same store"))
 }
 
 // preferring adds which cluster the EtcdBackup saves, because others in the bucket may have the same name, also in another Kubernetes.
@@ -85,12 +100,9 @@ func (s State) preferring(choice source.Choice) source.Choice {
 	return choice
 }
 
-// seriesOf is the folder of all snapshots of the EtcdBackup's cluster; false where its newest, the path of which is
-// empty where it has none, is not one of a series.
+// seriesOf is the folder of all snapshots of the EtcdBackup's cluster. It is false if its newest is not one of a series. The path of that is
+// empty if there is none in the location of the spec.
 func (s State) seriesOf(folder v1beta2.RestoreSource, newest string) (string, bool) {
-	if !strings.HasPrefix(newest, folder.Bucket+"/") {
-		newest = "" // it is in the bucket that the EtcdBackup named before
-	}
 	parsed, ok := snapshot.ParseKey(strings.TrimPrefix(newest, folder.Bucket+"/"))
 	switch {
 	case ok:
