@@ -7,8 +7,10 @@ import (
 )
 
 // Hides reports whether a character could hide or change the text around it: the control characters C0 and C1, and those that set the
-// direction of writing.
-func Hides(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
+// direction of writing or end a line.
+func Hides(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || unicode.In(r, unicode.Zl, unicode.Zp)
+}
 
 // Line returns text as one line in which each character that hides others is replaced. Line breaks and tabs become spaces.
 func Line(text string) string {

@@ -20,6 +20,7 @@ func TestNoTextErasesOrHidesWhatIsAroundIt(t *testing.T) {
 		"\u202eright\u202c":       "�right�",
 		"\u200e\u200f\u061c":      "���",
 		"\u2066isolated\u2069":    "�isolated�",
+		"a\u2028b\u2029c":         "a�b�c",
 		"\u202a\u202b\u202d \x00": "��� �",
 	} {
 		if got := legible.Line(text); got != want {
@@ -53,5 +54,14 @@ func TestAnErrorAboutACertificateHasNoNameOfIt(t *testing.T) {
 	}
 	if got := legible.Certificate(errors.New("connection refused")); got != nil || legible.Certificate(nil) != nil {
 		t.Errorf("another error: %v", got)
+	}
+}
+
+func TestNoLineOfALogErasesOrHidesTheTextAroundIt(t *testing.T) {
+	var to strings.Builder
+	line := "2026\tinfo\t" + "{\"error\":\"key \u009b2K\u202e/txt.exe\"}" + "\n"
+	n, err := legible.Log(&to).Write([]byte(line))
+	if want := "2026\tinfo\t" + `{"error":"key �2K�/txt.exe"}` + "\n"; to.String() != want || n != len(line) || err != nil {
+		t.Errorf("%q is logged as %q (%d of %d bytes, error %v)", line, to.String(), n, len(line), err)
 	}
 }

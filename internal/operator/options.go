@@ -2,6 +2,7 @@ package operator
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/clock"
+	"github.com/etcd-suite/etcd-operator/internal/legible"
 )
 
 // Options are the flags that all three operators have, and what each sets itself.
@@ -87,5 +89,5 @@ func (o *Options) logger() (logr.Logger, error) {
 	default:
 		return logr.Logger{}, fmt.Errorf("invalid --log-format %q: write json or text", o.LogFormat)
 	}
-	return zap.New(zap.Level(level), encoder), nil
+	return zap.New(zap.Level(level), encoder, zap.WriteTo(legible.Log(os.Stderr))), nil
 }

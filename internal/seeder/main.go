@@ -11,6 +11,7 @@ import (
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
+	"github.com/etcd-suite/etcd-operator/internal/legible"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 )
 
@@ -21,7 +22,7 @@ const retryFor = 2 * time.Minute
 // Main runs the init container and returns its exit code. The first argument is seed.Command. The log is written to
 // standard output. The reason of a failure is one line on standard error and in the termination log.
 func Main(ctx context.Context, args []string) int {
-	log := zap.New(zap.WriteTo(os.Stdout), zap.JSONEncoder())
+	log := zap.New(zap.WriteTo(legible.Log(os.Stdout)), zap.JSONEncoder())
 	err := run(ctx, args, log)
 	if err != nil {
 		report(err, os.Stderr, seed.TerminationLog)
