@@ -34,13 +34,21 @@ func (s State) pointOrder(choice source.Choice) *PointOrder {
 	}
 }
 
-// archived returns up to when the EtcdBackup of the spec has archived its cluster.
+// archived returns up to when the EtcdBackup of the spec has archived its cluster. After a move to another location, that is not known.
 func (s State) archived() archive.Progress {
 	if s.Restore.Spec.EtcdBackup == nil || s.Backup == nil || len(s.Backup.Status.Recoverable) == 0 {
 		return archive.Progress{}
 	}
+	if now, problem := s.location(); problem != nil || now.Newest(s.Backup.Status) == nil {
+		return archive.Progress{}
+	}
 	last := s.Backup.Status.Recoverable[len(s.Backup.Status.Recoverable)-1]
 	return archive.Progress{Timeline: archive.Timeline(last.Timeline), Point: archive.Point{Revision: last.To.Revision, At: last.To.Time.UTC()}}
+}
+
+// location returns the folder that the spec of the EtcdBackup names now.
+func (s State) location() (storage.Location, *storage.Problem) {
+	return storage.Spec{Type: s.Backup.Spec.StorageType, Block: s.Backup.Spec.Storage, Folder: true}.Location()
 }
 
 // writing returns how the EtcdBackup of the spec stores its snapshots. A spec with a path of its own only says whether the store has
@@ -52,7 +60,7 @@ func (s State) writing() storage.Options {
 	if s.Restore.Spec.EtcdBackup == nil || s.Backup == nil {
 		return storage.Options{}
 	}
-	written, problem := storage.Spec{Type: s.Backup.Spec.StorageType, Block: s.Backup.Spec.Storage, Folder: true}.Location()
+	written, problem := s.location()
 	if problem != nil {
 		return storage.Options{}
 	}

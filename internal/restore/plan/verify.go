@@ -131,6 +131,9 @@ func (s State) changed(read v1beta2.Snapshot) Step {
 	if s.Restore.Spec.EtcdBackup == nil || s.Backup == nil {
 		return nil
 	}
+	if now, problem := s.location(); problem == nil && !now.IsStoreOf(s.Backup.Status) {
+		return nil // another store has other objects at the same path
+	}
 	recorded := s.Backup.Status.Snapshots
 	if newest := s.Backup.Status.Snapshot; newest != nil {
 		recorded = append([]v1beta2.Snapshot{*newest}, recorded...)
