@@ -46,6 +46,9 @@ type Choice struct {
 	// Backup is the name of the EtcdBackup whose newest snapshot is meant. If Fallback has a newer one of it than the source's object, that
 	// one is meant: the status of the EtcdBackup may be from an old backup of Kubernetes. Empty for none. It is only used with Fallback.
 	Backup string
+	// Recorded is the key of the newest snapshot in the status of the EtcdBackup that the restore is about. It is asked for if a listing omits it,
+	// and counts although newer ones without the signature that is required do not. Empty if none is known.
+	Recorded string
 	// Owner has the names, UIDs and times of the EtcdBackup and the EtcdCluster that the restore is about. A later snapshot with the same names
 	// and another UID is from another Kubernetes, so it is not chosen unless Name names it. Times are in UTC. It may be empty.
 	Owner snapshot.Owner
@@ -61,14 +64,21 @@ func exact(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource,
 		return "", "", err
 	}
 	problem := " does not exist"
-	if item, found := index.Find(src.Key); found {
+	item, exists := index.Find(src.Key)
+	if !exists {
+		var failed bool
+		item = snapshot.Item{Key: src.Key}
+		if exists, failed, err = unlisted(ctx, store, src.Key); err != nil {
+			return "", "", fmt.Errorf("a listing omits the snapshot %s/%s, which the EtcdBackup names, and the store does not say that it is missing: %w", src.Bucket, src.Key, err)
+		}
+		if failed {
+			item.Verdict = snapshot.Failed
+		}
+	}
+	if exists {
 		if problem, err = c.unfit(ctx, store, item, by); problem == "" {
 			return c.orNewer(ctx, store, src, by, now, err)
 		}
-	} else if gone, err := objstore.Gone(ctx, store, src.Key); err != nil {
-		return "", "", fmt.Errorf("a listing omits the snapshot %s/%s, which the EtcdBackup names, and the store does not say that it is missing: %w", src.Bucket, src.Key, err)
-	} else if !gone {
-		return c.orNewer(ctx, store, src, by, now, nil) // the listing omits it, or it has no manifest any more
 	}
 	named := src.Bucket + "/" + src.Key
 	src.Key = c.Fallback
@@ -93,6 +103,9 @@ func (c Choice) orNewer(ctx context.Context, store objstore.Store, src v1beta2.R
 	if errors.Is(err, ErrAmbiguous) {
 		return src.Key, "the status of the EtcdBackup names it, and other EtcdClusters of the same name have snapshots in the folder", nil
 	}
+	if snapshot.OfSignature(err) {
+		return src.Key, "the status of the EtcdBackup names it; " + err.Error(), nil
+	}
 	if err != nil {
 		return "", "", err
 	}
@@ -102,6 +115,7 @@ func (c Choice) orNewer(ctx context.Context, store objstore.Store, src v1beta2.R
 	if len(newer) == 0 {
 		return src.Key, "", nil
 	}
+	c.Recorded = src.Key
 	p := pick{choice: c, fitting: newer, signers: by}
 	if err := p.best(ctx, store, now); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) { // a newer one may be archived
 		return "", "", fmt.Errorf("%s/%s: %w", src.Bucket, c.Fallback, err)
@@ -109,7 +123,7 @@ func (c Choice) orNewer(ctx context.Context, store objstore.Store, src v1beta2.R
 	if p.chosen.Key == "" {
 		return src.Key, p.whyNamed(), nil
 	}
-	return p.chosen.Key, "it is newer than the snapshot " + src.Bucket + "/" + src.Key + ", which the status of the EtcdBackup names", nil
+	return p.chosen.Key, joined("it is newer than the snapshot "+src.Bucket+"/"+src.Key+", which the status of the EtcdBackup names", p.whyNotSigned()), nil
 }
 
 // whyNamed says why no newer snapshot takes the place of the one that the status names. It is empty if none could have.
@@ -119,13 +133,13 @@ func (p *pick) whyNamed() string {
 		return ""
 	}
 	text := "the status of the EtcdBackup names it"
-	if unusable := passed - p.foreign; unusable > 0 {
+	if unusable := passed - p.foreign - p.unsignedNewer; unusable > 0 {
 		text += fmt.Sprintf(", and of %d newer ones %d were taken without quorum and %d cannot be read", unusable, p.noQuorum, unusable-p.noQuorum)
 	}
-	if p.foreign > 0 {
-		text += "; " + p.passedOver()
+	if p.foreign == 0 {
+		return joined(text, p.whyNotSigned())
 	}
-	return text
+	return joined(text, p.whyNotSigned(), p.passedOver())
 }
 
 // unfit returns why a snapshot is not restored unless a person names it.
@@ -159,6 +173,9 @@ func choose(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource
 	if err != nil {
 		return "", "", err
 	}
+	if all, err = c.withRecorded(ctx, store, src.Bucket, all); err != nil {
+		return "", "", err
+	}
 	fitting, err := c.fitting(src.Bucket, all)
 	if err != nil {
 		return "", "", err
@@ -179,7 +196,7 @@ func choose(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource
 	if err != nil {
 		return "", "", fmt.Errorf("%s: %w", folder, err)
 	}
-	p := pick{choice: c, folder: folder, all: len(all), fitting: fitting, foreign: foreign, signers: by}
+	p := pick{choice: c, folder: folder, all: len(all), listed: all, fitting: fitting, foreign: foreign, signers: by}
 	if err := p.best(ctx, store, now); err != nil {
 		return "", "", fmt.Errorf("%s: %w", folder, err)
 	}
@@ -189,7 +206,7 @@ func choose(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource
 	if p.chosen.Key == "" {
 		return "", "", none
 	}
-	return p.chosen.Key, p.because(), nil
+	return p.chosen.Key, joined(p.because(), p.whyNotSigned(), p.whyNotRecorded(src.Bucket)), nil
 }
 
 // candidate is a snapshot with its cluster.

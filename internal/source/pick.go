@@ -16,7 +16,8 @@ import (
 type pick struct {
 	choice  Choice
 	folder  string
-	all     int // snapshots below the folder
+	all     int         // snapshots below the folder
+	listed  []candidate // those snapshots
 	fitting []candidate
 	signers snapshot.Signers
 
@@ -29,6 +30,10 @@ type pick struct {
 	others     int    // snapshots of other EtcdBackups, which may share the folder
 	newestOf   string // the newest one of foreign that best has passed over
 	unreadable []string
+	skipped    string // why the snapshot was passed over that the status names
+	// Newer snapshots than that one, whose signatures are missing or wrong, the newest of them, and what is wrong with it.
+	unsignedNewer               int
+	unsignedNewest, unsignedWhy string
 }
 
 // best chooses the newest snapshot that can be read and did not fail its restore test. One from the future is only
@@ -47,10 +52,15 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 			err = p.unsigned(e, reading)
 		}
 		switch {
+		case err != nil && p.passesUnsigned(e, err):
+			if p.unsignedNewer == unsignedLimit {
+				return err
+			}
 		case err != nil:
 			return err
 		case reading.Err == nil && p.belongsElsewhere(e, reading.Manifest):
 		case reading.Err == nil && p.passes(reading.Manifest):
+			p.skip(e, "was taken without quorum")
 			if p.noQuorum++; p.noQuorum == noQuorumLimit {
 				return p.allWithoutQuorum()
 			}
@@ -63,6 +73,7 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 		case ofStore(reading.Err):
 			return fmt.Errorf("%s may be the newest snapshot, and the store does not return it: %w", snapshot.ManifestKey(e.Key), reading.Err)
 		default:
+			p.skip(e, "has a manifest that cannot be read")
 			p.unreadable = append(p.unreadable, e.Key)
 			if first == nil && !errors.Is(reading.Err, snapshot.ErrManifest) {
 				first = reading.Err
@@ -81,9 +92,11 @@ func (p *pick) belongsElsewhere(e candidate, m snapshot.Manifest) bool {
 	case p.choice.claim(e.Key, m) == snapshot.Other:
 		p.others++
 	case p.choice.ofAnother(e.Key, m):
+		p.skip(e, "is of another cluster, or from another Kubernetes")
 		p.foreign++
 		p.newestOf = cmp.Or(p.newestOf, e.Key)
 	case p.choice.capturedLate(e.Item, m):
+		p.skip(e, "was captured after "+p.choice.Before+", or may have been")
 		p.late++
 	default:
 		return false
@@ -140,8 +153,10 @@ func (p *pick) order(now time.Time) []candidate {
 	for _, e := range p.fitting {
 		switch {
 		case e.Verdict == snapshot.Failed && p.choice.Name == "" && !p.signers.Required():
+			p.skip(e, "failed its restore test")
 			p.failed++
 		case e.Future(now):
+			p.skip(e, "has a time in the future")
 			future = append(future, e)
 		default:
 			past = append(past, e)
@@ -191,6 +206,9 @@ func readEach(ctx context.Context, store objstore.Store, known snapshot.Known, i
 		}
 	}
 }
+
+// unsignedLimit is how many snapshots without the required signature are read in search of one that has it.
+const unsignedLimit = 1000
 
 // noQuorumLimit is how many snapshots without quorum are read in search of one with quorum.
 const noQuorumLimit = 1000

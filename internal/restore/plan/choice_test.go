@@ -70,7 +70,7 @@ func TestTheSelectorDecidesWhichSnapshotIsRead(t *testing.T) {
 				s.Backup.Status.Recoverable = []v1beta2.RecoverableRange{{Timeline: 1}, {Timeline: 2, To: v1beta2.RecoverablePoint{Revision: 7, Time: at}}}
 			}),
 			Verify{
-				Source: below("daily/ns/example/"), Choice: source.Choice{Folder: true, Of: "ns/example", Time: "2026-01-02T03:04:05Z"},
+				Source: below("daily/ns/example/"), Choice: source.Choice{Folder: true, Of: "ns/example", Recorded: strings.TrimPrefix(newest, "b/"), Time: "2026-01-02T03:04:05Z"},
 				Point: &PointOrder{
 					Folder: "point-uid-restore", Mark: "uid-restore/point", DryRun: true, Options: storage.Options{S3: v1beta2.S3Options{StorageClass: "STANDARD_IA"}},
 					Progress: archive.Progress{Timeline: 2, Point: archive.Point{Revision: 7, At: at.UTC()}},
@@ -83,7 +83,7 @@ func TestTheSelectorDecidesWhichSnapshotIsRead(t *testing.T) {
 		},
 		"the newest snapshot of an EtcdBackup before a time, of any incarnation": {
 			given(givenBackup(backupOf("S3", s3("b/daily"), newest)), selecting(v1beta2.SnapshotSelector{Before: &at})),
-			Verify{Source: below("daily/ns/example/"), Choice: source.Choice{Folder: true, Of: "ns/example", Before: "2026-01-02T03:04:05Z"}},
+			Verify{Source: below("daily/ns/example/"), Choice: source.Choice{Folder: true, Of: "ns/example", Recorded: strings.TrimPrefix(newest, "b/"), Before: "2026-01-02T03:04:05Z"}},
 		},
 		"the newest snapshot of an EtcdBackup, or another one if it is missing": {
 			given(givenBackup(backupOf("S3", s3("b/daily"), newest))),
@@ -100,7 +100,7 @@ func TestTheSelectorDecidesWhichSnapshotIsRead(t *testing.T) {
 		},
 		"the newest snapshot of an EtcdBackup of another cluster": {
 			given(givenBackup(backupOf("S3", s3("b/daily"), newest)), saves("source", "00000000000000aa"), selecting(v1beta2.SnapshotSelector{IncludeNoQuorum: true})),
-			Verify{Source: below("daily/ns/example/"), Choice: source.Choice{Folder: true, Of: "ns/example", NoQuorum: true, Prefer: "00000000000000aa"}},
+			Verify{Source: below("daily/ns/example/"), Choice: source.Choice{Folder: true, Of: "ns/example", Recorded: strings.TrimPrefix(newest, "b/"), NoQuorum: true, Prefer: "00000000000000aa"}},
 		},
 		"the newest snapshot of the cluster to restore if a folder has several clusters": {
 			given(withStorage("S3", s3("b/daily")), selecting(v1beta2.SnapshotSelector{}), func(s *State) { s.Cluster.UID = "uid" }),

@@ -57,6 +57,9 @@ func (s State) wantedOfBackup(reference *v1beta2.BackupReference) (Verify, Step)
 		return Verify{}, invalid(fmt.Sprintf("EtcdBackup %s is no series: its one snapshot is %s, so leave out select and etcdBackup.snapshot", name, newest))
 	}
 	found.Key, choice.Of = folder, clusterOf(folder)
+	if choice.Name == "" {
+		choice.Recorded = strings.TrimPrefix(newest, found.Bucket+"/")
+	}
 	return Verify{Source: found, Choice: s.preferring(choice)}, nil
 }
 
