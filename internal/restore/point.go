@@ -118,7 +118,7 @@ func (s Spool) readBaseOf(ctx context.Context, asked Asked, limit *readLimit, re
 	room := snapshot.RoomFunc(func(size, written int64) error { return read.share.Grow(needed(size), written) })
 	limit.begin(2*size + bytes)
 	read.steps = steps{report: asked.Progress, sizes: [3]int64{size, bytes, size}}
-	if read.base, err = source.Read(ctx, read.point.Base, asked.By, s.place(room), read.steps.of(0)); err != nil {
+	if read.base, err = source.Read(ctx, read.point.Base, asked.By, s.place(asked.Namespace, room), read.steps.of(0)); err != nil {
 		read.share.Release()
 	}
 	return err
@@ -183,7 +183,7 @@ func (s Spool) replay(ctx context.Context, asked Asked, point source.Point, file
 
 // readPoint reads the stored snapshot as the seed will.
 func (s Spool) readPoint(ctx context.Context, asked Asked, stored v1beta2.RestoreSource, point source.Point, rest *spool.Share, progress source.Progress) (source.Proven, error) {
-	proven, err := source.Read(ctx, stored, asked.By, s.place(rest), progress)
+	proven, err := source.Read(ctx, stored, asked.By, s.place(asked.Namespace, rest), progress)
 	if err != nil {
 		return source.Proven{}, err
 	}

@@ -97,7 +97,7 @@ func (s Spool) readWhole(ctx context.Context, asked Asked, exact v1beta2.Restore
 	}
 	defer share.Release()
 	limit.begin(size)
-	proven, err := source.Read(ctx, exact, asked.By, s.place(share), asked.Progress)
+	proven, err := source.Read(ctx, exact, asked.By, s.place(asked.Namespace, share), asked.Progress)
 	if err != nil {
 		return Found{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -21,6 +22,8 @@ import (
 type Spool struct {
 	*spool.Spool
 	replays replays
+	// processors decode and check snapshots. If it is nil, there are no turns.
+	processors *turns.Gate
 }
 
 // spoolName is the directory below the spool directory that only this operator uses.
@@ -35,16 +38,20 @@ func OpenSpool(dir string, o spool.Options) (Spool, error) {
 		return Spool{}, fmt.Errorf("create the spool directory %s (--spool-dir): %w", own, err)
 	}
 	o.Urgent = safetyShare
-	return Spool{spool.New(own, o), newReplays(0)}, nil
+	return Spool{spool.New(own, o), newReplays(0), turns.NewGate(runtime.GOMAXPROCS(0))}, nil
 }
 
 // safetyShare is how many percent of the spool volume the proofs leave free for safety snapshots. A proof may take an hour, and
 // the cluster waits 15 minutes for its safety snapshot.
 const safetyShare = 25
 
-// place returns where a snapshot is read to.
-func (s Spool) place(room snapshot.Room) snapshot.Place {
-	return snapshot.Place{Dir: s.Dir(), Room: room}
+// place returns where a snapshot of a namespace is read to.
+func (s Spool) place(namespace string, room snapshot.Room) snapshot.Place {
+	place := snapshot.Place{Dir: s.Dir(), Room: room}
+	if s.processors != nil {
+		place.CPU = func(ctx context.Context) (func(), error) { return s.processors.Enter(ctx, namespace) }
+	}
+	return place
 }
 
 // reserve reserves space for a reading.

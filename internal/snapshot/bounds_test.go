@@ -40,7 +40,7 @@ func TestALargeObjectIsReadInPieces(t *testing.T) {
 		return nil
 	})
 	heaptest.Bound(t, 16, func() {
-		if _, err := Fetch(t.Context(), store, key, Place{t.TempDir(), room}, nil, Anyone); !errors.Is(err, ErrTooLarge) {
+		if _, err := Fetch(t.Context(), store, key, Place{Dir: t.TempDir(), Room: room}, nil, Anyone); !errors.Is(err, ErrTooLarge) {
 			t.Errorf("error %v", err)
 		}
 	})

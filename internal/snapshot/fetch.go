@@ -104,7 +104,7 @@ func fetch(ctx context.Context, store objstore.Getter, key string, place Place, 
 	if err != nil {
 		return Fetched{}, diskError(err)
 	}
-	f, err := download(ctx, body, file, known)
+	f, err := place.download(ctx, body, file, known)
 	if closeErr := file.Close(); err == nil && closeErr != nil {
 		err = diskError(closeErr)
 	}
@@ -141,6 +141,16 @@ func ManifestOf(ctx context.Context, store objstore.Getter, key string, by Signe
 		return nil, nil
 	}
 	return nil, err
+}
+
+// download is download in turns of the processors.
+func (p Place) download(ctx context.Context, body io.Reader, file *os.File, known reading) (facts, error) {
+	turn, err := p.turn(ctx)
+	if err != nil {
+		return facts{}, err
+	}
+	defer turn.end() // also after a panic
+	return download(ctx, waiting{body, turn}, file, known)
 }
 
 // download reads an object into file and verifies the snapshot in it.

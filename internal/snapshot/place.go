@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -24,6 +25,8 @@ func (f RoomFunc) Grow(bytes, written int64) error { return f(bytes, written) }
 type Place struct {
 	Dir  string
 	Room Room
+	// CPU takes a turn of the processors, which the reader gives back while it waits for the store. If it is nil, there are no turns.
+	CPU func(ctx context.Context) (leave func(), err error)
 }
 
 // Alone returns the place of a reader that shares the disk of dir with no other namespace, for example the seed. Only the size

@@ -109,7 +109,7 @@ func testRestore(ctx context.Context, r RestoreTestRequest) (_ RestoreTestResult
 			err = diskError(failed)
 		}
 	}()
-	fetched, err := Fetch(ctx, counting{r.Store, r.Key, r.Progress}, r.Key, Place{dir, r.room(share)}, r.Identities, r.Signers)
+	fetched, err := Fetch(ctx, counting{r.Store, r.Key, r.Progress}, r.Key, Place{Dir: dir, Room: r.room(share)}, r.Identities, r.Signers)
 	if err != nil {
 		return RestoreTestResult{}, err
 	}

@@ -25,6 +25,7 @@ var (
 		"internal/restore/controller.go: worker.New":      "workers for readings, safety snapshots and signed URLs",
 		"internal/restore/replays.go: turns.NewGate":      "replays of an archive",
 		"internal/restore/spool.go: spool.New":            "the spool volume",
+		"internal/restore/spool.go: turns.NewGate":        "processors that decode and check the snapshots of restores",
 		"internal/restore/safety.go: spool.New":           "the spool volume",
 		"internal/kube/turns.go: MaxConcurrentReconciles": "passes of the operators",
 		"internal/backup/controller.go: kube.Controller":  "passes of the operators",

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	rounds = 7
+	rounds = 15
 	// noise is what a machine with other work adds to a time of some hundred milliseconds.
 	noise = 2 * time.Second
 )
@@ -93,7 +93,7 @@ func peak(p *fleet.Program) func() int64 {
 	stop := make(chan struct{})
 	var done sync.WaitGroup
 	done.Go(func() {
-		for tick := time.NewTicker(10 * time.Millisecond); ; {
+		for tick := time.NewTicker(50 * time.Millisecond); ; {
 			most = max(most, memory(p.PID()))
 			select {
 			case <-stop:

@@ -1,0 +1,73 @@
+package snapshot
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/turns"
+)
+
+// slowStore gives one byte a second.
+type slowStore struct{ io.Reader }
+
+func (s slowStore) Read(p []byte) (int, error) {
+	time.Sleep(time.Second)
+	return s.Reader.Read(p[:1])
+}
+
+// A store that gives one byte a second kept the turn of its namespace for the time of its answer, so that other restores of the namespace waited
+// for minutes. A turn lasts only as long as there is something to compute.
+func TestASlowStoreHoldsNoTurnOfTheProcessors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := turns.NewGate(1)
+		place := Place{CPU: func(ctx context.Context) (func(), error) { return gate.Enter(ctx, "ns") }}
+		slow, err := place.turn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			defer slow.end()
+			if got, err := io.ReadAll(waiting{slowStore{strings.NewReader("slow")}, slow}); string(got) != "slow" || err != nil {
+				t.Errorf("read %q, error %v", got, err)
+			}
+		}()
+		time.Sleep(500 * time.Millisecond)
+		began := time.Now()
+		other, err := place.turn(t.Context())
+		if err != nil || time.Since(began) != 0 {
+			t.Errorf("the other reading waited %s, error %v", time.Since(began), err)
+		}
+		time.Sleep(time.Second) // it computes, and the slow one waits for its turn
+		other.end()
+		<-done
+	})
+}
+
+// A decoder that panics about crafted bytes kept a turn, so that after a few of them no restore of the namespace went on.
+func TestAPanicWhileReadingKeepsNoTurn(t *testing.T) {
+	gate := turns.NewGate(1)
+	place := Place{CPU: func(ctx context.Context) (func(), error) { return gate.Enter(ctx, "ns") }}
+	for range 3 {
+		func() {
+			defer func() { _ = recover() }()
+			_, _ = place.download(t.Context(), panicking{}, nil, reading{})
+		}()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	turn, err := place.turn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn.end()
+}
+
+type panicking struct{}
+
+func (panicking) Read([]byte) (int, error) { panic("crafted") }
