@@ -1,8 +1,11 @@
 package snapshot
 
 import (
+	"bytes"
 	"context"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -53,11 +56,19 @@ func TestASlowStoreHoldsNoTurnOfTheProcessors(t *testing.T) {
 func TestAPanicWhileReadingKeepsNoTurn(t *testing.T) {
 	gate := turns.NewGate(1)
 	place := Place{CPU: func(ctx context.Context) (func(), error) { return gate.Enter(ctx, "ns") }}
-	for range 3 {
-		func() {
-			defer func() { _ = recover() }()
-			_, _ = place.download(t.Context(), panicking{}, nil, reading{})
-		}()
+	file, err := os.Create(filepath.Join(t.TempDir(), "spool"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	crafted := reading{name: "s.db", room: RoomFunc(func(int64, int64) error { panic("crafted") })}
+	panicked := false
+	func() {
+		defer func() { panicked = recover() != nil }()
+		_, _ = place.download(t.Context(), bytes.NewReader(make([]byte, 1<<20)), file, crafted)
+	}()
+	if !panicked {
+		t.Fatal("nothing panicked")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
@@ -67,7 +78,3 @@ func TestAPanicWhileReadingKeepsNoTurn(t *testing.T) {
 	}
 	turn.end()
 }
-
-type panicking struct{}
-
-func (panicking) Read([]byte) (int, error) { panic("crafted") }
