@@ -69,6 +69,8 @@ type Refusal struct {
 	Before, After *Point
 	// Newest is the timeline that ended the search for a revision: it began at or before that one. It is 0 if there is none, or for a time.
 	Newest Timeline
+	// Way is what a person can do, in place of the advice for an archive. It is empty for that.
+	Way string
 }
 
 // after adds the timeline that ended the search.
@@ -85,6 +87,8 @@ func (r *Refusal) Error() string {
 		text += fmt.Sprintf(". Timeline %d began before that. Older timelines have other data at this revision, so they are not used", r.Newest)
 	}
 	switch {
+	case r.Way != "":
+		return text + ". " + r.Way
 	case r.Before != nil && r.After != nil:
 		return fmt.Sprintf("%s. Choose %s or before, or %s or after", text, r.Before, r.After)
 	case r.Before != nil:

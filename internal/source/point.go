@@ -95,6 +95,9 @@ func (c Choice) findPoint(ctx context.Context, store objstore.Store, src v1beta2
 	if err != nil {
 		return Point{}, err
 	}
+	if err := c.onlyTwins(items, known, target); len(bases) == 0 && err != nil {
+		return Point{}, fmt.Errorf("in the archive of %s/%s: %w", src.Bucket, src.Key, err)
+	}
 	if err := c.oneOwner(bases, known); err != nil {
 		return Point{}, fmt.Errorf("find %s: %s/%s: %w", target, src.Bucket, src.Key, err)
 	}
