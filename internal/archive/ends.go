@@ -25,9 +25,10 @@ func (f *finder) choose(ctx context.Context, names Names, bases []Base) (History
 	f.bases = f.start.own(f.next, bases)
 	h, from, found, err := f.find(ctx)
 	if errors.Is(err, fs.ErrPermission) && len(names.Cold) > 0 { // they may be in between, as missing ones may
-		f.keys = slices.DeleteFunc(slices.Clone(names.Links), func(key string) bool { return names.Cold[key] })
+		all := f.keys
+		f.keys = slices.DeleteFunc(slices.Clone(all), func(key string) bool { return names.Cold[key] })
 		h, from, found, err = f.find(ctx)
-		f.keys = names.Links
+		f.keys = all
 	}
 	if err != nil || !found {
 		return h, Choice{}, err
@@ -47,8 +48,16 @@ func (f *finder) ends(ctx context.Context, started bool, bases []Base) (bool, er
 		return false, nil
 	case started && !ofCluster(f.start.ClusterID, bases), started && f.start.Base.Revision == f.target.Revision:
 		return true, nil
+	case f.progress != nil && f.progress.Revision >= f.target.Revision, went(f.bases, f.target.Revision):
+		return true, nil
 	}
 	return f.reachesEnd(ctx)
+}
+
+// went reports whether a base of a timeline shows that it had a revision, although no link of it has that one: the link is missing, or a listing
+// omits it.
+func went(own []Base, revision int64) bool {
+	return slices.ContainsFunc(own, func(b Base) bool { return b.Point.Revision >= revision })
 }
 
 // reachesEnd reports whether the last link is not before the revision of the target. It may be in a storage class that cannot be read.
@@ -73,7 +82,7 @@ func (h History) had(revision int64, bases []Base) bool {
 		return false
 	}
 	n := len(h.Links)
-	return h.Start.Base.Revision == revision || n > 0 && h.Links[n-1].Header.Last >= revision
+	return h.Start.Base.Revision == revision || went(h.Start.own(h.next, bases), revision) || n > 0 && h.Links[n-1].Header.Last >= revision
 }
 
 // hides reports whether a timeline after t had a revision, so that a restore never takes the one of t.

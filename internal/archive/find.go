@@ -62,6 +62,9 @@ func FindOf(ctx context.Context, store objstore.Store, root string, of func(clus
 	if err != nil {
 		return Choice{}, err
 	}
+	if all, err = withNewer(ctx, store, root, all, progress); err != nil {
+		return Choice{}, err
+	}
 	if len(all) == 0 {
 		return Choice{}, &Refusal{Target: target, Reason: "the archive is empty"}
 	}
@@ -83,6 +86,9 @@ func FindOf(ctx context.Context, store objstore.Store, root string, of func(clus
 		}
 		if progress.Timeline == names.Timeline {
 			f.progress = &progress.Point
+		}
+		if err := f.extend(ctx); err != nil {
+			return Choice{}, err
 		}
 		if started {
 			h, choice, err := f.choose(ctx, names, bases)

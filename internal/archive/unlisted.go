@@ -1,0 +1,88 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
+// A listing may lag behind, and omit the end of the archive. An older timeline may have other data at the same revision, so what a listing omits
+// must not look like what never was. The key of the next link follows from the link before it, and that of the next timeline from its number.
+
+// withNewer adds the timelines after those that are listed: each one that the store returns a start of, and the one that the status of the
+// EtcdBackup names, even if all of it is lost.
+func withNewer(ctx context.Context, store objstore.Getter, root string, all []Names, progress Progress) ([]Names, error) {
+	for next := lastOf(all) + 1; ; next++ {
+		exists, err := started(ctx, store, root, next)
+		if err != nil {
+			return nil, err
+		}
+		if !exists {
+			break
+		}
+		all = append(all, Names{Timeline: next, Started: true})
+	}
+	if progress.Timeline > lastOf(all) && len(all) > 0 {
+		exists, err := started(ctx, store, root, progress.Timeline)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Names{Timeline: progress.Timeline, Started: exists})
+	}
+	return all, nil
+}
+
+func lastOf(all []Names) Timeline {
+	if len(all) == 0 {
+		return 0
+	}
+	return all[len(all)-1].Timeline
+}
+
+// started reports whether the store returns the start of a timeline.
+func started(ctx context.Context, store objstore.Getter, root string, t Timeline) (bool, error) {
+	gone, err := objstore.Gone(ctx, store, StartKey(root, t))
+	if err != nil {
+		return false, fmt.Errorf("ask whether the archive has a timeline %d, which a listing omits: %w", t, err)
+	}
+	return !gone, nil
+}
+
+// extend adds the links after the last one that is listed, until one has the target, or the store has no further one. If the last one is in a
+// storage class that cannot be read, its end is not known.
+func (f *finder) extend(ctx context.Context) error {
+	chain, err := f.listedEnd(ctx)
+	for err == nil && chain.Timeline > 0 && below(Point{Revision: chain.Last, At: chain.At}, f.target) {
+		key := LinkKey(f.root, chain.Timeline, chain.At, chain.Last+1)
+		var next Header
+		if next, err = f.header(ctx, key); err == nil {
+			f.keys, chain = append(slices.Clip(f.keys), key), next.Chain()
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	return err
+}
+
+// listedEnd returns the chain after the last link that is listed. It is zero if that one begins after the target, or if there is none and no start.
+func (f *finder) listedEnd(ctx context.Context) (Chain, error) {
+	n := len(f.keys)
+	switch {
+	case n == 0 && f.start.ClusterID == "":
+		return Chain{}, nil
+	case n == 0:
+		return f.start.Chain(), nil
+	case f.target.Revision > 0 && firstOf(f.root, f.keys[n-1]) > f.target.Revision:
+		return Chain{}, nil
+	}
+	last, err := f.header(ctx, f.keys[n-1])
+	if err != nil {
+		return Chain{}, err
+	}
+	return last.Chain(), nil
+}
