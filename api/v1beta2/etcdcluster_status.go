@@ -113,6 +113,11 @@ type EtcdClusterStatus struct {
 	// any more.
 	// +optional
 	RemovingMember string `json:"removingMember,omitempty"`
+	// IDs of members that etcd's CORRUPT alarm names, in hexadecimal. After such a member is removed, the operator disarms its alarm. It
+	// disarms no alarm for an ID that never was a member's: somebody refuses writes by it.
+	// +optional
+	// +listType=set
+	AccusedMembers []string `json:"accusedMembers,omitempty"`
 	// How many learners in a row did not catch up with the leader and were removed. It is 0 after one got its vote.
 	// +optional
 	LearnerFailures int32 `json:"learnerFailures,omitempty"`

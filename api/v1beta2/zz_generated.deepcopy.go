@@ -797,6 +797,11 @@ func (in *EtcdClusterStatus) DeepCopyInto(out *EtcdClusterStatus) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.AccusedMembers != nil {
+		in, out := &in.AccusedMembers, &out.AccusedMembers
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.LearnerFailedAt != nil {
 		in, out := &in.LearnerFailedAt, &out.LearnerFailedAt
 		*out = (*in).DeepCopy()

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -37,9 +38,10 @@ func corruptAlarm(s State) Step {
 
 // isUnfounded says whether no member can be the cause of an alarm. That is so if the named member was removed. It is also
 // so if the alarm names no member, because etcd compared without a quorum, and all voters now report the same data.
+// An ID that never was a member's is a fence of somebody, who knows when writes may go on.
 func (s State) isUnfounded(alarm etcd.Alarm) bool {
 	if alarm.Member != 0 {
-		return !s.isMember(alarm.Member)
+		return !s.isMember(alarm.Member) && slices.Contains(s.Accused, alarm.Member)
 	}
 	return !slices.ContainsFunc(s.voters(), func(m Member) bool { return m.Hash == "" })
 }
@@ -84,13 +86,46 @@ func (s State) replaceCorrupt(m Member) Step {
 	return RemoveMember{ID: m.ID, Name: m.Name, Cause: CorruptData}
 }
 
+// accusedIn reads which members the CORRUPT alarms named. What is no ID names none.
+func accusedIn(status v1beta2.EtcdClusterStatus) []etcd.ID {
+	var ids []etcd.ID
+	for _, text := range status.AccusedMembers {
+		if id, err := etcd.ParseID(text); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// accusedMembers are those that an alarm names which is on, and that are or were members. Only while they are members can that be observed. While
+// no member answers, the record stays.
+func (s State) accusedMembers() []string {
+	var ids []string
+	if !s.answered() {
+		for _, id := range s.Accused {
+			ids = append(ids, id.String())
+		}
+		return ids
+	}
+	for _, alarm := range s.Alarms(etcd.AlarmCorrupt) {
+		if alarm.Member != 0 && (s.isMember(alarm.Member) || s.wasMember(alarm.Member) || slices.Contains(s.Accused, alarm.Member)) {
+			ids = append(ids, alarm.Member.String())
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
 // unclearCorruption says what is known of the members' data, and what a person can do.
 func (s State) unclearCorruption(agreed bool, odd []Member) Step {
 	wait := Wait{Reason: v1beta2.ReasonDataCorrupt, Stalled: true, Requeue: requeueUnclear}
 	const refuses = "A CORRUPT alarm is on, and etcd refuses requests. "
 	const ways = " The operator changes nothing. Restore a snapshot with an EtcdRestore. " +
 		"If you know which member is wrong, you can delete its PersistentVolumeClaim and its Pod instead. Then disarm the alarm: etcdctl alarm disarm."
-	switch {
+	switch stranger := s.stranger(); {
+	case agreed && len(odd) == 0 && stranger != 0:
+		wait.Message = refuses + "It names " + stranger.String() + ", which was never a member, and the voters that answer have the same data. So somebody refuses writes with it, " +
+			"and the operator changes nothing. If nobody needs it any more, disarm the alarm: etcdctl alarm disarm."
 	case agreed && len(odd) == 0:
 		wait.Message = refuses + "The voters that answer have the same data. The operator changes nothing. " +
 			"If you trust that data, disarm the alarm: etcdctl alarm disarm. Otherwise restore a snapshot with an EtcdRestore."
@@ -100,6 +135,16 @@ func (s State) unclearCorruption(agreed bool, odd []Member) Step {
 		wait.Message = refuses + "No quorum of voters is known to have the same data (" + s.hashes() + ")." + ways
 	}
 	return wait
+}
+
+// stranger is the ID that an alarm names although it was never a member's; 0 if there is none.
+func (s State) stranger() etcd.ID {
+	for _, alarm := range s.Alarms(etcd.AlarmCorrupt) {
+		if alarm.Member != 0 && !s.isMember(alarm.Member) && !s.wasMember(alarm.Member) && !slices.Contains(s.Accused, alarm.Member) {
+			return alarm.Member
+		}
+	}
+	return 0
 }
 
 // compareHashes says whether a quorum of all voters has the same data, and who is known to have other data.
@@ -129,6 +174,11 @@ func (s State) compareHashes() (agreed bool, odd []Member) {
 
 func (s State) voters() []Member {
 	return s.where(func(m Member) bool { return m.Incarnation == s.Incarnation && m.InMembership && !m.Learner })
+}
+
+// wasMember returns whether an ID was a member's in the last status.
+func (s State) wasMember(id etcd.ID) bool {
+	return slices.Contains(slices.Collect(maps.Values(s.KnownIDs)), id)
 }
 
 func (s State) isMember(id etcd.ID) bool {

@@ -1,9 +1,11 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -22,6 +24,9 @@ func accused(ids ...etcd.ID) change {
 		}
 	}
 }
+
+// remembered: the status has the member IDs that the alarms named while they were members.
+func remembered(ids ...etcd.ID) change { return func(s *State) { s.Accused = ids } }
 
 // hashing gives each member in turn a hash. An empty string means that the hash is unknown.
 func hashing(hashes ...string) change {
@@ -47,16 +52,27 @@ func TestPlanCorruptAlarm(t *testing.T) {
 			state(formed, members(3), accused(1), hashing("b", "a", "a")), MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
 		},
 		"disarms the alarm once the member that it names is removed": {
-			state(formed, members(3), accused(77), hashing("a", "a", "a")),
+			state(formed, members(3), accused(77), remembered(77), hashing("a", "a", "a")),
 			DisarmAlarm{Alarm: etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: 77}, Reason: v1beta2.ReasonDataCorrupt},
 		},
 		"disarms the alarm before it adds a member, because etcd refuses requests until then": {
-			state(formed, members(2), accused(77), hashing("a", "a")),
+			state(formed, members(2), accused(77), remembered(77), hashing("a", "a")),
 			DisarmAlarm{Alarm: etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: 77}, Reason: v1beta2.ReasonDataCorrupt},
 		},
 		"does not disarm the alarm of a removed member while the remaining members differ": {
 			state(formed, members(2), size(2), accused(77), hashing("a", "b")),
 			doubt("No quorum of voters is known to have the same data (" + nameOf(0) + ": a; " + nameOf(1) + ": b)." + ways),
+		},
+		"disarms no alarm for an ID that was never a member's": {
+			state(formed, members(3), accused(77), hashing("a", "a", "a")),
+			doubt("It names 000000000000004d, which was never a member, and the voters that answer have the same data. So somebody refuses writes with it, " +
+				"and the operator changes nothing. If nobody needs it any more, disarm the alarm: etcdctl alarm disarm."),
+		},
+		"takes a fence for no corruption": {
+			state(formed, members(3), accused(etcd.FenceID("uid")), hashing("a", "a", "a"), func(s *State) { s.Members[0].PodReady, s.Members[1].PodReady, s.Members[2].PodReady = true, true, true }), Done{},
+		},
+		"finds the corrupt member beside a fence": {
+			state(formed, members(3), accused(2, etcd.FenceID("uid")), hashing("a", "b", "a")), RemoveMember{ID: 2, Name: nameOf(1), Cause: CorruptData},
 		},
 		"removes the member that differs from a quorum if the alarm names no member": {
 			state(formed, members(3), accused(0), hashing("a", "b", "a")), RemoveMember{ID: 2, Name: nameOf(1), Cause: CorruptData},
@@ -123,4 +139,41 @@ func TestAClusterWithACorruptAlarmIsNotAvailable(t *testing.T) {
 	if available.Status != metav1.ConditionFalse || available.Reason != v1beta2.ReasonDataCorrupt {
 		t.Errorf("%+v", available)
 	}
+}
+
+// Without the record, an alarm for a member that was removed would look like one of somebody else, and refuse all writes until a person disarms it.
+// With a record of each ID, a fence of somebody else would be taken back in the middle of a move of data.
+func TestTheStatusRemembersWhichMembersWereAccused(t *testing.T) {
+	gone := func(s *State) { s.KnownIDs = map[string]etcd.ID{"example-gone": 9} }
+	for name, test := range map[string]struct {
+		s    State
+		want []string
+	}{
+		"a member":                              {state(formed, members(3), accused(2)), []string{"0000000000000002"}},
+		"one that was removed since":            {state(formed, members(3), accused(9), gone), []string{"0000000000000009"}},
+		"one that was removed long ago":         {state(formed, members(3), accused(77), remembered(77)), []string{"000000000000004d"}},
+		"one whose alarm is off":                {state(formed, members(3), remembered(77)), nil},
+		"one while no member answers":           {state(formed, members(3), remembered(77), noAnswers), []string{"000000000000004d"}},
+		"an ID that was never a member's, none": {state(formed, members(3), accused(77, etcd.FenceID("uid"))), nil},
+	} {
+		status := NewStatus(test.s, Plan(test.s), nil, v1beta2.EtcdClusterStatus{}, 1)
+		if diff := cmp.Diff(test.want, status.AccusedMembers); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		var want []etcd.ID
+		for _, text := range test.want {
+			id, _ := etcd.ParseID(text)
+			want = append(want, id)
+		}
+		if got := accusedIn(status); !slices.Equal(got, want) {
+			t.Errorf("%s: read as %v", name, got)
+		}
+	}
+}
+
+func noAnswers(s *State) {
+	for i := range s.Members {
+		s.Members[i].Answers, s.Members[i].Serving = false, false
+	}
+	s.MembershipKnown = false
 }

@@ -264,8 +264,18 @@ func (s State) quotaField() string {
 	return "spec.etcd.quotaBackendBytes"
 }
 
-// Alarms of a kind that are on, as the leader reports them. Without a leader, all members count.
+// Alarms of a kind that are on, without fences.
 func (s State) Alarms(kind etcd.AlarmKind) []etcd.Alarm {
+	return slices.DeleteFunc(s.alarms(kind), etcd.Alarm.IsFence)
+}
+
+// fences that are on.
+func (s State) fences() []etcd.Alarm {
+	return slices.DeleteFunc(s.alarms(etcd.AlarmCorrupt), func(a etcd.Alarm) bool { return !a.IsFence() })
+}
+
+// alarms of a kind that are on, as the leader reports them. Without a leader, all members count.
+func (s State) alarms(kind etcd.AlarmKind) []etcd.Alarm {
 	teller, ok := s.leader()
 	var on []etcd.Alarm
 	for _, m := range s.Current() {

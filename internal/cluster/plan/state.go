@@ -96,6 +96,8 @@ type State struct {
 	Promoting string
 	// Removing names the voter that is being removed. It may have no vote any more.
 	Removing string
+	// Accused are the members that the CORRUPT alarms named while they were members.
+	Accused []etcd.ID
 	// KnownIDs are the IDs that members had when a quorum last answered, by name.
 	KnownIDs map[string]etcd.ID
 	// KnownVolumes are the volumes that members were last seen to serve on, by name.
@@ -203,7 +205,7 @@ func NewState(cluster *v1beta2.EtcdCluster) State {
 	}
 	s.Promoting, s.ForeignMembers, s.Asked = cluster.Status.PromotingMember, knownForeign(cluster.Status), NewAsked(cluster.Annotations)
 	s.Removing, s.KnownIDs = cluster.Status.RemovingMember, knownIDs(cluster.Status)
-	s.KnownVolumes = knownVolumes(cluster.Status)
+	s.KnownVolumes, s.Accused = knownVolumes(cluster.Status), accusedIn(cluster.Status)
 	s.LearnerFailures = cluster.Status.LearnerFailures
 	if at := cluster.Status.LearnerFailedAt; at != nil {
 		s.LearnerFailedAt = at.Time

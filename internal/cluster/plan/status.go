@@ -28,7 +28,7 @@ func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatu
 	status.PodFailures = s.podFailures(step, actErr)
 	status.ReplacedVolumes = s.replacedVolumes()
 	status.PromotingMember, status.ForeignMembers = s.stillPromoting(step), s.foreignStatus()
-	status.RemovingMember = s.stillRemoving(step)
+	status.RemovingMember, status.AccusedMembers = s.stillRemoving(step), s.accusedMembers()
 	status.Space, status.Defragmentation = s.space(), s.defragmentation()
 	if actErr == nil {
 		recordFacts(&status, s, step)

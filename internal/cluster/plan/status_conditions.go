@@ -87,7 +87,7 @@ func setServing(status *v1beta2.EtcdClusterStatus, s State, reason string, gener
 	asleep = asleep && !s.Deleting
 	switch {
 	case available || briefly:
-		set(v1beta2.ConditionAvailable, true, v1beta2.ReasonReady, s.whereToConnect()+s.whetherFull())
+		set(v1beta2.ConditionAvailable, true, v1beta2.ReasonReady, s.whereToConnect()+s.whetherFull()+s.whetherFenced())
 	case asleep:
 		set(v1beta2.ConditionAvailable, false, v1beta2.ReasonHibernated, sleep.Message)
 	default:
@@ -101,6 +101,14 @@ func setServing(status *v1beta2.EtcdClusterStatus, s State, reason string, gener
 	default:
 		set(v1beta2.ConditionDegraded, false, v1beta2.ReasonReady, "")
 	}
+}
+
+// whetherFenced says that a fence is on.
+func (s State) whetherFenced() string {
+	if len(s.fences()) == 0 {
+		return ""
+	}
+	return " A fence is on, and etcd refuses changes of keys. Reads work."
 }
 
 // setUnknown sets the conditions that are unknown while the operator cannot reach the members.

@@ -1,0 +1,26 @@
+package etcd
+
+import "testing"
+
+// If the operator took a fence for corruption, it would take back what keeps writes out of a cluster that a restore replaces. If it took a
+// corruption for a fence, it would serve damaged data.
+func TestAFenceIsToldFromCorruption(t *testing.T) {
+	id := FenceID("0d7e6a55-1f0e-4e0c-9d1c-000000000001")
+	if other := FenceID("0d7e6a55-1f0e-4e0c-9d1c-000000000002"); id == other || id != FenceID("0d7e6a55-1f0e-4e0c-9d1c-000000000001") {
+		t.Errorf("the fences of two objects have the IDs %s and %s", id, other)
+	}
+	for alarm, want := range map[Alarm]bool{
+		{AlarmCorrupt, id}:                 true,
+		{AlarmNoSpace, id}:                 false,
+		{AlarmCorrupt, 0}:                  false,
+		{AlarmCorrupt, 0x8e9e05c52164694d}: false,
+		{AlarmCorrupt, id &^ markBits}:     false,
+	} {
+		if alarm.IsFence() != want {
+			t.Errorf("%v is a fence: %t", alarm, !want)
+		}
+	}
+	if told := alarmsOf([]string{"memberID:5063539405717766149 alarm:CORRUPT "}); len(told) != 1 || !told[0].IsFence() {
+		t.Errorf("a member tells a fence as %v", told)
+	}
+}
