@@ -125,7 +125,7 @@ func (s State) unclearCorruption(agreed bool, odd []Member) Step {
 	switch stranger := s.stranger(); {
 	case agreed && len(odd) == 0 && stranger != 0:
 		wait.Message = refuses + "It names " + stranger.String() + ", which was never a member, and the voters that answer have the same data. So somebody refuses writes with it, " +
-			"and the operator changes nothing. If nobody needs it any more, disarm the alarm: etcdctl alarm disarm."
+			"and the operator changes nothing. If it is not needed any more, disarm the alarm: etcdctl alarm disarm."
 	case agreed && len(odd) == 0:
 		wait.Message = refuses + "The voters that answer have the same data. The operator changes nothing. " +
 			"If you trust that data, disarm the alarm: etcdctl alarm disarm. Otherwise restore a snapshot with an EtcdRestore."

@@ -66,7 +66,7 @@ func TestPlanCorruptAlarm(t *testing.T) {
 		"disarms no alarm for an ID that was never a member's": {
 			state(formed, members(3), accused(77), hashing("a", "a", "a")),
 			doubt("It names 000000000000004d, which was never a member, and the voters that answer have the same data. So somebody refuses writes with it, " +
-				"and the operator changes nothing. If nobody needs it any more, disarm the alarm: etcdctl alarm disarm."),
+				"and the operator changes nothing. If it is not needed any more, disarm the alarm: etcdctl alarm disarm."),
 		},
 		"takes a fence for no corruption": {
 			state(formed, members(3), accused(etcd.FenceID("uid")), hashing("a", "a", "a"), func(s *State) { s.Members[0].PodReady, s.Members[1].PodReady, s.Members[2].PodReady = true, true, true }), Done{},
