@@ -33,6 +33,20 @@ type RecoverableRange struct {
 	To RecoverablePoint `json:"to"`
 	// Number of the timeline. Each restore begins a new one, because the cluster then has another history.
 	Timeline int64 `json:"timeline"`
+	// Revisions of the range that a newer timeline had, too. A restore with select.revision uses only that timeline for them. A restore with
+	// select.time uses this range. It is absent if there are none.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	OnlyByTime []RevisionRange `json:"onlyByTime,omitempty"`
+}
+
+// RevisionRange has the revisions from First to Last.
+type RevisionRange struct {
+	// First revision.
+	First int64 `json:"first"`
+	// Last revision.
+	Last int64 `json:"last"`
 }
 
 // ArchiveProof is the result of a proof of the continuous archive. The operator rolls an earlier snapshot forward to a later one, and

@@ -59,6 +59,8 @@ type Range struct {
 	From, To Point
 	// Lost is that of the timeline, see Start.
 	Lost bool
+	// Hidden are those of its revisions that newer timelines had, so that only a time restores them from this one. They are in ascending order.
+	Hidden []Revisions
 }
 
 // Refusal means that a target cannot be restored.
@@ -114,7 +116,8 @@ type span struct {
 // Recoverable returns all ranges, oldest timeline first.
 func Recoverable(histories []History, bases []Base) []Range {
 	var ranges []Range
-	for _, h := range linked(histories) {
+	histories = linked(histories)
+	for _, h := range histories {
 		for _, s := range h.spans(bases) {
 			n := len(ranges)
 			if n > 0 && ranges[n-1].Timeline == h.Start.Timeline && s.base.Point.Revision <= ranges[n-1].To.Revision {
@@ -126,7 +129,24 @@ func Recoverable(histories []History, bases []Base) []Range {
 			ranges = append(ranges, Range{Timeline: h.Start.Timeline, From: s.base.Point, To: s.to, Lost: h.Start.Lost})
 		}
 	}
+	for i, r := range ranges {
+		ranges[i] = r.hiding(newerThan(histories, bases, r.Timeline))
+	}
 	return ranges
+}
+
+// newerThan returns the revisions that the timelines after t had.
+func newerThan(histories []History, bases []Base, t Timeline) (newer []Revisions) {
+	for _, h := range histories {
+		last := int64(0)
+		if n := len(h.Links); n > 0 {
+			last = h.Links[n-1].Header.Last
+		}
+		if had, counts := h.Start.hides(bases, h.Start.own(h.next, bases), last); counts && h.Start.Timeline > t {
+			newer = append(newer, had)
+		}
+	}
+	return newer
 }
 
 // Select returns how to reach a target, or a *Refusal. A revision is taken from the newest timeline that had it. A time is

@@ -30,8 +30,9 @@ type Survey struct {
 	// restored.
 	Following int
 
-	end   end    // of that timeline
-	bases []Base // of that timeline
+	end   end         // of that timeline
+	bases []Base      // of that timeline
+	newer []Revisions // that the timelines had which were surveyed before
 }
 
 // Covers reports whether a replay from a base reaches the end of the newest timeline.
@@ -82,12 +83,13 @@ func Look(ctx context.Context, store objstore.Store, root string, bases []Base, 
 func (s Survey) survey(ctx context.Context, reading *surveyor, bases []Base, limit int) (Survey, error) {
 	reading.holes = nil
 	for i := len(s.Names) - 1; i >= 0 && len(s.Ranges) < limit; i-- {
-		if !s.Names[i].Started {
-			continue
+		own := s.Starts[i].own(s.Starts[i].next(s.Starts[i+1:]), bases)
+		if s.Names[i].Started {
+			if err := s.timeline(ctx, reading, i, own, limit); err != nil {
+				return s, err
+			}
 		}
-		if err := s.timeline(ctx, reading, i, s.Starts[i].own(s.Starts[i].next(s.Starts[i+1:]), bases), limit); err != nil {
-			return s, err
-		}
+		s.hide(ctx, reading, i, bases, own)
 	}
 	s.Holes = reading.holes
 	slices.Reverse(s.Holes)
@@ -118,9 +120,29 @@ func (s *Survey) timeline(ctx context.Context, reading *surveyor, i int, own []B
 		if i == len(s.Names)-1 && part.until == 0 {
 			s.Unbroken, s.Covered, s.Following, s.end, s.bases = t.end.unbroken, t.covered, t.following(), t.end, t.bases
 		}
-		s.Ranges = append(s.Ranges, t.ranges...)
+		for _, r := range t.ranges {
+			s.Ranges = append(s.Ranges, r.hiding(s.newer))
+		}
 	}
 	return nil
+}
+
+// hide records what a timeline had. Of one without a start, it is not known where it began.
+func (s *Survey) hide(ctx context.Context, reading *surveyor, i int, bases, own []Base) {
+	last := int64(0)
+	if n := len(s.Names[i].Links); n > 0 {
+		last = unknownEnd
+		if h, err := reading.header(ctx, s.Names[i].Links[n-1]); err == nil {
+			last = h.Last
+		}
+	}
+	had, counts := s.Starts[i].hides(bases, own, last)
+	if !s.Names[i].Started {
+		had, counts = Revisions{1, last}, true
+	}
+	if counts {
+		s.newer = append(s.newer, had)
+	}
 }
 
 // reached returns the bases that a link of the section can follow, and that are not after it. The links after an earlier one were deleted,

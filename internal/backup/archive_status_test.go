@@ -261,3 +261,15 @@ func TestTheArchiveIsSurveyedAgainAfterAFailedRestoreTest(t *testing.T) {
 		}
 	}
 }
+
+// A revision that a newer timeline had cannot be restored from an old one. The status must say so, and be written if that changes.
+func TestTheStatusSaysWhichRevisionsOnlyATimeRestores(t *testing.T) {
+	r := archive.Range{Timeline: 1, From: archive.Point{Revision: 1, At: t0}, To: archive.Point{Revision: 9, At: t0}}
+	newest := archive.Range{Timeline: 2, From: archive.Point{Revision: 4, At: t0}, To: archive.Point{Revision: 6, At: t0}}
+	before := recoverable(nil, []archive.Range{r, newest}, true, t0)
+	r.Hidden = []archive.Revisions{{First: 4, Last: 6}}
+	got := recoverable(before, []archive.Range{r, newest}, true, t0)
+	if want := []v1beta2.RevisionRange{{First: 4, Last: 6}}; !slices.Equal(got[0].OnlyByTime, want) || got[1].OnlyByTime != nil {
+		t.Errorf("%+v", got)
+	}
+}

@@ -183,7 +183,11 @@ func remarks(message string, a Archive) string {
 func recoverable(before []v1beta2.RecoverableRange, ranges []archive.Range, running bool, now time.Time) []v1beta2.RecoverableRange {
 	after := make([]v1beta2.RecoverableRange, 0, len(ranges))
 	for _, r := range ranges {
-		after = append(after, v1beta2.RecoverableRange{From: pointOf(r.From), To: pointOf(r.To), Timeline: int64(r.Timeline)})
+		shown := v1beta2.RecoverableRange{From: pointOf(r.From), To: pointOf(r.To), Timeline: int64(r.Timeline)}
+		for _, hidden := range r.Hidden {
+			shown.OnlyByTime = append(shown.OnlyByTime, v1beta2.RevisionRange(hidden))
+		}
+		after = append(after, shown)
 	}
 	if n := len(after); running && n > 0 && n == len(before) {
 		last := after[n-1]
@@ -192,7 +196,8 @@ func recoverable(before []v1beta2.RecoverableRange, ranges []archive.Range, runn
 		stands := moved == 0 && last.To.Time.After(now)
 		same := last.Timeline == before[n-1].Timeline && last.From.Revision == before[n-1].From.Revision && moved >= 0 && moved < archiveInterval && !stands
 		for i := range n - 1 {
-			same = same && after[i].Timeline == before[i].Timeline && after[i].From.Revision == before[i].From.Revision && after[i].To.Revision == before[i].To.Revision
+			same = same && after[i].Timeline == before[i].Timeline && after[i].From.Revision == before[i].From.Revision && after[i].To.Revision == before[i].To.Revision &&
+				slices.Equal(after[i].OnlyByTime, before[i].OnlyByTime)
 		}
 		if same {
 			return before

@@ -48,6 +48,14 @@ func (p Point) String() string {
 
 func stamp(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 
+// hidden reports whether a point of a range is restored only from a newer timeline: a revision that such a one had, or a time after it began.
+func (p Point) hidden(r v1beta2.RecoverableRange, all []v1beta2.RecoverableRange) bool {
+	if p.Revision == 0 {
+		return slices.ContainsFunc(all, func(n v1beta2.RecoverableRange) bool { return n.Timeline > r.Timeline && !p.Time.Before(n.From.Time.Time) })
+	}
+	return slices.ContainsFunc(r.OnlyByTime, func(h v1beta2.RevisionRange) bool { return h.First <= p.Revision && p.Revision <= h.Last })
+}
+
 // compare returns -1 if the range begins after the point, 1 if it ends before it, and 0 if it has the point.
 func (p Point) compare(r v1beta2.RecoverableRange) int {
 	switch {
@@ -80,7 +88,7 @@ func FindPoint(p Point, backups []v1beta2.EtcdBackup) (Reachable, error) {
 			archives = true
 			last := ranges[len(ranges)-1]
 			found := Reachable{Point: p, Backup: b.Name, Range: r, Older: r.Timeline < last.Timeline}
-			if p.compare(r) == 0 {
+			if p.compare(r) == 0 && !p.hidden(r, ranges) {
 				return found, nil
 			}
 			if i == len(ranges)-1 && p.compare(r) > 0 && (late == nil || r.To.Time.After(late.Range.To.Time.Time)) {
@@ -109,7 +117,11 @@ func rangesOf(backups []v1beta2.EtcdBackup) string {
 }
 
 func describeRange(r v1beta2.RecoverableRange) string {
-	return fmt.Sprintf("revisions %d to %d, %s to %s", r.From.Revision, r.To.Revision, stamp(r.From.Time.Time), stamp(r.To.Time.Time))
+	text := fmt.Sprintf("revisions %d to %d, %s to %s", r.From.Revision, r.To.Revision, stamp(r.From.Time.Time), stamp(r.To.Time.Time))
+	for _, h := range r.OnlyByTime {
+		text += fmt.Sprintf(" (%d to %d only by time)", h.First, h.Last)
+	}
+	return text
 }
 
 // NewPointRestore returns the EtcdRestore that brings a point back. It is refused if the cluster is replaced in the meantime.

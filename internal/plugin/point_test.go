@@ -95,6 +95,25 @@ func TestRestoreTakesARevisionFromTheNewestTimelineThatHasIt(t *testing.T) {
 	}
 }
 
+// The plugin offered a revision of an old timeline, and the operator refused it, because a newer timeline had that revision.
+func TestRestoreOffersNoPointThatOnlyANewerTimelineRestores(t *testing.T) {
+	o := archived()
+	o.Backups[0].Status.Recoverable[1].OnlyByTime = []v1beta2.RevisionRange{{First: 33, Last: 37}}
+	if _, err := FindPoint(Point{Revision: 35}, o.Backups); err == nil || !strings.Contains(err.Error(), "33 to 37 only by time") {
+		t.Errorf("a hidden revision: %v", err)
+	}
+	for _, p := range []Point{{Revision: 32}, {Revision: 38}, {Time: now.Add(-390 * time.Minute)}} {
+		if found, err := FindPoint(p, o.Backups); err != nil || found.Range.Timeline != 1 {
+			t.Errorf("%s: %+v, %v", p, found, err)
+		}
+	}
+	o.Backups[0].Status.Recoverable[2].From.Time = metav1.NewTime(now.Add(-390 * time.Minute))
+	o.Backups[0].Status.Recoverable[2].To.Time = metav1.NewTime(now.Add(-385 * time.Minute))
+	if found, err := FindPoint(Point{Time: now.Add(-370 * time.Minute)}, o.Backups); err == nil && !found.Past {
+		t.Errorf("a time after the newest timeline began: %+v", found)
+	}
+}
+
 func TestRestoreOfAPointIsRefusedIfTheClusterWasReplaced(t *testing.T) {
 	o := archived()
 	for _, p := range []Point{{Revision: 450}, {Time: now.Add(-time.Hour)}} {
