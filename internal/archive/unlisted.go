@@ -16,6 +16,10 @@ import (
 // withNewer adds the timelines after those that are listed: each one that the store returns a start of, and the one that the status of the
 // EtcdBackup names, even if all of it is lost.
 func withNewer(ctx context.Context, store objstore.Getter, root string, all []Names, progress Progress) ([]Names, error) {
+	all, err := withBetween(ctx, store, root, all)
+	if err != nil {
+		return nil, err
+	}
 	for next := lastOf(all) + 1; ; next++ {
 		exists, err := started(ctx, store, root, next)
 		if err != nil {
@@ -32,6 +36,30 @@ func withNewer(ctx context.Context, store objstore.Getter, root string, all []Na
 			return nil, err
 		}
 		all = append(all, Names{Timeline: progress.Timeline, Started: exists})
+	}
+	return all, nil
+}
+
+// maxBetween is how many timelines before others are asked for. Those that a person deleted have no start either.
+const maxBetween = 64
+
+// withBetween adds the timelines before and between those that are listed. The oldest ones may have been deleted by the operator, so the first one
+// that does not exist before all others ends the search.
+func withBetween(ctx context.Context, store objstore.Getter, root string, all []Names) ([]Names, error) {
+	asked := 0
+	for i := len(all) - 1; i >= 0; i-- {
+		for t := all[i].Timeline - 1; t > lastOf(all[:i]) && asked < maxBetween; t-- {
+			asked++
+			exists, err := started(ctx, store, root, t)
+			if err != nil {
+				return nil, err
+			}
+			if exists {
+				all = slices.Insert(all, i, Names{Timeline: t, Started: true})
+			} else if i == 0 {
+				break
+			}
+		}
 	}
 	return all, nil
 }

@@ -3,10 +3,9 @@ package source
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
+	"io/fs"
 	"iter"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,15 +23,21 @@ import (
 type faulty struct {
 	objstore.Store
 	omitted, sick []string
+	gone          []string // neither listed nor returned
 }
 
 func (f faulty) List(ctx context.Context, prefix string) iter.Seq2[objstore.Object, error] {
-	return objstore.Matching(f.Store.List(ctx, prefix), func(o objstore.Object) bool { return !slices.Contains(f.omitted, o.Key) })
+	return objstore.Matching(f.Store.List(ctx, prefix), func(o objstore.Object) bool {
+		return !slices.Contains(f.omitted, o.Key) && !slices.Contains(f.gone, o.Key)
+	})
 }
 
 func (f faulty) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	if slices.Contains(f.sick, key) {
 		return nil, errors.New("500 InternalError")
+	}
+	if slices.Contains(f.gone, key) {
+		return nil, fs.ErrNotExist
 	}
 	return f.Store.Get(ctx, key)
 }
@@ -158,67 +163,5 @@ func TestARevisionBeforeTheWindowIsNotTakenFromADeletedEtcdCluster(t *testing.T)
 	p.choice.Revision, p.choice.ClusterID = 50, "0000000000000001"
 	if found, err := p.pointOf(p.choice, faulty{}); err != nil || found.Base.Key != p.first {
 		t.Errorf("by the cluster ID of the deleted one: %s, %v", found.Base.Key, err)
-	}
-}
-
-// A revision is restored from the newest timeline that had it, or refused, whatever the store does not list or return.
-func TestNoRandomFaultRestoresAnOlderHistory(t *testing.T) {
-	for seed := range uint64(20) {
-		r := rand.New(rand.NewPCG(seed, 11))
-		s, id, at, last := newShelf(t), uint64(1), dawn, int64(2)
-		starts, ends, objects, bases := []int64{}, []int64{}, []string{}, []string{}
-		uid := "uid-1"
-		for number := range archive.Timeline(2 + r.IntN(2)) {
-			recovery, from := "", int64(2)
-			switch {
-			case number > 0 && r.IntN(2) == 0: // a lost quorum
-				recovery, from = fmt.Sprint("recovery-", number), 2+r.Int64N(last-2)
-			case number > 0:
-				id++
-				if from += r.Int64N(10); r.IntN(2) == 0 {
-					uid = fmt.Sprint("uid-", id)
-				}
-			}
-			last = from + 5 + r.Int64N(20)
-			for _, revision := range []int64{from, from + 1 + r.Int64N(4)} {
-				taken := at.Add(time.Duration(revision-from)*time.Minute + time.Duration(min(revision-from, 1))*150*time.Second)
-				key := s.rewrite(s.savedAt("a", id, taken, revision, revision), func(m *snapshot.Manifest) { m.Recovery, m.Cluster.UID = recovery, uid })
-				if bases = append(bases, key); revision == from {
-					s.timeline(number+1, key, from, last, recovery)
-				}
-				objects = append(objects, snapshot.ManifestKey(key))
-			}
-			starts, ends = append(starts, from), append(ends, last)
-			objects = append(append(objects, archive.StartKey(archive.Root("daily", "ns", "a"), number+1)), s.links(number+1)...)
-			at = at.Add(24 * time.Hour)
-		}
-		for range 60 {
-			c := Choice{Revision: 2 + r.Int64N(slices.Max(ends)), Of: "ns/a", UID: uid}
-			if r.IntN(3) > 0 {
-				c.Prefer = snapshot.Series{ClusterID: id}.ID()
-			}
-			newest := archive.Timeline(0)
-			for i := range starts {
-				if starts[i] <= c.Revision && c.Revision <= ends[i] {
-					newest = archive.Timeline(i + 1)
-				}
-			}
-			var f faulty
-			var damaged []string
-			for range 1 + r.IntN(3) {
-				key := objects[r.IntN(len(objects))]
-				switch r.IntN(3) {
-				case 0:
-					f.omitted = append(f.omitted, key)
-				case 1:
-					f.sick = append(f.sick, key)
-				default:
-					damaged = append(damaged, bases[r.IntN(len(bases))])
-				}
-			}
-			if found, err := s.pointOf(c, f, damaged...); err == nil && found.Timeline != newest {
-				t.Fatalf("seed %d: %+v is restored from timeline %d, want %d (%v to %v): %s\nomitted %q, sick %q, damaged %q", seed, c, found.Timeline, newest, starts, ends, found.Because(), f.omitted, f.sick, damaged)
-			}
-		}
 	}
 }

@@ -31,14 +31,14 @@ type search struct {
 // revision of that number in the history of the other has other data. If the other was not deleted, it is in another Kubernetes.
 func (s search) find(ctx context.Context) (archive.Choice, error) {
 	own := s.ownBases(s.bases, s.known)
-	choice, err := s.in(ctx, own)
+	choice, err := s.in(ctx, own, nil)
 	var refusal *archive.Refusal
 	if !errors.As(err, &refusal) {
 		return choice, err
 	}
 	earlier := predecessors(own, s.bases)
 	if refusal.Before == nil && refusal.Newest == 0 && len(earlier) > len(own) {
-		choice, err = s.in(ctx, earlier)
+		choice, err = s.in(ctx, earlier, s.preceding)
 	}
 	if errors.As(err, &refusal) && len(own) < len(s.bases) && (refusal.Before != nil || refusal.Newest > 0) {
 		err = fmt.Errorf("%w; an EtcdCluster that was deleted had the same name: to restore its data, write its cluster ID into select.clusterID", err)
@@ -49,13 +49,14 @@ func (s search) find(ctx context.Context) (archive.Choice, error) {
 	return choice, err
 }
 
-// in looks in the histories of these bases, and in those that may be of the own cluster.
-func (s search) in(ctx context.Context, bases []archive.Base) (archive.Choice, error) {
+// in looks in the histories of these bases, in those that may be of the own cluster, and in those of the cluster IDs also. One of the last may have no
+// base that can be used, but it had the revisions after those of the ones before it.
+func (s search) in(ctx context.Context, bases []archive.Base, also map[string]bool) (archive.Choice, error) {
 	of := func(id string) bool {
 		if s.ClusterID != "" {
 			return id == s.ClusterID
 		}
-		return !s.others[id] || slices.ContainsFunc(bases, func(b archive.Base) bool { return b.ClusterID == id })
+		return !s.others[id] || also[id] || slices.ContainsFunc(bases, func(b archive.Base) bool { return b.ClusterID == id })
 	}
 	return archive.FindOf(ctx, s.store, s.root, of, bases, s.progress, s.target)
 }
@@ -80,6 +81,7 @@ func predecessors(own, bases []archive.Base) []archive.Base {
 // histories says whose the cluster IDs in a folder are.
 type histories struct {
 	prefer, uid string          // the cluster ID and the UID of the EtcdCluster that the restore is about; empty if they are not known
+	preceding   map[string]bool // those of others that began before the own ones
 	own, others map[string]bool // cluster IDs. One that is in neither may be of the own cluster: no manifest of it can be read
 }
 
@@ -116,7 +118,20 @@ func (c Choice) histories(ctx context.Context, store objstore.Store, listed []ca
 	}
 	maps.DeleteFunc(h.own, func(_ string, own bool) bool { return !own })
 	maps.DeleteFunc(h.others, func(id string, others bool) bool { return !others || h.own[id] || len(h.own) == 0 })
+	h.preceding = h.earlier(listed)
 	return h, nil
+}
+
+// earlier returns the cluster IDs of others that have a snapshot from before all own ones.
+func (h histories) earlier(listed []candidate) map[string]bool {
+	ids := map[string]bool{}
+	for _, e := range slices.Backward(listed) { // oldest first
+		if h.own[e.clusterID] {
+			break
+		}
+		ids[e.clusterID] = h.others[e.clusterID]
+	}
+	return ids
 }
 
 // ownBases returns the bases of the own cluster. They are all bases if no snapshot is its own.
