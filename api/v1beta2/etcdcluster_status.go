@@ -320,4 +320,8 @@ type ClusterRestoreStatus struct {
 	// Path of the snapshot of the data before the restore, "<bucket>/<key>". It is empty if none was taken.
 	// +optional
 	SafetySnapshot string `json:"safetySnapshot,omitempty"`
+	// Last revision of the cluster before the restore: it acknowledged no write after it. It is absent if no quorum answered, so that the
+	// operator could not refuse writes before the switch.
+	// +optional
+	LastRevision int64 `json:"lastRevision,omitempty"`
 }

@@ -36,7 +36,7 @@ func (r *Reconciler) act(ctx context.Context, v *view, step plan.Step) error {
 	}
 	switch step := step.(type) {
 	case plan.AddLearner, plan.PromoteLearner, plan.RemoveMember, plan.MoveLeader, plan.EnableDowngrade, plan.CancelDowngrade,
-		plan.CompactHistory, plan.DefragmentMember, plan.DisarmAlarm:
+		plan.CompactHistory, plan.DefragmentMember, plan.DisarmAlarm, plan.FenceWrites, plan.UnfenceWrites:
 		return r.actOnEtcd(ctx, v, step)
 	case plan.CreateMembers, plan.CreateMember, plan.ReleaseMember, plan.AddToService, plan.RemoveFromService, plan.RelabelPod, plan.ForbidEmptyStart, plan.ResizePod, plan.LoadCertificates, plan.DeletePod,
 		plan.ForceDeletePod, plan.StopMembers:

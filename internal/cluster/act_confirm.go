@@ -62,7 +62,7 @@ func (r *Reconciler) confirmOld(ctx context.Context, v *view, step plan.Step) er
 	for _, m := range v.Members { // one without a Pod counts among the voters
 		live.Members = append(live.Members, plan.Member{
 			Name: m.Name, Incarnation: m.Incarnation, InMembership: m.InMembership, Learner: m.Learner,
-			Answers: m.Answers, Serving: m.Serving, Guarded: m.Guarded, Refusal: m.Refusal, SilentSince: m.SilentSince,
+			Answers: m.Answers, Alarms: m.Alarms, Leader: m.Leader, Serving: m.Serving, Guarded: m.Guarded, Refusal: m.Refusal, SilentSince: m.SilentSince,
 		})
 	}
 	for i := range pods {

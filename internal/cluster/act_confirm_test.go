@@ -181,6 +181,7 @@ func TestAMemberWithoutAPodCountsAsAVoterBeforeASwitch(t *testing.T) {
 	}{"two of five": {2, false}, "three of five": {3, true}} {
 		pods := []client.Object{&v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "back", UID: "uid-back"}}}
 		s := state(formed, members(5), with(3, gone), with(4, gone), restored(v1beta2.RestoreSeeding), asked)
+		s.MembershipKnown = false // otherwise the old members are fenced
 		for i := range 3 {
 			pod := &corev1.Pod{ObjectMeta: controlled("uid-example", nameOf(i), nil), Status: corev1.PodStatus{Phase: corev1.PodRunning}}
 			if i < test.silent {

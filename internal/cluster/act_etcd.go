@@ -33,6 +33,10 @@ func (r *Reconciler) actOnEtcd(ctx context.Context, v *view, step plan.Step) err
 		return r.withServing(ctx, v, "", func(member Etcd) error { return member.Compact(ctx, step.Revision) })
 	case plan.DisarmAlarm:
 		return r.withServing(ctx, v, "", func(member Etcd) error { return member.Disarm(ctx, step.Alarm) })
+	case plan.FenceWrites:
+		return r.withServing(ctx, v, "", func(member Etcd) error { _, err := member.Fence(ctx, step.ID); return err })
+	case plan.UnfenceWrites:
+		return r.withServing(ctx, v, "", func(member Etcd) error { return member.Unfence(ctx, step.ID) })
 	case plan.DefragmentMember:
 		return r.with(ctx, v, step.Name, func(member Etcd) error {
 			ctx, cancel := context.WithTimeout(ctx, defragmentTimeout)

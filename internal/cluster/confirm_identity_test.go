@@ -22,6 +22,8 @@ func (c changing) Status(context.Context) (etcd.Status, error)         { return 
 func (c changing) AddLearner(context.Context, string) error            { *c.changes++; return nil }
 func (c changing) Compact(context.Context, int64) error                { *c.changes++; return nil }
 func (c changing) Defragment(context.Context) error                    { *c.changes++; return nil }
+func (c changing) Fence(context.Context, etcd.ID) (int64, error)       { *c.changes++; return 0, nil }
+func (c changing) Unfence(context.Context, etcd.ID) error              { *c.changes++; return nil }
 func (c changing) Disarm(context.Context, etcd.Alarm) error            { *c.changes++; return nil }
 func (c changing) MoveLeader(context.Context, etcd.ID) error           { *c.changes++; return nil }
 func (c changing) EnableDowngrade(context.Context, string) error       { *c.changes++; return nil }

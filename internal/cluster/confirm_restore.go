@@ -28,10 +28,24 @@ func (r *Reconciler) confirmStepOfRestore(ctx context.Context, v *view, step pla
 		return r.confirmOld(ctx, v, step)
 	case plan.FailRestore:
 		return r.confirmCancelled(ctx, v)
-	case plan.BeginSwitch, plan.AdoptSeed:
+	case plan.AdoptSeed:
+		if err := r.confirmFence(ctx, v); err != nil {
+			return err
+		}
+		return r.confirmOld(ctx, v, step)
+	case plan.BeginSwitch:
 		return r.confirmOld(ctx, v, step)
 	}
 	return nil
+}
+
+// confirmFence fences the old members once more, if a quorum of them is fenced and answers: to fence twice changes nothing, and a person may have
+// disarmed the alarm.
+func (r *Reconciler) confirmFence(ctx context.Context, v *view) error {
+	if !v.WritesFenced() || !v.MembershipKnown {
+		return nil
+	}
+	return r.actOnEtcd(ctx, v, plan.FenceWrites{ID: v.RestoreFence()})
 }
 
 // confirmRestore reads past the cache whether the EtcdRestore still exists. If a user deletes it before the switch, the

@@ -35,6 +35,8 @@ type Etcd interface {
 	Compact(ctx context.Context, revision int64) error
 	Defragment(ctx context.Context) error
 	Disarm(ctx context.Context, alarm etcd.Alarm) error
+	Fence(ctx context.Context, id etcd.ID) (revision int64, err error)
+	Unfence(ctx context.Context, id etcd.ID) error
 	Login(ctx context.Context) error
 	HashKV(ctx context.Context, revision int64) (hash uint32, compactRevision int64, err error)
 	Close()

@@ -58,9 +58,12 @@ func TestInPlaceRestoreBringsBackExactlyTheSnapshot(t *testing.T) {
 	says(n, &v1beta2.EtcdRestore{}, "second", v1beta2.ConditionReady, v1beta2.ReasonQueued, "back")
 	n.kubectl("delete", "etcdrestore", "second")
 	says(n, &v1beta2.EtcdRestore{}, "back", v1beta2.ConditionRestoring, v1beta2.ReasonGrowing)
-	if pod, there := n.pods("three")[held]; !there || pod.DeletionTimestamp == nil {
-		t.Errorf("the finalizer did not keep Pod %s: %+v", held, pod.ObjectMeta)
-	}
+	n.eventually("the old Pod is deleted, and its finalizer keeps it", func(context.Context) error {
+		if pod, there := n.pods("three")[held]; !there || pod.DeletionTimestamp == nil {
+			return fmt.Errorf("pod %s: %+v", held, pod.ObjectMeta)
+		}
+		return nil
+	})
 	n.kubectl("patch", "pod", held, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 	restore := becomes(n, &v1beta2.EtcdRestore{}, "back", v1beta2.ConditionComplete)
 	after := n.ready("three")

@@ -14,7 +14,7 @@ import (
 func (s State) Irreversible(step Step) bool {
 	switch step := step.(type) {
 	case RemoveMember, DeleteVolume, StopMembers, DeletePod, BeginSwitch, ReturnToSeeding, AdoptSeed, CreateVolumes, CreateMembers, RestoreLabels,
-		AddLearner, PromoteLearner, MoveLeader, CompactHistory:
+		AddLearner, PromoteLearner, MoveLeader, CompactHistory, FenceWrites, UnfenceWrites:
 		return true
 	case KeepVolume:
 		return !step.Keep

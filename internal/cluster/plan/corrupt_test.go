@@ -69,10 +69,10 @@ func TestPlanCorruptAlarm(t *testing.T) {
 				"and the operator changes nothing. If it is not needed any more, disarm the alarm: etcdctl alarm disarm."),
 		},
 		"takes a fence for no corruption": {
-			state(formed, members(3), accused(etcd.FenceID("uid")), hashing("a", "a", "a"), func(s *State) { s.Members[0].PodReady, s.Members[1].PodReady, s.Members[2].PodReady = true, true, true }), Done{},
+			state(formed, members(3), accused(etcd.FenceID("uid-back")), hashing("a", "a", "a"), restored(v1beta2.RestoreSwitching), asked, aSeed(serving)), AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
-		"finds the corrupt member beside a fence": {
-			state(formed, members(3), accused(2, etcd.FenceID("uid")), hashing("a", "b", "a")), RemoveMember{ID: 2, Name: nameOf(1), Cause: CorruptData},
+		"takes back a fence that nothing needs, beside a real corruption": {
+			state(formed, members(3), accused(2, etcd.FenceID("uid")), hashing("a", "b", "a")), UnfenceWrites{ID: etcd.FenceID("uid")},
 		},
 		"removes the member that differs from a quorum if the alarm names no member": {
 			state(formed, members(3), accused(0), hashing("a", "b", "a")), RemoveMember{ID: 2, Name: nameOf(1), Cause: CorruptData},

@@ -118,7 +118,7 @@ func neededBy(groups []group) map[string]reach {
 			by[r.Name] = now
 		}
 	}
-	by["reclaimSpace"] = space
+	by["reclaimSpace"], by["takeFenceBack"] = space, space
 	by["prepareVersionChange"] = beyond // cancelDowngrade would undo it as long as a member is yet to be added
 	return by
 }

@@ -233,6 +233,7 @@ func TestPlanOrder(t *testing.T) {
 		{"waitUntilHealthy", "scaleUp", "nothing is added to a cluster that is not well"},
 		{"waitUntilHealthy", "rollMembers", "no member is stopped while another is down"},
 		{"hibernate", "deleteStopped", "what hibernates is not started"},
+		{"takeFenceBack", "restore", "a fence that a crash left behind refuses the writes of the old members, which continue"},
 		{"forceNewCluster", "deleteStopped", "a member that was stopped for the survivor's sake stays stopped"},
 		{"deleteStopped", "startMember", "the next Pod has the name of the one before"},
 		{"startMember", "releaseMember", "members that have data start first"},

@@ -175,7 +175,7 @@ func (s State) beforeSwitch(seed Member) Step {
 	if why := s.heldUp(); why != "" {
 		return FailRestore{Message: why}
 	}
-	if step := unstoppable(s); step != nil {
+	if step := s.cannotHandOver(); step != nil {
 		return step
 	}
 	return s.safetySnapshot()

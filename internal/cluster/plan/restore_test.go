@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -19,6 +20,9 @@ const (
 )
 
 // restored: a restore into incarnation 2 has reached a step.
+// fencedBy: a fence is on, of the restore with that UID.
+func fencedBy(uid types.UID) change { return accused(etcd.FenceID(uid)) }
+
 func restored(step v1beta2.RestoreStep) change {
 	return func(s *State) {
 		s.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", UID: "uid-back", Step: step, Incarnation: 2, ClusterIDBefore: s.ClusterID}
@@ -259,8 +263,8 @@ func TestPlanRestoreSeeding(t *testing.T) {
 			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), foreignStopped),
 			BeginSwitch{ClusterID: seedID, Revision: 1000000042},
 		},
-		"ignores the annotation stopped-foreign-members while a quorum answers": {
-			state(formed, members(1), size(1), foreignVoters(2), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), foreignStopped), removeThem,
+		"switches beside foreign voters while a quorum answers, because it can fence them": {
+			state(formed, members(1), size(1), foreignVoters(2), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), foreignStopped), BeginSwitch{ClusterID: seedID, Revision: 1000000042},
 		},
 		"ignores stopped-foreign-members while authentication refuses the operator": {
 			state(formed, members(1), size(1), refuses, voters(1), foreignVoters(2), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), foreignStopped),
@@ -327,11 +331,26 @@ func TestPlanRestoreSeeding(t *testing.T) {
 func TestPlanRestoreSwitching(t *testing.T) {
 	switching := restored(v1beta2.RestoreSwitching)
 	planTests{
-		"stops the old members": {
-			state(formed, members(3), switching, asked, aSeed(serving)), StopMembers{Except: 2},
+		"fences the old members while they serve": {
+			state(formed, members(3), switching, asked, aSeed(serving)), FenceWrites{ID: etcd.FenceID("uid-back")},
 		},
-		"stops the last old member if the EtcdRestore is deleted while the others stop": {
-			state(formed, members(3), with(0, pod(PodDeleting)), with(1, pod(PodDeleting)), switching, aSeed(serving)), StopMembers{Except: 2},
+		"adopts the seed beside old members that are fenced": {
+			state(formed, members(3), switching, asked, aSeed(serving), fencedBy("uid-back")), AdoptSeed{ClusterID: seedID, Incarnation: 2},
+		},
+		"adopts the seed beside fenced members that answer no more": {
+			state(formed, members(3), noQuorum, with(1, withoutPod), with(2, withoutPod), switching, asked, aSeed(serving), fencedBy("uid-back")), AdoptSeed{ClusterID: seedID, Incarnation: 2},
+		},
+		"takes the fence of another restore back, and not for its own": {
+			state(formed, members(3), switching, asked, aSeed(serving), fencedBy("another")), UnfenceWrites{ID: etcd.FenceID("another")},
+		},
+		"stops the old members if no quorum of them answers": {
+			state(formed, members(3), noQuorum, switching, asked, aSeed(serving)), StopMembers{Except: 2},
+		},
+		"fences no members for a seed that does not serve": {
+			state(formed, members(3), switching, asked, aSeed()), CreateMember{Name: seedName, Incarnation: 2, Start: StartSeed},
+		},
+		"fences the old members if the EtcdRestore is deleted while they stop": {
+			state(formed, members(3), with(0, pod(PodDeleting)), with(1, pod(PodDeleting)), switching, aSeed(serving)), FenceWrites{ID: etcd.FenceID("uid-back")},
 		},
 		"returns to seeding if the EtcdRestore is deleted before a member has stopped": {
 			state(formed, members(3), switching, aSeed(serving)), ReturnToSeeding{},
@@ -339,8 +358,8 @@ func TestPlanRestoreSwitching(t *testing.T) {
 		"adopts the seed beside one running voter of three and a learner: they are no quorum": {
 			state(formed, members(3), stopped, with(2, pod(PodRunning)), aLearner, switching, asked, aSeed(serving)), AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
-		"stops a voter and a learner that another party has promoted: they are a quorum": {
-			state(formed, members(2), size(2), with(1, withoutPod), promoted, switching, asked, aSeed(serving)), StopMembers{Except: 2},
+		"fences a voter and a learner that another party has promoted: they are a quorum": {
+			state(formed, members(2), size(2), with(1, withoutPod), promoted, switching, asked, aSeed(serving)), FenceWrites{ID: etcd.FenceID("uid-back")},
 		},
 		"adopts the seed beside Pods that wait until their members are added: no etcd runs there": {
 			state(formed, members(5), size(5), noQuorum, voters(3), with(0, withoutPod), with(1, withoutPod), with(3, ahead), with(4, ahead), switching, asked, aSeed(serving)),
@@ -353,8 +372,8 @@ func TestPlanRestoreSwitching(t *testing.T) {
 			state(formed, members(3), noQuorum, voters(2), stopped, with(2, ahead, func(m *Member) { m.Pod = PodDeleting }), switching, asked, aSeed(serving)),
 			AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
-		"returns to seeding if foreign voters are a quorum that it cannot stop": {
-			state(formed, members(1), size(1), foreignVoters(2), switching, asked, aSeed(serving)), ReturnToSeeding{},
+		"fences foreign voters that it cannot stop": {
+			state(formed, members(1), size(1), foreignVoters(2), switching, asked, aSeed(serving)), FenceWrites{ID: etcd.FenceID("uid-back")},
 		},
 		"does not adopt the seed beside a quorum of foreign voters": {
 			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, withoutPod), switching, asked, aSeed(serving)),
@@ -414,8 +433,8 @@ func TestPlanRestoreSwitching(t *testing.T) {
 				Message: "EtcdRestore back has lost its status. The operator stops no member until restore-operator has verified it again. To cancel, delete the EtcdRestore.",
 			},
 		},
-		"stops the last old member if the EtcdRestore has lost its status while the others stop": {
-			state(formed, members(3), with(0, pod(PodDeleting)), with(1, pod(PodDeleting)), switching, unverified, aSeed(serving)), StopMembers{Except: 2},
+		"fences the old members if the EtcdRestore has lost its status while they stop": {
+			state(formed, members(3), with(0, pod(PodDeleting)), with(1, pod(PodDeleting)), switching, unverified, aSeed(serving)), FenceWrites{ID: etcd.FenceID("uid-back")},
 		},
 		"returns to seeding if the EtcdRestore is deleted while the members restart repeatedly": {
 			state(formed, members(3), noQuorum, with(0, blockedBy(v1beta2.ReasonPodFailing)), with(1, pod(PodStarting)), switching, aSeed(serving)), ReturnToSeeding{},
@@ -491,8 +510,8 @@ func TestPlanRestoreSwitching(t *testing.T) {
 			state(formed, members(3), stopped, with(1, pod(PodEnded)), refusedToDelete(1), switching, asked, aSeed(serving)),
 			AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
-		"stops the others beside an ended Pod that the API server refuses to delete": {
-			state(formed, members(3), with(1, pod(PodEnded)), refusedToDelete(1), switching, asked, aSeed(serving)), StopMembers{Except: 2},
+		"fences the old members beside an ended Pod that the API server refuses to delete": {
+			state(formed, members(3), with(1, pod(PodEnded)), refusedToDelete(1), switching, asked, aSeed(serving)), FenceWrites{ID: etcd.FenceID("uid-back")},
 		},
 		"reports a lost seed whose Pod fails again and again": {
 			state(formed, members(3), stopped, switching, asked, aSeed(serving, rejectedSeed), seedFailures(3)), rejected(4),
@@ -518,8 +537,8 @@ func TestPlanRestoreSwitching(t *testing.T) {
 		"stops two of three old members: they are a quorum": {
 			state(formed, members(3), stopped, with(1, pod(PodRunning)), with(2, pod(PodDeleting)), switching, asked, aSeed(serving)), StopMembers{Except: 2},
 		},
-		"stops the only member": {
-			state(formed, members(1), size(1), switching, asked, aSeed(serving)), StopMembers{Except: 2},
+		"fences the only member": {
+			state(formed, members(1), size(1), switching, asked, aSeed(serving)), FenceWrites{ID: etcd.FenceID("uid-back")},
 		},
 		"keeps a seed that does not start if its EtcdRestore is deleted and old data was in Pods": {
 			state(formed, members(3), ephemeral, stopped, switching, aSeed(serving, blockedBy(v1beta2.ReasonPodFailing))),

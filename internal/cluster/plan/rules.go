@@ -35,6 +35,7 @@ var Rules = []group{
 	}},
 	{Name: "quorum", Purpose: "A recovery from a lost quorum ends before anything else is done to members.", Rules: []rule{
 		{Name: "forceNewCluster", Decide: forceNewCluster},
+		{Name: "takeFenceBack", Decide: takeFenceBack},
 	}},
 	{Name: "surroundings", Purpose: "Objects around the members are kept current while the members run.", Rules: []rule{
 		{Name: "loadCertificates", Decide: loadCertificates},

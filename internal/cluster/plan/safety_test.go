@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // The old members serve until the switch. Without a safety snapshot, their last writes exist only in volumes that are deleted
@@ -117,7 +118,7 @@ func TestASwitchThatWasHeldUpIsCheckedAgain(t *testing.T) {
 		s.Members[0].Revision = 1000000042
 	}
 	recorded := func(s *State) { s.Restore.RevisionBump, s.Restore.Revision = 10, 1000000042 }
-	stop := StopMembers{Except: 2}
+	stop, fence := StopMembers{Except: 2}, FenceWrites{ID: etcd.FenceID("uid-back")}
 	unanswered := func(m *Member) { m.Answers, m.Serving, m.SilentSince = false, false, noon.Add(-time.Minute) }
 	each := func(what func(*Member)) change {
 		return func(s *State) {
@@ -143,15 +144,15 @@ func TestASwitchThatWasHeldUpIsCheckedAgain(t *testing.T) {
 		state State
 		want  Step
 	}{
-		"stops the members if restore-operator has not answered for 20 min":           {held(ifPossible(20*time.Minute, nil)), stop},
+		"fences the members if restore-operator has not answered for 20 min":          {held(ifPossible(20*time.Minute, nil)), fence},
 		"returns to seeding if restore-operator has not answered for 3 h":             {held(ifPossible(3*time.Hour, nil)), ReturnToSeeding{}},
-		"stops the members if a safety snapshot could not be taken 1 min ago":         {held(ifPossible(20*time.Minute, notTaken(time.Minute))), stop},
+		"fences the members if a safety snapshot could not be taken 1 min ago":        {held(ifPossible(20*time.Minute, notTaken(time.Minute))), fence},
 		"returns to seeding if a safety snapshot could not be taken 3 h ago":          {held(ifPossible(3*time.Hour, notTaken(3*time.Hour))), ReturnToSeeding{}},
-		"stops the members if the safety snapshot is 1 min old":                       {held(saved(time.Minute)), stop},
+		"fences the members if the safety snapshot is 1 min old":                      {held(saved(time.Minute)), fence},
 		"returns to seeding if the safety snapshot is 3 h old":                        {held(saved(3 * time.Hour)), ReturnToSeeding{}},
 		"returns to seeding if clients have reached the revision of the seed":         {held(saved(time.Minute), overtaken), ReturnToSeeding{}},
-		"does not compare the seed with its own revision":                             {held(saved(time.Minute), recorded), stop},
-		"stops the others if a quorum is already stopping":                            {held(saved(3*time.Hour), with(0, pod(PodDeleting)), with(1, pod(PodDeleting))), stop},
+		"does not compare the seed with its own revision":                             {held(saved(time.Minute), recorded), fence},
+		"fences the others if a quorum is already stopping":                           {held(saved(3*time.Hour), with(0, pod(PodDeleting)), with(1, pod(PodDeleting))), fence},
 		"returns to seeding if only one of three members has no Pod":                  {held(saved(3*time.Hour), with(0, withoutPod)), ReturnToSeeding{}},
 		"returns to seeding if its EtcdRestore is deleted":                            {held(saved(time.Minute), func(s *State) { s.Request = nil }), ReturnToSeeding{}},
 		"returns to seeding a third time":                                             {held(saved(3*time.Hour), func(s *State) { s.Restore.Returns = 2 }), ReturnToSeeding{}},

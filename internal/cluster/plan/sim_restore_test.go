@@ -111,6 +111,32 @@ func TestEveryRestoreSettles(t *testing.T) {
 	count.tell()
 }
 
+// Any end of an operator, and any change of an EtcdRestore, may leave a fence behind. If it is neither continued nor taken back, the old members
+// refuse writes, and nothing replaces them.
+func TestEachFenceIsContinuedOrTakenBack(t *testing.T) {
+	t.Parallel()
+	count := tally{t: t}
+	for _, step := range []v1beta2.RestoreStep{"", v1beta2.RestoreSeeding, v1beta2.RestoreSwitching, v1beta2.RestoreFailed} {
+		for _, fencer := range []types.UID{restoreUID, "uid-another", "uid-gone"} {
+			for old, conditions := range olds {
+				for asked, ask := range requests {
+					for _, seed := range seeds {
+						s := restoring(true, step, conditions, seed)
+						ask(&s)
+						for i := range s.Members {
+							if m := &s.Members[i]; m.Incarnation == s.Incarnation && m.Answers {
+								m.Alarms = append(m.Alarms, etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: etcd.FenceID(fencer)})
+							}
+						}
+						count.run(model.From(s), fmt.Sprintf("step %q, fence of %s, old cluster %s, seed %s, restore %s", step, fencer, old, seed.name, asked))
+					}
+				}
+			}
+		}
+	}
+	count.tell()
+}
+
 // restoring returns a State in which a restore has reached a step.
 func restoring(durable bool, step v1beta2.RestoreStep, conditions []condition, seed condition) plan.State {
 	s := formed(3, durable, conditions)
@@ -147,7 +173,7 @@ func restoring(durable bool, step v1beta2.RestoreStep, conditions []condition, s
 }
 
 // TestARestoreOfAClusterWithDeadNodesEndsOrTouchesNothing restores clusters with some dead nodes. If the dead nodes have no
-// quorum, the restore completes. Otherwise the operator never stops the old members that serve.
+// quorum, the restore completes. Otherwise the operator neither fences nor stops the old members that serve.
 func TestARestoreOfAClusterWithDeadNodesEndsOrTouchesNothing(t *testing.T) {
 	for size := 1; size <= 5; size++ {
 		for dead := range size + 1 {
@@ -164,7 +190,11 @@ func TestARestoreOfAClusterWithDeadNodesEndsOrTouchesNothing(t *testing.T) {
 				w := model.From(s)
 				o := w.Run(changingNothing(t))
 				_, done := o.Last.(plan.Done)
-				stops := slices.ContainsFunc(o.Steps, func(step plan.Step) bool { _, is := step.(plan.StopMembers); return is })
+				stops := slices.ContainsFunc(o.Steps, func(step plan.Step) bool {
+					_, fences := step.(plan.FenceWrites)
+					_, stops := step.(plan.StopMembers)
+					return fences || stops
+				})
 				if wants := dead < etcd.Quorum(size); done != wants || stops != wants || len(w.Violations) > 0 {
 					t.Errorf("%d of %d nodes dead, durable %v: %v\n%s\n%+v", dead, size, durable, w.Violations, trace(o), o.Last)
 				}

@@ -81,7 +81,7 @@ func recordRestore(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 		}
 		status.Restore.Step = v1beta2.RestoreSwitching
 		status.Restore.ClusterID, status.Restore.Revision = step.ClusterID, step.Revision
-		status.Restore.Message = "The seed serves the snapshot. The old members stop, and then the client Service selects the seed."
+		status.Restore.Message = "The seed serves the snapshot. The old members refuse writes or stop, and then the client Service selects the seed."
 	case ReturnToSeeding:
 		status.Restore.Step, status.Restore.Message = v1beta2.RestoreSeeding, step.describe(s).Message
 		status.Restore.ClusterID, status.Restore.Revision = "", 0
@@ -90,7 +90,7 @@ func recordRestore(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 		status.ClusterID, status.Incarnation, status.VersionChange = step.ClusterID, step.Incarnation, nil
 		status.PromotingMember, status.RemovingMember, status.ForeignMembers = "", "", nil
 		status.Recovery = nil // it was about the members before
-		status.Restore.Step = v1beta2.RestoreGrowing
+		status.Restore.Step, status.Restore.LastRevision = v1beta2.RestoreGrowing, s.lastRevision()
 		rememberRestore(status, s)
 		status.Restore.Message = fmt.Sprintf("The restored data is served. The cluster is growing to %d members.", s.Spec.Size) + s.tooLate()
 		if seed, ok := s.seed(); ok {

@@ -17,7 +17,7 @@ type BeginSwitch struct {
 func (step BeginSwitch) describe(State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonRestoring,
-		Message: fmt.Sprintf("The seed serves the snapshot at revision %d. The operator stops the old members, and then the seed takes over.", step.Revision),
+		Message: fmt.Sprintf("The seed serves the snapshot at revision %d. The operator refuses writes to the old members, or stops them, and then the seed takes over.", step.Revision),
 		Requeue: requeueSoon,
 	}, "RestoreSwitching", cluster)
 }
@@ -42,19 +42,30 @@ type AdoptSeed struct {
 func (step AdoptSeed) describe(s State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonRestoring,
-		Message: "The old members acknowledge no more writes. The restored cluster has the ID " + step.ClusterID + "." + s.tooLate(),
+		Message: s.whatIsLost() + " The restored cluster has the ID " + step.ClusterID + "." + s.tooLate(),
 		Requeue: requeueSoon,
 	}, "RestoreSwitched", cluster)
 }
 
-// switching stops the old members, and then the seed is the cluster. As long as they can be a quorum, they stop only for a seed
-// that serves.
+// switching fences the old members, or stops them if no quorum of them answers, and then the seed is the cluster. As long as they can be a
+// quorum, they stop only for a seed that serves.
 func switching(s State) Step {
 	if step := s.reconsider(); step != nil {
 		return step
 	}
 	notYet, run := s.seedServes(), s.oldRun()
 	if run && notYet == nil {
+		if step := s.fenceOld(); step != nil {
+			return step
+		}
+	}
+	if notYet == nil && s.WritesFenced() {
+		return AdoptSeed{ClusterID: s.Restore.ClusterID, Incarnation: s.Restore.Incarnation}
+	}
+	if run && notYet == nil {
+		if step := s.cannotHandOver(); step != nil && s.oldQuorumRuns() {
+			return step // nothing was stopped yet
+		}
 		return StopMembers{Except: s.Restore.Incarnation}
 	}
 	if step := oldMemberStops(s); !run && step != nil {

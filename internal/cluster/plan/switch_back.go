@@ -44,7 +44,7 @@ func (s State) reconsider() Step {
 		return nil
 	case s.RestoreUnverified && !serves:
 		return Wait{Reason: v1beta2.ReasonRestoring, Stalled: true, Message: s.notRequested() + " The operator stops no member until restore-operator has verified it again. To cancel, delete the EtcdRestore."}
-	case s.Requested() && (!seed.Serving || (s.seedBehind(seed) == "" && s.safetySnapshot() == nil && unstoppable(s) == nil)):
+	case s.Requested() && (!seed.Serving || (s.seedBehind(seed) == "" && s.safetySnapshot() == nil && s.cannotHandOver() == nil)):
 		return nil
 	}
 	return ReturnToSeeding{}

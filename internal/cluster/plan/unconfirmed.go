@@ -177,10 +177,13 @@ func (s State) InTheWay(step Step) string {
 			return "the old members stop"
 		}
 	case BeginSwitch:
-		if len(old) > 0 && unstoppable(s) != nil {
+		if len(old) > 0 && s.cannotHandOver() != nil {
 			return beside(old[0])
 		}
 	case AdoptSeed:
+		if s.WritesFenced() {
+			return ""
+		}
 		if voters := s.oldRunning(); s.oldRun() {
 			return beside(voters[0])
 		}

@@ -271,6 +271,12 @@ func (w *World) change(s plan.State, step plan.Step) error {
 			return fmt.Errorf("move leader to %s: %w", step.To, errUnknownMember)
 		}
 		l.leader = to.id
+	case plan.FenceWrites:
+		if !slices.Contains(l.fences, step.ID) {
+			l.fences = append(l.fences, step.ID)
+		}
+	case plan.UnfenceWrites:
+		l.fences = slices.DeleteFunc(l.fences, func(id etcd.ID) bool { return id == step.ID })
 	default:
 		return w.changeSpace(l, step)
 	}
@@ -281,7 +287,7 @@ func (w *World) change(s plan.State, step plan.Step) error {
 func (w *World) changeless(step plan.Step) error {
 	switch step.(type) {
 	case plan.AddLearner, plan.PromoteLearner, plan.RemoveMember, plan.MoveLeader, plan.EnableDowngrade, plan.CancelDowngrade,
-		plan.CompactHistory, plan.DefragmentMember, plan.DisarmAlarm:
+		plan.CompactHistory, plan.DefragmentMember, plan.DisarmAlarm, plan.FenceWrites, plan.UnfenceWrites:
 		return fmt.Errorf("no member serves: %w", etcd.ErrNotYet)
 	}
 	return nil

@@ -39,6 +39,8 @@ func (w *World) Check(step plan.Step) {
 		if l != nil {
 			w.violate(OneIdentityOneHistory, "a formed cluster is bootstrapped a second time")
 		}
+	case plan.UnfenceWrites:
+		w.checkUnfence(l)
 	case plan.AdoptSeed:
 		if seed := w.lifeOf(step.Incarnation); seed == nil || seed.leader == 0 {
 			w.violate(DataIsKept, "a seed that does not serve becomes the cluster")
@@ -261,6 +263,9 @@ func (w *World) CheckDone() {
 	v := w.voters(l)
 	if len(l.entries) != w.Cluster.Spec.Size || v != (etcd.Voters{Total: len(l.entries), Healthy: len(l.entries)}) {
 		w.violate(EveryRunSettles, "Done is reported with %d of %d voters and %d members, but the spec asks for %d", v.Healthy, v.Total, len(l.entries), w.Cluster.Spec.Size)
+	}
+	if len(l.fences) > 0 {
+		w.violate(EveryRunSettles, "Done is reported, but a fence refuses writes")
 	}
 	w.checkBudget(l)
 	w.checkVolumes(w.Observe())

@@ -33,6 +33,8 @@ type life struct {
 	// written but by etcd itself.
 	noSpace etcd.ID
 	fullAt  int
+	// fences are on: it acknowledges no write.
+	fences []etcd.ID
 	// accused is the member that etcd says is corrupt, 0 for none; with nobody it does not say who.
 	accused etcd.ID
 	nobody  bool

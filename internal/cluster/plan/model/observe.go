@@ -162,6 +162,9 @@ func (w *World) hear(p *pod, m *plan.Member) {
 	m.Revision = l.revision + int64(d.index)
 	m.RaftIndex, m.RaftTerm = uint64(d.index)+1, 1
 	hearSpace(l, p, d, m)
+	for _, id := range l.fences {
+		m.Alarms = append(m.Alarms, etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: id})
+	}
 	w.hearCorrupt(l, d, m)
 	m.Serving = !e.learner && l.leader != 0
 	if !m.Serving {

@@ -80,7 +80,7 @@ func (w *World) tickLife(l *life) (moved bool) {
 		}
 	}
 	moved = w.tickVersion(l) || moved
-	if w.hasClients(l) {
+	if w.hasClients(l) && len(l.fences) == 0 {
 		w.write(l)
 	}
 	return moved

@@ -29,20 +29,29 @@ func (w *World) checkReplacedLives(incarnation int32) {
 		if seed := w.lifeOf(incarnation); seed != nil && w.Cluster.Status.Restore.RevisionBump > 0 && !w.statusLost && seed.revision <= l.revision+int64(l.index) {
 			w.violate(OneIdentityOneHistory, "the revision falls from %d to %d", l.revision+int64(l.index), seed.revision)
 		}
-		if v.Total > 0 && v.HasQuorum() {
+		if v.Total > 0 && v.HasQuorum() && len(l.fences) == 0 {
 			w.violate(AcknowledgedWritesSurvive, "the seed becomes the cluster while %d of %d voters of the one before it may run", v.Healthy, v.Total)
 		}
 	}
 }
 
-// checkOneLife: once a restored cluster has taken over, none before it has a leader.
+// checkUnfence: the members that a restore has replaced take no writes again.
+func (w *World) checkUnfence(l *life) {
+	for i := range w.incarnations {
+		if later := &w.incarnations[i]; l != nil && later.adopted && later.incarnation > l.incarnation {
+			w.violate(AcknowledgedWritesSurvive, "the fence of incarnation %d is taken back beside incarnation %d", l.incarnation, later.incarnation)
+		}
+	}
+}
+
+// checkOneLife: once a restored cluster has taken over, none before it has a leader and takes writes.
 func (w *World) checkOneLife() {
 	now := w.formed()
 	if now == nil || !now.adopted {
 		return
 	}
 	for i := range w.incarnations {
-		if l := &w.incarnations[i]; l.adopted && l.incarnation < now.incarnation && l.leader != 0 {
+		if l := &w.incarnations[i]; l.adopted && l.incarnation < now.incarnation && l.leader != 0 && len(l.fences) == 0 {
 			w.violate(AcknowledgedWritesSurvive, "the cluster of incarnation %d acknowledges writes beside incarnation %d", l.incarnation, now.incarnation)
 		}
 	}

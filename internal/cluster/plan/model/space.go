@@ -54,7 +54,10 @@ func guessSpace(l *life, d *data, m *plan.Member) {
 		if alarm.Kind == etcd.AlarmNoSpace {
 			l.noSpace = alarm.Member
 		}
-		if alarm.Kind == etcd.AlarmCorrupt {
+		if alarm.IsFence() && !slices.Contains(l.fences, alarm.Member) {
+			l.fences = append(l.fences, alarm.Member)
+		}
+		if alarm.Kind == etcd.AlarmCorrupt && !alarm.IsFence() {
 			l.accused = alarm.Member
 			d.tainted = strings.HasPrefix(m.Hash, "wrong")
 		}

@@ -1,0 +1,105 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
+
+// A fence keeps the old members from acknowledging writes while clients are led to a seed. A quorum must answer for that. Then no member has to
+// stop before the seed takes over, and it does not matter which members the operator can see or stop:
+//
+//	 old members   serve ─────────── fenced ───────────────── stop
+//	 Service       ──▶ old ────────────────┼──▶ seed
+//	 step          │ Switching             │ Growing
+//
+// The step Switching in the status is the intent. A fence whose restore is not in that step is taken back, so the old members take writes again
+// whatever ended the operator in between.
+
+// FenceWrites refuses all writes to the old members.
+type FenceWrites struct{ ID etcd.ID }
+
+func (step FenceWrites) describe(State) planning.Description {
+	return announced(planning.Description{
+		Reason:  v1beta2.ReasonRestoring,
+		Message: "The operator is refusing writes to the old members, so that the seed takes over without losing one.",
+		Requeue: requeueSoon,
+	}, "FencingWrites", cluster)
+}
+
+// UnfenceWrites lets the members take writes again.
+type UnfenceWrites struct{ ID etcd.ID }
+
+func (step UnfenceWrites) describe(State) planning.Description {
+	return announced(planning.Description{
+		Reason:  v1beta2.ReasonRestoring,
+		Message: "The operator is taking back fence " + step.ID.String() + ", so that the members accept writes again.",
+		Requeue: requeueSoon,
+	}, "UnfencingWrites", cluster)
+}
+
+// RestoreFence returns the ID of the fence of the restore under way.
+func (s State) RestoreFence() etcd.ID { return etcd.FenceID(s.Restore.UID) }
+
+// WritesFenced reports whether the restore under way has fenced the old members. A member that says so has applied the fence, so it is in the log of a
+// quorum, and the operator takes it back only after another record.
+func (s State) WritesFenced() bool {
+	return s.switching() && slices.Contains(s.fences(), etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: s.RestoreFence()})
+}
+
+// fenceOld fences the old members if a quorum of them answers. It returns nil if they are fenced, or cannot be.
+func (s State) fenceOld() Step {
+	if s.WritesFenced() || !s.Formed() || !s.MembershipKnown || s.Incarnation == s.Restore.Incarnation {
+		return nil
+	}
+	return FenceWrites{ID: s.RestoreFence()}
+}
+
+// cannotHandOver waits for a person if the operator can neither fence the old members nor stop a quorum of them.
+func (s State) cannotHandOver() Step {
+	if s.Formed() && s.MembershipKnown || s.WritesFenced() {
+		return nil
+	}
+	return unstoppable(s)
+}
+
+// takeFenceBack takes back each fence of this suite that no restore needs.
+func takeFenceBack(s State) Step {
+	if !s.MembershipKnown {
+		return nil
+	}
+	for _, fence := range s.fences() {
+		if !s.switching() || fence.Member != s.RestoreFence() {
+			return UnfenceWrites{ID: fence.Member}
+		}
+	}
+	return nil
+}
+
+// lastRevision returns the last revision that the old members acknowledged; 0 if they are not fenced. Only a member that has applied the fence
+// knows it.
+func (s State) lastRevision() int64 {
+	last := int64(0)
+	for _, m := range s.Current() {
+		if s.switching() && slices.Contains(m.Alarms, etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: s.RestoreFence()}) {
+			last = max(last, m.Revision)
+		}
+	}
+	return last
+}
+
+// whatIsLost says up to which revision the old members acknowledged writes, and how much of it the safety snapshot lacks.
+func (s State) whatIsLost() string {
+	last := s.lastRevision()
+	if last == 0 {
+		return "The old members acknowledge no more writes."
+	}
+	said := fmt.Sprintf("The old members acknowledge no write after revision %d.", last)
+	if s.Request == nil || s.Request.Saved == nil || s.Request.Saved.Revision == 0 {
+		return said
+	}
+	return said + fmt.Sprintf(" The safety snapshot ends at revision %d, so it lacks %d of their revisions.", s.Request.Saved.Revision, max(last-s.Request.Saved.Revision, 0))
+}
