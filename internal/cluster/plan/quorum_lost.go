@@ -30,7 +30,7 @@ func (step BeginRecovery) describe(State) planning.Description {
 // hold data are asked, and the one that knows most is chosen.
 func (s State) lostQuorum(holders []Member, known int) Step {
 	lost := s.unlessForeignQuorum(fmt.Sprintf("Quorum is lost: %d of %d voters have their data, and %d are needed. etcd accepts no writes.", len(holders), known, etcd.Quorum(known)) + s.sourceOfVoters())
-	lost += s.saysOtherVolumes(len(holders) == 0)
+	lost += s.saysOtherVolumes(len(holders) == 0) + s.saysContinuedWithout()
 	if !s.Spec.ForcesNewCluster() || slices.ContainsFunc(holders, s.inPod) || len(holders) == 0 {
 		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + " The operator removes nothing. " + s.wayOut(holders), Stalled: true}
 	}

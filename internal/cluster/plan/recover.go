@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -70,6 +71,8 @@ func (s State) recoveryEnds(survivor Member, exists bool) Step {
 	case !s.maybeForced(survivor) && len(s.addedSince()) > 0:
 		return CancelRecovery{Message: fmt.Sprintf("These members were added after it: %s. So the status is an old one, for example from a backup of the API. Their data counts again.",
 			strings.Join(memberNames(s.addedSince()), ", "))}
+	case !s.maybeForced(survivor) && s.dataIsBack():
+		return CancelRecovery{Message: "Enough voters have their data again." + s.whatRecoveryChanged()}
 	case !s.maybeForced(survivor) && !s.Spec.ForcesNewCluster():
 		return CancelRecovery{Message: "spec.recovery.quorumLoss no longer allows it." + s.whatRecoveryChanged()}
 	case !s.maybeForced(survivor) && len(s.unseenVoters()) > 0:
@@ -78,6 +81,18 @@ func (s State) recoveryEnds(survivor Member, exists bool) Step {
 		return CancelRecovery{Message: "The volume of survivor " + s.Recovery.Member + " does not exist." + s.whatRecoveryChanged()}
 	}
 	return nil
+}
+
+// dataIsBack returns whether enough voters have their data to be a quorum, by the record of the voters and by that of the recovery. A person may
+// bring volumes back while the recovery waits. As long as nothing was changed, these members can continue.
+func (s State) dataIsBack() bool {
+	have := 0
+	for _, name := range s.Recovery.Voters {
+		if m, there := s.member(name); there && s.HoldsData(m) {
+			have++
+		}
+	}
+	return len(s.Recovery.Voters) > 0 && have >= etcd.Quorum(len(s.Recovery.Voters)) && !s.tooFew(s.holders())
 }
 
 // maybeForced returns whether a member may be a cluster of its own, because it runs or may have run with --force-new-cluster.

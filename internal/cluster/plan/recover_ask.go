@@ -2,6 +2,8 @@ package plan
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -48,11 +50,36 @@ func (s State) askSurvivor(m Member) Step {
 // knowsOthers reports whether a survivor is not alone in its membership. Without a quorum it may tell only how much it knows, but a member that is
 // alone leads within an election.
 func (s State) knowsOthers(m Member) bool {
-	return len(m.Knows) > 1 || (!m.Serving && m.Refusal == etcd.NotRefused && (m.Answers || m.RaftIndex > 0) && s.mute(m))
+	return len(m.Knows) > 1 || (!m.Serving && !m.Leader && m.Refusal == etcd.NotRefused && (m.Answers || m.RaftIndex > 0) && s.mute(m))
 }
 
-// besideSurvivor reports whether a member must not start, because the survivor may be a cluster of its own. An EtcdRestore that was applied meanwhile
+// besideSurvivor reports whether a member must not start, because the survivor may be a cluster of its own, or was one. An EtcdRestore that was applied meanwhile
 // changes nothing about that until a quorum answers.
 func (s State) besideSurvivor(m Member) bool {
-	return s.forcing() && s.Recovery.ForcedAt != nil && !s.MembershipKnown && m.Incarnation == s.Incarnation && m.Name != s.Recovery.Member
+	forced := s.forcing() && s.Recovery.ForcedAt != nil && m.Incarnation == s.Incarnation && m.Name != s.Recovery.Member
+	return !s.MembershipKnown && (forced || s.continuedWithout(m))
+}
+
+// continuedWithout reports whether the cluster went on without the data of a member: its volume is from before a recovery whose survivor has served
+// alone since, and the record does not have it as a member. Volumes that were lost can come back. With the membership from before, such members
+// would be a quorum, and serve clients beside the survivor. They start only if a person accepts their claims.
+func (s State) continuedWithout(m Member) bool {
+	r := s.Recovery
+	if r == nil || r.Step != v1beta2.RecoveryGrowing && r.Step != v1beta2.RecoveryComplete || m.Incarnation != s.Incarnation || m.Name == r.Member ||
+		slices.Contains(s.KnownVoters, m.Name) || slices.Contains(s.KnownLearners, m.Name) || s.accepted(m) {
+		return false
+	}
+	before := r.StartedAt != nil && !m.VolumeCreated.IsZero() && !m.VolumeCreated.After(r.StartedAt.Time)
+	// A member that was added since may have the name of an old voter. While the cluster grows, the record has it before it votes.
+	return m.Recovered || before || r.Step == v1beta2.RecoveryGrowing && slices.Contains(r.Voters, m.Name)
+}
+
+// saysContinuedWithout names the volumes of such members, and how a person accepts them if nothing newer is left.
+func (s State) saysContinuedWithout() string {
+	old := s.where(func(m Member) bool { return m.Volume == VolumePresent && s.continuedWithout(m) })
+	if len(old) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" The recovery from member %s went on without the data of %s, so they do not start. If the data since then is lost, accept theirs: %s",
+		s.Recovery.Member, strings.Join(memberNames(old), ", "), howToAccept(old))
 }

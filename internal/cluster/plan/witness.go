@@ -101,7 +101,7 @@ func (s State) mayBeOutranked(witness Member, voters []string) bool {
 	return slices.ContainsFunc(s.Current(), func(m Member) bool {
 		learner := len(s.KnownVoters) > 0 && (slices.Contains(s.KnownLearners, m.Name) || s.learns(witness, m.Name))
 		counts := !learner || slices.Contains(s.KnownVoters, m.Name) || slices.Contains(voters, m.Name)
-		return counts && s.HoldsData(m) && !m.saidLearner() && !s.knowsAtMost(m, witness)
+		return counts && s.HoldsData(m) && !s.continuedWithout(m) && !m.saidLearner() && !s.knowsAtMost(m, witness)
 	})
 }
 
@@ -185,6 +185,6 @@ func (s State) unlisted() []Member {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(s.Current()), func(m Member) bool {
-		return !s.HoldsData(m) || m.saidLearner() || slices.Contains(s.KnownVoters, m.Name) || slices.Contains(s.KnownLearners, m.Name)
+		return !s.HoldsData(m) || m.saidLearner() || s.continuedWithout(m) || slices.Contains(s.KnownVoters, m.Name) || slices.Contains(s.KnownLearners, m.Name)
 	})
 }
