@@ -17,15 +17,20 @@ const maxAnswer = 64 << 10
 // errTooLong replaces the error of gRPC, which has another number each time.
 var errTooLong = status.Error(codes.ResourceExhausted, fmt.Sprintf("the answer is longer than %d KiB, which is not an answer of etcd", maxAnswer>>10))
 
-// ShortAnswers is the option of a connection that limits answers that are no stream. A call with a longer answer fails, and is not repeated.
-func ShortAnswers() grpc.DialOption {
-	return grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+// maxHeaders limits the headers of each answer, in bytes. Those of etcd have some hundred. gRPC allows 16 MiB by default.
+const maxHeaders = 64 << 10
+
+// ShortAnswers are the options of a connection that limit the headers of answers, and answers that are no stream. A call with a longer answer
+// fails, and is not repeated.
+func ShortAnswers() []grpc.DialOption {
+	short := grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		err := call(ctx, method, req, reply, conn, append(opts[:len(opts):len(opts)], grpc.MaxCallRecvMsgSize(maxAnswer))...)
 		if TooLong(err) {
 			return errTooLong
 		}
 		return err
 	})
+	return []grpc.DialOption{short, grpc.WithMaxHeaderListSize(maxHeaders)}
 }
 
 // TooLong reports whether gRPC has refused a message because it is longer than the limit of its call.

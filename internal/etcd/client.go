@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -49,7 +50,6 @@ const (
 func Open(endpoint Endpoint, tlsConfig *tls.Config, more ...grpc.DialOption) (*Client, error) {
 	options := []grpc.DialOption{
 		grpc.WithChainUnaryInterceptor(failFast),
-		ShortAnswers(),
 		grpc.WithTransportCredentials(Credentials(endpoint.URL, tlsConfig)), // replaces those of etcd's client
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(newCodec())),
 		// Fixed windows: by default, gRPC increases them up to 16 MiB on a fast network, and a slow reader of a
@@ -64,7 +64,7 @@ func Open(endpoint Endpoint, tlsConfig *tls.Config, more ...grpc.DialOption) (*C
 			return new(net.Dialer).DialContext(ctx, "tcp", endpoint.Address)
 		}))
 	}
-	options = append(append(options, more...), OnlyKnownWords()...)
+	options = slices.Concat(options, ShortAnswers(), more, OnlyKnownWords())
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints:            []string{endpoint.URL},
 		TLS:                  tlsConfig,

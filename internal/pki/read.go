@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"strings"
 )
 
 // Keys and certificates come from Secrets that anybody in a namespace may write. To read a large RSA key takes minutes, and no context ends it. So
@@ -50,18 +49,19 @@ func ParsePair(cert, key []byte) (tls.Certificate, error) {
 	return pair, nil
 }
 
-// CheckKey returns why private keys in PEM are too large to be read. What is no key at all is not its business.
+// CheckKey returns why private keys are too large to be read. What is no key at all is not its business. A PEM block of any type counts, and
+// content without one, because the libraries that read keys of stores ignore the type and take DER, too.
 func CheckKey(content []byte) error {
 	if len(content) > maxContent {
 		return fmt.Errorf("a private key may have at most %d bytes", maxContent)
+	}
+	if err := checkDER(content); err != nil {
+		return err
 	}
 	for {
 		var block *pem.Block
 		if block, content = pem.Decode(content); block == nil {
 			return nil
-		}
-		if !strings.HasSuffix(block.Type, "PRIVATE KEY") {
-			continue
 		}
 		if err := checkDER(block.Bytes); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,11 +59,10 @@ func Open(ctx context.Context, o Options) (*Client, error) {
 	client, err := clientv3.New(clientv3.Config{
 		Context: ctx, Endpoints: o.Endpoints, TLS: o.TLS, Username: o.User, Password: o.Password,
 		DialTimeout: dialTimeout, DialKeepAliveTime: keepAliveTime, DialKeepAliveTimeout: keepAliveTimeout,
-		DialOptions: append([]grpc.DialOption{
+		DialOptions: slices.Concat([]grpc.DialOption{
 			grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window),
 			grpc.WithTransportCredentials(gatherer{o.credentials()}), // replaces those of etcd's client, which are the same
-			etcd.ShortAnswers(),
-		}, etcd.OnlyKnownWords()...),
+		}, etcd.ShortAnswers(), etcd.OnlyKnownWords()),
 		Logger: zap.NewNop(),
 	})
 	if err != nil {

@@ -166,7 +166,7 @@ func mayPass(response *http.Response, err error) bool {
 }
 
 func (c Config) clientOptions() azcore.ClientOptions {
-	transport := stall.Transport{Send: (&http.Client{CheckRedirect: stall.SameServer}).Do}
+	transport := stall.Transport{Send: (&http.Client{Transport: stall.Connections(), CheckRedirect: stall.SameServer}).Do}
 	if c.Patience > 0 {
 		transport.Limit = func(*http.Request) time.Duration { return c.Patience }
 	}

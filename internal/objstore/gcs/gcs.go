@@ -108,15 +108,15 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 func newClient(ctx context.Context, patience time.Duration, opts []option.ClientOption, api, to string) (*storage.Client, error) {
 	// The library's default scopes would include all of Google Cloud.
 	scopes := option.WithScopes(storage.ScopeReadWrite)
-	httpClient, _, err := htransport.NewClient(ctx, append(opts, scopes)...)
+	authenticated, err := htransport.NewTransport(ctx, stall.Connections(), append(opts, scopes)...)
 	if err != nil {
 		return nil, err
 	}
-	transport := stall.Transport{Send: only(to, httpClient.Transport.RoundTrip), JSON: true}
+	transport := stall.Transport{Send: only(to, authenticated.RoundTrip), JSON: true}
 	if patience > 0 {
 		transport.Limit = func(*http.Request) time.Duration { return patience }
 	}
-	httpClient.Transport, httpClient.CheckRedirect = transport, stall.SameServer
+	httpClient := &http.Client{Transport: transport, CheckRedirect: stall.SameServer}
 	// Read with the JSON API too. The library's default is the XML API, which emulators support less well.
 	final := []option.ClientOption{option.WithHTTPClient(httpClient), option.WithoutAuthentication(), storage.WithJSONReads()}
 	if api != "" {

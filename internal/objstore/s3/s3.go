@@ -154,7 +154,9 @@ func (c Config) loadOptions() []func(*config.LoadOptions) error {
 const idleTime = 5 * time.Second
 
 func httpClient() *awshttp.BuildableClient {
-	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) { t.IdleConnTimeout = idleTime })
+	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+		t.IdleConnTimeout, t.MaxResponseHeaderBytes = idleTime, stall.MaxHeaders
+	})
 }
 
 // send returns the function that sends requests. A redirect to another server is followed only from one of Amazon's to another one.

@@ -51,7 +51,7 @@ func (r Reader) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 }
 
 func (r Reader) client() (*http.Client, error) {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport := stall.Connections()
 	transport.DisableCompression = true // the bytes of the object, as they are stored
 	if len(r.CABundle) > 0 {
 		trusted, err := pki.Pool(r.CABundle)

@@ -13,6 +13,8 @@ type entries struct {
 	count int
 
 	tag, text, escaped bool
+	// quote ends the value of an attribute; 0 outside of one.
+	quote byte
 }
 
 // exceed counts the elements of a part of the answer. It reports whether there are more than any answer of a store has.
@@ -30,6 +32,12 @@ func (e *entries) exceed(part []byte) bool {
 // inXML counts tags and their attributes.
 func (e *entries) inXML(c byte) {
 	switch {
+	case e.quote != 0:
+		if c == e.quote {
+			e.quote = 0
+		}
+	case e.tag && (c == '"' || c == '\''):
+		e.quote = c
 	case c == '<':
 		e.count++
 		e.tag = true

@@ -1,0 +1,122 @@
+package etcd
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// hostileHeaders is a member that answers each call with 15 MiB of headers, and then nothing.
+func hostileHeaders(t *testing.T, fields int) string {
+	t.Helper()
+	var block bytes.Buffer
+	e := hpack.NewEncoder(&block)
+	_ = e.WriteField(hpack.HeaderField{Name: ":status", Value: "200"})
+	_ = e.WriteField(hpack.HeaderField{Name: "content-type", Value: "application/grpc"})
+	for range fields {
+		_ = e.WriteField(hpack.HeaderField{Name: "a", Value: strings.Repeat("~", 15<<10), Sensitive: true}) // not compressed
+	}
+	t.Logf("%d header fields are %d KiB on the wire", fields, block.Len()>>10)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				preface := make([]byte, len(http2.ClientPreface))
+				if _, err := conn.Read(preface); err != nil {
+					return
+				}
+				f := http2.NewFramer(conn, conn)
+				_ = f.WriteSettings()
+				for {
+					frame, err := f.ReadFrame()
+					if err != nil {
+						return
+					}
+					switch frame := frame.(type) {
+					case *http2.SettingsFrame:
+						if !frame.IsAck() {
+							_ = f.WriteSettingsAck()
+						}
+					case *http2.PingFrame:
+						if !frame.IsAck() {
+							_ = f.WritePing(true, frame.Data)
+						}
+					case *http2.HeadersFrame:
+						rest := block.Bytes()
+						for first := true; first || len(rest) > 0; first = false {
+							n := min(len(rest), 16<<10)
+							if first {
+								_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: frame.StreamID, BlockFragment: rest[:n], EndHeaders: n == len(rest)})
+							} else {
+								_ = f.WriteContinuation(frame.StreamID, n == len(rest), rest[:n])
+							}
+							rest = rest[n:]
+						}
+					}
+				}
+			}()
+		}
+	}()
+	return "http://" + listener.Addr().String()
+}
+
+// A namespace has many EtcdClusters of three members, which answer with headers of 15 MiB. 90 questions held 1.3 GiB, and cluster-operator has 512 MiB.
+func TestTheHeadersOfMembersTakeNoMemory(t *testing.T) {
+	url := hostileHeaders(t, 1000)
+	const questions = 90 // 30 EtcdClusters of three members; ctx ends as each question of cluster-operator does (askTimeout)
+	runtime.GC()
+	var before, m runtime.MemStats
+	runtime.ReadMemStats(&before)
+	var group sync.WaitGroup
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	for range questions {
+		group.Go(func() {
+			client, err := OpenBriefly(Endpoint{URL: url}, nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer client.Close()
+			_, _ = client.Status(ctx)
+		})
+	}
+	done := make(chan struct{})
+	go func() { group.Wait(); close(done) }()
+	peak, live := uint64(0), uint64(0)
+	for i := 0; ; i++ {
+		select {
+		case <-done:
+			t.Logf("peak %d MiB, after a collection %d MiB", peak>>20, live>>20)
+			if live > 64<<20 {
+				t.Errorf("%d questions hold %d MiB of headers while they wait for an answer, and cluster-operator has 512 MiB", questions, live>>20)
+			}
+			return
+		case <-time.After(200 * time.Millisecond):
+			runtime.ReadMemStats(&m)
+			peak = max(peak, m.HeapAlloc-before.HeapAlloc)
+			if i%3 == 2 {
+				runtime.GC()
+				runtime.ReadMemStats(&m)
+				live = max(live, m.HeapAlloc-before.HeapAlloc)
+			}
+		}
+	}
+}
