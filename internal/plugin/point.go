@@ -51,7 +51,9 @@ func stamp(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 // hidden reports whether a point of a range is restored only from a newer timeline: a revision that such a one had, or a time after it began.
 func (p Point) hidden(r v1beta2.RecoverableRange, all []v1beta2.RecoverableRange) bool {
 	if p.Revision == 0 {
-		return slices.ContainsFunc(all, func(n v1beta2.RecoverableRange) bool { return n.Timeline > r.Timeline && !p.Time.Before(n.From.Time.Time) })
+		return slices.ContainsFunc(all, func(n v1beta2.RecoverableRange) bool {
+			return n.Timeline > r.Timeline && !p.Time.Before(n.From.Time.Time)
+		})
 	}
 	return slices.ContainsFunc(r.OnlyByTime, func(h v1beta2.RevisionRange) bool { return h.First <= p.Revision && p.Revision <= h.Last })
 }
