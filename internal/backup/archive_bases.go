@@ -15,12 +15,7 @@ import (
 
 // needed returns the snapshots that an archive needs: all of its window, and the newest ones before it. The items are newest first.
 func needed(items []snapshot.Item, window time.Duration) []snapshot.Item {
-	var newest time.Time
-	for _, item := range items {
-		if item.Stored.After(newest) {
-			newest = item.Stored
-		}
-	}
+	newest := snapshot.Latest(items)
 	older := slices.IndexFunc(items, func(i snapshot.Item) bool { return newest.Sub(i.Stored) >= window })
 	if older < 0 {
 		return items

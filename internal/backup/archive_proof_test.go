@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"iter"
 	"context"
 	"errors"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/archive/replay"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
@@ -92,9 +94,26 @@ func TestAFailedProofIsReportedUntilOnePasses(t *testing.T) {
 	}
 }
 
+// storedThen is a store that received each object at the time in its name.
+type storedThen struct{ objstore.Store }
+
+func (s storedThen) List(ctx context.Context, prefix string) iter.Seq2[objstore.Object, error] {
+	return func(yield func(objstore.Object, error) bool) {
+		for o, err := range s.Store.List(ctx, prefix) {
+			if named, ok := snapshot.ParseKey(o.Key); ok {
+				o.ModTime = named.Time
+			}
+			if !yield(o, err) {
+				return
+			}
+		}
+	}
+}
+
 // A damaged range may be recoverable only from the objects that retention would delete.
 func TestNothingIsDeletedWhileTheArchiveIsNotProven(t *testing.T) {
 	w := newWorld(t)
+	w.store = storedThen{w.store}
 	s := series(func(s *State) {
 		s.Spec.BackupPolicy.MaxBackups = 1
 		s.Spec.Continuous = &v1beta2.ContinuousArchive{Window: "1ns"}

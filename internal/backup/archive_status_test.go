@@ -162,7 +162,8 @@ func TestAllSnapshotsOfTheWindowAreBases(t *testing.T) {
 	const window = 168 * time.Hour
 	var items []snapshot.Item
 	for i := range 3000 {
-		items = append(items, snapshot.Item{Stored: t0.Add(-time.Duration(i) * 5 * time.Minute)})
+		at := t0.Add(-time.Duration(i) * 5 * time.Minute)
+		items = append(items, snapshot.Item{Time: at, Stored: at})
 	}
 	got := needed(items, window)
 	old := func(i snapshot.Item) bool { return t0.Sub(i.Stored) >= window }

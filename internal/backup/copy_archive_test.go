@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"testing"
 	"time"
@@ -146,5 +147,37 @@ func TestACopyToTheFirstLocationUnderAnotherNameIsRefused(t *testing.T) {
 		if snapshot.IsDraft(key) {
 			t.Errorf("%s is left", key)
 		}
+	}
+}
+
+// aheadOnce is a store that had a wrong clock while it received the objects of one snapshot.
+type aheadOnce struct {
+	objstore.Store
+	key string
+}
+
+func (a aheadOnce) List(ctx context.Context, prefix string) iter.Seq2[objstore.Object, error] {
+	return func(yield func(objstore.Object, error) bool) {
+		for o, err := range a.Store.List(ctx, prefix) {
+			if strings.HasPrefix(o.Key, a.key) {
+				o.ModTime = o.ModTime.Add(30 * 24 * time.Hour)
+			}
+			if !yield(o, err) {
+				return
+			}
+		}
+	}
+}
+
+// All snapshots of a window of one week are from the last hours, but the store reports a time for one of them that is 30 days ahead. If the
+// operator believed it, the user would lose the snapshots of the week.
+func TestOneTimeOfTheStoreThatIsAheadDeletesNoSnapshotOfTheWindow(t *testing.T) {
+	w, s := archivedWeek(t)
+	before := w.snapshotsIn("dir/snap.db/ns/b/")
+	w.store = aheadOnce{w.store, strings.TrimPrefix(s.Status.Snapshot.Path, "bucket/")}
+	w.now = at(t0.Add(6 * time.Hour))
+	r := w.attempt(s)
+	if after := w.snapshotsIn("dir/snap.db/ns/b/"); after < before {
+		t.Errorf("of %d snapshots of the window %d are left; deleted %d, problem %q, failure %v", before+1, after, r.Pruned, r.PruneProblem, r.Failure)
 	}
 }

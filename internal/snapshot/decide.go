@@ -52,6 +52,7 @@ func Decide(series Series, index Index, known Known, p Policy) Decision {
 	if len(d.Need) > 0 {
 		return Decision{Need: d.Need}
 	}
+	d.note(v.storeAhead())
 	d.Notices = append(d.Notices, v.notices()...)
 	return d
 }

@@ -1,6 +1,9 @@
 package snapshot
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // window keeps what a continuous archive needs to reach every revision of Policy.Window: all snapshots of that time, and the
 // newest good one before it.
@@ -23,16 +26,42 @@ func (i Item) since() time.Time {
 	return i.Stored
 }
 
-// base returns the index of the newest good item that is older than the window. It returns -1 if there is none. The age is that by the clock
-// of the store, so a wrong clock of the operator deletes nothing. An item whose manifest is not known counts as good: it is kept, so that its
-// manifest is read next.
-func (v *view) base() int {
-	var newest time.Time
-	for _, item := range v.items {
-		if item.Stored.After(newest) {
-			newest = item.Stored
+// Latest returns the time from which the ages of snapshots count: when the store received the newest one, by its own clock. But the time in the
+// name, which is by the clock of the operator, bounds that time, with Skew. So an age counts only as far as both clocks agree, and one clock that
+// was ahead makes no snapshot older. It is zero if there is no snapshot.
+func Latest(items []Item) (latest time.Time) {
+	for _, i := range items {
+		at := i.Stored
+		if bound := i.Time.Add(Skew); bound.Before(at) {
+			at = bound
+		}
+		if at.After(latest) {
+			latest = at
 		}
 	}
+	return latest
+}
+
+// storeAhead returns a notice about a snapshot that the store received in the future. Its clock was ahead, or that of the operator is behind.
+func (v *view) storeAhead() string {
+	if v.policy.Window <= 0 || v.policy.Now.IsZero() {
+		return ""
+	}
+	for _, i := range v.items {
+		if ahead := i.Stored.Sub(v.policy.Now); ahead > Skew {
+			return fmt.Sprintf("The store reports that it received the snapshot %s at %s, which is %s after the present time of the operator. "+
+				"The snapshot counts as new until then, and it makes no other snapshot older. Check the clocks of the store and of the node.",
+				i.Key, i.Stored.UTC().Format(time.RFC3339), ahead.Round(time.Second))
+		}
+	}
+	return ""
+}
+
+// base returns the index of the newest good item that is older than the window. It returns -1 if there is none. Ages count from Latest, so a
+// wrong clock of the operator or of the store deletes nothing. An item whose manifest is not known counts as good: it is kept, so that its
+// manifest is read next.
+func (v *view) base() int {
+	newest := Latest(v.items)
 	base := -1
 	for i, item := range v.items {
 		old := !item.Stored.IsZero() && newest.Sub(item.since()) >= v.policy.Window

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -167,5 +168,38 @@ func TestASnapshotByAClockThatWasAheadDoesNotShortenTheWindow(t *testing.T) {
 		if now == 39 && len(d.Delete) == 0 {
 			t.Error("nothing is deleted")
 		}
+	}
+}
+
+// The clock of the store, or of one of its nodes, was 30 days ahead while it received one snapshot. If that time counted as the present, the
+// retention would delete the snapshots of the window, and with them the archive, so the user could restore no point of the last day.
+func TestOneSnapshotByAStoreWhoseClockWasAheadDoesNotShortenTheWindow(t *testing.T) {
+	for name, test := range map[string]struct{ ahead, last int }{
+		"it is the newest snapshot": {35, 35}, "newer ones were taken since": {35, 39}, "the clocks agree": {-1, 39}, "the store is behind": {-2, 39},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, index, known := hourly(test.last+1, untestedAll)
+			for i := range index.Items {
+				switch hour := int(index.Items[i].Time.Sub(noon) / time.Hour); {
+				case hour == test.ahead:
+					index.Items[i].Stored = index.Items[i].Stored.Add(30 * 24 * time.Hour)
+				case test.ahead == -2:
+					index.Items[i].Stored = index.Items[i].Stored.Add(-time.Hour)
+				}
+			}
+			p := Policy{MaxBackups: 2, Window: 24 * time.Hour, Now: noon.Add(time.Duration(test.last) * time.Hour)}
+			d := Decide(ours, index, known, p)
+			for hour, e := range l.Snapshots {
+				if test.last-hour <= 24 && slices.Contains(d.Delete, e.Key) {
+					t.Errorf("the snapshot of hour %d is deleted in hour %d", hour, test.last)
+				}
+			}
+			if base, found := p.Base(ours, index, known); !found || p.Now.Sub(base.Time) < 24*time.Hour || len(d.Delete) == 0 {
+				t.Errorf("the archive is deleted before %q (%t), and of the snapshots: %q", base.Key, found, d.Delete)
+			}
+			if told := strings.Contains(strings.Join(d.Notices, " "), "after the present time of the operator"); told != (test.ahead > 0) {
+				t.Errorf("the notices are %q", d.Notices)
+			}
+		})
 	}
 }
