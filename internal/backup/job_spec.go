@@ -116,7 +116,7 @@ func jobSpecOf(s State) jobSpec {
 	}
 	if d := s.Status.LastDrill; d != nil && d.Result == v1beta2.DrillPassed {
 		o.Proven = d.Path
-	} else if d != nil {
+	} else if d != nil && s.here(d.Path) {
 		o.Doubted = d.Result == v1beta2.DrillFailed
 	}
 	if s.Spec.EtcdCluster != nil && s.Cluster != nil {

@@ -118,6 +118,10 @@ func (r *reporter) show(d v1beta2.BackupDrill) {
 // there is a newer snapshot.
 func (r *reporter) failTestedSnapshot() {
 	d := r.out.LastDrill
+	now := r.s
+	if now.Status = r.out; d != nil && !now.here(d.Path) {
+		return // it is of another location
+	}
 	tests := r.s.Spec.Drill != nil || r.s.Spec.Verify == v1beta2.VerifyRestore
 	if d != nil && !tests && r.out.Snapshot != nil && r.out.Snapshot.Path != d.Path {
 		return

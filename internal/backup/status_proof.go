@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,14 +29,27 @@ func (s State) proofWanted() bool {
 	return covered && (proven == nil || proven.To != newest.Path)
 }
 
-// proof returns the last proof of the archive. If the status was lost, or an older one came back, it is that of the store.
+// proof returns the last proof of the archive in the location of the spec. If the status was lost, or an older one came back, it is that of the
+// store. A time that is ahead comes from a wrong clock, so it is not later than any other: else each later proof would be repeated at once.
 func (s State) proof() *v1beta2.ArchiveProof {
-	told := s.Status.LastArchiveProof
-	if a := s.Archive; a != nil && a.Proof != nil && (told == nil || a.Proof.Time.After(told.Time.Time)) {
+	told := s.toldProof(s.Status.LastArchiveProof)
+	if a := s.Archive; a != nil && a.Proof != nil && (told == nil || clock.Done(a.Proof.Time.Time, s.Now).After(clock.Done(told.Time.Time, s.Now))) {
 		return a.Proof
 	}
 	return told
 }
+
+// toldProof returns a proof that the status reports if it is of the location of the spec, and nil if it is not. One without a base is told by
+// the snapshot up to which it reaches. If it has none either, it counts.
+func (s State) toldProof(p *v1beta2.ArchiveProof) *v1beta2.ArchiveProof {
+	if p == nil || !s.here(cmp.Or(p.From, p.To)) {
+		return nil
+	}
+	return p
+}
+
+// here reports whether a path that the status reports is in the store and the bucket of the spec. An empty one counts.
+func (s State) here(path string) bool { return path == "" || s.Target.Has(s.Status, path) }
 
 // distrusted returns the last proof of the archive if it failed.
 func (s State) distrusted() *v1beta2.ArchiveProof {
@@ -78,8 +92,11 @@ func (r *reporter) failDisprovenArchive() {
 		r.out.LastArchiveProof = nil
 		return
 	}
-	if a := r.s.Archive; a != nil && a.Proof != nil && (r.out.LastArchiveProof == nil || a.Proof.Time.After(r.out.LastArchiveProof.Time.Time)) {
-		r.proved(a.Proof)
+	s := r.s
+	s.Status = r.out
+	if p := s.proof(); p != r.out.LastArchiveProof {
+		r.out.LastArchiveProof = nil
+		r.proved(p)
 	}
 	p := r.out.LastArchiveProof
 	if p != nil && p.Result == v1beta2.ProofFailed && meta.IsStatusConditionTrue(r.out.Conditions, v1beta2.ConditionReady) {
