@@ -13,6 +13,9 @@ import (
 // A fence is etcd's CORRUPT alarm with the ID of a member that does not exist. raft replicates it, so from one entry of the log on, every
 // member refuses to apply changes of keys and leases, also after a restart and in a snapshot that a follower receives. Reads, watches, hashes,
 // snapshots and changes of the membership are served. Users and roles can still be changed (decision record 77).
+//
+// Before etcd 3.6, a fence does not hold: a NOSPACE alarm behind it lets deletions through, and while any alarm is on, a client without a user
+// can add users.
 
 // fenceMark is in the upper half of each ID of a fence of this suite. One in 2^32 members has it.
 const (

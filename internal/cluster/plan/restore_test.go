@@ -20,6 +20,15 @@ const (
 )
 
 // restored: a restore into incarnation 2 has reached a step.
+// storage: the data of all members has that version.
+func storage(version string) change {
+	return func(s *State) {
+		for i := range s.Members {
+			s.Members[i].StorageVersion = version
+		}
+	}
+}
+
 // fencedBy: a fence is on, of the restore with that UID.
 func fencedBy(uid types.UID) change { return accused(etcd.FenceID(uid)) }
 
@@ -264,7 +273,7 @@ func TestPlanRestoreSeeding(t *testing.T) {
 			BeginSwitch{ClusterID: seedID, Revision: 1000000042},
 		},
 		"switches beside foreign voters while a quorum answers, because it can fence them": {
-			state(formed, members(1), size(1), foreignVoters(2), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), foreignStopped), BeginSwitch{ClusterID: seedID, Revision: 1000000042},
+			state(formed, members(1), size(1), foreignVoters(2), storage("3.6.0"), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), foreignStopped), BeginSwitch{ClusterID: seedID, Revision: 1000000042},
 		},
 		"ignores stopped-foreign-members while authentication refuses the operator": {
 			state(formed, members(1), size(1), refuses, voters(1), foreignVoters(2), restored(v1beta2.RestoreSeeding), asked, aSeed(serving), foreignStopped),
@@ -346,6 +355,12 @@ func TestPlanRestoreSwitching(t *testing.T) {
 		"stops the old members if no quorum of them answers": {
 			state(formed, members(3), noQuorum, switching, asked, aSeed(serving)), StopMembers{Except: 2},
 		},
+		"stops the old members if one of them runs etcd 3.5, in which no fence holds": {
+			state(formed, members(3), with(1, running("3.5.26")), switching, asked, aSeed(serving)), StopMembers{Except: 2},
+		},
+		"stops its own members beside foreign ones that may run etcd 3.5": {
+			state(formed, members(2), size(2), foreignVoters(1), switching, asked, aSeed(serving)), StopMembers{Except: 2},
+		},
 		"fences no members for a seed that does not serve": {
 			state(formed, members(3), switching, asked, aSeed()), CreateMember{Name: seedName, Incarnation: 2, Start: StartSeed},
 		},
@@ -373,7 +388,7 @@ func TestPlanRestoreSwitching(t *testing.T) {
 			AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
 		"fences foreign voters that it cannot stop": {
-			state(formed, members(1), size(1), foreignVoters(2), switching, asked, aSeed(serving)), FenceWrites{ID: etcd.FenceID("uid-back")},
+			state(formed, members(1), size(1), foreignVoters(2), storage("3.6.0"), switching, asked, aSeed(serving)), FenceWrites{ID: etcd.FenceID("uid-back")},
 		},
 		"does not adopt the seed beside a quorum of foreign voters": {
 			state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), with(0, withoutPod), switching, asked, aSeed(serving)),

@@ -6,6 +6,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -50,9 +51,25 @@ func (s State) WritesFenced() bool {
 	return s.switching() && slices.Contains(s.fences(), etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: s.RestoreFence()})
 }
 
-// fenceOld fences the old members if a quorum of them answers. It returns nil if they are fenced, or cannot be.
+// fencesFrom is the first version of etcd in which a fence holds. Before, a NOSPACE alarm behind it lets deletions through, and while any alarm is
+// on, a client without a user can add users (etcd-io/etcd#22386).
+const fencesFrom = "3.6.0"
+
+// mayFence reports whether the old members can be fenced: a quorum of them answers, and the fence holds in each version that they run. Foreign
+// members have that version, too, if the data of the operator's own members has it: etcd then lets no older member join.
+func (s State) mayFence() bool {
+	lowest, known := s.versions()
+	if !s.Formed() || !s.MembershipKnown || known == "" || etcdversion.Older(lowest, fencesFrom) {
+		return false
+	}
+	return len(s.ForeignMembers) == 0 || !slices.ContainsFunc(s.membership(), func(m Member) bool {
+		return m.StorageVersion == "" || etcdversion.Older(m.StorageVersion, fencesFrom)
+	})
+}
+
+// fenceOld fences the old members. It returns nil if they are fenced, or cannot be.
 func (s State) fenceOld() Step {
-	if s.WritesFenced() || !s.Formed() || !s.MembershipKnown || s.Incarnation == s.Restore.Incarnation {
+	if s.WritesFenced() || !s.mayFence() || s.Incarnation == s.Restore.Incarnation {
 		return nil
 	}
 	return FenceWrites{ID: s.RestoreFence()}
@@ -60,7 +77,7 @@ func (s State) fenceOld() Step {
 
 // cannotHandOver waits for a person if the operator can neither fence the old members nor stop a quorum of them.
 func (s State) cannotHandOver() Step {
-	if s.Formed() && s.MembershipKnown || s.WritesFenced() {
+	if s.mayFence() || s.WritesFenced() {
 		return nil
 	}
 	return unstoppable(s)
