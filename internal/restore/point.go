@@ -3,6 +3,7 @@ package restore
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -215,7 +216,7 @@ func (s Spool) storePoint(ctx context.Context, asked Asked, point source.Point, 
 		Source: fileSource(file), Store: store, SpoolDir: s.Dir(), Spool: reserved{rest}, Encoder: encoder,
 		Key:     series.EncodedKey(asked.Point.Time, point.Reached.Revision, encoder.Encoding()),
 		Cluster: point.Manifest.Cluster, EtcdVersion: point.Manifest.EtcdVersion,
-		Time: asked.Point.Time, Since: asked.Point.Time, Tool: Name + " " + operator.Version, Attempt: asked.Point.Mark, Again: true,
+		Time: asked.Point.Time, Since: asked.Point.Time, Tool: Name + " " + operator.Version, Attempt: asked.Point.Mark + madeOf(point), Again: true,
 	}
 	if _, err := snapshot.Save(ctx, request); err != nil {
 		return "", err
@@ -224,10 +225,17 @@ func (s Spool) storePoint(ctx context.Context, asked Asked, point source.Point, 
 	return request.Key, nil
 }
 
+// madeOf names the timeline and the base of a point. It is in the key and the mark, so that a second attempt adopts nothing that was made from
+// another history.
+func madeOf(point source.Point) string {
+	sum := sha256.Sum256([]byte(point.Base.Key))
+	return fmt.Sprintf("-%d-%x", point.Timeline, sum[:4])
+}
+
 // pointSeries is the series of the snapshot of a point. Its keys are longer than those of its base.
 func pointSeries(asked Asked, point source.Point) snapshot.Series {
 	series := point.Series
-	series.Folder = path.Join(plan.SafetyFolderOf(point.Base.Key), asked.Point.Folder)
+	series.Folder = path.Join(plan.SafetyFolderOf(point.Base.Key), asked.Point.Folder+madeOf(point))
 	return series
 }
 
