@@ -153,7 +153,27 @@ func (f *file) read(id uint64, buf *[]byte, fits room) (page, error) {
 		}
 	}
 	p.data = *buf
-	return p, nil
+	return p, p.checkSizes()
+}
+
+// checkSizes returns an error if the keys and values of a page have more bytes than the page. In an honest page they do not overlap. In a crafted one,
+// each of 65,535 values can be the whole page, and to read them takes hours.
+func (p page) checkSizes() error {
+	if p.flags != flagBranch && p.flags != flagLeaf {
+		return nil
+	}
+	left := uint64(len(p.data))
+	for at := headerSize; at+elementSize <= min(len(p.data), headerSize+p.count*elementSize); at += elementSize {
+		size := uint64(order.Uint32(p.data[at+4:])) // of a branch: only a key
+		if p.flags != flagBranch {
+			size = uint64(order.Uint32(p.data[at+8:])) + uint64(order.Uint32(p.data[at+12:]))
+		}
+		if size > left {
+			return corrupt("the elements of page %d overlap", p.id)
+		}
+		left -= size
+	}
+	return nil
 }
 
 func grow(buf []byte, size int64) []byte {
@@ -182,7 +202,7 @@ func inlinePage(value []byte) (page, error) {
 	if p.flags != flagLeaf {
 		return page{}, corrupt("an inline page has flags %#x", p.flags)
 	}
-	return p, nil
+	return p, p.checkSizes()
 }
 
 // element is an element of a page. Those of a branch have child, and those of a leaf have flags and value.
