@@ -89,3 +89,18 @@ func (h History) had(revision int64, bases []Base) bool {
 func hides(histories []History, bases []Base, t Timeline, revision int64) bool {
 	return slices.ContainsFunc(histories, func(h History) bool { return h.Start.Timeline > t && h.had(revision, bases) })
 }
+
+// hadSince returns a later timeline of another cluster ID that shows that its cluster had the revision, although no timeline of it has that one: it was
+// not archived for some time. One of its snapshots is before the revision, and its timeline begins at or after it. So a timeline from before has
+// other data at that revision. It returns 0 if there is none.
+func hadSince(later []Start, than Start, of func(clusterID string) bool, bases []Base, revision int64) Timeline {
+	for _, s := range later {
+		if revision == 0 || s.ClusterID == than.ClusterID || s.Base.Revision < revision || !of(s.ClusterID) {
+			continue
+		}
+		if slices.ContainsFunc(bases, func(b Base) bool { return b.ClusterID == s.ClusterID && b.Point.Revision <= revision }) {
+			return s.Timeline
+		}
+	}
+	return 0
+}
