@@ -92,10 +92,10 @@ func hides(histories []History, bases []Base, t Timeline, revision int64) bool {
 
 // hadSince returns a later timeline of another cluster ID that shows that its cluster had the revision, although no timeline of it has that one: it was
 // not archived for some time. One of its snapshots is before the revision, and its timeline begins at or after it. So a timeline from before has
-// other data at that revision. It returns 0 if there is none.
+// other data at that revision. It returns 0 if there is none, or if the timeline has no start.
 func hadSince(later []Start, than Start, of func(clusterID string) bool, bases []Base, revision int64) Timeline {
 	for _, s := range later {
-		if revision == 0 || s.ClusterID == than.ClusterID || s.Base.Revision < revision || !of(s.ClusterID) {
+		if revision == 0 || than.ClusterID == "" || s.ClusterID == than.ClusterID || s.Base.Revision < revision || !of(s.ClusterID) {
 			continue
 		}
 		if slices.ContainsFunc(bases, func(b Base) bool { return b.ClusterID == s.ClusterID && b.Point.Revision <= revision }) {

@@ -84,7 +84,7 @@ func FindOf(ctx context.Context, store objstore.Store, root string, of func(clus
 		if started && (!of(f.start.ClusterID) || target.Revision == 0 && f.start.Base.At.After(target.Time) && i > 0) {
 			continue // it is of another cluster, or began later
 		}
-		if since := hadSince(later, f.start, of, bases, target.Revision); started && since > 0 {
+		if since := hadSince(later, f.start, of, bases, target.Revision); since > 0 {
 			newest = since
 			break
 		}

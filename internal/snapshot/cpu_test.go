@@ -18,7 +18,7 @@ import (
 type slowStore struct{ io.Reader }
 
 func (s slowStore) Read(p []byte) (int, error) {
-	time.Sleep(time.Second)
+	<-time.After(time.Second)
 	return s.Reader.Read(p[:1])
 }
 
@@ -40,13 +40,13 @@ func TestASlowStoreHoldsNoTurnOfTheProcessors(t *testing.T) {
 				t.Errorf("read %q, error %v", got, err)
 			}
 		}()
-		time.Sleep(500 * time.Millisecond)
+		<-time.After(500 * time.Millisecond)
 		began := time.Now()
 		other, err := place.turn(t.Context())
 		if err != nil || time.Since(began) != 0 {
 			t.Errorf("the other reading waited %s, error %v", time.Since(began), err)
 		}
-		time.Sleep(time.Second) // it computes, and the slow one waits for its turn
+		<-time.After(time.Second) // it computes, and the slow one waits for its turn
 		other.end()
 		<-done
 	})

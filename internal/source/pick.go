@@ -52,12 +52,9 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 			err = p.unsigned(e, reading)
 		}
 		switch {
-		case err != nil && p.passesUnsigned(e, err):
-			if p.unsignedNewer == unsignedLimit {
-				return err
-			}
-		case err != nil:
+		case p.endsBy(e, err):
 			return err
+		case err != nil: // it is newer, and not signed
 		case reading.Err == nil && p.belongsElsewhere(e, reading.Manifest):
 		case reading.Err == nil && p.passes(reading.Manifest):
 			p.skip(e, "was taken without quorum")
@@ -84,6 +81,11 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 		return p.allWithoutQuorum()
 	}
 	return first
+}
+
+// endsBy reports whether an error about a snapshot ends the choice. A newer one that is not signed is passed over, up to a limit.
+func (p *pick) endsBy(e candidate, err error) bool {
+	return err != nil && (!p.passesUnsigned(e, err) || p.unsignedNewer == unsignedLimit)
 }
 
 // belongsElsewhere counts a snapshot that is not of the choice, and reports whether it is such a one.

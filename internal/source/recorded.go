@@ -20,7 +20,7 @@ func (c Choice) recorded(bucket string) (candidate, bool) {
 	if !inSeries || c.Name != "" {
 		return candidate{}, false
 	}
-	e := candidate{snapshot.Item{Key: c.Recorded, Series: named.Series, Time: named.Time}, named.Namespace + "/" + named.Cluster, named.Series.ID()}
+	e := candidate{snapshot.Item{Key: c.Recorded, Series: named.Series, Time: named.Time}, named.Namespace + "/" + named.Cluster, named.ID()}
 	admitted, err := c.fitting(bucket, []candidate{e})
 	return e, err == nil && len(admitted) > 0
 }

@@ -11,5 +11,5 @@ func TestMain(m *testing.M) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(1000)
 	}
-	os.Exit(m.Run())
+	m.Run()
 }

@@ -68,17 +68,30 @@ func (s State) recoveryEnds(survivor Member, exists bool) Step {
 		return CancelRecovery{Message: "A quorum answers." + s.whatRecoveryChanged()}
 	case !flagged && s.unreachable():
 		return CancelRecovery{Message: "The Pods of a quorum are ready." + s.whatRecoveryChanged()}
-	case !s.maybeForced(survivor) && len(s.addedSince()) > 0:
+	}
+	if !s.maybeForced(survivor) {
+		if step := s.recoveryDoubted(); step != nil {
+			return step
+		}
+	}
+	if !exists || (survivor.Pod == PodNone && !s.keepsData(survivor)) {
+		return CancelRecovery{Message: "The volume of survivor " + s.Recovery.Member + " does not exist." + s.whatRecoveryChanged()}
+	}
+	return nil
+}
+
+// recoveryDoubted cancels a recovery whose survivor was not restarted yet, if it is not what the user wants or needs.
+func (s State) recoveryDoubted() Step {
+	switch {
+	case len(s.addedSince()) > 0:
 		return CancelRecovery{Message: fmt.Sprintf("These members were added after it: %s. So the status is an old one, for example from a backup of the API. Their data counts again.",
 			strings.Join(memberNames(s.addedSince()), ", "))}
-	case !s.maybeForced(survivor) && s.dataIsBack():
+	case s.dataIsBack():
 		return CancelRecovery{Message: "Enough voters have their data again." + s.whatRecoveryChanged()}
-	case !s.maybeForced(survivor) && !s.Spec.ForcesNewCluster():
+	case !s.Spec.ForcesNewCluster():
 		return CancelRecovery{Message: "spec.recovery.quorumLoss no longer allows it." + s.whatRecoveryChanged()}
-	case !s.maybeForced(survivor) && len(s.unseenVoters()) > 0:
+	case len(s.unseenVoters()) > 0:
 		return CancelRecovery{Message: "The annotations do not let it continue any more without members that the operator did not add: " + labels(s.unseenVoters()) + ". They may have newer data." + s.whatRecoveryChanged()}
-	case !exists || (survivor.Pod == PodNone && !s.keepsData(survivor)):
-		return CancelRecovery{Message: "The volume of survivor " + s.Recovery.Member + " does not exist." + s.whatRecoveryChanged()}
 	}
 	return nil
 }

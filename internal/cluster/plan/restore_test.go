@@ -885,12 +885,8 @@ func refuses(s *State) {
 	}
 }
 
-// removeThem asks a person to remove two foreign voters before the switch, while a quorum answers. If no quorum answers, stopThem
-// asks a person to stop them.
-var (
-	removeThem = askAbout("Remove them with etcdctl member remove, those that have stopped first.")
-	stopThem   = askAbout("Stop them for good. Then annotate the EtcdCluster with etcd.database.coreos.com/stopped-foreign-members=0000000000000064,0000000000000065.")
-)
+// stopThem asks a person to stop two foreign voters before the switch, if no quorum answers.
+var stopThem = askAbout("Stop them for good. Then annotate the EtcdCluster with etcd.database.coreos.com/stopped-foreign-members=0000000000000064,0000000000000065.")
 
 func askAbout(how string) Wait {
 	return Wait{
