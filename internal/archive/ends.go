@@ -85,22 +85,20 @@ func (h History) had(revision int64, bases []Base) bool {
 	return h.Start.Base.Revision == revision || went(h.Start.own(h.next, bases), revision) || n > 0 && h.Links[n-1].Header.Last >= revision
 }
 
-// hides reports whether a timeline after t had a revision, so that a restore never takes the one of t.
+// hides reports whether a timeline after t, or a later cluster, had a revision, so that a restore never takes the one of t.
 func hides(histories []History, bases []Base, t Timeline, revision int64) bool {
-	return slices.ContainsFunc(histories, func(h History) bool { return h.Start.Timeline > t && h.had(revision, bases) })
+	return slices.ContainsFunc(histories, func(h History) bool {
+		if h.Start.Timeline == t {
+			return hidden(h.Start.hiddenBy(startsOf(histories), bases), revision)
+		}
+		return h.Start.Timeline > t && h.had(revision, bases)
+	})
 }
 
-// hadSince returns a later timeline of another cluster ID that shows that its cluster had the revision, although no timeline of it has that one: it was
-// not archived for some time. One of its snapshots is before the revision, and its timeline begins at or after it. So a timeline from before has
-// other data at that revision. It returns 0 if there is none, or if the timeline has no start.
-func hadSince(later []Start, than Start, of func(clusterID string) bool, bases []Base, revision int64) Timeline {
-	for _, s := range later {
-		if revision == 0 || than.ClusterID == "" || s.ClusterID == than.ClusterID || s.Base.Revision < revision || !of(s.ClusterID) {
-			continue
-		}
-		if slices.ContainsFunc(bases, func(b Base) bool { return b.ClusterID == s.ClusterID && b.Point.Revision <= revision }) {
-			return s.Timeline
-		}
+func startsOf(histories []History) []Start {
+	starts := make([]Start, len(histories))
+	for i, h := range histories {
+		starts[i] = h.Start
 	}
-	return 0
+	return starts
 }

@@ -84,9 +84,8 @@ func FindOf(ctx context.Context, store objstore.Store, root string, of func(clus
 		if started && (!of(f.start.ClusterID) || target.Revision == 0 && f.start.Base.At.After(target.Time) && i > 0) {
 			continue // it is of another cluster, or began later
 		}
-		if since := hadSince(later, f.start, of, bases, target.Revision); since > 0 {
-			newest = since
-			break
+		if target.Revision > 0 && hidden(f.start.hiddenBy(only(of, later, bases)), target.Revision) {
+			return Choice{}, refuse(seen, bases, target).unarchived()
 		}
 		if progress.Timeline == names.Timeline {
 			f.progress = &progress.Point
@@ -111,6 +110,12 @@ func FindOf(ctx context.Context, store objstore.Store, root string, of func(clus
 		}
 	}
 	return Choice{}, refuse(seen, bases, target).after(newest)
+}
+
+// only returns the starts and bases of some cluster IDs.
+func only(of func(clusterID string) bool, starts []Start, bases []Base) ([]Start, []Base) {
+	return slices.DeleteFunc(slices.Clone(starts), func(s Start) bool { return !of(s.ClusterID) }),
+		slices.DeleteFunc(slices.Clone(bases), func(b Base) bool { return !of(b.ClusterID) })
 }
 
 // finder reads a part of one timeline.

@@ -1,34 +1,53 @@
 package archive
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
-// repeatedTimelines are two to four timelines of one cluster that repeat revisions with other data, as after recoveries of a lost quorum. Some
-// have no base that can be used, or none before a later one.
+// repeatedTimelines are two to four timelines that repeat revisions with other data, as after recoveries of a lost quorum, or after restores, which
+// have another cluster ID. Some have no base that can be used, or none before a later one. Some clusters have snapshots of what was not archived,
+// and the last one may not be archived at all.
 func repeatedTimelines(random *rand.Rand) (histories []History, bases []Base) {
-	last, shift := int64(40), 0
+	last, shift, id := int64(40), 0, etcd.ID(0xabc)
+	snapshot := func(revision int64) {
+		b := base(revision, int(revision)+shift)
+		b.ClusterID, b.Key = id.String(), fmt.Sprintf("snapshot-%d", len(bases))
+		bases = append(bases, b)
+	}
 	for t := range 2 + random.IntN(3) {
+		if random.IntN(2) == 0 {
+			id++
+		}
 		from := 2 + random.Int64N(last)
 		begins := base(from, int(from)+shift)
+		begins.ClusterID = id.String()
 		h := newHistory(Timeline(t+1), begins)
-		h.shift = shift
+		h.Start = NewStart(Timeline(t+1), uint64(id), begins, "test")
+		h.chain, h.shift = h.Start.Chain(), shift
 		for range 2 + random.IntN(6) {
 			h.segment(h.chain.Last + 1 + random.Int64N(6))
 		}
-		later := base(from+random.Int64N(h.chain.Last-from+1), 0)
-		later.Point.At = at(int(later.Point.Revision) + shift)
-		later.Key += "-later-" + string(rune('a'+t))
 		if random.IntN(3) > 0 {
 			bases = append(bases, begins)
 		}
 		if random.IntN(3) > 0 {
-			bases = append(bases, later)
+			snapshot(from + random.Int64N(h.chain.Last-from+1))
+		}
+		if random.IntN(3) == 0 {
+			snapshot(h.chain.Last + 1 + random.Int64N(20))
 		}
 		last, shift = h.chain.Last, shift+200
 		histories = append(histories, h.History)
+	}
+	if random.IntN(3) == 0 {
+		id++
+		snapshot(2 + random.Int64N(last))
+		snapshot(2 + random.Int64N(last))
 	}
 	return histories, bases
 }

@@ -71,6 +71,8 @@ type Refusal struct {
 	Before, After *Point
 	// Newest is the timeline that ended the search for a revision: it began at or before that one. It is 0 if there is none, or for a time.
 	Newest Timeline
+	// Unarchived: a later cluster had the revision, and the archive does not have that one.
+	Unarchived bool
 	// Way is what a person can do, in place of the advice for an archive. It is empty for that.
 	Way string
 }
@@ -83,10 +85,21 @@ func (r *Refusal) after(newest Timeline) *Refusal {
 	return r
 }
 
+func (r *Refusal) unarchived() *Refusal {
+	r.Unarchived = true
+	return r
+}
+
+// Ended reports whether something newer ended the search, although an older timeline has a revision of that number.
+func (r *Refusal) Ended() bool { return r.Newest > 0 || r.Unarchived }
+
 func (r *Refusal) Error() string {
 	text := fmt.Sprintf("%s cannot be restored: %s", r.Target, r.Reason)
 	if r.Newest > 0 {
 		text += fmt.Sprintf(". Timeline %d began before that. Older timelines have other data at this revision, so they are not used", r.Newest)
+	}
+	if r.Unarchived {
+		text += ". Snapshots show that a later cluster had this revision, and it was not archived. Older timelines have other data at it, so they are not used"
 	}
 	switch {
 	case r.Way != "":
@@ -97,6 +110,9 @@ func (r *Refusal) Error() string {
 		return fmt.Sprintf("%s. Choose %s or before", text, r.Before)
 	case r.After != nil:
 		return fmt.Sprintf("%s. Choose %s or after", text, r.After)
+	}
+	if r.Unarchived {
+		return text
 	}
 	if r.Newest > 0 {
 		return text + ". No snapshot can be used as a base of that timeline now"
@@ -129,8 +145,10 @@ func Recoverable(histories []History, bases []Base) []Range {
 			ranges = append(ranges, Range{Timeline: h.Start.Timeline, From: s.base.Point, To: s.to, Lost: h.Start.Lost})
 		}
 	}
+	starts := startsOf(histories)
 	for i, r := range ranges {
-		ranges[i] = r.hiding(newerThan(histories, bases, r.Timeline))
+		at := slices.IndexFunc(starts, func(s Start) bool { return s.Timeline == r.Timeline })
+		ranges[i] = r.hiding(append(newerThan(histories, bases, r.Timeline), starts[at].hiddenBy(starts, bases)...))
 	}
 	return ranges
 }
@@ -160,6 +178,9 @@ func Select(histories []History, bases []Base, target Target) (Choice, error) {
 		h := histories[i]
 		if target.Revision == 0 && h.Start.Base.At.After(target.Time) && i > 0 {
 			continue // it began later
+		}
+		if target.Revision > 0 && hidden(h.Start.hiddenBy(startsOf(histories), bases), target.Revision) {
+			return Choice{}, refuse(histories, bases, target).unarchived()
 		}
 		if choice, ok := h.choose(bases, target); ok {
 			return choice, nil

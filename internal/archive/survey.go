@@ -33,6 +33,8 @@ type Survey struct {
 	end   end         // of that timeline
 	bases []Base      // of that timeline
 	newer []Revisions // that the timelines had which were surveyed before
+	// others are the revisions that later clusters had, as the timeline sees it that is surveyed.
+	others []Revisions
 }
 
 // Covers reports whether a replay from a base reaches the end of the newest timeline.
@@ -84,6 +86,7 @@ func (s Survey) survey(ctx context.Context, reading *surveyor, bases []Base, lim
 	reading.holes = nil
 	for i := len(s.Names) - 1; i >= 0 && len(s.Ranges) < limit; i-- {
 		own := s.Starts[i].own(s.Starts[i].next(s.Starts[i+1:]), bases)
+		s.others = s.Starts[i].hiddenBy(s.Starts, bases)
 		if s.Names[i].Started {
 			if err := s.timeline(ctx, reading, i, own, limit); err != nil {
 				return s, err
@@ -121,7 +124,7 @@ func (s *Survey) timeline(ctx context.Context, reading *surveyor, i int, own []B
 			s.Unbroken, s.Covered, s.Following, s.end, s.bases = t.end.unbroken, t.covered, t.following(), t.end, t.bases
 		}
 		for _, r := range t.ranges {
-			s.Ranges = append(s.Ranges, r.hiding(s.newer))
+			s.Ranges = append(s.Ranges, r.hiding(slices.Concat(s.newer, s.others)))
 		}
 	}
 	return nil

@@ -37,13 +37,13 @@ func (s search) find(ctx context.Context) (archive.Choice, error) {
 		return choice, err
 	}
 	earlier := predecessors(own, s.bases)
-	if refusal.Before == nil && refusal.Newest == 0 && len(earlier) > len(own) {
+	if refusal.Before == nil && !refusal.Ended() && len(earlier) > len(own) {
 		choice, err = s.in(ctx, earlier, s.preceding)
 	}
-	if errors.As(err, &refusal) && len(own) < len(s.bases) && (refusal.Before != nil || refusal.Newest > 0) {
+	if errors.As(err, &refusal) && len(own) < len(s.bases) && (refusal.Before != nil || refusal.Ended()) {
 		err = fmt.Errorf("%w; an EtcdCluster that was deleted had the same name: to restore its data, write its cluster ID into select.clusterID", err)
 	}
-	if errors.As(err, &refusal) && refusal.Newest > 0 {
+	if errors.As(err, &refusal) && refusal.Ended() {
 		err = fmt.Errorf("%w; to restore older data, name a snapshot; if the store did not list or return all objects, create the EtcdRestore again", err)
 	}
 	return choice, err

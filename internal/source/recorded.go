@@ -65,8 +65,8 @@ func (p *pick) skip(e candidate, why string) {
 }
 
 // passesUnsigned passes over a snapshot whose signature is missing or wrong, if it is newer than the one that the status names. Another
-// EtcdBackup of the cluster may save into the folder without a signature. The status cannot be changed by who writes to the bucket, so that nobody
-// chooses an older snapshot in this way.
+// EtcdBackup of the cluster may save into the folder without a signature. A writer of the bucket cannot change the status, so this leads
+// to no older snapshot.
 func (p *pick) passesUnsigned(e candidate, err error) bool {
 	named, inSeries := snapshot.ParseKey(p.choice.Recorded)
 	if !inSeries || !e.Time.After(named.Time) || !snapshot.OfSignature(err) {

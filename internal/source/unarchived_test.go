@@ -30,6 +30,12 @@ func TestARevisionThatOnlyLaterObjectsProveIsNotOfAnOlderHistory(t *testing.T) {
 			s.timeline(2, of(s.savedAt("a", 3, dawn.Add(9*time.Hour), 130, 130), "present", ""), 130, 140, "")
 			return Choice{Prefer: "0000000000000003"}
 		},
+		"restored, and never archived since": func(s shelf, of func(key, uid, recovery string) string) Choice {
+			s.timeline(1, of(s.savedAt("a", 1, dawn, 2, 2), "present", ""), 2, 200, "")
+			of(s.savedAt("a", 3, dawn.Add(5*time.Hour), 40, 40), "present", "")
+			of(s.savedAt("a", 3, dawn.Add(9*time.Hour), 130, 130), "present", "")
+			return Choice{Prefer: "0000000000000003"}
+		},
 		"created again, continuous switched on at 130": func(s shelf, of func(key, uid, recovery string) string) Choice {
 			s.timeline(1, of(s.savedAt("a", 1, dawn, 2, 2), "deleted", ""), 2, 200, "")
 			of(s.savedAt("a", 3, dawn.Add(5*time.Hour), 10, 10), "present", "")
@@ -44,10 +50,8 @@ func TestARevisionThatOnlyLaterObjectsProveIsNotOfAnOlderHistory(t *testing.T) {
 			})
 			c.Revision, c.Of, c.UID = 115, "ns/a", "present"
 			p, err := s.point(c, archive.Progress{})
-			if err == nil && p.Timeline == 1 {
+			if err == nil {
 				t.Errorf("chosen without a word: timeline %d of cluster ID %s, UID %s", p.Timeline, p.Manifest.Cluster.ID, p.Manifest.Cluster.UID)
-			} else {
-				t.Logf("%v", err)
 			}
 		})
 	}
