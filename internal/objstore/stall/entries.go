@@ -29,18 +29,19 @@ func (e *entries) exceed(part []byte) bool {
 	return e.count > MaxEntries
 }
 
-// inXML counts tags and their attributes.
+// inXML counts tags and their attributes. A "<" always begins a tag, because it may stand in no value of an attribute. So a quote in a comment or
+// in CDATA hides no tag behind it.
 func (e *entries) inXML(c byte) {
 	switch {
+	case c == '<':
+		e.count++
+		e.tag, e.quote = true, 0
 	case e.quote != 0:
 		if c == e.quote {
 			e.quote = 0
 		}
 	case e.tag && (c == '"' || c == '\''):
 		e.quote = c
-	case c == '<':
-		e.count++
-		e.tag = true
 	case c == '>':
 		e.tag = false
 	case c == '=' && e.tag:

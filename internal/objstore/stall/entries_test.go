@@ -12,6 +12,9 @@ func TestElementsAreCountedInEachPart(t *testing.T) {
 		count  int
 	}{
 		"XML":                       {false, `<?xml version="1.0"?><A><B c="d" e='f'/>x=y > z</A>`, 7},
+		"a sign in an attribute":    {false, `<A b=">" c="" d=''>`, 4},
+		"a quote in CDATA":          {false, `<A><![CDATA[']]><B/><B/></A>`, 5},
+		"a quote in a comment":      {false, `<A><!-- " --><B/><B/></A>`, 5},
 		"JSON":                      {true, `{"a":[{},{}],"b":"{,\"{[\\"}`, 3*ObjectWeight + 3},
 		"an object in a text of it": {true, `"{{{{\"{{"`, 0},
 	} {
