@@ -8,8 +8,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
 )
 
-// TestRandomFaultsOfVolumesBreakNothing adds to all other faults: volumes that are lost, claims that persons create again from older copies,
-// and containers that restart in their Pods on the same volume or on an empty one.
+// TestRandomFaultsOfVolumesBreakNothing adds to all other faults: volumes that are lost and come back, claims that persons create again from older
+// copies, and containers that restart in their Pods on the same volume or on an empty one.
 func TestRandomFaultsOfVolumesBreakNothing(t *testing.T) {
 	t.Parallel()
 	randomWorlds(t, randomSteps/5, worlds{volatile: true})

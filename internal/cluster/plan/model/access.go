@@ -92,7 +92,7 @@ func (w *World) tickVolumes() (moved bool) {
 		v := &w.volumes[i]
 		p := w.pod(v.name)
 		if v.lost && v.data != nil && (p == nil || p.state != plan.PodRunning) {
-			v.data, moved = nil, true
+			v.away, v.data, moved = v.data, nil, true
 		}
 	}
 	return moved

@@ -31,6 +31,7 @@ func (w *World) Check(step plan.Step) {
 		w.checkForceDelete(l, step)
 	case plan.CreateMember:
 		w.checkAlone(step)
+		w.checkEarlier(l, step)
 	case plan.BeginRecovery:
 		w.checkRecovery(l, step)
 	case plan.BeginRestore:

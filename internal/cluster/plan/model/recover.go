@@ -48,6 +48,27 @@ func (w *World) checkAlone(step plan.CreateMember) {
 	}
 }
 
+// checkEarlier: a member whose data knows the membership from before a recovery does not start again. Others like it could be a quorum of that
+// membership, and acknowledge writes beside the survivor.
+func (w *World) checkEarlier(l *life, step plan.CreateMember) {
+	d := w.dataOf(step.Name)
+	if l == nil || l.forced == 0 || d == nil || d.cluster != l.id || d.copied || step.Start == plan.StartForce {
+		return
+	}
+	if l.byID(d.member) == nil && d.index > 0 && slices.Contains(w.earlier(l), step.Name) {
+		w.violate(AcknowledgedWritesSurvive, "%s starts with the membership from before the recovery", step.Name)
+	}
+}
+
+// earlier are the names of the voters from before the last recovery, as the status has them.
+func (w *World) earlier(l *life) []string {
+	r := w.Cluster.Status.Recovery
+	if r == nil || r.ForcedAt == nil || l.incarnation != w.Cluster.Status.Incarnation {
+		return nil
+	}
+	return r.Voters
+}
+
 // company names a Pod of the cluster other than that of the member; empty when there is none.
 func (w *World) company(name string) string {
 	for _, p := range w.pods {

@@ -13,7 +13,7 @@ import (
 // What happens to the data on a volume while its member is away, or without any Pod being deleted.
 
 // volatileFaults are added to all others in a world that is volatile.
-var volatileFaults = []fault{loseVolume, saveCopy, saveCopy, bringCopy, bringCopy, bringCopy, restartInPlace, wipeInPlace, wipeInPlace}
+var volatileFaults = []fault{loseVolume, findVolume, findVolume, saveCopy, saveCopy, bringCopy, bringCopy, bringCopy, restartInPlace, wipeInPlace, wipeInPlace}
 
 // saveCopy has a person save what is on a volume, as a VolumeSnapshot does.
 func saveCopy(w *World, r *rand.Rand) string {
@@ -172,4 +172,15 @@ func (w *World) LoseDisks() {
 	for i := range w.volumes {
 		w.volumes[i].lost = true
 	}
+}
+
+// findVolume brings back a PersistentVolume that was lost, with what it had: a storage system answers again, or a person imports a disk.
+func findVolume(w *World, r *rand.Rand) string {
+	for _, i := range r.Perm(len(w.volumes)) {
+		if v := &w.volumes[i]; v.lost && v.away != nil && !v.deleting {
+			v.lost, v.data, v.away = false, v.away, nil
+			return "the PersistentVolume of " + v.name + " is back"
+		}
+	}
+	return ""
 }

@@ -159,8 +159,9 @@ type volume struct {
 	// kept: it outlives the EtcdCluster. size is in bytes.
 	kept bool
 	size int64
-	// lost: its PersistentVolume does not exist any more.
+	// lost: its PersistentVolume does not exist any more. away is what it had, in case that it comes back.
 	lost bool
+	away *data
 	// created is when. outlived: a recovery continued without its data. recovered: its mark says so.
 	created             int
 	outlived, recovered bool
