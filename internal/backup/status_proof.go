@@ -39,8 +39,8 @@ func (s State) proof() *v1beta2.ArchiveProof {
 	return told
 }
 
-// toldProof returns a proof that the status reports if it is of the location of the spec, and nil if it is not. One without a base is told by
-// the snapshot up to which it reaches. If it has none either, it counts.
+// toldProof returns a proof that the status reports if it is of the location of the spec, and nil if it is not. The path of its base decides, or that
+// of the snapshot up to which it reaches. A proof without both counts.
 func (s State) toldProof(p *v1beta2.ArchiveProof) *v1beta2.ArchiveProof {
 	if p == nil || !s.here(cmp.Or(p.From, p.To)) {
 		return nil

@@ -23,7 +23,7 @@ const (
 	markBits  ID = 0xffffffff << 32
 )
 
-// FenceID derives the ID of a fence from the UID of the object that asks for it, so that two of them are told apart.
+// FenceID derives the ID of a fence from the UID of the object that asks for it, so that two objects have two fences.
 func FenceID(uid types.UID) ID {
 	sum := sha256.Sum256([]byte(uid))
 	return fenceMark | ID(binary.BigEndian.Uint32(sum[:]))

@@ -23,7 +23,7 @@ func (s slowStore) Read(p []byte) (int, error) {
 }
 
 // A store that gives one byte a second kept the turn of its namespace for the time of its answer, so that other restores of the namespace waited
-// for minutes. A turn lasts only as long as there is something to compute.
+// for minutes. A turn lasts only while there is something to compute.
 func TestASlowStoreHoldsNoTurnOfTheProcessors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := turns.NewGate(1)

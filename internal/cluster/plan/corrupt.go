@@ -124,7 +124,7 @@ func (s State) unclearCorruption(agreed bool, odd []Member) Step {
 		"If you know which member is wrong, you can delete its PersistentVolumeClaim and its Pod instead. Then disarm the alarm: etcdctl alarm disarm."
 	switch stranger := s.stranger(); {
 	case agreed && len(odd) == 0 && stranger != 0:
-		wait.Message = refuses + "It names " + stranger.String() + ", which was never a member, and the voters that answer have the same data. So somebody refuses writes with it, " +
+		wait.Message = refuses + "It names " + stranger.String() + ", which is no member that the operator knows of, and the voters that answer have the same data. So somebody refuses writes with it, " +
 			"and the operator changes nothing. If it is not needed any more, disarm the alarm: etcdctl alarm disarm."
 	case agreed && len(odd) == 0:
 		wait.Message = refuses + "The voters that answer have the same data. The operator changes nothing. " +

@@ -65,7 +65,7 @@ func TestPlanCorruptAlarm(t *testing.T) {
 		},
 		"disarms no alarm for an ID that was never a member's": {
 			state(formed, members(3), accused(77), hashing("a", "a", "a")),
-			doubt("It names 000000000000004d, which was never a member, and the voters that answer have the same data. So somebody refuses writes with it, " +
+			doubt("It names 000000000000004d, which is no member that the operator knows of, and the voters that answer have the same data. So somebody refuses writes with it, " +
 				"and the operator changes nothing. If it is not needed any more, disarm the alarm: etcdctl alarm disarm."),
 		},
 		"takes a fence for no corruption": {

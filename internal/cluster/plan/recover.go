@@ -97,7 +97,7 @@ func (s State) recoveryDoubted() Step {
 }
 
 // dataIsBack returns whether enough voters have their data to be a quorum, by the record of the voters and by that of the recovery. A person may
-// bring volumes back while the recovery waits. As long as nothing was changed, these members can continue.
+// bring volumes back while the recovery waits. These members can continue, because nothing was changed yet.
 func (s State) dataIsBack() bool {
 	have := 0
 	for _, name := range s.Recovery.Voters {

@@ -47,7 +47,7 @@ func (step AdoptSeed) describe(s State) planning.Description {
 	}, "RestoreSwitched", cluster)
 }
 
-// switching fences the old members, or stops them if no quorum of them answers, and then the seed is the cluster. As long as they can be a
+// switching fences the old members, or stops them if no quorum of them answers, and then the seed is the cluster. While they can be a
 // quorum, they stop only for a seed that serves.
 func switching(s State) Step {
 	if step := s.reconsider(); step != nil {
