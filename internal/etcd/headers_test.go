@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"net"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -117,6 +119,26 @@ func TestTheHeadersOfMembersTakeNoMemory(t *testing.T) {
 				runtime.ReadMemStats(&m)
 				live = max(live, m.HeapAlloc-before.HeapAlloc)
 			}
+		}
+	}
+}
+
+// A connection that forgets the bound holds 10 to 16 MiB of headers for each answer.
+func TestEachConnectionBoundsTheHeadersOfAnswers(t *testing.T) {
+	for path := range sources(t) {
+		content, err := os.ReadFile(filepath.Join("../..", path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		source := string(content)
+		if strings.Contains(source, "clientv3.New(") && !strings.Contains(source, "ShortAnswers()") {
+			t.Errorf("%s connects to an etcd without ShortAnswers", path)
+		}
+		if redirects[path] != "" && !strings.Contains(source, "stall.Connections()") && !strings.Contains(source, "MaxResponseHeaderBytes") {
+			t.Errorf("%s has an HTTP client without stall.Connections", path)
+		}
+		if strings.Contains(source, "http.DefaultTransport") && path != "internal/objstore/stall/connections.go" {
+			t.Errorf("%s uses http.DefaultTransport instead of stall.Connections", path)
 		}
 	}
 }

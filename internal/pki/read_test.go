@@ -7,6 +7,8 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
 	"encoding/pem"
 	"math/big"
 	"os"
@@ -16,6 +18,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/pki/pkitest"
 )
 
 // Users bring keys of any issuer. If one of these were refused, the members of a running cluster could not be asked any more.
@@ -57,6 +61,30 @@ func TestKeysOfAllKindsAreRead(t *testing.T) {
 		_, err = ParsePair(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf}), pem.EncodeToMemory(&pem.Block{Type: test.kind, Bytes: test.der}))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Google's library takes a block of any type, and DER without a block. A bound that looks at the type alone lets a Secret stop an operator.
+func TestAHugeKeyIsRefusedInEachForm(t *testing.T) {
+	der := pkitest.HugeKey(t)
+	pkcs8, err := asn1.Marshal(struct {
+		Version   int
+		Algorithm pkix.AlgorithmIdentifier
+		Key       []byte
+	}{0, pkix.AlgorithmIdentifier{Algorithm: asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 1}}, der})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{"DER": der, "PKCS #8 in DER": pkcs8} {
+		forms := map[string][]byte{name: content}
+		for _, kind := range []string{"RSA PRIVATE KEY", "PRIVATE KEY", "KEY", "CERTIFICATE"} {
+			forms[name+" in a block "+kind] = pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: content})
+		}
+		for form, key := range forms {
+			if err := CheckKey(key); err == nil {
+				t.Errorf("%s is accepted", form)
+			}
 		}
 	}
 }

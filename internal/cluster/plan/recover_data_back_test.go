@@ -11,32 +11,33 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// The cluster recovered from member 0, which has served alone and takes writes of clients. The PersistentVolumes of 1 and 2 come back, and the
-// Pod of 0 is gone for a moment. 1 and 2 were started, and are a quorum of the old membership: clients got two histories, and what the one
-// acknowledged was lost.
-func TestNoOldMemberStartsBesideASurvivorThatGrows(t *testing.T) {
-	marked := func(m *Member) { m.Recovered = true }
-	s := state(formed, members(3), noQuorum, consenting, with(0, withoutPod), with(1, withoutPod, marked), with(2, withoutPod, marked))
+// recoveredFromTheFirst: the cluster recovered from member 0 an hour ago, and grows.
+func recoveredFromTheFirst(s *State) {
 	s.KnownVoters = []string{nameOf(0)}
 	s.Recovery = &v1beta2.ClusterRecoveryStatus{
 		Step: v1beta2.RecoveryGrowing, Member: nameOf(0), Voters: []string{nameOf(0), nameOf(1), nameOf(2)},
 		StartedAt: &metav1.Time{Time: noon.Add(-time.Hour)}, ForcedAt: &metav1.Time{Time: noon.Add(-time.Hour)},
 	}
-	for range 4 {
-		step := Plan(s)
-		create, is := step.(CreateMember)
-		if !is {
-			break
-		}
+}
+
+// onlyTheSurvivorStarts plans until nothing is started any more.
+func onlyTheSurvivorStarts(t *testing.T, s State) {
+	t.Helper()
+	for create, is := Plan(s).(CreateMember); is; create, is = Plan(s).(CreateMember) {
 		if create.Name != nameOf(0) {
-			t.Errorf("%s starts (%s) with the data from before the recovery, beside survivor %s", create.Name, create.Start, nameOf(0))
+			t.Fatalf("%s starts (%s) beside survivor %s", create.Name, create.Start, nameOf(0))
 		}
-		for i := range s.Members {
-			if s.Members[i].Name == create.Name {
-				pod(PodStarting)(&s.Members[i])
-			}
-		}
+		with(0, pod(PodStarting))(&s)
 	}
+}
+
+// The cluster recovered from member 0, which has served alone and takes writes of clients. The PersistentVolumes of 1 and 2 come back, and the
+// Pod of 0 is gone for a moment. 1 and 2 were started, and are a quorum of the old membership: clients got two histories, and what the one
+// acknowledged was lost.
+func TestNoOldMemberStartsBesideASurvivorThatGrows(t *testing.T) {
+	marked := func(m *Member) { m.Recovered = true }
+	s := state(formed, members(3), noQuorum, consenting, with(0, withoutPod), with(1, withoutPod, marked), with(2, withoutPod, marked), recoveredFromTheFirst)
+	onlyTheSurvivorStarts(t, s)
 }
 
 // A person has deleted the claims of 1 and 2, as the manual says, and creates them again later, perhaps from copies. The status has no volumes of
@@ -46,39 +47,21 @@ func TestNoNewClaimStartsBesideASurvivorThatGrows(t *testing.T) {
 		m.VolumeCreated = noon.Add(-time.Minute)
 		m.VolumeID = VolumeID{Claim: "another", Volume: "pv-another"}
 	}
-	s := state(formed, members(3), noQuorum, with(0, withoutPod), with(1, withoutPod, later), with(2, withoutPod, later))
+	s := state(formed, members(3), noQuorum, with(0, withoutPod), with(1, withoutPod, later), with(2, withoutPod, later), recoveredFromTheFirst)
 	s.KnownVoters = []string{nameOf(0)}
 	s.KnownVolumes = map[string]VolumeID{nameOf(0): s.Members[0].VolumeID}
 	s.Recovery = &v1beta2.ClusterRecoveryStatus{
 		Step: v1beta2.RecoveryGrowing, Member: nameOf(0), Voters: []string{nameOf(0), nameOf(1), nameOf(2)},
 		StartedAt: &metav1.Time{Time: noon.Add(-time.Hour)}, ForcedAt: &metav1.Time{Time: noon.Add(-time.Hour)},
 	}
-	for range 3 {
-		create, is := Plan(s).(CreateMember)
-		if !is {
-			break
-		}
-		if create.Name != nameOf(0) {
-			t.Errorf("%s starts (%s) on another claim, beside survivor %s", create.Name, create.Start, nameOf(0))
-		}
-		for i := range s.Members {
-			if s.Members[i].Name == create.Name {
-				pod(PodStarting)(&s.Members[i])
-			}
-		}
-	}
+	onlyTheSurvivorStarts(t, s)
 }
 
 // If what was served since the recovery is lost, the old data is all that there is. A person decides that, because it is not the newest.
 func TestAPersonMayContinueWithTheDataFromBeforeARecovery(t *testing.T) {
-	s := state(formed, members(3), noQuorum, with(0, gone), with(1, withoutPod), with(2, withoutPod))
+	s := state(formed, members(3), noQuorum, with(0, gone), with(1, withoutPod), with(2, withoutPod), recoveredFromTheFirst)
 	for i := range 3 {
 		s.Members[i].VolumeID = VolumeID{Claim: types.UID("claim-" + nameOf(i)), Volume: "pv-" + nameOf(i)}
-	}
-	s.KnownVoters = []string{nameOf(0)}
-	s.Recovery = &v1beta2.ClusterRecoveryStatus{
-		Step: v1beta2.RecoveryGrowing, Member: nameOf(0), Voters: []string{nameOf(0), nameOf(1), nameOf(2)},
-		StartedAt: &metav1.Time{Time: noon.Add(-time.Hour)}, ForcedAt: &metav1.Time{Time: noon.Add(-time.Hour)},
 	}
 	step := Plan(s)
 	said := Describe(s, step).Message

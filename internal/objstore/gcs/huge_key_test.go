@@ -2,45 +2,29 @@ package gcs
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/asn1"
 	"encoding/json"
 	"encoding/pem"
-	"math/big"
 	"testing"
 	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/pki/pkitest"
 )
 
 // A tenant writes an RSA key under another PEM type into credentials.json. Google's library reads a PEM block of any type, and computes for minutes
 // after the context has ended. Each retry left another goroutine that computes.
 func TestAHugeKeyUnderAnotherNameIsRefusedAtOnce(t *testing.T) {
-	odd := func(bits int) *big.Int {
-		b := make([]byte, bits/8)
-		_, _ = rand.Read(b)
-		b[0], b[len(b)-1] = b[0]|0xc0, b[len(b)-1]|1
-		return new(big.Int).SetBytes(b)
-	}
-	p, q := odd(32768), odd(32768)
-	der, err := asn1.Marshal(struct {
-		Version int
-		N       *big.Int
-		E       int
-		D, P, Q *big.Int
-	}{0, new(big.Int).Mul(p, q), 65537, odd(32768), p, q})
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := pkitest.HugeKey(t)
 	for _, kind := range []string{"RSA PRIVATE KEY", "KEY"} {
 		t.Run(kind, func(t *testing.T) {
 			key := pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 			file, _ := json.Marshal(map[string]string{"type": "service_account", "client_email": "a@b", "private_key": string(key), "private_key_id": "1", "project_id": "p"})
-			server := struct{ URL string }{"https://127.0.0.1:1"} // the key endpoint of the Secret names it, too
+			const server = "https://127.0.0.1:1" // the key endpoint of the Secret names it, too
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			defer cancel()
 			done := make(chan error, 1)
 			began := time.Now()
 			go func() {
-				store, err := Open(ctx, Config{Bucket: "bucket", Endpoint: server.URL, CredentialsFor: server.URL, CredentialsJSON: file})
+				store, err := Open(ctx, Config{Bucket: "bucket", Endpoint: server, CredentialsFor: server, CredentialsJSON: file})
 				if err == nil {
 					for _, err = range store.List(ctx, "k") {
 					}
