@@ -349,6 +349,12 @@ func TestPlanRestoreSwitching(t *testing.T) {
 		"adopts the seed beside fenced members that answer no more": {
 			state(formed, members(3), noQuorum, with(1, withoutPod), with(2, withoutPod), switching, asked, aSeed(serving), fencedBy("uid-back")), AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
+		"returns to seeding, and so takes its fence back, if the seed does not serve any more": {
+			state(formed, members(3), switching, asked, aSeed(serving, func(m *Member) { m.Serving = false }), fencedBy("uid-back")), ReturnToSeeding{},
+		},
+		"takes its fence back while it returns to seeding": {
+			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, func(m *Member) { m.Serving = false }), fencedBy("uid-back")), UnfenceWrites{ID: etcd.FenceID("uid-back")},
+		},
 		"takes the fence of another restore back, and not for its own": {
 			state(formed, members(3), switching, asked, aSeed(serving), fencedBy("another")), UnfenceWrites{ID: etcd.FenceID("another")},
 		},

@@ -83,6 +83,13 @@ func (s State) cannotHandOver() Step {
 	return unstoppable(s)
 }
 
+// fencedInVain reports whether the old members refuse writes while the operator waits: for the seed, a Secret or a person. Nothing was stopped yet, so
+// they take writes again, and the restore checks everything once more.
+func (s State) fencedInVain(step Step) bool {
+	_, waits := step.(Wait)
+	return waits && s.MembershipKnown && s.WritesFenced() && s.oldQuorumRuns()
+}
+
 // takeFenceBack takes back each fence of this suite that no restore needs.
 func takeFenceBack(s State) Step {
 	if !s.MembershipKnown {

@@ -40,6 +40,10 @@ func (w *World) Check(step plan.Step) {
 		if l != nil {
 			w.violate(OneIdentityOneHistory, "a formed cluster is bootstrapped a second time")
 		}
+	case plan.Wait:
+		if l != nil && l.leader != 0 && len(l.fences) > 0 {
+			w.violate(EveryRunSettles, "the operator waits (%s) while a fence refuses writes", step.Reason)
+		}
 	case plan.UnfenceWrites:
 		w.checkUnfence(l)
 	case plan.AdoptSeed:
