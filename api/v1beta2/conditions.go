@@ -10,6 +10,9 @@ const (
 	ConditionProgressing = "Progressing"
 	// ConditionDegraded (EtcdCluster) means that a member is missing or does not answer.
 	ConditionDegraded = "Degraded"
+	// ConditionReadOnly (EtcdCluster) means that etcd refuses all writes of clients, as spec.readOnly asks. It is absent if the spec
+	// does not ask for that and writes are accepted.
+	ConditionReadOnly = "ReadOnly"
 	// ConditionStalled means that the operator cannot continue until the user acts; the message explains how.
 	// kstatus reads it as Failed.
 	ConditionStalled = "Stalled"
@@ -130,6 +133,11 @@ const (
 	ReasonReconcileError = "ReconcileError"
 	// ReasonHibernating means that spec.hibernate is true and the members are stopping.
 	ReasonHibernating = "Hibernating"
+	// ReasonReadOnly means that the cluster is ready, and etcd refuses all writes of clients because spec.readOnly is true.
+	ReasonReadOnly = "ReadOnly"
+	// ReasonReadOnlyNotSupported means that spec.readOnly is true, and members run an etcd in which the refusal of writes does not
+	// hold.
+	ReasonReadOnlyNotSupported = "ReadOnlyNotSupported"
 	// ReasonHibernated means that spec.hibernate is true and no member runs.
 	ReasonHibernated = "Hibernated"
 	// ReasonMembersUnreachable means that no member answers the operator, while the Pods of a quorum are ready.

@@ -116,6 +116,11 @@ type EtcdClusterSpec struct {
 	// members with the same data. It cannot be combined with pod.emptyDir. Default: false.
 	// +optional
 	Hibernate bool `json:"hibernate,omitempty"`
+	// Refuses all writes of clients. Reads and watches are served through the client Service. Backups, scaling, upgrades and
+	// repairs continue, and leases do not expire. A restored cluster obeys it, too. It needs etcd 3.6.0 or newer: see the
+	// condition ReadOnly. Default: false.
+	// +optional
+	ReadOnly bool `json:"readOnly,omitempty"`
 	// Decides whether the members' volumes are deleted with the EtcdCluster. The operator always deletes the volume of
 	// a removed member, once its replacement is verified.
 	// +optional

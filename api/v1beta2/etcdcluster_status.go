@@ -23,7 +23,7 @@ type EtcdClusterStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// Conditions of the cluster. Ready: it matches the spec; see its reason in docs/operations.md. Available: a quorum
 	// serves clients. Progressing: the operator is changing something. Degraded: a member is missing or does not
-	// answer. Stalled: you have to act.
+	// answer. Stalled: you have to act. ReadOnly: etcd refuses writes, as spec.readOnly asks.
 	//
 	// Conditions written by coreos/etcd-operator have a field lastUpdateTime. It is accepted and has no effect.
 	// +optional
@@ -74,6 +74,10 @@ type EtcdClusterStatus struct {
 	// Number of the cluster's incarnation: 1 after the bootstrap, and one more after each restore.
 	// +optional
 	Incarnation int32 `json:"incarnation,omitempty"`
+	// Last revision of the cluster while spec.readOnly refuses writes. etcd acknowledges no write after it. It is absent at
+	// other times.
+	// +optional
+	LastRevision int64 `json:"lastRevision,omitempty"`
 	// Label selector of the members' Pods, used by the scale subresource.
 	// +optional
 	Selector string `json:"selector,omitempty"`

@@ -12,10 +12,11 @@ import (
 )
 
 // disruptionBudget covers the voters of one incarnation, as the client Service does. A member that is not ready is
-// no help to quorum, and its eviction is not held up; with emptyDir it is, while quorum needs it, for its data goes along.
+// no help to quorum, and its eviction is not held up; with emptyDir it is, while quorum needs it, for its data goes along. The same is
+// true while writes are refused, and Pods of an earlier operator are not ready for that.
 func disruptionBudget(s plan.State, want plan.ApplyBudget) *policyv1.PodDisruptionBudget {
 	unhealthy := policyv1.AlwaysAllow
-	if s.DataInPods() {
+	if s.KeepsUnready() {
 		unhealthy = policyv1.IfHealthyBudget
 	}
 	return &policyv1.PodDisruptionBudget{

@@ -19,7 +19,7 @@ type metrics struct {
 	wanted, ready, quorum, lost, database, volume, replaced *gauges
 	leaderChanges, polls                                    *prometheus.CounterVec
 	// What an alert must know: why a cluster may be without members, and what a person must look at.
-	paused, hibernated, starting, restoring, progressing, stalled, degraded, alarms, expires, lifetime, plainText, reason *gauges
+	paused, readOnly, hibernated, starting, restoring, progressing, stalled, degraded, alarms, expires, lifetime, plainText, reason *gauges
 	// writes to the Kubernetes API, of all EtcdClusters together.
 	writes *prometheus.CounterVec
 }
@@ -44,6 +44,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 		volume:        newGauges("etcd_operator_cluster_volume_bytes", "Size of the smallest volume of a member, in bytes."),
 		replaced:      newGauges("etcd_operator_cluster_replaced_volumes", "Number of volumes with data from before a restore or a recovery."),
 		paused:        newGauges("etcd_operator_cluster_paused", "1 while spec.paused is true, else 0."),
+		readOnly:      newGauges("etcd_operator_cluster_read_only", "1 while etcd refuses all writes because of spec.readOnly, else 0. Absent while no member answers."),
 		hibernated:    newGauges("etcd_operator_cluster_hibernated", "1 while spec.hibernate is true, else 0."),
 		starting:      newGauges("etcd_operator_cluster_starting", "1 until a new cluster has formed, else 0."),
 		restoring:     newGauges("etcd_operator_cluster_restoring", "1 while an EtcdRestore replaces the data of the cluster, else 0."),
@@ -77,7 +78,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 func (m *metrics) gauges() []*gauges {
 	return []*gauges{
 		m.wanted, m.ready, m.quorum, m.lost, m.database, m.volume, m.replaced,
-		m.paused, m.hibernated, m.starting, m.restoring, m.progressing, m.stalled, m.degraded, m.alarms, m.expires, m.lifetime, m.plainText, m.reason,
+		m.paused, m.readOnly, m.hibernated, m.starting, m.restoring, m.progressing, m.stalled, m.degraded, m.alarms, m.expires, m.lifetime, m.plainText, m.reason,
 	}
 }
 
@@ -109,6 +110,11 @@ func (m *metrics) sawSpec(s plan.State) {
 	m.paused.set(s.Namespace, s.Name, number(s.Spec.Paused))
 	m.hibernated.set(s.Namespace, s.Name, number(s.Spec.Hibernate))
 	m.starting.set(s.Namespace, s.Name, number(!s.Formed()))
+	if refused, known := s.RefusesWrites(); known {
+		m.readOnly.set(s.Namespace, s.Name, number(refused))
+	} else {
+		m.readOnly.remove(s.Namespace, s.Name)
+	}
 	m.restoring.set(s.Namespace, s.Name, number(s.Restoring()))
 	for _, kind := range []etcd.AlarmKind{etcd.AlarmNoSpace, etcd.AlarmCorrupt} {
 		m.alarms.setLabelled(s.Namespace, s.Name, string(kind), float64(len(s.Alarms(kind))))

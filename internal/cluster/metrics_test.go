@@ -47,6 +47,7 @@ etcd_operator_cluster_paused{name="example",namespace="ns"} 0
 etcd_operator_cluster_plain_text{name="example",namespace="ns",traffic="clients"} 1
 etcd_operator_cluster_plain_text{name="example",namespace="ns",traffic="peers"} 1
 etcd_operator_cluster_quorum_lost{name="example",namespace="ns"} 0
+etcd_operator_cluster_read_only{name="example",namespace="ns"} 0
 etcd_operator_cluster_ready_reason{name="example",namespace="ns",reason="MemberDown"} 1
 etcd_operator_cluster_replaced_volumes{name="example",namespace="ns"} 2
 etcd_operator_cluster_restoring{name="example",namespace="ns"} 0

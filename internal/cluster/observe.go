@@ -94,6 +94,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 	r.observeMounts(ctx, v)
 	r.observeSeed(ctx, v)
 	r.observeShown(ctx, v)
+	v.LookBehindFences()
 	v.CorrectTimes(&v.known.seen)
 	v.CompareClientCheck()
 	v.Replacements = r.brake.state(client.ObjectKeyFromObject(cluster), v.Now)
@@ -127,8 +128,10 @@ func (r *Reconciler) observeServices(ctx context.Context, v *view) error {
 	v.Services.ClientExists = true
 	v.Services.ClientIncarnation, v.Services.ClientClusterID = servedBy(forClients)
 	v.Services.ClientRestoreUID = types.UID(forClients.Annotations[v1beta2.AnnotationRestoreUID])
+	v.Services.ClientUnready = forClients.Annotations[v1beta2.AnnotationServesUnready] != ""
 	want := clientService(v.State, plan.ApplyServices{
 		Incarnation: v.Services.ClientIncarnation, ClusterID: v.Services.ClientClusterID, RestoreUID: v.Services.ClientRestoreUID,
+		Unready: v.Services.ClientUnready,
 	})
 	v.Services.ClientCurrent, v.Services.TrafficDropped = sameService(want, forClients), droppedTraffic(want, forClients)
 	v.RecogniseFormed()

@@ -114,7 +114,7 @@ func observePod(m *plan.Member, pod *corev1.Pod, now time.Time) {
 			m.PodImage, m.Peers = cmp.Or(pod.Annotations[annotationImage], c.Image), peersOf(c.Command, pod.Annotations[annotationInitialCluster])
 			m.SecurePeer, m.SecureClient = tlsOf(c.Command)
 			m.ChecksPeers, m.ChecksClients = checksName(c.Command, peerNameFlag), checksName(c.Command, clientNameFlag)
-			m.PodQuota = quotaOf(c)
+			m.PodQuota, m.ProbesAlarm = quotaOf(c), probesAlarm(c)
 		}
 	}
 	m.DataInPod = slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == dataVolume && v.EmptyDir != nil })

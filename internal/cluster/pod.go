@@ -180,6 +180,7 @@ func pullPolicy(s plan.State) corev1.PullPolicy {
 // deletions, which is the way out: it is neither restarted nor taken from the clients for that. 3.4 is never asked for
 // /health: it writes each such question into its raft log, as a request of the v2 API, over which 3.6 panics.
 // A member that reads its database when it starts, or is defragmented, answers nobody: how long it may is for the plan to say.
+// A member with a CORRUPT alarm serves reads, and spec.readOnly is such an alarm, so it is not taken from the clients for that, either.
 // Probes are no part of what a Pod is made for: Pods with other ones run on.
 func probes(s plan.State, incarnation int32) (startup, liveness, readiness *corev1.Probe) {
 	get := func(path string) corev1.ProbeHandler {
@@ -189,7 +190,7 @@ func probes(s plan.State, incarnation int32) (startup, liveness, readiness *core
 	runs, known := etcdversion.Parse(s.VersionFor(incarnation))
 	switch {
 	case known && !runs.Before(etcdversion.MustParse("3.6.0")):
-		live, ready = get("/livez"), get("/readyz")
+		live, ready = get("/livez"), get(pathReady)
 	case known && !runs.Before(etcdversion.MustParse("3.5.0")):
 		live = get("/health?serializable=true&exclude=NOSPACE")
 	case known:
@@ -199,6 +200,15 @@ func probes(s plan.State, incarnation int32) (startup, liveness, readiness *core
 	return &corev1.Probe{ProbeHandler: live, PeriodSeconds: everySecond, TimeoutSeconds: 3, FailureThreshold: failures(s.StartupBudget(), everySecond)},
 		&corev1.Probe{ProbeHandler: live, PeriodSeconds: everyTen, TimeoutSeconds: 10, FailureThreshold: failures(s.LivenessBudget(), everyTen)},
 		&corev1.Probe{ProbeHandler: ready, PeriodSeconds: 1, TimeoutSeconds: 3, FailureThreshold: 3}
+}
+
+// pathReady is what the readiness probe asks of etcd 3.6 and newer. pathWithAlarm is what the probe of an earlier operator asks.
+const pathReady, pathWithAlarm = "/readyz?exclude=data_corruption", "/readyz"
+
+// probesAlarm reports whether a Pod is not ready while a CORRUPT alarm is on.
+func probesAlarm(c corev1.Container) bool {
+	probe := c.ReadinessProbe
+	return probe != nil && probe.HTTPGet != nil && probe.HTTPGet.Path == pathWithAlarm
 }
 
 // failures are how many probes may fail within a time.

@@ -33,7 +33,12 @@ func clientService(s plan.State, to plan.ApplyServices) *corev1.Service {
 	if to.RestoreUID != "" {
 		service.Annotations[v1beta2.AnnotationRestoreUID] = string(to.RestoreUID)
 	}
+	if to.Unready {
+		service.Annotations[v1beta2.AnnotationServesUnready] = "true"
+	}
 	service.Spec = corev1.ServiceSpec{
+		PublishNotReadyAddresses: to.Unready,
+
 		Selector: votersOf(s, to.Incarnation),
 		Ports:    []corev1.ServicePort{port("client", v1beta2.ClientPort)},
 	}

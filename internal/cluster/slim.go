@@ -61,6 +61,9 @@ func slimContainers(containers []corev1.Container) []corev1.Container {
 				slimmed.StartupProbe = &corev1.Probe{FailureThreshold: probe.FailureThreshold, PeriodSeconds: probe.PeriodSeconds}
 			}
 		}
+		if c.Name == plan.EtcdContainer && probesAlarm(c) {
+			slimmed.ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: pathWithAlarm}}}
+		}
 		if c.Name == seedContainer {
 			slimmed.Env = slimEnv(c.Env)
 		}

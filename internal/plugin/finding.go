@@ -43,7 +43,7 @@ var progressing = []string{
 	v1beta2.ReasonResizingVolume, v1beta2.ReasonWaitingForRestore, v1beta2.ReasonRunning, v1beta2.ReasonPending, v1beta2.ReasonSuspended,
 	v1beta2.ReasonScheduled, v1beta2.ReasonComplete, v1beta2.ReasonVerifying, v1beta2.ReasonVerified, v1beta2.ReasonSeeding,
 	v1beta2.ReasonSwitching, v1beta2.ReasonGrowing, v1beta2.ReasonQueued, v1beta2.ReasonDryRun, v1beta2.ReasonReady, v1beta2.ReasonRemovingSnapshots,
-	v1beta2.ReasonArchiveStarting,
+	v1beta2.ReasonArchiveStarting, v1beta2.ReasonReadOnly,
 }
 
 // Findings returns what is wrong with a cluster, its Pods, backups and restores, the worst first.
@@ -193,6 +193,9 @@ func alarmFindings(o Objects, found []Finding) []Finding {
 	for _, m := range o.Cluster.Status.MemberStatuses {
 		for alarm, reason := range map[string]string{"NOSPACE": v1beta2.ReasonNoSpace, "CORRUPT": v1beta2.ReasonDataCorrupt} {
 			reported := func(f Finding) bool { return f.Reason == reason }
+			if alarm == "CORRUPT" && fenced(o.Cluster) {
+				continue // etcd does not say in /health which member an alarm names
+			}
 			if strings.Contains(o.Looks[m.Name].Alarms, alarm) && !slices.ContainsFunc(slices.Concat(found, more), reported) {
 				message := fmt.Sprintf("Member %s reports the alarm %s, and the status does not show it yet.", m.Name, alarm)
 				more = append(more, finding(Outage, "EtcdCluster "+o.Cluster.Name, o.Cluster.Name, metav1.Condition{Reason: reason, Message: message}))
@@ -200,6 +203,13 @@ func alarmFindings(o Objects, found []Finding) []Finding {
 		}
 	}
 	return more
+}
+
+// fenced reports whether the operator refuses writes with a fence, which etcd shows as the alarm CORRUPT. The condition Ready reports a real
+// corruption beside it.
+func fenced(c v1beta2.EtcdCluster) bool {
+	restore := c.Status.Restore
+	return isTrue(c.Status.Conditions, v1beta2.ConditionReadOnly) || restore != nil && restore.Step == v1beta2.RestoreSwitching
 }
 
 func isTrue(conditions []metav1.Condition, kind string) bool {

@@ -70,6 +70,24 @@ func FollowCluster(c v1beta2.EtcdCluster, version string, reasons ...string) Ste
 	return Step{Line: line, Done: stalled, Failed: stalled}
 }
 
+// FollowReadOnly returns the progress until etcd refuses writes, or accepts them again.
+func FollowReadOnly(c v1beta2.EtcdCluster, readOnly bool) Step {
+	condition := meta.FindStatusCondition(c.Status.Conditions, v1beta2.ConditionReadOnly)
+	switch {
+	case c.Status.ObservedGeneration < c.Generation:
+		return Step{Line: "waiting for cluster-operator to read the change"}
+	case condition == nil && !readOnly:
+		return Step{Line: "EtcdCluster " + c.Name + " accepts writes", Done: true}
+	case condition == nil:
+		return Step{Line: "the operator has not refused writes yet"}
+	case readOnly && condition.Status == metav1.ConditionTrue:
+		return Step{Line: fmt.Sprintf("EtcdCluster %s refuses writes after revision %d", c.Name, c.Status.LastRevision), Done: true}
+	case readOnly && condition.Reason == v1beta2.ReasonReadOnlyNotSupported:
+		return Step{Line: oneLine(condition.Message), Done: true, Failed: true}
+	}
+	return Step{Line: oneLine(condition.Message)}
+}
+
 // FollowPaused returns the progress until the operator has acknowledged spec.paused. Ready may have another reason then, for
 // example that of a cluster that hibernates.
 func FollowPaused(c v1beta2.EtcdCluster, paused bool) Step {

@@ -109,6 +109,9 @@ func members(o Objects) []Member {
 		if look, ok := o.Looks[m.Name]; ok {
 			lag := max(0, committed-look.Applied)
 			row.RaftLag, row.Alarms, row.InUse, row.Quota = &lag, look.Alarms, look.InUse, look.Quota
+			if row.Alarms == "CORRUPT" && fenced(o.Cluster) && !hasReason(o.Cluster.Status.Conditions, v1beta2.ReasonDataCorrupt) {
+				row.Alarms = "fence"
+			}
 		}
 		rows = append(rows, row)
 	}

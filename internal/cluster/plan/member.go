@@ -70,6 +70,8 @@ type Member struct {
 	DataInPod bool
 	// PodReady is the Pod's Ready condition. Readiness gates of the Pod do not count.
 	PodReady bool
+	// ProbesAlarm: the Pod is not ready while a CORRUPT alarm or a fence is on, because an earlier operator wrote its readiness probe.
+	ProbesAlarm bool
 	// Gate is what the kubelet says of a readiness gate that is all that the Pod lacks to be ready, and GateSince since when.
 	Gate      string
 	GateSince time.Time

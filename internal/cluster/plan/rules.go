@@ -40,6 +40,7 @@ var Rules = []group{
 	{Name: "surroundings", Purpose: "Objects around the members are kept current while the members run.", Rules: []rule{
 		{Name: "loadCertificates", Decide: loadCertificates},
 		{Name: "applyBudget", Decide: applyBudget},
+		{Name: "refuseWrites", Decide: refuseWrites},
 	}},
 	{Name: "start", Purpose: "Members that should run do run, with their data.", Rules: []rule{
 		{Name: "recreateBlocked", Decide: recreateBlocked},
@@ -115,6 +116,7 @@ var Rules = []group{
 	}},
 	{Name: "advice", Purpose: "The cluster is healthy, and a person should correct something.", Rules: []rule{
 		{Name: "refusedOperator", Decide: refusedOperator},
+		{Name: "readOnlyNotSupported", Decide: readOnlyNotSupported},
 		{Name: "invalidAuthSecret", Decide: invalidAuthSecret},
 		{Name: "reportUnreadableRestore", Decide: reportUnreadableRestore},
 		{Name: "adviseOfPeerName", Decide: adviseOfPeerName},
@@ -134,6 +136,7 @@ var Rules = []group{
 		{Name: "warnOfFullVolumes", Decide: warnOfFullVolumes},
 		{Name: "ignoredSettings", Decide: ignoredSettings},
 		{Name: "adviseVersion", Decide: adviseVersion},
+		{Name: "reportReadOnly", Decide: reportReadOnly},
 	}},
 }
 

@@ -17,6 +17,8 @@ type ApplyServices struct {
 	RestoreUID types.UID
 	// WithoutUID leaves the EtcdCluster's UID out of the selectors.
 	WithoutUID bool
+	// Unready: the client Service selects members whose Pods are not ready, too.
+	Unready bool
 }
 
 func (ApplyServices) describe(State) planning.Description {
@@ -39,7 +41,7 @@ func applyServices(s State) Step {
 	if headless && forClients && withoutUID == s.Services.WithoutUID {
 		return nil
 	}
-	return ApplyServices{Incarnation: incarnation, ClusterID: s.idForClients(), RestoreUID: s.madeBy(), WithoutUID: withoutUID}
+	return ApplyServices{Incarnation: incarnation, ClusterID: s.idForClients(), RestoreUID: s.madeBy(), WithoutUID: withoutUID, Unready: s.servesUnready()}
 }
 
 // idForClients is the cluster ID that is to be written on the client Service. A cluster never changes its ID, so if the
@@ -58,7 +60,7 @@ func (s State) servicesCurrent() (headless, forClients bool) {
 		incarnation = s.Incarnation
 	}
 	headless = s.Services.HeadlessCurrent || s.IsForeign("Service", s.Name)
-	forClients = s.Services.ClientCurrent &&
+	forClients = s.Services.ClientCurrent && s.Services.ClientUnready == s.servesUnready() &&
 		s.Services.ClientIncarnation == incarnation && s.Services.ClientClusterID == s.idForClients() && s.Services.ClientRestoreUID == s.madeBy()
 	return headless, forClients || s.IsForeign("Service", s.ClientService())
 }

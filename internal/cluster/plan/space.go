@@ -44,6 +44,9 @@ const (
 // rule is asked, all members are healthy.
 func reclaimSpace(s State) Step {
 	alarms := s.Alarms(etcd.AlarmNoSpace)
+	if s.readOnly() { // etcd compacts nothing, and nothing is written
+		return nil
+	}
 	if len(alarms) == 0 || !s.MembershipKnown || len(s.ForeignMembers) > 0 || s.Spec.NoSpaceAction() == v1beta2.NoSpaceWait {
 		return nil
 	}
@@ -110,7 +113,7 @@ func (step DisarmAlarm) describe(State) planning.Description {
 
 // outOfSpace reports that the space quota is used up, and what a person can do. The operator never deletes keys.
 func outOfSpace(s State) Step {
-	if len(s.Alarms(etcd.AlarmNoSpace)) == 0 || !s.MembershipKnown {
+	if len(s.Alarms(etcd.AlarmNoSpace)) == 0 || !s.MembershipKnown || s.readOnly() {
 		return nil
 	}
 	full := slices.MaxFunc(s.membership(), func(a, b Member) int { return int(a.DBSize - b.DBSize) })

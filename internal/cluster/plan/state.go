@@ -171,6 +171,8 @@ type Services struct {
 	ClientExists bool
 	// ClientCurrent: it is as it should be for ClientIncarnation.
 	ClientCurrent bool
+	// ClientUnready: it selects members whose Pods are not ready, too.
+	ClientUnready bool
 	// TrafficDropped: this Kubernetes dropped spec.service.trafficDistribution from it.
 	TrafficDropped bool
 	// ClientIncarnation is the incarnation that it selects.

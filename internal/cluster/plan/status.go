@@ -30,6 +30,7 @@ func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatu
 	status.PromotingMember, status.ForeignMembers = s.stillPromoting(step), s.foreignStatus()
 	status.RemovingMember, status.AccusedMembers = s.stillRemoving(step), s.accusedMembers()
 	status.Space, status.Defragmentation = s.space(), s.defragmentation()
+	status.LastRevision = s.readOnlySince(before.LastRevision)
 	if actErr == nil {
 		recordFacts(&status, s, step)
 		recordLearners(&status, s, step)

@@ -18,6 +18,7 @@ import (
 // take back (Scaling, say).
 var conditionTypes = []string{
 	v1beta2.ConditionReady, v1beta2.ConditionAvailable, v1beta2.ConditionProgressing, v1beta2.ConditionDegraded, v1beta2.ConditionStalled,
+	v1beta2.ConditionReadOnly,
 }
 
 // setConditions words the pass for people and for tools.
@@ -53,6 +54,7 @@ func setConditions(status *v1beta2.EtcdClusterStatus, s State, step Step, actErr
 	stalled := waiting && wait.Stalled && actErr == nil
 	set(v1beta2.ConditionStalled, stalled, reason, message)
 	setServing(status, s, reason, generation, set)
+	setReadOnly(status, s, set)
 	status.Phase, status.Reason = phaseOf(s, stalled), ""
 	if !done {
 		status.Reason = message
@@ -105,8 +107,11 @@ func setServing(status *v1beta2.EtcdClusterStatus, s State, reason string, gener
 
 // whetherFenced says that a fence is on.
 func (s State) whetherFenced() string {
-	if len(s.fences()) == 0 {
+	switch {
+	case len(s.fences()) == 0:
 		return ""
+	case s.readOnly() && s.Spec.ReadOnly:
+		return " etcd refuses writes, because spec.readOnly is true. Reads work."
 	}
 	return " A fence is on, and etcd refuses changes of keys. Reads work."
 }

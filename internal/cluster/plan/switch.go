@@ -60,7 +60,7 @@ func switching(s State) Step {
 		}
 	}
 	if notYet == nil && s.WritesFenced() {
-		return AdoptSeed{ClusterID: s.Restore.ClusterID, Incarnation: s.Restore.Incarnation}
+		return s.adoptSeed()
 	}
 	if run && notYet == nil {
 		if step := s.cannotHandOver(); step != nil && s.oldQuorumRuns() {
@@ -75,6 +75,14 @@ func switching(s State) Step {
 		return notYet
 	}
 	if step := foreignQuorum(s); step != nil {
+		return step
+	}
+	return s.adoptSeed()
+}
+
+// adoptSeed makes the seed the cluster. It is read-only before, if the spec asks for that.
+func (s State) adoptSeed() Step {
+	if step := s.fenceSeed(); step != nil {
 		return step
 	}
 	return AdoptSeed{ClusterID: s.Restore.ClusterID, Incarnation: s.Restore.Incarnation}

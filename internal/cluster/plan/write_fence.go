@@ -20,10 +20,21 @@ import (
 // The step Switching in the status is the intent. A fence whose restore is not in that step is taken back, so the old members take writes again
 // whatever ended the operator in between.
 
-// FenceWrites refuses all writes to the old members.
-type FenceWrites struct{ ID etcd.ID }
+// FenceWrites refuses all writes to the members.
+type FenceWrites struct {
+	ID etcd.ID
+	// Seed is the name of a seed that is fenced before it is the cluster; empty for the members.
+	Seed string
+}
 
-func (step FenceWrites) describe(State) planning.Description {
+func (step FenceWrites) describe(s State) planning.Description {
+	if step.ID == s.ReadOnlyFence() {
+		return announced(planning.Description{
+			Reason:  v1beta2.ReasonReadOnly,
+			Message: "The operator is refusing all writes of clients, because spec.readOnly is true.",
+			Requeue: requeueSoon,
+		}, "FencingWrites", cluster)
+	}
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonRestoring,
 		Message: "The operator is refusing writes to the old members, so that the seed takes over without losing one.",
@@ -34,7 +45,14 @@ func (step FenceWrites) describe(State) planning.Description {
 // UnfenceWrites lets the members take writes again.
 type UnfenceWrites struct{ ID etcd.ID }
 
-func (step UnfenceWrites) describe(State) planning.Description {
+func (step UnfenceWrites) describe(s State) planning.Description {
+	if step.ID == s.ReadOnlyFence() {
+		return announced(planning.Description{
+			Reason:  v1beta2.ReasonReadOnly,
+			Message: "The operator lets clients write again, because spec.readOnly is false.",
+			Requeue: requeueSoon,
+		}, "UnfencingWrites", cluster)
+	}
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonRestoring,
 		Message: "The operator is taking back fence " + step.ID.String() + ", so that the members accept writes again.",
@@ -90,13 +108,14 @@ func (s State) fencedInVain(step Step) bool {
 	return waits && s.MembershipKnown && s.WritesFenced() && s.oldQuorumRuns()
 }
 
-// takeFenceBack takes back each fence of this suite that no restore needs.
+// takeFenceBack takes back each fence of this suite that neither a restore nor the spec asks for.
 func takeFenceBack(s State) Step {
 	if !s.MembershipKnown {
 		return nil
 	}
 	for _, fence := range s.fences() {
-		if !s.switching() || fence.Member != s.RestoreFence() {
+		asked := s.switching() && fence.Member == s.RestoreFence() || s.Spec.ReadOnly && fence.Member == s.ReadOnlyFence()
+		if !asked {
 			return UnfenceWrites{ID: fence.Member}
 		}
 	}

@@ -69,6 +69,7 @@ func (p *plugin) setting(use, short, question string, set func(*v1beta2.EtcdClus
 // readyReasons are those of a cluster that is as its spec asks, some with a warning.
 var readyReasons = []string{
 	v1beta2.ReasonReady, v1beta2.ReasonVersionNotAdvised, v1beta2.ReasonSettingIgnored, v1beta2.ReasonVolumeMayFill, v1beta2.ReasonCertificateLacksName, v1beta2.ReasonIssuerNotAllowed,
+	v1beta2.ReasonReadOnly,
 }
 
 func (p *plugin) wake() *cobra.Command {
@@ -95,6 +96,28 @@ func (p *plugin) pausing(use, short, question string, paused bool) *cobra.Comman
 				question: fmt.Sprintf(question, cluster.Name),
 				set:      func(c *v1beta2.EtcdCluster) error { c.Spec.Paused = paused; return nil },
 				until:    func(c v1beta2.EtcdCluster) core.Step { return core.FollowPaused(c, paused) },
+			}, nil
+		})
+	}}
+	return p.writesFor(c, acknowledgeTimeout)
+}
+
+func (p *plugin) freeze() *cobra.Command {
+	return p.freezing("freeze", "Refuse all writes of clients, and serve reads", "etcd refuses all writes to EtcdCluster %s. Reads are served.", true)
+}
+
+func (p *plugin) thaw() *cobra.Command {
+	return p.freezing("thaw", "Accept writes of clients again", "EtcdCluster %s accepts writes again.", false)
+}
+
+// freezing is a command that sets spec.readOnly and follows until etcd refuses writes, or accepts them again.
+func (p *plugin) freezing(use, short, question string, readOnly bool) *cobra.Command {
+	c := &cobra.Command{Use: use + " <cluster>", Short: short, Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
+		return p.apply(c.Context(), args, func(cluster v1beta2.EtcdCluster) (change, error) {
+			return change{
+				question: fmt.Sprintf(question, cluster.Name),
+				set:      func(c *v1beta2.EtcdCluster) error { c.Spec.ReadOnly = readOnly; return nil },
+				until:    func(c v1beta2.EtcdCluster) core.Step { return core.FollowReadOnly(c, readOnly) },
 			}, nil
 		})
 	}}

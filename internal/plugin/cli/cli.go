@@ -61,7 +61,7 @@ func New(streams IO, version string) *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.StringVar(&p.rules.ExplicitPath, "kubeconfig", "", "path of the kubeconfig file")
 	clientcmd.BindOverrideFlags(p.overrides, flags, clientcmd.RecommendedConfigOverrideFlags(""))
-	root.AddCommand(p.status(), p.backup(), p.snapshots(), p.restore(), p.upgrade(), p.hibernate(), p.wake(), p.pause(), p.resume(),
+	root.AddCommand(p.status(), p.backup(), p.snapshots(), p.restore(), p.upgrade(), p.hibernate(), p.wake(), p.pause(), p.resume(), p.freeze(), p.thaw(),
 		p.moveLeader(), p.replace(), p.defrag(), p.events(), p.logs(), p.ctl(), p.report())
 	return root
 }

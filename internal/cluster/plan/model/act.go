@@ -73,13 +73,14 @@ func (w *World) actOnAccess(s plan.State, step plan.Step) {
 		w.Services = plan.Services{
 			HeadlessCurrent: true, ClientExists: true, ClientCurrent: true,
 			ClientIncarnation: step.Incarnation, ClientClusterID: step.ClusterID, ClientRestoreUID: step.RestoreUID, WithoutUID: step.WithoutUID,
+			ClientUnready: step.Unready,
 		}
 	case plan.ApplyNetworkPolicy:
 		w.NetworkPolicy = plan.NetworkPolicy{Exists: true, Current: true, OpenPeers: step.OpenPeers}
 	case plan.WithdrawNetworkPolicy:
 		w.NetworkPolicy = plan.NetworkPolicy{}
 	case plan.ApplyBudget:
-		w.budgetSize = s.Spec.Size
+		w.budgetSize, w.budgetKeeps = s.Spec.Size, s.KeepsUnready()
 		w.Budget = plan.Budget{Exists: true, Current: true, Incarnation: step.Incarnation, MinAvailable: step.MinAvailable, Other: w.Budget.Other}
 	case plan.WithdrawBudget:
 		w.Budget = plan.Budget{Other: w.Budget.Other}
@@ -158,7 +159,7 @@ func (w *World) create(s plan.State, step plan.CreateMember) {
 		name: step.Name, uid: w.uids, created: w.now, incarnation: step.Incarnation, initialSize: step.InitialSize, start: step.Start,
 		version: versionOf(s.ImageFor(step.Incarnation)), state: plan.PodStarting,
 		exposed: step.Start != plan.StartJoin && step.Start != plan.StartForce && !s.Fenced(step.Name), zone: w.pick(zones), unreadySince: w.now, template: w.template, labels: w.labels, resources: w.resources, stale: w.stale, unschedulable: w.NoNode,
-		quota: quotaAsked(s.Spec), inPod: !w.durable(),
+		quota: quotaAsked(s.Spec), inPod: !w.durable(), probesAlarm: w.pick(4) == 1,
 	}
 	switch {
 	case step.Start == plan.StartNew:
@@ -238,6 +239,9 @@ var errUnknownMember = errors.New("no such member")
 // change is a change of the membership, or of who leads. etcd refuses what it would refuse. A change is a write
 // like any other: a majority of those who were members before has it.
 func (w *World) change(s plan.State, step plan.Step) error {
+	if fence, is := step.(plan.FenceWrites); is && fence.Seed != "" {
+		return w.fenceSeed(s, fence)
+	}
 	l := w.asked(&s)
 	if l == nil {
 		return w.changeless(step)
@@ -272,9 +276,7 @@ func (w *World) change(s plan.State, step plan.Step) error {
 		}
 		l.leader = to.id
 	case plan.FenceWrites:
-		if !slices.Contains(l.fences, step.ID) {
-			l.fences = append(l.fences, step.ID)
-		}
+		l.fence(step.ID)
 	case plan.UnfenceWrites:
 		l.fences = slices.DeleteFunc(l.fences, func(id etcd.ID) bool { return id == step.ID })
 	default:

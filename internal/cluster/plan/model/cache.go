@@ -16,6 +16,7 @@ type Cache struct {
 	services         plan.Services
 	budget           plan.Budget
 	budgetSize       int
+	budgetKeeps      bool
 	restores         []Restore
 	pods             []pod
 	volumes          []volume
@@ -26,7 +27,7 @@ type Cache struct {
 // Snapshot is a cache that is not behind.
 func (w *World) Snapshot() Cache {
 	return Cache{
-		cluster: *w.Cluster.DeepCopy(), services: w.Services, budget: w.Budget, budgetSize: w.budgetSize, restores: slices.Clone(w.Restores),
+		cluster: *w.Cluster.DeepCopy(), services: w.Services, budget: w.Budget, budgetSize: w.budgetSize, budgetKeeps: w.budgetKeeps, restores: slices.Clone(w.Restores),
 		pods: slices.Clone(w.pods), volumes: slices.Clone(w.volumes), template: w.template, labels: w.labels,
 		resources: w.resources,
 	}
@@ -35,7 +36,7 @@ func (w *World) Snapshot() Cache {
 // ObserveThrough is the State that an operator with that cache sees.
 func (w *World) ObserveThrough(c Cache) plan.State {
 	old := *w
-	old.Cluster, old.Services, old.Budget, old.budgetSize = *c.cluster.DeepCopy(), c.services, c.budget, c.budgetSize
+	old.Cluster, old.Services, old.Budget, old.budgetSize, old.budgetKeeps = *c.cluster.DeepCopy(), c.services, c.budget, c.budgetSize, c.budgetKeeps
 	old.Restores, old.pods, old.volumes = slices.Clone(c.restores), slices.Clone(c.pods), slices.Clone(c.volumes)
 	old.template, old.labels, old.resources, old.present = c.template, c.labels, c.resources, w
 	return old.Observe()

@@ -41,7 +41,7 @@ func (w *World) Check(step plan.Step) {
 			w.violate(OneIdentityOneHistory, "a formed cluster is bootstrapped a second time")
 		}
 	case plan.Wait:
-		if l != nil && l.leader != 0 && len(l.fences) > 0 {
+		if l != nil && l.leader != 0 && w.restoreFences(l) {
 			w.violate(EveryRunSettles, "the operator waits (%s) while a fence refuses writes", step.Reason)
 		}
 	case plan.UnfenceWrites:
@@ -50,6 +50,7 @@ func (w *World) Check(step plan.Step) {
 		if seed := w.lifeOf(step.Incarnation); seed == nil || seed.leader == 0 {
 			w.violate(DataIsKept, "a seed that does not serve becomes the cluster")
 		}
+		w.checkSeedReadOnly(w.lifeOf(step.Incarnation))
 		w.checkReplacedLives(step.Incarnation)
 	}
 }
@@ -269,9 +270,7 @@ func (w *World) CheckDone() {
 	if len(l.entries) != w.Cluster.Spec.Size || v != (etcd.Voters{Total: len(l.entries), Healthy: len(l.entries)}) {
 		w.violate(EveryRunSettles, "Done is reported with %d of %d voters and %d members, but the spec asks for %d", v.Healthy, v.Total, len(l.entries), w.Cluster.Spec.Size)
 	}
-	if len(l.fences) > 0 {
-		w.violate(EveryRunSettles, "Done is reported, but a fence refuses writes")
-	}
+	w.checkReadOnly(l)
 	w.checkBudget(l)
 	w.checkVolumes(w.Observe())
 	w.checkTemplates(l)

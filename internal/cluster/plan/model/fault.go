@@ -20,7 +20,7 @@ var faults = []fault{
 	deletePod, deletePod, deleteVolume, loseMember, unschedulable, schedulable, evict, crash, hang, restart, restart, restart, loseHost,
 	resize, resize, newVersion, newTemplate, newLabels, badTemplate, badImage, goodImage, newRestore, verifyRestore, verifyRestore, deleteRestore, changeFate,
 	SaysCorrupt, consent, loseStatus, loseServices, toggleStorageClass, toggleSecret, togglePause, newLeader, drain, drain, drain, toggleHibernate, toggleHibernate, toggleRetention, growVolumes,
-	toggleRejecting, doToForeign, doToForeign, askAbout,
+	toggleRejecting, doToForeign, doToForeign, askAbout, toggleReadOnly, toggleReadOnly,
 }
 
 // Inflict does the fault of this number, and reports false if there is none.

@@ -24,6 +24,7 @@ func From(s plan.State) *World {
 		Budget:         s.Budget,
 		NetworkPolicy:  s.NetworkPolicy,
 		budgetSize:     s.Spec.Size,
+		budgetKeeps:    s.KeepsUnready(),
 		NoStorageClass: s.NoStorageClass,
 		SecretProblem:  s.SecretProblem,
 		Cluster: v1beta2.EtcdCluster{

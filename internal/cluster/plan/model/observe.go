@@ -31,6 +31,8 @@ func (w *World) Observe() plan.State {
 		s.Enroll(membership(l))
 	}
 	s.HearWitness()
+	s.LookBehindFences()
+	s.Budget.Current = s.Budget.Current && w.budgetKeeps == s.KeepsUnready()
 	slices.SortFunc(s.Members, func(a, b plan.Member) int { return cmp.Compare(a.Name, b.Name) })
 	w.observeClock(&s)
 	return s
@@ -84,6 +86,7 @@ func (w *World) observePod(p *pod, m *plan.Member) {
 	m.Pod, m.PodReason, m.PodMessage = p.state, p.reason, p.wrong
 	m.Empty = p.state == plan.PodBlocked && p.wrong == withoutData
 	m.DataInPod, m.PodCreated = p.inPod, w.at(p.created)
+	m.ProbesAlarm = p.probesAlarm
 	m.PodReady, m.InService, m.Start, m.Waits = p.ready, p.exposed, p.start, p.waits
 	m.MayStartEmpty = w.Volatile && mayStartEmpty(p)
 	if p.addressSince > 0 {

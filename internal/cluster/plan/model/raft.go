@@ -48,7 +48,8 @@ func (w *World) readiness(p *pod) {
 	if d := w.running(p); d != nil && p.state == plan.PodRunning && !p.hung {
 		l := w.life(d.cluster)
 		e := l.byID(d.member)
-		ready = e != nil && !e.learner && l.leader != 0 && l.accused == 0
+		alarm := l.accused != 0 || len(l.fences) > 0
+		ready = e != nil && !e.learner && l.leader != 0 && !(alarm && p.probesAlarm)
 	}
 	if ready {
 		p.ready = true
@@ -80,8 +81,25 @@ func (w *World) tickLife(l *life) (moved bool) {
 		}
 	}
 	moved = w.tickVersion(l) || moved
-	if w.hasClients(l) && len(l.fences) == 0 {
+	switch {
+	case len(l.fences) > 0:
+		moved = w.replicate(l) || moved
+	case w.hasClients(l):
 		w.write(l)
+	}
+	return moved
+}
+
+// replicate brings all that was acknowledged to the members that are up, while no client writes.
+func (w *World) replicate(l *life) (moved bool) {
+	for i := range l.entries {
+		e := &l.entries[i]
+		if !w.up(l, e) || e.learner && !e.caughtUp {
+			continue
+		}
+		if d := w.dataOf(e.name); d != nil && d.index < l.index {
+			d.index, moved = l.index, true
+		}
 	}
 	return moved
 }

@@ -25,6 +25,7 @@ func (w *World) Repair() {
 	if l := w.formed(); l != nil && l.adopted && l.downgrade == 0 && l.version > minorOf(w.Cluster.Spec.Version) {
 		w.Cluster.Spec.Version = newest[fmt.Sprintf("3.%d", l.version)] // the members say so, who went on before anybody saw it
 	}
+	w.Cluster.Spec.ReadOnly = w.Cluster.Spec.ReadOnly && w.holdsFences() && minorOf(w.Cluster.Spec.Version) >= downgrades
 	if w.template == w.badTemplate {
 		w.template++
 	}

@@ -91,10 +91,11 @@ func (w *World) follow(l *life, e *entry) (moved bool) {
 	if d.index < l.changedAt || minorOf(w.pod(e.name).version) < downgrades {
 		return false
 	}
-	if l.loweredAt > 0 && d.index > l.loweredAt && d.snapshot < l.loweredAt {
+	quiet := len(l.fences) > 0 // then no client writes, and what etcd itself writes is enough
+	if l.loweredAt > 0 && (d.index > l.loweredAt || quiet) && d.snapshot < l.loweredAt {
 		d.snapshot, moved = d.index, true
 	}
-	if d.storage != l.version && d.index > l.changedAt && w.pick(2) == 0 {
+	if d.storage != l.version && (d.index > l.changedAt || quiet) && w.pick(2) == 0 {
 		d.storage, moved = l.version, true
 	}
 	return moved

@@ -23,7 +23,9 @@ type World struct {
 	NetworkPolicy plan.NetworkPolicy
 	// budgetSize is the size that was asked for when the budget was made.
 	budgetSize int
-	Restores   []Restore
+	// budgetKeeps: the budget counts Pods that are not ready.
+	budgetKeeps bool
+	Restores    []Restore
 
 	// NoStorageClass, SecretProblem and BadImage are what users and administrators can get wrong.
 	NoStorageClass bool
@@ -218,6 +220,8 @@ type pod struct {
 	mute                 bool
 	ready                bool
 	unreadySince, goneBy int
+	// probesAlarm: an earlier operator made it, and it is not ready while an alarm or a fence is on.
+	probesAlarm bool
 	// inPod: it keeps its data in an emptyDir. scratch is that data.
 	inPod   bool
 	scratch *data

@@ -1,0 +1,168 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+func readOnly(s *State) { s.Spec.ReadOnly = true }
+
+// refusing: the fence of spec.readOnly is on.
+func refusing(s *State) { alsoFenced(string(s.UID))(s) }
+
+// runs sets the version that all members run.
+func runs(version string) change {
+	return func(s *State) {
+		s.KnownVersion, s.Spec.Version = version, version
+		for i := range s.Members {
+			s.Members[i].Version, s.Members[i].PodImage = version, v1beta2.DefaultRepository+":v"+version
+		}
+	}
+}
+
+// Without these, a read-only cluster takes writes, or one that should take writes again refuses them.
+func TestPlanReadOnly(t *testing.T) {
+	fence := FenceWrites{ID: etcd.FenceID("uid-example")}
+	switching := restored(v1beta2.RestoreSwitching)
+	fencedSeed := func(s *State) {
+		s.Members[len(s.Members)-1].Alarms = []etcd.Alarm{{Kind: etcd.AlarmCorrupt, Member: s.ReadOnlyFence()}}
+	}
+	planTests{
+		"refuses writes": {state(formed, members(3), readOnly), fence},
+		"refuses writes before it starts a member":          {state(formed, members(3), with(1, withoutPod), readOnly), fence},
+		"takes the fence back":                              {state(formed, members(3), refusing), UnfenceWrites{ID: fence.ID}},
+		"keeps the fence, and takes back that of a restore": {state(formed, members(3), readOnly, refusing, alsoFenced("uid-back")), UnfenceWrites{ID: etcd.FenceID("uid-back")}},
+		"replaces the members of a read-only cluster": {
+			state(formed, members(3), with(1, func(m *Member) {
+				m.Pod, m.Volume, m.Serving, m.Answers, m.PodReady = PodNone, VolumeNone, false, false, false
+			}), readOnly, refusing),
+			RemoveMember{ID: 2, Name: nameOf(1), Cause: LostData},
+		},
+		"fences the seed before it is the cluster": {
+			state(formed, members(3), switching, asked, aSeed(serving), readOnly, refusing, alsoFenced("uid-back")), FenceWrites{ID: fence.ID, Seed: seedName},
+		},
+		"fences the seed before it is the cluster, if no old member is left": {
+			state(formed, noQuorum, switching, asked, aSeed(serving), readOnly), FenceWrites{ID: fence.ID, Seed: seedName},
+		},
+		"adopts a fenced seed": {
+			state(formed, members(3), switching, asked, aSeed(serving), readOnly, refusing, alsoFenced("uid-back"), fencedSeed), AdoptSeed{ClusterID: seedID, Incarnation: 2},
+		},
+	}.run(t)
+}
+
+// alsoFenced: one more fence is on.
+func alsoFenced(uid string) change {
+	return func(s *State) {
+		for i := range s.Members {
+			if m := &s.Members[i]; m.Incarnation == s.Incarnation {
+				m.Alarms = append(m.Alarms, etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: etcd.FenceID(types.UID(uid))})
+			}
+		}
+	}
+}
+
+// Without this, the status says that writes are refused while an old etcd takes some.
+func TestAnOldEtcdIsNotCalledReadOnly(t *testing.T) {
+	s := state(formed, members(3), runs("3.5.35"), readOnly)
+	step, is := Plan(s).(Wait)
+	if !is || step.Reason != v1beta2.ReasonReadOnlyNotSupported || !step.Stalled {
+		t.Fatalf("the plan is %#v", Plan(s))
+	}
+	c := readOnlyCondition(t, s, v1beta2.EtcdClusterStatus{})
+	if c == nil || c.Status != metav1.ConditionFalse || c.Reason != v1beta2.ReasonReadOnlyNotSupported {
+		t.Errorf("the condition ReadOnly is %+v", c)
+	}
+}
+
+// Without this, people cannot see up to which revision they may copy a cluster.
+func TestTheStatusNamesTheLastRevision(t *testing.T) {
+	revision := func(s *State) {
+		for i := range s.Members {
+			s.Members[i].Revision = 41
+		}
+	}
+	s := state(formed, members(3), readOnly, refusing, revision)
+	before := NewStatus(s, Plan(s), nil, v1beta2.EtcdClusterStatus{}, 1)
+	if c := meta.FindStatusCondition(before.Conditions, v1beta2.ConditionReadOnly); before.LastRevision != 41 || c == nil || c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "41") {
+		t.Fatalf("last revision %d, condition %+v", before.LastRevision, c)
+	}
+	if c := meta.FindStatusCondition(before.Conditions, v1beta2.ConditionReady); c.Status != metav1.ConditionTrue || c.Reason != v1beta2.ReasonReadOnly {
+		t.Errorf("Ready is %+v", c)
+	}
+	silent := state(formed, readOnly, noQuorum)
+	if after := NewStatus(silent, Plan(silent), nil, before, 1); after.LastRevision != 41 || !meta.IsStatusConditionTrue(after.Conditions, v1beta2.ConditionReadOnly) {
+		t.Errorf("while no member answers: last revision %d, %+v", after.LastRevision, after.Conditions)
+	}
+	writable := state(formed, members(3), revision)
+	if after := NewStatus(writable, Plan(writable), nil, before, 2); after.LastRevision != 0 || meta.FindStatusCondition(after.Conditions, v1beta2.ConditionReadOnly) != nil {
+		t.Errorf("after the fence: last revision %d, %+v", after.LastRevision, after.Conditions)
+	}
+}
+
+func readOnlyCondition(t *testing.T, s State, before v1beta2.EtcdClusterStatus) *metav1.Condition {
+	t.Helper()
+	status := NewStatus(s, Plan(s), nil, before, 1)
+	return meta.FindStatusCondition(status.Conditions, v1beta2.ConditionReadOnly)
+}
+
+// Without this, clients of a read-only cluster lose their reads, because the Pods of an earlier operator are not ready under a fence.
+func TestTheServiceSelectsUnreadyPodsOfAnEarlierOperator(t *testing.T) {
+	earlier := func(s *State) {
+		for i := range s.Members {
+			s.Members[i].ProbesAlarm = true
+		}
+	}
+	unready := func(s *State) { s.Members[0].PodReady = false }
+	selects := func(s *State) { s.Services.ClientUnready = true }
+	for name, test := range map[string]struct {
+		s    State
+		want bool
+	}{
+		"read-only":                                {state(formed, members(3), earlier, readOnly), true},
+		"read-only with Pods of this version":      {state(formed, members(3), readOnly), false},
+		"writable":                                 {state(formed, members(3), earlier), false},
+		"the fence is still on":                    {state(formed, members(3), earlier, refusing, selects), true},
+		"writable, and Pods are not yet ready":     {state(formed, members(3), earlier, unready, selects), true},
+		"writable, and all Pods are ready again":   {state(formed, members(3), earlier, selects), false},
+		"writable, and a Pod is not ready at last": {state(formed, members(3), earlier, unready), false},
+	} {
+		if got := test.s.servesUnready(); got != test.want {
+			t.Errorf("%s: the Service selects unready Pods: %t, want %t", name, got, test.want)
+		}
+	}
+	step, is := Plan(state(formed, members(3), earlier, readOnly)).(ApplyServices)
+	if !is || !step.Unready {
+		t.Errorf("the Service is not applied before the fence: %#v", step)
+	}
+}
+
+// Without this, all members of an earlier operator count as down while a fence is on, and are replaced after a while. Or one that is silent for a
+// second is replaced at once, because its Pod has not been ready since the fence.
+func TestReadinessBehindAFence(t *testing.T) {
+	hourAgo, now := noon.Add(-time.Hour), noon
+	notReady := func(m *Member) { m.ProbesAlarm, m.PodReady, m.UnreadySince = true, false, hourAgo }
+	s := state(formed, members(3), with(0, notReady), with(1, notReady, func(m *Member) { m.Serving, m.SilentSince = false, now }), with(2, notReady, func(m *Member) { m.Beside = "proxy" }), readOnly, refusing)
+	s.LookBehindFences()
+	if m := s.Members[0]; !m.PodReady || !m.UnreadySince.IsZero() {
+		t.Errorf("a member that serves is not ready: %+v", m)
+	}
+	if m := s.Members[1]; m.PodReady || !m.UnreadySince.Equal(now) {
+		t.Errorf("a silent member is ready %t, and unready since %s", m.PodReady, m.UnreadySince)
+	}
+	if s.Members[2].PodReady {
+		t.Error("a container beside etcd that is not ready is overlooked")
+	}
+	real := state(formed, members(3), with(0, notReady), accused(2))
+	real.LookBehindFences()
+	if real.Members[0].PodReady {
+		t.Error("a real alarm counts as a fence")
+	}
+}
