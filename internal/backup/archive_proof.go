@@ -144,7 +144,7 @@ func (t *job) rollForward(ctx context.Context, o jobSpec, store objstore.Store, 
 	defer func() { _ = os.RemoveAll(dir) }()
 	identities := connect.Identity(secret)
 	base, err := snapshot.Fetch(ctx, store, choice.Base.Key, snapshot.Place{
-		Dir: dir, Room: snapshot.RoomFunc(func(bytes, written int64) error { return share.Grow(needed(bytes), written) }),
+		Namespace: o.Namespace, Dir: dir, Room: snapshot.RoomFunc(func(bytes, written int64) error { return share.Grow(needed(bytes), written) }),
 	}, identities, snapshot.Anyone)
 	if err != nil {
 		return err

@@ -31,7 +31,8 @@ func (t *job) take(ctx context.Context, o jobSpec, progress *jobProgress) (Resul
 	}
 	stage, size := "streaming from "+member.URL, member.Status.DBSize
 	request := snapshot.Request{
-		Source: t.ofHistory(o, member, throttled(measured{t.source(member.URL, by)}, o.BytesPerSecond)), Store: store, SpoolDir: t.spool.Dir(),
+		Namespace: o.Namespace,
+		Source:    t.ofHistory(o, member, throttled(measured{t.source(member.URL, by)}, o.BytesPerSecond)), Store: store, SpoolDir: t.spool.Dir(),
 		Spool: patientSpool{t.spool.Of(o.Namespace), progress, stage}, Expected: size, Progress: progress.passing(stage, size), Clock: t.now,
 	}
 	o.fill(&request, member, answers, t.now())

@@ -120,7 +120,8 @@ func (t *job) prove(ctx context.Context, o jobSpec, store objstore.Store, newest
 	}
 	stage := "reading back " + newest.Path
 	found, err := t.drill(ctx, snapshot.RestoreTestRequest{
-		Store: store, Key: key, Signers: signers, ScratchDir: t.spool.Dir(),
+		Namespace: o.Namespace,
+		Store:     store, Key: key, Signers: signers, ScratchDir: t.spool.Dir(),
 		Spool: patientSpool{t.spool.Of(o.Namespace), progress, stage}, Expected: max(newest.Size, newest.PlainSize),
 		Identities: connect.Identity(secret), Progress: progress.passing(stage, newest.Size),
 		Try: t.tests.trial(o.Namespace, progress), MemoryLimit: t.tests.memory,

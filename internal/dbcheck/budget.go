@@ -2,19 +2,28 @@ package dbcheck
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math"
 	"os"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
 const (
 	// smallFile is the size of the largest file for which smallMemory is enough, whatever is in it.
 	smallFile   = 8 << 20
 	smallMemory = 64 << 20
+	// usualFile is the size of the largest file that is checked beside larger ones. Its check takes seconds. usualMemory is enough for 2.5 million
+	// keys.
+	usualFile   = 256 << 20
+	usualMemory = 64 << 20
 	// minMemory is what the check of a database of usual size needs.
 	minMemory = 96 << 20
 	// ownShare of ownShares is what this process keeps of its memory.
@@ -22,42 +31,110 @@ const (
 	ownShares = 8
 )
 
-// turn lets one child run at a time, because each may use all of its memory.
-type turn struct {
-	slot    chan struct{}
-	process Process
+// slot lets one child run at a time, because each may use all of its memory. Namespaces take turns.
+type slot struct {
+	gate    *turns.Gate
+	process inspector
 }
 
-func newTurn(memory int64) turn { return turn{make(chan struct{}, 1), Process{memory}} }
-
-func (t turn) inspect(ctx context.Context, path string) (dbfile.Info, error) {
-	select {
-	case t.slot <- struct{}{}:
-	case <-ctx.Done():
-		return dbfile.Info{}, context.Cause(ctx)
-	}
-	defer func() { <-t.slot }()
-	return t.process.Inspect(ctx, path)
+// inspector is a Process, except in tests.
+type inspector interface {
+	Inspect(ctx context.Context, path string) (dbfile.Info, error)
 }
 
-// turns are that of the small files and that of all others, so that a small file never waits for a large one.
-var turns = sync.OnceValues(func() (small, large turn) {
-	own, most := divide(debug.SetMemoryLimit(-1))
-	debug.SetMemoryLimit(own)
-	if most == 0 {
-		return newTurn(0), newTurn(0)
+func newSlot(memory int64) slot { return slot{turns.NewGate(1), Process{memory}} }
+
+func (s slot) inspect(ctx context.Context, namespace, path string, size int64) (dbfile.Info, error) {
+	leave, err := s.gate.Enter(ctx, namespace)
+	if err != nil {
+		return dbfile.Info{}, err
 	}
-	return newTurn(smallMemory), newTurn(most)
+	defer leave()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	go panics.Caught(func() { s.limit(ctx, end, namespace, size) }, end)()
+	return s.process.Inspect(ctx, path)
+}
+
+const (
+	// timeBase and timeRate limit a check while other namespaces wait: a minute, and the time for its bytes at 4 MiB a second. A usual disk and
+	// processor check 100 MiB a second.
+	timeBase = time.Minute
+	timeRate = 4 << 20
+)
+
+// limit ends a check that takes too long, but only while another namespace waits for its slot.
+func (s slot) limit(ctx context.Context, end context.CancelCauseFunc, namespace string, size int64) {
+	most := timeBase + time.Duration(size/timeRate)*time.Second
+	for wait := most; ; wait = time.Second {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		if s.gate.Crowds(namespace) {
+			end(fmt.Errorf("%w: the check of %d MiB took longer than %s, and other namespaces waited for theirs", dbfile.ErrNotChecked, size>>20, most))
+			return
+		}
+	}
+}
+
+// checks are the slots of the small files, of those of usual size, and of all others. A file never waits for the check of a larger class.
+type checks struct{ small, usual, large slot }
+
+func newChecks(memory division) checks {
+	c := checks{small: newSlot(memory.small), large: newSlot(memory.large)}
+	if c.usual = c.large; memory.separate {
+		c.usual = newSlot(memory.usual)
+	}
+	return c
+}
+
+// inspect checks a file in the slot of its size. A file of usual size that needs more memory than usual is checked again with that of a large one.
+func (c checks) inspect(ctx context.Context, namespace, path string) (dbfile.Info, error) {
+	stat, err := os.Stat(path)
+	if err != nil {
+		return dbfile.Info{}, fmt.Errorf("read the size of the snapshot: %w", err)
+	}
+	size := stat.Size()
+	switch {
+	case size <= smallFile:
+		return c.small.inspect(ctx, namespace, path, size)
+	case size <= usualFile:
+		info, err := c.usual.inspect(ctx, namespace, path, size)
+		if c.usual == c.large || !errors.Is(err, dbfile.ErrTooLarge) {
+			return info, err
+		}
+	}
+	return c.large.inspect(ctx, namespace, path, size)
+}
+
+// shared are the checks of this process.
+var shared = sync.OnceValue(func() checks {
+	memory := divide(debug.SetMemoryLimit(-1))
+	debug.SetMemoryLimit(memory.own)
+	return newChecks(memory)
 })
 
-// divide divides the memory of a process (GOMEMLIMIT) between itself and the checks, and returns the limit of the check of a large
-// file. Restore tests and replays have taken their memory off it before. Without a limit it limits nothing.
-func divide(total int64) (own, large int64) {
+// division is the memory of a process and of its checks. 0 means no limit. Without separate, files of usual size are checked in the slot of the
+// large ones.
+type division struct {
+	own, small, usual, large int64
+	separate                 bool
+}
+
+// divide divides the memory of a process (GOMEMLIMIT) between itself and the checks. Restore tests and replays have taken their memory off it
+// before. Without a limit it limits nothing.
+func divide(total int64) division {
 	if total == math.MaxInt64 {
-		return total, 0
+		return division{own: total, separate: true}
 	}
-	own = total / ownShares * ownShare
-	return own, max(total-own-smallMemory, minMemory)
+	d := division{own: total / ownShares * ownShare, small: smallMemory, usual: usualMemory}
+	d.large = max(total-d.own-d.small, minMemory)
+	if d.separate = d.large-d.usual >= minMemory; d.separate {
+		d.large -= d.usual
+	}
+	return d
 }
 
 // here replaces the child, see InThisProcess.
@@ -67,14 +144,10 @@ var here atomic.Bool
 // thousands of processes takes minutes.
 func InThisProcess() { here.Store(true) }
 
-// Inspect checks a file in a child process, which has a part of the memory of this process.
-func Inspect(ctx context.Context, path string) (dbfile.Info, error) {
+// Inspect checks a file in a child process, which has a part of the memory of this process. It waits for the turn of the namespace.
+func Inspect(ctx context.Context, namespace, path string) (dbfile.Info, error) {
 	if here.Load() {
 		return dbfile.Inspect(path)
 	}
-	small, large := turns()
-	if stat, err := os.Stat(path); err == nil && stat.Size() <= smallFile {
-		return small.inspect(ctx, path)
-	}
-	return large.inspect(ctx, path)
+	return shared().inspect(ctx, namespace, path)
 }

@@ -196,23 +196,31 @@ func TestAChildEndsWithItsAttempt(t *testing.T) {
 	if _, err := (Process{}).Inspect(ctx, write(t, nil)); err == nil || err.Error() != "cancelled" {
 		t.Errorf("error %v", err)
 	}
-	busy := newTurn(0)
-	busy.slot <- struct{}{}
+	busy := newSlot(0)
+	leave, err := busy.gate.Enter(t.Context(), "other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leave()
 	ctx, stop := context.WithTimeout(t.Context(), time.Millisecond)
 	defer stop()
-	if _, err := busy.inspect(ctx, ""); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := busy.inspect(ctx, "ns", "", 0); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error %v while another check runs", err)
 	}
 }
 
 func TestTheChecksFitIntoTheMemoryOfTheOperator(t *testing.T) {
-	if own, large := divide(math.MaxInt64); own != math.MaxInt64 || large != 0 {
-		t.Errorf("without a limit: %d and %d", own, large)
+	if d := divide(math.MaxInt64); d.own != math.MaxInt64 || d.small != 0 || d.usual != 0 || d.large != 0 || !d.separate {
+		t.Errorf("without a limit: %+v", d)
 	}
 	for _, total := range []int64{256 << 20, 512 << 20, 1 << 30, 8 << 30} {
-		own, large := divide(total)
-		if sum := own + large + smallMemory; sum > total || own < total/4 || large < minMemory {
-			t.Errorf("%d MiB: %d MiB for the operator, %d MiB for a check", total>>20, own>>20, large>>20)
+		d := divide(total)
+		sum := d.own + d.small + d.large
+		if d.separate {
+			sum += d.usual
+		}
+		if sum > total || d.own < total/4 || d.large < minMemory || d.separate != (total > 256<<20) {
+			t.Errorf("%d MiB: %+v", total>>20, d)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func (s Spool) provePoint(ctx context.Context, asked Asked, limit *readLimit) (F
 	}
 	found := Found{Source: point.Base, ChosenBecause: point.Because() + read.passedOver(), Point: statusOf(point, result), Base: base.Snapshot}
 	if asked.Point.DryRun {
-		found.Proven, err = describe(ctx, base)
+		found.Proven, err = describe(ctx, asked.Namespace, base)
 		return found, err
 	}
 	if found.Source.Key, err = s.storePoint(ctx, asked, point, base.File, rest); err != nil {
@@ -213,7 +213,8 @@ func (s Spool) storePoint(ctx context.Context, asked Asked, point source.Point, 
 	}
 	series := pointSeries(asked, point)
 	request := snapshot.Request{
-		Source: fileSource(file), Store: store, SpoolDir: s.Dir(), Spool: reserved{rest}, Encoder: encoder,
+		Namespace: asked.Namespace,
+		Source:    fileSource(file), Store: store, SpoolDir: s.Dir(), Spool: reserved{rest}, Encoder: encoder,
 		Key:     series.EncodedKey(asked.Point.Time, point.Reached.Revision, encoder.Encoding()),
 		Cluster: point.Manifest.Cluster, EtcdVersion: point.Manifest.EtcdVersion,
 		Time: asked.Point.Time, Since: asked.Point.Time, Tool: Name + " " + operator.Version, Attempt: asked.Point.Mark + madeOf(point), Again: true,
@@ -256,8 +257,8 @@ func (f fileSource) Snapshot(context.Context) (io.ReadCloser, int64, error) {
 }
 
 // describe returns what a dry run proves: the base, with the revision and the keys after the replay.
-func describe(ctx context.Context, base source.Proven) (source.Proven, error) {
-	info, err := dbcheck.Inspect(ctx, base.File)
+func describe(ctx context.Context, namespace string, base source.Proven) (source.Proven, error) {
+	info, err := dbcheck.Inspect(ctx, namespace, base.File)
 	if err != nil {
 		return source.Proven{}, err
 	}

@@ -81,7 +81,8 @@ func (s Spool) Save(dial Dial) Save {
 		}
 		series := snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster, ClusterID: id}
 		request := snapshot.Request{
-			Source: ask.Snapshot{URL: member.URL, By: by}, Store: store, SpoolDir: s.Dir(), Spool: s.forSafety(o.Namespace), Expected: member.Status.DBSize, Encoder: o.Encoder,
+			Namespace: o.Namespace,
+			Source:    ask.Snapshot{URL: member.URL, By: by}, Store: store, SpoolDir: s.Dir(), Spool: s.forSafety(o.Namespace), Expected: member.Status.DBSize, Encoder: o.Encoder,
 			Key:         series.EncodedKey(o.Time, 0, o.Encoder.Encoding()),
 			Cluster:     snapshot.Cluster{Namespace: o.Namespace, Name: o.Cluster, UID: o.UID, ID: o.ClusterID},
 			EtcdVersion: member.Status.Version, Time: o.Time, Clock: time.Now, Tool: Name + " " + operator.Version,

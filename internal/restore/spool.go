@@ -47,7 +47,7 @@ const safetyShare = 25
 
 // place returns where a snapshot of a namespace is read to.
 func (s Spool) place(namespace string, room snapshot.Room) snapshot.Place {
-	place := snapshot.Place{Dir: s.Dir(), Room: room}
+	place := snapshot.Place{Namespace: namespace, Dir: s.Dir(), Room: room}
 	if s.processors != nil {
 		place.CPU = func(ctx context.Context) (func(), error) { return s.processors.Enter(ctx, namespace) }
 	}

@@ -174,5 +174,5 @@ func (r Request) readBack(ctx context.Context, size int64) (facts, error) {
 		return facts{}, err
 	}
 	defer body.Close()
-	return download(ctx, body, file, reading{unread: true, listed: size, room: share})
+	return download(ctx, body, file, reading{namespace: r.Namespace, unread: true, listed: size, room: share})
 }

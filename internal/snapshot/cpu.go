@@ -3,6 +3,8 @@ package snapshot
 import (
 	"context"
 	"io"
+
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 )
 
 // cpu is a turn of the processors. Readers of one namespace that decode large objects would otherwise keep all of them from the small objects
@@ -30,6 +32,21 @@ func (c *cpu) end() {
 	if c.leave != nil {
 		c.leave()
 		c.leave = nil
+	}
+}
+
+// without returns a check that runs without the turn. It has a process and a queue of its own, in which it may wait for minutes.
+func (c *cpu) without(check func() (dbfile.Info, error)) func() (dbfile.Info, error) {
+	if c == nil {
+		return check
+	}
+	return func() (dbfile.Info, error) {
+		c.end()
+		info, err := check()
+		if failed := c.begin(); failed != nil && err == nil {
+			err = failed
+		}
+		return info, err
 	}
 }
 

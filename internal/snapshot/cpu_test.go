@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
@@ -75,6 +76,33 @@ func TestAPanicWhileReadingKeepsNoTurn(t *testing.T) {
 	turn, err := place.turn(ctx)
 	if err != nil {
 		t.Fatal(err)
+	}
+	turn.end()
+}
+
+// The check of a large database of one namespace took minutes. Another one waited for it, and both kept a turn of the processors, so that the small
+// snapshots of a third namespace waited, too.
+func TestACheckHoldsNoTurnOfTheProcessors(t *testing.T) {
+	gate := turns.NewGate(1)
+	place := Place{CPU: func(ctx context.Context) (func(), error) { return gate.Enter(ctx, "ns") }}
+	turn, err := place.turn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := turn.without(func() (dbfile.Info, error) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		other, err := place.turn(ctx)
+		if err == nil {
+			other.end()
+		}
+		return dbfile.Info{Keys: 1}, err
+	})
+	if info, err := check(); err != nil || info.Keys != 1 {
+		t.Errorf("another reader waited during the check: %v", err)
+	}
+	if turn.leave == nil {
+		t.Error("the reader has no turn after the check")
 	}
 	turn.end()
 }

@@ -88,13 +88,15 @@ type reading struct {
 	unread     bool // compute the SHA-256 even of an object that cannot be decrypted, of which the store lists that many bytes
 	listed     int64
 	room       Room // of the file that the object is written to
+	namespace  string
+	cpu        *cpu // the turn of the reader, which it gives back during the check; may be nil
 }
 
 func fetch(ctx context.Context, store objstore.Getter, key string, place Place, known reading) (Fetched, error) {
 	if place.Room == nil {
 		return Fetched{}, errNoRoom
 	}
-	known.room = place.Room
+	known.namespace, known.room = place.Namespace, place.Room
 	body, err := store.Get(ctx, key)
 	if err != nil {
 		return Fetched{}, err
@@ -150,6 +152,7 @@ func (p Place) download(ctx context.Context, body io.Reader, file *os.File, know
 		return facts{}, err
 	}
 	defer turn.end() // also after a panic
+	known.cpu = turn
 	return download(ctx, waiting{body, turn}, file, known)
 }
 
@@ -179,7 +182,8 @@ func download(ctx context.Context, body io.Reader, file *os.File, known reading)
 		size, _ := m.plain()
 		plain = io.LimitReader(plain, size+1)
 	}
-	p := newProof(ctx, plain, file)
+	p := newProof(ctx, known.namespace, plain, file)
+	p.check = known.cpu.without(p.check)
 	p.again, p.room = known.sha256 != "", known.room
 	if !encoding.Plain() {
 		whole.most = func() int64 { return maxEncoded(p.trailer.Size()) }

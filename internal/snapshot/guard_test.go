@@ -12,14 +12,14 @@ import (
 )
 
 // Every reader and writer of snapshots reserves its bytes. A caller that compiles without a reservation was how one namespace
-// filled the disk of all others.
+// filled the disk of all others. One without a namespace has no turn of its own at the check of its database.
 func TestEveryCallerReservesWhatItWrites(t *testing.T) {
 	required := map[string][]string{
-		"snapshot.Request":            {"Spool"},
-		"snapshot.RestoreTestRequest": {"Spool", "Try", "Signers"},
+		"snapshot.Request":            {"Spool", "Namespace"},
+		"snapshot.RestoreTestRequest": {"Spool", "Try", "Signers", "Namespace"},
 		"snapshot.CopyRequest":        {"Signers"},
 		"source.By":                   {"Signers"},
-		"snapshot.Place":              {"Dir", "Room"},
+		"snapshot.Place":              {"Dir", "Room", "Namespace"},
 	}
 	// The seed writes to the volume of its own member, which no other namespace uses.
 	alone := map[string]int{"internal/source/source.go": 1, "internal/source/signed.go": 1}

@@ -23,8 +23,10 @@ func (f RoomFunc) Grow(bytes, written int64) error { return f(bytes, written) }
 // Place is where a snapshot is read to. Every byte is reserved in Room before it is written to Dir, because the object may be
 // larger than its store states.
 type Place struct {
-	Dir  string
-	Room Room
+	// Namespace whose turn the check of the database takes.
+	Namespace string
+	Dir       string
+	Room      Room
 	// CPU takes a turn of the processors, which the reader gives back while it waits for the store. If it is nil, there are no turns.
 	CPU func(ctx context.Context) (leave func(), err error)
 }

@@ -56,12 +56,12 @@ type proof struct {
 	err     error // the last error of Read; all later calls return it
 }
 
-// newProof returns the proof of what source returns. The end of ctx ends the check of the structure.
-func newProof(ctx context.Context, source io.Reader, spool *os.File) *proof {
+// newProof returns the proof of what source returns. The check of the structure waits for the turn of the namespace, and ends with ctx.
+func newProof(ctx context.Context, namespace string, source io.Reader, spool *os.File) *proof {
 	return &proof{
 		source: source, spool: spool, trailer: dbfile.NewTrailer(),
 		check: func() (dbfile.Info, error) {
-			info, err := dbcheck.Inspect(ctx, spool.Name())
+			info, err := dbcheck.Inspect(ctx, namespace, spool.Name())
 			if ctx.Err() == nil {
 				err = ofCheck(err)
 			}

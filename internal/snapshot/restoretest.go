@@ -21,8 +21,10 @@ type Live interface {
 
 // RestoreTestRequest says which snapshot to test, and how.
 type RestoreTestRequest struct {
-	Store objstore.Store
-	Key   string
+	// Namespace whose turn the check of the database takes.
+	Namespace string
+	Store     objstore.Store
+	Key       string
 	// Identities of age, one per line, for an encrypted object.
 	Identities []byte
 	// Signers, of which one must have signed the snapshot.
@@ -109,7 +111,7 @@ func testRestore(ctx context.Context, r RestoreTestRequest) (_ RestoreTestResult
 			err = diskError(failed)
 		}
 	}()
-	fetched, err := Fetch(ctx, counting{r.Store, r.Key, r.Progress}, r.Key, Place{Dir: dir, Room: r.room(share)}, r.Identities, r.Signers)
+	fetched, err := Fetch(ctx, counting{r.Store, r.Key, r.Progress}, r.Key, Place{Namespace: r.Namespace, Dir: dir, Room: r.room(share)}, r.Identities, r.Signers)
 	if err != nil {
 		return RestoreTestResult{}, err
 	}

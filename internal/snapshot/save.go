@@ -21,8 +21,10 @@ type Source interface {
 
 // Request is what to save, and where.
 type Request struct {
-	Source Source
-	Store  objstore.Store
+	// Namespace whose turn the check of the database takes.
+	Namespace string
+	Source    Source
+	Store     objstore.Store
 	// Key of the object, from Series.Key or from a user.
 	Key string
 	// SpoolDir is a directory with enough space for the database.
@@ -139,7 +141,7 @@ func (r Request) upload(ctx context.Context) (facts, error) {
 		return facts{}, fmt.Errorf("%w: %w", ErrSource, err)
 	}
 	defer stream.Close()
-	p := newProof(ctx, stream, spool)
+	p := newProof(ctx, r.Namespace, stream, spool)
 	if r.Clock != nil {
 		p.captured = r.Clock()
 	}

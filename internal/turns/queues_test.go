@@ -31,6 +31,7 @@ var (
 		"internal/backup/controller.go: kube.Controller":  "passes of the operators",
 		"internal/restore/controller.go: kube.Controller": "passes of the operators",
 		"internal/cluster/controller.go: kube.Controller": "passes of the operators",
+		"internal/dbcheck/budget.go: turns.NewGate":       "checks of databases",
 		"internal/cluster/brake.go: type brake":           "replacements of lost members",
 		"internal/worker/worker.go: turns.Order":          "workers for snapshots, restore tests, deletions and copies",
 		"internal/turns/gate.go: turns.Order":             "restore tests",
@@ -57,7 +58,6 @@ var (
 		"internal/cluster/rehearse_ahead.go: make(chan, n)":   "a dry run ends after 15 s and only advises; one that gets no place is begun in a later pass, and never waits",
 		"internal/cluster/rehearse_ahead.go: rate.NewLimiter": "the same",
 		"internal/cluster/kept.go: rate.NewLimiter":           "a look that gets no token uses the cache, and never waits",
-		"internal/dbcheck/budget.go: make(chan, n)":           "the check of a file on the disk of the operator, which waits for no server; small files never wait for large ones",
 	}
 )
 
