@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -60,33 +62,55 @@ func strip(in any) (any, error) {
 			return object, nil
 		}
 	}
-	name := metav1.ObjectMeta{Namespace: object.GetNamespace(), Name: object.GetName(), ResourceVersion: object.GetResourceVersion()}
-	switch object := object.(type) {
-	case *corev1.Pod, *corev1.PersistentVolumeClaim:
-		return &metav1.PartialObjectMetadata{ObjectMeta: name}, nil
-	case *corev1.Service: // one with the name of ours is reported
-		name.DeletionTimestamp, name.OwnerReferences = object.DeletionTimestamp, object.OwnerReferences
-		return &corev1.Service{ObjectMeta: name}, nil
-	case *networkingv1.NetworkPolicy: // one with the name of ours is reported
-		name.DeletionTimestamp, name.OwnerReferences = object.DeletionTimestamp, object.OwnerReferences
-		return &networkingv1.NetworkPolicy{ObjectMeta: name}, nil
-	case *policyv1.PodDisruptionBudget: // it may select our Pods
-		name.DeletionTimestamp, name.OwnerReferences = object.DeletionTimestamp, object.OwnerReferences
-		return &policyv1.PodDisruptionBudget{ObjectMeta: name, Spec: policyv1.PodDisruptionBudgetSpec{Selector: object.Spec.Selector}}, nil
+	kept := foreign(object)
+	if budget, is := kept.(*policyv1.PodDisruptionBudget); is && heldSize(kept) > maxForeign {
+		budget.Spec.Selector = nil
 	}
-	return object, nil
+	return kept, nil
 }
 
-// maxHeld is how many bytes of one object the cache holds at most. Kubernetes allows 256 KiB of annotations, and what slim leaves of a member's Pod
-// has some KiB beside them. What is larger can only be made by hand, so that no index leads to it, and many of them fill no memory.
-const maxHeld = 320 << 10
+// foreign returns what the cache holds of an object that does not belong to an EtcdCluster.
+func foreign(object client.Object) client.Object {
+	meta := metav1.ObjectMeta{Namespace: object.GetNamespace(), Name: object.GetName(), ResourceVersion: object.GetResourceVersion()}
+	named := *meta.DeepCopy() // a Service or NetworkPolicy with the name of ours is reported
+	named.DeletionTimestamp = object.GetDeletionTimestamp()
+	if owner := metav1.GetControllerOf(object); owner != nil {
+		for _, text := range []*string{&owner.APIVersion, &owner.Kind, &owner.Name, (*string)(&owner.UID)} {
+			*text = strings.Clone((*text)[:min(len(*text), maxOwnerText)])
+		}
+		named.OwnerReferences = []metav1.OwnerReference{*owner}
+	}
+	switch object := object.(type) {
+	case *corev1.Service:
+		return &corev1.Service{ObjectMeta: named}
+	case *networkingv1.NetworkPolicy:
+		return &networkingv1.NetworkPolicy{ObjectMeta: named}
+	case *policyv1.PodDisruptionBudget: // it may select our Pods
+		return &policyv1.PodDisruptionBudget{ObjectMeta: named, Spec: policyv1.PodDisruptionBudgetSpec{Selector: object.Spec.Selector}}
+	}
+	return &metav1.PartialObjectMetadata{ObjectMeta: meta}
+}
 
-// heldSize returns how many bytes an object has. The kinds that only have a Spec of their users' choice have a limit in the API server alone.
+const (
+	// maxHeld is how many bytes of one object the cache holds at most. Kubernetes allows 256 KiB of annotations, and what slim leaves of a member's
+	// Pod has some KiB beside them. What is larger can only be made by hand, so that no index leads to it, and many of them fill no memory.
+	maxHeld = 320 << 10
+	// maxForeign is how many bytes of an object of others the cache holds at most: its names, and a selector.
+	maxForeign = 16 << 10
+	// maxOwnerText is the longest name that Kubernetes gives an owner. The API server does not check it.
+	maxOwnerText = 253
+)
+
+// heldSize returns how many bytes an object has. An object of no known type, such as a Certificate, is encoded for that.
 func heldSize(object client.Object) int {
 	if sized, is := object.(interface{ Size() int }); is {
 		return sized.Size()
 	}
-	return 0
+	content, err := json.Marshal(object)
+	if err != nil {
+		return math.MaxInt
+	}
+	return len(content)
 }
 
 // mayBeOurs reports whether an object may belong to an EtcdCluster: by its owner, by what is written on it, or by its name if

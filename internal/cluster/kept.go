@@ -49,6 +49,8 @@ type keptReads struct {
 	until time.Time
 	// since is when the first of them was read.
 	since time.Time
+	// large means that a Secret was too large to be kept, and so is a judgement that holds it.
+	large bool
 	// judgement of the certificates in them; nil if there is none yet.
 	judgement *judgement
 }
@@ -76,7 +78,7 @@ func (r *Reconciler) judge(ctx context.Context, v *view) error {
 		return err
 	}
 	k.judgement = nil
-	if c := v.Certificates; v.SecretProblem == "" && c.Foreign == "" && c.Unissued == "" && !c.Missing && !c.Superseded {
+	if c := v.Certificates; v.SecretProblem == "" && c.Foreign == "" && c.Unissued == "" && !c.Missing && !c.Superseded && !k.large {
 		k.judgement = &judgement{v.Now, v.material, v.Certificates, v.ClientName, v.NamedClients, v.tls}
 	}
 	return nil
@@ -162,6 +164,7 @@ func (r reader) Get(ctx context.Context, key client.ObjectKey, into client.Objec
 		return err
 	}
 	if heldSize(into) > maxKept {
+		r.kept.large = true
 		return nil
 	}
 	have := r.kept.keepable(into)

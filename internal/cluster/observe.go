@@ -201,6 +201,9 @@ func (r *Reconciler) checkSecret(ctx context.Context, v *view, name string, keys
 		if len(data[key]) == 0 && v.SecretProblem == "" {
 			v.SecretProblem = fmt.Sprintf("Secret %s has no key %s. It needs the keys %s.", name, key, strings.Join(keys, ", "))
 		}
+		if v.SecretProblem == "" && strings.HasSuffix(key, plan.CACertKey) {
+			v.SecretProblem = plan.TooManyCAs(name, key, data[key])
+		}
 	}
 	return data, nil
 }

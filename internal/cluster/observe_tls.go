@@ -45,7 +45,13 @@ func (r *Reconciler) observeSecrets(ctx context.Context, v *view) error {
 	if err := r.observeIssuer(ctx, v); err != nil {
 		return err
 	}
-	v.Certificates = v.material.Judge(v.State, v.Certificates)
+	if v.SecretProblem = v.material.TooMany(v.State); v.SecretProblem != "" {
+		return nil
+	}
+	if v.Certificates = v.material.Judge(v.State, v.Certificates); v.Certificates.Unjudged {
+		v.SecretProblem = plan.TooManySignatures
+		return nil
+	}
 	if !v.Certificates.Missing && v.Certificates.Foreign == "" {
 		name := v.Spec.TLS.ClientSecret(v.Name)
 		if v.Certificates.Operator {

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"encoding/hex"
 	"encoding/pem"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -63,34 +64,70 @@ func (b Bundle) With(others Bundle) Bundle {
 	return all
 }
 
+const (
+	// maxCAs and maxBundle limit the CA certificates of one Secret, and their PEM. The CAs of a browser are about 150.
+	maxCAs    = 200
+	maxBundle = 256 << 10
+)
+
+// CheckBundle returns why CA certificates in PEM are too many to be compared. It parses nothing.
+func CheckBundle(content []byte) error {
+	if n := bytes.Count(content, []byte("-----BEGIN")); n > maxCAs {
+		return fmt.Errorf("it has %d certificates, and the operator compares at most %d", n, maxCAs)
+	}
+	if len(content) > maxBundle {
+		return fmt.Errorf("it has %d KiB, and the operator reads at most %d KiB", len(content)>>10, maxBundle>>10)
+	}
+	return nil
+}
+
+// Checks limits how many signatures are checked together.
+type Checks struct{ left int }
+
+// NewChecks allows that many checks.
+func NewChecks(most int) *Checks { return &Checks{left: most} }
+
+// Exceeded reports whether a check was left out, so that what Signers returned may be incomplete.
+func (c *Checks) Exceeded() bool { return c.left < 0 }
+
+func (c *Checks) signs(ca, cert *x509.Certificate) bool {
+	if c.Exceeded() || !bytes.Equal(ca.RawSubject, cert.RawIssuer) {
+		return false
+	}
+	c.left--
+	return !c.Exceeded() && cert.CheckSignatureFrom(ca) == nil
+}
+
 // maxChecks is how many signatures Signed checks. crypto/x509 has the same limit, because the work grows with the square of the certificates.
 const maxChecks = 100
 
 // Signed reports whether a CA of the bundle signed the certificate, directly or through the intermediates. It ignores
 // validity periods and key usages.
 func (b Bundle) Signed(cert *x509.Certificate, intermediates Bundle) bool {
-	checks := 0
-	signs := func(ca, cert *x509.Certificate) bool {
-		if !bytes.Equal(ca.RawSubject, cert.RawIssuer) {
-			return false
-		}
-		checks++
-		return checks <= maxChecks && cert.CheckSignatureFrom(ca) == nil
-	}
-	left := slices.Clone(intermediates)
+	return len(b.Signers(cert, intermediates, NewChecks(maxChecks))) > 0
+}
+
+// Signers returns the CAs of the bundle that signed the certificate, directly or through the intermediates, in the order in which they are found.
+func (b Bundle) Signers(cert *x509.Certificate, intermediates Bundle, checks *Checks) Bundle {
+	var signers Bundle
+	others, left := slices.Clone(b), slices.Clone(intermediates)
 	for next := []*x509.Certificate{cert}; len(next) > 0; next = next[1:] {
-		if slices.ContainsFunc(b, func(ca *x509.Certificate) bool { return signs(ca, next[0]) }) {
-			return true
-		}
+		others = slices.DeleteFunc(others, func(ca *x509.Certificate) bool {
+			above := checks.signs(ca, next[0])
+			if above {
+				signers = append(signers, ca)
+			}
+			return above
+		})
 		left = slices.DeleteFunc(left, func(ca *x509.Certificate) bool {
-			above := !ca.Equal(next[0]) && signs(ca, next[0])
+			above := !ca.Equal(next[0]) && checks.signs(ca, next[0])
 			if above {
 				next = append(next, ca)
 			}
 			return above
 		})
 	}
-	return false
+	return signers
 }
 
 // Fingerprint returns 16 hex digits that are equal for bundles of the same certificates, in any order. The fingerprint

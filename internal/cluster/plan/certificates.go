@@ -58,6 +58,8 @@ type Certificates struct {
 	// Outdated: certificates are signed by a CA that is being replaced. They may be replaced after SwitchAfter.
 	Outdated    bool
 	SwitchAfter time.Time
+	// Unjudged means that the certificates would need more checks of signatures than one pass does. The other fields may be wrong.
+	Unjudged bool
 	// Superseded: the members' Secrets hold CAs that sign no certificate any more. They may be removed after DropAfter.
 	Superseded bool
 	DropAfter  time.Time

@@ -194,14 +194,13 @@ func (m Material) wanted() pki.Bundle {
 }
 
 // inUse are the CAs that signed the certificates in use.
-func (m Material) inUse() pki.Bundle {
+func (m Material) inUse(checks *pki.Checks) pki.Bundle {
+	bundle := m.bundle()
 	var signers pki.Bundle
-	for _, authority := range m.bundle() {
-		for _, u := range Usages {
-			pair := m.Pair(u)
-			if leaf, err := pair.Leaf(); err == nil && (pki.Bundle{authority}).Signed(leaf, pki.ParseBundle(pair.Cert)) {
-				signers = signers.With(pki.Bundle{authority})
-			}
+	for _, u := range Usages {
+		pair := m.Pair(u)
+		if leaf, err := pair.Leaf(); err == nil {
+			signers = signers.With(bundle.Signers(leaf, pki.ParseBundle(pair.Cert), checks))
 		}
 	}
 	return signers
@@ -240,7 +239,10 @@ func (m Material) NewSecret(s State, u Usage, step WriteCertificates) (*Secret, 
 	after := &Secret{Data: map[string][]byte{}, Annotations: map[string]string{}}
 	bundle := m.bundle().With(m.wanted())
 	if step.Drop {
-		bundle = m.wanted().With(m.inUse())
+		checks := pki.NewChecks(maxSignatures)
+		if bundle = m.wanted().With(m.inUse(checks)); checks.Exceeded() {
+			return nil, errors.New(TooManySignatures)
+		}
 	}
 	pair, err := m.pairAfter(s, u, step)
 	if err != nil {
@@ -273,7 +275,7 @@ var errNoAuthority = errors.New("there is no CA to sign it")
 func (m Material) pairAfter(s State, u Usage, step WriteCertificates) (pki.Pair, error) {
 	held := m.Pair(u)
 	if m.Issued != nil {
-		due, outdated := m.judgeIssued(s, u)
+		due, outdated := m.judgeIssued(s, u, pki.NewChecks(maxSignatures))
 		if due != "" || (outdated && step.Switch) {
 			held = m.IssuedPair(u)
 		}

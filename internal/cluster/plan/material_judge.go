@@ -29,7 +29,8 @@ func (m Material) Judge(s State, c Certificates) Certificates {
 		return c
 	}
 	bundle, wanted := m.bundle(), m.wanted()
-	needed := wanted.With(m.inUse())
+	checks := pki.NewChecks(maxSignatures)
+	needed := wanted.With(m.inUse(checks))
 	var trusted, shown time.Time
 	for _, u := range Usages {
 		held := m.HandedOut[u.Name]
@@ -41,7 +42,8 @@ func (m Material) Judge(s State, c Certificates) Certificates {
 		trusted, shown = later(trusted, held.since(annotationTrustSince)), later(shown, held.since(annotationCertificateSince))
 	}
 	c.Superseded = !needed.Has(bundle)
-	m.judgeCertificates(s, wanted, &c)
+	m.judgeCertificates(s, wanted, checks, &c)
+	c.Unjudged = checks.Exceeded()
 	c.Urgent = m.urgent(s)
 	overlap := s.Validity().caOverlap
 	c.SwitchAfter, c.DropAfter = trusted.Add(overlap), shown.Add(overlap)
@@ -87,14 +89,14 @@ func (m Material) judgeCA(s State) CertificateAuthority {
 }
 
 // judgeCertificates says what is due, and what is outdated.
-func (m Material) judgeCertificates(s State, wanted pki.Bundle, c *Certificates) {
+func (m Material) judgeCertificates(s State, wanted pki.Bundle, checks *pki.Checks, c *Certificates) {
 	for _, u := range Usages {
 		var due string
 		var outdated bool
 		if m.Issued == nil {
 			due, outdated = m.judgeManaged(s, u, wanted)
 		} else {
-			due, outdated = m.judgeIssued(s, u)
+			due, outdated = m.judgeIssued(s, u, checks)
 			c.reportEarly(m.earlyIssued(s, u))
 			c.report(m.unnamedIssued(s, u), v1beta2.ReasonCertificateLacksName)
 		}
@@ -163,7 +165,7 @@ func notYetValid(cert *x509.Certificate, now time.Time) string {
 
 // judgeIssued compares the certificate from cert-manager with the one in use. If another CA signed it, it waits until all
 // members trust that CA. One that is not valid yet is not handed out.
-func (m Material) judgeIssued(s State, u Usage) (due string, outdated bool) {
+func (m Material) judgeIssued(s State, u Usage, checks *pki.Checks) (due string, outdated bool) {
 	issued, held := m.IssuedPair(u), m.Pair(u)
 	leaf, err := issued.Leaf()
 	if err != nil || issued.Same(held) || notYetValid(leaf, s.serverNow()) != "" {
@@ -176,11 +178,9 @@ func (m Material) judgeIssued(s State, u Usage) (due string, outdated bool) {
 	if m.unnamedIssued(s, u) != "" {
 		return "", false
 	}
-	for _, authority := range pki.ParseBundle(m.HandedOut[u.Name].Get(u.caKey)) {
-		one := pki.Bundle{authority}
-		if one.Signed(before, pki.ParseBundle(held.Cert)) && one.Signed(leaf, pki.ParseBundle(issued.Cert)) {
-			return "cert-manager issued a new one that expires at " + leaf.NotAfter.UTC().Format(time.RFC3339), false
-		}
+	trusted := pki.ParseBundle(m.HandedOut[u.Name].Get(u.caKey)).Signers(before, pki.ParseBundle(held.Cert), checks)
+	if len(trusted.Signers(leaf, pki.ParseBundle(issued.Cert), checks)) > 0 {
+		return "cert-manager issued a new one that expires at " + leaf.NotAfter.UTC().Format(time.RFC3339), false
 	}
 	return "", true
 }

@@ -1,0 +1,93 @@
+package plan
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// sameName returns that many CA certificates of one name. Their keys differ from that of what follows, so that no signature is right.
+func sameName(t *testing.T, n int) []byte {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var content []byte
+	for serial := range n {
+		tpl := &x509.Certificate{SerialNumber: big.NewInt(int64(serial) + 100), NotAfter: noon.Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+		der, err := x509.CreateCertificate(rand.Reader, tpl, tpl, &key.PublicKey, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content = append(content, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})...)
+	}
+	return content
+}
+
+// selfSigned returns a certificate with that many intermediates of its name, and the key.
+func selfSigned(t *testing.T, intermediates int) (cert, key []byte) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tpl := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: noon.Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, tpl, tpl, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoded, err := x509.MarshalECPrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert = append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), sameName(t, intermediates)...)
+	return cert, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: encoded})
+}
+
+// A tenant wrote many CA certificates of one name into the Secrets of a cluster. One pass checked each certificate with each CA for more than a
+// minute, and a few such clusters held all passes of the operator.
+func TestManyCAsAreJudgedInTime(t *testing.T) {
+	for name, c := range map[string]struct {
+		cas, intermediates int
+		unjudged           bool
+	}{
+		"as many as fit into a Secret": {2000, 100, false},
+		"as many as are compared":      {150, 100, true},
+		"usual ones":                   {10, 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newRotation(t, 1, &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}})
+			cas := sameName(t, c.cas)
+			for _, u := range Usages {
+				data := w.m.HandedOut[u.Name].Data
+				data[u.certKey], data[u.keyKey] = selfSigned(t, c.intermediates)
+				data[u.caKey] = bytes.Join([][]byte{data[u.caKey], cas}, nil)
+			}
+			began := time.Now()
+			problem := w.m.TooMany(w.s)
+			var judged Certificates
+			if problem == "" {
+				judged = w.m.Judge(w.s, Certificates{})
+			}
+			if took := time.Since(began); took > 10*time.Second {
+				t.Errorf("the judgement took %s", took)
+			}
+			if tooMany := c.cas > 1000; tooMany != strings.Contains(problem, "Remove those") || judged.Unjudged != c.unjudged {
+				t.Errorf("unjudged %t, problem %q", judged.Unjudged, problem)
+			}
+			if _, err := w.m.NewSecret(w.s, Usages[0], WriteCertificates{Drop: true}); c.unjudged && err == nil {
+				t.Error("CAs are dropped although not all signatures were checked")
+			}
+		})
+	}
+}
