@@ -23,8 +23,8 @@ const (
 	// AnnotationRestoreUID holds, on the client Service, the UID of the EtcdRestore that created the incarnation. It keeps
 	// the operator from running the same EtcdRestore again if the EtcdCluster's status is lost.
 	AnnotationRestoreUID = Group + "/restore-uid"
-	// AnnotationServesUnready is on the client Service while it selects members whose Pods are not ready, because spec.readOnly
-	// makes the readiness probes of Pods of an earlier operator fail.
+	// AnnotationServesUnready is on the client Service while it selects members whose Pods are not ready. Under spec.readOnly, the
+	// readiness probes of Pods of an earlier operator fail.
 	AnnotationServesUnready = Group + "/serves-unready"
 	// AnnotationClusterUID holds the UID of the EtcdCluster on a PersistentVolumeClaim. It distinguishes a kept volume of a
 	// deleted EtcdCluster from the volumes of a later one with the same name.
