@@ -129,7 +129,8 @@ func (r *Reconciler) confirmData(ctx context.Context, v *view, step plan.Step) e
 }
 
 // confirmNotReady fails if the Pod of a member that is to be removed because it does not serve is ready, or was ready after the cache saw it:
-// its time without an answer began later. An old cache may show an earlier Pod, or one that was still starting.
+// its time without an answer began later. An old cache may show an earlier Pod, or one that was still starting. A Pod that the cache does not have may
+// have the data of a member, although it is not ready: that of an earlier operator is not ready behind a fence.
 func (r *Reconciler) confirmNotReady(ctx context.Context, v *view, step plan.RemoveMember) error {
 	key := client.ObjectKey{Namespace: v.Namespace, Name: step.Name}
 	var live, known corev1.Pod
@@ -145,6 +146,9 @@ func (r *Reconciler) confirmNotReady(ctx context.Context, v *view, step plan.Rem
 	}
 	if err := r.Client.Get(ctx, key, &known); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("read Pod %s: %w", step.Name, err)
+	}
+	if step.DataGone() && live.UID != known.UID {
+		return fmt.Errorf("the Pod %s was created since then: %w", step.Name, errBehind)
 	}
 	if _, before := readiness(&known); step.Unresponsive() && !since.Equal(before) {
 		return fmt.Errorf("the Pod %s has been ready since then, or is another one: %w", step.Name, errBehind)

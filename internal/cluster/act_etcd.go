@@ -34,7 +34,7 @@ func (r *Reconciler) actOnEtcd(ctx context.Context, v *view, step plan.Step) err
 	case plan.DisarmAlarm:
 		return r.withServing(ctx, v, "", func(member Etcd) error { return member.Disarm(ctx, step.Alarm) })
 	case plan.FenceWrites:
-		fence := func(member Etcd) error { _, err := member.Fence(ctx, step.ID); return err }
+		fence := func(member Etcd) (err error) { v.FencedAt, err = member.Fence(ctx, step.ID); return err }
 		if step.Seed != "" {
 			return r.with(ctx, v, step.Seed, fence)
 		}

@@ -14,7 +14,7 @@ import (
 
 // confirmStepOfRestore reads past the cache what the steps of a restore depend on.
 func (r *Reconciler) confirmStepOfRestore(ctx context.Context, v *view, step plan.Step) error {
-	switch step.(type) {
+	switch step := step.(type) {
 	case plan.StopMembers:
 		if v.Restoring() && !v.Cancelled() {
 			return r.confirmExists(ctx, v, v.Restore.Name, v.Restore.UID)
@@ -28,7 +28,16 @@ func (r *Reconciler) confirmStepOfRestore(ctx context.Context, v *view, step pla
 		return r.confirmOld(ctx, v, step)
 	case plan.FailRestore:
 		return r.confirmCancelled(ctx, v)
+	case plan.FenceWrites:
+		if v.Restore != nil && step.ID == v.RestoreFence() && !v.Cancelled() {
+			return r.confirmExists(ctx, v, v.Restore.Name, v.Restore.UID)
+		}
 	case plan.AdoptSeed:
+		if v.WritesFenced() && !v.Cancelled() { // no old member has stopped, so they can still continue
+			if err := r.confirmExists(ctx, v, v.Restore.Name, v.Restore.UID); err != nil {
+				return err
+			}
+		}
 		if err := r.confirmFence(ctx, v); err != nil {
 			return err
 		}

@@ -145,7 +145,9 @@ func (c *census) visit(bucket, key, value []byte) error {
 	case "auth":
 		c.users(string(key), value)
 	case "alarm":
-		c.alarms[alarmOf(key)] = true
+		if name := alarmOf(key); name != "" {
+			c.alarms[name] = true
+		}
 	case "members":
 		if id, err := strconv.ParseUint(string(key), 16, 64); err == nil {
 			if len(c.info.MemberIDs) == maxMembers {
@@ -257,8 +259,10 @@ func versionText(value []byte) string {
 	return string(value)
 }
 
-// alarmOf returns the name of the alarm in an etcdserverpb.AlarmMember: field 1 is the member, field 2 the alarm.
+// alarmOf returns the name of the alarm in an etcdserverpb.AlarmMember: field 1 is the member, field 2 the alarm. It is empty for a fence of this
+// suite (decision record 77), because that says nothing about the data.
 func alarmOf(message []byte) string {
+	name, member := "unknown", uint64(0)
 	for len(message) > 0 {
 		number, kind, n := protowire.ConsumeTag(message)
 		if n < 0 || kind != protowire.VarintType {
@@ -268,10 +272,19 @@ func alarmOf(message []byte) string {
 		if m < 0 {
 			break
 		}
-		if name, known := etcdserverpb.AlarmType_name[int32(value)]; number == 2 && known { // an unknown number has no name
-			return name
+		if text, known := etcdserverpb.AlarmType_name[int32(value)]; number == 2 && known { // an unknown number has no name
+			name = text
+		}
+		if number == 1 {
+			member = value
 		}
 		message = message[n+m:]
 	}
-	return "unknown"
+	if name == etcdserverpb.AlarmType_CORRUPT.String() && member>>32 == fenceMark {
+		return ""
+	}
+	return name
 }
+
+// fenceMark is in the upper half of the member ID of a fence: "FENC", as in internal/etcd.
+const fenceMark = 0x46454e43

@@ -132,6 +132,18 @@ func ParseMinor(text string) (Version, bool) {
 	return Parse(text + ".0")
 }
 
+// OfImage returns the version in the tag of an image, such as quay.io/coreos/etcd:v3.6.16. It is not known if the image has no tag, or one that is
+// no version.
+func OfImage(image string) (version string, known bool) {
+	image, _, _ = strings.Cut(image, "@")
+	at := strings.LastIndex(image, ":")
+	if at < 0 {
+		return "", false
+	}
+	parsed, known := Parse(image[at+1:])
+	return parsed.String(), known
+}
+
 // Older reports whether version a is before version b. If a is no version, it is not. If only b is no version, it is.
 func Older(a, b string) bool {
 	first, ok := Parse(a)

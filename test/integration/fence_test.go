@@ -150,6 +150,9 @@ func (f *fenced) restored(last int64) {
 	if err := os.WriteFile(file, content, 0o600); err != nil {
 		f.Fatal(err)
 	}
+	if info, err := dbfile.Inspect(file); err != nil || info.Alarms != "" {
+		f.Errorf("a snapshot behind a fence is said to have the alarms %q, error %v", info.Alarms, err)
+	}
 	if err := dbfile.Restore(f.Context(), dbfile.Options{SnapshotPath: file, DataDir: dir, Name: "seed", PeerURLs: []string{peer}, InitialCluster: "seed=" + peer, Token: "seed"}); err != nil {
 		f.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func TestPlanCorruptAlarm(t *testing.T) {
 				"and the operator changes nothing. If it is not needed any more, disarm the alarm: etcdctl alarm disarm."),
 		},
 		"takes a fence for no corruption": {
-			state(formed, members(3), accused(etcd.FenceID("uid-back")), hashing("a", "a", "a"), restored(v1beta2.RestoreSwitching), asked, aSeed(serving)), AdoptSeed{ClusterID: seedID, Incarnation: 2},
+			state(formed, members(3), hashing("a", "a", "a"), restored(v1beta2.RestoreSwitching), fencedBy("uid-back"), asked, aSeed(serving)), AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
 		"takes back a fence that nothing needs, beside a real corruption": {
 			state(formed, members(3), accused(2, etcd.FenceID("uid")), hashing("a", "b", "a")), UnfenceWrites{ID: etcd.FenceID("uid")},

@@ -22,5 +22,13 @@ func missingSecrets(s State) Step {
 	if s.SecretProblem == "" {
 		return nil
 	}
-	return Wait{Reason: v1beta2.ReasonSecretMissing, Message: s.SecretProblem + " Until it is corrected, the operator changes nothing. Members that run continue to serve.", Stalled: true}
+	return Wait{Reason: v1beta2.ReasonSecretMissing, Message: s.SecretProblem + " Until it is corrected, the operator changes nothing. " + s.whetherServing(), Stalled: true}
+}
+
+// whetherServing says what members do that the operator cannot ask.
+func (s State) whetherServing() string {
+	if s.switching() && s.Restore.LastRevision > 0 {
+		return "The restore has fenced the old members, so they refuse writes and serve reads."
+	}
+	return "Members that run continue to serve."
 }

@@ -66,6 +66,9 @@ func alsoFenced(uid string) change {
 				m.Alarms = append(m.Alarms, etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: etcd.FenceID(types.UID(uid))})
 			}
 		}
+		if s.switching() && s.Restore.UID == types.UID(uid) {
+			s.Restore.LastRevision = 1
+		}
 	}
 }
 

@@ -64,14 +64,28 @@ func (s State) besideSurvivor(m Member) bool {
 // alone since, and the record does not have it as a member. Volumes that were lost can come back. With the membership from before, such members
 // would be a quorum, and serve clients beside the survivor. They start only if a person accepts their claims.
 func (s State) continuedWithout(m Member) bool {
-	r := s.Recovery
-	if r == nil || r.Step != v1beta2.RecoveryGrowing && r.Step != v1beta2.RecoveryComplete || m.Incarnation != s.Incarnation || m.Name == r.Member ||
-		slices.Contains(s.KnownVoters, m.Name) || slices.Contains(s.KnownLearners, m.Name) || s.accepted(m) {
+	if m.Incarnation != s.Incarnation || slices.Contains(s.KnownVoters, m.Name) || slices.Contains(s.KnownLearners, m.Name) || s.accepted(m) {
+		return false
+	}
+	r := s.lastRecovery()
+	if r == nil {
+		return m.Recovered // the status is lost, and the mark on the volume is not
+	}
+	if r.Step != v1beta2.RecoveryGrowing && r.Step != v1beta2.RecoveryComplete || m.Name == r.Member {
 		return false
 	}
 	before := r.StartedAt != nil && !m.VolumeCreated.IsZero() && !m.VolumeCreated.After(r.StartedAt.Time)
 	// A member that was added since may have the name of an old voter. While the cluster grows, the record has it before it votes.
 	return m.Recovered || before || r.Step == v1beta2.RecoveryGrowing && slices.Contains(r.Voters, m.Name)
+}
+
+// lastRecovery is the last one whose survivor has served alone; nil if the status has none. One that has only begun has changed nothing yet, so the one
+// before it counts.
+func (s State) lastRecovery() *v1beta2.EarlierRecovery {
+	if r := s.Recovery; r != nil && r.Step == v1beta2.RecoveryForcing {
+		return r.Earlier
+	}
+	return asEarlier(s.Recovery)
 }
 
 // saysContinuedWithout names the volumes of such members, and how a person accepts them if nothing newer is left.
@@ -80,6 +94,10 @@ func (s State) saysContinuedWithout() string {
 	if len(old) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" The recovery from member %s went on without the data of %s, so they do not start. If the data since then is lost, accept theirs: %s",
-		s.Recovery.Member, strings.Join(memberNames(old), ", "), howToAccept(old))
+	survivor := "another member"
+	if r := s.lastRecovery(); r != nil {
+		survivor = "member " + r.Member
+	}
+	return fmt.Sprintf(" The recovery from %s went on without the data of %s, so they do not start. If the data since then is lost, accept theirs: %s",
+		survivor, strings.Join(memberNames(old), ", "), howToAccept(old))
 }

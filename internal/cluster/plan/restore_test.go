@@ -30,7 +30,14 @@ func storage(version string) change {
 }
 
 // fencedBy: a fence is on, of the restore with that UID.
-func fencedBy(uid types.UID) change { return accused(etcd.FenceID(uid)) }
+func fencedBy(uid types.UID) change {
+	return func(s *State) {
+		accused(etcd.FenceID(uid))(s)
+		if s.Restore != nil && s.Restore.UID == uid && s.Restore.Step == v1beta2.RestoreSwitching {
+			s.Restore.LastRevision = 1 // as the status records it
+		}
+	}
+}
 
 func restored(step v1beta2.RestoreStep) change {
 	return func(s *State) {

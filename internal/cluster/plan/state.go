@@ -39,6 +39,8 @@ type State struct {
 	PastRestores []v1beta2.PastRestore
 	// Recovery is the recovery from a lost quorum that was begun last, nil when there was none.
 	Recovery *v1beta2.ClusterRecoveryStatus
+	// FencedAt is the last revision that etcd answered to a fence in this pass; 0 for none.
+	FencedAt int64
 	// RestoreUnverified: the EtcdRestore under way exists and is neither verified nor failed. Its status was lost.
 	RestoreUnverified bool
 	// RestoreFailed: the EtcdRestore under way exists and has failed.

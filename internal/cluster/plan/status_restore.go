@@ -82,9 +82,13 @@ func recordRestore(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 		status.Restore.Step = v1beta2.RestoreSwitching
 		status.Restore.ClusterID, status.Restore.Revision = step.ClusterID, step.Revision
 		status.Restore.Message = "The seed serves the snapshot. The old members refuse writes or stop, and then the client Service selects the seed."
+	case FenceWrites:
+		if s.switching() && step.Seed == "" && step.ID == s.RestoreFence() {
+			status.Restore.LastRevision = max(s.lastRevision(), 1)
+		}
 	case ReturnToSeeding:
 		status.Restore.Step, status.Restore.Message = v1beta2.RestoreSeeding, step.describe(s).Message
-		status.Restore.ClusterID, status.Restore.Revision = "", 0
+		status.Restore.ClusterID, status.Restore.Revision, status.Restore.LastRevision = "", 0, 0
 		status.Restore.Returns++
 	case AdoptSeed:
 		status.ClusterID, status.Incarnation, status.VersionChange = step.ClusterID, step.Incarnation, nil
@@ -101,7 +105,7 @@ func recordRestore(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 		status.Restore.Step = v1beta2.RestoreComplete
 		status.Restore.Message = "The restored cluster serves at its full size." + s.tooLate()
 	case FailRestore:
-		status.Restore.Step = v1beta2.RestoreFailed
+		status.Restore.Step, status.Restore.LastRevision = v1beta2.RestoreFailed, 0
 		status.Restore.Message = step.Message
 	}
 }

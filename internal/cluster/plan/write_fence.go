@@ -63,9 +63,13 @@ func (step UnfenceWrites) describe(s State) planning.Description {
 // RestoreFence returns the ID of the fence of the restore under way.
 func (s State) RestoreFence() etcd.ID { return etcd.FenceID(s.Restore.UID) }
 
-// WritesFenced reports whether the restore under way has fenced the old members. A member that says so has applied the fence, so it is in the log of a
-// quorum, and the operator takes it back only after another record.
-func (s State) WritesFenced() bool {
+// WritesFenced reports whether the restore under way has fenced the old members. A quorum has accepted the fence in this attempt, as the status records,
+// and a member reports it. An alarm alone proves nothing: a member that its peers do not reach reports a fence of an earlier attempt that the
+// others have taken back.
+func (s State) WritesFenced() bool { return s.fenceIsOn() && s.Restore.LastRevision > 0 }
+
+// fenceIsOn reports whether a member reports the fence of the restore under way.
+func (s State) fenceIsOn() bool {
 	return s.switching() && slices.Contains(s.fences(), etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: s.RestoreFence()})
 }
 
@@ -77,12 +81,18 @@ const fencesFrom = "3.6.0"
 // members have that version, too, if the data of the operator's own members has it: etcd then lets no older member join.
 func (s State) mayFence() bool {
 	lowest, known := s.versions()
-	if !s.Formed() || !s.MembershipKnown || known == "" || etcdversion.Older(lowest, fencesFrom) {
+	if !s.Formed() || !s.MembershipKnown || known == "" || etcdversion.Older(lowest, fencesFrom) || slices.ContainsFunc(s.Current(), mayBeOlder) {
 		return false
 	}
 	return len(s.ForeignMembers) == 0 || !slices.ContainsFunc(s.membership(), func(m Member) bool {
 		return m.StorageVersion == "" || etcdversion.Older(m.StorageVersion, fencesFrom)
 	})
+}
+
+// mayBeOlder reports whether the Pod of a member that has not answered runs an etcd in which a fence does not hold.
+func mayBeOlder(m Member) bool {
+	version, known := etcdversion.OfImage(m.PodImage)
+	return m.Version == "" && m.Pod != PodNone && known && etcdversion.Older(version, fencesFrom)
 }
 
 // fenceOld fences the old members. It returns nil if they are fenced, or cannot be.
@@ -105,29 +115,39 @@ func (s State) cannotHandOver() Step {
 // they take writes again, and the restore checks everything once more.
 func (s State) fencedInVain(step Step) bool {
 	_, waits := step.(Wait)
-	return waits && s.MembershipKnown && s.WritesFenced() && s.oldQuorumRuns()
+	return waits && s.MembershipKnown && s.fenceIsOn() && s.oldQuorumRuns()
 }
 
-// takeFenceBack takes back each fence of this suite that neither a restore nor the spec asks for.
+// takeFenceBack takes back each fence that neither a restore nor the spec asks for. If there are foreign members, another EtcdCluster may have set it
+// for its own restore. Then only the fences of this EtcdCluster and of its restores are taken back.
 func takeFenceBack(s State) Step {
 	if !s.MembershipKnown {
 		return nil
 	}
 	for _, fence := range s.fences() {
 		asked := s.switching() && fence.Member == s.RestoreFence() || s.Spec.ReadOnly && fence.Member == s.ReadOnlyFence()
-		if !asked {
+		if !asked && (len(s.ForeignMembers) == 0 || s.ownFence(fence.Member)) {
 			return UnfenceWrites{ID: fence.Member}
 		}
 	}
 	return nil
 }
 
-// lastRevision returns the last revision that the old members acknowledged; 0 if they are not fenced. Only a member that has applied the fence
-// knows it.
+// ownFence reports whether a fence is that of the EtcdCluster or of a restore that its status has.
+func (s State) ownFence(id etcd.ID) bool {
+	return id == s.ReadOnlyFence() || s.Restore != nil && id == s.RestoreFence() ||
+		slices.ContainsFunc(s.PastRestores, func(r v1beta2.PastRestore) bool { return id == etcd.FenceID(r.UID) })
+}
+
+// lastRevision returns the last revision that the old members acknowledged: what etcd answered to the fence of this pass, or the largest that a
+// member reports which has applied the fence, or what the status has. It is 0 if they are not fenced.
 func (s State) lastRevision() int64 {
-	last := int64(0)
+	if !s.switching() {
+		return 0
+	}
+	last := max(s.Restore.LastRevision, s.FencedAt)
 	for _, m := range s.Current() {
-		if s.switching() && slices.Contains(m.Alarms, etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: s.RestoreFence()}) {
+		if slices.Contains(m.Alarms, etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: s.RestoreFence()}) {
 			last = max(last, m.Revision)
 		}
 	}

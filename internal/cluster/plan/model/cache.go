@@ -148,6 +148,10 @@ func (w *World) behindRemoval(c Cache, step plan.RemoveMember) string {
 		if p.ready && (step.Unresponsive() || step.DataGone()) || step.Unresponsive() && !known {
 			return "Pod " + step.Name
 		}
+		same := slices.ContainsFunc(c.pods, func(k pod) bool { return k.name == p.name && k.uid == p.uid })
+		if step.DataGone() && !same {
+			return "Pod " + step.Name
+		}
 	}
 	if v := w.volume(step.Name); step.DataGone() && w.durable() && v != nil && !v.deleting && !v.aside {
 		return "volume " + step.Name
