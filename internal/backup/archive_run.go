@@ -88,16 +88,16 @@ func (t *archiveJob) once(ctx context.Context, a *archiving) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	spec := a.current()
+	release, err := t.reserve(ctx, a.key.Object.Namespace) // before anything that takes memory for the archive
+	if err != nil {
+		return err
+	}
+	defer release()
 	cluster, store, advice, err := t.prepare(ctx, spec)
 	if err != nil {
 		return err
 	}
 	defer cluster.Close()
-	release, err := t.reserve(ctx, a.key.Object.Namespace)
-	if err != nil {
-		return err
-	}
-	defer release()
 	dir, err := os.MkdirTemp(t.spool.Dir(), archiveDirs)
 	if err != nil {
 		return fmt.Errorf("spool segments: %w", err)
@@ -146,7 +146,7 @@ func (t *archiveJob) prepare(ctx context.Context, spec archiveSpec) (cluster *wa
 	if _, err = choose(answers, o.ClusterID, false); err != nil {
 		return nil, nil, "", ofMembers(explainAccess(by, err))
 	}
-	options := watch.Options{TLS: by.TLS}
+	options := watch.Options{TLS: by.TLS, Memory: admitChange(largeChanges, o.Namespace, changeWait)}
 	for _, answer := range answers {
 		if answer.Err != nil || answer.NotServing != nil || answer.Status.Learner {
 			continue

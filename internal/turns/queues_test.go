@@ -18,24 +18,26 @@ import (
 // table of docs/security.md. alone are those that one object has for itself, or whose wait has a bound of seconds, and why.
 var (
 	inTurns = map[string]string{
-		"internal/backup/attempts.go: worker.NewLanes":    "workers for snapshots, restore tests, deletions and copies",
-		"internal/backup/tests.go: turns.NewGate":         "restore tests",
-		"internal/backup/spool.go: spool.New":             "the spool volume",
-		"internal/backup/archive_places.go: turns.Order":  "places for archives",
-		"internal/restore/controller.go: worker.New":      "workers for readings, safety snapshots and signed URLs",
-		"internal/restore/replays.go: turns.NewGate":      "replays of an archive",
-		"internal/restore/spool.go: spool.New":            "the spool volume",
-		"internal/restore/spool.go: turns.NewGate":        "processors that decode and check the snapshots of restores",
-		"internal/restore/safety.go: spool.New":           "the spool volume",
-		"internal/kube/turns.go: MaxConcurrentReconciles": "passes of the operators",
-		"internal/backup/controller.go: kube.Controller":  "passes of the operators",
-		"internal/restore/controller.go: kube.Controller": "passes of the operators",
-		"internal/cluster/controller.go: kube.Controller": "passes of the operators",
-		"internal/dbcheck/budget.go: turns.NewGate":       "checks of databases",
-		"internal/cluster/brake.go: type brake":           "replacements of lost members",
-		"internal/worker/worker.go: turns.Order":          "workers for snapshots, restore tests, deletions and copies",
-		"internal/turns/gate.go: turns.Order":             "restore tests",
-		"internal/spool/spool.go: turns.Order":            "the spool volume",
+		"internal/backup/attempts.go: worker.NewLanes":       "workers for snapshots, restore tests, deletions and copies",
+		"internal/backup/tests.go: turns.NewGate":            "restore tests",
+		"internal/backup/spool.go: spool.New":                "the spool volume",
+		"internal/backup/archive_places.go: turns.Order":     "places for archives",
+		"internal/backup/archive_memory.go: turns.NewBudget": "memory for large changes of archives",
+		"internal/restore/controller.go: worker.New":         "workers for readings, safety snapshots and signed URLs",
+		"internal/restore/replays.go: turns.NewGate":         "replays of an archive",
+		"internal/restore/spool.go: spool.New":               "the spool volume",
+		"internal/restore/spool.go: turns.NewGate":           "processors that decode and check the snapshots of restores",
+		"internal/restore/safety.go: spool.New":              "the spool volume",
+		"internal/kube/turns.go: MaxConcurrentReconciles":    "passes of the operators",
+		"internal/backup/controller.go: kube.Controller":     "passes of the operators",
+		"internal/restore/controller.go: kube.Controller":    "passes of the operators",
+		"internal/cluster/controller.go: kube.Controller":    "passes of the operators",
+		"internal/dbcheck/budget.go: turns.NewGate":          "checks of databases",
+		"internal/cluster/brake.go: type brake":              "replacements of lost members",
+		"internal/worker/worker.go: turns.Order":             "workers for snapshots, restore tests, deletions and copies",
+		"internal/turns/gate.go: turns.Order":                "restore tests",
+		"internal/turns/budget.go: turns.Order":              "memory for large changes of archives",
+		"internal/spool/spool.go: turns.Order":               "the spool volume",
 	}
 	alone = map[string]string{
 		"internal/objstore/each.go: make(chan, n)":            "the requests of one listing",
@@ -140,7 +142,7 @@ func queuesOf(t *testing.T, path string) (queues []string) {
 func isMutex(of ast.Expr) bool { return nameOf(of) == "sync.Mutex" || nameOf(of) == "sync.RWMutex" }
 
 // constructors are calls that make a queue.
-var constructors = []string{"worker.New", "worker.NewLanes", "turns.NewGate", "spool.New", "rate.NewLimiter", "sync.NewCond", "semaphore.NewWeighted", "kube.Controller"}
+var constructors = []string{"worker.New", "worker.NewLanes", "turns.NewGate", "turns.NewBudget", "spool.New", "rate.NewLimiter", "sync.NewCond", "semaphore.NewWeighted", "kube.Controller"}
 
 func queueOf(node ast.Node, inPackage string) string {
 	switch node := node.(type) {

@@ -33,6 +33,14 @@ type Response struct {
 	More bool
 	// Compacted is not 0 if etcd has cancelled the watch because it needs revisions before that one.
 	Compacted int64
+	// Release returns the memory of the events to what all archivers of the process share. It is nil if the events do not count there.
+	Release func()
+}
+
+func (r Response) release() {
+	if r.Release != nil {
+		r.Release()
+	}
 }
 
 // Stream is an open watch.

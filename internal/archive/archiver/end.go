@@ -158,6 +158,7 @@ func (s *session) readable(ctx context.Context) bool {
 	for err == nil {
 		var r Response
 		if r, err = stream.Receive(); err == nil && (r.Compacted > 0 || len(r.Events) > 0) {
+			r.release()
 			return r.Compacted == 0
 		}
 	}

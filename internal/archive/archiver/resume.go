@@ -129,6 +129,7 @@ func (s *session) compactedThere(ctx context.Context) (bool, error) {
 	for err == nil {
 		var r Response
 		if r, err = stream.Receive(); err == nil && (r.Compacted > 0 || len(r.Events) > 0) {
+			r.release()
 			s.a.compacted = max(s.a.compacted, r.Compacted)
 			return r.Compacted > 0, nil
 		}

@@ -122,10 +122,16 @@ type received struct {
 	err error
 }
 
-func (s *session) run(ctx context.Context) error {
+// reader reads the stream in the background, one response for each element of wanted. What the session has no place for is not read.
+func (s *session) reader(ctx context.Context, wanted <-chan struct{}) <-chan received {
 	responses := make(chan received)
 	go panics.Caught(func() {
 		for {
+			select {
+			case <-wanted:
+			case <-ctx.Done():
+				return
+			}
 			response, err := s.stream.Receive()
 			select {
 			case responses <- received{response, err}:
@@ -142,20 +148,28 @@ func (s *session) run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	})()
+	return responses
+}
+
+func (s *session) run(ctx context.Context) error {
+	wanted := make(chan struct{}, 1)
+	responses := s.reader(ctx, wanted)
+	reading := false
 	// A segment is at most MaxLag old when it is sealed.
 	tick := time.NewTicker(s.a.sealInterval())
 	defer tick.Stop()
 	progress := time.NewTicker(min(s.a.MaxLag, headInterval))
 	defer progress.Stop()
 	for {
-		incoming := responses
-		if s.uploads.full() {
-			incoming = nil // wait for the store
+		if !reading && !s.uploads.full() { // otherwise wait for the store
+			wanted <- struct{}{}
+			reading = true
 		}
 		var err error
 		select {
-		case next := <-incoming:
-			err = s.response(ctx, next)
+		case next := <-responses:
+			err, reading = s.response(ctx, next), false
+			next.release()
 		case <-tick.C:
 			err = s.tick(ctx)
 		case <-progress.C:

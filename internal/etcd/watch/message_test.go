@@ -2,34 +2,37 @@ package watch
 
 import (
 	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
-	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/heaptest"
 )
 
-// sending is a stream with such messages. Each comes in pieces, as from a network.
-type sending struct {
-	pb.Watch_WatchClient
-	messages [][]byte
-}
-
-func (s *sending) RecvMsg(m any) error {
-	var pieces mem.BufferSlice
-	for rest := s.messages[0]; len(rest) > 0; {
-		n := min(len(rest), 1000)
-		pieces, rest = append(pieces, mem.SliceBuffer(rest[:n])), rest[n:]
+// sent returns a watch on which a member sends such messages.
+func sent(t *testing.T, all ...[]byte) *stream {
+	t.Helper()
+	var body bytes.Buffer
+	for _, message := range all {
+		body.Write(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))))
+		body.Write(message)
 	}
-	s.messages = s.messages[1:]
-	return newCodec().Unmarshal(pieces, m)
+	ctx, end := context.WithCancelCause(t.Context())
+	client := &Client{options: Options{Endpoints: []string{"https://example.com:2379"}}}
+	return &stream{client: client, ctx: ctx, end: end, call: &call{&http.Response{}, newMessages(iotest.HalfReader(&body))}}
 }
 
 func put(key string, revision int64) *mvccpb.Event {
@@ -52,7 +55,7 @@ func TestALargeTransactionArrivesInOrder(t *testing.T) {
 		of := fragments[i/each]
 		of.Events = append(of.Events, put(fmt.Sprint(i), 9))
 	}
-	s := &stream{messages: &sending{messages: [][]byte{encoded(t, fragments[0]), encoded(t, fragments[1])}}}
+	s := sent(t, encoded(t, fragments[0]), encoded(t, fragments[1]))
 	count := 0
 	for more := true; more; {
 		r, err := s.Receive()
@@ -75,11 +78,13 @@ func TestALargeTransactionArrivesInOrder(t *testing.T) {
 	}
 }
 
-func TestTheFieldsOfAMessageMayComeInAnyOrder(t *testing.T) {
+// etcd sends what is about all events before them. If it came after them, they would be archived as another cluster's, or as complete.
+func TestWhatIsAboutAllEventsComesBeforeThem(t *testing.T) {
 	events := encoded(t, &pb.WatchResponse{Events: []*mvccpb.Event{put("a", 9), {Type: mvccpb.Event_DELETE, Kv: &mvccpb.KeyValue{Key: []byte("b"), ModRevision: 10}}}})
 	rest := encoded(t, &pb.WatchResponse{Header: &pb.ResponseHeader{ClusterId: 7, Revision: 10}, WatchId: 5, Created: true, CompactRevision: 3, Fragment: true})
-	for name, body := range map[string][]byte{"as etcd sends them": append(bytes.Clone(rest), events...), "the other way": append(bytes.Clone(events), rest...)} {
-		r, err := (&stream{messages: &sending{messages: [][]byte{body}}}).Receive()
+	newer := protowire.AppendVarint(protowire.AppendTag(nil, fieldEvents+1, protowire.VarintType), 1)
+	for name, body := range map[string][]byte{"as etcd sends them": append(bytes.Clone(rest), events...), "with a field of a later version": slices.Concat(rest, newer, events)} {
+		r, err := sent(t, body).Receive()
 		if err != nil || r.Head.ClusterID != 7 || r.Head.Revision != 10 || r.Compacted != 3 || !r.More || len(r.Events) != 2 {
 			t.Errorf("%s: %+v, %v", name, r, err)
 			continue
@@ -88,20 +93,32 @@ func TestTheFieldsOfAMessageMayComeInAnyOrder(t *testing.T) {
 			t.Errorf("%s: %v", name, r.Events)
 		}
 	}
+	if r, err := sent(t, append(bytes.Clone(events), rest...)).Receive(); !errors.Is(err, errNotUnderstood) {
+		t.Errorf("the other way: %+v, %v", r, err)
+	}
+	if r, err := sent(t, slices.Concat(rest, events, newer)).Receive(); err != nil || len(r.Events) != 2 {
+		t.Errorf("a field of a later version after the events: %+v, %v", r, err)
+	}
 }
 
-// An etcd that a user names sends a message of 64 MiB, with 6 million events. Decoded at once, they took gigabytes.
-func TestAMessageOfTheSmallestEventsTakesItsOwnSize(t *testing.T) {
+// An etcd that a user names sends a message with 60 million events. Decoded at once, they took gigabytes.
+func TestAMessageOfTheSmallestEventsTakesNoMemory(t *testing.T) {
 	event := smallest(t)
-	body := bytes.Repeat(event, maxMessage/len(event))
-	client := server(t, func(string) ([]byte, bool) { return body, true })
+	const pieces = 640
+	piece := bytes.Repeat(event, (1<<20)/len(event))
+	client := writing(t, func(w http.ResponseWriter) {
+		_, _ = w.Write(binary.BigEndian.AppendUint32([]byte{0}, uint32(pieces*len(piece))))
+		for range pieces {
+			_, _ = w.Write(piece)
+		}
+	})
 	defer debug.SetGCPercent(debug.SetGCPercent(10)) // measure what is held
-	heaptest.Bound(t, (maxMessage>>20)+32, func() {
+	heaptest.Bound(t, 16, func() {
 		s, err := client.Watch(t.Context(), 2)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 200 { // the others take less, because the message is freed as it is read
+		for range 2000 {
 			r, err := s.Receive()
 			if err != nil || len(r.Events) != maxEvents || !r.More {
 				t.Fatalf("%d events, %v", len(r.Events), err)
@@ -133,10 +150,10 @@ func TestWhatIsNoEventEndsTheWatch(t *testing.T) {
 		"a reason of several megabytes": {encoded(t, &pb.WatchResponse{CancelReason: strings.Repeat("x", 8<<20)}), errNotUnderstood},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &stream{messages: &sending{messages: [][]byte{test.body}}, at: "https://example.com:2379"}
+			s := sent(t, test.body)
 			heaptest.Bound(t, 16, func() {
 				_, err := s.Receive()
-				if err == nil || !strings.Contains(err.Error(), test.want.Error()) || !strings.Contains(err.Error(), s.at) {
+				if err == nil || !strings.Contains(err.Error(), test.want.Error()) || !strings.Contains(err.Error(), "https://example.com:2379") {
 					t.Errorf("error %v, want %v", err, test.want)
 				}
 			})

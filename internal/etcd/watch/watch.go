@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -36,6 +37,9 @@ type Options struct {
 	TLS *tls.Config
 	// User and Password are empty if authentication is off.
 	User, Password string
+	// Memory admits what a large change takes in memory, beside the two MiB or so that each watch may hold. The change is released when it was
+	// handled. Memory is nil if there is only one watch in the process.
+	Memory func(ctx context.Context, bytes int64) (release func(), err error)
 }
 
 const (
@@ -44,15 +48,28 @@ const (
 	keepAliveTimeout = 5 * time.Second
 	// requestTimeout is for linearizable requests, which a member without a quorum would not answer.
 	requestTimeout = 10 * time.Second
-	// window is how many bytes a member may send before they are read. Fixed windows bound the memory.
-	window = 1 << 20
-	// maxMessage bounds what one message needs in memory. A message is as large as the largest request that etcd accepts
-	// (--max-request-bytes), of which etcd advises no more than 10 MiB. gRPC refuses more than 4 MiB by default.
-	maxMessage = 64 << 20
+	// window is how many bytes a member may send before they are read.
+	window = 512 << 10
+	// shortWindow is window for answers that are no stream. Fixed windows bound the memory.
+	shortWindow = 64 << 10
+	// maxEvent is the largest change. It is as large as the largest request that etcd accepts (--max-request-bytes), of which etcd advises no
+	// more than 10 MiB.
+	maxEvent = 64 << 20
+	// copies are how often a change is in memory: as it was received, as it was decoded, and as it is written.
+	copies = 3
+	// largeTimeout is how long a member may need to send a change whose memory is missing for others.
+	largeTimeout = 30 * time.Second
 )
 
+// Largest is the memory that one change can take.
+const Largest = copies * maxEvent
+
 // Client is a connection to one cluster.
-type Client struct{ client *clientv3.Client }
+type Client struct {
+	client  *clientv3.Client
+	options Options
+	turn    atomic.Uint32
+}
 
 // Open prepares the connection. With a user it waits until a member has checked the password.
 func Open(ctx context.Context, o Options) (*Client, error) {
@@ -60,7 +77,7 @@ func Open(ctx context.Context, o Options) (*Client, error) {
 		Context: ctx, Endpoints: o.Endpoints, TLS: o.TLS, Username: o.User, Password: o.Password,
 		DialTimeout: dialTimeout, DialKeepAliveTime: keepAliveTime, DialKeepAliveTimeout: keepAliveTimeout,
 		DialOptions: slices.Concat([]grpc.DialOption{
-			grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window),
+			grpc.WithInitialWindowSize(shortWindow), grpc.WithInitialConnWindowSize(shortWindow),
 			grpc.WithTransportCredentials(gatherer{o.credentials()}), // replaces those of etcd's client, which are the same
 		}, etcd.ShortAnswers(), etcd.OnlyKnownWords()),
 		Logger: zap.NewNop(),
@@ -68,7 +85,7 @@ func Open(ctx context.Context, o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to etcd at %v: %w", o.Endpoints, err)
 	}
-	return &Client{client}, nil
+	return &Client{client: client, options: o}, nil
 }
 
 // credentials are those for the first endpoint, as in etcd's client.
@@ -87,7 +104,7 @@ func (c *Client) wrap(request string, err error) error {
 	return fmt.Errorf("%s at %s: %w", request, c.endpoints(), err)
 }
 
-func (c *Client) endpoints() string { return strings.Join(c.client.Endpoints(), ", ") }
+func (c *Client) endpoints() string { return strings.Join(c.options.Endpoints, ", ") }
 
 // Head returns the cluster's ID and revision, confirmed by a quorum.
 func (c *Client) Head(ctx context.Context) (archiver.Head, error) {
@@ -131,18 +148,13 @@ func (c *Client) TTL(ctx context.Context, lease int64) (int64, error) {
 	return response.GrantedTTL, nil
 }
 
-// Watch opens a watch on all keys from a revision. It ends with ctx.
+// isOff reports whether a member gives no token because authentication is off.
+func isOff(err error) bool { return errors.Is(err, rpctypes.ErrAuthNotEnabled) }
+
+// Watch opens a watch on all keys from a revision. It ends with ctx. Its first Receive connects to a member.
 func (c *Client) Watch(ctx context.Context, from int64) (archiver.Stream, error) {
-	messages, err := pb.NewWatchClient(c.client.ActiveConnection()).Watch(clientv3.WithRequireLeader(ctx), grpc.MaxCallRecvMsgSize(maxMessage), grpc.ForceCodecV2(newCodec()))
-	if err != nil {
-		return nil, fmt.Errorf("open a watch: %w", err)
-	}
-	create := &pb.WatchCreateRequest{Key: []byte{0}, RangeEnd: []byte{0}, StartRevision: from, Fragment: true}
-	err = messages.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: create}})
-	if err != nil {
-		return nil, fmt.Errorf("open a watch from revision %d: %w", from, err)
-	}
-	return &stream{messages: messages, at: c.endpoints()}, nil
+	ctx, end := context.WithCancelCause(ctx)
+	return &stream{client: c, ctx: ctx, end: end, from: from}, nil
 }
 
 // Permitted fails if the members refuse what an archiver reads: the revision, the state of authentication, and a watch on all keys.
@@ -161,48 +173,4 @@ func (c *Client) Permitted(ctx context.Context) error {
 	}
 	_, err = stream.Receive() // a member answers the request itself, before any change
 	return err
-}
-
-type stream struct {
-	messages pb.Watch_WatchClient
-	at       string
-	message  message
-	// response is what all events of the message have in common.
-	response archiver.Response
-}
-
-// Receive returns the next response. It has some of the events of a message. As in etcd's own fragments, More is set until the last of them.
-func (s *stream) Receive() (archiver.Response, error) {
-	if s.message.events == 0 {
-		if err := s.receive(); err != nil {
-			return s.response, fmt.Errorf("watch etcd at %s: %w", s.at, err)
-		}
-	}
-	response := s.response
-	var err error
-	if response.Events, err = s.message.next(); err != nil {
-		return archiver.Response{}, fmt.Errorf("watch etcd at %s: %w", s.at, err)
-	}
-	response.More = response.More || s.message.events > 0
-	return response, nil
-}
-
-// receive waits for the next message.
-func (s *stream) receive() error {
-	err := s.messages.RecvMsg(&s.message)
-	if etcd.TooLong(err) {
-		return fmt.Errorf("a message is larger than %d MiB, which the operator does not hold in memory: lower --max-request-bytes of etcd", maxMessage>>20)
-	}
-	if err != nil {
-		return err
-	}
-	outer, err := s.message.outer()
-	if err != nil {
-		return err
-	}
-	s.response = archiver.Response{Head: headOf(outer.Header), More: outer.Fragment, Compacted: outer.CompactRevision}
-	if outer.Canceled && outer.CompactRevision == 0 {
-		return fmt.Errorf("etcd has cancelled the watch: %s", etcd.Words(outer.CancelReason))
-	}
-	return nil
 }

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	"google.golang.org/grpc/mem"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/etcd-suite/etcd-operator/internal/etcd/foreigntest"
 )
@@ -45,18 +43,8 @@ func received(t *testing.T, client *Client) error {
 	return err
 }
 
-// cancelling is a stream of a server that ends each watch with a reason of its own.
-type cancelling struct{ pb.Watch_WatchClient }
-
-func (cancelling) RecvMsg(m any) error {
-	body, err := proto.Marshal(&pb.WatchResponse{Canceled: true, CancelReason: foreigntest.Marker})
-	if err != nil {
-		return err
-	}
-	return newCodec().Unmarshal(mem.BufferSlice{mem.SliceBuffer(body)}, m)
-}
-
+// A server of a user ends each watch with a reason of its own.
 func TestTheReasonOfACancelledWatchIsEtcds(t *testing.T) {
-	_, err := (&stream{messages: cancelling{}}).Receive()
+	_, err := sent(t, encoded(t, &pb.WatchResponse{Canceled: true, CancelReason: foreigntest.Marker})).Receive()
 	foreigntest.RepeatsNothing(t, "a cancelled watch", map[string]error{"Receive": err, "again": err})
 }

@@ -1,0 +1,127 @@
+package turns
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// toOthers is the part of a budget that one namespace leaves to the others.
+const toOthers = 8
+
+// Budget shares an amount, for example bytes of memory, between the namespaces that one process serves. Namespaces take turns, and each leaves
+// an eighth to the others. Nothing overtakes what is first in the order, so a large amount waits only for those that are held.
+type Budget struct {
+	total int64
+
+	mu      sync.Mutex
+	order   Order
+	used    int64
+	waiting []*claim
+}
+
+type claim struct {
+	namespace string
+	amount    int64
+	admitted  chan struct{} // closed when it is admitted
+}
+
+// NewBudget returns a budget of that amount.
+func NewBudget(total int64) *Budget { return &Budget{total: total} }
+
+// Most returns what one namespace can have at the same time.
+func (b *Budget) Most() int64 { return b.total - b.total/toOthers }
+
+// Wait waits for an amount, which is at most Most. The caller calls release once.
+func (b *Budget) Wait(ctx context.Context, namespace string, amount int64) (release func(), err error) {
+	c := &claim{namespace: namespace, amount: amount, admitted: make(chan struct{})}
+	b.mu.Lock()
+	b.waiting = append(b.waiting, c)
+	b.admit()
+	b.mu.Unlock()
+	select {
+	case <-c.admitted:
+		return func() { b.Return(namespace, amount) }, nil
+	case <-ctx.Done():
+		b.giveUp(c)
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Take takes an amount at once, or returns why it does not fit. The caller returns it with Return.
+func (b *Budget) Take(namespace string, amount int64) Reason {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	why := b.why(namespace, amount)
+	if why == None {
+		b.used += amount
+		b.order.Take(namespace, amount)
+	}
+	return why
+}
+
+// Return returns an amount.
+func (b *Budget) Return(namespace string, amount int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.used -= amount
+	b.order.Return(namespace, amount)
+	b.admit()
+}
+
+// Why returns why an amount of a namespace would have to wait, and None if it fits.
+func (b *Budget) Why(namespace string, amount int64) Reason {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.why(namespace, amount)
+}
+
+// Used returns what all namespaces hold together.
+func (b *Budget) Used() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.used
+}
+
+// why needs b.mu.
+func (b *Budget) why(namespace string, amount int64) Reason {
+	switch {
+	case b.order.Held(namespace)+amount > b.Most():
+		return OwnShare
+	case b.used+amount > b.total:
+		return AllInUse
+	}
+	return None
+}
+
+// admit needs b.mu. What waits for its own namespace delays no other one.
+func (b *Budget) admit() {
+	for {
+		var next *claim
+		for _, c := range b.waiting {
+			if b.why(c.namespace, c.amount) != OwnShare && (next == nil || b.order.Compare(c.namespace, next.namespace) < 0) {
+				next = c
+			}
+		}
+		if next == nil || b.why(next.namespace, next.amount) != None {
+			return
+		}
+		b.waiting = slices.DeleteFunc(b.waiting, func(c *claim) bool { return c == next })
+		b.used += next.amount
+		b.order.Take(next.namespace, next.amount)
+		close(next.admitted)
+	}
+}
+
+// giveUp removes a claim whose context has ended. If it was admitted before that, it returns its amount.
+func (b *Budget) giveUp(c *claim) {
+	b.mu.Lock()
+	before := len(b.waiting)
+	b.waiting = slices.DeleteFunc(b.waiting, func(w *claim) bool { return w == c })
+	waited := len(b.waiting) < before
+	b.admit()
+	b.mu.Unlock()
+	if !waited {
+		b.Return(c.namespace, c.amount)
+	}
+}

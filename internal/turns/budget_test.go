@@ -1,0 +1,79 @@
+package turns
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+)
+
+// claimed waits for an amount in the background.
+func claimed(t *testing.T, ctx context.Context, b *Budget, namespace string, amount int64) (admitted func() bool, release func()) {
+	t.Helper()
+	var got func()
+	go func() { got, _ = b.Wait(ctx, namespace, amount) }()
+	synctest.Wait()
+	return func() bool { synctest.Wait(); return got != nil }, func() { synctest.Wait(); got() }
+}
+
+// One namespace with many archives took the whole memory, and the archives of all others stopped.
+func TestANamespaceLeavesAnEighthOfABudgetToOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBudget(80)
+		for range 10 {
+			claimed(t, t.Context(), b, "stalls", 10)
+		}
+		if held := b.Used(); held != 70 || b.Why("stalls", 1) != OwnShare {
+			t.Errorf("a namespace holds %d of 80, and would wait for %q", held, b.Why("stalls", 1))
+		}
+		if admitted, _ := claimed(t, t.Context(), b, "other", 10); !admitted() {
+			t.Error("another namespace gets nothing")
+		}
+	})
+}
+
+// A change of 60 MiB waited for ever, because small ones of others always fitted before it.
+func TestALargeAmountIsNotOvertaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBudget(80)
+		_, first := claimed(t, t.Context(), b, "a", 30)
+		large, end := claimed(t, t.Context(), b, "large", 60)
+		late, _ := claimed(t, t.Context(), b, "b", 20)
+		if large() || late() {
+			t.Fatalf("the large one runs: %t, the later one: %t", large(), late())
+		}
+		first()
+		if !large() || !late() {
+			t.Errorf("the large one runs: %t, the later one that fits beside it: %t", large(), late())
+		}
+		end()
+	})
+}
+
+func TestWhatGivesUpReturnsNothingTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBudget(80)
+		_, first := claimed(t, t.Context(), b, "a", 70)
+		ctx, cancel := context.WithCancel(t.Context())
+		claimed(t, ctx, b, "b", 70)
+		later, end := claimed(t, t.Context(), b, "c", 10)
+		if later() {
+			t.Error("an amount overtook a larger one")
+		}
+		cancel()
+		if !later() {
+			t.Error("what has given up still holds up others")
+		}
+		if why := b.Take("d", 1); why != AllInUse {
+			t.Errorf("81 of 80 are in use: %q", why)
+		}
+		first()
+		end()
+		if why := b.Take("d", 70); why != None || b.Used() != 70 {
+			t.Errorf("%d are in use, %q", b.Used(), why)
+		}
+		b.Return("d", 70)
+		if b.Used() != 0 {
+			t.Errorf("%d are in use in the end", b.Used())
+		}
+	})
+}
