@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"iter"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -38,5 +39,37 @@ func TestAnOmittedStartDeletesNoTimelineOfAnother(t *testing.T) {
 		if !slices.Contains(keys, ours.Links[0].Key) {
 			t.Errorf("%s: the own outdated segment is kept: %q", name, keys)
 		}
+	}
+}
+
+// One listing omitted the start of the newest timeline, or all of it. The status said that nothing of it can be restored, and the archiver stopped
+// with the reason ArchiveCorrupt.
+func TestAnOmittedStartLeavesTheWindowAsItIs(t *testing.T) {
+	first := newHistory(1, base(5, 5)).segment(8).segment(9)
+	second := newHistory(2, base(10, 10)).segment(20).segment(30)
+	store := storing(first.History, second.History)
+	bases := []Base{base(5, 5), base(10, 10), base(15, 15)}
+	want, err := Look(t.Context(), store, root, bases, 10)
+	if err != nil || len(want.Ranges) != 2 {
+		t.Fatalf("%+v, %v", want.Ranges, err)
+	}
+	for _, omitted := range []Timeline{1, 2} {
+		survey, err := Look(t.Context(), omitting{store, StartKey(root, omitted)}, root, bases, 10)
+		if err != nil || len(survey.Startless) > 0 || !reflect.DeepEqual(survey.Ranges, want.Ranges) {
+			t.Errorf("a listing omits the start of timeline %d: startless are %v, ranges %+v, %v", omitted, survey.Startless, survey.Ranges, err)
+		}
+	}
+	whole := omittingAll{store, []string{StartKey(root, 2), second.Links[0].Key, second.Links[1].Key}}
+	survey, err := Look(t.Context(), whole, root, bases, 10)
+	if n := len(survey.Names); err != nil || n != 2 || survey.Names[n-1].Timeline != 2 {
+		t.Errorf("a listing omits timeline 2: %+v, %v", survey.Names, err)
+	}
+	key := StartKey(root, 2)
+	if survey, err := Look(t.Context(), sickStore{omitting{store, key}, key}, root, bases, 10); err == nil {
+		t.Errorf("the store fails, and the timelines %v have no start", survey.Startless)
+	}
+	delete(store.objects, key)
+	if survey, err := Look(t.Context(), store, root, bases, 10); err != nil || !slices.Equal(survey.Startless, []Timeline{2}) {
+		t.Errorf("the start was deleted: startless are %v, %v", survey.Startless, err)
 	}
 }

@@ -60,6 +60,9 @@ func Look(ctx context.Context, store objstore.Store, root string, bases []Base, 
 	if s.Names, err = List(ctx, store, root); err != nil {
 		return s, err
 	}
+	if s.Names, err = provenStarts(ctx, store, root, s.Names); err != nil {
+		return s, err
+	}
 	s.Starts = make([]Start, len(s.Names))
 	var starts held
 	for i, names := range s.Names {

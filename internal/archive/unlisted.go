@@ -20,16 +20,11 @@ func withNewer(ctx context.Context, store objstore.Getter, root string, all []Na
 	if err != nil {
 		return nil, err
 	}
-	for next := lastOf(all) + 1; ; next++ {
-		exists, err := started(ctx, store, root, next)
-		if err != nil {
-			return nil, err
-		}
-		if !exists {
-			break
-		}
-		all = append(all, Names{Timeline: next, Started: true})
+	later, err := after(ctx, store, root, lastOf(all))
+	if err != nil {
+		return nil, err
 	}
+	all = append(all, later...)
 	if progress.Timeline > lastOf(all) && len(all) > 0 {
 		exists, err := started(ctx, store, root, progress.Timeline)
 		if err != nil {
@@ -38,6 +33,73 @@ func withNewer(ctx context.Context, store objstore.Getter, root string, all []Na
 		all = append(all, Names{Timeline: progress.Timeline, Started: exists})
 	}
 	return all, nil
+}
+
+// NewestOf is Newest for a listing that may omit objects. It asks for the start of the timeline, and for the timelines after it.
+func NewestOf(ctx context.Context, store objstore.Store, root string) (newest Names, found bool, err error) {
+	if newest, _, err = Newest(ctx, store, root); err != nil {
+		return newest, false, err
+	}
+	if newest.Timeline > 0 && !newest.Started {
+		if newest.Started, err = started(ctx, store, root, newest.Timeline); err != nil {
+			return newest, false, err
+		}
+	}
+	later, err := after(ctx, store, root, newest.Timeline)
+	if n := len(later); n > 0 {
+		newest = later[n-1]
+	}
+	return newest, newest.Timeline > 0, err
+}
+
+// after returns the timelines after one that the store returns a start of.
+func after(ctx context.Context, store objstore.Getter, root string, t Timeline) (later []Names, err error) {
+	for next := t + 1; ; next++ {
+		exists, err := started(ctx, store, root, next)
+		if err != nil || !exists {
+			return later, err
+		}
+		later = append(later, Names{Timeline: next, Started: true})
+	}
+}
+
+// EndOf returns the end of a timeline: that of its last link, and of those after it which a listing omits. It is zero without any link.
+func EndOf(ctx context.Context, store objstore.Getter, root string, start Start, links []string) (last Header, err error) {
+	chain := start.Chain()
+	if n := len(links); n > 0 {
+		if last, err = ReadHeader(ctx, store, root, links[n-1]); err != nil {
+			return last, err
+		}
+		chain = last.Chain()
+	}
+	for {
+		next, err := ReadHeader(ctx, store, root, LinkKey(root, chain.Timeline, chain.At, chain.Last+1))
+		if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+			return last, nil
+		}
+		if err != nil {
+			return last, fmt.Errorf("ask for the segment after revision %d, which a listing omits: %w", chain.Last, err)
+		}
+		last, chain = next, next.Chain()
+	}
+}
+
+// provenStarts asks for the starts that a listing omits, and for the timelines after the last one.
+func provenStarts(ctx context.Context, store objstore.Getter, root string, all []Names) ([]Names, error) {
+	for i := range all {
+		if all[i].Started {
+			continue
+		}
+		var err error
+		if all[i].Started, err = started(ctx, store, root, all[i].Timeline); err != nil {
+			return nil, err
+		}
+	}
+	if len(all) == 0 {
+		return all, nil
+	}
+	later, err := after(ctx, store, root, lastOf(all))
+	return append(all, later...), err
 }
 
 // maxBetween is how many timelines before others are asked for. Those that a person deleted have no start either.

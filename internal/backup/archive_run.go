@@ -72,6 +72,9 @@ func classifyArchive(err error, o jobSpec) *Failure {
 	case errors.Is(err, archiver.ErrFenced):
 		return &Failure{v1beta2.ReasonArchiveFenced, fmt.Sprintf("Another archiver writes the same archive, %s in the bucket %s: %v. "+
 			"Only one EtcdBackup of one backup-operator may archive a cluster into a folder. Remove continuous from the other one, or write another path.", o.archiveRoot(), o.Target.Bucket, err)}
+	case errors.Is(err, archiver.ErrRepeats):
+		return &Failure{v1beta2.ReasonRetrying, fmt.Sprintf("The continuous archive failed: %v. The answers of the store lag behind its objects in the bucket %s, or the members answer differently each time. "+
+			"Nothing new is archived until that ends. The operator tries again.", err, o.Target.Bucket)}
 	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, archive.ErrNewerFormat):
 		return &Failure{v1beta2.ReasonArchiveCorrupt, fmt.Sprintf("The archive %s in the bucket %s cannot be continued: %v. Nothing new is archived. "+
 			"Move the folder away, and the operator begins a new archive.", o.archiveRoot(), o.Target.Bucket, err)}

@@ -38,7 +38,7 @@ func (s *session) end(ctx context.Context, err error) error {
 			return stored
 		}
 		if errors.Is(err, errReplaced) {
-			return errAgain
+			return again(nil, "the members returned another cluster ID")
 		}
 		return s.a.gap(ctx, s.chain, s.a.compacted)
 	}

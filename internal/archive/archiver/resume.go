@@ -14,7 +14,7 @@ import (
 // resume reads where the chain in the store ends. It begins a timeline if there is none, or if the cluster is not the one
 // of the newest timeline.
 func (a *Archiver) resume(ctx context.Context) (archive.Chain, error) {
-	newest, found, err := archive.Newest(ctx, a.Store, a.Root)
+	newest, found, err := archive.NewestOf(ctx, a.Store, a.Root)
 	switch {
 	case err != nil:
 		return archive.Chain{}, err
@@ -52,12 +52,15 @@ func (a *Archiver) resume(ctx context.Context) (archive.Chain, error) {
 // endOf reads the start of a timeline and the end of its chain.
 func (a *Archiver) endOf(ctx context.Context, names archive.Names) (archive.Start, archive.Chain, error) {
 	start, err := archive.ReadStart(ctx, a.Store, a.Root, names.Timeline)
-	if err != nil || len(names.Links) == 0 {
-		return start, start.Chain(), err
-	}
-	last, err := archive.ReadHeader(ctx, a.Store, a.Root, names.Links[len(names.Links)-1])
 	if err != nil {
 		return start, archive.Chain{}, err
+	}
+	last, err := archive.EndOf(ctx, a.Store, a.Root, start, names.Links)
+	switch {
+	case err != nil:
+		return start, archive.Chain{}, err
+	case last.Timeline == 0:
+		return start, start.Chain(), nil
 	}
 	a.compacted = max(a.compacted, last.CompactRevision)
 	return start, last.Chain(), nil
@@ -81,7 +84,16 @@ func (a *Archiver) begin(ctx context.Context, t archive.Timeline, reason string)
 	if err == nil && start.Lost {
 		a.update(func(s *Status) { s.Gaps++ })
 	}
-	return errAgain
+	return again(err, "timeline %d was begun, because %s", t, reason)
+}
+
+// again returns errAgain with what the run has changed. stored is fs.ErrExist if the store had it already.
+func again(stored error, format string, args ...any) error {
+	what := fmt.Sprintf(format, args...)
+	if errors.Is(stored, fs.ErrExist) {
+		what += ", and the store answers that the object exists"
+	}
+	return fmt.Errorf("%w: %s", errAgain, what)
 }
 
 // because returns the reason for a base. It names the last recovery: a snapshot from before it has another history, and must not be the answer.
@@ -106,18 +118,19 @@ func (a *Archiver) gap(ctx context.Context, chain archive.Chain, compacted int64
 		return fmt.Errorf("take a base snapshot after the lost revisions from %d: %w", chain.Last+1, err)
 	}
 	if base.ClusterID != a.clusterID || base.Revision <= chain.Last {
-		return errAgain // another timeline will begin
+		return again(nil, "the base after the lost revisions from %d is of another cluster, or of older data", chain.Last+1) // another timeline will begin
 	}
 	if base.At.Before(chain.At) {
 		base.At = chain.At
 	}
 	h := archive.NewGap(chain, base.archived(), compacted, reason)
 	key := archive.LinkKey(a.Root, chain.Timeline, chain.At, h.First)
-	if err := a.Store.Put(ctx, key, objstore.NewMetadata(h.Encode())); err != nil && !errors.Is(err, fs.ErrExist) {
+	err = a.Store.Put(ctx, key, objstore.NewMetadata(h.Encode()))
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("record the lost revisions from %d: %w", h.First, err)
 	}
 	a.update(func(s *Status) { s.Gaps++ })
-	return errAgain
+	return again(err, "the lost revisions from %d were recorded", h.First)
 }
 
 // compactedThere reports whether etcd is compacted to the last archived revision. Then it may return that revision in part: older versions

@@ -39,12 +39,26 @@ func (a *Archiver) update(change func(*Status)) {
 	change(&a.status)
 }
 
+// maxAgain is how often an archiver begins again in a row without a change that it stores. A cluster that was replaced after lost events needs three.
+const maxAgain = 3
+
+// ErrRepeats means that the archiver has begun again and again. The store may not return what it has, or the members answer something else each time.
+var ErrRepeats = errors.New("the archiver has begun again several times without a change to store")
+
 // Run archives until ctx ends or something fails. Then the caller calls it again, after a pause. The error is ErrFenced if
-// another archiver works on the same archive.
+// another archiver works on the same archive. It is ErrRepeats if the archiver would only repeat what it has done.
 func (a *Archiver) Run(ctx context.Context) error {
-	for {
-		if err := a.runOnce(ctx); !errors.Is(err, errAgain) {
+	for repeats := 0; ; repeats++ {
+		stored := a.Status().Segments
+		err := a.runOnce(ctx)
+		if !errors.Is(err, errAgain) {
 			return err
+		}
+		if a.Status().Segments > stored {
+			repeats = 0
+		}
+		if repeats == maxAgain {
+			return fmt.Errorf("%w: %w", ErrRepeats, err)
 		}
 	}
 }
