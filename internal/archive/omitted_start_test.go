@@ -2,9 +2,11 @@ package archive
 
 import (
 	"context"
+	"io"
 	"iter"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
@@ -71,5 +73,20 @@ func TestAnOmittedStartLeavesTheWindowAsItIs(t *testing.T) {
 	delete(store.objects, key)
 	if survey, err := Look(t.Context(), store, root, bases, 10); err != nil || !slices.Equal(survey.Startless, []Timeline{2}) {
 		t.Errorf("the start was deleted: startless are %v, %v", survey.Startless, err)
+	}
+}
+
+// returning is a store that returns something for each key.
+type returning struct{ objstore.Store }
+
+func (returning) Get(context.Context, string) (io.ReadCloser, error) {
+	return io.NopCloser(strings.NewReader("x")), nil
+}
+
+// A store of a user said that each timeline exists. The operator asked for the next one without an end, and held all of them.
+func TestAStoreThatHasEachTimelineEndsTheQuestion(t *testing.T) {
+	store := returning{storing(newHistory(1, base(5, 5)).segment(8).History)}
+	if _, _, err := NewestOf(t.Context(), store, root); err == nil || !strings.Contains(err.Error(), "more than 64 timelines") {
+		t.Errorf("error %v", err)
 	}
 }

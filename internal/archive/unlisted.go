@@ -52,12 +52,15 @@ func NewestOf(ctx context.Context, store objstore.Store, root string) (newest Na
 	return newest, newest.Timeline > 0, err
 }
 
-// after returns the timelines after one that the store returns a start of.
+// after returns the timelines after one that the store returns a start of. A store that returns one for each key ends it with an error.
 func after(ctx context.Context, store objstore.Getter, root string, t Timeline) (later []Names, err error) {
 	for next := t + 1; ; next++ {
 		exists, err := started(ctx, store, root, next)
 		if err != nil || !exists {
 			return later, err
+		}
+		if len(later) == maxBetween {
+			return nil, fmt.Errorf("the store has more than %d timelines after %d, and lists none of them", maxBetween, t)
 		}
 		later = append(later, Names{Timeline: next, Started: true})
 	}
@@ -72,7 +75,7 @@ func EndOf(ctx context.Context, store objstore.Getter, root string, start Start,
 		}
 		chain = last.Chain()
 	}
-	for {
+	for range MaxLinks {
 		next, err := ReadHeader(ctx, store, root, LinkKey(root, chain.Timeline, chain.At, chain.Last+1))
 		if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 			return last, nil
@@ -82,6 +85,7 @@ func EndOf(ctx context.Context, store objstore.Getter, root string, start Start,
 		}
 		last, chain = next, next.Chain()
 	}
+	return last, fmt.Errorf("the store has more than %d segments of timeline %d that it does not list", MaxLinks, chain.Timeline)
 }
 
 // provenStarts asks for the starts that a listing omits, and for the timelines after the last one.
