@@ -14,6 +14,7 @@ import (
 // loopsThatEnd are the functions that may end a loop at the error of one object, and why.
 var loopsThatEnd = map[string]string{
 	"backup.standing":        "a failed proof that cannot be read stops all deletions, so no later one matters",
+	"archive.EndOf":          "the key of each segment follows from the one before it",
 	"archive.Find":           "a timeline whose start cannot be read may be the one that is asked for",
 	"archive.Look":           "the ranges of a timeline are only known if its start can be read",
 	"archive.Read":           "only tests read a whole archive",
