@@ -8,6 +8,8 @@ import (
 
 	"filippo.io/age"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/etcd-suite/etcd-operator/internal/legible"
 )
 
 // Decrypt returns the content of an object that is encrypted with age. identities has one secret key in each line. The error is
@@ -26,10 +28,22 @@ func Decrypt(object io.Reader, identities []byte) (io.Reader, error) {
 		return nil, fmt.Errorf("%w: it is encrypted for other recipients", ErrIdentity)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("decrypt: %w", err)
+		return nil, fmt.Errorf("decrypt: %w", short{legible.Short(err.Error(), maxError), err})
 	}
 	return content, nil
 }
+
+// maxError is how many bytes of an error of age are shown. age repeats a line of the header, which may have 4 MiB.
+const maxError = 500
+
+// short is an error with a short text.
+type short struct {
+	text string
+	error
+}
+
+func (s short) Error() string { return s.text }
+func (s short) Unwrap() error { return s.error }
 
 // Decompress returns the content of an object that an operator has compressed with zstd. What refers back further than the operators
 // write is refused, because it needs more memory.
