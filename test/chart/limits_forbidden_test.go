@@ -146,6 +146,11 @@ var forbiddenCalls = map[string][]request{
 		{"take an address of others", clusterOperator, func(l *limits, c client.Client) error {
 			return merge(l, c, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: l.team, Name: "managed-client"}}, `{"spec":{"externalIPs":["192.0.2.1"]}}`)
 		}},
+		{"lead the name of a Service to another server", clusterOperator, func(l *limits, c client.Client) error {
+			service := of(l.managed, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: l.team, Name: "managed-client"}})
+			service.Spec = corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "example.com", Selector: map[string]string{"etcd_cluster": "managed"}}
+			return create(l, c, service)
+		}},
 		{"change a Service of others", clusterOperator, func(l *limits, c client.Client) error {
 			return changeForeign(l, c, foreignService(l), `{"spec":{"selector":{"etcd_cluster":"managed"}}}`)
 		}},

@@ -54,6 +54,9 @@
     object.spec.externalIPs == oldObject.spec.externalIPs)
   message: cluster-operator may not set externalIPs of a Service.
   reason: Forbidden
+- expression: variables.deletes || !has(object.spec.type) || object.spec.type != 'ExternalName'
+  message: A Service of an EtcdCluster may not lead to the name of another server (type ExternalName).
+  reason: Forbidden
 {{- end }}
 
 {{- define "etcd-operator.budgetsRules" }}
