@@ -150,6 +150,9 @@ func (r *Reconciler) confirmNotReady(ctx context.Context, v *view, step plan.Rem
 	if step.DataGone() && live.UID != known.UID {
 		return fmt.Errorf("the Pod %s was created since then: %w", step.Name, errBehind)
 	}
+	if state, _, _ := plan.PodStateOf(&live, v.Now); state == plan.PodRunning && v.NotRunning(step.Name) {
+		return fmt.Errorf("the Pod %s runs by now: %w", step.Name, errBehind)
+	}
 	if _, before := readiness(&known); step.Unresponsive() && !since.Equal(before) {
 		return fmt.Errorf("the Pod %s has been ready since then, or is another one: %w", step.Name, errBehind)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -241,7 +242,7 @@ func (m Material) NewSecret(s State, u Usage, step WriteCertificates) (*Secret, 
 	if step.Drop {
 		checks := pki.NewChecks(maxSignatures)
 		if bundle = m.wanted().With(m.inUse(checks)); checks.Exceeded() {
-			return nil, errors.New(TooManySignatures)
+			return nil, errors.New(strings.TrimSuffix(TooManySignatures, "."))
 		}
 	}
 	pair, err := m.pairAfter(s, u, step)

@@ -109,8 +109,7 @@ func setReadOnly(status *v1beta2.EtcdClusterStatus, s State, set func(kind strin
 // servesUnready reports whether the client Service must select members whose Pods are not ready. Pods of an earlier operator are not ready while
 // writes are refused. After that, the Service waits until they are.
 func (s State) servesUnready() bool {
-	probe := func(m Member) bool { return m.ProbesAlarm && m.InService }
-	if !slices.ContainsFunc(s.Current(), probe) {
+	if !slices.ContainsFunc(s.Current(), probesAlarm) {
 		return false
 	}
 	stillUnready := func(m Member) bool { return m.ProbesAlarm && m.InService && !m.PodReady }
@@ -120,9 +119,11 @@ func (s State) servesUnready() bool {
 // KeepsUnready reports whether the PodDisruptionBudget must count Pods that are not ready: they have the data of their members, or they serve reads
 // behind a fence. It asks nothing that etcd answers.
 func (s State) KeepsUnready() bool {
-	behindFence := func(m Member) bool { return m.ProbesAlarm && m.InService }
-	return s.DataInPods() || (s.Spec.ReadOnly || s.Services.ClientUnready) && slices.ContainsFunc(s.Current(), behindFence)
+	return s.DataInPods() || (s.Spec.ReadOnly || s.Services.ClientUnready) && slices.ContainsFunc(s.Current(), probesAlarm)
 }
+
+// probesAlarm also counts a member that does not vote yet: the client Service and the budget are ready before it does.
+func probesAlarm(m Member) bool { return m.ProbesAlarm }
 
 // LookBehindFences corrects what the kubelet says of Pods of an earlier operator while a fence is on: their readiness probes fail for that alone. A
 // member that serves is ready, and one that does not has been silent since the operator saw that.

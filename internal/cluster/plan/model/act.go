@@ -159,7 +159,7 @@ func (w *World) create(s plan.State, step plan.CreateMember) {
 		name: step.Name, uid: w.uids, created: w.now, incarnation: step.Incarnation, initialSize: step.InitialSize, start: step.Start,
 		version: versionOf(s.ImageFor(step.Incarnation)), state: plan.PodStarting,
 		exposed: step.Start != plan.StartJoin && step.Start != plan.StartForce && !s.Fenced(step.Name), zone: w.pick(zones), unreadySince: w.now, template: w.template, labels: w.labels, resources: w.resources, stale: w.stale, unschedulable: w.NoNode,
-		quota: quotaAsked(s.Spec), inPod: !w.durable(), probesAlarm: w.pick(4) == 1,
+		quota: quotaAsked(s.Spec), inPod: !w.durable(), probesAlarm: w.earlierPod(),
 	}
 	switch {
 	case step.Start == plan.StartNew:

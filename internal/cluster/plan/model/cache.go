@@ -86,7 +86,7 @@ func (w *World) behind(c Cache, s plan.State, step plan.Step) string {
 	}
 	switch step := step.(type) {
 	case plan.RemoveMember:
-		return w.behindRemoval(c, step)
+		return w.behindRemoval(c, s, step)
 	case plan.BeginBootstrap, plan.BeginRemoval, plan.RecordFormed, plan.RecordPromotion, plan.RecordVersionChange, plan.EndDefragmentation,
 		plan.BeginRestore, plan.BeginSwitch, plan.ReturnToSeeding, plan.AdoptSeed, plan.CompleteRestore, plan.FailRestore,
 		plan.BeginRecovery, plan.RecordForcing, plan.RecordForced, plan.CancelRecovery, plan.CompleteRecovery:
@@ -142,7 +142,7 @@ func (w *World) behindObject(c Cache, s plan.State, step plan.Step) string {
 	return ""
 }
 
-func (w *World) behindRemoval(c Cache, step plan.RemoveMember) string {
+func (w *World) behindRemoval(c Cache, s plan.State, step plan.RemoveMember) string {
 	if p := w.pod(step.Name); p != nil {
 		known := slices.ContainsFunc(c.pods, func(k pod) bool { return k.name == p.name && k.unreadySince == p.unreadySince })
 		if p.ready && (step.Unresponsive() || step.DataGone()) || step.Unresponsive() && !known {
@@ -151,6 +151,9 @@ func (w *World) behindRemoval(c Cache, step plan.RemoveMember) string {
 		same := slices.ContainsFunc(c.pods, func(k pod) bool { return k.name == p.name && k.uid == p.uid })
 		if step.DataGone() && !same {
 			return "Pod " + step.Name
+		}
+		if behind := w.behindStop(s, step.Name); behind != "" {
+			return behind
 		}
 	}
 	if v := w.volume(step.Name); step.DataGone() && w.durable() && v != nil && !v.deleting && !v.aside {

@@ -41,18 +41,28 @@ func (w *World) Check(step plan.Step) {
 			w.violate(OneIdentityOneHistory, "a formed cluster is bootstrapped a second time")
 		}
 	case plan.Wait:
-		if l != nil && l.leader != 0 && w.restoreFences(l) {
-			w.violate(EveryRunSettles, "the operator waits (%s) while a fence refuses writes", step.Reason)
-		}
+		w.checkFencedWait(l, step)
 	case plan.UnfenceWrites:
 		w.checkUnfence(l)
 	case plan.AdoptSeed:
-		if seed := w.lifeOf(step.Incarnation); seed == nil || seed.leader == 0 {
-			w.violate(DataIsKept, "a seed that does not serve becomes the cluster")
-		}
-		w.checkSeedReadOnly(w.lifeOf(step.Incarnation))
-		w.checkReplacedLives(step.Incarnation)
+		w.checkAdopt(step)
 	}
+}
+
+// checkFencedWait: the operator waits for nothing while a restore has fenced the members, unless it cannot ask them.
+func (w *World) checkFencedWait(l *life, step plan.Wait) {
+	if l != nil && l.leader != 0 && w.restoreFences(l) && !w.CutOff && w.SecretProblem == "" {
+		w.violate(EveryRunSettles, "the operator waits (%s) while a fence refuses writes", step.Reason)
+	}
+}
+
+func (w *World) checkAdopt(step plan.AdoptSeed) {
+	seed := w.lifeOf(step.Incarnation)
+	if seed == nil || seed.leader == 0 {
+		w.violate(DataIsKept, "a seed that does not serve becomes the cluster")
+	}
+	w.checkSeedReadOnly(seed)
+	w.checkReplacedLives(step.Incarnation)
 }
 
 // checkForceDelete: a Pod whose object is deleted by force may run on, unless it has stopped.

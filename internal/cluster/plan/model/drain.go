@@ -45,7 +45,7 @@ func (w *World) mayEvict(p *pod) bool {
 		}
 	}
 	if !p.ready {
-		return !(w.budgetKeeps || w.Observe().DataInPods()) || healthy >= b.MinAvailable
+		return !w.budgetKeeps && !w.Observe().DataInPods() || healthy >= b.MinAvailable
 	}
 	return healthy > b.MinAvailable
 }

@@ -49,7 +49,7 @@ func (w *World) readiness(p *pod) {
 		l := w.life(d.cluster)
 		e := l.byID(d.member)
 		alarm := l.accused != 0 || len(l.fences) > 0
-		ready = e != nil && !e.learner && l.leader != 0 && !(alarm && p.probesAlarm)
+		ready = e != nil && !e.learner && l.leader != 0 && (!alarm || !p.probesAlarm)
 	}
 	if ready {
 		p.ready = true

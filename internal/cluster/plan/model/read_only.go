@@ -16,6 +16,12 @@ func toggleReadOnly(w *World, r *rand.Rand) string {
 
 func (w *World) readOnlyFence() etcd.ID { return etcd.FenceID(w.Cluster.UID) }
 
+// earlierPod reports whether an earlier operator makes the next Pod. It knows nothing of spec.readOnly, so that the spec asks for it later.
+func (w *World) earlierPod() bool {
+	l := w.formed()
+	return w.pick(4) == 1 && !w.Cluster.Spec.ReadOnly && (l == nil || len(l.fences) == 0)
+}
+
 // fenceSeed fences the seed of the restore under way.
 func (w *World) fenceSeed(s plan.State, step plan.FenceWrites) error {
 	seed := w.lifeOf(s.Restore.Incarnation)

@@ -87,7 +87,7 @@ func (w *World) forPerson(wait plan.Wait) bool {
 		return w.losesSurvivor()
 	case v1beta2.ReasonQuorumLost:
 		l := w.formed()
-		return w.namesForeignQuorum(wait.Message) || l != nil && w.misrecorded(l)
+		return w.namesForeignQuorum(wait.Message) || l != nil && (w.misrecorded(l) || w.statusLost && foreigners(l) > 0)
 	}
 	return false
 }
