@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
@@ -29,7 +31,7 @@ type state struct {
 
 // states are all states that last.
 var states = []state{
-	{name: "serving", reach: serving},
+	{name: "serving", reach: serving, release: freeze},
 	{name: "growing", reach: growing, reasons: unscheduled, holds: pods(1, 1)},
 	{name: "rolling", reach: rolling, reasons: unscheduled, holds: pods(2, 1)},
 	{name: "upgrading", reach: upgrading, reasons: []string{v1beta2.ReasonImageUnavailable}, holds: all(pods(2, 1), halfUpgraded), release: finishUpgrade},
@@ -85,6 +87,36 @@ func serving(s *site) {
 	s.admitAll()
 	s.create(3, "3.6.16", "")
 	s.writeFirst()
+}
+
+// freeze makes the cluster read-only. Its Pods are those of the earlier operator, so they are not ready while writes are refused. Clients must be
+// able to read nevertheless, and no member may be replaced for that.
+func freeze(s *site) {
+	before, err := s.pods(s.ctx)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.patch(`{"spec":{"readOnly":true}}`)
+	becomes(s, &v1beta2.EtcdCluster{}, example, v1beta2.ConditionReadOnly, v1beta2.ReasonReadOnly)
+	s.eventually("the Pods of the earlier operator are not ready", func(ctx context.Context) error { return pods(0, 3)(ctx, s) })
+	for range 5 {
+		etcd := s.etcd()
+		s.quietly(func(ctx context.Context) error { _, err := etcd.Get(ctx, "any"); return err })
+		if _, err := etcd.Put(s.ctx, "refused", ""); err == nil {
+			s.Error("a read-only cluster has acknowledged a write")
+		}
+		_ = etcd.Close()
+	}
+	if cluster := s.ready(); len(cluster.Status.Members.Ready) != 3 {
+		s.Errorf("the status of a read-only cluster has the ready members %v", cluster.Status.Members.Ready)
+	}
+	s.patch(`{"spec":{"readOnly":false}}`)
+	s.eventually("the Pods are ready again", func(ctx context.Context) error { return pods(3, 0)(ctx, s) })
+	s.ready()
+	after, err := s.pods(s.ctx)
+	if diff := cmp.Diff(seenPods(before), seenPods(after)); err != nil || diff != "" {
+		s.Errorf("members restarted, error %v:\n%s", err, diff)
+	}
 }
 
 // growing has a learner that no node accepts.
