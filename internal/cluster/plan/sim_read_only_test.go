@@ -1,0 +1,56 @@
+package plan_test
+
+import (
+	"testing"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+)
+
+// readOnlyWorld is a cluster of three that is read-only, and a restore of it that is verified.
+func readOnlyWorld(planner model.Planner) (*model.World, model.Outcome) {
+	w := model.New(3, true)
+	w.Run(plan.Plan)
+	w.Cluster.Spec.ReadOnly = true
+	w.Run(planner)
+	w.Restores = []model.Restore{{UID: restoreUID, Verified: true, Revision: proven}}
+	return w, w.Run(planner)
+}
+
+// Without this, a read-only cluster takes writes once it is restored, or refuses them after its spec allows them.
+func TestAReadOnlyClusterStaysReadOnlyThroughARestore(t *testing.T) {
+	w, o := readOnlyWorld(plan.Plan)
+	if _, settled := o.Last.(plan.Advice); !settled || len(w.Violations) > 0 {
+		t.Fatalf("it ends with %+v, %v\n%s", o.Last, w.Violations, trace(o))
+	}
+	w.Cluster.Spec.ReadOnly = false
+	if o := w.Run(plan.Plan); o.Last != plan.Step(plan.Done{}) || len(w.Violations) > 0 {
+		t.Errorf("writable again, it ends with %+v, %v\n%s", o.Last, w.Violations, trace(o))
+	}
+}
+
+// Each of these bugs takes writes of a read-only cluster, or refuses those of another one.
+func TestBugsOfReadOnlyClustersAreCaught(t *testing.T) {
+	for name, bug := range map[string]model.Planner{
+		"writes are never refused": plan.PlanWith(plan.Without("refuseWrites")),
+		"the seed takes writes": func(s plan.State) plan.Step {
+			step := plan.Plan(s)
+			if fence, is := step.(plan.FenceWrites); is && fence.Seed != "" {
+				return plan.AdoptSeed{ClusterID: s.Restore.ClusterID, Incarnation: s.Restore.Incarnation}
+			}
+			return step
+		},
+	} {
+		if w, o := readOnlyWorld(bug); len(w.Violations) == 0 {
+			t.Errorf("%s: it is not caught, and ends with %+v\n%s", name, o.Last, trace(o))
+		}
+	}
+	w := model.New(1, true)
+	w.Run(plan.Plan)
+	w.Cluster.Spec.ReadOnly = true
+	w.Run(plan.Plan)
+	w.Cluster.Spec.ReadOnly = false
+	if o := w.Run(plan.PlanWith(plan.Without("takeFenceBack"))); len(w.Violations) == 0 {
+		t.Errorf("a fence that is never taken back is not caught, and it ends with %+v\n%s", o.Last, trace(o))
+	}
+}
