@@ -98,7 +98,7 @@ var listed = map[string][]string{
 		"pace/meter.go done", "pace/meter.go look", "restore/point.go readBase", "restore/read_limit.go pause", "restore/read_limit.go pausing",
 		"cluster/failing.go saw", "cluster/failing.go tooLong", "cluster/plan/wait.go lasted", "cluster/plan/wait.go Saw",
 	},
-	"package clock has compared the time before": {"restore/plan/interrupted.go describe"},
+	"package clock has compared the time before": {"backup/status_proof.go proof", "restore/plan/interrupted.go describe"},
 	"a time ahead of now counts as now, and decides only when the status reports a wait as too long": {
 		"restore/plan/wait.go clusterHasNotStarted", "restore/plan/wait.go verifiedAt",
 	},
@@ -125,7 +125,7 @@ var listed = map[string][]string{
 	},
 	"a Pod that was created ahead of now is reported at once if it has no node": {"cluster/plan/pod_state.go unscheduledForLong"},
 	"it compares the clocks themselves": {
-		"backup/stored.go aheadOf", "cluster/clock.go confirmClock", "cluster/clock.go holds", "cluster/clock.go serverTime",
+		"backup/stored.go aheadOf", "snapshot/window.go storeAhead", "cluster/clock.go confirmClock", "cluster/clock.go holds", "cluster/clock.go serverTime",
 	},
 	"the times in the status that it is computed from are judged by this package": {
 		"backup/plan.go sleep", "backup/plan_copy.go copyIsDue", "backup/plan_finish.go restoreTestIsDue", "backup/plan_prune.go suspendedSeriesIsPruned",
