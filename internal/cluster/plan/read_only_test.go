@@ -58,6 +58,14 @@ func TestPlanReadOnly(t *testing.T) {
 	}.run(t)
 }
 
+// Without this, a read-only cluster is brought to a version in which some writes pass the fence.
+func TestAReadOnlyClusterIsNotBroughtBelow36(t *testing.T) {
+	s := state(formed, members(3), storage("3.6.0"), readOnly, refusing, ofVersion("3.5.35"))
+	if step, is := Plan(s).(Wait); !is || step.Reason != v1beta2.ReasonVersionNotSupported || !strings.Contains(step.Message, "spec.readOnly") {
+		t.Errorf("the plan is %#v", Plan(s))
+	}
+}
+
 // alsoFenced: one more fence is on.
 func alsoFenced(uid string) change {
 	return func(s *State) {
