@@ -128,7 +128,7 @@ func (r *Reconciler) reach(v *view, member string) target {
 	}
 	config, ready := v.tls, false
 	for _, m := range v.Members {
-		ready = ready || (m.Name == member && m.PodReady)
+		ready = ready || (m.Name == member && v.MayBeReady(m))
 	}
 	return target{host: v.addresses[member], ready: ready, dial: func() (Etcd, error) { return r.Dial(endpoint, config) }}
 }

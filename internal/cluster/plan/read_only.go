@@ -52,7 +52,7 @@ func (s State) unfit() bool { return s.Formed() && s.MembershipKnown && !s.mayFe
 
 // readOnlyNotSupported waits for a person if the spec asks for a refusal of writes that does not hold. Clients can write meanwhile.
 func readOnlyNotSupported(s State) Step {
-	if !s.Spec.ReadOnly || s.readOnly() || !s.unfit() {
+	if !s.Spec.ReadOnly || !s.unfit() {
 		return nil
 	}
 	return Wait{Reason: v1beta2.ReasonReadOnlyNotSupported, Message: s.whyNotReadOnly(), Stalled: true}
@@ -72,14 +72,20 @@ func reportReadOnly(s State) Step {
 }
 
 func (s State) saysReadOnly() string {
-	return fmt.Sprintf("etcd acknowledges no write after revision %d. Reads and watches are served, and leases do not expire. To accept writes again, set spec.readOnly to false.",
-		s.readOnlySince(0))
+	said := fmt.Sprintf("etcd acknowledges no write after revision %d. Reads and watches are served, and leases do not expire.", s.readOnlySince(0))
+	switch {
+	case s.Spec.ReadOnly:
+		return said + " To accept writes again, set spec.readOnly to false."
+	case s.Spec.Paused:
+		return said + " The operator accepts writes again when spec.paused is false."
+	}
+	return said + " The operator is about to accept writes again."
 }
 
 // readOnlySince returns the last revision before the fence of spec.readOnly; 0 if that is not on. While no member answers, it is the one that
 // the status has: the fence is in the data of the members.
 func (s State) readOnlySince(recorded int64) int64 {
-	if !s.answered() && s.Spec.ReadOnly {
+	if !s.answered() {
 		return recorded
 	}
 	last := int64(0)
@@ -95,12 +101,13 @@ func (s State) readOnlySince(recorded int64) int64 {
 // it was.
 func setReadOnly(status *v1beta2.EtcdClusterStatus, s State, set func(kind string, is bool, reason, message string)) {
 	switch {
+	case s.Spec.ReadOnly && s.unfit():
+		set(v1beta2.ConditionReadOnly, false, v1beta2.ReasonReadOnlyNotSupported, s.whyNotReadOnly())
 	case s.readOnly():
 		set(v1beta2.ConditionReadOnly, true, v1beta2.ReasonReadOnly, s.saysReadOnly())
-	case !s.Spec.ReadOnly:
+	case !s.Spec.ReadOnly && (s.answered() || !meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionReadOnly)):
 		meta.RemoveStatusCondition(&status.Conditions, v1beta2.ConditionReadOnly)
-	case s.unfit():
-		set(v1beta2.ConditionReadOnly, false, v1beta2.ReasonReadOnlyNotSupported, s.whyNotReadOnly())
+	case !s.Spec.ReadOnly: // nothing has taken the fence back
 	case s.answered() || meta.FindStatusCondition(status.Conditions, v1beta2.ConditionReadOnly) == nil:
 		set(v1beta2.ConditionReadOnly, false, v1beta2.ReasonReadOnly, "spec.readOnly is true, but clients can write until a quorum of the members answers the operator.")
 	}
@@ -125,20 +132,24 @@ func (s State) KeepsUnready() bool {
 // probesAlarm also counts a member that does not vote yet: the client Service and the budget are ready before it does.
 func probesAlarm(m Member) bool { return m.ProbesAlarm }
 
-// LookBehindFences corrects what the kubelet says of Pods of an earlier operator while a fence is on: their readiness probes fail for that alone. A
-// member that serves is ready, and one that does not has been silent since the operator saw that.
+// MayBeReady reports whether a member's Pod is ready, or is one of an earlier operator that may serve behind a fence.
+func (s State) MayBeReady(m Member) bool {
+	return m.PodReady || m.ProbesAlarm && m.Pod == PodRunning && (s.Spec.ReadOnly || s.Services.ClientUnready)
+}
+
+// LookBehindFences corrects what the kubelet says of Pods of an earlier operator, whose readiness probes fail for a fence alone. A member that serves
+// behind a fence is ready. The time of one that does not serve counts from when the operator saw that, also if the fence was taken back since, or is
+// not seen because no member answers: the Pod has not been ready since the fence.
 func (s *State) LookBehindFences() {
-	fenced := len(s.fences()) > 0
+	corrupt := len(s.Alarms(etcd.AlarmCorrupt)) > 0
 	for i := range s.Members {
 		m := &s.Members[i]
-		if !m.ProbesAlarm || m.PodReady || m.Beside != "" || m.Pod != PodRunning {
-			continue
-		}
 		switch {
-		case m.Serving && slices.ContainsFunc(m.Alarms, etcd.Alarm.IsFence) && len(s.Alarms(etcd.AlarmCorrupt)) == 0:
-			m.PodReady, m.UnreadySince = true, time.Time{}
-		case fenced && !m.Serving:
+		case !m.ProbesAlarm || m.PodReady || m.Beside != "":
+		case !m.Serving:
 			m.UnreadySince = later(m.UnreadySince, m.SilentSince)
+		case m.Pod == PodRunning && slices.ContainsFunc(m.Alarms, etcd.Alarm.IsFence) && !corrupt:
+			m.PodReady, m.UnreadySince = true, time.Time{}
 		}
 	}
 }

@@ -66,6 +66,22 @@ func TestAReadOnlyClusterIsNotBroughtBelow36(t *testing.T) {
 	}
 }
 
+// Without this, the status calls an etcd read-only that takes some writes, and its members fail their liveness probes behind the fence.
+func TestAnOldEtcdBehindAFenceTakesWritesAgain(t *testing.T) {
+	s := state(formed, members(3), runs("3.5.26"), readOnly, refusing)
+	if step := Plan(s); step != Step(UnfenceWrites{ID: s.ReadOnlyFence()}) {
+		t.Errorf("the plan is %#v", step)
+	}
+	for name, s := range map[string]State{
+		"the first of three runs 3.5": state(formed, members(3), runs("3.6.16"), readOnly, refusing, ofVersion("3.5.26"), with(1, withImage("3.5.26"))),
+		"all run 3.5":                 s,
+	} {
+		if c := readOnlyCondition(t, s, v1beta2.EtcdClusterStatus{}); c == nil || c.Status == metav1.ConditionTrue {
+			t.Errorf("%s: the condition ReadOnly is %+v", name, c)
+		}
+	}
+}
+
 // alsoFenced: one more fence is on.
 func alsoFenced(uid string) change {
 	return func(s *State) {

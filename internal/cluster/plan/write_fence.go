@@ -125,12 +125,17 @@ func takeFenceBack(s State) Step {
 		return nil
 	}
 	for _, fence := range s.fences() {
-		asked := s.switching() && fence.Member == s.RestoreFence() || s.Spec.ReadOnly && fence.Member == s.ReadOnlyFence()
+		asked := s.switching() && fence.Member == s.RestoreFence() || s.Spec.ReadOnly && !s.tooOld() && fence.Member == s.ReadOnlyFence()
 		if !asked && (len(s.ForeignMembers) == 0 || s.ownFence(fence.Member)) {
 			return UnfenceWrites{ID: fence.Member}
 		}
 	}
 	return nil
+}
+
+// tooOld reports whether a member runs an etcd in which a fence does not hold. Its liveness probe fails behind one, too.
+func (s State) tooOld() bool {
+	return slices.ContainsFunc(s.Current(), func(m Member) bool { return m.Version != "" && etcdversion.Older(m.Version, fencesFrom) })
 }
 
 // ownFence reports whether a fence is that of the EtcdCluster or of a restore that its status has.

@@ -27,7 +27,7 @@ func drain(w *World, r *rand.Rand) string {
 	after := w.voters(l)
 	small := !w.dataInPods() && before.Total <= 2 && min(w.budgetSize, w.Cluster.Spec.Size) <= 2
 	now := w.formed()
-	replaced := now != nil && now.incarnation > l.incarnation // clients are led to another cluster, and these members are fenced
+	replaced := now != nil && now.incarnation > l.incarnation                                                       // clients are led to another cluster, and these members are fenced
 	if before.HasQuorum() && !after.HasQuorum() && !small && !replaced && l.accused == 0 && w.downForeign(l) == 0 { // nobody is served with that alarm on
 		w.violate(QuorumIsKept, "a drain that the PodDisruptionBudget allows takes %s and leaves %d of %d voters", name, after.Healthy, after.Total)
 	}

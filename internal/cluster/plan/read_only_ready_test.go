@@ -1,0 +1,133 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// readOnlySinceYesterday: an earlier operator created the Pods, so the kubelet has said for a day that they are not ready. All members serve.
+func readOnlySinceYesterday(s *State) {
+	for i := range s.Members {
+		m := &s.Members[i]
+		m.ProbesAlarm, m.PodReady, m.UnreadySince = true, false, noon.Add(-24*time.Hour)
+	}
+	readOnly(s)
+	s.Services.ClientUnready = true
+}
+
+// silentForASecond: the member has been silent for a second, as the operator has seen.
+func silentForASecond(m *Member) {
+	silent(m)
+	m.Alarms, m.SilentSince = nil, noon.Add(-time.Second)
+}
+
+// look is what a pass does with the State before it plans.
+func look(s State) State {
+	s.LookBehindFences()
+	return s
+}
+
+func keeps(t *testing.T, s State, name string) {
+	t.Helper()
+	for range 3 {
+		step := Plan(look(s))
+		switch step := step.(type) {
+		case BeginRemoval:
+			s.Removing = step.Voter
+		case RemoveMember:
+			t.Errorf("%s is removed, although it has been silent for a second: %s. Its data is on its volume: %t", step.Name, step.Cause, s.keepsData(s.Members[1]))
+			return
+		default:
+			t.Logf("%T %+v", step, step)
+			return
+		}
+	}
+}
+
+// A member of a read-only cluster stops for a moment, and its data is on its volume. The grace of the spec is 5 minutes. Without a fence, the Pod was
+// ready until a second ago.
+func TestAMemberBehindAFenceThatStopsForAMomentKeepsItsPlace(t *testing.T) {
+	for name, change := range map[string]change{
+		"its Pod is evicted, deleted by a person, or by a roll": with(1, silentForASecond, pod(PodDeleting), unreadyFor(24*time.Hour)),
+		"its etcd was killed, and the kubelet starts it again":  with(1, silentForASecond, pod(PodStarting), unreadyFor(24*time.Hour)),
+		"its etcd was killed, and waits for its second start":   with(1, silentForASecond, pod(PodBlocked), unreadyFor(24*time.Hour), func(m *Member) { m.PodReason = v1beta2.ReasonPodFailing }),
+		"it does not answer (the case that is covered)":         with(1, silentForASecond),
+	} {
+		t.Run(name, func(t *testing.T) {
+			keeps(t, state(formed, members(3), refusing, readOnlySinceYesterday, change), nameOf(1))
+		})
+	}
+}
+
+// The operator itself deletes a Pod, for the roll to another image. The next pass sees it stop.
+func TestARollBehindAFenceRemovesNoMember(t *testing.T) {
+	s := state(formed, members(3), refusing, readOnlySinceYesterday, ofVersion("3.6.17"))
+	stop, is := Plan(look(s)).(DeletePod)
+	if !is {
+		t.Fatalf("the roll begins with %#v", Plan(look(s)))
+	}
+	for i := range s.Members {
+		if s.Members[i].Name == stop.Name {
+			with(i, silentForASecond, pod(PodDeleting), unreadyFor(24*time.Hour))(&s)
+		}
+	}
+	keeps(t, s, stop.Name)
+}
+
+// A container that the kubelet starts again is a Pod that is starting.
+func TestARestartInPlaceIsAPodThatStarts(t *testing.T) {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(noon.Add(-48 * time.Hour))}, Status: corev1.PodStatus{
+		Phase:             corev1.PodRunning,
+		ContainerStatuses: []corev1.ContainerStatus{{Name: EtcdContainer, RestartCount: 1, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137}}}},
+	}}
+	if state, _, _ := PodStateOf(p, noon); state != PodStarting {
+		t.Errorf("the Pod is %s", state)
+	}
+}
+
+// spec.readOnly was set for the maintenance of a node. A member went down with the node a minute ago. Then the person sets spec.readOnly to false. The
+// fence is off, and the Pod of the silent member cannot become ready.
+func TestTheEndOfAFenceDoesNotEndTheGraceOfASilentMember(t *testing.T) {
+	s := state(formed, members(3), readOnlySinceYesterday, with(1, silentForASecond), func(s *State) { s.Spec.ReadOnly = false })
+	for _, i := range []int{0, 2} {
+		s.Members[i].PodReady, s.Members[i].UnreadySince = true, time.Time{}
+	}
+	keeps(t, s, nameOf(1))
+}
+
+// The operator alone is cut off from the members, for a second. A quorum serves reads to clients. The members trust a CA bundle that has just been
+// extended: the roll has yet to reach them. restartForNewCA waits for 5 minutes without readiness.
+func TestAnOperatorThatIsCutOffStopsNoMemberBehindAFence(t *testing.T) {
+	newCA := certs(func(c *Certificates) { c.Trust = "old and new" })
+	cutOff := func(s *State) {
+		for i := range s.Members {
+			silentForASecond(&s.Members[i])
+			s.Members[i].Trust = "old"
+		}
+	}
+	ready := state(formed, members(3), noQuorum, readOnly, newCA, cutOff)
+	for i := range ready.Members {
+		ready.Members[i].PodReady = true // Pods of this version
+	}
+	if step, is := Plan(look(ready)).(Wait); !is || step.Reason != v1beta2.ReasonMembersUnreachable {
+		t.Fatalf("Pods of this version: %#v", Plan(look(ready)))
+	}
+	s := state(formed, members(3), noQuorum, newCA, cutOff, readOnlySinceYesterday)
+	for range 3 {
+		step, stops := Plan(look(s)).(DeletePod)
+		if !stops {
+			return
+		}
+		t.Errorf("Pod %s is deleted, because %s. A quorum of the members served a second ago", step.Name, step.Message)
+		for i := range s.Members { // the next Pod runs, and its etcd has yet to reach the others
+			if s.Members[i].Name == step.Name {
+				s.Members[i].ProbesAlarm, s.Members[i].Trust, s.Members[i].UnreadySince = false, "old and new", noon
+			}
+		}
+	}
+}
