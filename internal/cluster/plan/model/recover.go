@@ -66,7 +66,7 @@ func (w *World) earlier(l *life) []string {
 	if r == nil || r.ForcedAt == nil || l.incarnation != w.Cluster.Status.Incarnation {
 		return nil
 	}
-	return r.Voters
+	return slices.DeleteFunc(slices.Clone(r.Voters), func(name string) bool { return name == r.Member }) // the survivor knows the membership since
 }
 
 // company names a Pod of the cluster other than that of the member; empty when there is none.
