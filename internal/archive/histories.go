@@ -60,8 +60,8 @@ func (s Start) next(later []Start) *Start {
 	return nil
 }
 
-// own returns the bases of a timeline, oldest first. next is the next timeline with its cluster ID, and nil if there is none. A replay from
-// the base of another history would mix both without an error.
+// own returns the bases of a timeline, oldest first, see Base.compare. next is the next timeline with its cluster ID, and nil if there is none. A
+// replay from the base of another history would mix both without an error.
 func (s Start) own(next *Start, bases []Base) []Base {
 	var own []Base
 	for _, b := range bases {
@@ -70,8 +70,14 @@ func (s Start) own(next *Start, bases []Base) []Base {
 			own = append(own, b)
 		}
 	}
-	slices.SortStableFunc(own, func(a, b Base) int { return cmp.Compare(a.Point.Revision, b.Point.Revision) })
+	slices.SortStableFunc(own, Base.compare)
 	return own
+}
+
+// compare orders the bases of one history. Users, roles and authentication change without a new revision. So of two bases with one revision, the
+// later state of authentication decides, and after that the time.
+func (b Base) compare(other Base) int {
+	return cmp.Or(cmp.Compare(b.Point.Revision, other.Point.Revision), b.Auth.Compare(other.Auth), b.Point.At.Compare(other.Point.At))
 }
 
 // linked returns the timelines, each with the start of the next one with its cluster ID.

@@ -267,10 +267,20 @@ func random(r *rand.Rand) (histories []History, bases []Base) {
 			if r.IntN(3) == 0 || before != users {
 				newBase(last, seconds)
 			}
+			if r.IntN(4) == 0 { // the cluster is idle, and a user changes users or authentication
+				newBase(last, seconds)
+				if seconds += 5; users.Enabled != auth.On {
+					users.Enabled = auth.On
+				} else {
+					users.Revision++
+				}
+				newBase(last, seconds)
+			}
 		}
 		seconds += r.IntN(10)
 		histories = append(histories, h.History)
 	}
+	slices.Reverse(bases) // a listing has the newest first
 	return histories, bases
 }
 
@@ -290,6 +300,18 @@ func TestSelectedLinksAlwaysLeadToTheTarget(t *testing.T) {
 				continue
 			}
 			checkChoice(t, seed, c, target)
+			checkUsers(t, seed, c, bases, target)
+		}
+	}
+}
+
+// checkUsers checks that a revision is restored with the last users that the cluster had at it. A restore without them loses passwords, or serves
+// everybody.
+func checkUsers(t *testing.T, seed uint64, c Choice, bases []Base, target Target) {
+	t.Helper()
+	for _, b := range bases {
+		if b.ClusterID == c.Base.ClusterID && b.Point.Revision == target.Revision && c.Base.Auth.Compare(b.Auth) < 0 {
+			t.Errorf("seed %d, target %s: restored with auth revision %s, and a base has %s", seed, target, c.Base.Auth, b.Auth)
 		}
 	}
 }

@@ -3,6 +3,7 @@
 package auth
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 )
@@ -53,6 +54,11 @@ type State struct {
 // revision it can only have been turned on. If it is on later, s must say that it was on before.
 func (s State) Keeps(later State) bool {
 	return s.Revision == later.Revision && (later.Enabled != On || s.Enabled == On)
+}
+
+// Compare orders the states of one history. At the same revision, authentication can only have been turned on.
+func (s State) Compare(other State) int {
+	return cmp.Or(cmp.Compare(s.Revision, other.Revision), cmp.Compare(s.Enabled, other.Enabled))
 }
 
 func (s State) String() string {
