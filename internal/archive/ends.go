@@ -48,7 +48,7 @@ func (f *finder) ends(ctx context.Context, started bool, bases []Base) (bool, er
 		return false, nil
 	case started && !ofCluster(f.start.ClusterID, bases), started && f.start.Base.Revision == f.target.Revision:
 		return true, nil
-	case f.progress != nil && f.progress.Revision >= f.target.Revision, went(f.bases, f.target.Revision):
+	case f.progress != nil && f.progress.Revision >= f.target.Revision, went(f.bases, f.target.Revision), f.evidence.went(f.start, f.next, f.target.Revision):
 		return true, nil
 	}
 	return f.reachesEnd(ctx)
@@ -77,21 +77,25 @@ func (f *finder) reachesEnd(ctx context.Context) (bool, error) {
 }
 
 // had is ends for a timeline whose links are all known.
-func (h History) had(revision int64, bases []Base) bool {
-	if !ofCluster(h.Start.ClusterID, bases) || h.Start.Base.Revision > revision {
+func (h History) had(revision int64, bases []Base, e evidence) bool {
+	switch {
+	case h.Start.Base.Revision > revision:
 		return false
+	case !ofCluster(h.Start.ClusterID, bases):
+		return e.has(h.Start.ClusterID)
 	}
 	n := len(h.Links)
-	return h.Start.Base.Revision == revision || went(h.Start.own(h.next, bases), revision) || n > 0 && h.Links[n-1].Header.Last >= revision
+	return h.Start.Base.Revision == revision || went(h.Start.own(h.next, bases), revision) || e.went(h.Start, h.next, revision) ||
+		n > 0 && h.Links[n-1].Header.Last >= revision
 }
 
 // hides reports whether a timeline after t, or a later cluster, had a revision, so that a restore never takes the one of t.
-func hides(histories []History, bases []Base, t Timeline, revision int64) bool {
+func hides(histories []History, bases []Base, e evidence, t Timeline, revision int64) bool {
 	return slices.ContainsFunc(histories, func(h History) bool {
 		if h.Start.Timeline == t {
-			return hidden(h.Start.hiddenBy(startsOf(histories), bases), revision)
+			return hidden(h.Start.hiddenBy(e), revision)
 		}
-		return h.Start.Timeline > t && h.had(revision, bases)
+		return h.Start.Timeline > t && h.had(revision, bases, e)
 	})
 }
 

@@ -48,16 +48,17 @@ type Progress struct {
 	Point    Point
 }
 
-// Find is FindOf for the timelines of the clusters that the bases are of.
-func Find(ctx context.Context, store objstore.Store, root string, bases []Base, progress Progress, target Target) (Choice, error) {
-	return FindOf(ctx, store, root, func(id string) bool { return ofCluster(id, bases) }, bases, progress, target)
+// Find is FindOf for the timelines of the clusters that the snapshots are of.
+func Find(ctx context.Context, store objstore.Store, root string, bases []Base, progress Progress, target Target, seen ...Seen) (Choice, error) {
+	return FindOf(ctx, store, root, evidenceOf(nil, bases, seen).has, bases, seen, progress, target)
 }
 
 // FindOf is Select for an archive in a store. It lists all keys, but reads few headers: those of the links from the base to the
 // target, and one for each step of a search by time. Only for a refusal it reads on, up to the next base. The zero Progress
 // means that it is not known. of reports whether a timeline with a cluster ID counts. Such a timeline ends the search if it had the target,
-// even if no base of it can be used: older timelines have other data there.
-func FindOf(ctx context.Context, store objstore.Store, root string, of func(clusterID string) bool, bases []Base, progress Progress, target Target) (Choice, error) {
+// even if no base of it can be used: older timelines have other data there. seen are all snapshots that are listed, even those that can be no bases:
+// they show which revisions a later cluster had.
+func FindOf(ctx context.Context, store objstore.Store, root string, of func(clusterID string) bool, bases []Base, seen []Seen, progress Progress, target Target) (Choice, error) {
 	all, err := List(ctx, store, root)
 	if err != nil {
 		return Choice{}, err
@@ -68,12 +69,13 @@ func FindOf(ctx context.Context, store objstore.Store, root string, of func(clus
 	if len(all) == 0 {
 		return Choice{}, &Refusal{Target: target, Reason: "the archive is empty"}
 	}
-	var seen []History
+	var passed []History
 	var later []Start
 	var newest Timeline
 	var reading held
+	e := evidenceOf(nil, bases, seen)
 	for i, names := range slices.Backward(all) {
-		f := finder{store: store, root: root, keys: names.Links, headers: map[string]Header{}, held: &reading, target: target}
+		f := finder{store: store, root: root, keys: names.Links, headers: map[string]Header{}, held: &reading, target: target, evidence: e}
 		started, err := f.begin(ctx, names, later)
 		if err != nil {
 			return Choice{}, err
@@ -84,8 +86,13 @@ func FindOf(ctx context.Context, store objstore.Store, root string, of func(clus
 		if started && (!of(f.start.ClusterID) || target.Revision == 0 && f.start.Base.At.After(target.Time) && i > 0) {
 			continue // it is of another cluster, or began later
 		}
-		if target.Revision > 0 && hidden(f.start.hiddenBy(only(of, later, bases)), target.Revision) {
-			return Choice{}, refuse(seen, bases, target).unarchived()
+		e = e.with(later)
+		unarchived, err := f.hidden(ctx, all[:i], e, of)
+		if err != nil {
+			return Choice{}, err
+		}
+		if unarchived {
+			return Choice{}, refuse(passed, bases, e.only(of), target).unarchived()
 		}
 		if progress.Timeline == names.Timeline {
 			f.progress = &progress.Point
@@ -98,7 +105,7 @@ func FindOf(ctx context.Context, store objstore.Store, root string, of func(clus
 			if err != nil || choice.Timeline > 0 {
 				return choice, err
 			}
-			seen = append([]History{h}, seen...)
+			passed = append([]History{h}, passed...)
 		}
 		ends, err := f.ends(ctx, started, bases)
 		if err != nil {
@@ -109,13 +116,32 @@ func FindOf(ctx context.Context, store objstore.Store, root string, of func(clus
 			break
 		}
 	}
-	return Choice{}, refuse(seen, bases, target).after(newest)
+	return Choice{}, refuse(passed, bases, e.only(of), target).after(newest)
 }
 
-// only returns the starts and bases of some cluster IDs.
-func only(of func(clusterID string) bool, starts []Start, bases []Base) ([]Start, []Base) {
-	return slices.DeleteFunc(slices.Clone(starts), func(s Start) bool { return !of(s.ClusterID) }),
-		slices.DeleteFunc(slices.Clone(bases), func(b Base) bool { return !of(b.ClusterID) })
+// hidden reports whether others had the revision of the target after the timeline began. Only then it reads the starts of older timelines, because
+// a cluster that is older than the timeline hides nothing in it.
+func (f *finder) hidden(ctx context.Context, older []Names, e evidence, of func(clusterID string) bool) (bool, error) {
+	by := func(e evidence) bool { return hidden(f.start.hiddenBy(e.only(of)), f.target.Revision) }
+	if f.target.Revision == 0 || !by(e) {
+		return false, nil
+	}
+	starts, err := f.older(ctx, older)
+	return by(e.with(append(starts, e.starts...))), err
+}
+
+// older returns the starts of the timelines before this one. One that is missing or damaged shows nothing.
+func (f *finder) older(ctx context.Context, all []Names) (older []Start, err error) {
+	for _, names := range all {
+		start, err := ReadStart(ctx, f.store, f.root, names.Timeline)
+		switch err = cmp.Or(err, f.held.add(start.size)); {
+		case err == nil:
+			older = append(older, start)
+		case !errors.Is(err, ErrCorrupt):
+			return nil, err
+		}
+	}
+	return older, nil
 }
 
 // finder reads a part of one timeline.
@@ -129,6 +155,8 @@ type finder struct {
 	held    *held
 	bases   []Base // oldest first
 	target  Target
+	// evidence is of all snapshots.
+	evidence evidence
 	// progress is that of this timeline; nil if it is not known.
 	progress *Point
 }

@@ -11,23 +11,33 @@ import (
 
 // repeatedTimelines are two to four timelines that repeat revisions with other data, as after recoveries of a lost quorum, or after restores, which
 // have another cluster ID. Some have no base that can be used, or none before a later one. Some clusters have snapshots of what was not archived,
-// and the last one may not be archived at all.
-func repeatedTimelines(random *rand.Rand) (histories []History, bases []Base) {
-	last, shift, id := int64(40), 0, etcd.ID(0xabc)
+// and the last one may not be archived at all. Some snapshots can be no bases.
+func repeatedTimelines(random *rand.Rand) (histories []History, bases []Base, seen []Seen) {
+	last, shift, id, recovery := int64(40), 0, etcd.ID(0xabc), ""
 	snapshot := func(revision int64) {
 		b := base(revision, int(revision)+shift)
-		b.ClusterID, b.Key = id.String(), fmt.Sprintf("snapshot-%d", len(bases))
+		b.ClusterID, b.Recovery, b.Key = id.String(), recovery, fmt.Sprintf("snapshot-%d", len(bases)+len(seen))
+		if random.IntN(3) == 0 {
+			seen = append(seen, b.Seen())
+			return
+		}
 		bases = append(bases, b)
 	}
-	for t := range 2 + random.IntN(3) {
+	next := func(t int) {
 		if random.IntN(2) == 0 {
 			id++
+		} else if random.IntN(2) == 0 {
+			recovery = fmt.Sprint("recovery-", t)
 		}
+	}
+	for t := range 2 + random.IntN(3) {
+		next(t)
 		from := 2 + random.Int64N(last)
 		begins := base(from, int(from)+shift)
-		begins.ClusterID = id.String()
+		begins.ClusterID, begins.Recovery = id.String(), recovery
 		h := newHistory(Timeline(t+1), begins)
 		h.Start = NewStart(Timeline(t+1), uint64(id), begins, "test")
+		h.Start.Recovery = recovery
 		h.chain, h.shift = h.Start.Chain(), shift
 		for range 2 + random.IntN(6) {
 			h.segment(h.chain.Last + 1 + random.Int64N(6))
@@ -45,11 +55,11 @@ func repeatedTimelines(random *rand.Rand) (histories []History, bases []Base) {
 		histories = append(histories, h.History)
 	}
 	if random.IntN(3) == 0 {
-		id++
+		next(len(histories))
 		snapshot(2 + random.Int64N(last))
 		snapshot(2 + random.Int64N(last))
 	}
-	return histories, bases
+	return histories, bases, seen
 }
 
 // kubectl etcd and a person choose a revision from status.recoverable. A restore of it was refused, because a newer timeline had it and cannot be
@@ -57,16 +67,16 @@ func repeatedTimelines(random *rand.Rand) (histories []History, bases []Base) {
 func TestEachRevisionThatIsReportedCanBeRestored(t *testing.T) {
 	shown, hidden := 0, 0
 	for seed := range uint64(60) {
-		histories, bases := repeatedTimelines(rand.New(rand.NewPCG(seed, 5)))
+		histories, bases, seen := repeatedTimelines(rand.New(rand.NewPCG(seed, 5)))
 		store := storing(histories...)
-		survey, err := Look(t.Context(), store, root, bases, 100)
+		survey, err := Look(t.Context(), store, root, bases, 100, seen...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for kind, ranges := range map[string][]Range{"Look": survey.Ranges, "Recoverable": Recoverable(histories, bases)} {
+		for kind, ranges := range map[string][]Range{"Look": survey.Ranges, "Recoverable": Recoverable(histories, bases, seen...)} {
 			for _, r := range ranges {
 				for revision := r.From.Revision; revision <= r.To.Revision; revision++ {
-					c, err := Find(t.Context(), store, root, bases, Progress{}, Target{Revision: revision})
+					c, err := Find(t.Context(), store, root, bases, Progress{}, Target{Revision: revision}, seen...)
 					if slices.ContainsFunc(r.Hidden, func(h Revisions) bool { return h.First <= revision && revision <= h.Last }) {
 						hidden++
 						if err == nil && c.Timeline == r.Timeline {

@@ -49,7 +49,8 @@ func TestAReplayNeverBeginsWithASnapshotOfAnotherHistory(t *testing.T) {
 	}
 }
 
-// Before the base of the new timeline, a user may take a snapshot of the recovered cluster. The first timeline has other changes after it.
+// Before the base of the new timeline, a user may take a snapshot of the recovered cluster. The first timeline has other changes after it, so a replay
+// would mix two histories. The recovered cluster had revision 95, too, so a user who asks for it must not get that of the lost history.
 func TestASnapshotBetweenARecoveryAndItsTimelineIsNotOfTheOldHistory(t *testing.T) {
 	first := newHistory(1, base(10, 10)).segment(100)
 	second := newHistory(2, base(97, 200))
@@ -58,12 +59,17 @@ func TestASnapshotBetweenARecoveryAndItsTimelineIsNotOfTheOldHistory(t *testing.
 	between.Recovery, between.Key = "of Monday", "between"
 	both, bases := []History{first.History, second.History}, []Base{base(10, 10), base(80, 80), between, base(97, 200)}
 	store := storing(both...)
-	for kind, choose := range map[string]func() (Choice, error){
-		"Select": func() (Choice, error) { return Select(both, bases, Target{Revision: 95}) },
-		"Find":   func() (Choice, error) { return Find(t.Context(), store, root, bases, Progress{}, Target{Revision: 95}) },
+	for kind, choose := range map[string]func(Target) (Choice, error){
+		"Select": func(target Target) (Choice, error) { return Select(both, bases, target) },
+		"Find":   func(target Target) (Choice, error) { return Find(t.Context(), store, root, bases, Progress{}, target) },
 	} {
-		if c, err := choose(); err != nil || c.Base.Key != "base-80" || c.Timeline != 1 {
-			t.Errorf("%s: the replay begins with %s of timeline %d, want base-80 of 1; error %v", kind, c.Base.Key, c.Timeline, err)
+		for _, target := range []Target{{Revision: 89}, {Time: at(95)}} {
+			if c, err := choose(target); err != nil || c.Base.Key != "base-80" || c.Timeline != 1 {
+				t.Errorf("%s, %s: the replay begins with %s of timeline %d, want base-80 of 1; error %v", kind, target, c.Base.Key, c.Timeline, err)
+			}
+		}
+		if c, err := choose(Target{Revision: 95}); !IsRefusal(err) {
+			t.Errorf("%s: revision 95 is restored from %s of timeline %d, error %v", kind, c.Base.Key, c.Timeline, err)
 		}
 	}
 }

@@ -129,8 +129,12 @@ type span struct {
 	times []Point // in ascending order
 }
 
-// Recoverable returns all ranges, oldest timeline first.
-func Recoverable(histories []History, bases []Base) []Range {
+// Recoverable returns all ranges, oldest timeline first. seen are snapshots that can be no bases.
+func Recoverable(histories []History, bases []Base, seen ...Seen) []Range {
+	return recoverable(histories, bases, evidenceOf(startsOf(histories), bases, seen))
+}
+
+func recoverable(histories []History, bases []Base, e evidence) []Range {
 	var ranges []Range
 	histories = linked(histories)
 	for _, h := range histories {
@@ -145,22 +149,21 @@ func Recoverable(histories []History, bases []Base) []Range {
 			ranges = append(ranges, Range{Timeline: h.Start.Timeline, From: s.base.Point, To: s.to, Lost: h.Start.Lost})
 		}
 	}
-	starts := startsOf(histories)
 	for i, r := range ranges {
-		at := slices.IndexFunc(starts, func(s Start) bool { return s.Timeline == r.Timeline })
-		ranges[i] = r.hiding(append(newerThan(histories, bases, r.Timeline), starts[at].hiddenBy(starts, bases)...))
+		at := slices.IndexFunc(histories, func(h History) bool { return h.Start.Timeline == r.Timeline })
+		ranges[i] = r.hiding(append(newerThan(histories, bases, e, r.Timeline), histories[at].Start.hiddenBy(e)...))
 	}
 	return ranges
 }
 
 // newerThan returns the revisions that the timelines after t had.
-func newerThan(histories []History, bases []Base, t Timeline) (newer []Revisions) {
+func newerThan(histories []History, bases []Base, e evidence, t Timeline) (newer []Revisions) {
 	for _, h := range histories {
 		last := int64(0)
 		if n := len(h.Links); n > 0 {
 			last = h.Links[n-1].Header.Last
 		}
-		if had, counts := h.Start.hides(bases, h.Start.own(h.next, bases), last); counts && h.Start.Timeline > t {
+		if had, counts := h.Start.hides(e, h.next, bases, h.Start.own(h.next, bases), last); counts && h.Start.Timeline > t {
 			newer = append(newer, had)
 		}
 	}
@@ -168,28 +171,29 @@ func newerThan(histories []History, bases []Base, t Timeline) (newer []Revisions
 }
 
 // Select returns how to reach a target, or a *Refusal. A revision is taken from the newest timeline that had it. A time is
-// taken from the timeline that was the newest at that time.
-func Select(histories []History, bases []Base, target Target) (Choice, error) {
+// taken from the timeline that was the newest at that time. seen are snapshots that can be no bases.
+func Select(histories []History, bases []Base, target Target, seen ...Seen) (Choice, error) {
 	if len(histories) == 0 {
 		return Choice{}, &Refusal{Target: target, Reason: "the archive is empty"}
 	}
 	histories = linked(histories)
+	e := evidenceOf(startsOf(histories), bases, seen)
 	for i := len(histories) - 1; i >= 0; i-- {
 		h := histories[i]
 		if target.Revision == 0 && h.Start.Base.At.After(target.Time) && i > 0 {
 			continue // it began later
 		}
-		if target.Revision > 0 && hidden(h.Start.hiddenBy(startsOf(histories), bases), target.Revision) {
-			return Choice{}, refuse(histories, bases, target).unarchived()
+		if target.Revision > 0 && hidden(h.Start.hiddenBy(e), target.Revision) {
+			return Choice{}, refuse(histories, bases, e, target).unarchived()
 		}
 		if choice, ok := h.choose(bases, target); ok {
 			return choice, nil
 		}
-		if target.Revision == 0 || h.had(target.Revision, bases) {
-			return Choice{}, refuse(histories, bases, target).after(h.Start.Timeline)
+		if target.Revision == 0 || h.had(target.Revision, bases, e) {
+			return Choice{}, refuse(histories, bases, e, target).after(h.Start.Timeline)
 		}
 	}
-	return Choice{}, refuse(histories, bases, target)
+	return Choice{}, refuse(histories, bases, e, target)
 }
 
 // choose uses the newest base that reaches the target, because it needs the fewest links.
@@ -322,10 +326,12 @@ func (s *span) extend(l Link) {
 }
 
 // refuse explains why no timeline has the target.
-func refuse(histories []History, bases []Base, target Target) *Refusal {
+func refuse(histories []History, bases []Base, e evidence, target Target) *Refusal {
 	refusal := &Refusal{Target: target, Reason: "it is outside of what the archive has"}
-	shown := func(t Timeline, p Point) bool { return target.Revision == 0 || !hides(histories, bases, t, p.Revision) }
-	for _, r := range Recoverable(histories, bases) {
+	shown := func(t Timeline, p Point) bool {
+		return target.Revision == 0 || !hides(histories, bases, e, t, p.Revision)
+	}
+	for _, r := range recoverable(histories, bases, e) {
 		if below(r.To, target) && shown(r.Timeline, r.To) {
 			refusal.Before = &r.To
 		}

@@ -350,7 +350,7 @@ func checkRefusal(t *testing.T, seed uint64, histories []History, bases []Base, 
 	}
 	for _, r := range Recoverable(histories, bases) {
 		within := r.From.Revision <= target.Revision && target.Revision <= r.To.Revision
-		if target.Revision > 0 && within && !hides(histories, bases, r.Timeline, target.Revision) {
+		if target.Revision > 0 && within && !hides(histories, bases, evidenceOf(startsOf(histories), bases, nil), r.Timeline, target.Revision) {
 			t.Errorf("seed %d: revision %d is refused, but the range %v has it", seed, target.Revision, r)
 		}
 	}

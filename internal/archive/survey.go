@@ -34,7 +34,8 @@ type Survey struct {
 	bases []Base      // of that timeline
 	newer []Revisions // that the timelines had which were surveyed before
 	// others are the revisions that later clusters had, as the timeline sees it that is surveyed.
-	others []Revisions
+	others   []Revisions
+	evidence evidence
 }
 
 // Covers reports whether a replay from a base reaches the end of the newest timeline.
@@ -53,8 +54,8 @@ func (s Survey) NewestBase() int64 {
 	return 0
 }
 
-// Look lists an archive and reads the headers that its ranges need: about two for each range.
-func Look(ctx context.Context, store objstore.Store, root string, bases []Base, limit int) (Survey, error) {
+// Look lists an archive and reads the headers that its ranges need: about two for each range. seen are snapshots that can be no bases.
+func Look(ctx context.Context, store objstore.Store, root string, bases []Base, limit int, seen ...Seen) (Survey, error) {
 	var s Survey
 	var err error
 	if s.Names, err = List(ctx, store, root); err != nil {
@@ -75,6 +76,7 @@ func Look(ctx context.Context, store objstore.Store, root string, bases []Base, 
 			return s, err
 		}
 	}
+	s.evidence = evidenceOf(s.Starts, bases, seen)
 	reading := &surveyor{store: store, root: root, read: map[string]Header{}, failed: map[string]error{}}
 	for {
 		surveyed, err := s.survey(ctx, reading, bases, limit)
@@ -89,7 +91,7 @@ func (s Survey) survey(ctx context.Context, reading *surveyor, bases []Base, lim
 	reading.holes = nil
 	for i := len(s.Names) - 1; i >= 0 && len(s.Ranges) < limit; i-- {
 		own := s.Starts[i].own(s.Starts[i].next(s.Starts[i+1:]), bases)
-		s.others = s.Starts[i].hiddenBy(s.Starts, bases)
+		s.others = s.Starts[i].hiddenBy(s.evidence)
 		if s.Names[i].Started {
 			if err := s.timeline(ctx, reading, i, own, limit); err != nil {
 				return s, err
@@ -142,7 +144,7 @@ func (s *Survey) hide(ctx context.Context, reading *surveyor, i int, bases, own 
 			last = h.Last
 		}
 	}
-	had, counts := s.Starts[i].hides(bases, own, last)
+	had, counts := s.Starts[i].hides(s.evidence, s.Starts[i].next(s.Starts[i+1:]), bases, own, last)
 	if !s.Names[i].Started {
 		had, counts = Revisions{1, last}, true
 	}

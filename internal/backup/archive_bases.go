@@ -47,6 +47,21 @@ func basesOf(ctx context.Context, store objstore.Store, o jobSpec, known snapsho
 	return index, bases, nil
 }
 
+// seen returns what all snapshots of the folder show: which cluster had which revision. It is pure.
+func (o jobSpec) seen(index snapshot.Index, known snapshot.Known) []archive.Seen {
+	var seen []archive.Seen
+	for _, item := range index.Items {
+		reading, read := known[item.Key]
+		switch {
+		case !read || reading.Err != nil:
+			seen = append(seen, source.SeenByKey(item))
+		case o.ofCluster(item.Key, reading.Manifest):
+			seen = append(seen, source.BaseOf(item.Key, reading.Manifest, item.Stored).Seen())
+		}
+	}
+	return seen
+}
+
 // outdatedBy returns the keys of the archive that no target in the window needs. It is pure.
 func outdatedBy(o jobSpec, survey archive.Survey, index snapshot.Index, known snapshot.Known) []string {
 	if len(survey.Starts) == 0 {

@@ -158,7 +158,7 @@ func surveyOf(ctx context.Context, store objstore.Store, o jobSpec, known snapsh
 	if f.last, err = lastProof(ctx, store, o, f.proofs); err != nil {
 		return f, err
 	}
-	f.survey, err = archive.Look(ctx, store, o.archiveRoot(), f.bases, rangesShown)
+	f.survey, err = archive.Look(ctx, store, o.archiveRoot(), f.bases, rangesShown, o.seen(f.index, known)...)
 	return f, err
 }
 

@@ -89,6 +89,10 @@ func (c Choice) findPoint(ctx context.Context, store objstore.Store, src v1beta2
 	if err != nil {
 		return Point{}, err
 	}
+	// The manifests of those that failed their restore tests say after which recovery of the cluster they were taken.
+	if _, err := readEach(ctx, store, known, failedOf(listed), snapshot.Anyone); err != nil {
+		return Point{}, err
+	}
 	items = slices.DeleteFunc(items, func(item snapshot.Item) bool { return slices.Contains(without, item.Key) })
 	bases := c.basesOf(items, known)
 	histories, err := c.histories(ctx, store, listed, known)
@@ -103,7 +107,7 @@ func (c Choice) findPoint(ctx context.Context, store objstore.Store, src v1beta2
 	}
 	series := listed[0].Series
 	p := Point{Base: src, Store: store, Root: archive.Root(series.Folder, series.Namespace, series.Cluster)}
-	search := search{Choice: c, histories: histories, store: store, root: p.Root, bases: bases, known: known, progress: progress, target: target}
+	search := search{Choice: c, histories: histories, store: store, root: p.Root, bases: bases, seen: c.seen(listed, known), known: known, progress: progress, target: target}
 	if p.Choice, err = search.find(ctx); err != nil {
 		if refusal := (*archive.Refusal)(nil); errors.As(err, &refusal) && unread != nil {
 			err = unread // the point may need a snapshot that the store does not return
@@ -188,12 +192,14 @@ func (c Choice) bases(ctx context.Context, store objstore.Store, src v1beta2.Res
 // usable returns those of the snapshots, newest first, whose manifests are worth reading for a target. An incarnation of the cluster that has
 // many snapshots must not keep those of an earlier one from being read: which one has the target is not known before.
 func usable(fitting []candidate, target archive.Target) []snapshot.Item {
-	later, count := map[string]bool{}, map[string]int{}
+	later, last, count := map[string]bool{}, map[string]int64{}, map[string]int{}
 	var items []snapshot.Item
 	for _, e := range slices.Backward(fitting) {
 		// Of those after the target, only the oldest one matters: a refusal names it. A later one may be before the target again: after the
 		// recovery of a lost quorum, the cluster has the same ID and lower revisions.
-		beyond := after(e.Item, target)
+		beyond, revision := after(e.Item, target), SeenByKey(e.Item).Revision
+		later[e.clusterID] = later[e.clusterID] && revision >= last[e.clusterID]
+		last[e.clusterID] = revision
 		if e.Verdict == snapshot.Failed || beyond && later[e.clusterID] {
 			continue
 		}
@@ -205,6 +211,17 @@ func usable(fitting []candidate, target archive.Target) []snapshot.Item {
 		count[item.Series.ID()]++
 		return count[item.Series.ID()] > maxBases
 	})
+}
+
+// failedOf returns the newest snapshots that failed their restore tests.
+func failedOf(fitting []candidate) []snapshot.Item {
+	var items []snapshot.Item
+	for _, e := range fitting {
+		if e.Verdict == snapshot.Failed && len(items) < maxBases {
+			items = append(items, e.Item)
+		}
+	}
+	return items
 }
 
 // inSeries returns the snapshots of series that the choice admits by their names.

@@ -21,6 +21,7 @@ type search struct {
 	store    objstore.Store
 	root     string
 	bases    []archive.Base
+	seen     []archive.Seen
 	known    snapshot.Known
 	progress archive.Progress
 	target   archive.Target
@@ -36,17 +37,27 @@ func (s search) find(ctx context.Context) (archive.Choice, error) {
 	if !errors.As(err, &refusal) {
 		return choice, err
 	}
-	earlier := predecessors(own, s.bases)
-	if refusal.Before == nil && !refusal.Ended() && len(earlier) > len(own) {
+	earlier, before := predecessors(own, s.bases), s.beforeOwn()
+	if before && refusal.Before == nil && !refusal.Ended() && len(earlier) > len(own) {
 		choice, err = s.in(ctx, earlier, s.preceding)
 	}
-	if errors.As(err, &refusal) && len(own) < len(s.bases) && (refusal.Before != nil || refusal.Ended()) {
+	if errors.As(err, &refusal) && len(own) < len(s.bases) && (!before || refusal.Before != nil || refusal.Ended()) {
 		err = fmt.Errorf("%w; an EtcdCluster that was deleted had the same name: to restore its data, write its cluster ID into select.clusterID", err)
 	}
 	if errors.As(err, &refusal) && refusal.Ended() {
 		err = fmt.Errorf("%w; to restore older data, name a snapshot; if the store did not list or return all objects, create the EtcdRestore again", err)
 	}
 	return choice, err
+}
+
+// beforeOwn reports whether the target is before all that the snapshots show of the own cluster.
+func (s search) beforeOwn() bool {
+	return !slices.ContainsFunc(s.seen, func(x archive.Seen) bool {
+		if s.target.Revision > 0 {
+			return s.own[x.ClusterID] && x.Revision <= s.target.Revision
+		}
+		return s.own[x.ClusterID] && !x.At.After(s.target.Time)
+	})
 }
 
 // in looks in the histories of these bases, in those that may be of the own cluster, and in those of the cluster IDs also. One of the last may have no
@@ -58,16 +69,14 @@ func (s search) in(ctx context.Context, bases []archive.Base, also map[string]bo
 		}
 		return !s.others[id] || also[id] || slices.ContainsFunc(bases, func(b archive.Base) bool { return b.ClusterID == id })
 	}
-	return archive.FindOf(ctx, s.store, s.root, of, bases, s.progress, s.target)
+	return archive.FindOf(ctx, s.store, s.root, of, bases, s.seen, s.progress, s.target)
 }
 
 // predecessors returns the own bases, and those of cluster IDs that began before the first of the own ones.
 func predecessors(own, bases []archive.Base) []archive.Base {
 	began := map[string]time.Time{}
 	for _, b := range bases {
-		if at, found := began[b.ClusterID]; !found || b.Point.At.Before(at) {
-			began[b.ClusterID] = b.Point.At
-		}
+		began[b.ClusterID] = archive.Earlier(began[b.ClusterID], b.Seen().At)
 	}
 	mine, first := map[string]bool{}, time.Time{}
 	for _, b := range own {
@@ -124,12 +133,18 @@ func (c Choice) histories(ctx context.Context, store objstore.Store, listed []ca
 
 // earlier returns the cluster IDs of others that have a snapshot from before all own ones.
 func (h histories) earlier(listed []candidate) map[string]bool {
-	ids := map[string]bool{}
-	for _, e := range slices.Backward(listed) { // oldest first
+	began := func(e candidate) time.Time { return archive.Earlier(e.Time, e.Stored) } // a clock may have been ahead
+	var first time.Time
+	for _, e := range listed {
 		if h.own[e.clusterID] {
-			break
+			first = archive.Earlier(first, began(e))
 		}
-		ids[e.clusterID] = h.others[e.clusterID]
+	}
+	ids := map[string]bool{}
+	for _, e := range listed {
+		if h.others[e.clusterID] && began(e).Before(first) {
+			ids[e.clusterID] = true
+		}
 	}
 	return ids
 }

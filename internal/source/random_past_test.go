@@ -11,8 +11,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
-// era is one timeline of a random past.
+// era is one history of a random past. It is a timeline, or it was not archived: then only snapshots show what it had.
 type era struct {
+	timeline   archive.Timeline // 0 if it was not archived
 	start, end int64
 	id         uint64
 	uid        string
@@ -22,60 +23,92 @@ type era struct {
 
 func (e era) had(revision int64) bool { return e.start <= revision && revision <= e.end }
 
-// eras are an archive of two to four timelines: after a lost quorum, a restore, or another EtcdCluster with the same name. A timeline may have no
-// segment.
+// eras are an archive of two to four histories: after a lost quorum, a restore, or another EtcdCluster with the same name. A timeline may have no
+// segment. The clock of the operator may have been ahead for a day and more during one of them.
 type eras struct {
 	shelf
 	*rand.Rand
-	all []era
+	all       []era
+	timelines archive.Timeline
 }
 
 func newEras(t *testing.T, seed uint64) *eras {
-	s := &eras{newShelf(t), rand.New(rand.NewPCG(seed, 11)), nil}
-	id, uid, last := uint64(1), "uid-1", int64(2)
-	for number := range archive.Timeline(2 + s.IntN(3)) {
-		recovery, from := "", int64(2)
+	s := &eras{shelf: newShelf(t), Rand: rand.New(rand.NewPCG(seed, 11))}
+	e, last := era{id: 1, uid: "uid-1"}, int64(2)
+	for number := range 2 + s.IntN(3) {
+		recovery := ""
+		e.start = 2
 		switch {
 		case number > 0 && last > 3 && s.IntN(2) == 0: // a lost quorum
-			recovery, from = fmt.Sprint("recovery-", number), 2+s.Int64N(last-2)
+			recovery, e.start = fmt.Sprint("recovery-", number), 2+s.Int64N(last-2)
 		case number > 0:
-			id++
-			if from += s.Int64N(10); s.IntN(2) == 0 {
-				uid = fmt.Sprint("uid-", id)
+			e.id++
+			if e.start += s.Int64N(10); s.IntN(2) == 0 {
+				e.uid = fmt.Sprint("uid-", e.id)
 			}
 		}
-		last = from + 5 + s.Int64N(20)
-		revisions := []int64{from, from + 1 + s.Int64N(4)}
-		if s.IntN(4) == 0 {
-			last, revisions = from, revisions[:1]
-		}
-		e := era{start: from, end: last, id: id, uid: uid}
-		at := dawn.Add(time.Duration(number) * 24 * time.Hour)
-		for _, revision := range revisions {
-			taken := at.Add(time.Duration(revision-from)*time.Minute + time.Duration(min(revision-from, 1))*150*time.Second)
-			key := s.rewrite(s.savedAt("a", id, taken, revision, revision), func(m *snapshot.Manifest) { m.Recovery, m.Cluster.UID = recovery, uid })
-			if e.bases = append(e.bases, key); revision == from {
-				s.timeline(number+1, key, from, last, recovery)
-			}
-		}
-		e.links = s.links(number + 1)
+		last = e.start + 5 + s.Int64N(20)
+		e.timeline, e.end, e.bases, e.links = 0, last, nil, nil
+		s.live(&e, dawn.Add(time.Duration(number)*24*time.Hour), recovery, number == 0 || s.IntN(3) > 0)
 		s.all = append(s.all, e)
 	}
 	return s
 }
 
-func (s *eras) start(i int) string {
-	return archive.StartKey(archive.Root("daily", "ns", "a"), archive.Timeline(i+1))
+// live saves the snapshots of an era, and archives it or not.
+func (s *eras) live(e *era, began time.Time, recovery string, archived bool) {
+	revisions, ahead := []int64{e.start, e.start + 1 + s.Int64N(4)}, time.Duration(0)
+	switch {
+	case !archived:
+		revisions = append(revisions, e.end)
+	case s.IntN(4) == 0:
+		e.end, revisions = e.start, revisions[:1]
+	}
+	if s.IntN(3) == 0 {
+		ahead = time.Duration(20+s.IntN(40)) * time.Hour
+	}
+	damaged := s.IntN(len(revisions))
+	for i, revision := range revisions {
+		at := began.Add(time.Duration(revision-e.start)*time.Minute + time.Duration(min(revision-e.start, 1))*150*time.Second)
+		key := s.savedAt("a", e.id, at.Add(ahead), revision, revision)
+		s.rewrite(key, func(m *snapshot.Manifest) {
+			m.Recovery, m.Cluster.UID, m.CapturedAt, m.NoQuorum = recovery, e.uid, at.Add(ahead), !archived && s.IntN(3) == 0
+		})
+		s.stored(key, at)
+		switch {
+		case archived && i == 0:
+			s.timelines++
+			e.timeline = s.timelines
+			s.timeline(e.timeline, key, e.start, e.end, recovery)
+			e.links = s.links(e.timeline)
+		case !archived && s.IntN(3) == 0:
+			s.verdict(key, snapshot.Failed)
+		case !archived && i == damaged && s.IntN(3) == 0:
+			s.file(snapshot.ManifestKey(key), []byte("{"))
+		}
+		e.bases = append(e.bases, key)
+	}
 }
 
-// newest returns the number of the newest timeline that had a revision, and 0 if none had it.
-func (s *eras) newest(revision int64) (newest archive.Timeline) {
-	for i, e := range s.all {
-		if e.had(revision) {
-			newest = archive.Timeline(i + 1)
+// archived returns a random era that is a timeline.
+func (s *eras) archived() era {
+	for {
+		if e := s.all[s.IntN(len(s.all))]; e.timeline > 0 {
+			return e
 		}
 	}
-	return newest
+}
+
+func (e era) begins() string { return archive.StartKey(archive.Root("daily", "ns", "a"), e.timeline) }
+
+// newest returns the newest era that had a revision, and false if none had it.
+func (s *eras) newest(revision int64) (newest era, found bool) {
+	for _, e := range s.all {
+		if e.had(revision) {
+			newest, found = e, true
+		}
+	}
+	return newest, found
 }
 
 // ask returns a random question of a restore into the present EtcdCluster.
@@ -94,9 +127,8 @@ func (s *eras) ask() Choice {
 // fault returns objects that are omitted or not returned, and bases that are damaged.
 func (s *eras) fault() (f faulty, damaged []string) {
 	for range 1 + s.IntN(3) {
-		i := s.IntN(len(s.all))
-		e := s.all[i]
-		objects := append([]string{s.start(i)}, e.links...)
+		e := s.archived()
+		objects := append([]string{e.begins()}, e.links...)
 		for _, base := range e.bases {
 			objects = append(objects, snapshot.ManifestKey(base))
 		}
@@ -115,13 +147,12 @@ func (s *eras) fault() (f faulty, damaged []string) {
 // lost returns a timeline without its bases, the end of which is lost, too. Its cluster ID has no other timeline. So only its start shows that it had
 // a revision. It returns false if there is none.
 func (s *eras) lost(revision int64) (f faulty, damaged []string, found bool) {
-	n := s.newest(revision)
-	if n == 0 {
+	e, found := s.newest(revision)
+	if !found || e.timeline == 0 {
 		return f, nil, false
 	}
-	e := s.all[n-1]
-	for i, other := range s.all {
-		if other.id == e.id && i != int(n-1) {
+	for _, other := range s.all {
+		if other.id == e.id && other.timeline != e.timeline {
 			return f, nil, false
 		}
 	}
@@ -131,10 +162,11 @@ func (s *eras) lost(revision int64) (f faulty, damaged []string, found bool) {
 	return f, e.bases, true
 }
 
-// A revision is restored from the newest timeline that had it, or refused, whatever the store does not list or return.
+// A revision is restored from the newest history that had it, or refused, whatever the store does not list or return. Else a user gets data that the
+// cluster did not have at that revision, without a word.
 func TestNoRandomFaultRestoresAnOlderHistory(t *testing.T) {
-	lost := 0
-	for seed := range uint64(40) {
+	lost, unarchived := 0, 0
+	for seed := range uint64(60) {
 		s := newEras(t, seed)
 		for n := range 60 {
 			c := s.ask()
@@ -144,14 +176,43 @@ func TestNoRandomFaultRestoresAnOlderHistory(t *testing.T) {
 					f, damaged, lost = gone, bases, lost+1
 				}
 			}
-			if found, err := s.pointOf(c, f, damaged...); err == nil && found.Timeline != s.newest(c.Revision) {
-				t.Fatalf("seed %d: %+v is restored from timeline %d, want %d: %s\nomitted %q, sick %q, gone %q, damaged %q", seed, c, found.Timeline, s.newest(c.Revision),
+			if n%5 == 0 {
+				f, damaged = faulty{}, nil
+			}
+			want, had := s.newest(c.Revision)
+			if had && want.timeline == 0 {
+				unarchived++
+			}
+			if found, err := s.pointOf(c, f, damaged...); err == nil && found.Timeline != want.timeline {
+				t.Fatalf("seed %d: %+v is restored from timeline %d, want that of %+v: %s\nomitted %q, sick %q, gone %q, damaged %q", seed, c, found.Timeline, want,
 					found.Because(), f.omitted, f.sick, f.gone, damaged)
 			}
 		}
 	}
-	if lost < 20 {
-		t.Errorf("only %d timelines have lost their bases and their end: the test has too few", lost)
+	if lost < 20 || unarchived < 200 {
+		t.Errorf("%d timelines have lost their bases and their end, and %d revisions were not archived: the test has too few", lost, unarchived)
+	}
+}
+
+// The newest history was archived. No older one, and no clock that was ahead then, refuses a revision of it.
+func TestEachRevisionOfTheNewestTimelineIsRestored(t *testing.T) {
+	asked := 0
+	for seed := range uint64(80) {
+		s := newEras(t, seed)
+		last := s.all[len(s.all)-1]
+		if last.timeline == 0 {
+			continue
+		}
+		for revision := last.start; revision <= last.end; revision += 2 {
+			c := Choice{Revision: revision, Of: "ns/a", UID: last.uid, Prefer: snapshot.Series{ClusterID: last.id}.ID()}
+			if found, err := s.pointOf(c, faulty{}); err != nil || found.Timeline != last.timeline {
+				t.Fatalf("seed %d: revision %d is restored from timeline %d, want %d: %v\n%+v", seed, revision, found.Timeline, last.timeline, err, s.all)
+			}
+			asked++
+		}
+	}
+	if asked < 200 {
+		t.Errorf("%d revisions: the test has too few", asked)
 	}
 }
 
@@ -169,10 +230,10 @@ func TestNoPassingFaultOfTheStoreRefusesAPoint(t *testing.T) {
 			if _, err := s.pointOf(c, faulty{sick: f.sick}); archive.IsRefusal(err) {
 				t.Fatalf("seed %d: the store does not return %q, and %+v is refused for good: %v", seed, f.sick, c, err)
 			}
-			i := s.IntN(len(s.all))
-			omitted := []string{s.start(i)}
-			if n := len(s.all[i].links); n > 0 {
-				omitted = append(omitted, s.all[i].links[s.IntN(n):]...)
+			e := s.archived()
+			omitted := []string{e.begins()}
+			if n := len(e.links); n > 0 {
+				omitted = append(omitted, e.links[s.IntN(n):]...)
 			}
 			if got, err := s.pointOf(c, faulty{omitted: omitted}); err != nil || got.Timeline != want.Timeline {
 				t.Fatalf("seed %d: a listing omits %q, and %+v is restored from timeline %d instead of %d, %v", seed, omitted, c, got.Timeline, want.Timeline, err)
@@ -201,9 +262,10 @@ func TestARevisionIsOfTheEtcdClusterOrOfOneBeforeIt(t *testing.T) {
 			if err != nil || found.Manifest.Cluster.UID == own.uid {
 				continue
 			}
-			if int(found.Timeline)-1 > first || c.Revision >= began {
-				t.Fatalf("seed %d: %+v is restored from timeline %d of %s, and %s began with timeline %d at revision %d", seed, c, found.Timeline,
-					found.Manifest.Cluster.UID, own.uid, first+1, began)
+			of := slices.IndexFunc(s.all, func(e era) bool { return e.timeline == found.Timeline })
+			if of > first || c.Revision >= began {
+				t.Fatalf("seed %d: %+v is restored from era %d of %s, and %s began with era %d at revision %d", seed, c, of,
+					found.Manifest.Cluster.UID, own.uid, first, began)
 			}
 		}
 	}

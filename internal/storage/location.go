@@ -50,19 +50,10 @@ func (l Location) Store() string {
 	return id
 }
 
-// Newest returns the newest snapshot of an EtcdBackup's status if it is in the store and the bucket of the location, and nil if it is not.
-// Whatever concludes something from that snapshot asks here, because another endpoint has other objects at the same path. A status of an
-// earlier version does not name the store. Then the store counts as the same.
-func (l Location) Newest(status v1beta2.EtcdBackupStatus) *v1beta2.Snapshot {
-	if status.Snapshot == nil || !l.Has(status, status.Snapshot.Path) {
-		return nil
-	}
-	return status.Snapshot
-}
-
-// Has reports whether a path that an EtcdBackup's status names is in the store and the bucket of the location.
-func (l Location) Has(status v1beta2.EtcdBackupStatus, path string) bool {
-	return l.IsStoreOf(status) && strings.HasPrefix(path, l.Bucket+"/")
+// Has reports whether a path that an EtcdBackup's status names is in the store and the bucket of the location, below a folder. Another endpoint has
+// other objects at the same path. A status of an earlier version does not name the store. Then the store counts as the same.
+func (l Location) Has(status v1beta2.EtcdBackupStatus, folder, path string) bool {
+	return l.IsStoreOf(status) && strings.HasPrefix(path, l.Bucket+"/"+folder)
 }
 
 // IsStoreOf reports whether the newest snapshot of an EtcdBackup's status was saved to the store of the location, whatever the bucket.

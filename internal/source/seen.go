@@ -1,0 +1,42 @@
+package source
+
+import (
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+)
+
+// seen returns what the snapshots of a folder show: which cluster had which revision. All that are listed count, even those that can be no base. Those
+// of another Kubernetes with the same names do not count, unless the choice names their cluster ID.
+func (c Choice) seen(listed []candidate, known snapshot.Known) []archive.Seen {
+	foreign := map[string]bool{}
+	reads := func(e candidate) (snapshot.Manifest, bool) {
+		reading, found := known[e.Key]
+		return reading.Manifest, found && reading.Err == nil
+	}
+	for _, e := range listed {
+		if m, read := reads(e); read && c.ofAnother(e.Key, m) {
+			foreign[e.clusterID] = true
+		}
+	}
+	var seen []archive.Seen
+	for _, e := range listed {
+		m, read := reads(e)
+		if foreign[e.clusterID] && (!read || c.ofAnother(e.Key, m)) {
+			continue
+		}
+		if read {
+			seen = append(seen, BaseOf(e.Key, m, e.Stored).Seen())
+		} else {
+			seen = append(seen, SeenByKey(e.Item))
+		}
+	}
+	return seen
+}
+
+// SeenByKey returns what the name of a snapshot of a series shows. Its manifest cannot be read, or was not read.
+func SeenByKey(item snapshot.Item) archive.Seen {
+	named, _ := snapshot.ParseKey(item.Key)
+	return archive.Seen{
+		Key: item.Key, ClusterID: item.Series.ID(), Unread: true, Revision: max(named.Revision, 1), At: archive.Earlier(item.Time, item.Stored),
+	}
+}
