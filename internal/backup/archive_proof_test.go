@@ -24,9 +24,12 @@ import (
 // later: the newest snapshot is not the first one of its range.
 func later(s *State) { s.Status.Snapshot.Revision = 15 }
 
+// earlierOf returns the path of an earlier snapshot of the series.
+func earlierOf(s State) string { return s.Target.Bucket + "/" + s.lives() + "0000000000000abc/p.db" }
+
 func provenUpTo(path string, result v1beta2.ProofResult) func(*State) {
 	return func(s *State) {
-		s.Status.LastArchiveProof = &v1beta2.ArchiveProof{Result: result, To: path, From: s.Target.Path() + "/p.db", Message: "Revision 12 is damaged."}
+		s.Status.LastArchiveProof = &v1beta2.ArchiveProof{Result: result, To: path, From: earlierOf(*s), Message: "Revision 12 is damaged."}
 	}
 }
 
@@ -72,7 +75,7 @@ func TestAFailedProofIsReportedUntilOnePasses(t *testing.T) {
 	ended := func(result v1beta2.ProofResult) {
 		s.Attempt = &Attempt{Kind: KindDrill, Generation: s.Generation, Number: 1, Result: &Result{
 			EndedAt: s.Now, Drill: &v1beta2.BackupDrill{Path: s.Status.Snapshot.Path, Result: v1beta2.DrillPassed, Time: metav1.Time{Time: s.Now}},
-			Proof: &v1beta2.ArchiveProof{Result: result, To: s.Status.Snapshot.Path, From: "bucket/p.db", Revision: 15, Message: "Revision 12 is damaged.", Time: metav1.Time{Time: s.Now}},
+			Proof: &v1beta2.ArchiveProof{Result: result, To: s.Status.Snapshot.Path, From: earlierOf(s), Revision: 15, Message: "Revision 12 is damaged.", Time: metav1.Time{Time: s.Now}},
 		}}
 		events := Report{}.describe(s).Events
 		if want := map[v1beta2.ProofResult]string{v1beta2.ProofFailed: "ArchiveDisproven", v1beta2.ProofPassed: "ArchiveProven"}[result]; events[len(events)-1].Reason != want {
@@ -123,7 +126,7 @@ func TestNothingIsDeletedWhileTheArchiveIsNotProven(t *testing.T) {
 		w.now = at(present.Add(time.Duration(hour-10) * time.Hour))
 		s.Status.Snapshot = w.attempt(s).Snapshot
 		if hour == 1 {
-			s.Status.LastArchiveProof = &v1beta2.ArchiveProof{Result: v1beta2.ProofFailed, From: "bucket/p.db"}
+			s.Status.LastArchiveProof = &v1beta2.ArchiveProof{Result: v1beta2.ProofFailed, From: earlierOf(s)}
 		}
 	}
 	before := len(w.keys())

@@ -273,4 +273,8 @@ func TestTheStatusSaysWhichRevisionsOnlyATimeRestores(t *testing.T) {
 	if want := []v1beta2.RevisionRange{{First: 4, Last: 6}}; !slices.Equal(got[0].OnlyByTime, want) || got[1].OnlyByTime != nil {
 		t.Errorf("%+v", got)
 	}
+	newest.Hidden = []archive.Revisions{{First: 5, Last: 6}} // snapshots of a later cluster show it
+	if got = recoverable(got, []archive.Range{r, newest}, true, t0); !slices.Equal(got[1].OnlyByTime, []v1beta2.RevisionRange{{First: 5, Last: 6}}) {
+		t.Errorf("of the last range: %+v", got)
+	}
 }

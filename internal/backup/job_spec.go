@@ -114,7 +114,7 @@ func jobSpecOf(s State) jobSpec {
 	if newest := s.recorded(); newest != nil {
 		o.Newest = *newest
 	}
-	if d := s.Status.LastDrill; d != nil && d.Result == v1beta2.DrillPassed {
+	if d := s.Status.LastDrill; d != nil && s.here(d.Path) && d.Result == v1beta2.DrillPassed {
 		o.Proven = d.Path
 	} else if d != nil && s.here(d.Path) {
 		o.Doubted = d.Result == v1beta2.DrillFailed

@@ -3,6 +3,7 @@ package backup
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ import (
 // inStore completes a status as an operator writes it that saves into the store of the spec.
 func inStore(s *State) { s.Status.SnapshotStore = s.Target.Store() }
 
-// facts are all decisions that depend on the newest snapshot of the status being in the store of the spec.
+// facts are all decisions that depend on the newest snapshot of the status being of what the spec saves now.
 var facts = map[string]func(State) bool{
 	"it counts as taken":              func(s State) bool { _, found := s.newest(); return found },
 	"it is tested by its schedule":    State.drillable,
@@ -52,6 +53,8 @@ func TestASnapshotCountsOnlyInTheStoreThatItWasSavedTo(t *testing.T) {
 	moved := map[string]State{
 		"the endpoint was changed": given(true, func(s *State) { s.Spec.S3.Endpoint = "https://two.example.com" }),
 		"the region was changed":   given(true, func(s *State) { s.Spec.S3.Region = "west" }),
+		"the folder was changed":   given(true, func(s *State) { s.Spec.S3.Path = "bucket/another" }),
+		"the cluster was changed":  given(true, func(s *State) { s.Spec.EtcdCluster = &v1beta2.ClusterReference{Name: "another"} }),
 		"the bucket was changed":   given(true, func(s *State) { s.Spec.S3.Path = "another/dir/snap.db" }),
 		"the provider was changed": given(true, func(s *State) {
 			s.Spec.StorageType, s.Spec.Storage = v1beta2.StorageGCS, v1beta2.Storage{GCS: &v1beta2.GCSSource{Path: s.Spec.S3.Path}}
@@ -85,6 +88,49 @@ func TestTheStatusNamesTheStoreOfItsSnapshot(t *testing.T) {
 	if out.SnapshotStore != old.Target.Store() {
 		t.Errorf("after a snapshot: %q", out.SnapshotStore)
 	}
+}
+
+// located says of each field of the status how its readers know that it is of what the spec saves now. A user changes the location or the cluster of
+// an EtcdBackup. A field that counts after that holds or deletes snapshots in the wrong place, or brings the data of another cluster.
+var located = map[string]string{
+	"Snapshot": "recorded", "Snapshots": "recordSuccess replaces them; a restore compares whole paths", "SnapshotStore": "it is compared itself",
+	"LastDrill": "here", "LastArchiveProof": "here", "Recoverable": "movedArchive; restore/plan.archived",
+	"Copies":       "recorded, and its ObservedGeneration",
+	"EtcdRevision": "it is only shown", "EtcdVersion": "it is only shown", "SnapshotSize": "it is only shown", "LastSuccessDate": "recorded comes first",
+	"Conditions": "each has the generation of its spec",
+	// These are of attempts, and not of what is stored.
+	"ObservedGeneration": "", "Succeeded": "", "Reason": "", "LastPruneTime": "", "Progress": "", "NextDrillTime": "", "DrillAttempts": "",
+	"HandledRequest": "", "Attempts": "", "LastAttemptTime": "", "NextTime": "",
+}
+
+func TestEachFieldOfTheStatusIsBelievedOnlyForThePresentLocation(t *testing.T) {
+	fields := reflect.TypeFor[v1beta2.EtcdBackupStatus]()
+	for i := range fields.NumField() {
+		field := fields.Field(i)
+		how, listed := located[field.Name]
+		if !listed || how == "" && names(field.Type) {
+			t.Errorf("status field %s: write into located how its readers know that it is of what the spec saves now; source.Present.Has compares paths", field.Name)
+		}
+	}
+	if fields.NumField() != len(located) {
+		t.Errorf("the status has %d fields, and located %d", fields.NumField(), len(located))
+	}
+}
+
+// names reports whether a type of a field can name an object of a store.
+func names(field reflect.Type) bool {
+	for field.Kind() == reflect.Pointer || field.Kind() == reflect.Slice {
+		field = field.Elem()
+	}
+	if field.Kind() != reflect.Struct {
+		return false
+	}
+	for _, name := range []string{"Path", "From", "To", "Newest"} {
+		if _, found := field.FieldByName(name); found {
+			return true
+		}
+	}
+	return false
 }
 
 // A decision that reads the snapshot of the status directly forgets that it may be in another store.

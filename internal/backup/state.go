@@ -10,6 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
@@ -223,8 +224,13 @@ func (s State) lives() string {
 	return snapshot.Series{Folder: s.Target.Key, Namespace: s.Namespace, Cluster: sourceName(s.Name, s.Spec)}.Lives()
 }
 
-// recorded returns the newest snapshot of the status if it is in the store and the bucket of the spec, and nil if it is not.
-func (s State) recorded() *v1beta2.Snapshot { return s.Target.Newest(s.Status) }
+// present is what the spec saves now.
+func (s State) present() source.Present {
+	return source.PresentOf(s.Target, s.Namespace, s.Name, s.Spec)
+}
+
+// recorded returns the newest snapshot of the status if it is of what the spec saves now, and nil if it is not.
+func (s State) recorded() *v1beta2.Snapshot { return s.present().Newest(s.Status) }
 
 func (s State) lastTaken() (time.Time, bool) {
 	newest := s.recorded()

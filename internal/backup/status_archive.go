@@ -194,7 +194,8 @@ func recoverable(before []v1beta2.RecoverableRange, ranges []archive.Range, runn
 		last.To = before[n-1].To
 		moved := after[n-1].To.Time.Sub(before[n-1].To.Time.Time)
 		stands := moved == 0 && last.To.Time.After(now)
-		same := last.Timeline == before[n-1].Timeline && last.From.Revision == before[n-1].From.Revision && moved >= 0 && moved < archiveInterval && !stands
+		same := slices.Equal(last.OnlyByTime, before[n-1].OnlyByTime)
+		same = same && last.Timeline == before[n-1].Timeline && last.From.Revision == before[n-1].From.Revision && moved >= 0 && moved < archiveInterval && !stands
 		for i := range n - 1 {
 			same = same && after[i].Timeline == before[i].Timeline && after[i].From.Revision == before[i].From.Revision && after[i].To.Revision == before[i].To.Revision &&
 				slices.Equal(after[i].OnlyByTime, before[i].OnlyByTime)

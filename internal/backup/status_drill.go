@@ -115,12 +115,13 @@ func (r *reporter) show(d v1beta2.BackupDrill) {
 }
 
 // failTestedSnapshot makes Ready false while the last snapshot that was tested cannot be restored. If no other test follows, that counts until
-// there is a newer snapshot.
+// there is a newer snapshot. A test in another location is forgotten: after the first snapshot in the present one, its path may be the same.
 func (r *reporter) failTestedSnapshot() {
 	d := r.out.LastDrill
 	now := r.s
-	if now.Status = r.out; d != nil && !now.here(d.Path) {
-		return // it is of another location
+	if now.Status = r.out; d != nil && now.Problem == nil && !now.here(d.Path) {
+		r.out.LastDrill = nil
+		return
 	}
 	tests := r.s.Spec.Drill != nil || r.s.Spec.Verify == v1beta2.VerifyRestore
 	if d != nil && !tests && r.out.Snapshot != nil && r.out.Snapshot.Path != d.Path {

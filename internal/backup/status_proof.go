@@ -48,8 +48,8 @@ func (s State) toldProof(p *v1beta2.ArchiveProof) *v1beta2.ArchiveProof {
 	return p
 }
 
-// here reports whether a path that the status reports is in the store and the bucket of the spec. An empty one counts.
-func (s State) here(path string) bool { return path == "" || s.Target.Has(s.Status, path) }
+// here reports whether a path that the status reports is of what the spec saves now. An empty one counts.
+func (s State) here(path string) bool { return path == "" || s.present().Has(s.Status, path) }
 
 // distrusted returns the last proof of the archive if it failed.
 func (s State) distrusted() *v1beta2.ArchiveProof {
@@ -93,6 +93,9 @@ func (r *reporter) failDisprovenArchive() {
 		return
 	}
 	s := r.s
+	if s.Problem != nil {
+		return // the location is not known
+	}
 	s.Status = r.out
 	if p := s.proof(); p != r.out.LastArchiveProof {
 		r.out.LastArchiveProof = nil

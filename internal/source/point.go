@@ -26,6 +26,8 @@ type Point struct {
 	// Root of the archive, and what to replay.
 	Root string
 	archive.Choice
+	// Other is the UID of the EtcdCluster that had the point, if it is not the one that the restore is about.
+	Other string
 	// Store has all of it.
 	Store objstore.Store
 }
@@ -51,6 +53,9 @@ func (p Point) Bytes() (n int64) {
 func (p Point) Because() string {
 	text := fmt.Sprintf("%s of timeline %d, from the snapshot %s/%s at revision %d and %d segments of the continuous archive",
 		p.Reached, p.Timeline, p.Base.Bucket, p.Base.Key, p.Choice.Base.Point.Revision, len(p.Links))
+	if p.Other != "" {
+		text += fmt.Sprintf("; it is of another EtcdCluster with the same name, which had the UID %s", p.Other)
+	}
 	if p.Resolution > 0 {
 		text += fmt.Sprintf("; the next change that is not restored was received at most %s later", p.Resolution.Round(time.Millisecond))
 	}
@@ -116,6 +121,9 @@ func (c Choice) findPoint(ctx context.Context, store objstore.Store, src v1beta2
 	}
 	p.Base.Key = p.Choice.Base.Key
 	p.Manifest = known[p.Base.Key].Manifest
+	if uid := p.Manifest.Cluster.UID; histories.uid != "" && uid != histories.uid {
+		p.Other = uid
+	}
 	parsed, _ := snapshot.ParseKey(p.Base.Key)
 	p.Series = parsed.Series
 	return p, nil

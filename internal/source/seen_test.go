@@ -1,6 +1,7 @@
 package source
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -120,5 +121,22 @@ func TestATimelineThatBeganWithAClockThatWasAheadIsNotNewerThanALaterCluster(t *
 	p, err := s.point(Choice{Prefer: "0000000000000003", Revision: 115, Of: "ns/a", UID: "present"}, archive.Progress{})
 	if err == nil {
 		t.Errorf("restored from timeline %d of cluster ID %s: %s", p.Timeline, p.Manifest.Cluster.ID, p.Because())
+	}
+}
+
+// The EtcdCluster was created again, and its first snapshot is at revision 130. Nothing shows whether it had revision 115, so that is taken from the
+// deleted one. status.choice must say so, because a user may want the data of the present one.
+func TestTheChoiceNamesTheEtcdClusterThatHadThePoint(t *testing.T) {
+	s := newShelf(t)
+	s.timeline(1, s.savedBy("deleted", 1, 1), 2, 200, "")
+	present := s.savedAt("a", 3, dawn.Add(9*time.Hour), 130, 130)
+	s.timeline(2, s.rewrite(present, func(m *snapshot.Manifest) { m.Cluster.UID = "present" }), 130, 140, "")
+	c := Choice{Prefer: "0000000000000003", Of: "ns/a", UID: "present"}
+	for revision, other := range map[int64]string{115: "deleted", 135: ""} {
+		c.Revision = revision
+		p, err := s.point(c, archive.Progress{})
+		if err != nil || p.Other != other || strings.Contains(p.Because(), "deleted") != (other != "") {
+			t.Errorf("revision %d: %v, %s", revision, err, p.Because())
+		}
 	}
 }

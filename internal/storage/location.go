@@ -50,10 +50,11 @@ func (l Location) Store() string {
 	return id
 }
 
-// Has reports whether a path that an EtcdBackup's status names is in the store and the bucket of the location, below a folder. Another endpoint has
-// other objects at the same path. A status of an earlier version does not name the store. Then the store counts as the same.
-func (l Location) Has(status v1beta2.EtcdBackupStatus, folder, path string) bool {
-	return l.IsStoreOf(status) && strings.HasPrefix(path, l.Bucket+"/"+folder)
+// Has reports whether a path that an EtcdBackup's status names is in the store and the bucket of the location. Another endpoint has other objects at
+// the same path. A status of an earlier version does not name the store. Then the store counts as the same. To conclude something from the path,
+// ask source.Present.
+func (l Location) Has(status v1beta2.EtcdBackupStatus, path string) bool {
+	return l.IsStoreOf(status) && strings.HasPrefix(path, l.Bucket+"/")
 }
 
 // IsStoreOf reports whether the newest snapshot of an EtcdBackup's status was saved to the store of the location, whatever the bucket.

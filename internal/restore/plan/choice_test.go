@@ -33,6 +33,7 @@ func TestTheSelectorDecidesWhichSnapshotIsRead(t *testing.T) {
 		return v1beta2.RestoreSource{StorageType: "S3", Bucket: "b", Key: key}
 	}
 	const newest = "b/daily/ns/example/00000000000000aa/20260102T030405Z-00000000000000000021.db"
+	newestOfSource := strings.Replace(newest, "example", "source", 1)
 	ofCluster := func(s *State) {
 		s.Backup.Spec.EtcdCluster = &v1beta2.ClusterReference{Name: "source"}
 	}
@@ -99,8 +100,8 @@ func TestTheSelectorDecidesWhichSnapshotIsRead(t *testing.T) {
 			}},
 		},
 		"the newest snapshot of an EtcdBackup of another cluster": {
-			given(givenBackup(backupOf("S3", s3("b/daily"), newest)), saves("source", "00000000000000aa"), selecting(v1beta2.SnapshotSelector{IncludeNoQuorum: true})),
-			Verify{Source: below("daily/ns/example/"), Choice: source.Choice{Folder: true, Of: "ns/example", Recorded: strings.TrimPrefix(newest, "b/"), NoQuorum: true, Prefer: "00000000000000aa"}},
+			given(givenBackup(backupOf("S3", s3("b/daily"), newestOfSource)), saves("source", "00000000000000aa"), selecting(v1beta2.SnapshotSelector{IncludeNoQuorum: true})),
+			Verify{Source: below("daily/ns/source/"), Choice: source.Choice{Folder: true, Of: "ns/source", Recorded: strings.TrimPrefix(newestOfSource, "b/"), NoQuorum: true, Prefer: "00000000000000aa"}},
 		},
 		"the newest snapshot of the cluster to restore if a folder has several clusters": {
 			given(withStorage("S3", s3("b/daily")), selecting(v1beta2.SnapshotSelector{}), func(s *State) { s.Cluster.UID = "uid" }),
@@ -116,6 +117,10 @@ func TestTheSelectorDecidesWhichSnapshotIsRead(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if want, verify := test.want.(Verify); verify && want.Choice.Of != "" && want.Choice.Owner.Backup == "" {
+				want.Choice.Owner.Backup = test.state.Backup.Name
+				test.want = want
+			}
 			if diff := cmp.Diff(test.want, next(test.state)); diff != "" {
 				t.Errorf("want -, got +:\n%s", diff)
 			}

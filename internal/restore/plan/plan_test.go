@@ -97,7 +97,7 @@ func givenBackup(backup *v1beta2.EtcdBackup) func(*State) {
 
 func backupOf(kind v1beta2.StorageType, storage v1beta2.Storage, path string) *v1beta2.EtcdBackup {
 	b := &v1beta2.EtcdBackup{Spec: v1beta2.EtcdBackupSpec{StorageType: kind, Storage: storage}}
-	if path != "" {
+	if b.Name = "example"; path != "" { // it is of the cluster with that name
 		b.Status.Snapshot = &v1beta2.Snapshot{Path: path}
 	}
 	return b

@@ -39,7 +39,7 @@ func (s State) archived() archive.Progress {
 	if s.Restore.Spec.EtcdBackup == nil || s.Backup == nil || len(s.Backup.Status.Recoverable) == 0 {
 		return archive.Progress{}
 	}
-	if now, problem := s.location(); problem != nil || now.Newest(s.Backup.Status) == nil {
+	if now, problem := s.location(); problem != nil || s.present(now).Newest(s.Backup.Status) == nil {
 		return archive.Progress{}
 	}
 	last := s.Backup.Status.Recoverable[len(s.Backup.Status.Recoverable)-1]

@@ -46,7 +46,7 @@ func (s State) wantedOfBackup(reference *v1beta2.BackupReference) (Verify, Step)
 		return Verify{}, none
 	}
 	newest := ""
-	if recorded := storage.FromSource(found).Newest(s.Backup.Status); recorded != nil {
+	if recorded := s.present(storage.FromSource(found)).Newest(s.Backup.Status); recorded != nil {
 		newest = recorded.Path
 	}
 	if !choice.Folder {
@@ -61,6 +61,11 @@ func (s State) wantedOfBackup(reference *v1beta2.BackupReference) (Verify, Step)
 		choice.Recorded = strings.TrimPrefix(newest, found.Bucket+"/")
 	}
 	return Verify{Source: found, Choice: s.preferring(choice)}, nil
+}
+
+// present is what the spec of the EtcdBackup saves now, in its location.
+func (s State) present(l storage.Location) source.Present {
+	return source.PresentOf(l, s.Restore.Namespace, s.Backup.Name, s.Backup.Spec)
 }
 
 // newestOfBackup is the snapshot that the status of the EtcdBackup names, if it is in the location of its spec.
@@ -85,15 +90,16 @@ func (s State) whereNone(found v1beta2.RestoreSource) string {
 	if earlier == nil {
 		return "yet"
 	}
-	return fmt.Sprintf("in bucket %s of %s yet. Its newest one, %s of %s, is in the location that its spec named before. "+
-		"To restore the newest of the bucket that it names now, set select: {}. To restore the one from before, name its path under storage, with the endpoint and the Secret from before",
-		found.Bucket, storage.FromSource(found).Store(), earlier.Path, cmp.Or(s.Backup.Status.SnapshotStore, "the same store"))
+	folder, _ := s.seriesOf(found, "")
+	return fmt.Sprintf("below %s/%s of %s yet. Its newest one, %s of %s, is of the location or the cluster that its spec named before. "+
+		"To restore the newest below the folder that it names now, set select: {}. To restore the one from before, name its path under storage, with the endpoint and the Secret from before",
+		found.Bucket, folder, storage.FromSource(found).Store(), earlier.Path, cmp.Or(s.Backup.Status.SnapshotStore, "the same store"))
 }
 
 // preferring adds which cluster the EtcdBackup saves, because others in the bucket may have the same name, also in another Kubernetes.
 func (s State) preferring(choice source.Choice) source.Choice {
 	choice.Owner = snapshot.Owner{Backup: s.Backup.Name, BackupUID: string(s.Backup.UID), BackupSince: s.Backup.CreationTimestamp.UTC()}
-	if newest := s.Backup.Status.Snapshot; newest != nil {
+	if newest := s.Backup.Status.Snapshot; newest != nil && s.present(storage.Location{}).OfCluster(newest.Path) {
 		choice.Prefer = newest.ClusterID
 	}
 	if of := s.Backup.Spec.EtcdCluster; of != nil && s.Cluster != nil && of.Name == s.Cluster.Name {
@@ -101,6 +107,14 @@ func (s State) preferring(choice source.Choice) source.Choice {
 		choice.Owner.ClusterUID, choice.Owner.ClusterSince = choice.UID, s.Cluster.CreationTimestamp.UTC()
 	}
 	return choice
+}
+
+// clusterName is that of the cluster that the spec of the EtcdBackup names now.
+func (s State) clusterName() string {
+	if of := s.Backup.Spec.EtcdCluster; of != nil {
+		return of.Name
+	}
+	return s.Backup.Name
 }
 
 // seriesOf is the folder of all snapshots of the EtcdBackup's cluster. It is false if its newest is not one of a series. The path of that is
@@ -117,11 +131,7 @@ func (s State) seriesOf(folder v1beta2.RestoreSource, newest string) (string, bo
 	case newest != "":
 		return "", false
 	}
-	cluster := s.Backup.Name
-	if s.Backup.Spec.EtcdCluster != nil {
-		cluster = s.Backup.Spec.EtcdCluster.Name
-	}
-	return folder.Key + s.Restore.Namespace + "/" + cluster + "/", true
+	return folder.Key + s.Restore.Namespace + "/" + s.clusterName() + "/", true
 }
 
 // clusterOf returns the cluster of the folder of a series, as namespace/name.
