@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc/codes"
@@ -29,6 +30,7 @@ const watchPath = "/etcdserverpb.Watch/Watch"
 // call is an open watch on one member.
 type call struct {
 	response *http.Response
+	end      context.CancelCauseFunc
 	*messages
 }
 
@@ -82,11 +84,33 @@ func (c *Client) openAt(ctx context.Context, endpoint, token string, frame []byt
 	if err != nil || member.Host == "" {
 		return nil, fmt.Errorf("%q is no URL of a member", endpoint)
 	}
+	ctx, end := context.WithCancelCause(ctx)
+	slow := time.AfterFunc(answerTimeout, panics.Caught(func() { end(errNoAnswer) }, func(error) {}))
+	opened, err := c.openOn(ctx, member, token, frame)
+	slow.Stop()
+	if err == nil && ctx.Err() != nil { // the timer was faster than Stop
+		err = ofTransport(ctx, ctx.Err())
+	}
+	if err != nil {
+		end(err) // it ends the request
+		return nil, err
+	}
+	opened.end = end
+	return opened, nil
+}
+
+// answerTimeout is how long a member may need to accept a watch. etcd answers before there is any change.
+var answerTimeout = requestTimeout
+
+var errNoAnswer = status.Error(codes.Unavailable, fmt.Sprintf("the member has not accepted the watch within %s", requestTimeout))
+
+// openOn opens a watch that ends with ctx.
+func (c *Client) openOn(ctx context.Context, member *url.URL, token string, frame []byte) (*call, error) {
 	transport := dialer{member, c.options.TLS}.transport()
 	context.AfterFunc(ctx, panics.Caught(transport.CloseIdleConnections, func(error) {}))
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+member.Host+watchPath, request{bytes.NewReader(frame), ctx})
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+member.Host+watchPath, newRequest(ctx, frame))
 	if err != nil {
-		return nil, fmt.Errorf("%q is no URL of a member: %w", endpoint, err)
+		return nil, fmt.Errorf("%q is no URL of a member: %w", member, err)
 	}
 	r.Header = http.Header{"Content-Type": {"application/grpc"}, "Te": {"trailers"}, "Hasleader": {"true"}}
 	if token != "" {
@@ -96,7 +120,7 @@ func (c *Client) openAt(ctx context.Context, endpoint, token string, frame []byt
 	if err != nil {
 		return nil, ofTransport(ctx, err)
 	}
-	opened := &call{response, newMessages(response.Body)}
+	opened := &call{response: response, messages: newMessages(response.Body)}
 	if err := opened.accepted(); err != nil {
 		_ = response.Body.Close()
 		return nil, err
@@ -108,6 +132,18 @@ func (c *Client) openAt(ctx context.Context, endpoint, token string, frame []byt
 type request struct {
 	*bytes.Reader
 	ctx context.Context //nolint:containedctx // it is that of the watch
+	end context.CancelFunc
+}
+
+func newRequest(ctx context.Context, frame []byte) request {
+	ctx, end := context.WithCancel(ctx)
+	return request{bytes.NewReader(frame), ctx, end}
+}
+
+// Close ends a Read. The transport calls it if the connection is lost, and waits for that Read before it returns the error of the answer.
+func (r request) Close() error {
+	r.end()
+	return nil
 }
 
 // Read is that of io.Reader. After the response has begun, only this ends the stream when the watch ends.

@@ -32,7 +32,7 @@ func sent(t *testing.T, all ...[]byte) *stream {
 	}
 	ctx, end := context.WithCancelCause(t.Context())
 	client := &Client{options: Options{Endpoints: []string{"https://example.com:2379"}}}
-	return &stream{client: client, ctx: ctx, end: end, call: &call{&http.Response{}, newMessages(iotest.HalfReader(&body))}}
+	return &stream{client: client, ctx: ctx, end: end, call: &call{response: &http.Response{}, messages: newMessages(iotest.HalfReader(&body))}}
 }
 
 func put(key string, revision int64) *mvccpb.Event {
