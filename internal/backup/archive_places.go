@@ -55,6 +55,15 @@ func (p *archivePlaces) count() int64 {
 	return p.taken
 }
 
+// extra returns what makes room for an archiver that needs more than its place: one revision is never divided, however large it is. The caller
+// calls end once.
+func (t *archiveJob) extra(namespace string) (grow func(bytes, written int64) error, end func()) {
+	share := t.spool.Of(namespace).Extra()
+	return func(bytes, written int64) error {
+		return share.Resize(max(bytes-archiveSpool, 0), max(written-archiveSpool, 0))
+	}, share.Release
+}
+
 // reserve reserves the space of one archiver until the returned function is called. All of them together get a part of the
 // spool.
 func (t *archiveJob) reserve(ctx context.Context, namespace string) (func(), error) {

@@ -18,6 +18,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
+	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
 
 // archiveJob runs archivers.
@@ -75,6 +76,13 @@ func classifyArchive(err error, o jobSpec) *Failure {
 	case errors.Is(err, archiver.ErrRepeats):
 		return &Failure{v1beta2.ReasonRetrying, fmt.Sprintf("The continuous archive failed: %v. The answers of the store lag behind its objects in the bucket %s, or the members answer differently each time. "+
 			"Nothing new is archived until that ends. The operator tries again.", err, o.Target.Bucket)}
+	case errors.Is(err, archiver.ErrRoom):
+		reason := v1beta2.ReasonRetrying
+		if errors.Is(err, spool.ErrTooSmall) {
+			reason = v1beta2.ReasonSpoolTooSmall
+		}
+		return &Failure{reason, fmt.Sprintf("The continuous archive has stopped: %v. The operator needs twice the size of a revision on its spool volume. Nothing newer is archived until it has that. "+
+			"Raise backupOperator.spool.sizeLimit in the values of the chart, or turn the archive off and on again. The operator tries again.", err)}
 	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, archive.ErrNewerFormat):
 		return &Failure{v1beta2.ReasonArchiveCorrupt, fmt.Sprintf("The archive %s in the bucket %s cannot be continued: %v. Nothing new is archived. "+
 			"Move the folder away, and the operator begins a new archive.", o.archiveRoot(), o.Target.Bucket, err)}
@@ -96,6 +104,8 @@ func (t *archiveJob) once(ctx context.Context, a *archiving) error {
 		return err
 	}
 	defer release()
+	grow, shrink := t.extra(a.key.Object.Namespace)
+	defer shrink()
 	cluster, store, advice, err := t.prepare(ctx, spec)
 	if err != nil {
 		return err
@@ -109,7 +119,7 @@ func (t *archiveJob) once(ctx context.Context, a *archiving) error {
 	running := archiver.New(archiver.Options{
 		Cluster: members{cluster}, Store: store, Root: spec.job.archiveRoot(), Dir: dir, Encoder: spec.job.Encoder, Writer: spec.job.mark(), Recovery: spec.recovery, Hurry: a.hurried,
 		SameHistory: func(ctx context.Context) error { return t.confirmRecovery(ctx, spec.job, spec.recovery) },
-		MaxLag:      spec.maxLag, MaxSize: archiveSegment, MaxSpool: archiveWaiting, Now: t.now,
+		MaxLag:      spec.maxLag, MaxSize: archiveSegment, MaxSpool: archiveWaiting, Grow: grow, Now: t.now,
 		TakeBase: func(ctx context.Context, reason string) (archiver.Base, error) {
 			base, err := a.ask(ctx, reason)
 			if err != nil {

@@ -52,6 +52,9 @@ func (n Namespace) Hold(ctx context.Context, bytes int64) (release func(), err e
 	return func() { n.spool.takeBack(bytes) }, nil
 }
 
+// Extra returns an empty share for a job that has Hold, for what it needs beside that. The caller changes it with Resize.
+func (n Namespace) Extra() *Share { return &Share{spool: n.spool, namespace: n.name} }
+
 // Why returns why the first waiting job of the namespace waits.
 func (n Namespace) Why() turns.Reason {
 	n.spool.mu.Lock()

@@ -47,6 +47,29 @@ func (h *Share) Grow(bytes, written int64) error {
 	return nil
 }
 
+// Resize makes the share that large, without waiting. It grows like Grow, and returns the rest at once if it shrinks. Grown from nothing, it
+// counts as admitted now.
+func (h *Share) Resize(bytes, written int64) error {
+	s := h.spool
+	s.mu.Lock()
+	if h.bytes == 0 {
+		s.count++
+		h.admitted = s.count
+	}
+	smaller := 0 <= bytes && bytes < h.bytes
+	if smaller {
+		s.remove(h)
+		h.bytes = bytes
+		s.add(h)
+		s.admit()
+	}
+	s.mu.Unlock()
+	if smaller {
+		return nil
+	}
+	return h.Grow(bytes, written)
+}
+
 // delays returns whether a job with that many bytes would delay one that waited before it was admitted. Its share is not counted at present.
 func (s *Spool) delays(h *Share, bytes int64) bool {
 	return s.total > 0 && slices.ContainsFunc(s.queue, func(other *request) bool {

@@ -147,7 +147,9 @@ func (s *Spool) overShare(namespace string, urgent bool, bytes int64) bool {
 // add counts the bytes of a share.
 func (s *Spool) add(h *Share) {
 	s.used += h.bytes
-	s.running[h] = true
+	if h.bytes > 0 { // nothing waits for the end of a job that holds nothing
+		s.running[h] = true
+	}
 	s.held.Take(h.namespace, h.bytes)
 	if h.urgent {
 		s.urgently.Take(h.namespace, h.bytes)

@@ -106,6 +106,9 @@ type Options struct {
 	MaxSize int64
 	// MaxSpool in bytes that may wait for the store. Then the watch stops until the store accepts a segment. Default: 256 MiB.
 	MaxSpool int64
+	// Grow makes room for files of that many bytes in Dir, of which some are written, or returns why there is none. With fewer bytes than before,
+	// it returns the rest. It may be nil.
+	Grow func(bytes, written int64) error
 	// TakeBase takes a snapshot now. It is called at the start of a timeline, after lost events, and after a change of users,
 	// roles or authentication. Two calls may overlap. Each cause has its own reason, so a snapshot that was taken for an equal one will do.
 	TakeBase func(ctx context.Context, reason string) (Base, error)

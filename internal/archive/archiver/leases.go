@@ -3,6 +3,7 @@ package archiver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -24,6 +25,7 @@ type leases struct {
 	readers chan struct{}
 	group   sync.WaitGroup
 	seen    map[int64]struct{}
+	fresh   int // that were seen first since the last segment
 
 	mu      sync.Mutex
 	found   []archive.Lease // since the last segment
@@ -35,10 +37,19 @@ func newLeases(cluster Cluster) *leases {
 	return &leases{cluster: cluster, slots: make(chan struct{}, maxWaiting), readers: make(chan struct{}, leaseReaders), seen: map[int64]struct{}{}}
 }
 
+// errLeases ends an archiver. A transaction of etcd has 128 operations by default, so one revision has as many leases at most.
+var errLeases = fmt.Errorf("one revision of etcd has keys with more than %d leases, and the archiver holds no more in memory", maxLeases)
+
+// many reports whether a segment has as many leases as one should have.
+func (l *leases) many() bool { return l.fresh >= maxLeases }
+
 // see starts to read a lease that was not seen before. It waits if too many are being read.
-func (l *leases) see(ctx context.Context, id int64) {
+func (l *leases) see(ctx context.Context, id int64) error {
 	if _, known := l.seen[id]; known || id == 0 {
-		return
+		return nil
+	}
+	if l.fresh++; l.fresh > 2*maxLeases { // the segment is sealed at half of that, after the revision
+		return errLeases
 	}
 	if len(l.seen) >= maxLeases {
 		clear(l.seen) // to read a lease twice is harmless
@@ -51,6 +62,7 @@ func (l *leases) see(ctx context.Context, id int64) {
 		defer func() { <-l.readers }()
 		l.read(ctx, id)
 	}, func(err error) { l.fail(id, err) }))
+	return nil
 }
 
 func (l *leases) read(ctx context.Context, id int64) {
@@ -92,6 +104,6 @@ func (l *leases) take() (found []archive.Lease, unknown int64) {
 	for _, id := range l.failed {
 		delete(l.seen, id)
 	}
-	l.failed = nil
+	l.failed, l.fresh = nil, 0
 	return found, l.unknown
 }

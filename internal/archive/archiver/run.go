@@ -69,6 +69,9 @@ func (a *Archiver) runOnce(ctx context.Context) error {
 	if err := cleanSpool(a.Dir); err != nil {
 		return fmt.Errorf("empty the spool: %w", err)
 	}
+	if err := a.grow(0, 0); err != nil {
+		return err
+	}
 	chain, err := a.resume(ctx)
 	if err != nil {
 		return err
@@ -125,6 +128,7 @@ type session struct {
 	tail    archive.TailOf
 	base    chan taken // the base that is being taken after a change of users, roles or authentication; nil if there is none
 	again   bool       // they have changed since then
+	room    int64      // in the spool that was reserved
 	sights  chan sight
 	looking bool      // a sight is being read
 	late    sight     // the first one that the watch has not reached since it returned something
@@ -193,6 +197,7 @@ func (s *session) run(ctx context.Context) error {
 		case base := <-s.base:
 			err = s.took(ctx, base)
 		case <-s.uploads.freed:
+			err = s.shrink()
 		case <-s.uploads.done:
 			err = s.uploads.err
 		case <-ctx.Done():
@@ -242,10 +247,9 @@ func (s *session) response(ctx context.Context, r received) error {
 				return err
 			}
 		}
-		if err := s.open.writer.Add(event, now); err != nil {
+		if err := s.add(ctx, event, now); err != nil {
 			return err
 		}
-		s.leases.see(ctx, event.GetKv().GetLease())
 	}
 	return s.received(ctx, r, now)
 }
@@ -301,7 +305,7 @@ func (a *Archiver) sealAge() time.Duration {
 }
 
 func (s *session) wantsCut(now time.Time) bool {
-	return s.open.writer.Size() >= s.a.MaxSize || now.Sub(s.open.first) >= s.a.sealAge()
+	return s.open.writer.Size() >= s.a.MaxSize || s.leases.many() || now.Sub(s.open.first) >= s.a.sealAge()
 }
 
 // tick seals the segment if it is due and its last revision is complete.
