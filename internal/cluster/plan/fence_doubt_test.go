@@ -76,6 +76,15 @@ func TestAMarkedVolumeStartsNoMemberAlthoughTheStatusIsLost(t *testing.T) {
 	s := state(formed, members(3), noQuorum, with(0, withoutPod), with(1, withoutPod), with(2, withoutPod), recoveredBefore)
 	s.KnownVoters = nil
 	startsOld(t, s)
+	with(0, pod(PodRunning))(&s)
+	if step, is := Plan(s).(Wait); !is || step.Reason != v1beta2.ReasonAnotherVolume || !strings.Contains(step.Message, v1beta2.AnnotationAcceptVolumes) {
+		t.Errorf("a person does not learn what to do: %#v", Plan(s))
+	}
+	// If the member that runs says that they belong to its membership, the recovery was not carried out.
+	s.Members[0].Answers, s.Members[0].Knows = true, []etcd.Member{{Name: nameOf(0)}, {Name: nameOf(1)}, {Name: nameOf(2)}}
+	if step, is := Plan(s).(CreateMember); !is {
+		t.Errorf("members that the survivor knows do not start: %#v", step)
+	}
 }
 
 // The cluster grows after a recovery from 0: it has the voters 0 and 3. The volume of 3 is lost, and a second recovery has chosen 0. Nothing was

@@ -22,6 +22,9 @@ func waitForQuorum(s State) Step {
 	if s.unreachable() {
 		return s.waitUntilReachable()
 	}
+	if wait := s.waitForMarked(); wait != nil {
+		return wait
+	}
 	holders := s.holders()
 	if s.tooFew(holders) {
 		return s.lostQuorum(holders, s.knownVoters())

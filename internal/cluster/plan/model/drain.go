@@ -22,13 +22,15 @@ func drain(w *World, r *rand.Rand) string {
 	if w.Gentle && w.losing() {
 		return ""
 	}
-	name := p.name // a Pod that has ended is deleted at once, and p is another one then
+	refused := w.Denied == Budgets // so the budget is that of an earlier size
+	name := p.name                 // a Pod that has ended is deleted at once, and p is another one then
 	w.stop(name)
 	after := w.voters(l)
 	small := !w.dataInPods() && before.Total <= 2 && min(w.budgetSize, w.Cluster.Spec.Size) <= 2
 	now := w.formed()
-	replaced := now != nil && now.incarnation > l.incarnation                                                       // clients are led to another cluster, and these members are fenced
-	if before.HasQuorum() && !after.HasQuorum() && !small && !replaced && l.accused == 0 && w.downForeign(l) == 0 { // nobody is served with that alarm on
+	replaced := now != nil && now.incarnation > l.incarnation // clients are led to another cluster, and these members are fenced
+	excused := small || replaced || refused || l.accused != 0 // nobody is served with that alarm on
+	if before.HasQuorum() && !after.HasQuorum() && !excused && w.downForeign(l) == 0 {
 		w.violate(QuorumIsKept, "a drain that the PodDisruptionBudget allows takes %s and leaves %d of %d voters", name, after.Healthy, after.Total)
 	}
 	return "drain " + name

@@ -83,6 +83,8 @@ func (w *World) forPerson(wait plan.Wait) bool {
 		return true
 	case v1beta2.ReasonPodFailing:
 		return strings.Contains(wait.Message, v1beta2.AnnotationFence)
+	case v1beta2.ReasonAnotherVolume:
+		return w.statusLost && strings.Contains(wait.Message, "The status is lost")
 	case v1beta2.ReasonRecovering:
 		return w.losesSurvivor()
 	case v1beta2.ReasonQuorumLost:
