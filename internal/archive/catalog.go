@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
@@ -20,58 +19,7 @@ type Link struct {
 type Names struct {
 	Timeline Timeline
 	Started  bool // there is a start object
-	Links    []string
-	// Cold are the links in a storage class from which nothing can be read.
-	Cold map[string]bool
-}
-
-// maxNames bounds what List holds in memory: about 200 bytes for each name.
-var maxNames = 2_000_000
-
-// List lists the keys of an archive and reads no object. The newest timeline is the last one.
-func List(ctx context.Context, store objstore.Store, root string) ([]Names, error) {
-	held := objstore.Held{Max: maxNames}
-	found := map[Timeline]*Names{}
-	for object, err := range store.List(objstore.Unheld(ctx), root) {
-		if err != nil {
-			return nil, fmt.Errorf("list the archive %s: %w", root, err)
-		}
-		n, ok := parseKey(root, object.Key)
-		if !ok {
-			continue
-		}
-		if err := held.Add(len(object.Key)); err != nil {
-			return nil, fmt.Errorf("list the archive %s: %w", root, err)
-		}
-		names := found[n.timeline]
-		if names == nil {
-			names = &Names{Timeline: n.timeline}
-			found[n.timeline] = names
-		}
-		if n.start {
-			names.Started = true
-		} else {
-			names.Links = append(names.Links, object.Key)
-		}
-		if object.Cold && !n.start {
-			if names.Cold == nil {
-				names.Cold = map[string]bool{}
-			}
-			names.Cold[object.Key] = true
-		}
-	}
-	all := make([]Names, 0, len(found))
-	for _, names := range found {
-		// The keys of a chain may be in several days. The first revision orders them.
-		slices.SortFunc(names.Links, func(a, b string) int {
-			first, _ := parseKey(root, a)
-			second, _ := parseKey(root, b)
-			return int(min(1, max(-1, first.first-second.first)))
-		})
-		all = append(all, *names)
-	}
-	slices.SortFunc(all, func(a, b Names) int { return int(min(1, max(-1, a.Timeline-b.Timeline))) })
-	return all, nil
+	Links    []Name
 }
 
 // Newest returns the newest timeline with its last link only, and false if there is none. It holds no names, so an archive may have any
@@ -90,10 +38,11 @@ func Newest(ctx context.Context, store objstore.Store, root string) (newest Name
 			newest, last = Names{Timeline: n.timeline}, 0
 		}
 		switch {
-		case n.start:
+		case n.first == 0:
 			newest.Started = true
 		case n.first > last:
-			newest.Links, last = []string{object.Key}, n.first
+			n.cold = object.Cold
+			newest.Links, last = []Name{n}, n.first
 		}
 	}
 	return newest, newest.Timeline > 0, nil
@@ -126,17 +75,19 @@ type History struct {
 
 // Read reads the headers of all links, and checks nothing but each of them.
 func Read(ctx context.Context, store objstore.Store, root string) ([]History, error) {
-	all, err := List(ctx, store, root)
+	all, release, err := List(ctx, store, root)
 	if err != nil {
 		return nil, err
 	}
+	defer release()
 	histories := make([]History, 0, len(all))
 	for _, names := range all {
 		h := History{}
 		if h.Start, err = ReadStart(ctx, store, root, names.Timeline); err != nil {
 			return nil, err
 		}
-		for _, key := range names.Links {
+		for _, link := range names.Links {
+			key := link.Key(root)
 			header, err := ReadHeader(ctx, store, root, key)
 			if err != nil {
 				return nil, err

@@ -24,9 +24,9 @@ func (f *finder) begin(ctx context.Context, names Names, later []Start) (started
 func (f *finder) choose(ctx context.Context, names Names, bases []Base) (History, Choice, error) {
 	f.bases = f.start.own(f.next, bases)
 	h, from, found, err := f.find(ctx)
-	if errors.Is(err, fs.ErrPermission) && len(names.Cold) > 0 { // they may be in between, as missing ones may
+	if errors.Is(err, fs.ErrPermission) && slices.ContainsFunc(names.Links, isCold) { // they may be in between, as missing ones may
 		all := f.keys
-		f.keys = slices.DeleteFunc(slices.Clone(all), func(key string) bool { return names.Cold[key] })
+		f.keys = slices.DeleteFunc(slices.Clone(all), isCold)
 		h, from, found, err = f.find(ctx)
 		f.keys = all
 	}
@@ -66,7 +66,7 @@ func (f *finder) reachesEnd(ctx context.Context) (bool, error) {
 	if n == 0 {
 		return false, nil
 	}
-	if firstOf(f.root, f.keys[n-1]) >= f.target.Revision {
+	if f.keys[n-1].first >= f.target.Revision {
 		return true, nil
 	}
 	last, err := f.header(ctx, f.keys[n-1])

@@ -59,10 +59,11 @@ func Find(ctx context.Context, store objstore.Store, root string, bases []Base, 
 // even if no base of it can be used: older timelines have other data there. seen are all snapshots that are listed, even those that can be no bases:
 // they show which revisions a later cluster had.
 func FindOf(ctx context.Context, store objstore.Store, root string, of func(clusterID string) bool, bases []Base, seen []Seen, progress Progress, target Target) (Choice, error) {
-	all, err := List(ctx, store, root)
+	all, release, err := List(ctx, store, root)
 	if err != nil {
 		return Choice{}, err
 	}
+	defer release()
 	if all, err = withNewer(ctx, store, root, all, progress); err != nil {
 		return Choice{}, err
 	}
@@ -150,7 +151,7 @@ type finder struct {
 	root    string
 	start   Start
 	next    *Start // of the next timeline with this cluster ID; nil if there is none
-	keys    []string
+	keys    []Name
 	headers map[string]Header // that were read
 	held    *held
 	bases   []Base // oldest first
@@ -200,7 +201,7 @@ func (f *finder) reaches(b Base) bool {
 
 // holding returns the index of the last link that does not begin after a revision. It is 0 if there is none.
 func (f *finder) holding(revision int64) int {
-	after := sort.Search(len(f.keys), func(i int) bool { n, _ := parseKey(f.root, f.keys[i]); return n.first > revision })
+	after := sort.Search(len(f.keys), func(i int) bool { return f.keys[i].first > revision })
 	return max(after-1, 0)
 }
 
@@ -225,7 +226,8 @@ func (f *finder) end(ctx context.Context, from int) (int, error) {
 	return min(from+found, len(f.keys)-1), failed
 }
 
-func (f *finder) header(ctx context.Context, key string) (Header, error) {
+func (f *finder) header(ctx context.Context, link Name) (Header, error) {
+	key := link.Key(f.root)
 	if h, ok := f.headers[key]; ok {
 		return h, nil
 	}
@@ -246,11 +248,11 @@ func (f *finder) part(ctx context.Context, from, to int) (History, error) {
 	if len(f.keys) == 0 {
 		return h, nil
 	}
-	keys := f.keys[from : to+1]
-	if len(keys) > MaxLinks {
+	if between := to + 1 - from; between > MaxLinks {
 		return h, fmt.Errorf("%w: %d are between %s and the base snapshot before it, and at most %d can be replayed: take snapshots more often, or choose a target soon after a snapshot",
-			ErrTooManyLinks, len(keys), f.target, MaxLinks)
+			ErrTooManyLinks, between, f.target, MaxLinks)
 	}
+	keys := keysIn(f.root, f.keys[from:to+1])
 	if err := f.readAll(ctx, keys); err != nil {
 		return h, err
 	}

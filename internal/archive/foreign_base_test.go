@@ -162,11 +162,12 @@ func TestATimelineOfAnotherEtcdBackupAndClusterIsKept(t *testing.T) {
 		"of a deleted EtcdBackup, of the same cluster": {"uid-of-another", ours.Start.ClusterID, false},
 	} {
 		earlier.Start.Writer, earlier.Start.ClusterID = c.writer, c.cluster
-		all, err := List(t.Context(), storing(earlier.History, ours.History), root)
+		all, release, err := List(t.Context(), storing(earlier.History, ours.History), root)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := Outdated(root, all, []Start{earlier.Start, ours.Start}, base(15, 15))
+		release()
+		got := outdatedKeys(all, []Start{earlier.Start, ours.Start}, base(15, 15))
 		if kept := !slices.Contains(got, StartKey(root, 1)); kept != c.kept || len(got) == 0 {
 			t.Errorf("%s: kept %v, deleted are %q", name, kept, got)
 		}

@@ -279,7 +279,7 @@ func DecodeStart(body io.Reader, key string, t Timeline) (Start, error) {
 }
 
 // decodeHeader decodes the first line of a link's object.
-func decodeHeader(body *bufio.Reader, key string, n name) (Header, error) {
+func decodeHeader(body *bufio.Reader, key string, n Name) (Header, error) {
 	var h Header
 	var err error
 	if h.hash, h.size, err = decodeLine(body, key, &h); err != nil {

@@ -100,10 +100,10 @@ func TestASnapshotByAClockThatWasAheadIsNotOfTheRecoveredHistory(t *testing.T) {
 		t.Errorf("without its recovery, the base that began the timeline is none of it: %v, error %v", survey.Ranges, err)
 	}
 	names, starts := namesOf(both)
-	if keys := Outdated(root, names, starts, ahead); len(keys) > 0 {
+	if keys := outdatedKeys(names, starts, ahead); len(keys) > 0 {
 		t.Errorf("for a snapshot that may be of either history, %q would be deleted", keys)
 	}
-	if keys := Outdated(root, names, starts, later); len(keys) != 3 {
+	if keys := outdatedKeys(names, starts, later); len(keys) != 3 {
 		t.Errorf("for a snapshot of the second history, %q would be deleted, want the first timeline and one segment", keys)
 	}
 }

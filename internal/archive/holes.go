@@ -51,7 +51,8 @@ type surveyor struct {
 	holes  []Hole // newest first
 }
 
-func (s *surveyor) header(ctx context.Context, key string) (Header, error) {
+func (s *surveyor) header(ctx context.Context, link Name) (Header, error) {
+	key := link.Key(s.root)
 	if h, ok := s.read[key]; ok {
 		return h, nil
 	}
@@ -69,7 +70,7 @@ func (s *surveyor) header(ctx context.Context, key string) (Header, error) {
 
 // section is a part of a timeline without a hole.
 type section struct {
-	links []string
+	links []Name
 	// until is the last revision, before a hole. It is 0 if the section reaches the end of the timeline.
 	until int64
 	// after reports whether a hole is before the section.
@@ -86,7 +87,7 @@ func (s *surveyor) sections(ctx context.Context, names Names) ([]section, error)
 	until, end := int64(0), len(names.Links)
 	for end > 0 && len(s.holes) < maxHoles {
 		warm := end
-		for warm > 0 && !names.Cold[names.Links[warm-1]] {
+		for warm > 0 && !names.Links[warm-1].cold {
 			warm--
 		}
 		parts, err := s.numbered(ctx, names.Timeline, names.Links[warm:end], until)
@@ -97,7 +98,7 @@ func (s *surveyor) sections(ctx context.Context, names Names) ([]section, error)
 		if end = warm; end == 0 {
 			break
 		}
-		for end > 0 && names.Cold[names.Links[end-1]] {
+		for end > 0 && names.Links[end-1].cold {
 			end--
 		}
 		if n := len(found); n > 0 {
@@ -113,15 +114,16 @@ func (s *surveyor) sections(ctx context.Context, names Names) ([]section, error)
 // cold records the hole of the links from first up to next, and returns the revision before it. A link may have been made readable for some days:
 // the store alone knows that, so it is asked for both ends.
 func (s *surveyor) cold(ctx context.Context, names Names, first, next int) (before int64, err error) {
-	hole := Hole{Timeline: names.Timeline, First: firstOf(s.root, names.Links[first]), Cold: names.Links[first]}
-	for _, key := range names.Links[first:next] {
+	hole := Hole{Timeline: names.Timeline, First: names.Links[first].first, Cold: names.Links[first].Key(s.root)}
+	for i := first; i < next && len(s.failed) > 0; i++ {
+		key := names.Links[i].Key(s.root)
 		if err := s.failed[key]; err != nil {
 			hole.Cold, hole.Failed = key, err
 			break
 		}
 	}
 	if next < len(names.Links) {
-		hole.Last = firstOf(s.root, names.Links[next]) - 1
+		hole.Last = names.Links[next].first - 1
 	}
 	if first > 0 {
 		h, err := s.header(ctx, names.Links[first-1])
@@ -136,7 +138,7 @@ func (s *surveyor) cold(ctx context.Context, names Names, first, next int) (befo
 
 // numbered returns the parts of links that can all be read, newest first. Each link has the number of the one before it and 1. A link of an earlier
 // version has none, and nothing is known of what is missing before it.
-func (s *surveyor) numbered(ctx context.Context, t Timeline, links []string, until int64) (parts []section, err error) {
+func (s *surveyor) numbered(ctx context.Context, t Timeline, links []Name, until int64) (parts []section, err error) {
 	for len(links) > 0 {
 		first, err := s.unbroken(ctx, links)
 		if err != nil {
@@ -151,14 +153,14 @@ func (s *surveyor) numbered(ctx context.Context, t Timeline, links []string, unt
 			return nil, err
 		}
 		until = before.Last
-		s.holes = append(s.holes, Hole{Timeline: t, First: before.Last + 1, Last: firstOf(s.root, links[first]) - 1})
+		s.holes = append(s.holes, Hole{Timeline: t, First: before.Last + 1, Last: links[first].first - 1})
 		links = links[:first]
 	}
 	return parts, nil
 }
 
 // unbroken returns the index of the first link from which no link is missing up to the last one. It is 0 if none is missing at all.
-func (s *surveyor) unbroken(ctx context.Context, links []string) (int, error) {
+func (s *surveyor) unbroken(ctx context.Context, links []Name) (int, error) {
 	last := len(links) - 1
 	h, err := s.header(ctx, links[last])
 	if err != nil || h.Number == 0 {
@@ -182,7 +184,7 @@ func (s *surveyor) unbroken(ctx context.Context, links []string) (int, error) {
 		return 0, failed
 	}
 	before, err := s.header(ctx, links[first-1])
-	if err != nil || before.Last+1 == firstOf(s.root, links[first]) {
+	if err != nil || before.Last+1 == links[first].first {
 		return 0, err // the links before have no numbers
 	}
 	return first, nil
@@ -193,11 +195,11 @@ func (s *surveyor) unbroken(ctx context.Context, links []string) (int, error) {
 func (s *surveyor) readable(ctx context.Context, names *Names) error {
 	asked := 0
 	for end := len(names.Links); end > 0; end-- {
-		if !names.Cold[names.Links[end-1]] {
+		if !names.Links[end-1].cold {
 			continue
 		}
 		first := end
-		for first > 0 && names.Cold[names.Links[first-1]] {
+		for first > 0 && names.Links[first-1].cold {
 			first--
 		}
 		if asked++; asked > maxHoles {
@@ -208,8 +210,8 @@ func (s *surveyor) readable(ctx context.Context, names *Names) error {
 			return err
 		}
 		if warm {
-			for _, key := range names.Links[first:end] {
-				delete(names.Cold, key)
+			for i := first; i < end; i++ {
+				names.Links[i].cold = false
 			}
 		}
 		end = first + 1
@@ -217,12 +219,12 @@ func (s *surveyor) readable(ctx context.Context, names *Names) error {
 	return nil
 }
 
-func (s *surveyor) bothReadable(ctx context.Context, keys ...string) (bool, error) {
-	for _, key := range slices.Compact(keys) {
-		if _, failed := s.failed[key]; failed {
+func (s *surveyor) bothReadable(ctx context.Context, links ...Name) (bool, error) {
+	for _, link := range slices.Compact(links) {
+		if _, failed := s.failed[link.Key(s.root)]; failed {
 			return false, nil
 		}
-		_, err := s.header(ctx, key)
+		_, err := s.header(ctx, link)
 		if errors.Is(err, fs.ErrPermission) {
 			return false, nil
 		}

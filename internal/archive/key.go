@@ -41,32 +41,65 @@ func LinkKey(root string, t Timeline, day time.Time, first int64) string {
 	return fmt.Sprintf("%s%s/%020d%s", t.prefix(root), day.UTC().Format(dayLayout), first, linkName)
 }
 
-// name is what a key says.
-type name struct {
+// Name is an object of an archive, as its key names it. It takes 24 bytes, so that millions of them fit into memory.
+type Name struct {
 	timeline Timeline
-	start    bool
-	first    int64
+	first    int64 // revision of a link; 0 for a start
+	day      int32 // of a link, since 1970
+	cold     bool  // nothing can be read from its storage class
+}
+
+// Key returns the key of the object.
+func (n Name) Key(root string) string {
+	if n.first == 0 {
+		return StartKey(root, n.timeline)
+	}
+	return LinkKey(root, n.timeline, time.Unix(int64(n.day)*secondsOfDay, 0), n.first)
+}
+
+// is reports whether both name the same object.
+func (n Name) is(other Name) bool {
+	return n.timeline == other.timeline && n.first == other.first && n.day == other.day
+}
+
+func isCold(n Name) bool { return n.cold }
+
+const secondsOfDay = 24 * 60 * 60
+
+// NameOf returns the name that LinkKey makes a key of.
+func NameOf(t Timeline, day time.Time, first int64) Name {
+	return Name{timeline: t, first: first, day: int32(day.UTC().Truncate(secondsOfDay*time.Second).Unix() / secondsOfDay)} // a year has four digits
 }
 
 // parseKey parses a key that StartKey or LinkKey has written. It returns false for any other.
-func parseKey(root, key string) (name, bool) {
+func parseKey(root, key string) (Name, bool) {
 	rest, ok := strings.CutPrefix(key, root)
 	parts := strings.Split(rest, "/")
 	if !ok || len(parts) < 2 || len(parts) > 3 {
-		return name{}, false
+		return Name{}, false
 	}
 	number, err := strconv.ParseInt(parts[0], 10, 64)
 	if err != nil || number < 1 {
-		return name{}, false
+		return Name{}, false
 	}
-	n := name{timeline: Timeline(number), start: len(parts) == 2}
-	if n.start {
-		return n, StartKey(root, n.timeline) == key
+	t := Timeline(number)
+	if len(parts) == 2 {
+		return Name{timeline: t}, StartKey(root, t) == key
 	}
 	text, ok := strings.CutSuffix(parts[2], linkName)
-	if n.first, err = strconv.ParseInt(text, 10, 64); err != nil || !ok || n.first < 1 {
-		return name{}, false
+	first, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || !ok || first < 1 {
+		return Name{}, false
 	}
 	day, err := time.Parse(dayLayout, parts[1])
-	return n, err == nil && LinkKey(root, n.timeline, day, n.first) == key
+	n := NameOf(t, day, first)
+	return n, err == nil && n.Key(root) == key
+}
+
+func keysIn(root string, names []Name) []string {
+	keys := make([]string, len(names))
+	for i, n := range names {
+		keys[i] = n.Key(root)
+	}
+	return keys
 }

@@ -14,11 +14,11 @@ func TestAnArchiveWithMoreLinksThanAreHeldIsContinued(t *testing.T) {
 	store := newStoreOf([]History{first.History, second.History})
 	defer func(old int) { maxNames = old }(maxNames)
 	maxNames = 2
-	if _, err := List(t.Context(), store, root); !errors.Is(err, objstore.ErrListing) {
+	if _, _, err := List(t.Context(), store, root); !errors.Is(err, objstore.ErrListing) {
 		t.Errorf("error %v", err)
 	}
 	newest, found, err := Newest(t.Context(), store, root)
-	if err != nil || !found || newest.Timeline != 2 || !newest.Started || len(newest.Links) != 1 || newest.Links[0] != second.Links[2].Key {
+	if err != nil || !found || newest.Timeline != 2 || !newest.Started || len(newest.Links) != 1 || newest.Links[0].Key(root) != second.Links[2].Key {
 		t.Errorf("newest %+v, found %v, error %v", newest, found, err)
 	}
 	if _, found, err := Newest(t.Context(), newStoreOf(nil), root); found || err != nil {

@@ -34,7 +34,7 @@ func TestAnOmittedStartDeletesNoTimelineOfAnother(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		keys := Outdated(root, survey.Names, survey.Starts, base(25, 25))
+		keys := outdatedKeys(survey.Names, survey.Starts, base(25, 25))
 		if slices.ContainsFunc(keys, func(k string) bool { return k == earlier.Links[0].Key }) {
 			t.Errorf("%s: the segments of another EtcdBackup are deleted: %q", name, keys)
 		}

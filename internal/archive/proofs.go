@@ -154,7 +154,7 @@ func OutdatedProofs(root string, all []Names, proofs []ProofName) []string {
 	var keys []string
 	for _, n := range proofs {
 		at := slices.IndexFunc(all, func(names Names) bool { return names.Timeline == n.Timeline })
-		gone := at < 0 || len(all[at].Links) > 0 && n.To < firstOf(root, all[at].Links[0])
+		gone := at < 0 || len(all[at].Links) > 0 && n.To < all[at].Links[0].first
 		if gone && !n.Failed {
 			keys = append(keys, n.Key(root))
 		}
@@ -163,14 +163,14 @@ func OutdatedProofs(root string, all []Names, proofs []ProofName) []string {
 }
 
 // Between returns how many links a replay from one revision to another one needs.
-func (n Names) Between(root string, from, to int64) int {
+func (n Names) Between(from, to int64) int {
 	count := 0
-	for i, key := range n.Links {
+	for i, link := range n.Links {
 		ends := int64(0)
 		if i+1 < len(n.Links) {
-			ends = firstOf(root, n.Links[i+1])
+			ends = n.Links[i+1].first
 		}
-		if firstOf(root, key) <= to && (ends == 0 || ends > from+1) {
+		if link.first <= to && (ends == 0 || ends > from+1) {
 			count++
 		}
 	}

@@ -25,7 +25,7 @@ func TestProofsAreFoundByTheirNames(t *testing.T) {
 	if err != nil || len(proofs) != 4 {
 		t.Fatalf("proofs %v, error %v", proofs, err)
 	}
-	if all, err := List(t.Context(), store, root); err != nil || len(all) != 0 {
+	if all, _, err := List(t.Context(), store, root); err != nil || len(all) != 0 {
 		t.Errorf("timelines %v, error %v: a proof counts as a part of the archive", all, err)
 	}
 	for from, want := range map[int64]int64{10: 30, 15: 30, 30: 30, 5: 5} {
@@ -40,7 +40,7 @@ func TestProofsAreFoundByTheirNames(t *testing.T) {
 	if proofs, err = Proofs(t.Context(), store, root); err != nil || len(proofs) != 4 || Proven(proofs, 1, 10) != 60 {
 		t.Errorf("proofs %v, error %v, want none that has failed after one from the same snapshot has passed", proofs, err)
 	}
-	links := []Names{{Timeline: 1, Links: []string{LinkKey(root, 1, noon, 25)}}}
+	links := []Names{{Timeline: 1, Links: []Name{NameOf(1, noon, 25)}}}
 	if got := OutdatedProofs(root, links, append(proofs, failed)); len(got) != 2 {
 		t.Errorf("outdated are %v, want that before the first segment and that of the other timeline", got)
 	}

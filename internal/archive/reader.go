@@ -44,7 +44,7 @@ type Reader struct {
 // OpenSegment opens a link and reads its header. The caller closes the Reader.
 func OpenSegment(ctx context.Context, store objstore.Getter, root, key string) (*Reader, error) {
 	n, ok := parseKey(root, key)
-	if !ok || n.start {
+	if !ok || n.first == 0 {
 		return nil, fmt.Errorf("%w: %s is not the key of a segment", ErrCorrupt, key)
 	}
 	object, err := store.Get(ctx, key)

@@ -376,7 +376,7 @@ func TestOutdatedKeepsEveryTargetFromTheBaseOn(t *testing.T) {
 		histories, bases := random(r)
 		first := bases[r.IntN(len(bases))]
 		names, starts := namesOf(histories)
-		keys := Outdated(root, names, starts, first)
+		keys := outdatedKeys(names, starts, first)
 		steps := len(keys)
 		if steps > 0 {
 			steps = r.IntN(steps + 1) // the process may be killed at any point
@@ -418,20 +418,34 @@ func TestOutdatedDeletesNothingForABaseOfAnotherHistory(t *testing.T) {
 	for name, b := range map[string]Base{
 		"a base of another cluster": foreign, "a base before the timeline": base(25, 5), "a base after the end of the archive": base(50, 50), "a base in the last segment": base(35, 35),
 	} {
-		if keys := Outdated(root, names, starts, b); len(keys) > 0 {
+		if keys := outdatedKeys(names, starts, b); len(keys) > 0 {
 			t.Errorf("%s: %q would be deleted", name, keys)
 		}
 	}
-	if keys := Outdated(root, names, starts, base(25, 25)); len(keys) != 1 {
+	if keys := outdatedKeys(names, starts, base(25, 25)); len(keys) != 1 {
 		t.Errorf("a base in the second segment: %q would be deleted, want the first segment", keys)
 	}
 }
 
 func namesOf(histories []History) (names []Names, starts []Start) {
 	for _, h := range histories {
-		names, starts = append(names, Names{Timeline: h.Start.Timeline, Started: true, Links: h.keys()}), append(starts, h.Start)
+		names, starts = append(names, Names{Timeline: h.Start.Timeline, Started: true, Links: h.names()}), append(starts, h.Start)
 	}
 	return names, starts
+}
+
+// outdatedKeys returns the keys of all that Outdated returns.
+func outdatedKeys(all []Names, starts []Start, b Base) []string {
+	outdated, _ := Outdated(all, starts, b, maxNames)
+	return keysIn(root, outdated)
+}
+
+func (h History) names() (names []Name) {
+	for _, l := range h.Links {
+		n, _ := parseKey(root, l.Key)
+		names = append(names, n)
+	}
+	return names
 }
 
 func (h History) keys() []string {

@@ -30,9 +30,10 @@ type Survey struct {
 	// restored.
 	Following int
 
-	end   end         // of that timeline
-	bases []Base      // of that timeline
-	newer []Revisions // that the timelines had which were surveyed before
+	release func()
+	end     end         // of that timeline
+	bases   []Base      // of that timeline
+	newer   []Revisions // that the timelines had which were surveyed before
 	// others are the revisions that later clusters had, as the timeline sees it that is surveyed.
 	others   []Revisions
 	evidence evidence
@@ -54,14 +55,30 @@ func (s Survey) NewestBase() int64 {
 	return 0
 }
 
-// Look lists an archive and reads the headers that its ranges need: about two for each range. seen are snapshots that can be no bases.
-func Look(ctx context.Context, store objstore.Store, root string, bases []Base, limit int, seen ...Seen) (Survey, error) {
-	var s Survey
-	var err error
-	if s.Names, err = List(ctx, store, root); err != nil {
-		return s, err
+// Drop releases what is as long as the archive: names and starts. The caller calls it as soon as it does not need these any more.
+func (s *Survey) Drop() {
+	if s.release != nil {
+		s.release()
 	}
-	if s.Names, err = provenStarts(ctx, store, root, s.Names); err != nil {
+	s.Names, s.Starts, s.Startless, s.newer, s.others = nil, nil, nil, nil, nil
+}
+
+// Look lists an archive and reads the headers that its ranges need: about two for each range. seen are snapshots that can be no bases. The
+// caller calls Drop.
+func Look(ctx context.Context, store objstore.Store, root string, bases []Base, limit int, seen ...Seen) (Survey, error) {
+	all, release, err := List(ctx, store, root)
+	if err != nil {
+		return Survey{}, err
+	}
+	s, err := look(ctx, store, root, all, bases, limit, seen)
+	if s.release = release; err != nil {
+		s.Drop()
+	}
+	return s, err
+}
+
+func look(ctx context.Context, store objstore.Store, root string, all []Names, bases []Base, limit int, seen []Seen) (s Survey, err error) {
+	if s.Names, err = provenStarts(ctx, store, root, all); err != nil {
 		return s, err
 	}
 	s.Starts = make([]Start, len(s.Names))
@@ -121,7 +138,7 @@ func (s *Survey) timeline(ctx context.Context, reading *surveyor, i int, own []B
 		if len(s.Ranges) >= limit {
 			break
 		}
-		t := tracer{surveyor: reading, links: part.links, start: s.Starts[i], bases: part.reached(reading.root, own)}
+		t := tracer{surveyor: reading, links: part.links, start: s.Starts[i], bases: part.reached(own)}
 		if err := t.trace(ctx, limit-len(s.Ranges), part.until == 0); err != nil {
 			return err
 		}
@@ -156,10 +173,10 @@ func (s *Survey) hide(ctx context.Context, reading *surveyor, i int, bases, own 
 // reached returns the bases that a link of the section can follow, and that are not after it. The links after an earlier one were deleted,
 // because they were older than the window, or a hole is before the section. After a hole, the base must be in the section: nothing else shows that
 // it is of the same history.
-func (p section) reached(root string, own []Base) []Base {
+func (p section) reached(own []Base) []Base {
 	first := int64(0)
 	if len(p.links) > 0 {
-		first = firstOf(root, p.links[0]) - 1
+		first = p.links[0].first - 1
 	}
 	if p.after {
 		first++
@@ -172,7 +189,7 @@ func (p section) reached(root string, own []Base) []Base {
 // tracer finds the ranges of one section of a timeline, from its end to its start.
 type tracer struct {
 	*surveyor
-	links []string
+	links []Name
 	start Start
 	bases []Base
 
@@ -268,7 +285,7 @@ func (t *tracer) reach(ctx context.Context, at end) (ranges []Range, complete bo
 
 // holding returns the index of the last link that does not begin after a revision, and -1 if there is none.
 func (t *tracer) holding(revision int64) int {
-	return sort.Search(len(t.links), func(i int) bool { return firstOf(t.root, t.links[i]) > revision }) - 1
+	return sort.Search(len(t.links), func(i int) bool { return t.links[i].first > revision }) - 1
 }
 
 // before returns the end of the chain's part before the break at at.unbroken. It returns false if there is none. The break is the link that ends
@@ -288,7 +305,7 @@ func (t *tracer) before(ctx context.Context, at end) (end, bool, error) {
 		return end{}, false, err
 	}
 	if h.Last != at.unbroken {
-		return end{}, false, corruptAt(at.unbroken, t.links[i], "the link ends with revision %d, but a later one says %d", h.Last, at.unbroken)
+		return end{}, false, corruptAt(at.unbroken, t.links[i].Key(t.root), "the link ends with revision %d, but a later one says %d", h.Last, at.unbroken)
 	}
 	if before := endOf(h); before.unbroken < h.Last || before.changes(at) {
 		return before, true, nil

@@ -67,10 +67,10 @@ func after(ctx context.Context, store objstore.Getter, root string, t Timeline) 
 }
 
 // EndOf returns the end of a timeline: that of its last link, and of those after it which a listing omits. It is zero without any link.
-func EndOf(ctx context.Context, store objstore.Getter, root string, start Start, links []string) (last Header, err error) {
+func EndOf(ctx context.Context, store objstore.Getter, root string, start Start, links []Name) (last Header, err error) {
 	chain := start.Chain()
 	if n := len(links); n > 0 {
-		if last, err = ReadHeader(ctx, store, root, links[n-1]); err != nil {
+		if last, err = ReadHeader(ctx, store, root, links[n-1].Key(root)); err != nil {
 			return last, err
 		}
 		chain = last.Chain()
@@ -151,10 +151,10 @@ func started(ctx context.Context, store objstore.Getter, root string, t Timeline
 func (f *finder) extend(ctx context.Context) error {
 	chain, err := f.listedEnd(ctx)
 	for err == nil && chain.Timeline > 0 && below(Point{Revision: chain.Last, At: chain.At}, f.target) {
-		key := LinkKey(f.root, chain.Timeline, chain.At, chain.Last+1)
+		link := NameOf(chain.Timeline, chain.At, chain.Last+1)
 		var next Header
-		if next, err = f.header(ctx, key); err == nil {
-			f.keys, chain = append(slices.Clip(f.keys), key), next.Chain()
+		if next, err = f.header(ctx, link); err == nil {
+			f.keys, chain = append(slices.Clip(f.keys), link), next.Chain()
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
@@ -171,7 +171,7 @@ func (f *finder) listedEnd(ctx context.Context) (Chain, error) {
 		return Chain{}, nil
 	case n == 0:
 		return f.start.Chain(), nil
-	case f.target.Revision > 0 && firstOf(f.root, f.keys[n-1]) > f.target.Revision:
+	case f.target.Revision > 0 && f.keys[n-1].first > f.target.Revision:
 		return Chain{}, nil
 	}
 	last, err := f.header(ctx, f.keys[n-1])

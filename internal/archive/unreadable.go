@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"iter"
 	"slices"
 )
 
@@ -27,16 +28,15 @@ func (s *Survey) passOver(ctx context.Context, reading *surveyor, err error) boo
 		return false
 	}
 	reading.failed[of.key] = of.err
+	link, _ := parseKey(reading.root, of.key)
 	for i := range s.Names {
 		names := &s.Names[i]
-		switch at := slices.Index(names.Links, of.key); {
+		switch at := slices.IndexFunc(names.Links, func(n Name) bool { return n.is(link) }); {
 		case at < 0:
 		case errors.Is(of.err, fs.ErrNotExist): // it was deleted since
 			names.Links = slices.Delete(names.Links, at, at+1)
-		case names.Cold == nil:
-			names.Cold = map[string]bool{of.key: true}
 		default:
-			names.Cold[of.key] = true
+			names.Links[at].cold = true
 		}
 	}
 	return true
@@ -44,21 +44,36 @@ func (s *Survey) passOver(ctx context.Context, reading *surveyor, err error) boo
 
 // returnsAnother asks for the newest, the oldest and the middle one of the other links, until the store returns one of them.
 func (s *Survey) returnsAnother(ctx context.Context, reading *surveyor, key string) bool {
+	failed, _ := parseKey(reading.root, key)
+	count := 0
+	for range s.readable(failed) {
+		count++
+	}
 	var others []string
-	for _, names := range s.Names {
-		for _, link := range names.Links {
-			if link != key && !names.Cold[link] {
-				others = append(others, link)
-			}
+	i := 0
+	for link := range s.readable(failed) {
+		if i == 0 || i == count/2 || i == count-1 {
+			others = append(others, link.Key(reading.root))
 		}
+		i++
 	}
-	if len(others) == 0 {
-		return false
-	}
-	for _, other := range slices.Compact([]string{others[len(others)-1], others[0], others[len(others)/2]}) {
+	for _, other := range slices.Backward(others) {
 		if _, err := ReadHeader(ctx, reading.store, reading.root, other); err == nil {
 			return true
 		}
 	}
 	return false
+}
+
+// readable yields all links but one that are not cold, oldest first.
+func (s *Survey) readable(but Name) iter.Seq[Name] {
+	return func(yield func(Name) bool) {
+		for _, names := range s.Names {
+			for _, link := range names.Links {
+				if !link.is(but) && !link.cold && !yield(link) {
+					return
+				}
+			}
+		}
+	}
 }

@@ -62,18 +62,18 @@ func (o jobSpec) seen(index snapshot.Index, known snapshot.Known) []archive.Seen
 	return seen
 }
 
-// outdatedBy returns the keys of the archive that no target in the window needs. It is pure.
-func outdatedBy(o jobSpec, survey archive.Survey, index snapshot.Index, known snapshot.Known) []string {
+// outdatedBy returns what of the archive no target in the window needs. It is pure.
+func outdatedBy(o jobSpec, survey archive.Survey, index snapshot.Index, known snapshot.Known) (outdated []archive.Name, more bool) {
 	if len(survey.Starts) == 0 {
-		return nil
+		return nil, false
 	}
 	id, err := strconv.ParseUint(survey.Starts[len(survey.Starts)-1].ClusterID, 16, 64)
 	if err != nil {
-		return nil
+		return nil, false
 	}
 	item, found := o.Keep.Base(o.seriesOf(etcd.ID(id)), index, known)
 	if !found {
-		return nil
+		return nil, false
 	}
-	return archive.Outdated(o.archiveRoot(), survey.Names, survey.Starts, source.BaseOf(item.Key, known[item.Key].Manifest, item.Stored))
+	return archive.Outdated(survey.Names, survey.Starts, source.BaseOf(item.Key, known[item.Key].Manifest, item.Stored), maxOutdated)
 }

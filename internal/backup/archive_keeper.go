@@ -33,12 +33,16 @@ type keeper struct {
 	counted  archiver.Status // in the metrics
 	next     time.Time       // when a failed survey or deletion is repeated
 	outdated []string
-	base     int64 // revision of the newest base of the timeline
-	shape    shape
-	asked    map[string]time.Time // by reason
-	seen     archiver.Status      // when the survey was made
-	window   time.Duration        // for which outdated was found
-	spoilt   spoilt
+	// later are outdated, too. more means that the archive has more than these, and first is the first of them.
+	later  []archive.Name
+	more   bool
+	first  string
+	base   int64 // revision of the newest base of the timeline
+	shape  shape
+	asked  map[string]time.Time // by reason
+	seen   archiver.Status      // when the survey was made
+	window time.Duration        // for which outdated was found
+	spoilt spoilt
 	// replaceAt is when another snapshot replaces the spoilt ones; zero if there are none.
 	replaceAt time.Time
 	disproven bool // a proof has failed, as the store says
@@ -50,6 +54,8 @@ const (
 	keeperRetry    = time.Minute
 	// deletionsPerLook is how many objects are deleted between two looks at the archiver.
 	deletionsPerLook = 100
+	// maxOutdated is how many outdated links are held between two looks, and maxRefused is how many keys.
+	maxOutdated, maxRefused = 50_000, 1000
 	// maxBases is how many snapshots are looked at besides those of the window.
 	maxBases = 1000
 	// rangesShown is how many ranges the status lists.
@@ -109,7 +115,7 @@ func (k *keeper) changed(now archiver.Status) bool {
 // look surveys the archive, and returns whether it could.
 func (k *keeper) look(ctx context.Context) bool {
 	o := k.current().job
-	k.outdated, k.window = nil, o.Keep.Window
+	k.outdated, k.later, k.window = nil, nil, o.Keep.Window
 	found, err := surveyOf(ctx, k.store, o, k.known)
 	if err != nil {
 		k.next = k.job.now().Add(keeperRetry)
@@ -118,19 +124,21 @@ func (k *keeper) look(ctx context.Context) bool {
 		})
 		return false
 	}
-	if err := astray(found.survey, k.running.Status()); err != nil {
+	k.survey, k.surveyed = found.survey, true
+	defer k.survey.Drop() // a keeper runs for months
+	if err := astray(k.survey, k.running.Status()); err != nil {
 		k.end(err)
 		return false
 	}
-	k.survey, k.surveyed = found.survey, true
 	k.update(func(v *Archive) {
 		v.Unpruned, v.Corrupt, v.Holes = startless(k.survey.Startless), false, holed(k.survey.Holes)
 		v.Proof = found.last
 	})
 	k.disproven = found.last != nil && found.last.Result == v1beta2.ProofFailed
 	o.Keep.Now = k.job.now() // a snapshot from the future is no base
-	k.outdated, k.base = outdatedBy(o, k.survey, found.index, k.known), k.survey.NewestBase()
-	k.outdated = append(k.outdated, archive.OutdatedProofs(o.archiveRoot(), k.survey.Names, found.proofs)...)
+	k.base = k.survey.NewestBase()
+	k.later, k.more = outdatedBy(o, k.survey, found.index, k.known)
+	k.outdate(o, archive.OutdatedProofs(o.archiveRoot(), k.survey.Names, found.proofs))
 	k.findSpoilt(o, found.index)
 	if k.spoilt.count == 0 {
 		k.cover(ctx, o, found.bases)
@@ -158,7 +166,7 @@ func surveyOf(ctx context.Context, store objstore.Store, o jobSpec, known snapsh
 	if f.last, err = lastProof(ctx, store, o, f.proofs); err != nil {
 		return f, err
 	}
-	f.survey, err = archive.Look(ctx, store, o.archiveRoot(), f.bases, rangesShown, o.seen(f.index, known)...)
+	f.survey, err = archive.Look(archive.For(ctx, o.Namespace), store, o.archiveRoot(), f.bases, rangesShown, o.seen(f.index, known)...)
 	return f, err
 }
 
@@ -200,7 +208,11 @@ func startless(timelines []archive.Timeline) string {
 	if len(timelines) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("These timelines of the archive have no start object, so nothing of them can be restored: %s.", strings.Trim(fmt.Sprint(timelines), "[]"))
+	named, more := timelines[:min(len(timelines), rangesShown)], ""
+	if n := len(timelines) - len(named); n > 0 {
+		more = fmt.Sprintf(", and %d more", n)
+	}
+	return fmt.Sprintf("These timelines of the archive have no start object, so nothing of them can be restored: %s%s.", strings.Trim(fmt.Sprint(named), "[]"), more)
 }
 
 // holesShown is how many holes the status names.
@@ -219,6 +231,27 @@ func holed(holes []archive.Hole) string {
 	return strings.Join(named, "; ")
 }
 
+// outdate notes what is to be deleted: some of it, because a keeper holds it for hours.
+func (k *keeper) outdate(o jobSpec, proofs []string) {
+	first := ""
+	if len(k.later) > 0 {
+		first = k.later[0].Key(o.archiveRoot())
+	}
+	// If the first one is still listed after it was deleted, the store keeps what it has deleted.
+	k.more, k.first = k.more && first != k.first, first
+	k.outdated = slices.Clone(proofs[:min(len(proofs), maxRefused)])
+}
+
+// refill puts the next ones first. Of those that were refused, it keeps some: the next look finds the others again.
+func (k *keeper) refill(root string) {
+	n := min(deletionsPerLook, len(k.later))
+	keys := make([]string, 0, n+len(k.outdated))
+	for _, name := range k.later[:n] {
+		keys = append(keys, name.Key(root))
+	}
+	k.outdated, k.later = append(keys, k.outdated[:min(len(k.outdated), maxRefused)]...), k.later[n:]
+}
+
 // prune deletes some of the outdated objects, oldest first. What was found outdated before a test has failed is kept, too. It returns whether
 // the ranges are to be looked at again, because all is deleted. It does so once after each news, because a store may keep what it has deleted.
 func (k *keeper) prune(ctx context.Context) bool {
@@ -226,6 +259,7 @@ func (k *keeper) prune(ctx context.Context) bool {
 	if k.job.now().Before(k.next) || o.Distrusted != nil || k.disproven || o.Doubted && (o.Keep.Verify || o.Keep.Tests) {
 		return false
 	}
+	k.refill(o.archiveRoot())
 	outdated := len(k.outdated)
 	batch := k.outdated[:min(deletionsPerLook, outdated)]
 	errs := objstore.Errors{Refusals: refusals}
@@ -247,7 +281,7 @@ func (k *keeper) prune(ctx context.Context) bool {
 		}
 		return false
 	}
-	if outdated == 0 || len(k.outdated) > 0 || k.pruned {
+	if outdated == 0 || len(k.outdated)+len(k.later) > 0 || k.pruned && !k.more {
 		return false
 	}
 	k.pruned = true

@@ -2,6 +2,7 @@ package backup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -28,10 +29,11 @@ func (t *job) purgeArchive(ctx context.Context, o jobSpec, store objstore.Store,
 		removed.blame(o, fail(v1beta2.ReasonSnapshotsKept, fmt.Sprintf("EtcdBackup %s continues the continuous archive %s/%s, so the operator keeps it.", other, o.Target.Bucket, root)))
 		return nil
 	}
-	all, err := archive.List(ctx, store, root)
+	all, release, err := archive.List(archive.For(ctx, o.Namespace), store, root)
 	if err != nil {
 		return err
 	}
+	defer release()
 	slices.Reverse(all)
 	proofs, err := archive.Proofs(ctx, store, root)
 	if err != nil {
@@ -55,13 +57,11 @@ func purgeTimeline(ctx context.Context, o jobSpec, store objstore.Store, names a
 		}
 		return nil
 	}
-	keys := names.Links
-	for _, proof := range proofs {
-		if proof.Timeline == names.Timeline {
-			keys = append(keys, proof.Key(o.archiveRoot()))
-		}
-	}
-	if err := objstore.EachOf(ctx, purgers, keys, remove).Err(); err != nil {
+	removeName := func(n archive.Name) error { return remove(n.Key(o.archiveRoot())) }
+	removeProof := func(n archive.ProofName) error { return remove(n.Key(o.archiveRoot())) }
+	own := slices.DeleteFunc(slices.Clone(proofs), func(n archive.ProofName) bool { return n.Timeline != names.Timeline })
+	links, of := objstore.EachOf(ctx, purgers, names.Links, removeName), objstore.EachOf(ctx, purgers, own, removeProof)
+	if err := errors.Join(links.Err(), of.Err()); err != nil {
 		return err
 	}
 	return remove(archive.StartKey(o.archiveRoot(), names.Timeline))

@@ -102,6 +102,7 @@ func (a *archived) reported(status v1beta2.EtcdBackupStatus, now time.Time) v1be
 	if err != nil {
 		a.t.Fatal(err)
 	}
+	defer f.survey.Drop()
 	s.Archive = &Archive{Surveyed: true, Covered: f.survey.Covered, Ranges: f.survey.Ranges, Holes: holed(f.survey.Holes), Unpruned: startless(f.survey.Startless), Proof: f.last}
 	out := NewStatus(s, Scheduled{At: now.Add(time.Hour)}, nil)
 	return v1beta2.EtcdBackupStatus{Recoverable: out.Recoverable, LastArchiveProof: out.LastArchiveProof}
@@ -138,6 +139,7 @@ func TestWhatCanBeRestoredIsThatOfTheStore(t *testing.T) {
 				}
 				if f, err := surveyOf(t.Context(), a.store, jobSpecOf(a.state), snapshot.Known{}); err == nil {
 					holes += len(f.survey.Holes)
+					f.survey.Drop()
 				}
 			}
 		})

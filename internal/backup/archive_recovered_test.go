@@ -108,9 +108,10 @@ func TestARunningArchiverWaitsForTheStoreAfterARecoveryThatWasMissed(t *testing.
 		default:
 			t.Error("the archiver does not end after the store has its change")
 		}
-		all, err := archive.List(t.Context(), disk, root)
+		all, release, err := archive.List(t.Context(), disk, root)
 		if err != nil || len(all) != 1 || len(all[0].Links) != 1 {
-			t.Errorf("the archive has %+v, want one segment; error %v", all, err)
+			t.Fatalf("the archive has %+v, want one segment; error %v", all, err)
 		}
+		release()
 	})
 }

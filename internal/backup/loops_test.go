@@ -65,7 +65,11 @@ func TestNoLoopEndsAtAnObjectThatTheStoreRefusesToDelete(t *testing.T) {
 			return nil
 		}},
 		"the archive of a deleted EtcdBackup": {name: func(i int) string { return archive.LinkKey(root, 1, t0, int64(2+i)) }, run: func(ctx context.Context, m *objstoretest.Memory) error {
-			return purgeTimeline(ctx, o, m, archive.Names{Timeline: 1, Started: true, Links: slices.DeleteFunc(m.Keys(), func(k string) bool { return !strings.HasSuffix(k, ".segment") })}, nil)
+			names := archive.Names{Timeline: 1, Started: true}
+			for i := range count {
+				names.Links = append(names.Links, archive.NameOf(1, t0, int64(2+i)))
+			}
+			return purgeTimeline(ctx, o, m, names, nil)
 		}},
 	} {
 		for locked := range count {

@@ -17,7 +17,7 @@ var loopsThatEnd = map[string]string{
 	"archive.EndOf":          "the key of each segment follows from the one before it",
 	"archive.Find":           "a timeline whose start cannot be read may be the one that is asked for",
 	"archive.older":          "a start that cannot be read may be of a later cluster, and a passing error is tried again",
-	"archive.Look":           "the ranges of a timeline are only known if its start can be read",
+	"archive.look":           "the ranges of a timeline are only known if its start can be read",
 	"archive.Read":           "only tests read a whole archive",
 	"archive.reach":          "a range ends at a link whose header must be read",
 	"archive.returnsAnother": "it asks until the store returns one link",

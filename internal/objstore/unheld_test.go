@@ -16,7 +16,7 @@ import (
 
 // unheld are the functions that list without the limit of names, and how each of them bounds its memory.
 var unheld = map[string]string{
-	"archive.List":          "it counts with Held",
+	"archive.list":          "it counts with Held",
 	"archive.Newest":        "it holds one name",
 	"snapshot.AbortUploads": "it deletes while it lists",
 	"snapshot.DropDrafts":   "it deletes while it lists",

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/replay"
 	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbcheck"
@@ -90,7 +91,7 @@ type baseRead struct {
 func (s Spool) readBase(ctx context.Context, asked Asked, limit *readLimit) (read baseRead, err error) {
 	var unusable error
 	for began := time.Now(); ; {
-		point, err := source.FindPoint(ctx, asked.Source, asked.By, asked.Choice, asked.Point.Progress, read.unusable...)
+		point, err := source.FindPoint(archive.For(ctx, asked.Namespace), asked.Source, asked.By, asked.Choice, asked.Point.Progress, read.unusable...)
 		if err != nil || unusable != nil && point.Timeline != read.point.Timeline {
 			return read, cmp.Or(unusable, err)
 		}

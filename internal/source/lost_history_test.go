@@ -60,11 +60,17 @@ func (s shelf) links(number archive.Timeline) []string {
 	if err != nil {
 		s.Fatal(err)
 	}
-	all, err := archive.List(s.Context(), store, archive.Root("daily", "ns", "a"))
+	root := archive.Root("daily", "ns", "a")
+	all, release, err := archive.List(s.Context(), store, root)
 	if err != nil {
 		s.Fatal(err)
 	}
-	return all[number-1].Links
+	defer release()
+	var keys []string
+	for _, link := range all[number-1].Links {
+		keys = append(keys, link.Key(root))
+	}
+	return keys
 }
 
 func (s shelf) remove(keys ...string) {

@@ -166,10 +166,12 @@ func (r *replicas) begun() bool { return r.newest() != nil }
 
 // newest returns the newest timeline in the store; nil if there is none.
 func (r *replicas) newest() *archive.Names {
-	all, err := archive.List(r.t.Context(), r.store, r.root)
+	all, release, err := archive.List(r.t.Context(), r.store, r.root)
 	if err != nil {
 		r.t.Errorf("list the archive: %v", err)
+		return nil
 	}
+	release()
 	if len(all) == 0 {
 		return nil
 	}
@@ -181,7 +183,7 @@ func (r *replicas) stored() int64 {
 	if names == nil || len(names.Links) == 0 {
 		return 0
 	}
-	h, err := archive.ReadHeader(r.t.Context(), r.store, r.root, names.Links[len(names.Links)-1])
+	h, err := archive.ReadHeader(r.t.Context(), r.store, r.root, names.Links[len(names.Links)-1].Key(r.root))
 	if err != nil {
 		r.t.Errorf("read the newest segment: %v", err)
 	}
