@@ -59,14 +59,11 @@ func Find(ctx context.Context, store objstore.Store, root string, bases []Base, 
 // even if no base of it can be used: older timelines have other data there. seen are all snapshots that are listed, even those that can be no bases:
 // they show which revisions a later cluster had.
 func FindOf(ctx context.Context, store objstore.Store, root string, of func(clusterID string) bool, bases []Base, seen []Seen, progress Progress, target Target) (Choice, error) {
-	all, release, err := List(ctx, store, root)
+	all, release, err := listNewer(ctx, store, root, progress)
 	if err != nil {
 		return Choice{}, err
 	}
 	defer release()
-	if all, err = withNewer(ctx, store, root, all, progress); err != nil {
-		return Choice{}, err
-	}
 	if len(all) == 0 {
 		return Choice{}, &Refusal{Target: target, Reason: "the archive is empty"}
 	}

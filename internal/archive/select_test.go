@@ -448,14 +448,6 @@ func (h History) names() (names []Name) {
 	return names
 }
 
-func (h History) keys() []string {
-	keys := make([]string, len(h.Links))
-	for i, l := range h.Links {
-		keys[i] = l.Key
-	}
-	return keys
-}
-
 // TestLookFindsTheRangesOfSelectWithFewRequests compares the ranges that few headers describe with those of all headers.
 func TestLookFindsTheRangesOfSelectWithFewRequests(t *testing.T) {
 	broken := 0

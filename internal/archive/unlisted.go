@@ -35,6 +35,18 @@ func withNewer(ctx context.Context, store objstore.Getter, root string, all []Na
 	return all, nil
 }
 
+// listNewer is List with withNewer.
+func listNewer(ctx context.Context, store objstore.Store, root string, progress Progress) (all []Names, release func(), err error) {
+	if all, release, err = List(ctx, store, root); err != nil {
+		return nil, nil, err
+	}
+	if all, err = withNewer(ctx, store, root, all, progress); err != nil {
+		release()
+		return nil, nil, err
+	}
+	return all, release, nil
+}
+
 // NewestOf is Newest for a listing that may omit objects. It asks for the start of the timeline, and for the timelines after it.
 func NewestOf(ctx context.Context, store objstore.Store, root string) (newest Names, found bool, err error) {
 	if newest, _, err = Newest(ctx, store, root); err != nil {

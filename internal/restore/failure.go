@@ -6,6 +6,7 @@ import (
 	"io/fs"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
@@ -55,6 +56,8 @@ func explainSize(err error) (reason, advice string, final bool) {
 			"in the values of the chart. It must be more than the size of the database. Then create another EtcdRestore.", true
 	case errors.Is(err, spool.ErrTooSmall):
 		return v1beta2.ReasonSpoolTooSmall, "Raise restoreOperator.spool.sizeLimit in the values of the chart, or free space on the disk of the node.", false
+	case errors.Is(err, archive.ErrNamesMemory):
+		return v1beta2.ReasonRetrying, "The operator tries again.", false
 	case errors.Is(err, spool.ErrFull):
 		return v1beta2.ReasonRetrying, "The snapshot has more bytes than its store states, and other snapshots use the rest of the spool volume.", false
 	}
