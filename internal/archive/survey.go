@@ -61,6 +61,7 @@ func (s *Survey) Drop() {
 		s.release()
 	}
 	s.Names, s.Starts, s.Startless, s.newer, s.others = nil, nil, nil, nil, nil
+	s.evidence = evidence{}
 }
 
 // Look lists an archive and reads the headers that its ranges need: about two for each range. seen are snapshots that can be no bases. The
