@@ -12,7 +12,7 @@ import (
 )
 
 // compared are the folders whose code decides by the time.
-var compared = []string{"cluster", "backup", "restore", "snapshot", "archive", "schedule", "spool", "kube", "operator", "planning", "source", "pki", "pace", "turns", "worker", "dbcheck"}
+var compared = []string{"cluster", "backup", "restore", "snapshot", "archive", "schedule", "spool", "kube", "operator", "planning", "source", "pki", "pace", "turns", "worker", "dbcheck", "objstore", "storage", "etcd"}
 
 // comparisons returns the functions in which a time is compared with now without this package, as file and function.
 func comparisons(t *testing.T) map[string]bool {
@@ -82,7 +82,7 @@ func isNow(e ast.Expr) bool {
 // package.
 var listed = map[string][]string{
 	"the time is one of this process's memory, and the monotonic clock measures what has passed": {
-		"archive/archiver/archiver.go Lag", "archive/archiver/run.go wantsCut",
+		"archive/archiver/archiver.go Lag", "archive/archiver/run.go wantsCut", "etcd/login.go limitLogin", "objstore/listing.go name", "objstore/signed/signed.go reopen",
 		"backup/archive_keeper.go askForBase", "backup/archive_keeper.go prune", "backup/archive_keeper.go publish", "backup/archive_keeper.go run",
 		"backup/archive_metrics.go stopped", "backup/archive_replace.go replaceSpoilt", "backup/archive_run.go run", "backup/archive_store.go present",
 		"backup/attempts.go begin", "backup/attempts.go passing", "backup/sightings.go since", "backup/timelimit.go pause",
@@ -139,6 +139,7 @@ var listed = map[string][]string{
 	"the store has another clock, which decides if this one is ahead": {"snapshot/decide.go Future", "snapshot/protect.go protect"},
 	"a signed URL is renewed at once if its time is too far ahead":    {"restore/plan/signed_url.go RenewalIn", "restore/plan/signed_url.go SignedUntil"},
 	"cluster-operator corrects the time in the status":                {"restore/plan/safety.go givesUpSafety"},
+	"a file of an upload stays until the clock has reached its time":  {"objstore/file/file.go removeStale"},
 	"it is a simulation": {"cluster/plan/model/from.go putMember"},
 }
 

@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -18,6 +20,11 @@ import (
 func TestNoPodOfAMemberThatHasStartedStartsEmpty(t *testing.T) {
 	starts := map[plan.Start]bool{ // whether it makes data
 		plan.StartNew: true, plan.StartJoin: true, plan.StartSeed: true, plan.StartRejoin: false, plan.StartForce: false,
+	}
+	for _, start := range declaredStarts(t) {
+		if _, listed := starts[start]; !listed {
+			t.Errorf("the start %s is not tried. Does it make data?", start)
+		}
 	}
 	for start, makes := range starts {
 		for _, waits := range []bool{false, true} {
@@ -165,4 +172,20 @@ func TestThePodDisruptionBudgetKeepsTheOnlyCopyAlsoIfItIsNotReady(t *testing.T) 
 	if got := policy(); got != "IfHealthyBudget" {
 		t.Errorf("a drain may take the only copy of a member: %s", got)
 	}
+}
+
+// declaredStarts reads all ways in which the operator starts etcd.
+func declaredStarts(t *testing.T) (starts []plan.Start) {
+	t.Helper()
+	content, err := os.ReadFile("plan/start.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, found := range regexp.MustCompile(`(?m)^\tStart\w+ (?:Start )?= "(\w+)"`).FindAllStringSubmatch(string(content), -1) {
+		starts = append(starts, plan.Start(found[1]))
+	}
+	if len(starts) < 5 {
+		t.Fatalf("plan/start.go declares %v only", starts)
+	}
+	return starts
 }

@@ -126,6 +126,10 @@ func callsOf(node ast.Node) (called []string) {
 			switch f := call.Fun.(type) {
 			case *ast.SelectorExpr:
 				called = append(called, f.Sel.Name)
+			case *ast.Ident:
+				if f.Name != "delete" { // of a map
+					called = append(called, f.Name)
+				}
 			}
 		}
 		return true
