@@ -118,18 +118,30 @@ func (r *Reconciler) with(ctx context.Context, v *view, member string, do func(E
 	return do(connection)
 }
 
-// withServing talks to a member of the current incarnation that serves, the leader if it can be, but not to the one named.
+// withServing talks to a member of the current incarnation that serves, the leader if it can be, but not to the one named. If that member refuses a change
+// because it has no connection to all voters, the others are asked, too: each judges by its own connections.
 func (r *Reconciler) withServing(ctx context.Context, v *view, not string, do func(Etcd) error) error {
-	chosen := ""
-	for _, m := range v.Current() {
-		if m.Serving && m.Name != not && (chosen == "" || m.Leader) {
-			chosen = m.Name
+	err := fmt.Errorf("no member serves: %w", etcd.ErrNotYet)
+	for _, name := range serving(v, not) {
+		if err = r.with(ctx, v, name, do); !errors.Is(err, etcd.ErrUnconnected) {
+			return err
 		}
 	}
-	if chosen == "" {
-		return fmt.Errorf("no member serves: %w", etcd.ErrNotYet)
+	return err
+}
+
+// serving returns the members that serve, but not the one named, the leader first.
+func serving(v *view, not string) (names []string) {
+	for _, m := range v.Current() {
+		switch {
+		case !m.Serving || m.Name == not:
+		case m.Leader:
+			names = append([]string{m.Name}, names...)
+		default:
+			names = append(names, m.Name)
+		}
 	}
-	return r.with(ctx, v, chosen, do)
+	return names
 }
 
 func wrap(act string, object client.Object, err error) error {

@@ -23,6 +23,10 @@ func (c *Client) AddVoter(ctx context.Context, peerURL string) error {
 	return c.changed("add member "+peerURL, err, rpctypes.ErrPeerURLExist)
 }
 
+// ErrUnconnected is in the error chain if the member that was asked for a change has no connection to all voters, by its own account. Another member
+// may have them. etcd takes a peer for unconnected until the next connection if an early request to it fails after the streams are open.
+var ErrUnconnected error = rpctypes.ErrUnhealthy
+
 // Promote makes a learner a voter. The error is ErrNotYet while the learner has not caught up.
 func (c *Client) Promote(ctx context.Context, id ID) error {
 	_, err := c.client.MemberPromote(ctx, uint64(id))
