@@ -1,9 +1,7 @@
 package cluster
 
 import (
-	"encoding/json"
 	"fmt"
-	"math"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -89,28 +87,6 @@ func foreign(object client.Object) client.Object {
 		return &policyv1.PodDisruptionBudget{ObjectMeta: named, Spec: policyv1.PodDisruptionBudgetSpec{Selector: object.Spec.Selector}}
 	}
 	return &metav1.PartialObjectMetadata{ObjectMeta: meta}
-}
-
-const (
-	// maxHeld is how many bytes of one object the cache holds at most. Kubernetes allows 256 KiB of annotations, and what slim leaves of a member's
-	// Pod has some KiB beside them. What is larger can only be made by hand, so that no index leads to it, and many of them fill no memory.
-	maxHeld = 320 << 10
-	// maxForeign is how many bytes of an object of others the cache holds at most: its names, and a selector.
-	maxForeign = 16 << 10
-	// maxOwnerText is the longest name that Kubernetes gives an owner. The API server does not check it.
-	maxOwnerText = 253
-)
-
-// heldSize returns how many bytes an object has. An object of no known type, such as a Certificate, is encoded for that.
-func heldSize(object client.Object) int {
-	if sized, is := object.(interface{ Size() int }); is {
-		return sized.Size()
-	}
-	content, err := json.Marshal(object)
-	if err != nil {
-		return math.MaxInt
-	}
-	return len(content)
 }
 
 // mayBeOurs reports whether an object may belong to an EtcdCluster: by its owner, by what is written on it, or by its name if

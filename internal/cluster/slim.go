@@ -18,7 +18,7 @@ func slim(object client.Object) {
 	object.SetGenerateName("")
 	switch object := object.(type) {
 	case *corev1.Pod:
-		if object.Annotations[annotationTemplate] == "" && object.Size() <= maxComparedPod {
+		if object.Annotations[annotationTemplate] == "" && heldSize(object) <= maxComparedPod {
 			return // madeFor compares all of it
 		}
 		object.Spec, object.Status = slimSpec(object.Spec), slimStatus(object.Status)
@@ -32,7 +32,7 @@ func slim(object client.Object) {
 	shareMeta(object)
 }
 
-// maxComparedPod is how many bytes a Pod has at most that madeFor compares. Those that the releases before there were notes have made are smaller,
+// maxComparedPod is how many bytes of memory a Pod takes at most that madeFor compares. Those that the releases before there were notes have made are smaller,
 // because users could not add containers.
 const maxComparedPod = 64 << 10
 

@@ -22,6 +22,24 @@ func Bound(t testing.TB, most uint64, f func()) {
 	}
 }
 
+// Holds fails the test if what f returns takes more than that many KiB. It counts no garbage, so a machine under load changes nothing.
+func Holds(t testing.TB, most uint64, f func() any) {
+	t.Helper()
+	live := func() uint64 {
+		runtime.GC()
+		runtime.GC() // a sync.Pool keeps what it has for one more
+		var now runtime.MemStats
+		runtime.ReadMemStats(&now)
+		return now.HeapAlloc
+	}
+	before := live()
+	held := f()
+	if grown := max(live(), before) - before; grown > most<<10 {
+		t.Errorf("it takes %d KiB, and the bound is %d KiB", grown>>10, most)
+	}
+	runtime.KeepAlive(held)
+}
+
 // watch returns a function that returns the largest heap since then.
 func watch() func() uint64 {
 	stop, peak := make(chan struct{}), make(chan uint64)
