@@ -36,6 +36,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
 // Name of the operator: of its controller, its field manager and its leader election.
@@ -66,6 +67,8 @@ type Reconciler struct {
 	SeedImage string
 	metrics   *metrics
 	refusals  refusals
+	// lists limits the passes that list objects of a tenant past the cache; nil does not.
+	lists *turns.Gate
 	// indexed: the cache of Client has the indexes of addIndexes.
 	indexed bool
 	memory  memory
@@ -150,6 +153,7 @@ func New(c client.Client, reader client.Reader, recorder events.EventRecorder, o
 		SeedPercent: options.SeedPercent,
 		SeedImage:   options.SeedImage,
 		metrics:     m,
+		lists:       newLists(),
 		brake:       newBrake(cmp.Or(options.MaxReplacements, Replacements), cmp.Or(options.ReplacementsPerMinute, ReplacementsPerMinute)),
 		shard:       options.Shard,
 		server:      options.Server,

@@ -126,15 +126,6 @@ func (r *Reconciler) tryPod(ctx context.Context, v *view, create plan.CreateMemb
 	return unfit{}, nil
 }
 
-// livePods reads past the cache all Pods of the namespace: a Pod can lose its labels.
-func (r *Reconciler) livePods(ctx context.Context, v *view) ([]corev1.Pod, error) {
-	var pods corev1.PodList
-	if err := r.APIReader.List(ctx, &pods, client.InNamespace(v.Namespace)); err != nil {
-		return nil, fmt.Errorf("list Pods of EtcdCluster %s: %w", v.Name, err)
-	}
-	return pods.Items, nil
-}
-
 // confirmStoppable fails if the switch would be refused by now. A safety snapshot would be too old when the refusal ends, and each one is
 // a full copy of the data.
 func (r *Reconciler) confirmStoppable(ctx context.Context, v *view) error {

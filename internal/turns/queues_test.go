@@ -34,6 +34,7 @@ var (
 		"internal/restore/controller.go: kube.Controller":    "passes of the operators",
 		"internal/cluster/controller.go: kube.Controller":    "passes of the operators",
 		"internal/dbcheck/budget.go: turns.NewGate":          "checks of databases",
+		"internal/cluster/pages.go: turns.NewGate":           "reads of many objects past the cache",
 		"internal/cluster/brake.go: type brake":              "replacements of lost members",
 		"internal/worker/worker.go: turns.Order":             "workers for snapshots, restore tests, deletions and copies",
 		"internal/turns/gate.go: turns.Order":                "restore tests",
