@@ -29,6 +29,7 @@ func TestAPodThatCannotMountItsVolumesNamesTheCause(t *testing.T) {
 			event("last", "FailedMount", `secret "example-peer-tls" not found`, time.Second),
 			event("other", "Scheduled", "assigned", 0),
 		).
+		WithIndex(&corev1.Event{}, "reason", func(o client.Object) []string { return []string{o.(*corev1.Event).Reason} }).
 		WithIndex(&corev1.Event{}, "involvedObject.name", func(o client.Object) []string { return []string{o.(*corev1.Event).InvolvedObject.Name} }).Build()
 	v.Members = []plan.Member{{Name: "m", Pod: plan.PodStarting, Node: "one", PodCreated: noon.Add(-2 * time.Minute)}}
 	r.observeMounts(t.Context(), v)

@@ -3,7 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
-	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +22,9 @@ const mounting = 30 * time.Second
 // mountEvents are the reasons of the events with which Kubernetes says so. A Pod's own status does not say it.
 var mountEvents = []string{"FailedMount", "FailedAttachVolume", "FailedMapVolume"}
 
+// maxMountPages is how many pages of events of one reason a pass reads about a Pod.
+const maxMountPages = 5
+
 // observeMounts reads why the volumes of a scheduled Pod that does not start cannot be mounted. Without the right to list
 // events it stays unknown.
 func (r *Reconciler) observeMounts(ctx context.Context, v *view) {
@@ -30,16 +33,37 @@ func (r *Reconciler) observeMounts(ctx context.Context, v *view) {
 		if m.Pod != plan.PodStarting || m.Node == "" || m.StartupBudget > 0 || v.Now.Sub(m.PodCreated) < mounting {
 			continue
 		}
-		var events corev1.EventList
-		err := r.APIReader.List(ctx, &events, client.InNamespace(v.Namespace), client.MatchingFields{"involvedObject.name": m.Name})
+		said, err := r.newestMount(ctx, v.Namespace, m)
 		if err != nil {
 			log.FromContext(ctx).V(1).Info("the events of a Pod cannot be read", "pod", m.Name, "cause", err)
 			continue
 		}
-		if said := newestMount(events.Items, m.PodCreated); said != "" {
-			m.Unanswered = "its volumes cannot be mounted: " + planning.Shorten(said, 300)
+		if said != "" {
+			m.Unanswered = "its volumes cannot be mounted: " + said
 		}
 	}
+}
+
+// newestMount is the message of the newest such event about the present Pod of a member. Kubernetes writes few of them. A tenant can write many large
+// ones, which show a wrong message in the status of the own cluster, or none.
+func (r *Reconciler) newestMount(ctx context.Context, namespace string, m *plan.Member) (said string, err error) {
+	newest := m.PodCreated
+	for _, reason := range mountEvents {
+		pages := 0
+		err := eachPage(ctx, r, namespace, &corev1.EventList{}, func(page *corev1.EventList) bool {
+			for i := range page.Items {
+				if e := &page.Items[i]; !seen(e).Before(newest) {
+					newest, said = seen(e), strings.Clone(planning.Shorten(e.Message, 300))
+				}
+			}
+			pages++
+			return pages < maxMountPages
+		}, client.MatchingFields{"involvedObject.name": m.Name, "reason": reason})
+		if err != nil {
+			return "", err
+		}
+	}
+	return said, nil
 }
 
 // require records the Secret without which the Pod of a seed cannot start again. Earlier releases made such Pods.
@@ -70,20 +94,13 @@ func (r *Reconciler) observeRequired(ctx context.Context, v *view) {
 	}
 }
 
-// newestMount is the message of the newest such event since a time.
-func newestMount(events []corev1.Event, since time.Time) (said string) {
-	newest := since
-	for _, e := range events {
-		at := e.LastTimestamp.Time
-		if e.Series != nil {
-			at = e.Series.LastObservedTime.Time
-		}
-		if at.IsZero() {
-			at = e.EventTime.Time
-		}
-		if slices.Contains(mountEvents, e.Reason) && !at.Before(newest) {
-			newest, said = at, e.Message
-		}
+// seen is when an event was last seen.
+func seen(e *corev1.Event) time.Time {
+	switch {
+	case e.Series != nil && !e.Series.LastObservedTime.IsZero():
+		return e.Series.LastObservedTime.Time
+	case !e.LastTimestamp.IsZero():
+		return e.LastTimestamp.Time
 	}
-	return said
+	return e.EventTime.Time
 }
