@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"reflect"
 	"slices"
@@ -42,6 +43,8 @@ const (
 // it reads them by name. It keeps them while nothing suggests that one has changed. Its zero value keeps nothing.
 type keptReads struct {
 	objects map[string]client.Object
+	// contents are the longer ones in the Secrets among them, by their hash.
+	contents map[uint64][]byte
 	// generation and annotations of the EtcdCluster that they were read for.
 	generation  int64
 	annotations map[string]string
@@ -142,7 +145,7 @@ type reader struct {
 	kept *keptReads
 }
 
-// maxKept is how many bytes a Secret has at most that is kept. A larger one is read in each pass, so that many of them fill no memory.
+// maxKept is how many bytes of memory a Secret takes at most that is kept. A larger one, or one of many keys, is read in each pass, so that many of them fill no memory.
 const maxKept = 64 << 10
 
 // reads returns the reader of Secrets for a pass.
@@ -224,17 +227,25 @@ func (k *keptReads) keepable(object client.Object) client.Object {
 	return kept
 }
 
+// minShared is how many bytes a content has at least that is shared. Smaller ones are cheaper to keep than to find.
+const minShared = 256
+
+// contentSeed hashes the contents of Secrets. Others do not know it, so they cannot write contents with the same hash.
+var contentSeed = maphash.MakeSeed()
+
 // sharedContent returns the same content of a Secret that is kept, if there is one.
 func (k *keptReads) sharedContent(content []byte) []byte {
-	for _, object := range k.objects {
-		if secret, ok := object.(*corev1.Secret); ok {
-			for _, have := range secret.Data {
-				if bytes.Equal(have, content) {
-					return have
-				}
-			}
-		}
+	if len(content) < minShared {
+		return content
 	}
+	hash := maphash.Bytes(contentSeed, content)
+	if have := k.contents[hash]; bytes.Equal(have, content) {
+		return have
+	}
+	if k.contents == nil {
+		k.contents = map[uint64][]byte{}
+	}
+	k.contents[hash] = content
 	return content
 }
 

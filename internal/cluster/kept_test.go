@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -235,7 +236,7 @@ func TestAKeptSecretIsNotChangedByThePassThatUsesIt(t *testing.T) {
 }
 
 func TestTheSecretsOfAnEtcdClusterKeepTheirCAOnce(t *testing.T) {
-	ca := "a CA in PEM"
+	ca := strings.Repeat("a CA in PEM", minShared)
 	secret := func(name, certificate string) *corev1.Secret {
 		return &corev1.Secret{ObjectMeta: controlled("uid-example", name, nil), Data: map[string][]byte{"ca.crt": []byte(ca), "tls.crt": []byte(certificate)}}
 	}
