@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,13 +10,13 @@ import (
 )
 
 // decode returns the records of a segment.
-func decode(body io.Reader, h Header, identities []byte) (io.Reader, error) {
+func decode(ctx context.Context, body io.Reader, h Header, identities []byte) (io.Reader, error) {
 	switch h.Encryption {
 	case "":
 	case codec.Age:
-		decrypted, err := codec.Decrypt(body, identities)
+		decrypted, err := codec.Decrypt(ctx, body, identities)
 		switch {
-		case errors.Is(err, codec.ErrIdentity):
+		case errors.Is(err, codec.ErrIdentity), err != nil && ctx.Err() != nil:
 			return nil, err
 		case err != nil:
 			return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)

@@ -63,11 +63,11 @@ func OpenSegment(ctx context.Context, store objstore.Getter, root, key string) (
 func (r *Reader) Close() error { return r.object.Close() }
 
 // Decode prepares the reading of the events. identities are those of age, one for each line.
-func (r *Reader) Decode(identities []byte) error {
+func (r *Reader) Decode(ctx context.Context, identities []byte) error {
 	if r.Header.Gap() {
 		return corruptAt(r.Header.First, r.Key, "the events of the revisions %d to %d are lost: %s", r.Header.First, r.Header.Last, r.Header.Reason)
 	}
-	plain, err := decode(r.body, r.Header, identities)
+	plain, err := decode(ctx, r.body, r.Header, identities)
 	if err != nil {
 		return &RevisionError{Revision: r.Header.First, Key: r.Key, Err: err}
 	}

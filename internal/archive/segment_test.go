@@ -78,7 +78,7 @@ func (o objects) read(key, identity string) ([]*mvccpb.Event, *Reader, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := r.Decode([]byte(identity)); err != nil {
+	if err := r.Decode(context.Background(), []byte(identity)); err != nil {
 		return nil, r, err
 	}
 	var events []*mvccpb.Event

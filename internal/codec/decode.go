@@ -2,6 +2,7 @@ package codec
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,25 +13,58 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/legible"
 )
 
+// maxIdentities is how many secret keys are tried. Each is tried with each of the 1024 recipients that an object may have, which takes 100 ms.
+const maxIdentities = 64
+
 // Decrypt returns the content of an object that is encrypted with age. identities has one secret key in each line. The error is
-// ErrIdentity if none of them decrypts the object. Any other error is about the object.
-func Decrypt(object io.Reader, identities []byte) (io.Reader, error) {
+// ErrIdentity if none of them decrypts the object. If the context ends first, it is the cause of that. Any other error is about the object.
+func Decrypt(ctx context.Context, object io.Reader, identities []byte) (io.Reader, error) {
 	if len(bytes.TrimSpace(identities)) == 0 {
 		return nil, fmt.Errorf("%w: no identity is given", ErrIdentity)
+	}
+	parsed, err := parse(identities)
+	if err != nil {
+		return nil, err
+	}
+	for i, identity := range parsed {
+		parsed[i] = ending{ctx, identity}
+	}
+	content, err := age.Decrypt(object, parsed...)
+	var none *age.NoIdentityMatchError
+	switch {
+	case err == nil:
+		return content, nil
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("decrypt: %w", context.Cause(ctx))
+	case errors.As(err, &none):
+		return nil, fmt.Errorf("%w: it is encrypted for other recipients", ErrIdentity)
+	}
+	return nil, fmt.Errorf("decrypt: %w", short{legible.Short(err.Error(), maxError), err})
+}
+
+// parse returns age identities, of which there is one in each line.
+func parse(identities []byte) ([]age.Identity, error) {
+	if lines := bytes.Count(identities, []byte("AGE-SECRET-KEY-")); lines > maxIdentities {
+		return nil, fmt.Errorf("%w: the given text has %d age identities, and at most %d are tried. Remove those that no snapshot needs", ErrIdentity, lines, maxIdentities)
 	}
 	parsed, err := age.ParseIdentities(bytes.NewReader(identities))
 	if err != nil {
 		return nil, fmt.Errorf("%w: the given text has no age identities (lines of AGE-SECRET-KEY-1...)", ErrIdentity)
 	}
-	content, err := age.Decrypt(object, parsed...)
-	var none *age.NoIdentityMatchError
-	if errors.As(err, &none) {
-		return nil, fmt.Errorf("%w: it is encrypted for other recipients", ErrIdentity)
+	return parsed, nil
+}
+
+// ending is an identity that is not tried after the context has ended.
+type ending struct {
+	ctx context.Context //nolint:containedctx // age has no parameter for it
+	age.Identity
+}
+
+func (e ending) Unwrap(stanzas []*age.Stanza) ([]byte, error) {
+	if e.ctx.Err() != nil {
+		return nil, context.Cause(e.ctx)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("decrypt: %w", short{legible.Short(err.Error(), maxError), err})
-	}
-	return content, nil
+	return e.Identity.Unwrap(stanzas)
 }
 
 // maxError is how many bytes of an error of age are shown. age repeats a line of the header, which may have 4 MiB.
@@ -67,9 +101,9 @@ func decompress(object io.Reader, most uint64) (io.Reader, error) {
 
 // RecipientsOf returns the public keys of age identities, one for each line.
 func RecipientsOf(identities []byte) ([]string, error) {
-	parsed, err := age.ParseIdentities(bytes.NewReader(identities))
+	parsed, err := parse(identities)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrIdentity, err)
+		return nil, err
 	}
 	var recipients []string
 	for _, identity := range parsed {

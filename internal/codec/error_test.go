@@ -18,7 +18,7 @@ func TestAnErrorOfAgeIsShort(t *testing.T) {
 		"a stanza with a bad body": "-> X25519 a\n" + strings.Repeat("!", 1<<20),
 		"a bad end":                "--- " + strings.Repeat("!", 1<<20),
 	} {
-		_, err := Decrypt(strings.NewReader("age-encryption.org/v1\n"+line+"\n"), []byte(identity.String()))
+		_, err := Decrypt(t.Context(), strings.NewReader("age-encryption.org/v1\n"+line+"\n"), []byte(identity.String()))
 		if err == nil || len(err.Error()) > 2*maxError {
 			t.Errorf("%s: the error has %d bytes", name, len(err.Error()))
 		}

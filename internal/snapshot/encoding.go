@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"bufio"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -48,16 +49,16 @@ const (
 
 // decode returns the snapshot in an object of any encoding. It recognises the encoding by the first bytes, except LZW,
 // which it recognises by the name. The error is codec.ErrIdentity if none of the identities decrypts the object.
-func decode(body io.Reader, name string, identities []byte) (io.Reader, codec.Encoding, error) {
+func decode(ctx context.Context, body io.Reader, name string, identities []byte) (io.Reader, codec.Encoding, error) {
 	var found codec.Encoding
 	ahead := bufio.NewReaderSize(body, 64<<10)
 	if is, err := begins(ahead, ageMagic); err != nil {
 		return nil, found, err
 	} else if is {
 		found.Encryption = codec.Age
-		decrypted, err := codec.Decrypt(ahead, identities)
+		decrypted, err := codec.Decrypt(ctx, ahead, identities)
 		switch {
-		case errors.Is(err, codec.ErrIdentity):
+		case errors.Is(err, codec.ErrIdentity), err != nil && ctx.Err() != nil:
 			return nil, found, err
 		case err != nil:
 			return nil, found, undecodable(err)

@@ -163,7 +163,7 @@ func download(ctx context.Context, body io.Reader, file *os.File, known reading)
 		body = io.LimitReader(body, m.Size+1)
 	}
 	whole := newMeasured(storeBody{body})
-	plain, encoding, err := decode(whole, known.name, known.identities)
+	plain, encoding, err := decode(ctx, whole, known.name, known.identities)
 	if err == nil && encoding.Plain() {
 		whole.sum = nil // the proof computes the SHA-256 of the same bytes
 	}

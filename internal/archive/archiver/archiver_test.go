@@ -301,7 +301,7 @@ func (b *bench) events(key string) (events []string) {
 		b.Fatal(err)
 	}
 	defer r.Close()
-	if err := r.Decode(nil); err != nil {
+	if err := r.Decode(b.Context(), nil); err != nil {
 		b.Fatal(err)
 	}
 	for {
@@ -633,7 +633,7 @@ func TestTheTTLOfEachLeaseIsArchivedWithTheSegment(t *testing.T) {
 	for _, l := range b.histories()[0].Links {
 		r, err := archive.OpenSegment(t.Context(), b.store.Store, root, l.Key)
 		if err == nil {
-			err = r.Decode(nil)
+			err = r.Decode(t.Context(), nil)
 		}
 		for err == nil {
 			_, err = r.Next()

@@ -111,7 +111,7 @@ func (r *replay) segment(ctx context.Context, s *archive.Reader) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Decode(r.options.Identities); err != nil {
+	if err := s.Decode(ctx, r.options.Identities); err != nil {
 		return err
 	}
 	if from, to := s.Header.Auth(); s.Header.Last > r.db.revision() && (!r.db.auth.Keeps(from) || !r.db.auth.Keeps(to)) {

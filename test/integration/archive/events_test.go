@@ -69,7 +69,7 @@ func (b *bench) events(link archive.Link) (events []*mvccpb.Event, leases []arch
 		b.Fatal(err)
 	}
 	defer r.Close()
-	if err := r.Decode([]byte(b.world.identity.String())); err != nil {
+	if err := r.Decode(b.Context(), []byte(b.world.identity.String())); err != nil {
 		b.Fatal(err)
 	}
 	for {
