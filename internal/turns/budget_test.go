@@ -7,7 +7,7 @@ import (
 )
 
 // claimed waits for an amount in the background.
-func claimed(t *testing.T, ctx context.Context, b *Budget, namespace string, amount int64) (admitted func() bool, release func()) {
+func claimed(ctx context.Context, t *testing.T, b *Budget, namespace string, amount int64) (admitted func() bool, release func()) {
 	t.Helper()
 	var got func()
 	go func() { got, _ = b.Wait(ctx, namespace, amount) }()
@@ -20,12 +20,12 @@ func TestANamespaceLeavesAnEighthOfABudgetToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := NewBudget(80)
 		for range 10 {
-			claimed(t, t.Context(), b, "stalls", 10)
+			claimed(t.Context(), t, b, "stalls", 10)
 		}
 		if held := b.Used(); held != 70 || b.Why("stalls", 1) != OwnShare {
 			t.Errorf("a namespace holds %d of 80, and would wait for %q", held, b.Why("stalls", 1))
 		}
-		if admitted, _ := claimed(t, t.Context(), b, "other", 10); !admitted() {
+		if admitted, _ := claimed(t.Context(), t, b, "other", 10); !admitted() {
 			t.Error("another namespace gets nothing")
 		}
 	})
@@ -35,9 +35,9 @@ func TestANamespaceLeavesAnEighthOfABudgetToOthers(t *testing.T) {
 func TestALargeAmountIsNotOvertaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := NewBudget(80)
-		_, first := claimed(t, t.Context(), b, "a", 30)
-		large, end := claimed(t, t.Context(), b, "large", 60)
-		late, _ := claimed(t, t.Context(), b, "b", 20)
+		_, first := claimed(t.Context(), t, b, "a", 30)
+		large, end := claimed(t.Context(), t, b, "large", 60)
+		late, _ := claimed(t.Context(), t, b, "b", 20)
 		if large() || late() {
 			t.Fatalf("the large one runs: %t, the later one: %t", large(), late())
 		}
@@ -52,10 +52,10 @@ func TestALargeAmountIsNotOvertaken(t *testing.T) {
 func TestWhatGivesUpReturnsNothingTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := NewBudget(80)
-		_, first := claimed(t, t.Context(), b, "a", 70)
+		_, first := claimed(t.Context(), t, b, "a", 70)
 		ctx, cancel := context.WithCancel(t.Context())
-		claimed(t, ctx, b, "b", 70)
-		later, end := claimed(t, t.Context(), b, "c", 10)
+		claimed(ctx, t, b, "b", 70)
+		later, end := claimed(t.Context(), t, b, "c", 10)
 		if later() {
 			t.Error("an amount overtook a larger one")
 		}
