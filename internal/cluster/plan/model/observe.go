@@ -28,6 +28,7 @@ func (w *World) Observe() plan.State {
 	w.observeMembers(&s)
 	s.CorrectIncarnation()
 	if l := w.asked(&s); l != nil {
+		s.CorrectClusterID(l.id)
 		s.Enroll(membership(l))
 	}
 	s.HearWitness()
