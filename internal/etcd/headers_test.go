@@ -3,7 +3,6 @@ package etcd
 import (
 	"bytes"
 	"context"
-	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,6 +13,8 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"github.com/etcd-suite/etcd-operator/internal/wiretest"
 )
 
 // hostileHeaders is a member that answers each call with 15 MiB of headers, and then nothing.
@@ -27,56 +28,24 @@ func hostileHeaders(t *testing.T, fields int) string {
 		_ = e.WriteField(hpack.HeaderField{Name: "a", Value: strings.Repeat("~", 15<<10), Sensitive: true}) // not compressed
 	}
 	t.Logf("%d header fields are %d KiB on the wire", fields, block.Len()>>10)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				preface := make([]byte, len(http2.ClientPreface))
-				if _, err := conn.Read(preface); err != nil {
-					return
-				}
-				f := http2.NewFramer(conn, conn)
-				_ = f.WriteSettings()
-				for {
-					frame, err := f.ReadFrame()
-					if err != nil {
-						return
-					}
-					switch frame := frame.(type) {
-					case *http2.SettingsFrame:
-						if !frame.IsAck() {
-							_ = f.WriteSettingsAck()
-						}
-					case *http2.PingFrame:
-						if !frame.IsAck() {
-							_ = f.WritePing(true, frame.Data)
-						}
-					case *http2.HeadersFrame:
-						rest := block.Bytes()
-						for first := true; first || len(rest) > 0; first = false {
-							n := min(len(rest), 16<<10)
-							if first {
-								_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: frame.StreamID, BlockFragment: rest[:n], EndHeaders: n == len(rest)})
-							} else {
-								_ = f.WriteContinuation(frame.StreamID, n == len(rest), rest[:n])
-							}
-							rest = rest[n:]
-						}
-					}
-				}
-			}()
+	return "http://" + wiretest.HTTP2(t, nil, func(f wiretest.Frames, frame http2.Frame) {
+		if asked, is := frame.(*http2.HeadersFrame); is {
+			writeHeaders(f, asked.StreamID, block.Bytes())
 		}
-	}()
-	return "http://" + listener.Addr().String()
+	})
+}
+
+// writeHeaders sends a block of headers in frames of 16 KiB.
+func writeHeaders(f wiretest.Frames, stream uint32, rest []byte) {
+	for first := true; first || len(rest) > 0; first = false {
+		n := min(len(rest), 16<<10)
+		if first {
+			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: rest[:n], EndHeaders: n == len(rest)})
+		} else {
+			_ = f.WriteContinuation(stream, n == len(rest), rest[:n])
+		}
+		rest = rest[n:]
+	}
 }
 
 // A namespace has many EtcdClusters of three members, which answer with headers of 15 MiB. 90 questions held 1.3 GiB, and cluster-operator has 512 MiB.

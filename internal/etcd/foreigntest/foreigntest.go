@@ -20,6 +20,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/etcd-suite/etcd-operator/internal/wiretest"
 )
 
 // Marker stands for the content of a server that a user may not read.
@@ -78,21 +80,10 @@ func web(t *testing.T, code int) string {
 // raw answers each connection with the same bytes.
 func raw(t *testing.T, answer []byte) string {
 	t.Helper()
-	listener := listen(t)
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer func() { _ = conn.Close() }()
-				_, _ = conn.Write(answer)
-				_, _ = io.CopyN(io.Discard, conn, 1<<10)
-			}()
-		}
-	}()
-	return "http://" + listener.Addr().String()
+	return "http://" + wiretest.Serve(t, func(conn net.Conn) {
+		_, _ = conn.Write(answer)
+		_, _ = io.CopyN(io.Discard, conn, 1<<10)
+	})
 }
 
 func listen(t *testing.T) net.Listener {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"io"
 	"net"
 	"runtime"
 	"testing"
@@ -16,62 +15,24 @@ import (
 	"golang.org/x/net/http2/hpack"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/etcd-suite/etcd-operator/internal/wiretest"
 )
 
 // raw is a member that answers with frames of its own choice.
 type raw struct {
-	*http2.Framer
-	conn net.Conn
-	t    *testing.T
+	wiretest.Frames
+	t *testing.T
 }
 
-// serveRaw starts a member. answer is called after the request of a watch has arrived, or at once if the client cannot send it.
+// serveRaw starts a member. answer is called after the request of a watch has arrived.
 func serveRaw(t *testing.T, settings []http2.Setting, answer func(raw)) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go serveConn(t, conn, settings, answer)
+	return "http://" + wiretest.HTTP2(t, settings, func(f wiretest.Frames, frame http2.Frame) {
+		if _, is := frame.(*http2.DataFrame); is {
+			answer(raw{f, t})
 		}
-	}()
-	return "http://" + listener.Addr().String()
-}
-
-func serveConn(t *testing.T, conn net.Conn, settings []http2.Setting, answer func(raw)) {
-	defer conn.Close()
-	if _, err := io.CopyN(io.Discard, conn, int64(len(http2.ClientPreface))); err != nil {
-		return
-	}
-	r := raw{http2.NewFramer(conn, conn), conn, t}
-	if r.WriteSettings(settings...) != nil {
-		return
-	}
-	for {
-		frame, err := r.ReadFrame()
-		if err != nil {
-			return
-		}
-		switch f := frame.(type) {
-		case *http2.SettingsFrame:
-			if !f.IsAck() {
-				_ = r.WriteSettingsAck()
-			}
-		case *http2.PingFrame:
-			if !f.IsAck() {
-				_ = r.WritePing(true, f.Data)
-			}
-		case *http2.DataFrame:
-			answer(r)
-		}
-	}
+	})
 }
 
 // headers sends headers of stream 1.
@@ -120,9 +81,9 @@ func TestEachWayInWhichAMemberEndsAWatchIsAnError(t *testing.T) {
 		"no answer":                     {nil, func(raw) {}, codes.Unavailable},
 		"a connection that is half closed": {nil, func(r raw) {
 			r.created()
-			_ = r.conn.(*net.TCPConn).CloseWrite()
+			_ = r.Conn.(*net.TCPConn).CloseWrite()
 		}, codes.Unavailable},
-		"a frame of another protocol": {nil, func(r raw) { r.created(); _, _ = r.conn.Write([]byte("HTTP/1.1 200 OK\r\n\r\n")) }, codes.Unavailable},
+		"a frame of another protocol": {nil, func(r raw) { r.created(); _, _ = r.Conn.Write([]byte("HTTP/1.1 200 OK\r\n\r\n")) }, codes.Unavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			endpoint := serveRaw(t, test.settings, test.answer)

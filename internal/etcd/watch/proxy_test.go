@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -18,6 +17,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"github.com/etcd-suite/etcd-operator/internal/heaptest"
+	"github.com/etcd-suite/etcd-operator/internal/wiretest"
 )
 
 // behindProxy marks the process that watches a member through the proxy of its environment. Go reads that only once in a process.
@@ -33,7 +33,7 @@ func TestAWatchUsesTheProxyOfTheEnvironment(t *testing.T) {
 		return encoded(t, &pb.WatchResponse{Header: &pb.ResponseHeader{ClusterId: 7, Revision: 42}, Created: true}), true
 	})
 	var asked atomic.Int32
-	proxy := proxying(t, func(conn net.Conn, r *http.Request) {
+	proxy := wiretest.HTTP(t, func(conn net.Conn, r *http.Request) {
 		user, password, _ := (&http.Request{Header: http.Header{"Authorization": r.Header["Proxy-Authorization"]}}).BasicAuth()
 		if r.Method != http.MethodConnect || r.Host != "member.example:2379" || user != "user" || password != "secret" || r.Header.Get("Authorization") != "" {
 			t.Errorf("the proxy is asked with %s %s by %s, %v", r.Method, r.Host, user, r.Header)
@@ -77,31 +77,6 @@ func watchBehindProxy(t *testing.T) {
 	if r, err := stream.Receive(); err != nil || r.Head.ClusterID != 7 || r.Head.Revision != 42 {
 		t.Errorf("received %+v, %v", r, err)
 	}
-}
-
-// proxying is a server that hands each connection with its request to a function.
-func proxying(t *testing.T, serve func(net.Conn, *http.Request)) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				if r, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
-					serve(conn, r)
-				}
-			}()
-		}
-	}()
-	return listener.Addr().String()
 }
 
 // A member may send its first frame at once, and the proxy may send it with its answer. If that were lost, no watch would begin.
@@ -149,7 +124,7 @@ func through(t *testing.T, serve func(net.Conn, *http.Request)) (net.Conn, error
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
-	proxy := &url.URL{Scheme: "http", Host: proxying(t, serve), User: url.UserPassword("user", "secret")}
+	proxy := &url.URL{Scheme: "http", Host: wiretest.HTTP(t, serve), User: url.UserPassword("user", "secret")}
 	conn, err := net.Dial("tcp", proxy.Host)
 	if err != nil {
 		return nil, err

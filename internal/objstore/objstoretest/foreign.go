@@ -1,7 +1,6 @@
 package objstoretest
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/wiretest"
 )
 
 // Marker stands for the content of a server that a user may not read. It has the form of a code, of a word and of a number's text.
@@ -80,27 +80,10 @@ func RunForeign(t *testing.T, open func(t *testing.T, endpoint string) objstore.
 // answering returns the address of a server that answers each request with the same bytes.
 func answering(t *testing.T, answer string) string {
 	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer func() { _ = conn.Close() }()
-				if request, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
-					_, _ = io.Copy(io.Discard, request.Body)
-					_, _ = io.WriteString(conn, answer)
-				}
-			}()
-		}
-	}()
-	return listener.Addr().String()
+	return wiretest.HTTP(t, func(conn net.Conn, request *http.Request) {
+		_, _ = io.Copy(io.Discard, request.Body)
+		_, _ = io.WriteString(conn, answer)
+	})
 }
 
 func repeatsNothing(t *testing.T, name string, store objstore.Store) {

@@ -1,7 +1,6 @@
 package connect_test
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"net"
@@ -15,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore/stall"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
+	"github.com/etcd-suite/etcd-operator/internal/wiretest"
 )
 
 // A server answers with 9 MiB of short headers, which took 160 MiB of the operator.
@@ -30,26 +30,8 @@ func TestTheHeadersOfAStoreTakeBoundedMemory(t *testing.T) {
 			continue
 		}
 		t.Run(string(provider), func(t *testing.T) {
-			listener, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer listener.Close()
-			go func() {
-				for {
-					conn, err := listener.Accept()
-					if err != nil {
-						return
-					}
-					go func() {
-						defer conn.Close()
-						if _, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
-							_, _ = io.WriteString(conn, head.String())
-						}
-					}()
-				}
-			}()
-			store, err := connect.Open(t.Context(), accessTo(provider, "http://"+listener.Addr().String()))
+			address := wiretest.HTTP(t, func(conn net.Conn, _ *http.Request) { _, _ = io.WriteString(conn, head.String()) })
+			store, err := connect.Open(t.Context(), accessTo(provider, "http://"+address))
 			if err != nil {
 				t.Fatal(err)
 			}
