@@ -88,18 +88,26 @@ func TestAFailedProofOfAFormerLocationHoldsNothingInTheNewOne(t *testing.T) {
 	present := time.Now()
 	s.Status.LastArchiveProof = &v1beta2.ArchiveProof{Result: v1beta2.ProofFailed, From: "former-bucket/dir/ns/b/0000000000000abc/p.db", To: "former-bucket/dir/ns/b/0000000000000abc/q.db",
 		Revision: 9, Time: metav1.Time{Time: present.Add(-48 * time.Hour)}, Message: "Revision 2 is damaged."}
+	_ = holdsNothing(t, w, s, present)
+}
+
+// holdsNothing saves the cluster once an hour, four times, and fails the test if the series is then held by a failed proof. It returns the State.
+func holdsNothing(t *testing.T, w *world, s State, present time.Time) State {
+	t.Helper()
 	for hour := range 4 {
 		w.now = at(present.Add(time.Duration(hour-10) * time.Hour))
 		r := w.attempt(s)
 		s.Attempt = &Attempt{Generation: s.Generation, Number: 1, StartedAt: w.now(), Result: &r}
 		s.Now = w.now()
-		s.Archive = &Archive{Begun: true, Surveyed: true, Covered: true, Ranges: []archive.Range{{Timeline: 1, From: archive.Point{Revision: r.Snapshot.Revision, At: s.Now}, To: archive.Point{Revision: r.Snapshot.Revision, At: s.Now}}}}
+		newest := archive.Point{Revision: r.Snapshot.Revision, At: s.Now}
+		s.Archive = &Archive{Begun: true, Surveyed: true, Covered: true, Ranges: []archive.Range{{Timeline: 1, From: newest, To: newest}}}
 		step, _ := Plan(s)
 		s.Status, s.Attempt = NewStatus(s, step, nil), nil
 		c := conditionOf(s.Status.Conditions, v1beta2.ConditionReady)
 		t.Logf("%T: Ready %s %s: %.150s; pruned %d: %.120s; proof wanted %v", step, c.Status, c.Reason, c.Message, r.Pruned, r.PruneProblem, s.proofWanted())
 		if hour == 3 && (c.Reason == v1beta2.ReasonArchiveCorrupt || r.Pruned == 0) {
-			t.Errorf("in %s: %s", s.Target.Path(), c.Message)
+			t.Errorf("in %s: %d pruned, %s", s.Target.Path(), r.Pruned, c.Message)
 		}
 	}
+	return s
 }

@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
@@ -30,19 +29,7 @@ func TestAFailedProofOfAFormerFolderHoldsNothingInTheNewOne(t *testing.T) {
 	s.Status.LastArchiveProof = &v1beta2.ArchiveProof{Result: v1beta2.ProofFailed, From: s.Target.Bucket + "/" + former, To: s.Target.Bucket + "/former/ns/b/0000000000000abc/q.db",
 		Revision: 9, Time: metav1.Time{Time: present.Add(-48 * time.Hour)}, Message: "Revision 2 is damaged."}
 	s.Status.SnapshotStore = s.Target.Store()
-	for hour := range 4 {
-		w.now = at(present.Add(time.Duration(hour-10) * time.Hour))
-		r := w.attempt(s)
-		s.Attempt = &Attempt{Generation: s.Generation, Number: 1, StartedAt: w.now(), Result: &r}
-		s.Now = w.now()
-		s.Archive = &Archive{Begun: true, Surveyed: true, Covered: true, Ranges: []archive.Range{{Timeline: 1, From: archive.Point{Revision: r.Snapshot.Revision, At: s.Now}, To: archive.Point{Revision: r.Snapshot.Revision, At: s.Now}}}}
-		step, _ := Plan(s)
-		s.Status, s.Attempt = NewStatus(s, step, nil), nil
-		c := conditionOf(s.Status.Conditions, v1beta2.ConditionReady)
-		if hour == 3 && (c.Reason == v1beta2.ReasonArchiveCorrupt || r.Pruned == 0) {
-			t.Errorf("in %s: %d pruned, %s", s.Target.Path(), r.Pruned, c.Message)
-		}
-	}
+	s = holdsNothing(t, w, s, present)
 	if _, _, err := jobSpecOf(s).choose(t.Context(), w.store, 100); errors.Is(err, errStillFailed) {
 		t.Errorf("the archive in the new folder is never proven: %v", err)
 	}
