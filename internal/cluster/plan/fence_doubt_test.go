@@ -31,7 +31,7 @@ func TestAFenceThatWasTakenBackDoesNotLetTheSeedTakeOver(t *testing.T) {
 	}
 }
 
-// A downgrade from 3.6 to 3.5 is half done: the Pod of 2 was made again with 3.5 and has yet to answer. A fence does not hold in 3.5.
+// A downgrade from 3.6 to 3.5 is half done: member 2 has a new Pod with 3.5, which has not answered yet. A fence does not hold in 3.5.
 func TestAMemberThatStartsWithAnOlderVersionIsNotFenced(t *testing.T) {
 	s := state(formed, members(3), ofVersion("3.5.26"), restored(v1beta2.RestoreSwitching), asked, aSeed(serving), with(2, silent))
 	s.Members[2].Pod, s.Members[2].PodImage = PodRunning, "quay.io/coreos/etcd:v3.5.26"

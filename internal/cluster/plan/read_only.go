@@ -50,7 +50,7 @@ func (s State) fenceSeed() Step {
 // unfit reports whether a quorum answers and runs an etcd in which a fence does not hold.
 func (s State) unfit() bool { return s.Formed() && s.MembershipKnown && !s.mayFence() }
 
-// readOnlyNotSupported waits for a person if the spec asks for a refusal of writes that does not hold. Clients can write meanwhile.
+// readOnlyNotSupported waits for a person if the spec asks for a refusal of writes that does not hold. Until then, clients can write.
 func readOnlyNotSupported(s State) Step {
 	if !s.Spec.ReadOnly || !s.unfit() {
 		return nil

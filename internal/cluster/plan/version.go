@@ -152,7 +152,7 @@ func upgradeRefusal(lowest, highest, to string) string {
 }
 
 // upgradeRefusal refuses another minor version while there are foreign members, because etcd's version is that of its lowest
-// member, and nobody knows what they run. It also refuses a version in which a read-only cluster would take writes.
+// member, and the operator cannot see what they run. It also refuses a version in which a read-only cluster would take writes.
 func (s State) upgradeRefusal(lowest, highest, to string) string {
 	if (s.Spec.ReadOnly || s.readOnly()) && lowest != "" && !Older(lowest, fencesFrom) && Older(to, fencesFrom) {
 		return fmt.Sprintf("spec.readOnly is true, and a refusal of writes does not hold before etcd %s. Set spec.readOnly to false before you change to %s.", fencesFrom, to)

@@ -28,36 +28,28 @@ type FenceWrites struct {
 }
 
 func (step FenceWrites) describe(s State) planning.Description {
-	if step.ID == s.ReadOnlyFence() {
-		return announced(planning.Description{
-			Reason:  v1beta2.ReasonReadOnly,
-			Message: "The operator is refusing all writes of clients, because spec.readOnly is true.",
-			Requeue: requeueSoon,
-		}, "FencingWrites", cluster)
-	}
-	return announced(planning.Description{
-		Reason:  v1beta2.ReasonRestoring,
-		Message: "The operator is refusing writes to the old members, so that the seed takes over without losing one.",
-		Requeue: requeueSoon,
-	}, "FencingWrites", cluster)
+	return announced(s.fencing(step.ID, "The operator is refusing all writes of clients, because spec.readOnly is true.",
+		"The operator is refusing writes to the old members, so that the seed takes over without losing one."), "FencingWrites", cluster)
 }
 
 // UnfenceWrites lets the members take writes again.
 type UnfenceWrites struct{ ID etcd.ID }
 
 func (step UnfenceWrites) describe(s State) planning.Description {
-	if step.ID == s.ReadOnlyFence() {
-		return announced(planning.Description{
-			Reason:  v1beta2.ReasonReadOnly,
-			Message: "The operator lets clients write again, because spec.readOnly is false.",
-			Requeue: requeueSoon,
-		}, "UnfencingWrites", cluster)
+	bySpec := "The operator lets clients write again, because spec.readOnly is false."
+	if s.Spec.ReadOnly {
+		bySpec = "The operator lets clients write again, because the refusal of writes does not hold in the etcd of this cluster."
 	}
-	return announced(planning.Description{
-		Reason:  v1beta2.ReasonRestoring,
-		Message: "The operator is taking back fence " + step.ID.String() + ", so that the members accept writes again.",
-		Requeue: requeueSoon,
-	}, "UnfencingWrites", cluster)
+	return announced(s.fencing(step.ID, bySpec, "The operator is taking back fence "+step.ID.String()+", so that the members accept writes again."), "UnfencingWrites", cluster)
+}
+
+// fencing describes a change of the fence of spec.readOnly, or of one of a restore.
+func (s State) fencing(id etcd.ID, bySpec, byRestore string) planning.Description {
+	d := planning.Description{Reason: v1beta2.ReasonRestoring, Message: byRestore, Requeue: requeueSoon}
+	if id == s.ReadOnlyFence() {
+		d.Reason, d.Message = v1beta2.ReasonReadOnly, bySpec
+	}
+	return d
 }
 
 // RestoreFence returns the ID of the fence of the restore under way.

@@ -29,7 +29,7 @@ func drain(w *World, r *rand.Rand) string {
 	small := !w.dataInPods() && before.Total <= 2 && min(w.budgetSize, w.Cluster.Spec.Size) <= 2
 	now := w.formed()
 	replaced := now != nil && now.incarnation > l.incarnation // clients are led to another cluster, and these members are fenced
-	excused := small || replaced || refused || l.accused != 0 // nobody is served with that alarm on
+	excused := small || replaced || refused || l.accused != 0 // with that alarm, no client is served
 	if before.HasQuorum() && !after.HasQuorum() && !excused && w.downForeign(l) == 0 {
 		w.violate(QuorumIsKept, "a drain that the PodDisruptionBudget allows takes %s and leaves %d of %d voters", name, after.Healthy, after.Total)
 	}
