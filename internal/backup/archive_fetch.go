@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/pace"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
 // fetchedLinks are the objects of an archive in a directory, by their keys. A replay reads them there, so that a store which stalls keeps no
@@ -107,12 +108,15 @@ func (r reserving) write(file io.Writer, b []byte, written int64) error {
 	return nil
 }
 
-// replayInTurn replays an archive when it is the turn of its namespace, because each replay may use the memory of a restore test.
+// replayInTurn replays an archive when it is the turn of its namespace, because each replay may use the memory of a restore test. It ends if it
+// computes for too long while others wait.
 func (t *job) replayInTurn(ctx context.Context, namespace string, order replay.Order, grow func(int64) error, progress *jobProgress) error {
 	done, err := t.tests.process(ctx, namespace, progress)
 	if err != nil {
 		return err
 	}
 	defer done()
-	return t.replayGrowing(ctx, order, grow)
+	return t.tests.processes.Limited(ctx, namespace, replay.SizeOf(order), func(ctx context.Context, c *turns.Computing) error {
+		return t.replayGrowing(ctx, replay.Measured(order, c), grow)
+	})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 	"github.com/etcd-suite/etcd-operator/internal/storage/problem"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
 // failedError is an error whose Failure is known where it occurs.
@@ -86,6 +87,8 @@ func explainStore(err error, o jobSpec) (reason, advice string) {
 		return v1beta2.ReasonSpoolTooSmall, "Raise backupOperator.spool.sizeLimit in the values of the chart, or free space on the disk of the node. A snapshot needs the size of the database, and a restore test twice that size and 128 MiB."
 	case errors.Is(err, dbfile.ErrTooLarge):
 		return v1beta2.ReasonSnapshotTooLarge, "The operator stored no result. Check which server the endpoints name. If it is your etcd, raise backupOperator.resources.limits.memory in the values of the chart."
+	case errors.Is(err, turns.ErrOthersWaited):
+		return v1beta2.ReasonRetrying, "The snapshot and the archive have no result from this attempt. The operator tries again, and allows more time."
 	case errors.Is(err, dbfile.ErrNotChecked):
 		return v1beta2.ReasonRetrying, "The operator stored no result. Check whether the node or the Pod of backup-operator has too few processes, file descriptors or memory."
 	case errors.Is(err, dbfile.ErrMemory):

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
 	"runtime/debug"
 
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
@@ -42,7 +43,7 @@ func pass(ctx context.Context, gate *turns.Gate, namespace string, progress *job
 	return gate.Enter(ctx, namespace)
 }
 
-// trial returns the function that restores a snapshot in a process of its own.
+// trial returns the function that restores a snapshot in a process of its own. The process ends if it computes for too long while others wait.
 func (t tests) trial(namespace string, progress *jobProgress) func(context.Context, dbfile.Trial) (dbfile.KVHash, error) {
 	return func(ctx context.Context, trial dbfile.Trial) (dbfile.KVHash, error) {
 		done, err := t.process(ctx, namespace, progress)
@@ -51,8 +52,22 @@ func (t tests) trial(namespace string, progress *jobProgress) func(context.Conte
 		}
 		defer done()
 		progress.stage("restoring the snapshot")
-		return t.try(ctx, trial)
+		var hash dbfile.KVHash
+		err = t.processes.Limited(ctx, namespace, sizeOfFile(trial.SnapshotPath), func(ctx context.Context, _ *turns.Computing) (err error) {
+			hash, err = t.try(ctx, trial)
+			return err
+		})
+		return hash, err
 	}
+}
+
+// sizeOfFile returns 0 for a file that cannot be read. Its reader returns the error.
+func sizeOfFile(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }
 
 // minOperatorMemory is what the operator needs besides its restore tests.

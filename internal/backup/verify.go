@@ -12,13 +12,10 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/bounded"
-	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
-	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 )
 
 // verify runs the restore test of a snapshot that was just taken, if the spec asks for it.
@@ -88,70 +85,6 @@ func (t *job) drillNewest(ctx context.Context, o jobSpec, progress *jobProgress)
 	}
 	proof, err := t.proveArchive(ctx, o, store, restored, progress)
 	return Result{Drill: drill, Proof: proof}, err
-}
-
-// prove runs the restore test of one snapshot, and returns the hash of what it restored. An error means that the test could not run, not that the snapshot failed.
-func (t *job) prove(ctx context.Context, o jobSpec, store objstore.Store, newest v1beta2.Snapshot, progress *jobProgress) (*v1beta2.BackupDrill, dbfile.KVHash, error) {
-	by, err := t.access(ctx, o)
-	if err != nil {
-		return nil, dbfile.KVHash{}, err
-	}
-	secret, err := t.secret(ctx, o.Namespace, o.Target.Secret)
-	if err != nil {
-		return nil, dbfile.KVHash{}, err
-	}
-	done, err := t.tests.enter(ctx, o.Namespace, progress)
-	if err != nil {
-		return nil, dbfile.KVHash{}, err
-	}
-	defer done()
-	key := strings.TrimPrefix(newest.Path, o.Target.Bucket+"/")
-	signers, err := t.signersOf(ctx, o, newest)
-	if err != nil {
-		return nil, dbfile.KVHash{}, err
-	}
-	manifest, err := snapshot.ManifestOf(ctx, store, key, snapshot.Anyone) // the test below requires the signature
-	if err != nil {
-		return nil, dbfile.KVHash{}, err
-	}
-	history := ""
-	if manifest != nil {
-		history = manifest.Recovery
-	}
-	stage := "reading back " + newest.Path
-	found, err := t.drill(ctx, snapshot.RestoreTestRequest{
-		Namespace: o.Namespace,
-		Store:     store, Key: key, Signers: signers, ScratchDir: t.spool.Dir(),
-		Spool: patientSpool{t.spool.Of(o.Namespace), progress, stage}, Expected: max(newest.Size, newest.PlainSize),
-		Identities: connect.Identity(secret), Progress: progress.passing(stage, newest.Size),
-		Try: t.tests.trial(o.Namespace, progress), MemoryLimit: t.tests.memory,
-		Live: &live{job: t, spec: o, by: by, clusterID: newest.ClusterID, history: history},
-	})
-	if err == nil && snapshot.Replaced(newest.SHA256, found.SHA256) {
-		err = fmt.Errorf("%w: its SHA-256 is %s, and the status recorded %s when it was saved", errReplaced, found.SHA256, newest.SHA256)
-	}
-	drill := &v1beta2.BackupDrill{
-		Path: newest.Path, Result: v1beta2.DrillPassed, Time: metav1.Time{Time: t.now()},
-		Revision: found.Info.Revision, Compared: found.Compared, Message: "It can be restored, and its contents match the cluster at that revision.",
-	}
-	switch {
-	case err != nil && condemns(err):
-		drill.Result, drill.Message = v1beta2.DrillFailed, clip(err.Error())
-	case errors.Is(err, snapshot.ErrUnknownSigner):
-		return nil, dbfile.KVHash{}, fail(v1beta2.ReasonSignatureInvalid, planning.Sentence("The operator cannot check the signature of the snapshot for the restore test: ", err.Error())+
-			fmt.Sprintf(" If you have replaced the signing key, write the earlier public key into the key %s of the Secret %s. Otherwise find out who can write to the bucket.", v1beta2.EarlierPublicKeysKey, o.Signing))
-	case errors.Is(err, codec.ErrIdentity):
-		return nil, dbfile.KVHash{}, fail(v1beta2.ReasonSecretMissing, fmt.Sprintf(
-			"The operator cannot decrypt the snapshot for the restore test: %v. Put the identity into the key %s of the Secret with the store's credentials. Or set verify to Checksum and remove the restore tests from the spec.", err, v1beta2.AgeIdentityKey))
-	case err != nil:
-		return nil, dbfile.KVHash{}, err
-	case !found.Compared:
-		drill.Message = clip(planning.Sentence("It can be restored. It was not compared with the cluster: ", found.Why))
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return drill, found.Restored, nil // a missing snapshot has no place for a verdict
-	}
-	return drill, found.Restored, o.record(ctx, store, *drill, found.SHA256)
 }
 
 // record writes the result of a restore test beside the snapshot, where retention and restores find it.

@@ -9,10 +9,8 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
-	"github.com/etcd-suite/etcd-operator/internal/panics"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
@@ -50,33 +48,15 @@ func (s slot) inspect(ctx context.Context, namespace, path string, size int64) (
 		return dbfile.Info{}, err
 	}
 	defer leave()
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	go panics.Caught(func() { s.limit(ctx, end, namespace, size) }, end)()
-	return s.process.Inspect(ctx, path)
-}
-
-const (
-	// timeBase and timeRate limit a check while other namespaces wait: a minute, and the time for its bytes at 4 MiB a second. A usual disk and
-	// processor check 100 MiB a second.
-	timeBase = time.Minute
-	timeRate = 4 << 20
-)
-
-// limit ends a check that takes too long, but only while another namespace waits for its slot.
-func (s slot) limit(ctx context.Context, end context.CancelCauseFunc, namespace string, size int64) {
-	most := timeBase + time.Duration(size/timeRate)*time.Second
-	for wait := most; ; wait = time.Second {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(wait):
-		}
-		if s.gate.Crowds(namespace) {
-			end(fmt.Errorf("%w: the check of %d MiB took longer than %s, and other namespaces waited for theirs", dbfile.ErrNotChecked, size>>20, most))
-			return
-		}
+	var info dbfile.Info
+	err = s.gate.Limited(ctx, namespace, size, func(ctx context.Context, _ *turns.Computing) (err error) {
+		info, err = s.process.Inspect(ctx, path)
+		return err
+	})
+	if errors.Is(err, turns.ErrOthersWaited) {
+		return dbfile.Info{}, fmt.Errorf("%w: %w", dbfile.ErrNotChecked, err)
 	}
+	return info, err
 }
 
 // checks are the slots of the small files, of those of usual size, and of all others. A file never waits for the check of a larger class.

@@ -19,6 +19,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 	"github.com/etcd-suite/etcd-operator/internal/storage/problem"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
 // failure is why a source could not be verified.
@@ -58,6 +59,8 @@ func explainSize(err error) (reason, advice string, final bool) {
 		return v1beta2.ReasonSpoolTooSmall, "Raise restoreOperator.spool.sizeLimit in the values of the chart, or free space on the disk of the node.", false
 	case errors.Is(err, archive.ErrNamesMemory):
 		return v1beta2.ReasonRetrying, "The operator tries again.", false
+	case errors.Is(err, turns.ErrOthersWaited):
+		return v1beta2.ReasonRetrying, "The snapshot and the archive have no result, and the cluster was not changed. The operator tries again, and allows more time.", false
 	case errors.Is(err, spool.ErrFull):
 		return v1beta2.ReasonRetrying, "The snapshot has more bytes than its store states, and other snapshots use the rest of the spool volume.", false
 	}

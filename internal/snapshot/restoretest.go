@@ -11,6 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
 // Live is a member of the running cluster that the snapshot was taken from.
@@ -198,7 +199,7 @@ func unrestorable(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	case errors.Is(err, dbfile.ErrDisk):
 		return diskError(err)
-	case errors.Is(err, dbfile.ErrMemory):
+	case errors.Is(err, dbfile.ErrMemory), errors.Is(err, turns.ErrOthersWaited):
 		return err
 	case errors.Is(err, dbfile.ErrRefused):
 		return fmt.Errorf("%w: %w", ErrUnrestorable, err)

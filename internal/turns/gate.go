@@ -7,7 +7,7 @@ import (
 )
 
 // Gate lets a limited number of callers through at the same time. Namespaces take turns, and one namespace holds at most Share of the
-// slots. A gate with one slot is only for work that waits for no server: the next namespace waits until that work ends.
+// slots. A gate with one slot is only for work that waits for no server: the next namespace waits until that work ends. Limited ends it.
 type Gate struct {
 	slots int
 
@@ -15,6 +15,7 @@ type Gate struct {
 	order   Order
 	inside  int
 	waiting []*caller
+	ended   ended
 }
 
 type caller struct {
@@ -54,11 +55,11 @@ func (g *Gate) Why(namespace string) Reason {
 	return None
 }
 
-// Crowds returns whether a namespace holds a slot for which others wait.
+// Crowds returns whether a namespace holds a slot for which others wait. Those that wait for their own share need no slot of others.
 func (g *Gate) Crowds(namespace string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.order.Held(namespace) > 0 && slices.ContainsFunc(g.waiting, func(c *caller) bool { return c.namespace != namespace })
+	return g.order.Held(namespace) > 0 && slices.ContainsFunc(g.waiting, func(c *caller) bool { return c.namespace != namespace && !g.full(c.namespace) })
 }
 
 func (g *Gate) full(namespace string) bool {

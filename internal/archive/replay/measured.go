@@ -1,0 +1,79 @@
+package replay
+
+import (
+	"context"
+	"io"
+	"os"
+
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
+)
+
+const (
+	// segmentRate is by how much a byte of a segment counts more than one of the database: at 1 MiB a second, a slow node replays the smallest
+	// changes.
+	segmentRate = 4
+	// perSegment is as how many bytes a segment counts at least, because each of them is opened and decrypted.
+	perSegment = 256 << 10
+	// mostUnpacked is as how many bytes a byte in the store counts at most. The header states the size of a segment, and the writer of the bucket
+	// wrote the header.
+	mostUnpacked = 64
+)
+
+// SizeOf returns the size of the base in bytes. It is 0 if the base cannot be read, which the replay reports.
+func SizeOf(o Order) int64 {
+	info, err := os.Stat(o.Options.Path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// Measured returns the order for a slot that others may wait for. The time does not count in which it reads the store. Each segment that the
+// process has taken allows more time.
+func Measured(o Order, c *turns.Computing) Order {
+	report, left, read := o.Progress, o.Links, int64(0)
+	o.Store = measuredStore{o.Store, c}
+	o.Progress = func(n int64) {
+		if len(left) > 0 {
+			c.Add(allowed(left[0], n-read))
+			left, read = left[1:], n
+		}
+		if report != nil {
+			report(n)
+		}
+	}
+	return o
+}
+
+// allowed returns as how many bytes a segment counts that has so many in the store.
+func allowed(l archive.Link, stored int64) int64 {
+	return segmentRate * max(min(l.Header.Size, mostUnpacked*stored), perSegment)
+}
+
+type measuredStore struct {
+	objstore.Getter
+	computing *turns.Computing
+}
+
+// Get opens an object, whose reads do not count as computing.
+func (m measuredStore) Get(ctx context.Context, key string) (io.ReadCloser, error) {
+	defer m.computing.Waits()()
+	body, err := m.Getter.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return measuredBody{body, m.computing}, nil
+}
+
+type measuredBody struct {
+	io.ReadCloser
+	computing *turns.Computing
+}
+
+// Read reads from the store.
+func (b measuredBody) Read(p []byte) (int, error) {
+	defer b.computing.Waits()()
+	return b.ReadCloser.Read(p)
+}
