@@ -43,7 +43,7 @@ func (r *Reconciler) act(ctx context.Context, v *view, step plan.Step) error {
 		return r.actOnPods(ctx, v, step)
 	case plan.RestoreLabels:
 		return r.restoreLabels(ctx, v, step)
-	case plan.CreateVolumes, plan.KeepVolume, plan.ResizeVolume, plan.SetAsideVolume, plan.DeleteVolume, plan.RecordForcing, plan.RecordForced:
+	case plan.CreateVolumes, plan.KeepVolume, plan.ResizeVolume, plan.SetAsideVolume, plan.UnmarkVolume, plan.DeleteVolume, plan.RecordForcing, plan.RecordForced:
 		return r.actOnVolumes(ctx, v, step)
 	case plan.CreateCA, plan.ReplaceCA, plan.RemovePreviousCA, plan.RequestCertificates, plan.WriteCertificates:
 		return r.actOnCertificates(ctx, v, step)
@@ -118,11 +118,23 @@ func (r *Reconciler) with(ctx context.Context, v *view, member string, do func(E
 	return do(connection)
 }
 
-// withServing talks to a member of the current incarnation that serves, the leader if it can be, but not to the one named. If that member refuses a change
-// because it has no connection to all voters, the others are asked, too: each judges by its own connections.
+// withServing talks to a member of the current incarnation that serves, the leader if it can be, but not to the one named.
 func (r *Reconciler) withServing(ctx context.Context, v *view, not string, do func(Etcd) error) error {
-	err := fmt.Errorf("no member serves: %w", etcd.ErrNotYet)
-	for _, name := range serving(v, not) {
+	names := serving(v, not)
+	if len(names) == 0 {
+		return fmt.Errorf("no member serves: %w", etcd.ErrNotYet)
+	}
+	return r.with(ctx, v, names[0], do)
+}
+
+// changeMembers is withServing for a change of the membership. The member that is asked refuses it if it has no connection to all voters. That protects
+// the quorum, but etcd can be wrong for good. So if it refuses for long, the others are asked, too: each judges by its own connections.
+func (r *Reconciler) changeMembers(ctx context.Context, v *view, step plan.Step, not string, do func(Etcd) error) error {
+	err := r.withServing(ctx, v, not, do)
+	if !errors.Is(err, etcd.ErrUnconnected) || !v.RefusedForLong(step) {
+		return err
+	}
+	for _, name := range serving(v, not)[1:] {
 		if err = r.with(ctx, v, name, do); !errors.Is(err, etcd.ErrUnconnected) {
 			return err
 		}

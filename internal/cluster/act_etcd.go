@@ -22,7 +22,7 @@ func (r *Reconciler) actOnEtcd(ctx context.Context, v *view, step plan.Step) err
 		if err := r.rehearseSuccessor(ctx, v, step); err != nil {
 			return err
 		}
-		return r.withServing(ctx, v, step.Name, func(member Etcd) error { return member.Remove(ctx, step.ID) })
+		return r.changeMembers(ctx, v, step, step.Name, func(member Etcd) error { return member.Remove(ctx, step.ID) })
 	case plan.MoveLeader:
 		return r.with(ctx, v, step.From, func(member Etcd) error { return member.MoveLeader(ctx, step.To) })
 	case plan.EnableDowngrade:

@@ -143,7 +143,7 @@ func (r *Reconciler) addMember(ctx context.Context, v *view, step plan.AddLearne
 			return err
 		}
 	}
-	return r.withServing(ctx, v, "", func(member Etcd) error {
+	return r.changeMembers(ctx, v, step, "", func(member Etcd) error {
 		if step.Voter {
 			return member.AddVoter(ctx, step.PeerURL)
 		}

@@ -28,6 +28,8 @@ func (r *Reconciler) actOnVolumes(ctx context.Context, v *view, step plan.Step) 
 		return r.resizeVolume(ctx, v, step)
 	case plan.SetAsideVolume:
 		return r.setAsideVolume(ctx, v, step)
+	case plan.UnmarkVolume:
+		return r.unmarkVolume(ctx, v, step)
 	case plan.DeleteVolume:
 		return r.delete(ctx, v, &corev1.PersistentVolumeClaim{}, step.Name)
 	case plan.RecordForcing:

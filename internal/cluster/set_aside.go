@@ -64,6 +64,20 @@ func (r *Reconciler) markReplaced(ctx context.Context, v *view, survivor string)
 	return errors.Join(errs...)
 }
 
+// unmarkVolume removes the mark of a recovery from the volume of a member that serves.
+func (r *Reconciler) unmarkVolume(ctx context.Context, v *view, step plan.UnmarkVolume) error {
+	volume := &corev1.PersistentVolumeClaim{}
+	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: step.Name}, volume); err != nil {
+		return wrap("read", volume, client.IgnoreNotFound(err))
+	}
+	if !v.owns(volume) {
+		return fmt.Errorf("PersistentVolumeClaim %s belongs to something else, so it is not changed", step.Name)
+	}
+	before := volume.DeepCopy()
+	delete(volume.Annotations, v1beta2.AnnotationRecoveredFrom)
+	return wrap("patch", volume, r.Client.Patch(ctx, volume, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
+}
+
 // isSetAside returns whether a volume was set aside. It is no member's volume then, whoever owns it and whatever its name.
 // The operator writes the label and the time together. A volume with only one of them is a member's: a person may have set
 // the label on several volumes at once.

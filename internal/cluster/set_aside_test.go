@@ -225,6 +225,15 @@ func TestTheVolumesOfARecoveryAreMarkedBeforeTheSurvivorStartsAlone(t *testing.T
 			if want := i > 0 && refused == nil; seen.Recovered != want {
 				t.Errorf("%s: the volume of member %d has the mark: %t, want %t", name, i, seen.Recovered, want)
 			}
+			if err := r.act(t.Context(), v, plan.UnmarkVolume{Name: m.Name}); refused == nil && err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(&volume), &volume); err != nil {
+				t.Fatal(err)
+			}
+			if observeVolume(&seen, &volume); seen.Recovered {
+				t.Errorf("%s: the mark of member %d is not removed", name, i)
+			}
 		}
 	}
 }

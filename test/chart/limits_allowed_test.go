@@ -55,6 +55,7 @@ var everyWrite = map[string]string{
 	"cluster.setAsideVolume":        "set a volume aside",
 	"cluster.keepVolume":            "keep a volume, and own it again",
 	"cluster.markReplaced":          "mark a volume that a recovery continues without",
+	"cluster.unmarkVolume":          "mark a volume that a recovery continues without",
 	"cluster.markUsed":              "label a volume",
 	"cluster.resizeVolume":          "grow a volume",
 	"backup.addFinalizer":           "add and remove a finalizer",
@@ -228,9 +229,13 @@ var allowedCalls = []request{
 	}},
 	{"mark a volume that a recovery continues without", clusterOperator, func(l *limits, c client.Client) error {
 		_, volumes := l.members()
-		return patched(l, c, &volumes[0], func(v *corev1.PersistentVolumeClaim) {
+		err := patched(l, c, &volumes[0], func(v *corev1.PersistentVolumeClaim) {
 			metav1.SetMetaDataAnnotation(&v.ObjectMeta, v1beta2.AnnotationRecoveredFrom, volumes[0].Name)
 		})
+		if err != nil {
+			return err
+		}
+		return patched(l, c, &volumes[0], func(v *corev1.PersistentVolumeClaim) { delete(v.Annotations, v1beta2.AnnotationRecoveredFrom) })
 	}},
 	{"keep a volume, and own it again", clusterOperator, func(l *limits, c client.Client) error {
 		_, volumes := l.members()

@@ -20,7 +20,7 @@ var asksNoClock = map[string]string{
 	"it only adds or changes what the operator changes again if need be": `AddLearner AddToService ApplyBudget ApplyNetworkPolicy ApplyServices CreateMember
 		CreateMembers CreateVolumes DefragmentMember DisarmAlarm EnableDowngrade CancelDowngrade ForbidEmptyStart LoadCertificates MoveLeader
 		PromoteLearner RelabelPod RemoveFromService RequestCertificates ResizePod ResizeVolume RestoreLabels WithdrawBudget
-		WithdrawNetworkPolicy KeepVolume`,
+		WithdrawNetworkPolicy KeepVolume UnmarkVolume`,
 	"it only writes the status": `AwaitResize AwaitSafetySnapshot BeginBootstrap BeginRemoval CompleteRecovery CompleteRestore
 		EndDefragmentation RecordForced RecordForcing RecordFormed RecordPromotion RecordVersionChange ReturnToSeeding CancelRecovery`,
 	"it changes nothing": "Advice Done Hibernating Idle VolumeMayFill Wait",

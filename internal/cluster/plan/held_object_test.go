@@ -18,6 +18,7 @@ var perObject = map[string][]change{
 	"startMember":      {formed, members(3), each(withoutPod)},
 	"addToService":     {formed, members(3), each(func(m *Member) { m.InService = false })},
 	"relabelPods":      {formed, members(3), each(func(m *Member) { m.Relabel = true })},
+	"unmarkVolumes":    {formed, members(3), each(markedByRecovery)},
 	"deleteOldVolumes": {formed, members(3), with(3, volume(VolumePresent)), with(4, volume(VolumePresent))},
 }
 

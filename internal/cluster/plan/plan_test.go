@@ -228,6 +228,7 @@ func TestPlanOrder(t *testing.T) {
 		{"relabelPods", "rollMembers", "labels and annotations need no restart"},
 		{"waitForQuorum", "forbidEmptyStart", "etcd says who has started"},
 		{"forbidEmptyStart", "waitUntilHealthy", "a member may lose its volume while another one is down"},
+		{"unmarkVolumes", "waitUntilHealthy", "a recovery may begin while a member is down, and a mark would hide its data"},
 		{"setAsideOther", "replaceLost", "when its member is removed, nobody knows any more that the volume is another one"},
 		{"replaceDead", "waitUntilHealthy", "a dead member never gets well"},
 		{"waitUntilHealthy", "scaleUp", "nothing is added to a cluster that is not well"},

@@ -37,6 +37,9 @@ func (s State) lostQuorum(holders []Member, known int) Step {
 	if others := s.others(); len(others) > 0 {
 		return s.waitForOthers(others, lost)
 	}
+	if wait := s.waitForDoubt(lost); wait != nil {
+		return wait
+	}
 	if unseen := s.unseenVoters(); len(unseen) > 0 {
 		return Wait{
 			Reason: v1beta2.ReasonQuorumLost, Stalled: true,

@@ -47,8 +47,11 @@ func (s State) fenceSeed() Step {
 	return FenceWrites{ID: s.ReadOnlyFence(), Seed: seed.Name}
 }
 
-// unfit reports whether a quorum answers and runs an etcd in which a fence does not hold.
-func (s State) unfit() bool { return s.Formed() && s.MembershipKnown && !s.mayFence() }
+// unfit reports whether a quorum answers, and a fence does not hold: it is not on, and cannot be put on, or a member runs an etcd that ignores it.
+func (s State) unfit() bool {
+	holds := s.readOnly() && !s.tooOld() && !slices.ContainsFunc(s.Current(), mayBeOlder)
+	return s.Formed() && s.MembershipKnown && !holds && !s.mayFence()
+}
 
 // readOnlyNotSupported waits for a person if the spec asks for a refusal of writes that does not hold. Until then, clients can write.
 func readOnlyNotSupported(s State) Step {

@@ -82,6 +82,22 @@ func TestAnOldEtcdBehindAFenceTakesWritesAgain(t *testing.T) {
 	}
 }
 
+// A read-only cluster has a voter that the operator did not add, and one of its own members is down, so the operator does not know the version of all
+// data. The status said that clients can write, although etcd refused their writes.
+func TestTheStatusOfAClusterBehindAFenceIsReadOnlyBesideForeignMembers(t *testing.T) {
+	s := state(formed, members(3), foreignVoters(1), storage("3.6.0"), readOnly, refusing, with(1, silent, func(m *Member) { m.StorageVersion = "" }))
+	if c := readOnlyCondition(t, s, v1beta2.EtcdClusterStatus{}); c == nil || c.Status != metav1.ConditionTrue {
+		t.Errorf("the leader reports the fence, and the condition is %+v", c)
+	}
+	if step := takeFenceBack(s); step != nil {
+		t.Errorf("the fence is taken back: %T", step)
+	}
+	with(1, withImage("3.5.26"), func(m *Member) { m.Version = "" })(&s)
+	if c := readOnlyCondition(t, s, v1beta2.EtcdClusterStatus{}); c == nil || c.Status == metav1.ConditionTrue {
+		t.Errorf("the member that is down may run an etcd that ignores the fence, and the condition is %+v", c)
+	}
+}
+
 // alsoFenced: one more fence is on.
 func alsoFenced(uid string) change {
 	return func(s *State) {

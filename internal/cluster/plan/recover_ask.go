@@ -79,33 +79,6 @@ func (s State) continuedWithout(m Member) bool {
 	return m.Recovered || before || r.Step == v1beta2.RecoveryGrowing && slices.Contains(r.Voters, m.Name)
 }
 
-// isKnown reports whether a member without a quorum says that a marked one belongs to its membership. Then the recovery that set the mark was not
-// carried out.
-func (s State) isKnown(marked Member) bool {
-	return slices.ContainsFunc(s.Current(), func(m Member) bool {
-		return m.Name != marked.Name && !m.Recovered && slices.ContainsFunc(m.Knows, func(known etcd.Member) bool {
-			return known.Name == marked.Name || slices.Contains(known.PeerURLs, s.PeerURL(marked.Name))
-		})
-	})
-}
-
-// waitForMarked waits for a person if the status is lost, and marks say that a recovery began without the data of members. Whether it was carried out
-// is not known then.
-func (s State) waitForMarked() Step {
-	marked := s.where(func(m Member) bool {
-		return m.Volume == VolumePresent && m.Pod == PodNone && s.lastRecovery() == nil && s.continuedWithout(m)
-	})
-	if len(marked) == 0 {
-		return nil
-	}
-	return Wait{
-		Reason: v1beta2.ReasonAnotherVolume, Stalled: true, Requeue: requeueSettled,
-		Message: fmt.Sprintf("No quorum answers. The status is lost, and the PersistentVolumeClaims of %s are marked: a recovery from a lost quorum began without their data. "+
-			"So they do not start, because the cluster may have gone on without them. If it did not, or if the data since then is lost, accept theirs: %s",
-			strings.Join(memberNames(marked), ", "), howToAccept(marked)),
-	}
-}
-
 // lastRecovery is the last one whose survivor has served alone; nil if the status has none. One that has only begun has changed nothing yet, so the one
 // before it counts.
 func (s State) lastRecovery() *v1beta2.EarlierRecovery {

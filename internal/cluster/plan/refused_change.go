@@ -30,6 +30,12 @@ func (s State) RefusedForNow(step Step, said string) Wait {
 	return wait
 }
 
+// RefusedForLong reports whether etcd has refused a change for so long that a person must look.
+func (s State) RefusedForLong(step Step) bool {
+	_, lasted := s.lasted(s.RefusedForNow(step, "").key())
+	return lasted >= changeRefusedFor
+}
+
 // howToBeAccepted says what a person does if etcd refuses a change for long. etcd adds no member while a voter is down.
 func (s State) howToBeAccepted() string {
 	for _, m := range s.ForeignMembers {

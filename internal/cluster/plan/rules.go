@@ -63,6 +63,7 @@ var Rules = []group{
 		{Name: "addToService", Decide: addToService},
 		{Name: "fenceMembers", Decide: fenceMembers},
 		{Name: "forbidEmptyStart", Decide: forbidEmptyStart},
+		{Name: "unmarkVolumes", Decide: unmarkVolumes},
 		{Name: "relabelPods", Decide: relabelPods},
 		{Name: "cancelDowngrade", Decide: cancelDowngrade},
 		{Name: "giveUpLearner", Decide: giveUpLearner},

@@ -75,7 +75,7 @@ var everyStep = []Step{
 	EnableDowngrade{}, EndDefragmentation{}, EndDefragmentation{Late: true}, FailRestore{Message: seedFailed}, ForceDeletePod{Name: "m"}, ForceDeletePod{Name: "m", Stopped: true},
 	Hibernating{Message: "hibernates"}, Idle{Reason: v1beta2.ReasonPaused, Message: "paused"}, KeepVolume{Name: "m"}, SetAsideVolume{Name: "m"}, KeepVolume{Name: "m", Keep: true},
 	LoadCertificates{Name: "m"}, MoveLeader{From: "m"}, PromoteLearner{Name: "m"}, RecordForced{}, RecordForcing{Member: "m"}, RecordFormed{}, RecordPromotion{Name: "m"}, RemoveFromService{Name: "m"}, RemoveMember{Name: "guest", Cause: "it is foreign", Foreign: true}, RecordVersionChange{},
-	RelabelPod{Name: "m"}, ForbidEmptyStart{Name: "m"}, ReleaseMember{Name: "m"}, RemoveMember{Name: "m"}, RemoveMember{Name: "m", Cause: LostData}, RemovePreviousCA{}, ReplaceCA{}, RequestCertificates{},
+	RelabelPod{Name: "m"}, ForbidEmptyStart{Name: "m"}, UnmarkVolume{Name: "m"}, ReleaseMember{Name: "m"}, RemoveMember{Name: "m"}, RemoveMember{Name: "m", Cause: LostData}, RemovePreviousCA{}, ReplaceCA{}, RequestCertificates{},
 	RestoreLabels{Name: "m"}, RestoreLabels{Name: "m", Volume: true},
 	ResizePod{Name: "m"}, ResizeVolume{Name: "m"}, StopMembers{}, StopMembers{Except: 1}, Advice{Reason: v1beta2.ReasonVersionNotAdvised, Message: "old"}, VolumeMayFill{Name: "m", Message: "may fill"}, Wait{Reason: v1beta2.ReasonSettling, Message: "waiting"}, WithdrawBudget{}, WithdrawNetworkPolicy{},
 	WriteCertificates{}, WriteCertificates{Switch: true},

@@ -145,7 +145,7 @@ func (s State) bringsNearer(step Step, key WaitKey) bool {
 func upkeep(step Step) bool {
 	switch step.(type) {
 	case KeepVolume, ResizeVolume, CreateCA, ReplaceCA, RemovePreviousCA, RequestCertificates, WriteCertificates, LoadCertificates,
-		ApplyServices, ApplyNetworkPolicy, WithdrawNetworkPolicy, ApplyBudget, WithdrawBudget, RestoreLabels, RelabelPod, AddToService, RemoveFromService, ForbidEmptyStart:
+		ApplyServices, ApplyNetworkPolicy, WithdrawNetworkPolicy, ApplyBudget, WithdrawBudget, RestoreLabels, RelabelPod, AddToService, RemoveFromService, ForbidEmptyStart, UnmarkVolume:
 		return true
 	}
 	return false

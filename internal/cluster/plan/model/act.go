@@ -29,7 +29,7 @@ func (w *World) Act(s plan.State, step plan.Step) error {
 	switch step := step.(type) {
 	case plan.ApplyServices, plan.ApplyNetworkPolicy, plan.WithdrawNetworkPolicy, plan.ApplyBudget, plan.WithdrawBudget:
 		w.actOnAccess(s, step)
-	case plan.CreateVolumes, plan.KeepVolume, plan.ResizeVolume, plan.SetAsideVolume, plan.DeleteVolume, plan.RecordForcing, plan.RecordForced:
+	case plan.CreateVolumes, plan.KeepVolume, plan.ResizeVolume, plan.SetAsideVolume, plan.UnmarkVolume, plan.DeleteVolume, plan.RecordForcing, plan.RecordForced:
 		return w.actOnVolume(s, step)
 	case plan.CreateMembers:
 		for _, name := range s.Bootable(step.Incarnation, step.Size) {
@@ -128,6 +128,10 @@ func (w *World) actOnVolume(s plan.State, step plan.Step) error {
 	case plan.SetAsideVolume:
 		if v := w.volume(step.Name); v != nil {
 			v.aside, v.since = true, w.now
+		}
+	case plan.UnmarkVolume:
+		if v := w.volume(step.Name); v != nil {
+			v.recovered = false
 		}
 	case plan.RecordForcing, plan.RecordForced:
 		for _, name := range s.ReplacedByRecovery() {
