@@ -156,7 +156,7 @@ func lastCopy(s State) Step {
 			return step
 		}
 	}
-	return Wait{Reason: v1beta2.ReasonCopying, Message: copying, Requeue: min(left, progressInterval)}
+	return Wait{Reason: v1beta2.ReasonCopying, Message: copying, Requeue: min(left, progressInterval), Patient: true}
 }
 
 // soonest returns the shorter pause, if a copy or a report about the archive is due before the next pass.

@@ -133,10 +133,10 @@ func backupIsBeingDeleted(s State) Step {
 		return Cancel{}
 	}
 	if s.CopyBusy && s.left(purgeLimit) > 0 {
-		return Wait{Reason: v1beta2.ReasonPending, Message: "The operator waits until the copy to the second location has stopped.", Requeue: time.Second}
+		return Wait{Reason: v1beta2.ReasonPending, Message: "The operator waits until the copy to the second location has stopped.", Requeue: time.Second, Patient: true}
 	}
 	if s.ArchiveBusy && s.left(purgeLimit) > 0 {
-		return Wait{Reason: v1beta2.ReasonPending, Message: "The operator waits until the continuous archive has stopped.", Requeue: time.Second}
+		return Wait{Reason: v1beta2.ReasonPending, Message: "The operator waits until the continuous archive has stopped.", Requeue: time.Second, Patient: true}
 	}
 	if !s.Held {
 		return Idle{}

@@ -39,6 +39,8 @@ type (
 	Wait struct {
 		Reason, Message string
 		Requeue         time.Duration
+		// Patient is true if it ends without a person, or if the user wants it. All others are Stalled after planning.StalledAfter.
+		Patient bool
 	}
 	// TakeSnapshot starts an attempt.
 	// Base is why the archiver needs it, and is empty otherwise.
@@ -87,8 +89,12 @@ func (b Backoff) describe(s State) planning.Description {
 	return planning.Description{Reason: v1beta2.ReasonRetrying, Message: message, Requeue: sleep(s.Now, b.At, b.Until)}
 }
 
-func (w Wait) describe(State) planning.Description {
-	return planning.Description{Reason: w.Reason, Message: w.Message, Requeue: w.Requeue}
+func (w Wait) describe(s State) planning.Description {
+	requeue := w.Requeue
+	if left := planning.NotReadyLeft(s.Status.Conditions, s.Now); left > 0 && !w.Patient && (requeue == 0 || left < requeue) {
+		requeue = left
+	}
+	return planning.Description{Reason: w.Reason, Message: w.Message, Requeue: requeue}
 }
 
 func (t TakeSnapshot) describe(State) planning.Description {
@@ -158,7 +164,7 @@ func clusterIsNotAvailable(s State) Step {
 			name, s.Namespace)}
 	case !s.Cluster.Available && s.Spec.NoQuorum != v1beta2.NoQuorumMark:
 		return Wait{Reason: v1beta2.ReasonClusterNotAvailable, Message: fmt.Sprintf(
-			"EtcdCluster %s does not serve clients, so the operator takes no snapshot yet. %s", name, s.Cluster.Message)}
+			"EtcdCluster %s does not serve clients, so the operator takes no snapshot yet. %s", name, s.Cluster.Message), Patient: s.Cluster.Hibernated}
 	case len(s.Cluster.ClientURLs) == 0:
 		return Wait{Reason: v1beta2.ReasonClusterNotAvailable, Message: fmt.Sprintf(
 			"The status of EtcdCluster %s lists no member yet. The operator takes the snapshot when it does.", name)}

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/planning/planningtest"
 )
 
@@ -263,13 +264,14 @@ func TestEachStepIsRequeuedWhenItIsDue(t *testing.T) {
 		step Step
 		want time.Duration
 	}{
-		"requeues when the next attempt is due":                 {Backoff{At: t0.Add(7 * time.Second)}, 7 * time.Second},
-		"requeues when the next snapshot is due":                {Scheduled{At: t0.Add(time.Hour)}, time.Hour},
-		"requeues at once if the snapshot is due already":       {Scheduled{At: t0.Add(-time.Second)}, atOnce},
-		"does not requeue for an EtcdCluster, which is watched": {Wait{Reason: "ClusterNotFound"}, 0},
-		"requeues while a Secret is missing":                    {Wait{Reason: "SecretMissing", Requeue: secretInterval}, secretInterval},
-		"does not requeue a finished one-shot":                  {Finished{Complete: true}, 0},
-		"does not requeue a refused one-shot":                   {Refuse{}, 0},
+		"requeues when the next attempt is due":                                 {Backoff{At: t0.Add(7 * time.Second)}, 7 * time.Second},
+		"requeues when the next snapshot is due":                                {Scheduled{At: t0.Add(time.Hour)}, time.Hour},
+		"requeues at once if the snapshot is due already":                       {Scheduled{At: t0.Add(-time.Second)}, atOnce},
+		"requeues when a wait has lasted for so long that a person must look":   {Wait{Reason: "ClusterNotFound"}, planning.StalledAfter},
+		"does not requeue for an EtcdCluster that hibernates, which is watched": {Wait{Reason: "ClusterNotAvailable", Patient: true}, 0},
+		"requeues while a Secret is missing":                                    {Wait{Reason: "SecretMissing", Requeue: secretInterval}, secretInterval},
+		"does not requeue a finished one-shot":                                  {Finished{Complete: true}, 0},
+		"does not requeue a refused one-shot":                                   {Refuse{}, 0},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
+	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
+	"github.com/etcd-suite/etcd-operator/internal/storage/problem"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
@@ -70,6 +72,7 @@ func (r *reporter) apply(step Step, d planning.Description) {
 		r.failed(Failure{Reason: d.Reason, Message: d.Message})
 	case Wait:
 		r.pending(d)
+		r.stalledIf(!step.Patient && planning.NotReadyLeft(r.s.Status.Conditions, r.s.Now) == 0, d.Reason, d.Message)
 	case Backoff:
 		r.backoff(step, d)
 	case Scheduled:
@@ -114,7 +117,9 @@ func (r *reporter) running(number int32, began time.Time, p Progress, d planning
 	r.progress(p)
 	r.set(v1beta2.ConditionRunning, metav1.ConditionTrue, d.Reason, d.Message)
 	r.set(v1beta2.ConditionComplete, metav1.ConditionFalse, d.Reason, "")
-	r.notFailed(d.Reason)
+	if number == 1 {
+		r.notFailed(d.Reason)
+	}
 	before := meta.FindStatusCondition(r.out.Conditions, v1beta2.ConditionReady)
 	switch {
 	case before != nil && r.s.Series() && before.Status == metav1.ConditionTrue:
@@ -174,6 +179,12 @@ func (r *reporter) unsuccessful(a Attempt, d planning.Description) {
 	r.out.NextTime = second(r.s.retryAt(a))
 	r.unsucceeded(f)
 	r.pending(d)
+	r.stalledIf(needsPerson(f.Reason, a.Number), f.Reason, d.Message)
+}
+
+// needsPerson returns whether an attempt fails until a person acts, as far as is known.
+func needsPerson(reason string, number int32) bool {
+	return problem.Lasts(reason) || grant.Refused(reason) || number >= planning.StalledAfterFailures
 }
 
 // backoff keeps the report about the failed attempt. If the operator was stopped during it, there is no report yet.
@@ -184,6 +195,7 @@ func (r *reporter) backoff(step Backoff, d planning.Description) {
 	r.out.NextTime = second(step.At)
 	r.unsucceeded(Failure{Reason: d.Reason, Message: d.Message})
 	r.pending(d)
+	r.stalledIf(needsPerson(d.Reason, r.out.Attempts), d.Reason, d.Message)
 }
 
 // scheduled reports a series that waits for its next snapshot. It keeps an earlier report about the same time, which
@@ -217,6 +229,13 @@ func (r *reporter) failed(f Failure) {
 	r.set(v1beta2.ConditionFailed, metav1.ConditionTrue, f.Reason, f.Message)
 	r.set(v1beta2.ConditionStalled, metav1.ConditionTrue, f.Reason, f.Message)
 	r.ready(metav1.ConditionFalse, f.Reason, f.Message)
+}
+
+// stalledIf reports that a person must act, although the operator tries or looks again.
+func (r *reporter) stalledIf(is bool, reason, message string) {
+	if is {
+		r.set(v1beta2.ConditionStalled, metav1.ConditionTrue, reason, message)
+	}
 }
 
 func (r *reporter) unsucceeded(f Failure) {

@@ -73,7 +73,7 @@ var anyone = map[string]string{
 	"internal/restore/safety_access.go":   "a safety snapshot is written",
 	"internal/backup/stored.go":           "all snapshots of the EtcdBackup are listed; satisfied checks the signature of the one that it takes",
 	"internal/backup/signing.go":          "no signatures are asked for, or the status has recorded that there is none",
-	"internal/backup/drill.go":           "the recovery before the snapshot; the restore test itself has the signers",
+	"internal/backup/drill.go":            "the recovery before the snapshot; the restore test itself has the signers",
 	"internal/backup/archive_bases.go":    "the continuous archive is not signed, and a restore with signers refuses it",
 	"internal/backup/archive_proof.go":    "the continuous archive is not signed, and a restore with signers refuses it",
 	"internal/backup/archive_interval.go": "the continuous archive is not signed, and a restore with signers refuses it",

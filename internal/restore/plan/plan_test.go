@@ -123,7 +123,7 @@ func TestTheSourceIsReadBeforeAnythingElse(t *testing.T) {
 		"does nothing for a restore that is being deleted":               {given(func(s *State) { s.Restore.DeletionTimestamp = &metav1.Time{Time: now} }), Done{}},
 		"waits after a temporary failure": {
 			given(withProof(failed(v1beta2.ReasonStoreUnreachable, false))),
-			Wait{v1beta2.ReasonStoreUnreachable, "what went wrong The next attempt is at 2026-03-04T05:06:08Z.", true, time.Second, false},
+			Wait{Reason: v1beta2.ReasonStoreUnreachable, Message: "what went wrong The next attempt is at 2026-03-04T05:06:08Z.", Failure: true, Requeue: time.Second, Patient: true},
 		},
 		"reads again when the pause is over": {
 			given(withProof(failed(v1beta2.ReasonStoreUnreachable, false)), func(s *State) { s.Now = now.Add(time.Second) }),

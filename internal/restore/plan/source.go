@@ -72,7 +72,7 @@ func (s State) present(l storage.Location) source.Present {
 func (s State) newestOfBackup(found v1beta2.RestoreSource, newest string, choice source.Choice) (Verify, Step) {
 	name := s.Restore.Spec.EtcdBackup.Name
 	if newest == "" {
-		return Verify{}, Wait{Reason: v1beta2.ReasonPending, Message: "EtcdBackup " + name + " has no snapshot " + s.whereNone(found)}
+		return Verify{}, Wait{Patient: true, Reason: v1beta2.ReasonPending, Message: "EtcdBackup " + name + " has no snapshot " + s.whereNone(found)}
 	}
 	folder, series := s.seriesOf(found, newest)
 	found.Key = strings.TrimPrefix(newest, found.Bucket+"/")

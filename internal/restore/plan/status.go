@@ -56,7 +56,7 @@ func (r report) step(s State, step Step) {
 		r.verifying(s, d)
 		r.status.Percent = step.Percent
 	case Wait:
-		r.waiting(step, d)
+		r.waiting(s, step, d)
 	case Interrupted:
 		r.status.Reason = d.Message
 		r.open(d)
@@ -67,14 +67,14 @@ func (r report) step(s State, step Step) {
 	case Follow:
 		r.cluster(step.Cluster)
 		r.switchedUnsaved(s, step.Cluster)
-		r.restoring(d)
+		r.restoring(s, d)
 	case SaveOldData:
 		r.cluster(step.Cluster)
-		r.restoring(d)
+		r.restoring(s, d)
 	case RecordSafety:
 		r.cluster(step.Cluster)
 		r.status.SafetySnapshot = &step.Snapshot
-		r.restoring(d)
+		r.restoring(s, d)
 	case Complete:
 		r.cluster(step.Cluster)
 		r.switchedUnsaved(s, step.Cluster)
@@ -88,13 +88,13 @@ func (r report) step(s State, step Step) {
 	}
 }
 
-func (r report) waiting(step Wait, d planning.Description) {
+func (r report) waiting(s State, step Wait, d planning.Description) {
 	r.status.Reason = ""
 	if step.Failure {
 		r.status.Reason = step.Message
 	}
 	r.open(d)
-	if step.Stalled {
+	if step.Stalled || !step.Patient && planning.NotReadyLeft(s.Restore.Status.Conditions, s.Now) == 0 {
 		r.set(v1beta2.ConditionStalled, true, d.Reason, d.Message)
 	}
 }
@@ -110,11 +110,17 @@ func (r report) accepted(s State, step Accept, d planning.Description) {
 	r.open(d)
 }
 
+// verifying keeps what was reported about a failed attempt until this one has ended.
 func (r report) verifying(s State, d planning.Description) {
-	if !s.retries(r.status.Attempts) {
+	retries := s.retries(r.status.Attempts)
+	if !retries {
 		r.status.Reason = ""
 	}
+	stalled := meta.FindStatusCondition(s.Restore.Status.Conditions, v1beta2.ConditionStalled)
 	r.open(d)
+	if retries && stalled != nil && stalled.Status == metav1.ConditionTrue {
+		r.set(v1beta2.ConditionStalled, true, stalled.Reason, stalled.Message)
+	}
 }
 
 // open reports a restore that has neither completed nor failed and that no cluster works on.
@@ -126,13 +132,17 @@ func (r report) open(d planning.Description) {
 	r.notFailed(d.Reason)
 }
 
-func (r report) restoring(d planning.Description) {
+// restoring reports a restore that the cluster works on. It is Stalled if the cluster is.
+func (r report) restoring(s State, d planning.Description) {
 	r.status.Reason = ""
 	r.set(v1beta2.ConditionReady, false, d.Reason, d.Message)
 	r.verified(d)
 	r.set(v1beta2.ConditionRestoring, true, d.Reason, d.Message)
 	r.set(v1beta2.ConditionComplete, false, d.Reason, "The cluster is not restored yet.")
 	r.notFailed(d.Reason)
+	if cluster := s.stalledCluster(); cluster != nil {
+		r.set(v1beta2.ConditionStalled, true, d.Reason, helpNeeded("The cluster is being restored, but EtcdCluster "+s.Cluster.Name, cluster))
+	}
 }
 
 func (r report) complete(d planning.Description) {

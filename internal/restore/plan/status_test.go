@@ -64,7 +64,7 @@ func TestTheConditionsOfEachStep(t *testing.T) {
 			"Ready": "False/Verified", "Verified": "True/Verified", "Restoring": "False/Pending",
 			"Complete": "False/Pending", "Failed": "False/Verified", "Stalled": "False/Verified",
 		}},
-		"after a temporary failure": {Wait{v1beta2.ReasonAccessDenied, "why", true, 0, false}, map[string]string{
+		"after a temporary failure": {Wait{Reason: v1beta2.ReasonAccessDenied, Message: "why", Failure: true, Patient: true}, map[string]string{
 			"Ready": "False/AccessDenied", "Verified": "False/AccessDenied", "Restoring": "False/Pending",
 			"Complete": "False/Pending", "Failed": "False/AccessDenied", "Stalled": "False/AccessDenied",
 		}},
@@ -150,7 +150,7 @@ func TestTheOldFieldReasonHasTheFailure(t *testing.T) {
 		want string
 	}{
 		"has the message of a final failure":  {Fail{v1beta2.ReasonSnapshotCorrupt, "why"}, "why"},
-		"after a temporary failure":           {Wait{v1beta2.ReasonStoreUnreachable, "why", true, 0, false}, "why"},
+		"after a temporary failure":           {Wait{Reason: v1beta2.ReasonStoreUnreachable, Message: "why", Failure: true, Patient: true}, "why"},
 		"is empty while the restore waits":    {Wait{Reason: v1beta2.ReasonWaitingForCluster, Message: "for what"}, ""},
 		"is empty when the restore continues": {Follow{*progress(v1beta2.RestoreSeeding)}, ""},
 	} {
@@ -169,7 +169,7 @@ func TestARetryKeepsTheConditionOfTheFailedAttempt(t *testing.T) {
 	if s.Restore.Status.Attempts != 1 {
 		t.Errorf("attempts is %d after the first", s.Restore.Status.Attempts)
 	}
-	s.Restore.Status = NewStatus(s, Wait{v1beta2.ReasonAccessDenied, "why", true, 0, false}, nil)
+	s.Restore.Status = NewStatus(s, Wait{Reason: v1beta2.ReasonAccessDenied, Message: "why", Failure: true, Patient: true}, nil)
 	for _, step := range []Step{Verify{Source: theSource}, Verifying{}} {
 		s.Restore.Status = NewStatus(s, step, nil)
 		if got := meta.FindStatusCondition(s.Restore.Status.Conditions, "Ready"); got.Reason != v1beta2.ReasonAccessDenied || got.Message != "why" {
@@ -188,7 +188,7 @@ func TestARetryKeepsTheConditionOfTheFailedAttempt(t *testing.T) {
 func TestTheStatusDoesNotChangeIfNothingHasChanged(t *testing.T) {
 	for name, step := range map[string]Step{
 		"while the snapshot is read":            Verifying{},
-		"while the restore waits":               Wait{Reason: v1beta2.ReasonWaitingForCluster, Message: "for what"},
+		"while the restore waits":               Wait{Patient: true, Reason: v1beta2.ReasonWaitingForCluster, Message: "for what"},
 		"while the restore follows the cluster": Follow{*progress(v1beta2.RestoreGrowing)},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -184,8 +184,14 @@ func retry(s State, wanted Verify) Step {
 		Message: s.Proof.Message + " The next attempt is at " + next.UTC().Format(time.RFC3339) + ".",
 		Failure: true,
 		Requeue: next.Sub(s.Now),
-		Stalled: grant.Refused(s.Proof.Reason),
+		Stalled: needsPerson(s.Proof.Reason, s.Restore.Status.Attempts),
+		Patient: true,
 	}
+}
+
+// needsPerson returns whether an attempt fails until a person acts, as far as is known.
+func needsPerson(reason string, attempts int32) bool {
+	return problem.Lasts(reason) || grant.Refused(reason) || attempts >= planning.StalledAfterFailures
 }
 
 const firstBackoff = 5 * time.Second

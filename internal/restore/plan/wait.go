@@ -22,6 +22,9 @@ type (
 		Requeue time.Duration
 		// Stalled is true if a person must act.
 		Stalled bool
+		// Patient is true if it ends without a person, if the user wants it, or if the rule has a limit of its own. All others are Stalled after
+		// planning.StalledAfter.
+		Patient bool
 	}
 	// Fail ends the restore without success. The cluster was not changed.
 	Fail struct{ Reason, Message string }
@@ -32,7 +35,11 @@ func (w Wait) describe(s State) planning.Description {
 	if w.Failure {
 		kind = corev1.EventTypeWarning
 	}
-	return s.announced(kind, planning.Description{Reason: w.Reason, Message: w.Message, Requeue: w.Requeue})
+	requeue := w.Requeue
+	if left := planning.NotReadyLeft(s.Restore.Status.Conditions, s.Now); left > 0 && !w.Patient && (requeue == 0 || left < requeue) {
+		requeue = left
+	}
+	return s.announced(kind, planning.Description{Reason: w.Reason, Message: w.Message, Requeue: requeue})
 }
 
 func (f Fail) describe(s State) planning.Description {
@@ -43,7 +50,7 @@ func clusterIsMissing(s State) Step {
 	if s.Cluster != nil {
 		return nil
 	}
-	return Wait{Reason: v1beta2.ReasonWaitingForCluster, Message: fmt.Sprintf(
+	return Wait{Patient: true, Reason: v1beta2.ReasonWaitingForCluster, Message: fmt.Sprintf(
 		"The snapshot is verified, but there is no EtcdCluster %s in namespace %s. Create it, and it starts with the data of the snapshot.",
 		s.Restore.Spec.EtcdCluster.Name, s.Restore.Namespace)}
 }
@@ -53,7 +60,7 @@ func anotherRestoreIsFirst(s State) Step {
 	if s.Ahead == "" {
 		return nil
 	}
-	return Wait{Reason: v1beta2.ReasonQueued, Message: fmt.Sprintf(
+	return Wait{Patient: true, Reason: v1beta2.ReasonQueued, Message: fmt.Sprintf(
 		"The snapshot is verified. EtcdCluster %s is restored by one EtcdRestore at a time, and EtcdRestore %s is first. If you do not want both, delete one of them.",
 		s.Cluster.Name, s.Ahead)}
 }
@@ -66,29 +73,40 @@ const startGrace = 5 * time.Minute
 func clusterHasNotStarted(s State) Step {
 	name := s.Cluster.Name
 	if s.Cluster.Spec.Paused {
-		return Wait{Reason: v1beta2.ReasonVerified, Message: fmt.Sprintf(
+		return Wait{Patient: true, Reason: v1beta2.ReasonVerified, Message: fmt.Sprintf(
 			"The snapshot is verified, but EtcdCluster %s is paused. Set its spec.paused to false to start the restore.", name)}
 	}
 	if s.Cluster.Spec.Hibernate {
-		return Wait{Reason: v1beta2.ReasonVerified, Message: fmt.Sprintf(
+		return Wait{Patient: true, Reason: v1beta2.ReasonVerified, Message: fmt.Sprintf(
 			"The snapshot is verified, but EtcdCluster %s hibernates. Set its spec.hibernate to false to start the restore.", name)}
 	}
-	conditions := s.Cluster.Status.Conditions
-	if stalled := meta.FindStatusCondition(conditions, v1beta2.ConditionStalled); stalled != nil && stalled.Status == metav1.ConditionTrue {
-		return Wait{Reason: v1beta2.ReasonNotStarted, Stalled: true, Message: planning.Sentence(fmt.Sprintf(
-			"The snapshot is verified, but EtcdCluster %s has not started the restore, because it needs your help (%s): ", name, stalled.Reason), stalled.Message)}
+	if cluster := s.stalledCluster(); cluster != nil {
+		return Wait{Reason: v1beta2.ReasonNotStarted, Stalled: true, Message: helpNeeded("The snapshot is verified, but EtcdCluster "+name+" has not started the restore, because it", cluster)}
 	}
 	message := fmt.Sprintf("The snapshot is verified, but EtcdCluster %s has not started the restore.", name)
-	if ready := meta.FindStatusCondition(conditions, v1beta2.ConditionReady); ready != nil && ready.Status != metav1.ConditionTrue {
+	if ready := meta.FindStatusCondition(s.Cluster.Status.Conditions, v1beta2.ConditionReady); ready != nil && ready.Status != metav1.ConditionTrue {
 		message += planning.Sentence(fmt.Sprintf(" The EtcdCluster reports %s: ", ready.Reason), ready.Message)
 	}
 	left := startGrace - s.Now.Sub(s.verifiedAt())
 	if left > 0 {
-		return Wait{Reason: v1beta2.ReasonVerified, Requeue: left, Message: message + " If this takes more than a minute, check that cluster-operator is running."}
+		return Wait{Patient: true, Reason: v1beta2.ReasonVerified, Requeue: left, Message: message + " If this takes more than a minute, check that cluster-operator is running."}
 	}
 	return Wait{Reason: v1beta2.ReasonNotStarted, Stalled: true, Message: fmt.Sprintf(
 		"%s This has lasted since %s, longer than %s. Check that cluster-operator is running and manages this EtcdCluster, and read its log.",
 		message, s.verifiedAt().UTC().Format(time.RFC3339), startGrace)}
+}
+
+// stalledCluster returns the condition of a cluster that is Stalled, and nil for any other.
+func (s State) stalledCluster() *metav1.Condition {
+	if s.Cluster == nil || !meta.IsStatusConditionTrue(s.Cluster.Status.Conditions, v1beta2.ConditionStalled) {
+		return nil
+	}
+	return meta.FindStatusCondition(s.Cluster.Status.Conditions, v1beta2.ConditionStalled)
+}
+
+// helpNeeded quotes why a cluster is Stalled.
+func helpNeeded(who string, stalled *metav1.Condition) string {
+	return planning.Sentence(fmt.Sprintf("%s needs your help (%s): ", who, stalled.Reason), stalled.Message)
 }
 
 // verifiedAt returns since when the snapshot is verified. A time ahead of now comes from a clock that was wrong, and counts as now.
