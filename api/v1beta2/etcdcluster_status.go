@@ -328,4 +328,11 @@ type ClusterRestoreStatus struct {
 	// operator could not refuse writes before the switch.
 	// +optional
 	LastRevision int64 `json:"lastRevision,omitempty"`
+	// Revision of the safety snapshot. It is absent if none was taken.
+	// +optional
+	SafetyRevision int64 `json:"safetyRevision,omitempty"`
+	// Number of revisions up to lastRevision that neither the safety snapshot nor a continuous archive has. The restore loses the writes of these
+	// revisions. It is absent if lastRevision is.
+	// +optional
+	UnsavedRevisions *int64 `json:"unsavedRevisions,omitempty"`
 }

@@ -198,6 +198,14 @@ type EtcdRestoreStatus struct {
 	// Snapshot of the old cluster that the operator took just before the switch.
 	// +optional
 	SafetySnapshot *SafetySnapshotStatus `json:"safetySnapshot,omitempty"`
+	// Newest revision of the cluster before the restore that a continuous archive has in the store. It is absent if no EtcdBackup of the cluster
+	// has an archive.
+	// +optional
+	ArchivedRevision int64 `json:"archivedRevision,omitempty"`
+	// Number of revisions that the cluster before the restore acknowledged, and that neither the safety snapshot nor the archive has. It is absent
+	// if the last revision is not known, because no quorum answered.
+	// +optional
+	UnsavedRevisions *int64 `json:"unsavedRevisions,omitempty"`
 	// ID of the etcd cluster that was replaced, 16 hex digits. It is empty if there was none.
 	// +optional
 	ClusterIDBefore string `json:"clusterIDBefore,omitempty"`

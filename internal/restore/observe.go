@@ -43,9 +43,10 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (pl
 			state.Backup = &backup
 		}
 	}
-	if state.Recipients, err = r.recipients(ctx, &state); err != nil {
+	if state.Backups, err = r.backups(ctx, &state); err != nil {
 		return state, err
 	}
+	state.Recipients = recipients(state.Backups)
 	state.Proof = r.proof(keyOf(&state.Restore))
 	state.Full = r.proofs.Why(keyOf(&state.Restore), worker.Claim{}) != turns.None
 	state.Safety = r.observeSafety(keyOf(&state.Restore))
@@ -66,8 +67,8 @@ func (r *Reconciler) ahead(ctx context.Context, state *plan.State) (string, erro
 	return plan.Ahead(restores.Items, state.Cluster, &state.Restore), nil
 }
 
-// recipients returns the age recipients of the EtcdBackups of the cluster. The safety snapshot has the data that they protect.
-func (r *Reconciler) recipients(ctx context.Context, state *plan.State) ([]string, error) {
+// backups returns the EtcdBackups of the cluster.
+func (r *Reconciler) backups(ctx context.Context, state *plan.State) ([]v1beta2.EtcdBackup, error) {
 	if state.Cluster == nil || state.Finished() {
 		return nil, nil
 	}
@@ -75,14 +76,21 @@ func (r *Reconciler) recipients(ctx context.Context, state *plan.State) ([]strin
 	if err := r.client.List(ctx, &backups, client.InNamespace(state.Restore.Namespace)); err != nil {
 		return nil, fmt.Errorf("list EtcdBackups: %w", err)
 	}
+	return slices.DeleteFunc(backups.Items, func(b v1beta2.EtcdBackup) bool {
+		return b.Spec.EtcdCluster == nil || b.Spec.EtcdCluster.Name != state.Cluster.Name
+	}), nil
+}
+
+// recipients returns the age recipients of the EtcdBackups that encrypt. The safety snapshot has the data that they protect.
+func recipients(backups []v1beta2.EtcdBackup) []string {
 	var found []string
-	for _, b := range backups.Items {
-		if of := b.Spec.EtcdCluster; of != nil && of.Name == state.Cluster.Name && b.Spec.Encryption != nil {
+	for _, b := range backups {
+		if b.Spec.Encryption != nil {
 			found = append(found, b.Spec.Encryption.Age.Recipients...)
 		}
 	}
 	slices.Sort(found)
-	return usable(slices.Compact(found)), nil
+	return usable(slices.Compact(found))
 }
 
 // usable returns the recipients that are public keys, because a mistyped one of an EtcdBackup that has nothing to do with the restore would cost

@@ -83,6 +83,7 @@ func requestOf(restore *v1beta2.EtcdRestore) *RestoreRequest {
 		SignedURL:      signed,
 		Safety:         safety,
 		Saved:          restore.Status.SafetySnapshot.DeepCopy(),
+		Archived:       restore.Status.ArchivedRevision,
 		Name:           restore.Name,
 		UID:            restore.UID,
 		Source:         *restore.Status.Source,

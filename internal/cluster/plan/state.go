@@ -161,6 +161,8 @@ type RestoreRequest struct {
 	// Safety is the policy of the safety snapshot, empty for none. Saved is what became of it, nil while that is open.
 	Safety v1beta2.SafetySnapshotPolicy
 	Saved  *v1beta2.SafetySnapshotStatus
+	// Archived is the newest revision of the old cluster that a continuous archive has, as restore-operator reports it; 0 for none.
+	Archived int64
 }
 
 // Services says how the two Services stand.

@@ -35,6 +35,7 @@ func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatu
 		recordFacts(&status, s, step)
 		recordLearners(&status, s, step)
 		setPercent(status.Restore, s)
+		setUnsaved(status.Restore, s)
 	}
 	forgetSeedRefusal(status.Restore, s)
 	if !s.Deleting {

@@ -35,6 +35,17 @@ func setPercent(restore *v1beta2.ClusterRestoreStatus, s State) {
 	}
 }
 
+// setUnsaved says how many of the acknowledged revisions no snapshot and no archive has. The archive may still get some of them after the switch.
+func setUnsaved(restore *v1beta2.ClusterRestoreStatus, s State) {
+	if restore == nil || restore.LastRevision == 0 || restore.Step != v1beta2.RestoreGrowing || s.Request == nil || s.Request.UID != restore.UID {
+		return
+	}
+	if saved := s.Request.Saved; saved != nil && saved.Result == v1beta2.SafetySnapshotTaken {
+		restore.SafetyRevision = saved.Revision
+	}
+	restore.UnsavedRevisions = ptr.To(max(restore.LastRevision-max(restore.SafetyRevision, s.Request.Archived), 0))
+}
+
 // tooLate says that the end of the EtcdRestore after the switch had begun undid nothing.
 func (s State) tooLate() string {
 	if s.Restore == nil || !s.Cancelled() {

@@ -151,15 +151,22 @@ func (s State) lastRevision() int64 {
 	return last
 }
 
-// whatIsLost says up to which revision the old members acknowledged writes, and how much of it the safety snapshot lacks.
+// whatIsLost says up to which revision the old members acknowledged writes, and how much of it neither the safety snapshot nor an archive has.
 func (s State) whatIsLost() string {
 	last := s.lastRevision()
 	if last == 0 {
 		return "The old members acknowledge no more writes."
 	}
 	said := fmt.Sprintf("The old members acknowledge no write after revision %d.", last)
-	if s.Request == nil || s.Request.Saved == nil || s.Request.Saved.Revision == 0 {
+	if s.Request == nil {
 		return said
 	}
-	return said + fmt.Sprintf(" The safety snapshot ends at revision %d, so it lacks %d of their revisions.", s.Request.Saved.Revision, max(last-s.Request.Saved.Revision, 0))
+	saved, where := s.Request.Archived, "The archive"
+	if s.Request.Saved != nil && s.Request.Saved.Revision > saved {
+		saved, where = s.Request.Saved.Revision, "The safety snapshot"
+	}
+	if saved == 0 {
+		return said
+	}
+	return said + fmt.Sprintf(" %s ends at revision %d, so it lacks %d of their revisions.", where, saved, max(last-saved, 0))
 }

@@ -203,6 +203,27 @@ func (s State) SafetyOrder() SafetyOrder {
 	return o
 }
 
+// archivedBefore returns the newest revision of the old cluster that a continuous archive has; 0 for none. Each restore begins another timeline, so
+// that of the old cluster is the newest whose first snapshot is from before the seed was ready. An archive that ended before may be of an earlier
+// history, whose revisions say nothing about this one.
+func (s State) archivedBefore(c v1beta2.ClusterRestoreStatus) (revision int64) {
+	if c.SeedReadyTime == nil {
+		return 0
+	}
+	for _, b := range s.Backups {
+		newest := v1beta2.RecoverableRange{}
+		for _, r := range b.Status.Recoverable {
+			if r.From.Time.Before(c.SeedReadyTime) && r.Timeline >= newest.Timeline {
+				newest = r
+			}
+		}
+		if !newest.To.Time.Before(c.SeedReadyTime) {
+			revision = max(revision, newest.To.Revision)
+		}
+	}
+	return revision
+}
+
 // SafetyFolderOf returns the folder of the safety snapshots for a snapshot with this key.
 func SafetyFolderOf(key string) string {
 	folder := ""

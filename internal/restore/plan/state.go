@@ -19,6 +19,8 @@ type State struct {
 	Backup *v1beta2.EtcdBackup
 	// Recipients are the age recipients of the EtcdBackups of the cluster that encrypt their snapshots.
 	Recipients []string
+	// Backups are the EtcdBackups of the cluster, while it is being restored.
+	Backups []v1beta2.EtcdBackup
 	// Ahead is the name of the EtcdRestore of the same cluster that comes before this one. It is empty if this one is
 	// next.
 	Ahead string

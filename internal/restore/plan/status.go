@@ -66,6 +66,7 @@ func (r report) step(s State, step Step) {
 		r.proved(step, d)
 	case Follow:
 		r.cluster(step.Cluster)
+		r.status.ArchivedRevision = max(r.status.ArchivedRevision, s.archivedBefore(step.Cluster))
 		r.switchedUnsaved(s, step.Cluster)
 		r.restoring(s, d)
 	case SaveOldData:
@@ -213,6 +214,7 @@ func (r report) notFailed(reason string) {
 func (r report) cluster(c v1beta2.ClusterRestoreStatus) {
 	r.status.ClusterIDBefore, r.status.ClusterID = c.ClusterIDBefore, c.ClusterID
 	r.status.RestoredRevision, r.status.Percent = c.Revision, c.Percent
+	r.status.UnsavedRevisions = c.UnsavedRevisions
 }
 
 func (r report) set(kind string, is bool, reason, message string) {
