@@ -85,8 +85,11 @@ func (e evidence) all() []Seen {
 	return all
 }
 
+// unknownRecovery is that of a snapshot without a readable manifest, after all others. The cluster may have recovered since.
+const unknownRecovery = "unknown"
+
 // recoveries returns what shows the revisions of one cluster ID, each with its recovery. One that is not known is that of a snapshot before it or
-// after it, so both count.
+// after it, so both count. Without any after it, the store may fail for exactly the manifests after a recovery, so an unknown one counts.
 func (e evidence) recoveries(id string) []Seen {
 	all := slices.DeleteFunc(e.all(), func(x Seen) bool { return x.ClusterID != id })
 	var known []Seen
@@ -102,8 +105,10 @@ func (e evidence) recoveries(id string) []Seen {
 		}
 		if after := slices.IndexFunc(all[i:], read); after >= 0 {
 			x.Recovery = all[i+after].Recovery
-			known = append(known, x)
+		} else {
+			x.Recovery = unknownRecovery
 		}
+		known = append(known, x)
 	}
 	return known
 }

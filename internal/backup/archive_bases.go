@@ -30,8 +30,14 @@ func basesOf(ctx context.Context, store objstore.Store, o jobSpec, known snapsho
 	if err != nil {
 		return index, nil, err
 	}
+	if err := index.Ask(ctx, store); err != nil {
+		return index, nil, err
+	}
 	// Another EtcdBackup may have a folder below this one.
 	index.Items = slices.DeleteFunc(index.Items, func(i snapshot.Item) bool { return i.Series.Lives() != lives })
+	if _, err := known.ReadDrafts(ctx, store, index); err != nil {
+		return index, nil, err
+	}
 	items := needed(index.Items, window)
 	if err := known.Read(ctx, store, items, snapshot.Anyone); err != nil {
 		return index, nil, err
@@ -47,10 +53,11 @@ func basesOf(ctx context.Context, store objstore.Store, o jobSpec, known snapsho
 	return index, bases, nil
 }
 
-// seen returns what all snapshots of the folder show: which cluster had which revision. It is pure.
+// seen returns what all snapshots of the folder show, even those without a manifest: which cluster had which revision. It is pure.
 func (o jobSpec) seen(index snapshot.Index, known snapshot.Known) []archive.Seen {
 	var seen []archive.Seen
-	for _, item := range index.Items {
+	unfinished := slices.DeleteFunc(index.Unfinished(), func(i snapshot.Item) bool { return i.Series.Lives() != o.seriesOf(0).Lives() })
+	for _, item := range slices.Concat(index.Items, unfinished) {
 		reading, read := known[item.Key]
 		switch {
 		case !read || reading.Err != nil:

@@ -102,7 +102,7 @@ func (r Request) drafted(ctx context.Context, there object) (m Manifest, found b
 	}
 	m, err = readManifestAt(ctx, r.Store, r.Key, name, r.Signers)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, ErrManifest), errors.Is(err, ErrNewerFormat), OfSignature(err):
+	case err != nil && noDraft(err):
 		return Manifest{}, false, nil
 	case err != nil:
 		return Manifest{}, false, err

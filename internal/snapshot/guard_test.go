@@ -62,6 +62,7 @@ var anyone = map[string]string{
 	"internal/snapshot/list.go":           "a list is shown, and a restore reads the manifest again",
 	"internal/snapshot/leftovers.go":      "the draft of a leftover, which is deleted",
 	"internal/snapshot/draft.go":          "the draft of a complete snapshot, which is deleted",
+	"internal/snapshot/unfinished.go":     "what an object without a manifest shows; nothing is restored from it",
 	"internal/snapshot/copy.go":           "a verdict is copied only to the same SHA-256, and the verdict itself has no signature",
 	"internal/snapshot/save.go":           "the signer alone, without earlier keys",
 	"internal/source/choose.go":           "manifests of snapshots with free names; the chosen one is read again with the signers",

@@ -137,7 +137,7 @@ func newIndex(objects map[string]objstore.Object) Index {
 	for name, object := range index.objects {
 		index.sort(name, object)
 	}
-	slices.SortFunc(index.Items, func(a, b Item) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.Key, a.Key)) })
+	slices.SortFunc(index.Items, newestFirst)
 	slices.Sort(index.Headless)
 	slices.SortFunc(index.Uncommitted, func(a, b objstore.Object) int { return cmp.Compare(a.Key, b.Key) })
 	return index
@@ -186,7 +186,7 @@ func (x *Index) verdict(key string) Result {
 func (x *Index) Add(key string, m Manifest) {
 	parsed, _ := ParseKey(key)
 	item := Item{Key: key, Series: parsed.Series, Time: parsed.Time, Size: m.Size}
-	at, _ := slices.BinarySearchFunc(x.Items, item, func(a, b Item) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.Key, a.Key)) })
+	at, _ := slices.BinarySearchFunc(x.Items, item, newestFirst)
 	x.Items = slices.Insert(x.Items, at, item)
 }
 

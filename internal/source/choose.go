@@ -221,7 +221,7 @@ const foreignLimit = 1000
 // candidates returns the snapshots below a prefix, newest first. The manifests of those whose name has no time and no
 // cluster are read.
 func candidates(ctx context.Context, store objstore.Store, prefix string) ([]candidate, error) {
-	index, err := snapshot.Scan(ctx, store, prefix)
+	index, err := scan(ctx, store, prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -250,6 +250,15 @@ func candidates(ctx context.Context, store objstore.Store, prefix string) ([]can
 	}
 	slices.SortStableFunc(all, func(a, b candidate) int { return b.Time.Compare(a.Time) })
 	return atHome(all), nil
+}
+
+// scan is snapshot.Scan, and asks for the manifests that the listing lacks.
+func scan(ctx context.Context, store objstore.Store, prefix string) (snapshot.Index, error) {
+	index, err := snapshot.Scan(ctx, store, prefix)
+	if err != nil {
+		return index, err
+	}
+	return index, index.Ask(ctx, store)
 }
 
 // fitting returns the snapshots that the choice admits, in their order.

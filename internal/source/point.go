@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,22 +86,22 @@ func FindPoint(ctx context.Context, src v1beta2.RestoreSource, by By, c Choice, 
 
 // findPoint is FindPoint for a store that is open.
 func (c Choice) findPoint(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, target archive.Target, progress archive.Progress, without []string) (Point, error) {
-	listed, items, err := c.bases(ctx, store, src, target)
+	index, err := scan(ctx, store, src.Key)
 	if err != nil {
 		return Point{}, fmt.Errorf("find %s: %w", target, err)
 	}
-	known := snapshot.Known{}
-	unread, err := readEach(ctx, store, known, items, snapshot.Anyone)
+	listed, items, err := c.bases(ctx, store, src, target, index)
 	if err != nil {
-		return Point{}, err
+		return Point{}, fmt.Errorf("find %s: %w", target, err)
 	}
-	// The manifests of those that failed their restore tests say after which recovery of the cluster they were taken.
-	if _, err := readEach(ctx, store, known, failedOf(listed), snapshot.Anyone); err != nil {
+	known, unread, err := c.manifests(ctx, store, index, listed, items)
+	if err != nil {
 		return Point{}, err
 	}
 	items = slices.DeleteFunc(items, func(item snapshot.Item) bool { return slices.Contains(without, item.Key) })
 	bases := c.basesOf(items, known)
-	histories, err := c.histories(ctx, store, listed, known)
+	shown := append(slices.Clip(listed), c.inSeries(src.Key, index.Unfinished())...)
+	histories, err := c.histories(ctx, store, shown, known)
 	if err != nil {
 		return Point{}, err
 	}
@@ -112,7 +113,7 @@ func (c Choice) findPoint(ctx context.Context, store objstore.Store, src v1beta2
 	}
 	series := listed[0].Series
 	p := Point{Base: src, Store: store, Root: archive.Root(series.Folder, series.Namespace, series.Cluster)}
-	search := search{Choice: c, histories: histories, store: store, root: p.Root, bases: bases, seen: c.seen(listed, known), known: known, progress: progress, target: target}
+	search := search{Choice: c, histories: histories, store: store, root: p.Root, bases: bases, seen: c.seen(shown, known), known: known, progress: progress, target: target}
 	if p.Choice, err = search.find(ctx); err != nil {
 		if refusal := (*archive.Refusal)(nil); errors.As(err, &refusal) && unread != nil {
 			err = unread // the point may need a snapshot that the store does not return
@@ -127,6 +128,21 @@ func (c Choice) findPoint(ctx context.Context, store objstore.Store, src v1beta2
 	parsed, _ := snapshot.ParseKey(p.Base.Key)
 	p.Series = parsed.Series
 	return p, nil
+}
+
+// manifests reads what is known of the snapshots of a folder. unread says which one the store does not return.
+func (c Choice) manifests(ctx context.Context, store objstore.Store, index snapshot.Index, listed []candidate, items []snapshot.Item) (known snapshot.Known, unread, err error) {
+	known = snapshot.Known{}
+	if unread, err = readEach(ctx, store, known, items, snapshot.Anyone); err != nil {
+		return nil, nil, err
+	}
+	// The manifests of those that failed their restore tests say after which recovery of the cluster they were taken, and drafts say it of those
+	// without a manifest.
+	if _, err := readEach(ctx, store, known, failedOf(listed), snapshot.Anyone); err != nil {
+		return nil, nil, err
+	}
+	undrafted, err := known.ReadDrafts(ctx, store, index)
+	return known, cmp.Or(unread, undrafted), err
 }
 
 // basesOf returns the snapshots that can be bases. Those of another Kubernetes count only if the choice names their cluster ID and there is no own
@@ -166,11 +182,7 @@ func (c Choice) target() (archive.Target, error) {
 
 // bases returns the snapshots of one cluster, newest first, and those of them that may be bases for a target. All incarnations of the cluster
 // share an archive.
-func (c Choice) bases(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, target archive.Target) (listed []candidate, items []snapshot.Item, err error) {
-	index, err := snapshot.Scan(ctx, store, src.Key)
-	if err != nil {
-		return nil, nil, err
-	}
+func (c Choice) bases(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, target archive.Target, index snapshot.Index) (listed []candidate, items []snapshot.Item, err error) {
 	found := map[string]snapshot.Series{}
 	fitting := c.inSeries(src.Key, index.Items) // newest first
 	if len(clustersOf(fitting)) > 1 {

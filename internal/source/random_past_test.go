@@ -67,7 +67,7 @@ func (s *eras) live(e *era, began time.Time, recovery string, archived bool) {
 	if s.IntN(3) == 0 {
 		ahead = time.Duration(20+s.IntN(40)) * time.Hour
 	}
-	damaged := s.IntN(len(revisions))
+	damaged, failing := s.IntN(len(revisions)), s.IntN(5)
 	for i, revision := range revisions {
 		at := began.Add(time.Duration(revision-e.start)*time.Minute + time.Duration(min(revision-e.start, 1))*150*time.Second)
 		key := s.savedAt("a", e.id, at.Add(ahead), revision, revision)
@@ -81,12 +81,26 @@ func (s *eras) live(e *era, began time.Time, recovery string, archived bool) {
 			e.timeline = s.timelines
 			s.timeline(e.timeline, key, e.start, e.end, recovery)
 			e.links = s.links(e.timeline)
+		case !archived && failing < 3: // for exactly the manifests of this era
+			s.withoutManifest(key, failing)
 		case !archived && s.IntN(3) == 0:
 			s.verdict(key, snapshot.Failed)
 		case !archived && i == damaged && s.IntN(3) == 0:
 			s.file(snapshot.ManifestKey(key), []byte("{"))
 		}
 		e.bases = append(e.bases, key)
+	}
+}
+
+// withoutManifest leaves an object without its manifest: the store has refused it, or a person has deleted it, or it is damaged.
+func (s *eras) withoutManifest(key string, how int) {
+	switch how {
+	case 0:
+		s.unwritten(key)
+	case 1:
+		s.remove(snapshot.ManifestKey(key))
+	default:
+		s.file(snapshot.ManifestKey(key), []byte("{"))
 	}
 }
 

@@ -5,7 +5,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
-// seen returns what the snapshots of a folder show: which cluster had which revision. All that are listed count, even those that can be no base. Those
+// seen returns what the snapshots of a folder show: which cluster had which revision. All that are listed count, even those that can be no base or
+// have no manifest. Those
 // of another Kubernetes with the same names do not count, unless the choice names their cluster ID.
 func (c Choice) seen(listed []candidate, known snapshot.Known) []archive.Seen {
 	foreign := map[string]bool{}

@@ -1,0 +1,82 @@
+package snapshot
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
+// maxAsked is how many objects without a listed manifest one run asks the store about: the newest ones.
+const maxAsked = 64
+
+// Unfinished returns the objects of series that have no manifest in the listing, newest first. The store may have refused the manifest, a person may
+// have deleted it, or the listing may omit it. So the object may be a complete snapshot, and its name shows that the cluster was there.
+func (x Index) Unfinished() []Item {
+	items := make([]Item, 0, len(x.Uncommitted))
+	for _, object := range x.Uncommitted {
+		named, _ := ParseKey(object.Key)
+		items = append(items, Item{Key: object.Key, Series: named.Series, Time: named.Time, Size: object.Size, Verdict: x.verdict(object.Key), Stored: object.ModTime})
+	}
+	slices.SortFunc(items, newestFirst)
+	return items
+}
+
+func newestFirst(a, b Item) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.Key, a.Key)) }
+
+// Ask asks the store for the manifests that the listing lacks. Unless the store answers that a manifest does not exist, its object is a snapshot like
+// the others: whoever reads the manifest learns what the store says about it. Ask only fails if ctx has ended.
+func (x *Index) Ask(ctx context.Context, store objstore.Getter) error {
+	unfinished := x.Unfinished()
+	for _, item := range unfinished[:min(len(unfinished), maxAsked)] {
+		gone, _ := objstore.Gone(ctx, store, ManifestKey(item.Key))
+		if ctx.Err() != nil {
+			return fmt.Errorf("ask for manifests that a listing omits: %w", context.Cause(ctx))
+		}
+		if !gone {
+			x.commit(item)
+		}
+	}
+	return nil
+}
+
+// commit turns an unfinished object into a snapshot.
+func (x *Index) commit(item Item) {
+	x.Uncommitted = slices.DeleteFunc(slices.Clone(x.Uncommitted), func(o objstore.Object) bool { return o.Key == item.Key })
+	at, _ := slices.BinarySearchFunc(x.Items, item, newestFirst)
+	x.Items = slices.Insert(slices.Clip(x.Items), at, item)
+}
+
+// ReadDrafts adds what the drafts of the unfinished objects say: after which recovery of the cluster they were taken, for example. unread says that
+// the store does not return one of them.
+func (k Known) ReadDrafts(ctx context.Context, store objstore.Getter, x Index) (unread, err error) {
+	unfinished := x.Unfinished()
+	for _, item := range unfinished[:min(len(unfinished), maxAsked)] {
+		for _, name := range x.drafts[item.Key] {
+			m, failed := readManifestAt(ctx, store, item.Key, name, Anyone)
+			switch {
+			case ctx.Err() != nil:
+				return nil, fmt.Errorf("read the drafts of manifests: %w", context.Cause(ctx))
+			case failed == nil && m.Size == item.Size && Agrees(item.Key, m):
+				k[item.Key] = Reading{Manifest: m}
+			case failed != nil && !noDraft(failed):
+				unread = fmt.Errorf("read the draft of a manifest: %w", failed)
+			}
+		}
+	}
+	return unread, nil
+}
+
+// noDraft reports whether an error means that there is no draft that can be used.
+func noDraft(err error) bool {
+	for _, known := range []error{fs.ErrNotExist, fs.ErrPermission, ErrManifest, ErrNewerFormat} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return OfSignature(err)
+}
