@@ -56,6 +56,9 @@ func strip(in any) (any, error) {
 	}
 	object.SetManagedFields(nil)
 	if mayBeOurs(object) {
+		if policy, is := object.(*networkingv1.NetworkPolicy); is {
+			return withDigest(policy), nil
+		}
 		if slim(object); heldSize(object) <= maxHeld {
 			return object, nil
 		}
@@ -69,15 +72,7 @@ func strip(in any) (any, error) {
 
 // foreign returns what the cache holds of an object that does not belong to an EtcdCluster.
 func foreign(object client.Object) client.Object {
-	meta := metav1.ObjectMeta{Namespace: object.GetNamespace(), Name: object.GetName(), ResourceVersion: object.GetResourceVersion()}
-	named := *meta.DeepCopy() // a Service or NetworkPolicy with the name of ours is reported
-	named.DeletionTimestamp = object.GetDeletionTimestamp()
-	if owner := metav1.GetControllerOf(object); owner != nil {
-		for _, text := range []*string{&owner.APIVersion, &owner.Kind, &owner.Name, (*string)(&owner.UID)} {
-			*text = strings.Clone((*text)[:min(len(*text), maxOwnerText)])
-		}
-		named.OwnerReferences = []metav1.OwnerReference{*owner}
-	}
+	named := withOwner(object) // a Service or NetworkPolicy with the name of ours is reported
 	switch object := object.(type) {
 	case *corev1.Service:
 		return &corev1.Service{ObjectMeta: named}
@@ -86,8 +81,28 @@ func foreign(object client.Object) client.Object {
 	case *policyv1.PodDisruptionBudget: // it may select our Pods
 		return &policyv1.PodDisruptionBudget{ObjectMeta: named, Spec: policyv1.PodDisruptionBudgetSpec{Selector: object.Spec.Selector}}
 	}
-	return &metav1.PartialObjectMetadata{ObjectMeta: meta}
+	return &metav1.PartialObjectMetadata{ObjectMeta: nameOnly(object)}
 }
+
+func nameOnly(object client.Object) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: object.GetNamespace(), Name: object.GetName(), ResourceVersion: object.GetResourceVersion()}
+}
+
+// withOwner returns the name of an object, its controller, and whether it is being deleted.
+func withOwner(object client.Object) metav1.ObjectMeta {
+	named := nameOnly(object)
+	named.DeletionTimestamp = object.GetDeletionTimestamp()
+	if owner := metav1.GetControllerOf(object); owner != nil {
+		for _, text := range []*string{&owner.APIVersion, &owner.Kind, &owner.Name, (*string)(&owner.UID)} {
+			*text = cutName(*text)
+		}
+		named.OwnerReferences = []metav1.OwnerReference{*owner}
+	}
+	return named
+}
+
+// cutName returns a name or UID of an object without what the API server would not have given it.
+func cutName(text string) string { return strings.Clone(text[:min(len(text), maxOwnerText)]) }
 
 // mayBeOurs reports whether an object may belong to an EtcdCluster: by its owner, by what is written on it, or by its name if
 // nothing controls it. It is true for all that view.owns accepts.

@@ -29,7 +29,7 @@ func (r *Reconciler) observeNetworkPolicy(ctx context.Context, v *view) error {
 	case metav1.IsControlledBy(&have, v.cluster):
 		open := opensPeers(&have)
 		want := networkPolicy(v.State, plan.ApplyNetworkPolicy{OpenPeers: open}, *r.networkPeers)
-		current := equality.Semantic.DeepEqual(want.Spec, have.Spec) && equality.Semantic.DeepDerivative(want.Labels, have.Labels)
+		current := digest(want.Spec) == digest(have.Spec) && equality.Semantic.DeepDerivative(want.Labels, have.Labels)
 		v.NetworkPolicy = plan.NetworkPolicy{Exists: true, Current: current, OpenPeers: open, Leaving: !have.DeletionTimestamp.IsZero()}
 	case v.Spec.NetworkPolicy != nil:
 		v.noteForeign("NetworkPolicy", &have)
