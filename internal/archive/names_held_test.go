@@ -14,7 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
-// long is the root of an archive whose names are as long as names may be.
+// long is the root of an archive with the longest names that a store accepts.
 var long = Root(strings.Repeat("f", 900), "ns", "name")
 
 // numbered lists that many links, or as many timelines.

@@ -33,8 +33,8 @@ type Survey struct {
 	release func()
 	end     end         // of that timeline
 	bases   []Base      // of that timeline
-	newer   []Revisions // that the timelines had which were surveyed before
-	// others are the revisions that later clusters had, as the timeline sees it that is surveyed.
+	newer   []Revisions // of the timelines that were surveyed before
+	// others are the revisions of clusters that are later than the timeline that is surveyed.
 	others   []Revisions
 	evidence evidence
 }
@@ -44,7 +44,8 @@ func (s Survey) Covers(b Base) bool {
 	return s.end.follows(b) && slices.ContainsFunc(s.bases, func(own Base) bool { return own.Key == b.Key })
 }
 
-// NewestBase returns the revision of the newest base of that timeline. Without one it is that with which the timeline begins.
+// NewestBase returns the revision of the newest base of the newest timeline. If the timeline has no base, it returns the revision at which the
+// timeline begins.
 func (s Survey) NewestBase() int64 {
 	if n := len(s.bases); n > 0 {
 		return s.bases[n-1].Point.Revision
@@ -55,7 +56,7 @@ func (s Survey) NewestBase() int64 {
 	return 0
 }
 
-// Drop releases what is as long as the archive: names and starts. The caller calls it as soon as it does not need these any more.
+// Drop releases the names and the starts, which grow with the archive. The caller calls it as soon as it needs them no more.
 func (s *Survey) Drop() {
 	if s.release != nil {
 		s.release()

@@ -6,15 +6,17 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
-// maxSignatures is how many signatures one judgement of the certificates of a cluster checks. A cluster needs one for each certificate, and two
-// more for each intermediate. Those of ten CAs with the same name need a hundred. With the slowest keys, they take about a second.
+// maxSignatures is the number of signatures that the operator checks at most, each time it judges the certificates of a cluster. A cluster needs one
+// signature for each certificate, and two more for each intermediate. A cluster whose ten CAs have the same name needs a hundred. With the slowest
+// keys, 400 signatures take about a second.
 const maxSignatures = 400
 
-// TooManySignatures is the problem of a cluster whose certificates need more checks.
+// TooManySignatures is the problem of a cluster whose certificates need more than maxSignatures.
 const TooManySignatures = "The Secrets of the certificates hold so many CA certificates and intermediates with the same name that the operator cannot compare them. " +
-	"Remove the CA certificates that no certificate in use needs from the Secrets, and the intermediates from the certificates."
+	"Remove from the Secrets the CA certificates that no certificate in use needs, and from the certificates the intermediates."
 
-// TooMany returns which Secret has more CA certificates than the operator compares, and what to do. It is empty if none has.
+// TooMany returns the name of a Secret with more CA certificates than the operator compares, and what to do. It returns an empty text if there is
+// no such Secret.
 func (m Material) TooMany(s State) string {
 	why := func(name string, secret *Secret, keys ...string) string {
 		for _, key := range keys {
@@ -38,7 +40,7 @@ func (m Material) TooMany(s State) string {
 	return ""
 }
 
-// TooManyCAs returns the problem of one key of a Secret.
+// TooManyCAs returns the problem of a key of a Secret that holds too many CA certificates. Otherwise it returns an empty text.
 func TooManyCAs(name, key string, content []byte) string {
 	if err := pki.CheckBundle(content); err != nil {
 		return fmt.Sprintf("Secret %s has too many CA certificates in the key %s: %v. Remove those that no certificate in use needs.", name, key, err)
