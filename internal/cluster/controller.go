@@ -69,6 +69,8 @@ type Reconciler struct {
 	refusals  refusals
 	// lists limits the passes that list objects of a tenant past the cache; nil does not.
 	lists *turns.Gate
+	// explaining limits the passes that read events; nil does not.
+	explaining *turns.Gate
 	// indexed: the cache of Client has the indexes of addIndexes.
 	indexed bool
 	memory  memory
@@ -154,6 +156,7 @@ func New(c client.Client, reader client.Reader, recorder events.EventRecorder, o
 		SeedImage:   options.SeedImage,
 		metrics:     m,
 		lists:       newLists(),
+		explaining:  newExplaining(),
 		brake:       newBrake(cmp.Or(options.MaxReplacements, Replacements), cmp.Or(options.ReplacementsPerMinute, ReplacementsPerMinute)),
 		shard:       options.Shard,
 		server:      options.Server,

@@ -18,7 +18,7 @@ func TestAPodThatCannotMountItsVolumesNamesTheCause(t *testing.T) {
 	event := func(name, reason, message string, ago time.Duration) *corev1.Event {
 		return &corev1.Event{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Reason: reason, Message: message,
-			InvolvedObject: corev1.ObjectReference{Name: "m"}, LastTimestamp: metav1.NewTime(noon.Add(-ago)),
+			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: "m"}, LastTimestamp: metav1.NewTime(noon.Add(-ago)),
 		}
 	}
 	r, v := beside(t)
@@ -29,7 +29,7 @@ func TestAPodThatCannotMountItsVolumesNamesTheCause(t *testing.T) {
 			event("last", "FailedMount", `secret "example-peer-tls" not found`, time.Second),
 			event("other", "Scheduled", "assigned", 0),
 		).
-		WithIndex(&corev1.Event{}, "reason", func(o client.Object) []string { return []string{o.(*corev1.Event).Reason} }).
+		WithIndex(&corev1.Event{}, "involvedObject.kind", func(o client.Object) []string { return []string{o.(*corev1.Event).InvolvedObject.Kind} }).
 		WithIndex(&corev1.Event{}, "involvedObject.name", func(o client.Object) []string { return []string{o.(*corev1.Event).InvolvedObject.Name} }).Build()
 	v.Members = []plan.Member{{Name: "m", Pod: plan.PodStarting, Node: "one", PodCreated: noon.Add(-2 * time.Minute)}}
 	r.observeMounts(t.Context(), v)

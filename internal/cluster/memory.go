@@ -51,6 +51,8 @@ type remembered struct {
 	questions map[string]*question
 	// published is since when addresses of Pods that wait were seen in the headless Service, by member name and address.
 	published map[endpoint]time.Time
+	// mounts is what the events say about Pods that cannot mount their volumes, by member name.
+	mounts map[string]mountWords
 }
 
 // of returns what is remembered of an EtcdCluster: nothing of an earlier one with the same name.

@@ -25,8 +25,8 @@ func TestTheLargeEventsOfATenantAreReadInPages(t *testing.T) {
 	}
 	kubelet, _ := s.objects[pageSize+1].(*corev1.Event)
 	kubelet.Message, kubelet.LastTimestamp = "there is no disk", metav1.NewTime(now)
-	v := &view{State: plan.State{Namespace: "ns", Name: "c", Now: now, Members: []plan.Member{{Name: "c-bcdfghjklm", Pod: plan.PodStarting, Node: "n", PodCreated: now.Add(-time.Hour)}}}}
-	r := &Reconciler{APIReader: s.reader(t), lists: newLists()}
+	v := &view{known: &remembered{}, State: plan.State{Namespace: "ns", Name: "c", Now: now, Members: []plan.Member{{Name: "c-bcdfghjklm", Pod: plan.PodStarting, Node: "n", PodCreated: now.Add(-time.Hour)}}}}
+	r := &Reconciler{APIReader: s.reader(t), explaining: newExplaining()}
 	r.observeMounts(t.Context(), v)
 	if said := v.Members[0].Unanswered; !strings.Contains(said, "there is no disk") {
 		t.Errorf("the status says %.100q", said)

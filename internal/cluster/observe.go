@@ -83,7 +83,6 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 			return nil, err
 		}
 	}
-	r.observeVolumeTemplate(ctx, v)
 	v.PodProblem = v.known.pod.problemOf(cluster.Generation)
 	r.observePublished(ctx, v)
 	if !r.observeEtcd(ctx, v) {
@@ -91,9 +90,8 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) 
 		return v, nil
 	}
 	r.observeRequired(ctx, v)
-	r.observeMounts(ctx, v)
-	r.observeSeed(ctx, v)
 	r.observeShown(ctx, v)
+	r.explain(ctx, v)
 	v.LookBehindFences()
 	v.CorrectTimes(&v.known.seen)
 	v.CompareClientCheck()

@@ -26,10 +26,10 @@ const (
 func newLists() *turns.Gate { return turns.NewGate(listsAtOnce) }
 
 // eachPage lists objects of a namespace past the cache in pages, and calls visit with each page, until that returns false. Only one page is
-// in memory at a time.
-func eachPage[L client.ObjectList](ctx context.Context, r *Reconciler, namespace string, empty L, visit func(L) bool, options ...client.ListOption) error {
-	if r.lists != nil {
-		leave, err := r.lists.Enter(ctx, namespace)
+// in memory at a time. It waits for a slot of the gate; nil has no limit.
+func eachPage[L client.ObjectList](ctx context.Context, r *Reconciler, gate *turns.Gate, namespace string, empty L, visit func(L) bool, options ...client.ListOption) error {
+	if gate != nil {
+		leave, err := gate.Enter(ctx, namespace)
 		if err != nil {
 			return fmt.Errorf("wait for other lists: %w", err)
 		}
@@ -79,7 +79,7 @@ func (r *Reconciler) livePods(ctx context.Context, v *view) (pods []corev1.Pod, 
 func (r *Reconciler) liveNames(ctx context.Context, v *view) (names []string, err error) {
 	var empty metav1.PartialObjectMetadataList
 	empty.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
-	err = eachPage(ctx, r, v.Namespace, &empty, func(page *metav1.PartialObjectMetadataList) bool {
+	err = eachPage(ctx, r, r.lists, v.Namespace, &empty, func(page *metav1.PartialObjectMetadataList) bool {
 		for i := range page.Items {
 			if v.owns(&corev1.Pod{ObjectMeta: page.Items[i].ObjectMeta}) {
 				names = append(names, strings.Clone(page.Items[i].Name))

@@ -11,27 +11,32 @@ import (
 
 // volumeRehearsal is what a dry run of a volume returned for a generation of the spec.
 type volumeRehearsal struct {
-	done       bool
 	generation int64
-	at         time.Time
-	problem    string
+	// accepted: nothing is to be asked again for this generation.
+	accepted bool
+	// at is when the API server was last asked.
+	at      time.Time
+	problem string
 }
 
 // observeVolumeTemplate creates a volume of the spec's template in a dry run, once for each generation of the spec. A template
-// that cannot work would be noticed when a member is replaced, which is too late. A refusal is checked again every 30 s.
+// that cannot work would be noticed when a member is replaced, which is too late. If the API server refuses it, or a webhook does
+// not answer in time, the operator asks again after 30 s.
 func (r *Reconciler) observeVolumeTemplate(ctx context.Context, v *view) {
 	if !v.Durable() || v.PodPolicy().PersistentVolumeClaimSpec == nil || v.Spec.Paused {
 		return
 	}
 	last := &v.known.volume
-	fresh := last.done && last.generation == v.cluster.Generation
-	if !fresh || (last.problem != "" && v.Now.Sub(last.at) >= rehearseAgain) {
+	if last.generation != v.cluster.Generation {
+		*last = volumeRehearsal{generation: v.cluster.Generation}
+	}
+	if !last.accepted && v.Now.Sub(last.at) >= rehearseAgain {
+		last.at = v.Now
 		volume := newVolume(v.State, plan.CreateMember{Name: v.Name + rehearsalName, Incarnation: max(v.Incarnation, plan.FirstIncarnation)})
 		said, err := refusedBy(r.Client.Create(ctx, volume, client.DryRunAll))
-		if err != nil {
-			return // it is not known; the next pass asks again
+		if err == nil { // otherwise it is not known
+			last.accepted, last.problem = said == "", said
 		}
-		*last = volumeRehearsal{done: true, generation: v.cluster.Generation, at: v.Now, problem: said}
 	}
 	v.VolumeTemplateProblem = last.problem
 }

@@ -35,6 +35,7 @@ var (
 		"internal/cluster/controller.go: kube.Controller":    "passes of the operators",
 		"internal/dbcheck/budget.go: turns.NewGate":          "checks of databases",
 		"internal/cluster/pages.go: turns.NewGate":           "reads of many objects past the cache",
+		"internal/cluster/explain.go: turns.NewGate":         "reads of events for a message",
 		"internal/cluster/brake.go: type brake":              "replacements of lost members",
 		"internal/worker/worker.go: turns.Order":             "workers for snapshots, restore tests, deletions and copies",
 		"internal/turns/gate.go: turns.Order":                "restore tests",

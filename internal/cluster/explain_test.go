@@ -1,0 +1,232 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+)
+
+// unexplained is a pass in which each explanation has something to ask, and gets no answer.
+func unexplained(t *testing.T) (*Reconciler, *view) {
+	t.Helper()
+	r, v := beside(t)
+	live, is := r.Client.(client.WithWatch)
+	if !is {
+		t.Fatalf("the client is a %T", r.Client)
+	}
+	hang := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	hangs := interceptor.NewClient(live, interceptor.Funcs{
+		List: func(ctx context.Context, _ client.WithWatch, _ client.ObjectList, _ ...client.ListOption) error {
+			return hang(ctx)
+		},
+		Create: func(ctx context.Context, _ client.WithWatch, _ client.Object, _ ...client.CreateOption) error {
+			return hang(ctx)
+		},
+	})
+	r.Client, r.APIReader, r.explaining = hangs, hangs, newExplaining()
+	r.SeedPercent = func(ctx context.Context, _ string) (int32, error) { return 0, hang(ctx) }
+	v.Now = time.Now()
+	v.Members = startingView("ns").Members
+	v.Members[0].Seed, v.addresses[v.Members[0].Name] = &plan.Seed{}, "192.0.2.1"
+	v.Restore = &v1beta2.ClusterRestoreStatus{Step: v1beta2.RestoreSeeding}
+	v.Spec.Pod = &v1beta2.PodPolicy{PersistentVolumeClaimSpec: &corev1.PersistentVolumeClaimSpec{}}
+	return r, v
+}
+
+// startingView is a pass of a cluster of three whose Pods wait for their volumes.
+func startingView(namespace string) *view {
+	now := time.Now()
+	v := &view{known: &remembered{}, State: plan.State{Namespace: namespace, Name: "c", Now: now}}
+	for i := range 3 {
+		v.Members = append(v.Members, plan.Member{Name: nameOf(i), Pod: plan.PodStarting, Node: "n", PodCreated: now.Add(-time.Hour)})
+	}
+	return v
+}
+
+// The storage, a webhook and a seed of a cluster hung. The reads for the messages took the whole time of each pass, so the cluster was not repaired.
+func TestWhatOnlyExplainsLeavesAPassTheTimeToPlan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for i, read := range explanations {
+			r, v := unexplained(t)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			begin := time.Now()
+			read(r, ctx, v)
+			if took := time.Since(begin); took != time.Second {
+				t.Errorf("explanation %d took %s. If it is 0, let unexplained give it a server that hangs. If it is long, end it with its context", i, took)
+			}
+			cancel()
+		}
+		r, v := unexplained(t)
+		ctx, cancel := context.WithTimeout(t.Context(), passTimeout)
+		defer cancel()
+		begin := time.Now()
+		if r.explain(ctx, v); time.Since(begin) > explainTimeout {
+			t.Errorf("all explanations took %s", time.Since(begin))
+		}
+		if explainTimeout > passTimeout/10 {
+			t.Errorf("explanations may take %s of %s", explainTimeout, passTimeout)
+		}
+	})
+}
+
+// slowEvents is an API server whose lists of events take some time for each page.
+type slowEvents struct {
+	client.Reader
+	takes func(namespace string) (page time.Duration, pages int)
+	lists *atomic.Int32
+}
+
+func (s slowEvents) List(ctx context.Context, into client.ObjectList, options ...client.ListOption) error {
+	var o client.ListOptions
+	o.ApplyOptions(options)
+	list, is := into.(*corev1.EventList)
+	if !is {
+		return nil
+	}
+	page, pages := s.takes(o.Namespace)
+	s.lists.Add(1)
+	select {
+	case <-time.After(page):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	list.Items = []corev1.Event{{Reason: "FailedMount", Message: "there is no disk"}, {Reason: "Pulled", Message: "no cause"}}
+	for i := range list.Items {
+		list.Items[i].LastTimestamp.Time = time.Now()
+	}
+	if len(o.Continue) < pages-1 {
+		list.Continue = o.Continue + "x"
+	}
+	return nil
+}
+
+func slow(takes func(namespace string) (time.Duration, int)) *Reconciler {
+	return &Reconciler{lists: newLists(), explaining: newExplaining(), APIReader: slowEvents{takes: takes, lists: &atomic.Int32{}}}
+}
+
+// explainedAfter does the explanations of a cluster again and again, as passes do. It returns how long the longest took, and when all members had a cause.
+func explainedAfter(ctx context.Context, r *Reconciler, namespace string) (longest, explained time.Duration) {
+	known, begin := &remembered{}, time.Now()
+	for ctx.Err() == nil && explained == 0 {
+		v := startingView(namespace)
+		v.known = known
+		for i := range v.Members {
+			v.Members[i].PodCreated = begin.Add(-time.Hour)
+		}
+		start := time.Now()
+		r.explain(ctx, v)
+		longest, explained = max(longest, time.Since(start)), time.Since(begin)+1
+		for _, m := range v.Members {
+			if !strings.Contains(m.Unanswered, "there is no disk") {
+				explained = 0
+			}
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+		}
+	}
+	return longest, explained
+}
+
+// The storage of a Kubernetes failed, and the Pods of all clusters waited for their volumes. Each list of events took the API server 250 ms. Each pass
+// waited for the lists of the others until its time was over, so no cluster of that Kubernetes was repaired.
+func TestPassesPlanWhileTheStorageOfAllClustersFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := slow(func(string) (time.Duration, int) { return 250 * time.Millisecond, 1 })
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		var all sync.WaitGroup
+		for i := range Concurrency {
+			all.Go(func() {
+				longest, explained := explainedAfter(ctx, r, fmt.Sprint("ns", i))
+				if longest > explainTimeout || explained == 0 {
+					t.Errorf("cluster %d: a pass took %s to explain, and all members have a cause after %s", i, longest, explained)
+				}
+			})
+		}
+		all.Wait()
+	})
+}
+
+// A tenant has six namespaces, each with a cluster that does not start and large events about its Pods: five pages of 15 MiB, 500 ms each. No cluster of
+// another tenant whose Pods did not start was repaired.
+func TestEventsOfATenantTakeNoPassOfOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := slow(func(namespace string) (time.Duration, int) {
+			if namespace == "victim" {
+				return 10 * time.Millisecond, 1
+			}
+			return 500 * time.Millisecond, maxMountPages
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for i := range 6 {
+			all.Go(func() { explainedAfter(ctx, r, fmt.Sprint("hostile", i)) })
+		}
+		synctest.Wait()
+		if longest, explained := explainedAfter(ctx, r, "victim"); longest > explainTimeout || explained > time.Minute {
+			t.Errorf("a pass took %s to explain, and the members have a cause after %s", longest, explained)
+		}
+		stop()
+		all.Wait()
+	})
+}
+
+// A step that lists the Pods of a restore waited until events of other clusters were read.
+func TestALongListOfEventsDelaysNoStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := slow(func(string) (time.Duration, int) { return time.Hour, 1 })
+		var all sync.WaitGroup
+		for i := range explainAtOnce {
+			all.Go(func() { r.explain(t.Context(), startingView(fmt.Sprint("ns", i))) })
+		}
+		synctest.Wait()
+		begin := time.Now()
+		if _, err := r.livePods(t.Context(), startingView("ns")); err != nil || time.Since(begin) > 0 {
+			t.Errorf("the step waited for %s, error %v", time.Since(begin), err)
+		}
+		all.Wait()
+	})
+}
+
+// Each list of events has the API server read all events of the namespace. A pass made three for each Pod, and each of the next passes did so again.
+func TestEventsAreListedOnceForEachPodAndThenKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		events := slowEvents{takes: func(string) (time.Duration, int) { return 0, 1 }, lists: &atomic.Int32{}}
+		r := &Reconciler{explaining: newExplaining(), APIReader: events}
+		v := startingView("ns")
+		for range 3 {
+			r.observeMounts(t.Context(), v)
+		}
+		if got := events.lists.Load(); int(got) != len(v.Members) {
+			t.Errorf("%d lists of events in three passes, want one for each of %d Pods", got, len(v.Members))
+		}
+		v.Now = v.Now.Add(explainAgain)
+		events.takes = func(string) (time.Duration, int) { return time.Hour, 1 }
+		r.APIReader = events
+		for i := range v.Members {
+			v.Members[i].Unanswered = ""
+		}
+		r.explain(t.Context(), v)
+		if said := v.Members[2].Unanswered; !strings.Contains(said, "there is no disk") {
+			t.Errorf("while the events cannot be read, the cause is %q, want that of an earlier pass", said)
+		}
+		v.Members[2].PodCreated, v.Members[2].Unanswered = v.Now.Add(-time.Minute), ""
+		if r.explain(t.Context(), v); v.Members[2].Unanswered != "" {
+			t.Errorf("the cause of a new Pod is %q", v.Members[2].Unanswered)
+		}
+	})
+}
