@@ -62,10 +62,27 @@ func seePolicy(t *testing.T, r *Reconciler, v *view) plan.NetworkPolicy {
 	return v.NetworkPolicy
 }
 
+// policyChanges are what others may do to a NetworkPolicy. Those whose name begins with "others" change nothing that the operator sets.
+var policyChanges = map[string]func(*networkingv1.NetworkPolicy){
+	"none":              func(*networkingv1.NetworkPolicy) {},
+	"a rule is removed": func(p *networkingv1.NetworkPolicy) { p.Spec.Ingress = p.Spec.Ingress[:len(p.Spec.Ingress)-1] },
+	"a block is another one": func(p *networkingv1.NetworkPolicy) {
+		last(p).From[0] = networkingv1.NetworkPolicyPeer{IPBlock: &networkingv1.IPBlock{CIDR: "0.0.0.0/0"}}
+	},
+	"it selects other Pods": func(p *networkingv1.NetworkPolicy) { p.Spec.PodSelector = metav1.LabelSelector{} },
+	"it limits outgoing connections": func(p *networkingv1.NetworkPolicy) {
+		p.Spec.PolicyTypes = append(p.Spec.PolicyTypes, networkingv1.PolicyTypeEgress)
+	},
+	"a label is removed": func(p *networkingv1.NetworkPolicy) { delete(p.Labels, v1beta2.LabelApp) },
+	"others add a long annotation": func(p *networkingv1.NetworkPolicy) {
+		p.Annotations = map[string]string{"a": strings.Repeat("x", 400<<10)}
+	},
+	"others add labels": func(p *networkingv1.NetworkPolicy) { p.Labels["team"] = "shop" },
+}
+
 // A user allows the published ranges of a cloud provider. The cache dropped the rules, so the operator wrote the same NetworkPolicy in each pass, and
 // did not see that somebody had changed it.
 func TestANetworkPolicyOfAnySizeIsAppliedOnceAndAfterEachChange(t *testing.T) {
-	long := strings.Repeat("x", 400<<10)
 	for name, rules := range map[string]int{"no rule of the user": 0, "the ranges of a cloud provider": 16} {
 		for _, open := range []bool{false, true} {
 			r, v := heldPolicies(t, rules)
@@ -80,20 +97,7 @@ func TestANetworkPolicyOfAnySizeIsAppliedOnceAndAfterEachChange(t *testing.T) {
 			if err := r.APIReader.Get(t.Context(), client.ObjectKey{Namespace: v.Namespace, Name: v.Name}, &applied); err != nil {
 				t.Fatal(err)
 			}
-			for change, by := range map[string]func(*networkingv1.NetworkPolicy){
-				"none":              func(*networkingv1.NetworkPolicy) {},
-				"a rule is removed": func(p *networkingv1.NetworkPolicy) { p.Spec.Ingress = p.Spec.Ingress[:len(p.Spec.Ingress)-1] },
-				"a block is another one": func(p *networkingv1.NetworkPolicy) {
-					last(p).From[0] = networkingv1.NetworkPolicyPeer{IPBlock: &networkingv1.IPBlock{CIDR: "0.0.0.0/0"}}
-				},
-				"it selects other Pods": func(p *networkingv1.NetworkPolicy) { p.Spec.PodSelector = metav1.LabelSelector{} },
-				"it limits outgoing connections": func(p *networkingv1.NetworkPolicy) {
-					p.Spec.PolicyTypes = append(p.Spec.PolicyTypes, networkingv1.PolicyTypeEgress)
-				},
-				"a label is removed":           func(p *networkingv1.NetworkPolicy) { delete(p.Labels, v1beta2.LabelApp) },
-				"others add a long annotation": func(p *networkingv1.NetworkPolicy) { p.Annotations = map[string]string{"a": long} },
-				"others add labels":            func(p *networkingv1.NetworkPolicy) { p.Labels["team"] = "shop" },
-			} {
+			for change, by := range policyChanges {
 				changePolicy(t, r, v, func(p *networkingv1.NetworkPolicy) {
 					p.Labels, p.Annotations, p.Spec = maps.Clone(applied.Labels), nil, *applied.Spec.DeepCopy()
 					by(p)
