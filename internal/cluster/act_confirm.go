@@ -60,10 +60,7 @@ func (r *Reconciler) confirmOld(ctx context.Context, v *view, step plan.Step) er
 	live := v.State
 	live.Members = nil
 	for _, m := range v.Members { // one without a Pod counts among the voters
-		live.Members = append(live.Members, plan.Member{
-			Name: m.Name, Incarnation: m.Incarnation, InMembership: m.InMembership, Learner: m.Learner,
-			Answers: m.Answers, Alarms: m.Alarms, Leader: m.Leader, Serving: m.Serving, Guarded: m.Guarded, Refusal: m.Refusal, SilentSince: m.SilentSince,
-		})
+		live.Members = append(live.Members, m.WithoutPod())
 	}
 	for i := range pods {
 		pod := &pods[i]

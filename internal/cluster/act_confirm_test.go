@@ -197,6 +197,31 @@ func TestAMemberWithoutAPodCountsAsAVoterBeforeASwitch(t *testing.T) {
 	}
 }
 
+// The nodes of two of three members lost the API server, and not their peers. The members answered, and could be fenced. But the read past the cache forgot
+// which etcd they run, so the restore never continued, and the status reported that the cache was behind.
+func TestMembersThatAnswerAreFencedAlthoughTheirNodesAreSilent(t *testing.T) {
+	silent := corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{
+		{Type: corev1.PodReady, Status: corev1.ConditionFalse}, {Type: corev1.ContainersReady, Status: corev1.ConditionTrue},
+	}}
+	for version, behind := range map[string]bool{"3.6.16": false, "3.5.26": true} {
+		objects := []client.Object{&v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "back", UID: "uid-back"}}}
+		s := state(formed, members(3), restored(v1beta2.RestoreSeeding), asked)
+		for i := range 3 {
+			s.Members[i].Version = version
+			pod := &corev1.Pod{ObjectMeta: controlled("uid-example", nameOf(i), nil), Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+			if i < 2 {
+				pod.Status = silent
+			}
+			objects = append(objects, pod)
+		}
+		r, v := beside(t, objects...)
+		v.State = s
+		if err := r.confirmOld(t.Context(), v, plan.BeginSwitch{}); errors.Is(err, errBehind) != behind || !behind && err != nil {
+			t.Errorf("etcd %s: %v", version, err)
+		}
+	}
+}
+
 // A member that refuses the operator's request has a quorum, so voters that a person has reported as stopped must run. The read past the
 // cache has no answers of members, so it trusted the person.
 func TestTheReadPastTheCacheDoesNotBelieveWhatAMemberContradicts(t *testing.T) {

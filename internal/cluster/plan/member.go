@@ -191,6 +191,21 @@ type Member struct {
 	Unanswered string
 }
 
+// WithoutPod returns what etcd answers and what the volume shows, without what the Pod shows.
+func (m Member) WithoutPod() Member {
+	return Member{
+		Name: m.Name, Incarnation: m.Incarnation, InitialSize: m.InitialSize,
+		Volume: m.Volume, VolumeID: m.VolumeID, VolumeCreated: m.VolumeCreated, VolumeUnused: m.VolumeUnused, WasSetAside: m.WasSetAside, Recovered: m.Recovered,
+		VolumeKept: m.VolumeKept, VolumeSize: m.VolumeSize, VolumeCapacity: m.VolumeCapacity, VolumeFixed: m.VolumeFixed, VolumeProblem: m.VolumeProblem,
+		VolumeRefused: m.VolumeRefused, FileSystemPendingSince: m.FileSystemPendingSince, VolumeUnlabelled: m.VolumeUnlabelled,
+		Knows: m.Knows, InMembership: m.InMembership, ID: m.ID, Learner: m.Learner, Started: m.Started,
+		Answers: m.Answers, Serving: m.Serving, ClusterID: m.ClusterID, Leader: m.Leader, Version: m.Version, DBSize: m.DBSize, Revision: m.Revision,
+		DBSizeInUse: m.DBSizeInUse, DBQuota: m.DBQuota, RaftIndex: m.RaftIndex, RaftTerm: m.RaftTerm, Alarms: m.Alarms, Hash: m.Hash,
+		StorageVersion: m.StorageVersion, Downgrade: m.Downgrade, AppliedIndex: m.AppliedIndex, Guarded: m.Guarded, Refusal: m.Refusal,
+		SilentSince: m.SilentSince, Unanswered: m.Unanswered,
+	}
+}
+
 // Seed is how a seed's init container stands.
 type Seed struct {
 	// Failures counts ended runs that did not succeed.

@@ -24,7 +24,21 @@ func (c *Cluster) BlockTraffic(ctx context.Context, from string, to ...string) e
 	return nil
 }
 
-// UnblockTraffic undoes every BlockTraffic.
+// CutAPIServer drops all packets from a node and its Pods to the API server. The Pods still reach each other and their clients. UnblockTraffic ends it.
+func (c *Cluster) CutAPIServer(ctx context.Context, number int) error {
+	n, err := c.pick(number)
+	if err != nil {
+		return err
+	}
+	b := &batch{namespace: n.unit()}
+	b.add("rule add priority %s to %s ipproto tcp dport 6443 blackhole", blockPriority, controlAddress)
+	if err := b.run(ctx); err != nil {
+		return fmt.Errorf("cut %s off from the API server: %w", n, err)
+	}
+	return nil
+}
+
+// UnblockTraffic undoes every BlockTraffic and CutAPIServer.
 func (c *Cluster) UnblockTraffic(ctx context.Context) error {
 	for _, n := range c.nodes() {
 		rules, err := execute(ctx, "", "ip", "-n", n.unit(), "rule", "show", "priority", blockPriority)
