@@ -25,13 +25,16 @@ const (
 	maxHeld = 64 << 20
 )
 
-// held counts the bytes of the headers and starts that a search holds.
-type held struct{ bytes atomic.Int64 }
+// held counts the bytes of the headers and starts that a search holds, also against the memory of the process.
+type held struct {
+	bytes atomic.Int64
+	in    *objstore.Holding
+}
 
 // add counts one that was read. The error is ErrTooManyLinks.
 func (h *held) add(bytes int) error {
 	if h.bytes.Add(int64(bytes)) <= maxHeld {
-		return nil
+		return h.in.Add(int64(bytes))
 	}
 	return fmt.Errorf("%w: their headers have more than %d MiB, and the operator holds no more in memory: take snapshots more often, or choose a target soon after a snapshot",
 		ErrTooManyLinks, maxHeld>>20)
@@ -70,7 +73,7 @@ func FindOf(ctx context.Context, store objstore.Store, root string, of func(clus
 	var passed []History
 	var later []Start
 	var newest Timeline
-	var reading held
+	reading := held{in: objstore.HoldingOf(ctx)}
 	e := evidenceOf(nil, bases, seen)
 	for i, names := range slices.Backward(all) {
 		f := finder{store: store, root: root, keys: names.Links, headers: map[string]Header{}, held: &reading, target: target, evidence: e}

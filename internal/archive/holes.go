@@ -46,6 +46,8 @@ type surveyor struct {
 	root  string
 	read  map[string]Header
 	bytes int // of these headers
+	// memory counts these headers against that of the process.
+	memory *objstore.Holding
 	// failed are the links that the store does not return although it returns others.
 	failed map[string]error
 	holes  []Hole // newest first
@@ -63,6 +65,10 @@ func (s *surveyor) header(ctx context.Context, link Name) (Header, error) {
 	if s.bytes += h.size; s.bytes > maxHeld { // it reads them again if it needs them
 		clear(s.read)
 		s.bytes = h.size
+		s.memory.Release()
+	}
+	if err := s.memory.Add(int64(h.size)); err != nil {
+		return h, err
 	}
 	s.read[key] = h
 	return h, nil

@@ -42,8 +42,9 @@ func (n numbered) List(context.Context, string) iter.Seq2[objstore.Object, error
 // A tenant has several archives with as many names as one may have. Together they took the memory of backup-operator, which restarted again and
 // again, and no namespace had backups.
 func TestTheNamesOfTenArchivesTakeTheMemoryOfOne(t *testing.T) {
-	shared(t, 4<<20)
-	ctx := For(t.Context(), "stalls")
+	used := shared(t, 4<<20)
+	ctx, _ := objstore.Hold(t.Context(), "stalls")
+	others, _ := objstore.Hold(t.Context(), "other")
 	for name, store := range map[string]numbered{"links": {count: 40_000}, "timelines": {count: 4_000, timelines: true}} {
 		var releases []func()
 		var held [][]Names
@@ -52,7 +53,7 @@ func TestTheNamesOfTenArchivesTakeTheMemoryOfOne(t *testing.T) {
 				all, release, err := List(ctx, store, long)
 				if err == nil {
 					releases, held = append(releases, release), append(held, all)
-				} else if !errors.Is(err, ErrNamesMemory) || !strings.Contains(err.Error(), string(turns.OwnShare)) {
+				} else if !errors.Is(err, objstore.ErrMemory) || !strings.Contains(err.Error(), string(turns.OwnShare)) {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
@@ -60,7 +61,7 @@ func TestTheNamesOfTenArchivesTakeTheMemoryOfOne(t *testing.T) {
 		if len(held) != 1 {
 			t.Errorf("%s: %d archives fit, want 1", name, len(held))
 		}
-		if _, release, err := List(For(t.Context(), "other"), numbered{count: 5_000}, long); err != nil {
+		if _, release, err := List(others, numbered{count: 5_000}, long); err != nil {
 			t.Errorf("another namespace has no share: %v", err)
 		} else {
 			release()
@@ -69,7 +70,7 @@ func TestTheNamesOfTenArchivesTakeTheMemoryOfOne(t *testing.T) {
 			release()
 			release() // twice is harmless
 		}
-		if used := namesOfAll.Used(); used != 0 {
+		if used := used(); used != 0 {
 			t.Errorf("%s: %d bytes are counted in the end", name, used)
 		}
 	}
@@ -77,7 +78,7 @@ func TestTheNamesOfTenArchivesTakeTheMemoryOfOne(t *testing.T) {
 
 // The first archive of a process is empty, and there is nothing to return. That must not end the operator.
 func TestAnEmptyArchiveReturnsNothing(t *testing.T) {
-	shared(t, namesMemory)
+	shared(t, 1<<20)
 	all, release, err := List(t.Context(), numbered{}, long)
 	if err != nil || len(all) > 0 {
 		t.Fatalf("%v, error %v", all, err)
@@ -86,17 +87,22 @@ func TestAnEmptyArchiveReturnsNothing(t *testing.T) {
 }
 
 // The memory is small in this test, so that it takes less than a second.
-func shared(t *testing.T, bytes int64) {
+func shared(t *testing.T, bytes int64) (used func() int64) {
 	t.Helper()
-	before := namesOfAll
-	namesOfAll = turns.NewBudget(bytes)
-	t.Cleanup(func() { namesOfAll = before })
+	used, restore := objstore.ReplaceMemory(bytes)
+	t.Cleanup(restore)
+	return used
 }
 
 // As many names as one archive may have must fit into the share of one namespace. Otherwise such an archive is never pruned.
 func TestTheLargestArchiveFitsIntoTheShareOfANamespace(t *testing.T) {
-	if need := int64(maxNames)*nameBytes + timelineBytes + namesStep; need > namesOfAll.Most() {
-		t.Errorf("one archive takes %d bytes, and one namespace has %d", need, namesOfAll.Most())
+	_, held := objstore.Hold(t.Context(), "ns")
+	defer held.Release()
+	if err := held.Add(NamesBytes(maxNames) + timelineBytes); err != nil {
+		t.Errorf("one archive: %v", err)
+	}
+	if err := held.Add(int64(objstore.MaxNames) / 2 * (objstore.NameBytes + 100)); err != nil {
+		t.Errorf("a folder of half as many snapshots as one listing may have, beside it: %v", err)
 	}
 	const count = 200_000
 	heaptest.Bound(t, 2*count*nameBytes>>20+8, func() {
@@ -110,7 +116,7 @@ func TestTheLargestArchiveFitsIntoTheShareOfANamespace(t *testing.T) {
 
 // A search and a survey that fail held their names until backup-operator ended.
 func TestEachWayThroughAnArchiveReturnsItsMemory(t *testing.T) {
-	shared(t, namesMemory)
+	used := shared(t, 64<<20)
 	first := base(10, 10)
 	h := newHistory(1, first).segment(20).segment(30)
 	whole := storing(h.History)
@@ -118,12 +124,16 @@ func TestEachWayThroughAnArchiveReturnsItsMemory(t *testing.T) {
 	for name, store := range map[string]objstore.Store{"whole": whole, "broken": broken} {
 		for way, run := range map[string]func() error{
 			"find": func() error {
-				_, err := Find(t.Context(), store, root, []Base{first}, Progress{}, Target{Revision: 25})
+				ctx, held := objstore.Hold(t.Context(), "ns")
+				defer held.Release()
+				_, err := Find(ctx, store, root, []Base{first}, Progress{}, Target{Revision: 25})
 				return err
 			},
 			"read": func() error { _, err := Read(t.Context(), store, root); return err },
 			"look": func() error {
-				survey, err := Look(t.Context(), store, root, []Base{first}, 10)
+				ctx, held := objstore.Hold(t.Context(), "ns")
+				defer held.Release()
+				survey, err := Look(ctx, store, root, []Base{first}, 10)
 				survey.Drop()
 				if survey.Names != nil || survey.Starts != nil {
 					t.Error("the survey still has names")
@@ -134,7 +144,7 @@ func TestEachWayThroughAnArchiveReturnsItsMemory(t *testing.T) {
 			if err := run(); (err != nil) != (name == "broken") {
 				t.Errorf("%s, %s: %v", name, way, err)
 			}
-			if used := namesOfAll.Used(); used != 0 {
+			if used := used(); used != 0 {
 				t.Errorf("%s, %s: %d bytes are counted in the end", name, way, used)
 			}
 		}

@@ -84,7 +84,7 @@ func look(ctx context.Context, store objstore.Store, root string, all []Names, b
 		return s, err
 	}
 	s.Starts = make([]Start, len(s.Names))
-	var starts held
+	starts := held{in: objstore.HoldingOf(ctx)}
 	for i, names := range s.Names {
 		if !names.Started {
 			s.Startless = append(s.Startless, names.Timeline)
@@ -96,7 +96,8 @@ func look(ctx context.Context, store objstore.Store, root string, all []Names, b
 		}
 	}
 	s.evidence = evidenceOf(s.Starts, bases, seen)
-	reading := &surveyor{store: store, root: root, read: map[string]Header{}, failed: map[string]error{}}
+	reading := &surveyor{store: store, root: root, read: map[string]Header{}, failed: map[string]error{}, memory: objstore.HoldingOf(ctx).Beside()}
+	defer reading.memory.Release()
 	for {
 		surveyed, err := s.survey(ctx, reading, bases, limit)
 		if err == nil || !s.passOver(ctx, reading, err) {

@@ -220,7 +220,7 @@ func (o jobSpec) reach(ctx context.Context, store objstore.Store, what interval,
 	if len(bases) == 0 {
 		return what, false, nil
 	}
-	choice, err := archive.Find(archive.For(ctx, o.Namespace), store, o.archiveRoot(), bases, archive.Progress{}, archive.Target{Revision: what.to.Revision})
+	choice, err := archive.Find(ctx, store, o.archiveRoot(), bases, archive.Progress{}, archive.Target{Revision: what.to.Revision})
 	if archive.IsRefusal(err) {
 		return what, false, nil
 	}
@@ -235,7 +235,7 @@ func (o jobSpec) furthest(ctx context.Context, store objstore.Store, t archive.T
 	if len(later) < 2 {
 		return last, nil
 	}
-	all, release, err := archive.List(archive.For(ctx, o.Namespace), store, o.archiveRoot())
+	all, release, err := archive.List(ctx, store, o.archiveRoot())
 	if err != nil {
 		return last, err
 	}

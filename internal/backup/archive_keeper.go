@@ -27,6 +27,7 @@ type keeper struct {
 	end     func(error) // ends this run of the archiver
 
 	known    snapshot.Known
+	held     *objstore.Holding // counts known, and what is outdated
 	survey   archive.Survey
 	surveyed bool
 	before   archiver.Status // at the last look
@@ -76,6 +77,8 @@ type shape struct {
 
 func (k *keeper) run(ctx context.Context) {
 	k.known, k.asked = snapshot.Known{}, map[string]time.Time{}
+	_, k.held = objstore.Hold(ctx, k.key.Object.Namespace)
+	defer k.held.Release()
 	tick := time.NewTicker(keeperInterval)
 	defer tick.Stop()
 	stale := true
@@ -116,6 +119,8 @@ func (k *keeper) changed(now archiver.Status) bool {
 func (k *keeper) look(ctx context.Context) bool {
 	o := k.current().job
 	k.outdated, k.later, k.window = nil, nil, o.Keep.Window
+	ctx, names := objstore.Hold(snapshot.KeptIn(ctx, k.held), o.Namespace)
+	defer names.Release()
 	found, err := surveyOf(ctx, k.store, o, k.known)
 	if err != nil {
 		k.next = k.job.now().Add(keeperRetry)
@@ -138,12 +143,21 @@ func (k *keeper) look(ctx context.Context) bool {
 	o.Keep.Now = k.job.now() // a snapshot from the future is no base
 	k.base = k.survey.NewestBase()
 	k.later, k.more = outdatedBy(o, k.survey, found.index, k.known)
+	defer k.recount(found.index)
 	k.outdate(o, archive.OutdatedProofs(o.archiveRoot(), k.survey.Names, found.proofs))
 	k.findSpoilt(o, found.index)
 	if k.spoilt.count == 0 {
 		k.cover(ctx, o, found.bases)
 	}
 	return true
+}
+
+// recount counts what is held until the next look. If it does not fit, fewer outdated segments are deleted before the next look.
+func (k *keeper) recount(index snapshot.Index) {
+	k.known.Recount(k.held, index)
+	if len(k.later) > maxRefused && k.held.Add(archive.NamesBytes(len(k.later))) != nil {
+		k.later, k.more = slices.Clone(k.later[:maxRefused]), true
+	}
 }
 
 // found is what the store has of an archive.
@@ -166,7 +180,7 @@ func surveyOf(ctx context.Context, store objstore.Store, o jobSpec, known snapsh
 	if f.last, err = lastProof(ctx, store, o, f.proofs); err != nil {
 		return f, err
 	}
-	f.survey, err = archive.Look(archive.For(ctx, o.Namespace), store, o.archiveRoot(), f.bases, rangesShown, o.seen(f.index, known)...)
+	f.survey, err = archive.Look(ctx, store, o.archiveRoot(), f.bases, rangesShown, o.seen(f.index, known)...)
 	return f, err
 }
 

@@ -29,7 +29,7 @@ func (t *job) purgeArchive(ctx context.Context, o jobSpec, store objstore.Store,
 		removed.blame(o, fail(v1beta2.ReasonSnapshotsKept, fmt.Sprintf("EtcdBackup %s continues the continuous archive %s/%s, so the operator keeps it.", other, o.Target.Bucket, root)))
 		return nil
 	}
-	all, release, err := archive.List(archive.For(ctx, o.Namespace), store, root)
+	all, release, err := archive.List(ctx, store, root)
 	if err != nil {
 		return err
 	}

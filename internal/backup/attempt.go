@@ -62,6 +62,8 @@ func (t *job) attempt(ctx context.Context, o jobSpec, progress *jobProgress) Res
 	ctx, limit, cancel := withTimeLimit(ctx, o.Timeout, t.spool.Of(o.Namespace).Crowds)
 	defer cancel()
 	progress.limit = limit
+	ctx, held := objstore.Hold(ctx, o.Namespace)
+	defer held.Release()
 	result, err := panics.Try(func() (Result, error) { return t.work(ctx, o, progress) })
 	if caught := (*panics.Error)(nil); errors.As(err, &caught) {
 		ctrl.LoggerFrom(ctx).Error(err, "An attempt panicked", "stack", string(caught.Stack))

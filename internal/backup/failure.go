@@ -6,10 +6,10 @@ import (
 	"io/fs"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/pace"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
@@ -95,7 +95,7 @@ func explainStore(err error, o jobSpec) (reason, advice string) {
 		return v1beta2.ReasonRestoreTestTooLarge, "The snapshot is kept, and its test has no result. Raise backupOperator.restoreTests.memory and the memory limit in the values of the chart. Or set verify to Checksum and remove the restore tests from the spec."
 	case errors.Is(err, snapshot.ErrNotTested):
 		return v1beta2.ReasonRetrying, "The snapshot is kept, and its test has no result. Check whether the node or the Pod of backup-operator has too few processes, file descriptors or memory."
-	case errors.Is(err, archive.ErrNamesMemory):
+	case errors.Is(err, objstore.ErrMemory):
 		return v1beta2.ReasonRetrying, "The operator tries again."
 	case errors.Is(err, spool.ErrFull):
 		return v1beta2.ReasonRetrying, "The database has grown since the attempt began, and other attempts use the rest of the spool volume."

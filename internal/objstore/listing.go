@@ -50,12 +50,20 @@ type Held struct {
 	Max int
 	// Bytes is the maximum of their bytes; 0 is 256 for each of the names.
 	Bytes int64
+	// In counts them against the memory of the process, with Each more bytes for each name.
+	In   *Holding
+	Each int64
 
 	names int
 	bytes int64
 }
 
-// Add counts one name with that many bytes. The error is ErrListing if there is more than the maximum.
+// HeldIn returns a Held that counts names against the memory of the process. The context has the Holding.
+func HeldIn(ctx context.Context, most int) Held {
+	return Held{Max: most, In: HoldingOf(ctx), Each: NameBytes}
+}
+
+// Add counts one name with that many bytes. The error is ErrListing if there is more than the maximum, and ErrMemory if others hold the memory.
 func (h *Held) Add(bytes int) error {
 	h.Max = cmp.Or(h.Max, MaxNames)
 	h.Bytes = cmp.Or(h.Bytes, int64(h.Max)*usualName)
@@ -67,8 +75,11 @@ func (h *Held) Add(bytes int) error {
 	case h.bytes > h.Bytes:
 		return fmt.Errorf("%w: what it names has more than %d MiB of texts, and the operator holds no more in memory", ErrListing, h.Bytes>>20)
 	}
-	return nil
+	return h.In.Add(int64(bytes) + h.Each)
 }
+
+// Drop returns the memory of all names, because the caller does not hold them.
+func (h *Held) Drop() { h.In.Return(h.bytes + int64(h.names)*h.Each) }
 
 // Bounded returns a store whose listings have limits. It also has the optional functions of the store: Unfinished and Signer.
 func Bounded(store Store, limits Limits) Store {
@@ -136,7 +147,10 @@ func within[T any](ctx context.Context, limits Limits, doing string, key func(T)
 	counted := ctx.Value(unheldKey{}) == nil
 	return func(yield func(T, error) bool) {
 		var none T
-		p, held := newProgress(ctx, limits), Held{Max: limits.Names}
+		p, held := newProgress(ctx, limits), Held{}
+		if counted {
+			held = HeldIn(ctx, limits.Names)
+		}
 		defer p.stop()
 		for name, err := range list(p.ctx) {
 			err = p.name(err)
@@ -148,7 +162,7 @@ func within[T any](ctx context.Context, limits Limits, doing string, key func(T)
 				err = held.Add(len(key(name)))
 			}
 			if err != nil {
-				if errors.Is(err, ErrListing) {
+				if errors.Is(err, ErrListing) || errors.Is(err, ErrMemory) {
 					err = fmt.Errorf("%s: %w", doing, err)
 				}
 				yield(none, err)

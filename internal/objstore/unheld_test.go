@@ -16,12 +16,12 @@ import (
 
 // unheld are the functions that list without the limit of names, and how each of them bounds its memory.
 var unheld = map[string]string{
-	"archive.list":          "it counts with Held",
+	"archive.list":          "it counts with Held, and in a Holding",
 	"archive.Newest":        "it holds one name",
 	"snapshot.AbortUploads": "it deletes while it lists",
 	"snapshot.DropDrafts":   "it deletes while it lists",
-	"snapshot.Scan":         "it counts with Held what is not of an archive",
-	"snapshot.ScanNewest":   "it counts with Held, and holds the newest ones",
+	"snapshot.Scan":         "it counts with HeldIn what is not of an archive",
+	"snapshot.ScanNewest":   "it counts with HeldIn, and holds the newest ones",
 }
 
 // All other listings have the limit, because each store of package connect is Bounded.

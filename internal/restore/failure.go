@@ -6,7 +6,6 @@ import (
 	"io/fs"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
@@ -57,7 +56,7 @@ func explainSize(err error) (reason, advice string, final bool) {
 			"in the values of the chart. It must be more than the size of the database. Then create another EtcdRestore.", true
 	case errors.Is(err, spool.ErrTooSmall):
 		return v1beta2.ReasonSpoolTooSmall, "Raise restoreOperator.spool.sizeLimit in the values of the chart, or free space on the disk of the node.", false
-	case errors.Is(err, archive.ErrNamesMemory):
+	case errors.Is(err, objstore.ErrMemory):
 		return v1beta2.ReasonRetrying, "The operator tries again.", false
 	case errors.Is(err, turns.ErrOthersWaited):
 		return v1beta2.ReasonRetrying, "The snapshot and the archive have no result, and the cluster was not changed. The operator tries again, and allows more time.", false

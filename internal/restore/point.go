@@ -15,10 +15,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/replay"
 	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbcheck"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
@@ -91,7 +91,8 @@ type baseRead struct {
 func (s Spool) readBase(ctx context.Context, asked Asked, limit *readLimit) (read baseRead, err error) {
 	var unusable error
 	for began := time.Now(); ; {
-		point, err := source.FindPoint(archive.For(ctx, asked.Namespace), asked.Source, asked.By, asked.Choice, asked.Point.Progress, read.unusable...)
+		objstore.HoldingOf(ctx).Release() // of the point before
+		point, err := source.FindPoint(ctx, asked.Source, asked.By, asked.Choice, asked.Point.Progress, read.unusable...)
 		if err != nil || unusable != nil && point.Timeline != read.point.Timeline {
 			return read, cmp.Or(unusable, err)
 		}

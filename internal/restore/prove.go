@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/pace"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
 	"github.com/etcd-suite/etcd-operator/internal/source"
@@ -55,6 +56,8 @@ func (s Spool) Prove(ctx context.Context, asked Asked) (Found, error) {
 	ctx, limit := limitReading(ctx, func() bool { return s.Of(asked.Namespace).Crowds() || s.replays.slot.Crowds(asked.Namespace) })
 	defer limit.stop()
 	asked.Wait = limit.pausing(asked.Wait)
+	ctx, held := objstore.Hold(ctx, asked.Namespace) // the segments of a point are held until they are replayed
+	defer held.Release()
 	prove := s.prove
 	if asked.Choice.Point() {
 		prove = s.provePoint
@@ -73,7 +76,7 @@ const maxChoices = 3
 func (s Spool) prove(ctx context.Context, asked Asked, limit *readLimit) (Found, error) {
 	var before v1beta2.RestoreSource
 	for choices := 1; ; choices++ {
-		exact, why, err := source.Find(ctx, asked.Source, asked.By, asked.Choice)
+		exact, why, err := find(ctx, asked)
 		if err != nil {
 			return Found{}, err
 		}
@@ -83,6 +86,13 @@ func (s Spool) prove(ctx context.Context, asked Asked, limit *readLimit) (Found,
 		}
 		before = exact
 	}
+}
+
+// find chooses a snapshot. After that, no name of another one is held.
+func find(ctx context.Context, asked Asked) (exact v1beta2.RestoreSource, why string, err error) {
+	ctx, held := objstore.Hold(ctx, asked.Namespace)
+	defer held.Release()
+	return source.Find(ctx, asked.Source, asked.By, asked.Choice)
 }
 
 // readWhole reads a snapshot once and completely into a file, which it deletes.

@@ -33,6 +33,8 @@ type Save func(ctx context.Context, order plan.SafetyOrder, secrets SafetySecret
 func (r *Reconciler) saveOldData(ctx context.Context, key worker.Key, order plan.SafetyOrder) plan.Safety {
 	ctx, cancel := context.WithTimeout(ctx, safetyTimeout)
 	defer cancel()
+	ctx, held := objstore.Hold(ctx, key.Object.Namespace)
+	defer held.Release()
 	saved, err := panics.Try(func() (plan.Safety, error) {
 		secrets, err := r.safetySecrets(ctx, key.Object.Namespace, order)
 		if err != nil {

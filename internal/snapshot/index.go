@@ -56,22 +56,24 @@ func ofArchive(key string) bool {
 	return strings.HasPrefix(key, archives) && (strings.HasSuffix(key, ".segment") || strings.HasSuffix(key, ".proof-passed") || strings.HasSuffix(key, ".proof-failed") || strings.HasSuffix(key, "/start"))
 }
 
-// maxNames is how many names Scan and ScanNewest hold.
+// maxNames is how many names Scan and ScanNewest hold, if the memory of the process has room for them. See objstore.Hold.
 var maxNames = objstore.MaxNames
 
 // Scan lists a prefix and reads no object. A prefix is a string and not a directory: end it with a slash, as
 // Series.Prefix does.
 func Scan(ctx context.Context, store objstore.Store, prefix string) (Index, error) {
-	held := objstore.Held{Max: maxNames}
+	held := objstore.HeldIn(ctx, maxNames)
 	objects := map[string]objstore.Object{}
 	for object, err := range store.List(objstore.Unheld(ctx), prefix) {
 		switch {
 		case err != nil:
+			held.Drop()
 			return Index{}, fmt.Errorf("list snapshots: %w", err)
 		case ofArchive(object.Key):
 			continue
 		}
 		if err := held.Add(len(object.Key)); err != nil {
+			held.Drop()
 			return Index{}, fmt.Errorf("list snapshots below %q: %w", prefix, err)
 		}
 		objects[object.Key] = object
@@ -82,12 +84,13 @@ func Scan(ctx context.Context, store objstore.Store, prefix string) (Index, erro
 // ScanNewest is Scan for the prefix of a series, which may have any number of names. If they are more than the operator holds, the index
 // has those of the newest snapshots only, and Index.Incomplete is the reason.
 func ScanNewest(ctx context.Context, store objstore.Store, prefix string) (Index, error) {
-	held := objstore.Held{Max: maxNames}
+	held := objstore.HeldIn(ctx, maxNames)
 	var incomplete error
 	var newest []objstore.Object // in the order of the store, which is that of time
 	foreign := func(o objstore.Object) bool { _, ours := ParseKey(snapshotOf(o.Key)); return !ours }
 	for object, err := range store.List(objstore.Unheld(ctx), prefix) {
 		if err != nil {
+			held.Drop()
 			return Index{}, fmt.Errorf("list snapshots: %w", err)
 		}
 		if incomplete != nil && foreign(object) {
@@ -101,7 +104,8 @@ func ScanNewest(ctx context.Context, store objstore.Store, prefix string) (Index
 			} else {
 				newest = slices.Delete(newest, 0, len(newest)/2) // a half, so that few names are moved
 			}
-			held = heldOf(newest)
+			held.Drop()
+			held = heldOf(ctx, newest)
 		}
 	}
 	objects := make(map[string]objstore.Object, len(newest))
@@ -114,8 +118,8 @@ func ScanNewest(ctx context.Context, store objstore.Store, prefix string) (Index
 }
 
 // heldOf counts names that are held already.
-func heldOf(objects []objstore.Object) objstore.Held {
-	held := objstore.Held{Max: maxNames}
+func heldOf(ctx context.Context, objects []objstore.Object) objstore.Held {
+	held := objstore.HeldIn(ctx, maxNames)
 	for _, o := range objects {
 		_ = held.Add(len(o.Key)) // a part of those that were held before
 	}

@@ -20,6 +20,9 @@ const readers = 8
 // maxKnown is how many bytes of texts the manifests of one Known may have. Those that an operator writes have less than 1 KiB each.
 const maxKnown = 128 << 20
 
+// manifestBytes is what a manifest takes in memory besides its texts, in Known and in a Listing.
+const manifestBytes = 1024
+
 // Known holds the manifests that were read, by the key of the snapshot.
 type Known map[string]Reading
 
@@ -36,7 +39,7 @@ type Reading struct {
 
 // Read reads the manifests that are not known yet. The error of one manifest is part of its Reading: an archived
 // manifest, or one that was encrypted with a lost key, concerns no other snapshot. Read only fails if ctx has ended, or if the texts of all
-// manifests need too much memory, with objstore.ErrListing.
+// manifests need too much memory, with objstore.ErrListing or objstore.ErrMemory. They count to the Holding of ctx, or to that of KeptIn.
 // A manifest that none of the signers has signed is an error, too.
 func (k Known) Read(ctx context.Context, store objstore.Store, items []Item, by Signers) error {
 	var missing []Item
@@ -46,7 +49,7 @@ func (k Known) Read(ctx context.Context, store objstore.Store, items []Item, by 
 		}
 	}
 	found := make([]Reading, len(missing))
-	held := k.held()
+	held := k.held(keptIn(ctx))
 	var group sync.WaitGroup
 	for first := range min(readers, len(missing)) {
 		last := first // that was begun
@@ -56,7 +59,7 @@ func (k Known) Read(ctx context.Context, store objstore.Store, items []Item, by 
 					return
 				}
 				found[last] = readItem(ctx, store, missing[last], by)
-				held.add(found[last].size)
+				held.add(found[last])
 			}
 		}, func(err error) {
 			for ; last < len(missing); last += readers {
@@ -65,10 +68,12 @@ func (k Known) Read(ctx context.Context, store objstore.Store, items []Item, by 
 		}))
 	}
 	group.Wait()
+	err := held.full()
 	if ctx.Err() != nil {
-		return fmt.Errorf("read manifests: %w", context.Cause(ctx))
+		err = context.Cause(ctx)
 	}
-	if err := held.full(); err != nil {
+	if err != nil {
+		held.in.Return(held.added)
 		return fmt.Errorf("read manifests: %w", err)
 	}
 	for i, item := range missing {
@@ -77,25 +82,68 @@ func (k Known) Read(ctx context.Context, store objstore.Store, items []Item, by 
 	return nil
 }
 
+type keptKey struct{}
+
+// KeptIn returns a context in which manifests count to another Holding than names do. It is for a Known that outlives one listing.
+func KeptIn(ctx context.Context, h *objstore.Holding) context.Context {
+	return context.WithValue(ctx, keptKey{}, h)
+}
+
+func keptIn(ctx context.Context) *objstore.Holding {
+	if h, ok := ctx.Value(keptKey{}).(*objstore.Holding); ok {
+		return h
+	}
+	return objstore.HoldingOf(ctx)
+}
+
+// Recount counts the manifests of the index to a Holding that counted Known before, and forgets all others. If they do not fit any more, it
+// forgets all.
+func (k Known) Recount(h *objstore.Holding, index Index) {
+	h.Release()
+	listed := make(map[string]bool, len(index.Items))
+	for _, item := range index.Items {
+		listed[item.Key] = true
+	}
+	for key, reading := range k {
+		if !listed[key] {
+			delete(k, key)
+		} else if h.Add(reading.bytes()) != nil {
+			clear(k)
+			h.Release()
+		}
+	}
+}
+
+// bytes is what a reading takes in memory.
+func (r Reading) bytes() int64 { return int64(r.size) + manifestBytes }
+
 // budget counts the texts of manifests that are read concurrently.
 type budget struct {
+	in *objstore.Holding
+
 	mutex sync.Mutex
 	held  objstore.Held
+	added int64 // to in
 	err   error
 }
 
-func (k Known) held() *budget {
-	b := &budget{held: objstore.Held{Max: math.MaxInt, Bytes: maxKnown}}
+func (k Known) held(in *objstore.Holding) *budget {
+	b := &budget{in: in, held: objstore.Held{Max: math.MaxInt, Bytes: maxKnown}}
 	for _, reading := range k {
-		b.add(reading.size)
+		b.err = cmp.Or(b.err, b.held.Add(reading.size))
 	}
 	return b
 }
 
-func (b *budget) add(bytes int) {
+func (b *budget) add(r Reading) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
-	b.err = cmp.Or(b.err, b.held.Add(bytes))
+	if b.err = cmp.Or(b.err, b.held.Add(r.size)); b.err != nil {
+		return
+	}
+	if b.err = b.in.Add(r.bytes()); b.err == nil {
+		b.added += r.bytes()
+	}
 }
 
 func (b *budget) full() error {

@@ -23,7 +23,7 @@ var (
 		"internal/backup/spool.go: spool.New":                "the spool volume",
 		"internal/backup/archive_places.go: turns.Order":     "places for archives",
 		"internal/backup/archive_memory.go: turns.NewBudget": "memory for large changes of archives",
-		"internal/archive/list.go: turns.NewBudget":          "names of archives",
+		"internal/objstore/memory.go: turns.NewBudget":       "names and manifests of stores",
 		"internal/restore/controller.go: worker.New":         "workers for readings, safety snapshots and signed URLs",
 		"internal/restore/replays.go: turns.NewGate":         "replays of an archive",
 		"internal/restore/spool.go: spool.New":               "the spool volume",
