@@ -116,6 +116,10 @@
   expression: >-
     variables.deletes ? '' : (has(object.spec.issuerRef.kind) && object.spec.issuerRef.kind != '' ? object.spec.issuerRef.kind : 'Issuer') + '.' +
     (has(object.spec.issuerRef.group) && object.spec.issuerRef.group != '' ? object.spec.issuerRef.group : 'cert-manager.io') + '/'
+- name: service
+  expression: variables.cluster + '-client.' + request.namespace
+- name: members
+  expression: "'*.' + variables.cluster + '.' + request.namespace"
 {{- end }}
 
 {{/* The allowed issuers in the form kind.group/name, as a list of CEL. */}}
@@ -129,6 +133,7 @@
 {{- end -}}
 
 {{- define "etcd-operator.certificatesValidations" }}
+{{- $domain := printf ".%s" (default "cluster.local" .Values.admissionPolicies.clusterDomain) }}
 - expression: >-
     variables.deletes || variables.issuer == 'Issuer.cert-manager.io/' || variables.issuer + object.spec.issuerRef.name in {{ include "etcd-operator.issuers" . }} ||
     variables.issuer + '*' in {{ include "etcd-operator.issuers" . }}
@@ -144,10 +149,11 @@
   message: A Certificate of an EtcdCluster is written to the Secret with the name of the Certificate and -issued, and is no CA.
   reason: Forbidden
 - expression: >-
-    variables.deletes || !has(object.spec.dnsNames) || object.spec.dnsNames.all(n, n == 'localhost' || n == variables.cluster + '-client' ||
-    n == variables.cluster + '-client.' + request.namespace || n.startsWith(variables.cluster + '-client.' + request.namespace + '.svc') || n.startsWith('*.' + variables.cluster + '.' + request.namespace + '.svc') ||
-    n == 'client.' + variables.cluster + '.' + request.namespace + '.svc')
-  message: A Certificate of an EtcdCluster has the names of its members and Services only.
+    variables.deletes || !has(object.spec.dnsNames) || object.spec.dnsNames.all(n, n in ['localhost', variables.cluster + '-client',
+    variables.service, variables.service + '.svc', variables.service + '.svc{{ $domain }}', variables.members + '.svc', variables.members + '.svc{{ $domain }}',
+    'client.' + variables.cluster + '.' + request.namespace + '.svc']) ||
+    !variables.creates && has(oldObject.spec.dnsNames) && object.spec.dnsNames == oldObject.spec.dnsNames
+  message: A Certificate of an EtcdCluster has the names of its members and Services only, in the domain of this Kubernetes. If that is not {{ trimPrefix "." $domain }}, write it into the value admissionPolicies.clusterDomain of the operators' chart.
   reason: Forbidden
 - expression: >-
     variables.deletes || ['peer', 'server'].all(u, variables.name != variables.cluster + '-' + u || object.spec.commonName == variables.name) &&
@@ -161,8 +167,9 @@
     (!has(object.spec.uris) || !variables.creates && has(oldObject.spec.uris) && object.spec.uris == oldObject.spec.uris) &&
     (!has(object.spec.emailAddresses) || !variables.creates && has(oldObject.spec.emailAddresses) && object.spec.emailAddresses == oldObject.spec.emailAddresses) &&
     (!has(object.spec.otherNames) || !variables.creates && has(oldObject.spec.otherNames) && object.spec.otherNames == oldObject.spec.otherNames) &&
+    (!has(object.spec.secretTemplate) || !variables.creates && has(oldObject.spec.secretTemplate) && object.spec.secretTemplate == oldObject.spec.secretTemplate) &&
     (!has(object.spec.literalSubject) || !variables.creates && has(oldObject.spec.literalSubject) && object.spec.literalSubject == oldObject.spec.literalSubject)
-  message: cluster-operator may not set other names in a Certificate.
+  message: cluster-operator may not set other names in a Certificate, and no labels and annotations of its Secret.
   reason: Forbidden
 {{- end }}
 

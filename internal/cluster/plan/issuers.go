@@ -54,7 +54,8 @@ func (i AllowedIssuer) allows(other AllowedIssuer) bool {
 	return i.Kind == other.Kind && i.Group == other.Group && (i.Name == everyName || i.Name == other.Name)
 }
 
-// RefusedIssuer is the message about the issuer of the spec if it is not allowed. It is empty otherwise.
+// RefusedIssuer is the message about the issuer of the spec if it is not allowed, or about the names that the spec asks it to sign. It is empty
+// otherwise.
 func (s State) RefusedIssuer() string {
 	if s.Spec.TLS == nil || s.Spec.TLS.CertManager == nil {
 		return ""
@@ -62,15 +63,26 @@ func (s State) RefusedIssuer() string {
 	ref := s.Spec.TLS.CertManager.IssuerRef
 	asked := AllowedIssuer{Kind: cmp.Or(ref.Kind, localIssuer), Group: cmp.Or(ref.Group, certManagerGroup), Name: ref.Name}
 	if asked.Kind == localIssuer && asked.Group == certManagerGroup {
-		return ""
+		return s.refusedDomain()
 	}
 	for _, allowed := range s.AllowedIssuers {
 		if allowed.allows(asked) {
-			return ""
+			return s.refusedDomain()
 		}
 	}
 	return fmt.Sprintf("spec.TLS.certManager names the issuer %s, which the administrator of the operator does not allow. The operator creates and changes no Certificate for it. "+
 		"Use an Issuer of namespace %s, or ask the administrator to add %[1]s to the value clusterOperator.certManagerIssuers of the chart.", asked, s.Namespace)
+}
+
+// refusedDomain is the message about a domain of the spec that is not that of this Kubernetes. The user chooses it, and the operator would request
+// certificates for servers of another domain.
+func (s State) refusedDomain() string {
+	asked, own := s.certifiedDomain(), cmp.Or(dotted(s.ClusterDomain), defaultDomain)
+	if asked == own {
+		return ""
+	}
+	return fmt.Sprintf("spec.TLS.certManager would sign names in the domain %s of spec.pod.ClusterDomain, and the domain of this Kubernetes is %s. The operator creates and changes no Certificate for it. "+
+		"Remove spec.pod.ClusterDomain, or use TLS.managed.", asked[1:], own[1:])
 }
 
 // adviseOfIssuer reports a running cluster whose issuer is not allowed. It continues with the certificates that it has.

@@ -39,6 +39,39 @@ func TestOnlyAllowedIssuersAreUsed(t *testing.T) {
 	}
 }
 
+// A user wrote the domain of another Kubernetes into spec.pod.ClusterDomain. The operator then requested a certificate for the servers of an
+// EtcdCluster there, and the CA of both signed it.
+func TestNoCertificateIsRequestedForAnotherDomain(t *testing.T) {
+	for name, test := range map[string]struct {
+		asked, own string
+		refused    bool
+	}{
+		"none":                          {"", "corp.internal", false},
+		"that of Kubernetes":            {".corp.internal", "corp.internal", false},
+		"that of Kubernetes, by a dot":  {"corp.internal.", "corp.internal", false},
+		"the default":                   {"cluster.local", "", false},
+		"another one":                   {".bank.example", "corp.internal", true},
+		"the default of another one":    {"cluster.local", "corp.internal", true},
+		"another one than the default":  {".bank.example", "", true},
+		"one below that of Kubernetes":  {".bank.corp.internal", "corp.internal", true},
+		"one that ends like Kubernetes": {".bankcorp.internal", "corp.internal", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := state(fromCertManager, func(s *State) {
+				s.Spec.Pod, s.ClusterDomain = &v1beta2.PodPolicy{ClusterDomain: test.asked}, test.own
+				s.Spec.TLS.CertManager.IssuerRef = v1beta2.IssuerRef{Name: "ca"}
+			})
+			if got := s.RefusedIssuer(); (got != "") != test.refused || test.refused && !strings.Contains(got, "spec.pod.ClusterDomain") {
+				t.Errorf("refused with %q, want refused %t", got, test.refused)
+			}
+			s.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}
+			if got := s.RefusedIssuer(); got != "" {
+				t.Errorf("a CA of the cluster alone: %q", got)
+			}
+		})
+	}
+}
+
 func TestInvalidIssuersAreLeftOut(t *testing.T) {
 	got, err := ParseIssuers([]string{"ClusterIssuer", "/x", "ClusterIssuer/etcd", "Kind/"})
 	if err == nil || !strings.Contains(err.Error(), `"ClusterIssuer", "/x", "Kind/"`) {
