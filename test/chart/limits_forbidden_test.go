@@ -77,6 +77,9 @@ var forbiddenCalls = map[string][]request{
 		badPod("add a capability that reaches the node", func(p *corev1.PodSpec) {
 			p.Containers[0].SecurityContext = &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"SYS_ADMIN"}}}
 		}),
+		badPod("take a port of the node", func(p *corev1.PodSpec) {
+			p.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 2379, HostPort: 2379}}
+		}),
 		badPod("add all capabilities", func(p *corev1.PodSpec) {
 			p.Containers[0].SecurityContext = &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"ALL"}}}
 		}),

@@ -125,7 +125,7 @@ func everyOption() *v1beta2.PodPolicy {
 		SecurityContext:  &corev1.PodSecurityContext{FSGroup: ptr.To(int64(7))},
 		InitContainers:   []corev1.Container{{Name: "prepare", Image: "i", RestartPolicy: ptr.To(corev1.ContainerRestartPolicyAlways), SecurityContext: capable, VolumeMounts: mount}},
 		Containers: []corev1.Container{{
-			Name: "sidecar", Image: "i", Ports: []corev1.ContainerPort{{ContainerPort: 9000, HostPort: 9000}}, VolumeMounts: mount,
+			Name: "sidecar", Image: "i", Ports: []corev1.ContainerPort{{ContainerPort: 9000}}, VolumeMounts: mount,
 			SecurityContext: &corev1.SecurityContext{RunAsUser: ptr.To(int64(0))},
 		}},
 		Volumes: []v1beta2.PodVolume{

@@ -44,6 +44,9 @@
   message: A Pod of a member may not mount a path of its node, or a volume of a type that spec.pod.volumes does not have. If an admission webhook adds a path that you trust, add it to the value admissionPolicies.hostPaths of the operators' chart.
   reason: Forbidden
 {{- if not $policies.allowPrivileged }}
+- expression: "variables.containers.all(c, !has(c.ports) || c.ports.all(p, !has(p.hostPort) || p.hostPort == 0))"
+  message: A container of a member may not take a port of its node (hostPort). If your sidecars need that, set the value admissionPolicies.allowPrivileged of the operators' chart.
+  reason: Forbidden
 - expression: >-
     variables.containers.all(c, !has(c.securityContext) ||
     (!has(c.securityContext.privileged) || !c.securityContext.privileged) &&
