@@ -92,6 +92,8 @@ func (t *job) copyTo(ctx context.Context, o jobSpec, progress *jobProgress) (Res
 	if done.Last != "" {
 		s.ahead = aheadOf(ctx, to, snapshot.ManifestKey(done.Last), t.now())
 	}
+	_, incomplete := s.complete(ctx, second, "", t.now())
+	result.blame(second, incomplete)
 	if failed := s.compareClocks(ctx, second, t.now); failed != nil {
 		result.Kept = t.kept(ctx, second, s, nil)
 		result.blame(second, failed) // the copies are there, and none of them is deleted

@@ -50,7 +50,7 @@ func TestNoLoopEndsAtAnObjectThatTheStoreRefusesToDelete(t *testing.T) {
 			return err
 		}},
 		"what a killed operator left": {name: key, also: func(i int) string { return key(i) + ".draft-0000000000000000" }, run: func(ctx context.Context, m *objstoretest.Memory) error {
-			_, err := sweep(ctx, m, series, "uid", time.Now().Add(time.Hour), time.Now())
+			_, err := sweep(ctx, m, series, "uid", time.Now().Add(time.Hour), time.Now(), true)
 			return err
 		}},
 		"drafts of a one-shot": {name: func(i int) string { return fmt.Sprintf("one.db.draft-%016x", i) }, run: func(ctx context.Context, m *objstoretest.Memory) error {

@@ -101,6 +101,39 @@ func (s *stored) reportedNewer(o jobSpec, item snapshot.Item, now time.Time) boo
 	return err == nil && !clock.Ahead(at, now) && item.Time.Before(at) && strings.HasPrefix(o.Newest.Path, o.Target.Bucket+"/"+s.series.Prefix())
 }
 
+// complete writes the manifests that earlier attempts could not write, and then asks for those that the listing omits. young reports whether one that
+// still has no manifest makes another snapshot unnecessary: without that, each attempt would store another object while the store refuses manifests.
+func (s *stored) complete(ctx context.Context, o jobSpec, attempt string, now time.Time) (young bool, err error) {
+	open, err := s.index.Complete(ctx, s.store, s.series, s.known, o.mark(), s.signers)
+	for key, reading := range open {
+		named, _ := snapshot.ParseKey(key)
+		asked := o.Request != "" && reading.Manifest.Attempt == attempt
+		young = young || asked || o.Request == "" && !clock.Ahead(named.Time, now) && spread(o.Rhythm, o.Rhythm.Next(named.Time), o.UID, o.Jitter).After(now)
+	}
+	if failed := s.index.Ask(ctx, s.store); failed != nil {
+		return false, failed
+	}
+	return young, err
+}
+
+// finish completes snapshots of all incarnations of the cluster, and returns the keys of the objects without a manifest that are left.
+func (s *stored) finish(ctx context.Context, o jobSpec, left snapshot.Leftovers) (kept []string, err error) {
+	const most = 4 // each of them is read
+	kept = left.Keep
+	more := max(0, len(left.Unfinished)-most)
+	for _, u := range left.Unfinished[:more] {
+		kept = append(kept, u.Key)
+	}
+	err = objstore.Each(ctx, left.Unfinished[more:], func(u snapshot.Drafted) error {
+		_, done, err := u.Complete(ctx, s.store, o.mark(), s.signers)
+		if !done {
+			kept = append(kept, u.Key)
+		}
+		return err
+	}).Err()
+	return kept, err
+}
+
 // add adds the snapshot that was just saved.
 func (s *stored) add(key string, m snapshot.Manifest) *snapshot.Item {
 	s.index.Add(key, m)

@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -81,9 +82,13 @@ func (t *job) takeNext(ctx context.Context, o jobSpec, series snapshot.Series, r
 		return Result{}, err
 	}
 	s := stored{store: request.Store, series: series, index: index, known: snapshot.Known{}, signers: request.Signers}
+	young, incomplete := s.complete(ctx, o, request.Attempt, t.now())
 	item, err := s.satisfied(ctx, o, request.Attempt, t.now())
-	if err != nil {
+	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return Result{}, err
+	}
+	if item == nil && young {
+		return Result{}, incomplete
 	}
 	var result Result
 	if item != nil {
@@ -97,6 +102,7 @@ func (t *job) takeNext(ctx context.Context, o jobSpec, series snapshot.Series, r
 		item = s.add(request.Key, saved.Manifest)
 		s.ahead = aheadOf(ctx, s.store, snapshot.ManifestKey(item.Key), t.now())
 	}
+	result.blame(o, incomplete)
 	if o.Base != "" {
 		progress.give(source.BaseOf(item.Key, s.known[item.Key].Manifest, t.now()))
 	}

@@ -58,9 +58,11 @@ func (t *job) tidy(ctx context.Context, o jobSpec, s stored, saved string, resul
 		return
 	}
 	before := t.now().Add(-max(*s.ahead, 0) - max(leftoverAge, 2*o.Timeout)) // by the clock of the store
-	left, err := sweep(ctx, s.store, s.series, o.mark(), before, before)
+	left, err := sweep(ctx, s.store, s.series, o.mark(), before, before, false)
 	result.blame(o, err)
-	result.keep(o, left, s.series.Lives())
+	kept, err := s.finish(ctx, o, left)
+	result.blame(o, err)
+	result.keep(o, kept, s.series.Lives())
 }
 
 // blame records the first error of a deletion.
@@ -114,21 +116,23 @@ func prune(ctx context.Context, store objstore.Store, names []string) (deleted [
 }
 
 // sweep deletes what killed operators of this EtcdBackup left before one time, and unfinished uploads from before the other. It
-// looks at all incarnations of the series' cluster. It returns the objects without a manifest that it keeps, because this
-// EtcdBackup may not have written them.
-func sweep(ctx context.Context, store objstore.Store, series snapshot.Series, mark string, before, uploadsBefore time.Time) (kept []string, err error) {
+// looks at all incarnations of the series' cluster. Snapshots without a manifest are deleted only with the EtcdBackup. It returns what it keeps.
+func sweep(ctx context.Context, store objstore.Store, series snapshot.Series, mark string, before, uploadsBefore time.Time, deleted bool) (left snapshot.Leftovers, err error) {
 	uploads := sweepUploads(ctx, store, series.Lives(), func(key string, started time.Time) bool {
 		_, ours := snapshot.ParseKey(key)
 		return ours && started.Before(uploadsBefore)
 	})
 	left, unread := snapshot.FindLeftovers(ctx, store, series, mark, before)
+	if deleted {
+		left.DeleteAll()
+	}
 	deletions := objstore.Each(ctx, left.Delete, func(name string) error {
 		if err := store.Delete(ctx, name); err != nil {
 			return fmt.Errorf("delete object without manifest: %w", err)
 		}
 		return nil
 	})
-	return left.Keep, cmp.Or(deletions.Err(), unread, uploads)
+	return left, cmp.Or(deletions.Err(), unread, uploads)
 }
 
 // keep reports objects without a manifest, unless there is an error.
@@ -217,14 +221,14 @@ func (t *job) purgeFrom(ctx context.Context, o jobSpec, store objstore.Store) (r
 // be in progress. Other objects without a manifest are kept and reported. An unfinished upload has no draft, so it may be of
 // another EtcdBackup or Kubernetes.
 func (t *job) purgeLeftovers(ctx context.Context, o jobSpec, store objstore.Store, series snapshot.Series, removed Result) (Result, error) {
-	if _, err := sweep(ctx, store, series, o.mark(), t.now().Add(-orphanAge), t.now().Add(-leftoverAge)); err != nil {
+	if _, err := sweep(ctx, store, series, o.mark(), t.now().Add(-orphanAge), t.now().Add(-leftoverAge), true); err != nil {
 		return removed, err
 	}
 	left, err := snapshot.FindLeftovers(ctx, store, series, o.mark(), endOfTime)
 	if err != nil {
 		return removed, err
 	}
-	if len(left.Delete) > 0 {
+	if left.DeleteAll(); len(left.Delete) > 0 {
 		return removed, fail(v1beta2.ReasonRemovingSnapshots, fmt.Sprintf(
 			"Objects without a manifest that are younger than %s: %d, such as %s. An upload may be in progress. The operator deletes them when they are older.",
 			orphanAge, len(left.Delete), left.Delete[0]))

@@ -257,18 +257,11 @@ func (r CopyRequest) copyOne(ctx context.Context, source string, m Manifest) err
 
 // compare reads an object that exists without a manifest. An earlier run has written it, and was interrupted.
 func (r CopyRequest) compare(ctx context.Context, key string, m Manifest) error {
-	body, err := r.To.Get(ctx, key)
-	if err != nil {
-		return err
-	}
-	defer body.Close()
-	there := &checkedBody{body: body, sum: sha256.New(), manifest: m}
-	if err := drain(there); errors.Is(err, dbfile.ErrCorrupt) {
+	err := matches(ctx, r.To, key, m)
+	if errors.Is(err, dbfile.ErrCorrupt) {
 		return fmt.Errorf("%w: another object is under the key %s in the second location: delete it", fs.ErrExist, key)
-	} else if err != nil {
-		return err
 	}
-	return nil
+	return err
 }
 
 // copyVerdicts copies the results of restore tests that are missing. A failed one counts for the copy only if the test read

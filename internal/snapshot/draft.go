@@ -13,7 +13,7 @@ import (
 
 // A draft is a copy of the manifest. Save writes it under its own name before the object is complete, and deletes it after the
 // manifest is written. If the process is killed in between, the draft tells who has written the object:
-//   - In a series, FindLeftovers deletes only objects with a draft of the same EtcdBackup.
+//   - In a series, the next run writes the manifest of an object with a draft of the same EtcdBackup, see Drafted.
 //   - If the key is the same in every try, the next try recognises an encrypted object, although it cannot decrypt it. It
 //     also sees that a plain object was taken without a quorum. It recognises other plain objects by the members that they list,
 //     without a draft, if the request names the members and is not signed. A signed draft proves who has written the object.

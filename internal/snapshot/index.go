@@ -190,8 +190,7 @@ func (x *Index) verdict(key string) Result {
 func (x *Index) Add(key string, m Manifest) {
 	parsed, _ := ParseKey(key)
 	item := Item{Key: key, Series: parsed.Series, Time: parsed.Time, Size: m.Size}
-	at, _ := slices.BinarySearchFunc(x.Items, item, newestFirst)
-	x.Items = slices.Insert(x.Items, at, item)
+	x.commit(item)
 }
 
 // Judge sets the verdict of a snapshot that was tested after the scan.

@@ -14,11 +14,21 @@ import (
 // Leftovers are objects in the folder of a series without a manifest, of any incarnation of the cluster. Only a draft tells
 // whose an object is. Without one, it may be a snapshot whose manifest another party has deleted.
 type Leftovers struct {
-	// Delete are the names of objects that this EtcdBackup has left, with their drafts, and of drafts and verdicts that
-	// describe nothing.
+	// Delete are the names of drafts and verdicts that describe nothing.
 	Delete []string
+	// Unfinished are objects that this EtcdBackup has written. They are complete snapshots, because a draft is written after the snapshot is
+	// verified, and an object exists only if it is complete.
+	Unfinished []Drafted
 	// Keep are the keys of objects that this EtcdBackup has not written, as far as the store tells.
 	Keep []string
+}
+
+// DeleteAll adds the unfinished snapshots to what is deleted.
+func (l *Leftovers) DeleteAll() {
+	for _, u := range l.Unfinished {
+		l.Delete = append(l.Delete, u.Key, u.Draft)
+	}
+	l.Unfinished = nil
 }
 
 // FindLeftovers finds what killed processes left before a time by the clock of the store. That time must be long enough ago
@@ -107,7 +117,11 @@ func (f *folder) judgeObject(ctx context.Context, name string, out *Leftovers) e
 			return err
 		}
 		if own && f.old(draft) {
-			return f.deleteWithout(ctx, out, []string{name, draft}, ManifestKey(name))
+			gone, err := objstore.Gone(ctx, f.store, ManifestKey(name))
+			if gone {
+				out.Unfinished = append(out.Unfinished, Drafted{name, draft, f.objects[name].Size})
+			}
+			return err
 		}
 		if own {
 			return nil

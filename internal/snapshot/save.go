@@ -268,8 +268,11 @@ func (r Request) commit(ctx context.Context, saved Saved) (Saved, error) {
 		return Saved{}, err
 	}
 	err = r.Store.Put(ctx, ManifestKey(r.Key), objstore.NewMetadata(content))
-	if !errors.Is(err, fs.ErrExist) {
-		return saved, err
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return saved, fmt.Errorf("the object is complete, and the store does not take its manifest: %w", err)
+	}
+	if err == nil {
+		return saved, nil
 	}
 	there, readErr := readManifest(ctx, r.Store, r.Key, r.Signers)
 	if OfSignature(readErr) {

@@ -44,10 +44,13 @@ func (x *Index) Ask(ctx context.Context, store objstore.Getter) error {
 	return nil
 }
 
-// commit turns an unfinished object into a snapshot.
+// commit adds a snapshot, which may have been unfinished. An index has each snapshot once: retention would delete it as an earlier one than itself.
 func (x *Index) commit(item Item) {
 	x.Uncommitted = slices.DeleteFunc(slices.Clone(x.Uncommitted), func(o objstore.Object) bool { return o.Key == item.Key })
-	at, _ := slices.BinarySearchFunc(x.Items, item, newestFirst)
+	at, found := slices.BinarySearchFunc(x.Items, item, newestFirst)
+	if found {
+		return
+	}
 	x.Items = slices.Insert(slices.Clip(x.Items), at, item)
 }
 

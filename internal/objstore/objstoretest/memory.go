@@ -39,6 +39,8 @@ var ErrLost = errors.New("500 InternalError: we encountered an internal error")
 type Memory struct {
 	// Now is the clock of the store; nil is the time of this machine.
 	Now func() time.Time
+	// Refuses reports whether the store fails to create an object; nil is none. Set it while no other goroutine uses the store.
+	Refuses func(key string) bool
 
 	mu      sync.Mutex
 	objects map[string][]byte
@@ -88,6 +90,9 @@ func (m *Memory) Put(ctx context.Context, key string, body io.Reader) error {
 	content, err := io.ReadAll(body)
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return err
+	}
+	if m.Refuses != nil && m.Refuses(key) {
+		return fmt.Errorf("put %q: %w", key, ErrLost)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
