@@ -23,6 +23,8 @@ var loopsThatEnd = map[string]string{
 	"archive.returnsAnother": "it asks until the store returns one link",
 	"archive.readAll":        "each link of a chain is needed, and the first error names the point up to which it is whole",
 	"snapshot.SameStore":     "it looks for one object after the other, until one tells whether two stores are one",
+	"snapshot.Ask":           "only the end of the context ends it",
+	"snapshot.ReadDrafts":    "only the end of the context ends it, and the last error is returned",
 	"snapshot.dropDrafts":    "all errors are ignored: a draft does no harm",
 	"snapshot.deleteWithout": "each of the objects must be missing, and all of them belong to one snapshot",
 	"snapshot.writeVerdict":  "the objects are the results of one snapshot",
