@@ -8,16 +8,20 @@ import (
 	"os/signal"
 
 	"github.com/etcd-suite/etcd-operator/internal/operator"
+	"github.com/etcd-suite/etcd-operator/internal/plugin"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := cli.New(cli.System(), operator.Version).ExecuteContext(ctx)
+	system := cli.System()
+	root := cli.New(system, operator.Version)
+	root.SetArgs(cli.Arguments(os.Args))
+	err := root.ExecuteContext(ctx)
 	code := cli.ExitCode(ctx, err)
-	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "Error:", err)
+		fmt.Fprintln(plugin.Printable(os.Stderr), cli.Message(ctx, err, system.Width))
 	}
+	stop()
 	os.Exit(code)
 }

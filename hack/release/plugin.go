@@ -16,6 +16,12 @@ import (
 // pluginPlatforms are those that kubectl etcd is released for.
 const pluginPlatforms = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64"
 
+// kubectl completes the words of a plugin by a program of this name. On Windows, it is a copy of the plugin.
+const (
+	completer  = "kubectl_complete-etcd"
+	completion = "#!/bin/sh\nexec kubectl-etcd __complete \"$@\"\n"
+)
+
 // A krewPlugin is a manifest of Krew, the package manager for plugins of kubectl.
 type krewPlugin struct {
 	APIVersion string            `json:"apiVersion"`
@@ -58,7 +64,11 @@ func (r release) plugin(ctx context.Context, opts options) error {
 			return err
 		}
 		bin := pluginProgram(system)
-		packed, err := zip([]file{{name: bin, content: program}, {name: "LICENSE", content: license}}, r.time, bin)
+		files := []file{{name: bin, content: program}, {name: "LICENSE", content: license}}
+		if system != "windows" {
+			files = append(files, file{name: completer, content: []byte(completion)})
+		}
+		packed, err := zip(files, r.time, bin, completer)
 		if err != nil {
 			return err
 		}

@@ -44,7 +44,7 @@ func TestKrewManifestNamesTheArchivesOfThePlugin(t *testing.T) {
 		t.Errorf("the archive has SHA-256 %x, and the manifest %s", sum, p.SHA256)
 	}
 	files, err := unzip(packed)
-	if err != nil || len(files) != 2 || files[0].name != p.Bin || files[1].name != "LICENSE" {
+	if err != nil || len(files) != 3 || files[0].name != p.Bin || files[1].name != "LICENSE" || files[2].name != completer {
 		t.Errorf("%d files, error %v", len(files), err)
 	}
 	doc := newDocument(version, commit)

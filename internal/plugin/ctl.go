@@ -12,14 +12,19 @@ var ctlFlags = map[string]string{
 	"--cert-file=": "--cert=", "--key-file=": "--key=", "--trusted-ca-file=": "--cacert=", "--advertise-client-urls=": "--endpoints=",
 }
 
-// Ctl returns the arguments of kubectl exec, from the Pod's name on, that run etcdctl in a member's Pod. etcdctl uses the
-// address and the files that etcd itself was started with.
-func Ctl(pods []corev1.Pod, member string, args []string) ([]string, error) {
+// Inside is a program that runs in the container etcd of a Pod.
+type Inside struct {
+	Pod     string
+	Command []string
+}
+
+// Ctl returns how etcdctl runs in a member's Pod. It uses the address and the files that etcd itself was started with.
+func Ctl(pods []corev1.Pod, member string, args []string) (Inside, error) {
 	for _, pod := range pods {
 		if member != "" && pod.Name != member || member == "" && !podReady(pod) {
 			continue
 		}
-		call := []string{pod.Name, "--container", "etcd", "--", "etcdctl"}
+		call := []string{"etcdctl"}
 		for _, c := range pod.Spec.Containers {
 			if c.Name != "etcd" {
 				continue
@@ -32,12 +37,12 @@ func Ctl(pods []corev1.Pod, member string, args []string) ([]string, error) {
 				}
 			}
 		}
-		return append(call, args...), nil
+		return Inside{Pod: pod.Name, Command: append(call, args...)}, nil
 	}
 	if member != "" {
-		return nil, fmt.Errorf("member %s has no Pod. Nothing was run. List the members: kubectl etcd status", member)
+		return Inside{}, fmt.Errorf("member %s has no Pod. Nothing was run. List the members: kubectl etcd status", member)
 	}
-	return nil, fmt.Errorf("no member is ready. Nothing was run. See kubectl etcd status, or name a member with --member")
+	return Inside{}, fmt.Errorf("no member is ready. Nothing was run. See kubectl etcd status, or name a member with --member")
 }
 
 // Named returns the objects that belong to a cluster, as "Kind name".

@@ -53,13 +53,13 @@ func Findings(o Objects) []Finding {
 	found = podFindings(o, found)
 	for i, r := range RestoresOf(o.Cluster.Name, o.Restores) {
 		if i == 0 || !isTrue(r.Status.Conditions, v1beta2.ConditionFailed) {
-			found = append(found, restoreFindings(o.Cluster.Name, r)...)
+			found = append(found, restoreFindings(subjectOf(o), r)...)
 		}
 	}
 	backups := BackupsOf(o.Cluster.Name, o.Backups)
 	for _, b := range backups {
 		if !outdated(b, backups) {
-			found = append(found, backupFindings(o.Cluster.Name, b, o.Now)...)
+			found = append(found, backupFindings(subjectOf(o), b, o.Now)...)
 		}
 	}
 	causesFirst(found, "EtcdCluster "+o.Cluster.Name)
@@ -80,26 +80,26 @@ func causesFirst(found []Finding, cluster string) {
 }
 
 func clusterFindings(o Objects) []Finding {
-	c := o.Cluster
+	c, about := o.Cluster, subjectOf(o)
 	object := "EtcdCluster " + c.Name
 	ready := meta.FindStatusCondition(c.Status.Conditions, v1beta2.ConditionReady)
 	switch {
 	case ready == nil:
-		return []Finding{unseen(object, c.Name, "cluster-operator")}
+		return []Finding{unseen(object, about, "cluster-operator")}
 	case c.Status.ObservedGeneration >= 0 && c.Status.ObservedGeneration < c.Generation:
-		return []Finding{behind(object, c, *ready)}
+		return []Finding{behind(object, about, c, *ready)}
 	case ready.Status == metav1.ConditionTrue && ready.Reason == v1beta2.ReasonReady:
 		return nil
 	}
-	found := finding(clusterSeverity(c.Status.Conditions, *ready), object, c.Name, *ready)
-	return []Finding{withOutage(withUnhealed(found, c.Status), c.Name, c.Status)}
+	found := finding(clusterSeverity(c.Status.Conditions, *ready), object, about, *ready)
+	return []Finding{withOutage(withUnhealed(found, c.Status), about, c.Status)}
 }
 
 // outages are the reasons whose page is about a cluster that does not serve.
 var outages = []string{v1beta2.ReasonQuorumLost, v1beta2.ReasonNoSpace, v1beta2.ReasonDataCorrupt, v1beta2.ReasonRecovering}
 
 // withOutage replaces what the reason means for one member by what it means for clients if nothing serves them.
-func withOutage(f Finding, cluster string, status v1beta2.EtcdClusterStatus) Finding {
+func withOutage(f Finding, about subject, status v1beta2.EtcdClusterStatus) Finding {
 	available := meta.FindStatusCondition(status.Conditions, v1beta2.ConditionAvailable)
 	switch {
 	case f.Severity != Outage || available == nil || slices.Contains(outages, f.Reason) || slices.Contains(progressing, f.Reason):
@@ -107,7 +107,7 @@ func withOutage(f Finding, cluster string, status v1beta2.EtcdClusterStatus) Fin
 	case f.Reason == v1beta2.ReasonMemberDown && strings.HasPrefix(available.Message, "No member serves"):
 		// Its page is to wait for the replacement, and that needs a quorum.
 		known := runbook()[v1beta2.ReasonQuorumLost]
-		f.Impact, f.Fix, f.Commands = known.impact, known.fix, commandsFor(known.commands, cluster)
+		f.Impact, f.Fix, f.Commands = known.impact, known.fix, commandsFor(known.commands, about, f.Object, about.memberIn(f.Problem))
 		return f
 	}
 	why, _, _ := strings.Cut(sentence(available.Message), ":")
@@ -149,7 +149,7 @@ func clusterSeverity(conditions []metav1.Condition, ready metav1.Condition) Seve
 }
 
 // finding returns what the runbook says about the reason of a condition.
-func finding(severity Severity, object, cluster string, c metav1.Condition) Finding {
+func finding(severity Severity, object string, of subject, c metav1.Condition) Finding {
 	found := Finding{Severity: severity, Object: object, Reason: c.Reason, Problem: c.Message}
 	if found.Problem == "" {
 		found.Problem = "The status has no message."
@@ -160,13 +160,13 @@ func finding(severity Severity, object, cluster string, c metav1.Condition) Find
 		found.Fix = "Follow the message. Install the kubectl-etcd of the operator's release."
 		return found
 	}
-	found.Impact, found.Fix, found.Commands = about(object, known.impact), known.fix, commandsFor(known.commands, cluster)
+	found.Impact, found.Fix, found.Commands = about(object, known.impact), known.fix, commandsFor(known.commands, of, object, of.memberIn(object+" "+c.Message))
 	return found
 }
 
 // behind reports that the operator has not read the last change. Whatever the status says is older.
-func behind(object string, c v1beta2.EtcdCluster, ready metav1.Condition) Finding {
-	found := unseen(object, c.Name, "cluster-operator")
+func behind(object string, about subject, c v1beta2.EtcdCluster, ready metav1.Condition) Finding {
+	found := unseen(object, about, "cluster-operator")
 	found.Severity = Degraded
 	found.Problem = fmt.Sprintf("The status is older than the spec: cluster-operator has read generation %d of %d.", c.Status.ObservedGeneration, c.Generation)
 	if ready.Message != "" {
@@ -179,8 +179,8 @@ func behind(object string, c v1beta2.EtcdCluster, ready metav1.Condition) Findin
 // operatorPods lists the Pods of the operators.
 const operatorPods = "kubectl get pods -A -l app.kubernetes.io/name=etcd-operator"
 
-func unseen(object, cluster, operator string) Finding {
-	found := finding(Blocked, object, cluster, metav1.Condition{Reason: v1beta2.ReasonPending, Message: "No operator has read the object."})
+func unseen(object string, about subject, operator string) Finding {
+	found := finding(Blocked, object, about, metav1.Condition{Reason: v1beta2.ReasonPending, Message: "No operator has read the object."})
 	found.Impact = "Nothing happens until " + operator + " runs and watches this namespace."
 	found.Fix = "Check that " + operator + " runs, and that --watch-namespaces and --shard include this object."
 	found.Commands = []string{operatorPods}
@@ -198,7 +198,7 @@ func alarmFindings(o Objects, found []Finding) []Finding {
 			}
 			if strings.Contains(o.Looks[m.Name].Alarms, alarm) && !slices.ContainsFunc(slices.Concat(found, more), reported) {
 				message := fmt.Sprintf("Member %s reports the alarm %s, and the status does not show it yet.", m.Name, alarm)
-				more = append(more, finding(Outage, "EtcdCluster "+o.Cluster.Name, o.Cluster.Name, metav1.Condition{Reason: reason, Message: message}))
+				more = append(more, finding(Outage, "EtcdCluster "+o.Cluster.Name, subjectOf(o), metav1.Condition{Reason: reason, Message: message}))
 			}
 		}
 	}

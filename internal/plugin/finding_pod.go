@@ -25,7 +25,7 @@ func podFindings(o Objects, found []Finding) []Finding {
 			continue
 		}
 		if reason, message := podTrouble(pod); reason != "" {
-			found = withTrouble(found, o.Cluster.Name, pod.Name, metav1.Condition{Reason: reason, Message: message})
+			found = withTrouble(found, subjectOf(o), pod.Name, metav1.Condition{Reason: reason, Message: message})
 		}
 	}
 	for _, pod := range o.Pods {
@@ -33,7 +33,7 @@ func podFindings(o Objects, found []Finding) []Finding {
 			found = withNode(found, pod, trouble)
 		}
 	}
-	if len(found) == 0 && ready < o.Cluster.Spec.Size {
+	if !o.NoPods && len(found) == 0 && ready < o.Cluster.Spec.Size {
 		found = append(found, Finding{
 			Severity: Degraded, Object: "EtcdCluster " + o.Cluster.Name, Reason: v1beta2.ReasonReady,
 			Problem:  fmt.Sprintf("The status is Ready, but %d of %d Pods are ready, so the status is probably old.", ready, o.Cluster.Spec.Size),
@@ -47,7 +47,7 @@ func podFindings(o Objects, found []Finding) []Finding {
 
 // withTrouble adds the trouble of a Pod. If the condition already names the member, and not why it does not serve, the trouble
 // explains it.
-func withTrouble(found []Finding, cluster, pod string, trouble metav1.Condition) []Finding {
+func withTrouble(found []Finding, about subject, pod string, trouble metav1.Condition) []Finding {
 	for i, f := range found {
 		switch {
 		case !strings.Contains(f.Problem, pod):
@@ -55,11 +55,11 @@ func withTrouble(found []Finding, cluster, pod string, trouble metav1.Condition)
 			return found // it names the cause
 		default:
 			trouble.Message = f.Problem + " " + trouble.Message
-			found[i] = finding(min(f.Severity, Degraded), f.Object, cluster, trouble)
+			found[i] = finding(min(f.Severity, Degraded), f.Object, about, trouble)
 			return found
 		}
 	}
-	return append(found, finding(Degraded, "Pod "+pod, cluster, trouble))
+	return append(found, finding(Degraded, "Pod "+pod, about, trouble))
 }
 
 // withNode adds that a node is not ready to what is reported of its member.

@@ -11,57 +11,57 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-func restoreFindings(cluster string, r v1beta2.EtcdRestore) []Finding {
+func restoreFindings(about subject, r v1beta2.EtcdRestore) []Finding {
 	object := "EtcdRestore " + r.Name
 	ready := meta.FindStatusCondition(r.Status.Conditions, v1beta2.ConditionReady)
 	switch {
 	case ready == nil:
-		return []Finding{unseen(object, cluster, "restore-operator")}
+		return []Finding{unseen(object, about, "restore-operator")}
 	case ready.Status == metav1.ConditionTrue, isTrue(r.Status.Conditions, v1beta2.ConditionComplete), ready.Reason == v1beta2.ReasonDryRun:
 		return nil
 	}
-	return []Finding{finding(workSeverity(r.Status.Conditions, *ready), object, cluster, *ready)}
+	return []Finding{finding(workSeverity(r.Status.Conditions, *ready), object, about, *ready)}
 }
 
-func backupFindings(cluster string, b v1beta2.EtcdBackup, now time.Time) []Finding {
+func backupFindings(about subject, b v1beta2.EtcdBackup, now time.Time) []Finding {
 	object := "EtcdBackup " + b.Name
 	conditions := b.Status.Conditions
 	ready := meta.FindStatusCondition(conditions, v1beta2.ConditionReady)
 	if ready == nil {
-		return []Finding{unseen(object, cluster, "backup-operator")}
+		return []Finding{unseen(object, about, "backup-operator")}
 	}
 	var found []Finding
 	if ready.Status != metav1.ConditionTrue {
-		found = append(found, finding(workSeverity(conditions, *ready), object, cluster, *ready))
+		found = append(found, finding(workSeverity(conditions, *ready), object, about, *ready))
 	}
 	if at := b.Status.NextTime; at != nil && ready.Status == metav1.ConditionTrue && now.Sub(at.Time) > overdue {
-		found = append(found, late(object, cluster, now, at.Time))
+		found = append(found, late(object, about, now, at.Time))
 	}
 	for _, kind := range []string{v1beta2.ConditionVerified, v1beta2.ConditionCopied, v1beta2.ConditionPruned} {
 		c := meta.FindStatusCondition(conditions, kind)
 		if c != nil && c.Status == metav1.ConditionFalse && c.Reason != ready.Reason && !slices.Contains(progressing, c.Reason) {
-			found = append(found, finding(Degraded, object, cluster, *c))
+			found = append(found, finding(Degraded, object, about, *c))
 		}
 	}
-	return append(found, archiveFindings(object, cluster, conditions)...)
+	return append(found, archiveFindings(object, about, conditions)...)
 }
 
 // archiveFindings returns why a continuous archive does not have all changes. The condition Ready of its EtcdBackup may be True.
-func archiveFindings(object, cluster string, conditions []metav1.Condition) []Finding {
+func archiveFindings(object string, about subject, conditions []metav1.Condition) []Finding {
 	c := meta.FindStatusCondition(conditions, v1beta2.ConditionArchiving)
 	asked := []string{v1beta2.ReasonSuspended, v1beta2.ReasonArchiveStopped} // by the spec, or Ready has the cause
 	if c == nil || c.Status == metav1.ConditionTrue || slices.Contains(asked, c.Reason) {
 		return nil
 	}
-	return []Finding{finding(workSeverity(nil, *c), object, cluster, *c)}
+	return []Finding{finding(workSeverity(nil, *c), object, about, *c)}
 }
 
 // overdue is how late an attempt may begin: other EtcdBackups may be first.
 const overdue = 10 * time.Minute
 
 // late reports an attempt that has not begun. No operator writes that, because the one that would is the one that does not run.
-func late(object, cluster string, now, due time.Time) Finding {
-	found := unseen(object, cluster, "backup-operator")
+func late(object string, about subject, now, due time.Time) Finding {
+	found := unseen(object, about, "backup-operator")
 	found.Severity = Degraded
 	found.Problem = fmt.Sprintf("The snapshot that was due at %s has not begun, which is %s.", due.UTC().Format(time.RFC3339), ago(now, due))
 	found.Impact = "No snapshot is taken. If the cluster is lost now, all that was written since the newest snapshot is lost with it."

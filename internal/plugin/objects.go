@@ -17,6 +17,8 @@ type Objects struct {
 	Backups  []v1beta2.EtcdBackup
 	Restores []v1beta2.EtcdRestore
 	Pods     []corev1.Pod
+	// NoPods means that the Pods were not read, so that a missing one is not a finding.
+	NoPods bool
 	// Looks are the members' own answers, by name. A member that was not asked, or did not answer, is missing.
 	Looks map[string]Look
 	// Nodes are the nodes of members that do not serve, by name, with what Kubernetes reports of each that is not ready. One that the
@@ -61,7 +63,8 @@ func RestoresOf(cluster string, all []v1beta2.EtcdRestore) []v1beta2.EtcdRestore
 
 // A Saved is a snapshot with the EtcdBackup that took it.
 type Saved struct {
-	Backup string `json:"backup"`
+	Backup    string `json:"backup"`
+	Namespace string `json:"namespace,omitempty"`
 	v1beta2.Snapshot
 }
 
@@ -74,7 +77,7 @@ func Snapshots(backups []v1beta2.EtcdBackup) []Saved {
 			list = []v1beta2.Snapshot{*b.Status.Snapshot}
 		}
 		for _, s := range list {
-			all = append(all, Saved{Backup: b.Name, Snapshot: s})
+			all = append(all, Saved{Backup: b.Name, Namespace: b.Namespace, Snapshot: s})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Saved) int { return strings.Compare(b.CreatedAt, a.CreatedAt) })

@@ -150,7 +150,7 @@ func TestEtcdctlUsesTheFilesOfTheMember(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"example-a", "--container", "etcd", "--", "etcdctl", "--cert=/c", "--endpoints=https://a:2379", "member", "list"}
+	want := Inside{Pod: "example-a", Command: []string{"etcdctl", "--cert=/c", "--endpoints=https://a:2379", "member", "list"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -236,7 +236,7 @@ func TestEtcdctlIsStartedWithPathsAndNeverWithKeys(t *testing.T) {
 	pods := healthy().Pods
 	pods[1].Spec.Containers = []corev1.Container{{Name: "etcd", Args: []string{"--key-file=/etc/etcd/server/tls.key", "--peer-key-file=/p", "--initial-cluster-token=hunter2"}}}
 	got, err := Ctl(pods, "example-b", []string{"get", "x"})
-	want := []string{"example-b", "--container", "etcd", "--", "etcdctl", "--key=/etc/etcd/server/tls.key", "get", "x"}
+	want := Inside{Pod: "example-b", Command: []string{"etcdctl", "--key=/etc/etcd/server/tls.key", "get", "x"}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(err, diff)
 	}

@@ -3,6 +3,7 @@ package plugin
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,6 +35,21 @@ func ParsePoint(revision int64, at string, now time.Time) (Point, error) {
 		return Point{}, fmt.Errorf("--time is %s, and now it is %s. Nothing was changed. Choose a time that has passed", stamp(parsed), stamp(now))
 	}
 	return Point{Time: parsed.UTC().Truncate(time.Second)}, nil
+}
+
+// ParseTo reads the flag --to: a revision, or a time. It may be empty.
+func ParseTo(to string, now time.Time) (Point, error) {
+	if revision, err := strconv.ParseInt(to, 10, 64); err == nil {
+		if revision < 1 {
+			return Point{}, fmt.Errorf("--to is %s, and the first revision is 1. Nothing was changed", to)
+		}
+		return Point{Revision: revision}, nil
+	}
+	point, err := ParsePoint(0, to, now)
+	if err != nil {
+		return Point{}, fmt.Errorf("--to is a revision or a time: %w", err)
+	}
+	return point, nil
 }
 
 // IsZero reports whether no point is asked for.

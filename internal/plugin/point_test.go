@@ -149,3 +149,18 @@ func TestATimeToRestoreIsInThePastAndNeverRoundedUp(t *testing.T) {
 		t.Errorf("no flag is the point %s, %v", p, err)
 	}
 }
+
+// A user on a bad night looks for one flag. A value that is neither must restore nothing.
+func TestOneFlagTakesARevisionOrATime(t *testing.T) {
+	if p, err := ParseTo("480", now); err != nil || p.Revision != 480 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if p, err := ParseTo("2026-11-23T09:14:02Z", now); err != nil || p.String() != "2026-11-23T09:14:02Z" {
+		t.Errorf("%+v, %v", p, err)
+	}
+	for _, wrong := range []string{"0", "-1", "09:14", "2026-11-24T00:00:00Z", "yesterday"} {
+		if p, err := ParseTo(wrong, now); err == nil || !strings.Contains(err.Error(), "Nothing was changed") {
+			t.Errorf("%q: %+v, %v", wrong, p, err)
+		}
+	}
+}

@@ -15,6 +15,8 @@ import (
 type Style struct {
 	Color bool
 	Wide  bool
+	// Width is the length at which lines of text are wrapped. The value 0 wraps none.
+	Width int
 }
 
 // Codes of a terminal.
@@ -34,19 +36,12 @@ func (s Style) paint(color, text string) string {
 
 // Render prints a Status for a person.
 func (s Status) Render(out io.Writer, style Style) error {
-	lines := s.FirstLines()
-	fmt.Fprintln(out, style.paint(s.color(), lines[0]))
-	fmt.Fprintf(out, "%s\n%s\n", lines[1], lines[2])
-	if len(s.Findings) > 0 {
-		for _, command := range s.Findings[0].Commands {
-			fmt.Fprintf(out, "         %s\n", command)
-		}
-		fmt.Fprintf(out, "More:    docs/operations.md#%s\n", strings.ToLower(s.Findings[0].Reason))
-	}
+	s.first(out, style)
 	if len(s.Findings) > 1 {
 		fmt.Fprintln(out, "\nAlso:")
 		for _, f := range s.Findings[1:] {
-			fmt.Fprintf(out, "  %s: %s. %s\n", f.Object, f.Reason, oneLine(f.Problem))
+			line := fmt.Sprintf("  %s: %s. %s", f.Object, f.Reason, oneLine(f.Problem))
+			fmt.Fprintln(out, Wrap(line, style.Width, 4))
 		}
 	}
 	fmt.Fprintln(out)
@@ -59,9 +54,26 @@ func (s Status) Render(out io.Writer, style Style) error {
 		fmt.Fprintf(out, "Certificate %s: expires %s (%s)\n", c.Name, c.Expires.UTC().Format(time.RFC3339), ago(s.now, c.Expires))
 	}
 	if len(s.PlainText) > 0 {
-		fmt.Fprintf(out, "TLS: off for %s. Every Pod that reaches their ports can read and change all data. See docs/tls.md.\n", strings.Join(s.PlainText, " and "))
+		line := fmt.Sprintf("TLS: off for %s. Every Pod that reaches their ports can read and change all data. See %s", strings.Join(s.PlainText, " and "), PageURL("tls.md"))
+		fmt.Fprintln(out, Wrap(line, style.Width, 0))
 	}
 	return nil
+}
+
+// first prints what is wrong, what it means and what to do, with the commands that read more.
+func (s Status) first(out io.Writer, style Style) {
+	lines := s.FirstLines()
+	fmt.Fprintln(out, style.paint(s.color(), Wrap(lines[0], style.Width, labelWidth)))
+	for _, line := range lines[1:] {
+		fmt.Fprintln(out, Wrap(line, style.Width, labelWidth))
+	}
+	if len(s.Findings) == 0 {
+		return
+	}
+	for _, command := range s.Findings[0].Commands {
+		fmt.Fprintf(out, "         %s\n", command)
+	}
+	fmt.Fprintf(out, "More:    %s\n", ReasonURL(s.Findings[0].Reason))
 }
 
 func (s Status) color() string {

@@ -16,6 +16,8 @@ type page struct {
 	impact   string
 	fix      string
 	commands []string
+	// body is the whole page.
+	body string
 }
 
 var (
@@ -61,7 +63,7 @@ func parsePage(body string) page {
 	impact, _ := prose(parts["Impact"])
 	fix, _ := prose(parts["Fix"])
 	_, checks := prose(parts["Check"])
-	return page{impact: impact, fix: fix, commands: slices.DeleteFunc(checks, func(c string) bool { return !readsOnly.MatchString(c) })}
+	return page{impact: impact, fix: fix, body: body, commands: slices.DeleteFunc(checks, func(c string) bool { return !readsOnly.MatchString(c) })}
 }
 
 // prose returns the first paragraph of a part as one line, and the commands of the part. If the paragraph introduces a list,
@@ -133,14 +135,74 @@ func about(object, text string) string {
 	return strings.TrimSpace(strings.Join(kept, ""))
 }
 
-// commandsFor replaces the names of the examples by those of the user.
-func commandsFor(commands []string, cluster string) []string {
+// manual is where the pages are that the plugin names. A user has the program, and not the repository.
+const manual = "https://github.com/etcd-suite/etcd-operator/blob/main/docs/"
+
+// PageURL returns the address of a page of the manual.
+func PageURL(page string) string { return manual + page }
+
+// ReasonURL returns the address of the page of a reason.
+func ReasonURL(reason string) string { return PageURL("operations.md#" + strings.ToLower(reason)) }
+
+// A subject is what the commands of the runbook are about.
+type subject struct {
+	namespace string
+	cluster   string
+	members   []string
+}
+
+func subjectOf(o Objects) subject {
+	about := subject{namespace: o.Cluster.Namespace, cluster: o.Cluster.Name}
+	for _, m := range o.Cluster.Status.MemberStatuses {
+		about.members = append(about.members, m.Name)
+	}
+	for _, pod := range o.Pods {
+		about.members = append(about.members, pod.Name)
+	}
+	return about
+}
+
+var (
+	// placed are the commands that name a namespace already, or all.
+	placed = regexp.MustCompile(` (-n|-A|--namespace|--all-namespaces)\b`)
+	// unfilled is a name that the reader has to replace.
+	unfilled = regexp.MustCompile(`<[a-z][a-z -]*>`)
+)
+
+// commandsFor replaces the names of the examples by those of the user. member is the one that a finding names, and object the one that it is
+// about. A command with a name that is not known is left out: the shell reads <member> as a file.
+func commandsFor(commands []string, about subject, object, member string) []string {
+	replace := []string{
+		"etcd example", "etcd " + about.cluster, "etcd_cluster=example", "etcd_cluster=" + about.cluster, "etcd/example", "etcd/" + about.cluster,
+		"example-client", about.cluster + "-client", "<cluster>", about.cluster,
+	}
+	kind, name, _ := strings.Cut(object, " ")
+	if kind == "EtcdBackup" || kind == "EtcdRestore" {
+		replace = append(replace, strings.ToLower(kind)+" <name>", strings.ToLower(kind)+" "+name)
+	}
+	if member != "" {
+		replace = append(replace, "<member>", member)
+	}
 	var named []string
 	for _, command := range commands {
-		command = strings.ReplaceAll(command, "etcd example", "etcd "+cluster)
-		command = strings.ReplaceAll(command, "etcd_cluster=example", "etcd_cluster="+cluster)
-		command = strings.ReplaceAll(command, "etcd/example", "etcd/"+cluster)
-		named = append(named, strings.ReplaceAll(command, "<cluster>", cluster))
+		command = strings.NewReplacer(replace...).Replace(command)
+		if unfilled.MatchString(command) {
+			continue
+		}
+		if about.namespace != "" && !placed.MatchString(command) {
+			command = strings.Replace(command, "kubectl ", "kubectl -n "+about.namespace+" ", 1)
+		}
+		named = append(named, command)
 	}
 	return named
+}
+
+// memberIn returns the first member that a text names.
+func (s subject) memberIn(text string) string {
+	for _, name := range s.members {
+		if strings.Contains(text, name) {
+			return name
+		}
+	}
+	return ""
 }

@@ -100,7 +100,7 @@ func members(o Objects) []Member {
 	var rows []Member
 	for _, m := range o.Cluster.Status.MemberStatuses {
 		row := pods[m.Name]
-		if row.Pod == "" {
+		if row.Pod == "" && !o.NoPods {
 			row.Pod = "missing"
 		}
 		delete(pods, m.Name)

@@ -95,7 +95,7 @@ func TestScreens(t *testing.T) {
 			objects := healthy()
 			change(&objects)
 			var out strings.Builder
-			if err := Inspect(objects).Render(&out, Style{}); err != nil {
+			if err := Inspect(objects).Render(&out, Style{Width: 100}); err != nil {
 				t.Fatal(err)
 			}
 			file := filepath.Join("testdata", name+".txt")

@@ -10,11 +10,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// SnapshotTable prints snapshots for a person.
-func SnapshotTable(out io.Writer, all []Saved, wide bool, now time.Time) error {
+// SnapshotTable prints snapshots for a person. everywhere adds the namespace.
+func SnapshotTable(out io.Writer, all []Saved, wide, everywhere bool, now time.Time) error {
 	header := []string{"TAKEN", "REVISION", "KEYS", "SIZE", "RESTORE TEST", "BACKUP", "SNAPSHOT"}
 	if wide {
 		header = append(header, "ETCD", "CLUSTER ID", "SHA256", "SIGNED BY")
+	}
+	if everywhere {
+		header = append([]string{"NAMESPACE"}, header...)
 	}
 	var rows [][]string
 	for _, s := range all {
@@ -32,6 +35,9 @@ func SnapshotTable(out io.Writer, all []Saved, wide bool, now time.Time) error {
 		row := []string{taken, strconv.FormatInt(s.Revision, 10), strconv.FormatInt(s.Keys, 10), bytes(s.Size), test, s.Backup, name}
 		if wide {
 			row = append(row, or(s.EtcdVersion), or(s.ClusterID), or(s.SHA256), or(s.SignedBy))
+		}
+		if everywhere {
+			row = append([]string{s.Namespace}, row...)
 		}
 		rows = append(rows, row)
 	}

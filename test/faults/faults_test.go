@@ -52,11 +52,11 @@ func section(t *testing.T) string {
 	t.Helper()
 	var text strings.Builder
 	for _, f := range recorded() {
-		lines, err := firstThree(replay(t, f))
-		if err != nil {
-			t.Fatal(err)
+		lines := plugin.Inspect(replay(t, f)).FirstLines()
+		fmt.Fprintf(&text, "\n%s\n\n", f.What)
+		for _, line := range lines {
+			fmt.Fprintf(&text, "    %s\n", strings.ReplaceAll(plugin.Wrap(line, 100, 9), "\n", "\n    "))
 		}
-		fmt.Fprintf(&text, "\n%s\n\n    %s\n", f.What, strings.Join(lines, "\n    "))
 	}
 	return text.String()
 }

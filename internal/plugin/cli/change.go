@@ -58,13 +58,16 @@ func (p *plugin) apply(ctx context.Context, args []string, plan func(v1beta2.Etc
 
 // setting is a command that sets a field and follows until Ready has one of the reasons.
 func (p *plugin) setting(use, short, question string, set func(*v1beta2.EtcdCluster) error, reasons ...string) *cobra.Command {
-	return p.writes(&cobra.Command{Use: use + " <cluster>", Short: short, Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
+	return p.writes(&cobra.Command{Use: use + " <cluster>", Short: short, Example: exampleOf(use), Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
 		return p.apply(c.Context(), args, func(cluster v1beta2.EtcdCluster) (change, error) {
 			until := func(c v1beta2.EtcdCluster) core.Step { return core.FollowCluster(c, "", reasons...) }
 			return change{question: fmt.Sprintf(question, cluster.Name), set: set, until: until}, nil
 		})
 	}})
 }
+
+// exampleOf returns the example of a command whose only argument is a cluster.
+func exampleOf(use string) string { return "  kubectl etcd " + use + " example" }
 
 // readyReasons are those of a cluster that is as its spec asks, some with a warning.
 var readyReasons = []string{
@@ -90,7 +93,7 @@ func (p *plugin) resume() *cobra.Command {
 
 // pausing is a command that sets spec.paused and follows until the operator has acknowledged it.
 func (p *plugin) pausing(use, short, question string, paused bool) *cobra.Command {
-	c := &cobra.Command{Use: use + " <cluster>", Short: short, Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
+	c := &cobra.Command{Use: use + " <cluster>", Short: short, Example: exampleOf(use), Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
 		return p.apply(c.Context(), args, func(cluster v1beta2.EtcdCluster) (change, error) {
 			return change{
 				question: fmt.Sprintf(question, cluster.Name),
@@ -112,7 +115,7 @@ func (p *plugin) thaw() *cobra.Command {
 
 // freezing is a command that sets spec.readOnly and follows until etcd refuses writes, or accepts them again.
 func (p *plugin) freezing(use, short, question string, readOnly bool) *cobra.Command {
-	c := &cobra.Command{Use: use + " <cluster>", Short: short, Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
+	c := &cobra.Command{Use: use + " <cluster>", Short: short, Example: exampleOf(use), Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
 		return p.apply(c.Context(), args, func(cluster v1beta2.EtcdCluster) (change, error) {
 			return change{
 				question: fmt.Sprintf(question, cluster.Name),
@@ -127,6 +130,7 @@ func (p *plugin) freezing(use, short, question string, readOnly bool) *cobra.Com
 func (p *plugin) upgrade() *cobra.Command {
 	return p.writes(&cobra.Command{
 		Use: "upgrade <cluster> <version>", Short: "Change the version of etcd, if the operator accepts the path", Args: cobra.ExactArgs(2),
+		Example: "  kubectl etcd upgrade example 3.7.3",
 		RunE: func(c *cobra.Command, args []string) error {
 			return p.apply(c.Context(), args, func(cluster v1beta2.EtcdCluster) (change, error) {
 				set := func(c *v1beta2.EtcdCluster) error { return core.Upgrade(c, args[1]) }
@@ -150,6 +154,7 @@ func (p *plugin) upgrade() *cobra.Command {
 func (p *plugin) moveLeader() *cobra.Command {
 	return p.writes(&cobra.Command{
 		Use: "move-leader <cluster> [member]", Short: "Hand leadership of a member, or of the present leader, to another one", Args: cobra.RangeArgs(1, 2),
+		Example: "  kubectl etcd move-leader example\n  kubectl etcd move-leader example example-4849kfhnfn",
 		RunE: func(c *cobra.Command, args []string) error {
 			return p.apply(c.Context(), args, func(cluster v1beta2.EtcdCluster) (change, error) {
 				member := core.Leader(cluster)
@@ -169,6 +174,7 @@ func (p *plugin) moveLeader() *cobra.Command {
 func (p *plugin) replace() *cobra.Command {
 	return p.writes(&cobra.Command{
 		Use: "replace <cluster> <member>", Short: "Add a member, then remove the named one with its volume", Args: cobra.ExactArgs(2),
+		Example: "  kubectl etcd replace example example-4849kfhnfn",
 		RunE: func(c *cobra.Command, args []string) error {
 			return p.apply(c.Context(), args, func(cluster v1beta2.EtcdCluster) (change, error) {
 				return change{

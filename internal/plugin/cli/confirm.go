@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	core "github.com/etcd-suite/etcd-operator/internal/plugin"
 )
 
 // confirm asks on a terminal. Without a terminal and without --yes it refuses.
@@ -13,9 +15,9 @@ func (p *plugin) confirm(ctx context.Context, question string) error {
 		return nil
 	}
 	if !p.Terminal {
-		return fmt.Errorf("%s Standard input is no terminal, so the command cannot ask. Nothing was changed. Run the command again with --yes", question)
+		return fmt.Errorf("the command asks before a change, and standard input is no terminal. Nothing was changed. To accept the change, run the command again with --yes. The change is: %s", question)
 	}
-	fmt.Fprintf(p.Out, "%s Write yes to continue: ", question)
+	fmt.Fprint(p.Out, core.Wrap(question+" Write yes to continue:", p.Width, 0)+" ")
 	answer, err := p.line(ctx)
 	if ctx.Err() != nil {
 		fmt.Fprintln(p.Out) // the terminal shows ^C behind the question
@@ -25,7 +27,7 @@ func (p *plugin) confirm(ctx context.Context, question string) error {
 		return fmt.Errorf("the answer could not be read: %w. Nothing was changed. Run the command again with --yes", err)
 	}
 	if strings.TrimSpace(answer) != "yes" {
-		return fmt.Errorf("the answer was not yes. Nothing was changed. Run the command again to continue")
+		return errNotAccepted
 	}
 	return nil
 }

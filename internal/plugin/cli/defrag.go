@@ -11,7 +11,7 @@ import (
 )
 
 func (p *plugin) defrag() *cobra.Command {
-	c := &cobra.Command{Use: "defrag <cluster>", Short: "Defragment all members now, one at a time and the leader last", Args: cobra.ExactArgs(1)}
+	c := &cobra.Command{Use: "defrag <cluster>", Short: "Defragment all members now, one at a time and the leader last", Example: exampleOf("defrag"), Args: cobra.ExactArgs(1)}
 	c.Flags().BoolVarP(&p.yes, "yes", "y", false, "do not ask before the change")
 	c.Flags().DurationVar(&p.timeout, "timeout", 10*time.Minute, "how long one member may take")
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -48,7 +48,7 @@ func (p *plugin) defragMember(c *cobra.Command, w *world, cluster *v1beta2.EtcdC
 	if err != nil {
 		return err
 	}
-	if err := p.execute(c, w, inside); err != nil {
+	if err := p.execute(c.Context(), w, inside); err != nil {
 		return err
 	}
 	return p.follow(c.Context(), w, cluster, func() core.Step { return core.FollowServing(*cluster) })

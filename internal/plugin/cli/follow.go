@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -29,7 +30,7 @@ func (p *plugin) follow(ctx context.Context, w *world, object client.Object, loo
 		return step.Done, nil
 	})
 	if p.Terminal && last.Line != "" {
-		fmt.Fprintln(p.Out)
+		p.last(last.Line)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -37,9 +38,9 @@ func (p *plugin) follow(ctx context.Context, w *world, object client.Object, loo
 	case err != nil && !errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("the change can no longer be followed: %w. The operator continues. See kubectl etcd status", err)
 	case err != nil:
-		return fmt.Errorf("the change did not end within %s: %s. The operator continues. See kubectl etcd status", p.timeout, last.Line)
+		return fmt.Errorf("the change did not end within %s: %s. The operator continues. See kubectl etcd status", p.timeout, strings.TrimSuffix(last.Line, "."))
 	case last.Failed:
-		return fmt.Errorf("%s. The work stopped. See kubectl etcd status", last.Line)
+		return fmt.Errorf("%s. The work stopped. See kubectl etcd status", strings.TrimSuffix(last.Line, "."))
 	}
 	return nil
 }
@@ -47,8 +48,26 @@ func (p *plugin) follow(ctx context.Context, w *world, object client.Object, loo
 func (p *plugin) step(line string) {
 	if p.Terminal {
 		fmt.Fprint(p.raw.Out, "\r\x1b[K")
-		fmt.Fprint(p.Out, line)
+		fmt.Fprint(p.Out, p.short(line))
 		return
 	}
 	fmt.Fprintln(p.Out, line)
+}
+
+// short cuts a line that the terminal would wrap: the next step erases one row only.
+func (p *plugin) short(line string) string {
+	const cut = "..."
+	if p.Width == 0 || len(line) < p.Width {
+		return line
+	}
+	return strings.ToValidUTF8(line[:p.Width-1-len(cut)], "") + cut
+}
+
+// last ends the row of the last step, and shows what was cut off.
+func (p *plugin) last(line string) {
+	if p.short(line) != line {
+		fmt.Fprint(p.raw.Out, "\r\x1b[K")
+		fmt.Fprint(p.Out, core.Wrap(line, p.Width, 0))
+	}
+	fmt.Fprintln(p.Out)
 }

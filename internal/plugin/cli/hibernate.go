@@ -15,7 +15,7 @@ import (
 func (p *plugin) hibernate() *cobra.Command {
 	var snapshot bool
 	var backup string
-	c := &cobra.Command{Use: "hibernate <cluster>", Short: "Stop all members and keep their volumes", Args: cobra.ExactArgs(1)}
+	c := &cobra.Command{Use: "hibernate <cluster>", Short: "Stop all members and keep their volumes", Args: cobra.ExactArgs(1), Example: exampleOf("hibernate --snapshot")}
 	c.Flags().BoolVar(&snapshot, "snapshot", false, "take a snapshot first, and stop the members only if it succeeds")
 	c.Flags().StringVar(&backup, "backup", "", "EtcdBackup that takes the snapshot; default: the only series of the cluster")
 	c.RunE = func(c *cobra.Command, args []string) error {

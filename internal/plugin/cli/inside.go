@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os/exec"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,7 +19,7 @@ func (p *plugin) logs() *cobra.Command {
 	var since time.Duration
 	var newest int64
 	var follow bool
-	c := &cobra.Command{Use: "logs [cluster]", Short: "Show the logs of all members, merged by time", Args: cobra.MaximumNArgs(1)}
+	c := &cobra.Command{Use: "logs [cluster]", Short: "Show the logs of all members, merged by time", Args: cobra.MaximumNArgs(1), Example: exampleOf("logs --since 10m --follow")}
 	c.Flags().DurationVar(&since, "since", 0, "show only lines that are not older; default: all")
 	c.Flags().Int64Var(&newest, "tail", 200, "number of newest lines of each member; -1 for all")
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "continue with the lines that are written from now on, until Ctrl-C")
@@ -33,6 +31,9 @@ func (p *plugin) logs() *cobra.Command {
 		pods, err := w.pods(c.Context(), cluster.Name)
 		if err != nil {
 			return err
+		}
+		if len(pods) == 0 && !follow {
+			return p.none("Pod of EtcdCluster "+cluster.Name, w)
 		}
 		printed := w.tail(cluster.Name, p.Out)
 		var all [][]core.Line
@@ -122,26 +123,7 @@ func (p *plugin) ctl() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return p.execute(c, w, inside)
+		return p.execute(c.Context(), w, inside)
 	}
 	return c
-}
-
-// execute runs kubectl exec with the flags of the connection that the user wrote. No file leaves the Pod.
-func (p *plugin) execute(c *cobra.Command, w *world, inside []string) error {
-	outside := []string{"exec", "--stdin", "--namespace", w.namespace}
-	if p.Terminal {
-		outside = append(outside, "--tty")
-	}
-	c.InheritedFlags().VisitAll(func(f *pflag.Flag) {
-		if f.Changed && f.Name != "namespace" {
-			outside = append(outside, "--"+f.Name+"="+f.Value.String())
-		}
-	})
-	run := exec.CommandContext(c.Context(), "kubectl", append(outside, inside...)...)
-	run.Stdin, run.Stdout, run.Stderr = p.raw.In, p.raw.Out, p.raw.Err
-	if err := run.Run(); err != nil {
-		return fmt.Errorf("kubectl exec %s: %w. What etcdctl did before, if anything, remains. Its own message is above", inside[0], err)
-	}
-	return nil
 }

@@ -15,7 +15,7 @@ import (
 
 func (p *plugin) report() *cobra.Command {
 	var path string
-	c := &cobra.Command{Use: "report [cluster]", Short: "Write a bundle for a report of a problem, without Secrets", Args: cobra.MaximumNArgs(1)}
+	c := &cobra.Command{Use: "report [cluster]", Short: "Write a bundle for a report of a problem, without Secrets", Args: cobra.MaximumNArgs(1), Example: exampleOf("report --file example-report.tar.gz")}
 	c.Flags().StringVarP(&path, "file", "f", "", "file to write; default: <cluster>-report.tar.gz")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		w, cluster, err := p.connectTo(c.Context(), args)

@@ -13,7 +13,7 @@ import (
 func (p *plugin) backup() *cobra.Command {
 	var like string
 	var to core.Target
-	c := &cobra.Command{Use: "backup <cluster>", Short: "Take one snapshot now", Args: cobra.ExactArgs(1)}
+	c := &cobra.Command{Use: "backup <cluster>", Short: "Take one snapshot now", Args: cobra.ExactArgs(1), Example: exampleOf("backup")}
 	c.Flags().StringVar(&like, "like", "", "EtcdBackup whose store and options are used; default: the only series of the cluster")
 	c.Flags().StringVar(&to.Type, "storage", "", "kind of store, if no EtcdBackup is to be copied: S3, GCS or ABS")
 	c.Flags().StringVar(&to.Path, "path", "", "<bucket>/<key> of the snapshot")
@@ -51,22 +51,28 @@ func (p *plugin) backup() *cobra.Command {
 }
 
 func (p *plugin) restore() *cobra.Command {
-	var snapshot, backup, at string
+	var snapshot, backup, at, to string
 	var revision int64
 	var dryRun bool
 	var keys publicKeys
-	c := &cobra.Command{Use: "restore <cluster>", Short: "Show what a restore would lose, ask, and bring a snapshot, a revision or a second back", Args: cobra.ExactArgs(1)}
+	c := &cobra.Command{Use: "restore <cluster>", Short: "Show what a restore would lose, ask, and restore a snapshot, a revision or a point in time", Args: cobra.ExactArgs(1),
+		Example: "  kubectl etcd restore example --dry-run\n  kubectl etcd restore example --to 2026-11-22T09:14:02Z"}
 	c.Flags().StringVar(&snapshot, "snapshot", "", "path or file name of the snapshot; default: the newest one")
 	c.Flags().StringVar(&backup, "backup", "", "EtcdBackup that took the snapshot or has the archive; default: any of the cluster")
 	c.Flags().Int64Var(&revision, "revision", 0, "revision to restore from the continuous archive")
 	c.Flags().StringVar(&at, "time", "", "time to restore from the continuous archive, in RFC 3339")
+	c.Flags().StringVar(&to, "to", "", "revision, or time in RFC 3339, to restore from the continuous archive: short for --revision and --time")
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "verify the snapshot or the point and change nothing")
 	keys.bind(c)
-	c.MarkFlagsMutuallyExclusive("snapshot", "revision", "time")
-	c.MarkFlagsMutuallyExclusive("public-key", "revision")
-	c.MarkFlagsMutuallyExclusive("public-key", "time")
+	c.MarkFlagsMutuallyExclusive("snapshot", "revision", "time", "to")
+	for _, point := range []string{"revision", "time", "to"} {
+		c.MarkFlagsMutuallyExclusive("public-key", point)
+	}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		point, err := core.ParsePoint(revision, at, p.Now())
+		if to != "" {
+			point, err = core.ParseTo(to, p.Now())
+		}
 		if err != nil {
 			return err
 		}

@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -18,7 +17,11 @@ func (p *plugin) status() *cobra.Command {
 	var look bool
 	c := &cobra.Command{
 		Use: "status [cluster]", Short: "Show what is wrong with a cluster, what it means and what to do", Args: cobra.MaximumNArgs(1),
+		Example: "  kubectl etcd status example\n  kubectl etcd status -A",
 		RunE: func(c *cobra.Command, args []string) error {
+			if p.everywhere {
+				return p.overview(c.Context(), args)
+			}
 			w, cluster, err := p.connectTo(c.Context(), args)
 			if err != nil {
 				return err
@@ -31,11 +34,11 @@ func (p *plugin) status() *cobra.Command {
 			if done, err := p.print(report); done {
 				return err
 			}
-			return report.Render(p.Out, core.Style{Color: p.Color, Wide: p.output == "wide"})
+			return report.Render(p.Out, core.Style{Color: p.Color, Wide: p.output == "wide", Width: p.Width})
 		},
 	}
 	c.Flags().BoolVar(&look, "look", true, "ask the members for raft lag and alarms, and read when certificates expire")
-	return p.formats(c, "json, yaml or wide")
+	return p.lists(p.formats(c, "json, yaml or wide"))
 }
 
 // print writes a value as JSON or YAML if the user asks for that.
@@ -63,13 +66,14 @@ func (p *plugin) snapshots() *cobra.Command {
 	var keys publicKeys
 	c := &cobra.Command{
 		Use: "snapshots [cluster]", Short: "List the snapshots in the status of EtcdBackups, newest first, or verify one", Args: cobra.MaximumNArgs(1),
+		Example: "  kubectl etcd snapshots example\n  kubectl etcd snapshots example --verify",
 		RunE: func(c *cobra.Command, args []string) error {
 			w, err := p.connect()
 			if err != nil {
 				return err
 			}
 			var all v1beta2.EtcdBackupList
-			if err := w.List(c.Context(), &all, client.InNamespace(w.namespace)); err != nil {
+			if err := w.List(c.Context(), &all, p.within(w)); err != nil {
 				return fmt.Errorf("list EtcdBackups: %w", err)
 			}
 			if verify || snapshot != "" || len(keys) > 0 {
@@ -82,16 +86,30 @@ func (p *plugin) snapshots() *cobra.Command {
 			if done, err := p.print(found); done {
 				return err
 			}
-			return core.SnapshotTable(p.Out, found, p.output == "wide", p.Now())
+			if len(found) == 0 {
+				return p.none(nameOf("snapshot", args), w)
+			}
+			return core.SnapshotTable(p.Out, found, p.output == "wide", p.everywhere, p.Now())
 		},
 	}
 	c.Flags().BoolVar(&verify, "verify", false, "read and check a snapshot with an EtcdRestore that changes no data")
 	c.Flags().StringVar(&snapshot, "snapshot", "", "path or file name of the snapshot to verify; default: the newest one")
 	keys.bind(c)
-	return p.writes(p.formats(c, "json, yaml or wide"))
+	return p.lists(p.writes(p.formats(c, "json, yaml or wide")))
+}
+
+// nameOf returns what a list is of: "snapshot of EtcdCluster example".
+func nameOf(what string, args []string) string {
+	if len(args) == 0 {
+		return what
+	}
+	return what + " of EtcdCluster " + args[0]
 }
 
 func (p *plugin) verifyOne(c *cobra.Command, w *world, args []string, snapshot string, keys publicKeys, all []v1beta2.EtcdBackup) error {
+	if p.everywhere {
+		return fmt.Errorf("one snapshot is verified at a time. Nothing was changed. Name its namespace with -n, and remove --all-namespaces")
+	}
 	signing, err := keys.signing()
 	if err != nil {
 		return err
@@ -109,7 +127,7 @@ func (p *plugin) verifyOne(c *cobra.Command, w *world, args []string, snapshot s
 
 func (p *plugin) events() *cobra.Command {
 	c := &cobra.Command{
-		Use: "events [cluster]", Short: "List the events of a cluster, its Pods, backups and restores by time", Args: cobra.MaximumNArgs(1),
+		Use: "events [cluster]", Short: "List the events of a cluster, its Pods, backups and restores by time", Args: cobra.MaximumNArgs(1), Example: exampleOf("events"),
 		RunE: func(c *cobra.Command, args []string) error {
 			w, cluster, err := p.connectTo(c.Context(), args)
 			if err != nil {
@@ -121,6 +139,9 @@ func (p *plugin) events() *cobra.Command {
 			}
 			if done, err := p.print(events); done {
 				return err
+			}
+			if len(events) == 0 {
+				return p.none("event of the last hour of EtcdCluster "+cluster.Name, w)
 			}
 			header := []string{"TIME (UTC)", "TYPE", "REASON", "OBJECT", "COUNT", "MESSAGE"}
 			if p.output == "wide" {

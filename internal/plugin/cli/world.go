@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
@@ -25,9 +26,22 @@ type world struct {
 	client.Client
 	core      kubernetes.Interface
 	namespace string
+	// config is how Kubernetes is reached, for streams.
+	config *rest.Config
+}
+
+// within selects the namespace of the command, or all of them.
+func (p *plugin) within(w *world) client.InNamespace {
+	if p.everywhere {
+		return client.InNamespace(metav1.NamespaceAll)
+	}
+	return client.InNamespace(w.namespace)
 }
 
 func (p *plugin) connect() (*world, error) {
+	if p.known != nil {
+		return p.known, nil
+	}
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(p.rules, p.overrides)
 	namespace, _, err := loader.Namespace()
 	if err != nil {
@@ -55,7 +69,7 @@ func newWorld(config *rest.Config, namespace string) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &world{Client: typed, core: set, namespace: namespace}, nil
+	return &world{Client: typed, core: set, namespace: namespace, config: config}, nil
 }
 
 // connectTo connects, and reads the EtcdCluster that the arguments name.

@@ -37,39 +37,6 @@ func TestReportHasNoSecret(t *testing.T) {
 	}
 }
 
-// A stand-in for kubectl records how it is called. No node runs here, so there is no etcdctl to run.
-func TestCtlWritesNoFileAndPassesNoSecret(t *testing.T) {
-	namespace := kubetest.Namespace(t)
-	createWithSecrets(t, namespace)
-	programs, record, temp := t.TempDir(), filepath.Join(t.TempDir(), "calls"), t.TempDir()
-	script := "#!/bin/sh\nls -A " + temp + " >" + record + "\nfor a in \"$@\"; do echo \"$a\" >>" + record + "; done\n"
-	if err := os.WriteFile(filepath.Join(programs, "kubectl"), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("PATH", programs+":"+os.Getenv("PATH"))
-	t.Setenv("TMPDIR", temp)
-	run := runner(t, namespace)
-	if _, err := run("ctl", "example", "--member", "example-a", "--context", "a", "get", "x"); err != nil {
-		t.Fatal(err)
-	}
-	raw, err := os.ReadFile(record)
-	if err != nil {
-		t.Fatal(err)
-	}
-	call := string(raw)
-	for _, want := range []string{"exec\n", "--context=a\n", "--kubeconfig=", "example-a\n", "etcdctl\n--key=/etc/etcd/server.key\nget\nx\n"} {
-		if !strings.Contains(call, want) {
-			t.Errorf("kubectl is called without %q:\n%s", want, call)
-		}
-	}
-	if !strings.HasPrefix(call, "exec\n") || strings.Contains(call, secret) || strings.Contains(call, "PRIVATE") {
-		t.Errorf("a file was written before kubectl was called, or a secret was passed:\n%s", call)
-	}
-	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
-		t.Errorf("files are left: %v %v", left, err)
-	}
-}
-
 func createWithSecrets(t *testing.T, namespace string) {
 	t.Helper()
 	cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "example", Annotations: map[string]string{

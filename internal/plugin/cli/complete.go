@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	core "github.com/etcd-suite/etcd-operator/internal/plugin"
+)
+
+// completer is the name by which kubectl asks a plugin for completions. It is a link to the program.
+const completer = "kubectl_complete-etcd"
+
+// Arguments returns the arguments of the program. If kubectl runs it as kubectl_complete-etcd, they are a line to complete.
+func Arguments(line []string) []string {
+	if strings.TrimSuffix(filepath.Base(line[0]), ".exe") == completer {
+		return append([]string{cobra.ShellCompRequestCmd}, line[1:]...)
+	}
+	return line[1:]
+}
+
+// A source returns the words that fit. It gets the arguments that are written already.
+type source func(c *cobra.Command, args []string) []string
+
+// completes sets what the arguments and the flags of a command are completed with: by the words of its usage, and by the flags' names.
+func (p *plugin) completes(c *cobra.Command) {
+	places := strings.Fields(c.Use)[1:]
+	byPlace := map[string]source{
+		"<cluster>": p.clusterNames, "[cluster]": p.clusterNames, "<member>": p.memberNames, "[member]": p.memberNames, "<version>": p.versions,
+		"<backup>": p.backupNames, "<reason>": func(*cobra.Command, []string) []string { return core.Reasons() },
+	}
+	if c.ValidArgsFunction == nil {
+		c.ValidArgsFunction = func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) >= len(places) || byPlace[places[len(args)]] == nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			words, directive := byPlace[places[len(args)]](c, args), cobra.ShellCompDirectiveNoFileComp
+			if places[len(args)] == "<version>" {
+				directive |= cobra.ShellCompDirectiveNoSpace // the patch level follows
+			}
+			return words, directive
+		}
+	}
+	byFlag := map[string]source{
+		"member": p.memberNames, "backup": p.backupNames, "like": p.backupNames, "snapshot": p.snapshotNames,
+		"storage": fixed("S3", "GCS", "ABS"), "output": fixed("json", "yaml", "wide"), "load": fixed("s", "m", "l", "xl"),
+	}
+	for name, words := range byFlag {
+		if flag := c.LocalNonPersistentFlags().Lookup(name); flag != nil && flag.Value.Type() == "string" {
+			_ = c.RegisterFlagCompletionFunc(name, words.complete) // fails only for a flag that does not exist
+		}
+	}
+}
+
+// completesConnection sets what the flags of the connection are completed with.
+func (p *plugin) completesConnection(root *cobra.Command) {
+	for name, words := range map[string]source{"namespace": p.namespaces, "context": p.contexts, "cluster": p.configClusters, "user": p.users} {
+		_ = root.RegisterFlagCompletionFunc(name, words.complete) // fails only for a flag that does not exist
+	}
+}
+
+func (s source) complete(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return s(c, args), cobra.ShellCompDirectiveNoFileComp
+}
+
+func fixed(words ...string) source { return func(*cobra.Command, []string) []string { return words } }
+
+// A shell shows no errors of a completion, so a source without an answer returns no words.
+
+func (p *plugin) clusterNames(c *cobra.Command, _ []string) []string {
+	var all v1beta2.EtcdClusterList
+	return p.listed(c, &all, func() (names []string) {
+		for _, item := range all.Items {
+			names = append(names, item.Name)
+		}
+		return names
+	})
+}
+
+func (p *plugin) memberNames(c *cobra.Command, args []string) []string {
+	_, cluster, err := p.connectTo(c.Context(), args[:min(1, len(args))])
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, m := range cluster.Status.MemberStatuses {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+func (p *plugin) backupNames(c *cobra.Command, args []string) []string {
+	var all v1beta2.EtcdBackupList
+	return p.listed(c, &all, func() (names []string) {
+		for _, b := range ofFirst(args, all.Items) {
+			names = append(names, b.Name)
+		}
+		return names
+	})
+}
+
+func (p *plugin) snapshotNames(c *cobra.Command, args []string) []string {
+	var all v1beta2.EtcdBackupList
+	return p.listed(c, &all, func() (names []string) {
+		for _, s := range core.Snapshots(ofFirst(args, all.Items)) {
+			names = append(names, s.Path[strings.LastIndex(s.Path, "/")+1:])
+		}
+		return names
+	})
+}
+
+// ofFirst returns the EtcdBackups of the cluster that the first argument names, or all without an argument.
+func ofFirst(args []string, all []v1beta2.EtcdBackup) []v1beta2.EtcdBackup {
+	if len(args) == 0 {
+		return all
+	}
+	return core.BackupsOf(args[0], all)
+}
+
+// versions returns those that the operator accepts next.
+func (p *plugin) versions(c *cobra.Command, args []string) []string {
+	_, cluster, err := p.connectTo(c.Context(), args[:1])
+	if err != nil {
+		return nil
+	}
+	return core.NextVersions(cluster)
+}
+
+func (p *plugin) listed(c *cobra.Command, into client.ObjectList, names func() []string) []string {
+	w, err := p.connect()
+	if err != nil || w.List(c.Context(), into, client.InNamespace(w.namespace)) != nil {
+		return nil
+	}
+	return names()
+}
+
+func (p *plugin) namespaces(c *cobra.Command, _ []string) []string {
+	w, err := p.connect()
+	if err != nil {
+		return nil
+	}
+	var found *corev1.NamespaceList
+	if found, err = w.core.CoreV1().Namespaces().List(c.Context(), metav1.ListOptions{}); err != nil {
+		return nil
+	}
+	var names []string
+	for _, n := range found.Items {
+		names = append(names, n.Name)
+	}
+	return names
+}
+
+func (p *plugin) contexts(*cobra.Command, []string) []string {
+	config, err := p.rules.Load()
+	if err != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(config.Contexts))
+}
+
+func (p *plugin) configClusters(*cobra.Command, []string) []string {
+	config, err := p.rules.Load()
+	if err != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(config.Clusters))
+}
+
+func (p *plugin) users(*cobra.Command, []string) []string {
+	config, err := p.rules.Load()
+	if err != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(config.AuthInfos))
+}
