@@ -58,19 +58,52 @@ func Decide(series Series, index Index, known Known, p Policy) Decision {
 }
 
 // Retain decides about a store: it reads the manifests that Decide needs, and adds them to known. It decides nothing about an incomplete index.
+// Before anything is deleted, it asks for failed restore tests that the listing omits.
 func Retain(ctx context.Context, store objstore.Store, series Series, index Index, known Known, p Policy) (Decision, error) {
 	if index.Incomplete != nil {
 		return Decision{}, index.Incomplete
 	}
+	asked := map[string]bool{}
 	for {
 		d := Decide(series, index, known, p)
 		if len(d.Need) == 0 {
-			return d, nil
+			changed, err := d.askFailed(ctx, store, &index, known, p, asked)
+			if err != nil || !changed {
+				return d, err
+			}
+			continue
 		}
 		if err := known.Read(ctx, store, d.Need, Anyone); err != nil {
 			return Decision{}, err
 		}
 	}
+}
+
+// askFailed asks for the failed restore tests that the index lacks: of the snapshots for which others are deleted, and of untested ones that are
+// deleted if a failed one holds all deletions. It returns whether there is one, so that the decision may be another one. With an error, nothing is
+// deleted.
+func (d *Decision) askFailed(ctx context.Context, store objstore.Getter, index *Index, known Known, p Policy, asked map[string]bool) (changed bool, err error) {
+	if len(d.Delete) == 0 {
+		return false, nil
+	}
+	index.Items = slices.Clone(index.Items)
+	for i, item := range index.Items {
+		_, read := known[item.Key]
+		matters := !slices.Contains(d.Delete, item.Key) || item.Verdict == "" && (p.Verify || p.Tests)
+		if !read || !matters || item.Verdict == Failed || asked[item.Key] || item.Key == p.Saved {
+			continue
+		}
+		asked[item.Key] = true
+		failed, err := FailedTest(ctx, store, item.Key)
+		if err != nil {
+			d.Delete = nil
+			return false, err
+		}
+		if failed {
+			index.Items[i].Verdict, changed = Failed, true
+		}
+	}
+	return changed, nil
 }
 
 // complete finishes deletions that a killed process has begun.

@@ -132,6 +132,19 @@ func removeVerdict(ctx context.Context, store objstore.Store, key string, earlie
 	return err
 }
 
+// FailedTest asks the store whether a snapshot failed its restore test. A listing may omit that result, and the snapshot would count as untested or
+// proven. A store that refuses to say it counts as one without the result, because it refuses the same for objects that do not exist.
+func FailedTest(ctx context.Context, store objstore.Getter, key string) (bool, error) {
+	gone, err := objstore.Gone(ctx, store, VerdictKey(key, Failed))
+	if errors.Is(err, fs.ErrPermission) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("ask for the result of the restore test of %s: %w", key, err)
+	}
+	return !gone, nil
+}
+
 // ReadVerdict reads the explanation of a result. An unreadable one is an error, but the result stands.
 func ReadVerdict(ctx context.Context, store objstore.Store, key string, result Result) (Verdict, error) {
 	name := VerdictKey(key, result)

@@ -65,9 +65,11 @@ func exact(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource,
 	}
 	problem := " does not exist"
 	item, exists := index.Find(src.Key)
-	if !exists {
+	if !exists || item.Verdict != snapshot.Failed {
 		var failed bool
-		item = snapshot.Item{Key: src.Key}
+		if !exists {
+			item = snapshot.Item{Key: src.Key}
+		}
 		if exists, failed, err = unlisted(ctx, store, src.Key); err != nil {
 			return "", "", fmt.Errorf("a listing omits the snapshot %s/%s, which the EtcdBackup names, and the store does not say that it is missing: %w", src.Bucket, src.Key, err)
 		}

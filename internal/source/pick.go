@@ -43,11 +43,19 @@ type pick struct {
 func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) error {
 	ordered := p.order(now)
 	if len(ordered) == 0 {
-		return fmt.Errorf("all %d snapshots that fit failed their restore tests: name one of them to restore it nevertheless: %w", p.failed, fs.ErrNotExist)
+		return p.allFailed()
 	}
 	var first error
 	for _, e := range ordered {
 		reading, err := read(ctx, store, e.Item, p.signers)
+		if err == nil && reading.Err == nil {
+			err = p.askFailed(ctx, store, &e)
+		}
+		if err == nil && e.Verdict == snapshot.Failed && p.passesFailed() {
+			p.skip(e, "failed its restore test")
+			p.failed++
+			continue
+		}
 		if err == nil {
 			err = p.unsigned(e, reading)
 		}
@@ -80,8 +88,26 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 	if first == nil && p.noQuorum > 0 {
 		return p.allWithoutQuorum()
 	}
+	if first == nil && p.failed == len(p.fitting) {
+		return p.allFailed()
+	}
 	return first
 }
+
+// askFailed asks whether a snapshot failed its restore test, if the listing does not have that.
+func (p *pick) askFailed(ctx context.Context, store objstore.Store, e *candidate) error {
+	if p.choice.Name != "" || e.Verdict == snapshot.Failed {
+		return nil
+	}
+	failed, err := snapshot.FailedTest(ctx, store, e.Key)
+	if failed {
+		e.Verdict = snapshot.Failed
+	}
+	return err
+}
+
+// passesFailed reports whether snapshots that failed their restore tests are passed over.
+func (p *pick) passesFailed() bool { return p.choice.Name == "" && !p.signers.Required() }
 
 // endsBy reports whether an error about a snapshot ends the choice. A newer one that is not signed is passed over, up to a limit.
 func (p *pick) endsBy(e candidate, err error) bool {
@@ -154,7 +180,7 @@ func (p *pick) order(now time.Time) []candidate {
 	var past, future []candidate
 	for _, e := range p.fitting {
 		switch {
-		case e.Verdict == snapshot.Failed && p.choice.Name == "" && !p.signers.Required():
+		case e.Verdict == snapshot.Failed && p.passesFailed():
 			p.skip(e, "failed its restore test")
 			p.failed++
 		case e.Future(now):
@@ -218,6 +244,10 @@ const noQuorumLimit = 1000
 // passes returns whether a snapshot is passed over, because it may lack writes that etcd confirmed to clients.
 func (p *pick) passes(m snapshot.Manifest) bool {
 	return m.NoQuorum && !p.choice.NoQuorum && p.choice.Name == ""
+}
+
+func (p *pick) allFailed() error {
+	return fmt.Errorf("all %d snapshots that fit failed their restore tests: name one of them to restore it nevertheless: %w", p.failed, fs.ErrNotExist)
 }
 
 func (p *pick) allWithoutQuorum() error {

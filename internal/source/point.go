@@ -120,6 +120,11 @@ func (c Choice) findPoint(ctx context.Context, store objstore.Store, src v1beta2
 		}
 		return Point{}, fmt.Errorf("in the archive %s/%s: %w", src.Bucket, p.Root, err)
 	}
+	if failed, err := snapshot.FailedTest(ctx, store, p.Choice.Base.Key); err != nil {
+		return Point{}, fmt.Errorf("find %s: %w", target, err)
+	} else if failed { // the listing has omitted it
+		return c.findPoint(ctx, store, src, target, progress, append(slices.Clip(without), p.Choice.Base.Key))
+	}
 	p.Base.Key = p.Choice.Base.Key
 	p.Manifest = known[p.Base.Key].Manifest
 	if uid := p.Manifest.Cluster.UID; histories.uid != "" && uid != histories.uid {

@@ -53,8 +53,8 @@ func unlisted(ctx context.Context, store objstore.Store, key string) (exists, fa
 	if err != nil || gone {
 		return false, false, err
 	}
-	passed, err := objstore.Gone(ctx, store, snapshot.VerdictKey(key, snapshot.Failed))
-	return true, !passed, err
+	failed, err = snapshot.FailedTest(ctx, store, key)
+	return true, failed, err
 }
 
 // skip records why a snapshot is passed over that the status names.
