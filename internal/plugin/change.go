@@ -40,12 +40,8 @@ func Ask(c *v1beta2.EtcdCluster, annotation, member string) error {
 		}
 		return fmt.Errorf("cluster %s has no member %s. Nothing was changed. Its members are: %s", c.Name, member, strings.Join(names, ", "))
 	}
-	if c.Annotations == nil {
-		c.Annotations = map[string]string{}
-	}
-	names := strings.FieldsFunc(c.Annotations[annotation], func(r rune) bool { return r == ',' || r == ' ' || r == '\n' })
-	if !slices.Contains(names, member) {
-		c.Annotations[annotation] = strings.Join(append(names, member), ",")
+	if asked := names(c.Annotations[annotation]); !slices.Contains(asked, member) {
+		setAnnotation(c, annotation, strings.Join(append(asked, member), ","))
 	}
 	return nil
 }

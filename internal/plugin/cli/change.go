@@ -19,6 +19,10 @@ type change struct {
 	first func(context.Context, *world, *v1beta2.EtcdCluster) error
 	set   func(*v1beta2.EtcdCluster) error
 	until func(v1beta2.EtcdCluster) core.Step
+	// after removes what the change needed only until it was done; may be nil.
+	after func(*v1beta2.EtcdCluster) error
+	// remains names what after removes. It is shown if the command does not wait so long.
+	remains string
 }
 
 // apply asks, patches the EtcdCluster, and follows. The patch fails if somebody else changed the object in between.
@@ -50,10 +54,30 @@ func (p *plugin) apply(ctx context.Context, args []string, plan func(v1beta2.Etc
 		return fmt.Errorf("EtcdCluster %s cannot be changed: %w. Nothing was changed. Correct the cause and run the command again", c.Name, err)
 	}
 	fmt.Fprintf(p.Out, "EtcdCluster %s is changed.\n", c.Name)
-	if !p.wait {
-		return nil
+	if p.wait {
+		err = p.follow(ctx, w, &c, func() core.Step { return wanted.until(c) })
 	}
-	return p.follow(ctx, w, &c, func() core.Step { return wanted.until(c) })
+	if wanted.after == nil {
+		return err
+	}
+	if err != nil || !p.wait {
+		fmt.Fprintln(p.Out, core.Wrap(wanted.remains, p.Width, 0))
+		return err
+	}
+	return p.cleanUp(ctx, w, &c, wanted)
+}
+
+// cleanUp removes what the change needed only until it was done.
+func (p *plugin) cleanUp(ctx context.Context, w *world, c *v1beta2.EtcdCluster, wanted change) error {
+	before := c.DeepCopy()
+	err := wanted.after(c)
+	if err == nil {
+		err = w.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	}
+	if err != nil {
+		return fmt.Errorf("the change is done, and EtcdCluster %s cannot be changed again: %w. %s", c.Name, err, wanted.remains)
+	}
+	return nil
 }
 
 // setting is a command that sets a field and follows until Ready has one of the reasons.
@@ -88,7 +112,21 @@ func (p *plugin) pause() *cobra.Command {
 }
 
 func (p *plugin) resume() *cobra.Command {
-	return p.pausing("resume", "Let the operator change a paused cluster again", "The operator heals and changes EtcdCluster %s again.", false)
+	c := p.pausing("resume", "Let the operator change a paused cluster again, or continue a suspended series", "The operator heals and changes EtcdCluster %s again.", false)
+	c.Use, c.Args, c.Example = "resume [cluster]", cobra.MaximumNArgs(1), "  kubectl etcd resume example\n  kubectl etcd resume --backup hourly"
+	var backup string
+	c.Flags().StringVar(&backup, "backup", "", "EtcdBackup whose schedule continues, instead of a cluster")
+	cluster := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		switch {
+		case backup == "" && len(args) == 1:
+			return cluster(c, args)
+		case backup != "" && len(args) == 0:
+			return p.suspending(c.Context(), backup, fmt.Sprintf("EtcdBackup %s takes scheduled snapshots again.", backup), false)
+		}
+		return fmt.Errorf("name either a cluster or --backup. Nothing was changed")
+	}
+	return c
 }
 
 // pausing is a command that sets spec.paused and follows until the operator has acknowledged it.
@@ -128,9 +166,10 @@ func (p *plugin) freezing(use, short, question string, readOnly bool) *cobra.Com
 }
 
 func (p *plugin) upgrade() *cobra.Command {
-	return p.writes(&cobra.Command{
+	var first snapshotFirst
+	c := &cobra.Command{
 		Use: "upgrade <cluster> <version>", Short: "Change the version of etcd, if the operator accepts the path", Args: cobra.ExactArgs(2),
-		Example: "  kubectl etcd upgrade example 3.7.3",
+		Example: "  kubectl etcd upgrade example 3.7.3 --snapshot",
 		RunE: func(c *cobra.Command, args []string) error {
 			return p.apply(c.Context(), args, func(cluster v1beta2.EtcdCluster) (change, error) {
 				set := func(c *v1beta2.EtcdCluster) error { return core.Upgrade(c, args[1]) }
@@ -140,7 +179,8 @@ func (p *plugin) upgrade() *cobra.Command {
 				}
 				version := changed.Spec.EtcdVersion()
 				return change{
-					question: fmt.Sprintf("EtcdCluster %s changes from etcd %s to %s. Its members restart one by one. Take a snapshot first.", cluster.Name, cluster.Status.CurrentVersion, version),
+					question: fmt.Sprintf("EtcdCluster %s changes from etcd %s to %s. Its members restart one by one.%s", cluster.Name, cluster.Status.CurrentVersion, version, first.advice()),
+					first:    first.take(p),
 					set:      set,
 					until: func(c v1beta2.EtcdCluster) core.Step {
 						return core.FollowCluster(c, version, readyReasons...)
@@ -148,7 +188,9 @@ func (p *plugin) upgrade() *cobra.Command {
 				}, nil
 			})
 		},
-	})
+	}
+	first.bind(c, "change the version")
+	return p.writes(c)
 }
 
 func (p *plugin) moveLeader() *cobra.Command {

@@ -34,7 +34,7 @@ func (p *plugin) completes(c *cobra.Command) {
 	places := strings.Fields(c.Use)[1:]
 	byPlace := map[string]source{
 		"<cluster>": p.clusterNames, "[cluster]": p.clusterNames, "<member>": p.memberNames, "[member]": p.memberNames, "<version>": p.versions,
-		"<backup>": p.backupNames, "<reason>": func(*cobra.Command, []string) []string { return core.Reasons() },
+		"<backup>": p.seriesNames, "<foreign>": p.foreignMembers, "<reason>": func(*cobra.Command, []string) []string { return core.Reasons() },
 	}
 	if c.ValidArgsFunction == nil {
 		c.ValidArgsFunction = func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -105,6 +105,9 @@ func (p *plugin) backupNames(c *cobra.Command, args []string) []string {
 		return names
 	})
 }
+
+// seriesNames are those of a namespace: the first argument is one of them, and no cluster.
+func (p *plugin) seriesNames(c *cobra.Command, _ []string) []string { return p.backupNames(c, nil) }
 
 func (p *plugin) snapshotNames(c *cobra.Command, args []string) []string {
 	var all v1beta2.EtcdBackupList

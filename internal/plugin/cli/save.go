@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -11,9 +12,10 @@ import (
 )
 
 func (p *plugin) backup() *cobra.Command {
-	var like string
+	var like, series string
 	var to core.Target
-	c := &cobra.Command{Use: "backup <cluster>", Short: "Take one snapshot now", Args: cobra.ExactArgs(1), Example: exampleOf("backup")}
+	var now bool
+	c := &cobra.Command{Use: "backup <cluster>", Short: "Take one snapshot now", Args: cobra.ExactArgs(1), Example: "  kubectl etcd backup example\n  kubectl etcd backup example --now"}
 	c.Flags().StringVar(&like, "like", "", "EtcdBackup whose store and options are used; default: the only series of the cluster")
 	c.Flags().StringVar(&to.Type, "storage", "", "kind of store, if no EtcdBackup is to be copied: S3, GCS or ABS")
 	c.Flags().StringVar(&to.Path, "path", "", "<bucket>/<key> of the snapshot")
@@ -21,12 +23,17 @@ func (p *plugin) backup() *cobra.Command {
 	c.Flags().StringVar(&to.Endpoint, "endpoint", "", "URL of the store; default: that of the provider")
 	c.Flags().StringVar(&to.Region, "region", "", "region of the bucket (S3)")
 	c.Flags().BoolVar(&to.PathStyle, "path-style", false, "have the bucket in the path of the URL (S3)")
-	c.MarkFlagsMutuallyExclusive("like", "storage")
+	c.Flags().BoolVar(&now, "now", false, "have the cluster's series take its next snapshot now, with its copies, restore tests and retention")
+	c.Flags().StringVar(&series, "backup", "", "EtcdBackup of --now; default: the only series of the cluster")
+	c.MarkFlagsMutuallyExclusive("like", "storage", "now")
 	c.MarkFlagsRequiredTogether("storage", "path")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		w, cluster, err := p.connectTo(c.Context(), args)
 		if err != nil {
 			return err
+		}
+		if now || series != "" {
+			return p.seriesNow(c.Context(), w, cluster.Name, series)
 		}
 		var all v1beta2.EtcdBackupList
 		if err := w.List(c.Context(), &all, client.InNamespace(w.namespace)); err != nil {
@@ -48,6 +55,18 @@ func (p *plugin) backup() *cobra.Command {
 		return p.create(c, w, &wanted, func() core.Step { return core.FollowBackup(wanted) })
 	}
 	return p.writes(c)
+}
+
+// seriesNow has a series take a snapshot of its own.
+func (p *plugin) seriesNow(ctx context.Context, w *world, cluster, backup string) error {
+	b, err := w.seriesOf(ctx, cluster, backup)
+	if err != nil {
+		return fmt.Errorf("%w. Nothing was changed", err)
+	}
+	if err := p.confirm(ctx, fmt.Sprintf("EtcdBackup %s takes a snapshot of EtcdCluster %s now.", b.Name, cluster)); err != nil {
+		return err
+	}
+	return p.snapshotNow(ctx, w, cluster, b.Name, p.wait)
 }
 
 func (p *plugin) restore() *cobra.Command {
