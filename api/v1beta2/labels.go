@@ -40,6 +40,8 @@ const (
 	// AnnotationRecoveredFrom holds, on a PersistentVolumeClaim of a member, the name of the member that a recovery from a lost quorum
 	// continued from. The operator keeps such a volume for some time when it removes the member, even if the EtcdCluster's status is lost.
 	AnnotationRecoveredFrom = Group + "/recovered-from"
+	// AnnotationRecoveryStartedAt holds, on such a PersistentVolumeClaim, the time at which that recovery started, in RFC 3339.
+	AnnotationRecoveryStartedAt = Group + "/recovery-started-at"
 	// AnnotationRemoveForeign holds, on an EtcdCluster, IDs or names of foreign members with commas between. The operator
 	// did not add them, and may remove them. If they are too few for a quorum, a recovery from a lost quorum may continue
 	// without them.
@@ -57,7 +59,7 @@ const (
 	AnnotationFence = Group + "/fence-members"
 	// AnnotationAcceptVolumes holds, on an EtcdCluster, UIDs of PersistentVolumeClaims with commas between. If no quorum
 	// serves, members start on these claims, although they served on other ones before. Writes that etcd acknowledged may be
-	// lost.
+	// lost. If a recovery from a lost quorum continued without the data of a claim, "@" and the time follow at which it started.
 	AnnotationAcceptVolumes = Group + "/accept-volumes"
 	// AnnotationScope is kept for old manifests and ignored. It selected the cluster-wide operator of
 	// coreos/etcd-operator; the flag --watch-namespaces now selects the namespaces of an operator.

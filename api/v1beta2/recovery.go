@@ -173,4 +173,7 @@ type PastRecovery struct {
 	Member string `json:"member"`
 	// Time at which the survivor was chosen.
 	StartedAt metav1.Time `json:"startedAt"`
+	// Whether it was cancelled after the survivor may have started alone. The data of the survivor may be a cluster of its own then.
+	// +optional
+	Cancelled bool `json:"cancelled,omitempty"`
 }

@@ -98,7 +98,7 @@ var listed = map[string][]string{
 		"pace/meter.go done", "pace/meter.go look", "turns/limit.go record", "turns/limit.go Waits", "turns/limit.go left", "restore/point.go readBase", "restore/read_limit.go pause", "restore/read_limit.go pausing",
 		"cluster/failing.go saw", "cluster/failing.go tooLong", "cluster/plan/wait.go lasted", "cluster/plan/wait.go Saw",
 	},
-	"package clock has compared the time before": {"backup/status_proof.go proof", "restore/plan/interrupted.go describe"},
+	"package clock has compared the time before": {"backup/status_proof.go proof", "backup/stored.go complete", "restore/plan/interrupted.go describe"},
 	"a time ahead of now counts as now, and decides only when the status reports a wait as too long": {
 		"restore/plan/wait.go clusterHasNotStarted", "restore/plan/wait.go verifiedAt",
 	},

@@ -56,6 +56,9 @@ func (r *Reconciler) markReplaced(ctx context.Context, v *view, survivor string)
 		}
 		before := volume.DeepCopy()
 		metav1.SetMetaDataAnnotation(&volume.ObjectMeta, v1beta2.AnnotationRecoveredFrom, survivor)
+		if at := v.Recovery.StartedAt; at != nil {
+			metav1.SetMetaDataAnnotation(&volume.ObjectMeta, v1beta2.AnnotationRecoveryStartedAt, at.UTC().Format(time.RFC3339))
+		}
 		err := r.Client.Patch(ctx, volume, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 		if apierrors.IsConflict(err) {
 			errs = append(errs, wrap("patch", volume, err))
@@ -75,6 +78,7 @@ func (r *Reconciler) unmarkVolume(ctx context.Context, v *view, step plan.Unmark
 	}
 	before := volume.DeepCopy()
 	delete(volume.Annotations, v1beta2.AnnotationRecoveredFrom)
+	delete(volume.Annotations, v1beta2.AnnotationRecoveryStartedAt)
 	return wrap("patch", volume, r.Client.Patch(ctx, volume, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
 }
 

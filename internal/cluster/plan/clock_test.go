@@ -41,6 +41,7 @@ var storedTimes = map[string]string{
 
 	"Space.CompactedAt":      "itself: compactedAt counts it as long ago",
 	"Members.GoneBy":         "itself: Kubernetes sets it ahead; it only makes the operator ask a person or wait",
+	"Members.RecoveredAt":    "itself: it identifies a recovery, and is compared only with other times of recoveries",
 	"Members.VolumeCreated":  "itself: it is compared only with other times of the API server",
 	"Members.EtcdSince":      "Ahead: the clock of a node that is ahead does not count",
 	"Members.PodCreated":     "itself: it is compared only with other times of the API server",
@@ -55,6 +56,7 @@ var storedTimes = map[string]string{
 	"Request.Created":            "itself: it identifies an EtcdRestore",
 	"Request.Saved.Time":         "itself: safetyIsOld compares it with the time that the status records again",
 	"Recovery.StartedAt":         "itself: it identifies a recovery",
+	"LastRecovery.StartedAt":     "itself: it identifies a recovery",
 	"Recovery.ForcedAt":          "itself: whether it is set counts",
 	"Recovery.Earlier.StartedAt": "itself: it identifies a recovery",
 }

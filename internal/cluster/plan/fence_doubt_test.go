@@ -47,7 +47,9 @@ func TestAMemberThatStartsWithAnOlderVersionIsNotFenced(t *testing.T) {
 func recoveredBefore(s *State) {
 	for i := range s.Members {
 		s.Members[i].VolumeCreated = noon.Add(-24 * time.Hour)
-		s.Members[i].Recovered = i == 1 || i == 2
+		if i == 1 || i == 2 {
+			s.Members[i].Recovered, s.Members[i].RecoveredAt = true, noon.Add(-time.Hour)
+		}
 	}
 }
 

@@ -49,6 +49,8 @@ type Member struct {
 	WasSetAside bool
 	// Recovered: a recovery from a lost quorum continued without the data of the volume, as a mark on the volume says.
 	Recovered bool
+	// RecoveredAt is when that recovery started; zero if the mark does not say so.
+	RecoveredAt time.Time
 	// VolumeKept: the volume outlives the EtcdCluster.
 	VolumeKept bool
 	// VolumeSize is what the volume was asked to hold, VolumeCapacity what it holds, both in bytes.
@@ -195,7 +197,7 @@ type Member struct {
 func (m Member) WithoutPod() Member {
 	return Member{
 		Name: m.Name, Incarnation: m.Incarnation, InitialSize: m.InitialSize,
-		Volume: m.Volume, VolumeID: m.VolumeID, VolumeCreated: m.VolumeCreated, VolumeUnused: m.VolumeUnused, WasSetAside: m.WasSetAside, Recovered: m.Recovered,
+		Volume: m.Volume, VolumeID: m.VolumeID, VolumeCreated: m.VolumeCreated, VolumeUnused: m.VolumeUnused, WasSetAside: m.WasSetAside, Recovered: m.Recovered, RecoveredAt: m.RecoveredAt,
 		VolumeKept: m.VolumeKept, VolumeSize: m.VolumeSize, VolumeCapacity: m.VolumeCapacity, VolumeFixed: m.VolumeFixed, VolumeProblem: m.VolumeProblem,
 		VolumeRefused: m.VolumeRefused, FileSystemPendingSince: m.FileSystemPendingSince, VolumeUnlabelled: m.VolumeUnlabelled,
 		Knows: m.Knows, InMembership: m.InMembership, ID: m.ID, Learner: m.Learner, Started: m.Started,

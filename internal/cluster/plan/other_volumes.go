@@ -2,6 +2,7 @@ package plan
 
 import (
 	"strings"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
@@ -28,16 +29,34 @@ func (s State) saysOtherVolumes(nothingElse bool) string {
 	if !nothingElse {
 		return said
 	}
-	return said + " If nothing newer is left, accept them: " + howToAccept(others)
+	return said + " If nothing newer is left, accept them: " + howToAccept(s.tokens(others))
 }
 
-// howToAccept says how a person accepts the claims of members.
-func howToAccept(others []Member) string {
-	uids := make([]string, len(others))
-	for i, m := range others {
-		uids[i] = string(m.VolumeID.Claim)
+// tokens are the values with which a person accepts the claims of members.
+func (s State) tokens(members []Member) []string {
+	tokens := make([]string, len(members))
+	for i, m := range members {
+		tokens[i] = s.tokenOf(m)
 	}
-	return "annotate the EtcdCluster with " + v1beta2.AnnotationAcceptVolumes + "=" + strings.Join(uids, ",") + "."
+	return tokens
+}
+
+// tokenOf is the UID of the claim, and if a recovery continued without its data, the time at which that started: who accepted the claim before
+// did not know of that recovery.
+func (s State) tokenOf(m Member) string {
+	uid, at := string(m.VolumeID.Claim), m.RecoveredAt
+	if r := s.lastRecovery(); at.IsZero() && r != nil && r.Member != m.Name && r.StartedAt != nil && !m.VolumeCreated.IsZero() && !m.VolumeCreated.After(r.StartedAt.Time) {
+		at = r.StartedAt.Time
+	}
+	if at.IsZero() {
+		return uid
+	}
+	return uid + "@" + at.UTC().Format(time.RFC3339)
+}
+
+// howToAccept says how a person accepts claims.
+func howToAccept(tokens []string) string {
+	return "annotate the EtcdCluster with " + v1beta2.AnnotationAcceptVolumes + "=" + strings.Join(tokens, ",") + "."
 }
 
 // waitForOthers keeps a recovery from beginning while a person has put other claims in the place of lost ones. A migration of storage gives
@@ -46,7 +65,7 @@ func howToAccept(others []Member) string {
 func (s State) waitForOthers(others []Member, lost string) Step {
 	return Wait{
 		Reason: v1beta2.ReasonQuorumLost, Stalled: true,
-		Message: lost + " The operator does not continue from one member before a person has decided about them. If they are the same disks under other names, " + howToAccept(others) +
+		Message: lost + " The operator does not continue from one member before a person has decided about them. If they are the same disks under other names, " + howToAccept(s.tokens(others)) +
 			" If they are copies, delete these PersistentVolumeClaims. The operator then continues from the member with the newest data.",
 	}
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -19,21 +20,30 @@ func withEarlier(past []v1beta2.PastRestore, last *v1beta2.ClusterRestoreStatus,
 		return past
 	}
 	return append(slices.Clone(past), v1beta2.PastRestore{
-		Name: last.Name, UID: last.UID, SpecHash: last.SpecHash, Time: metav1.NewTime(now), ClusterID: last.ClusterID, SafetySnapshot: last.SafetySnapshot,
+		Name: last.Name, UID: last.UID, CreationTime: last.CreationTime, SpecHash: last.SpecHash, Time: metav1.NewTime(now), ClusterID: last.ClusterID, SafetySnapshot: last.SafetySnapshot,
 	})
 }
 
-// learnHash completes the record of a restore with what its EtcdRestore shows, while that exists.
-func (s *State) learnHash(restore *v1beta2.EtcdRestore) {
-	if s.Restore != nil && s.Restore.UID == restore.UID && s.Restore.SpecHash == "" {
-		s.Restore = s.Restore.DeepCopy()
-		s.Restore.SpecHash = restore.Spec.Hash()
-	}
-	for i := range s.PastRestores {
-		if p := &s.PastRestores[i]; p.UID == restore.UID && p.SpecHash == "" {
-			p.SpecHash = restore.Spec.Hash()
+// learn completes the record of restores with what their EtcdRestores show, while these exist. If the status was lost, the client Service tells only the
+// UID of the one that made the incarnation, and without its name and its time an older one would replace its data.
+func (s *State) learn(restores []v1beta2.EtcdRestore) {
+	for i := range restores {
+		restore := &restores[i]
+		if restore.Spec.EtcdCluster.Name != s.Name {
+			continue
+		}
+		if s.Restore != nil && s.Restore.UID == restore.UID && (s.Restore.SpecHash == "" || s.Restore.Name == "" || s.Restore.CreationTime == nil) {
+			s.Restore = s.Restore.DeepCopy()
+			s.Restore.SpecHash, s.Restore.Name = cmp.Or(s.Restore.SpecHash, restore.Spec.Hash()), restore.Name
+			s.Restore.CreationTime = cmp.Or(s.Restore.CreationTime, restore.CreationTimestamp.DeepCopy())
+		}
+		for i := range s.PastRestores {
+			if p := &s.PastRestores[i]; p.UID == restore.UID && p.SpecHash == "" {
+				p.SpecHash = restore.Spec.Hash()
+			}
 		}
 	}
+	s.PastRestores = withEarlier(s.PastRestores, s.Restore, time.Time{})
 }
 
 // pastRestores is the completed record of the restores that the status had before.

@@ -64,7 +64,12 @@ func (s State) besideSurvivor(m Member) bool {
 // alone since, and the record does not have it as a member. Volumes that were lost can come back. With the membership from before, such members
 // would be a quorum, and serve clients beside the survivor. They start only if a person accepts their claims.
 func (s State) continuedWithout(m Member) bool {
-	if m.Incarnation != s.Incarnation || slices.Contains(s.KnownVoters, m.Name) || slices.Contains(s.KnownLearners, m.Name) || s.accepted(m) {
+	switch {
+	case m.Incarnation != s.Incarnation || s.accepted(m):
+		return false
+	case s.markIsNewer(m):
+		return !s.isKnown(m)
+	case slices.Contains(s.KnownVoters, m.Name) || slices.Contains(s.KnownLearners, m.Name):
 		return false
 	}
 	r := s.lastRecovery()
@@ -99,5 +104,5 @@ func (s State) saysContinuedWithout() string {
 		survivor = "member " + r.Member
 	}
 	return fmt.Sprintf(" The recovery from %s went on without the data of %s, so they do not start. If the data since then is lost, accept theirs: %s",
-		survivor, strings.Join(memberNames(old), ", "), howToAccept(old))
+		survivor, strings.Join(memberNames(old), ", "), howToAccept(s.tokens(old)))
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
@@ -39,6 +41,19 @@ func unmarkVolumes(s State) Step {
 	return nil
 }
 
+// markIsNewer reports whether the mark on a volume is of a recovery that the status does not have, because it is lost or from before. Then the voters of
+// the status are those from before, too.
+func (s State) markIsNewer(m Member) bool {
+	knows := func(started *metav1.Time) bool { return started != nil && !started.Time.Before(m.RecoveredAt) }
+	switch {
+	case !m.Recovered || m.RecoveredAt.IsZero():
+		return false
+	case s.Recovery != nil && (knows(s.Recovery.StartedAt) || s.Recovery.Earlier != nil && knows(s.Recovery.Earlier.StartedAt)):
+		return false
+	}
+	return s.LastRecovery == nil || !knows(&s.LastRecovery.StartedAt)
+}
+
 // isKnown reports whether a member without a quorum says that a marked one belongs to its membership. Then the recovery that set the mark was not
 // carried out.
 func (s State) isKnown(marked Member) bool {
@@ -49,25 +64,28 @@ func (s State) isKnown(marked Member) bool {
 	})
 }
 
-// inDoubt are the members with a marked volume, if the status has neither their recovery nor them.
+// inDoubt are the members with a marked volume whose recovery the status does not have.
 func (s State) inDoubt() []Member {
-	if s.lastRecovery() != nil {
-		return nil
-	}
-	return s.where(func(m Member) bool { return m.Volume == VolumePresent && s.continuedWithout(m) })
+	known := s.lastRecovery() != nil
+	return s.where(func(m Member) bool {
+		return m.Volume == VolumePresent && s.continuedWithout(m) && (s.markIsNewer(m) || !known)
+	})
 }
 
-// waitForMarked waits for a person if the status is lost, and marks say that a recovery began without the data of members.
+// waitForMarked waits for a person if the status is lost or an old one, and marks say that a recovery began without the data of members. Beside
+// voters that the status has, a mark without a time counts only when a recovery is to begin.
 func (s State) waitForMarked() Step {
-	marked := slices.DeleteFunc(s.inDoubt(), func(m Member) bool { return m.Pod != PodNone })
-	if len(marked) == 0 || s.knownVoters() > 0 {
+	marked := slices.DeleteFunc(s.inDoubt(), func(m Member) bool {
+		return m.Pod != PodNone || s.knownVoters() > 0 && !s.markIsNewer(m)
+	})
+	if len(marked) == 0 {
 		return nil
 	}
 	return Wait{
 		Reason: v1beta2.ReasonAnotherVolume, Stalled: true, Requeue: requeueSettled,
-		Message: fmt.Sprintf("No quorum answers. The status is lost, and the PersistentVolumeClaims of %s are marked: a recovery from a lost quorum began without their data. "+
+		Message: fmt.Sprintf("No quorum answers. The status is lost or an old one, and the PersistentVolumeClaims of %s are marked: a recovery from a lost quorum began without their data. "+
 			"So they do not start, because the cluster may have gone on without them. If it did not, or if the data since then is lost, accept theirs: %s",
-			strings.Join(memberNames(marked), ", "), howToAccept(marked)),
+			strings.Join(memberNames(marked), ", "), howToAccept(s.tokens(marked))),
 	}
 }
 
@@ -83,6 +101,6 @@ func (s State) waitForDoubt(lost string) Step {
 		Message: fmt.Sprintf("%s The status does not have %s as members, but they have data. Their PersistentVolumeClaims are marked, because an earlier recovery began without them. "+
 			"The status does not say whether it was carried out. So the operator does not continue before a person has decided. If it was not, then %s "+
 			"If it was, save the data of these PersistentVolumeClaims, and delete them. The operator then continues from the member with the newest data.",
-			lost, strings.Join(memberNames(marked), ", "), howToAccept(marked)),
+			lost, strings.Join(memberNames(marked), ", "), howToAccept(s.tokens(marked))),
 	}
 }

@@ -10,20 +10,14 @@ import (
 // its own operator has reported its end, else the oldest verified one.
 func (s *State) ChooseRestore(restores []v1beta2.EtcdRestore) {
 	var next *v1beta2.EtcdRestore
+	s.learn(restores)
 	for i := range restores {
 		restore := &restores[i]
-		if restore.Spec.EtcdCluster.Name != s.Name {
-			continue
-		}
-		s.learnHash(restore)
-		if !s.open(restore) {
+		if restore.Spec.EtcdCluster.Name != s.Name || !s.open(restore) {
 			continue
 		}
 		failed := isTrue(restore, v1beta2.ConditionFailed)
 		underWay := s.Restore != nil && s.Restore.UID == restore.UID
-		if underWay && s.Restore.Name == "" {
-			s.Restore.Name = restore.Name
-		}
 		if s.RestorePending == "" || failed {
 			s.RestorePending = restore.Name
 			s.RestoreProgress = int64(restore.Status.Percent)

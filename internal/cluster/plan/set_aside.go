@@ -59,10 +59,10 @@ func (s State) recoveryReplaces(m Member) bool {
 	return unknown || before || slices.Contains(r.Voters, m.Name)
 }
 
-// ReplacedByRecovery are the names of the volumes whose data the recovery continues without. The operator marks them before the survivor
-// starts alone, because an old status that comes back later does not have the recovery.
+// ReplacedByRecovery are the names of the volumes whose data the recovery continues without, also of those that are lost and may come back. The
+// operator marks their claims before the survivor starts alone, because an old status that comes back later does not have the recovery.
 func (s State) ReplacedByRecovery() []string {
-	return memberNames(s.where(func(m Member) bool { return m.Volume == VolumePresent && !m.Recovered && s.recoveryReplaces(m) }))
+	return memberNames(s.where(func(m Member) bool { return m.Volume != VolumeNone && !m.Recovered && s.recoveryReplaces(m) }))
 }
 
 // setAsideOther sets aside a volume that is not the one that its member served on. A person has created it, perhaps from a copy, so it is

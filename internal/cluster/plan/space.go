@@ -277,14 +277,16 @@ func (s State) fences() []etcd.Alarm {
 	return slices.DeleteFunc(s.alarms(etcd.AlarmCorrupt), func(a etcd.Alarm) bool { return !a.IsFence() })
 }
 
-// alarms of a kind that are on, as the leader reports them. Without a leader, all members count.
-func (s State) alarms(kind etcd.AlarmKind) []etcd.Alarm {
-	teller, ok := s.leader()
-	var on []etcd.Alarm
-	for _, m := range s.Current() {
-		if ok && m.Name != teller.Name {
-			continue
-		}
+// alarms of a kind that are on, as the leader reports them. Without a leader among the own members, all that serve count, and if none does, all. A member
+// that its peers do not reach may report an alarm that was taken back.
+func (s State) alarms(kind etcd.AlarmKind) (on []etcd.Alarm) {
+	tell := s.Current()
+	if leader, ok := s.leader(); ok {
+		tell = []Member{leader}
+	} else if serve := slices.DeleteFunc(slices.Clone(tell), func(m Member) bool { return !m.Serving }); len(serve) > 0 {
+		tell = serve
+	}
+	for _, m := range tell {
 		for _, alarm := range m.Alarms {
 			if alarm.Kind == kind && !slices.Contains(on, alarm) {
 				on = append(on, alarm)

@@ -39,6 +39,8 @@ type State struct {
 	PastRestores []v1beta2.PastRestore
 	// Recovery is the recovery from a lost quorum that was begun last, nil when there was none.
 	Recovery *v1beta2.ClusterRecoveryStatus
+	// LastRecovery is the last one whose survivor may have started alone, as the status remembers it.
+	LastRecovery *v1beta2.PastRecovery
 	// FencedAt is the last revision that etcd answered to a fence in this pass; 0 for none.
 	FencedAt int64
 	// RestoreUnverified: the EtcdRestore under way exists and is neither verified nor failed. Its status was lost.
@@ -199,6 +201,7 @@ func NewState(cluster *v1beta2.EtcdCluster) State {
 		Incarnation:  cluster.Status.Incarnation,
 		Restore:      cluster.Status.Restore.DeepCopy(),
 		Recovery:     cluster.Status.Recovery.DeepCopy(),
+		LastRecovery: cluster.Status.LastRecovery.DeepCopy(),
 		PastRestores: slices.Clone(withEarlier(cluster.Status.PastRestores, cluster.Status.Restore, time.Time{})),
 		KnownVersion: cluster.Status.CurrentVersion,
 

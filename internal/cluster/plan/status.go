@@ -129,6 +129,14 @@ func rememberRecovery(status *v1beta2.EtcdClusterStatus) {
 	}
 }
 
+// noteCancelled keeps that the data of a survivor may be a cluster of its own. One that knows other members was never restarted alone.
+func noteCancelled(status *v1beta2.EtcdClusterStatus, s State) {
+	r, last := status.Recovery, status.LastRecovery
+	if survivor, _ := s.member(r.Member); last != nil && last.Member == r.Member && r.StartedAt != nil && last.StartedAt.Equal(r.StartedAt) {
+		last.Cancelled = !s.knowsOthers(survivor)
+	}
+}
+
 // asEarlier is what another recovery keeps of the one before it, nil for none.
 func asEarlier(r *v1beta2.ClusterRecoveryStatus) *v1beta2.EarlierRecovery {
 	if r == nil || r.Step == v1beta2.RecoveryForcing {
@@ -170,6 +178,7 @@ func recordRecovery(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 	case CancelRecovery:
 		if status.Recovery != nil && status.Recovery.ForcedAt != nil {
 			rememberRecovery(status)
+			noteCancelled(status, s)
 		}
 		status.Recovery = earlierRecovery(status.Recovery)
 	case CompleteRecovery:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
@@ -131,12 +132,15 @@ func (w *World) actOnVolume(s plan.State, step plan.Step) error {
 		}
 	case plan.UnmarkVolume:
 		if v := w.volume(step.Name); v != nil {
-			v.recovered = false
+			v.recovered, v.recoveredAt = false, time.Time{}
 		}
 	case plan.RecordForcing, plan.RecordForced:
 		for _, name := range s.ReplacedByRecovery() {
 			if v := w.volume(name); v != nil {
 				v.recovered = true
+				if at := s.Recovery.StartedAt; at != nil {
+					v.recoveredAt = at.Time
+				}
 			}
 		}
 	case plan.DeleteVolume:

@@ -63,7 +63,7 @@ func (w *World) observeMembers(s *plan.State) {
 			s.SetAside = append(s.SetAside, plan.SetAside{Name: v.name, Since: w.at(v.since), Deleting: v.deleting, Kept: v.kept})
 			continue
 		}
-		m := plan.Member{Name: v.name, Incarnation: v.incarnation, InitialSize: v.initialSize, Volume: plan.VolumePresent, VolumeKept: v.kept, Recovered: v.recovered, VolumeUnused: v.unused, VolumeSize: v.size, VolumeCapacity: v.size, VolumeID: volumeID(&v), VolumeCreated: w.at(v.created)}
+		m := plan.Member{Name: v.name, Incarnation: v.incarnation, InitialSize: v.initialSize, Volume: plan.VolumePresent, VolumeKept: v.kept, Recovered: v.recovered, RecoveredAt: v.recoveredAt, VolumeUnused: v.unused, VolumeSize: v.size, VolumeCapacity: v.size, VolumeID: volumeID(&v), VolumeCreated: w.at(v.created)}
 		if v.deleting {
 			m.Volume = plan.VolumeDeleting
 		} else if v.lost {

@@ -167,6 +167,7 @@ type volume struct {
 	// created is when. outlived: a recovery continued without its data. recovered: its mark says so.
 	created             int
 	outlived, recovered bool
+	recoveredAt         time.Time
 	// full: nothing can be written to it until it grows.
 	full bool
 	// unused: it was made for a member that has not been added.
