@@ -35,6 +35,7 @@ func TestLongRestoreCompletesWhileNodesAreCutOffFromTheAPIServer(t *testing.T) {
 
 func restoresBesideCutNodes(t *testing.T, cut int) {
 	n := begin(t)
+	n.eventually("all nodes are ready", untainted)
 	n.gather(1) // connections to a Service go through this node
 	if _, err := suite.StartS3(n.Context()); err != nil {
 		n.Fatal(err) // its Pod has no volume, and was moved
@@ -126,6 +127,20 @@ func onNode(ctx context.Context, node string) error {
 	for _, pod := range pods.Items {
 		if owner := metav1.GetControllerOf(&pod); owner != nil && owner.Kind == "ReplicaSet" && pod.Spec.NodeName != node {
 			return fmt.Errorf("pod %s/%s is on %s", pod.Namespace, pod.Name, pod.Spec.NodeName)
+		}
+	}
+	return nil
+}
+
+// untainted fails until Kubernetes starts Pods on all nodes again.
+func untainted(ctx context.Context) error {
+	var nodes corev1.NodeList
+	if err := suite.Client.List(ctx, &nodes); err != nil {
+		return err
+	}
+	for _, node := range nodes.Items {
+		if len(node.Spec.Taints) > 0 {
+			return fmt.Errorf("%s has the taint %s", node.Name, node.Spec.Taints[0].Key)
 		}
 	}
 	return nil
