@@ -20,29 +20,37 @@ type Inside struct {
 
 // Ctl returns how etcdctl runs in a member's Pod. It uses the address and the files that etcd itself was started with.
 func Ctl(pods []corev1.Pod, member string, args []string) (Inside, error) {
-	for _, pod := range pods {
-		if member != "" && pod.Name != member || member == "" && !podReady(pod) {
+	pod, err := MemberPod(pods, member)
+	if err != nil {
+		return Inside{}, err
+	}
+	call := []string{"etcdctl"}
+	for _, c := range pod.Spec.Containers {
+		if c.Name != "etcd" {
 			continue
 		}
-		call := []string{"etcdctl"}
-		for _, c := range pod.Spec.Containers {
-			if c.Name != "etcd" {
-				continue
-			}
-			for _, arg := range append(c.Command, c.Args...) {
-				for from, to := range ctlFlags {
-					if value, ok := strings.CutPrefix(arg, from); ok {
-						call = append(call, to+value)
-					}
+		for _, arg := range append(c.Command, c.Args...) {
+			for from, to := range ctlFlags {
+				if value, ok := strings.CutPrefix(arg, from); ok {
+					call = append(call, to+value)
 				}
 			}
 		}
-		return Inside{Pod: pod.Name, Command: append(call, args...)}, nil
+	}
+	return Inside{Pod: pod.Name, Command: append(call, args...)}, nil
+}
+
+// MemberPod returns the Pod of a member, or the first one that is ready.
+func MemberPod(pods []corev1.Pod, member string) (corev1.Pod, error) {
+	for _, pod := range pods {
+		if pod.Name == member || member == "" && podReady(pod) {
+			return pod, nil
+		}
 	}
 	if member != "" {
-		return Inside{}, fmt.Errorf("member %s has no Pod. Nothing was run. List the members: kubectl etcd status", member)
+		return corev1.Pod{}, fmt.Errorf("member %s has no Pod. Nothing was run. List the members: kubectl etcd status", member)
 	}
-	return Inside{}, fmt.Errorf("no member is ready. Nothing was run. See kubectl etcd status, or name a member with --member")
+	return corev1.Pod{}, fmt.Errorf("no member is ready. Nothing was run. See kubectl etcd status, or name a member with --member")
 }
 
 // Named returns the objects that belong to a cluster, as "Kind name".

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -40,4 +41,19 @@ func padded(at string) string {
 		at += "."
 	}
 	return at + strings.Repeat("0", max(0, 30-len(at)))
+}
+
+// inNamespace is what the operators write into a line about an object, as JSON or as text.
+var inNamespace = regexp.MustCompile(`"namespace":\s*"([^"]+)"`)
+
+// LinesAbout returns the lines of an operator's log without those about objects of other namespaces, which may belong to somebody else.
+func LinesAbout(text, namespace string) string {
+	var kept strings.Builder
+	for line := range strings.Lines(text) {
+		others := slices.ContainsFunc(inNamespace.FindAllStringSubmatch(line, -1), func(m []string) bool { return m[1] != namespace })
+		if !others {
+			kept.WriteString(line)
+		}
+	}
+	return kept.String()
 }

@@ -94,7 +94,7 @@ func (p *plugin) command(version string) *cobra.Command {
 	clientcmd.BindOverrideFlags(p.overrides, flags, clientcmd.RecommendedConfigOverrideFlags(""))
 	root.AddCommand(p.status(), p.backup(), p.snapshots(), p.restore(), p.upgrade(), p.hibernate(), p.wake(), p.pause(), p.resume(), p.freeze(), p.thaw(),
 		p.moveLeader(), p.replace(), p.defrag(), p.events(), p.logs(), p.ctl(), p.report(), p.explain(), p.version(version),
-		p.restart(), p.scale(), p.rotateCA(), p.recover(), p.removeForeign(), p.suspend(), p.bench())
+		p.restart(), p.scale(), p.rotateCA(), p.recover(), p.removeForeign(), p.suspend(), p.bench(), p.env(), p.portForward(), p.check())
 	p.completesConnection(root)
 	for _, c := range root.Commands() {
 		p.completes(c)

@@ -86,3 +86,17 @@ func TestCtlEndsWithTheExitCodeOfEtcdctl(t *testing.T) {
 		t.Errorf("%v, exit code %d", err, ExitCode(t.Context(), err))
 	}
 }
+
+// A proxy between the user and the API server may not pass WebSockets. kubectl exec works there, and ctl must, too.
+func TestCtlUsesSPDYIfWebSocketsAreRefused(t *testing.T) {
+	var methods []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		methods = append(methods, r.Method+" "+r.Header.Get("Upgrade"))
+		http.Error(w, "no upgrade", http.StatusForbidden)
+	}))
+	defer server.Close()
+	_, err := kitAt(t, &rest.Config{Host: server.URL}).run(t, "ctl", "example", "endpoint", "health")
+	if diff := cmp.Diff([]string{"GET websocket", "POST SPDY/3.1"}, methods); diff != "" || err == nil {
+		t.Errorf("%v %s", err, diff)
+	}
+}

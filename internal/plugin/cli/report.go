@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -69,14 +71,43 @@ func (w *world) bundle(ctx context.Context, c v1beta2.EtcdCluster, now time.Time
 		files = append(files, core.File{Name: name, Content: text})
 	}
 	for _, pod := range o.Pods {
-		text, err := w.log(ctx, pod.Name, 0, 5000)
+		text, err := w.log(ctx, pod.Name, 0, reportedLines)
 		if err != nil {
 			text = err.Error() + "\n"
 		}
 		files = append(files, core.File{Name: "logs/" + pod.Name + ".log", Content: []byte(core.RedactText(text))})
 	}
-	return files, nil
+	return append(files, w.operatorLogs(ctx, c)...), nil
 }
+
+// reportedLines is how many of the newest lines of a log a report has.
+const reportedLines = 5000
+
+// operatorLogs reads the logs of the operators, without the lines about objects of other namespaces.
+// A user without the right gets the reason as a file, so that the reader of the report asks for the logs.
+func (w *world) operatorLogs(ctx context.Context, c v1beta2.EtcdCluster) []core.File {
+	var pods corev1.PodList
+	if err := w.List(ctx, &pods, client.MatchingLabels{operatorLabel: operatorName}); err != nil {
+		return []core.File{{Name: "operators/unreadable.txt", Content: []byte("The Pods of the operators cannot be listed: " + err.Error() + "\n")}}
+	}
+	var files []core.File
+	for _, pod := range pods.Items {
+		options := &corev1.PodLogOptions{Timestamps: true, TailLines: new(int64(reportedLines))}
+		raw, err := w.core.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, options).DoRaw(ctx)
+		if err != nil {
+			raw = []byte(err.Error() + "\n")
+		}
+		text := core.RedactText(core.LinesAbout(string(raw), c.Namespace))
+		files = append(files, core.File{Name: "operators/" + pod.Name + ".log", Content: []byte(text)})
+	}
+	return files
+}
+
+// The label of the Pods of the operators, as the chart sets it.
+const (
+	operatorLabel = "app.kubernetes.io/name"
+	operatorName  = "etcd-operator"
+)
 
 func redacted(value any) ([]byte, error) {
 	text, err := yaml.Marshal(value)

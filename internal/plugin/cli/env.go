@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	core "github.com/etcd-suite/etcd-operator/internal/plugin"
+)
+
+func (p *plugin) env() *cobra.Command {
+	var directory string
+	var port uint16
+	c := &cobra.Command{
+		Use: "env <cluster>", Short: "Print the variables of etcdctl for kubectl etcd port-forward, and write the client's certificate", Args: cobra.ExactArgs(1),
+		Example: "  eval \"$(kubectl etcd env example)\"",
+		RunE: func(c *cobra.Command, args []string) error {
+			w, cluster, err := p.connectTo(c.Context(), args)
+			if err != nil {
+				return err
+			}
+			if directory == "" {
+				cache, err := os.UserCacheDir()
+				if err != nil {
+					return fmt.Errorf("there is no directory for the certificate: %w. Nothing was written. Name one with --dir", err)
+				}
+				directory = filepath.Join(cache, "kubectl-etcd", w.namespace, cluster.Name)
+			}
+			written, err := w.writeClient(c.Context(), cluster, directory)
+			if err != nil {
+				return err
+			}
+			fmt.Fprint(p.Out, core.Env(cluster, port, directory))
+			if written {
+				fmt.Fprintf(p.Err, "# The client's private key is in %s. Delete the directory when you no longer need it.\n", directory)
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&directory, "dir", "", "directory for the client's certificate and key; default: one for the cluster in your cache directory")
+	c.Flags().Uint16Var(&port, "port", clientPort, "port of this machine to which kubectl etcd port-forward listens")
+	return c
+}
+
+// clientPort is the port of etcd, and of this machine by default.
+const clientPort = uint16(v1beta2.ClientPort)
+
+// writeClient writes the client's certificate, key and CA, which only the user may read. Without TLS there is nothing to write.
+func (w *world) writeClient(ctx context.Context, c v1beta2.EtcdCluster, directory string) (bool, error) {
+	if !c.Spec.TLS.SecureClient() {
+		return false, nil
+	}
+	name := c.Spec.TLS.ClientSecret(c.Name)
+	var secret *corev1.Secret
+	secret, err := w.core.CoreV1().Secrets(w.namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return false, fmt.Errorf("the client's certificate cannot be read: %w. Nothing was written. You need the right to read Secret %s", err, name)
+	}
+	files, err := core.ClientFiles(c, secret)
+	if err != nil {
+		return false, err
+	}
+	if err := os.MkdirAll(directory, 0o700); err != nil {
+		return false, fmt.Errorf("the client's certificate cannot be written: %w. Name another directory with --dir", err)
+	}
+	for key, content := range files {
+		file := filepath.Join(directory, key)
+		if err := os.Remove(file); err != nil && !os.IsNotExist(err) { // an earlier file could be readable for others
+			return false, fmt.Errorf("the client's certificate cannot be written: %w. Name another directory with --dir", err)
+		}
+		if err := os.WriteFile(file, content, 0o600); err != nil {
+			return false, fmt.Errorf("the client's certificate cannot be written: %w. Name another directory with --dir", err)
+		}
+	}
+	return true, nil
+}
