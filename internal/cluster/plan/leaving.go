@@ -14,6 +14,7 @@ const (
 	volumeDeleted = "its volume is being deleted"
 	volumeLost    = "its PersistentVolume does not exist any more"
 	volumeGone    = "its PersistentVolumeClaim does not exist any more"
+	volumeForced  = "a recovery from it was cancelled after it may have started alone"
 	volumeOther   = "its PersistentVolumeClaim is not the one that it served on"
 	// PodRecreated: the data is in the Pod.
 	PodRecreated = "its Pod must be recreated and its data would be deleted with it"
@@ -43,6 +44,8 @@ func (s State) volumeLoss(m Member) string {
 		return volumeDeleted
 	case m.Volume == VolumeLost:
 		return volumeLost
+	case s.OnAnotherVolume(m) && s.mayBeForced(m):
+		return volumeForced
 	case s.OnAnotherVolume(m):
 		return volumeOther
 	case m.Volume == VolumeNone && !s.inPod(m) && recorded && s.goesWithPod(m):

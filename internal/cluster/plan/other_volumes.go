@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,9 @@ func (s State) saysOtherVolumes(nothingElse bool) string {
 	}
 	said := " These PersistentVolumeClaims are not the ones that their members served on, so they do not count: " + strings.Join(memberNames(others), ", ") +
 		". If they are copies, they can lack writes that etcd has acknowledged."
+	if i := slices.IndexFunc(others, s.mayBeForced); i >= 0 {
+		said += " The data of " + others[i].Name + " may be a cluster of its own, because " + volumeForced + "."
+	}
 	if !nothingElse {
 		return said
 	}

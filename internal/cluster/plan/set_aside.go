@@ -35,7 +35,10 @@ func (step SetAsideVolume) describe(s State) planning.Description {
 
 // whyAside says what a volume is that is set aside.
 func (s State) whyAside(name string) string {
-	if m, _ := s.member(name); s.OnAnotherVolume(m) {
+	switch m, _ := s.member(name); {
+	case s.OnAnotherVolume(m) && s.mayBeForced(m):
+		return "which may have a cluster of its own, because " + volumeForced
+	case s.OnAnotherVolume(m):
 		return "which is not the one that the member served on"
 	}
 	return "which has the data from before the restore or recovery"
