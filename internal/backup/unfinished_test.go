@@ -79,7 +79,7 @@ func TestSnapshotsWhoseManifestsTheStoreRefusedAreCompleted(t *testing.T) {
 			}
 		}
 	}
-	objects, complete := count(m)
+	objects, _ := count(m)
 	if refused < 100 {
 		t.Fatalf("%d attempts were refused: the test has too few", refused)
 	}
@@ -94,7 +94,7 @@ func TestSnapshotsWhoseManifestsTheStoreRefusedAreCompleted(t *testing.T) {
 			t.Fatalf("%+v", r.Failure)
 		}
 	}
-	if objects, complete = count(m); complete < objects {
+	if objects, complete := count(m); complete < objects {
 		t.Errorf("of %d snapshots, %d have a manifest", objects, complete)
 	}
 	for _, key := range m.Keys() {

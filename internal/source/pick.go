@@ -59,31 +59,11 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 		if err == nil {
 			err = p.unsigned(e, reading)
 		}
-		switch {
-		case p.endsBy(e, err):
+		done, err := p.judge(e, reading, err)
+		if done {
 			return err
-		case err != nil: // it is newer, and not signed
-		case reading.Err == nil && p.belongsElsewhere(e, reading.Manifest):
-		case reading.Err == nil && p.passes(reading.Manifest):
-			p.skip(e, "was taken without quorum")
-			if p.noQuorum++; p.noQuorum == noQuorumLimit {
-				return p.allWithoutQuorum()
-			}
-		case reading.Err == nil:
-			p.chosen = e
-			return nil
-		case errors.Is(reading.Err, snapshot.ErrNewerFormat):
-			return fmt.Errorf("%s may be the newest snapshot: %w", snapshot.ManifestKey(e.Key), reading.Err)
-		case errors.Is(reading.Err, fs.ErrNotExist): // removed meanwhile
-		case ofStore(reading.Err):
-			return fmt.Errorf("%s may be the newest snapshot, and the store does not return it: %w", snapshot.ManifestKey(e.Key), reading.Err)
-		default:
-			p.skip(e, "has a manifest that cannot be read")
-			p.unreadable = append(p.unreadable, e.Key)
-			if first == nil && !errors.Is(reading.Err, snapshot.ErrManifest) {
-				first = reading.Err
-			}
 		}
+		first = cmp.Or(first, err)
 	}
 	if first == nil && p.noQuorum > 0 {
 		return p.allWithoutQuorum()
@@ -92,6 +72,36 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 		return p.allFailed()
 	}
 	return first
+}
+
+// judge decides about one candidate, as it was read. It returns whether the choice ends with it. Without that, the error is the store's.
+func (p *pick) judge(e candidate, reading snapshot.Reading, err error) (done bool, failed error) {
+	switch {
+	case p.endsBy(e, err):
+		return true, err
+	case err != nil: // it is newer, and not signed
+	case reading.Err == nil && p.belongsElsewhere(e, reading.Manifest):
+	case reading.Err == nil && p.passes(reading.Manifest):
+		p.skip(e, "was taken without quorum")
+		if p.noQuorum++; p.noQuorum == noQuorumLimit {
+			return true, p.allWithoutQuorum()
+		}
+	case reading.Err == nil:
+		p.chosen = e
+		return true, nil
+	case errors.Is(reading.Err, snapshot.ErrNewerFormat):
+		return true, fmt.Errorf("%s may be the newest snapshot: %w", snapshot.ManifestKey(e.Key), reading.Err)
+	case errors.Is(reading.Err, fs.ErrNotExist): // removed meanwhile
+	case ofStore(reading.Err):
+		return true, fmt.Errorf("%s may be the newest snapshot, and the store does not return it: %w", snapshot.ManifestKey(e.Key), reading.Err)
+	default:
+		p.skip(e, "has a manifest that cannot be read")
+		p.unreadable = append(p.unreadable, e.Key)
+		if !errors.Is(reading.Err, snapshot.ErrManifest) {
+			return false, reading.Err
+		}
+	}
+	return false, nil
 }
 
 // askFailed asks whether a snapshot failed its restore test, if the listing does not have that.

@@ -43,7 +43,7 @@ func restoresBesideCutNodes(t *testing.T, cut int) {
 	_, path := n.saved()
 	numbers := nodesOf(n)
 	writers := n.writers("three")
-	for _, number := range numbers[1:1+cut] {
+	for _, number := range numbers[1 : 1+cut] {
 		if err := suite.Local.CutAPIServer(n.Context(), number); err != nil {
 			n.Fatal(err)
 		}
