@@ -112,7 +112,7 @@ long: ## Run what make test leaves out: all points of each sweep, end-to-end tes
 	$(MAKE) e2e-long
 
 # SIMULATIONS are the tests of the planner that take long.
-SIMULATIONS = Settles$$|BreakNothing$$|NobodyIs$$|SaysWhatToDo$$|OfYears$$|DoesNotTrust$$|ChangeAMinute$$|ThatMayRun$$
+SIMULATIONS = Settles$$|BreakNothing$$|NobodyIs$$|SaysWhatToDo$$|OfYears$$|DoesNotTrust$$|ChangeAMinute$$|ThatMayRun$$|Interleaving
 
 .PHONY: unit
 unit: deps ## Run the unit tests with the race detector, in random order
@@ -125,6 +125,11 @@ unit: deps ## Run the unit tests with the race detector, in random order
 .PHONY: simulate
 simulate: ## Run a million steps of the planner in random worlds, which make unit does with few; SIM_SEED=n repeats a failed run, and SIM_WORLD=n only its world n of each kind
 	SIM_SEED=$(or $(SIM_SEED),random) go test -count=1 -v -timeout 30m -run TestRandomFaults ./internal/cluster/plan
+
+.PHONY: explore
+explore: ## Explore all interleavings of passes, effects, changes, faults, old reads and kills, of which make unit does a short form; EXPLORE=4m for each of 15 explorations, EXPLORE_SIZE=1 EXPLORE_OPERATION=restore EXPLORE_DISTURBANCES=3
+	go test -count=1 -v -timeout 0 -run Interleaving ./internal/cluster/plan -explore=$(or $(EXPLORE),4m) \
+		-explore.size=$(or $(EXPLORE_SIZE),0) -explore.operation="$(EXPLORE_OPERATION)" -explore.disturbances=$(or $(EXPLORE_DISTURBANCES),3)
 
 .PHONY: integration
 integration: deps ## Run the tests against a real kube-apiserver, real etcd, a real S3 server, and emulators of GCS and Azure

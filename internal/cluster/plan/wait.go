@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -83,6 +84,9 @@ func firstWords(message string) string {
 type Waiting struct {
 	since map[WaitKey]time.Time
 }
+
+// Since returns what the operator waits for, and since when. The simulation compares worlds by it.
+func (w *Waiting) Since() map[WaitKey]time.Time { return maps.Clone(w.since) }
 
 // Saw records the waits of a pass. A wait that was not among them is over.
 func (w *Waiting) Saw(waits []WaitKey, now time.Time) {

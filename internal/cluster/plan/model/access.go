@@ -86,6 +86,20 @@ func (w *World) refuses(p *pod, m *plan.Member) bool {
 	return true
 }
 
+// hidden reports whether a member serves, and the operator cannot see that.
+func (w *World) hidden(e *entry) bool {
+	p := w.pod(e.name)
+	return p != nil && (p.deaf || p.cutOff)
+}
+
+// audible reports whether the operator can ask a member that has a leader.
+func (w *World) audible(l *life) bool {
+	return !w.CutOff && slices.ContainsFunc(l.entries, func(e entry) bool {
+		p := w.pod(e.name)
+		return p != nil && p.state == plan.PodRunning && !p.deaf && !e.learner && w.up(l, &e)
+	})
+}
+
 // tickVolumes takes the data of lost volumes once no process has it open.
 func (w *World) tickVolumes() (moved bool) {
 	for i := range w.volumes {

@@ -51,7 +51,7 @@ func (w *World) Check(step plan.Step) {
 
 // checkFencedWait: the operator waits for nothing while a restore has fenced the members, unless it cannot ask them.
 func (w *World) checkFencedWait(l *life, step plan.Wait) {
-	if l != nil && l.leader != 0 && w.restoreFences(l) && !w.CutOff && w.SecretProblem == "" {
+	if l != nil && l.leader != 0 && w.restoreFences(l) && w.audible(l) && w.SecretProblem == "" {
 		w.violate(EveryRunSettles, "the operator waits (%s) while a fence refuses writes", step.Reason)
 	}
 }
@@ -211,7 +211,7 @@ func (w *World) checkRolledLast(l *life, e *entry) {
 
 // checkLeader: a member that leads is not stopped while another could lead.
 func (w *World) checkLeader(l *life, e *entry) {
-	if l.leader != e.id || e.foreign {
+	if l.leader != e.id || e.foreign || w.hidden(e) {
 		return
 	}
 	for i := range l.entries {

@@ -2,6 +2,7 @@ package model
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -50,6 +51,7 @@ func (w *World) hearCorrupt(l *life, d *data, m *plan.Member) {
 }
 
 func (w *World) disarmCorrupt(l *life, alarm etcd.Alarm) {
+	l.fences = slices.DeleteFunc(l.fences, func(id etcd.ID) bool { return id == alarm.Member }) // to etcd it is an alarm like any other
 	if alarm.Member == l.accused || (alarm.Member == 0 && l.nobody) {
 		l.accused, l.nobody = 0, false
 	}

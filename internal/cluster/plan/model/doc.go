@@ -4,5 +4,5 @@
 // planner are checked at each of them. Tests and hack/plan use it; no operator does.
 //
 // Time goes in ticks: at each, what is under way in the world (a Pod that starts, a learner that catches up)
-// gets one step further.
+// gets one step further. An exploration instead tries each order in which these effects can happen (explore.go).
 package model

@@ -19,6 +19,7 @@ const (
 	DataIsReadable
 	AlarmsHaveACause
 	ForeignMembersAreKept
+	ReplacedIsSilent
 )
 
 // Invariants holds the name and one sentence of each, by number.
@@ -34,6 +35,7 @@ var Invariants = [...]struct{ Name, Sentence string }{
 	DataIsReadable:            {"data is readable", "No member is started on a version that cannot read its data, or the log that it is sent."},
 	AlarmsHaveACause:          {"alarms have a cause", "An alarm is disarmed only after its cause is removed."},
 	ForeignMembersAreKept:     {"foreign members are kept", "A member that the operator did not add is removed only if the user consents to it."},
+	ReplacedIsSilent:          {"a replaced cluster is silent", "After the client Service selects a restored cluster, the cluster before it acknowledges no write."},
 }
 
 func (i Invariant) String() string {

@@ -114,7 +114,7 @@ func (w *World) up(l *life, e *entry) bool {
 		return !e.down && e.ran
 	}
 	p := w.pod(e.name)
-	if p == nil || p.state != plan.PodRunning || p.hung {
+	if p == nil || p.state != plan.PodRunning && !p.cutOff || p.hung {
 		return false
 	}
 	d := w.running(p)

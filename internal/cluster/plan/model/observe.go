@@ -134,7 +134,7 @@ func (w *World) hear(p *pod, m *plan.Member) {
 	if w.refuses(p, m) {
 		return
 	}
-	if p.hung {
+	if p.hung || p.deaf {
 		m.Unanswered = "deadline exceeded"
 		return
 	}

@@ -10,10 +10,13 @@ func (w *World) elect() (moved bool) {
 	for i := range w.incarnations {
 		l := &w.incarnations[i]
 		before := l.leader
-		if !w.voters(l).HasQuorum() {
+		e := l.byID(l.leader)
+		gone := e == nil || e.learner || !w.up(l, e)
+		switch {
+		case !w.voters(l).HasQuorum() || gone && w.Stepwise:
 			l.leader = 0
-		} else if e := l.byID(l.leader); e == nil || e.learner || !w.up(l, e) {
-			w.lead(l)
+		case gone:
+			w.lead(l, 0)
 		}
 		moved = moved || l.leader != before
 		l.logChange()
@@ -24,23 +27,27 @@ func (w *World) elect() (moved bool) {
 	return moved
 }
 
-// lead makes the voter leader that knows most; raft elects no other.
-func (w *World) lead(l *life) {
+// lead makes one of the voters leader that know most; raft elects no other.
+func (w *World) lead(l *life, which int) {
 	best := -1
-	var leader etcd.ID
+	var leaders []etcd.ID
 	for i := range l.entries {
 		e := &l.entries[i]
 		if e.learner || !w.up(l, e) {
 			continue
 		}
-		if d := w.dataOf(e.name); d.index > best {
-			best, leader = d.index, e.id
+		d := w.dataOf(e.name)
+		if d.index > best {
+			best, leaders = d.index, nil
+		}
+		if d.index == best {
+			leaders = append(leaders, e.id)
 		}
 	}
 	if best < l.index {
 		w.violate(AcknowledgedWritesSurvive, "acknowledged writes are lost: the best voter has %d of %d", best, l.index)
 	}
-	l.leader, l.quorate, l.index = leader, true, max(l.index, best)
+	l.leader, l.quorate, l.index = leaders[min(which, len(leaders)-1)], true, max(l.index, best)
 }
 
 func (w *World) readiness(p *pod) {
@@ -61,6 +68,27 @@ func (w *World) readiness(p *pod) {
 // tickLife publishes members, lets learners catch up and clients write. It says whether anything but the writes
 // moved.
 func (w *World) tickLife(l *life) (moved bool) {
+	moved = w.advance(l)
+	switch {
+	case l.leader == 0:
+	case len(l.fences) > 0:
+		moved = w.replicate(l) || moved
+	default:
+		w.serveClients(l)
+	}
+	return moved
+}
+
+// serveClients acknowledges a write if the life has clients, and takes writes.
+func (w *World) serveClients(l *life) {
+	if l.leader != 0 && len(l.fences) == 0 && w.hasClients(l) {
+		w.checkReplacedIsSilent(l)
+		w.write(l)
+	}
+}
+
+// advance publishes members, and lets learners catch up and the version change.
+func (w *World) advance(l *life) (moved bool) {
 	if l.cooling > 0 {
 		l.cooling--
 		moved = true
@@ -80,14 +108,7 @@ func (w *World) tickLife(l *life) (moved bool) {
 			e.caughtUp, moved = true, true
 		}
 	}
-	moved = w.tickVersion(l) || moved
-	switch {
-	case len(l.fences) > 0:
-		moved = w.replicate(l) || moved
-	case w.hasClients(l):
-		w.write(l)
-	}
-	return moved
+	return w.tickVersion(l) || moved
 }
 
 // replicate brings all that was acknowledged to the members that are up, while no client writes.

@@ -5,6 +5,15 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
+// checkReplacedIsSilent: after the client Service selects a restored cluster, the one before it acknowledges no write. A client with an
+// old connection may still ask it for one.
+func (w *World) checkReplacedIsSilent(l *life) {
+	selected := w.lifeOf(w.Services.ClientIncarnation)
+	if selected != nil && selected.restore != "" && l.adopted && l.incarnation < selected.incarnation && w.Services.ClientClusterID == selected.id.String() {
+		w.violate(ReplacedIsSilent, "incarnation %d acknowledges a write, and the client Service selects incarnation %d", l.incarnation, selected.incarnation)
+	}
+}
+
 // checkReplacedLives: when a seed becomes the cluster, no cluster before it may have a quorum of processes that run on,
 // on nodes that do not answer too. Otherwise both would acknowledge writes.
 func (w *World) checkReplacedLives(incarnation int32) {

@@ -143,5 +143,5 @@ func (w *World) anyHung() bool {
 	if l := w.formed(); l != nil && foreigners(l) > 0 {
 		return true // the operator cannot see whether they run
 	}
-	return slices.ContainsFunc(w.pods, func(p pod) bool { return p.hung })
+	return slices.ContainsFunc(w.pods, func(p pod) bool { return p.hung || p.deaf || p.cutOff })
 }

@@ -2,7 +2,7 @@ package model
 
 // checkReplaced: a member that serves, with the right data, goes after another has taken its place.
 func (w *World) checkReplaced(l *life, e *entry) {
-	if v := w.voters(l); w.up(l, e) && l.accused == 0 && v.Total <= w.Cluster.Spec.Size {
+	if v := w.voters(l); w.up(l, e) && !w.hidden(e) && l.accused == 0 && v.Total <= w.Cluster.Spec.Size {
 		w.violate(DataIsKept, "%s serves and is removed before its replacement votes: %d voters, and the spec asks for %d", e.name, v.Total, w.Cluster.Spec.Size)
 	}
 }

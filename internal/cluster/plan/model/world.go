@@ -62,6 +62,8 @@ type World struct {
 	// EtcdRefuses: etcd refuses each change of the membership for now. Denied is the kind of objects that an admission policy denies.
 	EtcdRefuses bool
 	Denied      string
+	// Stepwise: an election and each other effect happens when the exploration says so.
+	Stepwise bool
 	// Refusing: these are among other faults.
 	Refusing bool
 
@@ -217,6 +219,8 @@ type pod struct {
 	placed bool
 	// broken: its etcd ends as soon as it starts. hung: it runs and answers nobody.
 	broken, hung bool
+	// deaf: it answers its peers and clients, and not the operator. cutOff: its node is cut off from Kubernetes, and it serves on.
+	deaf, cutOff bool
 	// mute: its etcd was started without a quorum, so it serves its metrics only.
 	mute                 bool
 	ready                bool
