@@ -266,7 +266,7 @@ prose: deps ## Check texts against plain English; PROSE="docs chart api messages
 	@go run ./hack/prose -level $(or $(PROSE_LEVEL),error) $(PROSE)
 
 .PHONY: verify
-verify: generate vulncheck ## Fail if generated files or go.mod are out of date, or a program calls code with a known vulnerability
+verify: generate vulncheck lint ## Fail if generated files or go.mod are out of date, a linter or gosec finds something, or a program calls code with a known vulnerability
 	go mod tidy
 	for module in $(MODULES); do (cd $$module && go mod tidy); done
 	@git diff --exit-code -- $(GENERATED) go.mod go.sum $(MODULES) || { echo "generated files or go.mod are out of date: run make generate and go mod tidy, and commit the result"; exit 1; }
