@@ -50,7 +50,8 @@ type S3Source struct {
 	// The name of a Secret with the credentials. Its keys are "credentials" and "config" in the formats of the AWS command
 	// line. It may have access-key-id, secret-access-key, session-token and region instead; the last two are optional.
 	// The Secret may also have ca.crt (the CA of the endpoint's certificate), sse-customer-key (32 bytes, or their base64)
-	// and age-identity (decrypts snapshots). Its key endpoint names the URL beside Amazon S3 to which sse-customer-key may be sent.
+	// and age-identity (decrypts snapshots). Its key endpoint lists the URLs beside Amazon S3 for which its keys may be used. Without it,
+	// sse-customer-key is sent to Amazon S3 only, and the others sign for each endpoint that the administrator does not exclude.
 	// Default: the ambient identity of the operator, if the administrator allows it to the namespace. It is also used if the
 	// Secret has no credentials.
 	// +optional
@@ -114,7 +115,7 @@ type ABSSource struct {
 	Path string `json:"path"`
 	// The name of a Secret with the keys storage-account and storage-key, and optionally cloud (AzurePublicCloud,
 	// AzureChinaCloud or AzureUSGovernmentCloud; default AzurePublicCloud). The Secret may also have age-identity
-	// (decrypts snapshots). Without storage-key, or without a Secret, the ambient identity of the operator is used, if the
+	// (decrypts snapshots), and endpoint, the URLs beside Azure for which storage-key may sign. Without storage-key, or without a Secret, the ambient identity of the operator is used, if the
 	// administrator allows it to the namespace.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253

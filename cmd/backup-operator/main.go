@@ -19,6 +19,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/restoretest"
+	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 )
 
 func main() {
@@ -49,6 +50,9 @@ func main() {
 	options.Server = &clock.Server{}
 	err := operator.Run(ctrl.SetupSignalHandler(), backup.Name, options, func(_ context.Context, mgr manager.Manager) error {
 		controller.Try, controller.Server = restoretest.Try, options.Server
+		if controller.RequireSecretEndpoint {
+			connect.RequireNamedEndpoints()
+		}
 		return backup.Setup(mgr, controller)
 	})
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 	"github.com/etcd-suite/etcd-operator/internal/seeder"
 	"github.com/etcd-suite/etcd-operator/internal/source"
+	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 )
 
 func main() {
@@ -56,6 +57,9 @@ func main() {
 		o := restore.Options{
 			Prove: spool.Prove, Save: spool.Save(nil), MaxProofs: own.MaxProofs,
 			OwnIdentity: own.OwnIdentity, Metrics: metrics.Registry, Server: options.Server,
+		}
+		if own.RequireSecretEndpoint {
+			connect.RequireNamedEndpoints()
 		}
 		if own.SignedURLs {
 			o.Sign = source.Sign

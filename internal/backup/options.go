@@ -38,6 +38,8 @@ type Options struct {
 	Try func(ctx context.Context, t dbfile.Trial, memory int64) (dbfile.KVHash, error)
 	// OwnIdentity says which namespaces may use the operator's own identity at a store, and below which paths.
 	OwnIdentity grant.List
+	// RequireSecretEndpoint makes the keys in Secrets sign only for the provider's own servers and for those that the Secret names.
+	RequireSecretEndpoint bool
 	// Server is the clock of the API server, if its answers are read.
 	Server *clock.Server
 	// Metrics is where the controller's metrics are registered.
@@ -56,6 +58,8 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.Jitter, "jitter", time.Minute, "longest time by which runs of the same schedule are spread; at most a tenth of the interval")
 	flags.Var(&o.OwnIdentity, "own-identity",
 		"JSON list of namespaces and path prefixes at which EtcdBackups may use the operator's own identity; if empty, each EtcdBackup needs a Secret")
+	flags.BoolVar(&o.RequireSecretEndpoint, "require-secret-endpoint", false,
+		"use the S3 and Azure keys of a Secret only for Amazon, Azure and the URLs in its key endpoint")
 	flags.IntVar(&o.MaxRestoreTests, "max-concurrent-restore-tests", 1, "maximum number of concurrent restore tests; one more may read its snapshot, and further tests wait")
 	flags.Var(quantity{&o.RestoreTestMemory}, "restore-test-memory",
 		"memory of each restore test, for example 1Gi; a test needs about 80 MiB and 500 bytes for each key; 0 means no limit")

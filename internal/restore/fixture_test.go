@@ -13,7 +13,7 @@ var now = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
 var (
 	theSource = v1beta2.RestoreSource{
-		StorageType: v1beta2.StorageS3, Bucket: "backups", Key: "etcd/one.db", Endpoint: "http://s3:7070", Secret: "aws",
+		StorageType: v1beta2.StorageS3, Bucket: "backups", Key: "etcd/one.db", Endpoint: "http://s3:7070", ForcePathStyle: true, Secret: "aws",
 	}
 	theSnapshot = v1beta2.Snapshot{
 		Path: "backups/etcd/one.db", Revision: 42, Keys: 7, Size: 20512, SHA256: strings.Repeat("ab", 32),
@@ -29,7 +29,7 @@ func theRestore() *v1beta2.EtcdRestore {
 			EtcdCluster:       v1beta2.ClusterReference{Name: "example"},
 			BackupStorageType: v1beta2.StorageS3,
 			Storage: v1beta2.Storage{S3: &v1beta2.S3Source{
-				Path: "backups/etcd/one.db", AWSSecret: "aws", Endpoint: "http://s3:7070",
+				Path: "backups/etcd/one.db", AWSSecret: "aws", Endpoint: "http://s3:7070", ForcePathStyle: true,
 			}},
 		},
 	}

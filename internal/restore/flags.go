@@ -17,6 +17,8 @@ type Flags struct {
 	ReplayMemory resource.QuantityValue
 	SignedURLs   bool
 	OwnIdentity  grant.List
+	// RequireSecretEndpoint is as in backup.Options.
+	RequireSecretEndpoint bool
 }
 
 // AddFlags adds the flags with their defaults to flags.
@@ -30,4 +32,6 @@ func (f *Flags) AddFlags(flags *pflag.FlagSet) {
 		"hand the seed a signed URL in a Secret if the operator's own identity reads the snapshot")
 	flags.Var(&f.OwnIdentity, "own-identity",
 		"JSON list of namespaces and path prefixes at which EtcdRestores may use the operator's own identity; if empty, each EtcdRestore needs a Secret")
+	flags.BoolVar(&f.RequireSecretEndpoint, "require-secret-endpoint", false,
+		"use the S3 and Azure keys of a Secret only for Amazon, Azure and the URLs in its key endpoint")
 }

@@ -44,7 +44,16 @@ func (r *Reconciler) revoked(restore *v1beta2.EtcdRestore) bool {
 	if src == nil || url == nil || url.SecretName == "" {
 		return false
 	}
-	return !r.identity.May(restore.Namespace, src.Bucket, src.Key)
+	return r.mayNotSign(restore.Namespace, *src) != nil
+}
+
+// mayNotSign returns why the namespace may not read src with the operator's own identity. It is nil if it may.
+func (r *Reconciler) mayNotSign(namespace string, src v1beta2.RestoreSource) error {
+	if err := r.identity.Of(namespace).Check(true, src.Bucket, src.Key); err != nil {
+		return err
+	}
+	_, err := r.by(namespace, src, nil, snapshot.Anyone)
+	return err
 }
 
 // handOver signs a URL for the seed after a proof with the operator's own identity. Without a URL, the seed reads as the
@@ -64,7 +73,7 @@ func (r *Reconciler) handOver(ctx context.Context, restore *v1beta2.EtcdRestore,
 func (r *Reconciler) renew(ctx context.Context, restore *v1beta2.EtcdRestore) plan.Renewal {
 	before, src := *restore.Status.SignedURL, *restore.Status.Source
 	if r.revoked(restore) {
-		why := r.identity.Of(restore.Namespace).Check(true, src.Bucket, src.Key)
+		why := r.mayNotSign(restore.Namespace, src)
 		return plan.Renewal{Progress: plan.ProofDone, URL: r.revoke(ctx, restore, before, why)}
 	}
 	secret, err := kube.SecretData(ctx, r.client, restore.Namespace, src.Secret)

@@ -90,11 +90,11 @@ func notInBucket(r rune) bool {
 	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.", r)
 }
 
-// isURL reports whether an endpoint is scheme, host and port, and perhaps a path.
+// isURL reports whether an endpoint is scheme, host and port, and perhaps a path. url.Parse accepts "?" and "#" without anything behind them.
 // Messages do not repeat an endpoint, because it may hold a password.
 func isURL(endpoint string) bool {
 	u, err := url.Parse(endpoint)
-	return err == nil && u.User == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.RawQuery == "" && u.Fragment == ""
+	return err == nil && u.User == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && !strings.ContainsAny(endpoint, "?#")
 }
 
 func invalid(format string, args ...any) *Problem {

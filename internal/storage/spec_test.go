@@ -97,6 +97,8 @@ func TestARefusalSaysWhatToWrite(t *testing.T) {
 		"an endpoint without a scheme":  {at("minio:9000"), v1beta2.ReasonInvalidSpec, "Write https://host"},
 		"an endpoint with a password":   {at("https://root:hunter2@s3:9000"), v1beta2.ReasonInvalidSpec, "without user and password"},
 		"an endpoint with a query":      {at("https://s3?a=b"), v1beta2.ReasonInvalidSpec, "Write https://host"},
+		"an endpoint with an empty one": {at("https://s3/other/x.db?"), v1beta2.ReasonInvalidSpec, "Write https://host"},
+		"an endpoint with a fragment":   {at("https://s3/other/x.db#"), v1beta2.ReasonInvalidSpec, "Write https://host"},
 		"ABS without its block":         {of("ABS"), v1beta2.ReasonInvalidSpec, "needs the block abs"},
 		"Alibaba":                       {of("OSS"), v1beta2.ReasonStorageNotSupported, "s3.endpoint"},
 		"an unknown storage type":       {of("Tape"), v1beta2.ReasonStorageNotSupported, `backupStorageType "Tape" is not supported. Write S3, GCS or ABS.`},

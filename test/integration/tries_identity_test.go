@@ -34,6 +34,7 @@ func TestTriesOfTheOperatorsOwnIdentity(t *testing.T) {
 		backup.Spec.BackupPolicy = &v1beta2.BackupPolicy{Schedule: "0 3 1 1 *"} // the status says it long before a snapshot is due
 	}
 	withSecret := func(backup *v1beta2.EtcdBackup) { backup.Spec.S3.AWSSecret = "aws" }
+	atVictim := func(backup *v1beta2.EtcdBackup) { backup.Spec.S3.Endpoint = b.server.Endpoint + "/backups/victim" }
 	for name, try := range map[string]struct {
 		path   string
 		change func(*v1beta2.EtcdBackup)
@@ -44,6 +45,8 @@ func TestTriesOfTheOperatorsOwnIdentity(t *testing.T) {
 		"saves under a name that begins alike":        {own + "x/one.db", nil, v1beta2.ReasonOwnIdentityNotAllowed},
 		"leads the path up":                           {own + "/.../victim/x.db", nil, v1beta2.ReasonOwnIdentityNotAllowed},
 		"saves there with a Secret":                   {"backups/victim/y.db", withSecret, v1beta2.ReasonPathNotAllowed},
+		"saves there by the path of an endpoint":      {own + "/one.db", atVictim, v1beta2.ReasonOwnIdentityNotAllowed},
+		"saves there by such a path with a Secret":    {own + "/one.db", func(backup *v1beta2.EtcdBackup) { atVictim(backup); withSecret(backup) }, v1beta2.ReasonPathNotAllowed},
 	} {
 		b.in(name, func(b *backupBench) {
 			backup := b.backup(strings.ReplaceAll(name, " ", "-"), try.path, etcd.Endpoints()...)
@@ -58,19 +61,26 @@ func TestTriesOfTheOperatorsOwnIdentity(t *testing.T) {
 			}
 		})
 	}
-	b.in("copies below the prefix of another namespace", func(b *backupBench) {
-		backup := b.backup("copies", own+"/daily", etcd.Endpoints()...)
-		backup.Spec.S3.AWSSecret, backup.Annotations = "", map[string]string{v1beta2.AnnotationBackupNow: "1"}
-		series(backup)
-		second := *backup.Spec.S3.DeepCopy()
-		second.Path = "backups/victim/copies"
-		backup.Spec.CopyTo = &v1beta2.CopyTarget{StorageType: v1beta2.StorageS3, Storage: v1beta2.Storage{S3: &second}}
-		kubetest.Create(b, backup)
-		kubetest.Await(b, backup, "report the second location", func(backup *v1beta2.EtcdBackup) bool {
-			copied := meta.FindStatusCondition(backup.Status.Conditions, v1beta2.ConditionCopied)
-			return copied != nil && copied.Reason == v1beta2.ReasonOwnIdentityNotAllowed && backup.Status.Snapshot != nil
+	for name, change := range map[string]func(*v1beta2.S3Source){
+		"copies below the prefix of another namespace": func(second *v1beta2.S3Source) { second.Path = "backups/victim/copies" },
+		"copies there by the path of an endpoint": func(second *v1beta2.S3Source) {
+			second.Path, second.Endpoint = own+"/copies", b.server.Endpoint+"/backups/victim"
+		},
+	} {
+		b.in(name, func(b *backupBench) {
+			backup := b.backup(strings.ReplaceAll(name, " ", "-"), own+"/"+strings.Fields(name)[1], etcd.Endpoints()...)
+			backup.Spec.S3.AWSSecret, backup.Annotations = "", map[string]string{v1beta2.AnnotationBackupNow: "1"}
+			series(backup)
+			second := *backup.Spec.S3.DeepCopy()
+			change(&second)
+			backup.Spec.CopyTo = &v1beta2.CopyTarget{StorageType: v1beta2.StorageS3, Storage: v1beta2.Storage{S3: &second}}
+			kubetest.Create(b, backup)
+			kubetest.Await(b, backup, "report the second location", func(backup *v1beta2.EtcdBackup) bool {
+				copied := meta.FindStatusCondition(backup.Status.Conditions, v1beta2.ConditionCopied)
+				return copied != nil && copied.Reason == v1beta2.ReasonOwnIdentityNotAllowed && backup.Status.Snapshot != nil
+			})
 		})
-	})
+	}
 	for _, key := range b.keys("") {
 		if !strings.HasPrefix(key, b.namespace+"/") {
 			t.Errorf("the tenant has written %s", key)
@@ -112,14 +122,17 @@ func TestTriesOfTheOperatorsOwnIdentityInARestore(t *testing.T) {
 	for name, try := range map[string]struct {
 		path, secret string
 		selects      *v1beta2.SnapshotSelector
+		folder       string // the path of the endpoint
 		reason       string
 	}{
-		"restores a snapshot of another namespace": {victims, "", nil, v1beta2.ReasonOwnIdentityNotAllowed},
-		"lists the whole bucket":                   {"backups/", "", &v1beta2.SnapshotSelector{}, v1beta2.ReasonOwnIdentityNotAllowed},
-		"restores it with a Secret":                {victims, "aws", nil, v1beta2.ReasonPathNotAllowed},
-		"restores an own one":                      {own, "", nil, v1beta2.ReasonVerified},
+		"restores a snapshot of another namespace": {victims, "", nil, "", v1beta2.ReasonOwnIdentityNotAllowed},
+		"lists the whole bucket":                   {"backups/", "", &v1beta2.SnapshotSelector{}, "", v1beta2.ReasonOwnIdentityNotAllowed},
+		"restores it with a Secret":                {victims, "aws", nil, "", v1beta2.ReasonPathNotAllowed},
+		"restores by the path of an endpoint":      {own, "", nil, "/backups/victim", v1beta2.ReasonOwnIdentityNotAllowed},
+		"restores an own one":                      {own, "", nil, "", v1beta2.ReasonVerified},
 	} {
 		restore := b.restore(strings.ToLower(strings.ReplaceAll(name, " ", "-")), try.path)
+		restore.Spec.S3.Endpoint += try.folder
 		restore.Spec.S3.AWSSecret, restore.Spec.Select = try.secret, try.selects
 		kubetest.Create(t, restore)
 		b.await(restore, try.reason)

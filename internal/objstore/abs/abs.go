@@ -43,6 +43,10 @@ type Config struct {
 	Account string
 	// Key is one of the account's two keys, base64. Empty means the ambient identity.
 	Key string
+	// KeyFor are the endpoints beside Azure's for which the owner of Key allows to sign. If there are none, Key signs for each endpoint, unless
+	// OnlyNamed is true.
+	KeyFor    string
+	OnlyNamed bool
 	// Cloud is the name of an Azure cloud, such as "AzureChinaCloud". Empty means the public one.
 	Cloud string
 	// Patience is how long the store may be silent before a request is tried again; 0 is stall.DefaultLimit.
@@ -77,6 +81,9 @@ func (c Config) open() (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.allowed(endpoint); err != nil {
+		return nil, err
+	}
 	s := &Store{container: c.Container, endpoint: endpoint}
 	location := strings.TrimRight(endpoint, "/") + "/" + url.PathEscape(c.Container)
 	s.options = c.clientOptions()
@@ -96,6 +103,17 @@ func (c Config) open() (*Store, error) {
 	}
 	s.client, err = container.NewClientWithSharedKeyCredential(location, key, options)
 	return s, err
+}
+
+// allowed refuses to sign for an endpoint that the owner of Key did not name. A signature does not cover the name of the host. So a server of a user
+// who may create an object that names the Secret could send the request on to Azure, and read the object.
+func (c Config) allowed(endpoint string) error {
+	u, err := url.Parse(endpoint)
+	azures := err == nil && u.Scheme == "https" && Azures(u.Hostname())
+	if c.Key == "" || azures || objstore.Names(c.KeyFor, endpoint) || c.KeyFor == "" && !c.OnlyNamed {
+		return nil
+	}
+	return fmt.Errorf("the operator signs with the key of the Secret only for Azure and for the URLs in its key endpoint. To allow %s, write it there", endpoint)
 }
 
 // ambient is the identity of the process. Its tokens must not reach a server that
@@ -133,8 +151,8 @@ func (c Config) serviceURL(cloud azureCloud) (string, error) {
 // checkEndpoint never repeats an endpoint that may hold a password.
 func checkEndpoint(endpoint string) error {
 	u, err := url.Parse(endpoint)
-	if err != nil || u.User != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" {
-		return errors.New("the endpoint is not the URL of a blob service: write https://<account>.blob.core.windows.net, without user, password and query")
+	if err != nil || u.User != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.ContainsAny(endpoint, "?#") {
+		return errors.New("the endpoint is not the URL of a blob service: write https://<account>.blob.core.windows.net, without user, password, query and fragment")
 	}
 	return nil
 }

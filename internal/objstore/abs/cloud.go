@@ -3,6 +3,7 @@ package abs
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
@@ -43,6 +44,12 @@ func cloudOf(name, endpoint string) (azureCloud, error) {
 		}
 	}
 	return clouds[0], nil
+}
+
+// Azures reports whether a host serves the blobs of an account in one of Azure's clouds.
+func Azures(host string) bool {
+	host = strings.TrimRight(strings.ToLower(host), ".")
+	return slices.ContainsFunc(clouds, func(c azureCloud) bool { return c.has(host) })
 }
 
 // has reports whether a host serves blobs in the cloud.

@@ -56,7 +56,7 @@ type Config struct {
 	// Google's hosts only. An endpoint with http:// gets no credentials, because anyone could read them on the way.
 	CredentialsJSON []byte
 	AccessToken     string
-	// CredentialsFor is the endpoint beside Google's to which the owner of CredentialsJSON or AccessToken allows to send them.
+	// CredentialsFor are the endpoints beside Google's to which the owner of CredentialsJSON or AccessToken allows to send them.
 	CredentialsFor string
 
 	// KMSKeyName and StorageClass of new objects; if empty, the bucket's defaults.
@@ -179,14 +179,10 @@ func (c Config) trusted() bool {
 	if err != nil || u.Scheme != "https" {
 		return false
 	}
-	return googles(c.Endpoint) || c.fromSecret() && same(c.Endpoint, c.CredentialsFor)
+	return googles(c.Endpoint) || c.fromSecret() && objstore.Names(c.CredentialsFor, c.Endpoint)
 }
 
 func (c Config) fromSecret() bool { return len(c.CredentialsJSON) > 0 || c.AccessToken != "" }
-
-func same(a, b string) bool {
-	return strings.TrimRight(a, "/") == strings.TrimRight(strings.TrimSpace(b), "/")
-}
 
 // allowed refuses to send the credentials of a Secret to an endpoint that its owner did not name. A user who may create an object that
 // names the Secret could read them otherwise.
@@ -228,6 +224,8 @@ func apiURL(endpoint string) (string, error) {
 		return "", errors.New("endpoint is not a URL: write it as http://host:port")
 	case u.User != nil:
 		return "", errors.New("endpoint contains a user or password: move them to the Secret")
+	case strings.ContainsAny(endpoint, "?#"):
+		return "", errors.New("endpoint contains a query or a fragment: write it as http://host:port")
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return "", fmt.Errorf("endpoint %q is invalid: write it as http://host:port", endpoint)
 	}

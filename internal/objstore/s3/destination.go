@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
 // amazonHost are the host names of S3. Other services of Amazon have names that a user may get, for example of a gateway, a load balancer or
@@ -21,21 +23,35 @@ var amazonHost = func() *regexp.Regexp {
 	return regexp.MustCompile(`^` + bucket + `(` + strings.Join([]string{service, older, express, private}, "|") + `)\.amazonaws\.com(\.cn)?$`)
 }()
 
+// ofVPC is what precedes the service in the name of an endpoint of a VPC, which names no bucket.
+var ofVPC = regexp.MustCompile(`^(bucket\.)?vpce-[a-z0-9-]+\.$`)
+
+// Amazons reports whether a name of a host is one of S3, and whether it names a bucket or an access point, too.
+func Amazons(host string) (amazons, bucket bool) {
+	parts := amazonHost.FindStringSubmatch(strings.TrimRight(strings.ToLower(host), "."))
+	if parts == nil {
+		return false, false
+	}
+	return true, parts[1] != "" && !ofVPC.MatchString(parts[1])
+}
+
 // amazons reports whether a URL is one of S3's own servers, which only Amazon can answer for. Without a URL, it is.
 func amazons(endpoint string) bool {
 	u, err := url.Parse(endpoint)
 	return endpoint == "" || err == nil && u.Scheme == "https" && amazonHost.MatchString(strings.ToLower(u.Hostname()))
 }
 
-// allowed refuses to send the key of SSE-C to an endpoint that its owner did not name. It is a part of each request, and a user who may create
-// an object that names the Secret could read it otherwise. All other keys of S3 only sign.
+// allowed refuses to use keys for an endpoint that their owner did not name. The key of SSE-C is a part of each request, so a user who may create an
+// object that names the Secret could read it otherwise. A signature does not reveal its key. But a compatible store accepts each name of a host, so a
+// server of that user could send the request on to the real store, and read the object.
 func (c Config) allowed(endpoint string) error {
-	if len(c.CustomerKey) == 0 || amazons(endpoint) || same(endpoint, c.CustomerKeyFor) {
+	switch {
+	case amazons(endpoint), objstore.Names(c.KeysFor, endpoint):
 		return nil
+	case len(c.CustomerKey) > 0:
+		return fmt.Errorf("the operator sends the key of SSE-C to Amazon S3 only. To allow %s, write the key endpoint with this URL into the Secret", endpoint)
+	case c.AccessKeyID != "" && (c.KeysFor != "" || c.OnlyNamed):
+		return fmt.Errorf("the operator signs with the keys of the Secret only for Amazon S3 and for the URLs in its key endpoint. To allow %s, write it there", endpoint)
 	}
-	return fmt.Errorf("the operator sends the key of SSE-C to Amazon S3 only. To allow %s, write the key endpoint with this URL into the Secret", endpoint)
-}
-
-func same(a, b string) bool {
-	return strings.TrimRight(a, "/") == strings.TrimRight(strings.TrimSpace(b), "/")
+	return nil
 }

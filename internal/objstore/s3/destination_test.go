@@ -61,10 +61,10 @@ func TestTheCustomerKeyIsSentOnlyWhereTheSecretAllowsIt(t *testing.T) {
 		refused bool
 	}{
 		"without the key endpoint":          {Config{Endpoint: server.URL, CustomerKey: key}, true},
-		"for another endpoint":              {Config{Endpoint: server.URL, CustomerKey: key, CustomerKeyFor: "https://s3.example.com"}, true},
-		"for a server that begins like it":  {Config{Endpoint: server.URL + "0", CustomerKey: key, CustomerKeyFor: server.URL}, true},
+		"for another endpoint":              {Config{Endpoint: server.URL, CustomerKey: key, KeysFor: "https://s3.example.com"}, true},
+		"for a server that begins like it":  {Config{Endpoint: server.URL + "0", CustomerKey: key, KeysFor: server.URL}, true},
 		"for a gateway of a user at Amazon": {Config{Endpoint: "https://abc123.execute-api.us-east-1.amazonaws.com", CustomerKey: key}, true},
-		"for this endpoint":                 {Config{Endpoint: server.URL + "/", CustomerKey: key, CustomerKeyFor: server.URL + "\n"}, false},
+		"for this endpoint":                 {Config{Endpoint: server.URL + "/", CustomerKey: key, KeysFor: server.URL + "\n"}, false},
 		"for Amazon":                        {Config{CustomerKey: key}, false},
 		"for Amazon's server of a region":   {Config{Endpoint: "https://s3.eu-west-1.amazonaws.com", CustomerKey: key}, false},
 		"without the key of SSE-C":          {Config{Endpoint: server.URL}, false},

@@ -75,7 +75,7 @@ func TestOptionsAreSentAsHeaders(t *testing.T) {
 			server := httptest.NewServer(r)
 			defer server.Close()
 			c := test.config
-			c.Bucket, c.Endpoint, c.ForcePathStyle, c.AccessKeyID, c.SecretAccessKey, c.CustomerKeyFor = "bucket", server.URL, true, "id", "secret", server.URL
+			c.Bucket, c.Endpoint, c.ForcePathStyle, c.AccessKeyID, c.SecretAccessKey, c.KeysFor = "bucket", server.URL, true, "id", "secret", server.URL
 			store, err := Open(t.Context(), c)
 			if err != nil {
 				t.Fatal(err)

@@ -26,6 +26,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -67,9 +68,11 @@ type Config struct {
 
 	// CustomerKey encrypts and decrypts all objects (SSE-C), 32 bytes; nil for none.
 	CustomerKey []byte
-	// CustomerKeyFor is the endpoint beside Amazon's to which the owner of CustomerKey allows to send it.
-	CustomerKeyFor string
-	Options        Options
+	// KeysFor are the endpoints beside Amazon's for which the owner of the keys allows to use them. CustomerKey is sent to no other one. The other
+	// keys sign for each endpoint if the owner names none, unless OnlyNamed is true.
+	KeysFor   string
+	OnlyNamed bool
+	Options   Options
 
 	// Patience is how long a request may make no progress before it is retried. Default: stall.DefaultLimit.
 	Patience time.Duration
@@ -232,6 +235,8 @@ func checkEndpoint(endpoint string) error {
 		return fmt.Errorf("endpoint is not a URL: write it as https://host:port")
 	case u.User != nil:
 		return fmt.Errorf("endpoint contains a user or password: move them to the Secret")
+	case strings.ContainsAny(endpoint, "?#"):
+		return fmt.Errorf("endpoint contains a query or a fragment: write it as https://host:port")
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return fmt.Errorf("endpoint %q is invalid: write it as https://host:port", endpoint)
 	}

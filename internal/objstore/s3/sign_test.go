@@ -15,7 +15,7 @@ func TestSignedURLReadsTheObjectWithItsHeadersOnly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, err := Open(t.Context(), Config{
 				Bucket: "b", Region: "r", Endpoint: "http://store:1", ForcePathStyle: true,
-				AccessKeyID: "id", SecretAccessKey: "hunter2", CustomerKey: key, CustomerKeyFor: "http://store:1",
+				AccessKeyID: "id", SecretAccessKey: "hunter2", CustomerKey: key, KeysFor: "http://store:1",
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -17,7 +17,7 @@ func openABS(_ context.Context, a Access) (objstore.Store, error) {
 }
 
 // absAmbient are the keys of a Secret that are no credentials.
-var absAmbient = []string{"storage-account", "cloud"}
+var absAmbient = []string{"storage-account", "cloud", endpointKey}
 
 // absConfig takes the keys that coreos/etcd-operator took. An account without a key
 // stands for the ambient identity.
@@ -26,6 +26,7 @@ func absConfig(a Access) (abs.Config, error) {
 	config := abs.Config{
 		Container: a.Bucket, Endpoint: a.Endpoint, Patience: a.Patience,
 		Account: secret.text("storage-account"), Key: secret.text("storage-key"), Cloud: secret.text("cloud"),
+		KeyFor: secret.text(endpointKey), OnlyNamed: onlyNamed.Load(),
 	}
 	if a.Data == nil || config.Key != "" || secret.ambient(absAmbient...) {
 		return config, nil

@@ -48,10 +48,12 @@ func (a Access) Check() error {
 	case !ok:
 		return fmt.Errorf("storage type %q is not supported: write %s", a.Provider, storage.OneOf())
 	}
-	if a.allows(folder(a.Key)) == nil {
-		return nil // the key of a series is a folder, which may have no slash at its end
+	if a.allows(folder(a.Key)) != nil { // the key of a series is a folder, which may have no slash at its end
+		if err := a.allows(a.Key); err != nil {
+			return err
+		}
 	}
-	return a.allows(a.Key)
+	return a.aimed()
 }
 
 // Open opens the store. Its errors name keys of the Secret, never values.

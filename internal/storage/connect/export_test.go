@@ -13,3 +13,9 @@ func SetLimits(t *testing.T, l objstore.Limits) {
 	t.Cleanup(func() { limits = old })
 	limits = l
 }
+
+// NamedEndpoints sets for a test what RequireNamedEndpoints sets, and returns what restores it.
+func NamedEndpoints(required bool) (restore func()) {
+	before := onlyNamed.Swap(required)
+	return func() { onlyNamed.Store(before) }
+}

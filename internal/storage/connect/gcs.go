@@ -3,6 +3,7 @@ package connect
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/gcs"
@@ -16,8 +17,15 @@ func openGCS(ctx context.Context, a Access) (objstore.Store, error) {
 	return gcs.Open(ctx, config)
 }
 
-// endpointKey is the key of a Secret with the endpoint to which its credentials may be sent.
+// endpointKey is the key of a Secret with the endpoints for which its credentials may be used.
 const endpointKey = "endpoint"
+
+// onlyNamed is one for the process, because it is the administrator's choice for all namespaces.
+var onlyNamed atomic.Bool
+
+// RequireNamedEndpoints makes the keys of S3 and Azure sign only for the provider's own servers and for those that the Secret names. Without it, the
+// keys of a Secret that names none sign for each endpoint, as they did in earlier versions.
+func RequireNamedEndpoints() { onlyNamed.Store(true) }
 
 // gcsAmbient are the keys of a Secret that are no credentials.
 var gcsAmbient = []string{endpointKey}

@@ -37,13 +37,13 @@ func s3Config(a Access) (s3.Config, error) {
 		Options: s3Options(a.Options.S3), Patience: a.Patience,
 	}
 	secret := secretData(a.Data)
-	config.CABundle = a.Data[v1beta2.CAKey]
+	config.CABundle, config.KeysFor, config.OnlyNamed = a.Data[v1beta2.CAKey], secret.text(endpointKey), onlyNamed.Load()
 	if a.CustomerKey {
 		key, err := secret.customerKey()
 		if err != nil {
 			return config, err
 		}
-		config.CustomerKey, config.CustomerKeyFor = key, secret.text(endpointKey)
+		config.CustomerKey = key
 	}
 	var found []string
 	if secret.has("credentials") {

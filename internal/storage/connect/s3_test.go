@@ -45,7 +45,7 @@ func TestS3Config(t *testing.T) {
 		},
 		"a customer's key for an endpoint": {
 			Access{Location: storage.Location{Bucket: "b", Endpoint: "https://e", CustomerKey: true}, Data: data("sse-customer-key", "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk", "endpoint", "https://e\n")},
-			s3.Config{Bucket: "b", Endpoint: "https://e", CustomerKey: []byte("kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk"), CustomerKeyFor: "https://e"},
+			s3.Config{Bucket: "b", Endpoint: "https://e", CustomerKey: []byte("kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk"), KeysFor: "https://e"},
 		},
 		"and is left where it is not": {
 			Access{Location: storage.Location{Bucket: "b"}, Data: data("sse-customer-key", "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk")},

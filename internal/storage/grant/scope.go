@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -14,6 +15,8 @@ var (
 	ErrOwnIdentity = errors.New("the operator's own identity is not allowed here")
 	// ErrPath is in the chain if a namespace may not use a path, even with a Secret.
 	ErrPath = errors.New("the path is not allowed here")
+	// errEndpoint is in the chain of one of these if the endpoint is the cause.
+	errEndpoint = errors.New("the endpoint is not allowed here")
 )
 
 // Scope is what one namespace may use. The zero Scope may use no identity but that in a Secret.
@@ -42,6 +45,21 @@ func (s Scope) Check(own bool, bucket, key string) error {
 	return nil
 }
 
+// Limits reports whether Check depends on the path, for the operator's own identity or for that of a Secret in the bucket.
+func (s Scope) Limits(own bool, bucket string) bool {
+	everywhere := slices.ContainsFunc(s.List, func(g Grant) bool { return g.PathPrefix == All && g.serves(s.Namespace) })
+	return !everywhere && (own || s.List.Names(bucket))
+}
+
+// RefuseEndpoint returns the error for an endpoint that could lead to an object that Check does not allow. write says what to write instead.
+func (s Scope) RefuseEndpoint(own bool, write string) error {
+	kind := ErrPath
+	if own {
+		kind = ErrOwnIdentity
+	}
+	return &refusal{fmt.Sprintf("the endpoint could lead namespace %s to other objects than the path says: %s (%s)", s.Namespace, write, s.allowed()), errors.Join(kind, errEndpoint)}
+}
+
 // allowed says what the namespace may use. It names no prefix of others.
 func (s Scope) allowed() string {
 	prefixes := s.List.Prefixes(s.Namespace)
@@ -64,6 +82,10 @@ func (r *refusal) Unwrap() []error { return []error{r.kind, fs.ErrPermission} }
 // if err is another error.
 func Explain(err error, value string) (reason, advice string) {
 	switch {
+	case errors.Is(err, errEndpoint) && errors.Is(err, ErrOwnIdentity):
+		return v1beta2.ReasonOwnIdentityNotAllowed, "The administrator limits the paths at which namespaces may use the operator's own identity (" + value + " in the values of the chart)."
+	case errors.Is(err, errEndpoint):
+		return v1beta2.ReasonPathNotAllowed, "The administrator limits the paths in this bucket (" + value + " in the values of the chart)."
 	case errors.Is(err, ErrOwnIdentity):
 		return v1beta2.ReasonOwnIdentityNotAllowed, "Name a Secret with credentials, or write a path that is allowed. Or ask the administrator for an entry with the namespace and the prefix of the path in " +
 			value + ", in the values of the chart."
