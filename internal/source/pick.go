@@ -59,7 +59,13 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 		if err == nil {
 			err = p.unsigned(e, reading)
 		}
-		done, err := p.judge(e, reading, err)
+		if p.endsBy(e, err) {
+			return err
+		}
+		if err != nil { // it is newer, and not signed
+			continue
+		}
+		done, err := p.judge(e, reading)
 		if done {
 			return err
 		}
@@ -75,11 +81,8 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 }
 
 // judge decides about one candidate, as it was read. It returns whether the choice ends with it. Without that, the error is the store's.
-func (p *pick) judge(e candidate, reading snapshot.Reading, err error) (done bool, failed error) {
+func (p *pick) judge(e candidate, reading snapshot.Reading) (done bool, err error) {
 	switch {
-	case p.endsBy(e, err):
-		return true, err
-	case err != nil: // it is newer, and not signed
 	case reading.Err == nil && p.belongsElsewhere(e, reading.Manifest):
 	case reading.Err == nil && p.passes(reading.Manifest):
 		p.skip(e, "was taken without quorum")
