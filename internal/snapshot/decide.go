@@ -88,7 +88,8 @@ func (d *Decision) askFailed(ctx context.Context, store objstore.Getter, index *
 	}
 	index.Items = slices.Clone(index.Items)
 	for i, item := range index.Items {
-		_, read := known[item.Key]
+		reading, read := known[item.Key]
+		read = read && reading.Err == nil // nothing is deleted for one that cannot be read
 		matters := !slices.Contains(d.Delete, item.Key) || item.Verdict == "" && (p.Verify || p.Tests)
 		if !read || !matters || item.Verdict == Failed || asked[item.Key] || item.Key == p.Saved {
 			continue
