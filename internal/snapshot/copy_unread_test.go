@@ -26,6 +26,51 @@ func (u unreadable) Get(ctx context.Context, key string) (io.ReadCloser, error) 
 	return u.bucket.Get(ctx, key)
 }
 
+// denied is a store that refuses some objects.
+type denied struct {
+	bucket
+	errs map[string]error
+}
+
+func (d denied) Get(ctx context.Context, key string) (io.ReadCloser, error) {
+	if err := d.errs[key]; err != nil {
+		return nil, err
+	}
+	return d.bucket.Get(ctx, key)
+}
+
+// The first location has a lifecycle rule and a policy that denies some objects. One such object must not end the copy run: the second location
+// would never get the older snapshots, and a disaster of the first one would lose them.
+func TestAColdAndAForbiddenObjectDoNotStopTheCopiesOfOthers(t *testing.T) {
+	from, to := newBucket(t), newBucket(t)
+	cold, forbidden := objstore.Mark(errors.New("403 InvalidObjectState"), fs.ErrPermission), objstore.Mark(errors.New("403 AccessDenied"), fs.ErrPermission)
+	errs, good := map[string]error{}, []string(nil)
+	for minute := range 10 {
+		switch key := from.place(minute, ""); minute {
+		case 4, 6, 8:
+			errs[key] = cold
+		case 5, 7:
+			errs[key] = forbidden
+		default:
+			good = append(good, key)
+		}
+	}
+	r := second(from, to)
+	r.From = denied{from, errs}
+	done, err := Copy(t.Context(), r)
+	if !errors.Is(err, ErrCopySource) || !errors.Is(err, fs.ErrPermission) || !done.Tried {
+		t.Errorf("tried all: %t, error %v; the run must report a snapshot that it could not read", done.Tried, err)
+	}
+	for _, key := range good {
+		if _, there := done.Index.Find(r.keyOf(key)); !there {
+			t.Errorf("Copied does not have %s", key)
+		}
+	}
+	if committed := whole(t, r, from, to); len(committed) != len(good) {
+		t.Errorf("%d snapshots were copied, want %d", len(committed), len(good))
+	}
+}
+
 // If the first location does not deliver a manifest for some minutes, the second one lacks that snapshot. The status must not report that it
 // has all of them.
 func TestACopyFailsIfAManifestCannotBeRead(t *testing.T) {
