@@ -105,12 +105,14 @@ func TestTheLargestArchiveFitsIntoTheShareOfANamespace(t *testing.T) {
 		t.Errorf("a folder of half as many snapshots as one listing may have, beside it: %v", err)
 	}
 	const count = 200_000
-	heaptest.Bound(t, 2*count*nameBytes>>20+8, func() {
+	// The names of the listing are garbage, and a collector on a busy machine leaves more of it. So only what is held counts.
+	heaptest.Holds(t, count*nameBytes>>10, func() any {
 		all, release, err := List(t.Context(), numbered{count: count}, long)
 		if err != nil || len(all) != 1 || len(all[0].Links) != count || all[0].Links[count-1].Key(long) != LinkKey(long, 1, time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC), count) {
 			t.Fatalf("%d timelines, error %v", len(all), err)
 		}
 		release()
+		return all
 	})
 }
 
