@@ -56,7 +56,7 @@ func (n ProofName) Key(root string) string {
 	return root + proofFolder + fmt.Sprintf(proofFormat, n.Timeline, n.From, n.To, result)
 }
 
-// Proofs lists the proofs of an archive, oldest first. It reads none of them.
+// Proofs lists the proofs of an archive, oldest first. If the listing has no failed one, Proofs asks for it.
 func Proofs(ctx context.Context, store objstore.Store, root string) ([]ProofName, error) {
 	var found []ProofName
 	for object, err := range store.List(ctx, root+proofFolder) {
@@ -72,7 +72,14 @@ func Proofs(ctx context.Context, store objstore.Store, root string) ([]ProofName
 			found = append(found, n)
 		}
 	}
-	return found, nil
+	if slices.ContainsFunc(found, func(n ProofName) bool { return n.Failed }) {
+		return found, nil
+	}
+	failed, there, err := askFailed(ctx, store, root)
+	if there {
+		found = append(found, failed)
+	}
+	return found, err
 }
 
 // ReadProof reads a proof.
@@ -103,6 +110,9 @@ func WriteProof(ctx context.Context, store objstore.Store, root string, p Proof,
 		if err = dropStale(ctx, store, root, p); err == nil {
 			err = put()
 		}
+	}
+	if p.Failed && (err == nil || errors.Is(err, fs.ErrExist)) {
+		err = recordFailed(ctx, store, root, append(content, '\n'))
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("record the result of a proof of the archive: %w", err)

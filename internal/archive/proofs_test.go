@@ -1,8 +1,10 @@
 package archive
 
 import (
+	"slices"
 	"testing"
 
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 )
 
@@ -43,5 +45,47 @@ func TestProofsAreFoundByTheirNames(t *testing.T) {
 	links := []Names{{Timeline: 1, Links: []Name{NameOf(1, noon, 25)}}}
 	if got := OutdatedProofs(root, links, append(proofs, failed)); len(got) != 2 {
 		t.Errorf("outdated are %v, want that before the first segment and that of the other timeline", got)
+	}
+}
+
+// A listing may omit a failed proof. The second record counts only while that proof exists, and a later failure replaces an outdated one. Otherwise a
+// damaged archive is deleted, or an archive without damage is kept and paid for without end.
+func TestAFailedProofIsFoundWithoutTheListing(t *testing.T) {
+	store := objstoretest.NewMemory()
+	write := func(p ProofName, others ...ProofName) {
+		t.Helper()
+		if err := WriteProof(t.Context(), store, root, Proof{ProofName: p, FromKey: "from.db"}, others); err != nil {
+			t.Fatal(err)
+		}
+	}
+	omitted := func(n ProofName) bool {
+		t.Helper()
+		store.Set(n.Key(root), objstoretest.Omitted)
+		defer store.Set(n.Key(root), 0)
+		proofs, err := Proofs(t.Context(), store, root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.Contains(proofs, n)
+	}
+	if err := store.Put(t.Context(), "from.db", objstore.NewMetadata([]byte("data"))); err != nil {
+		t.Fatal(err)
+	}
+	first, second := ProofName{Timeline: 1, From: 30, To: 40, Failed: true}, ProofName{Timeline: 1, From: 50, To: 60, Failed: true}
+	if write(first); !omitted(first) {
+		t.Error("a failed proof that the listing omits is not found")
+	}
+	write(ProofName{Timeline: 1, From: 30, To: 60}, first)
+	if omitted(first) {
+		t.Error("a failed proof that was replaced by one that passed still counts")
+	}
+	if write(second); !omitted(second) {
+		t.Error("the record of the deleted proof hides a later failure")
+	}
+	if err := DropFailed(t.Context(), store, root, 2); err != nil || !store.Has(failedKey(root)) {
+		t.Errorf("the record was deleted with another timeline, error %v", err)
+	}
+	if err := DropFailed(t.Context(), store, root, 1); err != nil || store.Has(failedKey(root)) {
+		t.Errorf("the record is left after its timeline was deleted, error %v", err)
 	}
 }

@@ -69,18 +69,20 @@ func (o jobSpec) seen(index snapshot.Index, known snapshot.Known) []archive.Seen
 	return seen
 }
 
-// outdatedBy returns what of the archive no target in the window needs. It is pure.
-func outdatedBy(o jobSpec, survey archive.Survey, index snapshot.Index, known snapshot.Known) (outdated []archive.Name, more bool) {
+// outdatedBy returns what of the archive no target in the window needs. It asks the store for failed restore tests that the listing omits: a replay
+// cannot begin with such a snapshot, so an earlier one needs what is before it.
+func outdatedBy(ctx context.Context, store objstore.Getter, o jobSpec, survey archive.Survey, index snapshot.Index, known snapshot.Known) (outdated []archive.Name, more bool, err error) {
 	if len(survey.Starts) == 0 {
-		return nil, false
+		return nil, false, nil
 	}
 	id, err := strconv.ParseUint(survey.Starts[len(survey.Starts)-1].ClusterID, 16, 64)
 	if err != nil {
-		return nil, false
+		return nil, false, nil //nolint:nilerr // then it is not known what is needed
 	}
-	item, found := o.Keep.Base(o.seriesOf(etcd.ID(id)), index, known)
-	if !found {
-		return nil, false
+	item, found, err := o.Keep.AskedBase(ctx, store, o.seriesOf(etcd.ID(id)), index, known)
+	if !found || err != nil {
+		return nil, false, err
 	}
-	return archive.Outdated(survey.Names, survey.Starts, source.BaseOf(item.Key, known[item.Key].Manifest, item.Stored), maxOutdated)
+	outdated, more = archive.Outdated(survey.Names, survey.Starts, source.BaseOf(item.Key, known[item.Key].Manifest, item.Stored), maxOutdated)
+	return outdated, more, nil
 }

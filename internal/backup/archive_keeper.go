@@ -123,11 +123,7 @@ func (k *keeper) look(ctx context.Context) bool {
 	defer names.Release()
 	found, err := surveyOf(ctx, k.store, o, k.known)
 	if err != nil {
-		k.next = k.job.now().Add(keeperRetry)
-		k.update(func(v *Archive) {
-			v.Unpruned, v.Corrupt = fmt.Sprintf("The operator could not read the archive: %v.", err), errors.Is(err, archive.ErrCorrupt)
-		})
-		return false
+		return k.unread(err)
 	}
 	k.survey, k.surveyed = found.survey, true
 	defer k.survey.Drop() // a keeper runs for months
@@ -142,14 +138,25 @@ func (k *keeper) look(ctx context.Context) bool {
 	k.disproven = found.last != nil && found.last.Result == v1beta2.ProofFailed
 	o.Keep.Now = k.job.now() // a snapshot from the future is no base
 	k.base = k.survey.NewestBase()
-	k.later, k.more = outdatedBy(o, k.survey, found.index, k.known)
 	defer k.recount(found.index)
+	if k.later, k.more, err = outdatedBy(ctx, k.store, o, k.survey, found.index, k.known); err != nil {
+		return k.unread(err)
+	}
 	k.outdate(o, archive.OutdatedProofs(o.archiveRoot(), k.survey.Names, found.proofs))
 	k.findSpoilt(o, found.index)
 	if k.spoilt.count == 0 {
 		k.cover(ctx, o, found.bases)
 	}
 	return true
+}
+
+// unread reports that the archive could not be read. The keeper looks again after a time.
+func (k *keeper) unread(err error) bool {
+	k.next = k.job.now().Add(keeperRetry)
+	k.update(func(v *Archive) {
+		v.Unpruned, v.Corrupt = fmt.Sprintf("The operator could not read the archive: %v.", err), errors.Is(err, archive.ErrCorrupt)
+	})
+	return false
 }
 
 // recount counts what is held until the next look. If it does not fit, fewer outdated segments are deleted before the next look.

@@ -61,7 +61,7 @@ func purgeTimeline(ctx context.Context, o jobSpec, store objstore.Store, names a
 	removeProof := func(n archive.ProofName) error { return remove(n.Key(o.archiveRoot())) }
 	own := slices.DeleteFunc(slices.Clone(proofs), func(n archive.ProofName) bool { return n.Timeline != names.Timeline })
 	links, of := objstore.EachOf(ctx, purgers, names.Links, removeName), objstore.EachOf(ctx, purgers, own, removeProof)
-	if err := errors.Join(links.Err(), of.Err()); err != nil {
+	if err := errors.Join(links.Err(), of.Err(), archive.DropFailed(ctx, store, o.archiveRoot(), names.Timeline)); err != nil {
 		return err
 	}
 	return remove(archive.StartKey(o.archiveRoot(), names.Timeline))

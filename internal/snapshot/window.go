@@ -1,8 +1,12 @@
 package snapshot
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
 // window keeps what a continuous archive needs to reach every revision of Policy.Window: all snapshots of that time, and the
@@ -92,4 +96,44 @@ func (p Policy) Base(series Series, index Index, known Known) (Item, bool) {
 		return Item{}, false
 	}
 	return v.items[i], true
+}
+
+// AskedBase is Base for a store: it asks for the failed restore tests that the listing omits, of the base and of the newest snapshots up to a
+// tested one. With an error, nothing may be deleted.
+func (p Policy) AskedBase(ctx context.Context, store objstore.Getter, series Series, index Index, known Known) (Item, bool, error) {
+	index.Items = slices.Clone(index.Items)
+	asked := map[string]bool{}
+	for {
+		base, found := p.Base(series, index, known)
+		if !found {
+			return Item{}, false, nil
+		}
+		changed := false
+		for _, item := range append(p.decisive(newView(series, index, known, p).items), base) {
+			if asked[item.Key] || item.Verdict == Failed {
+				continue
+			}
+			asked[item.Key] = true
+			failed, err := FailedTest(ctx, store, item.Key)
+			if err != nil {
+				return Item{}, false, err
+			}
+			if failed {
+				index.setVerdict(item.Key, Failed)
+				changed = true
+			}
+		}
+		if !changed {
+			return base, true, nil
+		}
+	}
+}
+
+// decisive returns the newest items up to the first one that was tested: if that one failed, it holds all deletions.
+func (p Policy) decisive(items []Item) []Item {
+	if !p.Verify && !p.Tests {
+		return nil
+	}
+	tested := slices.IndexFunc(items, func(i Item) bool { return i.Verdict != "" })
+	return slices.Clone(items[:tested+1])
 }
