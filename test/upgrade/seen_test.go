@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -129,6 +130,11 @@ func (s *site) troubles(ctx context.Context) (found map[string]string, err error
 	return found, err
 }
 
+// ofStalledCluster reports whether an EtcdRestore is Stalled because its EtcdCluster is, which is a trouble of its own. Earlier releases did not say so.
+func ofStalledCluster(what, why string) bool {
+	return strings.Contains(what, "EtcdRestore") && strings.Contains(why, "needs your help")
+}
+
 // unchanged fails the test if members have restarted or changed, or if anything has become Stalled or Failed.
 func (s *site) unchanged(since string, troublesBefore map[string]string) {
 	s.Helper()
@@ -144,7 +150,7 @@ func (s *site) unchanged(since string, troublesBefore map[string]string) {
 		s.Fatal(err)
 	}
 	for what, why := range troubles {
-		if _, was := troublesBefore[what]; !was {
+		if _, was := troublesBefore[what]; !was && !ofStalledCluster(what, why) {
 			s.Errorf("since %s, %s: %s", since, what, why)
 		}
 	}
