@@ -16,6 +16,7 @@ import (
 // redirects are the files with an HTTP client, and which redirects it follows.
 var redirects = map[string]string{
 	"internal/etcd/pods.go":              "none: the containers of a Pod are the user's",
+	"internal/plugin/cli/forward.go":     "none: the API server answers itself",
 	"internal/objstore/signed/signed.go": "none: a signature is valid for one server",
 	"internal/objstore/abs/abs.go":       "those to the same server (stall.SameServer)",
 	"internal/objstore/gcs/gcs.go":       "those to the same server (stall.SameServer)",

@@ -27,6 +27,7 @@ var loopsThatEnd = map[string]string{
 	"snapshot.ReadDrafts":    "only the end of the context ends it, and the last error is returned",
 	"snapshot.dropDrafts":    "all errors are ignored: a draft does no harm",
 	"snapshot.deleteWithout": "each of the objects must be missing, and all of them belong to one snapshot",
+	"snapshot.judgeObject":   "the drafts are those of one object",
 	"snapshot.writeVerdict":  "the objects are the results of one snapshot",
 	"source.readAll":         "it reads all manifests, and repeats those with errors of the store",
 }

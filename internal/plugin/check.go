@@ -8,7 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 )
 
 // Facts are what an installation depends on. A part that could not be read has an error in Unreadable.
@@ -57,11 +58,11 @@ func Checks(f Facts) []Check {
 
 func (f Facts) kubernetes() Check {
 	c := Check{Name: "Kubernetes", Result: Passed, Detail: f.Kubernetes}
-	at, err := version.ParseGeneric(f.Kubernetes)
+	_, known := etcdversion.Parse(f.Kubernetes) // Kubernetes writes its versions as etcd does
 	switch {
-	case err != nil:
+	case !known:
 		c.Result, c.Detail = Unknown, fmt.Sprintf("The version %q cannot be read.", f.Kubernetes)
-	case at.LessThan(version.MustParseGeneric(oldestKubernetes)):
+	case etcdversion.Older(f.Kubernetes, oldestKubernetes):
 		c.Result, c.Detail = Broken, fmt.Sprintf("It is %s, and the suite needs 1.30 or newer.", f.Kubernetes)
 	}
 	return c
