@@ -24,9 +24,8 @@ const (
 	usualMemory = 64 << 20
 	// minMemory is what the check of a database of usual size needs.
 	minMemory = 96 << 20
-	// ownShare of ownShares is what this process keeps of its memory.
-	ownShare  = 3
-	ownShares = 8
+	// ownShare is the part of its memory that this process keeps, one of so many, if a check of usual size has the rest that it needs.
+	ownShare = 2
 )
 
 // slot lets one child run at a time, because each may use all of its memory. Namespaces take turns.
@@ -103,13 +102,16 @@ type division struct {
 	separate                 bool
 }
 
+// Own returns what a process with so much memory (GOMEMLIMIT) keeps of it for itself, beside its checks.
+func Own(total int64) int64 { return divide(total).own }
+
 // divide divides the memory of a process (GOMEMLIMIT) between itself and the checks. Restore tests and replays have taken their memory off it
 // before. Without a limit it limits nothing.
 func divide(total int64) division {
 	if total == math.MaxInt64 {
 		return division{own: total, separate: true}
 	}
-	d := division{own: total / ownShares * ownShare, small: smallMemory, usual: usualMemory}
+	d := division{own: min(total/ownShare, max(total-smallMemory-minMemory, total/4)), small: smallMemory, usual: usualMemory}
 	d.large = max(total-d.own-d.small, minMemory)
 	if d.separate = d.large-d.usual >= minMemory; d.separate {
 		d.large -= d.usual

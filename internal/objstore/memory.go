@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// heldMemory is what this process holds of the objects of all stores at the same time: names, manifests, headers of segments.
-	heldMemory = 256 << 20
+	// HeldMemory is what this process holds of the objects of all stores at the same time, in bytes: names, manifests, headers of segments.
+	HeldMemory = 256 << 20
 	// holdingStep is how many bytes a Holding takes at a time.
 	holdingStep = 16 << 10
 	// NameBytes is what a name takes besides its text, in a map and in the lists that are made from it.
@@ -19,7 +19,7 @@ const (
 )
 
 // heldOfAll is one for the process, because the process has one memory.
-var heldOfAll = turns.NewBudget(heldMemory)
+var heldOfAll = turns.NewBudget(HeldMemory)
 
 // ErrMemory means that the names, manifests and headers of other objects take the memory at present.
 var ErrMemory = errors.New("the operator cannot hold more names and manifests of stores in memory at present")
@@ -77,7 +77,7 @@ func (h *Holding) Add(bytes int64) error {
 		return fmt.Errorf("%w: names and manifests take more than %d MiB, and one namespace may use no more memory", ErrListing, most>>20)
 	}
 	if why := heldOfAll.Take(h.namespace, steps); why != turns.None {
-		return fmt.Errorf("%w: all of them have %d MiB, of which one namespace may use %d MiB, and %s", ErrMemory, heldMemory>>20, heldOfAll.Most()>>20, why)
+		return fmt.Errorf("%w: all of them have %d MiB, of which one namespace may use %d MiB, and %s", ErrMemory, HeldMemory>>20, heldOfAll.Most()>>20, why)
 	}
 	h.needed, h.taken = h.needed+bytes, h.taken+steps
 	return nil
