@@ -196,6 +196,15 @@ func TestASurvivorThatWasForcedDoesNotStartAfterItsRecoveryWasCancelled(t *testi
 	if started[nameOf(0)] || len(started) < 3 {
 		t.Errorf("%d members start, and survivor %s, whose data may be a cluster of its own: %t; the last recovery is %+v", len(started), nameOf(0), started[nameOf(0)], status.LastRecovery)
 	}
+	// Who accepted the claim years ago did not know of this recovery.
+	survivor := s.Members[0]
+	survivor.VolumeID.Claim = "claim"
+	for token, accepted := range map[string]bool{"claim": false, "claim@" + status.LastRecovery.StartedAt.UTC().Format(time.RFC3339): true} {
+		s.Asked.AcceptVolumes = []string{token}
+		if s.OnAnotherVolume(survivor) == accepted {
+			t.Errorf("%s accepts the claim: %t, want %t", token, !accepted, accepted)
+		}
+	}
 	quorum := state(formed, members(5), size(5), recorded, with(0, withoutPod, func(m *Member) { m.Serving = false }))
 	quorum.LastRecovery = status.LastRecovery
 	quorum.Members[0].VolumeCreated = noon.Add(-24 * time.Hour)

@@ -3,6 +3,9 @@ package plan
 import (
 	"slices"
 	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
@@ -27,5 +30,13 @@ func TestTheVolumesToMarkAreThoseThatARecoveryContinuesWithout(t *testing.T) {
 	s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), Voters: []string{nameOf(0), nameOf(1), nameOf(2)}}
 	if got, want := s.ReplacedByRecovery(), []string{nameOf(1)}; !slices.Equal(got, want) {
 		t.Errorf("the volumes to mark are %v, want %v", got, want)
+	}
+	// An old status that has only the earlier recovery would take the mark of that one for known.
+	s.Recovery.StartedAt = &metav1.Time{Time: noon}
+	for at, want := range map[time.Time][]string{noon.Add(-time.Hour): {nameOf(1), nameOf(2)}, noon: {nameOf(1)}} {
+		s.Members[2].RecoveredAt = at
+		if got := s.ReplacedByRecovery(); !slices.Equal(got, want) {
+			t.Errorf("with a mark of %s, the volumes to mark are %v, want %v", at, got, want)
+		}
 	}
 }

@@ -65,7 +65,10 @@ func (s State) recoveryReplaces(m Member) bool {
 // ReplacedByRecovery are the names of the volumes whose data the recovery continues without, also of those that are lost and may come back. The
 // operator marks their claims before the survivor starts alone, because an old status that comes back later does not have the recovery.
 func (s State) ReplacedByRecovery() []string {
-	return memberNames(s.where(func(m Member) bool { return m.Volume != VolumeNone && !m.Recovered && s.recoveryReplaces(m) }))
+	return memberNames(s.where(func(m Member) bool {
+		marked := m.Recovered && (s.Recovery == nil || s.Recovery.StartedAt == nil || !m.RecoveredAt.Before(s.Recovery.StartedAt.Time))
+		return m.Volume != VolumeNone && !marked && s.recoveryReplaces(m)
+	}))
 }
 
 // setAsideOther sets aside a volume that is not the one that its member served on. A person has created it, perhaps from a copy, so it is
