@@ -29,7 +29,7 @@ func (x Index) Unfinished() []Item {
 func newestFirst(a, b Item) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.Key, a.Key)) }
 
 // Ask asks the store for the manifests that the listing lacks. Unless the store answers that a manifest does not exist, its object is a snapshot like
-// the others: whoever reads the manifest learns what the store says about it. Ask only fails if ctx has ended.
+// the others: the next reader of the manifest gets the error of the store. Ask only fails if ctx has ended.
 func (x *Index) Ask(ctx context.Context, store objstore.Getter) error {
 	unfinished := x.Unfinished()
 	for _, item := range unfinished[:min(len(unfinished), maxAsked)] {

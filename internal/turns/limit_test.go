@@ -67,7 +67,7 @@ func TestWorkEndsAfterTheTimeForItsBytesIfOthersWait(t *testing.T) {
 	}
 }
 
-// A large restore on a slow node was ended at each attempt for as long as other namespaces restored, and so never succeeded.
+// While other namespaces restored, the operator ended each attempt of a large restore on a slow node, so that it never succeeded.
 func TestHonestWorkThatWasEndedSucceedsInALaterAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(1)

@@ -22,8 +22,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/stack"
 )
 
-// Nodes lose the API server, and their members still reach their peers and clients. Nobody can stop such members, so a restore that trusts what
-// Kubernetes reports of them loses writes that they acknowledge, or waits without an end.
+// Nodes lose the API server, and their members still reach their peers and clients. Kubernetes cannot stop such members. So if a restore
+// relies on what Kubernetes reports of them, it loses writes that they acknowledge, or it waits without an end.
 func TestLongRestoreCompletesWhileNodesAreCutOffFromTheAPIServer(t *testing.T) {
 	if suite.Local == nil {
 		t.Skip("this needs the nodes of the local Kubernetes")

@@ -14,10 +14,10 @@ const (
 	// segmentRate is by how much a byte of a segment counts more than one of the database: at 1 MiB a second, a slow node replays the smallest
 	// changes.
 	segmentRate = 4
-	// perSegment is as how many bytes a segment counts at least, because each of them is opened and decrypted.
+	// perSegment is the least number of bytes that a segment counts for, because each segment is opened and decrypted.
 	perSegment = 256 << 10
-	// mostUnpacked is as how many bytes a byte in the store counts at most. The header states the size of a segment, and the writer of the bucket
-	// wrote the header.
+	// mostUnpacked is the largest number of bytes that a byte in the store counts for. The header of a segment states its size, but the writer of the
+	// bucket wrote that header.
 	mostUnpacked = 64
 )
 
@@ -47,7 +47,7 @@ func Measured(o Order, c *turns.Computing) Order {
 	return o
 }
 
-// allowed returns as how many bytes a segment counts that has so many in the store.
+// allowed returns for how many bytes of a database a segment counts, given its size in the store.
 func allowed(l archive.Link, stored int64) int64 {
 	return segmentRate * max(min(l.Header.Size, mostUnpacked*stored), perSegment)
 }

@@ -22,8 +22,8 @@ func (f far) Get(context.Context, string) (io.ReadCloser, error) {
 	return io.NopCloser(strings.NewReader("x")), nil
 }
 
-// crowded replays an order in a slot for which another namespace waits. The process takes a time for each segment, of which the store has so many
-// bytes. It returns for how long the slot was held.
+// crowded replays an order in a slot, while another namespace waits for the slot. Each segment has stored bytes in the store, and the process takes the
+// time each for it. crowded returns for how long the slot was held.
 func crowded(t *testing.T, store objstore.Getter, links []archive.Link, stored int64, each time.Duration) (held time.Duration, err error) {
 	t.Helper()
 	gate := turns.NewGate(1)

@@ -15,13 +15,24 @@ import (
 
 // StepTypes returns the sorted names of all types in the package in the directory dir that have a method describe, as
 // its source declares them. Tests of that package are not read.
-func StepTypes(t *testing.T, dir string) []string {
+func StepTypes(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	for _, declaration := range declarations(t, dir) {
+		if name := describer(declaration); name != "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// declarations returns those of the package in the directory dir, without its tests.
+func declarations(t *testing.T, dir string) (all []ast.Decl) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var names []string
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
@@ -30,14 +41,9 @@ func StepTypes(t *testing.T, dir string) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, declaration := range parsed.Decls {
-			if name := describer(declaration); name != "" {
-				names = append(names, name)
-			}
-		}
+		all = append(all, parsed.Decls...)
 	}
-	slices.Sort(names)
-	return names
+	return all
 }
 
 // describer returns the type that a declaration gives a method describe, and an empty name for any other declaration.

@@ -2,34 +2,16 @@ package planningtest
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"path/filepath"
-	"strings"
 	"testing"
 )
 
-// PatientWaits returns the functions of the package in the directory dir that return a Wait with the field Patient. Such a Wait has no limit. Tests of that
-// package are not read.
-func PatientWaits(t *testing.T, dir string) map[string]bool {
+// patientWaits returns the functions of the package in the directory dir that return a Wait with the field Patient. Such a Wait has no limit.
+func patientWaits(t *testing.T, dir string) map[string]bool {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	found := map[string]bool{}
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, declaration := range parsed.Decls {
-			if function, is := declaration.(*ast.FuncDecl); is && setsPatient(function) {
-				found[function.Name.Name] = true
-			}
+	for _, declaration := range declarations(t, dir) {
+		if function, is := declaration.(*ast.FuncDecl); is && setsPatient(function) {
+			found[function.Name.Name] = true
 		}
 	}
 	return found
@@ -50,7 +32,7 @@ func setsPatient(function *ast.FuncDecl) (sets bool) {
 // SayWhatEnds fails for each such function that does not say what ends its waits, and for each that says so and has none.
 func SayWhatEnds(t *testing.T, dir string, ends map[string]string) {
 	t.Helper()
-	found := PatientWaits(t, dir)
+	found := patientWaits(t, dir)
 	for function := range found {
 		if ends[function] == "" {
 			t.Errorf("%s waits without a limit. Leave Patient out, so that the wait is Stalled after a while, or say here what ends it", function)
