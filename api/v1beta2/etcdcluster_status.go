@@ -145,6 +145,12 @@ type EtcdClusterStatus struct {
 	// status.recovery: backup-operator begins a timeline of the continuous archive after each such recovery.
 	// +optional
 	LastRecovery *PastRecovery `json:"lastRecovery,omitempty"`
+	// Survivors of recoveries that were cancelled after they may have started alone. Their data may be clusters of their own, so they do not
+	// start. An entry is removed when its member serves.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	CancelledSurvivors []CancelledSurvivor `json:"cancelledSurvivors,omitempty"`
 	// Volumes with the data from before a restore or a recovery. They are deleted after spec.recovery.keepReplacedVolumes.
 	// +optional
 	// +listType=map

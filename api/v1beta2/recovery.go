@@ -173,7 +173,18 @@ type PastRecovery struct {
 	Member string `json:"member"`
 	// Time at which the survivor was chosen.
 	StartedAt metav1.Time `json:"startedAt"`
-	// Whether it was cancelled after the survivor may have started alone. The data of the survivor may be a cluster of its own then.
+}
+
+// MaxCancelledSurvivors is how many survivors of cancelled recoveries an EtcdCluster remembers.
+const MaxCancelledSurvivors = 8
+
+// CancelledSurvivor is a member from which a recovery continued that was cancelled.
+type CancelledSurvivor struct {
+	// Name of the member.
+	Member string `json:"member"`
+	// Name of its PersistentVolume. It is empty if that is not known.
 	// +optional
-	Cancelled bool `json:"cancelled,omitempty"`
+	VolumeName string `json:"volumeName,omitempty"`
+	// Time at which it was chosen.
+	StartedAt metav1.Time `json:"startedAt"`
 }

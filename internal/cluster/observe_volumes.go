@@ -56,7 +56,9 @@ func observeVolume(m *plan.Member, volume *corev1.PersistentVolumeClaim) {
 	m.VolumeUnused = volume.Annotations[annotationUnused] != ""
 	m.WasSetAside = volume.Annotations[v1beta2.AnnotationReplacedAt] != ""
 	m.Recovered = volume.Annotations[v1beta2.AnnotationRecoveredFrom] != ""
-	m.RecoveredAt, _ = time.Parse(time.RFC3339, volume.Annotations[v1beta2.AnnotationRecoveryStartedAt]) // zero for the mark of an earlier release
+	if m.Recovered {
+		m.RecoveredAt, _ = time.Parse(time.RFC3339, volume.Annotations[v1beta2.AnnotationRecoveryStartedAt]) // zero for the mark of an earlier release
+	}
 	m.VolumeKept = metav1.GetControllerOf(volume) == nil
 	m.VolumeSize = volume.Spec.Resources.Requests.Storage().Value()
 	m.VolumeCapacity = volume.Status.Capacity.Storage().Value()

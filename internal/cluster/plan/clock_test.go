@@ -50,15 +50,17 @@ var storedTimes = map[string]string{
 	"Held.Until":             "itself: memory of this process; at most 10 minutes",
 	"Certificates.Expires":   "itself: for the metric only",
 
-	"Restore.CreationTime":       "itself: it identifies an EtcdRestore",
-	"PastRestores.CreationTime":  "itself: it identifies an EtcdRestore",
-	"PastRestores.Time":          "itself: for people only",
-	"Request.Created":            "itself: it identifies an EtcdRestore",
-	"Request.Saved.Time":         "itself: safetyIsOld compares it with the time that the status records again",
-	"Recovery.StartedAt":         "itself: it identifies a recovery",
-	"LastRecovery.StartedAt":     "itself: it identifies a recovery",
-	"Recovery.ForcedAt":          "itself: whether it is set counts",
-	"Recovery.Earlier.StartedAt": "itself: it identifies a recovery",
+	"Restore.CreationTime":      "itself: it identifies an EtcdRestore",
+	"PastRestores.CreationTime": "itself: it identifies an EtcdRestore",
+	"PastRestores.Time":         "itself: for people only",
+	"Request.Created":           "itself: it identifies an EtcdRestore",
+	"Request.Saved.Time":        "itself: safetyIsOld compares it with the time that the status records again",
+	"Recovery.StartedAt":        "itself: it identifies a recovery",
+	"LastRecovery.StartedAt":    "itself: it identifies a recovery",
+
+	"CancelledSurvivors.StartedAt": "itself: it identifies a recovery",
+	"Recovery.ForcedAt":            "itself: whether it is set counts",
+	"Recovery.Earlier.StartedAt":   "itself: it identifies a recovery",
 }
 
 // timesIn calls found with each path of a type that leads to a time.

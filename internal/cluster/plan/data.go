@@ -110,14 +110,6 @@ func (s State) OnAnotherVolume(m Member) bool {
 	return (known && !was.same(m.VolumeID) || s.mayBeForced(m)) && !s.accepted(m)
 }
 
-// mayBeForced reports whether the data of a member may be a cluster of its own: it was the survivor of a recovery that was cancelled after it may have
-// started alone. A member that serves among others is none.
-func (s State) mayBeForced(m Member) bool {
-	last := s.LastRecovery
-	serves := s.MembershipKnown && m.InMembership && m.Serving && !s.alone(m)
-	return last != nil && last.Cancelled && last.Member == m.Name && !serves && !m.VolumeCreated.After(last.StartedAt.Time)
-}
-
 // accepted reports whether the annotation consents to the claim of a member. While a quorum serves, no member starts on such a claim:
 // a new member takes its place, and gets all data from the others.
 func (s State) accepted(m Member) bool {

@@ -153,7 +153,7 @@ func TestASurvivorThatWasForcedDoesNotStartAfterItsRecoveryWasCancelled(t *testi
 	}
 	did := func(step Step) {
 		status = NewStatus(s, step, nil, status, 1)
-		s.Recovery, s.LastRecovery = status.Recovery.DeepCopy(), status.LastRecovery.DeepCopy()
+		s.Recovery, s.LastRecovery, s.CancelledSurvivors = status.Recovery.DeepCopy(), status.LastRecovery.DeepCopy(), slices.Clone(status.CancelledSurvivors)
 	}
 	begin, is := Plan(s).(BeginRecovery)
 	if !is || begin.Member != nameOf(0) {
@@ -194,7 +194,7 @@ func TestASurvivorThatWasForcedDoesNotStartAfterItsRecoveryWasCancelled(t *testi
 		with(i, pod(PodStarting))(&s)
 	}
 	if started[nameOf(0)] || len(started) < 3 {
-		t.Errorf("%d members start, and survivor %s, whose data may be a cluster of its own: %t; the last recovery is %+v", len(started), nameOf(0), started[nameOf(0)], status.LastRecovery)
+		t.Errorf("%d members start, and survivor %s, whose data may be a cluster of its own: %t; the last recovery is %+v", len(started), nameOf(0), started[nameOf(0)], status.CancelledSurvivors)
 	}
 	// Who accepted the claim years ago did not know of this recovery.
 	survivor := s.Members[0]
@@ -206,7 +206,7 @@ func TestASurvivorThatWasForcedDoesNotStartAfterItsRecoveryWasCancelled(t *testi
 		}
 	}
 	quorum := state(formed, members(5), size(5), recorded, with(0, withoutPod, func(m *Member) { m.Serving = false }))
-	quorum.LastRecovery = status.LastRecovery
+	quorum.CancelledSurvivors = status.CancelledSurvivors
 	quorum.Members[0].VolumeCreated = noon.Add(-24 * time.Hour)
 	step := Plan(quorum)
 	if said := Describe(quorum, step).Message; step != (SetAsideVolume{Name: nameOf(0)}) || !strings.Contains(said, volumeForced) {

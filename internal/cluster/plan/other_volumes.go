@@ -52,8 +52,8 @@ func (s State) tokenOf(m Member) string {
 	if r := s.lastRecovery(); at.IsZero() && r != nil && r.Member != m.Name && r.StartedAt != nil && !m.VolumeCreated.IsZero() && !m.VolumeCreated.After(r.StartedAt.Time) {
 		at = r.StartedAt.Time
 	}
-	if s.mayBeForced(m) {
-		at = s.LastRecovery.StartedAt.Time
+	if c := s.cancelledFrom(m); c != nil {
+		at = c.StartedAt.Time
 	}
 	if at.IsZero() {
 		return uid

@@ -16,44 +16,65 @@ import (
 // withEarlier adds the restore that took over under a release that recorded none.
 func withEarlier(past []v1beta2.PastRestore, last *v1beta2.ClusterRestoreStatus, now time.Time) []v1beta2.PastRestore {
 	tookOver := last != nil && (last.Step == v1beta2.RestoreGrowing || last.Step == v1beta2.RestoreComplete)
-	if !tookOver || last.Name == "" || slices.ContainsFunc(past, func(p v1beta2.PastRestore) bool { return p.UID == last.UID }) {
+	if !tookOver || last.Name == "" && now.IsZero() || slices.ContainsFunc(past, func(p v1beta2.PastRestore) bool { return p.UID == last.UID }) {
 		return past
 	}
 	return append(slices.Clone(past), v1beta2.PastRestore{
-		Name: last.Name, UID: last.UID, CreationTime: last.CreationTime, SpecHash: last.SpecHash, Time: metav1.NewTime(now), ClusterID: last.ClusterID, SafetySnapshot: last.SafetySnapshot,
+		Name: cmp.Or(last.Name, string(last.UID)), UID: last.UID, CreationTime: last.CreationTime, SpecHash: last.SpecHash, Time: metav1.NewTime(now), ClusterID: last.ClusterID, SafetySnapshot: last.SafetySnapshot,
 	})
 }
 
 // learn completes the record of restores with what their EtcdRestores show, while these exist. If the status was lost, the client Service tells only the
 // UID of the one that made the incarnation, and without its name and its time an older one would replace its data.
+//
+// In that case each complete EtcdRestore of the cluster counts as carried out. If the object of the last one is gone, all that are older than now are
+// refused.
 func (s *State) learn(restores []v1beta2.EtcdRestore) {
+	lost := s.Restore != nil && s.Restore.Name == ""
 	for i := range restores {
 		restore := &restores[i]
 		if restore.Spec.EtcdCluster.Name != s.Name {
 			continue
 		}
-		if s.Restore != nil && s.Restore.UID == restore.UID && (s.Restore.SpecHash == "" || s.Restore.Name == "" || s.Restore.CreationTime == nil) {
-			s.Restore = s.Restore.DeepCopy()
-			s.Restore.SpecHash, s.Restore.Name = cmp.Or(s.Restore.SpecHash, restore.Spec.Hash()), restore.Name
-			s.Restore.CreationTime = cmp.Or(s.Restore.CreationTime, restore.CreationTimestamp.DeepCopy())
-		}
-		for i := range s.PastRestores {
-			if p := &s.PastRestores[i]; p.UID == restore.UID && p.SpecHash == "" {
-				p.SpecHash = restore.Spec.Hash()
-			}
+		s.learnLast(restore)
+		at := slices.IndexFunc(s.PastRestores, func(p v1beta2.PastRestore) bool { return p.UID == restore.UID })
+		switch {
+		case at >= 0:
+			p := &s.PastRestores[at]
+			p.Name, p.SpecHash, p.CreationTime = restore.Name, cmp.Or(p.SpecHash, restore.Spec.Hash()), cmp.Or(p.CreationTime, restore.CreationTimestamp.DeepCopy())
+		case lost && isTrue(restore, v1beta2.ConditionComplete) && !restore.Spec.DryRun:
+			s.PastRestores = append(s.PastRestores, v1beta2.PastRestore{
+				Name: restore.Name, UID: restore.UID, CreationTime: restore.CreationTimestamp.DeepCopy(), SpecHash: restore.Spec.Hash(),
+				Time: metav1.NewTime(s.Now), ClusterID: restore.Status.ClusterID,
+			})
 		}
 	}
-	s.PastRestores = withEarlier(s.PastRestores, s.Restore, time.Time{})
+	s.PastRestores = withEarlier(s.PastRestores, s.Restore, s.Now)
 }
 
-// pastRestores is the completed record of the restores that the status had before.
+// learnLast completes the restore that made the incarnation.
+func (s *State) learnLast(restore *v1beta2.EtcdRestore) {
+	if s.Restore == nil || s.Restore.UID != restore.UID || s.Restore.SpecHash != "" && s.Restore.Name != "" && s.Restore.CreationTime != nil {
+		return
+	}
+	s.Restore = s.Restore.DeepCopy()
+	s.Restore.SpecHash, s.Restore.Name = cmp.Or(s.Restore.SpecHash, restore.Spec.Hash()), restore.Name
+	s.Restore.CreationTime = cmp.Or(s.Restore.CreationTime, restore.CreationTimestamp.DeepCopy())
+}
+
+// pastRestores is the completed record of the restores that the status had before, with those that were learned.
 func (s State) pastRestores(before []v1beta2.PastRestore) []v1beta2.PastRestore {
 	past := slices.Clone(before)
-	for i := range past {
-		for _, p := range s.PastRestores {
-			if p.UID == past[i].UID && past[i].SpecHash == "" {
-				past[i].SpecHash = p.SpecHash
+	for _, p := range s.PastRestores {
+		at := slices.IndexFunc(past, func(known v1beta2.PastRestore) bool { return known.UID == p.UID })
+		switch {
+		case at < 0:
+			if p.Time.IsZero() {
+				p.Time = metav1.NewTime(s.Now)
 			}
+			past = append(past, p)
+		case past[at].SpecHash == "":
+			past[at].Name, past[at].SpecHash, past[at].CreationTime = p.Name, p.SpecHash, cmp.Or(past[at].CreationTime, p.CreationTime)
 		}
 	}
 	past = withEarlier(past, s.Restore, s.Now)

@@ -41,6 +41,8 @@ type State struct {
 	Recovery *v1beta2.ClusterRecoveryStatus
 	// LastRecovery is the last one whose survivor may have started alone, as the status remembers it.
 	LastRecovery *v1beta2.PastRecovery
+	// CancelledSurvivors may have data that is a cluster of its own.
+	CancelledSurvivors []v1beta2.CancelledSurvivor
 	// FencedAt is the last revision that etcd answered to a fence in this pass; 0 for none.
 	FencedAt int64
 	// RestoreUnverified: the EtcdRestore under way exists and is neither verified nor failed. Its status was lost.
@@ -202,8 +204,10 @@ func NewState(cluster *v1beta2.EtcdCluster) State {
 		Restore:      cluster.Status.Restore.DeepCopy(),
 		Recovery:     cluster.Status.Recovery.DeepCopy(),
 		LastRecovery: cluster.Status.LastRecovery.DeepCopy(),
-		PastRestores: slices.Clone(withEarlier(cluster.Status.PastRestores, cluster.Status.Restore, time.Time{})),
-		KnownVersion: cluster.Status.CurrentVersion,
+
+		CancelledSurvivors: slices.Clone(cluster.Status.CancelledSurvivors),
+		PastRestores:       slices.Clone(withEarlier(cluster.Status.PastRestores, cluster.Status.Restore, time.Time{})),
+		KnownVersion:       cluster.Status.CurrentVersion,
 
 		VersionChange: cluster.Status.VersionChange.DeepCopy(),
 		PodFailures:   slices.Clone(cluster.Status.PodFailures),

@@ -34,6 +34,7 @@ func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatu
 	if actErr == nil {
 		recordFacts(&status, s, step)
 		recordLearners(&status, s, step)
+		forgetSurvivors(&status, s)
 		setPercent(status.Restore, s)
 		setUnsaved(status.Restore, s)
 	}
@@ -101,10 +102,17 @@ func (s State) votersBefore() []string {
 	return voters
 }
 
-// afterAllVolumes is now, or when the youngest volume was created by the clock of the API server. A recovery begins after all volumes that are there,
-// whatever the operator's clock says: a younger one is of a member that was added since.
+// afterAllVolumes is now, or when the youngest volume was created by the clock of the API server, or a second after the recovery before. A recovery
+// begins after all volumes that are there, whatever the operator's clock says: a younger one is of a member that was added since. And a mark of this
+// recovery is later than one of an earlier recovery.
 func (s State) afterAllVolumes() time.Time {
 	at := s.Now
+	if s.LastRecovery != nil {
+		at = later(at, s.LastRecovery.StartedAt.Add(time.Second))
+	}
+	if s.Recovery != nil && s.Recovery.StartedAt != nil {
+		at = later(at, s.Recovery.StartedAt.Add(time.Second))
+	}
 	for _, m := range s.Members {
 		at = later(at, m.VolumeCreated)
 	}
@@ -126,14 +134,6 @@ func rememberRecovery(status *v1beta2.EtcdClusterStatus) {
 	}
 	if r.Step == v1beta2.RecoveryForcing || last == nil || !r.StartedAt.Before(&last.StartedAt) {
 		status.LastRecovery = &v1beta2.PastRecovery{Member: r.Member, StartedAt: *r.StartedAt}
-	}
-}
-
-// noteCancelled keeps that the data of a survivor may be a cluster of its own. One that knows other members was never restarted alone.
-func noteCancelled(status *v1beta2.EtcdClusterStatus, s State) {
-	r, last := status.Recovery, status.LastRecovery
-	if survivor, _ := s.member(r.Member); last != nil && last.Member == r.Member && r.StartedAt != nil && last.StartedAt.Equal(r.StartedAt) {
-		last.Cancelled = !s.knowsOthers(survivor)
 	}
 }
 
@@ -178,7 +178,7 @@ func recordRecovery(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 	case CancelRecovery:
 		if status.Recovery != nil && status.Recovery.ForcedAt != nil {
 			rememberRecovery(status)
-			noteCancelled(status, s)
+			noteSurvivor(status, s)
 		}
 		status.Recovery = earlierRecovery(status.Recovery)
 	case CompleteRecovery:
