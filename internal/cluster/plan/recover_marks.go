@@ -83,7 +83,7 @@ func (s State) waitForMarked() Step {
 	}
 	return Wait{
 		Reason: v1beta2.ReasonAnotherVolume, Stalled: true, Requeue: requeueSettled,
-		Message: fmt.Sprintf("No quorum answers. The status is lost or an old one, and the PersistentVolumeClaims of %s are marked: a recovery from a lost quorum began without their data. "+
+		Message: fmt.Sprintf("No quorum answers. The status is lost or an old one. The PersistentVolumeClaims of %s are marked, because a recovery from a lost quorum began without their data. "+
 			"So they do not start, because the cluster may have gone on without them. If it did not, or if the data since then is lost, accept theirs: %s "+
 			"To continue from a member that is not marked, save the data of these PersistentVolumeClaims, and delete them.",
 			strings.Join(memberNames(marked), ", "), howToAccept(s.tokens(marked))),
