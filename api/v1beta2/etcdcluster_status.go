@@ -315,7 +315,7 @@ type ClusterRestoreStatus struct {
 	// distance from the snapshot to revisionBefore. It is 0 if spec.revisionBump is 0.
 	// +optional
 	RevisionBump int64 `json:"revisionBump,omitempty"`
-	// Time at which the seed was ready. From then on the restore waits for its safety snapshot. If the switch does not
+	// Time at which the seed was ready, or at which writes were refused for an exact safety snapshot. From then on the restore waits for it. If the switch does not
 	// follow within 30 minutes, the operator sets the time again, and the safety snapshot is taken again.
 	// +optional
 	SeedReadyTime *metav1.Time `json:"seedReadyTime,omitempty"`

@@ -109,7 +109,9 @@ type EtcdRestoreSpec struct {
 	DryRun bool `json:"dryRun,omitempty"`
 	// Whether the restore of a formed cluster saves its present data into the store of the snapshot first. Skip saves
 	// nothing. IfPossible continues if that fails, for example without quorum. Required fails the restore then, and the
-	// cluster is not changed. The snapshot's path is in the status. Default: IfPossible.
+	// cluster is not changed. Exact does the same, and takes the snapshot while the members refuse writes, so that it has every write that
+	// etcd acknowledged. Clients can then not write for as long as it takes, at most 15 minutes. It needs etcd 3.6 and a quorum that answers. The
+	// snapshot's path is in the status. Default: IfPossible.
 	// +optional
 	SafetySnapshot SafetySnapshotPolicy `json:"safetySnapshot,omitempty"`
 	// Keys of which one must have signed the snapshot. Otherwise nothing is restored, and the reason is SnapshotNotSigned or SignatureInvalid.

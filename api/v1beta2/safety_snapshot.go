@@ -8,7 +8,7 @@ import (
 
 // SafetySnapshotPolicy decides whether a restore saves the data that it replaces.
 //
-// +kubebuilder:validation:Enum=Skip;IfPossible;Required
+// +kubebuilder:validation:Enum=Skip;IfPossible;Required;Exact
 type SafetySnapshotPolicy string
 
 // The policies of safety snapshots.
@@ -19,6 +19,8 @@ const (
 	SafetySnapshotIfPossible SafetySnapshotPolicy = "IfPossible"
 	// SafetySnapshotRequired takes one, and fails the restore if that fails.
 	SafetySnapshotRequired SafetySnapshotPolicy = "Required"
+	// SafetySnapshotExact is Required, and takes it while the old members refuse writes. So it has every acknowledged write.
+	SafetySnapshotExact SafetySnapshotPolicy = "Exact"
 )
 
 // SafetySnapshotResult is what became of a safety snapshot.
@@ -53,6 +55,11 @@ type SafetySnapshotStatus struct {
 	// Why there is no snapshot. It is empty if there is one.
 	// +optional
 	Message string `json:"message,omitempty"`
+}
+
+// Requires reports whether a restore fails without a safety snapshot.
+func (p SafetySnapshotPolicy) Requires() bool {
+	return p == SafetySnapshotRequired || p == SafetySnapshotExact
 }
 
 // SafetySnapshotPolicy returns the policy, or its default.

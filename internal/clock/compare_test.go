@@ -107,7 +107,7 @@ var listed = map[string][]string{
 		"cluster/plan/backoff.go waitForAttempt", "cluster/plan/defragment.go defragment", "cluster/plan/defragment.go defragmentScheduled",
 		"cluster/plan/failed_seed.go seedStuck", "cluster/plan/health.go waitForGate", "cluster/plan/learner.go learnersFail",
 		"cluster/plan/quorum.go unreadyFor", "cluster/plan/roll.go besideFor", "cluster/plan/safety.go safetyIsOld",
-		"cluster/plan/safety.go safetySnapshot", "cluster/plan/seed_refused.go seedRefusal", "cluster/plan/step.go requeueStalled",
+		"cluster/plan/safety.go safetySnapshot", "cluster/plan/safety_exact.go exactSnapshot", "cluster/plan/seed_refused.go seedRefusal", "cluster/plan/step.go requeueStalled",
 		"cluster/plan/client_hostname.go clientsStillLoad", "cluster/plan/stopping.go overdue", "cluster/plan/tls.go dropOld", "cluster/plan/tls.go rotateCA", "cluster/plan/volumes.go restartForFileSystem",
 	},
 	"it is a hold of this process that ends after ten minutes": {
@@ -140,7 +140,7 @@ var listed = map[string][]string{
 	"a signed URL is renewed at once if its time is too far ahead":    {"restore/plan/signed_url.go RenewalIn", "restore/plan/signed_url.go SignedUntil"},
 	"cluster-operator corrects the time in the status":                {"restore/plan/safety.go givesUpSafety"},
 	"a file of an upload stays until the clock has reached its time":  {"objstore/file/file.go removeStale"},
-	"it is a simulation": {"cluster/plan/model/from.go putMember"},
+	"it is a simulation": {"cluster/plan/model/exact.go waitsForExact", "cluster/plan/model/from.go putMember"},
 }
 
 // A time that was stored by a wrong clock delayed certificates, schedules and restores for as long as the clock had been ahead, because each

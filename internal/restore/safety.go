@@ -90,8 +90,8 @@ func (s Spool) Save(dial Dial) Save {
 			EtcdVersion: member.Status.Version, Time: o.Time, Clock: time.Now, Tool: Name + " " + operator.Version,
 			Attempt: o.Mark, Again: true, Since: o.Since, MemberIDs: voters,
 		}
-		if member.Status.Revision > 1 {
-			request.MinRevision = member.Status.Revision
+		if last := max(member.Status.Revision, o.MinRevision); last > 1 {
+			request.MinRevision = last
 		}
 		saved, err := snapshot.Save(ctx, request)
 		if err == nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -62,8 +63,9 @@ func TestClusterWithUserCertificatesIsServedBackedUpAndRestored(t *testing.T) {
 	kubernetes.remove("deleted-by-mistake")
 	kubernetes.write("later")
 	kubernetes.sees(informer, "kept", "later")
-	n.apply(s3Restore("tls", "example-tls", path))
+	n.apply(s3Restore("tls", "example-tls", path) + "  safetySnapshot: Exact\n")
 	becomes(n, &v1beta2.EtcdRestore{}, "tls", v1beta2.ConditionComplete)
+	n.savedExactly("example-tls")
 	n.has(n.etcd("example-tls", config), "key", 20)
 	// kube-apiserver caches objects in memory, so it must restart after a restore. Its informers need no restart.
 	kubernetes.stop()
@@ -71,6 +73,16 @@ func TestClusterWithUserCertificatesIsServedBackedUpAndRestored(t *testing.T) {
 	kubernetes.sees(informer, "deleted-by-mistake", "kept")
 	kubernetes.write("afterwards")
 	kubernetes.sees(informer, "afterwards", "deleted-by-mistake", "kept")
+}
+
+// savedExactly checks that the safety snapshot has all that the old members acknowledged, although kube-apiserver wrote until they refused writes.
+func (n *namespaced) savedExactly(cluster string) {
+	n.Helper()
+	restore := n.cluster(cluster).Status.Restore
+	if restore.LastRevision < 2 || restore.SafetyRevision < restore.LastRevision || ptr.Deref(restore.UnsavedRevisions, -1) != 0 {
+		n.Errorf("the old members acknowledged writes up to revision %d, and the safety snapshot ends at %d; status: %+v", restore.LastRevision, restore.SafetyRevision, restore)
+	}
+	n.Logf("the last revision was %d, and the exact safety snapshot has revision %d", restore.LastRevision, restore.SafetyRevision)
 }
 
 // certificates returns Secrets that the example's script creates with the CA in caDir.

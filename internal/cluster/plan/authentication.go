@@ -75,6 +75,10 @@ func (s State) saveBeforeRefusal(seed Member) Step {
 	if step := unstoppable(s); step != nil {
 		return step
 	}
+	if s.wantsExact() {
+		return FailRestore{Message: "The users and passwords of the snapshot are not those of the members, so the operator cannot reach both at once. So it cannot save the present data exactly. " +
+			"The cluster was not changed. Create an EtcdRestore with another name and with safetySnapshot: Required."}
+	}
 	// One that is there is not renewed while a person corrects the Secret. The switch asks for its age.
 	step := s.safetySnapshot()
 	_, fails := step.(FailRestore)

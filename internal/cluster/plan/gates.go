@@ -1,6 +1,11 @@
 package plan
 
-import "github.com/etcd-suite/etcd-operator/api/v1beta2"
+import (
+	"cmp"
+	"strings"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
 
 // deleting: the garbage collector takes what the cluster owns.
 func deleting(s State) Step {
@@ -14,7 +19,7 @@ func paused(s State) Step {
 	if !s.Spec.Paused {
 		return nil
 	}
-	return Idle{Reason: v1beta2.ReasonPaused, Message: "spec.paused is true, so the operator changes no member. It only protects data: it keeps and grows volumes, and renews certificates. To resume, set spec.paused to false."}
+	return Idle{Reason: v1beta2.ReasonPaused, Message: "spec.paused is true, so the operator changes no member. It only protects data: it keeps and grows volumes, and renews certificates. To resume, set spec.paused to false." + s.refusingWrites()}
 }
 
 // missingSecrets: without them Pods would hang and members could not be asked.
@@ -27,8 +32,13 @@ func missingSecrets(s State) Step {
 
 // whetherServing says what members do that the operator cannot ask.
 func (s State) whetherServing() string {
+	return cmp.Or(strings.TrimSpace(s.refusingWrites()), "Members that run continue to serve.")
+}
+
+// refusingWrites says that a restore has fenced the members; empty if it has not.
+func (s State) refusingWrites() string {
 	if s.switching() && s.Restore.LastRevision > 0 {
-		return "The restore has fenced the old members, so they refuse writes and serve reads."
+		return " The restore has fenced the old members, so they refuse writes and serve reads."
 	}
-	return "Members that run continue to serve."
+	return ""
 }

@@ -169,7 +169,7 @@ func waitForHeld(s State, step Step, h Held) Step {
 // Choose plans without steps that are held, and past waits and steps that were refused. It returns the name of the rule that decided.
 func Choose(s State) (Step, string) {
 	c := choose(s)
-	if s.fencedInVain(c.step) {
+	if s.fencedInVain(c) {
 		return ReturnToSeeding{}, "restore"
 	}
 	return c.step, c.rule

@@ -13,8 +13,16 @@ type AwaitSafetySnapshot struct{}
 
 const awaitsSafetySnapshot = "The seed serves the snapshot. Before the switch, restore-operator saves the present data. The members continue to serve."
 
-func (AwaitSafetySnapshot) describe(State) planning.Description {
-	return planning.Description{Reason: v1beta2.ReasonRestoring, Message: awaitsSafetySnapshot, Requeue: requeueSoon}
+func (AwaitSafetySnapshot) describe(s State) planning.Description {
+	return planning.Description{Reason: v1beta2.ReasonRestoring, Message: s.awaitsSafety(), Requeue: requeueSoon}
+}
+
+// awaitsSafety says what restore-operator does, and whether the members take writes.
+func (s State) awaitsSafety() string {
+	if s.wantsExact() {
+		return awaitsExactSnapshot
+	}
+	return awaitsSafetySnapshot
 }
 
 // safetyAge is the maximum age of a safety snapshot when the members are stopped. It is twice the limit of the wait, so
@@ -27,6 +35,9 @@ const safetyAge = 2 * v1beta2.SafetySnapshotLimit
 func (s State) safetySnapshot() Step {
 	if s.Request.Safety == "" || !s.Formed() {
 		return nil
+	}
+	if s.wantsExact() {
+		return s.mayNotSaveExactly()
 	}
 	required, saved := s.Request.Safety == v1beta2.SafetySnapshotRequired, s.Request.Saved
 	switch {

@@ -46,6 +46,13 @@ func setUnsaved(restore *v1beta2.ClusterRestoreStatus, s State) {
 	restore.UnsavedRevisions = ptr.To(max(restore.LastRevision-max(restore.SafetyRevision, s.Request.Archived), 0))
 }
 
+// recordSafety keeps where the safety snapshot is, because the EtcdRestore may be deleted.
+func recordSafety(restore *v1beta2.ClusterRestoreStatus, s State) {
+	if s.Request != nil && s.Request.Saved != nil && s.Request.Saved.Path != "" {
+		restore.SafetySnapshot = s.Request.Saved.Path
+	}
+}
+
 // tooLate says that the end of the EtcdRestore after the switch had begun undid nothing.
 func (s State) tooLate() string {
 	if s.Restore == nil || !s.Cancelled() {
@@ -85,11 +92,9 @@ func recordRestore(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 	case BeginRestore:
 		recordBegunRestore(status, step)
 	case AwaitSafetySnapshot:
-		status.Restore.SeedReadyTime, status.Restore.Message = ptr.To(metav1.NewTime(s.stamp()).Rfc3339Copy()), awaitsSafetySnapshot
+		status.Restore.SeedReadyTime, status.Restore.Message = ptr.To(metav1.NewTime(s.stamp()).Rfc3339Copy()), s.awaitsSafety()
 	case BeginSwitch:
-		if s.Request != nil && s.Request.Saved != nil && s.Request.Saved.Path != "" {
-			status.Restore.SafetySnapshot = s.Request.Saved.Path
-		}
+		recordSafety(status.Restore, s)
 		status.Restore.Step = v1beta2.RestoreSwitching
 		status.Restore.ClusterID, status.Restore.Revision = step.ClusterID, step.Revision
 		status.Restore.Message = "The seed serves the snapshot. The old members refuse writes or stop, and then the client Service selects the seed."
@@ -101,7 +106,11 @@ func recordRestore(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 		status.Restore.Step, status.Restore.Message = v1beta2.RestoreSeeding, step.describe(s).Message
 		status.Restore.ClusterID, status.Restore.Revision, status.Restore.LastRevision = "", 0, 0
 		status.Restore.Returns++
+		if s.wantsExact() { // it is asked for behind the next fence
+			status.Restore.SeedReadyTime = nil
+		}
 	case AdoptSeed:
+		recordSafety(status.Restore, s)
 		status.ClusterID, status.Incarnation, status.VersionChange = step.ClusterID, step.Incarnation, nil
 		status.PromotingMember, status.RemovingMember, status.ForeignMembers = "", "", nil
 		status.Recovery = nil // it was about the members before

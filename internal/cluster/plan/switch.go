@@ -59,6 +59,11 @@ func switching(s State) Step {
 			return step
 		}
 	}
+	if notYet == nil {
+		if step := s.exactSnapshot(); step != nil {
+			return step
+		}
+	}
 	if notYet == nil && s.WritesFenced() {
 		return s.adoptSeed()
 	}

@@ -103,11 +103,11 @@ func (s State) cannotHandOver() Step {
 	return unstoppable(s)
 }
 
-// fencedInVain reports whether the old members refuse writes while the operator waits: for the seed, a Secret or a person. Nothing was stopped yet, so
+// fencedInVain reports whether the old members refuse writes while the operator waits: for the seed, a Secret or a person, but not for an exact safety snapshot. Nothing was stopped yet, so
 // they take writes again, and the restore checks everything once more.
-func (s State) fencedInVain(step Step) bool {
-	_, waits := step.(Wait)
-	return waits && s.MembershipKnown && s.fenceIsOn() && s.oldQuorumRuns()
+func (s State) fencedInVain(c choice) bool {
+	_, waits := c.step.(Wait)
+	return waits && s.MembershipKnown && s.fenceIsOn() && s.oldQuorumRuns() && !s.waitsForExact(c.waits)
 }
 
 // takeFenceBack takes back each fence that neither a restore nor the spec asks for. If there are foreign members, another EtcdCluster may have set it

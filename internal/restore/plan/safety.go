@@ -51,6 +51,8 @@ type SafetyOrder struct {
 	// Mark is the same in every attempt. Time is when the seed was ready, and Since when the restore was created.
 	Mark        string
 	Time, Since time.Time
+	// MinRevision is the last revision that the old members acknowledged, if they refuse writes; else 0.
+	MinRevision int64
 }
 
 type (
@@ -101,10 +103,16 @@ func (s State) SafetyRecorded() bool {
 	switch {
 	case saved == nil:
 		return false
-	case progress == nil || progress.Step != v1beta2.RestoreSeeding:
+	case progress == nil || !s.mayAskForSafety(*progress):
 		return true
 	}
 	return !saved.Time.Before(progress.SeedReadyTime)
+}
+
+// mayAskForSafety returns whether cluster-operator may wait for the safety snapshot. It waits for an exact one when the old members refuse writes.
+func (s State) mayAskForSafety(c v1beta2.ClusterRestoreStatus) bool {
+	exact := s.Restore.Spec.SafetySnapshotPolicy() == v1beta2.SafetySnapshotExact
+	return c.Step == v1beta2.RestoreSeeding || exact && c.Step == v1beta2.RestoreSwitching
 }
 
 // givesUpSafety returns whether the restore continues after a failed attempt. A short fault of a member or of the store
@@ -112,7 +120,7 @@ func (s State) SafetyRecorded() bool {
 // quorum and so serves no client. An earlier snapshot remains in the status: cluster-operator ends the wait then.
 func (s State) givesUpSafety(ready metav1.Time) bool {
 	earlier := s.Restore.Status.SafetySnapshot
-	if s.Restore.Spec.SafetySnapshotPolicy() == v1beta2.SafetySnapshotRequired || earlier != nil && earlier.Result == v1beta2.SafetySnapshotTaken {
+	if s.Restore.Spec.SafetySnapshotPolicy().Requires() || earlier != nil && earlier.Result == v1beta2.SafetySnapshotTaken {
 		return false
 	}
 	return s.Safety.Refused || !s.Now.Before(ready.Add(safetyPatience)) || meta.IsStatusConditionFalse(s.Cluster.Status.Conditions, v1beta2.ConditionAvailable)
@@ -121,7 +129,7 @@ func (s State) givesUpSafety(ready metav1.Time) bool {
 // oldDataIsNotSaved saves the old cluster when cluster-operator waits for that.
 func oldDataIsNotSaved(s State) Step {
 	progress := s.progress()
-	if progress == nil || progress.Step != v1beta2.RestoreSeeding || progress.SeedReadyTime == nil || s.SafetyRecorded() {
+	if progress == nil || !s.mayAskForSafety(*progress) || progress.SeedReadyTime == nil || s.SafetyRecorded() {
 		return nil
 	}
 	step := SaveOldData{Cluster: *progress, Requeue: progressInterval}
@@ -159,7 +167,7 @@ func (s State) notTaken(why string, asked *metav1.Time) v1beta2.SafetySnapshotSt
 // switchedUnsaved records that the cluster was switched while the safety snapshot was still open.
 func (r report) switchedUnsaved(s State, c v1beta2.ClusterRestoreStatus) {
 	wanted := s.Restore.Spec.SafetySnapshotPolicy() != v1beta2.SafetySnapshotSkip && c.ClusterIDBefore != ""
-	notSwitched := c.Step == v1beta2.RestoreSeeding || c.Step == v1beta2.RestoreFailed && c.SafetySnapshot == ""
+	notSwitched := s.mayAskForSafety(c) || c.Step == v1beta2.RestoreFailed && c.SafetySnapshot == ""
 	if !wanted || notSwitched || r.status.SafetySnapshot != nil {
 		return
 	}
@@ -182,6 +190,7 @@ func (s State) SafetyOrder() SafetyOrder {
 		TLSSecret: cmp.Or(s.Cluster.Status.OperatorTLSSecret, s.Cluster.Status.ClientTLSSecret),
 		Namespace: s.Cluster.Namespace, Cluster: s.Cluster.Name, UID: string(s.Cluster.UID), ClusterID: progress.ClusterIDBefore,
 		Mark: string(s.Restore.UID) + "/safety", Time: progress.SeedReadyTime.Time, Since: s.Restore.CreationTimestamp.Time,
+		MinRevision: progress.LastRevision,
 	}
 	if b := s.Backup; b != nil && s.Restore.Spec.EtcdBackup != nil {
 		o.Encoder.Compression = string(b.Spec.Compression)

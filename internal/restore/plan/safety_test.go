@@ -82,6 +82,33 @@ func TestTheOldDataIsSavedWhenTheSeedIsReady(t *testing.T) {
 
 // The cause may be an election, a reset connection or one 503 of the store. Without the retry, the default policy
 // replaces the present data without a copy, although cluster-operator would wait for 14 minutes more.
+// cluster-operator asks for an exact safety snapshot in the step Switching, when the members refuse writes. If restore-operator did not take it there,
+// each such restore would fail. If it took another than the one with the last revision, acknowledged writes would be in none.
+func TestAnExactSafetySnapshotIsTakenWhileTheMembersRefuseWrites(t *testing.T) {
+	switching := func(s *State) {
+		seedReady(s)
+		s.Cluster.Status.Restore.Step, s.Cluster.Status.Restore.LastRevision = v1beta2.RestoreSwitching, 50
+	}
+	failed := withSafety(Safety{Progress: ProofFailed, Message: "no quorum", Ended: now.Add(-time.Minute), Refused: true})
+	s := given(switching, withPolicy("Exact"))
+	cluster := *s.Cluster.Status.Restore
+	if diff := cmp.Diff(Step(SaveOldData{Start: true, Cluster: cluster, Requeue: progressInterval}), next(s)); diff != "" {
+		t.Errorf("it is not taken, want -, got +:\n%s", diff)
+	}
+	if order := s.SafetyOrder(); order.MinRevision != 50 {
+		t.Errorf("a snapshot from revision %d is taken for it", order.MinRevision)
+	}
+	if step, again := next(given(switching, withPolicy("Exact"), failed)).(SaveOldData); !again || !step.Start {
+		t.Errorf("it is given up after one failure: %+v", step)
+	}
+	if _, taken := next(given(switching, withPolicy("Required"))).(SaveOldData); taken {
+		t.Error("a snapshot that is not exact is taken after the switch has begun")
+	}
+	if status := NewStatus(s, next(s), nil); status.SafetySnapshot != nil {
+		t.Errorf("while it is taken, the status says that it is not: %+v", status.SafetySnapshot)
+	}
+}
+
 func TestOneFailedAttemptDoesNotGiveUpTheSafetySnapshot(t *testing.T) {
 	s := given(seedReady, withSafety(Safety{Progress: ProofFailed, Message: "no voter has a quorum: etcdserver: leader changed", Ended: now.Add(-time.Second)}))
 	if step, is := next(s).(RecordSafety); is {

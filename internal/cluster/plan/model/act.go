@@ -285,6 +285,7 @@ func (w *World) change(s plan.State, step plan.Step) error {
 		l.leader = to.id
 	case plan.FenceWrites:
 		l.fence(step.ID)
+		w.fencedAt = l.revision + int64(l.index)
 	case plan.UnfenceWrites:
 		l.fences = slices.DeleteFunc(l.fences, func(id etcd.ID) bool { return id == step.ID })
 	default:

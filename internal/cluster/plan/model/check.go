@@ -51,6 +51,9 @@ func (w *World) Check(step plan.Step) {
 
 // checkFencedWait: the operator waits for nothing while a restore has fenced the members, unless it cannot ask them.
 func (w *World) checkFencedWait(l *life, step plan.Wait) {
+	if w.waitsForExact() {
+		return
+	}
 	if l != nil && l.leader != 0 && w.restoreFences(l) && w.audible(l) && w.SecretProblem == "" {
 		w.violate(EveryRunSettles, "the operator waits (%s) while a fence refuses writes", step.Reason)
 	}
@@ -62,6 +65,7 @@ func (w *World) checkAdopt(step plan.AdoptSeed) {
 		w.violate(DataIsKept, "a seed that does not serve becomes the cluster")
 	}
 	w.checkSeedReadOnly(seed)
+	w.checkExact(w.formed(), step)
 	w.checkReplacedLives(step.Incarnation)
 }
 

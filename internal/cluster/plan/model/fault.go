@@ -246,9 +246,9 @@ func goodImage(w *World, _ *rand.Rand) string {
 
 func newRestore(w *World, r *rand.Rand) string {
 	w.nextID++
-	restore := Restore{UID: types.UID(fmt.Sprintf("restore-%d", w.nextID)), Revision: 1000, Seed: Fate(r.IntN(5) % 4)}
+	restore := Restore{UID: types.UID(fmt.Sprintf("restore-%d", w.nextID)), Revision: 1000, Seed: Fate(r.IntN(5) % 4), Exact: r.IntN(4) == 0, Saver: Saver(r.IntN(5) % 3)}
 	w.Restores = append(w.Restores, restore)
-	return fmt.Sprintf("new EtcdRestore %s, fate %d", restore.UID, restore.Seed)
+	return fmt.Sprintf("new EtcdRestore %s, fate %d, exact: %t", restore.UID, restore.Seed, restore.Exact)
 }
 
 // onRestore does something to a random EtcdRestore.

@@ -52,6 +52,9 @@ func (w *World) observeRestores(s *plan.State) {
 		underWay := s.Restore != nil && s.Restore.UID == r.UID
 		if r.Verified && !r.Failed && (s.Request == nil || underWay) {
 			s.Request = &plan.RestoreRequest{Name: string(r.UID), UID: r.UID, Revision: r.Revision, RevisionBump: revisionBump}
+			if r.Exact {
+				s.Request.Safety, s.Request.Saved = v1beta2.SafetySnapshotExact, r.safetyStatus()
+			}
 		}
 	}
 }

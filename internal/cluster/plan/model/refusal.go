@@ -78,6 +78,7 @@ func (w *World) PlanAndDo(s *plan.State, planner Planner) (plan.Step, error) {
 		}
 		w.Check(step)
 		err := w.Act(*s, step)
+		s.FencedAt, w.fencedAt = max(s.FencedAt, w.fencedAt), 0
 		switch {
 		case errors.Is(err, etcd.ErrNotYet):
 			s.Obstruct(step, s.RefusedForNow(step, err.Error()))

@@ -39,6 +39,7 @@ func (w *World) Second() (moved bool) {
 		return gone
 	})
 	moved = w.tickVolumes() || moved
+	moved = w.saveExactly() || moved
 	moved = w.elect() || moved
 	for i := range w.incarnations {
 		moved = w.tickLife(&w.incarnations[i]) || moved

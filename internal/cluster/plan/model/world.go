@@ -90,6 +90,8 @@ type World struct {
 	incarnations []life
 	// copies are what persons saved of volumes, by name.
 	copies map[string]data
+	// fencedAt is what etcd answered to a fence in this pass; 0 for none.
+	fencedAt int64
 	// behindCache: a step is checked that was planned on an old cache.
 	behindCache bool
 	// outside is the data of foreign members, by name.
@@ -115,6 +117,12 @@ type Restore struct {
 	Revision         int64
 	// Seed is how its seed will fare.
 	Seed Fate
+	// Exact: it asks for an exact safety snapshot. Saver is how that will fare. SavedUpTo is its revision, 0 if it was not taken, and SavedFor the
+	// time that the operator asked for.
+	Exact     bool
+	Saver     Saver
+	SavedUpTo int64
+	SavedFor  time.Time
 }
 
 // revisionBump of every EtcdRestore: more than a world writes.

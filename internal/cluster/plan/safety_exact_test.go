@@ -1,0 +1,115 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// exact: the EtcdRestore asks for an exact safety snapshot.
+func exact(s *State) {
+	asked(s)
+	s.Request.Safety = v1beta2.SafetySnapshotExact
+}
+
+// fencedAt: a quorum accepted the fence of this restore, and acknowledged nothing after that revision.
+func fencedAt(revision int64) change {
+	return func(s *State) {
+		fencedBy("uid-back")(s)
+		s.Restore.LastRevision = revision
+	}
+}
+
+func safetyAsked(ago time.Duration) change {
+	return func(s *State) { s.Restore.SeedReadyTime = &metav1.Time{Time: noon.Add(-ago)} }
+}
+
+func savedUpTo(revision int64, ago time.Duration) change {
+	return func(s *State) {
+		s.Request.Saved = &v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotTaken, Path: "b/k", Revision: revision, Time: metav1.Time{Time: noon.Add(-ago)}}
+	}
+}
+
+// lostQuorum: no quorum of the old members answers. The seed, which is the last member, serves.
+func lostQuorum(s *State) {
+	seed := s.Members[len(s.Members)-1]
+	noQuorum(s)
+	s.Members[len(s.Members)-1] = seed
+}
+
+// waitingForQuorum: the operator has waited for 5 minutes.
+func waitingForQuorum(s *State) {
+	s.Waiting.Saw(Waits(*s, Plan(*s)), noon.Add(-exactPatience))
+}
+
+func notSaved(s *State) {
+	s.Request.Saved = &v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotNotTaken, Message: "the store refuses it", Time: metav1.Time{Time: noon}}
+}
+
+// A person asks for an exact safety snapshot because the writes of the last minutes must be found afterwards. If the snapshot is taken before the
+// members refuse writes, those of its last seconds are in no snapshot at all.
+func TestAnExactSafetySnapshotIsTakenBehindTheFence(t *testing.T) {
+	given := func(step v1beta2.RestoreStep, changes ...change) State {
+		return state(append([]change{formed, members(3), storage("3.6.0"), restored(step), exact, aSeed(serving)}, changes...)...)
+	}
+	const seeding, switching = v1beta2.RestoreSeeding, v1beta2.RestoreSwitching
+	adopt := AdoptSeed{ClusterID: seedID, Incarnation: 2}
+	planTests{
+		"begins the switch without a snapshot":                       {given(seeding), BeginSwitch{ClusterID: seedID, Revision: 1000000042}},
+		"fences the members first":                                   {given(switching), FenceWrites{ID: etcd.FenceID("uid-back")}},
+		"asks for the snapshot behind the fence":                     {given(switching, fencedAt(50)), AwaitSafetySnapshot{}},
+		"waits for it":                                               {given(switching, fencedAt(50), safetyAsked(time.Minute)), state().waitForExact(requeueStarting)},
+		"waits for it although there is one from before":             {given(switching, fencedAt(50), safetyAsked(time.Minute), savedUpTo(40, time.Hour)), state().waitForExact(requeueStarting)},
+		"lets the seed take over when it has the last revision":      {given(switching, fencedAt(50), safetyAsked(time.Minute), savedUpTo(50, 0)), adopt},
+		"takes one from before if nothing was written since":         {given(switching, fencedAt(50), savedUpTo(50, time.Hour)), adopt},
+		"fails if it lacks a revision":                               {given(switching, fencedAt(50), safetyAsked(time.Minute), savedUpTo(49, 0)), FailRestore{Message: "The safety snapshot ends at revision 49, but the old members acknowledged writes up to revision 50." + oldContinue}},
+		"fails if the store refuses it":                              {given(switching, fencedAt(50), safetyAsked(time.Minute), notSaved), FailRestore{Message: "The exact safety snapshot could not be taken: the store refuses it." + oldContinue}},
+		"fails after 15 min":                                         {given(switching, fencedAt(50), safetyAsked(16*time.Minute)), FailRestore{Message: "The exact safety snapshot was not taken within 15m0s. Check that restore-operator is running." + oldContinue}},
+		"lets members write while the seed does not serve":           {given(switching, fencedAt(50), safetyAsked(time.Minute), func(s *State) { s.Members[3].Serving = false }), ReturnToSeeding{}},
+		"returns if the quorum is lost before the fence":             {given(switching, lostQuorum), ReturnToSeeding{}},
+		"fails if the members stopped before the fence":              {given(switching, lostQuorum, with(0, withoutPod), with(1, withoutPod), with(2, withoutPod)), FailRestore{Message: "The old members do not answer, so they could not be saved exactly." + oldContinue}},
+		"takes over a cluster that cannot be saved any more":         {given(switching, lostQuorum, with(0, gone), with(1, gone), with(2, gone)), adopt},
+		"lets members write again if the EtcdRestore is deleted":     {given(switching, fencedAt(50), safetyAsked(time.Minute), func(s *State) { s.Request = nil }), ReturnToSeeding{}},
+		"does not need the fence once the last revision is in store": {given(switching, lostQuorum, savedUpTo(50, 0), func(s *State) { s.Restore.LastRevision = 50 }, with(0, withoutPod), with(1, withoutPod), with(2, withoutPod)), adopt},
+	}.run(t)
+	for name, test := range map[string]struct {
+		s    State
+		says string
+	}{
+		"etcd 3.5 holds no fence":               {given(seeding, runs("3.5.26")), "needs etcd 3.6.0, and a member runs 3.5.26"},
+		"no quorum answers":                     {given(seeding, lostQuorum), "waits for a quorum"},
+		"no quorum has answered for 5 minutes":  {given(seeding, lostQuorum, waitingForQuorum), "safetySnapshot: IfPossible"},
+		"the seed has other users than members": {given(seeding, with(3, deniedBy(etcd.RefusedPassword))), "safetySnapshot: Required"},
+	} {
+		if said := Describe(test.s, Plan(test.s)).Message; !strings.Contains(said, test.says) {
+			t.Errorf("%s: the plan is %#v, and the status says: %s", name, Plan(test.s), said)
+		}
+	}
+}
+
+// If one of these is not recorded, the next attempt takes an earlier snapshot for the exact one, or nobody finds it.
+func TestTheStatusOfAnExactSafetySnapshot(t *testing.T) {
+	s := state(formed, members(3), storage("3.6.0"), restored(v1beta2.RestoreSwitching), exact, aSeed(serving), fencedAt(50), safetyAsked(time.Minute), savedUpTo(50, 0))
+	before := v1beta2.EtcdClusterStatus{Restore: s.Restore}
+	if r := NewStatus(s, Plan(s), nil, *before.DeepCopy(), 1).Restore; r.SafetySnapshot != "b/k" || r.SafetyRevision != 50 || cmp.Diff(r.UnsavedRevisions, new(int64)) != "" {
+		t.Errorf("after the switch the status has %+v", r)
+	}
+	if r := NewStatus(s, ReturnToSeeding{}, nil, *before.DeepCopy(), 1).Restore; r.SeedReadyTime != nil || r.LastRevision != 0 {
+		t.Errorf("after a return the next attempt finds %+v", r)
+	}
+}
+
+// A cluster that is paused at that moment refuses writes until somebody resumes it. The status must say so.
+func TestAPausedClusterSaysThatItsMembersRefuseWrites(t *testing.T) {
+	s := state(formed, members(3), storage("3.6.0"), restored(v1beta2.RestoreSwitching), exact, aSeed(serving), fencedAt(50), safetyAsked(time.Minute))
+	s.Spec.Paused = true
+	if said := Describe(s, Plan(s)).Message; !strings.Contains(said, "refuse writes") {
+		t.Errorf("the status says: %s", said)
+	}
+}
