@@ -1,17 +1,11 @@
 package archive
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"io"
-	"io/fs"
-	"iter"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,48 +13,28 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 )
 
-// listed is a store in memory that counts its requests.
-type listed struct {
-	objstore.Store
-	objects map[string][]byte
-	cold    map[string]bool
-	reads   *atomic.Int64
-}
-
-func (l listed) Get(_ context.Context, key string) (io.ReadCloser, error) {
-	l.reads.Add(1)
-	content, ok := l.objects[key]
-	if !ok {
-		return nil, fs.ErrNotExist
-	}
-	if l.cold[key] {
-		return nil, fs.ErrPermission
-	}
-	return io.NopCloser(bytes.NewReader(content)), nil
-}
-
-func (l listed) List(_ context.Context, prefix string) iter.Seq2[objstore.Object, error] {
-	return func(yield func(objstore.Object, error) bool) {
-		for _, key := range slices.Sorted(maps.Keys(l.objects)) {
-			if strings.HasPrefix(key, prefix) && !yield(objstore.Object{Key: key, Cold: l.cold[key]}, nil) {
-				return
-			}
-		}
-	}
-}
-
 // storing returns a store with the timelines.
-func storing(histories ...History) listed {
-	l := listed{objects: map[string][]byte{}, cold: map[string]bool{}, reads: &atomic.Int64{}}
+func storing(histories ...History) *objstoretest.Memory {
+	m := objstoretest.NewMemory()
 	for _, h := range histories {
-		l.objects[StartKey(root, h.Start.Timeline)] = h.Start.Encode()
+		m.Place(StartKey(root, h.Start.Timeline), h.Start.Encode())
 		for _, link := range h.Links {
-			l.objects[link.Key] = link.Header.Encode()
+			m.Place(link.Key, link.Header.Encode())
 		}
 	}
-	return l
+	return m
+}
+
+// with returns a store in which these objects have a fault, too.
+func with(store objstore.Store, fault objstoretest.Fault, keys ...string) objstore.Store {
+	faulty := objstoretest.NewFaulty(store)
+	for _, key := range keys {
+		faulty.Set(key, fault)
+	}
+	return faulty
 }
 
 // randomTimelines returns one to three timelines with gaps, changes of users and missing segments, and their bases.
@@ -196,7 +170,7 @@ func TestFindReadsOnlyHeadersBetweenTheBaseAndTheTarget(t *testing.T) {
 			if err != nil || c.Reached.Revision != 2020 || c.Base.Point.Revision != 2000 {
 				t.Fatalf("got %+v, %v", c, err)
 			}
-			if got := store.reads.Load(); got > test.most {
+			if got := store.Reads(); int64(got) > test.most {
 				t.Errorf("%d objects were read, want at most %d", got, test.most)
 			}
 		})
@@ -222,7 +196,9 @@ func TestFindNamesTheNearestPointsAndTheDamage(t *testing.T) {
 		t.Errorf("without an archive: %v", err)
 	}
 	damaged := storing(gap.History)
-	damaged.objects[gap.Links[0].Key][30] ^= 1
+	header := gap.Links[0].Header.Encode()
+	header[30] ^= 1
+	damaged.Place(gap.Links[0].Key, header)
 	var where *RevisionError
 	_, err = Find(t.Context(), damaged, root, []Base{base(10, 10)}, Progress{}, Target{Revision: 15})
 	if !errors.Is(err, ErrCorrupt) || !errors.As(err, &where) || where.Revision != 11 {
@@ -237,8 +213,8 @@ func TestFindRefusesMoreLinksThanItsLimit(t *testing.T) {
 	}
 	store := storing(h.History)
 	_, err := Find(t.Context(), store, root, []Base{base(10, 10)}, Progress{}, Target{Revision: h.chain.Last})
-	if !errors.Is(err, ErrTooManyLinks) || store.reads.Load() > 3 { // the start, the next one, and the last link
-		t.Errorf("got %v after %d reads", err, store.reads.Load())
+	if !errors.Is(err, ErrTooManyLinks) || store.Reads() > 3 { // the start, the next one, and the last link
+		t.Errorf("got %v after %d reads", err, store.Reads())
 	}
 }
 

@@ -12,11 +12,12 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/heaptest"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 )
 
 // filling is a store that fills each header when it is read. 150 large ones in memory would let the collector of the test wait.
 type filling struct {
-	listed
+	*objstoretest.Memory
 	headers map[string]Header
 	fill    func(*Header)
 }
@@ -24,7 +25,7 @@ type filling struct {
 func (f filling) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	h, ok := f.headers[key]
 	if !ok {
-		return f.listed.Get(ctx, key)
+		return f.Memory.Get(ctx, key)
 	}
 	f.fill(&h)
 	h.hash = ""
@@ -76,7 +77,7 @@ func TestEmptyPointsTakeNoMemory(t *testing.T) {
 	for _, point := range []string{"{}", "null", `{"revision":1,"at":"` + strings.Repeat("x", 1000) + `"}`} {
 		text := fmt.Sprintf(`{"formatVersion":1,"kind":"segment","points":[%s]}`, strings.TrimSuffix(strings.Repeat(point+",", (maxHeader-1024)/(len(point)+1)), ","))
 		object := fmt.Appendf([]byte(text), " %08x\n", crc32.Checksum([]byte(text), castagnoli))
-		store.objects[h.Links[0].Key] = object
+		store.Place(h.Links[0].Key, object)
 		heaptest.Bound(t, 24, func() {
 			_, err := ReadHeader(t.Context(), store, root, h.Links[0].Key)
 			if !errors.Is(err, ErrCorrupt) || len(err.Error()) > 1000 {
@@ -102,7 +103,7 @@ func TestAHeaderWithAsManyPointsAsFitIsRead(t *testing.T) {
 		t.Fatalf("the header has %d bytes", len(object))
 	}
 	store := storing(h.History)
-	store.objects[h.Links[0].Key] = object
+	store.Place(h.Links[0].Key, object)
 	got, err := ReadHeader(t.Context(), store, root, h.Links[0].Key)
 	if err != nil || len(got.Points) != len(header.Points) || !bytes.Equal(got.Encode(), object) {
 		t.Errorf("%d points of %d, error %v", len(got.Points), len(header.Points), err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 )
 
 // The status listed points that no restore could reach, because segments in the middle were deleted, or a lifecycle rule had moved them to a storage
@@ -34,10 +35,10 @@ func TestARangeEndsAtASegmentThatIsMissingOrCannotBeRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store := storing(whole.History)
 			for _, i := range test.missing {
-				delete(store.objects, whole.Links[i].Key)
+				store.Set(whole.Links[i].Key, objstoretest.Gone)
 			}
 			for _, i := range test.cold {
-				store.cold[whole.Links[i].Key] = true
+				store.Set(whole.Links[i].Key, objstoretest.Cold)
 			}
 			survey, err := Look(t.Context(), store, root, bases, 10)
 			if err != nil {
@@ -74,13 +75,13 @@ func TestACopyThatWasRestoredForSomeDaysIsNoHole(t *testing.T) {
 
 // restored lists objects as cold that can be read.
 type restored struct {
-	listed
+	*objstoretest.Memory
 	class map[string]bool
 }
 
 func (r restored) List(ctx context.Context, prefix string) iter.Seq2[objstore.Object, error] {
 	return func(yield func(objstore.Object, error) bool) {
-		for object, err := range r.listed.List(ctx, prefix) {
+		for object, err := range r.Memory.List(ctx, prefix) {
 			object.Cold = r.class[object.Key]
 			if !yield(object, err) {
 				return
@@ -100,9 +101,9 @@ func TestEachRevisionOfASurveyCanBeRestored(t *testing.T) {
 			for _, link := range h.Links {
 				switch random.IntN(8) {
 				case 0:
-					delete(store.objects, link.Key)
+					store.Set(link.Key, objstoretest.Gone)
 				case 1:
-					store.cold[link.Key] = true
+					store.Set(link.Key, objstoretest.Cold)
 				}
 			}
 		}
@@ -141,14 +142,14 @@ func TestAHoleIsFoundWithFewReads(t *testing.T) {
 		h.segment(last)
 	}
 	store := storing(h.History)
-	if survey, err := Look(t.Context(), store, root, []Base{base(10, 10)}, 10); err != nil || len(survey.Holes) != 0 || store.reads.Load() > 5 {
-		t.Errorf("%d reads, holes %v, error %v", store.reads.Load(), survey.Holes, err)
+	if survey, err := Look(t.Context(), store, root, []Base{base(10, 10)}, 10); err != nil || len(survey.Holes) != 0 || store.Reads() > 5 {
+		t.Errorf("%d reads, holes %v, error %v", store.Reads(), survey.Holes, err)
 	}
-	delete(store.objects, h.Links[700].Key)
-	store.reads.Store(0)
+	store.Set(h.Links[700].Key, objstoretest.Gone)
+	before := store.Reads()
 	survey, err := Look(t.Context(), store, root, []Base{base(10, 10)}, 10)
-	if err != nil || len(survey.Holes) != 1 || survey.Holes[0].First != 711 || store.reads.Load() > 30 {
-		t.Errorf("%d reads, holes %v, error %v", store.reads.Load(), survey.Holes, err)
+	if err != nil || len(survey.Holes) != 1 || survey.Holes[0].First != 711 || store.Reads()-before > 30 {
+		t.Errorf("%d reads, holes %v, error %v", store.Reads()-before, survey.Holes, err)
 	}
 }
 
@@ -163,7 +164,7 @@ func TestSegmentsOfEarlierVersionsAreNoHole(t *testing.T) {
 	for missing, want := range map[int]int{-1: 0, 1: 1, 2: 1, 3: 1} {
 		store := storing(h.History)
 		if missing > 0 {
-			delete(store.objects, h.Links[missing].Key)
+			store.Set(h.Links[missing].Key, objstoretest.Gone)
 		}
 		survey, err := Look(t.Context(), store, root, []Base{base(10, 10)}, 10)
 		if err != nil || len(survey.Holes) != want {

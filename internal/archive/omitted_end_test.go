@@ -1,24 +1,10 @@
 package archive
 
 import (
-	"context"
-	"errors"
-	"io"
-	"iter"
-	"slices"
 	"testing"
 
-	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 )
-
-type omittingAll struct {
-	objstore.Store
-	keys []string
-}
-
-func (o omittingAll) List(ctx context.Context, prefix string) iter.Seq2[objstore.Object, error] {
-	return objstore.Matching(o.Store.List(ctx, prefix), func(x objstore.Object) bool { return !slices.Contains(o.keys, x.Key) })
-}
 
 // Timeline 2 repeats the revisions 41 to 60 of timeline 1 with other data. A listing that lags behind omits its end, or all of it. A restore took the
 // data of timeline 1 at a revision that only the omitted part has.
@@ -39,12 +25,12 @@ func TestAnOmittedEndOfATimelineRestoresNoOlderHistory(t *testing.T) {
 		"none": nil, "the last segment": all[4:], "the last three": all[2:], "all segments": all[1:], "the timeline": all, "the start and the last segment": {all[0], all[4]},
 	} {
 		for _, target := range []Target{{Revision: 42}, {Revision: 58}, {Revision: 60}, {Time: at(218)}} {
-			c, err := Find(t.Context(), omittingAll{store, omitted}, root, bases, Progress{}, target)
+			c, err := Find(t.Context(), with(store, objstoretest.Omitted, omitted...), root, bases, Progress{}, target)
 			if err != nil || c.Timeline != 2 {
 				t.Errorf("a listing omits %s: %s is taken from timeline %d, %v", name, target, c.Timeline, err)
 			}
 		}
-		if c, err := Find(t.Context(), omittingAll{store, omitted}, root, bases, Progress{}, Target{Revision: 61}); err != nil || c.Timeline != 1 {
+		if c, err := Find(t.Context(), with(store, objstoretest.Omitted, omitted...), root, bases, Progress{}, Target{Revision: 61}); err != nil || c.Timeline != 1 {
 			t.Errorf("a listing omits %s: a revision that only timeline 1 had: timeline %d, %v", name, c.Timeline, err)
 		}
 	}
@@ -70,7 +56,7 @@ func TestALaterSnapshotOrTheStatusShowsThatATimelineWentOn(t *testing.T) {
 		"a snapshot, Select": func() (Choice, error) { return Select(histories, append(bases, later), Target{Revision: 60}) },
 		"the status":         func() (Choice, error) { return Find(t.Context(), store, root, bases, archived, Target{Revision: 60}) },
 		"the status, none listed": func() (Choice, error) {
-			return Find(t.Context(), omittingAll{store, whole}, root, bases, archived, Target{Revision: 60})
+			return Find(t.Context(), with(store, objstoretest.Omitted, whole...), root, bases, archived, Target{Revision: 60})
 		},
 		"the status, all is lost": func() (Choice, error) { return Find(t.Context(), gone, root, bases, archived, Target{Revision: 60}) },
 	} {
@@ -88,19 +74,6 @@ func TestALaterSnapshotOrTheStatusShowsThatATimelineWentOn(t *testing.T) {
 	}
 }
 
-// sickStore is a store that does not return one object.
-type sickStore struct {
-	objstore.Store
-	key string
-}
-
-func (s sickStore) Get(ctx context.Context, key string) (io.ReadCloser, error) {
-	if key == s.key {
-		return nil, errors.New("500")
-	}
-	return s.Store.Get(ctx, key)
-}
-
 // A store that fails does not say that there is no later segment.
 func TestAFaultWhileTheEndIsAskedForRestoresNoOlderHistory(t *testing.T) {
 	first := newHistory(1, base(10, 10)).segment(100)
@@ -111,7 +84,7 @@ func TestAFaultWhileTheEndIsAskedForRestoresNoOlderHistory(t *testing.T) {
 	kept.Key = second.Start.BaseKey
 	store := storing(first.History, second.History)
 	last := second.Links[1].Key
-	failing := sickStore{omittingAll{store, []string{last}}, last}
+	failing := with(store, objstoretest.Omitted|objstoretest.Lost, last)
 	if c, err := Find(t.Context(), failing, root, []Base{base(10, 10), kept}, Progress{}, Target{Revision: 48}); err == nil || IsRefusal(err) {
 		t.Errorf("timeline %d, %v", c.Timeline, err)
 	}

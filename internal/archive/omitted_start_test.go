@@ -3,23 +3,14 @@ package archive
 import (
 	"context"
 	"io"
-	"iter"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 )
-
-type omitting struct {
-	objstore.Store
-	key string
-}
-
-func (o omitting) List(ctx context.Context, prefix string) iter.Seq2[objstore.Object, error] {
-	return objstore.Matching(o.Store.List(ctx, prefix), func(x objstore.Object) bool { return x.Key != o.key })
-}
 
 // One listing omitted the start of a timeline that another EtcdBackup wrote for another cluster. Its segments were deleted, although such a
 // timeline is kept until a person deletes it.
@@ -29,7 +20,7 @@ func TestAnOmittedStartDeletesNoTimelineOfAnother(t *testing.T) {
 	ours := newHistory(2, base(10, 10)).segment(20).segment(30).segment(40)
 	ours.Start.Writer = "ours"
 	store := storing(earlier.History, ours.History)
-	for name, s := range map[string]objstore.Store{"complete listing": store, "one object omitted": omitting{store, StartKey(root, 1)}} {
+	for name, s := range map[string]objstore.Store{"complete listing": store, "one object omitted": with(store, objstoretest.Omitted, StartKey(root, 1))} {
 		survey, err := Look(t.Context(), s, root, []Base{base(15, 15)}, 10)
 		if err != nil {
 			t.Fatal(err)
@@ -56,21 +47,21 @@ func TestAnOmittedStartLeavesTheWindowAsItIs(t *testing.T) {
 		t.Fatalf("%+v, %v", want.Ranges, err)
 	}
 	for _, omitted := range []Timeline{1, 2} {
-		survey, err := Look(t.Context(), omitting{store, StartKey(root, omitted)}, root, bases, 10)
+		survey, err := Look(t.Context(), with(store, objstoretest.Omitted, StartKey(root, omitted)), root, bases, 10)
 		if err != nil || len(survey.Startless) > 0 || !reflect.DeepEqual(survey.Ranges, want.Ranges) {
 			t.Errorf("a listing omits the start of timeline %d: startless are %v, ranges %+v, %v", omitted, survey.Startless, survey.Ranges, err)
 		}
 	}
-	whole := omittingAll{store, []string{StartKey(root, 2), second.Links[0].Key, second.Links[1].Key}}
+	whole := with(store, objstoretest.Omitted, StartKey(root, 2), second.Links[0].Key, second.Links[1].Key)
 	survey, err := Look(t.Context(), whole, root, bases, 10)
 	if n := len(survey.Names); err != nil || n != 2 || survey.Names[n-1].Timeline != 2 {
 		t.Errorf("a listing omits timeline 2: %+v, %v", survey.Names, err)
 	}
 	key := StartKey(root, 2)
-	if survey, err := Look(t.Context(), sickStore{omitting{store, key}, key}, root, bases, 10); err == nil {
+	if survey, err := Look(t.Context(), with(store, objstoretest.Omitted|objstoretest.Lost, key), root, bases, 10); err == nil {
 		t.Errorf("the store fails, and the timelines %v have no start", survey.Startless)
 	}
-	delete(store.objects, key)
+	store.Set(key, objstoretest.Gone)
 	if survey, err := Look(t.Context(), store, root, bases, 10); err != nil || !slices.Equal(survey.Startless, []Timeline{2}) {
 		t.Errorf("the start was deleted: startless are %v, %v", survey.Startless, err)
 	}

@@ -6,11 +6,13 @@ import (
 	"io"
 	"io/fs"
 	"testing"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 )
 
 // failing returns an error for some objects.
 type failing struct {
-	listed
+	*objstoretest.Memory
 	errs map[string]error
 }
 
@@ -18,7 +20,7 @@ func (f failing) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	if err := f.errs[key]; err != nil {
 		return nil, err
 	}
-	return f.listed.Get(ctx, key)
+	return f.Memory.Get(ctx, key)
 }
 
 // A store answered 500 for one segment and for nothing else. Each survey ended there, so status.recoverable, the proof and the retention of

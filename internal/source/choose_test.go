@@ -323,19 +323,6 @@ func TestFindTakesNoSnapshotOfAnotherKubernetesWithTheSameNames(t *testing.T) {
 	}
 }
 
-// sick answers 503 for one key.
-type sick struct {
-	objstore.Store
-	key string
-}
-
-func (s sick) Get(ctx context.Context, key string) (io.ReadCloser, error) {
-	if key == s.key {
-		return nil, errors.New("503 Slow Down")
-	}
-	return s.Store.Get(ctx, key)
-}
-
 // Without this, a restore in a minute in which the store returns 503 brings back data that is days older.
 func TestFindPassesOverNoSnapshotForAFaultOfTheStore(t *testing.T) {
 	s := newShelf(t)
@@ -344,7 +331,7 @@ func TestFindPassesOverNoSnapshotForAFaultOfTheStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, why, err := choose(t.Context(), sick{store, snapshot.ManifestKey(newest)}, v1beta2.RestoreSource{Bucket: s.bucket, Key: "daily/"}, Choice{Folder: true}, snapshot.Anyone, time.Now())
+	key, why, err := choose(t.Context(), faulty{sick: []string{snapshot.ManifestKey(newest)}}.over(store), v1beta2.RestoreSource{Bucket: s.bucket, Key: "daily/"}, Choice{Folder: true}, snapshot.Anyone, time.Now())
 	if err == nil && key == older {
 		t.Errorf("two days of data are given up, because %s", why)
 	}

@@ -1,95 +1,18 @@
 package source
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"iter"
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
-
-// memory is a store whose writer may be killed, and whose answers may be lost.
-type memory struct {
-	now     func() time.Time
-	objects map[string][]byte
-	times   map[string]time.Time
-	// broken are objects that cannot be read, and locked are those that cannot be deleted.
-	broken, locked map[string]bool
-	// omitted is an object that the next listings lack; empty for none.
-	omitted string
-	// left is the number of writes until the writer is killed; negative is never.
-	left     int
-	requests int
-}
-
-var errKilled = errors.New("killed")
-
-// write does one write, unless the writer is killed before it or its answer is lost.
-func (m *memory) write(do func() error) error {
-	m.requests++
-	if m.left == 0 {
-		return errKilled
-	}
-	m.left--
-	err := do()
-	if m.left == 0 && err == nil {
-		return errKilled // the answer is lost
-	}
-	return err
-}
-
-func (m *memory) Put(_ context.Context, key string, body io.Reader) error {
-	return m.write(func() error {
-		if _, exists := m.objects[key]; exists {
-			return fs.ErrExist
-		}
-		content, err := io.ReadAll(body)
-		m.objects[key], m.times[key] = content, m.now()
-		return err
-	})
-}
-
-func (m *memory) Delete(_ context.Context, key string) error {
-	return m.write(func() error {
-		if m.locked[key] {
-			return fs.ErrPermission
-		}
-		delete(m.objects, key)
-		return nil
-	})
-}
-
-func (m *memory) Get(_ context.Context, key string) (io.ReadCloser, error) {
-	content, exists := m.objects[key]
-	switch {
-	case !exists:
-		return nil, fs.ErrNotExist
-	case m.broken[key]:
-		return nil, fmt.Errorf("403 InvalidObjectState: %w", fs.ErrPermission)
-	}
-	return io.NopCloser(strings.NewReader(string(content))), nil
-}
-
-func (m *memory) List(_ context.Context, prefix string) iter.Seq2[objstore.Object, error] {
-	return func(yield func(objstore.Object, error) bool) {
-		for _, key := range slices.Sorted(maps.Keys(m.objects)) {
-			if key != m.omitted && strings.HasPrefix(key, prefix) && !yield(objstore.Object{Key: key, Size: int64(len(m.objects[key])), ModTime: m.times[key]}, nil) {
-				return
-			}
-		}
-	}
-}
 
 // writer is one EtcdBackup.
 type writer struct {
@@ -107,7 +30,7 @@ var tenant = &writer{name: "tenant"}
 type history struct {
 	*testing.T
 	*rand.Rand
-	store memory
+	store *objstoretest.Memory
 	// real is the store's time. The operator's clock differs from it by drift.
 	real    time.Time
 	drift   time.Duration
@@ -115,11 +38,14 @@ type history struct {
 	owners  map[string]*writer
 	// noQuorum are the snapshots that were taken without quorum.
 	noQuorum map[string]bool
+	// omitted is the object that the last listing lacked.
+	omitted string
 }
 
 func newHistory(t *testing.T, seed uint64) *history {
 	h := &history{T: t, Rand: rand.New(rand.NewPCG(seed, 7)), real: dawn, owners: map[string]*writer{}, noQuorum: map[string]bool{}}
-	h.store = memory{now: func() time.Time { return h.real }, objects: map[string][]byte{}, times: map[string]time.Time{}, broken: map[string]bool{}, locked: map[string]bool{}, left: -1}
+	h.store = objstoretest.NewMemory()
+	h.store.Now = func() time.Time { return h.real }
 	for i, of := range []struct {
 		backup, namespace, cluster string
 		id                         uint64
@@ -145,10 +71,10 @@ func (h *history) run(w *writer) {
 		h.drift = time.Duration(h.IntN(3)-1) * time.Duration(h.IntN(400)) * time.Hour
 	}
 	now := h.real.Add(h.drift)
-	if h.store.left = -1; h.IntN(3) == 0 {
-		h.store.left = 1 + h.IntN(8)
+	if h.store.Kill(-1); h.IntN(3) == 0 {
+		h.store.Kill(1 + h.IntN(8))
 	}
-	key := w.series.Key(now, int64(h.store.requests))
+	key := w.series.Key(now, int64(h.store.Writes()))
 	m := snapshot.Manifest{
 		FormatVersion: 1, Revision: 2, Keys: []int64{1000, 1000, 1000, 1000, 10}[h.IntN(5)], Size: 1, SHA256: strings.Repeat("ab", 32),
 		CreatedAt: now.Truncate(time.Second), Cluster: snapshot.Cluster{Namespace: w.series.Namespace, Name: w.series.Cluster, ID: fmt.Sprintf("%016x", w.series.ClusterID)},
@@ -168,7 +94,7 @@ func (h *history) run(w *writer) {
 	}
 	if w.policy.Verify || h.IntN(4) == 0 {
 		result := []snapshot.Result{snapshot.Passed, snapshot.Passed, snapshot.Failed, ""}[h.IntN(4)]
-		if result == "" || snapshot.WriteVerdict(ctx, &h.store, key, snapshot.Verdict{Result: result}) != nil || result == snapshot.Failed {
+		if result == "" || snapshot.WriteVerdict(ctx, h.store, key, snapshot.Verdict{Result: result}) != nil || result == snapshot.Failed {
 			return // the test failed, or could not run: the run ends
 		}
 	}
@@ -186,43 +112,53 @@ func (h *history) forge(w *writer, at time.Time, m snapshot.Manifest) {
 		h.Fatal(err)
 	}
 	for name, content := range map[string]string{key: "x", snapshot.ManifestKey(key): string(text)} {
-		h.store.objects[name], h.store.times[name] = []byte(content), h.real
+		h.store.Place(name, []byte(content))
 	}
 	h.owners[key] = tenant
 }
 
 // disturb locks or unlocks an object, and lets the next listings lack one.
 func (h *history) disturb() {
-	keys := slices.Sorted(maps.Keys(h.store.objects))
+	keys := h.store.Keys()
 	if h.IntN(4) == 0 {
 		key := keys[h.IntN(len(keys))]
-		h.store.locked[key] = !h.store.locked[key]
+		h.store.Set(key, h.store.Of(key)^objstoretest.Locked)
 	}
-	if h.store.omitted = ""; h.IntN(3) == 0 {
-		h.store.omitted = keys[h.IntN(len(keys))]
+	h.list()
+	if h.IntN(3) == 0 {
+		h.omitted = keys[h.IntN(len(keys))]
+		h.store.Set(h.omitted, h.store.Of(h.omitted)|objstoretest.Omitted)
 	}
 }
+
+// list lets the next listings have all objects.
+func (h *history) list() {
+	h.store.Set(h.omitted, h.store.Of(h.omitted)&^objstoretest.Omitted)
+}
+
+// cold reports whether an object cannot be read.
+func (h *history) cold(key string) bool { return h.store.Of(key)&objstoretest.Cold != 0 }
 
 // prune applies the policy, and checks each deletion. It returns whether the run was not killed.
 func (h *history) prune(w *writer, saved string, now time.Time) bool {
 	ctx := h.Context()
 	h.disturb()
-	index, err := snapshot.Scan(ctx, &h.store, w.series.Prefix())
-	if h.store.omitted = ""; err != nil {
+	index, err := snapshot.Scan(ctx, h.store, w.series.Prefix())
+	if h.list(); err != nil {
 		h.Fatal(err)
 	}
 	verified := h.newestVerified(w, index, now)
 	p := w.policy
 	p.Now, p.Saved = now, saved
-	d, err := snapshot.Retain(ctx, &h.store, w.series, index, snapshot.Known{}, p)
+	d, err := snapshot.Retain(ctx, h.store, w.series, index, snapshot.Known{}, p)
 	if err != nil {
 		h.Fatal(err)
 	}
 	for _, key := range d.Delete {
 		object, _, _ := strings.Cut(key, ".db")
 		object += ".db"
-		_, exists := h.store.objects[object]
-		if exists && h.store.locked[object] && key != object {
+		exists := h.store.Has(object)
+		if exists && h.store.Of(object)&objstoretest.Locked != 0 && key != object {
 			continue // as the operator does
 		}
 		switch {
@@ -230,7 +166,7 @@ func (h *history) prune(w *writer, saved string, now time.Time) bool {
 			h.Fatalf("%s deletes %s, and the object exists", w.name, key)
 		case h.owners[object] != w:
 			h.Fatalf("%s deletes %s of %s", w.name, key, h.owners[object].name)
-		case h.store.broken[snapshot.ManifestKey(object)]:
+		case h.cold(snapshot.ManifestKey(object)):
 			h.Fatalf("%s deletes %s, whose manifest cannot be read", w.name, key)
 		case object == verified && (w.policy.Verify || w.policy.Tests):
 			h.Fatalf("%s deletes %s, the newest verified snapshot", w.name, key)
@@ -247,7 +183,7 @@ func (h *history) prune(w *writer, saved string, now time.Time) bool {
 // newestVerified returns the newest snapshot of a writer that passed its test and can be read.
 func (h *history) newestVerified(w *writer, index snapshot.Index, now time.Time) string {
 	for _, item := range index.Items {
-		if h.owners[item.Key] == w && item.Verdict == snapshot.Passed && !item.Future(now) && !h.store.broken[snapshot.ManifestKey(item.Key)] {
+		if h.owners[item.Key] == w && item.Verdict == snapshot.Passed && !item.Future(now) && !h.cold(snapshot.ManifestKey(item.Key)) {
 			return item.Key
 		}
 	}
@@ -257,24 +193,24 @@ func (h *history) newestVerified(w *writer, index snapshot.Index, now time.Time)
 // check compares what a restore would choose with all that exists.
 func (h *history) check(w *writer) {
 	now := h.real.Add(h.drift)
-	if _, exists := h.store.objects[w.status]; w.status != "" && !exists {
+	if w.status != "" && !h.store.Has(w.status) {
 		h.Fatalf("the status of %s names %s, which does not exist", w.name, w.status)
 	}
-	index, err := snapshot.Scan(h.Context(), &h.store, w.series.Prefix())
+	index, err := snapshot.Scan(h.Context(), h.store, w.series.Prefix())
 	if err != nil {
 		h.Fatal(err)
 	}
 	best := ""
 	for _, later := range []bool{false, true} {
 		for _, item := range index.Items {
-			readable := !h.store.broken[snapshot.ManifestKey(item.Key)]
+			readable := !h.cold(snapshot.ManifestKey(item.Key))
 			if best == "" && h.owners[item.Key] != tenant && item.Verdict != snapshot.Failed && readable && !h.noQuorum[item.Key] && item.Future(now) == later {
 				best = item.Key
 			}
 		}
 	}
 	src := v1beta2.RestoreSource{Bucket: "bucket", Key: w.series.Prefix()}
-	key, _, err := choose(h.Context(), &h.store, src, Choice{Folder: true}, snapshot.Anyone, now)
+	key, _, err := choose(h.Context(), h.store, src, Choice{Folder: true}, snapshot.Anyone, now)
 	if key != best || (err == nil) != (best != "") {
 		h.Fatalf("a restore from %s chooses %q (%v), the best that exists is %q", src.Key, key, err, best)
 	}
@@ -283,14 +219,14 @@ func (h *history) check(w *writer) {
 // checkRolledBack restores a Kubernetes from a backup: the status of a writer names one of its earlier snapshots again. A restore of the
 // EtcdBackup takes that one or a newer one of the same EtcdBackup, and never loses what its newest good snapshot has.
 func (h *history) checkRolledBack(w *writer) {
-	index, err := snapshot.Scan(h.Context(), &h.store, w.series.Lives())
+	index, err := snapshot.Scan(h.Context(), h.store, w.series.Lives())
 	if err != nil {
 		h.Fatal(err)
 	}
 	now := h.real.Add(h.drift)
 	var good []snapshot.Item // newest first
 	for _, item := range index.Items {
-		fit := item.Verdict != snapshot.Failed && !h.store.broken[snapshot.ManifestKey(item.Key)] && !h.noQuorum[item.Key] && !item.Future(now)
+		fit := item.Verdict != snapshot.Failed && !h.cold(snapshot.ManifestKey(item.Key)) && !h.noQuorum[item.Key] && !item.Future(now)
 		if h.owners[item.Key] == w && item.InSeries() && fit {
 			good = append(good, item)
 		}
@@ -304,7 +240,7 @@ func (h *history) checkRolledBack(w *writer) {
 		Fallback: w.series.Lives(), Of: w.series.Namespace + "/" + w.series.Cluster, Backup: w.name,
 		Prefer: w.series.ID(), Owner: snapshot.Owner{Backup: w.name, BackupUID: w.uid, BackupSince: w.policy.Owner.BackupSince},
 	}
-	key, why, err := exact(h.Context(), &h.store, src, c, snapshot.Anyone, now)
+	key, why, err := exact(h.Context(), h.store, src, c, snapshot.Anyone, now)
 	chosen, found := index.Find(key)
 	switch {
 	case err != nil || !found:
@@ -324,12 +260,12 @@ func TestNoHistoryOfFailuresDeletesTheBestSnapshot(t *testing.T) {
 				w := h.writers[h.IntN(len(h.writers))]
 				h.run(w)
 				if h.IntN(10) == 0 {
-					keys := slices.Sorted(maps.Keys(h.store.objects))
+					keys := h.store.Keys()
 					if key := keys[h.IntN(len(keys))]; strings.HasSuffix(key, ".json") {
-						h.store.broken[key] = !h.store.broken[key]
+						h.store.Set(key, h.store.Of(key)^objstoretest.Cold)
 					}
 				}
-				h.store.left = -1
+				h.store.Kill(-1)
 				h.check(w)
 				h.checkRolledBack(w)
 			}

@@ -1,14 +1,8 @@
 package source
 
 import (
-	"context"
-	"errors"
-	"io"
-	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,34 +11,28 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
-// faulty is a store whose listings omit some objects, and that does not return others.
+// faulty are objects with faults.
 type faulty struct {
-	objstore.Store
 	omitted, sick []string
 	gone          []string // neither listed nor returned
 	cold          []string // in an archive storage class
 }
 
-func (f faulty) List(ctx context.Context, prefix string) iter.Seq2[objstore.Object, error] {
-	return objstore.Matching(f.Store.List(ctx, prefix), func(o objstore.Object) bool {
-		return !slices.Contains(f.omitted, o.Key) && !slices.Contains(f.gone, o.Key)
-	})
-}
-
-func (f faulty) Get(ctx context.Context, key string) (io.ReadCloser, error) {
-	if slices.Contains(f.sick, key) {
-		return nil, errors.New("500 InternalError")
+// over returns a store with these faults.
+func (f faulty) over(store objstore.Store) *objstoretest.Faulty {
+	out := objstoretest.NewFaulty(store)
+	for fault, keys := range map[objstoretest.Fault][]string{
+		objstoretest.Omitted: f.omitted, objstoretest.Lost: f.sick, objstoretest.Gone: f.gone, objstoretest.Cold: f.cold,
+	} {
+		for _, key := range keys {
+			out.Set(key, out.Of(key)|fault)
+		}
 	}
-	if slices.Contains(f.gone, key) {
-		return nil, fs.ErrNotExist
-	}
-	if slices.Contains(f.cold, key) {
-		return nil, fs.ErrPermission
-	}
-	return f.Store.Get(ctx, key)
+	return out
 }
 
 // pointOf is point with a store that has faults, and without some bases that are damaged.
@@ -54,9 +42,9 @@ func (s shelf) pointOf(c Choice, f faulty, damaged ...string) (Point, error) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	c.Folder, f.Store = true, store
+	c.Folder = true
 	src := v1beta2.RestoreSource{StorageType: "File", Bucket: s.bucket, Key: "daily/"}
-	return c.findPoint(s.Context(), f, src, archive.Target{Revision: c.Revision}, archive.Progress{}, damaged)
+	return c.findPoint(s.Context(), f.over(store), src, archive.Target{Revision: c.Revision}, archive.Progress{}, damaged)
 }
 
 func (s shelf) links(number archive.Timeline) []string {

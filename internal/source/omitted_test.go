@@ -30,12 +30,12 @@ func TestNoOmittedObjectDeletesMoreOrRestoresAnother(t *testing.T) {
 	}
 	deletes := func(f faulty, p snapshot.Policy) []string {
 		series := snapshot.Series{Folder: "daily", Namespace: "ns", Cluster: "a", ClusterID: 1}
-		index, err := snapshot.Scan(t.Context(), f, series.Prefix())
+		index, err := snapshot.Scan(t.Context(), f.over(whole), series.Prefix())
 		if err != nil {
 			t.Fatal(err)
 		}
 		p.Now = dawn.Add(5 * time.Hour)
-		d, err := snapshot.Retain(t.Context(), f, series, index, snapshot.Known{}, p)
+		d, err := snapshot.Retain(t.Context(), f.over(whole), series, index, snapshot.Known{}, p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,17 +48,17 @@ func TestNoOmittedObjectDeletesMoreOrRestoresAnother(t *testing.T) {
 				got[name] = "refused"
 			}
 		}
-		key, _, err := choose(t.Context(), f, src, Choice{Folder: true}, snapshot.Anyone, dawn.Add(5*time.Hour))
+		key, _, err := choose(t.Context(), f.over(whole), src, Choice{Folder: true}, snapshot.Anyone, dawn.Add(5*time.Hour))
 		note("the newest", key, err)
 		named := src
 		named.Key = keys[4]
-		key, _, err = exact(t.Context(), f, named, Choice{Fallback: "daily/ns/a/"}, snapshot.Anyone, dawn.Add(5*time.Hour))
+		key, _, err = exact(t.Context(), f.over(whole), named, Choice{Fallback: "daily/ns/a/"}, snapshot.Anyone, dawn.Add(5*time.Hour))
 		note("the one of the status", key, err)
 		p, err := s.pointOf(Choice{Revision: 55}, f)
 		note("a revision", p.Base.Key, err)
 		return got
 	}
-	wanted := restores(faulty{Store: whole})
+	wanted := restores(faulty{})
 	for name, key := range wanted {
 		if key != keys[2] {
 			t.Fatalf("%s is %q", name, key)
@@ -68,9 +68,9 @@ func TestNoOmittedObjectDeletesMoreOrRestoresAnother(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := faulty{Store: whole, omitted: []string{object.Key}}
+		f := faulty{omitted: []string{object.Key}}
 		for _, p := range []snapshot.Policy{{MaxBackups: 1}, {MaxBackups: 2}, {MaxBackups: 1, Tests: true}, {MaxBackups: 1, Verify: true}} {
-			allowed := deletes(faulty{Store: whole}, p)
+			allowed := deletes(faulty{}, p)
 			for _, key := range deletes(f, p) {
 				if !slices.Contains(allowed, key) {
 					t.Errorf("a listing omits %s, and %+v deletes %s", object.Key, p, key)
