@@ -73,21 +73,24 @@ type PodPolicy struct {
 	// +kubebuilder:validation:Maximum=3600
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
 	// Containers to run beside etcd in every Pod, at most 8, as in a Pod. Such a container shares the Pod's network, and
-	// its readiness counts for the client Service. The names etcd and restore are reserved. A change restarts members.
+	// its readiness counts for the client Service. The names etcd and restore are reserved, and hostPort is refused. A
+	// change restarts members. Default: none.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:XValidation:rule="self.all(c, !(c.name in ['etcd', 'restore']))",message="the container names etcd and restore are reserved for the operator: choose another name"
+	// +kubebuilder:validation:XValidation:rule="self.all(c, !has(c.ports) || c.ports.all(p, !has(p.hostPort) || p.hostPort == 0))",message="a container may not take a port of its node: remove hostPort. To reach it from outside, create a Service that selects the label etcd_cluster"
+	Containers []corev1.Container `json:"containers,omitempty"`
+	// Containers to run before etcd in every Pod, at most 8, as in a Pod. With restartPolicy: Always such a container runs
+	// on beside etcd. The names etcd and restore are reserved, and hostPort is refused. A change restarts members.
 	// Default: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:XValidation:rule="self.all(c, !(c.name in ['etcd', 'restore']))",message="the container names etcd and restore are reserved for the operator: choose another name"
-	Containers []corev1.Container `json:"containers,omitempty"`
-	// Containers to run before etcd in every Pod, at most 8, as in a Pod. With restartPolicy: Always such a container runs
-	// on beside etcd. The names etcd and restore are reserved. A change restarts members. Default: none.
-	// +optional
-	// +listType=map
-	// +listMapKey=name
-	// +kubebuilder:validation:MaxItems=8
-	// +kubebuilder:validation:XValidation:rule="self.all(c, !(c.name in ['etcd', 'restore']))",message="the container names etcd and restore are reserved for the operator: choose another name"
+	// +kubebuilder:validation:XValidation:rule="self.all(c, !has(c.ports) || c.ports.all(p, !has(p.hostPort) || p.hostPort == 0))",message="a container may not take a port of its node: remove hostPort. To reach it from outside, create a Service that selects the label etcd_cluster"
 	InitContainers []corev1.Container `json:"initContainers,omitempty"`
 	// Volumes for containers and initContainers, at most 16: a part of those of a Pod. The names etcd-data, member-peer-tls,
 	// member-server-tls and store-credentials are reserved. A change restarts members. Default: none.

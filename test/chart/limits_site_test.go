@@ -63,15 +63,7 @@ func newLimits(t *testing.T) *limits {
 	s := newSite(t)
 	l := &limits{T: t, release: kubetest.Namespace(t), team: kubetest.Namespace(t), operators: map[string]client.WithWatch{}, admin: kubetest.Client(t)}
 	s.helm(t, "install", releaseName, chartDir, "--namespace", l.release, "--wait=hookOnly", ownIdentity)
-	for _, kind := range []string{"ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy"} {
-		all := &unstructured.Unstructured{}
-		all.SetGroupVersionKind(schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: kind})
-		t.Cleanup(func() {
-			if err := l.admin.DeleteAllOf(context.WithoutCancel(t.Context()), all); err != nil {
-				t.Error(err)
-			}
-		})
-	}
+	deletePoliciesAfter(t)
 	kubetest.MustKubectl(t, certificates, "apply", "-f", "-")
 	kubetest.MustKubectl(t, "", "wait", "customresourcedefinitions", "--all", "--for=condition=Established", "--timeout=60s")
 	for component := range operators {
@@ -86,6 +78,20 @@ func newLimits(t *testing.T) *limits {
 	})
 	l.createClusters()
 	return l
+}
+
+// deletePoliciesAfter deletes the policies at the end of a test, because they limit other tests of the same API server.
+func deletePoliciesAfter(t *testing.T) {
+	t.Helper()
+	for _, kind := range []string{"ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy"} {
+		all := &unstructured.Unstructured{}
+		all.SetGroupVersionKind(schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: kind})
+		t.Cleanup(func() {
+			if err := kubetest.Client(t).DeleteAllOf(context.WithoutCancel(t.Context()), all); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
 
 // account returns a client with the token of an operator's ServiceAccount.
@@ -112,7 +118,7 @@ func (l *limits) account(component string) client.WithWatch {
 // everyOption is a Pod policy with all that a user can set and a policy can see.
 func everyOption() *v1beta2.PodPolicy {
 	mount := []corev1.VolumeMount{{Name: "settings", MountPath: "/settings"}}
-	capable := &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"NET_ADMIN", "NET_BIND_SERVICE"}}}
+	capable := &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"CHOWN", "NET_BIND_SERVICE"}}}
 	return &v1beta2.PodPolicy{
 		Labels: map[string]string{"team": "a"}, Annotations: map[string]string{"note": "x"}, NodeSelector: map[string]string{"disk": "ssd"},
 		Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}, PriorityClassName: "system-cluster-critical", ServiceAccountName: "members",

@@ -9,6 +9,12 @@ require (
 )
 
 require (
+	github.com/evanphx/json-patch v4.12.0+incompatible // indirect
+	github.com/google/go-cmp v0.6.0 // indirect
+	github.com/pkg/errors v0.9.1 // indirect
+)
+
+require (
 	github.com/antlr/antlr4/runtime/Go/antlr/v4 v4.0.0-20230305170008-8188dc5388df // indirect
 	github.com/asaskevich/govalidator v0.0.0-20190424111038-f61b66f89f4a // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
@@ -70,7 +76,7 @@ require (
 	gopkg.in/yaml.v2 v2.4.0 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 	k8s.io/apimachinery v0.30.14 // indirect
-	k8s.io/apiserver v0.30.14 // indirect
+	k8s.io/apiserver v0.30.14
 	k8s.io/client-go v0.30.14 // indirect
 	k8s.io/component-base v0.30.14 // indirect
 	k8s.io/klog/v2 v2.120.1 // indirect

@@ -1,6 +1,7 @@
 {{/*
 A ValidatingAdmissionPolicy that limits what the ServiceAccounts of the operators may write, whatever their roles allow. It matches no
-request of another account. Takes a dict with root, name, rules (YAML), variables (YAML) and validations (YAML).
+request of another account. Takes a dict with root, name, rules (YAML), variables (YAML) and validations (YAML). With everyone, it limits
+all accounts instead, in the namespaces that the operators watch.
 */}}
 {{- define "etcd-operator.admissionPolicy" -}}
 {{- $name := printf "%s-%s.%s" (include "etcd-operator.prefix" .root) .name .root.Release.Namespace }}
@@ -16,11 +17,15 @@ spec:
     matchPolicy: Exact
     resourceRules:
       {{- .rules | trim | nindent 6 }}
+  {{- if not .everyone }}
   matchConditions:
     - name: operators-of-this-release
       expression: request.userInfo.username in {{ include "etcd-operator.accounts" .root | fromJson | values | uniq | sortAlpha | toJson | replace "\"" "'" }}
+  {{- end }}
   variables:
+    {{- if not .everyone }}
     {{- include "etcd-operator.admissionVariables" .root | trim | nindent 4 }}
+    {{- end }}
     {{- with .variables }}
     {{- . | trim | nindent 4 }}
     {{- end }}
@@ -35,6 +40,12 @@ metadata:
 spec:
   policyName: {{ $name }}
   validationActions: [Deny]
+  {{- if and .everyone .root.Values.watchNamespaces }}
+  matchResources:
+    namespaceSelector:
+      matchExpressions:
+        - {key: kubernetes.io/metadata.name, operator: In, values: {{ toJson .root.Values.watchNamespaces }}}
+  {{- end }}
 {{- end -}}
 
 {{/* The users that the enabled operators are to Kubernetes, as JSON by component. Operators may share a ServiceAccount. */}}
