@@ -13,6 +13,7 @@ import (
 const (
 	volumeDeleted = "its volume is being deleted"
 	volumeLost    = "its PersistentVolume does not exist any more"
+	volumeAside   = "its volume was set aside"
 	volumeGone    = "its PersistentVolumeClaim does not exist any more"
 	volumeForced  = "a recovery from it was cancelled after it may have started alone"
 	volumeOther   = "its PersistentVolumeClaim is not the one that it served on"
@@ -48,6 +49,8 @@ func (s State) volumeLoss(m Member) string {
 		return volumeForced
 	case s.OnAnotherVolume(m):
 		return volumeOther
+	case m.Volume == VolumeNone && s.isAside(m.Name) && s.goesWithPod(m):
+		return volumeAside
 	case m.Volume == VolumeNone && !s.inPod(m) && recorded && s.goesWithPod(m):
 		return volumeGone
 	}

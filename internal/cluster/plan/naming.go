@@ -64,7 +64,7 @@ func (s State) PeerURLs(name string) []string {
 }
 
 // nextName is the first name of the current incarnation that nothing carries: no Pod, no volume, no member,
-// and no annotation. It is empty if all names are taken by which the operator recognises its own members.
+// no annotation, and no survivor of a cancelled recovery. It is empty if all names are taken by which the operator recognises its own members.
 func (s State) nextName() string {
 	taken := make(map[string]bool, len(s.Members))
 	for _, m := range s.Members {
@@ -72,6 +72,9 @@ func (s State) nextName() string {
 	}
 	for _, v := range s.SetAside {
 		taken[v.Name] = true
+	}
+	for _, c := range s.CancelledSurvivors { // its volume may come back
+		taken[c.Member] = true
 	}
 	for ordinal := range maxOrdinal {
 		if name := memberName(s.Name, s.UID, s.Incarnation, ordinal); !taken[name] && !s.Asked.named(name) {

@@ -50,6 +50,10 @@ func (s *State) learn(restores []v1beta2.EtcdRestore) {
 		}
 	}
 	s.PastRestores = withEarlier(s.PastRestores, s.Restore, s.Now)
+	if s.Restore != nil && s.Restore.Name == "" { // the next pass does not learn again
+		s.Restore = s.Restore.DeepCopy()
+		s.Restore.Name = string(s.Restore.UID)
+	}
 }
 
 // learnLast completes the restore that made the incarnation.
@@ -78,5 +82,21 @@ func (s State) pastRestores(before []v1beta2.PastRestore) []v1beta2.PastRestore 
 		}
 	}
 	past = withEarlier(past, s.Restore, s.Now)
+	slices.SortStableFunc(past, byTime)
 	return past[max(0, len(past)-v1beta2.MaxPastRestores):]
+}
+
+// byTime sorts the record, the oldest first. Those that were learned at the same time are sorted by when they were created. One whose object is gone
+// comes last, because it may be the newest.
+func byTime(a, b v1beta2.PastRestore) int {
+	if at := a.Time.Compare(b.Time.Time); at != 0 || a.CreationTime == nil && b.CreationTime == nil {
+		return at
+	}
+	switch {
+	case a.CreationTime == nil:
+		return 1
+	case b.CreationTime == nil:
+		return -1
+	}
+	return a.CreationTime.Compare(b.CreationTime.Time)
 }

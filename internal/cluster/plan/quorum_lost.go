@@ -34,8 +34,8 @@ func (s State) lostQuorum(holders []Member, known int) Step {
 	if !s.Spec.ForcesNewCluster() || slices.ContainsFunc(holders, s.inPod) || len(holders) == 0 {
 		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + " The operator removes nothing. " + s.wayOut(holders), Stalled: true}
 	}
-	if others := s.others(); len(others) > 0 {
-		return s.waitForOthers(others, lost)
+	if step := s.waitForOthers(lost); step != nil {
+		return step
 	}
 	if wait := s.waitForDoubt(lost); wait != nil {
 		return wait

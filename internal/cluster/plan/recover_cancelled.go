@@ -16,9 +16,9 @@ import (
 func (s State) mayBeForced(m Member) bool { return s.cancelledFrom(m) != nil }
 
 // cancelledFrom returns the last cancelled recovery whose survivor has the data of a member, and nil for none. A new claim for the same
-// PersistentVolume has the same data.
+// PersistentVolume has the same data. A learner of a quorum is a new member, which has its data from the others.
 func (s State) cancelledFrom(m Member) *v1beta2.CancelledSurvivor {
-	if s.servesIn(m) {
+	if s.servesIn(m) || s.MembershipKnown && m.InMembership && m.Learner {
 		return nil
 	}
 	for i := len(s.CancelledSurvivors) - 1; i >= 0; i-- {

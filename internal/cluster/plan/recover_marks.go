@@ -54,6 +54,11 @@ func (s State) markIsNewer(m Member) bool {
 	return s.LastRecovery == nil || !knows(&s.LastRecovery.StartedAt)
 }
 
+// marked reports whether a recovery of that time has marked a volume.
+func (s State) marked(started *metav1.Time) bool {
+	return started != nil && slices.ContainsFunc(s.Members, func(m Member) bool { return m.Recovered && m.RecoveredAt.Equal(started.Time) })
+}
+
 // isKnown reports whether a member without a quorum says that a marked one belongs to its membership. Then the recovery that set the mark was not
 // carried out.
 func (s State) isKnown(marked Member) bool {

@@ -113,6 +113,9 @@ func deleteSetAside(s State) Step {
 	}
 	for _, v := range s.SetAside {
 		step := DeleteVolume{Name: v.Name, Reason: v1beta2.ReasonScaling}
+		if m, _ := s.member(v.Name); m.Pod != PodNone {
+			continue // it may run on that volume
+		}
 		if !v.Deleting && clock.Elapsed(v.Since, s.Now) >= s.Spec.KeepReplacedVolumes() && s.may(step) {
 			return step
 		}
@@ -127,6 +130,10 @@ func (s State) leadsClients() bool {
 }
 
 func (s State) keptUntil(v SetAside) time.Time { return v.Since.Add(s.Spec.KeepReplacedVolumes()) }
+
+func (s State) isAside(name string) bool {
+	return slices.ContainsFunc(s.SetAside, func(v SetAside) bool { return v.Name == name })
+}
 
 // KeptUntil returns until when a volume that was set aside is kept; false for any other volume.
 func (s State) KeptUntil(name string) (time.Time, bool) {

@@ -326,21 +326,18 @@ func (s State) incarnation(n int32) []Member {
 	return s.where(func(m Member) bool { return m.Incarnation == n })
 }
 
-// where are the members that keep says yes to. The result may share memory with s.
+// where are the members that keep says yes to. It is a new slice: a rule that filters it in place, or sorts it, must not change the State for the rules
+// after it.
 func (s State) where(keep func(Member) bool) []Member {
-	first := slices.IndexFunc(s.Members, func(m Member) bool { return !keep(m) })
-	if first < 0 {
-		return s.Members
-	}
-	rest := slices.IndexFunc(s.Members[first:], keep)
-	if rest < 0 {
-		return s.Members[:first:first]
-	}
-	kept := append(make([]Member, 0, len(s.Members)-rest), s.Members[:first]...)
-	for _, m := range s.Members[first+rest:] {
-		if keep(m) {
-			kept = append(kept, m)
+	var kept []Member
+	for i := range s.Members {
+		if !keep(s.Members[i]) {
+			continue
 		}
+		if kept == nil {
+			kept = make([]Member, 0, len(s.Members)-i)
+		}
+		kept = append(kept, s.Members[i])
 	}
 	return kept
 }

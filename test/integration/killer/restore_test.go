@@ -74,6 +74,7 @@ func TestRestoreCompletesOrChangesNothingIfTheOperatorsAreKilledAtEveryCall(t *t
 	})
 	b.step("a restore in place completes", func(b *bench) {
 		r := store.restore(b.cluster, "good", "good.db")
+		r.Spec.SafetySnapshot = v1beta2.SafetySnapshotExact // so that kills meet the longest time behind the fence, too
 		kubetest.Create(b, r)
 		b.restoring(now, saved, func() error { return errors.Join(b.isReady(), b.is(r, v1beta2.ConditionComplete)) })
 		if id := b.cluster.Status.ClusterID; id == original || id != r.Status.ClusterID {
@@ -138,8 +139,12 @@ func (b *bench) restoring(before, after map[string]string, met func() error) {
 	b.Helper()
 	var chain, other killer.Chain
 	restorer := b.restoreOperator(&other)
-	switched := false
+	switched, clients := false, &served{b: b}
+	if b.cluster.Status.ClusterID != "" { // clients of a cluster that has never formed are not served before
+		defer clients.watch()()
+	}
 	b.afterKill = func() {
+		clients.killed()
 		restorer.restart()
 		seen, err := b.traffic.all(b.Context())
 		switch {
