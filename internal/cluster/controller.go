@@ -97,6 +97,8 @@ type Reconciler struct {
 	issuers []plan.AllowedIssuer
 	// networkPeers are what each NetworkPolicy allows; nil if the operator does not manage NetworkPolicies.
 	networkPeers *networkPeers
+	// image of etcd for the EtcdClusters that do not choose one.
+	image etcdImage
 }
 
 // Options of the controller.
@@ -124,6 +126,10 @@ type Options struct {
 	Issuers []string
 	// NetworkPeers are what the NetworkPolicies of EtcdClusters allow, as JSON. If it is empty, the operator neither reads nor writes them.
 	NetworkPeers string
+	// EtcdRepository is the image of etcd, without its tag, for EtcdClusters that do not choose one; empty for the default of the API.
+	// EtcdPullSecrets are the Secrets for it in the namespace of each EtcdCluster that names none.
+	EtcdRepository  string
+	EtcdPullSecrets []string
 }
 
 // AddFlags adds the flags of the controller with their defaults to flags.
@@ -136,6 +142,8 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Defects, "etcd-defects", "", "releases of etcd to advise against, beside the known ones: a JSON list of objects with from, fixed, effect and source. An invalid entry is logged and left out")
 	flags.StringSliceVar(&o.Issuers, "cert-manager-issuers", nil, "issuers of cert-manager that EtcdClusters may name beside the Issuers of their namespace, separated by commas: kind/name or kind.group/name, for example ClusterIssuer/etcd. The name * means all of the kind. An invalid entry is logged and left out")
 	flags.StringVar(&o.NetworkPeers, "network-policy-peers", "", "peers that the NetworkPolicies of all EtcdClusters allow, as a JSON object with three lists as in \"from\" of a NetworkPolicy. operator has the Pods of cluster-operator, clients has others at port 2379, and metrics has others at port 2381. If the flag is empty or invalid, the operator neither reads nor writes NetworkPolicies")
+	flags.StringVar(&o.EtcdRepository, "etcd-repository", "", "image of etcd, without its tag, for the EtcdClusters that leave repository at its default and have no image.repository; if empty, "+v1beta2.DefaultRepository+". A change restarts the members of these clusters one at a time")
+	flags.StringSliceVar(&o.EtcdPullSecrets, "etcd-pull-secrets", nil, "names of Secrets with the credentials of the registry, separated by commas, for the Pods of EtcdClusters without pod.imagePullSecrets. They must exist in the namespace of each of these clusters. A change restarts the members of these clusters one at a time")
 	flags.IntVar(&o.ReplacementsPerMinute, "replacements-per-minute", ReplacementsPerMinute, "maximum number of such replacements that begin in one minute")
 }
 
@@ -160,6 +168,7 @@ func New(c client.Client, reader client.Reader, recorder events.EventRecorder, o
 		brake:       newBrake(cmp.Or(options.MaxReplacements, Replacements), cmp.Or(options.ReplacementsPerMinute, ReplacementsPerMinute)),
 		shard:       options.Shard,
 		server:      options.Server,
+		image:       etcdImage{repository: options.EtcdRepository, pullSecrets: options.EtcdPullSecrets},
 	}
 	// Setup logs the entries that are not valid: they must not stop the operator.
 	r.defects, _ = etcdversion.ParseDefects(options.Defects)

@@ -72,12 +72,16 @@ annotations:
 {{- end -}}
 
 {{/* The image with its digest, or else with the tag of the component or of the chart. Without these, a release has the digest of its own image
-in digests.yaml, so that an overwritten tag does not run. The chart of the repository has no such file, and takes appVersion. */}}
+in digests.yaml, so that an overwritten tag does not run. The chart of the repository has no such file, and takes appVersion. A registry that a
+parent chart names for all charts takes the place of image.registry. */}}
 {{- define "etcd-operator.image" -}}
 {{- $image := .values.image -}}
 {{- $repository := $image.repository -}}
-{{- with .root.Values.image.registry -}}
-{{- $repository = printf "%s/%s" . $repository -}}
+{{- $registry := dig "imageRegistry" "" (.root.Values.global | default dict) | default .root.Values.image.registry -}}
+{{- if .root.Values.image.prefix -}}
+{{- $repository = printf "%s/%s" .root.Values.image.prefix (base $repository) -}}
+{{- else if $registry -}}
+{{- $repository = printf "%s/%s" $registry $repository -}}
 {{- end -}}
 {{- $tag := $image.tag | default .root.Values.image.tag -}}
 {{- $released := get (.root.Files.Get "digests.yaml" | fromYaml) (base $repository) -}}
@@ -87,5 +91,16 @@ in digests.yaml, so that an overwritten tag does not run. The chart of the repos
 {{- printf "%s@%s" $repository $released -}}
 {{- else -}}
 {{- printf "%s:%s" $repository ($tag | default .root.Chart.AppVersion) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The Secrets of this chart and those of a parent chart, which are names or objects with a name. */}}
+{{- define "etcd-operator.pullSecrets" -}}
+{{- $names := list -}}
+{{- range concat .Values.imagePullSecrets (dig "imagePullSecrets" list (.Values.global | default dict) | default list) -}}
+{{- $names = append $names (kindIs "string" . | ternary . (get (kindIs "map" . | ternary . dict) "name")) -}}
+{{- end -}}
+{{- range $names | uniq }}
+- name: {{ . }}
 {{- end -}}
 {{- end -}}

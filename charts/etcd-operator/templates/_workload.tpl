@@ -119,9 +119,9 @@ spec:
 {{- define "etcd-operator.podSpec" -}}
 serviceAccountName: {{ include "etcd-operator.serviceAccountName" . }}
 automountServiceAccountToken: true
-{{- with .root.Values.imagePullSecrets }}
+{{- with include "etcd-operator.pullSecrets" .root }}
 imagePullSecrets:
-  {{- toYaml . | nindent 2 }}
+  {{- . | nindent 2 }}
 {{- end }}
 {{- with .values.priorityClassName }}
 priorityClassName: {{ . }}
