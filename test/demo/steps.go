@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"os"
@@ -33,6 +34,8 @@ type demo struct {
 	stack   *stack.Stack
 	store   *s3.Client
 	etcd    *clientv3.Client
+	// tls is what the client Secret of the cluster has.
+	tls *tls.Config
 	// forgotten gets the result of deleting what an earlier demo left.
 	forgotten chan error
 	// revision of the cluster after the last write before the snapshot.
@@ -102,7 +105,10 @@ func (d *demo) createCluster(ctx context.Context) error {
 	d.show(ctx, "etcdclusters,pods,pvc")
 	d.prove("A cluster of three members is created from one manifest", "Ready after %s", time.Since(applied).Round(time.Second))
 	var err error
-	d.etcd, err = d.stack.Etcd(ctx, namespace, cluster, nil)
+	if d.tls, err = d.stack.ClientTLS(ctx, namespace, cluster); err != nil {
+		return err
+	}
+	d.etcd, err = d.stack.Etcd(ctx, namespace, cluster, d.tls)
 	return err
 }
 
@@ -179,7 +185,7 @@ func (d *demo) restore(ctx context.Context) error {
 	longest, reads := outage()
 	// A port that kubectl forwarded to an old member closed with that member.
 	var err error
-	if d.etcd, err = d.stack.Etcd(ctx, namespace, cluster, nil); err != nil {
+	if d.etcd, err = d.stack.Etcd(ctx, namespace, cluster, d.tls); err != nil {
 		return err
 	}
 	d.show(ctx, "etcdrestores,etcdclusters,pods,pvc")

@@ -9,8 +9,10 @@ import (
 
 // pages are the files whose commands are run, with the blocks in the order of the run.
 var pages = map[string][]string{
-	"../../README.md":       {"install", "choose", "use"},
-	"../../docs/install.md": {"upgrade", "rollback", "uninstall"},
+	// hack/release runs release, chart, helm, manifests, plugin and examples.
+	"../../README.md":                      {"release", "install", "store", "choose", "use"},
+	"../../charts/etcd-operator/README.md": {"chart", "manifests"},
+	"../../docs/install.md":                {"helm", "manifests", "plugin", "examples", "upgrade", "rollback", "uninstall"},
 
 	"../../docs/disaster-recovery.md": {
 		"look", "member", "node", "quorum", "all-members", "cluster", "namespace", "region",

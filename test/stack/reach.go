@@ -18,6 +18,9 @@ import (
 	"google.golang.org/grpc/backoff"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // Address returns an address at which this machine reaches a Service's port: the cluster IP on the local Kubernetes, a
@@ -59,6 +62,19 @@ func (s *Stack) Etcd(ctx context.Context, namespace, cluster string, config *tls
 	return s.EtcdAs(ctx, namespace, cluster, config, "", "")
 }
 
+// ClientTLS reads the Secret that a cluster with TLS.managed has for its clients.
+func (s *Stack) ClientTLS(ctx context.Context, namespace, cluster string) (*tls.Config, error) {
+	var secret corev1.Secret
+	if err := s.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: cluster + v1beta2.ClientSecretSuffix}, &secret); err != nil {
+		return nil, fmt.Errorf("read the certificate of clients: %w", err)
+	}
+	config, err := etcd.TLSConfig(secret.Data[v1beta2.ClientCertKey], secret.Data[v1beta2.ClientKeyKey], secret.Data[v1beta2.ClientCAKey])
+	if err != nil {
+		return nil, fmt.Errorf("use Secret %s: %w", secret.Name, err)
+	}
+	return config, nil
+}
+
 // EtcdAs is Etcd for a user with a password, if the name is not empty.
 func (s *Stack) EtcdAs(ctx context.Context, namespace, cluster string, config *tls.Config, user, password string) (*clientv3.Client, error) {
 	address, err := s.Address(ctx, namespace, cluster+"-client", 2379)
@@ -69,7 +85,7 @@ func (s *Stack) EtcdAs(ctx context.Context, namespace, cluster string, config *t
 	if config != nil {
 		scheme = "https"
 	}
-	etcd, err := clientv3.New(clientv3.Config{
+	connected, err := clientv3.New(clientv3.Config{
 		// TLS verifies the certificate against this name; the dialer below connects to the address.
 		Endpoints: []string{scheme + "://" + cluster + "-client." + namespace + ".svc:2379"},
 		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
@@ -89,5 +105,5 @@ func (s *Stack) EtcdAs(ctx context.Context, namespace, cluster string, config *t
 	if err != nil {
 		return nil, fmt.Errorf("connect to etcd at %s: %w", address, err)
 	}
-	return etcd, nil
+	return connected, nil
 }

@@ -52,6 +52,7 @@ func TestEachDisasterIsOvercomeByItsPage(t *testing.T) {
 	r := newReader(t)
 	r.startSecondStore()
 	r.run("README.md", "install")
+	r.run("README.md", "store")
 	r.command("kubectl create namespace etcd")
 	r.command("kubectl apply -n etcd -f examples/etcdcluster.yaml -f examples/secret-s3.yaml")
 	r.command("kubectl wait -n etcd etcd/example --for=condition=Ready --timeout=180s")
@@ -94,15 +95,15 @@ func (r *reader) overcome(d disaster, greeting string) time.Duration {
 // put writes the greeting, and waits until the archive has it: that is at most maxLag, an upload and a minute until the status says so.
 func (r *reader) put(greeting string) {
 	r.t.Helper()
-	r.command("kubectl exec -n etcd service/example-client -- etcdctl put greeting " + greeting)
-	revision := r.command("kubectl exec -n etcd service/example-client -- etcdctl get greeting -w fields | sed -n 's/^\"ModRevision\" : //p'")
+	r.command("kubectl etcd ctl -n etcd example -- put greeting " + greeting)
+	revision := r.command("kubectl etcd ctl -n etcd example -- get greeting -w fields | sed -n 's/^\"ModRevision\" : //p'")
 	r.command(`for i in $(seq 120); do to=$(kubectl get -n etcd etcdbackup/example-continuous -o jsonpath='{.status.recoverable[-1:].to.revision}'); ` +
 		`if [ "${to:-0}" -ge ` + revision + ` ]; then exit 0; fi; sleep 1; done; exit 1`)
 }
 
 func (r *reader) get() string {
 	r.t.Helper()
-	return r.command("kubectl exec -n etcd service/example-client -- etcdctl get greeting --print-value-only")
+	return r.command("kubectl etcd ctl -n etcd example -- get greeting --print-value-only")
 }
 
 // script runs a block as one script, because it has lines that belong together.

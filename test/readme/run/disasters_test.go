@@ -86,6 +86,7 @@ func (r *reader) loseKubernetes() {
 	r.kubernetes()
 	r.loadImagesOfRegistries(r.t.TempDir())
 	r.run("README.md", "install")
+	r.run("README.md", "store")
 }
 
 // writeWrongData overwrites the greeting, after the second that the page restores.

@@ -57,7 +57,8 @@ func newReader(t *testing.T) *reader {
 	if err := readme.Clone(root, r.dir); err != nil {
 		t.Fatal(err)
 	}
-	r.env = append(os.Environ(), "KUBECONFIG="+filepath.Join(r.home, "kubeconfig"), "PATH="+r.home+":"+local.Bin()+":"+os.Getenv("PATH"),
+	// Each command runs in a shell of its own, so the environment has what README.md exports: the plugin in bin.
+	r.env = append(os.Environ(), "KUBECONFIG="+filepath.Join(r.home, "kubeconfig"), "PATH="+filepath.Join(r.dir, "bin")+":"+r.home+":"+local.Bin()+":"+os.Getenv("PATH"),
 		"HELM_CACHE_HOME="+r.home, "HELM_CONFIG_HOME="+r.home, "HELM_DATA_HOME="+r.home)
 	r.command("go build -o " + r.home + "/localkube ./test/localkube")
 	r.loadImagesOfRegistries(t.TempDir())

@@ -23,6 +23,7 @@ func TestMain(m *testing.M) {
 func TestTheCommandsOfTheDocumentationWork(t *testing.T) {
 	r := newReader(t)
 	r.run("README.md", "install")
+	r.run("README.md", "store")
 	r.run("README.md", "choose")
 	// What the README's commands create also works in a namespace with the restricted Pod Security Standard.
 	r.command("kubectl label namespace my-team pod-security.kubernetes.io/enforce=restricted")
@@ -33,7 +34,6 @@ func TestTheCommandsOfTheDocumentationWork(t *testing.T) {
 		t.Errorf("the snapshot is in %s, so the test did not use another bucket", path)
 	}
 	if picture := os.Getenv("README_SESSION"); picture != "" {
-		r.command("go build -o " + r.home + "/kubectl-etcd ./cmd/kubectl-etcd")
 		r.show("kubectl etcd status example")
 		if err := os.WriteFile(picture, []byte(r.session.String()), 0o644); err != nil { // a picture for everybody
 			t.Fatal(err)
