@@ -1,0 +1,52 @@
+package objstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// The manual promised 500,000 names. The memory of a namespace has fewer long names than that, so an administrator who planned with the page
+// had snapshots that the operator no longer deleted.
+func TestAsManyNamesFitAsTheManualSays(t *testing.T) {
+	page, err := os.ReadFile("../../docs/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const promise = "500,000 names of 149 bytes each on average, 398,000 of 270, and 125,000 of 1024"
+	if !strings.Contains(string(page), promise) {
+		t.Fatalf("docs/security.md does not say %q", promise)
+	}
+	for length, names := range map[int]int{149: 500_000, 270: 398_000, MaxName: 125_000} {
+		t.Run(fmt.Sprintf("%d bytes", length), func(t *testing.T) {
+			fit, err := fillWith(t.Context(), t, length)
+			if !errors.Is(err, ErrListing) {
+				t.Errorf("after %d names the error is %v", fit, err)
+			}
+			if fit < names || fit >= names+1000 {
+				t.Errorf("%d names of %d bytes fit, and the manual says %d", fit, length, names)
+			}
+		})
+	}
+}
+
+// fillWith returns how many names of a length one namespace can hold, and the error about the next one.
+func fillWith(ctx context.Context, t *testing.T, length int) (int, error) {
+	t.Helper()
+	used, restore := ReplaceMemory(HeldMemory)
+	defer restore()
+	ctx, all := Hold(ctx, "ns")
+	held := HeldIn(ctx, MaxNames)
+	for fit := 0; ; fit++ {
+		if err := held.Add(length); err != nil {
+			all.Release()
+			if n := used(); n != 0 {
+				t.Errorf("%d bytes are counted in the end", n)
+			}
+			return fit, err
+		}
+	}
+}
