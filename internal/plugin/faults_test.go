@@ -10,7 +10,7 @@ import (
 )
 
 // foreign are screens whose first line the plugin or Kubernetes has written, or has too few words of an operator.
-const foreign = "healthy no-backup plain-text never-seen old-status backup-late spec-not-read upgrading member-down member-down-by-its-image " +
+const foreign = "healthy no-backup plain-text shared-ca never-seen old-status backup-late spec-not-read upgrading member-down member-down-by-its-image " +
 	"alarm-from-a-member image-unavailable crash-loop unschedulable"
 
 // Five words in a row of each message must be in the operators, so that the screens show what they write today.

@@ -57,6 +57,11 @@ func (s Status) Render(out io.Writer, style Style) error {
 		line := fmt.Sprintf("TLS: off for %s. Every Pod that reaches their ports can read and change all data. See %s", strings.Join(s.PlainText, " and "), PageURL("tls.md"))
 		fmt.Fprintln(out, Wrap(line, style.Width, 0))
 	}
+	if s.SharedCA != "" {
+		line := fmt.Sprintf("Clients: members accept each client certificate of the CA of %s. If that CA signs for others, too, set spec.TLS.acceptClients: Cluster. See %s",
+			s.SharedCA, PageURL("tls.md"))
+		fmt.Fprintln(out, Wrap(line, style.Width, 0))
+	}
 	return nil
 }
 

@@ -1,9 +1,12 @@
 package plugin
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/duration"
 
@@ -26,6 +29,8 @@ type Status struct {
 	Certificates []Certificate `json:"certificates,omitempty"`
 	// PlainText is the traffic without TLS: "clients", "members".
 	PlainText []string `json:"plainText,omitempty"`
+	// SharedCA is where the CA of clients is from, if members accept each certificate of it and it may sign for other clusters, too.
+	SharedCA string `json:"sharedCA,omitempty"`
 
 	now time.Time
 }
@@ -62,7 +67,7 @@ func Inspect(o Objects) Status {
 	s := Status{
 		Namespace: c.Namespace, Cluster: c.Name, Reason: v1beta2.ReasonPending, Available: "Unknown", Ready: c.Status.ReadyMembers, Version: c.Status.CurrentVersion,
 		Target: c.Status.TargetVersion, ClusterID: c.Status.ClusterID, Findings: Findings(o), Members: members(o),
-		Snapshots: saves(o), Certificates: o.Certificates, PlainText: plainText(c), now: o.Now,
+		Snapshots: saves(o), Certificates: o.Certificates, PlainText: plainText(c), SharedCA: sharedCA(c), now: o.Now,
 	}
 	if ready := meta.FindStatusCondition(c.Status.Conditions, v1beta2.ConditionReady); ready != nil {
 		s.Reason = ready.Reason
@@ -82,6 +87,26 @@ func plainText(c v1beta2.EtcdCluster) []string {
 		plain = append(plain, "members")
 	}
 	return plain
+}
+
+// sharedCA returns where the CA is from, whose client certificates all open the cluster. It is empty if the CA is of this cluster only, or if
+// members check a name.
+func sharedCA(c v1beta2.EtcdCluster) string {
+	tls := c.Spec.TLS
+	if !tls.SecureClient() || tls.Managed != nil || tls.AcceptClients == v1beta2.AcceptClientsOfCluster || checksOwnName(c.Spec.Pod) {
+		return ""
+	}
+	if tls.CertManager != nil {
+		return cmp.Or(tls.CertManager.IssuerRef.Kind, "Issuer") + " " + tls.CertManager.IssuerRef.Name
+	}
+	return "Secret " + tls.ServerSecret(c.Name)
+}
+
+// checksOwnName reports whether the user lets members check a name of their own.
+func checksOwnName(pod *v1beta2.PodPolicy) bool {
+	return pod != nil && slices.ContainsFunc(pod.EtcdEnv, func(e corev1.EnvVar) bool {
+		return e.Name == "ETCD_CLIENT_CERT_ALLOWED_HOSTNAME" && (e.Value != "" || e.ValueFrom != nil)
+	})
 }
 
 func members(o Objects) []Member {

@@ -75,7 +75,10 @@ var faults = map[string]fault{
 		waiting("ImagePullBackOff", "Back-off pulling image quay.io/coreos/etcd:v3.6.99")(o)
 		set(&o.Cluster, "Ready", metav1.ConditionFalse, "MemberDown", "Member example-b does not serve: its Pod is not ready.")
 	},
-	"plain-text":      func(o *Objects) { o.Cluster.Spec.TLS = nil },
+	"plain-text": func(o *Objects) { o.Cluster.Spec.TLS = nil },
+	"shared-ca": func(o *Objects) {
+		o.Cluster.Spec.TLS = &v1beta2.TLSPolicy{CertManager: &v1beta2.CertManagerTLS{IssuerRef: v1beta2.IssuerRef{Kind: "ClusterIssuer", Name: "corp-ca"}}}
+	},
 	"no-backup":       func(o *Objects) { o.Backups = nil },
 	"archive-delayed": archiving("ArchiveDelayed", "Some changes are not in the store yet. If the cluster is lost now, they are lost with it. Check the store, the network, the load of backup-operator, and whether a member of etcd is slow."),
 	"archive-of-hibernated": func(o *Objects) {
@@ -125,7 +128,7 @@ func TestFirstThreeLinesNameProblemImpactAndFix(t *testing.T) {
 				t.Errorf("%s: line %d is %q", name, i+1, lines[i])
 			}
 		}
-		if quiet := []string{"healthy", "no-backup", "plain-text"}; strings.HasPrefix(lines[0], "OK:") != slices.Contains(quiet, name) {
+		if quiet := []string{"healthy", "no-backup", "plain-text", "shared-ca"}; strings.HasPrefix(lines[0], "OK:") != slices.Contains(quiet, name) {
 			t.Errorf("%s: %s", name, lines[0])
 		}
 	}
