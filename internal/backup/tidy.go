@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -115,6 +116,26 @@ func prune(ctx context.Context, store objstore.Store, names []string) (deleted [
 	return deleted, err
 }
 
+// purgeSnapshots deletes all of these names, those of several snapshots at the same time. A long series would outlast purgeLimit otherwise. It
+// returns how many snapshots it has deleted.
+func purgeSnapshots(ctx context.Context, store objstore.Store, names []string) (int, error) {
+	var each [][]string // the names of each snapshot, which are in order
+	for _, name := range names {
+		if n := len(each) - 1; n >= 0 && strings.HasPrefix(name, each[n][0]+".") {
+			each[n] = append(each[n], name)
+			continue
+		}
+		each = append(each, []string{name})
+	}
+	var count atomic.Int64
+	err := objstore.EachOf(ctx, purgers, each, func(names []string) error {
+		deleted, err := prune(ctx, store, names)
+		count.Add(int64(len(deleted)))
+		return err
+	}).Err()
+	return int(count.Load()), err
+}
+
 // sweep deletes what killed operators of this EtcdBackup left before one time, and unfinished uploads from before the other. It
 // looks at all incarnations of the series' cluster. Snapshots without a manifest are deleted only with the EtcdBackup. It returns what it keeps.
 func sweep(ctx context.Context, store objstore.Store, series snapshot.Series, mark string, before, uploadsBefore time.Time, deleted bool) (left snapshot.Leftovers, err error) {
@@ -195,11 +216,10 @@ func (t *job) purgeFrom(ctx context.Context, o jobSpec, store objstore.Store) (r
 	if err != nil {
 		return Result{}, "", err
 	}
-	deleted, err := prune(ctx, store, unneeded)
+	removed.Pruned, err = purgeSnapshots(ctx, store, unneeded)
 	if err != nil {
 		return Result{}, "", err
 	}
-	removed.Pruned = len(deleted)
 	for name, err := range listing.Unreadable {
 		if !errors.Is(err, snapshot.ErrManifest) && !errors.Is(err, snapshot.ErrNewerFormat) {
 			return removed, held, fmt.Errorf("read the manifest %s, which may be of this EtcdBackup: %w", name, err)
