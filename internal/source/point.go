@@ -31,6 +31,8 @@ type Point struct {
 	Other string
 	// Store has all of it.
 	Store objstore.Store
+
+	lag time.Duration // see lagOf; 0 for a revision
 }
 
 // Encoding is that of what the point is made of. A snapshot of the point must not be less protected.
@@ -60,7 +62,7 @@ func (p Point) Because() string {
 	if p.Resolution > 0 {
 		text += fmt.Sprintf("; the next change that is not restored was received at most %s later", p.Resolution.Round(time.Millisecond))
 	}
-	return text
+	return text + p.clocks()
 }
 
 // maxBases is how many snapshots are looked at, newest first. Those after the target do not count.
@@ -124,6 +126,9 @@ func (c Choice) findPoint(ctx context.Context, store objstore.Store, src v1beta2
 		return Point{}, fmt.Errorf("find %s: %w", target, err)
 	} else if failed { // the listing has omitted it
 		return c.findPoint(ctx, store, src, target, progress, append(slices.Clip(without), p.Choice.Base.Key))
+	}
+	if target.Revision == 0 {
+		p.lag = lagOf(ctx, store, p.Choice)
 	}
 	p.Base.Key = p.Choice.Base.Key
 	p.Manifest = known[p.Base.Key].Manifest
