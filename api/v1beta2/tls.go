@@ -87,6 +87,16 @@ type ManagedTLS struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	ClientCommonName string `json:"clientCommonName,omitempty"`
+	// More names in the certificate of the members for clients, at most 16: the DNS names and IP addresses at which clients outside of this Kubernetes
+	// cluster reach it, for example those of a load balancer. Members load the new certificate without a restart. Names of Services
+	// (".svc") are refused. Default: none.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.all(n, n.matches('^[0-9a-f:.]*:[0-9a-f:.]*$') || n.matches('^([*][.])?([a-z0-9]([-a-z0-9]*[a-z0-9])?[.])*[a-z0-9]([-a-z0-9]*[a-z0-9])?$') && !n.matches('[.]svc([.]|$)'))",message="extraNames must be IP addresses or DNS names in lower case that are not names of Services: write for example etcd.example.com or 192.0.2.10"
+	ExtraNames []string `json:"extraNames,omitempty"`
 }
 
 // CertManagerTLS configures the Certificates of cert-manager.
@@ -126,6 +136,16 @@ type CertManagerTLS struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9._]*[a-z0-9])?$') || oldSelf.hasValue() && oldSelf.value() == self",optionalOldSelf=true,message="clientCommonName must have only lower-case letters, digits, dots, hyphens and underscores, because other services may trust the same CA: write for example client"
 	ClientCommonName string `json:"clientCommonName,omitempty"`
+	// More DNS names in the certificate of the members for clients, at most 16: those at which clients outside of this Kubernetes cluster reach it, for
+	// example that of a load balancer. The chart's value admissionPolicies.certificateDomains must have their domain, because the
+	// issuer may sign for others, too. Names of Services (".svc") are refused. Default: none.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.all(n, !n.matches('^[0-9.]+$') && n.matches('^([*][.])?([a-z0-9]([-a-z0-9]*[a-z0-9])?[.])*[a-z0-9]([-a-z0-9]*[a-z0-9])?$') && !n.matches('[.]svc([.]|$)'))",message="extraNames must be DNS names in lower case that are not names of Services: write for example etcd.example.com"
+	ExtraNames []string `json:"extraNames,omitempty"`
 }
 
 // IssuerRef names an issuer of cert-manager.
@@ -252,6 +272,17 @@ func (t *TLSPolicy) ClientCommonName() string {
 		return t.CertManager.ClientCommonName
 	}
 	return ""
+}
+
+// ExtraNames returns the names of load balancers and the like in the members' certificate for clients.
+func (t *TLSPolicy) ExtraNames() []string {
+	switch {
+	case t != nil && t.Managed != nil:
+		return t.Managed.ExtraNames
+	case t != nil && t.CertManager != nil:
+		return t.CertManager.ExtraNames
+	}
+	return nil
 }
 
 // OperatorSecret returns the name of the Secret with which the operators connect to members. It is empty without TLS.

@@ -97,6 +97,9 @@ func TestPoliciesMatchOnlyTheAccountsOfTheRelease(t *testing.T) {
 				accounts = append(accounts, "'system:serviceaccount:"+releaseNamespace+":"+account+"'")
 			}
 			for _, policy := range policies {
+				if policy.Name == releaseName+"-clusters."+releaseNamespace && *policy.Spec.FailurePolicy == admissionv1.Fail {
+					continue // it limits what users write
+				}
 				if len(policy.Spec.MatchConditions) != 1 || *policy.Spec.FailurePolicy != admissionv1.Fail {
 					t.Fatalf("policy %s must fail closed, and only for the operators: %+v", policy.Name, policy.Spec)
 				}

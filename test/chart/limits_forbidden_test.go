@@ -206,6 +206,9 @@ var forbiddenCalls = map[string][]request{
 		badCertificate("name members of a cluster in another namespace", `{"spec":{"dnsNames":["*.issued.NAMESPACEb.svc"]}}`),
 		badCertificate("name clients of another cluster", `{"spec":{"dnsNames":["client.managed.NAMESPACE.svc"]}}`),
 		badCertificate("name clients in another domain", `{"spec":{"dnsNames":["client.issued.NAMESPACE.svc.bank.example"]}}`),
+		badCertificate("name members in a domain that only the server may have", `{"spec":{"dnsNames":["etcd.edge.example"]}}`),
+		badServer("name a server in a domain that ends like an allowed one", `{"spec":{"dnsNames":["etcd.bankedge.example"]}}`),
+		badServer("name a server with an address", `{"spec":{"ipAddresses":["192.0.2.10"]}}`),
 		badCertificate("name one server", `{"spec":{"dnsNames":["www.issued.NAMESPACE.svc"]}}`),
 		badCertificate("copy its Secret to other namespaces", `{"spec":{"secretTemplate":{"annotations":{"reflector.v1.k8s.emberstack.com/reflection-auto-enabled":"true"}}}}`),
 		badCertificate("name an address of a server", `{"spec":{"ipAddresses":["192.0.2.1"]}}`),
@@ -309,6 +312,11 @@ func badCertificate(name, patch string) request {
 	return request{name, clusterOperator, func(l *limits, c client.Client) error {
 		return merge(l, c, l.certificate("issued-peer"), strings.ReplaceAll(patch, "NAMESPACE", l.team))
 	}}
+}
+
+// badServer is badCertificate for the one of members for clients.
+func badServer(name, patch string) request {
+	return request{name, clusterOperator, func(l *limits, c client.Client) error { return merge(l, c, l.certificate("issued-server"), patch) }}
 }
 
 func (l *limits) certificate(name string) *unstructured.Unstructured {

@@ -62,7 +62,7 @@ func newLimits(t *testing.T) *limits {
 	t.Helper()
 	s := newSite(t)
 	l := &limits{T: t, release: kubetest.Namespace(t), team: kubetest.Namespace(t), operators: map[string]client.WithWatch{}, admin: kubetest.Client(t)}
-	s.helm(t, "install", releaseName, chartDir, "--namespace", l.release, "--wait=hookOnly", ownIdentity)
+	s.helm(t, "install", releaseName, chartDir, "--namespace", l.release, "--wait=hookOnly", ownIdentity, "--set=admissionPolicies.certificateDomains={edge.example}")
 	deletePoliciesAfter(t)
 	kubetest.MustKubectl(t, certificates, "apply", "-f", "-")
 	kubetest.MustKubectl(t, "", "wait", "customresourcedefinitions", "--all", "--for=condition=Established", "--timeout=60s")
@@ -162,7 +162,7 @@ func (l *limits) createClusters() {
 	}}
 	l.issued = &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: l.team, Name: "issued"}, Spec: v1beta2.EtcdClusterSpec{
 		Size: 1, Pod: &v1beta2.PodPolicy{EmptyDir: &corev1.EmptyDirVolumeSource{}, ClusterDomain: ".cluster.local"},
-		TLS: &v1beta2.TLSPolicy{AcceptClients: v1beta2.AcceptClientsOfCluster, CertManager: &v1beta2.CertManagerTLS{IssuerRef: v1beta2.IssuerRef{Name: "ca"}, ClientCommonName: "shop"}},
+		TLS: &v1beta2.TLSPolicy{AcceptClients: v1beta2.AcceptClientsOfCluster, CertManager: &v1beta2.CertManagerTLS{IssuerRef: v1beta2.IssuerRef{Name: "ca"}, ClientCommonName: "shop", ExtraNames: []string{"etcd.edge.example"}}},
 	}}
 	kubetest.Create(l, l.managed, l.issued)
 	for what, count := range map[string]int{

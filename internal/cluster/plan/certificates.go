@@ -127,13 +127,14 @@ func (s State) CertificateRequest(u Usage) pki.Request {
 	case "peer":
 		return pki.Request{CommonName: s.Name + "-peer", DNSNames: []string{members, members + domain}, Server: true, Client: true}
 	case "server":
+		names, addresses := s.extraNames()
 		return pki.Request{
 			CommonName: s.Name + "-server",
-			DNSNames: []string{
+			DNSNames: append([]string{
 				members, members + domain, service, service + domain,
 				s.ClientService(), s.ClientService() + "." + s.Namespace, "localhost",
-			},
-			Addresses: local,
+			}, names...),
+			Addresses: append(local, addresses...),
 			// etcd's own gateway is a client of its server, with the server's certificate.
 			Server: true, Client: true,
 		}
@@ -146,6 +147,18 @@ func (s State) CertificateRequest(u Usage) pki.Request {
 		client.DNSNames = []string{s.ClientHostname()}
 	}
 	return client
+}
+
+// extraNames are the DNS names and addresses at which clients outside of Kubernetes reach the members, as the spec says.
+func (s State) extraNames() (names []string, addresses []net.IP) {
+	for _, name := range s.Spec.TLS.ExtraNames() {
+		if address := net.ParseIP(name); address != nil {
+			addresses = append(addresses, address)
+		} else {
+			names = append(names, name)
+		}
+	}
+	return names, addresses
 }
 
 // operatorSecret is the Secret with which the operators connect to members.
