@@ -20,8 +20,9 @@ import (
 
 const (
 	rounds = 15
-	// noise is what a machine with other work adds to a time of some hundred milliseconds.
-	noise = 2 * time.Second
+	// noise is what a machine with other work adds to a median time of some hundred milliseconds, and littleNoise to the time in which a third
+	// of them has ended, because other work does not delay all.
+	noise, littleNoise = 2 * time.Second, 500 * time.Millisecond
 )
 
 // One namespace that ends the shared operators, or holds their places, ends the backups of all others.
@@ -31,11 +32,9 @@ func TestTwentyHostileObjectsTakeNeitherTheMemoryNorTheTimeOfAnotherNamespace(t 
 	backups, restores := w.times("alone")
 	w.attack()
 	underAttack, restoresUnderAttack := w.times("attacked")
-	for name, c := range map[string]struct{ alone, attacked time.Duration }{"backup": {backups, underAttack}, "restore": {restores, restoresUnderAttack}} {
-		t.Logf("%s: median %s alone, %s beside 20 hostile objects, ratio %.2f", name, c.alone, c.attacked, float64(c.attacked)/float64(c.alone))
-		if c.attacked > c.alone*3/2+noise {
-			t.Errorf("a %s took %s beside 20 hostile objects, and %s alone", name, c.attacked, c.alone)
-		}
+	for name, c := range map[string]struct{ alone, attacked []time.Duration }{"backup": {backups, underAttack}, "restore": {restores, restoresUnderAttack}} {
+		compare(t, "median of a "+name, c.alone[rounds/2], c.attacked[rounds/2], noise)
+		compare(t, "first third of a "+name, c.alone[rounds/3], c.attacked[rounds/3], littleNoise)
 	}
 	w.tried()
 	for name, used := range map[string]int64{"backup-operator": backupPeak(), "restore-operator": restorePeak()} {
@@ -46,10 +45,18 @@ func TestTwentyHostileObjectsTakeNeitherTheMemoryNorTheTimeOfAnotherNamespace(t 
 	}
 }
 
-// times returns the median times of a backup, and of the verification of a restore, in the good namespace.
-func (w *world) times(when string) (time.Duration, time.Duration) {
+// compare fails the test if a time is more than half as long again beside hostile objects, and the noise.
+func compare(t *testing.T, what string, alone, attacked, noise time.Duration) {
+	t.Helper()
+	t.Logf("%s: %s alone, %s beside 20 hostile objects, ratio %.2f", what, alone, attacked, float64(attacked)/float64(alone))
+	if attacked > alone*3/2+noise {
+		t.Errorf("the %s took %s beside 20 hostile objects, and %s alone", what, attacked, alone)
+	}
+}
+
+// times returns the times of backups, and of the verifications of restores, in the good namespace, the shortest first.
+func (w *world) times(when string) (backups, restores []time.Duration) {
 	w.Helper()
-	var backups, restores []time.Duration
 	for i := range rounds {
 		name := fmt.Sprintf("%s-%d", when, i)
 		backup := w.newBackup(w.good, name, w.s3(w.store.Endpoint, "backups/"+name+".db"))
@@ -69,7 +76,7 @@ func (w *world) times(when string) (time.Duration, time.Duration) {
 	w.Logf("%s: backups %v, restores %v", when, backups, restores)
 	slices.Sort(backups)
 	slices.Sort(restores)
-	return backups[rounds/2], restores[rounds/2]
+	return backups, restores
 }
 
 // tried waits until each hostile object was tried, so that the measured memory contains each of them. A server that says yes to
