@@ -50,8 +50,24 @@ func push(ctx context.Context, opts options, stdout io.Writer) error {
 	if err := os.MkdirAll(filepath.Dir(opts.digests), 0o755); err != nil {
 		return err
 	}
-	fmt.Fprint(stdout, digests.String())
-	return os.WriteFile(opts.digests, []byte(digests.String()), 0o644)
+	if err := os.WriteFile(opts.digests, []byte(digests.String()), 0o644); err != nil {
+		return err
+	}
+	fmt.Fprint(stdout, digests.String(), "\nInstall the suite from this registry with:\n\n  ", installCommand(opts.registry, version), "\n")
+	return nil
+}
+
+// publicRegistry is what the chart pulls from without a value.
+const publicRegistry = "ghcr.io/etcd-suite"
+
+// installCommand installs the chart that was pushed, with the values that fit the images that were pushed.
+func installCommand(registry, version string) string {
+	install := "helm upgrade --install " + releaseName + " oci://" + registry + "/charts/etcd-operator --version " + version +
+		" --namespace " + releaseName + " --create-namespace --wait --timeout 5m"
+	if registry != publicRegistry {
+		install += " --set image.prefix=" + registry
+	}
+	return install
 }
 
 // pushImage pushes the index in an OCI archive and returns its digest.

@@ -117,8 +117,41 @@ func TestPushSendsImagesOfAllArchitecturesAndTheChart(t *testing.T) {
 	if err != nil || !bytes.Equal(got, built) {
 		t.Errorf("the pulled chart differs from the built one, error %v", err)
 	}
-	if lines := strings.Count(out.String(), "\n"); lines != 4 {
-		t.Errorf("%d digests, want 4:\n%s", lines, out.String())
+	digests, _ := os.ReadFile(opts.digests)
+	if lines := strings.Count(string(digests), "\n"); lines != 4 || !strings.HasPrefix(out.String(), string(digests)) {
+		t.Errorf("%d digests, want 4:\n%s\nreported:\n%s", lines, digests, out.String())
+	}
+}
+
+// Who pushes to a registry of their own copies the command that make push prints. With a value that does not fit, the Pods would pull
+// images that do not exist.
+func TestPushPrintsTheValuesThatFit(t *testing.T) {
+	r, _ := rendered(t)
+	host := serve(t)
+	for registry, set := range map[string]bool{"ghcr.io/etcd-suite": false, host + "/etcd-suite": true, host + "/your-name": true, host + "/a/b": true} {
+		command := installCommand(registry, r.version)
+		if strings.Contains(command, "image.prefix") != set {
+			t.Errorf("the command for %s is %s", registry, command)
+		}
+		if !strings.HasPrefix(registry, host) {
+			continue
+		}
+		var out bytes.Buffer
+		opts := options{from: r.dir, registry: registry, helm: program(t, "helm"), digests: filepath.Join(t.TempDir(), "digests.txt")}
+		if err := push(t.Context(), opts, &out); err != nil {
+			t.Fatal(err)
+		}
+		_, printed, _ := strings.Cut(out.String(), "\n  helm upgrade --install ")
+		args := append([]string{"template", "--plain-http"}, strings.Fields(strings.ReplaceAll(printed, "--wait --timeout 5m", ""))...)
+		text, err := exec.CommandContext(t.Context(), opts.helm, args...).Output()
+		if err != nil {
+			t.Fatalf("helm %q: %v", args, err)
+		}
+		for _, operator := range operators {
+			if want := "image: \"" + registry + "/" + operator + "@sha256:"; !strings.Contains(string(text), want) {
+				t.Errorf("with the printed values, no Pod has %s", want)
+			}
+		}
 	}
 }
 

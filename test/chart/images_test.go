@@ -1,6 +1,8 @@
 package chart
 
 import (
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster"
 )
 
@@ -103,5 +106,32 @@ func TestAnImageOfEtcdWithATagIsRefused(t *testing.T) {
 		if out, err := template(t, values); err == nil || !strings.Contains(out, want) {
 			t.Errorf("%s: error %v\n%s", values, err, out)
 		}
+	}
+}
+
+// Who copies the images of the list into a mirror without a connection to the others must not find out from a failed Pod that one was missing.
+func TestTheListOfImagesToMirrorIsComplete(t *testing.T) {
+	page, err := os.ReadFile("../../docs/install.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## A mirrored registry\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	want := images(t, render(t, ""))
+	want = append(want, v1beta2.DefaultRepository+":v"+v1beta2.DefaultVersion)
+	store, err := os.ReadFile("../../examples/store/store.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, match := range regexp.MustCompile(`(?m)^\s*(?:- )?image: (\S+)$`).FindAllStringSubmatch(string(store), -1) {
+		want = append(want, match[1])
+	}
+	for _, image := range want {
+		if !strings.Contains(section, image) {
+			t.Errorf("docs/install.md does not name the image %s", image)
+		}
+	}
+	if len(want) < 6 {
+		t.Errorf("the test looked for the images %q only", want)
 	}
 }
