@@ -20,7 +20,7 @@ type section struct {
 var menu = []section{
 	{"Start", []string{"docs/README.md", "docs/concepts.md", "docs/faq.md", "docs/comparison.md"}},
 	{"Install", []string{"docs/install.md", "charts/etcd-operator/README.md", "docs/sizing.md", "docs/security.md", "docs/gitops.md", "docs/migrating-from-coreos.md", "docs/migrating-from-a-statefulset.md"}},
-	{"Use", []string{"docs/day-2.md", "docs/tls.md", "docs/authentication.md", "docs/backup.md", "docs/disaster-recovery.md", "docs/kubectl-etcd.md"}},
+	{"Use", []string{"docs/clients.md", "docs/day-2.md", "docs/tls.md", "docs/authentication.md", "docs/backup.md", "docs/disaster-recovery.md", "docs/kubectl-etcd.md"}},
 	{"Watch and fix", []string{"docs/monitoring.md", "docs/alerts.md", "docs/operations.md", "docs/performance.md", "docs/defects.md"}},
 	{"Look up", []string{"docs/api.md", "docs/reference.md", "docs/adr/README.md"}},
 }

@@ -97,8 +97,8 @@ func TestExampleStoreIsTheOneThatTheExamplesUse(t *testing.T) {
 	uses := 0
 	for path, manifest := range manifests(t, filepath.Join(kubetest.Root(t), "examples", "*.yaml")) {
 		endpoint, _, _ := unstructured.NestedString(manifest.Object, "spec", "s3", "endpoint")
-		if endpoint == "" {
-			continue
+		if _, incomplete := placeholders[filepath.Base(path)]; endpoint == "" || incomplete {
+			continue // the user names another store
 		}
 		uses++
 		if endpoint != "http://s3.object-store.svc:7070" || s.service.Spec.Ports[0].Port != 7070 {

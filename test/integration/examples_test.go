@@ -25,6 +25,7 @@ var placeholders = map[string][]string{
 	"etcdbackup-abs.yaml":        {"spec.abs.path", "replace the placeholder in <> by the name of your container"},
 	"etcdbackup-gcs.yaml":        {"spec.gcs.path", "replace the placeholder in <> by the name of your bucket"},
 	"etcdbackup-continuous.yaml": {"spec.s3.path", "replace the placeholder in <> by the name of your bucket"},
+	"etcdbackup-minio.yaml":      {"spec.s3.path", "replace the placeholder in <> by the name of your bucket"},
 	"etcdbackup-nightly.yaml":    {"spec.s3.path", "replace the placeholder in <> by the name of your bucket"},
 	"etcdbackup-encrypted.yaml":  {"spec.encryption.age.recipients", "as age-keygen prints them", "replace the placeholder in <> by the name of your bucket"},
 	"etcdrestore-before.yaml":    {"spec.select.before", "date-time"},
