@@ -330,6 +330,9 @@ type ClusterRestoreStatus struct {
 	// Path of the snapshot of the data before the restore, "<bucket>/<key>". It is empty if none was taken.
 	// +optional
 	SafetySnapshot string `json:"safetySnapshot,omitempty"`
+	// spec.safetySnapshot of the EtcdRestore, if it is Exact. It is set when the switch begins, and counts if the EtcdRestore is deleted after that.
+	// +optional
+	SafetySnapshotPolicy SafetySnapshotPolicy `json:"safetySnapshotPolicy,omitempty"`
 	// Last revision of the cluster before the restore: it acknowledged no write after it. It is absent if no quorum answered, so that the
 	// operator could not refuse writes before the switch.
 	// +optional

@@ -107,7 +107,7 @@ var listed = map[string][]string{
 		"cluster/plan/backoff.go waitForAttempt", "cluster/plan/defragment.go defragment", "cluster/plan/defragment.go defragmentScheduled",
 		"cluster/plan/failed_seed.go seedStuck", "cluster/plan/health.go waitForGate", "cluster/plan/learner.go learnersFail",
 		"cluster/plan/quorum.go unreadyFor", "cluster/plan/roll.go besideFor", "cluster/plan/safety.go safetyIsOld",
-		"cluster/plan/safety.go safetySnapshot", "cluster/plan/safety_exact.go exactSnapshot", "cluster/plan/seed_refused.go seedRefusal", "cluster/plan/step.go requeueStalled",
+		"cluster/plan/safety.go safetySnapshot", "cluster/plan/safety_exact.go saveExactly", "cluster/plan/seed_refused.go seedRefusal", "cluster/plan/step.go requeueStalled",
 		"cluster/plan/client_hostname.go clientsStillLoad", "cluster/plan/stopping.go overdue", "cluster/plan/tls.go dropOld", "cluster/plan/tls.go rotateCA", "cluster/plan/volumes.go restartForFileSystem",
 	},
 	"it is a hold of this process that ends after ten minutes": {

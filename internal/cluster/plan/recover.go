@@ -129,7 +129,10 @@ func (s State) addedSince() []Member {
 
 // whatRecoveryChanged ends the message of a recovery that is cancelled.
 func (s State) whatRecoveryChanged() string {
-	if s.Recovery.ForcedAt == nil {
+	switch {
+	case s.Recovery.ForcedAt == nil && s.marked(s.Recovery.StartedAt):
+		return " No member was restarted alone. PersistentVolumeClaims are marked already, so a person may have to accept them."
+	case s.Recovery.ForcedAt == nil:
 		return " Nothing was changed."
 	}
 	return " Survivor " + s.Recovery.Member + " may have run with --force-new-cluster."
@@ -157,7 +160,11 @@ func (s State) withoutEarlierVoters(survivor Member) bool {
 }
 
 // CancelRecovery records that the survivor was not restarted, or is lost.
-type CancelRecovery struct{ Message string }
+type CancelRecovery struct {
+	Message string
+	// NeverForced: the survivor itself says so, whatever the status says. If the status is an old one, its marks must not be void.
+	NeverForced bool
+}
 
 func (step CancelRecovery) describe(State) planning.Description {
 	return warned(planning.Description{

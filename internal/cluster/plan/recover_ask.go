@@ -29,7 +29,7 @@ func (s State) mayForce(survivor Member) bool {
 // askSurvivor starts the survivor without the flag, and waits for what its data says.
 func (s State) askSurvivor(m Member) Step {
 	if m.Pod == PodRunning && s.knowsOthers(m) {
-		return CancelRecovery{Message: "Survivor " + m.Name + " knows other members, so it was never restarted with --force-new-cluster. The status of the recovery is an old one, or the Pod ended too early."}
+		return CancelRecovery{NeverForced: true, Message: "Survivor " + m.Name + " knows other members, so it was never restarted with --force-new-cluster. The status of the recovery is an old one, or the Pod ended too early."}
 	}
 	if step := s.survivorPod(m, StartRejoin, "its data must say whether it was restarted with --force-new-cluster"); step != nil {
 		return step

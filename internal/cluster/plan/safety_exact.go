@@ -25,39 +25,58 @@ const exactPatience = 5 * time.Minute
 
 const awaitsExactSnapshot = "The old members refuse writes while restore-operator saves their data exactly. Then the seed takes over."
 
-// wantsExact reports whether the seed must not take over before the safety snapshot has every acknowledged write.
+// wantsExact reports whether the seed must not take over before the safety snapshot has every acknowledged write. The status has it, too, because the
+// EtcdRestore may be deleted behind the fence.
 func (s State) wantsExact() bool {
-	return s.Request != nil && s.Request.Safety == v1beta2.SafetySnapshotExact && s.Formed()
+	exact := s.Restore != nil && s.Restore.SafetySnapshotPolicy == v1beta2.SafetySnapshotExact
+	if s.Request != nil {
+		exact = s.Request.Safety == v1beta2.SafetySnapshotExact
+	}
+	return exact && s.Formed()
 }
 
 // savedExactly reports whether the safety snapshot has the last revision that the fenced members acknowledged.
 func (s State) savedExactly() bool {
+	if s.Request == nil {
+		return false // nothing is known of it any more
+	}
 	saved, last := s.Request.Saved, s.Restore.LastRevision
 	return last > 0 && saved != nil && saved.Result == v1beta2.SafetySnapshotTaken && saved.Revision >= last
 }
 
 // exactSnapshot is asked in the step Switching when the seed serves. It waits behind the fence for the safety snapshot.
 func (s State) exactSnapshot() Step {
-	if !s.wantsExact() || s.savedExactly() {
+	switch {
+	case !s.wantsExact() || s.savedExactly() || len(s.oldHolders()) == 0: // without any data there is nothing to save
 		return nil
+	case s.RestoreUnverified:
+		return Wait{Reason: v1beta2.ReasonRestoring, Stalled: true, Message: s.notRequested() + " The safety snapshot is to be exact, so the seed does not take over until restore-operator has verified it again. To cancel, delete the EtcdRestore."}
+	case !s.Requested():
+		return s.failSwitch(s.notRequested() + " The old members were not saved exactly, so the seed does not take over.")
+	case s.WritesFenced():
+		return s.saveExactly()
+	case s.oldQuorumRuns(): // their quorum was lost before the fence. They serve on, so the restore looks again
+		return ReturnToSeeding{}
 	}
-	if !s.WritesFenced() {
-		return s.exactWithoutFence()
-	}
+	return s.failSwitch("The old members do not answer, so they could not be saved exactly.")
+}
+
+// saveExactly asks for the safety snapshot behind the fence, and waits for it.
+func (s State) saveExactly() Step {
 	saved, asked := s.Request.Saved, s.Restore.SeedReadyTime
 	switch {
 	case asked == nil:
 		return AwaitSafetySnapshot{}
 	case saved == nil || saved.Time.Before(asked):
 	case saved.Result != v1beta2.SafetySnapshotTaken:
-		return FailRestore{Message: planning.Sentence("The exact safety snapshot could not be taken: ", saved.Message) + oldContinue}
+		return s.failSwitch(planning.Sentence("The exact safety snapshot could not be taken: ", saved.Message))
 	default:
-		return FailRestore{Message: fmt.Sprintf("The safety snapshot ends at revision %d, but the old members acknowledged writes up to revision %d.", saved.Revision, s.Restore.LastRevision) + oldContinue}
+		return s.failSwitch(fmt.Sprintf("The safety snapshot ends at revision %d, but the old members acknowledged writes up to revision %d.", saved.Revision, s.Restore.LastRevision))
 	}
 	if left := asked.Add(v1beta2.SafetySnapshotLimit).Sub(s.Now); left > 0 {
 		return s.waitForExact(min(left, requeueStarting))
 	}
-	return FailRestore{Message: fmt.Sprintf("The exact safety snapshot was not taken within %s. Check that restore-operator is running.", v1beta2.SafetySnapshotLimit) + oldContinue}
+	return s.failSwitch(fmt.Sprintf("The exact safety snapshot was not taken within %s. The EtcdRestore has the last failure. If it has none, check that restore-operator is running.", v1beta2.SafetySnapshotLimit))
 }
 
 func (s State) waitForExact(requeue time.Duration) Wait {
@@ -67,18 +86,6 @@ func (s State) waitForExact(requeue time.Duration) Wait {
 // waitsForExact reports whether one of these waits is that for the exact safety snapshot: the fence is then not in vain.
 func (s State) waitsForExact(waits []WaitKey) bool {
 	return slices.Contains(waits, s.waitForExact(0).key())
-}
-
-// exactWithoutFence decides if the old members were to be fenced, and cannot be: their quorum was lost since. Members that run serve on, so the
-// restore looks again. If none can serve any more, there is nothing exact to save.
-func (s State) exactWithoutFence() Step {
-	switch {
-	case s.oldQuorumRuns():
-		return ReturnToSeeding{}
-	case s.oldMayContinue():
-		return FailRestore{Message: "The old members do not answer, so they could not be saved exactly." + oldContinue}
-	}
-	return nil
 }
 
 // mayNotSaveExactly is asked in the step Seeding when the seed serves. It says why the old members cannot be fenced; nil if they can.

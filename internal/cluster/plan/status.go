@@ -125,8 +125,8 @@ func recordBegunRestore(status *v1beta2.EtcdClusterStatus, step BeginRestore) {
 }
 
 // rememberRecovery keeps which recovery was the last one, before the status has another one or none. While the survivor is restarted with
-// --force-new-cluster, it may already have accepted writes. A recovery that is cancelled before that has changed nothing. It is
-// remembered only if it has marked volumes: otherwise these marks would be of a recovery that the status does not have. One that the status has again after that does not replace a later one.
+// --force-new-cluster, it may already have accepted writes. A recovery that is cancelled before that has changed nothing, and is not
+// remembered: if it has marked volumes, the status may also be an old one of a recovery that was carried out. Then a person decides. One that the status has again after that does not replace a later one.
 func rememberRecovery(status *v1beta2.EtcdClusterStatus) {
 	r, last := status.Recovery, status.LastRecovery
 	if r == nil || r.StartedAt == nil {
@@ -176,10 +176,8 @@ func recordRecovery(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 	case RecordForcing:
 		status.Recovery.ForcedAt = ptr.To(metav1.NewTime(s.Now))
 	case CancelRecovery:
-		if status.Recovery != nil && (status.Recovery.ForcedAt != nil || s.marked(status.Recovery.StartedAt)) {
+		if status.Recovery != nil && status.Recovery.ForcedAt != nil && !step.NeverForced {
 			rememberRecovery(status)
-		}
-		if status.Recovery != nil && status.Recovery.ForcedAt != nil {
 			noteSurvivor(status, s)
 		}
 		status.Recovery = earlierRecovery(status.Recovery)

@@ -95,6 +95,9 @@ func recordRestore(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 		status.Restore.SeedReadyTime, status.Restore.Message = ptr.To(metav1.NewTime(s.stamp()).Rfc3339Copy()), s.awaitsSafety()
 	case BeginSwitch:
 		recordSafety(status.Restore, s)
+		if s.wantsExact() {
+			status.Restore.SafetySnapshotPolicy = v1beta2.SafetySnapshotExact
+		}
 		status.Restore.Step = v1beta2.RestoreSwitching
 		status.Restore.ClusterID, status.Restore.Revision = step.ClusterID, step.Revision
 		status.Restore.Message = "The seed serves the snapshot. The old members refuse writes or stop, and then the client Service selects the seed."

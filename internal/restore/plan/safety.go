@@ -84,6 +84,9 @@ func (step RecordSafety) describe(s State) planning.Description {
 	if step.Snapshot.Result != v1beta2.SafetySnapshotTaken {
 		kind, reason = corev1.EventTypeWarning, "SafetySnapshotNotTaken"
 		d.Message = planning.Sentence("The restore continues without a safety snapshot: ", step.Snapshot.Message)
+		if s.Restore.Spec.SafetySnapshotPolicy().Requires() {
+			d.Message = planning.Sentence("The restore fails, because the safety snapshot could not be taken: ", step.Snapshot.Message)
+		}
 	}
 	d.Events = []planning.Event{{Type: kind, Reason: reason, Action: actionRestore, Note: planning.Shorten(d.Message, planning.MaxNote)}}
 	return d
@@ -120,7 +123,11 @@ func (s State) mayAskForSafety(c v1beta2.ClusterRestoreStatus) bool {
 // quorum and so serves no client. An earlier snapshot remains in the status: cluster-operator ends the wait then.
 func (s State) givesUpSafety(ready metav1.Time) bool {
 	earlier := s.Restore.Status.SafetySnapshot
-	if s.Restore.Spec.SafetySnapshotPolicy().Requires() || earlier != nil && earlier.Result == v1beta2.SafetySnapshotTaken {
+	policy := s.Restore.Spec.SafetySnapshotPolicy()
+	if policy == v1beta2.SafetySnapshotExact && s.Safety.Refused && earlier == nil {
+		return true // clients cannot write while it waits
+	}
+	if policy.Requires() || earlier != nil && earlier.Result == v1beta2.SafetySnapshotTaken {
 		return false
 	}
 	return s.Safety.Refused || !s.Now.Before(ready.Add(safetyPatience)) || meta.IsStatusConditionFalse(s.Cluster.Status.Conditions, v1beta2.ConditionAvailable)

@@ -89,7 +89,7 @@ func TestAnExactSafetySnapshotIsTakenWhileTheMembersRefuseWrites(t *testing.T) {
 		seedReady(s)
 		s.Cluster.Status.Restore.Step, s.Cluster.Status.Restore.LastRevision = v1beta2.RestoreSwitching, 50
 	}
-	failed := withSafety(Safety{Progress: ProofFailed, Message: "no quorum", Ended: now.Add(-time.Minute), Refused: true})
+	failed := withSafety(Safety{Progress: ProofFailed, Message: "no quorum", Ended: now.Add(-time.Minute)})
 	s := given(switching, withPolicy("Exact"))
 	cluster := *s.Cluster.Status.Restore
 	if diff := cmp.Diff(Step(SaveOldData{Start: true, Cluster: cluster, Requeue: progressInterval}), next(s)); diff != "" {
@@ -106,6 +106,16 @@ func TestAnExactSafetySnapshotIsTakenWhileTheMembersRefuseWrites(t *testing.T) {
 	}
 	if status := NewStatus(s, next(s), nil); status.SafetySnapshot != nil {
 		t.Errorf("while it is taken, the status says that it is not: %+v", status.SafetySnapshot)
+	}
+}
+
+// docs/backup.md: "Exact: as Required, but the restore fails at once if the store refuses to write". The members refuse writes meanwhile.
+func TestAnExactSnapshotThatTheStoreRefusesEndsAtOnce(t *testing.T) {
+	s := given(seedReady, withPolicy("Exact"), withSafety(Safety{Progress: ProofFailed, Message: "AccessDenied", Ended: now.Add(-time.Minute), Refused: true}))
+	s.Cluster.Status.Restore.Step, s.Cluster.Status.Restore.LastRevision = v1beta2.RestoreSwitching, 50
+	step := next(s)
+	if record, is := step.(RecordSafety); !is || record.Snapshot.Result != v1beta2.SafetySnapshotNotTaken {
+		t.Errorf("clients cannot write, the store has refused the snapshot, and restore-operator does %#v", step)
 	}
 }
 

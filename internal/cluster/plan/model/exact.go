@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -75,14 +76,22 @@ func (w *World) waitsForExact() bool {
 	return r != nil && (w.Clocks || w.at(w.now).Sub(since) <= v1beta2.SafetySnapshotLimit)
 }
 
-// checkExact: a seed takes over only when the safety snapshot has all that the members before it acknowledged, unless they cannot serve any more.
+// checkExact: a seed takes over only when the safety snapshot has all that the members before it acknowledged, unless nothing of their data is left.
 func (w *World) checkExact(l *life, step plan.AdoptSeed) {
-	if l == nil || l.incarnation == step.Incarnation || !l.adopted || !l.quorate || !w.couldHaveQuorum(l) {
+	if l == nil || l.incarnation == step.Incarnation || !l.adopted || !l.quorate || !w.anyData(l) || w.statusLost {
 		return
 	}
 	for _, r := range w.Restores {
-		if r.UID == w.Cluster.Status.Restore.UID && r.Exact && !r.Deleted && r.SavedUpTo < l.revision+int64(l.index) {
+		if r.UID == w.Cluster.Status.Restore.UID && r.Exact && r.SavedUpTo < l.revision+int64(l.index) {
 			w.violate(AcknowledgedWritesSurvive, "the seed takes over, and the exact safety snapshot has revision %d of %d", r.SavedUpTo, l.revision+int64(l.index))
 		}
 	}
+}
+
+// anyData: a voter still has its data.
+func (w *World) anyData(l *life) bool {
+	return slices.ContainsFunc(l.entries, func(e entry) bool {
+		d := w.dataOf(e.name)
+		return !e.learner && !e.foreign && d != nil && d.cluster == l.id && d.member == e.id && !d.corrupt && !d.copied
+	})
 }
