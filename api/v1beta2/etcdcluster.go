@@ -78,7 +78,8 @@ type EtcdClusterSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self >= 1 && self <= 7",message="size must be 1 to 7: write 3 (tolerates the loss of one member) or 5 (tolerates the loss of two)"
 	Size int `json:"size"`
 	// Image of etcd without its tag. The tag is "v" followed by the version, unless image.tag is set. An empty value means
-	// the default. If a node cannot pull the image, the status reports ImageUnavailable. Default: quay.io/coreos/etcd.
+	// the default. If a node cannot pull the image, the status reports ImageUnavailable. The administrator
+	// of the operators can choose another image in place of the default, for example that of a mirror. Default: quay.io/coreos/etcd.
 	// +optional
 	// +kubebuilder:default="quay.io/coreos/etcd"
 	// +kubebuilder:validation:MaxLength=512

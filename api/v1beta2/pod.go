@@ -142,7 +142,8 @@ type PodPolicy struct {
 	// non-root, with seccomp profile RuntimeDefault.
 	// +optional
 	SecurityContext *corev1.PodSecurityContext `json:"securityContext,omitempty"`
-	// Secrets with the credentials of the image registry, as in a Pod. Default: none.
+	// Secrets with the credentials of the image registry, as in a Pod. Default: those that the administrator of the operators chose for
+	// all EtcdClusters, or none.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
