@@ -95,7 +95,7 @@ type ManagedTLS struct {
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self.all(n, n.matches('^[0-9a-f:.]*:[0-9a-f:.]*$') || n.matches('^([*][.])?([a-z0-9]([-a-z0-9]*[a-z0-9])?[.])*[a-z0-9]([-a-z0-9]*[a-z0-9])?$') && !n.matches('[.]svc([.]|$)'))",message="extraNames must be IP addresses or DNS names in lower case that are not names of Services: write for example etcd.example.com or 192.0.2.10"
+	// +kubebuilder:validation:XValidation:rule="self.all(n, n.matches('^[0-9a-f]*:[0-9a-f:]*:[0-9a-f:.]*$') || n.matches('^([*][.])?([a-z0-9]([-a-z0-9]*[a-z0-9])?[.])*[a-z0-9]([-a-z0-9]*[a-z0-9])?$') && !n.matches('[.]svc([.]|$)'))",message="extraNames must be IP addresses or DNS names in lower case that are not names of Services: write for example etcd.example.com or 192.0.2.10"
 	ExtraNames []string `json:"extraNames,omitempty"`
 }
 
@@ -137,7 +137,7 @@ type CertManagerTLS struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9._]*[a-z0-9])?$') || oldSelf.hasValue() && oldSelf.value() == self",optionalOldSelf=true,message="clientCommonName must have only lower-case letters, digits, dots, hyphens and underscores, because other services may trust the same CA: write for example client"
 	ClientCommonName string `json:"clientCommonName,omitempty"`
 	// More DNS names in the certificate of the members for clients, at most 16: those at which clients outside of this Kubernetes cluster reach it, for
-	// example that of a load balancer. The chart's value admissionPolicies.certificateDomains must have their domain, because the
+	// example that of a load balancer. The chart's value clusterOperator.certificateDomains must have their domain, because the
 	// issuer may sign for others, too. Names of Services (".svc") are refused. Default: none.
 	// +optional
 	// +listType=set

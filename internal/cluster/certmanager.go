@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -102,12 +103,25 @@ func (r *Reconciler) observeCertManager(ctx context.Context, v *view) error {
 			v.noteTaken(u, "Certificate "+want.GetName())
 			continue
 		}
-		c.Requested = c.Requested && equality.Semantic.DeepDerivative(want.Object["spec"], have.Object["spec"])
+		c.Requested = c.Requested && requests(have, want)
 		if err := r.observeIssued(ctx, v, u, have); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// requests reports whether a Certificate asks for what is wanted. cert-manager and its webhooks may add fields, but a name that is not in the spec any
+// more must go: an issuer would sign it again and again.
+func requests(have, want *unstructured.Unstructured) bool {
+	for _, names := range []string{"dnsNames", "ipAddresses"} {
+		wanted, _, _ := unstructured.NestedStringSlice(want.Object, "spec", names)
+		asked, _, _ := unstructured.NestedStringSlice(have.Object, "spec", names)
+		if !slices.Equal(wanted, asked) {
+			return false
+		}
+	}
+	return equality.Semantic.DeepDerivative(want.Object["spec"], have.Object["spec"])
 }
 
 // observeIssued reads the Secret that cert-manager wrote, or why it has not written one.

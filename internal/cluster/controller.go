@@ -94,7 +94,8 @@ type Reconciler struct {
 	// defects of etcd that the administrator has added to the known ones.
 	defects []etcdversion.Defect
 	// issuers of cert-manager that the administrator allows beside the Issuers of each namespace.
-	issuers []plan.AllowedIssuer
+	issuers            []plan.AllowedIssuer
+	certificateDomains []string
 	// networkPeers are what each NetworkPolicy allows; nil if the operator does not manage NetworkPolicies.
 	networkPeers *networkPeers
 	// image of etcd for the EtcdClusters that do not choose one.
@@ -124,6 +125,8 @@ type Options struct {
 	Defects string
 	// Issuers of cert-manager that EtcdClusters may name beside the Issuers of their namespace: kind/name or kind.group/name.
 	Issuers []string
+	// CertificateDomains are the DNS domains outside of Kubernetes in which cert-manager may be asked for names.
+	CertificateDomains []string
 	// NetworkPeers are what the NetworkPolicies of EtcdClusters allow, as JSON. If it is empty, the operator neither reads nor writes them.
 	NetworkPeers string
 	// EtcdRepository is the image of etcd, without its tag, for EtcdClusters that do not choose one; empty for the default of the API.
@@ -140,6 +143,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Shard, "shard", "", "manage only the EtcdClusters whose label "+v1beta2.LabelShard+" has this value; if empty, those without the label")
 	flags.IntVar(&o.MaxReplacements, "max-replacements", Replacements, "maximum number of EtcdClusters in which members that were lost are replaced at the same time; further ones wait")
 	flags.StringVar(&o.Defects, "etcd-defects", "", "releases of etcd to advise against, beside the known ones: a JSON list of objects with from, fixed, effect and source. An invalid entry is logged and left out")
+	flags.StringSliceVar(&o.CertificateDomains, "certificate-domains", nil, "DNS domains outside of Kubernetes, separated by commas, in which cert-manager may be asked for the names of TLS.certManager.extraNames. Empty means none")
 	flags.StringSliceVar(&o.Issuers, "cert-manager-issuers", nil, "issuers of cert-manager that EtcdClusters may name beside the Issuers of their namespace, separated by commas: kind/name or kind.group/name, for example ClusterIssuer/etcd. The name * means all of the kind. An invalid entry is logged and left out")
 	flags.StringVar(&o.NetworkPeers, "network-policy-peers", "", "peers that the NetworkPolicies of all EtcdClusters allow, as a JSON object with three lists as in \"from\" of a NetworkPolicy. operator has the Pods of cluster-operator, clients has others at port 2379, and metrics has others at port 2381. If the flag is empty or invalid, the operator neither reads nor writes NetworkPolicies")
 	flags.StringVar(&o.EtcdRepository, "etcd-repository", "", "image of etcd, without its tag, for the EtcdClusters that leave repository at its default and have no image.repository; if empty, "+v1beta2.DefaultRepository+". A change restarts the members of these clusters one at a time")
@@ -173,6 +177,7 @@ func New(c client.Client, reader client.Reader, recorder events.EventRecorder, o
 	// Setup logs the entries that are not valid: they must not stop the operator.
 	r.defects, _ = etcdversion.ParseDefects(options.Defects)
 	r.issuers, _ = plan.ParseIssuers(options.Issuers)
+	r.certificateDomains = options.CertificateDomains
 	r.networkPeers, _ = parseNetworkPeers(options.NetworkPeers)
 	if r.SeedPercent == nil {
 		r.SeedPercent = askSeed

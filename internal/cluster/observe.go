@@ -57,7 +57,7 @@ type view struct {
 // the Kubernetes API failing is an error.
 func (r *Reconciler) observe(ctx context.Context, cluster *v1beta2.EtcdCluster) (*view, error) {
 	v := &view{State: plan.NewState(cluster), cluster: cluster, addresses: map[string]string{}, classes: map[string]string{}}
-	v.MoreDefects, v.AllowedIssuers = r.defects, r.issuers
+	v.MoreDefects, v.AllowedIssuers, v.CertificateDomains = r.defects, r.issuers, r.certificateDomains
 	r.image.apply(&v.Spec)
 	v.Now, v.ClusterDomain = r.Now(), clusterDomain()
 	v.known = r.memory.of(client.ObjectKeyFromObject(cluster), cluster.UID)

@@ -62,7 +62,7 @@ func newLimits(t *testing.T) *limits {
 	t.Helper()
 	s := newSite(t)
 	l := &limits{T: t, release: kubetest.Namespace(t), team: kubetest.Namespace(t), operators: map[string]client.WithWatch{}, admin: kubetest.Client(t)}
-	s.helm(t, "install", releaseName, chartDir, "--namespace", l.release, "--wait=hookOnly", ownIdentity, "--set=admissionPolicies.certificateDomains={edge.example}")
+	s.helm(t, "install", releaseName, chartDir, "--namespace", l.release, "--wait=hookOnly", ownIdentity, "--set=clusterOperator.certificateDomains={edge.example}")
 	deletePoliciesAfter(t)
 	kubetest.MustKubectl(t, certificates, "apply", "-f", "-")
 	kubetest.MustKubectl(t, "", "wait", "customresourcedefinitions", "--all", "--for=condition=Established", "--timeout=60s")
@@ -151,7 +151,7 @@ func (l *limits) createClusters() {
 	kubetest.Create(l, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: l.team, Name: "members"}})
 	l.wide(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "some"}, Provisioner: "none", AllowVolumeExpansion: ptr.To(true)})
 	stop := kubetest.RunManager(l, l.team, func(_ context.Context, mgr manager.Manager) error {
-		return cluster.Setup(mgr, cluster.Options{SeedImage: "seed", NetworkPeers: `{"operator": [{"namespaceSelector": {}}]}`})
+		return cluster.Setup(mgr, cluster.Options{SeedImage: "seed", CertificateDomains: []string{"edge.example"}, NetworkPeers: `{"operator": [{"namespaceSelector": {}}]}`})
 	}, func(c client.WithWatch) client.WithWatch { return writesAs(c, l.operators[clusterOperator]) })
 	l.managed = &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: l.team, Name: "managed"}, Spec: v1beta2.EtcdClusterSpec{
 		Size: 3, Pod: everyOption(), TLS: &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}},

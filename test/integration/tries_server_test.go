@@ -61,6 +61,14 @@ func says(status int, body string) http.HandlerFunc {
 	}
 }
 
+// demands answers each call as a member whose authentication is on.
+func demands(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/grpc")
+	w.Header().Set("Grpc-Status", "3")
+	w.Header().Set("Grpc-Message", "etcdserver: user name is empty")
+	w.WriteHeader(http.StatusOK)
+}
+
 // endlessMiB ends an answer that the client does not end. A client that stops at 4 MiB has let the server write a few more into buffers.
 const endlessMiB, mostMiB = 256, 32
 
@@ -116,7 +124,8 @@ func TestTriesOfAServerOfATenant(t *testing.T) {
 			return google("google", strings.Replace(url, "http:", "https:", 1))
 		}, v1beta2.ReasonAccessDenied},
 		"asks for a token by another token_uri": {says(http.StatusForbidden, page), func(string) func(*v1beta2.EtcdBackup) { return google("account", "") }, v1beta2.ReasonAccessDenied},
-		"asks for the password of an etcd": {says(http.StatusForbidden, page), func(url string) func(*v1beta2.EtcdBackup) {
+		// A client of etcd sends its password only to a member that demands it, so the server has to speak gRPC.
+		"asks for the password of an etcd": {demands, func(url string) func(*v1beta2.EtcdBackup) {
 			return func(backup *v1beta2.EtcdBackup) {
 				backup.Spec.EtcdEndpoints, backup.Spec.ClientAuthSecret = []string{url}, "user"
 			}

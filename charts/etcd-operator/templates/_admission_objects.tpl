@@ -152,9 +152,9 @@
     variables.deletes || !has(object.spec.dnsNames) || object.spec.dnsNames.all(n, n in ['localhost', variables.cluster + '-client',
     variables.service, variables.service + '.svc', variables.service + '.svc{{ $domain }}', variables.members + '.svc', variables.members + '.svc{{ $domain }}',
     'client.' + variables.cluster + '.' + request.namespace + '.svc']
-    {{- range .Values.admissionPolicies.certificateDomains }} || variables.name == variables.cluster + '-server' && (n == '{{ . }}' || n.endsWith('.{{ . }}')){{ end }}) ||
+    {{- range .Values.clusterOperator.certificateDomains }} || variables.name == variables.cluster + '-server' && (n == '{{ . }}' || n.endsWith('.{{ . }}')){{ end }}) ||
     !variables.creates && has(oldObject.spec.dnsNames) && object.spec.dnsNames == oldObject.spec.dnsNames
-  message: A Certificate of an EtcdCluster has the names of its members and Services only, in the domain of this Kubernetes. If that is not {{ trimPrefix "." $domain }}, write it into the value admissionPolicies.clusterDomain of the operators' chart. The domains of extraNames belong into admissionPolicies.certificateDomains.
+  message: A Certificate of an EtcdCluster has the names of its members and Services only, in the domain of this Kubernetes. If that is not {{ trimPrefix "." $domain }}, write it into the value admissionPolicies.clusterDomain of the operators' chart. The domains of extraNames belong into clusterOperator.certificateDomains.
   reason: Forbidden
 - expression: >-
     variables.deletes || ['peer', 'server'].all(u, variables.name != variables.cluster + '-' + u || object.spec.commonName == variables.name) &&

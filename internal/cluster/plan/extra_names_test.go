@@ -37,3 +37,22 @@ func TestOnlyTheCertificateForClientsHasTheNamesOfLoadBalancers(t *testing.T) {
 		}
 	}
 }
+
+// The policy of the chart for Certificates is not there in a bundle for OLM, and with admissionPolicies.create: false. A tenant then had a server
+// certificate for any name from each issuer that the administrator allows.
+func TestNoNameIsRequestedThatTheAdministratorDoesNotAllow(t *testing.T) {
+	s := state()
+	s.AllowedIssuers = []AllowedIssuer{{Kind: "ClusterIssuer", Group: "cert-manager.io", Name: "corp"}}
+	s.CertificateDomains = []string{"edge.example"}
+	for name, allowed := range map[string]bool{
+		"vault.corp.example": false, "kubernetes.default": false, "bank-client.victim": false, "*.example": false, "bankedge.example": false,
+		"edge.example": true, "etcd.edge.example": true, "*.edge.example": true,
+	} {
+		for _, issuer := range []v1beta2.IssuerRef{{Kind: "ClusterIssuer", Name: "corp"}, {Name: "own"}} {
+			s.Spec.TLS = &v1beta2.TLSPolicy{CertManager: &v1beta2.CertManagerTLS{IssuerRef: issuer, ExtraNames: []string{name}}}
+			if refused := s.RefusedIssuer(); (refused == "") != allowed {
+				t.Errorf("%s from %+v: %q", name, issuer, refused)
+			}
+		}
+	}
+}

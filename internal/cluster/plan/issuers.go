@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,11 +64,11 @@ func (s State) RefusedIssuer() string {
 	ref := s.Spec.TLS.CertManager.IssuerRef
 	asked := AllowedIssuer{Kind: cmp.Or(ref.Kind, localIssuer), Group: cmp.Or(ref.Group, certManagerGroup), Name: ref.Name}
 	if asked.Kind == localIssuer && asked.Group == certManagerGroup {
-		return s.refusedDomain()
+		return cmp.Or(s.refusedDomain(), s.refusedNames())
 	}
 	for _, allowed := range s.AllowedIssuers {
 		if allowed.allows(asked) {
-			return s.refusedDomain()
+			return cmp.Or(s.refusedDomain(), s.refusedNames())
 		}
 	}
 	return fmt.Sprintf("spec.TLS.certManager names the issuer %s, which the administrator of the operator does not allow. The operator creates and changes no Certificate for it. "+
@@ -83,6 +84,18 @@ func (s State) refusedDomain() string {
 	}
 	return fmt.Sprintf("spec.TLS.certManager would sign names in the domain %s of spec.pod.ClusterDomain, and the domain of this Kubernetes is %s. The operator creates and changes no Certificate for it. "+
 		"Remove spec.pod.ClusterDomain, or use TLS.managed.", asked[1:], own[1:])
+}
+
+// refusedNames is the message about a name of the spec outside of the domains that the administrator allows: an issuer may sign for servers of others.
+func (s State) refusedNames() string {
+	for _, name := range s.Spec.TLS.ExtraNames() {
+		below := func(domain string) bool { return name == domain || strings.HasSuffix(name, "."+domain) }
+		if !slices.ContainsFunc(s.CertificateDomains, below) {
+			return fmt.Sprintf("spec.TLS.certManager.extraNames has %s, which is in no domain that the administrator of the operator allows. The operator creates and changes no Certificate for it. "+
+				"Remove the name, or ask the administrator to add its domain to the value clusterOperator.certificateDomains of the chart.", name)
+		}
+	}
+	return ""
 }
 
 // adviseOfIssuer reports a running cluster whose issuer is not allowed. It continues with the certificates that it has.

@@ -71,6 +71,8 @@ type State struct {
 	PodProblem string
 	// AllowedIssuers of cert-manager are those that the administrator allows beside the Issuers of the namespace.
 	AllowedIssuers []AllowedIssuer
+	// CertificateDomains are the DNS domains outside of Kubernetes in which cert-manager may be asked for names.
+	CertificateDomains []string
 	// MoreDefects of etcd are those that the administrator has added to the ones that the operator knows.
 	MoreDefects []etcdversion.Defect
 	// SecretProblem says which TLS Secret is missing or wrong, and is empty when all is well.
