@@ -36,6 +36,8 @@ type history struct {
 	drift   time.Duration
 	writers []*writer
 	owners  map[string]*writer
+	// taken is when each snapshot was taken, by the store's time.
+	taken map[string]time.Time
 	// noQuorum are the snapshots that were taken without quorum.
 	noQuorum map[string]bool
 	// omitted is the object that the last listing lacked.
@@ -43,7 +45,7 @@ type history struct {
 }
 
 func newHistory(t *testing.T, seed uint64) *history {
-	h := &history{T: t, Rand: rand.New(rand.NewPCG(seed, 7)), real: dawn, owners: map[string]*writer{}, noQuorum: map[string]bool{}}
+	h := &history{T: t, Rand: rand.New(rand.NewPCG(seed, 7)), real: dawn, owners: map[string]*writer{}, taken: map[string]time.Time{}, noQuorum: map[string]bool{}}
 	h.store = objstoretest.NewMemory()
 	h.store.Now = func() time.Time { return h.real }
 	for i, of := range []struct {
@@ -58,7 +60,8 @@ func newHistory(t *testing.T, seed uint64) *history {
 			name: of.backup, uid: uid,
 			series: snapshot.Series{Folder: "daily", Namespace: of.namespace, Cluster: of.cluster, ClusterID: of.id},
 			policy: snapshot.Policy{MaxBackups: h.IntN(4), Hourly: h.IntN(3), Daily: h.IntN(3), Verify: h.IntN(3) > 0, Tests: h.IntN(2) == 0,
-				Owner: snapshot.Owner{Namespace: of.namespace, Cluster: of.cluster, Backup: of.backup, BackupUID: uid, BackupSince: dawn.AddDate(-1, 0, 0)}},
+				Window: []time.Duration{0, 12 * time.Hour, 36 * time.Hour}[h.IntN(3)], // of a continuous archive
+				Owner:  snapshot.Owner{Namespace: of.namespace, Cluster: of.cluster, Backup: of.backup, BackupUID: uid, BackupSince: dawn.AddDate(-1, 0, 0)}},
 		})
 	}
 	return h
@@ -87,7 +90,7 @@ func (h *history) run(w *writer) {
 	if err != nil {
 		h.Fatal(err)
 	}
-	h.owners[key], h.noQuorum[key] = w, m.NoQuorum
+	h.owners[key], h.noQuorum[key], h.taken[key] = w, m.NoQuorum, h.real
 	ctx := h.Context()
 	if h.store.Put(ctx, key, strings.NewReader("x")) != nil || h.store.Put(ctx, snapshot.ManifestKey(key), strings.NewReader(string(text))) != nil {
 		return
@@ -170,6 +173,8 @@ func (h *history) prune(w *writer, saved string, now time.Time) bool {
 			h.Fatalf("%s deletes %s, whose manifest cannot be read", w.name, key)
 		case object == verified && (w.policy.Verify || w.policy.Tests):
 			h.Fatalf("%s deletes %s, the newest verified snapshot", w.name, key)
+		case exists && h.real.Sub(h.taken[object]) < w.policy.Window:
+			h.Fatalf("%s deletes %s of %s, which the archive of the last %s needs, while the clock of the operator differs by %s", w.name, key, h.taken[object], w.policy.Window, h.drift)
 		case object == saved:
 			h.Fatalf("%s deletes %s, which it has just saved", w.name, key)
 		}
