@@ -125,3 +125,48 @@ func TestAnOldStatusOfAForcedSurvivorDoesNotStartWhatItWentOnWithout(t *testing.
 		t.Errorf("%v start beside what knows 3 and 4", started)
 	}
 }
+
+// An old status of a recovery, as in TestAnOldStatusOfARecoveryDoesNotStartWhatItWentOnWithout, and a person applies an EtcdRestore.
+func TestAnOldStatusOfARecoveryAndARestore(t *testing.T) {
+	for name, request := range map[string]bool{"without EtcdRestore": false, "with EtcdRestore": true} {
+		t.Run(name, func(t *testing.T) {
+			at := metav1.NewTime(noon.Add(-2 * time.Hour).Truncate(time.Second))
+			s := fiveBefore()
+			for i := range s.Members {
+				with(i, withoutPod)(&s)
+				if i > 2 {
+					s.Members[i].VolumeCreated = at.Add(time.Hour)
+				}
+			}
+			for _, i := range []int{1, 2} {
+				s.Members[i].Recovered, s.Members[i].RecoveredAt = true, at.Time
+			}
+			for _, i := range []int{3, 4} {
+				delete(s.KnownVolumes, nameOf(i))
+			}
+			s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
+			s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), RaftIndex: 42, Voters: slices.Clone(s.KnownVoters), StartedAt: &at}
+			status := statusOf(s)
+			status.MemberStatuses = status.MemberStatuses[:3]
+			status.Recovery = s.Recovery.DeepCopy()
+			if request {
+				asked(&s)
+			}
+			do := doer(&s, &status)
+			for range 4 {
+				step := Plan(s)
+				t.Logf("%T %s", step, Describe(s, step).Message)
+				if c, is := step.(CreateMember); is {
+					if c.Name == nameOf(1) || c.Name == nameOf(2) {
+						t.Errorf("%s starts", c.Name)
+					}
+					break
+				}
+				do(step)
+			}
+			if started := starts(s); slices.Contains(started, nameOf(1)) && slices.Contains(started, nameOf(2)) {
+				t.Errorf("1 and 2 start, a quorum of the membership from before the recovery: %v", started)
+			}
+		})
+	}
+}

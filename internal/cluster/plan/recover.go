@@ -39,6 +39,9 @@ func forceNewCluster(s State) Step {
 	if step := s.forcedBefore(); step != nil {
 		return step
 	}
+	if s.forcing() && s.overruled() && s.Recovery.ForcedAt == nil && len(s.addedSince()) > 0 {
+		return s.cancelOfOldStatus() // also for an EtcdRestore, members that the cluster went on without do not start
+	}
 	if !s.forcing() || s.overruled() {
 		return dropFlag(s)
 	}
@@ -84,8 +87,7 @@ func (s State) recoveryEnds(survivor Member, exists bool) Step {
 func (s State) recoveryDoubted() Step {
 	switch {
 	case len(s.addedSince()) > 0:
-		return CancelRecovery{Message: fmt.Sprintf("These members were added after it: %s. So the status is an old one, for example from a backup of the API. Their data counts again.",
-			strings.Join(memberNames(s.addedSince()), ", "))}
+		return s.cancelOfOldStatus()
 	case s.dataIsBack():
 		return CancelRecovery{Message: "Enough voters have their data again." + s.whatRecoveryChanged()}
 	case !s.Spec.ForcesNewCluster():
@@ -94,6 +96,12 @@ func (s State) recoveryDoubted() Step {
 		return CancelRecovery{Message: "The annotations do not let it continue any more without members that the operator did not add: " + labels(s.unseenVoters()) + ". They may have newer data." + s.whatRecoveryChanged()}
 	}
 	return nil
+}
+
+// cancelOfOldStatus cancels a recovery that the cluster has left behind.
+func (s State) cancelOfOldStatus() Step {
+	return CancelRecovery{Message: fmt.Sprintf("These members were added after it: %s. So the status is an old one, for example from a backup of the API. Their data counts again.",
+		strings.Join(memberNames(s.addedSince()), ", "))}
 }
 
 // dataIsBack returns whether enough voters have their data to be a quorum, by the record of the voters and by that of the recovery. A person may

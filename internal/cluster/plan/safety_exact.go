@@ -29,7 +29,7 @@ const awaitsExactSnapshot = "The old members refuse writes while restore-operato
 // EtcdRestore may be deleted behind the fence.
 func (s State) wantsExact() bool {
 	exact := s.Restore != nil && s.Restore.SafetySnapshotPolicy == v1beta2.SafetySnapshotExact
-	if s.Request != nil {
+	if s.Requested() { // and not of another EtcdRestore, which waits
 		exact = s.Request.Safety == v1beta2.SafetySnapshotExact
 	}
 	return exact && s.Formed()
@@ -37,7 +37,7 @@ func (s State) wantsExact() bool {
 
 // savedExactly reports whether the safety snapshot has the last revision that the fenced members acknowledged.
 func (s State) savedExactly() bool {
-	if s.Request == nil {
+	if !s.Requested() {
 		return false // nothing is known of it any more
 	}
 	saved, last := s.Request.Saved, s.Restore.LastRevision

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
@@ -75,5 +77,99 @@ func TestTheEndOfTheWaitDoesNotLie(t *testing.T) {
 	s := givenExact(twoLost(gone), safetyAsked(16*time.Minute))
 	if f, is := Plan(s).(FailRestore); !is || strings.Contains(f.Message, oldContinue) || !strings.Contains(f.Message, "Only 1 of 3 voters") {
 		t.Errorf("it says %q", f.Message)
+	}
+}
+
+// another: the EtcdRestore under way is not asked for any more, and another verified one of the cluster waits. ChooseRestore takes it as the request.
+func another(policy v1beta2.SafetySnapshotPolicy) change {
+	return func(s *State) {
+		r := *s.Request
+		r.Name, r.UID, r.Safety, r.Saved = "another", "uid-another", policy, nil
+		s.Request = &r
+	}
+}
+
+// A person replaces the exact EtcdRestore by another one, as the messages advise ("Create an EtcdRestore with another name", "with safetySnapshot:
+// Required"), while two of three old Pods are gone behind the fence. All three volumes are there. The policy of the other one counts for the seed of the first.
+func TestAnotherEtcdRestoreDoesNotLiftExact(t *testing.T) {
+	for name, p := range map[string]func(*Member){"evicted": withoutPod, "on dead nodes": pod(PodDeleting)} {
+		for _, policy := range []v1beta2.SafetySnapshotPolicy{"", v1beta2.SafetySnapshotIfPossible, v1beta2.SafetySnapshotRequired, v1beta2.SafetySnapshotExact} {
+			for why, c := range map[string]change{
+				"deleted":         func(*State) {},
+				"failed":          func(s *State) { s.RestoreFailed = true },
+				"lost its status": func(s *State) { s.RestoreUnverified = true },
+			} {
+				t.Run(name+", "+why+", the other is "+string(policy), func(t *testing.T) {
+					s := givenExact(twoLost(p), another(policy), c)
+					if !s.oldMayContinue() {
+						t.Fatal("the old members have their data")
+					}
+					if isAdopted(s) && s.InTheWay(Plan(s)) == "" {
+						t.Errorf("the seed takes over unsaved: %#v", Plan(s))
+					}
+				})
+			}
+		}
+	}
+}
+
+// ... by ChooseRestore itself.
+func TestChooseRestoreLiftsExact(t *testing.T) {
+	s := givenExact(twoLost(withoutPod))
+	s.Request = nil
+	b := v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Name: "another", UID: "uid-another", CreationTimestamp: metav1.NewTime(noon)}}
+	b.Spec.EtcdCluster.Name = s.Name
+	b.Status.Snapshot, b.Status.Source = &v1beta2.Snapshot{}, &v1beta2.RestoreSource{}
+	b.Status.Conditions = []metav1.Condition{{Type: v1beta2.ConditionVerified, Status: metav1.ConditionTrue}}
+	s.ChooseRestore([]v1beta2.EtcdRestore{b})
+	if s.Request == nil || s.Request.UID != "uid-another" {
+		t.Fatalf("%+v", s.Request)
+	}
+	if isAdopted(s) && s.InTheWay(Plan(s)) == "" {
+		t.Errorf("the seed takes over unsaved: %#v", Plan(s))
+	}
+}
+
+// The operator before began the switch, or a rollback pruned the policy. The present operator waits behind the fence, and the EtcdRestore is deleted.
+func TestUpgradeBehindTheFenceRecordsThePolicy(t *testing.T) {
+	s := givenExact()
+	s.Restore.SafetySnapshotPolicy = ""
+	status := statusOf(s)
+	status.Restore = s.Restore.DeepCopy()
+	for range 3 { // passes of the present operator
+		st := NewStatus(s, Plan(s), nil, status, 1)
+		status = st
+		s.Restore = status.Restore.DeepCopy()
+	}
+	twoLost(withoutPod)(&s)
+	s.Request = nil
+	if isAdopted(s) && s.InTheWay(Plan(s)) == "" {
+		t.Errorf("the seed takes over unsaved: %#v", Plan(s))
+	}
+}
+
+// Without volumes the last Pod has the only copy of what clients wrote since the backup. After the takeover it is stopped.
+func TestTheLastPodIsGivenUpForAnotherEtcdRestore(t *testing.T) {
+	s := givenExact(twoLost(gone), ephemeral, another(v1beta2.SafetySnapshotRequired))
+	if !isAdopted(s) || s.InTheWay(Plan(s)) != "" {
+		return
+	}
+	t.Errorf("the seed takes over unsaved: %#v", Plan(s))
+	status := statusOf(s)
+	status.Restore = s.Restore.DeepCopy()
+	status = NewStatus(s, Plan(s), nil, status, 1)
+	s.Restore, s.ClusterID, s.Incarnation = status.Restore.DeepCopy(), status.ClusterID, status.Incarnation
+	s.MembershipKnown = true
+	for i := range s.Members {
+		if seed := &s.Members[i]; seed.Incarnation == 2 {
+			seed.InMembership, seed.Started, seed.Leader, seed.InService = true, true, true, true
+		}
+	}
+	s.Services.ClientIncarnation = 2
+	for i := range s.Members[:3] {
+		s.Members[i].InMembership = false
+	}
+	if step, is := removeOrphanPods(s).(DeletePod); is && step.Name == nameOf(0) {
+		t.Errorf("after that, the last Pod with the old data is deleted: %+v", step)
 	}
 }

@@ -37,6 +37,7 @@ func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatu
 		forgetSurvivors(&status, s)
 		setPercent(status.Restore, s)
 		setUnsaved(status.Restore, s)
+		setSafetyPolicy(status.Restore, s)
 	}
 	forgetSeedRefusal(status.Restore, s)
 	if !s.Deleting {

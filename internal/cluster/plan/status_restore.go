@@ -46,6 +46,13 @@ func setUnsaved(restore *v1beta2.ClusterRestoreStatus, s State) {
 	restore.UnsavedRevisions = ptr.To(max(restore.LastRevision-max(restore.SafetyRevision, s.Request.Archived), 0))
 }
 
+// setSafetyPolicy keeps that the safety snapshot is to be exact, in each pass: an earlier release may have begun the switch.
+func setSafetyPolicy(restore *v1beta2.ClusterRestoreStatus, s State) {
+	if restore != nil && restore.Step == v1beta2.RestoreSwitching && s.Requested() && s.wantsExact() {
+		restore.SafetySnapshotPolicy = v1beta2.SafetySnapshotExact
+	}
+}
+
 // recordSafety keeps where the safety snapshot is, because the EtcdRestore may be deleted.
 func recordSafety(restore *v1beta2.ClusterRestoreStatus, s State) {
 	if s.Request != nil && s.Request.Saved != nil && s.Request.Saved.Path != "" {
@@ -95,9 +102,6 @@ func recordRestore(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 		status.Restore.SeedReadyTime, status.Restore.Message = ptr.To(metav1.NewTime(s.stamp()).Rfc3339Copy()), s.awaitsSafety()
 	case BeginSwitch:
 		recordSafety(status.Restore, s)
-		if s.wantsExact() {
-			status.Restore.SafetySnapshotPolicy = v1beta2.SafetySnapshotExact
-		}
 		status.Restore.Step = v1beta2.RestoreSwitching
 		status.Restore.ClusterID, status.Restore.Revision = step.ClusterID, step.Revision
 		status.Restore.Message = "The seed serves the snapshot. The old members refuse writes or stop, and then the client Service selects the seed."
