@@ -109,14 +109,14 @@ func (r reserving) write(file io.Writer, b []byte, written int64) error {
 }
 
 // replayInTurn replays an archive when it is the turn of its namespace, because each replay may use the memory of a restore test. It ends if it
-// computes for too long while others wait.
+// takes too long while others wait.
 func (t *job) replayInTurn(ctx context.Context, namespace string, order replay.Order, grow func(int64) error, progress *jobProgress) error {
 	done, err := t.tests.process(ctx, namespace, progress)
 	if err != nil {
 		return err
 	}
 	defer done()
-	return t.tests.processes.Limited(ctx, namespace, replay.SizeOf(order), func(ctx context.Context, c *turns.Computing) error {
-		return t.replayGrowing(ctx, replay.Measured(order, c), grow)
+	return t.tests.processes.Limited(ctx, namespace, replay.SizeOf(order), func(ctx context.Context, a *turns.Allowance) error {
+		return t.replayGrowing(ctx, replay.Measured(order, a), grow)
 	})
 }

@@ -53,7 +53,7 @@ func (t tests) trial(namespace string, progress *jobProgress) func(context.Conte
 		defer done()
 		progress.stage("restoring the snapshot")
 		var hash dbfile.KVHash
-		err = t.processes.Limited(ctx, namespace, sizeOfFile(trial.SnapshotPath), func(ctx context.Context, _ *turns.Computing) (err error) {
+		err = t.processes.Limited(ctx, namespace, sizeOfFile(trial.SnapshotPath), func(ctx context.Context, _ *turns.Allowance) (err error) {
 			hash, err = t.try(ctx, trial)
 			return err
 		})

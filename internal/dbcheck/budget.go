@@ -48,7 +48,7 @@ func (s slot) inspect(ctx context.Context, namespace, path string, size int64) (
 	}
 	defer leave()
 	var info dbfile.Info
-	err = s.gate.Limited(ctx, namespace, size, func(ctx context.Context, _ *turns.Computing) (err error) {
+	err = s.gate.Limited(ctx, namespace, size, func(ctx context.Context, _ *turns.Allowance) (err error) {
 		info, err = s.process.Inspect(ctx, path)
 		return err
 	})

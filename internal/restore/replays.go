@@ -12,7 +12,7 @@ import (
 )
 
 // replays runs one replay at a time, because each of them may use all of the memory for replays. A replay reads the store, so it ends if
-// that hardly moves. It also ends if it computes for too long while others wait.
+// that hardly moves. It also ends if it holds the slot for too long while others wait.
 type replays struct {
 	process replayer
 	slot    *turns.Gate
@@ -36,8 +36,8 @@ func (r replays) run(ctx context.Context, asked Asked, o replay.Order) (replay.R
 	defer leave()
 	o.Store = pace.Objects(ctx, o.Store)
 	var result replay.Result
-	err = r.slot.Limited(ctx, asked.Namespace, replay.SizeOf(o), func(ctx context.Context, c *turns.Computing) (err error) {
-		result, err = r.process.Replay(ctx, replay.Measured(o, c))
+	err = r.slot.Limited(ctx, asked.Namespace, replay.SizeOf(o), func(ctx context.Context, a *turns.Allowance) (err error) {
+		result, err = r.process.Replay(ctx, replay.Measured(o, a))
 		return err
 	})
 	return result, err

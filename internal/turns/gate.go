@@ -7,7 +7,7 @@ import (
 )
 
 // Gate lets a limited number of callers through at the same time. Namespaces take turns, and one namespace holds at most Share of the
-// slots. A gate with one slot is only for work that waits for no server: the next namespace waits until that work ends. Limited ends it.
+// slots. In a gate with one slot, the next namespace waits until the work ends. Limited ends it.
 type Gate struct {
 	slots int
 

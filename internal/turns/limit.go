@@ -19,6 +19,9 @@ const (
 	// processor check 100 MiB a second.
 	timeBase = time.Minute
 	timeRate = 4 << 20
+	// timeMost limits the time of an attempt before it is doubled. Work that gets more bytes while it runs gets no more time than this. With
+	// all doublings, honest work has four hours.
+	timeMost = 30 * time.Minute
 	// doublings is how often the time of a namespace is doubled after its work was ended, so that honest work on a slow node succeeds later.
 	doublings = 3
 	// endsKept is for how long a gate remembers that it has ended work.
@@ -38,34 +41,35 @@ type ends struct {
 }
 
 // Limited runs work in the slot that the caller has entered. bytes is the size of what it works on, as this process has measured it. If the
-// work computes for longer than its bytes allow, it ends as soon as another namespace waits for the slot, and the error is
-// ErrOthersWaited. The next attempt of the namespace may then compute for twice as long, up to eight times.
-func (g *Gate) Limited(ctx context.Context, namespace string, bytes int64, work func(context.Context, *Computing) error) error {
+// work holds the slot for longer than its bytes allow, it ends as soon as another namespace waits for the slot, and the error is
+// ErrOthersWaited. All time counts, also that in which the work waits for a server: a tenant may have named that server. The next attempt of the
+// namespace may then take twice as long, up to eight times.
+func (g *Gate) Limited(ctx context.Context, namespace string, bytes int64, work func(context.Context, *Allowance) error) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	c := &Computing{bytes: bytes, factor: g.ended.factor(namespace), since: time.Now()}
-	go panics.Caught(func() { g.watch(ctx, end, namespace, c) }, end)()
-	err := work(ctx, c)
+	a := &Allowance{bytes: bytes, factor: g.ended.factor(namespace), began: time.Now()}
+	go panics.Caught(func() { g.watch(ctx, end, namespace, a) }, end)()
+	err := work(ctx, a)
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, ErrOthersWaited) {
-		g.ended.record(namespace, c.size())
+		g.ended.record(namespace, a.size())
 		return cause // whatever an ended process has reported
 	}
 	if err == nil {
-		g.ended.forget(namespace, c.size())
+		g.ended.forget(namespace, a.size())
 	}
 	return err
 }
 
 // watch ends work that has used up its time, but only while another namespace waits for its slot.
-func (g *Gate) watch(ctx context.Context, end context.CancelCauseFunc, namespace string, c *Computing) {
-	for wait := c.left(); ; wait = c.left() {
+func (g *Gate) watch(ctx context.Context, end context.CancelCauseFunc, namespace string, a *Allowance) {
+	for wait := a.left(); ; wait = a.left() {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(max(wait, time.Second)):
 		}
-		if c.left() <= 0 && g.Crowds(namespace) {
-			end(fmt.Errorf("%w, and this took longer than %s for %d MiB", ErrOthersWaited, c.most(), c.size()>>20))
+		if a.left() <= 0 && g.Crowds(namespace) {
+			end(fmt.Errorf("%w, and this took longer than %s for %d MiB", ErrOthersWaited, a.most(), a.size()>>20))
 			return
 		}
 	}
@@ -99,58 +103,31 @@ func (e *ended) forget(namespace string, bytes int64) {
 	}
 }
 
-// Computing measures work that runs in a slot.
-type Computing struct {
+// Allowance is for how long work may hold its slot while others wait.
+type Allowance struct {
 	factor time.Duration
+	began  time.Time
 
 	mu    sync.Mutex
 	bytes int64
-	used  time.Duration // before since
-	since time.Time     // when it began, or continued
-	waits int
 }
 
 // Add records more bytes that were worked on, and so allows more time.
-func (c *Computing) Add(bytes int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.bytes += bytes
+func (a *Allowance) Add(bytes int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.bytes += bytes
 }
 
-// Waits stops the time until done is called, for example while the work reads from a server. Waits may be nested.
-func (c *Computing) Waits() (done func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.waits++; c.waits == 1 {
-		c.used += time.Since(c.since)
-	}
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.waits--; c.waits == 0 {
-			c.since = time.Now()
-		}
-	}
+func (a *Allowance) size() int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.bytes
 }
 
-func (c *Computing) size() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.bytes
-}
-
-// most returns for how long the work may compute while others wait.
-func (c *Computing) most() time.Duration {
-	return c.factor * (timeBase + time.Duration(c.size()/timeRate)*time.Second)
+func (a *Allowance) most() time.Duration {
+	return a.factor * min(timeBase+time.Duration(a.size()/timeRate)*time.Second, timeMost)
 }
 
 // left returns how much of that time is left.
-func (c *Computing) left() time.Duration {
-	most := c.most()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.waits > 0 {
-		return most - c.used
-	}
-	return most - c.used - time.Since(c.since)
-}
+func (a *Allowance) left() time.Duration { return a.most() - time.Since(a.began) }

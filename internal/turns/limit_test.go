@@ -19,7 +19,7 @@ func computes(ctx context.Context, d time.Duration) error {
 }
 
 // attempt enters the gate, and runs work of that size. It returns for how long the work ran.
-func attempt(t *testing.T, g *Gate, namespace string, bytes int64, work func(context.Context, *Computing) error) (time.Duration, error) {
+func attempt(t *testing.T, g *Gate, namespace string, bytes int64, work func(context.Context, *Allowance) error) (time.Duration, error) {
 	t.Helper()
 	leave, err := g.Enter(t.Context(), namespace)
 	if err != nil {
@@ -56,11 +56,11 @@ func TestWorkEndsAfterTheTimeForItsBytesIfOthersWait(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			g := NewGate(1)
 			defer crowd(t, g)()
-			took, err := attempt(t, g, "crafted", bytes, func(ctx context.Context, _ *Computing) error { return computes(ctx, 24*time.Hour) })
+			took, err := attempt(t, g, "crafted", bytes, func(ctx context.Context, _ *Allowance) error { return computes(ctx, 24*time.Hour) })
 			if !errors.Is(err, ErrOthersWaited) || took < most || took > most+2*time.Second {
 				t.Errorf("work on %d bytes ended after %s: %v", bytes, took, err)
 			}
-			if took, err = attempt(t, g, "honest", bytes, func(ctx context.Context, _ *Computing) error { return computes(ctx, most-time.Second) }); err != nil {
+			if took, err = attempt(t, g, "honest", bytes, func(ctx context.Context, _ *Allowance) error { return computes(ctx, most-time.Second) }); err != nil {
 				t.Errorf("honest work on %d bytes ended after %s: %v", bytes, took, err)
 			}
 		})
@@ -72,8 +72,8 @@ func TestHonestWorkThatWasEndedSucceedsInALaterAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(1)
 		defer crowd(t, g)()
-		large := func(ctx context.Context, _ *Computing) error { return computes(ctx, 7*time.Minute) }
-		small := func(ctx context.Context, _ *Computing) error { return computes(ctx, time.Second) }
+		large := func(ctx context.Context, _ *Allowance) error { return computes(ctx, 7*time.Minute) }
+		small := func(ctx context.Context, _ *Allowance) error { return computes(ctx, time.Second) }
 		for n := 1; ; n++ {
 			took, err := attempt(t, g, "slow", 4<<20, large)
 			if err == nil {
@@ -86,7 +86,7 @@ func TestHonestWorkThatWasEndedSucceedsInALaterAttempt(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if took, err := attempt(t, g, "slow", 0, func(ctx context.Context, _ *Computing) error { return computes(ctx, time.Hour) }); !errors.Is(err, ErrOthersWaited) || took > 2*time.Minute {
+		if took, err := attempt(t, g, "slow", 0, func(ctx context.Context, _ *Allowance) error { return computes(ctx, time.Hour) }); !errors.Is(err, ErrOthersWaited) || took > 2*time.Minute {
 			t.Errorf("after its success the namespace has %s: %v", took, err)
 		}
 	})
@@ -98,40 +98,56 @@ func TestWorkThatNeverEndsGetsEightTimesTheTimeAtMost(t *testing.T) {
 		g := NewGate(1)
 		defer crowd(t, g)()
 		for n := range 10 {
-			took, err := attempt(t, g, "crafted", 0, func(ctx context.Context, _ *Computing) error { return computes(ctx, 24*time.Hour) })
+			took, err := attempt(t, g, "crafted", 0, func(ctx context.Context, _ *Allowance) error { return computes(ctx, 24*time.Hour) })
 			if !errors.Is(err, ErrOthersWaited) || took > 8*time.Minute+2*time.Second {
 				t.Errorf("attempt %d ended after %s: %v", n, took, err)
 			}
 		}
 		<-time.After(2 * endsKept)
-		_, _ = attempt(t, g, "later", 0, func(ctx context.Context, _ *Computing) error { return computes(ctx, 24*time.Hour) })
+		_, _ = attempt(t, g, "later", 0, func(ctx context.Context, _ *Allowance) error { return computes(ctx, 24*time.Hour) })
 		if len(g.ended.of) != 1 {
 			t.Errorf("%d namespaces are remembered", len(g.ended.of))
 		}
 	})
 }
 
-// A restore from a far store was ended although it hardly computed.
-func TestTheTimeInWhichWorkWaitsForAServerDoesNotCount(t *testing.T) {
+// The time did not count in which work waited for a server, so the server of a tenant decided for how long the one slot of all namespaces was held.
+func TestTheTimeInWhichWorkWaitsForAServerCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(1)
 		defer crowd(t, g)()
-		took, err := attempt(t, g, "far", 0, func(ctx context.Context, c *Computing) error {
-			for range 10 {
-				done, within := c.Waits(), c.Waits()
-				err := computes(ctx, 10*time.Minute)
-				within()
-				if done(); err != nil {
-					return err
-				}
-				if err := computes(ctx, 5*time.Second); err != nil {
+		took, err := attempt(t, g, "far", 0, func(ctx context.Context, _ *Allowance) error {
+			for range 1000 {
+				if err := computes(ctx, 1900*time.Millisecond); err != nil { // a read
 					return err
 				}
 			}
 			return nil
 		})
-		if err != nil {
+		if !errors.Is(err, ErrOthersWaited) || took > timeBase+3*time.Second {
 			t.Errorf("it ended after %s: %v", took, err)
+		}
+	})
+}
+
+// Work that got more bytes while it ran got more time for each of them, and kept the slot of all namespaces for a day.
+func TestWorkThatGetsMoreBytesEndsAfterHalfAnHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(1)
+		defer crowd(t, g)()
+		for n := range 6 {
+			took, err := attempt(t, g, "crafted", 0, func(ctx context.Context, a *Allowance) error {
+				for range 2000 {
+					a.Add(256 << 20)
+					if err := computes(ctx, 50*time.Second); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if most := 30 * time.Minute << min(n, 3); !errors.Is(err, ErrOthersWaited) || took > most+2*time.Second {
+				t.Errorf("attempt %d ended after %s: %v", n+1, took, err)
+			}
 		}
 	})
 }
@@ -143,7 +159,7 @@ func TestWorkIsNotEndedForANamespaceThatHasItsShare(t *testing.T) {
 		for range 5 {
 			enter(t, g, "greedy", 2*time.Hour, func() {})
 		}
-		if took, err := attempt(t, g, "honest", 0, func(ctx context.Context, _ *Computing) error { return computes(ctx, time.Hour) }); err != nil {
+		if took, err := attempt(t, g, "honest", 0, func(ctx context.Context, _ *Allowance) error { return computes(ctx, time.Hour) }); err != nil {
 			t.Errorf("it ended after %s: %v", took, err)
 		}
 		<-time.After(24 * time.Hour)

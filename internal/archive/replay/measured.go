@@ -1,12 +1,9 @@
 package replay
 
 import (
-	"context"
-	"io"
 	"os"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
-	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
@@ -30,14 +27,12 @@ func SizeOf(o Order) int64 {
 	return info.Size()
 }
 
-// Measured returns the order for a slot that others may wait for. The time does not count in which it reads the store. Each segment that the
-// process has taken allows more time.
-func Measured(o Order, c *turns.Computing) Order {
+// Measured returns the order for a slot that others may wait for. Each segment that the process has taken allows more time, up to a limit.
+func Measured(o Order, a *turns.Allowance) Order {
 	report, left, read := o.Progress, o.Links, int64(0)
-	o.Store = measuredStore{o.Store, c}
 	o.Progress = func(n int64) {
 		if len(left) > 0 {
-			c.Add(allowed(left[0], n-read))
+			a.Add(allowed(left[0], n-read))
 			left, read = left[1:], n
 		}
 		if report != nil {
@@ -50,30 +45,4 @@ func Measured(o Order, c *turns.Computing) Order {
 // allowed returns for how many bytes of a database a segment counts, given its size in the store.
 func allowed(l archive.Link, stored int64) int64 {
 	return segmentRate * max(min(l.Header.Size, mostUnpacked*stored), perSegment)
-}
-
-type measuredStore struct {
-	objstore.Getter
-	computing *turns.Computing
-}
-
-// Get opens an object, whose reads do not count as computing.
-func (m measuredStore) Get(ctx context.Context, key string) (io.ReadCloser, error) {
-	defer m.computing.Waits()()
-	body, err := m.Getter.Get(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	return measuredBody{body, m.computing}, nil
-}
-
-type measuredBody struct {
-	io.ReadCloser
-	computing *turns.Computing
-}
-
-// Read reads from the store.
-func (b measuredBody) Read(p []byte) (int, error) {
-	defer b.computing.Waits()()
-	return b.ReadCloser.Read(p)
 }
