@@ -8,11 +8,16 @@ import (
 	"slices"
 )
 
-// begin reads the start of the timeline. A listing may omit it. It returns false if it does not exist.
+// begin reads the start of the timeline. A listing may omit it. It returns false if it does not exist, or if the store does not return it: then
+// f.unread is why.
 func (f *finder) begin(ctx context.Context, names Names, later []Start) (started bool, err error) {
 	f.start, err = ReadStart(ctx, f.store, f.root, names.Timeline)
 	if !names.Started && errors.Is(err, fs.ErrNotExist) {
 		f.start = Start{Timeline: names.Timeline}
+		return false, nil
+	}
+	if err != nil && passes(ctx, err) {
+		f.start, f.unread = Start{Timeline: names.Timeline}, err
 		return false, nil
 	}
 	f.next = f.start.next(later)
@@ -23,6 +28,9 @@ func (f *finder) begin(ctx context.Context, names Names, later []Start) (started
 // choose returns how to reach the target in this timeline. The choice has no timeline if that is impossible.
 func (f *finder) choose(ctx context.Context, names Names, bases []Base) (History, Choice, error) {
 	f.bases = f.start.own(f.next, bases)
+	if err := f.dropLater(ctx); err != nil {
+		return History{}, Choice{}, err
+	}
 	h, from, found, err := f.find(ctx)
 	if errors.Is(err, fs.ErrPermission) && slices.ContainsFunc(names.Links, isCold) { // they may be in between, as missing ones may
 		all := f.keys
@@ -37,11 +45,31 @@ func (f *finder) choose(ctx context.Context, names Names, bases []Base) (History
 	return h, choice, nil
 }
 
+// dropLater drops the bases after the last link if it is not known when a newer timeline began: they may be of that one.
+func (f *finder) dropLater(ctx context.Context) error {
+	n := len(f.keys)
+	if !f.undated || n == 0 {
+		return nil
+	}
+	last, err := f.header(ctx, f.keys[n-1])
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		f.bases = nil
+	case err != nil:
+		return err
+	default:
+		f.bases = slices.DeleteFunc(f.bases, func(b Base) bool { return b.Point.At.After(last.To().At) })
+	}
+	return nil
+}
+
 // ends reports whether a timeline from which the target cannot be restored ends the search. Older timelines have other data at the target. For a
 // time it always does, because an older timeline was not the history of the cluster at that time. For a revision it does if it had that one. Without
 // a start, it is not known where it began. Without any base of its cluster, nothing can be restored from it, so a revision after its end counts, too.
 func (f *finder) ends(ctx context.Context, started bool, bases []Base) (bool, error) {
 	switch {
+	case f.target.Revision == 0 && f.unread != nil:
+		return f.beganBefore(ctx)
 	case f.target.Revision == 0:
 		return started, nil
 	case started && f.start.Base.Revision > f.target.Revision:
@@ -52,6 +80,18 @@ func (f *finder) ends(ctx context.Context, started bool, bases []Base) (bool, er
 		return true, nil
 	}
 	return f.reachesEnd(ctx)
+}
+
+// beganBefore reports whether the first link of a timeline whose start cannot be read was begun at the time of the target, or before it.
+func (f *finder) beganBefore(ctx context.Context) (bool, error) {
+	if len(f.keys) == 0 {
+		return false, nil
+	}
+	first, err := f.header(ctx, f.keys[0])
+	if errors.Is(err, fs.ErrPermission) {
+		return true, nil
+	}
+	return err == nil && !first.From().At.After(f.target.Time), err
 }
 
 // went reports whether a base of a timeline shows that it had a revision, although no link of it has that one: the link is missing, or a listing

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"sort"
 	"sync"
@@ -70,54 +71,83 @@ func FindOf(ctx context.Context, store objstore.Store, root string, of func(clus
 	if len(all) == 0 {
 		return Choice{}, &Refusal{Target: target, Reason: "the archive is empty"}
 	}
-	var passed []History
-	var later []Start
-	var newest Timeline
-	reading := held{in: objstore.HoldingOf(ctx)}
-	e := evidenceOf(nil, bases, seen)
+	w := walk{of: of, bases: bases, progress: progress, target: target, evidence: evidenceOf(nil, bases, seen), held: held{in: objstore.HoldingOf(ctx)}}
 	for i, names := range slices.Backward(all) {
-		f := finder{store: store, root: root, keys: names.Links, headers: map[string]Header{}, held: &reading, target: target, evidence: e}
-		started, err := f.begin(ctx, names, later)
-		if err != nil {
-			return Choice{}, err
-		}
-		if started {
-			later = append([]Start{f.start}, later...)
-		}
-		if started && (!of(f.start.ClusterID) || target.Revision == 0 && f.start.Base.At.After(target.Time) && i > 0) {
-			continue // it is of another cluster, or began later
-		}
-		e = e.with(later)
-		unarchived, err := f.hidden(ctx, all[:i], e, of)
-		if err != nil {
-			return Choice{}, err
-		}
-		if unarchived {
-			return Choice{}, refuse(passed, bases, e.only(of), target).unarchived()
-		}
-		if progress.Timeline == names.Timeline {
-			f.progress = &progress.Point
-		}
-		if err := f.extend(ctx); err != nil {
-			return Choice{}, err
-		}
-		if started {
-			h, choice, err := f.choose(ctx, names, bases)
-			if err != nil || choice.Timeline > 0 {
-				return choice, err
-			}
-			passed = append([]History{h}, passed...)
-		}
-		ends, err := f.ends(ctx, started, bases)
-		if err != nil {
-			return Choice{}, err
+		choice, ends, err := w.timeline(ctx, store, root, names, all[:i])
+		if err != nil || choice.Timeline > 0 {
+			return choice, err
 		}
 		if ends {
-			newest = names.Timeline
 			break
 		}
 	}
-	return Choice{}, refuse(passed, bases, e.only(of), target).after(newest)
+	return Choice{}, w.refusal()
+}
+
+// walk is the state of a search from the newest timeline to the oldest one.
+type walk struct {
+	of       func(clusterID string) bool
+	bases    []Base
+	progress Progress
+	target   Target
+	evidence evidence
+	held     held
+
+	later  []Start
+	passed []History
+	// newest is the timeline that ended the search; 0 if none did. unarchived means that a later cluster had the revision.
+	newest     Timeline
+	unarchived bool
+	unread     error // of the first start that cannot be read
+}
+
+// refusal returns why no timeline has the target. As long as a start cannot be read, that is not known: it may have the target.
+func (w *walk) refusal() error {
+	if w.unread != nil {
+		return fmt.Errorf("%s is not in the timelines that can be read: %w", w.target, w.unread)
+	}
+	refusal := refuse(w.passed, w.bases, w.evidence.only(w.of), w.target)
+	if w.unarchived {
+		return refusal.unarchived()
+	}
+	return refusal.after(w.newest)
+}
+
+// timeline searches one timeline. If it has the target, the choice has a timeline. ends means that no older one is searched.
+func (w *walk) timeline(ctx context.Context, store objstore.Store, root string, names Names, older []Names) (choice Choice, ends bool, err error) {
+	f := finder{store: store, root: root, keys: names.Links, headers: map[string]Header{}, held: &w.held, target: w.target, evidence: w.evidence, undated: w.unread != nil}
+	started, err := f.begin(ctx, names, w.later)
+	if err != nil {
+		return Choice{}, false, err
+	}
+	w.unread = cmp.Or(w.unread, f.unread)
+	if started {
+		w.later = append([]Start{f.start}, w.later...)
+	}
+	if started && (!w.of(f.start.ClusterID) || w.target.Revision == 0 && f.start.Base.At.After(w.target.Time) && len(older) > 0) {
+		return Choice{}, false, nil // it is of another cluster, or began later
+	}
+	w.evidence = w.evidence.with(w.later)
+	if w.unarchived, err = f.hidden(ctx, older, w.evidence, w.of); err != nil || w.unarchived {
+		return Choice{}, true, err
+	}
+	if w.progress.Timeline == names.Timeline {
+		f.progress = &w.progress.Point
+	}
+	if err := f.extend(ctx); err != nil {
+		return Choice{}, false, err
+	}
+	if started {
+		h, choice, err := f.choose(ctx, names, w.bases)
+		if err != nil || choice.Timeline > 0 {
+			return choice, true, err
+		}
+		w.passed = append([]History{h}, w.passed...)
+	}
+	if ends, err = f.ends(ctx, started, w.bases); ends {
+		w.newest = names.Timeline
+	}
+	return Choice{}, ends, err
 }
 
 // hidden reports whether others had the revision of the target after the timeline began. Only then it reads the starts of older timelines, because
@@ -131,14 +161,14 @@ func (f *finder) hidden(ctx context.Context, older []Names, e evidence, of func(
 	return by(e.with(append(starts, e.starts...))), err
 }
 
-// older returns the starts of the timelines before this one. One that is missing or damaged shows nothing.
+// older returns the starts of the timelines before this one. One that is missing, damaged or in a class that cannot be read shows nothing.
 func (f *finder) older(ctx context.Context, all []Names) (older []Start, err error) {
 	for _, names := range all {
 		start, err := ReadStart(ctx, f.store, f.root, names.Timeline)
 		switch err = cmp.Or(err, f.held.add(start.size)); {
 		case err == nil:
 			older = append(older, start)
-		case !errors.Is(err, ErrCorrupt):
+		case !errors.Is(err, ErrCorrupt) && !errors.Is(err, fs.ErrPermission) || errors.Is(err, objstore.ErrNoBucket):
 			return nil, err
 		}
 	}
@@ -147,9 +177,13 @@ func (f *finder) older(ctx context.Context, all []Names) (older []Start, err err
 
 // finder reads a part of one timeline.
 type finder struct {
-	store   objstore.Store
-	root    string
-	start   Start
+	store objstore.Store
+	root  string
+	start Start
+	// unread is why the start cannot be read; nil if it can, or if there is none.
+	unread error
+	// undated means that the start of a newer timeline cannot be read, so it is not known when that one began.
+	undated bool
 	next    *Start // of the next timeline with this cluster ID; nil if there is none
 	keys    []Name
 	headers map[string]Header // that were read

@@ -27,7 +27,7 @@ func askFailed(ctx context.Context, store objstore.Getter, root string) (n Proof
 		return n, false, fmt.Errorf("ask for a failed proof of the archive %s: %w", root, err)
 	}
 	gone, err := objstore.Gone(ctx, store, last.Key(root))
-	if err != nil && !errors.Is(err, fs.ErrPermission) { // an archived object exists
+	if errors.Is(err, objstore.ErrNoBucket) || ctx.Err() != nil { // of any other error, the first record may exist, and holds deletions
 		return n, false, fmt.Errorf("ask for a failed proof of the archive %s: %w", root, err)
 	}
 	return last.ProofName, !gone, nil

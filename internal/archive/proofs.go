@@ -56,7 +56,8 @@ func (n ProofName) Key(root string) string {
 	return root + proofFolder + fmt.Sprintf(proofFormat, n.Timeline, n.From, n.To, result)
 }
 
-// Proofs lists the proofs of an archive, oldest first. If the listing has no failed one, Proofs asks for it.
+// Proofs lists the proofs of an archive, oldest first. It always asks for a failed one that the listing omits: an older failed one that is listed may
+// hold nothing any more, because its snapshot was deleted.
 func Proofs(ctx context.Context, store objstore.Store, root string) ([]ProofName, error) {
 	var found []ProofName
 	for object, err := range store.List(ctx, root+proofFolder) {
@@ -72,11 +73,8 @@ func Proofs(ctx context.Context, store objstore.Store, root string) ([]ProofName
 			found = append(found, n)
 		}
 	}
-	if slices.ContainsFunc(found, func(n ProofName) bool { return n.Failed }) {
-		return found, nil
-	}
 	failed, there, err := askFailed(ctx, store, root)
-	if there {
+	if there && !slices.Contains(found, failed) {
 		found = append(found, failed)
 	}
 	return found, err

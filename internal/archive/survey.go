@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -17,6 +16,9 @@ type Survey struct {
 	Starts []Start // of the same timelines; a timeline of Startless has an empty one
 	// Startless are the timelines without a start object. Nothing of them can be restored.
 	Startless []Timeline
+	// Unreadable are the starts that the store does not return although it returns other objects. While one cannot be read, nothing of its
+	// timeline can be restored, and nothing of it is outdated.
+	Unreadable []Unreadable
 	// Ranges that can be restored, oldest first. They are the newest ones if there are more than the limit.
 	Ranges []Range
 	// Holes are parts that cannot be restored although they were archived, oldest first.
@@ -61,7 +63,7 @@ func (s *Survey) Drop() {
 	if s.release != nil {
 		s.release()
 	}
-	s.Names, s.Starts, s.Startless, s.newer, s.others = nil, nil, nil, nil, nil
+	s.Names, s.Starts, s.Startless, s.Unreadable, s.newer, s.others = nil, nil, nil, nil, nil, nil
 	s.evidence = evidence{}
 }
 
@@ -83,21 +85,12 @@ func look(ctx context.Context, store objstore.Store, root string, all []Names, b
 	if s.Names, err = provenStarts(ctx, store, root, all); err != nil {
 		return s, err
 	}
-	s.Starts = make([]Start, len(s.Names))
-	starts := held{in: objstore.HoldingOf(ctx)}
-	for i, names := range s.Names {
-		if !names.Started {
-			s.Startless = append(s.Startless, names.Timeline)
-			continue
-		}
-		s.Starts[i], err = ReadStart(ctx, store, root, names.Timeline)
-		if err = cmp.Or(err, starts.add(s.Starts[i].size)); err != nil {
-			return s, err
-		}
-	}
-	s.evidence = evidenceOf(s.Starts, bases, seen)
 	reading := &surveyor{store: store, root: root, read: map[string]Header{}, failed: map[string]error{}, memory: objstore.HoldingOf(ctx).Beside()}
 	defer reading.memory.Release()
+	if err = s.readStarts(ctx, reading); err != nil {
+		return s, err
+	}
+	s.evidence = evidenceOf(s.Starts, bases, seen)
 	for {
 		surveyed, err := s.survey(ctx, reading, bases, limit)
 		if err == nil || !s.passOver(ctx, reading, err) {

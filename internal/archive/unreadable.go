@@ -1,12 +1,64 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"iter"
 	"slices"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
+
+// Unreadable is the start of a timeline that the store does not return.
+type Unreadable struct {
+	Timeline Timeline
+	Key      string
+	Err      error
+}
+
+// Refused reports whether the store answers that it does not return the object, for example because of its storage class.
+func (u Unreadable) Refused() bool { return errors.Is(u.Err, fs.ErrPermission) }
+
+func (u Unreadable) String() string {
+	return fmt.Sprintf("timeline %d cannot be restored, because the store does not return its start object %s: %v", u.Timeline, u.Key, u.Err)
+}
+
+// passes reports whether an error concerns one object only, if the store returns another one. A damaged object is an error of the archive.
+func passes(ctx context.Context, err error) bool {
+	return !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrNewerFormat) && !errors.Is(err, objstore.ErrNoBucket) && ctx.Err() == nil
+}
+
+// readStarts reads the starts of all timelines. It passes over those that the store does not return although it returns another object: such a
+// timeline is like one without a start.
+func (s *Survey) readStarts(ctx context.Context, reading *surveyor) error {
+	s.Starts = make([]Start, len(s.Names))
+	starts := held{in: objstore.HoldingOf(ctx)}
+	read := false
+	for i := range s.Names {
+		names := &s.Names[i]
+		if !names.Started {
+			s.Startless = append(s.Startless, names.Timeline)
+			continue
+		}
+		start, err := ReadStart(ctx, reading.store, reading.root, names.Timeline)
+		if err != nil && passes(ctx, err) {
+			names.Started = false
+			s.Unreadable = append(s.Unreadable, Unreadable{names.Timeline, StartKey(reading.root, names.Timeline), err})
+			continue
+		}
+		if err = cmp.Or(err, starts.add(start.size)); err != nil {
+			return err
+		}
+		s.Starts[i], read = start, true
+	}
+	if len(s.Unreadable) > 0 && !read && !s.returnsAnother(ctx, reading, s.Unreadable[0].Key) {
+		return s.Unreadable[0].Err
+	}
+	return nil
+}
 
 // linkError is the error of one link.
 type linkError struct {
@@ -21,7 +73,7 @@ func (e *linkError) Unwrap() error { return e.err }
 // ends the survey: of the store, of a damaged archive, or of the caller. A store that returns another link at the same time works.
 func (s *Survey) passOver(ctx context.Context, reading *surveyor, err error) bool {
 	var of *linkError
-	if !errors.As(err, &of) || errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNewerFormat) || ctx.Err() != nil || len(reading.failed) >= maxHoles {
+	if !errors.As(err, &of) || !passes(ctx, err) || len(reading.failed) >= maxHoles {
 		return false
 	}
 	if !s.returnsAnother(ctx, reading, of.key) {

@@ -138,6 +138,7 @@ const (
 	reasonDiverged  = "the newest archived revision has other events in the cluster: it was recovered from other data"
 	reasonPartly    = "etcd has compacted a part of the newest archived revision, or the cluster was recovered from other data"
 	reasonNoStart   = "the timeline before has no start object"
+	reasonUnread    = "the store does not return an object at the end of the timeline before"
 	reasonAuth      = "users, roles or authentication have changed"
 )
 

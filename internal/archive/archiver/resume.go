@@ -25,6 +25,9 @@ func (a *Archiver) resume(ctx context.Context) (archive.Chain, error) {
 		return archive.Chain{}, a.begin(ctx, newest.Timeline+1, reasonNoStart)
 	}
 	start, chain, err := a.endOf(ctx, newest)
+	if refuses(err) && a.endRefused(ctx, newest) {
+		return archive.Chain{}, a.begin(ctx, newest.Timeline+1, reasonUnread)
+	}
 	if err != nil {
 		return archive.Chain{}, err
 	}
@@ -76,7 +79,7 @@ func (a *Archiver) begin(ctx context.Context, t archive.Timeline, reason string)
 	}
 	start := archive.NewStart(t, base.ClusterID, base.archived(), reason)
 	start.Writer, start.Recovery = a.Writer, a.Recovery
-	start.Lost = reason == reasonPartly && base.Revision > a.Status().Stored.Revision
+	start.Lost = reason == reasonUnread || reason == reasonPartly && base.Revision > a.Status().Stored.Revision
 	err = a.Store.Put(ctx, archive.StartKey(a.Root, t), objstore.NewMetadata(start.Encode()))
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("begin timeline %d: %w", t, err)
