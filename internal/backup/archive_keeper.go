@@ -12,6 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
@@ -33,6 +34,7 @@ type keeper struct {
 	before   archiver.Status // at the last look
 	counted  archiver.Status // in the metrics
 	next     time.Time       // when a failed survey or deletion is repeated
+	again    time.Time       // when a survey is repeated that could not read a start; zero if it could
 	outdated []string
 	// later are outdated, too. more means that the archive has more than these, and first is the first of them.
 	later  []archive.Name
@@ -68,7 +70,7 @@ const (
 // shape is the part of the view whose changes are reported at once. All else waits for the next minute.
 type shape struct {
 	begun, covered, delayed, failing bool
-	unpruned, holes                  string
+	unpruned, unread, holes          string
 	ranges                           int
 	timeline                         archive.Timeline
 	reached                          int64 // the newest base that a range reaches: a proof may be due
@@ -112,6 +114,9 @@ func (k *keeper) changed(now archiver.Status) bool {
 	if k.surveyed && k.following(now) >= limit && k.following(k.before) < limit {
 		return true // the newest changes cannot be restored any more before the next snapshot
 	}
+	if !k.again.IsZero() && !k.job.now().Before(k.again) {
+		return true
+	}
 	return now.Timeline != k.before.Timeline || now.Gaps != k.before.Gaps || now.Unbroken != k.before.Unbroken || k.current().job.Keep.Window != k.window
 }
 
@@ -125,16 +130,19 @@ func (k *keeper) look(ctx context.Context) bool {
 	if err != nil {
 		return k.unread(err)
 	}
-	k.survey, k.surveyed = found.survey, true
+	k.survey, k.surveyed, k.again = found.survey, true, time.Time{}
 	defer k.survey.Drop() // a keeper runs for months
 	if err := astray(k.survey, k.running.Status()); err != nil {
 		k.end(err)
 		return false
 	}
 	k.update(func(v *Archive) {
-		v.Unpruned, v.Corrupt, v.Holes = startless(k.survey.Startless), false, holed(k.survey.Holes)
+		v.Unpruned, v.Unread, v.Corrupt, v.Holes = startless(k.survey.Startless), "", false, unrestorable(k.survey)
 		v.Proof = found.last
 	})
+	if len(k.survey.Unreadable) > 0 {
+		k.again = k.job.now().Add(askAgain)
+	}
 	k.disproven = found.last != nil && found.last.Result == v1beta2.ProofFailed
 	o.Keep.Now = k.job.now() // a snapshot from the future is no base
 	k.base = k.survey.NewestBase()
@@ -154,7 +162,7 @@ func (k *keeper) look(ctx context.Context) bool {
 func (k *keeper) unread(err error) bool {
 	k.next = k.job.now().Add(keeperRetry)
 	k.update(func(v *Archive) {
-		v.Unpruned, v.Corrupt = fmt.Sprintf("The operator could not read the archive: %v.", err), errors.Is(err, archive.ErrCorrupt)
+		v.Unread, v.Corrupt = planning.Sentence("The operator could not read the archive: ", err.Error()), errors.Is(err, archive.ErrCorrupt)
 	})
 	return false
 }
@@ -206,7 +214,7 @@ func (k *keeper) cover(ctx context.Context, o jobSpec, bases []archive.Base) {
 	}
 }
 
-// astray returns why an archiver extends a timeline from which nothing new can be restored: its start was deleted, or another archiver has
+// astray returns why an archiver extends a timeline from which nothing new can be restored: its start was deleted or cannot be read, or another archiver has
 // begun the next one.
 func astray(survey archive.Survey, now archiver.Status) error {
 	newest := archive.Timeline(0)
@@ -218,6 +226,8 @@ func astray(survey archive.Survey, now archiver.Status) error {
 		return nil
 	case slices.Contains(survey.Startless, now.Timeline):
 		return fmt.Errorf("%w: the start object of timeline %d was deleted, so nothing of it can be restored", archive.ErrCorrupt, now.Timeline)
+	case slices.ContainsFunc(survey.Unreadable, func(u archive.Unreadable) bool { return u.Timeline == now.Timeline && u.Refused() }):
+		return fmt.Errorf("the store refuses to return the start object of timeline %d, so another timeline begins", now.Timeline)
 	case newest > now.Timeline:
 		return fmt.Errorf("%w: it has begun timeline %d", archiver.ErrFenced, newest)
 	}
@@ -248,6 +258,22 @@ func holed(holes []archive.Hole) string {
 			break
 		}
 		named = append(named, hole.String())
+	}
+	return strings.Join(named, "; ")
+}
+
+// unrestorable reports what of an archive cannot be restored: the timelines whose start cannot be read, and the holes. It is empty if there is none.
+func unrestorable(survey archive.Survey) string {
+	var named []string
+	for i, u := range survey.Unreadable {
+		if i == holesShown {
+			named = append(named, fmt.Sprintf("starts of other timelines: %d more", len(survey.Unreadable)-holesShown))
+			break
+		}
+		named = append(named, u.String())
+	}
+	if holes := holed(survey.Holes); holes != "" {
+		named = append(named, holes)
 	}
 	return strings.Join(named, "; ")
 }
@@ -355,7 +381,7 @@ func (k *keeper) publish(status archiver.Status) {
 	if begun && (v.Failures < archiveTolerated || now.Sub(k.began) >= archiveStable/2) {
 		v.Failure, v.Failures = nil, 0
 	}
-	failing, unpruned, holes := v.Failure != nil, v.Unpruned, v.Holes
+	failing, unpruned, unread, holes := v.Failure != nil, v.Unpruned, v.Unread, v.Holes
 	if begun {
 		k.safeAt, k.archived, v.Idle = status.Safe, true, time.Time{}
 	} else {
@@ -368,7 +394,7 @@ func (k *keeper) publish(status archiver.Status) {
 	if n := len(ranges); n > 0 && ranges[n-1].To.Revision >= k.base {
 		reached = k.base
 	}
-	next := shape{begun, covered, delayed > 0, failing, unpruned, holes, len(ranges), status.Timeline, reached, k.replaceAt}
+	next := shape{begun, covered, delayed > 0, failing, unpruned, unread, holes, len(ranges), status.Timeline, reached, k.replaceAt}
 	if next != k.shape {
 		k.shape = next
 		k.notify()

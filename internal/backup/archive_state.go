@@ -33,9 +33,11 @@ type Archive struct {
 	Failures int32
 	Failure  *Failure
 	RetryAt  time.Time
-	// Unpruned is why old parts of the archive were not deleted, or the archive was not read. Advice is about the version of etcd.
+	// Unread is why the last look at the archive failed. It is empty if that succeeded.
+	Unread string
+	// Unpruned is why old parts of the archive were not deleted. Advice is about the version of etcd.
 	Unpruned, Advice string
-	// Corrupt is true if Unpruned names a damaged or missing object, so that Ranges may be wrong.
+	// Corrupt is true if Unread names a damaged or missing object, so that Ranges may be wrong.
 	Corrupt bool
 	// Holes names the parts of the archive that cannot be restored although they were archived. Ranges has none of them.
 	Holes string

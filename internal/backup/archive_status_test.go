@@ -38,9 +38,9 @@ func TestAnArchiveThatStandsStillIsNotReportedAsComplete(t *testing.T) {
 			return &Archive{Idle: now.Add(-time.Minute), Failures: 1, Failure: &Failure{"X", "y."}}
 		}, "X", "y."},
 		"uploads fail before the archive was read": {func(time.Time) *Archive { return &Archive{Begun: true, Delayed: time.Hour} }, v1beta2.ReasonArchiveDelayed, ""},
-		"the archive cannot be read":               {func(time.Time) *Archive { return &Archive{Begun: true, Unpruned: unread} }, v1beta2.ReasonArchiveStarting, unread},
+		"the archive cannot be read":               {func(time.Time) *Archive { return &Archive{Begun: true, Unread: unread} }, v1beta2.ReasonArchiveStarting, unread},
 		"a part of the archive is damaged": {func(time.Time) *Archive {
-			return &Archive{Begun: true, Surveyed: true, Covered: true, Corrupt: true, Unpruned: unread}
+			return &Archive{Begun: true, Surveyed: true, Covered: true, Corrupt: true, Unread: unread}
 		}, v1beta2.ReasonArchiveCorrupt, unread},
 	} {
 		s := archivingState(t)

@@ -15,9 +15,16 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
+// refusedOrLost reports whether an error may concern one object only. All others end the question, for example those of a bucket that is gone.
+func refusedOrLost(ctx context.Context, err error) bool {
+	return ctx.Err() == nil && !errors.Is(err, objstore.ErrNoBucket)
+}
+
 // standing returns a proof that has failed and whose earlier snapshot still exists, and nil if there is none. The store decides, and not the
-// status: an EtcdBackup may be recreated, and continuous may be switched off for a time.
+// status: an EtcdBackup may be recreated, and continuous may be switched off for a time. A record that the store does not return counts, but it does
+// not name its snapshot.
 func standing(ctx context.Context, store objstore.Store, root string, proofs []archive.ProofName) (*archive.Proof, error) {
+	var unread *archive.Proof
 	for _, n := range proofs {
 		if !n.Failed {
 			continue
@@ -28,18 +35,23 @@ func standing(ctx context.Context, store objstore.Store, root string, proofs []a
 			continue // it was just deleted
 		case errors.Is(err, archive.ErrCorrupt):
 			return &archive.Proof{ProofName: n, Message: bounded.Message("the object " + n.Key(root) + " that records the failure cannot be decoded")}, nil
+		case err != nil && refusedOrLost(ctx, err) && unread == nil: // another one may name a snapshot
+			unread = &archive.Proof{ProofName: n, Message: bounded.Message(fmt.Sprintf("the store does not return the object %s that records the failure: %v", n.Key(root), err))}
+			continue
+		case err != nil && refusedOrLost(ctx, err):
+			continue
 		case err != nil:
 			return nil, fmt.Errorf("read a failed proof of the archive: %w", err)
 		}
 		gone, err := objstore.Gone(ctx, store, p.FromKey)
-		if err != nil && !errors.Is(err, fs.ErrPermission) { // an archived object exists
+		if err != nil && !refusedOrLost(ctx, err) {
 			return nil, fmt.Errorf("look whether the snapshot of a failed proof exists: %w", err)
 		}
 		if !gone {
 			return &p, nil
 		}
 	}
-	return nil, nil //nolint:nilnil // no proof has failed
+	return unread, nil
 }
 
 // lastProof returns what the store knows about the proofs of the archive: one that has failed, or else the newest one.
@@ -107,6 +119,10 @@ func (o jobSpec) archiveHolds(ctx context.Context, store objstore.Store) (string
 	failed, err := standing(ctx, store, o.archiveRoot(), proofs)
 	if failed == nil || err != nil {
 		return "", err
+	}
+	if failed.FromKey == "" {
+		return fmt.Sprintf("%s The object %s records it, and cannot be read. Move it back to a class that can be read, or delete it if the damage is final.",
+			holds, failed.Key(o.archiveRoot())), nil
 	}
 	return fmt.Sprintf("%s The object %s records it. If the damage is final, delete the snapshot %s with its manifest, or this object.",
 		holds, failed.Key(o.archiveRoot()), failed.FromKey), nil

@@ -71,10 +71,8 @@ func (s State) archiveCondition(out v1beta2.EtcdBackupStatus) (status metav1.Con
 		return failedArchive(*a.Failure)
 	case a.Delayed > 0:
 		return metav1.ConditionFalse, v1beta2.ReasonArchiveDelayed, delayedArchive(*a, out.Recoverable)
-	case a.Corrupt:
-		return metav1.ConditionFalse, v1beta2.ReasonArchiveCorrupt, a.Unpruned + " Changes are stored, but status.recoverable may list points that cannot be restored."
-	case !a.Surveyed && a.Unpruned != "":
-		return metav1.ConditionFalse, v1beta2.ReasonArchiveStarting, a.Unpruned + " Changes are stored, but the operator does not know yet what can be restored."
+	case a.Unread != "":
+		return unreadArchive(*a)
 	case !a.Surveyed:
 		return s.archiveStarting(out)
 	case a.Holes != "":
@@ -151,8 +149,24 @@ func delayedArchive(a Archive, ranges []v1beta2.RecoverableRange) string {
 // holedArchive says which archived changes cannot be restored, and what to do.
 func holedArchive(a Archive, ranges []v1beta2.RecoverableRange) string {
 	return fmt.Sprintf("Some archived changes cannot be restored: %s. New changes are archived, and status.recoverable lists what can be restored.%s "+
-		"If a lifecycle rule moves segments to such a class, remove the rule and restore the objects. If segments are missing, copy them back from "+
-		"a replica or an earlier version. The condition is True again after the next snapshot, or when these segments are older than the window.", a.Holes, until(ranges)) + replaced(a)
+		"If a lifecycle rule moved objects to such a class, %s. If segments are missing, copy them back from a replica or an earlier version. "+
+		"The condition is True again when the store returns the objects, or when the segments are older than the window.", a.Holes, until(ranges), warmed) + replaced(a)
+}
+
+// warmed is what to do if a lifecycle rule moved objects of the archive.
+const warmed = "exclude the folder continuous-archive/ from the rule, and move them back to a class that can be read"
+
+// unreadArchive says that it is not known what can be restored, and what to do.
+func unreadArchive(a Archive) (status metav1.ConditionStatus, reason, message string) {
+	reason = v1beta2.ReasonArchiveIncomplete
+	means := " Changes are stored, but status.recoverable may list points that cannot be restored."
+	switch {
+	case a.Corrupt:
+		reason = v1beta2.ReasonArchiveCorrupt
+	case !a.Surveyed:
+		reason, means = v1beta2.ReasonArchiveStarting, " Changes are stored, but the operator does not know yet what can be restored."
+	}
+	return metav1.ConditionFalse, reason, a.Unread + means + " The operator tries again within a minute. If a lifecycle rule moved objects to an archive tier, " + warmed + "."
 }
 
 // replaced reports when the operator replaces a newest snapshot that failed its restore test. It is empty if that has passed, or was not tested.
@@ -244,7 +258,7 @@ func archiveEvents(before, after v1beta2.EtcdBackupStatus, view *Archive) (event
 		if is.Timeline > was.Timeline {
 			why := "the cluster has another history than before."
 			if lost {
-				why = "etcd does not return all of the last archived revision any more, so the archive cannot continue after it."
+				why = "etcd or the store does not return the end of the archive any more, so the archive cannot continue after it."
 			}
 			events = append(events, newEvent(corev1.EventTypeNormal, "TimelineBegun", actionArchive, fmt.Sprintf("Timeline %d begins at revision %d: %s", is.Timeline, is.From.Revision, why)))
 		}
