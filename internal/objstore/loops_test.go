@@ -13,11 +13,13 @@ import (
 
 // loopsThatEnd are the functions that may end a loop at the error of one object, and why.
 var loopsThatEnd = map[string]string{
-	"backup.standing":        "a failed proof that cannot be read stops all deletions, so no later one matters",
+	"backup.standing":        "a record that cannot be read holds all deletions, and only the end of the bucket or of the context ends it",
+	"archiver.endRefused":    "it asks for two objects, and each answer counts",
+	"archiver.returnsAny":    "it asks until the store returns one object",
 	"archive.EndOf":          "the key of each segment follows from the one before it",
 	"archive.Find":           "a timeline whose start cannot be read may be the one that is asked for",
 	"archive.older":          "a start that cannot be read may be of a later cluster, and a passing error is tried again",
-	"archive.look":           "the ranges of a timeline are only known if its start can be read",
+	"archive.readStarts":     "it records what the store does not return; a damaged start ends it, and so does a store that returns nothing",
 	"archive.Read":           "only tests read a whole archive",
 	"archive.reach":          "a range ends at a link whose header must be read",
 	"archive.returnsAnother": "it asks until the store returns one link",
