@@ -66,7 +66,7 @@ func TestAnOldStatusOfARecoveryDoesNotStartWhatItWentOnWithout(t *testing.T) {
 			for range 12 {
 				step := Plan(after)
 				t.Logf("%T %+v", step, step)
-				j := -1
+				var j int
 				at := func(name string) int {
 					return slices.IndexFunc(after.Members, func(m Member) bool { return m.Name == name })
 				}
