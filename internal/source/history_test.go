@@ -258,7 +258,7 @@ func (h *history) checkRolledBack(w *writer) {
 }
 
 func TestNoHistoryOfFailuresDeletesTheBestSnapshot(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(40) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			h := newHistory(t, seed)
 			for range 120 {
