@@ -127,6 +127,8 @@ func (s State) blocked(members []Member) Step {
 				message += " " + s.whyNoQuorumIsEmpty(members)
 			case s.failsBySpec(m):
 				message += " The members that serve run with an earlier spec, so the operator neither replaces this one nor restarts the others. Correct the spec, or undo the change."
+			default:
+				message += s.whyKept(m)
 			}
 			return Wait{Reason: m.PodReason, Message: message, Stalled: true}
 		}

@@ -94,3 +94,14 @@ func TestAClusterWhoseReadinessGatesAreClosedIsNotAvailable(t *testing.T) {
 		}
 	}
 }
+
+// A person has fenced a member, and its Pod cannot start any more. The operator keeps it for that person, so the status must say so: otherwise the cluster
+// lacks a member for good, and nothing tells why.
+func TestTheStatusSaysWhyAFencedMemberThatCannotStartIsKept(t *testing.T) {
+	s := state(formed, members(5), size(5), with(1, pod(PodBlocked)))
+	s.Members[1].UnreadySince, s.Members[1].PodReason, s.Members[1].PodMessage = noon.Add(-time.Hour), v1beta2.ReasonPodFailing, "it has already been bootstrapped."
+	s.Asked.Fence = []string{nameOf(1)}
+	if said := Describe(s, Plan(s)).Message; !strings.Contains(said, v1beta2.AnnotationFence) {
+		t.Errorf("the plan is %T, and the status says: %s", Plan(s), said)
+	}
+}
