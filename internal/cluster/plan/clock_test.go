@@ -54,6 +54,7 @@ var storedTimes = map[string]string{
 	"PastRestores.CreationTime": "itself: it identifies an EtcdRestore",
 	"PastRestores.Time":         "itself: for people only",
 	"Request.Created":           "itself: it identifies an EtcdRestore",
+	"Request.SavedFor":          "the request that it answers: only compared with that",
 	"Request.Saved.Time":        "itself: safetyIsOld compares it with the time that the status records again",
 	"Recovery.StartedAt":        "itself: it identifies a recovery",
 	"LastRecovery.StartedAt":    "itself: it identifies a recovery",

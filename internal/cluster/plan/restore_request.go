@@ -73,7 +73,7 @@ func requestOf(restore *v1beta2.EtcdRestore) *RestoreRequest {
 	if url := restore.Status.SignedURL; url != nil {
 		signed = url.SecretName
 	}
-	return &RestoreRequest{
+	request := &RestoreRequest{
 		SignedURL:      signed,
 		Safety:         safety,
 		Saved:          restore.Status.SafetySnapshot.DeepCopy(),
@@ -90,6 +90,10 @@ func requestOf(restore *v1beta2.EtcdRestore) *RestoreRequest {
 		Created:        restore.CreationTimestamp,
 		StorageVersion: restore.Status.Snapshot.StorageVersion,
 	}
+	if request.Saved != nil {
+		request.SavedFor = request.Saved.Time.Time
+	}
+	return request
 }
 
 // created returns when the EtcdRestore was created, or nil if that is not known.

@@ -67,7 +67,7 @@ func (s State) saveExactly() Step {
 	switch {
 	case asked == nil:
 		return AwaitSafetySnapshot{}
-	case saved == nil || saved.Time.Before(asked):
+	case saved == nil || s.Request.SavedFor.Before(asked.Time):
 	case saved.Result != v1beta2.SafetySnapshotTaken:
 		return s.failSwitch(planning.Sentence("The exact safety snapshot could not be taken: ", saved.Message))
 	default:

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -33,6 +34,7 @@ func safetyAsked(ago time.Duration) change {
 func savedUpTo(revision int64, ago time.Duration) change {
 	return func(s *State) {
 		s.Request.Saved = &v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotTaken, Path: "b/k", Revision: revision, Time: metav1.Time{Time: noon.Add(-ago)}}
+		s.Request.SavedFor = noon.Add(-ago)
 	}
 }
 
@@ -50,6 +52,7 @@ func waitingForQuorum(s *State) {
 
 func notSaved(s *State) {
 	s.Request.Saved = &v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotNotTaken, Message: "the store refuses it", Time: metav1.Time{Time: noon}}
+	s.Request.SavedFor = noon
 }
 
 // A person asks for an exact safety snapshot because the writes of the last minutes must be found afterwards. If the snapshot is taken before the
@@ -111,5 +114,17 @@ func TestAPausedClusterSaysThatItsMembersRefuseWrites(t *testing.T) {
 	s.Spec.Paused = true
 	if said := Describe(s, Plan(s)).Message; !strings.Contains(said, "refuse writes") {
 		t.Errorf("the status says: %s", said)
+	}
+}
+
+// The clock of the operator is an hour behind that of the API server. The answer of restore-operator must still count as the answer: otherwise clients
+// cannot write until the limit of the wait, although the store has refused the snapshot at once.
+func TestAnExactSafetySnapshotIsAnsweredWhileTheClocksDiffer(t *testing.T) {
+	s := state(formed, members(3), storage("3.6.0"), restored(v1beta2.RestoreSwitching), exact, aSeed(serving), fencedAt(50), safetyAsked(-time.Hour), notSaved)
+	s.Request.SavedFor, s.Request.Saved.Time = s.Restore.SeedReadyTime.Time, *s.Restore.SeedReadyTime
+	s.ServerAhead = time.Hour
+	s.CorrectTimes(&clock.Seen{})
+	if step, is := Plan(s).(FailRestore); !is {
+		t.Errorf("the plan is %#v %+v", Plan(s), step)
 	}
 }

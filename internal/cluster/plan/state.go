@@ -167,6 +167,8 @@ type RestoreRequest struct {
 	// Safety is the policy of the safety snapshot, empty for none. Saved is what became of it, nil while that is open.
 	Safety v1beta2.SafetySnapshotPolicy
 	Saved  *v1beta2.SafetySnapshotStatus
+	// SavedFor is the time of Saved as it is stored. It tells which request it answers, so it is not corrected.
+	SavedFor time.Time
 	// Archived is the newest revision of the old cluster that a continuous archive has, as restore-operator reports it; 0 for none.
 	Archived int64
 }

@@ -54,6 +54,7 @@ func (w *World) observeRestores(s *plan.State) {
 			s.Request = &plan.RestoreRequest{Name: string(r.UID), UID: r.UID, Revision: r.Revision, RevisionBump: revisionBump}
 			if r.Exact {
 				s.Request.Safety, s.Request.Saved = v1beta2.SafetySnapshotExact, r.safetyStatus()
+				s.Request.SavedFor = r.SavedFor
 			}
 		}
 	}
