@@ -129,3 +129,16 @@ func TestTheStatusDoesNotSayThatFencedMembersServe(t *testing.T) {
 		t.Errorf("the fence stays, and the status says: %s", said)
 	}
 }
+
+// The status is lost behind the fence of a restore, and a guest is in the cluster. The fence was taken for one of another EtcdCluster, so the members
+// refused writes until somebody removed the guest.
+func TestAFenceIsTakenBackAlthoughTheStatusWasLostBesideAForeignMember(t *testing.T) {
+	s := state(formed, members(3), storage("3.6.0"), foreignVoters(1), fencedBy("uid-lost"))
+	if step, is := Plan(s).(UnfenceWrites); is {
+		t.Fatalf("%+v: nothing says that this fence is of this EtcdCluster", step)
+	}
+	s.ChooseRestore([]v1beta2.EtcdRestore{restoreOf("lost", time.Hour, func(r *v1beta2.EtcdRestore) { r.UID = "uid-lost" })})
+	if step := Plan(s); step != (UnfenceWrites{ID: etcd.FenceID("uid-lost")}) {
+		t.Errorf("the plan is %T: %s", step, Describe(s, step).Message)
+	}
+}

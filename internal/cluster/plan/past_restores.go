@@ -36,6 +36,7 @@ func (s *State) learn(restores []v1beta2.EtcdRestore) {
 		if restore.Spec.EtcdCluster.Name != s.Name {
 			continue
 		}
+		s.Restores = append(s.Restores, restore.UID)
 		s.learnLast(restore)
 		at := slices.IndexFunc(s.PastRestores, func(p v1beta2.PastRestore) bool { return p.UID == restore.UID })
 		switch {

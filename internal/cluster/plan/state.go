@@ -43,6 +43,8 @@ type State struct {
 	LastRecovery *v1beta2.PastRecovery
 	// CancelledSurvivors may have data that is a cluster of its own.
 	CancelledSurvivors []v1beta2.CancelledSurvivor
+	// Restores are the UIDs of all EtcdRestores of the cluster.
+	Restores []types.UID
 	// FencedAt is the last revision that etcd answered to a fence in this pass; 0 for none.
 	FencedAt int64
 	// RestoreUnverified: the EtcdRestore under way exists and is neither verified nor failed. Its status was lost.

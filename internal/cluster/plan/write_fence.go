@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
@@ -130,9 +132,11 @@ func (s State) tooOld() bool {
 	return slices.ContainsFunc(s.Current(), func(m Member) bool { return m.Version != "" && etcdversion.Older(m.Version, fencesFrom) })
 }
 
-// ownFence reports whether a fence is that of the EtcdCluster or of a restore that its status has.
+// ownFence reports whether a fence is that of the EtcdCluster, of a restore that its status has, or of an EtcdRestore that is there. The status may be
+// lost behind the fence.
 func (s State) ownFence(id etcd.ID) bool {
 	return id == s.ReadOnlyFence() || s.Restore != nil && id == s.RestoreFence() ||
+		slices.ContainsFunc(s.Restores, func(uid types.UID) bool { return id == etcd.FenceID(uid) }) ||
 		slices.ContainsFunc(s.PastRestores, func(r v1beta2.PastRestore) bool { return id == etcd.FenceID(r.UID) })
 }
 

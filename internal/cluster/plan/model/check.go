@@ -51,7 +51,8 @@ func (w *World) Check(step plan.Step) {
 
 // checkFencedWait: the operator waits for nothing while a restore has fenced the members, unless it cannot ask them.
 func (w *World) checkFencedWait(l *life, step plan.Wait) {
-	if w.waitsForExact() {
+	unseen := w.behindCache && step.Reason == v1beta2.ReasonMembersUnreachable // an old cache has none of the members
+	if w.waitsForExact() || unseen {
 		return
 	}
 	if l != nil && l.leader != 0 && w.restoreFences(l) && w.audible(l) && w.SecretProblem == "" {

@@ -43,7 +43,11 @@ func (w *World) at(second int) time.Time { return epoch.Add(time.Duration(second
 
 func (w *World) observeRestores(s *plan.State) {
 	for _, r := range w.Restores {
-		if r.Deleted || r.Complete {
+		if r.Deleted {
+			continue
+		}
+		s.Restores = append(s.Restores, r.UID)
+		if r.Complete {
 			continue
 		}
 		if s.RestorePending == "" {
