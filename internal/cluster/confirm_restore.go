@@ -54,7 +54,11 @@ func (r *Reconciler) confirmFence(ctx context.Context, v *view) error {
 	if !v.WritesFenced() || !v.MembershipKnown {
 		return nil
 	}
-	return r.actOnEtcd(ctx, v, plan.FenceWrites{ID: v.RestoreFence()})
+	err := r.actOnEtcd(ctx, v, plan.FenceWrites{ID: v.RestoreFence()})
+	if err == nil && v.WroteSince() {
+		return fmt.Errorf("the old members took writes after the exact safety snapshot: %w", errBehind)
+	}
+	return err
 }
 
 // confirmRestore reads past the cache whether the EtcdRestore still exists. If a user deletes it before the switch, the

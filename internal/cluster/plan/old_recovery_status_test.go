@@ -11,6 +11,56 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
+// oldForcing: 0 was forced alone two hours ago, and serves alone or with 3 and 4 since. The status of the minute before that is there again, all Pods
+// are gone, and the marked volumes of 1 and 2 are there.
+func oldForcing(added bool) (State, v1beta2.EtcdClusterStatus) {
+	at := metav1.NewTime(noon.Add(-2 * time.Hour).Truncate(time.Second))
+	s := fiveBefore()
+	for i := range s.Members {
+		with(i, withoutPod)(&s)
+		if i > 2 {
+			s.Members[i].VolumeCreated = at.Add(time.Hour)
+		}
+	}
+	for _, i := range []int{1, 2} {
+		s.Members[i].Recovered, s.Members[i].RecoveredAt = true, at.Time
+	}
+	for _, i := range []int{3, 4} {
+		delete(s.KnownVolumes, nameOf(i))
+	}
+	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
+	s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), RaftIndex: 42, Voters: slices.Clone(s.KnownVoters), StartedAt: &at}
+	status := statusOf(s)
+	status.MemberStatuses = status.MemberStatuses[:3]
+	status.Recovery = s.Recovery.DeepCopy()
+	if !added {
+		s.Members = s.Members[:3]
+	}
+	return s, status
+}
+
+func passes(t *testing.T, s *State, status *v1beta2.EtcdClusterStatus, passes int) {
+	t.Helper()
+	do := doer(s, status)
+	for range passes {
+		step := Plan(*s)
+		t.Logf("%T %s", step, Describe(*s, step).Message)
+		if create, is := step.(CreateMember); is {
+			for i := range s.Members {
+				if s.Members[i].Name == create.Name {
+					if i == 1 || i == 2 {
+						t.Errorf("%s starts", create.Name)
+					}
+					with(i, pod(PodStarting))(s)
+				}
+			}
+			continue
+		}
+		do(step)
+		s.Restore = status.Restore.DeepCopy()
+	}
+}
+
 // The cluster of 0, 1 and 2 recovered from 0 at t1, without 1 and 2, whose claims were marked. It grew with 3 and 4. The status comes back that the API
 // server had at t1, before the survivor was forced (an API backup of that minute), while all nodes restart and the volumes of 1 and 2 are there again.
 // The operator sees that the status is an old one, and cancels the recovery. What it records with that must not make the marks void: they are all that
@@ -18,30 +68,12 @@ import (
 func TestAnOldStatusOfARecoveryDoesNotStartWhatItWentOnWithout(t *testing.T) {
 	for name, test := range map[string]struct{ running bool }{"all nodes restart": {false}, "the others run": {true}} {
 		t.Run(name, func(t *testing.T) {
-			at := metav1.NewTime(noon.Add(-2 * time.Hour).Truncate(time.Second))
-			s := fiveBefore()
-			for i := range s.Members {
-				with(i, withoutPod)(&s)
-				if i > 2 {
-					s.Members[i].VolumeCreated = at.Add(time.Hour)
-				}
-			}
+			s, status := oldForcing(true)
 			if test.running {
 				for _, i := range []int{0, 3, 4} {
 					with(i, pod(PodStarting))(&s)
 				}
 			}
-			for _, i := range []int{1, 2} {
-				s.Members[i].Recovered, s.Members[i].RecoveredAt = true, at.Time
-			}
-			for _, i := range []int{3, 4} {
-				delete(s.KnownVolumes, nameOf(i))
-			}
-			s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
-			s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), RaftIndex: 42, Voters: slices.Clone(s.KnownVoters), StartedAt: &at}
-			status := statusOf(s)
-			status.MemberStatuses = status.MemberStatuses[:3]
-			status.Recovery = s.Recovery.DeepCopy()
 			do := doer(&s, &status)
 			cancel, is := Plan(s).(CancelRecovery)
 			if !is {
@@ -95,22 +127,8 @@ func TestAnOldStatusOfARecoveryDoesNotStartWhatItWentOnWithout(t *testing.T) {
 
 // As above, but the status is from the seconds in which the survivor was forced. The survivor is asked, and knows the members that were added since.
 func TestAnOldStatusOfAForcedSurvivorDoesNotStartWhatItWentOnWithout(t *testing.T) {
-	at := metav1.NewTime(noon.Add(-2 * time.Hour).Truncate(time.Second))
-	s := fiveBefore()
-	for i := range s.Members {
-		with(i, withoutPod)(&s)
-		if i > 2 {
-			s.Members[i].VolumeCreated = at.Add(time.Hour)
-		}
-	}
-	for _, i := range []int{1, 2} {
-		s.Members[i].Recovered, s.Members[i].RecoveredAt = true, at.Time
-	}
-	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
-	s.Recovery = &v1beta2.ClusterRecoveryStatus{
-		Step: v1beta2.RecoveryForcing, Member: nameOf(0), Voters: slices.Clone(s.KnownVoters), StartedAt: &at, ForcedAt: &metav1.Time{Time: at.Add(time.Minute)},
-	}
-	status := statusOf(s)
+	s, status := oldForcing(true)
+	s.Recovery.ForcedAt = &metav1.Time{Time: s.Recovery.StartedAt.Add(time.Minute)}
 	status.Recovery = s.Recovery.DeepCopy()
 	do := doer(&s, &status)
 	with(0, pod(PodRunning), knows(42, 3))(&s)
@@ -130,25 +148,7 @@ func TestAnOldStatusOfAForcedSurvivorDoesNotStartWhatItWentOnWithout(t *testing.
 func TestAnOldStatusOfARecoveryAndARestore(t *testing.T) {
 	for name, request := range map[string]bool{"without EtcdRestore": false, "with EtcdRestore": true} {
 		t.Run(name, func(t *testing.T) {
-			at := metav1.NewTime(noon.Add(-2 * time.Hour).Truncate(time.Second))
-			s := fiveBefore()
-			for i := range s.Members {
-				with(i, withoutPod)(&s)
-				if i > 2 {
-					s.Members[i].VolumeCreated = at.Add(time.Hour)
-				}
-			}
-			for _, i := range []int{1, 2} {
-				s.Members[i].Recovered, s.Members[i].RecoveredAt = true, at.Time
-			}
-			for _, i := range []int{3, 4} {
-				delete(s.KnownVolumes, nameOf(i))
-			}
-			s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
-			s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), RaftIndex: 42, Voters: slices.Clone(s.KnownVoters), StartedAt: &at}
-			status := statusOf(s)
-			status.MemberStatuses = status.MemberStatuses[:3]
-			status.Recovery = s.Recovery.DeepCopy()
+			s, status := oldForcing(true)
 			if request {
 				asked(&s)
 			}
@@ -169,4 +169,27 @@ func TestAnOldStatusOfARecoveryAndARestore(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The recovered cluster has not added a member yet, because no node has room.
+func TestAnOldStatusAndARestoreBeforeTheClusterGrew(t *testing.T) {
+	for name, request := range map[string]bool{"without EtcdRestore": false, "with EtcdRestore": true} {
+		t.Run(name, func(t *testing.T) {
+			s, status := oldForcing(false)
+			if request {
+				asked(&s)
+			}
+			passes(t, &s, &status, 8)
+		})
+	}
+}
+
+// The volumes of 3 and 4 are seen only after the restore has begun, which remembered the recovery. The cancellation makes the marks void.
+func TestARestoreThatBeganMakesTheMarksVoid(t *testing.T) {
+	s, status := oldForcing(true)
+	asked(&s)
+	status.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", UID: "uid-back", Step: v1beta2.RestoreSeeding, Incarnation: 2}
+	recordBegunRestore(&status, s, BeginRestore{Restore: *status.Restore})
+	s.Restore, s.LastRecovery = status.Restore.DeepCopy(), status.LastRecovery.DeepCopy()
+	passes(t, &s, &status, 8)
 }

@@ -48,6 +48,8 @@ func (s State) markIsNewer(m Member) bool {
 	switch {
 	case !m.Recovered || m.RecoveredAt.IsZero():
 		return false
+	case s.Recovery != nil && s.forcing() && s.Recovery.ForcedAt == nil && s.Recovery.StartedAt != nil && s.Recovery.StartedAt.Time.Equal(m.RecoveredAt):
+		return true // the status is from before the volumes were marked
 	case s.Recovery != nil && (knows(s.Recovery.StartedAt) || s.Recovery.Earlier != nil && knows(s.Recovery.Earlier.StartedAt)):
 		return false
 	}

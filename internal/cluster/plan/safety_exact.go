@@ -40,8 +40,14 @@ func (s State) savedExactly() bool {
 	if !s.Requested() {
 		return false // nothing is known of it any more
 	}
-	saved, last := s.Request.Saved, s.Restore.LastRevision
-	return last > 0 && saved != nil && saved.Result == v1beta2.SafetySnapshotTaken && saved.Revision >= last
+	saved, last := s.Request.Saved, s.lastRevision()
+	return s.Restore.LastRevision > 0 && saved != nil && saved.Result == v1beta2.SafetySnapshotTaken && saved.Revision >= last
+}
+
+// WroteSince reports whether the old members have acknowledged more than the exact safety snapshot has, because somebody disarmed the fence and the
+// operator has set it again in this pass.
+func (s State) WroteSince() bool {
+	return s.wantsExact() && s.FencedAt > 0 && !s.savedExactly() && len(s.oldHolders()) > 0
 }
 
 // exactSnapshot is asked in the step Switching when the seed serves. It waits behind the fence for the safety snapshot.
@@ -71,7 +77,7 @@ func (s State) saveExactly() Step {
 	case saved.Result != v1beta2.SafetySnapshotTaken:
 		return s.failSwitch(planning.Sentence("The exact safety snapshot could not be taken: ", saved.Message))
 	default:
-		return s.failSwitch(fmt.Sprintf("The safety snapshot ends at revision %d, but the old members acknowledged writes up to revision %d.", saved.Revision, s.Restore.LastRevision))
+		return s.failSwitch(fmt.Sprintf("The safety snapshot ends at revision %d, but the old members acknowledged writes up to revision %d.", saved.Revision, s.lastRevision()))
 	}
 	if left := asked.Add(v1beta2.SafetySnapshotLimit).Sub(s.Now); left > 0 {
 		return s.waitForExact(min(left, requeueStarting))

@@ -128,3 +128,20 @@ func TestAnExactSafetySnapshotIsAnsweredWhileTheClocksDiffer(t *testing.T) {
 		t.Errorf("the plan is %#v %+v", Plan(s), step)
 	}
 }
+
+// A job disarms all alarms (etcdctl alarm disarm) after this pass looked, and clients write. The operator sets the fence again before the seed takes over,
+// and etcd answers 60: these writes would be in no snapshot.
+func TestAnExactTakeoverEndsIfMembersWroteSince(t *testing.T) {
+	s := state(formed, members(3), storage("3.6.0"), restored(v1beta2.RestoreSwitching), exact, aSeed(serving), fencedAt(50), safetyAsked(time.Minute), savedUpTo(50, 0))
+	if _, is := Plan(s).(AdoptSeed); !is || s.WroteSince() {
+		t.Fatalf("%+v", Plan(s))
+	}
+	s.FencedAt = 60 // as confirmFence sets it
+	if !s.WroteSince() {
+		t.Error("the seed takes over")
+	}
+	s.FencedAt, s.Members[0].Revision = 0, 60 // the next pass
+	if fail, is := Plan(s).(FailRestore); !is {
+		t.Errorf("the next pass does not end the restore: %T %+v", Plan(s), fail)
+	}
+}

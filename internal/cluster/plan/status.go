@@ -120,8 +120,10 @@ func (s State) afterAllVolumes() time.Time {
 	return at
 }
 
-func recordBegunRestore(status *v1beta2.EtcdClusterStatus, step BeginRestore) {
-	rememberRecovery(status)
+func recordBegunRestore(status *v1beta2.EtcdClusterStatus, s State, step BeginRestore) {
+	if r := status.Recovery; r != nil && (r.ForcedAt != nil || !s.marked(r.StartedAt)) { // else the status may be an old one, and its marks must not be void
+		rememberRecovery(status)
+	}
 	status.Restore = step.Restore.DeepCopy()
 }
 

@@ -97,7 +97,7 @@ func rememberRestore(status *v1beta2.EtcdClusterStatus, s State) {
 func recordRestore(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 	switch step := step.(type) {
 	case BeginRestore:
-		recordBegunRestore(status, step)
+		recordBegunRestore(status, s, step)
 	case AwaitSafetySnapshot:
 		status.Restore.SeedReadyTime, status.Restore.Message = ptr.To(metav1.NewTime(s.stamp()).Rfc3339Copy()), s.awaitsSafety()
 	case BeginSwitch:
