@@ -110,7 +110,7 @@ type EtcdRestoreSpec struct {
 	// Whether the restore of a formed cluster saves its present data into the store of the snapshot first. Skip saves
 	// nothing. IfPossible continues if that fails, for example without quorum. Required fails the restore then, and the
 	// cluster is not changed. Exact does the same, and takes the snapshot while the members refuse writes, so that it has every write that
-	// etcd acknowledged. Clients can then not write for as long as it takes, at most 15 minutes. It needs etcd 3.6 and a quorum that answers. The
+	// etcd acknowledged. Clients cannot write until it is taken, which the operator limits to 15 minutes. It needs etcd 3.6 and a quorum that answers. The
 	// snapshot's path is in the status. Default: IfPossible.
 	// +optional
 	SafetySnapshot SafetySnapshotPolicy `json:"safetySnapshot,omitempty"`

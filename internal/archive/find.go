@@ -101,7 +101,7 @@ type walk struct {
 	unread     error // of the first start that cannot be read
 }
 
-// refusal returns why no timeline has the target. As long as a start cannot be read, that is not known: it may have the target.
+// refusal returns why no timeline has the target. While a start cannot be read, that is not known: its timeline may have the target.
 func (w *walk) refusal() error {
 	if w.unread != nil {
 		return fmt.Errorf("%s is not in the timelines that can be read: %w", w.target, w.unread)

@@ -83,7 +83,7 @@ func isNow(e ast.Expr) bool {
 var listed = map[string][]string{
 	"the time is one of this process's memory, and the monotonic clock measures what has passed": {
 		"archive/archiver/archiver.go Lag", "archive/archiver/run.go wantsCut", "etcd/login.go limitLogin", "objstore/listing.go name", "objstore/signed/signed.go reopen",
-		"backup/archive_keeper.go askForBase", "backup/archive_keeper.go changed", "backup/archive_keeper.go prune", "backup/archive_keeper.go publish", "backup/archive_keeper.go run",
+		"backup/archive_keeper.go askForBase", "backup/archive_keeper.go changed", "backup/archive_keeper_prune.go prune", "backup/archive_keeper.go publish", "backup/archive_keeper.go run",
 		"backup/archive_metrics.go stopped", "backup/archive_replace.go replaceSpoilt", "backup/archive_run.go run", "backup/archive_store.go present",
 		"backup/attempts.go begin", "backup/attempts.go passing", "backup/sightings.go since", "backup/timelimit.go pause",
 		"backup/status_archive.go archiveCondition", "backup/status_archive.go archiveStarting",

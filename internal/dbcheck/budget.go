@@ -24,7 +24,7 @@ const (
 	usualMemory = 64 << 20
 	// minMemory is what the check of a database of usual size needs.
 	minMemory = 96 << 20
-	// ownShare is the part of its memory that this process keeps, one of so many, if a check of usual size has the rest that it needs.
+	// ownShare divides the memory of this process: it keeps one such part, if a check of usual size has what it needs in the rest.
 	ownShare = 2
 )
 

@@ -60,7 +60,7 @@ func (a answering) Get(ctx context.Context, _ string) (io.ReadCloser, error) {
 	}
 }
 
-// replayOf replays so many segments in the slot, as an EtcdRestore of a namespace does.
+// replayOf replays a number of segments in the slot, as an EtcdRestore of a namespace does.
 func replayOf(ctx context.Context, s Spool, namespace, base string, store objstore.Store, segments int, size int64) error {
 	point := source.Point{Store: store}
 	for n := range segments {

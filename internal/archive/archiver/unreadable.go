@@ -9,8 +9,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
-// asks is how many objects the archiver asks for to find one that the store returns.
-const asks = 16
+// maxAsked is the maximum number of objects that the archiver asks for until the store returns one.
+const maxAsked = 16
 
 // refuses reports whether a store answers that it does not return an object, for example because a lifecycle rule moved it to an archive tier.
 func refuses(err error) bool {
@@ -36,7 +36,7 @@ func (a *Archiver) endRefused(ctx context.Context, names archive.Names) bool {
 func (a *Archiver) returnsAny(ctx context.Context) bool {
 	asked := 0
 	for object, err := range a.Store.List(objstore.Unheld(ctx), a.Root) {
-		if err != nil || asked == asks {
+		if err != nil || asked == maxAsked {
 			return false
 		}
 		if object.Cold {

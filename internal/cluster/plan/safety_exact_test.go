@@ -96,7 +96,7 @@ func TestAnExactSafetySnapshotIsTakenBehindTheFence(t *testing.T) {
 	}
 }
 
-// If one of these is not recorded, the next attempt takes an earlier snapshot for the exact one, or nobody finds it.
+// If one of these is not recorded, the next attempt takes an earlier snapshot for the exact one, or a person does not find it.
 func TestTheStatusOfAnExactSafetySnapshot(t *testing.T) {
 	s := state(formed, members(3), storage("3.6.0"), restored(v1beta2.RestoreSwitching), exact, aSeed(serving), fencedAt(50), safetyAsked(time.Minute), savedUpTo(50, 0))
 	before := v1beta2.EtcdClusterStatus{Restore: s.Restore}
