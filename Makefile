@@ -27,7 +27,7 @@ CRDS       := charts/etcd-operator/files/crds
 GENERATED  := api $(CRDS) docs/api.md docs/reference.md
 
 # Modules of their own, so that the operators depend on none of their libraries.
-MODULES    := hack/plot hack/release hack/site test/oldest
+MODULES    := hack/plot hack/release hack/site hack/structure test/oldest
 
 # Programs that the tests run against. Each is built once and kept in the user's cache.
 INTEGRATION_PROGRAMS := kubernetes etcd-3.4 etcd-3.5 etcd-3.6 etcd-3.7 versitygw fake-gcs azurite helm
@@ -126,6 +126,10 @@ unit: deps ## Run the unit tests with the race detector, in random order
 simulate: ## Run a million steps of the planner in random worlds, which make unit does with few; SIM_SEED=n repeats a failed run, and SIM_WORLD=n only its world n of each kind
 	SIM_SEED=$(or $(SIM_SEED),random) go test -count=1 -v -timeout 30m -run TestRandomFaults ./internal/cluster/plan
 
+.PHONY: structure
+structure: ## Print how the files of each package use each other: arrows, arrows up, the largest circle, the type with most methods
+	cd hack/structure && go run . ../.. ./internal/... ./cmd/... ./api/...
+
 .PHONY: explore
 explore: ## Explore all interleavings of passes, effects, changes, faults, old reads and kills, of which make unit does a short form; EXPLORE=4m for each of 15 explorations, EXPLORE_SIZE=1 EXPLORE_OPERATION=restore EXPLORE_DISTURBANCES=3
 	go test -count=1 -v -timeout 0 -run Interleaving ./internal/cluster/plan -explore=$(or $(EXPLORE),4m) \
@@ -135,7 +139,8 @@ explore: ## Explore all interleavings of passes, effects, changes, faults, old r
 integration: deps ## Run the tests against a real kube-apiserver, real etcd, a real S3 server, and emulators of GCS and Azure
 	@hack/deps.sh node
 	@$(LOCALKUBE) build $(INTEGRATION_PROGRAMS)
-	TEST_BIN="$(TEST_BIN)" go test -shuffle=on -parallel 4 -timeout 40m $$(go list ./test/integration/... | grep -v /scale) ./test/conformance/
+	# The detector of client-go ends a test in which somebody changes an object of a cache.
+	KUBE_CACHE_MUTATION_DETECTOR=true TEST_BIN="$(TEST_BIN)" go test -shuffle=on -parallel 4 -timeout 40m $$(go list ./test/integration/... | grep -v /scale) ./test/conformance/
 	TEST_BIN="$(TEST_BIN)" go test -shuffle=on -timeout 20m ./test/integration/scale/
 
 .PHONY: killer
@@ -179,6 +184,7 @@ chart: ## Run the tests of the chart (also against the oldest Kubernetes), rende
 	cd test/alerts && go test -shuffle=on ./...
 	cd hack/site && go test -shuffle=on ./...
 	cd hack/plot && go test -shuffle=on ./...
+	cd hack/structure && go test -shuffle=on ./...
 
 .PHONY: e2e
 e2e: deps ## Run the tests of the installed suite on a real Kubernetes (local, or from KUBECONFIG)
@@ -204,6 +210,11 @@ readme: deps ## Run the commands of README.md and docs/install.md on a fresh loc
 session: ## Run the commands of the README, and draw the terminal session into docs/images
 	@session=$$(mktemp) && trap 'rm -f "$$session"' EXIT && $(MAKE) readme README_SESSION="$$session" \
 		&& go tool -modfile=hack/tools/freeze.mod freeze --language ansi --config hack/tools/freeze.json --output docs/images/session.svg "$$session"
+
+.PHONY: tutorials
+tutorials: deps ## Follow the tutorials of docs on a fresh local Kubernetes. It deletes a running one; TUTORIALS=tls,minio follows only these
+	@$(LOCALKUBE) build $(DEMO_PROGRAMS)
+	TEST_BIN="$(TEST_BIN)" TUTORIALS="$(or $(TUTORIALS),1)" go test -count=1 -v -timeout 60m -run Tutorial ./test/readme/run/
 
 .PHONY: disasters
 disasters: deps ## Cause each disaster of docs/disaster-recovery.md on a fresh local Kubernetes, and run the commands of the page. It deletes a running one; DISASTERS=node,region causes only these
@@ -236,7 +247,7 @@ bench-slow-save: deps ## Measure a save on a slow disk (root, cgroup v1); BENCH_
 	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench SlowSave -benchtime 1x -timeout 60m ./test/bench/
 
 .PHONY: bench-ready
-bench-ready: deps ## Measure the time until clusters are ready, grow, heal and are restored, and compare it with StatefulSets (local Kubernetes, or from KUBECONFIG); BENCH=Ready BENCH_ROUNDS=5 BENCH_RESTORES=10
+bench-ready: deps ## Measure the time until clusters are ready, grow, heal and are restored, and compare it with StatefulSets (local Kubernetes, or from KUBECONFIG); BENCH=Restore BENCH_ROUNDS=5 BENCH_RESTORES=10 BENCH_TLS=1 BENCH_MIB=64
 	@$(LOCALKUBE) build $(BENCH_PROGRAMS)
 	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench '$(or $(BENCH),Ready)' -benchtime 1x -v -timeout 120m ./test/bench/ready/
 

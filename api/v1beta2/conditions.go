@@ -37,7 +37,7 @@ const (
 	ConditionFailed = "Failed"
 )
 
-// Reasons of an EtcdCluster's conditions. docs/operations.md has a heading for each.
+// Reasons of an EtcdCluster's conditions. docs/reasons-cluster.md has a heading for each.
 const (
 	// ReasonReady means that the cluster has the size, version and settings of its spec, and every member serves.
 	ReasonReady = "Ready"
@@ -148,7 +148,7 @@ const (
 	ReasonForeignMember = "ForeignMember"
 	// ReasonRequestRefused means that an annotation asks for something that could leave no quorum.
 	ReasonRequestRefused = "RequestRefused"
-	// ReasonLearnerTooSlow means that several new members in a row did not catch up with the leader.
+	// ReasonLearnerTooSlow means that several new members in a row did not start, or did not catch up with the leader.
 	ReasonLearnerTooSlow = "LearnerTooSlow"
 	// ReasonResizingPod means that CPU and memory of running Pods change to what the spec asks for.
 	ReasonResizingPod = "ResizingPod"
@@ -166,7 +166,7 @@ const (
 	ReasonDataCorrupt = "DataCorrupt"
 )
 
-// Reasons of an EtcdBackup's and an EtcdRestore's conditions. docs/operations.md has a heading for each.
+// Reasons of an EtcdBackup's and an EtcdRestore's conditions. docs/reasons-backup-restore.md has a heading for each.
 const (
 	// ReasonPending means that the work has not started yet.
 	ReasonPending = "Pending"
@@ -291,6 +291,8 @@ const (
 	ReasonQueued = "Queued"
 	// ReasonDryRun means that the snapshot is verified, and nothing was changed because spec.dryRun is true.
 	ReasonDryRun = "DryRun"
+	// ReasonRestoringKeys means that restore-operator writes keys of a snapshot into the running EtcdCluster.
+	ReasonRestoringKeys = "RestoringKeys"
 	// ReasonRestoreRefused means that the restore was carried out before, or spec.replaces names another cluster ID.
 	ReasonRestoreRefused = "RestoreRefused"
 	// ReasonVolumeTooSmall means that the members' volumes are smaller than twice the snapshot.

@@ -15,7 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const runbook = "../../docs/operations.md"
+// runbooks are the pages that explain the reasons, and entryPage lists all of them.
+var runbooks = []string{"reasons-cluster.md", "reasons-backup-restore.md"}
+
+const entryPage = "operations.md"
 
 func TestTheRunbookExplainsEveryReason(t *testing.T) {
 	reasons, pages := reasons(t), pages(t)
@@ -26,7 +29,21 @@ func TestTheRunbookExplainsEveryReason(t *testing.T) {
 	slices.Sort(reasons)
 	slices.Sort(headings)
 	if diff := cmp.Diff(reasons, headings); diff != "" {
-		t.Errorf("reasons (-of conditions.go +of docs/operations.md):\n%s", diff)
+		t.Errorf("reasons (-of conditions.go +of the pages of reasons):\n%s", diff)
+	}
+}
+
+// The plugin and bookmarks of an administrator lead to the reason at the entry page, and an administrator searches that page for the name.
+func TestTheEntryPageListsEveryReasonAndLeadsToItsPage(t *testing.T) {
+	entry := read(t, "../../docs/"+entryPage)
+	for _, page := range pages(t) {
+		anchor := strings.ToLower(page.reason)
+		if want := `<a id="` + anchor + `"></a>[` + page.reason + "](" + page.file + "#" + anchor + ")"; !strings.Contains(entry, want) {
+			t.Errorf("docs/%s does not have %s", entryPage, want)
+		}
+	}
+	if listed := strings.Count(entry, `<a id="`); listed != len(pages(t)) {
+		t.Errorf("docs/%s lists %d reasons, and there are %d", entryPage, listed, len(pages(t)))
 	}
 }
 
@@ -38,18 +55,25 @@ func TestEachReasonHasMeaningImpactCheckAndFix(t *testing.T) {
 			parts = append(parts, match[1])
 		}
 		if diff := cmp.Diff([]string{"Meaning", "Impact", "Check", "Fix"}, parts); diff != "" {
-			t.Errorf("paragraphs of %s in docs/operations.md (-want +got):\n%s", page.reason, diff)
+			t.Errorf("paragraphs of %s in docs/%s (-want +got):\n%s", page.reason, page.file, diff)
 		}
 	}
 }
 
-// page of the runbook explains one reason.
-type page struct{ reason, text string }
+// page of a runbook explains one reason.
+type page struct{ file, reason, text string }
 
-// pages are the parts of the runbook under a heading of one word: those of several words are not about one reason.
+// pages are the parts of the runbooks under a heading of one word: those of several words are not about one reason.
 func pages(t *testing.T) []page {
 	t.Helper()
-	text := read(t, runbook)
+	var found []page
+	for _, file := range runbooks {
+		found = append(found, pagesOf(file, read(t, "../../docs/"+file))...)
+	}
+	return found
+}
+
+func pagesOf(file, text string) []page {
 	headings := regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatchIndex(text, -1)
 	var found []page
 	for i, h := range headings {
@@ -58,7 +82,7 @@ func pages(t *testing.T) []page {
 			end = headings[i+1][0]
 		}
 		if i > 0 && !strings.Contains(heading, " ") {
-			found = append(found, page{heading, text[h[1]:end]})
+			found = append(found, page{file, heading, text[h[1]:end]})
 		}
 	}
 	return found

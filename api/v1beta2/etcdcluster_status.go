@@ -122,7 +122,7 @@ type EtcdClusterStatus struct {
 	// +optional
 	// +listType=set
 	AccusedMembers []string `json:"accusedMembers,omitempty"`
-	// How many learners in a row did not catch up with the leader and were removed. It is 0 after one got its vote.
+	// How many learners in a row did not start, or did not catch up with the leader, and were removed. It is 0 after one got its vote.
 	// +optional
 	LearnerFailures int32 `json:"learnerFailures,omitempty"`
 	// Time at which the last of these learners was removed.

@@ -59,6 +59,9 @@ type EtcdRestoreList struct {
 // +kubebuilder:validation:XValidation:rule="(has(self.backupStorageType) && !(self.backupStorageType in ['S3', 'GCS', 'ABS', 'OSS'])) || ((has(self.backupStorageType) && self.backupStorageType == 'S3') || !has(self.s3)) && ((has(self.backupStorageType) && self.backupStorageType == 'GCS') || !has(self.gcs)) && ((has(self.backupStorageType) && self.backupStorageType == 'ABS') || !has(self.abs)) && ((has(self.backupStorageType) && self.backupStorageType == 'OSS') || !has(self.oss))",message="only the block of the chosen backupStorageType is allowed: remove the other storage blocks"
 // +kubebuilder:validation:XValidation:rule="(!has(self.s3) || !has(self.s3.storageClass) && !has(self.s3.objectLock) && !has(self.s3.tags)) && (!has(self.gcs) || !has(self.gcs.storageClass) && !has(self.gcs.kmsKeyName))",message="storageClass, objectLock, tags and kmsKeyName apply only to writing: move them to an EtcdBackup"
 // +kubebuilder:validation:XValidation:rule="!has(self.signing) || !has(self.select) || !has(self.select.revision) && !has(self.select.time)",message="signing cannot be used with select.revision and select.time, because the continuous archive is not signed: remove signing, or write select.before for a snapshot"
+// +kubebuilder:validation:XValidation:rule="!has(self.prune) || !self.prune || has(self.prefixes)",message="prune deletes keys below prefixes, so it requires prefixes: add them, or remove prune"
+// +kubebuilder:validation:XValidation:rule="!has(self.prefixes) || !has(self.ttlSecondsAfterFinished) || has(self.dryRun) && self.dryRun",message="an EtcdRestore with prefixes is kept, because one that GitOps created again would overwrite newer keys: remove ttlSecondsAfterFinished, or set dryRun"
+// +kubebuilder:validation:XValidation:rule="!has(self.prefixes) || !has(self.safetySnapshot) || self.safetySnapshot != 'Exact'",message="safetySnapshot Exact refuses the writes of clients, and a restore of prefixes does not: write Required, IfPossible or Skip"
 type EtcdRestoreSpec struct {
 	// EtcdCluster to restore. If it does not exist, the restore waits for it, and the new cluster starts from the
 	// snapshot.
@@ -114,6 +117,20 @@ type EtcdRestoreSpec struct {
 	// snapshot's path is in the status. Default: IfPossible.
 	// +optional
 	SafetySnapshot SafetySnapshotPolicy `json:"safetySnapshot,omitempty"`
+	// Prefixes of the keys to restore. The cluster keeps running, and restore-operator writes only the keys below these prefixes as they are in the
+	// snapshot or at the point. A key that a client has written since the comparison is not overwritten, and is reported. Keys that have a lease are left
+	// as they are. A key that the snapshot does not have is kept, unless prune is true. With dryRun, the status says what would be written.
+	// The revision of the cluster continues, so revisionBump has no effect. Default: the whole cluster is restored.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=1024
+	Prefixes []string `json:"prefixes,omitempty"`
+	// Whether keys below prefixes that the snapshot does not have are deleted. Default: false.
+	// +optional
+	Prune bool `json:"prune,omitempty"`
 	// Keys of which one must have signed the snapshot. Otherwise nothing is restored, and the reason is SnapshotNotSigned or SignatureInvalid.
 	// It cannot be used with select.revision and select.time. Default: no signature is required.
 	// +optional
@@ -197,7 +214,10 @@ type EtcdRestoreStatus struct {
 	// How the seed reads the object, if restore-operator has read it with its own identity.
 	// +optional
 	SignedURL *SignedURLStatus `json:"signedURL,omitempty"`
-	// Snapshot of the old cluster that the operator took just before the switch.
+	// Comparison of the keys below spec.prefixes. It is absent if the whole cluster is restored.
+	// +optional
+	Prefixes *PrefixesStatus `json:"prefixes,omitempty"`
+	// Snapshot of the old cluster that the operator took just before the switch, or before it wrote keys below spec.prefixes.
 	// +optional
 	SafetySnapshot *SafetySnapshotStatus `json:"safetySnapshot,omitempty"`
 	// Newest revision of the cluster before the restore that a continuous archive has in the store. It is absent if no EtcdBackup of the cluster

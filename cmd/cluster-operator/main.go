@@ -7,6 +7,8 @@ import (
 	"os"
 	_ "time/tzdata" // schedules need time zones, and the image contains no zone files
 
+	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
+
 	"github.com/spf13/pflag"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -32,7 +34,7 @@ func main() {
 	options.Shard = controller.Shard
 	options.Server = &clock.Server{}
 	controller.Server = options.Server
-	if options.ByObject, err = cluster.CacheOptions(options.Shard); err == nil {
+	if options.ByObject, err = kubecache.CacheOptions(options.Shard); err == nil {
 		err = operator.Run(ctrl.SetupSignalHandler(), cluster.Name, options, func(_ context.Context, mgr manager.Manager) error {
 			return cluster.Setup(mgr, controller)
 		})

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"github.com/etcd-suite/etcd-operator/docs"
 )
 
 func main() {
@@ -39,12 +41,12 @@ func page(root string) (string, error) {
 	}{
 		{"Metrics", "The three operators also serve the metrics of controller-runtime and of Go. Members serve [those of etcd](https://etcd.io/docs/latest/metrics/).", metricRows},
 		{"Conditions", "Conditions of the three kinds.", conditionRows},
-		{"Reasons", "Reasons of conditions. Most events have one of them, too. Each is explained in [Operations](operations.md).", reasonRows},
+		{"Reasons", "Reasons of conditions. Most events have one of them, too. [Operations](operations.md) helps you to find one by its symptom.", reasonRows},
 		{"Events", "Other reasons of events.", eventRows},
 		{"Flags", "Flags of the operators. The chart sets most of them from its values.", flagRows},
 		{"Flags of kubectl etcd", "Each command also has the flags of the command `all`. [kubectl etcd](kubectl-etcd.md) explains the commands.", pluginRows},
 		{"Options of etcd", "Variables that `spec.pod.etcdEnv` can have, and those that it cannot, for etcd 3.4 to 3.7. [Day 2](day-2.md#options-of-etcd) explains them.", optionRows},
-		{"Defects of etcd", "Defects that damage data, hide data, or let in who may not. A cluster that runs an affected release reports [VersionNotAdvised](operations.md#versionnotadvised), " +
+		{"Defects of etcd", "Defects that damage data, hide data, or let in who may not. A cluster that runs an affected release reports [VersionNotAdvised](" + docs.ReasonPage("VersionNotAdvised") + "), " +
 			"except for those that the operator avoids or that no release of the minor version corrects.", defectRows},
 		{"Values of the chart", "`<operator>` stands for `clusterOperator`, `backupOperator` and `restoreOperator`. " +
 			"[The chart's README](../charts/etcd-operator/README.md) explains the values with examples.", valueRows},

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/etcd-suite/etcd-operator/docs"
 )
 
 // conditionRows are the constants Condition... of the API, with their comments.
@@ -18,10 +20,10 @@ func conditionRows(root string) ([][]string, error) {
 	return append([][]string{{"condition", "meaning"}}, rows...), err
 }
 
-// reasonRows are the constants Reason... of the API. Each has a heading in docs/operations.md; a test of the API compares.
+// reasonRows are the constants Reason... of the API. Each has a heading in a page of reasons; a test of the API compares.
 func reasonRows(root string) ([][]string, error) {
 	rows, err := constants(root, "Reason", func(reason string) string {
-		return "[" + reason + "](operations.md#" + strings.ToLower(reason) + ")"
+		return "[" + reason + "](" + docs.ReasonPage(reason) + ")"
 	})
 	return append([][]string{{"reason", "meaning"}}, rows...), err
 }
@@ -70,12 +72,12 @@ func isName(word string) bool {
 }
 
 // announcers are the functions whose second argument is the reason of an event.
-var announcers = []string{"announced", "warned", "newEvent"}
+var announcers = []string{"announced", "warned", "NewEvent"}
 
 // events returns the reasons of events that the plans publish and that are not reasons of conditions.
 func events(root string) ([]string, error) {
 	var found []string
-	for _, folder := range []string{"internal/cluster/plan", "internal/backup", "internal/restore/plan"} {
+	for _, folder := range []string{"internal/cluster/plan", "internal/backup/plan", "internal/backup/status", "internal/restore/plan"} {
 		files, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
 		if err != nil {
 			return nil, fmt.Errorf("list %s: %w", folder, err)
@@ -111,7 +113,11 @@ func eventsOf(file *ast.File) []string {
 	ast.Inspect(file, func(node ast.Node) bool {
 		switch node := node.(type) {
 		case *ast.CallExpr:
-			if name, ok := node.Fun.(*ast.Ident); ok && slices.Contains(announcers, name.Name) && len(node.Args) > 1 {
+			called := node.Fun
+			if of, ok := called.(*ast.SelectorExpr); ok {
+				called = of.Sel
+			}
+			if name, ok := called.(*ast.Ident); ok && slices.Contains(announcers, name.Name) && len(node.Args) > 1 {
 				add(node.Args[1])
 			}
 		case *ast.KeyValueExpr:

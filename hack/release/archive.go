@@ -69,29 +69,37 @@ func unzip(raw []byte) ([]file, error) {
 	}
 }
 
-// chart packages the chart, with the digests of the images. Helm validates it, but writes the current time, so the archive is written again.
-func (r release) chart(ctx context.Context, opts options) error {
+// charts packages the chart of the suite, with the digests of the images, and the chart of one cluster.
+func (r release) charts(ctx context.Context, opts options) error {
+	digests, err := r.digests()
+	if err != nil {
+		return fmt.Errorf("read the digests of the images: %w", err)
+	}
+	if err := r.chart(ctx, opts, chartDir, r.chartFile(), file{releaseName + "/" + digestsFile, digestsText(digests)}); err != nil {
+		return err
+	}
+	return r.chart(ctx, opts, filepath.Join("charts", clusterChart), r.clusterChartFile())
+}
+
+// chart packages a chart with more files. Helm validates it, but writes the current time, so the archive is written again.
+func (r release) chart(ctx context.Context, opts options, from, to string, more ...file) error {
 	dir, err := os.MkdirTemp("", "release-chart-")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	if _, err := command(ctx, opts.helm, "package", chartDir, "--destination", dir); err != nil {
+	if _, err := command(ctx, opts.helm, "package", from, "--destination", dir); err != nil {
 		return err
 	}
-	raw, err := os.ReadFile(filepath.Join(dir, r.chartFile()))
+	raw, err := os.ReadFile(filepath.Join(dir, to))
 	if err != nil {
 		return fmt.Errorf("read what helm package wrote: %w", err)
 	}
-	digests, err := r.digests()
-	if err != nil {
-		return fmt.Errorf("read the digests of the images: %w", err)
-	}
-	packed, err := repack(raw, r.time, file{releaseName + "/" + digestsFile, digestsText(digests)})
+	packed, err := repack(raw, r.time, more...)
 	if err != nil {
 		return fmt.Errorf("pack the chart again: %w", err)
 	}
-	return r.write(r.chartFile(), packed)
+	return r.write(to, packed)
 }
 
 // repack sorts the files of a chart and more of them, with Chart.yaml first as in Helm, and gives them the time at.

@@ -16,6 +16,8 @@ import (
 const (
 	repositoryURL = "https://github.com/etcd-suite/etcd-operator"
 	chartDir      = "charts/etcd-operator"
+	// clusterChart is the chart of one cluster, in charts. Its version is that of the release.
+	clusterChart = "etcd-cluster"
 	// releaseName is the name of the Helm release and of the namespace in install.yaml, README and all docs.
 	releaseName = "etcd-operator"
 )
@@ -52,7 +54,7 @@ func build(ctx context.Context, opts options, stdout io.Writer) error {
 	if err := r.write("NOTES.md", []byte(text)); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context, options) error{r.images, r.plugin, r.chart, r.manifests, r.sbom} {
+	for _, step := range []func(context.Context, options) error{r.images, r.plugin, r.charts, r.manifests, r.sbom} {
 		if err := step(ctx, opts); err != nil {
 			return err
 		}
@@ -105,6 +107,8 @@ func (r release) checkVersion(ctx context.Context, program string) error {
 func (r release) archive(operator string) string { return operator + "-" + r.version + "-image.tar" }
 
 func (r release) chartFile() string { return "etcd-operator-" + r.version + ".tgz" }
+
+func (r release) clusterChartFile() string { return clusterChart + "-" + r.version + ".tgz" }
 
 func (r release) path(name string) string { return filepath.Join(r.dir, name) }
 

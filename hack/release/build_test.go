@@ -41,10 +41,10 @@ func TestNotesAreTheSectionOfTheVersion(t *testing.T) {
 
 // A reader of the release page follows a link of a feature to its page, as it was in that release.
 func TestLinksOfTheNotesLeadToThePagesOfTheRelease(t *testing.T) {
-	const changelog = "## 1.1.0\n\n- Saves ([how](docs/backup.md#now), [more](https://example.com/a.md)). See [README](README.md).\n"
+	const changelog = "## 1.1.0\n\n- Saves ([how](docs/backup.md#on-demand-backup), [more](https://example.com/a.md)). See [README](README.md).\n"
 	for tag, pages := range map[string]string{"v1.1.0": repositoryURL + "/blob/v1.1.0/", "": repositoryURL + "/blob/main/"} {
 		got, err := notes(changelog, "1.1.0", tag)
-		want := "- Saves ([how](" + pages + "docs/backup.md#now), [more](https://example.com/a.md)). See [README](" + pages + "README.md).\n"
+		want := "- Saves ([how](" + pages + "docs/backup.md#on-demand-backup), [more](https://example.com/a.md)). See [README](" + pages + "README.md).\n"
 		if err != nil || !strings.HasSuffix(got, want) {
 			t.Errorf("tag %q: notes %q, want %q, error %v", tag, got, want, err)
 		}
@@ -131,8 +131,8 @@ func TestTheChartDoesNotDependOnTimeAndOrder(t *testing.T) {
 func TestTheSameCommitGivesTheSameFiles(t *testing.T) {
 	_, one := rendered(t)
 	_, two := rendered(t)
-	if len(one) != 5 {
-		t.Errorf("%d files, want the chart, install.yaml, crds.yaml, a Kustomize base and a bundle", len(one))
+	if len(one) != 6 {
+		t.Errorf("%d files, want two charts, install.yaml, crds.yaml, a Kustomize base and a bundle", len(one))
 	}
 	for name := range one {
 		if one[name] != two[name] {

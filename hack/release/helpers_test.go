@@ -46,7 +46,7 @@ func rendered(t *testing.T) (release, map[string]string) {
 	for _, operator := range operators {
 		writeImage(t, r.path(r.archive(operator)))
 	}
-	for _, step := range []func(context.Context, options) error{r.chart, r.manifests} {
+	for _, step := range []func(context.Context, options) error{r.charts, r.manifests} {
 		if err := step(t.Context(), opts); err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// push sends the images, each as one index of all architectures, and the chart to a registry. It uses the credentials of
+// push sends the images, each as one index of all architectures, and the charts to a registry. It uses the credentials of
 // docker login. It writes the digests to a file, so that they can be signed.
 func push(ctx context.Context, opts options, stdout io.Writer) error {
 	if opts.registry == "" {
@@ -42,11 +42,13 @@ func push(ctx context.Context, opts options, stdout io.Writer) error {
 		}
 		fmt.Fprintf(&digests, "%s/%s %s\n", opts.registry, operator, digest)
 	}
-	digest, err := r.pushChart(ctx, opts)
-	if err != nil {
-		return err
+	for _, chart := range []string{releaseName, clusterChart} {
+		digest, err := r.pushChart(ctx, opts, chart+"-"+version+".tgz")
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&digests, "%s/charts/%s %s\n", opts.registry, chart, digest)
 	}
-	fmt.Fprintf(&digests, "%s/charts/etcd-operator %s\n", opts.registry, digest)
 	if err := os.MkdirAll(filepath.Dir(opts.digests), 0o755); err != nil {
 		return err
 	}
@@ -116,9 +118,9 @@ func onlyIndex(outer v1.ImageIndex, archive string) (v1.Hash, error) {
 
 var pushedDigest = regexp.MustCompile(`sha256:[0-9a-f]{64}`)
 
-// pushChart pushes the chart with Helm, which knows its media types, and returns its digest.
-func (r release) pushChart(ctx context.Context, opts options) (string, error) {
-	args := []string{"push", r.path(r.chartFile()), "oci://" + opts.registry + "/charts"}
+// pushChart pushes a chart with Helm, which knows its media types, and returns its digest.
+func (r release) pushChart(ctx context.Context, opts options, chart string) (string, error) {
+	args := []string{"push", r.path(chart), "oci://" + opts.registry + "/charts"}
 	if loopback(opts.registry) {
 		args = append(args, "--plain-http")
 	}

@@ -118,8 +118,8 @@ func TestPushSendsImagesOfAllArchitecturesAndTheChart(t *testing.T) {
 		t.Errorf("the pulled chart differs from the built one, error %v", err)
 	}
 	digests, _ := os.ReadFile(opts.digests)
-	if lines := strings.Count(string(digests), "\n"); lines != 4 || !strings.HasPrefix(out.String(), string(digests)) {
-		t.Errorf("%d digests, want 4:\n%s\nreported:\n%s", lines, digests, out.String())
+	if lines := strings.Count(string(digests), "\n"); lines != 5 || !strings.HasPrefix(out.String(), string(digests)) {
+		t.Errorf("%d digests, want 5:\n%s\nreported:\n%s", lines, digests, out.String())
 	}
 }
 

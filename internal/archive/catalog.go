@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
@@ -20,6 +21,13 @@ type Names struct {
 	Timeline Timeline
 	Started  bool // there is a start object
 	Links    []Name
+	// Begun is when the store received the start, and Stored is when it received the last link, by its own clock. They are zero if the listing has
+	// no such object.
+	Begun, Stored time.Time
+	// Omitted is how many links are listed and not held, because the archive has more names than are held.
+	Omitted int
+	// oldest is the first revision of the oldest link that is listed, held or not. No link that begins before floor is held.
+	oldest, floor int64
 }
 
 // Newest returns the newest timeline with its last link only, and false if there is none. It holds no names, so an archive may have any

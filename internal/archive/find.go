@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"slices"
 	"sort"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
@@ -61,7 +61,7 @@ func Find(ctx context.Context, store objstore.Store, root string, bases []Base, 
 // target, and one for each step of a search by time. Only for a refusal it reads on, up to the next base. The zero Progress
 // means that it is not known. of reports whether a timeline with a cluster ID counts. Such a timeline ends the search if it had the target,
 // even if no base of it can be used: older timelines have other data there. seen are all snapshots that are listed, even those that can be no bases:
-// they show which revisions a later cluster had.
+// they show which revisions a later cluster had. With an error of a link, the choice has the timeline and the base of the part that has the link.
 func FindOf(ctx context.Context, store objstore.Store, root string, of func(clusterID string) bool, bases []Base, seen []Seen, progress Progress, target Target) (Choice, error) {
 	all, release, err := listNewer(ctx, store, root, progress)
 	if err != nil {
@@ -71,7 +71,8 @@ func FindOf(ctx context.Context, store objstore.Store, root string, of func(clus
 	if len(all) == 0 {
 		return Choice{}, &Refusal{Target: target, Reason: "the archive is empty"}
 	}
-	w := walk{of: of, bases: bases, progress: progress, target: target, evidence: evidenceOf(nil, bases, seen), held: held{in: objstore.HoldingOf(ctx)}}
+	w := walk{of: of, bases: bases, progress: progress, target: target, evidence: evidenceOf(nil, bases, seen), held: held{in: objstore.HoldingOf(ctx)}, names: objstore.HoldingOf(ctx).Beside()}
+	defer w.names.Release()
 	for i, names := range slices.Backward(all) {
 		choice, ends, err := w.timeline(ctx, store, root, names, all[:i])
 		if err != nil || choice.Timeline > 0 {
@@ -82,72 +83,6 @@ func FindOf(ctx context.Context, store objstore.Store, root string, of func(clus
 		}
 	}
 	return Choice{}, w.refusal()
-}
-
-// walk is the state of a search from the newest timeline to the oldest one.
-type walk struct {
-	of       func(clusterID string) bool
-	bases    []Base
-	progress Progress
-	target   Target
-	evidence evidence
-	held     held
-
-	later  []Start
-	passed []History
-	// newest is the timeline that ended the search; 0 if none did. unarchived means that a later cluster had the revision.
-	newest     Timeline
-	unarchived bool
-	unread     error // of the first start that cannot be read
-}
-
-// refusal returns why no timeline has the target. While a start cannot be read, that is not known: its timeline may have the target.
-func (w *walk) refusal() error {
-	if w.unread != nil {
-		return fmt.Errorf("%s is not in the timelines that can be read: %w", w.target, w.unread)
-	}
-	refusal := refuse(w.passed, w.bases, w.evidence.only(w.of), w.target)
-	if w.unarchived {
-		return refusal.unarchived()
-	}
-	return refusal.after(w.newest)
-}
-
-// timeline searches one timeline. If it has the target, the choice has a timeline. ends means that no older one is searched.
-func (w *walk) timeline(ctx context.Context, store objstore.Store, root string, names Names, older []Names) (choice Choice, ends bool, err error) {
-	f := finder{store: store, root: root, keys: names.Links, headers: map[string]Header{}, held: &w.held, target: w.target, evidence: w.evidence, undated: w.unread != nil}
-	started, err := f.begin(ctx, names, w.later)
-	if err != nil {
-		return Choice{}, false, err
-	}
-	w.unread = cmp.Or(w.unread, f.unread)
-	if started {
-		w.later = append([]Start{f.start}, w.later...)
-	}
-	if started && (!w.of(f.start.ClusterID) || w.target.Revision == 0 && f.start.Base.At.After(w.target.Time) && len(older) > 0) {
-		return Choice{}, false, nil // it is of another cluster, or began later
-	}
-	w.evidence = w.evidence.with(w.later)
-	if w.unarchived, err = f.hidden(ctx, older, w.evidence, w.of); err != nil || w.unarchived {
-		return Choice{}, true, err
-	}
-	if w.progress.Timeline == names.Timeline {
-		f.progress = &w.progress.Point
-	}
-	if err := f.extend(ctx); err != nil {
-		return Choice{}, false, err
-	}
-	if started {
-		h, choice, err := f.choose(ctx, names, w.bases)
-		if err != nil || choice.Timeline > 0 {
-			return choice, true, err
-		}
-		w.passed = append([]History{h}, w.passed...)
-	}
-	if ends, err = f.ends(ctx, started, w.bases); ends {
-		w.newest = names.Timeline
-	}
-	return Choice{}, ends, err
 }
 
 // hidden reports whether others had the revision of the target after the timeline began. Only then it reads the starts of older timelines, because
@@ -168,7 +103,7 @@ func (f *finder) older(ctx context.Context, all []Names) (older []Start, err err
 		switch err = cmp.Or(err, f.held.add(start.size)); {
 		case err == nil:
 			older = append(older, start)
-		case !errors.Is(err, ErrCorrupt) && !errors.Is(err, fs.ErrPermission) || errors.Is(err, objstore.ErrNoBucket):
+		case !errors.Is(err, ErrCorrupt) && !objstore.Refused(err):
 			return nil, err
 		}
 	}
@@ -182,14 +117,18 @@ type finder struct {
 	start Start
 	// unread is why the start cannot be read; nil if it can, or if there is none.
 	unread error
-	// undated means that the start of a newer timeline cannot be read, so it is not known when that one began.
+	// undated and since are those of the walk.
 	undated bool
-	next    *Start // of the next timeline with this cluster ID; nil if there is none
-	keys    []Name
-	headers map[string]Header // that were read
-	held    *held
-	bases   []Base // oldest first
-	target  Target
+	since   time.Time
+	// skipped is why a link that may have the target cannot be read; nil if there is none. unended is why it is not known whether a further link
+	// follows the last one that is listed.
+	skipped, unended error
+	next             *Start // of the next timeline with this cluster ID; nil if there is none
+	keys             []Name
+	headers          map[string]Header // that were read
+	held             *held
+	bases            []Base // oldest first
+	target           Target
 	// evidence is of all snapshots.
 	evidence evidence
 	// progress is that of this timeline; nil if it is not known.
@@ -197,17 +136,17 @@ type finder struct {
 }
 
 // find returns the part of the timeline from the base to the target. found is false if no base reaches the target. Then the
-// part goes up to the next base.
+// part ends at the next base. With an error of a link, it returns the base from which the part begins.
 func (f *finder) find(ctx context.Context) (h History, from Base, found bool, err error) {
 	next := sort.Search(len(f.bases), func(i int) bool { return !f.reaches(f.bases[i]) })
 	for _, b := range slices.Backward(f.bases[:next]) {
 		from := f.holding(b.Point.Revision)
 		to, err := f.end(ctx, from)
 		if err != nil {
-			return h, Base{}, false, err
+			return h, b, false, err
 		}
 		if h, err = f.part(ctx, from, to); err != nil {
-			return h, Base{}, false, err
+			return h, b, false, err
 		}
 		if _, ok := h.choose([]Base{b}, f.target); ok {
 			return h, b, true, nil
@@ -266,7 +205,10 @@ func (f *finder) header(ctx context.Context, link Name) (Header, error) {
 		return h, nil
 	}
 	h, err := ReadHeader(ctx, f.store, f.root, key)
-	if err = cmp.Or(err, f.held.add(h.size)); err == nil {
+	if err != nil {
+		return h, &linkError{key, err}
+	}
+	if err = f.held.add(h.size); err == nil {
 		f.headers[key] = h
 	}
 	return h, err
@@ -312,8 +254,11 @@ func (f *finder) readAll(ctx context.Context, keys []string) error {
 		group.Go(panics.Caught(func() {
 			defer func() { <-slots }()
 			if errs[i] = cmp.Or(ctx.Err(), f.held.full()); errs[i] == nil {
-				headers[i], errs[i] = ReadHeader(ctx, f.store, f.root, key)
-				errs[i] = cmp.Or(errs[i], f.held.add(headers[i].size))
+				if headers[i], errs[i] = ReadHeader(ctx, f.store, f.root, key); errs[i] != nil {
+					errs[i] = &linkError{key, errs[i]}
+				} else {
+					errs[i] = f.held.add(headers[i].size)
+				}
 			}
 		}, func(err error) { errs[i] = err }))
 	}

@@ -3,6 +3,7 @@ package archive
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -31,35 +32,148 @@ func List(ctx context.Context, store objstore.Store, root string) (all []Names, 
 }
 
 func list(ctx context.Context, store objstore.Store, root string, memory *objstore.Holding) ([]Names, error) {
-	held := objstore.Held{Max: maxNames}
-	found := map[Timeline]*Names{}
-	for object, err := range store.List(objstore.Unheld(ctx), root) {
+	return (&lister{root: root, most: maxNames, memory: memory}).list(ctx, store, root)
+}
+
+// lister holds the names of a listing.
+type lister struct {
+	root   string
+	most   int // names that it holds
+	memory *objstore.Holding
+	wanted func(Name) bool // the links to hold; nil for all
+	// trim drops links if there are more names, which must be at least a quarter of them. If it is nil, the listing fails.
+	trim func(all []Names)
+
+	held  objstore.Held
+	found map[Timeline]*Names
+	last  map[Timeline]int64
+}
+
+// list lists a prefix, which is the root or the folder of a timeline.
+func (l *lister) list(ctx context.Context, store objstore.Store, prefix string) ([]Names, error) {
+	l.held, l.found, l.last = objstore.Held{Max: l.most}, map[Timeline]*Names{}, map[Timeline]int64{}
+	for object, err := range store.List(objstore.Unheld(ctx), prefix) {
 		if err != nil {
 			return nil, err
 		}
-		name, ok := parseKey(root, object.Key)
-		if !ok {
-			continue
+		if name, ok := parseKey(l.root, object.Key); ok {
+			if err := l.add(name, object); err != nil {
+				return nil, err
+			}
 		}
-		of, bytes := found[name.timeline], int64(nameBytes)
-		if of == nil {
-			bytes += timelineBytes
-		}
-		if err := cmp.Or(held.Add(0), memory.Add(bytes)); err != nil {
-			return nil, err
-		}
-		if of == nil {
-			of = &Names{Timeline: name.timeline}
-			found[name.timeline] = of
-		}
-		if name.first == 0 {
-			of.Started = true
-			continue
-		}
-		name.cold = object.Cold
-		of.Links = append(of.Links, name)
 	}
-	return sorted(found), nil
+	return sorted(l.found), nil
+}
+
+func (l *lister) add(name Name, object objstore.Object) error {
+	if l.wanted != nil && name.first > 0 && !l.wanted(name) {
+		return nil
+	}
+	if l.omits(name) {
+		return nil
+	}
+	if err := l.count(name.timeline); err != nil {
+		return err
+	}
+	if l.omits(name) { // what was counted may be too much by one
+		return nil
+	}
+	of := l.found[name.timeline]
+	if of == nil {
+		of = &Names{Timeline: name.timeline}
+		l.found[name.timeline] = of
+	}
+	if name.first == 0 {
+		of.Started, of.Begun = true, object.ModTime
+		return nil
+	}
+	name.cold = object.Cold
+	if l.last[name.timeline] < name.first {
+		l.last[name.timeline], of.Stored = name.first, object.ModTime
+	}
+	if of.oldest == 0 || name.first < of.oldest {
+		of.oldest = name.first
+	}
+	of.Links = append(of.Links, name)
+	return nil
+}
+
+// omits notes a link that begins before the floor.
+func (l *lister) omits(name Name) bool {
+	of := l.found[name.timeline]
+	if of == nil || name.first == 0 || name.first >= of.floor {
+		return false
+	}
+	of.Omitted, of.oldest = of.Omitted+1, min(of.oldest, name.first)
+	return true
+}
+
+// count counts one name of a timeline. If there are more than are held, it drops some of the others first.
+func (l *lister) count(of Timeline) error {
+	err := l.held.Add(0)
+	if err != nil && l.trim != nil {
+		err = l.drop(err)
+	}
+	bytes := int64(nameBytes)
+	if l.found[of] == nil {
+		bytes += timelineBytes
+	}
+	if err != nil {
+		return err
+	}
+	err = l.memory.Add(bytes)
+	if !errors.Is(err, objstore.ErrMemory) || l.trim == nil {
+		return err
+	}
+	if err := l.drop(err); err != nil { // others hold the memory, so it holds a smaller part
+		return err
+	}
+	return l.memory.Add(bytes)
+}
+
+// drop trims what is held. It returns the error if too many names are left.
+func (l *lister) drop(full error) error {
+	all := sorted(l.found)
+	most := min(l.most, 1+count(all))
+	trimmed(all, l.trim, l.memory)
+	for i := range all {
+		l.found[all[i].Timeline] = &all[i]
+	}
+	names := 1 + count(all) // with the next one
+	if names > most-most/4 {
+		return full
+	}
+	l.held = objstore.Held{Max: l.most}
+	for range names {
+		if err := l.held.Add(0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// count returns how many names there are, with the starts.
+func count(all []Names) int {
+	names := len(all)
+	for i := range all {
+		names += len(all[i].Links)
+	}
+	return names
+}
+
+// trimmed drops links, counts them as omitted, and returns their memory.
+func trimmed(all []Names, trim func([]Names), memory *objstore.Holding) {
+	before := make([]int, len(all))
+	for i := range all {
+		before[i] = len(all[i].Links)
+	}
+	trim(all)
+	for i := range all {
+		dropped := before[i] - len(all[i].Links)
+		all[i].Omitted += dropped
+		all[i].Links = slices.Clone(all[i].Links) // the former array is garbage
+		memory.Return(NamesBytes(dropped))
+	}
 }
 
 // sorted returns the timelines in order. The keys of a chain may be in several days. The first revision orders them.

@@ -162,7 +162,7 @@ func OutdatedProofs(root string, all []Names, proofs []ProofName) []string {
 	var keys []string
 	for _, n := range proofs {
 		at := slices.IndexFunc(all, func(names Names) bool { return names.Timeline == n.Timeline })
-		gone := at < 0 || len(all[at].Links) > 0 && n.To < all[at].Links[0].first
+		gone := at < 0 || n.To < all[at].begins()
 		if gone && !n.Failed {
 			keys = append(keys, n.Key(root))
 		}

@@ -1,5 +1,12 @@
 package archive
 
+import (
+	"context"
+	"slices"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
 // Outdated returns what no target after a base needs, in the order in which to delete them: what is left after
 // each deletion is a complete archive. It decides by keys alone, because each link ends before the next one begins. The last
 // link of a timeline is kept, because the archiver continues from it. If there are more than most, the others follow when these are deleted.
@@ -7,17 +14,33 @@ package archive
 // starts are those of the timelines, in the same order. Nothing is deleted if the base is not surely in a timeline. A timeline that
 // another EtcdBackup wrote for another cluster is kept: its window is not known here.
 func Outdated(all []Names, starts []Start, b Base, most int) (outdated []Name, more bool) {
+	held := func(t Timeline, needed func(Name) bool, most int) ([]Name, bool, error) {
+		at := slices.IndexFunc(all, func(n Names) bool { return n.Timeline == t })
+		links := slices.DeleteFunc(slices.Clone(all[at].Links), func(n Name) bool { return !needed(n) })
+		return links[:min(len(links), most)], len(links) > most, nil
+	}
+	outdated, more, _ = outdatedOf(all, starts, b, most, held) // it cannot fail
+	return outdated, more
+}
+
+// Outdated is Outdated for the archive of a survey. If the survey omits links, these are the oldest ones, so it lists them first.
+func (s Survey) Outdated(ctx context.Context, store objstore.Store, root string, b Base, most int) (outdated []Name, more bool, err error) {
+	if s.Omitted() == 0 {
+		outdated, more = Outdated(s.Names, s.Starts, b, most)
+		return outdated, more, nil
+	}
+	return outdatedOf(s.Names, s.Starts, b, most, func(t Timeline, wanted func(Name) bool, most int) ([]Name, bool, error) {
+		return Oldest(ctx, store, root, t, most, wanted)
+	})
+}
+
+// outdatedOf is Outdated. oldest returns the oldest links of a timeline, like Oldest.
+func outdatedOf(all []Names, starts []Start, b Base, most int, oldest func(t Timeline, wanted func(Name) bool, most int) ([]Name, bool, error)) (outdated []Name, more bool, err error) {
 	at := timelineOf(all, starts, b)
 	if at < 0 {
-		return nil, false
+		return nil, false, nil
 	}
-	add := func(n Name) bool {
-		if len(outdated) == most {
-			return false
-		}
-		outdated = append(outdated, n)
-		return true
-	}
+	whole := func(Name) bool { return true }
 	for i, names := range all[:at] {
 		if !names.Started { // a start is written first and deleted last, so the listing omits it, and its owner is not known
 			continue
@@ -25,25 +48,22 @@ func Outdated(all []Names, starts []Start, b Base, most int) (outdated []Name, m
 		if starts[i].Writer != starts[at].Writer && starts[i].ClusterID != starts[at].ClusterID {
 			continue
 		}
-		for _, link := range names.Links {
-			if !add(link) {
-				return outdated, true
-			}
+		links, more, err := oldest(names.Timeline, whole, most-len(outdated))
+		if outdated = append(outdated, links...); err != nil || more || len(outdated) == most {
+			return outdated, true, err
 		}
-		if !add(Name{timeline: names.Timeline}) {
-			return outdated, true
-		}
+		outdated = append(outdated, Name{timeline: names.Timeline})
 	}
-	links := all[at].Links
-	for i, link := range links[:max(len(links)-1, 0)] {
-		if links[i+1].first-1 > b.Point.Revision {
-			break
-		}
-		if !add(link) {
-			return outdated, true
-		}
+	// A link is outdated if the next one does not begin after the base and 1.
+	links, more, err := oldest(all[at].Timeline, func(n Name) bool { return n.first <= b.Point.Revision+1 }, most-len(outdated)+1)
+	if len(links) == 0 || err != nil {
+		return outdated, false, err
 	}
-	return outdated, false
+	if !more {
+		links = links[:len(links)-1]
+	}
+	fits := min(len(links), most-len(outdated))
+	return append(outdated, links[:fits]...), more || fits < len(links), nil
 }
 
 // timelineOf returns the index of the timeline whose history has the base, or -1.

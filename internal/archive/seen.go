@@ -64,6 +64,21 @@ func (e evidence) has(id string) bool {
 	return slices.ContainsFunc(e.seen, func(s Seen) bool { return s.ClusterID == id })
 }
 
+// startless returns the highest revision of a snapshot that is not of an older timeline than one without a start that can be read; 0 if there is none.
+// Such a snapshot was taken after the store had the start, or had the last link if nothing lists the start. The archive may have been off then.
+func (e evidence) startless(names Names) (highest int64) {
+	since := names.Begun
+	if since.IsZero() {
+		since = names.Stored
+	}
+	for _, x := range e.seen {
+		if !since.IsZero() && !x.At.Before(since) {
+			highest = max(highest, x.Revision)
+		}
+	}
+	return highest
+}
+
 // began returns when a timeline began: the earlier one of the time of its base, and the time at which the store received that.
 func (e evidence) began(s Start) time.Time {
 	at := s.Base.At

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
@@ -19,6 +20,8 @@ type Survey struct {
 	// Unreadable are the starts that the store does not return although it returns other objects. While one cannot be read, nothing of its
 	// timeline can be restored, and nothing of it is outdated.
 	Unreadable []Unreadable
+	// ColdBases are the snapshots of the window that the store does not return, so that no replay can begin with them. The caller of Look adds them.
+	ColdBases []ColdBase
 	// Ranges that can be restored, oldest first. They are the newest ones if there are more than the limit.
 	Ranges []Range
 	// Holes are parts that cannot be restored although they were archived, oldest first.
@@ -63,14 +66,22 @@ func (s *Survey) Drop() {
 	if s.release != nil {
 		s.release()
 	}
-	s.Names, s.Starts, s.Startless, s.Unreadable, s.newer, s.others = nil, nil, nil, nil, nil, nil
+	s.Names, s.Starts, s.Startless, s.Unreadable, s.ColdBases, s.newer, s.others = nil, nil, nil, nil, nil, nil, nil
 	s.evidence = evidence{}
+}
+
+// Omitted returns how many links the survey does not have, because the archive has more names than are held. They are the oldest ones.
+func (s Survey) Omitted() (links int) {
+	for _, names := range s.Names {
+		links += names.Omitted
+	}
+	return links
 }
 
 // Look lists an archive and reads the headers that its ranges need: about two for each range. seen are snapshots that can be no bases. The
 // caller calls Drop.
 func Look(ctx context.Context, store objstore.Store, root string, bases []Base, limit int, seen ...Seen) (Survey, error) {
-	all, release, err := List(ctx, store, root)
+	all, release, err := listPart(ctx, store, root, newestLinks)
 	if err != nil {
 		return Survey{}, err
 	}
@@ -102,8 +113,14 @@ func look(ctx context.Context, store objstore.Store, root string, all []Names, b
 // survey reads the headers of all timelines.
 func (s Survey) survey(ctx context.Context, reading *surveyor, bases []Base, limit int) (Survey, error) {
 	reading.holes = nil
+	undated, since := false, time.Time{}
 	for i := len(s.Names) - 1; i >= 0 && len(s.Ranges) < limit; i-- {
 		own := s.Starts[i].own(s.Starts[i].next(s.Starts[i+1:]), bases)
+		if !s.Names[i].Started {
+			undated, since = true, Earlier(since, s.Names[i].Begun)
+		} else if undated {
+			own = s.Names[i].sure(s.Starts[i], own, since, reading.last(ctx, s.Names[i]))
+		}
 		s.others = s.Starts[i].hiddenBy(s.evidence)
 		if s.Names[i].Started {
 			if err := s.timeline(ctx, reading, i, own, limit); err != nil {
@@ -148,18 +165,34 @@ func (s *Survey) timeline(ctx context.Context, reading *surveyor, i int, own []B
 	return nil
 }
 
+// last returns the last link of a timeline, and nil if there is none, or if it cannot be read.
+func (s *surveyor) last(ctx context.Context, names Names) *Header {
+	n := len(names.Links)
+	if n == 0 {
+		return nil
+	}
+	h, err := s.header(ctx, names.Links[n-1])
+	if err != nil {
+		return nil
+	}
+	return &h
+}
+
 // hide records what a timeline had. Of one without a start, it is not known where it began.
 func (s *Survey) hide(ctx context.Context, reading *surveyor, i int, bases, own []Base) {
 	last := int64(0)
-	if n := len(s.Names[i].Links); n > 0 {
+	if h := reading.last(ctx, s.Names[i]); h != nil {
+		last = h.Last
+	} else if len(s.Names[i].Links) > 0 {
 		last = unknownEnd
-		if h, err := reading.header(ctx, s.Names[i].Links[n-1]); err == nil {
-			last = h.Last
-		}
 	}
+	unlisted := last == 0 && s.Names[i].Begun.IsZero()
 	had, counts := s.Starts[i].hides(s.evidence, s.Starts[i].next(s.Starts[i+1:]), bases, own, last)
-	if !s.Names[i].Started {
-		had, counts = Revisions{1, last}, true
+	switch {
+	case !s.Names[i].Started && unlisted: // the store refuses to return its start
+		had, counts = Revisions{1, unknownEnd}, true
+	case !s.Names[i].Started:
+		had, counts = Revisions{1, max(last, s.evidence.startless(s.Names[i]))}, true
 	}
 	if counts {
 		s.newer = append(s.newer, had)

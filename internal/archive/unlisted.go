@@ -35,9 +35,9 @@ func withNewer(ctx context.Context, store objstore.Getter, root string, all []Na
 	return all, nil
 }
 
-// listNewer is List with withNewer.
+// listNewer is List with withNewer. An archive with more names than are held has no links then, see near.
 func listNewer(ctx context.Context, store objstore.Store, root string, progress Progress) (all []Names, release func(), err error) {
-	if all, release, err = List(ctx, store, root); err != nil {
+	if all, release, err = listPart(ctx, store, root, withoutLinks); err != nil {
 		return nil, nil, err
 	}
 	if all, err = withNewer(ctx, store, root, all, progress); err != nil {
@@ -53,9 +53,10 @@ func NewestOf(ctx context.Context, store objstore.Store, root string) (newest Na
 		return newest, false, err
 	}
 	if newest.Timeline > 0 && !newest.Started {
-		if newest.Started, err = started(ctx, store, root, newest.Timeline); err != nil {
+		if newest.Started, err = started(ctx, store, root, newest.Timeline); err != nil && !objstore.Unread(ctx, err) {
 			return newest, false, err
 		}
+		newest.Started = newest.Started || err != nil // its reader finds the error again
 	}
 	later, err := after(ctx, store, root, newest.Timeline)
 	if n := len(later); n > 0 {
@@ -69,7 +70,7 @@ func after(ctx context.Context, store objstore.Getter, root string, t Timeline) 
 	for next := t + 1; ; next++ {
 		exists, err := started(ctx, store, root, next)
 		if err != nil || !exists {
-			return later, err
+			return later, err // with those before an error
 		}
 		if len(later) == maxBetween {
 			return nil, fmt.Errorf("the store has more than %d timelines after %d, and lists none of them", maxBetween, t)
@@ -107,15 +108,20 @@ func provenStarts(ctx context.Context, store objstore.Getter, root string, all [
 			continue
 		}
 		var err error
-		if all[i].Started, err = started(ctx, store, root, all[i].Timeline); err != nil {
+		if all[i].Started, err = started(ctx, store, root, all[i].Timeline); err != nil && !objstore.Unread(ctx, err) {
 			return nil, err
 		}
+		all[i].Started = all[i].Started || err != nil // its reader finds the error again
 	}
 	if len(all) == 0 {
 		return all, nil
 	}
 	later, err := after(ctx, store, root, lastOf(all))
-	return append(all, later...), err
+	all = append(all, later...)
+	if objstore.Refused(err) { // it may exist
+		return append(all, Names{Timeline: lastOf(all) + 1, Started: true}), nil
+	}
+	return all, err
 }
 
 // maxBetween is how many timelines before others are asked for. Those that a person deleted have no start either.
@@ -129,12 +135,14 @@ func withBetween(ctx context.Context, store objstore.Getter, root string, all []
 		for t := all[i].Timeline - 1; t > lastOf(all[:i]) && asked < maxBetween; t-- {
 			asked++
 			exists, err := started(ctx, store, root, t)
-			if err != nil {
+			refused := objstore.Refused(err)
+			if err != nil && !refused {
 				return nil, err
 			}
-			if exists {
+			if exists || refused {
 				all = slices.Insert(all, i, Names{Timeline: t, Started: true})
-			} else if i == 0 {
+			}
+			if !exists && i == 0 {
 				break
 			}
 		}
@@ -158,10 +166,11 @@ func started(ctx context.Context, store objstore.Getter, root string, t Timeline
 	return !gone, nil
 }
 
-// extend adds the links after the last one that is listed, until one has the target, or the store has no further one. If the last one is in a
-// storage class that cannot be read, its end is not known.
+// extend adds the links after the last one that is listed, until one has the target, or the store has no further one. If the last one cannot be
+// read, its end is not known. If the store does not answer whether there is a further one, that one may have the target.
 func (f *finder) extend(ctx context.Context) error {
 	chain, err := f.listedEnd(ctx)
+	listed := err == nil
 	for err == nil && chain.Timeline > 0 && below(Point{Revision: chain.Last, At: chain.At}, f.target) {
 		link := NameOf(chain.Timeline, chain.At, chain.Last+1)
 		var next Header
@@ -169,10 +178,13 @@ func (f *finder) extend(ctx context.Context) error {
 			f.keys, chain = append(slices.Clip(f.keys), link), next.Chain()
 		}
 	}
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return nil
+	if !objstore.Unread(ctx, err) {
+		return err
 	}
-	return err
+	if listed && (!errors.Is(err, fs.ErrNotExist) || objstore.Refused(err)) {
+		f.unended = err
+	}
+	return nil
 }
 
 // listedEnd returns the chain after the last link that is listed. It is zero if that one begins after the target, or if there is none and no start.

@@ -19,17 +19,22 @@ type Unreadable struct {
 	Err      error
 }
 
-// Refused reports whether the store answers that it does not return the object, for example because of its storage class.
-func (u Unreadable) Refused() bool { return errors.Is(u.Err, fs.ErrPermission) }
-
 func (u Unreadable) String() string {
 	return fmt.Sprintf("timeline %d cannot be restored, because the store does not return its start object %s: %v", u.Timeline, u.Key, u.Err)
 }
 
-// passes reports whether an error concerns one object only, if the store returns another one. A damaged object is an error of the archive.
-func passes(ctx context.Context, err error) bool {
-	return !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrNewerFormat) && !errors.Is(err, objstore.ErrNoBucket) && ctx.Err() == nil
+// ColdBase is a snapshot that the store does not return.
+type ColdBase struct {
+	Base
+	Err error
 }
+
+func (c ColdBase) String() string {
+	return fmt.Sprintf("no restore can begin with the snapshot %s, because the store does not return it: %v", c.Key, c.Err)
+}
+
+// Reaches reports whether a replay from a snapshot that cannot be read would reach the end of the newest timeline.
+func (s Survey) Reaches(c ColdBase) bool { return s.end.follows(c.Base) }
 
 // readStarts reads the starts of all timelines. It passes over those that the store does not return although it returns another object: such a
 // timeline is like one without a start.
@@ -44,7 +49,7 @@ func (s *Survey) readStarts(ctx context.Context, reading *surveyor) error {
 			continue
 		}
 		start, err := ReadStart(ctx, reading.store, reading.root, names.Timeline)
-		if err != nil && passes(ctx, err) {
+		if objstore.Unread(ctx, err) {
 			names.Started = false
 			s.Unreadable = append(s.Unreadable, Unreadable{names.Timeline, StartKey(reading.root, names.Timeline), err})
 			continue
@@ -73,7 +78,7 @@ func (e *linkError) Unwrap() error { return e.err }
 // ends the survey: of the store, of a damaged archive, or of the caller. A store that returns another link at the same time works.
 func (s *Survey) passOver(ctx context.Context, reading *surveyor, err error) bool {
 	var of *linkError
-	if !errors.As(err, &of) || !passes(ctx, err) || len(reading.failed) >= maxHoles {
+	if !errors.As(err, &of) || !objstore.Unread(ctx, err) || len(reading.failed) >= maxHoles {
 		return false
 	}
 	if !s.returnsAnother(ctx, reading, of.key) {

@@ -10,34 +10,37 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/backup/plan"
+	"github.com/etcd-suite/etcd-operator/internal/backup/queue"
+	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 )
 
 // act does the one effect of the step. It never waits.
-func (r *Reconciler) act(ctx context.Context, backup *v1beta2.EtcdBackup, s State, step Step) error {
+func (r *Reconciler) act(ctx context.Context, backup *v1beta2.EtcdBackup, s state.State, step plan.Step) error {
 	switch step := step.(type) {
-	case RemoveFinalizer:
+	case plan.RemoveFinalizer:
 		return r.removeFinalizer(ctx, backup, finalizer)
-	case Hold:
+	case plan.Hold:
 		return r.addFinalizer(ctx, backup, v1beta2.FinalizerSnapshots)
-	case Release:
+	case plan.Release:
 		return r.removeFinalizer(ctx, backup, v1beta2.FinalizerSnapshots)
-	case Expire:
+	case plan.Expire:
 		return r.expire(ctx, backup)
-	case Cancel:
-		r.attempts.forget(keyOf(backup))
-	case TakeSnapshot:
-		return r.begin(ctx, backup, s, KindSnapshot, step.Number)
-	case Drill:
-		return r.begin(ctx, backup, s, KindDrill, step.Number)
-	case Purge:
-		return r.begin(ctx, backup, s, KindPurge, step.Number)
-	case Copy:
-		return r.begin(ctx, backup, s, KindCopy, step.Number)
-	case CancelCopy:
-		r.copies.forget(keyOf(backup))
-	case Prune:
-		return r.begin(ctx, backup, s, KindPrune, 1)
-	case Idle, Report, ReportCopy, Watch, Refuse, Finished, Suspended, Wait, Backoff, Scheduled:
+	case plan.Cancel:
+		r.attempts.Forget(keyOf(backup))
+	case plan.TakeSnapshot:
+		return r.begin(ctx, backup, s, state.KindSnapshot, step.Number)
+	case plan.Drill:
+		return r.begin(ctx, backup, s, state.KindDrill, step.Number)
+	case plan.Purge:
+		return r.begin(ctx, backup, s, state.KindPurge, step.Number)
+	case plan.Copy:
+		return r.begin(ctx, backup, s, state.KindCopy, step.Number)
+	case plan.CancelCopy:
+		r.copies.Forget(keyOf(backup))
+	case plan.Prune:
+		return r.begin(ctx, backup, s, state.KindPrune, 1)
+	case plan.Idle, plan.Report, plan.ReportCopy, plan.Watch, plan.Refuse, plan.Finished, plan.Suspended, plan.Wait, plan.Backoff, plan.Scheduled:
 	default:
 		return fmt.Errorf("unknown step %T", step)
 	}
@@ -45,21 +48,21 @@ func (r *Reconciler) act(ctx context.Context, backup *v1beta2.EtcdBackup, s Stat
 }
 
 // settle drops the result of an attempt. It is called after the status that contains the result was written.
-func (r *Reconciler) settle(backup *v1beta2.EtcdBackup, s State, step Step) {
-	_, reported := step.(Report)
-	_, released := step.(Release)
+func (r *Reconciler) settle(backup *v1beta2.EtcdBackup, s state.State, step plan.Step) {
+	_, reported := step.(plan.Report)
+	_, released := step.(plan.Release)
 	if reported {
 		r.metrics.ended(s)
-		if s.Attempt.Result.Snapshot != nil || s.Attempt.Result.Proof != nil || s.rejudged(s.Attempt.Result.Drill) {
-			r.archives.taken(keyOf(backup))
+		if s.Attempt.Result.Snapshot != nil || s.Attempt.Result.Proof != nil || s.Rejudged(s.Attempt.Result.Drill) {
+			r.archives.Taken(keyOf(backup))
 		}
 	}
-	if _, copied := step.(ReportCopy); copied {
+	if _, copied := step.(plan.ReportCopy); copied {
 		r.metrics.copied(s)
-		r.copies.forget(keyOf(backup))
+		r.copies.Forget(keyOf(backup))
 	}
 	if reported || released {
-		r.attempts.forget(keyOf(backup))
+		r.attempts.Forget(keyOf(backup))
 	}
 }
 
@@ -91,21 +94,21 @@ func (r *Reconciler) expire(ctx context.Context, backup *v1beta2.EtcdBackup) err
 }
 
 // begin queues an attempt, which then runs in a worker.
-func (r *Reconciler) begin(ctx context.Context, backup *v1beta2.EtcdBackup, s State, kind Kind, number int32) error {
+func (r *Reconciler) begin(ctx context.Context, backup *v1beta2.EtcdBackup, s state.State, kind state.Kind, number int32) error {
 	log := ctrl.LoggerFrom(ctx)
-	o := jobSpecOf(s)
+	o := state.JobSpecOf(s)
 	o.Kind = kind
-	t := &jobProgress{kind: kind, request: o.Request, base: o.Base, generation: s.Generation, number: number, startedAt: s.Now}
-	t.based = func(base archive.Base) {
-		r.archives.give(keyOf(backup), o.Base, base)
-		r.archives.taken(keyOf(backup))
+	t := &queue.Progress{Kind: kind, Request: o.Request, Base: o.Base, Generation: s.Generation, Number: number, StartedAt: s.Now}
+	t.Based = func(base archive.Base) {
+		r.archives.Give(keyOf(backup), o.Base, base)
+		r.archives.Taken(keyOf(backup))
 	}
 	pool := r.attempts
-	if kind == KindCopy {
+	if kind == state.KindCopy {
 		pool = r.copies
 	}
-	started := pool.start(keyOf(backup), r.limits.claim(o), t, func(ctx context.Context, t *jobProgress) Result {
-		r.metrics.waited.WithLabelValues(laneOf[kind]).Observe(t.begin(r.now()).Seconds())
+	started := pool.Start(keyOf(backup), r.limits.Claim(o), t, func(ctx context.Context, t *queue.Progress) state.Result {
+		r.metrics.waited.WithLabelValues(queue.LaneOf[kind]).Observe(t.Begin(r.now()).Seconds())
 		return r.attempt(ctrl.LoggerInto(ctx, log), o, t)
 	})
 	if !started {

@@ -21,6 +21,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving"
+	"github.com/etcd-suite/etcd-operator/internal/backup/plan"
+	"github.com/etcd-suite/etcd-operator/internal/backup/queue"
+	"github.com/etcd-suite/etcd-operator/internal/backup/state"
+	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 )
@@ -33,7 +38,7 @@ type rig struct {
 	registry *prometheus.Registry
 	// attempts begun, and how each ends.
 	begun int
-	ends  func(context.Context) Result
+	ends  func(context.Context) state.Result
 	// patchErr is what the next write of a status fails with.
 	patchErr error
 	writes   int
@@ -55,12 +60,15 @@ func newRig(t *testing.T, objects ...client.Object) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.ends = func(context.Context) Result {
-		return Result{EndedAt: time.Now(), Snapshot: snapshotAt("bucket/dir/snap.db", time.Now())}
+	r.ends = func(context.Context) state.Result {
+		return state.Result{EndedAt: time.Now(), Snapshot: statetest.SnapshotAt("bucket/dir/snap.db", time.Now())}
 	}
 	r.Reconciler = &Reconciler{
-		client: cached, live: api, events: r.events, attempts: newAttempts(nil), copies: newAttempts(nil), archives: newArchives(nil, nil), metrics: m, now: time.Now, identity: grant.Everything(),
-		attempt: func(ctx context.Context, _ jobSpec, _ *jobProgress) Result { r.begun++; return r.ends(ctx) },
+		client: cached, live: api, events: r.events, attempts: queue.NewAttempts(nil), copies: queue.NewAttempts(nil), archives: archiving.New(nil, nil), metrics: m, now: time.Now, identity: grant.Everything(),
+		attempt: func(ctx context.Context, _ state.JobSpec, _ *queue.Progress) state.Result {
+			r.begun++
+			return r.ends(ctx)
+		},
 	}
 	return r
 }
@@ -108,33 +116,27 @@ func (r *rig) isReady() bool {
 	return meta.IsStatusConditionTrue(r.backup().Status.Conditions, v1beta2.ConditionReady)
 }
 
-func object(s State) *v1beta2.EtcdBackup {
+func object(s state.State) *v1beta2.EtcdBackup {
 	return &v1beta2.EtcdBackup{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, UID: s.UID, Generation: s.Generation},
 		Spec:       s.Spec, Status: s.Status,
 	}
 }
 
-// bubble runs a test in which time passes only when all goroutines wait.
-func bubble(t *testing.T, name string, test func(*testing.T)) {
-	t.Helper()
-	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
-}
-
 func TestReconcile(t *testing.T) {
-	bubble(t, "a pass starts an attempt, and the next reports it", func(t *testing.T) {
-		r := newRig(t, object(one()))
+	statetest.Bubble(t, "a pass starts an attempt, and the next reports it", func(t *testing.T) {
+		r := newRig(t, object(statetest.One()))
 		r.pass()
 		r.pass()
 		if !r.isReady() || r.begun != 1 {
-			t.Errorf("%d attempts\n%s", r.begun, picture(r.backup().Status))
+			t.Errorf("%d attempts\n%s", r.begun, statetest.Picture(r.backup().Status))
 		}
 		if e := <-r.events.Events; !strings.Contains(e, "SnapshotTaken") {
 			t.Errorf("event %q", e)
 		}
 	})
-	bubble(t, "a result is kept and no second attempt starts if the status cannot be written", func(t *testing.T) {
-		r := newRig(t, object(one()))
+	statetest.Bubble(t, "a result is kept and no second attempt starts if the status cannot be written", func(t *testing.T) {
+		r := newRig(t, object(statetest.One()))
 		r.pass()
 		r.patchErr = apierrors.NewConflict(v1beta2.GroupVersion.WithResource("etcdbackups").GroupResource(), "b", errors.New("stale"))
 		r.pass()
@@ -143,11 +145,11 @@ func TestReconcile(t *testing.T) {
 		}
 		r.pass()
 		if !r.isReady() || r.begun != 1 {
-			t.Errorf("%d attempts\n%s", r.begun, picture(r.backup().Status))
+			t.Errorf("%d attempts\n%s", r.begun, statetest.Picture(r.backup().Status))
 		}
 	})
-	bubble(t, "a settled EtcdBackup causes no write", func(t *testing.T) {
-		r := newRig(t, object(one()))
+	statetest.Bubble(t, "a settled EtcdBackup causes no write", func(t *testing.T) {
+		r := newRig(t, object(statetest.One()))
 		r.pass()
 		r.pass()
 		before := r.writes
@@ -161,58 +163,58 @@ func TestReconcile(t *testing.T) {
 		}
 	})
 	// Defect 19: the first failure of a one-shot was final.
-	bubble(t, "a failed attempt is made again when it is due", func(t *testing.T) {
-		r := newRig(t, object(one()))
-		r.ends = func(context.Context) Result {
+	statetest.Bubble(t, "a failed attempt is made again when it is due", func(t *testing.T) {
+		r := newRig(t, object(statetest.One()))
+		r.ends = func(context.Context) state.Result {
 			if r.begun == 1 {
-				return Result{EndedAt: time.Now(), Failure: &Failure{v1beta2.ReasonAccessDenied, "denied"}}
+				return state.Result{EndedAt: time.Now(), Failure: &state.Failure{Reason: v1beta2.ReasonAccessDenied, Message: "denied"}}
 			}
-			return Result{EndedAt: time.Now(), Snapshot: snapshotAt("bucket/dir/snap.db", time.Now())}
+			return state.Result{EndedAt: time.Now(), Snapshot: statetest.SnapshotAt("bucket/dir/snap.db", time.Now())}
 		}
 		r.pass()
 		r.pass()
 		wait := r.pass().RequeueAfter
-		if wait <= 0 || wait > firstDelay {
+		if wait <= 0 || wait > plan.FirstDelay {
 			t.Fatalf("looks again in %s", wait)
 		}
 		<-time.After(wait)
 		r.pass()
 		r.pass()
 		if !r.isReady() || r.begun != 2 || r.backup().Status.Attempts != 2 {
-			t.Errorf("%d attempts\n%s", r.begun, picture(r.backup().Status))
+			t.Errorf("%d attempts\n%s", r.begun, statetest.Picture(r.backup().Status))
 		}
 	})
 	// Defect 23: a deleted EtcdBackup left a goroutine that ran forever.
-	bubble(t, "deleting an EtcdBackup ends its attempt", func(t *testing.T) {
-		r := newRig(t, object(one()))
+	statetest.Bubble(t, "deleting an EtcdBackup ends its attempt", func(t *testing.T) {
+		r := newRig(t, object(statetest.One()))
 		ended := false
-		r.ends = func(ctx context.Context) Result {
+		r.ends = func(ctx context.Context) state.Result {
 			<-ctx.Done()
 			ended = true
-			return Result{}
+			return state.Result{}
 		}
 		r.pass()
 		if err := r.client.Delete(t.Context(), r.backup()); err != nil {
 			t.Fatal(err)
 		}
 		r.pass()
-		if !ended || r.attempts.find(keyOf(object(one()))) != nil {
+		if !ended || r.attempts.Find(keyOf(object(statetest.One()))) != nil {
 			t.Errorf("the attempt ended: %v", ended)
 		}
 	})
-	bubble(t, "an attempt of a deleted EtcdBackup does not count for a new one of that name", func(t *testing.T) {
-		r := newRig(t, object(one()))
+	statetest.Bubble(t, "an attempt of a deleted EtcdBackup does not count for a new one of that name", func(t *testing.T) {
+		r := newRig(t, object(statetest.One()))
 		ended := false
-		r.ends = func(ctx context.Context) Result {
+		r.ends = func(ctx context.Context) state.Result {
 			<-ctx.Done()
 			ended = true
-			return Result{}
+			return state.Result{}
 		}
 		r.pass()
 		if err := r.client.Delete(t.Context(), r.backup()); err != nil {
 			t.Fatal(err)
 		}
-		again := object(one())
+		again := object(statetest.One())
 		again.UID = "other"
 		if err := r.client.Create(t.Context(), again); err != nil {
 			t.Fatal(err)
@@ -221,10 +223,10 @@ func TestReconcile(t *testing.T) {
 		if r.begun != 2 || !ended {
 			t.Errorf("%d attempts, the first ended: %v", r.begun, ended)
 		}
-		r.attempts.forgetOthers(request.NamespacedName, "")
+		r.attempts.ForgetOthers(request.NamespacedName, "")
 	})
-	bubble(t, "the finalizer of the archived operator is removed although nothing is deleted", func(t *testing.T) {
-		held := object(series())
+	statetest.Bubble(t, "the finalizer of the archived operator is removed although nothing is deleted", func(t *testing.T) {
+		held := object(statetest.Series())
 		held.Finalizers = []string{finalizer, "somebody.else/s"}
 		r := newRig(t, held)
 		r.pass()
@@ -237,10 +239,10 @@ func TestReconcile(t *testing.T) {
 		}
 	})
 	// Defect 4: a loop continued without a pause after its end.
-	bubble(t, "a series sleeps until its next snapshot is due", func(t *testing.T) {
-		r := newRig(t, object(series()))
-		r.ends = func(context.Context) Result {
-			return Result{EndedAt: time.Now(), Snapshot: snapshotAt("bucket/dir/snap.db/ns/b/1/x.db", time.Now())}
+	statetest.Bubble(t, "a series sleeps until its next snapshot is due", func(t *testing.T) {
+		r := newRig(t, object(statetest.Series()))
+		r.ends = func(context.Context) state.Result {
+			return state.Result{EndedAt: time.Now(), Snapshot: statetest.SnapshotAt("bucket/dir/snap.db/ns/b/1/x.db", time.Now())}
 		}
 		r.pass()
 		r.pass()
@@ -252,10 +254,10 @@ func TestReconcile(t *testing.T) {
 
 // Defect 17: a metric was labelled by the text of errors.
 func TestMetrics(t *testing.T) {
-	bubble(t, "failures are counted by the reason in the status, and go with their object", func(t *testing.T) {
-		r := newRig(t, object(one()))
-		r.ends = func(context.Context) Result {
-			return Result{EndedAt: time.Now(), Failure: &Failure{v1beta2.ReasonAccessDenied, "request 4711 was denied"}}
+	statetest.Bubble(t, "failures are counted by the reason in the status, and go with their object", func(t *testing.T) {
+		r := newRig(t, object(statetest.One()))
+		r.ends = func(context.Context) state.Result {
+			return state.Result{EndedAt: time.Now(), Failure: &state.Failure{Reason: v1beta2.ReasonAccessDenied, Message: "request 4711 was denied"}}
 		}
 		r.pass()
 		r.pass()
@@ -270,10 +272,10 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("labels %q after the object is gone", got)
 		}
 	})
-	bubble(t, "a series that never had a snapshot has the metrics for an alert", func(t *testing.T) {
-		r := newRig(t, object(series()))
-		r.ends = func(context.Context) Result {
-			return Result{EndedAt: time.Now(), Failure: &Failure{v1beta2.ReasonAccessDenied, "denied"}}
+	statetest.Bubble(t, "a series that never had a snapshot has the metrics for an alert", func(t *testing.T) {
+		r := newRig(t, object(statetest.Series()))
+		r.ends = func(context.Context) state.Result {
+			return state.Result{EndedAt: time.Now(), Failure: &state.Failure{Reason: v1beta2.ReasonAccessDenied, Message: "denied"}}
 		}
 		r.pass()
 		r.pass()
@@ -289,9 +291,9 @@ func TestMetrics(t *testing.T) {
 			t.Error("there is no metric to compare with")
 		}
 	})
-	bubble(t, "no metric of a deleted EtcdBackup is left", func(t *testing.T) {
-		r := newRig(t, object(series(proven(time.Minute))))
-		r.now = at(t0)
+	statetest.Bubble(t, "no metric of a deleted EtcdBackup is left", func(t *testing.T) {
+		r := newRig(t, object(statetest.Series(statetest.Proven(time.Minute))))
+		r.now = statetest.At(statetest.T0)
 		r.pass()
 		if r.value("etcd_operator_backup_info") != 1 || r.value("etcd_operator_backup_has_snapshot") != 1 {
 			t.Error("the metrics of the EtcdBackup are missing")
@@ -314,17 +316,17 @@ func TestMetrics(t *testing.T) {
 			}
 		}
 	})
-	bubble(t, "a suspended series is never overdue", func(t *testing.T) {
-		r := newRig(t, object(series(proven(time.Minute), func(s *State) { s.Spec.BackupPolicy.Suspend = true })))
-		r.now = at(t0)
+	statetest.Bubble(t, "a suspended series is never overdue", func(t *testing.T) {
+		r := newRig(t, object(statetest.Series(statetest.Proven(time.Minute), func(s *state.State) { s.Spec.BackupPolicy.Suspend = true })))
+		r.now = statetest.At(statetest.T0)
 		r.pass()
 		if r.value("etcd_operator_backup_suspended") != 1 || r.value("etcd_operator_backup_overdue_timestamp_seconds") != -1 {
 			t.Error("an alert would fire for a suspended series")
 		}
 	})
-	bubble(t, "the metric of the newest snapshot exists again after a restart", func(t *testing.T) {
-		r := newRig(t, object(series(proven(time.Minute))))
-		r.now = at(t0)
+	statetest.Bubble(t, "the metric of the newest snapshot exists again after a restart", func(t *testing.T) {
+		r := newRig(t, object(statetest.Series(statetest.Proven(time.Minute))))
+		r.now = statetest.At(statetest.T0)
 		r.pass()
 		if got := r.labels("etcd_operator_backup_newest_snapshot_timestamp_seconds"); got != "name=b namespace=ns" {
 			t.Errorf("labels %q", got)
@@ -376,7 +378,7 @@ func TestWatches(t *testing.T) {
 	}
 	same := cluster(func(*v1beta2.EtcdClusterStatus) {})
 	t.Run("a cluster starts a pass only for EtcdBackups that name it", func(t *testing.T) {
-		named, other := object(one(of(nil))), object(one())
+		named, other := object(statetest.One(statetest.Of(nil))), object(statetest.One())
 		other.Name = "other"
 		r := newRig(t, named, other)
 		if got := r.backupsOf(t.Context(), same); len(got) != 1 || got[0] != request {

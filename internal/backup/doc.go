@@ -1,5 +1,7 @@
 // Package backup is backup-operator, which owns EtcdBackups.
 //
+// Its parts are packages: state, plan and status are pure; failure, clients, queue, verify, archiving and attempt do the work.
+//
 // In one pass, observe reads Kubernetes and the attempt of this process into a State, Plan picks one Step from it, act does
 // the one effect of that Step, and NewStatus computes the status. Plan and NewStatus are pure.
 //

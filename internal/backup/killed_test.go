@@ -23,6 +23,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving"
+	"github.com/etcd-suite/etcd-operator/internal/backup/attempt"
+	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
+	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
+	"github.com/etcd-suite/etcd-operator/internal/backup/clients/clientstest"
+	"github.com/etcd-suite/etcd-operator/internal/backup/plan"
+	"github.com/etcd-suite/etcd-operator/internal/backup/queue"
+	"github.com/etcd-suite/etcd-operator/internal/backup/state"
+	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
 	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
@@ -127,13 +136,6 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// steady streams the same database each time.
-type steady []byte
-
-func (s steady) Snapshot(context.Context) (io.ReadCloser, int64, error) {
-	return io.NopCloser(bytes.NewReader(s)), int64(len(s)), nil
-}
-
 // afterlife is what outlives an operator: the API, the bucket, and the time.
 type afterlife struct {
 	t     *testing.T
@@ -144,7 +146,7 @@ type afterlife struct {
 	away  atomic.Bool
 	dir   string
 	clock atomicClock
-	db    steady
+	db    attempttest.Steady
 }
 
 // atomicClock is read by attempts whose life is over, too.
@@ -153,10 +155,7 @@ type atomicClock struct{ nanoseconds atomic.Int64 }
 func (c *atomicClock) now() time.Time  { return time.Unix(0, c.nanoseconds.Load()).UTC() }
 func (c *atomicClock) set(t time.Time) { c.nanoseconds.Store(t.UnixNano()) }
 
-// memberOfDatabase is the one member of the cluster that db is of.
-const memberOfDatabase = 7
-
-func newAfterlife(t *testing.T, db steady, changes ...change) *afterlife {
+func newAfterlife(t *testing.T, db attempttest.Steady, changes ...statetest.Change) *afterlife {
 	t.Helper()
 	scheme, err := operator.Scheme()
 	if err != nil {
@@ -168,7 +167,7 @@ func newAfterlife(t *testing.T, db steady, changes ...change) *afterlife {
 		t.Fatal(err)
 	}
 	a.other = newSecond(t)
-	made := object(series(changes...))
+	made := object(statetest.Series(changes...))
 	a.api = fake.NewClientBuilder().WithScheme(scheme).WithObjects(made).WithStatusSubresource(&v1beta2.EtcdBackup{}).Build()
 	return a
 }
@@ -189,31 +188,30 @@ func (a *afterlife) operator(l *life) *Reconciler {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	from := member("a", 11)
-	from.Status.MemberID = memberOfDatabase
-	take, err := newJob(mortal, spool.New(a.t.TempDir(), spool.Options{}), newTests(1, 0, dbfile.TryRestore))
+	from := clientstest.Member("a", 11)
+	from.Status.MemberID = attempttest.MemberOfDatabase
+	take, err := attempt.New(clients.New(mortal, nil, now), spool.New(a.t.TempDir(), spool.Options{}), queue.NewTests(1, 0, dbfile.TryRestore))
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	take.now = now
-	take.probe = func(context.Context, []string, ask.Access) []ask.Answer { return []ask.Answer{from} }
-	take.drill = func(ctx context.Context, r snapshot.RestoreTestRequest) (snapshot.RestoreTestResult, error) {
+	take.Probe = func(context.Context, []string, ask.Access) []ask.Answer { return []ask.Answer{from} }
+	take.Drill = func(ctx context.Context, r snapshot.RestoreTestRequest) (snapshot.RestoreTestResult, error) {
 		body, err := r.Store.Get(ctx, r.Key)
 		if err != nil {
 			return snapshot.RestoreTestResult{}, err
 		}
 		return snapshot.RestoreTestResult{}, body.Close()
 	}
-	take.source = func(string, ask.Access) snapshot.Source { return a.db }
-	take.open = func(ctx context.Context, at connect.Access) (objstore.Store, error) {
+	take.Source = func(string, ask.Access) snapshot.Source { return a.db }
+	take.Open = func(ctx context.Context, at connect.Access) (objstore.Store, error) {
 		if at.Bucket == "other" {
 			return a.openSecond(ctx, l)
 		}
 		return mortalStore{a.store, l}, nil
 	}
 	return &Reconciler{
-		client: mortal, live: mortal, events: kubeevents.NewFakeRecorder(1000), attempts: newAttempts(nil), copies: newAttempts(nil), archives: newArchives(nil, nil), metrics: m,
-		now: now, attempt: take.attempt, identity: grant.Everything(),
+		client: mortal, live: mortal, events: kubeevents.NewFakeRecorder(1000), attempts: queue.NewAttempts(nil), copies: queue.NewAttempts(nil), archives: archiving.New(nil, nil), metrics: m,
+		now: now, attempt: take.Run, identity: grant.Everything(),
 	}
 }
 
@@ -221,8 +219,8 @@ func (a *afterlife) operator(l *life) *Reconciler {
 func (a *afterlife) live(l *life, done func() bool) {
 	a.t.Helper()
 	r := a.operator(l)
-	defer r.attempts.forgetOthers(request.NamespacedName, "")
-	defer r.copies.forgetOthers(request.NamespacedName, "")
+	defer r.attempts.ForgetOthers(request.NamespacedName, "")
+	defer r.copies.ForgetOthers(request.NamespacedName, "")
 	for range 200 {
 		result, err := r.Reconcile(a.t.Context(), request)
 		switch {
@@ -244,8 +242,8 @@ func (a *afterlife) live(l *life, done func() bool) {
 func (a *afterlife) await(r *Reconciler, l *life) bool {
 	found := false
 	for !l.over() {
-		attempt, copied := r.attempts.find(keyOf(object(one()))), r.copies.find(keyOf(object(one())))
-		ended := func(a *Attempt) bool { return a == nil || a.Result != nil }
+		attempt, copied := r.attempts.Find(keyOf(object(statetest.One()))), r.copies.Find(keyOf(object(statetest.One())))
+		ended := func(a *state.Attempt) bool { return a == nil || a.Result != nil }
 		if ended(attempt) && ended(copied) {
 			return found || attempt != nil || copied != nil
 		}
@@ -303,14 +301,14 @@ func (a *afterlife) objects() (keys []string) {
 func (a *afterlife) taken(at time.Time) func() bool {
 	return func() bool {
 		s := a.backup().Status
-		return s.Succeeded && s.Snapshot.CreatedAt >= stamp(at)
+		return s.Succeeded && s.Snapshot.CreatedAt >= state.Stamp(at)
 	}
 }
 
 // age makes all objects in the bucket older than leftovers must be.
 func (a *afterlife) age() {
 	a.t.Helper()
-	old := a.clock.now().Add(-2 * leftoverAge)
+	old := a.clock.now().Add(-2 * attempt.LeftoverAge)
 	err := filepath.WalkDir(a.dir, func(path string, _ os.DirEntry, err error) error {
 		return errors.Join(err, os.Chtimes(path, old, old))
 	})
@@ -339,9 +337,9 @@ func everyDeath(t *testing.T, scenario func(*testing.T, *life), ways ...string) 
 }
 
 func TestAKilledOperatorLeavesNoHalfSnapshotAndNoLeak(t *testing.T) {
-	db := steady(dbfiletest.New(t, memberOfDatabase).Put(10, 200).Snapshot())
+	db := attempttest.Steady(dbfiletest.New(t, attempttest.MemberOfDatabase).Put(10, 200).Snapshot())
 	everyDeath(t, func(t *testing.T, l *life) {
-		a := newAfterlife(t, db, keep(1), deletes, verifies)
+		a := newAfterlife(t, db, statetest.Keep(1), statetest.Deletes, statetest.Verifies)
 		a.live(&life{}, a.taken(a.clock.now().Add(-time.Hour)))
 		a.clock.set(a.clock.now().Add(time.Hour))
 		second := a.clock.now()
@@ -361,9 +359,9 @@ func TestAKilledOperatorLeavesNoHalfSnapshotAndNoLeak(t *testing.T) {
 }
 
 func TestAnOperatorKilledDuringTheDeletionDeletesAllSnapshotsLater(t *testing.T) {
-	db := steady(dbfiletest.New(t, memberOfDatabase).Put(10, 200).Snapshot())
+	db := attempttest.Steady(dbfiletest.New(t, attempttest.MemberOfDatabase).Put(10, 200).Snapshot())
 	everyDeath(t, func(t *testing.T, l *life) {
-		a := newAfterlife(t, db, keep(1), deletes, verifies)
+		a := newAfterlife(t, db, statetest.Keep(1), statetest.Deletes, statetest.Verifies)
 		a.live(&life{}, a.taken(a.clock.now().Add(-time.Hour)))
 		if err := a.api.Delete(t.Context(), a.backup()); err != nil {
 			t.Fatal(err)
@@ -379,9 +377,9 @@ func TestAnOperatorKilledDuringTheDeletionDeletesAllSnapshotsLater(t *testing.T)
 }
 
 func TestAnOperatorKilledDuringTheFinalSnapshotTakesItOnceAndReleasesTheBackup(t *testing.T) {
-	db := steady(dbfiletest.New(t, memberOfDatabase).Put(10, 200).Snapshot())
+	db := attempttest.Steady(dbfiletest.New(t, attempttest.MemberOfDatabase).Put(10, 200).Snapshot())
 	everyDeath(t, func(t *testing.T, l *life) {
-		a := newAfterlife(t, db, func(s *State) { s.Spec.FinalSnapshot = true })
+		a := newAfterlife(t, db, func(s *state.State) { s.Spec.FinalSnapshot = true })
 		a.live(&life{}, a.taken(a.clock.now().Add(-time.Hour)))
 		if err := a.api.Delete(t.Context(), a.backup()); err != nil {
 			t.Fatal(err)
@@ -399,19 +397,19 @@ func TestAnOperatorKilledDuringTheFinalSnapshotTakesItOnceAndReleasesTheBackup(t
 		if finals, all := a.finals(deleted), a.listed(); len(finals) != 1 || len(all) != 2 {
 			t.Errorf("%d of %d snapshots are final", len(finals), len(all))
 		}
-		if held := a.clock.now().Sub(deleted); held >= finalLimit {
+		if held := a.clock.now().Sub(deleted); held >= plan.FinalLimit {
 			t.Errorf("the EtcdBackup was held for %s", held)
 		}
 	})
 }
 
 func TestAnOperatorKilledDuringTheDeletionWaitsForYoungObjectsWithoutAManifest(t *testing.T) {
-	db := steady(dbfiletest.New(t, memberOfDatabase).Put(10, 200).Snapshot())
+	db := attempttest.Steady(dbfiletest.New(t, attempttest.MemberOfDatabase).Put(10, 200).Snapshot())
 	everyDeath(t, func(t *testing.T, l *life) {
-		a := newAfterlife(t, db, keep(1), deletes, verifies)
+		a := newAfterlife(t, db, statetest.Keep(1), statetest.Deletes, statetest.Verifies)
 		a.live(&life{}, a.taken(a.clock.now().Add(-time.Hour)))
 		parsed, _ := snapshot.ParseKey(a.listed()[0].Key)
-		(&world{t: t, store: a.store}).leaves(parsed.Key(parsed.Time.Add(time.Second), 12), "u")
+		(&attempttest.World{T: t, Store: a.store}).Leaves(parsed.Key(parsed.Time.Add(time.Second), 12), "u")
 		if err := a.store.Put(t.Context(), "dir/snap.db/ns/b/0000000000000001/notes.txt", strings.NewReader("mine")); err != nil {
 			t.Fatal(err)
 		}
@@ -425,7 +423,7 @@ func TestAnOperatorKilledDuringTheDeletionWaitsForYoungObjectsWithoutAManifest(t
 			a.live(&life{}, gone)
 		}
 		held := a.clock.now().Sub(began)
-		if got := strings.Join(a.objects(), ", "); got != "dir/snap.db/ns/b/0000000000000001/notes.txt" || held < orphanAge || held > purgeLimit+lastDelay {
+		if got := strings.Join(a.objects(), ", "); got != "dir/snap.db/ns/b/0000000000000001/notes.txt" || held < attempt.OrphanAge || held > plan.PurgeLimit+plan.LastDelay {
 			t.Errorf("left %s after %s", got, held)
 		}
 	}, diesAfter)
@@ -434,7 +432,7 @@ func TestAnOperatorKilledDuringTheDeletionWaitsForYoungObjectsWithoutAManifest(t
 // finals are the snapshots that the deletion at that time has asked for.
 func (a *afterlife) finals(deleted time.Time) (found []snapshot.Entry) {
 	a.t.Helper()
-	mark := jobSpec{UID: "u", Request: finalRequest(deleted)}.attemptOf(11)
+	mark := state.JobSpec{UID: "u", Request: plan.FinalRequest(deleted)}.AttemptOf(11)
 	for _, entry := range a.listed() {
 		if _, request, _ := strings.Cut(entry.Manifest.Attempt, "/now/"); request != "" && strings.HasSuffix(mark, request) {
 			found = append(found, entry)

@@ -11,6 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/backup/archiving"
+	"github.com/etcd-suite/etcd-operator/internal/backup/plan"
+	"github.com/etcd-suite/etcd-operator/internal/backup/queue"
+	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 )
 
 // metrics of all EtcdBackups. Their labels are names of objects and the API's reasons, so their number is limited. The
@@ -36,8 +40,8 @@ type metrics struct {
 // RegisterMetrics registers the metrics without a controller, for the reference.
 func RegisterMetrics(registry prometheus.Registerer) error {
 	_, err := newMetrics(registry)
-	_, archiveErr := newArchiveMetrics(registry)
-	return errors.Join(err, archiveErr, watchSpool(registry, nil), watchQueue(registry, nil, laneSnapshot))
+	_, archiveErr := archiving.NewMetrics(registry)
+	return errors.Join(err, archiveErr, queue.WatchSpool(registry, nil), queue.WatchQueue(registry, nil, queue.LaneSnapshot))
 }
 
 func newMetrics(registry prometheus.Registerer) (*metrics, error) {
@@ -102,7 +106,7 @@ func (m *metrics) ofObjects() []prometheus.Collector {
 }
 
 // reported updates what an alert must know from a status that was written.
-func (m *metrics) reported(s State, status v1beta2.EtcdBackupStatus) {
+func (m *metrics) reported(s state.State, status v1beta2.EtcdBackupStatus) {
 	s.Status = status
 	cluster := ""
 	if s.Spec.EtcdCluster != nil {
@@ -112,42 +116,42 @@ func (m *metrics) reported(s State, status v1beta2.EtcdBackupStatus) {
 	m.info.WithLabelValues(s.Namespace, s.Name, cluster).Set(1)
 	set := func(gauge *prometheus.GaugeVec, is bool) { setIf(gauge, s, true, number(is)) }
 	set(m.has, status.Snapshot != nil)
-	set(m.suspended, s.suspended())
+	set(m.suspended, s.Suspended())
 	set(m.failed, meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionFailed))
-	setTime(m.overdue, s, s.overdue())
+	setTime(m.overdue, s, plan.Overdue(s))
 	m.reportedCopies(s)
 	m.reportedArchive(s)
 }
 
 // reportedCopies updates what the alert about the second location depends on. s has the new status.
-func (m *metrics) reportedCopies(s State) {
+func (m *metrics) reportedCopies(s state.State) {
 	newest, overdue := time.Time{}, time.Time{}
 	if c := s.Status.Copies; c != nil {
 		newest = takenAt(c.Newest)
 	}
 	if !newest.IsZero() {
-		overdue = s.overdueSince(newest)
+		overdue = plan.OverdueSince(s, newest)
 	}
 	setTime(m.copies, s, newest)
 	setTime(m.copyOverdue, s, overdue)
-	c := conditionOf(s.Status.Conditions, v1beta2.ConditionCopied)
+	c := state.ConditionOf(s.Status.Conditions, v1beta2.ConditionCopied)
 	setIf(m.copyState, s, c != nil, number(c != nil && c.Status == metav1.ConditionTrue))
 }
 
 // reportedArchive updates what the alerts about the continuous archive depend on. s has the new status.
-func (m *metrics) reportedArchive(s State) {
-	setIf(m.archiveProven, s, s.Spec.Continuous != nil && s.Status.LastArchiveProof != nil, number(s.distrusted() == nil))
-	if !s.archived() {
+func (m *metrics) reportedArchive(s state.State) {
+	setIf(m.archiveProven, s, s.Spec.Continuous != nil && s.Status.LastArchiveProof != nil, number(s.Distrusted() == nil))
+	if !s.Archived() {
 		m.archiving.DeleteLabelValues(s.Namespace, s.Name)
 		m.maxLag.DeleteLabelValues(s.Namespace, s.Name)
 		return
 	}
 	setIf(m.archiving, s, true, number(meta.IsStatusConditionTrue(s.Status.Conditions, v1beta2.ConditionArchiving)))
-	setIf(m.maxLag, s, true, maxLag(s.Spec.Continuous).Seconds())
+	setIf(m.maxLag, s, true, state.MaxLag(s.Spec.Continuous).Seconds())
 }
 
 // setIf sets a gauge of an EtcdBackup, or deletes it if there is nothing to measure.
-func setIf(gauge *prometheus.GaugeVec, s State, is bool, value float64) {
+func setIf(gauge *prometheus.GaugeVec, s state.State, is bool, value float64) {
 	if is {
 		gauge.WithLabelValues(s.Namespace, s.Name).Set(value)
 	} else {
@@ -156,7 +160,7 @@ func setIf(gauge *prometheus.GaugeVec, s State, is bool, value float64) {
 }
 
 // setTime sets a gauge of an EtcdBackup to a time, or deletes it if the time is zero.
-func setTime(gauge *prometheus.GaugeVec, s State, at time.Time) {
+func setTime(gauge *prometheus.GaugeVec, s state.State, at time.Time) {
 	setIf(gauge, s, !at.IsZero(), float64(at.Unix()))
 }
 
@@ -180,7 +184,7 @@ func takenAt(snapshot *v1beta2.Snapshot) time.Time {
 }
 
 // proven updates the metrics of the newest snapshot from the status, which an earlier process may have written.
-func (m *metrics) proven(s State) {
+func (m *metrics) proven(s state.State) {
 	if d := s.Status.LastDrill; d != nil {
 		m.drill.WithLabelValues(s.Namespace, s.Name).Set(float64(d.Time.Unix()))
 		m.passed.WithLabelValues(s.Namespace, s.Name).Set(number(d.Result == v1beta2.DrillPassed))
@@ -204,17 +208,17 @@ func (m *metrics) proven(s State) {
 }
 
 // ended counts an attempt.
-func (m *metrics) ended(s State) {
+func (m *metrics) ended(s state.State) {
 	switch r := s.Attempt.Result; {
 	case r.Failure != nil:
 		m.failures.WithLabelValues(s.Namespace, s.Name, r.Failure.Reason).Inc()
-	case s.Attempt.Kind == KindSnapshot && !r.Found:
+	case s.Attempt.Kind == state.KindSnapshot && !r.Found:
 		m.duration.WithLabelValues(s.Namespace, s.Name).Observe(r.EndedAt.Sub(s.Attempt.StartedAt).Seconds())
 	}
 }
 
 // copied counts a failed copy.
-func (m *metrics) copied(s State) {
+func (m *metrics) copied(s state.State) {
 	if f := s.Copy.Result.Failure; f != nil {
 		m.uncopied.WithLabelValues(s.Namespace, s.Name, f.Reason).Inc()
 	}

@@ -8,10 +8,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/backup/state"
+	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 )
 
 // reportedMetrics are the values of the gauges after each of the States was reported.
-func reportedMetrics(t *testing.T, states ...State) map[string]float64 {
+func reportedMetrics(t *testing.T, states ...state.State) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
 	m, err := newMetrics(registry)
@@ -34,8 +36,8 @@ func reportedMetrics(t *testing.T, states ...State) map[string]float64 {
 }
 
 // reports sets a condition of the status.
-func reports(kind string, status metav1.ConditionStatus) change {
-	return func(s *State) {
+func reports(kind string, status metav1.ConditionStatus) statetest.Change {
+	return func(s *state.State) {
 		s.Status.Conditions = append(s.Status.Conditions, metav1.Condition{Type: kind, Status: status})
 	}
 }
@@ -52,51 +54,51 @@ const (
 
 // An alert fires only for a series that exists. So a copy that never succeeded needs a series, and a suspended archive must have none.
 func TestMetricsOfCopiesAndArchivesExistOnlyWhileTheSpecAsksForThem(t *testing.T) {
-	suspend := func(s *State) { s.Spec.BackupPolicy.Suspend = true }
-	limit := func(s *State) { s.Spec.Continuous.MaxLag = "20s" }
-	proof := func(result v1beta2.ProofResult) change {
-		return func(s *State) { s.Status.LastArchiveProof = &v1beta2.ArchiveProof{Result: result} }
+	suspend := func(s *state.State) { s.Spec.BackupPolicy.Suspend = true }
+	limit := func(s *state.State) { s.Spec.Continuous.MaxLag = "20s" }
+	proof := func(result v1beta2.ProofResult) statetest.Change {
+		return func(s *state.State) { s.Status.LastArchiveProof = &v1beta2.ArchiveProof{Result: result} }
 	}
-	newest := stamp(t0.Add(-3 * time.Hour))
-	copyTaken, copyOverdue := float64(t0.Add(-3*time.Hour).Unix()), float64(t0.Add(-time.Hour).Unix())
+	newest := state.Stamp(statetest.T0.Add(-3 * time.Hour))
+	copyTaken, copyOverdue := float64(statetest.T0.Add(-3*time.Hour).Unix()), float64(statetest.T0.Add(-time.Hour).Unix())
 	all := []string{copiedMetric, newestCopyMetric, copyOverdueMetric, archivingMetric, maxLagMetric, proofMetric, testMetric}
 	for name, test := range map[string]struct {
-		states []State
+		states []state.State
 		want   map[string]float64
 	}{
-		"a plain series": {[]State{series(proven(time.Minute))}, nil},
+		"a plain series": {[]state.State{statetest.Series(statetest.Proven(time.Minute))}, nil},
 		"the first copy failed": {
-			[]State{series(proven(time.Minute), copies, reports(v1beta2.ConditionCopied, metav1.ConditionFalse))},
+			[]state.State{statetest.Series(statetest.Proven(time.Minute), statetest.Copies, reports(v1beta2.ConditionCopied, metav1.ConditionFalse))},
 			map[string]float64{copiedMetric: 0},
 		},
 		"the second location is behind": {
-			[]State{series(proven(time.Minute), copies, copiedAt("a", newest, time.Hour), reports(v1beta2.ConditionCopied, metav1.ConditionTrue))},
+			[]state.State{statetest.Series(statetest.Proven(time.Minute), statetest.Copies, statetest.CopiedAt("a", newest, time.Hour), reports(v1beta2.ConditionCopied, metav1.ConditionTrue))},
 			map[string]float64{copiedMetric: 1, newestCopyMetric: copyTaken, copyOverdueMetric: copyOverdue},
 		},
 		"a suspended series is never behind": {
-			[]State{series(suspend, proven(time.Minute), copies, copiedAt("a", newest, time.Hour), reports(v1beta2.ConditionCopied, metav1.ConditionTrue))},
+			[]state.State{statetest.Series(suspend, statetest.Proven(time.Minute), statetest.Copies, statetest.CopiedAt("a", newest, time.Hour), reports(v1beta2.ConditionCopied, metav1.ConditionTrue))},
 			map[string]float64{copiedMetric: 1, newestCopyMetric: copyTaken},
 		},
 		"copyTo was removed": {
-			[]State{series(copies, copiedAt("a", newest, time.Hour), reports(v1beta2.ConditionCopied, metav1.ConditionFalse)), series(proven(time.Minute))}, nil,
+			[]state.State{statetest.Series(statetest.Copies, statetest.CopiedAt("a", newest, time.Hour), reports(v1beta2.ConditionCopied, metav1.ConditionFalse)), statetest.Series(statetest.Proven(time.Minute))}, nil,
 		},
 		"the archive is up to date": {
-			[]State{archivingState(t, reports(v1beta2.ConditionArchiving, metav1.ConditionTrue), limit)},
+			[]state.State{statetest.ArchivingState(t, reports(v1beta2.ConditionArchiving, metav1.ConditionTrue), limit)},
 			map[string]float64{archivingMetric: 1, maxLagMetric: 20},
 		},
 		"the archive never began": {
-			[]State{archivingState(t, func(s *State) { s.Archive = nil })}, map[string]float64{archivingMetric: 0, maxLagMetric: 5},
+			[]state.State{statetest.ArchivingState(t, func(s *state.State) { s.Archive = nil })}, map[string]float64{archivingMetric: 0, maxLagMetric: 5},
 		},
-		"the archive is suspended": {[]State{archivingState(t), archivingState(t, suspend)}, nil},
+		"the archive is suspended": {[]state.State{statetest.ArchivingState(t), statetest.ArchivingState(t, suspend)}, nil},
 		"continuous was removed": {
-			[]State{archivingState(t, proof(v1beta2.ProofFailed)), archivingState(t, proof(v1beta2.ProofFailed), func(s *State) { s.Spec.Continuous = nil })}, nil,
+			[]state.State{statetest.ArchivingState(t, proof(v1beta2.ProofFailed)), statetest.ArchivingState(t, proof(v1beta2.ProofFailed), func(s *state.State) { s.Spec.Continuous = nil })}, nil,
 		},
-		"the cluster hibernates":                      {[]State{archivingState(t), archivingState(t, func(s *State) { inCluster(s, true) })}, nil},
-		"the cluster is recovered from a lost quorum": {[]State{archivingState(t), archivingState(t, func(s *State) { inCluster(s, false); s.Cluster.Recovering = true })}, nil},
-		"a proof failed":                              {[]State{archivingState(t, proof(v1beta2.ProofFailed))}, map[string]float64{archivingMetric: 0, maxLagMetric: 5, proofMetric: 0}},
-		"a proof passed":                              {[]State{archivingState(t, proof(v1beta2.ProofPassed))}, map[string]float64{archivingMetric: 0, maxLagMetric: 5, proofMetric: 1}},
+		"the cluster hibernates":                      {[]state.State{statetest.ArchivingState(t), statetest.ArchivingState(t, func(s *state.State) { statetest.InCluster(s, true) })}, nil},
+		"the cluster is recovered from a lost quorum": {[]state.State{statetest.ArchivingState(t), statetest.ArchivingState(t, func(s *state.State) { statetest.InCluster(s, false); s.Cluster.Recovering = true })}, nil},
+		"a proof failed":                              {[]state.State{statetest.ArchivingState(t, proof(v1beta2.ProofFailed))}, map[string]float64{archivingMetric: 0, maxLagMetric: 5, proofMetric: 0}},
+		"a proof passed":                              {[]state.State{statetest.ArchivingState(t, proof(v1beta2.ProofPassed))}, map[string]float64{archivingMetric: 0, maxLagMetric: 5, proofMetric: 1}},
 		"a proof failed after a restore test passed": {
-			[]State{archivingState(t, proof(v1beta2.ProofFailed), func(s *State) { s.Status.LastDrill = &v1beta2.BackupDrill{Result: v1beta2.DrillPassed} })},
+			[]state.State{statetest.ArchivingState(t, proof(v1beta2.ProofFailed), func(s *state.State) { s.Status.LastDrill = &v1beta2.BackupDrill{Result: v1beta2.DrillPassed} })},
 			map[string]float64{archivingMetric: 0, maxLagMetric: 5, proofMetric: 0, testMetric: 1},
 		},
 	} {

@@ -9,57 +9,30 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
-	"github.com/etcd-suite/etcd-operator/internal/operator"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
-
-// beside returns a Reconciler in a namespace with EtcdCluster example and the given objects, and its first view.
-func beside(t *testing.T, objects ...client.Object) (*Reconciler, *view) {
-	t.Helper()
-	scheme, err := operator.Scheme()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "example", UID: "uid-example"}}
-	cluster.Spec = v1beta2.EtcdClusterSpec{Size: 3, Version: "3.6.16"}
-	c := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(cluster).WithObjects(cluster).WithObjects(objects...).Build()
-	if err := c.Get(t.Context(), client.ObjectKeyFromObject(cluster), cluster); err != nil {
-		t.Fatal(err)
-	}
-	v := &view{State: plan.NewState(cluster), cluster: cluster, known: &remembered{}, addresses: map[string]string{}, classes: map[string]string{}}
-	v.Now = noon
-	return &Reconciler{Client: c, APIReader: c}, v
-}
-
-// controlled is the metadata of an object in that namespace, which an EtcdCluster with that UID controls.
-func controlled(uid types.UID, name string, labels map[string]string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{
-		Namespace: "ns", Name: name, Labels: labels,
-		OwnerReferences: []metav1.OwnerReference{{APIVersion: v1beta2.GroupVersion.String(), Kind: "EtcdCluster", Name: "example", UID: uid, Controller: ptr.To(true)}},
-	}
-}
 
 func TestAServiceOfTheUserIsNotTakenOver(t *testing.T) {
 	users := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "example-client"}, Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "shop"}}}
 	r, v := beside(t, users)
-	if err := r.observeServices(t.Context(), v); err != nil {
+	if err := r.observer.ObserveServices(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]plan.ForeignObject{{Kind: "Service", Name: "example-client"}}, v.Foreign); diff != "" {
 		t.Errorf("foreign objects (-want +got):\n%s", diff)
 	}
-	step := plan.ApplyServices{Incarnation: 1, ClusterID: oldID}
-	if err := r.act(t.Context(), v, step); err != nil {
+	step := plan.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID}
+	if err := r.actor.Act(t.Context(), v, step); err != nil {
 		t.Fatal(err)
 	}
 	v.Foreign = nil // the cache had not seen it
-	if err := r.act(t.Context(), v, step); !errors.Is(err, errForeign) {
+	if err := r.actor.Act(t.Context(), v, step); !errors.Is(err, view.ErrForeign) {
 		t.Errorf("got %v, want a refusal", err)
 	}
 	var after corev1.Service
@@ -72,8 +45,8 @@ func TestAServiceOfTheUserIsNotTakenOver(t *testing.T) {
 }
 
 func TestTheServiceOfAnEarlierClusterIsWaitedFor(t *testing.T) {
-	r, v := beside(t, &corev1.Service{ObjectMeta: controlled("uid-earlier", "example", nil)})
-	if err := r.observeServices(t.Context(), v); err != nil {
+	r, v := beside(t, &corev1.Service{ObjectMeta: clustertest.Controlled("uid-earlier", "example", nil)})
+	if err := r.observer.ObserveServices(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]plan.ForeignObject{{Kind: "Service", Name: "example", Leaving: true}}, v.Foreign); diff != "" {
@@ -84,11 +57,11 @@ func TestTheServiceOfAnEarlierClusterIsWaitedFor(t *testing.T) {
 func TestServicesAreCreatedAndThenApplied(t *testing.T) {
 	r, v := beside(t)
 	for _, incarnation := range []int32{1, 2} {
-		if err := r.act(t.Context(), v, plan.ApplyServices{Incarnation: incarnation, ClusterID: oldID}); err != nil {
+		if err := r.actor.Act(t.Context(), v, plan.ApplyServices{Incarnation: incarnation, ClusterID: clustertest.OldID}); err != nil {
 			t.Fatal(err)
 		}
 		v.Services = plan.Services{}
-		if err := r.observeServices(t.Context(), v); err != nil {
+		if err := r.observer.ObserveServices(t.Context(), v); err != nil {
 			t.Fatal(err)
 		}
 		if !v.Services.HeadlessCurrent || !v.Services.ClientCurrent || v.Services.ClientIncarnation != incarnation {
@@ -100,40 +73,41 @@ func TestServicesAreCreatedAndThenApplied(t *testing.T) {
 func TestTheBudgetOfTheUserIsNotTakenOver(t *testing.T) {
 	users := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "example"}}
 	r, v := beside(t, users)
-	if err := r.observeBudget(t.Context(), v); err != nil {
+	if err := r.observer.ObserveBudget(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
 	if !v.IsForeign("PodDisruptionBudget", "example") {
 		t.Errorf("foreign objects are %+v", v.Foreign)
 	}
-	if err := r.act(t.Context(), v, plan.ApplyBudget{Incarnation: 1, MinAvailable: 2}); !errors.Is(err, errForeign) {
+	if err := r.actor.Act(t.Context(), v, plan.ApplyBudget{Incarnation: 1, MinAvailable: 2}); !errors.Is(err, view.ErrForeign) {
 		t.Errorf("got %v, want a refusal", err)
 	}
 }
 
 func TestAClusterOfAnEarlierReleaseGetsItsUIDWithoutLosingAnEndpoint(t *testing.T) {
-	name := nameOf(0)
-	pod := &corev1.Pod{ObjectMeta: controlled("uid-example", name, map[string]string{
-		v1beta2.LabelApp: "etcd", v1beta2.LabelCluster: "example", v1beta2.LabelMember: name, v1beta2.LabelIncarnation: "1", labelVoter: "true",
+	name := clustertest.NameOf(0)
+	pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", name, map[string]string{
+		v1beta2.LabelApp: "etcd", v1beta2.LabelCluster: "example", v1beta2.LabelMember: name, v1beta2.LabelIncarnation: "1", pods.LabelVoter: "true",
 	})}
+	pod.Spec.NodeName = "node-1" // one without a node waits for the scheduler
 	r, v := beside(t, pod)
-	formed(&v.State)
-	step := plan.ApplyServices{Incarnation: 1, ClusterID: oldID, WithoutUID: true}
-	if err := r.act(t.Context(), v, step); err != nil {
+	clustertest.Formed(&v.State)
+	step := plan.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID, WithoutUID: true}
+	if err := r.actor.Act(t.Context(), v, step); err != nil {
 		t.Fatal(err)
 	}
 	for pass := range 5 {
-		v.State = plan.NewState(v.cluster)
-		formed(&v.State)
-		v.Now, v.Services = noon, plan.Services{}
-		for _, observe := range []func(context.Context, *view) error{r.observeServices, r.observeMembers} {
+		v.State = plan.NewState(v.Cluster)
+		clustertest.Formed(&v.State)
+		v.Now, v.Services = clustertest.Noon, plan.Services{}
+		for _, observe := range []func(context.Context, *view.View) error{r.observer.ObserveServices, r.observer.ObserveMembers} {
 			if err := observe(t.Context(), v); err != nil {
 				t.Fatal(err)
 			}
 		}
 		selects(t, r)
 		v.Members[0].Volume = plan.VolumePresent
-		if err := r.act(t.Context(), v, plan.Plan(v.State)); err != nil {
+		if err := r.actor.Act(t.Context(), v, plan.Plan(v.State)); err != nil {
 			t.Fatalf("pass %d: %v", pass, err)
 		}
 	}
@@ -155,5 +129,24 @@ func selects(t *testing.T, r *Reconciler) {
 	}
 	if len(pods.Items) == 0 {
 		t.Errorf("the client Service selects no Pod: %v", service.Spec.Selector)
+	}
+}
+
+// An old cache showed a cluster that had not formed yet. The operator changed its client Service to select no member,
+// and removed the cluster ID.
+func TestAServiceThatSelectsTheMembersIsNotChangedOnAnOldCache(t *testing.T) {
+	r, v := beside(t)
+	formed := plan.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID}
+	if err := r.actor.Act(t.Context(), v, formed); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.actor.Act(t.Context(), v, plan.ApplyServices{}); !errors.Is(err, view.ErrBehind) {
+		t.Errorf("the Service is applied on an old cache: %v", err)
+	}
+	if err := r.observer.ObserveServices(t.Context(), v); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.actor.Act(t.Context(), v, formed); err != nil || v.Services.ClientClusterID != clustertest.OldID {
+		t.Errorf("a current cache: %v, %+v", err, v.Services)
 	}
 }

@@ -18,7 +18,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/metrics"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
 
@@ -67,7 +71,7 @@ func lagging(t *testing.T) (*Reconciler, client.Client, *events.FakeRecorder, *i
 
 func TestACacheThatStaysBehindIsReportedAfterAMinute(t *testing.T) {
 	r, live, recorder, writes := lagging(t)
-	now := noon
+	now := clustertest.Noon
 	r.Now = func() time.Time { return now }
 	request := ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "example"}}
 	ready := func() *metav1.Condition {
@@ -78,17 +82,17 @@ func TestACacheThatStaysBehindIsReportedAfterAMinute(t *testing.T) {
 		return meta.FindStatusCondition(cluster.Status.Conditions, v1beta2.ConditionReady)
 	}
 	passes := 0
-	for now.Sub(noon) < 10*time.Minute {
-		early := now.Sub(noon) < time.Minute
+	for now.Sub(clustertest.Noon) < 10*time.Minute {
+		early := now.Sub(clustertest.Noon) < time.Minute
 		result, err := r.Reconcile(t.Context(), request)
 		if err != nil || result.RequeueAfter <= 0 {
-			t.Fatalf("after %s: %+v, %v", now.Sub(noon), result, err)
+			t.Fatalf("after %s: %+v, %v", now.Sub(clustertest.Noon), result, err)
 		}
 		if passes == 0 && result.RequeueAfter > time.Second {
 			t.Errorf("the first pause is %s, and a watch mostly ends within a second", result.RequeueAfter)
 		}
 		if is := ready(); early && is != nil {
-			t.Errorf("reported after %s: %+v", now.Sub(noon), is)
+			t.Errorf("reported after %s: %+v", now.Sub(clustertest.Noon), is)
 		}
 		passes++
 		now = now.Add(result.RequeueAfter)
@@ -136,7 +140,7 @@ func TestAReconcilerDoesNothingUntilItsCacheHasItsOwnStatus(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	r.Now = func() time.Time { return now }
 	request := ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "example"}}
-	known := r.memory.of(request.NamespacedName, "uid-example")
+	known := r.memory.Of(request.NamespacedName, "uid-example")
 	known.wrote = ownStatus{at: now, version: "999999"}
 	pods := func() int {
 		var list corev1.PodList
@@ -168,7 +172,7 @@ func TestAReconcilerDoesNothingUntilItsCacheHasItsOwnStatus(t *testing.T) {
 // Otherwise the passes of a cluster whose cache is slow would never wait.
 func TestAPassNotesTheStatusThatItWrote(t *testing.T) {
 	r, live, _, _ := lagging(t)
-	r.Client = countedClient{Client: live, writes: r.metrics.writes}
+	r.Client = metrics.CountedClient{Client: live, Writes: r.metrics.Writes}
 	key := client.ObjectKey{Namespace: "ns", Name: "example"}
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
 		t.Fatal(err)
@@ -177,7 +181,7 @@ func TestAPassNotesTheStatusThatItWrote(t *testing.T) {
 	if err := live.Get(t.Context(), key, &cluster); err != nil {
 		t.Fatal(err)
 	}
-	if wrote := r.memory.of(key, cluster.UID).wrote.version; wrote != cluster.ResourceVersion {
+	if wrote := r.memory.Of(key, cluster.UID).wrote.version; wrote != cluster.ResourceVersion {
 		t.Errorf("noted version %q, want %q", wrote, cluster.ResourceVersion)
 	}
 }
@@ -193,14 +197,14 @@ func TestAPassThatFailedIsLeftToItsBackOff(t *testing.T) {
 		"an object of it is refused": {nil, errors.New("refused"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := state(formed, members(3))
+			s := clustertest.State(clustertest.Formed, clustertest.Members(3))
 			r, cluster := recorded(t, s, v1beta2.EtcdClusterStatus{})
 			r.Events, r.Now = events.NewFakeRecorder(9), time.Now
-			v := &view{State: s, cluster: cluster, known: &remembered{}, skipped: c.skipped}
-			if _, err := r.report(t.Context(), v, plan.DeletePod{Name: nameOf(0)}, c.actErr); err != nil {
+			v := &view.View{State: s, Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &plan.Waiting{}, Skipped: c.skipped}
+			if _, err := r.report(t.Context(), v, plan.DeletePod{Name: clustertest.NameOf(0)}, c.actErr); err != nil {
 				t.Fatal(err)
 			}
-			if noted := v.known.wrote.version != ""; noted != c.noted {
+			if noted := r.memory.OfView(v).wrote.version != ""; noted != c.noted {
 				t.Errorf("noted is %t, want %t", noted, c.noted)
 			}
 		})
@@ -209,12 +213,12 @@ func TestAPassThatFailedIsLeftToItsBackOff(t *testing.T) {
 
 // Otherwise the status would say that the cache has been behind all the time in which members did not answer.
 func TestAPassWithoutAnswersIsNoneThatFoundTheCacheBehind(t *testing.T) {
-	s := state(formed, members(3))
+	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
 	r, cluster := recorded(t, s, v1beta2.EtcdClusterStatus{})
-	v := &view{State: s, cluster: cluster, known: &remembered{}}
-	v.known.behind.found(s.Now.Add(-time.Hour))
-	if _, err := r.foundBehind(t.Context(), v, errBehind); err != nil || v.known.behind.since != s.Now {
-		t.Errorf("the cache counts as behind since %s, error %v", v.known.behind.since, err)
+	v := &view.View{State: s, Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &plan.Waiting{}}
+	r.memory.OfView(v).behind.found(s.Now.Add(-time.Hour))
+	if _, err := r.foundBehind(t.Context(), v, view.ErrBehind); err != nil || r.memory.OfView(v).behind.since != s.Now {
+		t.Errorf("the cache counts as behind since %s, error %v", r.memory.OfView(v).behind.since, err)
 	}
 }
 
@@ -222,10 +226,10 @@ func TestAPassWithoutAnswersIsNoneThatFoundTheCacheBehind(t *testing.T) {
 func TestPassesThatEndForTwoCausesAreReported(t *testing.T) {
 	r, v := beside(t)
 	r.Events = events.NewFakeRecorder(99)
-	v.known.questions = map[string]*question{}
+	r.questions.Memory.OfView(v).Questions = map[string]*members.Question{}
 	for begin := v.Now; v.Now.Sub(begin) < 2*behindGrace; v.Now = v.Now.Add(2200 * time.Millisecond) {
-		v.known.unanswered = behind{} // members have answered, and the step is confirmed
-		if _, err := r.foundBehind(t.Context(), v, errBehind); err != nil {
+		r.memory.OfView(v).unanswered = behind{} // members have answered, and the step is confirmed
+		if _, err := r.foundBehind(t.Context(), v, view.ErrBehind); err != nil {
 			t.Fatal(err)
 		}
 		v.Now = v.Now.Add(20 * time.Millisecond)
@@ -234,7 +238,7 @@ func TestPassesThatEndForTwoCausesAreReported(t *testing.T) {
 		}
 	}
 	var live v1beta2.EtcdCluster
-	if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(v.cluster), &live); err != nil {
+	if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(v.Cluster), &live); err != nil {
 		t.Fatal(err)
 	}
 	if ready := meta.FindStatusCondition(live.Status.Conditions, v1beta2.ConditionReady); ready == nil || ready.Reason != v1beta2.ReasonCacheBehind {

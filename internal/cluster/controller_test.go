@@ -17,7 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
 // eventLimit is how long client-go may take to send an event.
@@ -57,7 +59,7 @@ func (s sink) next(t *testing.T) string {
 // events that have the same reason and action and are about the same version of an object. So the operator sends an
 // event after it has written the status, and the event is about that version.
 func TestEveryMemberAndEveryWarningIsToldOfInAnEventOfItsOwn(t *testing.T) {
-	s := state(formed, members(3))
+	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
 	r, object := recorded(t, s, v1beta2.EtcdClusterStatus{})
 	to := sink{arrived: make(chan *eventsv1.Event, 100)}
 	broadcaster := events.NewBroadcaster(to)
@@ -65,17 +67,17 @@ func TestEveryMemberAndEveryWarningIsToldOfInAnEventOfItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(broadcaster.Shutdown)
-	r.Events = broadcaster.NewRecorder(r.Client.Scheme(), Name)
+	r.Events = broadcaster.NewRecorder(r.Client.Scheme(), view.Name)
 	var got, want []string
 	for _, pass := range []struct {
 		step    plan.Step
 		related string
 	}{
-		{plan.DefragmentMember{Name: nameOf(1)}, nameOf(1)},
-		{plan.DefragmentMember{Name: nameOf(2)}, nameOf(2)},
-		{plan.DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRolling, Message: "x"}, nameOf(1)},
-		{plan.DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonRolling, Message: "x"}, nameOf(2)},
-		{plan.ResizeVolume{Name: nameOf(1), Size: "16Gi"}, nameOf(1)},
+		{plan.DefragmentMember{Name: clustertest.NameOf(1)}, clustertest.NameOf(1)},
+		{plan.DefragmentMember{Name: clustertest.NameOf(2)}, clustertest.NameOf(2)},
+		{plan.DeletePod{Name: clustertest.NameOf(1), Reason: v1beta2.ReasonRolling, Message: "x"}, clustertest.NameOf(1)},
+		{plan.DeletePod{Name: clustertest.NameOf(2), Reason: v1beta2.ReasonRolling, Message: "x"}, clustertest.NameOf(2)},
+		{plan.ResizeVolume{Name: clustertest.NameOf(1), Size: "16Gi"}, clustertest.NameOf(1)},
 		{plan.Wait{Reason: v1beta2.ReasonVolumeCannotGrow, Message: "its class does not let it", Stalled: true}, ""},
 		{plan.Wait{Reason: v1beta2.ReasonVolumeCannotGrow, Message: "its driver has not as much", Stalled: true}, ""},
 	} {
@@ -83,7 +85,7 @@ func TestEveryMemberAndEveryWarningIsToldOfInAnEventOfItsOwn(t *testing.T) {
 		if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(object), &cluster); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.report(t.Context(), &view{State: s, cluster: &cluster}, pass.step, nil); err != nil {
+		if _, err := r.report(t.Context(), &view.View{State: s, Cluster: &cluster}, pass.step, nil); err != nil {
 			t.Fatal(err)
 		}
 		want = append(want, plan.Describe(s, pass.step).Message+" | "+pass.related)
@@ -101,8 +103,8 @@ func TestEveryMemberAndEveryWarningIsToldOfInAnEventOfItsOwn(t *testing.T) {
 // A pass that used an old cache must not overwrite the newer status. But only the status records that a member was
 // defragmented. The time of the defragmentation and its event were lost.
 func TestADefragmentationIsRememberedThoughTheCacheWasBehind(t *testing.T) {
-	s := state(formed, members(3))
-	r, behind := recorded(t, s, v1beta2.EtcdClusterStatus{MemberStatuses: []v1beta2.MemberStatus{{Name: nameOf(0)}, {Name: nameOf(1)}}})
+	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
+	r, behind := recorded(t, s, v1beta2.EtcdClusterStatus{MemberStatuses: []v1beta2.MemberStatus{{Name: clustertest.NameOf(0)}, {Name: clustertest.NameOf(1)}}})
 	recorder := events.NewFakeRecorder(3)
 	r.Events = recorder
 	newer := behind.DeepCopy()
@@ -110,8 +112,8 @@ func TestADefragmentationIsRememberedThoughTheCacheWasBehind(t *testing.T) {
 	if err := r.Client.Status().Update(t.Context(), newer); err != nil {
 		t.Fatal(err)
 	}
-	for _, step := range []plan.Step{plan.DefragmentMember{Name: nameOf(1), Reason: v1beta2.ReasonDefragmenting}, plan.DeletePod{Name: nameOf(0)}} {
-		if _, err := r.report(t.Context(), &view{State: s, cluster: behind}, step, nil); !apierrors.IsConflict(err) {
+	for _, step := range []plan.Step{plan.DefragmentMember{Name: clustertest.NameOf(1), Reason: v1beta2.ReasonDefragmenting}, plan.DeletePod{Name: clustertest.NameOf(0)}} {
+		if _, err := r.report(t.Context(), &view.View{State: s, Cluster: behind}, step, nil); !apierrors.IsConflict(err) {
 			t.Errorf("%T: %v, want a conflict", step, err)
 		}
 	}
@@ -144,5 +146,5 @@ func recorded(t *testing.T, s plan.State, status v1beta2.EtcdClusterStatus) (*Re
 	if err := c.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
 		t.Fatal(err)
 	}
-	return &Reconciler{Client: c, APIReader: c}, object
+	return assemble(parts{Client: c, APIReader: c, Now: time.Now}), object
 }

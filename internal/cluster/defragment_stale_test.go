@@ -11,13 +11,16 @@ import (
 	"k8s.io/client-go/tools/events"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // defragmented counts how often a member is defragmented.
 type defragmented struct {
-	Etcd
+	members.Etcd
 	count  *int
 	status etcd.Status
 }
@@ -29,15 +32,15 @@ func (d defragmented) Close()                                      {}
 // The watch of EtcdClusters hangs, so the cache never shows that a member was defragmented. A member that is defragmented again in each pass does
 // not answer for most of the time.
 func TestAMemberIsDefragmentedOnceWhileTheCacheIsBehind(t *testing.T) {
-	s := state(formed, members(3))
+	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
 	s.Spec.Defragmentation = &v1beta2.DefragmentationPolicy{Schedule: "0 3 * * *"}
 	s.Defragmentation = &v1beta2.DefragmentationStatus{Schedule: "0 3 * * *", LastScheduleTime: &metav1.Time{Time: s.Now.Add(-24 * time.Hour)}}
-	named := []v1beta2.MemberStatus{{Name: nameOf(0)}, {Name: nameOf(1)}, {Name: nameOf(2)}}
+	named := []v1beta2.MemberStatus{{Name: clustertest.NameOf(0)}, {Name: clustertest.NameOf(1)}, {Name: clustertest.NameOf(2)}}
 	r, cached := recorded(t, s, v1beta2.EtcdClusterStatus{MemberStatuses: named})
 	cached.Status.MemberStatuses = named
 	count := 0
 	r.Events = events.NewFakeRecorder(99)
-	r.Dial = func(e etcd.Endpoint, _ *tls.Config) (Etcd, error) {
+	r.questions.Dial = func(e etcd.Endpoint, _ *tls.Config) (members.Etcd, error) {
 		for _, m := range s.Members {
 			if s.ClientURL(m.Name) == e.URL {
 				return defragmented{count: &count, status: etcd.Status{ClusterID: m.ClusterID, MemberID: m.ID}}, nil
@@ -47,13 +50,13 @@ func TestAMemberIsDefragmentedOnceWhileTheCacheIsBehind(t *testing.T) {
 	}
 	r.Now = func() time.Time { return s.Now }
 	for pass := range 3 {
-		v := &view{State: s, cluster: cached.DeepCopy(), known: &remembered{}, addresses: map[string]string{nameOf(0): "192.0.2.1", nameOf(1): "192.0.2.2", nameOf(2): "192.0.2.3"}}
+		v := &view.View{State: s, Cluster: cached.DeepCopy(), Repeats: &plan.Repeats{}, Waits: &plan.Waiting{}, Addresses: map[string]string{clustertest.NameOf(0): "192.0.2.1", clustertest.NameOf(1): "192.0.2.2", clustertest.NameOf(2): "192.0.2.3"}}
 		step, _ := plan.Choose(v.State)
 		if _, is := step.(plan.DefragmentMember); !is {
 			t.Fatalf("pass %d: the step is %+v", pass, step)
 		}
-		err := r.act(t.Context(), v, step)
-		if pass > 0 != errors.Is(err, errBehind) {
+		err := r.actor.Act(t.Context(), v, step)
+		if pass > 0 != errors.Is(err, view.ErrBehind) {
 			t.Errorf("pass %d: error %v", pass, err)
 		}
 		if err == nil {

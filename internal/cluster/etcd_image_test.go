@@ -8,7 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/observe"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
 // Where nodes reach one registry only, the administrator sets the image of etcd once. Without this, each EtcdCluster would have to name the
@@ -36,8 +39,8 @@ func TestTheAdministratorChoosesTheImageOfEtcdForAllClusters(t *testing.T) {
 			cluster := &v1beta2.EtcdCluster{Spec: test.spec}
 			before := cluster.DeepCopy()
 			s := plan.NewState(cluster)
-			etcdImage{repository: mirror, pullSecrets: []string{"mirror"}}.apply(&s.Spec)
-			pod := newPod(s, plan.CreateMember{Name: "example-a", Start: plan.StartJoin}, "seed")
+			observe.EtcdImage{Repository: mirror, PullSecrets: []string{"mirror"}}.Apply(&s.Spec)
+			pod := pods.NewPod(s, plan.CreateMember{Name: "example-a", Start: plan.StartJoin}, "seed")
 			if got := pod.Spec.Containers[0].Image; got != test.image {
 				t.Errorf("the member has the image %s, want %s", got, test.image)
 			}
@@ -53,9 +56,9 @@ func TestTheAdministratorChoosesTheImageOfEtcdForAllClusters(t *testing.T) {
 
 // An upgrade of the chart must restart no member if the administrator has set neither of the two values.
 func TestWithoutADefaultImageNothingChanges(t *testing.T) {
-	for name, s := range map[string]plan.State{"an empty policy": state(), "everything": state(policy(fullPolicy()))} {
+	for name, s := range map[string]plan.State{"an empty policy": clustertest.State(), "everything": clustertest.State(clustertest.Policy(clustertest.FullPolicy()))} {
 		before := *s.Spec.DeepCopy()
-		etcdImage{}.apply(&s.Spec)
+		observe.EtcdImage{}.Apply(&s.Spec)
 		if diff := cmp.Diff(before, s.Spec); diff != "" {
 			t.Errorf("%s: the spec changed (-before +after):\n%s", name, diff)
 		}
@@ -71,7 +74,7 @@ func TestTheFlagsOfTheDefaultImageReachThePlan(t *testing.T) {
 	now := metav1.Now()
 	cluster := &v1beta2.EtcdCluster{Spec: v1beta2.EtcdClusterSpec{Version: "3.6.16"}}
 	cluster.DeletionTimestamp = &now // such a pass reads nothing else
-	v, err := r.observe(t.Context(), cluster)
+	v, err := r.observer.Observe(t.Context(), cluster, clustertest.Noon)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,36 +13,40 @@ import (
 
 // decides are the functions of a pass that ask somebody before the plan and not in explain, and what the plan decides with the answer.
 var decides = map[string]string{
-	"login":                 "whether a member answers",
-	"r.ask":                 "whether a member answers",
-	"r.dial":                "whether a member answers",
-	"r.reach":               "whether a member answers",
-	"r.applied":             "which member survives if the quorum is lost",
-	"r.observeHashes":       "which member is corrupt",
-	"r.observeAuth":         "as which user the operator asks the members",
-	"r.checkSecret":         "whether members can start, and with which certificate the operator asks them",
-	"r.secretOf":            "the same",
-	"r.observeCertManager":  "which certificates are requested",
-	"r.shows":               "when an old CA is removed",
-	"r.observeExpansion":    "which volumes grow",
-	"r.observeStorageClass": "whether a member is created",
-	"r.observeZones":        "in which zone a member is created",
-	"r.observePublished":    "when a Pod that waits begins",
-	"r.observeRequired":     "which Pod is recreated",
+	"members.login":               "whether a member answers",
+	"members.ask":                 "whether a member answers",
+	"members.dial":                "whether a member answers",
+	"members.reach":               "whether a member answers",
+	"members.applied":             "which member survives if the quorum is lost",
+	"members.observeHashes":       "which member is corrupt",
+	"observe.observeAuth":         "as which user the operator asks the members",
+	"secrets.checkSecret":         "whether members can start, and with which certificate the operator asks them",
+	"secrets.secretOf":            "the same",
+	"secrets.SecretData":          "the same",
+	"secrets.observeIssued":       "whether a certificate is there",
+	"secrets.ownSecret":           "the same",
+	"secrets.certificateOf":       "which certificates are requested",
+	"secrets.observeCertManager":  "which certificates are requested",
+	"members.shows":               "when an old CA is removed",
+	"observe.observeExpansion":    "which volumes grow",
+	"observe.observeStorageClass": "whether a member is created",
+	"observe.observeZones":        "in which zone a member is created",
+	"observe.observePublished":    "when a Pod that waits begins",
+	"observe.observeRequired":     "which Pod is recreated",
 }
 
-// remote are the names by which this package reaches the API server past the cache, a member or a seed.
-var remote = []string{"APIReader", "SecretData", "reads", "DryRunAll", "SeedPercent", "Shown", "Applied", "Dial", "dial"}
+// remote are the names by which the packages reach the API server past the cache, a member or a seed.
+var remote = []string{"APIReader", "EachPage", "SecretData", "ReadSecret", "secretOf", "certificateOf", "DryRunAll", "SeedPercent", "Shown", "Applied", "Dial", "dial"}
 
 // A pass listed the events about Pods that do not start. When the storage of all clusters failed, these lists took the whole time of each pass, and
 // no cluster was repaired. Without this test, the next read that only explains does the same.
 func TestEachReadBeforeThePlanDecidesOrHasTheBoundOfExplanations(t *testing.T) {
 	calls := readCalls(t)
-	explained := calls.asking("explanations")
+	explained := calls.asking("observe.explanations")
 	if len(explained) < 3 {
 		t.Errorf("only %q are explanations", explained)
 	}
-	found := calls.asking("r.observe", "r.explain")
+	found := calls.asking("observe.Observe", "observe.explain")
 	for _, name := range found {
 		if decides[name] == "" {
 			t.Errorf("%s asks the API server, a member or a seed before the plan. If the answer stands only in a message, add the function to explanations. If the plan decides with it, add it to decides", name)
@@ -53,39 +57,57 @@ func TestEachReadBeforeThePlanDecidesOrHasTheBoundOfExplanations(t *testing.T) {
 			t.Errorf("%s is listed and asks nothing", name)
 		}
 	}
-	if !slices.Contains(calls["r.observe"], "r.explain") {
+	if !slices.Contains(calls.of["observe.Observe"].uses, "observe.explain") {
 		t.Error("a pass does not call explain")
 	}
 }
 
-// functions are those of this package by name, and the list of explanations, each with the names in it. Those of methods begin with "r." or "v.", as
-// the package calls a Reconciler and a view everywhere.
-type functions map[string][]string
+// function is one of a package, or the methods with one name of all its types.
+type function struct {
+	// mentions are all names in it, without what is before the dot.
+	mentions []string
+	// uses are the functions that it may call. A method is found by its name in each package that this one imports, so there may be too many, and
+	// never too few.
+	uses []string
+}
+
+// functions are those of all packages that a pass uses, as package.name, and the list of explanations.
+type functions struct {
+	of map[string]*function
+	// imports are the packages below this folder that each of them imports, also indirectly, and itself.
+	imports map[string][]string
+}
 
 func readCalls(t *testing.T) functions {
 	t.Helper()
-	paths, err := filepath.Glob("*.go")
+	files := map[string][]*ast.File{}
+	paths, err := filepath.Glob("*/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := functions{}
 	for _, path := range paths {
-		if strings.HasSuffix(path, "_test.go") {
-			continue
+		folder := filepath.Base(filepath.Dir(path))
+		if strings.HasSuffix(path, "_test.go") || folder == "plan" || folder == "clustertest" {
+			continue // package plan has no client, as the linter sees to
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, declared := range file.Decls {
-			switch declared := declared.(type) {
-			case *ast.FuncDecl:
-				f[calledAs(declared)] = namesIn(declared.Body)
-			case *ast.GenDecl:
-				for _, spec := range declared.Specs {
-					if v, is := spec.(*ast.ValueSpec); is && v.Names[0].Name == "explanations" {
-						f["explanations"] = namesIn(v)
-					}
+		files[folder] = append(files[folder], file)
+	}
+	f := functions{of: map[string]*function{}, imports: importsOf(files)}
+	for folder, all := range files {
+		for _, file := range all {
+			f.declare(folder, file)
+		}
+	}
+	for name, declared := range f.of {
+		folder, _, _ := strings.Cut(name, ".")
+		for _, mentioned := range declared.mentions {
+			for _, in := range f.imports[folder] {
+				if used := in + "." + mentioned; f.of[used] != nil {
+					declared.uses = append(declared.uses, used)
 				}
 			}
 		}
@@ -93,30 +115,63 @@ func readCalls(t *testing.T) functions {
 	return f
 }
 
-func calledAs(of *ast.FuncDecl) string {
-	if of.Recv == nil {
-		return of.Name.Name
+// importsOf returns for each folder itself and the folders that it imports, also indirectly.
+func importsOf(files map[string][]*ast.File) map[string][]string {
+	imports := map[string][]string{}
+	var add func(to, folder string)
+	add = func(to, folder string) {
+		if files[folder] == nil || slices.Contains(imports[to], folder) {
+			return
+		}
+		imports[to] = append(imports[to], folder)
+		for _, file := range files[folder] {
+			for _, i := range file.Imports {
+				if _, below, is := strings.Cut(strings.Trim(i.Path.Value, `"`), "/internal/cluster/"); is {
+					add(to, below)
+				}
+			}
+		}
 	}
-	if names := of.Recv.List[0].Names; len(names) == 1 {
-		return names[0].Name + "." + of.Name.Name
+	for folder := range files {
+		add(folder, folder)
 	}
-	return "?." + of.Name.Name
+	return imports
 }
 
-// namesIn returns the names in a part of the code: r.observe, v.owns, and all others without what is before the dot.
+// declare adds what a file declares.
+func (f functions) declare(folder string, file *ast.File) {
+	add := func(name string, of ast.Node) {
+		key := folder + "." + name
+		if f.of[key] == nil {
+			f.of[key] = &function{}
+		}
+		f.of[key].mentions = append(f.of[key].mentions, namesIn(of)...)
+	}
+	for _, declared := range file.Decls {
+		switch declared := declared.(type) {
+		case *ast.FuncDecl:
+			add(declared.Name.Name, declared.Body)
+		case *ast.GenDecl:
+			for _, spec := range declared.Specs {
+				if v, is := spec.(*ast.ValueSpec); is && v.Names[0].Name == "explanations" {
+					add("explanations", v)
+				}
+			}
+		}
+	}
+}
+
+// namesIn returns the names in a part of the code, without what is before the dot.
 func namesIn(of ast.Node) (names []string) {
 	ast.Inspect(of, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
-			if _, method := n.X.(*ast.ParenExpr); method { // (*Reconciler).observeSeed
-				names = append(names, "r."+n.Sel.Name)
-			} else if on, is := n.X.(*ast.Ident); is && (on.Name == "r" || on.Name == "v") {
-				names = append(names, on.Name+"."+n.Sel.Name)
-			}
-			names = append(names, "."+n.Sel.Name)
+			names = append(names, n.Sel.Name)
 		case *ast.CallExpr:
-			if name, is := n.Fun.(*ast.Ident); is {
-				names = append(names, name.Name)
+			for _, named := range append([]ast.Expr{n.Fun}, n.Args...) {
+				if name, is := named.(*ast.Ident); is {
+					names = append(names, name.Name)
+				}
 			}
 		}
 		return true
@@ -129,18 +184,14 @@ func (f functions) asking(from string, except ...string) (found []string) {
 	reached, todo := map[string]bool{}, []string{from}
 	for len(todo) > 0 {
 		name := todo[0]
-		if todo = todo[1:]; reached[name] || slices.Contains(except, name) {
+		if todo = todo[1:]; reached[name] || f.of[name] == nil || slices.Contains(except, name) {
 			continue
 		}
 		reached[name] = true
-		if slices.ContainsFunc(remote, func(asked string) bool { return slices.Contains(f[name], "."+asked) }) {
+		if slices.ContainsFunc(remote, func(asked string) bool { return slices.Contains(f.of[name].mentions, asked) }) {
 			found = append(found, name)
 		}
-		for _, m := range f[name] {
-			if f[m] != nil {
-				todo = append(todo, m)
-			}
-		}
+		todo = append(todo, f.of[name].uses...)
 	}
 	slices.Sort(found)
 	return found

@@ -1,13 +1,20 @@
 package cluster
 
 import (
+	"context"
+
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/clock"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/observe"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/queue"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
@@ -15,7 +22,7 @@ import (
 // Options of the controller.
 type Options struct {
 	// SeedPercent asks how far a seed is; nil does so over the network.
-	SeedPercent SeedPercent
+	SeedPercent observe.SeedPercent
 	// SeedImage is the image of restore-operator, which restores the first member of a restored cluster.
 	SeedImage string
 	// Metrics is where the controller's metrics are registered; nil registers none.
@@ -23,7 +30,10 @@ type Options struct {
 	// Server is the clock of the API server, if its answers are read.
 	Server *clock.Server
 	// Dial reaches a member; nil does so over the network.
-	Dial Dial
+	Dial members.Dial
+	// Applied reads from a member's metrics its ID and the index of the last entry that it has applied. If it is nil, and Dial is nil, too, it does so
+	// over the network.
+	Applied func(ctx context.Context, address string) (etcd.ID, uint64, error)
 	// Shard is the value of the label of the EtcdClusters to manage; empty for those without the label.
 	Shard string
 	// MaxReplacements is in how many EtcdClusters lost members are replaced at the same time; 0 means Replacements.
@@ -49,16 +59,16 @@ type Options struct {
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.SeedImage, "seed-image", "ghcr.io/etcd-suite/restore-operator:"+operator.Version,
 		"image of restore-operator, whose init container restores the first member of a restored cluster")
-	flags.IntVar(&o.MaxConcurrent, "max-concurrent-clusters", Concurrency, "maximum number of EtcdClusters that are managed at the same time; further ones wait")
+	flags.IntVar(&o.MaxConcurrent, "max-concurrent-clusters", queue.Concurrency, "maximum number of EtcdClusters that are managed at the same time; further ones wait")
 	flags.StringVar(&o.Shard, "shard", "", "manage only the EtcdClusters whose label "+v1beta2.LabelShard+" has this value; if empty, those without the label")
-	flags.IntVar(&o.MaxReplacements, "max-replacements", Replacements, "maximum number of EtcdClusters in which members that were lost are replaced at the same time; further ones wait")
+	flags.IntVar(&o.MaxReplacements, "max-replacements", queue.Replacements, "maximum number of EtcdClusters in which members that were lost are replaced at the same time; further ones wait")
 	flags.StringVar(&o.Defects, "etcd-defects", "", "releases of etcd to advise against, beside the known ones: a JSON list of objects with from, fixed, effect and source. An invalid entry is logged and left out")
 	flags.StringSliceVar(&o.CertificateDomains, "certificate-domains", nil, "DNS domains outside of Kubernetes, separated by commas, in which cert-manager may be asked for the names of TLS.certManager.extraNames. Empty means none")
 	flags.StringSliceVar(&o.Issuers, "cert-manager-issuers", nil, "issuers of cert-manager that EtcdClusters may name beside the Issuers of their namespace, separated by commas: kind/name or kind.group/name, for example ClusterIssuer/etcd. The name * means all of the kind. An invalid entry is logged and left out")
 	flags.StringVar(&o.NetworkPeers, "network-policy-peers", "", "peers that the NetworkPolicies of all EtcdClusters allow, as a JSON object with three lists as in \"from\" of a NetworkPolicy. operator has the Pods of cluster-operator, clients has others at port 2379, and metrics has others at port 2381. If the flag is empty or invalid, the operator neither reads nor writes NetworkPolicies")
 	flags.StringVar(&o.EtcdRepository, "etcd-repository", "", "image of etcd, without its tag, for the EtcdClusters that leave repository at its default and have no image.repository; if empty, "+v1beta2.DefaultRepository+". A change restarts the members of these clusters one at a time")
 	flags.StringSliceVar(&o.EtcdPullSecrets, "etcd-pull-secrets", nil, "names of Secrets with the credentials of the registry, separated by commas, for the Pods of EtcdClusters without pod.imagePullSecrets. They must exist in the namespace of each of these clusters. A change restarts the members of these clusters one at a time")
-	flags.IntVar(&o.ReplacementsPerMinute, "replacements-per-minute", ReplacementsPerMinute, "maximum number of such replacements that begin in one minute")
+	flags.IntVar(&o.ReplacementsPerMinute, "replacements-per-minute", queue.ReplacementsPerMinute, "maximum number of such replacements that begin in one minute")
 }
 
 // logInvalid logs options with an error, which New leaves out.
@@ -69,7 +79,7 @@ func logInvalid(log logr.Logger, options Options) {
 	if _, err := plan.ParseIssuers(options.Issuers); err != nil {
 		log.Error(err, "The list of --cert-manager-issuers has invalid entries. The operator continues with the others. Correct the value clusterOperator.certManagerIssuers of the chart")
 	}
-	if _, err := parseNetworkPeers(options.NetworkPeers); err != nil {
+	if _, err := objects.ParseNetworkPeers(options.NetworkPeers); err != nil {
 		log.Error(err, "The flag --network-policy-peers is invalid. The operator continues without NetworkPolicies. Correct the value clusterOperator.networkPolicyPeers of the chart")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
@@ -21,12 +22,12 @@ func TestAVolumeOfAFailedSeedKeepsNoClusterDown(t *testing.T) {
 	policy := &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: `admission webhook "volumes.example.com" denied the request: volumes are kept`,
 	}}
-	seed := plan.Member{Name: nameOf(3), Incarnation: 2, Volume: plan.VolumePresent}
+	seed := plan.Member{Name: clustertest.NameOf(3), Incarnation: 2, Volume: plan.VolumePresent}
 	for name, leftover := range map[string]bool{"without the leftover volume": false, "with the leftover volume": true} {
 		t.Run(name, func(t *testing.T) {
-			objects := []client.Object{&corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", seed.Name, nil)}}
+			objects := []client.Object{&corev1.PersistentVolumeClaim{ObjectMeta: clustertest.Controlled("uid-example", seed.Name, nil)}}
 			for i := range 3 {
-				objects = append(objects, &corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", nameOf(i), nil)})
+				objects = append(objects, &corev1.PersistentVolumeClaim{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(i), nil)})
 			}
 			r, v := beside(t, objects...)
 			r.Client = interceptor.NewClient(r.Client.(client.WithWatch), interceptor.Funcs{
@@ -37,7 +38,7 @@ func TestAVolumeOfAFailedSeedKeepsNoClusterDown(t *testing.T) {
 					return c.Delete(ctx, o, options...)
 				},
 			})
-			v.State, v.skipped, v.obstructed = state(formed, members(3), noQuorum), nil, nil
+			v.State, v.Skipped, v.Obstructed = clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.NoQuorum), nil, nil
 			v.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", UID: "uid-restore", Step: v1beta2.RestoreFailed, Incarnation: 2}
 			for i := range v.Members {
 				m := &v.Members[i]

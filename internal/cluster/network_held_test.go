@@ -14,12 +14,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
 // heldPolicies is beside with a cache that holds NetworkPolicies as that of a real operator does. Its cluster allows the ranges of a cloud provider:
-// 16 rules of 256 blocks, which are 90 KiB as sent, and more than maxHeld in memory.
-func heldPolicies(t *testing.T, rules int) (*Reconciler, *view) {
+// 16 rules of 256 blocks, which are 90 KiB as sent, and more than MaxHeld in memory.
+func heldPolicies(t *testing.T, rules int) (*Reconciler, *view.View) {
 	t.Helper()
 	r, v := beside(t)
 	live, is := r.Client.(client.WithWatch)
@@ -32,15 +36,15 @@ func heldPolicies(t *testing.T, rules int) (*Reconciler, *view) {
 			if err := c.Get(ctx, key, into, options...); err != nil || !is {
 				return err
 			}
-			kept, err := strip(policy.DeepCopy())
+			kept, err := kubecache.Strip(policy.DeepCopy())
 			if held, is := kept.(*networkingv1.NetworkPolicy); is {
 				*policy = *held
 			}
 			return err
 		},
 	})
-	r.networkPeers = peersOfFlag(t)
-	v.State = state(formed, members(3))
+	setPeersOfFlag(t, r)
+	v.State = clustertest.State(clustertest.Formed, clustertest.Members(3))
 	v.Spec.NetworkPolicy = &v1beta2.MemberNetworkPolicy{}
 	for i := range rules {
 		var rule networkingv1.NetworkPolicyIngressRule
@@ -53,10 +57,10 @@ func heldPolicies(t *testing.T, rules int) (*Reconciler, *view) {
 }
 
 // seePolicy reads the NetworkPolicy as a new pass does.
-func seePolicy(t *testing.T, r *Reconciler, v *view) plan.NetworkPolicy {
+func seePolicy(t *testing.T, r *Reconciler, v *view.View) plan.NetworkPolicy {
 	t.Helper()
 	v.NetworkPolicy = plan.NetworkPolicy{}
-	if err := r.observeNetworkPolicy(t.Context(), v); err != nil {
+	if err := r.observer.ObserveNetworkPolicy(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
 	return v.NetworkPolicy
@@ -87,10 +91,10 @@ func TestANetworkPolicyOfAnySizeIsAppliedOnceAndAfterEachChange(t *testing.T) {
 		for _, open := range []bool{false, true} {
 			r, v := heldPolicies(t, rules)
 			step := plan.ApplyNetworkPolicy{OpenPeers: open}
-			if want := networkPolicy(v.State, step, *r.networkPeers); rules > 0 && heldSize(want) <= maxHeld {
-				t.Fatalf("the NetworkPolicy takes %d bytes, which is no test", heldSize(want))
+			if want := objects.NetworkPolicy(v.State, step, *r.observer.NetworkPeers); rules > 0 && kubecache.HeldSize(want) <= kubecache.MaxHeld {
+				t.Fatalf("the NetworkPolicy takes %d bytes, which is no test", kubecache.HeldSize(want))
 			}
-			if err := r.act(t.Context(), v, step); err != nil {
+			if err := r.actor.Act(t.Context(), v, step); err != nil {
 				t.Fatal(err)
 			}
 			var applied networkingv1.NetworkPolicy
@@ -115,7 +119,7 @@ func last(p *networkingv1.NetworkPolicy) *networkingv1.NetworkPolicyIngressRule 
 	return &p.Spec.Ingress[len(p.Spec.Ingress)-1]
 }
 
-func changePolicy(t *testing.T, r *Reconciler, v *view, by func(*networkingv1.NetworkPolicy)) {
+func changePolicy(t *testing.T, r *Reconciler, v *view.View, by func(*networkingv1.NetworkPolicy)) {
 	t.Helper()
 	var live networkingv1.NetworkPolicy
 	if err := r.APIReader.Get(t.Context(), client.ObjectKey{Namespace: v.Namespace, Name: v.Name}, &live); err != nil {
@@ -130,12 +134,12 @@ func changePolicy(t *testing.T, r *Reconciler, v *view, by func(*networkingv1.Ne
 // The cache had no UID of a large NetworkPolicy, so a user who removed spec.networkPolicy kept the rules: each deletion failed.
 func TestALargeNetworkPolicyIsDeletedWithTheField(t *testing.T) {
 	r, v := heldPolicies(t, 16)
-	if err := r.act(t.Context(), v, plan.ApplyNetworkPolicy{}); err != nil {
+	if err := r.actor.Act(t.Context(), v, plan.ApplyNetworkPolicy{}); err != nil {
 		t.Fatal(err)
 	}
 	changePolicy(t, r, v, func(p *networkingv1.NetworkPolicy) { p.UID = "uid-policy" })
 	v.Spec.NetworkPolicy = nil
-	if err := r.act(t.Context(), v, plan.WithdrawNetworkPolicy{}); err != nil {
+	if err := r.actor.Act(t.Context(), v, plan.WithdrawNetworkPolicy{}); err != nil {
 		t.Error(err)
 	}
 	err := r.APIReader.Get(t.Context(), client.ObjectKey{Namespace: v.Namespace, Name: v.Name}, &networkingv1.NetworkPolicy{})
@@ -147,18 +151,18 @@ func TestALargeNetworkPolicyIsDeletedWithTheField(t *testing.T) {
 // An informer may give strip what strip has returned, and the operator watches for a new generation.
 func TestADigestedNetworkPolicyKeepsItsDigestAndGeneration(t *testing.T) {
 	r, v := heldPolicies(t, 16)
-	policy := networkPolicy(v.State, plan.ApplyNetworkPolicy{}, *r.networkPeers)
+	policy := objects.NetworkPolicy(v.State, plan.ApplyNetworkPolicy{}, *r.observer.NetworkPeers)
 	policy.Generation, policy.UID = 7, "uid"
-	first, err := strip(policy)
+	first, err := kubecache.Strip(policy)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := strip(first)
+	second, err := kubecache.Strip(first)
 	if err != nil {
 		t.Fatal(err)
 	}
 	held, is := second.(*networkingv1.NetworkPolicy)
-	if !is || held.Generation != 7 || held.UID != "uid" || digest(held.Spec) != digest(policy.Spec) || heldSize(held) > maxForeign {
+	if !is || held.Generation != 7 || held.UID != "uid" || objects.Digest(held.Spec) != objects.Digest(policy.Spec) || kubecache.HeldSize(held) > kubecache.MaxForeign {
 		t.Errorf("the cache holds %+v", second)
 	}
 }

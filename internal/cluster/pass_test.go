@@ -21,13 +21,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/failure"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
 
 // Each deletion of a namespace filled the log with errors, so a person searched for a fault that did not exist.
 func TestAnEndingNamespaceIsNoError(t *testing.T) {
-	ending := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, nameOf(1), errText("unable to create new content in namespace ns because it is being terminated"))
+	ending := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, clustertest.NameOf(1), clustertest.ErrText("unable to create new content in namespace ns because it is being terminated"))
 	ending.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
 	waits := plan.Wait{Reason: v1beta2.ReasonDeleting}
 	for name, test := range map[string]struct {
@@ -36,18 +40,18 @@ func TestAnEndingNamespaceIsNoError(t *testing.T) {
 		want         plan.Step
 		fails        bool
 	}{
-		"the step failed":                                             {plan.CreateMember{Name: nameOf(1)}, ending, nil, waits, false},
+		"the step failed":                                             {plan.CreateMember{Name: clustertest.NameOf(1)}, ending, nil, waits, false},
 		"another step failed":                                         {plan.Done{}, nil, ending, waits, false},
-		"another step failed, and this one succeeded":                 {plan.RemoveMember{Name: nameOf(1)}, nil, ending, plan.RemoveMember{Name: nameOf(1)}, false},
-		"another step failed, and this one failed for another reason": {plan.RemoveMember{Name: nameOf(1)}, errText("exceeded quota"), ending, plan.RemoveMember{Name: nameOf(1)}, true},
+		"another step failed, and this one succeeded":                 {plan.RemoveMember{Name: clustertest.NameOf(1)}, nil, ending, plan.RemoveMember{Name: clustertest.NameOf(1)}, false},
+		"another step failed, and this one failed for another reason": {plan.RemoveMember{Name: clustertest.NameOf(1)}, clustertest.ErrText("exceeded quota"), ending, plan.RemoveMember{Name: clustertest.NameOf(1)}, true},
 	} {
-		v := &view{State: state(formed, members(3)), known: &remembered{}, skipped: test.skipped}
-		step, err := v.withoutRefusals(test.step, test.act)
+		v := &view.View{State: clustertest.State(clustertest.Formed, clustertest.Members(3)), Repeats: &plan.Repeats{}, Waits: &plan.Waiting{}, Skipped: test.skipped}
+		step, err := failure.WithoutRefusals(v, test.step, test.act)
 		if wait, is := step.(plan.Wait); is {
 			step = plan.Wait{Reason: wait.Reason}
 		}
-		if step != test.want || err != nil != test.fails || v.skipped != nil {
-			t.Errorf("%s: %+v, %v, skipped %v", name, step, err, v.skipped)
+		if step != test.want || err != nil != test.fails || v.Skipped != nil {
+			t.Errorf("%s: %+v, %v, skipped %v", name, step, err, v.Skipped)
 		}
 	}
 }
@@ -58,10 +62,10 @@ func TestAnObjectThatIsRefusedDoesNotStopIndependentRepairs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := state(formed, members(3))
+	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
 	s.Members[1].InService, s.Budget = false, plan.Budget{}
 	cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, UID: s.UID, Generation: 1}}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: nameOf(1)}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: clustertest.NameOf(1)}}
 	applied := 0
 	api := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(pod).Build(), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.CreateOption) error {
@@ -69,22 +73,22 @@ func TestAnObjectThatIsRefusedDoesNotStopIndependentRepairs(t *testing.T) {
 				return c.Create(ctx, object, options...)
 			}
 			applied++
-			return apierrors.NewForbidden(schema.GroupResource{Resource: "poddisruptionbudgets"}, s.Name, errText("exceeded quota"))
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "poddisruptionbudgets"}, s.Name, clustertest.ErrText("exceeded quota"))
 		},
 	})
-	r := &Reconciler{Client: api, APIReader: api}
-	v := &view{State: s, cluster: cluster, known: &remembered{}}
+	r := assemble(parts{Client: api, APIReader: api})
+	v := &view.View{State: s, Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &plan.Waiting{}}
 	step, err := r.planAndAct(t.Context(), v)
-	if err != nil || step != plan.Step(plan.AddToService{Name: nameOf(1)}) || applied != 1 {
+	if err != nil || step != plan.Step(plan.AddToService{Name: clustertest.NameOf(1)}) || applied != 1 {
 		t.Fatalf("%d budgets applied, then %+v, %v", applied, step, err)
 	}
-	if err := api.Get(t.Context(), client.ObjectKeyFromObject(pod), pod); err != nil || pod.Labels[labelVoter] != "true" {
+	if err := api.Get(t.Context(), client.ObjectKeyFromObject(pod), pod); err != nil || pod.Labels[pods.LabelVoter] != "true" {
 		t.Errorf("the Pod has labels %v, %v", pod.Labels, err)
 	}
 	status := plan.NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{}, 1)
-	plan.NoteRefused(&status, refusalText(v.skipped), v.reasonOf(v.skipped), 1, s.Now)
+	plan.NoteRefused(&status, failure.RefusalText(v.Skipped), failure.ReasonOf(v, v.Skipped), 1, s.Now)
 	ready := meta.FindStatusCondition(status.Conditions, v1beta2.ConditionReady)
-	if ready.Reason != v1beta2.ReasonObjectRefused || !strings.Contains(ready.Message, "exceeded quota") || !strings.Contains(ready.Message, nameOf(1)) {
+	if ready.Reason != v1beta2.ReasonObjectRefused || !strings.Contains(ready.Message, "exceeded quota") || !strings.Contains(ready.Message, clustertest.NameOf(1)) {
 		t.Errorf("Ready is %+v, want the refusal and what was done", ready)
 	}
 	if !meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionStalled) {
@@ -94,15 +98,15 @@ func TestAnObjectThatIsRefusedDoesNotStopIndependentRepairs(t *testing.T) {
 
 // What protects data comes before the repairs. An API server that is slow for one of its objects must not hold up all repairs.
 func TestNoErrorOfARuleThatProtectsDataStopsTheRepairs(t *testing.T) {
-	v := &view{State: state(formed, members(3))}
+	v := &view.View{State: clustertest.State(clustertest.Formed, clustertest.Members(3))}
 	slow := apierrors.NewTimeoutError("later", 1)
 	for rule, want := range map[string]bool{
 		"setRetention": true, "requestGrowth": true, "renewCertificates": true, "restoreLabels": true, "applyNetworkPolicy": true, "applyBudget": false, "scaleUp": false,
 	} {
-		if got := skippable(v, rule, plan.Done{}, slow); got != want {
+		if got := failure.Skippable(v, rule, plan.Done{}, slow); got != want {
 			t.Errorf("after a timeout of %s, later rules are asked: %t, want %t", rule, got, want)
 		}
-		if skippable(v, rule, plan.Done{}, errBehind) {
+		if failure.Skippable(v, rule, plan.Done{}, view.ErrBehind) {
 			t.Errorf("later rules are asked although the cache is behind for %s", rule)
 		}
 	}
@@ -119,7 +123,7 @@ func TestAFailingReadIsReportedInTheStatus(t *testing.T) {
 	api := interceptor.NewClient(built, interceptor.Funcs{
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
 			if _, is := list.(*policyv1.PodDisruptionBudgetList); is {
-				return apierrors.NewInternalError(errText("budgets cannot be read"))
+				return apierrors.NewInternalError(clustertest.ErrText("budgets cannot be read"))
 			}
 			return c.List(ctx, list, options...)
 		},
@@ -128,7 +132,7 @@ func TestAFailingReadIsReportedInTheStatus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Now = func() time.Time { return noon }
+	r.Now = func() time.Time { return clustertest.Noon }
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(cluster)}); err == nil {
 		t.Error("the pass succeeded")
 	}
@@ -144,30 +148,34 @@ func TestAFailingReadIsReportedInTheStatus(t *testing.T) {
 // The status was written after each of the steps of a start, although the next step came at once.
 func TestTheStepsOfAStartAreReportedTogether(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*view)
+		change func(*view.View)
 		step   plan.Step
 		err    error
+		first  bool
 		later  bool
 	}{
 		"a step of the start":                       {step: plan.ApplyServices{}, later: true},
-		"the first step":                            {step: plan.ApplyServices{}, change: func(v *view) { v.known.reported = time.Time{} }},
-		"a step after a long time without a report": {step: plan.ApplyServices{}, change: func(v *view) { v.Now = noon.Add(unsaid) }},
+		"the first step":                            {step: plan.ApplyServices{}, first: true},
+		"a step after a long time without a report": {step: plan.ApplyServices{}, change: func(v *view.View) { v.Now = clustertest.Noon.Add(unsaid) }},
 		"a step that failed":                        {step: plan.ApplyServices{}, err: errors.New("x")},
-		"a step after an object was refused":        {step: plan.ApplyServices{}, change: func(v *view) { v.skipped = errors.New("x") }},
-		"a step for a new spec":                     {step: plan.ApplyServices{}, change: func(v *view) { v.cluster.Generation = 2 }},
+		"a step after an object was refused":        {step: plan.ApplyServices{}, change: func(v *view.View) { v.Skipped = errors.New("x") }},
+		"a step for a new spec":                     {step: plan.ApplyServices{}, change: func(v *view.View) { v.Cluster.Generation = 2 }},
 		"a step that only the status records":       {step: plan.BeginBootstrap{}},
 		"a wait":                                    {step: plan.Wait{}},
-		"a cluster that has just formed": {step: plan.ApplyServices{}, change: func(v *view) {
-			v.ClusterID, v.cluster.Status.Phase = "1", v1beta2.ClusterPhaseCreating
+		"a cluster that has just formed": {step: plan.ApplyServices{}, change: func(v *view.View) {
+			v.ClusterID, v.Cluster.Status.Phase = "1", v1beta2.ClusterPhaseCreating
 		}, later: true},
-		"a cluster that has started": {step: plan.ApplyServices{}, change: func(v *view) { v.ClusterID = "1" }},
+		"a cluster that has started": {step: plan.ApplyServices{}, change: func(v *view.View) { v.ClusterID = "1" }},
 	} {
-		v := &view{cluster: &v1beta2.EtcdCluster{}, known: &remembered{reported: noon}}
-		v.Now = noon
+		v, reported := &view.View{Cluster: &v1beta2.EtcdCluster{}}, clustertest.Noon
+		if c.first {
+			reported = time.Time{}
+		}
+		v.Now = clustertest.Noon
 		if c.change != nil {
 			c.change(v)
 		}
-		if later := v.saysLater(c.step, c.err); later != c.later {
+		if later := saysLater(v, c.step, c.err, reported); later != c.later {
 			t.Errorf("%s: left to the next pass: %v, want %v", name, later, c.later)
 		}
 	}

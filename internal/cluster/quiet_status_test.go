@@ -9,7 +9,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
 // A refusal lasted all night, and each pass wrote the status: the condition Stalled became False and True again within the pass, so that
@@ -19,29 +21,29 @@ func TestWhatLastsIsWrittenOnce(t *testing.T) {
 	for name, test := range map[string]struct {
 		step   plan.Step
 		actErr error
-		note   func(*view)
+		note   func(*Reconciler, *view.View)
 	}{
-		"a refused object beside a healthy cluster": {step: plan.Done{}, note: func(v *view) { v.skipped = denied }},
-		"an object of another owner":                {step: plan.Done{}, note: func(v *view) { v.skipped = errForeign }},
-		"an error that may pass":                    {step: plan.Done{}, note: func(v *view) { v.skipped = errors.New("timeout") }},
+		"a refused object beside a healthy cluster": {step: plan.Done{}, note: func(_ *Reconciler, v *view.View) { v.Skipped = denied }},
+		"an object of another owner":                {step: plan.Done{}, note: func(_ *Reconciler, v *view.View) { v.Skipped = view.ErrForeign }},
+		"an error that may pass":                    {step: plan.Done{}, note: func(_ *Reconciler, v *view.View) { v.Skipped = errors.New("timeout") }},
 		"a refused step":                            {step: plan.Wait{Reason: v1beta2.ReasonObjectRefused, Message: "refused", Stalled: true}},
-		"a failing step":                            {step: plan.AddLearner{Name: nameOf(3)}, actErr: errors.New("timeout")},
-		"a step that has failed for long":           {step: plan.AddLearner{Name: nameOf(3)}, actErr: errors.New("timeout"), note: failingForLong},
-		"a failure for long beside a healthy cluster": {step: plan.Done{}, note: func(v *view) {
-			failingForLong(v)
-			v.skipped = errors.New("timeout")
+		"a failing step":                            {step: plan.AddLearner{Name: clustertest.NameOf(3)}, actErr: errors.New("timeout")},
+		"a step that has failed for long":           {step: plan.AddLearner{Name: clustertest.NameOf(3)}, actErr: errors.New("timeout"), note: failingForLong},
+		"a failure for long beside a healthy cluster": {step: plan.Done{}, note: func(r *Reconciler, v *view.View) {
+			failingForLong(r, v)
+			v.Skipped = errors.New("timeout")
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, object := recorded(t, state(formed, members(3)), v1beta2.EtcdClusterStatus{})
+			r, object := recorded(t, clustertest.State(clustertest.Formed, clustertest.Members(3)), v1beta2.EtcdClusterStatus{})
 			r.Events, r.Now = events.NewFakeRecorder(99), time.Now
 			pass := func(at time.Duration) bool {
-				v := &view{State: state(formed, members(3)), cluster: &v1beta2.EtcdCluster{}, known: &remembered{}}
-				if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(object), v.cluster); err != nil {
+				v := &view.View{State: clustertest.State(clustertest.Formed, clustertest.Members(3)), Cluster: &v1beta2.EtcdCluster{}, Repeats: &plan.Repeats{}, Waits: &plan.Waiting{}}
+				if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(object), v.Cluster); err != nil {
 					t.Fatal(err)
 				}
 				if test.note != nil {
-					test.note(v)
+					test.note(r, v)
 				}
 				v.Now = v.Now.Add(at)
 				changed, err := r.report(t.Context(), v, test.step, test.actErr)
@@ -60,4 +62,6 @@ func TestWhatLastsIsWrittenOnce(t *testing.T) {
 	}
 }
 
-func failingForLong(v *view) { v.known.failing.since = v.Now.Add(-time.Hour) }
+func failingForLong(r *Reconciler, v *view.View) {
+	r.memory.OfView(v).failing.since = v.Now.Add(-time.Hour)
+}

@@ -20,6 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/queue"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -35,8 +38,8 @@ type passes struct {
 func newPasses(t *testing.T, objects ...client.Object) *passes {
 	t.Helper()
 	there, v := beside(t, objects...)
-	v.cluster.Spec.Size, v.cluster.Spec.Pod = 1, &v1beta2.PodPolicy{EmptyDir: &corev1.EmptyDirVolumeSource{}}
-	if err := there.Client.Update(t.Context(), v.cluster); err != nil {
+	v.Cluster.Spec.Size, v.Cluster.Spec.Pod = 1, &v1beta2.PodPolicy{EmptyDir: &corev1.EmptyDirVolumeSource{}}
+	if err := there.Client.Update(t.Context(), v.Cluster); err != nil {
 		t.Fatal(err)
 	}
 	r, err := New(there.Client, there.APIReader, events.NewFakeRecorder(99), Options{Metrics: prometheus.NewRegistry()})
@@ -44,8 +47,8 @@ func newPasses(t *testing.T, objects ...client.Object) *passes {
 		t.Fatal(err)
 	}
 	live, _ := there.Client.(client.WithWatch)
-	p := &passes{Reconciler: r, t: t, now: noon, key: client.ObjectKeyFromObject(v.cluster), live: live}
-	r.Now, r.wake = func() time.Time { return p.now }, make(chan event.GenericEvent, 9)
+	p := &passes{Reconciler: r, t: t, now: clustertest.Noon, key: client.ObjectKeyFromObject(v.Cluster), live: live}
+	r.Now, r.questions.Wake = func() time.Time { return p.now }, make(chan event.GenericEvent, 9)
 	return p
 }
 
@@ -60,7 +63,7 @@ func (p *passes) pass() time.Duration {
 }
 
 // known is what the operator remembers of the EtcdCluster.
-func (p *passes) known() *remembered { return p.memory.of(p.key, "uid-example") }
+func (p *passes) known() *remembered { return p.memory.Of(p.key, "uid-example") }
 
 // ready is the condition Ready in the API server, or nil.
 func (p *passes) ready() *metav1.Condition {
@@ -75,7 +78,7 @@ func (p *passes) ready() *metav1.Condition {
 // Another program that deletes what the operator creates would keep the operator busy: fifty times in a second.
 func TestPassesThatRepeatAStepPauseLongerEachTime(t *testing.T) {
 	p := newPasses(t)
-	for i, want := range []time.Duration{20 * time.Millisecond, firstRepeat, 2 * firstRepeat, 4 * firstRepeat} {
+	for i, want := range []time.Duration{20 * time.Millisecond, queue.FirstRepeat, 2 * queue.FirstRepeat, 4 * queue.FirstRepeat} {
 		if pause := p.pass(); pause != want {
 			t.Errorf("pass %d: the next one comes after %s, want %s", i, pause, want)
 		}
@@ -86,6 +89,21 @@ func TestPassesThatRepeatAStepPauseLongerEachTime(t *testing.T) {
 	}
 }
 
+// schedule gives each Pod a node, because one without a node waits for the scheduler.
+func (p *passes) schedule() {
+	p.t.Helper()
+	var all corev1.PodList
+	if err := p.Client.List(p.t.Context(), &all); err != nil || len(all.Items) == 0 {
+		p.t.Fatalf("%d Pods: %v", len(all.Items), err)
+	}
+	for i := range all.Items {
+		all.Items[i].Spec.NodeName = "node-1"
+		if err := p.Client.Update(p.t.Context(), &all.Items[i]); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
 // A cluster that has waited for 14 minutes is looked at less often. When the end of its wait is near, looks come often again.
 func TestPassesComeOftenAgainWhenTheEndOfAWaitIsNear(t *testing.T) {
 	p := newPasses(t)
@@ -93,11 +111,13 @@ func TestPassesComeOftenAgainWhenTheEndOfAWaitIsNear(t *testing.T) {
 		p.pass()
 		p.now = p.now.Add(time.Second)
 	}
+	p.schedule()
+	p.pass()
 	p.now = p.now.Add(14 * time.Minute)
-	if pause := p.pass(); pause < slowest {
-		t.Errorf("after 14 minutes, the next pass comes after %s, want at least %s", pause, slowest)
+	if pause := p.pass(); pause < queue.Slowest {
+		t.Errorf("after 14 minutes, the next pass comes after %s, want at least %s", pause, queue.Slowest)
 	}
-	p.known().requeue = slowest // as if the last pass had waited for something else
+	p.paces.Of(p.key, "uid-example").Requeue = queue.Slowest // as if the last pass had waited for something else
 	if pause := p.pass(); pause > time.Second {
 		t.Errorf("near its end, the next pass comes after %s, want at most a second", pause)
 	}
@@ -107,7 +127,7 @@ func TestPassesComeOftenAgainWhenTheEndOfAWaitIsNear(t *testing.T) {
 func TestADeletedEtcdClusterIsForgotten(t *testing.T) {
 	p := newPasses(t)
 	p.pass()
-	if known := p.memory.count(); known != 1 {
+	if known := p.memory.Count(); known != 1 {
 		t.Fatalf("%d EtcdClusters are remembered after a pass, want 1", known)
 	}
 	cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: p.key.Namespace, Name: p.key.Name}}
@@ -115,7 +135,7 @@ func TestADeletedEtcdClusterIsForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.pass()
-	if known := p.memory.count(); known != 0 {
+	if known := p.memory.Count(); known != 0 {
 		t.Errorf("%d EtcdClusters are remembered after the deletion, want none", known)
 	}
 }
@@ -138,7 +158,7 @@ func TestAPassInBetweenEndsTheTimeThatTheCacheWasBehind(t *testing.T) {
 		after time.Duration
 		lags  bool
 	}{{time.Second, true}, {behindGrace / 2, false}, {behindGrace + time.Second, true}} {
-		p.now, lags = noon.Add(pass.after), pass.lags
+		p.now, lags = clustertest.Noon.Add(pass.after), pass.lags
 		if err := p.live.DeleteAllOf(t.Context(), &corev1.Pod{}, client.InNamespace(p.key.Namespace)); err != nil {
 			t.Fatal(err) // the pass has to create it again
 		}
@@ -156,25 +176,30 @@ func TestAPassInBetweenEndsTheTimeThatTheCacheWasBehind(t *testing.T) {
 func TestAPassInBetweenEndsTheTimeThatMembersWereSilent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		pod := &corev1.Pod{ObjectMeta: controlled("uid-example", nameOf(0), map[string]string{v1beta2.LabelCluster: "example"})}
+		pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(0), map[string]string{v1beta2.LabelCluster: "example"})}
 		pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "192.0.2.1", ContainerStatuses: []corev1.ContainerStatus{{
 			Name: "etcd", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
 		}}}
 		p := newPasses(t, pod)
 		var silent atomic.Bool
-		p.Dial = func(etcd.Endpoint, *tls.Config) (Etcd, error) { return speaking{silent: silent.Load()}, nil }
+		p.questions.Dial = func(etcd.Endpoint, *tls.Config) (members.Etcd, error) {
+			return clustertest.FakeMember{Silent: silent.Load()}, nil
+		}
 		silent.Store(true)
 		p.pass()
-		p.now = noon.Add(behindGrace / 2)
+		p.now = clustertest.Noon.Add(behindGrace / 2)
 		silent.Store(false)
-		answers := func() bool { q := p.known().questions[nameOf(0)]; return q == nil || q.isDone() && !q.hung }
+		answers := func() bool {
+			q := p.questions.Memory.Of(p.key, "uid-example").Questions[clustertest.NameOf(0)]
+			return q == nil || q.IsDone() && !q.Hung
+		}
 		for p.pass(); p.ready() == nil || !answers(); p.pass() {
 			select {
-			case <-p.wake: // the member answered, or the question took too long
+			case <-p.questions.Wake: // the member answered, or the question took too long
 			case <-time.After(50 * time.Millisecond):
 			}
 		}
-		p.now = noon.Add(behindGrace)
+		p.now = clustertest.Noon.Add(behindGrace)
 		silent.Store(true)
 		p.pass()
 		if p.known().unanswered.passes != 1 {

@@ -22,7 +22,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/failure"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
@@ -37,20 +40,20 @@ func policyDenies(kind, name string) error {
 
 // The words of etcd were dropped, and the status said only that a member is being added, for ever.
 func TestWhatEtcdAnswersIsInTheStatusAndStalledAfterAMinute(t *testing.T) {
-	s := state(formed, members(3))
-	v := &view{State: s, known: &remembered{}}
+	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
+	v := &view.View{State: s, Repeats: &plan.Repeats{}, Waits: &plan.Waiting{}}
 	add := plan.AddLearner{Name: "example-3"}
 	refused := fmt.Errorf("add learner http://x at y: %w", errors.Join(etcd.ErrNotYet, rpctypes.ErrUnhealthy))
 	for range 2 {
-		step, err := v.withoutRefusals(add, refused)
+		step, err := failure.WithoutRefusals(v, add, refused)
 		wait, is := step.(plan.Wait)
 		if err != nil || !is || wait.Stalled {
 			t.Fatalf("at first: %+v, %v", step, err)
 		}
-		v.known.waiting.Saw(plan.Waits(v.State, step), v.Now)
+		v.Waits.Saw(plan.Waits(v.State, step), v.Now)
 	}
-	v.Now, v.Waiting = v.Now.Add(2*time.Minute), v.known.waiting
-	step, _ := v.withoutRefusals(add, refused)
+	v.Now, v.Waiting = v.Now.Add(2*time.Minute), *v.Waits
+	step, _ := failure.WithoutRefusals(v, add, refused)
 	wait, _ := step.(plan.Wait)
 	if !wait.Stalled || wait.Reason != v1beta2.ReasonRefusedByEtcd || !strings.Contains(wait.Message, "etcdserver: unhealthy cluster") || strings.Contains(wait.Message, "\n") {
 		t.Errorf("after two minutes: %+v", wait)
@@ -67,7 +70,7 @@ func denying(t *testing.T, kind string, objects ...client.Object) (client.Client
 	denied := 0
 	return interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build(), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.CreateOption) error {
-			if kindName(object) != kind {
+			if view.KindName(object) != kind {
 				return c.Create(ctx, object, options...)
 			}
 			denied++
@@ -78,14 +81,14 @@ func denying(t *testing.T, kind string, objects ...client.Object) (client.Client
 
 // Each attempt was a ReconcileError, and nobody was told that a person must act.
 func TestAnObjectThatAPolicyDeniesIsStalledWithThePolicysWords(t *testing.T) {
-	s := state()
+	s := clustertest.State()
 	s.Services = plan.Services{HeadlessCurrent: true, ClientExists: true, ClientCurrent: true}
 	cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, UID: s.UID, Generation: 1}}
 	api, denied := denying(t, "PersistentVolumeClaim", cluster)
-	r := &Reconciler{Client: api, APIReader: api}
-	v := &view{State: s, cluster: cluster, known: &remembered{}}
+	r := assemble(parts{Client: api, APIReader: api})
+	v := &view.View{State: s, Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &plan.Waiting{}}
 	step, err := r.planAndAct(t.Context(), v)
-	step, err = v.withoutRefusals(step, err)
+	step, err = failure.WithoutRefusals(v, step, err)
 	wait, is := step.(plan.Wait)
 	if err != nil || !is || !wait.Stalled || wait.Reason != v1beta2.ReasonObjectRefused || *denied == 0 {
 		t.Fatalf("%d denied: %T %+v, %v", *denied, step, step, err)
@@ -99,18 +102,18 @@ func TestAnObjectThatAPolicyDeniesIsStalledWithThePolicysWords(t *testing.T) {
 
 // A failure that passes is retried, and reported as stalled only if it lasts.
 func TestAFailureThatLastsIsStalled(t *testing.T) {
-	v := &view{State: state(formed, members(3)), known: &remembered{}}
-	down := apierrors.NewInternalError(errText("dial the etcd of Kubernetes: connection refused"))
-	step, err := v.withoutRefusals(plan.DeletePod{Name: nameOf(1)}, down)
+	v := &view.View{State: clustertest.State(clustertest.Formed, clustertest.Members(3)), Repeats: &plan.Repeats{}, Waits: &plan.Waiting{}}
+	down := apierrors.NewInternalError(clustertest.ErrText("dial the etcd of Kubernetes: connection refused"))
+	step, err := failure.WithoutRefusals(v, plan.DeletePod{Name: clustertest.NameOf(1)}, down)
 	if err == nil {
 		t.Fatalf("%T instead of an error", step)
 	}
-	f := &v.known.failing
-	f.saw(v.failure(step, err), v.Now)
+	var f failing
+	f.saw(failure.Of(v, step, err), v.Now)
 	if f.tooLong(v.Now.Add(plan.FailureLimit - 1)) {
 		t.Error("a failure that may pass is stalled at once")
 	}
-	f.saw(v.failure(step, err), v.Now.Add(plan.FailureLimit))
+	f.saw(failure.Of(v, step, err), v.Now.Add(plan.FailureLimit))
 	if !f.tooLong(v.Now.Add(plan.FailureLimit)) {
 		t.Error("a failure that lasts is not stalled")
 	}
@@ -126,13 +129,13 @@ func TestAFailureThatLastsIsStalled(t *testing.T) {
 }
 
 func TestWhatIsRefusedWhileOthersGoOnHasAReasonOfItsOwn(t *testing.T) {
-	v := &view{State: state(formed, members(3))}
+	v := &view.View{State: clustertest.State(clustertest.Formed, clustertest.Members(3))}
 	for want, err := range map[string]error{
-		v1beta2.ReasonObjectRefused:  apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "x", errText("exceeded quota")),
-		v1beta2.ReasonNotOurs:        fmt.Errorf("Service x: %w", errForeign),
+		v1beta2.ReasonObjectRefused:  apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "x", clustertest.ErrText("exceeded quota")),
+		v1beta2.ReasonNotOurs:        fmt.Errorf("Service x: %w", view.ErrForeign),
 		v1beta2.ReasonReconcileError: apierrors.NewTimeoutError("later", 1),
 	} {
-		if got := v.reasonOf(err); got != want {
+		if got := failure.ReasonOf(v, err); got != want {
 			t.Errorf("%v has the reason %s, want %s", err, got, want)
 		}
 	}
@@ -144,9 +147,13 @@ func TestEachWaitOutsideOfThePlanIsStalledOrBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	below, err := filepath.Glob("*/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
 	found := 0
-	for _, path := range files {
-		if strings.HasSuffix(path, "_test.go") {
+	for _, path := range append(files, below...) {
+		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(filepath.ToSlash(path), "plan/") {
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
@@ -181,7 +188,7 @@ func TestEachWaitOutsideOfThePlanIsStalledOrBounded(t *testing.T) {
 			return true
 		})
 	}
-	if found < 3 {
+	if found < 5 {
 		t.Errorf("only %d waits found", found)
 	}
 }

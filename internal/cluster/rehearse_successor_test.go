@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 )
 
@@ -19,22 +20,22 @@ import (
 func TestARecoveryStopsNoPodIfTheSurvivorWouldBeRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer  error
-		changes []change
+		changes []clustertest.Change
 		stopped string
 	}{
-		"refused, before the others stop":    {apierrors.NewForbidden(pods, "x", errText("no more Pods")), []change{with(1, pod(plan.PodRunning))}, ""},
-		"refused, before the survivor stops": {apierrors.NewForbidden(pods, "x", errText("no more Pods")), []change{with(1, gone)}, ""},
-		"accepted, the others stop":          {nil, []change{with(1, pod(plan.PodRunning))}, nameOf(1)},
-		"accepted, the survivor stops":       {nil, []change{with(1, gone)}, nameOf(0)},
+		"refused, before the others stop":    {apierrors.NewForbidden(clustertest.PodResource, "x", clustertest.ErrText("no more Pods")), []clustertest.Change{clustertest.With(1, clustertest.Pod(plan.PodRunning))}, ""},
+		"refused, before the survivor stops": {apierrors.NewForbidden(clustertest.PodResource, "x", clustertest.ErrText("no more Pods")), []clustertest.Change{clustertest.With(1, clustertest.Gone)}, ""},
+		"accepted, the others stop":          {nil, []clustertest.Change{clustertest.With(1, clustertest.Pod(plan.PodRunning))}, clustertest.NameOf(1)},
+		"accepted, the survivor stops":       {nil, []clustertest.Change{clustertest.With(1, clustertest.Gone)}, clustertest.NameOf(0)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, v := beside(t, &corev1.Pod{ObjectMeta: controlled("uid-example", nameOf(0), nil)}, &corev1.Pod{ObjectMeta: controlled("uid-example", nameOf(1), nil)})
-			v.State = state(append([]change{formed, members(3), noQuorum, with(1, gone), with(2, gone), consenting, forcing(0), with(0, pod(plan.PodRunning))}, test.changes...)...)
+			r, v := beside(t, &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(0), nil)}, &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(1), nil)})
+			v.State = clustertest.State(append([]clustertest.Change{clustertest.Formed, clustertest.Members(3), clustertest.NoQuorum, clustertest.With(1, clustertest.Gone), clustertest.With(2, clustertest.Gone), clustertest.Consenting, clustertest.Forcing(0), clustertest.With(0, clustertest.Pod(plan.PodRunning))}, test.changes...)...)
 			r.Client = interceptor.NewClient(r.Client.(client.WithWatch), interceptor.Funcs{
 				Create: func(_ context.Context, _ client.WithWatch, object client.Object, _ ...client.CreateOption) error {
 					of, is := object.(*corev1.Pod)
 					if !is { // the operator asks the API server for its time
-						object.SetCreationTimestamp(metav1.NewTime(noon))
+						object.SetCreationTimestamp(metav1.NewTime(clustertest.Noon))
 						return nil
 					}
 					if !strings.Contains(strings.Join(of.Spec.Containers[0].Command, " "), "--force-new-cluster") {
@@ -48,7 +49,7 @@ func TestARecoveryStopsNoPodIfTheSurvivorWouldBeRefused(t *testing.T) {
 			if err != nil || waits != (test.stopped == "") || waits && (wait.Reason != v1beta2.ReasonPodRefused || !wait.Stalled) {
 				t.Fatalf("%T %+v, %v", step, step, err)
 			}
-			for _, name := range []string{nameOf(0), nameOf(1)} {
+			for _, name := range []string{clustertest.NameOf(0), clustertest.NameOf(1)} {
 				gone := apierrors.IsNotFound(r.APIReader.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: name}, &corev1.Pod{}))
 				if gone != (name == test.stopped) {
 					t.Errorf("Pod %s was stopped: %t", name, gone)

@@ -14,7 +14,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/dryrun"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/failure"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
 
@@ -31,7 +35,7 @@ func newRefusedSeed(t *testing.T, create func(client.Object) error) *refusedSeed
 	if err != nil {
 		t.Fatal(err)
 	}
-	on := &refusedSeed{s: state(formed, members(3), restored(v1beta2.RestoreSeeding), fromBucket)}
+	on := &refusedSeed{s: clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.FromBucket)}
 	on.cluster = &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: on.s.Namespace, Name: on.s.Name, UID: on.s.UID, Generation: 1}}
 	on.cluster.Status = v1beta2.EtcdClusterStatus{ClusterID: on.s.ClusterID, Incarnation: on.s.Incarnation, Restore: on.s.Restore.DeepCopy()}
 	api := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(on.cluster).WithObjects(on.cluster).Build(), interceptor.Funcs{
@@ -42,17 +46,17 @@ func newRefusedSeed(t *testing.T, create func(client.Object) error) *refusedSeed
 			return c.Create(ctx, object, options...)
 		},
 	})
-	on.r = &Reconciler{Client: api, APIReader: api}
+	on.r = assemble(parts{Client: api, APIReader: api})
 	return on
 }
 
 // pass runs one pass some time after the first, as an operator that has just started.
 func (on *refusedSeed) pass(t *testing.T, after time.Duration) (plan.Step, *v1beta2.EtcdClusterStatus, error) {
 	t.Helper()
-	v := &view{State: on.s, cluster: on.cluster, known: &remembered{}}
+	v := &view.View{State: on.s, Cluster: on.cluster, Repeats: &plan.Repeats{}, Waits: &plan.Waiting{}}
 	v.Now, v.Restore = on.s.Now.Add(after), on.cluster.Status.Restore.DeepCopy()
 	step, err := on.r.planAndAct(t.Context(), v)
-	step, err = v.withoutRefusals(step, err)
+	step, err = failure.WithoutRefusals(v, step, err)
 	on.cluster.Status = plan.NewStatus(v.State, step, err, on.cluster.Status, 1)
 	if err := on.r.Client.Status().Update(t.Context(), on.cluster); err != nil {
 		t.Fatal(err)
@@ -67,12 +71,12 @@ func TestARestoreWhoseSeedIsRefusedSaysSoAndFailsAfter15Minutes(t *testing.T) {
 		volume  bool
 		says    string
 	}{
-		"a quota":                          {refuses: apierrors.NewForbidden(pods, seedName, errText("exceeded quota: compute, requested: pods=1, used: pods=3, limited: pods=3")), says: "exceeded quota: compute"},
-		"a quota of volumes":               {refuses: apierrors.NewForbidden(pods, seedName, errText("exceeded quota: disks")), volume: true, says: "exceeded quota: disks"},
+		"a quota":                          {refuses: apierrors.NewForbidden(clustertest.PodResource, clustertest.SeedName, clustertest.ErrText("exceeded quota: compute, requested: pods=1, used: pods=3, limited: pods=3")), says: "exceeded quota: compute"},
+		"a quota of volumes":               {refuses: apierrors.NewForbidden(clustertest.PodResource, clustertest.SeedName, clustertest.ErrText("exceeded quota: disks")), volume: true, says: "exceeded quota: disks"},
 		"an admission webhook":             {refuses: apierrors.NewBadRequest(`admission webhook "policy" denied the request: no`), says: "denied the request"},
-		"a webhook that is down":           {refuses: apierrors.NewInternalError(errText(`failed calling webhook "policy"`)), says: `failed calling webhook "policy"`},
-		"an invalid Pod":                   {refuses: apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Pod").GroupKind(), seedName, nil), says: "is invalid"},
-		"an object of another EtcdCluster": {refuses: errForeign, says: "does not belong to this EtcdCluster"},
+		"a webhook that is down":           {refuses: apierrors.NewInternalError(clustertest.ErrText(`failed calling webhook "policy"`)), says: `failed calling webhook "policy"`},
+		"an invalid Pod":                   {refuses: apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Pod").GroupKind(), clustertest.SeedName, nil), says: "is invalid"},
+		"an object of another EtcdCluster": {refuses: view.ErrForeign, says: "does not belong to this EtcdCluster"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			on := newRefusedSeed(t, func(object client.Object) error {
@@ -84,7 +88,7 @@ func TestARestoreWhoseSeedIsRefusedSaysSoAndFailsAfter15Minutes(t *testing.T) {
 			for _, after := range []time.Duration{0, 30 * time.Second, 14 * time.Minute} {
 				step, status, err := on.pass(t, after)
 				wait, waits := step.(plan.Wait)
-				if err != nil || !waits || !wait.Stalled || wait.Reason != v1beta2.ReasonPodRefused || wait.Requeue != rehearseAgain {
+				if err != nil || !waits || !wait.Stalled || wait.Reason != v1beta2.ReasonPodRefused || wait.Requeue != dryrun.RehearseAgain {
 					t.Fatalf("after %s: %+v, %v", after, step, err)
 				}
 				if said := status.Restore.Message; !strings.Contains(said, test.says) || !strings.Contains(said, "The members continue to serve.") || !strings.Contains(said, "delete EtcdRestore back") {

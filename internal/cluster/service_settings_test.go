@@ -15,72 +15,24 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/failure"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
-
-var fullService = v1beta2.ServicePolicy{
-	Type:                     corev1.ServiceTypeLoadBalancer,
-	Labels:                   map[string]string{"team": "storage"},
-	Annotations:              map[string]string{"lb.example/internal": "true"},
-	LoadBalancerClass:        ptr.To("internal"),
-	LoadBalancerSourceRanges: []string{"10.0.0.0/8"},
-	TrafficDistribution:      ptr.To("PreferClose"),
-	ExternalTrafficPolicy:    corev1.ServiceExternalTrafficPolicyLocal,
-}
-
-func withService(p v1beta2.ServicePolicy) change { return func(s *plan.State) { s.Spec.Service = &p } }
-
-func TestTheClientServiceIsComparedWithWhatTheSpecAsked(t *testing.T) {
-	step := plan.ApplyServices{Incarnation: 1, ClusterID: oldID}
-	full, bare := clientService(state(formed, withService(fullService)), step), clientService(state(formed), step)
-	// What the API server and the controllers of clouds fill in.
-	filled := full.DeepCopy()
-	filled.Spec.ClusterIP, filled.Spec.HealthCheckNodePort, filled.Spec.Ports[0].NodePort = "10.96.0.7", 30001, 30002
-	filled.Spec.SessionAffinity, filled.Spec.AllocateLoadBalancerNodePorts = corev1.ServiceAffinityNone, ptr.To(true)
-	filled.Annotations["cloud.example/id"] = "lb-1"
-	both := filled.DeepCopy() // the recipe of docs/install.md
-	both.Spec.IPFamilyPolicy, both.Spec.IPFamilies = ptr.To(corev1.IPFamilyPolicyPreferDualStack), []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
-	both.Spec.ClusterIPs = []string{"10.96.0.7", "fd00::7"}
-	changed := filled.DeepCopy()
-	changed.Spec.Type = corev1.ServiceTypeClusterIP
-	for name, test := range map[string]struct {
-		want, have *corev1.Service
-		same       bool
-	}{
-		"others filled in fields":          {full, filled, true},
-		"both IP families were set":        {full, both, true},
-		"a person changed the type":        {full, changed, false},
-		"spec.service was removed":         {bare, filled, false},
-		"spec.service was not applied yet": {full, bare, false},
-		"there is no spec.service":         {bare, bare, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if same := sameService(test.want, test.have); same != test.same {
-				t.Errorf("the same: %t, want %t", same, test.same)
-			}
-		})
-	}
-}
-
-func TestSettingsOfTheUserDoNotReplaceThoseOfTheOperator(t *testing.T) {
-	stored := v1beta2.ServicePolicy{Labels: map[string]string{v1beta2.LabelApp: "x"}, Annotations: map[string]string{v1beta2.AnnotationClusterID: "x"}}
-	service := clientService(state(formed, withService(stored)), plan.ApplyServices{Incarnation: 1, ClusterID: oldID})
-	if service.Labels[v1beta2.LabelApp] != v1beta2.AppName || service.Annotations[v1beta2.AnnotationClusterID] != oldID {
-		t.Errorf("labels %v, annotations %v", service.Labels, service.Annotations)
-	}
-}
 
 func TestSettingsOfTheClientServiceAreAppliedAndRemoved(t *testing.T) {
 	r, v := beside(t)
-	step := plan.ApplyServices{Incarnation: 1, ClusterID: oldID}
-	policy := fullService
+	step := plan.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID}
+	policy := clustertest.FullService
 	for _, asked := range []*v1beta2.ServicePolicy{&policy, {Annotations: map[string]string{"other": "one"}}, nil} {
 		v.Spec.Service = asked
-		if err := r.act(t.Context(), v, step); err != nil {
+		if err := r.actor.Act(t.Context(), v, step); err != nil {
 			t.Fatal(err)
 		}
 		v.Services = plan.Services{}
-		if err := r.observeServices(t.Context(), v); err != nil {
+		if err := r.observer.ObserveServices(t.Context(), v); err != nil {
 			t.Fatal(err)
 		}
 		if !v.Services.ClientCurrent {
@@ -91,16 +43,16 @@ func TestSettingsOfTheClientServiceAreAppliedAndRemoved(t *testing.T) {
 	if err := r.Client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "example-client"}, &service); err != nil {
 		t.Fatal(err)
 	}
-	if want := map[string]string{v1beta2.AnnotationClusterID: oldID}; !maps.Equal(service.Annotations, want) || service.Spec.Type != "" || service.Labels["team"] != "" {
+	if want := map[string]string{v1beta2.AnnotationClusterID: clustertest.OldID}; !maps.Equal(service.Annotations, want) || service.Spec.Type != "" || service.Labels["team"] != "" {
 		t.Errorf("after spec.service was removed the Service is %+v", service)
 	}
 }
 
 func TestAnAnnotationRemovedFromTheClientServiceOfARestoredClusterIsPutBack(t *testing.T) {
 	r, v := beside(t)
-	v.ClusterID, v.Incarnation = seedID, 2
-	step := plan.ApplyServices{Incarnation: 2, ClusterID: seedID, RestoreUID: "uid-back"}
-	if err := r.act(t.Context(), v, step); err != nil {
+	v.ClusterID, v.Incarnation = clustertest.SeedID, 2
+	step := plan.ApplyServices{Incarnation: 2, ClusterID: clustertest.SeedID, RestoreUID: "uid-back"}
+	if err := r.actor.Act(t.Context(), v, step); err != nil {
 		t.Fatal(err)
 	}
 	service := clientServiceOf(t, r.Client)
@@ -108,13 +60,13 @@ func TestAnAnnotationRemovedFromTheClientServiceOfARestoredClusterIsPutBack(t *t
 	if err := r.Client.Update(t.Context(), service); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.observeServices(t.Context(), v); err != nil {
+	if err := r.observer.ObserveServices(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.act(t.Context(), v, step); err != nil {
+	if err := r.actor.Act(t.Context(), v, step); err != nil {
 		t.Fatal(err)
 	}
-	if id := clientServiceOf(t, r.Client).Annotations[v1beta2.AnnotationClusterID]; id != seedID {
+	if id := clientServiceOf(t, r.Client).Annotations[v1beta2.AnnotationClusterID]; id != clustertest.SeedID {
 		t.Errorf("the Service has the cluster ID %q", id)
 	}
 }
@@ -131,23 +83,23 @@ func clientServiceOf(t *testing.T, c client.Client) *corev1.Service {
 // Otherwise the Service selects the Pods from before a restore, which are stopped: no client reaches the cluster.
 func TestTheClientServiceFollowsARestoreThoughItsSettingsAreRefused(t *testing.T) {
 	r, v := beside(t)
-	v.ClusterID, v.Incarnation = oldID, 1
+	v.ClusterID, v.Incarnation = clustertest.OldID, 1
 	v.Spec.Service = &v1beta2.ServicePolicy{Type: corev1.ServiceTypeNodePort}
-	if err := r.act(t.Context(), v, plan.ApplyServices{Incarnation: 1, ClusterID: oldID}); err != nil {
+	if err := r.actor.Act(t.Context(), v, plan.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID}); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.observeServices(t.Context(), v); err != nil {
+	if err := r.observer.ObserveServices(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
 	v.Spec.Service = &v1beta2.ServicePolicy{TrafficDistribution: ptr.To("PreferSameZone")}
 	refuseService(t, r, "PreferSameZone")
-	v.ClusterID, v.Incarnation = seedID, 2
-	err := r.act(t.Context(), v, plan.ApplyServices{Incarnation: 2, ClusterID: seedID, RestoreUID: "uid-back"})
-	if !skippable(v, "applyServices", plan.ApplyServices{}, err) || !strings.Contains(err.Error(), "spec.service") {
+	v.ClusterID, v.Incarnation = clustertest.SeedID, 2
+	err := r.actor.Act(t.Context(), v, plan.ApplyServices{Incarnation: 2, ClusterID: clustertest.SeedID, RestoreUID: "uid-back"})
+	if !failure.Skippable(v, "applyServices", plan.ApplyServices{}, err) || !strings.Contains(err.Error(), "spec.service") {
 		t.Errorf("the refusal is reported as %v", err)
 	}
 	service := clientServiceOf(t, r.Client)
-	if n, id := servedBy(service); n != 2 || id != seedID {
+	if n, id := objects.ServedBy(service); n != 2 || id != clustertest.SeedID {
 		t.Errorf("after the switch the client Service selects incarnation %d of %s", n, id)
 	}
 	if service.Spec.Type != corev1.ServiceTypeNodePort {
@@ -159,13 +111,13 @@ func TestAClusterFormsThoughTheSettingsOfItsClientServiceAreRefused(t *testing.T
 	r, v := beside(t)
 	v.Spec.Service = &v1beta2.ServicePolicy{TrafficDistribution: ptr.To("PreferSameZone")}
 	refuseService(t, r, "PreferSameZone")
-	if err := r.act(t.Context(), v, plan.ApplyServices{}); err == nil {
+	if err := r.actor.Act(t.Context(), v, plan.ApplyServices{}); err == nil {
 		t.Fatal("the refusal is lost")
 	}
-	if err := r.observeServices(t.Context(), v); err != nil {
+	if err := r.observer.ObserveServices(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.act(t.Context(), v, plan.ApplyServices{}); !skippable(v, "applyServices", plan.ApplyServices{}, err) {
+	if err := r.actor.Act(t.Context(), v, plan.ApplyServices{}); !failure.Skippable(v, "applyServices", plan.ApplyServices{}, err) {
 		t.Errorf("the cluster does not form: %v", err)
 	}
 }
@@ -179,7 +131,7 @@ func refuseService(t *testing.T, r *Reconciler, word string) {
 	}
 	r.Client = interceptor.NewClient(watch, interceptor.Funcs{
 		Apply: func(ctx context.Context, c client.WithWatch, object runtime.ApplyConfiguration, options ...client.ApplyOption) error {
-			if strings.Contains(text(object), word) {
+			if strings.Contains(pods.Text(object), word) {
 				return apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "example-client", nil)
 			}
 			return c.Apply(ctx, object, options...)
@@ -189,14 +141,14 @@ func refuseService(t *testing.T, r *Reconciler, word string) {
 
 // Kubernetes 1.30 drops trafficDistribution. Without this, it is set again and again, and an admission webhook is blamed.
 func TestAFieldThatKubernetesDropsIsNotSetAgain(t *testing.T) {
-	want := clientService(state(formed, withService(v1beta2.ServicePolicy{TrafficDistribution: ptr.To("PreferClose")})), plan.ApplyServices{Incarnation: 1, ClusterID: oldID})
+	want := objects.ClientService(clustertest.State(clustertest.Formed, clustertest.WithService(v1beta2.ServicePolicy{TrafficDistribution: ptr.To("PreferClose")})), plan.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID})
 	have := want.DeepCopy()
 	have.Spec.TrafficDistribution = nil
-	if !sameService(want, have) {
+	if !objects.SameService(want, have) {
 		t.Error("the Service is applied again")
 	}
 	have.Spec.TrafficDistribution = ptr.To("PreferSameNode")
-	if sameService(want, have) {
+	if objects.SameService(want, have) {
 		t.Error("another value is kept")
 	}
 }
@@ -204,8 +156,8 @@ func TestAFieldThatKubernetesDropsIsNotSetAgain(t *testing.T) {
 // Kubernetes 1.30 drops trafficDistribution. Without this, the status is Ready, and nothing reports that the setting has no effect.
 func TestASettingOfTheClientServiceThatKubernetesDropsIsReported(t *testing.T) {
 	r, v := beside(t)
-	v.ClusterID, v.Incarnation, v.Spec.Service = oldID, 1, &v1beta2.ServicePolicy{TrafficDistribution: ptr.To("PreferClose")}
-	if err := r.act(t.Context(), v, plan.ApplyServices{Incarnation: 1, ClusterID: oldID}); err != nil {
+	v.ClusterID, v.Incarnation, v.Spec.Service = clustertest.OldID, 1, &v1beta2.ServicePolicy{TrafficDistribution: ptr.To("PreferClose")}
+	if err := r.actor.Act(t.Context(), v, plan.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID}); err != nil {
 		t.Fatal(err)
 	}
 	for _, drops := range []bool{false, true} {
@@ -216,7 +168,7 @@ func TestASettingOfTheClientServiceThatKubernetesDropsIsReported(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := r.observeServices(t.Context(), v); err != nil {
+		if err := r.observer.ObserveServices(t.Context(), v); err != nil {
 			t.Fatal(err)
 		}
 		if !v.Services.ClientCurrent || v.Services.TrafficDropped != drops {

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -18,7 +17,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/failure"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
 
@@ -29,8 +32,8 @@ func TestAVolumeThatIsSetAsideIsNoMembersVolumeAnyMore(t *testing.T) {
 	}
 	cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "example", UID: "uid"}}
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
-	look := func() *view {
-		v := &view{State: plan.NewState(cluster), cluster: cluster, known: &remembered{}, addresses: map[string]string{}, classes: map[string]string{}}
+	look := func() *view.View {
+		v := &view.View{State: plan.NewState(cluster), Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &plan.Waiting{}, Addresses: map[string]string{}, Classes: map[string]string{}}
 		v.Now = now
 		return v
 	}
@@ -45,8 +48,8 @@ func TestAVolumeThatIsSetAsideIsNoMembersVolumeAnyMore(t *testing.T) {
 	labelled := volume("labelled") // a person set the label on several volumes at once
 	labelled.Labels[v1beta2.LabelReplacedOf] = "example"
 	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(cluster.DeepCopy(), volume("old"), volume("new"), labelled, foreign).Build()
-	r := &Reconciler{Client: withClock(api, now, nil), APIReader: api}
-	if err := r.act(t.Context(), look(), plan.SetAsideVolume{Name: "old"}); err != nil {
+	r := assemble(parts{Client: clustertest.WithClock(api, now, nil), APIReader: api})
+	if err := r.actor.Act(t.Context(), look(), plan.SetAsideVolume{Name: "old"}); err != nil {
 		t.Fatal(err)
 	}
 	var old corev1.PersistentVolumeClaim
@@ -58,24 +61,24 @@ func TestAVolumeThatIsSetAsideIsNoMembersVolumeAnyMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := look()
-	if err := r.observeMembers(t.Context(), v); err != nil || len(v.Members) != 2 || v.Members[0].Name == "old" || v.Members[1].Name == "old" {
+	if err := r.observer.ObserveMembers(t.Context(), v); err != nil || len(v.Members) != 2 || v.Members[0].Name == "old" || v.Members[1].Name == "old" {
 		t.Errorf("the members are %+v, error %v", v.Members, err)
 	}
-	if err := r.observeSetAside(t.Context(), v); err != nil || len(v.SetAside) != 1 || v.SetAside[0].Name != "old" || !v.SetAside[0].Since.Equal(now) {
+	if err := r.observer.ObserveSetAside(t.Context(), v); err != nil || len(v.SetAside) != 1 || v.SetAside[0].Name != "old" || !v.SetAside[0].Since.Equal(now) {
 		t.Errorf("set aside are %+v, error %v", v.SetAside, err)
 	}
 	for _, keep := range []bool{true, false} {
-		if err := r.act(t.Context(), v, plan.KeepVolume{Name: "old", Keep: keep}); err != nil {
+		if err := r.actor.Act(t.Context(), v, plan.KeepVolume{Name: "old", Keep: keep}); err != nil {
 			t.Fatal(err)
 		}
 		v = look()
-		if err := r.observeSetAside(t.Context(), v); err != nil || len(v.SetAside) != 1 || v.SetAside[0].Kept != keep {
+		if err := r.observer.ObserveSetAside(t.Context(), v); err != nil || len(v.SetAside) != 1 || v.SetAside[0].Kept != keep {
 			t.Errorf("set aside are %+v, error %v, want kept: %t", v.SetAside, err, keep)
 		}
 	}
 	now = now.Add(24 * time.Hour)
-	r.Client, v.Now = withClock(api, now, nil), now
-	if err := r.act(t.Context(), v, plan.DeleteVolume{Name: "old"}); err != nil {
+	r.Client, v.Now = clustertest.WithClock(api, now, nil), now
+	if err := r.actor.Act(t.Context(), v, plan.DeleteVolume{Name: "old"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := api.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "old"}, &corev1.PersistentVolumeClaim{}); client.IgnoreNotFound(err) != nil || err == nil {
@@ -100,13 +103,13 @@ func TestAVolumeThatIsSetAsideIsKeptByTheClockOfTheAPIServer(t *testing.T) {
 		"a policy refuses the comparison":                           {passed: day, refused: apierrors.NewForbidden(schema.GroupResource{Resource: "poddisruptionbudgets"}, "x", errors.New("a policy")), says: "a policy"},
 		"a quota refuses the comparison":                            {passed: day, refused: apierrors.NewForbidden(schema.GroupResource{Resource: "poddisruptionbudgets"}, "x", errors.New("exceeded quota: budgets")), says: "exceeded quota: budgets"},
 	} {
-		aside := &corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", "old", map[string]string{v1beta2.LabelReplacedOf: "example"})}
-		aside.Annotations = map[string]string{v1beta2.AnnotationReplacedAt: noon.Format(time.RFC3339)}
+		aside := &corev1.PersistentVolumeClaim{ObjectMeta: clustertest.Controlled("uid-example", "old", map[string]string{v1beta2.LabelReplacedOf: "example"})}
+		aside.Annotations = map[string]string{v1beta2.AnnotationReplacedAt: clustertest.Noon.Format(time.RFC3339)}
 		r, v := beside(t, aside)
-		r.Client = withClock(r.Client, noon.Add(test.passed), test.refused)
-		v.State = state(formed, members(3))
-		v.Now = noon.Add(test.passed + test.ahead)
-		if err := r.observeSetAside(t.Context(), v); err != nil {
+		r.Client = clustertest.WithClock(r.Client, clustertest.Noon.Add(test.passed), test.refused)
+		v.State = clustertest.State(clustertest.Formed, clustertest.Members(3))
+		v.Now = clustertest.Noon.Add(test.passed + test.ahead)
+		if err := r.observer.ObserveSetAside(t.Context(), v); err != nil {
 			t.Fatal(err)
 		}
 		step, err := r.planAndAct(t.Context(), v)
@@ -114,7 +117,7 @@ func TestAVolumeThatIsSetAsideIsKeptByTheClockOfTheAPIServer(t *testing.T) {
 		if gone != test.deleted || err != nil {
 			t.Errorf("%s: deleted: %t, error %v", name, gone, err)
 		}
-		if refused := v.refusals(); (refused != nil) != (test.says != "") || refused != nil && !strings.Contains(refused.Error(), test.says) {
+		if refused := failure.RefusalsOf(v); (refused != nil) != (test.says != "") || refused != nil && !strings.Contains(refused.Error(), test.says) {
 			t.Errorf("%s: the status says %v", name, refused)
 		}
 		if _, done := step.(plan.Done); done == test.deleted {
@@ -123,47 +126,23 @@ func TestAVolumeThatIsSetAsideIsKeptByTheClockOfTheAPIServer(t *testing.T) {
 	}
 }
 
-// The operator's clock was set a day ahead between two comparisons. The monotonic clock, which measured the time since the last
-// comparison, does not show that. So the operator deleted the only copy of the data.
-func TestTheComparisonOfClocksSeesThatTheClockWasSet(t *testing.T) {
-	r, v := beside(t)
-	v.Now = time.Now()
-	r.Client = withClock(r.Client, v.Now, nil)
-	if _, _, err := r.serverTime(t.Context(), v); err != nil {
-		t.Fatal(err)
-	}
-	if at := v.known.clock.at; at != at.Round(0) {
-		t.Errorf("the time of the comparison has a reading of the monotonic clock: %v", at)
-	}
-}
-
 // The operator's clock was a day behind when it set a volume aside, and was corrected. It deleted the volume at once.
 func TestAVolumeIsSetAsideAtTheTimeOfTheAPIServer(t *testing.T) {
 	for name, refused := range map[string]error{"the API server compares the clocks": nil, "the API server refuses the comparison": apierrors.NewForbidden(schema.GroupResource{}, "x", errors.New("a policy"))} {
-		old := &corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", "old", nil)}
+		old := &corev1.PersistentVolumeClaim{ObjectMeta: clustertest.Controlled("uid-example", "old", nil)}
 		r, v := beside(t, old)
-		r.Client = withClock(r.Client, noon, refused)
-		v.Now = noon.Add(-24 * time.Hour)
-		if err := r.act(t.Context(), v, plan.SetAsideVolume{Name: "old"}); err != nil {
+		r.Client = clustertest.WithClock(r.Client, clustertest.Noon, refused)
+		v.Now = clustertest.Noon.Add(-24 * time.Hour)
+		if err := r.actor.Act(t.Context(), v, plan.SetAsideVolume{Name: "old"}); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.observeSetAside(t.Context(), v); err != nil || len(v.SetAside) != 1 {
+		if err := r.observer.ObserveSetAside(t.Context(), v); err != nil || len(v.SetAside) != 1 {
 			t.Fatalf("set aside are %+v, error %v", v.SetAside, err)
 		}
-		if since := v.SetAside[0].Since; since.Equal(noon) != (refused == nil) {
+		if since := v.SetAside[0].Since; since.Equal(clustertest.Noon) != (refused == nil) {
 			t.Errorf("%s: the volume is set aside since %s", name, since)
 		}
 	}
-}
-
-// withClock is an API server with a clock, which may refuse dry runs.
-func withClock(c client.Client, now time.Time, refused error) client.Client {
-	return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
-		Create: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.CreateOption) error {
-			object.SetCreationTimestamp(metav1.NewTime(now))
-			return cmp.Or(refused, c.Create(ctx, object, options...))
-		},
-	})
 }
 
 // Both clocks are read in whole seconds, so their difference changes by a second between comparisons. The message named the difference. So
@@ -171,18 +150,18 @@ func withClock(c client.Client, now time.Time, refused error) client.Client {
 func TestTheMessageAboutAClockThatIsAheadStaysTheSame(t *testing.T) {
 	said := map[string]bool{}
 	for _, fraction := range []time.Duration{100 * time.Millisecond, 600 * time.Millisecond, 1400 * time.Millisecond} {
-		aside := &corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", "old", map[string]string{v1beta2.LabelReplacedOf: "example"})}
-		aside.Annotations = map[string]string{v1beta2.AnnotationReplacedAt: noon.Format(time.RFC3339)}
+		aside := &corev1.PersistentVolumeClaim{ObjectMeta: clustertest.Controlled("uid-example", "old", map[string]string{v1beta2.LabelReplacedOf: "example"})}
+		aside.Annotations = map[string]string{v1beta2.AnnotationReplacedAt: clustertest.Noon.Format(time.RFC3339)}
 		r, v := beside(t, aside)
-		r.Client = withClock(r.Client, noon.Add(time.Hour), nil)
-		v.State, v.Now = state(formed, members(3)), noon.Add(25*time.Hour+fraction)
-		if err := r.observeSetAside(t.Context(), v); err != nil {
+		r.Client = clustertest.WithClock(r.Client, clustertest.Noon.Add(time.Hour), nil)
+		v.State, v.Now = clustertest.State(clustertest.Formed, clustertest.Members(3)), clustertest.Noon.Add(25*time.Hour+fraction)
+		if err := r.observer.ObserveSetAside(t.Context(), v); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := r.planAndAct(t.Context(), v); err != nil {
 			t.Fatal(err)
 		}
-		said[v.refusals().Error()] = true
+		said[failure.RefusalsOf(v).Error()] = true
 	}
 	if len(said) != 1 {
 		t.Errorf("the operator reported %v", said)
@@ -198,9 +177,9 @@ func TestTheVolumesOfARecoveryAreMarkedBeforeTheSurvivorStartsAlone(t *testing.T
 	} {
 		labels := map[string]string{v1beta2.LabelCluster: "example"}
 		var volumes []client.Object
-		s := state(formed, members(3))
+		s := clustertest.State(clustertest.Formed, clustertest.Members(3))
 		for _, m := range s.Members {
-			volumes = append(volumes, &corev1.PersistentVolumeClaim{ObjectMeta: controlled("uid-example", m.Name, labels)})
+			volumes = append(volumes, &corev1.PersistentVolumeClaim{ObjectMeta: clustertest.Controlled("uid-example", m.Name, labels)})
 		}
 		r, v := beside(t, volumes...)
 		r.Client = interceptor.NewClient(r.Client.(client.WithWatch), interceptor.Funcs{Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
@@ -212,7 +191,7 @@ func TestTheVolumesOfARecoveryAreMarkedBeforeTheSurvivorStartsAlone(t *testing.T
 		v.State = s
 		survivor := s.Members[0].Name
 		v.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: survivor, Voters: []string{survivor, s.Members[1].Name, s.Members[2].Name}}
-		if err := r.act(t.Context(), v, plan.RecordForcing{Member: survivor}); err != nil {
+		if err := r.actor.Act(t.Context(), v, plan.RecordForcing{Member: survivor}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		for i, m := range s.Members {
@@ -221,17 +200,17 @@ func TestTheVolumesOfARecoveryAreMarkedBeforeTheSurvivorStartsAlone(t *testing.T
 				t.Fatal(err)
 			}
 			seen := plan.Member{}
-			observeVolume(&seen, &volume)
+			pods.ObserveVolume(&seen, &volume)
 			if want := i > 0 && refused == nil; seen.Recovered != want {
 				t.Errorf("%s: the volume of member %d has the mark: %t, want %t", name, i, seen.Recovered, want)
 			}
-			if err := r.act(t.Context(), v, plan.UnmarkVolume{Name: m.Name}); refused == nil && err != nil {
+			if err := r.actor.Act(t.Context(), v, plan.UnmarkVolume{Name: m.Name}); refused == nil && err != nil {
 				t.Fatal(err)
 			}
 			if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(&volume), &volume); err != nil {
 				t.Fatal(err)
 			}
-			if observeVolume(&seen, &volume); seen.Recovered {
+			if pods.ObserveVolume(&seen, &volume); seen.Recovered {
 				t.Errorf("%s: the mark of member %d is not removed", name, i)
 			}
 		}

@@ -15,7 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/failure"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
 // denied is the answer of the API server if a webhook refuses a call and names no code.
@@ -44,11 +47,11 @@ func TestAStoppedPodThatMayNotBeDeletedStopsNoOtherRepair(t *testing.T) {
 	}
 	aside := func(s *plan.State, incarnation int32) {
 		s.Members = append(s.Members, s.Members[1])
-		s.Members[3].Name = nameOf(3)
-		ended(s, plan.Member{Name: nameOf(1), Incarnation: incarnation})
+		s.Members[3].Name = clustertest.NameOf(3)
+		ended(s, plan.Member{Name: clustertest.NameOf(1), Incarnation: incarnation})
 	}
 	deleted := metav1.Now()
-	relabels := plan.RelabelPod{Name: nameOf(2)}
+	relabels := plan.RelabelPod{Name: clustertest.NameOf(2)}
 	for name, test := range map[string]struct {
 		change  func(*plan.State)
 		deleted *metav1.Time
@@ -63,24 +66,24 @@ func TestAStoppedPodThatMayNotBeDeletedStopsNoOtherRepair(t *testing.T) {
 		"the Pod of a removed member has ended": {change: func(s *plan.State) {
 			aside(s, 1)
 			s.Members[2].Relabel = false
-			s.Members = append(s.Members, plan.Member{Name: nameOf(4), Incarnation: 1, Volume: plan.VolumePresent})
-		}, want: plan.DeleteVolume{Name: nameOf(4), Reason: v1beta2.ReasonScaling}},
+			s.Members = append(s.Members, plan.Member{Name: clustertest.NameOf(4), Incarnation: 1, Volume: plan.VolumePresent})
+		}, want: plan.DeleteVolume{Name: clustertest.NameOf(4), Reason: v1beta2.ReasonScaling}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pod := &corev1.Pod{ObjectMeta: controlled("uid-example", nameOf(1), nil), Status: corev1.PodStatus{Phase: corev1.PodFailed}}
+			pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(1), nil), Status: corev1.PodStatus{Phase: corev1.PodFailed}}
 			pod.DeletionTimestamp = test.deleted
 			pod.Finalizers = []string{"example.com/held"}
-			other := &corev1.Pod{ObjectMeta: controlled("uid-example", nameOf(2), nil)}
+			other := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(2), nil)}
 			r, v := beside(t, pod, other)
 			attempts := 0
 			refusesDeletions(r, &attempts)
-			v.known = &remembered{}
+			v.Repeats = &plan.Repeats{}
 			pass := func(at time.Duration) plan.Step {
-				v.State, v.skipped = state(formed, members(3)), nil
+				v.State, v.Skipped = clustertest.State(clustertest.Formed, clustertest.Members(3)), nil
 				v.Now = v.Now.Add(at)
 				v.Members[2].Relabel = true
 				test.change(&v.State)
-				v.Held = v.known.repeats.Held(1, v.Now)
+				v.Held = v.Repeats.Held(1, v.Now)
 				step, err := r.planAndAct(t.Context(), v)
 				if err != nil {
 					t.Fatalf("the pass ended with %v", err)
@@ -104,21 +107,21 @@ func TestAStoppedPodThatMayNotBeDeletedStopsNoOtherRepair(t *testing.T) {
 }
 
 // checkRefusedStop checks what the status says between two attempts.
-func checkRefusedStop(t *testing.T, v *view) {
+func checkRefusedStop(t *testing.T, v *view.View) {
 	t.Helper()
-	refused := v.refusals()
+	refused := failure.RefusalsOf(v)
 	if refused == nil {
 		t.Fatal("the status does not name the refusal")
 	}
 	var status v1beta2.EtcdClusterStatus
-	plan.NoteRefused(&status, refused.Error(), v.reasonOf(refused), 1, v.Now)
+	plan.NoteRefused(&status, refused.Error(), failure.ReasonOf(v, refused), 1, v.Now)
 	ready := meta.FindStatusCondition(status.Conditions, v1beta2.ConditionReady)
-	for _, want := range []string{nameOf(1), "stopped Pods are kept", "tries again at 2", "Exempt the Pods"} {
+	for _, want := range []string{clustertest.NameOf(1), "stopped Pods are kept", "tries again at 2", "Exempt the Pods"} {
 		if ready.Status != metav1.ConditionFalse || !strings.Contains(ready.Message, want) {
 			t.Errorf("Ready is %s: %q, want %q", ready.Status, ready.Message, want)
 		}
 	}
-	if v.healthAddresses(plan.Done{}) != nil {
+	if healthAddresses(v, plan.Done{}) != nil {
 		t.Error("the next look at the cluster comes late")
 	}
 }
@@ -130,34 +133,34 @@ func TestAStoppedPodWithoutDataThatMayNotBeDeletedStopsNoRecovery(t *testing.T) 
 		volume plan.VolumeState
 		want   plan.Step
 	}{
-		"the stopped member has no data": {plan.VolumeNone, plan.CreateMember{Name: nameOf(0), Incarnation: 1, Start: plan.StartForce}},
+		"the stopped member has no data": {plan.VolumeNone, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: plan.StartForce}},
 		"the stopped member has data":    {plan.VolumePresent, plan.Wait{}},
 	} {
-		r, v := beside(t, ended(&corev1.Pod{ObjectMeta: controlled("uid-example", nameOf(1), nil)}, false))
-		at := metav1.NewTime(noon)
-		v.cluster.Spec.Recovery = &v1beta2.RecoveryPolicy{QuorumLoss: v1beta2.QuorumLossForceNewCluster}
-		v.cluster.Status.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), ForcedAt: &at}
-		status := v.cluster.Status
-		if err := r.Client.Update(t.Context(), v.cluster); err != nil {
+		r, v := beside(t, clustertest.Ended(&corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(1), nil)}, false))
+		at := metav1.NewTime(clustertest.Noon)
+		v.Cluster.Spec.Recovery = &v1beta2.RecoveryPolicy{QuorumLoss: v1beta2.QuorumLossForceNewCluster}
+		v.Cluster.Status.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: clustertest.NameOf(0), ForcedAt: &at}
+		status := v.Cluster.Status
+		if err := r.Client.Update(t.Context(), v.Cluster); err != nil {
 			t.Fatal(err)
 		}
-		v.cluster.Status = status
-		if err := r.Client.Status().Update(t.Context(), v.cluster); err != nil {
+		v.Cluster.Status = status
+		if err := r.Client.Status().Update(t.Context(), v.Cluster); err != nil {
 			t.Fatal(err)
 		}
 		attempts := 0
 		refusesDeletions(r, &attempts)
-		v.State = state(formed, members(3), noQuorum, with(0, withoutPod), with(1, gone), with(2, gone), consenting, forcing(0))
+		v.State = clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.NoQuorum, clustertest.With(0, clustertest.WithoutPod), clustertest.With(1, clustertest.Gone), clustertest.With(2, clustertest.Gone), clustertest.Consenting, clustertest.Forcing(0))
 		v.Members[1].Pod, v.Members[1].Terminated, v.Members[1].Volume, v.Recovery.ForcedAt = plan.PodEnded, true, test.volume, &at
 		v.UID = "uid-example"
 		step, err := r.planAndAct(t.Context(), v)
 		if err != nil || attempts != 1 || v.RefusedStop() == "" {
 			t.Errorf("%s: error %v, %d attempts, the status says %q", name, err, attempts, v.RefusedStop())
 		}
-		if wait, is := step.(plan.Wait); is != (test.volume == plan.VolumePresent) || is && (!wait.Stalled || !strings.Contains(wait.Message, nameOf(1))) || !is && step != test.want {
+		if wait, is := step.(plan.Wait); is != (test.volume == plan.VolumePresent) || is && (!wait.Stalled || !strings.Contains(wait.Message, clustertest.NameOf(1))) || !is && step != test.want {
 			t.Errorf("%s: the step is %+v, want %+v", name, step, test.want)
 		}
-		v.Held = v.known.repeats.Held(1, v.Now.Add(time.Second))
+		v.Held = v.Repeats.Held(1, v.Now.Add(time.Second))
 		if _, err := r.planAndAct(t.Context(), v); err != nil || attempts != 1 {
 			t.Errorf("%s: the next pass: error %v, %d attempts", name, err, attempts)
 		}

@@ -17,41 +17,45 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // All passes of a cluster ended before a member had answered, and its status did not report that.
 func TestMembersThatDoNotAnswerForAMinuteAreReported(t *testing.T) {
 	t.Parallel()
-	pod := &corev1.Pod{ObjectMeta: controlled("uid-example", nameOf(0), map[string]string{v1beta2.LabelCluster: "example"})}
+	pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(0), map[string]string{v1beta2.LabelCluster: "example"})}
 	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "192.0.2.1", ContainerStatuses: []corev1.ContainerStatus{{
 		Name: "etcd", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
 	}}}
 	there, v := beside(t, pod)
-	dial := func(etcd.Endpoint, *tls.Config) (Etcd, error) { return speaking{silent: true}, nil }
+	dial := func(etcd.Endpoint, *tls.Config) (members.Etcd, error) {
+		return clustertest.FakeMember{Silent: true}, nil
+	}
 	r, err := New(there.Client, there.APIReader, events.NewFakeRecorder(9), Options{Metrics: prometheus.NewRegistry(), Dial: dial})
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := noon
-	r.Now, r.wake = func() time.Time { return now }, make(chan event.GenericEvent, 9)
+	now := clustertest.Noon
+	r.Now, r.questions.Wake = func() time.Time { return now }, make(chan event.GenericEvent, 9)
 	for _, pass := range []struct {
 		after    time.Duration
 		reported bool
 	}{{0, false}, {behindGrace - time.Second, false}, {behindGrace, true}} {
-		now = noon.Add(pass.after)
-		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(v.cluster)}); err != nil {
+		now = clustertest.Noon.Add(pass.after)
+		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(v.Cluster)}); err != nil {
 			t.Fatal(err)
 		}
 		var live v1beta2.EtcdCluster
-		if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(v.cluster), &live); err != nil {
+		if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(v.Cluster), &live); err != nil {
 			t.Fatal(err)
 		}
 		ready := meta.FindStatusCondition(live.Status.Conditions, v1beta2.ConditionReady)
 		if (ready != nil) != pass.reported {
 			t.Errorf("after %s, the condition Ready is %+v", pass.after, ready)
 		}
-		if ready != nil && (ready.Reason != v1beta2.ReasonMemberDown || !strings.Contains(ready.Message, nameOf(0))) {
+		if ready != nil && (ready.Reason != v1beta2.ReasonMemberDown || !strings.Contains(ready.Message, clustertest.NameOf(0))) {
 			t.Errorf("after %s, the condition Ready is %+v", pass.after, ready)
 		}
 	}
@@ -60,10 +64,10 @@ func TestMembersThatDoNotAnswerForAMinuteAreReported(t *testing.T) {
 func TestAPassWithAnswersEndsTheReportOfMembersThatDoNotAnswer(t *testing.T) {
 	r, v := beside(t)
 	r.Events = events.NewFakeRecorder(9)
-	v.known.questions = map[string]*question{nameOf(0): {done: make(chan struct{})}}
+	r.questions.Memory.OfView(v).Questions = map[string]*members.Question{clustertest.NameOf(0): {Done: make(chan struct{})}}
 	for _, ended := range []bool{false, true} {
 		if ended {
-			v.known.unanswered = behind{}
+			r.memory.OfView(v).unanswered = behind{}
 		}
 		if err := r.foundUnanswered(t.Context(), v); err != nil {
 			t.Fatal(err)
@@ -71,7 +75,7 @@ func TestAPassWithAnswersEndsTheReportOfMembersThatDoNotAnswer(t *testing.T) {
 		v.Now = v.Now.Add(behindGrace - time.Second)
 	}
 	var live v1beta2.EtcdCluster
-	if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(v.cluster), &live); err != nil || len(live.Status.Conditions) > 0 {
+	if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(v.Cluster), &live); err != nil || len(live.Status.Conditions) > 0 {
 		t.Errorf("the conditions are %+v, error %v", live.Status.Conditions, err)
 	}
 }
@@ -83,12 +87,12 @@ func TestACacheThatStaysBehindWhileMembersHangIsReported(t *testing.T) {
 	r.Events = events.NewFakeRecorder(9)
 	r.APIReader = interceptor.NewClient(r.Client.(client.WithWatch), interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
-			defer func() { object.SetGeneration(v.cluster.Generation + 1) }()
+			defer func() { object.SetGeneration(v.Cluster.Generation + 1) }()
 			return c.Get(ctx, key, object, options...)
 		},
 	})
-	v.State = state(formed, members(3), with(2, withoutPod))
-	v.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
+	v.State = clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.With(2, clustertest.WithoutPod))
+	v.KnownVoters = []string{clustertest.NameOf(0), clustertest.NameOf(1), clustertest.NameOf(2)}
 	v.Namespace, v.Name = "ns", "example"
 	for range 2 {
 		if _, err := r.endPending(t.Context(), v); err != nil {
@@ -97,7 +101,7 @@ func TestACacheThatStaysBehindWhileMembersHangIsReported(t *testing.T) {
 		v.Now = v.Now.Add(behindGrace)
 	}
 	var got v1beta2.EtcdCluster
-	if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(v.cluster), &got); err != nil {
+	if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(v.Cluster), &got); err != nil {
 		t.Fatal(err)
 	}
 	if ready := meta.FindStatusCondition(got.Status.Conditions, v1beta2.ConditionReady); ready == nil || ready.Reason != v1beta2.ReasonCacheBehind {

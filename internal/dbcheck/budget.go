@@ -32,6 +32,7 @@ const (
 type slot struct {
 	gate    *turns.Gate
 	process inspector
+	memory  int64 // of one child
 }
 
 // inspector is a Process, except in tests.
@@ -39,23 +40,32 @@ type inspector interface {
 	Inspect(ctx context.Context, path string) (dbfile.Info, error)
 }
 
-func newSlot(memory int64) slot { return slot{turns.NewGate(1), Process{memory}} }
+func newSlot(memory int64) slot { return slot{turns.NewGate(1), Process{memory}, memory} }
 
 func (s slot) inspect(ctx context.Context, namespace, path string, size int64) (dbfile.Info, error) {
-	leave, err := s.gate.Enter(ctx, namespace)
-	if err != nil {
-		return dbfile.Info{}, err
-	}
-	defer leave()
 	var info dbfile.Info
-	err = s.gate.Limited(ctx, namespace, size, func(ctx context.Context, _ *turns.Allowance) (err error) {
+	err := s.turn(ctx, namespace, size, func(ctx context.Context) (err error) {
 		info, err = s.process.Inspect(ctx, path)
 		return err
 	})
-	if errors.Is(err, turns.ErrOthersWaited) {
-		return dbfile.Info{}, fmt.Errorf("%w: %w", dbfile.ErrNotChecked, err)
+	if err != nil {
+		return dbfile.Info{}, err
 	}
-	return info, err
+	return info, nil
+}
+
+// turn runs a child for a file of that many bytes when it is the turn of the namespace.
+func (s slot) turn(ctx context.Context, namespace string, size int64, run func(context.Context) error) error {
+	leave, err := s.gate.Enter(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	err = s.gate.Limited(ctx, namespace, size, func(ctx context.Context, _ *turns.Allowance) error { return run(ctx) })
+	if errors.Is(err, turns.ErrOthersWaited) {
+		return fmt.Errorf("%w: %w", dbfile.ErrNotChecked, err)
+	}
+	return err
 }
 
 // checks are the slots of the small files, of those of usual size, and of all others. A file never waits for the check of a larger class.
@@ -86,6 +96,17 @@ func (c checks) inspect(ctx context.Context, namespace, path string) (dbfile.Inf
 		}
 	}
 	return c.large.inspect(ctx, namespace, path, size)
+}
+
+// extract extracts keys of a file. Their number says nothing about the size of the file, so each one has the memory of a large one.
+func (c checks) extract(ctx context.Context, namespace, path string, prefixes []string, values, index *os.File) error {
+	stat, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("read the size of the snapshot: %w", err)
+	}
+	return c.large.turn(ctx, namespace, stat.Size(), func(ctx context.Context) error {
+		return Process{c.large.memory}.Extract(ctx, path, prefixes, values, index)
+	})
 }
 
 // shared are the checks of this process.
@@ -132,4 +153,9 @@ func Inspect(ctx context.Context, namespace, path string) (dbfile.Info, error) {
 		return dbfile.Inspect(path)
 	}
 	return shared().inspect(ctx, namespace, path)
+}
+
+// Extract is dbfile.Extract in a child process, like Inspect.
+func Extract(ctx context.Context, namespace, path string, prefixes []string, values, index *os.File) error {
+	return shared().extract(ctx, namespace, path, prefixes, values, index)
 }

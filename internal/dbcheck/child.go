@@ -32,12 +32,19 @@ func init() {
 	os.Exit(code) //nolint:forbidigo // this process is the child and does nothing else
 }
 
-// databaseFile is the number of the open file that the child reads: the first after standard input, output and error.
-const databaseFile = 3
+// The numbers of the open files of the child: the one that it reads is the first after standard input, output and error. It has the others only if it
+// extracts keys.
+const (
+	databaseFile = 3 + iota
+	valuesFile
+	indexFile
+)
 
 // order is what the child reads from its standard input. The end of the input ends the child.
 type order struct {
 	Memory int64 `json:"memory"`
+	// Prefixes of the keys to extract. If there is none, the child checks the database.
+	Prefixes []string `json:"prefixes,omitempty"`
 }
 
 // answer is what the child writes to its standard output.
@@ -67,6 +74,10 @@ func serve(in io.Reader, database *os.File, out io.Writer) error {
 	stat, err := database.Stat()
 	if err != nil {
 		return fmt.Errorf("read the size of the snapshot: %w", err)
+	}
+	if len(o.Prefixes) > 0 {
+		err := dbfile.Extract(database, stat.Size(), o.Prefixes, os.NewFile(valuesFile, "values"), os.NewFile(indexFile, "index"))
+		return json.NewEncoder(out).Encode(answerOf(dbfile.Info{}, err))
 	}
 	info, err := dbfile.InspectReader(database, stat.Size())
 	return json.NewEncoder(out).Encode(answerOf(info, err))

@@ -24,6 +24,21 @@ type Process struct {
 // Inspect is dbfile.Inspect in a child process. The error is dbfile.ErrTooLarge if the child exceeded its limit or the file made
 // it end, and dbfile.ErrNotChecked if it could not run: that says nothing about the file.
 func (p Process) Inspect(ctx context.Context, path string) (dbfile.Info, error) {
+	info, err := p.run(ctx, path, order{Memory: p.Memory})
+	if err != nil {
+		return dbfile.Info{}, err
+	}
+	return info, nil
+}
+
+// Extract is dbfile.Extract in a child process, with the errors of Inspect.
+func (p Process) Extract(ctx context.Context, path string, prefixes []string, values, index *os.File) error {
+	_, err := p.run(ctx, path, order{Memory: p.Memory, Prefixes: prefixes}, values, index)
+	return err
+}
+
+// run starts a child that reads the file at path and may write to the others.
+func (p Process) run(ctx context.Context, path string, o order, others ...*os.File) (dbfile.Info, error) {
 	if ctx.Err() != nil {
 		return dbfile.Info{}, context.Cause(ctx)
 	}
@@ -32,7 +47,7 @@ func (p Process) Inspect(ctx context.Context, path string) (dbfile.Info, error) 
 		return dbfile.Info{}, fmt.Errorf("open snapshot: %w", err)
 	}
 	defer database.Close()
-	content, err := json.Marshal(order(p))
+	content, err := json.Marshal(o)
 	if err != nil {
 		return dbfile.Info{}, err
 	}
@@ -40,7 +55,7 @@ func (p Process) Inspect(ctx context.Context, path string) (dbfile.Info, error) 
 	if err != nil {
 		return dbfile.Info{}, notChecked(err)
 	}
-	check.ExtraFiles = []*os.File{database}
+	check.ExtraFiles = append([]*os.File{database}, others...)
 	in, err := check.StdinPipe()
 	if err != nil {
 		return dbfile.Info{}, notChecked(err)

@@ -24,7 +24,7 @@ const maxHeaders = 64 << 10
 // fails, and is not repeated.
 func ShortAnswers() []grpc.DialOption {
 	short := grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-		err := call(ctx, method, req, reply, conn, append(opts[:len(opts):len(opts)], grpc.MaxCallRecvMsgSize(maxAnswer))...)
+		err := call(ctx, method, req, reply, conn, append(opts[:len(opts):len(opts)], grpc.MaxCallRecvMsgSize(answerLimit(ctx)))...)
 		if TooLong(err) {
 			return errTooLong
 		}

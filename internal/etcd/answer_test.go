@@ -54,6 +54,10 @@ var calls = map[string]struct {
 	"a removal":       {2, func(ctx context.Context, c *Client) error { return c.Remove(ctx, 7) }},
 	"a token":         {2, func(ctx context.Context, c *Client) error { return c.Login(ctx) }},
 	"disarm an alarm": {2, func(ctx context.Context, c *Client) error { return c.Disarm(ctx, Alarm{Kind: AlarmNoSpace}) }},
+	"a write of keys": {3, func(ctx context.Context, c *Client) error {
+		_, err := c.ApplyIfUnchanged(ctx, Change{Key: []byte("a")})
+		return err
+	}},
 	"defragmentation": {1, func(ctx context.Context, c *Client) error { return c.Defragment(ctx) }},
 }
 

@@ -72,6 +72,7 @@ func Open(endpoint Endpoint, tlsConfig *tls.Config, more ...grpc.DialOption) (*C
 		DialKeepAliveTime:    keepAliveTime,
 		DialKeepAliveTimeout: keepAliveTimeout,
 		MaxUnaryRetries:      maxRetries,
+		MaxCallSendMsgSize:   MaxPage, // a value that the cluster has accepted before
 		DialOptions:          options,
 		Logger:               zap.NewNop(),
 	})

@@ -29,6 +29,11 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	if chunk, ok := v.(*chunk); ok {
 		return chunk.unmarshal(data.MaterializeToBuffer(c.pool))
 	}
+	if answer, ok := v.(*rangeAnswer); ok {
+		buffer := data.MaterializeToBuffer(c.pool)
+		defer buffer.Free()
+		return answer.unmarshal(buffer.ReadOnlyData())
+	}
 	message, ok := v.(proto.Message)
 	if old, isOld := v.(protoadapt.MessageV1); !ok && isOld {
 		message, ok = protoadapt.MessageV2Of(old), true

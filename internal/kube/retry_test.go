@@ -26,7 +26,7 @@ func TestAFailingPassIsRetriedAtLeastEvery30Seconds(t *testing.T) {
 
 // The default limiter of controller-runtime waits up to 1,000 s, also after a person has removed the cause.
 func TestEveryControllerRetriesWithinThisLimit(t *testing.T) {
-	for _, file := range []string{"../cluster/controller.go", "../backup/controller.go", "../restore/controller.go"} {
+	for _, file := range []string{"../cluster/setup.go", "../backup/setup.go", "../restore/controller.go"} {
 		content, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

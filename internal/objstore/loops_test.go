@@ -13,9 +13,7 @@ import (
 
 // loopsThatEnd are the functions that may end a loop at the error of one object, and why.
 var loopsThatEnd = map[string]string{
-	"backup.standing":        "a record that cannot be read holds all deletions, and only the end of the bucket or of the context ends it",
-	"archiver.endRefused":    "it asks for two objects, and each answer counts",
-	"archiver.returnsAny":    "it asks until the store returns one object",
+	"verify.standing":        "a record that cannot be read holds all deletions, and only the end of the bucket or of the context ends it",
 	"archive.EndOf":          "the key of each segment follows from the one before it",
 	"archive.Find":           "a timeline whose start cannot be read may be the one that is asked for",
 	"archive.older":          "a start that cannot be read may be of a later cluster, and a passing error is tried again",
@@ -39,7 +37,7 @@ var accesses = []string{"Delete", "Abort", "ReadStart", "ReadHeader", "readManif
 
 // The next loop over objects must not end at the error of one of them, either.
 func TestEachLoopOverObjectsCollectsTheirErrors(t *testing.T) {
-	for _, dir := range []string{"../snapshot", "../source", "../backup", "../archive", "../archive/archiver", "../restore"} {
+	for _, dir := range []string{"../snapshot", "../source", "../backup/archiving", "../backup/attempt", "../backup/clients", "../backup/verify", "../archive", "../archive/archiver", "../restore"} {
 		files, err := filepath.Glob(dir + "/*.go")
 		if err != nil || len(files) == 0 {
 			t.Fatal(dir, err, fs.ErrNotExist)

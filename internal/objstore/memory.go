@@ -12,14 +12,20 @@ import (
 const (
 	// HeldMemory is what this process holds of the objects of all stores at the same time, in bytes: names, manifests, headers of segments.
 	HeldMemory = 256 << 20
+	// keptPart is the part of HeldMemory that is never kept for months, so that the work which takes minutes always has it.
+	keptPart = 4
 	// holdingStep is how many bytes a Holding takes at a time.
 	holdingStep = 16 << 10
 	// NameBytes is what a name takes besides its text, in a map and in the lists that are made from it.
 	NameBytes = 320
 )
 
-// heldOfAll is one for the process, because the process has one memory.
-var heldOfAll = turns.NewBudget(HeldMemory)
+// heldOfAll is one for the process, because the process has one memory. keptOfAll is what is kept of it.
+var heldOfAll, keptOfAll = budgets(HeldMemory)
+
+func budgets(bytes int64) (held, kept *turns.Budget) {
+	return turns.NewBudget(bytes), turns.NewBudget(bytes - bytes/keptPart)
+}
 
 // ErrMemory means that the names, manifests and headers of other objects take the memory at present.
 var ErrMemory = errors.New("the operator cannot hold more names and manifests of stores in memory at present")
@@ -27,6 +33,7 @@ var ErrMemory = errors.New("the operator cannot hold more names and manifests of
 // Holding counts what one piece of work holds of the objects of a store, against the memory that all namespaces share. The nil Holding counts nothing.
 type Holding struct {
 	namespace string
+	kept      bool
 
 	mu            sync.Mutex
 	needed, taken int64
@@ -40,6 +47,9 @@ func Hold(ctx context.Context, namespace string) (context.Context, *Holding) {
 	h := &Holding{namespace: namespace}
 	return context.WithValue(ctx, holdingKey{}, h), h
 }
+
+// Keep returns a Holding for what is held for months. All of them leave a quarter of the memory to other work, and those of one namespace a third.
+func Keep(namespace string) *Holding { return &Holding{namespace: namespace, kept: true} }
 
 // uncounted is called if something is held in a context without Hold. It is nil, except in tests.
 var uncounted func()
@@ -58,7 +68,7 @@ func (h *Holding) Beside() *Holding {
 	if h == nil {
 		return &Holding{}
 	}
-	return &Holding{namespace: h.namespace}
+	return &Holding{namespace: h.namespace, kept: h.kept}
 }
 
 // Add counts bytes. The error is ErrMemory if others hold the rest of the memory. It is ErrListing if they would not fit without others, either.
@@ -73,11 +83,11 @@ func (h *Holding) Add(bytes int64) error {
 		h.needed += bytes
 		return nil
 	}
-	if most := heldOfAll.Most(); h.taken+steps > most {
+	if most := h.budget().Most(); h.taken+steps > most {
 		return fmt.Errorf("%w: names and manifests take more than %d MiB, and one namespace may use no more memory", ErrListing, most>>20)
 	}
-	if why := heldOfAll.Take(h.namespace, steps); why != turns.None {
-		return fmt.Errorf("%w: all of them have %d MiB, of which one namespace may use %d MiB, and %s", ErrMemory, HeldMemory>>20, heldOfAll.Most()>>20, why)
+	if why := h.take(steps); why != turns.None {
+		return fmt.Errorf("%w: all of them have %d MiB, of which one namespace may use %d MiB, and %s", ErrMemory, HeldMemory>>20, h.budget().Most()>>20, why)
 	}
 	h.needed, h.taken = h.needed+bytes, h.taken+steps
 	return nil
@@ -92,8 +102,36 @@ func (h *Holding) Return(bytes int64) {
 	defer h.mu.Unlock()
 	h.needed = max(h.needed-bytes, 0)
 	if steps := (h.taken - h.needed) / holdingStep * holdingStep; steps > 0 {
-		heldOfAll.Return(h.namespace, steps)
+		h.giveBack(steps)
 		h.taken -= steps
+	}
+}
+
+// budget has what the namespace may have.
+func (h *Holding) budget() *turns.Budget {
+	if h.kept {
+		return keptOfAll
+	}
+	return heldOfAll
+}
+
+func (h *Holding) take(bytes int64) turns.Reason {
+	if h.kept {
+		if why := keptOfAll.Take(h.namespace, bytes); why != turns.None {
+			return why
+		}
+	}
+	why := heldOfAll.Take(h.namespace, bytes)
+	if h.kept && why != turns.None {
+		keptOfAll.Return(h.namespace, bytes)
+	}
+	return why
+}
+
+func (h *Holding) giveBack(bytes int64) {
+	heldOfAll.Return(h.namespace, bytes)
+	if h.kept {
+		keptOfAll.Return(h.namespace, bytes)
 	}
 }
 
@@ -105,7 +143,7 @@ func (h *Holding) Release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.taken > 0 {
-		heldOfAll.Return(h.namespace, h.taken)
+		h.giveBack(h.taken)
 	}
 	h.needed, h.taken = 0, 0
 }
@@ -113,9 +151,9 @@ func (h *Holding) Release() {
 // ReplaceMemory gives a test a memory of its own of that many bytes. The first function that it returns reports how many are in use, and the second
 // one restores the former memory.
 func ReplaceMemory(bytes int64) (used func() int64, restore func()) {
-	before, now := heldOfAll, turns.NewBudget(bytes)
-	heldOfAll = now
-	return now.Used, func() { heldOfAll = before }
+	held, kept := heldOfAll, keptOfAll
+	heldOfAll, keptOfAll = budgets(bytes)
+	return heldOfAll.Used, func() { heldOfAll, keptOfAll = held, kept }
 }
 
 // ReportUncounted calls report if something of a store is held in a context without Hold. Only TestMain calls it.

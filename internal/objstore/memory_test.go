@@ -50,3 +50,38 @@ func fillWith(ctx context.Context, t *testing.T, length int) (int, error) {
 		}
 	}
 }
+
+// What keepers held for months filled the memory, and the backups of other namespaces failed until an archive was deleted. So users lost all changes
+// since their last backup.
+func TestWhatIsKeptForMonthsLeavesAPartToTheWorkOfMinutes(t *testing.T) {
+	used, restore := ReplaceMemory(HeldMemory)
+	defer restore()
+	var kept []*Holding
+	fill := func(namespace string) (bytes int64) {
+		h := Keep(namespace)
+		kept = append(kept, h)
+		for h.Add(holdingStep) == nil {
+			bytes += holdingStep
+		}
+		return bytes
+	}
+	if one := fill("tenant"); one > HeldMemory*2/3 {
+		t.Errorf("one namespace keeps %d MiB", one>>20)
+	}
+	fill("a second one")
+	fill("a third one")
+	if all := used(); all > HeldMemory*3/4 {
+		t.Errorf("all of them keep %d MiB of %d", all>>20, HeldMemory>>20)
+	}
+	_, attempt := Hold(t.Context(), "other")
+	if err := attempt.Add(HeldMemory / 5); err != nil {
+		t.Errorf("a backup of another namespace: %v", err)
+	}
+	attempt.Release()
+	for _, h := range kept {
+		h.Release()
+	}
+	if n := used() + keptOfAll.Used(); n != 0 {
+		t.Errorf("%d bytes are counted in the end", n)
+	}
+}

@@ -18,7 +18,7 @@ import (
 var unheld = map[string]string{
 	"archive.list":          "it counts with Held, and in a Holding",
 	"archive.Newest":        "it holds one name",
-	"archiver.returnsAny":   "it holds one name",
+	"archiver.returnsNew":   "it deletes while it lists",
 	"snapshot.AbortUploads": "it deletes while it lists",
 	"snapshot.DropDrafts":   "it deletes while it lists",
 	"snapshot.Scan":         "it counts with HeldIn what is not of an archive",

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
@@ -73,9 +75,7 @@ func newManager(name string, options Options, logger logr.Logger) (manager.Manag
 	if err != nil {
 		return nil, fmt.Errorf("find the Kubernetes API (run in a Pod or set KUBECONFIG): %w", err)
 	}
-	if options.Server != nil {
-		config.Wrap(options.Server.Wrap)
-	}
+	wrap(config, options)
 	scheme, err := Scheme()
 	if err != nil {
 		return nil, err
@@ -85,6 +85,14 @@ func newManager(name string, options Options, logger logr.Logger) (manager.Manag
 		return nil, fmt.Errorf("create the manager of %s: %w", name, err)
 	}
 	return mgr, errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping))
+}
+
+// wrap adds what reads the answers of the API server.
+func wrap(config *rest.Config, options Options) {
+	if options.Server != nil {
+		config.Wrap(options.Server.Wrap)
+	}
+	config.Wrap(kube.BoundAnswers)
 }
 
 // managerOptions gives the Lease up at the end of the process, so that another replica takes over at once.

@@ -63,6 +63,11 @@ func isSeries(b v1beta2.EtcdBackup) bool {
 // BackupLike returns a one-shot EtcdBackup into the store of another one, with its compression and encryption. The path is
 // beside the folder of the series, so that the series neither lists nor removes the object.
 func BackupLike(like v1beta2.EtcdBackup, cluster string, now time.Time) v1beta2.EtcdBackup {
+	return beside(like, cluster, "on-request", now)
+}
+
+// beside returns a one-shot EtcdBackup whose path is beside the folder of a series, in a folder of that name.
+func beside(like v1beta2.EtcdBackup, cluster, name string, now time.Time) v1beta2.EtcdBackup {
 	spec := *like.Spec.DeepCopy()
 	policy := spec.BackupPolicy
 	spec.BackupPolicy, spec.Drill, spec.CopyTo, spec.Continuous, spec.FinalSnapshot = nil, nil, nil, nil, false
@@ -82,9 +87,9 @@ func BackupLike(like v1beta2.EtcdBackup, cluster string, now time.Time) v1beta2.
 		if !isSeries(like) {
 			folder = folder[:max(0, strings.LastIndex(folder, "/"))]
 		}
-		parts := []string{bucket, folder + "-on-request", like.Namespace, cluster, Stamp(now) + suffix}
+		parts := []string{bucket, folder + "-" + name, like.Namespace, cluster, Stamp(now) + suffix}
 		if folder == "" {
-			parts[1] = "on-request"
+			parts[1] = name
 		}
 		*path = strings.Join(parts, "/")
 	}

@@ -46,6 +46,26 @@ func Ask(c *v1beta2.EtcdCluster, annotation, member string) error {
 	return nil
 }
 
+// Unask removes a member from an annotation with names of members. A name of no member can be removed, too.
+func Unask(c *v1beta2.EtcdCluster, annotation, member string) error {
+	asked := names(c.Annotations[annotation])
+	left := slices.DeleteFunc(slices.Clone(asked), func(name string) bool { return name == member })
+	switch {
+	case len(left) == len(asked) && len(asked) == 0:
+		return fmt.Errorf("annotation %s of EtcdCluster %s names no member. Nothing was changed", annotation, c.Name)
+	case len(left) == len(asked):
+		return fmt.Errorf("annotation %s of EtcdCluster %s does not name member %s. Nothing was changed. It names: %s", annotation, c.Name, member, strings.Join(asked, ", "))
+	case len(left) == 0:
+		delete(c.Annotations, annotation)
+		return nil
+	}
+	setAnnotation(c, annotation, strings.Join(left, ","))
+	return nil
+}
+
+// Fenced returns the members for which a fence is asked.
+func Fenced(c v1beta2.EtcdCluster) []string { return names(c.Annotations[v1beta2.AnnotationFence]) }
+
 // Leader returns the name of the member that leads, or an empty string.
 func Leader(c v1beta2.EtcdCluster) string {
 	for _, m := range c.Status.MemberStatuses {

@@ -40,6 +40,19 @@ func Ctl(pods []corev1.Pod, member string, args []string) (Inside, error) {
 	return Inside{Pod: pod.Name, Command: append(call, args...)}, nil
 }
 
+// ClientURL returns the client URL of a member, as etcd was started with it.
+func ClientURL(pod corev1.Pod) string {
+	for _, c := range pod.Spec.Containers {
+		for _, arg := range append(c.Command, c.Args...) {
+			if urls, ok := strings.CutPrefix(arg, "--advertise-client-urls="); ok && c.Name == "etcd" {
+				first, _, _ := strings.Cut(urls, ",")
+				return first
+			}
+		}
+	}
+	return ""
+}
+
 // MemberPod returns the Pod of a member, or the first one that is ready.
 func MemberPod(pods []corev1.Pod, member string) (corev1.Pod, error) {
 	for _, pod := range pods {

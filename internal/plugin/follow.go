@@ -141,6 +141,14 @@ func speed(bytesPerSecond int64) string {
 	return bytes(bytesPerSecond) + "/s"
 }
 
+// Transferred is how much of a file was read. The size is 0 if it is not known.
+func Transferred(read, size int64) string {
+	if size <= 0 {
+		return bytes(read)
+	}
+	return fmt.Sprintf("%s %s", bar(int32(min(100, 100*read/size))), bytes(read))
+}
+
 // FollowLeader returns the progress until a member no longer leads.
 func FollowLeader(c v1beta2.EtcdCluster, member string) Step {
 	return asked(c, Leader(c) != "" && Leader(c) != member, fmt.Sprintf("the leader is %s", or(Leader(c))))
@@ -154,6 +162,25 @@ func FollowReplace(c v1beta2.EtcdCluster, member string) Step {
 		}
 	}
 	return asked(c, isTrue(c.Status.Conditions, v1beta2.ConditionReady), "member "+member+" is removed")
+}
+
+// FollowFence returns the progress until the client Service does not select a member, or selects it again. A refusal concerns only a new fence:
+// the end of a fence may be what corrects it.
+func FollowFence(c v1beta2.EtcdCluster, member string, fenced bool) Step {
+	for _, m := range c.Status.MemberStatuses {
+		switch {
+		case m.Name != member:
+		case m.Fenced == fenced && fenced:
+			return Step{Line: "member " + member + " is fenced", Done: true}
+		case m.Fenced == fenced:
+			return Step{Line: "member " + member + " is not fenced", Done: true}
+		case fenced:
+			return asked(c, false, "member "+member+" is not fenced yet")
+		default:
+			return Step{Line: "member " + member + " is still fenced"}
+		}
+	}
+	return Step{Line: "EtcdCluster " + c.Name + " has no member " + member + " any more", Done: true, Failed: fenced}
 }
 
 // asked is the progress of an annotation. The operator stalls if it refuses the request.

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,7 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/docs"
 )
 
-// A page is what docs/operations.md says about one reason. Its commands are those of the check that only read. Those of the fix
+// A page is what the manual says about one reason. Its commands are those of the check that only read. Those of the fix
 // are not shown: some lose data, and the page explains when to use which.
 type page struct {
 	impact   string
@@ -21,7 +22,7 @@ type page struct {
 }
 
 var (
-	heading   = regexp.MustCompile(`(?m)^### (\S+)$`)
+	heading   = regexp.MustCompile(`(?m)^## (\S+)$`)
 	link      = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 	readsOnly = regexp.MustCompile(`^kubectl (get|describe|logs) `)
 	label     = regexp.MustCompile(`(?m)^\*\*(Meaning|Impact|Check|Fix)\.\*\* `)
@@ -30,9 +31,15 @@ var (
 	ofKinds   = regexp.MustCompile(`^(Etcd[A-Z]\w+(?: and Etcd[A-Z]\w+)*): (.+)`)
 )
 
-var runbook = sync.OnceValue(func() map[string]page { return parseRunbook(docs.Operations) })
+var runbook = sync.OnceValue(func() map[string]page {
+	pages := map[string]page{}
+	for _, text := range docs.ReasonPages {
+		maps.Copy(pages, parseRunbook(text))
+	}
+	return pages
+})
 
-// parseRunbook returns the pages of a runbook by their reason.
+// parseRunbook returns the parts of a page by their reason.
 func parseRunbook(text string) map[string]page {
 	pages := map[string]page{}
 	heads := heading.FindAllStringSubmatchIndex(text, -1)
@@ -41,11 +48,7 @@ func parseRunbook(text string) map[string]page {
 		if i+1 < len(heads) {
 			end = heads[i+1][0]
 		}
-		body := text[h[1]:end]
-		if next := strings.Index(body, "\n## "); next >= 0 {
-			body = body[:next]
-		}
-		pages[text[h[2]:h[3]]] = parsePage(body)
+		pages[text[h[2]:h[3]]] = parsePage(text[h[1]:end])
 	}
 	return pages
 }
@@ -142,7 +145,7 @@ const manual = "https://github.com/etcd-suite/etcd-operator/blob/main/docs/"
 func PageURL(page string) string { return manual + page }
 
 // ReasonURL returns the address of the page of a reason.
-func ReasonURL(reason string) string { return PageURL("operations.md#" + strings.ToLower(reason)) }
+func ReasonURL(reason string) string { return PageURL(docs.ReasonPage(reason)) }
 
 // A subject is what the commands of the runbook are about.
 type subject struct {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -13,16 +14,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
 // act does the one effect of the step and never waits. Most steps have no effect outside of the status.
 func (r *Reconciler) act(ctx context.Context, state plan.State, step plan.Step) error {
 	key := keyOf(&state.Restore)
-	r.proofs.ForgetOthers(key.Object, key.UID)
-	r.begun.forgetOthers(key.Object, key.UID)
-	r.safeties.ForgetOthers(key.Object, key.UID)
-	r.renewals.ForgetOthers(key.Object, key.UID)
+	r.forgetOthers(key.Object, key.UID)
 	switch step := step.(type) {
 	case plan.Verify:
 		r.begin(ctx, key, step, &state.Restore)
@@ -43,19 +42,24 @@ func (r *Reconciler) act(ctx context.Context, state plan.State, step plan.Step) 
 		if step.Start {
 			r.safeties.Forget(key)
 			order := state.SafetyOrder()
-			r.safeties.Start(key, func(ctx context.Context) (plan.Safety, error) { return r.saveOldData(ctx, key, order), nil })
+			r.safeties.StartIn(key, safetyClaim, func(ctx context.Context) (plan.Safety, error) { return r.saveOldData(ctx, key, order), nil })
 		}
 	case plan.Expire:
 		if err := r.delete(ctx, key); err != nil {
 			return err
 		}
-	case plan.Done, plan.Verifying, plan.Interrupted, plan.Wait, plan.Accept, plan.Proved, plan.RecordSafety, plan.RecordURL, plan.Follow:
+	case plan.RestoreKeys:
+		r.startWriting(key, step, state)
+	case plan.CompleteKeys, plan.Done, plan.Verifying, plan.Interrupted, plan.Wait, plan.Accept, plan.Proved, plan.RecordSafety, plan.RecordURL, plan.Follow:
 	default:
 		return fmt.Errorf("unknown step %T", step)
 	}
 	// The result is kept until the status that it led to has been read back, because writing the status may fail.
 	if state.SafetyRecorded() || state.Finished() {
 		r.safeties.Forget(key)
+	}
+	if state.Finished() {
+		r.writings.Forget(key)
 	}
 	if left, due := state.RenewalIn(); !due || left > 0 {
 		r.renewals.Forget(key)
@@ -65,6 +69,15 @@ func (r *Reconciler) act(ctx context.Context, state plan.State, step plan.Step) 
 		r.readings.forget(key)
 	}
 	return nil
+}
+
+// forgetOthers ends the jobs of other objects of that name: all of them if except is empty.
+func (r *Reconciler) forgetOthers(object types.NamespacedName, except types.UID) {
+	r.proofs.ForgetOthers(object, except)
+	r.begun.forgetOthers(object, except)
+	r.safeties.ForgetOthers(object, except)
+	r.renewals.ForgetOthers(object, except)
+	r.writings.ForgetOthers(object, except)
 }
 
 // delete deletes an expired restore, but not another object of the same name.
@@ -114,12 +127,15 @@ func (r *Reconciler) prove(ctx context.Context, key worker.Key, wanted plan.Veri
 	}
 	proof.Progress = plan.ProofDone
 	proof.Source, proof.ChosenBecause, proof.Snapshot, proof.Format = found.Source, found.ChosenBecause, found.Proven.Snapshot, found.Proven.Format
-	proof.Point, proof.Base = found.Point, found.Base
+	proof.Point, proof.Base, proof.Keys = found.Point, found.Base, found.Keys
+	if proof.Keys != nil {
+		proof.Keys.Time = metav1.NewTime(r.now()).Rfc3339Copy()
+	}
 	return proof, secret
 }
 
 func (r *Reconciler) readSource(ctx context.Context, key worker.Key, wanted plan.Verify) (Found, map[string][]byte, error) {
-	secret, err := kube.SecretData(ctx, r.client, key.Object.Namespace, wanted.Source.Secret)
+	secret, err := kube.SecretData(ctx, r.client, key.Object.Namespace, wanted.Source.Secret, connect.Keys()...)
 	if err != nil {
 		return Found{}, nil, err
 	}
@@ -127,12 +143,18 @@ func (r *Reconciler) readSource(ctx context.Context, key worker.Key, wanted plan
 	if err != nil {
 		return Found{}, nil, err
 	}
-	found, err := r.read(ctx, Asked{
+	asked := Asked{
 		Namespace: key.Object.Namespace,
-		Source:    wanted.Source, Choice: wanted.Choice, Point: wanted.Point,
+		Source:    wanted.Source, Choice: wanted.Choice, Point: wanted.Point, Keys: wanted.Keys,
 		By:       by,
 		Progress: func(bytes, of int64) { r.readings.set(key, bytes, of) },
 		Wait:     func(text func() string) (done func()) { return r.readings.wait(key, text) },
-	})
+	}
+	if wanted.Keys != nil {
+		if asked.Members, err = r.memberSecrets(ctx, key.Object.Namespace, wanted.Keys.Cluster); err != nil {
+			return Found{}, secret, err
+		}
+	}
+	found, err := r.read(ctx, asked)
 	return found, secret, err
 }

@@ -53,6 +53,8 @@ type Options struct {
 	MaxProofs int
 	// Server is the clock of the API server, if its answers are read.
 	Server *clock.Server
+	// AnyMember permits to write to members whose host is not below the Service of their cluster. Only tests set it.
+	AnyMember bool
 	// Metrics is where the controller's metrics are registered.
 	Metrics prometheus.Registerer
 }
@@ -68,11 +70,13 @@ type Reconciler struct {
 	renewals *worker.Pool[plan.Renewal]
 	proofs   *worker.Pool[plan.Proof]
 	safeties *worker.Pool[plan.Safety]
+	writings *worker.Pool[plan.Writing]
 	readings readings
 	begun    begun
 	metrics  *metrics
 	server   *clock.Server
 	now      func() time.Time
+	any      bool // Options.AnyMember
 }
 
 // Setup registers the controller with mgr.
@@ -91,7 +95,9 @@ func Setup(mgr manager.Manager, options Options) error {
 		identity: options.OwnIdentity,
 		renewals: worker.New[plan.Renewal](options.MaxProofs),
 		proofs:   worker.New[plan.Proof](options.MaxProofs),
-		safeties: worker.New[plan.Safety](options.MaxProofs),
+		safeties: worker.New[plan.Safety](safetyWorkers(options.MaxProofs)),
+		any:      options.AnyMember,
+		writings: worker.New[plan.Writing](options.MaxProofs),
 		server:   options.Server,
 		now:      options.Server.Now,
 	}
@@ -100,6 +106,9 @@ func Setup(mgr manager.Manager, options Options) error {
 	}
 	if err := mgr.Add(manager.RunnableFunc(r.safeties.Run)); err != nil {
 		return fmt.Errorf("add the savers of old data to the manager: %w", err)
+	}
+	if err := mgr.Add(manager.RunnableFunc(r.writings.Run)); err != nil {
+		return fmt.Errorf("add the writers of keys to the manager: %w", err)
 	}
 	if err := mgr.Add(manager.RunnableFunc(r.renewals.Run)); err != nil {
 		return fmt.Errorf("add the signers of URLs to the manager: %w", err)
@@ -112,6 +121,7 @@ func Setup(mgr manager.Manager, options Options) error {
 		Watches(&v1beta2.EtcdBackup{}, handler.EnqueueRequestsFromMapFunc(r.concerned(fromBackup))).
 		WatchesRawSource(r.proofs.Source()).
 		WatchesRawSource(r.safeties.Source()).
+		WatchesRawSource(r.writings.Source()).
 		WatchesRawSource(r.renewals.Source()).
 		WithOptions(kube.Controller(concurrency)).
 		Complete(r)
@@ -135,10 +145,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	defer cancel()
 	state, err := r.observe(ctx, request.NamespacedName)
 	if apierrors.IsNotFound(err) {
-		r.proofs.ForgetOthers(request.NamespacedName, "")
-		r.begun.forgetOthers(request.NamespacedName, "")
-		r.safeties.ForgetOthers(request.NamespacedName, "")
-		r.renewals.ForgetOthers(request.NamespacedName, "")
+		r.forgetOthers(request.NamespacedName, "")
 		r.metrics.forget(request.Namespace, request.Name)
 		return reconcile.Result{}, nil
 	}
@@ -148,7 +155,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	step, rule := plan.Plan(state)
 	description := plan.Describe(state, step)
 	log.FromContext(ctx).V(1).Info("Planned the next step", "rule", rule, "step", fmt.Sprintf("%T", step))
-	if _, verify := step.(plan.Verify); verify {
+	if plan.Begins(step) {
 		return r.reportAndBegin(ctx, state, step, description)
 	}
 	if err := r.act(ctx, state, step); err != nil && !kube.Refused(err) {
@@ -205,7 +212,7 @@ func (r *Reconciler) report(ctx context.Context, state plan.State, step plan.Ste
 func (r *Reconciler) concerned(by func(v1beta2.EtcdRestoreSpec, string) bool) handler.MapFunc {
 	return func(ctx context.Context, object client.Object) []reconcile.Request {
 		var restores v1beta2.EtcdRestoreList
-		if err := r.client.List(ctx, &restores, client.InNamespace(object.GetNamespace())); err != nil {
+		if err := r.client.List(ctx, &restores, client.InNamespace(object.GetNamespace()), client.UnsafeDisableDeepCopy); err != nil {
 			log.FromContext(ctx).Error(err, "Could not list the EtcdRestores", "namespace", object.GetNamespace())
 			return nil
 		}

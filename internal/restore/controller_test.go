@@ -84,7 +84,7 @@ func newBench(t *testing.T, read Prove, hooks interceptor.Funcs, objects ...clie
 	}
 	b.r = &Reconciler{
 		metrics: counted,
-		client:  b.client, events: b.events, proofs: worker.New[plan.Proof](1), safeties: worker.New[plan.Safety](1), renewals: worker.New[plan.Renewal](1),
+		client:  b.client, events: b.events, proofs: worker.New[plan.Proof](1), safeties: worker.New[plan.Safety](1), writings: worker.New[plan.Writing](1), renewals: worker.New[plan.Renewal](1),
 		now: b.clock.Now, identity: allowing("ns"),
 		read: func(ctx context.Context, asked Asked) (Found, error) {
 			b.reads.Add(1)

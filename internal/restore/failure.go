@@ -36,6 +36,12 @@ func classify(err error, src v1beta2.RestoreSource) failure {
 	if reason, advice := grant.Explain(err, "restoreOperator.ownIdentity"); reason != "" {
 		return failure{reason, planning.Sentence(what, err.Error()) + " The cluster was not changed. " + advice, false}
 	}
+	if errors.Is(err, errReplaced) {
+		return failure{v1beta2.ReasonSnapshotChanged, planning.Sentence("", err.Error()) + " Find out who can write to the bucket, and create another EtcdRestore.", true}
+	}
+	if errors.Is(err, errMembers) {
+		return failure{v1beta2.ReasonRetrying, planning.Sentence("The snapshot is verified, but its keys could not be compared with the cluster: ", err.Error()) + " The operator tries again.", false}
+	}
 	if ofArchive(err) {
 		explained, what = explainPoint, "The cluster cannot be restored as asked: "
 	}
@@ -78,6 +84,14 @@ func explainSignature(err error) (reason, advice string) {
 	return "", ""
 }
 
+// whenSecret says when the operator continues after a Secret was missing or refused.
+func whenSecret(err error) string {
+	if errors.Is(err, kube.ErrSecretRefused) {
+		return "The operator continues when the Secret is smaller."
+	}
+	return "The operator continues when the Secret exists."
+}
+
 // explain returns the reason of an error, what it means and what to do about it, and whether another attempt would fail
 // the same way.
 func explain(err error, src v1beta2.RestoreSource) (reason, advice string, final bool) {
@@ -91,8 +105,8 @@ func explain(err error, src v1beta2.RestoreSource) (reason, advice string, final
 	switch {
 	case errors.As(err, &panicked):
 		return v1beta2.ReasonRetrying, "This is a bug. Please report it with the stack trace from the operator's log.", false
-	case errors.Is(err, kube.ErrSecretMissing):
-		return v1beta2.ReasonSecretMissing, "The operator continues when the Secret exists.", false
+	case errors.Is(err, kube.ErrSecretRefused), errors.Is(err, kube.ErrSecretMissing):
+		return v1beta2.ReasonSecretMissing, whenSecret(err), false
 	case errors.Is(err, pace.ErrTooSlow):
 		return v1beta2.ReasonTransferTooSlow, "The cluster was not changed. Find out why the store or the network is so slow.", false
 	case errors.Is(err, errTooSlow):

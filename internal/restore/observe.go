@@ -18,7 +18,7 @@ import (
 
 // observe reads everything that a decision may depend on. It decides nothing.
 func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (plan.State, error) {
-	state := plan.State{Now: r.now(), ClocksDiffer: r.server.Differs()}
+	state := plan.State{Now: r.now(), AnyMember: r.any, ClocksDiffer: r.server.Differs()}
 	if err := r.client.Get(ctx, name, &state.Restore); err != nil {
 		return state, fmt.Errorf("read EtcdRestore %s: %w", name, err)
 	}
@@ -50,6 +50,7 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (pl
 	state.Proof = r.proof(keyOf(&state.Restore))
 	state.Full = r.proofs.Why(keyOf(&state.Restore), worker.Claim{}) != turns.None
 	state.Safety = r.observeSafety(keyOf(&state.Restore))
+	state.Writing = r.observeWriting(keyOf(&state.Restore))
 	state.Revoked = r.revoked(&state.Restore)
 	state.Renewal = r.observeRenewal(keyOf(&state.Restore))
 	return state, nil
@@ -61,7 +62,7 @@ func (r *Reconciler) ahead(ctx context.Context, state *plan.State) (string, erro
 		return "", nil
 	}
 	var restores v1beta2.EtcdRestoreList
-	if err := r.client.List(ctx, &restores, client.InNamespace(state.Restore.Namespace)); err != nil {
+	if err := r.client.List(ctx, &restores, client.InNamespace(state.Restore.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return "", fmt.Errorf("list EtcdRestores: %w", err)
 	}
 	return plan.Ahead(restores.Items, state.Cluster, &state.Restore), nil
@@ -73,7 +74,7 @@ func (r *Reconciler) backups(ctx context.Context, state *plan.State) ([]v1beta2.
 		return nil, nil
 	}
 	var backups v1beta2.EtcdBackupList
-	if err := r.client.List(ctx, &backups, client.InNamespace(state.Restore.Namespace)); err != nil {
+	if err := r.client.List(ctx, &backups, client.InNamespace(state.Restore.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list EtcdBackups: %w", err)
 	}
 	return slices.DeleteFunc(backups.Items, func(b v1beta2.EtcdBackup) bool {

@@ -64,7 +64,11 @@ func (s Spool) provePoint(ctx context.Context, asked Asked, limit *readLimit) (F
 	if err != nil {
 		return Found{}, err
 	}
-	found := Found{Source: point.Base, ChosenBecause: point.Because() + read.passedOver(), Point: statusOf(point, result), Base: base.Snapshot}
+	keys, err := s.keys(ctx, asked, base)
+	if err != nil {
+		return Found{}, err
+	}
+	found := Found{Keys: keys, Source: point.Base, ChosenBecause: point.Because() + read.passedOver(), Point: statusOf(point, result), Base: base.Snapshot}
 	if asked.Point.DryRun {
 		found.Proven, err = describe(ctx, asked.Namespace, base)
 		return found, err
@@ -85,9 +89,9 @@ type baseRead struct {
 	unusable []string // the keys of later snapshots that were passed over
 }
 
-// readBase reads the newest snapshot from which the point can be reached. If that is damaged, or deleted meanwhile, an earlier one of the same
-// timeline may reach the point, too: it only needs more segments. Another timeline has other data at that point. It goes on for as long as one
-// reading may take.
+// readBase reads the newest snapshot from which the point can be reached. If that is damaged, or deleted meanwhile, or if the store does not return
+// it, an earlier one of the same timeline may reach the point, too: it only needs more segments. Another timeline has other data at that point. It tries them for as long as
+// one reading may take.
 func (s Spool) readBase(ctx context.Context, asked Asked, limit *readLimit) (read baseRead, err error) {
 	var unusable error
 	for began := time.Now(); ; {
@@ -98,12 +102,17 @@ func (s Spool) readBase(ctx context.Context, asked Asked, limit *readLimit) (rea
 		}
 		read.point = point
 		err = s.readBaseOf(ctx, asked, limit, &read)
-		if !source.Corrupt(err) && !source.Missing(err) || time.Since(began) > readMost {
+		if !replaceable(err) || time.Since(began) > readMost {
 			return read, err
 		}
 		unusable = cmp.Or(unusable, err)
 		read.unusable = append(read.unusable, read.point.Base.Key)
 	}
+}
+
+// replaceable reports whether an error may concern one base only, so that an earlier one is tried.
+func replaceable(err error) bool {
+	return source.Corrupt(err) || source.Missing(err) || source.Unreturned(err)
 }
 
 // readBaseOf reads the base of a point into the spool. After an error it holds no space of the spool.
@@ -167,7 +176,7 @@ func (b baseRead) passedOver() string {
 	if len(b.unusable) == 0 {
 		return ""
 	}
-	return "; these snapshots after it are damaged or were deleted: " + strings.Join(b.unusable, ", ")
+	return "; these snapshots after it are damaged, were deleted, or the store does not return them: " + strings.Join(b.unusable, ", ")
 }
 
 // discard removes the file of a snapshot that was read.

@@ -10,6 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/pace"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
@@ -27,6 +28,9 @@ type Asked struct {
 	Wait func(text func() string) (done func())
 	// Point is set if Choice is a point of a continuous archive.
 	Point *plan.PointOrder
+	// Keys is set if keys are compared or written. Members has the Secrets for the members.
+	Keys    *plan.KeysOrder
+	Members SafetySecrets
 }
 
 // Found is the source that was read and its contents.
@@ -40,6 +44,8 @@ type Found struct {
 	Point *v1beta2.PointInTimeStatus
 	// Base is the snapshot of that point, as it was read.
 	Base v1beta2.Snapshot
+	// Keys is what was compared or written. It is nil if that was not asked.
+	Keys *v1beta2.PrefixesStatus
 }
 
 // Prove finds a source and reads it once and completely.
@@ -101,18 +107,21 @@ func (s Spool) readWhole(ctx context.Context, asked Asked, exact v1beta2.Restore
 	if err != nil {
 		return Found{}, err
 	}
-	share, err := s.reserve(ctx, asked, size)
+	share, err := s.reserve(ctx, asked, asked.needs(size))
 	if err != nil {
 		return Found{}, err
 	}
 	defer share.Release()
 	limit.begin(size)
-	proven, err := source.Read(ctx, exact, asked.By, s.place(asked.Namespace, share), asked.Progress)
+	room := snapshot.RoomFunc(func(size, written int64) error { return share.Grow(asked.needs(size), written) })
+	proven, err := source.Read(ctx, exact, asked.By, s.place(asked.Namespace, room), asked.Progress)
 	if err != nil {
 		return Found{}, err
 	}
-	if err := os.Remove(proven.File); err != nil {
-		return Found{}, fmt.Errorf("remove the spooled snapshot: %w: %w", source.ErrDisk, err)
+	found := Found{Source: exact, ChosenBecause: why, Proven: proven}
+	found.Keys, err = s.keys(ctx, asked, proven)
+	if removed := os.Remove(proven.File); err == nil && removed != nil {
+		err = fmt.Errorf("remove the spooled snapshot: %w: %w", source.ErrDisk, removed)
 	}
-	return Found{Source: exact, ChosenBecause: why, Proven: proven}, nil
+	return found, err
 }

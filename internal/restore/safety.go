@@ -15,23 +15,36 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
+	"github.com/etcd-suite/etcd-operator/internal/pace"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
 // safetyTimeout ends an attempt to save the old cluster before cluster-operator stops waiting for it.
 const safetyTimeout = v1beta2.SafetySnapshotLimit - time.Minute
 
+// safetiesOfOne is how many safety snapshots of one namespace are taken at the same time.
+const safetiesOfOne = 2
+
+// safetyClaim has the limits of a safety snapshot. One of a slow member takes up to safetyTimeout, and the restores of other namespaces do not wait for
+// that: after a minute, it runs on without a worker if another namespace waits for one.
+var safetyClaim = worker.Claim{Namespace: safetiesOfOne, Patience: time.Minute}
+
+// safetyWorkers returns how many safety snapshots are taken at the same time. They are twice as many as the readings, because a restore continues
+// without a safety snapshot that has waited for too long. Two namespaces cannot hold all of these workers.
+func safetyWorkers(readings int) int { return max(2*readings, 2*safetiesOfOne+1) }
+
 // Save saves the old cluster, and returns the snapshot's path and manifest.
 type Save func(ctx context.Context, order plan.SafetyOrder, secrets SafetySecrets) (path string, m snapshot.Manifest, err error)
 
 // saveOldData runs one attempt in a worker, outside of Reconcile.
 func (r *Reconciler) saveOldData(ctx context.Context, key worker.Key, order plan.SafetyOrder) plan.Safety {
-	ctx, cancel := context.WithTimeout(ctx, safetyTimeout)
+	ctx, cancel := context.WithTimeout(turns.Urgent(ctx), safetyTimeout)
 	defer cancel()
 	ctx, held := objstore.Hold(ctx, key.Object.Namespace)
 	defer held.Release()
@@ -45,10 +58,18 @@ func (r *Reconciler) saveOldData(ctx context.Context, key worker.Key, order plan
 	})
 	if err != nil {
 		refused := errors.Is(err, fs.ErrPermission) && !errors.Is(err, snapshot.ErrDisk)
-		return plan.Safety{Progress: plan.ProofFailed, Message: err.Error(), Ended: r.now(), Refused: refused}
+		return plan.Safety{Progress: plan.ProofFailed, Message: adviseSafety(err), Ended: r.now(), Refused: refused}
 	}
 	saved.Progress = plan.ProofDone
 	return saved
+}
+
+// adviseSafety returns the message of a failed attempt, with what to set if it never fits.
+func adviseSafety(err error) string {
+	if errors.Is(err, spool.ErrTooSmall) {
+		return err.Error() + ". Raise restoreOperator.spool.sizeLimit in the values of the chart, or free space on the disk of the node."
+	}
+	return err.Error()
 }
 
 // SaveInSpool returns a Save that verifies each snapshot in a file below dir, without a budget. InSpool has created the
@@ -60,6 +81,8 @@ func SaveInSpool(dir string, dial Dial) Save {
 // Save returns a Save that verifies each snapshot in a file of the spool. dial may be nil.
 func (s Spool) Save(dial Dial) Save {
 	return func(ctx context.Context, o plan.SafetyOrder, secrets SafetySecrets) (string, snapshot.Manifest, error) {
+		ctx, end := s.paced(ctx, o.Namespace)
+		defer end()
 		by, err := accessOf(o, secrets, dial)
 		if err != nil {
 			return "", snapshot.Manifest{}, err
@@ -77,28 +100,44 @@ func (s Spool) Save(dial Dial) Save {
 		if err != nil {
 			return "", snapshot.Manifest{}, err
 		}
-		id, err := strconv.ParseUint(o.ClusterID, 16, 64)
+		request, err := s.safetyRequest(o, member, voters)
 		if err != nil {
-			return "", snapshot.Manifest{}, fmt.Errorf("the ID of the old cluster is %q: %w", o.ClusterID, err)
+			return "", snapshot.Manifest{}, err
 		}
-		series := snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster, ClusterID: id}
-		request := snapshot.Request{
-			Namespace: o.Namespace,
-			Source:    ask.Snapshot{URL: member.URL, By: by}, Store: store, SpoolDir: s.Dir(), Spool: s.forSafety(o.Namespace), Expected: member.Status.DBSize, Encoder: o.Encoder,
-			Key:         series.EncodedKey(o.Time, 0, o.Encoder.Encoding()),
-			Cluster:     snapshot.Cluster{Namespace: o.Namespace, Name: o.Cluster, UID: o.UID, ID: o.ClusterID},
-			EtcdVersion: member.Status.Version, Time: o.Time, Clock: time.Now, Tool: Name + " " + operator.Version,
-			Attempt: o.Mark, Again: true, Since: o.Since, MemberIDs: voters,
-		}
-		if last := max(member.Status.Revision, o.MinRevision); last > 1 {
-			request.MinRevision = last
-		}
+		request.Store, request.Source = store, snapshot.Measured{Source: ask.Snapshot{URL: member.URL, By: by}}
 		saved, err := snapshot.Save(ctx, request)
 		if err == nil {
 			dropUploads(ctx, store, request.Key)
 		}
 		return o.Target.Bucket + "/" + request.Key, saved.Manifest, err
 	}
+}
+
+// safetyRequest returns what to save of a member, and where, without the store and the source.
+func (s Spool) safetyRequest(o plan.SafetyOrder, member ask.Answer, voters []uint64) (request snapshot.Request, err error) {
+	id, err := strconv.ParseUint(o.ClusterID, 16, 64)
+	if err != nil {
+		return request, fmt.Errorf("the ID of the old cluster is %q: %w", o.ClusterID, err)
+	}
+	series := snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster, ClusterID: id}
+	request = snapshot.Request{
+		Namespace: o.Namespace, SpoolDir: s.Dir(), Spool: s.forSafety(o.Namespace), Expected: member.Status.DBSize, Encoder: o.Encoder,
+		Key:         series.EncodedKey(o.Time, 0, o.Encoder.Encoding()),
+		Cluster:     snapshot.Cluster{Namespace: o.Namespace, Name: o.Cluster, UID: o.UID, ID: o.ClusterID},
+		EtcdVersion: member.Status.Version, Time: o.Time, Clock: time.Now, Tool: Name + " " + operator.Version,
+		Attempt: o.Mark, Again: true, Since: o.Since, MemberIDs: voters,
+	}
+	if last := max(member.Status.Revision, o.MinRevision); last > 1 {
+		request.MinRevision = last
+	}
+	return request, nil
+}
+
+// paced ends the transfers of a safety snapshot that hardly move, so that a member or a store which sends a byte now and then keeps no space from the
+// safety snapshots of others.
+func (s Spool) paced(ctx context.Context, namespace string) (context.Context, func()) {
+	ctx, end := context.WithCancelCause(ctx)
+	return pace.With(ctx, end, s.Of(namespace).Crowds), func() { end(context.Canceled) }
 }
 
 // dropUploads aborts what a killed operator left of an upload of that key, which is no longer needed. The parts are billed, but

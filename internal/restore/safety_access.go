@@ -12,6 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 )
 
@@ -26,7 +27,7 @@ type SafetySecrets struct {
 }
 
 func (r *Reconciler) safetySecrets(ctx context.Context, namespace string, order plan.SafetyOrder) (s SafetySecrets, err error) {
-	if s.Store, err = kube.SecretData(ctx, r.client, namespace, order.Target.Secret); err != nil {
+	if s.Store, err = kube.SecretData(ctx, r.client, namespace, order.Target.Secret, connect.Keys()...); err != nil {
 		return s, err
 	}
 	target := order.Target
@@ -35,11 +36,17 @@ func (r *Reconciler) safetySecrets(ctx context.Context, namespace string, order 
 	if err != nil {
 		return s, err
 	}
-	s.For = by.For
-	if s.TLS, err = kube.SecretData(ctx, r.client, namespace, order.TLSSecret); err != nil {
+	members, err := r.memberSecrets(ctx, namespace, order)
+	members.Store, members.For = s.Store, by.For
+	return members, err
+}
+
+// memberSecrets reads the Secrets for the members.
+func (r *Reconciler) memberSecrets(ctx context.Context, namespace string, order plan.SafetyOrder) (s SafetySecrets, err error) {
+	if s.TLS, err = kube.SecretData(ctx, r.client, namespace, order.TLSSecret, v1beta2.ClientCertKey, v1beta2.ClientKeyKey, v1beta2.ClientCAKey); err != nil {
 		return s, err
 	}
-	s.Auth, err = kube.SecretData(ctx, r.client, namespace, order.AuthSecret)
+	s.Auth, err = kube.SecretData(ctx, r.client, namespace, order.AuthSecret, v1beta2.AuthUsernameKey, v1beta2.AuthPasswordKey)
 	if errors.Is(err, kube.ErrSecretMissing) {
 		return s, nil // authentication may be off
 	}

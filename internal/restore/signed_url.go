@@ -59,7 +59,7 @@ func (r *Reconciler) mayNotSign(namespace string, src v1beta2.RestoreSource) err
 // handOver signs a URL for the seed after a proof with the operator's own identity. Without a URL, the seed reads as the
 // ServiceAccount of the members, and the status says so.
 func (r *Reconciler) handOver(ctx context.Context, restore *v1beta2.EtcdRestore, proof plan.Proof, secret map[string][]byte) plan.Proof {
-	if proof.Progress != plan.ProofDone || restore.Spec.DryRun || r.sign == nil {
+	if proof.Progress != plan.ProofDone || restore.Spec.DryRun || len(restore.Spec.Prefixes) > 0 || r.sign == nil {
 		return proof
 	}
 	url, needed := r.signedURL(ctx, restore, proof.Source, secret, v1beta2.SignedURLStatus{})
@@ -76,7 +76,7 @@ func (r *Reconciler) renew(ctx context.Context, restore *v1beta2.EtcdRestore) pl
 		why := r.mayNotSign(restore.Namespace, src)
 		return plan.Renewal{Progress: plan.ProofDone, URL: r.revoke(ctx, restore, before, why)}
 	}
-	secret, err := kube.SecretData(ctx, r.client, restore.Namespace, src.Secret)
+	secret, err := kube.SecretData(ctx, r.client, restore.Namespace, src.Secret, connect.Keys()...)
 	if err != nil {
 		return plan.Renewal{Progress: plan.ProofDone, URL: plan.NotSignedYet(r.now(), before, err.Error())}
 	}
@@ -160,15 +160,14 @@ func (r *Reconciler) writeSignedURL(ctx context.Context, restore *v1beta2.EtcdRe
 	if !apierrors.IsAlreadyExists(err) {
 		return wrap(err, "create", name)
 	}
-	var present corev1.Secret
-	if err := r.client.Get(ctx, client.ObjectKeyFromObject(secret), &present); err != nil {
-		return wrap(err, "read", name)
-	}
-	if !ownedBy(&present, restore) {
-		return fmt.Errorf("the Secret %s for the signed URL belongs to another object: delete it", name)
-	}
-	present.Data = data
-	return wrap(r.client.Update(ctx, &present), "update", name)
+	err = kube.UpdateSecret(ctx, r.client, client.ObjectKeyFromObject(secret), func(present *corev1.Secret) error {
+		if !ownedBy(present, restore) {
+			return errors.New("it belongs to another object: delete it")
+		}
+		present.Data = data
+		return nil
+	})
+	return wrap(err, "update", name)
 }
 
 func wrap(err error, verb, name string) error {
@@ -191,7 +190,7 @@ func (r *Reconciler) removeSignedURL(ctx context.Context, state plan.State) erro
 	ctx, cancel := context.WithTimeout(ctx, removalTimeout)
 	defer cancel()
 	err := r.deleteSignedURL(ctx, &state.Restore)
-	if answered := apierrors.APIStatus(nil); errors.As(err, &answered) || ctx.Err() != nil {
+	if answered := apierrors.APIStatus(nil); errors.As(err, &answered) || errors.Is(err, kube.ErrSecretRefused) || ctx.Err() != nil {
 		log.FromContext(ctx).Info("Could not delete the Secret with the signed URL", "secret", signedURLName(&state.Restore), "error", err.Error())
 		return nil
 	}
@@ -200,15 +199,15 @@ func (r *Reconciler) removeSignedURL(ctx context.Context, state plan.State) erro
 
 // deleteSignedURL deletes the Secret, but no Secret of the same name that belongs to another object.
 func (r *Reconciler) deleteSignedURL(ctx context.Context, restore *v1beta2.EtcdRestore) error {
-	var secret corev1.Secret
 	name := client.ObjectKey{Namespace: restore.Namespace, Name: signedURLName(restore)}
-	if err := r.client.Get(ctx, name, &secret); err != nil {
+	secret, err := kube.ReadSecret(ctx, r.client, name)
+	if err != nil {
 		return wrap(client.IgnoreNotFound(err), "read", name.Name)
 	}
-	if !ownedBy(&secret, restore) {
+	if !ownedBy(secret, restore) {
 		return nil
 	}
-	err := r.client.Delete(ctx, &secret, client.Preconditions{UID: &secret.UID})
+	err = r.client.Delete(ctx, secret, client.Preconditions{UID: &secret.UID})
 	return wrap(client.IgnoreNotFound(err), "delete", name.Name)
 }
 

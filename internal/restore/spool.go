@@ -41,15 +41,15 @@ func OpenSpool(dir string, o spool.Options) (Spool, error) {
 	return Spool{spool.New(own, o), newReplays(0), turns.NewGate(runtime.GOMAXPROCS(0))}, nil
 }
 
-// safetyShare is how many percent of the spool volume the proofs leave free for safety snapshots. A proof may take an hour, and
-// the cluster waits 15 minutes for its safety snapshot.
+// safetyShare is how many percent of the spool volume the proofs leave free for safety snapshots. A proof may take hours, and
+// the cluster waits 15 minutes for its safety snapshot. Half of it, by default 2.9 GiB, is left for that of each other namespace.
 const safetyShare = 25
 
 // place returns where a snapshot of a namespace is read to.
 func (s Spool) place(namespace string, room snapshot.Room) snapshot.Place {
 	place := snapshot.Place{Namespace: namespace, Dir: s.Dir(), Room: room}
 	if s.processors != nil {
-		place.CPU = func(ctx context.Context) (func(), error) { return s.processors.Enter(ctx, namespace) }
+		place.CPU = func(ctx context.Context) (func(), error) { return s.processors.Enter(turns.Stay(ctx), namespace) } // a turn takes seconds
 	}
 	return place
 }
@@ -86,7 +86,7 @@ type SpoolFlags struct {
 
 // AddFlags adds the flags with their defaults to flags.
 func (f *SpoolFlags) AddFlags(flags *pflag.FlagSet) {
-	flags.Var(&f.limit, "spool-limit", "size of the volume of spool-dir, for example 16Gi; a snapshot waits until it fits; 0 means no limit")
+	flags.Var(&f.limit, "spool-limit", "size of the volume of spool-dir, for example 24Gi; a snapshot waits until it fits; 0 means no limit")
 	flags.IntVar(&f.keepFree, "spool-keep-free-percent", 0, "how many percent of the file system of spool-dir are left free")
 }
 

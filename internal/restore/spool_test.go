@@ -28,7 +28,7 @@ func TestReadingsAndSafetySnapshotsShareOneBudget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	others, err := s.Of("ns").Reserve(t.Context(), 15*mib) // a safety snapshot
+	others, err := s.Of("ns").Reserve(t.Context(), s.Largest())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func TestANamespaceThatStallsLeavesAWorkerOfEachKindToOthers(t *testing.T) {
 }
 
 func newPools(limit int) *Reconciler {
-	return &Reconciler{proofs: worker.New[plan.Proof](limit), safeties: worker.New[plan.Safety](limit), renewals: worker.New[plan.Renewal](limit)}
+	return &Reconciler{proofs: worker.New[plan.Proof](limit), safeties: worker.New[plan.Safety](limit), writings: worker.New[plan.Writing](limit), renewals: worker.New[plan.Renewal](limit)}
 }
 
 func stall[T any](t *testing.T, pool *worker.Pool[T]) {

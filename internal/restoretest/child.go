@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
-	"syscall"
 
 	"github.com/etcd-suite/etcd-operator/internal/child"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
@@ -41,8 +40,7 @@ func Limit(memory int64) error {
 		return nil
 	}
 	debug.SetMemoryLimit(memory - memory/8)
-	data := &syscall.Rlimit{Cur: uint64(memory), Max: uint64(memory)}
-	if err := syscall.Setrlimit(syscall.RLIMIT_DATA, data); err != nil {
+	if err := limitData(uint64(memory)); err != nil {
 		return fmt.Errorf("limit the memory of this process to %d MiB: %w", memory>>20, err)
 	}
 	return nil

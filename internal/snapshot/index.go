@@ -18,12 +18,15 @@ type Item struct {
 	Series Series
 	// Time is that of the key. If the key is not one of a series, Time is when the store received the object.
 	Time time.Time
-	// Size of the object in bytes.
-	Size int64
+	// Size of the object in bytes. Listed reports whether a listing has the object: else its size is not known, and 0.
+	Size   int64
+	Listed bool
 	// Verdict is the result of the last restore test.
 	Verdict Result
 	// Stored is when the store received the object, by its own clock.
 	Stored time.Time
+	// Cold is that of the object, see objstore.Object.
+	Cold bool
 }
 
 // InSeries reports whether the key is one of a series.
@@ -165,9 +168,9 @@ func (x *Index) sort(name string, object objstore.Object) {
 	_, committed := x.objects[ManifestKey(name)]
 	switch {
 	case committed && series:
-		x.Items = append(x.Items, Item{Key: name, Series: parsed.Series, Time: parsed.Time, Size: object.Size, Verdict: x.verdict(name), Stored: object.ModTime})
+		x.Items = append(x.Items, Item{Key: name, Series: parsed.Series, Time: parsed.Time, Size: object.Size, Listed: true, Verdict: x.verdict(name), Stored: object.ModTime, Cold: object.Cold})
 	case committed:
-		x.Items = append(x.Items, Item{Key: name, Time: object.ModTime, Size: object.Size, Verdict: x.verdict(name), Stored: object.ModTime})
+		x.Items = append(x.Items, Item{Key: name, Time: object.ModTime, Size: object.Size, Listed: true, Verdict: x.verdict(name), Stored: object.ModTime, Cold: object.Cold})
 	case series:
 		x.Uncommitted = append(x.Uncommitted, object)
 	}

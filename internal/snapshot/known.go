@@ -39,7 +39,7 @@ type Reading struct {
 
 // Read reads the manifests that are not known yet. The error of one manifest is part of its Reading: an archived
 // manifest, or one that was encrypted with a lost key, concerns no other snapshot. Read only fails if ctx has ended, or if the texts of all
-// manifests need too much memory, with objstore.ErrListing or objstore.ErrMemory. They count to the Holding of ctx, or to that of KeptIn.
+// manifests need too much memory, with objstore.ErrListing or objstore.ErrMemory. They count to the Holding of ctx.
 // A manifest that none of the signers has signed is an error, too.
 func (k Known) Read(ctx context.Context, store objstore.Store, items []Item, by Signers) error {
 	var missing []Item
@@ -49,7 +49,7 @@ func (k Known) Read(ctx context.Context, store objstore.Store, items []Item, by 
 		}
 	}
 	found := make([]Reading, len(missing))
-	held := k.held(keptIn(ctx))
+	held := k.held(objstore.HoldingOf(ctx))
 	var group sync.WaitGroup
 	for first := range min(readers, len(missing)) {
 		last := first // that was begun
@@ -80,20 +80,6 @@ func (k Known) Read(ctx context.Context, store objstore.Store, items []Item, by 
 		k[item.Key] = found[i]
 	}
 	return nil
-}
-
-type keptKey struct{}
-
-// KeptIn returns a context in which manifests count to another Holding than names do. It is for a Known that outlives one listing.
-func KeptIn(ctx context.Context, h *objstore.Holding) context.Context {
-	return context.WithValue(ctx, keptKey{}, h)
-}
-
-func keptIn(ctx context.Context) *objstore.Holding {
-	if h, ok := ctx.Value(keptKey{}).(*objstore.Holding); ok {
-		return h
-	}
-	return objstore.HoldingOf(ctx)
 }
 
 // Recount counts the manifests of the index to a Holding that counted Known before, and forgets all others. If they do not fit any more, it
@@ -152,15 +138,15 @@ func (b *budget) full() error {
 	return b.err
 }
 
-// readItem reads the manifest of a snapshot. A manifest that describes another object is not valid. A size of 0 means
-// that the listing lacks the object.
+// readItem reads the manifest of a snapshot. A manifest that describes another object is not valid. Neither is that of an object without bytes: it is
+// no snapshot, and must not take the place of one.
 func readItem(ctx context.Context, store objstore.Store, item Item, by Signers) Reading {
 	m, err := readManifest(ctx, store, item.Key, by)
-	if err == nil && item.Size > 0 && item.Size != m.Size {
+	if err == nil && (item.Listed || item.Size > 0) && item.Size != m.Size {
 		err = fmt.Errorf("%w: it states another size than the object's: %d bytes, not %d", ErrManifest, m.Size, item.Size)
 	}
 	reading := Reading{Manifest: m, Err: err, size: bounded.Size(m)}
-	if err == nil && item.Size == 0 {
+	if err == nil && !item.Listed && item.Size == 0 {
 		reading.Gone, reading.Err = objstore.Gone(ctx, store, item.Key)
 	}
 	return reading

@@ -42,7 +42,8 @@ func List(ctx context.Context, store objstore.Store, prefix string) (Listing, er
 	}
 	items := make([]Item, len(index.manifests))
 	for i, key := range index.manifests {
-		items[i] = Item{Key: key, Size: index.objects[key].Size}
+		object, listed := index.objects[key]
+		items[i] = Item{Key: key, Size: object.Size, Listed: listed}
 	}
 	known := Known{}
 	if err := known.Read(ctx, store, items, Anyone); err != nil {

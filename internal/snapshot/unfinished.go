@@ -20,7 +20,7 @@ func (x Index) Unfinished() []Item {
 	items := make([]Item, 0, len(x.Uncommitted))
 	for _, object := range x.Uncommitted {
 		named, _ := ParseKey(object.Key)
-		items = append(items, Item{Key: object.Key, Series: named.Series, Time: named.Time, Size: object.Size, Verdict: x.verdict(object.Key), Stored: object.ModTime})
+		items = append(items, Item{Key: object.Key, Series: named.Series, Time: named.Time, Size: object.Size, Listed: true, Verdict: x.verdict(object.Key), Stored: object.ModTime, Cold: object.Cold})
 	}
 	slices.SortFunc(items, newestFirst)
 	return items

@@ -100,8 +100,8 @@ func (c Choice) findPoint(ctx context.Context, store objstore.Store, src v1beta2
 	if err != nil {
 		return Point{}, err
 	}
-	items = slices.DeleteFunc(items, func(item snapshot.Item) bool { return slices.Contains(without, item.Key) })
-	bases := c.basesOf(items, known)
+	// A snapshot that is not used decides nevertheless whose the others are: one of a twin must not take the place of the only own one.
+	bases := slices.DeleteFunc(c.basesOf(items, known), func(b archive.Base) bool { return slices.Contains(without, b.Key) })
 	shown := append(slices.Clip(listed), c.inSeries(src.Key, index.Unfinished())...)
 	histories, err := c.histories(ctx, store, shown, known)
 	if err != nil {

@@ -194,6 +194,12 @@ func Missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrDisk)
 }
 
+// Unreturned says whether the store does not return an object, although it is listed: it refuses it, for example because of its storage class, or has
+// lost it. The next question to the store shows whether that concerns this object only.
+func Unreturned(err error) bool {
+	return (objstore.Refused(err) || errors.Is(err, objstore.ErrUnavailable)) && !errors.Is(err, ErrDisk)
+}
+
 // Undecryptable says whether the object is encrypted and the Secret's age-identity does not decrypt it.
 func Undecryptable(err error) bool { return errors.Is(err, codec.ErrIdentity) }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
@@ -28,8 +29,15 @@ type request struct {
 	share     *Share     // if it was admitted
 	// place is its number among those that wait for other namespaces. It is 0 before it waits for them first.
 	place uint64
+	since time.Time // when it got its place
+	// apart is the last admission while it waited for its own namespace, or for a job that its namespace has overtaken before.
+	apart uint64
 	why   turns.Reason
+	// overtaken are the namespaces whose large urgent jobs have overtaken it since it has waited for too long.
+	overtaken map[string]bool
 }
+
+func (r *request) claim() claim { return claim{r.namespace, r.urgent, r.bytes, r.place} }
 
 // Reserve waits until the spool has room for that many bytes. The error is ErrTooSmall if waiting does not help.
 func (n Namespace) Reserve(ctx context.Context, bytes int64) (*Share, error) {
@@ -64,18 +72,26 @@ func (n Namespace) Why() turns.Reason {
 			return r.why
 		}
 	}
+	if n.spool.returning[n.name] > 0 {
+		return turns.Worker
+	}
 	return turns.None
 }
 
-// Crowds returns whether the namespace holds more than several of its jobs may, while jobs of others wait for space.
+// Crowds returns whether the namespace holds more than several of its jobs may, while jobs of others wait for space. If an urgent one waits, that is
+// more than the namespace may hold of the part for urgent ones.
 func (n Namespace) Crowds() bool {
 	s := n.spool
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.total == 0 || s.held.Held(n.name) <= s.total/fairShare {
-		return false
-	}
-	return slices.ContainsFunc(s.queue, func(r *request) bool { return r.namespace != n.name && r.why != turns.OwnShare })
+	held := s.held.Held(n.name)
+	return s.total > 0 && slices.ContainsFunc(s.queue, func(r *request) bool {
+		most := s.total / fairShare
+		if r.urgent {
+			most = min(most, s.urgent/2)
+		}
+		return r.namespace != n.name && r.why != turns.OwnShare && held > most
+	})
 }
 
 func (s *Spool) wait(ctx context.Context, r *request) (*Share, error) {
@@ -83,16 +99,45 @@ func (s *Spool) wait(ctx context.Context, r *request) (*Share, error) {
 	s.queue = append(s.queue, r)
 	s.admit()
 	s.mu.Unlock()
-	var err error
-	select {
-	case err = <-r.ready:
-	case <-ctx.Done():
-		err = s.leave(r, context.Cause(ctx))
-	}
+	err := s.answer(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	return r.share, nil
+}
+
+// answer waits for the answer to a request. The job leaves its worker while it waits. An urgent one does not wait for a worker afterwards.
+func (s *Spool) answer(ctx context.Context, r *request) error {
+	select {
+	case err := <-r.ready:
+		return err
+	default:
+	}
+	leave := turns.LeaveForMany
+	if r.urgent {
+		leave = turns.Leave
+	}
+	back := leave(ctx)
+	defer func() {
+		s.returns(r.namespace, 1)
+		back()
+		s.returns(r.namespace, -1)
+	}()
+	select {
+	case err := <-r.ready:
+		return err
+	case <-ctx.Done():
+		return s.leave(r, context.Cause(ctx))
+	}
+}
+
+// returns counts a job that has its answer, and waits for a worker.
+func (s *Spool) returns(namespace string, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.returning[namespace] += n; s.returning[namespace] == 0 {
+		delete(s.returning, namespace)
+	}
 }
 
 // leave removes a request whose context has ended. If it was admitted before that, leave returns its space.
@@ -119,12 +164,14 @@ func (s *Spool) admit() {
 		if next == nil {
 			return
 		}
-		s.dequeue(next)
 		if err == nil {
 			s.count++
+			s.overtakeApart() // before next leaves the queue, because an urgent job may yield to it
+			s.overtake(next.claim())
 			next.share = &Share{spool: s, namespace: next.namespace, urgent: next.urgent, bytes: next.bytes, admitted: s.count}
 			s.add(next.share)
 		}
+		s.dequeue(next)
 		next.ready <- err
 	}
 }
@@ -144,11 +191,11 @@ func (s *Spool) next() (next *request, err error) {
 		}
 		if r.why != turns.OwnShare && r.place == 0 {
 			s.count++
-			r.place = s.count
+			r.place, r.since = s.count, time.Now()
 		}
 	}
 	for _, r := range s.queue {
-		if r.why == turns.None && s.overtakes(r) {
+		if r.why == turns.None && s.delays(r.claim()) {
 			r.why = turns.Earlier
 		}
 		if r.why == turns.None && (next == nil || s.order(r, next) < 0) {
@@ -166,7 +213,7 @@ type lane struct {
 
 // judge returns why the request has to wait, apart from other requests. An error means that waiting does not help.
 func (s *Spool) judge(r *request) (turns.Reason, error) {
-	err := s.fits(r.bytes, 0)
+	err := s.fits(s.most(r.urgent), r.bytes, 0)
 	full := errors.Is(err, ErrFull)
 	if err != nil && !full {
 		return turns.None, err
@@ -174,44 +221,40 @@ func (s *Spool) judge(r *request) (turns.Reason, error) {
 	switch {
 	case !r.holds && s.overShare(r.namespace, r.urgent, r.bytes):
 		return turns.OwnShare, nil
-	case full || s.total > 0 && s.used+r.bytes > s.open(r):
+	case full || !s.leaves(r.namespace, r.urgent, r.bytes):
 		return turns.AllInUse, nil
 	}
 	return turns.None, nil
 }
 
-// open returns how much of the spool may be used if the request is admitted. The rest is for urgent ones. A job that needs more than
-// others leave may use that, too. So may the first small jobs of a namespace, because a large job cannot take all space then.
-func (s *Spool) open(r *request) int64 {
-	rest, small := s.total-s.urgent, s.total-s.single
-	if r.urgent || r.bytes > rest-small || s.held.Held(r.namespace)+r.bytes <= small {
+// open returns how much of the spool may be used once a job of a namespace has that many more bytes. The rest is for urgent jobs, and half of it for
+// urgent jobs of other namespaces. The first small jobs of a namespace may use more, because a large job must not take all space from others.
+func (s *Spool) open(namespace string, urgent bool, bytes int64) int64 {
+	small, half := s.total-s.single, s.urgent/2
+	switch {
+	case urgent && s.urgently.Held(namespace)+bytes <= half:
 		return s.total
+	case urgent:
+		return s.single - half
+	case s.held.Held(namespace)+bytes <= small:
+		return s.total - half
 	}
-	return rest
+	return s.total - s.urgent
 }
 
-// overtakes returns whether the request would delay one that has waited longer: all that overtake it must fit beside it.
-func (s *Spool) overtakes(r *request) bool {
-	for _, other := range s.queue {
-		first := other.urgent && !r.urgent || other.urgent == r.urgent && other.place < r.place
-		if other == r || other.place == 0 || other.why == turns.OwnShare || !first {
-			continue
-		}
-		if s.total > 0 && s.passed(other)+r.bytes > s.open(other)-other.bytes {
-			return true
-		}
-	}
-	return false
-}
+// openTo is open for a request.
+func (s *Spool) openTo(r *request) int64 { return s.open(r.namespace, r.urgent, r.bytes) }
 
-// passed returns how many bytes the jobs hold that have overtaken a request.
-func (s *Spool) passed(r *request) (bytes int64) {
-	for share := range s.running {
-		if share.admitted > r.place {
-			bytes += share.bytes
-		}
+// leaves returns whether a job of a namespace with that many more bytes leaves the others what is theirs. What urgent jobs hold of their part counts
+// for no other job. What small urgent jobs hold does not count for a large urgent one, so that those which overtake it do not delay it.
+func (s *Spool) leaves(namespace string, urgent bool, bytes int64) bool {
+	open := s.open(namespace, urgent, bytes)
+	if urgent {
+		open = min(open+s.smallUrgents(namespace), s.total)
+	} else {
+		open = min(open+s.urgents, s.total-s.urgent/2)
 	}
-	return bytes
+	return s.total == 0 || s.used+bytes <= open
 }
 
 func (s *Spool) order(a, b *request) int {

@@ -1,11 +1,6 @@
 package spool
 
-import (
-	"fmt"
-	"slices"
-
-	"github.com/etcd-suite/etcd-operator/internal/turns"
-)
+import "fmt"
 
 // Share is the part of a Spool that one job has reserved.
 type Share struct {
@@ -13,6 +8,7 @@ type Share struct {
 	namespace string
 	urgent    bool
 	bytes     int64
+	written   int64 // of bytes, as the job has reported
 	admitted  uint64
 	// of is the share that this one is a part of, beside that many bytes of other files.
 	of     *Share
@@ -20,13 +16,13 @@ type Share struct {
 }
 
 // Grow makes the share at least that large, without waiting: a job that holds space must not wait for more. written is how
-// many of the bytes are on the disk already. A job that has overtaken one that waits does not grow into its space. Grow does nothing for a
+// many of the bytes are on the disk already, also if the share is large enough. A job that has overtaken one that waits does not grow into its space. Grow does nothing for a
 // nil Share.
 func (h *Share) Grow(bytes, written int64) error {
 	if h != nil && h.of != nil {
 		return h.of.Grow(h.beside+bytes, h.beside+written)
 	}
-	if h == nil || 0 <= bytes && bytes <= h.bytes {
+	if h == nil {
 		return nil
 	}
 	s := h.spool
@@ -34,15 +30,29 @@ func (h *Share) Grow(bytes, written int64) error {
 	defer s.mu.Unlock()
 	s.remove(h)
 	defer s.add(h)
-	if err := s.fits(bytes, min(written, h.bytes)); err != nil {
+	h.written = min(max(written, 0), h.bytes)
+	if 0 <= bytes && bytes <= h.bytes {
+		return nil
+	}
+	return s.grow(h, bytes)
+}
+
+// grow makes a share larger that is not counted at present.
+func (s *Spool) grow(h *Share, bytes int64) error {
+	if err := s.fits(s.most(h.urgent), bytes, h.written); err != nil {
 		return err
 	}
 	if s.overShare(h.namespace, h.urgent, bytes) {
 		return fmt.Errorf("%w for this namespace: its other snapshots use the rest of what one namespace may use", ErrFull)
 	}
-	if s.delays(h, bytes) {
+	if !s.leaves(h.namespace, h.urgent, bytes) {
+		return fmt.Errorf("%w for this snapshot, which is larger than announced: the rest is for safety snapshots", ErrFull)
+	}
+	grown := claim{h.namespace, h.urgent, bytes, h.admitted}
+	if s.delays(grown) {
 		return fmt.Errorf("%w for this snapshot, which is larger than announced: another one waits for the space", ErrFull)
 	}
+	s.overtake(grown)
 	h.bytes = bytes
 	return nil
 }
@@ -59,7 +69,7 @@ func (h *Share) Resize(bytes, written int64) error {
 	smaller := 0 <= bytes && bytes < h.bytes
 	if smaller {
 		s.remove(h)
-		h.bytes = bytes
+		h.bytes, h.written = bytes, min(max(written, 0), bytes)
 		s.add(h)
 		s.admit()
 	}
@@ -68,14 +78,6 @@ func (h *Share) Resize(bytes, written int64) error {
 		return nil
 	}
 	return h.Grow(bytes, written)
-}
-
-// delays returns whether a job with that many bytes would delay one that waited before it was admitted. Its share is not counted at present.
-func (s *Spool) delays(h *Share, bytes int64) bool {
-	return s.total > 0 && slices.ContainsFunc(s.queue, func(other *request) bool {
-		first := other.urgent && !h.urgent || other.urgent == h.urgent && other.place < h.admitted
-		return other.place > 0 && other.why != turns.OwnShare && first && s.passed(other)+bytes > s.open(other)-other.bytes
-	})
 }
 
 // Beside returns the part of the share for another file of the same job, beside files of that many bytes. Its Release does

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"syscall"
 
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
@@ -41,7 +40,7 @@ type Options struct {
 	Limit int64
 	// KeepFree is how many percent of the file system the jobs leave free. The kubelet evicts Pods below 10 % by default.
 	KeepFree int
-	// Urgent is how many percent of Limit the other jobs leave free for urgent ones, except a job that needs more than the rest.
+	// Urgent is how many percent of Limit the other jobs leave free for urgent ones. A job that needs more than the rest never fits.
 	Urgent int
 }
 
@@ -50,6 +49,8 @@ type Options struct {
 // Of the jobs that wait and fit, the one of the namespace that holds the least is admitted first. Several jobs of one namespace hold at
 // most half of the budget, beside one that is larger. All jobs of a namespace leave a part to others. They are admitted in the order in which
 // they came.
+//
+// With Options.Urgent, a part is only for urgent jobs. The urgent jobs of one namespace leave half of it to those of others.
 //
 // A job that waits for other namespaces is overtaken only by jobs that fit beside it. So it waits at most for the end of the jobs that ran
 // when its wait began. A job that waits for its own namespace delays no other one.
@@ -63,11 +64,16 @@ type Spool struct {
 
 	mu   sync.Mutex
 	used int64
+	// urgents is what urgent jobs use of that.
+	urgents int64
+	// written is what the jobs have written of used.
+	written int64
 	// held has the bytes of each namespace, and urgently those of its urgent jobs.
 	held, urgently turns.Order
 	running        map[*Share]bool
 	queue          []*request
-	count          uint64 // of admissions and of places in the queue
+	returning      map[string]int // jobs that have space and wait for a worker, by namespace
+	count          uint64         // of admissions and of places in the queue
 }
 
 // New returns the spool in dir.
@@ -75,7 +81,7 @@ func New(dir string, o Options) *Spool {
 	total := o.Limit - o.Limit/slack
 	return &Spool{
 		dir: dir, total: total, single: o.Limit - o.Limit/toOthers, keep: o.KeepFree, urgent: total / percent * int64(o.Urgent), space: space,
-		running: map[*Share]bool{},
+		running: map[*Share]bool{}, returning: map[string]int{},
 	}
 }
 
@@ -90,22 +96,30 @@ func (s *Spool) Usage() (reserved, limit int64, waiting int) {
 	return s.used, s.total, len(s.queue)
 }
 
-// Largest returns how many bytes one job can reserve; 0 if there is no limit.
+// Largest returns how many bytes one job can reserve that is not urgent; 0 if there is no limit.
 func (s *Spool) Largest() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.single
+	return s.most(false)
 }
 
-// fits returns nil if that many more bytes fit, of which the job has written some. Bytes that others have reserved and written count twice on the disk. That
-// delays a job until the others end, and refuses none.
-func (s *Spool) fits(bytes, written int64) error {
+// most returns how many bytes one namespace may hold, so also one job, after it has taken a job of that kind.
+func (s *Spool) most(urgent bool) int64 {
+	if urgent {
+		return s.single - s.urgent/2
+	}
+	return s.single - s.urgent
+}
+
+// fits returns nil if that many more bytes fit for a job that may have at most that many. It has written some of them. The free space of the
+// disk lacks already what others have written, so only the rest of their bytes is missing.
+func (s *Spool) fits(most, bytes, written int64) error {
 	const mib = 1 << 20
 	if bytes < 0 { // a sum that has overflowed; counted, it would give others more space than there is
 		return fmt.Errorf("%w: the size that was announced is larger than any file", ErrTooSmall)
 	}
-	if s.total > 0 && bytes > s.single {
-		return fmt.Errorf("%w: it has %d MiB for snapshots, and this one needs more than %d MiB", ErrOverLimit, s.single/mib, (bytes-1)/mib)
+	if s.total > 0 && bytes > most {
+		return fmt.Errorf("%w: it has %d MiB for one snapshot, and this one needs more than %d MiB", ErrOverLimit, most/mib, (bytes-1)/mib)
 	}
 	if s.total > 0 && bytes > s.total-s.used {
 		return fmt.Errorf("%w: it has %d MiB for snapshots, and this one needs %d MiB", s.kind(false), s.total/mib, bytes/mib)
@@ -114,9 +128,9 @@ func (s *Spool) fits(bytes, written int64) error {
 	if err != nil {
 		return fmt.Errorf("read the free space of %s: %w", s.dir, err)
 	}
-	if free -= total / percent * int64(s.keep); bytes > free-s.used+written {
+	if free -= total / percent * int64(s.keep); bytes > free-(s.used-s.written)+written {
 		return fmt.Errorf("%w: the disk has %d MiB for snapshots (%d %% of it are left free), and this one needs %d MiB",
-			s.kind(bytes-s.used > free), max(free, 0)/mib, s.keep, bytes/mib)
+			s.kind(bytes-written-s.used > free), max(free, 0)/mib, s.keep, bytes/mib)
 	}
 	return nil
 }
@@ -141,35 +155,28 @@ func (s *Spool) overShare(namespace string, urgent bool, bytes int64) bool {
 			several += share.bytes
 		}
 	}
-	return several > 0 && several+bytes > most || all > 0 && all+bytes > s.single
+	return several > 0 && several+bytes > most || all > 0 && all+bytes > s.most(urgent)
 }
 
 // add counts the bytes of a share.
 func (s *Spool) add(h *Share) {
-	s.used += h.bytes
+	s.used, s.written = s.used+h.bytes, s.written+h.written
 	if h.bytes > 0 { // nothing waits for the end of a job that holds nothing
 		s.running[h] = true
 	}
 	s.held.Take(h.namespace, h.bytes)
 	if h.urgent {
+		s.urgents += h.bytes
 		s.urgently.Take(h.namespace, h.bytes)
 	}
 }
 
 func (s *Spool) remove(h *Share) {
-	s.used -= h.bytes
+	s.used, s.written = s.used-h.bytes, s.written-h.written
 	delete(s.running, h)
 	s.held.Return(h.namespace, h.bytes)
 	if h.urgent {
+		s.urgents -= h.bytes
 		s.urgently.Return(h.namespace, h.bytes)
 	}
-}
-
-// space returns how many bytes a user who is not root can still write to the file system of dir, and its size.
-func space(dir string) (free, total int64, err error) {
-	var stat syscall.Statfs_t
-	if err := syscall.Statfs(dir, &stat); err != nil {
-		return 0, 0, err
-	}
-	return int64(stat.Bavail) * stat.Bsize, int64(stat.Blocks) * stat.Bsize, nil // no disk is that large
 }

@@ -190,23 +190,26 @@ func TestAnUrgentJobWaitsForNoOther(t *testing.T) {
 		if _, _, waiting := s.Usage(); waiting != 1 {
 			t.Errorf("%d jobs wait: the others leave no space for an urgent one", waiting)
 		}
-		urgent, err := s.Of("c").ReserveUrgent(t.Context(), 6*mib)
+		urgent, err := s.Of("c").ReserveUrgent(t.Context(), 5*mib)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(begun) > 0 {
 			t.Error("a job that had to wait was first")
 		}
-		if err := first.Grow(9*mib, 8*mib); err != nil {
-			t.Errorf("a job that runs cannot use the part that is free: %v", err)
+		if err := first.Grow(8*mib+mib/2, 8*mib); err != nil {
+			t.Errorf("a job that runs cannot use what the urgent one leaves of the rest: %v", err)
 		}
 		urgent.Release()
 		first.Release()
 		synctest.Wait()
 		(<-begun).Release()
-		large, err := s.Of("a").Reserve(t.Context(), 14*mib)
-		if err != nil {
-			t.Fatalf("a large job alone: %v", err)
+		if _, err := s.Of("a").Reserve(t.Context(), 12*mib); !errors.Is(err, ErrOverLimit) {
+			t.Errorf("a job that needs the part for urgent ones: %v", err)
+		}
+		large, err := s.Of("a").Reserve(t.Context(), s.Largest())
+		if err != nil || s.Largest() < 11*mib {
+			t.Fatalf("the largest job, of %d bytes, alone: %v", s.Largest(), err)
 		}
 		large.Release()
 	})

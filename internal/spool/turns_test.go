@@ -72,7 +72,7 @@ func TestANamespaceThatStallsDelaysNoOtherOne(t *testing.T) {
 					q.spool.urgent = urgent
 					var ends []func()
 					for _, size := range sizes {
-						ends = append(ends, q.reserve("stalls", "stalled", size))
+						ends = append(ends, q.reserve("stalls", "stalled", min(size, q.spool.Largest())))
 					}
 					begin := time.Now()
 					share, err := q.spool.Of("other").Reserve(t.Context(), 1<<10)

@@ -42,6 +42,12 @@ func (b *Budget) Wait(ctx context.Context, namespace string, amount int64) (rele
 	select {
 	case <-c.admitted:
 		return func() { b.Return(namespace, amount) }, nil
+	default:
+	}
+	defer LeaveForMany(ctx)()
+	select {
+	case <-c.admitted:
+		return func() { b.Return(namespace, amount) }, nil
 	case <-ctx.Done():
 		b.giveUp(c)
 		return nil, context.Cause(ctx)

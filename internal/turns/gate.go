@@ -16,23 +16,33 @@ type Gate struct {
 	inside  int
 	waiting []*caller
 	ended   ended
+	// others is true if it is the turn of a caller that is not urgent, because an urgent one has overtaken it.
+	others bool
 }
 
 type caller struct {
 	namespace string
+	urgent    bool
 	admitted  chan struct{} // closed when it is admitted
 }
 
 // NewGate returns a gate with that many slots, and at least one.
 func NewGate(slots int) *Gate { return &Gate{slots: max(slots, 1)} }
 
-// Enter waits for a slot. The caller calls leave once, after its work.
+// Enter waits for a slot. The caller calls leave once, after its work. One with a context of Urgent comes before the others, but no two such callers
+// overtake the same other ones.
 func (g *Gate) Enter(ctx context.Context, namespace string) (leave func(), err error) {
-	c := &caller{namespace: namespace, admitted: make(chan struct{})}
+	c := &caller{namespace: namespace, urgent: urgent(ctx), admitted: make(chan struct{})}
 	g.mu.Lock()
 	g.waiting = append(g.waiting, c)
 	g.admit()
 	g.mu.Unlock()
+	select {
+	case <-c.admitted:
+		return func() { g.leave(namespace) }, nil
+	default:
+	}
+	defer Leave(ctx)()
 	select {
 	case <-c.admitted:
 		return func() { g.leave(namespace) }, nil
@@ -62,6 +72,13 @@ func (g *Gate) Crowds(namespace string) bool {
 	return g.order.Held(namespace) > 0 && slices.ContainsFunc(g.waiting, func(c *caller) bool { return c.namespace != namespace && !g.full(c.namespace) })
 }
 
+// urgentWaits returns whether an urgent caller waits for the slot of a namespace, and needs it at once. Urgent work does not end for its own namespace.
+func (g *Gate) urgentWaits(namespace string, urgent bool) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.inside >= g.slots && slices.ContainsFunc(g.waiting, func(c *caller) bool { return c.urgent && (!urgent || c.namespace != namespace) })
+}
+
 func (g *Gate) full(namespace string) bool {
 	return g.order.Held(namespace) >= int64(Share(g.slots))
 }
@@ -69,20 +86,29 @@ func (g *Gate) full(namespace string) bool {
 // admit needs g.mu.
 func (g *Gate) admit() {
 	for g.inside < g.slots {
-		var next *caller
-		for _, c := range g.waiting {
-			if !g.full(c.namespace) && (next == nil || g.order.Compare(c.namespace, next.namespace) < 0) {
-				next = c
-			}
+		next := g.next(func(c *caller) bool { return c.urgent != g.others })
+		if next == nil {
+			next = g.next(func(*caller) bool { return true })
 		}
 		if next == nil {
 			return
 		}
 		g.waiting = slices.DeleteFunc(g.waiting, func(c *caller) bool { return c == next })
+		g.others = next.urgent && g.next(func(c *caller) bool { return !c.urgent }) != nil
 		g.inside++
 		g.order.Take(next.namespace, 1)
 		close(next.admitted)
 	}
+}
+
+// next returns the caller whose turn it is among some of those that wait, and nil if there is none.
+func (g *Gate) next(among func(*caller) bool) (next *caller) {
+	for _, c := range g.waiting {
+		if among(c) && !g.full(c.namespace) && (next == nil || g.order.Compare(c.namespace, next.namespace) < 0) {
+			next = c
+		}
+	}
+	return next
 }
 
 func (g *Gate) leave(namespace string) {

@@ -3,7 +3,6 @@ package turns
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"sync"
 	"time"
@@ -43,11 +42,11 @@ type ends struct {
 // Limited runs work in the slot that the caller has entered. bytes is the size of what it works on, as this process has measured it. If the
 // work holds the slot for longer than its bytes allow, it ends as soon as another namespace waits for the slot, and the error is
 // ErrOthersWaited. All time counts, also that in which the work waits for a server: a tenant may have named that server. The next attempt of the
-// namespace may then take twice as long, up to eight times.
+// namespace may then take twice as long, up to eight times. While an urgent caller waits, work ends after a minute, see Urgent.
 func (g *Gate) Limited(ctx context.Context, namespace string, bytes int64, work func(context.Context, *Allowance) error) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	a := &Allowance{bytes: bytes, factor: g.ended.factor(namespace), began: time.Now()}
+	a := &Allowance{bytes: bytes, urgent: urgent(ctx), factor: g.ended.factor(namespace), began: time.Now()}
 	go panics.Caught(func() { g.watch(ctx, end, namespace, a) }, end)()
 	err := work(ctx, a)
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, ErrOthersWaited) {
@@ -60,16 +59,16 @@ func (g *Gate) Limited(ctx context.Context, namespace string, bytes int64, work 
 	return err
 }
 
-// watch ends work that has used up its time, but only while another namespace waits for its slot.
+// watch ends work that has used up its time, but only while others wait for its slot.
 func (g *Gate) watch(ctx context.Context, end context.CancelCauseFunc, namespace string, a *Allowance) {
-	for wait := a.left(); ; wait = a.left() {
+	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(max(wait, time.Second)):
+		case <-time.After(max(min(a.left(), a.leftForUrgent()), time.Second)):
 		}
-		if a.left() <= 0 && g.Crowds(namespace) {
-			end(fmt.Errorf("%w, and this took longer than %s for %d MiB", ErrOthersWaited, a.most(), a.size()>>20))
+		if why := g.why(namespace, a); why != nil {
+			end(why)
 			return
 		}
 	}
@@ -105,6 +104,7 @@ func (e *ended) forget(namespace string, bytes int64) {
 
 // Allowance is for how long work may hold its slot while others wait.
 type Allowance struct {
+	urgent bool
 	factor time.Duration
 	began  time.Time
 
@@ -125,8 +125,11 @@ func (a *Allowance) size() int64 {
 	return a.bytes
 }
 
-func (a *Allowance) most() time.Duration {
-	return a.factor * min(timeBase+time.Duration(a.size()/timeRate)*time.Second, timeMost)
+func (a *Allowance) most() time.Duration { return a.factor * a.once() }
+
+// once returns the time of an attempt before it is doubled.
+func (a *Allowance) once() time.Duration {
+	return min(timeBase+time.Duration(a.size()/timeRate)*time.Second, timeMost)
 }
 
 // left returns how much of that time is left.

@@ -50,4 +50,5 @@ const (
 	AllInUse Reason = "everything is in use, and namespaces take turns"
 	Bucket   Reason = "this bucket has as many at the same time as one bucket may"
 	Earlier  Reason = "it is the turn of one that has waited longer"
+	Worker   Reason = "it has what it needs there, and waits for a worker of the operator"
 )

@@ -8,6 +8,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -33,6 +34,8 @@ type Claim struct {
 	// Groups limit how many jobs of the lane with the same group run concurrently, for example to one bucket. One namespace gets
 	// turns.Share of that limit.
 	Groups map[string]int
+	// Patience is after how long a running job loses its slot to a waiting job of another namespace, and runs on without one. 0 means never.
+	Patience time.Duration
 }
 
 // Pool runs jobs with results of type T. Namespaces take turns in each lane, see turns.Order, and one namespace leaves a slot to others.
@@ -48,8 +51,14 @@ type Pool[T any] struct {
 	waiting []*job[T]
 	running map[string]int          // by lane, and by lane and group
 	turns   map[string]*turns.Order // by lane
-	busy    map[Key]bool            // keys whose job has not returned yet, also a forgotten one
-	notify  func(Key)
+	// away counts the jobs that wait elsewhere, by lane and namespace. moved counts those that Move has moved, by namespace. returning are jobs that wait
+	// for a slot again.
+	away      map[string]int
+	moved     map[string]int
+	returning []*job[T]
+	beyond    map[string]int // by lane: jobs that run without a slot, see Claim.Patience
+	busy      map[Key]bool   // keys whose job has not returned yet, also a forgotten one
+	notify    func(Key)
 }
 
 type job[T any] struct {
@@ -61,6 +70,14 @@ type job[T any] struct {
 	queued bool // it could not start at once
 	began  bool
 	done   bool
+	over   bool          // it has returned, also if it was forgotten
+	away   bool          // it has left its lane while it waits elsewhere
+	waits  int           // for how much it waits
+	moved  bool          // Move has moved it
+	since  time.Time     // when it began
+	timer  *time.Timer   // set if its claim has a patience
+	beyond bool          // it runs without a slot, because its patience is over
+	back   chan struct{} // closed when it is back in its lane
 	value  T
 	err    error
 }
@@ -71,7 +88,8 @@ func New[T any](limit int) *Pool[T] { return NewLanes[T](map[string]int{"": limi
 // NewLanes creates a pool with the limit of each lane.
 func NewLanes[T any](lanes map[string]int) *Pool[T] {
 	return &Pool[T]{
-		lanes: lanes, jobs: map[Key]*job[T]{}, running: map[string]int{}, turns: map[string]*turns.Order{}, busy: map[Key]bool{}, notify: func(Key) {},
+		lanes: lanes, jobs: map[Key]*job[T]{}, running: map[string]int{}, turns: map[string]*turns.Order{},
+		away: map[string]int{}, moved: map[string]int{}, beyond: map[string]int{}, busy: map[Key]bool{}, notify: func(Key) {},
 	}
 }
 
@@ -99,8 +117,12 @@ func (p *Pool[T]) StartIn(key Key, claim Claim, run func(context.Context) (T, er
 
 // dispatch starts the waiting jobs for which there is a slot.
 func (p *Pool[T]) dispatch() {
+	p.takeBack()
 	for {
 		next := p.next()
+		if next == nil && p.makeRoom() {
+			continue
+		}
 		if next == nil {
 			return
 		}
@@ -143,7 +165,7 @@ func (p *Pool[T]) why(j *job[T]) turns.Reason {
 	if each < 1 {
 		each = turns.Share(slots)
 	}
-	if p.orderOf(j).Held(j.key.Object.Namespace) >= int64(each) {
+	if p.holds(j) >= each || !j.began && p.moved[j.key.Object.Namespace] >= maxMoved {
 		return turns.OwnShare
 	}
 	for group, limit := range j.claim.Groups {
@@ -163,12 +185,13 @@ func (p *Pool[T]) why(j *job[T]) turns.Reason {
 func (p *Pool[T]) launch(j *job[T]) {
 	p.count(j, 1)
 	p.busy[j.key], j.began = true, true
+	p.expect(j)
 	if j.queued {
 		p.notify(j.key)
 	}
 	p.ended.Go(func() {
 		defer j.cancel()
-		value, err := panics.Try(func() (T, error) { return j.run(j.ctx) })
+		value, err := panics.Try(func() (T, error) { return j.run(turns.WithSlot(j.ctx, slot[T]{p, j})) })
 		p.finish(j, value, err)
 	})
 }
@@ -203,17 +226,29 @@ func (p *Pool[T]) Move(key Key, lane string) {
 	if found == nil || !found.began || found.done || p.closed {
 		return
 	}
-	p.count(found, -1)
+	if found.away {
+		p.stay(found)
+		p.letRun(found)
+	} else {
+		p.count(found, -1)
+	}
+	if !found.moved {
+		found.moved = true
+		p.moved[key.Object.Namespace]++
+	}
+	if found.timer != nil {
+		found.timer.Stop()
+	}
 	found.claim = Claim{Lane: lane}
 	p.count(found, 1)
 	p.dispatch()
 }
 
-// Queue returns how many jobs of a lane wait and run.
+// Queue returns how many jobs of a lane wait for a slot and run. A job that waits elsewhere does neither.
 func (p *Pool[T]) Queue(lane string) (waiting, running int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, j := range p.waiting {
+	for _, j := range slices.Concat(p.waiting, p.returning) {
 		if j.claim.Lane == lane {
 			waiting++
 		}
@@ -320,7 +355,20 @@ func (p *Pool[T]) forget(match func(Key) bool) {
 func (p *Pool[T]) finish(ended *job[T], value T, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.count(ended, -1)
+	ended.over = true
+	if ended.timer != nil {
+		ended.timer.Stop()
+	}
+	if ended.away {
+		p.stay(ended)
+	} else {
+		p.count(ended, -1)
+	}
+	if ended.moved {
+		if p.moved[ended.key.Object.Namespace]--; p.moved[ended.key.Object.Namespace] == 0 {
+			delete(p.moved, ended.key.Object.Namespace)
+		}
+	}
 	delete(p.busy, ended.key)
 	if p.jobs[ended.key] == ended {
 		ended.done, ended.value, ended.err, ended.run = true, value, err, nil

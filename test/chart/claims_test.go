@@ -122,14 +122,14 @@ func TestTheSpoolIsAsLargeAsTheDocumentsState(t *testing.T) {
 	for path, claims := range map[string][]string{
 		filepath.Join(chartDir, "README.md"): {
 			"twice that and 128 MiB for a restore test", "A sixteenth of `sizeLimit` is left to the file system and to other namespaces",
-			"default of 16Gi holds a snapshot of 8 GiB, the largest database that etcd recommends, and smaller ones beside it",
+			"default of 24Gi holds a snapshot of 8 GiB, the largest database that etcd recommends, and smaller ones beside it",
 		},
 		filepath.Join(chartDir, "values.yaml"): {
 			"The default holds the restore test of a database of 8 GiB", "A restore test needs twice the database and 128 MiB",
 			"The default holds a snapshot of 8 GiB",
 		},
-		"../../docs/operations.md": {
-			"A restore test needs twice that size and 128 MiB", "15/16 of `backupOperator.spool.sizeLimit`", "15/16 of `restoreOperator.spool.sizeLimit`",
+		"../../docs/reasons-backup-restore.md": {
+			"A restore test needs twice that size and 128 MiB", "15/16 of `backupOperator.spool.sizeLimit`", "two thirds of `restoreOperator.spool.sizeLimit`", "four fifths of `restoreOperator.spool.sizeLimit`",
 		},
 		"../../docs/backup.md": {"the spool volume, which needs twice the size of the database and 128 MiB"},
 	} {

@@ -20,12 +20,15 @@ type (
 		metav1.ObjectMeta `json:"metadata"`
 	}
 	endpoint struct {
-		Port            string `json:"port"`
-		HonorLabels     bool   `json:"honorLabels"`
-		Interval        string `json:"interval"`
-		Scheme          string `json:"scheme"`
-		BearerTokenFile string `json:"bearerTokenFile"`
-		TLSConfig       *struct {
+		Port              string           `json:"port"`
+		HonorLabels       bool             `json:"honorLabels"`
+		Interval          string           `json:"interval"`
+		ScrapeTimeout     string           `json:"scrapeTimeout"`
+		Relabelings       []map[string]any `json:"relabelings"`
+		MetricRelabelings []map[string]any `json:"metricRelabelings"`
+		Scheme            string           `json:"scheme"`
+		BearerTokenFile   string           `json:"bearerTokenFile"`
+		TLSConfig         *struct {
 			InsecureSkipVerify bool   `json:"insecureSkipVerify"`
 			ServerName         string `json:"serverName"`
 			CA                 struct {
@@ -88,6 +91,26 @@ func TestEachObjectForMonitoringHasItsOwnSwitch(t *testing.T) {
 	} {
 		if got := monitoringObjects(render(t, values)); got != want {
 			t.Errorf("with %q there are %v objects, want %v", values, got, want)
+		}
+	}
+}
+
+// A Prometheus that is shared drops labels and waits less than usual. Without these settings, a platform team patches the chart.
+func TestTheEndpointsHaveTheSettingsOfTheScrape(t *testing.T) {
+	const settings = "enabled: true, interval: 20s, scrapeTimeout: 5s, relabelings: [{action: labeldrop, regex: pod}], metricRelabelings: [{action: drop}]"
+	r := render(t, "monitoring: {podMonitor: {"+settings+"}, serviceMonitor: {"+settings+"}}\nclusterOperator: {metrics: {service: {ipFamilyPolicy: PreferDualStack, ipFamilies: [IPv6, IPv4]}}}")
+	endpoints := all[*podMonitor](r)[0].Spec.PodMetricsEndpoints
+	for _, m := range all[*serviceMonitor](r) {
+		endpoints = append(endpoints, m.Spec.Endpoints...)
+	}
+	for _, e := range endpoints {
+		if e.Interval != "20s" || e.ScrapeTimeout != "5s" || len(e.Relabelings) != 1 || e.Relabelings[0]["regex"] != "pod" || len(e.MetricRelabelings) != 1 {
+			t.Errorf("an endpoint is %+v", e)
+		}
+	}
+	for _, s := range all[*corev1.Service](r) {
+		if two := len(s.Spec.IPFamilies) == 2; two != (s.Labels[componentLabel] == clusterOperator) {
+			t.Errorf("Service %s has the families %v", s.Name, s.Spec.IPFamilies)
 		}
 	}
 }

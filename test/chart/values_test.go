@@ -45,6 +45,9 @@ func TestInvalidValuesAreRefused(t *testing.T) {
 		"a prefix with a wildcard":        {"restoreOperator: {ownIdentity: [{namespaces: [a], pathPrefix: b/*}]}", "at '/restoreOperator/ownIdentity/0/pathPrefix'"},
 		"an entry without namespaces":     {"backupOperator: {ownIdentity: [{namespaces: [], pathPrefix: b/}]}", "at '/backupOperator/ownIdentity/0/namespaces'"},
 		"a misspelt part of an entry":     {"backupOperator: {ownIdentity: [{namespaces: [a], pathPrefix: b/, prefix: c}]}", "'prefix' not allowed"},
+		"an alert that does not exist":    {"monitoring: {prometheusRule: {enabled: true, alerts: {EtcdClusterTypo: {enabled: false}}}}", "there is no alert of that name"},
+		"a misspelt change of an alert":   {"monitoring: {prometheusRule: {alerts: {EtcdClusterStalled: {enable: false}}}}", "'enable' not allowed"},
+		"a family that does not exist":    {"backupOperator: {metrics: {service: {ipFamilies: [IPv5]}}}", "at '/backupOperator/metrics/service/ipFamilies/0'"},
 		"no account and no name of one":   {"backupOperator: {serviceAccount: {create: false}}", "name the account in serviceAccount.name"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -99,7 +99,7 @@ func TestDefaultValuesRunThreeOperators(t *testing.T) {
 				got[component] += volume.Name + " " + volume.EmptyDir.SizeLimit.String()
 			}
 		}
-		if diff := cmp.Diff(map[string]string{backupOperator: "spool 20Gi", restoreOperator: "spool 16Gi"}, got); diff != "" {
+		if diff := cmp.Diff(map[string]string{backupOperator: "spool 20Gi", restoreOperator: "spool 24Gi"}, got); diff != "" {
 			t.Errorf("the volumes differ (-want +got):\n%s", diff)
 		}
 	})

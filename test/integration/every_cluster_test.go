@@ -18,11 +18,11 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 )
 
-// memberPods are the Pods that cluster-operator creates: each way to start a member, by file. Unit tests of internal/cluster
+// memberPods are the Pods that cluster-operator creates: each way to start a member, by file. Unit tests of internal/cluster/pods
 // compare them with what the operator asks for. "pod-policy" has the security contexts of its user.
 func memberPods(t *testing.T, namespace string) map[string]*corev1.Pod {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(kubetest.Root(t), "internal/cluster/testdata/pod-*.yaml"))
+	files, err := filepath.Glob(filepath.Join(kubetest.Root(t), "internal/cluster/pods/testdata/pod-*.yaml"))
 	if err != nil || len(files) < 10 {
 		t.Fatalf("found the Pods %q, error %v", files, err)
 	}

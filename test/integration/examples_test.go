@@ -82,23 +82,56 @@ func TestNoExampleDeletesSnapshotsWithItsEtcdBackup(t *testing.T) {
 	}
 }
 
+// A user copies a manifest from a page, and the API refuses it. Each page of the manual is read, also one that is new.
 func TestManifestsInTheDocsAreAccepted(t *testing.T) {
-	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```")
-	for _, page := range []string{"backup.md", "clients.md", "migrating-from-coreos.md"} {
-		text, err := os.ReadFile(filepath.Join(kubetest.Root(t), "docs", page))
+	pages, err := filepath.Glob(filepath.Join(kubetest.Root(t), "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	applied := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, block := range blocks.FindAllStringSubmatch(string(text), -1) {
-			if !strings.Contains(block[1], "apiVersion:") || strings.Contains(block[1], "cert-manager.io/") {
-				continue // values of the chart, parts of a Pod, and kinds that this API server does not have
-			}
-			t.Run(fmt.Sprintf("%s %d", page, i+1), func(t *testing.T) {
-				manifest := strings.ReplaceAll(block[1], "<bucket>/", "bucket/")
+		for i, manifest := range manifestsIn(string(text)) {
+			applied++
+			t.Run(fmt.Sprintf("%s %d", filepath.Base(page), i+1), func(t *testing.T) {
 				kubetest.MustKubectl(t, manifest, "apply", "-n", kubetest.Namespace(t), "-f", "-")
 			})
 		}
 	}
+	if applied < 25 {
+		t.Errorf("only %d manifests were found, so the test tested too little", applied)
+	}
+}
+
+var (
+	yamlBlock = regexp.MustCompile("(?ms)^( *)```yaml\n(.*?)^ *```$")
+	// written is a manifest that a command of a page writes to a file.
+	written = regexp.MustCompile(`(?ms)^()cat > \S+ <<EOF\n(.*?)^EOF$`)
+	// filled has values for what the shell would fill in.
+	filled = strings.NewReplacer("<bucket>/", "bucket/", "<status.safetySnapshot.path>", "bucket/safety-snapshots/a.db",
+		"$(cat before-the-mistake)", "2026-11-22T09:14:02Z", "$TIME", "2026-11-22T09:14:02Z",
+		"$CLUSTER_ID", "1234567890abcdef", "namespace: etcd\n", "labels: {}\n",
+		"$(kubectl get etcdbackup example-continuous -n etcd -o jsonpath='{.status.recoverable[-1:].to.revision}')", "7")
+)
+
+// manifestsIn returns the blocks of a page that have an object of this suite, also those in a list. Values of the chart, parts of a spec, and
+// kinds that this API server does not have are left out.
+func manifestsIn(text string) []string {
+	var found []string
+	for _, block := range append(yamlBlock.FindAllStringSubmatch(text, -1), written.FindAllStringSubmatch(text, -1)...) {
+		lines := strings.Split(block[2], "\n")
+		for i := range lines {
+			lines[i] = strings.TrimPrefix(lines[i], block[1])
+		}
+		manifest := strings.Join(lines, "\n")
+		if strings.HasPrefix(manifest, "apiVersion: "+v1beta2.GroupVersion.String()) {
+			found = append(found, filled.Replace(manifest))
+		}
+	}
+	return found
 }
 
 func TestSecretsNamedInExamplesExist(t *testing.T) {

@@ -86,6 +86,18 @@ func endless(t *testing.T, status int, begins string) http.HandlerFunc {
 	}
 }
 
+// lists gives each listing to answer. To all other requests it answers as a store without objects.
+func lists(answer http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Query().Has("list-type"):
+			answer(w, r)
+		case r.Method == http.MethodGet || r.Method == http.MethodHead:
+			says(http.StatusNotFound, "<Error><Code>NoSuchKey</Code></Error>")(w, r)
+		}
+	}
+}
+
 const (
 	tenantsPassword = "the-password-of-a-tenant"
 	tenantsToken    = "ya29.the-token-of-a-tenant"
@@ -105,6 +117,12 @@ func TestTriesOfAServerOfATenant(t *testing.T) {
 	at := func(url string) func(*v1beta2.EtcdBackup) {
 		return func(backup *v1beta2.EtcdBackup) { backup.Spec.S3.Endpoint = url }
 	}
+	// Only a series lists its folder.
+	series := func(url string) func(*v1beta2.EtcdBackup) {
+		return func(backup *v1beta2.EtcdBackup) {
+			backup.Spec.S3.Endpoint, backup.Spec.BackupPolicy = url, &v1beta2.BackupPolicy{BackupIntervalInSecond: 3600}
+		}
+	}
 	google := func(secret, url string) func(*v1beta2.EtcdBackup) {
 		return func(backup *v1beta2.EtcdBackup) {
 			backup.Spec.StorageType = v1beta2.StorageGCS
@@ -118,7 +136,7 @@ func TestTriesOfAServerOfATenant(t *testing.T) {
 	}{
 		"shows a page of another server":  {says(http.StatusForbidden, page), at, ""},
 		"sends an error without an end":   {endless(t, http.StatusBadRequest, "<Error><Code>"), at, v1beta2.ReasonNotAStore},
-		"sends a listing without an end":  {endless(t, http.StatusOK, "<ListBucketResult><Contents><Key>"), at, ""},
+		"sends a listing without an end":  {lists(endless(t, http.StatusOK, "<ListBucketResult><Contents><Key>")), series, v1beta2.ReasonNotAStore},
 		"shows a page in place of Google": {says(http.StatusForbidden, page), func(url string) func(*v1beta2.EtcdBackup) { return google("", url) }, ""},
 		"asks for a token of Google": {says(http.StatusForbidden, page), func(url string) func(*v1beta2.EtcdBackup) {
 			return google("google", strings.Replace(url, "http:", "https:", 1))

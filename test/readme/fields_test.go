@@ -43,7 +43,7 @@ var reachesNothing = []string{
 
 	"EtcdRestore.backupStorageType", "EtcdRestore.select.before", "EtcdRestore.select.revision", "EtcdRestore.select.time", "EtcdRestore.select.clusterID",
 	"EtcdRestore.select.includeNoQuorum", "EtcdRestore.ttlSecondsAfterFinished", "EtcdRestore.replaces", "EtcdRestore.dryRun",
-	"EtcdRestore.safetySnapshot", "EtcdRestore.signing.publicKeys[]",
+	"EtcdRestore.safetySnapshot", "EtcdRestore.signing.publicKeys[]", "EtcdRestore.prefixes[]", "EtcdRestore.prune",
 	// The fields for writing.
 	"EtcdRestore.s3.serverSideEncryption.kmsKeyID", "EtcdRestore.s3.storageClass", "EtcdRestore.s3.objectLock.mode", "EtcdRestore.s3.objectLock.retainDays",
 	"EtcdRestore.s3.objectLock.retainUntil", "EtcdRestore.s3.tags", "EtcdRestore.s3.checkBeforeWrite", "EtcdRestore.gcs.kmsKeyName", "EtcdRestore.gcs.storageClass",

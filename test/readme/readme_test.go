@@ -18,6 +18,17 @@ var pages = map[string][]string{
 		"look", "member", "node", "quorum", "all-members", "cluster", "namespace", "region",
 		"wrong-data", "operator", "another-kubernetes",
 	},
+
+	"../../docs/tutorial-first-cluster.md": {"create", "write", "lose", "scale", "remove"},
+	"../../docs/tutorial-tls.md":           {"create", "secrets", "connect", "refused", "status", "remove"},
+	"../../docs/tutorial-minio.md":         {"prepare", "backup", "restore", "remove"},
+	"../../docs/tutorial-point-in-time.md": {"prepare", "archive", "mistake", "wait", "try", "restore", "remove"},
+	"../../docs/tutorial-second-region.md": {"prepare", "copy", "lose", "restore", "remove"},
+	"../../docs/production.md":             nil,
+	"../../docs/backup.md":                 nil,
+	"../../docs/restore.md":                nil,
+	"../../docs/signatures.md":             nil,
+	"../../docs/stores.md":                 nil,
 }
 
 func TestEveryBlockOfCommandsIsRunOrSaysWhyNot(t *testing.T) {

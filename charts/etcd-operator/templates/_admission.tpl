@@ -4,7 +4,7 @@ request of another account. Takes a dict with root, name, rules (YAML), variable
 all accounts instead, in the namespaces that the operators watch.
 */}}
 {{- define "etcd-operator.admissionPolicy" -}}
-{{- $name := printf "%s-%s.%s" (include "etcd-operator.prefix" .root) .name .root.Release.Namespace }}
+{{- $name := printf "%s-%s.%s" (include "etcd-operator.prefix" .root) .name (include "etcd-operator.namespace" .root) }}
 ---
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
@@ -54,7 +54,7 @@ spec:
 {{- range $component, $values := dict "cluster-operator" .Values.clusterOperator "backup-operator" .Values.backupOperator "restore-operator" .Values.restoreOperator -}}
 {{- if $values.enabled -}}
 {{- $account := include "etcd-operator.serviceAccountName" (dict "root" $ "component" $component "values" $values) -}}
-{{- $_ := set $accounts $component (printf "system:serviceaccount:%s:%s" $.Release.Namespace $account) -}}
+{{- $_ := set $accounts $component (printf "system:serviceaccount:%s:%s" (include "etcd-operator.namespace" $) $account) -}}
 {{- end -}}
 {{- end -}}
 {{- toJson $accounts -}}

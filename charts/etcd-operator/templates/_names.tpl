@@ -8,6 +8,11 @@ and values (the values of that component).
 {{- .Values.nameOverride | default .Chart.Name -}}
 {{- end -}}
 
+{{/* The namespace of the operators, which a parent chart may choose. */}}
+{{- define "etcd-operator.namespace" -}}
+{{- .Values.namespaceOverride | default .Release.Namespace -}}
+{{- end -}}
+
 {{- define "etcd-operator.prefix" -}}
 {{- .Values.fullnameOverride | default .Release.Name | trunc 46 | trimSuffix "-" -}}
 {{- end -}}
@@ -19,7 +24,7 @@ and values (the values of that component).
 
 {{/* The names of cluster-wide objects contain the namespace, because several namespaces may have a release of one name. */}}
 {{- define "etcd-operator.clusterName" -}}
-{{- include "etcd-operator.name" . }}:{{ .root.Release.Namespace -}}
+{{- include "etcd-operator.name" . }}:{{ include "etcd-operator.namespace" .root -}}
 {{- end -}}
 
 {{- define "etcd-operator.serviceAccountName" -}}
@@ -51,7 +56,7 @@ app.kubernetes.io/component: {{ .component }}
 
 {{- define "etcd-operator.metadata" -}}
 name: {{ include "etcd-operator.name" . }}
-namespace: {{ .root.Release.Namespace }}
+namespace: {{ include "etcd-operator.namespace" .root }}
 {{ include "etcd-operator.labelsAndAnnotations" . }}
 {{- end -}}
 

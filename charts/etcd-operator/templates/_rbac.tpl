@@ -16,7 +16,7 @@ The Lease of the leader election and its events are in the namespace of the rele
 {{- end }}
 {{- if .values.leaderElection }}
 {{- $rules := include "etcd-operator.leaderElectionRules" . }}
-{{- include "etcd-operator.role" (merge (dict "namespace" .root.Release.Namespace "suffix" "-leader-election" "rules" $rules) $context) }}
+{{- include "etcd-operator.role" (merge (dict "namespace" (include "etcd-operator.namespace" .root) "suffix" "-leader-election" "rules" $rules) $context) }}
 {{- end }}
 {{- end -}}
 
@@ -47,7 +47,7 @@ subjects:
 {{- end -}}
 
 {{- define "etcd-operator.clusterRole" -}}
-{{- $name := printf "%s%s:%s" (include "etcd-operator.name" .) .suffix .root.Release.Namespace }}
+{{- $name := printf "%s%s:%s" (include "etcd-operator.name" .) .suffix (include "etcd-operator.namespace" .root) }}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -73,7 +73,7 @@ subjects:
 {{- define "etcd-operator.subject" -}}
 - kind: ServiceAccount
   name: {{ include "etcd-operator.serviceAccountName" . }}
-  namespace: {{ .root.Release.Namespace }}
+  namespace: {{ include "etcd-operator.namespace" .root }}
 {{- end -}}
 
 {{- define "etcd-operator.leaderElectionRules" -}}

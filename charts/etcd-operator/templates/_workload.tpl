@@ -3,13 +3,44 @@ The ServiceAccount, Deployment and metrics Service of one component. In addition
 args, the flags of this operator only.
 */}}
 {{- define "etcd-operator.workload" -}}
+{{- include "etcd-operator.objects" (set (omit . "values") "values" (include "etcd-operator.shared" . | fromJson)) -}}
+{{- end -}}
+
+{{/* The values of a component, with those of all operators. Its own ones win. Lists are joined, and of two variables, volumes or mounts of one name only
+the own one is left. */}}
+{{- define "etcd-operator.shared" -}}
+{{- $own := deepCopy .values -}}
+{{- $all := .root.Values.operators -}}
+{{- range list "podAnnotations" "podLabels" "nodeSelector" -}}
+{{- $_ := set $own . (merge (deepCopy (get $own . | default dict)) (get $all . | default dict)) -}}
+{{- end -}}
+{{- range list "affinity" "dnsConfig" "dnsPolicy" "priorityClassName" "runtimeClassName" -}}
+{{- $_ := set $own . (get $own . | default (get $all .)) -}}
+{{- end -}}
+{{- range list "tolerations" "topologySpreadConstraints" "hostAliases" "extraArgs" -}}
+{{- $_ := set $own . (concat (get $all . | default list) (get $own . | default list) | default list) -}}
+{{- end -}}
+{{- range $field, $key := dict "extraEnv" "name" "extraVolumes" "name" "extraVolumeMounts" "mountPath" -}}
+{{- $mine := get $own $field | default list -}}
+{{- $taken := list -}}
+{{- range $mine -}}{{- $taken = append $taken (get . $key) -}}{{- end -}}
+{{- $joined := list -}}
+{{- range get $all $field | default list -}}
+{{- if not (has (get . $key) $taken) -}}{{- $joined = append $joined . -}}{{- end -}}
+{{- end -}}
+{{- $_ := set $own $field (concat $joined $mine | default list) -}}
+{{- end -}}
+{{- toJson $own -}}
+{{- end -}}
+
+{{- define "etcd-operator.objects" -}}
 {{- if .values.serviceAccount.create }}
 ---
 apiVersion: v1
 kind: ServiceAccount
 metadata:
   name: {{ include "etcd-operator.serviceAccountName" . }}
-  namespace: {{ .root.Release.Namespace }}
+  namespace: {{ include "etcd-operator.namespace" .root }}
   {{- include "etcd-operator.labelsAndAnnotations" (merge (dict "annotations" .values.serviceAccount.annotations) .) | nindent 2 }}
 automountServiceAccountToken: false
 {{- end }}
@@ -19,7 +50,7 @@ kind: Deployment
 metadata:
   {{- include "etcd-operator.metadata" . | nindent 2 }}
 spec:
-  replicas: {{ .values.replicas }}
+  replicas: {{ .values.replicas | int }}
   {{- if not .values.leaderElection }}
   {{- if gt (int .values.replicas) 1 }}
   {{- fail (printf "%s has %d replicas and leaderElection is false, so they would work against each other: set leaderElection to true or replicas to 1" .component (int .values.replicas)) }}
@@ -58,6 +89,13 @@ kind: Service
 metadata:
   {{- include "etcd-operator.metadata" (merge (dict "annotations" .values.metrics.service.annotations) .) | nindent 2 }}
 spec:
+  {{- with .values.metrics.service.ipFamilyPolicy }}
+  ipFamilyPolicy: {{ . }}
+  {{- end }}
+  {{- with .values.metrics.service.ipFamilies }}
+  ipFamilies:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
   selector:
     {{- include "etcd-operator.selector" . | nindent 4 }}
   ports:
@@ -73,7 +111,8 @@ kind: PodDisruptionBudget
 metadata:
   {{- include "etcd-operator.metadata" . | nindent 2 }}
 spec:
-  maxUnavailable: {{ .values.podDisruptionBudget.maxUnavailable }}
+  {{- $most := .values.podDisruptionBudget.maxUnavailable }}
+  maxUnavailable: {{ kindIs "string" $most | ternary $most (int64 (kindIs "string" $most | ternary 0 $most)) }}
   selector:
     matchLabels:
       {{- include "etcd-operator.selector" . | nindent 6 }}
@@ -123,8 +162,10 @@ automountServiceAccountToken: true
 imagePullSecrets:
   {{- . | nindent 2 }}
 {{- end }}
-{{- with .values.priorityClassName }}
-priorityClassName: {{ . }}
+{{- range $field := list "priorityClassName" "runtimeClassName" "dnsPolicy" }}
+{{- with get $.values $field }}
+{{ $field }}: {{ . }}
+{{- end }}
 {{- end }}
 {{- with .values.terminationGracePeriodSeconds }}
 terminationGracePeriodSeconds: {{ . | int64 }}
@@ -177,7 +218,7 @@ volumes:
   {{- toYaml . | nindent 2 }}
   {{- end }}
 {{- end }}
-{{- range $field := list "nodeSelector" "tolerations" "affinity" "topologySpreadConstraints" }}
+{{- range $field := list "dnsConfig" "hostAliases" "nodeSelector" "tolerations" "affinity" "topologySpreadConstraints" }}
 {{- with get $.values $field }}
 {{ $field }}:
   {{- toYaml . | nindent 2 }}

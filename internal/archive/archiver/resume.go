@@ -25,11 +25,8 @@ func (a *Archiver) resume(ctx context.Context) (archive.Chain, error) {
 		return archive.Chain{}, a.begin(ctx, newest.Timeline+1, reasonNoStart)
 	}
 	start, chain, err := a.endOf(ctx, newest)
-	if refuses(err) && a.endRefused(ctx, newest) {
-		return archive.Chain{}, a.begin(ctx, newest.Timeline+1, reasonUnread)
-	}
 	if err != nil {
-		return archive.Chain{}, err
+		return archive.Chain{}, a.replaceUnread(ctx, newest, err)
 	}
 	// The cluster is asked after the store: an archiver that still runs may have stored changes until now.
 	head, err := a.Cluster.Head(ctx)
@@ -50,6 +47,18 @@ func (a *Archiver) resume(ctx context.Context) (archive.Chain, error) {
 	}
 	a.clusterID = head.ClusterID
 	return chain, nil
+}
+
+// replaceUnread begins another timeline if the end of the newest one cannot be read, and the store returns new objects. err is why it cannot be
+// extended. If the store returns no new object, the archiver takes no base, because the next attempt would need another one.
+func (a *Archiver) replaceUnread(ctx context.Context, newest archive.Names, err error) error {
+	if a.unreadEnd(ctx, newest) == nil {
+		return err
+	}
+	if failed := a.returnsNew(ctx); failed != nil {
+		return fmt.Errorf("%w; and another timeline would not help: %w", err, failed)
+	}
+	return a.begin(ctx, newest.Timeline+1, reasonUnread)
 }
 
 // endOf reads the start of a timeline and the end of its chain.

@@ -80,6 +80,8 @@ type CertificateAuthority struct {
 	Broken string
 	// ReplaceCause says why a new CA must replace it. It is empty if that is not needed.
 	ReplaceCause string
+	// Invalid: no member or client accepts what it signs now, because it has expired or is not valid yet. The same is true of the previous one.
+	Invalid bool
 	// Previous: the one before it is still kept.
 	Previous bool
 }

@@ -44,7 +44,7 @@ func (s State) fromEarlier(validity time.Duration) time.Duration {
 
 // waits are the times that a wait counts from, and that are not recorded in the status again.
 func (s *State) waits() []*time.Time {
-	times := []*time.Time{&s.LearnerFailedAt}
+	times := []*time.Time{&s.LearnerFailedAt, &s.SeedReadySince}
 	for i := range s.Members {
 		m := &s.Members[i]
 		times = append(times, &m.UnreadySince, &m.GateSince, &m.BesideSince, &m.FileSystemPendingSince, &m.AddressSince)
@@ -66,9 +66,6 @@ func (s *State) records() []*time.Time {
 	var times []*time.Time
 	if s.Defragmentation != nil && s.Defragmentation.LastScheduleTime != nil {
 		times = append(times, &s.Defragmentation.LastScheduleTime.Time)
-	}
-	if s.Restore != nil && s.Restore.SeedReadyTime != nil {
-		times = append(times, &s.Restore.SeedReadyTime.Time)
 	}
 	if s.Restore != nil && s.Restore.SeedRefusedTime != nil {
 		times = append(times, &s.Restore.SeedRefusedTime.Time)

@@ -29,7 +29,7 @@ var storedTimes = map[string]string{
 	"LearnerFailedAt":                "since",
 	"PodFailures.LastTime":           "since",
 	"ForeignMembers.Since":           "since",
-	"Restore.SeedReadyTime":          "since",
+	"SeedReadySince":                 "since",
 	"Restore.SeedRefusedTime":        "since",
 
 	"Defragmentation.LastScheduleTime": "since",
@@ -46,6 +46,7 @@ var storedTimes = map[string]string{
 	"Members.EtcdSince":      "Ahead: the clock of a node that is ahead does not count",
 	"Members.PodCreated":     "itself: it is compared only with other times of the API server",
 	"Members.SilentSince":    "itself: the operator's own observation, which the monotonic clock measures",
+	"Members.FailingSince":   "itself: the operator's own observation, which the monotonic clock measures",
 	"Members.PublishedSince": "itself: the operator's own observation, which the monotonic clock measures",
 	"Held.Until":             "itself: memory of this process; at most 10 minutes",
 	"Certificates.Expires":   "itself: for the metric only",
@@ -55,7 +56,8 @@ var storedTimes = map[string]string{
 	"PastRestores.Time":         "itself: for people only",
 	"Request.Created":           "itself: it identifies an EtcdRestore",
 	"Request.SavedFor":          "the request that it answers: only compared with that",
-	"Request.Saved.Time":        "itself: safetyIsOld compares it with the time that the status records again",
+	"Restore.SeedReadyTime":     "itself: it names the request; SeedReadySince counts",
+	"Request.Saved.Time":        "itself: safetyIsOld counts the longer of two ages",
 	"Recovery.StartedAt":        "itself: it identifies a recovery",
 	"LastRecovery.StartedAt":    "itself: it identifies a recovery",
 
@@ -186,9 +188,10 @@ func TestATimeThatIsAheadOfNowCountsFromWhenItWasFirstSeen(t *testing.T) {
 // The operator's clock was set ahead by 10 minutes while a member restarted. The member seemed not to have answered for 10 minutes, so the
 // operator replaced it. All members that restarted at that time were replaced.
 func TestAClockThatJumpsReplacesNoMemberThatRestarts(t *testing.T) {
-	restarting := func(now time.Time) State {
+	restarting := func(now time.Time, passed time.Duration) State { // the monotonic clock measures what has passed
 		return state(formed, members(3), with(1, pod(PodRunning), func(m *Member) {
 			m.Serving, m.Answers, m.PodReady, m.UnreadySince = false, false, false, noon
+			m.FailingSince = now.Add(-passed)
 		}), func(s *State) { s.Now = now })
 	}
 	for name, test := range map[string]struct{ set, ahead time.Duration }{
@@ -198,13 +201,13 @@ func TestAClockThatJumpsReplacesNoMemberThatRestarts(t *testing.T) {
 		"the API server's clock is set ahead":        {0, year},
 	} {
 		var seen clock.Seen
-		first := restarting(noon.Add(10 * time.Second))
+		first := restarting(noon.Add(10*time.Second), 10*time.Second)
 		first.CorrectTimes(&seen)
 		// The monotonic clock measures what passes between the passes. The test has only the wall clock, so the operator is younger.
 		seen = clock.Seen{}
 		removed := time.Duration(-1)
 		for passed := 20 * time.Second; passed < 20*time.Minute; passed += 10 * time.Second {
-			s := restarting(noon.Add(test.set + passed))
+			s := restarting(noon.Add(test.set+passed), passed)
 			s.NoteClock(test.ahead)
 			s.CorrectTimes(&seen)
 			if _, is := Plan(s).(RemoveMember); is {

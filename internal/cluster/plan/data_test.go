@@ -64,7 +64,7 @@ func TestEveryStepThatTakesAPodOrAVolumeAwayIsDeclared(t *testing.T) {
 			reaches := slices.ContainsFunc(called, func(c string) bool {
 				return c == "Delete" || c == "DeleteAllOf" || c == "delete" || c == "Evict" || deletes[c]
 			})
-			if reaches && !deletes[name] && name != "act" && !strings.HasPrefix(name, "actOn") {
+			if reaches && !deletes[name] && name != "Act" && !strings.HasPrefix(name, "actOn") {
 				deletes[name], changed = true, true
 			}
 		}
@@ -93,7 +93,7 @@ func TestEveryStepThatTakesAPodOrAVolumeAwayIsDeclared(t *testing.T) {
 // actFunctions returns the functions of the act, and what each calls.
 func actFunctions(t *testing.T) (functions []*ast.FuncDecl, calls map[string][]string) {
 	t.Helper()
-	files, err := filepath.Glob("../*.go")
+	files, err := filepath.Glob("../act/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func actFunctions(t *testing.T) (functions []*ast.FuncDecl, calls map[string][]s
 				continue
 			}
 			calls[f.Name.Name] = append(calls[f.Name.Name], callsOf(f)...)
-			if f.Name.Name == "act" || strings.HasPrefix(f.Name.Name, "actOn") {
+			if f.Name.Name == "Act" || strings.HasPrefix(f.Name.Name, "actOn") {
 				functions = append(functions, f)
 			}
 		}

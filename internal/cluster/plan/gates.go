@@ -19,7 +19,15 @@ func paused(s State) Step {
 	if !s.Spec.Paused {
 		return nil
 	}
-	return Idle{Reason: v1beta2.ReasonPaused, Message: "spec.paused is true, so the operator changes no member. It only protects data: it keeps and grows volumes, and renews certificates. To resume, set spec.paused to false." + s.refusingWrites()}
+	return Idle{Reason: v1beta2.ReasonPaused, Message: "spec.paused is true, so the operator changes no member. It only protects data: it keeps and grows volumes, and renews certificates. To resume, set spec.paused to false." + s.awaitsCA("after the pause") + s.refusingWrites()}
+}
+
+// awaitsCA says until when no new CA is created, if one is due while the cluster is paused or hibernates. It is empty otherwise.
+func (s State) awaitsCA(until string) string {
+	if !s.Spec.TLS.Issued() || s.Certificates.CA.ReplaceCause == "" {
+		return ""
+	}
+	return " A new certificate authority is needed, because " + s.Certificates.CA.ReplaceCause + ". The operator creates it only " + until + ", because all members must restart for it."
 }
 
 // missingSecrets: without them Pods would hang and members could not be asked.
@@ -35,9 +43,10 @@ func (s State) whetherServing() string {
 	return cmp.Or(strings.TrimSpace(s.refusingWrites()), "Members that run continue to serve.")
 }
 
-// refusingWrites says that a restore has fenced the members; empty if it has not.
+// refusingWrites says that a restore has fenced the members that clients reach; empty if it has not.
 func (s State) refusingWrites() string {
-	if s.switching() && s.Restore.LastRevision > 0 {
+	selected := s.switching() || s.step() == v1beta2.RestoreGrowing && s.Services.ClientExists && s.Services.ClientIncarnation < s.Incarnation
+	if selected && s.Restore.LastRevision > 0 {
 		return " The restore has fenced the old members, so they refuse writes and serve reads."
 	}
 	return ""

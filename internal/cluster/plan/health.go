@@ -72,7 +72,11 @@ func (s State) waitForLearner(m Member) Step {
 	if h, is := s.held(release); is && h.Times > 0 && m.Waits {
 		return waitForHeld(s, release, h)
 	}
-	return Wait{Reason: v1beta2.ReasonScaling, Message: "Member " + m.Name + " is catching up with the leader.", Requeue: requeueAddress, Limit: s.catchUpTime() + startGrace}
+	message := "Member " + m.Name + " is catching up with the leader."
+	if m.Unanswered != "" {
+		message = planning.Sentence("Member "+m.Name+" has not caught up with the leader yet", m.soFar())
+	}
+	return Wait{Reason: v1beta2.ReasonScaling, Message: message, Requeue: requeueAddress, Limit: s.catchUpTime() + startGrace}
 }
 
 // waitForBeside reports a container beside etcd that is not ready. The Service does not lead to that Pod. A member that is

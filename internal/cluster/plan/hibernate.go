@@ -42,7 +42,7 @@ func hibernate(s State) Step {
 			return s.waitUntilGone(m, v1beta2.ReasonHibernating, "Member "+m.Name+" is stopping.")
 		}
 	}
-	message := "The cluster hibernates: it has no Pods, and its volumes, membership and ID are kept. Set spec.hibernate to false to start it."
+	message := "The cluster hibernates: it has no Pods, and its volumes, membership and ID are kept. Set spec.hibernate to false to start it." + s.awaitsCA("when the cluster starts again")
 	if s.RestorePending != "" {
 		message += " EtcdRestore " + s.RestorePending + " starts after that."
 	}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,14 +32,32 @@ func (s State) catchUpTime() time.Duration {
 }
 
 // giveUpLearner removes a learner that runs and does not catch up. The next one has another Pod and another volume, so it
-// may fare better on another node. A learner that cannot start is for blocked and replaceDead.
+// may fare better on another node. A learner whose Pod is blocked is for blocked and replaceDead.
 func giveUpLearner(s State) Step {
 	m, ok := s.learner()
 	limit := s.catchUpTime()
+	if ok && s.neverStarts(m, limit) {
+		return s.giveUpStart(m, limit)
+	}
 	if !ok || m.Pod != PodRunning || m.StartupBudget > 0 || m.SilentSince.IsZero() || s.Now.Sub(m.SilentSince) <= limit || s.caughtUp(m) {
 		return nil
 	}
 	return RemoveMember{ID: m.ID, Name: m.Name, Cause: "it has not caught up with the leader within " + duration.HumanDuration(limit), TooSlow: true}
+}
+
+// neverStarts reports whether the Pod of a learner has a node and has not started etcd in time, for example because its volume cannot be attached there.
+func (s State) neverStarts(learner Member, limit time.Duration) bool {
+	return s.Expected(learner) && s.unreadyFor(learner, limit) && s.seenFailingFor(learner, limit)
+}
+
+// giveUpStart removes a learner whose Pod never starts. If a voter must be replaced, the learner only makes way for that. Otherwise it counts like one
+// that did not catch up, so that learners are not added and removed without end. The cause says what kept it from starting: its Pod is deleted then.
+func (s State) giveUpStart(m Member, limit time.Duration) Step {
+	if _, due := s.deadVoter(); due {
+		return RemoveMember{ID: m.ID, Name: m.Name, Cause: makesWay}
+	}
+	cause := "its Pod has not started within " + duration.HumanDuration(limit) + strings.TrimRight(m.soFar(), ". \n")
+	return RemoveMember{ID: m.ID, Name: m.Name, Cause: cause, TooSlow: true}
 }
 
 const (
@@ -48,8 +67,8 @@ const (
 	learnerPause, maxLearnerPause = 30 * time.Minute, 8 * time.Hour
 )
 
-// learnersFail waits, before another member is added, after several did not catch up: each of them copies the database from
-// the leader, which slows the cluster down.
+// learnersFail waits, before another member is added, after several did not start or did not catch up: each of them may copy the database from
+// the leader, which slows the cluster down. The status has one count for both, so the message names both.
 func learnersFail(s State) Step {
 	last := clock.Done(s.LearnerFailedAt, s.Now)
 	if s.LearnerFailures < maxLearnerFailures || last.IsZero() {
@@ -61,7 +80,8 @@ func learnersFail(s State) Step {
 	}
 	return Wait{
 		Reason: v1beta2.ReasonLearnerTooSlow, Stalled: true, Requeue: requeueSettled,
-		Message: fmt.Sprintf("%d new members in a row did not catch up with the leader within %s, and the operator removed them. %d of %d members vote. Check the disks and the network of the nodes, and lower the rate of writes. The operator adds the next member at %s.",
+		Message: fmt.Sprintf("%d new members in a row did not start, or did not catch up with the leader, within %s. The operator removed them, and each event ReplacingMember has the cause. %d of %d members vote. "+
+			"If their Pods did not start, check that the nodes can attach and mount the volumes. If they did not catch up, check the disks and the network of the nodes, and lower the rate of writes. The operator adds the next member at %s.",
 			s.LearnerFailures, duration.HumanDuration(s.catchUpTime()), s.Voters().Total, s.Spec.Size, next.UTC().Format(time.RFC3339)),
 	}
 }

@@ -64,7 +64,8 @@ func TestALearnerDoesNotHoldUpTheClusterWithoutEnd(t *testing.T) {
 			state(formed, members(2), failures(3, time.Minute)),
 			Wait{
 				Reason: v1beta2.ReasonLearnerTooSlow, Stalled: true, Requeue: requeueSettled,
-				Message: "3 new members in a row did not catch up with the leader within 10m, and the operator removed them. 2 of 3 members vote. Check the disks and the network of the nodes, and lower the rate of writes. The operator adds the next member at 2026-03-04T12:29:00Z.",
+				Message: "3 new members in a row did not start, or did not catch up with the leader, within 10m. The operator removed them, and each event ReplacingMember has the cause. 2 of 3 members vote. " +
+					"If their Pods did not start, check that the nodes can attach and mount the volumes. If they did not catch up, check the disks and the network of the nodes, and lower the rate of writes. The operator adds the next member at 2026-03-04T12:29:00Z.",
 			},
 		},
 		"the next learner is added after a pause of 30 minutes":   {state(formed, members(2), failures(3, 30*time.Minute)), AddLearner{Name: nameOf(2), PeerURL: peerURLOf(2)}},

@@ -282,7 +282,7 @@ func (m Material) pairAfter(s State, u Usage, step WriteCertificates) (pki.Pair,
 		}
 		return held, nil
 	}
-	due, outdated := m.judgeManaged(s, u, m.wanted())
+	due, outdated := m.judgeManaged(s, u, m.wanted(), pki.NewChecks(maxSignatures))
 	if due == "" && (!outdated || !step.Switch) {
 		return held, nil
 	}

@@ -75,11 +75,14 @@ func (m Material) judgeCA(s State) CertificateAuthority {
 		return a
 	}
 	end := current.Certificate().NotAfter
+	a.Invalid = !m.signs(s)
 	switch early := notYetValid(current.Certificate(), s.laterNow()); {
 	case early != "":
 		a.ReplaceCause = "the current one was created while a clock was ahead: " + early
+	case s.expired(current.Certificate()):
+		a.ReplaceCause = "the current one expired at " + end.UTC().Format(time.RFC3339)
 	case a.Previous:
-		// One replacement at a time.
+		// One replacement at a time, because members trust what the previous one has signed. An expired CA signs nothing, so it does not wait.
 	case m.Rotate != m.CA.Annotations[v1beta2.AnnotationRotateCA] && m.Rotate != "":
 		a.ReplaceCause = "the annotation " + v1beta2.AnnotationRotateCA + " requests it"
 	case !s.serverNow().Before(end.Add(-s.Validity().caRenewBefore)):
@@ -94,7 +97,7 @@ func (m Material) judgeCertificates(s State, wanted pki.Bundle, checks *pki.Chec
 		var due string
 		var outdated bool
 		if m.Issued == nil {
-			due, outdated = m.judgeManaged(s, u, wanted)
+			due, outdated = m.judgeManaged(s, u, wanted, checks)
 		} else {
 			due, outdated = m.judgeIssued(s, u, checks)
 			c.reportEarly(m.earlyIssued(s, u))
@@ -123,7 +126,7 @@ func (m Material) urgent(s State) bool {
 	}
 	return slices.ContainsFunc(Usages, func(u Usage) bool {
 		leaf, err := m.Pair(u).Leaf()
-		return err == nil && s.renewsLate(leaf, s.Validity().renewBefore)
+		return err == nil && (s.renewsLate(leaf, s.Validity().renewBefore) || m.heldExpiry(s, u, pki.NewChecks(maxSignatures)) != "")
 	})
 }
 
@@ -132,7 +135,7 @@ func (s State) renewsLate(cert *x509.Certificate, before time.Duration) bool {
 	return notYetValid(cert, s.serverNow()) != "" || !s.serverNow().Before(cert.NotAfter.Add(-before/2))
 }
 
-func (m Material) judgeManaged(s State, u Usage, wanted pki.Bundle) (due string, outdated bool) {
+func (m Material) judgeManaged(s State, u Usage, wanted pki.Bundle, checks *pki.Checks) (due string, outdated bool) {
 	pair := m.Pair(u)
 	leaf, err := pair.Leaf()
 	if err == nil {
@@ -141,13 +144,12 @@ func (m Material) judgeManaged(s State, u Usage, wanted pki.Bundle) (due string,
 	if err != nil {
 		return err.Error(), false
 	}
+	if expiry := m.heldExpiry(s, u, checks); expiry != "" && m.signs(s) {
+		return expiry, false
+	}
 	signer := m.signerOf(leaf)
 	if signer == nil {
-		// The key of the CA that signed it is missing: it is kept until all members trust the current CA.
-		signer, err = m.current()
-		if err != nil {
-			return err.Error(), true
-		}
+		return m.judgeUnsigned(s, leaf)
 	}
 	if early := cmp.Or(notYetValid(leaf, s.serverNow()), notYetValid(signer.Certificate(), s.laterNow())); early != "" {
 		return "it was issued while a clock was ahead: " + early, false
@@ -164,7 +166,7 @@ func notYetValid(cert *x509.Certificate, now time.Time) string {
 }
 
 // judgeIssued compares the certificate from cert-manager with the one in use. If another CA signed it, it waits until all
-// members trust that CA. One that is not valid yet is not handed out.
+// members trust that CA, unless the one in use has expired. One that is not valid yet is not handed out.
 func (m Material) judgeIssued(s State, u Usage, checks *pki.Checks) (due string, outdated bool) {
 	issued, held := m.IssuedPair(u), m.Pair(u)
 	leaf, err := issued.Leaf()
@@ -177,6 +179,9 @@ func (m Material) judgeIssued(s State, u Usage, checks *pki.Checks) (due string,
 	}
 	if m.unnamedIssued(s, u) != "" {
 		return "", false
+	}
+	if expiry := m.heldExpiry(s, u, checks); expiry != "" && m.issuedExpiry(s, u, checks) == "" {
+		return expiry, false
 	}
 	trusted := pki.ParseBundle(m.HandedOut[u.Name].Get(u.caKey)).Signers(before, pki.ParseBundle(held.Cert), checks)
 	if len(trusted.Signers(leaf, pki.ParseBundle(issued.Cert), checks)) > 0 {

@@ -189,6 +189,8 @@ type Member struct {
 	Refusal etcd.Refusal
 	// SilentSince is since when the member has not served, as far as this process has seen; zero while it does.
 	SilentSince time.Time
+	// FailingSince is since when the member has failed to do what Expected says, as far as this process has seen. It is zero while it does not fail.
+	FailingSince time.Time
 	// Unanswered says why the member did not answer.
 	Unanswered string
 }
@@ -204,7 +206,7 @@ func (m Member) WithoutPod() Member {
 		Answers: m.Answers, Serving: m.Serving, ClusterID: m.ClusterID, Leader: m.Leader, Version: m.Version, DBSize: m.DBSize, Revision: m.Revision,
 		DBSizeInUse: m.DBSizeInUse, DBQuota: m.DBQuota, RaftIndex: m.RaftIndex, RaftTerm: m.RaftTerm, Alarms: m.Alarms, Hash: m.Hash,
 		StorageVersion: m.StorageVersion, Downgrade: m.Downgrade, AppliedIndex: m.AppliedIndex, Guarded: m.Guarded, Refusal: m.Refusal,
-		SilentSince: m.SilentSince, Unanswered: m.Unanswered,
+		SilentSince: m.SilentSince, FailingSince: m.FailingSince, Unanswered: m.Unanswered,
 	}
 }
 

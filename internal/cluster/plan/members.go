@@ -150,7 +150,7 @@ func removeOrphanPods(s State) Step {
 			if m.Waits {
 				cause = "etcd has not added it, and this Pod is no longer needed: the spec has changed, or its volume is being deleted"
 			}
-			if remove := (DeletePod{Name: m.Name, Reason: v1beta2.ReasonScaling, Message: cause}); s.may(remove) {
+			if remove := (DeletePod{Name: m.Name, Reason: v1beta2.ReasonScaling, Message: cause, Briefly: m.Incarnation < s.Incarnation}); s.may(remove) {
 				return remove
 			}
 		}

@@ -43,7 +43,7 @@ func (s *State) learn(restores []v1beta2.EtcdRestore) {
 		case at >= 0:
 			p := &s.PastRestores[at]
 			p.Name, p.SpecHash, p.CreationTime = restore.Name, cmp.Or(p.SpecHash, restore.Spec.Hash()), cmp.Or(p.CreationTime, restore.CreationTimestamp.DeepCopy())
-		case lost && isTrue(restore, v1beta2.ConditionComplete) && !restore.Spec.DryRun:
+		case lost && isTrue(restore, v1beta2.ConditionComplete) && !restore.Spec.DryRun && len(restore.Spec.Prefixes) == 0:
 			s.PastRestores = append(s.PastRestores, v1beta2.PastRestore{
 				Name: restore.Name, UID: restore.UID, CreationTime: restore.CreationTimestamp.DeepCopy(), SpecHash: restore.Spec.Hash(),
 				Time: metav1.NewTime(s.Now), ClusterID: restore.Status.ClusterID,

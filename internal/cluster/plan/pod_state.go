@@ -22,6 +22,9 @@ const EnvAdded = "MEMBER_ADDED"
 // scheduling is how long a Pod may be unscheduled before the status reports it.
 const scheduling = 10 * time.Second
 
+// unnoticed is how long a Pod may have neither a node nor a scheduler's report. A scheduler may have many Pods to place.
+const unnoticed = time.Minute
+
 // PodStateOf returns the state of a Pod and, if it is blocked, the reason and a message. The message follows a colon.
 func PodStateOf(pod *corev1.Pod, now time.Time) (state PodState, reason, message string) {
 	switch {
@@ -31,7 +34,7 @@ func PodStateOf(pod *corev1.Pod, now time.Time) (state PodState, reason, message
 		return PodEnded, v1beta2.ReasonPodFailing, strings.TrimSpace(pod.Status.Reason + " " + pod.Status.Message)
 	}
 	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable && unscheduledForLong(pod.CreationTimestamp.Time, now) {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && unscheduledForLong(pod.CreationTimestamp.Time, now) {
 			return PodBlocked, v1beta2.ReasonPodUnschedulable, c.Message
 		}
 	}
@@ -46,8 +49,11 @@ func PodStateOf(pod *corev1.Pod, now time.Time) (state PodState, reason, message
 			return PodBlocked, reason, message
 		}
 	}
-	if runs {
+	switch {
+	case runs:
 		return PodRunning, "", ""
+	case pod.Spec.NodeName == "" && len(containers) == 0 && now.Sub(pod.CreationTimestamp.Time) > unnoticed:
+		return PodBlocked, v1beta2.ReasonPodUnschedulable, "no scheduler has found a node for its Pod, or reported why. Check kube-scheduler and spec.pod"
 	}
 	return PodStarting, "", ""
 }

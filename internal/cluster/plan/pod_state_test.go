@@ -1,11 +1,14 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
 // The kubelet changes the reason with every attempt. If the status changed with it, one missing image would cause a write and
@@ -55,5 +58,51 @@ func TestAPodWithoutANodeIsBlockedEvenIfTheOperatorsClockIsBehind(t *testing.T) 
 		if got, _, _ := PodStateOf(pod, noon); got != test.want {
 			t.Errorf("%s: the Pod is %s, want %s", name, got, test.want)
 		}
+	}
+}
+
+// A Pod may lack a node for other reasons than a scheduler that finds none: scheduling gates, or no scheduler that takes it. A new member with such a Pod
+// was taken for one that starts. It kept a member that is lost from being replaced, so the next failure took the quorum.
+func TestAPodThatNoSchedulerPlacesIsBlocked(t *testing.T) {
+	gated := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated, Message: "Scheduling is blocked due to non-empty scheduling gates"}
+	failed := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulerError, Message: "plugin failed"}
+	placed := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}
+	for name, test := range map[string]struct {
+		conditions []corev1.PodCondition
+		node       string
+		age        time.Duration
+		want       PodState
+		message    string
+	}{
+		"scheduling gates for a second":  {[]corev1.PodCondition{gated}, "", time.Second, PodStarting, ""},
+		"scheduling gates for a minute":  {[]corev1.PodCondition{gated}, "", time.Minute, PodBlocked, gated.Message},
+		"the scheduler fails":            {[]corev1.PodCondition{failed}, "", time.Minute, PodBlocked, failed.Message},
+		"no scheduler for a minute":      {nil, "", time.Minute, PodStarting, ""},
+		"no scheduler for two minutes":   {nil, "", 2 * time.Minute, PodBlocked, "no scheduler has found a node for its Pod"},
+		"it has a node":                  {nil, "node-1", time.Hour, PodStarting, ""},
+		"a scheduler has chosen a node":  {[]corev1.PodCondition{placed}, "node-1", time.Hour, PodStarting, ""},
+		"the operator's clock is behind": {nil, "", -time.Hour, PodStarting, ""},
+	} {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(noon.Add(-test.age))}}
+		pod.Spec.NodeName, pod.Status.Conditions = test.node, test.conditions
+		state, reason, message := PodStateOf(pod, noon)
+		if state != test.want || !strings.HasPrefix(message, test.message) || (state == PodBlocked) != (reason == v1beta2.ReasonPodUnschedulable) {
+			t.Errorf("%s: the Pod is %s (%s: %s), want %s", name, state, reason, message, test.want)
+		}
+	}
+}
+
+// A new member whose Pod has scheduling gates makes way, if a voter is lost that must be replaced.
+func TestALearnerWithSchedulingGatesKeepsNoDeadVoterFromBeingReplaced(t *testing.T) {
+	gates := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(noon.Add(-time.Hour))}}
+	gates.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated, Message: "gates"}}
+	gated := with(3, func(m *Member) {
+		m.Node, m.Unanswered, m.PodImage = "", "", (&v1beta2.EtcdClusterSpec{}).Image()
+		m.Pod, m.PodReason, m.PodMessage = PodStateOf(gates, noon)
+	})
+	dead := with(1, pod(PodRunning), unreadyFor(time.Hour))
+	s := state(formed, members(3), size(4), stuckLearner(time.Hour), gated, dead)
+	if remove, is := Plan(s).(RemoveMember); !is || remove.Name != nameOf(3) || remove.Cause != makesWay {
+		t.Errorf("%#v", Plan(s))
 	}
 }

@@ -54,8 +54,11 @@ func (s State) readyFor(lowest, highest string) bool {
 	if !s.answered() && s.VersionChange != nil {
 		return s.VersionChange.To == minor(s.Spec.EtcdVersion()) && s.VersionChange.Step == v1beta2.VersionChangeReady
 	}
-	if !needed || s.prepared(p) != v1beta2.VersionChangeReady {
-		return !needed
+	if !needed {
+		return s.unreadable() == ""
+	}
+	if s.prepared(p) != v1beta2.VersionChangeReady {
+		return false
 	}
 	return p.via != p.to || s.downgrade() == p.via || !s.answered()
 }

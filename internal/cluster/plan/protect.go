@@ -4,13 +4,14 @@ package plan
 // operator from protecting data. Each must be safe in every state: it stops no member, and needs no answer of etcd.
 
 // renewCertificates replaces certificates that run out, also while the cluster is paused or hibernates: members and clients
-// with expired certificates do not reach each other. It also writes a Secret again that somebody deleted: without it, no Pod that mounts it
+// with expired certificates do not reach each other. If a new CA is due, the present one signs as long as it is valid: issueCertificates,
+// which creates the new one, does not run in every state. It also writes a Secret again that somebody deleted: without it, no Pod that mounts it
 // starts, and the operator does not reach the members. All else about certificates is left to issueCertificates.
 func renewCertificates(s State) Step {
 	c := s.Certificates
 	deleted := c.Missing && s.Formed()
 	switch {
-	case c.Due == "" || !s.Spec.TLS.Issued() || c.Foreign != "" || c.Missing != deleted || c.CA.Broken != "" || c.CA.ReplaceCause != "":
+	case c.Due == "" || !s.Spec.TLS.Issued() || c.Foreign != "" || c.Missing != deleted || c.CA.Broken != "" || c.CA.Invalid:
 		return nil
 	case s.Spec.TLS.Managed != nil && !c.CA.Exists, s.Spec.TLS.Managed == nil && !c.Requested && c.IssuerRefused == "" && !deleted:
 		return nil

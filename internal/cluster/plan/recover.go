@@ -58,6 +58,9 @@ func forceNewCluster(s State) Step {
 	if step := fence(s, func(m Member) bool { return m.Name == survivor.Name }); step != nil {
 		return step
 	}
+	if step := s.confirmChoice(survivor); step != nil {
+		return step
+	}
 	return s.forceSurvivor(survivor)
 }
 
@@ -73,6 +76,9 @@ func (s State) recoveryEnds(survivor Member, exists bool) Step {
 		return CancelRecovery{Message: "The Pods of a quorum are ready." + s.whatRecoveryChanged()}
 	}
 	if !s.maybeForced(survivor) {
+		if s.choiceIsOld(survivor) && len(s.knowMore()) > 0 { // before the fence stops a member that the cluster has got since
+			return s.cancelOfOldChoice()
+		}
 		if step := s.recoveryDoubted(); step != nil {
 			return step
 		}
@@ -129,7 +135,8 @@ func (s State) maybeForced(m Member) bool {
 func (s State) addedSince() []Member {
 	r := s.Recovery
 	return s.where(func(m Member) bool {
-		later := r.StartedAt != nil && m.VolumeCreated.After(r.StartedAt.Time) && s.HoldsData(m)
+		has := s.HoldsData(m) || m.Volume == VolumePresent && !m.VolumeUnused // an old status may know its name with another volume
+		later := r.StartedAt != nil && m.VolumeCreated.After(r.StartedAt.Time) && has
 		voter := s.Witness != "" && slices.Contains(s.KnownVoters, m.Name) && !slices.Contains(r.Voters, m.Name)
 		return m.Incarnation == s.Incarnation && m.Name != r.Member && (later || voter)
 	})

@@ -26,6 +26,69 @@ func (s State) mayForce(survivor Member) bool {
 	return flagged || at == nil || (s.Spec.ForcesNewCluster() && !clock.Ahead(at.Time, s.Now) && clock.Elapsed(at.Time, s.Now) < forceWindow)
 }
 
+// confirmChoice asks the survivor once more, if the choice is recorded since longer than forceWindow and the survivor is yet to be restarted. The
+// status may be an old one, and the cluster may have gone on from this survivor with others. Then the survivor knows of more than when it was chosen:
+// without a quorum it learns nothing, so it has seen one since.
+func (s State) confirmChoice(m Member) Step {
+	if !s.choiceIsOld(m) {
+		return nil
+	}
+	if step := s.survivorPod(m, StartRejoin, "its data must say whether it is as it was when the recovery began"); step != nil {
+		return step
+	}
+	switch {
+	case len(s.knowMore()) > 0:
+		return s.cancelOfOldChoice()
+	case m.Pod == PodRunning && (m.Answers || m.RaftIndex > 0 && s.mute(m)):
+		return RecordForcing{Member: m.Name}
+	case m.Refusal != etcd.NotRefused:
+		return Wait{Reason: v1beta2.ReasonEtcdAccessDenied, Stalled: true, Requeue: requeueSettled,
+			Message: "The operator cannot ask survivor " + m.Name + " how much it knows. " + s.whyRefused(m.Refusal) + " Until then, it starts no other member. " + s.howToPermit(m.Refusal)}
+	}
+	return Wait{
+		Reason: v1beta2.ReasonRecovering, Stalled: s.unreadyFor(m, startGrace), Requeue: requeueUnasked,
+		Message: "The operator asks survivor " + m.Name + " whether it is as it was when it was chosen. After that, the survivor restarts with --force-new-cluster.",
+	}
+}
+
+// choiceIsOld reports whether a survivor is yet to be restarted, and was chosen longer ago than forceWindow by the clock that has recorded it.
+func (s State) choiceIsOld(survivor Member) bool {
+	r, now := s.Recovery, s.serverNow()
+	flagged := survivor.Start == StartForce && survivor.Pod != PodNone
+	recent := r.StartedAt != nil && !clock.Ahead(r.StartedAt.Time, now) && clock.Elapsed(r.StartedAt.Time, now) < forceWindow
+	return !flagged && r.ForcedAt == nil && !recent
+}
+
+// knowMore are the members that know of more than the survivor did when it was chosen. The one that knew most was chosen, and without a quorum none
+// learns anything.
+func (s State) knowMore() []Member {
+	chosen := s.Recovery.RaftIndex
+	return s.where(func(m Member) bool {
+		return m.Incarnation == s.Incarnation && chosen > 0 && m.RaftIndex > uint64(chosen)
+	})
+}
+
+func (s State) cancelOfOldChoice() Step {
+	return CancelRecovery{Message: fmt.Sprintf("These members know of more than survivor %s did when it was chosen: %s. So a quorum has answered since. The status of the recovery may be an old one.",
+		s.Recovery.Member, strings.Join(memberNames(s.knowMore()), ", "))}
+}
+
+// stopsUnforced reports whether the Pod of a survivor stops that never had the flag, so that the next one gets it.
+func (s State) stopsUnforced(survivor Member) bool {
+	return survivor.Pod == PodDeleting && survivor.Start != StartForce && s.Recovery.ForcedAt != nil
+}
+
+// forcedAgainAt is when the record counts that the survivor is about to be restarted. While its Pod stops for long, for example by
+// spec.pod.terminationGracePeriodSeconds, it is renewed each minute. Else it would be too old when the Pod has gone.
+func (s State) forcedAgainAt() time.Time {
+	at := s.Recovery.ForcedAt.Time
+	survivor, _ := s.member(s.Recovery.Member)
+	if s.stopsUnforced(survivor) && s.mayForce(survivor) && clock.Elapsed(at, s.Now) >= time.Minute {
+		return s.Now
+	}
+	return at
+}
+
 // askSurvivor starts the survivor without the flag, and waits for what its data says.
 func (s State) askSurvivor(m Member) Step {
 	if m.Pod == PodRunning && s.knowsOthers(m) {

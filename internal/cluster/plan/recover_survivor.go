@@ -11,6 +11,11 @@ import (
 
 // forceSurvivor takes the survivor, when all others are gone, to where it serves alone.
 func (s State) forceSurvivor(m Member) Step {
+	if s.stopsUnforced(m) {
+		if cancel, is := s.recoveryDoubted().(CancelRecovery); is { // its Pod never had the flag
+			return CancelRecovery{Message: cancel.Message, NeverForced: true}
+		}
+	}
 	step := s.survivorPod(m, StartForce, "it must start once with --force-new-cluster")
 	switch {
 	case step != nil:

@@ -26,7 +26,7 @@ func knows(index, term uint64) func(*Member) {
 // forcing: the operator has chosen the i-th member as the survivor.
 func forcing(i int) change {
 	return func(s *State) {
-		s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(i), RaftIndex: 42}
+		s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(i), RaftIndex: 42, StartedAt: &metav1.Time{Time: noon.Add(-time.Minute)}}
 	}
 }
 

@@ -61,7 +61,7 @@ func (s State) unresponsiveCause() string {
 	return notServed + duration.HumanDuration(s.Spec.MemberReplacementGrace())
 }
 
-// replaceDead removes a voter that has not served for the grace period while a quorum serves. Its node may be lost. Its
+// replaceDead removes a voter that has failed for the grace period while a quorum serves. Its node may be lost. Its
 // volume is kept until another member has replaced it. If the Pod or its volume is bound to a lost node, the member cannot
 // run elsewhere: it is removed from the membership first, and only then is its Pod deleted by force.
 func replaceDead(s State) Step {
@@ -69,22 +69,29 @@ func replaceDead(s State) Step {
 	if learning && s.stranded(learner) {
 		return RemoveMember{ID: learner.ID, Name: learner.Name, Cause: s.unresponsiveCause()}
 	}
+	m, due := s.deadVoter()
+	switch {
+	case !due:
+	case !learning:
+		return s.braked(RemoveMember{ID: m.ID, Name: m.Name, Cause: s.unresponsiveCause()})
+	case learner.Pod == PodBlocked:
+		return RemoveMember{ID: learner.ID, Name: learner.Name, Cause: makesWay}
+	}
+	return nil
+}
+
+// deadVoter returns the voter that replaceDead replaces, or would replace if there was no learner.
+func (s State) deadVoter() (Member, bool) {
 	if _, held := s.foreignLearner(); held || !s.Voters().KeepsQuorumWithout(false) {
-		return nil
+		return Member{}, false
 	}
 	for _, m := range s.membership() {
 		noImage := m.PodReason == v1beta2.ReasonImageUnavailable && m.PodImage == s.ImageFor(m.Incarnation)
-		if m.Learner || m.Serving || noImage || s.Fenced(m.Name) || s.failsBySpec(m) || !s.unreadyFor(m, s.Spec.MemberReplacementGrace()) {
-			continue
-		}
-		switch {
-		case !learning:
-			return s.braked(RemoveMember{ID: m.ID, Name: m.Name, Cause: s.unresponsiveCause()})
-		case learner.Pod == PodBlocked:
-			return RemoveMember{ID: learner.ID, Name: learner.Name, Cause: makesWay}
+		if !m.Learner && !m.Serving && !noImage && !s.Fenced(m.Name) && !s.failsBySpec(m) && s.failedFor(m, s.Spec.MemberReplacementGrace()) {
+			return m, true
 		}
 	}
-	return nil
+	return Member{}, false
 }
 
 // failsBySpec reports whether a member ends again and again since it got the current spec, while others serve with an earlier

@@ -40,7 +40,7 @@ func (s *State) ChooseRestore(restores []v1beta2.EtcdRestore) {
 
 // open returns whether there is something to do for an EtcdRestore of the cluster.
 func (s *State) open(restore *v1beta2.EtcdRestore) bool {
-	return restore.DeletionTimestamp.IsZero() && !isTrue(restore, v1beta2.ConditionComplete) && !restore.Spec.DryRun && !s.refuses(restore)
+	return restore.DeletionTimestamp.IsZero() && !isTrue(restore, v1beta2.ConditionComplete) && !restore.Spec.DryRun && len(restore.Spec.Prefixes) == 0 && !s.refuses(restore)
 }
 
 // Verified returns whether restore-operator has verified an EtcdRestore.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 )
 
 // rollMembers recreates the Pods that differ from the spec, one after the other. The leader is the last, after it has handed
@@ -32,7 +33,7 @@ func rollMembers(s State) Step {
 		return nil
 	}
 	for _, m := range stale {
-		if step := s.tooNewFor(m); step != nil {
+		if step := s.waitForData(m); step != nil {
 			return step
 		}
 		if wait := s.waitForForeignVoters(); wait != nil {
@@ -78,7 +79,7 @@ func recreateUnhealthy(s State) Step {
 	}
 	image, grace := s.ImageFor(s.Incarnation), max(recreateGrace, s.electionGrace())
 	for _, m := range s.membership() {
-		down := !m.Serving && (m.Pod == PodStarting || m.Pod == PodRunning) && s.unreadyFor(m, grace)
+		down := !m.Serving && (m.Pod == PodStarting || m.Pod == PodRunning) && s.failedFor(m, grace)
 		if !down || m.Learner || !s.keepsData(m) || (m.PodImage == image && !m.Outdated) {
 			continue
 		}
@@ -166,11 +167,41 @@ func (s State) rollRefusal() string {
 	return ""
 }
 
-// tooNewFor waits until a member's data can be read by the version that it is to run.
-func (s State) tooNewFor(m Member) Step {
-	wanted := s.Spec.EtcdVersion()
-	if m.StorageVersion == "" || minor(m.StorageVersion) == minor(wanted) || Older(m.StorageVersion, wanted) {
+// waitForData waits until etcd of the spec's version can read a member's data.
+func (s State) waitForData(m Member) Step {
+	data := minor(m.StorageVersion)
+	switch wanted := s.Spec.EtcdVersion(); {
+	case m.StorageVersion == "" || data == minor(wanted):
 		return nil
+	case twoBelow(m.StorageVersion, wanted):
+		return Wait{Reason: v1beta2.ReasonUpgrading, Message: "The data of member " + m.Name + " is still at " + data + ", and etcd " + minor(wanted) + " cannot read it. etcd is converting it to " + minor(m.Version) + "."}
+	case Older(m.StorageVersion, wanted):
+		return nil
+	default:
+		return Wait{Reason: v1beta2.ReasonUpgrading, Message: "The data of member " + m.Name + " is still at " + data + ". etcd is converting it to " + minor(wanted) + "."}
 	}
-	return Wait{Reason: v1beta2.ReasonUpgrading, Message: "The data of member " + m.Name + " is still at " + minor(m.StorageVersion) + ". etcd is converting it to " + minor(wanted) + "."}
+}
+
+// unreadable is the minor version of data that etcd of the spec's version cannot read, because a downgrade has begun, or because etcd has
+// yet to raise it after an upgrade. It is empty if members report none.
+func (s State) unreadable() string {
+	for _, m := range s.Current() {
+		if twoBelow(m.StorageVersion, s.Spec.EtcdVersion()) {
+			return minor(m.StorageVersion)
+		}
+	}
+	return ""
+}
+
+// twoBelow says whether data is more than one minor version below a version of etcd. etcd supports an upgrade of one minor version at a
+// time only (etcd docs, Upgrading etcd clusters).
+func twoBelow(data, version string) bool {
+	from, ok := etcdversion.Parse(data)
+	to, known := etcdversion.Parse(version)
+	if !ok || !known {
+		return false
+	}
+	fromMajor, fromMinor := from.Numbers()
+	toMajor, toMinor := to.Numbers()
+	return fromMajor == toMajor && fromMinor+1 < toMinor
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
@@ -45,22 +46,41 @@ func (s State) safetySnapshot() Step {
 		return FailRestore{Message: planning.Sentence("The safety snapshot is required and could not be taken: ", saved.Message) + " The cluster was not changed."}
 	case saved != nil && !s.safetyIsOld():
 		return nil
-	case s.Restore.SeedReadyTime == nil || saved != nil && !saved.Time.Before(s.Restore.SeedReadyTime):
+	case s.Restore.SeedReadyTime == nil || saved != nil && !s.Request.SavedFor.Before(s.Restore.SeedReadyTime.Time):
 		return AwaitSafetySnapshot{}
 	}
-	left := s.Restore.SeedReadyTime.Add(v1beta2.SafetySnapshotLimit).Sub(s.Now)
+	left := s.seedReadySince().Add(v1beta2.SafetySnapshotLimit).Sub(s.Now)
 	switch {
 	case left > 0:
 		return Wait{Reason: v1beta2.ReasonRestoring, Message: awaitsSafetySnapshot, Requeue: min(left, requeueStarting), Limit: safetyAge}
 	case required:
 		return FailRestore{Message: fmt.Sprintf("The safety snapshot is required and was not taken within %s. Check that restore-operator is running. The cluster was not changed.", v1beta2.SafetySnapshotLimit)}
-	case s.Now.Sub(s.Restore.SeedReadyTime.Time) > safetyAge:
+	case s.Now.Sub(s.seedReadySince()) > safetyAge:
 		return AwaitSafetySnapshot{}
 	}
 	return nil
 }
 
-// safetyIsOld returns whether the safety snapshot lacks the writes of too long a time, or could not be taken so long ago.
+// seedReadySince is when the operator asked for the safety snapshot of the restore under way.
+func (s State) seedReadySince() time.Time {
+	if s.SeedReadySince.IsZero() && s.Restore.SeedReadyTime != nil {
+		return s.Restore.SeedReadyTime.Time
+	}
+	return s.SeedReadySince
+}
+
+// safetyIsOld returns whether the safety snapshot lacks the writes of too long a time, or could not be taken so long ago. While the clocks differ, an
+// operator that has just started has first seen the answer now, so the time that is stored counts, too.
 func (s State) safetyIsOld() bool {
-	return s.Now.Sub(s.Request.Saved.Time.Time) > safetyAge
+	return max(s.Now.Sub(s.Request.Saved.Time.Time), s.stamp().Sub(s.Request.SavedFor)) > safetyAge
+}
+
+// askedFor is the time that names the next request for a safety snapshot. It is after that of the last answer, which a clock that was ahead may
+// have written.
+func (s State) askedFor() time.Time {
+	at := s.stamp()
+	if s.Request != nil && !s.Request.SavedFor.IsZero() {
+		at = later(at, s.Request.SavedFor.Add(time.Second))
+	}
+	return at
 }

@@ -79,7 +79,7 @@ func (s State) saveExactly() Step {
 	default:
 		return s.failSwitch(fmt.Sprintf("The safety snapshot ends at revision %d, but the old members acknowledged writes up to revision %d.", saved.Revision, s.lastRevision()))
 	}
-	if left := asked.Add(v1beta2.SafetySnapshotLimit).Sub(s.Now); left > 0 {
+	if left := s.seedReadySince().Add(v1beta2.SafetySnapshotLimit).Sub(s.Now); left > 0 {
 		return s.waitForExact(min(left, requeueStarting))
 	}
 	return s.failSwitch(fmt.Sprintf("The exact safety snapshot was not taken within %s. The EtcdRestore has the last failure. If it has none, check that restore-operator is running.", v1beta2.SafetySnapshotLimit))

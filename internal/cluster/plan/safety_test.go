@@ -29,12 +29,13 @@ func TestTheOldDataIsSavedBeforeTheSwitch(t *testing.T) {
 	saved := func(result v1beta2.SafetySnapshotResult) change {
 		return func(s *State) {
 			s.Request.Saved = &v1beta2.SafetySnapshotStatus{Result: result, Path: "b/k", Message: "no quorum", Time: metav1.Time{Time: noon}}
+			s.Request.SavedFor = noon
 		}
 	}
 	savedBefore := func(ago time.Duration) change {
 		return func(s *State) {
 			saved("Taken")(s)
-			s.Request.Saved.Time.Time = noon.Add(-ago)
+			s.Request.Saved.Time.Time, s.Request.SavedFor = noon.Add(-ago), noon.Add(-ago)
 		}
 	}
 	toSwitch := BeginSwitch{ClusterID: seedID, Revision: 1000000042}
@@ -82,6 +83,7 @@ func TestASwitchNeedsASafetySnapshotThatIsRecent(t *testing.T) {
 	ago := noon.Add(-3 * time.Hour)
 	s.Restore.SeedReadyTime = &metav1.Time{Time: ago}
 	s.Request.Saved = &v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotTaken, Path: "b/k", Revision: 42, Time: metav1.Time{Time: ago}}
+	s.Request.SavedFor = ago
 	if step, is := Plan(s).(BeginSwitch); is {
 		t.Errorf("the members are stopped with a required safety snapshot that lacks the writes of 3 hours: %+v", step)
 	}
@@ -111,6 +113,7 @@ func TestASwitchThatWasHeldUpIsCheckedAgain(t *testing.T) {
 			at := metav1.Time{Time: noon.Add(-ago)}
 			s.Restore.SeedReadyTime = &at
 			s.Request.Saved = &v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotTaken, Path: "b/k", Revision: 42, Time: at}
+			s.Request.SavedFor = at.Time
 		}
 	}
 	overtaken := func(s *State) {
@@ -133,6 +136,9 @@ func TestASwitchThatWasHeldUpIsCheckedAgain(t *testing.T) {
 			at := metav1.Time{Time: noon.Add(-asked)}
 			s.Restore.SeedReadyTime = &at
 			s.Request.Safety, s.Request.Saved = v1beta2.SafetySnapshotIfPossible, saved
+			if saved != nil {
+				s.Request.SavedFor = saved.Time.Time
+			}
 		}
 	}
 	notTaken := func(ago time.Duration) *v1beta2.SafetySnapshotStatus {

@@ -127,6 +127,9 @@ type State struct {
 	// LearnerFailures counts learners that did not catch up, in a row; the last of them was removed at LearnerFailedAt.
 	LearnerFailures int32
 	LearnerFailedAt time.Time
+	// SeedReadySince is when the operator asked for a safety snapshot. Restore.SeedReadyTime is the same time as it is stored: it names the request,
+	// and only its answer is compared with it.
+	SeedReadySince time.Time
 	// KnownDBSize is the largest database that a member had when it last answered, in bytes.
 	KnownDBSize int64
 	// KnownVersion is the lowest version that a member ran when all of them last answered, or that one said since;
@@ -226,6 +229,9 @@ func NewState(cluster *v1beta2.EtcdCluster) State {
 	s.Removing, s.KnownIDs = cluster.Status.RemovingMember, knownIDs(cluster.Status)
 	s.KnownVolumes, s.Accused = knownVolumes(cluster.Status), accusedIn(cluster.Status)
 	s.LearnerFailures = cluster.Status.LearnerFailures
+	if s.Restore != nil && s.Restore.SeedReadyTime != nil {
+		s.SeedReadySince = s.Restore.SeedReadyTime.Time
+	}
 	if at := cluster.Status.LearnerFailedAt; at != nil {
 		s.LearnerFailedAt = at.Time
 	}

@@ -83,6 +83,9 @@ func recordFacts(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 		if s.Restoring() {
 			status.Restore.Message = step.Message
 		}
+		if s.forcing() && s.Recovery.ForcedAt != nil {
+			status.Recovery.ForcedAt = ptr.To(metav1.NewTime(s.forcedAgainAt()))
+		}
 	default:
 		recordRestore(status, s, step)
 		recordRecovery(status, s, step)
@@ -103,11 +106,11 @@ func (s State) votersBefore() []string {
 	return voters
 }
 
-// afterAllVolumes is now, or when the youngest volume was created by the clock of the API server, or a second after the recovery before. A recovery
+// afterAllVolumes is now by the clock of the API server, or when the youngest volume was created by the clock of the API server, or a second after the recovery before. A recovery
 // begins after all volumes that are there, whatever the operator's clock says: a younger one is of a member that was added since. And a mark of this
 // recovery is later than one of an earlier recovery.
 func (s State) afterAllVolumes() time.Time {
-	at := s.Now
+	at := s.serverNow()
 	if s.LastRecovery != nil {
 		at = later(at, s.LastRecovery.StartedAt.Add(time.Second))
 	}

@@ -99,7 +99,7 @@ func recordRestore(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 	case BeginRestore:
 		recordBegunRestore(status, s, step)
 	case AwaitSafetySnapshot:
-		status.Restore.SeedReadyTime, status.Restore.Message = ptr.To(metav1.NewTime(s.stamp()).Rfc3339Copy()), s.awaitsSafety()
+		status.Restore.SeedReadyTime, status.Restore.Message = ptr.To(metav1.NewTime(s.askedFor()).Rfc3339Copy()), s.awaitsSafety()
 	case BeginSwitch:
 		recordSafety(status.Restore, s)
 		status.Restore.Step = v1beta2.RestoreSwitching

@@ -105,7 +105,8 @@ func (s State) requeueStalled() time.Duration {
 			continue
 		}
 		for _, grace := range []time.Duration{s.Spec.MemberReplacementGrace(), recreateGrace, startGrace} {
-			if left := m.UnreadySince.Add(grace).Sub(s.Now); left >= 0 {
+			since := later(m.UnreadySince.Add(grace), m.FailingSince.Add(s.shortGrace(grace)))
+			if left := since.Sub(s.Now); left >= 0 {
 				next = min(next, left+requeueStarting)
 			}
 		}
@@ -114,7 +115,12 @@ func (s State) requeueStalled() time.Duration {
 }
 
 // DeletePod stops a member and keeps its volume. Message is the cause: what follows "because".
-type DeletePod struct{ Name, Reason, Message string }
+type DeletePod struct {
+	Name, Reason, Message string
+	// Briefly leaves the member a second to end. It is of an incarnation that is over: no member of it takes over from a leader, which waits 7 s
+	// for one, and until then its clients get errors instead of a connection to the cluster. etcd's log is safe against being killed.
+	Briefly bool
+}
 
 func (step DeletePod) describe(State) planning.Description {
 	return announced(planning.Description{

@@ -99,13 +99,13 @@ func TestEveryStepTypeIsAmongThoseThatAreTested(t *testing.T) {
 
 // gochecksumtype reports the same, minutes later.
 func TestActHasACaseForEveryStep(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "../act.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "../act/act.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	handled := map[string]bool{}
 	for _, declaration := range file.Decls {
-		if f, ok := declaration.(*ast.FuncDecl); !ok || f.Name.Name != "act" {
+		if f, ok := declaration.(*ast.FuncDecl); !ok || f.Name.Name != "Act" {
 			continue
 		}
 		ast.Inspect(declaration, func(node ast.Node) bool {

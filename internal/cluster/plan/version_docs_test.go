@@ -54,7 +54,7 @@ func TestTheLowestVersionIsTheSameInDocumentsTestsAndCode(t *testing.T) {
 			fmt.Sprintf("The suite is tested with %s to %s. A new cluster without `spec.version` gets %s;", lowest, newest, fresh.EtcdVersion()),
 			fmt.Sprintf("| %s | 3.5 |", lowest), fmt.Sprintf("**Up from %s.**", lowest),
 		},
-		"docs/operations.md": {
+		"docs/reasons-cluster.md": {
 			"The oldest tested minor version is " + lowest + ".", "A cluster before " + lowest + " moves by a restore",
 		},
 		"docs/migrating-from-coreos.md": {"(etcd " + lowest + " and newer)"},
@@ -76,8 +76,8 @@ func TestTheManualNamesEachDefectOfEtcd(t *testing.T) {
 		}
 	}
 	for minor, last := range etcdversion.Ended {
-		if said := document(t, "docs/operations.md"); !strings.Contains(said, last[0]) {
-			t.Errorf("docs/operations.md does not name the last release of %s, %s", minor, last[0])
+		if said := document(t, "docs/reasons-cluster.md"); !strings.Contains(said, last[0]) {
+			t.Errorf("docs/reasons-cluster.md does not name the last release of %s, %s", minor, last[0])
 		}
 	}
 }

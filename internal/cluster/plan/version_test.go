@@ -207,3 +207,19 @@ func TestADigestOfAnotherVersionIsRolledOutToOneMemberAtMost(t *testing.T) {
 		t.Errorf("with another patch release: %+v", Plan(s))
 	}
 }
+
+// A downgrade brings the data down before the first member runs the lower version. If the user asks for the next version in between, a
+// member whose Pod is recreated would start on a version that cannot read its data.
+func TestNoMemberStartsOnAVersionTwoAboveItsData(t *testing.T) {
+	behind := state(formed, members(3), runs("3.7.3"), storage("3.6.0"), with(1, silent), with(2, silent), ofVersion("3.8.0"))
+	if got := behind.VersionFor(1); got != "3.7.3" {
+		t.Errorf("with data at 3.6 a member starts on %s, want 3.7.3", got)
+	}
+	if got := state(formed, members(3), runs("3.7.3"), storage("3.7.0"), ofVersion("3.8.0")).VersionFor(1); got != "3.8.0" {
+		t.Errorf("with data at 3.7 a member starts on %s, want 3.8.0", got)
+	}
+	wait, ok := rollMembers(state(formed, members(3), runs("3.7.3"), storage("3.6.0"), ofVersion("3.8.0"))).(Wait)
+	if !ok || !strings.Contains(wait.Message, "is still at 3.6, and etcd 3.8 cannot read it. etcd is converting it to 3.7") {
+		t.Errorf("healthy members with data at 3.6: %v, want a wait for the data", wait)
+	}
+}

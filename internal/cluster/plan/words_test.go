@@ -201,8 +201,9 @@ func blockedBy(reason string) func(*Member) {
 
 func damaged(m *Member) { m.Corrupt = true }
 
+// unreadyFor: the operator has seen the member fail for as long as its Pod has not been ready.
 func unreadyFor(d time.Duration) func(*Member) {
-	return func(m *Member) { m.UnreadySince = noon.Add(-d) }
+	return func(m *Member) { m.UnreadySince, m.FailingSince = noon.Add(-d), noon.Add(-d) }
 }
 
 func volume(v VolumeState) func(*Member) { return func(m *Member) { m.Volume = v } }

@@ -140,15 +140,16 @@ func (s State) ownFence(id etcd.ID) bool {
 		slices.ContainsFunc(s.PastRestores, func(r v1beta2.PastRestore) bool { return id == etcd.FenceID(r.UID) })
 }
 
-// lastRevision returns the last revision that the old members acknowledged: what etcd answered to the fence of this pass, or the largest that a
-// member reports which has applied the fence, or what the status has. It is 0 if they are not fenced.
+// lastRevision returns the last revision that the old members acknowledged: what etcd answered to the fence of this pass, or what the status has, or
+// the largest that a member reports which has applied the fence. Once they were fenced, each member counts. It is 0 if they were not.
 func (s State) lastRevision() int64 {
 	if !s.switching() {
 		return 0
 	}
 	last := max(s.Restore.LastRevision, s.FencedAt)
 	for _, m := range s.Current() {
-		if slices.Contains(m.Alarms, etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: s.RestoreFence()}) {
+		// If a person disarms the fence and the quorum is lost after that, only the revision of a member tells of the writes in between.
+		if s.Restore.LastRevision > 0 || slices.Contains(m.Alarms, etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: s.RestoreFence()}) {
 			last = max(last, m.Revision)
 		}
 	}

@@ -203,6 +203,9 @@ func (p *plugin) moveLeader() *cobra.Command {
 				if len(args) > 1 {
 					member = args[1]
 				}
+				if member == "" {
+					return change{}, fmt.Errorf("EtcdCluster %s reports no leader. Nothing was changed. See kubectl etcd status %s", cluster.Name, cluster.Name)
+				}
 				return change{
 					question: fmt.Sprintf("Member %s of EtcdCluster %s is asked not to lead.", member, cluster.Name),
 					set:      func(c *v1beta2.EtcdCluster) error { return core.Ask(c, v1beta2.AnnotationMoveLeader, member) },

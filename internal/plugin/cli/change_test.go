@@ -37,6 +37,8 @@ var asks = map[string]struct {
 	"suspend":        {[]client.Object{hourly()}, "suspend hourly"},
 	"backup-now":     {[]client.Object{example(), hourly()}, "backup example --now"},
 	"upgrade":        {[]client.Object{example()}, "upgrade example 3.7.3"},
+	"fence":          {[]client.Object{example()}, "fence example example-b"},
+	"unfence":        {[]client.Object{fenced("example-b")}, "unfence example example-b"},
 	"bench":          {[]client.Object{example(), podOf("example-a")}, "bench example"},
 }
 
@@ -161,6 +163,50 @@ func TestRemoveForeignConsentsUntilTheMemberIsRemoved(t *testing.T) {
 	k.must(t, "remove-foreign", "example", "8e9e05c52164694d", "--yes")
 	if left := k.cluster(t).Annotations[v1beta2.AnnotationRemoveForeign]; seen != "8e9e05c52164694d" || left != "" {
 		t.Errorf("asked for %q, and %q is left", seen, left)
+	}
+}
+
+// fenced is a cluster for which fences are asked.
+func fenced(members string) *v1beta2.EtcdCluster {
+	c := example()
+	c.Annotations = map[string]string{v1beta2.AnnotationFence: members}
+	return c
+}
+
+// An annotation that is replaced as a whole ends the fence of another member, and clients reach what an administrator holds back.
+func TestFenceAndUnfenceKeepTheOtherNames(t *testing.T) {
+	k := kitOf(t, fenced("example-c"))
+	for _, c := range []struct{ args, want string }{{"fence example example-b", "example-c,example-b"}, {"unfence example example-c", "example-b"}, {"unfence example example-b", ""}} {
+		k.must(t, append(strings.Fields(c.args), "--yes", "--wait=false")...)
+		if got := k.cluster(t).Annotations[v1beta2.AnnotationFence]; got != c.want {
+			t.Errorf("%s: %q", c.args, got)
+		}
+	}
+	for _, wrong := range []string{"fence example other", "unfence example example-a"} {
+		if _, err := k.run(t, append(strings.Fields(wrong), "--yes", "--wait=false")...); err == nil || !strings.Contains(err.Error(), "Nothing was changed") {
+			t.Errorf("%s: %v", wrong, err)
+		}
+	}
+}
+
+// The command reported success at once, and clients still reached the member.
+func TestFenceEndsWhenTheOperatorHasFencedTheMember(t *testing.T) {
+	k := kitOf(t, example())
+	k.acts(t, func(c *v1beta2.EtcdCluster) bool {
+		c.Status.MemberStatuses[1].Fenced = c.Annotations[v1beta2.AnnotationFence] == "example-b"
+		return c.Status.MemberStatuses[1].Fenced
+	})
+	if out := k.must(t, "fence", "example", "example-b", "--yes"); !strings.Contains(out, "member example-b is fenced") {
+		t.Error(out)
+	}
+	refused := example()
+	k = kitOf(t, refused)
+	k.acts(t, func(c *v1beta2.EtcdCluster) bool {
+		c.Status.Conditions[0].Reason, c.Status.Conditions[0].Message = v1beta2.ReasonRequestRefused, "The client Service must keep a quorum."
+		return c.Annotations[v1beta2.AnnotationFence] != ""
+	})
+	if _, err := k.run(t, "fence", "example", "example-a", "--yes"); err == nil || !strings.Contains(err.Error(), "keep a quorum") {
+		t.Errorf("a refusal: %v", err)
 	}
 }
 

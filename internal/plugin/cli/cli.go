@@ -14,7 +14,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/exec"
 
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	core "github.com/etcd-suite/etcd-operator/internal/plugin"
+	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 )
 
 // IO is what a command reads and writes.
@@ -65,8 +67,9 @@ type plugin struct {
 	timeout   time.Duration
 	// everywhere means that a list has the objects of all namespaces.
 	everywhere bool
-	// known is the Kubernetes of a test.
+	// known is the Kubernetes of a test, and open opens its stores.
 	known *world
+	open  func(context.Context, connect.Access) (objstore.Store, error)
 }
 
 // New returns the command kubectl-etcd with all of its commands.
@@ -94,7 +97,8 @@ func (p *plugin) command(version string) *cobra.Command {
 	clientcmd.BindOverrideFlags(p.overrides, flags, clientcmd.RecommendedConfigOverrideFlags(""))
 	root.AddCommand(p.status(), p.backup(), p.snapshots(), p.restore(), p.upgrade(), p.hibernate(), p.wake(), p.pause(), p.resume(), p.freeze(), p.thaw(),
 		p.moveLeader(), p.replace(), p.defrag(), p.events(), p.logs(), p.ctl(), p.report(), p.explain(), p.version(version),
-		p.restart(), p.scale(), p.rotateCA(), p.recover(), p.removeForeign(), p.suspend(), p.bench(), p.env(), p.portForward(), p.check())
+		p.restart(), p.scale(), p.rotateCA(), p.recover(), p.removeForeign(), p.suspend(), p.bench(), p.env(), p.portForward(), p.check(),
+		p.fence(), p.unfence(), p.download(), p.imports(version))
 	p.completesConnection(root)
 	for _, c := range root.Commands() {
 		p.completes(c)
@@ -148,13 +152,13 @@ func (p *plugin) lists(c *cobra.Command) *cobra.Command {
 	return c
 }
 
-// none reports that a list is empty. It is no part of the output, so that scripts read an empty list.
-func (p *plugin) none(what string, w *world) error {
+// none reports that a list is empty, and what the user can do. It is no part of the output, so that scripts read an empty list.
+func (p *plugin) none(what, remedy string, w *world) error {
 	where := "in namespace " + w.namespace
 	if p.everywhere {
 		where = "in any namespace"
 	}
-	_, err := fmt.Fprintf(p.Err, "There is no %s %s.\n", what, where)
+	_, err := fmt.Fprintln(p.Err, core.Wrap(fmt.Sprintf("There is no %s %s. %s", what, where, remedy), p.Width, 0))
 	return err
 }
 

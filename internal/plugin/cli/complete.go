@@ -34,10 +34,13 @@ func (p *plugin) completes(c *cobra.Command) {
 	places := strings.Fields(c.Use)[1:]
 	byPlace := map[string]source{
 		"<cluster>": p.clusterNames, "[cluster]": p.clusterNames, "<member>": p.memberNames, "[member]": p.memberNames, "<version>": p.versions,
-		"<backup>": p.seriesNames, "<foreign>": p.foreignMembers, "<reason>": func(*cobra.Command, []string) []string { return core.Reasons() },
+		"<fenced>": p.fencedMembers, "<backup>": p.seriesNames, "<foreign>": p.foreignMembers, "<reason>": func(*cobra.Command, []string) []string { return core.Reasons() },
 	}
 	if c.ValidArgsFunction == nil {
 		c.ValidArgsFunction = func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) < len(places) && places[len(args)] == "<file>" {
+				return nil, cobra.ShellCompDirectiveDefault
+			}
 			if len(args) >= len(places) || byPlace[places[len(args)]] == nil {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}

@@ -11,11 +11,13 @@ import (
 
 // The names of members and snapshots are long and random. Without completion a user copies them from another window.
 func TestNamesAndValuesAreCompleted(t *testing.T) {
-	k := kitOf(t, example(), hourly(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns"}})
+	k := kitOf(t, fenced("example-b"), hourly(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns"}})
 	for line, want := range map[string]string{
 		"status ":                     "example",
 		"replace ":                    "example",
 		"replace example ":            "example-a example-b example-c",
+		"fence example ":              "example-a example-b example-c",
+		"unfence example ":            "example-b",
 		"move-leader example ":        "example-a example-b example-c",
 		"upgrade example ":            "3.6. 3.7.",
 		"explain Quorum":              "QuorumLost",

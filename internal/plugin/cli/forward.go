@@ -53,28 +53,13 @@ func (p *plugin) portForward() *cobra.Command {
 
 // forward forwards a port of this machine to a member until Ctrl-C or until the Pod ends. It prints the variables when the port is open.
 func (p *plugin) forward(ctx context.Context, w *world, cluster v1beta2.EtcdCluster, pod string, port uint16, directory string) error {
-	dialer, err := w.dialer(pod)
+	t, err := w.tunnel(ctx, pod, port, p.Err)
 	if err != nil {
 		return err
 	}
-	ready, ended := make(chan struct{}), make(chan error, 1)
-	tunnel, err := portforward.NewOnAddressesForStreamingWithContext(ctx, dialer, []string{"localhost"}, []string{fmt.Sprintf("%d:%d", port, v1beta2.ClientPort)}, ready, io.Discard, p.Err)
-	if err != nil {
-		return err
-	}
-	go panics.Caught(func() { ended <- tunnel.ForwardPorts() }, func(err error) { ended <- err })()
-	select {
-	case err := <-ended:
-		return fmt.Errorf("member %s cannot be reached: %w. You need the right to create pods/portforward. If the port is taken, choose another one with --port", pod, err)
-	case <-ready:
-	}
-	open, err := tunnel.GetPorts()
-	if err != nil {
-		return err
-	}
-	fmt.Fprint(p.Out, core.Env(cluster, open[0].Local, directory))
+	fmt.Fprint(p.Out, core.Env(cluster, t.port, directory))
 	fmt.Fprintf(p.Err, "# Member %s is reached at this address until Ctrl-C. The files are then deleted.\n", pod)
-	err = <-ended
+	err = <-t.ended
 	if ctx.Err() != nil {
 		return fmt.Errorf("the command was interrupted. The port is closed")
 	}
@@ -82,6 +67,36 @@ func (p *plugin) forward(ctx context.Context, w *world, cluster v1beta2.EtcdClus
 		return fmt.Errorf("the connection to member %s ended. Run the command again to reach another member", pod)
 	}
 	return fmt.Errorf("the connection to member %s ended: %w. Run the command again to reach another member", pod, err)
+}
+
+// tunnel is an open port of this machine that leads to a member.
+type tunnel struct {
+	port  uint16
+	ended <-chan error
+}
+
+// tunnel opens a port of this machine, 0 for a free one, until ctx ends. Errors of single connections are written to errs.
+func (w *world) tunnel(ctx context.Context, pod string, port uint16, errs io.Writer) (tunnel, error) {
+	dialer, err := w.dialer(pod)
+	if err != nil {
+		return tunnel{}, err
+	}
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	forwarder, err := portforward.NewOnAddressesForStreamingWithContext(ctx, dialer, []string{"localhost"}, []string{fmt.Sprintf("%d:%d", port, v1beta2.ClientPort)}, ready, io.Discard, errs)
+	if err != nil {
+		return tunnel{}, err
+	}
+	go panics.Caught(func() { ended <- forwarder.ForwardPorts() }, func(err error) { ended <- err })()
+	select {
+	case err := <-ended:
+		return tunnel{}, fmt.Errorf("member %s cannot be reached: %w. You need the right to create pods/portforward. If the port is taken, choose another one with --port", pod, err)
+	case <-ready:
+	}
+	open, err := forwarder.GetPorts()
+	if err != nil {
+		return tunnel{}, err
+	}
+	return tunnel{open[0].Local, ended}, nil
 }
 
 // dialer uses a WebSocket as kubectl does, and SPDY if a proxy or an old API server does not support that.

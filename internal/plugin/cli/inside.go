@@ -33,7 +33,7 @@ func (p *plugin) logs() *cobra.Command {
 			return err
 		}
 		if len(pods) == 0 && !follow {
-			return p.none("Pod of EtcdCluster "+cluster.Name, w)
+			return p.none("Pod of EtcdCluster "+cluster.Name, core.NoPod(cluster), w)
 		}
 		printed := w.tail(cluster.Name, p.Out)
 		var all [][]core.Line

@@ -10,21 +10,68 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// A user cannot distinguish a command that found nothing from one that did not work.
-func TestAnEmptyListSaysSo(t *testing.T) {
-	k := kitOf(t, example())
-	for command, want := range map[string]string{
-		"snapshots":         "There is no snapshot in namespace ns.\n",
-		"snapshots example": "There is no snapshot of EtcdCluster example in namespace ns.\n",
-		"snapshots -A":      "There is no snapshot in any namespace.\n",
-		"events example":    "There is no event of the last hour of EtcdCluster example in namespace ns.\n",
-		"logs example":      "There is no Pod of EtcdCluster example in namespace ns.\n",
+// A user cannot distinguish a command that found nothing from one that did not work, and does not know how to get what is missing.
+func TestAnEmptyListSaysWhatIsMissingAndWhatToDo(t *testing.T) {
+	asleep := example()
+	asleep.Name, asleep.Spec.Hibernate = "asleep", true
+	waiting := hourly()
+	waiting.Name, waiting.Spec.EtcdCluster.Name, waiting.Status = "waiting", "asleep", v1beta2.EtcdBackupStatus{}
+	k := kitOf(t, example(), asleep, waiting)
+	for command, want := range map[string][]string{
+		"snapshots example":              {"There is no snapshot of EtcdCluster example in namespace ns.", "No EtcdBackup saves it", "kubectl etcd backup example --storage"},
+		"snapshots asleep":               {"There is no snapshot of EtcdCluster asleep in namespace ns.", "EtcdBackup waiting has saved none yet", "kubectl etcd backup asleep"},
+		"snapshots -A":                   {"There is no snapshot in any namespace.", "EtcdBackup waiting has saved none yet"},
+		"snapshots --namespace empty":    {"There is no snapshot in namespace empty.", "kubectl etcd snapshots -A"},
+		"events example":                 {"There is no event of EtcdCluster example in namespace ns.", "Kubernetes deletes events after an hour", "kubectl etcd status example"},
+		"logs example":                   {"There is no Pod of EtcdCluster example in namespace ns.", "kubectl etcd status example"},
+		"logs asleep":                    {"There is no Pod of EtcdCluster asleep in namespace ns.", "kubectl etcd wake asleep"},
+		"status -A --namespace nothing!": {"There is no EtcdCluster in any namespace.", "tutorial-first-cluster"},
 	} {
-		out := k.must(t, strings.Fields(command)...)
-		if out != "" || k.err.String() != want {
-			t.Errorf("%s: %q %q", command, out, k.err.String())
+		k.known.namespace = "ns"
+		if strings.Contains(command, "empty") {
+			k.known.namespace = "empty"
+		}
+		of := k
+		if strings.Contains(command, "nothing!") {
+			of = kitOf(t)
+		}
+		out := of.must(t, strings.Fields(command)...)
+		said := strings.Join(strings.Fields(of.err.String()), " ")
+		for _, part := range want {
+			if out != "" || !strings.Contains(said, part) {
+				t.Errorf("%s: %q %q, want %q", command, out, said, part)
+			}
+		}
+		for line := range strings.SplitSeq(of.err.String(), "\n") {
+			if len(line) > 100 && !strings.Contains(line, "kubectl") {
+				t.Errorf("%s: %d characters: %s", command, len(line), line)
+			}
 		}
 		k.everywhere = false
+	}
+}
+
+// A new user types kubectl etcd status first, and a number of clusters does not lead to one.
+func TestACommandWithoutAClusterSaysHowToGetOne(t *testing.T) {
+	for name, k := range map[string]*kit{"tutorial-first-cluster": kitOf(t), "a, b": kitOf(t, named("a"), named("b"))} {
+		if _, err := k.run(t, "status"); err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "kubectl etcd status") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func named(name string) *v1beta2.EtcdCluster {
+	c := example()
+	c.Name = name
+	return c
+}
+
+// The message named an empty member, and a reader looked for a fault in the command line.
+func TestMoveLeaderOfAClusterWithoutALeaderSaysSo(t *testing.T) {
+	c := example()
+	c.Status.MemberStatuses[0].Role = v1beta2.MemberVoter
+	if _, err := kitOf(t, c).run(t, "move-leader", "example", "--yes"); err == nil || !strings.Contains(err.Error(), "reports no leader") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 // errNotAccepted is the result of a command that asked, and whose user did not write yes. That is no error: the user decided.
 var errNotAccepted = errors.New("the answer was not yes. Nothing was changed. Run the command again to continue")
 
-// endsWithCommand is a text whose last words are a command to copy. A full stop would be copied with it.
-var endsWithCommand = regexp.MustCompile(`: kubectl [^.]*$`)
+// endsWithCommand is a text whose last words are a command or an address to copy. A full stop would be copied with it.
+var endsWithCommand = regexp.MustCompile(`: kubectl [^.]*$|https://\S*[^.\s]$`)
 
 // Message returns what the program prints for the result of a command: sentences, and "Error:" only if something failed.
 func Message(ctx context.Context, err error, width int) string {

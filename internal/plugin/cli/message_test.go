@@ -41,6 +41,7 @@ func TestMessagesEndWithAFullStopAndCommandsWithoutOne(t *testing.T) {
 		"EtcdCluster x cannot be read. List them: kubectl get etcd": "Error: EtcdCluster x cannot be read. List them: kubectl get etcd",
 		"the work stopped":  "Error: the work stopped.",
 		"the work stopped.": "Error: the work stopped.",
+		"there is none. To create one, see https://example.com/first.html": "Error: there is none. To create one, see https://example.com/first.html",
 	} {
 		if got := Message(t.Context(), errors.New(text), 0); got != want {
 			t.Errorf("%q, want %q", got, want)

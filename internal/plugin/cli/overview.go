@@ -30,7 +30,7 @@ func (p *plugin) overview(ctx context.Context, args []string) error {
 		return err
 	}
 	if len(reports) == 0 {
-		return p.none("EtcdCluster", w)
+		return p.none("EtcdCluster", core.FirstCluster(), w)
 	}
 	return core.Overview(p.Out, reports, core.Style{Color: p.Color, Wide: p.output == "wide"})
 }

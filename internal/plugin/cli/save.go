@@ -16,17 +16,10 @@ func (p *plugin) backup() *cobra.Command {
 	var to core.Target
 	var now bool
 	c := &cobra.Command{Use: "backup <cluster>", Short: "Take one snapshot now", Args: cobra.ExactArgs(1), Example: "  kubectl etcd backup example\n  kubectl etcd backup example --now"}
-	c.Flags().StringVar(&like, "like", "", "EtcdBackup whose store and options are used; default: the only series of the cluster")
-	c.Flags().StringVar(&to.Type, "storage", "", "kind of store, if no EtcdBackup is to be copied: S3, GCS or ABS")
-	c.Flags().StringVar(&to.Path, "path", "", "<bucket>/<key> of the snapshot")
-	c.Flags().StringVar(&to.Secret, "secret", "", "Secret with the credentials; default: the identity of backup-operator")
-	c.Flags().StringVar(&to.Endpoint, "endpoint", "", "URL of the store; default: that of the provider")
-	c.Flags().StringVar(&to.Region, "region", "", "region of the bucket (S3)")
-	c.Flags().BoolVar(&to.PathStyle, "path-style", false, "have the bucket in the path of the URL (S3)")
+	bindTarget(c, &to, &like)
 	c.Flags().BoolVar(&now, "now", false, "have the cluster's series take its next snapshot now, with its copies, restore tests and retention")
 	c.Flags().StringVar(&series, "backup", "", "EtcdBackup of --now; default: the only series of the cluster")
 	c.MarkFlagsMutuallyExclusive("like", "storage", "now")
-	c.MarkFlagsRequiredTogether("storage", "path")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		w, cluster, err := p.connectTo(c.Context(), args)
 		if err != nil {
@@ -57,6 +50,19 @@ func (p *plugin) backup() *cobra.Command {
 	return p.writes(c)
 }
 
+// bindTarget adds the flags of a store: that of an EtcdBackup, or one that flags name.
+func bindTarget(c *cobra.Command, to *core.Target, like *string) {
+	c.Flags().StringVar(like, "like", "", "EtcdBackup whose store and options are used; default: the only series of the cluster")
+	c.Flags().StringVar(&to.Type, "storage", "", "kind of store, if no EtcdBackup is to be copied: S3, GCS or ABS")
+	c.Flags().StringVar(&to.Path, "path", "", "<bucket>/<key> of the snapshot")
+	c.Flags().StringVar(&to.Secret, "secret", "", "Secret with the credentials; default: the identity of the operator")
+	c.Flags().StringVar(&to.Endpoint, "endpoint", "", "URL of the store; default: that of the provider")
+	c.Flags().StringVar(&to.Region, "region", "", "region of the bucket (S3)")
+	c.Flags().BoolVar(&to.PathStyle, "path-style", false, "have the bucket in the path of the URL (S3)")
+	c.MarkFlagsMutuallyExclusive("like", "storage")
+	c.MarkFlagsRequiredTogether("storage", "path")
+}
+
 // seriesNow has a series take a snapshot of its own.
 func (p *plugin) seriesNow(ctx context.Context, w *world, cluster, backup string) error {
 	b, err := w.seriesOf(ctx, cluster, backup)
@@ -74,6 +80,7 @@ func (p *plugin) restore() *cobra.Command {
 	var revision int64
 	var dryRun bool
 	var keys publicKeys
+	var only onlyKeys
 	c := &cobra.Command{Use: "restore <cluster>", Short: "Show what a restore would lose, ask, and restore a snapshot, a revision or a point in time", Args: cobra.ExactArgs(1),
 		Example: "  kubectl etcd restore example --dry-run\n  kubectl etcd restore example --to 2026-11-22T09:14:02Z"}
 	c.Flags().StringVar(&snapshot, "snapshot", "", "path or file name of the snapshot; default: the newest one")
@@ -83,6 +90,7 @@ func (p *plugin) restore() *cobra.Command {
 	c.Flags().StringVar(&to, "to", "", "revision, or time in RFC 3339, to restore from the continuous archive: short for --revision and --time")
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "verify the snapshot or the point and change nothing")
 	keys.bind(c)
+	only.bind(c)
 	c.MarkFlagsMutuallyExclusive("snapshot", "revision", "time", "to")
 	for _, point := range []string{"revision", "time", "to"} {
 		c.MarkFlagsMutuallyExclusive("public-key", point)
@@ -108,18 +116,26 @@ func (p *plugin) restore() *cobra.Command {
 			return err
 		}
 		o.Backups = core.OnlyNamed(backup, core.BackupsOf(cluster.Name, o.Backups))
-		if !point.IsZero() {
-			return p.restorePoint(c, w, o, point, dryRun)
+		if err := only.check(); err != nil {
+			return err
 		}
-		return p.restoreSnapshot(c, w, o, snapshot, signing, dryRun)
+		if !point.IsZero() {
+			return p.restorePoint(c, w, o, point, only, dryRun)
+		}
+		return p.restoreSnapshot(c, w, o, snapshot, signing, only, dryRun)
 	}
 	return p.writes(c)
 }
 
-func (p *plugin) restoreSnapshot(c *cobra.Command, w *world, o core.Objects, snapshot string, signing *v1beta2.SigningKeys, dryRun bool) error {
+func (p *plugin) restoreSnapshot(c *cobra.Command, w *world, o core.Objects, snapshot string, signing *v1beta2.SigningKeys, only onlyKeys, dryRun bool) error {
 	chosen, err := core.Choose(snapshot, core.Snapshots(o.Backups))
 	if err != nil {
 		return err
+	}
+	if only.asked() {
+		wanted := core.NewRestore(o.Cluster, chosen, dryRun, p.Now())
+		wanted.Spec.Signing = signing
+		return p.restoreKeys(c, w, wanted, only, "in snapshot "+chosen.Path)
 	}
 	if dryRun {
 		return p.verify(c, w, o.Cluster, chosen, signing)
@@ -134,10 +150,13 @@ func (p *plugin) restoreSnapshot(c *cobra.Command, w *world, o core.Objects, sna
 }
 
 // restorePoint shows what would be lost, also in a dry run.
-func (p *plugin) restorePoint(c *cobra.Command, w *world, o core.Objects, point core.Point, dryRun bool) error {
+func (p *plugin) restorePoint(c *cobra.Command, w *world, o core.Objects, point core.Point, only onlyKeys, dryRun bool) error {
 	found, err := core.FindPoint(point, o.Backups)
 	if err != nil {
 		return err
+	}
+	if only.asked() {
+		return p.restoreKeys(c, w, core.NewPointRestore(o.Cluster, found, dryRun, p.Now()), only, "at "+point.String())
 	}
 	fmt.Fprint(p.Out, core.PointLoss(o.Cluster, found, core.Snapshots(o.Backups), o.Looks, p.Now()))
 	question := fmt.Sprintf("The data of EtcdCluster %s is replaced by that of %s.", o.Cluster.Name, point)

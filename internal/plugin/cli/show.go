@@ -87,7 +87,7 @@ func (p *plugin) snapshots() *cobra.Command {
 				return err
 			}
 			if len(found) == 0 {
-				return p.none(nameOf("snapshot", args), w)
+				return p.none(nameOf("snapshot", args), core.NoSnapshot(all.Items, args, p.everywhere), w)
 			}
 			return core.SnapshotTable(p.Out, found, p.output == "wide", p.everywhere, p.Now())
 		},
@@ -141,7 +141,7 @@ func (p *plugin) events() *cobra.Command {
 				return err
 			}
 			if len(events) == 0 {
-				return p.none("event of the last hour of EtcdCluster "+cluster.Name, w)
+				return p.none("event of EtcdCluster "+cluster.Name, "Kubernetes deletes events after an hour. To see the present state: kubectl etcd status "+cluster.Name, w)
 			}
 			header := []string{"TIME (UTC)", "TYPE", "REASON", "OBJECT", "COUNT", "MESSAGE"}
 			if p.output == "wide" {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
 // publicKeys are files with the public keys, of which one must have signed a snapshot.
@@ -30,4 +31,17 @@ func (k publicKeys) signing() (*v1beta2.SigningKeys, error) {
 		keys.PublicKeys = append(keys.PublicKeys, string(text))
 	}
 	return keys, nil
+}
+
+// signers returns the keys of which one must have signed a snapshot that is read here.
+func (k publicKeys) signers() (snapshot.Signers, error) {
+	keys, err := k.signing()
+	if err != nil || keys == nil {
+		return snapshot.Anyone, err
+	}
+	signers, err := snapshot.ParseSigners(keys.PublicKeys...)
+	if err != nil {
+		return snapshot.Anyone, fmt.Errorf("read the public key: %w. Nothing was changed", err)
+	}
+	return signers, nil
 }

@@ -108,10 +108,7 @@ func (w *world) cluster(ctx context.Context, args []string) (v1beta2.EtcdCluster
 	if err := w.List(ctx, &all, client.InNamespace(w.namespace)); err != nil {
 		return c, fmt.Errorf("EtcdClusters cannot be listed in namespace %s: %w. Nothing was changed. Check your rights and the CRDs", w.namespace, err)
 	}
-	if len(all.Items) != 1 {
-		return c, fmt.Errorf("namespace %s has %d EtcdClusters. Nothing was changed. Name one; list them: kubectl get etcd", w.namespace, len(all.Items))
-	}
-	return all.Items[0], nil
+	return core.OnlyCluster(w.namespace, all.Items)
 }
 
 // objects reads what belongs to a cluster. Members are asked only if look is true.

@@ -48,9 +48,9 @@ func TestARestoreToAPointFailsIfItsBaseWasReplaced(t *testing.T) {
 				Progress: ProofDone, Snapshot: v1beta2.Snapshot{Path: "b/point", SHA256: strings.Repeat("1", 64)},
 				Point: &v1beta2.PointInTimeStatus{Base: "b/base"}, Base: v1beta2.Snapshot{Path: "b/base", SHA256: sha256},
 			}
-			fail, failed := accept(s).(Fail)
+			fail, failed := accept(s, Verify{}).(Fail)
 			if changed := failed && fail.Reason == v1beta2.ReasonSnapshotChanged; changed != (sha256 == forged) {
-				t.Errorf("%s, dry run %v: %T %+v", name, dryRun, accept(s), fail)
+				t.Errorf("%s, dry run %v: %T %+v", name, dryRun, accept(s, Verify{}), fail)
 			}
 		}
 	}

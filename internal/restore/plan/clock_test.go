@@ -58,6 +58,7 @@ var storedTimes = map[string]string{
 	"CompletionTime":                "it is kept longer than its time to live",
 	"SignedURL.ExpirationTime":      "for people; the time of the renewal is compared with it",
 	"SignedURL.RenewalTime":         "the renewal is due",
+	"Prefixes.Time":                 "the wait for the safety snapshot is over",
 	"SafetySnapshot.Time":           "it is compared with the time for which cluster-operator asks, which it corrects",
 }
 

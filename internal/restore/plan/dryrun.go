@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -15,6 +16,7 @@ type Proved struct {
 	ChosenBecause string
 	Snapshot      v1beta2.Snapshot
 	Point         *v1beta2.PointInTimeStatus
+	Keys          *v1beta2.PrefixesStatus
 }
 
 func (p Proved) describe(s State) planning.Description {
@@ -25,6 +27,10 @@ func (p Proved) describe(s State) planning.Description {
 		message = fmt.Sprintf("Snapshot %s can be restored: revision %d, %d keys, %d bytes. There is no EtcdCluster %s, so its version and its volumes were not checked. This was a dry run, and nothing was changed.",
 			p.Snapshot.Path, p.Snapshot.Revision, p.Snapshot.Keys, p.Snapshot.Size, name)
 	}
+	if p.Keys != nil {
+		message = planning.Shorten(fmt.Sprintf("The keys of snapshot %s below %s can be restored into EtcdCluster %s: %s. This was a dry run, and nothing was changed. The first keys: %s.",
+			p.Snapshot.Path, s.prefixes(), name, Differences(*p.Keys), strings.Join(p.Keys.First, ", ")), planning.MaxNote)
+	}
 	return s.announced(corev1.EventTypeNormal, planning.Description{Reason: v1beta2.ReasonDryRun, Message: message})
 }
 
@@ -32,6 +38,7 @@ func (p Proved) describe(s State) planning.Description {
 func (r report) proved(step Proved, d planning.Description) {
 	r.status.Percent, r.status.Choice, r.status.Reason = 100, step.ChosenBecause, ""
 	r.status.Snapshot, r.status.PointInTime = &step.Snapshot, step.Point
+	r.comparedKeys(step.Keys, nil)
 	r.status.CompletionTime = &r.now
 	r.set(v1beta2.ConditionReady, true, d.Reason, d.Message)
 	r.verified(d)

@@ -17,6 +17,14 @@ import (
 type Interrupted struct{ At time.Time }
 
 func (i Interrupted) describe(s State) planning.Description {
+	if s.ofPrefixes() && s.Proven() {
+		return s.announced(corev1.EventTypeWarning, planning.Description{
+			Reason: v1beta2.ReasonRetrying,
+			Message: fmt.Sprintf("restore-operator ended while it wrote keys, at attempt %d. Those that are written are as they are in the snapshot. The next attempt is at %s.",
+				s.Restore.Status.Attempts, i.At.UTC().Format(time.RFC3339)),
+			Requeue: i.At.Sub(s.Now),
+		})
+	}
 	return s.announced(corev1.EventTypeWarning, planning.Description{
 		Reason: v1beta2.ReasonRetrying,
 		Message: fmt.Sprintf("restore-operator ended during attempt %d to read the snapshot. The cluster was not changed. The next attempt is at %s.",
@@ -51,6 +59,10 @@ func (r report) attempt(s State, step Step) {
 	case Verifying:
 		if !step.Queued && r.status.LastAttemptTime == nil {
 			r.status.LastAttemptTime = &r.now
+		}
+	case RestoreKeys:
+		if step.Start {
+			r.status.NextTime, r.status.LastAttemptTime = nil, &r.now
 		}
 	case Interrupted:
 		at := metav1.NewTime(step.At).Rfc3339Copy()

@@ -33,6 +33,7 @@ var rules = []planning.Group[State, Step]{
 		Name:    "prove",
 		Purpose: "No cluster is changed before its snapshot has been read completely and verified.",
 		Rules: []planning.Rule[State, Step]{
+			{Name: "prefixesNeedARunningCluster", Decide: prefixesNeedARunningCluster},
 			{Name: "snapshotIsNotVerified", Decide: snapshotIsNotVerified},
 		},
 	},
@@ -42,6 +43,7 @@ var rules = []planning.Group[State, Step]{
 		Rules: []planning.Rule[State, Step]{
 			{Name: "signedURLExpires", Decide: signedURLExpires},
 			{Name: "oldDataIsNotSaved", Decide: oldDataIsNotSaved},
+			{Name: "keysAreNotRestored", Decide: keysAreNotRestored},
 			{Name: "clusterReportsThisRestore", Decide: clusterReportsThisRestore},
 		},
 	},

@@ -308,9 +308,11 @@ func TestTheOrderOfTheRules(t *testing.T) {
 	want := []string{
 		"restoreIsBeingDeleted", "restoreHasFinished",
 		"anotherOperatorFinished", "clusterRefuses",
+		"prefixesNeedARunningCluster",
 		"snapshotIsNotVerified", // no other rule runs before a snapshot is accepted
 		"signedURLExpires",      // the seed cannot continue without it
 		"oldDataIsNotSaved",     // as long as cluster-operator waits for it
+		"keysAreNotRestored",    // after the present data was saved
 		"clusterReportsThisRestore",
 		"clusterIsMissing", "snapshotIsTooNew", "volumesAreTooSmall", "anotherRestoreIsFirst", "clusterHasNotStarted",
 	}

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"strings"
 	"time"
 
@@ -115,7 +114,7 @@ func (s State) SafetyRecorded() bool {
 // mayAskForSafety returns whether cluster-operator may wait for the safety snapshot. It waits for an exact one when the old members refuse writes.
 func (s State) mayAskForSafety(c v1beta2.ClusterRestoreStatus) bool {
 	exact := s.Restore.Spec.SafetySnapshotPolicy() == v1beta2.SafetySnapshotExact
-	return c.Step == v1beta2.RestoreSeeding || exact && c.Step == v1beta2.RestoreSwitching
+	return c.Step == v1beta2.RestoreSeeding || c.Step == restoringKeys || exact && c.Step == v1beta2.RestoreSwitching
 }
 
 // givesUpSafety returns whether the restore continues after a failed attempt. A short fault of a member or of the store
@@ -130,12 +129,18 @@ func (s State) givesUpSafety(ready metav1.Time) bool {
 	if policy.Requires() || earlier != nil && earlier.Result == v1beta2.SafetySnapshotTaken {
 		return false
 	}
+	if s.ofPrefixes() && s.waitedFor(ready, safetyPatience) {
+		return true
+	}
 	return s.Safety.Refused || !s.Now.Before(ready.Add(safetyPatience)) || meta.IsStatusConditionFalse(s.Cluster.Status.Conditions, v1beta2.ConditionAvailable)
 }
 
 // oldDataIsNotSaved saves the old cluster when cluster-operator waits for that.
 func oldDataIsNotSaved(s State) Step {
 	progress := s.progress()
+	if s.ofPrefixes() && s.Restore.Spec.SafetySnapshotPolicy() == v1beta2.SafetySnapshotSkip {
+		return nil // cluster-operator asks for none of a whole cluster
+	}
 	if progress == nil || !s.mayAskForSafety(*progress) || progress.SeedReadyTime == nil || s.SafetyRecorded() {
 		return nil
 	}
@@ -153,6 +158,9 @@ func oldDataIsNotSaved(s State) Step {
 	case ProofFailed:
 		if s.givesUpSafety(*progress.SeedReadyTime) {
 			return RecordSafety{*progress, s.notTaken(s.Safety.Message, progress.SeedReadyTime)}
+		}
+		if fail := s.keysAreNotSaved(*progress.SeedReadyTime); fail != nil {
+			return fail
 		}
 		step.Failure = s.Safety.Message
 		step.Start = !s.Now.Before(s.Safety.Ended.Add(safetyPause))
@@ -191,14 +199,10 @@ func (r report) switchedUnsaved(s State, c v1beta2.ClusterRestoreStatus) {
 
 // SafetyOrder returns what an attempt to save the old cluster needs.
 func (s State) SafetyOrder() SafetyOrder {
-	src, progress := *s.Restore.Status.Source, *s.progress()
-	o := SafetyOrder{
-		Target: storage.FromSource(src), AuthSecret: s.Cluster.Status.OperatorAuthSecret,
-		TLSSecret: cmp.Or(s.Cluster.Status.OperatorTLSSecret, s.Cluster.Status.ClientTLSSecret),
-		Namespace: s.Cluster.Namespace, Cluster: s.Cluster.Name, UID: string(s.Cluster.UID), ClusterID: progress.ClusterIDBefore,
-		Mark: string(s.Restore.UID) + "/safety", Time: progress.SeedReadyTime.Time, Since: s.Restore.CreationTimestamp.Time,
-		MinRevision: progress.LastRevision,
-	}
+	src, progress := s.source(), *s.progress()
+	o := s.members(progress.ClusterIDBefore)
+	o.Target, o.Mark = storage.FromSource(src), string(s.Restore.UID)+"/safety"
+	o.Time, o.Since, o.MinRevision = progress.SeedReadyTime.Time, s.Restore.CreationTimestamp.Time, progress.LastRevision
 	if b := s.Backup; b != nil && s.Restore.Spec.EtcdBackup != nil {
 		o.Encoder.Compression = string(b.Spec.Compression)
 		if b.Spec.Encryption != nil {
@@ -211,12 +215,15 @@ func (s State) SafetyOrder() SafetyOrder {
 	o.Target.Options = s.writing()
 	o.Encoded = len(o.Encoder.Recipients) == 0 && s.Restore.Status.Snapshot.PlainSize > 0
 	o.Target.Key = SafetyFolderOf(src.Key)
-	for _, m := range s.Cluster.Status.MemberStatuses {
-		if m.ClientURL != "" {
-			o.URLs = append(o.URLs, m.ClientURL)
-		}
-	}
 	return o
+}
+
+// source returns the snapshot that is restored, after it was verified.
+func (s State) source() v1beta2.RestoreSource {
+	if s.ofPrefixes() {
+		return *s.Restore.Status.Prefixes.Source
+	}
+	return *s.Restore.Status.Source
 }
 
 // archivedBefore returns the newest revision of the old cluster that a continuous archive has; 0 for none. Each restore begins another timeline, so

@@ -109,7 +109,7 @@ func TestAnExactSafetySnapshotIsTakenWhileTheMembersRefuseWrites(t *testing.T) {
 	}
 }
 
-// docs/backup.md: "Exact: as Required, but the restore fails at once if the store refuses to write". The members refuse writes meanwhile.
+// docs/restore.md: "Exact: as Required, but the restore fails at once if the store refuses to write". The members refuse writes meanwhile.
 func TestAnExactSnapshotThatTheStoreRefusesEndsAtOnce(t *testing.T) {
 	s := given(seedReady, withPolicy("Exact"), withSafety(Safety{Progress: ProofFailed, Message: "AccessDenied", Ended: now.Add(-time.Minute), Refused: true}))
 	s.Cluster.Status.Restore.Step, s.Cluster.Status.Restore.LastRevision = v1beta2.RestoreSwitching, 50

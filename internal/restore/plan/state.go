@@ -36,6 +36,10 @@ type State struct {
 	Renewal Renewal
 	// Safety is the attempt to save the old cluster, as far as it is known.
 	Safety Safety
+	// AnyMember permits to write to members whose host is not below the Service of the cluster. Only tests set it.
+	AnyMember bool
+	// Writing is the attempt to write keys below prefixes, as far as it is known.
+	Writing Writing
 }
 
 // Progress is the state of the reading of a source.
@@ -69,6 +73,8 @@ type Proof struct {
 	Point *v1beta2.PointInTimeStatus
 	// Base is the snapshot that the replay of a point began with, as it was read. It is empty for a snapshot of a cluster.
 	Base v1beta2.Snapshot
+	// Keys is the comparison of the keys below prefixes. It is nil if the whole cluster is restored.
+	Keys *v1beta2.PrefixesStatus
 	// Format is the etcd version of the Snapshot's format. Its minor version decides which etcd can read it.
 	Format string
 	// SignedURL is how the seed reads Source. It is nil if the seed opens the store with the same Secret.
@@ -87,11 +93,17 @@ func (s State) Finished() bool { return s.Restore.Status.CompletionTime != nil }
 // Proven returns whether the snapshot was verified. The status keeps this fact, because cluster-operator may have
 // acted on it.
 func (s State) Proven() bool {
+	if s.ofPrefixes() {
+		return s.Restore.Status.Snapshot != nil && s.Restore.Status.Prefixes != nil && s.Restore.Status.Prefixes.Source != nil
+	}
 	return s.Restore.Status.Snapshot != nil && s.Restore.Status.Source != nil
 }
 
 // progress returns what the cluster reports about this restore, and nil if it has not started it.
 func (s State) progress() *v1beta2.ClusterRestoreStatus {
+	if s.ofPrefixes() {
+		return s.keysProgress()
+	}
 	if s.Cluster == nil || s.Cluster.Status.Restore == nil || s.Cluster.Status.Restore.UID != s.Restore.UID {
 		return nil
 	}

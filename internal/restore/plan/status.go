@@ -58,24 +58,25 @@ func (r report) step(s State, step Step) {
 	case Wait:
 		r.waiting(s, step, d)
 	case Interrupted:
-		r.status.Reason = d.Message
-		r.open(d)
+		r.interrupted(d)
 	case Accept:
 		r.accepted(s, step, d)
 	case Proved:
 		r.proved(step, d)
 	case Follow:
-		r.cluster(step.Cluster)
 		r.status.ArchivedRevision = max(r.status.ArchivedRevision, s.archivedBefore(step.Cluster))
 		r.switchedUnsaved(s, step.Cluster)
-		r.restoring(s, d)
+		r.follow(s, step.Cluster, d)
 	case SaveOldData:
-		r.cluster(step.Cluster)
-		r.restoring(s, d)
+		r.follow(s, step.Cluster, d)
 	case RecordSafety:
 		r.cluster(step.Cluster)
 		r.status.SafetySnapshot = &step.Snapshot
 		r.restoring(s, d)
+	case RestoreKeys:
+		r.writing(s, step, d)
+	case CompleteKeys:
+		r.completeKeys(step, d)
 	case Complete:
 		r.cluster(step.Cluster)
 		r.switchedUnsaved(s, step.Cluster)
@@ -87,6 +88,18 @@ func (r report) step(s State, step Step) {
 		r.status.ClusterID = ""
 		r.fail(d)
 	}
+}
+
+// interrupted reports an attempt that ended with the operator.
+func (r report) interrupted(d planning.Description) {
+	r.status.Reason = d.Message
+	r.open(d)
+}
+
+// follow reports what the cluster reports.
+func (r report) follow(s State, c v1beta2.ClusterRestoreStatus, d planning.Description) {
+	r.cluster(c)
+	r.restoring(s, d)
 }
 
 func (r report) waiting(s State, step Wait, d planning.Description) {
@@ -103,7 +116,12 @@ func (r report) waiting(s State, step Wait, d planning.Description) {
 // accepted reports a verified snapshot. If the status was lost in the middle of the restore, it also reports the safety snapshot again.
 func (r report) accepted(s State, step Accept, d planning.Description) {
 	r.status.Percent, r.status.Choice = 100, step.ChosenBecause
-	r.status.Source, r.status.Snapshot, r.status.PointInTime, r.status.SignedURL = &step.Source, &step.Snapshot, step.Point, step.SignedURL
+	r.status.Snapshot, r.status.PointInTime = &step.Snapshot, step.Point
+	if s.ofPrefixes() {
+		r.comparedKeys(step.Keys, &step.Source)
+	} else {
+		r.status.Source, r.status.SignedURL = &step.Source, step.SignedURL
+	}
 	r.status.Reason = ""
 	if cluster := s.progress(); cluster != nil {
 		r.switchedUnsaved(s, *cluster)

@@ -263,7 +263,7 @@ var everyStep = []Step{
 	Accept{Source: theSource, Snapshot: theSnapshot}, Follow{*progress(v1beta2.RestoreSeeding)},
 	Complete{*progress(v1beta2.RestoreComplete)}, Fail{"SeedFailed", "A sentence."}, Inherit{},
 	SaveOldData{Cluster: *progress(v1beta2.RestoreSeeding)}, RecordSafety{Cluster: *progress(v1beta2.RestoreSeeding)},
-	Proved{Snapshot: theSnapshot}, RenewURL{}, RecordURL{},
+	Proved{Snapshot: theSnapshot}, RenewURL{}, RecordURL{}, RestoreKeys{}, CompleteKeys{},
 }
 
 func TestEveryStepIsKnownAndDescribesItself(t *testing.T) {

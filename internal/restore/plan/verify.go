@@ -24,6 +24,8 @@ type (
 		Signers snapshot.Signers
 		// Point is what else is needed for a point of a continuous archive. It is nil for a snapshot.
 		Point *PointOrder
+		// Keys to compare with the snapshot. It is nil if the whole cluster is restored.
+		Keys *KeysOrder
 	}
 	// Verifying lets the reading of the source continue. Queued is true if it has not begun, because the operator reads other
 	// snapshots. Waits is for what it waits, and why.
@@ -42,6 +44,8 @@ type (
 		Point *v1beta2.PointInTimeStatus
 		// SignedURL is how the seed reads Source. It is nil if the seed opens the store with the same Secret.
 		SignedURL *v1beta2.SignedURLStatus
+		// Keys is the comparison of the keys below prefixes. It is nil if the whole cluster is restored.
+		Keys *v1beta2.PrefixesStatus
 	}
 )
 
@@ -70,7 +74,13 @@ func (v Verifying) describe(s State) planning.Description {
 // queuedForReading is the message while the operator reads the snapshots of other EtcdRestores.
 const queuedForReading = "The snapshot is not read yet, because the operator reads the snapshots of other EtcdRestores: %s. The cluster is not changed."
 
-func (Accept) describe(s State) planning.Description {
+func (a Accept) describe(s State) planning.Description {
+	if a.Keys != nil {
+		return s.announced(corev1.EventTypeNormal, planning.Description{
+			Reason:  v1beta2.ReasonVerified,
+			Message: fmt.Sprintf("The snapshot is verified. Its keys below %s are compared with EtcdCluster %s: %s.", s.prefixes(), s.Restore.Spec.EtcdCluster.Name, Differences(*a.Keys)),
+		})
+	}
 	return s.announced(corev1.EventTypeNormal, planning.Description{
 		Reason:  v1beta2.ReasonVerified,
 		Message: "The snapshot is verified. EtcdCluster " + s.Restore.Spec.EtcdCluster.Name + " can be restored from it.",
@@ -108,14 +118,14 @@ func snapshotIsNotVerified(s State) Step {
 	if none := s.require(&wanted); none != nil {
 		return none
 	}
-	wanted.Point = s.pointOrder(wanted.Choice)
+	wanted.Point, wanted.Keys = s.pointOrder(wanted.Choice), s.keysOrder()
 	switch s.Proof.Progress {
 	case ProofQueued:
 		return Verifying{Queued: true, Waits: s.Proof.Waits}
 	case ProofRunning:
 		return Verifying{Percent: s.Proof.Percent, Waits: s.Proof.Waits}
 	case ProofDone:
-		return accept(s)
+		return accept(s, wanted)
 	case ProofFailed:
 		return retry(s, wanted)
 	}
@@ -148,22 +158,36 @@ func (s State) changed(read v1beta2.Snapshot) Step {
 	return nil
 }
 
-func accept(s State) Step {
+func accept(s State, wanted Verify) Step {
+	if s.ofPrefixes() && s.Proof.Keys == nil {
+		return wanted // the keys are not compared
+	}
 	for _, read := range []v1beta2.Snapshot{s.Proof.Snapshot, s.Proof.Base} {
 		if fail := s.changed(read); fail != nil {
 			return fail
 		}
 	}
-	if fail := s.tooNew(s.Proof.Snapshot.Path, s.Proof.Format); fail != nil {
-		return fail
-	}
-	if fail := s.tooSmall(s.Proof.Snapshot); fail != nil {
+	if fail := s.doesNotFit(); fail != nil {
 		return fail
 	}
 	if s.Restore.Spec.DryRun {
-		return Proved{ChosenBecause: s.Proof.ChosenBecause, Snapshot: s.Proof.Snapshot, Point: s.Proof.Point}
+		return Proved{ChosenBecause: s.Proof.ChosenBecause, Snapshot: s.Proof.Snapshot, Point: s.Proof.Point, Keys: s.Proof.Keys}
 	}
-	return Accept{Source: s.Proof.Source, ChosenBecause: s.Proof.ChosenBecause, Snapshot: s.Proof.Snapshot, Point: s.Proof.Point, SignedURL: s.Proof.SignedURL}
+	return Accept{
+		Source: s.Proof.Source, ChosenBecause: s.Proof.ChosenBecause, Snapshot: s.Proof.Snapshot, Point: s.Proof.Point,
+		SignedURL: s.Proof.SignedURL, Keys: s.Proof.Keys,
+	}
+}
+
+// doesNotFit fails a restore whose members could not read the snapshot, or have no space for it. Keys fit into any cluster.
+func (s State) doesNotFit() Step {
+	if s.ofPrefixes() {
+		return nil
+	}
+	if fail := s.tooNew(s.Proof.Snapshot.Path, s.Proof.Format); fail != nil {
+		return fail
+	}
+	return s.tooSmall(s.Proof.Snapshot)
 }
 
 // retry reads the source again after a pause that grows, unless the failure is final. If the spec selects another

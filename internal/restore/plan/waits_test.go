@@ -16,11 +16,13 @@ import (
 // A wait that is forgotten here lasts without an end, and no alert or GitOps tool notices that a person must act.
 func TestEachWaitOfARestoreIsStalledAfterAWhile(t *testing.T) {
 	planningtest.SayWhatEnds(t, ".", map[string]string{
-		"clusterIsMissing":      "the user creates the EtcdCluster: a snapshot may be verified long before",
-		"anotherRestoreIsFirst": "the end of the other restore, which is Stalled if it needs a person",
-		"clusterHasNotStarted":  "startGrace, or the user ends the pause or the hibernation",
-		"newestOfBackup":        "the schedule of the EtcdBackup, which is Stalled if it needs a person",
-		"retry":                 "a number of failed attempts, see needsPerson",
+		"clusterIsMissing":            "the user creates the EtcdCluster: a snapshot may be verified long before",
+		"anotherRestoreIsFirst":       "the end of the other restore, which is Stalled if it needs a person",
+		"clusterHasNotStarted":        "startGrace, or the user ends the pause or the hibernation",
+		"prefixesNeedARunningCluster": "the user creates or starts the EtcdCluster, or the end of the other restore; without members it is Stalled",
+		"writeAgain":                  "a number of failed attempts, see needsPerson",
+		"newestOfBackup":              "the schedule of the EtcdBackup, which is Stalled if it needs a person",
+		"retry":                       "a number of failed attempts, see needsPerson",
 	})
 }
 

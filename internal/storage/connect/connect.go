@@ -48,8 +48,9 @@ func (a Access) Check() error {
 	case !ok:
 		return fmt.Errorf("storage type %q is not supported: write %s", a.Provider, storage.OneOf())
 	}
-	if a.allows(folder(a.Key)) != nil { // the key of a series is a folder, which may have no slash at its end
-		if err := a.allows(a.Key); err != nil {
+	allows := a.allows()
+	if allows(folder(a.Key)) != nil { // the key of a series is a folder, which may have no slash at its end
+		if err := allows(a.Key); err != nil {
 			return err
 		}
 	}
@@ -65,7 +66,7 @@ func Open(ctx context.Context, a Access) (objstore.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return gate(objstore.Bounded(store, limits), a.allows), nil
+	return gate(objstore.Bounded(store, limits), a.allows()), nil
 }
 
 // limits bound the listings of all stores.

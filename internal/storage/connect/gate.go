@@ -11,12 +11,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
-// allows returns an error if the Scope does not allow an object, or the prefix of a listing. Directories of tests have no identity.
-func (a Access) allows(key string) error {
+// allows returns a function that returns an error if the Scope does not allow an object, or the prefix of a listing. An open store keeps the
+// function, so the function does not keep the Secret. Directories of tests have no identity.
+func (a Access) allows() func(key string) error {
 	if a.Provider == File {
-		return nil
+		return func(string) error { return nil }
 	}
-	return a.For.Check(Ambient(a.Data), a.Bucket, key)
+	scope, own, bucket := a.For, Ambient(a.Data), a.Bucket
+	return func(key string) error { return scope.Check(own, bucket, key) }
 }
 
 // folder returns the prefix of what is below a key.

@@ -2,6 +2,8 @@ package ready
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,7 +24,7 @@ import (
 const restores = 10
 
 // BenchmarkReadyAfterRestore restores a snapshot in place again and again, while a client writes. It reports the times without
-// an acknowledged write, and where they were spent.
+// an acknowledged write, and where they were spent. With BENCH_TLS=1 the cluster has managed TLS, and BENCH_MIB is the size of its database.
 func BenchmarkReadyAfterRestore(b *testing.B) {
 	suite := installed(b, append(slices.Clone(programs), "versitygw")...)
 	if _, err := suite.StartS3(b.Context()); err != nil {
@@ -30,11 +32,11 @@ func BenchmarkReadyAfterRestore(b *testing.B) {
 	}
 	namespace := newNamespace(b, suite.Client)
 	defer dropNamespace(b, suite.Client, namespace)
-	etcd := saved(b, suite, namespace)
+	etcd, config := saved(b, suite, namespace)
 	defer etcd.Close()
 	var gaps, outages []time.Duration
 	for run := range measure.Setting(b, "BENCH_RESTORES", restores) {
-		spent := restoreOnce(b, suite, etcd, namespace, fmt.Sprintf("back-%d", run))
+		spent := restoreOnce(b, suite, etcd, config, namespace, fmt.Sprintf("back-%d", run))
 		gaps, outages = append(gaps, spent.client.length()), append(outages, spent.service.length())
 		b.Logf("run %d: %s", run, spent)
 	}
@@ -57,17 +59,33 @@ func source(namespace string) *v1beta2.S3Source {
 	}
 }
 
-// saved creates a cluster and a snapshot of it, and returns a client.
-func saved(b *testing.B, suite *stack.Stack, namespace string) *clientv3.Client {
+// saved creates a cluster and a snapshot of it, and returns a client and its TLS configuration.
+func saved(b *testing.B, suite *stack.Stack, namespace string) (*clientv3.Client, *tls.Config) {
 	b.Helper()
 	if _, err := suite.Kubectl(b.Context(), "-n", namespace, "apply", "-f", "examples/secret-s3.yaml"); err != nil {
 		b.Fatal(err)
 	}
-	cluster := etcdCluster(namespace, "example")
+	cluster, managed := etcdCluster(namespace, "example"), measure.Setting(b, "BENCH_TLS", 0) == 1
+	if managed {
+		cluster.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}
+	}
 	if err := suite.Client.Create(b.Context(), cluster); err != nil {
 		b.Fatal(err)
 	}
 	awaitReady(b, suite.Client, cluster)
+	var config *tls.Config
+	var err error
+	if managed {
+		if config, err = suite.ClientTLS(b.Context(), namespace, "example"); err != nil {
+			b.Fatal(err)
+		}
+		config.ServerName = "example-client." + namespace + ".svc"
+	}
+	etcd, err := suite.Etcd(b.Context(), namespace, "example", config)
+	if err != nil {
+		b.Fatal(err)
+	}
+	fill(b, etcd, measure.Setting(b, "BENCH_MIB", 0))
 	backup := &v1beta2.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "saved"}, Spec: v1beta2.EtcdBackupSpec{
 		EtcdCluster: &v1beta2.ClusterReference{Name: "example"}, StorageType: v1beta2.StorageS3,
 	}}
@@ -78,11 +96,19 @@ func saved(b *testing.B, suite *stack.Stack, namespace string) *clientv3.Client 
 	await(b, "the snapshot is complete", func(ctx context.Context) error {
 		return complete(ctx, suite.Client, backup, &backup.Status.Conditions)
 	})
-	etcd, err := suite.Etcd(b.Context(), namespace, "example", nil)
-	if err != nil {
-		b.Fatal(err)
+	return etcd, config
+}
+
+// fill writes values of 1 MiB that cannot be compressed.
+func fill(b *testing.B, etcd *clientv3.Client, mib int) {
+	b.Helper()
+	value := make([]byte, 1<<20)
+	for i := range mib {
+		_, _ = rand.Read(value)
+		if _, err := etcd.Put(b.Context(), fmt.Sprintf("large/%d", i), string(value)); err != nil {
+			b.Fatal(err)
+		}
 	}
-	return etcd
 }
 
 // complete reads an object and returns an error unless its condition Complete is True.
@@ -97,7 +123,7 @@ func complete(ctx context.Context, c client.Client, object client.Object, condit
 }
 
 // restoreOnce restores the snapshot into the cluster while a client writes. It returns how the time of the outage was spent.
-func restoreOnce(b *testing.B, suite *stack.Stack, etcd *clientv3.Client, namespace, name string) outage {
+func restoreOnce(b *testing.B, suite *stack.Stack, etcd *clientv3.Client, config *tls.Config, namespace, name string) outage {
 	b.Helper()
 	restore := &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: v1beta2.EtcdRestoreSpec{
 		EtcdCluster: v1beta2.ClusterReference{Name: "example"}, BackupStorageType: v1beta2.StorageS3,
@@ -108,14 +134,14 @@ func restoreOnce(b *testing.B, suite *stack.Stack, etcd *clientv3.Client, namesp
 		b.Fatal(err)
 	}
 	watched := watchSwitch(b, suite, namespace)
-	writer, newcomer := startWriter(b.Context(), etcd), startNewcomer(b.Context(), address)
+	writer, newcomer := startWriter(b.Context(), etcd), startNewcomer(b.Context(), address, config)
 	if err := suite.Client.Create(b.Context(), restore); err != nil {
 		b.Fatal(err)
 	}
 	await(b, "the restore is complete", func(ctx context.Context) error {
 		return complete(ctx, suite.Client, restore, &restore.Status.Conditions)
 	})
-	awaitReady(b, suite.Client, etcdCluster(namespace, "example"))
+	awaitReady(b, suite.Client, &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "example"}})
 	writer.stop()
 	newcomer.stop()
 	spent := watched()

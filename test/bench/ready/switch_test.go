@@ -2,6 +2,7 @@ package ready
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"strconv"
@@ -25,15 +26,29 @@ type newcomer struct {
 	gap   gap
 }
 
-func startNewcomer(ctx context.Context, address string) *newcomer {
-	return startAsking(ctx, func(context.Context) string { return address })
+// startNewcomer asks at a fixed address, with TLS if config is not nil.
+func startNewcomer(ctx context.Context, address string, config *tls.Config) *newcomer {
+	url := "http://" + address
+	if config != nil {
+		url = "https://" + address
+	}
+	return start(ctx, config, func(context.Context) string { return url })
 }
 
 // startAsking reads the address before each request, and sends none while it is empty.
 func startAsking(ctx context.Context, address func(context.Context) string) *newcomer {
+	return start(ctx, nil, func(ctx context.Context) string {
+		if at := address(ctx); at != "" {
+			return "http://" + at
+		}
+		return ""
+	})
+}
+
+func start(ctx context.Context, config *tls.Config, url func(context.Context) string) *newcomer {
 	ctx, cancel := context.WithCancel(ctx)
 	n := &newcomer{end: cancel}
-	n.ended.Go(func() { n.run(ctx, address) })
+	n.ended.Go(func() { n.run(ctx, config, url) })
 	return n
 }
 
@@ -42,14 +57,14 @@ func (n *newcomer) stop() {
 	n.ended.Wait()
 }
 
-func (n *newcomer) run(ctx context.Context, address func(context.Context) string) {
+func (n *newcomer) run(ctx context.Context, config *tls.Config, url func(context.Context) string) {
 	const pause, limit = 20 * time.Millisecond, 250 * time.Millisecond
-	anew := &http.Client{Timeout: limit, Transport: &http.Transport{DisableKeepAlives: true, DialContext: new(net.Dialer).DialContext}}
+	anew := &http.Client{Timeout: limit, Transport: &http.Transport{DisableKeepAlives: true, DialContext: new(net.Dialer).DialContext, TLSClientConfig: config}}
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	last := time.Now()
 	for ctx.Err() == nil {
-		if at := address(ctx); at != "" && healthy(ctx, anew, "http://"+at+"/health") {
+		if at := url(ctx); at != "" && healthy(ctx, anew, at+"/health") {
 			now := time.Now()
 			if now.Sub(last) > n.gap.length() {
 				n.gap = gap{last, now}

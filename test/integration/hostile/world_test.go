@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -56,14 +55,7 @@ func newWorld(t *testing.T) *world {
 const limit = 2 << 30
 
 func (w *world) start(name string, flags ...string) *fleet.Program {
-	w.Setenv("GOMEMLIMIT", strconv.Itoa(limit)) // as the chart sets it
-	installed := fleet.Build(w, name)
-	w.Cleanup(func() {
-		if w.Failed() {
-			w.Logf("end of the log of %s:\n%s", name, installed.Log())
-		}
-	})
-	return installed.Start(w, append(flags, "--spool-dir="+w.TempDir(), "--spool-limit=4Gi", "--watch-namespaces="+w.good+","+w.bad)...)
+	return start(w.T, name, limit, append(flags, "--spool-dir="+w.TempDir(), "--spool-limit=4Gi", "--watch-namespaces="+w.good+","+w.bad)...)
 }
 
 // s3 is a path at a server.

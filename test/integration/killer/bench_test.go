@@ -22,6 +22,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/test/integration/killer"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
@@ -84,14 +85,14 @@ func (b *bench) operator(life *killer.Life) *cluster.Reconciler {
 	}
 	r, err := cluster.New(read, c, discard{}, cluster.Options{
 		SeedImage: podrunner.SeedImage,
-		Dial: func(endpoint etcd.Endpoint, config *tls.Config) (cluster.Etcd, error) {
+		Dial: func(endpoint etcd.Endpoint, config *tls.Config) (members.Etcd, error) {
 			return etcd.Open(endpoint, config, life.Dial(endpoint.URL)...)
 		},
+		Applied: etcd.Applied,
 	})
 	if err != nil {
 		b.Fatal(err)
 	}
-	r.Applied = etcd.Applied
 	return r
 }
 

@@ -10,7 +10,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
 )
 
 // cached returns of an object what the operator's cache holds of it.
@@ -20,7 +20,7 @@ type cached struct {
 }
 
 func newCached(c client.Client) (client.Client, error) {
-	kinds, err := cluster.CacheOptions("")
+	kinds, err := kubecache.CacheOptions("")
 	if err != nil {
 		return nil, err
 	}

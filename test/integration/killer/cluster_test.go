@@ -53,7 +53,7 @@ func TestNoDataIsLostIfTheOperatorIsKilledAtEveryCall(t *testing.T) {
 		b.convergeWithKills(b.isReady)
 	})
 	b.step("hibernating and resuming", func(b *bench) {
-		awake := members(b.cluster)
+		awake := memberIDs(b.cluster)
 		b.traffic.paused(func() {
 			b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Hibernate = true })
 			b.operate(&killer.Chain{}, "hibernate the cluster", b.isReady)
@@ -63,7 +63,7 @@ func TestNoDataIsLostIfTheOperatorIsKilledAtEveryCall(t *testing.T) {
 		})
 		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Hibernate = false })
 		b.convergeWithKills(b.isReady)
-		if again := members(b.cluster); again != awake {
+		if again := memberIDs(b.cluster); again != awake {
 			t.Errorf("hibernation changed the members from %s to %s", awake, again)
 		}
 	})
@@ -80,7 +80,7 @@ func TestPodChangesAndQuorumRecoverySucceedIfTheOperatorIsKilledAtEveryCall(t *t
 	b.traffic.run()
 	kubetest.Create(t, b.cluster)
 	b.operate(&killer.Count{}, "form a cluster", b.isReady)
-	original := members(b.cluster)
+	original := memberIDs(b.cluster)
 
 	b.step("changing the environment of the Pods", func(b *bench) {
 		b.change(func(spec *v1beta2.EtcdClusterSpec) {
@@ -101,7 +101,7 @@ func TestPodChangesAndQuorumRecoverySucceedIfTheOperatorIsKilledAtEveryCall(t *t
 			}
 		})
 	}
-	if after := members(b.cluster); after != original {
+	if after := memberIDs(b.cluster); after != original {
 		t.Errorf("the changes replaced members: %s became %s", original, after)
 	}
 	b.step("recovering from the last member with consent", func(b *bench) {
@@ -122,8 +122,8 @@ func TestPodChangesAndQuorumRecoverySucceedIfTheOperatorIsKilledAtEveryCall(t *t
 			spec.Recovery = &v1beta2.RecoveryPolicy{QuorumLoss: v1beta2.QuorumLossForceNewCluster}
 		})
 		b.convergeWithKills(b.isReady)
-		if !strings.Contains(members(b.cluster), "="+survivor+" ") {
-			b.Errorf("the surviving member %s was replaced; the members are %s", survivor, members(b.cluster))
+		if !strings.Contains(memberIDs(b.cluster), "="+survivor+" ") {
+			b.Errorf("the surviving member %s was replaced; the members are %s", survivor, memberIDs(b.cluster))
 		}
 	})
 }

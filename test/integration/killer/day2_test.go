@@ -31,7 +31,7 @@ func TestDefragmentationExpansionAndRepairSucceedIfTheOperatorIsKilledAtEveryCal
 	b.traffic.run()
 	kubetest.Create(t, b.cluster)
 	b.operate(&killer.Count{}, "form a cluster", b.isReady)
-	original, ids, pods := b.cluster.Status.ClusterID, members(b.cluster), b.uids()
+	original, ids, pods := b.cluster.Status.ClusterID, memberIDs(b.cluster), b.uids()
 
 	b.step("defragmenting databases with free space", func(b *bench) {
 		b.writeAndCompact()
@@ -59,8 +59,8 @@ func TestDefragmentationExpansionAndRepairSucceedIfTheOperatorIsKilledAtEveryCal
 		b.convergeWithKills(func() error { return errors.Join(driver.act(), b.isReady()) })
 		b.volumesHave(driver.room)
 	})
-	if diff := cmp.Diff(pods, b.uids()); diff != "" || members(b.cluster) != ids {
-		t.Errorf("the steps replaced or restarted members: %s became %s; Pods (-before +after):\n%s", ids, members(b.cluster), diff)
+	if diff := cmp.Diff(pods, b.uids()); diff != "" || memberIDs(b.cluster) != ids {
+		t.Errorf("the steps replaced or restarted members: %s became %s; Pods (-before +after):\n%s", ids, memberIDs(b.cluster), diff)
 	}
 	b.step("replacing a leader with silent corruption", func(b *bench) {
 		victim := b.leader()

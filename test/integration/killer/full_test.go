@@ -26,7 +26,7 @@ func TestFullDisksGrowThroughTheSpecWithoutLosingAWrite(t *testing.T) {
 	b.requestInSpec(small)
 	kubetest.Create(t, b.cluster)
 	b.operate(&killer.Count{}, "form a cluster", b.isReady)
-	ids := members(b.cluster)
+	ids := memberIDs(b.cluster)
 
 	written := b.fillDisks()
 	b.step("the status reports the outage", func(b *bench) {
@@ -55,7 +55,7 @@ func TestFullDisksGrowThroughTheSpecWithoutLosingAWrite(t *testing.T) {
 			t.Fatalf("the acknowledged key large-%d of %d is lost or cannot be read: %v", i, written, err)
 		}
 	}
-	if after := members(b.cluster); after != ids {
+	if after := memberIDs(b.cluster); after != ids {
 		t.Errorf("the operator replaced members: %s became %s", ids, after)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/test/integration/killer"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
@@ -68,7 +69,7 @@ func (b *bench) runManager(life *killer.Life) {
 	kubetest.RunManager(b, b.cluster.Namespace, func(_ context.Context, mgr manager.Manager) error {
 		return cluster.Setup(mgr, cluster.Options{
 			SeedImage: podrunner.SeedImage,
-			Dial: func(endpoint etcd.Endpoint, config *tls.Config) (cluster.Etcd, error) {
+			Dial: func(endpoint etcd.Endpoint, config *tls.Config) (members.Etcd, error) {
 				return etcd.Open(endpoint, config, life.Dial(endpoint.URL)...)
 			},
 		})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
@@ -78,7 +79,7 @@ func (b *bench) runRecorded(r *tape) {
 	kubetest.RunManager(quiet{b.T}, b.cluster.Namespace, func(_ context.Context, mgr manager.Manager) error {
 		return cluster.Setup(mgr, cluster.Options{
 			SeedImage: podrunner.SeedImage, Metrics: r.own,
-			Dial: func(endpoint etcd.Endpoint, config *tls.Config) (cluster.Etcd, error) {
+			Dial: func(endpoint etcd.Endpoint, config *tls.Config) (members.Etcd, error) {
 				return etcd.Open(endpoint, config)
 			},
 		})

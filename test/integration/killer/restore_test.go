@@ -100,6 +100,18 @@ func TestRestoreCompletesOrChangesNothingIfTheOperatorsAreKilledAtEveryCall(t *t
 		kubetest.Create(b, r)
 		b.restoring(saved, now, func() error { return errors.Join(b.isReady(), b.is(r, v1beta2.ConditionComplete)) })
 	})
+	b.step("a restore of a cluster that has lost its quorum completes", func(b *bench) {
+		for _, m := range b.cluster.Status.MemberStatuses {
+			if m.Role != v1beta2.MemberLeader {
+				b.delete(&corev1.PersistentVolumeClaim{}, m.Name)
+				b.delete(&corev1.Pod{}, m.Name)
+			}
+		}
+		b.operate(&killer.Count{}, "report the lost quorum", func() error { return b.says(v1beta2.ReasonQuorumLost, "") })
+		r := store.restore(b.cluster, "without-quorum", "good.db")
+		kubetest.Create(b, r)
+		b.restoring(now, saved, func() error { return errors.Join(b.isReady(), b.is(r, v1beta2.ConditionComplete)) })
+	})
 	b.step("a restore into a cluster that is created together with it completes", func(b *bench) {
 		b.cluster = &v1beta2.EtcdCluster{
 			ObjectMeta: metav1.ObjectMeta{Namespace: b.cluster.Namespace, Name: "another"},

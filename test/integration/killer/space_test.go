@@ -32,7 +32,7 @@ func TestFullClusterAcceptsWritesAgainWithoutDataLoss(t *testing.T) {
 	b.traffic.run()
 	kubetest.Create(t, b.cluster)
 	b.operate(&killer.Count{}, "form a cluster", b.isReady)
-	ids := members(b.cluster)
+	ids := memberIDs(b.cluster)
 
 	b.step("the quota is used up by history", func(b *bench) {
 		b.fill(func(int) string { return "overwritten" })
@@ -69,7 +69,7 @@ func TestFullClusterAcceptsWritesAgainWithoutDataLoss(t *testing.T) {
 		}
 		b.check()
 	})
-	if after := members(b.cluster); after != ids {
+	if after := memberIDs(b.cluster); after != ids {
 		t.Errorf("the operator replaced members: %s became %s", ids, after)
 	}
 }
@@ -156,8 +156,8 @@ func (b *bench) says(reason, words string) error {
 	return fmt.Errorf("the condition Ready does not have the reason %s with %q: %w", reason, words, err)
 }
 
-// members lists the names and IDs of the members in the status.
-func members(cluster *v1beta2.EtcdCluster) string {
+// memberIDs lists the names and IDs of the members in the status.
+func memberIDs(cluster *v1beta2.EtcdCluster) string {
 	var text strings.Builder
 	for _, m := range cluster.Status.MemberStatuses {
 		fmt.Fprintf(&text, "%s=%s ", m.Name, m.ID)

@@ -166,7 +166,7 @@ func (w *World) create(s plan.State, step plan.CreateMember) {
 	p := pod{
 		name: step.Name, uid: w.uids, created: w.now, incarnation: step.Incarnation, initialSize: step.InitialSize, start: step.Start,
 		version: versionOf(s.ImageFor(step.Incarnation)), state: plan.PodStarting,
-		exposed: step.Start != plan.StartJoin && step.Start != plan.StartForce && !s.Fenced(step.Name), zone: w.pick(zones), unreadySince: w.now, template: w.template, labels: w.labels, resources: w.resources, stale: w.stale, unschedulable: w.NoNode,
+		exposed: step.Start != plan.StartJoin && step.Start != plan.StartForce && !s.Fenced(step.Name), zone: w.pick(zones), unreadySince: w.now, template: w.template, labels: w.labels, resources: w.resources, expectedSince: w.now, stale: w.stale, unschedulable: w.NoNode,
 		quota: quotaAsked(s.Spec), inPod: !w.durable(), probesAlarm: w.earlierPod(),
 	}
 	switch {
@@ -335,6 +335,7 @@ func (w *World) promote(l *life, id etcd.ID) error {
 	}
 	w.write(l)
 	e.learner = false
+	w.expect(e)
 	l.cooling = 3
 	return nil
 }

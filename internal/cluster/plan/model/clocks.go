@@ -47,6 +47,20 @@ func (w *World) observeClock(s *plan.State) {
 	s.CorrectTimes(w.clocks)
 }
 
+// shortGrace is how long a voter may fail at least, in seconds, after it got its vote or after a quorum was elected.
+const shortGrace = 60
+
+// checkExpected: the time as a learner and the time without a quorum are not the member's failure.
+func (w *World) checkExpected(step plan.RemoveMember, p *pod, grace int) {
+	l := w.formed()
+	if l == nil || p == nil || !step.Unresponsive() {
+		return
+	}
+	if e := l.byID(step.ID); e != nil && !e.learner && w.now-p.expectedSince < grace {
+		w.violate(DataIsKept, "%s is replaced %d s after it could serve at the earliest, and %d s are allowed", step.Name, w.now-p.expectedSince, grace)
+	}
+}
+
 // checkTime holds a step that depends on the time against the true time.
 func (w *World) checkTime(step plan.Step) {
 	switch step := step.(type) {
@@ -56,6 +70,7 @@ func (w *World) checkTime(step plan.Step) {
 		if step.Unresponsive() && p != nil && w.now-p.unreadySince < grace {
 			w.violate(DataIsKept, "%s is replaced after %d s without an answer, and %d s are allowed", step.Name, w.now-p.unreadySince, grace)
 		}
+		w.checkExpected(step, p, min(grace, shortGrace))
 	case plan.DeleteVolume:
 		kept := int(w.Cluster.Spec.KeepReplacedVolumes() / time.Second)
 		for _, v := range w.volumes {

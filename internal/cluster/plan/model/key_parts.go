@@ -104,11 +104,12 @@ func (e *encoder) pods(w *World, pods []pod) {
 		}
 		if !p.ready {
 			e.age(p.unreadySince)
+			e.age(p.failingSince())
 		}
 		if p.state == plan.PodDeleting {
 			e.age(p.goneBy)
 		}
-		p.uid, p.created, p.addressSince, p.unreadySince, p.goneBy, p.resize.at, p.scratch = 0, 0, 0, 0, 0, 0, nil
+		p.uid, p.created, p.addressSince, p.unreadySince, p.expectedSince, p.goneBy, p.resize.at, p.scratch = 0, 0, 0, 0, 0, 0, 0, nil
 		p.failures = min(p.failures, 3) // more make no difference
 		p.bump = 0
 		e.text(strings.Join(p.peers, ","))

@@ -31,12 +31,26 @@ func (w *World) Observe() plan.State {
 		s.CorrectClusterID(l.id)
 		s.Enroll(membership(l))
 	}
+	w.observeFailing(&s)
 	s.HearWitness()
 	s.LookBehindFences()
 	s.Budget.Current = s.Budget.Current && w.budgetKeeps == s.KeepsUnready()
 	slices.SortFunc(s.Members, func(a, b plan.Member) int { return cmp.Compare(a.Name, b.Name) })
 	w.observeClock(&s)
 	return s
+}
+
+// observeFailing is what the operator remembers of members that fail, if it has looked all the time.
+func (w *World) observeFailing(s *plan.State) {
+	for i := range s.Members {
+		m := &s.Members[i]
+		if p := w.pod(m.Name); p != nil && !m.Serving && s.Expected(*m) {
+			m.FailingSince = w.at(p.failingSince())
+			if w.Clocks { // the operator's own observation is as long ago as it is, whatever its clock says
+				m.FailingSince = m.FailingSince.Add(w.wrong)
+			}
+		}
+	}
 }
 
 func (w *World) at(second int) time.Time { return epoch.Add(time.Duration(second) * time.Second) }

@@ -47,8 +47,23 @@ func (w *World) lead(l *life, which int) {
 	if best < l.index {
 		w.violate(AcknowledgedWritesSurvive, "acknowledged writes are lost: the best voter has %d of %d", best, l.index)
 	}
+	if l.leader == 0 {
+		for i := range l.entries {
+			w.expect(&l.entries[i])
+		}
+	}
 	l.leader, l.quorate, l.index = leaders[min(which, len(leaders)-1)], true, max(l.index, best)
 }
+
+// expect records that a member can serve from now on.
+func (w *World) expect(e *entry) {
+	if p := w.pod(e.name); p != nil {
+		p.expectedSince = w.now
+	}
+}
+
+// failingSince is since when a member has failed although it could serve.
+func (p *pod) failingSince() int { return max(p.unreadySince, p.expectedSince) }
 
 func (w *World) readiness(p *pod) {
 	ready := false

@@ -233,6 +233,8 @@ type pod struct {
 	mute                 bool
 	ready                bool
 	unreadySince, goneBy int
+	// expectedSince: since then it could have served, because its member votes and a quorum serves.
+	expectedSince int
 	// probesAlarm: an earlier operator made it, and it is not ready while an alarm or a fence is on.
 	probesAlarm bool
 	// inPod: it keeps its data in an emptyDir. scratch is that data.

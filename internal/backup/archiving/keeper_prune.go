@@ -1,0 +1,89 @@
+package archiving
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
+	"github.com/etcd-suite/etcd-operator/internal/backup/state"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+)
+
+// outdate notes what is to be deleted: some of it, because a keeper holds it for hours.
+func (k *keeper) outdate(o state.JobSpec, proofs []string) {
+	first := ""
+	if len(k.later) > 0 {
+		first = k.later[0].Key(o.ArchiveRoot())
+	}
+	// If the first one is still listed after it was deleted, the store keeps what it has deleted.
+	k.more, k.first = k.more && first != k.first, first
+	k.outdated = slices.Clone(proofs[:min(len(proofs), maxRefused)])
+}
+
+// refill puts the next ones first. Of those that were refused, it keeps some: the next look finds the others again.
+func (k *keeper) refill(root string) {
+	n := min(deletionsPerLook, len(k.later))
+	keys := make([]string, 0, n+len(k.outdated))
+	for _, name := range k.later[:n] {
+		keys = append(keys, name.Key(root))
+	}
+	k.outdated, k.later = append(keys, k.outdated[:min(len(k.outdated), maxRefused)]...), k.later[n:]
+}
+
+// prune deletes some of the outdated objects, oldest first. What was found outdated before a test has failed is kept, too. It returns whether
+// the ranges are to be looked at again, because all is deleted. It does so once after each news, because a store may keep what it has deleted.
+func (k *keeper) prune(ctx context.Context) bool {
+	o := k.current().job
+	if k.job.Now().Before(k.next) || o.Distrusted != nil || k.disproven || o.Doubted && (o.Keep.Verify || o.Keep.Tests) {
+		return false
+	}
+	k.refill(o.ArchiveRoot())
+	outdated := len(k.outdated)
+	batch := k.outdated[:min(deletionsPerLook, outdated)]
+	errs := objstore.Errors{Refusals: clients.MaxRefusals}
+	var kept []string
+	for _, key := range batch {
+		err := k.store.Delete(ctx, key)
+		if k.outdated = k.outdated[1:]; err != nil {
+			kept = append(kept, key)
+		}
+		if !errs.Add(ctx, err) {
+			break
+		}
+	}
+	k.outdated = slices.Concat(k.outdated, kept) // what is refused must not stand in the way of the others
+	if err := errs.Err(); err != nil {
+		if ctx.Err() == nil {
+			k.next = k.job.Now().Add(keeperRetry)
+			k.update(func(v *state.Archive) {
+				v.Unpruned = fmt.Sprintf("Old parts of the archive were not deleted: %v.", err)
+			})
+		}
+		return false
+	}
+	if outdated == 0 || len(k.outdated)+len(k.later) > 0 || k.pruned && !k.more {
+		return false
+	}
+	k.pruned = true
+	return true
+}
+
+// deletionsPerLook is how many objects are deleted between two looks at the archiver.
+const deletionsPerLook = 100
+
+// forget forgets what was read, and returns its memory: after an error it is not known what of it is counted.
+func (k *keeper) forget() {
+	clear(k.known)
+	k.held.Release()
+}
+
+// recount counts what is held until the next look. If it does not fit, fewer outdated segments are deleted before the next look.
+func (k *keeper) recount(index snapshot.Index) {
+	k.known.Recount(k.held, index)
+	if len(k.later) > maxRefused && k.held.Add(archive.NamesBytes(len(k.later))) != nil {
+		k.later, k.more = slices.Clone(k.later[:maxRefused]), true
+	}
+}

@@ -1,0 +1,57 @@
+package archiving
+
+import (
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+)
+
+// keeper looks after the archive of a running archiver: it finds out what can be restored, and deletes what no target in the
+// window needs. It only asks the store after a new snapshot, a failed restore test, a deletion, a gap, or a new timeline.
+type keeper struct {
+	*Archiver
+	job     *runner
+	store   objstore.Store
+	running *archiver.Archiver
+	advice  string
+	began   time.Time
+	end     func(error) // ends this run of the archiver
+
+	known    snapshot.Known
+	held     *objstore.Holding // counts known, and what is outdated
+	survey   archive.Survey
+	surveyed bool
+	before   archiver.Status // at the last look
+	counted  archiver.Status // in the metrics
+	next     time.Time       // when a failed survey or deletion is repeated
+	again    time.Time       // when a survey is repeated that could not read a start; zero if it could
+	outdated []string
+	// later are outdated, too. more means that the archive has more than these, and first is the first of them.
+	later  []archive.Name
+	more   bool
+	first  string
+	base   int64 // revision of the newest base of the timeline
+	shape  shape
+	asked  map[string]time.Time // by reason
+	seen   archiver.Status      // when the survey was made
+	window time.Duration        // for which outdated was found
+	spoilt spoilt
+	// replaceAt is when another snapshot replaces the spoilt ones; zero if there are none.
+	replaceAt time.Time
+	vain      bool // a new snapshot could not be read: one that is as new is cold
+	disproven bool // a proof has failed, as the store says
+	pruned    bool // all that was outdated after the last news is deleted
+}
+
+// shape is the part of the view whose changes are reported at once. All else waits for the next minute.
+type shape struct {
+	begun, covered, delayed, failing bool
+	unpruned, unread, holes          string
+	ranges                           int
+	timeline                         archive.Timeline
+	reached                          int64 // the newest base that a range reaches: a proof may be due
+	replace                          time.Time
+}

@@ -1,0 +1,63 @@
+package archiving
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/backup/state"
+	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
+)
+
+func TestAnArchiverRunsOnlyWhileTheSpecAsksForIt(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*state.State)
+		want   bool
+	}{
+		"the spec asks for an archive":    {func(*state.State) {}, true},
+		"without continuous":              {func(s *state.State) { s.Spec.Continuous = nil }, false},
+		"while the series is suspended":   {func(s *state.State) { s.Spec.BackupPolicy.Suspend = true }, false},
+		"while the EtcdBackup is deleted": {func(s *state.State) { s.Deleting = true }, false},
+		"with an invalid spec":            {func(s *state.State) { s.Problem = state.Invalid("x") }, false},
+		"before the finalizer is set":     {func(s *state.State) { s.Spec.DeletionPolicy = v1beta2.DeletionDelete }, false},
+		"after the finalizer was set":     {func(s *state.State) { s.Spec.DeletionPolicy, s.Held = v1beta2.DeletionDelete, true }, true},
+		"without its EtcdCluster": {func(s *state.State) {
+			s.Spec.EtcdEndpoints, s.Spec.EtcdCluster = nil, &v1beta2.ClusterReference{Name: "x"}
+		}, false},
+		"with an EtcdCluster":              {func(s *state.State) { statetest.InCluster(s, false) }, true},
+		"while the EtcdCluster hibernates": {func(s *state.State) { statetest.InCluster(s, true) }, false},
+		"for a one-shot":                   {func(s *state.State) { s.Spec.BackupPolicy = nil }, false},
+	} {
+		s := statetest.ArchivingState(t, test.change)
+		if got := SpecOf(s) != nil; got != test.want {
+			t.Errorf("%s: an archiver runs: %t, want %t", name, got, test.want)
+		}
+	}
+}
+
+func TestEtcdBefore35IsNotArchived(t *testing.T) {
+	for version, want := range map[string]string{"3.4.37": "refused", "3.5.9": "advice", "3.5.16": "", "3.6.0": "", "3.7.0-rc.1": "", "4.0.0": ""} {
+		advice, err := archivable(version)
+		if got := map[bool]string{true: "refused", false: map[bool]string{true: "advice", false: ""}[advice != ""]}[err != nil]; got != want {
+			t.Errorf("etcd %s: %q, want %q", version, got, want)
+		}
+	}
+}
+
+// The archiver paused for up to a minute. A cluster that was resumed or got its quorum back was not archived during the
+// pause.
+func TestAnArchiverComesBackSoonAfterItsMembers(t *testing.T) {
+	lost, store := ofMembers(errors.New("unavailable")), errors.New("503")
+	for failures := int32(1); failures < 100; failures++ {
+		if d := delay(failures, lost, time.Second); d > 5*time.Second || d < time.Second {
+			t.Fatalf("after %d failures of the members it waits for %s", failures, d)
+		}
+		if d := delay(failures, lost, time.Hour); d > time.Minute {
+			t.Fatalf("after %d failures of the members it waits for %s", failures, d)
+		}
+	}
+	if d := delay(20, store, time.Second); d != time.Minute {
+		t.Errorf("after 20 failures of the store it waits for %s", d)
+	}
+}

@@ -1,0 +1,68 @@
+package archiving
+
+import (
+	"slices"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/backup/state"
+)
+
+// archiveSlack is how much later than maxLag a change may reach the store before that is reported.
+const archiveSlack = 15 * time.Second
+
+// publish updates the view, and tells the controller if it has another shape.
+func (k *keeper) publish(status archiver.Status) {
+	now := k.job.Now()
+	ranges, covered := extended(k.survey, status)
+	delayed := status.Lag(now)
+	if delayed <= k.current().maxLag+archiveSlack {
+		delayed = 0
+	}
+	begun := status.Timeline > 0 && !status.Blocked
+	k.mu.Lock()
+	v := &k.view
+	v.Replace = k.replaceAt
+	v.Begun, v.Surveyed, v.Covered, v.Ranges, v.Delayed, v.StoreError, v.Advice = begun, k.surveyed, covered, ranges, delayed, "", k.advice
+	if status.StoreError != nil {
+		v.StoreError = status.StoreError.Error()
+	}
+	if begun && (v.Failures < state.FailuresTolerated || now.Sub(k.began) >= archiveStable/2) {
+		v.Failure, v.Failures = nil, 0
+	}
+	failing, unpruned, unread, holes := v.Failure != nil, v.Unpruned, v.Unread, v.Holes
+	if begun {
+		k.safeAt, k.archived, v.Idle = status.Safe, true, time.Time{}
+	} else {
+		k.idle(now)
+	}
+	k.mu.Unlock()
+	k.job.metrics.count(k.key.Object, k.counted, status, now)
+	k.counted = status
+	reached := int64(0)
+	if n := len(ranges); n > 0 && ranges[n-1].To.Revision >= k.base {
+		reached = k.base
+	}
+	next := shape{begun, covered, delayed > 0, failing, unpruned, unread, holes, len(ranges), status.Timeline, reached, k.replaceAt}
+	if next != k.shape {
+		k.shape = next
+		k.notify()
+	}
+}
+
+// extended returns the ranges of a survey with the present end of the archive, and whether a base reaches that end.
+func extended(s archive.Survey, status archiver.Status) ([]archive.Range, bool) {
+	ranges := slices.Clone(s.Ranges)
+	if n := len(ranges); n == 0 || !s.Covered || s.Unbroken != status.Unbroken || ranges[n-1].Timeline != status.Timeline {
+		return ranges, false
+	}
+	last := &ranges[len(ranges)-1]
+	for _, p := range []archive.Point{status.Stored, status.Progress} {
+		// The first change after a base may have its time, because a manifest rounds that up to a second.
+		if p.Revision > last.To.Revision && !p.At.Before(last.To.At) || p.Revision == last.To.Revision && p.At.After(last.To.At) {
+			last.To = p
+		}
+	}
+	return ranges, true
+}

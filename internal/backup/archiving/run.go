@@ -1,0 +1,106 @@
+package archiving
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/backup/queue"
+	"github.com/etcd-suite/etcd-operator/internal/backup/state"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
+)
+
+const (
+	archiveWaiting = 16 << 20
+	archiveSegment = 8 << 20
+)
+
+// run keeps the archiver of one EtcdBackup running until ctx ends.
+func (t *runner) run(ctx context.Context, a *Archiver) {
+	failures := int32(0)
+	for ctx.Err() == nil {
+		began := t.Now()
+		a.starts(began)
+		_, err := panics.Try(func() (struct{}, error) { return struct{}{}, t.once(ctx, a) })
+		if ctx.Err() != nil {
+			return
+		}
+		if caught := (*panics.Error)(nil); errors.As(err, &caught) {
+			ctrl.Log.WithName(state.Operator).Error(err, "An archiver panicked", "etcdBackup", a.key.Object, "stack", string(caught.Stack))
+		}
+		if a.hasArchived() && t.Now().Sub(began) >= archiveStable {
+			failures = 0
+		}
+		failures++
+		wait := delay(failures, err, a.current().maxLag)
+		t.metrics.stopped(a.key.Object, a.safe(), t.Now())
+		a.failed(failures, classify(err, a.current().job), t.Now(), wait)
+		a.notify()
+		if !pause(ctx, wait) {
+			return
+		}
+	}
+}
+
+// once archives until something fails.
+func (t *runner) once(ctx context.Context, a *Archiver) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	spec := a.current()
+	release, err := t.reserve(ctx, a.key.Object.Namespace) // before anything that takes memory for the archive
+	if err != nil {
+		return err
+	}
+	defer release()
+	grow, shrink := t.extra(a.key.Object.Namespace)
+	defer shrink()
+	cluster, store, advice, err := t.prepare(ctx, spec)
+	if err != nil {
+		return err
+	}
+	defer cluster.Close()
+	dir, err := os.MkdirTemp(t.spool.Dir(), queue.ArchiveDirs)
+	if err != nil {
+		return fmt.Errorf("spool segments: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	running := archiver.New(archiver.Options{
+		Cluster: members{cluster}, Store: store, Root: spec.job.ArchiveRoot(), Dir: dir, Encoder: spec.job.Encoder, Writer: spec.job.AttemptPrefix(), Recovery: spec.recovery, Hurry: a.hurried,
+		SameHistory: func(ctx context.Context) error { return t.ConfirmRecovery(ctx, spec.job, spec.recovery) },
+		MaxLag:      spec.maxLag, MaxSize: archiveSegment, MaxSpool: archiveWaiting, Grow: grow, Now: t.Now,
+		TakeBase: func(ctx context.Context, reason string) (archiver.Base, error) {
+			base, err := a.ask(ctx, reason)
+			if err != nil {
+				return archiver.Base{}, err
+			}
+			id, err := strconv.ParseUint(base.ClusterID, 16, 64)
+			return archiver.Base{Key: base.Key, ClusterID: id, Revision: base.Point.Revision, At: base.Point.At, Auth: base.Auth}, err
+		},
+	})
+	k := &keeper{job: t, Archiver: a, store: store, running: running, advice: advice, began: t.Now(), end: cancel}
+	kept := make(chan struct{})
+	go panics.Caught(func() { defer close(kept); k.run(ctx) }, cancel)()
+	err = running.Run(ctx)
+	cancel(nil)
+	<-kept
+	k.publish(running.Status()) // with the last segment
+	return err
+}
+
+// pause waits, and returns false if ctx has ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,21 @@
+package attempt
+
+import (
+	"github.com/etcd-suite/etcd-operator/internal/backup/state"
+	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+)
+
+// The tests of this package use attempttest, which imports it.
+var (
+	DeleteClocks   = deleteClocks
+	MeasureAhead   = measureAhead
+	Prune          = prune
+	PurgeSnapshots = purgeSnapshots
+	PurgeTimeline  = purgeTimeline
+	Sweep          = sweep
+)
+
+func (t *Job) OfHistory(o state.JobSpec, from ask.Answer, source snapshot.Source) snapshot.Source {
+	return t.ofHistory(o, from, source)
+}

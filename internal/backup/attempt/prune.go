@@ -1,0 +1,54 @@
+package attempt
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/backup/state"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+)
+
+// keptShown is how many snapshots the status lists.
+const keptShown = 10
+
+// kept returns the newest snapshots that were not deleted.
+func (t *Job) kept(ctx context.Context, o state.JobSpec, s stored, deleted []string) []v1beta2.Snapshot {
+	items, err := s.newest(ctx, o, t.Now(), keptShown+len(deleted))
+	if err != nil {
+		return nil
+	}
+	var out []v1beta2.Snapshot
+	for _, item := range items {
+		if len(out) < keptShown && !slices.Contains(deleted, item.Key) {
+			told := o.Shown(item.Key, s.known[item.Key].Manifest, s.signers)
+			told.RestoreTest = testResults[item.Verdict]
+			out = append(out, told)
+		}
+	}
+	return out
+}
+
+// prune deletes the names in order, of each snapshot first the object, then its verdict, then its manifest. It returns the keys of the
+// deleted snapshots. If the store refuses to delete an object, for example because it is locked, prune keeps the rest of that snapshot,
+// and continues with the next one.
+func prune(ctx context.Context, store objstore.Store, names []string) (deleted []string, err error) {
+	locked := ""
+	err = objstore.Each(ctx, names, func(name string) error {
+		if locked != "" && strings.HasPrefix(name, locked+".") {
+			return nil
+		}
+		if err := store.Delete(ctx, name); err != nil {
+			locked = name
+			return fmt.Errorf("delete old snapshot: %w", err)
+		}
+		if !strings.HasSuffix(name, snapshot.ManifestKey("")) && !snapshot.IsVerdict(name) && !snapshot.IsDraft(name) {
+			deleted = append(deleted, name)
+		}
+		return nil
+	}).Err()
+	return deleted, err
+}

@@ -1,0 +1,156 @@
+package act
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/secrets"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
+	"github.com/etcd-suite/etcd-operator/internal/kube"
+)
+
+// actOnCertificates does the steps of certificates. Each Secret is written as it was read, or not at all.
+func (a *certificateActs) actOnCertificates(ctx context.Context, v *view.View, step plan.Step) error {
+	switch step := step.(type) {
+	case plan.CreateCA:
+		return a.createCA(ctx, v)
+	case plan.ReplaceCA:
+		return a.replaceCA(ctx, v)
+	case plan.RemovePreviousCA:
+		return a.removePreviousCA(ctx, v)
+	case plan.RequestCertificates:
+		return a.requestCertificates(ctx, v)
+	case plan.WriteCertificates:
+		return a.writeCertificates(ctx, v, step)
+	default:
+		return fmt.Errorf("step %T is not about certificates", step)
+	}
+}
+
+// createCA creates the first CA. If another pass has created one before, that one is kept.
+func (a *certificateActs) createCA(ctx context.Context, v *view.View) error {
+	authority, err := v.NewCA()
+	if err != nil {
+		return err
+	}
+	return a.create(ctx, v, newSecret(v, v.CASecret(), &plan.Secret{
+		Data:        map[string][]byte{plan.CACertKey: authority.Cert, plan.CAKeyKey: authority.Key},
+		Annotations: rotated(v),
+	}))
+}
+
+// replaceCA adds a new CA. One before it is kept with its key, in the same write.
+func (a *certificateActs) replaceCA(ctx context.Context, v *view.View) error {
+	authority, err := v.NewCA()
+	if err != nil {
+		return err
+	}
+	before := v.Material.CA
+	return a.update(ctx, v, v.CASecret(), &plan.Secret{
+		Data:        v.Material.WithNewCA(v.State, authority),
+		Annotations: rotated(v),
+		Version:     before.Version,
+	})
+}
+
+// removePreviousCA removes the previous CA and its key: no Secret of members and clients holds it any more.
+func (a *certificateActs) removePreviousCA(ctx context.Context, v *view.View) error {
+	before := v.Material.CA
+	data := maps.Clone(before.Data)
+	delete(data, plan.PreviousCACertKey)
+	delete(data, plan.PreviousCAKeyKey)
+	return a.update(ctx, v, v.CASecret(), &plan.Secret{Data: data, Annotations: before.Annotations, Version: before.Version})
+}
+
+// rotated records which request for a new CA was carried out.
+func rotated(v *view.View) map[string]string {
+	return map[string]string{v1beta2.AnnotationRotateCA: v.Material.Rotate}
+}
+
+// writeCertificates writes what differs of the Secrets that members and clients use.
+func (a *certificateActs) writeCertificates(ctx context.Context, v *view.View, step plan.WriteCertificates) error {
+	for _, u := range plan.Usages {
+		after, err := v.Material.NewSecret(v.State, u, step)
+		if err != nil {
+			return err
+		}
+		before := v.Material.HandedOut[u.Name]
+		switch {
+		case after == nil: // not issued yet
+		case before == nil:
+			err = a.create(ctx, v, newSecret(v, v.Name+u.Suffix, after))
+		case !before.Same(after):
+			after.Version = before.Version
+			err = a.update(ctx, v, v.Name+u.Suffix, after)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// update replaces a Secret of the cluster. It fails if the Secret was changed since it was read.
+func (w *writer) update(ctx context.Context, v *view.View, name string, after *plan.Secret) error {
+	err := kube.UpdateSecret(ctx, w.Client, client.ObjectKey{Namespace: v.Namespace, Name: name}, func(object *corev1.Secret) error {
+		data := maps.Clone(after.Data)
+		for key := range data {
+			if !slices.Contains(secrets.SecretKeys, key) {
+				data[key] = object.Data[key] // a key of others, of which the view has only the name
+			}
+		}
+		object.ResourceVersion, object.Data = after.Version, data
+		if object.Annotations == nil {
+			object.Annotations = map[string]string{}
+		}
+		maps.Copy(object.Annotations, after.Annotations)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("update Secret %s: %w", name, err)
+	}
+	return nil
+}
+
+func newSecret(v *view.View, name string, content *plan.Secret) *corev1.Secret {
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:   v.Namespace,
+			Name:        name,
+			Labels:      map[string]string{v1beta2.LabelApp: v1beta2.AppName, v1beta2.LabelCluster: v.Name},
+			Annotations: content.Annotations,
+		},
+		Data: content.Data,
+	}
+}
+
+// requestCertificates creates or corrects the Certificates (server-side apply).
+func (a *certificateActs) requestCertificates(ctx context.Context, v *view.View) error {
+	if refused := v.RefusedIssuer(); refused != "" {
+		return errors.New(refused)
+	}
+	for _, u := range plan.Usages {
+		if v.Material.Withheld(u) {
+			continue
+		}
+		certificate := secrets.Certificate(v.State, u)
+		if err := controllerutil.SetControllerReference(v.Cluster, certificate, a.Client.Scheme()); err != nil {
+			return fmt.Errorf("set the owner of Certificate %s: %w", certificate.GetName(), err)
+		}
+		configuration := client.ApplyConfigurationFromUnstructured(certificate)
+		if err := a.Client.Apply(ctx, configuration, client.FieldOwner(view.Name), client.ForceOwnership); err != nil {
+			return fmt.Errorf("apply Certificate %s: %w", certificate.GetName(), err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package act
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
+)
+
+// relabel brings a Pod's labels and annotations to what the spec asks; the Pod runs on.
+func (p *podActs) relabel(ctx context.Context, v *view.View, name string) error {
+	var pod corev1.Pod
+	if err := p.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &pod); err != nil {
+		return view.Wrap("read", &pod, client.IgnoreNotFound(err))
+	}
+	patch, err := json.Marshal(pods.RelabelPatch(v.State, &pod))
+	if err != nil {
+		return fmt.Errorf("encode the labels of Pod %s: %w", name, err)
+	}
+	return view.Wrap("label", &pod, p.Client.Patch(ctx, &pod, client.RawPatch(types.MergePatchType, patch)))
+}
+
+// markLoaded marks a Pod with the fingerprint of its certificates, so that its kubelet reads its Secrets.
+func (p *podActs) markLoaded(ctx context.Context, v *view.View, step plan.LoadCertificates) error {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: v.Namespace, Name: step.Name}}
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, pods.AnnotationLoaded, step.Loaded)
+	return view.Wrap("mark", pod, p.Client.Patch(ctx, pod, client.RawPatch(types.MergePatchType, patch)))
+}
+
+// addToService adds the label that the client Service selects.
+func (p *podActs) addToService(ctx context.Context, v *view.View, name string) error {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: v.Namespace, Name: name}}
+	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:"true"}}}`, pods.LabelVoter)
+	return view.Wrap("label", pod, p.Client.Patch(ctx, pod, client.RawPatch("application/merge-patch+json", patch)))
+}
+
+// removeFromService removes that label.
+func (p *podActs) removeFromService(ctx context.Context, v *view.View, name string) error {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: v.Namespace, Name: name}}
+	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:null}}}`, pods.LabelVoter)
+	return view.Wrap("label", pod, client.IgnoreNotFound(p.Client.Patch(ctx, pod, client.RawPatch("application/merge-patch+json", patch))))
+}
+
+// releaseMember lets the Pod of a member that was added start etcd. Its volume counts as used first: if the operator is killed
+// in between, the volume is not given to another member, and the Pod is released in the next pass.
+func (p *podActs) releaseMember(ctx context.Context, v *view.View, name string) error {
+	var pod corev1.Pod
+	if err := p.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &pod); err != nil {
+		return view.Wrap("read", &pod, client.IgnoreNotFound(err))
+	}
+	if v.Durable() {
+		if err := p.markUsed(ctx, v, name); err != nil {
+			return err
+		}
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid":         pod.UID, // never another Pod of that name
+		"annotations": map[string]any{pods.AnnotationAdded: pods.WholeVolume, pods.AnnotationInitialCluster: command.JoinPeers(v.State, name)},
+	}})
+	if err != nil {
+		return fmt.Errorf("encode the release of Pod %s: %w", name, err)
+	}
+	return view.Wrap("release", &pod, client.IgnoreNotFound(p.Client.Patch(ctx, &pod, client.RawPatch(types.MergePatchType, patch))))
+}
+
+// forbidEmptyStart changes the annotation of a Pod whose member has started, so that no container of it starts without data. The Pod runs
+// on.
+func (p *podActs) forbidEmptyStart(ctx context.Context, v *view.View, name string) error {
+	var pod corev1.Pod
+	if err := p.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &pod); err != nil {
+		return view.Wrap("read", &pod, client.IgnoreNotFound(err))
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid":         pod.UID, // never another Pod of that name
+		"annotations": map[string]any{pods.AnnotationInitialCluster: command.RejoinOnly},
+	}})
+	if err != nil {
+		return view.Wrap("encode the annotation of", &pod, err)
+	}
+	return view.Wrap("annotate", &pod, client.IgnoreNotFound(p.Client.Patch(ctx, &pod, client.RawPatch(types.MergePatchType, patch))))
+}

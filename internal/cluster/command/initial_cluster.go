@@ -1,0 +1,74 @@
+package command
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+)
+
+const (
+	// RejoinOnly names a member that is not this one. etcd looks at --initial-cluster only when it finds no data, and
+	// then refuses to start because its own name is missing. So a member that has voted cannot come back empty.
+	RejoinOnly = "this-member-may-only-start-with-its-data=http://127.0.0.1:1"
+	// InitialClusterFlag names the members with which etcd starts without data.
+	InitialClusterFlag = "--initial-cluster="
+	// EnvInitialCluster has the value of that annotation in the Pod.
+	EnvInitialCluster = "MEMBER_INITIAL_CLUSTER"
+)
+
+// initialCluster returns the flags that decide how etcd starts without data. Those of a member that makes its data are in an annotation.
+func initialCluster(m plan.CreateMember) []string {
+	members, state := RejoinOnly, "existing"
+	if MakesData(m.Start) {
+		members = "$(" + EnvInitialCluster + ")"
+	}
+	if m.Start == plan.StartNew {
+		state = "new"
+	}
+	return []string{InitialClusterFlag + members, "--initial-cluster-state=" + state}
+}
+
+// InitialMembers is the --initial-cluster of a member that makes its data.
+func InitialMembers(s plan.State, m plan.CreateMember) string {
+	if m.Start == plan.StartJoin {
+		return JoinPeers(s, m.Name)
+	}
+	var members []string
+	for _, name := range s.InitialNames(m.Incarnation, m.InitialSize) {
+		members = append(members, name+"="+s.PeerURL(name))
+	}
+	return strings.Join(members, ",")
+}
+
+// JoinPeers is the --initial-cluster of a member that joins.
+func JoinPeers(s plan.State, member string) string {
+	var members []string
+	for _, name := range s.JoinPeers(member) {
+		for _, url := range s.PeerURLs(name) {
+			members = append(members, name+"="+url)
+		}
+	}
+	return strings.Join(members, ",")
+}
+
+// PeersOf reads the names in a container's --initial-cluster, as Member.Peers has them. A Pod that makes its data has them in given.
+func PeersOf(command []string, given string) string {
+	var names []string
+	for _, arg := range command {
+		if list, ok := strings.CutPrefix(arg, InitialClusterFlag); ok {
+			if strings.HasPrefix(list, "$(") {
+				list = given
+			}
+			for _, member := range strings.Split(list, ",") {
+				name, _, _ := strings.Cut(member, "=")
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ",") // a foreign member may have several peer URLs
+}
+
+// MakesData reports whether etcd starts without data.
+func MakesData(start plan.Start) bool { return start == plan.StartNew || start == plan.StartJoin }

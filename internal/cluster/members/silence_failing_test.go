@@ -1,0 +1,97 @@
+package members
+
+import (
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+)
+
+// seenMembers is a cluster of three that one process observes. Its second member does not serve, and its Pod has not been ready for eight minutes.
+type seenMembers struct {
+	q Silence
+	s plan.State
+}
+
+func watch() *seenMembers {
+	w := &seenMembers{s: clustertest.State(clustertest.Formed, clustertest.Members(3))}
+	m := &w.s.Members[1]
+	m.Serving, m.Answers, m.PodReady, m.UnreadySince = false, false, false, w.s.Now.Add(-8*time.Minute)
+	return w
+}
+
+// look observes the cluster every 5 seconds for a time, and reports whether the plan removes the member.
+func (w *seenMembers) look(d time.Duration, change func(*plan.State)) bool {
+	for end := w.s.Now.Add(d); ; w.s.Now = w.s.Now.Add(5 * time.Second) {
+		change(&w.s)
+		w.q.Saw(client.ObjectKey{}, &w.s)
+		if _, is := plan.Plan(w.s).(plan.RemoveMember); is {
+			return true
+		}
+		if !w.s.Now.Before(end) {
+			return false
+		}
+	}
+}
+
+// The operator counted the time of a learner, of a start and of a lost quorum as the failure of a voter, and removed it in the next pass. Its data
+// was copied again, and the cluster had one voter fewer meanwhile.
+func TestTheTimeOfAVoterBeginsWhenItCanServe(t *testing.T) {
+	for name, before := range map[string]struct{ begin, end func(*plan.State) }{
+		"it was a learner": {func(s *plan.State) { s.Members[1].Learner = true }, func(s *plan.State) { s.Members[1].Learner = false }},
+		"it read its database": {
+			func(s *plan.State) { s.Members[1].StartupBudget = 17 * time.Minute }, func(s *plan.State) { s.Members[1].StartupBudget = 0 },
+		},
+		"no quorum served":                   {func(s *plan.State) { s.MembershipKnown = false }, func(s *plan.State) { s.MembershipKnown = true }},
+		"this process has just been started": {func(*plan.State) {}, func(*plan.State) {}},
+	} {
+		w := watch()
+		if name != "this process has just been started" && w.look(40*time.Second, before.begin) {
+			t.Errorf("%s: the member is removed before its time begins", name)
+		}
+		if w.look(55*time.Second, before.end) {
+			t.Errorf("%s: the member is removed within a minute after that", name)
+		}
+		if !w.look(15*time.Second, before.end) {
+			t.Errorf("%s: the member is not replaced", name)
+		}
+	}
+}
+
+// While a cluster is busy, single looks at it fail. Each of them would otherwise delay the replacement of a member that is lost, without an end.
+func TestASlowLookDoesNotDelayTheReplacementOfALostMember(t *testing.T) {
+	w, looks := watch(), 0
+	if !w.look(70*time.Second, func(s *plan.State) { looks++; s.MembershipKnown = looks%3 != 0 }) {
+		t.Error("the member is not replaced")
+	}
+	w, looks = watch(), 0
+	if w.look(10*time.Minute, func(s *plan.State) { looks++; s.MembershipKnown = looks%8 > 3 }) {
+		t.Error("the member is removed although a quorum never serves for a minute")
+	}
+}
+
+// The API server was down for an hour, so the operator looked at no cluster, and no kubelet could report that a Pod is ready. The hour counted as the
+// failure of a member that was starting before. It was removed in the first look after the outage, and its data was copied again.
+func TestATimeWithoutALookCountsForNoMember(t *testing.T) {
+	unchanged := func(*plan.State) {}
+	w := watch()
+	w.look(0, unchanged)
+	w.s.Now = w.s.Now.Add(time.Hour)
+	if w.look(55*time.Second, unchanged) {
+		t.Error("the member is removed within a minute after an hour without a look")
+	}
+	if !w.look(15*time.Second, unchanged) {
+		t.Error("the member is not replaced")
+	}
+	w = watch()
+	for range 4 {
+		w.s.Now = w.s.Now.Add(30 * time.Second)
+		w.look(0, unchanged)
+	}
+	if !w.look(0, unchanged) {
+		t.Error("an operator that looks every 30 seconds does not replace the member")
+	}
+}

@@ -1,0 +1,29 @@
+package observe
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
+)
+
+func (o *Observer) observeRestores(ctx context.Context, v *view.View) error {
+	found, err := o.ListIndexed(ctx, v, &v1beta2.EtcdRestoreList{}, kubecache.KeyOfName(v.Name))
+	if err != nil {
+		return err
+	}
+	var restores []v1beta2.EtcdRestore
+	for _, object := range found {
+		if restore, ok := object.(*v1beta2.EtcdRestore); ok {
+			restores = append(restores, *restore.DeepCopy())
+		}
+	}
+	slices.SortFunc(restores, func(a, b v1beta2.EtcdRestore) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+	v.ChooseRestore(restores)
+	return nil
+}

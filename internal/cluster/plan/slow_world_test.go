@@ -1,0 +1,140 @@
+package plan
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// slowWorld plays a recovery. Each stop of a Pod takes a while, and the clocks may differ.
+type slowWorld struct {
+	stop       time.Duration
+	skew       time.Duration // how far the clock of the operator is behind
+	membership []etcd.Member // what each member that answers knows
+	index      func(i int) uint64
+	before     func(passed time.Duration, s *State) // is called before each pass; nil for nothing
+}
+
+// outcome is what was done within the limit, which member was started with --force-new-cluster, and whether it served alone.
+type outcome struct {
+	did    []string
+	forced string
+	served bool
+}
+
+const slowLimit = 6 * time.Hour
+
+func (w slowWorld) from(s State, status v1beta2.EtcdClusterStatus) (o outcome) {
+	do := doer(&s, &status)
+	deleted := map[string]time.Time{}
+	for passed := time.Duration(0); passed < slowLimit; passed += 10 * time.Second {
+		now := noon.Add(passed)
+		s.Now = now.Add(-w.skew)
+		s.NoteClock(w.skew)
+		w.runPods(&s, deleted, now)
+		if w.before != nil {
+			w.before(passed, &s)
+		}
+		step := Plan(s)
+		if _, waits := step.(Wait); !waits {
+			o.did = append(o.did, fmt.Sprintf("%s %T %s", passed, step, Describe(s, step).Message))
+		}
+		switch step := step.(type) {
+		case RecordForced:
+			o.served = true
+			return o
+		case CreateMember:
+			if step.Start == StartForce {
+				o.forced = step.Name
+			}
+			created(&s, step)
+		case DeletePod:
+			deleted[step.Name] = now
+			m := memberOf(&s, step.Name)
+			m.Pod, m.Answers, m.Knows, m.RaftIndex, m.GoneBy = PodDeleting, false, nil, 0, s.Now.Add(w.stop)
+		case RecordForcing:
+			markAll(&s) // as the actor does before
+			do(step)
+		default:
+			do(step)
+		}
+	}
+	o.did = append(o.did, Describe(s, Plan(s)).Message)
+	return o
+}
+
+// runPods is what kubelets and etcd do between two passes.
+func (w slowWorld) runPods(s *State, deleted map[string]time.Time, now time.Time) {
+	for i := range s.Members {
+		m := &s.Members[i]
+		if m.Pod == PodDeleting && now.Sub(deleted[m.Name]) >= w.stop {
+			with(i, withoutPod)(s)
+			m.RaftIndex, m.Answers = 0, false
+		}
+		if m.Pod == PodStarting {
+			m.Pod = PodRunning
+		}
+		if m.Pod == PodRunning && m.Start != StartForce && !m.Answers {
+			m.RaftIndex = w.indexOf(i) // by its metrics
+		}
+		if m.Pod == PodRunning && m.Start == StartForce {
+			voter(m)
+			m.Start, m.Leader, m.Revision = StartForce, true, 17
+			s.MembershipKnown, s.ForeignMembers = true, nil
+		}
+		if m.Pod == PodRunning && m.Answers && !m.Serving {
+			m.Knows = w.membership
+		}
+	}
+}
+
+func (w slowWorld) indexOf(i int) uint64 {
+	if w.index == nil {
+		return 42
+	}
+	return w.index(i)
+}
+
+func created(s *State, step CreateMember) {
+	for i := range s.Members {
+		if m := &s.Members[i]; m.Name == step.Name {
+			with(i, pod(PodStarting))(s)
+			m.Start, m.UnreadySince, m.EtcdSince, m.PodCreated, m.PodImage = step.Start, s.Now, s.Now, s.Now, s.ImageFor(1)
+		}
+	}
+}
+
+func memberOf(s *State, name string) *Member {
+	for i := range s.Members {
+		if s.Members[i].Name == name {
+			return &s.Members[i]
+		}
+	}
+	return &Member{}
+}
+
+// serves fails the test if the survivor does not serve alone at the end.
+func (o outcome) serves(t *testing.T) {
+	t.Helper()
+	if o.served {
+		return
+	}
+	for _, did := range o.did[:min(len(o.did), 24)] {
+		t.Log(did)
+	}
+	t.Errorf("the survivor does not serve after %s; %d steps", slowLimit, len(o.did))
+}
+
+// isNot fails the test if a member was started with --force-new-cluster.
+func (o outcome) isNot(t *testing.T, forced, why string) {
+	t.Helper()
+	for _, did := range o.did[:min(len(o.did), 24)] {
+		t.Log(did)
+	}
+	if o.forced == forced {
+		t.Errorf("%s starts with --force-new-cluster, although %s", forced, why)
+	}
+}

@@ -1,0 +1,99 @@
+package pods
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/seed"
+)
+
+const (
+
+	// CredentialsVolume of a seed is the Secret that it reads the store with.
+	CredentialsVolume = "store-credentials"
+)
+
+// seedOf reads how the init container that restores a snapshot fares.
+func seedOf(pod *corev1.Pod) *plan.Seed {
+	for _, c := range pod.Status.InitContainerStatuses {
+		if c.Name != SeedContainer {
+			continue
+		}
+		s := &plan.Seed{Failures: c.RestartCount}
+		ended := c.State.Terminated
+		if ended == nil {
+			ended = c.LastTerminationState.Terminated
+		} else if ended.ExitCode != seed.ExitDone {
+			s.Failures++
+		}
+		if ended != nil && ended.ExitCode != seed.ExitDone {
+			s.Message = plan.LastLine(ended.Message)
+			s.Hopeless = ended.ExitCode == seed.ExitNever
+		}
+		if done := c.State.Terminated; done != nil && done.ExitCode == seed.ExitDone {
+			s.DoneAt = done.FinishedAt.Time
+		}
+		return s
+	}
+	return nil
+}
+
+// addSeed puts the init container that restores the snapshot before etcd. The credentials are in this Pod only.
+func addSeed(s plan.State, pod *corev1.Pod, m plan.CreateMember, image string) {
+	container := corev1.Container{
+		Name:                     SeedContainer,
+		Image:                    image,
+		Args:                     seedRequest(s, m).Args(),
+		Env:                      []corev1.EnvVar{fromAnnotation(seed.EnvDataRequired, AnnotationInitialCluster)},
+		VolumeMounts:             []corev1.VolumeMount{{Name: DataVolume, MountPath: command.DataMount}},
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+		SecurityContext:          containerSecurity(),
+		Resources:                s.PodPolicy().Resources,
+	}
+	if secret := s.Request.Source.Secret; secret != "" {
+		const name = CredentialsVolume
+		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
+			// Optional: users delete it after a restore, and the Pod must be able to start again.
+			Secret: &corev1.SecretVolumeSource{SecretName: secret, Optional: ptr.To(true)},
+		}})
+		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: seed.CredentialsDir, ReadOnly: true})
+	}
+	if secret := s.Request.SignedURL; secret != "" {
+		name := freeVolumeName(pod, "signed-url")
+		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
+			// Optional: restore-operator deletes it when the restore ends, and the Pod must be able to start again.
+			Secret: &corev1.SecretVolumeSource{SecretName: secret, Optional: ptr.To(true)},
+		}})
+		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: seed.SignedURLDir, ReadOnly: true})
+	}
+	pod.Spec.InitContainers = append(pod.Spec.InitContainers, container)
+}
+
+// freeVolumeName returns name, or a longer one if spec.pod.volumes has a volume of that name: the API reserves only the names
+// that members need.
+func freeVolumeName(pod *corev1.Pod, name string) string {
+	for slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == name }) {
+		name += "-seed"
+	}
+	return name
+}
+
+func seedRequest(s plan.State, m plan.CreateMember) seed.Request {
+	return seed.Request{
+		Source:       s.Request.Source,
+		SignedURL:    s.Request.SignedURL,
+		SHA256:       s.Request.SHA256,
+		Size:         s.Request.Size,
+		PlainSize:    s.Request.PlainSize,
+		Revision:     s.Request.Revision,
+		DataDir:      command.DataDir,
+		Name:         m.Name,
+		PeerURL:      s.PeerURL(m.Name),
+		Token:        s.Token(m.Incarnation),
+		RevisionBump: s.SeedRevisionBump(),
+	}
+}

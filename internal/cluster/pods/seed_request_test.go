@@ -1,0 +1,35 @@
+package pods
+
+import (
+	"testing"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+)
+
+func TestTheSeedAddsTheRevisionBumpThatWasComputedWhenTheRestoreBegan(t *testing.T) {
+	s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.FromBucket)
+	m := plan.CreateMember{Name: clustertest.SeedName, Incarnation: 2, Start: plan.StartSeed}
+	if got := seedRequest(s, m).RevisionBump; got != 1_000_000_000 {
+		t.Errorf("a restore that an earlier release began adds %d, want the number of its EtcdRestore", got)
+	}
+	s.Restore.RevisionBump = 2_000_000_659
+	if got := seedRequest(s, m).RevisionBump; got != 2_000_000_659 {
+		t.Errorf("the seed adds %d, want 2000000659", got)
+	}
+}
+
+func TestARestoreBySignedURLWorksBesideAVolumeOfTheSameName(t *testing.T) {
+	s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.FromBucket, clustertest.BySignedURL)
+	if s.Spec.Pod == nil {
+		s.Spec.Pod = &v1beta2.PodPolicy{}
+	}
+	s.Spec.Pod.Volumes = []v1beta2.PodVolume{{Name: "signed-url"}}
+	names := map[string]int{}
+	for _, v := range NewPod(s, plan.CreateMember{Name: clustertest.SeedName, Incarnation: 2, Start: plan.StartSeed}, clustertest.SeedImage).Spec.Volumes {
+		if names[v.Name]++; names[v.Name] > 1 {
+			t.Errorf("volume %s occurs twice", v.Name)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package secrets
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
+
+const (
+	// certManagerVersion is the API of cert-manager's Certificates.
+	certManagerVersion = "cert-manager.io/v1"
+	// issuedSuffix ends the names of the Secrets that cert-manager writes, after the Certificate's.
+	issuedSuffix = "-issued"
+)
+
+// Certificate is cert-manager's Certificate of a usage.
+func Certificate(s plan.State, u plan.Usage) *unstructured.Unstructured {
+	request, policy := s.CertificateRequest(u), s.Spec.TLS.CertManager
+	uses := []any{"digital signature"}
+	if request.Server {
+		uses = append(uses, "server auth")
+	}
+	if request.Client {
+		uses = append(uses, "client auth")
+	}
+	names := []any{}
+	for _, name := range request.DNSNames {
+		names = append(names, name)
+	}
+	addresses := []any{}
+	for _, address := range request.Addresses {
+		addresses = append(addresses, address.String())
+	}
+	spec := map[string]any{
+		"secretName": s.Name + u.Certificate + issuedSuffix,
+		"commonName": request.CommonName,
+		"usages":     uses,
+		"privateKey": map[string]any{"algorithm": "ECDSA", "size": int64(256), "rotationPolicy": "Always"},
+		"issuerRef":  map[string]any{"name": policy.IssuerRef.Name, "kind": policy.IssuerRef.Kind, "group": policy.IssuerRef.Group},
+	}
+	if len(names) > 0 {
+		spec["dnsNames"] = names
+	}
+	if len(addresses) > 0 {
+		spec["ipAddresses"] = addresses
+	}
+	for field, value := range map[string]*metav1.Duration{"duration": policy.Duration, "renewBefore": policy.RenewBefore} {
+		if value != nil {
+			spec[field] = value.Duration.String()
+		}
+	}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": certManagerVersion,
+		"kind":       "Certificate",
+		"metadata": map[string]any{
+			"namespace": s.Namespace,
+			"name":      s.Name + u.Certificate,
+			"labels":    map[string]any{v1beta2.LabelApp: v1beta2.AppName, v1beta2.LabelCluster: s.Name},
+		},
+		"spec": spec,
+	}}
+}
+
+// requests reports whether a Certificate asks for what is wanted. cert-manager and its webhooks may add fields, but a name that is not in the spec any
+// more must go: an issuer would sign it again and again.
+func requests(have, want *unstructured.Unstructured) bool {
+	for _, names := range []string{"dnsNames", "ipAddresses"} {
+		wanted, _, _ := unstructured.NestedStringSlice(want.Object, "spec", names)
+		asked, _, _ := unstructured.NestedStringSlice(have.Object, "spec", names)
+		if !slices.Equal(wanted, asked) {
+			return false
+		}
+	}
+	return equality.Semantic.DeepDerivative(want.Object["spec"], have.Object["spec"])
+}
+
+// certificateReady reads the condition Ready that cert-manager writes.
+func certificateReady(certificate *unstructured.Unstructured) (ready bool, why string) {
+	conditions, _, err := unstructured.NestedSlice(certificate.Object, "status", "conditions")
+	if err != nil {
+		return false, "its status cannot be read"
+	}
+	why = "cert-manager has not processed it yet. Check that cert-manager runs and that issuer " + issuerOf(certificate) + " exists"
+	for _, condition := range conditions {
+		fields, ok := condition.(map[string]any)
+		if !ok || fields["type"] != "Ready" {
+			continue
+		}
+		why = planning.Sentence("", fmt.Sprint(fields["message"])) + " Check that issuer " + issuerOf(certificate) + " exists and is ready"
+		return fields["status"] == "True", why
+	}
+	return false, why
+}
+
+func issuerOf(certificate *unstructured.Unstructured) string {
+	name, _, _ := unstructured.NestedString(certificate.Object, "spec", "issuerRef", "name")
+	return name
+}

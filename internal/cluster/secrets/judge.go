@@ -1,0 +1,93 @@
+package secrets
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
+)
+
+const (
+	// rereads is how many Secrets and Certificates are read again in each second, although nothing suggests a change. It keeps
+	// the reads of any number of idle clusters below one in a second.
+	rereads = 0.9
+	// rereadsAtOnce is how many may be read at the same time.
+	rereadsAtOnce = 10
+	// startingReads is how long reads are kept of a cluster whose members start or refuse the connection. A Secret may be the
+	// cause, but mostly it is not.
+	startingReads = 2 * time.Second
+	// judged is how long the judgement of certificates is kept. It depends on the time only for renewals. It is longer than the
+	// interval of full looks at any number of clusters: a new judgement ends the TLS sessions, too.
+	judged = 10 * time.Minute
+)
+
+// Judge uses the last judgement of what is kept, or makes one and keeps it.
+func (s *Secrets) Judge(ctx context.Context, v *view.View) error {
+	k := s.Memory.OfView(v)
+	if j := k.judgement; j != nil && v.Now.Sub(j.at) < judged {
+		v.Material, v.Certificates, v.ClientName, v.NamedClients, v.TLS = j.material, j.certificates, j.clientName, j.namedClients, j.tls
+		return nil
+	}
+	if err := s.ObserveSecrets(ctx, v); err != nil {
+		return err
+	}
+	k.judgement = nil
+	if c := v.Certificates; v.SecretProblem == "" && c.Foreign == "" && c.Unissued == "" && !c.Missing && !c.Superseded && !k.large {
+		k.judgement = &judgement{v.Now, v.Material, v.Certificates, v.ClientName, v.NamedClients, v.TLS}
+	}
+	return nil
+}
+
+// NewRereads limits reads that only confirm what is kept.
+func NewRereads() *rate.Limiter { return rate.NewLimiter(rereads, rereadsAtOnce) }
+
+// confirms reports whether a number of objects may be read again now. The first must be free, and the others are owed: clusters with
+// few objects must not always come before those with many.
+func (s *Secrets) confirms(objects int, now time.Time) bool {
+	if objects == 0 || !s.Rereads.AllowN(now, 1) {
+		return false
+	}
+	s.Rereads.ReserveN(now, min(objects-1, s.Rereads.Burst()))
+	return true
+}
+
+// Keep decides whether a pass uses what earlier passes read.
+func (s *Secrets) Keep(v *view.View) {
+	k := s.Memory.OfView(v)
+	same := k.generation == v.Cluster.Generation && maps.Equal(k.annotations, v.Cluster.Annotations)
+	renewed := !k.until.IsZero() && v.Now.After(k.until)
+	if s.Rereads == nil || !same || renewed || s.confirms(len(k.objects), v.Now) {
+		*k = keptReads{generation: v.Cluster.Generation, annotations: maps.Clone(v.Cluster.Annotations)}
+	}
+	if k.since.IsZero() {
+		k.since = v.Now
+	}
+}
+
+// Doubt drops what was read if something suggests that it changes: the operator wrote certificates or failed, or a Secret is
+// wrong. If the operator did anything else, a Pod does not run (it may wait for a Secret), or a member refused the connection, it
+// drops only what is older than startingReads. A member that hangs says nothing about Secrets.
+func (s *Secrets) Doubt(v *view.View, step plan.Step, err error, hangs func(v *view.View, member string) bool) {
+	doubtful := err != nil || writesSecrets(step) || v.SecretProblem != "" || v.Certificates.Foreign != "" || v.Certificates.Unissued != "" ||
+		v.Certificates.Missing || v.Certificates.Superseded || v.Authentication.Problem != ""
+	unsettled := plan.Acts(step)
+	for _, m := range v.Members {
+		unsettled = unsettled || m.Pod != plan.PodRunning || (!m.Answers && !hangs(v, m.Name))
+	}
+	if k := s.Memory.OfView(v); doubtful || (unsettled && v.Now.Sub(k.since) >= startingReads) {
+		*k = keptReads{}
+	}
+}
+
+// writesSecrets says whether a step changes what is kept.
+func writesSecrets(step plan.Step) bool {
+	switch step.(type) {
+	case plan.CreateCA, plan.RequestCertificates, plan.WriteCertificates:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,143 @@
+package secrets
+
+import (
+	"bytes"
+	"crypto/tls"
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/pki"
+)
+
+const (
+
+	// trustedPart is the part of a certificate's lifetime in which it is not expected to be renewed.
+	trustedPart = 0.6
+)
+
+// keptReads is what was read of the Secrets and Certificates of one EtcdCluster. The operator may not list or watch Secrets, so
+// it reads them by name. It keeps them while nothing suggests that one has changed. Its zero value keeps nothing.
+type keptReads struct {
+	objects map[string]client.Object
+	// contents are the longer ones in the Secrets among them, by their hash.
+	contents map[uint64][]byte
+	// generation and annotations of the EtcdCluster that they were read for.
+	generation  int64
+	annotations map[string]string
+	// until is when the first certificate in them may be renewed; zero if there is none.
+	until time.Time
+	// since is when the first of them was read.
+	since time.Time
+	// large means that a Secret was too large to be kept, and so is a judgement that holds it.
+	large bool
+	// judgement of the certificates in them; nil if there is none yet.
+	judgement *judgement
+}
+
+// judgement is what ObserveSecrets found in the Secrets. Parsing certificates and checking their signatures costs more than all
+// else in a look.
+type judgement struct {
+	at           time.Time
+	material     plan.Material
+	certificates plan.Certificates
+	clientName   string
+	namedClients bool
+	// tls is used for all connections to the members, so that their TLS sessions resume.
+	tls *tls.Config
+}
+
+// maxKept is how many bytes of memory a Secret or a Certificate takes at most that is kept. A larger one is read in each pass, so that many of them
+// fill no memory.
+const maxKept = 64 << 10
+
+// put keeps what was read, unless it is too large.
+func (k *keptReads) put(name string, read client.Object) {
+	if kubecache.HeldSize(read) > maxKept {
+		k.large = true
+		return
+	}
+	have := k.keepable(read)
+	if k.objects == nil {
+		k.objects = map[string]client.Object{}
+	}
+	k.objects[name] = have
+	k.expect(have)
+}
+
+func nameOfKept(object client.Object, key client.ObjectKey) string {
+	return fmt.Sprintf("%T %s", object, key)
+}
+
+// keepable returns what is kept of an object. Of a Secret that is its owner, its annotations and its contents. The Secrets of an
+// EtcdCluster have the same CA, which is kept once: the Secrets of a thousand clusters are a large part of the operator's memory.
+func (k *keptReads) keepable(object client.Object) client.Object {
+	secret, ok := object.(*corev1.Secret)
+	if !ok {
+		return object
+	}
+	kept := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+		Namespace: secret.Namespace, Name: secret.Name, ResourceVersion: secret.ResourceVersion,
+		OwnerReferences: slices.Clone(secret.OwnerReferences), Annotations: maps.Clone(secret.Annotations),
+	}}
+	kubecache.ShareMeta(kept)
+	if secret.Data != nil {
+		kept.Data = make(map[string][]byte, len(secret.Data))
+	}
+	for key, content := range secret.Data {
+		kept.Data[kubecache.Words.Share(key)] = k.sharedContent(content)
+	}
+	return kept
+}
+
+// minShared is how many bytes a content has at least that is shared. Smaller ones are cheaper to keep than to find.
+const minShared = 256
+
+// contentSeed hashes the contents of Secrets. Others do not know it, so they cannot write contents with the same hash.
+var contentSeed = maphash.MakeSeed()
+
+// sharedContent returns the same content of a Secret that is kept, if there is one.
+func (k *keptReads) sharedContent(content []byte) []byte {
+	if len(content) < minShared {
+		return content
+	}
+	hash := maphash.Bytes(contentSeed, content)
+	if have := k.contents[hash]; bytes.Equal(have, content) {
+		return have
+	}
+	if k.contents == nil {
+		k.contents = map[uint64][]byte{}
+	}
+	k.contents[hash] = content
+	return content
+}
+
+// expect notes when the certificates in a Secret may be renewed.
+func (k *keptReads) expect(object client.Object) {
+	secret, ok := object.(*corev1.Secret)
+	if !ok {
+		return
+	}
+	for key, content := range secret.Data {
+		if !strings.HasSuffix(key, ".crt") {
+			continue
+		}
+		certificate, err := pki.ParseCertificate(content)
+		if err != nil {
+			continue
+		}
+		lifetime := certificate.NotAfter.Sub(certificate.NotBefore)
+		if at := certificate.NotBefore.Add(time.Duration(trustedPart * float64(lifetime))); k.until.IsZero() || at.Before(k.until) {
+			k.until = at
+		}
+	}
+}

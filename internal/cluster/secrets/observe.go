@@ -1,0 +1,80 @@
+package secrets
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
+)
+
+// ObserveSecrets reads all Secrets of the cluster's certificates: those of the user, or those that the operator writes.
+func (s *Secrets) ObserveSecrets(ctx context.Context, v *view.View) error {
+	if !v.Spec.TLS.Issued() {
+		return s.observeStatic(ctx, v)
+	}
+	v.Material = plan.Material{HandedOut: map[string]*plan.Secret{}, Rotate: v.Cluster.Annotations[v1beta2.AnnotationRotateCA]}
+	for _, u := range plan.Usages {
+		held, ours, err := s.ownSecret(ctx, v, v.Name+u.Suffix)
+		if err != nil {
+			return noteSecret(v, err)
+		}
+		if !ours {
+			noteTaken(v, u, "Secret "+v.Name+u.Suffix)
+		}
+		if held != nil {
+			v.Material.HandedOut[u.Name] = held
+		}
+	}
+	v.ClientName, v.NamedClients = v.Material.ClientName(v.State), v.Material.NamedClients(v.State) || v.MembersCheckClients()
+	if err := s.observeIssuer(ctx, v); err != nil {
+		return noteSecret(v, err)
+	}
+	if v.SecretProblem = v.Material.TooMany(v.State); v.SecretProblem != "" {
+		return nil
+	}
+	if v.Certificates = v.Material.Judge(v.State, v.Certificates); v.Certificates.Unjudged {
+		v.SecretProblem = plan.TooManySignatures
+		return nil
+	}
+	if !v.Certificates.Missing && v.Certificates.Foreign == "" {
+		name := v.Spec.TLS.ClientSecret(v.Name)
+		if v.Certificates.Operator {
+			name = v.Spec.TLS.OperatorSecret(v.Name)
+		}
+		useClientSecret(v, name, v.Material.Operator().Data)
+	}
+	return nil
+}
+
+func (s *Secrets) observeIssuer(ctx context.Context, v *view.View) (err error) {
+	if v.Spec.TLS.Managed == nil {
+		return s.observeCertManager(ctx, v)
+	}
+	authority, ours, err := s.ownSecret(ctx, v, v.CASecret())
+	if !ours {
+		v.Certificates.Foreign = plan.TakenByAnother("Secret " + v.CASecret())
+	}
+	v.Material.CA = authority
+	return err
+}
+
+// ownSecret reads a Secret that the operator writes. It returns nil if there is none. If another owner has it, ours is
+// false.
+func (s *Secrets) ownSecret(ctx context.Context, v *view.View, name string) (held *plan.Secret, ours bool, err error) {
+	found, err := s.secretOf(ctx, v, name)
+	if apierrors.IsNotFound(err) {
+		return nil, true, nil
+	}
+	if err != nil {
+		return nil, true, fmt.Errorf("read Secret %s: %w", name, err)
+	}
+	if !metav1.IsControlledBy(found, v.Cluster) {
+		return nil, false, nil
+	}
+	return &plan.Secret{Data: found.Data, Annotations: found.Annotations, Version: found.ResourceVersion}, true, nil
+}

@@ -1,0 +1,66 @@
+package secrets
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
+	"github.com/etcd-suite/etcd-operator/internal/pki"
+)
+
+// checkSecret reads a Secret of the user and records what is missing.
+func (s *Secrets) checkSecret(ctx context.Context, v *view.View, name string, keys ...string) (map[string][]byte, error) {
+	data, err := s.SecretData(ctx, v, name)
+	if err != nil {
+		return nil, noteSecret(v, err)
+	}
+	for _, key := range keys {
+		if len(data[key]) == 0 && v.SecretProblem == "" {
+			v.SecretProblem = fmt.Sprintf("Secret %s has no key %s. It needs the keys %s.", name, key, strings.Join(keys, ", "))
+		}
+		if v.SecretProblem == "" && strings.HasSuffix(key, plan.CACertKey) {
+			v.SecretProblem = plan.TooManyCAs(name, key, data[key])
+		}
+	}
+	return data, nil
+}
+
+// observeStatic checks that the user's Secrets exist and are complete.
+func (s *Secrets) observeStatic(ctx context.Context, v *view.View) error {
+	policy := v.Spec.TLS
+	var peer, server, data map[string][]byte
+	var err error
+	if policy.SecurePeer() {
+		if peer, err = s.checkSecret(ctx, v, policy.PeerSecret(v.Name), v1beta2.PeerCertKey, v1beta2.PeerKeyKey, v1beta2.PeerCAKey); err != nil {
+			return err
+		}
+	}
+	if policy.SecureClient() {
+		if policy.ServerSecret(v.Name) == "" {
+			// Stored before the schema refused it.
+			v.SecretProblem = "spec.TLS.static has an operatorSecret and no member.serverSecret. Set both or neither."
+			return nil
+		}
+		if server, err = s.checkSecret(ctx, v, policy.ServerSecret(v.Name), v1beta2.ServerCertKey, v1beta2.ServerKeyKey, v1beta2.ServerCAKey); err != nil {
+			return err
+		}
+		data, err = s.checkSecret(ctx, v, policy.ClientSecret(v.Name), v1beta2.ClientCertKey, v1beta2.ClientKeyKey, v1beta2.ClientCAKey)
+		if err != nil {
+			return err
+		}
+		if v.SecretProblem == "" {
+			useClientSecret(v, policy.ClientSecret(v.Name), data)
+		}
+	}
+	v.Certificates.SetExpiry(peer[v1beta2.PeerCertKey], server[v1beta2.ServerCertKey], data[v1beta2.ClientCertKey])
+	v.Certificates.PeerLacksName = v.LacksPeerName(peer[v1beta2.PeerCertKey])
+	v.Certificates.ClientsLackName = v.LacksClientName(data[v1beta2.ClientCertKey])
+	v.Certificates.Trust = plan.TrustOf(peer[v1beta2.PeerCAKey], server[v1beta2.ServerCAKey])
+	if v.Certificates.Trust != "" {
+		v.Certificates.Loaded = pki.Fingerprint(peer[v1beta2.PeerCertKey], peer[v1beta2.PeerCAKey], server[v1beta2.ServerCertKey], server[v1beta2.ServerCAKey])
+	}
+	return nil
+}

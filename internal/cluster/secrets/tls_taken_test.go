@@ -1,0 +1,56 @@
+package secrets
+
+import (
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+)
+
+// An earlier release did not use the name. The upgrade would end all healing and all renewals of certificates.
+func TestASecretOfAUserWithTheNameOfTheOperatorsStopsNothing(t *testing.T) {
+	// A cluster of an earlier release: its own Secrets exist, and the user has one with the name that this release adds.
+	s := clustertest.State(clustertest.Formed, clustertest.Members(3), func(s *plan.State) { s.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}} }, clustertest.Secure)
+	users := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "example" + v1beta2.OperatorSecretSuffix}, Data: map[string][]byte{"tls.crt": []byte("x")}}
+	var objects []client.Object
+	m := plan.Material{HandedOut: map[string]*plan.Secret{}}
+	_, v := secretsBeside(t)
+	v.State = s
+	authority, err := v.NewCA()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.CA = &plan.Secret{Data: map[string][]byte{plan.CACertKey: authority.Cert, plan.CAKeyKey: authority.Key}}
+	objects = append(objects, users, &corev1.Secret{ObjectMeta: clustertest.Controlled("uid-example", v.CASecret(), nil), Data: m.CA.Data})
+	for _, u := range plan.Usages[:3] {
+		held, err := m.NewSecret(s, u, plan.WriteCertificates{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, &corev1.Secret{ObjectMeta: clustertest.Controlled("uid-example", v.Name+u.Suffix, nil), Data: held.Data})
+	}
+	r, v := secretsBeside(t, objects...)
+	v.State = s
+	v.Members = slices.Clone(s.Members)
+	v.Members[1].Pod, v.Members[1].Serving, v.Members[1].Answers = plan.PodNone, false, false
+	if err := r.ObserveSecrets(t.Context(), v); err != nil {
+		t.Fatal(err)
+	}
+	for i := range v.Members {
+		v.Members[i].Trust, v.Members[i].Loaded = v.Certificates.Trust, v.Certificates.Loaded
+	}
+	if v.TLS == nil {
+		t.Error("the operator has no client certificate any more, although that of clients is there")
+	}
+	if step, is := plan.Plan(v.State).(plan.CreateMember); !is {
+		t.Errorf("a Pod is missing, and the plan is %+v", plan.Plan(v.State))
+	} else if step.Name != v.Members[1].Name {
+		t.Errorf("the plan is %+v", step)
+	}
+}

@@ -1,0 +1,187 @@
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/dbcheck"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+	"github.com/etcd-suite/etcd-operator/internal/restore/keys"
+	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/source"
+	"github.com/etcd-suite/etcd-operator/internal/worker"
+)
+
+var (
+	// errMembers is in the chain if the keys of the cluster could not be read or written.
+	errMembers = errors.New("the keys of the cluster cannot be read or written")
+	// errReplaced is in the chain if the snapshot is another one than at the comparison.
+	errReplaced = errors.New("the snapshot was replaced since its keys were compared")
+)
+
+// errKeysSlow ends a comparison, or an attempt to write.
+var errKeysSlow = errors.New("the members were too slow")
+
+const (
+	// keysBase and keysRate limit what follows the reading: ten minutes, and the time for the bytes of the snapshot at 8 MiB a second.
+	keysBase = 10 * time.Minute
+	keysRate = 8 << 20
+)
+
+// needs returns how many bytes of the spool a snapshot of that size needs. Its keys and their values need as many again.
+func (a Asked) needs(size int64) int64 {
+	if a.Keys == nil {
+		return size
+	}
+	return 2 * size
+}
+
+// keys compares or writes the keys of a verified snapshot, if that is asked.
+func (s Spool) keys(ctx context.Context, asked Asked, read source.Proven) (*v1beta2.PrefixesStatus, error) {
+	o := asked.Keys
+	if o == nil {
+		return nil, nil //nolint:nilnil // nothing was asked
+	}
+	if o.Write && snapshot.Replaced(o.Snapshot.SHA256, read.Snapshot.SHA256) {
+		return nil, fmt.Errorf("%w: its SHA-256 is %s, and was %s", errReplaced, read.Snapshot.SHA256, o.Snapshot.SHA256)
+	}
+	prefixes := keys.Disjoint(o.Prefixes)
+	entries, remove, err := s.extract(ctx, asked.Namespace, read.File, prefixes)
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	// The extraction may wait for the checks of others, and has limits of its own.
+	ctx, cancel := context.WithTimeoutCause(ctx, keysBase+time.Duration(read.Snapshot.Size/keysRate)*time.Second, errKeysSlow)
+	defer cancel()
+	client, id, by, err := connectTo(ctx, o.Cluster, asked.Members)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errMembers, explainAccess(by, err))
+	}
+	defer client.Close()
+	found, err := keys.Run(ctx, client, entries, keys.Order{ClusterID: id, Prefixes: prefixes, Revision: o.Revision, Prune: o.Prune, Write: o.Write})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errMembers, explainAccess(by, err))
+	}
+	return &v1beta2.PrefixesStatus{
+		ClusterID: o.Cluster.ClusterID, Revision: found.Revision,
+		Created: found.Created, Changed: found.Changed, Deleted: found.Deleted, Kept: found.Kept, Unchanged: found.Unchanged,
+		Leased: found.Leased, Conflicts: found.Conflicts, First: found.First,
+	}, nil
+}
+
+// connectTo connects to a voter of the cluster that has a quorum.
+func connectTo(ctx context.Context, o plan.SafetyOrder, secrets SafetySecrets) (client *etcd.Client, id etcd.ID, by ask.Access, err error) {
+	if by, err = accessOf(o, secrets, nil); err != nil {
+		return nil, 0, by, err
+	}
+	if id, err = etcd.ParseID(o.ClusterID); err != nil {
+		return nil, 0, by, err
+	}
+	member, _, err := chooseMember(ctx, o, by)
+	if err != nil {
+		return nil, 0, by, err
+	}
+	client, err = openPinned(ctx, member.URL, by)
+	return client, id, by, err
+}
+
+// openPinned connects to one address of a member. A connection that breaks comes back to the same address, whatever the name leads to then.
+func openPinned(ctx context.Context, text string, by ask.Access) (*etcd.Client, error) {
+	member, err := url.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("the URL of the member: %w", err)
+	}
+	addresses, err := net.DefaultResolver.LookupHost(ctx, member.Hostname())
+	if err != nil {
+		return nil, err
+	}
+	return etcd.Open(etcd.Endpoint{URL: text, Address: net.JoinHostPort(addresses[0], member.Port()), Login: by.Login}, by.TLS)
+}
+
+// extract writes the keys of a snapshot and their values into two files of the spool, which remove deletes.
+func (s Spool) extract(ctx context.Context, namespace, file string, prefixes []string) (entries *dbfile.Entries, remove func(), err error) {
+	dir, err := os.MkdirTemp(s.Dir(), "keys-")
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", source.ErrDisk, err)
+	}
+	values, err1 := os.Create(filepath.Join(dir, "values"))
+	index, err2 := os.Create(filepath.Join(dir, "index"))
+	remove = func() {
+		_, _, _ = values.Close(), index.Close(), os.RemoveAll(dir)
+	}
+	if err := errors.Join(err1, err2); err != nil {
+		remove()
+		return nil, nil, fmt.Errorf("%w: %w", source.ErrDisk, err)
+	}
+	if err := dbcheck.Extract(ctx, namespace, file, prefixes, values, index); err != nil {
+		remove()
+		return nil, nil, fmt.Errorf("read the keys of the snapshot: %w", err)
+	}
+	info, err := values.Stat()
+	if err == nil {
+		_, err = index.Seek(0, 0)
+	}
+	if err != nil {
+		remove()
+		return nil, nil, fmt.Errorf("%w: %w", source.ErrDisk, err)
+	}
+	return dbfile.NewEntries(index, values, info.Size()), remove, nil
+}
+
+// startWriting starts an attempt to write keys, if the step asks for one.
+func (r *Reconciler) startWriting(key worker.Key, step plan.RestoreKeys, state plan.State) {
+	if !step.Start {
+		return
+	}
+	order := state.KeysOrder()
+	r.writings.Forget(key)
+	r.writings.Start(key, func(ctx context.Context) (plan.Writing, error) { return r.writeKeys(ctx, key, step.Source, order), nil })
+}
+
+// writeKeys runs one attempt in a worker, outside of Reconcile.
+func (r *Reconciler) writeKeys(ctx context.Context, key worker.Key, from v1beta2.RestoreSource, order *plan.KeysOrder) plan.Writing {
+	found, err := panics.Try(func() (Found, error) {
+		found, _, err := r.readSource(ctx, key, plan.Verify{Source: from, Signers: snapshot.Anyone, Keys: order})
+		return found, err
+	})
+	if caught := (*panics.Error)(nil); errors.As(err, &caught) {
+		log.FromContext(ctx).Error(err, "Writing keys panicked", "stack", string(caught.Stack))
+	}
+	if err != nil {
+		f := classify(err, from)
+		message := planning.Sentence("The operator could not write the keys: ", err.Error()) + " Keys that are written already are as they are in the snapshot."
+		return plan.Writing{Progress: plan.ProofFailed, Reason: f.Reason, Message: message, Final: f.Final, Ended: r.now()}
+	}
+	written := plan.Writing{Progress: plan.ProofDone, Conflicts: found.Keys.Conflicts}
+	for _, named := range found.Keys.First {
+		if name, is := strings.CutPrefix(named, keys.Conflict+" "); is {
+			written.First = append(written.First, name)
+		}
+	}
+	return written
+}
+
+// observeWriting returns the state of the attempt to write keys.
+func (r *Reconciler) observeWriting(key worker.Key) plan.Writing {
+	if r.writings.Running(key) {
+		return plan.Writing{Progress: plan.ProofRunning}
+	}
+	written, _, _ := r.writings.Result(key)
+	return written
+}

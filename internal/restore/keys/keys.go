@@ -1,0 +1,437 @@
+// Package keys compares the keys of a snapshot below some prefixes with those of a running cluster, and writes those that differ. Each write has a
+// guard: the key is as it was at the comparison, so no write of a client is overwritten.
+package keys
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
+
+// Cluster is a running cluster. *etcd.Client is one.
+type Cluster interface {
+	Keys(ctx context.Context, begin, end []byte, revision, limit int64) (etcd.Page, error)
+	ApplyIfUnchanged(ctx context.Context, changes ...etcd.Change) (applied bool, err error)
+}
+
+// Snapshot has the keys of a snapshot in ascending order. *dbfile.Entries is one.
+type Snapshot interface {
+	// Next returns io.EOF after the last key.
+	Next() (dbfile.Entry, error)
+	Value(of dbfile.Entry) ([]byte, error)
+	Length(of dbfile.Entry) int64
+}
+
+// Order says what to do with which keys.
+type Order struct {
+	// Prefixes of the keys.
+	Prefixes []string
+	// Revision of the cluster at the comparison. A key that was written later is a conflict. 0 means the present revision.
+	Revision int64
+	// Prune deletes the keys that the snapshot does not have.
+	Prune bool
+	// ClusterID is that of the cluster. A name may lead to another cluster when the operator connects again. 0 means any.
+	ClusterID etcd.ID
+	// Write writes. Otherwise the keys are only compared.
+	Write bool
+}
+
+// Result is what differs. Its fields are those of v1beta2.PrefixesStatus.
+type Result struct {
+	Revision                                                      int64
+	Created, Changed, Deleted, Kept, Unchanged, Leased, Conflicts int64
+	// First has the first keys of each kind, quoted.
+	First []string
+}
+
+// Conflict is before the name of a key in Result.First that a client has written since the comparison.
+const Conflict = "conflict"
+
+const (
+	// maxChanges and maxBytes limit one transaction. By default, etcd accepts 128 operations and 1.5 MiB.
+	maxChanges = 64
+	maxBytes   = 512 << 10
+	// pageLimit is how many keys are read at once. It is halved until a page is no longer than etcd.MaxPage.
+	pageLimit = 1024
+	// callTimeout limits one page and one transaction.
+	callTimeout = 30 * time.Second
+	// maxFirst is how many keys of each kind the result names, and maxName how many bytes of each.
+	maxFirst = 5
+	maxName  = 200
+)
+
+// Run compares and, if asked, writes the keys. After an error, some keys may have been written: another run continues.
+func Run(ctx context.Context, cluster Cluster, entries Snapshot, o Order) (Result, error) {
+	r := run{Order: o, ctx: ctx, cluster: cluster, entries: entries, result: Result{Revision: o.Revision}, named: map[string]int{}}
+	if err := r.advance(); err != nil {
+		return Result{}, err
+	}
+	for _, prefix := range Disjoint(o.Prefixes) {
+		if err := r.merge(prefix); err != nil {
+			return Result{}, err
+		}
+	}
+	if err := r.flush(); err != nil {
+		return Result{}, err
+	}
+	return r.result, r.refused
+}
+
+// Disjoint returns the prefixes in order, without those that begin with another one.
+func Disjoint(prefixes []string) []string {
+	var kept []string
+	for _, prefix := range slices.Sorted(slices.Values(prefixes)) {
+		if len(kept) == 0 || !strings.HasPrefix(prefix, kept[len(kept)-1]) {
+			kept = append(kept, prefix)
+		}
+	}
+	return kept
+}
+
+type run struct {
+	Order
+	ctx     context.Context //nolint:containedctx // of this run
+	cluster Cluster
+	entries Snapshot
+	next    *dbfile.Entry // of the snapshot; nil after the last one
+	result  Result
+	named   map[string]int // how many keys of a kind First has
+	was     *pages         // the keys at the comparison, if keys are written
+	refused error          // of the first change that the cluster refuses by its limits
+	changes []etcd.Change
+	bytes   int
+}
+
+// advance reads the next key of the snapshot.
+func (r *run) advance() error {
+	entry, err := r.entries.Next()
+	if errors.Is(err, io.EOF) {
+		r.next = nil
+		return nil
+	}
+	r.next = &entry
+	return err
+}
+
+// merge goes through the keys with one prefix in both, which are in the same order.
+func (r *run) merge(prefix string) error {
+	live := r.pages(prefix, r.Write)
+	if r.was = nil; r.Write {
+		r.was = r.pages(prefix, false)
+	}
+	for r.next != nil && string(r.next.Key) < prefix {
+		if err := r.advance(); err != nil {
+			return err
+		}
+	}
+	for {
+		present, err := live.peek()
+		if err != nil {
+			return err
+		}
+		saved := r.next
+		if saved != nil && !bytes.HasPrefix(saved.Key, []byte(prefix)) {
+			saved = nil // of a later prefix
+		}
+		switch order := compare(saved, present); {
+		case saved == nil && present == nil:
+			return nil
+		case order < 0:
+			err = r.onlySaved(*saved)
+		case order > 0:
+			err = r.onlyPresent(*present)
+		default:
+			err = r.both(*saved, *present)
+		}
+		if err != nil {
+			return err
+		}
+		if compare(saved, present) <= 0 {
+			if err := r.advance(); err != nil {
+				return err
+			}
+		}
+		if compare(saved, present) >= 0 {
+			live.pop()
+		}
+	}
+}
+
+// compare orders two keys. A missing one comes after all others.
+func compare(saved *dbfile.Entry, present *etcd.KeyValue) int {
+	switch {
+	case saved == nil && present == nil:
+		return 0
+	case saved == nil:
+		return 1
+	case present == nil:
+		return -1
+	}
+	return bytes.Compare(saved.Key, present.Key)
+}
+
+func (r *run) onlySaved(saved dbfile.Entry) error {
+	if saved.Leased {
+		r.result.Leased++
+		return nil
+	}
+	return r.unlessChanged(saved.Key, 0, func() error {
+		r.count(&r.result.Created, "create", saved.Key)
+		return r.put(saved, 0)
+	})
+}
+
+func (r *run) onlyPresent(present etcd.KeyValue) error {
+	switch {
+	case !r.Prune && !present.Leased:
+		r.result.Kept++
+		return nil
+	case !r.Prune:
+		r.result.Leased++
+		return nil
+	case present.Leased:
+		return r.leased(present)
+	}
+	return r.unlessChanged(present.Key, present.ModRevision, func() error {
+		r.count(&r.result.Deleted, "delete", present.Key)
+		return r.change(etcd.Change{Key: present.Key, Delete: true, ModRevision: present.ModRevision})
+	})
+}
+
+func (r *run) both(saved dbfile.Entry, present etcd.KeyValue) error {
+	switch {
+	case saved.Leased:
+		r.result.Leased++
+		return nil
+	case present.Leased:
+		return r.leased(present)
+	}
+	value, same, err := r.valueBeside(saved, present)
+	switch {
+	case err != nil:
+		return err
+	case same: // also if an earlier attempt has written it
+		r.result.Unchanged++
+		return nil
+	}
+	return r.unlessChanged(saved.Key, present.ModRevision, func() error {
+		r.count(&r.result.Changed, "change", saved.Key)
+		return r.change(etcd.Change{Key: saved.Key, Value: value, ModRevision: present.ModRevision})
+	})
+}
+
+// leased leaves a key of the cluster, because a write would take it from its lease.
+func (r *run) leased(present etcd.KeyValue) error {
+	return r.unlessChanged(present.Key, present.ModRevision, func() error {
+		r.result.Leased++
+		return nil
+	})
+}
+
+// valueBeside returns the value of the snapshot, and whether it equals the present one. A comparison reads no value of another length.
+func (r *run) valueBeside(saved dbfile.Entry, present etcd.KeyValue) (value []byte, same bool, err error) {
+	if r.entries.Length(saved) != int64(len(present.Value)) && !r.Write {
+		return nil, false, nil
+	}
+	value, err = r.entries.Value(saved)
+	return value, bytes.Equal(value, present.Value), err
+}
+
+// unlessChanged calls change, unless the key was written or deleted since the comparison: then it is a conflict. modRevision is that of the present
+// key; 0 if there is none.
+func (r *run) unlessChanged(key []byte, modRevision int64, change func() error) error {
+	changed := modRevision > r.result.Revision
+	if r.was != nil {
+		before, known, err := r.was.modRevision(key)
+		if err != nil {
+			return err
+		}
+		changed = changed || known && before != modRevision
+	}
+	if changed {
+		r.conflict(key)
+		return nil
+	}
+	return change()
+}
+
+func (r *run) conflict(key []byte) { r.count(&r.result.Conflicts, Conflict, key) }
+
+func (r *run) count(of *int64, kind string, key []byte) {
+	*of++
+	if r.named[kind]++; r.named[kind] <= maxFirst {
+		r.result.First = append(r.result.First, kind+" "+quoted(key))
+	}
+}
+
+// quoted returns the name of a key for a person.
+func quoted(key []byte) string {
+	return strconv.QuoteToASCII(planning.Shorten(string(key), maxName))
+}
+
+func (r *run) put(saved dbfile.Entry, modRevision int64) error {
+	if !r.Write {
+		return nil
+	}
+	value, err := r.entries.Value(saved)
+	if err != nil {
+		return err
+	}
+	return r.change(etcd.Change{Key: saved.Key, Value: value, ModRevision: modRevision})
+}
+
+// change collects changes for one transaction.
+func (r *run) change(c etcd.Change) error {
+	if !r.Write {
+		return nil
+	}
+	size := len(c.Key) + len(c.Value)
+	if len(r.changes) == maxChanges || len(r.changes) > 0 && r.bytes+size > maxBytes {
+		if err := r.flush(); err != nil {
+			return err
+		}
+	}
+	r.changes, r.bytes = append(r.changes, c), r.bytes+size
+	return nil
+}
+
+// flush writes the collected changes. If a client has just written one of the keys, it writes each of the others alone.
+func (r *run) flush() error {
+	changes := r.changes
+	r.changes, r.bytes = nil, 0
+	if len(changes) == 0 {
+		return nil
+	}
+	applied, err := r.write(changes...)
+	tooLarge := errors.Is(err, etcd.ErrTooLarge)
+	if err != nil && !tooLarge || applied {
+		return err
+	}
+	for _, change := range changes {
+		if len(changes) > 1 {
+			if applied, err = r.write(change); err != nil && !errors.Is(err, etcd.ErrTooLarge) {
+				return err
+			}
+		}
+		switch {
+		case err != nil: // the others are written first
+			r.refused = cmp.Or(r.refused, fmt.Errorf("key %s with its value has %d bytes, and the cluster accepts no request of that size: raise spec.etcd.maxRequestBytes of the EtcdCluster: %w",
+				quoted(change.Key), len(change.Key)+len(change.Value), err))
+		case !applied:
+			r.conflict(change.Key)
+		}
+	}
+	return nil
+}
+
+// write carries out all changes, or none and returns false.
+func (r *run) write(changes ...etcd.Change) (applied bool, err error) {
+	ctx, cancel := context.WithTimeout(r.ctx, callTimeout)
+	defer cancel()
+	return r.cluster.ApplyIfUnchanged(ctx, changes...)
+}
+
+// errCluster is the error if another cluster answers.
+var errCluster = errors.New("another etcd cluster answers at the address of the member")
+
+// errOrder is the error if a member returns keys that it was not asked for.
+var errOrder = errors.New("the member returned keys that it was not asked for")
+
+// pages returns the keys with a prefix as they are now, or as they were at the comparison.
+func (r *run) pages(prefix string, now bool) *pages {
+	return &pages{run: r, begin: []byte(prefix), end: etcd.EndOfPrefix(prefix), limit: pageLimit, more: true, now: now}
+}
+
+// pages reads keys of the cluster with one prefix, one page after the other.
+type pages struct {
+	*run
+	begin, end []byte
+	limit      int64
+	page       []etcd.KeyValue
+	more       bool
+	// now is true if the present keys are read. compacted is true if the revision of the comparison is compacted: then they are read, too.
+	now, compacted bool
+}
+
+// modRevision returns that of a key, 0 if there is none; known is false if the revision is compacted. The keys must be asked for in ascending order.
+func (l *pages) modRevision(key []byte) (revision int64, known bool, err error) {
+	for {
+		pair, err := l.peek()
+		if err != nil || l.compacted {
+			return 0, false, err
+		}
+		switch {
+		case pair == nil || bytes.Compare(pair.Key, key) > 0:
+			return 0, true, nil
+		case bytes.Equal(pair.Key, key):
+			return pair.ModRevision, true, nil
+		}
+		l.pop()
+	}
+}
+
+func (l *pages) pop() {
+	if len(l.page) > 0 {
+		l.page = l.page[1:]
+	}
+}
+
+// peek returns the next key; nil after the last one.
+func (l *pages) peek() (*etcd.KeyValue, error) {
+	for len(l.page) == 0 && l.more {
+		if err := l.read(); err != nil {
+			return nil, err
+		}
+	}
+	if len(l.page) == 0 {
+		return nil, nil //nolint:nilnil // there is no further key
+	}
+	return &l.page[0], nil
+}
+
+// read reads the next page.
+func (l *pages) read() error {
+	revision := l.result.Revision
+	if l.now || l.compacted {
+		revision = 0
+	}
+	ctx, cancel := context.WithTimeout(l.ctx, callTimeout)
+	defer cancel()
+	page, err := l.cluster.Keys(ctx, l.begin, l.end, revision, l.limit)
+	switch {
+	case errors.Is(err, etcd.ErrPageTooLong) && l.limit > 1:
+		l.limit /= 2
+		return nil
+	case errors.Is(err, etcd.ErrCompacted) && !l.compacted:
+		l.compacted = true
+		return nil
+	case err != nil:
+		return err
+	case l.ClusterID != 0 && page.ClusterID != l.ClusterID:
+		return fmt.Errorf("%w: %s, and not %s", errCluster, page.ClusterID, l.ClusterID)
+	case page.More && len(page.Keys) == 0 || int64(len(page.Keys)) > l.limit:
+		return fmt.Errorf("%w: %d, and more: %v", errOrder, len(page.Keys), page.More)
+	}
+	for _, pair := range page.Keys {
+		if bytes.Compare(pair.Key, l.begin) < 0 || len(l.end) > 0 && bytes.Compare(pair.Key, l.end) >= 0 {
+			return errOrder
+		}
+		l.begin = append(bytes.Clone(pair.Key), 0) // the key that follows it
+	}
+	if l.result.Revision == 0 {
+		l.result.Revision = page.Revision
+	}
+	l.page, l.more = page.Keys, page.More
+	return nil
+}

@@ -1,0 +1,46 @@
+package turns
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+const (
+	// urgentWait is for how long work in a Gate continues while an urgent caller waits. It is doubled after each attempt that was ended, up to
+	// urgentWaitMost, so that a namespace which is urgent again and again does not end honest work without end.
+	urgentWait, urgentWaitMost = time.Minute, 3 * time.Minute
+	// urgentMost is the same for work that is urgent itself, and urgentAgain after it was ended. It has the time for its bytes until then. With the one
+	// before it, such work ends within the 14 minutes of a safety snapshot.
+	urgentMost, urgentAgain = 4 * time.Minute, 6 * time.Minute
+)
+
+type urgentKey struct{}
+
+// Urgent returns the context of work that must end within minutes, or data is lost. It comes first in each Gate, and does not wait for its slot again.
+func Urgent(ctx context.Context) context.Context { return context.WithValue(ctx, urgentKey{}, true) }
+
+func urgent(ctx context.Context) bool { return ctx.Value(urgentKey{}) != nil }
+
+// leftForUrgent returns how much is left of the time after which work ends if an urgent caller waits.
+func (a *Allowance) leftForUrgent() time.Duration {
+	most := min(a.factor*urgentWait, urgentWaitMost)
+	switch {
+	case a.urgent && a.factor > 1:
+		most = min(a.most(), urgentAgain)
+	case a.urgent:
+		most = min(a.once(), urgentMost)
+	}
+	return most - time.Since(a.began)
+}
+
+// why returns why work has to end now, and nil if it continues.
+func (g *Gate) why(namespace string, a *Allowance) error {
+	switch {
+	case a.left() <= 0 && g.Crowds(namespace):
+		return fmt.Errorf("%w, and this took longer than %s for %d MiB", ErrOthersWaited, a.most(), a.size()>>20)
+	case a.leftForUrgent() <= 0 && g.urgentWaits(namespace, a.urgent):
+		return fmt.Errorf("%w, and this took longer than it may while a safety snapshot waits", ErrOthersWaited)
+	}
+	return nil
+}

@@ -1,0 +1,54 @@
+package worker
+
+import (
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/turns"
+)
+
+// expect lets the pool look again when the patience of a running job is over. It needs p.mu.
+func (p *Pool[T]) expect(j *job[T]) {
+	j.since = time.Now()
+	if j.claim.Patience > 0 {
+		j.timer = time.AfterFunc(j.claim.Patience, func() { p.lookAgain(j) })
+	}
+}
+
+func (p *Pool[T]) lookAgain(j *job[T]) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || j.over || j.claim.Patience == 0 { // Move has taken its patience
+		return
+	}
+	p.dispatch()
+	j.timer.Reset(j.claim.Patience) // it may have waited elsewhere, without a slot
+}
+
+// makeRoom takes the slot of the job that has run for longest beyond its patience, if a job of another namespace waits for nothing else. The job runs on.
+// It counts against the share of its namespace, as one that waits elsewhere. As many jobs as the lane has slots run in this way. It needs p.mu.
+func (p *Pool[T]) makeRoom() bool {
+	for _, w := range p.waiting {
+		if p.busy[w.key] || p.why(w) != turns.AllInUse || p.beyond[w.claim.Lane] >= max(p.lanes[w.claim.Lane], 1) {
+			continue
+		}
+		if longest := p.longest(w); longest != nil {
+			longest.waits++
+			longest.beyond = true
+			p.beyond[w.claim.Lane]++
+			p.leave(longest)
+			return true
+		}
+	}
+	return false
+}
+
+// longest returns the job of another namespace in the lane of a job that has run for longest beyond its patience, and nil if there is none.
+func (p *Pool[T]) longest(w *job[T]) (longest *job[T]) {
+	for _, j := range p.jobs {
+		may := j.began && !j.over && !j.away && j.claim.Patience > 0 && time.Since(j.since) >= j.claim.Patience
+		if may && j.claim.Lane == w.claim.Lane && j.key.Object.Namespace != w.key.Object.Namespace && (longest == nil || j.since.Before(longest.since)) {
+			longest = j
+		}
+	}
+	return longest
+}
