@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -80,18 +82,32 @@ func newLimits(t *testing.T) *limits {
 	return l
 }
 
-// deletePoliciesAfter deletes the policies at the end of a test, because they limit other tests of the same API server.
+// deletePoliciesAfter deletes the policies at the end of a test, because they limit other tests of the same API server. It waits until the API
+// server has forgotten them: it asks its cache, which still had the policy of the test before.
 func deletePoliciesAfter(t *testing.T) {
 	t.Helper()
-	for _, kind := range []string{"ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy"} {
-		all := &unstructured.Unstructured{}
-		all.SetGroupVersionKind(schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: kind})
-		t.Cleanup(func() {
-			if err := kubetest.Client(t).DeleteAllOf(context.WithoutCancel(t.Context()), all); err != nil {
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		for _, kind := range []string{"ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy"} {
+			all := &unstructured.Unstructured{}
+			all.SetGroupVersionKind(schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: kind})
+			if err := kubetest.Client(t).DeleteAllOf(ctx, all); err != nil {
 				t.Error(err)
 			}
+		}
+		err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, kubetest.Deadline, true, func(ctx context.Context) (bool, error) {
+			return !denied(kubetest.Client(t).Create(ctx, forbiddenToAll(), client.DryRunAll)), nil
 		})
-	}
+		if err != nil {
+			t.Errorf("the API server still applies a deleted policy: %v", err)
+		}
+	})
+}
+
+// forbiddenToAll is an EtcdCluster that the policy of each release without allowPrivileged denies to everyone.
+func forbiddenToAll() *v1beta2.EtcdCluster {
+	policy := contextOf(corev1.PodSecurityContext{SeccompProfile: unconfinedSeccomp})
+	return &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "tried"}, Spec: v1beta2.EtcdClusterSpec{Size: 1, Pod: policy}}
 }
 
 // account returns a client with the token of an operator's ServiceAccount.
