@@ -82,7 +82,7 @@ func SaveInSpool(dir string, dial Dial) Save {
 func (s Spool) Save(dial Dial) Save {
 	return func(ctx context.Context, o plan.SafetyOrder, secrets SafetySecrets) (string, snapshot.Manifest, error) {
 		ctx, end := s.paced(ctx, o.Namespace)
-		defer end()
+		defer end(context.Canceled)
 		by, err := accessOf(o, secrets, dial)
 		if err != nil {
 			return "", snapshot.Manifest{}, err
@@ -100,7 +100,7 @@ func (s Spool) Save(dial Dial) Save {
 		if err != nil {
 			return "", snapshot.Manifest{}, err
 		}
-		request, err := s.safetyRequest(o, member, voters)
+		request, err := s.safetyRequest(o, member, voters, end)
 		if err != nil {
 			return "", snapshot.Manifest{}, err
 		}
@@ -113,15 +113,15 @@ func (s Spool) Save(dial Dial) Save {
 	}
 }
 
-// safetyRequest returns what to save of a member, and where, without the store and the source.
-func (s Spool) safetyRequest(o plan.SafetyOrder, member ask.Answer, voters []uint64) (request snapshot.Request, err error) {
+// safetyRequest returns what to save of a member, and where, without the store and the source. end ends it for others.
+func (s Spool) safetyRequest(o plan.SafetyOrder, member ask.Answer, voters []uint64, end context.CancelCauseFunc) (request snapshot.Request, err error) {
 	id, err := strconv.ParseUint(o.ClusterID, 16, 64)
 	if err != nil {
 		return request, fmt.Errorf("the ID of the old cluster is %q: %w", o.ClusterID, err)
 	}
 	series := snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster, ClusterID: id}
 	request = snapshot.Request{
-		Namespace: o.Namespace, SpoolDir: s.Dir(), Spool: s.forSafety(o.Namespace), Expected: member.Status.DBSize, Encoder: o.Encoder,
+		Namespace: o.Namespace, SpoolDir: s.Dir(), Spool: s.forSafety(o.Namespace, end), Expected: member.Status.DBSize, Encoder: o.Encoder,
 		Key:         series.EncodedKey(o.Time, 0, o.Encoder.Encoding()),
 		Cluster:     snapshot.Cluster{Namespace: o.Namespace, Name: o.Cluster, UID: o.UID, ID: o.ClusterID},
 		EtcdVersion: member.Status.Version, Time: o.Time, Clock: time.Now, Tool: Name + " " + operator.Version,
@@ -135,9 +135,9 @@ func (s Spool) safetyRequest(o plan.SafetyOrder, member ask.Answer, voters []uin
 
 // paced ends the transfers of a safety snapshot that hardly move, so that a member or a store which sends a byte now and then keeps no space from the
 // safety snapshots of others.
-func (s Spool) paced(ctx context.Context, namespace string) (context.Context, func()) {
+func (s Spool) paced(ctx context.Context, namespace string) (context.Context, context.CancelCauseFunc) {
 	ctx, end := context.WithCancelCause(ctx)
-	return pace.With(ctx, end, s.Of(namespace).Crowds), func() { end(context.Canceled) }
+	return pace.With(ctx, end, s.Of(namespace).Crowds), end
 }
 
 // dropUploads aborts what a killed operator left of an upload of that key, which is no longer needed. The parts are billed, but

@@ -45,13 +45,13 @@ func TestASlowSafetySnapshotEndsWhileThatOfAnotherNamespaceWaits(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), safetyTimeout)
 			defer cancel()
 			if crowded {
-				share := takesMost(t, s.forSafety("tenant"))
+				share := takesMost(t, s.forSafety("tenant", func(error) {}))
 				defer share.Release()
-				go func() { _, _ = s.forSafety("other").Reserve(ctx, 8*mib) }()
+				go func() { _, _ = s.forSafety("other", func(error) {}).Reserve(ctx, 8*mib) }()
 				synctest.Wait()
 			}
 			measured, end := s.paced(ctx, "tenant")
-			defer end()
+			defer end(nil)
 			stream, _, err := snapshot.Measured{Source: dripping{}}.Snapshot(measured)
 			if err != nil {
 				t.Fatal(err)
@@ -73,7 +73,7 @@ func TestTheMessageOfASafetySnapshotThatNeverFitsNamesTheValue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.forSafety("ns").Reserve(t.Context(), 15<<20)
+	_, err = s.forSafety("ns", func(error) {}).Reserve(t.Context(), 15<<20)
 	if message := adviseSafety(err); !strings.Contains(message, "restoreOperator.spool.sizeLimit") || !strings.Contains(message, "13 MiB") {
 		t.Error(message)
 	}

@@ -51,7 +51,7 @@ func grows(t *testing.T, of snapshot.Spool) *spool.Share {
 func TestASafetySnapshotHasSpaceBesideTheLargestJobsOfAnotherNamespace(t *testing.T) {
 	const mib = 1 << 20
 	reading := func(s Spool) snapshot.Spool { return s.Of("tenant") }
-	safety := func(s Spool) snapshot.Spool { return s.forSafety("tenant") }
+	safety := func(s Spool) snapshot.Spool { return s.forSafety("tenant", func(error) {}) }
 	for name, take := range map[string]func(*testing.T, Spool) []*spool.Share{
 		"a reading":                    func(t *testing.T, s Spool) []*spool.Share { return []*spool.Share{takesMost(t, reading(s))} },
 		"a reading that grows":         func(t *testing.T, s Spool) []*spool.Share { return []*spool.Share{grows(t, reading(s))} },
@@ -71,7 +71,7 @@ func TestASafetySnapshotHasSpaceBesideTheLargestJobsOfAnotherNamespace(t *testin
 				used, _, _ := s.Usage()
 				ctx, cancel := context.WithTimeout(t.Context(), safetyTimeout)
 				defer cancel()
-				share, err := s.forSafety("other").Reserve(ctx, 2*mib)
+				share, err := s.forSafety("other", func(error) {}).Reserve(ctx, 2*mib)
 				if err != nil {
 					t.Errorf("the safety snapshot of 2 GiB of another namespace has no space for %s, because the tenant has %d MiB for %d MiB: %v", safetyTimeout, used/mib, 24, err)
 				}
@@ -105,7 +105,7 @@ func TestAWaitingLargeSafetySnapshotDelaysNoSmallOneOfAnotherNamespace(t *testin
 			go func() {
 				for waiting.Err() == nil { // one EtcdRestore after the other
 					ctx, cancel := context.WithTimeout(waiting, safetyTimeout)
-					if share, err := s.forSafety("tenant").Reserve(ctx, 19*mib); err == nil {
+					if share, err := s.forSafety("tenant", func(error) {}).Reserve(ctx, 19*mib); err == nil {
 						share.Release()
 					}
 					cancel()
@@ -119,7 +119,7 @@ func TestAWaitingLargeSafetySnapshotDelaysNoSmallOneOfAnotherNamespace(t *testin
 		}
 		for _, size := range []int64{mib, 2 * mib} {
 			ctx, cancel := context.WithTimeout(t.Context(), safetyTimeout)
-			share, err := s.forSafety("other").Reserve(ctx, size)
+			share, err := s.forSafety("other", func(error) {}).Reserve(ctx, size)
 			cancel()
 			if err != nil {
 				t.Errorf("a safety snapshot of %d GiB of another namespace has no space for %s, although only 2.9 of 24 GiB are used: %v", size/mib, safetyTimeout, err)
@@ -150,7 +150,7 @@ func TestSafetySnapshotsOfATenantStopNoSmallReadings(t *testing.T) {
 					case <-all.Done():
 						return
 					}
-					share, err := s.forSafety("tenant").Reserve(all, 4*mib)
+					share, err := s.forSafety("tenant", func(error) {}).Reserve(all, 4*mib)
 					if err != nil {
 						return
 					}

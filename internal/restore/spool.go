@@ -69,13 +69,20 @@ func (a Asked) waits(what string, why func() turns.Reason) (done func()) {
 	return a.Wait(func() string { return what + ": " + string(why()) })
 }
 
-// forSafety returns the spool for the safety snapshots of a namespace.
-func (s Spool) forSafety(namespace string) snapshot.Spool { return urgentSpool{s.Of(namespace)} }
+// forSafety returns the spool for a safety snapshot of a namespace. end ends it when it has to give its space to another one.
+func (s Spool) forSafety(namespace string, end context.CancelCauseFunc) snapshot.Spool {
+	return urgentSpool{s.Of(namespace), end}
+}
 
-type urgentSpool struct{ spool.Namespace }
+type urgentSpool struct {
+	spool.Namespace
+	end context.CancelCauseFunc
+}
 
 func (u urgentSpool) Reserve(ctx context.Context, bytes int64) (*spool.Share, error) {
-	return u.ReserveUrgent(ctx, bytes)
+	share, err := u.ReserveUrgent(ctx, bytes)
+	share.EndForOthers(ctx, u.end)
+	return share, err
 }
 
 // SpoolFlags are the flags of the budget.

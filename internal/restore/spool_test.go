@@ -71,7 +71,7 @@ func TestTheSafetySnapshotWaitsForNoLargeProof(t *testing.T) {
 			defer share.Release()
 		}
 	}
-	share, err := s.forSafety("ns").Reserve(t.Context(), 3*mib)
+	share, err := s.forSafety("ns", func(error) {}).Reserve(t.Context(), 3*mib)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,9 @@
 package spool
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Share is the part of a Spool that one job has reserved.
 type Share struct {
@@ -10,6 +13,7 @@ type Share struct {
 	bytes     int64
 	written   int64 // of bytes, as the job has reported
 	admitted  uint64
+	since     time.Time // when it was admitted
 	// of is the share that this one is a part of, beside that many bytes of other files.
 	of     *Share
 	beside int64
