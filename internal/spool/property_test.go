@@ -108,7 +108,7 @@ func (w *tenancy) hostile(namespace string, r *rand.Rand) {
 	steady := r.IntN(2) == 0
 	for kind, longest := range []time.Duration{longestReading, longestUrgent} {
 		usual := gib(hostileSizes[r.IntN(len(hostileSizes))])
-		for range r.IntN(3) {
+		for range r.IntN(6) {
 			own, first := rand.New(rand.NewPCG(r.Uint64(), 0)), true
 			w.jobs(namespace, kind == 1, func() (bytes, grown int64, holds, pause time.Duration) {
 				switch {

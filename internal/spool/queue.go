@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -27,7 +28,8 @@ type request struct {
 	holds     bool       // it does not end by itself, and its caller limits how many of its namespace there are
 	ready     chan error // of size 1
 	share     *Share     // if it was admitted
-	// place is its number among those that wait for other namespaces. It is 0 before it waits for them first.
+	// place is its number among those that wait for other namespaces. It is 0 before it waits for them first, and while an earlier one of its namespace has
+	// a place: otherwise, one namespace could take all places with many requests.
 	place uint64
 	since time.Time // when it got its place
 	// apart is the last admission while it waited for its own namespace, or for a job that its namespace has overtaken before.
@@ -37,7 +39,17 @@ type request struct {
 	overtaken map[string]bool
 }
 
-func (r *request) claim() claim { return claim{r.namespace, r.urgent, r.bytes, r.place} }
+func (r *request) claim() claim { return claim{r.namespace, r.urgent, r.bytes, r.after()} }
+
+// after returns its place, which is behind all others if it has none.
+func (r *request) after() uint64 {
+	if r.place == 0 {
+		return math.MaxUint64
+	}
+	return r.place
+}
+
+func (r *request) lane() lane { return lane{r.namespace, r.urgent} }
 
 // Reserve waits until the spool has room for that many bytes. The error is ErrTooSmall if waiting does not help.
 func (n Namespace) Reserve(ctx context.Context, bytes int64) (*Share, error) {
@@ -179,19 +191,20 @@ func (s *Spool) admit() {
 // next returns the request that is answered next, and nil if all have to wait.
 func (s *Spool) next() (next *request, err error) {
 	waits := map[lane]bool{} // for their own namespace
+	placed := s.placed()
 	for _, r := range s.queue {
 		r.why, err = s.judge(r)
 		if err != nil {
 			return r, err
 		}
-		if in := (lane{r.namespace, r.urgent}); r.why == turns.OwnShare {
-			waits[in] = true
-		} else if waits[in] && !r.holds { // it would delay the one before it again and again
+		if r.why == turns.OwnShare {
+			waits[r.lane()] = true
+		} else if waits[r.lane()] && !r.holds { // it would delay the one before it again and again
 			r.why = turns.OwnShare
 		}
-		if r.why != turns.OwnShare && r.place == 0 {
+		if r.why != turns.OwnShare && r.place == 0 && !placed[r.lane()] {
 			s.count++
-			r.place, r.since = s.count, time.Now()
+			r.place, r.since, placed[r.lane()] = s.count, time.Now(), true
 		}
 	}
 	for _, r := range s.queue {
@@ -209,6 +222,17 @@ func (s *Spool) next() (next *request, err error) {
 type lane struct {
 	namespace string
 	urgent    bool
+}
+
+// placed returns the lanes that have a place.
+func (s *Spool) placed() map[lane]bool {
+	placed := map[lane]bool{}
+	for _, r := range s.queue {
+		if r.place > 0 {
+			placed[r.lane()] = true
+		}
+	}
+	return placed
 }
 
 // judge returns why the request has to wait, apart from other requests. An error means that waiting does not help.
@@ -264,5 +288,5 @@ func (s *Spool) order(a, b *request) int {
 		}
 		return 1
 	}
-	return cmp.Or(s.held.Compare(a.namespace, b.namespace), cmp.Compare(a.place, b.place))
+	return cmp.Or(s.held.Compare(a.namespace, b.namespace), cmp.Compare(a.after(), b.after()))
 }

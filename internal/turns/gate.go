@@ -72,13 +72,6 @@ func (g *Gate) Crowds(namespace string) bool {
 	return g.order.Held(namespace) > 0 && slices.ContainsFunc(g.waiting, func(c *caller) bool { return c.namespace != namespace && !g.full(c.namespace) })
 }
 
-// urgentWaits returns whether an urgent caller waits for the slot of a namespace, and needs it at once. Urgent work does not end for its own namespace.
-func (g *Gate) urgentWaits(namespace string, urgent bool) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.inside >= g.slots && slices.ContainsFunc(g.waiting, func(c *caller) bool { return c.urgent && (!urgent || c.namespace != namespace) })
-}
-
 func (g *Gate) full(namespace string) bool {
 	return g.order.Held(namespace) >= int64(Share(g.slots))
 }

@@ -37,7 +37,10 @@ type ends struct {
 	count int
 	bytes int64 // of the largest of them
 	last  time.Time
+	by    map[string]int // how many of them ended for an urgent caller of each namespace
 }
+
+func (e ends) factor() time.Duration { return 1 << min(e.count, doublings) }
 
 // Limited runs work in the slot that the caller has entered. bytes is the size of what it works on, as this process has measured it. If the
 // work holds the slot for longer than its bytes allow, it ends as soon as another namespace waits for the slot, and the error is
@@ -46,11 +49,12 @@ type ends struct {
 func (g *Gate) Limited(ctx context.Context, namespace string, bytes int64, work func(context.Context, *Allowance) error) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	a := &Allowance{bytes: bytes, urgent: urgent(ctx), factor: g.ended.factor(namespace), began: time.Now()}
+	before := g.ended.before(namespace)
+	a := &Allowance{bytes: bytes, urgent: urgent(ctx), factor: before.factor(), before: before, began: time.Now()}
 	go panics.Caught(func() { g.watch(ctx, end, namespace, a) }, end)()
 	err := work(ctx, a)
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, ErrOthersWaited) {
-		g.ended.record(namespace, a.size())
+		g.ended.record(namespace, a.size(), a.endedFor())
 		return cause // whatever an ended process has reported
 	}
 	if err == nil {
@@ -74,23 +78,32 @@ func (g *Gate) watch(ctx context.Context, end context.CancelCauseFunc, namespace
 	}
 }
 
-// factor returns by how much the time of a namespace is longer, because earlier attempts were ended.
-func (e *ended) factor(namespace string) time.Duration {
+// before returns the attempts of a namespace that were ended in a row.
+func (e *ended) before(namespace string) ends {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return 1 << min(e.of[namespace].count, doublings)
+	before := e.of[namespace]
+	before.by = maps.Clone(before.by)
+	return before
 }
 
-// record records that work of a namespace was ended. It drops the records that are too old.
-func (e *ended) record(namespace string, bytes int64) {
+// record records that work of a namespace was ended, and for which namespace if its caller was urgent. It drops the records that are too old.
+func (e *ended) record(namespace string, bytes int64, urgent string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.of == nil {
 		e.of = map[string]ends{}
 	}
 	maps.DeleteFunc(e.of, func(_ string, of ends) bool { return time.Since(of.last) > endsKept })
-	before := e.of[namespace]
-	e.of[namespace] = ends{count: before.count + 1, bytes: max(before.bytes, bytes), last: time.Now()}
+	now := e.of[namespace]
+	now.count, now.bytes, now.last = now.count+1, max(now.bytes, bytes), time.Now()
+	if urgent != "" {
+		if now.by == nil {
+			now.by = map[string]int{}
+		}
+		now.by[urgent]++
+	}
+	e.of[namespace] = now
 }
 
 // forget drops the record of a namespace whose work has succeeded. It keeps that of larger work, which is to come yet.
@@ -105,11 +118,26 @@ func (e *ended) forget(namespace string, bytes int64) {
 // Allowance is for how long work may hold its slot while others wait.
 type Allowance struct {
 	urgent bool
-	factor time.Duration
+	factor time.Duration // by how much its time is longer, because earlier attempts were ended
+	before ends
 	began  time.Time
 
 	mu    sync.Mutex
 	bytes int64
+	by    string
+}
+
+// endFor records for the urgent caller of which namespace the work ends.
+func (a *Allowance) endFor(namespace string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.by = namespace
+}
+
+func (a *Allowance) endedFor() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.by
 }
 
 // Add records more bytes that were worked on, and so allows more time.

@@ -10,6 +10,10 @@ const (
 	// urgentWait is for how long work in a Gate continues while an urgent caller waits. It is doubled after each attempt that was ended, up to
 	// urgentWaitMost, so that a namespace which is urgent again and again does not end honest work without end.
 	urgentWait, urgentWaitMost = time.Minute, 3 * time.Minute
+	// urgentEnds is how often the urgent callers of one namespace end the work of another one in a row in that time. After that, they wait up to
+	// urgentWaitAgain, so that work which takes longer has a result, too. They still have the other half of the 14 minutes.
+	urgentEnds      = 3
+	urgentWaitAgain = 7 * time.Minute
 	// urgentMost is the same for work that is urgent itself, and urgentAgain after it was ended. It has the time for its bytes until then. With the one
 	// before it, such work ends within the 14 minutes of a safety snapshot.
 	urgentMost, urgentAgain = 4 * time.Minute, 6 * time.Minute
@@ -39,8 +43,26 @@ func (g *Gate) why(namespace string, a *Allowance) error {
 	switch {
 	case a.left() <= 0 && g.Crowds(namespace):
 		return fmt.Errorf("%w, and this took longer than %s for %d MiB", ErrOthersWaited, a.most(), a.size()>>20)
-	case a.leftForUrgent() <= 0 && g.urgentWaits(namespace, a.urgent):
+	case a.leftForUrgent() <= 0 && g.urgentWaits(namespace, a):
 		return fmt.Errorf("%w, and this took longer than it may while a safety snapshot waits", ErrOthersWaited)
 	}
 	return nil
+}
+
+// urgentWaits returns whether an urgent caller waits for the slot of a namespace, needs it at once, and may end its work now. Urgent work does not end for
+// its own namespace. Other work that has ended for the same one again and again gets more time.
+func (g *Gate) urgentWaits(namespace string, a *Allowance) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.inside < g.slots {
+		return false
+	}
+	for _, c := range g.waiting {
+		if !c.urgent || a.urgent && c.namespace == namespace || !a.urgent && a.before.by[c.namespace] >= urgentEnds && time.Since(a.began) < urgentWaitAgain {
+			continue
+		}
+		a.endFor(c.namespace)
+		return true
+	}
+	return false
 }

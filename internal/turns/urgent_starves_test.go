@@ -18,6 +18,7 @@ func TestARestoreOfALargeDatabaseEndsWhileATenantHasSafetySnapshots(t *testing.T
 	}{
 		"8 GiB at 100 MiB a second": {8 << 30, 82 * time.Second},
 		"300 MiB at 4 MiB a second": {300 << 20, 75 * time.Second},
+		"8 GiB at 21 MiB a second":  {8 << 30, 390 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -82,5 +83,35 @@ func TestALargeSafetySnapshotIsCheckedWhileATenantHasSafetySnapshots(t *testing.
 			}
 		}
 		cancel()
+	})
+}
+
+// A check that was ended again and again for the safety snapshots of one namespace gets more time. If it got it from all namespaces, a tenant could keep the
+// safety snapshot of another one waiting for longer than the restore waits for it.
+func TestACheckThatGotMoreTimeFromOneNamespaceHasNoMoreFromAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(1)
+		again := func(namespace string) (waited time.Duration) {
+			done := make(chan struct{})
+			go func() { defer close(done); _, _ = holds(t.Context(), g, "slow", 8<<30, 20*time.Minute) }()
+			synctest.Wait()
+			began := time.Now()
+			leave, err := g.Enter(Urgent(t.Context()), namespace)
+			if err != nil {
+				t.Fatal(err)
+			}
+			waited = time.Since(began)
+			leave()
+			<-done
+			return waited
+		}
+		for _, most := range []time.Duration{time.Minute, 2 * time.Minute, 3 * time.Minute, urgentWaitAgain} {
+			if waited := again("tenant"); waited > most+2*time.Second || waited < most-2*time.Second {
+				t.Errorf("the safety snapshot of the tenant waited for %s, and should for %s", waited, most)
+			}
+		}
+		if waited := again("another"); waited > urgentWaitMost+2*time.Second {
+			t.Errorf("the safety snapshot of another namespace waited for %s", waited)
+		}
 	})
 }

@@ -25,7 +25,7 @@ func TestWorkEndsAfterMinutesIfAnUrgentCallerWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(1)
 		for range 3 {
-			g.ended.record("crafted", 8<<30)
+			g.ended.record("crafted", 8<<30, "")
 		}
 		ended := make(chan error, 1)
 		began := time.Now()
