@@ -20,6 +20,8 @@ import (
 
 // Reconcile does one pass: observe, plan, act and report.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, passTimeout)
+	defer cancel()
 	backup, state, err := r.observe(ctx, request.NamespacedName)
 	if apierrors.IsNotFound(err) {
 		r.attempts.ForgetOthers(request.NamespacedName, "")

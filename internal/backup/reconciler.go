@@ -19,6 +19,8 @@ const (
 	// concurrency is how many EtcdBackups are reconciled at the same time. A pass waits for the API server only. With one, the passes are
 	// slower than the snapshots if many are due at once, and the order of the passes decides instead of the turns of the namespaces.
 	concurrency = 8
+	// passTimeout limits one pass, so that an API server which does not answer keeps no place of the queue.
+	passTimeout = 30 * time.Second
 	// finalizer that coreos/etcd-operator adds to periodic backups.
 	finalizer = "backup-operator-periodic"
 )

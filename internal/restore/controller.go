@@ -2,6 +2,7 @@ package restore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -158,11 +159,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if plan.Begins(step) {
 		return r.reportAndBegin(ctx, state, step, description)
 	}
-	if err := r.act(ctx, state, step); err != nil && !kube.Refused(err) {
-		return reconcile.Result{}, err
-	} else if err != nil {
-		step = plan.ObjectRefused(kube.RefusalMessage(err))
+	actErr := r.act(ctx, state, step)
+	if kube.Refused(actErr) {
+		step, actErr = plan.ObjectRefused(kube.RefusalMessage(actErr)), nil
 		description = plan.Describe(state, step)
+	}
+	if actErr != nil {
+		return reconcile.Result{}, errors.Join(actErr, client.IgnoreNotFound(r.reportFailed(ctx, state, step, actErr)))
 	}
 	err = r.report(ctx, state, step, description.Events)
 	if apierrors.IsConflict(err) {
@@ -190,6 +193,14 @@ func (r *Reconciler) reportAndBegin(ctx context.Context, state plan.State, step 
 		return reconcile.Result{}, err
 	}
 	return reconcile.Result{RequeueAfter: d.Requeue}, nil
+}
+
+// reportFailed writes a status that says why the effect of a step failed.
+func (r *Reconciler) reportFailed(ctx context.Context, state plan.State, step plan.Step, failed error) error {
+	after := state.Restore.DeepCopy()
+	after.Status = plan.NewStatus(state, step, failed)
+	_, err := kube.PatchStatus(ctx, r.client, &state.Restore, after)
+	return err
 }
 
 // report writes the status and, if it changed, publishes the events of the step.

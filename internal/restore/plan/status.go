@@ -11,14 +11,19 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
-// NewStatus returns the status after the step. err is the error of the step's effect: it leaves the status as it is,
-// because the next pass repeats the step. NewStatus is pure.
+// NewStatus returns the status after the step. err is the error of the step's effect: the status says it, and is otherwise left as it is, because the
+// next pass repeats the step. NewStatus is pure.
 func NewStatus(s State, step Step, err error) v1beta2.EtcdRestoreStatus {
 	status := *s.Restore.Status.DeepCopy()
-	if err != nil || final(step) {
+	if final(step) {
 		return status
 	}
 	now := metav1.NewTime(s.Now).Rfc3339Copy()
+	if err != nil {
+		r := report{status: &status, generation: s.Restore.Generation, now: now}
+		r.set(v1beta2.ConditionReady, false, v1beta2.ReasonRetrying, planning.Shorten(err.Error(), planning.MaxNote))
+		return status
+	}
 	status.ObservedGeneration = s.Restore.Generation
 	if status.StartTime == nil {
 		status.StartTime = &now

@@ -250,10 +250,20 @@ func TestAnEventIsPublishedWhenTheReasonChanges(t *testing.T) {
 	}
 }
 
-func TestAFailedEffectLeavesTheStatusAsItIs(t *testing.T) {
+// A user saw neither why a restore stopped nor that it was tried again, because only the log had the error of an effect.
+func TestTheStatusSaysWhyAnEffectFailedAndOtherwiseRemains(t *testing.T) {
 	s := given(withProven)
-	if diff := cmp.Diff(s.Restore.Status, NewStatus(s, Verify{Source: theSource}, errors.New("no answer"))); diff != "" {
+	after := NewStatus(s, Verify{Source: theSource}, errors.New("no answer"))
+	ready := meta.FindStatusCondition(after.Conditions, v1beta2.ConditionReady)
+	if ready == nil || ready.Status != metav1.ConditionFalse || ready.Reason != v1beta2.ReasonRetrying || ready.Message != "no answer" {
+		t.Errorf("Ready is %+v", ready)
+	}
+	after.Conditions = s.Restore.Status.Conditions
+	if diff := cmp.Diff(s.Restore.Status, after); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)
+	}
+	if done := NewStatus(s, Expire{}, errors.New("no answer")); !cmp.Equal(s.Restore.Status, done) {
+		t.Error("a restore that has ended is no longer what it was")
 	}
 }
 
