@@ -131,8 +131,8 @@ func TestTheChartDoesNotDependOnTimeAndOrder(t *testing.T) {
 func TestTheSameCommitGivesTheSameFiles(t *testing.T) {
 	_, one := rendered(t)
 	_, two := rendered(t)
-	if len(one) != 6 {
-		t.Errorf("%d files, want two charts, install.yaml, crds.yaml, a Kustomize base and a bundle", len(one))
+	if len(one) != 10 {
+		t.Errorf("%d files, want two charts, install.yaml, crds.yaml, three schemas, kustomizeconfig.yaml, a Kustomize base and a bundle", len(one))
 	}
 	for name := range one {
 		if one[name] != two[name] {

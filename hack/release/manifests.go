@@ -41,7 +41,7 @@ func (m manifest) name() string {
 	return name
 }
 
-// manifests writes install.yaml, crds.yaml, the Kustomize base and the OLM bundle, all rendered from the packaged chart, which has the
+// manifests writes install.yaml, crds.yaml, their schemas, the Kustomize base and the OLM bundle, all rendered from the packaged chart, which has the
 // digests of the images.
 func (r release) manifests(ctx context.Context, opts options) error {
 	rendered, err := command(ctx, opts.helm, "template", releaseName, r.path(r.chartFile()), "--namespace", releaseName)
@@ -78,6 +78,9 @@ func (r release) manifests(ctx context.Context, opts options) error {
 		return err
 	}
 	if err := r.write("kustomize-"+r.version+".tar.gz", base); err != nil {
+		return err
+	}
+	if err := r.schemas(crds); err != nil {
 		return err
 	}
 	return r.bundle(crds, others)
