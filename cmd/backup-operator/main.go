@@ -20,6 +20,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/restoretest"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
+	"github.com/etcd-suite/etcd-operator/internal/storage/reach"
 )
 
 func main() {
@@ -48,7 +49,12 @@ func main() {
 		return
 	}
 	options.Server = &clock.Server{}
-	err := operator.Run(ctrl.SetupSignalHandler(), backup.Name, options, func(_ context.Context, mgr manager.Manager) error {
+	err := reach.FromEnvironment().Apply()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	err = operator.Run(ctrl.SetupSignalHandler(), backup.Name, options, func(_ context.Context, mgr manager.Manager) error {
 		controller.Try, controller.Server = restoretest.Try, options.Server
 		if controller.RequireSecretEndpoint {
 			connect.RequireNamedEndpoints()

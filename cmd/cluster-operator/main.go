@@ -17,6 +17,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/cluster"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
+	"github.com/etcd-suite/etcd-operator/internal/storage/reach"
 )
 
 func main() {
@@ -34,6 +35,12 @@ func main() {
 	options.Shard = controller.Shard
 	options.Server = &clock.Server{}
 	controller.Server = options.Server
+	stores := reach.FromEnvironment()
+	controller.SeedEnv = stores
+	if err = stores.Apply(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	if options.ByObject, err = kubecache.CacheOptions(options.Shard); err == nil {
 		err = operator.Run(ctrl.SetupSignalHandler(), cluster.Name, options, func(_ context.Context, mgr manager.Manager) error {
 			return cluster.Setup(mgr, controller)

@@ -21,6 +21,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/seeder"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
+	"github.com/etcd-suite/etcd-operator/internal/storage/reach"
 )
 
 func main() {
@@ -45,7 +46,12 @@ func main() {
 		return
 	}
 	options.Server = &clock.Server{}
-	err := operator.Run(ctrl.SetupSignalHandler(), restore.Name, options, func(_ context.Context, mgr manager.Manager) error {
+	err := reach.FromEnvironment().Apply()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	err = operator.Run(ctrl.SetupSignalHandler(), restore.Name, options, func(_ context.Context, mgr manager.Manager) error {
 		spool, err := restore.OpenSpool(own.SpoolDir, own.Spool.Options())
 		if err != nil {
 			return err

@@ -40,6 +40,7 @@ type parts struct {
 	Now         func() time.Time
 	SeedPercent observe.SeedPercent
 	SeedImage   string
+	SeedEnv     map[string]string
 	metrics     *metrics.Metrics
 	// lists limits the passes that list objects of a tenant past the cache, and explaining those that read events; nil does not.
 	lists, explaining  *turns.Gate
@@ -67,7 +68,7 @@ func assemble(p parts) *Reconciler {
 		},
 		times: &dryrun.Times{KubeAPI: api, Server: p.server},
 	}
-	r.rehearsals = &dryrun.Rehearsals{Lists: list, SeedImage: p.SeedImage, WakeUp: r.questions.WakeUp}
+	r.rehearsals = &dryrun.Rehearsals{Lists: list, SeedImage: p.SeedImage, SeedEnv: p.SeedEnv, WakeUp: r.questions.WakeUp}
 	r.observer = &observe.Observer{
 		Lists: list, Secrets: r.secrets, Questions: r.questions, Rehearsals: r.rehearsals, Times: r.times, Brake: p.brake, Refusals: sizes,
 		SeedPercent: p.SeedPercent, Explaining: p.explaining,

@@ -25,6 +25,8 @@ type Options struct {
 	SeedPercent observe.SeedPercent
 	// SeedImage is the image of restore-operator, which restores the first member of a restored cluster.
 	SeedImage string
+	// SeedEnv are the variables with which that init container reaches object stores. See package reach.
+	SeedEnv map[string]string
 	// Metrics is where the controller's metrics are registered; nil registers none.
 	Metrics prometheus.Registerer
 	// Server is the clock of the API server, if its answers are read.

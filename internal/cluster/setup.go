@@ -59,6 +59,7 @@ func New(c client.Client, reader client.Reader, recorder events.EventRecorder, o
 		Now:         time.Now,
 		SeedPercent: options.SeedPercent,
 		SeedImage:   options.SeedImage,
+		SeedEnv:     options.SeedEnv,
 		metrics:     m,
 		lists:       kubecache.NewListGate(),
 		explaining:  observe.NewExplaining(),

@@ -13,6 +13,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/legible"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
+	"github.com/etcd-suite/etcd-operator/internal/storage/reach"
 )
 
 // retryFor is how long the seed retries before its container fails, which shows the reason in the Pod's status. The
@@ -33,6 +34,9 @@ func Main(ctx context.Context, args []string) int {
 func run(ctx context.Context, args []string, log logr.Logger) error {
 	request, err := seed.Parse(args)
 	if err != nil {
+		return fmt.Errorf("%w: %w", errArguments, err)
+	}
+	if err := reach.FromEnvironment().Apply(); err != nil {
 		return fmt.Errorf("%w: %w", errArguments, err)
 	}
 	seeder := Seeder{CredentialsDir: seed.CredentialsDir, SignedURLDir: seed.SignedURLDir, RetryFor: retryFor, DataRequired: os.Getenv(seed.EnvDataRequired) != "", Log: log}

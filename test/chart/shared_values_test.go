@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-suite/etcd-operator/internal/storage/reach"
 )
 
 // Platform teams set the same tolerations, proxy and name servers for each operator. A setting that one operator does not get is found on the day on
@@ -128,5 +130,26 @@ func TestSingleAlertsCanBeChanged(t *testing.T) {
 	}
 	if degraded.lasts != "1h" || degraded.labels["severity"] != "critical" || degraded.labels["team"] != "storage" || degraded.expr == "" {
 		t.Errorf("the changed alert is %+v", degraded)
+	}
+}
+
+// The seed of a restore reads the store with what cluster-operator hands to it, so all three have the same settings.
+func TestTheOperatorsReachStoresInTheSameWay(t *testing.T) {
+	r := render(t, `
+stores: {httpsProxy: "http://proxy:3128", httpProxy: "http://other:3128", noProxy: [.svc, 10.0.0.0/8], caCertificates: "-----BEGIN CERTIFICATE-----\n$(A)"}
+`)
+	for name := range operators {
+		env := map[string]string{}
+		for _, v := range r.deployment(t, name).Spec.Template.Spec.Containers[0].Env {
+			env[v.Name] = v.Value
+		}
+		for variable, want := range map[string]string{
+			reach.EnvHTTPSProxy: "http://proxy:3128", reach.EnvHTTPProxy: "http://other:3128", reach.EnvNoProxy: ".svc,10.0.0.0/8",
+			reach.EnvCACertificates: "-----BEGIN CERTIFICATE-----\n$$(A)", // Kubernetes makes $(A) of it
+		} {
+			if env[variable] != want {
+				t.Errorf("%s has %s=%q, want %q", name, variable, env[variable], want)
+			}
+		}
 	}
 }

@@ -318,6 +318,13 @@ volumeMounts:
     fieldRef:
       fieldPath: metadata.namespace
 {{- end }}
+{{- $stores := .root.Values.stores | default dict }}
+{{- range $name, $value := dict "STORE_HTTPS_PROXY" $stores.httpsProxy "STORE_HTTP_PROXY" $stores.httpProxy "STORE_NO_PROXY" (join "," ($stores.noProxy | default list)) "STORE_CA_CERTIFICATES" $stores.caCertificates }}
+{{- if and $value (not (has $name $taken)) }}
+- name: {{ $name }}
+  value: {{ replace "$(" "$$(" $value | quote }}
+{{- end }}
+{{- end }}
 {{- if and .values.spool (not (has "TMPDIR" $taken)) }}
 # The root file system is read-only.
 - name: TMPDIR

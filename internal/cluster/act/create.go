@@ -54,7 +54,7 @@ func (p *podActs) createMember(ctx context.Context, v *view.View, step plan.Crea
 			}
 		}
 	}
-	return p.create(ctx, v, pods.NewPod(v.State, step, p.rehearsals.SeedImage))
+	return p.create(ctx, v, p.rehearsals.NewPod(v.State, step))
 }
 
 // markUsed records on a volume that etcd may run on it from now on.

@@ -54,9 +54,16 @@ func (r *Rehearsals) RehearseSuccessor(ctx context.Context, v *view.View, step p
 	return r.Rehearse(ctx, v, next.Name, next.Start)
 }
 
+// NewPod is the Pod of a member, as it is created.
+func (r *Rehearsals) NewPod(s plan.State, create plan.CreateMember) *corev1.Pod {
+	pod := pods.NewPod(s, create, r.SeedImage)
+	pods.AddSeedEnv(pod, r.SeedEnv)
+	return pod
+}
+
 // rehearsalOf builds the Pod of a member under a name that no member has.
 func (r *Rehearsals) rehearsalOf(v *view.View, create plan.CreateMember) (*corev1.Pod, error) {
-	pod := pods.NewPod(v.State, create, r.SeedImage)
+	pod := r.NewPod(v.State, create)
 	pod.Name = v.Name + rehearsalName
 	if err := controllerutil.SetControllerReference(v.Cluster, pod, r.Client.Scheme()); err != nil {
 		return nil, fmt.Errorf("own %s %s: %w", view.KindName(pod), pod.Name, err)

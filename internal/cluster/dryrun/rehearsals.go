@@ -14,6 +14,8 @@ type Rehearsals struct {
 	*kubecache.Lists
 	// SeedImage is the image of restore-operator, which restores the first member of a restored cluster.
 	SeedImage string
+	// SeedEnv are the variables with which a seed reaches object stores.
+	SeedEnv map[string]string
 	// Foresight limits the dry runs of Pods before they are needed. If it is nil, there are none.
 	Foresight *foresight
 	// WakeUp starts a pass for an EtcdCluster.

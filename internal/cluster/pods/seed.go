@@ -1,7 +1,9 @@
 package pods
 
 import (
+	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
@@ -72,6 +74,22 @@ func addSeed(s plan.State, pod *corev1.Pod, m plan.CreateMember, image string) {
 	}
 	pod.Spec.InitContainers = append(pod.Spec.InitContainers, container)
 }
+
+// AddSeedEnv adds variables to the init container that restores a snapshot, if the Pod has one.
+func AddSeedEnv(pod *corev1.Pod, env map[string]string) {
+	for i := range pod.Spec.InitContainers {
+		c := &pod.Spec.InitContainers[i]
+		if c.Name != SeedContainer {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(env)) {
+			c.Env = append(c.Env, corev1.EnvVar{Name: name, Value: escape(env[name])})
+		}
+	}
+}
+
+// escape writes a value so that Kubernetes does not expand $(NAME) in it.
+func escape(value string) string { return strings.ReplaceAll(value, "$(", "$$(") }
 
 // freeVolumeName returns name, or a longer one if spec.pod.volumes has a volume of that name: the API reserves only the names
 // that members need.

@@ -138,7 +138,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 }
 
 func (c Config) loadOptions() []func(*config.LoadOptions) error {
-	opts := []func(*config.LoadOptions) error{config.WithDefaultRegion(defaultRegion), config.WithRetryer(retryer), config.WithHTTPClient(httpClient())}
+	opts := []func(*config.LoadOptions) error{config.WithDefaultRegion(defaultRegion), config.WithRetryer(retryer), config.WithHTTPClient(c.httpClient())}
 	if c.Region != "" {
 		opts = append(opts, config.WithRegion(c.Region))
 	}
@@ -156,9 +156,13 @@ func (c Config) loadOptions() []func(*config.LoadOptions) error {
 // connections of a thousand EtcdBackups take hundreds of megabytes.
 const idleTime = 5 * time.Second
 
-func httpClient() *awshttp.BuildableClient {
+func (c Config) httpClient() *awshttp.BuildableClient {
 	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		t.IdleConnTimeout, t.MaxResponseHeaderBytes = idleTime, stall.MaxHeaders
+		stall.Prepare(t)
+		if len(c.CABundle) > 0 && t.TLSClientConfig != nil {
+			t.TLSClientConfig.RootCAs = nil // it is trusted instead of the others
+		}
 	})
 }
 
