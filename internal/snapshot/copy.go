@@ -115,11 +115,11 @@ func (r CopyRequest) keyOf(key string) string {
 	return r.ToSeries.Prefix() + strings.TrimPrefix(key, r.FromSeries.Prefix())
 }
 
-// missing returns the snapshots to copy, newest first, and their manifests. more is how many are left for later runs. Snapshots of
+// missing returns the snapshots to copy, and their manifests. more is how many are left for later runs. Snapshots of
 // other EtcdBackups, and those that the second location would delete, are dropped before the batch is cut: otherwise they would hide
 // the others in each run.
 func (r CopyRequest) missing(ctx context.Context, from, to Index, tried map[string]bool) (missing []Item, known Known, more int, err error) {
-	candidates := slices.DeleteFunc(r.candidates(from, to), func(i Item) bool { return tried[i.Key] })
+	candidates := r.keptFirst(to, slices.DeleteFunc(r.candidates(from, to), func(i Item) bool { return tried[i.Key] }))
 	foreign, read := 0, 0
 	known = Known{}
 	for len(candidates) > 0 && len(missing) < copyBatch && read < foreignBatch {

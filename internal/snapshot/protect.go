@@ -60,7 +60,7 @@ func (v *view) protect(d *Decision, kept []bool) {
 		v.keepFirst(d, kept, func(i Item, _ Manifest) bool { return i.Verdict == Passed })
 	}
 	for i, item := range v.items {
-		if item.Key == v.policy.Saved || v.policy.Within > 0 && item.Time.After(v.policy.Now.Add(-v.policy.Within)) {
+		if item.Key == v.policy.Saved || v.policy.within(item) {
 			kept[i] = true
 		}
 	}

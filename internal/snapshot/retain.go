@@ -47,6 +47,9 @@ func (p *Policy) correct() string {
 	return fmt.Sprintf("The clock of the operator is %s ahead of the clock of the store. Until they agree, keepWithin counts by the clock of the store. Check the clock of the node.", p.Ahead.Round(time.Second))
 }
 
+// within reports whether Within keeps an item.
+func (p Policy) within(i Item) bool { return p.Within > 0 && i.Time.After(p.Now.Add(-p.Within)) }
+
 // keptByRules reports for each item, newest first, whether a rule other than Within keeps it. The newest item is always
 // kept.
 func (p Policy) keptByRules(items []Item) []bool {
