@@ -3,6 +3,7 @@ package clients
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -12,29 +13,56 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/backup/failure"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
+	"github.com/etcd-suite/etcd-operator/internal/storage"
 )
 
-// An EtcdRestore that has verified its snapshot may wait for a long time, and the first member reads the snapshot once more. So the snapshot of
-// an EtcdRestore that has not ended is not deleted. Only those in the same namespace are known.
+// An EtcdRestore may wait for a long time before it reads its snapshot, and after it has verified that: the first member reads the snapshot once
+// more. So the snapshot of an EtcdRestore that has not ended is not deleted. Only those in the same namespace are known.
 
-// restoring returns the EtcdRestores that need an object, by bucket and key.
+// restoring returns the EtcdRestores that need an object. The path of the object is in the status after it was verified, and before that the spec
+// may name it, as a path, a key or the last part of a key.
 func (t *Clients) restoring(ctx context.Context, namespace string) (map[string]string, error) {
 	var list v1beta2.EtcdRestoreList
 	if err := t.Secrets.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list the EtcdRestores in namespace %s: %w", namespace, err)
 	}
 	needed := map[string]string{}
-	for _, r := range list.Items {
+	for i := range list.Items {
+		r := &list.Items[i]
 		ended := meta.IsStatusConditionTrue(r.Status.Conditions, v1beta2.ConditionComplete) || meta.IsStatusConditionTrue(r.Status.Conditions, v1beta2.ConditionFailed)
-		from := r.Status.Source
-		if keys := r.Status.Prefixes; from == nil && keys != nil {
-			from = keys.Source
-		}
-		if from != nil && !ended {
-			needed[from.Bucket+"/"+from.Key] = r.Name
+		if snapshot := neededBy(r); snapshot != "" && !ended {
+			needed[snapshot] = r.Name
 		}
 	}
 	return needed, nil
+}
+
+// neededBy returns what an EtcdRestore calls its snapshot. It is empty if it has not chosen one yet.
+func neededBy(r *v1beta2.EtcdRestore) string {
+	from := r.Status.Source
+	if keys := r.Status.Prefixes; from == nil && keys != nil {
+		from = keys.Source
+	}
+	switch spec := r.Spec; {
+	case from != nil:
+		return from.Bucket + "/" + from.Key
+	case spec.EtcdBackup != nil:
+		return spec.EtcdBackup.Snapshot
+	case spec.Select == nil:
+		named, _ := storage.Spec{Type: spec.BackupStorageType, Block: spec.Storage}.Location() // one that is invalid is empty
+		return strings.TrimPrefix(named.Path(), "/")
+	}
+	return ""
+}
+
+// calls reports whether a name, as neededBy returns it, is that of the snapshot to which an object belongs.
+func calls(snapshot, bucket, name string) bool {
+	for _, object := range []string{bucket + "/" + name, name, path.Base(name)} {
+		if object == snapshot || strings.HasPrefix(object, snapshot+".") {
+			return true
+		}
+	}
+	return false
 }
 
 // Unneeded returns the keys that may be deleted, and a sentence about the snapshots that an EtcdRestore needs. Nothing may be deleted if that
@@ -48,10 +76,9 @@ func (t *Clients) Unneeded(ctx context.Context, o state.JobSpec, keys []string) 
 		return nil, "", failure.New(v1beta2.ReasonSnapshotsKept, fmt.Sprintf("No snapshot is deleted, because the operator cannot read which ones are being restored: %v.", err))
 	}
 	free = slices.DeleteFunc(slices.Clone(keys), func(name string) bool {
-		for path, restore := range needed {
-			key, here := strings.CutPrefix(path, o.Target.Bucket+"/")
-			if here && (name == key || strings.HasPrefix(name, key+".")) {
-				why = fmt.Sprintf("Snapshot %s is kept, because EtcdRestore %s restores it.", key, restore)
+		for snapshot, restore := range needed {
+			if calls(snapshot, o.Target.Bucket, name) {
+				why = fmt.Sprintf("Snapshot %s is kept, because EtcdRestore %s restores it.", strings.TrimPrefix(snapshot, o.Target.Bucket+"/"), restore)
 				return true
 			}
 		}
