@@ -39,6 +39,9 @@ func (v *view) held(d *Decision) string {
 		return ""
 	}
 	tested := slices.IndexFunc(v.items, func(i Item) bool { return i.Verdict != "" })
+	if key := v.unreadFailed(tested); key != "" {
+		return failedTest(key)
+	}
 	if tested < 0 {
 		return ""
 	}
@@ -47,9 +50,33 @@ func (v *view) held(d *Decision) string {
 		return ""
 	}
 	if v.items[tested].Verdict == Failed {
-		return "No snapshot is deleted until a newer one passes its restore test: " + v.items[tested].Key + " failed."
+		return failedTest(v.items[tested].Key)
 	}
 	return ""
+}
+
+func failedTest(key string) string {
+	return "No snapshot is deleted until a newer one passes its restore test: " + key + " failed."
+}
+
+// unreadFailed returns the key of the newest tested snapshot if that failed and its manifest cannot be read, so that it is not among the items. tested
+// is the index of the newest tested item, or -1. The result is empty if there is no such snapshot.
+func (v *view) unreadFailed(tested int) string {
+	newest := ""
+	if tested >= 0 {
+		newest = v.items[tested].Key
+	}
+	failed := ""
+	for _, i := range v.unreadable {
+		if i.Verdict == "" || i.Key < newest {
+			continue
+		}
+		newest, failed = i.Key, ""
+		if i.Verdict == Failed {
+			failed = i.Key
+		}
+	}
+	return failed
 }
 
 // protect keeps what is kept whatever the rules say.
