@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -87,16 +88,17 @@ type baseRead struct {
 	share    *spool.Share
 	steps    steps
 	unusable []string // the keys of later snapshots that were passed over
+	alike    []string // the keys of snapshots that cannot be decrypted either
 }
 
 // readBase reads the newest snapshot from which the point can be reached. If that is damaged, or deleted meanwhile, or if the store does not return
-// it, an earlier one of the same timeline may reach the point, too: it only needs more segments. Another timeline has other data at that point. It tries them for as long as
-// one reading may take.
+// it, an earlier one of the same timeline may reach the point, too: it only needs more segments. The same holds if another EtcdBackup of the folder has
+// encrypted it for another identity. Another timeline has other data at that point. It tries them for as long as one reading may take.
 func (s Spool) readBase(ctx context.Context, asked Asked, limit *readLimit) (read baseRead, err error) {
 	var unusable error
 	for began := time.Now(); ; {
 		objstore.HoldingOf(ctx).Release() // of the point before
-		point, err := source.FindPoint(ctx, asked.Source, asked.By, asked.Choice, asked.Point.Progress, read.unusable...)
+		point, err := source.FindPoint(ctx, asked.Source, asked.By, asked.Choice, asked.Point.Progress, slices.Concat(read.unusable, read.alike)...)
 		if err != nil || unusable != nil && point.Timeline != read.point.Timeline {
 			return read, cmp.Or(unusable, err)
 		}
@@ -107,12 +109,15 @@ func (s Spool) readBase(ctx context.Context, asked Asked, limit *readLimit) (rea
 		}
 		unusable = cmp.Or(unusable, err)
 		read.unusable = append(read.unusable, read.point.Base.Key)
+		if source.Undecryptable(err) {
+			read.alike = append(read.alike, read.point.Alike...)
+		}
 	}
 }
 
 // replaceable reports whether an error may concern one base only, so that an earlier one is tried.
 func replaceable(err error) bool {
-	return source.Corrupt(err) || source.Missing(err) || source.Unreturned(err)
+	return source.Corrupt(err) || source.Missing(err) || source.Unreturned(err) || source.Undecryptable(err)
 }
 
 // readBaseOf reads the base of a point into the spool. After an error it holds no space of the spool.
@@ -176,7 +181,7 @@ func (b baseRead) passedOver() string {
 	if len(b.unusable) == 0 {
 		return ""
 	}
-	return "; these snapshots after it are damaged, were deleted, or the store does not return them: " + strings.Join(b.unusable, ", ")
+	return "; these snapshots after it are damaged, were deleted, cannot be decrypted, or the store does not return them: " + strings.Join(b.unusable, ", ")
 }
 
 // discard removes the file of a snapshot that was read.

@@ -29,6 +29,8 @@ type Point struct {
 	archive.Choice
 	// Other is the UID of the EtcdCluster that had the point, if it is not the one that the restore is about.
 	Other string
+	// Alike are the keys of the encrypted snapshots of the EtcdBackup that has taken the base. If no identity decrypts one, none decrypts the others.
+	Alike []string
 	// Store has all of it.
 	Store objstore.Store
 
@@ -136,8 +138,18 @@ func (c Choice) findPoint(ctx context.Context, store objstore.Store, src v1beta2
 		p.Other = uid
 	}
 	parsed, _ := snapshot.ParseKey(p.Base.Key)
-	p.Series = parsed.Series
+	p.Series, p.Alike = parsed.Series, alike(bases, known, p.Manifest.Backup)
 	return p, nil
+}
+
+// alike returns the keys of the encrypted bases of an EtcdBackup.
+func alike(bases []archive.Base, known snapshot.Known, backup string) (keys []string) {
+	for _, b := range bases {
+		if m := known[b.Key].Manifest; m.Backup == backup && m.Encryption != "" {
+			keys = append(keys, b.Key)
+		}
+	}
+	return keys
 }
 
 // manifests reads what is known of the snapshots of a folder. unread says which one the store does not return.
