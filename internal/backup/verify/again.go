@@ -82,7 +82,7 @@ func (s provable) endOf(ctx context.Context, newest v1beta2.Snapshot, revision i
 	if err != nil {
 		return newest, err
 	}
-	bases, err := s.bases(ctx, s.items[start:min(len(s.items), start+proofBases)])
+	bases, err := s.chosen(ctx, s.items[start:min(len(s.items), start+proofBases)])
 	if err != nil {
 		return newest, err
 	}

@@ -106,7 +106,7 @@ func (s provable) oldest(ctx context.Context, what interval, r archive.Range, re
 
 // newest begins with the newest snapshot that reaches the later one, because no older one does.
 func (s provable) newest(ctx context.Context, what interval) (interval, bool, error) {
-	bases, err := s.bases(ctx, s.items[max(0, len(s.items)-proofBases):])
+	bases, err := s.chosen(ctx, s.items[max(0, len(s.items)-proofBases):])
 	if err != nil {
 		return what, false, err
 	}

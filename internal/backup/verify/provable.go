@@ -65,6 +65,16 @@ func (s provable) bases(ctx context.Context, items []snapshot.Item) ([]archive.B
 	return bases, nil
 }
 
+// chosen is bases without the encrypted snapshots of other EtcdBackups of the folder. Those may have been encrypted for an identity that is not in this
+// Kubernetes, and a proof that begins or ends with one would fail each time.
+func (s provable) chosen(ctx context.Context, items []snapshot.Item) ([]archive.Base, error) {
+	bases, err := s.bases(ctx, items)
+	return slices.DeleteFunc(bases, func(b archive.Base) bool {
+		m := s.known[b.Key].Manifest
+		return m.Encryption != "" && m.Backup != "" && m.Backup != s.o.Name
+	}), err
+}
+
 // unreadable asks once whether the store does not return a snapshot, for example because a lifecycle rule moved it.
 func (s provable) unreadable(ctx context.Context, key string) (bool, error) {
 	if unread, asked := s.unread[key]; asked {
@@ -84,7 +94,7 @@ func (s provable) from(ctx context.Context, revision int64) (int, error) {
 		if key, ok := snapshot.ParseKey(item.Key); !ok || key.Revision > revision {
 			continue
 		}
-		bases, err := s.bases(ctx, s.items[i:i+1])
+		bases, err := s.chosen(ctx, s.items[i:i+1])
 		if err != nil {
 			return 0, err
 		}
@@ -107,7 +117,7 @@ func (s provable) unproven(ctx context.Context, proofs []archive.ProofName, r ar
 		next := at
 		for end := start; next == at && end < len(s.items); {
 			end = min(len(s.items), end+proofBases)
-			bases, err := s.bases(ctx, s.items[start:end])
+			bases, err := s.chosen(ctx, s.items[start:end])
 			if err != nil {
 				return nil, err
 			}
