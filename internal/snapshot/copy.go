@@ -264,8 +264,8 @@ func (r CopyRequest) compare(ctx context.Context, key string, m Manifest) error 
 	return err
 }
 
-// copyVerdicts copies the results of restore tests that are missing. A failed one counts for the copy only if the test read
-// the bytes that the manifest describes: otherwise only the object in the first location is damaged.
+// copyVerdicts copies the results of restore tests that are missing. A result counts for the copy only if the test read the bytes that the
+// manifest of the copy describes: otherwise only the object in the first location is damaged, or it was replaced.
 func (r CopyRequest) copyVerdicts(ctx context.Context, from Index, out Copied, errs *objstore.Errors) {
 	tested := map[string]Item{}
 	for _, item := range from.Items {
@@ -301,7 +301,7 @@ func (r CopyRequest) copyVerdict(ctx context.Context, source, item Item, known K
 	if m.Err != nil && source.Verdict == Failed || m.Err == nil && r.Policy.Owner.Compare(item.Key, m.Manifest) != Own {
 		return false, nil
 	}
-	if source.Verdict == Failed && v.SHA256 != m.Manifest.SHA256 {
+	if another := v.SHA256 != m.Manifest.SHA256; another && (source.Verdict == Failed || m.Err == nil && v.SHA256 != "") {
 		return false, nil
 	}
 	err = WriteVerdict(ctx, r.To, item.Key, v)
