@@ -138,7 +138,7 @@ var listed = map[string][]string{
 	"an object that has ended is kept longer, and never shorter, than its time to live": {
 		"backup/plan/finish.go timeToLiveIsOver", "restore/plan/finish.go restoreHasFinished",
 	},
-	"the store has another clock, which decides if this one is ahead": {"snapshot/decide.go Future", "snapshot/protect.go protect"},
+	"the store has another clock, which decides if this one is ahead": {"snapshot/decide.go Future", "snapshot/retain.go within"},
 	"a signed URL is renewed at once if its time is too far ahead":    {"restore/plan/signed_url.go RenewalIn", "restore/plan/signed_url.go SignedUntil"},
 	"cluster-operator corrects the time in the status":                {"restore/plan/safety.go givesUpSafety"},
 	"a file of an upload stays until the clock has reached its time":  {"objstore/file/file.go removeStale"},
