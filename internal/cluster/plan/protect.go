@@ -6,14 +6,15 @@ package plan
 // renewCertificates replaces certificates that run out, also while the cluster is paused or hibernates: members and clients
 // with expired certificates do not reach each other. If a new CA is due, the present one signs as long as it is valid: issueCertificates,
 // which creates the new one, does not run in every state. It also writes a Secret again that somebody deleted: without it, no Pod that mounts it
-// starts, and the operator does not reach the members. All else about certificates is left to issueCertificates.
+// starts, and the operator does not reach the members. What cert-manager has issued is of use even if a Certificate differs from the spec: the
+// operator corrects none in these states, and the API server may refuse the correction. All else about certificates is left to issueCertificates.
 func renewCertificates(s State) Step {
 	c := s.Certificates
 	deleted := c.Missing && s.Formed()
 	switch {
 	case c.Due == "" || !s.Spec.TLS.Issued() || c.Foreign != "" || c.Missing != deleted || c.CA.Broken != "" || c.CA.Invalid:
 		return nil
-	case s.Spec.TLS.Managed != nil && !c.CA.Exists, s.Spec.TLS.Managed == nil && !c.Requested && c.IssuerRefused == "" && !deleted:
+	case s.Spec.TLS.Managed != nil && !c.CA.Exists:
 		return nil
 	case foreignMembers(s) != nil || refuseTLSChange(s) != nil:
 		return nil
