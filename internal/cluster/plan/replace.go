@@ -87,7 +87,7 @@ func (s State) deadVoter() (Member, bool) {
 	}
 	for _, m := range s.membership() {
 		noImage := m.PodReason == v1beta2.ReasonImageUnavailable && m.PodImage == s.ImageFor(m.Incarnation)
-		if !m.Learner && !m.Serving && !noImage && !s.Fenced(m.Name) && !s.failsBySpec(m) && s.failedFor(m, s.Spec.MemberReplacementGrace()) {
+		if !m.Learner && !m.Serving && !noImage && !s.Fenced(m.Name) && !s.failsBySpec(m) && !s.lacksCA(m) && s.failedFor(m, s.Spec.MemberReplacementGrace()) {
 			return m, true
 		}
 	}
@@ -103,6 +103,12 @@ func (s State) failsBySpec(m Member) bool {
 	return slices.ContainsFunc(s.membership(), func(other Member) bool {
 		return other.Serving && other.Name != m.Name && (other.Outdated || other.PodImage != m.PodImage)
 	})
+}
+
+// lacksCA reports whether a member that runs trusts other CAs than its Secrets hold, and would have its data after a restart. The others may refuse it
+// for that reason alone, so recreateUnhealthy restarts it first. A Pod that cannot be stopped does not run any more for the operator.
+func (s State) lacksCA(m Member) bool {
+	return m.Pod == PodRunning && !m.NodeSilent && s.trustsOldCA(m) && s.keepsData(m)
 }
 
 // stranded says whether a learner or its volume is bound to a lost node, or its volume has lost the data. Then another learner can start.

@@ -80,8 +80,11 @@ func recreateUnhealthy(s State) Step {
 	image, grace := s.ImageFor(s.Incarnation), max(recreateGrace, s.electionGrace())
 	for _, m := range s.membership() {
 		down := !m.Serving && (m.Pod == PodStarting || m.Pod == PodRunning) && s.failedFor(m, grace)
-		if !down || m.Learner || !s.keepsData(m) || (m.PodImage == image && !m.Outdated) {
+		if !down || m.Learner || !s.keepsData(m) || (m.PodImage == image && !m.Outdated && !s.trustsOldCA(m)) {
 			continue
+		}
+		if m.PodImage == image && !m.Outdated {
+			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonRotatingCertificates, Message: "it does not serve, and it must trust the CA that its Secrets hold now"}
 		}
 		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonSettling, Message: "it does not serve and differs from the spec"}
 	}

@@ -191,7 +191,7 @@ func (step LoadCertificates) describe(State) planning.Description {
 
 // restartForNewCA restarts members that trust other CAs than their Secrets hold, if that may be why no quorum answers. A
 // user may have replaced the CA at once, or it expired while the operator was down. A short loss of quorum is no reason to
-// stop a member, so all members must run and must be unready for startGrace. While a quorum answers, rollMembers does it.
+// stop a member, so all members that may come back must run and must be unready for startGrace. While a quorum answers, rollMembers does it.
 // The same holds for members that refuse the present certificate of peers because of its name.
 // A member whose next Pod would be without its data is not restarted: waysOnWithData reports it.
 func restartForNewCA(s State) Step {
@@ -201,6 +201,9 @@ func restartForNewCA(s State) Step {
 	current := s.Current()
 	for _, m := range current {
 		outdated := s.trustsOldCA(m) || s.refusesPeers(m)
+		if s.neverReturns(m) {
+			continue
+		}
 		if m.Pod == PodNone || m.Pod == PodDeleting || m.Serving || (outdated && !s.unreadyFor(m, startGrace)) {
 			return nil
 		}
@@ -215,6 +218,12 @@ func restartForNewCA(s State) Step {
 		}
 	}
 	return nil
+}
+
+// neverReturns reports whether nothing that Kubernetes does by itself lets a member run again: it has neither Pod nor data, or its Pod should
+// have stopped long ago and its node does not confirm that. The others do not wait for it.
+func (s State) neverReturns(m Member) bool {
+	return (m.Pod == PodNone && !s.HoldsData(m)) || s.overdue(m)
 }
 
 // trustsOldCA says whether a member was started with other CAs than its Secrets hold now.
