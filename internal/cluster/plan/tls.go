@@ -45,6 +45,8 @@ func (s State) issue() Step {
 		return c.issueFirst()
 	case c.Due != "":
 		return WriteCertificates{Cause: c.Due}
+	case s.refuseInUse():
+		return WriteCertificates{Switch: true, Cause: "no member accepts those in use, and all trust the CA that signs now"}
 	case c.Unknown:
 		return WriteCertificates{Cause: "members and clients must trust a new CA in addition to the old one"}
 	}
@@ -204,8 +206,11 @@ func restartForNewCA(s State) Step {
 		if s.neverReturns(m) {
 			continue
 		}
-		if m.Pod == PodNone || m.Pod == PodDeleting || m.Serving || (outdated && !s.unreadyFor(m, startGrace)) {
+		if m.Pod == PodNone || m.Pod == PodDeleting || m.Serving || (outdated && !s.unreadyFor(m, startGrace) && !s.refusesFor(m, startGrace)) {
 			return nil
+		}
+		if !outdated && !m.Answers && !s.unreadyFor(m, startGrace) && slices.ContainsFunc(current, func(m Member) bool { return m.PodReady && s.trustsOldCA(m) }) {
+			return nil // those that are ready may be a quorum of clients that are still connected
 		}
 	}
 	for _, m := range current {
