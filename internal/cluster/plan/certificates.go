@@ -21,6 +21,8 @@ type Certificates struct {
 	// Refusing are the fingerprints of CAs in the Secrets that did not sign the certificate of the operator, with spaces between. A member that
 	// was started with one of these sets refuses it. Wanted is the fingerprint of the CAs that sign now.
 	Refusing, Wanted string
+	// RefusingExpired: all of those CAs have expired, so to put them back would not help.
+	RefusingExpired bool
 	// PeerLacksName: the certificate of peers does not cover PeerHostname. That is so for static certificates only.
 	PeerLacksName bool
 	// ClientsLackName: a certificate of clients does not cover ClientHostname. CheckClientsAfter is when clients have had the time to load

@@ -51,6 +51,24 @@ func (m Material) issuedExpiry(s State, u Usage, checks *pki.Checks) string {
 	return s.expiry(m.IssuedPair(u), m.Issued[u.Name].Get(IssuedCAKey), checks)
 }
 
+// whyExpired says that a certificate in use has expired, and why no other one replaces it, as sentences that follow others. It is empty if none has.
+func (s State) whyExpired() string {
+	c := s.Certificates
+	if c.Expires.IsZero() || s.earlierNow().Before(c.Expires) {
+		return ""
+	}
+	said := " A certificate in the TLS Secrets expired at " + c.Expires.UTC().Format(time.RFC3339) + ", so members and clients refuse each other."
+	if !s.Spec.TLS.Issued() {
+		return said + " Put valid certificates into the Secrets."
+	}
+	for _, why := range []string{c.CA.Broken, c.Unissued, c.IssuerRefused} {
+		if why != "" {
+			said += " " + why
+		}
+	}
+	return said
+}
+
 // signs reports whether a CA with a key is valid, so that a new certificate is of use.
 func (m Material) signs(s State) bool {
 	current, err := m.current()

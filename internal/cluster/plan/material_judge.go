@@ -42,7 +42,8 @@ func (m Material) Judge(s State, c Certificates) Certificates {
 		trusted, shown = later(trusted, held.since(annotationTrustSince)), later(shown, held.since(annotationCertificateSince))
 	}
 	c.Superseded = !needed.Has(bundle)
-	c.Refusing, c.Wanted = m.refusing(bundle, checks), wanted.Fingerprint()
+	c.Refusing, c.RefusingExpired = m.refusing(s, bundle, checks)
+	c.Wanted = wanted.Fingerprint()
 	m.judgeCertificates(s, wanted, checks, &c)
 	c.Unjudged = checks.Exceeded()
 	c.Urgent = m.urgent(s)

@@ -59,7 +59,7 @@ func (s State) holders() []Member {
 // status was lost, too, so the operator does not know how many voters there were.
 func (s State) noQuorumInTime(holders []Member) Step {
 	lost := "Quorum is lost, and etcd accepts no writes. The members that have data did not form a quorum in time: " + unanswered(holders) +
-		". The operator removes nothing." + s.sourceOfVoters() + s.whyPeersRefuse() + " Recover these members. " + s.waysOnWithData(holders)
+		". The operator removes nothing." + s.sourceOfVoters() + s.whyPeersRefuse() + s.whyExpired() + " Recover these members. " + s.waysOnWithData(holders)
 	if len(holders) == 0 {
 		lost = "Quorum is lost: no member that the operator created has its data. etcd accepts no writes. The operator removes nothing." + s.saysOtherVolumes(true) + " " + s.wayOut(nil)
 	}
@@ -78,10 +78,16 @@ func (s State) noQuorumInTime(holders []Member) Step {
 func (s State) waysOnWithData(holders []Member) string {
 	answers := slices.ContainsFunc(holders, func(m Member) bool { return m.Answers })
 	if slices.ContainsFunc(s.Current(), func(m Member) bool { return s.goesWithPod(m) && s.trustsOldCA(m) }) {
+		if s.Certificates.RefusingExpired {
+			return s.onlyInPods() + "The CA that they trust has expired. To keep the data, do not delete the Pods: stop the container etcd of each one on its node (crictl stop), so that it restarts with the new CA. " + s.wayOut(nil)
+		}
 		return s.onlyInPods() + "Put the previous CA back into the TLS Secrets. " + s.wayOut(nil)
 	}
 	if !s.Durable() || slices.ContainsFunc(s.Current(), s.inPod) {
 		return s.wayOut(nil)
+	}
+	if s.whyExpired() != "" {
+		return "Keep their PersistentVolumeClaims: with valid certificates, these members may serve again. " + s.wayOut(nil)
 	}
 	if len(holders) < 2 || (s.knownVoters() == 0 && !answers) {
 		return "Keep their PersistentVolumeClaims: the operator knows of no other data of this cluster. " + s.wayOut(nil)

@@ -17,26 +17,26 @@ import (
 const maxRefusing = 8
 
 // refusing returns the fingerprints of the CAs that did not sign the certificate of the operator. The Secrets hold CAs in the order in which they
-// came, so a member was started with some that follow each other.
-func (m Material) refusing(bundle pki.Bundle, checks *pki.Checks) string {
+// came, so a member was started with some that follow each other. It also returns whether all of them have expired.
+func (m Material) refusing(s State, bundle pki.Bundle, checks *pki.Checks) (prints string, expired bool) {
 	held := m.Operator()
 	pair := pki.Pair{Cert: held.Get(v1beta2.ClientCertKey), Key: held.Get(v1beta2.ClientKeyKey)}
 	leaf, err := pair.Leaf()
 	if err != nil {
-		return ""
+		return "", false
 	}
 	signers := bundle.Signers(leaf, pki.ParseBundle(pair.Cert), checks)
 	others := slices.DeleteFunc(slices.Clone(bundle), func(ca *x509.Certificate) bool { return slices.ContainsFunc(signers, ca.Equal) })
-	if len(signers) == 0 || len(others) > maxRefusing {
-		return ""
+	if len(signers) == 0 || len(others) == 0 || len(others) > maxRefusing {
+		return "", false
 	}
-	var prints []string
+	var sets []string
 	for from := range others {
 		for to := from + 1; to <= len(others); to++ {
-			prints = append(prints, others[from:to].Fingerprint())
+			sets = append(sets, others[from:to].Fingerprint())
 		}
 	}
-	return strings.Join(prints, " ")
+	return strings.Join(sets, " "), len(s.unexpired(others)) == 0
 }
 
 // refusesOperator reports whether a member was started with CAs that did not sign the certificate of the operator.

@@ -201,17 +201,8 @@ func restartForNewCA(s State) Step {
 		return nil
 	}
 	current := s.Current()
-	for _, m := range current {
-		outdated := s.trustsOldCA(m) || s.refusesPeers(m)
-		if s.neverReturns(m) {
-			continue
-		}
-		if m.Pod == PodNone || m.Pod == PodDeleting || m.Serving || (outdated && !s.unreadyFor(m, startGrace) && !s.refusesFor(m, startGrace)) {
-			return nil
-		}
-		if !outdated && !m.Answers && !s.unreadyFor(m, startGrace) && slices.ContainsFunc(current, func(m Member) bool { return m.PodReady && s.trustsOldCA(m) }) {
-			return nil // those that are ready may be a quorum of clients that are still connected
-		}
+	if slices.ContainsFunc(current, s.holdsUpRestart) {
+		return nil
 	}
 	for _, m := range current {
 		switch {
@@ -223,6 +214,21 @@ func restartForNewCA(s State) Step {
 		}
 	}
 	return nil
+}
+
+// holdsUpRestart reports whether no member is restarted for a new CA yet, because of this one: it serves, it may come back, or it has not refused the
+// others for long. While others are ready, they may be the quorum of clients that are still connected. So one that has restarted must answer first.
+func (s State) holdsUpRestart(m Member) bool {
+	switch {
+	case s.neverReturns(m):
+		return false
+	case m.Pod == PodNone || m.Pod == PodDeleting || m.Serving:
+		return true
+	case s.trustsOldCA(m) || s.refusesPeers(m):
+		return !s.unreadyFor(m, startGrace) && !s.refusesFor(m, startGrace)
+	}
+	readyWithOldCA := func(other Member) bool { return other.PodReady && s.trustsOldCA(other) }
+	return !m.Answers && !s.unreadyFor(m, startGrace) && slices.ContainsFunc(s.Current(), readyWithOldCA)
 }
 
 // neverReturns reports whether nothing that Kubernetes does by itself lets a member run again: it has neither Pod nor data, or its Pod should

@@ -70,6 +70,9 @@ func (s State) whyUnreachable() string {
 	if refused := s.whyClientRefused(); refused != "" {
 		return fmt.Sprintf("The operator cannot reach the members: %s. Their Pods are ready. The operator changes nothing.%s", unanswered(s.Current()), refused)
 	}
+	if expired := s.whyExpired(); expired != "" {
+		return fmt.Sprintf("The operator cannot reach the members: %s. Their Pods are ready. The operator changes nothing.%s", unanswered(s.Current()), expired)
+	}
 	return fmt.Sprintf("The operator cannot reach the members: %s. Their Pods are ready, so clients may be served. The operator changes nothing. Check that no NetworkPolicy blocks port %d, and that the members trust the operator's client certificate.",
 		unanswered(s.Current()), v1beta2.ClientPort)
 }
