@@ -26,10 +26,12 @@ type Safety struct {
 	Revision int64
 	// Time is the SafetyOrder.Time of the attempt. The snapshot has every write that was acknowledged before it.
 	Time time.Time
-	// Message is why it failed, and Ended when, if Progress is ProofFailed. Refused is true if the store does not permit it.
+	// Message is why it failed, and Ended when, if Progress is ProofFailed. Refused is true if the store does not permit it. Others is true if it ended
+	// only because of what other namespaces use or wait for.
 	Message string
 	Ended   time.Time
 	Refused bool
+	Others  bool
 }
 
 // SafetyOrder is everything that one attempt needs.

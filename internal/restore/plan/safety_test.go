@@ -130,6 +130,22 @@ func TestOneFailedAttemptDoesNotGiveUpTheSafetySnapshot(t *testing.T) {
 	}
 }
 
+// A safety snapshot of 2 GiB or more keeps its space for longer than 5 minutes while that of another namespace waits. Then it ended for that one, and the
+// restore continued without it, although cluster-operator waits for 15 minutes: what its cluster acknowledged since the last backup was lost.
+func TestASafetySnapshotThatEndedForOthersIsTriedAgainWhileClusterOperatorWaits(t *testing.T) {
+	for after, again := range map[time.Duration]bool{7 * time.Minute: true, 14 * time.Minute: true, v1beta2.SafetySnapshotLimit: false} {
+		ended := withSafety(Safety{Progress: ProofFailed, Message: "other namespaces waited for their turn", Ended: now.Add(-safetyPause), Others: true})
+		whole, prefixes := given(seedReady, ended), given(withPrefixes, withCompared, ended)
+		whole.Cluster.Status.Restore.SeedReadyTime.Time = now.Add(-after)
+		prefixes.Restore.Status.Prefixes.Time.Time = now.Add(-after)
+		for name, s := range map[string]State{"a whole cluster": whole, "prefixes": prefixes} {
+			if step, is := next(s).(SaveOldData); is != again || is && !step.Start {
+				t.Errorf("%s, %s after the seed was ready: it is tried again: %t, %+v", name, after, is, step)
+			}
+		}
+	}
+}
+
 func TestTheStatusReportsWhatBecameOfTheSafetySnapshot(t *testing.T) {
 	s := given(seedReady, withSafety(Safety{Progress: ProofFailed, Message: "no quorum"}))
 	s.Now = now.Add(safetyPatience)
