@@ -58,10 +58,15 @@ func (r *Reconciler) saveOldData(ctx context.Context, key worker.Key, order plan
 	})
 	if err != nil {
 		refused := errors.Is(err, fs.ErrPermission) && !errors.Is(err, snapshot.ErrDisk)
-		return plan.Safety{Progress: plan.ProofFailed, Message: adviseSafety(err), Ended: r.now(), Refused: refused}
+		return plan.Safety{Progress: plan.ProofFailed, Message: adviseSafety(err), Ended: r.now(), Refused: refused, Others: ofOthers(err)}
 	}
 	saved.Progress = plan.ProofDone
 	return saved
+}
+
+// ofOthers returns whether an attempt ended only because of what other namespaces use or wait for.
+func ofOthers(err error) bool {
+	return errors.Is(err, turns.ErrOthersWaited) || errors.Is(err, spool.ErrFull) || errors.Is(err, objstore.ErrMemory)
 }
 
 // adviseSafety returns the message of a failed attempt, with what to set if it never fits.

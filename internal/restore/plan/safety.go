@@ -96,7 +96,8 @@ func (step RecordSafety) describe(s State) planning.Description {
 const (
 	// safetyPause is the pause between two attempts to take a safety snapshot.
 	safetyPause = 20 * time.Second
-	// safetyPatience is how long an attempt that failed is repeated if the safety snapshot is not required.
+	// safetyPatience is how long an attempt that failed is repeated if the safety snapshot is not required. One that ended because of other namespaces
+	// says nothing about the members and the store, and is repeated for as long as cluster-operator waits.
 	safetyPatience = 5 * time.Minute
 )
 
@@ -131,10 +132,14 @@ func (s State) givesUpSafety(ready metav1.Time) bool {
 	if policy.Requires() || earlier != nil && earlier.Result == v1beta2.SafetySnapshotTaken {
 		return false
 	}
-	if s.ofPrefixes() && s.waitedFor(ready, safetyPatience) {
+	patience := safetyPatience
+	if s.Safety.Others {
+		patience = v1beta2.SafetySnapshotLimit
+	}
+	if s.ofPrefixes() && s.waitedFor(ready, patience) {
 		return true
 	}
-	return s.Safety.Refused || !s.Now.Before(ready.Add(safetyPatience)) || meta.IsStatusConditionFalse(s.Cluster.Status.Conditions, v1beta2.ConditionAvailable)
+	return s.Safety.Refused || !s.Now.Before(ready.Add(patience)) || meta.IsStatusConditionFalse(s.Cluster.Status.Conditions, v1beta2.ConditionAvailable)
 }
 
 // oldDataIsNotSaved saves the old cluster when cluster-operator waits for that.
