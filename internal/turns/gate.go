@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Gate lets a limited number of callers through at the same time. Namespaces take turns, and one namespace holds at most Share of the
@@ -23,6 +24,7 @@ type Gate struct {
 type caller struct {
 	namespace string
 	urgent    bool
+	since     time.Time     // when it began to wait for other namespaces
 	admitted  chan struct{} // closed when it is admitted
 }
 
@@ -32,7 +34,7 @@ func NewGate(slots int) *Gate { return &Gate{slots: max(slots, 1)} }
 // Enter waits for a slot. The caller calls leave once, after its work. One with a context of Urgent comes before the others, but no two such callers
 // overtake the same other ones.
 func (g *Gate) Enter(ctx context.Context, namespace string) (leave func(), err error) {
-	c := &caller{namespace: namespace, urgent: urgent(ctx), admitted: make(chan struct{})}
+	c := &caller{namespace: namespace, urgent: urgent(ctx), since: time.Now(), admitted: make(chan struct{})}
 	g.mu.Lock()
 	g.waiting = append(g.waiting, c)
 	g.admit()
@@ -109,6 +111,11 @@ func (g *Gate) leave(namespace string) {
 	defer g.mu.Unlock()
 	g.inside--
 	g.order.Return(namespace, 1)
+	for _, c := range g.waiting {
+		if c.namespace == namespace { // it has waited for its own namespace
+			c.since = time.Now()
+		}
+	}
 	g.admit()
 }
 

@@ -11,7 +11,8 @@ const (
 	// urgentWaitMost, so that a namespace which is urgent again and again does not end honest work without end.
 	urgentWait, urgentWaitMost = time.Minute, 3 * time.Minute
 	// urgentEnds is how often the urgent callers of one namespace end the work of another one in a row in that time. After that, they wait up to
-	// urgentWaitAgain, so that work which takes longer has a result, too. They still have the other half of the 14 minutes.
+	// urgentWaitAgain, so that work which takes longer has a result, too. What they have waited for other namespaces before counts, so that the sum
+	// leaves them time of their 14 minutes.
 	urgentEnds      = 3
 	urgentWaitAgain = 7 * time.Minute
 	// urgentMost is the same for work that is urgent itself, and urgentAgain after it was ended. It has the time for its bytes until then. With the one
@@ -58,11 +59,16 @@ func (g *Gate) urgentWaits(namespace string, a *Allowance) bool {
 		return false
 	}
 	for _, c := range g.waiting {
-		if !c.urgent || a.urgent && c.namespace == namespace || !a.urgent && a.before.by[c.namespace] >= urgentEnds && time.Since(a.began) < urgentWaitAgain {
+		if !c.urgent || a.urgent && c.namespace == namespace || a.hasMoreFrom(c) {
 			continue
 		}
 		a.endFor(c.namespace)
 		return true
 	}
 	return false
+}
+
+// hasMoreFrom returns whether work has more time because it was ended for the namespace of an urgent caller again and again.
+func (a *Allowance) hasMoreFrom(c *caller) bool {
+	return !a.urgent && a.before.by[c.namespace] >= urgentEnds && max(time.Since(a.began), time.Since(c.since)) < urgentWaitAgain
 }
