@@ -7,7 +7,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
-// patience is how long a job waits before the large urgent jobs of one namespace overtake it only once more.
+// patience is how long a job waits before the large urgent jobs of one namespace overtake it only once more. After that, no job of its own namespace
+// overtakes it beside which it would not fit.
 const patience = time.Hour
 
 // claim is what a job asks for, or what it wants to grow to. place is when its wait began, or when it was admitted.
@@ -29,6 +30,15 @@ func (s *Spool) delays(c claim) bool {
 			return false
 		}
 		return s.passed(other)+c.bytes > s.besides(other, c)
+	})
+}
+
+// delaysOwn returns whether an earlier job of the namespace has waited for too long, and would have to wait for its own namespace after this one. While it
+// does, the jobs of others are admitted before it, so it might never be.
+func (s *Spool) delaysOwn(r *request) bool {
+	return s.total > 0 && !r.holds && slices.ContainsFunc(s.queue, func(other *request) bool {
+		return other.lane() == r.lane() && 0 < other.place && other.place < r.after() && time.Since(other.since) >= patience &&
+			s.overShare(r.namespace, r.urgent, other.bytes, r.bytes)
 	})
 }
 

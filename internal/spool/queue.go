@@ -208,7 +208,7 @@ func (s *Spool) next() (next *request, err error) {
 		}
 	}
 	for _, r := range s.queue {
-		if r.why == turns.None && s.delays(r.claim()) {
+		if r.why == turns.None && (s.delays(r.claim()) || s.delaysOwn(r)) {
 			r.why = turns.Earlier
 		}
 		if r.why == turns.None && (next == nil || s.order(r, next) < 0) {

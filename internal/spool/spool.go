@@ -143,17 +143,26 @@ func (s *Spool) kind(never bool) error {
 	return ErrFull
 }
 
-// overShare returns whether a namespace would hold more than one may, with that many more bytes: all its jobs together, or those of a kind.
-// A job that is larger than what several may hold does not count among them, so that others of its namespace run beside it.
-func (s *Spool) overShare(namespace string, urgent bool, bytes int64) bool {
+// overShare returns whether a namespace would hold more than one may, with that many more bytes: all its jobs together, or those of a kind. beside are other
+// jobs that it does not have yet. A job that is larger than what several may hold does not count among them, so that others of its namespace run beside it.
+func (s *Spool) overShare(namespace string, urgent bool, bytes int64, beside ...int64) bool {
 	if s.total == 0 {
 		return false
 	}
 	all, several, most := s.held.Held(namespace), int64(0), s.total/fairShare
-	for share := range s.running {
-		if share.namespace == namespace && share.urgent == urgent && share.bytes <= most {
-			several += share.bytes
+	count := func(held int64) {
+		if held <= most {
+			several += held
 		}
+	}
+	for share := range s.running {
+		if share.namespace == namespace && share.urgent == urgent {
+			count(share.bytes)
+		}
+	}
+	for _, held := range beside {
+		all += held
+		count(held)
 	}
 	return several > 0 && several+bytes > most || all > 0 && all+bytes > s.most(urgent)
 }
