@@ -3,6 +3,7 @@ package spool
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -76,17 +77,18 @@ func TestOnlyTheOneThatHoldsMostGivesWay(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				var all sync.WaitGroup
 				for namespace, size := range map[string]float64{"small": 2, "large": 2.7} {
-					go func() {
+					all.Go(func() {
 						if _, err := urgentJob(t, s, namespace, size, longestUrgent); errors.Is(err, turns.ErrOthersWaited) {
 							ended <- namespace
 						}
-					}()
+					})
 				}
 				synctest.Wait()
 				_, _ = urgentJob(t, s, "other", c.asks, time.Minute)
 				reading.Release()
-				<-time.After(time.Hour)
+				all.Wait()
 				close(ended)
 				if gave := <-ended; gave != c.gives {
 					t.Errorf("%q gave way, and should be %q", gave, c.gives)
