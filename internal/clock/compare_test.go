@@ -97,7 +97,7 @@ var listed = map[string][]string{
 		"cluster/plan/unreachable.go briefly", "cluster/plan/unreachable.go waitUntilReachable", "cluster/plan/learner.go giveUpLearner", "cluster/plan/failing.go seenFailingFor", "cluster/members/silence.go Saw",
 		"cluster/plan/refused_stop.go Refused", "cluster/plan/refused_stop.go heldStops",
 		"restore/plan/verify.go retry", "restore/plan/prefixes.go writeAgain", "restore/plan/safety.go oldDataIsNotSaved",
-		"pace/meter.go done", "pace/meter.go look", "turns/limit.go record", "turns/limit.go left", "turns/urgent.go leftForUrgent", "turns/urgent.go urgentWaits", "worker/patience.go longest", "spool/give_way.go keeps", "spool/overtake.go starves", "spool/overtake.go overtake", "restore/point.go readBase", "restore/read_limit.go pause", "restore/read_limit.go pausing",
+		"pace/meter.go done", "pace/meter.go look", "turns/limit.go record", "turns/limit.go left", "turns/urgent.go leftForUrgent", "turns/urgent.go hasMoreFrom", "spool/share.go returned", "spool/share.go hadUrgent", "spool/overtake.go delaysOwn", "cluster/plan/refused_operator.go refusesFor", "cluster/plan/material_expired.go whyExpired", "worker/patience.go longest", "spool/give_way.go keeps", "spool/share.go returned", "spool/share.go hadUrgent", "spool/overtake.go starves", "spool/overtake.go overtake", "restore/point.go readBase", "restore/read_limit.go pause", "restore/read_limit.go pausing",
 		"cluster/failing.go saw", "cluster/failing.go tooLong", "cluster/plan/wait.go lasted", "cluster/plan/wait.go Saw",
 	},
 	"package clock has compared the time before": {"backup/state/proof.go Proof", "backup/attempt/stored.go complete", "restore/plan/interrupted.go describe"},

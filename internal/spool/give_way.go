@@ -17,6 +17,8 @@ const (
 	urgentRate = 8 << 20
 	// urgentTurn limits that time. It is half of the 14 minutes of a safety snapshot, so that one which waited still has the other half.
 	urgentTurn = 7 * time.Minute
+	// lately is for how long a namespace counts as one that has had space for an urgent job.
+	lately = time.Hour
 	// giveWayEvery is how often a job asks whether it has to give way, after the first minute.
 	giveWayEvery = 5 * time.Second
 )
@@ -63,11 +65,16 @@ func (s *Spool) holdsMore(h *Share) bool {
 	return false
 }
 
-// isHeldUpBy returns whether a request waits only because of urgent jobs of others, and would hold no more than the namespace of h.
+// isHeldUpBy returns whether a request waits only because of urgent jobs of others, and would hold no more than the namespace of h. Of two large ones, the
+// first would have to end for the second, which then has too little time: neither would be taken. So a large request ends only a job of a namespace that
+// has had space for another one lately.
 func (s *Spool) isHeldUpBy(r *request, h *Share) bool {
 	if !r.urgent || r.namespace == h.namespace || r.place == 0 || r.why == turns.OwnShare {
 		return false
 	}
 	own := s.urgently.Held(r.namespace)
+	if s.large(r.claim()) && !h.again {
+		return false
+	}
 	return own+r.bytes <= s.urgently.Held(h.namespace) && s.used-s.urgents+own+r.bytes <= s.openTo(r)
 }

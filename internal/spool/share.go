@@ -2,6 +2,7 @@ package spool
 
 import (
 	"fmt"
+	"maps"
 	"time"
 )
 
@@ -14,6 +15,7 @@ type Share struct {
 	written   int64 // of bytes, as the job has reported
 	admitted  uint64
 	since     time.Time // when it was admitted
+	again     bool      // its namespace has had space for another urgent job lately
 	// of is the share that this one is a part of, beside that many bytes of other files.
 	of     *Share
 	beside int64
@@ -102,7 +104,22 @@ func (h *Share) Release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.remove(h)
+	s.returned(h)
 	s.admit()
+}
+
+// returned records that a namespace has had space for an urgent job.
+func (s *Spool) returned(h *Share) {
+	maps.DeleteFunc(s.urgentLately, func(_ string, at time.Time) bool { return time.Since(at) >= lately })
+	if h.urgent {
+		s.urgentLately[h.namespace] = time.Now()
+	}
+}
+
+// hadUrgent returns whether a namespace has had space for an urgent job lately.
+func (s *Spool) hadUrgent(namespace string) bool {
+	at, had := s.urgentLately[namespace]
+	return had && time.Since(at) < lately
 }
 
 // lend takes the bytes of a share out of the limit.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
@@ -72,8 +73,10 @@ type Spool struct {
 	held, urgently turns.Order
 	running        map[*Share]bool
 	queue          []*request
-	returning      map[string]int // jobs that have space and wait for a worker, by namespace
-	count          uint64         // of admissions and of places in the queue
+	// urgentLately is when each namespace has returned space of an urgent job.
+	urgentLately map[string]time.Time
+	returning    map[string]int // jobs that have space and wait for a worker, by namespace
+	count        uint64         // of admissions and of places in the queue
 }
 
 // New returns the spool in dir.
@@ -81,7 +84,7 @@ func New(dir string, o Options) *Spool {
 	total := o.Limit - o.Limit/slack
 	return &Spool{
 		dir: dir, total: total, single: o.Limit - o.Limit/toOthers, keep: o.KeepFree, urgent: total / percent * int64(o.Urgent), space: space,
-		running: map[*Share]bool{}, returning: map[string]int{},
+		running: map[*Share]bool{}, returning: map[string]int{}, urgentLately: map[string]time.Time{},
 	}
 }
 
