@@ -97,6 +97,11 @@ type EtcdClusterSpec struct {
 	// <repository>:v<version>.
 	// +optional
 	ImagePolicy *ImagePolicy `json:"image,omitempty"`
+	// Labels and annotations of every object that the operator creates for the cluster: Pods, PersistentVolumeClaims, Secrets,
+	// Services, the PodDisruptionBudget, the NetworkPolicy and Certificates of cert-manager. A change does not restart
+	// members. Default: none.
+	// +optional
+	Metadata *MetadataPolicy `json:"metadata,omitempty"`
 	// Options of etcd itself, such as its space quota. Default: those of etcd.
 	// +optional
 	Etcd *EtcdPolicy `json:"etcd,omitempty"`

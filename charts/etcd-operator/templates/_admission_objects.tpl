@@ -168,9 +168,13 @@
     (!has(object.spec.uris) || !variables.creates && has(oldObject.spec.uris) && object.spec.uris == oldObject.spec.uris) &&
     (!has(object.spec.emailAddresses) || !variables.creates && has(oldObject.spec.emailAddresses) && object.spec.emailAddresses == oldObject.spec.emailAddresses) &&
     (!has(object.spec.otherNames) || !variables.creates && has(oldObject.spec.otherNames) && object.spec.otherNames == oldObject.spec.otherNames) &&
-    (!has(object.spec.secretTemplate) || !variables.creates && has(oldObject.spec.secretTemplate) && object.spec.secretTemplate == oldObject.spec.secretTemplate) &&
+    (!has(object.spec.secretTemplate) || !variables.creates && has(oldObject.spec.secretTemplate) && object.spec.secretTemplate == oldObject.spec.secretTemplate ||
+    (!has(object.spec.secretTemplate.labels) || object.spec.secretTemplate.labels.all(k, has(object.metadata.labels) &&
+    k in object.metadata.labels && object.metadata.labels[k] == object.spec.secretTemplate.labels[k])) &&
+    (!has(object.spec.secretTemplate.annotations) || object.spec.secretTemplate.annotations.all(k, has(object.metadata.annotations) &&
+    k in object.metadata.annotations && object.metadata.annotations[k] == object.spec.secretTemplate.annotations[k]))) &&
     (!has(object.spec.literalSubject) || !variables.creates && has(oldObject.spec.literalSubject) && object.spec.literalSubject == oldObject.spec.literalSubject)
-  message: cluster-operator may not set other names in a Certificate, and no labels and annotations of its Secret.
+  message: cluster-operator may not set other names in a Certificate, and only labels and annotations of its Secret that the Certificate has, too.
   reason: Forbidden
 {{- end }}
 

@@ -47,6 +47,8 @@ func (a *Actor) Act(ctx context.Context, v *view.View, step plan.Step) error {
 		return a.certificates.actOnCertificates(ctx, v, step)
 	case plan.ApplyServices:
 		return a.Objects.applyServices(ctx, v, step)
+	case plan.ApplyMetadata:
+		return a.applyMetadata(ctx, v, step)
 	case plan.ApplyBudget:
 		return a.apply(ctx, v, objects.DisruptionBudget(v.State, step))
 	case plan.WithdrawBudget:

@@ -64,5 +64,6 @@ func (w *writer) createFirst(ctx context.Context, v *view.View, object client.Ob
 	if err := controllerutil.SetControllerReference(v.Cluster, object, w.Client.Scheme()); err != nil {
 		return fmt.Errorf("own %s %s: %w", view.KindName(object), object.GetName(), err)
 	}
+	stamp(v, object)
 	return view.Wrap("create", object, w.Client.Create(ctx, object, client.FieldOwner(view.Name)))
 }

@@ -147,6 +147,9 @@ func (a *certificateActs) requestCertificates(ctx context.Context, v *view.View)
 		if err := controllerutil.SetControllerReference(v.Cluster, certificate, a.Client.Scheme()); err != nil {
 			return fmt.Errorf("set the owner of Certificate %s: %w", certificate.GetName(), err)
 		}
+		if err := a.keepMetadata(ctx, v, certificate); err != nil {
+			return err
+		}
 		configuration := client.ApplyConfigurationFromUnstructured(certificate)
 		if err := a.Client.Apply(ctx, configuration, client.FieldOwner(view.Name), client.ForceOwnership); err != nil {
 			return fmt.Errorf("apply Certificate %s: %w", certificate.GetName(), err)

@@ -21,6 +21,7 @@ func (w *writer) create(ctx context.Context, v *view.View, object client.Object)
 	if err := controllerutil.SetControllerReference(v.Cluster, object, w.Client.Scheme()); err != nil {
 		return fmt.Errorf("set the owner of %s %s: %w", view.KindName(object), object.GetName(), err)
 	}
+	stamp(v, object)
 	err := w.Client.Create(ctx, object)
 	if !apierrors.IsAlreadyExists(err) {
 		return view.Wrap("create", object, err)

@@ -12,7 +12,7 @@ func Asked(v *view.View, step plan.Step) error {
 		return nil
 	}
 	switch step := step.(type) {
-	case plan.CreateVolumes, plan.CreateMembers, plan.ApplyBudget, plan.WithdrawBudget, plan.ApplyNetworkPolicy, plan.WithdrawNetworkPolicy, plan.AddToService, plan.RelabelPod, plan.LoadCertificates,
+	case plan.CreateVolumes, plan.CreateMembers, plan.ApplyBudget, plan.WithdrawBudget, plan.ApplyNetworkPolicy, plan.WithdrawNetworkPolicy, plan.AddToService, plan.RelabelPod, plan.ApplyMetadata, plan.LoadCertificates,
 		plan.KeepVolume, plan.ResizeVolume, plan.CreateCA, plan.RequestCertificates, plan.WriteCertificates, plan.VolumeMayFill, plan.Advice:
 		return nil
 	case plan.CreateMember, plan.ApplyServices, plan.ForceDeletePod:

@@ -55,6 +55,8 @@ func (t *Times) ServerTime(ctx context.Context, v *view.View) (now time.Time, pr
 	if !last.holds(v.Now) {
 		budget := objects.DisruptionBudget(v.State, plan.ApplyBudget{Incarnation: v.Incarnation, MinAvailable: 1})
 		budget.Name = v.Name + rehearsalName
+		given, _ := v.MetadataFor("PodDisruptionBudget", v.Name)
+		given.Stamp(budget)
 		answer := t.Client.Create(ctx, budget, client.DryRunAll)
 		said, err := refusedBy(answer)
 		if err != nil {

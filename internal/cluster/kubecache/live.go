@@ -62,5 +62,6 @@ func slimCertificate(certificate *unstructured.Unstructured) {
 	kept.SetName(certificate.GetName())
 	kept.SetUID(certificate.GetUID())
 	kept.SetOwnerReferences(certificate.GetOwnerReferences())
+	keepRecord(certificate, kept)
 	certificate.Object = kept.Object
 }

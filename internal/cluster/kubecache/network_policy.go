@@ -1,11 +1,15 @@
 package kubecache
 
 import (
+	"strings"
+
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
+	"github.com/etcd-suite/etcd-operator/internal/metadata"
 )
 
 // withDigest returns what the cache holds of a NetworkPolicy that may belong to an EtcdCluster. The spec may be long, and a pass only compares it, so
@@ -19,10 +23,18 @@ func withDigest(policy *networkingv1.NetworkPolicy) *networkingv1.NetworkPolicy 
 			kept.Labels[key] = value
 		}
 	}
+	keepRecord(policy, kept)
 	kept.Spec.PolicyTypes = []networkingv1.PolicyType{objects.Digest(policy.Spec)}
 	if objects.OpensPeers(policy) {
 		kept.Spec.Ingress = []networkingv1.NetworkPolicyIngressRule{objects.OpenedPeers}
 	}
 	ShareMeta(kept)
 	return kept
+}
+
+// keepRecord keeps what an object was given of spec.metadata. A longer record is not the operator's.
+func keepRecord(of, kept client.Object) {
+	if record := of.GetAnnotations()[metadata.Annotation]; record != "" && len(record) <= metadata.MaxRecord {
+		kept.SetAnnotations(map[string]string{metadata.Annotation: strings.Clone(record)})
+	}
 }

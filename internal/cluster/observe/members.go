@@ -41,6 +41,7 @@ func (o *Observer) ObserveMembers(ctx context.Context, v *view.View) error {
 			m := named(volume)
 			pods.ObserveVolume(m, volume)
 			m.VolumeUnlabelled = pods.Unlabelled(v.State, volume)
+			v.NoteMetadata("PersistentVolumeClaim", volume.Name, volume)
 			v.Classes[volume.Name] = ptr.Deref(volume.Spec.StorageClassName, "")
 		}
 	}

@@ -29,6 +29,7 @@ func (o *Observer) ObserveNetworkPolicy(ctx context.Context, v *view.View) error
 	case err != nil:
 		return fmt.Errorf("read NetworkPolicy %s: %w", v.Name, err)
 	case metav1.IsControlledBy(&have, v.Cluster):
+		v.NoteMetadata("NetworkPolicy", have.Name, &have)
 		open := objects.OpensPeers(&have)
 		want := objects.NetworkPolicy(v.State, plan.ApplyNetworkPolicy{OpenPeers: open}, *o.NetworkPeers)
 		current := objects.Digest(want.Spec) == objects.Digest(have.Spec) && equality.Semantic.DeepDerivative(want.Labels, have.Labels)

@@ -62,5 +62,6 @@ func (o *Observer) serviceNamed(ctx context.Context, v *view.View, name string) 
 		v.NoteForeign("Service", &service)
 		return nil, nil
 	}
+	v.NoteMetadata("Service", name, &service)
 	return &service, nil
 }

@@ -26,6 +26,7 @@ func (o *Observer) ObserveSetAside(ctx context.Context, v *view.View) error {
 		if !ok || !isVolume || volume.Labels[v1beta2.LabelReplacedOf] != v.Name || !v.Owns(volume) {
 			continue
 		}
+		v.NoteMetadata("PersistentVolumeClaim", volume.Name, volume)
 		v.SetAside = append(v.SetAside, plan.SetAside{Name: volume.Name, Since: since, Deleting: !volume.DeletionTimestamp.IsZero(), Kept: metav1.GetControllerOf(volume) == nil})
 	}
 	slices.SortFunc(v.SetAside, func(a, b plan.SetAside) int { return cmp.Compare(a.Name, b.Name) })

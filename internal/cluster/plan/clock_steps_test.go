@@ -17,7 +17,7 @@ var asksClock = []Step{
 
 // asksNoClock says of all other steps why a clock that is wrong for a while does no harm.
 var asksNoClock = map[string]string{
-	"it only adds or changes what the operator changes again if need be": `AddLearner AddToService ApplyBudget ApplyNetworkPolicy ApplyServices CreateMember
+	"it only adds or changes what the operator changes again if need be": `AddLearner AddToService ApplyBudget ApplyMetadata ApplyNetworkPolicy ApplyServices CreateMember
 		CreateMembers CreateVolumes DefragmentMember DisarmAlarm EnableDowngrade CancelDowngrade ForbidEmptyStart LoadCertificates MoveLeader
 		PromoteLearner RelabelPod RemoveFromService RequestCertificates ResizePod ResizeVolume RestoreLabels WithdrawBudget
 		WithdrawNetworkPolicy KeepVolume UnmarkVolume`,

@@ -103,7 +103,7 @@ func repeatedObject(s State, step Step) string {
 		return fmt.Sprintf("%T%s", step, s.differing(step))
 	case ApplyBudget, WithdrawBudget, ApplyNetworkPolicy, WithdrawNetworkPolicy:
 		return fmt.Sprintf("%T", step)
-	case AddToService, RemoveFromService, ReleaseMember, RelabelPod, ForbidEmptyStart, ResizePod, RestoreLabels, LoadCertificates, KeepVolume, ResizeVolume, UnmarkVolume:
+	case AddToService, RemoveFromService, ReleaseMember, RelabelPod, ApplyMetadata, ForbidEmptyStart, ResizePod, RestoreLabels, LoadCertificates, KeepVolume, ResizeVolume, UnmarkVolume:
 		return objectKey(step)
 	case SetAsideVolume:
 		return fmt.Sprintf("%T %s", step, step.Name)

@@ -16,7 +16,7 @@ import (
 // not at what the step should have done.
 var independentRules = []string{
 	"setRetention", "requestGrowth", "renewCertificates", "restoreLabels",
-	"applyNetworkPolicy", "loadCertificates", "applyBudget", "recreateBlocked", "deleteStopped", "startMember", "releaseMember", "addToService", "forbidEmptyStart", "unmarkVolumes", "relabelPods",
+	"applyNetworkPolicy", "loadCertificates", "applyBudget", "recreateBlocked", "deleteStopped", "startMember", "releaseMember", "addToService", "forbidEmptyStart", "unmarkVolumes", "relabelPods", "applyMetadata",
 	"removeOrphanPods", "resizePods", "prepareMembers", "setAsideOther", "deleteOldVolumes", "deleteSetAside", "growVolumes",
 	"removeFailedSeed", "restartForFileSystem",
 }

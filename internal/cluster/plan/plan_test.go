@@ -226,6 +226,8 @@ func TestPlanOrder(t *testing.T) {
 		{"waitUntilHealthy", "prepareVersionChange", "all members have to say that their data is ready"},
 		{"prepareVersionChange", "rollMembers", "no member is stopped before its data can be read by what it is to run"},
 		{"relabelPods", "rollMembers", "labels and annotations need no restart"},
+		{"applyMetadata", "rollMembers", "labels and annotations need no restart"},
+		{"applyServices", "applyMetadata", "a policy that refuses a label must not refuse what members and clients need"},
 		{"waitForQuorum", "forbidEmptyStart", "etcd says who has started"},
 		{"forbidEmptyStart", "waitUntilHealthy", "a member may lose its volume while another one is down"},
 		{"unmarkVolumes", "waitUntilHealthy", "a recovery may begin while a member is down, and a mark would hide its data"},

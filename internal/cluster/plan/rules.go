@@ -65,6 +65,7 @@ var Rules = []group{
 		{Name: "forbidEmptyStart", Decide: forbidEmptyStart},
 		{Name: "unmarkVolumes", Decide: unmarkVolumes},
 		{Name: "relabelPods", Decide: relabelPods},
+		{Name: "applyMetadata", Decide: applyMetadata},
 		{Name: "cancelDowngrade", Decide: cancelDowngrade},
 		{Name: "giveUpLearner", Decide: giveUpLearner},
 		{Name: "promoteLearner", Decide: promoteLearner},

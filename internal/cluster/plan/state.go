@@ -62,6 +62,8 @@ type State struct {
 	Budget   Budget
 	// NetworkPolicy is the one that limits who connects to the members.
 	NetworkPolicy NetworkPolicy
+	// MetadataDue are the objects whose labels and annotations are not those of spec.metadata.
+	MetadataDue []MetadataDue
 	// Foreign are objects that have a name which the cluster needs, and belong to something else.
 	Foreign []ForeignObject
 	// NoStorageClass: a volume would need the default StorageClass, and there is none.

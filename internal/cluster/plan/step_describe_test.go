@@ -67,7 +67,7 @@ func TestEvents(t *testing.T) {
 
 // everyStep has a step of each type. A step about one member or volume names it m.
 var everyStep = []Step{
-	AwaitSafetySnapshot{},
+	ApplyMetadata{Kind: "Secret", Name: "s"}, AwaitSafetySnapshot{},
 	AddLearner{Name: "m"}, AddToService{Name: "m"}, AdoptSeed{}, ApplyBudget{}, ApplyNetworkPolicy{}, ApplyServices{}, AwaitResize{Message: "grows"}, FenceWrites{ID: 1}, UnfenceWrites{ID: 1}, BeginBootstrap{},
 	AwaitSafetySnapshot{}, BeginRemoval{Voter: "m", Name: "m"}, BeginRecovery{Member: "m"}, BeginRestore{}, BeginSwitch{}, ReturnToSeeding{}, CancelDowngrade{}, CancelRecovery{}, CompactHistory{}, CompleteRecovery{},
 	CompleteRestore{}, CreateCA{}, CreateMember{Name: "m"}, CreateMembers{}, CreateVolumes{}, DefragmentMember{Name: "m", Reason: v1beta2.ReasonDefragmenting},

@@ -149,7 +149,7 @@ func (s State) bringsNearer(step Step, key WaitKey) bool {
 func upkeep(step Step) bool {
 	switch step.(type) {
 	case KeepVolume, ResizeVolume, CreateCA, ReplaceCA, RemovePreviousCA, RequestCertificates, WriteCertificates, LoadCertificates,
-		ApplyServices, ApplyNetworkPolicy, WithdrawNetworkPolicy, ApplyBudget, WithdrawBudget, RestoreLabels, RelabelPod, AddToService, RemoveFromService, ForbidEmptyStart, UnmarkVolume:
+		ApplyServices, ApplyNetworkPolicy, WithdrawNetworkPolicy, ApplyBudget, WithdrawBudget, RestoreLabels, RelabelPod, ApplyMetadata, AddToService, RemoveFromService, ForbidEmptyStart, UnmarkVolume:
 		return true
 	}
 	return false

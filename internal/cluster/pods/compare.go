@@ -19,7 +19,8 @@ func ObserveTemplate(s plan.State, m *plan.Member, pod *corev1.Pod) {
 	made := pod.Annotations[AnnotationTemplate]
 	adopted := made == "" && madeFor(s, pod)
 	m.Outdated = made != Template(s) && !adopted
-	m.Relabel = adopted || (made != "" && pod.Annotations[annotationMetadata] != Text(Metadata(s)))
+	given, _ := s.MetadataFor("Pod", pod.Name)
+	m.Relabel = adopted || (made != "" && (pod.Annotations[annotationMetadata] != Text(Metadata(s)) || given.Due(pod)))
 }
 
 // madeFor says whether a Pod without a note of what it was made for is one that the spec asks for, as far as users

@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/metadata"
 )
 
 // WantedLabels are those that a Pod or volume of a member always has.
@@ -57,6 +58,7 @@ func IncarnationOf(s plan.State, object client.Object) int32 {
 // Labels are those of a new Pod.
 func Labels(s plan.State, m plan.CreateMember) map[string]string {
 	labels := map[string]string{}
+	maps.Copy(labels, metadata.Of(s.Spec).Labels)
 	maps.Copy(labels, s.PodPolicy().Labels)
 	maps.Copy(labels, memberLabels(s, m.Name, m.Incarnation))
 	if m.Start == plan.StartForce {

@@ -58,6 +58,8 @@ func NewPod(s plan.State, m plan.CreateMember, seedImage string) *corev1.Pod {
 	if m.Start == plan.StartSeed && s.Request != nil {
 		addSeed(s, pod, m, seedImage)
 	}
+	given, _ := s.MetadataFor("Pod", m.Name)
+	given.Stamp(pod)
 	return pod
 }
 

@@ -24,6 +24,10 @@ func RelabelPatch(s plan.State, pod *corev1.Pod) map[string]any {
 		annotations[AnnotationResize] = nil
 	}
 	labels := difference(given.Labels, want.Labels)
+	ofCluster, others := s.MetadataFor("Pod", pod.Name)
+	clusterLabels, clusterAnnotations := ofCluster.Patch(pod, others)
+	maps.Copy(labels, clusterLabels)
+	maps.Copy(annotations, clusterAnnotations)
 	own := memberLabels(s, pod.Name, IncarnationOf(s, pod))
 	maps.DeleteFunc(labels, func(key string, _ any) bool { return own[key] != "" || key == LabelVoter })
 	return map[string]any{"metadata": map[string]any{"labels": labels, "annotations": annotations}}

@@ -166,6 +166,40 @@ func TestLabelsOfTheUserGoAndThoseOfOthersStay(t *testing.T) {
 	}
 }
 
+func TestLabelsOfTheClusterChangeInARunningPod(t *testing.T) {
+	asks := func(cluster, pod map[string]string) plan.State {
+		s := clustertest.State(clustertest.Policy(v1beta2.PodPolicy{Labels: pod}))
+		s.Spec.Metadata = &v1beta2.MetadataPolicy{Labels: map[string]v1beta2.LabelValue{}}
+		for key, value := range cluster {
+			s.Spec.Metadata.Labels[key] = v1beta2.LabelValue(value)
+		}
+		return s
+	}
+	for name, test := range map[string]struct {
+		before, after plan.State
+		want          map[string]any
+		relabel       bool
+	}{
+		"nothing changes":                           {asks(map[string]string{"team": "a"}, nil), asks(map[string]string{"team": "a"}, nil), map[string]any{"team": "a"}, false},
+		"a label is added":                          {asks(nil, nil), asks(map[string]string{"team": "a"}, nil), map[string]any{"team": "a"}, true},
+		"a label is removed":                        {asks(map[string]string{"team": "a"}, nil), asks(nil, nil), map[string]any{"team": nil}, true},
+		"spec.pod takes a label over":               {asks(map[string]string{"team": "a"}, nil), asks(map[string]string{"team": "a"}, map[string]string{"team": "b"}), map[string]any{"team": "b"}, true},
+		"spec.pod gives a label back":               {asks(map[string]string{"team": "a"}, map[string]string{"team": "b"}), asks(map[string]string{"team": "a"}, nil), map[string]any{"team": "a"}, true},
+		"a label leaves both":                       {asks(map[string]string{"team": "a"}, map[string]string{"team": "b"}), asks(nil, nil), map[string]any{"team": nil}, true},
+		"a label moves from the cluster to the Pod": {asks(map[string]string{"team": "a"}, nil), asks(nil, map[string]string{"team": "a"}), map[string]any{"team": "a"}, true},
+	} {
+		pod := NewPod(test.before, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: plan.StartRejoin}, "")
+		var m plan.Member
+		if ObserveTemplate(test.after, &m, pod); m.Relabel != test.relabel || m.Outdated {
+			t.Errorf("%s: relabel %t, restart %t", name, m.Relabel, m.Outdated)
+		}
+		patch, _ := RelabelPatch(test.after, pod)["metadata"].(map[string]any)
+		if diff := cmp.Diff(test.want, patch["labels"]); diff != "" {
+			t.Errorf("%s: labels (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestAnEarlierReleasesPodIsMarkedWithoutALabelMore(t *testing.T) {
 	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
 	got := RelabelPatch(s, unmarked(t, "rejoin"))

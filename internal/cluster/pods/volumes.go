@@ -121,6 +121,8 @@ func NewVolume(s plan.State, m plan.CreateMember) *corev1.PersistentVolumeClaim 
 	if m.InitialSize > 0 {
 		volume.Annotations[AnnotationInitialSize] = strconv.Itoa(m.InitialSize)
 	}
+	given, _ := s.MetadataFor("PersistentVolumeClaim", m.Name)
+	given.Stamp(volume)
 	return volume
 }
 

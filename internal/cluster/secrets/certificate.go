@@ -2,6 +2,7 @@ package secrets
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/metadata"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -102,4 +104,30 @@ func certificateReady(certificate *unstructured.Unstructured) (ready bool, why s
 func issuerOf(certificate *unstructured.Unstructured) string {
 	name, _, _ := unstructured.NestedString(certificate.Object, "spec", "issuerRef", "name")
 	return name
+}
+
+// BlankCertificate is a Certificate to read into.
+func BlankCertificate() *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": certManagerVersion, "kind": "Certificate"}}
+}
+
+// SetTemplate has cert-manager give the Secret that it writes the labels and annotations that the Certificate was given.
+func SetTemplate(certificate *unstructured.Unstructured) error {
+	given := metadata.Recorded(certificate)
+	for field, entries := range map[string]map[string]string{"labels": given.Labels, "annotations": given.Annotations} {
+		if len(entries) == 0 {
+			continue
+		}
+		if err := unstructured.SetNestedStringMap(certificate.Object, entries, "spec", "secretTemplate", field); err != nil {
+			return fmt.Errorf("set the template of the Secret of Certificate %s: %w", certificate.GetName(), err)
+		}
+	}
+	return nil
+}
+
+// TemplatePatch is the patch of that template for patches of the labels and annotations of a Certificate.
+func TemplatePatch(labels, annotations map[string]any) map[string]any {
+	annotations = maps.Clone(annotations)
+	delete(annotations, metadata.Annotation)
+	return map[string]any{"labels": labels, "annotations": annotations}
 }

@@ -50,6 +50,7 @@ func (s *Secrets) observeCertManager(ctx context.Context, v *view.View) error {
 			noteTaken(v, u, "Certificate "+want.GetName())
 			continue
 		}
+		v.NoteMetadata("Certificate", have.GetName(), have)
 		c.Requested = c.Requested && requests(have, want)
 		if err := s.observeIssued(ctx, v, u, have); err != nil {
 			return err

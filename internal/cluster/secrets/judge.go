@@ -3,6 +3,7 @@ package secrets
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -29,15 +30,17 @@ const (
 func (s *Secrets) Judge(ctx context.Context, v *view.View) error {
 	k := s.Memory.OfView(v)
 	if j := k.judgement; j != nil && v.Now.Sub(j.at) < judged {
+		v.MetadataDue = append(v.MetadataDue, j.metadataDue...)
 		v.Material, v.Certificates, v.ClientName, v.NamedClients, v.TLS = j.material, j.certificates, j.clientName, j.namedClients, j.tls
 		return nil
 	}
+	before := len(v.MetadataDue)
 	if err := s.ObserveSecrets(ctx, v); err != nil {
 		return err
 	}
 	k.judgement = nil
 	if c := v.Certificates; v.SecretProblem == "" && c.Foreign == "" && c.Unissued == "" && !c.Missing && !c.Superseded && !k.large {
-		k.judgement = &judgement{v.Now, v.Material, v.Certificates, v.ClientName, v.NamedClients, v.TLS}
+		k.judgement = &judgement{v.Now, v.Material, v.Certificates, v.ClientName, v.NamedClients, slices.Clone(v.MetadataDue[before:]), v.TLS}
 	}
 	return nil
 }
@@ -85,9 +88,11 @@ func (s *Secrets) Doubt(v *view.View, step plan.Step, err error, hangs func(v *v
 
 // writesSecrets says whether a step changes what is kept.
 func writesSecrets(step plan.Step) bool {
-	switch step.(type) {
+	switch step := step.(type) {
 	case plan.CreateCA, plan.RequestCertificates, plan.WriteCertificates:
 		return true
+	case plan.ApplyMetadata:
+		return step.Kind == "Secret" || step.Kind == "Certificate"
 	}
 	return false
 }

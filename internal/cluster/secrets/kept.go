@@ -52,6 +52,8 @@ type judgement struct {
 	certificates plan.Certificates
 	clientName   string
 	namedClients bool
+	// metadataDue are those of the Secrets and Certificates that do not have what spec.metadata asks for.
+	metadataDue []plan.MetadataDue
 	// tls is used for all connections to the members, so that their TLS sessions resume.
 	tls *tls.Config
 }

@@ -76,5 +76,6 @@ func (s *Secrets) ownSecret(ctx context.Context, v *view.View, name string) (hel
 	if !metav1.IsControlledBy(found, v.Cluster) {
 		return nil, false, nil
 	}
+	v.NoteMetadata("Secret", name, found)
 	return &plan.Secret{Data: found.Data, Annotations: found.Annotations, Version: found.ResourceVersion}, true, nil
 }

@@ -46,6 +46,7 @@ func (w *World) Act(s plan.State, step plan.Step) error {
 		if p := w.pod(step.Name); p != nil {
 			p.labels = w.labels
 		}
+	case plan.ApplyMetadata: // no world has spec.metadata
 	case plan.ForbidEmptyStart:
 		if p := w.pod(step.Name); p != nil {
 			p.guarded = true

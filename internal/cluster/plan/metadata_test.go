@@ -1,0 +1,79 @@
+package plan
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+func labelled(s *State) {
+	s.Spec.Metadata = &v1beta2.MetadataPolicy{Labels: map[string]v1beta2.LabelValue{"team": "a"}}
+}
+
+func lacking(objects ...MetadataDue) change {
+	return func(s *State) { s.MetadataDue = objects }
+}
+
+func TestPlanMetadata(t *testing.T) {
+	secret, other, service := MetadataDue{"Secret", "example-ca"}, MetadataDue{"Secret", "example-peer-tls"}, MetadataDue{"Service", "example"}
+	refusing := func(steps ...ApplyMetadata) change {
+		return func(s *State) {
+			for _, step := range steps {
+				s.Refuse(step)
+			}
+		}
+	}
+	planTests{
+		"an object without the labels of the spec gets them": {
+			state(formed, members(3), labelled, lacking(secret, service)), ApplyMetadata(secret),
+		},
+		"a kind that was refused in this pass is not tried again, and the next kind is": {
+			state(formed, members(3), labelled, lacking(secret, other, service), refusing(ApplyMetadata(secret))), ApplyMetadata(service),
+		},
+		"the plan goes on if all kinds were refused": {
+			state(formed, members(3), labelled, lacking(secret, other, service), refusing(ApplyMetadata(secret), ApplyMetadata(service)), with(2, func(m *Member) { m.Outdated = true })),
+			Plan(state(formed, members(3), labelled, with(2, func(m *Member) { m.Outdated = true }))),
+		},
+		"a member that is lost is started first": {
+			state(formed, members(3), labelled, lacking(service), with(1, withoutPod)), Plan(state(formed, members(3), labelled, with(1, withoutPod))),
+		},
+		"a paused cluster is not changed": {
+			state(formed, members(3), labelled, lacking(service), func(s *State) { s.Spec.Paused = true }), Idle{Reason: v1beta2.ReasonPaused, Message: pausedMessage},
+		},
+	}.run(t)
+}
+
+func TestTheSettingsOfPodsAndOfTheClientServiceComeBeforeThoseOfAllObjects(t *testing.T) {
+	s := state(formed, members(3), labelled)
+	s.Spec.Pod = &v1beta2.PodPolicy{Labels: map[string]string{"team": "pods"}}
+	s.Spec.Service = &v1beta2.ServicePolicy{Labels: map[string]string{"team": "clients"}}
+	for object, wins := range map[MetadataDue]bool{
+		{"Pod", nameOf(0)}: false, {"Service", "example-client"}: false, {"Service", "example"}: true, {"Secret", "example-ca"}: true, {"PersistentVolumeClaim", nameOf(0)}: true,
+	} {
+		given, _ := s.MetadataFor(object.Kind, object.Name)
+		if (given.Labels["team"] == "a") != wins {
+			t.Errorf("%s %s gets %v", object.Kind, object.Name, given.Labels)
+		}
+	}
+}
+
+func TestOnlyObjectsThatDifferAreDue(t *testing.T) {
+	s := state(formed, members(3))
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "example"}}
+	if s.NoteMetadata("Service", "example", service); len(s.MetadataDue) != 0 {
+		t.Errorf("without spec.metadata: %v", s.MetadataDue)
+	}
+	labelled(&s)
+	given, _ := s.MetadataFor("Service", "example")
+	given.Stamp(service)
+	if s.NoteMetadata("Service", "example", service); len(s.MetadataDue) != 0 {
+		t.Errorf("with the labels: %v", s.MetadataDue)
+	}
+	s.Spec.Metadata = nil
+	if s.NoteMetadata("Service", "example", service); len(s.MetadataDue) != 1 {
+		t.Errorf("after the labels were removed from the spec: %v", s.MetadataDue)
+	}
+}
