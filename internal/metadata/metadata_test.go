@@ -27,8 +27,8 @@ func TestAnObjectGetsWhatTheSpecAsksForAndKeepsWhatOthersSet(t *testing.T) {
 		before, after, others Given
 		has, want             map[string]string
 	}{
-		"an entry is added":                                      {Given{}, labels("team=a"), Given{}, map[string]string{"x": "1"}, map[string]string{"x": "1", "team": "a"}},
-		"a value changes":                                        {labels("team=a"), labels("team=b"), Given{}, map[string]string{"team": "a", "x": "1"}, map[string]string{"team": "b", "x": "1"}},
+		"an entry is added": {Given{}, labels("team=a"), Given{}, map[string]string{"x": "1"}, map[string]string{"x": "1", "team": "a"}},
+		"a value changes":   {labels("team=a"), labels("team=b"), Given{}, map[string]string{"team": "a", "x": "1"}, map[string]string{"team": "b", "x": "1"}},
 		"an entry that was removed from the spec is removed":     {labels("team=a", "cost=1"), labels("cost=1"), Given{}, map[string]string{"team": "a", "cost": "1"}, map[string]string{"cost": "1"}},
 		"all entries are removed":                                {labels("team=a"), Given{}, Given{}, map[string]string{"team": "a", "x": "1"}, map[string]string{"x": "1"}},
 		"a label of others with the key of no entry is kept":     {labels("team=a"), labels("team=a"), Given{}, map[string]string{"team": "a", "cost": "2"}, map[string]string{"team": "a", "cost": "2"}},
@@ -101,7 +101,9 @@ func TestTheOperatorAndTheAPIReserveTheSameKeys(t *testing.T) {
 
 // A record that is longer is not kept in the cache, and would be written again in each pass.
 func TestTheRecordOfAllThatTheAPIAcceptsIsKept(t *testing.T) {
-	key := func(i int) string { return strings.Repeat("d", 253) + "/" + strings.Repeat("n", 60) + string(rune('a'+i/26)) + string(rune('a'+i%26)) }
+	key := func(i int) string {
+		return strings.Repeat("d", 253) + "/" + strings.Repeat("n", 60) + string(rune('a'+i/26)) + string(rune('a'+i%26))
+	}
 	full := Given{Labels: map[string]string{}, Annotations: map[string]string{}}
 	for i := range 32 {
 		full.Labels[key(i)] = strings.Repeat("v", 63)
@@ -116,5 +118,24 @@ func TestTheRecordOfAllThatTheAPIAcceptsIsKept(t *testing.T) {
 	}
 	if got := regexp.MustCompile(`Max(Properties|Length)=\d+`).FindAllString(string(source), -1); cmp.Diff([]string{"MaxProperties=32", "MaxProperties=32", "MaxLength=63", "MaxLength=512"}, got) != "" {
 		t.Errorf("the limits of the API are %v. Adapt this test and MaxRecord", got)
+	}
+}
+
+// The tests of cluster-operator and restore-operator say that these objects get spec.metadata.
+func TestOnlyTheSecretOfASeedIsCreatedByAnotherOperator(t *testing.T) {
+	for operator, want := range map[string][]string{"backup-operator": nil, "restore-operator": {"secrets"}} {
+		chart, err := os.ReadFile("../../charts/etcd-operator/templates/" + operator + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var created []string
+		for _, rule := range regexp.MustCompile(`resources: \[(.*)\]\n\s+verbs: \[(.*)\]`).FindAllStringSubmatch(string(chart), -1) {
+			if strings.Contains(rule[2], "create") {
+				created = append(created, rule[1])
+			}
+		}
+		if diff := cmp.Diff(want, created); diff != "" {
+			t.Errorf("%s may create (-want +got):\n%s\nGive new objects of a cluster spec.metadata", operator, diff)
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
+	"github.com/etcd-suite/etcd-operator/internal/metadata"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
@@ -156,6 +157,9 @@ func (r *Reconciler) writeSignedURL(ctx context.Context, restore *v1beta2.EtcdRe
 		},
 		Type: corev1.SecretTypeOpaque, Data: data,
 	}
+	if err := r.stamp(ctx, restore, secret); err != nil {
+		return wrap(err, "label", name)
+	}
 	err = r.client.Create(ctx, secret)
 	if !apierrors.IsAlreadyExists(err) {
 		return wrap(err, "create", name)
@@ -168,6 +172,18 @@ func (r *Reconciler) writeSignedURL(ctx context.Context, restore *v1beta2.EtcdRe
 		return nil
 	})
 	return wrap(err, "update", name)
+}
+
+// stamp gives the Secret the labels and annotations that all objects of the EtcdCluster get. It keeps them as it was created with: a
+// renewal must not wait for a policy that refuses a label.
+func (r *Reconciler) stamp(ctx context.Context, restore *v1beta2.EtcdRestore, secret *corev1.Secret) error {
+	var cluster v1beta2.EtcdCluster
+	found, err := r.get(ctx, client.ObjectKey{Namespace: restore.Namespace, Name: restore.Spec.EtcdCluster.Name}, &cluster)
+	if err != nil || !found {
+		return err
+	}
+	metadata.Of(cluster.Spec).Stamp(secret)
+	return nil
 }
 
 func wrap(err error, verb, name string) error {

@@ -119,6 +119,28 @@ func TestTheSeedGetsASignedURLUntilTheRestoreEnds(t *testing.T) {
 	}
 }
 
+// A policy that wants a label on each object would keep the seed from getting its URL.
+func TestTheSecretWithTheURLHasTheLabelsOfTheEtcdCluster(t *testing.T) {
+	cluster := theCluster()
+	cluster.Spec.Metadata = &v1beta2.MetadataPolicy{
+		Labels: map[string]v1beta2.LabelValue{"cost-center": "42"}, Annotations: map[string]v1beta2.AnnotationValue{"example.com/owner": "team a"},
+	}
+	b := newBench(t, good, interceptor.Funcs{}, cluster, ownIdentity())
+	b.signing()
+	b.read()
+	b.pass()
+	if b.url() == "" {
+		t.Fatal("there is no URL")
+	}
+	var secret corev1.Secret
+	if err := b.client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: signedSecret}, &secret); err != nil {
+		t.Fatal(err)
+	}
+	if secret.Labels["cost-center"] != "42" || secret.Annotations["example.com/owner"] != "team a" || secret.Labels[v1beta2.LabelCluster] != cluster.Name {
+		t.Errorf("the Secret has the labels %v and the annotations %v", secret.Labels, secret.Annotations)
+	}
+}
+
 func TestNoURLIsSignedIfTheSecretHasCredentialsOrNothingIsRestored(t *testing.T) {
 	for name, test := range map[string]struct {
 		secret *corev1.Secret

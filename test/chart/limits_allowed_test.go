@@ -47,6 +47,7 @@ var everyWrite = map[string]string{
 	"cluster.releaseMember":         "label a Pod",
 	"cluster.noteResize":            "label a Pod",
 	"cluster.resizePod":             "resize a Pod",
+	"cluster.applyMetadata":         "label the objects around the members",
 	"cluster.restoreLabels":         "own a Pod that lost its owner",
 	"cluster.tryPod":                "create a Pod in a dry run",
 	"cluster.RehearseStops":         "delete a Pod in a dry run",
@@ -180,6 +181,17 @@ var allowedCalls = []request{
 	{"label a Pod", clusterOperator, func(l *limits, c client.Client) error {
 		pods, _ := l.members()
 		return merge(l, c, &pods[0], `{"metadata":{"annotations":{"etcd.database.coreos.com/certificates":"x"},"labels":{"team":null,"etcd.database.coreos.com/voter":"true"}}}`)
+	}},
+	{"label the objects around the members", clusterOperator, func(l *limits, c client.Client) error {
+		_, volumes := l.members()
+		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: l.team, Name: "managed"}}
+		for _, object := range []client.Object{&volumes[0], service} {
+			if err := merge(l, c, object, `{"metadata":{"labels":{"team":"a"},"annotations":{"etcd.database.coreos.com/cluster-metadata":"x"}}}`); err != nil {
+				return err
+			}
+		}
+		const labels = `{"labels":{"team":"a"},"annotations":{"example.com/owner":"b"}}`
+		return merge(l, c, l.certificate("issued-peer"), `{"metadata":`+labels+`,"spec":{"secretTemplate":`+labels+`}}`)
 	}},
 	{"label a Pod that lost its owner", clusterOperator, func(l *limits, c client.Client) error {
 		pods, _ := l.members()

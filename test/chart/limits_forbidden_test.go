@@ -211,6 +211,7 @@ var forbiddenCalls = map[string][]request{
 		badServer("name a server with an address", `{"spec":{"ipAddresses":["192.0.2.10"]}}`),
 		badCertificate("name one server", `{"spec":{"dnsNames":["www.issued.NAMESPACE.svc"]}}`),
 		badCertificate("copy its Secret to other namespaces", `{"spec":{"secretTemplate":{"annotations":{"reflector.v1.k8s.emberstack.com/reflection-auto-enabled":"true"}}}}`),
+		badCertificate("label its Secret otherwise than itself", `{"metadata":{"labels":{"team":"a"}},"spec":{"secretTemplate":{"labels":{"team":"b"}}}}`),
 		badCertificate("name an address of a server", `{"spec":{"ipAddresses":["192.0.2.1"]}}`),
 		badCertificate("be in a group of administrators", `{"spec":{"subject":{"organizations":["system:masters"]}}}`),
 		badCertificate("name an address of mail", `{"spec":{"emailAddresses":["alice@example.com"]}}`),

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -48,10 +49,11 @@ func TestAnObjectThatAnAdmissionPolicyDeniesIsStalledWithThePolicysWords(t *test
 		kind string
 		pod  *v1beta2.PodPolicy
 		tls  *v1beta2.TLSPolicy
+		fix  func(t *testing.T, policy string, c *v1beta2.EtcdCluster)
 	}{
-		"secrets":                {"Secret", emptyDirs, &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}},
-		"services":               {"Service", emptyDirs, nil},
-		"persistentvolumeclaims": {"PersistentVolumeClaim", &v1beta2.PodPolicy{PersistentVolumeClaimSpec: namedClass}, nil},
+		"secrets":                {"Secret", emptyDirs, &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}, withTheLabel},
+		"services":               {"Service", emptyDirs, nil, withoutThePolicy},
+		"persistentvolumeclaims": {"PersistentVolumeClaim", &v1beta2.PodPolicy{PersistentVolumeClaimSpec: namedClass}, nil, withTheLabel},
 	} {
 		t.Run(resource, func(t *testing.T) {
 			t.Parallel()
@@ -76,10 +78,24 @@ func TestAnObjectThatAnAdmissionPolicyDeniesIsStalledWithThePolicysWords(t *test
 					t.Errorf("the status says %q, want %q", stalled.Message, want)
 				}
 			}
-			kubetest.MustKubectl(t, "", "delete", "validatingadmissionpolicybinding", policy)
+			test.fix(t, policy, c)
 			awaitCluster(t, c, v1beta2.ConditionStalled, metav1.ConditionFalse, v1beta2.ReasonCreating)
 		})
 	}
+}
+
+// withTheLabel sets the label for all objects of a cluster.
+func withTheLabel(t *testing.T, _ string, c *v1beta2.EtcdCluster) {
+	t.Helper()
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"metadata":{"labels":{"team":"a"}}}}`))
+	if err := kubetest.Client(t).Patch(t.Context(), c, patch); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func withoutThePolicy(t *testing.T, policy string, _ *v1beta2.EtcdCluster) {
+	t.Helper()
+	kubetest.MustKubectl(t, "", "delete", "validatingadmissionpolicybinding", policy)
 }
 
 var (

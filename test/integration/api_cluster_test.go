@@ -18,6 +18,11 @@ const (
 	wantLabels     = "spec.pod.labels: the label keys app, etcd_* and etcd.database.coreos.com/* are reserved for the operator: choose other keys"
 	wantAnnotation = "spec.pod.annotations: the annotation keys etcd.version and etcd.database.coreos.com/* are reserved for the operator: choose other keys"
 
+	wantOwnLabels = "spec.metadata.labels: the label keys app and etcd_* are reserved for the operator: choose other keys"
+	wantNoDomain  = "the domains kubernetes.io, k8s.io, cert-manager.io and etcd.database.coreos.com are reserved: choose keys of another domain, of app.kubernetes.io, or without one"
+	wantKey       = "a key is a name of at most 63 characters, after a domain and a slash if it has one: write for example cost-center or example.com/team"
+	wantValue     = "spec.metadata.labels: the value of a label has at most 63 letters, digits, '-', '_' and '.', and begins and ends with a letter or digit"
+
 	wantGrace     = `spec.recovery.memberReplacementGrace: memberReplacementGrace must be 30s to 999999h, because a restarting member needs 30 s: write for example "5m"`
 	wantVolume    = "spec: quorumLoss: ForceNewCluster needs a volume, and pod.emptyDir has none: remove one of the two; without volumes, recover with an EtcdRestore"
 	wantTag       = `spec.image.tag: tag must contain {version} once, beside letters, digits, '_', '.' and '-': write for example "{version}-0"`
@@ -122,15 +127,27 @@ func TestInvalidEtcdClusterIsRefused(t *testing.T) {
 		"a name with a dot":               {name: "example.one", spec: "{size: 3}", want: wantName},
 		"a name that starts with a digit": {name: "1example", spec: "{size: 3}", want: wantName},
 
-		"the label app":                             {spec: "{size: 3, pod: {labels: {app: mine}}}", want: wantLabels},
-		"a label etcd_x":                            {spec: "{size: 3, pod: {labels: {etcd_x: mine}}}", want: wantLabels},
-		"a label of this API's group":               {spec: `{size: 3, pod: {labels: {etcd.database.coreos.com/incarnation: "2"}}}`, want: wantLabels},
-		"the annotation etcd.version":               {spec: "{size: 3, pod: {annotations: {etcd.version: 3.6.16}}}", want: wantAnnotation},
-		"an annotation of the operator":             {spec: "{size: 3, pod: {annotations: {etcd.database.coreos.com/start: New}}}", want: wantAnnotation},
-		"a foreignMemberGrace that is too long":     {spec: "{size: 3, recovery: {foreignMemberGrace: 9999999h}}", want: "spec.recovery.foreignMemberGrace"},
-		"an empty foreignMemberGrace":               {spec: "{size: 3, recovery: {foreignMemberGrace: \"\"}}", want: "spec.recovery.foreignMemberGrace"},
-		"a keepReplacedVolumes that is too long":    {spec: "{size: 3, recovery: {keepReplacedVolumes: 999999h99999999m}}", want: "spec.recovery.keepReplacedVolumes"},
-		"a memberReplacementGrace that is too long": {spec: "{size: 3, recovery: {memberReplacementGrace: 99999999999999h}}", want: wantGrace},
+		"the label app":                                {spec: "{size: 3, pod: {labels: {app: mine}}}", want: wantLabels},
+		"a label etcd_x":                               {spec: "{size: 3, pod: {labels: {etcd_x: mine}}}", want: wantLabels},
+		"a label of this API's group":                  {spec: `{size: 3, pod: {labels: {etcd.database.coreos.com/incarnation: "2"}}}`, want: wantLabels},
+		"the annotation etcd.version":                  {spec: "{size: 3, pod: {annotations: {etcd.version: 3.6.16}}}", want: wantAnnotation},
+		"an annotation of the operator":                {spec: "{size: 3, pod: {annotations: {etcd.database.coreos.com/start: New}}}", want: wantAnnotation},
+		"a foreignMemberGrace that is too long":        {spec: "{size: 3, recovery: {foreignMemberGrace: 9999999h}}", want: "spec.recovery.foreignMemberGrace"},
+		"an empty foreignMemberGrace":                  {spec: "{size: 3, recovery: {foreignMemberGrace: \"\"}}", want: "spec.recovery.foreignMemberGrace"},
+		"a keepReplacedVolumes that is too long":       {spec: "{size: 3, recovery: {keepReplacedVolumes: 999999h99999999m}}", want: "spec.recovery.keepReplacedVolumes"},
+		"a memberReplacementGrace that is too long":    {spec: "{size: 3, recovery: {memberReplacementGrace: 99999999999999h}}", want: wantGrace},
+		"the label app for all objects":                {spec: "{size: 3, metadata: {labels: {app: mine}}}", want: wantOwnLabels},
+		"a label etcd_x for all objects":               {spec: "{size: 3, metadata: {labels: {etcd_x: mine}}}", want: wantOwnLabels},
+		"a label of the operator for all objects":      {spec: `{size: 3, metadata: {labels: {etcd.database.coreos.com/incarnation: "2"}}}`, want: "spec.metadata.labels: " + wantNoDomain},
+		"a label of Kubernetes for all objects":        {spec: "{size: 3, metadata: {labels: {topology.kubernetes.io/zone: a}}}", want: "spec.metadata.labels: " + wantNoDomain},
+		"an annotation of Kubernetes for all objects":  {spec: "{size: 3, metadata: {annotations: {kubectl.kubernetes.io/restartedAt: a}}}", want: "spec.metadata.annotations: " + wantNoDomain},
+		"an annotation of cert-manager":                {spec: "{size: 3, metadata: {annotations: {cert-manager.io/issuer-name: a}}}", want: "spec.metadata.annotations: " + wantNoDomain},
+		"etcd.version for all objects":                 {spec: "{size: 3, metadata: {annotations: {etcd.version: a}}}", want: "spec.metadata.annotations: the annotation key etcd.version is reserved for the operator: choose another key"},
+		"a label with a blank in its key":              {spec: `{size: 3, metadata: {labels: {"cost center": a}}}`, want: "spec.metadata.labels: " + wantKey},
+		"an annotation with a blank in its key":        {spec: `{size: 3, metadata: {annotations: {"cost center": a}}}`, want: "spec.metadata.annotations: " + wantKey},
+		"a label with a blank in its value":            {spec: `{size: 3, metadata: {labels: {team: "a b"}}}`, want: wantValue},
+		"a label with a value of 64 characters":        {spec: "{size: 3, metadata: {labels: {team: " + strings.Repeat("a", 64) + "}}}", want: "spec.metadata.labels.team: may not be more than 63 bytes"},
+		"33 labels for all objects":                    {spec: "{size: 3, metadata: {labels: {" + pairs(33) + "}}}", want: "spec.metadata.labels: must have at most 32 items"},
 		"65 labels":                                    {spec: "{size: 3, pod: {labels: {" + pairs(65) + "}}}", want: "spec.pod.labels: must have at most 64 items"},
 		"65 annotations":                               {spec: "{size: 3, pod: {annotations: {" + pairs(65) + "}}}", want: "spec.pod.annotations: must have at most 64 items"},
 		"one environment variable twice":               {spec: "{size: 3, pod: {etcdEnv: [{name: A, value: one}, {name: A, value: two}]}}", want: `spec.pod.etcdEnv[1]: Duplicate value: {"name":"A"}`},
@@ -171,12 +188,13 @@ func TestInvalidEtcdClusterIsRefused(t *testing.T) {
 
 func TestValidEtcdClusterIsAccepted(t *testing.T) {
 	runAccepted(t, "EtcdCluster", map[string]accepted{
-		"size 1":              {spec: "{size: 1}"},
-		"an even size":        {spec: "{size: 2}"},
-		"size 7":              {spec: "{size: 7}"},
-		"a version":           {spec: "{size: 3, version: 3.5.33}"},
-		"a version with v":    {spec: "{size: 3, version: v3.6.16}"},
-		"a release candidate": {spec: "{size: 3, version: 3.7.0-rc.0}"},
+		"size 1":                 {spec: "{size: 1}"},
+		"labels for all objects": {spec: `{size: 1, metadata: {labels: {cost-center: "4711", app.kubernetes.io/part-of: shop, example.com/Team_1: "", mykubernetes.io/x: a}, annotations: {example.com/owner: "Team A, floor 3"}}}`},
+		"an even size":           {spec: "{size: 2}"},
+		"size 7":                 {spec: "{size: 7}"},
+		"a version":              {spec: "{size: 3, version: 3.5.33}"},
+		"a version with v":       {spec: "{size: 3, version: v3.6.16}"},
+		"a release candidate":    {spec: "{size: 3, version: 3.7.0-rc.0}"},
 		"the default version of coreos/etcd-operator":               {spec: `{size: 3, version: "3.2.13"}`},
 		"an empty version":                                          {spec: `{size: 3, version: ""}`},
 		"an empty repository":                                       {spec: `{size: 3, repository: ""}`},
