@@ -80,7 +80,7 @@ type EtcdBackupSpec struct {
 	// +kubebuilder:validation:MaxItems=32
 	EtcdEndpoints []string `json:"etcdEndpoints,omitempty"`
 	// Name of the Secret for etcdEndpoints with TLS, with the keys etcd-client.crt, etcd-client.key and
-	// etcd-client-ca.crt. It is ignored with etcdCluster. Default: no TLS.
+	// etcd-client-ca.crt, or tls.crt, tls.key and ca.crt, as in Secrets of the type kubernetes.io/tls. It is ignored with etcdCluster. Default: no TLS.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ClientTLSSecret string `json:"clientTLSSecret,omitempty"`

@@ -81,8 +81,8 @@ type EtcdClusterStatus struct {
 	// Label selector of the members' Pods, used by the scale subresource.
 	// +optional
 	Selector string `json:"selector,omitempty"`
-	// Name of the Secret that clients need, with the keys etcd-client.crt, etcd-client.key and etcd-client-ca.crt. It
-	// is empty without TLS for clients.
+	// Name of the Secret that clients need, with the keys etcd-client.crt, etcd-client.key and etcd-client-ca.crt. A
+	// Secret of TLS.static may have tls.crt, tls.key and ca.crt instead. It is empty without TLS for clients.
 	// +optional
 	ClientTLSSecret string `json:"clientTLSSecret,omitempty"`
 	// Name of the Secret with which the operators connect to the members. It has the same keys as clientTLSSecret. It is

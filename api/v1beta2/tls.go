@@ -168,7 +168,8 @@ type IssuerRef struct {
 	Group string `json:"group,omitempty"`
 }
 
-// StaticTLS names Secrets in the namespace of the EtcdCluster. Their keys are those of coreos/etcd-operator.
+// StaticTLS names Secrets in the namespace of the EtcdCluster. Their keys are those of coreos/etcd-operator, or tls.crt, tls.key and ca.crt,
+// as in Secrets of the type kubernetes.io/tls. If a Secret has one of the former, the latter do not count.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.operatorSecret) && self.operatorSecret.size() > 0) == (has(self.member) && has(self.member.serverSecret) && self.member.serverSecret.size() > 0)",message="operatorSecret and member.serverSecret require each other: write both to turn on TLS for clients, or neither"
 type StaticTLS struct {
@@ -176,7 +177,7 @@ type StaticTLS struct {
 	// +optional
 	Member *MemberSecret `json:"member,omitempty"`
 	// Name of the Secret with which the operators connect to the members, with the keys etcd-client.crt,
-	// etcd-client.key and etcd-client-ca.crt. It requires member.serverSecret. Default: no TLS for clients.
+	// etcd-client.key and etcd-client-ca.crt, or tls.crt, tls.key and ca.crt. It requires member.serverSecret. Default: no TLS for clients.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	OperatorSecret string `json:"operatorSecret,omitempty"`
@@ -184,15 +185,15 @@ type StaticTLS struct {
 
 // MemberSecret names the Secrets that are mounted into every member.
 type MemberSecret struct {
-	// Name of the Secret for traffic between members, with the keys peer.crt, peer.key and peer-ca.crt. The
-	// certificate must cover *.<cluster>.<namespace>.svc and the same name with the cluster's domain, for example
+	// Name of the Secret for traffic between members, with the keys peer.crt, peer.key and peer-ca.crt, or tls.crt,
+	// tls.key and ca.crt. The certificate must cover *.<cluster>.<namespace>.svc and the same name with the cluster's domain, for example
 	// *.<cluster>.<namespace>.svc.cluster.local, because etcd looks up the DNS name of each peer's address. It must be
 	// valid for servers and for clients. Default: no TLS between members.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	PeerSecret string `json:"peerSecret,omitempty"`
-	// Name of the Secret for traffic with clients, with the keys server.crt, server.key and server-ca.crt. The
-	// certificate must cover *.<cluster>.<namespace>.svc, <cluster>-client.<namespace>.svc and localhost. It must be
+	// Name of the Secret for traffic with clients, with the keys server.crt, server.key and server-ca.crt, or tls.crt,
+	// tls.key and ca.crt. The certificate must cover *.<cluster>.<namespace>.svc, <cluster>-client.<namespace>.svc and localhost. It must be
 	// valid for servers and for clients. It requires operatorSecret. Default: no TLS for clients.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/tlssecret"
 )
 
 // ClientFiles returns the files of a client with their variables of etcdctl, from its Secret. Without TLS there are none.
@@ -15,14 +16,10 @@ func ClientFiles(c v1beta2.EtcdCluster, secret *corev1.Secret) (map[string][]byt
 	if !c.Spec.TLS.SecureClient() {
 		return nil, nil //nolint:nilnil // there is no file to write
 	}
-	files := map[string][]byte{}
-	for _, key := range []string{v1beta2.ClientCAKey, v1beta2.ClientCertKey, v1beta2.ClientKeyKey} {
-		if len(secret.Data[key]) == 0 {
-			return nil, fmt.Errorf("Secret %s has no key %s. Nothing was written. See kubectl etcd status %s", secret.Name, key, c.Name) //nolint:staticcheck // a kind
-		}
-		files[key] = secret.Data[key]
+	if problem := tlssecret.Client.Problem(secret.Name, secret.Data); problem != "" {
+		return nil, fmt.Errorf("%s Nothing was written. See kubectl etcd status %s", problem, c.Name)
 	}
-	return files, nil
+	return tlssecret.Client.Of(secret.Data), nil
 }
 
 // variables of etcdctl by the key of the Secret whose file they name.

@@ -28,6 +28,14 @@ export ETCDCTL_KEY='/tmp/it'\''s here/etcd-client.key'
 	}
 }
 
+func TestASecretOfTheTypeOfKubernetesHasTheSameFiles(t *testing.T) {
+	secret := &corev1.Secret{Data: map[string][]byte{"tls.crt": []byte("cert"), "tls.key": []byte("key"), "ca.crt": []byte("ca")}}
+	files, err := ClientFiles(healthy().Cluster, secret)
+	if err != nil || string(files[v1beta2.ClientCertKey]) != "cert" || string(files[v1beta2.ClientKeyKey]) != "key" || string(files[v1beta2.ClientCAKey]) != "ca" {
+		t.Errorf("%v, %v", files, err)
+	}
+}
+
 func TestASecretWithoutAKeyWritesNoFile(t *testing.T) {
 	secret := &corev1.Secret{Data: map[string][]byte{v1beta2.ClientCAKey: []byte("ca"), v1beta2.ClientCertKey: []byte("cert")}}
 	if files, err := ClientFiles(healthy().Cluster, secret); err == nil || files != nil || !strings.Contains(err.Error(), v1beta2.ClientKeyKey) {

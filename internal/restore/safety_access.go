@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
+	"github.com/etcd-suite/etcd-operator/internal/tlssecret"
 )
 
 // Dial opens a client of one member. A nil Dial is etcd.Open.
@@ -43,7 +44,7 @@ func (r *Reconciler) safetySecrets(ctx context.Context, namespace string, order 
 
 // memberSecrets reads the Secrets for the members.
 func (r *Reconciler) memberSecrets(ctx context.Context, namespace string, order plan.SafetyOrder) (s SafetySecrets, err error) {
-	if s.TLS, err = kube.SecretData(ctx, r.client, namespace, order.TLSSecret, v1beta2.ClientCertKey, v1beta2.ClientKeyKey, v1beta2.ClientCAKey); err != nil {
+	if s.TLS, err = kube.SecretData(ctx, r.client, namespace, order.TLSSecret, tlssecret.Client.Read()...); err != nil {
 		return s, err
 	}
 	s.Auth, err = kube.SecretData(ctx, r.client, namespace, order.AuthSecret, v1beta2.AuthUsernameKey, v1beta2.AuthPasswordKey)
@@ -66,7 +67,8 @@ func accessOf(o plan.SafetyOrder, secrets SafetySecrets, dial Dial) (ask.Access,
 	a := ask.Access{Dial: dial}
 	var err error
 	if o.TLSSecret != "" {
-		if a.TLS, err = etcd.TLSConfig(secrets.TLS[v1beta2.ClientCertKey], secrets.TLS[v1beta2.ClientKeyKey], secrets.TLS[v1beta2.ClientCAKey]); err != nil {
+		data := tlssecret.Client.Of(secrets.TLS)
+		if a.TLS, err = etcd.TLSConfig(data[v1beta2.ClientCertKey], data[v1beta2.ClientKeyKey], data[v1beta2.ClientCAKey]); err != nil {
 			return ask.Access{}, fmt.Errorf("the Secret %s has no usable client certificate: %w", o.TLSSecret, err)
 		}
 	}

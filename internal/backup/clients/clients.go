@@ -21,6 +21,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
+	"github.com/etcd-suite/etcd-operator/internal/tlssecret"
 )
 
 // Clients reads Secrets and objects of Kubernetes, and opens the store and the members. Tests replace its functions.
@@ -36,14 +37,15 @@ type Clients struct {
 
 // tls returns the TLS configuration for the members, and nil if the spec names no Secret.
 func (t *Clients) tls(ctx context.Context, o state.JobSpec) (*tls.Config, error) {
-	data, err := t.Secret(ctx, o.Namespace, o.TLSSecret, v1beta2.ClientCertKey, v1beta2.ClientKeyKey, v1beta2.ClientCAKey)
+	data, err := t.Secret(ctx, o.Namespace, o.TLSSecret, tlssecret.Client.Read()...)
 	if err != nil || o.TLSSecret == "" {
 		return nil, err
 	}
-	config, err := etcd.TLSConfig(data[v1beta2.ClientCertKey], data[v1beta2.ClientKeyKey], data[v1beta2.ClientCAKey])
+	contents := tlssecret.Client.Of(data)
+	config, err := etcd.TLSConfig(contents[v1beta2.ClientCertKey], contents[v1beta2.ClientKeyKey], contents[v1beta2.ClientCAKey])
 	if err != nil {
-		return nil, failure.New(v1beta2.ReasonSecretMissing, fmt.Sprintf("Secret %s has no usable %s, %s and %s: %v. Correct the Secret.",
-			o.TLSSecret, v1beta2.ClientCertKey, v1beta2.ClientKeyKey, v1beta2.ClientCAKey, err))
+		return nil, failure.New(v1beta2.ReasonSecretMissing, fmt.Sprintf("Secret %s has no usable %s: %v. Correct the Secret.",
+			o.TLSSecret, tlssecret.Client.Names(data), err))
 	}
 	return config, nil
 }

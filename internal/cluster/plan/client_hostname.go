@@ -94,5 +94,9 @@ func (s State) whyClientRefused() string {
 }
 
 func (s State) clientLacksName() string {
-	return fmt.Sprintf("The certificate in Secret %s (key %s) does not cover the DNS name %s.", s.Spec.TLS.OperatorSecret(s.Name), v1beta2.ClientCertKey, s.ClientHostname())
+	key := v1beta2.ClientCertKey
+	if !s.Spec.TLS.Issued() {
+		key += " or tls.crt"
+	}
+	return fmt.Sprintf("The certificate in Secret %s (key %s) does not cover the DNS name %s.", s.Spec.TLS.OperatorSecret(s.Name), key, s.ClientHostname())
 }

@@ -91,5 +91,5 @@ func adviseOfPeerName(s State) Step {
 }
 
 func (s State) lacksName() string {
-	return fmt.Sprintf("The certificate in Secret %s (key %s) does not cover the DNS name %s.", s.Spec.TLS.PeerSecret(s.Name), v1beta2.PeerCertKey, s.PeerHostname())
+	return fmt.Sprintf("The certificate in Secret %s (key %s or tls.crt) does not cover the DNS name %s.", s.Spec.TLS.PeerSecret(s.Name), v1beta2.PeerCertKey, s.PeerHostname())
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/tlssecret"
 )
 
 func tlsMounts(s plan.State) []corev1.VolumeMount {
@@ -24,15 +25,18 @@ func tlsMounts(s plan.State) []corev1.VolumeMount {
 }
 
 func tlsVolumes(s plan.State) []corev1.Volume {
-	secret := func(name, secret string) corev1.Volume {
+	secret := func(name, secret string, keys tlssecret.Keys) corev1.Volume {
+		if !s.Spec.TLS.Issued() {
+			return corev1.Volume{Name: name, VolumeSource: keys.Volume(secret)}
+		}
 		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret}}}
 	}
 	var volumes []corev1.Volume
 	if s.Spec.TLS.SecurePeer() {
-		volumes = append(volumes, secret("member-peer-tls", s.Spec.TLS.PeerSecret(s.Name)))
+		volumes = append(volumes, secret("member-peer-tls", s.Spec.TLS.PeerSecret(s.Name), tlssecret.Peer))
 	}
 	if s.Spec.TLS.SecureClient() {
-		volumes = append(volumes, secret("member-server-tls", s.Spec.TLS.ServerSecret(s.Name)))
+		volumes = append(volumes, secret("member-server-tls", s.Spec.TLS.ServerSecret(s.Name), tlssecret.Server))
 	}
 	return volumes
 }
@@ -126,11 +130,15 @@ func NewVolume(s plan.State, m plan.CreateMember) *corev1.PersistentVolumeClaim 
 	return volume
 }
 
+// secretsOf are the Secrets of the volumes with certificates. Earlier releases mounted each as it is.
 func secretsOf(volumes []corev1.Volume) []string {
 	var names []string
 	for _, v := range volumes {
-		if v.Secret != nil {
+		switch {
+		case v.Secret != nil:
 			names = append(names, v.Secret.SecretName)
+		case v.Projected != nil && len(v.Projected.Sources) > 0 && v.Projected.Sources[0].Secret != nil:
+			names = append(names, v.Projected.Sources[0].Secret.Name)
 		}
 	}
 	return names

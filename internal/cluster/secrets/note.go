@@ -38,6 +38,8 @@ func noteTaken(v *view.View, u plan.Usage, object string) {
 }
 
 // useClientSecret makes the operator connect to the members with the certificate in a Secret.
+//
+// The keys of the message are those of TLS.managed and TLS.certManager. The static Secret with others was checked before.
 func useClientSecret(v *view.View, name string, data map[string][]byte) {
 	config, err := etcd.TLSConfig(data[v1beta2.ClientCertKey], data[v1beta2.ClientKeyKey], data[v1beta2.ClientCAKey])
 	if err != nil {

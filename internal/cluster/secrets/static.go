@@ -1,31 +1,27 @@
 package secrets
 
 import (
+	"cmp"
 	"context"
-	"fmt"
-	"strings"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
+	"github.com/etcd-suite/etcd-operator/internal/tlssecret"
 )
 
 // checkSecret reads a Secret of the user and records what is missing.
-func (s *Secrets) checkSecret(ctx context.Context, v *view.View, name string, keys ...string) (map[string][]byte, error) {
+func (s *Secrets) checkSecret(ctx context.Context, v *view.View, name string, keys tlssecret.Keys) (map[string][]byte, error) {
 	data, err := s.SecretData(ctx, v, name)
 	if err != nil {
 		return nil, noteSecret(v, err)
 	}
-	for _, key := range keys {
-		if len(data[key]) == 0 && v.SecretProblem == "" {
-			v.SecretProblem = fmt.Sprintf("Secret %s has no key %s. It needs the keys %s.", name, key, strings.Join(keys, ", "))
-		}
-		if v.SecretProblem == "" && strings.HasSuffix(key, plan.CACertKey) {
-			v.SecretProblem = plan.TooManyCAs(name, key, data[key])
-		}
+	contents := keys.Of(data)
+	if v.SecretProblem == "" {
+		v.SecretProblem = cmp.Or(keys.Problem(name, data), plan.TooManyCAs(name, keys.CAName(data), contents[keys.CA]))
 	}
-	return data, nil
+	return contents, nil
 }
 
 // observeStatic checks that the user's Secrets exist and are complete.
@@ -34,7 +30,7 @@ func (s *Secrets) observeStatic(ctx context.Context, v *view.View) error {
 	var peer, server, data map[string][]byte
 	var err error
 	if policy.SecurePeer() {
-		if peer, err = s.checkSecret(ctx, v, policy.PeerSecret(v.Name), v1beta2.PeerCertKey, v1beta2.PeerKeyKey, v1beta2.PeerCAKey); err != nil {
+		if peer, err = s.checkSecret(ctx, v, policy.PeerSecret(v.Name), tlssecret.Peer); err != nil {
 			return err
 		}
 	}
@@ -44,10 +40,10 @@ func (s *Secrets) observeStatic(ctx context.Context, v *view.View) error {
 			v.SecretProblem = "spec.TLS.static has an operatorSecret and no member.serverSecret. Set both or neither."
 			return nil
 		}
-		if server, err = s.checkSecret(ctx, v, policy.ServerSecret(v.Name), v1beta2.ServerCertKey, v1beta2.ServerKeyKey, v1beta2.ServerCAKey); err != nil {
+		if server, err = s.checkSecret(ctx, v, policy.ServerSecret(v.Name), tlssecret.Server); err != nil {
 			return err
 		}
-		data, err = s.checkSecret(ctx, v, policy.ClientSecret(v.Name), v1beta2.ClientCertKey, v1beta2.ClientKeyKey, v1beta2.ClientCAKey)
+		data, err = s.checkSecret(ctx, v, policy.ClientSecret(v.Name), tlssecret.Client)
 		if err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	core "github.com/etcd-suite/etcd-operator/internal/plugin"
+	"github.com/etcd-suite/etcd-operator/internal/tlssecret"
 )
 
 // looks asks each member at its metrics port, through the API server. A member that does not answer is left out.
@@ -55,11 +56,12 @@ func (w *world) member(ctx context.Context, pod, path string) (string, error) {
 func (w *world) certificates(ctx context.Context, c v1beta2.EtcdCluster) []core.Certificate {
 	var found []core.Certificate
 	for _, s := range []struct {
-		used              bool
-		kind, secret, key string
+		used         bool
+		kind, secret string
+		keys         tlssecret.Keys
 	}{
-		{c.Spec.TLS.SecureClient(), "server", c.Spec.TLS.ServerSecret(c.Name), v1beta2.ServerCertKey},
-		{c.Spec.TLS.SecurePeer(), "peer", c.Spec.TLS.PeerSecret(c.Name), v1beta2.PeerCertKey},
+		{c.Spec.TLS.SecureClient(), "server", c.Spec.TLS.ServerSecret(c.Name), tlssecret.Server},
+		{c.Spec.TLS.SecurePeer(), "peer", c.Spec.TLS.PeerSecret(c.Name), tlssecret.Peer},
 	} {
 		if !s.used {
 			continue
@@ -68,7 +70,7 @@ func (w *world) certificates(ctx context.Context, c v1beta2.EtcdCluster) []core.
 		if err != nil {
 			continue
 		}
-		if at, ok := expiry(secret.Data[s.key]); ok {
+		if at, ok := expiry(s.keys.Of(secret.Data)[s.keys.Cert]); ok {
 			found = append(found, core.Certificate{Name: s.kind + " (Secret " + s.secret + ")", Expires: at})
 		}
 	}

@@ -238,6 +238,8 @@ func (p *pod) volume(name string) (string, error) {
 			return own, os.MkdirAll(own, 0o700)
 		case volume.Secret != nil:
 			return own, p.writeSecret(own, volume.Secret.SecretName)
+		case volume.Projected != nil:
+			return own, p.writeProjected(own, volume.Projected)
 		}
 	}
 	return "", fmt.Errorf("volume %s does not exist or has a type that podrunner does not support", name)
@@ -252,6 +254,28 @@ func (p *pod) writeSecret(dir, name string) error {
 	for key, value := range secret.Data {
 		file := filepath.Join(dir, key)
 		errs = append(errs, os.WriteFile(file+".new", value, 0o600), os.Rename(file+".new", file))
+	}
+	return errors.Join(errs...)
+}
+
+// writeProjected writes the files of Secrets. Those of a later source replace those of an earlier one.
+func (p *pod) writeProjected(dir string, volume *corev1.ProjectedVolumeSource) error {
+	errs := []error{os.MkdirAll(dir, 0o700)}
+	for _, source := range volume.Sources {
+		if len(source.Secret.Items) == 0 {
+			errs = append(errs, p.writeSecret(dir, source.Secret.Name))
+			continue
+		}
+		var secret corev1.Secret
+		if err := p.runner.client.Get(p.ctx, client.ObjectKey{Namespace: p.runner.namespace, Name: source.Secret.Name}, &secret); err != nil {
+			return err
+		}
+		for _, item := range source.Secret.Items {
+			if value, has := secret.Data[item.Key]; has {
+				file := filepath.Join(dir, item.Path)
+				errs = append(errs, os.WriteFile(file+".new", value, 0o600), os.Rename(file+".new", file))
+			}
+		}
 	}
 	return errors.Join(errs...)
 }

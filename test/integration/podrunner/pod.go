@@ -78,11 +78,11 @@ func (p *pod) observe(object *corev1.Pod) {
 // reread updates the files of the Pod's Secrets. It keeps the files of a deleted Secret.
 func (p *pod) reread() {
 	for _, volume := range p.spec.Volumes {
-		if volume.Secret == nil {
+		if volume.Secret == nil && volume.Projected == nil {
 			continue
 		}
 		if _, err := p.volume(volume.Name); err != nil && p.ctx.Err() == nil {
-			p.runner.t.Logf("podrunner: Pod %s: read Secret %s again: %v", p.name, volume.Secret.SecretName, err)
+			p.runner.t.Logf("podrunner: Pod %s: read the Secrets of volume %s again: %v", p.name, volume.Name, err)
 		}
 	}
 }
