@@ -7,6 +7,7 @@ import (
 // PodPolicy holds the settings of every member's Pod and volume.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.emptyDir) && has(self.persistentVolumeClaimSpec))",message="emptyDir and persistentVolumeClaimSpec exclude each other: write emptyDir (data is lost with the Pod) or persistentVolumeClaimSpec (data is kept)"
+// +kubebuilder:validation:XValidation:rule="!has(self.volumeMounts) || self.volumeMounts.all(m, has(self.volumes) && self.volumes.exists(v, v.name == m.name))",message="volumeMounts may only name volumes of pod.volumes: add the volume there"
 type PodPolicy struct {
 	// Labels to add to every Pod, at most 64. The keys app, etcd_* and etcd.database.coreos.com/* are reserved for the
 	// operator. A change does not restart members. Default: none.
@@ -92,7 +93,7 @@ type PodPolicy struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(c, !(c.name in ['etcd', 'restore']))",message="the container names etcd and restore are reserved for the operator: choose another name"
 	// +kubebuilder:validation:XValidation:rule="self.all(c, !has(c.ports) || c.ports.all(p, !has(p.hostPort) || p.hostPort == 0))",message="a container may not take a port of its node: remove hostPort. To reach it from outside, create a Service that selects the label etcd_cluster"
 	InitContainers []corev1.Container `json:"initContainers,omitempty"`
-	// Volumes for containers and initContainers, at most 16: a part of those of a Pod. The names etcd-data, member-peer-tls,
+	// Volumes for containers, initContainers and volumeMounts, at most 16: a part of those of a Pod. The names etcd-data, member-peer-tls,
 	// member-server-tls and store-credentials are reserved. A change restarts members. Default: none.
 	// +optional
 	// +listType=map
@@ -100,6 +101,16 @@ type PodPolicy struct {
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:XValidation:rule="self.all(v, !(v.name in ['etcd-data', 'member-peer-tls', 'member-server-tls', 'store-credentials']))",message="the volume names etcd-data, member-peer-tls, member-server-tls and store-credentials are reserved for the operator: choose another name"
 	Volumes []PodVolume `json:"volumes,omitempty"`
+	// Mounts of pod.volumes in the etcd container, at most 8, as in a Pod, for example of the key of JWT tokens of etcd's
+	// authentication. Each Pod of a member has them, also in a restore and in a recovery. A path at, in or above
+	// /var/etcd (the data) and /etc/etcdtls (the certificates) is refused. A change restarts members. Default: none.
+	// +optional
+	// +listType=map
+	// +listMapKey=mountPath
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:XValidation:rule="self.all(m, m.mountPath.startsWith('/') && !m.mountPath.matches('//|/[.]|/$|:'))",message="mountPath must be an absolute path without '//', '/.' and ':', and without a slash at its end: write for example /etc/jwt"
+	// +kubebuilder:validation:XValidation:rule="self.all(m, !(m.mountPath in ['/var', '/var/etcd', '/etc', '/etc/etcdtls']) && !m.mountPath.startsWith('/var/etcd/') && !m.mountPath.startsWith('/etc/etcdtls/'))",message="/var/etcd has the data of etcd, and /etc/etcdtls the certificates, so nothing else may be mounted there or above: choose another mountPath, for example /etc/jwt"
+	VolumeMounts []corev1.VolumeMount `json:"volumeMounts,omitempty"`
 	// CPU and memory of the etcd container, as in a Pod. The operator changes them in running Pods, one at a time. If
 	// Kubernetes or the node cannot do that, it restarts the member. Default: no requests and no limits.
 	// +optional

@@ -23,6 +23,9 @@ const (
 	wantKey       = "a key is a name of at most 63 characters, after a domain and a slash if it has one: write for example cost-center or example.com/team"
 	wantValue     = "spec.metadata.labels: the value of a label has at most 63 letters, digits, '-', '_' and '.', and begins and ends with a letter or digit"
 
+	wantPath      = "spec.pod.volumeMounts: mountPath must be an absolute path without '//', '/.' and ':', and without a slash at its end: write for example /etc/jwt"
+	wantOtherPath = "spec.pod.volumeMounts: /var/etcd has the data of etcd, and /etc/etcdtls the certificates, so nothing else may be mounted there or above: choose another mountPath, for example /etc/jwt"
+
 	wantGrace     = `spec.recovery.memberReplacementGrace: memberReplacementGrace must be 30s to 999999h, because a restarting member needs 30 s: write for example "5m"`
 	wantVolume    = "spec: quorumLoss: ForceNewCluster needs a volume, and pod.emptyDir has none: remove one of the two; without volumes, recover with an EtcdRestore"
 	wantTag       = `spec.image.tag: tag must contain {version} once, beside letters, digits, '_', '.' and '-': write for example "{version}-0"`
@@ -37,6 +40,11 @@ const (
 	wantClientTLS = "spec.TLS: acceptClients needs TLS for clients: write managed, certManager, or static with operatorSecret"
 	wantTLS       = "spec.TLS.static: operatorSecret and member.serverSecret require each other: write both to turn on TLS for clients, or neither"
 )
+
+// mountedAt is a spec.pod whose etcd mounts a volume at a path.
+func mountedAt(path string) string {
+	return "{volumes: [{name: a, emptyDir: {}}], volumeMounts: [{name: a, mountPath: " + path + "}]}"
+}
 
 func TestInvalidEtcdClusterIsRefused(t *testing.T) {
 	runRefused(t, "EtcdCluster", map[string]refused{
@@ -148,6 +156,12 @@ func TestInvalidEtcdClusterIsRefused(t *testing.T) {
 		"a label with a blank in its value":            {spec: `{size: 3, metadata: {labels: {team: "a b"}}}`, want: wantValue},
 		"a label with a value of 64 characters":        {spec: "{size: 3, metadata: {labels: {team: " + strings.Repeat("a", 64) + "}}}", want: "spec.metadata.labels.team: may not be more than 63 bytes"},
 		"33 labels for all objects":                    {spec: "{size: 3, metadata: {labels: {" + pairs(33) + "}}}", want: "spec.metadata.labels: must have at most 32 items"},
+		"a mount over the data":                        {spec: "{size: 3, pod: " + mountedAt("/var/etcd/data") + "}", want: wantOtherPath},
+		"a mount above the data":                       {spec: "{size: 3, pod: " + mountedAt("/var") + "}", want: wantOtherPath},
+		"a mount over the certificates":                {spec: "{size: 3, pod: " + mountedAt("/etc/etcdtls") + "}", want: wantOtherPath},
+		"a mount that leads to the data by dots":       {spec: "{size: 3, pod: " + mountedAt("/x/../var/etcd") + "}", want: wantPath},
+		"a mount over the whole container":             {spec: "{size: 3, pod: " + mountedAt("/") + "}", want: wantPath},
+		"a mount of no volume":                         {spec: "{size: 3, pod: {volumeMounts: [{name: a, mountPath: /a}]}}", want: "spec.pod: volumeMounts may only name volumes of pod.volumes: add the volume there"},
 		"65 labels":                                    {spec: "{size: 3, pod: {labels: {" + pairs(65) + "}}}", want: "spec.pod.labels: must have at most 64 items"},
 		"65 annotations":                               {spec: "{size: 3, pod: {annotations: {" + pairs(65) + "}}}", want: "spec.pod.annotations: must have at most 64 items"},
 		"one environment variable twice":               {spec: "{size: 3, pod: {etcdEnv: [{name: A, value: one}, {name: A, value: two}]}}", want: `spec.pod.etcdEnv[1]: Duplicate value: {"name":"A"}`},
@@ -189,6 +203,7 @@ func TestInvalidEtcdClusterIsRefused(t *testing.T) {
 func TestValidEtcdClusterIsAccepted(t *testing.T) {
 	runAccepted(t, "EtcdCluster", map[string]accepted{
 		"size 1":                 {spec: "{size: 1}"},
+		"a mount for etcd":       {spec: "{size: 1, pod: " + mountedAt("/etc/jwt") + "}"},
 		"labels for all objects": {spec: `{size: 1, metadata: {labels: {cost-center: "4711", app.kubernetes.io/part-of: shop, example.com/Team_1: "", mykubernetes.io/x: a}, annotations: {example.com/owner: "Team A, floor 3"}}}`},
 		"an even size":           {spec: "{size: 2}"},
 		"size 7":                 {spec: "{size: 7}"},

@@ -49,7 +49,7 @@ func madeFor(s plan.State, pod *corev1.Pod) bool {
 func asksForMore(s plan.State) bool {
 	policy := s.PodPolicy()
 	return command.AskedOptions(s) != nil || pullPolicy(s) != "" || policy.RuntimeClassName != nil || policy.SchedulerName != "" || policy.HostUsers != nil ||
-		policy.TerminationGracePeriodSeconds != nil || len(policy.InitContainers)+len(policy.Containers)+len(policy.Volumes) > 0
+		policy.TerminationGracePeriodSeconds != nil || len(policy.InitContainers)+len(policy.Containers)+len(policy.Volumes)+len(policy.VolumeMounts) > 0
 }
 
 func sameEnv(want, have []corev1.EnvVar) bool {

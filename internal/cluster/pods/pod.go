@@ -81,7 +81,7 @@ func etcdContainer(s plan.State, m plan.CreateMember) corev1.Container {
 			{Name: "client", ContainerPort: v1beta2.ClientPort},
 			{Name: "metrics", ContainerPort: v1beta2.MetricsPort},
 		},
-		VolumeMounts:    append([]corev1.VolumeMount{{Name: DataVolume, MountPath: command.DataMount}}, tlsMounts(s)...),
+		VolumeMounts:    slices.Concat([]corev1.VolumeMount{{Name: DataVolume, MountPath: command.DataMount}}, tlsMounts(s), policy.VolumeMounts),
 		StartupProbe:    startup,
 		LivenessProbe:   liveness,
 		ReadinessProbe:  readiness,

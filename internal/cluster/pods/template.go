@@ -33,15 +33,16 @@ type podTemplate struct {
 	TLSSecrets  []string `json:"tlsSecrets,omitempty"`
 	RestartedAt string   `json:"restartedAt,omitempty"`
 
-	PullPolicy                    corev1.PullPolicy   `json:"pullPolicy,omitempty"`
-	Etcd                          *v1beta2.EtcdPolicy `json:"etcd,omitempty"`
-	RuntimeClassName              *string             `json:"runtimeClassName,omitempty"`
-	SchedulerName                 string              `json:"schedulerName,omitempty"`
-	HostUsers                     *bool               `json:"hostUsers,omitempty"`
-	TerminationGracePeriodSeconds *int64              `json:"terminationGracePeriodSeconds,omitempty"`
-	InitContainers                []corev1.Container  `json:"initContainers,omitempty"`
-	Containers                    []corev1.Container  `json:"containers,omitempty"`
-	Volumes                       []v1beta2.PodVolume `json:"volumes,omitempty"`
+	PullPolicy                    corev1.PullPolicy    `json:"pullPolicy,omitempty"`
+	Etcd                          *v1beta2.EtcdPolicy  `json:"etcd,omitempty"`
+	RuntimeClassName              *string              `json:"runtimeClassName,omitempty"`
+	SchedulerName                 string               `json:"schedulerName,omitempty"`
+	HostUsers                     *bool                `json:"hostUsers,omitempty"`
+	TerminationGracePeriodSeconds *int64               `json:"terminationGracePeriodSeconds,omitempty"`
+	InitContainers                []corev1.Container   `json:"initContainers,omitempty"`
+	Containers                    []corev1.Container   `json:"containers,omitempty"`
+	Volumes                       []v1beta2.PodVolume  `json:"volumes,omitempty"`
+	VolumeMounts                  []corev1.VolumeMount `json:"volumeMounts,omitempty"`
 }
 
 // templateVersion is raised when every member has to be made again because of the operator itself.
@@ -78,6 +79,7 @@ func templateOf(s plan.State, resources corev1.ResourceRequirements) string {
 		InitContainers:                policy.InitContainers,
 		Containers:                    policy.Containers,
 		Volumes:                       policy.Volumes,
+		VolumeMounts:                  policy.VolumeMounts,
 	}
 	if len(resources.Limits)+len(resources.Requests)+len(resources.Claims) > 0 {
 		t.Resources = &resources
