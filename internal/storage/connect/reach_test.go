@@ -145,6 +145,27 @@ func TestASecretWithACAIsNotWidenedByTheSettings(t *testing.T) {
 	}
 }
 
+// A proxy that asks the metadata server of its own node would give the operators the identity of the proxy, or none.
+func TestTheIdentityOfThePodIsAskedForWithoutTheProxy(t *testing.T) {
+	if err := apply(t, reach.Settings{reach.EnvHTTPSProxy: "http://proxy:3128", reach.EnvHTTPProxy: "http://proxy:3128", reach.EnvNoProxy: ".svc"}); err != nil {
+		t.Fatal(err)
+	}
+	for target, direct := range map[string]bool{
+		"http://169.254.169.254/latest/meta-data": true, "http://169.254.170.23/v1/credentials": true, "http://[fd00:ec2::254]/": true,
+		"http://metadata.google.internal/": true, "https://minio.store.svc:9000": true, "http://example.com": false, "https://example.com": false,
+	} {
+		to, err := url.Parse(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, transport := range map[string]*http.Transport{"stores": stall.Connections(), "libraries": http.DefaultTransport.(*http.Transport)} {
+			if by, err := transport.Proxy(&http.Request{URL: to}); err != nil || (by == nil) != direct {
+				t.Errorf("%s reach %s by %v, error %v", name, target, by, err)
+			}
+		}
+	}
+}
+
 func TestTheSettingsForStoresAreChecked(t *testing.T) {
 	for name, s := range map[string]reach.Settings{
 		reach.EnvHTTPSProxy:     {reach.EnvHTTPSProxy: "http://user:password@proxy:3128"},

@@ -77,12 +77,15 @@ func (s Settings) checkProxies() error {
 	return nil
 }
 
+// local are the servers of the node that hand out the identity of a Pod. A proxy would ask those of its own node.
+const local = "169.254.0.0/16,fd00:ec2::/32,metadata.google.internal"
+
 // proxy returns the function for http.Transport, and nil if there is no setting.
 func (s Settings) proxy() func(*http.Request) (*url.URL, error) {
 	if s[EnvHTTPSProxy]+s[EnvHTTPProxy]+s[EnvNoProxy] == "" {
 		return nil
 	}
-	choose := (&httpproxy.Config{HTTPSProxy: s[EnvHTTPSProxy], HTTPProxy: s[EnvHTTPProxy], NoProxy: s[EnvNoProxy]}).ProxyFunc()
+	choose := (&httpproxy.Config{HTTPSProxy: s[EnvHTTPSProxy], HTTPProxy: s[EnvHTTPProxy], NoProxy: s[EnvNoProxy] + "," + local}).ProxyFunc()
 	return func(r *http.Request) (*url.URL, error) { return choose(r.URL) }
 }
 
