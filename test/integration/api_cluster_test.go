@@ -19,9 +19,11 @@ const (
 	wantAnnotation = "spec.pod.annotations: the annotation keys etcd.version and etcd.database.coreos.com/* are reserved for the operator: choose other keys"
 
 	wantOwnLabels = "spec.metadata.labels: the label keys app and etcd_* are reserved for the operator: choose other keys"
-	wantNoDomain  = "the domains kubernetes.io, k8s.io, cert-manager.io and etcd.database.coreos.com are reserved: choose keys of another domain, of app.kubernetes.io, or without one"
-	wantKey       = "a key is a name of at most 63 characters, after a domain and a slash if it has one: write for example cost-center or example.com/team"
-	wantValue     = "spec.metadata.labels: the value of a label has at most 63 letters, digits, '-', '_' and '.', and begins and ends with a letter or digit"
+	wantNoDomain  = "the domains kubernetes.io, k8s.io, cert-manager.io and etcd.database.coreos.com are reserved: choose keys of another domain, of app.kubernetes.io, or without one. What is for Pods only belongs into pod."
+	// after it: labels or annotations
+	wantForPods = ", and what is for the client Service into service."
+	wantKey     = "a key is a name of at most 63 characters, after a domain and a slash if it has one: write for example cost-center or example.com/team"
+	wantValue   = "spec.metadata.labels: the value of a label has at most 63 letters, digits, '-', '_' and '.', and begins and ends with a letter or digit"
 
 	wantPath      = "spec.pod.volumeMounts: mountPath must be an absolute path without '//', '/.' and ':', and without a slash at its end: write for example /etc/jwt"
 	wantOtherPath = "spec.pod.volumeMounts: /var/etcd has the data of etcd, and /etc/etcdtls the certificates, so nothing else may be mounted there or above: choose another mountPath, for example /etc/jwt"
@@ -146,10 +148,10 @@ func TestInvalidEtcdClusterIsRefused(t *testing.T) {
 		"a memberReplacementGrace that is too long":    {spec: "{size: 3, recovery: {memberReplacementGrace: 99999999999999h}}", want: wantGrace},
 		"the label app for all objects":                {spec: "{size: 3, metadata: {labels: {app: mine}}}", want: wantOwnLabels},
 		"a label etcd_x for all objects":               {spec: "{size: 3, metadata: {labels: {etcd_x: mine}}}", want: wantOwnLabels},
-		"a label of the operator for all objects":      {spec: `{size: 3, metadata: {labels: {etcd.database.coreos.com/incarnation: "2"}}}`, want: "spec.metadata.labels: " + wantNoDomain},
-		"a label of Kubernetes for all objects":        {spec: "{size: 3, metadata: {labels: {topology.kubernetes.io/zone: a}}}", want: "spec.metadata.labels: " + wantNoDomain},
-		"an annotation of Kubernetes for all objects":  {spec: "{size: 3, metadata: {annotations: {kubectl.kubernetes.io/restartedAt: a}}}", want: "spec.metadata.annotations: " + wantNoDomain},
-		"an annotation of cert-manager":                {spec: "{size: 3, metadata: {annotations: {cert-manager.io/issuer-name: a}}}", want: "spec.metadata.annotations: " + wantNoDomain},
+		"a label of the operator for all objects":      {spec: `{size: 3, metadata: {labels: {etcd.database.coreos.com/incarnation: "2"}}}`, want: "spec.metadata.labels: " + wantNoDomain + "labels" + wantForPods + "labels"},
+		"a label of Kubernetes for all objects":        {spec: "{size: 3, metadata: {labels: {topology.kubernetes.io/zone: a}}}", want: "spec.metadata.labels: " + wantNoDomain + "labels" + wantForPods + "labels"},
+		"an annotation of Kubernetes for all objects":  {spec: "{size: 3, metadata: {annotations: {kubectl.kubernetes.io/restartedAt: a}}}", want: "spec.metadata.annotations: " + wantNoDomain + "annotations" + wantForPods + "annotations"},
+		"an annotation of cert-manager":                {spec: "{size: 3, metadata: {annotations: {cert-manager.io/issuer-name: a}}}", want: "spec.metadata.annotations: " + wantNoDomain + "annotations" + wantForPods + "annotations"},
 		"etcd.version for all objects":                 {spec: "{size: 3, metadata: {annotations: {etcd.version: a}}}", want: "spec.metadata.annotations: the annotation key etcd.version is reserved for the operator: choose another key"},
 		"a label with a blank in its key":              {spec: `{size: 3, metadata: {labels: {"cost center": a}}}`, want: "spec.metadata.labels: " + wantKey},
 		"an annotation with a blank in its key":        {spec: `{size: 3, metadata: {annotations: {"cost center": a}}}`, want: "spec.metadata.annotations: " + wantKey},
