@@ -16,6 +16,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 func main() {
@@ -50,7 +51,7 @@ func run(in io.Reader, out io.Writer) error {
 	said := answer{Next: describe(s, plan.Plan(s)), Ahead: []planned{}}
 	w := model.From(s)
 	last := said.Next
-	w.Run(func(s plan.State) plan.Step {
+	w.Run(func(s state.State) plan.Step {
 		step := plan.Plan(s)
 		if now := describe(s, step); !reflect.DeepEqual(now, last) {
 			said.Ahead, last = append(said.Ahead, now), now
@@ -65,27 +66,27 @@ func run(in io.Reader, out io.Writer) error {
 }
 
 // read reads a State, or an object with a State under the key "state".
-func read(in io.Reader) (plan.State, error) {
+func read(in io.Reader) (state.State, error) {
 	text, err := io.ReadAll(in)
 	if err != nil {
-		return plan.State{}, err
+		return state.State{}, err
 	}
 	var line struct {
 		State json.RawMessage `json:"state"`
 	}
 	if err := json.Unmarshal(text, &line); err != nil {
-		return plan.State{}, err
+		return state.State{}, err
 	}
 	if len(line.State) > 0 {
 		text = line.State
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
-	var s plan.State
+	var s state.State
 	return s, decoder.Decode(&s)
 }
 
-func describe(s plan.State, step plan.Step) planned {
+func describe(s state.State, step plan.Step) planned {
 	return planned{
 		Step:    reflect.TypeOf(step).Name(),
 		Reason:  plan.Describe(s, step).Reason,

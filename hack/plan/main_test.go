@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
-func fresh() plan.State {
-	return plan.State{Namespace: "ns", Name: "example", UID: "uid", Spec: v1beta2.EtcdClusterSpec{Size: 1, Version: "3.6.16"}}
+func fresh() state.State {
+	return state.State{Namespace: "ns", Name: "example", UID: "uid", Spec: v1beta2.EtcdClusterSpec{Size: 1, Version: "3.6.16"}}
 }
 
 // answerTo runs the command with given as JSON.

@@ -72,12 +72,12 @@ func isName(word string) bool {
 }
 
 // announcers are the functions whose second argument is the reason of an event.
-var announcers = []string{"announced", "warned", "NewEvent"}
+var announcers = []string{"announced", "warned", "Announced", "Warned", "NewEvent"}
 
 // events returns the reasons of events that the plans publish and that are not reasons of conditions.
 func events(root string) ([]string, error) {
 	var found []string
-	for _, folder := range []string{"internal/cluster/plan", "internal/backup/plan", "internal/backup/status", "internal/restore/plan"} {
+	for _, folder := range []string{"internal/cluster/plan", "internal/cluster/plan/*", "internal/backup/plan", "internal/backup/status", "internal/restore/plan"} {
 		files, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
 		if err != nil {
 			return nil, fmt.Errorf("list %s: %w", folder, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -24,7 +25,7 @@ func TestAServiceOfTheUserIsNotTakenOver(t *testing.T) {
 	if err := r.observer.ObserveServices(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]plan.ForeignObject{{Kind: "Service", Name: "example-client"}}, v.Foreign); diff != "" {
+	if diff := cmp.Diff([]state.ForeignObject{{Kind: "Service", Name: "example-client"}}, v.Foreign); diff != "" {
 		t.Errorf("foreign objects (-want +got):\n%s", diff)
 	}
 	step := plan.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID}
@@ -49,7 +50,7 @@ func TestTheServiceOfAnEarlierClusterIsWaitedFor(t *testing.T) {
 	if err := r.observer.ObserveServices(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]plan.ForeignObject{{Kind: "Service", Name: "example", Leaving: true}}, v.Foreign); diff != "" {
+	if diff := cmp.Diff([]state.ForeignObject{{Kind: "Service", Name: "example", Leaving: true}}, v.Foreign); diff != "" {
 		t.Errorf("foreign objects (-want +got):\n%s", diff)
 	}
 }
@@ -60,7 +61,7 @@ func TestServicesAreCreatedAndThenApplied(t *testing.T) {
 		if err := r.actor.Act(t.Context(), v, plan.ApplyServices{Incarnation: incarnation, ClusterID: clustertest.OldID}); err != nil {
 			t.Fatal(err)
 		}
-		v.Services = plan.Services{}
+		v.Services = state.Services{}
 		if err := r.observer.ObserveServices(t.Context(), v); err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +77,7 @@ func TestTheBudgetOfTheUserIsNotTakenOver(t *testing.T) {
 	if err := r.observer.ObserveBudget(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
-	if !v.IsForeign("PodDisruptionBudget", "example") {
+	if !state.IsForeign(v.State, "PodDisruptionBudget", "example") {
 		t.Errorf("foreign objects are %+v", v.Foreign)
 	}
 	if err := r.actor.Act(t.Context(), v, plan.ApplyBudget{Incarnation: 1, MinAvailable: 2}); !errors.Is(err, view.ErrForeign) {
@@ -97,16 +98,16 @@ func TestAClusterOfAnEarlierReleaseGetsItsUIDWithoutLosingAnEndpoint(t *testing.
 		t.Fatal(err)
 	}
 	for pass := range 5 {
-		v.State = plan.NewState(v.Cluster)
+		v.State = state.NewState(v.Cluster)
 		clustertest.Formed(&v.State)
-		v.Now, v.Services = clustertest.Noon, plan.Services{}
+		v.Now, v.Services = clustertest.Noon, state.Services{}
 		for _, observe := range []func(context.Context, *view.View) error{r.observer.ObserveServices, r.observer.ObserveMembers} {
 			if err := observe(t.Context(), v); err != nil {
 				t.Fatal(err)
 			}
 		}
 		selects(t, r)
-		v.Members[0].Volume = plan.VolumePresent
+		v.Members[0].Volume = state.VolumePresent
 		if err := r.actor.Act(t.Context(), v, plan.Plan(v.State)); err != nil {
 			t.Fatalf("pass %d: %v", pass, err)
 		}

@@ -20,7 +20,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/metrics"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/observe"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/queue"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/secrets"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
@@ -50,7 +50,7 @@ type parts struct {
 	shard              string
 	server             *clock.Server
 	defects            []etcdversion.Defect
-	issuers            []plan.AllowedIssuer
+	issuers            []state.AllowedIssuer
 	certificateDomains []string
 	networkPeers       *objects.NetworkPeers
 	image              observe.EtcdImage

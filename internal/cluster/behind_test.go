@@ -22,6 +22,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/metrics"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
@@ -200,7 +201,7 @@ func TestAPassThatFailedIsLeftToItsBackOff(t *testing.T) {
 			s := clustertest.State(clustertest.Formed, clustertest.Members(3))
 			r, cluster := recorded(t, s, v1beta2.EtcdClusterStatus{})
 			r.Events, r.Now = events.NewFakeRecorder(9), time.Now
-			v := &view.View{State: s, Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &plan.Waiting{}, Skipped: c.skipped}
+			v := &view.View{State: s, Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &state.Waiting{}, Skipped: c.skipped}
 			if _, err := r.report(t.Context(), v, plan.DeletePod{Name: clustertest.NameOf(0)}, c.actErr); err != nil {
 				t.Fatal(err)
 			}
@@ -215,7 +216,7 @@ func TestAPassThatFailedIsLeftToItsBackOff(t *testing.T) {
 func TestAPassWithoutAnswersIsNoneThatFoundTheCacheBehind(t *testing.T) {
 	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
 	r, cluster := recorded(t, s, v1beta2.EtcdClusterStatus{})
-	v := &view.View{State: s, Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &plan.Waiting{}}
+	v := &view.View{State: s, Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &state.Waiting{}}
 	r.memory.OfView(v).behind.found(s.Now.Add(-time.Hour))
 	if _, err := r.foundBehind(t.Context(), v, view.ErrBehind); err != nil || r.memory.OfView(v).behind.since != s.Now {
 		t.Errorf("the cache counts as behind since %s, error %v", r.memory.OfView(v).behind.since, err)

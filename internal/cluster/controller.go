@@ -42,7 +42,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	r.metrics.Saw(v.State, cluster.Status)
 	step, actErr := r.planAndAct(ctx, v)
 	r.secrets.Doubt(v, step, cmp.Or(actErr, v.Obstructed), r.questions.Hangs)
-	if v.Whole() {
+	if plan.Whole(v.State) {
 		r.brake.End(request.NamespacedName)
 	}
 	if errors.Is(actErr, view.ErrRemembered) {

@@ -19,6 +19,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -134,7 +135,7 @@ func TestADefragmentationIsRememberedThoughTheCacheWasBehind(t *testing.T) {
 }
 
 // recorded returns a Reconciler with an API server that has the EtcdCluster of s, and that object as it was read there.
-func recorded(t *testing.T, s plan.State, status v1beta2.EtcdClusterStatus) (*Reconciler, *v1beta2.EtcdCluster) {
+func recorded(t *testing.T, s state.State, status v1beta2.EtcdClusterStatus) (*Reconciler, *v1beta2.EtcdCluster) {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := errors.Join(v1beta2.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {

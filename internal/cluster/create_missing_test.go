@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -23,14 +24,14 @@ func TestADeletedPodIsReplacedWhileTheOtherMembersHang(t *testing.T) {
 		change  func(*view.View)
 		created bool
 	}{
-		"two members hang, and the Pod of the third one is deleted": {change: func(v *view.View) { v.Members[2].Pod = plan.PodNone }, created: true},
+		"two members hang, and the Pod of the third one is deleted": {change: func(v *view.View) { v.Members[2].Pod = state.PodNone }, created: true},
 		"all three members hang":                                    {change: func(*view.View) {}},
 		"the third member was removed from the cluster": {change: func(v *view.View) {
-			v.Members[2].Pod, v.KnownVoters = plan.PodNone, v.KnownVoters[:2]
+			v.Members[2].Pod, v.KnownVoters = state.PodNone, v.KnownVoters[:2]
 		}},
-		"the Pod and the volume of the third member are missing": {change: func(v *view.View) { v.Members[2].Pod, v.Members[2].Volume = plan.PodNone, plan.VolumeNone }},
-		"the cluster has not formed":                             {change: func(v *view.View) { v.Members[2].Pod, v.ClusterID = plan.PodNone, "" }},
-		"the cluster is paused":                                  {change: func(v *view.View) { v.Members[2].Pod, v.Spec.Paused = plan.PodNone, true }},
+		"the Pod and the volume of the third member are missing": {change: func(v *view.View) { v.Members[2].Pod, v.Members[2].Volume = state.PodNone, state.VolumeNone }},
+		"the cluster has not formed":                             {change: func(v *view.View) { v.Members[2].Pod, v.ClusterID = state.PodNone, "" }},
+		"the cluster is paused":                                  {change: func(v *view.View) { v.Members[2].Pod, v.Spec.Paused = state.PodNone, true }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -43,7 +44,7 @@ func TestADeletedPodIsReplacedWhileTheOtherMembersHang(t *testing.T) {
 				}
 				v.State = clustertest.State(clustertest.Formed)
 				for i, m := range clustertest.State(clustertest.Formed, clustertest.Members(3)).Members {
-					v.Members = append(v.Members, plan.Member{Name: m.Name, Incarnation: 1, Volume: m.Volume, Pod: m.Pod, PodReady: true, InService: true})
+					v.Members = append(v.Members, state.Member{Name: m.Name, Incarnation: 1, Volume: m.Volume, Pod: m.Pod, PodReady: true, InService: true})
 					v.Addresses[m.Name] = "192.0.2.1"
 					v.KnownVoters = append(v.KnownVoters, v.Members[i].Name)
 				}

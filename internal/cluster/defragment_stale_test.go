@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -42,7 +43,7 @@ func TestAMemberIsDefragmentedOnceWhileTheCacheIsBehind(t *testing.T) {
 	r.Events = events.NewFakeRecorder(99)
 	r.questions.Dial = func(e etcd.Endpoint, _ *tls.Config) (members.Etcd, error) {
 		for _, m := range s.Members {
-			if s.ClientURL(m.Name) == e.URL {
+			if state.ClientURL(s, m.Name) == e.URL {
 				return defragmented{count: &count, status: etcd.Status{ClusterID: m.ClusterID, MemberID: m.ID}}, nil
 			}
 		}
@@ -50,7 +51,7 @@ func TestAMemberIsDefragmentedOnceWhileTheCacheIsBehind(t *testing.T) {
 	}
 	r.Now = func() time.Time { return s.Now }
 	for pass := range 3 {
-		v := &view.View{State: s, Cluster: cached.DeepCopy(), Repeats: &plan.Repeats{}, Waits: &plan.Waiting{}, Addresses: map[string]string{clustertest.NameOf(0): "192.0.2.1", clustertest.NameOf(1): "192.0.2.2", clustertest.NameOf(2): "192.0.2.3"}}
+		v := &view.View{State: s, Cluster: cached.DeepCopy(), Repeats: &plan.Repeats{}, Waits: &state.Waiting{}, Addresses: map[string]string{clustertest.NameOf(0): "192.0.2.1", clustertest.NameOf(1): "192.0.2.2", clustertest.NameOf(2): "192.0.2.3"}}
 		step, _ := plan.Choose(v.State)
 		if _, is := step.(plan.DefragmentMember); !is {
 			t.Fatalf("pass %d: the step is %+v", pass, step)

@@ -11,6 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/observe"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
@@ -38,9 +39,9 @@ func TestTheAdministratorChoosesTheImageOfEtcdForAllClusters(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cluster := &v1beta2.EtcdCluster{Spec: test.spec}
 			before := cluster.DeepCopy()
-			s := plan.NewState(cluster)
+			s := state.NewState(cluster)
 			observe.EtcdImage{Repository: mirror, PullSecrets: []string{"mirror"}}.Apply(&s.Spec)
-			pod := pods.NewPod(s, plan.CreateMember{Name: "example-a", Start: plan.StartJoin}, "seed")
+			pod := pods.NewPod(s, plan.CreateMember{Name: "example-a", Start: state.StartJoin}, "seed")
 			if got := pod.Spec.Containers[0].Image; got != test.image {
 				t.Errorf("the member has the image %s, want %s", got, test.image)
 			}
@@ -56,7 +57,7 @@ func TestTheAdministratorChoosesTheImageOfEtcdForAllClusters(t *testing.T) {
 
 // An upgrade of the chart must restart no member if the administrator has set neither of the two values.
 func TestWithoutADefaultImageNothingChanges(t *testing.T) {
-	for name, s := range map[string]plan.State{"an empty policy": clustertest.State(), "everything": clustertest.State(clustertest.Policy(clustertest.FullPolicy()))} {
+	for name, s := range map[string]state.State{"an empty policy": clustertest.State(), "everything": clustertest.State(clustertest.Policy(clustertest.FullPolicy()))} {
 		before := *s.Spec.DeepCopy()
 		observe.EtcdImage{}.Apply(&s.Spec)
 		if diff := cmp.Diff(before, s.Spec); diff != "" {

@@ -12,6 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -45,7 +46,7 @@ func TestAPodOrVolumeWithoutLabelsIsStillTheMembersAndGetsThemBack(t *testing.T)
 				if err := r.observer.ObserveMembers(t.Context(), v); err != nil {
 					t.Fatal(err)
 				}
-				if len(v.Members) != 1 || v.Members[0].Incarnation != 2 || v.Members[0].Volume != plan.VolumePresent || v.Members[0].Pod == plan.PodNone {
+				if len(v.Members) != 1 || v.Members[0].Incarnation != 2 || v.Members[0].Volume != state.VolumePresent || v.Members[0].Pod == state.PodNone {
 					t.Fatalf("the members are %+v", v.Members)
 				}
 				if !v.Members[0].Unlabelled || !v.Members[0].VolumeUnlabelled {
@@ -74,14 +75,14 @@ func TestPodsAndVolumesOfOthersAreNoMembers(t *testing.T) {
 	labels := map[string]string{v1beta2.LabelCluster: "example", v1beta2.LabelApp: "etcd"}
 	for name, object := range map[string]metav1.ObjectMeta{
 		"an object of an earlier cluster":           clustertest.Controlled("uid-earlier", first, labels),
-		"an orphan of an earlier cluster":           {Namespace: "ns", Name: plan.State{Name: "example", UID: "uid-earlier"}.InitialNames(1, 1)[0], Labels: labels},
+		"an orphan of an earlier cluster":           {Namespace: "ns", Name: state.InitialNames(state.State{Name: "example", UID: "uid-earlier"}, 1, 1)[0], Labels: labels},
 		"an object of the user with a similar name": {Namespace: "ns", Name: "example-backup", Labels: users},
 	} {
 		r, v := besideIndexed(t, &corev1.Pod{ObjectMeta: object}, &corev1.PersistentVolumeClaim{ObjectMeta: object})
 		if err := r.observer.ObserveMembers(t.Context(), v); err != nil {
 			t.Fatal(err)
 		}
-		if left := v.IsForeign("Pod", object.Name); left != (object.Labels[v1beta2.LabelApp] != "") {
+		if left := state.IsForeign(v.State, "Pod", object.Name); left != (object.Labels[v1beta2.LabelApp] != "") {
 			t.Errorf("%s: foreign objects are %+v", name, v.Foreign)
 		}
 		if len(v.Members) > 0 {

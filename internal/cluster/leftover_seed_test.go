@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // A policy forbids the deletion of PersistentVolumeClaims, and a failed restore has left one. Later the nodes of all members restart. The
@@ -22,7 +23,7 @@ func TestAVolumeOfAFailedSeedKeepsNoClusterDown(t *testing.T) {
 	policy := &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: `admission webhook "volumes.example.com" denied the request: volumes are kept`,
 	}}
-	seed := plan.Member{Name: clustertest.NameOf(3), Incarnation: 2, Volume: plan.VolumePresent}
+	seed := state.Member{Name: clustertest.NameOf(3), Incarnation: 2, Volume: state.VolumePresent}
 	for name, leftover := range map[string]bool{"without the leftover volume": false, "with the leftover volume": true} {
 		t.Run(name, func(t *testing.T) {
 			objects := []client.Object{&corev1.PersistentVolumeClaim{ObjectMeta: clustertest.Controlled("uid-example", seed.Name, nil)}}
@@ -42,13 +43,13 @@ func TestAVolumeOfAFailedSeedKeepsNoClusterDown(t *testing.T) {
 			v.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", UID: "uid-restore", Step: v1beta2.RestoreFailed, Incarnation: 2}
 			for i := range v.Members {
 				m := &v.Members[i]
-				m.Pod, m.PodImage, m.Answers, m.Version = plan.PodNone, "", false, ""
+				m.Pod, m.PodImage, m.Answers, m.Version = state.PodNone, "", false, ""
 			}
 			if leftover {
 				v.Members = append(v.Members, seed)
 			}
 			step, _ := r.planAndAct(t.Context(), v)
-			if create, is := step.(plan.CreateMember); !is || create.Start != plan.StartRejoin {
+			if create, is := step.(plan.CreateMember); !is || create.Start != state.StartRejoin {
 				t.Errorf("the operator did %T, want a member started with its data", step)
 			}
 		})

@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
 
@@ -39,7 +40,7 @@ func TestAClusterGoesOnAndReportsAPolicyThatRefusesItsLabels(t *testing.T) {
 	v.State = clustertest.State(clustertest.Formed, clustertest.Members(3))
 	v.UID = "uid-example"
 	v.Spec.Metadata = &v1beta2.MetadataPolicy{Labels: map[string]v1beta2.LabelValue{"team": "a"}}
-	v.MetadataDue = []plan.MetadataDue{{Kind: "Secret", Name: "example-ca"}, {Kind: "Service", Name: "example"}, {Kind: "Service", Name: "example-client"}}
+	v.MetadataDue = []state.MetadataDue{{Kind: "Secret", Name: "example-ca"}, {Kind: "Service", Name: "example"}, {Kind: "Service", Name: "example-client"}}
 	r := assemble(parts{Client: api, APIReader: api})
 	step, err := r.planAndAct(t.Context(), v)
 	if _, done := step.(plan.Done); !done || err != nil {

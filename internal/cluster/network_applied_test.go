@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -38,16 +39,16 @@ func TestTheNetworkPolicyOfAUserIsNotTakenOver(t *testing.T) {
 	setPeersOfFlag(t, r)
 	observe := func() {
 		t.Helper()
-		v.Foreign, v.NetworkPolicy = nil, plan.NetworkPolicy{}
+		v.Foreign, v.NetworkPolicy = nil, state.NetworkPolicy{}
 		if err := r.observer.ObserveNetworkPolicy(t.Context(), v); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if observe(); len(v.Foreign) > 0 || v.NetworkPolicy != (plan.NetworkPolicy{}) {
+	if observe(); len(v.Foreign) > 0 || v.NetworkPolicy != (state.NetworkPolicy{}) {
 		t.Errorf("a policy that the spec does not ask for is reported: %+v", v.Foreign)
 	}
 	clustertest.Limited(v1beta2.MemberNetworkPolicy{})(&v.State)
-	if observe(); !v.IsForeign("NetworkPolicy", "example") {
+	if observe(); !state.IsForeign(v.State, "NetworkPolicy", "example") {
 		t.Errorf("foreign objects are %+v", v.Foreign)
 	}
 	for _, step := range []plan.Step{plan.ApplyNetworkPolicy{}, plan.WithdrawNetworkPolicy{}} {
@@ -64,9 +65,9 @@ func TestANetworkPolicyIsCreatedCorrectedAndDeleted(t *testing.T) {
 	r, v := beside(t)
 	setPeersOfFlag(t, r)
 	clustertest.Limited(clustertest.EveryPeer)(&v.State)
-	state := func(want plan.NetworkPolicy) {
+	podState := func(want state.NetworkPolicy) {
 		t.Helper()
-		v.NetworkPolicy = plan.NetworkPolicy{}
+		v.NetworkPolicy = state.NetworkPolicy{}
 		if err := r.observer.ObserveNetworkPolicy(t.Context(), v); err != nil || v.NetworkPolicy != want {
 			t.Errorf("the policy is %+v, want %+v: %v", v.NetworkPolicy, want, err)
 		}
@@ -77,22 +78,22 @@ func TestANetworkPolicyIsCreatedCorrectedAndDeleted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	state(plan.NetworkPolicy{})
+	podState(state.NetworkPolicy{})
 	do(plan.ApplyNetworkPolicy{OpenPeers: true})
-	state(plan.NetworkPolicy{Exists: true, Current: true, OpenPeers: true})
+	podState(state.NetworkPolicy{Exists: true, Current: true, OpenPeers: true})
 	do(plan.ApplyNetworkPolicy{})
-	state(plan.NetworkPolicy{Exists: true, Current: true})
+	podState(state.NetworkPolicy{Exists: true, Current: true})
 	everyone := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "example"}}
 	if err := r.Client.Patch(t.Context(), everyone, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"ingress":[{}]}}`))); err != nil {
 		t.Fatal(err)
 	}
-	state(plan.NetworkPolicy{Exists: true}) // a person has opened it, and not the operator for foreign members
+	podState(state.NetworkPolicy{Exists: true}) // a person has opened it, and not the operator for foreign members
 	v.Spec.NetworkPolicy.Ingress = nil
-	state(plan.NetworkPolicy{Exists: true})
+	podState(state.NetworkPolicy{Exists: true})
 	do(plan.WithdrawNetworkPolicy{})
-	state(plan.NetworkPolicy{})
+	podState(state.NetworkPolicy{})
 	setPeers(r, nil)
-	state(plan.NetworkPolicy{Unmanaged: true})
+	podState(state.NetworkPolicy{Unmanaged: true})
 	if err := r.actor.Act(t.Context(), v, plan.ApplyNetworkPolicy{}); !errors.Is(err, act.ErrNoPeers) {
 		t.Errorf("a policy that does not allow the operator is written: %v", err)
 	}
@@ -107,7 +108,7 @@ func TestAPolicyThatAFinalizerKeepsDoesNotStopTheRepairs(t *testing.T) {
 	v.State = clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.With(1, clustertest.WithoutPod)) // spec.networkPolicy was removed
 	var steps []plan.Step
 	for range 3 {
-		v.NetworkPolicy = plan.NetworkPolicy{}
+		v.NetworkPolicy = state.NetworkPolicy{}
 		if err := r.observer.ObserveNetworkPolicy(t.Context(), v); err != nil {
 			t.Fatal(err)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -57,9 +58,9 @@ func heldPolicies(t *testing.T, rules int) (*Reconciler, *view.View) {
 }
 
 // seePolicy reads the NetworkPolicy as a new pass does.
-func seePolicy(t *testing.T, r *Reconciler, v *view.View) plan.NetworkPolicy {
+func seePolicy(t *testing.T, r *Reconciler, v *view.View) state.NetworkPolicy {
 	t.Helper()
-	v.NetworkPolicy = plan.NetworkPolicy{}
+	v.NetworkPolicy = state.NetworkPolicy{}
 	if err := r.observer.ObserveNetworkPolicy(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}

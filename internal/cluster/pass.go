@@ -36,15 +36,15 @@ func (r *Reconciler) planAndAct(ctx context.Context, v *view.View) (plan.Step, e
 			if !is {
 				return step, err
 			}
-			v.Obstruct(step, wait)
+			plan.Obstruct(&v.State, step, wait)
 			v.Obstructed = cmp.Or(v.Obstructed, err)
 			continue
 		}
-		if v.DeletesStopped(step) && !errors.Is(err, view.ErrForeign) {
+		if plan.DeletesStopped(v.State, step) && !errors.Is(err, view.ErrForeign) {
 			v.Held = append(slices.Clone(v.Held), v.Repeats.Refused(v.State, step, planning.Shorten(err.Error(), dryrun.MaxQuote)))
 			continue
 		}
-		v.Refuse(step)
+		plan.Refuse(&v.State, step)
 		if v.Skipped == nil {
 			v.Skipped = err
 		}

@@ -24,6 +24,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/failure"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
@@ -45,7 +46,7 @@ func TestAnEndingNamespaceIsNoError(t *testing.T) {
 		"another step failed, and this one succeeded":                 {plan.RemoveMember{Name: clustertest.NameOf(1)}, nil, ending, plan.RemoveMember{Name: clustertest.NameOf(1)}, false},
 		"another step failed, and this one failed for another reason": {plan.RemoveMember{Name: clustertest.NameOf(1)}, clustertest.ErrText("exceeded quota"), ending, plan.RemoveMember{Name: clustertest.NameOf(1)}, true},
 	} {
-		v := &view.View{State: clustertest.State(clustertest.Formed, clustertest.Members(3)), Repeats: &plan.Repeats{}, Waits: &plan.Waiting{}, Skipped: test.skipped}
+		v := &view.View{State: clustertest.State(clustertest.Formed, clustertest.Members(3)), Repeats: &plan.Repeats{}, Waits: &state.Waiting{}, Skipped: test.skipped}
 		step, err := failure.WithoutRefusals(v, test.step, test.act)
 		if wait, is := step.(plan.Wait); is {
 			step = plan.Wait{Reason: wait.Reason}
@@ -63,7 +64,7 @@ func TestAnObjectThatIsRefusedDoesNotStopIndependentRepairs(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
-	s.Members[1].InService, s.Budget = false, plan.Budget{}
+	s.Members[1].InService, s.Budget = false, state.Budget{}
 	cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, UID: s.UID, Generation: 1}}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: clustertest.NameOf(1)}}
 	applied := 0
@@ -77,7 +78,7 @@ func TestAnObjectThatIsRefusedDoesNotStopIndependentRepairs(t *testing.T) {
 		},
 	})
 	r := assemble(parts{Client: api, APIReader: api})
-	v := &view.View{State: s, Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &plan.Waiting{}}
+	v := &view.View{State: s, Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &state.Waiting{}}
 	step, err := r.planAndAct(t.Context(), v)
 	if err != nil || step != plan.Step(plan.AddToService{Name: clustertest.NameOf(1)}) || applied != 1 {
 		t.Fatalf("%d budgets applied, then %+v, %v", applied, step, err)

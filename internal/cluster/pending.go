@@ -9,6 +9,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/queue"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
@@ -23,12 +24,12 @@ func handOver() ctrl.Result {
 // If one member hangs and the Pod of another is deleted, the third has no quorum and answers late. Without the answers, only a
 // recorded voter is created: another one may have been removed from the membership, and the plan would delete its Pod again.
 func (r *Reconciler) createMissing(ctx context.Context, v *view.View) error {
-	if !slices.ContainsFunc(v.Members, func(m plan.Member) bool { return m.Pod == plan.PodNone }) {
+	if !slices.ContainsFunc(v.Members, func(m state.Member) bool { return m.Pod == state.PodNone }) {
 		return nil
 	}
 	v.Remembered, v.Held = true, v.Repeats.Held(v.Cluster.Generation, v.Now)
 	step, _ := plan.Choose(v.State)
-	if create, is := step.(plan.CreateMember); !is || create.Waits || v.Irreversible(create) || !slices.Contains(v.KnownVoters, create.Name) {
+	if create, is := step.(plan.CreateMember); !is || create.Waits || plan.Irreversible(v.State, create) || !slices.Contains(v.KnownVoters, create.Name) {
 		return nil
 	}
 	err := r.actor.Act(ctx, v, step)

@@ -11,6 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -38,7 +39,7 @@ func TestWhatLastsIsWrittenOnce(t *testing.T) {
 			r, object := recorded(t, clustertest.State(clustertest.Formed, clustertest.Members(3)), v1beta2.EtcdClusterStatus{})
 			r.Events, r.Now = events.NewFakeRecorder(99), time.Now
 			pass := func(at time.Duration) bool {
-				v := &view.View{State: clustertest.State(clustertest.Formed, clustertest.Members(3)), Cluster: &v1beta2.EtcdCluster{}, Repeats: &plan.Repeats{}, Waits: &plan.Waiting{}}
+				v := &view.View{State: clustertest.State(clustertest.Formed, clustertest.Members(3)), Cluster: &v1beta2.EtcdCluster{}, Repeats: &plan.Repeats{}, Waits: &state.Waiting{}}
 				if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(object), v.Cluster); err != nil {
 					t.Fatal(err)
 				}

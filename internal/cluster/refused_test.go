@@ -25,6 +25,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/failure"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
@@ -41,7 +42,7 @@ func policyDenies(kind, name string) error {
 // The words of etcd were dropped, and the status said only that a member is being added, for ever.
 func TestWhatEtcdAnswersIsInTheStatusAndStalledAfterAMinute(t *testing.T) {
 	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
-	v := &view.View{State: s, Repeats: &plan.Repeats{}, Waits: &plan.Waiting{}}
+	v := &view.View{State: s, Repeats: &plan.Repeats{}, Waits: &state.Waiting{}}
 	add := plan.AddLearner{Name: "example-3"}
 	refused := fmt.Errorf("add learner http://x at y: %w", errors.Join(etcd.ErrNotYet, rpctypes.ErrUnhealthy))
 	for range 2 {
@@ -82,11 +83,11 @@ func denying(t *testing.T, kind string, objects ...client.Object) (client.Client
 // Each attempt was a ReconcileError, and nobody was told that a person must act.
 func TestAnObjectThatAPolicyDeniesIsStalledWithThePolicysWords(t *testing.T) {
 	s := clustertest.State()
-	s.Services = plan.Services{HeadlessCurrent: true, ClientExists: true, ClientCurrent: true}
+	s.Services = state.Services{HeadlessCurrent: true, ClientExists: true, ClientCurrent: true}
 	cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, UID: s.UID, Generation: 1}}
 	api, denied := denying(t, "PersistentVolumeClaim", cluster)
 	r := assemble(parts{Client: api, APIReader: api})
-	v := &view.View{State: s, Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &plan.Waiting{}}
+	v := &view.View{State: s, Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &state.Waiting{}}
 	step, err := r.planAndAct(t.Context(), v)
 	step, err = failure.WithoutRefusals(v, step, err)
 	wait, is := step.(plan.Wait)
@@ -102,7 +103,7 @@ func TestAnObjectThatAPolicyDeniesIsStalledWithThePolicysWords(t *testing.T) {
 
 // A failure that passes is retried, and reported as stalled only if it lasts.
 func TestAFailureThatLastsIsStalled(t *testing.T) {
-	v := &view.View{State: clustertest.State(clustertest.Formed, clustertest.Members(3)), Repeats: &plan.Repeats{}, Waits: &plan.Waiting{}}
+	v := &view.View{State: clustertest.State(clustertest.Formed, clustertest.Members(3)), Repeats: &plan.Repeats{}, Waits: &state.Waiting{}}
 	down := apierrors.NewInternalError(clustertest.ErrText("dial the etcd of Kubernetes: connection refused"))
 	step, err := failure.WithoutRefusals(v, plan.DeletePod{Name: clustertest.NameOf(1)}, down)
 	if err == nil {
@@ -164,7 +165,9 @@ func TestEachWaitOutsideOfThePlanIsStalledOrBounded(t *testing.T) {
 		ast.Inspect(file, func(n ast.Node) bool {
 			if call, is := n.(*ast.CallExpr); is {
 				if selector, is := call.Fun.(*ast.SelectorExpr); is && selector.Sel.Name == "Bounded" {
-					bounded[call.Args[0]] = true
+					for _, argument := range call.Args {
+						bounded[argument] = true
+					}
 				}
 			}
 			literal, is := n.(*ast.CompositeLit)

@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // A recovery stopped the members that still ran. Then a policy refused the survivor with its flag, and no member served until a person came.
@@ -23,14 +24,14 @@ func TestARecoveryStopsNoPodIfTheSurvivorWouldBeRefused(t *testing.T) {
 		changes []clustertest.Change
 		stopped string
 	}{
-		"refused, before the others stop":    {apierrors.NewForbidden(clustertest.PodResource, "x", clustertest.ErrText("no more Pods")), []clustertest.Change{clustertest.With(1, clustertest.Pod(plan.PodRunning))}, ""},
+		"refused, before the others stop":    {apierrors.NewForbidden(clustertest.PodResource, "x", clustertest.ErrText("no more Pods")), []clustertest.Change{clustertest.With(1, clustertest.Pod(state.PodRunning))}, ""},
 		"refused, before the survivor stops": {apierrors.NewForbidden(clustertest.PodResource, "x", clustertest.ErrText("no more Pods")), []clustertest.Change{clustertest.With(1, clustertest.Gone)}, ""},
-		"accepted, the others stop":          {nil, []clustertest.Change{clustertest.With(1, clustertest.Pod(plan.PodRunning))}, clustertest.NameOf(1)},
+		"accepted, the others stop":          {nil, []clustertest.Change{clustertest.With(1, clustertest.Pod(state.PodRunning))}, clustertest.NameOf(1)},
 		"accepted, the survivor stops":       {nil, []clustertest.Change{clustertest.With(1, clustertest.Gone)}, clustertest.NameOf(0)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, v := beside(t, &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(0), nil)}, &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(1), nil)})
-			v.State = clustertest.State(append([]clustertest.Change{clustertest.Formed, clustertest.Members(3), clustertest.NoQuorum, clustertest.With(1, clustertest.Gone), clustertest.With(2, clustertest.Gone), clustertest.Consenting, clustertest.Forcing(0), clustertest.With(0, clustertest.Pod(plan.PodRunning))}, test.changes...)...)
+			v.State = clustertest.State(append([]clustertest.Change{clustertest.Formed, clustertest.Members(3), clustertest.NoQuorum, clustertest.With(1, clustertest.Gone), clustertest.With(2, clustertest.Gone), clustertest.Consenting, clustertest.Forcing(0), clustertest.With(0, clustertest.Pod(state.PodRunning))}, test.changes...)...)
 			r.Client = interceptor.NewClient(r.Client.(client.WithWatch), interceptor.Funcs{
 				Create: func(_ context.Context, _ client.WithWatch, object client.Object, _ ...client.CreateOption) error {
 					of, is := object.(*corev1.Pod)

@@ -18,6 +18,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/dryrun"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/failure"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
@@ -25,7 +26,7 @@ import (
 // refusedSeed is a restore whose seed the API server refuses.
 type refusedSeed struct {
 	r       *Reconciler
-	s       plan.State
+	s       state.State
 	cluster *v1beta2.EtcdCluster
 }
 
@@ -53,7 +54,7 @@ func newRefusedSeed(t *testing.T, create func(client.Object) error) *refusedSeed
 // pass runs one pass some time after the first, as an operator that has just started.
 func (on *refusedSeed) pass(t *testing.T, after time.Duration) (plan.Step, *v1beta2.EtcdClusterStatus, error) {
 	t.Helper()
-	v := &view.View{State: on.s, Cluster: on.cluster, Repeats: &plan.Repeats{}, Waits: &plan.Waiting{}}
+	v := &view.View{State: on.s, Cluster: on.cluster, Repeats: &plan.Repeats{}, Waits: &state.Waiting{}}
 	v.Now, v.Restore = on.s.Now.Add(after), on.cluster.Status.Restore.DeepCopy()
 	step, err := on.r.planAndAct(t.Context(), v)
 	step, err = failure.WithoutRefusals(v, step, err)

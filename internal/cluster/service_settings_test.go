@@ -19,6 +19,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/failure"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
@@ -31,7 +32,7 @@ func TestSettingsOfTheClientServiceAreAppliedAndRemoved(t *testing.T) {
 		if err := r.actor.Act(t.Context(), v, step); err != nil {
 			t.Fatal(err)
 		}
-		v.Services = plan.Services{}
+		v.Services = state.Services{}
 		if err := r.observer.ObserveServices(t.Context(), v); err != nil {
 			t.Fatal(err)
 		}

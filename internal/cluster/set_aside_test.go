@@ -20,6 +20,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/failure"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
@@ -33,7 +34,7 @@ func TestAVolumeThatIsSetAsideIsNoMembersVolumeAnyMore(t *testing.T) {
 	cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "example", UID: "uid"}}
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	look := func() *view.View {
-		v := &view.View{State: plan.NewState(cluster), Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &plan.Waiting{}, Addresses: map[string]string{}, Classes: map[string]string{}}
+		v := &view.View{State: state.NewState(cluster), Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &state.Waiting{}, Addresses: map[string]string{}, Classes: map[string]string{}}
 		v.Now = now
 		return v
 	}
@@ -199,7 +200,7 @@ func TestTheVolumesOfARecoveryAreMarkedBeforeTheSurvivorStartsAlone(t *testing.T
 			if err := r.Client.Get(t.Context(), client.ObjectKey{Namespace: v.Namespace, Name: m.Name}, &volume); err != nil {
 				t.Fatal(err)
 			}
-			seen := plan.Member{}
+			seen := state.Member{}
 			pods.ObserveVolume(&seen, &volume)
 			if want := i > 0 && refused == nil; seen.Recovered != want {
 				t.Errorf("%s: the volume of member %d has the mark: %t, want %t", name, i, seen.Recovered, want)

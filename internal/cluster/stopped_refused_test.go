@@ -18,6 +18,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/failure"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -41,32 +42,32 @@ func refusesDeletions(r *Reconciler, n *int) {
 
 // A webhook forbids the deletion of Pods that have stopped. No other rule ran after that.
 func TestAStoppedPodThatMayNotBeDeletedStopsNoOtherRepair(t *testing.T) {
-	ended := func(s *plan.State, m plan.Member) {
-		m.Pod, m.Answers, m.Serving, m.PodReady, m.Volume = plan.PodEnded, false, false, false, plan.VolumePresent
+	ended := func(s *state.State, m state.Member) {
+		m.Pod, m.Answers, m.Serving, m.PodReady, m.Volume = state.PodEnded, false, false, false, state.VolumePresent
 		s.Members[1] = m
 	}
-	aside := func(s *plan.State, incarnation int32) {
+	aside := func(s *state.State, incarnation int32) {
 		s.Members = append(s.Members, s.Members[1])
 		s.Members[3].Name = clustertest.NameOf(3)
-		ended(s, plan.Member{Name: clustertest.NameOf(1), Incarnation: incarnation})
+		ended(s, state.Member{Name: clustertest.NameOf(1), Incarnation: incarnation})
 	}
 	deleted := metav1.Now()
 	relabels := plan.RelabelPod{Name: clustertest.NameOf(2)}
 	for name, test := range map[string]struct {
-		change  func(*plan.State)
+		change  func(*state.State)
 		deleted *metav1.Time
 		want    plan.Step
 	}{
-		"the Pod of a member has ended": {change: func(s *plan.State) { ended(s, s.Members[1]) }, want: relabels},
-		"the Pod of a member has stopped, and its object is still there": {change: func(s *plan.State) {
+		"the Pod of a member has ended": {change: func(s *state.State) { ended(s, s.Members[1]) }, want: relabels},
+		"the Pod of a member has stopped, and its object is still there": {change: func(s *state.State) {
 			ended(s, s.Members[1])
-			s.Members[1].Pod, s.Members[1].Stopped = plan.PodDeleting, true
+			s.Members[1].Pod, s.Members[1].Stopped = state.PodDeleting, true
 		}, deleted: &deleted, want: relabels},
-		"the Pod of a failed seed has ended": {change: func(s *plan.State) { aside(s, 2) }, want: relabels},
-		"the Pod of a removed member has ended": {change: func(s *plan.State) {
+		"the Pod of a failed seed has ended": {change: func(s *state.State) { aside(s, 2) }, want: relabels},
+		"the Pod of a removed member has ended": {change: func(s *state.State) {
 			aside(s, 1)
 			s.Members[2].Relabel = false
-			s.Members = append(s.Members, plan.Member{Name: clustertest.NameOf(4), Incarnation: 1, Volume: plan.VolumePresent})
+			s.Members = append(s.Members, state.Member{Name: clustertest.NameOf(4), Incarnation: 1, Volume: state.VolumePresent})
 		}, want: plan.DeleteVolume{Name: clustertest.NameOf(4), Reason: v1beta2.ReasonScaling}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -130,11 +131,11 @@ func checkRefusedStop(t *testing.T, v *view.View) {
 // and the status showed progress.
 func TestAStoppedPodWithoutDataThatMayNotBeDeletedStopsNoRecovery(t *testing.T) {
 	for name, test := range map[string]struct {
-		volume plan.VolumeState
+		volume state.VolumeState
 		want   plan.Step
 	}{
-		"the stopped member has no data": {plan.VolumeNone, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: plan.StartForce}},
-		"the stopped member has data":    {plan.VolumePresent, plan.Wait{}},
+		"the stopped member has no data": {state.VolumeNone, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartForce}},
+		"the stopped member has data":    {state.VolumePresent, plan.Wait{}},
 	} {
 		r, v := beside(t, clustertest.Ended(&corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(1), nil)}, false))
 		at := metav1.NewTime(clustertest.Noon)
@@ -151,13 +152,13 @@ func TestAStoppedPodWithoutDataThatMayNotBeDeletedStopsNoRecovery(t *testing.T) 
 		attempts := 0
 		refusesDeletions(r, &attempts)
 		v.State = clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.NoQuorum, clustertest.With(0, clustertest.WithoutPod), clustertest.With(1, clustertest.Gone), clustertest.With(2, clustertest.Gone), clustertest.Consenting, clustertest.Forcing(0))
-		v.Members[1].Pod, v.Members[1].Terminated, v.Members[1].Volume, v.Recovery.ForcedAt = plan.PodEnded, true, test.volume, &at
+		v.Members[1].Pod, v.Members[1].Terminated, v.Members[1].Volume, v.Recovery.ForcedAt = state.PodEnded, true, test.volume, &at
 		v.UID = "uid-example"
 		step, err := r.planAndAct(t.Context(), v)
-		if err != nil || attempts != 1 || v.RefusedStop() == "" {
-			t.Errorf("%s: error %v, %d attempts, the status says %q", name, err, attempts, v.RefusedStop())
+		if err != nil || attempts != 1 || plan.RefusedStop(v.State) == "" {
+			t.Errorf("%s: error %v, %d attempts, the status says %q", name, err, attempts, plan.RefusedStop(v.State))
 		}
-		if wait, is := step.(plan.Wait); is != (test.volume == plan.VolumePresent) || is && (!wait.Stalled || !strings.Contains(wait.Message, clustertest.NameOf(1))) || !is && step != test.want {
+		if wait, is := step.(plan.Wait); is != (test.volume == state.VolumePresent) || is && (!wait.Stalled || !strings.Contains(wait.Message, clustertest.NameOf(1))) || !is && step != test.want {
 			t.Errorf("%s: the step is %+v, want %+v", name, step, test.want)
 		}
 		v.Held = v.Repeats.Held(1, v.Now.Add(time.Second))

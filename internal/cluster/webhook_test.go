@@ -18,6 +18,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/dryrun"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -26,7 +27,7 @@ import (
 func TestPassesReportThePodThatIsRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		pod := pods.NewPod(clustertest.State(clustertest.Formed, clustertest.Members(1), clustertest.Ephemeral), plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: plan.StartRejoin}, "")
+		pod := pods.NewPod(clustertest.State(clustertest.Formed, clustertest.Members(1), clustertest.Ephemeral), plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
 		pod.OwnerReferences = clustertest.Controlled("uid-example", "", nil).OwnerReferences
 		pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "192.0.2.1", Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}, ContainerStatuses: []corev1.ContainerStatus{{
 			Name: plan.EtcdContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},

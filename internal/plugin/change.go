@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // Upgrade sets the version of a cluster, if the operator would accept the path.
@@ -14,7 +15,7 @@ func Upgrade(c *v1beta2.EtcdCluster, version string) error {
 	version = strings.TrimPrefix(version, "v")
 	lowest, highest := c.Status.CurrentVersion, ""
 	for _, m := range c.Status.MemberStatuses {
-		if highest == "" || plan.Older(highest, m.Version) {
+		if highest == "" || state.Older(highest, m.Version) {
 			highest = m.Version
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 const (
@@ -74,7 +74,7 @@ func (n *namespaced) replacesACorruptMember(cluster string) {
 // of an alarm, and soon disarms the alarm.
 func (n *namespaced) removedAsCorrupt(ctx context.Context, member string) bool {
 	events, err := suite.Kubectl(ctx, "-n", n.name, "get", "events", "--field-selector=reason=ReplacingMember", "-o", "custom-columns=:.message", "--no-headers")
-	return err == nil && strings.Contains(events, member+", because "+plan.CorruptData)
+	return err == nil && strings.Contains(events, member+", because "+state.CorruptData)
 }
 
 // damage changes one byte of each copy of the precious value in the database of a running member. etcd maps the file

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
@@ -32,7 +33,7 @@ func TestOnlyClientsOfTheClusterOpenItsClientPort(t *testing.T) {
 				if member == 0 {
 					return args
 				}
-				return append(args, "--client-cert-allowed-hostname="+own.ClientHostname())
+				return append(args, "--client-cert-allowed-hostname="+state.ClientHostname(own.State))
 			}}).Members
 			for n, m := range members {
 				checks := n > 0

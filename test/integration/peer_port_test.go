@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
@@ -19,7 +19,7 @@ import (
 // issued has the certificates that the operator issues to one cluster, by the name of their usage. The certificates of members have the
 // address of this machine, too.
 type issued struct {
-	plan.State
+	state.State
 	dir   string
 	pairs map[string]pki.Pair
 }
@@ -30,8 +30,8 @@ func issueFor(t *testing.T, ca *pki.CA, namespace, name string, accept v1beta2.C
 	i.Namespace, i.Name = namespace, name
 	i.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}, AcceptClients: accept}
 	i.write(t, "ca.crt", ca.Cert)
-	for _, u := range plan.Usages {
-		request := i.CertificateRequest(u)
+	for _, u := range state.Usages {
+		request := state.CertificateRequest(i.State, u)
 		if request.Server {
 			request.Addresses = []net.IP{net.IPv4(127, 0, 0, 1)}
 		}
@@ -100,7 +100,7 @@ func TestOnlyMembersOpenThePeerPort(t *testing.T) {
 				if member == 0 {
 					return args
 				}
-				return append(args, "--peer-cert-allowed-hostname="+own.PeerHostname())
+				return append(args, "--peer-cert-allowed-hostname="+state.PeerHostname(own.State))
 			}}).Members
 			for n, m := range members {
 				checks := n > 0

@@ -17,6 +17,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
@@ -114,7 +115,7 @@ func TestAMemberThatIsCutOffReportsAFenceThatIsOff(t *testing.T) {
 
 	// The first attempt: Switching, fenced, all members have it.
 	restore := v1beta2.ClusterRestoreStatus{Name: "back", UID: "uid-back", Step: v1beta2.RestoreSwitching, Incarnation: 2, ClusterID: "bb", Revision: 1}
-	id := plan.State{Restore: &restore}.RestoreFence()
+	id := state.RestoreFence(state.State{Restore: &restore})
 	if _, err := members[0].Fence(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
@@ -151,22 +152,22 @@ func TestAMemberThatIsCutOffReportsAFenceThatIsOff(t *testing.T) {
 
 	// The second attempt. The operator reaches member 0 and the seed only. The Pods of 1 and 2 run.
 	restore.Returns = 1
-	s := plan.State{
+	s := state.State{
 		Now: time.Now(), Namespace: "ns", Name: "example", UID: "uid-example", Spec: v1beta2.EtcdClusterSpec{Size: 3, Version: status.Version},
 		ClusterID: status.ClusterID.String(), Incarnation: 1, KnownVersion: status.Version, Restore: &restore,
-		Request:  &plan.RestoreRequest{Name: "back", UID: "uid-back", Revision: 1},
-		Services: plan.Services{HeadlessCurrent: true, ClientExists: true, ClientCurrent: true, ClientIncarnation: 1, ClientClusterID: status.ClusterID.String()},
+		Request:  &state.RestoreRequest{Name: "back", UID: "uid-back", Revision: 1},
+		Services: state.Services{HeadlessCurrent: true, ClientExists: true, ClientCurrent: true, ClientIncarnation: 1, ClientClusterID: status.ClusterID.String()},
 	}
 	for i := range 3 {
-		m := plan.Member{Name: s.InitialNames(1, 3)[i], Incarnation: 1, Volume: plan.VolumePresent, Pod: plan.PodRunning, InService: true}
+		m := state.Member{Name: state.InitialNames(s, 1, 3)[i], Incarnation: 1, Volume: state.VolumePresent, Pod: state.PodRunning, InService: true}
 		if i == 0 {
 			m.Answers, m.ClusterID, m.ID, m.Version, m.Alarms, m.Revision = true, status.ClusterID, status.MemberID, status.Version, status.Alarms(), status.Revision
 		}
 		s.KnownVoters, s.Members = append(s.KnownVoters, m.Name), append(s.Members, m)
 	}
-	s.Members = append(s.Members, plan.Member{
-		Name: s.InitialNames(2, 1)[0], Incarnation: 2, Volume: plan.VolumePresent, Pod: plan.PodRunning, Answers: true, Serving: true, PodReady: true,
-		ClusterID: 0xbb, ID: 77, Revision: 1000, Version: status.Version, Start: plan.StartSeed,
+	s.Members = append(s.Members, state.Member{
+		Name: state.InitialNames(s, 2, 1)[0], Incarnation: 2, Volume: state.VolumePresent, Pod: state.PodRunning, Answers: true, Serving: true, PodReady: true,
+		ClusterID: 0xbb, ID: 77, Revision: 1000, Version: status.Version, Start: state.StartSeed,
 	})
 	step := plan.Plan(s)
 	revision, err := put(2, "after")

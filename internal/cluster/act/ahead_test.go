@@ -12,12 +12,13 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
 func createAhead() plan.CreateMember {
-	return plan.CreateMember{Name: clustertest.AheadName, Incarnation: 1, Start: plan.StartJoin, Waits: true}
+	return plan.CreateMember{Name: clustertest.AheadName, Incarnation: 1, Start: state.StartJoin, Waits: true}
 }
 
 func TestAReleasedPodHasTheMembershipAndItsVolumeIsUsed(t *testing.T) {
@@ -27,7 +28,7 @@ func TestAReleasedPodHasTheMembershipAndItsVolumeIsUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	pod, volume := aheadObjects(t, a)
-	m := plan.Member{Name: clustertest.AheadName, Incarnation: 1}
+	m := state.Member{Name: clustertest.AheadName, Incarnation: 1}
 	pods.ObservePod(&m, pod, v.Now)
 	pods.ObserveVolume(&m, volume)
 	if !m.Waits || !m.VolumeUnused || m.Peers != "" || m.InService {
@@ -64,7 +65,7 @@ func TestAPodThatRanIsToldFromOneThatWaits(t *testing.T) {
 		"etcd was restarted":                                   {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, RestartCount: 1}}, true},
 		"etcd has ended":                                       {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}}, true},
 	} {
-		m := plan.Member{}
+		m := state.Member{}
 		pods.ObservePod(&m, &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: test.status}}, clustertest.Noon)
 		if m.Ran != test.ran {
 			t.Errorf("%s: ran %t", name, m.Ran)
@@ -100,7 +101,7 @@ func TestAMemberIsNotAddedIfItsPodNoLongerWaits(t *testing.T) {
 		pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.AheadName, nil), Spec: pods.NewPod(clustertest.State(clustertest.Formed, clustertest.Members(3)), createAhead(), "").Spec}
 		pod.Annotations = map[string]string{pods.AnnotationAdded: test.added}
 		a, v := actorBeside(t, pod)
-		v.Members = []plan.Member{{Name: clustertest.AheadName, Incarnation: 1, Waits: true}}
+		v.Members = []state.Member{{Name: clustertest.AheadName, Incarnation: 1, Waits: true}}
 		if err := a.confirmer.ConfirmData(t.Context(), v, plan.AddLearner{Name: clustertest.AheadName}); errors.Is(err, view.ErrBehind) != test.behind {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -114,7 +115,7 @@ func TestAVolumeCountsAsUsedOnceItsMemberJoins(t *testing.T) {
 	volume.Annotations = map[string]string{pods.AnnotationUnused: "true"}
 	a, v := actorBeside(t, volume)
 	v.State = clustertest.State(clustertest.Formed, clustertest.Members(3))
-	if err := a.Act(t.Context(), v, plan.CreateMember{Name: clustertest.AheadName, Incarnation: 1, Start: plan.StartJoin}); err != nil {
+	if err := a.Act(t.Context(), v, plan.CreateMember{Name: clustertest.AheadName, Incarnation: 1, Start: state.StartJoin}); err != nil {
 		t.Fatal(err)
 	}
 	if _, volume = aheadObjects(t, a); volume.Annotations[pods.AnnotationUnused] != "" {
@@ -128,7 +129,7 @@ func TestAPodThatWaitsIsStartingAndNotBlocked(t *testing.T) {
 			Reason: "CreateContainerConfigError", Message: "missing value for " + plan.EnvAdded,
 		}},
 	}}}}
-	if got, reason, message := plan.PodStateOf(pod, time.Now()); got != plan.PodStarting {
+	if got, reason, message := plan.PodStateOf(pod, time.Now()); got != state.PodStarting {
 		t.Errorf("%s: %s %s", got, reason, message)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/secrets"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
@@ -39,11 +40,11 @@ func (a *certificateActs) actOnCertificates(ctx context.Context, v *view.View, s
 
 // createCA creates the first CA. If another pass has created one before, that one is kept.
 func (a *certificateActs) createCA(ctx context.Context, v *view.View) error {
-	authority, err := v.NewCA()
+	authority, err := plan.NewCA(v.State)
 	if err != nil {
 		return err
 	}
-	return a.create(ctx, v, newSecret(v, v.CASecret(), &plan.Secret{
+	return a.create(ctx, v, newSecret(v, plan.CASecret(v.State), &plan.Secret{
 		Data:        map[string][]byte{plan.CACertKey: authority.Cert, plan.CAKeyKey: authority.Key},
 		Annotations: rotated(v),
 	}))
@@ -51,12 +52,12 @@ func (a *certificateActs) createCA(ctx context.Context, v *view.View) error {
 
 // replaceCA adds a new CA. One before it is kept with its key, in the same write.
 func (a *certificateActs) replaceCA(ctx context.Context, v *view.View) error {
-	authority, err := v.NewCA()
+	authority, err := plan.NewCA(v.State)
 	if err != nil {
 		return err
 	}
 	before := v.Material.CA
-	return a.update(ctx, v, v.CASecret(), &plan.Secret{
+	return a.update(ctx, v, plan.CASecret(v.State), &plan.Secret{
 		Data:        v.Material.WithNewCA(v.State, authority),
 		Annotations: rotated(v),
 		Version:     before.Version,
@@ -69,7 +70,7 @@ func (a *certificateActs) removePreviousCA(ctx context.Context, v *view.View) er
 	data := maps.Clone(before.Data)
 	delete(data, plan.PreviousCACertKey)
 	delete(data, plan.PreviousCAKeyKey)
-	return a.update(ctx, v, v.CASecret(), &plan.Secret{Data: data, Annotations: before.Annotations, Version: before.Version})
+	return a.update(ctx, v, plan.CASecret(v.State), &plan.Secret{Data: data, Annotations: before.Annotations, Version: before.Version})
 }
 
 // rotated records which request for a new CA was carried out.
@@ -79,7 +80,7 @@ func rotated(v *view.View) map[string]string {
 
 // writeCertificates writes what differs of the Secrets that members and clients use.
 func (a *certificateActs) writeCertificates(ctx context.Context, v *view.View, step plan.WriteCertificates) error {
-	for _, u := range plan.Usages {
+	for _, u := range state.Usages {
 		after, err := v.Material.NewSecret(v.State, u, step)
 		if err != nil {
 			return err
@@ -136,10 +137,10 @@ func newSecret(v *view.View, name string, content *plan.Secret) *corev1.Secret {
 
 // requestCertificates creates or corrects the Certificates (server-side apply).
 func (a *certificateActs) requestCertificates(ctx context.Context, v *view.View) error {
-	if refused := v.RefusedIssuer(); refused != "" {
+	if refused := plan.RefusedIssuer(v.State); refused != "" {
 		return errors.New(refused)
 	}
-	for _, u := range plan.Usages {
+	for _, u := range state.Usages {
 		if v.Material.Withheld(u) {
 			continue
 		}

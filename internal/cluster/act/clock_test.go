@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/dryrun"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
@@ -38,7 +39,7 @@ func TestWhatCannotBeUndoneIsNotDoneIfTheClockOfTheAPIServerDiffers(t *testing.T
 		"a certificate is renewed":        {managed, plan.WriteCertificates{}},
 		"a recovery begins":               {restarting, plan.BeginRecovery{Member: clustertest.NameOf(0)}},
 		"a restore fails for its seed":    {func(*view.View) {}, plan.FailRestore{}},
-		"a volume is deleted for its age": {func(v *view.View) { v.SetAside = []plan.SetAside{{Name: "old", Since: clustertest.Noon}} }, plan.DeleteVolume{Name: "old"}},
+		"a volume is deleted for its age": {func(v *view.View) { v.SetAside = []state.SetAside{{Name: "old", Since: clustertest.Noon}} }, plan.DeleteVolume{Name: "old"}},
 	} {
 		for _, ahead := range []time.Duration{-48 * time.Hour, 48 * time.Hour} {
 			if _, deletes := test.step.(plan.DeleteVolume); deletes && ahead > 0 {
@@ -74,7 +75,7 @@ func TestACAThatIsNotValidYetDoesNotReplaceThePreviousOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	data := map[string][]byte{plan.CACertKey: early.Cert, plan.CAKeyKey: early.Key, plan.PreviousCACertKey: good.Cert, plan.PreviousCAKeyKey: good.Key}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: v.CASecret()}, Data: data}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: plan.CASecret(v.State)}, Data: data}
 	if err := a.Client.Create(t.Context(), secret); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -33,10 +34,10 @@ func TestNothingIsDestroyedOnAnOldCache(t *testing.T) {
 	} {
 		back := &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "back", UID: "uid-back"}}
 		a, v := actorBeside(t, back, &corev1.PersistentVolumeClaim{ObjectMeta: clustertest.Controlled("uid-example", old, nil)}, &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", old, nil)})
-		v.Request = &plan.RestoreRequest{Name: "back", UID: "uid-back"}
-		v.Services = plan.Services{ClientExists: true, ClientIncarnation: 2, ClientClusterID: clustertest.SeedID}
+		v.Request = &state.RestoreRequest{Name: "back", UID: "uid-back"}
+		v.Services = state.Services{ClientExists: true, ClientIncarnation: 2, ClientClusterID: clustertest.SeedID}
 		v.Spec.Pod = &v1beta2.PodPolicy{EmptyDir: &corev1.EmptyDirVolumeSource{}}
-		v.Members = []plan.Member{{Name: old, Incarnation: 1, Pod: plan.PodRunning}}
+		v.Members = []state.Member{{Name: old, Incarnation: 1, Pod: state.PodRunning}}
 		if change != nil {
 			behind := v.Cluster.DeepCopy()
 			change(v.Cluster)
@@ -45,7 +46,7 @@ func TestNothingIsDestroyedOnAnOldCache(t *testing.T) {
 			a.APIReader = besideOnly(t, a, live)
 		}
 		for _, step := range []plan.Step{
-			plan.DeleteVolume{Name: old}, plan.StopMembers{Except: 2}, plan.CreateMember{Name: old, Incarnation: 1, Start: plan.StartRejoin}, plan.DeletePod{Name: old}, plan.ForceDeletePod{Name: old},
+			plan.DeleteVolume{Name: old}, plan.StopMembers{Except: 2}, plan.CreateMember{Name: old, Incarnation: 1, Start: state.StartRejoin}, plan.DeletePod{Name: old}, plan.ForceDeletePod{Name: old},
 			plan.RemoveMember{Name: old}, plan.BeginSwitch{}, plan.AdoptSeed{}, plan.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID},
 			plan.AddLearner{Name: clustertest.NameOf(3)}, plan.PromoteLearner{Name: old}, plan.MoveLeader{From: old},
 			plan.CompactHistory{Revision: 7}, plan.KeepVolume{Name: old}, plan.SetAsideVolume{Name: old},
@@ -72,18 +73,18 @@ func TestAPodIsStoppedForBeingBlockedOnlyIfItDoesNotRun(t *testing.T) {
 		Name: plan.EtcdContainer, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
 	}}}
 	for name, test := range map[string]struct {
-		cached plan.PodState
+		cached state.PodState
 		live   corev1.PodStatus
 		stops  bool
 	}{
-		"a Pod that the cache shows as blocked runs":  {plan.PodBlocked, running, false},
-		"a Pod that the cache shows as ended runs":    {plan.PodEnded, running, false},
-		"a Pod that the cache shows as starting runs": {plan.PodStarting, running, false},
-		"the Pod is still blocked":                    {plan.PodBlocked, waiting, true},
-		"the Pod runs and is not ready":               {plan.PodRunning, running, true},
+		"a Pod that the cache shows as blocked runs":  {state.PodBlocked, running, false},
+		"a Pod that the cache shows as ended runs":    {state.PodEnded, running, false},
+		"a Pod that the cache shows as starting runs": {state.PodStarting, running, false},
+		"the Pod is still blocked":                    {state.PodBlocked, waiting, true},
+		"the Pod runs and is not ready":               {state.PodRunning, running, true},
 	} {
 		a, v := actorBeside(t, &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(0), nil), Status: test.live})
-		v.Members = []plan.Member{{Name: clustertest.NameOf(0), Incarnation: 1, Pod: test.cached}}
+		v.Members = []state.Member{{Name: clustertest.NameOf(0), Incarnation: 1, Pod: test.cached}}
 		err := a.Act(t.Context(), v, plan.DeletePod{Name: clustertest.NameOf(0), Reason: v1beta2.ReasonMemberDown})
 		if test.stops && err != nil || !test.stops && !errors.Is(err, view.ErrBehind) {
 			t.Errorf("%s: %v", name, err)
@@ -107,7 +108,7 @@ func TestNoSwitchBeginsForARestoreThatIsDeleted(t *testing.T) {
 	} {
 		a, v := actorBeside(t)
 		v.Cluster.Status.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", UID: "uid-back", Step: v1beta2.RestoreSeeding}
-		v.Restore, v.Request = v.Cluster.Status.Restore, &plan.RestoreRequest{Name: "back", UID: "uid-back"}
+		v.Restore, v.Request = v.Cluster.Status.Restore, &state.RestoreRequest{Name: "back", UID: "uid-back"}
 		reader := fake.NewClientBuilder().WithScheme(a.Client.Scheme())
 		v.Cluster.ResourceVersion = ""
 		if reader = reader.WithObjects(v.Cluster); test.live != nil {
@@ -166,9 +167,9 @@ func TestTheSeedTakesOverOnlyIfNoOldMemberRunsPastTheCache(t *testing.T) {
 	} {
 		a, v := actorBeside(t, append(test.live, &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "back", UID: "uid-back"}})...)
 		v.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", UID: "uid-back", Step: v1beta2.RestoreSwitching, Incarnation: 2}
-		v.Request = &plan.RestoreRequest{Name: "back", UID: "uid-back"}
+		v.Request = &state.RestoreRequest{Name: "back", UID: "uid-back"}
 		v.ClusterID, v.Incarnation, v.KnownVoters = clustertest.OldID, 1, []string{clustertest.NameOf(0), clustertest.NameOf(1), clustertest.NameOf(2)}
-		v.Members = []plan.Member{{Name: clustertest.SeedName, Incarnation: 2, Pod: plan.PodRunning, Serving: true}} // what the cache shows
+		v.Members = []state.Member{{Name: clustertest.SeedName, Incarnation: 2, Pod: state.PodRunning, Serving: true}} // what the cache shows
 		if err := a.Act(t.Context(), v, test.step); errors.Is(err, view.ErrBehind) != test.behind || !test.behind && err != nil {
 			t.Errorf("%s: %T: %v", name, test.step, err)
 		}
@@ -238,7 +239,7 @@ func TestTheReadPastTheCacheDoesNotBelieveWhatAMemberContradicts(t *testing.T) {
 			&v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "back", UID: "uid-back"}})
 		v.State = clustertest.State(clustertest.Formed, clustertest.Members(1), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.Asked)
 		v.MembershipKnown, v.KnownVoters = false, []string{clustertest.NameOf(0)}
-		v.ForeignMembers, v.Asked.StoppedForeign = []plan.ForeignMember{{ID: 100}, {ID: 101}}, []string{"64", "65"}
+		v.ForeignMembers, v.Asked.StoppedForeign = []state.ForeignMember{{ID: 100}, {ID: 101}}, []string{"64", "65"}
 		v.Members[0].Guarded, v.Members[0].Serving, v.Members[0].Answers = guarded, false, true
 		if err := a.confirmer.ConfirmOld(t.Context(), v, plan.BeginSwitch{}); errors.Is(err, view.ErrBehind) != guarded {
 			t.Errorf("a member refuses the operator: %v, and the switch: %v", guarded, err)

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -20,30 +21,30 @@ func (p *podActs) createMembers(ctx context.Context, v *view.View, step plan.Cre
 		return err
 	}
 	var errs []error
-	for _, name := range v.Bootable(step.Incarnation, step.Size) {
-		errs = append(errs, p.createMember(ctx, v, plan.CreateMember{Name: name, Incarnation: step.Incarnation, InitialSize: step.Size, Start: plan.StartNew}))
+	for _, name := range plan.Bootable(v.State, step.Incarnation, step.Size) {
+		errs = append(errs, p.createMember(ctx, v, plan.CreateMember{Name: name, Incarnation: step.Incarnation, InitialSize: step.Size, Start: state.StartNew}))
 	}
 	return errors.Join(errs...)
 }
 
 // rehearseFirst looks, before a cluster has members, whether Kubernetes drops a setting that a Pod must have to be safe.
 func (p *podActs) rehearseFirst(ctx context.Context, v *view.View, step plan.CreateMembers) error {
-	names := v.Bootable(step.Incarnation, step.Size)
+	names := plan.Bootable(v.State, step.Incarnation, step.Size)
 	if v.PodPolicy().HostUsers == nil || len(names) == 0 {
 		return nil
 	}
-	return p.rehearsals.Rehearse(ctx, v, names[0], plan.StartNew)
+	return p.rehearsals.Rehearse(ctx, v, names[0], state.StartNew)
 }
 
 // createMember makes a member's Pod, and before it the volume of one that is yet to get data. The volumes of those
 // who form a cluster are there, and a member that comes back never gets another.
 func (p *podActs) createMember(ctx context.Context, v *view.View, step plan.CreateMember) error {
 	if step.Waits {
-		if err := p.rehearsals.Rehearse(ctx, v, step.Name, plan.StartJoin); err != nil {
+		if err := p.rehearsals.Rehearse(ctx, v, step.Name, state.StartJoin); err != nil {
 			return err
 		}
 	}
-	if v.Durable() && (step.Start == plan.StartJoin || step.Start == plan.StartSeed) {
+	if v.Durable() && (step.Start == state.StartJoin || step.Start == state.StartSeed) {
 		volume := pods.NewVolume(v.State, step)
 		if err := p.create(ctx, v, volume); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -54,12 +55,12 @@ func (a *etcdActs) actOnEtcd(ctx context.Context, v *view.View, step plan.Step) 
 // it the first member of a cluster has no quorum until the second runs, nor can it tell who is to be started.
 func (a *etcdActs) addMember(ctx context.Context, v *view.View, step plan.AddLearner) error {
 	if step.Voter {
-		if err := a.pods.createMember(ctx, v, plan.CreateMember{Name: step.Name, Incarnation: v.Incarnation, Start: plan.StartJoin}); err != nil {
+		if err := a.pods.createMember(ctx, v, plan.CreateMember{Name: step.Name, Incarnation: v.Incarnation, Start: state.StartJoin}); err != nil {
 			return err
 		}
 	}
-	if m, _ := v.Member(step.Name); !step.Voter && !m.Waits {
-		if err := a.rehearsals.Rehearse(ctx, v, step.Name, plan.StartJoin); err != nil {
+	if m, _ := state.Find(v.State, step.Name); !step.Voter && !m.Waits {
+		if err := a.rehearsals.Rehearse(ctx, v, step.Name, state.StartJoin); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -25,13 +26,13 @@ func switchingWith(t *testing.T, live ...client.Object) (*Actor, *view.View) {
 	if err := a.Client.Status().Update(t.Context(), v.Cluster); err != nil {
 		t.Fatal(err)
 	}
-	v.State = clustertest.State(clustertest.Formed, clustertest.Members(3), func(s *plan.State) {
+	v.State = clustertest.State(clustertest.Formed, clustertest.Members(3), func(s *state.State) {
 		s.Restore = v.Cluster.Status.Restore.DeepCopy()
-		s.Request = &plan.RestoreRequest{Name: "back", UID: "uid-back"}
+		s.Request = &state.RestoreRequest{Name: "back", UID: "uid-back"}
 	})
 	v.ClusterID, v.Incarnation = v.Cluster.Status.ClusterID, v.Cluster.Status.Incarnation
 	v.Incarnation = 1
-	v.Members = append(v.Members, plan.Member{Name: clustertest.SeedName, Incarnation: 2, Pod: plan.PodRunning, Serving: true, Answers: true})
+	v.Members = append(v.Members, state.Member{Name: clustertest.SeedName, Incarnation: 2, Pod: state.PodRunning, Serving: true, Answers: true})
 	return a, v
 }
 
@@ -51,12 +52,12 @@ func TestNoMemberIsFencedOrReplacedForARestoreThatWasDeleted(t *testing.T) {
 				live = append(live, &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "back", UID: "uid-back"}})
 			}
 			a, v := switchingWith(t, live...)
-			var step plan.Step = plan.FenceWrites{ID: v.RestoreFence()}
+			var step plan.Step = plan.FenceWrites{ID: state.RestoreFence(v.State)}
 			for i := range 3 {
 				v.Addresses[v.Members[i].Name] = "192.0.2.1"
 				v.Members[i].Serving, v.Members[i].Leader = i == 0, i == 0
 				if fenced {
-					v.Members[i].Alarms = []etcd.Alarm{{Kind: etcd.AlarmCorrupt, Member: v.RestoreFence()}}
+					v.Members[i].Alarms = []etcd.Alarm{{Kind: etcd.AlarmCorrupt, Member: state.RestoreFence(v.State)}}
 				}
 			}
 			if fenced {
@@ -87,7 +88,7 @@ func TestTheSeedDoesNotTakeOverByAFenceThatWasTakenBack(t *testing.T) {
 		m := &v.Members[i]
 		m.InMembership, m.Serving, m.Leader, m.Answers = false, false, false, i == 0
 	}
-	v.Members[0].Alarms = []etcd.Alarm{{Kind: etcd.AlarmCorrupt, Member: v.RestoreFence()}}
+	v.Members[0].Alarms = []etcd.Alarm{{Kind: etcd.AlarmCorrupt, Member: state.RestoreFence(v.State)}}
 	if err := a.Act(t.Context(), v, plan.AdoptSeed{ClusterID: clustertest.SeedID, Incarnation: 2}); !errors.Is(err, view.ErrBehind) {
 		t.Errorf("the seed takes over beside %s and %s: %v", clustertest.NameOf(1), clustertest.NameOf(2), err)
 	}

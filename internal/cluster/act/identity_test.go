@@ -9,6 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -56,7 +57,7 @@ func TestNoStepChangesAnEtcdThatHasGotTheAddressOfAMember(t *testing.T) {
 		} {
 			a, v := actorBeside(t)
 			v.State = clustertest.State(clustertest.Formed, clustertest.Members(3))
-			v.Members = append(v.Members, plan.Member{Name: clustertest.NameOf(3), Incarnation: 1, Waits: true})
+			v.Members = append(v.Members, state.Member{Name: clustertest.NameOf(3), Incarnation: 1, Waits: true})
 			for i := range v.Members {
 				v.Members[i].Serving, v.Members[i].Leader = i == 0, i == 0
 				v.Addresses[v.Members[i].Name] = "192.0.2.1"

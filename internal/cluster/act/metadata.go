@@ -23,7 +23,7 @@ import (
 
 // stamp gives an object that is about to be created what spec.metadata asks for.
 func stamp(v *view.View, object client.Object) {
-	given, _ := v.MetadataFor(view.KindName(object), object.GetName())
+	given, _ := plan.MetadataFor(v.State, view.KindName(object), object.GetName())
 	given.Stamp(object)
 }
 
@@ -38,7 +38,7 @@ var metadataKinds = map[string]func() client.Object{
 
 // applyMetadata brings the labels and annotations of an object to those of spec.metadata.
 func (w *writer) applyMetadata(ctx context.Context, v *view.View, step plan.ApplyMetadata) error {
-	given, others := v.MetadataFor(step.Kind, step.Name)
+	given, others := plan.MetadataFor(v.State, step.Kind, step.Name)
 	if step.Kind == "Secret" {
 		return w.labelSecret(ctx, v, step.Name, given)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/secrets"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/metadata"
@@ -41,10 +42,10 @@ func listOfCertificates() client.ObjectList {
 // creations has an entry for each resource that the operator may create.
 var creations = map[string]creation{
 	"pods": {"Pod", func(ctx context.Context, a *Actor, v *view.View) error {
-		return a.pods.createMember(ctx, v, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: plan.StartRejoin})
+		return a.pods.createMember(ctx, v, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin})
 	}, &corev1.PodList{}},
 	"persistentvolumeclaims": {"PersistentVolumeClaim", func(ctx context.Context, a *Actor, v *view.View) error {
-		return a.pods.createMember(ctx, v, plan.CreateMember{Name: clustertest.NameOf(1), Incarnation: 1, Start: plan.StartJoin})
+		return a.pods.createMember(ctx, v, plan.CreateMember{Name: clustertest.NameOf(1), Incarnation: 1, Start: state.StartJoin})
 	}, &corev1.PersistentVolumeClaimList{}},
 	"services": {"Service", func(ctx context.Context, a *Actor, v *view.View) error {
 		return a.Objects.applyServices(ctx, v, plan.ApplyServices{Incarnation: 1})
@@ -171,7 +172,7 @@ func TestEachObjectIsCreatedWithTheLabelsAndAnnotationsOfTheSpec(t *testing.T) {
 			if labels[v1beta2.LabelCluster] != "example" {
 				t.Errorf("%s %s lacks a label of the operator: %v", c.kind, object.GetName(), labels)
 			}
-			if given, _ := v.MetadataFor(c.kind, object.GetName()); given.Due(object) {
+			if given, _ := plan.MetadataFor(v.State, c.kind, object.GetName()); given.Due(object) {
 				t.Errorf("%s %s is changed again after it was created", c.kind, object.GetName())
 			}
 			if resource == "certificates" {

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -73,10 +74,10 @@ func (p *podActs) deleteStopped(ctx context.Context, v *view.View, name string) 
 // stopMembers stops the leader last: one that stops while its followers still run tries to hand over to one of them,
 // in vain for 7 s or until it is killed, and one that has lost them ends at once.
 func (p *podActs) stopMembers(ctx context.Context, v *view.View, except int32) error {
-	var leaders, stop []plan.Member
+	var leaders, stop []state.Member
 	for _, m := range v.Members {
 		switch {
-		case m.Incarnation == except || m.Pod == plan.PodNone || m.Pod == plan.PodDeleting:
+		case m.Incarnation == except || m.Pod == state.PodNone || m.Pod == state.PodDeleting:
 		case m.Leader:
 			leaders = append(leaders, m)
 		default:

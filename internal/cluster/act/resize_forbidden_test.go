@@ -17,6 +17,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/dryrun"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
@@ -40,7 +41,7 @@ func TestAForbiddenResizeIsTriedAgainAndRestartsNoMember(t *testing.T) {
 			return c.Patch(ctx, object, patch, opts...)
 		},
 	})
-	look := func() (m plan.Member) {
+	look := func() (m state.Member) {
 		var live corev1.Pod
 		if err := a.Client.Get(t.Context(), client.ObjectKeyFromObject(pod), &live); err != nil {
 			t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/failure"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
@@ -144,13 +145,13 @@ func TestAResizeThatAQuotaRefusesStopsNothingElseAndBeginsAnewLater(t *testing.T
 }
 
 // podToResize is the running Pod of a member that was made for a state.
-func podToResize(s plan.State) *corev1.Pod {
-	return clustertest.Completed(pods.NewPod(s, plan.CreateMember{Name: clustertest.NameOf(1), Incarnation: 1, Start: plan.StartRejoin}, ""))
+func podToResize(s state.State) *corev1.Pod {
+	return clustertest.Completed(pods.NewPod(s, plan.CreateMember{Name: clustertest.NameOf(1), Incarnation: 1, Start: state.StartRejoin}, ""))
 }
 
 // seenIn is what a look sees of a Pod.
-func seenIn(s plan.State, pod *corev1.Pod) plan.Member {
-	var m plan.Member
+func seenIn(s state.State, pod *corev1.Pod) state.Member {
+	var m state.Member
 	pods.ObservePod(&m, pod, s.Now)
 	pods.ObserveTemplate(s, &m, pod)
 	pods.ObserveResize(s, &m, pod)

@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -77,8 +78,8 @@ func TestNoMemberIsStoppedForARestoreThatWasDeleted(t *testing.T) {
 		if err := a.Client.Status().Update(t.Context(), v.Cluster); err != nil {
 			t.Fatal(err)
 		}
-		v.Request = &plan.RestoreRequest{Name: "back", UID: "uid-back"}
-		v.Members = []plan.Member{{Name: "m", Incarnation: 1, Pod: plan.PodRunning}}
+		v.Request = &state.RestoreRequest{Name: "back", UID: "uid-back"}
+		v.Members = []state.Member{{Name: "m", Incarnation: 1, Pod: state.PodRunning}}
 		err := a.Act(t.Context(), v, plan.StopMembers{Except: 2})
 		stopped := apierrors.IsNotFound(a.Client.Get(t.Context(), client.ObjectKeyFromObject(pod), pod))
 		if stopped != exists || errors.Is(err, view.ErrBehind) == exists {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -22,10 +23,10 @@ func (a *objectActs) applyServices(ctx context.Context, v *view.View, step plan.
 	bare.Spec.Service = nil
 	var errs []error
 	headlessCurrent := v.Services.HeadlessCurrent && step.WithoutUID == v.Services.WithoutUID
-	if !v.IsForeign("Service", v.Name) && !headlessCurrent {
+	if !state.IsForeign(v.State, "Service", v.Name) && !headlessCurrent {
 		errs = append(errs, a.apply(ctx, v, objects.HeadlessService(s)))
 	}
-	if !v.IsForeign("Service", v.ClientService()) {
+	if !state.IsForeign(v.State, "Service", v.ClientService()) {
 		errs = append(errs, a.applyClientService(ctx, v, objects.ClientService(bare, step), objects.ClientService(s, step), step))
 	}
 	return errors.Join(errs...)

@@ -44,7 +44,7 @@ func (a *volumeActs) setAsideVolume(ctx context.Context, v *view.View, step plan
 // the recovery continues, because no member serves, and the status has the same fact.
 func (a *volumeActs) markReplaced(ctx context.Context, v *view.View, survivor string) error {
 	var errs []error
-	for _, name := range v.ReplacedByRecovery() {
+	for _, name := range plan.ReplacedByRecovery(v.State) {
 		volume := &corev1.PersistentVolumeClaim{}
 		if err := a.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, volume); err != nil {
 			errs = append(errs, view.Wrap("read", volume, client.IgnoreNotFound(err)))

@@ -16,6 +16,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 )
@@ -23,8 +24,8 @@ import (
 // TestNoPodOfAMemberThatHasStartedStartsEmpty tries every way in which the operator starts etcd. A start that is not listed here fails it:
 // whatever the kubelet restarts in a Pod on an empty volume must refuse to run, once its member has started.
 func TestNoPodOfAMemberThatHasStartedStartsEmpty(t *testing.T) {
-	starts := map[plan.Start]bool{ // whether it makes data
-		plan.StartNew: true, plan.StartJoin: true, plan.StartSeed: true, plan.StartRejoin: false, plan.StartForce: false,
+	starts := map[state.Start]bool{ // whether it makes data
+		state.StartNew: true, state.StartJoin: true, state.StartSeed: true, state.StartRejoin: false, state.StartForce: false,
 	}
 	for _, start := range declaredStarts(t) {
 		if _, listed := starts[start]; !listed {
@@ -33,14 +34,14 @@ func TestNoPodOfAMemberThatHasStartedStartsEmpty(t *testing.T) {
 	}
 	for start, makes := range starts {
 		for _, waits := range []bool{false, true} {
-			if waits && start != plan.StartJoin {
+			if waits && start != state.StartJoin {
 				continue
 			}
 			a, v := actorBeside(t)
 			v.State = clustertest.State(clustertest.Formed, clustertest.Members(3))
-			v.Request = &plan.RestoreRequest{Name: "back", UID: "uid-back"}
+			v.Request = &state.RestoreRequest{Name: "back", UID: "uid-back"}
 			create := plan.CreateMember{Name: clustertest.AheadName, Incarnation: 1, Start: start, Waits: waits}
-			if start == plan.StartNew {
+			if start == state.StartNew {
 				create.InitialSize = 4
 			}
 			pod := pods.NewPod(v.State, create, "restore-operator")
@@ -52,14 +53,14 @@ func TestNoPodOfAMemberThatHasStartedStartsEmpty(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			get := func() (*corev1.Pod, plan.Member) {
+			get := func() (*corev1.Pod, state.Member) {
 				t.Helper()
 				if err := a.Client.Get(t.Context(), client.ObjectKeyFromObject(pod), pod); err != nil {
 					t.Fatal(err)
 				}
 				seen := pod.DeepCopy()
 				kubecache.Slim(seen)
-				var m plan.Member
+				var m state.Member
 				pods.ObservePod(&m, seen, v.Now)
 				return pod, m
 			}
@@ -67,7 +68,7 @@ func TestNoPodOfAMemberThatHasStartedStartsEmpty(t *testing.T) {
 			if m.MayStartEmpty != makes {
 				t.Errorf("%s (waits: %t): it may start empty: %t", start, waits, m.MayStartEmpty)
 			}
-			if makes && start != plan.StartSeed && !strings.Contains(m.Peers, clustertest.AheadName) {
+			if makes && start != state.StartSeed && !strings.Contains(m.Peers, clustertest.AheadName) {
 				t.Errorf("%s (waits: %t): etcd finds no other members: %q", start, waits, m.Peers)
 			}
 			if makes {
@@ -103,14 +104,14 @@ func refusesToStartEmpty(pod *corev1.Pod) bool {
 // Pods of the earlier release have --initial-cluster in their command. They are not restarted for that.
 func TestAPodOfAnEarlierReleaseIsNotChanged(t *testing.T) {
 	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
-	pod := pods.NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: plan.StartNew, InitialSize: 3}, "")
+	pod := pods.NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartNew, InitialSize: 3}, "")
 	c := &pod.Spec.Containers[0]
 	for i, arg := range c.Command {
 		c.Command[i] = strings.ReplaceAll(arg, "$("+command.EnvInitialCluster+")", pod.Annotations[pods.AnnotationInitialCluster])
 	}
 	c.Env = nil
 	delete(pod.Annotations, pods.AnnotationInitialCluster)
-	var m plan.Member
+	var m state.Member
 	pods.ObservePod(&m, pod, clustertest.Noon)
 	pods.ObserveTemplate(s, &m, pod)
 	if m.MayStartEmpty || m.Outdated || m.Relabel || !strings.Contains(m.Peers, clustertest.NameOf(2)) {
@@ -124,28 +125,28 @@ func TestAClaimThatAMemberHasNotServedOnIsSeen(t *testing.T) {
 		meta.UID = uid
 		return &corev1.PersistentVolumeClaim{ObjectMeta: meta, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: volume}}
 	}
-	start, remove := plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: plan.StartRejoin}, plan.RemoveMember{Name: clustertest.NameOf(0), Cause: plan.LostData}
+	start, remove := plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, plan.RemoveMember{Name: clustertest.NameOf(0), Cause: state.LostData}
 	for name, test := range map[string]struct {
 		live    *corev1.PersistentVolumeClaim
-		record  map[string]plan.VolumeID
+		record  map[string]state.VolumeID
 		another bool
 	}{
-		"the same claim":                   {claim("a", "pv-a"), map[string]plan.VolumeID{clustertest.NameOf(0): {Claim: "a", Volume: "pv-a"}}, false},
-		"the same volume, claimed again":   {claim("b", "pv-a"), map[string]plan.VolumeID{clustertest.NameOf(0): {Claim: "a", Volume: "pv-a"}}, false},
-		"a claim that was bound later":     {claim("a", "pv-a"), map[string]plan.VolumeID{clustertest.NameOf(0): {Claim: "a"}}, false},
-		"a copy":                           {claim("b", "pv-b"), map[string]plan.VolumeID{clustertest.NameOf(0): {Claim: "a", Volume: "pv-a"}}, true},
-		"a claim that is not bound yet":    {claim("b", ""), map[string]plan.VolumeID{clustertest.NameOf(0): {Claim: "a", Volume: "pv-a"}}, true},
+		"the same claim":                   {claim("a", "pv-a"), map[string]state.VolumeID{clustertest.NameOf(0): {Claim: "a", Volume: "pv-a"}}, false},
+		"the same volume, claimed again":   {claim("b", "pv-a"), map[string]state.VolumeID{clustertest.NameOf(0): {Claim: "a", Volume: "pv-a"}}, false},
+		"a claim that was bound later":     {claim("a", "pv-a"), map[string]state.VolumeID{clustertest.NameOf(0): {Claim: "a"}}, false},
+		"a copy":                           {claim("b", "pv-b"), map[string]state.VolumeID{clustertest.NameOf(0): {Claim: "a", Volume: "pv-a"}}, true},
+		"a claim that is not bound yet":    {claim("b", ""), map[string]state.VolumeID{clustertest.NameOf(0): {Claim: "a", Volume: "pv-a"}}, true},
 		"nothing recorded by this release": {claim("b", "pv-b"), nil, false},
 	} {
 		a, v := actorBeside(t, test.live)
-		v.Members, v.KnownVolumes = []plan.Member{{Name: clustertest.NameOf(0), Incarnation: 1}}, test.record
+		v.Members, v.KnownVolumes = []state.Member{{Name: clustertest.NameOf(0), Incarnation: 1}}, test.record
 		seen := test.live.DeepCopy()
 		kubecache.Slim(seen)
 		pods.ObserveVolume(&v.Members[0], seen)
-		if got := v.OnAnotherVolume(v.Members[0]); got != test.another {
+		if got := state.OnAnotherVolume(v.State, v.Members[0]); got != test.another {
 			t.Errorf("%s: another volume: %t", name, got)
 		}
-		v.Members[0] = plan.Member{Name: clustertest.NameOf(0), Incarnation: 1} // the cache is old
+		v.Members[0] = state.Member{Name: clustertest.NameOf(0), Incarnation: 1} // the cache is old
 		if err := a.confirmer.ConfirmData(t.Context(), v, start); (err != nil) != test.another {
 			t.Errorf("%s: the member starts: %v", name, err)
 		}
@@ -160,7 +161,7 @@ func TestAMemberWhoseVolumeIsSetAsideIsRemoved(t *testing.T) {
 	meta := clustertest.Controlled("uid-example", clustertest.NameOf(0), map[string]string{v1beta2.LabelReplacedOf: "example"})
 	meta.Annotations = map[string]string{v1beta2.AnnotationReplacedAt: "2026-01-01T00:00:00Z"}
 	a, v := actorBeside(t, &corev1.PersistentVolumeClaim{ObjectMeta: meta})
-	if err := a.confirmer.ConfirmData(t.Context(), v, plan.RemoveMember{Name: clustertest.NameOf(0), Cause: plan.LostData}); err != nil {
+	if err := a.confirmer.ConfirmData(t.Context(), v, plan.RemoveMember{Name: clustertest.NameOf(0), Cause: state.LostData}); err != nil {
 		t.Error(err)
 	}
 }
@@ -173,21 +174,21 @@ func TestThePodDisruptionBudgetKeepsTheOnlyCopyAlsoIfItIsNotReady(t *testing.T) 
 	if got := policy(); got != "AlwaysAllow" {
 		t.Errorf("with volumes: %s", got)
 	}
-	s.Members[0].Volume, s.Members[0].Pod = plan.VolumeLost, plan.PodRunning
+	s.Members[0].Volume, s.Members[0].Pod = state.VolumeLost, state.PodRunning
 	if got := policy(); got != "IfHealthyBudget" {
 		t.Errorf("a drain may take the only copy of a member: %s", got)
 	}
 }
 
 // declaredStarts reads all ways in which the operator starts etcd.
-func declaredStarts(t *testing.T) (starts []plan.Start) {
+func declaredStarts(t *testing.T) (starts []state.Start) {
 	t.Helper()
-	content, err := os.ReadFile("../plan/start.go")
+	content, err := os.ReadFile("../plan/state/member.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, found := range regexp.MustCompile(`(?m)^\tStart\w+ (?:Start )?= "(\w+)"`).FindAllStringSubmatch(string(content), -1) {
-		starts = append(starts, plan.Start(found[1]))
+		starts = append(starts, state.Start(found[1]))
 	}
 	if len(starts) < 5 {
 		t.Fatalf("plan/start.go declares %v only", starts)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
@@ -25,11 +26,11 @@ func TestOfMembersThatAllStopTheLeaderIsTheLast(t *testing.T) {
 		t.Fatal(err)
 	}
 	cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "example", UID: "uid"}}
-	v := &view.View{State: plan.NewState(cluster), Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &plan.Waiting{}}
+	v := &view.View{State: state.NewState(cluster), Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &state.Waiting{}}
 	builder := fake.NewClientBuilder().WithScheme(scheme)
-	for _, m := range []plan.Member{
-		{Name: "a", Incarnation: 1, Pod: plan.PodRunning}, {Name: "b", Incarnation: 1, Pod: plan.PodRunning, Leader: true},
-		{Name: "c", Incarnation: 1, Pod: plan.PodStarting}, {Name: "gone", Incarnation: 1}, {Name: "seed", Incarnation: 2, Pod: plan.PodRunning, Leader: true},
+	for _, m := range []state.Member{
+		{Name: "a", Incarnation: 1, Pod: state.PodRunning}, {Name: "b", Incarnation: 1, Pod: state.PodRunning, Leader: true},
+		{Name: "c", Incarnation: 1, Pod: state.PodStarting}, {Name: "gone", Incarnation: 1}, {Name: "seed", Incarnation: 2, Pod: state.PodRunning, Leader: true},
 	} {
 		v.Members = append(v.Members, m)
 		builder.WithObjects(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{

@@ -13,6 +13,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -59,7 +60,7 @@ func TestAFinalizerOfOthersIsRecognisedAfterTheDeletion(t *testing.T) {
 		held  bool
 	}{"the kubelet has not confirmed the end": {ptr.To[int64](30), false}, "only the finalizer is left": {ptr.To[int64](0), true}} {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now, DeletionGracePeriodSeconds: test.grace}, Status: corev1.PodStatus{Phase: corev1.PodFailed}}
-		var m plan.Member
+		var m state.Member
 		pods.ObservePod(&m, pod, now.Time)
 		if !m.Stopped || m.Held != test.held {
 			t.Errorf("%s: stopped %t, held %t", name, m.Stopped, m.Held)

@@ -12,6 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -46,13 +47,13 @@ func TestAChangeThatTheLeaderRefusesIsAskedOfTheOthers(t *testing.T) {
 	} {
 		a, v := actorBeside(t)
 		v.State = clustertest.State(clustertest.Formed, clustertest.Members(3))
-		v.Waiting.Saw(plan.Waits(v.State, v.RefusedForNow(remove, "")), v.Now.Add(-test.lasted))
+		v.Waiting.Saw(plan.Waits(v.State, plan.RefusedForNow(v.State, remove, "")), v.Now.Add(-test.lasted))
 		asked := 0
 		for i := range v.Members {
 			v.Addresses[v.Members[i].Name] = fmt.Sprintf("192.0.2.%d", i)
 		}
 		a.confirmer.Connections.Dial = func(e etcd.Endpoint, _ *tls.Config) (members.Etcd, error) {
-			i := slices.IndexFunc(v.Members, func(m plan.Member) bool { return v.ClientURL(m.Name) == e.URL })
+			i := slices.IndexFunc(v.Members, func(m state.Member) bool { return state.ClientURL(v.State, m.Name) == e.URL })
 			status := etcd.Status{ClusterID: v.Members[i].ClusterID, MemberID: v.Members[i].ID}
 			return judging{changing{status: status, changes: &asked}, test.connected[i]}, nil
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
@@ -45,7 +46,7 @@ func (a *volumeActs) actOnVolumes(ctx context.Context, v *view.View, step plan.S
 
 func (a *volumeActs) createVolumes(ctx context.Context, v *view.View, step plan.CreateVolumes) error {
 	var errs []error
-	for _, name := range v.InitialNames(step.Incarnation, step.Size) {
+	for _, name := range state.InitialNames(v.State, step.Incarnation, step.Size) {
 		member := plan.CreateMember{Name: name, Incarnation: step.Incarnation, InitialSize: step.Size}
 		errs = append(errs, a.create(ctx, v, pods.NewVolume(v.State, member)))
 	}

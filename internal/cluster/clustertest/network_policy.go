@@ -7,7 +7,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // Sidecar is a port of a container of the user.
@@ -19,7 +19,7 @@ func matching(key, value string) *metav1.LabelSelector {
 
 // Limited sets spec.networkPolicy.
 func Limited(asked v1beta2.MemberNetworkPolicy) Change {
-	return func(s *plan.State) { s.Spec.NetworkPolicy = &asked }
+	return func(s *state.State) { s.Spec.NetworkPolicy = &asked }
 }
 
 // EveryPeer is a policy with all fields.

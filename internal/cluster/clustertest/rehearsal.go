@@ -16,6 +16,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
@@ -54,7 +55,7 @@ func NewRehearsal(t *testing.T, answer func(client.Object) error) *Rehearsal {
 	}
 	s := State(Formed, Members(1))
 	cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, UID: s.UID, Generation: 1}}
-	on := &Rehearsal{View: &view.View{State: s, Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &plan.Waiting{}}}
+	on := &Rehearsal{View: &view.View{State: s, Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &state.Waiting{}}}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: s.Namespace, Name: NameOf(0), UID: "pod", OwnerReferences: []metav1.OwnerReference{{UID: s.UID, Controller: ptr.To(true)}},
 	}}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 const (
@@ -25,7 +26,7 @@ const (
 
 // podTest is a Pod: that of a member of a state.
 type podTest struct {
-	State  plan.State
+	State  state.State
 	Member plan.CreateMember
 }
 
@@ -57,13 +58,13 @@ func fullOptions() *v1beta2.EtcdPolicy {
 }
 
 // WithOptions sets options of etcd and an image.
-func WithOptions(s *plan.State) {
+func WithOptions(s *state.State) {
 	s.Spec.Etcd = fullOptions()
 	s.Spec.ImagePolicy = &v1beta2.ImagePolicy{Repository: "registry.k8s.io/etcd", Tag: "{version}-0", PullPolicy: corev1.PullAlways}
 }
 
 // WithContainers adds containers and volumes of the user.
-func WithContainers(s *plan.State) {
+func WithContainers(s *state.State) {
 	s.Spec.Pod = &v1beta2.PodPolicy{
 		RuntimeClassName: ptr.To("gvisor"), SchedulerName: "mine", HostUsers: ptr.To(false), TerminationGracePeriodSeconds: ptr.To(int64(60)),
 		InitContainers: []corev1.Container{{Name: "log", Image: "log:1", RestartPolicy: ptr.To(corev1.ContainerRestartPolicyAlways)}},
@@ -101,7 +102,7 @@ var EveryField = v1beta2.PodPolicy{
 }
 
 // FromBucket is a restore from a snapshot in a bucket of S3.
-func FromBucket(s *plan.State) {
+func FromBucket(s *state.State) {
 	Asked(s)
 	s.Request.Source = v1beta2.RestoreSource{
 		StorageType: v1beta2.StorageS3, Bucket: "backups", Key: "etcd/$(HOME).db", Endpoint: "http://s3:7070", Region: "eu-west-1", ForcePathStyle: true, Secret: "aws",
@@ -110,25 +111,25 @@ func FromBucket(s *plan.State) {
 }
 
 // BySignedURL is a restore by a URL that the operator has signed.
-func BySignedURL(s *plan.State) {
+func BySignedURL(s *state.State) {
 	s.Request.Source.Secret, s.Request.SignedURL = "", "etcdrestore-uid"
 }
 
 // PodTests are the Pods that are kept in testdata, each under its name.
 var PodTests = map[string]podTest{
-	"new":         {State: State(Initial(3), Begun), Member: plan.CreateMember{Name: NameOf(0), Incarnation: 1, InitialSize: 3, Start: plan.StartNew}},
-	"join":        {State: State(Formed, Members(2), With(2, justAdded)), Member: plan.CreateMember{Name: NameOf(2), Incarnation: 1, Start: plan.StartJoin}},
-	"wait":        {State: State(Formed, Members(3)), Member: plan.CreateMember{Name: NameOf(3), Incarnation: 1, Start: plan.StartJoin, Waits: true}},
-	"rejoin":      {State: State(Formed, Members(3), With(1, WithoutPod)), Member: plan.CreateMember{Name: NameOf(1), Incarnation: 1, Start: plan.StartRejoin}},
-	"force":       {State: State(Formed, Members(3), NoQuorum, With(0, WithoutPod), With(1, Gone), With(2, Gone), Consenting, Forcing(0)), Member: plan.CreateMember{Name: NameOf(0), Incarnation: 1, Start: plan.StartForce}},
-	"seed":        {State: State(Formed, Members(3), Restored(v1beta2.RestoreSeeding), FromBucket), Member: plan.CreateMember{Name: SeedName, Incarnation: 2, Start: plan.StartSeed}},
-	"seed-signed": {State: State(Formed, Members(3), Restored(v1beta2.RestoreSeeding), FromBucket, BySignedURL), Member: plan.CreateMember{Name: SeedName, Incarnation: 2, Start: plan.StartSeed}},
-	"tls":         {State: State(Formed, Members(3), WithTLS), Member: plan.CreateMember{Name: NameOf(1), Incarnation: 1, Start: plan.StartRejoin}},
-	"emptydir":    {State: State(Ephemeral), Member: plan.CreateMember{Name: NameOf(0), Incarnation: 1, InitialSize: 3, Start: plan.StartNew}},
-	"policy":      {State: State(Initial(1), Begun, Policy(EveryField)), Member: plan.CreateMember{Name: NameOf(0), Incarnation: 1, InitialSize: 1, Start: plan.StartNew}},
-	"old-etcd":    {State: State(Initial(1), Begun, OfVersion("3.2.13")), Member: plan.CreateMember{Name: NameOf(0), Incarnation: 1, InitialSize: 1, Start: plan.StartNew}},
-	"options":     {State: State(Formed, Members(3), WithOptions), Member: plan.CreateMember{Name: NameOf(1), Incarnation: 1, Start: plan.StartRejoin}},
-	"beside":      {State: State(Formed, Members(3), WithContainers), Member: plan.CreateMember{Name: NameOf(1), Incarnation: 1, Start: plan.StartRejoin}},
+	"new":         {State: State(Initial(3), Begun), Member: plan.CreateMember{Name: NameOf(0), Incarnation: 1, InitialSize: 3, Start: state.StartNew}},
+	"join":        {State: State(Formed, Members(2), With(2, justAdded)), Member: plan.CreateMember{Name: NameOf(2), Incarnation: 1, Start: state.StartJoin}},
+	"wait":        {State: State(Formed, Members(3)), Member: plan.CreateMember{Name: NameOf(3), Incarnation: 1, Start: state.StartJoin, Waits: true}},
+	"rejoin":      {State: State(Formed, Members(3), With(1, WithoutPod)), Member: plan.CreateMember{Name: NameOf(1), Incarnation: 1, Start: state.StartRejoin}},
+	"force":       {State: State(Formed, Members(3), NoQuorum, With(0, WithoutPod), With(1, Gone), With(2, Gone), Consenting, Forcing(0)), Member: plan.CreateMember{Name: NameOf(0), Incarnation: 1, Start: state.StartForce}},
+	"seed":        {State: State(Formed, Members(3), Restored(v1beta2.RestoreSeeding), FromBucket), Member: plan.CreateMember{Name: SeedName, Incarnation: 2, Start: state.StartSeed}},
+	"seed-signed": {State: State(Formed, Members(3), Restored(v1beta2.RestoreSeeding), FromBucket, BySignedURL), Member: plan.CreateMember{Name: SeedName, Incarnation: 2, Start: state.StartSeed}},
+	"tls":         {State: State(Formed, Members(3), WithTLS), Member: plan.CreateMember{Name: NameOf(1), Incarnation: 1, Start: state.StartRejoin}},
+	"emptydir":    {State: State(Ephemeral), Member: plan.CreateMember{Name: NameOf(0), Incarnation: 1, InitialSize: 3, Start: state.StartNew}},
+	"policy":      {State: State(Initial(1), Begun, Policy(EveryField)), Member: plan.CreateMember{Name: NameOf(0), Incarnation: 1, InitialSize: 1, Start: state.StartNew}},
+	"old-etcd":    {State: State(Initial(1), Begun, OfVersion("3.2.13")), Member: plan.CreateMember{Name: NameOf(0), Incarnation: 1, InitialSize: 1, Start: state.StartNew}},
+	"options":     {State: State(Formed, Members(3), WithOptions), Member: plan.CreateMember{Name: NameOf(1), Incarnation: 1, Start: state.StartRejoin}},
+	"beside":      {State: State(Formed, Members(3), WithContainers), Member: plan.CreateMember{Name: NameOf(1), Incarnation: 1, Start: state.StartRejoin}},
 }
 
 func (e ErrText) Error() string { return string(e) }
@@ -160,7 +161,7 @@ var FullService = v1beta2.ServicePolicy{
 }
 
 // WithService sets spec.service.
-func WithService(p v1beta2.ServicePolicy) Change { return func(s *plan.State) { s.Spec.Service = &p } }
+func WithService(p v1beta2.ServicePolicy) Change { return func(s *state.State) { s.Spec.Service = &p } }
 
 // AheadName is the name of a member that the operator prepares before it is needed.
 var AheadName = NameOf(3)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
@@ -32,7 +33,7 @@ func Beside(t *testing.T, objects ...client.Object) (*view.KubeAPI, *view.View) 
 	if err := c.Get(t.Context(), client.ObjectKeyFromObject(cluster), cluster); err != nil {
 		t.Fatal(err)
 	}
-	v := &view.View{State: plan.NewState(cluster), Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &plan.Waiting{}, Addresses: map[string]string{}, Classes: map[string]string{}}
+	v := &view.View{State: state.NewState(cluster), Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &state.Waiting{}, Addresses: map[string]string{}, Classes: map[string]string{}}
 	v.Now = Noon
 	return &view.KubeAPI{Client: c, APIReader: c}, v
 }

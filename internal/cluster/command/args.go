@@ -6,21 +6,22 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // Args are the flags of a member's etcd.
-func Args(s plan.State, m plan.CreateMember) []string {
+func Args(s state.State, m plan.CreateMember) []string {
 	args := []string{
 		"--name=" + m.Name,
 		"--data-dir=" + DataDir,
-		"--listen-peer-urls=" + plan.URL(s.Spec.TLS.SecurePeer(), "0.0.0.0", v1beta2.PeerPort),
-		"--listen-client-urls=" + plan.URL(s.Spec.TLS.SecureClient(), "0.0.0.0", v1beta2.ClientPort),
-		"--listen-metrics-urls=" + plan.URL(false, "0.0.0.0", v1beta2.MetricsPort),
-		"--initial-advertise-peer-urls=" + s.PeerURL(m.Name),
-		"--advertise-client-urls=" + s.ClientURL(m.Name),
-		"--initial-cluster-token=" + s.Token(m.Incarnation),
+		"--listen-peer-urls=" + state.URL(s.Spec.TLS.SecurePeer(), "0.0.0.0", v1beta2.PeerPort),
+		"--listen-client-urls=" + state.URL(s.Spec.TLS.SecureClient(), "0.0.0.0", v1beta2.ClientPort),
+		"--listen-metrics-urls=" + state.URL(false, "0.0.0.0", v1beta2.MetricsPort),
+		"--initial-advertise-peer-urls=" + state.PeerURL(s, m.Name),
+		"--advertise-client-urls=" + state.ClientURL(s, m.Name),
+		"--initial-cluster-token=" + state.Token(s, m.Incarnation),
 	}
-	if m.Start == plan.StartForce {
+	if m.Start == state.StartForce {
 		args = append(args, ForceFlag)
 	}
 	return slices.Concat(args, initialCluster(m), tlsArgs(s, m.Incarnation), CorruptionChecks(s, m.Incarnation), Options(s))

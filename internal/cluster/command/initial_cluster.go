@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 const (
@@ -19,33 +20,33 @@ const (
 
 // initialCluster returns the flags that decide how etcd starts without data. Those of a member that makes its data are in an annotation.
 func initialCluster(m plan.CreateMember) []string {
-	members, state := RejoinOnly, "existing"
+	members, formation := RejoinOnly, "existing"
 	if MakesData(m.Start) {
 		members = "$(" + EnvInitialCluster + ")"
 	}
-	if m.Start == plan.StartNew {
-		state = "new"
+	if m.Start == state.StartNew {
+		formation = "new"
 	}
-	return []string{InitialClusterFlag + members, "--initial-cluster-state=" + state}
+	return []string{InitialClusterFlag + members, "--initial-cluster-state=" + formation}
 }
 
 // InitialMembers is the --initial-cluster of a member that makes its data.
-func InitialMembers(s plan.State, m plan.CreateMember) string {
-	if m.Start == plan.StartJoin {
+func InitialMembers(s state.State, m plan.CreateMember) string {
+	if m.Start == state.StartJoin {
 		return JoinPeers(s, m.Name)
 	}
 	var members []string
-	for _, name := range s.InitialNames(m.Incarnation, m.InitialSize) {
-		members = append(members, name+"="+s.PeerURL(name))
+	for _, name := range state.InitialNames(s, m.Incarnation, m.InitialSize) {
+		members = append(members, name+"="+state.PeerURL(s, name))
 	}
 	return strings.Join(members, ",")
 }
 
 // JoinPeers is the --initial-cluster of a member that joins.
-func JoinPeers(s plan.State, member string) string {
+func JoinPeers(s state.State, member string) string {
 	var members []string
-	for _, name := range s.JoinPeers(member) {
-		for _, url := range s.PeerURLs(name) {
+	for _, name := range state.JoinPeers(s, member) {
+		for _, url := range state.PeerURLs(s, name) {
 			members = append(members, name+"="+url)
 		}
 	}
@@ -71,4 +72,4 @@ func PeersOf(command []string, given string) string {
 }
 
 // MakesData reports whether etcd starts without data.
-func MakesData(start plan.Start) bool { return start == plan.StartNew || start == plan.StartJoin }
+func MakesData(start state.Start) bool { return start == state.StartNew || start == state.StartJoin }

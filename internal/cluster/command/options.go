@@ -9,12 +9,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // Options are the flags of spec.etcd. All of them exist in etcd 3.4 to 3.7. An option that is not set gets no flag, so
 // that a release of etcd decides its default, and spec.pod.etcdEnv can set it.
-func Options(s plan.State) []string {
+func Options(s state.State) []string {
 	policy := s.Spec.Etcd
 	if policy == nil {
 		return nil
@@ -51,7 +51,7 @@ func milliseconds(d *metav1.Duration) string {
 }
 
 // AskedOptions is spec.etcd with its quantities in one notation, and nil if it asks for nothing.
-func AskedOptions(s plan.State) *v1beta2.EtcdPolicy {
+func AskedOptions(s state.State) *v1beta2.EtcdPolicy {
 	if s.Spec.Etcd == nil || *s.Spec.Etcd == (v1beta2.EtcdPolicy{}) {
 		return nil
 	}

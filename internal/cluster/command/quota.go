@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -18,7 +18,7 @@ const QuotaFlag = "--quota-backend-bytes="
 func QuotaOf(c corev1.Container) *int64 {
 	said := ""
 	for _, e := range c.Env {
-		if e.Name == plan.QuotaVariable {
+		if e.Name == state.QuotaVariable {
 			said = e.Value
 			if e.ValueFrom != nil {
 				return ptr.To[int64](0)

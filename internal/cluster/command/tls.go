@@ -6,6 +6,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 const (
@@ -37,7 +38,7 @@ func ChecksName(command []string, flag string) bool {
 	return slices.ContainsFunc(command, func(arg string) bool { return strings.HasPrefix(arg, flag) })
 }
 
-func tlsArgs(s plan.State, incarnation int32) []string {
+func tlsArgs(s state.State, incarnation int32) []string {
 	var args []string
 	if s.Spec.TLS.SecurePeer() {
 		args = append(args,
@@ -47,8 +48,8 @@ func tlsArgs(s plan.State, incarnation int32) []string {
 			"--peer-key-file="+PeerTLSDir+"/"+v1beta2.PeerKeyKey,
 		)
 	}
-	if s.ChecksPeers(incarnation) {
-		args = append(args, PeerNameFlag+s.PeerHostname())
+	if plan.ChecksPeers(s, incarnation) {
+		args = append(args, PeerNameFlag+state.PeerHostname(s))
 	}
 	if s.Spec.TLS.SecureClient() {
 		args = append(args,
@@ -58,8 +59,8 @@ func tlsArgs(s plan.State, incarnation int32) []string {
 			"--key-file="+ServerTLSDir+"/"+v1beta2.ServerKeyKey,
 		)
 	}
-	if s.ChecksClients() {
-		args = append(args, ClientNameFlag+s.ClientHostname())
+	if plan.ChecksClients(s) {
+		args = append(args, ClientNameFlag+state.ClientHostname(s))
 	}
 	return args
 }

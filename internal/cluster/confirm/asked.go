@@ -16,7 +16,7 @@ func Asked(v *view.View, step plan.Step) error {
 		plan.KeepVolume, plan.ResizeVolume, plan.CreateCA, plan.RequestCertificates, plan.WriteCertificates, plan.VolumeMayFill, plan.Advice:
 		return nil
 	case plan.CreateMember, plan.ApplyServices, plan.ForceDeletePod:
-		if !v.Irreversible(step) {
+		if !plan.Irreversible(v.State, step) {
 			return nil
 		}
 	}

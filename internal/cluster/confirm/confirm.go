@@ -15,7 +15,7 @@ import (
 
 // Confirm reads past the cache, before a step that needs it, whether the EtcdCluster is still what the step was planned on.
 func (c *Confirmer) Confirm(ctx context.Context, v *view.View, step plan.Step) error {
-	if !v.Confirmed(step) {
+	if !plan.Confirmed(v.State, step) {
 		return nil
 	}
 	var live v1beta2.EtcdCluster

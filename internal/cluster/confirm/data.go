@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -36,11 +37,11 @@ func (c *Confirmer) ConfirmData(ctx context.Context, v *view.View, step plan.Ste
 		if step.Waits {
 			return c.confirmUnused(ctx, v, step.Name)
 		}
-		if step.Start == plan.StartRejoin || step.Start == plan.StartForce {
+		if step.Start == state.StartRejoin || step.Start == state.StartForce {
 			return c.confirmSameVolume(ctx, v, step.Name)
 		}
 	case plan.AddLearner:
-		if m, _ := v.Member(step.Name); m.Waits {
+		if m, _ := state.Find(v.State, step.Name); m.Waits {
 			return c.confirmWaits(ctx, v, step.Name)
 		}
 		if err := c.confirmFree(ctx, v, &corev1.PersistentVolumeClaim{}, step.Name); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -22,7 +23,7 @@ func TestAVolumeInPhaseLostIsConfirmedToHaveNoData(t *testing.T) {
 	if err := c.confirmAbsent(t.Context(), v, &corev1.PersistentVolumeClaim{}, name); err != nil {
 		t.Error(err)
 	}
-	if got := pods.VolumeOf(volume); got != plan.VolumeLost {
+	if got := pods.VolumeOf(volume); got != state.VolumeLost {
 		t.Errorf("the volume is %q", got)
 	}
 }
@@ -74,7 +75,7 @@ func leaving(m metav1.ObjectMeta) metav1.ObjectMeta {
 
 func TestDataIsNotCalledGoneAndNoNameIsReusedWhileTheVolumeExists(t *testing.T) {
 	name := clustertest.NameOf(0)
-	gone := plan.RemoveMember{ID: 1, Name: name, Cause: plan.LostData}
+	gone := plan.RemoveMember{ID: 1, Name: name, Cause: state.LostData}
 	added := plan.AddLearner{Name: name}
 	ready := corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}
 	for sentence, test := range map[string]struct {

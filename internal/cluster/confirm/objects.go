@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -16,7 +17,7 @@ import (
 // would continue without that data.
 func (c *Confirmer) confirmLost(ctx context.Context, v *view.View) error {
 	for _, voter := range v.KnownVoters {
-		if m, _ := v.Member(voter); v.HoldsData(m) {
+		if m, _ := state.Find(v.State, voter); v.HoldsData(m) {
 			continue
 		}
 		if err := c.confirmAbsent(ctx, v, &corev1.PersistentVolumeClaim{}, voter); err != nil {
@@ -71,9 +72,9 @@ func isAnother(v *view.View, object client.Object) bool {
 	if !is {
 		return false
 	}
-	m, _ := v.Member(volume.Name)
+	m, _ := state.Find(v.State, volume.Name)
 	m.Volume, m.VolumeID = pods.VolumeOf(volume), pods.VolumeIDOf(volume)
-	return v.OnAnotherVolume(m)
+	return state.OnAnotherVolume(v.State, m)
 }
 
 // confirmSameVolume fails if the claim of a member that is to start with its data is not the one that it served on. An old cache may show

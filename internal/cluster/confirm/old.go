@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -27,14 +28,14 @@ func (c *Confirmer) ConfirmOld(ctx context.Context, v *view.View, step plan.Step
 		if !v.Owns(pod) {
 			continue
 		}
-		at := slices.IndexFunc(live.Members, func(m plan.Member) bool { return m.Name == pod.Name })
+		at := slices.IndexFunc(live.Members, func(m state.Member) bool { return m.Name == pod.Name })
 		if at < 0 {
 			at = len(live.Members)
-			live.Members = append(live.Members, plan.Member{Name: pod.Name, Incarnation: pods.IncarnationOf(v.State, pod)})
+			live.Members = append(live.Members, state.Member{Name: pod.Name, Incarnation: pods.IncarnationOf(v.State, pod)})
 		}
 		pods.ObservePod(&live.Members[at], pod, v.Now)
 	}
-	if why := live.InTheWay(step); why != "" {
+	if why := plan.InTheWay(live, step); why != "" {
 		return fmt.Errorf("%s: %w", why, view.ErrBehind)
 	}
 	if _, is := step.(plan.BeginSwitch); is {

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -35,7 +36,7 @@ func (c *Confirmer) confirmNotReady(ctx context.Context, v *view.View, step plan
 	if step.DataGone() && live.UID != known.UID {
 		return fmt.Errorf("the Pod %s was created since then: %w", step.Name, view.ErrBehind)
 	}
-	if state, _, _ := plan.PodStateOf(&live, v.Now); state == plan.PodRunning && v.NotRunning(step.Name) {
+	if podState, _, _ := plan.PodStateOf(&live, v.Now); podState == state.PodRunning && plan.NotRunning(v.State, step.Name) {
 		return fmt.Errorf("the Pod %s runs by now: %w", step.Name, view.ErrBehind)
 	}
 	if _, before := pods.Readiness(&known); step.Unresponsive() && !since.Equal(before) {
@@ -46,7 +47,7 @@ func (c *Confirmer) confirmNotReady(ctx context.Context, v *view.View, step plan
 
 // confirmNotRunning fails if a Pod runs that the cache shows as blocked, ended or starting.
 func (c *Confirmer) confirmNotRunning(ctx context.Context, v *view.View, name string) error {
-	if !v.NotRunning(name) {
+	if !plan.NotRunning(v.State, name) {
 		return nil
 	}
 	var pod corev1.Pod
@@ -56,7 +57,7 @@ func (c *Confirmer) confirmNotRunning(ctx context.Context, v *view.View, name st
 		}
 		return fmt.Errorf("read Pod %s: %w", name, err)
 	}
-	if state, _, _ := plan.PodStateOf(&pod, v.Now); state == plan.PodRunning {
+	if podState, _, _ := plan.PodStateOf(&pod, v.Now); podState == state.PodRunning {
 		return fmt.Errorf("the Pod %s runs: %w", name, view.ErrBehind)
 	}
 	return nil

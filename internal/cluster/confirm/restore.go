@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -17,7 +18,7 @@ import (
 func (c *Confirmer) confirmStepOfRestore(ctx context.Context, v *view.View, step plan.Step) error {
 	switch step := step.(type) {
 	case plan.StopMembers:
-		if v.Restoring() && !v.Cancelled() {
+		if v.Restoring() && !state.Cancelled(v.State) {
 			return c.confirmExists(ctx, v, v.Restore.Name, v.Restore.UID)
 		}
 	case plan.AwaitSafetySnapshot:
@@ -30,11 +31,11 @@ func (c *Confirmer) confirmStepOfRestore(ctx context.Context, v *view.View, step
 	case plan.FailRestore:
 		return c.ConfirmCancelled(ctx, v)
 	case plan.FenceWrites:
-		if v.Restore != nil && step.ID == v.RestoreFence() && !v.Cancelled() {
+		if v.Restore != nil && step.ID == state.RestoreFence(v.State) && !state.Cancelled(v.State) {
 			return c.confirmExists(ctx, v, v.Restore.Name, v.Restore.UID)
 		}
 	case plan.AdoptSeed:
-		if v.WritesFenced() && !v.Cancelled() { // no old member has stopped, so they can still continue
+		if plan.WritesFenced(v.State) && !state.Cancelled(v.State) { // no old member has stopped, so they can still continue
 			if err := c.confirmExists(ctx, v, v.Restore.Name, v.Restore.UID); err != nil {
 				return err
 			}
@@ -52,11 +53,11 @@ func (c *Confirmer) confirmStepOfRestore(ctx context.Context, v *view.View, step
 // confirmFence fences the old members once more, if a quorum of them is fenced and answers: to fence twice changes nothing, and a person may have
 // disarmed the alarm.
 func (c *Confirmer) confirmFence(ctx context.Context, v *view.View) error {
-	if !v.WritesFenced() || !v.MembershipKnown {
+	if !plan.WritesFenced(v.State) || !v.MembershipKnown {
 		return nil
 	}
-	err := c.Connections.Fence(ctx, v, plan.FenceWrites{ID: v.RestoreFence()})
-	if err == nil && v.WroteSince() {
+	err := c.Connections.Fence(ctx, v, plan.FenceWrites{ID: state.RestoreFence(v.State)})
+	if err == nil && plan.WroteSince(v.State) {
 		return fmt.Errorf("the old members took writes after the exact safety snapshot: %w", view.ErrBehind)
 	}
 	return err

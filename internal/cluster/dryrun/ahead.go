@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
@@ -27,14 +28,14 @@ func (r *Rehearsals) ProblemOf(v *view.View) string {
 // answer.
 func (r *Rehearsals) RehearseAhead(ctx context.Context, v *view.View, step plan.Step) {
 	known, generation, now := &r.Memory.OfView(v).pod, v.Cluster.Generation, v.Now
-	if r.Foresight == nil || plan.Acts(step) || v.Remembered || v.Spec.Paused || !v.Whole() || !known.due(generation, now) {
+	if r.Foresight == nil || plan.Acts(step) || v.Remembered || v.Spec.Paused || !plan.Whole(v.State) || !known.due(generation, now) {
 		return
 	}
-	running := slices.IndexFunc(v.Members, func(m plan.Member) bool { return m.InMembership && m.Pod == plan.PodRunning })
+	running := slices.IndexFunc(v.Members, func(m state.Member) bool { return m.InMembership && m.Pod == state.PodRunning })
 	if running < 0 {
 		return
 	}
-	create := plan.CreateMember{Name: v.Members[running].Name, Incarnation: v.Incarnation, Start: plan.StartRejoin}
+	create := plan.CreateMember{Name: v.Members[running].Name, Incarnation: v.Incarnation, Start: state.StartRejoin}
 	pod, err := r.rehearsalOf(v, create)
 	if err != nil || !r.Foresight.begin(now) {
 		return // a later pass tries again

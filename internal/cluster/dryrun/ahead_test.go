@@ -17,6 +17,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -189,8 +190,8 @@ func TestThePodThatIsTriedIsThatOfAMemberAndNotOfALeftoverVolume(t *testing.T) {
 		on := ahead(t, func(o client.Object) error {
 			return apierrors.NewForbidden(clustertest.PodResource, o.GetName(), clustertest.ErrText("exceeded quota: compute, requested: pods=1, used: pods=1, limited: pods=1"))
 		})
-		leftover := plan.Member{Name: "example-2222222222", Incarnation: on.View.Incarnation, Volume: plan.VolumeDeleting}
-		on.View.Members = append([]plan.Member{leftover}, on.View.Members...)
+		leftover := state.Member{Name: "example-2222222222", Incarnation: on.View.Incarnation, Volume: state.VolumeDeleting}
+		on.View.Members = append([]state.Member{leftover}, on.View.Members...)
 		if step := on.pass(t, plan.Done{}); on.View.PodProblem != "" || on.Created != 1 {
 			t.Errorf("after %d dry runs the problem is %q, and the plan is %+v", on.Created, on.View.PodProblem, step)
 		}

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -21,7 +22,7 @@ type unfit struct{ why, fix string }
 // Rehearse creates the Pod that is to take the place of a member's Pod in a dry run. It is called before a Pod is stopped that another
 // one replaces, and before a member is added. It returns a refusal if the API server refuses the Pod, or if admission
 // would make another Pod of it that has to be recreated again.
-func (r *Rehearsals) Rehearse(ctx context.Context, v *view.View, member string, start plan.Start) error {
+func (r *Rehearsals) Rehearse(ctx context.Context, v *view.View, member string, start state.Start) error {
 	known := r.Memory.OfView(v)
 	last := known.refused
 	if last.err != nil && last.generation == v.Cluster.Generation && v.Now.Sub(last.at) < RehearseAgain {
@@ -47,7 +48,7 @@ func (r *Rehearsals) Rehearse(ctx context.Context, v *view.View, member string, 
 
 // RehearseSuccessor rehearses the Pod that must follow a step, if one must.
 func (r *Rehearsals) RehearseSuccessor(ctx context.Context, v *view.View, step plan.Step) error {
-	next, follows := v.Successor(step)
+	next, follows := plan.Successor(v.State, step)
 	if !follows {
 		return nil
 	}
@@ -55,7 +56,7 @@ func (r *Rehearsals) RehearseSuccessor(ctx context.Context, v *view.View, step p
 }
 
 // NewPod is the Pod of a member, as it is created.
-func (r *Rehearsals) NewPod(s plan.State, create plan.CreateMember) *corev1.Pod {
+func (r *Rehearsals) NewPod(s state.State, create plan.CreateMember) *corev1.Pod {
 	pod := pods.NewPod(s, create, r.SeedImage)
 	pods.AddSeedEnv(pod, r.SeedEnv)
 	return pod
@@ -103,7 +104,7 @@ func (r *Rehearsals) tryPod(ctx context.Context, v *view.View, create plan.Creat
 
 // againStale reports whether a Pod as admission would make it had to be recreated at once.
 func againStale(v *view.View, pod *corev1.Pod, create plan.CreateMember) bool {
-	var m plan.Member
+	var m state.Member
 	pods.ObservePod(&m, pod, v.Now)
 	pods.ObserveTemplate(v.State, &m, pod)
 	return m.Outdated || m.PodImage != v.ImageFor(create.Incarnation) || m.Trust != v.Certificates.Trust

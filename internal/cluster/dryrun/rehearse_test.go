@@ -12,13 +12,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 func TestNoLearnerIsAddedThatAQuotaRefuses(t *testing.T) {
 	on := clustertest.NewRehearsal(t, func(o client.Object) error {
 		return apierrors.NewForbidden(clustertest.PodResource, o.GetName(), clustertest.ErrText("exceeded quota: compute, requested: pods=1, used: pods=3, limited: pods=3"))
 	})
-	err := (&Rehearsals{Lists: &kubecache.Lists{KubeAPI: on.API}}).Rehearse(t.Context(), on.View, clustertest.NameOf(3), plan.StartJoin)
+	err := (&Rehearsals{Lists: &kubecache.Lists{KubeAPI: on.API}}).Rehearse(t.Context(), on.View, clustertest.NameOf(3), state.StartJoin)
 	if _, refused := RefusedStep(err); !refused {
 		t.Errorf("the answer is %v, want a refusal", err)
 	}

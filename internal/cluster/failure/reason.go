@@ -21,7 +21,7 @@ func Of(v *view.View, step plan.Step, actErr error) error {
 // ReasonOf is the reason of the conditions for what was refused while the rest of the plan was carried out.
 func ReasonOf(v *view.View, refused error) string {
 	switch {
-	case v.RefusedStop() != "", kube.Refused(refused):
+	case plan.RefusedStop(v.State) != "", kube.Refused(refused):
 		return v1beta2.ReasonObjectRefused
 	case errors.Is(refused, view.ErrForeign):
 		return v1beta2.ReasonNotOurs
@@ -40,7 +40,7 @@ func RefusalText(refused error) string {
 // RefusalsOf returns what the API server refused and the rest of the plan did not depend on: in this pass, or the deletion of a
 // stopped Pod that is held.
 func RefusalsOf(v *view.View) error {
-	stop := v.RefusedStop()
+	stop := plan.RefusedStop(v.State)
 	switch {
 	case stop == "":
 		return v.Skipped

@@ -13,7 +13,7 @@ import (
 // one. A webhook answers with any code, so only those errors do not count that pass by themselves.
 func refusesSeed(v *view.View, step plan.Step, actErr error) (why string, is bool) {
 	create, creates := step.(plan.CreateMember)
-	if !creates || !v.IsSeed(create.Name) || actErr == nil || errors.Is(actErr, view.ErrBehind) {
+	if !creates || !plan.IsSeed(v.State, create.Name) || actErr == nil || errors.Is(actErr, view.ErrBehind) {
 		return "", false
 	}
 	var answered apierrors.APIStatus

@@ -19,13 +19,13 @@ import (
 func WithoutRefusals(v *view.View, step plan.Step, actErr error) (plan.Step, error) {
 	step, actErr = inEndingNamespace(v, step, actErr)
 	if wait, is := WaitInstead(v, step, actErr); is {
-		step, actErr = v.Bounded(wait), nil
+		step, actErr = plan.Bounded(v.State, wait), nil
 	}
 	if refusal := etcd.RefusalOf(actErr); refusal != etcd.NotRefused {
-		step, actErr = v.RefusedByEtcd(refusal), nil
+		step, actErr = plan.RefusedByEtcd(v.State, refusal), nil
 	}
 	if why, is := refusesSeed(v, step, actErr); is {
-		step, actErr = v.RefuseSeed(why, dryrun.RehearseAgain), nil
+		step, actErr = plan.RefuseSeed(&v.State, why, dryrun.RehearseAgain), nil
 	}
 	if v.Skipped == nil && actErr == nil && plan.Acts(step) && kube.Refused(v.Obstructed) {
 		v.Skipped = v.Obstructed // the step is of a later rule, so nothing else reports it
@@ -46,16 +46,16 @@ func WaitInstead(v *view.View, step plan.Step, err error) (plan.Wait, bool) {
 	case errors.Is(err, view.ErrBehind), errors.Is(err, view.ErrRemembered):
 		return plan.Wait{}, false
 	case errors.Is(err, etcd.ErrNotYet):
-		return v.RefusedForNow(step, etcd.Answer(err)), true
+		return plan.RefusedForNow(v.State, step, etcd.Answer(err)), true
 	case errors.As(err, &dry):
 		return plan.Wait{Reason: v1beta2.ReasonPodRefused, Message: dry.Message, Stalled: true, Requeue: dryrun.RehearseAgain}, true
 	}
 	if why, is := refusesSeed(v, step, err); is {
-		wait, waits := v.RefuseSeed(why, dryrun.RehearseAgain).(plan.Wait)
+		wait, waits := plan.RefuseSeed(&v.State, why, dryrun.RehearseAgain).(plan.Wait)
 		return wait, waits
 	}
 	if byWebhook(err) && !kube.Refused(err) {
-		return v.Bounded(plan.Wait{
+		return plan.Bounded(v.State, plan.Wait{
 			Reason: v1beta2.ReasonObjectRefused, Requeue: dryrun.RehearseAgain,
 			Message: planning.Sentence("An admission webhook of this Kubernetes does not answer: ", planning.Quote(err.Error(), dryrun.MaxQuote)) + " The operator tries again every 30 s. Check the Service and the Pods of the webhook.",
 		}), true
@@ -80,7 +80,7 @@ func inEndingNamespace(v *view.View, step plan.Step, actErr error) (plan.Step, e
 		v.Skipped = nil
 	}
 	if ending(actErr) || skipped && actErr == nil && !plan.Acts(step) {
-		return v.Bounded(plan.Wait{Reason: v1beta2.ReasonDeleting, Message: "Namespace " + v.Namespace + " is being deleted, so Kubernetes creates no objects in it."}), nil
+		return plan.Bounded(v.State, plan.Wait{Reason: v1beta2.ReasonDeleting, Message: "Namespace " + v.Namespace + " is being deleted, so Kubernetes creates no objects in it."}), nil
 	}
 	return step, actErr
 }

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // CacheOptions has the cache hold what may belong to an EtcdCluster of this shard, and little of everything else. Label selectors
@@ -90,7 +90,7 @@ func foreign(object client.Object) client.Object {
 func mayBeOurs(object client.Object) bool {
 	if owner := metav1.GetControllerOf(object); owner != nil && strings.HasPrefix(owner.APIVersion, v1beta2.Group+"/") {
 		return true
-	} else if owner == nil && plan.MemberLike(object.GetName()) {
+	} else if owner == nil && state.MemberLike(object.GetName()) {
 		return true
 	}
 	l, a := object.GetLabels(), object.GetAnnotations()

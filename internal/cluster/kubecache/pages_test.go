@@ -12,7 +12,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/heaptest"
 )
@@ -48,7 +48,7 @@ func TestTheLargePodsOfATenantAreNotReadForARestore(t *testing.T) {
 			var pods []corev1.Pod
 			var err error
 			heaptest.Holds(t, 4<<10, func() any {
-				pods, err = l.LivePods(t.Context(), &view.View{State: plan.State{Namespace: "ns", Name: "c", Incarnation: 1}, Cluster: &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{UID: "uid"}}})
+				pods, err = l.LivePods(t.Context(), &view.View{State: state.State{Namespace: "ns", Name: "c", Incarnation: 1}, Cluster: &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{UID: "uid"}}})
 				return pods
 			})
 			if (err != nil) != test.refused || len(pods) != test.want {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 )
@@ -91,7 +92,7 @@ func slimCommand(args []string) []string {
 func slimEnv(env []corev1.EnvVar) []corev1.EnvVar {
 	var kept []corev1.EnvVar
 	for _, e := range env {
-		if e.Name == plan.QuotaVariable || e.Name == plan.EnvAdded || e.Name == command.EnvInitialCluster || e.Name == seed.EnvDataRequired {
+		if e.Name == state.QuotaVariable || e.Name == plan.EnvAdded || e.Name == command.EnvInitialCluster || e.Name == seed.EnvDataRequired {
 			kept = append(kept, e)
 		}
 	}

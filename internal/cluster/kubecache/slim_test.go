@@ -12,18 +12,19 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
 // A tool removed the annotation about the start, so the cached Pod did not show the flag any more. The client Service selected a survivor
 // that had lost its membership. A restore counted it as one of three voters.
 func TestACachedPodShowsThatEtcdWasForcedToStartAlone(t *testing.T) {
-	pod := pods.NewPod(clustertest.State(clustertest.Formed, clustertest.Members(3)), plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: plan.StartForce}, clustertest.SeedImage)
+	pod := pods.NewPod(clustertest.State(clustertest.Formed, clustertest.Members(3)), plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartForce}, clustertest.SeedImage)
 	delete(pod.Annotations, pods.AnnotationStart)
 	if _, err := Strip(pod); err != nil {
 		t.Fatal(err)
 	}
-	if start := pods.StartOf(pod); start != plan.StartForce {
+	if start := pods.StartOf(pod); start != state.StartForce {
 		t.Errorf("the start is %v", start)
 	}
 }
@@ -31,7 +32,7 @@ func TestACachedPodShowsThatEtcdWasForcedToStartAlone(t *testing.T) {
 // A Pod of an earlier release has no note of the spec that it was created for, so all of it is compared with the spec.
 func TestThePodOfAnEarlierReleaseIsCachedAsAWhole(t *testing.T) {
 	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
-	pod := pods.NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: plan.StartRejoin}, clustertest.SeedImage)
+	pod := pods.NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, clustertest.SeedImage)
 	delete(pod.Annotations, pods.AnnotationTemplate)
 	cached, err := Strip(pod.DeepCopy())
 	if err != nil || !cmp.Equal(cached, pod) {
@@ -52,7 +53,7 @@ func TestAPassSeesTheSameInACachedVolume(t *testing.T) {
 	if _, err := Strip(volume); err != nil {
 		t.Fatal(err)
 	}
-	var want, got plan.Member
+	var want, got state.Member
 	pods.ObserveVolume(&want, whole)
 	pods.ObserveVolume(&got, volume)
 	if !cmp.Equal(got, want) || got.VolumeProblem == "" || *volume.Spec.StorageClassName != "fast" || !cmp.Equal(volume.ObjectMeta, whole.ObjectMeta) {

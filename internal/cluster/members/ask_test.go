@@ -13,7 +13,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/metrics"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/queue"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -41,13 +41,13 @@ func newAsking(t *testing.T) *asking {
 	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
 	var membership []etcd.Member
 	for _, m := range s.Members {
-		membership = append(membership, etcd.Member{ID: m.ID, Name: m.Name, ClientURLs: []string{s.ClientURL(m.Name)}})
+		membership = append(membership, etcd.Member{ID: m.ID, Name: m.Name, ClientURLs: []string{state.ClientURL(s, m.Name)}})
 	}
 	a.q = &Questions{Metrics: counted, Wake: make(chan event.GenericEvent, 10), Paces: &view.Memory[queue.Pace]{}, Connections: &Connections{Dial: func(endpoint etcd.Endpoint, _ *tls.Config) (Etcd, error) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		for _, m := range s.Members {
-			if s.ClientURL(m.Name) == endpoint.URL {
+			if state.ClientURL(s, m.Name) == endpoint.URL {
 				a.dials[m.Name]++
 				var login *clustertest.SlowPassword
 				if m.Name == clustertest.NameOf(1) {
@@ -71,7 +71,7 @@ func (a *asking) pass(t *testing.T) (v *view.View, complete bool, took time.Dura
 	t.Helper()
 	v = &view.View{State: clustertest.State(clustertest.Formed), Addresses: map[string]string{}}
 	for _, m := range clustertest.State(clustertest.Formed, clustertest.Members(3)).Members {
-		v.Members = append(v.Members, plan.Member{Name: m.Name, Incarnation: 1, Volume: m.Volume, Pod: m.Pod, PodReady: true, InService: true})
+		v.Members = append(v.Members, state.Member{Name: m.Name, Incarnation: 1, Volume: m.Volume, Pod: m.Pod, PodReady: true, InService: true})
 		v.Addresses[m.Name] = "192.0.2.1"
 	}
 	begin := time.Now()

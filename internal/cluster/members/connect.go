@@ -9,6 +9,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -49,13 +50,13 @@ func (c *Connections) With(ctx context.Context, v *view.View, member string, do 
 // reach returns how to reach a member at its Pod's address, under its DNS name: no DNS cache stands between it and the truth.
 func (c *Connections) reach(v *view.View, member string) target {
 	endpoint := etcd.Endpoint{
-		URL:     v.ClientURL(member),
+		URL:     state.ClientURL(v.State, member),
 		Address: net.JoinHostPort(v.Addresses[member], strconv.Itoa(int(v1beta2.ClientPort))),
 		Login:   loginFor(v, member),
 	}
 	config, ready := v.TLS, false
 	for _, m := range v.Members {
-		ready = ready || (m.Name == member && v.MayBeReady(m))
+		ready = ready || (m.Name == member && plan.MayBeReady(v.State, m))
 	}
 	return target{host: v.Addresses[member], ready: ready, dial: func() (Etcd, error) { return c.Dial(endpoint, config) }}
 }
@@ -64,7 +65,7 @@ func (c *Connections) reach(v *view.View, member string) target {
 func loginFor(v *view.View, member string) *etcd.Login {
 	for _, m := range v.Members {
 		if m.Name == member {
-			return v.Logins.At(max(m.Incarnation, plan.FirstIncarnation))
+			return v.Logins.At(max(m.Incarnation, state.FirstIncarnation))
 		}
 	}
 	return nil
@@ -84,7 +85,7 @@ func confirmIdentity(ctx context.Context, v *view.View, member string, connectio
 	if err != nil {
 		return fmt.Errorf("confirm that member %s is at its address: %w", member, err)
 	}
-	if m, _ := v.Member(member); status.ClusterID != m.ClusterID || status.MemberID != m.ID {
+	if m, _ := state.Find(v.State, member); status.ClusterID != m.ClusterID || status.MemberID != m.ID {
 		return fmt.Errorf("member %s of cluster %s answers at the address of member %s: %w", status.MemberID, status.ClusterID, member, view.ErrBehind)
 	}
 	return nil

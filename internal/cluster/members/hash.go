@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
@@ -17,10 +18,10 @@ const hashTimeout = 10 * time.Second
 // observeHashes reads the hashes of the voters' data up to one revision, while a CORRUPT alarm is on. etcd accepts no writes
 // then, and the alarm alone does not show which member is correct.
 func (r *Questions) observeHashes(ctx context.Context, v *view.View) {
-	if !v.MembershipKnown || len(v.Alarms(etcd.AlarmCorrupt)) == 0 {
+	if !v.MembershipKnown || len(state.Alarms(v.State, etcd.AlarmCorrupt)) == 0 {
 		return
 	}
-	revision, ok := v.CommonRevision()
+	revision, ok := state.CommonRevision(v.State)
 	if !ok {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -20,7 +21,7 @@ func identify(v *view.View, answers []Answer) {
 			disown(v, i, a, fmt.Sprintf("another etcd answers at its address, member %s of cluster %s", a.status.MemberID, a.status.ClusterID))
 		}
 	}
-	v.CorrectClusterID(provenID(v, answers))
+	plan.CorrectClusterID(&v.State, provenID(v, answers))
 	for i := range answers {
 		if why := takenBy(v, v.Members[i].Name, answers[i]); why != "" {
 			disown(v, i, &answers[i], why)
@@ -60,8 +61,8 @@ const addressSettles = 5 * time.Minute
 // settled reports whether the Pod of a member has been unready for so long that its address is its own, on the volume that is recorded. An etcd there
 // with an ID that no other member has is that member: the ID in the status is from an old one.
 func settled(v *view.View, member string) bool {
-	m, _ := v.Member(member)
-	return m.Volume == plan.VolumePresent && !v.OnAnotherVolume(m) && !m.UnreadySince.IsZero() && clock.Elapsed(m.UnreadySince, v.Now) > addressSettles
+	m, _ := state.Find(v.State, member)
+	return m.Volume == state.VolumePresent && !state.OnAnotherVolume(v.State, m) && !m.UnreadySince.IsZero() && clock.Elapsed(m.UnreadySince, v.Now) > addressSettles
 }
 
 // disown drops an answer. The cluster ID is kept for the messages.
@@ -73,7 +74,7 @@ func disown(v *view.View, i int, a *Answer, why string) {
 // answersAs reports whether the membership that a member answered with has the member under that name.
 func answersAs(name string, a *Answer) bool {
 	return slices.ContainsFunc(a.membership, func(entry etcd.Member) bool {
-		return entry.ID == a.status.MemberID && plan.MemberOf(entry) == name
+		return entry.ID == a.status.MemberID && state.MemberOf(entry) == name
 	})
 }
 
@@ -84,7 +85,7 @@ func provenID(v *view.View, answers []Answer) etcd.ID {
 	for _, a := range answers {
 		ours := 0
 		for _, entry := range a.membership {
-			if slices.ContainsFunc(v.Current(), func(m plan.Member) bool { return m.Name == plan.MemberOf(entry) }) {
+			if slices.ContainsFunc(v.Current(), func(m state.Member) bool { return m.Name == state.MemberOf(entry) }) {
 				ours++
 			}
 		}
@@ -101,7 +102,7 @@ func provenID(v *view.View, answers []Answer) etcd.ID {
 
 // expectedIDs are the cluster IDs that a member may answer with; none if that is not known yet. While the status and the
 // client Service disagree and no quorum has decided, both count.
-func expectedIDs(v *view.View, m plan.Member) []string {
+func expectedIDs(v *view.View, m state.Member) []string {
 	switch {
 	case v.Formed() && m.Incarnation == v.Incarnation:
 		ids := []string{v.ClusterID}

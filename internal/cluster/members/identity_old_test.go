@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -16,15 +16,15 @@ import (
 func TestAnOldIDInTheStatusDoesNotSilenceAMemberForEver(t *testing.T) {
 	mute := Answer{Err: errors.New("etcd has no leader"), appliedBy: 7}
 	for name, test := range map[string]struct {
-		change func(*plan.Member)
+		change func(*state.Member)
 		others map[string]etcd.ID
 		heard  bool
 	}{
-		"it has been unready for an hour":        {func(*plan.Member) {}, nil, true},
-		"its node has just booted":               {func(m *plan.Member) { m.UnreadySince = clustertest.Noon.Add(-time.Minute) }, nil, false},
-		"another member has that ID":             {func(*plan.Member) {}, map[string]etcd.ID{clustertest.NameOf(1): 7}, false},
-		"a person has created its claim":         {func(m *plan.Member) { m.VolumeID.Claim, m.VolumeID.Volume = "another", "another" }, nil, false},
-		"its Pod has no volume that is recorded": {func(m *plan.Member) { m.Volume = plan.VolumeNone }, nil, false},
+		"it has been unready for an hour":        {func(*state.Member) {}, nil, true},
+		"its node has just booted":               {func(m *state.Member) { m.UnreadySince = clustertest.Noon.Add(-time.Minute) }, nil, false},
+		"another member has that ID":             {func(*state.Member) {}, map[string]etcd.ID{clustertest.NameOf(1): 7}, false},
+		"a person has created its claim":         {func(m *state.Member) { m.VolumeID.Claim, m.VolumeID.Volume = "another", "another" }, nil, false},
+		"its Pod has no volume that is recorded": {func(m *state.Member) { m.Volume = state.VolumeNone }, nil, false},
 	} {
 		s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.NoQuorum)
 		s.KnownIDs = map[string]etcd.ID{clustertest.NameOf(0): 99}
@@ -32,8 +32,8 @@ func TestAnOldIDInTheStatusDoesNotSilenceAMemberForEver(t *testing.T) {
 			s.KnownIDs[other] = id
 		}
 		m := &s.Members[0]
-		m.ID, m.Volume, m.VolumeID, m.UnreadySince = 0, plan.VolumePresent, plan.VolumeID{Claim: "claim", Volume: "pv"}, clustertest.Noon.Add(-time.Hour)
-		s.KnownVolumes = map[string]plan.VolumeID{m.Name: m.VolumeID}
+		m.ID, m.Volume, m.VolumeID, m.UnreadySince = 0, state.VolumePresent, state.VolumeID{Claim: "claim", Volume: "pv"}, clustertest.Noon.Add(-time.Hour)
+		s.KnownVolumes = map[string]state.VolumeID{m.Name: m.VolumeID}
 		test.change(m)
 		v := &view.View{State: s}
 		if why := takenBy(v, m.Name, mute); (why == "") != test.heard {

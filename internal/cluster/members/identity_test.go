@@ -8,6 +8,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -44,7 +45,7 @@ func TestABirthDoesNotTakeTheIDOfAnotherCluster(t *testing.T) {
 }
 
 func TestAFalsifiedClusterIDIsCorrectedByTheMembers(t *testing.T) {
-	s := heardOf(t, clustertest.State(clustertest.Formed, func(s *plan.State) { s.ClusterID = "deadbeef" }), func(int, *clustertest.FakeMember) {})
+	s := heardOf(t, clustertest.State(clustertest.Formed, func(s *state.State) { s.ClusterID = "deadbeef" }), func(int, *clustertest.FakeMember) {})
 	if s.ClusterID != clustertest.OldID || !s.ClusterIDProven || len(s.Corrected) != 1 {
 		t.Errorf("cluster ID %s; %q", s.ClusterID, s.Corrected)
 	}
@@ -76,7 +77,7 @@ func TestAMemberWithoutAQuorumThatAnswersAtTheAddressOfAnotherDoesNotCount(t *te
 		"metrics of the member itself":                  {map[string]etcd.ID{clustertest.NameOf(0): 2}, 0, true, true},
 		"metrics if the member IDs are not known":       {nil, 0, true, true},
 	} {
-		s := heardOf(t, clustertest.State(clustertest.Formed, func(s *plan.State) { s.KnownIDs = c.known }), func(i int, m *clustertest.FakeMember) {
+		s := heardOf(t, clustertest.State(clustertest.Formed, func(s *state.State) { s.KnownIDs = c.known }), func(i int, m *clustertest.FakeMember) {
 			m.Refuses, m.Answer.RaftIndex = etcd.ErrNotYet, 7
 			if i == 0 {
 				m.Answer.MemberID = c.id

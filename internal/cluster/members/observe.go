@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -18,7 +19,7 @@ func (r *Questions) ObserveEtcd(ctx context.Context, v *view.View) bool {
 	known := r.Memory.OfView(v)
 	v.Awaited = known.awaited()
 	for i, m := range v.Members {
-		if v.Addresses[m.Name] == "" || (m.Pod != plan.PodRunning && !m.Released()) {
+		if v.Addresses[m.Name] == "" || (m.Pod != state.PodRunning && !m.Released()) {
 			answers[i].Err = ErrNoAddress
 			continue
 		}
@@ -37,19 +38,19 @@ func (r *Questions) ObserveEtcd(ctx context.Context, v *view.View) bool {
 		Hear(&v.Members[i], answers[i])
 	}
 	if membership := membershipOf(v, answers); membership != nil {
-		v.Enroll(membership)
+		state.Enroll(&v.State, membership)
 	}
-	v.HearWitness()
+	plan.HearWitness(&v.State)
 	r.silence.Saw(client.ObjectKey{Namespace: v.Namespace, Name: v.Name}, &v.State)
 	r.observeHashes(ctx, v)
 	return true
 }
 
 // Hear writes into a member what it has answered.
-func Hear(m *plan.Member, a Answer) {
+func Hear(m *state.Member, a Answer) {
 	m.Refusal = a.refusal
 	if a.Err != nil {
-		if m.Pod == plan.PodRunning {
+		if m.Pod == state.PodRunning {
 			m.Unanswered = etcd.Cause(a.Err)
 		}
 		m.RaftIndex, m.Guarded = a.applied, a.guarded
@@ -57,7 +58,7 @@ func Hear(m *plan.Member, a Answer) {
 	}
 	m.Answers = true
 	if m.Released() {
-		m.Pod = plan.PodRunning // its kubelet reports that up to a second later
+		m.Pod = state.PodRunning // its kubelet reports that up to a second later
 	}
 	m.ID, m.ClusterID = a.status.MemberID, a.status.ClusterID
 	m.Learner, m.Leader = a.status.Learner, a.status.Leader()
@@ -76,7 +77,7 @@ func Hear(m *plan.Member, a Answer) {
 
 // membership is what a member of the current incarnation, behind which a quorum stands, said of it.
 func membershipOf(v *view.View, answers []Answer) []etcd.Member {
-	incarnation := max(v.Incarnation, plan.FirstIncarnation)
+	incarnation := max(v.Incarnation, state.FirstIncarnation)
 	for i, a := range answers {
 		if v.Members[i].Incarnation == incarnation && len(a.membership) > 0 {
 			return a.membership

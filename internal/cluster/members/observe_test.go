@@ -19,31 +19,32 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/metrics"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/queue"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // heard returns the State of three running members, according to their own answers.
-func heard(t *testing.T, say func(i int, m *clustertest.FakeMember)) plan.State {
+func heard(t *testing.T, say func(i int, m *clustertest.FakeMember)) state.State {
 	t.Helper()
 	return heardOf(t, clustertest.State(clustertest.Formed), say)
 }
 
 // heardOf is like heard, for a cluster with the recorded state before.
-func heardOf(t *testing.T, before plan.State, say func(i int, m *clustertest.FakeMember)) plan.State {
+func heardOf(t *testing.T, before state.State, say func(i int, m *clustertest.FakeMember)) state.State {
 	t.Helper()
 	counted, err := metrics.New(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	known := clustertest.State(clustertest.Formed, clustertest.Members(3))
-	v := &view.View{State: before, Addresses: map[string]string{}, Repeats: &plan.Repeats{}, Waits: &plan.Waiting{}}
+	v := &view.View{State: before, Addresses: map[string]string{}, Repeats: &plan.Repeats{}, Waits: &state.Waiting{}}
 	var membership []etcd.Member
 	byURL := map[string]clustertest.FakeMember{}
 	for _, m := range known.Members {
-		membership = append(membership, etcd.Member{ID: m.ID, Name: m.Name, ClientURLs: []string{known.ClientURL(m.Name)}})
-		v.Members = append(v.Members, plan.Member{Name: m.Name, Incarnation: 1, Volume: m.Volume, Pod: m.Pod, PodImage: m.PodImage, PodReady: true, InService: true, Start: m.Start})
+		membership = append(membership, etcd.Member{ID: m.ID, Name: m.Name, ClientURLs: []string{state.ClientURL(known, m.Name)}})
+		v.Members = append(v.Members, state.Member{Name: m.Name, Incarnation: 1, Volume: m.Volume, Pod: m.Pod, PodImage: m.PodImage, PodReady: true, InService: true, Start: m.Start})
 		v.Addresses[m.Name] = "192.0.2.1"
 	}
 	v.Budget = known.Budget
@@ -51,7 +52,7 @@ func heardOf(t *testing.T, before plan.State, say func(i int, m *clustertest.Fak
 		said := clustertest.FakeMember{Membership: membership, Answer: etcd.Status{ClusterID: m.ClusterID, MemberID: m.ID, LeaderID: 1, Version: m.Version, Revision: 40}}
 		say(i, &said)
 		v.Members[i].PodReady = !said.Unready
-		byURL[known.ClientURL(m.Name)] = said
+		byURL[state.ClientURL(known, m.Name)] = said
 	}
 	applied := func(ctx context.Context, _ string) (etcd.ID, uint64, error) { return 2, 7, ctx.Err() }
 	q := &Questions{Metrics: counted, Applied: applied, Paces: &view.Memory[queue.Pace]{}, Connections: &Connections{Dial: func(endpoint etcd.Endpoint, _ *tls.Config) (Etcd, error) {
@@ -141,8 +142,8 @@ func TestAMembersSilenceIsMeasuredFromItsFirstPass(t *testing.T) {
 		serving bool
 		want    time.Time
 	}{{0, false, noon}, {5 * time.Second, false, noon}, {6 * time.Second, true, time.Time{}}, {7 * time.Second, false, noon.Add(7 * time.Second)}} {
-		members := []plan.Member{{Name: "m", Serving: pass.serving}}
-		q.Saw(key, &plan.State{Members: members, Now: noon.Add(pass.after)})
+		members := []state.Member{{Name: "m", Serving: pass.serving}}
+		q.Saw(key, &state.State{Members: members, Now: noon.Add(pass.after)})
 		if !members[0].SilentSince.Equal(pass.want) {
 			t.Errorf("after %s it is silent since %s, want %s", pass.after, members[0].SilentSince, pass.want)
 		}
@@ -159,7 +160,7 @@ func TestAMemberWithOtherDataIsReplacedThoughEtcdRefusesToServe(t *testing.T) {
 			m.Hash = 8
 		}
 	})
-	want := plan.Step(plan.RemoveMember{ID: 2, Name: clustertest.NameOf(1), Cause: plan.CorruptData})
+	want := plan.Step(plan.RemoveMember{ID: 2, Name: clustertest.NameOf(1), Cause: state.CorruptData})
 	if diff := cmp.Diff(want, plan.Plan(s)); diff != "" {
 		t.Errorf("Plan (-want +got):\n%s", diff)
 	}

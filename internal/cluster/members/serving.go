@@ -23,7 +23,7 @@ func (c *Connections) WithServing(ctx context.Context, v *view.View, not string,
 // the quorum, but etcd can be wrong for good. So if it refuses for long, the others are asked, too: each judges by its own connections.
 func (c *Connections) ChangeMembers(ctx context.Context, v *view.View, step plan.Step, not string, do func(Etcd) error) error {
 	err := c.WithServing(ctx, v, not, do)
-	if !errors.Is(err, etcd.ErrUnconnected) || !v.RefusedForLong(step) {
+	if !errors.Is(err, etcd.ErrUnconnected) || !plan.RefusedForLong(v.State, step) {
 		return err
 	}
 	for _, name := range serving(v, not)[1:] {

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
@@ -21,7 +21,7 @@ func (r *Questions) ObserveShown(ctx context.Context, v *view.View) {
 	var looking sync.WaitGroup
 	for i := range v.Members {
 		m := &v.Members[i]
-		if address := v.Addresses[m.Name]; address != "" && m.Pod == plan.PodRunning {
+		if address := v.Addresses[m.Name]; address != "" && m.Pod == state.PodRunning {
 			looking.Go(panics.Caught(func() {
 				m.ShowsNew = r.shows(ctx, v, address, v1beta2.PeerPort, "peer") && r.shows(ctx, v, address, v1beta2.ClientPort, "server")
 			}, func(error) {})) // as if it shows the old one
@@ -34,7 +34,7 @@ func (r *Questions) ObserveShown(ctx context.Context, v *view.View) {
 func (r *Questions) shows(ctx context.Context, v *view.View, address string, port int32, usage string) bool {
 	ctx, cancel := context.WithTimeout(ctx, AskTimeout)
 	defer cancel()
-	for _, u := range plan.Usages {
+	for _, u := range state.Usages {
 		if u.Name != usage {
 			continue
 		}

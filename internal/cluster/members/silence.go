@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // Silence remembers since when members have not served, so that one slow read is told from an outage. After a restart of
@@ -36,7 +37,7 @@ type quiet struct {
 
 // Saw writes into each member of a cluster since when it has not served, and since when it has failed. The time of a learner begins when its etcd first
 // runs: before, it may have waited for a node or an image, and it has yet to copy the data.
-func (q *Silence) Saw(cluster client.ObjectKey, s *plan.State) {
+func (q *Silence) Saw(cluster client.ObjectKey, s *state.State) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
 	before, after := q.since[cluster], quietMembers{members: map[string]quiet{}, looked: s.Now}
@@ -54,12 +55,12 @@ func (q *Silence) Saw(cluster client.ObjectKey, s *plan.State) {
 			if !known || (m.Learner && !seen.ran) {
 				seen.since = s.Now
 			}
-			seen.ran = seen.ran || m.Pod == plan.PodRunning
+			seen.ran = seen.ran || m.Pod == state.PodRunning
 			m.SilentSince = seen.since
-			if s.Now.Sub(lost) > plan.QuorumGap || (s.MembershipKnown && !s.Expected(*m)) {
+			if s.Now.Sub(lost) > plan.QuorumGap || (s.MembershipKnown && !state.Expected(*s, *m)) {
 				seen.failing = time.Time{}
 			}
-			if s.Expected(*m) {
+			if state.Expected(*s, *m) {
 				seen.failing = firstOf(seen.failing, s.Now)
 			}
 			m.FailingSince = seen.failing

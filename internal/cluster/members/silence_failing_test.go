@@ -8,12 +8,13 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // seenMembers is a cluster of three that one process observes. Its second member does not serve, and its Pod has not been ready for eight minutes.
 type seenMembers struct {
 	q Silence
-	s plan.State
+	s state.State
 }
 
 func watch() *seenMembers {
@@ -24,7 +25,7 @@ func watch() *seenMembers {
 }
 
 // look observes the cluster every 5 seconds for a time, and reports whether the plan removes the member.
-func (w *seenMembers) look(d time.Duration, change func(*plan.State)) bool {
+func (w *seenMembers) look(d time.Duration, change func(*state.State)) bool {
 	for end := w.s.Now.Add(d); ; w.s.Now = w.s.Now.Add(5 * time.Second) {
 		change(&w.s)
 		w.q.Saw(client.ObjectKey{}, &w.s)
@@ -40,13 +41,13 @@ func (w *seenMembers) look(d time.Duration, change func(*plan.State)) bool {
 // The operator counted the time of a learner, of a start and of a lost quorum as the failure of a voter, and removed it in the next pass. Its data
 // was copied again, and the cluster had one voter fewer meanwhile.
 func TestTheTimeOfAVoterBeginsWhenItCanServe(t *testing.T) {
-	for name, before := range map[string]struct{ begin, end func(*plan.State) }{
-		"it was a learner": {func(s *plan.State) { s.Members[1].Learner = true }, func(s *plan.State) { s.Members[1].Learner = false }},
+	for name, before := range map[string]struct{ begin, end func(*state.State) }{
+		"it was a learner": {func(s *state.State) { s.Members[1].Learner = true }, func(s *state.State) { s.Members[1].Learner = false }},
 		"it read its database": {
-			func(s *plan.State) { s.Members[1].StartupBudget = 17 * time.Minute }, func(s *plan.State) { s.Members[1].StartupBudget = 0 },
+			func(s *state.State) { s.Members[1].StartupBudget = 17 * time.Minute }, func(s *state.State) { s.Members[1].StartupBudget = 0 },
 		},
-		"no quorum served":                   {func(s *plan.State) { s.MembershipKnown = false }, func(s *plan.State) { s.MembershipKnown = true }},
-		"this process has just been started": {func(*plan.State) {}, func(*plan.State) {}},
+		"no quorum served":                   {func(s *state.State) { s.MembershipKnown = false }, func(s *state.State) { s.MembershipKnown = true }},
+		"this process has just been started": {func(*state.State) {}, func(*state.State) {}},
 	} {
 		w := watch()
 		if name != "this process has just been started" && w.look(40*time.Second, before.begin) {
@@ -64,11 +65,11 @@ func TestTheTimeOfAVoterBeginsWhenItCanServe(t *testing.T) {
 // While a cluster is busy, single looks at it fail. Each of them would otherwise delay the replacement of a member that is lost, without an end.
 func TestASlowLookDoesNotDelayTheReplacementOfALostMember(t *testing.T) {
 	w, looks := watch(), 0
-	if !w.look(70*time.Second, func(s *plan.State) { looks++; s.MembershipKnown = looks%3 != 0 }) {
+	if !w.look(70*time.Second, func(s *state.State) { looks++; s.MembershipKnown = looks%3 != 0 }) {
 		t.Error("the member is not replaced")
 	}
 	w, looks = watch(), 0
-	if w.look(10*time.Minute, func(s *plan.State) { looks++; s.MembershipKnown = looks%8 > 3 }) {
+	if w.look(10*time.Minute, func(s *state.State) { looks++; s.MembershipKnown = looks%8 > 3 }) {
 		t.Error("the member is removed although a quorum never serves for a minute")
 	}
 }
@@ -76,7 +77,7 @@ func TestASlowLookDoesNotDelayTheReplacementOfALostMember(t *testing.T) {
 // The API server was down for an hour, so the operator looked at no cluster, and no kubelet could report that a Pod is ready. The hour counted as the
 // failure of a member that was starting before. It was removed in the first look after the outage, and its data was copied again.
 func TestATimeWithoutALookCountsForNoMember(t *testing.T) {
-	unchanged := func(*plan.State) {}
+	unchanged := func(*state.State) {}
 	w := watch()
 	w.look(0, unchanged)
 	w.s.Now = w.s.Now.Add(time.Hour)

@@ -9,6 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // A Pod may wait long for a node. Without this, its member is removed in its first second, and so is each one after it.
@@ -20,16 +21,16 @@ func TestTheTimeOfALearnerBeginsWhenItsPodRuns(t *testing.T) {
 	for i := range s.Members {
 		s.Members[i].AppliedIndex = 1000
 	}
-	name := s.InitialNames(1, 4)[3]
-	learner := plan.Member{Name: name, Incarnation: 1, ID: 4, InMembership: true, Learner: true, Volume: plan.VolumePresent, Pod: plan.PodBlocked, PodReason: v1beta2.ReasonPodUnschedulable, PodMessage: "no node", Start: plan.StartJoin}
+	name := state.InitialNames(s, 1, 4)[3]
+	learner := state.Member{Name: name, Incarnation: 1, ID: 4, InMembership: true, Learner: true, Volume: state.VolumePresent, Pod: state.PodBlocked, PodReason: v1beta2.ReasonPodUnschedulable, PodMessage: "no node", Start: state.StartJoin}
 	s.Members = append(s.Members, learner)
-	s.Budget = plan.Budget{Exists: true, Current: true, Incarnation: 1, MinAvailable: 2}
+	s.Budget = state.Budget{Exists: true, Current: true, Incarnation: 1, MinAvailable: 2}
 	for range 11 * 60 / 10 {
 		q.Saw(key, &s)
 		s.Now = s.Now.Add(10 * time.Second)
 	}
 	m := &s.Members[3]
-	m.Pod, m.PodReason, m.PodImage = plan.PodRunning, "", s.ImageFor(1) // a node came; etcd has just started
+	m.Pod, m.PodReason, m.PodImage = state.PodRunning, "", s.ImageFor(1) // a node came; etcd has just started
 	q.Saw(key, &s)
 	if step, removes := plan.Plan(s).(plan.RemoveMember); removes {
 		t.Errorf("in its first pass the learner is removed: %+v", step)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -79,7 +80,7 @@ func (m *Metrics) gauges() []*gauges {
 }
 
 // Reported sets what the conditions say. s is what the pass saw.
-func (m *Metrics) Reported(s plan.State, status v1beta2.EtcdClusterStatus) {
+func (m *Metrics) Reported(s state.State, status v1beta2.EtcdClusterStatus) {
 	if m == nil || s.Deleting {
 		return
 	}
@@ -101,19 +102,19 @@ func (m *Metrics) Reported(s plan.State, status v1beta2.EtcdClusterStatus) {
 }
 
 // sawSpec sets what the spec asks for, and what the members and certificates show.
-func (m *Metrics) sawSpec(s plan.State) {
+func (m *Metrics) sawSpec(s state.State) {
 	m.wanted.set(s.Namespace, s.Name, float64(s.Spec.Size))
 	m.paused.set(s.Namespace, s.Name, number(s.Spec.Paused))
 	m.hibernated.set(s.Namespace, s.Name, number(s.Spec.Hibernate))
 	m.starting.set(s.Namespace, s.Name, number(!s.Formed()))
-	if refused, known := s.RefusesWrites(); known {
+	if refused, known := plan.RefusesWrites(s); known {
 		m.readOnly.set(s.Namespace, s.Name, number(refused))
 	} else {
 		m.readOnly.remove(s.Namespace, s.Name)
 	}
 	m.restoring.set(s.Namespace, s.Name, number(s.Restoring()))
 	for _, kind := range []etcd.AlarmKind{etcd.AlarmNoSpace, etcd.AlarmCorrupt} {
-		m.alarms.setLabelled(s.Namespace, s.Name, string(kind), float64(len(s.Alarms(kind))))
+		m.alarms.setLabelled(s.Namespace, s.Name, string(kind), float64(len(state.Alarms(s, kind))))
 	}
 	m.plainText.setLabelled(s.Namespace, s.Name, "clients", number(!s.Spec.TLS.SecureClient()))
 	m.plainText.setLabelled(s.Namespace, s.Name, "peers", number(!s.Spec.TLS.SecurePeer()))
@@ -127,7 +128,7 @@ func (m *Metrics) sawSpec(s plan.State) {
 }
 
 // Saw says what a pass saw. before is the status that the pass began with.
-func (m *Metrics) Saw(s plan.State, before v1beta2.EtcdClusterStatus) {
+func (m *Metrics) Saw(s state.State, before v1beta2.EtcdClusterStatus) {
 	if m == nil || s.Deleting {
 		return
 	}
@@ -160,20 +161,20 @@ func (m *Metrics) Saw(s plan.State, before v1beta2.EtcdClusterStatus) {
 }
 
 // sawQuorum keeps the last answer while members are silent for a short time, and gives none while they are silent for longer.
-func (m *Metrics) sawQuorum(s plan.State) {
-	switch unreachable, briefly := s.QuorumUnknown(); {
+func (m *Metrics) sawQuorum(s state.State) {
+	switch unreachable, briefly := state.QuorumUnknown(s); {
 	case briefly:
 	case unreachable:
 		m.quorum.remove(s.Namespace, s.Name)
 	default:
-		m.quorum.set(s.Namespace, s.Name, number(s.MembershipKnown || s.Guarded()))
+		m.quorum.set(s.Namespace, s.Name, number(s.MembershipKnown || state.Guarded(s)))
 	}
-	m.lost.set(s.Namespace, s.Name, number(s.QuorumLost()))
+	m.lost.set(s.Namespace, s.Name, number(plan.QuorumLost(s)))
 }
 
 // readyMembers counts the members that serve. While the operator cannot reach them, their readiness probes tell.
-func readyMembers(s plan.State) int {
-	unreachable, _ := s.QuorumUnknown()
+func readyMembers(s state.State) int {
+	unreachable, _ := state.QuorumUnknown(s)
 	ready := 0
 	for _, member := range s.Current() {
 		if (member.Serving || unreachable) && member.PodReady {

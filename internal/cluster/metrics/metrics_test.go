@@ -14,7 +14,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 func TestMetricsTellWhatWasSeenAndGoWithTheCluster(t *testing.T) {
@@ -23,8 +23,8 @@ func TestMetricsTellWhatWasSeenAndGoWithTheCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.With(1, clustertest.Silent), clustertest.With(0, func(m *plan.Member) { m.DBSize, m.VolumeCapacity = 4096, 8192 }))
-	s.SetAside = []plan.SetAside{{Name: "old-1"}, {Name: "old-2"}}
+	s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.With(1, clustertest.Silent), clustertest.With(0, func(m *state.Member) { m.DBSize, m.VolumeCapacity = 4096, 8192 }))
+	s.SetAside = []state.SetAside{{Name: "old-1"}, {Name: "old-2"}}
 	before := v1beta2.EtcdClusterStatus{MemberStatuses: []v1beta2.MemberStatus{{Name: clustertest.NameOf(2), Role: v1beta2.MemberLeader}}}
 	m.Saw(s, before)
 	m.Saw(s, v1beta2.EtcdClusterStatus{MemberStatuses: []v1beta2.MemberStatus{{Name: clustertest.NameOf(0), Role: v1beta2.MemberLeader}}})
@@ -91,7 +91,7 @@ func TestWhyAClusterMayBeWithoutMembersIsAMetric(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := clustertest.State(clustertest.Initial(3), func(s *plan.State) {
+	s := clustertest.State(clustertest.Initial(3), func(s *state.State) {
 		s.Spec.Paused, s.Spec.Hibernate = true, true
 		s.Restore = &v1beta2.ClusterRestoreStatus{Step: v1beta2.RestoreSwitching}
 		s.Certificates.Expires, s.Certificates.Lifetime = time.Unix(1000, 0), time.Hour
@@ -125,7 +125,7 @@ func TestTrafficWithoutTLSIsAMetric(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := clustertest.State(clustertest.Formed, clustertest.Members(3), func(s *plan.State) { s.Spec.TLS = test.tls })
+			s := clustertest.State(clustertest.Formed, clustertest.Members(3), func(s *state.State) { s.Spec.TLS = test.tls })
 			m.sawSpec(s)
 			got := map[string]float64{}
 			for _, l := range m.plainText.values[types.NamespacedName{Namespace: s.Namespace, Name: s.Name}] {
@@ -173,11 +173,11 @@ func TestNoMetricSaysThatAQuorumIsMissingWhichTheOperatorCannotReach(t *testing.
 
 func TestALostQuorumIsAMetric(t *testing.T) {
 	for name, test := range map[string]struct {
-		state plan.State
+		state state.State
 		want  float64
 	}{
 		"one of three members does not answer":            {clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.With(1, clustertest.Silent)), 0},
-		"members are down, but their volumes exist":       {clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.NoQuorum, clustertest.With(1, clustertest.Pod(plan.PodStarting)), clustertest.With(2, clustertest.Pod(plan.PodStarting))), 0},
+		"members are down, but their volumes exist":       {clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.NoQuorum, clustertest.With(1, clustertest.Pod(state.PodStarting)), clustertest.With(2, clustertest.Pod(state.PodStarting))), 0},
 		"the volumes of two of three members are missing": {clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.NoQuorum, clustertest.With(1, clustertest.Gone), clustertest.With(2, clustertest.Gone)), 1},
 		"a survivor is about to be chosen":                {clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.NoQuorum, clustertest.With(0, clustertest.Knows(1, 1)), clustertest.With(1, clustertest.Gone), clustertest.With(2, clustertest.Gone), clustertest.Consenting), 1},
 		"a survivor is restarted":                         {clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.NoQuorum, clustertest.With(1, clustertest.Gone), clustertest.With(2, clustertest.Gone), clustertest.Consenting, clustertest.Forcing(0)), 1},

@@ -11,14 +11,15 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // DisruptionBudget covers the voters of one incarnation, as the client Service does. A member that is not ready is
 // no help to quorum, and its eviction is not held up; with emptyDir it is, while quorum needs it, for its data goes along. The same is
 // true while writes are refused, and Pods of an earlier operator are not ready for that.
-func DisruptionBudget(s plan.State, want plan.ApplyBudget) *policyv1.PodDisruptionBudget {
+func DisruptionBudget(s state.State, want plan.ApplyBudget) *policyv1.PodDisruptionBudget {
 	unhealthy := policyv1.AlwaysAllow
-	if s.KeepsUnready() {
+	if plan.KeepsUnready(s) {
 		unhealthy = policyv1.IfHealthyBudget
 	}
 	return &policyv1.PodDisruptionBudget{
@@ -37,7 +38,7 @@ func DisruptionBudget(s plan.State, want plan.ApplyBudget) *policyv1.PodDisrupti
 }
 
 // ReadBudget compares a live PodDisruptionBudget with that of a state.
-func ReadBudget(b *plan.Budget, s plan.State, have *policyv1.PodDisruptionBudget) {
+func ReadBudget(b *state.Budget, s state.State, have *policyv1.PodDisruptionBudget) {
 	b.Exists = true
 	if have.Spec.Selector != nil {
 		incarnation, _ := strconv.ParseInt(have.Spec.Selector.MatchLabels[v1beta2.LabelIncarnation], 10, 32)

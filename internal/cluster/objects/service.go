@@ -10,11 +10,12 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
 // HeadlessService gives every member its DNS name, ready or not, because members must find each other to become ready.
-func HeadlessService(s plan.State) *corev1.Service {
+func HeadlessService(s state.State) *corev1.Service {
 	service := service(s, s.Name)
 	service.Spec = corev1.ServiceSpec{
 		ClusterIP:                corev1.ClusterIPNone,
@@ -26,7 +27,7 @@ func HeadlessService(s plan.State) *corev1.Service {
 }
 
 // ClientService selects the ready voters of one incarnation, so that two incarnations of a cluster never answer together.
-func ClientService(s plan.State, to plan.ApplyServices) *corev1.Service {
+func ClientService(s state.State, to plan.ApplyServices) *corev1.Service {
 	service := service(s, s.ClientService())
 	service.Annotations = map[string]string{}
 	if to.ClusterID != "" {
@@ -49,7 +50,7 @@ func ClientService(s plan.State, to plan.ApplyServices) *corev1.Service {
 }
 
 // votersOf an incarnation are the Pods with these labels.
-func votersOf(s plan.State, incarnation int32) map[string]string {
+func votersOf(s state.State, incarnation int32) map[string]string {
 	labels := membersOf(s)
 	labels[v1beta2.LabelIncarnation], labels[pods.LabelVoter] = strconv.Itoa(int(incarnation)), "true"
 	return labels
@@ -57,7 +58,7 @@ func votersOf(s plan.State, incarnation int32) map[string]string {
 
 // membersOf the cluster are the Pods with these labels. Selectors of an earlier release lack the UID, until all Pods have
 // it.
-func membersOf(s plan.State) map[string]string {
+func membersOf(s state.State) map[string]string {
 	labels := map[string]string{v1beta2.LabelApp: v1beta2.AppName, v1beta2.LabelCluster: s.Name}
 	if !s.Services.WithoutUID {
 		labels[v1beta2.LabelClusterUID] = string(s.UID)
@@ -65,7 +66,7 @@ func membersOf(s plan.State) map[string]string {
 	return labels
 }
 
-func service(s plan.State, name string) *corev1.Service {
+func service(s state.State, name string) *corev1.Service {
 	return &corev1.Service{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
 		ObjectMeta: metav1.ObjectMeta{

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
@@ -21,11 +22,11 @@ func TestServices(t *testing.T) {
 func TestTheClientServiceOfARestoredClusterSelectsNoOldMember(t *testing.T) {
 	s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.Restored("Growing"))
 	clients := labels.SelectorFromSet(ClientService(s, plan.ApplyServices{Incarnation: 2, ClusterID: clustertest.OldID}).Spec.Selector)
-	old := pods.NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: plan.StartRejoin}, "")
+	old := pods.NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
 	if clients.Matches(labels.Set(old.Labels)) {
 		t.Errorf("the Service selects an old member with %v", old.Labels)
 	}
-	restored := pods.NewPod(s, plan.CreateMember{Name: clustertest.SeedName, Incarnation: 2, Start: plan.StartRejoin}, "")
+	restored := pods.NewPod(s, plan.CreateMember{Name: clustertest.SeedName, Incarnation: 2, Start: state.StartRejoin}, "")
 	if !clients.Matches(labels.Set(restored.Labels)) {
 		t.Errorf("the Service does not select a restored member with %v", restored.Labels)
 	}

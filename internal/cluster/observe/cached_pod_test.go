@@ -14,13 +14,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/dryrun"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
 // seenOfPod is all that passes read of a cached Pod.
 type seenOfPod struct {
-	Member     plan.Member
+	Member     state.Member
 	Required   map[string]string
 	Mistakable bool
 	Keys       []string
@@ -29,10 +30,10 @@ type seenOfPod struct {
 	Wanted     bool
 }
 
-func seeing(s plan.State, pod *corev1.Pod) seenOfPod {
+func seeing(s state.State, pod *corev1.Pod) seenOfPod {
 	v := &view.View{State: s}
 	v.Now = pod.CreationTimestamp.Add(time.Hour)
-	m := plan.Member{Name: pod.Name, Incarnation: pods.IncarnationOf(v.State, pod)}
+	m := state.Member{Name: pod.Name, Incarnation: pods.IncarnationOf(v.State, pod)}
 	pods.ObservePod(&m, pod, v.Now)
 	pods.ObserveTemplate(v.State, &m, pod)
 	pods.ObserveResize(v.State, &m, pod)

@@ -28,7 +28,7 @@ func (o *Observer) ObserveBudget(ctx context.Context, v *view.View) error {
 		}
 		if metav1.IsControlledBy(budget, v.Cluster) {
 			objects.ReadBudget(&v.Budget, v.State, budget)
-			v.NoteMetadata("PodDisruptionBudget", budget.Name, budget)
+			plan.NoteMetadata(&v.State, "PodDisruptionBudget", budget.Name, budget)
 			continue
 		}
 		if budget.Name == v.Name {

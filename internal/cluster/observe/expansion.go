@@ -9,13 +9,14 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
 // observeExpansion looks, where a volume has to grow, whether its StorageClass lets it. Without the right to look it
 // is taken to: the API server then refuses what it does not.
 func (o *Observer) observeExpansion(ctx context.Context, v *view.View) error {
-	want := v.StorageRequest()
+	want := state.StorageRequest(v.State)
 	grows := false
 	for i := range v.Members {
 		m := &v.Members[i]

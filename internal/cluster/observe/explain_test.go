@@ -18,6 +18,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/queue"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -43,7 +44,7 @@ func unexplained(t *testing.T) (*Observer, *view.View) {
 	o.SeedPercent = func(ctx context.Context, _ string) (int32, error) { return 0, hang(ctx) }
 	v.Now = time.Now()
 	v.Members = startingView("ns").Members
-	v.Members[0].Seed, v.Addresses[v.Members[0].Name] = &plan.Seed{}, "192.0.2.1"
+	v.Members[0].Seed, v.Addresses[v.Members[0].Name] = &state.Seed{}, "192.0.2.1"
 	v.Restore = &v1beta2.ClusterRestoreStatus{Step: v1beta2.RestoreSeeding}
 	v.Spec.Pod = &v1beta2.PodPolicy{PersistentVolumeClaimSpec: &corev1.PersistentVolumeClaimSpec{}}
 	return o, v
@@ -52,9 +53,9 @@ func unexplained(t *testing.T) (*Observer, *view.View) {
 // startingView is a pass of a cluster of three whose Pods wait for their volumes.
 func startingView(namespace string) *view.View {
 	now := time.Now()
-	v := &view.View{Repeats: &plan.Repeats{}, Waits: &plan.Waiting{}, State: plan.State{Namespace: namespace, Name: "c", Now: now}}
+	v := &view.View{Repeats: &plan.Repeats{}, Waits: &state.Waiting{}, State: state.State{Namespace: namespace, Name: "c", Now: now}}
 	for i := range 3 {
-		v.Members = append(v.Members, plan.Member{Name: clustertest.NameOf(i), Pod: plan.PodStarting, Node: "n", PodCreated: now.Add(-time.Hour)})
+		v.Members = append(v.Members, state.Member{Name: clustertest.NameOf(i), Pod: state.PodStarting, Node: "n", PodCreated: now.Add(-time.Hour)})
 	}
 	return v
 }

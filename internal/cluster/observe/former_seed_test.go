@@ -10,6 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
@@ -17,7 +18,7 @@ import (
 // the Pod.
 func TestTheCredentialsOfASeedAreNoReasonNotToStartAgain(t *testing.T) {
 	s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.FromBucket)
-	pod := pods.NewPod(s, plan.CreateMember{Name: clustertest.SeedName, Incarnation: 2, Start: plan.StartSeed}, "seed")
+	pod := pods.NewPod(s, plan.CreateMember{Name: clustertest.SeedName, Incarnation: 2, Start: state.StartSeed}, "seed")
 	for _, volume := range pod.Spec.Volumes {
 		if volume.Secret != nil && (volume.Secret.Optional == nil || !*volume.Secret.Optional) {
 			t.Errorf("the Pod cannot start without Secret %s", volume.Secret.SecretName)
@@ -26,8 +27,8 @@ func TestTheCredentialsOfASeedAreNoReasonNotToStartAgain(t *testing.T) {
 }
 
 // formerSeed returns a Pod that an earlier release created and that has not restarted yet.
-func formerSeed(s plan.State, changes ...func(*corev1.Pod)) *corev1.Pod {
-	pod := pods.NewPod(s, plan.CreateMember{Name: clustertest.SeedName, Incarnation: 2, Start: plan.StartSeed}, "seed")
+func formerSeed(s state.State, changes ...func(*corev1.Pod)) *corev1.Pod {
+	pod := pods.NewPod(s, plan.CreateMember{Name: clustertest.SeedName, Incarnation: 2, Start: state.StartSeed}, "seed")
 	pod.Namespace, pod.OwnerReferences = "ns", clustertest.Controlled("uid-example", pod.Name, nil).OwnerReferences
 	for i := range pod.Spec.Volumes {
 		if pod.Spec.Volumes[i].Name == pods.CredentialsVolume {
@@ -70,7 +71,7 @@ func TestAFormerSeedWhoseSecretIsDeletedIsRecreatedWithoutIt(t *testing.T) {
 				t.Fatal(err)
 			}
 			o.observeRequired(t.Context(), v)
-			v.Services = plan.Services{HeadlessCurrent: true, ClientExists: true, ClientCurrent: true, ClientIncarnation: test.incarnation, ClientClusterID: clustertest.SeedID}
+			v.Services = state.Services{HeadlessCurrent: true, ClientExists: true, ClientCurrent: true, ClientIncarnation: test.incarnation, ClientClusterID: clustertest.SeedID}
 			step, recreated := plan.Plan(v.State).(plan.DeletePod)
 			if recreated != test.recreated {
 				t.Errorf("the Pod is recreated: %t, want %t; the plan is %+v", recreated, test.recreated, plan.Plan(v.State))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -24,11 +25,11 @@ func (o *Observer) ObserveMembers(ctx context.Context, v *view.View) error {
 	if err != nil {
 		return err
 	}
-	members := map[string]*plan.Member{}
-	named := func(object client.Object) *plan.Member {
+	members := map[string]*state.Member{}
+	named := func(object client.Object) *state.Member {
 		m := members[object.GetName()]
 		if m == nil {
-			m = &plan.Member{Name: object.GetName(), Incarnation: pods.IncarnationOf(v.State, object)}
+			m = &state.Member{Name: object.GetName(), Incarnation: pods.IncarnationOf(v.State, object)}
 			members[object.GetName()] = m
 		}
 		if size, err := strconv.Atoi(object.GetAnnotations()[pods.AnnotationInitialSize]); err == nil {
@@ -41,7 +42,7 @@ func (o *Observer) ObserveMembers(ctx context.Context, v *view.View) error {
 			m := named(volume)
 			pods.ObserveVolume(m, volume)
 			m.VolumeUnlabelled = pods.Unlabelled(v.State, volume)
-			v.NoteMetadata("PersistentVolumeClaim", volume.Name, volume)
+			plan.NoteMetadata(&v.State, "PersistentVolumeClaim", volume.Name, volume)
 			v.Classes[volume.Name] = ptr.Deref(volume.Spec.StorageClassName, "")
 		}
 	}
@@ -63,7 +64,7 @@ func (o *Observer) ObserveMembers(ctx context.Context, v *view.View) error {
 	for _, m := range members {
 		v.Members = append(v.Members, *m)
 	}
-	v.CorrectIncarnation()
+	plan.CorrectIncarnation(&v.State)
 	return nil
 }
 

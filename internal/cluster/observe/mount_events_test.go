@@ -12,6 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -28,7 +29,7 @@ func TestTheLargeEventsOfATenantAreReadInPages(t *testing.T) {
 	}
 	kubelet, _ := s.Objects[kubecache.PageSize+1].(*corev1.Event)
 	kubelet.Message, kubelet.LastTimestamp = "there is no disk", metav1.NewTime(now)
-	v := &view.View{Repeats: &plan.Repeats{}, Waits: &plan.Waiting{}, State: plan.State{Namespace: "ns", Name: "c", Now: now, Members: []plan.Member{{Name: "c-bcdfghjklm", Pod: plan.PodStarting, Node: "n", PodCreated: now.Add(-time.Hour)}}}}
+	v := &view.View{Repeats: &plan.Repeats{}, Waits: &state.Waiting{}, State: state.State{Namespace: "ns", Name: "c", Now: now, Members: []state.Member{{Name: "c-bcdfghjklm", Pod: state.PodStarting, Node: "n", PodCreated: now.Add(-time.Hour)}}}}
 	o := observerOf(&view.KubeAPI{APIReader: s.Reader(t)})
 	o.Explaining = NewExplaining()
 	o.observeMounts(t.Context(), v)

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
@@ -32,10 +32,10 @@ var mountEvents = []string{"FailedMount", "FailedAttachVolume", "FailedMapVolume
 // events it stays unknown. If the events cannot be read in time, the words of an earlier pass are used.
 func (o *Observer) observeMounts(ctx context.Context, v *view.View) {
 	words, before := map[string]mountWords{}, o.Memory.OfView(v)
-	var due []*plan.Member
+	var due []*state.Member
 	for i := range v.Members {
 		m := &v.Members[i]
-		if m.Pod != plan.PodStarting || m.Node == "" || m.StartupBudget > 0 || v.Now.Sub(m.PodCreated) < mounting {
+		if m.Pod != state.PodStarting || m.Node == "" || m.StartupBudget > 0 || v.Now.Sub(m.PodCreated) < mounting {
 			continue
 		}
 		known := before.mounts[m.Name]
@@ -47,7 +47,7 @@ func (o *Observer) observeMounts(ctx context.Context, v *view.View) {
 		}
 	}
 	before.mounts = words
-	slices.SortStableFunc(due, func(a, b *plan.Member) int { return words[a.Name].at.Compare(words[b.Name].at) })
+	slices.SortStableFunc(due, func(a, b *state.Member) int { return words[a.Name].at.Compare(words[b.Name].at) })
 	o.readMounts(ctx, v, due)
 	for i := range v.Members {
 		m := &v.Members[i]
@@ -59,7 +59,7 @@ func (o *Observer) observeMounts(ctx context.Context, v *view.View) {
 
 // readMounts reads the events about Pods one after the other, up to the first error. Only the first Pod had the whole time, so any other one
 // remains due.
-func (o *Observer) readMounts(ctx context.Context, v *view.View, due []*plan.Member) {
+func (o *Observer) readMounts(ctx context.Context, v *view.View, due []*state.Member) {
 	words := o.Memory.OfView(v).mounts
 	for i, m := range due {
 		said, err := o.newestMount(ctx, v.Namespace, m)
@@ -80,7 +80,7 @@ func (o *Observer) readMounts(ctx context.Context, v *view.View, due []*plan.Mem
 // newestMount is the message of the newest such event about the present Pod of a member. Kubernetes writes few of them. A tenant can write many large
 // ones, which show a wrong message in the status of the own cluster, or none. One list has the events of all reasons, because the API server reads all
 // events of the namespace for each list.
-func (o *Observer) newestMount(ctx context.Context, namespace string, m *plan.Member) (said string, err error) {
+func (o *Observer) newestMount(ctx context.Context, namespace string, m *state.Member) (said string, err error) {
 	newest, pages := m.PodCreated, 0
 	err = kubecache.EachPage(ctx, o.APIReader, o.Explaining, namespace, &corev1.EventList{}, func(page *corev1.EventList) bool {
 		for i := range page.Items {

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 func TestAPodThatCannotMountItsVolumesNamesTheCause(t *testing.T) {
@@ -31,7 +31,7 @@ func TestAPodThatCannotMountItsVolumesNamesTheCause(t *testing.T) {
 		).
 		WithIndex(&corev1.Event{}, "involvedObject.kind", func(o client.Object) []string { return []string{o.(*corev1.Event).InvolvedObject.Kind} }).
 		WithIndex(&corev1.Event{}, "involvedObject.name", func(o client.Object) []string { return []string{o.(*corev1.Event).InvolvedObject.Name} }).Build()
-	v.Members = []plan.Member{{Name: "m", Pod: plan.PodStarting, Node: "one", PodCreated: clustertest.Noon.Add(-2 * time.Minute)}}
+	v.Members = []state.Member{{Name: "m", Pod: state.PodStarting, Node: "one", PodCreated: clustertest.Noon.Add(-2 * time.Minute)}}
 	o.observeMounts(t.Context(), v)
 	if got := v.Members[0].Unanswered; !strings.Contains(got, `secret "example-peer-tls" not found`) {
 		t.Errorf("the cause is %q", got)

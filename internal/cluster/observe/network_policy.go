@@ -12,6 +12,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -29,11 +30,11 @@ func (o *Observer) ObserveNetworkPolicy(ctx context.Context, v *view.View) error
 	case err != nil:
 		return fmt.Errorf("read NetworkPolicy %s: %w", v.Name, err)
 	case metav1.IsControlledBy(&have, v.Cluster):
-		v.NoteMetadata("NetworkPolicy", have.Name, &have)
+		plan.NoteMetadata(&v.State, "NetworkPolicy", have.Name, &have)
 		open := objects.OpensPeers(&have)
 		want := objects.NetworkPolicy(v.State, plan.ApplyNetworkPolicy{OpenPeers: open}, *o.NetworkPeers)
 		current := objects.Digest(want.Spec) == objects.Digest(have.Spec) && equality.Semantic.DeepDerivative(want.Labels, have.Labels)
-		v.NetworkPolicy = plan.NetworkPolicy{Exists: true, Current: current, OpenPeers: open, Leaving: !have.DeletionTimestamp.IsZero()}
+		v.NetworkPolicy = state.NetworkPolicy{Exists: true, Current: current, OpenPeers: open, Leaving: !have.DeletionTimestamp.IsZero()}
 	case v.Spec.NetworkPolicy != nil:
 		v.NoteForeign("NetworkPolicy", &have)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
@@ -17,7 +18,7 @@ func TestTheZoneOfAMemberIsThatOfItsPodOrNode(t *testing.T) {
 		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelTopologyZone: zone}}}
 	}
 	o, v := observerBeside(t, node("one", "a"), node("two", "b"))
-	v.Members = []plan.Member{{Node: "one"}, {Node: "two", Zone: "label"}, {Node: "lost"}, {}}
+	v.Members = []state.Member{{Node: "one"}, {Node: "two", Zone: "label"}, {Node: "lost"}, {}}
 	if err := o.observeZones(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
@@ -32,18 +33,18 @@ func TestTheZoneOfAMemberIsThatOfItsPodOrNode(t *testing.T) {
 }
 
 func TestAMemberThatReplacesAServingOnePrefersItsZone(t *testing.T) {
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.With(3, func(m *plan.Member) { m.InMembership, m.Learner = true, true }))
+	s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.With(3, func(m *state.Member) { m.InMembership, m.Learner = true, true }))
 	for i, zone := range []string{"a", "b", "c"} {
 		s.Members[i].Zone = zone
 	}
-	s.Asked = plan.NewAsked(map[string]string{v1beta2.AnnotationReplace: s.Members[1].Name})
-	join := plan.CreateMember{Name: s.Members[3].Name, Incarnation: 1, Start: plan.StartJoin}
+	s.Asked = state.NewAsked(map[string]string{v1beta2.AnnotationReplace: s.Members[1].Name})
+	join := plan.CreateMember{Name: s.Members[3].Name, Incarnation: 1, Start: state.StartJoin}
 	pod := pods.NewPod(s, join, "")
 	terms := pod.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution
 	if len(terms) != 1 || terms[0].Preference.MatchExpressions[0].Values[0] != "b" || pod.Spec.Affinity.PodAntiAffinity == nil {
 		t.Errorf("the affinity is %+v", pod.Spec.Affinity)
 	}
-	s.Asked = plan.Asked{}
+	s.Asked = state.Asked{}
 	without := pods.NewPod(s, join, "")
 	if without.Spec.Affinity.NodeAffinity != nil || without.Annotations[pods.AnnotationTemplate] != pod.Annotations[pods.AnnotationTemplate] {
 		t.Errorf("the affinity without a replacement is %+v, and the templates are %v and %v", without.Spec.Affinity, without.Annotations, pod.Annotations)
@@ -55,7 +56,7 @@ func TestAMemberThatReplacesAServingOnePrefersItsZone(t *testing.T) {
 func TestTheZoneOfANodeIsReadAgainUntilItHasOne(t *testing.T) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "host"}}
 	o, v := observerBeside(t, node)
-	v.Members = []plan.Member{{Name: "m", Node: "host"}}
+	v.Members = []state.Member{{Name: "m", Node: "host"}}
 	if err := o.observeZones(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}

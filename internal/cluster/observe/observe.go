@@ -11,13 +11,14 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
 // Observe reads Kubernetes and etcd. It decides nothing: an etcd that does not answer is data in the State. Only
 // the Kubernetes API failing is an error.
 func (o *Observer) Observe(ctx context.Context, cluster *v1beta2.EtcdCluster, now time.Time) (*view.View, error) {
-	v := &view.View{State: plan.NewState(cluster), Cluster: cluster, Addresses: map[string]string{}, Classes: map[string]string{}}
+	v := &view.View{State: state.NewState(cluster), Cluster: cluster, Addresses: map[string]string{}, Classes: map[string]string{}}
 	v.MoreDefects, v.AllowedIssuers, v.CertificateDomains = o.Defects, o.Issuers, o.CertificateDomains
 	o.Image.Apply(&v.Spec)
 	v.Now, v.ClusterDomain = now, clusterDomain()
@@ -54,14 +55,14 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1beta2.EtcdCluster, no
 	o.observeRequired(ctx, v)
 	o.Questions.ObserveShown(ctx, v)
 	o.explain(ctx, v)
-	v.LookBehindFences()
-	v.CorrectTimes(&known.seen)
-	v.CompareClientCheck()
+	plan.LookBehindFences(&v.State)
+	plan.CorrectTimes(&v.State, &known.seen)
+	plan.CompareClientCheck(&v.State)
 	v.Replacements = o.Brake.State(client.ObjectKeyFromObject(cluster), v.Now)
 	v.Held = v.Repeats.Held(cluster.Generation, v.Now)
-	slices.SortFunc(v.Foreign, func(a, b plan.ForeignObject) int {
+	slices.SortFunc(v.Foreign, func(a, b state.ForeignObject) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
-	slices.SortFunc(v.Members, func(a, b plan.Member) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(v.Members, func(a, b state.Member) int { return cmp.Compare(a.Name, b.Name) })
 	return v, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/queue"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/secrets"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
@@ -54,7 +55,7 @@ type Observer struct {
 	// Defects of etcd that the administrator has added to the known ones.
 	Defects []etcdversion.Defect
 	// Issuers of cert-manager that the administrator allows beside the Issuers of each namespace.
-	Issuers            []plan.AllowedIssuer
+	Issuers            []state.AllowedIssuer
 	CertificateDomains []string
 	// NetworkPeers are what each NetworkPolicy allows; nil if the operator does not manage NetworkPolicies.
 	NetworkPeers *objects.NetworkPeers
@@ -70,7 +71,7 @@ type Observer struct {
 type observed struct {
 	repeats plan.Repeats
 	// waiting is what the operator waits for.
-	waiting plan.Waiting
+	waiting state.Waiting
 	// seen is when stored times were first seen.
 	seen   clock.Seen
 	logins view.Logins

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -24,7 +24,7 @@ const maxSlicePages = 5
 // names of Pods from there. Without the right to list EndpointSlices it stays unknown.
 func (o *Observer) observePublished(ctx context.Context, v *view.View) {
 	known := o.Memory.OfView(v)
-	if !slices.ContainsFunc(v.Members, func(m plan.Member) bool { return toBePublished(v, m) }) {
+	if !slices.ContainsFunc(v.Members, func(m state.Member) bool { return toBePublished(v, m) }) {
 		known.published = nil
 		return
 	}
@@ -55,8 +55,8 @@ func (o *Observer) observePublished(ctx context.Context, v *view.View) {
 }
 
 // toBePublished returns whether a Pod waits and has an address, and its name may not resolve yet.
-func toBePublished(v *view.View, m plan.Member) bool {
-	return m.Waits && !m.AddressSince.IsZero() && !v.WaitedToBePublished(m)
+func toBePublished(v *view.View, m state.Member) bool {
+	return m.Waits && !m.AddressSince.IsZero() && !state.WaitedToBePublished(v.State, m)
 }
 
 // waitingEndpoints returns the addresses of the Pods that wait.

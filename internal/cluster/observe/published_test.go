@@ -10,7 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -69,7 +69,7 @@ func TestANameCountsAsPublishedFromThePassThatFirstSawIt(t *testing.T) {
 
 // waitsWithAddress gives the view one member, whose Pod waits and has an address.
 func waitsWithAddress(v *view.View, since time.Time) {
-	v.Members = []plan.Member{{Name: clustertest.AheadName, Incarnation: 1, Pod: plan.PodStarting, Start: plan.StartJoin, Waits: true, AddressSince: since}}
+	v.Members = []state.Member{{Name: clustertest.AheadName, Incarnation: 1, Pod: state.PodStarting, Start: state.StartJoin, Waits: true, AddressSince: since}}
 	v.Addresses[clustertest.AheadName] = "10.0.0.1"
 }
 
@@ -78,7 +78,7 @@ func TestAReleasedMemberThatAnswersRunsBeforeItsKubeletReportsIt(t *testing.T) {
 	for name, test := range map[string]struct {
 		waits, answers bool
 	}{"the member was released": {false, true}, "the member still waits": {true, false}} {
-		released := plan.Member{Pod: plan.PodStarting, Start: plan.StartJoin, Waits: test.waits, AddressSince: clustertest.Noon}
+		released := state.Member{Pod: state.PodStarting, Start: state.StartJoin, Waits: test.waits, AddressSince: clustertest.Noon}
 		if released.Released() != test.answers {
 			t.Errorf("%s: asked %t, expected %t", name, released.Released(), test.answers)
 		}
@@ -86,12 +86,12 @@ func TestAReleasedMemberThatAnswersRunsBeforeItsKubeletReportsIt(t *testing.T) {
 			continue
 		}
 		members.Hear(&released, members.Answer{})
-		if released.Pod != plan.PodRunning || !released.Answers {
+		if released.Pod != state.PodRunning || !released.Answers {
 			t.Errorf("%s: it answers, and its Pod is %s", name, released.Pod)
 		}
-		silent := plan.Member{Pod: plan.PodStarting, Start: plan.StartJoin, AddressSince: clustertest.Noon}
+		silent := state.Member{Pod: state.PodStarting, Start: state.StartJoin, AddressSince: clustertest.Noon}
 		members.Hear(&silent, members.Answer{Err: members.ErrNoAddress})
-		if silent.Pod != plan.PodStarting {
+		if silent.Pod != state.PodStarting {
 			t.Errorf("%s: it does not answer, and its Pod is %s", name, silent.Pod)
 		}
 	}
@@ -100,10 +100,10 @@ func TestAReleasedMemberThatAnswersRunsBeforeItsKubeletReportsIt(t *testing.T) {
 func TestMembersWithoutAddressCauseNoReadOfTheService(t *testing.T) {
 	o, v := observerBeside(t)
 	o.APIReader = nil // a read would panic
-	v.Members = []plan.Member{
-		{Name: clustertest.NameOf(0), Pod: plan.PodRunning, AddressSince: clustertest.Noon},
-		{Name: clustertest.AheadName, Pod: plan.PodStarting, Waits: true},
-		{Name: clustertest.NameOf(4), Pod: plan.PodStarting, Waits: true, AddressSince: clustertest.Noon.Add(-time.Hour)},
+	v.Members = []state.Member{
+		{Name: clustertest.NameOf(0), Pod: state.PodRunning, AddressSince: clustertest.Noon},
+		{Name: clustertest.AheadName, Pod: state.PodStarting, Waits: true},
+		{Name: clustertest.NameOf(4), Pod: state.PodStarting, Waits: true, AddressSince: clustertest.Noon.Add(-time.Hour)},
 	}
 	o.observePublished(t.Context(), v)
 }

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
@@ -31,7 +31,7 @@ func (o *Observer) observeRequired(ctx context.Context, v *view.View) {
 	for i := range v.Members {
 		m := &v.Members[i]
 		secret := v.Required[m.Name]
-		if secret == "" || m.Pod != plan.PodStarting || m.Incarnation != v.Incarnation || !v.Formed() {
+		if secret == "" || m.Pod != state.PodStarting || m.Incarnation != v.Incarnation || !v.Formed() {
 			continue
 		}
 		if _, err := kube.SecretData(ctx, o.Client, v.Namespace, secret); errors.Is(err, kube.ErrSecretMissing) && !errors.Is(err, kube.ErrSecretRefused) {

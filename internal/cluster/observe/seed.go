@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
@@ -28,7 +28,7 @@ func (o *Observer) observeSeed(ctx context.Context, v *view.View) {
 	}
 	for i := range v.Members {
 		m := &v.Members[i]
-		if m.Seed == nil || m.Pod != plan.PodStarting || !m.Seed.DoneAt.IsZero() || v.Addresses[m.Name] == "" {
+		if m.Seed == nil || m.Pod != state.PodStarting || !m.Seed.DoneAt.IsZero() || v.Addresses[m.Name] == "" {
 			continue
 		}
 		if percent, err := o.SeedPercent(ctx, v.Addresses[m.Name]); err == nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -44,7 +45,7 @@ func (o *Observer) ObserveServices(ctx context.Context, v *view.View) error {
 		Unready: v.Services.ClientUnready,
 	})
 	v.Services.ClientCurrent, v.Services.TrafficDropped = objects.SameService(want, forClients), objects.DroppedTraffic(want, forClients)
-	v.RecogniseFormed()
+	state.RecogniseFormed(&v.State)
 	return nil
 }
 
@@ -62,6 +63,6 @@ func (o *Observer) serviceNamed(ctx context.Context, v *view.View, name string) 
 		v.NoteForeign("Service", &service)
 		return nil, nil
 	}
-	v.NoteMetadata("Service", name, &service)
+	plan.NoteMetadata(&v.State, "Service", name, &service)
 	return &service, nil
 }

@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // etcdctl prints IDs without leading zeros. If a person copies such an ID, the operator must find the member.
 func TestAForeignMemberIsNamedByItsIDAsEtcdctlPrintsIt(t *testing.T) {
-	s := state(formed, members(3), guest(withoutVote), func(s *State) { s.Asked.RemoveForeign = []string{"f00"} })
+	s := stateWith(formed, members(3), guest(withoutVote), func(s *state.State) { s.Asked.RemoveForeign = []string{"f00"} })
 	if _, removes := Plan(s).(RemoveMember); !removes {
 		t.Errorf("etcdctl member list prints f00, and the plan is %+v", Plan(s))
 	}
@@ -17,7 +18,7 @@ func TestAForeignMemberIsNamedByItsIDAsEtcdctlPrintsIt(t *testing.T) {
 
 // A YAML value can have several lines. Without this, the operator silently ignores the names in it.
 func TestNamesMayBeOnLinesOfTheirOwn(t *testing.T) {
-	if got := NewAsked(map[string]string{v1beta2.AnnotationFence: "a,\nb\n"}).Fence; !slices.Equal(got, []string{"a", "b"}) {
+	if got := state.NewAsked(map[string]string{v1beta2.AnnotationFence: "a,\nb\n"}).Fence; !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("names are %q", got)
 	}
 }

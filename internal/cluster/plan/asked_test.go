@@ -5,90 +5,91 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
-func asks(a Asked) change { return func(s *State) { s.Asked = a } }
+func asks(a state.Asked) change { return func(s *state.State) { s.Asked = a } }
 
-func outOfService(m *Member) { m.InService = false }
+func outOfService(m *state.Member) { m.InService = false }
 
 // TestPlanAsked: a user requests a change of named members with an annotation.
 func TestPlanAsked(t *testing.T) {
-	replace := asks(Asked{Replace: []string{nameOf(1)}})
-	fence := asks(Asked{Fence: []string{nameOf(1)}})
+	replace := asks(state.Asked{Replace: []string{nameOf(1)}})
+	fence := asks(state.Asked{Fence: []string{nameOf(1)}})
 	const cause = "annotation etcd.database.coreos.com/replace-members asks for it"
 	planTests{
 		"adds a member before it removes one that the annotation replaces": {
-			state(formed, members(3), replace), AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
+			stateWith(formed, members(3), replace), AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
 		},
 		"removes a member that the annotation replaces once the new one votes": {
-			state(formed, members(4), replace), RemoveMember{ID: 2, Name: nameOf(1), Cause: cause},
+			stateWith(formed, members(4), replace), RemoveMember{ID: 2, Name: nameOf(1), Cause: cause},
 		},
 		"moves leadership from a member that the annotation replaces before it removes it": {
-			state(formed, members(4), asks(Asked{Replace: []string{nameOf(0)}})), MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
+			stateWith(formed, members(4), asks(state.Asked{Replace: []string{nameOf(0)}})), MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
 		},
 		"replaces no member while another one is down": {
-			state(formed, members(3), with(2, withoutPod), replace), CreateMember{Name: nameOf(2), Incarnation: 1, Start: StartRejoin},
+			stateWith(formed, members(3), with(2, withoutPod), replace), CreateMember{Name: nameOf(2), Incarnation: 1, Start: state.StartRejoin},
 		},
 		"ignores a name that no member has": {
-			state(formed, members(3), asks(Asked{Replace: []string{"x"}, Fence: []string{"x"}, MoveLeader: []string{"x"}})), Done{},
+			stateWith(formed, members(3), asks(state.Asked{Replace: []string{"x"}, Fence: []string{"x"}, MoveLeader: []string{"x"}})), Done{},
 		},
 		"gives no new member a name that the annotation contains": {
-			state(formed, members(2), asks(Asked{Replace: []string{nameOf(2)}})), AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
+			stateWith(formed, members(2), asks(state.Asked{Replace: []string{nameOf(2)}})), AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
 		},
 		"moves leadership to a member that the annotation does not name": {
-			state(formed, members(3), asks(Asked{MoveLeader: []string{nameOf(0), nameOf(1)}})), MoveLeader{From: nameOf(0), To: 3, Name: nameOf(2)},
+			stateWith(formed, members(3), asks(state.Asked{MoveLeader: []string{nameOf(0), nameOf(1)}})), MoveLeader{From: nameOf(0), To: 3, Name: nameOf(2)},
 		},
 		"moves no leadership if the annotation does not name the leader": {
-			state(formed, members(3), asks(Asked{MoveLeader: []string{nameOf(1)}})), Done{},
+			stateWith(formed, members(3), asks(state.Asked{MoveLeader: []string{nameOf(1)}})), Done{},
 		},
 		"refuses to move leadership from the only member": {
-			state(formed, members(1), size(1), asks(Asked{MoveLeader: []string{nameOf(0)}})),
+			stateWith(formed, members(1), size(1), asks(state.Asked{MoveLeader: []string{nameOf(0)}})),
 			Wait{
-				Reason: v1beta2.ReasonRequestRefused, Stalled: true, Requeue: requeueForeign,
+				Reason: v1beta2.ReasonRequestRefused, Stalled: true, Requeue: state.RequeueForeign,
 				Message: "Annotation etcd.database.coreos.com/move-leader-from asks that member " + nameOf(0) + " does not lead, but no other voter can lead. " +
 					"Remove a name from the annotation, or raise spec.size. The members serve as before.",
 			},
 		},
 		"refuses to move leadership if the annotation names all voters": {
-			state(formed, members(3), asks(Asked{MoveLeader: []string{nameOf(0), nameOf(1), nameOf(2)}})),
+			stateWith(formed, members(3), asks(state.Asked{MoveLeader: []string{nameOf(0), nameOf(1), nameOf(2)}})),
 			Wait{
-				Reason: v1beta2.ReasonRequestRefused, Stalled: true, Requeue: requeueForeign,
+				Reason: v1beta2.ReasonRequestRefused, Stalled: true, Requeue: state.RequeueForeign,
 				Message: "Annotation etcd.database.coreos.com/move-leader-from asks that member " + nameOf(0) + " does not lead, but no other voter can lead. " +
 					"Remove a name from the annotation, or raise spec.size. The members serve as before.",
 			},
 		},
 		"removes a fenced member from the client Service": {
-			state(formed, members(3), fence), RemoveFromService{Name: nameOf(1)},
+			stateWith(formed, members(3), fence), RemoveFromService{Name: nameOf(1)},
 		},
 		"does not add a fenced member to the client Service": {
-			state(formed, members(3), with(1, outOfService), fence), Done{},
+			stateWith(formed, members(3), with(1, outOfService), fence), Done{},
 		},
 		"adds a member to the client Service when its fence is removed": {
-			state(formed, members(3), with(1, outOfService)), AddToService{Name: nameOf(1)},
+			stateWith(formed, members(3), with(1, outOfService)), AddToService{Name: nameOf(1)},
 		},
 		"moves leadership from a fenced member": {
-			state(formed, members(3), with(0, outOfService), asks(Asked{Fence: []string{nameOf(0)}})), MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
+			stateWith(formed, members(3), with(0, outOfService), asks(state.Asked{Fence: []string{nameOf(0)}})), MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
 		},
 		"does not replace a fenced member that does not serve": {
-			state(formed, members(3), with(1, pod(PodRunning), outOfService, unreadyFor(startGrace/2)), fence),
+			stateWith(formed, members(3), with(1, pod(state.PodRunning), outOfService, unreadyFor(state.StartGrace/2)), fence),
 			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(1) + " does not serve: its Pod is not ready."},
 		},
 		"does not replace a fenced member that the replace annotation names": {
-			state(formed, members(3), with(1, outOfService), asks(Asked{Fence: []string{nameOf(1)}, Replace: []string{nameOf(1)}})), Done{},
+			stateWith(formed, members(3), with(1, outOfService), asks(state.Asked{Fence: []string{nameOf(1)}, Replace: []string{nameOf(1)}})), Done{},
 		},
 		"refuses to fence more members than quorum allows": {
-			state(formed, members(3), with(0, outOfService, follows), with(1, leads),
-				asks(Asked{Fence: []string{nameOf(0), nameOf(2)}})),
+			stateWith(formed, members(3), with(0, outOfService, follows), with(1, leads),
+				asks(state.Asked{Fence: []string{nameOf(0), nameOf(2)}})),
 			Wait{
-				Reason: v1beta2.ReasonRequestRefused, Stalled: true, Requeue: requeueForeign,
+				Reason: v1beta2.ReasonRequestRefused, Stalled: true, Requeue: state.RequeueForeign,
 				Message: "Annotation etcd.database.coreos.com/fence-members asks to fence member " + nameOf(2) + ". The client Service must keep a quorum, 2 of 3 voters. " +
 					"Remove a name from the annotation, or raise spec.size. The members serve as before.",
 			},
 		},
 		"refuses to fence the only member": {
-			state(formed, members(1), size(1), asks(Asked{Fence: []string{nameOf(0)}})),
+			stateWith(formed, members(1), size(1), asks(state.Asked{Fence: []string{nameOf(0)}})),
 			Wait{
-				Reason: v1beta2.ReasonRequestRefused, Stalled: true, Requeue: requeueForeign,
+				Reason: v1beta2.ReasonRequestRefused, Stalled: true, Requeue: state.RequeueForeign,
 				Message: "Annotation etcd.database.coreos.com/fence-members asks to fence member " + nameOf(0) + ". The client Service must keep a quorum, 1 of 1 voters. " +
 					"Remove a name from the annotation, or raise spec.size. The members serve as before.",
 			},
@@ -97,7 +98,7 @@ func TestPlanAsked(t *testing.T) {
 }
 
 func TestAFencedMemberIsNamedWhileTheClusterIsReady(t *testing.T) {
-	s := state(formed, members(3), with(1, outOfService), asks(Asked{Fence: []string{nameOf(1)}}))
+	s := stateWith(formed, members(3), with(1, outOfService), asks(state.Asked{Fence: []string{nameOf(1)}}))
 	want := "3 members serve version 3.6.16. The client Service does not select " + nameOf(1) + ", because annotation etcd.database.coreos.com/fence-members asks for it."
 	if got := Describe(s, Done{}).Message; got != want {
 		t.Errorf("%q, want %q", got, want)
@@ -111,7 +112,7 @@ func TestAFencedMemberIsNamedWhileTheClusterIsReady(t *testing.T) {
 }
 
 func TestNamesOfAnAnnotationAreRead(t *testing.T) {
-	got := NewAsked(map[string]string{v1beta2.AnnotationReplace: " b, a,,b "}).Replace
+	got := state.NewAsked(map[string]string{v1beta2.AnnotationReplace: " b, a,,b "}).Replace
 	if !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("names are %q", got)
 	}

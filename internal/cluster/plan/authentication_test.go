@@ -6,17 +6,18 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
-func deniedBy(refusal etcd.Refusal) func(*Member) {
-	return func(m *Member) { m.Refusal = refusal }
+func deniedBy(refusal etcd.Refusal) func(*state.Member) {
+	return func(m *state.Member) { m.Refusal = refusal }
 }
 
 // blind is a cluster of etcd 3.6.9 or later, which refuses all requests of an unknown user.
 func blind(refusal etcd.Refusal) change {
-	return func(s *State) {
+	return func(s *state.State) {
 		noQuorum(s)
 		for i := range s.Members {
 			m := &s.Members[i]
@@ -25,31 +26,31 @@ func blind(refusal etcd.Refusal) change {
 	}
 }
 
-func user(s *State) {
+func user(s *state.State) {
 	s.Spec.Auth = &v1beta2.AuthPolicy{OperatorSecret: "login"}
 	s.Authentication.User = "keeper"
 }
 
 func TestAnOperatorWithoutPermissionReportsWhatIsMissing(t *testing.T) {
 	for name, test := range map[string]struct {
-		s    State
+		s    state.State
 		says []string
 	}{
-		"no user": {state(formed, members(3), blind(etcd.RefusedUnknown)), []string{"it has no user", "Set spec.auth.operatorSecret"}},
+		"no user": {stateWith(formed, members(3), blind(etcd.RefusedUnknown)), []string{"it has no user", "Set spec.auth.operatorSecret"}},
 		"a wrong password": {
-			state(formed, members(3), user, blind(etcd.RefusedPassword)), []string{"user keeper", "password in Secret login is wrong", "Correct Secret login"},
+			stateWith(formed, members(3), user, blind(etcd.RefusedPassword)), []string{"user keeper", "password in Secret login is wrong", "Correct Secret login"},
 		},
 		"a user without the role root": {
-			state(formed, members(3), user, with(1, deniedBy(etcd.RefusedRole))), []string{"user keeper of Secret login does not have the role root", "etcdctl user grant-role keeper root"},
+			stateWith(formed, members(3), user, with(1, deniedBy(etcd.RefusedRole))), []string{"user keeper of Secret login does not have the role root", "etcdctl user grant-role keeper root"},
 		},
 		"a Secret without a password": {
-			state(formed, members(3), blind(etcd.RefusedUnknown), func(s *State) {
+			stateWith(formed, members(3), blind(etcd.RefusedUnknown), func(s *state.State) {
 				s.Spec.Auth = &v1beta2.AuthPolicy{OperatorSecret: "login"}
 				s.Authentication.Problem = "Secret login needs the keys username and password."
 			}), []string{"Secret login needs the keys", "Correct Secret login"},
 		},
 		"a certificate of a user without the role root": {
-			state(formed, members(3), withTLS, with(0, deniedBy(etcd.RefusedRole))), []string{"certificate in Secret operator-tls", "Give that user the role root"},
+			stateWith(formed, members(3), withTLS, with(0, deniedBy(etcd.RefusedRole))), []string{"certificate in Secret operator-tls", "Give that user the role root"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,13 +70,13 @@ func TestAnOperatorWithoutPermissionReportsWhatIsMissing(t *testing.T) {
 func TestWhatNeedsNoPermissionOfEtcdIsDoneWithoutIt(t *testing.T) {
 	planTests{
 		"recreates a missing Pod": {
-			state(formed, members(3), with(0, deniedBy(etcd.RefusedUnknown)), with(1, withoutPod)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin},
+			stateWith(formed, members(3), with(0, deniedBy(etcd.RefusedUnknown)), with(1, withoutPod)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin},
 		},
 	}.run(t)
 }
 
 func TestAWrongAuthSecretIsReportedWhileAuthenticationIsOff(t *testing.T) {
-	s := state(formed, members(3), func(s *State) { s.Authentication.Problem = "Secret x is missing." })
+	s := stateWith(formed, members(3), func(s *state.State) { s.Authentication.Problem = "Secret x is missing." })
 	if wait, waits := Plan(s).(Wait); !waits || wait.Reason != v1beta2.ReasonSecretMissing || !strings.Contains(wait.Message, "Secret x is missing.") {
 		t.Errorf("the step is %#v", Plan(s))
 	}
@@ -83,7 +84,7 @@ func TestAWrongAuthSecretIsReportedWhileAuthenticationIsOff(t *testing.T) {
 
 // The switch to such a seed could not be undone, and the operator could not add a member.
 func TestClientsAreNotSwitchedToASeedThatRefusesTheOperator(t *testing.T) {
-	s := state(formed, members(3), user, restored(v1beta2.RestoreSeeding), asked, aSeed(serving, deniedBy(etcd.RefusedPassword)))
+	s := stateWith(formed, members(3), user, restored(v1beta2.RestoreSeeding), asked, aSeed(serving, deniedBy(etcd.RefusedPassword)))
 	wait, waits := Plan(s).(Wait)
 	if !waits || wait.Reason != v1beta2.ReasonEtcdAccessDenied || !strings.Contains(wait.Message, "the members continue to serve") {
 		t.Errorf("the step is %#v", Plan(s))
@@ -93,7 +94,7 @@ func TestClientsAreNotSwitchedToASeedThatRefusesTheOperator(t *testing.T) {
 // earlier is a cluster of an earlier release, whose operator used the clients' certificate.
 func earlier(t *testing.T, tls *v1beta2.TLSPolicy) *rotation {
 	w := newRotation(t, 1, tls)
-	w.s.ClientName = rootUser
+	w.s.ClientName = state.RootUser
 	authority, err := w.m.current()
 	if w.issuer != nil {
 		authority, err = w.issuer, nil
@@ -101,15 +102,15 @@ func earlier(t *testing.T, tls *v1beta2.TLSPolicy) *rotation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pair, err := authority.Issue(pki.Request{CommonName: rootUser, Client: true}, w.s.Now, 1000*time.Hour)
+	pair, err := authority.Issue(pki.Request{CommonName: state.RootUser, Client: true}, w.s.Now, 1000*time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.m.HandedOut["client"].Data[v1beta2.ClientCertKey], w.m.HandedOut["client"].Data[v1beta2.ClientKeyKey] = pair.Cert, pair.Key
-	delete(w.m.HandedOut, operatorUsage)
+	delete(w.m.HandedOut, state.OperatorUsage)
 	if w.issuer != nil {
 		w.m.Issued["client"].Data[IssuedCertKey], w.m.Issued["client"].Data[IssuedKeyKey] = pair.Cert, pair.Key
-		delete(w.m.Issued, operatorUsage)
+		delete(w.m.Issued, state.OperatorUsage)
 	}
 	w.look()
 	return w
@@ -131,8 +132,8 @@ func TestTheOperatorOfAnEarlierReleasesClusterGetsACertificateAndClientsKeepRoot
 	}
 	before := string(w.m.HandedOut["client"].Get(v1beta2.ClientCertKey))
 	w.follow()
-	if w.commonName(operatorUsage) != rootUser || string(w.m.HandedOut["client"].Get(v1beta2.ClientCertKey)) != before {
-		t.Errorf("the operator has %s, and the clients' certificate changed: %v", w.commonName(operatorUsage), string(w.m.HandedOut["client"].Get(v1beta2.ClientCertKey)) != before)
+	if w.commonName(state.OperatorUsage) != state.RootUser || string(w.m.HandedOut["client"].Get(v1beta2.ClientCertKey)) != before {
+		t.Errorf("the operator has %s, and the clients' certificate changed: %v", w.commonName(state.OperatorUsage), string(w.m.HandedOut["client"].Get(v1beta2.ClientCertKey)) != before)
 	}
 	w.s.Spec.TLS.Managed.ClientCommonName = "shop"
 	w.follow()
@@ -158,7 +159,7 @@ func (w *rotation) follow() {
 
 func TestClientsOfANewClusterAreNotRoot(t *testing.T) {
 	w := newRotation(t, 1, managedFor(time.Hour))
-	if client, operator := w.commonName("client"), w.commonName(operatorUsage); client != "client" || operator != rootUser {
+	if client, operator := w.commonName("client"), w.commonName(state.OperatorUsage); client != "client" || operator != state.RootUser {
 		t.Errorf("the common names are %s for clients and %s for the operator", client, operator)
 	}
 }
@@ -168,13 +169,13 @@ func TestACertificateThatCertManagerHasNotIssuedForTheOperatorHoldsNothingUp(t *
 	w := earlier(t, &v1beta2.TLSPolicy{CertManager: &v1beta2.CertManagerTLS{ClientCommonName: "shop"}})
 	w.follow()
 	w.report()
-	if w.s.Certificates.Missing || w.m.HandedOut[operatorUsage] != nil || w.s.ClientName != rootUser {
+	if w.s.Certificates.Missing || w.m.HandedOut[state.OperatorUsage] != nil || w.s.ClientName != state.RootUser {
 		t.Errorf("missing %v, common name of clients %s", w.s.Certificates.Missing, w.s.ClientName)
 	}
-	w.issue(operatorUsage)
+	w.issue(state.OperatorUsage)
 	w.follow()
 	w.report()
-	if w.commonName(operatorUsage) != rootUser || w.s.ClientName != "shop" {
-		t.Errorf("the operator has %s, and clients ask for %s", w.commonName(operatorUsage), w.s.ClientName)
+	if w.commonName(state.OperatorUsage) != state.RootUser || w.s.ClientName != "shop" {
+		t.Errorf("the operator has %s, and clients ask for %s", w.commonName(state.OperatorUsage), w.s.ClientName)
 	}
 }

@@ -8,11 +8,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 func TestAFailedPodIsRecreatedAfterADelayThatDoubles(t *testing.T) {
 	for failures, want := range map[int32]time.Duration{0: 0, 1: time.Second, 4: 8 * time.Second, 9: 256 * time.Second, 10: 5 * time.Minute, 99: 5 * time.Minute} {
-		s := state(formed, members(3), with(1, pod(PodEnded)))
+		s := stateWith(formed, members(3), with(1, pod(state.PodEnded)))
 		s.Members[1].PodMessage = "OutOfcpu"
 		s.PodFailures = []v1beta2.PodFailure{{Name: nameOf(1), Count: failures, LastTime: metav1.NewTime(noon)}}
 		if want > 0 {
@@ -35,7 +36,7 @@ func TestAFailedPodIsRecreatedAfterADelayThatDoubles(t *testing.T) {
 }
 
 func TestFailedPodsAreForgottenOnceTheMemberServes(t *testing.T) {
-	s := state(formed, members(3))
+	s := stateWith(formed, members(3))
 	s.PodFailures = []v1beta2.PodFailure{{Name: nameOf(1), Count: 4, LastTime: metav1.NewTime(noon)}, {Name: "removed", Count: 1}}
 	if got := NewStatus(s, Done{}, nil, v1beta2.EtcdClusterStatus{}, 1).PodFailures; len(got) > 0 {
 		t.Errorf("recorded: %+v", got)
@@ -43,7 +44,7 @@ func TestFailedPodsAreForgottenOnceTheMemberServes(t *testing.T) {
 }
 
 func TestACorrectedSpecIsTriedAtOnceOnAPodThatFailed(t *testing.T) {
-	s := state(formed, members(3), with(1, pod(PodEnded), func(m *Member) { m.Outdated = true }))
+	s := stateWith(formed, members(3), with(1, pod(state.PodEnded), func(m *state.Member) { m.Outdated = true }))
 	s.PodFailures = []v1beta2.PodFailure{{Name: nameOf(1), Count: 9, LastTime: metav1.NewTime(noon)}}
 	if step, is := Plan(s).(DeletePod); !is {
 		t.Errorf("the plan is %+v", step)
@@ -57,7 +58,7 @@ func TestANegativeCountOfFailuresDoesNotPanic(t *testing.T) {
 			t.Errorf("Plan panics: %v", why)
 		}
 	}()
-	s := state(formed, members(3), with(1, pod(PodEnded)))
+	s := stateWith(formed, members(3), with(1, pod(state.PodEnded)))
 	s.PodFailures = []v1beta2.PodFailure{{Name: nameOf(1), Count: -1}}
 	Plan(s)
 }
@@ -66,12 +67,12 @@ func TestANegativeCountOfFailuresDoesNotPanic(t *testing.T) {
 func TestALearnerThatIsEvictedWheneverItAnswersIsReplacedLessAndLessOften(t *testing.T) {
 	var failures []v1beta2.PodFailure
 	now, added := noon, 0
-	pass := func(is ...func(*Member)) Step {
+	pass := func(is ...func(*state.Member)) Step {
 		changes := []change{formed, members(3), size(4)}
 		if len(is) > 0 {
 			changes = append(changes, with(3, is...))
 		}
-		s := state(append(changes, ephemeral)...)
+		s := stateWith(append(changes, ephemeral)...)
 		s.Now, s.PodFailures = now, failures
 		step := Plan(s)
 		failures = NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{}, 1).PodFailures
@@ -85,23 +86,23 @@ func TestALearnerThatIsEvictedWheneverItAnswersIsReplacedLessAndLessOften(t *tes
 		added++
 		pass(learner)
 		for deleted := false; !deleted; {
-			_, deleted = pass(learner, pod(PodEnded)).(DeletePod)
+			_, deleted = pass(learner, pod(state.PodEnded)).(DeletePod)
 		}
 		if step, removes := pass(learner, gone).(RemoveMember); !removes {
 			t.Fatalf("the plan is %+v, want the learner removed", step)
 		}
 	}
 	if added > 30 {
-		t.Errorf("%d learners were added within an hour, want the pauses between them to grow to %s", added, lastAttempt)
+		t.Errorf("%d learners were added within an hour, want the pauses between them to grow to %s", added, state.LastAttempt)
 	}
 }
 
 // On a node under pressure, the operator removed and added a learner on emptyDir as fast as the kubelet evicted its Pod.
 func TestALearnerWhoseDataIsEvictedIsReplacedAfterABackoff(t *testing.T) {
-	evicted := func(s *State) {
+	evicted := func(s *state.State) {
 		s.PodFailures = []v1beta2.PodFailure{{Name: nameOf(3), Count: 5, LastTime: metav1.NewTime(noon.Add(-time.Second))}}
 	}
-	s := state(formed, members(3), ephemeral, size(4), with(3, learner, pod(PodEnded)), evicted)
+	s := stateWith(formed, members(3), ephemeral, size(4), with(3, learner, pod(state.PodEnded)), evicted)
 	s.Members[3].PodImage = s.ImageFor(1)
 	wait, is := Plan(s).(Wait)
 	if !is || wait.Reason != v1beta2.ReasonPodFailing || !wait.Stalled {
@@ -115,8 +116,8 @@ func TestALearnerWhoseDataIsEvictedIsReplacedAfterABackoff(t *testing.T) {
 	if _, is := Plan(s).(RemoveMember); !is {
 		t.Errorf("Plan returned %+v, want to remove the learner at once if the cluster does not need it any more", Plan(s))
 	}
-	removed := state(formed, members(3), ephemeral, evicted, func(s *State) { s.Asked.Replace = []string{nameOf(0)} })
-	if len(removed.podFailures(Done{}, nil)) != 1 {
+	removed := stateWith(formed, members(3), ephemeral, evicted, func(s *state.State) { s.Asked.Replace = []string{nameOf(0)} })
+	if len(podFailures(removed, Done{}, nil)) != 1 {
 		t.Error("the failures are forgotten between two learners that replace a member")
 	}
 }

@@ -4,31 +4,32 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 func TestLostLabelsArePutBackFirst(t *testing.T) {
-	unlabelled := func(m *Member) { m.Unlabelled = true }
+	unlabelled := func(m *state.Member) { m.Unlabelled = true }
 	planTests{
 		"restores the labels of a Pod even if no quorum answers": {
-			state(formed, members(3), noQuorum, with(1, unlabelled)), RestoreLabels{Name: nameOf(1)},
+			stateWith(formed, members(3), noQuorum, with(1, unlabelled)), RestoreLabels{Name: nameOf(1)},
 		},
 		"restores the labels of a volume before it starts the member": {
-			state(formed, members(3), with(2, withoutPod, func(m *Member) { m.VolumeUnlabelled = true })), RestoreLabels{Name: nameOf(2), Volume: true},
+			stateWith(formed, members(3), with(2, withoutPod, func(m *state.Member) { m.VolumeUnlabelled = true })), RestoreLabels{Name: nameOf(2), Volume: true},
 		},
 		"does not restore the labels of a Pod that is being deleted": {
-			state(formed, members(3), with(1, unlabelled, pod(PodDeleting))),
+			stateWith(formed, members(3), with(1, unlabelled, pod(state.PodDeleting))),
 			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(1) + " is stopping."},
 		},
 	}.run(t)
 }
 
 func TestTheIncarnationOfAMemberIsInItsName(t *testing.T) {
-	s := state(formed, func(s *State) { s.Incarnation = 2_000_000_000 }) // the status may hold any number
+	s := stateWith(formed, func(s *state.State) { s.Incarnation = 2_000_000_000 }) // the status may hold any number
 	for name, want := range map[string]int32{
-		nameOf(0): 1, memberName("example", "uid-example", 7, 5): 7,
-		memberName("example", "uid-earlier", 1, 0): 0, "example-backup": 0, "": 0,
+		nameOf(0): 1, state.MemberName("example", "uid-example", 7, 5): 7,
+		state.MemberName("example", "uid-earlier", 1, 0): 0, "example-backup": 0, "": 0,
 	} {
-		if got, ok := s.IncarnationNamed(name); got != want || ok != (want > 0) {
+		if got, ok := IncarnationNamed(s, name); got != want || ok != (want > 0) {
 			t.Errorf("%q is of incarnation %d (%v), want %d", name, got, ok, want)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 const noClassMessage = "Kubernetes has no default StorageClass, so a member gets no volume and does not start. " +
@@ -12,103 +13,103 @@ const noClassMessage = "Kubernetes has no default StorageClass, so a member gets
 	"For tests, set spec.pod.emptyDir: {} and accept that data is lost with its Pod."
 
 func TestPlanBirth(t *testing.T) {
-	started := func(m *Member) {
+	started := func(m *state.Member) {
 		onVolume(m)
-		m.Start = StartNew
+		m.Start = state.StartNew
 	}
 	planTests{
 		"stops all members with emptyDir if one that may have voted has lost its data": {
-			state(ephemeral, initial(3), ephemeral, with(0, pod(PodRunning)), with(1, pod(PodRunning)), with(2, gone)), StopMembers{},
+			stateWith(ephemeral, initial(3), ephemeral, with(0, pod(state.PodRunning)), with(1, pod(state.PodRunning)), with(2, gone)), StopMembers{},
 		},
 		"waits until all members with emptyDir have stopped before it restarts them": {
-			state(ephemeral, initial(3), ephemeral, with(0, pod(PodDeleting)), with(1, gone), with(2, gone)),
+			stateWith(ephemeral, initial(3), ephemeral, with(0, pod(state.PodDeleting)), with(1, gone), with(2, gone)),
 			Wait{Reason: v1beta2.ReasonCreating, Message: "Member " + nameOf(0) + " is stopping. Then all members start again."},
 		},
 		"creates the missing members with emptyDir if no member has run": {
-			state(ephemeral, initial(3), ephemeral, with(0, pod(PodStarting)), with(1, gone), with(2, gone)), CreateMembers{Incarnation: 1, Size: 3},
+			stateWith(ephemeral, initial(3), ephemeral, with(0, pod(state.PodStarting)), with(1, gone), with(2, gone)), CreateMembers{Incarnation: 1, Size: 3},
 		},
 		"creates all volumes first": {
-			state(), CreateVolumes{Incarnation: 1, Size: 3},
+			stateWith(), CreateVolumes{Incarnation: 1, Size: 3},
 		},
 		"creates the volumes that are missing after the operator was killed": {
-			state(initial(3), func(s *State) { s.Members = s.Members[1:] }), CreateVolumes{Incarnation: 1, Size: 3},
+			stateWith(initial(3), func(s *state.State) { s.Members = s.Members[1:] }), CreateVolumes{Incarnation: 1, Size: 3},
 		},
 		"creates volumes for the initial size if spec.size changes during the bootstrap": {
-			state(initial(3), func(s *State) { s.Members = s.Members[1:] }, size(5)), CreateVolumes{Incarnation: 1, Size: 3},
+			stateWith(initial(3), func(s *state.State) { s.Members = s.Members[1:] }, size(5)), CreateVolumes{Incarnation: 1, Size: 3},
 		},
 		"records that all volumes exist before it creates Pods": {
-			state(initial(3)), BeginBootstrap{Incarnation: 1},
+			stateWith(initial(3)), BeginBootstrap{Incarnation: 1},
 		},
 		"records the bootstrap again if the status was lost and a Pod exists": {
-			state(initial(3), with(0, started), with(1, gone), with(2, gone)), BeginBootstrap{Incarnation: 1},
+			stateWith(initial(3), with(0, started), with(1, gone), with(2, gone)), BeginBootstrap{Incarnation: 1},
 		},
 		"creates all Pods at once": {
-			state(initial(3), begun), CreateMembers{Incarnation: 1, Size: 3},
+			stateWith(initial(3), begun), CreateMembers{Incarnation: 1, Size: 3},
 		},
 		"creates the Pods that are missing": {
-			state(initial(3), begun, with(0, started)), CreateMembers{Incarnation: 1, Size: 3},
+			stateWith(initial(3), begun, with(0, started)), CreateMembers{Incarnation: 1, Size: 3},
 		},
 		"does not recreate the volume of a member that may have voted": {
-			state(initial(3), begun, with(0, started), with(1, started), with(2, gone)),
+			stateWith(initial(3), begun, with(0, started), with(1, started), with(2, gone)),
 			Wait{Reason: v1beta2.ReasonCreating, Message: "The members are starting. These do not serve yet: " + nameOf(0) + ", " + nameOf(1) + "."},
 		},
 		// If etcd is killed before its first entry, it never serves again as the only member. Only this message reports that.
 		"asks a person for help if no member of a new cluster has served for 5 minutes": {
-			state(initial(1), size(1), begun, with(0, started, pod(PodRunning), unreadyFor(startGrace+time.Second))),
+			stateWith(initial(1), size(1), begun, with(0, started, pod(state.PodRunning), unreadyFor(state.StartGrace+time.Second))),
 			Wait{Reason: v1beta2.ReasonCreating, Stalled: true, Message: "The cluster has not formed. These members have not served for more than 5m0s: " + nameOf(0) + ". " +
 				"Read the log of a member's Pod, and correct what it names. If a new cluster logs \"no leader\" and nothing else is wrong, etcd was killed before its first entry. " +
 				"Such a cluster has no data: delete the EtcdCluster and create it again."},
 		},
 		"does not ask for help yet if the API server has just refused to delete ended Pods": {
-			state(ephemeral, initial(3), ephemeral, begun, with(0, pod(PodEnded)), with(1, pod(PodEnded)), with(2, pod(PodEnded)), refusedToDelete(0), refusedToDelete(1), refusedToDelete(2)),
+			stateWith(ephemeral, initial(3), ephemeral, begun, with(0, pod(state.PodEnded)), with(1, pod(state.PodEnded)), with(2, pod(state.PodEnded)), refusedToDelete(0), refusedToDelete(1), refusedToDelete(2)),
 			Wait{Reason: v1beta2.ReasonCreating, Message: "The members are starting."},
 		},
 		"waits while one member has been unready for no more than 5 minutes": {
-			state(initial(3), begun, with(0, started, pod(PodRunning), unreadyFor(2*startGrace)), with(1, started, pod(PodRunning), unreadyFor(2*startGrace)), with(2, started, pod(PodRunning), unreadyFor(startGrace))),
+			stateWith(initial(3), begun, with(0, started, pod(state.PodRunning), unreadyFor(2*state.StartGrace)), with(1, started, pod(state.PodRunning), unreadyFor(2*state.StartGrace)), with(2, started, pod(state.PodRunning), unreadyFor(state.StartGrace))),
 			Wait{Reason: v1beta2.ReasonCreating, Message: "The members are starting. These do not serve yet: " + nameOf(0) + ", " + nameOf(1) + ", " + nameOf(2) + "."},
 		},
 		"reports that the cluster cannot form if too many volumes were lost": {
-			state(initial(3), begun, with(0, started), with(1, gone), with(2, gone)),
+			stateWith(initial(3), begun, with(0, started), with(1, gone), with(2, gone)),
 			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "Only 1 of 3 volumes exist, too few to form the cluster. It has served no client, so no data is lost. Delete the EtcdCluster and create it again.", Stalled: true},
 		},
 		"creates Pods and no volumes with emptyDir": {
-			state(ephemeral), CreateMembers{Incarnation: 1, Size: 3},
+			stateWith(ephemeral), CreateMembers{Incarnation: 1, Size: 3},
 		},
 		"waits for the members to start": {
-			state(initial(2), begun, with(0, started), with(1, started)),
+			stateWith(initial(2), begun, with(0, started), with(1, started)),
 			Wait{Reason: v1beta2.ReasonCreating, Message: "The members are starting. These do not serve yet: " + nameOf(0) + ", " + nameOf(1) + "."},
 		},
 		"reports the Pod that cannot be scheduled": {
-			state(initial(2), begun, with(0, started), with(1, blockedBy(v1beta2.ReasonPodUnschedulable))),
+			stateWith(initial(2), begun, with(0, started), with(1, blockedBy(v1beta2.ReasonPodUnschedulable))),
 			Wait{Reason: v1beta2.ReasonPodUnschedulable, Message: "Member " + nameOf(1) + " does not run: why. The cluster has not formed yet.", Stalled: true},
 		},
 		"waits if an image cannot be pulled": {
-			state(initial(1), begun, with(0, blockedBy(v1beta2.ReasonImageUnavailable))),
+			stateWith(initial(1), begun, with(0, blockedBy(v1beta2.ReasonImageUnavailable))),
 			Wait{Reason: v1beta2.ReasonImageUnavailable, Message: "Member " + nameOf(0) + " does not run: why. The cluster has not formed yet.", Stalled: true},
 		},
 		"recreates the Pod when the image is corrected": {
-			state(initial(1), begun, with(0, blockedBy(v1beta2.ReasonImageUnavailable)), ofVersion("3.6.17")),
+			stateWith(initial(1), begun, with(0, blockedBy(v1beta2.ReasonImageUnavailable)), ofVersion("3.6.17")),
 			DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonSettling, Message: "it must run image quay.io/coreos/etcd:v3.6.17"},
 		},
 		"reports both ways out if there is no default StorageClass": {
-			state(noClass), Wait{Reason: v1beta2.ReasonNoStorageClass, Message: noClassMessage, Stalled: true},
+			stateWith(noClass), Wait{Reason: v1beta2.ReasonNoStorageClass, Message: noClassMessage, Stalled: true},
 		},
 		"needs no StorageClass once the volumes exist": {
-			state(initial(3), begun, noClass), CreateMembers{Incarnation: 1, Size: 3},
+			stateWith(initial(3), begun, noClass), CreateMembers{Incarnation: 1, Size: 3},
 		},
 		"records the cluster ID as soon as one member serves": {
-			state(initial(3), begun, with(0, voter), with(1, started), with(2, started)), RecordFormed{ClusterID: oldID, Incarnation: 1},
+			stateWith(initial(3), begun, with(0, voter), with(1, started), with(2, started)), RecordFormed{ClusterID: oldID, Incarnation: 1},
 		},
 		"waits for the EtcdRestore that was created together with the cluster": {
-			state(func(s *State) { s.RestorePending = "back" }),
+			stateWith(func(s *state.State) { s.RestorePending = "back" }),
 			Wait{Reason: v1beta2.ReasonWaitingForRestore, Message: "The cluster starts from EtcdRestore back and serves no client until then. To start it empty, delete that EtcdRestore."},
 		},
 		"is stalled if the EtcdRestore that the cluster waits for has failed": {
-			state(restored(v1beta2.RestoreFailed), func(s *State) { s.RestorePending = "back" }),
+			stateWith(restored(v1beta2.RestoreFailed), func(s *state.State) { s.RestorePending = "back" }),
 			Wait{Reason: v1beta2.ReasonWaitingForRestore, Message: "The cluster starts from EtcdRestore back and serves no client until then. To start it empty, delete that EtcdRestore.", Stalled: true},
 		},
 		"waits for an EtcdRestore that appears after the bootstrap has begun": {
-			state(initial(3), begun, with(0, voter), func(s *State) { s.RestorePending = "back" }),
+			stateWith(initial(3), begun, with(0, voter), func(s *state.State) { s.RestorePending = "back" }),
 			Wait{Reason: v1beta2.ReasonWaitingForRestore, Message: "The cluster starts from EtcdRestore back and serves no client until then. To start it empty, delete that EtcdRestore."},
 		},
 	}.run(t)

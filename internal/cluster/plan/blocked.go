@@ -4,27 +4,28 @@ import (
 	"strings"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // recreateBlocked recreates a Pod that cannot run as it is. The volume is kept.
-func recreateBlocked(s State) Step {
+func recreateBlocked(s state.State) Step {
 	for _, m := range s.Members {
-		if s.backsOff(m) || m.Answers {
+		if state.BacksOff(s, m) || m.Answers {
 			continue // waitForAttempt reports it, or the cache is behind: a member that answers runs
 		}
 		var step Step
 		switch m.Pod {
-		case PodEnded:
+		case state.PodEnded:
 			step = DeletePod{Name: m.Name, Reason: v1beta2.ReasonMemberDown, Message: "it has ended: " + m.PodMessage}
-		case PodBlocked:
-			step = s.recreateBlockedMember(m)
-		case PodStarting:
-			step = s.recreateFormerSeed(m)
+		case state.PodBlocked:
+			step = recreateBlockedMember(s, m)
+		case state.PodStarting:
+			step = recreateFormerSeed(s, m)
 		}
-		if s.startsOnAnother(m) {
-			step = DeletePod{Name: m.Name, Reason: v1beta2.ReasonMemberDown, Message: "it has not started, and " + volumeOther}
+		if state.StartsOnAnother(s, m) {
+			step = DeletePod{Name: m.Name, Reason: v1beta2.ReasonMemberDown, Message: "it has not started, and " + state.CauseVolumeOther}
 		}
-		if step != nil && s.may(step) {
+		if step != nil && may(s, step) {
 			return step
 		}
 	}
@@ -32,32 +33,32 @@ func recreateBlocked(s State) Step {
 }
 
 // recreateBlockedMember stops a blocked Pod if a new Pod would not be blocked for the same cause.
-func (s State) recreateBlockedMember(m Member) Step {
-	if step := s.withoutItsVolume(m); step != nil {
+func recreateBlockedMember(s state.State, m state.Member) Step {
+	if step := withoutItsVolume(s, m); step != nil {
 		return step
 	}
 	image := s.ImageFor(m.Incarnation)
 	switch {
-	case s.MembershipKnown && m.InMembership && !m.Started && m.Start == StartRejoin:
+	case s.MembershipKnown && m.InMembership && !m.Started && m.Start == state.StartRejoin:
 		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonScaling, Message: "the member has not joined the cluster yet"}
-	case s.MembershipKnown && m.InMembership && !m.Started && m.Start == StartJoin && m.Peers != strings.Join(s.JoinPeers(m.Name), ","):
+	case s.MembershipKnown && m.InMembership && !m.Started && m.Start == state.StartJoin && m.Peers != strings.Join(state.JoinPeers(s, m.Name), ","):
 		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonScaling, Message: "the membership has changed since the Pod was created to join it"}
-	case m.PodImage != image && s.mayLosePod(m):
+	case m.PodImage != image && mayLosePod(s, m):
 		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonSettling, Message: "it must run image " + image}
-	case m.Outdated && s.mayLosePod(m):
+	case m.Outdated && mayLosePod(s, m):
 		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonSettling, Message: "spec.pod or spec.TLS has changed"}
 	}
 	return nil
 }
 
 // withoutItsVolume stops a blocked Pod whose volume is missing, lost, or waits for the Pod to end.
-func (s State) withoutItsVolume(m Member) Step {
+func withoutItsVolume(s state.State, m state.Member) Step {
 	switch {
-	case !s.inPod(m) && m.Volume == VolumeNone && (s.MembershipKnown || !s.goesWithPod(m)):
+	case !state.InPod(s, m) && m.Volume == state.VolumeNone && (s.MembershipKnown || !state.GoesWithPod(s, m)):
 		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonMemberDown, Message: "the volume that it waits for does not exist"}
-	case m.Volume == VolumeLost && s.goesWithPod(m) && s.MembershipKnown:
-		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonMemberDown, Message: "it does not run, and " + volumeLost}
-	case m.Volume == VolumeDeleting && (s.MembershipKnown || !s.Formed()):
+	case m.Volume == state.VolumeLost && state.GoesWithPod(s, m) && s.MembershipKnown:
+		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonMemberDown, Message: "it does not run, and " + state.CauseVolumeLost}
+	case m.Volume == state.VolumeDeleting && (s.MembershipKnown || !s.Formed()):
 		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonMemberDown, Message: "its volume is being deleted and waits for the Pod to end"}
 	}
 	return nil
@@ -65,20 +66,14 @@ func (s State) withoutItsVolume(m Member) Step {
 
 // recreateFormerSeed recreates the Pod of a seed without what only a restore needs: users delete the Secret of the store
 // afterwards, and the node can then no longer mount it.
-func (s State) recreateFormerSeed(m Member) Step {
-	if m.MissingSecret == "" || !s.Formed() || m.Incarnation != s.Incarnation || !s.keepsData(m) {
+func recreateFormerSeed(s state.State, m state.Member) Step {
+	if m.MissingSecret == "" || !s.Formed() || m.Incarnation != s.Incarnation || !state.KeepsData(s, m) {
 		return nil
 	}
 	return DeletePod{Name: m.Name, Reason: v1beta2.ReasonMemberDown, Message: "it cannot start without Secret " + m.MissingSecret + ", which only the restore needed"}
 }
 
 // mayLosePod says whether a member's Pod can be deleted without loss of data.
-func (s State) mayLosePod(m Member) bool {
-	return !s.goesWithPod(m) || !s.Formed() || (s.MembershipKnown && !m.Started)
-}
-
-// startsOnAnother reports whether the Pod of a member has not started, and would start on a claim that a person has put in the place of its
-// own. A claim can be deleted while no node has the Pod, and the next one of that name is mounted.
-func (s State) startsOnAnother(m Member) bool {
-	return (m.Pod == PodStarting || m.Pod == PodBlocked) && !m.Ran && m.Volume == VolumePresent && s.OnAnotherVolume(m)
+func mayLosePod(s state.State, m state.Member) bool {
+	return !state.GoesWithPod(s, m) || !s.Formed() || (s.MembershipKnown && !m.Started)
 }

@@ -5,35 +5,38 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 func TestPlanReplacesLostMembersOfFewClustersAtATime(t *testing.T) {
-	held := func(s *State) { s.Replacements = Replacements{Held: true, Running: 10, Limit: 10, PerMinute: 20} }
+	held := func(s *state.State) {
+		s.Replacements = state.Replacements{Held: true, Running: 10, Limit: 10, PerMinute: 20}
+	}
 	wait := func(cause string) Wait {
 		return Wait{Reason: v1beta2.ReasonReplacementDelayed, Message: "Member " + nameOf(1) + " must be replaced, because " + cause + ". The operator replaces lost members in 10 other clusters (limits: 10 at the same time, 20 begun in a minute), so this one waits. A quorum serves. If nodes are down, repair them."}
 	}
-	corrupt := func(m *Member) { m.Corrupt = true }
+	corrupt := func(m *state.Member) { m.Corrupt = true }
 	planTests{
-		"does not replace a member on a lost node yet": {state(formed, members(3), with(1, pod(PodDeleting), unreadyFor(time.Hour)), held), wait(isDead)},
-		"does not replace a member without data yet":   {state(formed, members(3), with(1, withoutPod, volume(VolumeLost)), held), wait(LostData)},
-		"replaces a member with corrupt data at once":  {state(formed, members(3), with(1, corrupt), held), RemoveMember{ID: 2, Name: nameOf(1), Cause: CorruptData}},
-		"recreates a missing Pod at once":              {state(formed, members(3), with(1, withoutPod), held), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin}},
+		"does not replace a member on a lost node yet": {stateWith(formed, members(3), with(1, pod(state.PodDeleting), unreadyFor(time.Hour)), held), wait(isDead)},
+		"does not replace a member without data yet":   {stateWith(formed, members(3), with(1, withoutPod, volume(state.VolumeLost)), held), wait(state.LostData)},
+		"replaces a member with corrupt data at once":  {stateWith(formed, members(3), with(1, corrupt), held), RemoveMember{ID: 2, Name: nameOf(1), Cause: state.CorruptData}},
+		"recreates a missing Pod at once":              {stateWith(formed, members(3), with(1, withoutPod), held), CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin}},
 	}.run(t)
 }
 
 func TestAClusterThatIsWholeAgainReplacesNoLostMember(t *testing.T) {
-	old := func(s *State) { s.Asked.Fence = []string{nameOf(0), nameOf(1), nameOf(2)} } // the operator refuses this, and reports it
-	whole := state(formed, members(3), old)
-	if _, done := Plan(whole).(Done); done || !whole.Whole() {
-		t.Errorf("done: %t, whole: %t, expected that it is whole although something is reported", done, whole.Whole())
+	old := func(s *state.State) { s.Asked.Fence = []string{nameOf(0), nameOf(1), nameOf(2)} } // the operator refuses this, and reports it
+	whole := stateWith(formed, members(3), old)
+	if _, done := Plan(whole).(Done); done || !Whole(whole) {
+		t.Errorf("done: %t, whole: %t, expected that it is whole although something is reported", done, Whole(whole))
 	}
-	for name, s := range map[string]State{
-		"one of three members removed": state(formed, members(3), with(2, removed)),
-		"a learner":                    state(formed, members(3), with(2, learner)),
-		"a silent member":              state(formed, members(3), with(2, func(m *Member) { m.Serving = false })),
-		"no quorum":                    state(formed, members(3), noQuorum),
+	for name, s := range map[string]state.State{
+		"one of three members removed": stateWith(formed, members(3), with(2, removed)),
+		"a learner":                    stateWith(formed, members(3), with(2, learner)),
+		"a silent member":              stateWith(formed, members(3), with(2, func(m *state.Member) { m.Serving = false })),
+		"no quorum":                    stateWith(formed, members(3), noQuorum),
 	} {
-		if s.Whole() {
+		if Whole(s) {
 			t.Errorf("%s: the cluster is taken to be whole", name)
 		}
 	}

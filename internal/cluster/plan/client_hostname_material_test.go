@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
@@ -23,9 +24,9 @@ func newShop(t *testing.T, now time.Time) shop {
 	return shop{t, ca}
 }
 
-func (c shop) issue(s State, u Usage) *Secret {
+func (c shop) issue(s state.State, u state.Usage) *Secret {
 	c.t.Helper()
-	pair, err := c.ca.Issue(s.CertificateRequest(u), s.Now.Add(-time.Minute), 90*24*time.Hour)
+	pair, err := c.ca.Issue(state.CertificateRequest(s, u), s.Now.Add(-time.Minute), 90*24*time.Hour)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -33,11 +34,11 @@ func (c shop) issue(s State, u Usage) *Secret {
 }
 
 // write does what writeCertificates does: it creates what is missing, and updates what differs. Annotations are merged.
-func write(t *testing.T, m Material, s State) Material {
+func write(t *testing.T, m Material, s state.State) Material {
 	t.Helper()
-	s.NamedClients = m.NamedClients(s) || s.MembersCheckClients()
+	s.NamedClients = m.NamedClients(s) || state.MembersCheckClients(s)
 	after := map[string]*Secret{}
-	for _, u := range Usages {
+	for _, u := range state.Usages {
 		is, before := (*Secret)(nil), m.HandedOut[u.Name]
 		next, err := m.NewSecret(s, u, WriteCertificates{})
 		if err != nil {
@@ -66,14 +67,14 @@ func write(t *testing.T, m Material, s State) Material {
 	return m
 }
 
-func judged(m Material, s State) State {
-	s.NamedClients = m.NamedClients(s) || s.MembersCheckClients()
-	s.Certificates = m.Judge(s, Certificates{Requested: true})
+func judged(m Material, s state.State) state.State {
+	s.NamedClients = m.NamedClients(s) || state.MembersCheckClients(s)
+	s.Certificates = m.Judge(s, state.Certificates{Requested: true})
 	return s
 }
 
 // asRunning: the Pods have TLS, and have loaded what the Secrets hold.
-func asRunning(s State) State {
+func asRunning(s state.State) state.State {
 	for i := range s.Members {
 		m := &s.Members[i]
 		m.SecurePeer, m.SecureClient, m.Loaded, m.Trust, m.ChecksPeers = true, true, s.Certificates.Loaded, s.Certificates.Trust, true
@@ -81,8 +82,8 @@ func asRunning(s State) State {
 	return s
 }
 
-func usage(name string) Usage {
-	for _, u := range Usages {
+func usage(name string) state.Usage {
+	for _, u := range state.Usages {
 		if u.Name == name {
 			return u
 		}
@@ -93,15 +94,15 @@ func usage(name string) Usage {
 // The user sets acceptClients: Cluster. The approver policy of cert-manager does not allow the new name yet, so no client certificate has it.
 // Meanwhile cert-manager renews the certificate of peers. Ten days later the policy is corrected, and clients get the name.
 func TestClientsHaveTheirTimeAlthoughAnotherCertificateWasRenewedFirst(t *testing.T) {
-	plain := state(formed, members(3), fromCertManager)
+	plain := stateWith(formed, members(3), fromCertManager)
 	shop := newShop(t, plain.Now)
 	m := Material{HandedOut: map[string]*Secret{}, Issued: map[string]*Secret{}}
-	for _, u := range Usages {
+	for _, u := range state.Usages {
 		m.Issued[u.Name] = shop.issue(plain, u)
 	}
 	m = write(t, m, plain)
 
-	asked := state(formed, members(3), fromCertManager, ofCluster)
+	asked := stateWith(formed, members(3), fromCertManager, ofCluster)
 	m.Issued["peer"] = shop.issue(asked, usage("peer"))
 	if s := judged(m, asked); s.Certificates.Due == "" || !s.Certificates.ClientsLackName {
 		t.Fatalf("%+v", s.Certificates)
@@ -110,14 +111,14 @@ func TestClientsHaveTheirTimeAlthoughAnotherCertificateWasRenewedFirst(t *testin
 
 	later := asked
 	later.Now = asked.Now.Add(10 * 24 * time.Hour)
-	for _, name := range []string{"client", operatorUsage} {
+	for _, name := range []string{"client", state.OperatorUsage} {
 		m.Issued[name] = shop.issue(later, usage(name))
 	}
 	m = write(t, m, later)
 	s := judged(m, later)
-	if s.ChecksClients() {
+	if ChecksClients(s) {
 		s = asRunning(s)
-		s.CompareClientCheck()
+		CompareClientCheck(&s)
 		step, rule := Choose(s)
 		t.Errorf("in the pass after the clients' certificate got its name, members are restarted with the check: rule %s: %T %+v", rule, step, step)
 	}
@@ -126,10 +127,10 @@ func TestClientsHaveTheirTimeAlthoughAnotherCertificateWasRenewedFirst(t *testin
 // What docs/tls.md asks for before a rollback: acceptClients: CA. The earlier release takes the name out of the certificates, as it says. After
 // the upgrade the user sets Cluster again.
 func TestClientsHaveTheirTimeAgainAfterARollback(t *testing.T) {
-	asked := state(formed, members(3), fromCertManager, ofCluster)
+	asked := stateWith(formed, members(3), fromCertManager, ofCluster)
 	shop := newShop(t, asked.Now)
 	m := Material{HandedOut: map[string]*Secret{}, Issued: map[string]*Secret{}}
-	for _, u := range Usages {
+	for _, u := range state.Usages {
 		m.Issued[u.Name] = shop.issue(asked, u)
 	}
 	m = write(t, m, asked)
@@ -138,9 +139,9 @@ func TestClientsHaveTheirTimeAgainAfterARollback(t *testing.T) {
 	}
 	// The earlier release knows neither the field nor the annotation. It asks for certificates without the name, and hands them out: its
 	// update keeps annotations that it does not know.
-	old := state(formed, members(3), fromCertManager)
+	old := stateWith(formed, members(3), fromCertManager)
 	old.Now = asked.Now.Add(30 * 24 * time.Hour)
-	for _, name := range []string{"client", operatorUsage} {
+	for _, name := range []string{"client", state.OperatorUsage} {
 		issued := shop.issue(old, usage(name))
 		m.Issued[name] = issued
 		m.HandedOut[name].Data[v1beta2.ClientCertKey], m.HandedOut[name].Data[v1beta2.ClientKeyKey] = issued.Data[IssuedCertKey], issued.Data[IssuedKeyKey]
@@ -151,14 +152,14 @@ func TestClientsHaveTheirTimeAgainAfterARollback(t *testing.T) {
 	if s := judged(m, again); !s.Certificates.ClientsLackName {
 		t.Fatal("the certificates have the name")
 	}
-	for _, name := range []string{"client", operatorUsage} {
+	for _, name := range []string{"client", state.OperatorUsage} {
 		m.Issued[name] = shop.issue(again, usage(name))
 	}
 	m = write(t, m, again)
 	s := judged(m, again)
-	if s.ChecksClients() {
+	if ChecksClients(s) {
 		s = asRunning(s)
-		s.CompareClientCheck()
+		CompareClientCheck(&s)
 		step, rule := Choose(s)
 		t.Errorf("members are restarted with the check at once: rule %s: %T %+v", rule, step, step)
 	}
@@ -167,7 +168,7 @@ func TestClientsHaveTheirTimeAgainAfterARollback(t *testing.T) {
 // The user takes acceptClients: Cluster back, and the restart of members waits, here because a member is down. To have the clients' certificates
 // renewed, a person deletes their two Secrets. All members still check the name.
 func TestNoCertificateIsIssuedWithoutTheNameThatMembersCheck(t *testing.T) {
-	asked := state(formed, members(3), managed, ofCluster)
+	asked := stateWith(formed, members(3), managed, ofCluster)
 	ca, err := pki.NewCA("x", asked.Now.Add(-time.Hour), 10*365*24*time.Hour)
 	if err != nil {
 		t.Fatal(err)
@@ -177,9 +178,9 @@ func TestNoCertificateIsIssuedWithoutTheNameThatMembersCheck(t *testing.T) {
 	if !m.NamedClients(asked) {
 		t.Fatal("no name")
 	}
-	back := state(formed, members(3), managed, with(0, checksClients), with(1, checksClients), with(2, checksClients))
+	back := stateWith(formed, members(3), managed, with(0, checksClients), with(1, checksClients), with(2, checksClients))
 	delete(m.HandedOut, "client")
-	delete(m.HandedOut, operatorUsage)
+	delete(m.HandedOut, state.OperatorUsage)
 	m = write(t, m, back)
 	s := judged(m, back)
 	if s.Certificates.ClientsLackName {
@@ -198,15 +199,15 @@ func TestNoCertificateIsIssuedWithoutTheNameThatMembersCheck(t *testing.T) {
 
 // Members check the name. The issuer issues the renewed certificates of clients without it, because its policy or role drops names.
 func TestNoCertificateIsHandedOutWithoutTheNameThatMembersCheck(t *testing.T) {
-	asked := state(formed, members(3), fromCertManager, ofCluster, with(0, checksClients), with(1, checksClients), with(2, checksClients))
+	asked := stateWith(formed, members(3), fromCertManager, ofCluster, with(0, checksClients), with(1, checksClients), with(2, checksClients))
 	shop := newShop(t, asked.Now)
 	m := Material{HandedOut: map[string]*Secret{}, Issued: map[string]*Secret{}}
-	for _, u := range Usages {
+	for _, u := range state.Usages {
 		m.Issued[u.Name] = shop.issue(asked, u)
 	}
 	m = write(t, m, asked)
-	plain := state(formed, members(3), fromCertManager)
-	for _, name := range []string{"client", operatorUsage} {
+	plain := stateWith(formed, members(3), fromCertManager)
+	for _, name := range []string{"client", state.OperatorUsage} {
 		m.Issued[name] = shop.issue(plain, usage(name))
 	}
 	if c := judged(m, asked).Certificates; c.UnissuedReason != v1beta2.ReasonCertificateLacksName || c.Due != "" {

@@ -6,20 +6,21 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // With authentication on, etcd would refuse all requests of applications that were root before.
 func TestClientsOfAnEarlierReleaseKeepRootIfTheirSecretIsDeleted(t *testing.T) {
 	w := earlier(t, managedFor(time.Hour))
 	w.follow()
-	if got := w.commonName("client"); got != rootUser {
+	if got := w.commonName("client"); got != state.RootUser {
 		t.Fatalf("the common name is %s", got)
 	}
 	delete(w.m.HandedOut, "client") // a person deletes the Secret so that the operator reissues it; authentication is on
 	w.s.ClientName = w.m.ClientName(w.s)
 	w.judge()
 	w.act(issueCertificates(w.s))
-	if got := w.commonName("client"); got != rootUser {
+	if got := w.commonName("client"); got != state.RootUser {
 		t.Errorf("applications were root, and are %s now, a user that etcd does not know", got)
 	}
 }
@@ -31,7 +32,7 @@ func TestClientsBecomeRootOnlyIfAllSecretsAgree(t *testing.T) {
 	w.follow()
 	delete(w.m.HandedOut, "client")
 	w.m.HandedOut["peer"].Annotations[annotationClientName] = "shop"
-	if got := w.m.ClientName(w.s); got == rootUser {
+	if got := w.m.ClientName(w.s); got == state.RootUser {
 		t.Errorf("clients become %s", got)
 	}
 }
@@ -44,7 +45,7 @@ func TestACertificateWhoseSecretAnotherOwnerHasIsNotIssued(t *testing.T) {
 	if step := Plan(w.s); w.s.Certificates.Due != "" || step == nil {
 		t.Errorf("due: %s, the plan is %+v", w.s.Certificates.Due, step)
 	}
-	for _, u := range Usages {
+	for _, u := range state.Usages {
 		if held, err := w.m.NewSecret(w.s, u, WriteCertificates{}); err != nil || (held == nil) == u.Vital() {
 			t.Errorf("the Secret for %s is %v, %v", u.Name, held, err)
 		}

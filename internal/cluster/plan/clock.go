@@ -5,6 +5,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/clock"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // The operator compares stored times with its clock: those in the status, in annotations and in certificates, and those of Kubernetes.
@@ -13,37 +14,16 @@ import (
 // nobody sets. The operator issues no certificates until they are urgent, and then ones that are valid
 // by both clocks.
 
-// clocksDiffer reports whether the clock of the operator and that of the API server differ.
-func (s State) clocksDiffer() bool { return s.ServerAhead != 0 }
-
 // NoteClock records how far the clock of the API server is ahead of the operator's, if that matters.
-func (s *State) NoteClock(ahead time.Duration) {
+func NoteClock(s *state.State, ahead time.Duration) {
 	s.ServerAhead = 0
 	if clock.Differ(ahead) {
 		s.ServerAhead = ahead
 	}
 }
 
-// serverNow is the time of the API server if the clocks differ. Otherwise these three are all Now.
-func (s State) serverNow() time.Time { return s.Now.Add(s.ServerAhead) }
-
-// earlierNow is the time of the clock that is behind.
-func (s State) earlierNow() time.Time { return s.Now.Add(min(s.ServerAhead, 0)) }
-
-// laterNow is the time of the clock that is ahead.
-func (s State) laterNow() time.Time { return s.Now.Add(max(s.ServerAhead, 0)) }
-
-// stamp is the time that is recorded as the beginning of a wait after which something is removed. It is never before the true time if one of the
-// clocks is right.
-func (s State) stamp() time.Time { return s.laterNow() }
-
-// fromEarlier is a validity that begins at earlierNow, and lasts as long as it should by the clock of the API server.
-func (s State) fromEarlier(validity time.Duration) time.Duration {
-	return validity + max(s.ServerAhead, 0)
-}
-
-// waits are the times that a wait counts from, and that are not recorded in the status again.
-func (s *State) waits() []*time.Time {
+// timesOfWaits are the times that a wait counts from, and that are not recorded in the status again.
+func timesOfWaits(s *state.State) []*time.Time {
 	times := []*time.Time{&s.LearnerFailedAt, &s.SeedReadySince}
 	for i := range s.Members {
 		m := &s.Members[i]
@@ -61,8 +41,8 @@ func (s *State) waits() []*time.Time {
 	return times
 }
 
-// records are the times in the status that say when something was done or began. The status records them again.
-func (s *State) records() []*time.Time {
+// timesOfRecords are the times in the status that say when something was done or began. The status records them again.
+func timesOfRecords(s *state.State) []*time.Time {
 	var times []*time.Time
 	if s.Defragmentation != nil && s.Defragmentation.LastScheduleTime != nil {
 		times = append(times, &s.Defragmentation.LastScheduleTime.Time)
@@ -80,24 +60,24 @@ func (s *State) records() []*time.Time {
 }
 
 // CorrectTimes puts the time at which the operator first saw a stored time into the place of each that cannot be right.
-func (s *State) CorrectTimes(seen *clock.Seen) {
+func CorrectTimes(s *state.State, seen *clock.Seen) {
 	seen.Next()
-	for _, at := range s.waits() {
-		*at = seen.Trusted(*at, s.Now, s.clocksDiffer())
+	for _, at := range timesOfWaits(s) {
+		*at = seen.Trusted(*at, s.Now, state.ClocksDiffer(*s))
 	}
-	for _, at := range s.records() {
-		if trusted := seen.Trusted(*at, s.Now, false); !s.clocksDiffer() {
+	for _, at := range timesOfRecords(s) {
+		if trusted := seen.Trusted(*at, s.Now, false); !state.ClocksDiffer(*s) {
 			*at = trusted.Truncate(time.Second) // as the API stores it
 		}
 	}
 	for name, at := range s.Defragmented {
 		s.Defragmented[name] = clock.Done(at, s.Now)
 	}
-	overlap := s.overlap()
+	overlap := overlap(*s)
 	for _, end := range []*time.Time{&s.Certificates.SwitchAfter, &s.Certificates.DropAfter, &s.Certificates.CheckClientsAfter} {
-		*end = seen.Trusted(end.Add(-overlap), s.Now, s.clocksDiffer()).Add(overlap)
+		*end = seen.Trusted(end.Add(-overlap), s.Now, state.ClocksDiffer(*s)).Add(overlap)
 	}
-	if s.clocksDiffer() {
+	if state.ClocksDiffer(*s) {
 		for i := range s.Members {
 			s.Members[i].GoneBy = time.Time{}
 		}
@@ -105,16 +85,16 @@ func (s *State) CorrectTimes(seen *clock.Seen) {
 }
 
 // overlap is how long a CA that is being replaced is trusted beside the new one.
-func (s State) overlap() time.Duration {
+func overlap(s state.State) time.Duration {
 	if !s.Spec.TLS.Issued() {
 		return 0
 	}
-	return s.Validity().caOverlap
+	return state.Validity(s).CaOverlap
 }
 
 // AsksClock reports whether a step cannot be undone, and a time that has passed may be its cause. It is taken only if the operator's clock
 // agrees with that of the API server, or if it was planned with the knowledge that they differ.
-func (s State) AsksClock(step Step) bool {
+func AsksClock(s state.State, step Step) bool {
 	switch step := step.(type) {
 	case CreateCA, ReplaceCA, RemovePreviousCA:
 		return true
@@ -123,8 +103,8 @@ func (s State) AsksClock(step Step) bool {
 	case RemoveMember:
 		return step.Cause != "" && !step.DataGone()
 	case DeletePod:
-		m, _ := s.member(step.Name)
-		return !m.Serving && m.Pod != PodEnded
+		m, _ := state.Find(s, step.Name)
+		return !m.Serving && m.Pod != state.PodEnded
 	case ForceDeletePod:
 		return !step.Stopped
 	case FailRestore, BeginRecovery:
@@ -134,7 +114,7 @@ func (s State) AsksClock(step Step) bool {
 }
 
 // ClockSkew is the wait until the clocks agree. It names no difference, which would change with each pass.
-func (s State) ClockSkew() Wait {
+func ClockSkew(s state.State) Wait {
 	which := "behind"
 	if s.ServerAhead < 0 {
 		which = "ahead of"
@@ -150,26 +130,26 @@ func (s State) ClockSkew() Wait {
 }
 
 // reportClock reports that the clocks differ, once all else is done.
-func reportClock(s State) Step {
-	if s.clocksDiffer() {
-		return s.ClockSkew()
+func reportClock(s state.State) Step {
+	if state.ClocksDiffer(s) {
+		return ClockSkew(s)
 	}
 	return nil
 }
 
 // untilClocksAgree holds a step that issues certificates while the clocks differ. A cluster that runs is not kept from its repair.
-func untilClocksAgree(s State, step Step) Step {
-	if step == nil || !s.awaitsClocks(step) {
+func untilClocksAgree(s state.State, step Step) Step {
+	if step == nil || !awaitsClocks(s, step) {
 		return step
 	}
 	if s.Certificates.Missing || !s.Formed() {
-		return s.ClockSkew()
+		return ClockSkew(s)
 	}
 	return nil
 }
 
 // awaitsClocks reports whether a step that issues certificates waits until the clocks agree. They may differ for ever, and certificates
 // must not expire meanwhile.
-func (s State) awaitsClocks(step Step) bool {
-	return s.clocksDiffer() && s.AsksClock(step) && !s.Certificates.Urgent
+func awaitsClocks(s state.State, step Step) bool {
+	return state.ClocksDiffer(s) && AsksClock(s, step) && !s.Certificates.Urgent
 }

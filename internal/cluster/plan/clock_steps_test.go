@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // asksClock are examples of steps that may be due to time and cannot be undone.
@@ -31,12 +32,12 @@ var asksNoClock = map[string]string{
 // The operator's clock was wrong for a moment, and a step that cannot be undone did not ask the API server for its time: members were
 // replaced, and a cluster went on from one member, before the time that they are given.
 func TestEachStepSaysWhetherItAsksTheClockOfTheAPIServer(t *testing.T) {
-	s := state(formed, members(3), with(1, func(m *Member) { m.Serving = false }))
+	s := stateWith(formed, members(3), with(1, func(m *state.Member) { m.Serving = false }))
 	s.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}
 	known := map[string]bool{}
 	for _, step := range asksClock {
 		known[reflect.TypeOf(step).Name()] = true
-		if !s.AsksClock(step) {
+		if !AsksClock(s, step) {
 			t.Errorf("%T cannot be undone, and is taken by a clock that may be wrong", step)
 		}
 	}
@@ -44,7 +45,7 @@ func TestEachStepSaysWhetherItAsksTheClockOfTheAPIServer(t *testing.T) {
 		for name := range strings.FieldsSeq(names) {
 			known[name] = true
 			at := slices.IndexFunc(everyStep, func(step Step) bool { return reflect.TypeOf(step).Name() == name })
-			if at >= 0 && s.AsksClock(everyStep[at]) {
+			if at >= 0 && AsksClock(s, everyStep[at]) {
 				t.Errorf("%s asks for the time. Move it to asksClock.", name)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/clock"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 const year = 365 * 24 * time.Hour
@@ -146,7 +147,7 @@ func timeAt(v reflect.Value, path string) time.Time {
 
 func TestEachStoredTimeOfAClusterHasAMeaningIfItIsAheadOfNow(t *testing.T) {
 	all := map[string]bool{}
-	timesIn(reflect.TypeFor[State](), "", nil, func(path string) { all[path] = true })
+	timesIn(reflect.TypeFor[state.State](), "", nil, func(path string) { all[path] = true })
 	for path := range all {
 		if storedTimes[path] == "" {
 			t.Errorf("State.%s is a stored time. What does it mean if it is ahead of now? Add it to waits or records, and to storedTimes.", path)
@@ -163,10 +164,10 @@ func TestEachStoredTimeOfAClusterHasAMeaningIfItIsAheadOfNow(t *testing.T) {
 func TestATimeThatIsAheadOfNowCountsFromWhenItWasFirstSeen(t *testing.T) {
 	var seen clock.Seen
 	for _, passed := range []time.Duration{0, time.Minute, time.Hour} {
-		var s State
+		var s state.State
 		fill(reflect.ValueOf(&s).Elem(), noon.Add(year), 0)
 		s.Now, s.ServerAhead, s.Spec.TLS = noon.Add(passed), 0, &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}
-		s.CorrectTimes(&seen)
+		CorrectTimes(&s, &seen)
 		for path, meaning := range storedTimes {
 			want := noon
 			switch meaning {
@@ -174,7 +175,7 @@ func TestATimeThatIsAheadOfNowCountsFromWhenItWasFirstSeen(t *testing.T) {
 			case "never":
 				want = time.Time{}
 			case "until":
-				want = noon.Add(defaultCAOverlap)
+				want = noon.Add(state.DefaultCAOverlap)
 			default:
 				continue
 			}
@@ -188,11 +189,11 @@ func TestATimeThatIsAheadOfNowCountsFromWhenItWasFirstSeen(t *testing.T) {
 // The operator's clock was set ahead by 10 minutes while a member restarted. The member seemed not to have answered for 10 minutes, so the
 // operator replaced it. All members that restarted at that time were replaced.
 func TestAClockThatJumpsReplacesNoMemberThatRestarts(t *testing.T) {
-	restarting := func(now time.Time, passed time.Duration) State { // the monotonic clock measures what has passed
-		return state(formed, members(3), with(1, pod(PodRunning), func(m *Member) {
+	restarting := func(now time.Time, passed time.Duration) state.State { // the monotonic clock measures what has passed
+		return stateWith(formed, members(3), with(1, pod(state.PodRunning), func(m *state.Member) {
 			m.Serving, m.Answers, m.PodReady, m.UnreadySince = false, false, false, noon
 			m.FailingSince = now.Add(-passed)
-		}), func(s *State) { s.Now = now })
+		}), func(s *state.State) { s.Now = now })
 	}
 	for name, test := range map[string]struct{ set, ahead time.Duration }{
 		"the operator's clock is set ahead":          {10 * time.Minute, -10 * time.Minute},
@@ -202,14 +203,14 @@ func TestAClockThatJumpsReplacesNoMemberThatRestarts(t *testing.T) {
 	} {
 		var seen clock.Seen
 		first := restarting(noon.Add(10*time.Second), 10*time.Second)
-		first.CorrectTimes(&seen)
+		CorrectTimes(&first, &seen)
 		// The monotonic clock measures what passes between the passes. The test has only the wall clock, so the operator is younger.
 		seen = clock.Seen{}
 		removed := time.Duration(-1)
 		for passed := 20 * time.Second; passed < 20*time.Minute; passed += 10 * time.Second {
 			s := restarting(noon.Add(test.set+passed), passed)
-			s.NoteClock(test.ahead)
-			s.CorrectTimes(&seen)
+			NoteClock(&s, test.ahead)
+			CorrectTimes(&s, &seen)
 			if _, is := Plan(s).(RemoveMember); is {
 				removed = passed
 				break
@@ -223,33 +224,33 @@ func TestAClockThatJumpsReplacesNoMemberThatRestarts(t *testing.T) {
 
 // While the clocks differ, a certificate may be useless: nobody accepts it. So the operator issues none, and says so.
 func TestNoCertificateIsIssuedWhileTheClocksDiffer(t *testing.T) {
-	managed := func(s *State) { s.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}} }
-	secure := func(s *State) {
+	managed := func(s *state.State) { s.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}} }
+	secure := func(s *state.State) {
 		for i := range s.Members {
 			s.Members[i].SecurePeer, s.Members[i].SecureClient = true, true
 		}
 	}
-	for name, s := range map[string]State{
-		"a new cluster needs a CA":            state(managed),
-		"a new cluster needs certificates":    state(managed, certs(func(c *Certificates) { c.CA.Exists, c.Missing = true, true })),
-		"a certificate expires":               state(formed, members(3), managed, secure, certs(func(c *Certificates) { c.CA.Exists, c.Due = true, "it expires" })),
-		"a CA expires":                        state(formed, members(3), managed, secure, certs(func(c *Certificates) { c.CA.Exists, c.CA.ReplaceCause = true, "it expires" })),
-		"members trust the new CA":            state(formed, members(3), managed, secure, certs(func(c *Certificates) { c.CA.Exists, c.Outdated = true, true })),
-		"the previous CA is not used":         state(formed, members(3), managed, secure, certs(func(c *Certificates) { c.CA.Exists, c.CA.Previous = true, true })),
-		"a Secret with a certificate is lost": state(formed, members(3), managed, secure, certs(func(c *Certificates) { c.CA.Exists, c.Missing = true, true })),
+	for name, s := range map[string]state.State{
+		"a new cluster needs a CA":            stateWith(managed),
+		"a new cluster needs certificates":    stateWith(managed, certs(func(c *state.Certificates) { c.CA.Exists, c.Missing = true, true })),
+		"a certificate expires":               stateWith(formed, members(3), managed, secure, certs(func(c *state.Certificates) { c.CA.Exists, c.Due = true, "it expires" })),
+		"a CA expires":                        stateWith(formed, members(3), managed, secure, certs(func(c *state.Certificates) { c.CA.Exists, c.CA.ReplaceCause = true, "it expires" })),
+		"members trust the new CA":            stateWith(formed, members(3), managed, secure, certs(func(c *state.Certificates) { c.CA.Exists, c.Outdated = true, true })),
+		"the previous CA is not used":         stateWith(formed, members(3), managed, secure, certs(func(c *state.Certificates) { c.CA.Exists, c.CA.Previous = true, true })),
+		"a Secret with a certificate is lost": stateWith(formed, members(3), managed, secure, certs(func(c *state.Certificates) { c.CA.Exists, c.Missing = true, true })),
 	} {
-		if step := Plan(s); !s.AsksClock(step) {
+		if step := Plan(s); !AsksClock(s, step) {
 			t.Errorf("%s: the step is %#v", name, step)
 		}
 		for _, ahead := range []time.Duration{-year, -2 * time.Minute, 2 * time.Minute, year} {
 			differs := s
-			differs.NoteClock(ahead)
+			NoteClock(&differs, ahead)
 			if wait, is := Plan(differs).(Wait); !is || wait.Reason != v1beta2.ReasonClockSkew || !wait.Stalled {
 				t.Errorf("%s: the API server is %s ahead, and the step is %#v", name, ahead, Plan(differs))
 			}
 		}
 		agrees := s
-		agrees.NoteClock(30 * time.Second)
+		NoteClock(&agrees, 30*time.Second)
 		if !reflect.DeepEqual(Plan(agrees), Plan(s)) {
 			t.Errorf("%s: the clocks differ by 30 s, and the step is %#v", name, Plan(agrees))
 		}

@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // Irreversible reports whether a step destroys something, stops a member, leads clients elsewhere, lets a cluster form, or changes who
@@ -11,7 +12,7 @@ import (
 // A volume that is created for a cluster that has begun to form would let a member start again without its data. A volume that is not
 // to be kept is deleted with its EtcdCluster. Such a step is taken only if a read past the cache shows the EtcdCluster that it was
 // planned on: a new leader's cache can be hours old.
-func (s State) Irreversible(step Step) bool {
+func Irreversible(s state.State, step Step) bool {
 	switch step := step.(type) {
 	case RemoveMember, DeleteVolume, StopMembers, DeletePod, BeginSwitch, ReturnToSeeding, AdoptSeed, CreateVolumes, CreateMembers, RestoreLabels,
 		AddLearner, PromoteLearner, MoveLeader, CompactHistory, FenceWrites, UnfenceWrites:
@@ -21,7 +22,7 @@ func (s State) Irreversible(step Step) bool {
 	case ForceDeletePod:
 		return !step.Stopped
 	case CreateMember:
-		return step.Start == StartSeed || step.Start == StartForce
+		return step.Start == state.StartSeed || step.Start == state.StartForce
 	case ApplyServices:
 		return s.Services.ClientExists && (step.Incarnation != s.Services.ClientIncarnation || step.ClusterID != s.Services.ClientClusterID)
 	}
@@ -31,26 +32,26 @@ func (s State) Irreversible(step Step) bool {
 // Confirmed reports whether a step is taken only on the newest EtcdCluster: if it is irreversible, starts a member, sets a volume aside, or keeps
 // a member from answering. A member of an earlier incarnation that starts again would serve old data beside the restored cluster. A volume that
 // is set aside is deleted some time later, and the spec may ask for more members by now.
-func (s State) Confirmed(step Step) bool {
+func Confirmed(s state.State, step Step) bool {
 	switch step.(type) {
 	case CreateMember, SetAsideVolume, DefragmentMember:
 		return true
 	}
-	return s.Irreversible(step)
+	return Irreversible(s, step)
 }
 
 // NotRunning reports whether a member's Pod was seen as one that cannot run, or has yet to. Before such a Pod is deleted, a
 // read past the cache must show that it does not run: on an old cache its member may serve by now, or lead. A Pod that was
 // seen to run is deleted although it may not be ready, or a member that hangs would never be restarted.
-func (s State) NotRunning(name string) bool {
-	m, _ := s.member(name)
-	return m.Pod == PodBlocked || m.Pod == PodEnded || m.Pod == PodStarting
+func NotRunning(s state.State, name string) bool {
+	m, _ := state.Find(s, name)
+	return m.Pod == state.PodBlocked || m.Pod == state.PodEnded || m.Pod == state.PodStarting
 }
 
 // DefragmentedSince reports whether a member was defragmented since the EtcdCluster was planned on. While its watch hangs, the operator
 // would defragment it in each pass.
 func DefragmentedSince(planned, live *v1beta2.EtcdCluster, name string) bool {
-	return !defragmented(live.Status.MemberStatuses)[name].Equal(defragmented(planned.Status.MemberStatuses)[name])
+	return !state.Defragmented(live.Status.MemberStatuses)[name].Equal(state.Defragmented(planned.Status.MemberStatuses)[name])
 }
 
 // Outdated names what of an EtcdCluster has changed since it was planned on; empty if nothing has that an irreversible
@@ -87,7 +88,7 @@ func Outdated(planned, live *v1beta2.EtcdCluster) string {
 		return "status.restore"
 	case liveMember != plannedMember || liveRecovery != plannedRecovery || liveForced != plannedForced:
 		return "status.recovery"
-	case !reflect.DeepEqual(NewAsked(live.Annotations), NewAsked(planned.Annotations)):
+	case !reflect.DeepEqual(state.NewAsked(live.Annotations), state.NewAsked(planned.Annotations)):
 		return "metadata.annotations"
 	}
 	return ""

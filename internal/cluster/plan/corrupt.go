@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -15,60 +16,60 @@ const requeueUnclear = 30 * time.Second
 
 // corruptAlarm replaces the member that has other data than a quorum, if etcd's alarm names the same member. Then it disarms
 // the alarm, with which etcd refuses all requests. If it is unclear which member is corrupt, it changes nothing.
-func corruptAlarm(s State) Step {
-	alarms := s.Alarms(etcd.AlarmCorrupt)
+func corruptAlarm(s state.State) Step {
+	alarms := state.Alarms(s, etcd.AlarmCorrupt)
 	if len(alarms) == 0 || !s.MembershipKnown {
 		return nil
 	}
-	agreed, odd := s.compareHashes()
+	agreed, odd := compareHashes(s)
 	for _, alarm := range alarms {
-		if agreed && len(odd) == 0 && s.isUnfounded(alarm) {
+		if agreed && len(odd) == 0 && isUnfounded(s, alarm) {
 			return DisarmAlarm{Alarm: alarm, Reason: v1beta2.ReasonDataCorrupt}
 		}
 	}
 	if agreed {
-		for _, m := range s.voters() {
-			if s.isCorrupt(m, odd, alarms) {
-				return s.replaceCorrupt(m)
+		for _, m := range ownVoters(s) {
+			if isCorrupt(s, m, odd, alarms) {
+				return replaceCorrupt(s, m)
 			}
 		}
 	}
-	return s.unclearCorruption(agreed, odd)
+	return unclearCorruption(s, agreed, odd)
 }
 
 // isUnfounded says whether no member can be the cause of an alarm. That is so if the named member was removed. It is also
 // so if the alarm names no member, because etcd compared without a quorum, and all voters now report the same data.
 // An ID that never was a member's is a fence of somebody, who knows when writes may go on.
-func (s State) isUnfounded(alarm etcd.Alarm) bool {
+func isUnfounded(s state.State, alarm etcd.Alarm) bool {
 	if alarm.Member != 0 {
-		return !s.isMember(alarm.Member) && slices.Contains(s.Accused, alarm.Member)
+		return !isMember(s, alarm.Member) && slices.Contains(s.Accused, alarm.Member)
 	}
-	return !slices.ContainsFunc(s.voters(), func(m Member) bool { return m.Hash == "" })
+	return !slices.ContainsFunc(ownVoters(s), func(m state.Member) bool { return m.Hash == "" })
 }
 
 // isCorrupt says whether a voter is the corrupt one, if a quorum of the others has the same data. Either it has other data
 // and an alarm names it or no member, or its etcd exits because its data is corrupt.
-func (s State) isCorrupt(m Member, odd []Member, alarms []etcd.Alarm) bool {
+func isCorrupt(s state.State, m state.Member, odd []state.Member, alarms []etcd.Alarm) bool {
 	if m.Corrupt && m.Hash == "" {
 		return len(odd) == 0
 	}
-	if !slices.ContainsFunc(odd, func(other Member) bool { return other.ID == m.ID }) {
+	if !slices.ContainsFunc(odd, func(other state.Member) bool { return other.ID == m.ID }) {
 		return false
 	}
 	about := func(id etcd.ID) bool { return slices.Contains(alarms, etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: id}) }
-	named := slices.ContainsFunc(alarms, func(alarm etcd.Alarm) bool { return alarm.Member != 0 && s.isMember(alarm.Member) })
+	named := slices.ContainsFunc(alarms, func(alarm etcd.Alarm) bool { return alarm.Member != 0 && isMember(s, alarm.Member) })
 	return about(m.ID) || (about(0) && !named)
 }
 
 // replaceCorrupt removes a member whose data is not that of a quorum; a new one takes its place.
-func (s State) replaceCorrupt(m Member) Step {
-	if learner, ok := s.learner(); ok {
-		if learner.Pod == PodBlocked {
-			return RemoveMember{ID: learner.ID, Name: learner.Name, Cause: makesWay}
+func replaceCorrupt(s state.State, m state.Member) Step {
+	if learner, ok := s.Learner(); ok {
+		if learner.Pod == state.PodBlocked {
+			return RemoveMember{ID: learner.ID, Name: learner.Name, Cause: state.MakesWay}
 		}
 		return nil // it gets its vote first
 	}
-	if wait := s.waitForForeignLearner(); wait != nil {
+	if wait := waitForForeignLearner(s); wait != nil {
 		return wait
 	}
 	if !s.Voters().KeepsQuorumWithout(m.Serving) {
@@ -79,36 +80,25 @@ func (s State) replaceCorrupt(m Member) Step {
 		}
 	}
 	if m.Leader {
-		if step := s.moveLeader(m); step != nil {
+		if step := moveLeader(s, m); step != nil {
 			return step
 		}
 	}
-	return RemoveMember{ID: m.ID, Name: m.Name, Cause: CorruptData}
-}
-
-// accusedIn reads which members the CORRUPT alarms named. What is no ID names none.
-func accusedIn(status v1beta2.EtcdClusterStatus) []etcd.ID {
-	var ids []etcd.ID
-	for _, text := range status.AccusedMembers {
-		if id, err := etcd.ParseID(text); err == nil {
-			ids = append(ids, id)
-		}
-	}
-	return ids
+	return RemoveMember{ID: m.ID, Name: m.Name, Cause: state.CorruptData}
 }
 
 // accusedMembers are those that an alarm names which is on, and that are or were members. Only while they are members can that be observed. While
 // no member answers, the record stays.
-func (s State) accusedMembers() []string {
+func accusedMembers(s state.State) []string {
 	var ids []string
-	if !s.answered() {
+	if !state.Answered(s) {
 		for _, id := range s.Accused {
 			ids = append(ids, id.String())
 		}
 		return ids
 	}
-	for _, alarm := range s.Alarms(etcd.AlarmCorrupt) {
-		if alarm.Member != 0 && (s.isMember(alarm.Member) || s.wasMember(alarm.Member) || slices.Contains(s.Accused, alarm.Member)) {
+	for _, alarm := range state.Alarms(s, etcd.AlarmCorrupt) {
+		if alarm.Member != 0 && (isMember(s, alarm.Member) || wasMember(s, alarm.Member) || slices.Contains(s.Accused, alarm.Member)) {
 			ids = append(ids, alarm.Member.String())
 		}
 	}
@@ -117,12 +107,12 @@ func (s State) accusedMembers() []string {
 }
 
 // unclearCorruption says what is known of the members' data, and what a person can do.
-func (s State) unclearCorruption(agreed bool, odd []Member) Step {
+func unclearCorruption(s state.State, agreed bool, odd []state.Member) Step {
 	wait := Wait{Reason: v1beta2.ReasonDataCorrupt, Stalled: true, Requeue: requeueUnclear}
 	const refuses = "A CORRUPT alarm is on, and etcd refuses requests. "
 	const ways = " The operator changes nothing. Restore a snapshot with an EtcdRestore. " +
 		"If you know which member is wrong, you can delete its PersistentVolumeClaim and its Pod instead. Then disarm the alarm: etcdctl alarm disarm."
-	switch stranger := s.stranger(); {
+	switch stranger := stranger(s); {
 	case agreed && len(odd) == 0 && stranger != 0:
 		wait.Message = refuses + "It names " + stranger.String() + ", which is no member that the operator knows of, and the voters that answer have the same data. So somebody refuses writes with it, " +
 			"and the operator changes nothing. If it is not needed any more, disarm the alarm: etcdctl alarm disarm."
@@ -132,15 +122,15 @@ func (s State) unclearCorruption(agreed bool, odd []Member) Step {
 	case agreed:
 		wait.Message = refuses + "Member " + odd[0].Name + " has other data than a quorum, but the alarm names another member." + ways
 	default:
-		wait.Message = refuses + "No quorum of voters is known to have the same data (" + s.hashes() + ")." + ways
+		wait.Message = refuses + "No quorum of voters is known to have the same data (" + hashes(s) + ")." + ways
 	}
 	return wait
 }
 
 // stranger is the ID that an alarm names although it was never a member's; 0 if there is none.
-func (s State) stranger() etcd.ID {
-	for _, alarm := range s.Alarms(etcd.AlarmCorrupt) {
-		if alarm.Member != 0 && !s.isMember(alarm.Member) && !s.wasMember(alarm.Member) && !slices.Contains(s.Accused, alarm.Member) {
+func stranger(s state.State) etcd.ID {
+	for _, alarm := range state.Alarms(s, etcd.AlarmCorrupt) {
+		if alarm.Member != 0 && !isMember(s, alarm.Member) && !wasMember(s, alarm.Member) && !slices.Contains(s.Accused, alarm.Member) {
 			return alarm.Member
 		}
 	}
@@ -148,9 +138,9 @@ func (s State) stranger() etcd.ID {
 }
 
 // compareHashes says whether a quorum of all voters has the same data, and who is known to have other data.
-func (s State) compareHashes() (agreed bool, odd []Member) {
+func compareHashes(s state.State) (agreed bool, odd []state.Member) {
 	counts := map[string]int{}
-	for _, m := range s.voters() {
+	for _, m := range ownVoters(s) {
 		if m.Hash != "" {
 			counts[m.Hash]++
 		}
@@ -164,7 +154,7 @@ func (s State) compareHashes() (agreed bool, odd []Member) {
 	if right == "" {
 		return false, nil
 	}
-	for _, m := range s.voters() {
+	for _, m := range ownVoters(s) {
 		if m.Hash != "" && m.Hash != right {
 			odd = append(odd, m)
 		}
@@ -172,24 +162,24 @@ func (s State) compareHashes() (agreed bool, odd []Member) {
 	return true, odd
 }
 
-func (s State) voters() []Member {
-	return s.where(func(m Member) bool { return m.Incarnation == s.Incarnation && m.InMembership && !m.Learner })
+func ownVoters(s state.State) []state.Member {
+	return s.Where(func(m state.Member) bool { return m.Incarnation == s.Incarnation && m.InMembership && !m.Learner })
 }
 
 // wasMember returns whether an ID was a member's in the last status.
-func (s State) wasMember(id etcd.ID) bool {
+func wasMember(s state.State, id etcd.ID) bool {
 	return slices.Contains(slices.Collect(maps.Values(s.KnownIDs)), id)
 }
 
-func (s State) isMember(id etcd.ID) bool {
-	return slices.ContainsFunc(s.membership(), func(m Member) bool { return m.ID == id }) ||
-		slices.ContainsFunc(s.ForeignMembers, func(m ForeignMember) bool { return m.ID == id })
+func isMember(s state.State, id etcd.ID) bool {
+	return slices.ContainsFunc(s.Membership(), func(m state.Member) bool { return m.ID == id }) ||
+		slices.ContainsFunc(s.ForeignMembers, func(m state.ForeignMember) bool { return m.ID == id })
 }
 
 // hashes of the voters, for a person.
-func (s State) hashes() string {
+func hashes(s state.State) string {
 	var told []string
-	for _, m := range s.voters() {
+	for _, m := range ownVoters(s) {
 		hash := m.Hash
 		if hash == "" {
 			hash = "no hash"

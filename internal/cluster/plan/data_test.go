@@ -15,23 +15,24 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // effect is what a step takes away: Pods that it stops, and volumes that it deletes or takes from the members.
 type effect struct {
-	stops, deletes func(State, Step) []string
+	stops, deletes func(state.State, Step) []string
 	// asides: the volume is kept, but is no member's any more.
 	asides bool
 }
 
-func nothing(State, Step) []string { return nil }
+func nothing(state.State, Step) []string { return nil }
 
-func named(_ State, step Step) []string {
+func named(_ state.State, step Step) []string {
 	return []string{reflect.ValueOf(step).FieldByName("Name").String()}
 }
 
 // allBut are the members of all incarnations but one.
-func allBut(s State, step Step) []string {
+func allBut(s state.State, step Step) []string {
 	var stopped []string
 	for _, m := range s.Members {
 		if except := reflect.ValueOf(step).FieldByName("Except").Int(); int64(m.Incarnation) != except {
@@ -147,32 +148,32 @@ func stepsOf(clause *ast.CaseClause) (steps []string) {
 }
 
 // only are the states of a volume in which the next Pod would not have the data that runs now.
-var only = map[string]func(*Member){
-	"being deleted": volume(VolumeDeleting),
-	"lost":          volume(VolumeLost),
-	"gone":          func(m *Member) { volume(VolumeNone)(m) },
-	"another one":   func(m *Member) { m.VolumeID = VolumeID{Claim: "another", Volume: "pv-another"} },
-	"in the Pod":    func(m *Member) { m.Volume, m.DataInPod = VolumeNone, true },
+var only = map[string]func(*state.Member){
+	"being deleted": volume(state.VolumeDeleting),
+	"lost":          volume(state.VolumeLost),
+	"gone":          func(m *state.Member) { volume(state.VolumeNone)(m) },
+	"another one":   func(m *state.Member) { m.VolumeID = state.VolumeID{Claim: "another", Volume: "pv-another"} },
+	"in the Pod":    func(m *state.Member) { m.Volume, m.DataInPod = state.VolumeNone, true },
 }
 
 // conditionsOfMembers are what can be wrong with a member, so that some rule wants to stop it.
-var conditionsOfMembers = map[string]func(*Member){
-	"well":             func(*Member) {},
-	"outdated":         func(m *Member) { m.Outdated = true },
+var conditionsOfMembers = map[string]func(*state.Member){
+	"well":             func(*state.Member) {},
+	"outdated":         func(m *state.Member) { m.Outdated = true },
 	"of another image": withImage("3.6.15"),
-	"of another CA":    func(m *Member) { m.Trust = "old" },
-	"beside":           func(m *Member) { besideFails(time.Hour)(m); m.Outdated = true },
-	"just unready":     func(m *Member) { silent(m); m.UnreadySince = noon.Add(-2 * time.Minute); m.Outdated = true },
-	"unready for long": func(m *Member) { silent(m); m.UnreadySince = noon.Add(-time.Hour) },
-	"silent, old CA":   func(m *Member) { silent(m); m.UnreadySince, m.Trust = noon.Add(-time.Hour), "old" },
-	"failing": func(m *Member) {
+	"of another CA":    func(m *state.Member) { m.Trust = "old" },
+	"beside":           func(m *state.Member) { besideFails(time.Hour)(m); m.Outdated = true },
+	"just unready":     func(m *state.Member) { silent(m); m.UnreadySince = noon.Add(-2 * time.Minute); m.Outdated = true },
+	"unready for long": func(m *state.Member) { silent(m); m.UnreadySince = noon.Add(-time.Hour) },
+	"silent, old CA":   func(m *state.Member) { silent(m); m.UnreadySince, m.Trust = noon.Add(-time.Hour), "old" },
+	"failing": func(m *state.Member) {
 		blockedBy(v1beta2.ReasonPodFailing)(m)
 		m.Ran, m.UnreadySince = true, noon.Add(-2*time.Minute)
 	},
-	"failing, outdated": func(m *Member) { blockedBy(v1beta2.ReasonPodFailing)(m); m.Ran, m.Outdated = true, true },
-	"of a seed":         func(m *Member) { m.Start = StartSeed },
-	"flagged":           func(m *Member) { forced(m) },
-	"to grow its file system": func(m *Member) {
+	"failing, outdated": func(m *state.Member) { blockedBy(v1beta2.ReasonPodFailing)(m); m.Ran, m.Outdated = true, true },
+	"of a seed":         func(m *state.Member) { m.Start = state.StartSeed },
+	"flagged":           func(m *state.Member) { forced(m) },
+	"to grow its file system": func(m *state.Member) {
 		silent(m)
 		m.UnreadySince, m.FileSystemPendingSince, m.PodCreated = noon.Add(-time.Hour), noon.Add(-30*time.Minute), noon.Add(-2*time.Hour)
 	},
@@ -180,11 +181,11 @@ var conditionsOfMembers = map[string]func(*Member){
 
 // clusterStates are what a user may ask for, and what may be wrong with the cluster.
 var clusterStates = map[string]change{
-	"as asked":               func(*State) {},
+	"as asked":               func(*state.State) {},
 	"to hibernate":           hibernating,
 	"without quorum":         noQuorum,
-	"without quorum, asleep": func(s *State) { noQuorum(s); hibernating(s) },
-	"without quorum for long": func(s *State) {
+	"without quorum, asleep": func(s *state.State) { noQuorum(s); hibernating(s) },
+	"without quorum for long": func(s *state.State) {
 		noQuorum(s)
 		for i := range s.Members {
 			s.Members[i].UnreadySince, s.Members[i].PodReady = noon.Add(-time.Hour), false
@@ -196,16 +197,16 @@ var clusterStates = map[string]change{
 	"with failed learners": failures(3, time.Minute),
 	"with a foreign voter": guest(),
 	"onto emptyDir":        ontoPods,
-	"corrupt":              func(s *State) { s.Members[0].Hash = "odd" },
-	"fenced":               func(s *State) { s.Asked.Fence = []string{nameOf(0)} },
-	"to be replaced":       func(s *State) { s.Asked.Replace = []string{nameOf(0)} },
-	"recovered":            func(s *State) { s.Recovery = recoveredFrom(0) },
+	"corrupt":              func(s *state.State) { s.Members[0].Hash = "odd" },
+	"fenced":               func(s *state.State) { s.Asked.Fence = []string{nameOf(0)} },
+	"to be replaced":       func(s *state.State) { s.Asked.Replace = []string{nameOf(0)} },
+	"recovered":            func(s *state.State) { s.Recovery = recoveredFrom(0) },
 	"restored":             restored(v1beta2.RestoreGrowing),
-	"with a seed": func(s *State) {
+	"with a seed": func(s *state.State) {
 		restored(v1beta2.RestoreSeeding)(s)
 		asked(s)
 	},
-	"paused": func(s *State) { s.Spec.Paused = true },
+	"paused": func(s *state.State) { s.Spec.Paused = true },
 }
 
 func recoveredFrom(i int) *v1beta2.ClusterRecoveryStatus {
@@ -222,7 +223,7 @@ func TestNoRuleStopsTheOnlyCopy(t *testing.T) {
 				for lossName, loss := range only {
 					for _, n := range []int{1, 3} {
 						for _, all := range []bool{false, true} {
-							s := state(formed, members(n), size(n), managed, recorded)
+							s := stateWith(formed, members(n), size(n), managed, recorded)
 							for i := range s.Members {
 								m := &s.Members[i]
 								if i == 0 {
@@ -248,7 +249,7 @@ func TestNoRuleStopsTheOnlyCopy(t *testing.T) {
 }
 
 // checkStops follows a plan past steps that the API server refuses, so that later rules are asked, too.
-func checkStops(t *testing.T, s State, what string) {
+func checkStops(t *testing.T, s state.State, what string) {
 	t.Helper()
 	for range 3 {
 		step, rule := Choose(s)
@@ -257,50 +258,50 @@ func checkStops(t *testing.T, s State, what string) {
 			return
 		}
 		for _, name := range taken.stops(s, step) {
-			m, _ := s.member(name)
+			m, _ := state.Find(s, name)
 			if onlyInItsPod(s, m) && !redundant(s, m) && !consented(s, step) {
 				t.Errorf("%s: %s stops the Pod of %s, which has the only copy of its data: %+v", what, rule, name, step)
 			}
 		}
 		for _, name := range taken.deletes(s, step) {
-			m, _ := s.member(name)
-			if lost := m.Volume == VolumePresent && m.InMembership && m.VolumeID.Claim != "another"; lost {
+			m, _ := state.Find(s, name)
+			if lost := m.Volume == state.VolumePresent && m.InMembership && m.VolumeID.Claim != "another"; lost {
 				t.Errorf("%s: %s takes the volume of member %s away: %+v", what, rule, name, step)
 			}
 		}
 		if !Independent(s, rule, step) {
 			return
 		}
-		s.Refuse(step)
+		Refuse(&s, step)
 	}
 }
 
 // onlyInItsPod says in words of its own what dataOf should say.
-func onlyInItsPod(s State, m Member) bool {
-	runs := m.Pod == PodRunning || m.Pod == PodBlocked
-	return runs && m.Incarnation == s.Incarnation && (m.Volume != VolumePresent || m.VolumeID.Claim == "another" || !s.Durable())
+func onlyInItsPod(s state.State, m state.Member) bool {
+	runs := m.Pod == state.PodRunning || m.Pod == state.PodBlocked
+	return runs && m.Incarnation == s.Incarnation && (m.Volume != state.VolumePresent || m.VolumeID.Claim == "another" || !s.Durable())
 }
 
 // redundant: a quorum of others serves, and the member does not run, so that it may be replaced; or etcd has it no more.
-func redundant(s State, m Member) bool {
-	return s.MembershipKnown && (!m.InMembership || (!m.Serving && m.Pod == PodBlocked))
+func redundant(s state.State, m state.Member) bool {
+	return s.MembershipKnown && (!m.InMembership || (!m.Serving && m.Pod == state.PodBlocked))
 }
 
 // consented: a restore or a recovery replaces the data.
-func consented(s State, step Step) bool {
-	if stop, is := step.(DeletePod); is && stop == fenceStop(Member{Name: stop.Name}) {
+func consented(s state.State, step Step) bool {
+	if stop, is := step.(DeletePod); is && stop == fenceStop(state.Member{Name: stop.Name}) {
 		return s.Spec.ForcesNewCluster()
 	}
 	_, all := step.(StopMembers)
-	return all && s.switching()
+	return all && s.Switching()
 }
 
 // recorded: the status has the volumes that the members serve on.
-func recorded(s *State) {
-	s.KnownVolumes = map[string]VolumeID{}
+func recorded(s *state.State) {
+	s.KnownVolumes = map[string]state.VolumeID{}
 	for i := range s.Members {
 		m := &s.Members[i]
-		m.VolumeID = VolumeID{Claim: types.UID("claim-of-" + m.Name), Volume: "pv-of-" + m.Name}
+		m.VolumeID = state.VolumeID{Claim: types.UID("claim-of-" + m.Name), Volume: "pv-of-" + m.Name}
 		s.KnownVolumes[m.Name] = m.VolumeID
 	}
 }
@@ -308,17 +309,17 @@ func recorded(s *State) {
 func TestADrainLeavesTheOnlyCopy(t *testing.T) {
 	for name, loss := range only {
 		for _, n := range []int{1, 2} {
-			s := state(formed, members(n), size(n), recorded)
-			if got := s.minAvailable(); got != n-1 || s.DataInPods() {
-				t.Errorf("%d members with their volumes: a drain must leave %d, and unready Pods are kept: %t", n, got, s.DataInPods())
+			s := stateWith(formed, members(n), size(n), recorded)
+			if got := state.MinAvailable(s); got != n-1 || state.DataInPods(s) {
+				t.Errorf("%d members with their volumes: a drain must leave %d, and unready Pods are kept: %t", n, got, state.DataInPods(s))
 			}
 			for i := range s.Members {
 				loss(&s.Members[i])
 			}
-			if got := s.minAvailable(); got != n {
+			if got := state.MinAvailable(s); got != n {
 				t.Errorf("%d members, volumes %s: a drain must leave only %d", n, name, got)
 			}
-			if !s.DataInPods() {
+			if !state.DataInPods(s) {
 				t.Errorf("%d members, volumes %s: a drain may take a member that is not ready", n, name)
 			}
 		}
@@ -330,12 +331,12 @@ func TestMembersThatWouldLoseTheirDataAreReplacedBeforeAHibernation(t *testing.T
 		if name == "in the Pod" {
 			continue // as the spec asked, and only a change of the spec is a reason to replace it
 		}
-		s := state(formed, members(1), size(1), hibernating, recorded, with(0, loss))
-		s.Budget.MinAvailable = s.minAvailable()
+		s := stateWith(formed, members(1), size(1), hibernating, recorded, with(0, loss))
+		s.Budget.MinAvailable = state.MinAvailable(s)
 		step := Plan(s)
 		for range 3 { // the volume of unknown data is set aside first
 			if aside, is := step.(SetAsideVolume); is {
-				s.Refuse(aside)
+				Refuse(&s, aside)
 				step = Plan(s)
 			}
 		}
@@ -349,18 +350,18 @@ func TestMembersThatWouldLoseTheirDataAreReplacedBeforeAHibernation(t *testing.T
 
 // All members trust an earlier CA, and one of them lost its volume. The two others are a quorum that has every acknowledged write.
 func TestANewCARestartsOnlyMembersThatKeepTheirData(t *testing.T) {
-	long := func(m *Member) { silent(m); m.UnreadySince, m.Trust = noon.Add(-time.Hour), "old" }
-	all := func(s *State) {
+	long := func(m *state.Member) { silent(m); m.UnreadySince, m.Trust = noon.Add(-time.Hour), "old" }
+	all := func(s *state.State) {
 		for i := range s.Members {
 			long(&s.Members[i])
 		}
 	}
-	s := state(formed, members(3), managed, recorded, noQuorum, all, with(0, volume(VolumeLost)))
+	s := stateWith(formed, members(3), managed, recorded, noQuorum, all, with(0, volume(state.VolumeLost)))
 	if stop, is := Plan(s).(DeletePod); !is || stop.Name == nameOf(0) {
 		t.Errorf("the plan is %+v", Plan(s))
 	}
 	for i := range s.Members {
-		volume(VolumeLost)(&s.Members[i])
+		volume(state.VolumeLost)(&s.Members[i])
 	}
 	wait, is := Plan(s).(Wait)
 	if !is || !wait.Stalled || !strings.Contains(wait.Message, "Put the previous CA back") || !strings.Contains(wait.Message, nameOf(2)) {

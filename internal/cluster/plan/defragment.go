@@ -1,15 +1,13 @@
 package plan
 
 import (
-	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/clock"
-	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/schedule"
 )
@@ -20,27 +18,27 @@ const freePause = time.Hour
 
 // defragment makes members return free space if the spec asks for it. When this rule is asked, all members are healthy
 // and match the spec.
-func defragment(s State) Step {
+func defragment(s state.State) Step {
 	policy := s.Spec.Defragmentation
-	if policy == nil || !s.MembershipKnown || s.Restoring() || s.mayReceiveSnapshot() {
+	if policy == nil || !s.MembershipKnown || s.Restoring() || state.MayReceiveSnapshot(s) {
 		return nil
 	}
-	if step := s.defragmentScheduled(policy); step != nil {
+	if step := defragmentScheduled(s, policy); step != nil {
 		return step
 	}
 	if policy.FreePercent == nil {
 		return nil
 	}
-	return s.defragmentNext(v1beta2.ReasonDefragmenting, func(m Member) bool {
+	return defragmentNext(s, v1beta2.ReasonDefragmenting, func(m state.Member) bool {
 		free := m.DBSize - m.DBSizeInUse
 		return m.DBSizeInUse > 0 && m.DBSize >= policy.SmallestFile() && free*100 >= m.DBSize*int64(*policy.FreePercent) &&
-			s.Now.Sub(s.defragmentedAt(m.Name)) >= freePause
+			s.Now.Sub(state.DefragmentedAt(s, m.Name)) >= freePause
 	})
 }
 
 // defragmentScheduled does a run of the schedule: every member that was not defragmented since it was due.
-func (s State) defragmentScheduled(policy *v1beta2.DefragmentationPolicy) Step {
-	recorded := s.defragmentation()
+func defragmentScheduled(s state.State, policy *v1beta2.DefragmentationPolicy) Step {
+	recorded := defragmentationStatus(s)
 	if recorded == nil {
 		return nil
 	}
@@ -55,27 +53,10 @@ func (s State) defragmentScheduled(policy *v1beta2.DefragmentationPolicy) Step {
 	if late := policy.StartingDeadlineSeconds; late != nil && s.Now.Sub(due) > time.Duration(*late)*time.Second {
 		return EndDefragmentation{Due: due, Late: true}
 	}
-	if step := s.defragmentNext(v1beta2.ReasonDefragmenting, func(m Member) bool { return s.defragmentedAt(m.Name).Before(due) }); step != nil {
+	if step := defragmentNext(s, v1beta2.ReasonDefragmenting, func(m state.Member) bool { return state.DefragmentedAt(s, m.Name).Before(due) }); step != nil {
 		return step
 	}
 	return EndDefragmentation{Due: due}
-}
-
-// catchUpEntries is how many entries of its log etcd keeps for members that are behind. One that is further behind gets a snapshot.
-const catchUpEntries = 5000
-
-// defragmentLosesData is the defect of etcd by which a member that is defragmented while it receives a snapshot loses its data.
-const defragmentLosesData = "https://github.com/etcd-io/etcd/issues/20271"
-
-// mayReceiveSnapshot reports whether a member is so far behind the others that the leader may be sending it a snapshot, or is close to it,
-// on a release in which a defragmentation then loses the data of that member.
-func (s State) mayReceiveSnapshot() bool {
-	affected := slices.ContainsFunc(etcdversion.Defects(), func(d etcdversion.Defect) bool {
-		return d.Source == defragmentLosesData && d.Affects(s.lowestVersion())
-	})
-	return affected && slices.ContainsFunc(s.membership(), func(m Member) bool {
-		return m.Started && s.applied()-m.AppliedIndex > catchUpEntries/2
-	})
 }
 
 // EndDefragmentation records that a run of the schedule is over.
@@ -85,8 +66,8 @@ type EndDefragmentation struct {
 	Late bool
 }
 
-func (step EndDefragmentation) describe(State) planning.Description {
-	d := planning.Description{Reason: v1beta2.ReasonDefragmenting, Requeue: requeueSoon}
+func (step EndDefragmentation) describe(state.State) planning.Description {
+	d := planning.Description{Reason: v1beta2.ReasonDefragmenting, Requeue: state.RequeueSoon}
 	due := step.Due.Format(time.RFC3339)
 	if !step.Late {
 		d.Message = "All members due at " + due + " are defragmented."
@@ -97,13 +78,13 @@ func (step EndDefragmentation) describe(State) planning.Description {
 }
 
 // invalidSchedule reports what the schema cannot check: a time or a zone that does not exist.
-func invalidSchedule(s State) Step {
+func invalidSchedule(s state.State) Step {
 	policy := s.Spec.Defragmentation
 	if policy == nil || policy.Schedule == "" {
 		return nil
 	}
 	if _, err := schedule.Parse(policy.Schedule, policy.TimeZone); err != nil {
-		return Wait{Reason: v1beta2.ReasonInvalidSpec, Message: planning.Sentence("spec.defragmentation is invalid: ", err.Error()) + " No scheduled run starts until you correct it. The members continue to serve.", Stalled: true, Requeue: requeueSettled}
+		return Wait{Reason: v1beta2.ReasonInvalidSpec, Message: planning.Sentence("spec.defragmentation is invalid: ", err.Error()) + " No scheduled run starts until you correct it. The members continue to serve.", Stalled: true, Requeue: state.RequeueSettled}
 	}
 	return nil
 }
@@ -111,21 +92,21 @@ func invalidSchedule(s State) Step {
 // DefragmentMember makes a member rewrite its database file without the free space in it.
 type DefragmentMember struct{ Name, Reason string }
 
-func (step DefragmentMember) describe(State) planning.Description {
+func (step DefragmentMember) describe(state.State) planning.Description {
 	return announced(planning.Description{
 		Reason:  step.Reason,
 		Message: "The operator is defragmenting member " + step.Name + ".",
-		Requeue: requeueStarting,
+		Requeue: state.RequeueStarting,
 	}, "DefragmentingMember", planning.Pod(step.Name))
 }
 
 // defragmentNext defragments one of the members that need it, the leader last and not before it handed over.
-func (s State) defragmentNext(why string, needs func(Member) bool) Step {
-	var leader *Member
+func defragmentNext(s state.State, why string, needs func(state.Member) bool) Step {
+	var leader *state.Member
 	if len(s.ForeignMembers) > 0 {
 		return nil // they may be down
 	}
-	for _, m := range s.membership() {
+	for _, m := range s.Membership() {
 		switch {
 		case !needs(m):
 		case m.Leader:
@@ -137,14 +118,14 @@ func (s State) defragmentNext(why string, needs func(Member) bool) Step {
 	if leader == nil {
 		return nil
 	}
-	if step := s.moveLeader(*leader); step != nil {
+	if step := moveLeader(s, *leader); step != nil {
 		return step
 	}
 	return DefragmentMember{Name: leader.Name, Reason: why}
 }
 
-// defragmentation is how far the schedule is. One that is new is due from now on.
-func (s State) defragmentation() *v1beta2.DefragmentationStatus {
+// defragmentationStatus is how far the schedule is. One that is new is due from now on.
+func defragmentationStatus(s state.State) *v1beta2.DefragmentationStatus {
 	policy := s.Spec.Defragmentation
 	if policy == nil || policy.Schedule == "" {
 		return nil
@@ -158,24 +139,6 @@ func (s State) defragmentation() *v1beta2.DefragmentationStatus {
 	}
 	return &v1beta2.DefragmentationStatus{Schedule: words, LastScheduleTime: ptr.To(metav1.NewTime(s.Now))}
 }
-
-// defragmented is when members were defragmented last.
-func defragmented(members []v1beta2.MemberStatus) map[string]time.Time {
-	var at map[string]time.Time
-	for _, m := range members {
-		if m.DefragmentedAt == nil {
-			continue
-		}
-		if at == nil {
-			at = map[string]time.Time{}
-		}
-		at[m.Name] = m.DefragmentedAt.Time
-	}
-	return at
-}
-
-// defragmentedAt returns when a member was defragmented last.
-func (s State) defragmentedAt(name string) time.Time { return clock.Done(s.Defragmented[name], s.Now) }
 
 // keepDefragmented carries the time over to the same member.
 func keepDefragmented(members, before []v1beta2.MemberStatus) {

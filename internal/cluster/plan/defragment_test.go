@@ -9,15 +9,16 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
-func defragmentation(p v1beta2.DefragmentationPolicy) change {
-	return func(s *State) { s.Spec.Defragmentation = &p }
+func defragmentedBy(p v1beta2.DefragmentationPolicy) change {
+	return func(s *state.State) { s.Spec.Defragmentation = &p }
 }
 
 // nightly is a defragmentation at 3:00 in Berlin. Its last run was due the given time before noon, which is now.
 func nightly(ago time.Duration) change {
-	return func(s *State) {
+	return func(s *state.State) {
 		s.Spec.Defragmentation = &v1beta2.DefragmentationPolicy{Schedule: "0 3 * * *", TimeZone: "Europe/Berlin"}
 		s.Defragmentation = &v1beta2.DefragmentationStatus{
 			Schedule: "0 3 * * * Europe/Berlin", LastScheduleTime: ptr.To(metav1.NewTime(s.Now.Add(-ago))),
@@ -26,74 +27,74 @@ func nightly(ago time.Duration) change {
 }
 
 func lateAfter(seconds int64) change {
-	return func(s *State) { s.Spec.Defragmentation.StartingDeadlineSeconds = &seconds }
+	return func(s *state.State) { s.Spec.Defragmentation.StartingDeadlineSeconds = &seconds }
 }
 
 func TestPlanDefragmentation(t *testing.T) {
-	half := defragmentation(v1beta2.DefragmentationPolicy{FreePercent: ptr.To[int32](50)})
+	half := defragmentedBy(v1beta2.DefragmentationPolicy{FreePercent: ptr.To[int32](50)})
 	three := time.Date(noon.Year(), noon.Month(), noon.Day(), 3, 0, 0, 0, must(t, "Europe/Berlin")).UTC()
 	next := func(i int) DefragmentMember {
 		return DefragmentMember{Name: nameOf(i), Reason: v1beta2.ReasonDefragmenting}
 	}
 	planTests{
-		"does nothing if the spec does not ask for defragmentation": {state(formed, members(3), database(1000, 10)), Done{}},
+		"does nothing if the spec does not ask for defragmentation": {stateWith(formed, members(3), database(1000, 10)), Done{}},
 		"defragments a member if half of its database file is free": {
-			state(formed, members(3), half, database(100, 75), with(2, uses(100, 49))), next(2),
+			stateWith(formed, members(3), half, database(100, 75), with(2, uses(100, 49))), next(2),
 		},
 		"defragments a follower before the leader": {
-			state(formed, members(3), half, database(200, 99)), next(1),
+			stateWith(formed, members(3), half, database(200, 99)), next(1),
 		},
 		"moves leadership before it defragments the leader": {
-			state(formed, members(3), half, database(100, 75), with(0, uses(100, 49))), MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
+			stateWith(formed, members(3), half, database(100, 75), with(0, uses(100, 49))), MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
 		},
-		"does not defragment files smaller than 100 MiB by default": {state(formed, members(3), half, database(99, 1)), Done{}},
+		"does not defragment files smaller than 100 MiB by default": {stateWith(formed, members(3), half, database(99, 1)), Done{}},
 		"defragments smaller files if minimumSize allows it": {
-			state(formed, members(3), defragmentation(v1beta2.DefragmentationPolicy{FreePercent: ptr.To[int32](50), MinimumSize: ptr.To(resource.MustParse("64Mi"))}), database(99, 1)), next(1),
+			stateWith(formed, members(3), defragmentedBy(v1beta2.DefragmentationPolicy{FreePercent: ptr.To[int32](50), MinimumSize: ptr.To(resource.MustParse("64Mi"))}), database(99, 1)), next(1),
 		},
 		"does not defragment a member more than once an hour": {
-			state(formed, members(3), half, database(100, 75), with(2, uses(100, 49)), defragmentedAgo(2, 59*time.Minute)), Done{},
+			stateWith(formed, members(3), half, database(100, 75), with(2, uses(100, 49)), defragmentedAgo(2, 59*time.Minute)), Done{},
 		},
 		"starts no run when it first reads a schedule": {
-			state(formed, members(3), database(10, 10), defragmentation(v1beta2.DefragmentationPolicy{Schedule: "* * * * *"})), Done{},
+			stateWith(formed, members(3), database(10, 10), defragmentedBy(v1beta2.DefragmentationPolicy{Schedule: "* * * * *"})), Done{},
 		},
 		"starts a run when it is due": {
-			state(formed, members(3), database(10, 10), nightly(24*time.Hour)), next(1),
+			stateWith(formed, members(3), database(10, 10), nightly(24*time.Hour)), next(1),
 		},
 		"continues a run with the next member": {
-			state(formed, members(3), database(10, 10), nightly(24*time.Hour), defragmentedAgo(1, time.Hour)), next(2),
+			stateWith(formed, members(3), database(10, 10), nightly(24*time.Hour), defragmentedAgo(1, time.Hour)), next(2),
 		},
 		"moves leadership once all followers are defragmented": {
-			state(formed, members(3), database(10, 10), nightly(24*time.Hour), defragmentedAgo(1, time.Hour), defragmentedAgo(2, time.Hour)),
+			stateWith(formed, members(3), database(10, 10), nightly(24*time.Hour), defragmentedAgo(1, time.Hour), defragmentedAgo(2, time.Hour)),
 			MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
 		},
 		"ends a run once all members are defragmented": {
-			state(formed, members(3), database(10, 10), nightly(24*time.Hour), defragmentedAgo(0, time.Hour), defragmentedAgo(1, time.Hour), defragmentedAgo(2, time.Hour)),
+			stateWith(formed, members(3), database(10, 10), nightly(24*time.Hour), defragmentedAgo(0, time.Hour), defragmentedAgo(1, time.Hour), defragmentedAgo(2, time.Hour)),
 			EndDefragmentation{Due: three},
 		},
 		"makes up for several missed runs with one run": {
-			state(formed, members(3), database(10, 10), nightly(240*time.Hour), defragmentedAgo(0, time.Hour), defragmentedAgo(1, time.Hour), defragmentedAgo(2, time.Hour)),
+			stateWith(formed, members(3), database(10, 10), nightly(240*time.Hour), defragmentedAgo(0, time.Hour), defragmentedAgo(1, time.Hour), defragmentedAgo(2, time.Hour)),
 			EndDefragmentation{Due: three},
 		},
 		"does nothing until the next run is due": {
-			state(formed, members(3), database(10, 10), nightly(noon.Sub(three))), Done{},
+			stateWith(formed, members(3), database(10, 10), nightly(noon.Sub(three))), Done{},
 		},
 		"skips a run that is later than startingDeadlineSeconds": {
-			state(formed, members(3), database(10, 10), nightly(24*time.Hour), lateAfter(3600)), EndDefragmentation{Due: three, Late: true},
+			stateWith(formed, members(3), database(10, 10), nightly(24*time.Hour), lateAfter(3600)), EndDefragmentation{Due: three, Late: true},
 		},
 		"waits while a member is starting": {
-			state(formed, members(3), database(10, 10), nightly(24*time.Hour), with(2, pod(PodStarting))),
+			stateWith(formed, members(3), database(10, 10), nightly(24*time.Hour), with(2, pod(state.PodStarting))),
 			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(2) + " is starting."},
 		},
 		"removes a surplus member before it starts a run": {
-			state(formed, members(3), size(2), database(10, 10), nightly(24*time.Hour)), RemoveMember{ID: 3, Name: nameOf(2)},
+			stateWith(formed, members(3), size(2), database(10, 10), nightly(24*time.Hour)), RemoveMember{ID: 3, Name: nameOf(2)},
 		},
 		"rolls out an image before it starts a run": {
-			state(formed, members(3), database(10, 10), nightly(24*time.Hour), with(2, withImage("3.6.15"))),
+			stateWith(formed, members(3), database(10, 10), nightly(24*time.Hour), with(2, withImage("3.6.15"))),
 			DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonUpgrading, Message: "it must run image quay.io/coreos/etcd:v3.6.16"},
 		},
 		"reports what is wrong with a schedule": {
-			state(formed, members(3), database(10, 10), defragmentation(v1beta2.DefragmentationPolicy{Schedule: "0 3 31 2 *"})),
-			Wait{Reason: v1beta2.ReasonInvalidSpec, Message: `spec.defragmentation is invalid: schedule "0 3 31 2 *" is never due: there is no such date. No scheduled run starts until you correct it. The members continue to serve.`, Stalled: true, Requeue: requeueSettled},
+			stateWith(formed, members(3), database(10, 10), defragmentedBy(v1beta2.DefragmentationPolicy{Schedule: "0 3 31 2 *"})),
+			Wait{Reason: v1beta2.ReasonInvalidSpec, Message: `spec.defragmentation is invalid: schedule "0 3 31 2 *" is never due: there is no such date. No scheduled run starts until you correct it. The members continue to serve.`, Stalled: true, Requeue: state.RequeueSettled},
 		},
 	}.run(t)
 }
@@ -108,7 +109,7 @@ func must(t *testing.T, zone string) *time.Location {
 }
 
 func TestTheStatusSaysWhenAMemberWasDefragmented(t *testing.T) {
-	s := state(formed, members(3), database(10, 10), nightly(24*time.Hour))
+	s := stateWith(formed, members(3), database(10, 10), nightly(24*time.Hour))
 	first := NewStatus(s, DefragmentMember{Name: nameOf(1)}, nil, v1beta2.EtcdClusterStatus{}, 1)
 	again := NewStatus(s, Done{}, nil, first, 1)
 	for i, m := range again.MemberStatuses {
@@ -131,7 +132,7 @@ func TestTheStatusSaysWhenAMemberWasDefragmented(t *testing.T) {
 }
 
 func TestAScheduleIsSeenOnceAndWrittenOnce(t *testing.T) {
-	s := state(formed, members(3), defragmentation(v1beta2.DefragmentationPolicy{Schedule: "@daily"}))
+	s := stateWith(formed, members(3), defragmentedBy(v1beta2.DefragmentationPolicy{Schedule: "@daily"}))
 	first := NewStatus(s, Done{}, nil, v1beta2.EtcdClusterStatus{}, 1)
 	s.Now = s.Now.Add(time.Minute)
 	s.Defragmentation = first.Defragmentation
@@ -143,9 +144,9 @@ func TestAScheduleIsSeenOnceAndWrittenOnce(t *testing.T) {
 // etcd before 3.6.5 loses the data of a member that is defragmented while it receives a snapshot (etcd-io/etcd#20271). A member receives
 // one if it is far behind.
 func TestNoMemberIsDefragmentedWhileOneMayReceiveASnapshot(t *testing.T) {
-	half := defragmentation(v1beta2.DefragmentationPolicy{FreePercent: ptr.To[int32](50)})
+	half := defragmentedBy(v1beta2.DefragmentationPolicy{FreePercent: ptr.To[int32](50)})
 	applied := func(behind int64) change {
-		return func(s *State) {
+		return func(s *state.State) {
 			for i := range s.Members {
 				s.Members[i].AppliedIndex = 100_000
 			}
@@ -161,9 +162,9 @@ func TestNoMemberIsDefragmentedWhileOneMayReceiveASnapshot(t *testing.T) {
 		"a member is 100 entries behind":                 {"3.6.4", 100, false},
 		"the release is not affected":                    {"3.6.16", 4000, false},
 	} {
-		for what, s := range map[string]State{
-			"for free space": state(formed, members(3), allRun(test.version), half, database(200, 99), applied(test.behind)),
-			"on a schedule":  state(formed, members(3), allRun(test.version), nightly(24*time.Hour), database(200, 99), applied(test.behind)),
+		for what, s := range map[string]state.State{
+			"for free space": stateWith(formed, members(3), allRun(test.version), half, database(200, 99), applied(test.behind)),
+			"on a schedule":  stateWith(formed, members(3), allRun(test.version), nightly(24*time.Hour), database(200, 99), applied(test.behind)),
 		} {
 			_, defragments := Plan(s).(DefragmentMember)
 			if defragments == test.waits {

@@ -3,48 +3,50 @@ package plan
 import (
 	"strings"
 	"testing"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
-func budgeted(b Budget) change { return func(s *State) { s.Budget = b } }
+func budgeted(b state.Budget) change { return func(s *state.State) { s.Budget = b } }
 
 func TestPlanDisruption(t *testing.T) {
 	planTests{
 		"lets a drain take one of three": {
-			state(formed, members(3), budgeted(Budget{Exists: true})), ApplyBudget{Incarnation: 1, MinAvailable: 2},
+			stateWith(formed, members(3), budgeted(state.Budget{Exists: true})), ApplyBudget{Incarnation: 1, MinAvailable: 2},
 		},
 		"lets a drain take two of five": {
-			state(formed, members(5), size(5), budgeted(budgetOf(4))), ApplyBudget{Incarnation: 1, MinAvailable: 3},
+			stateWith(formed, members(5), size(5), budgeted(budgetOf(4))), ApplyBudget{Incarnation: 1, MinAvailable: 3},
 		},
 		"lets a drain take the only member, because its volume keeps the data": {
-			state(formed, members(1), size(1), budgeted(budgetOf(1))), ApplyBudget{Incarnation: 1, MinAvailable: 0},
+			stateWith(formed, members(1), size(1), budgeted(budgetOf(1))), ApplyBudget{Incarnation: 1, MinAvailable: 0},
 		},
 		"lets a drain take one of two": {
-			state(formed, members(2), size(2), budgeted(budgetOf(2))), ApplyBudget{Incarnation: 1, MinAvailable: 1},
+			stateWith(formed, members(2), size(2), budgeted(budgetOf(2))), ApplyBudget{Incarnation: 1, MinAvailable: 1},
 		},
 		"blocks a drain that would delete the only copy of the data": {
-			state(formed, members(1), size(1), ephemeral, budgeted(budgetOf(0))), ApplyBudget{Incarnation: 1, MinAvailable: 1},
+			stateWith(formed, members(1), size(1), ephemeral, budgeted(budgetOf(0))), ApplyBudget{Incarnation: 1, MinAvailable: 1},
 		},
 		"blocks drains while one of three members is missing": {
-			state(formed, members(2), budgeted(budgetOf(1))), ApplyBudget{Incarnation: 1, MinAvailable: 2},
+			stateWith(formed, members(2), budgeted(budgetOf(1))), ApplyBudget{Incarnation: 1, MinAvailable: 2},
 		},
 		"counts a learner as a voter before it gets its vote": {
-			state(formed, members(3), size(4), with(3, learner), budgeted(budgetOf(2))), ApplyBudget{Incarnation: 1, MinAvailable: 3},
+			stateWith(formed, members(3), size(4), with(3, learner), budgeted(budgetOf(2))), ApplyBudget{Incarnation: 1, MinAvailable: 3},
 		},
 		"does not count a learner that does not start": {
-			state(formed, members(3), size(4), with(3, justAdded, pod(PodStarting), volume(VolumePresent)), budgeted(budgetOf(3))),
+			stateWith(formed, members(3), size(4), with(3, justAdded, pod(state.PodStarting), volume(state.VolumePresent)), budgeted(budgetOf(3))),
 			ApplyBudget{Incarnation: 1, MinAvailable: 2},
 		},
 		"does not count the Pod of a removed member as a voter": {
-			state(formed, members(4), with(3, removed), budgeted(budgetOf(2))), ApplyBudget{Incarnation: 1, MinAvailable: 3},
+			stateWith(formed, members(4), with(3, removed), budgeted(budgetOf(2))), ApplyBudget{Incarnation: 1, MinAvailable: 3},
 		},
 		"corrects a budget that another client changed": {
-			state(formed, members(3), budgeted(Budget{Exists: true, Incarnation: 1, MinAvailable: 2})), ApplyBudget{Incarnation: 1, MinAvailable: 2},
+			stateWith(formed, members(3), budgeted(state.Budget{Exists: true, Incarnation: 1, MinAvailable: 2})), ApplyBudget{Incarnation: 1, MinAvailable: 2},
 		},
 		"deletes its budget beside a user's, because two budgets for one Pod block every drain": {
-			state(formed, members(3), budgeted(Budget{Exists: true, Current: true, Other: "mine"})), WithdrawBudget{Other: "mine"},
+			stateWith(formed, members(3), budgeted(state.Budget{Exists: true, Current: true, Other: "mine"})), WithdrawBudget{Other: "mine"},
 		},
 		"creates no budget beside the user's": {
-			state(formed, members(3), budgeted(Budget{Other: "mine"})), Done{},
+			stateWith(formed, members(3), budgeted(state.Budget{Other: "mine"})), Done{},
 		},
 	}.run(t)
 }
@@ -52,14 +54,14 @@ func TestPlanDisruption(t *testing.T) {
 // A PodDisruptionBudget that counts a learner as a voter lets a drain take the quorum.
 func TestADrainLeavesAQuorumBesideALearnerThatTheServiceSelects(t *testing.T) {
 	// The Pod of a learner was created while no quorum answered, so it has the label of a voter. It does not answer the operator.
-	s := state(formed, members(3), size(4), with(3, learner, func(m *Member) { m.InService, m.PodReady, m.Answers = true, true, false }))
+	s := stateWith(formed, members(3), size(4), with(3, learner, func(m *state.Member) { m.InService, m.PodReady, m.Answers = true, true, false }))
 	selected := 0
 	for _, m := range s.Members {
 		if m.InService && m.PodReady {
 			selected++
 		}
 	}
-	if may := selected - s.minAvailable(); may > 1 {
+	if may := selected - state.MinAvailable(s); may > 1 {
 		t.Errorf("the budget selects %d Pods that are ready and lets a drain take %d of 3 voters", selected, may)
 	}
 	for range 5 {
@@ -73,16 +75,16 @@ func TestADrainLeavesAQuorumBesideALearnerThatTheServiceSelects(t *testing.T) {
 // While the API server refuses a higher PodDisruptionBudget, a drain would be allowed to take the quorum of a larger cluster.
 func TestALearnerGetsNoVoteThatTheBudgetDoesNotProtect(t *testing.T) {
 	for what, test := range map[string]struct {
-		budget Budget
+		budget state.Budget
 		votes  bool
 	}{
 		"drains may leave too few of four":       {budgetOf(2), false},
 		"the budget is raised already":           {budgetOf(3), true},
 		"it does not protect the present quorum": {budgetOf(1), true},
-		"there is none":                          {Budget{}, true},
-		"a budget of the user is for these Pods": {Budget{Exists: true, Other: "theirs"}, true},
+		"there is none":                          {state.Budget{}, true},
+		"a budget of the user is for these Pods": {state.Budget{Exists: true, Other: "theirs"}, true},
 	} {
-		s := state(formed, members(3), size(4), with(3, learner), promoting(3), budgeted(test.budget))
+		s := stateWith(formed, members(3), size(4), with(3, learner), promoting(3), budgeted(test.budget))
 		step := promoteLearner(s)
 		if wait, waits := step.(Wait); waits == test.votes || waits && !strings.Contains(wait.Message, "lets drains leave 2 members, and a quorum of 4 voters is 3") {
 			t.Errorf("%s: %+v", what, step)

@@ -5,15 +5,16 @@ import (
 	"strings"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcdflags"
 )
 
 // ignoredSettings reports variables of spec.pod.etcdEnv that do not do what they say: those of the operator's options, which a spec can
 // have from before the API refused them, and those that the version of etcd does not have.
-func ignoredSettings(s State) Step {
+func ignoredSettings(s state.State) Step {
 	var sentences []string
 	for _, e := range s.PodPolicy().EtcdEnv {
-		if problem := s.settingProblem(e.Name); problem != "" {
+		if problem := settingProblem(s, e.Name); problem != "" {
 			sentences = append(sentences, problem)
 		}
 	}
@@ -21,7 +22,7 @@ func ignoredSettings(s State) Step {
 		return nil
 	}
 	message := strings.Join(sentences, " ") + " A change of spec.pod.etcdEnv restarts the members, one at a time."
-	if advice := s.versionAdvice(); advice != "" {
+	if advice := versionAdvice(s); advice != "" {
 		message += " " + advice
 	}
 	return Advice{Reason: v1beta2.ReasonSettingIgnored, Message: message}
@@ -29,9 +30,9 @@ func ignoredSettings(s State) Step {
 
 // settingProblem says why a variable has no effect, or one that is not wanted. It is empty for the others, also for those that etcd does
 // not know: a newer patch release may have them.
-func (s State) settingProblem(variable string) string {
+func settingProblem(s state.State, variable string) string {
 	flag, known := etcdflags.Of(variable)
-	version := s.VersionFor(s.Incarnation)
+	version := state.VersionFor(s, s.Incarnation)
 	switch {
 	case !known:
 		return ""

@@ -18,7 +18,7 @@ func withVariable(name string) change {
 // A cluster can have a variable from before the API refused it. Its user must learn that it does nothing, or what it does.
 func TestAStoredVariableThatIsRefusedIsReportedAndRestartsNoMember(t *testing.T) {
 	for _, flag := range etcdflags.All() {
-		s := state(formed, members(3), withVariable(flag.Variable()))
+		s := stateWith(formed, members(3), withVariable(flag.Variable()))
 		step := Plan(s)
 		advice, is := step.(Advice)
 		wanted := flag.Refused != nil || flag.NoEffect || (flag.Gate == "" && flag.NameIn(s.Spec.EtcdVersion()) == "")
@@ -36,7 +36,7 @@ func TestAStoredVariableThatIsRefusedIsReportedAndRestartsNoMember(t *testing.T)
 }
 
 func TestAnIgnoredVariableHidesNoAdviceAboutTheVersion(t *testing.T) {
-	s := state(formed, members(3), allRun("3.5.1"), withVariable("ETCD_NAME"))
+	s := stateWith(formed, members(3), allRun("3.5.1"), withVariable("ETCD_NAME"))
 	if advice := Plan(s).(Advice); !strings.Contains(advice.Message, "ETCD_NAME") || !strings.Contains(advice.Message, "The members run etcd 3.5.1, which is not advised") {
 		t.Errorf("the advice is %s", advice.Message)
 	}
@@ -44,7 +44,7 @@ func TestAnIgnoredVariableHidesNoAdviceAboutTheVersion(t *testing.T) {
 
 func TestAVariableOfAnotherVersionIsReported(t *testing.T) {
 	for variable, version := range map[string]string{"ETCD_FEATURE_GATES": "3.5.35", "ETCD_CORRUPT_CHECK_TIME": "3.5.35", "ETCD_ENABLE_V2": "3.6.16", "ETCD_EXPERIMENTAL_ENABLE_V2V3": "3.7.3"} {
-		step, _ := ignoredSettings(state(formed, members(3), allRun(version), withVariable(variable))).(Advice)
+		step, _ := ignoredSettings(stateWith(formed, members(3), allRun(version), withVariable(variable))).(Advice)
 		if !strings.Contains(step.Message, "etcd "+version+" has no such option") {
 			t.Errorf("%s in etcd %s: %s", variable, version, step.Message)
 		}

@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // refused is what the operator sees of members that refuse its certificate, and each other's: no Pod is ready for hours.
 func (w *rotation) refused() {
-	w.s.Certificates = w.m.Judge(w.s, Certificates{Requested: true})
+	w.s.Certificates = w.m.Judge(w.s, state.Certificates{Requested: true})
 	w.s.MembershipKnown = false
 	for i := range w.s.Members {
 		m := &w.s.Members[i]
@@ -41,7 +42,7 @@ func TestTheCAThatIsPutBackSignsAgain(t *testing.T) {
 		w := newRotation(t, 1, &v1beta2.TLSPolicy{CertManager: &v1beta2.CertManagerTLS{}})
 		ephemeral(&w.s)
 		before := w.issuer
-		paused := func(s *State) { s.Spec.Paused = true }
+		paused := func(s *state.State) { s.Spec.Paused = true }
 		w.standStill(20, paused)
 		w.newIssuer()
 		w.issue("peer", "server", "client", "operator")
@@ -62,7 +63,7 @@ func TestTheCAThatIsPutBackSignsAgain(t *testing.T) {
 		before := w.m.CA
 		w.s.Now = w.s.Now.Add(24 * time.Hour)
 		w.m.CA = nil
-		for _, u := range Usages {
+		for _, u := range state.Usages {
 			delete(w.m.HandedOut, u.Name) // a namespace is restored from a backup without Secrets
 		}
 		if said := w.run(); !strings.Contains(said, "Put the previous CA back") {
@@ -79,7 +80,7 @@ func TestTheCAThatIsPutBackSignsAgain(t *testing.T) {
 func TestNobodyIsAdvisedToPutAnExpiredCABack(t *testing.T) {
 	w := newRotation(t, 1, shortCA())
 	ephemeral(&w.s)
-	w.standStill(91, func(s *State) { s.Spec.Paused = true })
+	w.standStill(91, func(s *state.State) { s.Spec.Paused = true })
 	w.s.Spec.Paused = false
 	if said := w.run(); strings.Contains(said, "Put the previous CA back") {
 		t.Errorf("the previous CA has expired, and the status says: %s", said)
@@ -109,13 +110,13 @@ func TestTheStatusOfALostQuorumSaysThatCertificatesHaveExpired(t *testing.T) {
 
 // One of three Pods is on a node that is gone for good, and cannot be deleted. The two others only need a restart for the CA that replaced an expired one.
 func TestMembersRestartForTheNewCABesideAMemberOnALostNode(t *testing.T) {
-	for name, lost := range map[string]func(*Member){
-		"its Pod is stopping, and nobody confirms that": func(m *Member) { m.Pod, m.GoneBy, m.NodeSilent = PodDeleting, m.UnreadySince, true },
-		"it has neither Pod nor volume":                 func(m *Member) { m.Pod, m.Volume = PodNone, VolumeNone },
+	for name, lost := range map[string]func(*state.Member){
+		"its Pod is stopping, and nobody confirms that": func(m *state.Member) { m.Pod, m.GoneBy, m.NodeSilent = state.PodDeleting, m.UnreadySince, true },
+		"it has neither Pod nor volume":                 func(m *state.Member) { m.Pod, m.Volume = state.PodNone, state.VolumeNone },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newRotation(t, 1, shortCA())
-			w.standStill(91, func(s *State) { s.Spec.Paused = true })
+			w.standStill(91, func(s *state.State) { s.Spec.Paused = true })
 			w.s.Spec.Paused = false
 			since := w.s.Now
 			stopped, said := map[string]bool{}, ""
@@ -145,7 +146,7 @@ func TestMembersRestartForTheNewCABesideAMemberOnALostNode(t *testing.T) {
 // grace period of the spec.
 func TestAMemberThatOnlyLacksTheNewCAIsRestartedAndNotReplaced(t *testing.T) {
 	for _, d := range []time.Duration{5 * time.Minute, 24 * time.Hour} {
-		s := state(formed, members(3), managed, grace(d), with(2, pod(PodRunning), unreadyFor(10*time.Minute), func(m *Member) { m.Trust = "old" }))
+		s := stateWith(formed, members(3), managed, grace(d), with(2, pod(state.PodRunning), unreadyFor(10*time.Minute), func(m *state.Member) { m.Trust = "old" }))
 		stop, is := Plan(s).(DeletePod)
 		if !is || stop.Name != nameOf(2) {
 			t.Errorf("grace period %s: %T %s", d, Plan(s), Describe(s, Plan(s)).Message)

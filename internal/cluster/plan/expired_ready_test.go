@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
@@ -32,10 +33,10 @@ func (w *rotation) resumeConnected(hours int) (story []string, serves bool) {
 	since, restarted := w.s.Now, make([]bool, len(w.members))
 	for range hours * 12 {
 		w.s.Now = w.s.Now.Add(5 * time.Minute)
-		w.s.Certificates = w.m.Judge(w.s, Certificates{Requested: true})
+		w.s.Certificates = w.m.Judge(w.s, state.Certificates{Requested: true})
 		connected := 0
 		for i := range w.members {
-			if !restarted[i] && w.s.Members[i].Pod == PodRunning {
+			if !restarted[i] && w.s.Members[i].Pod == state.PodRunning {
 				connected++
 			}
 		}
@@ -44,8 +45,8 @@ func (w *rotation) resumeConnected(hours int) (story []string, serves bool) {
 		for i := range w.s.Members {
 			m := &w.s.Members[i]
 			m.SecurePeer, m.SecureClient, m.InMembership, m.Started, m.InService = true, true, true, true, true
-			if m.Pod == PodNone {
-				m.Pod = PodRunning
+			if m.Pod == state.PodNone {
+				m.Pod = state.PodRunning
 			}
 			quorum := together || !restarted[i] && connected >= etcd.Quorum(len(w.members))
 			m.PodReady, m.Answers = quorum, w.asks(i)
@@ -88,14 +89,14 @@ func TestMembersThatAreReadyLearnOfTheCAThatReplacedAnExpiredOne(t *testing.T) {
 		t.Run(fmt.Sprintf("managed, %d members", n), func(t *testing.T) {
 			w := newRotation(t, 1, shortCA())
 			w.shrink(n)
-			w.standStill(91, func(s *State) { s.Spec.Paused = true })
+			w.standStill(91, func(s *state.State) { s.Spec.Paused = true })
 			w.s.Spec.Paused = false
 			w.mustServe(w.resumeConnected(24))
 		})
 		t.Run(fmt.Sprintf("cert-manager, %d members", n), func(t *testing.T) {
 			w := newRotation(t, 1, &v1beta2.TLSPolicy{CertManager: &v1beta2.CertManagerTLS{}})
 			w.shrink(n)
-			paused := func(s *State) { s.Spec.Paused = true }
+			paused := func(s *state.State) { s.Spec.Paused = true }
 			w.standStill(20, paused)
 			w.newIssuer()
 			w.issue("peer", "server", "client", "operator")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // validNow reports whether all that members, the operator and clients show is accepted now.
@@ -23,10 +24,10 @@ func (w *rotation) resume(days int) (story []string, serves bool) {
 	for range days * 4 {
 		w.s.Now = w.s.Now.Add(6 * time.Hour)
 		for range 5 {
-			w.s.Certificates = w.m.Judge(w.s, Certificates{Requested: true})
+			w.s.Certificates = w.m.Judge(w.s, state.Certificates{Requested: true})
 			runs := 0
 			for _, m := range w.s.Members {
-				if m.Pod == PodRunning {
+				if m.Pod == state.PodRunning {
 					runs++
 				}
 			}
@@ -52,7 +53,7 @@ func (w *rotation) resume(days int) (story []string, serves bool) {
 			case CreateMember:
 				for i := range w.s.Members {
 					if w.s.Members[i].Name == step.Name {
-						w.s.Members[i].Pod, w.s.Members[i].PodCreated = PodRunning, w.s.Now
+						w.s.Members[i].Pod, w.s.Members[i].PodCreated = state.PodRunning, w.s.Now
 						w.start(i)
 					}
 				}
@@ -79,7 +80,7 @@ func TestAClusterServesAgainAfterAStandstillInWhichItsCAExpired(t *testing.T) {
 				w.s.Spec.Hibernate, w.s.Spec.Paused = false, false
 				story, serves := w.resume(6)
 				if !serves {
-					for _, u := range Usages {
+					for _, u := range state.Usages {
 						leaf, _ := w.m.Pair(u).Leaf()
 						t.Logf("certificate of %ss: expired %s", u.Name, leaf.NotAfter.Format(time.DateOnly))
 					}
@@ -94,15 +95,15 @@ func TestAClusterServesAgainAfterAStandstillInWhichItsCAExpired(t *testing.T) {
 }
 
 // stands are the two states in which only protection runs.
-func stands() map[string]func(*State) {
-	return map[string]func(*State){
-		"hibernated": func(s *State) {
+func stands() map[string]func(*state.State) {
+	return map[string]func(*state.State){
+		"hibernated": func(s *state.State) {
 			s.Spec.Hibernate = true
 			for i := range s.Members {
-				s.Members[i].Pod, s.Members[i].Serving, s.Members[i].Answers, s.Members[i].PodReady = PodNone, false, false, false
+				s.Members[i].Pod, s.Members[i].Serving, s.Members[i].Answers, s.Members[i].PodReady = state.PodNone, false, false, false
 			}
 		},
-		"paused": func(s *State) { s.Spec.Paused = true },
+		"paused": func(s *state.State) { s.Spec.Paused = true },
 	}
 }
 
@@ -119,7 +120,7 @@ func TestAClusterServesAgainWithTheCertificatesOfANewIssuer(t *testing.T) {
 			w.s.Spec.Hibernate, w.s.Spec.Paused = false, false
 			story, serves := w.resume(6)
 			if !serves {
-				for _, u := range Usages {
+				for _, u := range state.Usages {
 					held, _ := w.m.Pair(u).Leaf()
 					issued, _ := w.m.IssuedPair(u).Leaf()
 					t.Logf("it is %s. Certificate of %ss: in use until %s, issued until %s", w.s.Now.Format(time.DateOnly), u.Name, held.NotAfter.Format(time.DateOnly), issued.NotAfter.Format(time.DateOnly))
@@ -151,7 +152,7 @@ func TestAClusterServesAgainAfterAPauseWithinARotation(t *testing.T) {
 				}
 				w.standStill(91-begins, set) // the CA before was valid for 90
 				w.s.Spec.Hibernate, w.s.Spec.Paused = false, false
-				if ca, err := w.m.current(); err != nil || w.s.valid(ca) != (begins > 0) {
+				if ca, err := w.m.current(); err != nil || valid(w.s, ca) != (begins > 0) {
 					t.Fatal("the current CA is not as the test needs it", err)
 				}
 				story, serves := w.resume(6)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // A paused or hibernated cluster has a Certificate of cert-manager that differs from the spec: its user changed spec.TLS, or an upgrade of the suite asks for
@@ -19,13 +20,13 @@ func TestARenewalIsHandedOutWhileACertificateDiffersFromTheSpec(t *testing.T) {
 					w.issue("peer", "server", "client", "operator") // by the same issuer
 				}
 				for range 5 {
-					w.s.Certificates = w.m.Judge(w.s, Certificates{Requested: false})
+					w.s.Certificates = w.m.Judge(w.s, state.Certificates{Requested: false})
 					w.s.MembershipKnown = false
 					set(&w.s)
 					w.act(Plan(w.s))
 				}
 			}
-			for _, u := range Usages {
+			for _, u := range state.Usages {
 				if leaf, err := w.m.Pair(u).Leaf(); err != nil || !leaf.NotAfter.After(w.s.Now) {
 					t.Errorf("it is %s, and the certificate of %ss expired at %s (%v), although cert-manager has issued another one. The status says: %s",
 						w.s.Now.Format(time.DateOnly), u.Name, leaf.NotAfter.Format(time.DateOnly), err, Describe(w.s, Plan(w.s)).Message)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -45,7 +46,7 @@ func isRestoreFence(step plan.Step) bool {
 	return is && fence.Seed == "" && fence.ID == etcd.FenceID(restoreUID)
 }
 
-func adoptWithoutFence(s plan.State) plan.Step {
+func adoptWithoutFence(s state.State) plan.Step {
 	if step := plan.Plan(s); !isRestoreFence(step) {
 		return step
 	}
@@ -53,7 +54,7 @@ func adoptWithoutFence(s plan.State) plan.Step {
 }
 
 // fenceAfterService leads clients to the seed before it fences the old members.
-func fenceAfterService(s plan.State) plan.Step {
+func fenceAfterService(s state.State) plan.Step {
 	step := plan.Plan(s)
 	if !isRestoreFence(step) || s.Services.ClientIncarnation == s.Restore.Incarnation {
 		return step
@@ -62,7 +63,7 @@ func fenceAfterService(s plan.State) plan.Step {
 }
 
 // takeFenceBackLate does all else before it takes back the fence of a restore that was cancelled.
-func takeFenceBackLate(s plan.State) plan.Step {
+func takeFenceBackLate(s state.State) plan.Step {
 	step := plan.Plan(s)
 	if _, is := step.(plan.UnfenceWrites); !is {
 		return step
@@ -76,7 +77,7 @@ func takeFenceBackLate(s plan.State) plan.Step {
 }
 
 // disarmFence takes the fence for an alarm without a cause.
-func disarmFence(s plan.State) plan.Step {
+func disarmFence(s state.State) plan.Step {
 	for _, m := range s.Current() {
 		for _, alarm := range m.Alarms {
 			if alarm.IsFence() && s.MembershipKnown {

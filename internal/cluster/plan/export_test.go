@@ -1,11 +1,15 @@
 package plan
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+)
 
 // These exports are for the tests in package plan_test, which can use the simulated world of package model.
 
 // Decide is the decision of a rule: it returns a step, or nil.
-type Decide = func(State) Step
+type Decide = func(state.State) Step
 
 // allRules returns the rules in order, without their groups.
 func allRules() []rule {
@@ -29,9 +33,9 @@ func RuleNames() []string {
 type Change func([]rule) []rule
 
 // PlanWith returns a plan that uses the changed rules.
-func PlanWith(change Change) func(State) Step {
+func PlanWith(change Change) func(state.State) Step {
 	changed := []group{{Rules: change(allRules())}}
-	return func(s State) Step {
+	return func(s state.State) Step {
 		step := first(changed, s, func(string, Step) bool { return false }).step
 		if step == nil {
 			return Done{}

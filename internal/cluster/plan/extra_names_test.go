@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // Clients behind a load balancer refuse members whose certificate lacks its name. Other certificates must not get it: the name says who may open
@@ -16,11 +17,11 @@ func TestOnlyTheCertificateForClientsHasTheNamesOfLoadBalancers(t *testing.T) {
 		"managed":     {Managed: &v1beta2.ManagedTLS{ExtraNames: named}},
 		"certManager": {CertManager: &v1beta2.CertManagerTLS{ExtraNames: named[:1]}},
 	} {
-		s := state()
+		s := stateWith()
 		plain := s
 		s.Spec.TLS = tls
-		for _, u := range Usages {
-			before, request := plain.CertificateRequest(u), s.CertificateRequest(u)
+		for _, u := range state.Usages {
+			before, request := state.CertificateRequest(plain, u), state.CertificateRequest(s, u)
 			if u.Name != "server" {
 				if !slices.Equal(before.DNSNames, request.DNSNames) || len(before.Addresses) != len(request.Addresses) {
 					t.Errorf("%s: the certificate %s has other names: %+v", name, u.Name, request)
@@ -41,8 +42,8 @@ func TestOnlyTheCertificateForClientsHasTheNamesOfLoadBalancers(t *testing.T) {
 // The policy of the chart for Certificates is not there in a bundle for OLM, and with admissionPolicies.create: false. A tenant then had a server
 // certificate for any name from each issuer that the administrator allows.
 func TestNoNameIsRequestedThatTheAdministratorDoesNotAllow(t *testing.T) {
-	s := state()
-	s.AllowedIssuers = []AllowedIssuer{{Kind: "ClusterIssuer", Group: "cert-manager.io", Name: "corp"}}
+	s := stateWith()
+	s.AllowedIssuers = []state.AllowedIssuer{{Kind: "ClusterIssuer", Group: "cert-manager.io", Name: "corp"}}
 	s.CertificateDomains = []string{"edge.example"}
 	for name, allowed := range map[string]bool{
 		"vault.corp.example": false, "kubernetes.default": false, "bank-client.victim": false, "*.example": false, "bankedge.example": false,
@@ -50,7 +51,7 @@ func TestNoNameIsRequestedThatTheAdministratorDoesNotAllow(t *testing.T) {
 	} {
 		for _, issuer := range []v1beta2.IssuerRef{{Kind: "ClusterIssuer", Name: "corp"}, {Name: "own"}} {
 			s.Spec.TLS = &v1beta2.TLSPolicy{CertManager: &v1beta2.CertManagerTLS{IssuerRef: issuer, ExtraNames: []string{name}}}
-			if refused := s.RefusedIssuer(); (refused == "") != allowed {
+			if refused := RefusedIssuer(s); (refused == "") != allowed {
 				t.Errorf("%s from %+v: %q", name, issuer, refused)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
@@ -16,7 +17,7 @@ import (
 // a backup tool can put back an old one.
 
 // CorrectClusterID takes the cluster ID that a quorum answered with. 0 means that no quorum answered.
-func (s *State) CorrectClusterID(proven etcd.ID) {
+func CorrectClusterID(s *state.State, proven etcd.ID) {
 	if !s.Formed() || proven == 0 {
 		return
 	}
@@ -25,48 +26,50 @@ func (s *State) CorrectClusterID(proven etcd.ID) {
 		s.Corrected = append(s.Corrected, fmt.Sprintf("The status had the wrong cluster ID %s. A quorum of the members has %s, and the operator has corrected the status.", s.ClusterID, proven))
 		s.ClusterID = proven.String()
 	}
-	if s.selectsAhead() && s.provenOnService() {
+	if selectsAhead(*s) && provenOnService(*s) {
 		s.Corrected = append(s.Corrected, fmt.Sprintf("Service %s selects the wrong incarnation %d. A quorum of incarnation %d answers with the cluster ID on the Service, and the operator corrects the Service.",
 			s.ClientService(), s.Services.ClientIncarnation, s.Incarnation))
 	}
 }
 
 // selectsAhead reports whether the client Service selects a later incarnation than that of the members.
-func (s State) selectsAhead() bool { return s.Formed() && s.Services.ClientIncarnation > s.Incarnation }
+func selectsAhead(s state.State) bool {
+	return s.Formed() && s.Services.ClientIncarnation > s.Incarnation
+}
 
 // provenOnService reports whether a quorum of the members answers with the cluster ID that is written on the client Service.
 // Each incarnation has an ID of its own, so the Service was made for these members, and its selector is wrong.
-func (s State) provenOnService() bool {
+func provenOnService(s state.State) bool {
 	return s.ClusterIDProven && s.Services.ClientClusterID == s.ClusterID
 }
 
 // CorrectIncarnation takes the incarnation that the client Service selects, or else the only one that there are members
 // of, if the status has one without members. It is never lower than that of the Service, if that has members.
-func (s *State) CorrectIncarnation() {
+func CorrectIncarnation(s *state.State) {
 	if !s.Formed() {
 		return
 	}
-	is := s.incarnationShown()
+	is := incarnationShown(*s)
 	if is == s.Incarnation {
 		return
 	}
 	s.Corrected = append(s.Corrected, fmt.Sprintf("The status had the wrong incarnation %d. The members and the client Service have incarnation %d, and the operator has corrected the status.", s.Incarnation, is))
 	s.Incarnation, s.KnownVoters, s.KnownIDs, s.KnownVolumes, s.Recovery, s.IncarnationCorrected = is, nil, nil, nil, nil, true
-	s.correctSwitch()
+	correctSwitch(s)
 	if is != s.Services.ClientIncarnation {
 		return
 	}
 	s.ClusterID = cmp.Or(s.Services.ClientClusterID, s.ClusterID)
 	if s.Restore == nil || (s.Restore.Incarnation <= is && s.Restore.UID != s.Services.ClientRestoreUID) {
-		s.recogniseRestore()
+		state.RecogniseRestore(s)
 	}
 }
 
 // incarnationShown returns the incarnation that the client Service and the members show.
-func (s State) incarnationShown() int32 {
-	there := s.incarnationsThere()
+func incarnationShown(s state.State) int32 {
+	there := incarnationsThere(s)
 	selected, is := s.Services.ClientIncarnation, s.Incarnation
-	justRestored := s.Restore != nil && s.Restore.Incarnation == is && (s.step() == v1beta2.RestoreGrowing || s.step() == v1beta2.RestoreComplete)
+	justRestored := s.Restore != nil && s.Restore.Incarnation == is && (state.RestoreStep(s) == v1beta2.RestoreGrowing || state.RestoreStep(s) == v1beta2.RestoreComplete)
 	switch {
 	case selected > is && slices.Contains(there, selected):
 		return selected
@@ -82,19 +85,19 @@ func (s State) incarnationShown() int32 {
 
 // correctSwitch records that a switch was done if the corrected incarnation is that of the seed. Another seed must not start
 // beside its members.
-func (s *State) correctSwitch() {
-	if s.Restore != nil && s.Restore.Incarnation == s.Incarnation && (s.step() == v1beta2.RestoreSeeding || s.switching()) {
+func correctSwitch(s *state.State) {
+	if s.Restore != nil && s.Restore.Incarnation == s.Incarnation && (state.RestoreStep(*s) == v1beta2.RestoreSeeding || s.Switching()) {
 		s.Restore = s.Restore.DeepCopy()
 		s.Restore.Step = v1beta2.RestoreGrowing
 	}
 }
 
 // incarnationsThere are those of which there are Pods or volumes, but for the seed of a restore that has not switched.
-func (s State) incarnationsThere() []int32 {
+func incarnationsThere(s state.State) []int32 {
 	var there []int32
 	for _, m := range s.Members {
 		isSeed := s.Restore != nil && m.Incarnation == s.Restore.Incarnation && m.Incarnation > s.Services.ClientIncarnation && m.Incarnation != s.Incarnation
-		if !isSeed && (m.Pod != PodNone || m.Volume != VolumeNone) && !slices.Contains(there, m.Incarnation) {
+		if !isSeed && (m.Pod != state.PodNone || m.Volume != state.VolumeNone) && !slices.Contains(there, m.Incarnation) {
 			there = append(there, m.Incarnation)
 		}
 	}
@@ -103,20 +106,20 @@ func (s State) incarnationsThere() []int32 {
 
 // contradictedService stops before the client Service goes back to an earlier incarnation: which of the two holds the
 // newest data cannot be seen, unless the members prove it.
-func contradictedService(s State) Step {
-	if !s.selectsAhead() || s.provenOnService() {
+func contradictedService(s state.State) Step {
+	if !selectsAhead(s) || provenOnService(s) {
 		return nil
 	}
 	return Wait{
 		Reason: v1beta2.ReasonContradiction,
 		Message: fmt.Sprintf("Service %s selects incarnation %d, but the members have incarnation %d, so clients reach no member. The operator changes nothing. "+
 			"If the members hold the newest data, delete the Service: the operator creates it again.", s.ClientService(), s.Services.ClientIncarnation, s.Incarnation),
-		Stalled: true, Requeue: requeueForeign,
+		Stalled: true, Requeue: state.RequeueForeign,
 	}
 }
 
 // corrections are the events on what was wrong with the status.
-func corrections(s State) []planning.Event {
+func corrections(s state.State) []planning.Event {
 	var events []planning.Event
 	for _, note := range s.Corrected {
 		events = append(events, planning.Event{Type: corev1.EventTypeWarning, Reason: v1beta2.ReasonContradiction, Action: "CorrectStatus", Note: note})

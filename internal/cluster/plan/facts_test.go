@@ -6,29 +6,30 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 func TestTheMembersOutrankTheStatus(t *testing.T) {
-	incarnation := func(n int32) change { return func(s *State) { s.Incarnation = n } }
-	seedThere := func(s *State) {
-		s.Members = append(s.Members, Member{Name: seedName, Incarnation: 2, Volume: VolumePresent, Pod: PodRunning})
+	incarnation := func(n int32) change { return func(s *state.State) { s.Incarnation = n } }
+	seedThere := func(s *state.State) {
+		s.Members = append(s.Members, state.Member{Name: seedName, Incarnation: 2, Volume: state.VolumePresent, Pod: state.PodRunning})
 	}
 	for name, test := range map[string]struct {
-		state State
+		state state.State
 		want  int32
 	}{
-		"the members and the status agree":                                   {state(formed, members(3)), 1},
-		"the status has an incarnation that never existed":                   {state(formed, members(3), incarnation(7)), 1},
-		"the status has a wrong incarnation, and there is no client Service": {state(formed, members(3), incarnation(7), servicesFor(0, "")), 1},
-		"the status has a wrong incarnation, and there are no members":       {state(formed, incarnation(7)), 1},
-		"the status lost the incarnation":                                    {state(formed, members(3), incarnation(0)), 1},
-		"an old status was put back after a restore":                         {state(formed, members(3), seedThere, servicesFor(2, seedID)), 2},
-		"the seed was just adopted":                                          {state(formed, members(3), seedThere, incarnation(2)), 2},
-		"the seed was just adopted and lost its Pod":                         {state(formed, members(3), restored(v1beta2.RestoreGrowing), servicesFor(1, oldID)), 2},
+		"the members and the status agree":                                   {stateWith(formed, members(3)), 1},
+		"the status has an incarnation that never existed":                   {stateWith(formed, members(3), incarnation(7)), 1},
+		"the status has a wrong incarnation, and there is no client Service": {stateWith(formed, members(3), incarnation(7), servicesFor(0, "")), 1},
+		"the status has a wrong incarnation, and there are no members":       {stateWith(formed, incarnation(7)), 1},
+		"the status lost the incarnation":                                    {stateWith(formed, members(3), incarnation(0)), 1},
+		"an old status was put back after a restore":                         {stateWith(formed, members(3), seedThere, servicesFor(2, seedID)), 2},
+		"the seed was just adopted":                                          {stateWith(formed, members(3), seedThere, incarnation(2)), 2},
+		"the seed was just adopted and lost its Pod":                         {stateWith(formed, members(3), restored(v1beta2.RestoreGrowing), servicesFor(1, oldID)), 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := test.state.Incarnation
-			test.state.CorrectIncarnation()
+			CorrectIncarnation(&test.state)
 			if got := test.state.Incarnation; got != test.want || (len(test.state.Corrected) > 0) != (before != got) {
 				t.Errorf("incarnation %d, want %d; %q", got, test.want, test.state.Corrected)
 			}
@@ -37,11 +38,11 @@ func TestTheMembersOutrankTheStatus(t *testing.T) {
 }
 
 func TestAQuorumOutranksTheClusterIDOfTheStatus(t *testing.T) {
-	s := state(formed, members(3), func(s *State) { s.ClusterID = "deadbeef" })
+	s := stateWith(formed, members(3), func(s *state.State) { s.ClusterID = "deadbeef" })
 	if step, applies := Plan(s).(ApplyServices); applies {
 		t.Errorf("an unproven cluster ID is written on the client Service: %+v", step)
 	}
-	s.CorrectClusterID(0xaa)
+	CorrectClusterID(&s, 0xaa)
 	if s.ClusterID != oldID || len(s.Corrected) != 1 {
 		t.Errorf("cluster ID %s; %q", s.ClusterID, s.Corrected)
 	}
@@ -58,12 +59,12 @@ func TestAQuorumOutranksTheClusterIDOfTheStatus(t *testing.T) {
 }
 
 func TestTheClientServiceNeverGoesBackToAnEarlierIncarnation(t *testing.T) {
-	s := state(formed, members(3), servicesFor(7, oldID))
-	s.CorrectIncarnation()
+	s := stateWith(formed, members(3), servicesFor(7, oldID))
+	CorrectIncarnation(&s)
 	if wait, ok := Plan(s).(Wait); !ok || !wait.Stalled || wait.Reason != v1beta2.ReasonContradiction {
 		t.Errorf("Plan returned %+v", Plan(s))
 	}
-	s.Services = Services{}
+	s.Services = state.Services{}
 	if diff := cmp.Diff(Step(ApplyServices{Incarnation: 1, ClusterID: oldID}), Plan(s)); diff != "" {
 		t.Errorf("once the Service is deleted (-want +got):\n%s", diff)
 	}
@@ -72,26 +73,26 @@ func TestTheClientServiceNeverGoesBackToAnEarlierIncarnation(t *testing.T) {
 // Each incarnation has a cluster ID of its own. A quorum that answers with the ID on the Service proves that only the
 // selector is wrong.
 func TestAClientServiceThatSelectsALaterIncarnationIsCorrectedByAProvenQuorum(t *testing.T) {
-	s := state(formed, members(3), servicesFor(7, oldID))
-	s.CorrectClusterID(0xaa)
+	s := stateWith(formed, members(3), servicesFor(7, oldID))
+	CorrectClusterID(&s, 0xaa)
 	if diff := cmp.Diff(Step(ApplyServices{Incarnation: 1, ClusterID: oldID}), Plan(s)); diff != "" || len(s.Corrected) != 1 {
 		t.Errorf("Plan (-want +got):\n%s\ncorrected: %q", diff, s.Corrected)
 	}
-	other := state(formed, members(3), servicesFor(7, seedID))
-	other.CorrectClusterID(0xaa)
+	other := stateWith(formed, members(3), servicesFor(7, seedID))
+	CorrectClusterID(&other, 0xaa)
 	if wait, ok := Plan(other).(Wait); !ok || wait.Reason != v1beta2.ReasonContradiction || len(other.Corrected) > 0 {
 		t.Errorf("the Service was made for another cluster, and Plan returned %+v; corrected: %q", Plan(other), other.Corrected)
 	}
 }
 
 func TestARestoreIsNotRunAgainAfterAnOldStatusWasPutBack(t *testing.T) {
-	s := state(formed, members(3), servicesFor(2, seedID), func(s *State) {
+	s := stateWith(formed, members(3), servicesFor(2, seedID), func(s *state.State) {
 		s.Services.ClientRestoreUID = "uid-back"
 		for i := range s.Members {
 			s.Members[i].Incarnation = 2
 		}
 	})
-	s.CorrectIncarnation()
+	CorrectIncarnation(&s)
 	if s.ClusterID != seedID || s.Restore == nil || s.Restore.UID != "uid-back" || s.Restore.Step != v1beta2.RestoreGrowing {
 		t.Errorf("cluster ID %s, restore %+v", s.ClusterID, s.Restore)
 	}

@@ -5,21 +5,22 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // removeFailedSeed removes the seed of a failed restore. It never became the cluster, and the next seed has another incarnation, so nothing waits
 // for it.
-func removeFailedSeed(s State) Step {
+func removeFailedSeed(s state.State) Step {
 	for _, m := range s.Members {
 		switch {
-		case !s.failedSeed(m):
-		case m.Pod != PodNone && m.Pod != PodDeleting:
-			if remove := (DeletePod{Name: m.Name, Reason: v1beta2.ReasonRestoring, Message: "its restore failed"}); s.may(remove) {
+		case !failedSeed(s, m):
+		case m.Pod != state.PodNone && m.Pod != state.PodDeleting:
+			if remove := (DeletePod{Name: m.Name, Reason: v1beta2.ReasonRestoring, Message: "its restore failed"}); may(s, remove) {
 				return remove
 			}
-		case m.Pod == PodNone && (m.Volume == VolumePresent || m.Volume == VolumeLost):
-			if remove := (DeleteVolume{Name: m.Name, Reason: v1beta2.ReasonRestoring}); s.may(remove) {
+		case m.Pod == state.PodNone && (m.Volume == state.VolumePresent || m.Volume == state.VolumeLost):
+			if remove := (DeleteVolume{Name: m.Name, Reason: v1beta2.ReasonRestoring}); may(s, remove) {
 				return remove
 			}
 		}
@@ -29,17 +30,14 @@ func removeFailedSeed(s State) Step {
 
 // failedSeed says whether a member belongs to an incarnation that never became the cluster. If the status was lost, only a
 // cluster that serves proves that a later incarnation failed.
-func (s State) failedSeed(m Member) bool {
+func failedSeed(s state.State, m state.Member) bool {
 	underWay := s.Restoring() && m.Incarnation == s.Restore.Incarnation
-	if underWay || m.Incarnation <= max(s.Incarnation, FirstIncarnation) {
+	if underWay || m.Incarnation <= max(s.Incarnation, state.FirstIncarnation) {
 		return false
 	}
-	failed := s.step() == v1beta2.RestoreFailed && m.Incarnation == s.Restore.Incarnation
+	failed := state.RestoreStep(s) == v1beta2.RestoreFailed && m.Incarnation == s.Restore.Incarnation
 	return failed || (s.Formed() && s.MembershipKnown)
 }
-
-// maxSeedFailures ended runs of the seed's init container make the restore fail; each run retries by itself first.
-const maxSeedFailures = 3
 
 const (
 	// imageGrace is how long an image may be missing, which a registry that is down for a moment makes it, too.
@@ -55,7 +53,7 @@ const (
 )
 
 // seedLimit is how long a seed may take until it serves.
-func (s State) seedLimit() time.Duration {
+func seedLimit(s state.State) time.Duration {
 	if s.Request == nil {
 		return seedBase
 	}
@@ -63,38 +61,33 @@ func (s State) seedLimit() time.Duration {
 }
 
 // seedStuck says what a seed has been waiting for too long, that no second try of its own ends; empty for nothing.
-func (s State) seedStuck(seed Member) string {
-	grace, ready := seedGrace, seed.Serving && (seed.PodReady || s.switching())
+func seedStuck(s state.State, seed state.Member) string {
+	grace, ready := seedGrace, seed.Serving && (seed.PodReady || s.Switching())
 	if seed.PodReason == v1beta2.ReasonImageUnavailable {
 		grace = imageGrace
 	}
 	switch {
-	case s.overdue(seed):
+	case state.Overdue(s, seed):
 		return "The node of seed " + seed.Name + " does not confirm that its Pod has stopped."
-	case seed.Pod == PodEnded:
-		return s.seedEnds(seed)
-	case seed.Pod == PodBlocked && s.unreadyFor(seed, grace):
+	case seed.Pod == state.PodEnded:
+		return seedEnds(s, seed)
+	case seed.Pod == state.PodBlocked && state.UnreadyFor(s, seed, grace):
 		return planning.Sentence(fmt.Sprintf("Seed %s has not started for %s: ", seed.Name, grace), seed.PodMessage)
-	case seed.Pod == PodRunning && !ready && seed.Seed != nil && !seed.Seed.DoneAt.IsZero() && s.Now.Sub(seed.Seed.DoneAt) > startGrace && s.unreadyFor(seed, startGrace):
-		return planning.Sentence(fmt.Sprintf("Seed %s was restored, but has not served for %s: ", seed.Name, startGrace), seed.cause())
-	case (seed.Pod == PodStarting || seed.Pod == PodRunning) && !ready && s.unreadyFor(seed, s.seedLimit()):
-		return fmt.Sprintf("Seed %s has not become ready for %s. That is too long for this snapshot.", seed.Name, s.seedLimit())
+	case seed.Pod == state.PodRunning && !ready && seed.Seed != nil && !seed.Seed.DoneAt.IsZero() && s.Now.Sub(seed.Seed.DoneAt) > state.StartGrace && state.UnreadyFor(s, seed, state.StartGrace):
+		return planning.Sentence(fmt.Sprintf("Seed %s was restored, but has not served for %s: ", seed.Name, state.StartGrace), seed.Cause())
+	case (seed.Pod == state.PodStarting || seed.Pod == state.PodRunning) && !ready && state.UnreadyFor(s, seed, seedLimit(s)):
+		return fmt.Sprintf("Seed %s has not become ready for %s. That is too long for this snapshot.", seed.Name, seedLimit(s))
 	}
 	return ""
 }
 
 // seedEnds says that the Pods of a seed end too often, or that one which has ended cannot be replaced; empty for neither.
-func (s State) seedEnds(seed Member) string {
+func seedEnds(s state.State, seed state.Member) string {
 	switch {
-	case s.podFailure(seed.Name).Count+1 >= maxSeedPods:
+	case state.PodFailure(s, seed.Name).Count+1 >= maxSeedPods:
 		return planning.Sentence(fmt.Sprintf("The Pod of seed %s failed %d times in a row: ", seed.Name, maxSeedPods), seed.PodMessage)
-	case s.stopRefused(seed.Name) && s.unreadyFor(seed, seedGrace):
+	case state.StopRefused(s, seed.Name) && state.UnreadyFor(s, seed, seedGrace):
 		return planning.Sentence(fmt.Sprintf("The Pod of seed %s has ended, and has not been replaced for %s: ", seed.Name, seedGrace), seed.PodMessage) + " The API server refuses to delete it."
 	}
 	return ""
-}
-
-// seedFailed says whether the seed's init container has failed for good.
-func (m Member) seedFailed() bool {
-	return m.Seed != nil && (m.Seed.Hopeless || m.Seed.Failures >= maxSeedFailures)
 }

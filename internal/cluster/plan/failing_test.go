@@ -6,36 +6,37 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // seenFailing: this process has seen for d only that the member fails, whatever its Pod shows.
-func seenFailing(d time.Duration) func(*Member) {
-	return func(m *Member) { m.FailingSince = noon.Add(-d) }
+func seenFailing(d time.Duration) func(*state.Member) {
+	return func(m *state.Member) { m.FailingSince = noon.Add(-d) }
 }
 
 // The Pod of a learner is never ready, a Pod that reads a large database is not ready, and without a quorum no Pod is. Such a time counted as the
 // member's failure. A member that had just got its vote, had just read its database, or waited for the quorum was removed in its first second, and a
 // new one had to copy the whole database.
 func TestAMemberIsReplacedOnlyForTheTimeInWhichItFailed(t *testing.T) {
-	learned := func(m *Member) { pod(PodRunning)(m); m.Start = StartJoin; m.Answers = true }
+	learned := func(m *state.Member) { pod(state.PodRunning)(m); m.Start = state.StartJoin; m.Answers = true }
 	for name, test := range map[string]struct {
 		seen    time.Duration
-		change  func(*Member)
+		change  func(*state.Member)
 		removed bool
 	}{
 		"a voter that was a learner until now":               {50 * time.Millisecond, learned, false},
-		"a voter that has read its database until now":       {time.Second, pod(PodRunning), false},
-		"a voter that waited for a quorum until now":         {time.Second, pod(PodStarting), false},
-		"a voter that failed for less than the short grace":  {59 * time.Second, pod(PodRunning), false},
-		"a voter that failed for longer than the short one":  {61 * time.Second, pod(PodRunning), true},
-		"a voter that is lost is replaced in a bounded time": {61 * time.Second, pod(PodDeleting), true},
+		"a voter that has read its database until now":       {time.Second, pod(state.PodRunning), false},
+		"a voter that waited for a quorum until now":         {time.Second, pod(state.PodStarting), false},
+		"a voter that failed for less than the short grace":  {59 * time.Second, pod(state.PodRunning), false},
+		"a voter that failed for longer than the short one":  {61 * time.Second, pod(state.PodRunning), true},
+		"a voter that is lost is replaced in a bounded time": {61 * time.Second, pod(state.PodDeleting), true},
 	} {
-		s := state(formed, members(3), with(1, test.change, unreadyFor(8*time.Minute), seenFailing(test.seen)))
+		s := stateWith(formed, members(3), with(1, test.change, unreadyFor(8*time.Minute), seenFailing(test.seen)))
 		if _, is := Plan(s).(RemoveMember); is != test.removed {
 			t.Errorf("%s: %#v", name, Plan(s))
 		}
 	}
-	unseen := state(formed, members(3), with(1, pod(PodRunning), unreadyFor(time.Hour), func(m *Member) { m.FailingSince = time.Time{} }))
+	unseen := stateWith(formed, members(3), with(1, pod(state.PodRunning), unreadyFor(time.Hour), func(m *state.Member) { m.FailingSince = time.Time{} }))
 	if remove, is := Plan(unseen).(RemoveMember); is {
 		t.Errorf("this process has not seen the member fail: %#v", remove)
 	}
@@ -43,7 +44,7 @@ func TestAMemberIsReplacedOnlyForTheTimeInWhichItFailed(t *testing.T) {
 
 // A user who asks for a short time gets it: the short grace period does not prolong it.
 func TestTheShortGraceProlongsNoShorterOne(t *testing.T) {
-	s := state(formed, members(3), grace(30*time.Second), with(1, pod(PodRunning), unreadyFor(31*time.Second)))
+	s := stateWith(formed, members(3), grace(30*time.Second), with(1, pod(state.PodRunning), unreadyFor(31*time.Second)))
 	if _, is := Plan(s).(RemoveMember); !is {
 		t.Errorf("%#v", Plan(s))
 	}
@@ -52,12 +53,12 @@ func TestTheShortGraceProlongsNoShorterOne(t *testing.T) {
 // A member that restarts without end was never replaced if each start gave it the time to read its database again.
 func TestAMemberThatRestartsWithoutEndGetsNoNewTimeForEachStart(t *testing.T) {
 	for unready, expected := range map[time.Duration]bool{9 * time.Minute: false, 11 * time.Minute: true} {
-		for name, since := range map[string]func(*Member){
-			"the time of the Pod":      func(m *Member) { m.UnreadySince = noon.Add(-unready) },
-			"the time of this process": func(m *Member) { m.UnreadySince, m.SilentSince = noon.Add(year), noon.Add(-unready) },
+		for name, since := range map[string]func(*state.Member){
+			"the time of the Pod":      func(m *state.Member) { m.UnreadySince = noon.Add(-unready) },
+			"the time of this process": func(m *state.Member) { m.UnreadySince, m.SilentSince = noon.Add(year), noon.Add(-unready) },
 		} {
-			s := state(formed, members(3), with(1, pod(PodRunning), loading, since))
-			if s.Expected(s.Members[1]) != expected {
+			s := stateWith(formed, members(3), with(1, pod(state.PodRunning), loading, since))
+			if state.Expected(s, s.Members[1]) != expected {
 				t.Errorf("%s: after %s of 10m it is expected to serve: %t", name, unready, !expected)
 			}
 		}
@@ -66,9 +67,9 @@ func TestAMemberThatRestartsWithoutEndGetsNoNewTimeForEachStart(t *testing.T) {
 
 // A member that has just read its database and runs with an earlier spec was restarted in that second, and read everything again.
 func TestAMemberThatHasJustReadItsDatabaseIsNotRestartedForTheSpec(t *testing.T) {
-	old := func(m *Member) { m.Outdated = true }
+	old := func(m *state.Member) { m.Outdated = true }
 	for seen, stopped := range map[time.Duration]bool{time.Second: false, 2 * time.Minute: true} {
-		s := state(formed, members(3), with(1, pod(PodRunning), old, unreadyFor(4*time.Minute), seenFailing(seen)))
+		s := stateWith(formed, members(3), with(1, pod(state.PodRunning), old, unreadyFor(4*time.Minute), seenFailing(seen)))
 		if _, is := Plan(s).(DeletePod); is != stopped {
 			t.Errorf("after %s: %#v", seen, Plan(s))
 		}
@@ -79,12 +80,12 @@ const cannotMount = "its volumes cannot be mounted: AttachVolume.Attach failed f
 
 // stuckLearner: the volume of a new member cannot be attached to the node of its Pod.
 func stuckLearner(d time.Duration) change {
-	return with(3, justAdded, pod(PodStarting), volume(VolumePresent), unreadyFor(d), joining(4), func(m *Member) { m.Node, m.Unanswered = "node-4", cannotMount })
+	return with(3, justAdded, pod(state.PodStarting), volume(state.VolumePresent), unreadyFor(d), joining(4), func(m *state.Member) { m.Node, m.Unanswered = "node-4", cannotMount })
 }
 
 // The operator reported that the new member catches up, so a user did not learn from the status that its volume cannot be attached.
 func TestALearnerWhoseVolumeCannotBeMountedDoesNotCatchUp(t *testing.T) {
-	s := state(formed, members(3), size(4), stuckLearner(time.Minute))
+	s := stateWith(formed, members(3), size(4), stuckLearner(time.Minute))
 	if d := Describe(s, Plan(s)); d.Message != "Member "+nameOf(3)+" has not caught up with the leader yet: "+cannotMount+"." {
 		t.Errorf("the status says: %s", d.Message)
 	}
@@ -92,23 +93,23 @@ func TestALearnerWhoseVolumeCannotBeMountedDoesNotCatchUp(t *testing.T) {
 
 // No rule gave up a learner whose Pod never started. So a voter that was lost was not replaced, and the next failure took quorum.
 func TestALearnerWhosePodNeverStartsIsGivenUp(t *testing.T) {
-	dead := with(1, pod(PodRunning), unreadyFor(time.Hour))
-	waits := with(3, func(m *Member) { m.Waits = true })
-	noNode := with(3, func(m *Member) { m.Node = "" })
+	dead := with(1, pod(state.PodRunning), unreadyFor(time.Hour))
+	waits := with(3, func(m *state.Member) { m.Waits = true })
+	noNode := with(3, func(m *state.Member) { m.Node = "" })
 	for name, test := range map[string]struct {
 		changes []change
 		removed bool
 		tooSlow bool
 		cause   string
 	}{
-		"it makes way for the replacement of a voter":         {[]change{stuckLearner(time.Hour), dead}, true, false, makesWay},
+		"it makes way for the replacement of a voter":         {[]change{stuckLearner(time.Hour), dead}, true, false, state.MakesWay},
 		"without such a voter, the next one may fare better":  {[]change{stuckLearner(time.Hour)}, true, true, "its Pod has not started within 10m"},
 		"it has as much time as it takes to catch up":         {[]change{stuckLearner(9 * time.Minute), dead}, false, false, ""},
 		"its time begins when this process sees that":         {[]change{stuckLearner(time.Hour), with(3, seenFailing(time.Minute)), dead}, false, false, ""},
 		"a Pod that the operator has not released may wait":   {[]change{stuckLearner(time.Hour), waits}, false, false, ""},
 		"a Pod without a node would not get one in its place": {[]change{stuckLearner(time.Hour), noNode}, false, false, ""},
 	} {
-		s := state(append([]change{formed, members(3), size(4)}, test.changes...)...)
+		s := stateWith(append([]change{formed, members(3), size(4)}, test.changes...)...)
 		remove, is := Plan(s).(RemoveMember)
 		if is != test.removed || remove.TooSlow != test.tooSlow || !strings.Contains(remove.Cause, test.cause) || (is && remove.Name != nameOf(3)) {
 			t.Errorf("%s: %#v", name, Plan(s))
@@ -120,7 +121,7 @@ func TestALearnerWhosePodNeverStartsIsGivenUp(t *testing.T) {
 // advised to lower the rate of writes. So a user looked for a slow disk, and what kept the Pods from starting was reported nowhere.
 func TestAMemberThatNeverStartedIsNotReportedAsTooSlow(t *testing.T) {
 	var status v1beta2.EtcdClusterStatus
-	s := state(formed, members(3), size(4), stuckLearner(time.Hour))
+	s := stateWith(formed, members(3), size(4), stuckLearner(time.Hour))
 	for range 3 {
 		step := Plan(s)
 		if d := Describe(s, step); !strings.Contains(d.Message, "its Pod has not started within 10m: "+cannotMount+". A new member") {
@@ -128,7 +129,7 @@ func TestAMemberThatNeverStartedIsNotReportedAsTooSlow(t *testing.T) {
 		}
 		status = NewStatus(s, step, nil, status, 1)
 	}
-	after := state(formed, members(3), size(4), func(s *State) {
+	after := stateWith(formed, members(3), size(4), func(s *state.State) {
 		s.LearnerFailures, s.LearnerFailedAt = status.LearnerFailures, status.LearnerFailedAt.Time
 	})
 	message := Describe(after, Plan(after)).Message

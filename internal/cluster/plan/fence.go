@@ -1,43 +1,46 @@
 package plan
 
-import "github.com/etcd-suite/etcd-operator/api/v1beta2"
+import (
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+)
 
 // fence stops the Pods of all members but those that keep returns true for, and waits until each is proven gone. A Pod that has ended
 // cannot run again. If the API server refuses to delete its object, or a finalizer keeps it, the recovery continues beside it, provided that
 // the member has no data and its kubelet has reported that nothing of it runs.
-func fence(s State, keep func(Member) bool) Step {
+func fence(s state.State, keep func(state.Member) bool) Step {
 	var refused Step
 	for _, m := range s.Members {
 		stop := fenceStop(m)
 		switch {
-		case keep(m) || m.Pod == PodNone || m.Pod == PodDeleting:
-		case m.Pod != PodEnded || s.may(stop):
+		case keep(m) || m.Pod == state.PodNone || m.Pod == state.PodDeleting:
+		case m.Pod != state.PodEnded || may(s, stop):
 			return stop
 		case (s.HoldsData(m) || !m.Terminated) && refused == nil:
 			refused = waitForRefusedStop(m)
 		}
 	}
 	for _, m := range s.Members {
-		if !keep(m) && m.Pod == PodDeleting && (!m.Held || !m.Terminated || m.Volume != VolumeNone) {
-			return s.waitUntilGone(m, v1beta2.ReasonRecovering, "Member "+m.Name+" is stopping. Then the survivor continues alone.")
+		if !keep(m) && m.Pod == state.PodDeleting && (!m.Held || !m.Terminated || m.Volume != state.VolumeNone) {
+			return waitUntilGone(s, m, v1beta2.ReasonRecovering, "Member "+m.Name+" is stopping. Then the survivor continues alone.")
 		}
 	}
 	return refused
 }
 
 // fenceStop stops a member before the survivor continues alone.
-func fenceStop(m Member) DeletePod {
+func fenceStop(m state.Member) DeletePod {
 	return DeletePod{Name: m.Name, Reason: v1beta2.ReasonRecovering, Message: "only the survivor may run while it restarts with --force-new-cluster"}
 }
 
 // waitForRefusedStop reports that a recovery waits for an object that the API server refuses to delete.
-func waitForRefusedStop(m Member) Step {
+func waitForRefusedStop(m state.Member) Step {
 	why := "Its member has data"
 	if !m.Terminated {
 		why = "No kubelet has reported that its containers have ended"
 	}
 	return Wait{
-		Reason: v1beta2.ReasonRecovering, Stalled: true, Requeue: firstRefusal,
+		Reason: v1beta2.ReasonRecovering, Stalled: true, Requeue: state.FirstRefusal,
 		Message: "The API server refuses to delete Pod " + m.Name + ", which has stopped. " + why + ", so the survivor does not continue alone before the Pod is deleted. " +
 			"Exempt the Pods of this cluster from what refuses it, or delete the Pod.",
 	}
@@ -45,8 +48,8 @@ func waitForRefusedStop(m Member) Step {
 
 // FencesStopped reports whether a step of a recovery deletes the object of a Pod that has ended. If the API server refuses that, the plan
 // has another step.
-func FencesStopped(s State, step Step) bool {
+func FencesStopped(s state.State, step Step) bool {
 	stop, is := step.(DeletePod)
-	m, exists := s.member(stop.Name)
-	return is && exists && m.Pod == PodEnded && stop == fenceStop(m)
+	m, exists := state.Find(s, stop.Name)
+	return is && exists && m.Pod == state.PodEnded && stop == fenceStop(m)
 }

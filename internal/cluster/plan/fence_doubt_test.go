@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -14,7 +15,7 @@ import (
 // 2 any more, which serve clients. 0 still reports the fence of the first attempt, which has the same ID.
 func TestAFenceThatWasTakenBackDoesNotLetTheSeedTakeOver(t *testing.T) {
 	own := etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: etcd.FenceID("uid-back")}
-	s := state(formed, members(3), restored(v1beta2.RestoreSwitching), asked, aSeed(serving))
+	s := stateWith(formed, members(3), restored(v1beta2.RestoreSwitching), asked, aSeed(serving))
 	s.Restore.Returns = 1
 	// With an answer of the quorum, the operator knows that the fence is off.
 	s.Members[1].Leader, s.Members[0].Leader = true, false
@@ -22,7 +23,7 @@ func TestAFenceThatWasTakenBackDoesNotLetTheSeedTakeOver(t *testing.T) {
 	if step := Plan(s); step != (FenceWrites{ID: own.Member}) {
 		t.Fatalf("with a quorum, the plan is %T %+v", step, step)
 	}
-	s = state(formed, members(3), noQuorum, restored(v1beta2.RestoreSwitching), asked, aSeed(serving), with(1, silent), with(2, silent))
+	s = stateWith(formed, members(3), noQuorum, restored(v1beta2.RestoreSwitching), asked, aSeed(serving), with(1, silent), with(2, silent))
 	s.Restore.Returns = 1
 	s.Members[0].Alarms = []etcd.Alarm{own} // it answers, and has no leader
 	if step, is := Plan(s).(AdoptSeed); is {
@@ -33,8 +34,8 @@ func TestAFenceThatWasTakenBackDoesNotLetTheSeedTakeOver(t *testing.T) {
 
 // A downgrade from 3.6 to 3.5 is half done: member 2 has a new Pod with 3.5, which has not answered yet. A fence does not hold in 3.5.
 func TestAMemberThatStartsWithAnOlderVersionIsNotFenced(t *testing.T) {
-	s := state(formed, members(3), ofVersion("3.5.26"), restored(v1beta2.RestoreSwitching), asked, aSeed(serving), with(2, silent))
-	s.Members[2].Pod, s.Members[2].PodImage = PodRunning, "quay.io/coreos/etcd:v3.5.26"
+	s := stateWith(formed, members(3), ofVersion("3.5.26"), restored(v1beta2.RestoreSwitching), asked, aSeed(serving), with(2, silent))
+	s.Members[2].Pod, s.Members[2].PodImage = state.PodRunning, "quay.io/coreos/etcd:v3.5.26"
 	for i := range 2 {
 		s.Members[i].StorageVersion, s.Members[i].Downgrade = "3.5.0", "3.5"
 	}
@@ -44,7 +45,7 @@ func TestAMemberThatStartsWithAnOlderVersionIsNotFenced(t *testing.T) {
 }
 
 // recoveredBefore: the volumes of 1 and 2 are from before a recovery from member 0 that the status may not have any more.
-func recoveredBefore(s *State) {
+func recoveredBefore(s *state.State) {
 	for i := range s.Members {
 		s.Members[i].VolumeCreated = noon.Add(-24 * time.Hour)
 		if i == 1 || i == 2 {
@@ -53,7 +54,7 @@ func recoveredBefore(s *State) {
 	}
 }
 
-func startsOld(t *testing.T, s State) {
+func startsOld(t *testing.T, s state.State) {
 	t.Helper()
 	for range 6 {
 		create, is := Plan(s).(CreateMember)
@@ -66,7 +67,7 @@ func startsOld(t *testing.T, s State) {
 		}
 		for i := range s.Members {
 			if s.Members[i].Name == create.Name {
-				with(i, pod(PodStarting))(&s)
+				with(i, pod(state.PodStarting))(&s)
 			}
 		}
 	}
@@ -75,10 +76,10 @@ func startsOld(t *testing.T, s State) {
 // The cluster recovered from member 0 and grows. Its status is lost. The marks on the volumes of 1 and 2 say that the cluster went on without
 // their data.
 func TestAMarkedVolumeStartsNoMemberAlthoughTheStatusIsLost(t *testing.T) {
-	s := state(formed, members(3), noQuorum, with(0, withoutPod), with(1, withoutPod), with(2, withoutPod), recoveredBefore)
+	s := stateWith(formed, members(3), noQuorum, with(0, withoutPod), with(1, withoutPod), with(2, withoutPod), recoveredBefore)
 	s.KnownVoters = nil
 	startsOld(t, s)
-	with(0, pod(PodRunning))(&s)
+	with(0, pod(state.PodRunning))(&s)
 	if step, is := Plan(s).(Wait); !is || step.Reason != v1beta2.ReasonAnotherVolume || !strings.Contains(step.Message, v1beta2.AnnotationAcceptVolumes) {
 		t.Errorf("a person does not learn what to do: %#v", Plan(s))
 	}
@@ -92,7 +93,7 @@ func TestAMarkedVolumeStartsNoMemberAlthoughTheStatusIsLost(t *testing.T) {
 // The cluster grows after a recovery from 0: it has the voters 0 and 3. The volume of 3 is lost, and a second recovery has chosen 0. Nothing was
 // changed for it. Then a person applies an EtcdRestore, as the status says, and the volumes of 1 and 2 come back.
 func TestNoOldMemberStartsWhileASecondRecoveryIsOverruled(t *testing.T) {
-	s := state(formed, members(4), noQuorum, consenting, with(0, withoutPod), with(1, withoutPod), with(2, withoutPod), with(3, gone), recoveredBefore)
+	s := stateWith(formed, members(4), noQuorum, consenting, with(0, withoutPod), with(1, withoutPod), with(2, withoutPod), with(3, gone), recoveredBefore)
 	s.KnownVoters = []string{nameOf(0), nameOf(3)}
 	before := s
 	recoveredFromTheFirst(&before)
@@ -111,7 +112,7 @@ func TestNoOldMemberStartsWhileASecondRecoveryIsOverruled(t *testing.T) {
 // all voters, and its seed has taken over. The operator of B sees the fence of A among its members. Decision record 77 says that two operators take
 // back only their own. If B takes it back, its two voters acknowledge writes again, for which A relies on the fence.
 func TestAnotherEtcdClusterTakesNoFenceOfThisOneBack(t *testing.T) {
-	b := state(formed, members(2), size(2), foreignVoters(1), storage("3.6.0"), fencedBy("uid-of-a-restore-of-a"))
+	b := stateWith(formed, members(2), size(2), foreignVoters(1), storage("3.6.0"), fencedBy("uid-of-a-restore-of-a"))
 	if step, is := Plan(b).(UnfenceWrites); is {
 		t.Errorf("%T %s: no EtcdRestore of this EtcdCluster has asked for that fence", step, step.ID)
 	}
@@ -120,7 +121,7 @@ func TestAnotherEtcdClusterTakesNoFenceOfThisOneBack(t *testing.T) {
 // The Secret of the operator is deleted while the members are fenced. The operator cannot ask them any more, so the fence stays, and they refuse writes
 // until a person has put the Secret back. The status says that they serve.
 func TestTheStatusDoesNotSayThatFencedMembersServe(t *testing.T) {
-	s := state(formed, members(3), restored(v1beta2.RestoreSwitching), asked, aSeed(serving), fencedBy("uid-back"), noQuorum, func(s *State) { s.SecretProblem = "Secret operator-tls does not exist." })
+	s := stateWith(formed, members(3), restored(v1beta2.RestoreSwitching), asked, aSeed(serving), fencedBy("uid-back"), noQuorum, func(s *state.State) { s.SecretProblem = "Secret operator-tls does not exist." })
 	for i := range s.Members {
 		silent(&s.Members[i]) // without its Secret the operator cannot connect
 		s.Members[i].Alarms = nil
@@ -133,11 +134,11 @@ func TestTheStatusDoesNotSayThatFencedMembersServe(t *testing.T) {
 // The status is lost behind the fence of a restore, and a guest is in the cluster. The fence was taken for one of another EtcdCluster, so the members
 // refused writes until somebody removed the guest.
 func TestAFenceIsTakenBackAlthoughTheStatusWasLostBesideAForeignMember(t *testing.T) {
-	s := state(formed, members(3), storage("3.6.0"), foreignVoters(1), fencedBy("uid-lost"))
+	s := stateWith(formed, members(3), storage("3.6.0"), foreignVoters(1), fencedBy("uid-lost"))
 	if step, is := Plan(s).(UnfenceWrites); is {
 		t.Fatalf("%+v: nothing says that this fence is of this EtcdCluster", step)
 	}
-	s.ChooseRestore([]v1beta2.EtcdRestore{restoreOf("lost", time.Hour, func(r *v1beta2.EtcdRestore) { r.UID = "uid-lost" })})
+	ChooseRestore(&s, []v1beta2.EtcdRestore{restoreOf("lost", time.Hour, func(r *v1beta2.EtcdRestore) { r.UID = "uid-lost" })})
 	if step := Plan(s); step != (UnfenceWrites{ID: etcd.FenceID("uid-lost")}) {
 		t.Errorf("the plan is %T: %s", step, Describe(s, step).Message)
 	}

@@ -9,15 +9,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 const guestID = etcd.ID(0xf00)
 
 // guest is a foreign member that the operator first saw an hour ago.
-func guest(changes ...func(*ForeignMember)) change {
-	return func(s *State) {
-		m := ForeignMember{ID: guestID, Name: "guest", PeerURLs: []string{"http://10.0.0.5:2380"}, Started: true, Since: noon.Add(-time.Hour)}
+func guest(changes ...func(*state.ForeignMember)) change {
+	return func(s *state.State) {
+		m := state.ForeignMember{ID: guestID, Name: "guest", PeerURLs: []string{"http://10.0.0.5:2380"}, Started: true, Since: noon.Add(-time.Hour)}
 		for _, c := range changes {
 			c(&m)
 		}
@@ -26,17 +27,17 @@ func guest(changes ...func(*ForeignMember)) change {
 }
 
 // promoting: the status records that the operator promotes the i-th member.
-func promoting(i int) change { return func(s *State) { s.Promoting = nameOf(i) } }
+func promoting(i int) change { return func(s *state.State) { s.Promoting = nameOf(i) } }
 
 // removing: the status records that the operator removes the i-th member.
-func removing(i int) change { return func(s *State) { s.Removing = nameOf(i) } }
+func removing(i int) change { return func(s *state.State) { s.Removing = nameOf(i) } }
 
-func withoutVote(m *ForeignMember) { m.Learner = true }
+func withoutVote(m *state.ForeignMember) { m.Learner = true }
 
-func mayGo(s *State) { s.Asked.RemoveForeign = []string{guestID.String()} }
+func mayGo(s *state.State) { s.Asked.RemoveForeign = []string{guestID.String()} }
 
 func graceForForeign(d time.Duration) change {
-	return func(s *State) {
+	return func(s *state.State) {
 		s.Spec.Recovery = &v1beta2.RecoveryPolicy{ForeignMemberGrace: &metav1.Duration{Duration: d}}
 	}
 }
@@ -58,85 +59,87 @@ const voterStays = "Member " + guestLabel + " is in the cluster, and the operato
 // TestPlanForeignMembers: the operator does not run a member that a person added, and removes it only with consent.
 func TestPlanForeignMembers(t *testing.T) {
 	stays := func(message string) Step {
-		return Wait{Reason: v1beta2.ReasonForeignMember, Message: message, Stalled: true, Requeue: requeueForeign}
+		return Wait{Reason: v1beta2.ReasonForeignMember, Message: message, Stalled: true, Requeue: state.RequeueForeign}
 	}
 	planTests{
 		"keeps a foreign learner, and reports it": {
-			state(formed, members(3), guest(withoutVote)), stays(learnerStays),
+			stateWith(formed, members(3), guest(withoutVote)), stays(learnerStays),
 		},
 		"keeps a foreign voter, and reports it": {
-			state(formed, members(3), guest()), stays(voterStays),
+			stateWith(formed, members(3), guest()), stays(voterStays),
 		},
 		"removes a foreign learner by consent": {
-			state(formed, members(3), guest(withoutVote), mayGo), removesGuest(),
+			stateWith(formed, members(3), guest(withoutVote), mayGo), removesGuest(),
 		},
 		"removes a foreign voter by consent": {
-			state(formed, members(3), guest(), mayGo), removesGuest(),
+			stateWith(formed, members(3), guest(), mayGo), removesGuest(),
 		},
 		"removes a foreign member that the annotation names by its name": {
-			state(formed, members(3), guest(), func(s *State) { s.Asked.RemoveForeign = []string{"guest"} }), removesGuest(),
+			stateWith(formed, members(3), guest(), func(s *state.State) { s.Asked.RemoveForeign = []string{"guest"} }), removesGuest(),
 		},
 		"removes a foreign member after the grace period of the spec": {
-			state(formed, members(3), guest(), graceForForeign(time.Hour)), removesGuest(),
+			stateWith(formed, members(3), guest(), graceForForeign(time.Hour)), removesGuest(),
 		},
 		"keeps a foreign member until the grace period ends": {
-			state(formed, members(3), guest(), graceForForeign(2*time.Hour)),
+			stateWith(formed, members(3), guest(), graceForForeign(2*time.Hour)),
 			stays(voterStays + " The operator removes it at 2026-03-04T13:00:00Z, because spec.recovery.foreignMemberGrace allows it."),
 		},
 		"removes no foreign voter if that could leave no quorum": {
-			state(formed, members(3), with(2, withoutPod), guest(), guest(func(m *ForeignMember) { m.ID = 0xf01 }), mayGo),
-			CreateMember{Name: nameOf(2), Incarnation: 1, Start: StartRejoin},
+			stateWith(formed, members(3), with(2, withoutPod), guest(), guest(func(m *state.ForeignMember) { m.ID = 0xf01 }), mayGo),
+			CreateMember{Name: nameOf(2), Incarnation: 1, Start: state.StartRejoin},
 		},
 		"removes a foreign voter that has never started although quorum needs the other one, because etcd adds no member until then": {
-			state(formed, members(1), size(3), guest(), guest(func(m *ForeignMember) { m.ID, m.Name, m.Started = 0xf01, "", false }), func(s *State) { s.Asked.RemoveForeign = []string{"f00", "f01"} }),
+			stateWith(formed, members(1), size(3), guest(), guest(func(m *state.ForeignMember) { m.ID, m.Name, m.Started = 0xf01, "", false }), func(s *state.State) { s.Asked.RemoveForeign = []string{"f00", "f01"} }),
 			RemoveMember{ID: 0xf01, Name: "0000000000000f01 (http://10.0.0.5:2380)", Cause: removesGuest().(RemoveMember).Cause, Foreign: true},
 		},
 		"recreates the Pod of its own member beside a foreign learner": {
-			state(formed, members(3), with(1, withoutPod), guest(withoutVote)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin},
+			stateWith(formed, members(3), with(1, withoutPod), guest(withoutVote)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin},
 		},
 		"reports a foreign learner without a name by its ID and peer URL": {
-			state(formed, members(3), guest(withoutVote, func(m *ForeignMember) { m.Name = "" })),
+			stateWith(formed, members(3), guest(withoutVote, func(m *state.ForeignMember) { m.Name = "" })),
 			stays(strings.ReplaceAll(learnerStays, "guest, ", "")),
 		},
 		"replaces no member whose data is lost beside a foreign learner": {
-			state(formed, members(3), with(1, gone), guest(withoutVote)), stays(learnerStays),
+			stateWith(formed, members(3), with(1, gone), guest(withoutVote)), stays(learnerStays),
 		},
 		"replaces a member whose data is lost beside a foreign voter": {
-			state(formed, members(5), size(5), with(1, gone), guest()), RemoveMember{ID: 2, Name: nameOf(1), Cause: LostData},
+			stateWith(formed, members(5), size(5), with(1, gone), guest()), RemoveMember{ID: 2, Name: nameOf(1), Cause: state.LostData},
 		},
 		"scales up beside a foreign voter": {
-			state(formed, members(3), size(5), guest()), create(3),
+			stateWith(formed, members(3), size(5), guest()), create(3),
 		},
 		"adds no member beside a foreign learner": {
-			state(formed, members(3), size(5), guest(withoutVote)), stays(learnerStays),
+			stateWith(formed, members(3), size(5), guest(withoutVote)), stays(learnerStays),
 		},
 		"removes no member of its own to make up for a foreign voter": {
-			state(formed, members(3), guest()), stays(voterStays),
+			stateWith(formed, members(3), guest()), stays(voterStays),
 		},
 		"restarts no member if the foreign voter may be down": {
-			state(formed, members(3), allOutdated, guest()), stays(voterStays),
+			stateWith(formed, members(3), allOutdated, guest()), stays(voterStays),
 		},
 		"restarts a member if quorum holds without it and the foreign voter": {
-			state(formed, members(5), size(5), allOutdated, guest()),
+			stateWith(formed, members(5), size(5), allOutdated, guest()),
 			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRolling, Message: "spec.pod or spec.TLS has changed"},
 		},
 		"changes no minor version beside a foreign member": {
-			state(formed, members(5), size(5), ofVersion("3.7.3"), guest()),
+			stateWith(formed, members(5), size(5), ofVersion("3.7.3"), guest()),
 			Wait{Reason: v1beta2.ReasonVersionNotSupported, Stalled: true, Message: "Member " + guestLabel + " is in the cluster, and the operator did not add it and cannot see its version. " +
 				"A change to 3.7 waits until it is removed. The members keep their version until then."},
 		},
 		"lets drains leave a quorum even if the foreign voter is down": {
-			state(formed, members(3), guest(), func(s *State) { s.Budget = budgetOf(2) }), ApplyBudget{Incarnation: 1, MinAvailable: 3},
+			stateWith(formed, members(3), guest(), func(s *state.State) { s.Budget = budgetOf(2) }), ApplyBudget{Incarnation: 1, MinAvailable: 3},
 		},
 		"does not report quorum as lost if a foreign voter may complete it": {
-			state(formed, members(3), noQuorum, consenting, with(0, gone), with(1, withoutPod), guest()),
-			CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin},
+			stateWith(formed, members(3), noQuorum, consenting, with(0, gone), with(1, withoutPod), guest()),
+			CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin},
 		},
 	}.run(t)
 }
 
 func TestAForeignMemberIsNeverTakenForAMember(t *testing.T) {
-	named := func(i int) State { return state(formed, members(3), func(s *State) { s.Members = s.Members[:i] }) }
+	named := func(i int) state.State {
+		return stateWith(formed, members(3), func(s *state.State) { s.Members = s.Members[:i] })
+	}
 	for name, test := range map[string]struct {
 		entry   etcd.Member
 		foreign bool
@@ -148,35 +151,35 @@ func TestAForeignMemberIsNeverTakenForAMember(t *testing.T) {
 		"a learner that the operator did not add":                       {etcd.Member{PeerURLs: []string{"http://10.0.0.5:2380"}, Learner: true}, true},
 		"a member with the name of an unrelated Pod":                    {etcd.Member{Name: "web-0", PeerURLs: []string{"http://web-0.web.ns.svc:2380"}}, true},
 		"a member's name with another peer URL":                         {etcd.Member{Name: nameOf(2), PeerURLs: []string{"http://10.0.0.5:2380"}}, true},
-		"a member of an EtcdCluster with the same name and another UID": {etcd.Member{Name: State{Name: "example", UID: "other"}.InitialNames(1, 1)[0]}, true},
+		"a member of an EtcdCluster with the same name and another UID": {etcd.Member{Name: state.InitialNames(state.State{Name: "example", UID: "other"}, 1, 1)[0]}, true},
 		"a member with neither name nor URLs":                           {etcd.Member{}, true},
-		"a member of a later incarnation":                               {etcd.Member{Name: State{Name: "example", UID: "uid-example"}.InitialNames(2, 1)[0]}, true},
+		"a member of a later incarnation":                               {etcd.Member{Name: state.InitialNames(state.State{Name: "example", UID: "uid-example"}, 2, 1)[0]}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := named(2)
 			test.entry.ID = 9
-			s.Enroll([]etcd.Member{test.entry})
-			if got := len(s.ForeignMembers) == 1; got != test.foreign || len(s.membership()) == len(s.ForeignMembers) && !got {
-				t.Errorf("foreign: %v, want %v; members are %+v", got, test.foreign, s.membership())
+			state.Enroll(&s, []etcd.Member{test.entry})
+			if got := len(s.ForeignMembers) == 1; got != test.foreign || len(s.Membership()) == len(s.ForeignMembers) && !got {
+				t.Errorf("foreign: %v, want %v; members are %+v", got, test.foreign, s.Membership())
 			}
 		})
 	}
 }
 
 func TestAForeignMemberKeepsTheTimeAtWhichItWasFirstSeen(t *testing.T) {
-	s := state(formed, members(3), guest(withoutVote))
+	s := stateWith(formed, members(3), guest(withoutVote))
 	entries := []etcd.Member{{ID: guestID, Name: "guest", PeerURLs: []string{"http://10.0.0.5:2380"}}}
 	for i := range 3 {
 		entries = append(entries, etcd.Member{ID: etcd.ID(i + 1), Name: nameOf(i), ClientURLs: []string{"x"}})
 	}
-	s.Enroll(entries)
+	state.Enroll(&s, entries)
 	status := NewStatus(s, Done{}, nil, v1beta2.EtcdClusterStatus{}, 1)
 	if len(status.ForeignMembers) != 1 || status.ForeignMembers[0].Role != v1beta2.MemberVoter || !status.ForeignMembers[0].Since.Time.Equal(noon.Add(-time.Hour)) {
 		t.Fatalf("the status has %+v", status.ForeignMembers)
 	}
-	next := NewState(&v1beta2.EtcdCluster{Status: status})
-	if len(next.ForeignMembers) != 1 || next.knownVoters() != 4 {
-		t.Errorf("the next pass has %+v and %d voters, want 4", next.ForeignMembers, next.knownVoters())
+	next := state.NewState(&v1beta2.EtcdCluster{Status: status})
+	if len(next.ForeignMembers) != 1 || state.KnownVoters(next) != 4 {
+		t.Errorf("the next pass has %+v and %d voters, want 4", next.ForeignMembers, state.KnownVoters(next))
 	}
 	if len(status.MemberStatuses) != 3 {
 		t.Errorf("memberStatuses are %+v, want the operator's own three", status.MemberStatuses)
@@ -184,9 +187,9 @@ func TestAForeignMemberKeepsTheTimeAtWhichItWasFirstSeen(t *testing.T) {
 }
 
 func TestAMemberJoinsBesideAForeignOne(t *testing.T) {
-	s := state(formed, members(3), guest())
-	peers := s.JoinPeers(nameOf(3))
-	if len(peers) != 5 || !slices.Contains(peers, "foreign-0000000000000f00") || !slices.Equal(s.PeerURLs("foreign-0000000000000f00"), []string{"http://10.0.0.5:2380"}) {
+	s := stateWith(formed, members(3), guest())
+	peers := state.JoinPeers(s, nameOf(3))
+	if len(peers) != 5 || !slices.Contains(peers, "foreign-0000000000000f00") || !slices.Equal(state.PeerURLs(s, "foreign-0000000000000f00"), []string{"http://10.0.0.5:2380"}) {
 		t.Errorf("peers are %v", peers)
 	}
 }
@@ -201,13 +204,13 @@ func TestConsentThatWasWithdrawnIsSeenBeforeAMemberIsRemoved(t *testing.T) {
 // TestAVoteIsRecordedBeforeItIsGiven: the operator may be killed right after a promotion, and quorum may then be lost. The
 // status must still have as many known voters as etcd.
 func TestAVoteIsRecordedBeforeItIsGiven(t *testing.T) {
-	s := state(formed, members(3), size(4), with(3, learner))
+	s := stateWith(formed, members(3), size(4), with(3, learner))
 	first := Plan(s)
 	if first != (RecordPromotion{Name: nameOf(3)}) {
 		t.Fatalf("the first step is %+v", first)
 	}
 	status := NewStatus(s, first, nil, v1beta2.EtcdClusterStatus{}, 1)
-	known := NewState(&v1beta2.EtcdCluster{Status: status})
+	known := state.NewState(&v1beta2.EtcdCluster{Status: status})
 	if len(known.KnownVoters) != 4 {
 		t.Errorf("known voters are %v before the vote is given, want 4", known.KnownVoters)
 	}
@@ -225,19 +228,19 @@ func TestAVoteIsRecordedBeforeItIsGiven(t *testing.T) {
 }
 
 func TestAMemberThatIsAboutToVoteMakesNoLostQuorum(t *testing.T) {
-	last := func(s *State) { s.KnownVoters = append(s.KnownVoters, nameOf(3)) }
+	last := func(s *state.State) { s.KnownVoters = append(s.KnownVoters, nameOf(3)) }
 	for name, test := range map[string]struct {
-		state   State
+		state   state.State
 		holders int
 		lost    bool
 	}{
-		"two of three hold data, and the fourth is lost": {state(formed, members(3), promoting(3), last), 2, false},
-		"one of three holds data":                        {state(formed, members(3), promoting(3), last), 1, true},
-		"two of four voters hold data":                   {state(formed, members(3), last), 2, true},
-		"no voters are known":                            {state(formed), 0, false},
+		"two of three hold data, and the fourth is lost": {stateWith(formed, members(3), promoting(3), last), 2, false},
+		"one of three holds data":                        {stateWith(formed, members(3), promoting(3), last), 1, true},
+		"two of four voters hold data":                   {stateWith(formed, members(3), last), 2, true},
+		"no voters are known":                            {stateWith(formed), 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := test.state.tooFew(test.state.Members[:test.holders]); got != test.lost {
+			if got := state.TooFew(test.state, test.state.Members[:test.holders]); got != test.lost {
 				t.Errorf("quorum is lost: %v, want %v", got, test.lost)
 			}
 		})
@@ -245,7 +248,7 @@ func TestAMemberThatIsAboutToVoteMakesNoLostQuorum(t *testing.T) {
 }
 
 func TestAVoterOfAnOldEtcdIsRecordedBeforeItIsAdded(t *testing.T) {
-	s := state(formed, members(3), size(4), everyImage("3.3.27"), ofVersion("3.3.27"), func(s *State) { s.KnownVersion = "3.3.27" })
+	s := stateWith(formed, members(3), size(4), everyImage("3.3.27"), ofVersion("3.3.27"), func(s *state.State) { s.KnownVersion = "3.3.27" })
 	first := Plan(s)
 	if first != (RecordPromotion{Name: nameOf(3)}) {
 		t.Fatalf("the first step is %+v", first)

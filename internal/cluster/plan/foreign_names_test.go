@@ -3,6 +3,7 @@ package plan
 import (
 	"testing"
 
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -17,8 +18,8 @@ func entries(n int) []etcd.Member {
 
 // Without the vote of the foreign member, the operator would stop a member that the quorum needs.
 func TestAForeignVoterWithTheNameOfAMemberIsCounted(t *testing.T) {
-	s := state(formed, members(3), allOutdated)
-	s.Enroll(append(entries(3), etcd.Member{ID: guestID, Name: nameOf(0), PeerURLs: []string{"http://10.0.0.5:2380"}, ClientURLs: []string{"x"}}))
+	s := stateWith(formed, members(3), allOutdated)
+	state.Enroll(&s, append(entries(3), etcd.Member{ID: guestID, Name: nameOf(0), PeerURLs: []string{"http://10.0.0.5:2380"}, ClientURLs: []string{"x"}}))
 	if got := s.Voters().Total; got != 4 {
 		t.Errorf("etcd has 4 voters, the plan counts %d", got)
 	}
@@ -32,8 +33,8 @@ func TestAForeignVoterWithTheNameOfAMemberIsCounted(t *testing.T) {
 
 // A person may start a member with a copied command line. The operator must not promote that member instead of its own.
 func TestAForeignLearnerWithTheNameOfAMemberGetsNoVote(t *testing.T) {
-	s := state(formed, members(3), promoting(0))
-	s.Enroll(append(entries(3), etcd.Member{ID: guestID, Name: nameOf(0), PeerURLs: []string{"http://10.0.0.5:2380"}, ClientURLs: []string{"x"}, Learner: true}))
+	s := stateWith(formed, members(3), promoting(0))
+	state.Enroll(&s, append(entries(3), etcd.Member{ID: guestID, Name: nameOf(0), PeerURLs: []string{"http://10.0.0.5:2380"}, ClientURLs: []string{"x"}, Learner: true}))
 	if step, promotes := Plan(s).(PromoteLearner); promotes && step.ID == guestID {
 		t.Errorf("the operator gives a foreign learner its vote: %+v", step)
 	}
@@ -42,10 +43,10 @@ func TestAForeignLearnerWithTheNameOfAMemberGetsNoVote(t *testing.T) {
 // A person may change the peer URL of a member with etcdctl. If the operator took the member for a foreign one, it would
 // stop its Pod.
 func TestAMemberWhosePeerURLAPersonChangedIsNotForeign(t *testing.T) {
-	s := state(formed, members(3))
+	s := stateWith(formed, members(3))
 	membership := entries(3)
 	membership[1].PeerURLs = []string{"http://10.0.0.5:2380"}
-	s.Enroll(membership)
+	state.Enroll(&s, membership)
 	if len(s.ForeignMembers) > 0 || s.Voters().Total != 3 {
 		t.Errorf("foreign members are %+v, and %d members vote", s.ForeignMembers, s.Voters().Total)
 	}

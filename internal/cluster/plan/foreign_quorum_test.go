@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -15,10 +16,10 @@ import (
 func TestAGracePeriodForForeignMembersIsNoConsentToASecondCluster(t *testing.T) {
 	// 3 own voters have all their data, and 4 foreign voters run outside of Kubernetes. The network between them fails: the
 	// foreign voters are a quorum of 7 and continue to serve.
-	s := state(formed, members(3), noQuorum, graceForForeign(time.Hour), func(s *State) {
+	s := stateWith(formed, members(3), noQuorum, graceForForeign(time.Hour), func(s *state.State) {
 		s.Spec.Recovery.QuorumLoss = v1beta2.QuorumLossForceNewCluster
 		for i := range 4 {
-			guest(func(m *ForeignMember) { m.ID += etcd.ID(i) })(s)
+			guest(func(m *state.ForeignMember) { m.ID += etcd.ID(i) })(s)
 		}
 	}, with(0, knows(42, 3)), with(1, knows(41, 3)), with(2, knows(41, 3)))
 	var did []string
@@ -47,9 +48,9 @@ func TestAGracePeriodForForeignMembersIsNoConsentToASecondCluster(t *testing.T) 
 // not have.
 func TestConsentToRemoveForeignVotersGivesAnElectionItsTime(t *testing.T) {
 	// 3 own and 2 foreign voters. The foreign voters run, own member 2 has lost its data, and an election is under way.
-	second := guest(func(m *ForeignMember) { m.ID = 0xf01 })
-	s := state(formed, members(3), noQuorum, consenting, with(2, gone), guest(), second,
-		func(s *State) { s.Asked.RemoveForeign = []string{guestID.String(), etcd.ID(0xf01).String()} },
+	second := guest(func(m *state.ForeignMember) { m.ID = 0xf01 })
+	s := stateWith(formed, members(3), noQuorum, consenting, with(2, gone), guest(), second,
+		func(s *state.State) { s.Asked.RemoveForeign = []string{guestID.String(), etcd.ID(0xf01).String()} },
 		with(0, knows(42, 3)), with(1, knows(41, 3)))
 	if step, begins := Plan(s).(BeginRecovery); begins {
 		t.Errorf("2 own and 2 foreign of 5 voters may elect a leader at any moment, and the operator begins %+v", step)
@@ -59,14 +60,14 @@ func TestConsentToRemoveForeignVotersGivesAnElectionItsTime(t *testing.T) {
 // Without this, the status reports an outage although clients are served.
 func TestReadyPodsProveAQuorumThatNeedsForeignVoters(t *testing.T) {
 	// The operator briefly cannot reach its 3 members, but their Pods are ready. 3 foreign voters run.
-	s := state(formed, members(3), noQuorum, func(s *State) {
+	s := stateWith(formed, members(3), noQuorum, func(s *state.State) {
 		for i := range 3 {
-			guest(func(m *ForeignMember) { m.ID += etcd.ID(i) })(s)
+			guest(func(m *state.ForeignMember) { m.ID += etcd.ID(i) })(s)
 			m := &s.Members[i]
 			m.Answers, m.PodReady, m.UnreadySince = false, true, time.Time{}
 		}
 	})
-	if unknown, _ := s.QuorumUnknown(); !unknown {
+	if unknown, _ := state.QuorumUnknown(s); !unknown {
 		status := NewStatus(s, Plan(s), nil, v1beta2.EtcdClusterStatus{}, 1)
 		t.Errorf("all 3 Pods are ready, and the status is %+v", status.Conditions[1])
 	}
@@ -74,9 +75,9 @@ func TestReadyPodsProveAQuorumThatNeedsForeignVoters(t *testing.T) {
 
 // The consent must take effect after the election. Otherwise foreign voters that are lost for good keep the cluster down.
 func TestConsentToRemoveForeignVotersAllowsARecoveryAfterTheElection(t *testing.T) {
-	s := state(formed, members(3), noQuorum, consenting, with(2, gone), guest(), guest(func(m *ForeignMember) { m.ID = 0xf01 }),
-		func(s *State) { s.Asked.RemoveForeign = []string{guestID.String(), "f01"} },
-		with(0, knows(42, 3), unreadyFor(2*startGrace)), with(1, knows(41, 3), unreadyFor(2*startGrace)))
+	s := stateWith(formed, members(3), noQuorum, consenting, with(2, gone), guest(), guest(func(m *state.ForeignMember) { m.ID = 0xf01 }),
+		func(s *state.State) { s.Asked.RemoveForeign = []string{guestID.String(), "f01"} },
+		with(0, knows(42, 3), unreadyFor(2*state.StartGrace)), with(1, knows(41, 3), unreadyFor(2*state.StartGrace)))
 	if step, begins := Plan(s).(BeginRecovery); !begins || step.Member != nameOf(0) {
 		t.Errorf("the plan is %+v", Plan(s))
 	}
@@ -85,16 +86,16 @@ func TestConsentToRemoveForeignVotersAllowsARecoveryAfterTheElection(t *testing.
 // If members still serve, the restore of an old snapshot loses what clients have written since.
 func TestForeignVotersThatAreAQuorumByThemselvesAreNamedBeforeAnyRestore(t *testing.T) {
 	// 1 own voter and 2 foreign ones, which run outside of Kubernetes.
-	guests := state(formed, members(1), noQuorum, guest(), guest(func(m *ForeignMember) { m.ID = 0xf01 }))
-	withoutMembers := func(s *State) { s.Members = nil }
-	blocked := with(0, blockedBy(v1beta2.ReasonPodFailing), unreadyFor(2*startGrace))
+	guests := stateWith(formed, members(1), noQuorum, guest(), guest(func(m *state.ForeignMember) { m.ID = 0xf01 }))
+	withoutMembers := func(s *state.State) { s.Members = nil }
+	blocked := with(0, blockedBy(v1beta2.ReasonPodFailing), unreadyFor(2*state.StartGrace))
 	for name, test := range map[string]struct {
 		reason  string
 		changes []change
 	}{
 		"the operator's own voter is lost":       {v1beta2.ReasonQuorumLost, []change{withoutMembers}},
 		"the operator's own voter cannot run":    {v1beta2.ReasonPodFailing, []change{blocked}},
-		"the operator's own voter has no leader": {v1beta2.ReasonQuorumLost, []change{with(0, knows(42, 3), unreadyFor(2*startGrace))}},
+		"the operator's own voter has no leader": {v1beta2.ReasonQuorumLost, []change{with(0, knows(42, 3), unreadyFor(2*state.StartGrace))}},
 	} {
 		s := guests
 		s.Members = slices.Clone(guests.Members)
@@ -114,32 +115,32 @@ func TestForeignVotersThatAreAQuorumByThemselvesAreNamedBeforeAnyRestore(t *test
 // The consent to remove foreign voters may stand for months, because the operator cannot remove them. If the network between
 // them and Kubernetes fails, they are a quorum and continue to serve.
 func TestConsentToRemoveAQuorumIsNoConsentToASecondCluster(t *testing.T) {
-	oneOwn := []change{formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), consenting, with(0, knows(42, 3), unreadyFor(2*startGrace))}
-	twoOwn := []change{formed, members(2), size(1), noQuorum, voters(2), foreignVoters(2), consenting, with(0, knows(42, 3), unreadyFor(2*startGrace)), with(1, gone)}
-	learner := func(s *State) { s.ForeignMembers[1].Learner = true }
-	learnerAlone := func(s *State) { s.ForeignMembers = []ForeignMember{{ID: 100, Learner: true}} }
+	oneOwn := []change{formed, members(1), size(1), noQuorum, votersOf(1), foreignVoters(2), consenting, with(0, knows(42, 3), unreadyFor(2*state.StartGrace))}
+	twoOwn := []change{formed, members(2), size(1), noQuorum, votersOf(2), foreignVoters(2), consenting, with(0, knows(42, 3), unreadyFor(2*state.StartGrace)), with(1, gone)}
+	learner := func(s *state.State) { s.ForeignMembers[1].Learner = true }
+	learnerAlone := func(s *state.State) { s.ForeignMembers = []state.ForeignMember{{ID: 100, Learner: true}} }
 	for name, test := range map[string]struct {
 		changes []change
 		begins  bool
 	}{
 		"the foreign voters are a quorum":                                                  {append(oneOwn, removable), false},
 		"the statement names both foreign voters":                                          {append(oneOwn, foreignStopped), true},
-		"the statement names one foreign voter, and the other one is no quorum":            {append(oneOwn, removable, func(s *State) { s.Asked.StoppedForeign = []string{"64"} }), true},
-		"the statement names one foreign voter, and there is no consent for the other one": {append(oneOwn, func(s *State) { s.Asked.StoppedForeign = []string{"64"} }), false},
-		"the foreign voters are a quorum if one of two own members may not vote yet":       {append(twoOwn, removable, func(s *State) { s.Promoting = nameOf(1) }), false},
-		"the foreign voters are a quorum if one of two own members may be removed already": {append(twoOwn, removable, func(s *State) { s.Removing = nameOf(1) }), false},
+		"the statement names one foreign voter, and the other one is no quorum":            {append(oneOwn, removable, func(s *state.State) { s.Asked.StoppedForeign = []string{"64"} }), true},
+		"the statement names one foreign voter, and there is no consent for the other one": {append(oneOwn, func(s *state.State) { s.Asked.StoppedForeign = []string{"64"} }), false},
+		"the foreign voters are a quorum if one of two own members may not vote yet":       {append(twoOwn, removable, func(s *state.State) { s.Promoting = nameOf(1) }), false},
+		"the foreign voters are a quorum if one of two own members may be removed already": {append(twoOwn, removable, func(s *state.State) { s.Removing = nameOf(1) }), false},
 		"the foreign voters are no quorum beside two own voters":                           {append(twoOwn, removable), true},
 		"the foreign members are no quorum of four, even if the learner is promoted":       {append(twoOwn, learner, removable), true},
-		"a foreign learner needs no consent if it completes no quorum":                     {[]change{formed, members(3), noQuorum, consenting, learnerAlone, with(0, knows(42, 3), unreadyFor(2*startGrace)), with(1, gone), with(2, gone)}, true},
+		"a foreign learner needs no consent if it completes no quorum":                     {[]change{formed, members(3), noQuorum, consenting, learnerAlone, with(0, knows(42, 3), unreadyFor(2*state.StartGrace)), with(1, gone), with(2, gone)}, true},
 		"a foreign learner does not delay a recovery if it completes no quorum":            {[]change{formed, members(3), noQuorum, consenting, learnerAlone, with(0, knows(42, 3), unreadyFor(time.Second)), with(1, gone), with(2, gone)}, true},
 		"a foreign learner completes a quorum if a person promotes it":                     {append(twoOwn, learnerAlone), false},
 		"a foreign learner does not block a recovery after consent to its removal":         {append(twoOwn, learnerAlone, removable), true},
 		"a quorum with the foreign learner may still elect a leader":                       {append(twoOwn, learnerAlone, removable, with(0, unreadyFor(time.Second))), false},
-		"the foreign voters are no quorum if one of them may be removed already":           {append(twoOwn, removable, func(s *State) { s.Removing = etcd.ID(100).String() }), true},
+		"the foreign voters are no quorum if one of them may be removed already":           {append(twoOwn, removable, func(s *state.State) { s.Removing = etcd.ID(100).String() }), true},
 		"the foreign members are a quorum if the learner is promoted":                      {append(oneOwn, learner, removable), false},
-		"the statement names the foreign learner":                                          {append(oneOwn, learner, removable, func(s *State) { s.Asked.StoppedForeign = []string{"65"} }), true},
+		"the statement names the foreign learner":                                          {append(oneOwn, learner, removable, func(s *state.State) { s.Asked.StoppedForeign = []string{"65"} }), true},
 	} {
-		step := Plan(state(test.changes...))
+		step := Plan(stateWith(test.changes...))
 		if _, begins := step.(BeginRecovery); begins != test.begins {
 			t.Errorf("%s: the plan is %+v", name, step)
 		}
@@ -149,9 +150,9 @@ func TestConsentToRemoveAQuorumIsNoConsentToASecondCluster(t *testing.T) {
 // If the status named one ID at a time, a person would write each into the annotation, and overwrite the previous one.
 func TestTheStatusNamesAllForeignMembersForTheStatement(t *testing.T) {
 	both := v1beta2.AnnotationStoppedForeign + "=0000000000000064,0000000000000065."
-	quorum := state(formed, members(1), size(1), noQuorum, voters(1), foreignVoters(2), consenting, with(0, knows(42, 3), unreadyFor(2*startGrace)))
-	few := state(formed, members(5), size(5), noQuorum, voters(5), foreignVoters(2), consenting, with(1, gone), with(2, gone), with(3, gone), with(4, gone), with(0, unreadyFor(2*startGrace)))
-	for name, s := range map[string]State{"the foreign voters are a quorum": quorum, "the foreign voters are no quorum": few} {
+	quorum := stateWith(formed, members(1), size(1), noQuorum, votersOf(1), foreignVoters(2), consenting, with(0, knows(42, 3), unreadyFor(2*state.StartGrace)))
+	few := stateWith(formed, members(5), size(5), noQuorum, votersOf(5), foreignVoters(2), consenting, with(1, gone), with(2, gone), with(3, gone), with(4, gone), with(0, unreadyFor(2*state.StartGrace)))
+	for name, s := range map[string]state.State{"the foreign voters are a quorum": quorum, "the foreign voters are no quorum": few} {
 		for _, said := range [][]string{nil, {"64"}} {
 			s.Asked.StoppedForeign = said
 			wait, is := Plan(s).(Wait)
@@ -160,11 +161,11 @@ func TestTheStatusNamesAllForeignMembersForTheStatement(t *testing.T) {
 			}
 		}
 	}
-	useless := state(formed, members(3), noQuorum, foreignVoters(1), with(0, unreadyFor(2*startGrace)), with(1, unreadyFor(2*startGrace)), with(2, unreadyFor(2*startGrace)))
+	useless := stateWith(formed, members(3), noQuorum, foreignVoters(1), with(0, unreadyFor(2*state.StartGrace)), with(1, unreadyFor(2*state.StartGrace)), with(2, unreadyFor(2*state.StartGrace)))
 	if wait, is := Plan(useless).(Wait); !is || strings.Contains(wait.Message, v1beta2.AnnotationStoppedForeign) {
 		t.Errorf("all own voters have their data, and the status asks for a statement that changes nothing: %+v", wait)
 	}
-	doubted := state(formed, members(3), noQuorum, consenting, foreignVoters(1), with(0, unreadyFor(2*startGrace)), with(1, unreadyFor(2*startGrace)), with(2, gone), func(s *State) { s.Removing = etcd.ID(100).String() })
+	doubted := stateWith(formed, members(3), noQuorum, consenting, foreignVoters(1), with(0, unreadyFor(2*state.StartGrace)), with(1, unreadyFor(2*state.StartGrace)), with(2, gone), func(s *state.State) { s.Removing = etcd.ID(100).String() })
 	if wait, is := Plan(doubted).(Wait); !is || strings.Contains(wait.Message, v1beta2.AnnotationStoppedForeign) {
 		t.Errorf("two own voters may be a quorum of three, and the status asks for a statement that changes nothing: %+v", wait)
 	}

@@ -9,11 +9,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // besideFails: etcd serves, and a container beside it is not ready.
-func besideFails(d time.Duration) func(*Member) {
-	return func(m *Member) {
+func besideFails(d time.Duration) func(*state.Member) {
+	return func(m *state.Member) {
 		m.PodReady, m.Beside, m.BesideSince = false, "container agent is not ready", noon.Add(-d)
 	}
 }
@@ -23,39 +24,39 @@ func TestACorrectedContainerBesideEtcdIsRolledOut(t *testing.T) {
 	again := "a container beside etcd is not ready, and the Pod differs from the spec"
 	planTests{
 		"restarts a member whose container is not ready": {
-			state(formed, members(3), with(1, besideFails(time.Hour), outdated)),
+			stateWith(formed, members(3), with(1, besideFails(time.Hour), outdated)),
 			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonSettling, Message: again},
 		},
 		"restarts a member whose container is not ready before a ready one": {
-			state(formed, members(3), with(1, outdated), with(2, besideFails(time.Hour), outdated)),
+			stateWith(formed, members(3), with(1, outdated), with(2, besideFails(time.Hour), outdated)),
 			DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonSettling, Message: again},
 		},
 		"restarts the leader last": {
-			state(formed, members(3), with(0, besideFails(time.Hour), outdated), with(2, besideFails(time.Hour), outdated)),
+			stateWith(formed, members(3), with(0, besideFails(time.Hour), outdated), with(2, besideFails(time.Hour), outdated)),
 			DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonSettling, Message: again},
 		},
 		"moves leadership before it restarts the leader": {
-			state(formed, members(3), with(0, besideFails(time.Hour), outdated)),
+			stateWith(formed, members(3), with(0, besideFails(time.Hour), outdated)),
 			MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
 		},
 		"restarts the only member": {
-			state(formed, members(1), size(1), with(0, besideFails(time.Hour), outdated)),
+			stateWith(formed, members(1), size(1), with(0, besideFails(time.Hour), outdated)),
 			DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonSettling, Message: again},
 		},
 		"restarts no member while another one does not serve": {
-			state(formed, members(3), with(1, besideFails(time.Hour), outdated), with(2, pod(PodStarting))),
+			stateWith(formed, members(3), with(1, besideFails(time.Hour), outdated), with(2, pod(state.PodStarting))),
 			Wait{Reason: v1beta2.ReasonMemberDown, Message: besideMessage(1), Stalled: true},
 		},
 		"replaces a member without a volume instead of restarting it": {
-			state(formed, members(3), ephemeral, with(1, besideFails(time.Hour), outdated)),
+			stateWith(formed, members(3), ephemeral, with(1, besideFails(time.Hour), outdated)),
 			AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
 		},
 		"restarts no member that matches the spec": {
-			state(formed, members(3), with(1, besideFails(time.Hour))),
+			stateWith(formed, members(3), with(1, besideFails(time.Hour))),
 			Wait{Reason: v1beta2.ReasonMemberDown, Message: besideMessage(1), Stalled: true},
 		},
 		"waits a minute before it restarts a member": {
-			state(formed, members(3), with(1, besideFails(time.Second), outdated)),
+			stateWith(formed, members(3), with(1, besideFails(time.Second), outdated)),
 			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(1) + " serves, but its Pod is not ready: container agent is not ready."},
 		},
 	}.run(t)
@@ -68,7 +69,7 @@ func besideMessage(i int) string {
 
 // Without this, Available is True although the client Service has no endpoint.
 func TestAClusterWithoutAReadyPodIsNotAvailable(t *testing.T) {
-	s := state(formed, members(3), with(0, besideFails(time.Hour)), with(1, besideFails(time.Hour)), with(2, besideFails(time.Hour)))
+	s := stateWith(formed, members(3), with(0, besideFails(time.Hour)), with(1, besideFails(time.Hour)), with(2, besideFails(time.Hour)))
 	status := NewStatus(s, Plan(s), nil, v1beta2.EtcdClusterStatus{}, 1)
 	available, degraded := meta.FindStatusCondition(status.Conditions, v1beta2.ConditionAvailable), meta.FindStatusCondition(status.Conditions, v1beta2.ConditionDegraded)
 	if available.Status != metav1.ConditionFalse || !strings.Contains(available.Message, "agent") {
@@ -81,9 +82,9 @@ func TestAClusterWithoutAReadyPodIsNotAvailable(t *testing.T) {
 
 // A load balancer controller keeps the readiness gates of all Pods closed, so the client Service has no endpoint. Available was True.
 func TestAClusterWhoseReadinessGatesAreClosedIsNotAvailable(t *testing.T) {
-	closed := func(m *Member) { m.Gate, m.GateSince = "gate lb is not True", noon.Add(-time.Hour) }
+	closed := func(m *state.Member) { m.Gate, m.GateSince = "gate lb is not True", noon.Add(-time.Hour) }
 	for open, want := range map[int]metav1.ConditionStatus{0: metav1.ConditionFalse, 1: metav1.ConditionTrue} {
-		s := state(formed, members(3), with(0, closed), with(1, closed), with(2, closed))
+		s := stateWith(formed, members(3), with(0, closed), with(1, closed), with(2, closed))
 		for i := range open {
 			s.Members[i].Gate = ""
 		}
@@ -98,7 +99,7 @@ func TestAClusterWhoseReadinessGatesAreClosedIsNotAvailable(t *testing.T) {
 // A person has fenced a member, and its Pod cannot start any more. The operator keeps it for that person, so the status must say so: otherwise the cluster
 // lacks a member for good, and nothing tells why.
 func TestTheStatusSaysWhyAFencedMemberThatCannotStartIsKept(t *testing.T) {
-	s := state(formed, members(5), size(5), with(1, pod(PodBlocked)))
+	s := stateWith(formed, members(5), size(5), with(1, pod(state.PodBlocked)))
 	s.Members[1].UnreadySince, s.Members[1].PodReason, s.Members[1].PodMessage = noon.Add(-time.Hour), v1beta2.ReasonPodFailing, "it has already been bootstrapped."
 	s.Asked.Fence = []string{nameOf(1)}
 	if said := Describe(s, Plan(s)).Message; !strings.Contains(said, v1beta2.AnnotationFence) {

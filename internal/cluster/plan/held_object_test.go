@@ -6,24 +6,25 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // perObject has the rules that change one object per step, each with a state in which two objects need the step.
 var perObject = map[string][]change{
 	"setRetention":     {formed, members(3), retained},
 	"requestGrowth":    {formed, members(3), small2},
-	"restoreLabels":    {formed, members(3), each(func(m *Member) { m.Unlabelled = true })},
-	"loadCertificates": {formed, members(3), func(s *State) { s.Certificates.Loaded = "new" }},
-	"recreateBlocked":  {formed, members(3), each(pod(PodEnded))},
+	"restoreLabels":    {formed, members(3), each(func(m *state.Member) { m.Unlabelled = true })},
+	"loadCertificates": {formed, members(3), func(s *state.State) { s.Certificates.Loaded = "new" }},
+	"recreateBlocked":  {formed, members(3), each(pod(state.PodEnded))},
 	"startMember":      {formed, members(3), each(withoutPod)},
-	"addToService":     {formed, members(3), each(func(m *Member) { m.InService = false })},
-	"relabelPods":      {formed, members(3), each(func(m *Member) { m.Relabel = true })},
+	"addToService":     {formed, members(3), each(func(m *state.Member) { m.InService = false })},
+	"relabelPods":      {formed, members(3), each(func(m *state.Member) { m.Relabel = true })},
 	"unmarkVolumes":    {formed, members(3), each(markedByRecovery)},
-	"deleteOldVolumes": {formed, members(3), with(3, volume(VolumePresent)), with(4, volume(VolumePresent))},
+	"deleteOldVolumes": {formed, members(3), with(3, volume(state.VolumePresent)), with(4, volume(state.VolumePresent))},
 }
 
-func each(c func(*Member)) change {
-	return func(s *State) {
+func each(c func(*state.Member)) change {
+	return func(s *state.State) {
 		for i := range s.Members {
 			c(&s.Members[i])
 		}
@@ -31,7 +32,7 @@ func each(c func(*Member)) change {
 }
 
 // small2: two volumes of members that do not serve are smaller than the spec asks for.
-func small2(s *State) {
+func small2(s *state.State) {
 	volumesOf("16Gi")(s)
 	for i := range 2 {
 		holds(8, 8)(&s.Members[i])
@@ -44,15 +45,15 @@ func TestAnObjectThatIsHeldOrRefusedNeverStopsTheOthers(t *testing.T) {
 	for rule, changes := range perObject {
 		t.Run(rule, func(t *testing.T) {
 			for _, held := range []bool{true, false} {
-				s := state(changes...)
+				s := stateWith(changes...)
 				first, by := Choose(s)
 				if by != rule {
 					t.Fatalf("the plan is %+v by %s", first, by)
 				}
 				if held {
-					s.Held = []Held{{Step: repeatKey(s, first), Times: 3, Until: s.Now.Add(time.Minute)}}
+					s.Held = []state.Held{{Step: repeatKey(s, first), Times: 3, Until: s.Now.Add(time.Minute)}}
 				} else {
-					s.Refuse(first)
+					Refuse(&s, first)
 				}
 				second, by := Choose(s)
 				if by != rule || reflect.DeepEqual(first, second) {
@@ -64,8 +65,8 @@ func TestAnObjectThatIsHeldOrRefusedNeverStopsTheOthers(t *testing.T) {
 }
 
 func TestAHeldObjectIsReportedOnceTheOthersAreDone(t *testing.T) {
-	s := state(formed, members(3), retained)
-	s.Held = []Held{{Step: repeatKey(s, Plan(s)), Times: 3, Until: s.Now.Add(time.Minute)}}
+	s := stateWith(formed, members(3), retained)
+	s.Held = []state.Held{{Step: repeatKey(s, Plan(s)), Times: 3, Until: s.Now.Add(time.Minute)}}
 	for i := range s.Members[1:] {
 		s.Members[i+1].VolumeKept = true
 	}
@@ -76,8 +77,8 @@ func TestAHeldObjectIsReportedOnceTheOthersAreDone(t *testing.T) {
 
 // A webhook changes the headless Service, and then a person breaks the client Service.
 func TestAHeldServiceDoesNotStopTheCorrectionOfTheOther(t *testing.T) {
-	s := state(formed, members(3), func(s *State) { s.Services.HeadlessCurrent = false })
-	s.Held = []Held{{Step: repeatKey(s, Plan(s)), Times: 3, Until: s.Now.Add(time.Minute)}}
+	s := stateWith(formed, members(3), func(s *state.State) { s.Services.HeadlessCurrent = false })
+	s.Held = []state.Held{{Step: repeatKey(s, Plan(s)), Times: 3, Until: s.Now.Add(time.Minute)}}
 	s.Services.ClientCurrent = false
 	if _, applies := Plan(s).(ApplyServices); !applies {
 		t.Errorf("the plan is %+v, want the client Service to be corrected", Plan(s))
@@ -86,16 +87,16 @@ func TestAHeldServiceDoesNotStopTheCorrectionOfTheOther(t *testing.T) {
 
 func TestVolumesThatAreSetAsideAreRetainedToo(t *testing.T) {
 	const old = "example-old"
-	keepsAll := func(s *State) {
+	keepsAll := func(s *state.State) {
 		retained(s)
 		each(kept)(s)
 	}
-	given := func(s *State) { s.SetAside[0].Kept = true }
+	given := func(s *state.State) { s.SetAside[0].Kept = true }
 	planTests{
-		"volumes that are set aside outlive the EtcdCluster":                         {state(formed, members(3), aside(old, time.Hour), keepsAll), KeepVolume{Name: old, Keep: true}},
-		"volumes that are set aside outlive a paused EtcdCluster":                    {state(formed, members(3), aside(old, time.Hour), keepsAll, func(s *State) { s.Spec.Paused = true }), KeepVolume{Name: old, Keep: true}},
-		"a volume that is already kept is not changed":                               {state(formed, members(3), aside(old, time.Hour), keepsAll, given), Done{}},
-		"volumes that are set aside are no longer kept without spec.volumeRetention": {state(formed, members(3), aside(old, time.Hour), given), KeepVolume{Name: old}},
-		"volumes that are set aside are deleted after 24 hours":                      {state(formed, members(3), aside(old, 24*time.Hour), keepsAll, given), DeleteVolume{Name: old, Reason: v1beta2.ReasonScaling}},
+		"volumes that are set aside outlive the EtcdCluster":                         {stateWith(formed, members(3), aside(old, time.Hour), keepsAll), KeepVolume{Name: old, Keep: true}},
+		"volumes that are set aside outlive a paused EtcdCluster":                    {stateWith(formed, members(3), aside(old, time.Hour), keepsAll, func(s *state.State) { s.Spec.Paused = true }), KeepVolume{Name: old, Keep: true}},
+		"a volume that is already kept is not changed":                               {stateWith(formed, members(3), aside(old, time.Hour), keepsAll, given), Done{}},
+		"volumes that are set aside are no longer kept without spec.volumeRetention": {stateWith(formed, members(3), aside(old, time.Hour), given), KeepVolume{Name: old}},
+		"volumes that are set aside are deleted after 24 hours":                      {stateWith(formed, members(3), aside(old, 24*time.Hour), keepsAll, given), DeleteVolume{Name: old, Reason: v1beta2.ReasonScaling}},
 	}.run(t)
 }

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // If an admission webhook changes the Services, the operator must not write them in an endless loop. It must still manage the
 // members.
 func TestAServiceThatAdmissionChangesIsWrittenAtMostFourTimesInTenMinutes(t *testing.T) {
 	var repeats Repeats
-	s := state(formed, members(3), func(s *State) { s.Services.HeadlessCurrent = false })
+	s := stateWith(formed, members(3), func(s *state.State) { s.Services.HeadlessCurrent = false })
 	writes := 0
 	for range 10 * 60 {
 		s.Held = repeats.Held(1, s.Now)
@@ -46,8 +47,8 @@ func TestAServiceThatAdmissionChangesIsWrittenAtMostFourTimesInTenMinutes(t *tes
 }
 
 func TestAHeldStepKeepsNothingElseFromBeingDone(t *testing.T) {
-	s := state(formed, members(3), size(4), func(s *State) { s.Services.HeadlessCurrent = false })
-	s.Held = []Held{{Step: repeatKey(s, Plan(s)), Times: 3, Until: s.Now.Add(time.Minute)}}
+	s := stateWith(formed, members(3), size(4), func(s *state.State) { s.Services.HeadlessCurrent = false })
+	s.Held = []state.Held{{Step: repeatKey(s, Plan(s)), Times: 3, Until: s.Now.Add(time.Minute)}}
 	if step, is := Plan(s).(AddLearner); !is {
 		t.Errorf("the plan is %T, want a new member", step)
 	}
@@ -56,14 +57,14 @@ func TestAHeldStepKeepsNothingElseFromBeingDone(t *testing.T) {
 func TestWhatTheUserChangesIsNeverHeld(t *testing.T) {
 	var repeats Repeats
 	for i := range 9 {
-		repeats.Did(state(), ApplyBudget{Incarnation: 1, MinAvailable: 2 + i%2}, 1, noon)
-		repeats.Did(state(), RelabelPod{Name: "m"}, int64(i), noon)
+		repeats.Did(stateWith(), ApplyBudget{Incarnation: 1, MinAvailable: 2 + i%2}, 1, noon)
+		repeats.Did(stateWith(), RelabelPod{Name: "m"}, int64(i), noon)
 	}
 	if held := append(repeats.Held(1, noon), repeats.Held(8, noon)...); len(held) > 0 {
 		t.Errorf("held: %+v", held)
 	}
 	for range 3 {
-		repeats.Did(state(), ApplyServices{}, 8, noon)
+		repeats.Did(stateWith(), ApplyServices{}, 8, noon)
 	}
 	repeats.Forget(ApplyServices{Incarnation: 1})
 	if held := repeats.Held(8, noon); len(held) > 0 {
@@ -73,7 +74,7 @@ func TestWhatTheUserChangesIsNeverHeld(t *testing.T) {
 
 func TestTheDeletionOfAStoppedPodIsNotHeldForHoursIfTheClockWasAhead(t *testing.T) {
 	var repeats Repeats
-	s := state(formed, members(3), with(1, pod(PodEnded)))
+	s := stateWith(formed, members(3), with(1, pod(state.PodEnded)))
 	repeats.Refused(s, DeletePod{Name: nameOf(1)}, "why")
 	for at, want := range map[time.Duration]int{0: 1, -time.Hour: 0} {
 		if held := repeats.Held(0, noon.Add(at)); len(held) != want {

@@ -2,24 +2,25 @@ package plan
 
 import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // Hibernating says that the cluster hibernates, as its spec asks: it has no Pods, and all else is kept.
 type Hibernating struct{ Message string }
 
-func (step Hibernating) describe(State) planning.Description {
+func (step Hibernating) describe(state.State) planning.Description {
 	return planning.Description{
 		Reason:  v1beta2.ReasonHibernated,
 		Message: step.Message,
-		Requeue: requeueSettled,
+		Requeue: state.RequeueSettled,
 	}
 }
 
 // hibernate stops all members, the leader last, so that a member with all data answers until the end. The operator does not
 // report a lost quorum then. A restore or a recovery that is under way ends first.
-func hibernate(s State) Step {
-	if !s.Spec.Hibernate || s.Restoring() || s.forcing() || foreignMembers(s) != nil {
+func hibernate(s state.State) Step {
+	if !s.Spec.Hibernate || s.Restoring() || s.Forcing() || foreignMembers(s) != nil {
 		return nil
 	}
 	if !s.Durable() {
@@ -30,19 +31,19 @@ func hibernate(s State) Step {
 		}
 	}
 	for _, m := range s.Current() {
-		if (s.goesWithPod(m) || m.Volume == VolumeDeleting) && m.Pod != PodNone && m.Pod != PodDeleting {
+		if (state.GoesWithPod(s, m) || m.Volume == state.VolumeDeleting) && m.Pod != state.PodNone && m.Pod != state.PodDeleting {
 			return nil // only its Pod keeps its data: it is replaced first
 		}
 	}
-	if m, ok := s.nextToStop(); ok {
+	if m, ok := nextToStop(s); ok {
 		return DeletePod{Name: m.Name, Reason: v1beta2.ReasonHibernating, Message: "spec.hibernate is true"}
 	}
 	for _, m := range s.Members {
-		if m.Pod == PodDeleting {
-			return s.waitUntilGone(m, v1beta2.ReasonHibernating, "Member "+m.Name+" is stopping.")
+		if m.Pod == state.PodDeleting {
+			return waitUntilGone(s, m, v1beta2.ReasonHibernating, "Member "+m.Name+" is stopping.")
 		}
 	}
-	message := "The cluster hibernates: it has no Pods, and its volumes, membership and ID are kept. Set spec.hibernate to false to start it." + s.awaitsCA("when the cluster starts again")
+	message := "The cluster hibernates: it has no Pods, and its volumes, membership and ID are kept. Set spec.hibernate to false to start it." + awaitsCA(s, "when the cluster starts again")
 	if s.RestorePending != "" {
 		message += " EtcdRestore " + s.RestorePending + " starts after that."
 	}
@@ -51,13 +52,13 @@ func hibernate(s State) Step {
 
 // nextToStop is a member that runs, the leader after all others. A Pod that has ended comes last: if the API server refuses to
 // delete it, the members have stopped.
-func (s State) nextToStop() (last Member, found bool) {
+func nextToStop(s state.State) (last state.Member, found bool) {
 	for _, m := range s.Members {
 		switch {
-		case m.Pod == PodNone, m.Pod == PodDeleting, found && m.Pod == PodEnded:
-		case !m.Leader && m.Pod != PodEnded:
+		case m.Pod == state.PodNone, m.Pod == state.PodDeleting, found && m.Pod == state.PodEnded:
+		case !m.Leader && m.Pod != state.PodEnded:
 			return m, true
-		case !found || last.Pod == PodEnded:
+		case !found || last.Pod == state.PodEnded:
 			last, found = m, true
 		}
 	}

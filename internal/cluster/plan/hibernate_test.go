@@ -5,9 +5,10 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
-func hibernating(s *State) { s.Spec.Hibernate = true }
+func hibernating(s *state.State) { s.Spec.Hibernate = true }
 
 var asleep = Hibernating{Message: "The cluster hibernates: it has no Pods, and its volumes, membership and ID are kept. Set spec.hibernate to false to start it."}
 
@@ -19,50 +20,50 @@ func TestPlanHibernate(t *testing.T) {
 	sleeping := []change{formed, members(3), with(0, withoutPod), with(1, withoutPod), with(2, withoutPod), noQuorum, hibernating}
 	planTests{
 		"stops the followers first": {
-			state(formed, members(3), hibernating), stopFor(1),
+			stateWith(formed, members(3), hibernating), stopFor(1),
 		},
 		"stops the leader last": {
-			state(formed, members(3), hibernating, with(1, pod(PodDeleting)), with(2, pod(PodDeleting))), stopFor(0),
+			stateWith(formed, members(3), hibernating, with(1, pod(state.PodDeleting)), with(2, pod(state.PodDeleting))), stopFor(0),
 		},
 		"stops running members before it deletes a Pod that has ended": {
-			state(formed, members(3), hibernating, with(1, pod(PodEnded))), stopFor(2),
+			stateWith(formed, members(3), hibernating, with(1, pod(state.PodEnded))), stopFor(2),
 		},
 		"deletes a Pod that has ended after the others have stopped": {
-			state(formed, members(3), hibernating, with(0, withoutPod), with(1, pod(PodEnded)), with(2, withoutPod)), stopFor(1),
+			stateWith(formed, members(3), hibernating, with(0, withoutPod), with(1, pod(state.PodEnded)), with(2, withoutPod)), stopFor(1),
 		},
 		"replaces a member whose volume is being deleted before it hibernates": {
-			state(formed, members(3), hibernating, with(1, volume(VolumeDeleting))),
+			stateWith(formed, members(3), hibernating, with(1, volume(state.VolumeDeleting))),
 			AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
 		},
 		"waits until all members have stopped": {
-			state(formed, members(2), hibernating, with(0, pod(PodDeleting)), with(1, withoutPod)),
+			stateWith(formed, members(2), hibernating, with(0, pod(state.PodDeleting)), with(1, withoutPod)),
 			Wait{Reason: v1beta2.ReasonHibernating, Message: "Member " + nameOf(0) + " is stopping."},
 		},
 		"asks a person if a node does not confirm that the Pod has stopped": {
-			state(formed, members(1), hibernating, with(0, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Hour) })),
+			stateWith(formed, members(1), hibernating, with(0, pod(state.PodDeleting), func(m *state.Member) { m.GoneBy = noon.Add(-time.Hour) })),
 			Wait{Reason: v1beta2.ReasonPodFailing, Message: stillRuns(nameOf(0)), Stalled: true},
 		},
 		"retains the volumes of a hibernated cluster": {
-			state(append(sleeping, retained)...), KeepVolume{Name: nameOf(0), Keep: true},
+			stateWith(append(sleeping, retained)...), KeepVolume{Name: nameOf(0), Keep: true},
 		},
-		"is hibernated without Pods, and reports no lost quorum": {state(sleeping...), asleep},
+		"is hibernated without Pods, and reports no lost quorum": {stateWith(sleeping...), asleep},
 		"is hibernated even if a Secret is missing": {
-			state(append(sleeping, func(s *State) { s.SecretProblem = "Secret tls is not there" })...), asleep,
+			stateWith(append(sleeping, func(s *state.State) { s.SecretProblem = "Secret tls is not there" })...), asleep,
 		},
 		"starts no restore while hibernated, and reports that": {
-			state(append(sleeping, asked, func(s *State) { s.RestorePending = "monday" })...),
+			stateWith(append(sleeping, asked, func(s *state.State) { s.RestorePending = "monday" })...),
 			Hibernating{Message: asleep.Message + " EtcdRestore monday starts after that."},
 		},
 		"finishes a restore in progress before it hibernates": {
-			state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, hibernating),
-			CreateMember{Name: seedName, Incarnation: 2, Start: StartSeed},
+			stateWith(formed, members(3), restored(v1beta2.RestoreSeeding), asked, hibernating),
+			CreateMember{Name: seedName, Incarnation: 2, Start: state.StartSeed},
 		},
 		"refuses to hibernate with emptyDir": {
-			state(formed, members(3), ephemeral, hibernating),
+			stateWith(formed, members(3), ephemeral, hibernating),
 			Wait{Reason: v1beta2.ReasonInvalidSpec, Message: "With spec.pod.emptyDir all data is lost when all Pods stop. The operator stops none of them. Set spec.hibernate to false.", Stalled: true},
 		},
 		"does not stop members that it did not create": {
-			state(members(3), servicesFor(0, ""), hibernating),
+			stateWith(members(3), servicesFor(0, ""), hibernating),
 			Wait{
 				Reason: v1beta2.ReasonNotOurs,
 				Message: "Member " + nameOf(0) + " was not created by this operator, or the ID of the cluster was lost with its status. " +
@@ -71,15 +72,15 @@ func TestPlanHibernate(t *testing.T) {
 			},
 		},
 		"starts the members on their volumes once spec.hibernate is false": {
-			state(append(sleeping, func(s *State) { s.Spec.Hibernate = false })...),
-			CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin},
+			stateWith(append(sleeping, func(s *state.State) { s.Spec.Hibernate = false })...),
+			CreateMember{Name: nameOf(0), Incarnation: 1, Start: state.StartRejoin},
 		},
-		"hibernates before the cluster has formed": {state(hibernating), asleep},
+		"hibernates before the cluster has formed": {stateWith(hibernating), asleep},
 	}.run(t)
 }
 
 func TestASleepingClusterIsReadyAndNotAvailable(t *testing.T) {
-	s := state(formed, members(3), with(0, withoutPod), with(1, withoutPod), with(2, withoutPod), noQuorum, hibernating)
+	s := stateWith(formed, members(3), with(0, withoutPod), with(1, withoutPod), with(2, withoutPod), noQuorum, hibernating)
 	before := v1beta2.EtcdClusterStatus{MemberStatuses: []v1beta2.MemberStatus{{Name: nameOf(0), Role: v1beta2.MemberLeader, ID: "1"}}}
 	status := NewStatus(s, Plan(s), nil, before, 7)
 	for _, c := range status.Conditions {

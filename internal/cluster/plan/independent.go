@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -29,7 +30,7 @@ func Unconditional(rule string) bool { return slices.Contains(unconditionalRules
 
 // Independent reports whether the plan may go on without a step of a rule. A cluster that has not formed needs its
 // Services first, but not the settings of the client Service.
-func Independent(s State, rule string, step Step) bool {
+func Independent(s state.State, rule string, step Step) bool {
 	services := s.Formed() || (s.Services.HeadlessCurrent && s.Services.ClientExists)
 	return slices.Contains(independentRules, rule) || (rule == "applyServices" && services)
 }
@@ -44,7 +45,7 @@ func Acts(step Step) bool {
 }
 
 // FailureLimit is how long passes may fail before a person must look.
-const FailureLimit = waitLimit
+const FailureLimit = state.WaitLimit
 
 // NoteRefused adds to the status of a pass that the object of an earlier step was refused. What the API server refuses, and what
 // belongs to others, is for a person to correct.

@@ -5,17 +5,18 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // A quota refused the PodDisruptionBudget. That blocked the removal of a member, although the removal would have freed quota.
 func TestAClusterShrinksThoughItsBudgetIsRefused(t *testing.T) {
-	s := state(formed, members(3), size(2))
-	s.Budget = Budget{}
+	s := stateWith(formed, members(3), size(2))
+	s.Budget = state.Budget{}
 	step, rule := Choose(s)
 	if rule != "applyBudget" || !Independent(s, rule, step) {
 		t.Fatalf("the plan is %+v by %s", step, rule)
 	}
-	s.Refuse(step)
+	Refuse(&s, step)
 	if step, _ := Choose(s); !Acts(step) {
 		t.Errorf("without the budget the plan is %+v", step)
 	} else if _, removes := step.(RemoveMember); !removes {
@@ -26,20 +27,20 @@ func TestAClusterShrinksThoughItsBudgetIsRefused(t *testing.T) {
 // After a restore, the API server may refuse to delete the Pod of an old member that still runs. If that kept the restored
 // cluster at one member, one node failure could lose the data.
 func TestARestoredClusterGrowsBesideAnOldMemberThatMayNotBeDeleted(t *testing.T) {
-	s := state(formed, members(3), stopped, with(2, pod(PodRunning)), restored(v1beta2.RestoreGrowing), asked, aSeed(serving, inSeedMembership))
+	s := stateWith(formed, members(3), stopped, with(2, pod(state.PodRunning)), restored(v1beta2.RestoreGrowing), asked, aSeed(serving, inSeedMembership))
 	s.MembershipKnown = true
 	for i := range 3 {
 		with(i, removed)(&s)
 	}
 	step, rule := Choose(s)
 	if budget, is := step.(ApplyBudget); is {
-		s.Refuse(budget)
+		Refuse(&s, budget)
 		step, rule = Choose(s)
 	}
 	if _, deletes := step.(DeletePod); !deletes || !Independent(s, rule, step) {
 		t.Fatalf("the plan is %+v by %s", step, rule)
 	}
-	s.Refuse(step)
+	Refuse(&s, step)
 	if create, grows := Plan(s).(CreateMember); !grows || create.Incarnation != 2 {
 		t.Errorf("without that the plan is %+v", Plan(s))
 	}
@@ -51,7 +52,7 @@ func TestIndependentRulesAreRules(t *testing.T) {
 			t.Errorf("there is no rule %s", name)
 		}
 	}
-	if Independent(state(func(s *State) { s.Services = Services{} }), "applyServices", ApplyServices{}) {
+	if Independent(stateWith(func(s *state.State) { s.Services = state.Services{} }), "applyServices", ApplyServices{}) {
 		t.Error("a cluster forms without its Services")
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // cert-manager sees the operator as the requester of each Certificate, and not the user who wrote the EtcdCluster. So the operator would
@@ -15,19 +15,13 @@ import (
 // for more than that namespace, and the administrator allows them by name.
 
 const (
-	certManagerGroup = "cert-manager.io"
-	localIssuer      = "Issuer"
-	// everyName is the name of an AllowedIssuer that allows all issuers of its kind.
-	everyName = "*"
+	localIssuer = "Issuer"
 )
-
-// AllowedIssuer is an issuer of cert-manager that EtcdClusters may name.
-type AllowedIssuer struct{ Kind, Group, Name string }
 
 // ParseIssuers parses issuers of the form kind/name or kind.group/name. The name * means all of the kind. It returns those that are valid
 // together with an error about the others.
-func ParseIssuers(texts []string) ([]AllowedIssuer, error) {
-	var issuers []AllowedIssuer
+func ParseIssuers(texts []string) ([]state.AllowedIssuer, error) {
+	var issuers []state.AllowedIssuer
 	var wrong []string
 	for _, text := range texts {
 		of, name, found := strings.Cut(text, "/")
@@ -36,7 +30,7 @@ func ParseIssuers(texts []string) ([]AllowedIssuer, error) {
 			wrong = append(wrong, fmt.Sprintf("%q", text))
 			continue
 		}
-		issuers = append(issuers, AllowedIssuer{Kind: kind, Group: cmp.Or(group, certManagerGroup), Name: name})
+		issuers = append(issuers, state.AllowedIssuer{Kind: kind, Group: cmp.Or(group, state.CertManagerGroup), Name: name})
 	}
 	if len(wrong) > 0 {
 		return issuers, fmt.Errorf("%s: write kind/name, for example ClusterIssuer/etcd, or kind.group/name", strings.Join(wrong, ", "))
@@ -44,31 +38,20 @@ func ParseIssuers(texts []string) ([]AllowedIssuer, error) {
 	return issuers, nil
 }
 
-func (i AllowedIssuer) String() string {
-	if i.Group == certManagerGroup {
-		return i.Kind + "/" + i.Name
-	}
-	return i.Kind + "." + i.Group + "/" + i.Name
-}
-
-func (i AllowedIssuer) allows(other AllowedIssuer) bool {
-	return i.Kind == other.Kind && i.Group == other.Group && (i.Name == everyName || i.Name == other.Name)
-}
-
 // RefusedIssuer is the message about the issuer of the spec if it is not allowed, or about the names that the spec asks it to sign. It is empty
 // otherwise.
-func (s State) RefusedIssuer() string {
+func RefusedIssuer(s state.State) string {
 	if s.Spec.TLS == nil || s.Spec.TLS.CertManager == nil {
 		return ""
 	}
 	ref := s.Spec.TLS.CertManager.IssuerRef
-	asked := AllowedIssuer{Kind: cmp.Or(ref.Kind, localIssuer), Group: cmp.Or(ref.Group, certManagerGroup), Name: ref.Name}
-	if asked.Kind == localIssuer && asked.Group == certManagerGroup {
-		return cmp.Or(s.refusedDomain(), s.refusedNames())
+	asked := state.AllowedIssuer{Kind: cmp.Or(ref.Kind, localIssuer), Group: cmp.Or(ref.Group, state.CertManagerGroup), Name: ref.Name}
+	if asked.Kind == localIssuer && asked.Group == state.CertManagerGroup {
+		return cmp.Or(refusedDomain(s), refusedNames(s))
 	}
 	for _, allowed := range s.AllowedIssuers {
-		if allowed.allows(asked) {
-			return cmp.Or(s.refusedDomain(), s.refusedNames())
+		if allowed.Allows(asked) {
+			return cmp.Or(refusedDomain(s), refusedNames(s))
 		}
 	}
 	return fmt.Sprintf("spec.TLS.certManager names the issuer %s, which the administrator of the operator does not allow. The operator creates and changes no Certificate for it. "+
@@ -77,8 +60,8 @@ func (s State) RefusedIssuer() string {
 
 // refusedDomain is the message about a domain of the spec that is not that of this Kubernetes. The user chooses it, and the operator would request
 // certificates for servers of another domain.
-func (s State) refusedDomain() string {
-	asked, own := s.certifiedDomain(), cmp.Or(dotted(s.ClusterDomain), defaultDomain)
+func refusedDomain(s state.State) string {
+	asked, own := state.CertifiedDomain(s), cmp.Or(state.Dotted(s.ClusterDomain), state.DefaultDomain)
 	if asked == own {
 		return ""
 	}
@@ -87,7 +70,7 @@ func (s State) refusedDomain() string {
 }
 
 // refusedNames is the message about a name of the spec outside of the domains that the administrator allows: an issuer may sign for servers of others.
-func (s State) refusedNames() string {
+func refusedNames(s state.State) string {
 	for _, name := range s.Spec.TLS.ExtraNames() {
 		below := func(domain string) bool { return name == domain || strings.HasSuffix(name, "."+domain) }
 		if !slices.ContainsFunc(s.CertificateDomains, below) {
@@ -99,7 +82,7 @@ func (s State) refusedNames() string {
 }
 
 // adviseOfIssuer reports a running cluster whose issuer is not allowed. It continues with the certificates that it has.
-func adviseOfIssuer(s State) Step {
+func adviseOfIssuer(s state.State) Step {
 	c := s.Certificates
 	switch {
 	case c.IssuerRefused == "":
@@ -107,10 +90,5 @@ func adviseOfIssuer(s State) Step {
 	case c.Requested:
 		return Advice{Reason: v1beta2.ReasonIssuerNotAllowed, Message: c.IssuerRefused + " The cluster continues with the Certificates that it has, and cert-manager renews them."}
 	}
-	return Advice{Reason: v1beta2.ReasonIssuerNotAllowed, Message: c.IssuerRefused + " A Certificate is missing or differs from the spec." + c.untilExpiry()}
-}
-
-// untilExpiry says how long a cluster continues if no certificate is issued.
-func (c Certificates) untilExpiry() string {
-	return fmt.Sprintf(" The cluster continues with the certificates that it has. The first of them expires at %s.", c.Expires.UTC().Format(time.RFC3339))
+	return Advice{Reason: v1beta2.ReasonIssuerNotAllowed, Message: c.IssuerRefused + " A Certificate is missing or differs from the spec." + c.UntilExpiry()}
 }

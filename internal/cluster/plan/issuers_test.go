@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 func TestOnlyAllowedIssuersAreUsed(t *testing.T) {
@@ -28,13 +29,13 @@ func TestOnlyAllowedIssuersAreUsed(t *testing.T) {
 		"another external kind":                    {v1beta2.IssuerRef{Name: "x", Kind: "AWSPCAClusterIssuer", Group: "awspca.cert-manager.io"}, "the issuer AWSPCAClusterIssuer.awspca.cert-manager.io/x,"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := state(fromCertManager, func(s *State) { s.Spec.TLS.CertManager.IssuerRef, s.AllowedIssuers = test.ref, allowed })
-			if got := s.RefusedIssuer(); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+			s := stateWith(fromCertManager, func(s *state.State) { s.Spec.TLS.CertManager.IssuerRef, s.AllowedIssuers = test.ref, allowed })
+			if got := RefusedIssuer(s); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 				t.Errorf("refused with %q, want %q", got, test.want)
 			}
 		})
 	}
-	if refused := state(managed).RefusedIssuer(); refused != "" {
+	if refused := RefusedIssuer(stateWith(managed)); refused != "" {
 		t.Errorf("a cluster without cert-manager is refused: %s", refused)
 	}
 }
@@ -57,15 +58,15 @@ func TestNoCertificateIsRequestedForAnotherDomain(t *testing.T) {
 		"one that ends like Kubernetes": {".bankcorp.internal", "corp.internal", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := state(fromCertManager, func(s *State) {
+			s := stateWith(fromCertManager, func(s *state.State) {
 				s.Spec.Pod, s.ClusterDomain = &v1beta2.PodPolicy{ClusterDomain: test.asked}, test.own
 				s.Spec.TLS.CertManager.IssuerRef = v1beta2.IssuerRef{Name: "ca"}
 			})
-			if got := s.RefusedIssuer(); (got != "") != test.refused || test.refused && !strings.Contains(got, "spec.pod.ClusterDomain") {
+			if got := RefusedIssuer(s); (got != "") != test.refused || test.refused && !strings.Contains(got, "spec.pod.ClusterDomain") {
 				t.Errorf("refused with %q, want refused %t", got, test.refused)
 			}
 			s.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}
-			if got := s.RefusedIssuer(); got != "" {
+			if got := RefusedIssuer(s); got != "" {
 				t.Errorf("a CA of the cluster alone: %q", got)
 			}
 		})
@@ -77,70 +78,70 @@ func TestInvalidIssuersAreLeftOut(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `"ClusterIssuer", "/x", "Kind/"`) {
 		t.Errorf("error %v", err)
 	}
-	if diff := cmp.Diff([]AllowedIssuer{{Kind: "ClusterIssuer", Group: certManagerGroup, Name: "etcd"}}, got); diff != "" {
+	if diff := cmp.Diff([]state.AllowedIssuer{{Kind: "ClusterIssuer", Group: state.CertManagerGroup, Name: "etcd"}}, got); diff != "" {
 		t.Errorf("issuers (-want +got):\n%s", diff)
 	}
 }
 
 // A cluster that runs must keep its certificates when an upgrade brings the list of allowed issuers.
 func TestPlanOfAnIssuerThatIsNotAllowed(t *testing.T) {
-	refused := certs(func(c *Certificates) { c.IssuerRefused = "words." })
-	differs := certs(func(c *Certificates) { c.Requested = false })
-	missing := certs(func(c *Certificates) { c.Missing, c.Lacking = true, true })
-	deleted := certs(func(c *Certificates) { c.Missing, c.Due = true, "its Secret is missing" })
-	unissued := certs(func(c *Certificates) {
+	refused := certs(func(c *state.Certificates) { c.IssuerRefused = "words." })
+	differs := certs(func(c *state.Certificates) { c.Requested = false })
+	missing := certs(func(c *state.Certificates) { c.Missing, c.Lacking = true, true })
+	deleted := certs(func(c *state.Certificates) { c.Missing, c.Due = true, "its Secret is missing" })
+	unissued := certs(func(c *state.Certificates) {
 		c.Unissued, c.UnissuedReason = "It is not ready.", v1beta2.ReasonCertificateNotReady
 	})
-	due := certs(func(c *Certificates) { c.Due = "it expires" })
-	expires := certs(func(c *Certificates) { c.Expires = time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC) })
+	due := certs(func(c *state.Certificates) { c.Due = "it expires" })
+	expires := certs(func(c *state.Certificates) { c.Expires = time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC) })
 	const renews = "words. The cluster continues with the Certificates that it has, and cert-manager renews them."
 	planTests{
 		"requests no certificates for a new cluster": {
-			state(fromCertManager, missing, differs, refused), Wait{Reason: v1beta2.ReasonIssuerNotAllowed, Message: "words.", Stalled: true},
+			stateWith(fromCertManager, missing, differs, refused), Wait{Reason: v1beta2.ReasonIssuerNotAllowed, Message: "words.", Stalled: true},
 		},
 		"writes the certificates that exist to a cluster without Secrets": {
-			state(fromCertManager, certs(func(c *Certificates) { c.Missing = true }), refused), WriteCertificates{Cause: "none exist yet"},
+			stateWith(fromCertManager, certs(func(c *state.Certificates) { c.Missing = true }), refused), WriteCertificates{Cause: "none exist yet"},
 		},
 		"writes them also if another Certificate differs from the spec": {
-			state(fromCertManager, certs(func(c *Certificates) { c.Missing = true }), differs, refused), WriteCertificates{Cause: "none exist yet"},
+			stateWith(fromCertManager, certs(func(c *state.Certificates) { c.Missing = true }), differs, refused), WriteCertificates{Cause: "none exist yet"},
 		},
 		"writes a deleted Secret again": {
-			state(formed, members(3), fromCertManager, refused, deleted), WriteCertificates{Cause: "its Secret is missing"},
+			stateWith(formed, members(3), fromCertManager, refused, deleted), WriteCertificates{Cause: "its Secret is missing"},
 		},
 		"writes a deleted Secret again if the Certificates differ from the spec": {
-			state(formed, members(3), fromCertManager, refused, differs, deleted), WriteCertificates{Cause: "its Secret is missing"},
+			stateWith(formed, members(3), fromCertManager, refused, differs, deleted), WriteCertificates{Cause: "its Secret is missing"},
 		},
 		"writes a deleted Secret again while the cluster is paused": {
-			state(formed, members(3), fromCertManager, refused, differs, deleted, func(s *State) { s.Spec.Paused = true }), WriteCertificates{Cause: "its Secret is missing"},
+			stateWith(formed, members(3), fromCertManager, refused, differs, deleted, func(s *state.State) { s.Spec.Paused = true }), WriteCertificates{Cause: "its Secret is missing"},
 		},
 		"writes a deleted Secret again although another Certificate is not issued": {
-			state(formed, members(3), fromCertManager, refused, differs, unissued, deleted), WriteCertificates{Cause: "its Secret is missing"},
+			stateWith(formed, members(3), fromCertManager, refused, differs, unissued, deleted), WriteCertificates{Cause: "its Secret is missing"},
 		},
 		"stalls if a Certificate was not requested and is not issued": {
-			state(formed, members(3), fromCertManager, refused, differs, unissued, expires),
+			stateWith(formed, members(3), fromCertManager, refused, differs, unissued, expires),
 			Wait{Reason: v1beta2.ReasonIssuerNotAllowed, Message: "words. It is not ready. The cluster continues with the certificates that it has. The first of them expires at 2027-01-02T03:04:05Z.", Stalled: true},
 		},
 		"names the issuer if a Certificate that was requested is not issued": {
-			state(formed, members(3), fromCertManager, refused, unissued), Wait{Reason: v1beta2.ReasonCertificateNotReady, Message: "It is not ready. words."},
+			stateWith(formed, members(3), fromCertManager, refused, unissued), Wait{Reason: v1beta2.ReasonCertificateNotReady, Message: "It is not ready. words."},
 		},
 		"advises of it while the cluster is healthy": {
-			state(formed, members(3), fromCertManager, refused), Advice{Reason: v1beta2.ReasonIssuerNotAllowed, Message: renews},
+			stateWith(formed, members(3), fromCertManager, refused), Advice{Reason: v1beta2.ReasonIssuerNotAllowed, Message: renews},
 		},
 		"names the expiry if the Certificates differ from the spec": {
-			state(formed, members(3), fromCertManager, refused, differs, expires),
+			stateWith(formed, members(3), fromCertManager, refused, differs, expires),
 			Advice{Reason: v1beta2.ReasonIssuerNotAllowed, Message: "words. A Certificate is missing or differs from the spec. The cluster continues with the certificates that it has. The first of them expires at 2027-01-02T03:04:05Z."},
 		},
 		"copies renewed certificates": {
-			state(formed, members(3), fromCertManager, refused, due), WriteCertificates{Cause: "it expires"},
+			stateWith(formed, members(3), fromCertManager, refused, due), WriteCertificates{Cause: "it expires"},
 		},
 		"copies renewed certificates of Certificates that differ from the spec": {
-			state(formed, members(3), fromCertManager, refused, differs, due), WriteCertificates{Cause: "it expires"},
+			stateWith(formed, members(3), fromCertManager, refused, differs, due), WriteCertificates{Cause: "it expires"},
 		},
 		"copies renewed certificates while the cluster is paused": {
-			state(formed, members(3), fromCertManager, refused, differs, due, func(s *State) { s.Spec.Paused = true }), WriteCertificates{Cause: "it expires"},
+			stateWith(formed, members(3), fromCertManager, refused, differs, due, func(s *state.State) { s.Spec.Paused = true }), WriteCertificates{Cause: "it expires"},
 		},
 		"recreates a member": {
-			state(formed, members(3), fromCertManager, refused, differs, with(1, withoutPod)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin},
+			stateWith(formed, members(3), fromCertManager, refused, differs, with(1, withoutPod)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin},
 		},
 	}.run(t)
 }

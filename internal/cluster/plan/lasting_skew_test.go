@@ -28,9 +28,9 @@ func TestCertificatesDoNotExpireWhileTheClocksDifferForEver(t *testing.T) {
 				for pass := range 4 {
 					now := begun.Add(passed + time.Duration(pass)*time.Minute)
 					w.s.Now = now.Add(skew)
-					w.s.NoteClock(-skew)
+					NoteClock(&w.s, -skew)
 					w.judge()
-					w.s.CorrectTimes(&seen)
+					CorrectTimes(&w.s, &seen)
 					step := w.plan(w.s)
 					switch step := step.(type) {
 					case WriteCertificates:

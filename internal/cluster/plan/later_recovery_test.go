@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // As TestARecoveryPassesOverNoMarkedDataThatTheStatusDoesNotExplain, but the marked member is the first one by name, as in one cluster of four: names are
@@ -19,26 +20,26 @@ import (
 func TestARecoveryPassesOverNoMarkedDataIfItsMemberIsTheFirstByName(t *testing.T) {
 	for name, test := range map[string]struct {
 		at  time.Time // of the mark
-		pod PodState
+		pod state.PodState
 	}{
-		"mark without a time, runs":   {time.Time{}, PodRunning},
-		"mark without a time, no Pod": {time.Time{}, PodNone},
-		"mark newer than the status":  {noon.Add(-time.Hour), PodRunning},
+		"mark without a time, runs":   {time.Time{}, state.PodRunning},
+		"mark without a time, no Pod": {time.Time{}, state.PodNone},
+		"mark newer than the status":  {noon.Add(-time.Hour), state.PodRunning},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := state(formed, members(4), noQuorum, consenting)
-			slices.SortFunc(s.Members, func(a, b Member) int { return strings.Compare(a.Name, b.Name) }) // as observe does
+			s := stateWith(formed, members(4), noQuorum, consenting)
+			slices.SortFunc(s.Members, func(a, b state.Member) int { return strings.Compare(a.Name, b.Name) }) // as observe does
 			newest, old := s.Members[0].Name, s.Members[3].Name
 			s.KnownVoters = []string{s.Members[1].Name, s.Members[2].Name, old} // of the old status
 			gone(&s.Members[1])
 			gone(&s.Members[2])
 			for i, index := range map[int]uint64{0: 100, 3: 42} {
-				with(i, pod(PodRunning))(&s)
+				with(i, pod(state.PodRunning))(&s)
 				s.Members[i].RaftIndex, s.Members[i].UnreadySince = index, noon.Add(-time.Hour)
 				s.Members[i].VolumeCreated = noon.Add(-24 * time.Hour)
 			}
 			s.Members[0].Recovered, s.Members[0].RecoveredAt = true, test.at
-			if test.pod == PodNone {
+			if test.pod == state.PodNone {
 				with(0, withoutPod)(&s)
 			}
 			before := slices.Clone(s.Members)
@@ -57,14 +58,14 @@ func TestARecoveryPassesOverNoMarkedDataIfItsMemberIsTheFirstByName(t *testing.T
 				status = NewStatus(s, step, nil, status, 1)
 				s.Members = slices.Clone(before)
 				if remove, is := step.(DeletePod); is {
-					i := slices.IndexFunc(before, func(m Member) bool { return m.Name == remove.Name })
+					i := slices.IndexFunc(before, func(m state.Member) bool { return m.Name == remove.Name })
 					withoutPod(&before[i])
 					withoutPod(&s.Members[i])
 				}
 				s.Recovery, s.LastRecovery = status.Recovery.DeepCopy(), status.LastRecovery.DeepCopy()
 				step = Plan(s)
 				t.Logf("pass %d: %T %+v", pass, step, step)
-				if create, is := step.(CreateMember); is && create.Start == StartForce {
+				if create, is := step.(CreateMember); is && create.Start == state.StartForce {
 					t.Errorf("member %s starts with --force-new-cluster at index 42, and %s was stopped at index 100", create.Name, newest)
 					return
 				}
@@ -75,19 +76,19 @@ func TestARecoveryPassesOverNoMarkedDataIfItsMemberIsTheFirstByName(t *testing.T
 
 // The same with other members: a question to State must not change it.
 func TestPlanChangesNoMembers(t *testing.T) {
-	s := state(formed, members(3), noQuorum, recorded)
+	s := stateWith(formed, members(3), noQuorum, recorded)
 	for i := range s.Members {
 		s.Members[i].VolumeCreated = noon.Add(-24 * time.Hour)
 	}
 	for i := range 2 {
-		with(i, pod(PodStarting))(&s)
+		with(i, pod(state.PodStarting))(&s)
 		s.Members[i].Recovered, s.Members[i].RecoveredAt = true, noon.Add(-time.Hour)
 	}
-	with(2, pod(PodRunning))(&s)
+	with(2, pod(state.PodRunning))(&s)
 	before := slices.Clone(s.Members)
-	lost := s.QuorumLost()
+	lost := QuorumLost(s)
 	if !reflect.DeepEqual(before, s.Members) {
-		t.Errorf("QuorumLost (%t) has changed State.Members from %v to %v; the next step is %s", lost, memberNames(before), memberNames(s.Members), Describe(s, Plan(s)).Message)
+		t.Errorf("QuorumLost (%t) has changed State.Members from %v to %v; the next step is %s", lost, state.MemberNames(before), state.MemberNames(s.Members), Describe(s, Plan(s)).Message)
 	}
 }
 
@@ -96,24 +97,24 @@ func TestPlanChangesNoMembers(t *testing.T) {
 // volume of 0 comes back. The consent of t1 counts: when the members do not answer for a second, 0 starts, whose data is a cluster of its own from before
 // t2, and is a quorum of itself.
 func TestAConsentFromBeforeALaterRecoveryDoesNotAcceptACancelledSurvivor(t *testing.T) {
-	s := fiveBefore(with(0, knows(42, 3)), with(1, knows(41, 3)), with(2, withoutPod, volume(VolumeLost)), with(3, withoutPod, volume(VolumeLost)), with(4, withoutPod, volume(VolumeLost)))
+	s := fiveBefore(with(0, knows(42, 3)), with(1, knows(41, 3)), with(2, withoutPod, volume(state.VolumeLost)), with(3, withoutPod, volume(state.VolumeLost)), with(4, withoutPod, volume(state.VolumeLost)))
 	status := statusOf(s)
 	do := doer(&s, &status)
 	cancelledFrom(t, &s, do, 0)
 	s.KnownVoters = votersIn(status)
 	// The volume of 0 is there again.
 	s.Now = noon.Add(time.Hour)
-	with(1, pod(PodRunning), knows(41, 3))(&s)
+	with(1, pod(state.PodRunning), knows(41, 3))(&s)
 	s.Members[1].UnreadySince = noon.Add(-time.Hour)
-	with(0, volume(VolumePresent))(&s)
+	with(0, volume(state.VolumePresent))(&s)
 	asked := Describe(s, Plan(s)).Message
-	token := s.tokenOf(s.Members[0])
+	token := state.TokenOf(s, s.Members[0])
 	if !strings.Contains(asked, v1beta2.AnnotationAcceptVolumes+"="+token) {
 		t.Fatalf("the status does not ask for %s: %T %s", token, Plan(s), asked)
 	}
 	s.Asked.AcceptVolumes = []string{token} // a person does what the status says
 	// The volume of 0 is lost again, and the recovery continues from 1.
-	with(0, volume(VolumeLost))(&s)
+	with(0, volume(state.VolumeLost))(&s)
 	s.Now = noon.Add(2 * time.Hour)
 	begin, is := Plan(s).(BeginRecovery)
 	if !is || begin.Member != nameOf(1) {
@@ -128,15 +129,15 @@ func TestAConsentFromBeforeALaterRecoveryDoesNotAcceptACancelledSurvivor(t *test
 		t.Fatalf("the claim of 0 is not marked: %+v", m)
 	}
 	// 1 has grown to 1, 5 and 6, and clients write. All nodes restart, and the volume of 0 is there again.
-	with(0, volume(VolumePresent))(&s)
+	with(0, volume(state.VolumePresent))(&s)
 	for i := 5; i < 7; i++ {
-		with(i, onVolume, withoutPod, func(m *Member) { m.VolumeCreated = noon.Add(3 * time.Hour) })(&s)
+		with(i, onVolume, withoutPod, func(m *state.Member) { m.VolumeCreated = noon.Add(3 * time.Hour) })(&s)
 	}
 	s.Now = noon.Add(4 * time.Hour)
 	s.KnownVoters = []string{nameOf(1), nameOf(5), nameOf(6)}
 	if started := starts(s); slices.Contains(started, nameOf(0)) {
 		t.Errorf("0 starts beside %v with its data of before %s, by a consent of before that: the token is %s, and the mark on its claim is of %s",
-			s.KnownVoters, status.Recovery.StartedAt.UTC(), s.tokenOf(s.Members[0]), s.Members[0].RecoveredAt.UTC())
+			s.KnownVoters, status.Recovery.StartedAt.UTC(), state.TokenOf(s, s.Members[0]), s.Members[0].RecoveredAt.UTC())
 		if deleted := aloneFrom(t, s, 0); len(deleted) > 0 {
 			t.Errorf("0 serves alone, and the operator deletes %v, which have all writes since %s", deleted, status.Recovery.StartedAt.UTC())
 		}
@@ -147,13 +148,13 @@ func TestAConsentFromBeforeALaterRecoveryDoesNotAcceptACancelledSurvivor(t *test
 // served on, which is false, and to accept it "if they are the same disks", which is true. 0 serves alone as it was before t2, and the data of 1, with
 // all that clients wrote since t2, is deleted.
 func TestTheStatusDoesNotAdviseToReturnToACancelledSurvivor(t *testing.T) {
-	s := fiveBefore(with(0, knows(42, 3)), with(1, knows(41, 3)), with(2, withoutPod, volume(VolumeLost)), with(3, withoutPod, volume(VolumeLost)), with(4, withoutPod, volume(VolumeLost)))
+	s := fiveBefore(with(0, knows(42, 3)), with(1, knows(41, 3)), with(2, withoutPod, volume(state.VolumeLost)), with(3, withoutPod, volume(state.VolumeLost)), with(4, withoutPod, volume(state.VolumeLost)))
 	status := statusOf(s)
 	do := doer(&s, &status)
 	cancelledFrom(t, &s, do, 0)
 	s.KnownVoters = votersIn(status)
 	s.Now = noon.Add(2 * time.Hour)
-	with(1, pod(PodRunning), knows(41, 3))(&s)
+	with(1, pod(state.PodRunning), knows(41, 3))(&s)
 	s.Members[1].UnreadySince = noon.Add(-time.Hour)
 	begin, is := Plan(s).(BeginRecovery)
 	if !is || begin.Member != nameOf(1) {
@@ -164,23 +165,23 @@ func TestTheStatusDoesNotAdviseToReturnToACancelledSurvivor(t *testing.T) {
 	markAll(&s)
 	do(RecordForcing{Member: nameOf(1)})
 	do(RecordForced{Revision: 7})
-	with(0, volume(VolumePresent))(&s)
+	with(0, volume(state.VolumePresent))(&s)
 	for i := 5; i < 7; i++ {
-		with(i, onVolume, withoutPod, volume(VolumeLost), func(m *Member) { m.VolumeCreated = noon.Add(3 * time.Hour) })(&s)
+		with(i, onVolume, withoutPod, volume(state.VolumeLost), func(m *state.Member) { m.VolumeCreated = noon.Add(3 * time.Hour) })(&s)
 	}
 	s.Now = noon.Add(4 * time.Hour)
 	s.KnownVoters = []string{nameOf(1), nameOf(5), nameOf(6)}
-	with(1, pod(PodRunning), knows(900, 9))(&s)
+	with(1, pod(state.PodRunning), knows(900, 9))(&s)
 	s.Members[1].UnreadySince = noon.Add(3 * time.Hour)
 	said := Describe(s, Plan(s)).Message
 	t.Log(said)
 	if !strings.Contains(said, "same disks under other names") {
 		return
 	}
-	if was, _ := s.servedOn(s.Members[0]); was.same(s.Members[0].VolumeID) {
+	if was, _ := state.ServedOn(s, s.Members[0]); was.Same(s.Members[0].VolumeID) {
 		t.Errorf("the claim of 0 is the one that it served on, and the status says that it is not, and advises to accept it: %s", said)
 	}
-	s.Asked.AcceptVolumes = s.tokens(s.others())
+	s.Asked.AcceptVolumes = state.Tokens(s, state.Others(s))
 	started := starts(s)
 	t.Logf("after that, %v start", started)
 	if !slices.Contains(started, nameOf(0)) {
@@ -192,7 +193,7 @@ func TestTheStatusDoesNotAdviseToReturnToACancelledSurvivor(t *testing.T) {
 }
 
 // aloneFrom lets member i serve alone, and returns the volumes that the operator then deletes.
-func aloneFrom(t *testing.T, s State, i int) (deleted []string) {
+func aloneFrom(t *testing.T, s state.State, i int) (deleted []string) {
 	t.Helper()
 	s.Members = slices.Clone(s.Members)
 	with(i, voter)(&s)
@@ -202,13 +203,13 @@ func aloneFrom(t *testing.T, s State, i int) (deleted []string) {
 		step := Plan(s)
 		t.Logf("%T %+v", step, step)
 		at := func(name string) int {
-			return slices.IndexFunc(s.Members, func(m Member) bool { return m.Name == name })
+			return slices.IndexFunc(s.Members, func(m state.Member) bool { return m.Name == name })
 		}
 		switch step := step.(type) {
 		case DeletePod:
 			withoutPod(&s.Members[at(step.Name)])
 		case ApplyBudget:
-			s.Budget = budgetOf(s.minAvailable())
+			s.Budget = budgetOf(state.MinAvailable(s))
 		case UnmarkVolume:
 			s.Members[at(step.Name)].Recovered, s.Members[at(step.Name)].RecoveredAt = false, time.Time{}
 		case SetAsideVolume:
@@ -229,7 +230,7 @@ func aloneFrom(t *testing.T, s State, i int) (deleted []string) {
 // that time. The volumes are there again, and the recovery is cancelled. To the operator this looks like an old status of a recovery that was carried out, and
 // then these members would serve an old history. So it starts none of them, and the person who is asked gets the whole cluster back.
 func TestAPersonDecidesAboutMarksOfARecoveryThatWasCancelledBeforeItWasRecorded(t *testing.T) {
-	s := state(formed, members(3), noQuorum, consenting, recorded, with(0, knows(42, 3)), with(1, withoutPod, volume(VolumeLost)), with(2, withoutPod, volume(VolumeLost)))
+	s := stateWith(formed, members(3), noQuorum, consenting, recorded, with(0, knows(42, 3)), with(1, withoutPod, volume(state.VolumeLost)), with(2, withoutPod, volume(state.VolumeLost)))
 	for i := range s.Members {
 		s.Members[i].VolumeCreated, s.Members[i].UnreadySince = noon.Add(-24*time.Hour), noon.Add(-time.Hour)
 	}
@@ -246,8 +247,8 @@ func TestAPersonDecidesAboutMarksOfARecoveryThatWasCancelledBeforeItWasRecorded(
 	}
 	markAll(&s) // and the operator is killed
 	s.Now = noon.Add(time.Minute)
-	with(1, volume(VolumePresent))(&s)
-	with(2, volume(VolumePresent))(&s)
+	with(1, volume(state.VolumePresent))(&s)
+	with(2, volume(state.VolumePresent))(&s)
 	cancel, is := Plan(s).(CancelRecovery)
 	if !is {
 		t.Fatalf("%T", Plan(s))
@@ -260,8 +261,8 @@ func TestAPersonDecidesAboutMarksOfARecoveryThatWasCancelledBeforeItWasRecorded(
 	if started := starts(s); !slices.Equal(started, []string{nameOf(0)}) {
 		t.Errorf("%v start, and the operator cannot know whether the cluster went on without 1 and 2", started)
 	}
-	with(0, pod(PodRunning))(&s)
-	tokens := s.tokens(s.Members[1:])
+	with(0, pod(state.PodRunning))(&s)
+	tokens := state.Tokens(s, s.Members[1:])
 	if said := Describe(s, Plan(s)).Message; !strings.Contains(said, v1beta2.AnnotationAcceptVolumes+"="+strings.Join(tokens, ",")) {
 		t.Errorf("a person does not learn what to do: %s", said)
 	}
@@ -277,25 +278,25 @@ func TestAPersonDecidesAboutMarksOfARecoveryThatWasCancelledBeforeItWasRecorded(
 // a person creates afterwards is refused as older.
 func TestTheRecordOfManyRestoresSettlesIfTheStatusIsLost(t *testing.T) {
 	const day = 24 * time.Hour
-	s := state(members(3), storage("3.6.0"))
+	s := stateWith(members(3), storage("3.6.0"))
 	for i := range s.Members {
-		s.Members[i].Name, s.Members[i].Incarnation = memberName(s.Name, s.UID, 2, i), 2
+		s.Members[i].Name, s.Members[i].Incarnation = state.MemberName(s.Name, s.UID, 2, i), 2
 	}
 	s.MembershipKnown, s.KnownVoters = true, nil
 	servicesFor(2, seedID)(&s)
 	s.Services.ClientRestoreUID = "uid-gone"
-	s.RecogniseFormed()
-	s.CorrectIncarnation()
+	state.RecogniseFormed(&s)
+	CorrectIncarnation(&s)
 	var restores []v1beta2.EtcdRestore
 	for i := range 30 {
 		restores = append(restores, restoreOf(fmt.Sprintf("night-%d", i), time.Duration(100-i)*day, withCondition(v1beta2.ConditionComplete)))
 	}
 	var status v1beta2.EtcdClusterStatus
 	changed := 0
-	pass := func(extra ...v1beta2.EtcdRestore) State {
+	pass := func(extra ...v1beta2.EtcdRestore) state.State {
 		one := s
-		one.Restore, one.PastRestores = s.Restore.DeepCopy(), slices.Clone(withEarlier(status.PastRestores, s.Restore, time.Time{}))
-		one.ChooseRestore(append(slices.Clone(restores), extra...))
+		one.Restore, one.PastRestores = s.Restore.DeepCopy(), slices.Clone(state.WithEarlier(status.PastRestores, s.Restore, time.Time{}))
+		ChooseRestore(&one, append(slices.Clone(restores), extra...))
 		before := status.PastRestores
 		status = NewStatus(one, Done{}, nil, status, 1)
 		s.Restore = status.Restore.DeepCopy()
@@ -335,7 +336,7 @@ func TestTheVolumeOfANewMemberWithTheNameOfACancelledSurvivorIsItsOwn(t *testing
 		"clock was ahead":             {"pv-new", noon.Add(-2 * time.Hour)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := state(formed, members(3), with(2, learner), func(s *State) { s.KnownVoters = s.KnownVoters[:2] }, recorded, storage("3.6.0"))
+			s := stateWith(formed, members(3), with(2, learner), func(s *state.State) { s.KnownVoters = s.KnownVoters[:2] }, recorded, storage("3.6.0"))
 			delete(s.KnownVolumes, nameOf(2))
 			s.Members[2].VolumeID.Volume, s.Members[2].VolumeCreated = test.volume, test.created
 			s.Members[2].AppliedIndex = 1
@@ -345,14 +346,14 @@ func TestTheVolumeOfANewMemberWithTheNameOfACancelledSurvivorIsItsOwn(t *testing
 				return
 			}
 			t.Errorf("the volume of a learner that joins is set aside: %s", Describe(s, step).Message)
-			s.Members[2].Volume, s.Members[2].VolumeID, s.Members[2].VolumeCreated = VolumeNone, VolumeID{}, time.Time{}
-			s.SetAside = []SetAside{{Name: nameOf(2), Since: noon.Add(-25 * time.Hour)}}
+			s.Members[2].Volume, s.Members[2].VolumeID, s.Members[2].VolumeCreated = state.VolumeNone, state.VolumeID{}, time.Time{}
+			s.SetAside = []state.SetAside{{Name: nameOf(2), Since: noon.Add(-25 * time.Hour)}}
 			step = Plan(s)
 			t.Logf("then: %T %s", step, Describe(s, step).Message)
 			with(2, voter)(&s)
-			s.Members[2].Volume, s.Members[2].Learner = VolumeNone, false
+			s.Members[2].Volume, s.Members[2].Learner = state.VolumeNone, false
 			early := s
-			early.SetAside = []SetAside{{Name: nameOf(2), Since: noon.Add(-time.Hour)}}
+			early.SetAside = []state.SetAside{{Name: nameOf(2), Since: noon.Add(-time.Hour)}}
 			t.Logf("until then: %T %s", Plan(early), Describe(early, Plan(early)).Message)
 			step = Plan(s)
 			if del, is := step.(DeleteVolume); is && del.Name == nameOf(2) {
@@ -366,13 +367,13 @@ func TestTheVolumeOfANewMemberWithTheNameOfACancelledSurvivorIsItsOwn(t *testing
 
 // A volume was set aside, and a member runs on it, whatever came before. If its time is over, its claim would be deleted under the voter.
 func TestAVolumeThatAMemberRunsOnIsNotDeletedAlthoughItWasSetAside(t *testing.T) {
-	s := state(formed, members(3), storage("3.6.0"), with(2, volume(VolumeNone)))
-	s.Members[2].VolumeID, s.Members[2].VolumeCreated = VolumeID{}, time.Time{}
-	s.SetAside = []SetAside{{Name: nameOf(2), Since: noon.Add(-25 * time.Hour)}}
+	s := stateWith(formed, members(3), storage("3.6.0"), with(2, volume(state.VolumeNone)))
+	s.Members[2].VolumeID, s.Members[2].VolumeCreated = state.VolumeID{}, time.Time{}
+	s.SetAside = []state.SetAside{{Name: nameOf(2), Since: noon.Add(-25 * time.Hour)}}
 	if step, deletes := Plan(s).(DeleteVolume); deletes {
 		t.Errorf("%+v", step)
 	}
-	if cause := s.leavingCause(s.Members[2]); cause != volumeAside {
+	if cause := leavingCause(s, s.Members[2]); cause != state.CauseVolumeAside {
 		t.Errorf("the member is not replaced while it serves: %q; the plan is %T", cause, Plan(s))
 	}
 }

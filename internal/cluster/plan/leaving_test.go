@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 const (
@@ -15,27 +16,27 @@ const (
 )
 
 // allOutdated: spec.pod or spec.TLS has changed, so every Pod is outdated.
-func allOutdated(s *State) {
+func allOutdated(s *state.State) {
 	for i := range s.Members {
 		s.Members[i].Outdated = true
 	}
 }
 
-func upToDate(m *Member) { m.Outdated = false }
+func upToDate(m *state.Member) { m.Outdated = false }
 
 // secureOnly: the members use TLS, and keep the CA that they trust.
-func secureOnly(s *State) {
+func secureOnly(s *state.State) {
 	for i := range s.Members {
 		s.Members[i].SecurePeer, s.Members[i].SecureClient = true, true
 	}
 }
 
-func leads(m *Member) { m.Leader = true }
+func leads(m *state.Member) { m.Leader = true }
 
-func follows(m *Member) { m.Leader = false }
+func follows(m *state.Member) { m.Leader = false }
 
 // unplaced: its Pod fits on no node.
-func unplaced(m *Member) {
+func unplaced(m *state.Member) {
 	justAdded(m)
 	blockedBy(v1beta2.ReasonPodUnschedulable)(m)
 	m.PodMessage = noHost
@@ -47,100 +48,100 @@ func TestPlanReplaceStale(t *testing.T) {
 	old := everyImage("3.6.15")
 	add := func(i int) Step { return AddLearner{Name: nameOf(i), PeerURL: peerURLOf(i)} }
 	remove := func(i int) Step {
-		return RemoveMember{ID: state(members(5)).Members[i].ID, Name: nameOf(i), Cause: PodRecreated}
+		return RemoveMember{ID: stateWith(members(5)).Members[i].ID, Name: nameOf(i), Cause: state.PodRecreated}
 	}
 	planTests{
 		"adds a learner before it removes a member with an outdated Pod": {
-			state(formed, members(3), with(2, outdated), ephemeral), add(3),
+			stateWith(formed, members(3), with(2, outdated), ephemeral), add(3),
 		},
 		"adds a learner to replace members with another image": {
-			state(formed, members(3), old, ephemeral), add(3),
+			stateWith(formed, members(3), old, ephemeral), add(3),
 		},
 		"adds a learner to replace members with an image of another repository": {
-			state(formed, members(3), ephemeral, func(s *State) { s.Spec.Repository = "mirror/etcd" }), add(3),
+			stateWith(formed, members(3), ephemeral, func(s *state.State) { s.Spec.Repository = "mirror/etcd" }), add(3),
 		},
 		"adds a learner to replace a member that trusts the former CA": {
-			state(formed, members(3), managed, with(1, func(m *Member) { m.Trust = "former" }), ephemeral),
+			stateWith(formed, members(3), managed, with(1, func(m *state.Member) { m.Trust = "former" }), ephemeral),
 			AddLearner{Name: nameOf(3), PeerURL: "https" + strings.TrimPrefix(peerURLOf(3), "http")},
 		},
 		"adds a learner to replace the only member": {
-			state(size(1), formed, members(1), old, ephemeral), add(1),
+			stateWith(size(1), formed, members(1), old, ephemeral), add(1),
 		},
 		"promotes the learner before it removes a member": {
-			state(formed, members(3), allOutdated, with(3, learner), promoting(3), ephemeral), PromoteLearner{ID: 4, Name: nameOf(3)},
+			stateWith(formed, members(3), allOutdated, with(3, learner), promoting(3), ephemeral), PromoteLearner{ID: 4, Name: nameOf(3)},
 		},
 		"removes no member while the learner is catching up": {
-			state(formed, members(3), allOutdated, with(3, learner, pod(PodStarting)), ephemeral),
-			Wait{Reason: v1beta2.ReasonScaling, Requeue: requeueAddress, Message: "Member " + nameOf(3) + " is catching up with the leader."},
+			stateWith(formed, members(3), allOutdated, with(3, learner, pod(state.PodStarting)), ephemeral),
+			Wait{Reason: v1beta2.ReasonScaling, Requeue: state.RequeueAddress, Message: "Member " + nameOf(3) + " is catching up with the leader."},
 		},
 		"removes the newest outdated member once an up-to-date one has been added": {
-			state(formed, members(4), allOutdated, with(3, upToDate), ephemeral), remove(2),
+			stateWith(formed, members(4), allOutdated, with(3, upToDate), ephemeral), remove(2),
 		},
 		"removes an outdated follower before the outdated leader": {
-			state(formed, members(4), allOutdated, with(2, upToDate), with(3, upToDate), ephemeral), remove(1),
+			stateWith(formed, members(4), allOutdated, with(2, upToDate), with(3, upToDate), ephemeral), remove(1),
 		},
 		"moves leadership to an up-to-date member before it removes the leader": {
-			state(formed, members(4), with(0, outdated), ephemeral), MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
+			stateWith(formed, members(4), with(0, outdated), ephemeral), MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
 		},
 		"removes the former leader after leadership has moved": {
-			state(formed, members(4), with(0, outdated, follows), with(1, leads), ephemeral), remove(0),
+			stateWith(formed, members(4), with(0, outdated, follows), with(1, leads), ephemeral), remove(0),
 		},
 		"removes the former leader to return from two members to one": {
-			state(size(1), formed, members(2), with(0, outdated, follows), with(1, leads), ephemeral), remove(0),
+			stateWith(size(1), formed, members(2), with(0, outdated, follows), with(1, leads), ephemeral), remove(0),
 		},
 		"adds the next learner once the first outdated member is removed": {
-			state(formed, members(3), allOutdated, with(1, upToDate), ephemeral), add(3),
+			stateWith(formed, members(3), allOutdated, with(1, upToDate), ephemeral), add(3),
 		},
 		"adds no member while another one is starting": {
-			state(formed, members(3), allOutdated, with(1, pod(PodStarting)), ephemeral),
+			stateWith(formed, members(3), allOutdated, with(1, pod(state.PodStarting)), ephemeral),
 			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."},
 		},
 		"removes a learner that is outdated": {
-			state(formed, members(3), allOutdated, with(3, learner, outdated), ephemeral), remove(3),
+			stateWith(formed, members(3), allOutdated, with(3, learner, outdated), ephemeral), remove(3),
 		},
 		"removes the learner if the change of the spec is undone": {
-			state(formed, members(3), with(3, learner), ephemeral), RemoveMember{ID: 4, Name: nameOf(3)},
+			stateWith(formed, members(3), with(3, learner), ephemeral), RemoveMember{ID: 4, Name: nameOf(3)},
 		},
 		"adds a learner if it must both scale up and replace members": {
-			state(size(4), formed, members(3), allOutdated, ephemeral), add(3),
+			stateWith(size(4), formed, members(3), allOutdated, ephemeral), add(3),
 		},
 		"removes an outdated member first if it scales down": {
-			state(formed, members(5), with(1, outdated), ephemeral), remove(1),
+			stateWith(formed, members(5), with(1, outdated), ephemeral), remove(1),
 		},
 		"reports that the replacement of an outdated member cannot be scheduled": {
-			state(formed, members(3), with(1, outdated), with(3, unplaced), ephemeral),
+			stateWith(formed, members(3), with(1, outdated), with(3, unplaced), ephemeral),
 			Wait{Reason: v1beta2.ReasonPodUnschedulable, Stalled: true, Message: "Member " + nameOf(3) + " cannot be scheduled: " + noHost + takesPlace + nameOf(1) +
 				", because its Pod must be recreated and its data would be deleted with it. Quorum holds (3 of 3). Until then all members need a node of their own. Add a node, or undo the change in the spec."},
 		},
 		"reports that the replacement for a deleted volume cannot be scheduled": {
-			state(formed, members(3), with(1, volume(VolumeDeleting)), with(3, unplaced)),
+			stateWith(formed, members(3), with(1, volume(state.VolumeDeleting)), with(3, unplaced)),
 			Wait{Reason: v1beta2.ReasonPodUnschedulable, Stalled: true, Message: "Member " + nameOf(3) + " cannot be scheduled: " + noHost + takesPlace + nameOf(1) +
 				", because its volume is being deleted. Quorum holds (3 of 3). Until then all members need a node of their own. Add a node."},
 		},
 		"replaces a member whose image cannot be pulled if the spec asks for another image": {
-			state(formed, members(3), with(1, blockedBy(v1beta2.ReasonImageUnavailable), unreadyFor(time.Hour)), ephemeral, func(s *State) { s.Spec.Repository = "mirror/etcd" }),
+			stateWith(formed, members(3), with(1, blockedBy(v1beta2.ReasonImageUnavailable), unreadyFor(time.Hour)), ephemeral, func(s *state.State) { s.Spec.Repository = "mirror/etcd" }),
 			RemoveMember{ID: 2, Name: nameOf(1), Cause: isDead},
 		},
 		"moves members from emptyDir to volumes": {
-			state(formed, members(3), allOutdated, ephemeral, func(s *State) { s.Spec.Pod = nil }), add(3),
+			stateWith(formed, members(3), allOutdated, ephemeral, func(s *state.State) { s.Spec.Pod = nil }), add(3),
 		},
 		"moves members from emptyDir to volumes before it hibernates": {
-			state(formed, members(3), allOutdated, ephemeral, func(s *State) { s.Spec.Pod, s.Spec.Hibernate = nil, true }), add(3),
+			stateWith(formed, members(3), allOutdated, ephemeral, func(s *state.State) { s.Spec.Pod, s.Spec.Hibernate = nil, true }), add(3),
 		},
 		"lets no drain take the only member before its data is on a volume": {
-			state(size(1), formed, members(1), allOutdated, ephemeral, func(s *State) { s.Spec.Pod, s.Budget = nil, budgetOf(0) }),
+			stateWith(size(1), formed, members(1), allOutdated, ephemeral, func(s *state.State) { s.Spec.Pod, s.Budget = nil, budgetOf(0) }),
 			ApplyBudget{Incarnation: 1, MinAvailable: 1},
 		},
 		"restarts no member for another CA without quorum, and asks for the previous CA": {
-			state(formed, managed, members(1), size(1), noQuorum, with(0, unreadyFor(time.Hour), func(m *Member) { m.Trust, m.Loaded = "former", "certificates" }), ephemeral, secureOnly),
+			stateWith(formed, managed, members(1), size(1), noQuorum, with(0, unreadyFor(time.Hour), func(m *state.Member) { m.Trust, m.Loaded = "former", "certificates" }), ephemeral, secureOnly),
 			Wait{Reason: v1beta2.ReasonQuorumLost, Stalled: true, Message: "Quorum is lost, and etcd accepts no writes. The members that have data did not form a quorum in time: " + nameOf(0) +
 				". The operator removes nothing. Recover these members. Their data is in the Pods, and a restart would delete it. Put the previous CA back into the TLS Secrets. To continue from a snapshot, apply an EtcdRestore."},
 		},
 		"moves members from volumes to emptyDir": {
-			state(formed, members(3), ephemeral, func(s *State) {
+			stateWith(formed, members(3), ephemeral, func(s *state.State) {
 				allOutdated(s)
 				for i := range s.Members {
-					s.Members[i].Volume = VolumePresent
+					s.Members[i].Volume = state.VolumePresent
 				}
 			}), add(3),
 		},
@@ -153,47 +154,47 @@ func TestPlanReplaceStaleVersion(t *testing.T) {
 	add := AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)}
 	planTests{
 		"replaces no member if the version is refused": {
-			state(formed, members(3), ofVersion("3.8.0"), ephemeral),
+			stateWith(formed, members(3), ofVersion("3.8.0"), ephemeral),
 			Wait{Reason: v1beta2.ReasonVersionNotSupported, Message: "etcd is upgraded one minor version at a time. Set spec.version to the newest 3.7 before 3.8.0. The members keep their version until then.", Stalled: true},
 		},
 		"replaces no member for a changed spec.pod while the version is refused": {
-			state(formed, members(3), allOutdated, ofVersion("3.8.0"), ephemeral),
+			stateWith(formed, members(3), allOutdated, ofVersion("3.8.0"), ephemeral),
 			Wait{Reason: v1beta2.ReasonVersionNotSupported, Message: "etcd is upgraded one minor version at a time. Set spec.version to the newest 3.7 before 3.8.0. The members keep their version until then.", Stalled: true},
 		},
 		"prepares the data before a member with 3.7 joins": {
-			state(formed, members(3), up, data("3.6.0", ""), ephemeral), RecordVersionChange{To: "3.7", Step: v1beta2.VersionChangePreparing, Index: 40},
+			stateWith(formed, members(3), up, data("3.6.0", ""), ephemeral), RecordVersionChange{To: "3.7", Step: v1beta2.VersionChangePreparing, Index: 40},
 		},
 		"does not cancel the preparation, although members must be replaced after it": {
-			state(formed, members(3), up, data("3.5.0", "3.5.0"), preparedFor("3.7", v1beta2.VersionChangePreparing), ephemeral),
+			stateWith(formed, members(3), up, data("3.5.0", "3.5.0"), preparedFor("3.7", v1beta2.VersionChangePreparing), ephemeral),
 			RecordVersionChange{To: "3.7", Step: v1beta2.VersionChangeSnapshotted, Index: 40},
 		},
 		"adds a member with 3.7 once the data is ready": {
-			state(formed, members(3), up, data("3.6.0", ""), preparedFor("3.7", v1beta2.VersionChangeReady), ephemeral), add,
+			stateWith(formed, members(3), up, data("3.6.0", ""), preparedFor("3.7", v1beta2.VersionChangeReady), ephemeral), add,
 		},
 		"continues the upgrade if one member runs 3.7": {
-			state(formed, members(3), up, data("3.6.0", ""), with(1, withImage("3.7.3")), ephemeral), add,
+			stateWith(formed, members(3), up, data("3.6.0", ""), with(1, withImage("3.7.3")), ephemeral), add,
 		},
 		"returns to 3.5 if one member already runs 3.6": {
-			state(formed, members(3), everyImage("3.5.35"), down, with(1, withImage("3.6.16")), ephemeral), add,
+			stateWith(formed, members(3), everyImage("3.5.35"), down, with(1, withImage("3.6.16")), ephemeral), add,
 		},
 		"refuses a downgrade to an older minor version, because no member could join": {
-			state(formed, members(3), down, data("3.6.0", ""), ephemeral), Wait{Reason: v1beta2.ReasonVersionNotSupported, Message: noWayDown, Stalled: true},
+			stateWith(formed, members(3), down, data("3.6.0", ""), ephemeral), Wait{Reason: v1beta2.ReasonVersionNotSupported, Message: noWayDown, Stalled: true},
 		},
 		"cancels a downgrade that has begun": {
-			state(formed, members(3), down, data("3.5.0", "3.5.0"), ephemeral), CancelDowngrade{From: "3.5"},
+			stateWith(formed, members(3), down, data("3.5.0", "3.5.0"), ephemeral), CancelDowngrade{From: "3.5"},
 		},
 	}.run(t)
 }
 
 func TestANewMemberGetsTheVersionThatIsReplacedTo(t *testing.T) {
 	tests := map[string]struct {
-		state State
+		state state.State
 		want  string
 	}{
-		"the version of the spec":                                {state(formed, members(3), ofVersion("3.6.17"), with(3, justAdded), ephemeral), "3.6.17"},
-		"the old version before the data is prepared":            {state(formed, members(3), ofVersion("3.7.3"), with(3, justAdded), ephemeral), "3.6.16"},
-		"the version of the spec once the data is prepared":      {state(formed, members(3), ofVersion("3.7.3"), preparedFor("3.7", v1beta2.VersionChangeReady), with(3, justAdded), ephemeral), "3.7.3"},
-		"the old version if no member can join with the new one": {state(formed, members(3), ofVersion("3.5.35"), with(3, justAdded), ephemeral), "3.6.16"},
+		"the version of the spec":                                {stateWith(formed, members(3), ofVersion("3.6.17"), with(3, justAdded), ephemeral), "3.6.17"},
+		"the old version before the data is prepared":            {stateWith(formed, members(3), ofVersion("3.7.3"), with(3, justAdded), ephemeral), "3.6.16"},
+		"the version of the spec once the data is prepared":      {stateWith(formed, members(3), ofVersion("3.7.3"), preparedFor("3.7", v1beta2.VersionChangeReady), with(3, justAdded), ephemeral), "3.7.3"},
+		"the old version if no member can join with the new one": {stateWith(formed, members(3), ofVersion("3.5.35"), with(3, justAdded), ephemeral), "3.6.16"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -205,12 +206,12 @@ func TestANewMemberGetsTheVersionThatIsReplacedTo(t *testing.T) {
 }
 
 func TestALearnerThatTakesAPlaceSaysWhose(t *testing.T) {
-	s := state(formed, members(3), with(1, outdated), ephemeral)
+	s := stateWith(formed, members(3), with(1, outdated), ephemeral)
 	want := "The operator is adding member " + nameOf(3) + " to replace member " + nameOf(1) + ", because its Pod must be recreated and its data would be deleted with it."
 	if got := Describe(s, Plan(s)).Message; got != want {
 		t.Errorf("message %q, want %q", got, want)
 	}
-	if got := Describe(state(formed, members(3), size(4)), AddLearner{Name: "x"}).Message; strings.Contains(got, "place") {
+	if got := Describe(stateWith(formed, members(3), size(4)), AddLearner{Name: "x"}).Message; strings.Contains(got, "place") {
 		t.Errorf("message %q of a cluster that grows", got)
 	}
 }

@@ -9,11 +9,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // fiveBefore is a cluster of 5 that was created yesterday.
-func fiveBefore(changes ...change) State {
-	s := state(append([]change{formed, members(5), size(5), noQuorum, consenting, recorded}, changes...)...)
+func fiveBefore(changes ...change) state.State {
+	s := stateWith(append([]change{formed, members(5), size(5), noQuorum, consenting, recorded}, changes...)...)
 	for i := range s.Members {
 		s.Members[i].VolumeCreated = noon.Add(-24 * time.Hour)
 		s.Members[i].UnreadySince = noon.Add(-time.Hour)
@@ -22,7 +23,7 @@ func fiveBefore(changes ...change) State {
 }
 
 // doer applies steps to the status, and the status to the state, as the next pass does.
-func doer(s *State, status *v1beta2.EtcdClusterStatus) func(Step) {
+func doer(s *state.State, status *v1beta2.EtcdClusterStatus) func(Step) {
 	return func(step Step) {
 		*status = NewStatus(*s, step, nil, *status, 1)
 		s.Recovery, s.LastRecovery, s.CancelledSurvivors = status.Recovery.DeepCopy(), status.LastRecovery.DeepCopy(), slices.Clone(status.CancelledSurvivors)
@@ -30,7 +31,7 @@ func doer(s *State, status *v1beta2.EtcdClusterStatus) func(Step) {
 }
 
 // cancelledFrom lets the cluster recover from member i, which starts with the flag and loses its volume then. Claims are marked as the actor does.
-func cancelledFrom(t *testing.T, s *State, do func(Step), i int) {
+func cancelledFrom(t *testing.T, s *state.State, do func(Step), i int) {
 	t.Helper()
 	begin, is := Plan(*s).(BeginRecovery)
 	if !is || begin.Member != nameOf(i) {
@@ -45,10 +46,10 @@ func cancelledFrom(t *testing.T, s *State, do func(Step), i int) {
 	}
 	markAll(s)
 	do(RecordForcing{Member: nameOf(i)})
-	if create, is := Plan(*s).(CreateMember); !is || create.Start != StartForce || create.Name != nameOf(i) {
+	if create, is := Plan(*s).(CreateMember); !is || create.Start != state.StartForce || create.Name != nameOf(i) {
 		t.Fatalf("%+v", Plan(*s))
 	}
-	with(i, volume(VolumeLost))(s) // and its Pod was evicted, after etcd had run with the flag
+	with(i, volume(state.VolumeLost))(s) // and its Pod was evicted, after etcd had run with the flag
 	cancel, is := Plan(*s).(CancelRecovery)
 	if !is {
 		t.Fatalf("%+v", Plan(*s))
@@ -57,8 +58,8 @@ func cancelledFrom(t *testing.T, s *State, do func(Step), i int) {
 }
 
 // markAll marks as markReplaced in package cluster does.
-func markAll(s *State) {
-	marked := s.ReplacedByRecovery()
+func markAll(s *state.State) {
+	marked := ReplacedByRecovery(*s)
 	for j := range s.Members {
 		if slices.Contains(marked, s.Members[j].Name) {
 			s.Members[j].Recovered, s.Members[j].RecoveredAt = true, s.Recovery.StartedAt.Time
@@ -67,7 +68,7 @@ func markAll(s *State) {
 }
 
 // starts are the members that start one after the other.
-func starts(s State) []string {
+func starts(s state.State) []string {
 	var started []string
 	for range 8 {
 		create, is := Plan(s).(CreateMember)
@@ -75,8 +76,8 @@ func starts(s State) []string {
 			break
 		}
 		started = append(started, create.Name)
-		i := slices.IndexFunc(s.Members, func(m Member) bool { return m.Name == create.Name })
-		with(i, pod(PodStarting))(&s)
+		i := slices.IndexFunc(s.Members, func(m state.Member) bool { return m.Name == create.Name })
+		with(i, pod(state.PodStarting))(&s)
 	}
 	return started
 }
@@ -88,7 +89,7 @@ func votersIn(status v1beta2.EtcdClusterStatus) (voters []string) {
 	return voters
 }
 
-func statusOf(s State) (status v1beta2.EtcdClusterStatus) {
+func statusOf(s state.State) (status v1beta2.EtcdClusterStatus) {
 	for _, m := range s.Members {
 		status.MemberStatuses = append(status.MemberStatuses, v1beta2.MemberStatus{Name: m.Name, Role: v1beta2.MemberVoter, VolumeClaimUID: m.VolumeID.Claim, VolumeName: m.VolumeID.Volume})
 	}
@@ -99,17 +100,17 @@ func statusOf(s State) (status v1beta2.EtcdClusterStatus) {
 // volumes come back. The status remembers only that the data of 1 may be a cluster of its own: 0 starts alone, a cluster of its own, beside the quorum
 // of 2, 3 and 4.
 func TestTheFirstOfTwoCancelledSurvivorsIsForgotten(t *testing.T) {
-	s := fiveBefore(with(0, knows(42, 3)), with(1, knows(41, 3)), with(2, withoutPod, volume(VolumeLost)), with(3, withoutPod, volume(VolumeLost)), with(4, withoutPod, volume(VolumeLost)))
+	s := fiveBefore(with(0, knows(42, 3)), with(1, knows(41, 3)), with(2, withoutPod, volume(state.VolumeLost)), with(3, withoutPod, volume(state.VolumeLost)), with(4, withoutPod, volume(state.VolumeLost)))
 	status := statusOf(s)
 	do := doer(&s, &status)
 	cancelledFrom(t, &s, do, 0)
 	s.Now = noon.Add(time.Hour)
-	with(1, pod(PodRunning), knows(41, 3))(&s)
+	with(1, pod(state.PodRunning), knows(41, 3))(&s)
 	s.Members[1].UnreadySince = noon.Add(-time.Hour)
 	cancelledFrom(t, &s, do, 1)
 	s.KnownVoters = votersIn(status)
 	for i := range s.Members {
-		with(i, volume(VolumePresent))(&s)
+		with(i, volume(state.VolumePresent))(&s)
 	}
 	started := starts(s)
 	if slices.Contains(started, nameOf(0)) {
@@ -120,7 +121,7 @@ func TestTheFirstOfTwoCancelledSurvivorsIsForgotten(t *testing.T) {
 // A year ago a person accepted the claims (the storage was migrated), and the annotation stayed. The recovery from 0 is cancelled after 0 was forced.
 // The consent of a year ago counts for the data of the survivor.
 func TestAnOldConsentCountsForACancelledSurvivor(t *testing.T) {
-	s := fiveBefore(with(0, knows(42, 3)), with(1, knows(41, 3)), with(2, withoutPod, volume(VolumeLost)), with(3, withoutPod, volume(VolumeLost)), with(4, withoutPod, volume(VolumeLost)))
+	s := fiveBefore(with(0, knows(42, 3)), with(1, knows(41, 3)), with(2, withoutPod, volume(state.VolumeLost)), with(3, withoutPod, volume(state.VolumeLost)), with(4, withoutPod, volume(state.VolumeLost)))
 	for i := range s.Members {
 		s.Asked.AcceptVolumes = append(s.Asked.AcceptVolumes, "claim-of-"+nameOf(i)) // a year ago
 	}
@@ -129,7 +130,7 @@ func TestAnOldConsentCountsForACancelledSurvivor(t *testing.T) {
 	cancelledFrom(t, &s, do, 0)
 	s.KnownVoters = votersIn(status)
 	for i := range s.Members {
-		with(i, volume(VolumePresent))(&s)
+		with(i, volume(state.VolumePresent))(&s)
 	}
 	started := starts(s)
 	if slices.Contains(started, nameOf(0)) {
@@ -140,14 +141,14 @@ func TestAnOldConsentCountsForACancelledSurvivor(t *testing.T) {
 // The claim of the survivor is deleted, the PersistentVolume is retained. A person creates the claim again for that PersistentVolume, as the manual
 // says ("AnotherVolume", step 1; "is the same volume, and needs nothing"). The claim is younger than the recovery, and the data is not.
 func TestACancelledSurvivorStartsOnANewClaimForItsPersistentVolume(t *testing.T) {
-	s := fiveBefore(with(0, knows(42, 3)), with(1, knows(41, 3)), with(2, withoutPod, volume(VolumeLost)), with(3, withoutPod, volume(VolumeLost)), with(4, withoutPod, volume(VolumeLost)))
+	s := fiveBefore(with(0, knows(42, 3)), with(1, knows(41, 3)), with(2, withoutPod, volume(state.VolumeLost)), with(3, withoutPod, volume(state.VolumeLost)), with(4, withoutPod, volume(state.VolumeLost)))
 	status := statusOf(s)
 	do := doer(&s, &status)
 	cancelledFrom(t, &s, do, 0)
 	s.KnownVoters = votersIn(status)
 	s.Now = noon.Add(time.Hour)
 	for i := range s.Members {
-		with(i, volume(VolumePresent))(&s)
+		with(i, volume(state.VolumePresent))(&s)
 	}
 	s.Members[0].VolumeID.Claim, s.Members[0].VolumeCreated = "new-claim-of-the-same-volume", noon.Add(30*time.Minute)
 	started := starts(s)
@@ -159,13 +160,13 @@ func TestACancelledSurvivorStartsOnANewClaimForItsPersistentVolume(t *testing.T)
 // A first recovery (from 0, at t1) marks the claims and is cancelled. A second one (from 1, at t2) is carried out, and the cluster grows. The claims
 // have marks already, so they keep the time t1. An API backup brings back the status from between. It knows t1, so the marks are not newer.
 func TestAMarkKeepsTheTimeOfACancelledRecovery(t *testing.T) {
-	s := fiveBefore(with(0, knows(42, 3)), with(1, knows(41, 3)), with(2, withoutPod, volume(VolumeLost)), with(3, withoutPod, volume(VolumeLost)), with(4, withoutPod, volume(VolumeLost)))
+	s := fiveBefore(with(0, knows(42, 3)), with(1, knows(41, 3)), with(2, withoutPod, volume(state.VolumeLost)), with(3, withoutPod, volume(state.VolumeLost)), with(4, withoutPod, volume(state.VolumeLost)))
 	status := statusOf(s)
 	do := doer(&s, &status)
 	cancelledFrom(t, &s, do, 0)
 	between := *status.DeepCopy()
 	s.Now = noon.Add(time.Hour)
-	with(1, pod(PodRunning), knows(41, 3))(&s)
+	with(1, pod(state.PodRunning), knows(41, 3))(&s)
 	s.Members[1].UnreadySince = noon.Add(-time.Hour)
 	begin, is := Plan(s).(BeginRecovery)
 	if !is || begin.Member != nameOf(1) {
@@ -198,7 +199,7 @@ func TestAMarkKeepsTheTimeOfACancelledRecovery(t *testing.T) {
 
 // The operator is upgraded between RecordForcing and RecordForced. The claims have marks without a time by the earlier release, and never get one.
 func TestAMarkWithoutATimeGetsOneInTheSameRecovery(t *testing.T) {
-	s := state(formed, members(3), noQuorum, consenting, recorded, with(0, withoutPod), with(1, withoutPod), with(2, withoutPod))
+	s := stateWith(formed, members(3), noQuorum, consenting, recorded, with(0, withoutPod), with(1, withoutPod), with(2, withoutPod))
 	at := metav1.NewTime(noon.Add(-time.Minute))
 	s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), StartedAt: &at, ForcedAt: &at, Voters: []string{nameOf(0), nameOf(1), nameOf(2)}}
 	for i := range s.Members {
@@ -220,7 +221,7 @@ func TestAMarkWithoutATimeGetsOneInTheSameRecovery(t *testing.T) {
 // The status says that 0 was about to start with the flag. It never did, or the status is an old one, and 0 serves in the quorum of all three. The
 // recovery is cancelled, and the status says for good that the data of 0 may be a cluster of its own.
 func TestASurvivorThatServesInTheQuorumIsNotNotedAsForced(t *testing.T) {
-	s := state(formed, members(3), recorded, storage("3.6.0"))
+	s := stateWith(formed, members(3), recorded, storage("3.6.0"))
 	for i := range s.Members {
 		s.Members[i].VolumeCreated = noon.Add(-24 * time.Hour)
 	}
@@ -235,7 +236,7 @@ func TestASurvivorThatServesInTheQuorumIsNotNotedAsForced(t *testing.T) {
 	if len(status.CancelledSurvivors) > 0 {
 		t.Errorf("0 serves in the quorum, and the status says that its data may be a cluster of its own: %+v", status.CancelledSurvivors)
 	}
-	for name, restarts := range map[string]change{"does not answer once": with(0, silent), "for a second": with(0, pod(PodStarting)), "its node reboots": with(0, withoutPod)} {
+	for name, restarts := range map[string]change{"does not answer once": with(0, silent), "for a second": with(0, pod(state.PodStarting)), "its node reboots": with(0, withoutPod)} {
 		one := s
 		one.Members = slices.Clone(s.Members)
 		restarts(&one)
@@ -244,13 +245,13 @@ func TestASurvivorThatServesInTheQuorumIsNotNotedAsForced(t *testing.T) {
 		}
 	}
 	// A year later all nodes restart, and the disk of 1 is lost: 0 and 2 are a quorum.
-	later := state(formed, members(3), noQuorum, recorded, consenting, with(0, withoutPod), with(1, withoutPod, volume(VolumeLost)), with(2, withoutPod))
+	later := stateWith(formed, members(3), noQuorum, recorded, consenting, with(0, withoutPod), with(1, withoutPod, volume(state.VolumeLost)), with(2, withoutPod))
 	for i := range later.Members {
 		later.Members[i].VolumeCreated = noon.Add(-24 * time.Hour)
 	}
 	later.CancelledSurvivors, later.Now = status.CancelledSurvivors, noon.Add(365*24*time.Hour)
 	if started := starts(later); !slices.Contains(started, nameOf(0)) {
-		with(2, pod(PodRunning), knows(41, 3))(&later)
+		with(2, pod(state.PodRunning), knows(41, 3))(&later)
 		t.Errorf("0 does not start, only %v: %s", started, Describe(later, Plan(later)).Message)
 	}
 }
@@ -263,7 +264,7 @@ func isDelete(step Step) bool {
 // The status is an old one, and 3 and 4, with which the cluster went on, are lost for good. The manual (AnotherVolume, step 4) says to continue from
 // the member that is not marked by quorumLoss ForceNewCluster. That has no effect: the wait for the marks comes before.
 func TestTheMemberThatIsNotMarkedCanBeContinuedFrom(t *testing.T) {
-	s := state(formed, members(3), noQuorum, consenting, recorded, with(0, knows(42, 3)), with(1, withoutPod), with(2, withoutPod), recoveredBefore)
+	s := stateWith(formed, members(3), noQuorum, consenting, recorded, with(0, knows(42, 3)), with(1, withoutPod), with(2, withoutPod), recoveredBefore)
 	s.Members[0].UnreadySince = noon.Add(-time.Hour)
 	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)} // from before the recovery
 	step := Plan(s)
@@ -277,21 +278,21 @@ func TestTheMemberThatIsNotMarkedCanBeContinuedFrom(t *testing.T) {
 // it replaces all data that was written since.
 func TestAnEarlierCompleteRestoreIsRecordedIfTheStatusIsLost(t *testing.T) {
 	const day = 24 * time.Hour
-	s := state(members(3), storage("3.6.0"))
+	s := stateWith(members(3), storage("3.6.0"))
 	for i := range s.Members {
-		s.Members[i].Name, s.Members[i].Incarnation = memberName(s.Name, s.UID, 3, i), 3
+		s.Members[i].Name, s.Members[i].Incarnation = state.MemberName(s.Name, s.UID, 3, i), 3
 	}
 	s.MembershipKnown, s.KnownVoters = true, nil
 	servicesFor(3, seedID)(&s)
 	s.Services.ClientRestoreUID = "uid-second"
-	s.RecogniseFormed()
-	s.CorrectIncarnation()
+	state.RecogniseFormed(&s)
+	CorrectIncarnation(&s)
 	first, second := restoreOf("first", 4*day, withCondition(v1beta2.ConditionComplete)), restoreOf("second", 3*day, withCondition(v1beta2.ConditionComplete))
-	s.ChooseRestore([]v1beta2.EtcdRestore{first, second})
+	ChooseRestore(&s, []v1beta2.EtcdRestore{first, second})
 	status := NewStatus(s, CompleteRestore{}, nil, v1beta2.EtcdClusterStatus{}, 1)
-	next := state(formed, members(3), storage("3.6.0"))
+	next := stateWith(formed, members(3), storage("3.6.0"))
 	next.Restore, next.PastRestores = status.Restore, status.PastRestores
-	next.ChooseRestore([]v1beta2.EtcdRestore{second, restoreOf("first", time.Minute, recreated)})
+	ChooseRestore(&next, []v1beta2.EtcdRestore{second, restoreOf("first", time.Minute, recreated)})
 	if next.Request != nil {
 		t.Errorf("EtcdRestore first is carried out again after it was created again: %T; the record is %+v", Plan(next), status.PastRestores)
 	}
@@ -302,7 +303,7 @@ func TestAnEarlierCompleteRestoreIsRecordedIfTheStatusIsLost(t *testing.T) {
 func TestTheVolumeOfAnAcceptedSurvivorIsNotTakenAway(t *testing.T) {
 	for name, n := range map[string]int{"alone": 1, "with two others": 3} {
 		t.Run(name, func(t *testing.T) {
-			s := state(formed, members(n), size(3), recorded, storage("3.6.0"), func(s *State) { s.Asked.AcceptVolumes = []string{"claim-of-" + nameOf(0)} })
+			s := stateWith(formed, members(n), size(3), recorded, storage("3.6.0"), func(s *state.State) { s.Asked.AcceptVolumes = []string{"claim-of-" + nameOf(0)} })
 			s.Members[0].VolumeCreated = noon.Add(-24 * time.Hour)
 			s.CancelledSurvivors = []v1beta2.CancelledSurvivor{{Member: nameOf(0), StartedAt: metav1.NewTime(noon.Add(-time.Hour))}}
 			aside := SetAsideVolume{Name: nameOf(0)}
@@ -324,16 +325,16 @@ func TestTheVolumeOfAnAcceptedSurvivorIsNotTakenAway(t *testing.T) {
 // As TestTheRecordOfRestoresIsCompletedIfTheStatusIsLost, but "right" was deleted by spec.ttlSecondsAfterFinished before the status was lost.
 func TestAnOlderRestoreDoesNotReplaceTheDataOfOneThatIsGone(t *testing.T) {
 	const day = 24 * time.Hour
-	s := state(members(3), storage("3.6.0"))
+	s := stateWith(members(3), storage("3.6.0"))
 	for i := range s.Members {
-		s.Members[i].Name, s.Members[i].Incarnation = memberName(s.Name, s.UID, 2, i), 2
+		s.Members[i].Name, s.Members[i].Incarnation = state.MemberName(s.Name, s.UID, 2, i), 2
 	}
 	s.MembershipKnown, s.KnownVoters = true, nil
 	servicesFor(2, seedID)(&s)
 	s.Services.ClientRestoreUID = "uid-right"
-	s.RecogniseFormed()
-	s.CorrectIncarnation()
-	s.ChooseRestore([]v1beta2.EtcdRestore{restoreOf("wrong", 4*day)})
+	state.RecogniseFormed(&s)
+	CorrectIncarnation(&s)
+	ChooseRestore(&s, []v1beta2.EtcdRestore{restoreOf("wrong", 4*day)})
 	if s.Request != nil {
 		t.Errorf("EtcdRestore wrong is taken up, although a restore of unknown age made the present data: %T", Plan(s))
 	}
@@ -342,7 +343,7 @@ func TestAnOlderRestoreDoesNotReplaceTheDataOfOneThatIsGone(t *testing.T) {
 // The clock of the operator was ahead when the first recovery began. The second one begins "before" it. A status from between knows the later time, so
 // the marks of the second recovery are not newer.
 func TestARecoveryBeginsAfterTheOneBeforeIt(t *testing.T) {
-	s := state(formed, members(3), noQuorum, consenting, recorded, with(0, knows(42, 3)), with(1, withoutPod, volume(VolumeLost)), with(2, withoutPod, volume(VolumeLost)))
+	s := stateWith(formed, members(3), noQuorum, consenting, recorded, with(0, knows(42, 3)), with(1, withoutPod, volume(state.VolumeLost)), with(2, withoutPod, volume(state.VolumeLost)))
 	for i := range s.Members {
 		s.Members[i].VolumeCreated, s.Members[i].UnreadySince = noon.Add(-time.Hour), noon.Add(-time.Hour)
 	}
@@ -356,7 +357,7 @@ func TestARecoveryBeginsAfterTheOneBeforeIt(t *testing.T) {
 	status := between
 	doer(&s, &status)(begin)
 	markAll(&s)
-	old := state(formed, members(3), noQuorum, recorded, with(0, withoutPod), with(1, withoutPod), with(2, withoutPod))
+	old := stateWith(formed, members(3), noQuorum, recorded, with(0, withoutPod), with(1, withoutPod), with(2, withoutPod))
 	old.LastRecovery = &v1beta2.PastRecovery{Member: nameOf(4), StartedAt: ahead}
 	for i := range old.Members {
 		old.Members[i].VolumeCreated, old.Members[i].Recovered, old.Members[i].RecoveredAt = noon.Add(-time.Hour), s.Members[i].Recovered, s.Members[i].RecoveredAt

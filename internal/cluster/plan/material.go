@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
@@ -78,14 +79,14 @@ type Material struct {
 
 // Withheld reports whether the operator issues no certificate for a usage, because another owner has its Secret or
 // Certificate.
-func (m Material) Withheld(u Usage) bool { return m.Taken != "" && !u.Vital() }
+func (m Material) Withheld(u state.Usage) bool { return m.Taken != "" && !u.Vital() }
 
-func (m Material) Pair(u Usage) pki.Pair {
+func (m Material) Pair(u state.Usage) pki.Pair {
 	s := m.HandedOut[u.Name]
-	return pki.Pair{Cert: s.Get(u.certKey), Key: s.Get(u.keyKey)}
+	return pki.Pair{Cert: s.Get(u.CertKey), Key: s.Get(u.KeyKey)}
 }
 
-func (m Material) IssuedPair(u Usage) pki.Pair {
+func (m Material) IssuedPair(u state.Usage) pki.Pair {
 	s := m.Issued[u.Name]
 	return pki.Pair{Cert: s.Get(IssuedCertKey), Key: s.Get(IssuedKeyKey)}
 }
@@ -93,12 +94,12 @@ func (m Material) IssuedPair(u Usage) pki.Pair {
 // ClientName is the common name that the clients' certificate must have. A client of an earlier release keeps the common
 // name root until the spec asks for another one, because authentication may be on. While the operator has no certificate of
 // its own, it needs that one.
-func (m Material) ClientName(s State) string {
+func (m Material) ClientName(s state.State) string {
 	wanted := s.Spec.TLS.ClientCommonName()
-	if m.presentClientName() == rootUser && (wanted == "" || m.HandedOut[operatorUsage] == nil) {
-		return rootUser
+	if m.presentClientName() == state.RootUser && (wanted == "" || m.HandedOut[state.OperatorUsage] == nil) {
+		return state.RootUser
 	}
-	return cmp.Or(wanted, defaultClientName)
+	return cmp.Or(wanted, state.DefaultClientName)
 }
 
 // presentClientName is the common name of the clients' certificate. If it is missing or cannot be read, the other Secrets
@@ -109,7 +110,7 @@ func (m Material) presentClientName() string {
 		return held.Subject.CommonName
 	}
 	name := ""
-	for _, u := range Usages {
+	for _, u := range state.Usages {
 		secret := m.HandedOut[u.Name]
 		if secret == nil || u.Name == "client" {
 			continue
@@ -123,41 +124,41 @@ func (m Material) presentClientName() string {
 }
 
 // NamedClients reports whether the certificate of clients or of the operator covers the name that members may check.
-func (m Material) NamedClients(s State) bool {
-	return slices.ContainsFunc(m.clientCertificates(), func(cert []byte) bool { return len(cert) > 0 && !s.LacksClientName(cert) })
+func (m Material) NamedClients(s state.State) bool {
+	return slices.ContainsFunc(m.clientCertificates(), func(cert []byte) bool { return len(cert) > 0 && !state.LacksClientName(s, cert) })
 }
 
 // lacksClientName reports whether one of them does not cover it.
-func (m Material) lacksClientName(s State) bool {
-	return slices.ContainsFunc(m.clientCertificates(), s.LacksClientName)
+func (m Material) lacksClientName(s state.State) bool {
+	return slices.ContainsFunc(m.clientCertificates(), func(certificate []byte) bool { return state.LacksClientName(s, certificate) })
 }
 
 func (m Material) clientCertificates() [][]byte {
-	return [][]byte{m.HandedOut["client"].Get(v1beta2.ClientCertKey), m.HandedOut[operatorUsage].Get(v1beta2.ClientCertKey)}
+	return [][]byte{m.HandedOut["client"].Get(v1beta2.ClientCertKey), m.HandedOut[state.OperatorUsage].Get(v1beta2.ClientCertKey)}
 }
 
 // clientHostnameSince is what the annotation of a Secret must hold that is written now with a certificate: since when it covers the name. It
 // is empty if it does not. If the certificate before had no name, clients may use that one for a while.
-func (m Material) clientHostnameSince(s State, u Usage, certificate []byte) string {
+func (m Material) clientHostnameSince(s state.State, u state.Usage, certificate []byte) string {
 	before := m.HandedOut[u.Name]
 	switch {
-	case u.Name != "client" && u.Name != operatorUsage, s.LacksClientName(certificate):
+	case u.Name != "client" && u.Name != state.OperatorUsage, state.LacksClientName(s, certificate):
 		return ""
 	case before == nil && !s.Formed():
 		return time.Unix(0, 0).UTC().Format(time.RFC3339) // no client has a certificate without the name
-	case before != nil && !s.LacksClientName(before.Get(u.certKey)) && before.Annotations[annotationClientHostnameSince] != "":
+	case before != nil && !state.LacksClientName(s, before.Get(u.CertKey)) && before.Annotations[annotationClientHostnameSince] != "":
 		return before.Annotations[annotationClientHostnameSince]
 	}
 	return s.Now.UTC().Format(time.RFC3339)
 }
 
 // checkClientsAfter is when members may check the name of clients.
-func (m Material) checkClientsAfter(s State) time.Time {
-	since := later(m.HandedOut["client"].since(annotationClientHostnameSince), m.HandedOut[operatorUsage].since(annotationClientHostnameSince))
+func (m Material) checkClientsAfter(s state.State) time.Time {
+	since := state.Later(m.HandedOut["client"].since(annotationClientHostnameSince), m.HandedOut[state.OperatorUsage].since(annotationClientHostnameSince))
 	if since.IsZero() {
 		return since
 	}
-	return since.Add(s.Validity().caOverlap)
+	return since.Add(state.Validity(s).CaOverlap)
 }
 
 // Same reports whether two Secrets have the same data and are for the same name of clients.
@@ -167,7 +168,7 @@ func (s *Secret) Same(other *Secret) bool {
 
 // Operator is the Secret with which the operators connect to members: their own, or that of clients until it exists.
 func (m Material) Operator() *Secret {
-	if own := m.HandedOut[operatorUsage]; own != nil {
+	if own := m.HandedOut[state.OperatorUsage]; own != nil {
 		return own
 	}
 	return m.HandedOut["client"]
@@ -176,8 +177,8 @@ func (m Material) Operator() *Secret {
 // bundle is all that the Secrets trust together.
 func (m Material) bundle() pki.Bundle {
 	var bundle pki.Bundle
-	for _, u := range Usages {
-		bundle = bundle.With(pki.ParseBundle(m.HandedOut[u.Name].Get(u.caKey)))
+	for _, u := range state.Usages {
+		bundle = bundle.With(pki.ParseBundle(m.HandedOut[u.Name].Get(u.CaKey)))
 	}
 	return bundle
 }
@@ -188,7 +189,7 @@ func (m Material) wanted() pki.Bundle {
 		return pki.ParseBundle(m.CA.Get(CACertKey))
 	}
 	var bundle pki.Bundle
-	for _, u := range Usages {
+	for _, u := range state.Usages {
 		bundle = bundle.With(pki.ParseBundle(m.Issued[u.Name].Get(IssuedCAKey)))
 	}
 	return bundle
@@ -198,7 +199,7 @@ func (m Material) wanted() pki.Bundle {
 func (m Material) inUse(checks *pki.Checks) pki.Bundle {
 	bundle := m.bundle()
 	var signers pki.Bundle
-	for _, u := range Usages {
+	for _, u := range state.Usages {
 		pair := m.Pair(u)
 		if leaf, err := pair.Leaf(); err == nil {
 			signers = signers.With(bundle.Signers(leaf, pki.ParseBundle(pair.Cert), checks))
@@ -232,7 +233,7 @@ func (m Material) signerOf(leaf *x509.Certificate) *pki.CA {
 
 // NewSecret is the data of a usage's Secret after a step, and since when it holds its CAs and its certificate. It is nil
 // if cert-manager has yet to issue the first certificate, or if another owner has the Secret.
-func (m Material) NewSecret(s State, u Usage, step WriteCertificates) (*Secret, error) {
+func (m Material) NewSecret(s state.State, u state.Usage, step WriteCertificates) (*Secret, error) {
 	if m.Withheld(u) {
 		return nil, nil
 	}
@@ -252,7 +253,7 @@ func (m Material) NewSecret(s State, u Usage, step WriteCertificates) (*Secret, 
 	if len(pair.Cert) == 0 {
 		return nil, nil
 	}
-	after.Data[u.certKey], after.Data[u.keyKey], after.Data[u.caKey] = pair.Cert, pair.Key, bundle.PEM()
+	after.Data[u.CertKey], after.Data[u.KeyKey], after.Data[u.CaKey] = pair.Cert, pair.Key, bundle.PEM()
 	now := s.Now.UTC().Format(time.RFC3339)
 	after.Annotations[annotationTrustSince], after.Annotations[annotationCertificateSince] = now, now
 	if s.ClientName != "" {
@@ -261,7 +262,7 @@ func (m Material) NewSecret(s State, u Usage, step WriteCertificates) (*Secret, 
 	if since := m.clientHostnameSince(s, u, pair.Cert); since != "" || before != nil && before.Annotations[annotationClientHostnameSince] != "" {
 		after.Annotations[annotationClientHostnameSince] = since
 	}
-	if before != nil && pki.ParseBundle(before.Get(u.caKey)).Has(bundle) {
+	if before != nil && pki.ParseBundle(before.Get(u.CaKey)).Has(bundle) {
 		after.Annotations[annotationTrustSince] = before.Annotations[annotationTrustSince]
 	}
 	if before != nil && pair.Same(m.Pair(u)) {
@@ -273,7 +274,7 @@ func (m Material) NewSecret(s State, u Usage, step WriteCertificates) (*Secret, 
 var errNoAuthority = errors.New("there is no CA to sign it")
 
 // pairAfter is a usage's certificate after a step: the present one, unless it is due or outdated.
-func (m Material) pairAfter(s State, u Usage, step WriteCertificates) (pki.Pair, error) {
+func (m Material) pairAfter(s state.State, u state.Usage, step WriteCertificates) (pki.Pair, error) {
 	held := m.Pair(u)
 	if m.Issued != nil {
 		due, outdated := m.judgeIssued(s, u, pki.NewChecks(maxSignatures))
@@ -291,40 +292,40 @@ func (m Material) pairAfter(s State, u Usage, step WriteCertificates) (pki.Pair,
 		return pki.Pair{}, errors.Join(errNoAuthority, err)
 	}
 	// All members certainly trust the CA that signed the certificate before.
-	if previous := m.previous(); previous != nil && s.valid(previous) && (!s.valid(signer) || !step.Switch && m.stillPrevious()) {
+	if previous := m.previous(); previous != nil && valid(s, previous) && (!valid(s, signer) || !step.Switch && m.stillPrevious()) {
 		signer = previous
 	}
-	return signer.Issue(s.CertificateRequest(u), s.earlierNow(), s.fromEarlier(s.Validity().duration))
+	return signer.Issue(state.CertificateRequest(s, u), state.EarlierNow(s), state.FromEarlier(s, state.Validity(s).Duration))
 }
 
 // WithNewCA is the data of the CA's Secret with a new CA. The current one is kept as the previous one with its key, unless nobody accepts
 // it yet and there is a previous one that is valid: all members trust that.
-func (m Material) WithNewCA(s State, authority *pki.CA) map[string][]byte {
+func (m Material) WithNewCA(s state.State, authority *pki.CA) map[string][]byte {
 	data := map[string][]byte{
 		CACertKey: authority.Cert, CAKeyKey: authority.Key,
 		PreviousCACertKey: m.CA.Get(CACertKey), PreviousCAKeyKey: m.CA.Get(CAKeyKey),
 	}
 	current, err := m.current()
-	if previous := m.previous(); previous != nil && s.valid(previous) && (err != nil || !s.valid(current)) {
+	if previous := m.previous(); previous != nil && valid(s, previous) && (err != nil || !valid(s, current)) {
 		data[PreviousCACertKey], data[PreviousCAKeyKey] = previous.Cert, previous.Key
 	}
 	return data
 }
 
 // NewCA makes a CA. If the clocks differ, it is valid by both.
-func (s State) NewCA() (*pki.CA, error) {
-	return pki.NewCA(s.Name+"."+s.Namespace+" etcd", s.earlierNow(), s.fromEarlier(s.Validity().CADuration))
+func NewCA(s state.State) (*pki.CA, error) {
+	return pki.NewCA(s.Name+"."+s.Namespace+" etcd", state.EarlierNow(s), state.FromEarlier(s, state.Validity(s).CADuration))
 }
 
 // valid reports whether a CA is valid by one of the clocks: nobody accepts what it has signed before or after.
-func (s State) valid(authority *pki.CA) bool {
+func valid(s state.State, authority *pki.CA) bool {
 	cert := authority.Certificate()
-	return notYetValid(cert, s.laterNow()) == "" && s.earlierNow().Before(cert.NotAfter)
+	return notYetValid(cert, state.LaterNow(s)) == "" && state.EarlierNow(s).Before(cert.NotAfter)
 }
 
 // stillPrevious says whether certificates of the previous CA are in use.
 func (m Material) stillPrevious() bool {
-	for _, u := range Usages {
+	for _, u := range state.Usages {
 		if leaf, err := m.Pair(u).Leaf(); err == nil {
 			if previous := m.previous(); previous != nil && leaf.CheckSignatureFrom(previous.Certificate()) == nil {
 				return true
@@ -334,11 +335,4 @@ func (m Material) stillPrevious() bool {
 	return false
 }
 
-func (s State) CASecret() string { return s.Name + v1beta2.AuthoritySecretSuffix }
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
+func CASecret(s state.State) string { return s.Name + v1beta2.AuthoritySecretSuffix }

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
@@ -17,7 +18,7 @@ const TooManySignatures = "The Secrets of the certificates hold so many CA certi
 
 // TooMany returns the name of a Secret with more CA certificates than the operator compares, and what to do. It returns an empty text if there is
 // no such Secret.
-func (m Material) TooMany(s State) string {
+func (m Material) TooMany(s state.State) string {
 	why := func(name string, secret *Secret, keys ...string) string {
 		for _, key := range keys {
 			if problem := TooManyCAs(name, key, secret.Get(key)); problem != "" {
@@ -26,11 +27,11 @@ func (m Material) TooMany(s State) string {
 		}
 		return ""
 	}
-	if problem := why(s.CASecret(), m.CA, CACertKey, PreviousCACertKey); problem != "" {
+	if problem := why(CASecret(s), m.CA, CACertKey, PreviousCACertKey); problem != "" {
 		return problem
 	}
-	for _, u := range Usages {
-		if problem := why(s.Name+u.Suffix, m.HandedOut[u.Name], u.caKey); problem != "" {
+	for _, u := range state.Usages {
+		if problem := why(s.Name+u.Suffix, m.HandedOut[u.Name], u.CaKey); problem != "" {
 			return problem
 		}
 		if problem := why("of Certificate "+s.Name+u.Certificate, m.Issued[u.Name], IssuedCAKey); problem != "" {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // A tenant writes a certificate with intermediates of one key into the Secret <cluster>-client-tls. Its judgement never ended, so that one pass of the
@@ -31,7 +32,7 @@ func TestACertificateOfATenantIsJudgedInTime(t *testing.T) {
 	w.m.HandedOut["client"].Data["etcd-client.crt"] = chain
 	w.m.HandedOut["client"].Data["etcd-client.key"] = pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
 	done := make(chan struct{})
-	go func() { w.m.Judge(w.s, Certificates{}); close(done) }()
+	go func() { w.m.Judge(w.s, state.Certificates{}); close(done) }()
 	select {
 	case <-done:
 	case <-time.After(20 * time.Second):

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
@@ -13,25 +14,27 @@ import (
 // is replaced at once.
 
 // expired reports whether a certificate has expired by both clocks, so that no member and no client accepts it.
-func (s State) expired(cert *x509.Certificate) bool { return !s.earlierNow().Before(cert.NotAfter) }
+func expired(s state.State, cert *x509.Certificate) bool {
+	return !state.EarlierNow(s).Before(cert.NotAfter)
+}
 
 // unexpired are the CAs and intermediates that some process may accept.
-func (s State) unexpired(bundle pki.Bundle) pki.Bundle {
-	return slices.DeleteFunc(slices.Clone(bundle), s.expired)
+func unexpired(s state.State, bundle pki.Bundle) pki.Bundle {
+	return slices.DeleteFunc(slices.Clone(bundle), func(cert *x509.Certificate) bool { return expired(s, cert) })
 }
 
 // expiry says why a process with these CAs accepts a pair no more: its certificate has expired, or each CA that signed it. It is empty if one may accept
 // it, or if the pair cannot be read.
-func (s State) expiry(pair pki.Pair, trusted []byte, checks *pki.Checks) string {
+func expiry(s state.State, pair pki.Pair, trusted []byte, checks *pki.Checks) string {
 	leaf, err := pair.Leaf()
 	if err != nil {
 		return ""
 	}
-	if s.expired(leaf) {
+	if expired(s, leaf) {
 		return "it expired at " + leaf.NotAfter.UTC().Format(time.RFC3339)
 	}
 	bundle, chain := pki.ParseBundle(trusted), pki.ParseBundle(pair.Cert)
-	validBundle, validChain := s.unexpired(bundle), s.unexpired(chain)
+	validBundle, validChain := unexpired(s, bundle), unexpired(s, chain)
 	if len(validBundle) == len(bundle) && len(validChain) == len(chain) {
 		return ""
 	}
@@ -42,50 +45,32 @@ func (s State) expiry(pair pki.Pair, trusted []byte, checks *pki.Checks) string 
 }
 
 // heldExpiry is the expiry of the certificate in use.
-func (m Material) heldExpiry(s State, u Usage, checks *pki.Checks) string {
-	return s.expiry(m.Pair(u), m.HandedOut[u.Name].Get(u.caKey), checks)
+func (m Material) heldExpiry(s state.State, u state.Usage, checks *pki.Checks) string {
+	return expiry(s, m.Pair(u), m.HandedOut[u.Name].Get(u.CaKey), checks)
 }
 
 // issuedExpiry is the expiry of the certificate that cert-manager has issued. To hand out an expired one would change nothing.
-func (m Material) issuedExpiry(s State, u Usage, checks *pki.Checks) string {
-	return s.expiry(m.IssuedPair(u), m.Issued[u.Name].Get(IssuedCAKey), checks)
-}
-
-// whyExpired says that a certificate in use has expired, and why no other one replaces it, as sentences that follow others. It is empty if none has.
-func (s State) whyExpired() string {
-	c := s.Certificates
-	if c.Expires.IsZero() || s.earlierNow().Before(c.Expires) {
-		return ""
-	}
-	said := " A certificate in the TLS Secrets expired at " + c.Expires.UTC().Format(time.RFC3339) + ", so members and clients refuse each other."
-	if !s.Spec.TLS.Issued() {
-		return said + " Put valid certificates into the Secrets."
-	}
-	for _, why := range []string{c.CA.Broken, c.Unissued, c.IssuerRefused} {
-		if why != "" {
-			said += " " + why
-		}
-	}
-	return said
+func (m Material) issuedExpiry(s state.State, u state.Usage, checks *pki.Checks) string {
+	return expiry(s, m.IssuedPair(u), m.Issued[u.Name].Get(IssuedCAKey), checks)
 }
 
 // signs reports whether a CA with a key is valid, so that a new certificate is of use.
-func (m Material) signs(s State) bool {
+func (m Material) signs(s state.State) bool {
 	current, err := m.current()
-	if err == nil && s.valid(current) {
+	if err == nil && valid(s, current) {
 		return true
 	}
 	previous := m.previous()
-	return err == nil && previous != nil && s.valid(previous)
+	return err == nil && previous != nil && valid(s, previous)
 }
 
 // judgeUnsigned judges a certificate that has not expired, and whose CA has no key any more. It is kept until all members trust the current CA: that one
 // would sign a renewal.
-func (m Material) judgeUnsigned(s State, leaf *x509.Certificate) (due string, outdated bool) {
+func (m Material) judgeUnsigned(s state.State, leaf *x509.Certificate) (due string, outdated bool) {
 	if _, err := m.current(); err != nil {
 		return err.Error(), true
 	}
-	if early := notYetValid(leaf, s.serverNow()); early != "" {
+	if early := notYetValid(leaf, state.ServerNow(s)); early != "" {
 		return "it was issued while a clock was ahead: " + early, false
 	}
 	return "", true

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
@@ -40,20 +41,20 @@ func shortened(t *testing.T, ca, by *pki.CA, end time.Time) []byte {
 }
 
 // hold puts a certificate of a CA into the Secret of a usage, and the CAs that a process with that Secret trusts.
-func (w *rotation) hold(u Usage, ca *pki.CA, valid time.Duration, chain []byte, trusted ...[]byte) {
-	pair, err := ca.Issue(w.s.CertificateRequest(u), noon, valid)
+func (w *rotation) hold(u state.Usage, ca *pki.CA, valid time.Duration, chain []byte, trusted ...[]byte) {
+	pair, err := ca.Issue(state.CertificateRequest(w.s, u), noon, valid)
 	if err != nil {
 		w.Fatal(err)
 	}
 	held := w.m.HandedOut[u.Name]
-	held.Data = map[string][]byte{u.certKey: slices.Concat(pair.Cert, chain), u.keyKey: pair.Key, u.caKey: pki.ParseBundle(trusted...).PEM()}
+	held.Data = map[string][]byte{u.CertKey: slices.Concat(pair.Cert, chain), u.KeyKey: pair.Key, u.CaKey: pki.ParseBundle(trusted...).PEM()}
 }
 
 // issueBy is cert-manager with another CA, which has issued all certificates.
 func (w *rotation) issueBy(ca *pki.CA, valid time.Duration) {
 	w.m.Issued = map[string]*Secret{}
-	for _, u := range Usages {
-		pair, err := ca.Issue(w.s.CertificateRequest(u), noon, valid)
+	for _, u := range state.Usages {
+		pair, err := ca.Issue(state.CertificateRequest(w.s, u), noon, valid)
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -71,7 +72,7 @@ func managedCA(current, previous *pki.CA) *Secret {
 }
 
 // keepers are the ways in which the operator may hold a certificate that waits for its members. Each of them has expired after day 90.
-func keepers(t *testing.T) map[string]func(*rotation, Usage) {
+func keepers(t *testing.T) map[string]func(*rotation, state.Usage) {
 	old, next, useless := authority(t, "old", 90*day), authority(t, "next", 400*day), authority(t, "useless", 80*day)
 	long := authority(t, "long", 400*day)
 	root := authority(t, "root", 400*day)
@@ -80,40 +81,40 @@ func keepers(t *testing.T) map[string]func(*rotation, Usage) {
 		w.s.Spec.TLS = &v1beta2.TLSPolicy{CertManager: &v1beta2.CertManagerTLS{}}
 		w.issueBy(next, 200*day)
 	}
-	return map[string]func(*rotation, Usage){
-		"managed: it expires together with the previous CA": func(w *rotation, u Usage) {
+	return map[string]func(*rotation, state.Usage){
+		"managed: it expires together with the previous CA": func(w *rotation, u state.Usage) {
 			w.m.CA = managedCA(next, old)
 			w.hold(u, old, 90*day, nil, old.Cert, next.Cert)
 		},
-		"managed: the key of its CA is lost": func(w *rotation, u Usage) {
+		"managed: the key of its CA is lost": func(w *rotation, u state.Usage) {
 			w.m.CA = managedCA(next, nil)
 			w.hold(u, old, 90*day, nil, old.Cert)
 		},
-		"managed: the only CA has expired, too": func(w *rotation, u Usage) {
+		"managed: the only CA has expired, too": func(w *rotation, u state.Usage) {
 			w.m.CA = managedCA(old, nil)
 			w.hold(u, old, 90*day, nil, old.Cert)
 		},
-		"managed: both CAs have expired": func(w *rotation, u Usage) {
+		"managed: both CAs have expired": func(w *rotation, u state.Usage) {
 			w.m.CA = managedCA(useless, old)
 			w.hold(u, old, 90*day, nil, old.Cert, useless.Cert)
 		},
-		"managed: the current CA has expired, and the previous one is valid": func(w *rotation, u Usage) {
+		"managed: the current CA has expired, and the previous one is valid": func(w *rotation, u state.Usage) {
 			w.m.CA = managedCA(old, next)
 			w.hold(u, old, 90*day, nil, old.Cert, next.Cert)
 		},
-		"managed: a CA of another origin has expired before it": func(w *rotation, u Usage) {
+		"managed: a CA of another origin has expired before it": func(w *rotation, u state.Usage) {
 			w.m.CA = managedCA(next, nil)
 			w.hold(u, long, 200*day, nil, early)
 		},
-		"cert-manager: it has expired": func(w *rotation, u Usage) {
+		"cert-manager: it has expired": func(w *rotation, u state.Usage) {
 			certManager(w)
 			w.hold(u, old, 90*day, nil, old.Cert)
 		},
-		"cert-manager: the CA of the issuer has expired before it": func(w *rotation, u Usage) {
+		"cert-manager: the CA of the issuer has expired before it": func(w *rotation, u state.Usage) {
 			certManager(w)
 			w.hold(u, long, 200*day, nil, early)
 		},
-		"cert-manager: the intermediate of the issuer has expired before it": func(w *rotation, u Usage) {
+		"cert-manager: the intermediate of the issuer has expired before it": func(w *rotation, u state.Usage) {
 			certManager(w)
 			w.hold(u, long, 200*day, intermediate, root.Cert)
 		},
@@ -127,13 +128,13 @@ func TestNoExpiredCertificateIsKept(t *testing.T) {
 	others := authority(t, "others", 400*day)
 	for name, prepare := range keepers(t) {
 		for clock, ahead := range clocks {
-			for _, u := range Usages {
+			for _, u := range state.Usages {
 				if ahead != 0 && u.Name != "peer" {
 					continue // the clocks matter for each usage in the same way
 				}
 				t.Run(name+", "+u.Name+", "+clock, func(t *testing.T) {
 					w := newRotation(t, 1, shortCA())
-					for _, other := range Usages {
+					for _, other := range state.Usages {
 						w.hold(other, others, 200*day, nil, others.Cert)
 					}
 					prepare(w, u)
@@ -151,7 +152,7 @@ func TestNoExpiredCertificateIsKept(t *testing.T) {
 // withoutQuorum carries out what the plan does about certificates while no quorum answers. It fails if that does not end.
 func (w *rotation) withoutQuorum() {
 	for n := 0; ; n++ {
-		w.s.Certificates = w.m.Judge(w.s, Certificates{Requested: true})
+		w.s.Certificates = w.m.Judge(w.s, state.Certificates{Requested: true})
 		w.s.MembershipKnown = false
 		step := issueCertificates(w.s)
 		if step == nil {
@@ -170,15 +171,15 @@ func TestACertificateThatIsValidByOneClockIsKeptForItsMembers(t *testing.T) {
 	for name, prepare := range keepers(t) {
 		for _, ahead := range []time.Duration{-2 * day, 2 * day} {
 			w := newRotation(t, 1, shortCA())
-			prepare(w, Usages[0])
+			prepare(w, state.Usages[0])
 			w.s.Now, w.s.ServerAhead = noon.Add(90*day-ahead/2), ahead
-			before, trusted := w.m.Pair(Usages[0]), pki.ParseBundle(w.m.HandedOut["peer"].Get(v1beta2.PeerCAKey))
+			before, trusted := w.m.Pair(state.Usages[0]), pki.ParseBundle(w.m.HandedOut["peer"].Get(v1beta2.PeerCAKey))
 			w.withoutQuorum()
-			after, err := pki.ParseCertificate(w.m.Pair(Usages[0]).Cert)
+			after, err := pki.ParseCertificate(w.m.Pair(state.Usages[0]).Cert)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !before.Same(w.m.Pair(Usages[0])) && !trusted.Signed(after, nil) {
+			if !before.Same(w.m.Pair(state.Usages[0])) && !trusted.Signed(after, nil) {
 				t.Errorf("%s, the API server is %s ahead: the certificate is replaced by one that members do not trust", name, ahead)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // sameName returns that many CA certificates of one name. Their keys differ from that of what follows, so that no signature is right.
@@ -68,17 +69,17 @@ func TestManyCAsAreJudgedInTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newRotation(t, 1, &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}})
 			cas := sameName(t, c.cas)
-			for _, u := range Usages {
+			for _, u := range state.Usages {
 				data := w.m.HandedOut[u.Name].Data
-				data[u.certKey], data[u.keyKey] = selfSigned(t, c.intermediates)
-				data[u.caKey] = bytes.Join([][]byte{data[u.caKey], cas}, nil)
+				data[u.CertKey], data[u.KeyKey] = selfSigned(t, c.intermediates)
+				data[u.CaKey] = bytes.Join([][]byte{data[u.CaKey], cas}, nil)
 			}
 			tooLong := time.NewTimer(10 * time.Second)
 			defer tooLong.Stop()
 			problem := w.m.TooMany(w.s)
-			var judged Certificates
+			var judged state.Certificates
 			if problem == "" {
-				judged = w.m.Judge(w.s, Certificates{})
+				judged = w.m.Judge(w.s, state.Certificates{})
 			}
 			select {
 			case <-tooLong.C:
@@ -88,7 +89,7 @@ func TestManyCAsAreJudgedInTime(t *testing.T) {
 			if tooMany := c.cas > 1000; tooMany != strings.Contains(problem, "Remove those") || judged.Unjudged != c.unjudged {
 				t.Errorf("unjudged %t, problem %q", judged.Unjudged, problem)
 			}
-			if _, err := w.m.NewSecret(w.s, Usages[0], WriteCertificates{Drop: true}); c.unjudged && err == nil {
+			if _, err := w.m.NewSecret(w.s, state.Usages[0], WriteCertificates{Drop: true}); c.unjudged && err == nil {
 				t.Error("CAs are dropped although not all signatures were checked")
 			}
 		})

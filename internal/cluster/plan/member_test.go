@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // ofPod are the fields of a member that its Pod shows.
@@ -18,11 +20,11 @@ var ofPod = []string{
 // Two of three old members were on nodes that the API server did not reach. Before the switch of a restore, the operator read their Pods again, and forgot
 // which etcd they run. So it took them for members that cannot be fenced, and waited without an end.
 func TestAMemberWhosePodIsReadAgainKeepsWhatEtcdAnswered(t *testing.T) {
-	member := reflect.New(reflect.TypeFor[Member]()).Elem()
+	member := reflect.New(reflect.TypeFor[state.Member]()).Elem()
 	for i := range member.NumField() {
 		setAny(member.Field(i))
 	}
-	without := reflect.ValueOf(member.Interface().(Member).WithoutPod())
+	without := reflect.ValueOf(member.Interface().(state.Member).WithoutPod())
 	for i := range without.NumField() {
 		name := without.Type().Field(i).Name
 		if dropped := without.Field(i).IsZero(); dropped != slices.Contains(ofPod, name) {

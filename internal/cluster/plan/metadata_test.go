@@ -7,53 +7,54 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
-func labelled(s *State) {
+func labelled(s *state.State) {
 	s.Spec.Metadata = &v1beta2.MetadataPolicy{Labels: map[string]v1beta2.LabelValue{"team": "a"}}
 }
 
-func lacking(objects ...MetadataDue) change {
-	return func(s *State) { s.MetadataDue = objects }
+func lacking(objects ...state.MetadataDue) change {
+	return func(s *state.State) { s.MetadataDue = objects }
 }
 
 func TestPlanMetadata(t *testing.T) {
-	secret, other, service := MetadataDue{"Secret", "example-ca"}, MetadataDue{"Secret", "example-peer-tls"}, MetadataDue{"Service", "example"}
+	secret, other, service := state.MetadataDue{Kind: "Secret", Name: "example-ca"}, state.MetadataDue{Kind: "Secret", Name: "example-peer-tls"}, state.MetadataDue{Kind: "Service", Name: "example"}
 	refusing := func(steps ...ApplyMetadata) change {
-		return func(s *State) {
+		return func(s *state.State) {
 			for _, step := range steps {
-				s.Refuse(step)
+				Refuse(s, step)
 			}
 		}
 	}
 	planTests{
 		"an object without the labels of the spec gets them": {
-			state(formed, members(3), labelled, lacking(secret, service)), ApplyMetadata(secret),
+			stateWith(formed, members(3), labelled, lacking(secret, service)), ApplyMetadata(secret),
 		},
 		"a kind that was refused in this pass is not tried again, and the next kind is": {
-			state(formed, members(3), labelled, lacking(secret, other, service), refusing(ApplyMetadata(secret))), ApplyMetadata(service),
+			stateWith(formed, members(3), labelled, lacking(secret, other, service), refusing(ApplyMetadata(secret))), ApplyMetadata(service),
 		},
 		"the plan goes on if all kinds were refused": {
-			state(formed, members(3), labelled, lacking(secret, other, service), refusing(ApplyMetadata(secret), ApplyMetadata(service)), with(2, func(m *Member) { m.Outdated = true })),
-			Plan(state(formed, members(3), labelled, with(2, func(m *Member) { m.Outdated = true }))),
+			stateWith(formed, members(3), labelled, lacking(secret, other, service), refusing(ApplyMetadata(secret), ApplyMetadata(service)), with(2, func(m *state.Member) { m.Outdated = true })),
+			Plan(stateWith(formed, members(3), labelled, with(2, func(m *state.Member) { m.Outdated = true }))),
 		},
 		"a member that is lost is started first": {
-			state(formed, members(3), labelled, lacking(service), with(1, withoutPod)), Plan(state(formed, members(3), labelled, with(1, withoutPod))),
+			stateWith(formed, members(3), labelled, lacking(service), with(1, withoutPod)), Plan(stateWith(formed, members(3), labelled, with(1, withoutPod))),
 		},
 		"a paused cluster is not changed": {
-			state(formed, members(3), labelled, lacking(service), func(s *State) { s.Spec.Paused = true }), Idle{Reason: v1beta2.ReasonPaused, Message: pausedMessage},
+			stateWith(formed, members(3), labelled, lacking(service), func(s *state.State) { s.Spec.Paused = true }), Idle{Reason: v1beta2.ReasonPaused, Message: pausedMessage},
 		},
 	}.run(t)
 }
 
 func TestTheSettingsOfPodsAndOfTheClientServiceComeBeforeThoseOfAllObjects(t *testing.T) {
-	s := state(formed, members(3), labelled)
+	s := stateWith(formed, members(3), labelled)
 	s.Spec.Pod = &v1beta2.PodPolicy{Labels: map[string]string{"team": "pods"}}
 	s.Spec.Service = &v1beta2.ServicePolicy{Labels: map[string]string{"team": "clients"}}
-	for object, wins := range map[MetadataDue]bool{
-		{"Pod", nameOf(0)}: false, {"Service", "example-client"}: false, {"Service", "example"}: true, {"Secret", "example-ca"}: true, {"PersistentVolumeClaim", nameOf(0)}: true,
+	for object, wins := range map[state.MetadataDue]bool{
+		{Kind: "Pod", Name: nameOf(0)}: false, {Kind: "Service", Name: "example-client"}: false, {Kind: "Service", Name: "example"}: true, {Kind: "Secret", Name: "example-ca"}: true, {Kind: "PersistentVolumeClaim", Name: nameOf(0)}: true,
 	} {
-		given, _ := s.MetadataFor(object.Kind, object.Name)
+		given, _ := MetadataFor(s, object.Kind, object.Name)
 		if (given.Labels["team"] == "a") != wins {
 			t.Errorf("%s %s gets %v", object.Kind, object.Name, given.Labels)
 		}
@@ -61,19 +62,19 @@ func TestTheSettingsOfPodsAndOfTheClientServiceComeBeforeThoseOfAllObjects(t *te
 }
 
 func TestOnlyObjectsThatDifferAreDue(t *testing.T) {
-	s := state(formed, members(3))
+	s := stateWith(formed, members(3))
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "example"}}
-	if s.NoteMetadata("Service", "example", service); len(s.MetadataDue) != 0 {
+	if NoteMetadata(&s, "Service", "example", service); len(s.MetadataDue) != 0 {
 		t.Errorf("without spec.metadata: %v", s.MetadataDue)
 	}
 	labelled(&s)
-	given, _ := s.MetadataFor("Service", "example")
+	given, _ := MetadataFor(s, "Service", "example")
 	given.Stamp(service)
-	if s.NoteMetadata("Service", "example", service); len(s.MetadataDue) != 0 {
+	if NoteMetadata(&s, "Service", "example", service); len(s.MetadataDue) != 0 {
 		t.Errorf("with the labels: %v", s.MetadataDue)
 	}
 	s.Spec.Metadata = nil
-	if s.NoteMetadata("Service", "example", service); len(s.MetadataDue) != 1 {
+	if NoteMetadata(&s, "Service", "example", service); len(s.MetadataDue) != 1 {
 		t.Errorf("after the labels were removed from the spec: %v", s.MetadataDue)
 	}
 }

@@ -2,56 +2,45 @@ package plan
 
 import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
-
-// NetworkPolicy says how the NetworkPolicy stands that spec.networkPolicy asks for.
-type NetworkPolicy struct {
-	// Unmanaged: the operator was started without the peers that each NetworkPolicy needs, so it neither reads nor writes one.
-	Unmanaged bool
-	// Exists: the cluster has one. Current: apart from OpenPeers, it is as it should be.
-	Exists, Current bool
-	// Leaving: it is being deleted, and a finalizer keeps it. Nothing that the operator writes changes that.
-	Leaving bool
-	// OpenPeers: it lets everyone connect to the peer port.
-	OpenPeers bool
-}
 
 // ApplyNetworkPolicy makes the NetworkPolicy as it should be.
 type ApplyNetworkPolicy struct{ OpenPeers bool }
 
-func (ApplyNetworkPolicy) describe(State) planning.Description {
+func (ApplyNetworkPolicy) describe(state.State) planning.Description {
 	return planning.Description{
 		Reason:  v1beta2.ReasonSettling,
 		Message: "The operator is applying the NetworkPolicy that spec.networkPolicy asks for.",
-		Requeue: requeueSoon,
+		Requeue: state.RequeueSoon,
 	}
 }
 
 // WithdrawNetworkPolicy deletes it, because the spec no longer asks for one.
 type WithdrawNetworkPolicy struct{}
 
-func (WithdrawNetworkPolicy) describe(State) planning.Description {
+func (WithdrawNetworkPolicy) describe(state.State) planning.Description {
 	return planning.Description{
 		Reason:  v1beta2.ReasonSettling,
 		Message: "The operator is deleting its NetworkPolicy, because spec.networkPolicy was removed.",
-		Requeue: requeueSoon,
+		Requeue: state.RequeueSoon,
 	}
 }
 
 // applyNetworkPolicy limits who connects to the members. It asks no member, so that a correction also reaches a cluster that
 // the NetworkPolicy has cut off. It comes after restoreLabels, because the policy knows members by a label.
-func applyNetworkPolicy(s State) Step {
+func applyNetworkPolicy(s state.State) Step {
 	have := s.NetworkPolicy
 	switch {
-	case have.Unmanaged, have.Leaving, s.IsForeign("NetworkPolicy", s.Name):
+	case have.Unmanaged, have.Leaving, state.IsForeign(s, "NetworkPolicy", s.Name):
 		return nil
 	case s.Spec.NetworkPolicy == nil && have.Exists:
 		return WithdrawNetworkPolicy{}
 	case s.Spec.NetworkPolicy == nil:
 		return nil
 	}
-	want := ApplyNetworkPolicy{OpenPeers: s.opensPeers()}
+	want := ApplyNetworkPolicy{OpenPeers: opensPeers(s)}
 	if have.Exists && have.Current && have.OpenPeers == want.OpenPeers {
 		return nil
 	}
@@ -60,12 +49,12 @@ func applyNetworkPolicy(s State) Step {
 
 // opensPeers reports whether everyone may connect to the peer port. Foreign members run anywhere, and no label names them. A
 // policy without them would take a running cluster its quorum. While no quorum of a formed cluster answers, a port that is open remains so.
-func (s State) opensPeers() bool {
+func opensPeers(s state.State) bool {
 	return len(s.ForeignMembers) > 0 || (s.NetworkPolicy.OpenPeers && s.Formed() && !s.MembershipKnown)
 }
 
 // reportNetworkPolicy reports a NetworkPolicy that the operator cannot bring to what the spec asks for.
-func reportNetworkPolicy(s State) Step {
+func reportNetworkPolicy(s state.State) Step {
 	switch {
 	case s.NetworkPolicy.Leaving:
 		return Advice{

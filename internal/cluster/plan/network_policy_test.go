@@ -4,57 +4,60 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // limited: the spec asks for a NetworkPolicy, and it stands as have says.
-func limited(have NetworkPolicy) change {
-	return func(s *State) { s.Spec.NetworkPolicy, s.NetworkPolicy = &v1beta2.MemberNetworkPolicy{}, have }
+func limited(have state.NetworkPolicy) change {
+	return func(s *state.State) { s.Spec.NetworkPolicy, s.NetworkPolicy = &v1beta2.MemberNetworkPolicy{}, have }
 }
 
 // unlimited: the spec does not ask for a NetworkPolicy.
-func unlimited(have NetworkPolicy) change { return func(s *State) { s.NetworkPolicy = have } }
+func unlimited(have state.NetworkPolicy) change {
+	return func(s *state.State) { s.NetworkPolicy = have }
+}
 
 // A wrong answer leaves the members open to everyone, or takes a running cluster its peers.
 func TestPlanNetworkPolicy(t *testing.T) {
-	current, open := NetworkPolicy{Exists: true, Current: true}, NetworkPolicy{Exists: true, Current: true, OpenPeers: true}
-	leaving := NetworkPolicy{Exists: true, Current: true, Leaving: true}
-	mine := func(s *State) { s.Foreign = []ForeignObject{{Kind: "NetworkPolicy", Name: "example"}} }
+	current, open := state.NetworkPolicy{Exists: true, Current: true}, state.NetworkPolicy{Exists: true, Current: true, OpenPeers: true}
+	leaving := state.NetworkPolicy{Exists: true, Current: true, Leaving: true}
+	mine := func(s *state.State) { s.Foreign = []state.ForeignObject{{Kind: "NetworkPolicy", Name: "example"}} }
 	planTests{
-		"a cluster that does not ask for a policy has none":                {state(formed, members(3)), Done{}},
-		"a running cluster gets the policy that its spec asks for":         {state(formed, members(3), limited(NetworkPolicy{})), ApplyNetworkPolicy{}},
-		"a new cluster gets it before its first member starts":             {state(limited(NetworkPolicy{})), ApplyNetworkPolicy{}},
-		"a policy that is as it should be is not written again":            {state(formed, members(3), limited(current)), Done{}},
-		"the operator reverts a change of its policy":                      {state(formed, members(3), limited(NetworkPolicy{Exists: true})), ApplyNetworkPolicy{}},
-		"the policy is deleted if its field is removed":                    {state(formed, members(3), unlimited(current)), WithdrawNetworkPolicy{}},
-		"a correction reaches a cluster that no member answers for":        {state(formed, members(3), noQuorum, limited(NetworkPolicy{Exists: true})), ApplyNetworkPolicy{}},
-		"members get their labels back before the policy knows them by it": {state(formed, members(3), limited(NetworkPolicy{}), with(1, func(m *Member) { m.Unlabelled = true })), RestoreLabels{Name: nameOf(1)}},
-		"a cluster with foreign members keeps its peer port open":          {state(formed, members(3), guest(), limited(NetworkPolicy{})), ApplyNetworkPolicy{OpenPeers: true}},
-		"a policy that would cut off foreign members is opened":            {state(formed, members(3), guest(), limited(current)), ApplyNetworkPolicy{OpenPeers: true}},
-		"the peer port is closed once the foreign members are removed":     {state(formed, members(3), limited(open)), ApplyNetworkPolicy{}},
-		"a new cluster has no foreign members to stay open for":            {state(limited(open)), ApplyNetworkPolicy{}},
-		"a paused cluster keeps its policy":                                {state(formed, members(3), limited(NetworkPolicy{Exists: true}), func(s *State) { s.Spec.Paused = true }), paused(State{Spec: v1beta2.EtcdClusterSpec{Paused: true}})},
-		"a policy that a finalizer keeps is not deleted again":             {state(formed, members(3), unlimited(leaving), with(1, withoutPod)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin}},
-		"and the status says that it still limits who connects":            {state(formed, members(3), unlimited(leaving)), reportNetworkPolicy(state(unlimited(leaving)))},
-		"a policy that is being deleted is written when it is gone":        {state(formed, members(3), limited(leaving), with(1, withoutPod)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin}},
-		"the policy of a person is reported, and not changed": {state(formed, members(3), limited(NetworkPolicy{}), mine), Wait{
-			Reason: v1beta2.ReasonNotOurs, Stalled: true, Requeue: requeueForeign,
+		"a cluster that does not ask for a policy has none":                {stateWith(formed, members(3)), Done{}},
+		"a running cluster gets the policy that its spec asks for":         {stateWith(formed, members(3), limited(state.NetworkPolicy{})), ApplyNetworkPolicy{}},
+		"a new cluster gets it before its first member starts":             {stateWith(limited(state.NetworkPolicy{})), ApplyNetworkPolicy{}},
+		"a policy that is as it should be is not written again":            {stateWith(formed, members(3), limited(current)), Done{}},
+		"the operator reverts a change of its policy":                      {stateWith(formed, members(3), limited(state.NetworkPolicy{Exists: true})), ApplyNetworkPolicy{}},
+		"the policy is deleted if its field is removed":                    {stateWith(formed, members(3), unlimited(current)), WithdrawNetworkPolicy{}},
+		"a correction reaches a cluster that no member answers for":        {stateWith(formed, members(3), noQuorum, limited(state.NetworkPolicy{Exists: true})), ApplyNetworkPolicy{}},
+		"members get their labels back before the policy knows them by it": {stateWith(formed, members(3), limited(state.NetworkPolicy{}), with(1, func(m *state.Member) { m.Unlabelled = true })), RestoreLabels{Name: nameOf(1)}},
+		"a cluster with foreign members keeps its peer port open":          {stateWith(formed, members(3), guest(), limited(state.NetworkPolicy{})), ApplyNetworkPolicy{OpenPeers: true}},
+		"a policy that would cut off foreign members is opened":            {stateWith(formed, members(3), guest(), limited(current)), ApplyNetworkPolicy{OpenPeers: true}},
+		"the peer port is closed once the foreign members are removed":     {stateWith(formed, members(3), limited(open)), ApplyNetworkPolicy{}},
+		"a new cluster has no foreign members to stay open for":            {stateWith(limited(open)), ApplyNetworkPolicy{}},
+		"a paused cluster keeps its policy":                                {stateWith(formed, members(3), limited(state.NetworkPolicy{Exists: true}), func(s *state.State) { s.Spec.Paused = true }), paused(state.State{Spec: v1beta2.EtcdClusterSpec{Paused: true}})},
+		"a policy that a finalizer keeps is not deleted again":             {stateWith(formed, members(3), unlimited(leaving), with(1, withoutPod)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin}},
+		"and the status says that it still limits who connects":            {stateWith(formed, members(3), unlimited(leaving)), reportNetworkPolicy(stateWith(unlimited(leaving)))},
+		"a policy that is being deleted is written when it is gone":        {stateWith(formed, members(3), limited(leaving), with(1, withoutPod)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin}},
+		"the policy of a person is reported, and not changed": {stateWith(formed, members(3), limited(state.NetworkPolicy{}), mine), Wait{
+			Reason: v1beta2.ReasonNotOurs, Stalled: true, Requeue: state.RequeueForeign,
 			Message: "NetworkPolicy example exists and does not belong to this EtcdCluster. The operator does not change it, so spec.networkPolicy has no effect. Delete or rename the object.",
 		}},
-		"an operator that may not write policies reports it": {state(formed, members(3), limited(NetworkPolicy{Unmanaged: true})), reportNetworkPolicy(state(limited(NetworkPolicy{Unmanaged: true})))},
+		"an operator that may not write policies reports it": {stateWith(formed, members(3), limited(state.NetworkPolicy{Unmanaged: true})), reportNetworkPolicy(stateWith(limited(state.NetworkPolicy{Unmanaged: true})))},
 	}.run(t)
-	if unknown := state(formed, members(3), noQuorum, limited(open)); applyNetworkPolicy(unknown) != nil {
+	if unknown := stateWith(formed, members(3), noQuorum, limited(open)); applyNetworkPolicy(unknown) != nil {
 		t.Errorf("while no quorum answers, the peer port is closed to foreign members: %+v", applyNetworkPolicy(unknown))
 	}
 }
 
 // The policy must not stop the repairs of a cluster, for example if a quota does not allow it.
 func TestRepairsContinueIfTheNetworkPolicyIsRefused(t *testing.T) {
-	s := state(formed, members(3), with(1, withoutPod), limited(NetworkPolicy{}))
+	s := stateWith(formed, members(3), with(1, withoutPod), limited(state.NetworkPolicy{}))
 	step, rule := Choose(s)
 	if rule != "applyNetworkPolicy" || !Independent(s, rule, step) || !Unconditional(rule) {
 		t.Fatalf("the plan is %+v by %s", step, rule)
 	}
-	s.Refuse(step)
+	Refuse(&s, step)
 	if next, is := Plan(s).(CreateMember); !is || next.Name != nameOf(1) {
 		t.Errorf("without the policy, the plan is %+v", Plan(s))
 	}

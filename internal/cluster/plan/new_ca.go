@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // restartForNewCA restarts members that trust other CAs than their Secrets hold, if that may be why no quorum answers. A
@@ -11,20 +12,20 @@ import (
 // stop a member, so all members that may come back must run and must be unready for startGrace. While a quorum answers, rollMembers does it.
 // The same holds for members that refuse the present certificate of peers because of its name.
 // A member whose next Pod would be without its data is not restarted: waysOnWithData reports it.
-func restartForNewCA(s State) Step {
+func restartForNewCA(s state.State) Step {
 	if !s.Formed() || s.MembershipKnown || s.Certificates.Trust == "" {
 		return nil
 	}
 	current := s.Current()
-	if slices.ContainsFunc(current, s.holdsUpRestart) {
+	if slices.ContainsFunc(current, func(m state.Member) bool { return holdsUpRestart(s, m) }) {
 		return nil
 	}
 	for _, m := range current {
 		switch {
-		case m.Pod != PodRunning || !s.keepsData(m):
-		case s.trustsOldCA(m):
+		case m.Pod != state.PodRunning || !state.KeepsData(s, m):
+		case state.TrustsOldCA(s, m):
 			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonRotatingCertificates, Message: "no quorum answers, and it must trust the CA that its Secrets hold now"}
-		case s.refusesPeers(m):
+		case state.RefusesPeers(s, m):
 			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonCertificateLacksName, Message: "no quorum answers, and it refuses the certificates of peers that its Secrets hold now"}
 		}
 	}
@@ -33,26 +34,21 @@ func restartForNewCA(s State) Step {
 
 // holdsUpRestart reports whether no member is restarted for a new CA yet, because of this one: it serves, it may come back, or it has not refused the
 // others for long. While others are ready, they may be the quorum of clients that are still connected. So one that has restarted must answer first.
-func (s State) holdsUpRestart(m Member) bool {
+func holdsUpRestart(s state.State, m state.Member) bool {
 	switch {
-	case s.neverReturns(m):
+	case neverReturns(s, m):
 		return false
-	case m.Pod == PodNone || m.Pod == PodDeleting || m.Serving:
+	case m.Pod == state.PodNone || m.Pod == state.PodDeleting || m.Serving:
 		return true
-	case s.trustsOldCA(m) || s.refusesPeers(m):
-		return !s.unreadyFor(m, startGrace) && !s.refusesFor(m, startGrace)
+	case state.TrustsOldCA(s, m) || state.RefusesPeers(s, m):
+		return !state.UnreadyFor(s, m, state.StartGrace) && !refusesFor(s, m, state.StartGrace)
 	}
-	readyWithOldCA := func(other Member) bool { return other.PodReady && s.trustsOldCA(other) }
-	return !m.Answers && !s.unreadyFor(m, startGrace) && slices.ContainsFunc(s.Current(), readyWithOldCA)
+	readyWithOldCA := func(other state.Member) bool { return other.PodReady && state.TrustsOldCA(s, other) }
+	return !m.Answers && !state.UnreadyFor(s, m, state.StartGrace) && slices.ContainsFunc(s.Current(), readyWithOldCA)
 }
 
 // neverReturns reports whether nothing that Kubernetes does by itself lets a member run again: it has neither Pod nor data, or its Pod should
 // have stopped long ago and its node does not confirm that. The others do not wait for it.
-func (s State) neverReturns(m Member) bool {
-	return (m.Pod == PodNone && !s.HoldsData(m)) || s.overdue(m)
-}
-
-// trustsOldCA says whether a member was started with other CAs than its Secrets hold now.
-func (s State) trustsOldCA(m Member) bool {
-	return s.Certificates.Trust != "" && m.Trust != s.Certificates.Trust
+func neverReturns(s state.State, m state.Member) bool {
+	return (m.Pod == state.PodNone && !s.HoldsData(m)) || state.Overdue(s, m)
 }

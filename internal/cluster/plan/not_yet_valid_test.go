@@ -8,19 +8,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
 // invalid names the certificates of members and clients that nobody accepts now.
 func (w *rotation) invalid() []string {
 	var invalid []string
-	for _, u := range Usages {
+	for _, u := range state.Usages {
 		cert, err := pki.ParseCertificate(w.m.Pair(u).Cert)
 		if err != nil {
 			w.Fatal(err)
 		}
 		signed := false
-		for _, authority := range pki.ParseBundle(w.m.HandedOut[u.Name].Get(u.caKey)) {
+		for _, authority := range pki.ParseBundle(w.m.HandedOut[u.Name].Get(u.CaKey)) {
 			valid := !authority.NotBefore.After(w.s.Now) && authority.NotAfter.After(w.s.Now)
 			signed = signed || valid && cert.CheckSignatureFrom(authority) == nil
 		}
@@ -41,7 +42,7 @@ func TestCertificatesThatAreNotValidYetAreReplacedInOnePass(t *testing.T) {
 	} {
 		w := newRotation(t, 1, tls)
 		right := w.s.Now
-		w.s.Now = right.Add(w.s.Validity().duration - w.s.Validity().renewBefore + time.Hour)
+		w.s.Now = right.Add(state.Validity(w.s).Duration - state.Validity(w.s).RenewBefore + time.Hour)
 		w.judge()
 		w.act(issueCertificates(w.s)) // the operator cannot compare its clock
 		w.s.Now = right.Add(time.Minute)

@@ -8,28 +8,29 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // etcd refuses all writes, and only a person can help. The cluster was Ready, because a rule before had something to report.
 func TestNoReportHidesWhatAPersonMustDo(t *testing.T) {
 	full := []change{formed, members(3), full, database(100, 95), onNoSpace(v1beta2.NoSpaceWait, 0)}
 	voter := []change{formed, members(3), guest()}
-	grows := func(s *State) {
+	grows := func(s *state.State) {
 		holds(16, 8)(&s.Members[0])
 		volumesOf("16Gi")(s)
 		s.Now = s.Now.Add(365 * 24 * time.Hour)
 	}
 	for what, stuck := range map[string][]change{"a used-up quota": full, "a foreign voter": voter} {
 		for name, c := range map[string]change{
-			"nothing else": func(*State) {},
-			"a NetworkPolicy that the operator may not write": limited(NetworkPolicy{Unmanaged: true}),
-			"a NetworkPolicy that a finalizer keeps":          unlimited(NetworkPolicy{Exists: true, Current: true, Leaving: true}),
-			"an issuer that is not allowed any more":          func(s *State) { s.Certificates.IssuerRefused, s.Certificates.Requested = "x", true },
-			"a peer certificate without the name":             func(s *State) { staticTLS(s); lacksName(s) },
-			"clients that still load their certificate":       func(s *State) { managed(s); ofCluster(s); stillLoad(s); unchecked(s) },
+			"nothing else": func(*state.State) {},
+			"a NetworkPolicy that the operator may not write": limited(state.NetworkPolicy{Unmanaged: true}),
+			"a NetworkPolicy that a finalizer keeps":          unlimited(state.NetworkPolicy{Exists: true, Current: true, Leaving: true}),
+			"an issuer that is not allowed any more":          func(s *state.State) { s.Certificates.IssuerRefused, s.Certificates.Requested = "x", true },
+			"a peer certificate without the name":             func(s *state.State) { staticTLS(s); lacksName(s) },
+			"clients that still load their certificate":       func(s *state.State) { managed(s); ofCluster(s); stillLoad(s); unchecked(s) },
 			"a volume that grows for a year":                  grows,
 		} {
-			s := state(append(append([]change{}, stuck...), c)...)
+			s := stateWith(append(append([]change{}, stuck...), c)...)
 			step, rule := Choose(s)
 			status := NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{}, 1)
 			if meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionReady) || !meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionStalled) {
@@ -40,7 +41,7 @@ func TestNoReportHidesWhatAPersonMustDo(t *testing.T) {
 }
 
 // unchecked: all Secrets and Pods are as they should be.
-func unchecked(s *State) {
+func unchecked(s *state.State) {
 	s.Certificates.CA.Exists = true
 	for i := range s.Members {
 		s.Members[i].SecurePeer = true
@@ -49,7 +50,7 @@ func unchecked(s *State) {
 
 // What is reported beside it must not be forgotten.
 func TestAReportIsAddedToAWaitAfterIt(t *testing.T) {
-	s := state(formed, members(3), guest(), limited(NetworkPolicy{Unmanaged: true}))
+	s := stateWith(formed, members(3), guest(), limited(state.NetworkPolicy{Unmanaged: true}))
 	step, _ := Choose(s)
 	report := reportNetworkPolicy(s).(Advice).Message
 	if wait, is := step.(Wait); !is || !strings.HasSuffix(wait.Message, " Meanwhile: "+report) {
@@ -60,21 +61,21 @@ func TestAReportIsAddedToAWaitAfterIt(t *testing.T) {
 // Another party reverses what the operator writes, and a person must exempt the object. Without a report beside it, the status is Stalled.
 func TestNoReportHidesAChangeThatAnotherPartyReverses(t *testing.T) {
 	for what, broken := range map[string]change{
-		"the client Service selects other Pods": func(s *State) { s.Services.ClientCurrent = false },
-		"no member is in the client Service":    func(s *State) { s.Members[1].InService = false },
+		"the client Service selects other Pods": func(s *state.State) { s.Services.ClientCurrent = false },
+		"no member is in the client Service":    func(s *state.State) { s.Members[1].InService = false },
 		"the PodDisruptionBudget leaves 0 of 3": budgeted(budgetOf(0)),
 	} {
 		for name, c := range map[string]change{
-			"nothing else": func(*State) {},
-			"a NetworkPolicy that the operator may not write": limited(NetworkPolicy{Unmanaged: true}),
-			"clients that still load their certificate":       func(s *State) { managed(s); ofCluster(s); stillLoad(s); unchecked(s) },
+			"nothing else": func(*state.State) {},
+			"a NetworkPolicy that the operator may not write": limited(state.NetworkPolicy{Unmanaged: true}),
+			"clients that still load their certificate":       func(s *state.State) { managed(s); ofCluster(s); stillLoad(s); unchecked(s) },
 		} {
-			s := state(formed, members(3), budgeted(budgetOf(2)), c, broken)
+			s := stateWith(formed, members(3), budgeted(budgetOf(2)), c, broken)
 			first, by := Choose(s)
 			if !Acts(first) {
 				t.Fatalf("%s, %s: rule %s: %T %s", what, name, by, first, Describe(s, first).Message)
 			}
-			s.Held = []Held{{Step: repeatKey(s, first), Times: 3, Until: s.Now.Add(time.Minute)}}
+			s.Held = []state.Held{{Step: repeatKey(s, first), Times: 3, Until: s.Now.Add(time.Minute)}}
 			step, _ := Choose(s)
 			status := NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{}, 1)
 			ready, stalled := meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionReady), meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionStalled)

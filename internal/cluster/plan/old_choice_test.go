@@ -7,14 +7,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // oldChoiceOfFive: the status is from an API backup, made while a recovery had just chosen 0 at index 42, because the volumes of 2, 3 and 4 were away (an outage of a
 // zone). It was cancelled when they came back. 0 stayed away (its node was partitioned), so the quorum of 1 to 4 acknowledged writes up to index 100. A day later 2, 3
 // and 4 are lost for good, with the API, whose backup is restored.
-func oldChoiceOfFive(t *testing.T) (State, v1beta2.EtcdClusterStatus) {
+func oldChoiceOfFive(t *testing.T) (state.State, v1beta2.EtcdClusterStatus) {
 	t.Helper()
-	then := state(formed, members(5), size(5), noQuorum, consenting, recorded, with(0, knows(42, 3)), with(1, knows(41, 3)), with(2, gone), with(3, gone), with(4, gone))
+	then := stateWith(formed, members(5), size(5), noQuorum, consenting, recorded, with(0, knows(42, 3)), with(1, knows(41, 3)), with(2, gone), with(3, gone), with(4, gone))
 	then.Now = noon.Add(-24 * time.Hour)
 	for i := range then.Members {
 		then.Members[i].VolumeCreated, then.Members[i].UnreadySince = noon.Add(-48*time.Hour), then.Now.Add(-time.Hour)
@@ -32,13 +33,13 @@ func oldChoiceOfFive(t *testing.T) (State, v1beta2.EtcdClusterStatus) {
 func TestAnOldChoiceIsNotForcedBesideAMemberThatKnowsMore(t *testing.T) {
 	for name, change := range map[string]change{
 		"1 runs and says so":       with(1, knows(100, 4)),
-		"1 says so by its metrics": with(1, silent, func(m *Member) { m.RaftIndex = 100 }),
+		"1 says so by its metrics": with(1, silent, func(m *state.Member) { m.RaftIndex = 100 }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, status := oldChoiceOfFive(t)
 			change(&s)
 			for i := range s.Members {
-				if s.Members[i].Pod != PodNone {
+				if s.Members[i].Pod != state.PodNone {
 					s.Members[i].UnreadySince = noon.Add(-time.Hour)
 				}
 			}
@@ -50,9 +51,9 @@ func TestAnOldChoiceIsNotForcedBesideAMemberThatKnowsMore(t *testing.T) {
 }
 
 // stoppingSurvivor: the fence took more than five minutes, so the survivor was asked again, and its Pod is stopped to start with the flag.
-func stoppingSurvivor() (State, v1beta2.EtcdClusterStatus) {
-	s := state(formed, members(5), size(5), noQuorum, consenting, recorded, with(0, knows(42, 3)), with(1, knows(41, 3)),
-		with(2, withoutPod, volume(VolumeLost)), with(3, withoutPod, volume(VolumeLost)), with(4, withoutPod, volume(VolumeLost)))
+func stoppingSurvivor() (state.State, v1beta2.EtcdClusterStatus) {
+	s := stateWith(formed, members(5), size(5), noQuorum, consenting, recorded, with(0, knows(42, 3)), with(1, knows(41, 3)),
+		with(2, withoutPod, volume(state.VolumeLost)), with(3, withoutPod, volume(state.VolumeLost)), with(4, withoutPod, volume(state.VolumeLost)))
 	for i := range s.Members {
 		s.Members[i].VolumeCreated, s.Members[i].UnreadySince = noon.Add(-24*time.Hour), noon.Add(-time.Hour)
 	}
@@ -70,13 +71,13 @@ func TestASurvivorThatStopsSlowlyIsNotForcedWhenTheDataIsBack(t *testing.T) {
 		t.Fatalf("%+v", s.Recovery)
 	}
 	var stopping time.Time
-	back := func(_ time.Duration, s *State) {
-		if s.Recovery != nil && s.Recovery.ForcedAt != nil && stopping.IsZero() && s.Members[0].Pod == PodDeleting {
+	back := func(_ time.Duration, s *state.State) {
+		if s.Recovery != nil && s.Recovery.ForcedAt != nil && stopping.IsZero() && s.Members[0].Pod == state.PodDeleting {
 			stopping = s.Now
 		}
 		if !stopping.IsZero() && s.Now.Sub(stopping) == 10*time.Minute {
 			for i := 2; i < 5; i++ {
-				with(i, volume(VolumePresent))(s)
+				with(i, volume(state.VolumePresent))(s)
 			}
 		}
 	}
@@ -99,8 +100,8 @@ func TestASurvivorOnADeadNodeStallsTheRecovery(t *testing.T) {
 			status.Recovery = s.Recovery.DeepCopy()
 			do := doer(&s, &status)
 			m := &s.Members[0]
-			m.Pod, m.Answers, m.Knows, m.RaftIndex, m.GoneBy = PodDeleting, false, nil, 0, noon.Add(30*time.Second)
-			s.NoteClock(skew)
+			m.Pod, m.Answers, m.Knows, m.RaftIndex, m.GoneBy = state.PodDeleting, false, nil, 0, noon.Add(30*time.Second)
+			NoteClock(&s, skew)
 			stalled, longest, flips, was := time.Duration(0), time.Duration(0), 0, false
 			for passed := time.Duration(0); passed < 6*time.Hour; passed += 5 * time.Second {
 				s.Now = noon.Add(passed)
@@ -109,7 +110,7 @@ func TestASurvivorOnADeadNodeStallsTheRecovery(t *testing.T) {
 				}
 				step, _ := Choose(s)
 				if wait, is := step.(Wait); is {
-					step = s.Bounded(wait)
+					step = Bounded(s, wait)
 				}
 				s.Waiting.Saw(Waits(s, step), s.Now)
 				wait, is := step.(Wait)

@@ -5,7 +5,7 @@ import "testing"
 // The old leader waited 7 s for another old member to take over, and answered its clients with errors until then, although the restored cluster
 // served. Each of them lost 7 s more than the others.
 func TestThePodsOfAnOverIncarnationStopBriefly(t *testing.T) {
-	s := state(formed, members(3))
+	s := stateWith(formed, members(3))
 	s.Incarnation = 2
 	for i := range s.Members {
 		s.Members[i].Incarnation, s.Members[i].InMembership = 2, true

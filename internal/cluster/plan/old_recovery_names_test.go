@@ -5,17 +5,18 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // A month ago the nodes of 1 and 2 were lost with their claims. The cluster recovered from 0 and grew: nextName reuses the names of 1 and 2.
-func reusedNames() State {
-	s := state(formed, members(3), noQuorum)
+func reusedNames() state.State {
+	s := stateWith(formed, members(3), noQuorum)
 	monthOld(&s)
 	s.KnownIDs = map[string]etcd.ID{nameOf(0): s.Members[0].ID, nameOf(1): 0xb1, nameOf(2): 0xb2}
-	s.KnownVolumes = map[string]VolumeID{nameOf(1): {Claim: "old-1", Volume: "pv-old-1"}, nameOf(2): {Claim: "old-2", Volume: "pv-old-2"}}
+	s.KnownVolumes = map[string]state.VolumeID{nameOf(1): {Claim: "old-1", Volume: "pv-old-1"}, nameOf(2): {Claim: "old-2", Volume: "pv-old-2"}}
 	for _, i := range []int{1, 2} {
-		s.Members[i].VolumeID = VolumeID{Claim: "new", Volume: "pv-new-" + nameOf(i)}
+		s.Members[i].VolumeID = state.VolumeID{Claim: "new", Volume: "pv-new-" + nameOf(i)}
 		s.Members[i].VolumeCreated = noon.Add(-29 * 24 * time.Hour)
 		s.Members[i].ID = etcd.ID(0xc0 + i)
 	}
@@ -26,9 +27,9 @@ func TestAnOldStatusForcesNothingIfANewMemberHasTheNameOfAnOldOne(t *testing.T) 
 	s := reusedNames()
 	membership := membershipOf(s, 0, 1, 2)
 	for i := range 3 {
-		with(i, knows(40+uint64(i), 3), func(m *Member) { m.Knows, m.AppliedIndex = membership, int64(40+i) })(&s)
+		with(i, knows(40+uint64(i), 3), func(m *state.Member) { m.Knows, m.AppliedIndex = membership, int64(40+i) })(&s)
 	}
-	s.HearWitness()
+	HearWitness(&s)
 	step := Plan(s)
 	if d, is := step.(DeletePod); is {
 		t.Errorf("stops %s for --force-new-cluster without consent, while all three voters run with their data", d.Name)
@@ -39,7 +40,7 @@ func TestAnOldStatusForcesNothingIfANewMemberHasTheNameOfAnOldOne(t *testing.T) 
 func TestAnOldStatusForcesNoStartingMemberWithTheNameOfAnOldOne(t *testing.T) {
 	s := reusedNames()
 	for i := range 3 {
-		with(i, pod(PodStarting))(&s)
+		with(i, pod(state.PodStarting))(&s)
 	}
 	neverForces(t, s)
 }
@@ -53,7 +54,7 @@ func TestAnOldStatusForcesNoMemberWithoutAPod(t *testing.T) {
 }
 
 // neverForces carries out the next steps, none of which may start a member with --force-new-cluster.
-func neverForces(t *testing.T, s State) {
+func neverForces(t *testing.T, s state.State) {
 	for range 8 {
 		step := Plan(s)
 		switch step := step.(type) {
@@ -66,7 +67,7 @@ func neverForces(t *testing.T, s State) {
 		case CancelRecovery:
 			s.Recovery = nil
 		case CreateMember:
-			if step.Start == StartForce {
+			if step.Start == state.StartForce {
 				t.Errorf("%s starts with --force-new-cluster", step.Name)
 			}
 			return
@@ -78,7 +79,7 @@ func neverForces(t *testing.T, s State) {
 
 // The operator's clock is an hour behind the API server. A learner was added 10 minutes before the quorum was lost, and has data.
 func TestAClockThatIsBehindCancelsNoRecovery(t *testing.T) {
-	s := state(formed, members(4), noQuorum, with(0, knows(42, 3)), with(1, gone), with(2, gone), with(3, knows(41, 3)), consenting)
+	s := stateWith(formed, members(4), noQuorum, with(0, knows(42, 3)), with(1, gone), with(2, gone), with(3, knows(41, 3)), consenting)
 	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
 	s.KnownLearners = []string{nameOf(3)}
 	s.ServerAhead = time.Hour

@@ -8,12 +8,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // oldForcing: 0 was forced alone two hours ago, and serves alone or with 3 and 4 since. The status of the minute before that is there again, all Pods
 // are gone, and the marked volumes of 1 and 2 are there.
-func oldForcing(added bool) (State, v1beta2.EtcdClusterStatus) {
+func oldForcing(added bool) (state.State, v1beta2.EtcdClusterStatus) {
 	at := metav1.NewTime(noon.Add(-2 * time.Hour).Truncate(time.Second))
 	s := fiveBefore()
 	for i := range s.Members {
@@ -39,7 +40,7 @@ func oldForcing(added bool) (State, v1beta2.EtcdClusterStatus) {
 	return s, status
 }
 
-func passes(t *testing.T, s *State, status *v1beta2.EtcdClusterStatus, passes int) {
+func passes(t *testing.T, s *state.State, status *v1beta2.EtcdClusterStatus, passes int) {
 	t.Helper()
 	do := doer(s, status)
 	for range passes {
@@ -51,7 +52,7 @@ func passes(t *testing.T, s *State, status *v1beta2.EtcdClusterStatus, passes in
 					if i == 1 || i == 2 {
 						t.Errorf("%s starts", create.Name)
 					}
-					with(i, pod(PodStarting))(s)
+					with(i, pod(state.PodStarting))(s)
 				}
 			}
 			continue
@@ -71,7 +72,7 @@ func TestAnOldStatusOfARecoveryDoesNotStartWhatItWentOnWithout(t *testing.T) {
 			s, status := oldForcing(true)
 			if test.running {
 				for _, i := range []int{0, 3, 4} {
-					with(i, pod(PodStarting))(&s)
+					with(i, pod(state.PodStarting))(&s)
 				}
 			}
 			do := doer(&s, &status)
@@ -100,14 +101,14 @@ func TestAnOldStatusOfARecoveryDoesNotStartWhatItWentOnWithout(t *testing.T) {
 				t.Logf("%T %+v", step, step)
 				var j int
 				at := func(name string) int {
-					return slices.IndexFunc(after.Members, func(m Member) bool { return m.Name == name })
+					return slices.IndexFunc(after.Members, func(m state.Member) bool { return m.Name == name })
 				}
 				switch step := step.(type) {
 				case DeletePod:
 					j = at(step.Name)
 					withoutPod(&after.Members[j])
 				case ApplyBudget:
-					after.Budget = budgetOf(after.minAvailable())
+					after.Budget = budgetOf(state.MinAvailable(after))
 				case UnmarkVolume:
 					after.Members[at(step.Name)].Recovered = false
 				case SetAsideVolume:
@@ -131,7 +132,7 @@ func TestAnOldStatusOfAForcedSurvivorDoesNotStartWhatItWentOnWithout(t *testing.
 	s.Recovery.ForcedAt = &metav1.Time{Time: s.Recovery.StartedAt.Add(time.Minute)}
 	status.Recovery = s.Recovery.DeepCopy()
 	do := doer(&s, &status)
-	with(0, pod(PodRunning), knows(42, 3))(&s)
+	with(0, pod(state.PodRunning), knows(42, 3))(&s)
 	s.Members[0].Knows = []etcd.Member{{Name: nameOf(0)}, {Name: nameOf(3)}, {Name: nameOf(4)}}
 	cancel, is := Plan(s).(CancelRecovery)
 	if !is {

@@ -8,27 +8,28 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // A month ago the cluster recovered from member 0. Members 3 and 4 were added since. The status from that hour comes back from an API backup
 // while all nodes restart, so no member answers. The spec does not consent to a recovery any more. All three voters have their data.
 func TestAnOldStatusForcesNoClusterThatHasItsData(t *testing.T) {
-	s := state(formed, members(5), noQuorum, with(1, gone), with(2, gone))
+	s := stateWith(formed, members(5), noQuorum, with(1, gone), with(2, gone))
 	monthOld(&s)
 	for _, i := range []int{0, 3, 4} {
-		with(i, withoutPod, func(m *Member) { m.VolumeCreated = noon.Add(-29 * 24 * time.Hour) })(&s)
+		with(i, withoutPod, func(m *state.Member) { m.VolumeCreated = noon.Add(-29 * 24 * time.Hour) })(&s)
 	}
 	for _, pods := range []string{"no Pod is there", "the Pods start again"} {
 		if pods == "the Pods start again" {
 			for _, i := range []int{0, 3, 4} {
-				with(i, onVolume, pod(PodStarting))(&s)
+				with(i, onVolume, pod(state.PodStarting))(&s)
 			}
 		}
 		for range 4 {
 			step := Plan(s)
 			if d, is := step.(DeletePod); is {
-				m, _ := s.member(d.Name)
+				m, _ := state.Find(s, d.Name)
 				for i := range s.Members {
 					if s.Members[i].Name == m.Name {
 						withoutPod(&s.Members[i])
@@ -40,7 +41,7 @@ func TestAnOldStatusForcesNoClusterThatHasItsData(t *testing.T) {
 				s.Recovery = nil
 				continue
 			}
-			if c, is := step.(CreateMember); is && c.Start == StartForce {
+			if c, is := step.(CreateMember); is && c.Start == state.StartForce {
 				t.Errorf("%s: survivor %s starts with --force-new-cluster, although all voters have their data", pods, c.Name)
 			}
 			break
@@ -51,13 +52,13 @@ func TestAnOldStatusForcesNoClusterThatHasItsData(t *testing.T) {
 // The members answer, have no leader for a moment, and name three voters that all have data. The old status wins nevertheless. When the
 // cluster has grown again, the volumes of 3 and 4 are deleted at once, because the old record of the recovery does not have them.
 func TestAnOldStatusForcesNothingAgainstWhatMembersKnow(t *testing.T) {
-	s := state(formed, members(5), noQuorum, with(1, gone), with(2, gone))
+	s := stateWith(formed, members(5), noQuorum, with(1, gone), with(2, gone))
 	monthOld(&s)
 	membership := membershipOf(s, 0, 3, 4)
 	for _, i := range []int{0, 3, 4} {
-		with(i, knows(40+uint64(i), 3), func(m *Member) { m.Knows, m.AppliedIndex = membership, int64(40+i) })(&s)
+		with(i, knows(40+uint64(i), 3), func(m *state.Member) { m.Knows, m.AppliedIndex = membership, int64(40+i) })(&s)
 	}
-	s.HearWitness()
+	HearWitness(&s)
 	step := Plan(s)
 	if d, is := step.(DeletePod); is {
 		t.Errorf("the operator stops %s for --force-new-cluster without consent, while all voters run", d.Name)
@@ -67,7 +68,7 @@ func TestAnOldStatusForcesNothingAgainstWhatMembersKnow(t *testing.T) {
 // The status is from an API backup, when the cluster had members 0, 1 and 2. Now its voters are 0 and 3 to 6, of which 0 and 3 have data.
 // The recovery compares 0 and 3, and continues from 0. The volume of 3 may have writes that no other has.
 func TestARecoverySetsTheVolumeOfEachVoterAside(t *testing.T) {
-	s := state(formed, members(4), noQuorum, with(0, knows(42, 3)), with(1, gone), with(2, gone), with(3, knows(41, 3)), consenting)
+	s := stateWith(formed, members(4), noQuorum, with(0, knows(42, 3)), with(1, gone), with(2, gone), with(3, knows(41, 3)), consenting)
 	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
 	step := Plan(s)
 	begin, is := step.(BeginRecovery)
@@ -79,7 +80,7 @@ func TestARecoverySetsTheVolumeOfEachVoterAside(t *testing.T) {
 		t.Errorf("the record of the recovery lacks %s, whose volume it replaces", nameOf(3))
 	}
 
-	after := state(formed, members(3), with(3, volume(VolumePresent)))
+	after := stateWith(formed, members(3), with(3, volume(state.VolumePresent)))
 	after.Recovery = recovery
 	after.Recovery.Step = v1beta2.RecoveryGrowing
 	if step := Plan(after); step != (SetAsideVolume{Name: nameOf(3)}) {
@@ -88,7 +89,7 @@ func TestARecoverySetsTheVolumeOfEachVoterAside(t *testing.T) {
 }
 
 // membershipOf is what etcd tells of these members.
-func membershipOf(s State, members ...int) (membership []etcd.Member) {
+func membershipOf(s state.State, members ...int) (membership []etcd.Member) {
 	for _, i := range members {
 		membership = append(membership, etcd.Member{ID: s.Members[i].ID, Name: nameOf(i), PeerURLs: []string{peerURLOf(i)}, ClientURLs: []string{"http://x"}})
 	}
@@ -96,7 +97,7 @@ func membershipOf(s State, members ...int) (membership []etcd.Member) {
 }
 
 // monthOld: the status is that of a recovery from 0 a month ago, when 0, 1 and 2 were the voters.
-func monthOld(s *State) {
+func monthOld(s *state.State) {
 	began := metav1.NewTime(noon.Add(-30 * 24 * time.Hour))
 	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
 	s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), Voters: s.KnownVoters, StartedAt: &began, ForcedAt: &began}

@@ -9,16 +9,17 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/clock"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // oldForcingNamesReused: a person gives 1 and 2 up by deleting their claims, and the cluster recovers from 0. Their names are free, so it grows with new
 // members 1 and 2 on new claims. Two hours later the status of the minute before the survivor was forced is there again (an API backup).
 // All of that status is what NewStatus wrote then, and the State is what NewState reads from it.
-func oldForcingNamesReused(t *testing.T, p func(*Member)) (State, v1beta2.EtcdClusterStatus) {
+func oldForcingNamesReused(t *testing.T, p func(*state.Member)) (state.State, v1beta2.EtcdClusterStatus) {
 	t.Helper()
-	before := state(formed, members(3), recorded) // all served
+	before := stateWith(formed, members(3), recorded) // all served
 	status := NewStatus(before, Plan(before), nil, v1beta2.EtcdClusterStatus{}, 1)
-	s := state(formed, members(3), noQuorum, consenting, recorded, with(0, knows(42, 3)), with(1, gone), with(2, gone))
+	s := stateWith(formed, members(3), noQuorum, consenting, recorded, with(0, knows(42, 3)), with(1, gone), with(2, gone))
 	s.Now = noon.Add(-2 * time.Hour)
 	for i := range s.Members {
 		s.Members[i].VolumeCreated = noon.Add(-24 * time.Hour)
@@ -29,13 +30,13 @@ func oldForcingNamesReused(t *testing.T, p func(*Member)) (State, v1beta2.EtcdCl
 		t.Fatalf("%T %s", Plan(s), Describe(s, Plan(s)).Message)
 	}
 	status = NewStatus(s, begin, nil, status, 1)
-	if marked := s.ReplacedByRecovery(); len(marked) != 0 {
+	if marked := ReplacedByRecovery(s); len(marked) != 0 {
 		t.Fatalf("there are no claims to mark: %v", marked)
 	}
 	// What NewState reads from that status today.
 	cluster := &v1beta2.EtcdCluster{Spec: s.Spec, Status: status}
 	cluster.Namespace, cluster.Name, cluster.UID = s.Namespace, s.Name, s.UID
-	now := NewState(cluster)
+	now := state.NewState(cluster)
 	now.Now, now.Services, now.Budget, now.Members = noon, s.Services, s.Budget, s.Members
 	now.Services.ClientClusterID = now.ClusterID
 	for i := range now.Members {
@@ -43,10 +44,10 @@ func oldForcingNamesReused(t *testing.T, p func(*Member)) (State, v1beta2.EtcdCl
 		onVolume(m)
 		p(m)
 		m.ID, m.InMembership, m.Started = 0, false, false
-		m.Volume = VolumePresent
+		m.Volume = state.VolumePresent
 		if i > 0 { // the member that was added an hour after the recovery
 			m.VolumeCreated = noon.Add(-time.Hour)
-			m.VolumeID = VolumeID{Claim: types.UID("new-claim-of-" + nameOf(i)), Volume: "new-pv-of-" + nameOf(i)}
+			m.VolumeID = state.VolumeID{Claim: types.UID("new-claim-of-" + nameOf(i)), Volume: "new-pv-of-" + nameOf(i)}
 		}
 	}
 	return now, status
@@ -56,7 +57,7 @@ func oldForcingNamesReused(t *testing.T, p func(*Member)) (State, v1beta2.EtcdCl
 // the nodes restart, or because the cluster hibernated. The operator must see that the status is an old one: the claims of 1 and 2 are younger than the
 // recovery. But they are not the claims that the old status has, so HoldsData says that 1 and 2 have no data, and addedSince skips them.
 func TestAnOldStatusForcesNoSurvivorBesideMembersThatReuseNames(t *testing.T) {
-	for name, p := range map[string]func(*Member){"Pods gone": withoutPod, "Pods starting": pod(PodStarting), "Pods running": pod(PodRunning)} {
+	for name, p := range map[string]func(*state.Member){"Pods gone": withoutPod, "Pods starting": pod(state.PodStarting), "Pods running": pod(state.PodRunning)} {
 		t.Run(name, func(t *testing.T) {
 			s, status := oldForcingNamesReused(t, p)
 			do := doer(&s, &status)
@@ -65,13 +66,13 @@ func TestAnOldStatusForcesNoSurvivorBesideMembersThatReuseNames(t *testing.T) {
 				t.Logf("%T %+v: %s", step, step, Describe(s, step).Message)
 				switch step := step.(type) {
 				case CreateMember:
-					if step.Start == StartForce {
-						t.Errorf("%s starts with --force-new-cluster, although 1 and 2 of today have data. After that: %v are marked and set aside", step.Name, s.ReplacedByRecovery())
+					if step.Start == state.StartForce {
+						t.Errorf("%s starts with --force-new-cluster, although 1 and 2 of today have data. After that: %v are marked and set aside", step.Name, ReplacedByRecovery(s))
 						return
 					}
 					for i := range s.Members {
 						if s.Members[i].Name == step.Name {
-							with(i, pod(PodStarting))(&s)
+							with(i, pod(state.PodStarting))(&s)
 						}
 					}
 				case DeletePod:
@@ -92,17 +93,17 @@ func TestAnOldStatusForcesNoSurvivorBesideMembersThatReuseNames(t *testing.T) {
 // alarms (etcdctl alarm disarm), because clients could not write. They wrote up to 60. Then two of three nodes fail. The third member answers without
 // a quorum: it reports revision 60 and no alarm. All three volumes are there.
 func TestAnExactTakeoverSeesTheWritesOfAMemberWithoutAQuorum(t *testing.T) {
-	for name, p := range map[string]func(*Member){"evicted": withoutPod, "stopping": pod(PodDeleting)} {
+	for name, p := range map[string]func(*state.Member){"evicted": withoutPod, "stopping": pod(state.PodDeleting)} {
 		t.Run(name, func(t *testing.T) {
 			s := givenExact(twoLost(p), savedUpTo(50, 0))
 			for i := range s.Members[:3] {
 				s.Members[i].Alarms = nil
 			}
-			with(0, func(m *Member) { m.Answers, m.Revision, m.Version, m.ClusterID = true, 60, "3.6.16", 0xaa })(&s)
-			if !s.oldMayContinue() {
+			with(0, func(m *state.Member) { m.Answers, m.Revision, m.Version, m.ClusterID = true, 60, "3.6.16", 0xaa })(&s)
+			if !oldMayContinue(s) {
 				t.Fatal("the old members have their data")
 			}
-			if isAdopted(s) && s.InTheWay(Plan(s)) == "" {
+			if isAdopted(s) && InTheWay(s, Plan(s)) == "" {
 				st := NewStatus(s, Plan(s), nil, v1beta2.EtcdClusterStatus{Restore: s.Restore}, 1)
 				t.Errorf("the seed takes over although a member has revision 60 and the exact snapshot ends at 50; the status says %q, unsaved %v", Describe(s, Plan(s)).Message, *st.Restore.UnsavedRevisions)
 			}
@@ -114,8 +115,8 @@ func TestAnExactTakeoverSeesTheWritesOfAMemberWithoutAQuorum(t *testing.T) {
 // the fenced old members.
 func TestTheStatusSaysThatClientsCannotWriteBeforeTheServiceChanges(t *testing.T) {
 	for name, c := range map[string]change{
-		"paused": func(s *State) { s.Spec.Paused = true },
-		"Secret": func(s *State) { s.SecretProblem = "Secret x does not exist." },
+		"paused": func(s *state.State) { s.Spec.Paused = true },
+		"Secret": func(s *state.State) { s.SecretProblem = "Secret x does not exist." },
 	} {
 		s := givenExact(savedUpTo(50, 0))
 		adopt, is := Plan(s).(AdoptSeed)
@@ -141,13 +142,13 @@ func TestClocksThatDifferDoNotProlongTheFence(t *testing.T) {
 
 // The same for a safety snapshot that is not exact: the members serve, and the restore waits.
 func TestClocksThatDifferDoNotProlongTheWaitForASafetySnapshot(t *testing.T) {
-	s := state(formed, members(3), storage("3.6.0"), restored(v1beta2.RestoreSeeding), asked, aSeed(serving))
+	s := stateWith(formed, members(3), storage("3.6.0"), restored(v1beta2.RestoreSeeding), asked, aSeed(serving))
 	s.Request.Safety = v1beta2.SafetySnapshotIfPossible
 	endsWithin(t, s, 45*time.Minute, func(step Step) bool { _, is := step.(BeginSwitch); return is })
 }
 
 // endsWithin asks for a safety snapshot while the clocks differ by six hours, and fails the test if the wait for it lasts longer than limit.
-func endsWithin(t *testing.T, s State, limit time.Duration, ends func(Step) bool) {
+func endsWithin(t *testing.T, s state.State, limit time.Duration, ends func(Step) bool) {
 	t.Helper()
 	s.ServerAhead = 6 * time.Hour
 	status := statusOf(s)
@@ -160,7 +161,7 @@ func endsWithin(t *testing.T, s State, limit time.Duration, ends func(Step) bool
 	for waited := time.Duration(0); waited < 7*time.Hour; waited += 5 * time.Minute {
 		s.Restore = status.Restore.DeepCopy()
 		s.Now, s.SeedReadySince = noon.Add(waited), s.Restore.SeedReadyTime.Time
-		s.CorrectTimes(&seen)
+		CorrectTimes(&s, &seen)
 		step := Plan(s)
 		if ends(step) {
 			if waited > limit {
@@ -176,12 +177,12 @@ func endsWithin(t *testing.T, s State, limit time.Duration, ends func(Step) bool
 // As with names that are used again, but the cluster was growing to five when it lost its quorum: the claims of 3 and 4 were there, unused. After the recovery, the operator adds 3
 // and 4 with these claims (prepareMembers). They are older than the recovery, and not marked.
 func TestAnOldStatusForcesNoSurvivorBesideMembersOnPreparedVolumes(t *testing.T) {
-	before := state(formed, members(3), size(5), recorded)
+	before := stateWith(formed, members(3), size(5), recorded)
 	status := NewStatus(before, Plan(before), nil, v1beta2.EtcdClusterStatus{}, 1)
-	unused := func(m *Member) {
-		m.Volume, m.VolumeUnused, m.VolumeCreated = VolumePresent, true, noon.Add(-4*time.Hour)
+	unused := func(m *state.Member) {
+		m.Volume, m.VolumeUnused, m.VolumeCreated = state.VolumePresent, true, noon.Add(-4*time.Hour)
 	}
-	s := state(formed, members(3), size(5), noQuorum, consenting, recorded, with(0, knows(42, 3)), with(1, gone), with(2, gone), with(3, withoutPod, unused), with(4, withoutPod, unused))
+	s := stateWith(formed, members(3), size(5), noQuorum, consenting, recorded, with(0, knows(42, 3)), with(1, gone), with(2, gone), with(3, withoutPod, unused), with(4, withoutPod, unused))
 	s.Now = noon.Add(-2 * time.Hour)
 	for i := range s.Members {
 		s.Members[i].UnreadySince = noon.Add(-3 * time.Hour)
@@ -193,18 +194,18 @@ func TestAnOldStatusForcesNoSurvivorBesideMembersOnPreparedVolumes(t *testing.T)
 	}
 	status = NewStatus(s, begin, nil, status, 1)
 	s.Recovery = status.Recovery.DeepCopy()
-	if marked := s.ReplacedByRecovery(); len(marked) != 0 {
+	if marked := ReplacedByRecovery(s); len(marked) != 0 {
 		t.Fatalf("there are no claims to mark: %v", marked)
 	}
 	// The recovered cluster of 0 creates the Pods of 3 and 4 again, on these claims.
-	grows := state(formed, members(1), size(5), recorded, with(1, withoutPod, unused), with(2, withoutPod, unused))
+	grows := stateWith(formed, members(1), size(5), recorded, with(1, withoutPod, unused), with(2, withoutPod, unused))
 	grows.Members[1].Name, grows.Members[2].Name = nameOf(3), nameOf(4)
 	if create, is := prepareMembers(grows).(CreateMember); !is || create.Name != nameOf(3) {
 		t.Fatalf("%+v", prepareMembers(grows))
 	}
 	cluster := &v1beta2.EtcdCluster{Spec: s.Spec, Status: status}
 	cluster.Namespace, cluster.Name, cluster.UID = s.Namespace, s.Name, s.UID
-	now := NewState(cluster)
+	now := state.NewState(cluster)
 	now.Now, now.Services, now.Budget = noon, s.Services, s.Budget
 	for _, i := range []int{0, 3, 4} {
 		m := s.Members[i]
@@ -220,7 +221,7 @@ func TestAnOldStatusForcesNoSurvivorBesideMembersOnPreparedVolumes(t *testing.T)
 		step := Plan(now)
 		t.Logf("%T %+v: %s", step, step, Describe(now, step).Message)
 		if create, is := step.(CreateMember); is {
-			if create.Start == StartForce {
+			if create.Start == state.StartForce {
 				t.Errorf("%s starts with --force-new-cluster, although 3 and 4 of today have data", create.Name)
 			}
 			return
@@ -232,9 +233,9 @@ func TestAnOldStatusForcesNoSurvivorBesideMembersOnPreparedVolumes(t *testing.T)
 // As with names that are used again, but the clock of the operator was a day ahead of that of the API server when the recovery began, and the operator knew it. So the recovery seems to be
 // younger than the claims of 3 and 4, which were added an hour later.
 func TestAnOldStatusOfAClockThatWasAheadForcesNoSurvivor(t *testing.T) {
-	before := state(formed, members(3), recorded)
+	before := stateWith(formed, members(3), recorded)
 	status := NewStatus(before, Plan(before), nil, v1beta2.EtcdClusterStatus{}, 1)
-	s := state(formed, members(3), noQuorum, consenting, recorded, with(0, knows(42, 3)), with(1, gone), with(2, gone))
+	s := stateWith(formed, members(3), noQuorum, consenting, recorded, with(0, knows(42, 3)), with(1, gone), with(2, gone))
 	s.Now, s.ServerAhead = noon.Add(22*time.Hour), -24*time.Hour // it is two hours before noon
 	s.Members[0].VolumeCreated = noon.Add(-24 * time.Hour)
 	for i := range s.Members {
@@ -247,10 +248,10 @@ func TestAnOldStatusOfAClockThatWasAheadForcesNoSurvivor(t *testing.T) {
 	status = NewStatus(s, begin, nil, status, 1)
 	cluster := &v1beta2.EtcdCluster{Spec: s.Spec, Status: status}
 	cluster.Namespace, cluster.Name, cluster.UID = s.Namespace, s.Name, s.UID
-	now := NewState(cluster)
+	now := state.NewState(cluster)
 	now.Now, now.Services, now.Budget = noon, s.Services, s.Budget
 	for _, i := range []int{0, 3, 4} {
-		m := Member{Name: nameOf(i), Incarnation: 1, Volume: VolumePresent, VolumeCreated: noon.Add(-time.Hour)}
+		m := state.Member{Name: nameOf(i), Incarnation: 1, Volume: state.VolumePresent, VolumeCreated: noon.Add(-time.Hour)}
 		if i == 0 {
 			m = s.Members[0]
 			m.ID, m.InMembership = 0, false
@@ -263,7 +264,7 @@ func TestAnOldStatusOfAClockThatWasAheadForcesNoSurvivor(t *testing.T) {
 		step := Plan(now)
 		t.Logf("%T %+v: %s", step, step, Describe(now, step).Message)
 		if create, is := step.(CreateMember); is {
-			if create.Start == StartForce {
+			if create.Start == state.StartForce {
 				t.Errorf("%s starts with --force-new-cluster, although 3 and 4 of today have data; the recovery began at %s", create.Name, now.Recovery.StartedAt)
 			}
 			return

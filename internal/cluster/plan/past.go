@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // The first rule that returns a step wins, so a rule that waits would keep all rules after it from running. A wait may last for days: for a
@@ -17,8 +18,8 @@ type reach int
 const (
 	// noRule: no later rule is asked.
 	noRule reach = iota
-	// space: only reclaimSpace, which needs no Pod.
-	space
+	// spaceOnly: only reclaimSpace, which needs no Pod.
+	spaceOnly
 	// repairs: all rules that repair, replace and add members.
 	repairs
 	// rolls: also those that restart members one at a time.
@@ -29,46 +30,46 @@ const (
 
 // hold says how far the rules after a wait of a rule are asked, and why no further.
 type hold struct {
-	reach func(State, Wait) reach
+	reach func(state.State, Wait) reach
 	why   string
 }
 
-func upTo(r reach) func(State, Wait) reach { return func(State, Wait) reach { return r } }
+func upTo(r reach) func(state.State, Wait) reach { return func(state.State, Wait) reach { return r } }
 
 // waitHolds are the rules whose waits hold up more than others do. A wait of any other rule lets all repairs pass, and if it is stalled, also
 // restarts.
 var waitHolds = map[string]hold{
-	"hibernate": {why: "the members stop, and a repair would start them again", reach: func(s State, wait Wait) reach {
+	"hibernate": {why: "the members stop, and a repair would start them again", reach: func(s state.State, wait Wait) reach {
 		if wait.Reason == v1beta2.ReasonInvalidSpec { // it stops none
-			return s.asOthers(wait)
+			return asOthers(s, wait)
 		}
 		return noRule
 	}},
-	"refuseTLSChange":       {why: "a Pod that is created now has the TLS of the spec, and could not connect to the members", reach: upTo(space)},
-	"issueCertificates":     {why: "a Pod that is created now would have no certificates", reach: upTo(space)},
-	"missingSecrets":        {why: "a Pod that is created now would not start without its Secret", reach: upTo(space)},
+	"refuseTLSChange":       {why: "a Pod that is created now has the TLS of the spec, and could not connect to the members", reach: upTo(spaceOnly)},
+	"issueCertificates":     {why: "a Pod that is created now would have no certificates", reach: upTo(spaceOnly)},
+	"missingSecrets":        {why: "a Pod that is created now would not start without its Secret", reach: upTo(spaceOnly)},
 	"foreignMembers":        {why: "the cluster has not formed, and its members belong to something else", reach: upTo(noRule)},
-	"refuseForeignServices": {why: "the name of a Pod that is created now would not resolve without the Service", reach: upTo(space)},
+	"refuseForeignServices": {why: "the name of a Pod that is created now would not resolve without the Service", reach: upTo(spaceOnly)},
 	"contradictedService":   {why: "it is not known which members are the cluster", reach: upTo(noRule)},
 	"forceNewCluster":       {why: "a survivor that may run with --force-new-cluster again would drop each other member", reach: upTo(noRule)},
-	"restore": {why: "the old members stop", reach: func(s State, wait Wait) reach {
-		if s.switching() {
+	"restore": {why: "the old members stop", reach: func(s state.State, wait Wait) reach {
+		if s.Switching() {
 			return noRule
 		}
-		return s.asOthers(wait) // before the switch, the old cluster is like any other
+		return asOthers(s, wait) // before the switch, the old cluster is like any other
 	}},
-	"cancelDowngrade": {why: "a member that starts now refuses to run, because a downgrade is allowed", reach: upTo(space)},
-	"replaceLost": {why: "the volume has unknown data, and would be deleted after its member is removed by another rule", reach: func(s State, wait Wait) reach {
+	"cancelDowngrade": {why: "a member that starts now refuses to run, because a downgrade is allowed", reach: upTo(spaceOnly)},
+	"replaceLost": {why: "the volume has unknown data, and would be deleted after its member is removed by another rule", reach: func(s state.State, wait Wait) reach {
 		if wait.Reason == v1beta2.ReasonAnotherVolume {
-			return space
+			return spaceOnly
 		}
-		return s.asOthers(wait)
+		return asOthers(s, wait)
 	}},
-	"peersRefuseCertificate": {why: "the other members refuse a member that starts or connects again now", reach: upTo(space)},
+	"peersRefuseCertificate": {why: "the other members refuse a member that starts or connects again now", reach: upTo(spaceOnly)},
 	"corruptAlarm":           {why: "it is not known which data is right, and a new member would copy it", reach: upTo(noRule)},
-	"waitUntilHealthy": {why: "one change at a time: a member that is starting, joining or down comes first", reach: func(s State, _ Wait) reach {
-		if s.allServe() { // a container beside etcd is not ready, for example
-			return space
+	"waitUntilHealthy": {why: "one change at a time: a member that is starting, joining or down comes first", reach: func(s state.State, _ Wait) reach {
+		if allServe(s) { // a container beside etcd is not ready, for example
+			return spaceOnly
 		}
 		return noRule
 	}},
@@ -78,28 +79,28 @@ var waitHolds = map[string]hold{
 }
 
 // reachPast returns how far the rules after a wait are asked.
-func (s State) reachPast(rule string, wait Wait) reach {
+func reachPast(s state.State, rule string, wait Wait) reach {
 	if !s.Formed() || !s.MembershipKnown {
 		return noRule // without a quorum etcd changes nothing
 	}
 	if h, listed := waitHolds[rule]; listed {
 		return h.reach(s, wait)
 	}
-	return s.asOthers(wait)
+	return asOthers(s, wait)
 }
 
 // asOthers is how far the rules after most waits are asked. A cluster that is below its size restarts a member only if a quorum serves
 // meanwhile.
-func (s State) asOthers(wait Wait) reach {
-	if wait.Stalled && (s.surplus() >= 0 || s.Voters().KeepsQuorumWhileStopped(true)) {
+func asOthers(s state.State, wait Wait) reach {
+	if wait.Stalled && (s.Surplus() >= 0 || s.Voters().KeepsQuorumWhileStopped(true)) {
 		return rolls
 	}
 	return repairs
 }
 
 // allServe reports whether each member of the cluster votes and serves.
-func (s State) allServe() bool {
-	return !slices.ContainsFunc(s.membership(), func(m Member) bool { return m.Learner || !m.Serving })
+func allServe(s state.State) bool {
+	return !slices.ContainsFunc(s.Membership(), func(m state.Member) bool { return m.Learner || !m.Serving })
 }
 
 // needed is how far the rules after a wait must be asked for each rule to be among them.
@@ -118,32 +119,27 @@ func neededBy(groups []group) map[string]reach {
 			by[r.Name] = now
 		}
 	}
-	by["reclaimSpace"], by["takeFenceBack"] = space, space
+	by["reclaimSpace"], by["takeFenceBack"] = spaceOnly, spaceOnly
 	by["prepareVersionChange"] = beyond // cancelDowngrade would undo it as long as a member is yet to be added
 	return by
 }
 
-// obstruction is a step that was refused in this pass, and the wait that reports it.
-type obstruction struct {
-	step Step
-	wait Wait
-}
-
 // Obstruct records that a step was refused in this pass. The plan takes the wait for it, and asks the rules after it.
-func (s *State) Obstruct(step Step, wait Wait) {
-	s.obstructed = append(slices.Clone(s.obstructed), obstruction{step: step, wait: wait})
+func Obstruct(s *state.State, step Step, wait Wait) {
+	s.Obstructed = append(slices.Clone(s.Obstructed), state.Obstruction{Step: step, Wait: wait})
 }
 
 // waitFor returns the wait that a step is, or that was put in its place in this pass.
-func (s State) waitFor(step Step) (Wait, bool) {
-	recorded := s.recordedFirst(step)
-	for _, o := range s.obstructed {
-		if reflect.DeepEqual(o.step, step) || reflect.DeepEqual(o.step, recorded) {
-			return s.Bounded(o.wait), true
+func waitFor(s state.State, step Step) (Wait, bool) {
+	recorded := recordedFirst(s, step)
+	for _, o := range s.Obstructed {
+		if reflect.DeepEqual(o.Step, step) || reflect.DeepEqual(o.Step, recorded) {
+			wait, _ := o.Wait.(Wait)
+			return Bounded(s, wait), true
 		}
 	}
 	wait, is := step.(Wait)
-	return s.Bounded(wait), is
+	return Bounded(s, wait), is
 }
 
 // choice is what the rules decide.
@@ -153,7 +149,7 @@ type choice struct {
 	// rule is the name of the rule that returned it.
 	rule string
 	// waits are those that were met on the way to the step.
-	waits []WaitKey
+	waits []state.WaitKey
 	// waiting is the first of them, with what a person must know of the others, and allowed is how far the rules after it are asked.
 	waiting *Wait
 	by      string
@@ -173,9 +169,9 @@ func reports(step Step) bool {
 }
 
 // wait adds a wait of a rule.
-func (c *choice) wait(s State, rule string, wait Wait) {
+func (c *choice) wait(s state.State, rule string, wait Wait) {
 	c.waits = append(c.waits, wait.key())
-	c.allowed = min(c.allowed, s.reachPast(rule, wait))
+	c.allowed = min(c.allowed, reachPast(s, rule, wait))
 	if c.waiting == nil {
 		c.waiting, c.by = &wait, rule
 		return
@@ -184,11 +180,11 @@ func (c *choice) wait(s State, rule string, wait Wait) {
 }
 
 // end is the choice if no rule has a step that may pass the wait.
-func (c *choice) end(s State) choice {
+func (c *choice) end(s state.State) choice {
 	switch {
 	case c.waiting != nil:
 		if c.note != nil {
-			c.waiting.Message += " Meanwhile: " + c.note.describe(s).Message
+			c.waiting.Message += " Meanwhile: " + Describe(s, c.note).Message
 		}
 		c.step, c.rule = *c.waiting, c.by
 	case c.note != nil:
@@ -200,7 +196,7 @@ func (c *choice) end(s State) choice {
 // first returns the step that wins: that of the first rule that returns one, but if it waits, that of a later rule that the wait lets pass. One
 // that only reports something wins if no later rule has another one.
 // skip returns true for steps that do not count.
-func first(groups []group, s State, skip func(string, Step) bool) choice {
+func first(groups []group, s state.State, skip func(string, Step) bool) choice {
 	c := choice{allowed: beyond}
 	for _, g := range groups {
 		for _, r := range g.Rules {
@@ -211,7 +207,7 @@ func first(groups []group, s State, skip func(string, Step) bool) choice {
 			if step == nil || skip(r.Name, step) {
 				continue
 			}
-			wait, is := s.waitFor(step)
+			wait, is := waitFor(s, step)
 			switch {
 			case c.waiting != nil && needed[r.Name] > c.allowed:
 				return c.end(s)

@@ -3,33 +3,22 @@ package plan
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // An earlier release recorded neither which restores were carried out, nor what they restored. An EtcdRestore that is
 // created again after an upgrade of the operator must not roll the cluster back, so the record is completed.
-
-// withEarlier adds the restore that took over under a release that recorded none.
-func withEarlier(past []v1beta2.PastRestore, last *v1beta2.ClusterRestoreStatus, now time.Time) []v1beta2.PastRestore {
-	tookOver := last != nil && (last.Step == v1beta2.RestoreGrowing || last.Step == v1beta2.RestoreComplete)
-	if !tookOver || last.Name == "" && now.IsZero() || slices.ContainsFunc(past, func(p v1beta2.PastRestore) bool { return p.UID == last.UID }) {
-		return past
-	}
-	return append(slices.Clone(past), v1beta2.PastRestore{
-		Name: cmp.Or(last.Name, string(last.UID)), UID: last.UID, CreationTime: last.CreationTime, SpecHash: last.SpecHash, Time: metav1.NewTime(now), ClusterID: last.ClusterID, SafetySnapshot: last.SafetySnapshot,
-	})
-}
 
 // learn completes the record of restores with what their EtcdRestores show, while these exist. If the status was lost, the client Service tells only the
 // UID of the one that made the incarnation, and without its name and its time an older one would replace its data.
 //
 // In that case each complete EtcdRestore of the cluster counts as carried out. If the object of the last one is gone, all that are older than now are
 // refused.
-func (s *State) learn(restores []v1beta2.EtcdRestore) {
+func learn(s *state.State, restores []v1beta2.EtcdRestore) {
 	lost := s.Restore != nil && s.Restore.Name == ""
 	for i := range restores {
 		restore := &restores[i]
@@ -37,7 +26,7 @@ func (s *State) learn(restores []v1beta2.EtcdRestore) {
 			continue
 		}
 		s.Restores = append(s.Restores, restore.UID)
-		s.learnLast(restore)
+		learnLast(s, restore)
 		at := slices.IndexFunc(s.PastRestores, func(p v1beta2.PastRestore) bool { return p.UID == restore.UID })
 		switch {
 		case at >= 0:
@@ -50,7 +39,7 @@ func (s *State) learn(restores []v1beta2.EtcdRestore) {
 			})
 		}
 	}
-	s.PastRestores = withEarlier(s.PastRestores, s.Restore, s.Now)
+	s.PastRestores = state.WithEarlier(s.PastRestores, s.Restore, s.Now)
 	if s.Restore != nil && s.Restore.Name == "" { // the next pass does not learn again
 		s.Restore = s.Restore.DeepCopy()
 		s.Restore.Name = string(s.Restore.UID)
@@ -58,7 +47,7 @@ func (s *State) learn(restores []v1beta2.EtcdRestore) {
 }
 
 // learnLast completes the restore that made the incarnation.
-func (s *State) learnLast(restore *v1beta2.EtcdRestore) {
+func learnLast(s *state.State, restore *v1beta2.EtcdRestore) {
 	if s.Restore == nil || s.Restore.UID != restore.UID || s.Restore.SpecHash != "" && s.Restore.Name != "" && s.Restore.CreationTime != nil {
 		return
 	}
@@ -68,7 +57,7 @@ func (s *State) learnLast(restore *v1beta2.EtcdRestore) {
 }
 
 // pastRestores is the completed record of the restores that the status had before, with those that were learned.
-func (s State) pastRestores(before []v1beta2.PastRestore) []v1beta2.PastRestore {
+func pastRestores(s state.State, before []v1beta2.PastRestore) []v1beta2.PastRestore {
 	past := slices.Clone(before)
 	for _, p := range s.PastRestores {
 		at := slices.IndexFunc(past, func(known v1beta2.PastRestore) bool { return known.UID == p.UID })
@@ -82,7 +71,7 @@ func (s State) pastRestores(before []v1beta2.PastRestore) []v1beta2.PastRestore 
 			past[at].Name, past[at].SpecHash, past[at].CreationTime = p.Name, p.SpecHash, cmp.Or(past[at].CreationTime, p.CreationTime)
 		}
 	}
-	past = withEarlier(past, s.Restore, s.Now)
+	past = state.WithEarlier(past, s.Restore, s.Now)
 	slices.SortStableFunc(past, byTime)
 	return past[max(0, len(past)-v1beta2.MaxPastRestores):]
 }

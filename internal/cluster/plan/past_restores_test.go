@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 func recreated(r *v1beta2.EtcdRestore) { r.UID = "uid-of-the-next-object" }
@@ -28,19 +29,19 @@ func TestARestoreThatWasCarriedOutIsNotRepeatedByAccident(t *testing.T) {
 	dryRun := func(r *v1beta2.EtcdRestore) { r.Spec.DryRun = true }
 	for name, test := range map[string]struct {
 		restore v1beta2.EtcdRestore
-		state   State
+		state   state.State
 		taken   bool
 	}{
-		"a recreated EtcdRestore is refused":                                           {restoreOf("back", time.Hour, recreated), state(formed), false},
-		"the same EtcdRestore is refused if it lost its status":                        {restoreOf("back", time.Hour), state(formed), false},
-		"the same EtcdRestore is refused with another TTL":                             {restoreOf("back", time.Hour, recreated, shorter), state(formed), false},
-		"a dry run is not carried out":                                                 {restoreOf("forth", time.Hour, dryRun), state(formed), false},
-		"an EtcdRestore with another name is carried out":                              {restoreOf("forth", time.Hour), state(formed), true},
-		"an EtcdRestore with another spec is carried out":                              {restoreOf("back", time.Hour, recreated, other), state(formed), true},
-		"a recreated EtcdRestore is carried out with consent":                          {restoreOf("back", time.Hour, recreated, replacing(oldID)), state(formed), true},
-		"consent that names an earlier cluster ID is refused":                          {restoreOf("back", time.Hour, recreated, replacing(seedID)), state(formed), false},
-		"a new name is refused if its consent names an earlier cluster ID":             {restoreOf("forth", time.Hour, replacing(seedID)), state(formed), false},
-		"a new cluster starts from an EtcdRestore that an earlier cluster carried out": {restoreOf("back", time.Hour, recreated, replacing(seedID)), state(), true},
+		"a recreated EtcdRestore is refused":                                           {restoreOf("back", time.Hour, recreated), stateWith(formed), false},
+		"the same EtcdRestore is refused if it lost its status":                        {restoreOf("back", time.Hour), stateWith(formed), false},
+		"the same EtcdRestore is refused with another TTL":                             {restoreOf("back", time.Hour, recreated, shorter), stateWith(formed), false},
+		"a dry run is not carried out":                                                 {restoreOf("forth", time.Hour, dryRun), stateWith(formed), false},
+		"an EtcdRestore with another name is carried out":                              {restoreOf("forth", time.Hour), stateWith(formed), true},
+		"an EtcdRestore with another spec is carried out":                              {restoreOf("back", time.Hour, recreated, other), stateWith(formed), true},
+		"a recreated EtcdRestore is carried out with consent":                          {restoreOf("back", time.Hour, recreated, replacing(oldID)), stateWith(formed), true},
+		"consent that names an earlier cluster ID is refused":                          {restoreOf("back", time.Hour, recreated, replacing(seedID)), stateWith(formed), false},
+		"a new name is refused if its consent names an earlier cluster ID":             {restoreOf("forth", time.Hour, replacing(seedID)), stateWith(formed), false},
+		"a new cluster starts from an EtcdRestore that an earlier cluster carried out": {restoreOf("back", time.Hour, recreated, replacing(seedID)), stateWith(), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := test.state
@@ -48,7 +49,7 @@ func TestARestoreThatWasCarriedOutIsNotRepeatedByAccident(t *testing.T) {
 				original := restoreOf("back", time.Hour)
 				s.PastRestores = []v1beta2.PastRestore{{Name: "back", UID: original.UID, SpecHash: original.Spec.Hash(), ClusterID: oldID}}
 			}
-			s.ChooseRestore([]v1beta2.EtcdRestore{test.restore})
+			ChooseRestore(&s, []v1beta2.EtcdRestore{test.restore})
 			if taken := s.Request != nil; taken != test.taken {
 				t.Errorf("it is carried out: %v, want %v", taken, test.taken)
 			}
@@ -78,9 +79,9 @@ func TestARestoreThatALaterOneHasReplacedIsNotBegun(t *testing.T) {
 		"the end of the other restore counts if its creation time is unknown":     {restoreOf("next", 60*time.Hour), withoutTime, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := state(formed, members(3))
+			s := stateWith(formed, members(3))
 			s.PastRestores = []v1beta2.PastRestore{test.past}
-			s.ChooseRestore([]v1beta2.EtcdRestore{test.restore})
+			ChooseRestore(&s, []v1beta2.EtcdRestore{test.restore})
 			if step, is := Plan(s).(BeginRestore); is != test.taken {
 				t.Errorf("begun: %v, want %v: %+v", is, test.taken, step)
 			}
@@ -107,14 +108,14 @@ func stampOf(at metav1.Time) string { return at.UTC().Format(time.RFC3339) }
 
 func TestTheStatusRemembersWhenTheEtcdRestoreWasCreated(t *testing.T) {
 	created := metav1.Time{Time: noon.Add(-time.Hour)}
-	s := state(formed, members(3), asked)
+	s := stateWith(formed, members(3), asked)
 	s.Request.Created = created
 	begin, is := Plan(s).(BeginRestore)
 	if !is || !begin.Restore.CreationTime.Equal(&created) {
 		t.Fatalf("got %+v", Plan(s))
 	}
 	for name, restore := range map[string]v1beta2.ClusterRestoreStatus{"begun by this version": begin.Restore, "begun by an earlier version": {Name: "back", UID: "uid-back"}} {
-		s := state(formed, members(3), asked, stopped, restored(v1beta2.RestoreSwitching), aSeed(serving))
+		s := stateWith(formed, members(3), asked, stopped, restored(v1beta2.RestoreSwitching), aSeed(serving))
 		s.Request.Created = created
 		s.Restore.CreationTime = restore.CreationTime
 		past := NewStatus(s, AdoptSeed{ClusterID: seedID, Incarnation: 2}, nil, v1beta2.EtcdClusterStatus{Restore: s.Restore.DeepCopy()}, 1).PastRestores
@@ -125,8 +126,8 @@ func TestTheStatusRemembersWhenTheEtcdRestoreWasCreated(t *testing.T) {
 }
 
 func TestARestoreWithConsentContinuesAfterTheClusterIDHasChanged(t *testing.T) {
-	s := state(formed, restored(v1beta2.RestoreGrowing))
-	s.ChooseRestore([]v1beta2.EtcdRestore{restoreOf("back", time.Hour, replacing(oldID))})
+	s := stateWith(formed, restored(v1beta2.RestoreGrowing))
+	ChooseRestore(&s, []v1beta2.EtcdRestore{restoreOf("back", time.Hour, replacing(oldID))})
 	if s.Request == nil || s.Request.Name != "back" {
 		t.Errorf("the restore in progress is not worked on any more: %+v", s.Request)
 	}
@@ -135,7 +136,7 @@ func TestARestoreWithConsentContinuesAfterTheClusterIDHasChanged(t *testing.T) {
 func TestTheStatusRemembersTheLastTwentyRestoresThatWereCarriedOut(t *testing.T) {
 	var before v1beta2.EtcdClusterStatus
 	for i := range 25 {
-		s := state(formed, members(3), stopped, restored(v1beta2.RestoreSwitching), aSeed(serving))
+		s := stateWith(formed, members(3), stopped, restored(v1beta2.RestoreSwitching), aSeed(serving))
 		s.Restore.Name, s.Restore.UID, s.Restore.SpecHash = fmt.Sprint("back-", i), types.UID(fmt.Sprint("uid-", i)), "hash"
 		before = NewStatus(s, AdoptSeed{ClusterID: seedID, Incarnation: 2}, nil, before, 1)
 	}
@@ -146,7 +147,7 @@ func TestTheStatusRemembersTheLastTwentyRestoresThatWereCarriedOut(t *testing.T)
 	if last := before.PastRestores[19]; last != want {
 		t.Errorf("the last one is %+v, want %+v", last, want)
 	}
-	failed := NewStatus(state(formed, members(3), restored(v1beta2.RestoreSeeding)), FailRestore{}, nil, v1beta2.EtcdClusterStatus{}, 1)
+	failed := NewStatus(stateWith(formed, members(3), restored(v1beta2.RestoreSeeding)), FailRestore{}, nil, v1beta2.EtcdClusterStatus{}, 1)
 	if len(failed.PastRestores) > 0 {
 		t.Errorf("a restore that failed is remembered, so it could not be tried again: %+v", failed.PastRestores)
 	}
@@ -155,7 +156,7 @@ func TestTheStatusRemembersTheLastTwentyRestoresThatWereCarriedOut(t *testing.T)
 // An earlier release began or finished a restore and recorded no spec. GitOps recreated the EtcdRestore after the upgrade.
 func TestARestoreOfAnEarlierReleaseIsNotRepeatedByAccident(t *testing.T) {
 	for _, step := range []v1beta2.RestoreStep{v1beta2.RestoreGrowing, v1beta2.RestoreComplete} {
-		earlier := state(formed, restored(step))
+		earlier := stateWith(formed, restored(step))
 		status := v1beta2.EtcdClusterStatus{ClusterID: oldID, Incarnation: 2, Restore: earlier.Restore}
 		cluster := &v1beta2.EtcdCluster{Status: status}
 		cluster.Namespace, cluster.Name = earlier.Namespace, earlier.Name
@@ -167,9 +168,9 @@ func TestARestoreOfAnEarlierReleaseIsNotRepeatedByAccident(t *testing.T) {
 			"an EtcdRestore with another name is carried out":     {restoreOf("forth", time.Hour, recreated), true},
 			"a recreated EtcdRestore is carried out with consent": {restoreOf("back", time.Hour, recreated, replacing(oldID)), true},
 		} {
-			s := NewState(cluster)
+			s := state.NewState(cluster)
 			s.Now = noon
-			s.ChooseRestore([]v1beta2.EtcdRestore{test.restore})
+			ChooseRestore(&s, []v1beta2.EtcdRestore{test.restore})
 			if taken := s.Request != nil; taken != test.taken {
 				t.Errorf("%s, %s: it is carried out: %v", step, name, taken)
 			}
@@ -182,9 +183,9 @@ func TestARestoreOfAnEarlierReleaseIsNotRepeatedByAccident(t *testing.T) {
 
 func TestTheSpecOfARestoreIsRecordedAsLongAsItsEtcdRestoreExists(t *testing.T) {
 	original := restoreOf("back", time.Hour)
-	s := state(formed, restored(v1beta2.RestoreGrowing))
+	s := stateWith(formed, restored(v1beta2.RestoreGrowing))
 	s.Restore.UID, s.PastRestores = original.UID, []v1beta2.PastRestore{{Name: "back", UID: original.UID, ClusterID: oldID}}
-	s.ChooseRestore([]v1beta2.EtcdRestore{original})
+	ChooseRestore(&s, []v1beta2.EtcdRestore{original})
 	after := NewStatus(s, Done{}, nil, v1beta2.EtcdClusterStatus{PastRestores: []v1beta2.PastRestore{{Name: "back", UID: original.UID, ClusterID: oldID}}}, 1)
 	if want := original.Spec.Hash(); after.PastRestores[0].SpecHash != want || after.Restore.SpecHash != want {
 		t.Errorf("recorded are %q and %q, want %q", after.PastRestores[0].SpecHash, after.Restore.SpecHash, want)

@@ -10,38 +10,39 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // waitsForNodes is a new member whose Pod no node takes.
-func waitsForNodes(m *Member) {
+func waitsForNodes(m *state.Member) {
 	ahead(m)
-	m.Pod, m.PodReason, m.PodMessage, m.UnreadySince = PodBlocked, v1beta2.ReasonPodUnschedulable, "0/3 nodes are available", noon.Add(-time.Hour)
+	m.Pod, m.PodReason, m.PodMessage, m.UnreadySince = state.PodBlocked, v1beta2.ReasonPodUnschedulable, "0/3 nodes are available", noon.Add(-time.Hour)
 }
 
 // wrongPassword is a seed that serves, with the users of its snapshot.
-var wrongPassword = aSeed(serving, func(m *Member) { m.Serving, m.Refusal, m.Unanswered = false, etcd.RefusedPassword, "" })
+var wrongPassword = aSeed(serving, func(m *state.Member) { m.Serving, m.Refusal, m.Unanswered = false, etcd.RefusedPassword, "" })
 
 // nodeLost is a member on a node that was lost long ago.
-var nodeLost = with(1, pod(PodDeleting), unreadyFor(24*time.Hour), func(m *Member) { m.NodeSilent = true })
+var nodeLost = with(1, pod(state.PodDeleting), unreadyFor(24*time.Hour), func(m *state.Member) { m.NodeSilent = true })
 
 // dueRepairs are states in which a repair is due, and the rule that begins it.
 var dueRepairs = []struct {
 	what, rule string
 	calls      change
 }{
-	{"a certificate expires", "renewCertificates", func(s *State) { managed(s); due(&s.Certificates) }},
-	{"a member is corrupt", "corruptAlarm", func(s *State) { accused(3)(s); hashing("a", "a", "b")(s) }},
+	{"a certificate expires", "renewCertificates", func(s *state.State) { managed(s); due(&s.Certificates) }},
+	{"a member is corrupt", "corruptAlarm", func(s *state.State) { accused(3)(s); hashing("a", "a", "b")(s) }},
 	{"the data of a member is lost", "replaceLost", with(1, gone)},
 	{"the node of a member is lost", "replaceDead", nodeLost},
-	{"the space quota is used up", "reclaimSpace", func(s *State) { database(100*mi, 90*mi)(s); full(s) }},
+	{"the space quota is used up", "reclaimSpace", func(s *state.State) { database(100*mi, 90*mi)(s); full(s) }},
 }
 
 // Each rule may wait, for days if it waits for a person. That must not keep the operator from repairs, unless waitHolds says why.
 func TestNoWaitHidesARepairWithoutAReason(t *testing.T) {
 	all := allRules()
 	for _, repair := range dueRepairs {
-		s := state(formed, members(3), repair.calls)
+		s := stateWith(formed, members(3), repair.calls)
 		want, by := Choose(s)
 		if by != repair.rule || !Acts(want) {
 			t.Fatalf("%s: rule %q returns %T %+v, want a step of %s", repair.what, by, want, want, repair.rule)
@@ -52,7 +53,7 @@ func TestNoWaitHidesARepairWithoutAReason(t *testing.T) {
 			}
 			for _, stalled := range []bool{false, true} {
 				planted := slices.Clone(all)
-				planted[i].Decide = func(State) Step { return Wait{Reason: "Planted", Message: "It waits.", Stalled: stalled} }
+				planted[i].Decide = func(state.State) Step { return Wait{Reason: "Planted", Message: "It waits.", Stalled: stalled} }
 				step := first([]group{{Rules: planted}}, s, func(string, Step) bool { return false }).step
 				_, waits := step.(Wait)
 				h, listed := waitHolds[r.Name]
@@ -75,11 +76,11 @@ func TestEachRuleThatHoldsUpRepairsExistsAndHasAReason(t *testing.T) {
 }
 
 func TestRepairsGoOnWhile(t *testing.T) {
-	sidecar := with(1, func(m *Member) {
+	sidecar := with(1, func(m *state.Member) {
 		m.PodReady, m.Beside, m.BesideSince, m.UnreadySince = false, "container proxy is not ready", noon.Add(-time.Hour), noon.Add(-time.Hour)
 	})
-	noSpace := func(s *State) { database(100*mi, 90*mi)(s); full(s) }
-	emptied := func(s *State) { s.Spec.Hibernate = true }
+	noSpace := func(s *state.State) { database(100*mi, 90*mi)(s); full(s) }
+	emptied := func(s *state.State) { s.Spec.Hibernate = true }
 	for name, test := range map[string]struct {
 		changes []change
 		want    Step
@@ -87,14 +88,14 @@ func TestRepairsGoOnWhile(t *testing.T) {
 		"new members find no node, and the space quota is used up":          {[]change{members(3), size(5), noSpace, with(3, waitsForNodes), with(4, waitsForNodes)}, CompactHistory{}},
 		"there is no StorageClass, and the space quota is used up":          {[]change{members(3), size(5), noSpace, noClass}, CompactHistory{}},
 		"a container beside etcd is not ready, and the space quota is used": {[]change{members(3), noSpace, sidecar}, CompactHistory{}},
-		"a Secret is missing, and the space quota is used up":               {[]change{members(3), noSpace, func(s *State) { s.SecretProblem = "Secret tls is not there." }}, CompactHistory{}},
+		"a Secret is missing, and the space quota is used up":               {[]change{members(3), noSpace, func(s *state.State) { s.SecretProblem = "Secret tls is not there." }}, CompactHistory{}},
 		"a restore asks for a password, and a node is lost":                 {[]change{members(3), restored(v1beta2.RestoreSeeding), asked, wrongPassword, nodeLost}, RemoveMember{}},
 		"a restore asks for a password, and the space quota is used up":     {[]change{members(3), noSpace, restored(v1beta2.RestoreSeeding), asked, wrongPassword}, CompactHistory{}},
-		"a restore asks for a password, and members trust an old CA":        {[]change{members(3), restored(v1beta2.RestoreSeeding), asked, wrongPassword, func(s *State) { s.Certificates.Trust = "new" }}, DeletePod{}},
+		"a restore asks for a password, and members trust an old CA":        {[]change{members(3), restored(v1beta2.RestoreSeeding), asked, wrongPassword, func(s *state.State) { s.Certificates.Trust = "new" }}, DeletePod{}},
 		"a hibernation is refused, and the data of a member is lost":        {[]change{members(3), policy(v1beta2.PodPolicy{EmptyDir: &corev1.EmptyDirVolumeSource{}}), emptied, with(1, gone)}, RemoveMember{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			step := Plan(state(append([]change{formed}, test.changes...)...))
+			step := Plan(stateWith(append([]change{formed}, test.changes...)...))
 			if fmt.Sprintf("%T", step) != fmt.Sprintf("%T", test.want) {
 				t.Errorf("the operator returns %T %+v, want %T", step, step, test.want)
 			}
@@ -104,7 +105,7 @@ func TestRepairsGoOnWhile(t *testing.T) {
 
 // While a member is missing, a switch is not what a person looks for first. The message has both.
 func TestTheStatusReportsTheRestoreAndTheMemberThatIsDown(t *testing.T) {
-	s := state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, wrongPassword, with(1, blockedBy(v1beta2.ReasonImageUnavailable)))
+	s := stateWith(formed, members(3), restored(v1beta2.RestoreSeeding), asked, wrongPassword, with(1, blockedBy(v1beta2.ReasonImageUnavailable)))
 	wait, is := Plan(s).(Wait)
 	if !is || !wait.Stalled || !strings.Contains(wait.Message, "Authentication is on in the snapshot") || !strings.Contains(wait.Message, "Meanwhile: Member "+nameOf(1)) {
 		t.Errorf("the status says %+v", Plan(s))
@@ -113,7 +114,7 @@ func TestTheStatusReportsTheRestoreAndTheMemberThatIsDown(t *testing.T) {
 
 // Before the switch, members are repaired. During it, they stop.
 func TestASwitchIsNotHeldUpByRepairs(t *testing.T) {
-	s := state(formed, members(3), restored(v1beta2.RestoreSwitching), asked, aSeed(), with(1, gone))
+	s := stateWith(formed, members(3), restored(v1beta2.RestoreSwitching), asked, aSeed(), with(1, gone))
 	if step := Plan(s); Acts(step) && fmt.Sprintf("%T", step) == "plan.RemoveMember" {
 		t.Errorf("the operator returns %+v while it switches to a seed", step)
 	}

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // shortCA is TLS.managed with short times that the API accepts.
@@ -17,11 +18,11 @@ func shortCA() *v1beta2.TLSPolicy {
 }
 
 // standStill lets days pass in a state in which only protection runs. It carries out the plan each day, and fails if the plan does not come to rest.
-func (w *rotation) standStill(days int, set func(*State)) {
+func (w *rotation) standStill(days int, set func(*state.State)) {
 	for range days {
 		w.s.Now = w.s.Now.Add(24 * time.Hour)
 		for n := 0; ; n++ {
-			w.s.Certificates = w.m.Judge(w.s, Certificates{Requested: true})
+			w.s.Certificates = w.m.Judge(w.s, state.Certificates{Requested: true})
 			w.s.MembershipKnown = false
 			set(&w.s)
 			step := Plan(w.s)
@@ -39,7 +40,7 @@ func (w *rotation) standStill(days int, set func(*State)) {
 // A user pauses a cluster for weeks. From caRenewBefore before the end of the CA on, the operator renewed no certificate any more, although the status
 // said so. The members and all clients then refused each other, although the CA was valid for weeks.
 func TestCertificatesOfAPausedClusterAreRenewedWhileItsCAIsValid(t *testing.T) {
-	paused := func(s *State) { s.Spec.Paused = true }
+	paused := func(s *state.State) { s.Spec.Paused = true }
 	for name, test := range map[string]struct {
 		days   int
 		rotate string
@@ -52,7 +53,7 @@ func TestCertificatesOfAPausedClusterAreRenewedWhileItsCAIsValid(t *testing.T) {
 			w := newRotation(t, 1, shortCA())
 			w.m.Rotate = test.rotate
 			w.standStill(test.days, paused)
-			for _, u := range Usages {
+			for _, u := range state.Usages {
 				if leaf, err := w.m.Pair(u).Leaf(); err != nil || !leaf.NotAfter.After(w.s.Now) {
 					t.Errorf("it is %s, and the certificate of %ss expired at %s (%v). The status says: %s",
 						w.s.Now.Format(time.DateOnly), u.Name, leaf.NotAfter.Format(time.DateOnly), err, Describe(w.s, Plan(w.s)).Message)
@@ -79,9 +80,9 @@ func TestTheStatusReportsADueCAWhileNoneIsCreated(t *testing.T) {
 // The CA of a paused cluster has expired. What it signs is useless, so the operator must not write the Secrets again and again.
 func TestAnExpiredCASignsNothing(t *testing.T) {
 	w := newRotation(t, 1, shortCA())
-	w.standStill(100, func(s *State) { s.Spec.Paused = true })
+	w.standStill(100, func(s *state.State) { s.Spec.Paused = true })
 	delete(w.m.HandedOut, "client")
-	w.standStill(1, func(s *State) { s.Spec.Paused = true })
+	w.standStill(1, func(s *state.State) { s.Spec.Paused = true })
 	if w.m.HandedOut["client"] != nil {
 		t.Error("a certificate is signed by a CA that has expired")
 	}

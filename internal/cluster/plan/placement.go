@@ -1,12 +1,14 @@
 package plan
 
+import "github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+
 // A member is placed when its Pod is created: its volume ties it to a zone. So the operator decides two things. It removes
 // the member whose zone, or else whose node, has the most others. And a member that takes the place of another prefers the
 // zone of the other, because the scheduler still counts the one that leaves.
 
 // neighbours are how many voters share a member's zone and node with it. Unknown zones and nodes are shared with nobody.
-func (s State) neighbours(m Member) (zone, node int) {
-	for _, other := range s.membership() {
+func neighbours(s state.State, m state.Member) (zone, node int) {
+	for _, other := range s.Membership() {
 		if other.Learner || other.Name == m.Name {
 			continue
 		}
@@ -21,9 +23,9 @@ func (s State) neighbours(m Member) (zone, node int) {
 }
 
 // compareCrowds orders members by how much the spread gains if they go.
-func (s State) compareCrowds(a, b Member) int {
-	zoneA, nodeA := s.neighbours(a)
-	zoneB, nodeB := s.neighbours(b)
+func compareCrowds(s state.State, a, b state.Member) int {
+	zoneA, nodeA := neighbours(s, a)
+	zoneB, nodeB := neighbours(s, b)
 	if zoneA != zoneB {
 		return zoneA - zoneB
 	}
@@ -32,10 +34,10 @@ func (s State) compareCrowds(a, b Member) int {
 
 // PreferredZone is the zone of the member whose place a new one takes while that one still serves. It is empty if there is
 // none, or if the scheduler spreads better by itself.
-func (s State) PreferredZone(member string) string {
-	for _, m := range s.leavingMembers() {
+func PreferredZone(s state.State, member string) string {
+	for _, m := range leavingMembers(s) {
 		if m.Name != member && !m.Learner {
-			if zone, _ := s.neighbours(m); zone == 0 {
+			if zone, _ := neighbours(s, m); zone == 0 {
 				return m.Zone
 			}
 			return ""

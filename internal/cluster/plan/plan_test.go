@@ -8,11 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // planTests has a state for each case, by the name of the case, and the step that the plan must return.
 type planTests map[string]struct {
-	state State
+	state state.State
 	want  Step
 }
 
@@ -26,7 +27,7 @@ func (tests planTests) run(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			if removal, is := test.want.(RemoveMember); is && test.state.Removing == "" {
-				test.state.Removing, _ = test.state.voterOf(removal.ID)
+				test.state.Removing, _ = voterOf(test.state, removal.ID)
 			}
 			if diff := cmp.Diff(test.want, Plan(test.state), limits); diff != "" {
 				t.Errorf("Plan (-want +got):\n%s", diff)
@@ -40,47 +41,47 @@ const pausedMessage = "spec.paused is true, so the operator changes no member. I
 func TestPlanGeneral(t *testing.T) {
 	planTests{
 		"does nothing if the cluster matches its spec": {
-			state(formed, members(3)), Done{},
+			stateWith(formed, members(3)), Done{},
 		},
 		"does nothing while the cluster is being deleted": {
-			state(formed, members(3), with(0, gone), func(s *State) { s.Deleting = true }),
+			stateWith(formed, members(3), with(0, gone), func(s *state.State) { s.Deleting = true }),
 			Idle{Reason: v1beta2.ReasonDeleting, Message: "The EtcdCluster is being deleted. Kubernetes deletes the Pods, volumes and Services that it owns."},
 		},
 		"does nothing while paused": {
-			state(formed, members(3), with(0, gone), func(s *State) { s.Spec.Paused = true }),
+			stateWith(formed, members(3), with(0, gone), func(s *state.State) { s.Spec.Paused = true }),
 			Idle{Reason: v1beta2.ReasonPaused, Message: pausedMessage},
 		},
 		"retains the volumes of a paused cluster": {
-			state(formed, members(3), retained, func(s *State) { s.Spec.Paused = true }), KeepVolume{Name: nameOf(0), Keep: true},
+			stateWith(formed, members(3), retained, func(s *state.State) { s.Spec.Paused = true }), KeepVolume{Name: nameOf(0), Keep: true},
 		},
 		"does not release a retained volume while paused": {
-			state(formed, members(3), with(0, kept), func(s *State) { s.Spec.Paused = true }),
+			stateWith(formed, members(3), with(0, kept), func(s *state.State) { s.Spec.Paused = true }),
 			Idle{Reason: v1beta2.ReasonPaused, Message: pausedMessage},
 		},
 		"retains the volumes of a cluster whose Secret is missing": {
-			state(formed, members(3), retained, func(s *State) { s.SecretProblem = "Secret tls is not there" }), KeepVolume{Name: nameOf(0), Keep: true},
+			stateWith(formed, members(3), retained, func(s *state.State) { s.SecretProblem = "Secret tls is not there" }), KeepVolume{Name: nameOf(0), Keep: true},
 		},
 		"renews the certificates of a paused cluster before they expire": {
-			state(formed, members(3), managed, certs(due), func(s *State) { s.Spec.Paused = true }), WriteCertificates{Cause: "it runs out"},
+			stateWith(formed, members(3), managed, certs(due), func(s *state.State) { s.Spec.Paused = true }), WriteCertificates{Cause: "it runs out"},
 		},
 		"reports the Secret that is missing": {
-			state(func(s *State) { s.SecretProblem = "Secret tls does not exist." }),
+			stateWith(func(s *state.State) { s.SecretProblem = "Secret tls does not exist." }),
 			Wait{Reason: v1beta2.ReasonSecretMissing, Message: "Secret tls does not exist. Until it is corrected, the operator changes nothing. Members that run continue to serve.", Stalled: true},
 		},
 		"creates the Services first, and they select no member": {
-			state(func(s *State) { s.Services = Services{} }), ApplyServices{},
+			stateWith(func(s *state.State) { s.Services = state.Services{} }), ApplyServices{},
 		},
 		"lets the client Service select members once the cluster has formed": {
-			state(formed, servicesFor(0, ""), members(3)), ApplyServices{Incarnation: 1, ClusterID: oldID},
+			stateWith(formed, servicesFor(0, ""), members(3)), ApplyServices{Incarnation: 1, ClusterID: oldID},
 		},
 		"corrects the Services if another client changed them": {
-			state(formed, members(3), func(s *State) { s.Services.HeadlessCurrent = false }), ApplyServices{Incarnation: 1, ClusterID: oldID},
+			stateWith(formed, members(3), func(s *state.State) { s.Services.HeadlessCurrent = false }), ApplyServices{Incarnation: 1, ClusterID: oldID},
 		},
 		"recognises a cluster by its Service if the status was lost": {
-			state(members(3), servicesFor(1, oldID), (*State).RecogniseFormed), Done{},
+			stateWith(members(3), servicesFor(1, oldID), state.RecogniseFormed), Done{},
 		},
 		"changes nothing of members that it did not create": {
-			state(members(3), servicesFor(0, "")),
+			stateWith(members(3), servicesFor(0, "")),
 			Wait{
 				Reason: v1beta2.ReasonNotOurs,
 				Message: "Member " + nameOf(0) + " was not created by this operator, or the ID of the cluster was lost with its status. " +

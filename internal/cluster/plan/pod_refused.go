@@ -1,9 +1,12 @@
 package plan
 
-import "github.com/etcd-suite/etcd-operator/api/v1beta2"
+import (
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+)
 
 // adviseOfPod reports that a member could not be created again. The members that run are not affected.
-func adviseOfPod(s State) Step {
+func adviseOfPod(s state.State) Step {
 	if s.PodProblem == "" {
 		return nil
 	}

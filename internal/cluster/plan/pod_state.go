@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/clock"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // EtcdContainer is the name of the container of a member's Pod that etcd runs in.
@@ -26,16 +27,16 @@ const scheduling = 10 * time.Second
 const unnoticed = time.Minute
 
 // PodStateOf returns the state of a Pod and, if it is blocked, the reason and a message. The message follows a colon.
-func PodStateOf(pod *corev1.Pod, now time.Time) (state PodState, reason, message string) {
+func PodStateOf(pod *corev1.Pod, now time.Time) (podState state.PodState, reason, message string) {
 	switch {
 	case !pod.DeletionTimestamp.IsZero():
-		return PodDeleting, "", ""
+		return state.PodDeleting, "", ""
 	case pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded:
-		return PodEnded, v1beta2.ReasonPodFailing, strings.TrimSpace(pod.Status.Reason + " " + pod.Status.Message)
+		return state.PodEnded, v1beta2.ReasonPodFailing, strings.TrimSpace(pod.Status.Reason + " " + pod.Status.Message)
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && unscheduledForLong(pod.CreationTimestamp.Time, now) {
-			return PodBlocked, v1beta2.ReasonPodUnschedulable, c.Message
+			return state.PodBlocked, v1beta2.ReasonPodUnschedulable, c.Message
 		}
 	}
 	containers := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
@@ -44,18 +45,18 @@ func PodStateOf(pod *corev1.Pod, now time.Time) (state PodState, reason, message
 		reason, message := whyWaiting(c)
 		switch {
 		case reason != "" && runs:
-			return PodRunning, "", message // a container beside etcd fails, and the member keeps its vote
+			return state.PodRunning, "", message // a container beside etcd fails, and the member keeps its vote
 		case reason != "":
-			return PodBlocked, reason, message
+			return state.PodBlocked, reason, message
 		}
 	}
 	switch {
 	case runs:
-		return PodRunning, "", ""
+		return state.PodRunning, "", ""
 	case pod.Spec.NodeName == "" && len(containers) == 0 && now.Sub(pod.CreationTimestamp.Time) > unnoticed:
-		return PodBlocked, v1beta2.ReasonPodUnschedulable, "no scheduler has found a node for its Pod, or reported why. Check kube-scheduler and spec.pod"
+		return state.PodBlocked, v1beta2.ReasonPodUnschedulable, "no scheduler has found a node for its Pod, or reported why. Check kube-scheduler and spec.pod"
 	}
-	return PodStarting, "", ""
+	return state.PodStarting, "", ""
 }
 
 // unscheduledForLong reports whether a Pod that has no node is to be reported. The API server has recorded when it was created. If that is

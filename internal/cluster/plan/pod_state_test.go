@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // The kubelet changes the reason with every attempt. If the status changed with it, one missing image would cause a write and
@@ -31,13 +32,13 @@ func TestAContainerBesideEtcdDoesNotBlockAMemberThatRuns(t *testing.T) {
 	failing := corev1.ContainerStatus{Name: "a-proxy", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}}
 	running := corev1.ContainerStatus{Name: EtcdContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
 	pod := &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{failing, running}}}
-	state, reason, message := PodStateOf(pod, time.Time{})
-	if state != PodRunning || reason != "" || message != "container a-proxy exits repeatedly" {
-		t.Errorf("state %s, reason %q, message %q", state, reason, message)
+	podState, reason, message := PodStateOf(pod, time.Time{})
+	if podState != state.PodRunning || reason != "" || message != "container a-proxy exits repeatedly" {
+		t.Errorf("state %s, reason %q, message %q", podState, reason, message)
 	}
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{failing}
-	if state, _, _ := PodStateOf(pod, time.Time{}); state != PodBlocked {
-		t.Errorf("without etcd the state is %s, want Blocked", state)
+	if podState, _, _ := PodStateOf(pod, time.Time{}); podState != state.PodBlocked {
+		t.Errorf("without etcd the state is %s, want Blocked", podState)
 	}
 }
 
@@ -46,12 +47,12 @@ func TestAContainerBesideEtcdDoesNotBlockAMemberThatRuns(t *testing.T) {
 func TestAPodWithoutANodeIsBlockedEvenIfTheOperatorsClockIsBehind(t *testing.T) {
 	for name, test := range map[string]struct {
 		age  time.Duration
-		want PodState
+		want state.PodState
 	}{
-		"it was created a second ago":                        {time.Second, PodStarting},
-		"it was created an hour ago":                         {time.Hour, PodBlocked},
-		"it was created now, by a clock that differs little": {-time.Second, PodStarting},
-		"the operator's clock is an hour behind":             {-time.Hour, PodBlocked},
+		"it was created a second ago":                        {time.Second, state.PodStarting},
+		"it was created an hour ago":                         {time.Hour, state.PodBlocked},
+		"it was created now, by a clock that differs little": {-time.Second, state.PodStarting},
+		"the operator's clock is an hour behind":             {-time.Hour, state.PodBlocked},
 	} {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(noon.Add(-test.age))}}
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
@@ -71,23 +72,23 @@ func TestAPodThatNoSchedulerPlacesIsBlocked(t *testing.T) {
 		conditions []corev1.PodCondition
 		node       string
 		age        time.Duration
-		want       PodState
+		want       state.PodState
 		message    string
 	}{
-		"scheduling gates for a second":  {[]corev1.PodCondition{gated}, "", time.Second, PodStarting, ""},
-		"scheduling gates for a minute":  {[]corev1.PodCondition{gated}, "", time.Minute, PodBlocked, gated.Message},
-		"the scheduler fails":            {[]corev1.PodCondition{failed}, "", time.Minute, PodBlocked, failed.Message},
-		"no scheduler for a minute":      {nil, "", time.Minute, PodStarting, ""},
-		"no scheduler for two minutes":   {nil, "", 2 * time.Minute, PodBlocked, "no scheduler has found a node for its Pod"},
-		"it has a node":                  {nil, "node-1", time.Hour, PodStarting, ""},
-		"a scheduler has chosen a node":  {[]corev1.PodCondition{placed}, "node-1", time.Hour, PodStarting, ""},
-		"the operator's clock is behind": {nil, "", -time.Hour, PodStarting, ""},
+		"scheduling gates for a second":  {[]corev1.PodCondition{gated}, "", time.Second, state.PodStarting, ""},
+		"scheduling gates for a minute":  {[]corev1.PodCondition{gated}, "", time.Minute, state.PodBlocked, gated.Message},
+		"the scheduler fails":            {[]corev1.PodCondition{failed}, "", time.Minute, state.PodBlocked, failed.Message},
+		"no scheduler for a minute":      {nil, "", time.Minute, state.PodStarting, ""},
+		"no scheduler for two minutes":   {nil, "", 2 * time.Minute, state.PodBlocked, "no scheduler has found a node for its Pod"},
+		"it has a node":                  {nil, "node-1", time.Hour, state.PodStarting, ""},
+		"a scheduler has chosen a node":  {[]corev1.PodCondition{placed}, "node-1", time.Hour, state.PodStarting, ""},
+		"the operator's clock is behind": {nil, "", -time.Hour, state.PodStarting, ""},
 	} {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(noon.Add(-test.age))}}
 		pod.Spec.NodeName, pod.Status.Conditions = test.node, test.conditions
-		state, reason, message := PodStateOf(pod, noon)
-		if state != test.want || !strings.HasPrefix(message, test.message) || (state == PodBlocked) != (reason == v1beta2.ReasonPodUnschedulable) {
-			t.Errorf("%s: the Pod is %s (%s: %s), want %s", name, state, reason, message, test.want)
+		podState, reason, message := PodStateOf(pod, noon)
+		if podState != test.want || !strings.HasPrefix(message, test.message) || (podState == state.PodBlocked) != (reason == v1beta2.ReasonPodUnschedulable) {
+			t.Errorf("%s: the Pod is %s (%s: %s), want %s", name, podState, reason, message, test.want)
 		}
 	}
 }
@@ -96,13 +97,13 @@ func TestAPodThatNoSchedulerPlacesIsBlocked(t *testing.T) {
 func TestALearnerWithSchedulingGatesKeepsNoDeadVoterFromBeingReplaced(t *testing.T) {
 	gates := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(noon.Add(-time.Hour))}}
 	gates.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated, Message: "gates"}}
-	gated := with(3, func(m *Member) {
+	gated := with(3, func(m *state.Member) {
 		m.Node, m.Unanswered, m.PodImage = "", "", (&v1beta2.EtcdClusterSpec{}).Image()
 		m.Pod, m.PodReason, m.PodMessage = PodStateOf(gates, noon)
 	})
-	dead := with(1, pod(PodRunning), unreadyFor(time.Hour))
-	s := state(formed, members(3), size(4), stuckLearner(time.Hour), gated, dead)
-	if remove, is := Plan(s).(RemoveMember); !is || remove.Name != nameOf(3) || remove.Cause != makesWay {
+	dead := with(1, pod(state.PodRunning), unreadyFor(time.Hour))
+	s := stateWith(formed, members(3), size(4), stuckLearner(time.Hour), gated, dead)
+	if remove, is := Plan(s).(RemoveMember); !is || remove.Name != nameOf(3) || remove.Cause != state.MakesWay {
 		t.Errorf("%#v", Plan(s))
 	}
 }

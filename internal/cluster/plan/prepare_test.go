@@ -6,11 +6,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // data gives every member a storage version, and the target version of a downgrade in progress.
 func data(storage, downgrade string) change {
-	return func(s *State) {
+	return func(s *state.State) {
 		for i := range s.Members {
 			s.Members[i].StorageVersion, s.Members[i].Downgrade, s.Members[i].AppliedIndex = storage, downgrade, 40
 		}
@@ -18,13 +19,13 @@ func data(storage, downgrade string) change {
 }
 
 func preparedFor(to string, step v1beta2.VersionChangeStep) change {
-	return func(s *State) { s.VersionChange = &v1beta2.VersionChangeStatus{To: to, Step: step, Index: 40} }
+	return func(s *state.State) { s.VersionChange = &v1beta2.VersionChangeStatus{To: to, Step: step, Index: 40} }
 }
 
-func running(v string) func(*Member) {
-	return func(m *Member) {
+func running(v string) func(*state.Member) {
+	return func(m *state.Member) {
 		withImage(v)(m)
-		m.StorageVersion = minor(v) + ".0"
+		m.StorageVersion = state.Minor(v) + ".0"
 	}
 }
 
@@ -36,85 +37,85 @@ func TestPlanPrepare(t *testing.T) {
 	preparing := func(to, what, who string) Step {
 		return Wait{Reason: v1beta2.ReasonUpgrading, Message: "The operator is preparing the data for " + to + ", and all members serve. etcd is " + what + " on " + who + ". To cancel, set spec.version to 3.6.16 again."}
 	}
-	late := func(m *Member) { m.AppliedIndex = 39 }
+	late := func(m *state.Member) { m.AppliedIndex = 39 }
 	planTests{
 		"enables a downgrade, so that every member takes a raft snapshot before 3.7 reads its log": {
-			state(formed, members(3), up, data("3.6.0", ""), preparedFor("3.7", v1beta2.VersionChangePreparing)), EnableDowngrade{To: "3.5.0", For: "3.7"},
+			stateWith(formed, members(3), up, data("3.6.0", ""), preparedFor("3.7", v1beta2.VersionChangePreparing)), EnableDowngrade{To: "3.5.0", For: "3.7"},
 		},
 		"records that the preparation for 3.7 begins": {
-			state(formed, members(3), up, data("3.6.0", "")), RecordVersionChange{To: "3.7", Step: v1beta2.VersionChangePreparing, Index: 40},
+			stateWith(formed, members(3), up, data("3.6.0", "")), RecordVersionChange{To: "3.7", Step: v1beta2.VersionChangePreparing, Index: 40},
 		},
 		"waits until an earlier version change is finished": {
-			state(formed, members(3), up, data("3.6.0", ""), with(1, func(m *Member) { m.StorageVersion = "3.5.0" })),
+			stateWith(formed, members(3), up, data("3.6.0", ""), with(1, func(m *state.Member) { m.StorageVersion = "3.5.0" })),
 			preparing("3.7.3", "finishing the change to 3.6", nameOf(1)),
 		},
 		"waits for the raft snapshot of the last member": {
-			state(formed, members(3), up, data("3.5.0", "3.5.0"), preparedFor("3.7", v1beta2.VersionChangePreparing), with(2, func(m *Member) { m.StorageVersion = "3.6.0" })),
+			stateWith(formed, members(3), up, data("3.5.0", "3.5.0"), preparedFor("3.7", v1beta2.VersionChangePreparing), with(2, func(m *state.Member) { m.StorageVersion = "3.6.0" })),
 			preparing("3.7.3", "converting the data to 3.5", nameOf(2)),
 		},
 		"records that the raft snapshots exist, and the index of the log": {
-			state(formed, members(3), up, data("3.5.0", "3.5.0"), preparedFor("3.7", v1beta2.VersionChangePreparing)), RecordVersionChange{To: "3.7", Step: v1beta2.VersionChangeSnapshotted, Index: 40},
+			stateWith(formed, members(3), up, data("3.5.0", "3.5.0"), preparedFor("3.7", v1beta2.VersionChangePreparing)), RecordVersionChange{To: "3.7", Step: v1beta2.VersionChangeSnapshotted, Index: 40},
 		},
 		"cancels the downgrade once the raft snapshots are recorded": {
-			state(formed, members(3), up, data("3.5.0", "3.5.0"), preparedFor("3.7", v1beta2.VersionChangeSnapshotted)), CancelDowngrade{From: "3.5"},
+			stateWith(formed, members(3), up, data("3.5.0", "3.5.0"), preparedFor("3.7", v1beta2.VersionChangeSnapshotted)), CancelDowngrade{From: "3.5"},
 		},
 		"waits until every member is back at cluster version 3.6": {
-			state(formed, members(3), up, data("3.6.0", ""), preparedFor("3.7", v1beta2.VersionChangeSnapshotted), with(0, func(m *Member) { m.StorageVersion = "3.5.0" })),
+			stateWith(formed, members(3), up, data("3.6.0", ""), preparedFor("3.7", v1beta2.VersionChangeSnapshotted), with(0, func(m *state.Member) { m.StorageVersion = "3.5.0" })),
 			preparing("3.7.3", "returning to cluster version 3.6", nameOf(0)),
 		},
 		"waits for a member that has not applied the log up to the recorded index": {
-			state(formed, members(3), up, data("3.6.0", ""), preparedFor("3.7", v1beta2.VersionChangeSnapshotted), with(1, late)),
+			stateWith(formed, members(3), up, data("3.6.0", ""), preparedFor("3.7", v1beta2.VersionChangeSnapshotted), with(1, late)),
 			preparing("3.7.3", "returning to cluster version 3.6", nameOf(1)),
 		},
 		"records that the data is ready for 3.7": {
-			state(formed, members(3), up, data("3.6.0", ""), preparedFor("3.7", v1beta2.VersionChangeSnapshotted)),
+			stateWith(formed, members(3), up, data("3.6.0", ""), preparedFor("3.7", v1beta2.VersionChangeSnapshotted)),
 			RecordVersionChange{To: "3.7", Step: v1beta2.VersionChangeReady, Index: 40},
 		},
 		"rolls to 3.7 once the data is ready": {
-			state(formed, members(3), up, data("3.6.0", ""), preparedFor("3.7", v1beta2.VersionChangeReady)), stop(1, "3.7.3"),
+			stateWith(formed, members(3), up, data("3.6.0", ""), preparedFor("3.7", v1beta2.VersionChangeReady)), stop(1, "3.7.3"),
 		},
 		"continues the roll if one member runs 3.7 and the status was lost": {
-			state(formed, members(3), up, data("3.6.0", ""), with(1, withImage("3.7.3"))), stop(2, "3.7.3"),
+			stateWith(formed, members(3), up, data("3.6.0", ""), with(1, withImage("3.7.3"))), stop(2, "3.7.3"),
 		},
 		"cancels a preparation if the spec asks for the old version again": {
-			state(formed, members(3), data("3.5.0", "3.5.0")), CancelDowngrade{From: "3.5"},
+			stateWith(formed, members(3), data("3.5.0", "3.5.0")), CancelDowngrade{From: "3.5"},
 		},
 		"enables a downgrade of the data before a member runs an older minor version": {
-			state(formed, members(3), down, data("3.6.0", ""), preparedFor("3.5", v1beta2.VersionChangePreparing)), EnableDowngrade{To: "3.5.0", For: "3.5"},
+			stateWith(formed, members(3), down, data("3.6.0", ""), preparedFor("3.5", v1beta2.VersionChangePreparing)), EnableDowngrade{To: "3.5.0", For: "3.5"},
 		},
 		"stops no member before the data is converted to 3.5": {
-			state(formed, members(3), down, data("3.6.0", "3.5.0"), preparedFor("3.5", v1beta2.VersionChangePreparing)), preparing("3.5.35", "converting the data to 3.5", nameOf(0)+", "+nameOf(1)+", "+nameOf(2)),
+			stateWith(formed, members(3), down, data("3.6.0", "3.5.0"), preparedFor("3.5", v1beta2.VersionChangePreparing)), preparing("3.5.35", "converting the data to 3.5", nameOf(0)+", "+nameOf(1)+", "+nameOf(2)),
 		},
 		"records that the data is ready for 3.5": {
-			state(formed, members(3), down, data("3.5.0", "3.5.0"), preparedFor("3.5", v1beta2.VersionChangePreparing)), RecordVersionChange{To: "3.5", Step: v1beta2.VersionChangeReady, Index: 40},
+			stateWith(formed, members(3), down, data("3.5.0", "3.5.0"), preparedFor("3.5", v1beta2.VersionChangePreparing)), RecordVersionChange{To: "3.5", Step: v1beta2.VersionChangeReady, Index: 40},
 		},
 		"rolls to 3.5 once the data is ready": {
-			state(formed, members(3), down, data("3.5.0", "3.5.0"), preparedFor("3.5", v1beta2.VersionChangeReady)), stop(1, "3.5.35"),
+			stateWith(formed, members(3), down, data("3.5.0", "3.5.0"), preparedFor("3.5", v1beta2.VersionChangeReady)), stop(1, "3.5.35"),
 		},
 		"prepares the data again if another client cancelled the downgrade": {
-			state(formed, members(3), down, data("3.6.0", ""), preparedFor("3.5", v1beta2.VersionChangeReady)), RecordVersionChange{To: "3.5", Step: v1beta2.VersionChangePreparing, Index: 40},
+			stateWith(formed, members(3), down, data("3.6.0", ""), preparedFor("3.5", v1beta2.VersionChangeReady)), RecordVersionChange{To: "3.5", Step: v1beta2.VersionChangePreparing, Index: 40},
 		},
 		"takes back the record that the data is ready before it cancels the downgrade": {
-			state(formed, size(4), members(3), down, data("3.5.0", "3.5.0"), preparedFor("3.5", v1beta2.VersionChangeReady)), RecordVersionChange{To: "3.5", Step: v1beta2.VersionChangePreparing, Index: 40},
+			stateWith(formed, size(4), members(3), down, data("3.5.0", "3.5.0"), preparedFor("3.5", v1beta2.VersionChangeReady)), RecordVersionChange{To: "3.5", Step: v1beta2.VersionChangePreparing, Index: 40},
 		},
 		"cancels the downgrade itself if no member reports whether it has ended": {
-			state(formed, members(3), down, everyImage("3.5.35"), preparedFor("3.5", v1beta2.VersionChangePreparing)), CancelDowngrade{From: "3.5"},
+			stateWith(formed, members(3), down, everyImage("3.5.35"), preparedFor("3.5", v1beta2.VersionChangePreparing)), CancelDowngrade{From: "3.5"},
 		},
 		"cancels a downgrade if the spec asks for 3.6 again and one member runs 3.5": {
-			state(formed, members(3), ofVersion("3.6.16"), data("3.5.0", "3.5.0"), with(1, running("3.5.35"))), CancelDowngrade{From: "3.5"},
+			stateWith(formed, members(3), ofVersion("3.6.16"), data("3.5.0", "3.5.0"), with(1, running("3.5.35"))), CancelDowngrade{From: "3.5"},
 		},
 		"rolls the member on 3.5 to 3.6 once the downgrade is cancelled": {
-			state(formed, members(3), ofVersion("3.6.16"), data("3.5.0", ""), with(1, running("3.5.35"))), stop(1, "3.6.16"),
+			stateWith(formed, members(3), ofVersion("3.6.16"), data("3.5.0", ""), with(1, running("3.5.35"))), stop(1, "3.6.16"),
 		},
 		"rolls the member on 3.6 back to 3.5 if the spec asks for 3.5 again": {
-			state(formed, members(3), everyImage("3.5.35"), down, data("", ""), with(1, withImage("3.6.16"), func(m *Member) { m.StorageVersion = "3.5.0" })), stop(1, "3.5.35"),
+			stateWith(formed, members(3), everyImage("3.5.35"), down, data("", ""), with(1, withImage("3.6.16"), func(m *state.Member) { m.StorageVersion = "3.5.0" })), stop(1, "3.5.35"),
 		},
 		"waits for the data of the member on 3.6 before it rolls it back to 3.5": {
-			state(formed, members(3), everyImage("3.5.35"), down, data("", ""), with(1, running("3.6.16"))),
+			stateWith(formed, members(3), everyImage("3.5.35"), down, data("", ""), with(1, running("3.6.16"))),
 			Wait{Reason: v1beta2.ReasonUpgrading, Message: "The data of member " + nameOf(1) + " is still at 3.6. etcd is converting it to 3.5."},
 		},
 		"cancels a downgrade before it adds a member": {
-			state(formed, size(4), members(3), down, data("3.6.0", "3.5.0")), CancelDowngrade{From: "3.5"},
+			stateWith(formed, size(4), members(3), down, data("3.6.0", "3.5.0")), CancelDowngrade{From: "3.5"},
 		},
 	}.run(t)
 }
@@ -122,14 +123,14 @@ func TestPlanPrepare(t *testing.T) {
 func TestPreparationsAreForgotten(t *testing.T) {
 	ready := preparedFor("3.7", v1beta2.VersionChangeReady)
 	tests := map[string]struct {
-		state State
+		state state.State
 		kept  bool
 	}{
-		"the record is kept while members are rolled":                {state(formed, members(3), ofVersion("3.7.3"), ready, with(1, withImage("3.7.3"))), true},
-		"the record is removed once all members run the new version": {state(formed, members(3), everyImage("3.7.3"), ofVersion("3.7.3"), ready), false},
-		"the record is removed if the spec asks for another version": {state(formed, members(3), ready), false},
-		"the record is kept while etcd has a downgrade in progress":  {state(formed, members(3), data("3.5.0", "3.5.0"), ready), true},
-		"the record is kept while no member answers":                 {state(formed, members(3), ready, noQuorum, with(0, silent), with(1, silent), with(2, silent)), true},
+		"the record is kept while members are rolled":                {stateWith(formed, members(3), ofVersion("3.7.3"), ready, with(1, withImage("3.7.3"))), true},
+		"the record is removed once all members run the new version": {stateWith(formed, members(3), everyImage("3.7.3"), ofVersion("3.7.3"), ready), false},
+		"the record is removed if the spec asks for another version": {stateWith(formed, members(3), ready), false},
+		"the record is kept while etcd has a downgrade in progress":  {stateWith(formed, members(3), data("3.5.0", "3.5.0"), ready), true},
+		"the record is kept while no member answers":                 {stateWith(formed, members(3), ready, noQuorum, with(0, silent), with(1, silent), with(2, silent)), true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -1,5 +1,7 @@
 package plan
 
+import "github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+
 // The rules of the group "protection" run before every rule that waits, so that no pause, hibernation or outage keeps the
 // operator from protecting data. Each must be safe in every state: it stops no member, and needs no answer of etcd.
 
@@ -8,7 +10,7 @@ package plan
 // which creates the new one, does not run in every state. It also writes a Secret again that somebody deleted: without it, no Pod that mounts it
 // starts, and the operator does not reach the members. What cert-manager has issued is of use even if a Certificate differs from the spec: the
 // operator corrects none in these states, and the API server may refuse the correction. All else about certificates is left to issueCertificates.
-func renewCertificates(s State) Step {
+func renewCertificates(s state.State) Step {
 	c := s.Certificates
 	deleted := c.Missing && s.Formed()
 	switch {
@@ -19,7 +21,7 @@ func renewCertificates(s State) Step {
 	case foreignMembers(s) != nil || refuseTLSChange(s) != nil:
 		return nil
 	}
-	if write := (WriteCertificates{Cause: c.Due}); !s.awaitsClocks(write) {
+	if write := (WriteCertificates{Cause: c.Due}); !awaitsClocks(s, write) {
 		return write
 	}
 	return nil // reportClock

@@ -10,14 +10,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 var update = flag.Bool("update", false, "write the table of ARCHITECTURE.md anew")
 
-func due(c *Certificates) { c.CA.Exists, c.Due = true, "it runs out" }
+func due(c *state.Certificates) { c.CA.Exists, c.Due = true, "it runs out" }
 
 // small: a volume is smaller than the spec asks for.
-func small(s *State) {
+func small(s *state.State) {
 	volumesOf("16Gi")(s)
 	holds(8, 8)(&s.Members[0])
 }
@@ -33,10 +34,10 @@ var protecting = []struct {
 }{
 	{"volumes are kept", "setRetention", true, retained, KeepVolume{}},
 	{"volumes grow", "requestGrowth", true, small, ResizeVolume{}},
-	{"certificates are renewed", "renewCertificates", true, func(s *State) { managed(s); due(&s.Certificates) }, WriteCertificates{}},
-	{"deleted Secrets are written again", "renewCertificates", true, func(s *State) { managed(s); due(&s.Certificates); s.Certificates.Missing = true }, WriteCertificates{}},
-	{"Services are corrected", "applyServices", false, func(s *State) { s.Services.HeadlessCurrent = false }, ApplyServices{}},
-	{"drains are bounded", "applyBudget", false, func(s *State) { s.Budget.MinAvailable++ }, ApplyBudget{}},
+	{"certificates are renewed", "renewCertificates", true, func(s *state.State) { managed(s); due(&s.Certificates) }, WriteCertificates{}},
+	{"deleted Secrets are written again", "renewCertificates", true, func(s *state.State) { managed(s); due(&s.Certificates); s.Certificates.Missing = true }, WriteCertificates{}},
+	{"Services are corrected", "applyServices", false, func(s *state.State) { s.Services.HeadlessCurrent = false }, ApplyServices{}},
+	{"drains are bounded", "applyBudget", false, func(s *state.State) { s.Budget.MinAvailable++ }, ApplyBudget{}},
 }
 
 // waitingStates are states in which the plan waits or does nothing.
@@ -45,17 +46,17 @@ var waitingStates = []struct {
 	exempt  bool
 	changes []change
 }{
-	{"the EtcdCluster is being deleted", true, []change{formed, members(3), func(s *State) { s.Deleting = true }}},
+	{"the EtcdCluster is being deleted", true, []change{formed, members(3), func(s *state.State) { s.Deleting = true }}},
 	{"the members are foreign", true, []change{members(3), servicesFor(0, "")}},
-	{"paused", false, []change{formed, members(3), func(s *State) { s.Spec.Paused = true }}},
-	{"paused, and the CA is due", false, []change{formed, members(3), func(s *State) { s.Spec.Paused = true }, certs(func(c *Certificates) { c.CA.ReplaceCause = "the current one expires" })}},
-	{"paused, and a new CA is requested", false, []change{formed, members(3), func(s *State) { s.Spec.Paused = true }, certs(func(c *Certificates) { c.CA.ReplaceCause = "the annotation requests it" })}},
+	{"paused", false, []change{formed, members(3), func(s *state.State) { s.Spec.Paused = true }}},
+	{"paused, and the CA is due", false, []change{formed, members(3), func(s *state.State) { s.Spec.Paused = true }, certs(func(c *state.Certificates) { c.CA.ReplaceCause = "the current one expires" })}},
+	{"paused, and a new CA is requested", false, []change{formed, members(3), func(s *state.State) { s.Spec.Paused = true }, certs(func(c *state.Certificates) { c.CA.ReplaceCause = "the annotation requests it" })}},
 	{"hibernated", false, []change{formed, members(3), noQuorum, with(0, withoutPod), with(1, withoutPod), with(2, withoutPod), hibernating}},
-	{"hibernated, and the CA is due", false, []change{formed, members(3), noQuorum, with(0, withoutPod), with(1, withoutPod), with(2, withoutPod), hibernating, certs(func(c *Certificates) { c.CA.ReplaceCause = "the current one expires" })}},
-	{"a Secret is missing", false, []change{formed, members(3), func(s *State) { s.SecretProblem = "Secret tls is not there" }}},
+	{"hibernated, and the CA is due", false, []change{formed, members(3), noQuorum, with(0, withoutPod), with(1, withoutPod), with(2, withoutPod), hibernating, certs(func(c *state.Certificates) { c.CA.ReplaceCause = "the current one expires" })}},
+	{"a Secret is missing", false, []change{formed, members(3), func(s *state.State) { s.SecretProblem = "Secret tls is not there" }}},
 	{"the cluster has not formed", false, []change{initial(3), begun}},
 	{"no quorum answers", false, []change{formed, members(3), noQuorum}},
-	{"a member is starting", false, []change{formed, members(3), with(1, pod(PodStarting))}},
+	{"a member is starting", false, []change{formed, members(3), with(1, pod(state.PodStarting))}},
 	{"a member keeps ending", false, []change{formed, members(3), with(1, blockedBy(v1beta2.ReasonPodFailing))}},
 	{"a restore is under way", false, []change{formed, members(3), restored(v1beta2.RestoreSeeding), asked}},
 	{"a recovery is under way", false, []change{formed, members(3), noQuorum, with(1, gone), with(2, gone), consenting, forcing(0)}},
@@ -73,7 +74,7 @@ func TestWhatProtectsDataRunsInEveryState(t *testing.T) {
 	for _, w := range waitingStates {
 		table.WriteString("| " + w.name + " |")
 		for _, p := range protecting {
-			s := state(append(w.changes, p.calls)...)
+			s := stateWith(append(w.changes, p.calls)...)
 			acts := reflect.TypeOf(Plan(s)) == reflect.TypeOf(p.returns)
 			ofVolumes := strings.HasPrefix(p.what, "volumes")
 			if (p.always && !w.exempt && !acts) || (w.exempt && ofVolumes && acts) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
@@ -18,51 +19,51 @@ type BeginRecovery struct {
 	RaftIndex, RaftTerm uint64
 }
 
-func (step BeginRecovery) describe(State) planning.Description {
+func (step BeginRecovery) describe(state.State) planning.Description {
 	return warned(planning.Description{
 		Reason:  v1beta2.ReasonRecovering,
 		Message: fmt.Sprintf("Quorum is lost. As spec.recovery.quorumLoss asks, the cluster continues from member %s, which has the newest data (raft index %d, term %d).", step.Member, step.RaftIndex, step.RaftTerm),
-		Requeue: requeueSoon,
+		Requeue: state.RequeueSoon,
 	}, "RecoveryStarted", "Recover")
 }
 
 // lostQuorum: too few voters hold data ever to agree again. Without consent nothing is changed. With it, all that
 // hold data are asked, and the one that knows most is chosen.
-func (s State) lostQuorum(holders []Member, known int) Step {
-	lost := s.unlessForeignQuorum(fmt.Sprintf("Quorum is lost: %d of %d voters have their data, and %d are needed. etcd accepts no writes.", len(holders), known, etcd.Quorum(known)) + s.sourceOfVoters())
-	lost += s.saysOtherVolumes(len(holders) == 0) + s.saysContinuedWithout()
-	if !s.Spec.ForcesNewCluster() || slices.ContainsFunc(holders, s.inPod) || len(holders) == 0 {
-		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + " The operator removes nothing. " + s.wayOut(holders), Stalled: true}
+func lostQuorum(s state.State, holders []state.Member, known int) Step {
+	lost := state.UnlessForeignQuorum(s, fmt.Sprintf("Quorum is lost: %d of %d voters have their data, and %d are needed. etcd accepts no writes.", len(holders), known, etcd.Quorum(known))+sourceOfVoters(s))
+	lost += state.SaysOtherVolumes(s, len(holders) == 0) + saysContinuedWithout(s)
+	if !s.Spec.ForcesNewCluster() || slices.ContainsFunc(holders, func(m state.Member) bool { return state.InPod(s, m) }) || len(holders) == 0 {
+		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + " The operator removes nothing. " + wayOut(s, holders), Stalled: true}
 	}
-	if step := s.waitForOthers(lost); step != nil {
+	if step := waitForOthers(s, lost); step != nil {
 		return step
 	}
-	if wait := s.waitForDoubt(lost); wait != nil {
+	if wait := waitForDoubt(s, lost); wait != nil {
 		return wait
 	}
-	if unseen := s.unseenVoters(); len(unseen) > 0 {
+	if unseen := state.UnseenVoters(s); len(unseen) > 0 {
 		return Wait{
 			Reason: v1beta2.ReasonQuorumLost, Stalled: true,
-			Message: lost + " The operator cannot see whether members that it did not add have newer data: " + labels(unseen) + ". To continue without them: " + s.sayStopped(),
+			Message: lost + " The operator cannot see whether members that it did not add have newer data: " + state.Labels(unseen) + ". To continue without them: " + state.SayStopped(s),
 		}
 	}
-	if wait := s.waitForForeignElection(holders, lost); wait != nil {
+	if wait := waitForForeignElection(s, holders, lost); wait != nil {
 		return wait
 	}
 	if step := fence(s, s.HoldsData); step != nil {
 		return step
 	}
-	holders = append(slices.Clone(holders), s.unlisted()...)
+	holders = append(slices.Clone(holders), unlisted(s)...)
 	for _, m := range holders {
-		if wait := s.unasked(m, lost, len(holders) > 1); wait != nil {
+		if wait := unasked(s, m, lost, len(holders) > 1); wait != nil {
 			return wait
 		}
 	}
 	survivor := slices.MaxFunc(holders, compareKnowledge)
-	if s.goesWithPod(survivor) {
-		return s.losesSurvivor(survivor)
+	if state.GoesWithPod(s, survivor) {
+		return losesSurvivor(s, survivor)
 	}
-	if wait := s.waitForFormerLearner(survivor, lost); wait != nil {
+	if wait := waitForFormerLearner(s, survivor, lost); wait != nil {
 		return wait
 	}
 	return BeginRecovery{Member: survivor.Name, RaftIndex: survivor.RaftIndex, RaftTerm: survivor.RaftTerm}
@@ -70,9 +71,9 @@ func (s State) lostQuorum(holders []Member, known int) Step {
 
 // waitForFormerLearner waits for a person if a member that the status has as a learner knows more than the survivor. The status may be an old one,
 // and the member may vote since, so that it has acknowledged writes. A learner that etcd still takes for one cannot continue alone.
-func (s State) waitForFormerLearner(survivor Member, lost string) Step {
+func waitForFormerLearner(s state.State, survivor state.Member, lost string) Step {
 	for _, m := range s.Current() {
-		if s.Witness == "" && s.HoldsData(m) && !m.saidLearner() && slices.Contains(s.KnownLearners, m.Name) && m.RaftIndex > survivor.RaftIndex {
+		if s.Witness == "" && s.HoldsData(m) && !m.SaidLearner() && slices.Contains(s.KnownLearners, m.Name) && m.RaftIndex > survivor.RaftIndex {
 			return Wait{
 				Reason: v1beta2.ReasonQuorumLost, Stalled: true,
 				Message: fmt.Sprintf("%s Member %s knows more (raft index %d) than member %s (%d), which has the newest data of the voters. The status says that %s is a learner. "+
@@ -86,26 +87,26 @@ func (s State) waitForFormerLearner(survivor Member, lost string) Step {
 
 // waitForForeignElection gives an election its time before the operator continues without foreign voters, although the user
 // consents: together with them the members that hold data may be a quorum.
-func (s State) waitForForeignElection(holders []Member, lost string) Step {
-	completes := s.foreignVoters() > 0 || s.mayBeQuorum(s.ForeignMembers, len(holders))
-	if !completes || !slices.ContainsFunc(holders, func(m Member) bool { return !s.unreadyFor(m, startGrace) }) {
+func waitForForeignElection(s state.State, holders []state.Member, lost string) Step {
+	completes := state.ForeignVoters(s) > 0 || state.MayBeQuorum(s, s.ForeignMembers, len(holders))
+	if !completes || !slices.ContainsFunc(holders, func(m state.Member) bool { return !state.UnreadyFor(s, m, state.StartGrace) }) {
 		return nil
 	}
 	return Wait{
 		Reason: v1beta2.ReasonQuorumLost, Stalled: true,
-		Message: fmt.Sprintf("%s Members that the operator did not add may still complete a quorum. If none answers, the operator continues without them once its members have been unready for %s.", lost, startGrace),
+		Message: fmt.Sprintf("%s Members that the operator did not add may still complete a quorum. If none answers, the operator continues without them once its members have been unready for %s.", lost, state.StartGrace),
 	}
 }
 
 // QuorumLost says whether quorum is lost and does not come back by itself.
-func (s State) QuorumLost() bool {
+func QuorumLost(s state.State) bool {
 	switch step := waitForQuorum(s).(type) {
 	case BeginRecovery, DeletePod:
 		return true
 	case Wait:
 		return step.Reason == v1beta2.ReasonQuorumLost || step.Reason == v1beta2.ReasonRecovering
 	}
-	return s.forcing()
+	return s.Forcing()
 }
 
 // requeueUnasked is the interval at which a member without a quorum is asked what it knows. Its Pod does not become ready,
@@ -114,51 +115,51 @@ const requeueUnasked = time.Second
 
 // unasked says what is in the way of asking a member that holds data how much it knows: nobody is passed over that
 // may know more.
-func (s State) unasked(m Member, lost string, others bool) Step {
+func unasked(s state.State, m state.Member, lost string, others bool) Step {
 	giveUp := " To continue without this member, delete its PersistentVolumeClaim."
 	keep := "PersistentVolumeClaim"
-	if s.goesWithPod(m) {
+	if state.GoesWithPod(s, m) {
 		keep = "Pod"
 		giveUp = " To continue without this member, delete its Pod."
 	}
 	if !others {
-		giveUp = " Keep its " + keep + ": no other voter has its data. " + s.wayOut(nil)
+		giveUp = " Keep its " + keep + ": no other voter has its data. " + wayOut(s, nil)
 	}
 	const mustCompare = " The operator must compare it with the others first."
-	if m.RaftIndex == 0 && m.Unanswered != "" && m.Pod == PodRunning { // something is there, so its data is not to be given up
+	if m.RaftIndex == 0 && m.Unanswered != "" && m.Pod == state.PodRunning { // something is there, so its data is not to be given up
 		giveUp = planning.Sentence(" The answer was: ", m.Unanswered)
 	}
 	switch {
-	case m.Pod == PodDeleting:
-		return s.waitUntilGone(m, v1beta2.ReasonQuorumLost, lost+" Member "+m.Name+" is stopping.")
-	case m.Pod == PodBlocked:
+	case m.Pod == state.PodDeleting:
+		return waitUntilGone(s, m, v1beta2.ReasonQuorumLost, lost+" Member "+m.Name+" is stopping.")
+	case m.Pod == state.PodBlocked:
 		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: planning.Sentence(lost+" Member "+m.Name+" holds data, but does not run: ", m.PodMessage) + mustCompare + giveUp, Stalled: true}
 	case m.ClusterID != 0 && m.ClusterID.String() != s.ClusterID:
 		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + " Member " + m.Name + " belongs to another cluster (" + m.ClusterID.String() + ")." + giveUp, Stalled: true}
-	case m.RaftIndex == 0, !m.Answers && !s.mute(m):
-		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + " Member " + m.Name + " holds data, but has not answered yet." + mustCompare + giveUp, Stalled: s.unreadyFor(m, startGrace), Requeue: requeueUnasked}
+	case m.RaftIndex == 0, !m.Answers && !mute(s, m):
+		return Wait{Reason: v1beta2.ReasonQuorumLost, Message: lost + " Member " + m.Name + " holds data, but has not answered yet." + mustCompare + giveUp, Stalled: state.UnreadyFor(s, m, state.StartGrace), Requeue: requeueUnasked}
 	}
 	return nil
 }
 
 // compareKnowledge orders survivors by what would be left after --force-new-cluster: all that a member knows to be
 // committed, and nothing else. So the committed index comes first; a term alone may come of a vain candidacy.
-func compareKnowledge(a, b Member) int {
+func compareKnowledge(a, b state.Member) int {
 	return cmp.Or(cmp.Compare(a.RaftIndex, b.RaftIndex), cmp.Compare(a.RaftTerm, b.RaftTerm), strings.Compare(b.Name, a.Name))
 }
 
 // wayOut of a lost quorum. A restore that is under way must go before another is taken up.
-func (s State) wayOut(holders []Member) string {
+func wayOut(s state.State, holders []state.Member) string {
 	restore := "To continue from a snapshot, apply an EtcdRestore."
-	if s.step() == v1beta2.RestoreGrowing {
+	if state.RestoreStep(s) == v1beta2.RestoreGrowing {
 		restore = "To continue from a snapshot, delete EtcdRestore " + s.Restore.Name + " and apply another."
 	}
-	if n := len(s.where(func(m Member) bool {
-		return m.Incarnation == s.Incarnation && m.Volume == VolumePresent && !m.VolumeUnused
+	if n := len(s.Where(func(m state.Member) bool {
+		return m.Incarnation == s.Incarnation && m.Volume == state.VolumePresent && !m.VolumeUnused
 	})); n > 0 && !s.Durable() {
 		return fmt.Sprintf("%d members have their data on volumes. To start them, remove spec.pod.emptyDir. %s", n, restore)
 	}
-	if !slices.ContainsFunc(holders, s.inPod) && len(holders) > 0 && !s.Spec.ForcesNewCluster() {
+	if !slices.ContainsFunc(holders, func(m state.Member) bool { return state.InPod(s, m) }) && len(holders) > 0 && !s.Spec.ForcesNewCluster() {
 		return "Bring back the same volumes, not copies: a copy can lack writes that etcd has acknowledged. Or set spec.recovery.quorumLoss to ForceNewCluster to continue from the member with the newest data. " + restore
 	}
 	return restore

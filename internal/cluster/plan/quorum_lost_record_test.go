@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // If the status is lost together with all data, the operator does not know how many voters there were. It reported that "the members
 // that have data" formed no quorum, named no member, and advised to recover them (SIM_SEED=1, world 2779).
 func TestALostQuorumWithoutDataAndRecordIsReportedAsLostData(t *testing.T) {
-	noRecord := func(s *State) { s.KnownVoters = nil }
+	noRecord := func(s *state.State) { s.KnownVoters = nil }
 	lost := Wait{
 		Reason: v1beta2.ReasonQuorumLost, Stalled: true,
 		Message: "Quorum is lost: no member that the operator created has its data. etcd accepts no writes. The operator removes nothing. " +
@@ -17,13 +18,13 @@ func TestALostQuorumWithoutDataAndRecordIsReportedAsLostData(t *testing.T) {
 	}
 	planTests{
 		"no member is left": {
-			state(formed, members(1), noQuorum, noRecord, func(s *State) { s.Members = nil }), lost,
+			stateWith(formed, members(1), noQuorum, noRecord, func(s *state.State) { s.Members = nil }), lost,
 		},
 		"the last volumes are being deleted, and have no Pods": {
-			state(formed, members(2), noQuorum, noRecord, with(0, withoutPod, volume(VolumeDeleting)), with(1, withoutPod, volume(VolumeDeleting))), lost,
+			stateWith(formed, members(2), noQuorum, noRecord, with(0, withoutPod, volume(state.VolumeDeleting)), with(1, withoutPod, volume(state.VolumeDeleting))), lost,
 		},
 		"it is a restored cluster that grows": {
-			state(formed, restored(v1beta2.RestoreGrowing), members(1), noQuorum, noRecord, with(0, gone)),
+			stateWith(formed, restored(v1beta2.RestoreGrowing), members(1), noQuorum, noRecord, with(0, gone)),
 			Wait{
 				Reason: v1beta2.ReasonQuorumLost, Stalled: true,
 				Message: "Quorum is lost: no member that the operator created has its data. etcd accepts no writes. The operator removes nothing. " +
@@ -31,7 +32,7 @@ func TestALostQuorumWithoutDataAndRecordIsReportedAsLostData(t *testing.T) {
 			},
 		},
 		"an EtcdRestore begins": {
-			state(formed, members(1), noQuorum, noRecord, func(s *State) { s.Members = nil }, asked), begins("back", "uid-back"),
+			stateWith(formed, members(1), noQuorum, noRecord, func(s *state.State) { s.Members = nil }, asked), begins("back", "uid-back"),
 		},
 	}.run(t)
 }

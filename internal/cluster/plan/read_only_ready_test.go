@@ -8,10 +8,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // readOnlySinceYesterday: an earlier operator created the Pods, so the kubelet has said for a day that they are not ready. All members serve.
-func readOnlySinceYesterday(s *State) {
+func readOnlySinceYesterday(s *state.State) {
 	for i := range s.Members {
 		m := &s.Members[i]
 		m.ProbesAlarm, m.PodReady, m.UnreadySince = true, false, noon.Add(-24*time.Hour)
@@ -21,18 +22,18 @@ func readOnlySinceYesterday(s *State) {
 }
 
 // silentForASecond: the member has been silent for a second, as the operator has seen.
-func silentForASecond(m *Member) {
+func silentForASecond(m *state.Member) {
 	silent(m)
 	m.Alarms, m.SilentSince = nil, noon.Add(-time.Second)
 }
 
 // look is what a pass does with the State before it plans.
-func look(s State) State {
-	s.LookBehindFences()
+func look(s state.State) state.State {
+	LookBehindFences(&s)
 	return s
 }
 
-func keeps(t *testing.T, s State, name string) {
+func keeps(t *testing.T, s state.State, name string) {
 	t.Helper()
 	for range 3 {
 		step := Plan(look(s))
@@ -40,7 +41,7 @@ func keeps(t *testing.T, s State, name string) {
 		case BeginRemoval:
 			s.Removing = step.Voter
 		case RemoveMember:
-			t.Errorf("%s is removed, although it has been silent for a second: %s. Its data is on its volume: %t", step.Name, step.Cause, s.keepsData(s.Members[1]))
+			t.Errorf("%s is removed, although it has been silent for a second: %s. Its data is on its volume: %t", step.Name, step.Cause, state.KeepsData(s, s.Members[1]))
 			return
 		default:
 			t.Logf("%T %+v", step, step)
@@ -53,27 +54,27 @@ func keeps(t *testing.T, s State, name string) {
 // ready until a second ago.
 func TestAMemberBehindAFenceThatStopsForAMomentKeepsItsPlace(t *testing.T) {
 	for name, change := range map[string]change{
-		"its Pod is evicted, deleted by a person, or by a roll": with(1, silentForASecond, pod(PodDeleting), unreadyFor(24*time.Hour)),
-		"its etcd was killed, and the kubelet starts it again":  with(1, silentForASecond, pod(PodStarting), unreadyFor(24*time.Hour)),
-		"its etcd was killed, and waits for its second start":   with(1, silentForASecond, pod(PodBlocked), unreadyFor(24*time.Hour), func(m *Member) { m.PodReason = v1beta2.ReasonPodFailing }),
+		"its Pod is evicted, deleted by a person, or by a roll": with(1, silentForASecond, pod(state.PodDeleting), unreadyFor(24*time.Hour)),
+		"its etcd was killed, and the kubelet starts it again":  with(1, silentForASecond, pod(state.PodStarting), unreadyFor(24*time.Hour)),
+		"its etcd was killed, and waits for its second start":   with(1, silentForASecond, pod(state.PodBlocked), unreadyFor(24*time.Hour), func(m *state.Member) { m.PodReason = v1beta2.ReasonPodFailing }),
 		"it does not answer (the case that is covered)":         with(1, silentForASecond),
 	} {
 		t.Run(name, func(t *testing.T) {
-			keeps(t, state(formed, members(3), refusing, readOnlySinceYesterday, change), nameOf(1))
+			keeps(t, stateWith(formed, members(3), refusing, readOnlySinceYesterday, change), nameOf(1))
 		})
 	}
 }
 
 // The operator itself deletes a Pod, for the roll to another image. The next pass sees it stop.
 func TestARollBehindAFenceRemovesNoMember(t *testing.T) {
-	s := state(formed, members(3), refusing, readOnlySinceYesterday, ofVersion("3.6.17"))
+	s := stateWith(formed, members(3), refusing, readOnlySinceYesterday, ofVersion("3.6.17"))
 	stop, is := Plan(look(s)).(DeletePod)
 	if !is {
 		t.Fatalf("the roll begins with %#v", Plan(look(s)))
 	}
 	for i := range s.Members {
 		if s.Members[i].Name == stop.Name {
-			with(i, silentForASecond, pod(PodDeleting), unreadyFor(24*time.Hour))(&s)
+			with(i, silentForASecond, pod(state.PodDeleting), unreadyFor(24*time.Hour))(&s)
 		}
 	}
 	keeps(t, s, stop.Name)
@@ -85,15 +86,15 @@ func TestARestartInPlaceIsAPodThatStarts(t *testing.T) {
 		Phase:             corev1.PodRunning,
 		ContainerStatuses: []corev1.ContainerStatus{{Name: EtcdContainer, RestartCount: 1, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137}}}},
 	}}
-	if state, _, _ := PodStateOf(p, noon); state != PodStarting {
-		t.Errorf("the Pod is %s", state)
+	if podState, _, _ := PodStateOf(p, noon); podState != state.PodStarting {
+		t.Errorf("the Pod is %s", podState)
 	}
 }
 
 // spec.readOnly was set for the maintenance of a node. A member went down with the node a minute ago. Then the person sets spec.readOnly to false. The
 // fence is off, and the Pod of the silent member cannot become ready.
 func TestTheEndOfAFenceDoesNotEndTheGraceOfASilentMember(t *testing.T) {
-	s := state(formed, members(3), readOnlySinceYesterday, with(1, silentForASecond), func(s *State) { s.Spec.ReadOnly = false })
+	s := stateWith(formed, members(3), readOnlySinceYesterday, with(1, silentForASecond), func(s *state.State) { s.Spec.ReadOnly = false })
 	for _, i := range []int{0, 2} {
 		s.Members[i].PodReady, s.Members[i].UnreadySince = true, time.Time{}
 	}
@@ -103,21 +104,21 @@ func TestTheEndOfAFenceDoesNotEndTheGraceOfASilentMember(t *testing.T) {
 // The operator alone is cut off from the members, for a second. A quorum serves reads to clients. The members trust a CA bundle that has just been
 // extended: the roll has yet to reach them. restartForNewCA waits for 5 minutes without readiness.
 func TestAnOperatorThatIsCutOffStopsNoMemberBehindAFence(t *testing.T) {
-	newCA := certs(func(c *Certificates) { c.Trust = "old and new" })
-	cutOff := func(s *State) {
+	newCA := certs(func(c *state.Certificates) { c.Trust = "old and new" })
+	cutOff := func(s *state.State) {
 		for i := range s.Members {
 			silentForASecond(&s.Members[i])
 			s.Members[i].Trust = "old"
 		}
 	}
-	ready := state(formed, members(3), noQuorum, readOnly, newCA, cutOff)
+	ready := stateWith(formed, members(3), noQuorum, readOnly, newCA, cutOff)
 	for i := range ready.Members {
 		ready.Members[i].PodReady = true // Pods of this version
 	}
 	if step, is := Plan(look(ready)).(Wait); !is || step.Reason != v1beta2.ReasonMembersUnreachable {
 		t.Fatalf("Pods of this version: %#v", Plan(look(ready)))
 	}
-	s := state(formed, members(3), noQuorum, newCA, cutOff, readOnlySinceYesterday)
+	s := stateWith(formed, members(3), noQuorum, newCA, cutOff, readOnlySinceYesterday)
 	for range 3 {
 		step, stops := Plan(look(s)).(DeletePod)
 		if !stops {

@@ -10,17 +10,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
-func readOnly(s *State) { s.Spec.ReadOnly = true }
+func readOnly(s *state.State) { s.Spec.ReadOnly = true }
 
 // refusing: the fence of spec.readOnly is on.
-func refusing(s *State) { alsoFenced(string(s.UID))(s) }
+func refusing(s *state.State) { alsoFenced(string(s.UID))(s) }
 
 // runs sets the version that all members run.
 func runs(version string) change {
-	return func(s *State) {
+	return func(s *state.State) {
 		s.KnownVersion, s.Spec.Version = version, version
 		for i := range s.Members {
 			s.Members[i].Version, s.Members[i].PodImage = version, v1beta2.DefaultRepository+":v"+version
@@ -32,35 +33,35 @@ func runs(version string) change {
 func TestPlanReadOnly(t *testing.T) {
 	fence := FenceWrites{ID: etcd.FenceID("uid-example")}
 	switching := restored(v1beta2.RestoreSwitching)
-	fencedSeed := func(s *State) {
-		s.Members[len(s.Members)-1].Alarms = []etcd.Alarm{{Kind: etcd.AlarmCorrupt, Member: s.ReadOnlyFence()}}
+	fencedSeed := func(s *state.State) {
+		s.Members[len(s.Members)-1].Alarms = []etcd.Alarm{{Kind: etcd.AlarmCorrupt, Member: state.ReadOnlyFence(*s)}}
 	}
 	planTests{
-		"refuses writes": {state(formed, members(3), readOnly), fence},
-		"refuses writes before it starts a member":          {state(formed, members(3), with(1, withoutPod), readOnly), fence},
-		"takes the fence back":                              {state(formed, members(3), refusing), UnfenceWrites{ID: fence.ID}},
-		"keeps the fence, and takes back that of a restore": {state(formed, members(3), readOnly, refusing, alsoFenced("uid-back")), UnfenceWrites{ID: etcd.FenceID("uid-back")}},
+		"refuses writes": {stateWith(formed, members(3), readOnly), fence},
+		"refuses writes before it starts a member":          {stateWith(formed, members(3), with(1, withoutPod), readOnly), fence},
+		"takes the fence back":                              {stateWith(formed, members(3), refusing), UnfenceWrites{ID: fence.ID}},
+		"keeps the fence, and takes back that of a restore": {stateWith(formed, members(3), readOnly, refusing, alsoFenced("uid-back")), UnfenceWrites{ID: etcd.FenceID("uid-back")}},
 		"replaces the members of a read-only cluster": {
-			state(formed, members(3), with(1, func(m *Member) {
-				m.Pod, m.Volume, m.Serving, m.Answers, m.PodReady = PodNone, VolumeNone, false, false, false
+			stateWith(formed, members(3), with(1, func(m *state.Member) {
+				m.Pod, m.Volume, m.Serving, m.Answers, m.PodReady = state.PodNone, state.VolumeNone, false, false, false
 			}), readOnly, refusing),
-			RemoveMember{ID: 2, Name: nameOf(1), Cause: LostData},
+			RemoveMember{ID: 2, Name: nameOf(1), Cause: state.LostData},
 		},
 		"fences the seed before it is the cluster": {
-			state(formed, members(3), switching, asked, aSeed(serving), readOnly, refusing, alsoFenced("uid-back")), FenceWrites{ID: fence.ID, Seed: seedName},
+			stateWith(formed, members(3), switching, asked, aSeed(serving), readOnly, refusing, alsoFenced("uid-back")), FenceWrites{ID: fence.ID, Seed: seedName},
 		},
 		"fences the seed before it is the cluster, if no old member is left": {
-			state(formed, noQuorum, switching, asked, aSeed(serving), readOnly), FenceWrites{ID: fence.ID, Seed: seedName},
+			stateWith(formed, noQuorum, switching, asked, aSeed(serving), readOnly), FenceWrites{ID: fence.ID, Seed: seedName},
 		},
 		"adopts a fenced seed": {
-			state(formed, members(3), switching, asked, aSeed(serving), readOnly, refusing, alsoFenced("uid-back"), fencedSeed), AdoptSeed{ClusterID: seedID, Incarnation: 2},
+			stateWith(formed, members(3), switching, asked, aSeed(serving), readOnly, refusing, alsoFenced("uid-back"), fencedSeed), AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
 	}.run(t)
 }
 
 // Without this, a read-only cluster is brought to a version in which some writes pass the fence.
 func TestAReadOnlyClusterIsNotBroughtBelow36(t *testing.T) {
-	s := state(formed, members(3), storage("3.6.0"), readOnly, refusing, ofVersion("3.5.35"))
+	s := stateWith(formed, members(3), storage("3.6.0"), readOnly, refusing, ofVersion("3.5.35"))
 	if step, is := Plan(s).(Wait); !is || step.Reason != v1beta2.ReasonVersionNotSupported || !strings.Contains(step.Message, "spec.readOnly") {
 		t.Errorf("the plan is %#v", Plan(s))
 	}
@@ -68,12 +69,12 @@ func TestAReadOnlyClusterIsNotBroughtBelow36(t *testing.T) {
 
 // Without this, the status calls an etcd read-only that takes some writes, and its members fail their liveness probes behind the fence.
 func TestAnOldEtcdBehindAFenceTakesWritesAgain(t *testing.T) {
-	s := state(formed, members(3), runs("3.5.26"), readOnly, refusing)
-	if step := Plan(s); step != Step(UnfenceWrites{ID: s.ReadOnlyFence()}) {
+	s := stateWith(formed, members(3), runs("3.5.26"), readOnly, refusing)
+	if step := Plan(s); step != Step(UnfenceWrites{ID: state.ReadOnlyFence(s)}) {
 		t.Errorf("the plan is %#v", step)
 	}
-	for name, s := range map[string]State{
-		"the first of three runs 3.5": state(formed, members(3), runs("3.6.16"), readOnly, refusing, ofVersion("3.5.26"), with(1, withImage("3.5.26"))),
+	for name, s := range map[string]state.State{
+		"the first of three runs 3.5": stateWith(formed, members(3), runs("3.6.16"), readOnly, refusing, ofVersion("3.5.26"), with(1, withImage("3.5.26"))),
 		"all run 3.5":                 s,
 	} {
 		if c := readOnlyCondition(t, s, v1beta2.EtcdClusterStatus{}); c == nil || c.Status == metav1.ConditionTrue {
@@ -85,14 +86,14 @@ func TestAnOldEtcdBehindAFenceTakesWritesAgain(t *testing.T) {
 // A read-only cluster has a voter that the operator did not add, and one of its own members is down, so the operator does not know the version of all
 // data. The status said that clients can write, although etcd refused their writes.
 func TestTheStatusOfAClusterBehindAFenceIsReadOnlyBesideForeignMembers(t *testing.T) {
-	s := state(formed, members(3), foreignVoters(1), storage("3.6.0"), readOnly, refusing, with(1, silent, func(m *Member) { m.StorageVersion = "" }))
+	s := stateWith(formed, members(3), foreignVoters(1), storage("3.6.0"), readOnly, refusing, with(1, silent, func(m *state.Member) { m.StorageVersion = "" }))
 	if c := readOnlyCondition(t, s, v1beta2.EtcdClusterStatus{}); c == nil || c.Status != metav1.ConditionTrue {
 		t.Errorf("the leader reports the fence, and the condition is %+v", c)
 	}
 	if step := takeFenceBack(s); step != nil {
 		t.Errorf("the fence is taken back: %T", step)
 	}
-	with(1, withImage("3.5.26"), func(m *Member) { m.Version = "" })(&s)
+	with(1, withImage("3.5.26"), func(m *state.Member) { m.Version = "" })(&s)
 	if c := readOnlyCondition(t, s, v1beta2.EtcdClusterStatus{}); c == nil || c.Status == metav1.ConditionTrue {
 		t.Errorf("the member that is down may run an etcd that ignores the fence, and the condition is %+v", c)
 	}
@@ -100,13 +101,13 @@ func TestTheStatusOfAClusterBehindAFenceIsReadOnlyBesideForeignMembers(t *testin
 
 // alsoFenced: one more fence is on.
 func alsoFenced(uid string) change {
-	return func(s *State) {
+	return func(s *state.State) {
 		for i := range s.Members {
 			if m := &s.Members[i]; m.Incarnation == s.Incarnation {
 				m.Alarms = append(m.Alarms, etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: etcd.FenceID(types.UID(uid))})
 			}
 		}
-		if s.switching() && s.Restore.UID == types.UID(uid) {
+		if s.Switching() && s.Restore.UID == types.UID(uid) {
 			s.Restore.LastRevision = 1
 		}
 	}
@@ -114,7 +115,7 @@ func alsoFenced(uid string) change {
 
 // Without this, the status says that writes are refused while an old etcd takes some.
 func TestAnOldEtcdIsNotCalledReadOnly(t *testing.T) {
-	s := state(formed, members(3), runs("3.5.35"), readOnly)
+	s := stateWith(formed, members(3), runs("3.5.35"), readOnly)
 	step, is := Plan(s).(Wait)
 	if !is || step.Reason != v1beta2.ReasonReadOnlyNotSupported || !step.Stalled {
 		t.Fatalf("the plan is %#v", Plan(s))
@@ -127,12 +128,12 @@ func TestAnOldEtcdIsNotCalledReadOnly(t *testing.T) {
 
 // Without this, people cannot see up to which revision they may copy a cluster.
 func TestTheStatusNamesTheLastRevision(t *testing.T) {
-	revision := func(s *State) {
+	revision := func(s *state.State) {
 		for i := range s.Members {
 			s.Members[i].Revision = 41
 		}
 	}
-	s := state(formed, members(3), readOnly, refusing, revision)
+	s := stateWith(formed, members(3), readOnly, refusing, revision)
 	before := NewStatus(s, Plan(s), nil, v1beta2.EtcdClusterStatus{}, 1)
 	if c := meta.FindStatusCondition(before.Conditions, v1beta2.ConditionReadOnly); before.LastRevision != 41 || c == nil || c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "41") {
 		t.Fatalf("last revision %d, condition %+v", before.LastRevision, c)
@@ -140,17 +141,17 @@ func TestTheStatusNamesTheLastRevision(t *testing.T) {
 	if c := meta.FindStatusCondition(before.Conditions, v1beta2.ConditionReady); c.Status != metav1.ConditionTrue || c.Reason != v1beta2.ReasonReadOnly {
 		t.Errorf("Ready is %+v", c)
 	}
-	silent := state(formed, readOnly, noQuorum)
+	silent := stateWith(formed, readOnly, noQuorum)
 	if after := NewStatus(silent, Plan(silent), nil, before, 1); after.LastRevision != 41 || !meta.IsStatusConditionTrue(after.Conditions, v1beta2.ConditionReadOnly) {
 		t.Errorf("while no member answers: last revision %d, %+v", after.LastRevision, after.Conditions)
 	}
-	writable := state(formed, members(3), revision)
+	writable := stateWith(formed, members(3), revision)
 	if after := NewStatus(writable, Plan(writable), nil, before, 2); after.LastRevision != 0 || meta.FindStatusCondition(after.Conditions, v1beta2.ConditionReadOnly) != nil {
 		t.Errorf("after the fence: last revision %d, %+v", after.LastRevision, after.Conditions)
 	}
 }
 
-func readOnlyCondition(t *testing.T, s State, before v1beta2.EtcdClusterStatus) *metav1.Condition {
+func readOnlyCondition(t *testing.T, s state.State, before v1beta2.EtcdClusterStatus) *metav1.Condition {
 	t.Helper()
 	status := NewStatus(s, Plan(s), nil, before, 1)
 	return meta.FindStatusCondition(status.Conditions, v1beta2.ConditionReadOnly)
@@ -158,30 +159,30 @@ func readOnlyCondition(t *testing.T, s State, before v1beta2.EtcdClusterStatus) 
 
 // Without this, clients of a read-only cluster lose their reads, because the Pods of an earlier operator are not ready under a fence.
 func TestTheServiceSelectsUnreadyPodsOfAnEarlierOperator(t *testing.T) {
-	earlier := func(s *State) {
+	earlier := func(s *state.State) {
 		for i := range s.Members {
 			s.Members[i].ProbesAlarm = true
 		}
 	}
-	unready := func(s *State) { s.Members[0].PodReady = false }
-	selects := func(s *State) { s.Services.ClientUnready = true }
+	unready := func(s *state.State) { s.Members[0].PodReady = false }
+	selects := func(s *state.State) { s.Services.ClientUnready = true }
 	for name, test := range map[string]struct {
-		s    State
+		s    state.State
 		want bool
 	}{
-		"read-only":                                {state(formed, members(3), earlier, readOnly), true},
-		"read-only with Pods of this version":      {state(formed, members(3), readOnly), false},
-		"writable":                                 {state(formed, members(3), earlier), false},
-		"the fence is still on":                    {state(formed, members(3), earlier, refusing, selects), true},
-		"writable, and Pods are not yet ready":     {state(formed, members(3), earlier, unready, selects), true},
-		"writable, and all Pods are ready again":   {state(formed, members(3), earlier, selects), false},
-		"writable, and a Pod is not ready at last": {state(formed, members(3), earlier, unready), false},
+		"read-only":                                {stateWith(formed, members(3), earlier, readOnly), true},
+		"read-only with Pods of this version":      {stateWith(formed, members(3), readOnly), false},
+		"writable":                                 {stateWith(formed, members(3), earlier), false},
+		"the fence is still on":                    {stateWith(formed, members(3), earlier, refusing, selects), true},
+		"writable, and Pods are not yet ready":     {stateWith(formed, members(3), earlier, unready, selects), true},
+		"writable, and all Pods are ready again":   {stateWith(formed, members(3), earlier, selects), false},
+		"writable, and a Pod is not ready at last": {stateWith(formed, members(3), earlier, unready), false},
 	} {
-		if got := test.s.servesUnready(); got != test.want {
+		if got := state.ServesUnready(test.s); got != test.want {
 			t.Errorf("%s: the Service selects unready Pods: %t, want %t", name, got, test.want)
 		}
 	}
-	step, is := Plan(state(formed, members(3), earlier, readOnly)).(ApplyServices)
+	step, is := Plan(stateWith(formed, members(3), earlier, readOnly)).(ApplyServices)
 	if !is || !step.Unready {
 		t.Errorf("the Service is not applied before the fence: %#v", step)
 	}
@@ -191,9 +192,9 @@ func TestTheServiceSelectsUnreadyPodsOfAnEarlierOperator(t *testing.T) {
 // second is replaced at once, because its Pod has not been ready since the fence.
 func TestReadinessBehindAFence(t *testing.T) {
 	hourAgo, now := noon.Add(-time.Hour), noon
-	notReady := func(m *Member) { m.ProbesAlarm, m.PodReady, m.UnreadySince = true, false, hourAgo }
-	s := state(formed, members(3), with(0, notReady), with(1, notReady, func(m *Member) { m.Serving, m.SilentSince = false, now }), with(2, notReady, func(m *Member) { m.Beside = "proxy" }), readOnly, refusing)
-	s.LookBehindFences()
+	notReady := func(m *state.Member) { m.ProbesAlarm, m.PodReady, m.UnreadySince = true, false, hourAgo }
+	s := stateWith(formed, members(3), with(0, notReady), with(1, notReady, func(m *state.Member) { m.Serving, m.SilentSince = false, now }), with(2, notReady, func(m *state.Member) { m.Beside = "proxy" }), readOnly, refusing)
+	LookBehindFences(&s)
 	if m := s.Members[0]; !m.PodReady || !m.UnreadySince.IsZero() {
 		t.Errorf("a member that serves is not ready: %+v", m)
 	}
@@ -203,8 +204,8 @@ func TestReadinessBehindAFence(t *testing.T) {
 	if s.Members[2].PodReady {
 		t.Error("a container beside etcd that is not ready is overlooked")
 	}
-	real := state(formed, members(3), with(0, notReady), accused(2))
-	real.LookBehindFences()
+	real := stateWith(formed, members(3), with(0, notReady), accused(2))
+	LookBehindFences(&real)
 	if real.Members[0].PodReady {
 		t.Error("a real alarm counts as a fence")
 	}

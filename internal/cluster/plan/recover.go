@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
@@ -24,118 +25,108 @@ import (
 // The choice is the one thing that cannot be observed again once the others have stopped: the status keeps it. A Pod
 // with the flag has it in its command, and is recreated without it before anything else is done, whatever the status says.
 
-// forcing says whether a survivor was chosen that does not serve alone yet.
-func (s State) forcing() bool {
-	return s.Recovery != nil && s.Recovery.Step == v1beta2.RecoveryForcing
-}
-
-// overruled says whether an EtcdRestore was made since, which continues from a snapshot instead.
-func (s State) overruled() bool {
-	return s.step() == v1beta2.RestoreSeeding || s.switching() || (s.Request != nil && !s.Requested() && !s.tooNew(s.Request.StorageVersion))
-}
-
 // forceNewCluster restarts the chosen survivor with the flag, alone.
-func forceNewCluster(s State) Step {
-	if step := s.forcedBefore(); step != nil {
+func forceNewCluster(s state.State) Step {
+	if step := forcedBefore(s); step != nil {
 		return step
 	}
-	if s.forcing() && s.overruled() && s.Recovery.ForcedAt == nil && len(s.addedSince()) > 0 {
-		return s.cancelOfOldStatus() // also for an EtcdRestore, members that the cluster went on without do not start
+	if s.Forcing() && state.Overruled(s) && s.Recovery.ForcedAt == nil && len(addedSince(s)) > 0 {
+		return cancelOfOldStatus(s) // also for an EtcdRestore, members that the cluster went on without do not start
 	}
-	if !s.forcing() || s.overruled() {
+	if !s.Forcing() || state.Overruled(s) {
 		return dropFlag(s)
 	}
-	survivor, exists := s.member(s.Recovery.Member)
-	if step := s.recoveryEnds(survivor, exists); step != nil {
+	survivor, exists := state.Find(s, s.Recovery.Member)
+	if step := recoveryEnds(s, survivor, exists); step != nil {
 		return step
 	}
 	if !s.Durable() {
 		return keepsSurvivor(survivor)
 	}
-	if !s.mayForce(survivor) {
-		return s.askSurvivor(survivor)
+	if !mayForce(s, survivor) {
+		return askSurvivor(s, survivor)
 	}
-	if step := fence(s, func(m Member) bool { return m.Name == survivor.Name }); step != nil {
+	if step := fence(s, func(m state.Member) bool { return m.Name == survivor.Name }); step != nil {
 		return step
 	}
-	if step := s.confirmChoice(survivor); step != nil {
+	if step := confirmChoice(s, survivor); step != nil {
 		return step
 	}
-	return s.forceSurvivor(survivor)
+	return forceSurvivor(s, survivor)
 }
 
 // recoveryEnds cancels a recovery that is not allowed any more, not needed, or not possible. It waits if that cannot be known.
-func (s State) recoveryEnds(survivor Member, exists bool) Step {
-	flagged := survivor.Start == StartForce && survivor.Pod != PodNone
+func recoveryEnds(s state.State, survivor state.Member, exists bool) Step {
+	flagged := survivor.Start == state.StartForce && survivor.Pod != state.PodNone
 	switch {
-	case !flagged && s.Guarded() && survivor.Guarded && s.maybeForced(survivor):
-		return s.waitForPermission() // the quorum behind the survivor may be itself alone
-	case !flagged && (s.MembershipKnown || s.Guarded()):
-		return CancelRecovery{Message: "A quorum answers." + s.whatRecoveryChanged()}
-	case !flagged && s.unreachable():
-		return CancelRecovery{Message: "The Pods of a quorum are ready." + s.whatRecoveryChanged()}
+	case !flagged && state.Guarded(s) && survivor.Guarded && maybeForced(s, survivor):
+		return waitForPermission(s) // the quorum behind the survivor may be itself alone
+	case !flagged && (s.MembershipKnown || state.Guarded(s)):
+		return CancelRecovery{Message: "A quorum answers." + whatRecoveryChanged(s)}
+	case !flagged && state.Unreachable(s):
+		return CancelRecovery{Message: "The Pods of a quorum are ready." + whatRecoveryChanged(s)}
 	}
-	if !s.maybeForced(survivor) {
-		if s.choiceIsOld(survivor) && len(s.knowMore()) > 0 { // before the fence stops a member that the cluster has got since
-			return s.cancelOfOldChoice()
+	if !maybeForced(s, survivor) {
+		if choiceIsOld(s, survivor) && len(knowMore(s)) > 0 { // before the fence stops a member that the cluster has got since
+			return cancelOfOldChoice(s)
 		}
-		if step := s.recoveryDoubted(); step != nil {
+		if step := recoveryDoubted(s); step != nil {
 			return step
 		}
 	}
-	if !exists || (survivor.Pod == PodNone && !s.keepsData(survivor)) {
-		return CancelRecovery{Message: "The volume of survivor " + s.Recovery.Member + " does not exist." + s.whatRecoveryChanged()}
+	if !exists || (survivor.Pod == state.PodNone && !state.KeepsData(s, survivor)) {
+		return CancelRecovery{Message: "The volume of survivor " + s.Recovery.Member + " does not exist." + whatRecoveryChanged(s)}
 	}
 	return nil
 }
 
 // recoveryDoubted cancels a recovery whose survivor was not restarted yet, if it is not what the user wants or needs.
-func (s State) recoveryDoubted() Step {
+func recoveryDoubted(s state.State) Step {
 	switch {
-	case len(s.addedSince()) > 0:
-		return s.cancelOfOldStatus()
-	case s.dataIsBack():
-		return CancelRecovery{Message: "Enough voters have their data again." + s.whatRecoveryChanged()}
+	case len(addedSince(s)) > 0:
+		return cancelOfOldStatus(s)
+	case dataIsBack(s):
+		return CancelRecovery{Message: "Enough voters have their data again." + whatRecoveryChanged(s)}
 	case !s.Spec.ForcesNewCluster():
-		return CancelRecovery{Message: "spec.recovery.quorumLoss no longer allows it." + s.whatRecoveryChanged()}
-	case len(s.unseenVoters()) > 0:
-		return CancelRecovery{Message: "The annotations do not let it continue any more without members that the operator did not add: " + labels(s.unseenVoters()) + ". They may have newer data." + s.whatRecoveryChanged()}
+		return CancelRecovery{Message: "spec.recovery.quorumLoss no longer allows it." + whatRecoveryChanged(s)}
+	case len(state.UnseenVoters(s)) > 0:
+		return CancelRecovery{Message: "The annotations do not let it continue any more without members that the operator did not add: " + state.Labels(state.UnseenVoters(s)) + ". They may have newer data." + whatRecoveryChanged(s)}
 	}
 	return nil
 }
 
 // cancelOfOldStatus cancels a recovery that the cluster has left behind.
-func (s State) cancelOfOldStatus() Step {
+func cancelOfOldStatus(s state.State) Step {
 	return CancelRecovery{Message: fmt.Sprintf("These members were added after it: %s. So the status is an old one, for example from a backup of the API. Their data counts again.",
-		strings.Join(memberNames(s.addedSince()), ", "))}
+		strings.Join(state.MemberNames(addedSince(s)), ", "))}
 }
 
 // dataIsBack returns whether enough voters have their data to be a quorum, by the record of the voters and by that of the recovery. A person may
 // bring volumes back while the recovery waits. These members can continue, because nothing was changed yet.
-func (s State) dataIsBack() bool {
+func dataIsBack(s state.State) bool {
 	have := 0
 	for _, name := range s.Recovery.Voters {
-		if m, there := s.member(name); there && s.HoldsData(m) {
+		if m, there := state.Find(s, name); there && s.HoldsData(m) {
 			have++
 		}
 	}
-	return len(s.Recovery.Voters) > 0 && have >= etcd.Quorum(len(s.Recovery.Voters)) && !s.tooFew(s.holders())
+	return len(s.Recovery.Voters) > 0 && have >= etcd.Quorum(len(s.Recovery.Voters)) && !state.TooFew(s, state.Holders(s))
 }
 
 // maybeForced returns whether a member may be a cluster of its own, because it runs or may have run with --force-new-cluster.
-func (s State) maybeForced(m Member) bool {
-	recorded := s.forcing() && s.Recovery.ForcedAt != nil && s.Recovery.Member == m.Name
-	return recorded || (m.Start == StartForce && m.Pod != PodNone)
+func maybeForced(s state.State, m state.Member) bool {
+	recorded := s.Forcing() && s.Recovery.ForcedAt != nil && s.Recovery.Member == m.Name
+	return recorded || (m.Start == state.StartForce && m.Pod != state.PodNone)
 }
 
 // addedSince are the members that the cluster got after the recovery that the status names, and before its survivor was restarted. A recovery adds no
 // member before its survivor serves alone, so a status that still forces the survivor is an old one that came back, and the choice of that time does
 // not count. A later member may have the name of one from before: it is on a volume that is younger than the recovery. Or the survivor knows it. If a
 // person has created the volume meanwhile, the person decides about it before a recovery begins again.
-func (s State) addedSince() []Member {
+func addedSince(s state.State) []state.Member {
 	r := s.Recovery
-	return s.where(func(m Member) bool {
-		has := s.HoldsData(m) || m.Volume == VolumePresent && !m.VolumeUnused // an old status may know its name with another volume
+	return s.Where(func(m state.Member) bool {
+		has := s.HoldsData(m) || m.Volume == state.VolumePresent && !m.VolumeUnused // an old status may know its name with another volume
 		later := r.StartedAt != nil && m.VolumeCreated.After(r.StartedAt.Time) && has
 		voter := s.Witness != "" && slices.Contains(s.KnownVoters, m.Name) && !slices.Contains(r.Voters, m.Name)
 		return m.Incarnation == s.Incarnation && m.Name != r.Member && (later || voter)
@@ -143,9 +134,9 @@ func (s State) addedSince() []Member {
 }
 
 // whatRecoveryChanged ends the message of a recovery that is cancelled.
-func (s State) whatRecoveryChanged() string {
+func whatRecoveryChanged(s state.State) string {
 	switch {
-	case s.Recovery.ForcedAt == nil && s.marked(s.Recovery.StartedAt):
+	case s.Recovery.ForcedAt == nil && marked(s, s.Recovery.StartedAt):
 		return " No member was restarted alone. PersistentVolumeClaims are marked already, so a person may have to accept them."
 	case s.Recovery.ForcedAt == nil:
 		return " Nothing was changed."
@@ -155,11 +146,11 @@ func (s State) whatRecoveryChanged() string {
 
 // forcedBefore records that the survivor is all of the membership, although it runs without the flag: a restore began after it had
 // started with the flag, and took that off.
-func (s State) forcedBefore() Step {
-	if !s.forcing() || !s.MembershipKnown {
+func forcedBefore(s state.State) Step {
+	if !s.Forcing() || !s.MembershipKnown {
 		return nil
 	}
-	if m, ok := s.member(s.Recovery.Member); ok && m.Start != StartForce && m.Serving && (s.alone(m) || s.withoutEarlierVoters(m)) {
+	if m, ok := state.Find(s, s.Recovery.Member); ok && m.Start != state.StartForce && m.Serving && (isAlone(s, m) || withoutEarlierVoters(s, m)) {
 		return RecordForced{Revision: m.Revision}
 	}
 	return nil
@@ -167,11 +158,13 @@ func (s State) forcedBefore() Step {
 
 // withoutEarlierVoters returns whether the survivor votes, and none of the other voters from before is a member any more. Others may
 // have been added since.
-func (s State) withoutEarlierVoters(survivor Member) bool {
+func withoutEarlierVoters(s state.State, survivor state.Member) bool {
 	if s.Recovery.ForcedAt == nil || len(s.Recovery.Voters) < 2 || survivor.Learner || !survivor.InMembership {
 		return false
 	}
-	return !slices.ContainsFunc(s.membership(), func(m Member) bool { return m.Name != survivor.Name && slices.Contains(s.Recovery.Voters, m.Name) })
+	return !slices.ContainsFunc(s.Membership(), func(m state.Member) bool {
+		return m.Name != survivor.Name && slices.Contains(s.Recovery.Voters, m.Name)
+	})
 }
 
 // CancelRecovery records that the survivor was not restarted, or is lost.
@@ -181,23 +174,23 @@ type CancelRecovery struct {
 	NeverForced bool
 }
 
-func (step CancelRecovery) describe(State) planning.Description {
+func (step CancelRecovery) describe(state.State) planning.Description {
 	return warned(planning.Description{
 		Reason:  v1beta2.ReasonQuorumLost,
 		Message: "The recovery is cancelled. " + step.Message,
-		Requeue: requeueStarting,
+		Requeue: state.RequeueStarting,
 	}, "RecoveryCancelled", "Recover")
 }
 
 // completeRecovery: asked last, so the cluster is at size and well. Once the recovery is complete, a volume that was not set aside is
 // deleted like that of any member that was removed. So it is complete only when all of them were seen to be set aside.
-func completeRecovery(s State) Step {
+func completeRecovery(s state.State) Step {
 	if s.Recovery == nil || s.Recovery.Step != v1beta2.RecoveryGrowing {
 		return nil
 	}
 	for _, m := range s.Members {
-		if m.Volume == VolumePresent && s.MembershipKnown && !m.InMembership && s.setsAside(m) {
-			return s.waitForSetAside(m)
+		if m.Volume == state.VolumePresent && s.MembershipKnown && !m.InMembership && state.SetsAside(s, m) {
+			return waitForSetAside(s, m)
 		}
 	}
 	return CompleteRecovery{}
@@ -206,10 +199,10 @@ func completeRecovery(s State) Step {
 // CompleteRecovery records that the cluster is at size again.
 type CompleteRecovery struct{}
 
-func (CompleteRecovery) describe(State) planning.Description {
+func (CompleteRecovery) describe(state.State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonRecovering,
 		Message: "The recovered cluster serves at its full size.",
-		Requeue: requeueSoon,
+		Requeue: state.RequeueSoon,
 	}, "RecoveryComplete", cluster)
 }

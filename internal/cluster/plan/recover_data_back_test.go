@@ -9,10 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // recoveredFromTheFirst: the cluster recovered from member 0 an hour ago, and grows.
-func recoveredFromTheFirst(s *State) {
+func recoveredFromTheFirst(s *state.State) {
 	s.KnownVoters = []string{nameOf(0)}
 	s.Recovery = &v1beta2.ClusterRecoveryStatus{
 		Step: v1beta2.RecoveryGrowing, Member: nameOf(0), Voters: []string{nameOf(0), nameOf(1), nameOf(2)},
@@ -21,13 +22,13 @@ func recoveredFromTheFirst(s *State) {
 }
 
 // onlyTheSurvivorStarts plans until nothing is started any more.
-func onlyTheSurvivorStarts(t *testing.T, s State) {
+func onlyTheSurvivorStarts(t *testing.T, s state.State) {
 	t.Helper()
 	for create, is := Plan(s).(CreateMember); is; create, is = Plan(s).(CreateMember) {
 		if create.Name != nameOf(0) {
 			t.Fatalf("%s starts (%s) beside survivor %s", create.Name, create.Start, nameOf(0))
 		}
-		with(0, pod(PodStarting))(&s)
+		with(0, pod(state.PodStarting))(&s)
 	}
 }
 
@@ -35,21 +36,21 @@ func onlyTheSurvivorStarts(t *testing.T, s State) {
 // Pod of 0 is gone for a moment. 1 and 2 were started, and are a quorum of the old membership: clients got two histories, and what the one
 // acknowledged was lost.
 func TestNoOldMemberStartsBesideASurvivorThatGrows(t *testing.T) {
-	marked := func(m *Member) { m.Recovered = true }
-	s := state(formed, members(3), noQuorum, consenting, with(0, withoutPod), with(1, withoutPod, marked), with(2, withoutPod, marked), recoveredFromTheFirst)
+	marked := func(m *state.Member) { m.Recovered = true }
+	s := stateWith(formed, members(3), noQuorum, consenting, with(0, withoutPod), with(1, withoutPod, marked), with(2, withoutPod, marked), recoveredFromTheFirst)
 	onlyTheSurvivorStarts(t, s)
 }
 
 // A person has deleted the claims of 1 and 2, as the manual says, and creates them again later, perhaps from copies. The status has no volumes of
 // members that are not in the membership, so they are recognised by their names.
 func TestNoNewClaimStartsBesideASurvivorThatGrows(t *testing.T) {
-	later := func(m *Member) {
+	later := func(m *state.Member) {
 		m.VolumeCreated = noon.Add(-time.Minute)
-		m.VolumeID = VolumeID{Claim: "another", Volume: "pv-another"}
+		m.VolumeID = state.VolumeID{Claim: "another", Volume: "pv-another"}
 	}
-	s := state(formed, members(3), noQuorum, with(0, withoutPod), with(1, withoutPod, later), with(2, withoutPod, later), recoveredFromTheFirst)
+	s := stateWith(formed, members(3), noQuorum, with(0, withoutPod), with(1, withoutPod, later), with(2, withoutPod, later), recoveredFromTheFirst)
 	s.KnownVoters = []string{nameOf(0)}
-	s.KnownVolumes = map[string]VolumeID{nameOf(0): s.Members[0].VolumeID}
+	s.KnownVolumes = map[string]state.VolumeID{nameOf(0): s.Members[0].VolumeID}
 	s.Recovery = &v1beta2.ClusterRecoveryStatus{
 		Step: v1beta2.RecoveryGrowing, Member: nameOf(0), Voters: []string{nameOf(0), nameOf(1), nameOf(2)},
 		StartedAt: &metav1.Time{Time: noon.Add(-time.Hour)}, ForcedAt: &metav1.Time{Time: noon.Add(-time.Hour)},
@@ -59,9 +60,9 @@ func TestNoNewClaimStartsBesideASurvivorThatGrows(t *testing.T) {
 
 // If what was served since the recovery is lost, the old data is all that there is. A person decides that, because it is not the newest.
 func TestAPersonMayContinueWithTheDataFromBeforeARecovery(t *testing.T) {
-	s := state(formed, members(3), noQuorum, with(0, gone), with(1, withoutPod), with(2, withoutPod), recoveredFromTheFirst)
+	s := stateWith(formed, members(3), noQuorum, with(0, gone), with(1, withoutPod), with(2, withoutPod), recoveredFromTheFirst)
 	for i := range 3 {
-		s.Members[i].VolumeID = VolumeID{Claim: types.UID("claim-" + nameOf(i)), Volume: "pv-" + nameOf(i)}
+		s.Members[i].VolumeID = state.VolumeID{Claim: types.UID("claim-" + nameOf(i)), Volume: "pv-" + nameOf(i)}
 	}
 	step := Plan(s)
 	said := Describe(s, step).Message
@@ -77,7 +78,7 @@ func TestAPersonMayContinueWithTheDataFromBeforeARecovery(t *testing.T) {
 // The recovery has chosen member 0, and nothing was changed yet. It waits until the node of 1 confirms that its Pod has ended. Meanwhile the volumes
 // of 1 and 2 come back. Member 0 was forced nevertheless, and writes that only 1 and 2 had acknowledged were lost.
 func TestARecoveryEndsWhenTheDataIsBack(t *testing.T) {
-	s := state(formed, members(3), noQuorum, consenting, with(0, withoutPod), with(1, withoutPod), with(2, withoutPod))
+	s := stateWith(formed, members(3), noQuorum, consenting, with(0, withoutPod), with(1, withoutPod), with(2, withoutPod))
 	s.Recovery = &v1beta2.ClusterRecoveryStatus{
 		Step: v1beta2.RecoveryForcing, Member: nameOf(0), Voters: []string{nameOf(0), nameOf(1), nameOf(2)},
 		StartedAt: &metav1.Time{Time: noon.Add(-time.Hour)},
@@ -88,7 +89,7 @@ func TestARecoveryEndsWhenTheDataIsBack(t *testing.T) {
 		case RecordForcing:
 			s.Recovery.ForcedAt = &metav1.Time{Time: s.Now}
 		case CreateMember:
-			if step.Start == StartForce {
+			if step.Start == state.StartForce {
 				t.Errorf("survivor %s starts with --force-new-cluster, although all voters have their data and nothing was changed", step.Name)
 			}
 			return
@@ -101,10 +102,10 @@ func TestARecoveryEndsWhenTheDataIsBack(t *testing.T) {
 // The survivor runs without the flag, answers that it leads, and is too slow to serve a read, because its disk stalls. A member leads without others
 // only if it is alone, so it was forced. Its recovery was cancelled as one that never began.
 func TestASurvivorThatLeadsIsAlone(t *testing.T) {
-	s := state(formed, members(3), noQuorum, consenting, with(1, gone), with(2, gone))
+	s := stateWith(formed, members(3), noQuorum, consenting, with(1, gone), with(2, gone))
 	forcedAgo(&s, 0, time.Hour)
-	with(0, pod(PodRunning), unreadyFor(3*time.Minute), func(m *Member) {
-		m.Start, m.Answers, m.Leader, m.Serving, m.RaftIndex, m.RaftTerm = StartRejoin, true, true, false, 50, 9
+	with(0, pod(state.PodRunning), unreadyFor(3*time.Minute), func(m *state.Member) {
+		m.Start, m.Answers, m.Leader, m.Serving, m.RaftIndex, m.RaftTerm = state.StartRejoin, true, true, false, 50, 9
 		m.EtcdSince = noon.Add(-3 * time.Minute)
 	})(&s)
 	if cancel, is := Plan(s).(CancelRecovery); is {

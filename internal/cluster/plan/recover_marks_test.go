@@ -7,29 +7,30 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
-func markedByRecovery(m *Member) { m.Recovered = true }
+func markedByRecovery(m *state.Member) { m.Recovered = true }
 
 // A recovery was cancelled after it had marked the volumes of members that have served since. Years later, an API backup brought back an old status.
 // The mark hid the newest data from the next recovery.
 func TestAMemberThatServesLosesTheMarkOfARecovery(t *testing.T) {
 	for name, test := range map[string]struct {
-		state State
+		state state.State
 		want  Step
 	}{
-		"it serves": {state(formed, members(3), with(1, markedByRecovery)), UnmarkVolume{Name: nameOf(1)}},
-		"it serves, but the API server refuses the change": {state(formed, members(3), with(1, markedByRecovery), func(s *State) {
-			s.Held = []Held{{Step: repeatKey(*s, UnmarkVolume{Name: nameOf(1)}), Until: noon.Add(time.Hour)}}
+		"it serves": {stateWith(formed, members(3), with(1, markedByRecovery)), UnmarkVolume{Name: nameOf(1)}},
+		"it serves, but the API server refuses the change": {stateWith(formed, members(3), with(1, markedByRecovery), func(s *state.State) {
+			s.Held = []state.Held{{Step: repeatKey(*s, UnmarkVolume{Name: nameOf(1)}), Until: noon.Add(time.Hour)}}
 		}), nil},
-		"no quorum answers":             {state(formed, members(3), noQuorum, with(1, markedByRecovery)), nil},
-		"it does not serve":             {state(formed, members(3), with(1, markedByRecovery, func(m *Member) { m.Serving = false })), nil},
-		"it learns":                     {state(formed, members(3), with(1, markedByRecovery, learner)), nil},
-		"it is no member":               {state(formed, members(3), with(3, volume(VolumePresent), markedByRecovery)), nil},
-		"its volume is another one":     {state(formed, members(3), with(1, markedByRecovery), recorded, with(1, copied)), nil},
-		"a recovery continues from 0":   {state(formed, members(3), with(1, markedByRecovery), recoveredFrom0(v1beta2.RecoveryGrowing)), nil},
-		"a recovery forces member 0":    {state(formed, members(3), with(1, markedByRecovery), recoveredFrom0(v1beta2.RecoveryForcing)), nil},
-		"a recovery is complete for it": {state(formed, members(3), with(1, markedByRecovery), recoveredFrom0(v1beta2.RecoveryComplete)), UnmarkVolume{Name: nameOf(1)}},
+		"no quorum answers":             {stateWith(formed, members(3), noQuorum, with(1, markedByRecovery)), nil},
+		"it does not serve":             {stateWith(formed, members(3), with(1, markedByRecovery, func(m *state.Member) { m.Serving = false })), nil},
+		"it learns":                     {stateWith(formed, members(3), with(1, markedByRecovery, learner)), nil},
+		"it is no member":               {stateWith(formed, members(3), with(3, volume(state.VolumePresent), markedByRecovery)), nil},
+		"its volume is another one":     {stateWith(formed, members(3), with(1, markedByRecovery), recorded, with(1, copied)), nil},
+		"a recovery continues from 0":   {stateWith(formed, members(3), with(1, markedByRecovery), recoveredFrom0(v1beta2.RecoveryGrowing)), nil},
+		"a recovery forces member 0":    {stateWith(formed, members(3), with(1, markedByRecovery), recoveredFrom0(v1beta2.RecoveryForcing)), nil},
+		"a recovery is complete for it": {stateWith(formed, members(3), with(1, markedByRecovery), recoveredFrom0(v1beta2.RecoveryComplete)), UnmarkVolume{Name: nameOf(1)}},
 	} {
 		if step := unmarkVolumes(test.state); step != test.want {
 			t.Errorf("%s: the step is %T %+v, want %T", name, step, step, test.want)
@@ -38,8 +39,8 @@ func TestAMemberThatServesLosesTheMarkOfARecovery(t *testing.T) {
 }
 
 // recoveredFrom0 has a recovery from member 0, which began with the voters 0, 1 and 2.
-func recoveredFrom0(step v1beta2.RecoveryStep) func(*State) {
-	return func(s *State) {
+func recoveredFrom0(step v1beta2.RecoveryStep) func(*state.State) {
+	return func(s *state.State) {
 		s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: step, Member: nameOf(0), Voters: []string{nameOf(0), nameOf(1), nameOf(2)}}
 	}
 }
@@ -50,23 +51,23 @@ func recoveredFrom0(step v1beta2.RecoveryStep) func(*State) {
 func TestARecoveryPassesOverNoMarkedDataThatTheStatusDoesNotExplain(t *testing.T) {
 	for name, test := range map[string]struct {
 		marked, accepted bool
-		pod              PodState
+		pod              state.PodState
 	}{
-		"not marked":                {false, false, PodRunning},
-		"marked, and runs":          {true, false, PodRunning},
-		"marked, and has no Pod":    {true, false, PodNone},
-		"marked, runs, is accepted": {true, true, PodRunning},
+		"not marked":                {false, false, state.PodRunning},
+		"marked, and runs":          {true, false, state.PodRunning},
+		"marked, and has no Pod":    {true, false, state.PodNone},
+		"marked, runs, is accepted": {true, true, state.PodRunning},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := state(formed, members(4), noQuorum, consenting, with(1, gone), with(2, gone))
+			s := stateWith(formed, members(4), noQuorum, consenting, with(1, gone), with(2, gone))
 			s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)} // of the old status
 			for i, index := range map[int]uint64{0: 42, 3: 100} {
-				with(i, pod(PodRunning))(&s)
+				with(i, pod(state.PodRunning))(&s)
 				s.Members[i].RaftIndex, s.Members[i].UnreadySince = index, noon.Add(-time.Hour)
 			}
 			s.Members[3].Recovered = test.marked
 			s.Members[3].VolumeID.Claim = "claim-3"
-			if test.pod == PodNone {
+			if test.pod == state.PodNone {
 				with(3, withoutPod)(&s)
 			}
 			if test.accepted {
@@ -86,9 +87,9 @@ func TestARecoveryPassesOverNoMarkedDataThatTheStatusDoesNotExplain(t *testing.T
 
 // The status has its voters, and said that it is lost.
 func TestAMarkedVolumeOfARemovedMemberLeavesTheStatusTrue(t *testing.T) {
-	s := state(formed, members(4), noQuorum, with(1, gone), with(2, gone), with(3, withoutPod, markedByRecovery))
+	s := stateWith(formed, members(4), noQuorum, with(1, gone), with(2, gone), with(3, withoutPod, markedByRecovery))
 	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
-	with(0, pod(PodRunning))(&s)
+	with(0, pod(state.PodRunning))(&s)
 	for _, consent := range []bool{false, true} {
 		if consent {
 			consenting(&s)
@@ -97,11 +98,11 @@ func TestAMarkedVolumeOfARemovedMemberLeavesTheStatusTrue(t *testing.T) {
 		if !is || wait.Reason != v1beta2.ReasonQuorumLost || strings.Contains(wait.Message, "status is lost") {
 			t.Errorf("with consent %t: %+v", consent, wait)
 		}
-		if step := s.waitForMarked(); step != nil {
+		if step := waitForMarked(s); step != nil {
 			t.Errorf("with consent %t: %+v", consent, step)
 		}
 	}
-	if slices.ContainsFunc(s.inDoubt(), func(m Member) bool { return m.Name != nameOf(3) }) {
-		t.Errorf("in doubt are %v", memberNames(s.inDoubt()))
+	if slices.ContainsFunc(inDoubt(s), func(m state.Member) bool { return m.Name != nameOf(3) }) {
+		t.Errorf("in doubt are %v", state.MemberNames(inDoubt(s)))
 	}
 }

@@ -7,12 +7,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // A learner (3) has the newest data: the voters 1 and 2 acknowledged what 0 does not have. The volumes of 1 and 2 are lost.
 func TestTheVolumeOfALearnerIsKeptByARecovery(t *testing.T) {
-	s := state(formed, members(4), noQuorum, with(0, knows(42, 3)), with(1, gone), with(2, gone), with(3, knows(50, 3), func(m *Member) { m.Learner = true }), consenting)
+	s := stateWith(formed, members(4), noQuorum, with(0, knows(42, 3)), with(1, gone), with(2, gone), with(3, knows(50, 3), func(m *state.Member) { m.Learner = true }), consenting)
 	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
 	s.KnownLearners = []string{nameOf(3)}
 	for i := range s.Members {
@@ -24,7 +25,7 @@ func TestTheVolumeOfALearnerIsKeptByARecovery(t *testing.T) {
 	}
 	recovery := NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{}, 1).Recovery
 	s.Recovery = recovery
-	after := state(formed, members(3), with(3, volume(VolumePresent), func(m *Member) { m.VolumeCreated = noon.Add(-time.Hour) }))
+	after := stateWith(formed, members(3), with(3, volume(state.VolumePresent), func(m *state.Member) { m.VolumeCreated = noon.Add(-time.Hour) }))
 	after.Recovery = recovery
 	after.Recovery.Step = v1beta2.RecoveryGrowing
 	if step := Plan(after); step != (SetAsideVolume{Name: nameOf(3)}) {
@@ -34,13 +35,13 @@ func TestTheVolumeOfALearnerIsKeptByARecovery(t *testing.T) {
 
 // The same, but the status is an old one: member 3 has been promoted since, and it is mute like the others since all nodes restarted.
 func TestALearnerOfAnOldStatusThatKnowsMoreIsNotPassedOver(t *testing.T) {
-	mute := func(index uint64) func(*Member) {
-		return func(m *Member) {
+	mute := func(index uint64) func(*state.Member) {
+		return func(m *state.Member) {
 			m.Answers, m.ClusterID, m.RaftIndex = false, 0, index
 			m.UnreadySince = noon.Add(-time.Hour)
 		}
 	}
-	s := state(formed, members(4), noQuorum, with(0, mute(42)), with(1, gone), with(2, gone), with(3, mute(50)), consenting)
+	s := stateWith(formed, members(4), noQuorum, with(0, mute(42)), with(1, gone), with(2, gone), with(3, mute(50)), consenting)
 	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
 	s.KnownLearners = []string{nameOf(3)}
 	step := Plan(s)
@@ -52,25 +53,25 @@ func TestALearnerOfAnOldStatusThatKnowsMoreIsNotPassedOver(t *testing.T) {
 // An old status (Forcing) is back, without consent. 3 and 4 are voters of today; their claims are being deleted, and their Pods run with the data.
 // No leader for a moment.
 func TestAnOldStatusStopsNoOnlyCopy(t *testing.T) {
-	for name, state4 := range map[string]VolumeState{"deleting": VolumeDeleting, "lost": VolumeLost} {
-		for _, pods := range []PodState{PodRunning, PodStarting} {
-			s := state(formed, members(5), noQuorum, with(1, gone), with(2, gone))
+	for name, state4 := range map[string]state.VolumeState{"deleting": state.VolumeDeleting, "lost": state.VolumeLost} {
+		for _, pods := range []state.PodState{state.PodRunning, state.PodStarting} {
+			s := stateWith(formed, members(5), noQuorum, with(1, gone), with(2, gone))
 			monthOld(&s)
 			membership := membershipOf(s, 0, 3, 4)
 			for _, i := range []int{0, 3, 4} {
-				if pods == PodRunning {
-					with(i, knows(40+uint64(i), 3), func(m *Member) { m.Knows, m.AppliedIndex = membership, int64(40+i) })(&s)
+				if pods == state.PodRunning {
+					with(i, knows(40+uint64(i), 3), func(m *state.Member) { m.Knows, m.AppliedIndex = membership, int64(40+i) })(&s)
 				} else {
-					with(i, pod(PodStarting))(&s)
+					with(i, pod(state.PodStarting))(&s)
 				}
 				s.Members[i].VolumeCreated = noon.Add(-29 * 24 * time.Hour)
 			}
 			s.Members[3].Volume, s.Members[4].Volume = state4, state4
-			s.HearWitness()
+			HearWitness(&s)
 			step := Plan(s)
 			if d, is := step.(DeletePod); is {
-				m, _ := s.member(d.Name)
-				t.Errorf("volumes %s, pods %s: stops %s (%s), data %s, without consent; witness %q knows %v", name, pods, d.Name, d.Message, s.dataOf(m), s.Witness, s.KnownVoters)
+				m, _ := state.Find(s, d.Name)
+				t.Errorf("volumes %s, pods %s: stops %s (%s), data %s, without consent; witness %q knows %v", name, pods, d.Name, d.Message, state.DataOf(s, m), s.Witness, s.KnownVoters)
 			}
 		}
 	}
@@ -78,17 +79,17 @@ func TestAnOldStatusStopsNoOnlyCopy(t *testing.T) {
 
 // The claims of 3 and 4 are not in the API (its etcd was restored from a snapshot that is older than them). Member 0 runs, and knows that 3 and 4 vote.
 func TestAnOldStatusForcesNoSurvivorThatWasNeverForced(t *testing.T) {
-	s := state(formed, members(5), noQuorum, with(1, gone), with(2, gone), with(3, gone), with(4, gone))
+	s := stateWith(formed, members(5), noQuorum, with(1, gone), with(2, gone), with(3, gone), with(4, gone))
 	monthOld(&s)
 	membership := membershipOf(s, 0, 3, 4)
-	with(0, knows(40, 3), func(m *Member) { m.Knows, m.AppliedIndex = membership, 40 })(&s)
-	s.HearWitness()
+	with(0, knows(40, 3), func(m *state.Member) { m.Knows, m.AppliedIndex = membership, 40 })(&s)
+	HearWitness(&s)
 	neverForces(t, s)
 }
 
 // A recovery by consent of today. 0 has run on without a restart, 1 was restarted, so it says its index only. The status has an old ID of 1.
 func TestAnOldIDCancelsNoRecoveryForEver(t *testing.T) {
-	s := state(formed, members(5), noQuorum, with(2, gone), with(3, gone), with(4, gone), consenting)
+	s := stateWith(formed, members(5), noQuorum, with(2, gone), with(3, gone), with(4, gone), consenting)
 	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2), nameOf(3), nameOf(4)}
 	var membership []etcd.Member
 	for i := range 5 {
@@ -99,12 +100,15 @@ func TestAnOldIDCancelsNoRecoveryForEver(t *testing.T) {
 	for i := range 5 {
 		status.MemberStatuses = append(status.MemberStatuses, v1beta2.MemberStatus{Name: nameOf(i), ID: s.KnownIDs[nameOf(i)].String(), Role: v1beta2.MemberVoter})
 	}
-	with(0, knows(42, 3), func(m *Member) {
+	with(0, knows(42, 3), func(m *state.Member) {
 		m.ID, m.Knows, m.AppliedIndex = 1, membership, 42
 		m.UnreadySince = noon.Add(-time.Hour)
 	})(&s)
-	with(1, func(m *Member) { m.ID, m.Answers, m.RaftIndex = 0, false, 41; m.UnreadySince = noon.Add(-time.Hour) })(&s)
-	s.HearWitness()
+	with(1, func(m *state.Member) {
+		m.ID, m.Answers, m.RaftIndex = 0, false, 41
+		m.UnreadySince = noon.Add(-time.Hour)
+	})(&s)
+	HearWitness(&s)
 	begun, cancelled := 0, 0
 	for range 12 {
 		step := Plan(s)
@@ -116,7 +120,7 @@ func TestAnOldIDCancelsNoRecoveryForEver(t *testing.T) {
 		}
 		status = NewStatus(s, step, nil, status, 1)
 		s.Recovery = status.Recovery
-		s.KnownIDs = knownIDs(status)
+		s.KnownIDs = state.KnownIDs(status)
 		s.Now = s.Now.Add(Describe(s, step).Requeue)
 	}
 	if cancelled > 0 {
@@ -127,15 +131,15 @@ func TestAnOldIDCancelsNoRecoveryForEver(t *testing.T) {
 // The survivor 0 has run with the flag (ForcedAt), so it may be a cluster of its own. Its Pod was evicted. A person then binds the old disks of 1 and 2
 // to new claims.
 func TestARecoveryThatForcedTheSurvivorIsNotCancelledByClaimsOfToday(t *testing.T) {
-	s := state(formed, members(3), noQuorum, consenting)
+	s := stateWith(formed, members(3), noQuorum, consenting)
 	began := metav1.NewTime(noon.Add(-time.Hour))
 	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
-	s.KnownVolumes = map[string]VolumeID{}
+	s.KnownVolumes = map[string]state.VolumeID{}
 	for i := range 3 {
 		with(i, withoutPod)(&s)
 		s.Members[i].VolumeCreated = noon.Add(-100 * time.Hour)
-		s.Members[i].VolumeID = VolumeID{Claim: "of-now", Volume: "pv-" + nameOf(i)}
-		s.KnownVolumes[nameOf(i)] = VolumeID{Claim: "before", Volume: "pv-" + nameOf(i)}
+		s.Members[i].VolumeID = state.VolumeID{Claim: "of-now", Volume: "pv-" + nameOf(i)}
+		s.KnownVolumes[nameOf(i)] = state.VolumeID{Claim: "before", Volume: "pv-" + nameOf(i)}
 	}
 	s.Members[1].VolumeCreated, s.Members[2].VolumeCreated = noon.Add(-time.Minute), noon.Add(-time.Minute)
 	s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), Voters: s.KnownVoters, StartedAt: &began, ForcedAt: &began}
@@ -149,7 +153,7 @@ func TestARecoveryThatForcedTheSurvivorIsNotCancelledByClaimsOfToday(t *testing.
 			started[step.Name] = true
 			for i := range s.Members {
 				if s.Members[i].Name == step.Name {
-					pod(PodStarting)(&s.Members[i])
+					pod(state.PodStarting)(&s.Members[i])
 				}
 			}
 		default:

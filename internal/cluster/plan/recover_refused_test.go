@@ -5,21 +5,22 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // A member with the lost data may recover between the choice of a survivor and its restart. The cluster then serves clients,
 // and a restart of the survivor alone would lose writes.
 func TestAQuorumThatIsBackAndRefusesTheOperatorIsNotStopped(t *testing.T) {
-	s := state(formed, members(3), user, blind(etcd.RefusedPassword), consenting, forcing(0))
+	s := stateWith(formed, members(3), user, blind(etcd.RefusedPassword), consenting, forcing(0))
 	if step, deletes := Plan(s).(DeletePod); deletes {
-		t.Errorf("a quorum serves (Guarded %v), and the operator stops %s: %s", s.Guarded(), step.Name, step.Message)
+		t.Errorf("a quorum serves (Guarded %v), and the operator stops %s: %s", state.Guarded(s), step.Name, step.Message)
 	}
 }
 
 // The cluster serves no client until the operator may read the survivor. The status must name the password as the cause.
 func TestASurvivorThatRefusesTheOperatorIsReported(t *testing.T) {
-	s := state(formed, members(3), user, noQuorum, consenting, forcing(0), with(1, gone), with(2, gone), with(0, forced, func(m *Member) {
+	s := stateWith(formed, members(3), user, noQuorum, consenting, forcing(0), with(1, gone), with(2, gone), with(0, forced, func(m *state.Member) {
 		m.Answers, m.PodReady, m.Guarded, m.Refusal, m.UnreadySince = false, true, true, etcd.RefusedPassword, time.Time{}
 	}))
 	for range 60 {
@@ -38,7 +39,7 @@ func TestASurvivorThatRefusesTheOperatorIsReported(t *testing.T) {
 // The operator may lose its connection to the members between the choice of a survivor and its restart. Ready Pods prove that
 // the members serve clients.
 func TestAQuorumOfReadyPodsIsNotStopped(t *testing.T) {
-	s := state(formed, members(3), noQuorum, consenting, forcing(0))
+	s := stateWith(formed, members(3), noQuorum, consenting, forcing(0))
 	for i := range s.Members {
 		s.Members[i].Answers, s.Members[i].PodReady, s.Members[i].UnreadySince = false, true, time.Time{}
 	}

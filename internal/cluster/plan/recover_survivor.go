@@ -5,51 +5,52 @@ import (
 	"fmt"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // forceSurvivor takes the survivor, when all others are gone, to where it serves alone.
-func (s State) forceSurvivor(m Member) Step {
-	if s.stopsUnforced(m) {
-		if cancel, is := s.recoveryDoubted().(CancelRecovery); is { // its Pod never had the flag
+func forceSurvivor(s state.State, m state.Member) Step {
+	if stopsUnforced(s, m) {
+		if cancel, is := recoveryDoubted(s).(CancelRecovery); is { // its Pod never had the flag
 			return CancelRecovery{Message: cancel.Message, NeverForced: true}
 		}
 	}
-	step := s.survivorPod(m, StartForce, "it must start once with --force-new-cluster")
+	step := survivorPod(s, m, state.StartForce, "it must start once with --force-new-cluster")
 	switch {
 	case step != nil:
 		return step
 	case m.Refusal != etcd.NotRefused && !m.Serving:
-		return s.waitForSurvivorsPermission(m)
-	case !m.Serving || !s.MembershipKnown || !s.alone(m):
-		return Wait{Reason: v1beta2.ReasonRecovering, Message: "Survivor " + m.Name + " is restarting with --force-new-cluster.", Stalled: s.unreadyFor(m, startGrace)}
+		return waitForSurvivorsPermission(s, m)
+	case !m.Serving || !s.MembershipKnown || !isAlone(s, m):
+		return Wait{Reason: v1beta2.ReasonRecovering, Message: "Survivor " + m.Name + " is restarting with --force-new-cluster.", Stalled: state.UnreadyFor(s, m, state.StartGrace)}
 	}
 	return RecordForced{Revision: m.Revision}
 }
 
 // survivorPod takes the Pod of the survivor to where its etcd starts, with the flag or without it. It deletes a Pod that cannot run, that would start
 // on other data, or that lacks the flag, and says why. It is nil if the Pod starts or runs.
-func (s State) survivorPod(m Member, start Start, why string) Step {
+func survivorPod(s state.State, m state.Member, start state.Start, why string) Step {
 	again := DeletePod{Name: m.Name, Reason: v1beta2.ReasonRecovering, Message: why}
 	switch {
-	case s.backsOff(m):
-		return s.waitForAttempt([]Member{m})
-	case s.startsOnAnother(m):
+	case state.BacksOff(s, m):
+		return waitForAttempt(s, []state.Member{m})
+	case state.StartsOnAnother(s, m):
 		return again
-	case m.Pod == PodDeleting:
-		return s.waitUntilGone(m, v1beta2.ReasonRecovering, "Survivor "+m.Name+" is stopping. After that, "+why+".")
-	case m.Pod == PodNone && start == StartForce && s.Recovery.ForcedAt == nil:
+	case m.Pod == state.PodDeleting:
+		return waitUntilGone(s, m, v1beta2.ReasonRecovering, "Survivor "+m.Name+" is stopping. After that, "+why+".")
+	case m.Pod == state.PodNone && start == state.StartForce && s.Recovery.ForcedAt == nil:
 		return RecordForcing{Member: m.Name}
-	case m.Pod == PodNone:
+	case m.Pod == state.PodNone:
 		return CreateMember{Name: m.Name, Incarnation: m.Incarnation, Start: start}
-	case s.goesWithPod(m):
-		return s.losesSurvivor(m)
-	case m.Volume != VolumePresent, m.Pod == PodEnded, start == StartForce && m.Start != start:
+	case state.GoesWithPod(s, m):
+		return losesSurvivor(s, m)
+	case m.Volume != state.VolumePresent, m.Pod == state.PodEnded, start == state.StartForce && m.Start != start:
 		return again
-	case m.Pod == PodBlocked && (m.Outdated || m.PodImage != s.ImageFor(m.Incarnation)):
+	case m.Pod == state.PodBlocked && (m.Outdated || m.PodImage != s.ImageFor(m.Incarnation)):
 		return again
-	case m.Pod == PodBlocked:
+	case m.Pod == state.PodBlocked:
 		return Wait{Reason: m.PodReason, Stalled: true, Message: planning.Sentence("Survivor "+m.Name+" does not run: ", m.PodMessage) +
 			" To give it up, delete its PersistentVolumeClaim. To continue from a snapshot, apply an EtcdRestore."}
 	}
@@ -59,52 +60,52 @@ func (s State) survivorPod(m Member, start Start, why string) Step {
 // RecordForcing records that the survivor is about to start with --force-new-cluster.
 type RecordForcing struct{ Member string }
 
-func (step RecordForcing) describe(State) planning.Description {
+func (step RecordForcing) describe(state.State) planning.Description {
 	return planning.Description{
 		Reason:  v1beta2.ReasonRecovering,
 		Message: "Survivor " + step.Member + " is about to start with --force-new-cluster.",
-		Requeue: requeueSoon,
+		Requeue: state.RequeueSoon,
 	}
 }
 
 // waitForSurvivorsPermission: the survivor serves alone, and refuses the operator, which cannot prove it.
-func (s State) waitForSurvivorsPermission(m Member) Step {
+func waitForSurvivorsPermission(s state.State, m state.Member) Step {
 	return Wait{
-		Reason: v1beta2.ReasonEtcdAccessDenied, Stalled: true, Requeue: requeueSettled,
-		Message: "Survivor " + m.Name + " was restarted with --force-new-cluster. " + s.whyRefused(m.Refusal) +
-			" The operator cannot see that the survivor serves alone, so the recovery waits, and no client is served. " + s.howToPermit(m.Refusal),
+		Reason: v1beta2.ReasonEtcdAccessDenied, Stalled: true, Requeue: state.RequeueSettled,
+		Message: "Survivor " + m.Name + " was restarted with --force-new-cluster. " + state.WhyRefused(s, m.Refusal) +
+			" The operator cannot see that the survivor serves alone, so the recovery waits, and no client is served. " + state.HowToPermit(s, m.Refusal),
 	}
 }
 
 // RecordForced records that the survivor served as a cluster of one.
 type RecordForced struct{ Revision int64 }
 
-func (step RecordForced) describe(State) planning.Description {
+func (step RecordForced) describe(state.State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonRecovering,
 		Message: fmt.Sprintf("The survivor serves alone at revision %d. The cluster grows from it.", step.Revision),
-		Requeue: requeueSoon,
+		Requeue: state.RequeueSoon,
 	}, "RecoveryForced", cluster)
 }
 
-// alone says whether a member is all of the membership.
-func (s State) alone(m Member) bool {
-	membership := s.membership()
+// isAlone says whether a member is all of the membership.
+func isAlone(s state.State, m state.Member) bool {
+	membership := s.Membership()
 	return len(membership) == 1 && membership[0].Name == m.Name && !m.Learner && len(s.ForeignMembers) == 0
 }
 
 // dropFlag makes a Pod again that was started with --force-new-cluster: restarted in place with it, etcd would drop
 // what it had not committed, and later the other members.
-func dropFlag(s State) Step {
+func dropFlag(s state.State) Step {
 	for _, m := range s.Current() {
 		switch {
-		case m.Start != StartForce || m.Pod == PodNone:
-		case m.Pod == PodDeleting:
-			return s.waitUntilGone(m, v1beta2.ReasonRecovering, "Member "+m.Name+" is restarting without --force-new-cluster.")
+		case m.Start != state.StartForce || m.Pod == state.PodNone:
+		case m.Pod == state.PodDeleting:
+			return waitUntilGone(s, m, v1beta2.ReasonRecovering, "Member "+m.Name+" is restarting without --force-new-cluster.")
 		case !s.Durable():
 			return keepsSurvivor(m)
-		case s.goesWithPod(m):
-			return s.losesSurvivor(m)
+		case state.GoesWithPod(s, m):
+			return losesSurvivor(s, m)
 		default:
 			return DeletePod{Name: m.Name, Reason: v1beta2.ReasonRecovering, Message: "it must start without --force-new-cluster"}
 		}
@@ -113,7 +114,7 @@ func dropFlag(s State) Step {
 }
 
 // keepsSurvivor waits if the next Pod of a survivor would be without its data.
-func keepsSurvivor(m Member) Step {
+func keepsSurvivor(m state.Member) Step {
 	return Wait{
 		Reason: v1beta2.ReasonRecovering,
 		Message: "The recovery must restart survivor " + m.Name + " with the data on its volume, but spec.pod.emptyDir asks for Pods without volumes. " +
@@ -122,10 +123,10 @@ func keepsSurvivor(m Member) Step {
 	}
 }
 
-func (s State) losesSurvivor(m Member) Step {
+func losesSurvivor(s state.State, m state.Member) Step {
 	return Wait{
 		Reason: v1beta2.ReasonRecovering,
-		Message: "Only the Pod of survivor " + m.Name + " still has its data, because " + cmp.Or(s.volumeLoss(m), volumeGone) + ". The data is lost when the Pod ends. " +
+		Message: "Only the Pod of survivor " + m.Name + " still has its data, because " + cmp.Or(state.VolumeLoss(s, m), state.CauseVolumeGone) + ". The data is lost when the Pod ends. " +
 			"Save the data first with an EtcdBackup by etcdEndpoints. Then apply an EtcdRestore of that snapshot. To give the data up, delete the Pod.",
 		Stalled: true,
 	}

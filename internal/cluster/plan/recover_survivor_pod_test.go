@@ -7,25 +7,26 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // forcedAgo: the status says since when the survivor may have run with the flag.
-func forcedAgo(s *State, survivor int, ago time.Duration) {
+func forcedAgo(s *state.State, survivor int, ago time.Duration) {
 	at := metav1.NewTime(noon.Add(-ago))
 	s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(survivor), Voters: s.KnownVoters, StartedAt: &at, ForcedAt: &at}
 }
 
 // the Pod of the survivor without the flag has no node (drained); a person follows the advice and deletes the claim.
 func TestASurvivorWhoseClaimIsDeletedIsGivenUp(t *testing.T) {
-	for name, how := range map[string]func(*Member){
+	for name, how := range map[string]func(*state.Member){
 		"unschedulable": blockedBy(v1beta2.ReasonPodUnschedulable),
-		"starting":      pod(PodStarting),
+		"starting":      pod(state.PodStarting),
 	} {
-		s := state(formed, members(5), size(5), noQuorum, consenting, with(2, gone), with(3, gone), with(4, gone), with(1, withoutPod))
+		s := stateWith(formed, members(5), size(5), noQuorum, consenting, with(2, gone), with(3, gone), with(4, gone), with(1, withoutPod))
 		forcedAgo(&s, 0, time.Hour)
 		how(&s.Members[0])
 		s.Members[0].UnreadySince = noon.Add(-time.Hour)
-		s.Members[0].Volume = VolumeNone
+		s.Members[0].Volume = state.VolumeNone
 		if wait, is := Plan(s).(Wait); is {
 			t.Errorf("%s: the claim is deleted, and the recovery waits for ever: %s", name, wait.Message)
 		}
@@ -35,12 +36,12 @@ func TestASurvivorWhoseClaimIsDeletedIsGivenUp(t *testing.T) {
 // the Pod of the survivor cannot run because of spec.pod; a person corrects the spec.
 func TestACorrectedSpecStartsTheSurvivor(t *testing.T) {
 	for name, ago := range map[string]time.Duration{"with the flag": time.Minute, "without it": time.Hour} {
-		s := state(formed, members(3), noQuorum, consenting, with(1, gone), with(2, gone))
+		s := stateWith(formed, members(3), noQuorum, consenting, with(1, gone), with(2, gone))
 		forcedAgo(&s, 0, ago)
 		blockedBy(v1beta2.ReasonPodUnschedulable)(&s.Members[0])
 		s.Members[0].Outdated = true
 		if name == "with the flag" {
-			s.Members[0].Start = StartForce
+			s.Members[0].Start = state.StartForce
 		}
 		if wait, is := Plan(s).(Wait); is {
 			t.Errorf("%s: the spec is corrected, and the Pod of before stays: %s", name, wait.Message)
@@ -50,9 +51,9 @@ func TestACorrectedSpecStartsTheSurvivor(t *testing.T) {
 
 // the survivor was forced (alone). Its Pod without the flag took 1 min for its volume and image; etcd began 1 s ago, and has no leader yet.
 func TestASurvivorThatStartsIsGivenTimeForItsElection(t *testing.T) {
-	s := state(formed, members(3), noQuorum, consenting)
+	s := stateWith(formed, members(3), noQuorum, consenting)
 	forcedAgo(&s, 0, time.Hour)
-	with(0, silent, unreadyFor(time.Minute), func(m *Member) { m.RaftIndex, m.EtcdSince = 50, noon.Add(-time.Second) })(&s)
+	with(0, silent, unreadyFor(time.Minute), func(m *state.Member) { m.RaftIndex, m.EtcdSince = 50, noon.Add(-time.Second) })(&s)
 	with(1, withoutPod)(&s)
 	with(2, withoutPod)(&s)
 	step := Plan(s)
@@ -64,7 +65,7 @@ func TestASurvivorThatStartsIsGivenTimeForItsElection(t *testing.T) {
 			if create, is := next.(CreateMember); is {
 				for i := range s.Members {
 					if s.Members[i].Name == create.Name {
-						pod(PodStarting)(&s.Members[i])
+						pod(state.PodStarting)(&s.Members[i])
 					}
 				}
 			}
@@ -74,7 +75,7 @@ func TestASurvivorThatStartsIsGivenTimeForItsElection(t *testing.T) {
 
 // a survivor that may be alone; an EtcdRestore is made; the claims of the others came back.
 func TestNobodyStartsBesideTheSurvivorDuringARestore(t *testing.T) {
-	s := state(formed, members(3), noQuorum, consenting, with(0, pod(PodStarting)), with(1, withoutPod), with(2, withoutPod), restored(v1beta2.RestoreSeeding))
+	s := stateWith(formed, members(3), noQuorum, consenting, with(0, pod(state.PodStarting)), with(1, withoutPod), with(2, withoutPod), restored(v1beta2.RestoreSeeding))
 	forcedAgo(&s, 0, time.Hour)
 	for range 3 {
 		step := Plan(s)
@@ -84,7 +85,7 @@ func TestNobodyStartsBesideTheSurvivorDuringARestore(t *testing.T) {
 			}
 			for i := range s.Members {
 				if s.Members[i].Name == create.Name {
-					pod(PodStarting)(&s.Members[i])
+					pod(state.PodStarting)(&s.Members[i])
 				}
 			}
 		}
@@ -94,16 +95,16 @@ func TestNobodyStartsBesideTheSurvivorDuringARestore(t *testing.T) {
 // the Pod of the survivor has not started; its claim is another one by now (a copy).
 func TestASurvivorDoesNotStartOnAnotherClaim(t *testing.T) {
 	for name, ago := range map[string]time.Duration{"with the flag": time.Minute, "without it": time.Hour} {
-		for _, p := range []PodState{PodStarting, PodBlocked} {
-			s := state(formed, members(5), size(5), noQuorum, consenting, with(1, withoutPod), with(2, gone), with(3, gone), with(4, gone))
+		for _, p := range []state.PodState{state.PodStarting, state.PodBlocked} {
+			s := stateWith(formed, members(5), size(5), noQuorum, consenting, with(1, withoutPod), with(2, gone), with(3, gone), with(4, gone))
 			forcedAgo(&s, 0, ago)
 			blockedBy(v1beta2.ReasonPodUnschedulable)(&s.Members[0])
 			s.Members[0].Pod = p
 			if name == "with the flag" {
-				s.Members[0].Start = StartForce
+				s.Members[0].Start = state.StartForce
 			}
-			s.Members[0].VolumeID = VolumeID{Claim: "copy", Volume: "pv-copy"}
-			s.KnownVolumes = map[string]VolumeID{nameOf(0): {Claim: "before", Volume: "pv-before"}}
+			s.Members[0].VolumeID = state.VolumeID{Claim: "copy", Volume: "pv-copy"}
+			s.KnownVolumes = map[string]state.VolumeID{nameOf(0): {Claim: "before", Volume: "pv-before"}}
 			step := Plan(s)
 			if d, is := step.(DeletePod); !is || d.Name != nameOf(0) {
 				t.Errorf("%s %s: the Pod is left to start on the copy: %T %s", name, p, step, Describe(s, step).Message)
@@ -115,9 +116,9 @@ func TestASurvivorDoesNotStartOnAnotherClaim(t *testing.T) {
 
 // as the test "ignores the Raft index of a member that started 1 s ago", but its Pod is 1 min old, because its volume and image took that time.
 func TestAMemberThatStillReadsItsDataIsNotPassedOver(t *testing.T) {
-	s := state(formed, members(5), size(5), noQuorum, with(2, gone), with(3, gone), with(4, gone), consenting)
+	s := stateWith(formed, members(5), size(5), noQuorum, with(2, gone), with(3, gone), with(4, gone), consenting)
 	with(0, knows(41, 3))(&s)
-	with(1, silent, unreadyFor(time.Minute), func(m *Member) { m.RaftIndex, m.EtcdSince = 2, noon.Add(-time.Second) })(&s) // etcd began 1 s ago, and has 50
+	with(1, silent, unreadyFor(time.Minute), func(m *state.Member) { m.RaftIndex, m.EtcdSince = 2, noon.Add(-time.Second) })(&s) // etcd began 1 s ago, and has 50
 	if begin, is := Plan(s).(BeginRecovery); is {
 		t.Errorf("%s", Describe(s, begin).Message)
 	}

@@ -7,27 +7,28 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // The survivor 0 has run with the flag, and its Pod is gone for a moment. A person binds the disk of 1 to a claim again. It may have writes that 0 lacks. The
 // recovery is cancelled, 0 serves alone because it has forgotten the others, and the cluster grows.
 func TestAClaimThatComesBackWhileASurvivorIsForcedIsNotDeleted(t *testing.T) {
-	s := state(formed, members(3), noQuorum, consenting, with(2, gone))
+	s := stateWith(formed, members(3), noQuorum, consenting, with(2, gone))
 	began := metav1.NewTime(noon.Add(-time.Hour))
 	s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), Voters: s.KnownVoters, StartedAt: &began, ForcedAt: &began}
 	for i := range 2 {
-		with(i, withoutPod, func(m *Member) {
+		with(i, withoutPod, func(m *state.Member) {
 			m.VolumeCreated = noon.Add(-100 * time.Hour)
-			m.VolumeID = VolumeID{Claim: "now", Volume: "pv-" + m.Name}
+			m.VolumeID = state.VolumeID{Claim: "now", Volume: "pv-" + m.Name}
 		})(&s)
 	}
-	s.KnownVolumes = map[string]VolumeID{nameOf(0): {Claim: "now", Volume: "pv-" + nameOf(0)}, nameOf(1): {Claim: "before", Volume: "pv-" + nameOf(1)}}
+	s.KnownVolumes = map[string]state.VolumeID{nameOf(0): {Claim: "now", Volume: "pv-" + nameOf(0)}, nameOf(1): {Claim: "before", Volume: "pv-" + nameOf(1)}}
 	s.Members[1].VolumeCreated = noon.Add(-time.Minute)
 	step := Plan(s)
 	status := NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{Recovery: s.Recovery}, 1)
 
 	// 0 serves alone, since it was forced before. The cluster has grown with new members.
-	after := state(formed, members(3), with(3, volume(VolumePresent)))
+	after := stateWith(formed, members(3), with(3, volume(state.VolumePresent)))
 	after.Recovery = status.Recovery
 	if after.Recovery == nil {
 		t.Fatal("the recovery is forgotten")
@@ -40,7 +41,7 @@ func TestAClaimThatComesBackWhileASurvivorIsForcedIsNotDeleted(t *testing.T) {
 
 // The same with each answer of the survivor: while it may be a cluster of its own, no other member may start beside it.
 func TestNobodyStartsBesideASurvivorThatMayBeAlone(t *testing.T) {
-	s := state(formed, members(3), noQuorum, with(0, pod(PodStarting)), with(1, withoutPod), with(2, withoutPod))
+	s := stateWith(formed, members(3), noQuorum, with(0, pod(state.PodStarting)), with(1, withoutPod), with(2, withoutPod))
 	began := metav1.NewTime(noon.Add(-time.Hour))
 	s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), Voters: s.KnownVoters, StartedAt: &began, ForcedAt: &began}
 	s.Members[1].VolumeCreated, s.Members[2].VolumeCreated = noon.Add(-time.Minute), noon.Add(-time.Minute)
@@ -57,8 +58,8 @@ func TestNobodyStartsBesideASurvivorThatMayBeAlone(t *testing.T) {
 
 // The cluster was shrunk to one member after a recovery. The status of the recovery comes back while the node restarts. The spec does not consent.
 func TestAnOldStatusForcesNoClusterOfOne(t *testing.T) {
-	for name, how := range map[string]func(*Member){"without a Pod": withoutPod, "its Pod starts": pod(PodStarting)} {
-		s := state(formed, members(1), size(1), noQuorum, with(0, how))
+	for name, how := range map[string]func(*state.Member){"without a Pod": withoutPod, "its Pod starts": pod(state.PodStarting)} {
+		s := stateWith(formed, members(1), size(1), noQuorum, with(0, how))
 		monthOld(&s)
 		for range 3 {
 			step := Plan(s)
@@ -66,7 +67,7 @@ func TestAnOldStatusForcesNoClusterOfOne(t *testing.T) {
 				withoutPod(&s.Members[0])
 				continue
 			}
-			if c, is := step.(CreateMember); is && c.Start == StartForce {
+			if c, is := step.(CreateMember); is && c.Start == state.StartForce {
 				t.Errorf("%s: %s starts with --force-new-cluster without consent, and etcd drops what its log on disk does not show as committed", name, c.Name)
 			}
 			break
@@ -76,12 +77,12 @@ func TestAnOldStatusForcesNoClusterOfOne(t *testing.T) {
 
 // A policy refuses to delete the volume of a failed seed. The cluster serves.
 func TestALeftoverOfAFailedSeedHoldsUpNoRecord(t *testing.T) {
-	s := state(formed, members(3), restored(v1beta2.RestoreFailed))
-	aSeed(volume(VolumePresent))(&s)
+	s := stateWith(formed, members(3), restored(v1beta2.RestoreFailed))
+	aSeed(volume(state.VolumePresent))(&s)
 	s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryGrowing, Member: nameOf(0), Voters: []string{nameOf(0)}}
 	step, _ := Choose(s)
-	s.Refuse(step)
-	s.Obstruct(step, Wait{Reason: v1beta2.ReasonObjectRefused, Message: "Kubernetes refuses to delete the volume.", Stalled: true})
+	Refuse(&s, step)
+	Obstruct(&s, step, Wait{Reason: v1beta2.ReasonObjectRefused, Message: "Kubernetes refuses to delete the volume.", Stalled: true})
 	after, _ := Choose(s)
 	if _, is := after.(CompleteRecovery); !is {
 		t.Errorf("the recovery is never complete: %T %s", after, Describe(s, after).Message)

@@ -8,65 +8,66 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // consenting: the spec lets the cluster continue from one survivor.
-func consenting(s *State) {
+func consenting(s *state.State) {
 	s.Spec.Recovery = &v1beta2.RecoveryPolicy{QuorumLoss: v1beta2.QuorumLossForceNewCluster}
 }
 
 // knows: the member answers without a quorum, and reports this Raft index and term.
-func knows(index, term uint64) func(*Member) {
-	return func(m *Member) {
+func knows(index, term uint64) func(*state.Member) {
+	return func(m *state.Member) {
 		m.Answers, m.ClusterID, m.RaftIndex, m.RaftTerm = true, 0xaa, index, term
 	}
 }
 
 // forcing: the operator has chosen the i-th member as the survivor.
 func forcing(i int) change {
-	return func(s *State) {
+	return func(s *state.State) {
 		s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(i), RaftIndex: 42, StartedAt: &metav1.Time{Time: noon.Add(-time.Minute)}}
 	}
 }
 
 // flagRecorded: the status records that the survivor may have run with --force-new-cluster.
-func flagRecorded(s *State) {
+func flagRecorded(s *state.State) {
 	at := metav1.NewTime(noon)
 	s.Recovery.ForcedAt = &at
 }
 
-func forced(m *Member) { m.Start = StartForce; m.InService = false }
+func forced(m *state.Member) { m.Start = state.StartForce; m.InService = false }
 
 // guarded: the member reaches a quorum, and etcd's authentication refuses the operator.
-func guarded(m *Member) {
+func guarded(m *state.Member) {
 	m.Answers, m.PodReady, m.InService, m.Guarded, m.Refusal = false, true, true, true, etcd.RefusedUnknown
 }
 
 // alone: the i-th member serves alone with --force-new-cluster.
 func alone(i int) change {
-	return func(s *State) {
+	return func(s *state.State) {
 		s.MembershipKnown = true
 		m := &s.Members[i]
 		voter(m)
-		m.Start, m.Leader, m.Revision = StartForce, true, 17
+		m.Start, m.Leader, m.Revision = state.StartForce, true, 17
 	}
 }
 
-var lostTwo = state(formed, members(3), noQuorum, with(1, gone), with(2, gone), consenting)
+var lostTwo = stateWith(formed, members(3), noQuorum, with(1, gone), with(2, gone), consenting)
 
 func TestPlanRecoveryChooses(t *testing.T) {
 	const two = "Quorum is lost: 2 of 5 voters have their data, and 3 are needed. etcd accepts no writes."
 	const compared = " The operator must compare it with the others first. To continue without this member, delete its PersistentVolumeClaim."
-	five := func(changes ...change) State {
-		s := state(formed, members(5), size(5), noQuorum, with(2, gone), with(3, gone), with(4, gone), consenting)
+	five := func(changes ...change) state.State {
+		s := stateWith(formed, members(5), size(5), noQuorum, with(2, gone), with(3, gone), with(4, gone), consenting)
 		for _, c := range changes {
 			c(&s)
 		}
 		return s
 	}
-	changed := func(s State, changes ...change) State {
-		s.Members = append([]Member(nil), s.Members...)
+	changed := func(s state.State, changes ...change) state.State {
+		s.Members = append([]state.Member(nil), s.Members...)
 		for _, c := range changes {
 			c(&s)
 		}
@@ -90,11 +91,11 @@ func TestPlanRecoveryChooses(t *testing.T) {
 			Wait{Reason: v1beta2.ReasonQuorumLost, Message: two + " Member " + nameOf(1) + " holds data, but has not answered yet." + compared, Requeue: requeueUnasked},
 		},
 		"uses the Raft index in the metrics of a member that has not answered for 1 min": {
-			five(with(0, knows(41, 3)), with(1, silent, unreadyFor(time.Minute), func(m *Member) { m.RaftIndex = 42 })),
+			five(with(0, knows(41, 3)), with(1, silent, unreadyFor(time.Minute), func(m *state.Member) { m.RaftIndex = 42 })),
 			BeginRecovery{Member: nameOf(1), RaftIndex: 42},
 		},
 		"ignores the Raft index of a member that started 1 s ago: it may still read its data": {
-			five(with(0, knows(41, 3)), with(1, silent, unreadyFor(time.Second), func(m *Member) { m.RaftIndex = 2 })),
+			five(with(0, knows(41, 3)), with(1, silent, unreadyFor(time.Second), func(m *state.Member) { m.RaftIndex = 2 })),
 			Wait{Reason: v1beta2.ReasonQuorumLost, Message: two + " Member " + nameOf(1) + " holds data, but has not answered yet." + compared, Requeue: requeueUnasked},
 		},
 		"reports a survivor whose Pod cannot run, so that the operator cannot compare it": {
@@ -102,18 +103,18 @@ func TestPlanRecoveryChooses(t *testing.T) {
 			Wait{Reason: v1beta2.ReasonQuorumLost, Message: two + " Member " + nameOf(1) + " holds data, but does not run: why." + compared, Stalled: true},
 		},
 		"creates the Pod of a survivor that has none": {
-			five(with(0, knows(42, 3)), with(1, withoutPod)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin},
+			five(with(0, knows(42, 3)), with(1, withoutPod)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin},
 		},
 		"stops the Pod of a lost member before it chooses the survivor": {
-			changed(lostTwo, with(0, knows(42, 3)), with(1, func(m *Member) { m.Pod = PodStarting })),
+			changed(lostTwo, with(0, knows(42, 3)), with(1, func(m *state.Member) { m.Pod = state.PodStarting })),
 			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRecovering, Message: "only the survivor may run while it restarts with --force-new-cluster"},
 		},
 		"asks a person if a node does not confirm that the Pod of a lost member has stopped": {
-			changed(lostTwo, with(0, knows(42, 3)), with(1, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) })),
+			changed(lostTwo, with(0, knows(42, 3)), with(1, pod(state.PodDeleting), func(m *state.Member) { m.GoneBy = noon.Add(-time.Minute) })),
 			Wait{Reason: v1beta2.ReasonPodFailing, Message: stillRuns(nameOf(1)), Stalled: true},
 		},
 		"asks a person to save the data of a survivor whose volume is being deleted": {
-			changed(lostTwo, with(0, knows(42, 3), volume(VolumeDeleting))),
+			changed(lostTwo, with(0, knows(42, 3), volume(state.VolumeDeleting))),
 			Wait{
 				Reason: v1beta2.ReasonRecovering,
 				Message: "Only the Pod of survivor " + nameOf(0) + " still has its data, because its volume is being deleted. The data is lost when the Pod ends. " +
@@ -122,11 +123,11 @@ func TestPlanRecoveryChooses(t *testing.T) {
 			},
 		},
 		"asks for an EtcdRestore if no voter has data": {
-			state(formed, members(3), noQuorum, with(0, gone), with(1, gone), with(2, gone), consenting),
+			stateWith(formed, members(3), noQuorum, with(0, gone), with(1, gone), with(2, gone), consenting),
 			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "Quorum is lost: 0 of 3 voters have their data, and 2 are needed. etcd accepts no writes. The operator removes nothing. To continue from a snapshot, apply an EtcdRestore.", Stalled: true},
 		},
 		"forces no new cluster if enough voters have data, even if they are down for 1 h": {
-			state(formed, members(3), noQuorum, with(0, unreadyFor(time.Hour)), with(1, unreadyFor(time.Hour)), with(2, gone), consenting),
+			stateWith(formed, members(3), noQuorum, with(0, unreadyFor(time.Hour)), with(1, unreadyFor(time.Hour)), with(2, gone), consenting),
 			Wait{
 				Reason: v1beta2.ReasonQuorumLost,
 				Message: "Quorum is lost, and etcd accepts no writes. The members that have data did not form a quorum in time: " + nameOf(0) + ", " + nameOf(1) +
@@ -148,8 +149,8 @@ func begins(name string, uid string) BeginRestore {
 }
 
 func TestPlanRecoveryForces(t *testing.T) {
-	lost := func(changes ...change) State {
-		return state(append([]change{formed, members(3), noQuorum, with(1, gone), with(2, gone), consenting, forcing(0)}, changes...)...)
+	lost := func(changes ...change) state.State {
+		return stateWith(append([]change{formed, members(3), noQuorum, with(1, gone), with(2, gone), consenting, forcing(0)}, changes...)...)
 	}
 	again := DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonRecovering, Message: "it must start once with --force-new-cluster"}
 	without := DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonRecovering, Message: "it must start without --force-new-cluster"}
@@ -159,46 +160,46 @@ func TestPlanRecoveryForces(t *testing.T) {
 			lost(with(1, onVolume)), DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRecovering, Message: "only the survivor may run while it restarts with --force-new-cluster"},
 		},
 		"waits until the other survivors have stopped": {
-			lost(with(1, onVolume, pod(PodDeleting))), Wait{Reason: v1beta2.ReasonRecovering, Message: "Member " + nameOf(1) + " is stopping. Then the survivor continues alone."},
+			lost(with(1, onVolume, pod(state.PodDeleting))), Wait{Reason: v1beta2.ReasonRecovering, Message: "Member " + nameOf(1) + " is stopping. Then the survivor continues alone."},
 		},
 		"asks a person if a node does not confirm that another survivor has stopped": {
-			lost(with(1, onVolume, pod(PodDeleting), func(m *Member) { m.GoneBy = noon.Add(-time.Minute) })),
+			lost(with(1, onVolume, pod(state.PodDeleting), func(m *state.Member) { m.GoneBy = noon.Add(-time.Minute) })),
 			Wait{Reason: v1beta2.ReasonPodFailing, Message: stillRuns(nameOf(1)), Stalled: true},
 		},
 		"does not restart the other survivors": {
-			lost(with(1, volume(VolumePresent))), again,
+			lost(with(1, volume(state.VolumePresent))), again,
 		},
 		"stops the survivor to restart it with the flag": {
 			lost(), again,
 		},
 		"waits until the survivor has stopped": {
-			lost(with(0, pod(PodDeleting))), Wait{Reason: v1beta2.ReasonRecovering, Message: "Survivor " + nameOf(0) + " is stopping. After that, it must start once with --force-new-cluster."},
+			lost(with(0, pod(state.PodDeleting))), Wait{Reason: v1beta2.ReasonRecovering, Message: "Survivor " + nameOf(0) + " is stopping. After that, it must start once with --force-new-cluster."},
 		},
 		"records the flag before it starts the survivor with it": {
 			lost(with(0, withoutPod)), RecordForcing{Member: nameOf(0)},
 		},
 		"starts the survivor with the flag after the flag is recorded": {
-			lost(with(0, withoutPod), flagRecorded), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartForce},
+			lost(with(0, withoutPod), flagRecorded), CreateMember{Name: nameOf(0), Incarnation: 1, Start: state.StartForce},
 		},
 		"waits until the survivor with the flag serves": {
 			lost(with(0, forced)), restarting,
 		},
 		"recreates the survivor with a corrected image": {
-			lost(with(0, forced, blockedBy(v1beta2.ReasonImageUnavailable), withImage("3.6.15"), func(m *Member) { m.Start = StartForce })), again,
+			lost(with(0, forced, blockedBy(v1beta2.ReasonImageUnavailable), withImage("3.6.15"), func(m *state.Member) { m.Start = state.StartForce })), again,
 		},
 		"reports why the survivor does not start": {
 			lost(with(0, blockedBy(v1beta2.ReasonPodFailing), forced)),
 			Wait{Reason: v1beta2.ReasonPodFailing, Message: "Survivor " + nameOf(0) + " does not run: why. To give it up, delete its PersistentVolumeClaim. To continue from a snapshot, apply an EtcdRestore.", Stalled: true},
 		},
 		"waits while the survivor serves, but the membership still has other members": {
-			lost(alone(0), with(1, func(m *Member) { m.InMembership = true })), restarting,
+			lost(alone(0), with(1, func(m *state.Member) { m.InMembership = true })), restarting,
 		},
 		"continues if the cluster was still growing from a restore": {
-			lost(func(s *State) {
+			lost(func(s *state.State) {
 				s.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", Step: v1beta2.RestoreGrowing, Incarnation: 1}
 			}, with(0, withoutPod), flagRecorded,
-				func(s *State) { s.Services.ClientRestoreUID = "" }),
-			CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartForce},
+				func(s *state.State) { s.Services.ClientRestoreUID = "" }),
+			CreateMember{Name: nameOf(0), Incarnation: 1, Start: state.StartForce},
 		},
 		"records that the survivor serves alone": {
 			lost(alone(0)), RecordForced{Revision: 17},
@@ -213,16 +214,16 @@ func TestPlanRecoveryForces(t *testing.T) {
 			lost(guest(), mayGo), again,
 		},
 		"continues if the consent about a foreign voter is withdrawn after the flag is recorded": {
-			lost(guest(), flagRecorded, with(0, withoutPod)), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartForce},
+			lost(guest(), flagRecorded, with(0, withoutPod)), CreateMember{Name: nameOf(0), Incarnation: 1, Start: state.StartForce},
 		},
 		"continues if the consent is withdrawn after the survivor serves alone": {
 			lost(alone(0), grace(time.Minute)), RecordForced{Revision: 17},
 		},
 		"asks the survivor if the consent is withdrawn after the flag is recorded, and no Pod has it": {
-			lost(flagRecorded, with(0, withoutPod), grace(time.Minute)), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin},
+			lost(flagRecorded, with(0, withoutPod), grace(time.Minute)), CreateMember{Name: nameOf(0), Incarnation: 1, Start: state.StartRejoin},
 		},
 		"waits for permission if the quorum that refuses the operator may be the survivor alone": {
-			lost(flagRecorded, with(0, guarded)), lost(with(0, guarded)).waitForPermission(),
+			lost(flagRecorded, with(0, guarded)), waitForPermission(lost(with(0, guarded))),
 		},
 		"is cancelled if only another member reaches a quorum": {
 			lost(flagRecorded, with(1, onVolume, guarded)), CancelRecovery{Message: "A quorum answers. Survivor " + nameOf(0) + " may have run with --force-new-cluster."},
@@ -234,16 +235,16 @@ func TestPlanRecoveryForces(t *testing.T) {
 			lost(flagRecorded, with(0, gone)), CancelRecovery{Message: "The volume of survivor " + nameOf(0) + " does not exist. Survivor " + nameOf(0) + " may have run with --force-new-cluster."},
 		},
 		"records that the survivor serves if a foreign learner was added to it": {
-			lost(flagRecorded, alone(0), with(0, voter), func(s *State) {
+			lost(flagRecorded, alone(0), with(0, voter), func(s *state.State) {
 				s.Recovery.Voters = []string{nameOf(0), nameOf(1), nameOf(2)}
-				s.ForeignMembers = []ForeignMember{{ID: 9, Name: "guest", Learner: true}}
+				s.ForeignMembers = []state.ForeignMember{{ID: 9, Name: "guest", Learner: true}}
 			}), RecordForced{Revision: 17},
 		},
 		"is cancelled if the survivor is lost": {
 			lost(with(0, gone)), CancelRecovery{Message: "The volume of survivor " + nameOf(0) + " does not exist. Nothing was changed."},
 		},
 		"asks a person about a survivor that cannot start and whose volume is being deleted": {
-			lost(with(0, blockedBy(v1beta2.ReasonPodFailing), forced, volume(VolumeDeleting))),
+			lost(with(0, blockedBy(v1beta2.ReasonPodFailing), forced, volume(state.VolumeDeleting))),
 			Wait{
 				Reason: v1beta2.ReasonRecovering,
 				Message: "Only the Pod of survivor " + nameOf(0) + " still has its data, because its volume is being deleted. The data is lost when the Pod ends. " +
@@ -267,26 +268,26 @@ func TestPlanRecoveryForces(t *testing.T) {
 			lost(with(0, blockedBy(v1beta2.ReasonPodFailing), forced), lostStatus), without,
 		},
 		"waits until the survivor with the flag has stopped": {
-			lost(with(0, pod(PodDeleting), forced), growing),
+			lost(with(0, pod(state.PodDeleting), forced), growing),
 			Wait{Reason: v1beta2.ReasonRecovering, Message: "Member " + nameOf(0) + " is restarting without --force-new-cluster."},
 		},
 		"restarts the survivor without the flag": {
-			lost(with(0, withoutPod), growing), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin},
+			lost(with(0, withoutPod), growing), CreateMember{Name: nameOf(0), Incarnation: 1, Start: state.StartRejoin},
 		},
 		"grows by learners": {
 			lost(alone(0), growing, with(0, voter)), create(3),
 		},
 		"adds no member with the flag to the client Service": {
-			lost(alone(0), with(0, func(m *Member) { m.InService = false })), RecordForced{Revision: 17},
+			lost(alone(0), with(0, func(m *state.Member) { m.InService = false })), RecordForced{Revision: 17},
 		},
 		"deletes the volumes of lost members when the cluster has its size": {
-			lost(alone(0), growing, with(0, voter), size(1), with(1, volume(VolumePresent)), keeping(0)), DeleteVolume{Name: nameOf(1), Reason: v1beta2.ReasonScaling},
+			lost(alone(0), growing, with(0, voter), size(1), with(1, volume(state.VolumePresent)), keeping(0)), DeleteVolume{Name: nameOf(1), Reason: v1beta2.ReasonScaling},
 		},
 		"does not stop the survivor to force it if its next Pod would be without its volume": {
-			lost(ontoPods), keepsSurvivor(Member{Name: nameOf(0)}),
+			lost(ontoPods), keepsSurvivor(state.Member{Name: nameOf(0)}),
 		},
 		"does not stop it to remove the flag if its next Pod would be without its volume": {
-			lost(alone(0), growing, ontoPods), keepsSurvivor(Member{Name: nameOf(0)}),
+			lost(alone(0), growing, ontoPods), keepsSurvivor(state.Member{Name: nameOf(0)}),
 		},
 		"is complete when the survivor is healthy and the cluster has its size": {
 			lost(alone(0), growing, with(0, voter), size(1)), CompleteRecovery{},
@@ -295,10 +296,10 @@ func TestPlanRecoveryForces(t *testing.T) {
 }
 
 // growing: the survivor has served alone, and the cluster grows from it.
-func growing(s *State) { s.Recovery.Step = v1beta2.RecoveryGrowing }
+func growing(s *state.State) { s.Recovery.Step = v1beta2.RecoveryGrowing }
 
 func TestARecoveryIsToldInTheStatus(t *testing.T) {
-	s := state(formed, members(3), noQuorum, with(1, gone), with(2, gone), consenting, with(0, knows(42, 3)))
+	s := stateWith(formed, members(3), noQuorum, with(1, gone), with(2, gone), consenting, with(0, knows(42, 3)))
 	status := report(s, v1beta2.EtcdClusterStatus{})
 	if got := status.Recovery; got == nil || got.Step != v1beta2.RecoveryForcing || got.Member != nameOf(0) || got.RaftIndex != 42 || got.RaftTerm != 3 ||
 		!cmp.Equal(got.Voters, s.KnownVoters) || !got.StartedAt.Time.Equal(noon) {
@@ -316,7 +317,7 @@ func TestARecoveryIsToldInTheStatus(t *testing.T) {
 	s.Recovery = status.Recovery
 	s.Members, s.Spec.Size = s.Members[:1], 1
 	voter(&s.Members[0])
-	s.Budget = budgetOf(s.minAvailable())
+	s.Budget = budgetOf(state.MinAvailable(s))
 	if got := report(s, status).Recovery; got.Step != v1beta2.RecoveryComplete || got.Revision != 17 {
 		t.Errorf("complete: %+v", got)
 	}
@@ -358,7 +359,7 @@ func TestTheLastRecoveryIsKeptByARestoreAndByARecoveryThatIsCancelled(t *testing
 		"a restore after a recovery that was cancelled too late":                     {followed(in(v1beta2.RecoveryComplete, "m")), restore, "n"},
 		"a second recovery after one that was cancelled too late":                    {followed(in(v1beta2.RecoveryComplete, "m")), BeginRecovery{Member: "o"}, "n"},
 	} {
-		recordFacts(&test.status, State{Now: noon}, test.step)
+		recordFacts(&test.status, state.State{Now: noon}, test.step)
 		if got := test.status.LastRecovery; got == nil || got.Member != test.want {
 			t.Errorf("%s: the last recovery is %+v, want that from %s", name, got, test.want)
 		}
@@ -368,7 +369,7 @@ func TestTheLastRecoveryIsKeptByARestoreAndByARecoveryThatIsCancelled(t *testing
 // The operator deleted the volumes that the first recovery replaced at once instead of keeping them, because a second one was
 // cancelled.
 func TestARecoveryThatIsCancelledLeavesTheOneBeforeIt(t *testing.T) {
-	s := state(formed, members(3), forcing(0), growing, flagRecorded)
+	s := stateWith(formed, members(3), forcing(0), growing, flagRecorded)
 	s.Recovery.Voters, s.Recovery.Revision = []string{nameOf(0), nameOf(5)}, 17
 	status := v1beta2.EtcdClusterStatus{Recovery: s.Recovery.DeepCopy()}
 	recordFacts(&status, s, BeginRecovery{Member: nameOf(1)})
@@ -379,7 +380,7 @@ func TestARecoveryThatIsCancelledLeavesTheOneBeforeIt(t *testing.T) {
 		t.Fatalf("the status has %+v, want the recovery from %s", got, nameOf(0))
 	}
 	s.Recovery = got
-	if !s.setsAside(Member{Name: nameOf(5), Incarnation: 1}) {
+	if !state.SetsAside(s, state.Member{Name: nameOf(5), Incarnation: 1}) {
 		t.Error("the volume of a voter from before the first recovery is not set aside")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -18,32 +19,32 @@ const (
 )
 
 // RefusedForNow is the wait in place of a change that etcd refuses, although it may accept it later. said is what etcd answers.
-func (s State) RefusedForNow(step Step, said string) Wait {
+func RefusedForNow(s state.State, step Step, said string) Wait {
 	d := Describe(s, step)
-	wait := Wait{Reason: d.Reason, Message: d.Message, Overdue: v1beta2.ReasonRefusedByEtcd, Limit: changeRefusedFor, Advice: s.howToBeAccepted()}
+	wait := Wait{Reason: d.Reason, Message: d.Message, Overdue: v1beta2.ReasonRefusedByEtcd, Limit: changeRefusedFor, Advice: howToBeAccepted(s)}
 	if _, promotes := step.(PromoteLearner); promotes { // etcd refuses it until the learner has caught up
-		wait.Limit = s.catchUpTime() + startGrace
+		wait.Limit = state.CatchUpTime(s) + state.StartGrace
 	}
-	if _, lasted := s.lasted(wait.key()); lasted >= quotedAfter {
+	if _, lasted := state.Lasted(s, wait.key()); lasted >= quotedAfter {
 		wait.Message += planning.Sentence(" etcd refuses it for now: ", planning.Quote(cmp.Or(said, "no answer"), maxRefusal))
 	}
 	return wait
 }
 
 // RefusedForLong reports whether etcd has refused a change for so long that a person must look.
-func (s State) RefusedForLong(step Step) bool {
-	_, lasted := s.lasted(s.RefusedForNow(step, "").key())
+func RefusedForLong(s state.State, step Step) bool {
+	_, lasted := state.Lasted(s, RefusedForNow(s, step, "").key())
 	return lasted >= changeRefusedFor
 }
 
 // howToBeAccepted says what a person does if etcd refuses a change for long. etcd adds no member while a voter is down.
-func (s State) howToBeAccepted() string {
+func howToBeAccepted(s state.State) string {
 	for _, m := range s.ForeignMembers {
 		if !m.Learner {
-			return fmt.Sprintf("etcd adds no member while a voter is down. The operator did not add voter %s and cannot see whether it runs: start it, or remove it. %s", m.label(), s.wayOutOfForeign(m))
+			return fmt.Sprintf("etcd adds no member while a voter is down. The operator did not add voter %s and cannot see whether it runs: start it, or remove it. %s", m.Label(), state.WayOutOfForeign(s, m))
 		}
 	}
-	if names := unanswered(s.voters()); names != "" {
+	if names := state.Unanswered(ownVoters(s)); names != "" {
 		return planning.Sentence("etcd adds no member while a voter is down. These members do not serve: ", names)
 	}
 	return "All voters answer the operator. Read the logs of the members, and check the connections between them and their clocks."

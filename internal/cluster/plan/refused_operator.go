@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
@@ -18,7 +19,7 @@ const maxRefusing = 8
 
 // refusing returns the fingerprints of the CAs that did not sign the certificate of the operator. The Secrets hold CAs in the order in which they
 // came, so a member was started with some that follow each other. It also returns whether all of them have expired.
-func (m Material) refusing(s State, bundle pki.Bundle, checks *pki.Checks) (prints string, expired bool) {
+func (m Material) refusing(s state.State, bundle pki.Bundle, checks *pki.Checks) (prints string, expired bool) {
 	held := m.Operator()
 	pair := pki.Pair{Cert: held.Get(v1beta2.ClientCertKey), Key: held.Get(v1beta2.ClientKeyKey)}
 	leaf, err := pair.Leaf()
@@ -36,26 +37,28 @@ func (m Material) refusing(s State, bundle pki.Bundle, checks *pki.Checks) (prin
 			sets = append(sets, others[from:to].Fingerprint())
 		}
 	}
-	return strings.Join(sets, " "), len(s.unexpired(others)) == 0
+	return strings.Join(sets, " "), len(unexpired(s, others)) == 0
 }
 
 // refusesOperator reports whether a member was started with CAs that did not sign the certificate of the operator.
-func (s State) refusesOperator(m Member) bool {
+func refusesOperator(s state.State, m state.Member) bool {
 	return m.Trust != "" && slices.Contains(strings.Fields(s.Certificates.Refusing), m.Trust)
 }
 
 // refusesFor reports whether a member whose Pod is ready has refused the operator for a time. It refuses all clients with the certificate in their Secret, too.
-func (s State) refusesFor(m Member, d time.Duration) bool {
-	return s.refusesOperator(m) && m.PodReady && !m.Answers && !m.SilentSince.IsZero() && s.Now.Sub(m.SilentSince) > d
+func refusesFor(s state.State, m state.Member, d time.Duration) bool {
+	return refusesOperator(s, m) && m.PodReady && !m.Answers && !m.SilentSince.IsZero() && s.Now.Sub(m.SilentSince) > d
 }
 
 // refuseInUse reports whether all members that run refuse the certificates in use, and trust only the CAs that sign now: somebody has put those back.
-func (s State) refuseInUse() bool {
+func refuseInUse(s state.State) bool {
 	if !s.Formed() || s.MembershipKnown || !s.Certificates.Outdated {
 		return false
 	}
-	running := s.where(func(m Member) bool { return m.Incarnation == s.Incarnation && m.Pod != PodNone && m.Pod != PodDeleting })
-	return len(running) > 0 && !slices.ContainsFunc(running, func(m Member) bool {
-		return m.Answers || m.Trust != s.Certificates.Wanted || !s.refusesOperator(m)
+	running := s.Where(func(m state.Member) bool {
+		return m.Incarnation == s.Incarnation && m.Pod != state.PodNone && m.Pod != state.PodDeleting
+	})
+	return len(running) > 0 && !slices.ContainsFunc(running, func(m state.Member) bool {
+		return m.Answers || m.Trust != s.Certificates.Wanted || !refusesOperator(s, m)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
@@ -18,18 +19,18 @@ type BeginRemoval struct {
 	Name string
 }
 
-func (step BeginRemoval) describe(State) planning.Description {
+func (step BeginRemoval) describe(state.State) planning.Description {
 	return planning.Description{
 		Reason:  v1beta2.ReasonScaling,
 		Message: "Member " + step.Name + " is about to be removed.",
-		Requeue: requeueSoon,
+		Requeue: state.RequeueSoon,
 	}
 }
 
 // recordedFirst puts the record of a removal before the removal, if the number of voters is even.
-func (s State) recordedFirst(step Step) Step {
+func recordedFirst(s state.State, step Step) Step {
 	removal, is := step.(RemoveMember)
-	voter, votes := s.voterOf(removal.ID)
+	voter, votes := voterOf(s, removal.ID)
 	if !is || !votes || s.Removing == voter || s.Voters().Total%2 != 0 {
 		return step
 	}
@@ -37,8 +38,8 @@ func (s State) recordedFirst(step Step) Step {
 }
 
 // voterOf returns what a voter is recorded as.
-func (s State) voterOf(id etcd.ID) (string, bool) {
-	for _, m := range s.membership() {
+func voterOf(s state.State, id etcd.ID) (string, bool) {
+	for _, m := range s.Membership() {
 		if m.ID == id {
 			return m.Name, !m.Learner
 		}
@@ -52,12 +53,12 @@ func (s State) voterOf(id etcd.ID) (string, bool) {
 }
 
 // stillRemoving keeps the record until a quorum answers without the voter, or the operator does something else.
-func (s State) stillRemoving(step Step) string {
+func stillRemoving(s state.State, step Step) string {
 	if !s.MembershipKnown || s.Removing == "" {
 		return s.Removing
 	}
-	votes := slices.ContainsFunc(s.membership(), func(m Member) bool { return m.Name == s.Removing && !m.Learner }) ||
-		slices.ContainsFunc(s.ForeignMembers, func(m ForeignMember) bool { return m.ID.String() == s.Removing && !m.Learner })
+	votes := slices.ContainsFunc(s.Membership(), func(m state.Member) bool { return m.Name == s.Removing && !m.Learner }) ||
+		slices.ContainsFunc(s.ForeignMembers, func(m state.ForeignMember) bool { return m.ID.String() == s.Removing && !m.Learner })
 	switch step.(type) {
 	case RemoveMember, Wait:
 		if votes {

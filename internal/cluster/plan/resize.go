@@ -4,20 +4,17 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
-
-// ResizeState is how far a member's running Pod is from the CPU and memory that the spec asks for.
-type ResizeState string
 
 // The states of a resize. ResizeNone is also that of a Pod that differs from the spec in more than CPU and memory, and of
 // one whose resize Kubernetes or the node refused: such a Pod is recreated.
 const (
-	ResizeNone ResizeState = ""
 	// ResizeWanted: only CPU and memory of etcd's container differ from the spec.
-	ResizeWanted ResizeState = "Wanted"
+	ResizeWanted state.ResizeState = "Wanted"
 	// ResizeUnderWay: Kubernetes accepted the resize, and the node has not carried it out yet.
-	ResizeUnderWay ResizeState = "UnderWay"
+	ResizeUnderWay state.ResizeState = "UnderWay"
 )
 
 // ResizeGrace is how long a node may take for a resize. Afterwards the Pod is recreated.
@@ -26,44 +23,44 @@ const ResizeGrace = 10 * time.Minute
 // ResizePod changes CPU and memory of a member's running Pod.
 type ResizePod struct{ Name string }
 
-func (step ResizePod) describe(State) planning.Description {
+func (step ResizePod) describe(state.State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonResizingPod,
 		Message: "The operator is changing CPU and memory of member " + step.Name + " in its running Pod.",
-		Requeue: requeueStarting,
+		Requeue: state.RequeueStarting,
 	}, "ResizingPod", planning.Pod(step.Name))
 }
 
 // resizePods changes CPU and memory of running Pods, one after the other, the leader last. All members serve when this rule
 // is asked, and none is restarted. If the node refuses, rollMembers recreates the Pod.
-func resizePods(s State) Step {
+func resizePods(s state.State) Step {
 	if !s.Formed() {
 		return nil
 	}
 	var leader Step
-	for _, m := range s.membership() {
+	for _, m := range s.Membership() {
 		switch {
 		case m.Resize == ResizeUnderWay:
-			return s.waitForResize(m)
-		case m.Resize == ResizeWanted && m.Leader && s.may(ResizePod{Name: m.Name}):
+			return waitForResize(s, m)
+		case m.Resize == ResizeWanted && m.Leader && may(s, ResizePod{Name: m.Name}):
 			leader = ResizePod{Name: m.Name}
 		}
 	}
-	for _, m := range s.membership() {
-		if m.Resize == ResizeWanted && !m.Leader && s.may(ResizePod{Name: m.Name}) {
+	for _, m := range s.Membership() {
+		if m.Resize == ResizeWanted && !m.Leader && may(s, ResizePod{Name: m.Name}) {
 			return ResizePod{Name: m.Name}
 		}
 	}
 	return leader
 }
 
-func (s State) waitForResize(m Member) Step {
+func waitForResize(s state.State, m state.Member) Step {
 	said := ""
 	if m.ResizeMessage != "" {
 		said = planning.Sentence(" Kubernetes reports: ", m.ResizeMessage)
 	}
 	return Wait{
-		Reason: v1beta2.ReasonResizingPod, Requeue: requeueSettled,
+		Reason: v1beta2.ReasonResizingPod, Requeue: state.RequeueSettled,
 		Message: "The node of member " + m.Name + " is changing its CPU and memory." + said + " All members serve. If that takes more than " +
 			ResizeGrace.String() + ", the operator restarts the member.",
 	}

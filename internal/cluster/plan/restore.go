@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
@@ -18,37 +19,19 @@ import (
 //
 // A seed that fails before Switching is removed, and the old members never stopped.
 
-func (s State) step() v1beta2.RestoreStep {
-	if s.Restore == nil {
-		return ""
-	}
-	return s.Restore.Step
-}
-
-// Restoring says whether a restore is under way.
-func (s State) Restoring() bool {
-	switch s.step() {
-	case v1beta2.RestoreSeeding, v1beta2.RestoreSwitching, v1beta2.RestoreGrowing:
-		return true
-	}
-	return false
-}
-
-func (s State) switching() bool { return s.step() == v1beta2.RestoreSwitching }
-
 // restore takes a verified EtcdRestore through its steps until the seed is the cluster. While the restored cluster
 // grows, only another EtcdRestore ends that: the way out when the seed's data is lost before it has company.
-func restore(s State) Step {
-	switch s.step() {
+func restore(s state.State) Step {
+	switch state.RestoreStep(s) {
 	case v1beta2.RestoreSeeding:
 		return seeding(s)
 	case v1beta2.RestoreSwitching:
 		return switching(s)
 	}
-	if s.Request == nil || s.Requested() || s.cannotRead(*s.Request) != "" {
+	if s.Request == nil || s.Requested() || state.CannotRead(s, *s.Request) != "" {
 		return nil // reportUnreadableRestore says so
 	}
-	last := max(s.Incarnation, FirstIncarnation)
+	last := max(s.Incarnation, state.FirstIncarnation)
 	if s.Restore != nil { // its seed may be gone, and its volume not seen yet
 		last = max(last, s.Restore.Incarnation)
 	}
@@ -58,32 +41,23 @@ func restore(s State) Step {
 	return BeginRestore{Restore: v1beta2.ClusterRestoreStatus{
 		Name:            s.Request.Name,
 		UID:             s.Request.UID,
-		CreationTime:    s.Request.created(),
+		CreationTime:    s.Request.CreationTime(),
 		Step:            v1beta2.RestoreSeeding,
 		Message:         "The operator is restoring a seed. The members continue to serve.",
 		Incarnation:     last + 1,
 		ClusterIDBefore: s.ClusterID,
 		SpecHash:        s.Request.SpecHash,
-		RevisionBefore:  s.highestRevision(),
-		RevisionBump:    s.bumpOf(*s.Request),
+		RevisionBefore:  highestRevision(s),
+		RevisionBump:    bumpOf(s, *s.Request),
 	}}
 }
 
-// cannotRead returns why the cluster does not take up a verified restore; empty if it does.
-func (s State) cannotRead(r RestoreRequest) string {
-	if !s.tooNew(r.StorageVersion) {
-		return ""
-	}
-	return fmt.Sprintf("The cluster does not start EtcdRestore %s: its snapshot has the format of etcd %s, and spec.version is %s. The cluster was not changed. "+
-		"Set spec.version to a release of etcd that reads the snapshot, for example %s.0, or delete the EtcdRestore.", r.Name, r.StorageVersion, s.Spec.EtcdVersion(), minor(r.StorageVersion))
-}
-
 // reportUnreadableRestore reports a verified restore that the cluster does not take up.
-func reportUnreadableRestore(s State) Step {
+func reportUnreadableRestore(s state.State) Step {
 	if s.Request == nil || s.Requested() || s.Restoring() {
 		return nil
 	}
-	if why := s.cannotRead(*s.Request); why != "" {
+	if why := state.CannotRead(s, *s.Request); why != "" {
 		return Wait{Reason: v1beta2.ReasonSnapshotTooNew, Stalled: true, Message: why}
 	}
 	return nil
@@ -92,75 +66,56 @@ func reportUnreadableRestore(s State) Step {
 // BeginRestore records that a restore is taken up.
 type BeginRestore struct{ Restore v1beta2.ClusterRestoreStatus }
 
-func (step BeginRestore) describe(State) planning.Description {
+func (step BeginRestore) describe(state.State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonRestoring,
 		Message: "The operator is restoring EtcdRestore " + step.Restore.Name + " into a seed. The members continue to serve.",
-		Requeue: requeueSoon,
+		Requeue: state.RequeueSoon,
 	}, "RestoreStarted", cluster)
 }
 
-// Requested reports whether the restore that was taken up last is still asked for.
-func (s State) Requested() bool {
-	return s.Request != nil && s.Restore != nil && s.Request.UID == s.Restore.UID
-}
-
-func seeding(s State) Step {
+func seeding(s state.State) Step {
 	if !s.Requested() {
-		return FailRestore{Message: s.notRequested() + " The seed had not taken over" + s.unchanged() + s.useAnotherName()}
+		return FailRestore{Message: state.NotRequested(s) + " The seed had not taken over" + unchanged(s) + useAnotherName(s)}
 	}
-	seed, _ := s.seed()
-	if why := s.seedStuck(seed); why != "" {
+	seed, _ := state.SeedMember(s)
+	if why := seedStuck(s, seed); why != "" {
 		return FailRestore{Message: why + " The operator removes the seed. The cluster was not changed."}
 	}
 	switch {
-	case seed.Pod == PodDeleting || (seed.Pod == PodNone && seed.Volume == VolumeDeleting):
-		return s.waitUntilGone(seed, v1beta2.ReasonRestoring, "An earlier seed is being removed.")
-	case seed.Volume == VolumeDeleting:
+	case seed.Pod == state.PodDeleting || (seed.Pod == state.PodNone && seed.Volume == state.VolumeDeleting):
+		return waitUntilGone(s, seed, v1beta2.ReasonRestoring, "An earlier seed is being removed.")
+	case seed.Volume == state.VolumeDeleting:
 		return DeletePod{Name: seed.Name, Reason: v1beta2.ReasonRestoring, Message: "its volume is being deleted, and the seed must be restored again"}
-	case seed.Pod == PodNone && s.Durable() && seed.Volume == VolumeNone && s.NoStorageClass:
+	case seed.Pod == state.PodNone && s.Durable() && seed.Volume == state.VolumeNone && s.NoStorageClass:
 		return noStorageClass()
-	case seed.Pod == PodNone:
-		return CreateMember{Name: seed.Name, Incarnation: s.Restore.Incarnation, Start: StartSeed}
-	case seed.seedFailed():
+	case seed.Pod == state.PodNone:
+		return CreateMember{Name: seed.Name, Incarnation: s.Restore.Incarnation, Start: state.StartSeed}
+	case seed.SeedFailed():
 		return FailRestore{Message: planning.Sentence("The seed could not be restored: ", seed.Seed.Message) + " The cluster was not changed."}
-	case seed.Pod == PodBlocked:
+	case seed.Pod == state.PodBlocked:
 		return Wait{Reason: seed.PodReason, Message: planning.Sentence("Seed "+seed.Name+" does not run: ", seed.PodMessage) + " The members continue to serve.", Stalled: true}
 	case seed.Refusal != etcd.NotRefused:
-		return s.saveBeforeRefusal(seed)
+		return saveBeforeRefusal(s, seed)
 	case !seed.Serving || !seed.PodReady:
-		return s.waitForSeed(seed)
+		return waitForSeed(s, seed)
 	}
-	if step := s.beforeSwitch(seed); step != nil {
+	if step := beforeSwitch(s, seed); step != nil {
 		return step
 	}
 	return BeginSwitch{ClusterID: seed.ClusterID.String(), Revision: seed.Revision}
 }
 
-// Cancelled reports whether the restore under way was deleted or has ended. One that has lost its status is verified again.
-func (s State) Cancelled() bool { return !s.Requested() && !s.RestoreUnverified }
-
-// notRequested says why the restore under way is not asked for any more.
-func (s State) notRequested() string {
-	switch {
-	case s.RestoreFailed:
-		return "EtcdRestore " + s.Restore.Name + " has failed."
-	case s.RestoreUnverified:
-		return "EtcdRestore " + s.Restore.Name + " has lost its status."
-	}
-	return "EtcdRestore " + s.Restore.Name + " was deleted."
-}
-
 // unchanged ends the sentence that a seed had not taken over. If the members have no data, or too few have it, nothing continues.
-func (s State) unchanged() string {
-	if s.Formed() && s.oldMayContinue() {
+func unchanged(s state.State) string {
+	if s.Formed() && oldMayContinue(s) {
 		return "." + oldContinue
 	}
 	return ", so the cluster was not changed."
 }
 
 // useAnotherName returns the advice for an EtcdRestore that failed or lost its status. It is empty for one that was deleted.
-func (s State) useAnotherName() string {
+func useAnotherName(s state.State) string {
 	if s.RestoreFailed || s.RestoreUnverified {
 		return " Create an EtcdRestore with another name."
 	}
@@ -168,22 +123,22 @@ func (s State) useAnotherName() string {
 }
 
 // beforeSwitch returns what must happen before a seed that serves may take over; nil for nothing.
-func (s State) beforeSwitch(seed Member) Step {
-	if why := s.seedBehind(seed); why != "" {
+func beforeSwitch(s state.State, seed state.Member) Step {
+	if why := seedBehind(s, seed); why != "" {
 		return FailRestore{Message: why + " The cluster was not changed."}
 	}
-	if why := s.heldUp(); why != "" {
+	if why := heldUp(s); why != "" {
 		return FailRestore{Message: why}
 	}
-	if step := s.cannotHandOver(); step != nil {
+	if step := cannotHandOver(s); step != nil {
 		return step
 	}
-	return s.safetySnapshot()
+	return safetySnapshot(s)
 }
 
 // waitForSeed waits until a seed serves, or until its Pod is created again after it failed.
-func (s State) waitForSeed(seed Member) Step {
-	if wait := s.waitForAttempt([]Member{seed}); wait != nil {
+func waitForSeed(s state.State, seed state.Member) Step {
+	if wait := waitForAttempt(s, []state.Member{seed}); wait != nil {
 		return wait
 	}
 	progress := int64(0)
@@ -192,14 +147,14 @@ func (s State) waitForSeed(seed Member) Step {
 	}
 	return Wait{
 		Reason: v1beta2.ReasonRestoring, Message: "Seed " + seed.Name + " is being restored. The members continue to serve.",
-		Limit: slowWaitLimit, Progress: progress,
+		Limit: state.SlowWaitLimit, Progress: progress,
 		Advice: "Read the log of its init container: kubectl logs " + seed.Name + " --all-containers. To cancel, delete the EtcdRestore.",
 	}
 }
 
 // seedBehind returns why the revision of a seed that serves is too low; empty if it is not.
-func (s State) seedBehind(seed Member) string {
-	highest := s.highestRevision() // also of what clients have written since the restore began
+func seedBehind(s state.State, seed state.Member) string {
+	highest := highestRevision(s) // also of what clients have written since the restore began
 	switch {
 	case seed.Revision < s.Request.Revision:
 		return fmt.Sprintf("The seed holds revision %d, but the snapshot holds revision %d.", seed.Revision, s.Request.Revision)
@@ -212,43 +167,30 @@ func (s State) seedBehind(seed Member) string {
 // FailRestore records that the seed failed. The old cluster was not changed.
 type FailRestore struct{ Message string }
 
-func (step FailRestore) describe(State) planning.Description {
-	return warned(planning.Description{Reason: v1beta2.ReasonRestoring, Message: step.Message, Requeue: requeueSoon}, "RestoreFailed", "Restore")
-}
-
-// seed is the first member of the incarnation that a restore makes; false when nothing of it is there yet.
-func (s State) seed() (Member, bool) { return s.seedOf(s.Restore.Incarnation) }
-
-func (s State) seedOf(incarnation int32) (Member, bool) {
-	name := memberName(s.Name, s.UID, incarnation, 0)
-	for _, m := range s.Members {
-		if m.Name == name {
-			return m, true
-		}
-	}
-	return Member{Name: name, Incarnation: incarnation}, false
+func (step FailRestore) describe(state.State) planning.Description {
+	return warned(planning.Description{Reason: v1beta2.ReasonRestoring, Message: step.Message, Requeue: state.RequeueSoon}, "RestoreFailed", "Restore")
 }
 
 // completeRestore: asked last, so the cluster is at size and well and the old volumes are gone.
-func completeRestore(s State) Step {
-	growing := s.step() == v1beta2.RestoreGrowing
+func completeRestore(s state.State) Step {
+	growing := state.RestoreStep(s) == v1beta2.RestoreGrowing
 	for _, m := range s.Members {
 		switch {
-		case s.failedSeed(m) && m.Pod == PodNone && !s.may(DeleteVolume{Name: m.Name, Reason: v1beta2.ReasonRestoring}):
+		case failedSeed(s, m) && m.Pod == state.PodNone && !may(s, DeleteVolume{Name: m.Name, Reason: v1beta2.ReasonRestoring}):
 			// the API server refuses its deletion, which removeFailedSeed reports
-		case s.failedSeed(m):
-			return s.waitUntilGone(m, v1beta2.ReasonRestoring, "Seed "+m.Name+" of a failed restore is being removed.")
-		case m.Incarnation < s.Incarnation && s.overdue(m) && !m.Held:
+		case failedSeed(s, m):
+			return waitUntilGone(s, m, v1beta2.ReasonRestoring, "Seed "+m.Name+" of a failed restore is being removed.")
+		case m.Incarnation < s.Incarnation && state.Overdue(s, m) && !m.Held:
 			return ForceDeletePod{Name: m.Name}
-		case m.Incarnation < s.Incarnation && m.Pod == PodDeleting:
-			return s.waitUntilGone(m, v1beta2.ReasonRestoring, "The Pod of old member "+m.Name+" is being deleted.")
-		case m.Incarnation < s.Incarnation && growing && m.Pod != PodNone:
+		case m.Incarnation < s.Incarnation && m.Pod == state.PodDeleting:
+			return waitUntilGone(s, m, v1beta2.ReasonRestoring, "The Pod of old member "+m.Name+" is being deleted.")
+		case m.Incarnation < s.Incarnation && growing && m.Pod != state.PodNone:
 			return Wait{Reason: v1beta2.ReasonRestoring, Message: "The Pod of old member " + m.Name + " has yet to be deleted."}
 		case m.Incarnation < s.Incarnation && growing:
 			return Wait{Reason: v1beta2.ReasonRestoring, Message: "The volume of old member " + m.Name + " is being deleted."}
 		}
 	}
-	if !growing || !s.leadsClients() {
+	if !growing || !state.LeadsClients(s) {
 		return nil
 	}
 	return CompleteRestore{}
@@ -257,10 +199,10 @@ func completeRestore(s State) Step {
 // CompleteRestore records that the restored cluster is at size and the old volumes are gone.
 type CompleteRestore struct{}
 
-func (CompleteRestore) describe(s State) planning.Description {
+func (CompleteRestore) describe(s state.State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonRestoring,
-		Message: "The restored cluster serves at its full size." + s.tooLate(),
-		Requeue: requeueSoon,
+		Message: "The restored cluster serves at its full size." + state.TooLate(s),
+		Requeue: state.RequeueSoon,
 	}, "RestoreComplete", cluster)
 }

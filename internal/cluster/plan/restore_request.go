@@ -4,16 +4,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // ChooseRestore finds the restore to work on among all of the namespace, oldest first: the one under way until
 // its own operator has reported its end, else the oldest verified one.
-func (s *State) ChooseRestore(restores []v1beta2.EtcdRestore) {
+func ChooseRestore(s *state.State, restores []v1beta2.EtcdRestore) {
 	var next *v1beta2.EtcdRestore
-	s.learn(restores)
+	learn(s, restores)
 	for i := range restores {
 		restore := &restores[i]
-		if restore.Spec.EtcdCluster.Name != s.Name || !s.open(restore) {
+		if restore.Spec.EtcdCluster.Name != s.Name || !open(s, restore) {
 			continue
 		}
 		failed := isTrue(restore, v1beta2.ConditionFailed)
@@ -39,8 +40,8 @@ func (s *State) ChooseRestore(restores []v1beta2.EtcdRestore) {
 }
 
 // open returns whether there is something to do for an EtcdRestore of the cluster.
-func (s *State) open(restore *v1beta2.EtcdRestore) bool {
-	return restore.DeletionTimestamp.IsZero() && !isTrue(restore, v1beta2.ConditionComplete) && !restore.Spec.DryRun && len(restore.Spec.Prefixes) == 0 && !s.refuses(restore)
+func open(s *state.State, restore *v1beta2.EtcdRestore) bool {
+	return restore.DeletionTimestamp.IsZero() && !isTrue(restore, v1beta2.ConditionComplete) && !restore.Spec.DryRun && len(restore.Spec.Prefixes) == 0 && !refuses(s, restore)
 }
 
 // Verified returns whether restore-operator has verified an EtcdRestore.
@@ -55,12 +56,12 @@ func Ended(restore *v1beta2.EtcdRestore) bool {
 
 // refuses returns whether the cluster does not begin a restore, because it was carried out before. restore-operator
 // refuses it as well, and reports why.
-func (s *State) refuses(restore *v1beta2.EtcdRestore) bool {
+func refuses(s *state.State, restore *v1beta2.EtcdRestore) bool {
 	underWay := s.Restore != nil && s.Restore.UID == restore.UID
 	return !underWay && v1beta2.RefuseRestore(s.ClusterID, s.PastRestores, restore) != ""
 }
 
-func requestOf(restore *v1beta2.EtcdRestore) *RestoreRequest {
+func requestOf(restore *v1beta2.EtcdRestore) *state.RestoreRequest {
 	bump := v1beta2.DefaultRevisionBump
 	if restore.Spec.RevisionBump != nil {
 		bump = *restore.Spec.RevisionBump
@@ -73,7 +74,7 @@ func requestOf(restore *v1beta2.EtcdRestore) *RestoreRequest {
 	if url := restore.Status.SignedURL; url != nil {
 		signed = url.SecretName
 	}
-	request := &RestoreRequest{
+	request := &state.RestoreRequest{
 		SignedURL:      signed,
 		Safety:         safety,
 		Saved:          restore.Status.SafetySnapshot.DeepCopy(),
@@ -94,14 +95,6 @@ func requestOf(restore *v1beta2.EtcdRestore) *RestoreRequest {
 		request.SavedFor = request.Saved.Time.Time
 	}
 	return request
-}
-
-// created returns when the EtcdRestore was created, or nil if that is not known.
-func (r RestoreRequest) created() *metav1.Time {
-	if r.Created.IsZero() {
-		return nil
-	}
-	return &r.Created
 }
 
 func isTrue(restore *v1beta2.EtcdRestore, condition string) bool {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // restoreOf returns a verified EtcdRestore of cluster example with an age.
@@ -48,11 +49,11 @@ func TestOneRestoreIsTakenUpAtATimeTheOldestFirst(t *testing.T) {
 		"ignores one of another cluster":                           {[]v1beta2.EtcdRestore{restoreOf("older", time.Hour, elsewhere)}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := State{Name: "example"}
+			v := state.State{Name: "example"}
 			if test.underWay != "" {
 				v.Restore = &v1beta2.ClusterRestoreStatus{UID: test.underWay}
 			}
-			v.ChooseRestore(test.restores)
+			ChooseRestore(&v, test.restores)
 			got := ""
 			if v.Request != nil {
 				got = v.Request.Name
@@ -77,8 +78,8 @@ func TestARestoreUnderWayThatIsNotAskedForSaysWhy(t *testing.T) {
 		"it was deleted":         {nil, false, false},
 		"another one has failed": {[]v1beta2.EtcdRestore{restoreOf("other", 0, withCondition(v1beta2.ConditionFailed))}, false, false},
 	} {
-		s := State{Name: "example", Restore: &v1beta2.ClusterRestoreStatus{UID: "uid-back"}}
-		if s.ChooseRestore(test.restores); s.RestoreFailed != test.failed || s.RestoreUnverified != test.unverified {
+		s := state.State{Name: "example", Restore: &v1beta2.ClusterRestoreStatus{UID: "uid-back"}}
+		if ChooseRestore(&s, test.restores); s.RestoreFailed != test.failed || s.RestoreUnverified != test.unverified {
 			t.Errorf("%s: failed %t, unverified %t", name, s.RestoreFailed, s.RestoreUnverified)
 		}
 	}
@@ -87,14 +88,14 @@ func TestARestoreUnderWayThatIsNotAskedForSaysWhy(t *testing.T) {
 // This was defect 10 of coreos/etcd-operator: it deleted the cluster before it read the snapshot, so a bad snapshot lost all data.
 func TestNothingIsStoppedOrDeletedBeforeTheSeedIsProven(t *testing.T) {
 	for name, seed := range map[string]change{
-		"no seed":                     func(*State) {},
-		"a seed with only its volume": aSeed(volume(VolumePresent)),
-		"a seed that starts":          aSeed(serving, pod(PodStarting), silent),
-		"a seed that fails":           aSeed(failed(Seed{Failures: 2, Message: seedFailed})),
-		"a seed with a lower revision than the snapshot": aSeed(serving, func(m *Member) { m.Revision = 41 }),
+		"no seed":                     func(*state.State) {},
+		"a seed with only its volume": aSeed(volume(state.VolumePresent)),
+		"a seed that starts":          aSeed(serving, pod(state.PodStarting), silent),
+		"a seed that fails":           aSeed(failed(state.Seed{Failures: 2, Message: seedFailed})),
+		"a seed with a lower revision than the snapshot": aSeed(serving, func(m *state.Member) { m.Revision = 41 }),
 	} {
 		t.Run(name, func(t *testing.T) {
-			switch step := Plan(state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, seed)).(type) {
+			switch step := Plan(stateWith(formed, members(3), restored(v1beta2.RestoreSeeding), asked, seed)).(type) {
 			case StopMembers, DeletePod, DeleteVolume, BeginSwitch, AdoptSeed:
 				t.Errorf("it does %#v", step)
 			}

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
@@ -26,7 +27,7 @@ const seeds uint64 = 12
 type rotation struct {
 	*testing.T
 	r       *rand.Rand
-	s       State
+	s       state.State
 	m       Material
 	members []*loaded
 	client  loaded // trusts and shows what the client's Secret held when it looked last
@@ -34,7 +35,7 @@ type rotation struct {
 	issuer *pki.CA
 	// crash is the number of writes until the operator is killed; -1 for never.
 	crash int
-	plan  func(State) Step
+	plan  func(state.State) Step
 	wrong string
 	story []string
 	// lookIn is the number of minutes until the client reads its Secret again.
@@ -51,7 +52,7 @@ type loaded struct {
 
 func newRotation(t *testing.T, seed uint64, tls *v1beta2.TLSPolicy) *rotation {
 	w := &rotation{T: t, r: rand.New(rand.NewPCG(seed, 1)), crash: -1, plan: Plan, m: Material{HandedOut: map[string]*Secret{}}, verdicts: map[string]verdict{}}
-	w.s = state(formed, members(3))
+	w.s = stateWith(formed, members(3))
 	w.s.Spec.TLS = tls
 	if tls.CertManager != nil {
 		w.newIssuer()
@@ -88,11 +89,11 @@ func (w *rotation) issue(names ...string) {
 	if w.m.Issued == nil {
 		w.m.Issued = map[string]*Secret{}
 	}
-	for _, u := range Usages {
+	for _, u := range state.Usages {
 		if !strings.Contains(strings.Join(names, " "), u.Name) {
 			continue
 		}
-		pair, err := w.issuer.Issue(w.s.CertificateRequest(u), w.s.Now, 1000*time.Hour)
+		pair, err := w.issuer.Issue(state.CertificateRequest(w.s, u), w.s.Now, 1000*time.Hour)
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -102,15 +103,15 @@ func (w *rotation) issue(names ...string) {
 
 // judge updates the state as observe does.
 func (w *rotation) judge() {
-	w.s.Certificates = w.m.Judge(w.s, Certificates{Requested: true})
+	w.s.Certificates = w.m.Judge(w.s, state.Certificates{Requested: true})
 	w.s.MembershipKnown = w.r.IntN(4) > 0 // else no member answers in time
 	for i := range w.s.Members {
 		m, l := &w.s.Members[i], w.members[i]
 		m.SecurePeer, m.SecureClient = true, true
-		m.Serving, m.PodReady, m.Pod = l.down == 0 && w.s.MembershipKnown, l.down == 0, PodRunning
+		m.Serving, m.PodReady, m.Pod = l.down == 0 && w.s.MembershipKnown, l.down == 0, state.PodRunning
 		m.UnreadySince = time.Time{}
 		if l.down > 0 {
-			m.Pod, m.UnreadySince = PodStarting, w.s.Now.Add(-time.Second)
+			m.Pod, m.UnreadySince = state.PodStarting, w.s.Now.Add(-time.Second)
 		}
 		m.ShowsNew = l.down == 0 && bytes.Equal(l.server, w.m.HandedOut["server"].Get(v1beta2.ServerCertKey)) &&
 			bytes.Equal(l.peer, w.m.HandedOut["peer"].Get(v1beta2.PeerCertKey))
@@ -142,7 +143,7 @@ func (w *rotation) look() {
 func (w *rotation) act(step Step) {
 	switch step := step.(type) {
 	case CreateCA, ReplaceCA:
-		authority, err := w.s.NewCA()
+		authority, err := NewCA(w.s)
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -157,7 +158,7 @@ func (w *rotation) act(step Step) {
 	case WriteCertificates:
 		read := w.m
 		read.HandedOut = maps.Clone(w.m.HandedOut)
-		for _, u := range Usages {
+		for _, u := range state.Usages {
 			after, err := read.NewSecret(w.s, u, step)
 			if err != nil {
 				w.Fatal(err)
@@ -363,7 +364,7 @@ func TestCertificatesOfYears(t *testing.T) {
 			w.load(i)
 		}
 		authorities[string(w.m.CA.Get(CACertKey))] = true
-		for _, u := range Usages {
+		for _, u := range state.Usages {
 			leaf, err := w.m.Pair(u).Leaf()
 			if err != nil || leaf.NotAfter.Sub(w.s.Now) < 20*24*time.Hour {
 				t.Fatalf("%s: the certificate of %ss is good until %s (%v)", w.s.Now, u.Name, leaf.NotAfter, err)
@@ -389,26 +390,26 @@ func TestALostAuthorityIsReplacedAndWhatItSignedStaysTrusted(t *testing.T) {
 // TestThePlantedBugsOfRotation shows that the checks above can fail.
 func TestThePlantedBugsOfRotation(t *testing.T) {
 	bugs := map[string]Change{
-		"members are stopped whenever no quorum answers": Instead("restartForNewCA", func(s State) Step {
+		"members are stopped whenever no quorum answers": Instead("restartForNewCA", func(s state.State) Step {
 			for _, m := range s.Members {
-				if !s.MembershipKnown && s.trustsOldCA(m) {
+				if !s.MembershipKnown && state.TrustsOldCA(s, m) {
 					return DeletePod{Name: m.Name}
 				}
 			}
 			return nil
 		}),
-		"members are not restarted for the new CA": Instead("rollMembers", func(State) Step { return nil }),
-		"certificates of the new CA are issued before all members trust it": Instead("waitUntilHealthy", func(s State) Step {
+		"members are not restarted for the new CA": Instead("rollMembers", func(state.State) Step { return nil }),
+		"certificates of the new CA are issued before all members trust it": Instead("waitUntilHealthy", func(s state.State) Step {
 			s.Certificates.SwitchAfter = time.Time{}
 			return rotateCA(s)
 		}),
-		"the old CA is dropped while it is in use": Instead("rotateCA", func(s State) Step {
+		"the old CA is dropped while it is in use": Instead("rotateCA", func(s state.State) Step {
 			if s.Certificates.Superseded {
 				return WriteCertificates{Drop: true}
 			}
 			return rotateCA(s)
 		}),
-		"clients get no time to load the new CA": Instead("rotateCA", func(s State) Step {
+		"clients get no time to load the new CA": Instead("rotateCA", func(s state.State) Step {
 			s.Certificates.SwitchAfter, s.Certificates.DropAfter = time.Time{}, time.Time{}
 			return rotateCA(s)
 		}),
@@ -432,7 +433,7 @@ func TestThePlantedBugsOfRotation(t *testing.T) {
 // A restore waited for a password while a CA was replaced. The certificate of the operator was then one that the seed refuses, so the right
 // password did not help any more.
 func TestNoCAIsSwitchedWhileASeedTrustsTheOldOne(t *testing.T) {
-	s := state(formed, members(3), managed, restored(v1beta2.RestoreSeeding), asked, wrongPassword, certs(func(c *Certificates) { c.Trust, c.Outdated = "both", true }))
+	s := stateWith(formed, members(3), managed, restored(v1beta2.RestoreSeeding), asked, wrongPassword, certs(func(c *state.Certificates) { c.Trust, c.Outdated = "both", true }))
 	for i := range s.Members {
 		s.Members[i].SecurePeer, s.Members[i].SecureClient = true, true
 		s.Members[i].Trust, s.Members[i].Loaded = "both", s.Certificates.Loaded

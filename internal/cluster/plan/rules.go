@@ -1,10 +1,13 @@
 package plan
 
-import "github.com/etcd-suite/etcd-operator/internal/planning"
+import (
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
 
 type (
-	rule  = planning.Rule[State, Step]
-	group = planning.Group[State, Step]
+	rule  = planning.Rule[state.State, Step]
+	group = planning.Group[state.State, Step]
 )
 
 // Rules are asked in order, and the first that returns a step wins. The order is part of the contract: a rule that
@@ -143,7 +146,7 @@ var Rules = []group{
 }
 
 // Plan returns the next step. It is pure: the same State gives the same Step.
-func Plan(s State) Step {
+func Plan(s state.State) Step {
 	step, _ := Choose(s)
 	return step
 }

@@ -8,17 +8,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // If a person corrects the Secret for the seed, the operator loses access to the present members. It would then skip the
 // safety snapshot and lose the writes since the snapshot.
 func TestTheSafetySnapshotIsTakenBeforeThePasswordOfTheSnapshotIsAskedFor(t *testing.T) {
-	request := func(s *State) {
+	request := func(s *state.State) {
 		asked(s)
 		s.Request.Safety = v1beta2.SafetySnapshotIfPossible
 	}
-	s := state(formed, members(3), user, restored(v1beta2.RestoreSeeding), request, aSeed(serving, deniedBy(etcd.RefusedPassword)))
+	s := stateWith(formed, members(3), user, restored(v1beta2.RestoreSeeding), request, aSeed(serving, deniedBy(etcd.RefusedPassword)))
 	if _, asks := Plan(s).(AwaitSafetySnapshot); !asks {
 		t.Fatalf("the plan is %+v", Plan(s))
 	}

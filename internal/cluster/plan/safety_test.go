@@ -9,14 +9,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // The old members serve until the switch. Without a safety snapshot, their last writes exist only in volumes that are deleted
 // later.
 func TestTheOldDataIsSavedBeforeTheSwitch(t *testing.T) {
-	given := func(policy v1beta2.SafetySnapshotPolicy, changes ...change) State {
-		s := state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving))
+	given := func(policy v1beta2.SafetySnapshotPolicy, changes ...change) state.State {
+		s := stateWith(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving))
 		s.Request.Safety = policy
 		for _, c := range changes {
 			c(&s)
@@ -24,25 +25,25 @@ func TestTheOldDataIsSavedBeforeTheSwitch(t *testing.T) {
 		return s
 	}
 	readySince := func(ago time.Duration) change {
-		return func(s *State) { s.Restore.SeedReadyTime = &metav1.Time{Time: noon.Add(-ago)} }
+		return func(s *state.State) { s.Restore.SeedReadyTime = &metav1.Time{Time: noon.Add(-ago)} }
 	}
 	saved := func(result v1beta2.SafetySnapshotResult) change {
-		return func(s *State) {
+		return func(s *state.State) {
 			s.Request.Saved = &v1beta2.SafetySnapshotStatus{Result: result, Path: "b/k", Message: "no quorum", Time: metav1.Time{Time: noon}}
 			s.Request.SavedFor = noon
 		}
 	}
 	savedBefore := func(ago time.Duration) change {
-		return func(s *State) {
+		return func(s *state.State) {
 			saved("Taken")(s)
 			s.Request.Saved.Time.Time, s.Request.SavedFor = noon.Add(-ago), noon.Add(-ago)
 		}
 	}
 	toSwitch := BeginSwitch{ClusterID: seedID, Revision: 1000000042}
-	wait := Wait{Reason: v1beta2.ReasonRestoring, Message: awaitsSafetySnapshot, Requeue: requeueStarting, Limit: safetyAge}
+	wait := Wait{Reason: v1beta2.ReasonRestoring, Message: state.AwaitsSafetySnapshot, Requeue: state.RequeueStarting, Limit: safetyAge}
 	const ifPossible, required = v1beta2.SafetySnapshotIfPossible, v1beta2.SafetySnapshotRequired
 	for name, test := range map[string]struct {
-		state State
+		state state.State
 		want  Step
 	}{
 		"requests a safety snapshot when the seed is ready":                               {given(ifPossible), AwaitSafetySnapshot{}},
@@ -67,7 +68,7 @@ func TestTheOldDataIsSavedBeforeTheSwitch(t *testing.T) {
 	}
 	unformed := given(ifPossible)
 	unformed.ClusterID = ""
-	if step := unformed.safetySnapshot(); step != nil {
+	if step := safetySnapshot(unformed); step != nil {
 		t.Errorf("a cluster that has never formed has no data, got %+v", step)
 	}
 	if fail, is := Plan(given(required, readySince(time.Hour))).(FailRestore); !is || !strings.Contains(fail.Message, "not taken within 15m0s") {
@@ -78,7 +79,7 @@ func TestTheOldDataIsSavedBeforeTheSwitch(t *testing.T) {
 // Without this, a restore can stop the members hours after its required safety snapshot, for example because the cluster was
 // paused. The writes of these hours are then lost.
 func TestASwitchNeedsASafetySnapshotThatIsRecent(t *testing.T) {
-	s := state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving))
+	s := stateWith(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving))
 	s.Request.Safety = v1beta2.SafetySnapshotRequired
 	ago := noon.Add(-3 * time.Hour)
 	s.Restore.SeedReadyTime = &metav1.Time{Time: ago}
@@ -100,8 +101,8 @@ func TestASwitchNeedsASafetySnapshotThatIsRecent(t *testing.T) {
 // Without this, a cluster that is paused after the switch was recorded loses the writes of the pause. The old members acknowledge
 // them, and no snapshot saves them before the members stop.
 func TestASwitchThatWasHeldUpIsCheckedAgain(t *testing.T) {
-	held := func(changes ...change) State {
-		s := state(formed, members(3), restored(v1beta2.RestoreSwitching), asked, aSeed(serving))
+	held := func(changes ...change) state.State {
+		s := stateWith(formed, members(3), restored(v1beta2.RestoreSwitching), asked, aSeed(serving))
 		s.Request.Safety = v1beta2.SafetySnapshotRequired
 		for _, c := range changes {
 			c(&s)
@@ -109,22 +110,22 @@ func TestASwitchThatWasHeldUpIsCheckedAgain(t *testing.T) {
 		return s
 	}
 	saved := func(ago time.Duration) change {
-		return func(s *State) {
+		return func(s *state.State) {
 			at := metav1.Time{Time: noon.Add(-ago)}
 			s.Restore.SeedReadyTime = &at
 			s.Request.Saved = &v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotTaken, Path: "b/k", Revision: 42, Time: at}
 			s.Request.SavedFor = at.Time
 		}
 	}
-	overtaken := func(s *State) {
+	overtaken := func(s *state.State) {
 		s.Restore.RevisionBump = 10
 		s.Members[0].Revision = 1000000042
 	}
-	recorded := func(s *State) { s.Restore.RevisionBump, s.Restore.Revision = 10, 1000000042 }
+	recorded := func(s *state.State) { s.Restore.RevisionBump, s.Restore.Revision = 10, 1000000042 }
 	stop, fence := StopMembers{Except: 2}, FenceWrites{ID: etcd.FenceID("uid-back")}
-	unanswered := func(m *Member) { m.Answers, m.Serving, m.SilentSince = false, false, noon.Add(-time.Minute) }
-	each := func(what func(*Member)) change {
-		return func(s *State) {
+	unanswered := func(m *state.Member) { m.Answers, m.Serving, m.SilentSince = false, false, noon.Add(-time.Minute) }
+	each := func(what func(*state.Member)) change {
+		return func(s *state.State) {
 			s.MembershipKnown = false
 			for i := range 3 {
 				what(&s.Members[i])
@@ -132,7 +133,7 @@ func TestASwitchThatWasHeldUpIsCheckedAgain(t *testing.T) {
 		}
 	}
 	ifPossible := func(asked time.Duration, saved *v1beta2.SafetySnapshotStatus) change {
-		return func(s *State) {
+		return func(s *state.State) {
 			at := metav1.Time{Time: noon.Add(-asked)}
 			s.Restore.SeedReadyTime = &at
 			s.Request.Safety, s.Request.Saved = v1beta2.SafetySnapshotIfPossible, saved
@@ -144,10 +145,10 @@ func TestASwitchThatWasHeldUpIsCheckedAgain(t *testing.T) {
 	notTaken := func(ago time.Duration) *v1beta2.SafetySnapshotStatus {
 		return &v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotNotTaken, Time: metav1.Time{Time: noon.Add(-ago)}}
 	}
-	unreached, lostQuorum := each(unanswered), each(func(m *Member) { unanswered(m); m.PodReady = false })
-	refusing := each(func(m *Member) { m.Serving, m.Guarded = false, true })
+	unreached, lostQuorum := each(unanswered), each(func(m *state.Member) { unanswered(m); m.PodReady = false })
+	refusing := each(func(m *state.Member) { m.Serving, m.Guarded = false, true })
 	for name, test := range map[string]struct {
-		state State
+		state state.State
 		want  Step
 	}{
 		"fences the members if restore-operator has not answered for 20 min":          {held(ifPossible(20*time.Minute, nil)), fence},
@@ -158,10 +159,10 @@ func TestASwitchThatWasHeldUpIsCheckedAgain(t *testing.T) {
 		"returns to seeding if the safety snapshot is 3 h old":                        {held(saved(3 * time.Hour)), ReturnToSeeding{}},
 		"returns to seeding if clients have reached the revision of the seed":         {held(saved(time.Minute), overtaken), ReturnToSeeding{}},
 		"does not compare the seed with its own revision":                             {held(saved(time.Minute), recorded), fence},
-		"fences the others if a quorum is already stopping":                           {held(saved(3*time.Hour), with(0, pod(PodDeleting)), with(1, pod(PodDeleting))), fence},
+		"fences the others if a quorum is already stopping":                           {held(saved(3*time.Hour), with(0, pod(state.PodDeleting)), with(1, pod(state.PodDeleting))), fence},
 		"returns to seeding if only one of three members has no Pod":                  {held(saved(3*time.Hour), with(0, withoutPod)), ReturnToSeeding{}},
-		"returns to seeding if its EtcdRestore is deleted":                            {held(saved(time.Minute), func(s *State) { s.Request = nil }), ReturnToSeeding{}},
-		"returns to seeding a third time":                                             {held(saved(3*time.Hour), func(s *State) { s.Restore.Returns = 2 }), ReturnToSeeding{}},
+		"returns to seeding if its EtcdRestore is deleted":                            {held(saved(time.Minute), func(s *state.State) { s.Request = nil }), ReturnToSeeding{}},
+		"returns to seeding a third time":                                             {held(saved(3*time.Hour), func(s *state.State) { s.Restore.Returns = 2 }), ReturnToSeeding{}},
 		"returns to seeding if no member answers, but the Pods are ready":             {held(saved(3*time.Hour), unreached), ReturnToSeeding{}},
 		"returns to seeding if authentication refuses the operator":                   {held(saved(3*time.Hour), refusing), ReturnToSeeding{}},
 		"stops the members if quorum is lost, even if the safety snapshot is 3 h old": {held(saved(3*time.Hour), lostQuorum), stop},
@@ -172,7 +173,7 @@ func TestASwitchThatWasHeldUpIsCheckedAgain(t *testing.T) {
 			}
 		})
 	}
-	for name, s := range map[string]State{"no answer": held(ifPossible(3*time.Hour, nil)), "not taken": held(ifPossible(3*time.Hour, notTaken(3*time.Hour)))} {
+	for name, s := range map[string]state.State{"no answer": held(ifPossible(3*time.Hour, nil)), "not taken": held(ifPossible(3*time.Hour, notTaken(3*time.Hour)))} {
 		s.Restore.Step = v1beta2.RestoreSeeding
 		if step, is := Plan(s).(AwaitSafetySnapshot); !is {
 			t.Errorf("%s: after a pause of hours the operator does not ask for a safety snapshot again: %+v", name, step)
@@ -207,7 +208,7 @@ func TestASwitchThatWasHeldUpIsCheckedAgain(t *testing.T) {
 }
 
 func TestTheStatusRemembersTheSafetySnapshotAfterItsRestoreIsDeleted(t *testing.T) {
-	s := state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving))
+	s := stateWith(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving))
 	s.Request.Saved = &v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotTaken, Path: "b/k"}
 	status := NewStatus(s, AwaitSafetySnapshot{}, nil, v1beta2.EtcdClusterStatus{}, 1)
 	if !status.Restore.SeedReadyTime.Time.Equal(noon) {
@@ -224,7 +225,7 @@ func TestTheStatusRemembersTheSafetySnapshotAfterItsRestoreIsDeleted(t *testing.
 // The EtcdRestore lost its status, and a later safety snapshot could not be taken. The status then lost the path of the copy of the
 // old data.
 func TestTheStatusKeepsThePathOfTheSafetySnapshot(t *testing.T) {
-	s := state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving))
+	s := stateWith(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving))
 	s.Restore.SafetySnapshot = "b/k"
 	s.Request.Saved = &v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotNotTaken}
 	if got := NewStatus(s, BeginSwitch{ClusterID: seedID}, nil, v1beta2.EtcdClusterStatus{}, 1).Restore.SafetySnapshot; got != "b/k" {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // A user removed spec.pod.emptyDir, and a restore stopped the members that still had their data in their Pods. Then the seed did not
@@ -21,33 +22,33 @@ func TestASeedIsKeptIfTooFewOldVotersHaveTheirData(t *testing.T) {
 		}
 	}
 	const none, one = "No voter of the old cluster has its data", "Only 1 of 3 voters of the old cluster have their data"
-	learner := func(s *State) {
-		s.Members = append(s.Members, Member{Name: nameOf(2), Incarnation: 1, Volume: VolumePresent})
+	learner := func(s *state.State) {
+		s.Members = append(s.Members, state.Member{Name: nameOf(2), Incarnation: 1, Volume: state.VolumePresent})
 	}
 	planTests{
 		"only a learner is on a volume": {
-			state(formed, members(2), stopped, with(0, gone), with(1, gone), learner, switching, asked, stuck), keeps(none),
+			stateWith(formed, members(2), stopped, with(0, gone), with(1, gone), learner, switching, asked, stuck), keeps(none),
 		},
 		"one voter of three is on a volume": {
-			state(formed, members(3), stopped, with(0, gone), with(1, gone), switching, asked, stuck), keeps(one),
+			stateWith(formed, members(3), stopped, with(0, gone), with(1, gone), switching, asked, stuck), keeps(one),
 		},
 		"two voters of three are on volumes, so they continue": {
-			state(formed, members(3), stopped, with(0, gone), switching, asked, stuck),
+			stateWith(formed, members(3), stopped, with(0, gone), switching, asked, stuck),
 			FailRestore{Message: "Seed " + seedName + " has not started for 15m0s: why." + oldContinue},
 		},
 		"the last data is in a Pod that is being deleted on a dead node": {
-			state(formed, members(3), inPods, stopped, with(2, overdue), switching, asked, stuck), keeps(none),
+			stateWith(formed, members(3), inPods, stopped, with(2, overdue), switching, asked, stuck), keeps(none),
 		},
 		"the EtcdRestore is deleted, and one voter of three is on a volume": {
-			state(formed, members(3), stopped, with(0, gone), with(1, gone), switching, stuck), keeps(one),
+			stateWith(formed, members(3), stopped, with(0, gone), with(1, gone), switching, stuck), keeps(one),
 		},
 	}.run(t)
 }
 
 // The operator tries again until Kubernetes accepts the seed, as it does if no old data is left at all.
 func TestARefusedSeedIsTriedAgainIfTooFewOldVotersHaveTheirData(t *testing.T) {
-	s := state(formed, members(3), stopped, with(0, gone), with(1, gone), restored(v1beta2.RestoreSwitching), asked, refusedFor(time.Hour))
-	if step, waits := s.RefuseSeed("quota", time.Minute).(Wait); !waits {
+	s := stateWith(formed, members(3), stopped, with(0, gone), with(1, gone), restored(v1beta2.RestoreSwitching), asked, refusedFor(time.Hour))
+	if step, waits := RefuseSeed(&s, "quota", time.Minute).(Wait); !waits {
 		t.Errorf("1 of 3 old voters has its data, and the step is %+v", step)
 	}
 }

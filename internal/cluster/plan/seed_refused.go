@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/clock"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -20,45 +21,45 @@ import (
 const maxRefusal = 300
 
 // IsSeed reports whether a member is the seed of a restore that has not switched to it.
-func (s State) IsSeed(name string) bool {
-	if s.step() != v1beta2.RestoreSeeding && !s.switching() {
+func IsSeed(s state.State, name string) bool {
+	if state.RestoreStep(s) != v1beta2.RestoreSeeding && !s.Switching() {
 		return false
 	}
-	seed, _ := s.seed()
+	seed, _ := state.SeedMember(s)
 	return seed.Name == name
 }
 
 // RefuseSeed returns what to do after Kubernetes has refused to create the seed: wait, and try again after retry, or give
 // up. The status records since when it refuses, so that the time also ends if the operator restarts.
-func (s *State) RefuseSeed(why string, retry time.Duration) Step {
-	if at := s.Restore.SeedRefusedTime; at == nil || clock.Ahead(at.Time, s.stamp()) {
+func RefuseSeed(s *state.State, why string, retry time.Duration) Step {
+	if at := s.Restore.SeedRefusedTime; at == nil || clock.Ahead(at.Time, state.Stamp(*s)) {
 		s.Restore = s.Restore.DeepCopy()
-		s.Restore.SeedRefusedTime = ptr.To(metav1.NewTime(s.stamp()).Rfc3339Copy())
+		s.Restore.SeedRefusedTime = ptr.To(metav1.NewTime(state.Stamp(*s)).Rfc3339Copy())
 	}
-	return s.seedRefusal(planning.Shorten(why, maxRefusal), retry)
+	return seedRefusal(*s, planning.Shorten(why, maxRefusal), retry)
 }
 
-func (s State) seedRefusal(why string, retry time.Duration) Step {
-	seed, _ := s.seed()
+func seedRefusal(s state.State, why string, retry time.Duration) Step {
+	seed, _ := state.SeedMember(s)
 	end := s.Restore.SeedRefusedTime.Add(seedGrace)
 	refused := "Kubernetes refuses the Pod or the volume of seed " + seed.Name
 	clients, unchanged, stopped := "The members continue to serve.", " The operator removes the seed. The cluster was not changed.", false
-	if s.switching() {
-		clients, unchanged, stopped = "The old members serve until the seed does.", oldContinue, s.oldStopped()
+	if s.Switching() {
+		clients, unchanged, stopped = "The old members serve until the seed does.", oldContinue, oldStopped(s)
 	}
 	if stopped {
 		clients = "The old members have stopped, so clients wait."
 	}
 	const correct = " Correct spec.pod of the EtcdCluster, or the quota or policy that the answer names."
 	switch {
-	case s.switching() && s.oldMayContinue() && s.Cancelled():
-		return FailRestore{Message: planning.Sentence(s.notRequested()+" "+refused+": ", why) + unchanged}
-	case s.oldDataLost(), s.switching() && !s.oldMayContinue():
+	case s.Switching() && oldMayContinue(s) && state.Cancelled(s):
+		return FailRestore{Message: planning.Sentence(state.NotRequested(s)+" "+refused+": ", why) + unchanged}
+	case oldDataLost(s), s.Switching() && !oldMayContinue(s):
 		return Wait{
 			Reason: v1beta2.ReasonPodRefused, Stalled: true, Requeue: retry,
 			Message: planning.Sentence(refused+": ", why) + " " + clients + correct + fmt.Sprintf(" The operator tries again every %s.", retry),
 		}
-	case !s.earlierNow().Before(end):
+	case !state.EarlierNow(s).Before(end):
 		return FailRestore{Message: planning.Sentence(fmt.Sprintf("%s for more than %s: ", refused, seedGrace), why) + unchanged + correct + " Then create an EtcdRestore with another name."}
 	}
 	return Wait{
@@ -69,23 +70,23 @@ func (s State) seedRefusal(why string, retry time.Duration) Step {
 }
 
 // oldStopped reports whether no Pod of an old member is left.
-func (s State) oldStopped() bool {
-	return !slices.ContainsFunc(s.Members, func(m Member) bool { return m.Incarnation < s.Restore.Incarnation && m.Pod != PodNone })
+func oldStopped(s state.State) bool {
+	return !slices.ContainsFunc(s.Members, func(m state.Member) bool { return m.Incarnation < s.Restore.Incarnation && m.Pod != state.PodNone })
 }
 
 // oldDataLost reports whether nothing is left of the data of a formed cluster that a restore replaces. The old members had it in
 // their Pods, or had lost it before.
-func (s State) oldDataLost() bool {
-	return s.Formed() && !slices.ContainsFunc(s.Members, func(m Member) bool { return m.Incarnation < s.Restore.Incarnation && s.HoldsData(m) })
+func oldDataLost(s state.State) bool {
+	return s.Formed() && !slices.ContainsFunc(s.Members, func(m state.Member) bool { return m.Incarnation < s.Restore.Incarnation && s.HoldsData(m) })
 }
 
 // forgetSeedRefusal drops the record when the seed has a Pod, or the restore has gone on.
-func forgetSeedRefusal(restore *v1beta2.ClusterRestoreStatus, s State) {
+func forgetSeedRefusal(restore *v1beta2.ClusterRestoreStatus, s state.State) {
 	if restore == nil || restore.SeedRefusedTime == nil {
 		return
 	}
-	seed, _ := s.seedOf(restore.Incarnation)
-	if seed.Pod != PodNone || (restore.Step != v1beta2.RestoreSeeding && restore.Step != v1beta2.RestoreSwitching) {
+	seed, _ := state.SeedOf(s, restore.Incarnation)
+	if seed.Pod != state.PodNone || (restore.Step != v1beta2.RestoreSeeding && restore.Step != v1beta2.RestoreSwitching) {
 		restore.SeedRefusedTime = nil
 	}
 }

@@ -8,11 +8,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // keeping: the spec keeps replaced volumes for that long.
 func keeping(d time.Duration) change {
-	return func(s *State) {
+	return func(s *state.State) {
 		if s.Spec.Recovery == nil {
 			s.Spec.Recovery = &v1beta2.RecoveryPolicy{}
 		}
@@ -22,26 +23,28 @@ func keeping(d time.Duration) change {
 
 // aside: a volume was set aside that long ago.
 func aside(name string, ago time.Duration) change {
-	return func(s *State) { s.SetAside = append(s.SetAside, SetAside{Name: name, Since: noon.Add(-ago)}) }
+	return func(s *state.State) {
+		s.SetAside = append(s.SetAside, state.SetAside{Name: name, Since: noon.Add(-ago)})
+	}
 }
 
 func TestVolumesThatARestoreReplacedAreKeptForADay(t *testing.T) {
 	const old = "example-old"
-	recovered := func(s *State) {
+	recovered := func(s *state.State) {
 		s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryGrowing, Member: nameOf(0), Voters: []string{nameOf(0), nameOf(3)}}
 	}
 	planTests{
-		"keeps a volume that was set aside 1 h ago":                                  {state(formed, members(3), aside(old, time.Hour)), Done{}},
-		"deletes a volume that was set aside 24 h ago":                               {state(formed, members(3), aside(old, 24*time.Hour)), DeleteVolume{Name: old, Reason: v1beta2.ReasonScaling}},
-		"deletes a volume that was set aside 1 h ago if the spec keeps it for 1 min": {state(formed, members(3), aside(old, time.Hour), keeping(time.Minute)), DeleteVolume{Name: old, Reason: v1beta2.ReasonScaling}},
-		"keeps a volume that was set aside 48 h ago while a member is starting":      {state(formed, members(3), aside(old, 48*time.Hour), with(1, pod(PodStarting))), Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."}},
-		"sets aside the volume of a voter that a recovery replaced":                  {state(formed, members(3), recovered, with(3, volume(VolumePresent))), SetAsideVolume{Name: nameOf(3)}},
-		"sets aside a volume again that has lost its label":                          {state(formed, members(3), with(3, volume(VolumePresent), func(m *Member) { m.WasSetAside = true })), SetAsideVolume{Name: nameOf(3)}},
-		"deletes the volume of a removed member":                                     {state(formed, members(3), with(3, volume(VolumePresent))), DeleteVolume{Name: nameOf(3), Reason: v1beta2.ReasonScaling}},
-		"does not give a new member the name of a volume that is set aside":          {state(formed, members(2), aside(nameOf(2), time.Hour)), AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)}},
+		"keeps a volume that was set aside 1 h ago":                                  {stateWith(formed, members(3), aside(old, time.Hour)), Done{}},
+		"deletes a volume that was set aside 24 h ago":                               {stateWith(formed, members(3), aside(old, 24*time.Hour)), DeleteVolume{Name: old, Reason: v1beta2.ReasonScaling}},
+		"deletes a volume that was set aside 1 h ago if the spec keeps it for 1 min": {stateWith(formed, members(3), aside(old, time.Hour), keeping(time.Minute)), DeleteVolume{Name: old, Reason: v1beta2.ReasonScaling}},
+		"keeps a volume that was set aside 48 h ago while a member is starting":      {stateWith(formed, members(3), aside(old, 48*time.Hour), with(1, pod(state.PodStarting))), Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."}},
+		"sets aside the volume of a voter that a recovery replaced":                  {stateWith(formed, members(3), recovered, with(3, volume(state.VolumePresent))), SetAsideVolume{Name: nameOf(3)}},
+		"sets aside a volume again that has lost its label":                          {stateWith(formed, members(3), with(3, volume(state.VolumePresent), func(m *state.Member) { m.WasSetAside = true })), SetAsideVolume{Name: nameOf(3)}},
+		"deletes the volume of a removed member":                                     {stateWith(formed, members(3), with(3, volume(state.VolumePresent))), DeleteVolume{Name: nameOf(3), Reason: v1beta2.ReasonScaling}},
+		"does not give a new member the name of a volume that is set aside":          {stateWith(formed, members(2), aside(nameOf(2), time.Hour)), AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)}},
 	}.run(t)
-	s := state(formed, members(3), aside(old, time.Hour))
-	s.SetAside = append(s.SetAside, SetAside{Name: "gone", Deleting: true})
+	s := stateWith(formed, members(3), aside(old, time.Hour))
+	s.SetAside = append(s.SetAside, state.SetAside{Name: "gone", Deleting: true})
 	want := []v1beta2.ReplacedVolume{{Name: old, KeptUntil: metav1.NewTime(noon.Add(23 * time.Hour))}}
 	if diff := cmp.Diff(want, NewStatus(s, Done{}, nil, v1beta2.EtcdClusterStatus{}, 1).ReplacedVolumes); diff != "" {
 		t.Errorf("the status (-want +got):\n%s", diff)
@@ -51,7 +54,7 @@ func TestVolumesThatARestoreReplacedAreKeptForADay(t *testing.T) {
 // Failing storage lost the quorum a second time while the cluster grew again. The operator deleted the volumes from before the first
 // loss at once.
 func TestVolumesFromBeforeARecoveryAreKeptIfQuorumIsLostAgain(t *testing.T) {
-	s := state(formed, members(3), noQuorum, with(0, knows(42, 3)), with(1, gone), with(2, gone), with(3, volume(VolumePresent)), consenting, func(s *State) {
+	s := stateWith(formed, members(3), noQuorum, with(0, knows(42, 3)), with(1, gone), with(2, gone), with(3, volume(state.VolumePresent)), consenting, func(s *state.State) {
 		s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryGrowing, Member: nameOf(0), Voters: []string{nameOf(0), nameOf(3)}}
 	})
 	s.Recovery = NewStatus(s, BeginRecovery{Member: nameOf(0)}, nil, v1beta2.EtcdClusterStatus{}, 1).Recovery
@@ -59,14 +62,14 @@ func TestVolumesFromBeforeARecoveryAreKeptIfQuorumIsLostAgain(t *testing.T) {
 		t.Fatalf("the recovery is %+v", s.Recovery)
 	}
 	s.Recovery.Step = v1beta2.RecoveryGrowing
-	if m, _ := s.member(nameOf(3)); !s.setsAside(m) {
+	if m, _ := state.Find(s, nameOf(3)); !state.SetsAside(s, m) {
 		t.Error("the volume from before the first recovery is deleted")
 	}
 }
 
 // The message would name data from before the recovery, which a person would not find.
 func TestAVolumeFromAfterARecoveryIsNotSetAside(t *testing.T) {
-	s := state(formed, members(3), with(3, volume(VolumePresent)), func(s *State) {
+	s := stateWith(formed, members(3), with(3, volume(state.VolumePresent)), func(s *state.State) {
 		// Member 3 was lost in a recovery a year ago. A new member got its free name, and was replaced today.
 		s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryComplete, Member: nameOf(0), Voters: []string{nameOf(0), nameOf(3)}}
 	})
@@ -78,7 +81,7 @@ func TestAVolumeFromAfterARecoveryIsNotSetAside(t *testing.T) {
 // The operator would write the volume every second without end, and the status would not name the webhook.
 func TestAVolumeThatAWebhookDoesNotLetBeSetAsideIsHeld(t *testing.T) {
 	var repeats Repeats
-	s := state(formed, members(3), with(3, volume(VolumePresent)), func(s *State) {
+	s := stateWith(formed, members(3), with(3, volume(state.VolumePresent)), func(s *state.State) {
 		s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryGrowing, Member: nameOf(0), Voters: []string{nameOf(0), nameOf(3)}}
 	})
 	writes := 0

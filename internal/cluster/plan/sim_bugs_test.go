@@ -7,11 +7,12 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
-var noImage = condition{"no image", func(m *plan.Member) {
+var noImage = condition{"no image", func(m *state.Member) {
 	votes(m)
-	has(m, plan.PodBlocked)
+	has(m, state.PodBlocked)
 	m.PodReason = v1beta2.ReasonImageUnavailable
 }}
 
@@ -171,7 +172,7 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 	}
 }
 
-func removeAnyLost(s plan.State) plan.Step {
+func removeAnyLost(s state.State) plan.Step {
 	for _, m := range s.Current() {
 		if m.InMembership && !m.Learner && !s.HoldsData(m) {
 			return plan.RemoveMember{ID: m.ID, Name: m.Name, Cause: "it is lost"}
@@ -180,7 +181,7 @@ func removeAnyLost(s plan.State) plan.Step {
 	return nil
 }
 
-func removeAnyHealthy(s plan.State) plan.Step {
+func removeAnyHealthy(s state.State) plan.Step {
 	if len(s.Members) <= s.Spec.Size {
 		return nil
 	}
@@ -192,39 +193,39 @@ func removeAnyHealthy(s plan.State) plan.Step {
 	return nil
 }
 
-func readyAtOnce(s plan.State) plan.Step {
+func readyAtOnce(s state.State) plan.Step {
 	if s.VersionChange != nil {
 		return nil
 	}
 	return plan.RecordVersionChange{To: "3.7", Step: v1beta2.VersionChangeReady}
 }
 
-func bootstrapAgain(s plan.State) plan.Step {
+func bootstrapAgain(s state.State) plan.Step {
 	if s.Voters().Healthy > 0 {
 		return nil
 	}
 	return plan.CreateMembers{Incarnation: 1, Size: s.Spec.Size}
 }
 
-func startAnyhow(s plan.State) plan.Step {
+func startAnyhow(s state.State) plan.Step {
 	for _, m := range s.Current() {
-		if m.Pod == plan.PodNone {
-			return plan.CreateMember{Name: m.Name, Incarnation: 1, Start: plan.StartJoin}
+		if m.Pod == state.PodNone {
+			return plan.CreateMember{Name: m.Name, Incarnation: 1, Start: state.StartJoin}
 		}
 	}
 	return nil
 }
 
-func deleteBlocked(s plan.State) plan.Step {
+func deleteBlocked(s state.State) plan.Step {
 	for _, m := range s.Members {
-		if m.Pod == plan.PodBlocked {
+		if m.Pod == state.PodBlocked {
 			return plan.DeletePod{Name: m.Name, Reason: v1beta2.ReasonRolling}
 		}
 	}
 	return nil
 }
 
-func rollAny(s plan.State) plan.Step {
+func rollAny(s state.State) plan.Step {
 	for _, m := range s.Current() {
 		if m.PodImage != s.Spec.Image() && m.Leader {
 			return plan.DeletePod{Name: m.Name, Reason: v1beta2.ReasonUpgrading}
@@ -234,7 +235,7 @@ func rollAny(s plan.State) plan.Step {
 }
 
 // moveAny restarts the first stale member. If that member leads, it moves leadership first.
-func moveAny(s plan.State) plan.Step {
+func moveAny(s state.State) plan.Step {
 	members := s.Current()
 	for i, m := range members {
 		switch {
@@ -254,7 +255,7 @@ func consent() *v1beta2.RecoveryPolicy {
 }
 
 // forceAnyhow checks neither the consent nor which members have data.
-func forceAnyhow(s plan.State) plan.Step {
+func forceAnyhow(s state.State) plan.Step {
 	if s.MembershipKnown || s.Recovery != nil {
 		return nil
 	}
@@ -262,7 +263,7 @@ func forceAnyhow(s plan.State) plan.Step {
 }
 
 // forceLast chooses the survivor with the last name.
-func forceLast(s plan.State) plan.Step {
+func forceLast(s state.State) plan.Step {
 	if s.MembershipKnown || s.Recovery != nil {
 		return nil
 	}
@@ -276,16 +277,16 @@ func forceLast(s plan.State) plan.Step {
 }
 
 // forceUnfenced stops only the survivor.
-func forceUnfenced(s plan.State) plan.Step {
+func forceUnfenced(s state.State) plan.Step {
 	if s.Recovery == nil || s.Recovery.Step != v1beta2.RecoveryForcing || s.MembershipKnown {
 		return nil
 	}
 	for _, m := range s.Members {
 		switch {
 		case m.Name != s.Recovery.Member:
-		case m.Pod == plan.PodNone:
-			return plan.CreateMember{Name: m.Name, Incarnation: 1, Start: plan.StartForce}
-		case m.Start != plan.StartForce:
+		case m.Pod == state.PodNone:
+			return plan.CreateMember{Name: m.Name, Incarnation: 1, Start: state.StartForce}
+		case m.Start != state.StartForce:
 			return plan.DeletePod{Name: m.Name, Reason: v1beta2.ReasonRecovering}
 		}
 	}
@@ -293,7 +294,7 @@ func forceUnfenced(s plan.State) plan.Step {
 }
 
 // forceForever records that the survivor serves alone, and never removes the flag from its Pod.
-func forceForever(s plan.State) plan.Step {
+func forceForever(s state.State) plan.Step {
 	if s.Recovery == nil || s.Recovery.Step != v1beta2.RecoveryForcing {
 		return nil
 	}
@@ -303,9 +304,9 @@ func forceForever(s plan.State) plan.Step {
 	return forceUnfenced(s)
 }
 
-func forgetAny(s plan.State) plan.Step {
+func forgetAny(s state.State) plan.Step {
 	for _, m := range s.Members {
-		if m.Pod == plan.PodDeleting {
+		if m.Pod == state.PodDeleting {
 			return plan.ForceDeletePod{Name: m.Name}
 		}
 	}
@@ -313,27 +314,27 @@ func forgetAny(s plan.State) plan.Step {
 }
 
 // forgetRunning does not wait until the kubelet has confirmed that the containers have ended.
-func forgetRunning(s plan.State) plan.Step {
+func forgetRunning(s state.State) plan.Step {
 	for _, m := range s.Members {
-		if m.Pod == plan.PodDeleting {
+		if m.Pod == state.PodDeleting {
 			return plan.ForceDeletePod{Name: m.Name, Stopped: true}
 		}
 	}
 	return nil
 }
 
-func sleepAny(s plan.State) plan.Step {
+func sleepAny(s state.State) plan.Step {
 	for _, m := range s.Members {
-		if m.Pod == plan.PodRunning {
+		if m.Pod == state.PodRunning {
 			return plan.DeletePod{Name: m.Name, Reason: v1beta2.ReasonHibernating}
 		}
 	}
 	return plan.Hibernating{}
 }
 
-func sayAsleep(plan.State) plan.Step { return plan.Hibernating{} }
+func sayAsleep(state.State) plan.Step { return plan.Hibernating{} }
 
-func allowAll(s plan.State) plan.Step {
+func allowAll(s state.State) plan.Step {
 	if s.Budget.Exists {
 		return nil
 	}
@@ -341,11 +342,11 @@ func allowAll(s plan.State) plan.Step {
 }
 
 // isStale reports whether a member runs another image than the spec asks for.
-func isStale(s plan.State, m plan.Member) bool {
+func isStale(s state.State, m state.Member) bool {
 	return m.InMembership && m.PodImage != s.Spec.Image()
 }
 
-func removeStale(s plan.State) plan.Step {
+func removeStale(s state.State) plan.Step {
 	for _, m := range s.Current() {
 		if isStale(s, m) && !m.Leader {
 			return plan.RemoveMember{ID: m.ID, Name: m.Name, Cause: "it is stale"}
@@ -354,7 +355,7 @@ func removeStale(s plan.State) plan.Step {
 	return nil
 }
 
-func stopStale(s plan.State) plan.Step {
+func stopStale(s state.State) plan.Step {
 	for _, m := range s.Current() {
 		if isStale(s, m) && !m.Leader {
 			return plan.DeletePod{Name: m.Name, Reason: v1beta2.ReasonRolling}
@@ -364,7 +365,7 @@ func stopStale(s plan.State) plan.Step {
 }
 
 // moveFirst moves leadership as soon as one new member can lead.
-func moveFirst(s plan.State) plan.Step {
+func moveFirst(s state.State) plan.Step {
 	if len(s.Members) <= s.Spec.Size {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // TestAnOldCacheStopsNoMember: the cache of a replica that has just become leader shows a spec that has changed since.
@@ -44,7 +45,7 @@ func TestAnOldCacheStopsNoPodThatRunsByNow(t *testing.T) {
 	old := w.Snapshot()
 	w.Run(plan.Plan)
 	s := w.ObserveThrough(old)
-	if s.Members[2].Pod != plan.PodStarting {
+	if s.Members[2].Pod != state.PodStarting {
 		t.Fatalf("the cache shows %+v", s.Members[2])
 	}
 	step := plan.DeletePod{Name: s.Members[2].Name, Reason: v1beta2.ReasonMemberDown, Message: "its volume is being deleted"}
@@ -105,7 +106,7 @@ func TestAnOldCacheSeesEtcdAsItIs(t *testing.T) {
 // TestAnOldCacheLetsNoSeedTakeOver: the cache shows the Pods from before the old members were restarted.
 func TestAnOldCacheLetsNoSeedTakeOver(t *testing.T) {
 	seed := condition{"serving", serves}
-	request := func(s plan.State) plan.State { s.Request = request(restoreUID); return s }
+	request := func(s state.State) state.State { s.Request = request(restoreUID); return s }
 	old := model.From(request(restoring(true, v1beta2.RestoreSwitching, []condition{missing, missing, missing}, seed))).Snapshot()
 	w := model.From(request(restoring(true, v1beta2.RestoreSwitching, []condition{ready, ready, missing}, seed)))
 	s := w.ObserveThrough(old)
@@ -113,7 +114,7 @@ func TestAnOldCacheLetsNoSeedTakeOver(t *testing.T) {
 	if !adopts {
 		t.Fatalf("the step is %+v", plan.Plan(s))
 	}
-	beside := func(m plan.Member) string { return "the old member " + m.Name + " may run beside the seed" }
+	beside := func(m state.Member) string { return "the old member " + m.Name + " may run beside the seed" }
 	if behind := w.DoThrough(old, s, step); behind != beside(s.Members[0]) && behind != beside(s.Members[1]) || len(w.Violations) > 0 {
 		t.Errorf("behind by %q; %v", behind, w.Violations)
 	}

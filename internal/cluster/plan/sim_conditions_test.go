@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -20,126 +20,126 @@ func image(version string) string { return v1beta2.DefaultRepository + ":v" + ve
 // condition is a state that a member of a formed cluster may be in.
 type condition struct {
 	name string
-	set  func(*plan.Member)
+	set  func(*state.Member)
 }
 
 var (
-	ready = condition{"ready", func(m *plan.Member) {
+	ready = condition{"ready", func(m *state.Member) {
 		votes(m)
 		runs(m)
 	}}
-	outdatedReady = condition{"outdated", func(m *plan.Member) {
+	outdatedReady = condition{"outdated", func(m *state.Member) {
 		votes(m)
 		runs(m)
 		m.PodImage = image(outdated)
 	}}
-	starting = condition{"starting", func(m *plan.Member) {
+	starting = condition{"starting", func(m *state.Member) {
 		votes(m)
-		has(m, plan.PodStarting)
+		has(m, state.PodStarting)
 	}}
-	missing = condition{"missing", func(m *plan.Member) {
+	missing = condition{"missing", func(m *state.Member) {
 		votes(m)
-		m.Volume = plan.VolumePresent
+		m.Volume = state.VolumePresent
 	}}
-	ended = condition{"ended", func(m *plan.Member) {
+	ended = condition{"ended", func(m *state.Member) {
 		votes(m)
-		has(m, plan.PodEnded)
+		has(m, state.PodEnded)
 	}}
-	deleting = condition{"deleting", func(m *plan.Member) {
+	deleting = condition{"deleting", func(m *state.Member) {
 		votes(m)
-		has(m, plan.PodDeleting)
+		has(m, state.PodDeleting)
 	}}
-	unschedulable = condition{"unschedulable", func(m *plan.Member) {
+	unschedulable = condition{"unschedulable", func(m *state.Member) {
 		votes(m)
-		has(m, plan.PodBlocked)
+		has(m, state.PodBlocked)
 		m.PodReason = v1beta2.ReasonPodUnschedulable
 	}}
-	crashing = condition{"crashing", func(m *plan.Member) {
+	crashing = condition{"crashing", func(m *state.Member) {
 		votes(m)
-		has(m, plan.PodBlocked)
+		has(m, state.PodBlocked)
 		m.PodReason = v1beta2.ReasonPodFailing
 	}}
-	hung = condition{"hung", func(m *plan.Member) {
+	hung = condition{"hung", func(m *state.Member) {
 		votes(m)
-		has(m, plan.PodRunning)
+		has(m, state.PodRunning)
 	}}
 	lost        = condition{"lost", votes}
-	lostWithPod = condition{"lost, Pod waits", func(m *plan.Member) {
+	lostWithPod = condition{"lost, Pod waits", func(m *state.Member) {
 		votes(m)
-		has(m, plan.PodBlocked)
-		m.Volume, m.PodReason = plan.VolumeNone, v1beta2.ReasonPodUnschedulable
+		has(m, state.PodBlocked)
+		m.Volume, m.PodReason = state.VolumeNone, v1beta2.ReasonPodUnschedulable
 	}}
-	losing = condition{"volume being deleted", func(m *plan.Member) {
+	losing = condition{"volume being deleted", func(m *state.Member) {
 		votes(m)
-		m.Volume = plan.VolumeDeleting
+		m.Volume = state.VolumeDeleting
 	}}
-	neverStarted = condition{"never started", func(m *plan.Member) {
+	neverStarted = condition{"never started", func(m *state.Member) {
 		votes(m)
-		has(m, plan.PodBlocked)
-		m.Started, m.Start, m.InitialSize, m.PodReason = false, plan.StartNew, 3, v1beta2.ReasonPodUnschedulable
+		has(m, state.PodBlocked)
+		m.Started, m.Start, m.InitialSize, m.PodReason = false, state.StartNew, 3, v1beta2.ReasonPodUnschedulable
 	}}
-	neverStartedMissing = condition{"never started, missing", func(m *plan.Member) {
+	neverStartedMissing = condition{"never started, missing", func(m *state.Member) {
 		votes(m)
-		m.Started, m.Volume = false, plan.VolumePresent
+		m.Started, m.Volume = false, state.VolumePresent
 	}}
-	neverStartedLost = condition{"never started, lost", func(m *plan.Member) {
+	neverStartedLost = condition{"never started, lost", func(m *state.Member) {
 		votes(m)
 		m.Started = false
 	}}
-	learner = condition{"learner", func(m *plan.Member) {
+	learner = condition{"learner", func(m *state.Member) {
 		votes(m)
 		runs(m)
 		m.Learner, m.Serving, m.PodReady, m.InService = true, false, false, false
 	}}
-	learnerAdded = condition{"learner, just added", func(m *plan.Member) {
+	learnerAdded = condition{"learner, just added", func(m *state.Member) {
 		votes(m)
 		m.Learner, m.Started = true, false
 	}}
-	learnerStarting = condition{"learner, starting", func(m *plan.Member) {
+	learnerStarting = condition{"learner, starting", func(m *state.Member) {
 		votes(m)
-		has(m, plan.PodBlocked)
-		m.Learner, m.Started, m.Start, m.PodReason = true, false, plan.StartJoin, v1beta2.ReasonPodUnschedulable
+		has(m, state.PodBlocked)
+		m.Learner, m.Started, m.Start, m.PodReason = true, false, state.StartJoin, v1beta2.ReasonPodUnschedulable
 	}}
-	learnerLost = condition{"learner, lost", func(m *plan.Member) {
+	learnerLost = condition{"learner, lost", func(m *state.Member) {
 		votes(m)
 		m.Learner = true
 	}}
-	losingReady = condition{"ready, volume being deleted", func(m *plan.Member) {
+	losingReady = condition{"ready, volume being deleted", func(m *state.Member) {
 		votes(m)
 		runs(m)
-		m.Volume = plan.VolumeDeleting
+		m.Volume = state.VolumeDeleting
 	}}
-	learnerLosing = condition{"learner, volume being deleted", func(m *plan.Member) {
+	learnerLosing = condition{"learner, volume being deleted", func(m *state.Member) {
 		votes(m)
 		runs(m)
-		m.Volume = plan.VolumeDeleting
+		m.Volume = state.VolumeDeleting
 		m.Learner, m.Serving, m.PodReady, m.InService = true, false, false, false
 	}}
-	removed = condition{"removed", func(m *plan.Member) {
-		has(m, plan.PodRunning)
+	removed = condition{"removed", func(m *state.Member) {
+		has(m, state.PodRunning)
 	}}
-	removedVolume = condition{"removed, volume left", func(m *plan.Member) {
-		m.Volume = plan.VolumePresent
+	removedVolume = condition{"removed, volume left", func(m *state.Member) {
+		m.Volume = state.VolumePresent
 	}}
 )
 
-func votes(m *plan.Member) { m.InMembership, m.Started = true, true }
+func votes(m *state.Member) { m.InMembership, m.Started = true, true }
 
-func has(m *plan.Member, pod plan.PodState) {
-	m.Pod, m.Volume, m.PodImage, m.Start, m.InService = pod, plan.VolumePresent, image(version), plan.StartRejoin, true
+func has(m *state.Member, pod state.PodState) {
+	m.Pod, m.Volume, m.PodImage, m.Start, m.InService = pod, state.VolumePresent, image(version), state.StartRejoin, true
 }
 
-func runs(m *plan.Member) {
-	has(m, plan.PodRunning)
+func runs(m *state.Member) {
+	has(m, state.PodRunning)
 	m.Answers, m.Serving, m.PodReady, m.Version = true, true, true, version
 }
 
 func (c condition) learns() bool { return strings.HasPrefix(c.name, "learner") }
 
 // formed returns the State of a cluster that has formed, with members in the given conditions.
-func formed(size int, durable bool, conditions []condition) plan.State {
+func formed(size int, durable bool, conditions []condition) state.State {
 	const clusterID = etcd.ID(0xabc)
-	s := plan.State{
+	s := state.State{
 		Namespace: "ns", Name: "example", UID: "uid-example",
 		Spec:      v1beta2.EtcdClusterSpec{Size: size, Version: version},
 		ClusterID: clusterID.String(), Incarnation: 1, KnownVersion: version,
@@ -148,9 +148,9 @@ func formed(size int, durable bool, conditions []condition) plan.State {
 	if !durable {
 		s.Spec.Pod = &v1beta2.PodPolicy{EmptyDir: &corev1.EmptyDirVolumeSource{}}
 	}
-	s.Services = plan.Services{HeadlessCurrent: true, ClientExists: true, ClientCurrent: true, ClientIncarnation: 1, ClientClusterID: s.ClusterID}
-	for i, name := range s.InitialNames(1, len(conditions)) {
-		m := plan.Member{Name: name, Incarnation: 1}
+	s.Services = state.Services{HeadlessCurrent: true, ClientExists: true, ClientCurrent: true, ClientIncarnation: 1, ClientClusterID: s.ClusterID}
+	for i, name := range state.InitialNames(s, 1, len(conditions)) {
+		m := state.Member{Name: name, Incarnation: 1}
 		conditions[i].set(&m)
 		if m.InMembership {
 			m.ID = etcd.ID(i + 1)
@@ -160,13 +160,13 @@ func formed(size int, durable bool, conditions []condition) plan.State {
 			}
 		}
 		if !durable {
-			m.Volume = plan.VolumeNone
+			m.Volume = state.VolumeNone
 		}
 		s.Members = append(s.Members, m)
 	}
 	for i, m := range s.Members {
-		if m.Start == plan.StartJoin {
-			s.Members[i].Peers = strings.Join(s.JoinPeers(m.Name), ",")
+		if m.Start == state.StartJoin {
+			s.Members[i].Peers = strings.Join(state.JoinPeers(s, m.Name), ",")
 		}
 	}
 	return s

@@ -6,6 +6,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // exactly: an EtcdRestore with safetySnapshot: Exact begins.
@@ -39,7 +40,7 @@ func TestAnExactRestoreSavesAllOrEndsAndLetsClientsWrite(t *testing.T) {
 	}
 	t.Run("the check can fail", func(t *testing.T) {
 		w := exactly(model.SaverGood)
-		w.Run(func(s plan.State) plan.Step {
+		w.Run(func(s state.State) plan.Step {
 			step := plan.Plan(s)
 			if _, asks := step.(plan.AwaitSafetySnapshot); asks {
 				return plan.AdoptSeed{ClusterID: s.Restore.ClusterID, Incarnation: s.Restore.Incarnation}

@@ -10,6 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // TestAClusterIsWholeAgainAfterForeignMembersWereRemovedByConsent adds a foreign learner or voter to clusters of each size.
@@ -42,7 +43,7 @@ func TestTheSimulationFindsAForeignMemberThatIsRemovedWithoutConsent(t *testing.
 	w := model.New(3, true)
 	w.Run(plan.Plan)
 	w.AddForeign()
-	w.Run(func(s plan.State) plan.Step {
+	w.Run(func(s state.State) plan.Step {
 		s.Asked.RemoveForeign = nil
 		for _, m := range s.ForeignMembers {
 			s.Asked.RemoveForeign = append(s.Asked.RemoveForeign, m.ID.String())

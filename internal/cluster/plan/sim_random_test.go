@@ -15,6 +15,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 const (
@@ -64,7 +65,7 @@ func TestRulesLeaveTheObservedListsAsTheyAre(t *testing.T) {
 
 // changingNothing plans, and fails the test if that changed what was observed.
 func changingNothing(t *testing.T) model.Planner {
-	return func(s plan.State) plan.Step {
+	return func(s state.State) plan.Step {
 		before := s
 		before.Members, before.ForeignMembers, before.Foreign = slices.Clone(s.Members), slices.Clone(s.ForeignMembers), slices.Clone(s.Foreign)
 		before.Held, before.PodFailures, before.SetAside = slices.Clone(s.Held), slices.Clone(s.PodFailures), slices.Clone(s.SetAside)
@@ -104,7 +105,7 @@ func randomWorlds(t *testing.T, wanted int, of worlds) {
 	number, end := simWorlds()
 	first, steps, ends, kinds := number, 0, map[string]int{}, map[reflect.Type]int{}
 	unchanging := changingNothing(t) // in one of eight worlds, because it takes twice the time
-	planner := func(s plan.State) plan.Step {
+	planner := func(s state.State) plan.Step {
 		var step plan.Step
 		if number%8 == 0 {
 			step = unchanging(s)
@@ -120,7 +121,7 @@ func randomWorlds(t *testing.T, wanted int, of worlds) {
 	for ; steps < wanted && number < end && !t.Failed(); number++ {
 		w, o, said := live(planner, seed, number, of)
 		steps += said + o.Passes
-		ends[fmt.Sprintf("%T %s", o.Last, plan.Describe(plan.State{}, o.Last).Reason)]++
+		ends[fmt.Sprintf("%T %s", o.Last, plan.Describe(state.State{}, o.Last).Reason)]++
 		if len(w.Violations) > 0 {
 			t.Errorf("SIM_SEED=%d, world %d: %s", seed, number, w.Violations[0])
 			retell(t, seed, number, of)
@@ -140,7 +141,7 @@ func live(planner model.Planner, seed, number uint64, of worlds, logf ...func(st
 	log := len(logf) > 0
 	if log {
 		planned := planner
-		planner = func(s plan.State) plan.Step {
+		planner = func(s state.State) plan.Step {
 			logf[0]("    %s", brief(s))
 			return planned(s)
 		}
@@ -160,7 +161,7 @@ func live(planner model.Planner, seed, number uint64, of worlds, logf ...func(st
 	if log {
 		logf[0]("--- repaired")
 	}
-	o := w.Run(func(s plan.State) plan.Step {
+	o := w.Run(func(s state.State) plan.Step {
 		step := planner(s)
 		if log {
 			logf[0]("%T%+v", step, step)
@@ -172,7 +173,7 @@ func live(planner model.Planner, seed, number uint64, of worlds, logf ...func(st
 }
 
 // brief returns the parts of a State that most often explain a Step.
-func brief(s plan.State) string {
+func brief(s state.State) string {
 	line := fmt.Sprintf("%d of %s, known %s", s.Spec.Size, s.Spec.EtcdVersion(), s.KnownVersion)
 	if c := s.VersionChange; c != nil {
 		line += fmt.Sprintf(", %s for %s", c.Step, c.To)

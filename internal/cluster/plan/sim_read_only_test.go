@@ -5,6 +5,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // readOnlyWorld is a cluster of three that is read-only, and a restore of it that is verified.
@@ -33,7 +34,7 @@ func TestAReadOnlyClusterStaysReadOnlyThroughARestore(t *testing.T) {
 func TestBugsOfReadOnlyClustersAreCaught(t *testing.T) {
 	for name, bug := range map[string]model.Planner{
 		"writes are never refused": plan.PlanWith(plan.Without("refuseWrites")),
-		"the seed takes writes": func(s plan.State) plan.Step {
+		"the seed takes writes": func(s state.State) plan.Step {
 			step := plan.Plan(s)
 			if fence, is := step.(plan.FenceWrites); is && fence.Seed != "" {
 				return plan.AdoptSeed{ClusterID: s.Restore.ClusterID, Incarnation: s.Restore.Incarnation}

@@ -9,11 +9,12 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
-var corrupt = condition{"corrupt", func(m *plan.Member) {
+var corrupt = condition{"corrupt", func(m *state.Member) {
 	votes(m)
-	has(m, plan.PodBlocked)
+	has(m, state.PodBlocked)
 	m.PodReason, m.Corrupt = v1beta2.ReasonPodFailing, true
 }}
 
@@ -75,10 +76,10 @@ var survivors = []condition{
 	{"with the flag, hung", flagged(hung)},
 }
 
-func flagged(c condition) func(*plan.Member) {
-	return func(m *plan.Member) {
+func flagged(c condition) func(*state.Member) {
+	return func(m *state.Member) {
 		c.set(m)
-		m.Start, m.InService = plan.StartForce, false
+		m.Start, m.InService = state.StartForce, false
 	}
 }
 
@@ -114,12 +115,12 @@ func TestEveryRecoveryMidwaySettles(t *testing.T) {
 // A user applied an EtcdRestore while a cluster recovered from a lost quorum, and the restore failed. The status then had no recovery. The
 // volumes with the data from before were deleted at once, and backup-operator continued its archive with the other history.
 func TestARestoreThatFailsDoesNotHideARecovery(t *testing.T) {
-	for name, begun := range map[string]func(plan.State) bool{
-		"before the others have stopped": func(s plan.State) bool { return s.Recovery != nil },
-		"while the survivor runs with the flag": func(s plan.State) bool {
-			return slices.ContainsFunc(s.Members, func(m plan.Member) bool { return m.Start == plan.StartForce && m.Pod == plan.PodRunning })
+	for name, begun := range map[string]func(state.State) bool{
+		"before the others have stopped": func(s state.State) bool { return s.Recovery != nil },
+		"while the survivor runs with the flag": func(s state.State) bool {
+			return slices.ContainsFunc(s.Members, func(m state.Member) bool { return m.Start == state.StartForce && m.Pod == state.PodRunning })
 		},
-		"while the cluster grows": func(s plan.State) bool { return s.Recovery != nil && s.Recovery.Step == v1beta2.RecoveryGrowing },
+		"while the cluster grows": func(s state.State) bool { return s.Recovery != nil && s.Recovery.Step == v1beta2.RecoveryGrowing },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := formed(5, true, []condition{missing, missing, lost, lost, lost})

@@ -11,6 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -22,40 +23,40 @@ const (
 
 // seeds are the possible conditions of the seed of a restore.
 var seeds = []condition{
-	{"no seed", func(*plan.Member) {}},
-	{"volume only", func(m *plan.Member) { m.Volume = plan.VolumePresent }},
-	{"starting", func(m *plan.Member) { has(m, plan.PodStarting) }},
+	{"no seed", func(*state.Member) {}},
+	{"volume only", func(m *state.Member) { m.Volume = state.VolumePresent }},
+	{"starting", func(m *state.Member) { has(m, state.PodStarting) }},
 	{"serving", serves},
-	{"serving a lower revision than the snapshot", func(m *plan.Member) {
+	{"serving a lower revision than the snapshot", func(m *state.Member) {
 		serves(m)
 		m.Revision = proven - 1
 	}},
-	{"serving, volume being deleted", func(m *plan.Member) {
+	{"serving, volume being deleted", func(m *state.Member) {
 		serves(m)
-		m.Volume = plan.VolumeDeleting
+		m.Volume = state.VolumeDeleting
 	}},
-	{"volume being deleted", func(m *plan.Member) { m.Volume = plan.VolumeDeleting }},
-	{"stopping", func(m *plan.Member) { has(m, plan.PodDeleting) }},
-	{"evicted", func(m *plan.Member) { has(m, plan.PodEnded) }},
-	{"no node", func(m *plan.Member) {
-		has(m, plan.PodBlocked)
+	{"volume being deleted", func(m *state.Member) { m.Volume = state.VolumeDeleting }},
+	{"stopping", func(m *state.Member) { has(m, state.PodDeleting) }},
+	{"evicted", func(m *state.Member) { has(m, state.PodEnded) }},
+	{"no node", func(m *state.Member) {
+		has(m, state.PodBlocked)
 		m.PodReason = v1beta2.ReasonPodUnschedulable
 	}},
-	{"waits for its volume", func(m *plan.Member) {
-		has(m, plan.PodBlocked)
-		m.Volume, m.PodReason = plan.VolumeNone, v1beta2.ReasonPodUnschedulable
+	{"waits for its volume", func(m *state.Member) {
+		has(m, state.PodBlocked)
+		m.Volume, m.PodReason = state.VolumeNone, v1beta2.ReasonPodUnschedulable
 	}},
-	{"failed 3 times", func(m *plan.Member) {
-		has(m, plan.PodStarting)
-		m.Seed = &plan.Seed{Failures: 3, Message: "the store does not answer"}
+	{"failed 3 times", func(m *state.Member) {
+		has(m, state.PodStarting)
+		m.Seed = &state.Seed{Failures: 3, Message: "the store does not answer"}
 	}},
-	{"failed, and a retry cannot help", func(m *plan.Member) {
-		has(m, plan.PodStarting)
-		m.Seed = &plan.Seed{Failures: 1, Hopeless: true, Message: "the object does not exist"}
+	{"failed, and a retry cannot help", func(m *state.Member) {
+		has(m, state.PodStarting)
+		m.Seed = &state.Seed{Failures: 1, Hopeless: true, Message: "the object does not exist"}
 	}},
 }
 
-func serves(m *plan.Member) {
+func serves(m *state.Member) {
 	runs(m)
 	m.Revision, m.ClusterID, m.ID, m.Started = proven, seedCluster, 77, true
 }
@@ -72,14 +73,14 @@ var olds = map[string][]condition{
 }
 
 // requests are the possible states of the EtcdRestore.
-var requests = map[string]func(*plan.State){
-	"asked for": func(s *plan.State) { s.Request = request(restoreUID) },
-	"deleted":   func(*plan.State) {},
-	"another":   func(s *plan.State) { s.Request = request("uid-another") },
+var requests = map[string]func(*state.State){
+	"asked for": func(s *state.State) { s.Request = request(restoreUID) },
+	"deleted":   func(*state.State) {},
+	"another":   func(s *state.State) { s.Request = request("uid-another") },
 }
 
-func request(uid string) *plan.RestoreRequest {
-	return &plan.RestoreRequest{Name: uid, UID: types.UID(uid), Revision: proven}
+func request(uid string) *state.RestoreRequest {
+	return &state.RestoreRequest{Name: uid, UID: types.UID(uid), Revision: proven}
 }
 
 func TestEveryRestoreSettles(t *testing.T) {
@@ -138,21 +139,21 @@ func TestEachFenceIsContinuedOrTakenBack(t *testing.T) {
 }
 
 // restoring returns a State in which a restore has reached a step.
-func restoring(durable bool, step v1beta2.RestoreStep, conditions []condition, seed condition) plan.State {
+func restoring(durable bool, step v1beta2.RestoreStep, conditions []condition, seed condition) state.State {
 	s := formed(3, durable, conditions)
 	if conditions == nil {
 		s.ClusterID, s.Incarnation, s.KnownVersion, s.MembershipKnown = "", 0, "", false
-		s.Services = plan.Services{}
+		s.Services = state.Services{}
 	}
 	if step == "" {
 		return s
 	}
 	s.Restore = &v1beta2.ClusterRestoreStatus{Name: restoreUID, UID: restoreUID, Step: step, Incarnation: 2, ClusterIDBefore: s.ClusterID}
-	m := plan.Member{Name: s.InitialNames(2, 1)[0], Incarnation: 2, Start: plan.StartSeed}
+	m := state.Member{Name: state.InitialNames(s, 2, 1)[0], Incarnation: 2, Start: state.StartSeed}
 	seed.set(&m)
-	m.Start = plan.StartSeed
+	m.Start = state.StartSeed
 	if !durable {
-		m.Volume = plan.VolumeNone
+		m.Volume = state.VolumeNone
 	}
 	switch step {
 	case v1beta2.RestoreSwitching:
@@ -166,7 +167,7 @@ func restoring(durable bool, step v1beta2.RestoreStep, conditions []condition, s
 		}
 		m.ClusterID, m.ID, m.Started, m.InMembership = seedCluster, 77, true, true
 	}
-	if m.Pod != plan.PodNone || m.Volume != plan.VolumeNone || m.InMembership {
+	if m.Pod != state.PodNone || m.Volume != state.VolumeNone || m.InMembership {
 		s.Members = append(s.Members, m)
 	}
 	return s
@@ -182,7 +183,7 @@ func TestARestoreOfAClusterWithDeadNodesEndsOrTouchesNothing(t *testing.T) {
 				s.Now = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 				s.MembershipKnown = size-dead >= etcd.Quorum(size)
 				for i := range dead {
-					has(&s.Members[i], plan.PodDeleting)
+					has(&s.Members[i], state.PodDeleting)
 					s.Members[i].GoneBy = s.Now.Add(-time.Hour)
 					s.Members[i].Answers, s.Members[i].Serving, s.Members[i].PodReady = false, false, false
 				}
@@ -205,7 +206,7 @@ func TestARestoreOfAClusterWithDeadNodesEndsOrTouchesNothing(t *testing.T) {
 
 // TestASwitchBesideAQuorumOfOldMembersIsCaught plants a bug: the seed takes over while two of three old members may run.
 func TestASwitchBesideAQuorumOfOldMembersIsCaught(t *testing.T) {
-	adopts := plan.PlanWith(plan.Instead("restore", func(s plan.State) plan.Step {
+	adopts := plan.PlanWith(plan.Instead("restore", func(s state.State) plan.Step {
 		return plan.AdoptSeed{ClusterID: s.Restore.ClusterID, Incarnation: s.Restore.Incarnation}
 	}))
 	for name, test := range map[string]struct {

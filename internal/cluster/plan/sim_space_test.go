@@ -11,6 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -22,7 +23,7 @@ const (
 // crowded returns a condition with a database file and a size in use, in MiB, and a quota of 100 MiB. Half of what is in use is
 // history.
 func crowded(c condition, file, used int64) condition {
-	return condition{fmt.Sprintf("%s, %d/%d MiB", c.name, used, file), func(m *plan.Member) {
+	return condition{fmt.Sprintf("%s, %d/%d MiB", c.name, used, file), func(m *state.Member) {
 		c.set(m)
 		m.DBSize, m.DBSizeInUse, m.DBQuota, m.Revision = file*mib, used*mib, quotaSize, 5000
 		m.Alarms = []etcd.Alarm{{Kind: etcd.AlarmNoSpace, Member: 1}}
@@ -77,7 +78,7 @@ func TestEveryFullClusterBefore36GetsTheQuotaOfItsSpec(t *testing.T) {
 			for i := range s.Members {
 				m := &s.Members[i]
 				m.DBQuota = 0
-				if m.Pod != plan.PodNone {
+				if m.Pod != state.PodNone {
 					m.PodImage, m.Version, m.StorageVersion, m.Outdated = s.Spec.Image(), before, "", true
 				}
 			}
@@ -92,7 +93,7 @@ func TestEveryFullClusterBefore36GetsTheQuotaOfItsSpec(t *testing.T) {
 
 // accusedOf returns a condition with a hash and a CORRUPT alarm for the first member.
 func accusedOf(c condition, hash string) condition {
-	return condition{c.name + ", " + hash, func(m *plan.Member) {
+	return condition{c.name + ", " + hash, func(m *state.Member) {
 		c.set(m)
 		m.Hash, m.PodReady = hash, false
 		m.Alarms = []etcd.Alarm{{Kind: etcd.AlarmCorrupt, Member: 1}}
@@ -123,7 +124,7 @@ func TestEveryCorruptMemberIsReplacedOrNobodyIs(t *testing.T) {
 }
 
 // removeAccused removes the member that an alarm names.
-func removeAccused(s plan.State) plan.Step {
+func removeAccused(s state.State) plan.Step {
 	for _, m := range s.Current() {
 		for _, alarm := range m.Alarms {
 			if alarm.Member == m.ID && m.InMembership {
@@ -135,7 +136,7 @@ func removeAccused(s plan.State) plan.Step {
 }
 
 // defragmentAny defragments the first member with free space, even if it leads or another one is down.
-func defragmentAny(s plan.State) plan.Step {
+func defragmentAny(s state.State) plan.Step {
 	for _, m := range s.Current() {
 		if m.Serving && m.DBSize > m.DBSizeInUse {
 			return plan.DefragmentMember{Name: m.Name, Reason: v1beta2.ReasonNoSpace}
@@ -145,7 +146,7 @@ func defragmentAny(s plan.State) plan.Step {
 }
 
 // moveCrowded defragments the first member with free space. If that member leads, it moves leadership first.
-func moveCrowded(s plan.State) plan.Step {
+func moveCrowded(s state.State) plan.Step {
 	members := s.Current()
 	for i, m := range members {
 		switch {
@@ -160,7 +161,7 @@ func moveCrowded(s plan.State) plan.Step {
 	return nil
 }
 
-func disarmAtOnce(s plan.State) plan.Step {
+func disarmAtOnce(s state.State) plan.Step {
 	for _, m := range s.Current() {
 		for _, alarm := range m.Alarms {
 			return plan.DisarmAlarm{Alarm: alarm, Reason: v1beta2.ReasonNoSpace}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // TestMembersWithoutVolumesAreAllReplaced changes the version of clusters of every size, of which some members already run the
@@ -32,7 +33,7 @@ func TestMembersWithoutVolumesAreAllReplaced(t *testing.T) {
 }
 
 // replacesAll runs a world to its end, and checks that only the stale members were replaced.
-func replacesAll(t *testing.T, s plan.State, stale int) {
+func replacesAll(t *testing.T, s state.State, stale int) {
 	t.Helper()
 	w := model.From(s)
 	o := w.Run(plan.Plan)

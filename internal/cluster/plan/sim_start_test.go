@@ -9,6 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -46,7 +47,7 @@ func (c *tally) run(w *model.World, words string) model.Outcome {
 	if c.ends == nil {
 		c.ends = map[string]int{}
 	}
-	c.ends[plan.Describe(plan.State{}, o.Last).Reason]++
+	c.ends[plan.Describe(state.State{}, o.Last).Reason]++
 	if len(w.Violations) == 0 {
 		return o
 	}
@@ -110,7 +111,7 @@ func TestEtcdWithoutLearnersGrows(t *testing.T) {
 func leaders(conditions []condition) []int {
 	able := []int{-1}
 	for i, c := range conditions {
-		var m plan.Member
+		var m state.Member
 		c.set(&m)
 		if m.Serving && len(conditions) < fewMembers {
 			able = append(able, i)
@@ -124,18 +125,18 @@ func leaders(conditions []condition) []int {
 
 // newborns are the possible conditions of an initial member of a cluster that has not formed.
 var newborns = []condition{
-	{"nothing", func(*plan.Member) {}},
-	{"volume only", func(m *plan.Member) { m.Volume = plan.VolumePresent }},
-	{"starting", func(m *plan.Member) { has(m, plan.PodStarting) }},
+	{"nothing", func(*state.Member) {}},
+	{"volume only", func(m *state.Member) { m.Volume = state.VolumePresent }},
+	{"starting", func(m *state.Member) { has(m, state.PodStarting) }},
 	{"running", runs},
-	{"stopping", func(m *plan.Member) { has(m, plan.PodDeleting) }},
-	{"no node", func(m *plan.Member) {
-		has(m, plan.PodBlocked)
+	{"stopping", func(m *state.Member) { has(m, state.PodDeleting) }},
+	{"no node", func(m *state.Member) {
+		has(m, state.PodBlocked)
 		m.PodReason = v1beta2.ReasonPodUnschedulable
 	}},
-	{"ran, volume left", func(m *plan.Member) { m.Started, m.Volume = true, plan.VolumePresent }},
-	{"ran, volume being deleted", func(m *plan.Member) { m.Started, m.Volume = true, plan.VolumeDeleting }},
-	{"ran, lost", func(m *plan.Member) { m.Started = true }},
+	{"ran, volume left", func(m *state.Member) { m.Started, m.Volume = true, state.VolumePresent }},
+	{"ran, volume being deleted", func(m *state.Member) { m.Started, m.Volume = true, state.VolumeDeleting }},
+	{"ran, lost", func(m *state.Member) { m.Started = true }},
 }
 
 func TestEveryBirthSettles(t *testing.T) {
@@ -158,19 +159,19 @@ func TestEveryBirthSettles(t *testing.T) {
 }
 
 // unborn returns the State of a cluster that has not formed. If a member has run, all volumes were created before.
-func unborn(size int, durable bool, conditions []condition) plan.State {
+func unborn(size int, durable bool, conditions []condition) state.State {
 	s := formed(size, durable, nil)
 	s.ClusterID, s.Incarnation, s.KnownVersion, s.MembershipKnown = "", 0, "", false
-	s.Services = plan.Services{}
+	s.Services = state.Services{}
 	ran := false
-	for i, name := range s.InitialNames(1, len(conditions)) {
-		m := plan.Member{Name: name, Incarnation: 1, ID: etcd.ID(i + 1)}
+	for i, name := range state.InitialNames(s, 1, len(conditions)) {
+		m := state.Member{Name: name, Incarnation: 1, ID: etcd.ID(i + 1)}
 		conditions[i].set(&m)
-		if m.Pod != plan.PodNone || m.Volume != plan.VolumeNone {
-			m.InitialSize, m.Start = len(conditions), plan.StartNew
+		if m.Pod != state.PodNone || m.Volume != state.VolumeNone {
+			m.InitialSize, m.Start = len(conditions), state.StartNew
 		}
 		if !durable {
-			m.Volume = plan.VolumeNone
+			m.Volume = state.VolumeNone
 		}
 		m.Started = m.Started || m.Answers
 		ran = ran || m.Started

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // TestEveryWayBetweenVersionsSettles starts halfway through every change between minor versions. Any number of members run the
@@ -46,7 +46,7 @@ func TestEveryWayBetweenVersionsSettles(t *testing.T) {
 }
 
 // between returns a cluster in which some members run another version than the rest.
-func between(size, raised int, durable bool, lower, upper string) plan.State {
+func between(size, raised int, durable bool, lower, upper string) state.State {
 	conditions := make([]condition, size)
 	for i := range conditions {
 		conditions[i] = ready

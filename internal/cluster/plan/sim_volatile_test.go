@@ -6,6 +6,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // TestRandomFaultsOfVolumesBreakNothing adds to all other faults: volumes that are lost and come back, claims that persons create again from older
@@ -48,7 +49,7 @@ func TestBugsWithVolumesAreCaught(t *testing.T) {
 			t.Parallel()
 			planner := plan.PlanWith(bug.change)
 			for number := range uint64(400) {
-				w, _, _ := live(func(s plan.State) plan.Step {
+				w, _, _ := live(func(s state.State) plan.Step {
 					if !s.Spec.Hibernate && strings.HasPrefix(name, "hibernation") {
 						return plan.Plan(s)
 					}
@@ -64,10 +65,10 @@ func TestBugsWithVolumesAreCaught(t *testing.T) {
 }
 
 // startOnAnything starts a member on the claim that has its name.
-func startOnAnything(s plan.State) plan.Step {
+func startOnAnything(s state.State) plan.Step {
 	for _, m := range s.Current() {
-		if s.Formed() && m.Pod == plan.PodNone && m.Volume == plan.VolumePresent && !m.VolumeUnused {
-			return plan.CreateMember{Name: m.Name, Incarnation: m.Incarnation, Start: plan.StartJoin}
+		if s.Formed() && m.Pod == state.PodNone && m.Volume == state.VolumePresent && !m.VolumeUnused {
+			return plan.CreateMember{Name: m.Name, Incarnation: m.Incarnation, Start: state.StartJoin}
 		}
 	}
 	return nil

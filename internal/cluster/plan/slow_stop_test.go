@@ -8,11 +8,12 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/clock"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
-func lostTwoOfThree() State {
-	s := state(formed, members(3), noQuorum, consenting, recorded, with(0, knows(42, 3)), with(1, gone), with(2, gone))
+func lostTwoOfThree() state.State {
+	s := stateWith(formed, members(3), noQuorum, consenting, recorded, with(0, knows(42, 3)), with(1, gone), with(2, gone))
 	for i := range s.Members {
 		s.Members[i].VolumeCreated = noon.Add(-24 * time.Hour)
 		s.Members[i].UnreadySince = noon.Add(-time.Hour)
@@ -34,7 +35,7 @@ func TestARecoveryEndsAlthoughPodsStopSlowly(t *testing.T) {
 
 // The same with five voters, of which 0 and 1 have data. The recovery is cancelled after the claim of 1 was marked, so a person must decide, although nothing was changed.
 func TestARecoveryOfFiveEndsAlthoughPodsStopSlowly(t *testing.T) {
-	s := state(formed, members(5), size(5), noQuorum, consenting, recorded, with(0, knows(42, 3)), with(1, knows(41, 3)), with(2, gone), with(3, gone), with(4, gone))
+	s := stateWith(formed, members(5), size(5), noQuorum, consenting, recorded, with(0, knows(42, 3)), with(1, knows(41, 3)), with(2, gone), with(3, gone), with(4, gone))
 	for i := range s.Members {
 		s.Members[i].VolumeCreated, s.Members[i].UnreadySince = noon.Add(-24*time.Hour), noon.Add(-time.Hour)
 	}
@@ -64,7 +65,7 @@ func TestARecoveryBesideAForeignVoterEndsWhileClocksDiffer(t *testing.T) {
 func TestARecoveryBesideAForeignVoterEndsAlthoughTheFenceIsSlow(t *testing.T) {
 	for _, stop := range []time.Duration{30 * time.Second, 6 * time.Minute} {
 		t.Run(stop.String(), func(t *testing.T) {
-			s := state(formed, members(5), size(5), noQuorum, consenting, recorded, with(0, knows(42, 3)), with(1, knows(41, 3)), with(2, gone), with(3, gone), with(4, gone), guest())
+			s := stateWith(formed, members(5), size(5), noQuorum, consenting, recorded, with(0, knows(42, 3)), with(1, knows(41, 3)), with(2, gone), with(3, gone), with(4, gone), guest())
 			var membership []etcd.Member
 			for i := range s.Members {
 				s.Members[i].VolumeCreated, s.Members[i].UnreadySince = noon.Add(-24*time.Hour), noon.Add(-time.Hour)
@@ -81,7 +82,7 @@ func TestARecoveryBesideAForeignVoterEndsAlthoughTheFenceIsSlow(t *testing.T) {
 // cluster is paused, and NTP corrects the clock. Forty minutes later the pause ends: the safety snapshot is too old, and the operator asks for another one. Its request
 // has the right time, so the old answer seems to be the answer: restore-operator takes no other one (restore/plan/safety.go SafetyRecorded), and the operator asks again in each pass.
 func TestASafetySnapshotIsTakenAgainAlthoughTheClockWasAhead(t *testing.T) {
-	s := state(formed, members(3), storage("3.6.0"), restored(v1beta2.RestoreSeeding), asked, aSeed(serving))
+	s := stateWith(formed, members(3), storage("3.6.0"), restored(v1beta2.RestoreSeeding), asked, aSeed(serving))
 	s.Request.Safety = v1beta2.SafetySnapshotRequired
 	wrong := metav1.NewTime(noon.Add(24 * time.Hour))
 	s.Restore.SeedReadyTime = &wrong
@@ -98,7 +99,7 @@ func TestASafetySnapshotIsTakenAgainAlthoughTheClockWasAhead(t *testing.T) {
 			saved.Time = *ready
 		}
 		s.Request.Saved, s.Request.SavedFor = saved.DeepCopy(), saved.Time.Time
-		s.CorrectTimes(&seen)
+		CorrectTimes(&s, &seen)
 		step := Plan(s)
 		switch step.(type) {
 		case BeginSwitch:
@@ -116,7 +117,7 @@ func TestASafetySnapshotIsTakenAgainAlthoughTheClockWasAhead(t *testing.T) {
 func TestAnAPIServerWhoseClockIsAheadEndsNoWaitForASafetySnapshot(t *testing.T) {
 	for _, policy := range []v1beta2.SafetySnapshotPolicy{v1beta2.SafetySnapshotIfPossible, v1beta2.SafetySnapshotRequired} {
 		t.Run(string(policy), func(t *testing.T) {
-			s := state(formed, members(3), storage("3.6.0"), restored(v1beta2.RestoreSeeding), asked, aSeed(serving))
+			s := stateWith(formed, members(3), storage("3.6.0"), restored(v1beta2.RestoreSeeding), asked, aSeed(serving))
 			s.Request.Safety = policy
 			status := statusOf(s)
 			status.Restore = s.Restore.DeepCopy()
@@ -128,9 +129,9 @@ func TestAnAPIServerWhoseClockIsAheadEndsNoWaitForASafetySnapshot(t *testing.T) 
 			for _, passed := range []time.Duration{time.Minute, 2 * time.Minute} {
 				s.Restore, s.Now = status.Restore.DeepCopy(), noon.Add(passed)
 				if passed == 2*time.Minute {
-					s.NoteClock(20 * time.Minute)
+					NoteClock(&s, 20*time.Minute)
 				}
-				s.CorrectTimes(&seen)
+				CorrectTimes(&s, &seen)
 				step := Plan(s)
 				if _, waits := step.(Wait); !waits {
 					t.Errorf("after %s: %T %s", passed, step, Describe(s, step).Message)
@@ -152,9 +153,9 @@ func TestAnAPIServerWhoseClockIsAheadEndsNoExactRestore(t *testing.T) {
 	}
 	status = NewStatus(s, Plan(s), nil, status, 1)
 	s.Restore, s.Now = status.Restore.DeepCopy(), noon.Add(2*time.Minute)
-	s.NoteClock(20 * time.Minute)
+	NoteClock(&s, 20*time.Minute)
 	var seen clock.Seen
-	s.CorrectTimes(&seen)
+	CorrectTimes(&s, &seen)
 	if step, waits := Plan(s).(Wait); !waits {
 		t.Errorf("after two minutes: %T %s", Plan(s), Describe(s, Plan(s)).Message)
 	} else {
@@ -167,7 +168,7 @@ func TestAnAPIServerWhoseClockIsAheadEndsNoExactRestore(t *testing.T) {
 func TestASafetySnapshotIsTakenAgainAfterARestartWhileClocksDiffer(t *testing.T) {
 	for name, skew := range map[string]time.Duration{"agree": 0, "differ": 2 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
-			s := state(formed, members(3), storage("3.6.0"), restored(v1beta2.RestoreSeeding), asked, aSeed(serving))
+			s := stateWith(formed, members(3), storage("3.6.0"), restored(v1beta2.RestoreSeeding), asked, aSeed(serving))
 			s.Request.Safety = v1beta2.SafetySnapshotRequired
 			at := metav1.NewTime(noon.Add(-6 * time.Hour))
 			s.Restore.SeedReadyTime = &at
@@ -177,11 +178,11 @@ func TestASafetySnapshotIsTakenAgainAfterARestartWhileClocksDiffer(t *testing.T)
 			var seen clock.Seen // of the new process
 			for passed := -10 * time.Minute; passed <= 0; passed += time.Minute {
 				s.Now = noon.Add(passed)
-				s.NoteClock(skew)
+				NoteClock(&s, skew)
 				s.Spec.Paused = passed < 0
 				s.Restore = status.Restore.DeepCopy()
 				s.Request.Saved, s.Request.SavedFor = saved.DeepCopy(), saved.Time.Time
-				s.CorrectTimes(&seen)
+				CorrectTimes(&s, &seen)
 				step := Plan(s)
 				if _, is := step.(BeginSwitch); is {
 					t.Errorf("the switch begins although the safety snapshot is six hours old")
@@ -198,15 +199,15 @@ func TestAChoiceIsTimedByTheClockOfTheAPIServer(t *testing.T) {
 	for _, skew := range []time.Duration{-2 * time.Hour, 0, 2 * time.Hour} {
 		t.Run(skew.String(), func(t *testing.T) {
 			s := lostTwoOfThree()
-			s.NoteClock(skew)
+			NoteClock(&s, skew)
 			s.Recovery = NewStatus(s, Plan(s), nil, statusOf(s), 1).Recovery
 			if at := noon.Add(skew); s.Recovery == nil || !s.Recovery.StartedAt.Time.Equal(at) {
 				t.Fatalf("the recovery is %+v, and began at %s by the API server", s.Recovery, at)
 			}
-			survivor, _ := s.member(s.Recovery.Member)
+			survivor, _ := state.Find(s, s.Recovery.Member)
 			for after, want := range map[time.Duration]bool{time.Minute: false, 10 * time.Minute: true} {
 				s.Now = noon.Add(after)
-				if old := s.choiceIsOld(survivor); old != want {
+				if old := choiceIsOld(s, survivor); old != want {
 					t.Errorf("after %s the choice is old: %t", after, old)
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -15,7 +16,7 @@ type slowWorld struct {
 	skew       time.Duration // how far the clock of the operator is behind
 	membership []etcd.Member // what each member that answers knows
 	index      func(i int) uint64
-	before     func(passed time.Duration, s *State) // is called before each pass; nil for nothing
+	before     func(passed time.Duration, s *state.State) // is called before each pass; nil for nothing
 }
 
 // outcome is what was done within the limit, which member was started with --force-new-cluster, and whether it served alone.
@@ -27,13 +28,13 @@ type outcome struct {
 
 const slowLimit = 6 * time.Hour
 
-func (w slowWorld) from(s State, status v1beta2.EtcdClusterStatus) (o outcome) {
+func (w slowWorld) from(s state.State, status v1beta2.EtcdClusterStatus) (o outcome) {
 	do := doer(&s, &status)
 	deleted := map[string]time.Time{}
 	for passed := time.Duration(0); passed < slowLimit; passed += 10 * time.Second {
 		now := noon.Add(passed)
 		s.Now = now.Add(-w.skew)
-		s.NoteClock(w.skew)
+		NoteClock(&s, w.skew)
 		w.runPods(&s, deleted, now)
 		if w.before != nil {
 			w.before(passed, &s)
@@ -47,14 +48,14 @@ func (w slowWorld) from(s State, status v1beta2.EtcdClusterStatus) (o outcome) {
 			o.served = true
 			return o
 		case CreateMember:
-			if step.Start == StartForce {
+			if step.Start == state.StartForce {
 				o.forced = step.Name
 			}
 			created(&s, step)
 		case DeletePod:
 			deleted[step.Name] = now
 			m := memberOf(&s, step.Name)
-			m.Pod, m.Answers, m.Knows, m.RaftIndex, m.GoneBy = PodDeleting, false, nil, 0, s.Now.Add(w.stop)
+			m.Pod, m.Answers, m.Knows, m.RaftIndex, m.GoneBy = state.PodDeleting, false, nil, 0, s.Now.Add(w.stop)
 		case RecordForcing:
 			markAll(&s) // as the actor does before
 			do(step)
@@ -67,25 +68,25 @@ func (w slowWorld) from(s State, status v1beta2.EtcdClusterStatus) (o outcome) {
 }
 
 // runPods is what kubelets and etcd do between two passes.
-func (w slowWorld) runPods(s *State, deleted map[string]time.Time, now time.Time) {
+func (w slowWorld) runPods(s *state.State, deleted map[string]time.Time, now time.Time) {
 	for i := range s.Members {
 		m := &s.Members[i]
-		if m.Pod == PodDeleting && now.Sub(deleted[m.Name]) >= w.stop {
+		if m.Pod == state.PodDeleting && now.Sub(deleted[m.Name]) >= w.stop {
 			with(i, withoutPod)(s)
 			m.RaftIndex, m.Answers = 0, false
 		}
-		if m.Pod == PodStarting {
-			m.Pod = PodRunning
+		if m.Pod == state.PodStarting {
+			m.Pod = state.PodRunning
 		}
-		if m.Pod == PodRunning && m.Start != StartForce && !m.Answers {
+		if m.Pod == state.PodRunning && m.Start != state.StartForce && !m.Answers {
 			m.RaftIndex = w.indexOf(i) // by its metrics
 		}
-		if m.Pod == PodRunning && m.Start == StartForce {
+		if m.Pod == state.PodRunning && m.Start == state.StartForce {
 			voter(m)
-			m.Start, m.Leader, m.Revision = StartForce, true, 17
+			m.Start, m.Leader, m.Revision = state.StartForce, true, 17
 			s.MembershipKnown, s.ForeignMembers = true, nil
 		}
-		if m.Pod == PodRunning && m.Answers && !m.Serving {
+		if m.Pod == state.PodRunning && m.Answers && !m.Serving {
 			m.Knows = w.membership
 		}
 	}
@@ -98,22 +99,22 @@ func (w slowWorld) indexOf(i int) uint64 {
 	return w.index(i)
 }
 
-func created(s *State, step CreateMember) {
+func created(s *state.State, step CreateMember) {
 	for i := range s.Members {
 		if m := &s.Members[i]; m.Name == step.Name {
-			with(i, pod(PodStarting))(s)
+			with(i, pod(state.PodStarting))(s)
 			m.Start, m.UnreadySince, m.EtcdSince, m.PodCreated, m.PodImage = step.Start, s.Now, s.Now, s.Now, s.ImageFor(1)
 		}
 	}
 }
 
-func memberOf(s *State, name string) *Member {
+func memberOf(s *state.State, name string) *state.Member {
 	for i := range s.Members {
 		if s.Members[i].Name == name {
 			return &s.Members[i]
 		}
 	}
-	return &Member{}
+	return &state.Member{}
 }
 
 // serves fails the test if the survivor does not serve alone at the end.

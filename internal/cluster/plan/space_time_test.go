@@ -8,14 +8,15 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // spaceRun plans once a second for a cluster whose space quota is used up, and records what the operator records. Times have the precision of
 // the API.
 type spaceRun struct {
-	State
+	state.State
 	deleteEvery time.Duration // keys are deleted so often; 0 is never
-	defragment  func(*Member)
+	defragment  func(*state.Member)
 	counts      map[string]int
 }
 
@@ -63,18 +64,18 @@ func (r *spaceRun) take(step Step) {
 
 func disarms(step Step) bool { _, is := step.(DisarmAlarm); return is }
 
-func helps(m *Member) { m.DBSize = m.DBSizeInUse + mi }
+func helps(m *state.Member) { m.DBSize = m.DBSizeInUse + mi }
 
-func helpsLittle(m *Member) { m.DBSize = 96 * mi }
+func helpsLittle(m *state.Member) { m.DBSize = 96 * mi }
 
 // While writes are refused, every second counts. Neither keys that are deleted one by one nor a clock that was ahead may put off what makes room.
 func TestSpaceIsReclaimedWithinMinutes(t *testing.T) {
 	for name, c := range map[string]spaceRun{
-		"no keys are deleted":                   {State: state(formed, members(3), full, database(100, 85)), defragment: helps},
-		"keys are deleted one by one":           {State: state(formed, members(3), full, database(100, 85)), deleteEvery: 10 * time.Second, defragment: helps},
-		"the last compaction is in the future":  {State: state(formed, members(3), full, database(100, 60), compacted(4000, -time.Hour)), defragment: helps},
-		"so are the last defragmentations":      {State: state(formed, members(3), full, database(100, 60), compacted(3000, time.Hour), defragmentedAgo(0, -time.Hour), defragmentedAgo(1, -time.Hour), defragmentedAgo(2, -time.Hour)), defragment: helps},
-		"the compaction of a crowded one is so": {State: state(formed, members(3), full, database(100, 85), compacted(4000, -time.Hour)), defragment: helps},
+		"no keys are deleted":                   {State: stateWith(formed, members(3), full, database(100, 85)), defragment: helps},
+		"keys are deleted one by one":           {State: stateWith(formed, members(3), full, database(100, 85)), deleteEvery: 10 * time.Second, defragment: helps},
+		"the last compaction is in the future":  {State: stateWith(formed, members(3), full, database(100, 60), compacted(4000, -time.Hour)), defragment: helps},
+		"so are the last defragmentations":      {State: stateWith(formed, members(3), full, database(100, 60), compacted(3000, time.Hour), defragmentedAgo(0, -time.Hour), defragmentedAgo(1, -time.Hour), defragmentedAgo(2, -time.Hour)), defragment: helps},
+		"the compaction of a crowded one is so": {State: stateWith(formed, members(3), full, database(100, 85), compacted(4000, -time.Hour)), defragment: helps},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if after := c.until(time.Hour, disarms); after > 3*time.Minute {
@@ -86,14 +87,14 @@ func TestSpaceIsReclaimedWithinMinutes(t *testing.T) {
 
 // The message advises to raise the quota. While keys are deleted one by one, the members must be restarted with it nevertheless.
 func TestARaisedQuotaIsAppliedWhileKeysAreDeleted(t *testing.T) {
-	raised := func(s *State) {
+	raised := func(s *state.State) {
 		s.Spec.Pod = &v1beta2.PodPolicy{}
 		quotaEnv("209715200")(s)
 		for i := range s.Members {
 			s.Members[i].Outdated = true
 		}
 	}
-	r := spaceRun{State: state(formed, members(3), full, database(100, 95), raised), deleteEvery: 10 * time.Second, defragment: helpsLittle}
+	r := spaceRun{State: stateWith(formed, members(3), full, database(100, 95), raised), deleteEvery: 10 * time.Second, defragment: helpsLittle}
 	after := r.until(time.Hour, func(step Step) bool { _, is := step.(DeletePod); return is })
 	if after > 3*time.Minute {
 		t.Errorf("the first member is restarted after %s", after)
@@ -103,16 +104,16 @@ func TestARaisedQuotaIsAppliedWhileKeysAreDeleted(t *testing.T) {
 // A member does not answer while it is defragmented. If that does not make room, it must not be repeated all the time, and not always at the same
 // member.
 func TestDefragmentationsThatDoNotHelpAreRare(t *testing.T) {
-	unknown := func(s *State) {
+	unknown := func(s *state.State) {
 		for i := range s.Members {
 			s.Members[i].DBQuota, s.Members[i].PodQuota = 0, ptr.To(int64(0))
 		}
 	}
 	for name, c := range map[string]spaceRun{
-		"the files stay large":      {State: state(formed, members(3), full, database(100, 78)), deleteEvery: 5 * time.Second, defragment: helpsLittle},
-		"the quota is unknown":      {State: state(formed, members(3), full, database(100, 20), unknown), deleteEvery: 40 * time.Second, defragment: helps},
-		"the keys use it up":        {State: state(formed, members(3), full, database(100, 95)), deleteEvery: 5 * time.Second, defragment: helpsLittle},
-		"the keys stay as they are": {State: state(formed, members(3), full, database(100, 95)), defragment: helpsLittle},
+		"the files stay large":      {State: stateWith(formed, members(3), full, database(100, 78)), deleteEvery: 5 * time.Second, defragment: helpsLittle},
+		"the quota is unknown":      {State: stateWith(formed, members(3), full, database(100, 20), unknown), deleteEvery: 40 * time.Second, defragment: helps},
+		"the keys use it up":        {State: stateWith(formed, members(3), full, database(100, 95)), deleteEvery: 5 * time.Second, defragment: helpsLittle},
+		"the keys stay as they are": {State: stateWith(formed, members(3), full, database(100, 95)), defragment: helpsLittle},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.until(30*time.Minute, disarms)
@@ -128,7 +129,7 @@ func TestDefragmentationsThatDoNotHelpAreRare(t *testing.T) {
 }
 
 // raisedInVain raises the quota in a spec that keeps the operator from restarting members.
-func raisedInVain(s *State) {
+func raisedInVain(s *state.State) {
 	quotaEnv("209715200")(s)
 	s.Spec.Version = "3.9.0"
 	for i := range s.Members {
@@ -138,7 +139,7 @@ func raisedInVain(s *State) {
 
 // The spec raises the quota, and something else in it keeps the operator from restarting members. A user who then deletes keys must get room.
 func TestSpaceIsReclaimedIfARaisedQuotaCannotBeApplied(t *testing.T) {
-	r := spaceRun{State: state(formed, members(3), full, database(100, 95), raisedInVain), deleteEvery: 10 * time.Second, defragment: helpsLittle}
+	r := spaceRun{State: stateWith(formed, members(3), full, database(100, 95), raisedInVain), deleteEvery: 10 * time.Second, defragment: helpsLittle}
 	r.until(2*time.Minute, disarms)
 	first := r.Space.CompactedRevision
 	r.until(10*time.Minute, func(step Step) bool {
@@ -153,7 +154,7 @@ func TestSpaceIsReclaimedIfARaisedQuotaCannotBeApplied(t *testing.T) {
 // The last compaction was recorded by a clock that was days ahead, too. No compaction was due until that time, and members were defragmented twice
 // a minute.
 func TestSpaceIsReclaimedIfTheLastCompactionIsInTheFutureAndARaisedQuotaCannotBeApplied(t *testing.T) {
-	r := spaceRun{State: state(formed, members(3), full, database(100, 95), compacted(3000, -24*time.Hour), raisedInVain), deleteEvery: 10 * time.Second, defragment: helpsLittle}
+	r := spaceRun{State: stateWith(formed, members(3), full, database(100, 95), compacted(3000, -24*time.Hour), raisedInVain), deleteEvery: 10 * time.Second, defragment: helpsLittle}
 	compactions, defragmentations := 0, 0
 	r.until(time.Hour, func(step Step) bool {
 		switch step.(type) {

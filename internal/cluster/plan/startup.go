@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -20,22 +21,22 @@ const (
 )
 
 // StartupBudget is how long a member may take from the start of its etcd until it answers.
-func (s State) StartupBudget() time.Duration { return startupSlack + s.readingTime() }
+func StartupBudget(s state.State) time.Duration { return startupSlack + readingTime(s) }
 
 // LivenessBudget is how long a member that has started may not answer, as during a defragmentation.
-func (s State) LivenessBudget() time.Duration { return livenessSlack + s.readingTime() }
+func LivenessBudget(s state.State) time.Duration { return livenessSlack + readingTime(s) }
 
 // readingTime is how long a slow disk takes to read the largest database that a member may have.
-func (s State) readingTime() time.Duration {
-	return time.Duration(s.largestDatabase()/diskSpeed) * time.Second
+func readingTime(s state.State) time.Duration {
+	return time.Duration(largestDatabase(s)/diskSpeed) * time.Second
 }
 
 // largestDatabase is what the quota allows, or what members have or had if that is more. Without a quota, or with one that
 // the spec takes from another object, it is what a volume holds.
-func (s State) largestDatabase() int64 {
-	largest := max(s.quotaOf(Member{}), s.KnownDBSize)
-	if s.quotaOf(Member{}) <= 0 {
-		largest = max(largest, s.roomForData())
+func largestDatabase(s state.State) int64 {
+	largest := max(state.QuotaOf(s, state.Member{}), s.KnownDBSize)
+	if state.QuotaOf(s, state.Member{}) <= 0 {
+		largest = max(largest, roomForData(s))
 	}
 	if s.Request != nil {
 		largest = max(largest, s.Request.Size, s.Request.PlainSize)
@@ -48,14 +49,14 @@ func (s State) largestDatabase() int64 {
 
 // roomForData is how much a member can store: the size of the largest volume, or the limit of the emptyDir. Without a limit
 // it is the largest database that etcd recommends.
-func (s State) roomForData() int64 {
+func roomForData(s state.State) int64 {
 	if !s.Durable() {
 		if limit := s.Spec.Pod.EmptyDir.SizeLimit; limit != nil && limit.Value() > 0 {
 			return max(limit.Value(), etcd.DefaultQuota)
 		}
 		return largestRecommended
 	}
-	request := s.StorageRequest()
+	request := state.StorageRequest(s)
 	room := max(request.Value(), etcd.DefaultQuota)
 	for _, m := range s.Members {
 		room = max(room, m.VolumeSize, m.VolumeCapacity)

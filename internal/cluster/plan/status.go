@@ -9,11 +9,12 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // NewStatus is the status after a pass: what was seen, what was done, and how that went. It is pure; before is the
 // status that is replaced, for the times of transitions and the facts that cannot be seen again.
-func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatus, generation int64) v1beta2.EtcdClusterStatus {
+func NewStatus(s state.State, step Step, actErr error, before v1beta2.EtcdClusterStatus, generation int64) v1beta2.EtcdClusterStatus {
 	status := *before.DeepCopy()
 	status.ObservedGeneration = generation
 	status.ControlPaused = s.Spec.Paused
@@ -21,16 +22,16 @@ func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatu
 	status.ClientPort = int(v1beta2.ClientPort)
 	status.Selector = v1beta2.LabelApp + "=" + v1beta2.AppName + "," + v1beta2.LabelCluster + "=" + s.Name
 	status.ClientTLSSecret = s.Spec.TLS.ClientSecret(s.Name)
-	status.OperatorTLSSecret, status.OperatorAuthSecret = s.operatorSecret(), s.Spec.Auth.OperatorSecretName()
+	status.OperatorTLSSecret, status.OperatorAuthSecret = operatorSecret(s), s.Spec.Auth.OperatorSecretName()
 	status.ClusterID, status.Incarnation, status.Restore = s.ClusterID, s.Incarnation, s.Restore.DeepCopy()
-	status.Recovery, status.PastRestores = s.Recovery.DeepCopy(), s.pastRestores(before.PastRestores)
-	status.VersionChange = s.versionChange()
-	status.PodFailures = s.podFailures(step, actErr)
-	status.ReplacedVolumes = s.replacedVolumes()
-	status.PromotingMember, status.ForeignMembers = s.stillPromoting(step), s.foreignStatus()
-	status.RemovingMember, status.AccusedMembers = s.stillRemoving(step), s.accusedMembers()
-	status.Space, status.Defragmentation = s.space(), s.defragmentation()
-	status.LastRevision = s.readOnlySince(before.LastRevision)
+	status.Recovery, status.PastRestores = s.Recovery.DeepCopy(), pastRestores(s, before.PastRestores)
+	status.VersionChange = versionChange(s)
+	status.PodFailures = podFailures(s, step, actErr)
+	status.ReplacedVolumes = replacedVolumes(s)
+	status.PromotingMember, status.ForeignMembers = stillPromoting(s, step), foreignStatus(s)
+	status.RemovingMember, status.AccusedMembers = stillRemoving(s, step), accusedMembers(s)
+	status.Space, status.Defragmentation = spaceStatus(s), defragmentationStatus(s)
+	status.LastRevision = readOnlySince(s, before.LastRevision)
 	if actErr == nil {
 		recordFacts(&status, s, step)
 		recordLearners(&status, s, step)
@@ -41,7 +42,7 @@ func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatu
 	}
 	forgetSeedRefusal(status.Restore, s)
 	if !s.Deleting {
-		setMembers(&status, s.after(step, actErr))
+		setMembers(&status, after(s, step, actErr))
 	}
 	if actErr == nil {
 		RecordSpace(&status, s, step)
@@ -52,10 +53,10 @@ func NewStatus(s State, step Step, actErr error, before v1beta2.EtcdClusterStatu
 }
 
 // after returns what a step made of the members: when the seed takes over, it is the only one.
-func (s State) after(step Step, actErr error) State {
+func after(s state.State, step Step, actErr error) state.State {
 	if adopted, is := step.(AdoptSeed); is && actErr == nil {
 		s.ClusterID, s.Incarnation, s.MembershipKnown = adopted.ClusterID, adopted.Incarnation, false
-		if seed, ok := s.seed(); ok {
+		if seed, ok := state.SeedMember(s); ok {
 			s.KnownVersion = seed.Version
 		}
 	}
@@ -63,7 +64,7 @@ func (s State) after(step Step, actErr error) State {
 }
 
 // recordFacts keeps what a step made true and nobody could observe later.
-func recordFacts(status *v1beta2.EtcdClusterStatus, s State, step Step) {
+func recordFacts(status *v1beta2.EtcdClusterStatus, s state.State, step Step) {
 	switch step := step.(type) {
 	case BeginBootstrap:
 		status.Incarnation = step.Incarnation
@@ -83,8 +84,8 @@ func recordFacts(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 		if s.Restoring() {
 			status.Restore.Message = step.Message
 		}
-		if s.forcing() && s.Recovery.ForcedAt != nil {
-			status.Recovery.ForcedAt = ptr.To(metav1.NewTime(s.forcedAgainAt()))
+		if s.Forcing() && s.Recovery.ForcedAt != nil {
+			status.Recovery.ForcedAt = ptr.To(metav1.NewTime(forcedAgainAt(s)))
 		}
 	default:
 		recordRestore(status, s, step)
@@ -94,8 +95,8 @@ func recordFacts(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 
 // votersBefore are the voters that a recovery continues without, and its survivor. The record may lack a voter that has data. If an earlier
 // recovery had not ended, the volumes of its voters have data from before, too.
-func (s State) votersBefore() []string {
-	voters := append(slices.Clone(s.KnownVoters), memberNames(s.unlisted())...)
+func votersBefore(s state.State) []string {
+	voters := append(slices.Clone(s.KnownVoters), state.MemberNames(unlisted(s))...)
 	if s.Recovery != nil && s.Recovery.Step == v1beta2.RecoveryGrowing {
 		for _, earlier := range s.Recovery.Voters {
 			if !slices.Contains(voters, earlier) {
@@ -109,22 +110,22 @@ func (s State) votersBefore() []string {
 // afterAllVolumes is now by the clock of the API server, or when the youngest volume was created by the clock of the API server, or a second after the recovery before. A recovery
 // begins after all volumes that are there, whatever the operator's clock says: a younger one is of a member that was added since. And a mark of this
 // recovery is later than one of an earlier recovery.
-func (s State) afterAllVolumes() time.Time {
-	at := s.serverNow()
+func afterAllVolumes(s state.State) time.Time {
+	at := state.ServerNow(s)
 	if s.LastRecovery != nil {
-		at = later(at, s.LastRecovery.StartedAt.Add(time.Second))
+		at = state.Later(at, s.LastRecovery.StartedAt.Add(time.Second))
 	}
 	if s.Recovery != nil && s.Recovery.StartedAt != nil {
-		at = later(at, s.Recovery.StartedAt.Add(time.Second))
+		at = state.Later(at, s.Recovery.StartedAt.Add(time.Second))
 	}
 	for _, m := range s.Members {
-		at = later(at, m.VolumeCreated)
+		at = state.Later(at, m.VolumeCreated)
 	}
 	return at
 }
 
-func recordBegunRestore(status *v1beta2.EtcdClusterStatus, s State, step BeginRestore) {
-	if r := status.Recovery; r != nil && (r.ForcedAt != nil || !s.marked(r.StartedAt)) { // else the status may be an old one, and its marks must not be void
+func recordBegunRestore(status *v1beta2.EtcdClusterStatus, s state.State, step BeginRestore) {
+	if r := status.Recovery; r != nil && (r.ForcedAt != nil || !marked(s, r.StartedAt)) { // else the status may be an old one, and its marks must not be void
 		rememberRecovery(status)
 	}
 	status.Restore = step.Restore.DeepCopy()
@@ -143,14 +144,6 @@ func rememberRecovery(status *v1beta2.EtcdClusterStatus) {
 	}
 }
 
-// asEarlier is what another recovery keeps of the one before it, nil for none.
-func asEarlier(r *v1beta2.ClusterRecoveryStatus) *v1beta2.EarlierRecovery {
-	if r == nil || r.Step == v1beta2.RecoveryForcing {
-		return nil
-	}
-	return &v1beta2.EarlierRecovery{Step: r.Step, Member: r.Member, Revision: r.Revision, Voters: slices.Clone(r.Voters), StartedAt: r.StartedAt.DeepCopy()}
-}
-
 // earlierRecovery is what the status reports again when a recovery is cancelled. The volumes that the earlier one replaced are still
 // to be set aside.
 func earlierRecovery(cancelled *v1beta2.ClusterRecoveryStatus) *v1beta2.ClusterRecoveryStatus {
@@ -165,15 +158,15 @@ func earlierRecovery(cancelled *v1beta2.ClusterRecoveryStatus) *v1beta2.ClusterR
 }
 
 // recordRecovery keeps how far a recovery from a lost quorum is.
-func recordRecovery(status *v1beta2.EtcdClusterStatus, s State, step Step) {
+func recordRecovery(status *v1beta2.EtcdClusterStatus, s state.State, step Step) {
 	switch step := step.(type) {
 	case BeginRecovery:
 		rememberRecovery(status)
 		status.Recovery = &v1beta2.ClusterRecoveryStatus{
 			Step: v1beta2.RecoveryForcing, Member: step.Member, RaftIndex: int64(step.RaftIndex), RaftTerm: int64(step.RaftTerm),
-			Voters: s.votersBefore(), StartedAt: ptr.To(metav1.NewTime(s.afterAllVolumes())),
+			Voters: votersBefore(s), StartedAt: ptr.To(metav1.NewTime(afterAllVolumes(s))),
 			Message: "The other members stop, and survivor " + step.Member + " is restarted once with --force-new-cluster.",
-			Earlier: asEarlier(s.Recovery),
+			Earlier: state.AsEarlier(s.Recovery),
 		}
 	case RecordForced:
 		rememberRecovery(status)

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
@@ -22,7 +23,7 @@ var conditionTypes = []string{
 }
 
 // setConditions words the pass for people and for tools.
-func setConditions(status *v1beta2.EtcdClusterStatus, s State, step Step, actErr error, generation int64) {
+func setConditions(status *v1beta2.EtcdClusterStatus, s state.State, step Step, actErr error, generation int64) {
 	set := func(kind string, is bool, reason, message string) {
 		value := metav1.ConditionFalse
 		if is {
@@ -61,35 +62,35 @@ func setConditions(status *v1beta2.EtcdClusterStatus, s State, step Step, actErr
 	}
 }
 
-func (s State) whereToConnect() string {
-	if s.IsForeign("Service", s.ClientService()) {
+func whereToConnect(s state.State) string {
+	if state.IsForeign(s, "Service", s.ClientService()) {
 		return "A quorum serves. Service " + s.ClientService() + " belongs to something else, so it does not select the members."
 	}
 	return fmt.Sprintf("A quorum serves. Connect to %s:%d.", s.ClientService(), v1beta2.ClientPort)
 }
 
 // whetherFull says that etcd refuses writes. The step, and so the other conditions, may be about something else.
-func (s State) whetherFull() string {
-	if len(s.Alarms(etcd.AlarmNoSpace)) == 0 {
+func whetherFull(s state.State) string {
+	if len(state.Alarms(s, etcd.AlarmNoSpace)) == 0 {
 		return ""
 	}
 	return " The space quota is used up, and etcd refuses writes. Reads and deletions still work."
 }
 
 // setServing sets the conditions that say how well clients are served. reason is that of the step.
-func setServing(status *v1beta2.EtcdClusterStatus, s State, reason string, generation int64, set func(kind string, is bool, reason, message string)) {
-	unknown, briefly := s.QuorumUnknown()
+func setServing(status *v1beta2.EtcdClusterStatus, s state.State, reason string, generation int64, set func(kind string, is bool, reason, message string)) {
+	unknown, briefly := state.QuorumUnknown(s)
 	if unknown && !briefly {
 		setUnknown(status, s, generation)
 		return
 	}
-	available, whyNot := s.available()
-	degraded, which := s.degraded()
+	available, whyNot := available(s)
+	degraded, which := degraded(s)
 	sleep, asleep := hibernate(s).(Hibernating) // also while a volume of a cluster that hibernates is protected
 	asleep = asleep && !s.Deleting
 	switch {
 	case available || briefly:
-		set(v1beta2.ConditionAvailable, true, v1beta2.ReasonReady, s.whereToConnect()+s.whetherFull()+s.whetherFenced())
+		set(v1beta2.ConditionAvailable, true, v1beta2.ReasonReady, whereToConnect(s)+whetherFull(s)+whetherFenced(s))
 	case asleep:
 		set(v1beta2.ConditionAvailable, false, v1beta2.ReasonHibernated, sleep.Message)
 	default:
@@ -106,27 +107,27 @@ func setServing(status *v1beta2.EtcdClusterStatus, s State, reason string, gener
 }
 
 // whetherFenced says that a fence is on.
-func (s State) whetherFenced() string {
+func whetherFenced(s state.State) string {
 	switch {
-	case len(s.fences()) == 0:
+	case len(state.Fences(s)) == 0:
 		return ""
-	case s.readOnly() && s.Spec.ReadOnly:
+	case s.ReadOnly() && s.Spec.ReadOnly:
 		return " etcd refuses writes, because spec.readOnly is true. Reads work."
 	}
 	return " A fence is on, and etcd refuses changes of keys. Reads work."
 }
 
 // setUnknown sets the conditions that are unknown while the operator cannot reach the members.
-func setUnknown(status *v1beta2.EtcdClusterStatus, s State, generation int64) {
+func setUnknown(status *v1beta2.EtcdClusterStatus, s state.State, generation int64) {
 	for _, kind := range []string{v1beta2.ConditionAvailable, v1beta2.ConditionDegraded} {
 		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
-			Type: kind, Status: metav1.ConditionUnknown, Reason: v1beta2.ReasonMembersUnreachable, Message: s.whyUnreachable(),
+			Type: kind, Status: metav1.ConditionUnknown, Reason: v1beta2.ReasonMembersUnreachable, Message: whyUnreachable(s),
 			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(s.Now),
 		})
 	}
 }
 
-func unavailableReason(s State, reason string) string {
+func unavailableReason(s state.State, reason string) string {
 	if s.Formed() && reason == v1beta2.ReasonReady {
 		return v1beta2.ReasonMemberDown
 	}
@@ -134,11 +135,11 @@ func unavailableReason(s State, reason string) string {
 }
 
 // available: a quorum of the incarnation that clients are led to serves.
-func (s State) available() (bool, string) {
+func available(s state.State) (bool, string) {
 	if !s.Formed() {
 		return false, "The cluster has not formed yet."
 	}
-	if len(s.Alarms(etcd.AlarmCorrupt)) > 0 {
+	if len(state.Alarms(s, etcd.AlarmCorrupt)) > 0 {
 		return false, "A CORRUPT alarm is on, and etcd refuses requests."
 	}
 	for _, m := range s.Current() {
@@ -146,31 +147,31 @@ func (s State) available() (bool, string) {
 			return true, ""
 		}
 	}
-	if i := slices.IndexFunc(s.Current(), func(m Member) bool { return m.Serving && m.Beside+m.Gate != "" }); i >= 0 {
+	if i := slices.IndexFunc(s.Current(), func(m state.Member) bool { return m.Serving && m.Beside+m.Gate != "" }); i >= 0 {
 		m := s.Current()[i]
 		return false, planning.Sentence("A quorum serves, but no Pod is ready, so the client Service selects no member. Member "+m.Name+": ", cmp.Or(m.Beside, m.Gate))
 	}
-	return false, planning.Sentence("No member serves: ", unanswered(s.Current()))
+	return false, planning.Sentence("No member serves: ", state.Unanswered(s.Current()))
 }
 
 // degraded: a formed cluster with a voter that does not serve, or with fewer voters than its spec asks for.
-func (s State) degraded() (bool, string) {
+func degraded(s state.State) (bool, string) {
 	if !s.Formed() {
 		return false, ""
 	}
-	down := s.where(func(m Member) bool {
-		return m.Incarnation == s.Incarnation && !m.Learner && !m.Serving && !m.Guarded && !s.briefly(m) && (m.InMembership || !s.MembershipKnown)
+	down := s.Where(func(m state.Member) bool {
+		return m.Incarnation == s.Incarnation && !m.Learner && !m.Serving && !m.Guarded && !state.Briefly(s, m) && (m.InMembership || !s.MembershipKnown)
 	})
 	var said []string
 	if len(down) > 0 {
-		said = append(said, planning.Sentence("These members do not serve: ", unanswered(down)))
+		said = append(said, planning.Sentence("These members do not serve: ", state.Unanswered(down)))
 	}
 	for _, m := range s.Current() {
-		if m.Serving && s.besideFor(m, startGrace) {
+		if m.Serving && state.BesideFor(s, m, state.StartGrace) {
 			said = append(said, planning.Sentence("Member "+m.Name+": ", m.Beside))
 		}
 	}
-	if missing := s.missing(); missing > 0 {
+	if missing := missing(s); missing > 0 {
 		said = append(said, fmt.Sprintf("%d of %d voters are missing.", missing, max(s.Spec.Size, len(s.KnownVoters))))
 	}
 	return len(said) > 0, strings.Join(said, " ")
@@ -178,17 +179,17 @@ func (s State) degraded() (bool, string) {
 
 // missing counts the voters that the spec asks for and that there are not. Without a quorum to tell, those count that
 // there were and of which nothing is left.
-func (s State) missing() int {
+func missing(s state.State) int {
 	if s.MembershipKnown {
 		return s.Spec.Size - s.Voters().Total
 	}
 	return len(slices.DeleteFunc(slices.Clone(s.KnownVoters), func(voter string) bool {
-		_, there := s.member(voter)
+		_, there := state.Find(s, voter)
 		return there
 	}))
 }
 
-func phaseOf(s State, stalled bool) v1beta2.ClusterPhase {
+func phaseOf(s state.State, stalled bool) v1beta2.ClusterPhase {
 	switch {
 	case stalled:
 		return v1beta2.ClusterPhaseFailed

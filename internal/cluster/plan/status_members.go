@@ -6,17 +6,18 @@ import (
 	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // setMembers reports the members of the incarnation that is, or is to be, the cluster.
-func setMembers(status *v1beta2.EtcdClusterStatus, s State) {
+func setMembers(status *v1beta2.EtcdClusterStatus, s state.State) {
 	sizes := make(map[string]int64, len(status.MemberStatuses))
 	for _, m := range status.MemberStatuses {
 		sizes[m.Name] = m.DBSize
 	}
 	before := status.MemberStatuses
 	status.Members, status.MemberStatuses = v1beta2.MembersStatus{}, nil
-	for _, m := range s.incarnation(max(s.Incarnation, FirstIncarnation)) {
+	for _, m := range state.OfIncarnation(s, max(s.Incarnation, state.FirstIncarnation)) {
 		if !m.InMembership && (s.MembershipKnown || m.Waits || m.VolumeUnused) {
 			continue
 		}
@@ -28,29 +29,29 @@ func setMembers(status *v1beta2.EtcdClusterStatus, s State) {
 		}
 		status.MemberStatuses = append(status.MemberStatuses, v1beta2.MemberStatus{
 			Name:      m.Name,
-			ID:        s.idOf(m),
+			ID:        idOf(s, m),
 			Role:      roleOf(s, m, before),
 			Version:   m.Version,
-			ClientURL: s.ClientURL(m.Name),
+			ClientURL: state.ClientURL(s, m.Name),
 			DBSize:    steady(sizes[m.Name], m.DBSize),
 
 			VolumeSize:     m.VolumeCapacity,
-			VolumeClaimUID: s.volumeIDOf(m).Claim,
-			VolumeName:     s.volumeIDOf(m).Volume,
+			VolumeClaimUID: volumeIDOf(s, m).Claim,
+			VolumeName:     volumeIDOf(s, m).Volume,
 			Ready:          ready,
 			Fenced:         s.Fenced(m.Name),
 		})
 	}
 	keepDefragmented(status.MemberStatuses, before)
 	if s.Formed() && !s.MembershipKnown && !s.IncarnationCorrected {
-		s.keepMissing(status, before)
+		keepMissing(s, status, before)
 	}
 	status.Size = len(status.Members.Ready)
 	status.ReadyMembers = fmt.Sprintf("%d/%d", status.Size, s.Spec.Size)
-	if v := s.lowestVersion(); v != "" && s.answered() {
+	if v := state.LowestVersion(s); v != "" && state.Answered(s) {
 		status.CurrentVersion = v
 	}
-	if s.refusesKnown() && !s.MembershipKnown {
+	if state.RefusesKnown(s) && !s.MembershipKnown {
 		status.CurrentVersion, status.VersionChange = "", nil // or the next Pod would start with it again
 	}
 	status.TargetVersion = ""
@@ -61,10 +62,10 @@ func setMembers(status *v1beta2.EtcdClusterStatus, s State) {
 
 // keepMissing keeps members of which neither Pod nor volume is left, while there is no quorum to say that they were
 // removed: their number decides whether quorum is lost.
-func (s State) keepMissing(status *v1beta2.EtcdClusterStatus, before []v1beta2.MemberStatus) {
+func keepMissing(s state.State, status *v1beta2.EtcdClusterStatus, before []v1beta2.MemberStatus) {
 	for _, name := range s.KnownVoters {
 		if s.Witness != "" && !slices.ContainsFunc(before, func(b v1beta2.MemberStatus) bool { return b.Name == name }) {
-			before = append(before[:len(before):len(before)], v1beta2.MemberStatus{Name: name, Role: v1beta2.MemberVoter, ClientURL: s.ClientURL(name)})
+			before = append(before[:len(before):len(before)], v1beta2.MemberStatus{Name: name, Role: v1beta2.MemberVoter, ClientURL: state.ClientURL(s, name)})
 		}
 	}
 	for _, b := range before {
@@ -85,7 +86,7 @@ func (s State) keepMissing(status *v1beta2.EtcdClusterStatus, before []v1beta2.M
 }
 
 // idOf keeps the ID that a quorum last answered with: it tells the operator's own members from foreign ones.
-func (s State) idOf(m Member) string {
+func idOf(s state.State, m state.Member) string {
 	id := m.ID
 	if id == 0 && !s.MembershipKnown {
 		id = s.KnownIDs[m.Name]
@@ -98,7 +99,7 @@ func (s State) idOf(m Member) string {
 
 // roleOf keeps the last known role while there is no quorum to ask: the number of voters decides
 // whether enough of them are left.
-func roleOf(s State, m Member, before []v1beta2.MemberStatus) v1beta2.MemberRole {
+func roleOf(s state.State, m state.Member, before []v1beta2.MemberStatus) v1beta2.MemberRole {
 	switch {
 	case m.Leader && m.Answers:
 		return v1beta2.MemberLeader
@@ -108,7 +109,7 @@ func roleOf(s State, m Member, before []v1beta2.MemberStatus) v1beta2.MemberRole
 		return v1beta2.MemberVoter
 	case s.Witness != "" && slices.Contains(s.KnownVoters, m.Name):
 		return v1beta2.MemberVoter
-	case s.Witness != "" && (m.Learner || s.learnsFromWitness(m.Name)):
+	case s.Witness != "" && (m.Learner || learnsFromWitness(s, m.Name)):
 		return v1beta2.MemberLearner
 	case s.Witness != "":
 		return ""

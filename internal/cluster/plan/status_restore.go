@@ -8,19 +8,20 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // coarse is the step of percents that are told, so that a status is not written more than some twenty times.
 const coarse = 5
 
 // setPercent says how far the step is that the restore has got to. A seed that does not answer has not gone back.
-func setPercent(restore *v1beta2.ClusterRestoreStatus, s State) {
+func setPercent(restore *v1beta2.ClusterRestoreStatus, s state.State) {
 	if restore == nil {
 		return
 	}
 	switch restore.Step {
 	case v1beta2.RestoreSeeding:
-		if seed, ok := s.seedOf(restore.Incarnation); ok && seed.Seed != nil {
+		if seed, ok := state.SeedOf(s, restore.Incarnation); ok && seed.Seed != nil {
 			percent := seed.Seed.Percent
 			if !seed.Seed.DoneAt.IsZero() {
 				percent = 100
@@ -28,7 +29,7 @@ func setPercent(restore *v1beta2.ClusterRestoreStatus, s State) {
 			restore.Percent = max(restore.Percent, percent/coarse*coarse)
 		}
 	case v1beta2.RestoreGrowing:
-		serving := s.where(func(m Member) bool { return m.Incarnation == restore.Incarnation && m.Serving && m.PodReady })
+		serving := s.Where(func(m state.Member) bool { return m.Incarnation == restore.Incarnation && m.Serving && m.PodReady })
 		restore.Percent = int32(min(100, 100*len(serving)/max(s.Spec.Size, 1)))
 	case v1beta2.RestoreSwitching, v1beta2.RestoreComplete:
 		restore.Percent = 100
@@ -36,7 +37,7 @@ func setPercent(restore *v1beta2.ClusterRestoreStatus, s State) {
 }
 
 // setUnsaved says how many of the acknowledged revisions no snapshot and no archive has. The archive may still get some of them after the switch.
-func setUnsaved(restore *v1beta2.ClusterRestoreStatus, s State) {
+func setUnsaved(restore *v1beta2.ClusterRestoreStatus, s state.State) {
 	if restore == nil || restore.LastRevision == 0 || restore.Step != v1beta2.RestoreGrowing || s.Request == nil || s.Request.UID != restore.UID {
 		return
 	}
@@ -47,44 +48,36 @@ func setUnsaved(restore *v1beta2.ClusterRestoreStatus, s State) {
 }
 
 // setSafetyPolicy keeps that the safety snapshot is to be exact, in each pass: an earlier release may have begun the switch.
-func setSafetyPolicy(restore *v1beta2.ClusterRestoreStatus, s State) {
-	if restore != nil && restore.Step == v1beta2.RestoreSwitching && s.Requested() && s.wantsExact() {
+func setSafetyPolicy(restore *v1beta2.ClusterRestoreStatus, s state.State) {
+	if restore != nil && restore.Step == v1beta2.RestoreSwitching && s.Requested() && state.WantsExact(s) {
 		restore.SafetySnapshotPolicy = v1beta2.SafetySnapshotExact
 	}
 }
 
 // recordSafety keeps where the safety snapshot is, because the EtcdRestore may be deleted.
-func recordSafety(restore *v1beta2.ClusterRestoreStatus, s State) {
+func recordSafety(restore *v1beta2.ClusterRestoreStatus, s state.State) {
 	if s.Request != nil && s.Request.Saved != nil && s.Request.Saved.Path != "" {
 		restore.SafetySnapshot = s.Request.Saved.Path
 	}
 }
 
-// tooLate says that the end of the EtcdRestore after the switch had begun undid nothing.
-func (s State) tooLate() string {
-	if s.Restore == nil || !s.Cancelled() {
-		return ""
-	}
-	return " " + s.notRequested() + " That was after the switch had begun, too late to undo it."
-}
-
 // replacedVolumes reports the volumes that were set aside, and when they are deleted.
-func (s State) replacedVolumes() []v1beta2.ReplacedVolume {
+func replacedVolumes(s state.State) []v1beta2.ReplacedVolume {
 	var volumes []v1beta2.ReplacedVolume
 	for _, v := range s.SetAside {
 		if !v.Deleting {
-			volumes = append(volumes, v1beta2.ReplacedVolume{Name: v.Name, KeptUntil: metav1.NewTime(s.keptUntil(v))})
+			volumes = append(volumes, v1beta2.ReplacedVolume{Name: v.Name, KeptUntil: metav1.NewTime(keptUntilOf(s, v))})
 		}
 	}
 	return volumes
 }
 
 // rememberRestore keeps that a restore was carried out, so that it is not repeated by accident.
-func rememberRestore(status *v1beta2.EtcdClusterStatus, s State) {
+func rememberRestore(status *v1beta2.EtcdClusterStatus, s state.State) {
 	past := slices.DeleteFunc(status.PastRestores, func(p v1beta2.PastRestore) bool { return p.UID == s.Restore.UID })
 	created := s.Restore.CreationTime
 	if created == nil && s.Requested() { // an earlier operator began it
-		created = s.Request.created()
+		created = s.Request.CreationTime()
 	}
 	past = append(past, v1beta2.PastRestore{
 		Name: s.Restore.Name, UID: s.Restore.UID, CreationTime: created, SpecHash: s.Restore.SpecHash, Time: metav1.NewTime(s.Now), ClusterID: s.Restore.ClusterID,
@@ -94,26 +87,26 @@ func rememberRestore(status *v1beta2.EtcdClusterStatus, s State) {
 }
 
 // recordRestore keeps what the steps of a restore made true.
-func recordRestore(status *v1beta2.EtcdClusterStatus, s State, step Step) {
+func recordRestore(status *v1beta2.EtcdClusterStatus, s state.State, step Step) {
 	switch step := step.(type) {
 	case BeginRestore:
 		recordBegunRestore(status, s, step)
 	case AwaitSafetySnapshot:
-		status.Restore.SeedReadyTime, status.Restore.Message = ptr.To(metav1.NewTime(s.askedFor()).Rfc3339Copy()), s.awaitsSafety()
+		status.Restore.SeedReadyTime, status.Restore.Message = ptr.To(metav1.NewTime(askedFor(s)).Rfc3339Copy()), state.AwaitsSafety(s)
 	case BeginSwitch:
 		recordSafety(status.Restore, s)
 		status.Restore.Step = v1beta2.RestoreSwitching
 		status.Restore.ClusterID, status.Restore.Revision = step.ClusterID, step.Revision
 		status.Restore.Message = "The seed serves the snapshot. The old members refuse writes or stop, and then the client Service selects the seed."
 	case FenceWrites:
-		if s.switching() && step.Seed == "" && step.ID == s.RestoreFence() {
-			status.Restore.LastRevision = max(s.lastRevision(), 1)
+		if s.Switching() && step.Seed == "" && step.ID == state.RestoreFence(s) {
+			status.Restore.LastRevision = max(state.LastRevision(s), 1)
 		}
 	case ReturnToSeeding:
-		status.Restore.Step, status.Restore.Message = v1beta2.RestoreSeeding, step.describe(s).Message
+		status.Restore.Step, status.Restore.Message = v1beta2.RestoreSeeding, Describe(s, step).Message
 		status.Restore.ClusterID, status.Restore.Revision, status.Restore.LastRevision = "", 0, 0
 		status.Restore.Returns++
-		if s.wantsExact() { // it is asked for behind the next fence
+		if state.WantsExact(s) { // it is asked for behind the next fence
 			status.Restore.SeedReadyTime = nil
 		}
 	case AdoptSeed:
@@ -121,16 +114,16 @@ func recordRestore(status *v1beta2.EtcdClusterStatus, s State, step Step) {
 		status.ClusterID, status.Incarnation, status.VersionChange = step.ClusterID, step.Incarnation, nil
 		status.PromotingMember, status.RemovingMember, status.ForeignMembers = "", "", nil
 		status.Recovery = nil // it was about the members before
-		status.Restore.Step, status.Restore.LastRevision = v1beta2.RestoreGrowing, s.lastRevision()
+		status.Restore.Step, status.Restore.LastRevision = v1beta2.RestoreGrowing, state.LastRevision(s)
 		rememberRestore(status, s)
-		status.Restore.Message = fmt.Sprintf("The restored data is served. The cluster is growing to %d members.", s.Spec.Size) + s.tooLate()
-		if seed, ok := s.seed(); ok {
+		status.Restore.Message = fmt.Sprintf("The restored data is served. The cluster is growing to %d members.", s.Spec.Size) + state.TooLate(s)
+		if seed, ok := state.SeedMember(s); ok {
 			status.CurrentVersion = seed.Version
-			status.MemberStatuses = []v1beta2.MemberStatus{{Name: seed.Name, Role: v1beta2.MemberVoter, ClientURL: s.ClientURL(seed.Name)}}
+			status.MemberStatuses = []v1beta2.MemberStatus{{Name: seed.Name, Role: v1beta2.MemberVoter, ClientURL: state.ClientURL(s, seed.Name)}}
 		}
 	case CompleteRestore:
 		status.Restore.Step = v1beta2.RestoreComplete
-		status.Restore.Message = "The restored cluster serves at its full size." + s.tooLate()
+		status.Restore.Message = "The restored cluster serves at its full size." + state.TooLate(s)
 	case FailRestore:
 		status.Restore.Step, status.Restore.LastRevision = v1beta2.RestoreFailed, 0
 		status.Restore.Message = step.Message

@@ -9,10 +9,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // report returns the next status of a cluster, as Plan and NewStatus compute it.
-func report(s State, before v1beta2.EtcdClusterStatus) v1beta2.EtcdClusterStatus {
+func report(s state.State, before v1beta2.EtcdClusterStatus) v1beta2.EtcdClusterStatus {
 	return NewStatus(s, Plan(s), nil, before, 7)
 }
 
@@ -28,61 +29,61 @@ func words(status v1beta2.EtcdClusterStatus) map[string]string {
 func TestConditions(t *testing.T) {
 	broken := errors.New("the API server does not answer")
 	tests := map[string]struct {
-		state State
+		state state.State
 		err   error
 		want  map[string]string
 		phase v1beta2.ClusterPhase
 	}{
 		"a cluster that is as its spec asks": {
-			state: state(formed, members(3)), phase: v1beta2.ClusterPhaseRunning,
+			state: stateWith(formed, members(3)), phase: v1beta2.ClusterPhaseRunning,
 			want: map[string]string{"Ready": "True Ready", "Available": "True Ready", "Progressing": "False Ready", "Degraded": "False Ready", "Stalled": "False Ready"},
 		},
 		"a cluster that is being formed": {
-			state: state(), phase: v1beta2.ClusterPhaseCreating,
+			state: stateWith(), phase: v1beta2.ClusterPhaseCreating,
 			want: map[string]string{"Ready": "False Creating", "Available": "False Creating", "Progressing": "True Creating", "Degraded": "False Ready", "Stalled": "False Creating"},
 		},
 		"a cluster that cannot form without a default StorageClass": {
-			state: state(noClass), phase: v1beta2.ClusterPhaseFailed,
+			state: stateWith(noClass), phase: v1beta2.ClusterPhaseFailed,
 			want: map[string]string{"Ready": "False NoStorageClass", "Available": "False NoStorageClass", "Progressing": "False NoStorageClass", "Degraded": "False Ready", "Stalled": "True NoStorageClass"},
 		},
 		"a member is down": {
-			state: state(formed, members(3), with(1, pod(PodStarting))), phase: v1beta2.ClusterPhaseRunning,
+			state: stateWith(formed, members(3), with(1, pod(state.PodStarting))), phase: v1beta2.ClusterPhaseRunning,
 			want: map[string]string{"Ready": "False Settling", "Available": "True Ready", "Progressing": "True Settling", "Degraded": "True MemberDown", "Stalled": "False Settling"},
 		},
 		"quorum is lost": {
-			state: state(formed, members(3), noQuorum, with(1, gone), with(2, gone)), phase: v1beta2.ClusterPhaseFailed,
+			state: stateWith(formed, members(3), noQuorum, with(1, gone), with(2, gone)), phase: v1beta2.ClusterPhaseFailed,
 			want: map[string]string{"Ready": "False QuorumLost", "Available": "False QuorumLost", "Progressing": "False QuorumLost", "Degraded": "True MemberDown", "Stalled": "True QuorumLost"},
 		},
 		"a cluster that grows": {
-			state: state(formed, members(3), size(5)), phase: v1beta2.ClusterPhaseRunning,
+			state: stateWith(formed, members(3), size(5)), phase: v1beta2.ClusterPhaseRunning,
 			want: map[string]string{"Ready": "False Scaling", "Available": "True Ready", "Progressing": "True Scaling", "Degraded": "True MemberDown", "Stalled": "False Scaling"},
 		},
 		"a cluster that is paused": {
-			state: state(formed, members(3), func(s *State) { s.Spec.Paused = true }), phase: v1beta2.ClusterPhaseRunning,
+			state: stateWith(formed, members(3), func(s *state.State) { s.Spec.Paused = true }), phase: v1beta2.ClusterPhaseRunning,
 			want: map[string]string{"Ready": "False Paused", "Available": "True Ready", "Progressing": "False Paused", "Degraded": "False Ready", "Stalled": "False Paused"},
 		},
 		"the operator cannot reach members whose Pods are ready": {
-			state: state(formed, members(3), cutOff), phase: v1beta2.ClusterPhaseRunning,
+			state: stateWith(formed, members(3), cutOff), phase: v1beta2.ClusterPhaseRunning,
 			want: map[string]string{"Ready": "False MembersUnreachable", "Available": "Unknown MembersUnreachable", "Progressing": "True MembersUnreachable", "Degraded": "Unknown MembersUnreachable", "Stalled": "False MembersUnreachable"},
 		},
 		"the operator has not reached members with ready Pods for 1 h": {
-			state: state(formed, members(3), cutOff, silentFor(time.Hour)), phase: v1beta2.ClusterPhaseFailed,
+			state: stateWith(formed, members(3), cutOff, silentFor(time.Hour)), phase: v1beta2.ClusterPhaseFailed,
 			want: map[string]string{"Ready": "False MembersUnreachable", "Available": "Unknown MembersUnreachable", "Progressing": "False MembersUnreachable", "Degraded": "Unknown MembersUnreachable", "Stalled": "True MembersUnreachable"},
 		},
 		"the operator's Secret is missing while clients are served": {
-			state: state(formed, members(3), cutOff, func(s *State) { s.SecretProblem = "Secret tls is not there" }), phase: v1beta2.ClusterPhaseFailed,
+			state: stateWith(formed, members(3), cutOff, func(s *state.State) { s.SecretProblem = "Secret tls is not there" }), phase: v1beta2.ClusterPhaseFailed,
 			want: map[string]string{"Ready": "False SecretMissing", "Available": "Unknown MembersUnreachable", "Progressing": "False SecretMissing", "Degraded": "Unknown MembersUnreachable", "Stalled": "True SecretMissing"},
 		},
 		"one read of all members was slow": {
-			state: state(formed, members(3), cutOff, silentFor(time.Second)), phase: v1beta2.ClusterPhaseRunning,
+			state: stateWith(formed, members(3), cutOff, silentFor(time.Second)), phase: v1beta2.ClusterPhaseRunning,
 			want: map[string]string{"Ready": "False MembersUnreachable", "Available": "True Ready", "Progressing": "True MembersUnreachable", "Degraded": "False Ready", "Stalled": "False MembersUnreachable"},
 		},
 		"one read of one member was slow": {
-			state: state(formed, members(3), with(1, func(m *Member) { m.Serving, m.Answers, m.SilentSince = false, false, noon.Add(-time.Second) })), phase: v1beta2.ClusterPhaseRunning,
+			state: stateWith(formed, members(3), with(1, func(m *state.Member) { m.Serving, m.Answers, m.SilentSince = false, false, noon.Add(-time.Second) })), phase: v1beta2.ClusterPhaseRunning,
 			want: map[string]string{"Ready": "False MemberDown", "Available": "True Ready", "Progressing": "True MemberDown", "Degraded": "False Ready", "Stalled": "False MemberDown"},
 		},
 		"members answer, but no member reaches a quorum": {
-			state: state(formed, members(3), cutOff, func(s *State) {
+			state: stateWith(formed, members(3), cutOff, func(s *state.State) {
 				for i := range s.Members {
 					s.Members[i].Answers = true
 				}
@@ -90,15 +91,15 @@ func TestConditions(t *testing.T) {
 			want: map[string]string{"Ready": "False MemberDown", "Available": "False MemberDown", "Progressing": "True MemberDown", "Degraded": "True MemberDown", "Stalled": "False MemberDown"},
 		},
 		"a refused version": {
-			state: state(formed, members(3), ofVersion("3.8.0")), phase: v1beta2.ClusterPhaseFailed,
+			state: stateWith(formed, members(3), ofVersion("3.8.0")), phase: v1beta2.ClusterPhaseFailed,
 			want: map[string]string{"Ready": "False VersionNotSupported", "Available": "True Ready", "Progressing": "False VersionNotSupported", "Degraded": "False Ready", "Stalled": "True VersionNotSupported"},
 		},
 		"a step that failed": {
-			state: state(formed, members(3), size(5)), err: broken, phase: v1beta2.ClusterPhaseRunning,
+			state: stateWith(formed, members(3), size(5)), err: broken, phase: v1beta2.ClusterPhaseRunning,
 			want: map[string]string{"Ready": "False ReconcileError", "Available": "True Ready", "Progressing": "True ReconcileError", "Degraded": "True MemberDown", "Stalled": "False ReconcileError"},
 		},
 		"a restore beside members that serve": {
-			state: state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, pod(PodStarting))), phase: v1beta2.ClusterPhaseRunning,
+			state: stateWith(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, pod(state.PodStarting))), phase: v1beta2.ClusterPhaseRunning,
 			want: map[string]string{"Ready": "False Restoring", "Available": "True Ready", "Progressing": "True Restoring", "Degraded": "False Ready", "Stalled": "False Restoring"},
 		},
 	}
@@ -121,7 +122,7 @@ func TestConditions(t *testing.T) {
 }
 
 func TestStatusKeepsTheOldFields(t *testing.T) {
-	s := state(formed, members(3), with(1, pod(PodStarting)), ofVersion("3.6.17"), withTLS)
+	s := stateWith(formed, members(3), with(1, pod(state.PodStarting)), ofVersion("3.6.17"), withTLS)
 	got := report(s, v1beta2.EtcdClusterStatus{ObservedGeneration: -1})
 	got.Conditions = nil
 	member := func(i int, role v1beta2.MemberRole, version string, ready bool) v1beta2.MemberStatus {
@@ -157,12 +158,12 @@ func TestStatusKeepsTheOldFields(t *testing.T) {
 
 // TestStatusIsStable: if nothing changed, the status is the same, so the operator does not write it.
 func TestStatusIsStable(t *testing.T) {
-	states := map[string]State{
-		"done":        state(formed, members(3)),
-		"forming":     state(initial(3), begun),
-		"quorum lost": state(formed, members(3), noQuorum, with(1, gone), with(2, gone)),
-		"seeding":     state(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, pod(PodStarting)), func(s *State) { s.Request.Size = 8 << 30 }),
-		"paused":      state(formed, members(3), func(s *State) { s.Spec.Paused = true }),
+	states := map[string]state.State{
+		"done":        stateWith(formed, members(3)),
+		"forming":     stateWith(initial(3), begun),
+		"quorum lost": stateWith(formed, members(3), noQuorum, with(1, gone), with(2, gone)),
+		"seeding":     stateWith(formed, members(3), restored(v1beta2.RestoreSeeding), asked, aSeed(serving, pod(state.PodStarting)), func(s *state.State) { s.Request.Size = 8 << 30 }),
+		"paused":      stateWith(formed, members(3), func(s *state.State) { s.Spec.Paused = true }),
 	}
 	for name, s := range states {
 		t.Run(name, func(t *testing.T) {
@@ -178,33 +179,33 @@ func TestStatusIsStable(t *testing.T) {
 }
 
 func TestStatusRemembers(t *testing.T) {
-	well := report(state(formed, members(3)), v1beta2.EtcdClusterStatus{})
+	well := report(stateWith(formed, members(3)), v1beta2.EtcdClusterStatus{})
 	t.Run("keeps the voters while no quorum answers, even if they have no objects", func(t *testing.T) {
-		lost := state(formed, members(3), noQuorum, with(1, gone), with(2, gone))
+		lost := stateWith(formed, members(3), noQuorum, with(1, gone), with(2, gone))
 		lost.Members = lost.Members[:1]
 		status := well
 		for range 3 {
 			status = report(lost, status)
 		}
 		cluster := &v1beta2.EtcdCluster{Status: status}
-		if got := len(NewState(cluster).KnownVoters); got != 3 {
+		if got := len(state.NewState(cluster).KnownVoters); got != 3 {
 			t.Errorf("%d voters are remembered, want 3: %+v", got, status.MemberStatuses)
 		}
 	})
 	t.Run("drops a voter that the membership no longer has", func(t *testing.T) {
-		cluster := &v1beta2.EtcdCluster{Status: report(state(formed, members(2)), well)}
-		if got := len(NewState(cluster).KnownVoters); got != 2 {
+		cluster := &v1beta2.EtcdCluster{Status: report(stateWith(formed, members(2)), well)}
+		if got := len(state.NewState(cluster).KnownVoters); got != 2 {
 			t.Errorf("%d voters are remembered, want 2", got)
 		}
 	})
 	t.Run("keeps the version while no member reports one", func(t *testing.T) {
-		status := report(state(formed, members(3), noQuorum, everyImage("")), well)
+		status := report(stateWith(formed, members(3), noQuorum, everyImage("")), well)
 		if status.CurrentVersion != "3.6.16" {
 			t.Errorf("current version %q, want 3.6.16", status.CurrentVersion)
 		}
 	})
 	t.Run("keeps the time at which a condition changed", func(t *testing.T) {
-		later := state(formed, members(3), func(s *State) { s.Now = noon.Add(time.Hour) })
+		later := stateWith(formed, members(3), func(s *state.State) { s.Now = noon.Add(time.Hour) })
 		for _, c := range report(later, well).Conditions {
 			if !c.LastTransitionTime.Time.Equal(noon) {
 				t.Errorf("%s changed at %s, want %s", c.Type, c.LastTransitionTime, noon)
@@ -220,7 +221,7 @@ func TestStatusRemembers(t *testing.T) {
 	})
 	t.Run("drops a condition of the archived operator", func(t *testing.T) {
 		before := v1beta2.EtcdClusterStatus{Conditions: []metav1.Condition{{Type: "Scaling", Status: metav1.ConditionTrue}}}
-		if said := words(report(state(formed, members(3)), before)); said["Scaling"] != "" {
+		if said := words(report(stateWith(formed, members(3)), before)); said["Scaling"] != "" {
 			t.Errorf("conditions: %v", said)
 		}
 	})
@@ -228,52 +229,52 @@ func TestStatusRemembers(t *testing.T) {
 
 func TestStatusRecords(t *testing.T) {
 	restore := func(step v1beta2.RestoreStep) v1beta2.EtcdClusterStatus {
-		return v1beta2.EtcdClusterStatus{Restore: state(formed, restored(step)).Restore}
+		return v1beta2.EtcdClusterStatus{Restore: stateWith(formed, restored(step)).Restore}
 	}
 	seedStatus := v1beta2.EtcdClusterStatus{ClusterID: seedID, Incarnation: 2}
 	tests := map[string]struct {
 		step   Step
-		state  State
+		state  state.State
 		before v1beta2.EtcdClusterStatus
 		check  func(v1beta2.EtcdClusterStatus) any
 		want   any
 	}{
 		"records the incarnation when the volumes exist": {
-			BeginBootstrap{Incarnation: 1}, state(initial(3)), v1beta2.EtcdClusterStatus{},
+			BeginBootstrap{Incarnation: 1}, stateWith(initial(3)), v1beta2.EtcdClusterStatus{},
 			func(s v1beta2.EtcdClusterStatus) any { return s.Incarnation }, int32(1),
 		},
 		"records the ID of a cluster that has formed": {
-			RecordFormed{ClusterID: oldID, Incarnation: 1}, state(initial(3), begun), v1beta2.EtcdClusterStatus{},
+			RecordFormed{ClusterID: oldID, Incarnation: 1}, stateWith(initial(3), begun), v1beta2.EtcdClusterStatus{},
 			func(s v1beta2.EtcdClusterStatus) any { return s.ClusterID }, oldID,
 		},
 		"records that a restore has started": {
-			Plan(state(formed, members(3), asked)), state(formed, members(3), asked), v1beta2.EtcdClusterStatus{},
+			Plan(stateWith(formed, members(3), asked)), stateWith(formed, members(3), asked), v1beta2.EtcdClusterStatus{},
 			func(s v1beta2.EtcdClusterStatus) any { return s.Restore.Step }, v1beta2.RestoreSeeding,
 		},
 		"records what a restore waits for": {
-			Wait{Message: "for this"}, state(formed, members(3), restored(v1beta2.RestoreSwitching)), restore(v1beta2.RestoreSwitching),
+			Wait{Message: "for this"}, stateWith(formed, members(3), restored(v1beta2.RestoreSwitching)), restore(v1beta2.RestoreSwitching),
 			func(s v1beta2.EtcdClusterStatus) any { return s.Restore.Message }, "for this",
 		},
 		"records the cluster ID and the revision of a proven seed": {
-			BeginSwitch{ClusterID: seedID, Revision: 43}, state(formed, members(3), restored(v1beta2.RestoreSeeding)), restore(v1beta2.RestoreSeeding),
+			BeginSwitch{ClusterID: seedID, Revision: 43}, stateWith(formed, members(3), restored(v1beta2.RestoreSeeding)), restore(v1beta2.RestoreSeeding),
 			func(s v1beta2.EtcdClusterStatus) any {
 				return []any{s.Restore.Step, s.Restore.ClusterID, s.Restore.Revision}
 			}, []any{v1beta2.RestoreSwitching, seedID, int64(43)},
 		},
 		"records that the seed is the cluster, with its version and its only voter": {
 			AdoptSeed{ClusterID: seedID, Incarnation: 2},
-			state(formed, members(3), stopped, restored(v1beta2.RestoreSwitching), aSeed(serving, withImage("3.7.1"))), restore(v1beta2.RestoreSwitching),
+			stateWith(formed, members(3), stopped, restored(v1beta2.RestoreSwitching), aSeed(serving, withImage("3.7.1"))), restore(v1beta2.RestoreSwitching),
 			func(s v1beta2.EtcdClusterStatus) any {
-				voters := NewState(&v1beta2.EtcdCluster{Status: s}).KnownVoters
+				voters := state.NewState(&v1beta2.EtcdCluster{Status: s}).KnownVoters
 				return []any{s.Restore.Step, s.ClusterID, s.Incarnation, s.CurrentVersion, voters}
 			}, []any{v1beta2.RestoreGrowing, seedStatus.ClusterID, seedStatus.Incarnation, "3.7.1", []string{seedName}},
 		},
 		"records that a restore is complete": {
-			CompleteRestore{}, state(formed, restored(v1beta2.RestoreGrowing)), restore(v1beta2.RestoreGrowing),
+			CompleteRestore{}, stateWith(formed, restored(v1beta2.RestoreGrowing)), restore(v1beta2.RestoreGrowing),
 			func(s v1beta2.EtcdClusterStatus) any { return s.Restore.Step }, v1beta2.RestoreComplete,
 		},
 		"records why a restore failed": {
-			FailRestore{Message: seedFailed}, state(formed, members(3), restored(v1beta2.RestoreSeeding)), restore(v1beta2.RestoreSeeding),
+			FailRestore{Message: seedFailed}, stateWith(formed, members(3), restored(v1beta2.RestoreSeeding)), restore(v1beta2.RestoreSeeding),
 			func(s v1beta2.EtcdClusterStatus) any { return []any{s.Restore.Step, s.Restore.Message} }, []any{v1beta2.RestoreFailed, seedFailed},
 		},
 	}
@@ -302,7 +303,7 @@ func safely(check func(v1beta2.EtcdClusterStatus) any, s v1beta2.EtcdClusterStat
 // Member 1 was removed, and then no member answered. The restore counted member 0, alone on a silent node, as 1 of 2 voters,
 // which is too few to acknowledge writes (SIM_SEED=1, world 869).
 func TestARemovedVoterIsTakenOffTheRecordAtOnce(t *testing.T) {
-	s := state(formed, members(2), size(1))
+	s := stateWith(formed, members(2), size(1))
 	removal := RemoveMember{ID: s.Members[1].ID, Name: s.Members[1].Name}
 	before := NewStatus(s, Wait{}, nil, v1beta2.EtcdClusterStatus{}, 1)
 	for _, test := range []struct {
@@ -310,7 +311,7 @@ func TestARemovedVoterIsTakenOffTheRecordAtOnce(t *testing.T) {
 		want int
 	}{{nil, 1}, {errors.New("refused"), 2}} {
 		status := NewStatus(s, removal, test.err, before, 1)
-		after := NewState(&v1beta2.EtcdCluster{Status: status})
+		after := state.NewState(&v1beta2.EtcdCluster{Status: status})
 		if len(after.KnownVoters) != test.want {
 			t.Errorf("after %v: voters %v, want %d", test.err, after.KnownVoters, test.want)
 		}
@@ -318,9 +319,9 @@ func TestARemovedVoterIsTakenOffTheRecordAtOnce(t *testing.T) {
 }
 
 func TestAMemberThatMayNotVoteYetMakesNoQuorumLarger(t *testing.T) {
-	s := state(formed, members(2), noQuorum)
+	s := stateWith(formed, members(2), noQuorum)
 	s.KnownVoters, s.Promoting = []string{s.Members[0].Name, s.Members[1].Name}, s.Members[1].Name
-	if !s.haveQuorum(s.Members[:1]) {
+	if !haveQuorum(s, s.Members[:1]) {
 		t.Error("one member is too few, but it may be the only voter")
 	}
 }

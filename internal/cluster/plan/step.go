@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -16,15 +17,15 @@ import (
 //sumtype:decl
 type Step interface {
 	// describe returns all that people and the queue are told about the step. It seals the interface, too.
-	describe(State) planning.Description
+	describe(state.State) planning.Description
 }
 
 // Describe returns the reason and message of the conditions, the events and the requeue interval of a step.
-func Describe(s State, step Step) planning.Description { return step.describe(s) }
+func Describe(s state.State, step Step) planning.Description { return step.describe(s) }
 
 // Events are those that a pass publishes. A step that was carried out is announced each time. What is only waited for,
 // and an error, is announced when the status changed with it.
-func Events(s State, step Step, actErr error, statusChanged bool) []planning.Event {
+func Events(s state.State, step Step, actErr error, statusChanged bool) []planning.Event {
 	events := Describe(s, step).Events
 	if statusChanged {
 		events = append(corrections(s), events...)
@@ -49,18 +50,8 @@ func Events(s State, step Step, actErr error, statusChanged bool) []planning.Eve
 }
 
 const (
-	// requeueSoon follows a step that was carried out. If the cache has not seen it, the next pass finds out, or carries out the same step
-	// again and waits longer.
-	requeueSoon = 20 * time.Millisecond
-	// requeueStarting is the interval while members start, which no watch reports.
-	requeueStarting = 500 * time.Millisecond
 	// RequeueConflict gives the cache time to catch up. It doubles with each pass that finds the cache behind.
 	RequeueConflict = 20 * time.Millisecond
-	// requeueStalled is the interval of a cluster that waits for a person. What the person does mostly comes with a
-	// watch event.
-	requeueStalled = 30 * time.Second
-	// requeueSettled is the interval of a cluster that is as its spec asks, or that waits for a person.
-	requeueSettled = 10 * time.Second
 )
 
 // announced adds to a description the event of a step that was carried out.
@@ -81,37 +72,19 @@ var cluster planning.Object
 // Done says that the cluster is as its spec asks.
 type Done struct{}
 
-func (Done) describe(s State) planning.Description {
+func (Done) describe(s state.State) planning.Description {
 	return planning.Description{
 		Reason:  v1beta2.ReasonReady,
-		Message: fmt.Sprintf("%d members serve version %s.", s.Voters().Total, s.Spec.EtcdVersion()) + s.saysFenced(),
-		Requeue: requeueSettled,
+		Message: fmt.Sprintf("%d members serve version %s.", s.Voters().Total, s.Spec.EtcdVersion()) + state.SaysFenced(s),
+		Requeue: state.RequeueSettled,
 	}
 }
 
 // Idle says that the operator may do nothing, because the cluster is paused or being deleted.
 type Idle struct{ Reason, Message string }
 
-func (step Idle) describe(State) planning.Description {
-	return planning.Description{Reason: step.Reason, Message: step.Message, Requeue: requeueSettled}
-}
-
-// requeueStalled returns when to look again at a cluster that waits for a person: every 30 s, because watches report what
-// happens to its objects, and when the time of a member that does not serve ends, because no watch reports that.
-func (s State) requeueStalled() time.Duration {
-	next := requeueStalled
-	for _, m := range s.Members {
-		if m.Pod == PodNone || m.UnreadySince.IsZero() {
-			continue
-		}
-		for _, grace := range []time.Duration{s.Spec.MemberReplacementGrace(), recreateGrace, startGrace} {
-			since := later(m.UnreadySince.Add(grace), m.FailingSince.Add(s.shortGrace(grace)))
-			if left := since.Sub(s.Now); left >= 0 {
-				next = min(next, left+requeueStarting)
-			}
-		}
-	}
-	return next
+func (step Idle) describe(state.State) planning.Description {
+	return planning.Description{Reason: step.Reason, Message: step.Message, Requeue: state.RequeueSettled}
 }
 
 // DeletePod stops a member and keeps its volume. Message is the cause: what follows "because".
@@ -122,10 +95,10 @@ type DeletePod struct {
 	Briefly bool
 }
 
-func (step DeletePod) describe(State) planning.Description {
+func (step DeletePod) describe(state.State) planning.Description {
 	return announced(planning.Description{
 		Reason:  step.Reason,
 		Message: planning.Sentence("The operator is stopping the Pod of member "+step.Name+", because ", step.Message),
-		Requeue: requeueSoon,
+		Requeue: state.RequeueSoon,
 	}, "StoppingMember", planning.Pod(step.Name))
 }

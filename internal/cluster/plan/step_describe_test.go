@@ -14,16 +14,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 func TestEvents(t *testing.T) {
-	s := state(formed, members(3))
+	s := stateWith(formed, members(3))
 	stalled := Wait{Reason: v1beta2.ReasonQuorumLost, Message: "quorum is lost", Stalled: true}
 	warning := func(reason, action, note string, about planning.Object) []planning.Event {
 		return []planning.Event{{Type: corev1.EventTypeWarning, Reason: reason, Action: action, Note: note, About: about}}
 	}
-	remove := RemoveMember{Name: "m", Cause: LostData}
+	remove := RemoveMember{Name: "m", Cause: state.LostData}
 	tests := map[string]struct {
 		step    Step
 		err     error
@@ -75,7 +76,7 @@ var everyStep = []Step{
 	EnableDowngrade{}, EndDefragmentation{}, EndDefragmentation{Late: true}, FailRestore{Message: seedFailed}, ForceDeletePod{Name: "m"}, ForceDeletePod{Name: "m", Stopped: true},
 	Hibernating{Message: "hibernates"}, Idle{Reason: v1beta2.ReasonPaused, Message: "paused"}, KeepVolume{Name: "m"}, SetAsideVolume{Name: "m"}, KeepVolume{Name: "m", Keep: true},
 	LoadCertificates{Name: "m"}, MoveLeader{From: "m"}, PromoteLearner{Name: "m"}, RecordForced{}, RecordForcing{Member: "m"}, RecordFormed{}, RecordPromotion{Name: "m"}, RemoveFromService{Name: "m"}, RemoveMember{Name: "guest", Cause: "it is foreign", Foreign: true}, RecordVersionChange{},
-	RelabelPod{Name: "m"}, ForbidEmptyStart{Name: "m"}, UnmarkVolume{Name: "m"}, ReleaseMember{Name: "m"}, RemoveMember{Name: "m"}, RemoveMember{Name: "m", Cause: LostData}, RemovePreviousCA{}, ReplaceCA{}, RequestCertificates{},
+	RelabelPod{Name: "m"}, ForbidEmptyStart{Name: "m"}, UnmarkVolume{Name: "m"}, ReleaseMember{Name: "m"}, RemoveMember{Name: "m"}, RemoveMember{Name: "m", Cause: state.LostData}, RemovePreviousCA{}, ReplaceCA{}, RequestCertificates{},
 	RestoreLabels{Name: "m"}, RestoreLabels{Name: "m", Volume: true},
 	ResizePod{Name: "m"}, ResizeVolume{Name: "m"}, StopMembers{}, StopMembers{Except: 1}, Advice{Reason: v1beta2.ReasonVersionNotAdvised, Message: "old"}, VolumeMayFill{Name: "m", Message: "may fill"}, Wait{Reason: v1beta2.ReasonSettling, Message: "waiting"}, WithdrawBudget{}, WithdrawNetworkPolicy{},
 	WriteCertificates{}, WriteCertificates{Switch: true},
@@ -152,7 +153,7 @@ func stepTypes(t *testing.T) []string {
 
 func TestEveryStepDescribesItself(t *testing.T) {
 	for _, step := range everyStep {
-		d := Describe(state(), step)
+		d := Describe(stateWith(), step)
 		if d.Message == "" || d.Reason == "" || d.Requeue <= 0 {
 			t.Errorf("%T is described as %+v", step, d)
 		}
@@ -169,7 +170,7 @@ func TestAnEventAboutOneMemberNamesItsPodOrVolume(t *testing.T) {
 		if !name.IsValid() || name.String() != "m" {
 			continue
 		}
-		for _, event := range Describe(state(formed, members(3)), step).Events {
+		for _, event := range Describe(stateWith(formed, members(3)), step).Events {
 			if event.About != planning.Pod("m") && event.About != planning.Volume("m") {
 				t.Errorf("%T is about %+v", step, event.About)
 			}

@@ -4,55 +4,56 @@ import (
 	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // Successor is the Pod that the cluster cannot do without once a step has stopped or removed a member. The API server must be known to
 // accept it before the step is carried out. It is false if no Pod follows, or if the Pod to be deleted does not run.
-func (s State) Successor(step Step) (next CreateMember, follows bool) {
+func Successor(s state.State, step Step) (next CreateMember, follows bool) {
 	switch step := step.(type) {
 	case DeletePod:
-		return s.successorOf(step)
+		return successorOf(s, step)
 	case RemoveMember:
-		prepared := slices.ContainsFunc(s.Members, func(m Member) bool { return m.Waits })
-		return s.podAfter(step.Name, StartJoin), step.ReplacesLost() && !prepared
+		prepared := slices.ContainsFunc(s.Members, func(m state.Member) bool { return m.Waits })
+		return podAfter(s, step.Name, state.StartJoin), step.ReplacesLost() && !prepared
 	}
 	return CreateMember{}, false
 }
 
-func (s State) successorOf(stop DeletePod) (CreateMember, bool) {
-	m, _ := s.member(stop.Name)
+func successorOf(s state.State, stop DeletePod) (CreateMember, bool) {
+	m, _ := state.Find(s, stop.Name)
 	switch stop.Reason {
 	case v1beta2.ReasonUpgrading, v1beta2.ReasonRolling, v1beta2.ReasonRotatingCertificates, v1beta2.ReasonSettling,
 		v1beta2.ReasonCertificateLacksName, v1beta2.ReasonResizingVolume:
-		return s.podAfter(stop.Name, StartRejoin), true
+		return podAfter(s, stop.Name, state.StartRejoin), true
 	case v1beta2.ReasonRestoring: // the seed, once it is the cluster
-		return s.podAfter(stop.Name, StartRejoin), m.Incarnation == s.Incarnation
+		return podAfter(s, stop.Name, state.StartRejoin), m.Incarnation == s.Incarnation
 	case v1beta2.ReasonRecovering:
-		survivor, flag := s.survivorAfter(stop)
-		return s.podAfter(survivor, flag), survivor != "" && m.Pod != PodEnded
+		survivor, flag := survivorAfter(s, stop)
+		return podAfter(s, survivor, flag), survivor != "" && m.Pod != state.PodEnded
 	}
 	return CreateMember{}, false
 }
 
 // survivorAfter is the member that a recovery starts next if it stops a Pod. Before the survivor is chosen, each member with data may
 // become it.
-func (s State) survivorAfter(stop DeletePod) (name string, start Start) {
-	if s.forcing() && !s.overruled() {
-		return s.Recovery.Member, StartForce
+func survivorAfter(s state.State, stop DeletePod) (name string, start state.Start) {
+	if s.Forcing() && !state.Overruled(s) {
+		return s.Recovery.Member, state.StartForce
 	}
-	if m, exists := s.member(stop.Name); exists && m.Start == StartForce {
-		return stop.Name, StartRejoin // see dropFlag
+	if m, exists := state.Find(s, stop.Name); exists && m.Start == state.StartForce {
+		return stop.Name, state.StartRejoin // see dropFlag
 	}
-	holders := s.where(s.HoldsData)
+	holders := s.Where(s.HoldsData)
 	if len(holders) == 0 {
-		return "", StartForce
+		return "", state.StartForce
 	}
-	return holders[0].Name, StartForce
+	return holders[0].Name, state.StartForce
 }
 
-func (s State) podAfter(name string, start Start) CreateMember {
+func podAfter(s state.State, name string, start state.Start) CreateMember {
 	create := CreateMember{Name: name, Incarnation: s.Incarnation, Start: start}
-	if m, exists := s.member(name); exists {
+	if m, exists := state.Find(s, name); exists {
 		create.Incarnation = m.Incarnation
 	}
 	return create

@@ -4,30 +4,31 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // A policy that refuses the Pods of a namespace would turn a restart, a recovery or a replacement into the loss of a member.
 func TestThePodThatFollowsAStopIsKnown(t *testing.T) {
 	lost := []change{formed, members(3), noQuorum, with(1, gone), with(2, gone), consenting}
-	survivor := CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartForce}
+	survivor := CreateMember{Name: nameOf(0), Incarnation: 1, Start: state.StartForce}
 	stop := func(i int, reason string) Step { return DeletePod{Name: nameOf(i), Reason: reason} }
 	for name, test := range map[string]struct {
 		changes []change
 		step    Step
 		want    CreateMember
 	}{
-		"a roll":                         {[]change{formed, members(3)}, stop(1, v1beta2.ReasonRolling), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin}},
-		"a new CA":                       {[]change{formed, members(3), noQuorum}, stop(1, v1beta2.ReasonRotatingCertificates), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin}},
-		"a certificate without the name": {[]change{formed, members(3), noQuorum}, stop(1, v1beta2.ReasonCertificateLacksName), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin}},
-		"a larger file system":           {[]change{formed, members(3)}, stop(1, v1beta2.ReasonResizingVolume), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin}},
-		"a recovery stops another":       {append(lost, with(1, pod(PodRunning)), forcing(0)), stop(1, v1beta2.ReasonRecovering), survivor},
+		"a roll":                         {[]change{formed, members(3)}, stop(1, v1beta2.ReasonRolling), CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin}},
+		"a new CA":                       {[]change{formed, members(3), noQuorum}, stop(1, v1beta2.ReasonRotatingCertificates), CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin}},
+		"a certificate without the name": {[]change{formed, members(3), noQuorum}, stop(1, v1beta2.ReasonCertificateLacksName), CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin}},
+		"a larger file system":           {[]change{formed, members(3)}, stop(1, v1beta2.ReasonResizingVolume), CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin}},
+		"a recovery stops another":       {append(lost, with(1, pod(state.PodRunning)), forcing(0)), stop(1, v1beta2.ReasonRecovering), survivor},
 		"a recovery stops the survivor":  {append(lost, forcing(0)), stop(0, v1beta2.ReasonRecovering), survivor},
-		"before a survivor is chosen":    {append(lost, with(1, pod(PodRunning))), stop(1, v1beta2.ReasonRecovering), survivor},
-		"the flag is taken off":          {[]change{formed, members(1), with(0, forced)}, stop(0, v1beta2.ReasonRecovering), CreateMember{Name: nameOf(0), Incarnation: 1, Start: StartRejoin}},
-		"a seed that is the cluster":     {[]change{formed, members(3)}, stop(1, v1beta2.ReasonRestoring), CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin}},
-		"a lost member is replaced":      {[]change{formed, members(3), with(2, gone)}, RemoveMember{Name: nameOf(2), Cause: LostData}, CreateMember{Name: nameOf(2), Incarnation: 1, Start: StartJoin}},
+		"before a survivor is chosen":    {append(lost, with(1, pod(state.PodRunning))), stop(1, v1beta2.ReasonRecovering), survivor},
+		"the flag is taken off":          {[]change{formed, members(1), with(0, forced)}, stop(0, v1beta2.ReasonRecovering), CreateMember{Name: nameOf(0), Incarnation: 1, Start: state.StartRejoin}},
+		"a seed that is the cluster":     {[]change{formed, members(3)}, stop(1, v1beta2.ReasonRestoring), CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin}},
+		"a lost member is replaced":      {[]change{formed, members(3), with(2, gone)}, RemoveMember{Name: nameOf(2), Cause: state.LostData}, CreateMember{Name: nameOf(2), Incarnation: 1, Start: state.StartJoin}},
 	} {
-		got, follows := state(test.changes...).Successor(test.step)
+		got, follows := Successor(stateWith(test.changes...), test.step)
 		if !follows || got != test.want {
 			t.Errorf("%s: %+v follows: %t, want %+v", name, got, follows, test.want)
 		}
@@ -41,14 +42,14 @@ func TestNoPodMustFollow(t *testing.T) {
 		step    Step
 	}{
 		"a Pod that has ended":        {[]change{formed, members(3)}, DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonMemberDown}},
-		"an ended Pod in a recovery":  {[]change{formed, members(3), noQuorum, with(1, pod(PodEnded)), forcing(0)}, DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRecovering}},
+		"an ended Pod in a recovery":  {[]change{formed, members(3), noQuorum, with(1, pod(state.PodEnded)), forcing(0)}, DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRecovering}},
 		"a cluster that shrinks":      {[]change{formed, members(3)}, RemoveMember{Name: nameOf(2)}},
 		"the Pod of a removed member": {[]change{formed, members(3)}, DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonScaling}},
-		"a failed seed":               {[]change{formed, members(3), with(3, pod(PodRunning), func(m *Member) { m.Incarnation = 2 })}, DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonRestoring}},
-		"a prepared member": {[]change{formed, members(3), with(2, gone), with(3, pod(PodRunning), func(m *Member) { m.Waits = true })},
-			RemoveMember{Name: nameOf(2), Cause: LostData}},
+		"a failed seed":               {[]change{formed, members(3), with(3, pod(state.PodRunning), func(m *state.Member) { m.Incarnation = 2 })}, DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonRestoring}},
+		"a prepared member": {[]change{formed, members(3), with(2, gone), with(3, pod(state.PodRunning), func(m *state.Member) { m.Waits = true })},
+			RemoveMember{Name: nameOf(2), Cause: state.LostData}},
 	} {
-		if next, follows := state(test.changes...).Successor(test.step); follows {
+		if next, follows := Successor(stateWith(test.changes...), test.step); follows {
 			t.Errorf("%s: the step waits for %+v", name, next)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -20,9 +21,9 @@ import (
 
 // issueCertificates issues and renews certificates and writes them to the members' Secrets. It does not wait for a healthy
 // cluster: expired certificates may be the cause.
-func issueCertificates(s State) Step { return untilClocksAgree(s, s.issue()) }
+func issueCertificates(s state.State) Step { return untilClocksAgree(s, issue(s)) }
 
-func (s State) issue() Step {
+func issue(s state.State) Step {
 	c := s.Certificates
 	if !s.Spec.TLS.Issued() {
 		return nil
@@ -42,10 +43,10 @@ func (s State) issue() Step {
 	case !managed && !c.Requested && c.UnissuedReason != v1beta2.ReasonCertManagerMissing && c.IssuerRefused == "":
 		return RequestCertificates{}
 	case c.Missing:
-		return c.issueFirst()
+		return issueFirst(c)
 	case c.Due != "":
 		return WriteCertificates{Cause: c.Due}
-	case s.refuseInUse():
+	case refuseInUse(s):
 		return WriteCertificates{Switch: true, Cause: "no member accepts those in use, and all trust the CA that signs now"}
 	case c.Unknown:
 		return WriteCertificates{Cause: "members and clients must trust a new CA in addition to the old one"}
@@ -54,7 +55,7 @@ func (s State) issue() Step {
 }
 
 // issueFirst writes the first certificates of a cluster, or waits for what they need.
-func (c Certificates) issueFirst() Step {
+func issueFirst(c state.Certificates) Step {
 	switch {
 	case !c.Lacking && c.Unissued == "":
 		return WriteCertificates{Cause: "none exist yet"}
@@ -69,33 +70,33 @@ func (c Certificates) issueFirst() Step {
 // CreateCA makes the certificate authority of a cluster (TLS.managed). If one was lost, the certificates that it signed are still trusted.
 type CreateCA struct{}
 
-func (CreateCA) describe(State) planning.Description {
+func (CreateCA) describe(state.State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonIssuingCertificates,
 		Message: "The operator is creating the certificate authority of the cluster.",
-		Requeue: requeueSoon,
+		Requeue: state.RequeueSoon,
 	}, "MakingAuthority", cluster)
 }
 
 // ReplaceCA puts another certificate authority beside the current one, which it keeps as the previous one with its key.
 type ReplaceCA struct{ Cause string }
 
-func (step ReplaceCA) describe(State) planning.Description {
+func (step ReplaceCA) describe(state.State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonRotatingCertificates,
 		Message: "The operator is creating a new certificate authority, because " + step.Cause + ".",
-		Requeue: requeueSoon,
+		Requeue: state.RequeueSoon,
 	}, "ReplacingAuthority", cluster)
 }
 
 // RequestCertificates makes the Certificates of cert-manager.
 type RequestCertificates struct{}
 
-func (RequestCertificates) describe(State) planning.Description {
+func (RequestCertificates) describe(state.State) planning.Description {
 	return planning.Description{
 		Reason:  v1beta2.ReasonIssuingCertificates,
 		Message: "The operator is requesting certificates from cert-manager.",
-		Requeue: requeueStarting,
+		Requeue: state.RequeueStarting,
 	}
 }
 
@@ -106,11 +107,11 @@ type WriteCertificates struct {
 	Cause        string
 }
 
-func (step WriteCertificates) describe(State) planning.Description {
+func (step WriteCertificates) describe(state.State) planning.Description {
 	d := planning.Description{
 		Reason:  v1beta2.ReasonIssuingCertificates,
 		Message: "The operator is writing the certificates of members and clients: " + step.Cause + ".",
-		Requeue: requeueSoon,
+		Requeue: state.RequeueSoon,
 	}
 	if step.Switch || step.Drop {
 		d.Reason = v1beta2.ReasonRotatingCertificates
@@ -120,19 +121,19 @@ func (step WriteCertificates) describe(State) planning.Description {
 
 // refuseTLSChange refuses to turn TLS on or off. Members with TLS cannot connect to members without it, and all clients
 // would have to change at the same time. Before a cluster forms, the same holds for the members that already run.
-func refuseTLSChange(s State) Step {
+func refuseTLSChange(s state.State) Step {
 	members, wayOut := s.Current(), "save a snapshot and restore it into a new EtcdCluster"
 	if !s.Formed() {
 		if s.Request != nil || s.RestorePending != "" || s.Restoring() {
 			return nil // they give way to the seed
 		}
-		members, wayOut = s.initial(), "delete the EtcdCluster and create it again: it has served no client yet"
+		members, wayOut = state.Initial(s), "delete the EtcdCluster and create it again: it has served no client yet"
 	}
 	for _, m := range members {
-		if m.Pod == PodNone || m.Pod == PodDeleting || (!s.Formed() && m.Pod != PodRunning) {
+		if m.Pod == state.PodNone || m.Pod == state.PodDeleting || (!s.Formed() && m.Pod != state.PodRunning) {
 			continue
 		}
-		if changed := s.tlsDiffers(m); changed != "" {
+		if changed := tlsDiffers(s, m); changed != "" {
 			return Wait{
 				Reason: v1beta2.ReasonTLSChangeNotSupported,
 				Message: "TLS " + changed + " in member " + m.Name + ". A running cluster cannot change it. " +
@@ -145,7 +146,7 @@ func refuseTLSChange(s State) Step {
 }
 
 // tlsDiffers says how a member's TLS differs from the spec. It is empty if it does not.
-func (s State) tlsDiffers(m Member) string {
+func tlsDiffers(s state.State, m state.Member) string {
 	for _, is := range []struct {
 		who     string
 		is, was bool
@@ -167,13 +168,13 @@ func onOff(on bool) string {
 // loadCertificates makes the kubelet write changed certificates into a Pod at once. The kubelet reads a Pod's Secrets when
 // the Pod changes, and otherwise about once a minute. A certificate that members refuse is not loaded early: each minute may be the one in
 // which a person corrects it.
-func loadCertificates(s State) Step {
-	if slices.ContainsFunc(s.Members, s.refusesPeers) {
+func loadCertificates(s state.State) Step {
+	if slices.ContainsFunc(s.Members, func(m state.Member) bool { return state.RefusesPeers(s, m) }) {
 		return nil
 	}
 	for _, m := range s.Members {
 		load := LoadCertificates{Name: m.Name, Loaded: s.Certificates.Loaded}
-		if m.Pod == PodRunning && s.Certificates.Loaded != "" && m.Loaded != s.Certificates.Loaded && s.may(load) {
+		if m.Pod == state.PodRunning && s.Certificates.Loaded != "" && m.Loaded != s.Certificates.Loaded && may(s, load) {
 			return load
 		}
 	}
@@ -183,29 +184,29 @@ func loadCertificates(s State) Step {
 // LoadCertificates marks a Pod, so that its kubelet reads its Secrets.
 type LoadCertificates struct{ Name, Loaded string }
 
-func (step LoadCertificates) describe(State) planning.Description {
+func (step LoadCertificates) describe(state.State) planning.Description {
 	return planning.Description{
 		Reason:  v1beta2.ReasonRotatingCertificates,
 		Message: "Member " + step.Name + " is loading its certificates.",
-		Requeue: requeueSoon,
+		Requeue: state.RequeueSoon,
 	}
 }
 
 // seedTrustsOldCA reports whether the Pod of a seed, which rollMembers never restarts, would refuse a certificate of the new CA.
-func (s State) seedTrustsOldCA() bool {
-	return slices.ContainsFunc(s.Members, func(m Member) bool {
-		return m.Incarnation > s.Incarnation && (m.Pod == PodRunning || m.Pod == PodStarting) && s.trustsOldCA(m)
+func seedTrustsOldCA(s state.State) bool {
+	return slices.ContainsFunc(s.Members, func(m state.Member) bool {
+		return m.Incarnation > s.Incarnation && (m.Pod == state.PodRunning || m.Pod == state.PodStarting) && state.TrustsOldCA(s, m)
 	})
 }
 
 // rotateCA continues the replacement of a CA when all members have restarted and trust what their Secrets hold.
-func rotateCA(s State) Step {
+func rotateCA(s state.State) Step {
 	c := s.Certificates
-	if !s.Spec.TLS.Issued() || !s.Formed() || !s.MembershipKnown || c.CA.Broken != "" || s.awaitsClocks(WriteCertificates{}) {
+	if !s.Spec.TLS.Issued() || !s.Formed() || !s.MembershipKnown || c.CA.Broken != "" || awaitsClocks(s, WriteCertificates{}) {
 		return nil
 	}
 	switch {
-	case c.Outdated && (s.Now.Before(c.SwitchAfter) || s.seedTrustsOldCA()):
+	case c.Outdated && (s.Now.Before(c.SwitchAfter) || seedTrustsOldCA(s)):
 		return nil
 	case c.Outdated:
 		return WriteCertificates{Switch: true, Cause: "all members trust the new CA"}
@@ -220,18 +221,18 @@ func rotateCA(s State) Step {
 // RemovePreviousCA removes the previous certificate authority, which no process trusts any more.
 type RemovePreviousCA struct{}
 
-func (RemovePreviousCA) describe(State) planning.Description {
+func (RemovePreviousCA) describe(state.State) planning.Description {
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonRotatingCertificates,
 		Message: "The operator is removing the previous certificate authority, which no member trusts any more.",
-		Requeue: requeueSoon,
+		Requeue: state.RequeueSoon,
 	}, "ForgettingAuthority", cluster)
 }
 
 // dropOld removes the old CA when no member serves a certificate of it any more.
-func dropOld(s State) Step {
+func dropOld(s state.State) Step {
 	for _, m := range s.Members {
-		if m.Pod == PodRunning && !m.ShowsNew {
+		if m.Pod == state.PodRunning && !m.ShowsNew {
 			return Wait{Reason: v1beta2.ReasonRotatingCertificates, Message: "Member " + m.Name + " has not loaded its new certificates yet. The kubelet writes them within two minutes."}
 		}
 	}
@@ -242,7 +243,7 @@ func dropOld(s State) Step {
 }
 
 // unissuedCertificates reports on a healthy cluster why certificates cannot be issued or renewed.
-func unissuedCertificates(s State) Step {
+func unissuedCertificates(s state.State) Step {
 	c := s.Certificates
 	switch {
 	case !s.Spec.TLS.Issued():
@@ -250,7 +251,7 @@ func unissuedCertificates(s State) Step {
 	case c.CA.Broken != "":
 		return Wait{Reason: v1beta2.ReasonSecretMissing, Message: c.CA.Broken, Stalled: true}
 	case c.Unissued != "" && c.IssuerRefused != "" && !c.Requested:
-		return Wait{Reason: v1beta2.ReasonIssuerNotAllowed, Message: c.IssuerRefused + " " + c.Unissued + c.untilExpiry(), Stalled: true}
+		return Wait{Reason: v1beta2.ReasonIssuerNotAllowed, Message: c.IssuerRefused + " " + c.Unissued + c.UntilExpiry(), Stalled: true}
 	case c.Unissued != "":
 		return Wait{Reason: c.UnissuedReason, Message: strings.TrimSpace(c.Unissued + " " + c.IssuerRefused)}
 	case c.Taken != "":

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -14,37 +15,26 @@ import (
 // are too few for a quorum of the old voters, they acknowledge no write, and the client Service does not select them.
 
 // unconfirmed returns whether a member's Pod may run on, and nobody can see or stop it.
-func (s State) unconfirmed(m Member) bool {
-	return m.Pod != PodNone && m.Pod != PodEnded && !m.Stopped && (m.NodeSilent || s.overdue(m))
+func unconfirmed(s state.State, m state.Member) bool {
+	return m.Pod != state.PodNone && m.Pod != state.PodEnded && !m.Stopped && (m.NodeSilent || state.Overdue(s, m))
 }
 
 // mayVote returns whether a member may be a voter of the cluster that a restore replaces.
-func (s State) mayVote(m Member) bool {
-	return m.Incarnation == max(s.Incarnation, FirstIncarnation) && !m.neverRan() && (!s.MembershipKnown || (m.InMembership && !m.Learner))
-}
-
-// neverRan returns whether no etcd has run in a Pod, because it waits until its member is added.
-func (m Member) neverRan() bool { return m.Waits && !m.Ran }
-
-// oldVoters returns how many voters that cluster has, and 0 if that is not known.
-func (s State) oldVoters() int {
-	if s.MembershipKnown {
-		return s.Voters().Total
-	}
-	return s.knownVoters()
+func mayVote(s state.State, m state.Member) bool {
+	return m.Incarnation == max(s.Incarnation, state.FirstIncarnation) && !m.NeverRan() && (!s.MembershipKnown || (m.InMembership && !m.Learner))
 }
 
 // haveQuorum returns whether these members of the old cluster could acknowledge writes among themselves. A member that the record of
 // the voters does not have may be a learner, or somebody may have promoted it: it counts among the members and among the voters. So does
 // a foreign learner.
-func (s State) haveQuorum(members []Member) bool {
+func haveQuorum(s state.State, members []state.Member) bool {
 	voters := 0 // not known
-	alone := slices.ContainsFunc(members, s.mayBeAlone)
+	alone := slices.ContainsFunc(members, func(m state.Member) bool { return mayBeAlone(s, m) })
 	running := len(members) + len(s.ForeignMembers)
-	if s.oldVoters() > 0 {
-		voters = s.votersBeside(s.ForeignMembers)
+	if state.OldVoters(s) > 0 {
+		voters = state.VotersBeside(s, s.ForeignMembers)
 		for _, m := range members {
-			if s.unrecorded(m) {
+			if unrecorded(s, m) {
 				voters++
 			}
 		}
@@ -53,138 +43,138 @@ func (s State) haveQuorum(members []Member) bool {
 }
 
 // unrecorded returns whether no quorum answers, and a member is not in the record of the voters.
-func (s State) unrecorded(m Member) bool {
+func unrecorded(s state.State, m state.Member) bool {
 	return !s.MembershipKnown && len(s.KnownVoters) > 0 && !slices.Contains(s.KnownVoters, m.Name)
 }
 
 // mayBeAlone returns whether a member may be a quorum of its own: it is the survivor of a lost quorum. The recorded voters are
 // those from before, until a quorum answers that it is alone. Its Pod may have no flag any more, because a restore took that off.
-func (s State) mayBeAlone(m Member) bool {
-	return m.Start == StartForce || (s.forcing() && m.Name == s.Recovery.Member)
+func mayBeAlone(s state.State, m state.Member) bool {
+	return m.Start == state.StartForce || (s.Forcing() && m.Name == s.Recovery.Member)
 }
 
 // unstoppable waits for a person if the operator could not stop the old cluster: the members that nobody can stop are a
 // quorum of it.
-func unstoppable(s State) Step {
-	unconfirmed := s.where(func(m Member) bool { return s.mayVote(m) && s.unconfirmed(m) })
-	trusting := s.trusting()
+func unstoppable(s state.State) Step {
+	unconfirmed := s.Where(func(m state.Member) bool { return mayVote(s, m) && unconfirmed(s, m) })
+	trusting := trusting(s)
 	switch {
-	case !trusting.haveQuorum(unconfirmed):
+	case !haveQuorum(trusting, unconfirmed):
 		return nil
-	case trusting.haveQuorum(nil):
+	case haveQuorum(trusting, nil):
 		return Wait{
 			Reason: v1beta2.ReasonForeignMember, Stalled: true,
-			Message: fmt.Sprintf("The seed of EtcdRestore %s serves. %s, so the restore does not continue. %s To cancel, delete the EtcdRestore.", s.Restore.Name, trusting.mayWrite(s.oldVoters()), s.howToStop()),
+			Message: fmt.Sprintf("The seed of EtcdRestore %s serves. %s, so the restore does not continue. %s To cancel, delete the EtcdRestore.", s.Restore.Name, mayWrite(trusting, state.OldVoters(s)), howToStop(s)),
 		}
 	}
 	of := ""
-	if voters := s.oldVoters(); voters > 0 {
+	if voters := state.OldVoters(s); voters > 0 {
 		of = fmt.Sprintf(" of %d", voters)
 	}
 	return Wait{
 		Reason: v1beta2.ReasonPodFailing,
 		Message: fmt.Sprintf("The seed of EtcdRestore %s serves, but the nodes of %d%s old members do not answer: %s. The members may still accept writes, so the restore does not continue. The old members that answer continue to serve. %s To cancel, delete the EtcdRestore.",
-			s.Restore.Name, len(unconfirmed), of, strings.Join(memberNames(unconfirmed), ", "), howToEnd(unconfirmed...)),
+			s.Restore.Name, len(unconfirmed), of, strings.Join(state.MemberNames(unconfirmed), ", "), state.HowToEnd(unconfirmed...)),
 		Stalled: true,
 	}
 }
 
 // oldMemberStops waits until the old members that may run are too few for a quorum. All have been asked to stop. A member that
 // has requests in flight, and lost its quorum, takes two seconds for that, and clients would wait for it.
-func oldMemberStops(s State) Step {
-	var running []Member
+func oldMemberStops(s state.State) Step {
+	var running []state.Member
 	for _, m := range s.Members {
 		switch {
-		case m.Incarnation == s.Restore.Incarnation || m.Pod != PodDeleting || m.Stopped || m.neverRan():
-		case s.mayVote(m):
+		case m.Incarnation == s.Restore.Incarnation || m.Pod != state.PodDeleting || m.Stopped || m.NeverRan():
+		case mayVote(s, m):
 			running = append(running, m)
-		case !s.unconfirmed(m):
-			return s.waitForOld(m)
+		case !unconfirmed(s, m):
+			return waitForOld(s, m)
 		}
 	}
-	if len(running) == 0 || !s.trusting().haveQuorum(running) {
+	if len(running) == 0 || !haveQuorum(trusting(s), running) {
 		return nil
 	}
 	for _, m := range running {
-		if !s.unconfirmed(m) {
-			return s.waitForOld(m)
+		if !unconfirmed(s, m) {
+			return waitForOld(s, m)
 		}
 	}
-	return s.waitUntilGone(running[0], v1beta2.ReasonRestoring, "The node of member "+running[0].Name+" has not confirmed that it stopped. Then the seed takes over.")
+	return waitUntilGone(s, running[0], v1beta2.ReasonRestoring, "The node of member "+running[0].Name+" has not confirmed that it stopped. Then the seed takes over.")
 }
 
 // foreignQuorum stops a switch if voters that the operator did not add may be a quorum without its own members. It cannot stop them, and
 // sees none of them any more.
-func foreignQuorum(s State) Step {
-	seed, _ := s.seed()
-	trusting := s.trusting()
-	if !trusting.haveQuorum(nil) {
+func foreignQuorum(s state.State) Step {
+	seed, _ := state.SeedMember(s)
+	trusting := trusting(s)
+	if !haveQuorum(trusting, nil) {
 		return nil
 	}
 	back := fmt.Sprintf("delete EtcdRestore %s, then Pod %s", s.Restore.Name, seed.Name)
-	if s.Cancelled() {
+	if state.Cancelled(s) {
 		back = "delete Pod " + seed.Name
 	}
-	if !s.inPod(seed) {
+	if !state.InPod(s, seed) {
 		back += ", and the PersistentVolumeClaim of that name"
 	}
 	return Wait{
 		Reason: v1beta2.ReasonForeignMember, Stalled: true,
-		Message: fmt.Sprintf("%s, so seed %s does not take over. The old members have stopped, so clients wait. %s To return to the old members, %s.", trusting.mayWrite(s.oldVoters()), seed.Name, s.howToStop(), back),
+		Message: fmt.Sprintf("%s, so seed %s does not take over. The old members have stopped, so clients wait. %s To return to the old members, %s.", mayWrite(trusting, state.OldVoters(s)), seed.Name, howToStop(s), back),
 	}
 }
 
 // trusting returns the State without the foreign members that have stopped, as a person says in an annotation. The consent to remove
 // them is no such statement: they may run. A quorum that serves contradicts the statement, or does not need it.
-func (s State) trusting() State {
-	if unknown, _ := s.QuorumUnknown(); !unknown && !s.MembershipKnown && !s.Guarded() {
-		s.ForeignMembers = s.maybeServing()
+func trusting(s state.State) state.State {
+	if unknown, _ := state.QuorumUnknown(s); !unknown && !s.MembershipKnown && !state.Guarded(s) {
+		s.ForeignMembers = state.MaybeServing(s)
 	}
 	return s
 }
 
 // mayWrite says that foreign members may still serve, as the beginning of a sentence.
-func (s State) mayWrite(voters int) string {
+func mayWrite(s state.State, voters int) string {
 	of := "voters"
-	if s.foreignLearners() > 0 {
+	if state.ForeignLearners(s) > 0 {
 		of = "members that vote or may vote"
 	}
-	return fmt.Sprintf("The operator did not add %d of %d old %s, so it cannot stop them. They may still accept writes", len(s.ForeignMembers), voters+s.foreignLearners(), of)
+	return fmt.Sprintf("The operator did not add %d of %d old %s, so it cannot stop them. They may still accept writes", len(s.ForeignMembers), voters+state.ForeignLearners(s), of)
 }
 
 // howToStop says what a person does about foreign members.
-func (s State) howToStop() string {
+func howToStop(s state.State) string {
 	switch {
 	case s.MembershipKnown:
 		return "Remove them with etcdctl member remove, those that have stopped first."
-	case s.Guarded():
-		refusal := s.refusal(s.Incarnation)
-		return "A quorum serves, and the operator cannot see whether they were removed. " + s.whyRefused(refusal) + " " + s.howToPermit(refusal)
+	case state.Guarded(s):
+		refusal := state.Refusal(s, s.Incarnation)
+		return "A quorum serves, and the operator cannot see whether they were removed. " + state.WhyRefused(s, refusal) + " " + state.HowToPermit(s, refusal)
 	}
-	return s.sayStopped()
+	return state.SayStopped(s)
 }
 
 // InTheWay says which old member is in the way of a step that lets the seed replace the old members, or that returns to the time before
 // they stopped; empty if none is. The State has the Pods as a read past the cache shows them.
-func (s State) InTheWay(step Step) string {
-	old := s.where(func(m Member) bool {
-		return m.Incarnation != s.Restore.Incarnation && m.Pod != PodNone && m.Pod != PodEnded
+func InTheWay(s state.State, step Step) string {
+	old := s.Where(func(m state.Member) bool {
+		return m.Incarnation != s.Restore.Incarnation && m.Pod != state.PodNone && m.Pod != state.PodEnded
 	})
-	beside := func(m Member) string { return "the old member " + m.Name + " may run beside the seed" }
+	beside := func(m state.Member) string { return "the old member " + m.Name + " may run beside the seed" }
 	switch step.(type) {
 	case ReturnToSeeding:
-		if !s.oldQuorumRuns() {
+		if !oldQuorumRuns(s) {
 			return "the old members stop"
 		}
 	case BeginSwitch:
-		if len(old) > 0 && s.cannotHandOver() != nil {
+		if len(old) > 0 && cannotHandOver(s) != nil {
 			return beside(old[0])
 		}
 	case AdoptSeed:
-		if s.WritesFenced() {
+		if WritesFenced(s) {
 			return ""
 		}
-		if voters := s.oldRunning(); s.oldRun() {
+		if voters := oldRunning(s); oldRun(s) {
 			return beside(voters[0])
 		}
 		if len(old) > 0 && oldMemberStops(s) != nil {
@@ -197,14 +187,6 @@ func (s State) InTheWay(step Step) string {
 	return ""
 }
 
-func (s State) waitForOld(m Member) Step {
-	return s.waitUntilGone(m, v1beta2.ReasonRestoring, "Member "+m.Name+" is stopping. Then the seed takes over.")
-}
-
-func memberNames(members []Member) []string {
-	names := make([]string, len(members))
-	for i, m := range members {
-		names[i] = m.Name
-	}
-	return names
+func waitForOld(s state.State, m state.Member) Step {
+	return waitUntilGone(s, m, v1beta2.ReasonRestoring, "Member "+m.Name+" is stopping. Then the seed takes over.")
 }

@@ -22,7 +22,7 @@ func TestTheStatusOfARestoreCountsTheRevisionsThatNothingHas(t *testing.T) {
 		"the safety snapshot was not taken": {&v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotNotTaken}, 60, 100, 0, 40},
 		"no quorum told the last revision":  {nil, 60, 0, 0, -1},
 	} {
-		s := state(formed, members(3), asked)
+		s := stateWith(formed, members(3), asked)
 		s.Restore = &v1beta2.ClusterRestoreStatus{Name: s.Request.Name, UID: s.Request.UID, Step: v1beta2.RestoreGrowing, LastRevision: test.last, Incarnation: 1}
 		s.Request.Saved, s.Request.Archived = test.saved, test.archived
 		got := *s.Restore

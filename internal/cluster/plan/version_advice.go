@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
@@ -15,13 +16,13 @@ const oldestTested = "3.4.0"
 // Advice says that the cluster is as its spec asks, and that a person should correct something.
 type Advice struct{ Reason, Message string }
 
-func (step Advice) describe(s State) planning.Description {
-	return warned(planning.Description{Reason: step.Reason, Message: step.Message + s.saysFenced(), Requeue: requeueSettled}, step.Reason, "Check")
+func (step Advice) describe(s state.State) planning.Description {
+	return warned(planning.Description{Reason: step.Reason, Message: step.Message + state.SaysFenced(s), Requeue: state.RequeueSettled}, step.Reason, "Check")
 }
 
 // adviseVersion warns of releases with known defects, and of those that the suite is not tested with.
-func adviseVersion(s State) Step {
-	message := s.versionAdvice()
+func adviseVersion(s state.State) Step {
+	message := versionAdvice(s)
 	if message == "" {
 		return nil
 	}
@@ -29,18 +30,18 @@ func adviseVersion(s State) Step {
 }
 
 // versionAdvice returns why the version that members run should be left, and an empty string if it need not.
-func (s State) versionAdvice() string {
-	runs := s.lowestVersion()
+func versionAdvice(s state.State) string {
+	runs := state.LowestVersion(s)
 	if runs == "" {
 		return ""
 	}
-	if Older(runs, oldestTested) {
+	if state.Older(runs, oldestTested) {
 		return fmt.Sprintf("The members run etcd %s, and this operator is tested with %s and newer. etcd before that has no learners, so a new member counts for quorum before it has its data. "+
-			"Take a snapshot, and restore it into an EtcdCluster of a newer version.", runs, minor(oldestTested))
+			"Take a snapshot, and restore it into an EtcdCluster of a newer version.", runs, state.Minor(oldestTested))
 	}
-	last, ended := etcdversion.Ended[minor(runs)]
-	end := fmt.Sprintf("etcd's project ended %s with %s of %s. Upgrade to the next minor version.", minor(runs), last[0], last[1])
-	found := s.defects(runs)
+	last, ended := etcdversion.Ended[state.Minor(runs)]
+	end := fmt.Sprintf("etcd's project ended %s with %s of %s. Upgrade to the next minor version.", state.Minor(runs), last[0], last[1])
+	found := defects(s, runs)
 	switch {
 	case len(found) == 0 && ended:
 		return fmt.Sprintf("The members run etcd %s, which gets no more corrections. %s", runs, end)
@@ -55,13 +56,13 @@ func (s State) versionAdvice() string {
 		return message + " " + end
 	}
 	if release := withoutDefects(runs, found); release != "" {
-		return message + fmt.Sprintf(" Set spec.version to the newest %s, at least %s.", minor(runs), release)
+		return message + fmt.Sprintf(" Set spec.version to the newest %s, at least %s.", state.Minor(runs), release)
 	}
-	return message + " No release of " + minor(runs) + " is known to be without it. Upgrade to a newer minor version, or follow the source."
+	return message + " No release of " + state.Minor(runs) + " is known to be without it. Upgrade to a newer minor version, or follow the source."
 }
 
 // defects of a version that a person should act on, the worst first. What the administrator has added comes last.
-func (s State) defects(runs string) []etcdversion.Defect {
+func defects(s state.State, runs string) []etcdversion.Defect {
 	return slices.DeleteFunc(slices.Concat(etcdversion.Defects(), s.MoreDefects), func(d etcdversion.Defect) bool { return d.Silent || !d.Affects(runs) })
 }
 
@@ -72,7 +73,7 @@ func withoutDefects(runs string, found []etcdversion.Defect) string {
 		if d.Fixed == "" {
 			return ""
 		}
-		if Older(first, d.Fixed) {
+		if state.Older(first, d.Fixed) {
 			first = d.Fixed
 		}
 	}

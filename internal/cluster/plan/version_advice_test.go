@@ -7,11 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 )
 
 func allRun(v string) change {
-	return func(s *State) {
+	return func(s *state.State) {
 		s.Spec.Version = v
 		for i := range s.Members {
 			s.Members[i].Version, s.Members[i].PodImage = v, s.Spec.Image()
@@ -41,7 +42,7 @@ func TestVersionsToLeaveAreReported(t *testing.T) {
 		"3.7.3":    "",
 	} {
 		t.Run(v, func(t *testing.T) {
-			s := state(formed, members(3), allRun(v))
+			s := stateWith(formed, members(3), allRun(v))
 			step := Plan(s)
 			advice, is := step.(Advice)
 			if is != (want != "") || !strings.Contains(advice.Message, want) {
@@ -56,12 +57,12 @@ func TestVersionsToLeaveAreReported(t *testing.T) {
 }
 
 func TestTheStatusCountsReadyMembers(t *testing.T) {
-	for want, s := range map[string]State{
-		"3/3": state(formed, members(3)),
-		"2/3": state(formed, members(3), with(1, silent)),
-		"0/3": state(formed, members(3), with(0, withoutPod), with(1, withoutPod), with(2, withoutPod), noQuorum, hibernating),
-		"3/5": state(formed, members(3), size(5)),
-		"0/1": state(size(1)),
+	for want, s := range map[string]state.State{
+		"3/3": stateWith(formed, members(3)),
+		"2/3": stateWith(formed, members(3), with(1, silent)),
+		"0/3": stateWith(formed, members(3), with(0, withoutPod), with(1, withoutPod), with(2, withoutPod), noQuorum, hibernating),
+		"3/5": stateWith(formed, members(3), size(5)),
+		"0/1": stateWith(size(1)),
 	} {
 		if got := NewStatus(s, Plan(s), nil, v1beta2.EtcdClusterStatus{}, 1).ReadyMembers; got != want {
 			t.Errorf("readyMembers is %q, want %q", got, want)
@@ -77,7 +78,7 @@ func TestAdviceHidesNothingElse(t *testing.T) {
 			t.Errorf("%T counts as an effect", step)
 		}
 	}
-	s := state(formed, members(3), allRun("3.5.1"), asks(Asked{Fence: []string{nameOf(1)}}), with(1, outOfService))
+	s := stateWith(formed, members(3), allRun("3.5.1"), asks(state.Asked{Fence: []string{nameOf(1)}}), with(1, outOfService))
 	s.KnownVersion = "3.5.1"
 	if said := Describe(s, Plan(s)).Message; !strings.Contains(said, "does not select "+nameOf(1)) {
 		t.Errorf("the fenced member is not named: %s", said)
@@ -86,14 +87,14 @@ func TestAdviceHidesNothingElse(t *testing.T) {
 
 // An administrator learns of a defect before this suite has a release that knows it.
 func TestADefectOfTheChartIsReported(t *testing.T) {
-	more := func(s *State) {
+	more := func(s *state.State) {
 		s.MoreDefects = []etcdversion.Defect{{From: "3.6.0", Fixed: "3.6.20", Effect: "members can lose data", Source: "https://example.com/1"}}
 	}
-	advice, _ := Plan(state(formed, members(3), more)).(Advice)
+	advice, _ := Plan(stateWith(formed, members(3), more)).(Advice)
 	if want := "because members can lose data (https://example.com/1). Set spec.version to the newest 3.6, at least 3.6.20."; !strings.Contains(advice.Message, want) {
 		t.Errorf("the advice is %q, want one with %q", advice.Message, want)
 	}
-	if step := Plan(state(formed, members(3), allRun("3.7.3"), more)); step != (Done{}) {
+	if step := Plan(stateWith(formed, members(3), allRun("3.7.3"), more)); step != (Done{}) {
 		t.Errorf("a release of another minor version is advised against: %#v", step)
 	}
 }

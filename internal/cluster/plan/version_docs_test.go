@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 )
 
@@ -34,7 +35,7 @@ func testedMinors(t *testing.T) []string {
 		found[i] = strings.TrimPrefix(filepath.Base(path), "etcd-")
 	}
 	slices.SortFunc(found, func(a, b string) int {
-		if Older(a+".0", b+".0") {
+		if state.Older(a+".0", b+".0") {
 			return -1
 		}
 		return 1
@@ -45,8 +46,8 @@ func testedMinors(t *testing.T) []string {
 func TestTheLowestVersionIsTheSameInDocumentsTestsAndCode(t *testing.T) {
 	minors := testedMinors(t)
 	lowest, newest := minors[0], minors[len(minors)-1]
-	if minor(oldestTested) != lowest {
-		t.Errorf("the operator takes %s for the oldest tested version, and the tests have etcd %s", minor(oldestTested), lowest)
+	if state.Minor(oldestTested) != lowest {
+		t.Errorf("the operator takes %s for the oldest tested version, and the tests have etcd %s", state.Minor(oldestTested), lowest)
 	}
 	var fresh v1beta2.EtcdClusterSpec
 	for path, claims := range map[string][]string{

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // What etcd logged when it was started on the data of the next minor version. Without it the operator does not know that the version in the
@@ -28,15 +29,15 @@ func TestEtcdThatIsOlderThanItsDataSaysWhatItNeeds(t *testing.T) {
 // member starts with 3.5, which etcd refuses, and no change of the spec helps, because a version is only changed while a quorum serves.
 func TestAnOldVersionInTheStatusIsForgottenIfEtcdRefusesIt(t *testing.T) {
 	for size := 1; size <= 3; size += 2 {
-		s := state(formed, members(size), noQuorum, ofVersion("3.6.16"))
+		s := stateWith(formed, members(size), noQuorum, ofVersion("3.6.16"))
 		s.Spec.Size = size
 		s.KnownVersion = "3.5.26"
 		for i := range size {
-			with(i, onVolume, pod(PodBlocked), func(m *Member) {
+			with(i, onVolume, pod(state.PodBlocked), func(m *state.Member) {
 				m.PodImage, m.NeedsMinor = s.Spec.ImageOf("3.5.26"), "3.6"
 			})(&s)
 		}
-		if got := s.VersionFor(FirstIncarnation); got != "3.6.16" {
+		if got := state.VersionFor(s, state.FirstIncarnation); got != "3.6.16" {
 			t.Errorf("%d members: they start with %s", size, got)
 		}
 		before := v1beta2.EtcdClusterStatus{CurrentVersion: "3.5.26"}
@@ -52,9 +53,9 @@ func TestAnOldVersionInTheStatusIsForgottenIfEtcdRefusesIt(t *testing.T) {
 // The data is of 3.6, and the spec asks for 3.7. The operator does not know which release of 3.6 it is, and 3.7 may not read it. A person sets spec.version to
 // 3.6.x first.
 func TestAnOldVersionIsNotReplacedByOneThatSkipsAMinorVersion(t *testing.T) {
-	s := state(formed, members(1), noQuorum, ofVersion("3.7.3"), with(0, onVolume, pod(PodBlocked), func(m *Member) { m.NeedsMinor = "3.6" }))
+	s := stateWith(formed, members(1), noQuorum, ofVersion("3.7.3"), with(0, onVolume, pod(state.PodBlocked), func(m *state.Member) { m.NeedsMinor = "3.6" }))
 	s.Spec.Size, s.KnownVersion = 1, "3.5.26"
-	if got := s.VersionFor(FirstIncarnation); got != "3.5.26" {
+	if got := state.VersionFor(s, state.FirstIncarnation); got != "3.5.26" {
 		t.Errorf("the member starts with %s", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // The API backup is from while the data was prepared for 3.7. The cluster runs 3.7 since, and all nodes restart.
@@ -11,11 +12,11 @@ func TestAnOldVersionWithAnOldPreparationIsForgotten(t *testing.T) {
 	for _, change := range []v1beta2.VersionChangeStatus{
 		{To: "3.7", Step: v1beta2.VersionChangePreparing}, {To: "3.7", Step: v1beta2.VersionChangeSnapshotted}, {To: "3.5", Step: v1beta2.VersionChangePreparing},
 	} {
-		s := state(formed, members(3), noQuorum, ofVersion("3.7.3"))
+		s := stateWith(formed, members(3), noQuorum, ofVersion("3.7.3"))
 		s.KnownVersion = "3.6.16"
 		s.VersionChange = change.DeepCopy()
 		for i := range 3 {
-			with(i, onVolume, pod(PodBlocked), func(m *Member) {
+			with(i, onVolume, pod(state.PodBlocked), func(m *state.Member) {
 				m.PodReason, m.PodMessage = v1beta2.ReasonPodFailing, "container etcd exits repeatedly"
 				m.PodImage, m.NeedsMinor = s.Spec.ImageOf("3.6.16"), "3.7"
 			})(&s)
@@ -36,13 +37,13 @@ func TestAnOldVersionWithAnOldPreparationIsForgotten(t *testing.T) {
 			if c, is := step.(CreateMember); is {
 				for i := range s.Members {
 					if s.Members[i].Name == c.Name {
-						pod(PodStarting)(&s.Members[i])
+						pod(state.PodStarting)(&s.Members[i])
 						s.Members[i].PodImage = s.ImageFor(1)
 					}
 				}
 			}
 		}
-		if got := s.VersionFor(FirstIncarnation); got != "3.7.3" {
+		if got := state.VersionFor(s, state.FirstIncarnation); got != "3.7.3" {
 			t.Errorf("%v: they start with version %q, image %q; the status has version %q and change %v", change, got, s.ImageFor(1), status.CurrentVersion, status.VersionChange)
 		}
 	}
@@ -50,14 +51,14 @@ func TestAnOldVersionWithAnOldPreparationIsForgotten(t *testing.T) {
 
 // A person deletes the Pods, as the status of a Pod that fails suggests.
 func TestAnOldVersionWithAnOldPreparationNamesAnImage(t *testing.T) {
-	s := state(formed, members(3), noQuorum, ofVersion("3.7.3"))
+	s := stateWith(formed, members(3), noQuorum, ofVersion("3.7.3"))
 	s.KnownVersion, s.VersionChange = "", &v1beta2.VersionChangeStatus{To: "3.7", Step: v1beta2.VersionChangePreparing} // what the pass before has left in the status
 	for i := range 3 {
 		with(i, withoutPod)(&s)
 	}
-	with(2, onVolume, pod(PodBlocked), func(m *Member) { m.PodImage, m.NeedsMinor = s.Spec.ImageOf("3.6.16"), "3.7" })(&s)
-	with(2, withoutPod, func(m *Member) { m.NeedsMinor = "" })(&s)
+	with(2, onVolume, pod(state.PodBlocked), func(m *state.Member) { m.PodImage, m.NeedsMinor = s.Spec.ImageOf("3.6.16"), "3.7" })(&s)
+	with(2, withoutPod, func(m *state.Member) { m.NeedsMinor = "" })(&s)
 	if image := s.ImageFor(1); image != "quay.io/coreos/etcd:v3.7.3" {
-		t.Errorf("%T: version %q image %q", Plan(s), s.VersionFor(1), image)
+		t.Errorf("%T: version %q image %q", Plan(s), state.VersionFor(s, 1), image)
 	}
 }

@@ -4,11 +4,12 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // registry is a cluster as kubeadm and registry.k8s.io write its version. Its members report the version of etcd.
 func registry(spec, runs string) change {
-	return func(s *State) {
+	return func(s *state.State) {
 		s.Spec.Version, s.Spec.Repository, s.Spec.ImagePolicy = spec, "registry.k8s.io/etcd", &v1beta2.ImagePolicy{Tag: "{version}"}
 		s.KnownVersion = runs
 		for i := range s.Members {
@@ -18,7 +19,7 @@ func registry(spec, runs string) change {
 }
 
 func TestAVersionWithTheSuffixOfARegistryIsTheVersionThatMembersReport(t *testing.T) {
-	s := state(formed, members(3), registry("3.6.16-0", "3.6.16"))
+	s := stateWith(formed, members(3), registry("3.6.16-0", "3.6.16"))
 	if step := Plan(s); step != (Done{}) {
 		t.Errorf("the plan is %#v, want Done", step)
 	}
@@ -36,13 +37,13 @@ func TestVersionsWithTheSuffixOfARegistryAreUpgradedAndDowngraded(t *testing.T) 
 		{spec: "3.7.3-0", runs: "3.5.30", image: "registry.k8s.io/etcd:3.5.30-0", refused: "etcd is upgraded one minor version at a time. Set spec.version to the newest 3.6 before 3.7.3."},
 		{spec: "3.6.10-0", runs: "3.7.3", image: "registry.k8s.io/etcd:3.7.3-0", refused: "Downgrade to 3.6.11 or newer. From an older version the cluster could not be upgraded again."},
 	} {
-		s := state(formed, members(3), registry(test.spec, test.runs))
-		lowest, highest := s.versions()
-		if got := s.upgradeRefusal(lowest, highest, s.Spec.EtcdVersion()); got != test.refused {
+		s := stateWith(formed, members(3), registry(test.spec, test.runs))
+		lowest, highest := state.Versions(s)
+		if got := state.RefusedUpgrade(s, lowest, highest, s.Spec.EtcdVersion()); got != test.refused {
 			t.Errorf("%s to %s: the refusal is %q, want %q", test.runs, test.spec, got, test.refused)
 		}
 		if test.refused == "" {
-			s.VersionChange = &v1beta2.VersionChangeStatus{To: minor(s.Spec.EtcdVersion()), Step: v1beta2.VersionChangeReady}
+			s.VersionChange = &v1beta2.VersionChangeStatus{To: state.Minor(s.Spec.EtcdVersion()), Step: v1beta2.VersionChangeReady}
 		}
 		if got := s.ImageFor(s.Incarnation); got != test.image {
 			t.Errorf("%s to %s: a recreated member runs %s, want %s", test.runs, test.spec, got, test.image)
@@ -53,8 +54,8 @@ func TestVersionsWithTheSuffixOfARegistryAreUpgradedAndDowngraded(t *testing.T) 
 // A restore waited without end, because the seed reported 3.6.16 and the spec had 3.6.16-0.
 func TestARestoreIntoAVersionWithTheSuffixOfARegistryBegins(t *testing.T) {
 	for name, version := range map[string]string{"with the suffix of a registry": "3.6.16-0", "without": "3.6.16"} {
-		begun := Plan(state(formed, members(3), asked, registry(version, "3.6.16"), func(s *State) { s.Request.StorageVersion = "3.6.0" }))
-		if plain := Plan(state(formed, members(3), asked, func(s *State) { s.Request.StorageVersion = "3.6.0" })); begun != plain {
+		begun := Plan(stateWith(formed, members(3), asked, registry(version, "3.6.16"), func(s *state.State) { s.Request.StorageVersion = "3.6.0" }))
+		if plain := Plan(stateWith(formed, members(3), asked, func(s *state.State) { s.Request.StorageVersion = "3.6.0" })); begun != plain {
 			t.Errorf("%s: the restore begins with %#v, want %#v", name, begun, plain)
 		}
 	}
@@ -64,8 +65,8 @@ func TestARestoreIntoAVersionWithTheSuffixOfARegistryBegins(t *testing.T) {
 // upgrade is refused or prepared gets an image that no registry has, and does not start.
 func TestAMemberThatRestartsBeforeAnUpgradeKeepsItsImage(t *testing.T) {
 	const runs = "registry.example:5000/etcd:v3.6.16-debian-12-r4"
-	cluster := func(wanted string, changes ...change) State {
-		s := state(formed, members(3), func(s *State) {
+	cluster := func(wanted string, changes ...change) state.State {
+		s := stateWith(formed, members(3), func(s *state.State) {
 			s.Spec.Version, s.Spec.ImagePolicy = wanted, &v1beta2.ImagePolicy{Repository: "registry.example:5000/etcd"}
 			for i := range s.Members {
 				s.Members[i].Version, s.Members[i].PodImage = "3.6.16", runs
@@ -76,23 +77,23 @@ func TestAMemberThatRestartsBeforeAnUpgradeKeepsItsImage(t *testing.T) {
 		}
 		return s
 	}
-	evicted := with(0, func(m *Member) {
-		m.Pod, m.Serving, m.Answers, m.PodReady, m.Version, m.PodImage = PodNone, false, false, false, "", ""
+	evicted := with(0, func(m *state.Member) {
+		m.Pod, m.Serving, m.Answers, m.PodReady, m.Version, m.PodImage = state.PodNone, false, false, false, "", ""
 	})
 	for name, test := range map[string]struct {
-		state State
+		state state.State
 		want  string
 	}{
 		"the upgrade is refused, because it skips a minor version": {cluster("3.8.0-debian-12-r1", evicted), runs},
 		"the data is being prepared for the upgrade":               {cluster("3.7.3-debian-12-r1", evicted), runs},
-		"another Pod has an image that does not exist": {cluster("3.8.0-debian-12-r1", with(0, func(m *Member) {
-			m.Pod, m.Serving, m.Answers, m.Version, m.PodImage = PodBlocked, false, false, "", "registry.example:5000/etcd:v3.6.16-debian-12-r1"
+		"another Pod has an image that does not exist": {cluster("3.8.0-debian-12-r1", with(0, func(m *state.Member) {
+			m.Pod, m.Serving, m.Answers, m.Version, m.PodImage = state.PodBlocked, false, false, "", "registry.example:5000/etcd:v3.6.16-debian-12-r1"
 		})), runs},
-		"the tag changes with the version":    {cluster("3.8.0", evicted, func(s *State) { s.Spec.ImagePolicy.Tag = "{version}-0" }), runs},
-		"the digest changes with the version": {cluster("3.8.0", evicted, func(s *State) { s.Spec.ImagePolicy.Digest = "sha256:00" }), runs},
-		"the repository is corrected": {cluster("3.8.0-debian-12-r1", evicted, func(s *State) { s.Spec.ImagePolicy.Repository = "mirror.example/etcd" }),
+		"the tag changes with the version":    {cluster("3.8.0", evicted, func(s *state.State) { s.Spec.ImagePolicy.Tag = "{version}-0" }), runs},
+		"the digest changes with the version": {cluster("3.8.0", evicted, func(s *state.State) { s.Spec.ImagePolicy.Digest = "sha256:00" }), runs},
+		"the repository is corrected": {cluster("3.8.0-debian-12-r1", evicted, func(s *state.State) { s.Spec.ImagePolicy.Repository = "mirror.example/etcd" }),
 			"mirror.example/etcd:v3.6.16-debian-12-r1"},
-		"the members run different images": {cluster("3.8.0-debian-12-r1", evicted, with(1, func(m *Member) { m.PodImage = "registry.example:5000/etcd:v3.6.16-debian-12-r3" })),
+		"the members run different images": {cluster("3.8.0-debian-12-r1", evicted, with(1, func(m *state.Member) { m.PodImage = "registry.example:5000/etcd:v3.6.16-debian-12-r3" })),
 			"registry.example:5000/etcd:v3.6.16-debian-12-r1"},
 		"the version is that of the members": {cluster("3.6.16-debian-12-r5", evicted), "registry.example:5000/etcd:v3.6.16-debian-12-r5"},
 	} {

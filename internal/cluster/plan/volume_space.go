@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -14,26 +15,26 @@ const besideDatabase = int64(1) << 30
 // VolumeMayFill says that the cluster is as its spec asks, and that a volume is too small for what etcd may write.
 type VolumeMayFill struct{ Name, Message string }
 
-func (step VolumeMayFill) describe(State) planning.Description {
-	d := warned(planning.Description{Reason: v1beta2.ReasonVolumeMayFill, Message: step.Message, Requeue: requeueSettled}, v1beta2.ReasonVolumeMayFill, "Check")
+func (step VolumeMayFill) describe(state.State) planning.Description {
+	d := warned(planning.Description{Reason: v1beta2.ReasonVolumeMayFill, Message: step.Message, Requeue: state.RequeueSettled}, v1beta2.ReasonVolumeMayFill, "Check")
 	d.Events[0].About = planning.Volume(step.Name)
 	return d
 }
 
 // warnOfFullVolumes warns while there is time: a member whose volume is full cannot start, and all members fill together.
-func warnOfFullVolumes(s State) Step {
-	for _, m := range s.membership() {
-		if m.Volume == VolumePresent && m.VolumeCapacity > 0 && m.DBSize+besideDatabase > m.VolumeCapacity && m.DBSize > m.VolumeCapacity/2 {
+func warnOfFullVolumes(s state.State) Step {
+	for _, m := range s.Membership() {
+		if m.Volume == state.VolumePresent && m.VolumeCapacity > 0 && m.DBSize+besideDatabase > m.VolumeCapacity && m.DBSize > m.VolumeCapacity/2 {
 			return VolumeMayFill{Name: m.Name, Message: fmt.Sprintf("Volume %s of %s is nearly full: the database has more than half of it, and the logs of etcd need about %s. A member whose volume is full cannot start. Raise spec.pod.persistentVolumeClaimSpec.resources.requests.storage.",
-				m.Name, bytesOf(m.VolumeCapacity), bytesOf(besideDatabase))}
+				m.Name, state.BytesOf(m.VolumeCapacity), state.BytesOf(besideDatabase))}
 		}
 	}
-	for _, m := range s.membership() {
-		quota := s.quotaOf(m)
+	for _, m := range s.Membership() {
+		quota := state.QuotaOf(s, m)
 		needs := quota + quota/4 + besideDatabase
-		if m.Volume == VolumePresent && m.VolumeCapacity > 0 && quota > 0 && m.VolumeCapacity < needs {
+		if m.Volume == state.VolumePresent && m.VolumeCapacity > 0 && quota > 0 && m.VolumeCapacity < needs {
 			return VolumeMayFill{Name: m.Name, Message: fmt.Sprintf("Volume %s of %s can become full before the database reaches its space quota of %s: that needs about %s. A member whose volume is full cannot start. Raise spec.pod.persistentVolumeClaimSpec.resources.requests.storage, or lower %s.",
-				m.Name, bytesOf(m.VolumeCapacity), bytesOf(quota), bytesOf(needs), s.quotaField())}
+				m.Name, state.BytesOf(m.VolumeCapacity), state.BytesOf(quota), state.BytesOf(needs), state.QuotaField(s))}
 		}
 	}
 	return nil

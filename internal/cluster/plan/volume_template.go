@@ -5,19 +5,20 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // volumeTemplateRefused reports a template of volumes that no new member could use. Those that exist are not affected.
-func volumeTemplateRefused(s State) Step {
-	if source := s.volumeSource(); source != "" {
+func volumeTemplateRefused(s state.State) Step {
+	if source := volumeSource(s); source != "" {
 		return Wait{
 			Reason: v1beta2.ReasonInvalidSpec,
 			Message: "spec.pod.persistentVolumeClaimSpec." + source + " cannot be used: a volume that is made from it has the identity of another member. Two members with one identity can lose confirmed writes. " +
 				"The operator creates new volumes without it. Remove the field, which restarts no member. To start from saved data, restore a snapshot with an EtcdRestore.",
-			Stalled: true, Requeue: requeueStalled,
+			Stalled: true, Requeue: state.RequeueStalled,
 		}
 	}
-	problem := s.volumeTemplateProblem()
+	problem := volumeTemplateProblem(s)
 	if problem == "" {
 		return nil
 	}
@@ -25,13 +26,13 @@ func volumeTemplateRefused(s State) Step {
 		Reason: v1beta2.ReasonInvalidSpec,
 		Message: "spec.pod.persistentVolumeClaimSpec cannot be used: " + problem + ". The members serve on the volumes that they have, but a member that is added or replaced would get none. " +
 			"Correct spec.pod.persistentVolumeClaimSpec.",
-		Stalled: true, Requeue: requeueStalled,
+		Stalled: true, Requeue: state.RequeueStalled,
 	}
 }
 
 // volumeTemplateProblem says why members could not use volumes of the spec's template. Specs that were stored before the
 // schema refused them are among those.
-func (s State) volumeTemplateProblem() string {
+func volumeTemplateProblem(s state.State) string {
 	given := s.PodPolicy().PersistentVolumeClaimSpec
 	switch {
 	case given == nil || !s.Durable():
@@ -46,7 +47,7 @@ func (s State) volumeTemplateProblem() string {
 
 // volumeSource names the field of the template that fills new volumes with data, and what it names. It is empty if there is none. The
 // schema refuses the field, but a spec may have it from before.
-func (s State) volumeSource() string {
+func volumeSource(s state.State) string {
 	given := s.PodPolicy().PersistentVolumeClaimSpec
 	switch {
 	case given == nil || !s.Durable():

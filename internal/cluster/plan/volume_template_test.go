@@ -8,6 +8,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 func TestAClusterWhoseNextMemberCouldGetNoVolumeIsNotReady(t *testing.T) {
@@ -15,7 +16,7 @@ func TestAClusterWhoseNextMemberCouldGetNoVolumeIsNotReady(t *testing.T) {
 		"volumeMode is Block": {VolumeMode: ptr.To(corev1.PersistentVolumeBlock)},
 		"volumeName is pv-1":  {VolumeName: "pv-1"},
 	} {
-		s := state(formed, members(3), func(s *State) { s.Spec.Pod = &v1beta2.PodPolicy{PersistentVolumeClaimSpec: &spec} })
+		s := stateWith(formed, members(3), func(s *state.State) { s.Spec.Pod = &v1beta2.PodPolicy{PersistentVolumeClaimSpec: &spec} })
 		wait, waits := Plan(s).(Wait)
 		if !waits || wait.Reason != v1beta2.ReasonInvalidSpec || !strings.Contains(wait.Message, says) {
 			t.Errorf("the plan is %+v, want a wait that says %q", wait, says)
@@ -30,7 +31,7 @@ func TestATemplateWithADataSourceIsReported(t *testing.T) {
 		"dataSource":    {DataSource: snapshot},
 		"dataSourceRef": {DataSourceRef: &corev1.TypedObjectReference{Kind: "PersistentVolumeClaim", Name: "prod-0"}},
 	} {
-		s := state(formed, members(3), func(s *State) { s.Spec.Pod = &v1beta2.PodPolicy{PersistentVolumeClaimSpec: &spec} })
+		s := stateWith(formed, members(3), func(s *state.State) { s.Spec.Pod = &v1beta2.PodPolicy{PersistentVolumeClaimSpec: &spec} })
 		wait, waits := Plan(s).(Wait)
 		if !waits || !wait.Stalled || wait.Reason != v1beta2.ReasonInvalidSpec {
 			t.Fatalf("%s: the plan is %+v, want a wait for a person", field, wait)

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 const gi = int64(1) << 30
@@ -18,125 +19,125 @@ func volumesOf(size string) change {
 	}})
 }
 
-func holds(asked, capacity int64) func(*Member) {
-	return func(m *Member) { m.VolumeSize, m.VolumeCapacity = asked*gi, capacity*gi }
+func holds(asked, capacity int64) func(*state.Member) {
+	return func(m *state.Member) { m.VolumeSize, m.VolumeCapacity = asked*gi, capacity*gi }
 }
 
-func refused(m *Member) { m.VolumeRefused = "exceeded quota" }
+func volumeRefused(m *state.Member) { m.VolumeRefused = "exceeded quota" }
 
 // fileSystemPending: the file system has waited for a new Pod since that long ago, and the Pod was created that long ago.
-func fileSystemPending(since, pod time.Duration) func(*Member) {
-	return func(m *Member) {
+func fileSystemPending(since, pod time.Duration) func(*state.Member) {
+	return func(m *state.Member) {
 		m.FileSystemPendingSince, m.PodCreated = noon.Add(-since), noon.Add(-pod)
 	}
 }
 
-func retained(s *State) {
+func retained(s *state.State) {
 	s.Spec.VolumeRetention = &v1beta2.VolumeRetentionPolicy{WhenDeleted: v1beta2.RetainVolumes}
 }
 
-func kept(m *Member) { m.VolumeKept = true }
+func kept(m *state.Member) { m.VolumeKept = true }
 
 func TestPlanVolumes(t *testing.T) {
-	fixed := func(m *Member) { m.VolumeFixed = true }
-	infeasible := func(m *Member) { m.VolumeProblem = "ControllerResizeInfeasible" }
+	fixed := func(m *state.Member) { m.VolumeFixed = true }
+	infeasible := func(m *state.Member) { m.VolumeProblem = "ControllerResizeInfeasible" }
 	planTests{
 		"grows one volume": {
-			state(formed, members(2), size(2), volumesOf("16Gi"), with(0, holds(8, 8)), with(1, holds(8, 8))),
+			stateWith(formed, members(2), size(2), volumesOf("16Gi"), with(0, holds(8, 8)), with(1, holds(8, 8))),
 			ResizeVolume{Name: nameOf(0), Size: "16Gi"},
 		},
 		"waits until one volume has grown before it grows the next": {
-			state(formed, members(2), size(2), volumesOf("16Gi"), with(0, holds(16, 8)), with(1, holds(8, 8))),
+			stateWith(formed, members(2), size(2), volumesOf("16Gi"), with(0, holds(16, 8)), with(1, holds(8, 8))),
 			AwaitResize{Message: "Volume " + nameOf(0) + " is growing from 8Gi to 16Gi."},
 		},
 		"grows the next volume when the first has grown": {
-			state(formed, members(2), size(2), volumesOf("16Gi"), with(0, holds(16, 16)), with(1, holds(8, 8))),
+			stateWith(formed, members(2), size(2), volumesOf("16Gi"), with(0, holds(16, 16)), with(1, holds(8, 8))),
 			ResizeVolume{Name: nameOf(1), Size: "16Gi"},
 		},
 		"is done if every volume has at least the size of the spec": {
-			state(formed, members(2), size(2), volumesOf("16Gi"), with(0, holds(16, 16)), with(1, holds(20, 20))), Done{},
+			stateWith(formed, members(2), size(2), volumesOf("16Gi"), with(0, holds(16, 16)), with(1, holds(20, 20))), Done{},
 		},
 		"reports what to do if the StorageClass does not let a volume grow": {
-			state(formed, members(1), size(1), volumesOf("16Gi"), with(0, holds(8, 8), fixed)),
+			stateWith(formed, members(1), size(1), volumesOf("16Gi"), with(0, holds(8, 8), fixed)),
 			Wait{
 				Reason:  v1beta2.ReasonVolumeCannotGrow,
 				Message: "The StorageClass of volume " + nameOf(0) + " does not allow it to grow to 16Gi. The members continue to serve. If the driver can grow volumes, set allowVolumeExpansion in the class. The operator checks it every 10s. Otherwise set the former spec.pod.persistentVolumeClaimSpec again.",
-				Stalled: true, Requeue: requeueSettled,
+				Stalled: true, Requeue: state.RequeueSettled,
 			},
 		},
 		"reports the problem of the driver": {
-			state(formed, members(1), size(1), volumesOf("16Gi"), with(0, holds(16, 8), infeasible)),
+			stateWith(formed, members(1), size(1), volumesOf("16Gi"), with(0, holds(16, 8), infeasible)),
 			Wait{
 				Reason:  v1beta2.ReasonVolumeCannotGrow,
 				Message: "Volume " + nameOf(0) + " is growing from 8Gi to 16Gi. Its driver reports: ControllerResizeInfeasible. The members continue to serve. To request less, take resources out of spec.pod.persistentVolumeClaimSpec first.",
-				Stalled: true, Requeue: requeueSettled,
+				Stalled: true, Requeue: state.RequeueSettled,
 			},
 		},
 		"is done if the spec asks for the old size after the driver could not provide more": {
-			state(formed, members(1), size(1), volumesOf("8Gi"), with(0, holds(16, 8), infeasible)), Done{},
+			stateWith(formed, members(1), size(1), volumesOf("8Gi"), with(0, holds(16, 8), infeasible)), Done{},
 		},
 		"requests a smaller volume if the driver cannot provide the requested size": {
-			state(formed, members(1), size(1), volumesOf("12Gi"), with(0, holds(16, 8), infeasible)), ResizeVolume{Name: nameOf(0), Size: "12Gi"},
+			stateWith(formed, members(1), size(1), volumesOf("12Gi"), with(0, holds(16, 8), infeasible)), ResizeVolume{Name: nameOf(0), Size: "12Gi"},
 		},
 		"does not request a smaller volume while the driver is growing it": {
-			state(formed, members(1), size(1), volumesOf("12Gi"), with(0, holds(16, 8))), AwaitResize{Message: "Volume " + nameOf(0) + " is growing from 8Gi to 16Gi."},
+			stateWith(formed, members(1), size(1), volumesOf("12Gi"), with(0, holds(16, 8))), AwaitResize{Message: "Volume " + nameOf(0) + " is growing from 8Gi to 16Gi."},
 		},
 		"grows a volume while another member starts": {
-			state(formed, members(3), volumesOf("16Gi"), with(0, holds(8, 8)), with(1, pod(PodStarting))),
+			stateWith(formed, members(3), volumesOf("16Gi"), with(0, holds(8, 8)), with(1, pod(state.PodStarting))),
 			ResizeVolume{Name: nameOf(0), Size: "16Gi"},
 		},
 		"grows the next volume before the first has grown if the members cannot start": {
-			state(formed, members(3), noQuorum, volumesOf("16Gi"), with(0, holds(16, 8), blockedBy(v1beta2.ReasonPodFailing)), with(1, holds(8, 8), blockedBy(v1beta2.ReasonPodFailing))),
+			stateWith(formed, members(3), noQuorum, volumesOf("16Gi"), with(0, holds(16, 8), blockedBy(v1beta2.ReasonPodFailing)), with(1, holds(8, 8), blockedBy(v1beta2.ReasonPodFailing))),
 			ResizeVolume{Name: nameOf(1), Size: "16Gi"},
 		},
 		"grows a volume while paused": {
-			state(formed, members(3), volumesOf("16Gi"), with(0, holds(8, 8)), func(s *State) { s.Spec.Paused = true }),
+			stateWith(formed, members(3), volumesOf("16Gi"), with(0, holds(8, 8)), func(s *state.State) { s.Spec.Paused = true }),
 			ResizeVolume{Name: nameOf(0), Size: "16Gi"},
 		},
 		"does not grow a volume that is not bound yet": {
-			state(formed, members(3), volumesOf("16Gi"), with(0, holds(8, 0), pod(PodStarting))),
+			stateWith(formed, members(3), volumesOf("16Gi"), with(0, holds(8, 0), pod(state.PodStarting))),
 			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(0) + " is starting."},
 		},
 		"does not grow volumes of members that it did not create": {
-			state(members(3), servicesFor(0, ""), volumesOf("16Gi"), with(0, holds(8, 8))),
-			foreignMembers(state(members(3), servicesFor(0, ""))),
+			stateWith(members(3), servicesFor(0, ""), volumesOf("16Gi"), with(0, holds(8, 8))),
+			foreignMembers(stateWith(members(3), servicesFor(0, ""))),
 		},
 		"recreates a member while Kubernetes refuses to grow a volume": {
-			state(formed, members(3), volumesOf("16Gi"), with(0, holds(8, 8), refused), with(1, withoutPod)),
-			CreateMember{Name: nameOf(1), Incarnation: 1, Start: StartRejoin},
+			stateWith(formed, members(3), volumesOf("16Gi"), with(0, holds(8, 8), volumeRefused), with(1, withoutPod)),
+			CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin},
 		},
 		"reports that Kubernetes refuses to grow a volume": {
-			state(formed, members(1), size(1), volumesOf("16Gi"), with(0, holds(8, 8), refused)),
+			stateWith(formed, members(1), size(1), volumesOf("16Gi"), with(0, holds(8, 8), volumeRefused)),
 			Wait{
 				Reason:  v1beta2.ReasonVolumeCannotGrow,
 				Message: "Kubernetes refuses to grow volume " + nameOf(0) + " to 16Gi: exceeded quota. The members keep the volumes that they have. Remove the cause, or set the former spec.pod.persistentVolumeClaimSpec again. The operator tries again every 5m0s.",
-				Stalled: true, Requeue: requeueSettled,
+				Stalled: true, Requeue: state.RequeueSettled,
 			},
 		},
 		"restarts a member that cannot start if its file system grows only with a new Pod": {
-			state(formed, members(3), noQuorum, volumesOf("16Gi"), with(0, holds(16, 8), blockedBy(v1beta2.ReasonPodFailing), unreadyFor(time.Hour), fileSystemPending(2*time.Minute, time.Hour))),
+			stateWith(formed, members(3), noQuorum, volumesOf("16Gi"), with(0, holds(16, 8), blockedBy(v1beta2.ReasonPodFailing), unreadyFor(time.Hour), fileSystemPending(2*time.Minute, time.Hour))),
 			DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonResizingVolume, Message: "it does not serve, and the file system of its larger volume grows when its Pod restarts"},
 		},
 		"does not restart a member again whose Pod is newer than the pending growth": {
-			state(formed, members(3), volumesOf("16Gi"), with(0, holds(16, 8), blockedBy(v1beta2.ReasonPodFailing), unreadyFor(2*time.Minute), fileSystemPending(5*time.Minute, 2*time.Minute))),
+			stateWith(formed, members(3), volumesOf("16Gi"), with(0, holds(16, 8), blockedBy(v1beta2.ReasonPodFailing), unreadyFor(2*time.Minute), fileSystemPending(5*time.Minute, 2*time.Minute))),
 			Wait{Reason: v1beta2.ReasonPodFailing, Message: "Member " + nameOf(0) + " does not run: why. Quorum holds (2 of 3).", Stalled: true},
 		},
 		"warns that a volume can become full before the quota is reached": {
-			state(formed, members(1), size(1), volumesOf("3Gi"), with(0, holds(3, 3))),
+			stateWith(formed, members(1), size(1), volumesOf("3Gi"), with(0, holds(3, 3))),
 			VolumeMayFill{Name: nameOf(0), Message: "Volume " + nameOf(0) + " of 3Gi can become full before the database reaches its space quota of 2Gi: that needs about 3584Mi. A member whose volume is full cannot start. Raise spec.pod.persistentVolumeClaimSpec.resources.requests.storage, or lower spec.etcd.quotaBackendBytes."},
 		},
 		"warns of a volume that is nearly full": {
-			state(formed, members(1), size(1), volumesOf("8Gi"), with(0, holds(8, 8), func(m *Member) { m.DBSize, m.DBQuota = 7*gi+1, 16*gi })),
+			stateWith(formed, members(1), size(1), volumesOf("8Gi"), with(0, holds(8, 8), func(m *state.Member) { m.DBSize, m.DBQuota = 7*gi+1, 16*gi })),
 			VolumeMayFill{Name: nameOf(0), Message: "Volume " + nameOf(0) + " of 8Gi is nearly full: the database has more than half of it, and the logs of etcd need about 1Gi. A member whose volume is full cannot start. Raise spec.pod.persistentVolumeClaimSpec.resources.requests.storage."},
 		},
 		"marks a volume to outlive the EtcdCluster if the spec retains volumes": {
-			state(formed, members(3), retained, with(0, kept)), KeepVolume{Name: nameOf(1), Keep: true},
+			stateWith(formed, members(3), retained, with(0, kept)), KeepVolume{Name: nameOf(1), Keep: true},
 		},
 		"lets a volume be deleted with the EtcdCluster if the spec does not retain volumes": {
-			state(formed, members(3), with(2, kept)), KeepVolume{Name: nameOf(2)},
+			stateWith(formed, members(3), with(2, kept)), KeepVolume{Name: nameOf(2)},
 		},
 		"marks a volume to outlive the EtcdCluster while quorum is lost": {
-			state(formed, members(3), retained, noQuorum), KeepVolume{Name: nameOf(0), Keep: true},
+			stateWith(formed, members(3), retained, noQuorum), KeepVolume{Name: nameOf(0), Keep: true},
 		},
 	}.run(t)
 }

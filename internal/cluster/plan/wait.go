@@ -3,20 +3,14 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
-
-// waitLimit is how long the operator waits for the same thing before it reports that a person must look.
-const waitLimit = 15 * time.Minute
-
-// slowWaitLimit is that limit for work that takes long with a large database: to verify a snapshot, or to restore it.
-const slowWaitLimit = 30 * time.Minute
 
 // Wait says that something must happen first that the operator does not do itself. A wait has a limit. After that it is stalled, and the
 // message has since when the operator waits, and what to do. So no wait lasts without a word.
@@ -34,78 +28,34 @@ type Wait struct {
 	// Progress changes when what is waited for comes nearer. The time begins again then.
 	Progress int64
 	// Was tells what the wait was for before it was stalled.
-	Was WaitKey
+	Was state.WaitKey
 }
 
-func (step Wait) describe(s State) planning.Description {
-	d := planning.Description{Reason: step.Reason, Message: step.Message, Requeue: cmp.Or(step.Requeue, requeueStarting)}
+func (step Wait) describe(s state.State) planning.Description {
+	d := planning.Description{Reason: step.Reason, Message: step.Message, Requeue: cmp.Or(step.Requeue, state.RequeueStarting)}
 	if !step.Stalled {
 		return d
 	}
-	d.Requeue = cmp.Or(step.Requeue, s.requeueStalled())
+	d.Requeue = cmp.Or(step.Requeue, state.StalledRequeue(s))
 	return warned(d, step.Reason, "Wait")
 }
 
-// limit is how long the wait may last.
-func (step Wait) limit() time.Duration { return cmp.Or(step.Limit, waitLimit) }
+// Bound is how long the wait may last.
+func (step Wait) Bound() time.Duration { return cmp.Or(step.Limit, state.WaitLimit) }
 
-// WaitKey tells waits apart. About are the first words of the message, with the member that the wait is about. The rest of the message has
-// details that change while the wait is the same.
-type WaitKey struct {
-	Reason, Overdue, About string
-	Progress               int64
-}
-
-func (step Wait) key() WaitKey {
-	if step.Was != (WaitKey{}) {
+func (step Wait) key() state.WaitKey {
+	if step.Was != (state.WaitKey{}) {
 		return step.Was
 	}
-	return WaitKey{Reason: step.Reason, Overdue: step.Overdue, About: firstWords(step.Message), Progress: step.Progress}
-}
-
-// firstWords are those of a message before its first detail, without numbers and times.
-func firstWords(message string) string {
-	words := strings.Fields(message)
-	for i, word := range words {
-		if strings.HasPrefix(word, "(") {
-			words = words[:i]
-			break
-		}
-		if bare := strings.TrimRight(word, ".:,;"); bare != word {
-			words = append(words[:i:i], bare)
-			break
-		}
-	}
-	return strings.Join(slices.DeleteFunc(words, func(word string) bool { return word != "" && word[0] >= '0' && word[0] <= '9' }), " ")
-}
-
-// Waiting is what the operator waits for, and since when for each of these waits. Its zero value is ready to use. It is remembered from pass
-// to pass, and may be forgotten: then the time of each wait begins again.
-type Waiting struct {
-	since map[WaitKey]time.Time
-}
-
-// Since returns what the operator waits for, and since when. The simulation compares worlds by it.
-func (w *Waiting) Since() map[WaitKey]time.Time { return maps.Clone(w.since) }
-
-// Saw records the waits of a pass. A wait that was not among them is over.
-func (w *Waiting) Saw(waits []WaitKey, now time.Time) {
-	since := make(map[WaitKey]time.Time, len(waits))
-	for _, key := range waits {
-		since[key] = now
-		if before, known := w.since[key]; known && before.Before(now) {
-			since[key] = before
-		}
-	}
-	w.since = since
+	return state.WaitKey{Reason: step.Reason, Overdue: step.Overdue, About: state.FirstWords(step.Message), Progress: step.Progress}
 }
 
 // Waits are the waits that hold in a state: the one that a step of the pass is, and each one that the plan met on the way to that step. So
 // a wait keeps its time if it is reported behind another one, or if a step was carried out past it. The time of the first wait begins when
 // it is reported. A step of a rule before that of the wait does not end the wait, unless the step brings nearer what is waited for.
-func Waits(s State, step Step) []WaitKey {
+func Waits(s state.State, step Step) []state.WaitKey {
 	wait, waits := step.(Wait)
-	if !waits && len(s.Waiting.since) == 0 {
+	if !waits && len(s.Waiting.Since()) == 0 {
 		return nil
 	}
 	met := choose(s).waits
@@ -113,23 +63,23 @@ func Waits(s State, step Step) []WaitKey {
 		met = append(met, wait.key())
 	}
 	if Acts(step) {
-		met = append(met, s.stillWaits(step)...)
+		met = append(met, stillWaits(s, step)...)
 	}
 	return met
 }
 
 // stillWaits are the waits that began before a step was carried out, and that its rule hides.
-func (s State) stillWaits(step Step) []WaitKey {
+func stillWaits(s state.State, step Step) []state.WaitKey {
 	hidden := first(Rules, s, func(_ string, other Step) bool { return Acts(other) }).waits
-	return slices.DeleteFunc(hidden, func(key WaitKey) bool {
-		_, began := s.Waiting.since[key]
-		return !began || s.bringsNearer(step, key)
+	return slices.DeleteFunc(hidden, func(key state.WaitKey) bool {
+		_, began := s.Waiting.Since()[key]
+		return !began || bringsNearer(s, step, key)
 	})
 }
 
 // bringsNearer reports whether a step is progress of a wait: it is about the member that the wait is about, or about any member if the wait
 // names none.
-func (s State) bringsNearer(step Step, key WaitKey) bool {
+func bringsNearer(s state.State, step Step, key state.WaitKey) bool {
 	if upkeep(step) {
 		return false
 	}
@@ -155,23 +105,14 @@ func upkeep(step Step) bool {
 	return false
 }
 
-// lasted returns since when the operator waits for something, and for how long. Both are 0 if it does not.
-func (s State) lasted(key WaitKey) (since time.Time, d time.Duration) {
-	since, waits := s.Waiting.since[key]
-	if !waits {
-		return time.Time{}, 0
-	}
-	return since, s.Now.Sub(since)
-}
-
 // Bounded returns the wait, stalled if the operator has waited for the same thing longer than the limit.
-func (s State) Bounded(wait Wait) Wait {
-	since, lasted := s.lasted(wait.key())
-	if wait.Stalled || lasted < wait.limit() {
+func Bounded(s state.State, wait Wait) Wait {
+	since, lasted := state.Lasted(s, wait.key())
+	if wait.Stalled || lasted < wait.Bound() {
 		return wait
 	}
 	advice := cmp.Or(wait.Advice, "Read the events and the logs of what the message names: kubectl etcd status "+s.Name+".")
 	wait.Was, wait.Stalled, wait.Reason = wait.key(), true, cmp.Or(wait.Overdue, v1beta2.ReasonWaitTooLong)
-	wait.Message = fmt.Sprintf("%s The operator has waited since %s, longer than %s. %s", wait.Message, since.UTC().Format(time.RFC3339), wait.limit(), advice)
+	wait.Message = fmt.Sprintf("%s The operator has waited since %s, longer than %s. %s", wait.Message, since.UTC().Format(time.RFC3339), wait.Bound(), advice)
 	return wait
 }

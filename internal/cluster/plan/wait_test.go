@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -34,8 +35,8 @@ func TestEachStepWithoutAnEffectHasALimitOrAReasonToLast(t *testing.T) {
 
 // waited is a state in which the operator has waited so long for what the wait is about.
 func waited(wait Wait, d time.Duration) change {
-	return func(s *State) {
-		s.Waiting.Saw([]WaitKey{wait.key()}, s.Now.Add(-d))
+	return func(s *state.State) {
+		s.Waiting.Saw([]state.WaitKey{wait.key()}, s.Now.Add(-d))
 	}
 }
 
@@ -44,12 +45,12 @@ func TestTheWaitOfEachRuleIsStalledAfterItsLimit(t *testing.T) {
 	for i, r := range allRules() {
 		planted := allRules()
 		wait := Wait{Reason: "Planted", Message: "It waits."}
-		planted[i].Decide = func(State) Step { return wait }
+		planted[i].Decide = func(state.State) Step { return wait }
 		for name, test := range map[string]struct {
 			d       time.Duration
 			stalled bool
-		}{"before": {waitLimit - time.Second, false}, "after": {waitLimit, true}} {
-			s := state(waited(wait, test.d))
+		}{"before": {state.WaitLimit - time.Second, false}, "after": {state.WaitLimit, true}} {
+			s := stateWith(waited(wait, test.d))
 			step := first([]group{{Rules: planted[i:]}}, s, func(string, Step) bool { return false }).step
 			got, _ := step.(Wait)
 			if got.Stalled != test.stalled || test.stalled && (got.Reason != v1beta2.ReasonWaitTooLong || !strings.Contains(got.Message, "It waits. The operator has waited since")) {
@@ -61,37 +62,37 @@ func TestTheWaitOfEachRuleIsStalledAfterItsLimit(t *testing.T) {
 
 func TestTheTimeOfAWaitBeginsAgainWhen(t *testing.T) {
 	wait := Wait{Reason: v1beta2.ReasonRestoring, Message: "It restores.", Progress: 10}
-	var w Waiting
-	w.Saw([]WaitKey{wait.key()}, noon)
+	var w state.Waiting
+	w.Saw([]state.WaitKey{wait.key()}, noon)
 	stalled := func(step Wait, after time.Duration) bool {
-		s := State{Now: noon.Add(after), Waiting: w}
-		return s.Bounded(step).Stalled
+		s := state.State{Now: noon.Add(after), Waiting: w}
+		return Bounded(s, step).Stalled
 	}
-	if !stalled(wait, waitLimit) {
+	if !stalled(wait, state.WaitLimit) {
 		t.Error("a wait is not stalled after its limit")
 	}
 	ahead := wait
 	ahead.Progress = 20
-	if stalled(ahead, waitLimit) {
+	if stalled(ahead, state.WaitLimit) {
 		t.Error("a wait that progresses is stalled")
 	}
 	other := wait
 	other.Reason = v1beta2.ReasonScaling
-	if stalled(other, waitLimit) {
+	if stalled(other, state.WaitLimit) {
 		t.Error("another wait is stalled at once")
 	}
-	reported := State{Now: noon.Add(waitLimit), Waiting: w}.Bounded(wait)
-	w.Saw([]WaitKey{reported.key()}, noon.Add(waitLimit))
-	if !stalled(wait, waitLimit+time.Second) {
+	reported := Bounded(state.State{Now: noon.Add(state.WaitLimit), Waiting: w}, wait)
+	w.Saw([]state.WaitKey{reported.key()}, noon.Add(state.WaitLimit))
+	if !stalled(wait, state.WaitLimit+time.Second) {
 		t.Error("a wait that was reported as stalled begins again")
 	}
-	w.Saw(nil, noon.Add(waitLimit))
-	if stalled(wait, 2*waitLimit) {
+	w.Saw(nil, noon.Add(state.WaitLimit))
+	if stalled(wait, 2*state.WaitLimit) {
 		t.Error("a pass without the wait does not end it")
 	}
-	w.Saw([]WaitKey{wait.key()}, noon.Add(time.Hour)) // by a clock that was ahead
-	w.Saw([]WaitKey{wait.key()}, noon)
-	if !stalled(wait, waitLimit) {
+	w.Saw([]state.WaitKey{wait.key()}, noon.Add(time.Hour)) // by a clock that was ahead
+	w.Saw([]state.WaitKey{wait.key()}, noon)
+	if !stalled(wait, state.WaitLimit) {
 		t.Error("a clock that was ahead once keeps the wait from its limit")
 	}
 }
@@ -101,22 +102,22 @@ func TestEachWaitOfAPassHasATimeOfItsOwn(t *testing.T) {
 	ahead := Wait{Reason: "First", Message: "It waits.", Limit: time.Hour}
 	behind := Wait{Reason: "Behind", Message: "It waits, too."}
 	rules := allRules()
-	planted := func(repair Step) State {
-		rules[slices.IndexFunc(rules, func(r rule) bool { return r.Name == "promoteLearner" })].Decide = func(State) Step { return ahead }
-		rules[slices.IndexFunc(rules, func(r rule) bool { return r.Name == "scaleUp" })].Decide = func(State) Step { return behind }
-		rules[slices.IndexFunc(rules, func(r rule) bool { return r.Name == "reclaimSpace" })].Decide = func(State) Step { return repair }
-		return state(formed, members(3))
+	planted := func(repair Step) state.State {
+		rules[slices.IndexFunc(rules, func(r rule) bool { return r.Name == "promoteLearner" })].Decide = func(state.State) Step { return ahead }
+		rules[slices.IndexFunc(rules, func(r rule) bool { return r.Name == "scaleUp" })].Decide = func(state.State) Step { return behind }
+		rules[slices.IndexFunc(rules, func(r rule) bool { return r.Name == "reclaimSpace" })].Decide = func(state.State) Step { return repair }
+		return stateWith(formed, members(3))
 	}
-	choose := func(s State) choice {
+	choose := func(s state.State) choice {
 		return first([]group{{Rules: rules}}, s, func(string, Step) bool { return false })
 	}
 	s := planted(nil)
 	c := choose(s)
-	want := []WaitKey{ahead.key(), behind.key()}
+	want := []state.WaitKey{ahead.key(), behind.key()}
 	if diff := cmp.Diff(want, c.waits); diff != "" {
 		t.Errorf("the waits of a pass: %s", diff)
 	}
-	s.Waiting.Saw(c.waits, s.Now.Add(-waitLimit))
+	s.Waiting.Saw(c.waits, s.Now.Add(-state.WaitLimit))
 	c = choose(s)
 	if wait, _ := c.step.(Wait); !wait.Stalled || !strings.Contains(wait.Message, "Meanwhile: It waits, too. The operator has waited since") {
 		t.Errorf("the status says %+v, want the wait behind the first one to be reported after its limit", c.step)
@@ -144,9 +145,9 @@ func TestWhatEtcdRefusesReachesTheStatus(t *testing.T) {
 		"a foreign voter":    {changeRefusedFor, []change{guest()}, true, []string{"etcdserver: unhealthy cluster", "did not add voter", "guest", "start it, or remove it", v1beta2.AnnotationRemoveForeign}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := state(append([]change{formed, members(3), size(4)}, test.changes...)...)
-			s.Waiting.Saw([]WaitKey{s.RefusedForNow(add, said).key()}, s.Now.Add(-test.lasted))
-			wait := s.Bounded(s.RefusedForNow(add, said))
+			s := stateWith(append([]change{formed, members(3), size(4)}, test.changes...)...)
+			s.Waiting.Saw([]state.WaitKey{RefusedForNow(s, add, said).key()}, s.Now.Add(-test.lasted))
+			wait := Bounded(s, RefusedForNow(s, add, said))
 			if wait.Stalled != test.stalled || (wait.Reason == v1beta2.ReasonRefusedByEtcd) != test.stalled {
 				t.Errorf("stalled: %t, reason %s", wait.Stalled, wait.Reason)
 			}
@@ -161,33 +162,33 @@ func TestWhatEtcdRefusesReachesTheStatus(t *testing.T) {
 
 // etcd refuses to promote a learner until it has caught up, which takes long with a large database.
 func TestALearnerThatCatchesUpIsNoRefusalForAPerson(t *testing.T) {
-	s := state(formed, members(3))
+	s := stateWith(formed, members(3))
 	promote := PromoteLearner{Name: nameOf(3)}
-	s.Waiting.Saw([]WaitKey{s.RefusedForNow(promote, "not in sync").key()}, s.Now.Add(-5*time.Minute))
-	if wait := s.Bounded(s.RefusedForNow(promote, "not in sync")); wait.Stalled {
+	s.Waiting.Saw([]state.WaitKey{RefusedForNow(s, promote, "not in sync").key()}, s.Now.Add(-5*time.Minute))
+	if wait := Bounded(s, RefusedForNow(s, promote, "not in sync")); wait.Stalled {
 		t.Errorf("the status says %+v", wait)
 	}
 }
 
 // A change that etcd refuses for long held up all that comes after it: no write was accepted, and no member trusted the new CA.
 func TestAChangeThatEtcdRefusesDoesNotStopTheRepairs(t *testing.T) {
-	s := state(formed, members(3), size(4), database(100*mi, 90*mi), full)
+	s := stateWith(formed, members(3), size(4), database(100*mi, 90*mi), full)
 	add, is := Plan(s).(AddLearner)
 	if !is {
 		t.Fatalf("the plan returns %T, want AddLearner", Plan(s))
 	}
-	s.Obstruct(add, s.RefusedForNow(add, "unhealthy cluster"))
+	Obstruct(&s, add, RefusedForNow(s, add, "unhealthy cluster"))
 	step := Plan(s)
 	if _, is := step.(CompactHistory); !is {
 		t.Errorf("the plan returns %T %+v, want room to be made", step, step)
 	}
-	s.Waiting.Saw([]WaitKey{s.RefusedForNow(add, "").key()}, s.Now.Add(-time.Second))
-	if refused := s.RefusedForNow(add, ""); !slices.Contains(Waits(s, step), refused.key()) {
+	s.Waiting.Saw([]state.WaitKey{RefusedForNow(s, add, "").key()}, s.Now.Add(-time.Second))
+	if refused := RefusedForNow(s, add, ""); !slices.Contains(Waits(s, step), refused.key()) {
 		t.Errorf("a repair ends the time of the refusal: the waits are %v", Waits(s, step))
 	}
-	s = state(formed, members(3), size(4), func(s *State) { s.Certificates.Trust = "new" })
-	s.Waiting.Saw([]WaitKey{s.RefusedForNow(add, "unhealthy cluster").key()}, s.Now.Add(-changeRefusedFor))
-	s.Obstruct(add, s.RefusedForNow(add, "unhealthy cluster"))
+	s = stateWith(formed, members(3), size(4), func(s *state.State) { s.Certificates.Trust = "new" })
+	s.Waiting.Saw([]state.WaitKey{RefusedForNow(s, add, "unhealthy cluster").key()}, s.Now.Add(-changeRefusedFor))
+	Obstruct(&s, add, RefusedForNow(s, add, "unhealthy cluster"))
 	if _, is := Plan(s).(DeletePod); !is {
 		t.Errorf("the plan returns %T %+v, want members to restart for the new CA", Plan(s), Plan(s))
 	}
@@ -195,23 +196,23 @@ func TestAChangeThatEtcdRefusesDoesNotStopTheRepairs(t *testing.T) {
 
 // A preparation for another minor version is cancelled as long as a member is yet to be added.
 func TestNoVersionChangeBeginsWhileEtcdRefusesANewMember(t *testing.T) {
-	s := state(formed, members(3), size(4), func(s *State) { s.Spec.Version = "3.7.3" })
+	s := stateWith(formed, members(3), size(4), func(s *state.State) { s.Spec.Version = "3.7.3" })
 	add, is := Plan(s).(AddLearner)
 	if !is {
 		t.Fatalf("the plan returns %T, want a new member", Plan(s))
 	}
-	s.Waiting.Saw([]WaitKey{s.RefusedForNow(add, "unhealthy cluster").key()}, s.Now.Add(-time.Hour))
-	s.Obstruct(add, s.RefusedForNow(add, "unhealthy cluster"))
+	s.Waiting.Saw([]state.WaitKey{RefusedForNow(s, add, "unhealthy cluster").key()}, s.Now.Add(-time.Hour))
+	Obstruct(&s, add, RefusedForNow(s, add, "unhealthy cluster"))
 	if step := Plan(s); Acts(step) {
 		t.Errorf("the plan returns %T %+v, want it to wait", step, step)
 	}
 }
 
 func TestAMessageOfALongAnswerIsBounded(t *testing.T) {
-	s := state(formed, members(3), size(4))
+	s := stateWith(formed, members(3), size(4))
 	add := AddLearner{Name: nameOf(3)}
-	s.Waiting.Saw([]WaitKey{s.RefusedForNow(add, "").key()}, s.Now.Add(-quotedAfter))
-	if wait := s.RefusedForNow(add, strings.Repeat("x", 5000)); len(wait.Message) > planning.MaxNote {
+	s.Waiting.Saw([]state.WaitKey{RefusedForNow(s, add, "").key()}, s.Now.Add(-quotedAfter))
+	if wait := RefusedForNow(s, add, strings.Repeat("x", 5000)); len(wait.Message) > planning.MaxNote {
 		t.Errorf("the message has %d bytes", len(wait.Message))
 	}
 }

@@ -7,12 +7,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // The tests of this file are sequences of events that an independent reviewer found. Each once lost data, or stopped repairs.
 
 func TestAnAdmissionThatRemovesLabelsDoesNotStopTheRecreationOfAPod(t *testing.T) {
-	s := state(formed, members(3), with(0, func(m *Member) { m.Unlabelled = true }), with(1, withoutPod))
+	s := stateWith(formed, members(3), with(0, func(m *state.Member) { m.Unlabelled = true }), with(1, withoutPod))
 	var repeats Repeats
 	for range repeatsBeforeHold {
 		if _, ok := Plan(s).(RestoreLabels); !ok {
@@ -32,7 +33,7 @@ func TestAnAdmissionThatRemovesLabelsDoesNotStopTheRecreationOfAPod(t *testing.T
 // A webhook drops the annotation that lets a new member's Pod start etcd. The operator wrote it ten times a second, and no later rule
 // ran.
 func TestAPodThatCannotBeReleasedDoesNotStopTheRepairs(t *testing.T) {
-	waits := state(formed, members(3), with(3, ahead, addressed, addedAhead), size(4))
+	waits := stateWith(formed, members(3), with(3, ahead, addressed, addedAhead), size(4))
 	var repeats Repeats
 	for range repeatsBeforeHold {
 		release, ok := Plan(waits).(ReleaseMember)
@@ -59,36 +60,36 @@ func TestAPodThatCannotBeReleasedDoesNotStopTheRepairs(t *testing.T) {
 }
 
 func TestAReplayedRecoveryStopsNoMemberWhileAQuorumAnswers(t *testing.T) {
-	s := state(formed, members(3), consenting, forcing(1))
+	s := stateWith(formed, members(3), consenting, forcing(1))
 	if _, ok := Plan(s).(CancelRecovery); !ok {
 		t.Errorf("Plan returned %+v, want the recovery to be cancelled", Plan(s))
 	}
 }
 
 func TestNoSecondSeedStartsBesideTheRestoredClusterAfterAnOldStatusWasPutBack(t *testing.T) {
-	s := state(formed, restored(v1beta2.RestoreSeeding), members(3), servicesFor(2, seedID), func(s *State) {
+	s := stateWith(formed, restored(v1beta2.RestoreSeeding), members(3), servicesFor(2, seedID), func(s *state.State) {
 		s.Incarnation = 1
 		for i := range s.Members {
 			s.Members[i].Incarnation = 2
 		}
 	})
 	before := s.Restore.Step
-	s.CorrectIncarnation()
-	if s.Incarnation != 2 || s.step() != v1beta2.RestoreGrowing {
-		t.Errorf("from step %s: incarnation %d, step %s; want 2, Growing", before, s.Incarnation, s.step())
+	CorrectIncarnation(&s)
+	if s.Incarnation != 2 || state.RestoreStep(s) != v1beta2.RestoreGrowing {
+		t.Errorf("from step %s: incarnation %d, step %s; want 2, Growing", before, s.Incarnation, state.RestoreStep(s))
 	}
-	if !s.Irreversible(CreateMember{Name: seedName, Start: StartSeed}) {
+	if !Irreversible(s, CreateMember{Name: seedName, Start: state.StartSeed}) {
 		t.Error("a seed starts without a read past the cache")
 	}
 }
 
 func TestAClockThatWasAheadDoesNotStopTheRecreationOfAPod(t *testing.T) {
-	s := state(formed, members(3), with(1, pod(PodEnded)))
+	s := stateWith(formed, members(3), with(1, pod(state.PodEnded)))
 	s.PodFailures = []v1beta2.PodFailure{{Name: nameOf(1), Count: 3, LastTime: metav1.NewTime(noon.Add(48 * time.Hour))}}
 	if _, ok := Plan(s).(DeletePod); !ok {
 		t.Errorf("Plan returned %+v, want the Pod to be recreated", Plan(s))
 	}
-	s = state(formed, members(2))
+	s = stateWith(formed, members(2))
 	s.LearnerFailures, s.LearnerFailedAt = 9, noon.Add(48*time.Hour)
 	if _, ok := Plan(s).(AddLearner); !ok {
 		t.Errorf("Plan returned %+v, want a new member", Plan(s))
@@ -96,14 +97,14 @@ func TestAClockThatWasAheadDoesNotStopTheRecreationOfAPod(t *testing.T) {
 }
 
 func TestVotersOfAnotherIncarnationDoNotCountAsLost(t *testing.T) {
-	s := state(formed, members(3), noQuorum, servicesFor(2, seedID), func(s *State) {
+	s := stateWith(formed, members(3), noQuorum, servicesFor(2, seedID), func(s *state.State) {
 		s.KnownVoters = []string{"old-a", "old-b", "old-c"}
 		for i := range s.Members {
 			s.Members[i].Incarnation = 2
 		}
 	})
-	s.CorrectIncarnation()
-	if s.QuorumLost() {
+	CorrectIncarnation(&s)
+	if QuorumLost(s) {
 		t.Error("quorum counts as lost though all members have their data")
 	}
 	before := []v1beta2.MemberStatus{{Name: "old-a", Role: v1beta2.MemberVoter}}
@@ -116,16 +117,16 @@ func TestVotersOfAnotherIncarnationDoNotCountAsLost(t *testing.T) {
 }
 
 func TestOldVolumesAreKeptWhileTheClientServiceSelectsTheOldMembers(t *testing.T) {
-	old := Member{Name: "old", Incarnation: 1, Volume: VolumePresent}
-	s := state(formed, restored(v1beta2.RestoreGrowing), members(3), func(s *State) {
+	old := state.Member{Name: "old", Incarnation: 1, Volume: state.VolumePresent}
+	s := stateWith(formed, restored(v1beta2.RestoreGrowing), members(3), func(s *state.State) {
 		s.Incarnation, s.ClusterID = 2, seedID
 		for i := range s.Members {
 			s.Members[i].Incarnation = 2
 		}
 		s.Members = append(s.Members, old)
-		s.SetAside = []SetAside{{Name: "aside", Since: noon.Add(-48 * time.Hour)}}
+		s.SetAside = []state.SetAside{{Name: "aside", Since: noon.Add(-48 * time.Hour)}}
 	}, servicesFor(1, oldID))
-	s.Refuse(Plan(s))
+	Refuse(&s, Plan(s))
 	for range 20 {
 		step, rule := Choose(s)
 		switch step.(type) {
@@ -135,6 +136,6 @@ func TestOldVolumesAreKeptWhileTheClientServiceSelectsTheOldMembers(t *testing.T
 		if rule == "" {
 			return
 		}
-		s.Refuse(step)
+		Refuse(&s, step)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -19,63 +20,55 @@ import (
 // What the members know outranks the record only if no member with data may know more. Otherwise both count: quorum is lost if it is
 // lost by both, and a foreign member of either may serve clients.
 
-// Dispute is what members know and the record has, if a member that has data may know more than those that answered.
-type Dispute struct{ Recorded, Applied []string }
-
 // HearWitness takes the membership that members know, if no quorum answers. It decides what KnownVoters and ForeignMembers are.
-func (s *State) HearWitness() {
-	witness, is := s.witness()
+func HearWitness(s *state.State) {
+	witness, is := witness(*s)
 	if !is {
 		return
 	}
-	voters, foreign := s.sorted(witness.Knows)
+	voters, foreign := sorted(*s, witness.Knows)
 	s.ForeignMembers = alsoRecorded(foreign, s.ForeignMembers)
 	switch {
-	case s.mayBeOutranked(witness, voters):
-		s.disputeRecord(voters)
+	case mayBeOutranked(*s, witness, voters):
+		disputeRecord(s, voters)
 		return
 	case !sameNames(s.KnownVoters, voters):
-		s.RecordCorrected = s.whyCorrected()
+		s.RecordCorrected = whyCorrected(*s)
 	}
 	s.KnownVoters, s.Witness = voters, witness.Name
 	s.Removing = ""
-	if s.Promoting != "" && !s.learns(witness, s.Promoting) {
+	if s.Promoting != "" && !learns(*s, witness, s.Promoting) {
 		s.Promoting = ""
 	}
 }
 
 // witness is the member of the current incarnation that has applied most of those that know the membership.
-func (s State) witness() (Member, bool) {
+func witness(s state.State) (state.Member, bool) {
 	if s.MembershipKnown || !s.Formed() {
-		return Member{}, false
+		return state.Member{}, false
 	}
-	knowing := s.where(func(m Member) bool { return m.Incarnation == s.Incarnation && m.knowsItself() })
+	knowing := s.Where(func(m state.Member) bool { return m.Incarnation == s.Incarnation && m.KnowsItself() })
 	if len(knowing) == 0 {
-		return Member{}, false
+		return state.Member{}, false
 	}
-	return slices.MaxFunc(knowing, func(a, b Member) int {
+	return slices.MaxFunc(knowing, func(a, b state.Member) int {
 		return cmp.Or(cmp.Compare(a.AppliedIndex, b.AppliedIndex), cmp.Compare(len(a.Knows), len(b.Knows)), strings.Compare(b.Name, a.Name))
 	}), true
 }
 
-// knowsItself reports whether a member answered with a membership that it is in. One that was removed has another one.
-func (m Member) knowsItself() bool {
-	return m.Answers && slices.ContainsFunc(m.Knows, func(entry etcd.Member) bool { return entry.ID == m.ID })
-}
-
 // sorted returns the operator's own voters of a membership by name, and the foreign members.
-func (s State) sorted(membership []etcd.Member) (voters []string, foreign []ForeignMember) {
+func sorted(s state.State, membership []etcd.Member) (voters []string, foreign []state.ForeignMember) {
 	known := s.ForeignMembers
 	s.ForeignMembers = nil
 	for _, entry := range membership {
-		name := s.nameOf(entry)
-		var there *Member
-		if i := slices.IndexFunc(s.Members, func(m Member) bool { return m.Name == name }); i >= 0 {
+		name := state.NameOf(s, entry)
+		var there *state.Member
+		if i := slices.IndexFunc(s.Members, func(m state.Member) bool { return m.Name == name }); i >= 0 {
 			there = &s.Members[i]
 		}
 		switch {
-		case s.addedByOthers(entry, there):
-			s.recordForeign(entry, known)
+		case state.AddedByOthers(s, entry, there):
+			state.RecordForeign(&s, entry, known)
 		case !entry.Learner:
 			voters = append(voters, name)
 		}
@@ -86,9 +79,9 @@ func (s State) sorted(membership []etcd.Member) (voters []string, foreign []Fore
 
 // alsoRecorded returns the foreign members that a witness knows, and those that only the record has: they may have been added since, and
 // may run.
-func alsoRecorded(known, recorded []ForeignMember) []ForeignMember {
+func alsoRecorded(known, recorded []state.ForeignMember) []state.ForeignMember {
 	for _, m := range recorded {
-		if !slices.ContainsFunc(known, func(k ForeignMember) bool { return k.ID == m.ID }) {
+		if !slices.ContainsFunc(known, func(k state.ForeignMember) bool { return k.ID == m.ID }) {
 			known = append(known, m)
 		}
 	}
@@ -97,32 +90,29 @@ func alsoRecorded(known, recorded []ForeignMember) []ForeignMember {
 
 // mayBeOutranked reports whether a member that has data may know a later membership than the witness. A member that neither the record nor
 // the witness has may have been added after both, so it counts, too.
-func (s State) mayBeOutranked(witness Member, voters []string) bool {
-	return slices.ContainsFunc(s.Current(), func(m Member) bool {
-		learner := len(s.KnownVoters) > 0 && (slices.Contains(s.KnownLearners, m.Name) || s.learns(witness, m.Name))
+func mayBeOutranked(s state.State, witness state.Member, voters []string) bool {
+	return slices.ContainsFunc(s.Current(), func(m state.Member) bool {
+		learner := len(s.KnownVoters) > 0 && (slices.Contains(s.KnownLearners, m.Name) || learns(s, witness, m.Name))
 		counts := !learner || slices.Contains(s.KnownVoters, m.Name) || slices.Contains(voters, m.Name)
-		return counts && s.HoldsData(m) && !s.continuedWithout(m) && !m.saidLearner() && !s.knowsAtMost(m, witness)
+		return counts && s.HoldsData(m) && !state.ContinuedWithout(s, m) && !m.SaidLearner() && !knowsAtMost(s, m, witness)
 	})
 }
 
-// saidLearner reports whether a member answers that it has no vote.
-func (m Member) saidLearner() bool { return m.Answers && m.Learner }
-
 // knowsAtMost reports whether a member has applied no more than the witness. One that was started without a quorum answers with nothing
 // but the index that it has applied.
-func (s State) knowsAtMost(m, witness Member) bool {
+func knowsAtMost(s state.State, m, witness state.Member) bool {
 	if m.Answers {
 		return m.AppliedIndex <= witness.AppliedIndex
 	}
-	return m.RaftIndex != 0 && !s.replays(m) && m.RaftIndex <= uint64(max(witness.AppliedIndex, 0))
+	return m.RaftIndex != 0 && !replays(s, m) && m.RaftIndex <= uint64(max(witness.AppliedIndex, 0))
 }
 
 // disputeRecord counts both the record and what the members know. A record that is lost says nothing.
-func (s *State) disputeRecord(applied []string) {
+func disputeRecord(s *state.State, applied []string) {
 	if len(s.KnownVoters) == 0 || sameNames(s.KnownVoters, applied) {
 		return
 	}
-	s.Dispute = &Dispute{Recorded: s.KnownVoters, Applied: applied}
+	s.Dispute = &state.Dispute{Recorded: s.KnownVoters, Applied: applied}
 	s.KnownVoters = slices.Clone(s.KnownVoters)
 	for _, name := range applied {
 		if !slices.Contains(s.KnownVoters, name) {
@@ -136,18 +126,18 @@ func sameNames(a, b []string) bool {
 }
 
 // learns reports whether a witness knows a member of that name as a learner.
-func (s State) learns(witness Member, name string) bool {
-	return slices.ContainsFunc(witness.Knows, func(entry etcd.Member) bool { return entry.Learner && s.nameOf(entry) == name })
+func learns(s state.State, witness state.Member, name string) bool {
+	return slices.ContainsFunc(witness.Knows, func(entry etcd.Member) bool { return entry.Learner && state.NameOf(s, entry) == name })
 }
 
 // learnsFromWitness reports whether the witness, if there is one, knows a member of that name as a learner.
-func (s State) learnsFromWitness(name string) bool {
-	witness, is := s.member(s.Witness)
-	return is && s.learns(witness, name)
+func learnsFromWitness(s state.State, name string) bool {
+	witness, is := state.Find(s, s.Witness)
+	return is && learns(s, witness, name)
 }
 
 // whyCorrected says what was wrong with the record.
-func (s State) whyCorrected() string {
+func whyCorrected(s state.State) string {
 	if len(s.KnownVoters) == 0 {
 		return "the status had no record of the voters"
 	}
@@ -155,7 +145,7 @@ func (s State) whyCorrected() string {
 }
 
 // sourceOfVoters says by what the voters are counted, as a sentence with a space before it. It is empty if the record and the members agree.
-func (s State) sourceOfVoters() string {
+func sourceOfVoters(s state.State) string {
 	switch {
 	case s.Dispute != nil:
 		return fmt.Sprintf(" The status recorded %d voters of the operator, but the members that answer know %d. A member that has data and does not answer may know more, so both numbers count.",
@@ -166,25 +156,13 @@ func (s State) sourceOfVoters() string {
 	return ""
 }
 
-// bySource returns the States to decide in that a quorum is lost: one for the record, and one for what members know.
-func (s State) bySource() []State {
-	if s.Dispute == nil {
-		return []State{s}
-	}
-	recorded, applied := s, s
-	recorded.KnownVoters, recorded.Dispute = s.Dispute.Recorded, nil
-	applied.KnownVoters, applied.Dispute = s.Dispute.Applied, nil
-	applied.Promoting, applied.Removing = "", ""
-	return []State{recorded, applied}
-}
-
 // unlisted are the members that have data and that the record does not have as members, while no member answers with the membership. If
 // the record is old, they may be voters with newer data, so a recovery asks them, too.
-func (s State) unlisted() []Member {
+func unlisted(s state.State) []state.Member {
 	if s.Witness != "" {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(s.Current()), func(m Member) bool {
-		return !s.HoldsData(m) || m.saidLearner() || s.continuedWithout(m) || slices.Contains(s.KnownVoters, m.Name) || slices.Contains(s.KnownLearners, m.Name)
+	return slices.DeleteFunc(slices.Clone(s.Current()), func(m state.Member) bool {
+		return !s.HoldsData(m) || m.SaidLearner() || state.ContinuedWithout(s, m) || slices.Contains(s.KnownVoters, m.Name) || slices.Contains(s.KnownLearners, m.Name)
 	})
 }

@@ -5,15 +5,16 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // A webhook may rewrite images for a mirror or to pin a digest. It must not cause endless restarts of all members.
 func TestAMemberWhoseImageAdmissionRewroteIsNotRestarted(t *testing.T) {
 	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
-	pod := NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: plan.StartRejoin}, "")
+	pod := NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
 	asked := pod.Spec.Containers[0].Image
 	pod.Spec.Containers[0].Image = "mirror.example/etcd@sha256:0123"
-	var m plan.Member
+	var m state.Member
 	ObservePod(&m, pod, s.Now)
 	if m.PodImage != asked {
 		t.Errorf("the Pod counts as one with image %s, want the one that was asked for: %s", m.PodImage, asked)

@@ -7,6 +7,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // podMetadata are the labels and annotations that users ask for on every Pod.
@@ -15,10 +16,10 @@ type podMetadata struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-func podAnnotations(s plan.State, m plan.CreateMember) map[string]string {
+func podAnnotations(s state.State, m plan.CreateMember) map[string]string {
 	annotations := map[string]string{}
 	maps.Copy(annotations, s.PodPolicy().Annotations)
-	annotations[v1beta2.AnnotationVersion] = s.VersionFor(m.Incarnation)
+	annotations[v1beta2.AnnotationVersion] = state.VersionFor(s, m.Incarnation)
 	annotations[AnnotationStart] = string(m.Start)
 	annotations[annotationImage] = s.ImageFor(m.Incarnation)
 	if s.Certificates.Trust != "" {
@@ -35,7 +36,7 @@ func podAnnotations(s plan.State, m plan.CreateMember) map[string]string {
 }
 
 // Metadata returns those of a spec, without the annotation of kubectl rollout restart.
-func Metadata(s plan.State) podMetadata {
+func Metadata(s state.State) podMetadata {
 	policy := s.PodPolicy()
 	annotations := maps.Clone(policy.Annotations)
 	delete(annotations, AnnotationRestartedAt)

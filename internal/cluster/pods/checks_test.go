@@ -11,6 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 func TestMembersCheckTheirDataAsTheirVersionCan(t *testing.T) {
@@ -54,14 +55,14 @@ func TestMembersCheckTheirDataAsTheirVersionCan(t *testing.T) {
 // A Pod that an earlier release created without the checks still matches the spec.
 func TestNoMemberRestartsForTheChecks(t *testing.T) {
 	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
-	pod := NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: plan.StartRejoin}, "")
+	pod := NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
 	before := pod.Annotations[AnnotationTemplate]
 	pod.Spec.Containers[0].Command = slices.DeleteFunc(pod.Spec.Containers[0].Command, func(arg string) bool { return strings.HasPrefix(arg, "--feature-gates") })
 	for _, noted := range []bool{true, false} {
 		if !noted {
 			delete(pod.Annotations, AnnotationTemplate)
 		}
-		var m plan.Member
+		var m state.Member
 		ObserveTemplate(s, &m, pod)
 		if m.Outdated || before == "" {
 			t.Errorf("noted %v: it is to be made again", noted)
@@ -82,7 +83,7 @@ func TestNoVariableSetsAnOptionThatAFlagSets(t *testing.T) {
 		"no variables":                              {nil, nil},
 	} {
 		s := clustertest.State(clustertest.Policy(v1beta2.PodPolicy{EtcdEnv: test.env}))
-		pod := NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: plan.StartRejoin}, "")
+		pod := NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
 		if got := pod.Spec.Containers[0].Env; Text(got) != Text(test.want) {
 			t.Errorf("%s: the variables are %s, want %s", name, Text(got), Text(test.want))
 		}
@@ -93,7 +94,7 @@ func TestNoVariableSetsAnOptionThatAFlagSets(t *testing.T) {
 func TestNoMemberRestartsForAVariableThatIsLeftOut(t *testing.T) {
 	env := []corev1.EnvVar{{Name: "ETCD_FEATURE_GATES", Value: "CompactHashCheck=false"}}
 	s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.Policy(v1beta2.PodPolicy{EtcdEnv: env}))
-	pod := NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: plan.StartRejoin}, "")
+	pod := NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
 	for name, variables := range map[string][]corev1.EnvVar{"earlier": env, "this": pod.Spec.Containers[0].Env} {
 		for _, noted := range []bool{true, false} {
 			pod := pod.DeepCopy()
@@ -101,7 +102,7 @@ func TestNoMemberRestartsForAVariableThatIsLeftOut(t *testing.T) {
 			if !noted {
 				delete(pod.Annotations, AnnotationTemplate)
 			}
-			var m plan.Member
+			var m state.Member
 			ObserveTemplate(s, &m, pod)
 			if m.Outdated {
 				t.Errorf("a Pod of the %s release, noted %t, is recreated", name, noted)

@@ -9,25 +9,26 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // ObserveTemplate compares a member's Pod with what the spec asks of it.
-func ObserveTemplate(s plan.State, m *plan.Member, pod *corev1.Pod) {
+func ObserveTemplate(s state.State, m *state.Member, pod *corev1.Pod) {
 	if t := s.Spec.TLS; t.SecureClient() && t.Static != nil && t.Static.Member == nil {
 		return // stored before the schema refused it, and refused by the plan
 	}
 	made := pod.Annotations[AnnotationTemplate]
 	adopted := made == "" && madeFor(s, pod)
 	m.Outdated = made != Template(s) && !adopted
-	given, _ := s.MetadataFor("Pod", pod.Name)
+	given, _ := plan.MetadataFor(s, "Pod", pod.Name)
 	m.Relabel = adopted || (made != "" && (pod.Annotations[annotationMetadata] != Text(Metadata(s)) || given.Due(pod)))
 }
 
 // madeFor says whether a Pod without a note of what it was made for is one that the spec asks for, as far as users
 // have a say in it. Such a Pod is of a release before there were notes; one that matches is not restarted for the
 // lack of it. What the API server and admission fill in is not held against it.
-func madeFor(s plan.State, pod *corev1.Pod) bool {
-	want := NewPod(s, plan.CreateMember{Name: pod.Name, Incarnation: IncarnationOf(s, pod), Start: plan.StartRejoin}, "")
+func madeFor(s state.State, pod *corev1.Pod) bool {
+	want := NewPod(s, plan.CreateMember{Name: pod.Name, Incarnation: IncarnationOf(s, pod), Start: state.StartRejoin}, "")
 	for _, c := range pod.Spec.Containers {
 		if c.Name != plan.EtcdContainer {
 			continue
@@ -46,7 +47,7 @@ func madeFor(s plan.State, pod *corev1.Pod) bool {
 }
 
 // asksForMore reports whether the spec has a field that the releases before there were notes did not have.
-func asksForMore(s plan.State) bool {
+func asksForMore(s state.State) bool {
 	policy := s.PodPolicy()
 	return command.AskedOptions(s) != nil || pullPolicy(s) != "" || policy.RuntimeClassName != nil || policy.SchedulerName != "" || policy.HostUsers != nil ||
 		policy.TerminationGracePeriodSeconds != nil || len(policy.InitContainers)+len(policy.Containers)+len(policy.Volumes)+len(policy.VolumeMounts) > 0
@@ -83,7 +84,7 @@ func sameScheduling(want, have corev1.PodSpec) bool {
 }
 
 // sameAffinity compares what users ask for. What the operator asks for by itself is only ever a preference.
-func sameAffinity(s plan.State, pod *corev1.Pod) bool {
+func sameAffinity(s state.State, pod *corev1.Pod) bool {
 	policy, have := s.PodPolicy(), pod.Spec.Affinity
 	if policy.Affinity != nil {
 		return equality.Semantic.DeepEqual(policy.Affinity, have)

@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcdflags"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 )
@@ -21,7 +22,7 @@ import (
 // versions has a release of each minor version.
 var versions = []string{"3.4.37", "3.5.35", "3.6.16", "3.7.3"}
 
-func podOf(version string, start plan.Start, changes ...clustertest.Change) *corev1.Pod {
+func podOf(version string, start state.Start, changes ...clustertest.Change) *corev1.Pod {
 	s := clustertest.State(append([]clustertest.Change{clustertest.OfVersion(version)}, changes...)...)
 	return NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: start, InitialSize: 3}, "")
 }
@@ -31,7 +32,7 @@ func TestEachVariableReachesEtcdAsTheTableSays(t *testing.T) {
 	for _, flag := range etcdflags.All() {
 		for _, version := range versions {
 			given := corev1.EnvVar{Name: flag.Variable(), Value: "false"}
-			etcd := podOf(version, plan.StartRejoin, clustertest.Policy(v1beta2.PodPolicy{EtcdEnv: []corev1.EnvVar{given}})).Spec.Containers[0]
+			etcd := podOf(version, state.StartRejoin, clustertest.Policy(v1beta2.PodPolicy{EtcdEnv: []corev1.EnvVar{given}})).Spec.Containers[0]
 			var has []string
 			for _, e := range etcd.Env {
 				has = append(has, e.Name+"="+e.Value)
@@ -61,7 +62,7 @@ func TestEachVariableReachesEtcdAsTheTableSays(t *testing.T) {
 // A flag that the operator passes and the table does not know could be set by a variable, and etcd then does not start. The operator leaves
 // the check of peers out if a variable sets one.
 func TestEachFlagOfTheOperatorIsInTheTable(t *testing.T) {
-	everything := func(s *plan.State) {
+	everything := func(s *state.State) {
 		s.Spec.Etcd = &v1beta2.EtcdPolicy{
 			QuotaBackendBytes: resource.NewQuantity(1<<30, resource.BinarySI), MaxRequestBytes: resource.NewQuantity(1<<20, resource.BinarySI),
 			AutoCompaction:    &v1beta2.AutoCompactionPolicy{Mode: v1beta2.AutoCompactionPeriodic, Retention: "5m"},
@@ -70,7 +71,7 @@ func TestEachFlagOfTheOperatorIsInTheTable(t *testing.T) {
 		s.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}
 	}
 	for _, version := range versions {
-		for _, start := range []plan.Start{plan.StartNew, plan.StartJoin, plan.StartRejoin, plan.StartSeed, plan.StartForce} {
+		for _, start := range []state.Start{state.StartNew, state.StartJoin, state.StartRejoin, state.StartSeed, state.StartForce} {
 			for _, arg := range podOf(version, start, everything).Spec.Containers[0].Command[1:] {
 				name, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
 				flag, known := etcdflags.Of(etcdflags.VariableOf(name))
@@ -91,7 +92,7 @@ func TestASettingSurvivesTheUpgradeThatRenamesIt(t *testing.T) {
 		"3.7.3":  "ETCD_CORRUPT_CHECK_TIME=1h ETCD_COMPACTION_BATCH_LIMIT=9",
 	} {
 		var got []string
-		for _, e := range podOf(version, plan.StartRejoin, clustertest.Policy(v1beta2.PodPolicy{EtcdEnv: env})).Spec.Containers[0].Env {
+		for _, e := range podOf(version, state.StartRejoin, clustertest.Policy(v1beta2.PodPolicy{EtcdEnv: env})).Spec.Containers[0].Env {
 			got = append(got, e.Name+"="+e.Value)
 		}
 		if text := strings.Join(got, " "); text != want {
@@ -108,13 +109,13 @@ func TestNoMemberRestartsForAVariableThatIsRefusedNow(t *testing.T) {
 	}
 	for _, version := range versions {
 		s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.OfVersion(version), clustertest.Policy(v1beta2.PodPolicy{EtcdEnv: env}))
-		pod := NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: plan.StartRejoin}, "")
+		pod := NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
 		pod.Spec.Containers[0].Env = env // as the earlier release passed them
 		for _, noted := range []bool{true, false} {
 			if !noted {
 				delete(pod.Annotations, AnnotationTemplate)
 			}
-			var m plan.Member
+			var m state.Member
 			ObserveTemplate(s, &m, pod)
 			if m.Outdated {
 				t.Errorf("etcd %s, noted %t: the Pod is recreated", version, noted)
@@ -131,8 +132,8 @@ func TestNoVariableOfTheUserTakesTheGuardsOfAMemberAway(t *testing.T) {
 			t.Errorf("the operator sets %s, and a user may set it, too", name)
 		}
 		s := clustertest.State(clustertest.Formed, clustertest.Members(1), clustertest.Policy(v1beta2.PodPolicy{EtcdEnv: []corev1.EnvVar{{Name: name, Value: "mine"}}}))
-		for _, start := range []plan.Start{plan.StartJoin, plan.StartSeed, plan.StartRejoin} {
-			pod := NewPod(s, plan.CreateMember{Name: clustertest.NameOf(1), Incarnation: 1, Start: start, Waits: start == plan.StartJoin}, "")
+		for _, start := range []state.Start{state.StartJoin, state.StartSeed, state.StartRejoin} {
+			pod := NewPod(s, plan.CreateMember{Name: clustertest.NameOf(1), Incarnation: 1, Start: start, Waits: start == state.StartJoin}, "")
 			for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 				for _, e := range c.Env {
 					if e.Name == name && e.Value == "mine" {

@@ -10,13 +10,14 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/metadata"
 )
 
 // WantedLabels are those that a Pod or volume of a member always has.
-func WantedLabels(s plan.State, object client.Object) map[string]string {
+func WantedLabels(s state.State, object client.Object) map[string]string {
 	labels := memberLabels(s, object.GetName(), IncarnationOf(s, object))
-	if pod, isPod := object.(*corev1.Pod); isPod && StartOf(pod) == plan.StartForce {
+	if pod, isPod := object.(*corev1.Pod); isPod && StartOf(pod) == state.StartForce {
 		delete(labels, v1beta2.LabelApp) // no Service selects it
 	}
 	return labels
@@ -24,8 +25,8 @@ func WantedLabels(s plan.State, object client.Object) map[string]string {
 
 // Unlabelled reports whether an object of the cluster lost what the operator gave it. Objects with names that the
 // operator did not make are not judged.
-func Unlabelled(s plan.State, object client.Object) bool {
-	if _, named := s.IncarnationNamed(object.GetName()); !named {
+func Unlabelled(s state.State, object client.Object) bool {
+	if _, named := plan.IncarnationNamed(s, object.GetName()); !named {
 		return false
 	}
 	for key, value := range WantedLabels(s, object) {
@@ -41,32 +42,32 @@ func Unlabelled(s plan.State, object client.Object) bool {
 
 // IncarnationOf an object is in its name, and else in its label. Without both it is the first: no operator before this
 // one made others.
-func IncarnationOf(s plan.State, object client.Object) int32 {
+func IncarnationOf(s state.State, object client.Object) int32 {
 	n, err := strconv.ParseInt(object.GetLabels()[v1beta2.LabelIncarnation], 10, 32)
-	if err == nil && s.Named(object.GetName(), int32(n)) {
+	if err == nil && state.Named(s, object.GetName(), int32(n)) {
 		return int32(n)
 	}
-	if named, ok := s.IncarnationNamed(object.GetName()); ok {
+	if named, ok := plan.IncarnationNamed(s, object.GetName()); ok {
 		return named
 	}
 	if err != nil {
-		return plan.FirstIncarnation
+		return state.FirstIncarnation
 	}
 	return int32(n)
 }
 
 // Labels are those of a new Pod.
-func Labels(s plan.State, m plan.CreateMember) map[string]string {
+func Labels(s state.State, m plan.CreateMember) map[string]string {
 	labels := map[string]string{}
 	maps.Copy(labels, metadata.Of(s.Spec).Labels)
 	maps.Copy(labels, s.PodPolicy().Labels)
 	maps.Copy(labels, memberLabels(s, m.Name, m.Incarnation))
-	if m.Start == plan.StartForce {
+	if m.Start == state.StartForce {
 		// No Service selects it: what a client wrote now could be lost if etcd were restarted in place with the flag.
 		delete(labels, v1beta2.LabelApp)
 		return labels
 	}
-	mayVote := m.Start != plan.StartJoin && (m.Start != plan.StartRejoin || s.MayVote(m.Name))
+	mayVote := m.Start != state.StartJoin && (m.Start != state.StartRejoin || plan.MayVote(s, m.Name))
 	if mayVote && !s.Fenced(m.Name) {
 		labels[LabelVoter] = "true"
 	}
@@ -74,7 +75,7 @@ func Labels(s plan.State, m plan.CreateMember) map[string]string {
 }
 
 // memberLabels are those of a member's Pod and volume.
-func memberLabels(s plan.State, member string, incarnation int32) map[string]string {
+func memberLabels(s state.State, member string, incarnation int32) map[string]string {
 	return map[string]string{
 		v1beta2.LabelApp:         v1beta2.AppName,
 		v1beta2.LabelCluster:     s.Name,

@@ -13,7 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // With a JWT key for its tokens, etcd does not start without the file. A cluster could then not be restored, or not be recovered.
@@ -35,11 +35,11 @@ func TestEtcdMountsTheVolumesOfTheUserInEachPod(t *testing.T) {
 		if !slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == "jwt" && v.Secret != nil }) {
 			t.Errorf("%s: the Pod lacks the volume", name)
 		}
-		var m plan.Member
+		var m state.Member
 		if ObserveTemplate(s, &m, before); !m.Outdated {
 			t.Errorf("%s: a member without the mount is not restarted", name)
 		}
-		again := plan.Member{}
+		again := state.Member{}
 		if ObserveTemplate(s, &again, pod); again.Outdated {
 			t.Errorf("%s: a member with the mount is restarted", name)
 		}

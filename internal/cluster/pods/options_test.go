@@ -12,12 +12,13 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 func TestASeedRunsAfterTheContainersOfTheUser(t *testing.T) {
 	s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.WithContainers, clustertest.Restored(v1beta2.RestoreSeeding), clustertest.FromBucket)
 	for range 2 { // a second Pod must not get what was added to the first
-		spec := NewPod(s, plan.CreateMember{Name: clustertest.SeedName, Incarnation: 2, Start: plan.StartSeed}, clustertest.SeedImage).Spec
+		spec := NewPod(s, plan.CreateMember{Name: clustertest.SeedName, Incarnation: 2, Start: state.StartSeed}, clustertest.SeedImage).Spec
 		var names []string
 		for _, c := range spec.InitContainers {
 			names = append(names, c.Name)
@@ -29,15 +30,17 @@ func TestASeedRunsAfterTheContainersOfTheUser(t *testing.T) {
 }
 
 func TestAnOptionThatIsNotSetHasNoFlag(t *testing.T) {
-	s := clustertest.State(func(s *plan.State) { s.Spec.Etcd = &v1beta2.EtcdPolicy{LogLevel: "debug"} })
+	s := clustertest.State(func(s *state.State) { s.Spec.Etcd = &v1beta2.EtcdPolicy{LogLevel: "debug"} })
 	if got, want := command.Options(s), []string{"--log-level=debug"}; !slices.Equal(got, want) {
 		t.Errorf("flags %q, want %q", got, want)
 	}
 }
 
 func TestWhatOfTheNewFieldsRestartsMembers(t *testing.T) {
-	image := func(p v1beta2.ImagePolicy) clustertest.Change { return func(s *plan.State) { s.Spec.ImagePolicy = &p } }
-	options := func(p v1beta2.EtcdPolicy) clustertest.Change { return func(s *plan.State) { s.Spec.Etcd = &p } }
+	image := func(p v1beta2.ImagePolicy) clustertest.Change {
+		return func(s *state.State) { s.Spec.ImagePolicy = &p }
+	}
+	options := func(p v1beta2.EtcdPolicy) clustertest.Change { return func(s *state.State) { s.Spec.Etcd = &p } }
 	for name, test := range map[string]struct {
 		was, is  clustertest.Change
 		restarts bool
@@ -63,7 +66,7 @@ func TestWhatOfTheNewFieldsRestartsMembers(t *testing.T) {
 			if restarts := Template(was) != Template(is); restarts != test.restarts {
 				t.Errorf("restarts = %t, want %t", restarts, test.restarts)
 			}
-			var m plan.Member
+			var m state.Member
 			ObserveTemplate(is, &m, unmarked(t, "rejoin"))
 			if test.restarts && Template(was) == Template(clustertest.State()) && !m.Outdated {
 				t.Error("a Pod of the first release, which had no such field, counts as made for it")
@@ -72,4 +75,4 @@ func TestWhatOfTheNewFieldsRestartsMembers(t *testing.T) {
 	}
 }
 
-func none(*plan.State) {}
+func none(*state.State) {}

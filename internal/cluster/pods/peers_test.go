@@ -6,18 +6,19 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // etcd takes one entry for each peer URL of a member. The operator read several entries as an earlier membership. So it deleted the Pod
 // of a learner again and again after the Pod had ended once.
 func TestAForeignMemberWithTwoPeerURLsIsNamedOnce(t *testing.T) {
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3), func(s *plan.State) {
-		s.ForeignMembers = []plan.ForeignMember{{ID: 0xf00, PeerURLs: []string{"http://10.0.0.5:2380", "http://10.1.0.5:2380"}}}
+	s := clustertest.State(clustertest.Formed, clustertest.Members(3), func(s *state.State) {
+		s.ForeignMembers = []state.ForeignMember{{ID: 0xf00, PeerURLs: []string{"http://10.0.0.5:2380", "http://10.1.0.5:2380"}}}
 	})
-	pod := NewPod(s, plan.CreateMember{Name: clustertest.NameOf(3), Incarnation: 1, Start: plan.StartJoin}, "")
-	var m plan.Member
+	pod := NewPod(s, plan.CreateMember{Name: clustertest.NameOf(3), Incarnation: 1, Start: state.StartJoin}, "")
+	var m state.Member
 	ObservePod(&m, pod, clustertest.Noon)
-	if want := strings.Join(s.JoinPeers(clustertest.NameOf(3)), ","); m.Peers != want {
+	if want := strings.Join(state.JoinPeers(s, clustertest.NameOf(3)), ","); m.Peers != want {
 		t.Errorf("the Pod joins %s, want %s", m.Peers, want)
 	}
 }

@@ -6,11 +6,12 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // TopologySpread makes members prefer different zones and nodes, unless the spec has constraints of its own. It is only a
 // preference: a member in the zone of another is better than none, and a volume binds a member to its zone.
-func TopologySpread(s plan.State) []corev1.TopologySpreadConstraint {
+func TopologySpread(s state.State) []corev1.TopologySpreadConstraint {
 	if given := s.PodPolicy().TopologySpreadConstraints; len(given) > 0 || s.PodPolicy().Affinity != nil {
 		return given
 	}
@@ -25,7 +26,7 @@ func TopologySpread(s plan.State) []corev1.TopologySpreadConstraint {
 }
 
 // affinity spreads members over hosts: as a wish by default, as a must with antiAffinity.
-func affinity(s plan.State, m plan.CreateMember) *corev1.Affinity {
+func affinity(s state.State, m plan.CreateMember) *corev1.Affinity {
 	policy := s.PodPolicy()
 	if policy.Affinity != nil {
 		return policy.Affinity
@@ -46,11 +47,11 @@ func affinity(s plan.State, m plan.CreateMember) *corev1.Affinity {
 }
 
 // preferredZone lets a member that takes the place of another, which still runs, prefer its zone. It is nil for all others.
-func preferredZone(s plan.State, m plan.CreateMember) *corev1.NodeAffinity {
-	if m.Start != plan.StartJoin {
+func preferredZone(s state.State, m plan.CreateMember) *corev1.NodeAffinity {
+	if m.Start != state.StartJoin {
 		return nil
 	}
-	zone := s.PreferredZone(m.Name)
+	zone := plan.PreferredZone(s, m.Name)
 	if zone == "" {
 		return nil
 	}

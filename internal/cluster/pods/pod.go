@@ -11,6 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 const (
@@ -21,7 +22,7 @@ const (
 )
 
 // NewPod is the Pod of a member. seedImage is the image of restore-operator, for StartSeed.
-func NewPod(s plan.State, m plan.CreateMember, seedImage string) *corev1.Pod {
+func NewPod(s state.State, m plan.CreateMember, seedImage string) *corev1.Pod {
 	policy := s.PodPolicy()
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -55,15 +56,15 @@ func NewPod(s plan.State, m plan.CreateMember, seedImage string) *corev1.Pod {
 			Volumes:        slices.Concat([]corev1.Volume{volumeOfData(s, m.Name)}, tlsVolumes(s), volumesBeside(policy)),
 		},
 	}
-	if m.Start == plan.StartSeed && s.Request != nil {
+	if m.Start == state.StartSeed && s.Request != nil {
 		addSeed(s, pod, m, seedImage)
 	}
-	given, _ := s.MetadataFor("Pod", m.Name)
+	given, _ := plan.MetadataFor(s, "Pod", m.Name)
 	given.Stamp(pod)
 	return pod
 }
 
-func etcdContainer(s plan.State, m plan.CreateMember) corev1.Container {
+func etcdContainer(s state.State, m plan.CreateMember) corev1.Container {
 	policy := s.PodPolicy()
 	startup, liveness, readiness := probes(s, m.Incarnation)
 	args := command.Args(s, m)
@@ -74,7 +75,7 @@ func etcdContainer(s plan.State, m plan.CreateMember) corev1.Container {
 		ImagePullPolicy: pullPolicy(s),
 
 		Command:   append([]string{"/usr/local/bin/etcd"}, args...),
-		Env:       command.Env(policy.EtcdEnv, s.VersionFor(m.Incarnation), args),
+		Env:       command.Env(policy.EtcdEnv, state.VersionFor(s, m.Incarnation), args),
 		Resources: policy.Resources,
 		Ports: []corev1.ContainerPort{
 			{Name: "server", ContainerPort: v1beta2.PeerPort},

@@ -10,6 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 func TestPods(t *testing.T) {
@@ -98,7 +99,7 @@ func sourceOf(t *testing.T, v corev1.Volume) string {
 // first Pod.
 func TestTheSeedIsAsDurableAsTheOthers(t *testing.T) {
 	s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.Asked)
-	created := NewPod(s, plan.CreateMember{Name: clustertest.SeedName, Incarnation: 2, Start: plan.StartSeed}, "image")
+	created := NewPod(s, plan.CreateMember{Name: clustertest.SeedName, Incarnation: 2, Start: state.StartSeed}, "image")
 	for _, volume := range created.Spec.Volumes {
 		if volume.Name == DataVolume && (volume.PersistentVolumeClaim == nil || volume.PersistentVolumeClaim.ClaimName != clustertest.SeedName) {
 			t.Errorf("its data is on %+v", volume)
@@ -113,7 +114,7 @@ func TestNoVolumeOfAMemberIsMadeFromAnotherOne(t *testing.T) {
 		DataSourceRef: &corev1.TypedObjectReference{Kind: "VolumeSnapshot", Name: "prod-0"},
 	}
 	s := clustertest.State(clustertest.Policy(v1beta2.PodPolicy{PersistentVolumeClaimSpec: &source}))
-	for _, start := range []plan.Start{plan.StartNew, plan.StartJoin, plan.StartRejoin, plan.StartSeed, plan.StartForce} {
+	for _, start := range []state.Start{state.StartNew, state.StartJoin, state.StartRejoin, state.StartSeed, state.StartForce} {
 		got := NewVolume(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: start}).Spec
 		if got.DataSource != nil || got.DataSourceRef != nil {
 			t.Errorf("%s: the claim is made from %+v, %+v", start, got.DataSource, got.DataSourceRef)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 )
 
@@ -25,12 +26,12 @@ const (
 // A member that reads its database when it starts, or is defragmented, answers nobody: how long it may is for the plan to say.
 // A member with a CORRUPT alarm serves reads, and spec.readOnly is such an alarm, so it is not taken from the clients for that, either.
 // Probes are no part of what a Pod is made for: Pods with other ones run on.
-func probes(s plan.State, incarnation int32) (startup, liveness, readiness *corev1.Probe) {
+func probes(s state.State, incarnation int32) (startup, liveness, readiness *corev1.Probe) {
 	get := func(path string) corev1.ProbeHandler {
 		return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromInt32(v1beta2.MetricsPort)}}
 	}
 	live, ready := corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(v1beta2.PeerPort)}}, get("/health?exclude=NOSPACE")
-	runs, known := etcdversion.Parse(s.VersionFor(incarnation))
+	runs, known := etcdversion.Parse(state.VersionFor(s, incarnation))
 	switch {
 	case known && !runs.Before(etcdversion.MustParse("3.6.0")):
 		live, ready = get("/livez"), get(pathReady)
@@ -40,8 +41,8 @@ func probes(s plan.State, incarnation int32) (startup, liveness, readiness *core
 		ready = get("/metrics")
 	}
 	const everySecond, everyTen = 1, 10
-	return &corev1.Probe{ProbeHandler: live, PeriodSeconds: everySecond, TimeoutSeconds: 3, FailureThreshold: failures(s.StartupBudget(), everySecond)},
-		&corev1.Probe{ProbeHandler: live, PeriodSeconds: everyTen, TimeoutSeconds: 10, FailureThreshold: failures(s.LivenessBudget(), everyTen)},
+	return &corev1.Probe{ProbeHandler: live, PeriodSeconds: everySecond, TimeoutSeconds: 3, FailureThreshold: failures(plan.StartupBudget(s), everySecond)},
+		&corev1.Probe{ProbeHandler: live, PeriodSeconds: everyTen, TimeoutSeconds: 10, FailureThreshold: failures(plan.LivenessBudget(s), everyTen)},
 		&corev1.Probe{ProbeHandler: ready, PeriodSeconds: 1, TimeoutSeconds: 3, FailureThreshold: 3}
 }
 

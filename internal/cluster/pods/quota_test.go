@@ -8,6 +8,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -29,7 +30,7 @@ func TestTheQuotaOfAMemberIsReadFromItsPod(t *testing.T) {
 		"a variable from a Secret":  {env: []corev1.EnvVar{{Name: "ETCD_QUOTA_BACKEND_BYTES", ValueFrom: &corev1.EnvVarSource{}}}, want: 0},
 	} {
 		pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: plan.EtcdContainer, Command: append([]string{"etcd"}, test.args...), Env: test.env}}}}
-		var m plan.Member
+		var m state.Member
 		ObservePod(&m, pod, clustertest.Noon)
 		if m.PodQuota == nil || *m.PodQuota != test.want {
 			t.Errorf("%s: the quota is %d, want %d", name, ptr.Deref(m.PodQuota, -2), test.want)

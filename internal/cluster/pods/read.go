@@ -11,6 +11,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // StopGrace in seconds for members that all stop at once: none of their leaders finds another to take over. etcd's log
@@ -48,7 +49,7 @@ func AddressSince(pod *corev1.Pod) time.Time {
 }
 
 // ObservePod writes into a member what its live Pod shows.
-func ObservePod(m *plan.Member, pod *corev1.Pod, now time.Time) {
+func ObservePod(m *state.Member, pod *corev1.Pod, now time.Time) {
 	m.Node, m.Zone = pod.Spec.NodeName, pod.Labels[corev1.LabelTopologyZone]
 	m.InService, m.PodCreated = pod.Labels[LabelVoter] == "true", pod.CreationTimestamp.Time
 	m.Start, m.MayStartEmpty = StartOf(pod), mayStartEmpty(pod)
@@ -90,7 +91,7 @@ func ObservePod(m *plan.Member, pod *corev1.Pod, now time.Time) {
 	m.Seed = seedOf(pod)
 	m.Pod, m.PodReason, m.PodMessage = plan.PodStateOf(pod, now)
 	for _, c := range pod.Status.ContainerStatuses {
-		blocked := c.Name == plan.EtcdContainer && m.Pod == plan.PodBlocked
+		blocked := c.Name == plan.EtcdContainer && m.Pod == state.PodBlocked
 		m.Corrupt = m.Corrupt || (blocked && plan.SaysCorrupt(c))
 		if blocked {
 			m.NeedsMinor = plan.SaysTooOld(c)
@@ -104,13 +105,13 @@ func ObservePod(m *plan.Member, pod *corev1.Pod, now time.Time) {
 
 // StartOf is how a Pod's etcd comes up. A Pod can lose its annotations, and its command cannot change. A Pod whose flag is not seen would
 // keep it: if etcd restarts in place, it removes the members that were added since, while these continue without it.
-func StartOf(pod *corev1.Pod) plan.Start {
+func StartOf(pod *corev1.Pod) state.Start {
 	for _, c := range pod.Spec.Containers {
 		if c.Name == plan.EtcdContainer && slices.Contains(c.Command, command.ForceFlag) {
-			return plan.StartForce
+			return state.StartForce
 		}
 	}
-	return plan.Start(pod.Annotations[AnnotationStart])
+	return state.Start(pod.Annotations[AnnotationStart])
 }
 
 // HasStopped returns whether the kubelet of a Pod that is being deleted has confirmed that nothing of it runs any more.

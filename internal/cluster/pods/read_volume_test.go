@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // What Kubernetes reports about a growing volume decides whether the operator grows the next one. It also decides
@@ -21,14 +21,14 @@ func TestWhatAVolumeHoldsAndWhatItsDriverSaysIsSeen(t *testing.T) {
 	for name, test := range map[string]struct {
 		grows  bool
 		status corev1.ClaimResourceStatus
-		want   plan.Member
+		want   state.Member
 	}{
-		"the volume has the requested size":              {!grows, "", plan.Member{VolumeSize: 16 * clustertest.Gi, VolumeCapacity: 16 * clustertest.Gi}},
-		"the volume has not grown yet":                   {grows, "", plan.Member{VolumeSize: 16 * clustertest.Gi, VolumeCapacity: 8 * clustertest.Gi}},
-		"the driver is growing the volume":               {grows, corev1.PersistentVolumeClaimControllerResizeInProgress, plan.Member{VolumeSize: 16 * clustertest.Gi, VolumeCapacity: 8 * clustertest.Gi}},
-		"the node has not grown the volume yet":          {grows, corev1.PersistentVolumeClaimNodeResizePending, plan.Member{VolumeSize: 16 * clustertest.Gi, VolumeCapacity: 8 * clustertest.Gi}},
-		"the driver cannot grow the volume to that size": {grows, corev1.PersistentVolumeClaimControllerResizeInfeasible, plan.Member{VolumeSize: 16 * clustertest.Gi, VolumeCapacity: 8 * clustertest.Gi, VolumeProblem: "ControllerResizeInfeasible"}},
-		"the node cannot grow the volume to that size":   {grows, corev1.PersistentVolumeClaimNodeResizeInfeasible, plan.Member{VolumeSize: 16 * clustertest.Gi, VolumeCapacity: 8 * clustertest.Gi, VolumeProblem: "NodeResizeInfeasible"}},
+		"the volume has the requested size":              {!grows, "", state.Member{VolumeSize: 16 * clustertest.Gi, VolumeCapacity: 16 * clustertest.Gi}},
+		"the volume has not grown yet":                   {grows, "", state.Member{VolumeSize: 16 * clustertest.Gi, VolumeCapacity: 8 * clustertest.Gi}},
+		"the driver is growing the volume":               {grows, corev1.PersistentVolumeClaimControllerResizeInProgress, state.Member{VolumeSize: 16 * clustertest.Gi, VolumeCapacity: 8 * clustertest.Gi}},
+		"the node has not grown the volume yet":          {grows, corev1.PersistentVolumeClaimNodeResizePending, state.Member{VolumeSize: 16 * clustertest.Gi, VolumeCapacity: 8 * clustertest.Gi}},
+		"the driver cannot grow the volume to that size": {grows, corev1.PersistentVolumeClaimControllerResizeInfeasible, state.Member{VolumeSize: 16 * clustertest.Gi, VolumeCapacity: 8 * clustertest.Gi, VolumeProblem: "ControllerResizeInfeasible"}},
+		"the node cannot grow the volume to that size":   {grows, corev1.PersistentVolumeClaimNodeResizeInfeasible, state.Member{VolumeSize: 16 * clustertest.Gi, VolumeCapacity: 8 * clustertest.Gi, VolumeProblem: "NodeResizeInfeasible"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Controller: ptr.To(true)}}}}
@@ -40,9 +40,9 @@ func TestWhatAVolumeHoldsAndWhatItsDriverSaysIsSeen(t *testing.T) {
 			if test.status != "" {
 				claim.Status.AllocatedResourceStatuses = map[corev1.ResourceName]corev1.ClaimResourceStatus{corev1.ResourceStorage: test.status}
 			}
-			var m plan.Member
+			var m state.Member
 			ObserveVolume(&m, claim)
-			test.want.Volume = plan.VolumePresent
+			test.want.Volume = state.VolumePresent
 			if diff := cmp.Diff(test.want, m); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -63,13 +63,13 @@ func TestAVolumeThatNeedsARestartOrIsLostIsSeen(t *testing.T) {
 	for name, test := range map[string]struct {
 		claim *corev1.PersistentVolumeClaim
 		since time.Time
-		state plan.VolumeState
+		state state.VolumeState
 	}{
-		"the file system grows with the next Pod": {pending, since.Time, plan.VolumePresent},
-		"the file system has grown":               {done, time.Time{}, plan.VolumePresent},
-		"the PersistentVolume is missing":         {lost, time.Time{}, plan.VolumeLost},
+		"the file system grows with the next Pod": {pending, since.Time, state.VolumePresent},
+		"the file system has grown":               {done, time.Time{}, state.VolumePresent},
+		"the PersistentVolume is missing":         {lost, time.Time{}, state.VolumeLost},
 	} {
-		var m plan.Member
+		var m state.Member
 		ObserveVolume(&m, test.claim)
 		if m.FileSystemPendingSince != test.since || m.Volume != test.state {
 			t.Errorf("%s: pending since %s, state %v", name, m.FileSystemPendingSince, m.Volume)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 func TestANodeThatDoesNotAnswerIsRecognised(t *testing.T) {
@@ -26,7 +27,7 @@ func TestANodeThatDoesNotAnswerIsRecognised(t *testing.T) {
 		"the kubelet reports that etcd has ended":                         {corev1.PodRunning, corev1.ConditionFalse, corev1.ConditionTrue, false, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var m plan.Member
+			var m state.Member
 			ObservePod(&m, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "m"}, Status: corev1.PodStatus{Phase: test.phase, Conditions: []corev1.PodCondition{
 				{Type: corev1.PodReady, Status: test.ready, Reason: test.reason}, {Type: corev1.ContainersReady, Status: test.containers},
 			}, ContainerStatuses: []corev1.ContainerStatus{{Name: plan.EtcdContainer, Ready: test.etcd}}}}, clustertest.State().Now)

@@ -7,11 +7,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // RelabelPatch is the merge patch that does it: what was once given and is no longer asked for goes, what others set
 // stays.
-func RelabelPatch(s plan.State, pod *corev1.Pod) map[string]any {
+func RelabelPatch(s state.State, pod *corev1.Pod) map[string]any {
 	var given podMetadata
 	_ = json.Unmarshal([]byte(pod.Annotations[annotationMetadata]), &given) // nothing is known to have been given
 	want := Metadata(s)
@@ -24,7 +25,7 @@ func RelabelPatch(s plan.State, pod *corev1.Pod) map[string]any {
 		annotations[AnnotationResize] = nil
 	}
 	labels := difference(given.Labels, want.Labels)
-	ofCluster, others := s.MetadataFor("Pod", pod.Name)
+	ofCluster, others := plan.MetadataFor(s, "Pod", pod.Name)
 	clusterLabels, clusterAnnotations := ofCluster.Patch(pod, others)
 	maps.Copy(labels, clusterLabels)
 	maps.Copy(annotations, clusterAnnotations)

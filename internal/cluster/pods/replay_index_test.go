@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // 2 of 5 voters have data. The Pod of 1 waited 59 s for its volume and its image. Its etcd began 1 s ago, its startup probe has passed, and it has
@@ -28,7 +29,7 @@ func TestAnIndexIsComparedOnlyAfterEtcdHasAppliedItsLog(t *testing.T) {
 	m := &s.Members[1]
 	ObservePod(m, pod, clustertest.Noon)
 	m.PodImage, m.Answers, m.RaftIndex = s.Members[0].PodImage, false, 1821
-	clustertest.With(0, func(m *plan.Member) {
+	clustertest.With(0, func(m *state.Member) {
 		m.Answers, m.ClusterID, m.RaftIndex, m.RaftTerm, m.UnreadySince = true, 0xaa, 5000, 3, clustertest.Noon.Add(-time.Hour)
 	})(&s)
 	step := plan.Plan(s)

@@ -12,6 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // AnnotationResize holds what was asked of a running Pod. It is written before the Pod is resized, so that a refusal is not
@@ -57,9 +58,9 @@ func ResizeOf(pod *corev1.Pod) Resize {
 
 // ObserveResize looks whether an outdated Pod needs no successor, because it differs only in CPU and memory. A Pod whose
 // resize was taken back before it was done counts as outdated.
-func ObserveResize(s plan.State, m *plan.Member, pod *corev1.Pod) {
+func ObserveResize(s state.State, m *state.Member, pod *corev1.Pod) {
 	c := etcdOf(pod)
-	if c == nil || m.Pod != plan.PodRunning {
+	if c == nil || m.Pod != state.PodRunning {
 		return
 	}
 	asked, want := ResizeOf(pod), s.PodPolicy().Resources
@@ -92,9 +93,9 @@ func ObserveResize(s plan.State, m *plan.Member, pod *corev1.Pod) {
 }
 
 // resized reports whether a Pod was made for other resources, or asked for others since, and now has those of the spec.
-func resized(s plan.State, pod *corev1.Pod) bool {
+func resized(s state.State, pod *corev1.Pod) bool {
 	made := pod.Annotations[AnnotationTemplate]
-	m := plan.Member{Outdated: made != Template(s), Pod: plan.PodRunning}
+	m := state.Member{Outdated: made != Template(s), Pod: state.PodRunning}
 	if made == "" {
 		return false
 	}
@@ -105,7 +106,7 @@ func resized(s plan.State, pod *corev1.Pod) bool {
 // resizable reports whether a Pod was made for the spec but for its resources, and can get those in place. The note on the Pod
 // is a hash, and Kubernetes adds to what was asked for. So this looks for a part of what the Pod has now that gives the same
 // hash. Kubernetes removes no request, limit or claim from a running Pod.
-func resizable(s plan.State, pod *corev1.Pod, have corev1.ResourceRequirements) bool {
+func resizable(s state.State, pod *corev1.Pod, have corev1.ResourceRequirements) bool {
 	made, asked, want := pod.Annotations[AnnotationTemplate], ResizeOf(pod).Template, s.PodPolicy().Resources
 	for part := range partsOf(have) {
 		if hash := templateOf(s, part); hash == made || hash == asked {

@@ -11,11 +11,12 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // runningFor is the running Pod of a member that was made for a state.
-func runningFor(s plan.State) *corev1.Pod {
-	return clustertest.Completed(NewPod(s, plan.CreateMember{Name: clustertest.NameOf(1), Incarnation: 1, Start: plan.StartRejoin}, ""))
+func runningFor(s state.State) *corev1.Pod {
+	return clustertest.Completed(NewPod(s, plan.CreateMember{Name: clustertest.NameOf(1), Incarnation: 1, Start: state.StartRejoin}, ""))
 }
 
 // A resize that is waited for holds up all other changes. If it is waited for until the time of a clock that was ahead, so is an upgrade of etcd.
@@ -36,27 +37,27 @@ func TestWhichChangesAreMadeInTheRunningPod(t *testing.T) {
 		was, is  clustertest.Change
 		pod      []func(*corev1.Pod)
 		outdated bool
-		resize   plan.ResizeState
+		resize   state.ResizeState
 	}{
 		"more memory":                                                    {gib, two, nil, true, plan.ResizeWanted},
 		"memory for the first time":                                      {none, two, nil, true, plan.ResizeWanted},
 		"limits without requests":                                        {clustertest.WithResources(nil, clustertest.List("memory=1Gi", "cpu=1")), clustertest.WithResources(nil, clustertest.List("memory=1Gi", "cpu=2")), nil, true, plan.ResizeWanted},
 		"a higher CPU limit beside an unchanged request":                 {clustertest.WithResources(clustertest.List("cpu=1"), clustertest.List("cpu=1", "memory=1Gi")), clustertest.WithResources(clustertest.List("cpu=1"), clustertest.List("cpu=2", "memory=1Gi")), nil, true, plan.ResizeWanted},
 		"more memory for a Pod with limits of a LimitRange":              {gib, two, []func(*corev1.Pod){func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Limits = clustertest.List("cpu=4", "memory=8Gi") }}, true, plan.ResizeWanted},
-		"more memory and another variable":                               {gib, clustertest.Policy(v1beta2.PodPolicy{Resources: corev1.ResourceRequirements{Requests: clustertest.List("memory=2Gi")}, EtcdEnv: []corev1.EnvVar{{Name: "A"}}}), nil, true, plan.ResizeNone},
-		"no change":                                                      {two, two, nil, false, plan.ResizeNone},
-		"a member that does not run":                                     {gib, two, []func(*corev1.Pod){func(p *corev1.Pod) { p.Status.ContainerStatuses = nil }}, true, plan.ResizeNone},
+		"more memory and another variable":                               {gib, clustertest.Policy(v1beta2.PodPolicy{Resources: corev1.ResourceRequirements{Requests: clustertest.List("memory=2Gi")}, EtcdEnv: []corev1.EnvVar{{Name: "A"}}}), nil, true, state.ResizeNone},
+		"no change":                                                      {two, two, nil, false, state.ResizeNone},
+		"a member that does not run":                                     {gib, two, []func(*corev1.Pod){func(p *corev1.Pod) { p.Status.ContainerStatuses = nil }}, true, state.ResizeNone},
 		"a resize that was only noted":                                   {gib, two, []func(*corev1.Pod){noted(now)}, true, plan.ResizeWanted},
 		"a resize that the kubelet has not seen yet":                     {gib, two, []func(*corev1.Pod){noted(now), accepted}, true, plan.ResizeUnderWay},
 		"a resize that is deferred":                                      {gib, two, []func(*corev1.Pod){noted(now), accepted, condition(corev1.PodResizePending, corev1.PodReasonDeferred)}, true, plan.ResizeUnderWay},
-		"a resize that is infeasible on the node":                        {gib, two, []func(*corev1.Pod){noted(earlier), accepted, condition(corev1.PodResizePending, corev1.PodReasonInfeasible)}, true, plan.ResizeNone},
-		"a resize that the API server refused":                           {gib, two, []func(*corev1.Pod){noted(Resize{Template: target, At: clustertest.Noon, Refused: "no"})}, true, plan.ResizeNone},
+		"a resize that is infeasible on the node":                        {gib, two, []func(*corev1.Pod){noted(earlier), accepted, condition(corev1.PodResizePending, corev1.PodReasonInfeasible)}, true, state.ResizeNone},
+		"a resize that the API server refused":                           {gib, two, []func(*corev1.Pod){noted(Resize{Template: target, At: clustertest.Noon, Refused: "no"})}, true, state.ResizeNone},
 		"another resize than the refused one":                            {gib, two, []func(*corev1.Pod){noted(Resize{Template: "other", At: clustertest.Noon, Refused: "no"})}, true, plan.ResizeWanted},
 		"a resize that was forbidden an hour ago":                        {gib, two, []func(*corev1.Pod){noted(Resize{Template: target, At: clustertest.Noon.Add(-time.Hour), Forbidden: "quota"})}, true, plan.ResizeWanted},
-		"a resize that is not done after an hour":                        {gib, two, []func(*corev1.Pod){noted(Resize{Template: target, At: clustertest.Noon.Add(-time.Hour)}), accepted}, true, plan.ResizeNone},
+		"a resize that is not done after an hour":                        {gib, two, []func(*corev1.Pod){noted(Resize{Template: target, At: clustertest.Noon.Add(-time.Hour)}), accepted}, true, state.ResizeNone},
 		"a resize that was asked for by a clock that was slightly ahead": {gib, two, []func(*corev1.Pod){noted(Resize{Template: target, At: clustertest.Noon.Add(30 * time.Second)}), accepted}, true, plan.ResizeUnderWay},
-		"a resize that was asked for by a clock that was a day ahead":    {gib, two, []func(*corev1.Pod){noted(tomorrow), accepted}, true, plan.ResizeNone},
-		"a resize that was asked for by such a clock, and is infeasible": {gib, two, []func(*corev1.Pod){noted(tomorrow), accepted, condition(corev1.PodResizePending, corev1.PodReasonInfeasible)}, true, plan.ResizeNone},
+		"a resize that was asked for by a clock that was a day ahead":    {gib, two, []func(*corev1.Pod){noted(tomorrow), accepted}, true, state.ResizeNone},
+		"a resize that was asked for by such a clock, and is infeasible": {gib, two, []func(*corev1.Pod){noted(tomorrow), accepted, condition(corev1.PodResizePending, corev1.PodReasonInfeasible)}, true, state.ResizeNone},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := runningFor(clustertest.State(clustertest.Formed, clustertest.Members(3), test.was))
@@ -64,7 +65,7 @@ func TestWhichChangesAreMadeInTheRunningPod(t *testing.T) {
 				change(pod)
 			}
 			s := clustertest.State(clustertest.Formed, clustertest.Members(3), test.is)
-			var m plan.Member
+			var m state.Member
 			ObservePod(&m, pod, s.Now)
 			ObserveTemplate(s, &m, pod)
 			ObserveResize(s, &m, pod)
@@ -82,11 +83,11 @@ func TestAResizedPodGetsTheNoteOfANewOne(t *testing.T) {
 			pod := runningFor(s)
 			pod.Annotations[AnnotationTemplate] = Template(clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.WithResources(clustertest.List("memory=1Gi"), nil)))
 			pod.Annotations[AnnotationResize] = Text(Resize{Template: Template(s), At: at})
-			var m plan.Member
+			var m state.Member
 			ObservePod(&m, pod, s.Now)
 			ObserveTemplate(s, &m, pod)
 			ObserveResize(s, &m, pod)
-			if m.Outdated || !m.Relabel || m.Resize != plan.ResizeNone {
+			if m.Outdated || !m.Relabel || m.Resize != state.ResizeNone {
 				t.Errorf("outdated %t, relabel %t, resize %q", m.Outdated, m.Relabel, m.Resize)
 			}
 			encoded, err := json.Marshal(RelabelPatch(s, pod))
@@ -106,8 +107,8 @@ func TestAnUnfinishedResizeIsNotNotedAsDone(t *testing.T) {
 }
 
 // observedAt is a Pod as one look sees it.
-func observedAt(s plan.State, pod *corev1.Pod) plan.Member {
-	var m plan.Member
+func observedAt(s state.State, pod *corev1.Pod) state.Member {
+	var m state.Member
 	ObservePod(&m, pod, s.Now)
 	ObserveTemplate(s, &m, pod)
 	ObserveResize(s, &m, pod)
@@ -124,7 +125,7 @@ func TestNoMemberRestartsForTheNoteOfAnEarlierResize(t *testing.T) {
 		pod := runningFor(s)
 		pod.Annotations[AnnotationResize] = Text(asked)
 		pod.Spec.Containers[0].Resources.Requests = clustertest.List("memory=3Gi")
-		if m := observedAt(s, pod); m.Outdated || m.Resize != plan.ResizeNone {
+		if m := observedAt(s, pod); m.Outdated || m.Resize != state.ResizeNone {
 			t.Errorf("%s: outdated %t, resize %q", name, m.Outdated, m.Resize)
 		}
 	}
@@ -145,7 +146,7 @@ func TestAMemberRestartsForARequestThatIsRemoved(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pod := runningFor(clustertest.State(clustertest.Formed, clustertest.Members(3), test.was))
 			s := clustertest.State(clustertest.Formed, clustertest.Members(3), test.is)
-			if m := observedAt(s, pod); !m.Outdated || m.Resize != plan.ResizeNone {
+			if m := observedAt(s, pod); !m.Outdated || m.Resize != state.ResizeNone {
 				t.Errorf("the Pod has %s and the spec %s: outdated %t, resize %q", Text(pod.Spec.Containers[0].Resources), Text(s.PodPolicy().Resources), m.Outdated, m.Resize)
 			}
 		})
@@ -160,7 +161,7 @@ func TestAResizeIsDoneThoughALimitRangeAddsLimits(t *testing.T) {
 	has := corev1.ResourceRequirements{Requests: clustertest.List("cpu=1", "memory=2Gi"), Limits: clustertest.List("cpu=4", "memory=8Gi")}
 	pod.Spec.Containers[0].Resources = has
 	pod.Status.ContainerStatuses[0].Resources, pod.Status.ContainerStatuses[0].AllocatedResources = &has, has.Requests
-	if m := observedAt(s, pod); m.Resize != plan.ResizeNone || m.Outdated {
+	if m := observedAt(s, pod); m.Resize != state.ResizeNone || m.Outdated {
 		t.Errorf("outdated %t, resize %q", m.Outdated, m.Resize)
 	}
 }
@@ -177,7 +178,7 @@ func TestTheVerdictOnTheLastResizeDoesNotCountForTheNewOne(t *testing.T) {
 		t.Errorf("at once: resize %q", m.Resize)
 	}
 	s.Now = clustertest.Noon.Add(30 * time.Second)
-	if m := observedAt(s, pod); m.Resize != plan.ResizeNone || !m.Outdated {
+	if m := observedAt(s, pod); m.Resize != state.ResizeNone || !m.Outdated {
 		t.Errorf("after 30 s: outdated %t, resize %q", m.Outdated, m.Resize)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 )
 
@@ -20,12 +21,12 @@ const (
 )
 
 // seedOf reads how the init container that restores a snapshot fares.
-func seedOf(pod *corev1.Pod) *plan.Seed {
+func seedOf(pod *corev1.Pod) *state.Seed {
 	for _, c := range pod.Status.InitContainerStatuses {
 		if c.Name != SeedContainer {
 			continue
 		}
-		s := &plan.Seed{Failures: c.RestartCount}
+		s := &state.Seed{Failures: c.RestartCount}
 		ended := c.State.Terminated
 		if ended == nil {
 			ended = c.LastTerminationState.Terminated
@@ -45,7 +46,7 @@ func seedOf(pod *corev1.Pod) *plan.Seed {
 }
 
 // addSeed puts the init container that restores the snapshot before etcd. The credentials are in this Pod only.
-func addSeed(s plan.State, pod *corev1.Pod, m plan.CreateMember, image string) {
+func addSeed(s state.State, pod *corev1.Pod, m plan.CreateMember, image string) {
 	container := corev1.Container{
 		Name:                     SeedContainer,
 		Image:                    image,
@@ -100,7 +101,7 @@ func freeVolumeName(pod *corev1.Pod, name string) string {
 	return name
 }
 
-func seedRequest(s plan.State, m plan.CreateMember) seed.Request {
+func seedRequest(s state.State, m plan.CreateMember) seed.Request {
 	return seed.Request{
 		Source:       s.Request.Source,
 		SignedURL:    s.Request.SignedURL,
@@ -110,8 +111,8 @@ func seedRequest(s plan.State, m plan.CreateMember) seed.Request {
 		Revision:     s.Request.Revision,
 		DataDir:      command.DataDir,
 		Name:         m.Name,
-		PeerURL:      s.PeerURL(m.Name),
-		Token:        s.Token(m.Incarnation),
-		RevisionBump: s.SeedRevisionBump(),
+		PeerURL:      state.PeerURL(s, m.Name),
+		Token:        state.Token(s, m.Incarnation),
+		RevisionBump: plan.SeedRevisionBump(s),
 	}
 }

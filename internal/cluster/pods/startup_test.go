@@ -11,42 +11,43 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // etcd does not answer while it reads its database at the start, and while it is defragmented.
 func TestTheKubeletLetsAMemberReadTheLargestDatabaseOnASlowDisk(t *testing.T) {
 	const slow = 8 << 20 // bytes a second
-	quota := func(bytes string) func(*plan.State) {
-		return func(s *plan.State) {
+	quota := func(bytes string) func(*state.State) {
+		return func(s *state.State) {
 			s.Spec.Pod = &v1beta2.PodPolicy{EtcdEnv: []corev1.EnvVar{{Name: "ETCD_QUOTA_BACKEND_BYTES", Value: bytes}}}
 		}
 	}
 	for name, test := range map[string]struct {
-		change func(*plan.State)
+		change func(*state.State)
 		size   int64
 	}{
-		"the default quota":             {func(*plan.State) {}, 2 << 30},
+		"the default quota":             {func(*state.State) {}, 2 << 30},
 		"a quota of 8 GiB":              {quota("8589934592"), 8 << 30},
 		"no quota on a volume of 8 GiB": {quota("-1"), 8 << 30},
-		"a quota from another object on a volume of 100 GiB": {func(s *plan.State) {
+		"a quota from another object on a volume of 100 GiB": {func(s *state.State) {
 			quota("")(s)
 			s.Members[1].VolumeCapacity = 100 << 30
 		}, 100 << 30},
-		"no quota and no volume, so the maximum that etcd recommends": {func(s *plan.State) {
+		"no quota and no volume, so the maximum that etcd recommends": {func(s *state.State) {
 			quota("-1")(s)
 			s.Spec.Pod.EmptyDir = &corev1.EmptyDirVolumeSource{}
 		}, 8 << 30},
-		"no quota and a limited emptyDir": {func(s *plan.State) {
+		"no quota and a limited emptyDir": {func(s *state.State) {
 			quota("-1")(s)
 			s.Spec.Pod.EmptyDir = &corev1.EmptyDirVolumeSource{SizeLimit: resource.NewQuantity(20<<30, resource.BinarySI)}
 		}, 20 << 30},
-		"the size of the database before all members stopped": {func(s *plan.State) { s.KnownDBSize = 7 << 30 }, 7 << 30},
-		"the size of a member's database":                     {func(s *plan.State) { s.Members[0].DBSize = 5 << 30 }, 5 << 30},
+		"the size of the database before all members stopped": {func(s *state.State) { s.KnownDBSize = 7 << 30 }, 7 << 30},
+		"the size of a member's database":                     {func(s *state.State) { s.Members[0].DBSize = 5 << 30 }, 5 << 30},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := clustertest.State(clustertest.Formed, clustertest.Members(3))
 			test.change(&s)
-			pod := NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: plan.StartRejoin}, "")
+			pod := NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
 			etcd := pod.Spec.Containers[0]
 			for what, probe := range map[string]*corev1.Probe{"startup": etcd.StartupProbe, "liveness": etcd.LivenessProbe} {
 				if got := int64(probe.FailureThreshold) * int64(probe.PeriodSeconds); got < test.size/slow {
@@ -73,7 +74,7 @@ func TestAMemberHasItsStartupBudgetUntilItsStartupProbeSucceeds(t *testing.T) {
 			pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: plan.EtcdContainer, StartupProbe: probe}}}}
 			test.status.Name = plan.EtcdContainer
 			pod.Status.ContainerStatuses = []corev1.ContainerStatus{test.status}
-			var m plan.Member
+			var m state.Member
 			ObservePod(&m, pod, time.Now())
 			if m.StartupBudget != test.want {
 				t.Errorf("the startup budget is %s, want %s", m.StartupBudget, test.want)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // podTemplate is what of the spec shapes a member's Pod and cannot be changed while it runs. It holds what users
@@ -49,10 +49,10 @@ type podTemplate struct {
 const templateVersion = "1"
 
 // Template is the hash of what the spec asks of every member's Pod.
-func Template(s plan.State) string { return templateOf(s, s.PodPolicy().Resources) }
+func Template(s state.State) string { return templateOf(s, s.PodPolicy().Resources) }
 
 // templateOf is template with other resources.
-func templateOf(s plan.State, resources corev1.ResourceRequirements) string {
+func templateOf(s state.State, resources corev1.ResourceRequirements) string {
 	policy := s.PodPolicy()
 	t := podTemplate{
 		NodeSelector:              policy.NodeSelector,
@@ -88,7 +88,7 @@ func templateOf(s plan.State, resources corev1.ResourceRequirements) string {
 }
 
 // pullPolicy of etcd's image, empty for Kubernetes' default.
-func pullPolicy(s plan.State) corev1.PullPolicy {
+func pullPolicy(s state.State) corev1.PullPolicy {
 	if s.Spec.ImagePolicy == nil {
 		return ""
 	}

@@ -13,13 +13,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // TestNoReleaseRestartsMembers pins the hashes. If a release of the operator or of Kubernetes' types changed them, it
 // would restart every member of every cluster.
 func TestNoReleaseRestartsMembers(t *testing.T) {
 	tests := map[string]struct {
-		state plan.State
+		state state.State
 		want  string
 	}{
 		"an empty policy": {clustertest.State(), "1-44136fa355b3678a"},
@@ -100,7 +101,7 @@ func TestMembersOfEarlierReleasesAreNotRestarted(t *testing.T) {
 	toxic := clustertest.Policy(v1beta2.PodPolicy{Tolerations: []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists}}})
 	tests := map[string]struct {
 		pod     string
-		state   plan.State
+		state   state.State
 		matches bool
 	}{
 		"matches a Pod without a policy":                                 {"rejoin", clustertest.State(clustertest.Formed, clustertest.Members(3)), true},
@@ -118,7 +119,7 @@ func TestMembersOfEarlierReleasesAreNotRestarted(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			var m plan.Member
+			var m state.Member
 			ObserveTemplate(test.state, &m, unmarked(t, test.pod))
 			if m.Outdated == test.matches || m.Relabel != test.matches {
 				t.Errorf("outdated %t, relabel %t; matches should be %t", m.Outdated, m.Relabel, test.matches)
@@ -128,11 +129,11 @@ func TestMembersOfEarlierReleasesAreNotRestarted(t *testing.T) {
 }
 
 func TestMarkedPodsAreComparedByTheirNote(t *testing.T) {
-	made := NewPod(clustertest.State(clustertest.Policy(clustertest.EveryField)), plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: plan.StartRejoin}, "")
+	made := NewPod(clustertest.State(clustertest.Policy(clustertest.EveryField)), plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
 	relabelled := *clustertest.EveryField.DeepCopy()
 	relabelled.Labels = map[string]string{"team": "data"}
 	tests := map[string]struct {
-		state             plan.State
+		state             state.State
 		outdated, relabel bool
 	}{
 		"the spec has not changed":        {clustertest.State(clustertest.Policy(clustertest.EveryField)), false, false},
@@ -141,7 +142,7 @@ func TestMarkedPodsAreComparedByTheirNote(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			var m plan.Member
+			var m state.Member
 			ObserveTemplate(test.state, &m, made)
 			if m.Outdated != test.outdated || m.Relabel != test.relabel {
 				t.Errorf("outdated %t, relabel %t, want %t, %t", m.Outdated, m.Relabel, test.outdated, test.relabel)
@@ -152,7 +153,7 @@ func TestMarkedPodsAreComparedByTheirNote(t *testing.T) {
 
 func TestLabelsOfTheUserGoAndThoseOfOthersStay(t *testing.T) {
 	s := clustertest.State(clustertest.Policy(clustertest.EveryField))
-	pod := NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: plan.StartRejoin}, "")
+	pod := NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
 	pod.Labels["injected"] = "by somebody else"
 	after := *clustertest.EveryField.DeepCopy()
 	after.Labels, after.Annotations = map[string]string{"tier": "data", "app": "stored before it was refused"}, nil
@@ -167,7 +168,7 @@ func TestLabelsOfTheUserGoAndThoseOfOthersStay(t *testing.T) {
 }
 
 func TestLabelsOfTheClusterChangeInARunningPod(t *testing.T) {
-	asks := func(cluster, pod map[string]string) plan.State {
+	asks := func(cluster, pod map[string]string) state.State {
 		s := clustertest.State(clustertest.Policy(v1beta2.PodPolicy{Labels: pod}))
 		s.Spec.Metadata = &v1beta2.MetadataPolicy{Labels: map[string]v1beta2.LabelValue{}}
 		for key, value := range cluster {
@@ -176,7 +177,7 @@ func TestLabelsOfTheClusterChangeInARunningPod(t *testing.T) {
 		return s
 	}
 	for name, test := range map[string]struct {
-		before, after plan.State
+		before, after state.State
 		want          map[string]any
 		relabel       bool
 	}{
@@ -188,8 +189,8 @@ func TestLabelsOfTheClusterChangeInARunningPod(t *testing.T) {
 		"a label leaves both":                       {asks(map[string]string{"team": "a"}, map[string]string{"team": "b"}), asks(nil, nil), map[string]any{"team": nil}, true},
 		"a label moves from the cluster to the Pod": {asks(map[string]string{"team": "a"}, nil), asks(nil, map[string]string{"team": "a"}), map[string]any{"team": "a"}, true},
 	} {
-		pod := NewPod(test.before, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: plan.StartRejoin}, "")
-		var m plan.Member
+		pod := NewPod(test.before, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
+		var m state.Member
 		if ObserveTemplate(test.after, &m, pod); m.Relabel != test.relabel || m.Outdated {
 			t.Errorf("%s: relabel %t, restart %t", name, m.Relabel, m.Outdated)
 		}

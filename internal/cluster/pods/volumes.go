@@ -10,10 +10,11 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/tlssecret"
 )
 
-func tlsMounts(s plan.State) []corev1.VolumeMount {
+func tlsMounts(s state.State) []corev1.VolumeMount {
 	var mounts []corev1.VolumeMount
 	if s.Spec.TLS.SecurePeer() {
 		mounts = append(mounts, corev1.VolumeMount{Name: "member-peer-tls", MountPath: command.PeerTLSDir, ReadOnly: true})
@@ -24,7 +25,7 @@ func tlsMounts(s plan.State) []corev1.VolumeMount {
 	return mounts
 }
 
-func tlsVolumes(s plan.State) []corev1.Volume {
+func tlsVolumes(s state.State) []corev1.Volume {
 	secret := func(name, secret string, keys tlssecret.Keys) corev1.Volume {
 		if !s.Spec.TLS.Issued() {
 			return corev1.Volume{Name: name, VolumeSource: keys.Volume(secret)}
@@ -42,18 +43,18 @@ func tlsVolumes(s plan.State) []corev1.Volume {
 }
 
 // VolumeOf is the state of a volume.
-func VolumeOf(volume *corev1.PersistentVolumeClaim) plan.VolumeState {
+func VolumeOf(volume *corev1.PersistentVolumeClaim) state.VolumeState {
 	if !volume.DeletionTimestamp.IsZero() {
-		return plan.VolumeDeleting
+		return state.VolumeDeleting
 	}
 	if volume.Status.Phase == corev1.ClaimLost {
-		return plan.VolumeLost
+		return state.VolumeLost
 	}
-	return plan.VolumePresent
+	return state.VolumePresent
 }
 
 // ObserveVolume reads how a member's volume stands.
-func ObserveVolume(m *plan.Member, volume *corev1.PersistentVolumeClaim) {
+func ObserveVolume(m *state.Member, volume *corev1.PersistentVolumeClaim) {
 	m.Volume = VolumeOf(volume)
 	m.VolumeID, m.VolumeCreated = VolumeIDOf(volume), volume.CreationTimestamp.Time
 	m.VolumeUnused = volume.Annotations[AnnotationUnused] != ""
@@ -76,11 +77,11 @@ func ObserveVolume(m *plan.Member, volume *corev1.PersistentVolumeClaim) {
 }
 
 // VolumeIDOf returns what tells a claim from another one of the same name.
-func VolumeIDOf(volume *corev1.PersistentVolumeClaim) plan.VolumeID {
-	return plan.VolumeID{Claim: volume.UID, Volume: volume.Spec.VolumeName}
+func VolumeIDOf(volume *corev1.PersistentVolumeClaim) state.VolumeID {
+	return state.VolumeID{Claim: volume.UID, Volume: volume.Spec.VolumeName}
 }
 
-func volumeOfData(s plan.State, member string) corev1.Volume {
+func volumeOfData(s state.State, member string) corev1.Volume {
 	volume := corev1.Volume{Name: DataVolume}
 	if s.Durable() {
 		volume.PersistentVolumeClaim = &corev1.PersistentVolumeClaimVolumeSource{ClaimName: member}
@@ -101,7 +102,7 @@ func volumesBeside(policy v1beta2.PodPolicy) []corev1.Volume {
 
 // NewVolume is the PersistentVolumeClaim of a member. It is empty in each case: a data source would give it the data, and so the
 // ID, of another member.
-func NewVolume(s plan.State, m plan.CreateMember) *corev1.PersistentVolumeClaim {
+func NewVolume(s state.State, m plan.CreateMember) *corev1.PersistentVolumeClaim {
 	spec := corev1.PersistentVolumeClaimSpec{}
 	if given := s.PodPolicy().PersistentVolumeClaimSpec; given != nil {
 		given.DeepCopyInto(&spec)
@@ -113,7 +114,7 @@ func NewVolume(s plan.State, m plan.CreateMember) *corev1.PersistentVolumeClaim 
 	if spec.Resources.Requests == nil {
 		spec.Resources.Requests = corev1.ResourceList{}
 	}
-	spec.Resources.Requests[corev1.ResourceStorage] = s.StorageRequest()
+	spec.Resources.Requests[corev1.ResourceStorage] = state.StorageRequest(s)
 	volume := &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: m.Name, Labels: memberLabels(s, m.Name, m.Incarnation)},
 		Spec:       spec,
@@ -125,7 +126,7 @@ func NewVolume(s plan.State, m plan.CreateMember) *corev1.PersistentVolumeClaim 
 	if m.InitialSize > 0 {
 		volume.Annotations[AnnotationInitialSize] = strconv.Itoa(m.InitialSize)
 	}
-	given, _ := s.MetadataFor("PersistentVolumeClaim", m.Name)
+	given, _ := plan.MetadataFor(s, "PersistentVolumeClaim", m.Name)
 	given.Stamp(volume)
 	return volume
 }

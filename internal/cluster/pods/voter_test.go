@@ -5,16 +5,17 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // A learner refuses most requests, and the PodDisruptionBudget would count it as a voter.
 func TestALearnerThatRestartsWithoutAQuorumIsNotInTheClientService(t *testing.T) {
 	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
 	s.MembershipKnown = false
-	name := s.InitialNames(1, 4)[3]
+	name := state.InitialNames(s, 1, 4)[3]
 	// While no quorum answers, observe finds only the volume of a learner whose Pod is missing. KnownVoters has the other
 	// members.
-	s.Members = append(s.Members, plan.Member{Name: name, Incarnation: 1, Volume: plan.VolumePresent})
+	s.Members = append(s.Members, state.Member{Name: name, Incarnation: 1, Volume: state.VolumePresent})
 	step := plan.Plan(s)
 	create, is := step.(plan.CreateMember)
 	if !is || create.Name != name {

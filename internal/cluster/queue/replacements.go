@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
@@ -56,16 +57,16 @@ func NewBrake(limit, perMinute int) *Brake {
 }
 
 // State is what a plan for a cluster may know.
-func (b *Brake) State(cluster types.NamespacedName, now time.Time) plan.Replacements {
+func (b *Brake) State(cluster types.NamespacedName, now time.Time) state.Replacements {
 	if b == nil {
-		return plan.Replacements{}
+		return state.Replacements{}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.locked(cluster, now)
 }
 
-func (b *Brake) locked(cluster types.NamespacedName, now time.Time) plan.Replacements {
+func (b *Brake) locked(cluster types.NamespacedName, now time.Time) state.Replacements {
 	for other, running := range b.running {
 		if now.Sub(running.since) >= replacementLimit {
 			delete(b.running, other)
@@ -74,7 +75,7 @@ func (b *Brake) locked(cluster types.NamespacedName, now time.Time) plan.Replace
 	}
 	b.begun = slices.DeleteFunc(b.begun, func(of beginning) bool { return now.Sub(of.at) >= time.Minute })
 	_, mine := b.running[cluster]
-	return plan.Replacements{Held: !mine && b.full(cluster), Running: len(b.running), Limit: b.limit, PerMinute: b.perMinute}
+	return state.Replacements{Held: !mine && b.full(cluster), Running: len(b.running), Limit: b.limit, PerMinute: b.perMinute}
 }
 
 // full reports whether another cluster of the namespace may not begin a replacement now.

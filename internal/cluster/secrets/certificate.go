@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/metadata"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
@@ -23,8 +23,8 @@ const (
 )
 
 // Certificate is cert-manager's Certificate of a usage.
-func Certificate(s plan.State, u plan.Usage) *unstructured.Unstructured {
-	request, policy := s.CertificateRequest(u), s.Spec.TLS.CertManager
+func Certificate(s state.State, u state.Usage) *unstructured.Unstructured {
+	request, policy := state.CertificateRequest(s, u), s.Spec.TLS.CertManager
 	uses := []any{"digital signature"}
 	if request.Server {
 		uses = append(uses, "server auth")

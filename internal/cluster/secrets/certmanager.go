@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
@@ -23,8 +24,8 @@ import (
 func (s *Secrets) observeCertManager(ctx context.Context, v *view.View) error {
 	c := &v.Certificates
 	v.Material.Issued = map[string]*plan.Secret{}
-	c.Requested, c.IssuerRefused = true, v.RefusedIssuer()
-	for _, u := range plan.Usages {
+	c.Requested, c.IssuerRefused = true, plan.RefusedIssuer(v.State)
+	for _, u := range state.Usages {
 		if v.Material.Withheld(u) {
 			continue
 		}
@@ -50,7 +51,7 @@ func (s *Secrets) observeCertManager(ctx context.Context, v *view.View) error {
 			noteTaken(v, u, "Certificate "+want.GetName())
 			continue
 		}
-		v.NoteMetadata("Certificate", have.GetName(), have)
+		plan.NoteMetadata(&v.State, "Certificate", have.GetName(), have)
 		c.Requested = c.Requested && requests(have, want)
 		if err := s.observeIssued(ctx, v, u, have); err != nil {
 			return err
@@ -76,7 +77,7 @@ func (s *Secrets) certificateOf(ctx context.Context, v *view.View, want *unstruc
 }
 
 // observeIssued reads the Secret that cert-manager wrote, or why it has not written one.
-func (s *Secrets) observeIssued(ctx context.Context, v *view.View, u plan.Usage, certificate *unstructured.Unstructured) error {
+func (s *Secrets) observeIssued(ctx context.Context, v *view.View, u state.Usage, certificate *unstructured.Unstructured) error {
 	c := &v.Certificates
 	name := certificate.GetName() + issuedSuffix
 	found, err := s.secretOf(ctx, v, name)

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -79,7 +80,7 @@ func (s *Secrets) Doubt(v *view.View, step plan.Step, err error, hangs func(v *v
 		v.Certificates.Missing || v.Certificates.Superseded || v.Authentication.Problem != ""
 	unsettled := plan.Acts(step)
 	for _, m := range v.Members {
-		unsettled = unsettled || m.Pod != plan.PodRunning || (!m.Answers && !hangs(v, m.Name))
+		unsettled = unsettled || m.Pod != state.PodRunning || (!m.Answers && !hangs(v, m.Name))
 	}
 	if k := s.Memory.OfView(v); doubtful || (unsettled && v.Now.Sub(k.since) >= startingReads) {
 		*k = keptReads{}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
@@ -49,11 +50,11 @@ type keptReads struct {
 type judgement struct {
 	at           time.Time
 	material     plan.Material
-	certificates plan.Certificates
+	certificates state.Certificates
 	clientName   string
 	namedClients bool
 	// metadataDue are those of the Secrets and Certificates that do not have what spec.metadata asks for.
-	metadataDue []plan.MetadataDue
+	metadataDue []state.MetadataDue
 	// tls is used for all connections to the members, so that their TLS sessions resume.
 	tls *tls.Config
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
@@ -81,7 +82,7 @@ func TestSecretsAreReadAgainWhenSomethingSuggestsAChange(t *testing.T) {
 		"the operator failed":                    {err: errors.New("x")},
 		"a Secret is wrong":                      {before: func(v *view.View) { v.SecretProblem = "x" }},
 		"a member does not answer":               {before: func(v *view.View) { v.Now, v.Members[0].Answers = clustertest.Noon.Add(startingReads), false }},
-		"a Pod starts":                           {before: func(v *view.View) { v.Now, v.Members[0].Pod = clustertest.Noon.Add(startingReads), plan.PodStarting }},
+		"a Pod starts":                           {before: func(v *view.View) { v.Now, v.Members[0].Pod = clustertest.Noon.Add(startingReads), state.PodStarting }},
 		"the operator created Pods":              {before: func(v *view.View) { v.Now = clustertest.Noon.Add(startingReads) }, step: plan.CreateMembers{}},
 		"a certificate is missing":               {before: func(v *view.View) { v.Certificates.Missing = true }},
 		"cert-manager issues one":                {before: func(v *view.View) { v.Certificates.Unissued = "x" }},
@@ -108,7 +109,7 @@ func TestSecretsAreReadAgainWhenSomethingSuggestsAChange(t *testing.T) {
 func TestAClusterThatStartsDoesNotReadItsSecretsInEveryPass(t *testing.T) {
 	counted, s, pass := readOnce(t, budget(0))
 	for range 10 {
-		s.Doubt(pass(func(v *view.View) { v.Members[0].Pod = plan.PodStarting }), plan.CreateMembers{}, nil, noneHangs)
+		s.Doubt(pass(func(v *view.View) { v.Members[0].Pod = state.PodStarting }), plan.CreateMembers{}, nil, noneHangs)
 	}
 	if counted.n != 1 {
 		t.Errorf("10 passes within %s read the Secret %d times, expected once", startingReads, counted.n)
@@ -119,16 +120,16 @@ func TestAClusterThatStartsDoesNotReadItsSecretsInEveryPass(t *testing.T) {
 // first pass.
 func judgedTwice(t *testing.T, between func(r *Secrets, v *view.View)) (first, second *view.View) {
 	t.Helper()
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3), func(s *plan.State) { s.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}} }, clustertest.Secure)
+	s := clustertest.State(clustertest.Formed, clustertest.Members(3), func(s *state.State) { s.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}} }, clustertest.Secure)
 	_, v := secretsBeside(t)
 	v.State = s
-	authority, err := v.NewCA()
+	authority, err := plan.NewCA(v.State)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := plan.Material{CA: &plan.Secret{Data: map[string][]byte{plan.CACertKey: authority.Cert, plan.CAKeyKey: authority.Key}}}
-	objects := []client.Object{&corev1.Secret{ObjectMeta: clustertest.Controlled("uid-example", v.CASecret(), nil), Data: m.CA.Data}}
-	for _, u := range plan.Usages {
+	objects := []client.Object{&corev1.Secret{ObjectMeta: clustertest.Controlled("uid-example", plan.CASecret(v.State), nil), Data: m.CA.Data}}
+	for _, u := range state.Usages {
 		held, err := m.NewSecret(s, u, plan.WriteCertificates{})
 		if err != nil {
 			t.Fatal(err)

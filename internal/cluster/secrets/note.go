@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
@@ -29,7 +30,7 @@ func noteSecret(v *view.View, err error) error {
 }
 
 // noteTaken records that another owner has the Secret or the Certificate of a usage. The cluster needs all but the operator's.
-func noteTaken(v *view.View, u plan.Usage, object string) {
+func noteTaken(v *view.View, u state.Usage, object string) {
 	if u.Vital() {
 		v.Certificates.Foreign = plan.TakenByAnother(object)
 		return

@@ -9,6 +9,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -18,7 +19,7 @@ func (s *Secrets) ObserveSecrets(ctx context.Context, v *view.View) error {
 		return s.observeStatic(ctx, v)
 	}
 	v.Material = plan.Material{HandedOut: map[string]*plan.Secret{}, Rotate: v.Cluster.Annotations[v1beta2.AnnotationRotateCA]}
-	for _, u := range plan.Usages {
+	for _, u := range state.Usages {
 		held, ours, err := s.ownSecret(ctx, v, v.Name+u.Suffix)
 		if err != nil {
 			return noteSecret(v, err)
@@ -30,7 +31,7 @@ func (s *Secrets) ObserveSecrets(ctx context.Context, v *view.View) error {
 			v.Material.HandedOut[u.Name] = held
 		}
 	}
-	v.ClientName, v.NamedClients = v.Material.ClientName(v.State), v.Material.NamedClients(v.State) || v.MembersCheckClients()
+	v.ClientName, v.NamedClients = v.Material.ClientName(v.State), v.Material.NamedClients(v.State) || state.MembersCheckClients(v.State)
 	if err := s.observeIssuer(ctx, v); err != nil {
 		return noteSecret(v, err)
 	}
@@ -55,9 +56,9 @@ func (s *Secrets) observeIssuer(ctx context.Context, v *view.View) (err error) {
 	if v.Spec.TLS.Managed == nil {
 		return s.observeCertManager(ctx, v)
 	}
-	authority, ours, err := s.ownSecret(ctx, v, v.CASecret())
+	authority, ours, err := s.ownSecret(ctx, v, plan.CASecret(v.State))
 	if !ours {
-		v.Certificates.Foreign = plan.TakenByAnother("Secret " + v.CASecret())
+		v.Certificates.Foreign = plan.TakenByAnother("Secret " + plan.CASecret(v.State))
 	}
 	v.Material.CA = authority
 	return err
@@ -76,6 +77,6 @@ func (s *Secrets) ownSecret(ctx context.Context, v *view.View, name string) (hel
 	if !metav1.IsControlledBy(found, v.Cluster) {
 		return nil, false, nil
 	}
-	v.NoteMetadata("Secret", name, found)
+	plan.NoteMetadata(&v.State, "Secret", name, found)
 	return &plan.Secret{Data: found.Data, Annotations: found.Annotations, Version: found.ResourceVersion}, true, nil
 }

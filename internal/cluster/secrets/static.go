@@ -6,6 +6,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 	"github.com/etcd-suite/etcd-operator/internal/tlssecret"
@@ -52,9 +53,9 @@ func (s *Secrets) observeStatic(ctx context.Context, v *view.View) error {
 		}
 	}
 	v.Certificates.SetExpiry(peer[v1beta2.PeerCertKey], server[v1beta2.ServerCertKey], data[v1beta2.ClientCertKey])
-	v.Certificates.PeerLacksName = v.LacksPeerName(peer[v1beta2.PeerCertKey])
-	v.Certificates.ClientsLackName = v.LacksClientName(data[v1beta2.ClientCertKey])
-	v.Certificates.Trust = plan.TrustOf(peer[v1beta2.PeerCAKey], server[v1beta2.ServerCAKey])
+	v.Certificates.PeerLacksName = state.LacksPeerName(v.State, peer[v1beta2.PeerCertKey])
+	v.Certificates.ClientsLackName = state.LacksClientName(v.State, data[v1beta2.ClientCertKey])
+	v.Certificates.Trust = state.TrustOf(peer[v1beta2.PeerCAKey], server[v1beta2.ServerCAKey])
 	if v.Certificates.Trust != "" {
 		v.Certificates.Loaded = pki.Fingerprint(peer[v1beta2.PeerCertKey], peer[v1beta2.PeerCAKey], server[v1beta2.ServerCertKey], server[v1beta2.ServerCAKey])
 	}

@@ -11,24 +11,25 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // An earlier release did not use the name. The upgrade would end all healing and all renewals of certificates.
 func TestASecretOfAUserWithTheNameOfTheOperatorsStopsNothing(t *testing.T) {
 	// A cluster of an earlier release: its own Secrets exist, and the user has one with the name that this release adds.
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3), func(s *plan.State) { s.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}} }, clustertest.Secure)
+	s := clustertest.State(clustertest.Formed, clustertest.Members(3), func(s *state.State) { s.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}} }, clustertest.Secure)
 	users := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "example" + v1beta2.OperatorSecretSuffix}, Data: map[string][]byte{"tls.crt": []byte("x")}}
 	var objects []client.Object
 	m := plan.Material{HandedOut: map[string]*plan.Secret{}}
 	_, v := secretsBeside(t)
 	v.State = s
-	authority, err := v.NewCA()
+	authority, err := plan.NewCA(v.State)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m.CA = &plan.Secret{Data: map[string][]byte{plan.CACertKey: authority.Cert, plan.CAKeyKey: authority.Key}}
-	objects = append(objects, users, &corev1.Secret{ObjectMeta: clustertest.Controlled("uid-example", v.CASecret(), nil), Data: m.CA.Data})
-	for _, u := range plan.Usages[:3] {
+	objects = append(objects, users, &corev1.Secret{ObjectMeta: clustertest.Controlled("uid-example", plan.CASecret(v.State), nil), Data: m.CA.Data})
+	for _, u := range state.Usages[:3] {
 		held, err := m.NewSecret(s, u, plan.WriteCertificates{})
 		if err != nil {
 			t.Fatal(err)
@@ -38,7 +39,7 @@ func TestASecretOfAUserWithTheNameOfTheOperatorsStopsNothing(t *testing.T) {
 	r, v := secretsBeside(t, objects...)
 	v.State = s
 	v.Members = slices.Clone(s.Members)
-	v.Members[1].Pod, v.Members[1].Serving, v.Members[1].Answers = plan.PodNone, false, false
+	v.Members[1].Pod, v.Members[1].Serving, v.Members[1].Answers = state.PodNone, false, false
 	if err := r.ObserveSecrets(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // NoteForeign records an object that has a name which the cluster needs. That of an earlier EtcdCluster of the same name
@@ -16,7 +17,7 @@ import (
 func (v *View) NoteForeign(kind string, object client.Object) {
 	owner := metav1.GetControllerOf(object)
 	earlier := owner != nil && owner.Kind == "EtcdCluster" && owner.Name == v.Name
-	v.Foreign = append(v.Foreign, plan.ForeignObject{Kind: kind, Name: object.GetName(), Leaving: earlier || !object.GetDeletionTimestamp().IsZero()})
+	v.Foreign = append(v.Foreign, state.ForeignObject{Kind: kind, Name: object.GetName(), Leaving: earlier || !object.GetDeletionTimestamp().IsZero()})
 }
 
 // Owns says whether an object is of this very EtcdCluster: it controls it, or it is a volume that is to outlive it, or a
@@ -36,7 +37,7 @@ func (v *View) Owns(object client.Object) bool {
 	if uid, marked := object.GetAnnotations()[v1beta2.AnnotationClusterUID]; marked {
 		return isVolume && uid == string(v.UID)
 	}
-	_, named := v.IncarnationNamed(object.GetName())
+	_, named := plan.IncarnationNamed(v.State, object.GetName())
 	return named
 }
 
@@ -47,7 +48,7 @@ func (v *View) copied(volume client.Object) bool {
 	if of == "" || of == volume.GetName() {
 		return false
 	}
-	_, named := v.IncarnationNamed(volume.GetName())
+	_, named := plan.IncarnationNamed(v.State, volume.GetName())
 	return !named
 }
 

@@ -10,11 +10,12 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // View is what observe saw: the State to decide on, and what act needs to reach the world with.
 type View struct {
-	plan.State
+	state.State
 	Cluster *v1beta2.EtcdCluster
 	// Addresses of members' Pods by member name; a member without one cannot be asked.
 	Addresses map[string]string
@@ -27,7 +28,7 @@ type View struct {
 	Material plan.Material
 	// Repeats are the steps that earlier passes have carried out, and waits is what they waited for.
 	Repeats *plan.Repeats
-	Waits   *plan.Waiting
+	Waits   *state.Waiting
 	// pending: members have yet to answer, and nothing can be decided.
 	Pending bool
 	// remembered: the State has what a member that hangs answered to an earlier pass.

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -72,7 +72,7 @@ func (w *World) StopPods() {
 func (w *World) BadEnv() { badTemplate(w, nil) }
 
 // refuses says what a member answers that the operator may not or cannot ask; false if it may.
-func (w *World) refuses(p *pod, m *plan.Member) bool {
+func (w *World) refuses(p *pod, m *state.Member) bool {
 	switch {
 	case w.CutOff:
 		m.Unanswered = "i/o timeout"
@@ -96,7 +96,7 @@ func (w *World) hidden(e *entry) bool {
 func (w *World) audible(l *life) bool {
 	return !w.CutOff && slices.ContainsFunc(l.entries, func(e entry) bool {
 		p := w.pod(e.name)
-		return p != nil && p.state == plan.PodRunning && !p.deaf && !e.learner && w.up(l, &e)
+		return p != nil && p.state == state.PodRunning && !p.deaf && !e.learner && w.up(l, &e)
 	})
 }
 
@@ -105,7 +105,7 @@ func (w *World) tickVolumes() (moved bool) {
 	for i := range w.volumes {
 		v := &w.volumes[i]
 		p := w.pod(v.name)
-		if v.lost && v.data != nil && (p == nil || p.state != plan.PodRunning) {
+		if v.lost && v.data != nil && (p == nil || p.state != state.PodRunning) {
 			v.away, v.data, moved = v.data, nil, true
 		}
 	}

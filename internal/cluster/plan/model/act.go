@@ -9,12 +9,13 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // createUnlessStale creates a Pod, unless what the operator reads past its cache contradicts the step.
-func (w *World) createUnlessStale(s plan.State, step plan.CreateMember) error {
-	if step.Start == plan.StartForce && !w.forcing(step.Name) || step.Start == plan.StartRejoin && w.otherThanRecorded(s, step.Name) {
+func (w *World) createUnlessStale(s state.State, step plan.CreateMember) error {
+	if step.Start == state.StartForce && !w.forcing(step.Name) || step.Start == state.StartRejoin && w.otherThanRecorded(s, step.Name) {
 		return errStale
 	}
 	w.create(s, step)
@@ -22,7 +23,7 @@ func (w *World) createUnlessStale(s plan.State, step plan.CreateMember) error {
 }
 
 // Act does a step's effect, as the operator's own act would. s is what the step was planned from.
-func (w *World) Act(s plan.State, step plan.Step) error {
+func (w *World) Act(s state.State, step plan.Step) error {
 	defer w.elect()
 	if w.denies(step) {
 		return errDenied
@@ -33,8 +34,8 @@ func (w *World) Act(s plan.State, step plan.Step) error {
 	case plan.CreateVolumes, plan.KeepVolume, plan.ResizeVolume, plan.SetAsideVolume, plan.UnmarkVolume, plan.DeleteVolume, plan.RecordForcing, plan.RecordForced:
 		return w.actOnVolume(s, step)
 	case plan.CreateMembers:
-		for _, name := range s.Bootable(step.Incarnation, step.Size) {
-			w.create(s, plan.CreateMember{Name: name, Incarnation: step.Incarnation, InitialSize: step.Size, Start: plan.StartNew})
+		for _, name := range plan.Bootable(s, step.Incarnation, step.Size) {
+			w.create(s, plan.CreateMember{Name: name, Incarnation: step.Incarnation, InitialSize: step.Size, Start: state.StartNew})
 		}
 	case plan.CreateMember:
 		return w.createUnlessStale(s, step)
@@ -69,23 +70,23 @@ func (w *World) Act(s plan.State, step plan.Step) error {
 }
 
 // actOnAccess does the steps that say who reaches the members, and when they may be evicted.
-func (w *World) actOnAccess(s plan.State, step plan.Step) {
+func (w *World) actOnAccess(s state.State, step plan.Step) {
 	switch step := step.(type) {
 	case plan.ApplyServices:
-		w.Services = plan.Services{
+		w.Services = state.Services{
 			HeadlessCurrent: true, ClientExists: true, ClientCurrent: true,
 			ClientIncarnation: step.Incarnation, ClientClusterID: step.ClusterID, ClientRestoreUID: step.RestoreUID, WithoutUID: step.WithoutUID,
 			ClientUnready: step.Unready,
 		}
 	case plan.ApplyNetworkPolicy:
-		w.NetworkPolicy = plan.NetworkPolicy{Exists: true, Current: true, OpenPeers: step.OpenPeers}
+		w.NetworkPolicy = state.NetworkPolicy{Exists: true, Current: true, OpenPeers: step.OpenPeers}
 	case plan.WithdrawNetworkPolicy:
-		w.NetworkPolicy = plan.NetworkPolicy{}
+		w.NetworkPolicy = state.NetworkPolicy{}
 	case plan.ApplyBudget:
-		w.budgetSize, w.budgetKeeps = s.Spec.Size, s.KeepsUnready()
-		w.Budget = plan.Budget{Exists: true, Current: true, Incarnation: step.Incarnation, MinAvailable: step.MinAvailable, Other: w.Budget.Other}
+		w.budgetSize, w.budgetKeeps = s.Spec.Size, plan.KeepsUnready(s)
+		w.Budget = state.Budget{Exists: true, Current: true, Incarnation: step.Incarnation, MinAvailable: step.MinAvailable, Other: w.Budget.Other}
 	case plan.WithdrawBudget:
-		w.Budget = plan.Budget{Other: w.Budget.Other}
+		w.Budget = state.Budget{Other: w.Budget.Other}
 	}
 }
 
@@ -115,10 +116,10 @@ func (w *World) expose(name string, exposed bool) {
 }
 
 // actOnVolume does the steps that touch volumes only.
-func (w *World) actOnVolume(s plan.State, step plan.Step) error {
+func (w *World) actOnVolume(s state.State, step plan.Step) error {
 	switch step := step.(type) {
 	case plan.CreateVolumes:
-		for _, name := range s.InitialNames(step.Incarnation, step.Size) {
+		for _, name := range state.InitialNames(s, step.Incarnation, step.Size) {
 			w.provide(volume{size: sizeOf(s), name: name, incarnation: step.Incarnation, initialSize: step.Size})
 		}
 	case plan.KeepVolume:
@@ -136,7 +137,7 @@ func (w *World) actOnVolume(s plan.State, step plan.Step) error {
 			v.recovered, v.recoveredAt = false, time.Time{}
 		}
 	case plan.RecordForcing, plan.RecordForced:
-		for _, name := range s.ReplacedByRecovery() {
+		for _, name := range plan.ReplacedByRecovery(s) {
 			if v := w.volume(name); v != nil {
 				v.recovered = true
 				if at := s.Recovery.StartedAt; at != nil {
@@ -153,8 +154,8 @@ func (w *World) actOnVolume(s plan.State, step plan.Step) error {
 }
 
 // create makes a member's volume and Pod where they are missing.
-func (w *World) create(s plan.State, step plan.CreateMember) {
-	if w.durable() && (step.Start == plan.StartJoin || step.Start == plan.StartSeed) {
+func (w *World) create(s state.State, step plan.CreateMember) {
+	if w.durable() && (step.Start == state.StartJoin || step.Start == state.StartSeed) {
 		w.provide(volume{size: sizeOf(s), name: step.Name, incarnation: step.Incarnation, unused: step.Waits})
 		if !step.Waits {
 			w.use(step.Name)
@@ -166,28 +167,28 @@ func (w *World) create(s plan.State, step plan.CreateMember) {
 	w.uids++
 	p := pod{
 		name: step.Name, uid: w.uids, created: w.now, incarnation: step.Incarnation, initialSize: step.InitialSize, start: step.Start,
-		version: versionOf(s.ImageFor(step.Incarnation)), state: plan.PodStarting,
-		exposed: step.Start != plan.StartJoin && step.Start != plan.StartForce && !s.Fenced(step.Name), zone: w.pick(zones), unreadySince: w.now, template: w.template, labels: w.labels, resources: w.resources, expectedSince: w.now, stale: w.stale, unschedulable: w.NoNode,
+		version: versionOf(s.ImageFor(step.Incarnation)), state: state.PodStarting,
+		exposed: step.Start != state.StartJoin && step.Start != state.StartForce && !s.Fenced(step.Name), zone: w.pick(zones), unreadySince: w.now, template: w.template, labels: w.labels, resources: w.resources, expectedSince: w.now, stale: w.stale, unschedulable: w.NoNode,
 		quota: quotaAsked(s.Spec), inPod: !w.durable(), probesAlarm: w.earlierPod(),
 	}
 	switch {
-	case step.Start == plan.StartNew:
-		p.peers = s.InitialNames(step.Incarnation, step.InitialSize)
-	case step.Start == plan.StartSeed && s.Request != nil:
-		p.restore, p.bump = s.Request.UID, s.SeedRevisionBump()
+	case step.Start == state.StartNew:
+		p.peers = state.InitialNames(s, step.Incarnation, step.InitialSize)
+	case step.Start == state.StartSeed && s.Request != nil:
+		p.restore, p.bump = s.Request.UID, plan.SeedRevisionBump(s)
 	case step.Waits:
 		p.waits = true
-	case step.Start == plan.StartJoin:
-		p.peers = s.JoinPeers(step.Name)
+	case step.Start == state.StartJoin:
+		p.peers = state.JoinPeers(s, step.Name)
 	}
 	w.pods = append(w.pods, p)
 }
 
 // release lets a Pod that waits start etcd with the membership that was planned on.
-func (w *World) release(s plan.State, name string) {
+func (w *World) release(s state.State, name string) {
 	w.use(name)
 	if p := w.pod(name); p != nil && p.waits {
-		p.waits, p.peers = false, s.JoinPeers(name)
+		p.waits, p.peers = false, state.JoinPeers(s, name)
 	}
 }
 
@@ -198,8 +199,8 @@ func (w *World) use(name string) {
 	}
 }
 
-func sizeOf(s plan.State) int64 {
-	request := s.StorageRequest()
+func sizeOf(s state.State) int64 {
+	request := state.StorageRequest(s)
 	return request.Value()
 }
 
@@ -215,14 +216,14 @@ func (w *World) provide(v volume) {
 // stop begins the end of a Pod.
 func (w *World) stop(name string) {
 	p := w.pod(name)
-	if p == nil || p.state == plan.PodDeleting {
+	if p == nil || p.state == state.PodDeleting {
 		return
 	}
-	if p.state == plan.PodEnded && !p.stuck { // the API server deletes a Pod in a final phase at once
+	if p.state == state.PodEnded && !p.stuck { // the API server deletes a Pod in a final phase at once
 		w.pods = slices.DeleteFunc(w.pods, func(p pod) bool { return p.name == name })
 		return
 	}
-	p.state, p.reason, p.wrong = plan.PodDeleting, "", ""
+	p.state, p.reason, p.wrong = state.PodDeleting, "", ""
 	p.goneBy = w.now + 30
 	w.unready(p)
 }
@@ -247,7 +248,7 @@ var errUnknownMember = errors.New("no such member")
 
 // change is a change of the membership, or of who leads. etcd refuses what it would refuse. A change is a write
 // like any other: a majority of those who were members before has it.
-func (w *World) change(s plan.State, step plan.Step) error {
+func (w *World) change(s state.State, step plan.Step) error {
 	if fence, is := step.(plan.FenceWrites); is && fence.Seed != "" {
 		return w.fenceSeed(s, fence)
 	}
@@ -267,7 +268,7 @@ func (w *World) change(s plan.State, step plan.Step) error {
 	switch step := step.(type) {
 	case plan.AddLearner:
 		if step.Voter {
-			w.create(s, plan.CreateMember{Name: step.Name, Incarnation: s.Incarnation, Start: plan.StartJoin})
+			w.create(s, plan.CreateMember{Name: step.Name, Incarnation: s.Incarnation, Start: state.StartJoin})
 		}
 		return w.add(l, step)
 	case plan.EnableDowngrade:

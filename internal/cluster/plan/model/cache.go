@@ -7,14 +7,15 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // Cache is what an operator sees of Kubernetes: what was there some time ago. What it sees of etcd is never old, because it
 // asks the members at the addresses of the Pods that it knows.
 type Cache struct {
 	cluster          v1beta2.EtcdCluster
-	services         plan.Services
-	budget           plan.Budget
+	services         state.Services
+	budget           state.Budget
 	budgetSize       int
 	budgetKeeps      bool
 	restores         []Restore
@@ -34,7 +35,7 @@ func (w *World) Snapshot() Cache {
 }
 
 // ObserveThrough is the State that an operator with that cache sees.
-func (w *World) ObserveThrough(c Cache) plan.State {
+func (w *World) ObserveThrough(c Cache) state.State {
 	old := *w
 	old.Cluster, old.Services, old.Budget, old.budgetSize, old.budgetKeeps = *c.cluster.DeepCopy(), c.services, c.budget, c.budgetSize, c.budgetKeeps
 	old.Restores, old.pods, old.volumes = slices.Clone(c.restores), slices.Clone(c.pods), slices.Clone(c.volumes)
@@ -44,7 +45,7 @@ func (w *World) ObserveThrough(c Cache) plan.State {
 
 // DoThrough does a step that was planned on a cache. It returns what the operator's own confirmations found to be behind,
 // and empty if the step was done.
-func (w *World) DoThrough(c Cache, s plan.State, step plan.Step) (behind string) {
+func (w *World) DoThrough(c Cache, s state.State, step plan.Step) (behind string) {
 	if behind = w.behind(c, s, step); behind != "" {
 		return behind
 	}
@@ -63,7 +64,7 @@ func (w *World) DoThrough(c Cache, s plan.State, step plan.Step) (behind string)
 }
 
 // doCached deletes objects by the UIDs that the cache has.
-func (w *World) doCached(c Cache, s plan.State, step plan.Step) (plan.Step, error) {
+func (w *World) doCached(c Cache, s state.State, step plan.Step) (plan.Step, error) {
 	if resize, is := step.(plan.ResizePod); is {
 		return step, w.resizePod(resize.Name, c.resources)
 	}
@@ -80,8 +81,8 @@ func (w *World) doCached(c Cache, s plan.State, step plan.Step) (plan.Step, erro
 }
 
 // behind is what act_confirm.go reads past the cache, and the precondition of each deletion.
-func (w *World) behind(c Cache, s plan.State, step plan.Step) string {
-	if changed := w.behindSpec(c); changed != "" && s.Confirmed(step) {
+func (w *World) behind(c Cache, s state.State, step plan.Step) string {
+	if changed := w.behindSpec(c); changed != "" && plan.Confirmed(s, step) {
 		return changed
 	}
 	switch step := step.(type) {
@@ -123,7 +124,7 @@ func (w *World) behindSpec(c Cache) string {
 }
 
 // behindObject: the object that a step is for is another one by now.
-func (w *World) behindObject(c Cache, s plan.State, step plan.Step) string {
+func (w *World) behindObject(c Cache, s state.State, step plan.Step) string {
 	switch step := step.(type) {
 	case plan.ReleaseMember:
 		return c.otherPod(w, step.Name)
@@ -142,7 +143,7 @@ func (w *World) behindObject(c Cache, s plan.State, step plan.Step) string {
 	return ""
 }
 
-func (w *World) behindRemoval(c Cache, s plan.State, step plan.RemoveMember) string {
+func (w *World) behindRemoval(c Cache, s state.State, step plan.RemoveMember) string {
 	if p := w.pod(step.Name); p != nil {
 		known := slices.ContainsFunc(c.pods, func(k pod) bool { return k.name == p.name && k.unreadySince == p.unreadySince })
 		if p.ready && (step.Unresponsive() || step.DataGone()) || step.Unresponsive() && !known {
@@ -163,20 +164,20 @@ func (w *World) behindRemoval(c Cache, s plan.State, step plan.RemoveMember) str
 }
 
 // behindStop: a Pod that the cache shows as blocked or ended, or as starting, runs by now.
-func (w *World) behindStop(s plan.State, name string) string {
-	if p := w.pod(name); p != nil && p.state == plan.PodRunning && s.NotRunning(name) {
+func (w *World) behindStop(s state.State, name string) string {
+	if p := w.pod(name); p != nil && p.state == state.PodRunning && plan.NotRunning(s, name) {
 		return "Pod " + name
 	}
 	return ""
 }
 
 // behindOld: old members run, which the seed replaces.
-func (w *World) behindOld(s plan.State, step plan.Step) string {
+func (w *World) behindOld(s state.State, step plan.Step) string {
 	switch step.(type) {
 	case plan.BeginSwitch, plan.ReturnToSeeding, plan.AdoptSeed:
 		live := w.Observe()
 		live.MembershipKnown = s.MembershipKnown
-		return live.InTheWay(step)
+		return plan.InTheWay(live, step)
 	}
 	return ""
 }
@@ -191,16 +192,16 @@ func (w *World) behindName(name string) string {
 
 // behindWaiting: the Pod whose member is to be added does not wait any more.
 func (w *World) behindWaiting(c Cache, name string) string {
-	if p := w.pod(name); p == nil || !p.waits || p.state == plan.PodDeleting {
+	if p := w.pod(name); p == nil || !p.waits || p.state == state.PodDeleting {
 		return "Pod " + name
 	}
 	return c.otherPod(w, name)
 }
 
-func named(s plan.State, name string) plan.Member {
-	i := slices.IndexFunc(s.Members, func(m plan.Member) bool { return m.Name == name })
+func named(s state.State, name string) state.Member {
+	i := slices.IndexFunc(s.Members, func(m state.Member) bool { return m.Name == name })
 	if i < 0 {
-		return plan.Member{}
+		return state.Member{}
 	}
 	return s.Members[i]
 }

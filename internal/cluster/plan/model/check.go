@@ -3,6 +3,7 @@ package model
 import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -82,13 +83,13 @@ func (w *World) checkForceDelete(l *life, step plan.ForceDeletePod) {
 }
 
 // checkSuccessor: a Pod of a member is stopped only if it is known which Pod the API server must accept before.
-func (w *World) checkSuccessor(s plan.State, step plan.DeletePod) {
-	m, exists := s.Member(step.Name)
+func (w *World) checkSuccessor(s state.State, step plan.DeletePod) {
+	m, exists := state.Find(s, step.Name)
 	may := s.MembershipKnown && !m.InMembership
-	if !exists || may || m.Incarnation != s.Incarnation || m.Pod != plan.PodRunning || step.Reason == v1beta2.ReasonHibernating {
+	if !exists || may || m.Incarnation != s.Incarnation || m.Pod != state.PodRunning || step.Reason == v1beta2.ReasonHibernating {
 		return
 	}
-	if _, follows := s.Successor(step); !follows {
+	if _, follows := plan.Successor(s, step); !follows {
 		w.violate(QuorumIsKept, "the Pod of %s is stopped (%s), and it is not known whether the API server accepts a Pod in its place", step.Name, step.Reason)
 	}
 }
@@ -186,7 +187,7 @@ func (w *World) checkStop(l *life, step plan.DeletePod) {
 		return
 	}
 	w.checkOnlyCopy(l, e, p, step)
-	if p.scratch != nil && p.state != plan.PodEnded && p.scratch.member == e.id && e.started {
+	if p.scratch != nil && p.state != state.PodEnded && p.scratch.member == e.id && e.started {
 		w.violate(DataIsKept, "the Pod of %s is stopped, and its data is lost with it", e.name)
 	}
 	if e.learner || !w.up(l, e) {
@@ -294,7 +295,7 @@ func (w *World) CheckDone() {
 	w.checkGuarded(l)
 	for _, p := range w.pods {
 		e := l.entry(p.name)
-		if e == nil || p.inPod == w.durable() || p.exposed == w.Observe().Fenced(p.name) || p.start == plan.StartForce || p.version != w.Cluster.Spec.Version {
+		if e == nil || p.inPod == w.durable() || p.exposed == w.Observe().Fenced(p.name) || p.start == state.StartForce || p.version != w.Cluster.Spec.Version {
 			w.violate(EveryRunSettles, "Done is reported, but Pod %s differs from the spec", p.name)
 		}
 	}

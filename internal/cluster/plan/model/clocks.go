@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // clockFaults set the clock of the operator's node. The API server and the kubelets have the right time.
@@ -38,13 +39,13 @@ func (w *World) setClock(wrong time.Duration) {
 }
 
 // observeClock gives a State the operator's time, and corrects stored times as the operator does.
-func (w *World) observeClock(s *plan.State) {
+func (w *World) observeClock(s *state.State) {
 	if !w.Clocks {
 		return
 	}
 	s.Now = w.at(w.now).Add(w.wrong)
-	s.NoteClock(-w.wrong)
-	s.CorrectTimes(w.clocks)
+	plan.NoteClock(s, -w.wrong)
+	plan.CorrectTimes(s, w.clocks)
 }
 
 // shortGrace is how long a voter may fail at least, in seconds, after it got its vote or after a quorum was elected.

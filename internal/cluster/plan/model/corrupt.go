@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -35,7 +36,7 @@ func taint(w *World, r *rand.Rand) string {
 }
 
 // hearCorrupt is what a member says of the alarm, and its hash while that is on.
-func (w *World) hearCorrupt(l *life, d *data, m *plan.Member) {
+func (w *World) hearCorrupt(l *life, d *data, m *state.Member) {
 	if l.accused == 0 {
 		return
 	}
@@ -60,7 +61,7 @@ func (w *World) disarmCorrupt(l *life, alarm etcd.Alarm) {
 // checkConvicted: who is removed for its data has other data than the rest.
 func (w *World) checkConvicted(l *life, e *entry, step plan.RemoveMember) {
 	d := w.dataOf(e.name)
-	if l.accused == 0 || d == nil || d.tainted || d.corrupt || d.member != e.id || step.Cause != plan.CorruptData {
+	if l.accused == 0 || d == nil || d.tainted || d.corrupt || d.member != e.id || step.Cause != state.CorruptData {
 		return
 	}
 	w.violate(DataIsKept, "%s is removed as corrupt, but its data is correct", e.name)

@@ -3,7 +3,7 @@ package model
 import (
 	"math/rand/v2"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -11,7 +11,7 @@ import (
 // a cluster of three or more, nor the data of one with emptyDir.
 func drain(w *World, r *rand.Rand) string {
 	p := w.anyPod(r)
-	if p == nil || p.state == plan.PodDeleting || !w.mayEvict(p) {
+	if p == nil || p.state == state.PodDeleting || !w.mayEvict(p) {
 		return ""
 	}
 	l := w.lifeOf(p.incarnation)
@@ -44,12 +44,12 @@ func (w *World) mayEvict(p *pod) bool {
 	}
 	healthy := 0
 	for _, other := range w.pods {
-		if other.exposed && other.ready && other.incarnation == b.Incarnation && other.state != plan.PodDeleting {
+		if other.exposed && other.ready && other.incarnation == b.Incarnation && other.state != state.PodDeleting {
 			healthy++
 		}
 	}
 	if !p.ready {
-		return !w.budgetKeeps && !w.Observe().DataInPods() || healthy >= b.MinAvailable
+		return !w.budgetKeeps && !state.DataInPods(w.Observe()) || healthy >= b.MinAvailable
 	}
 	return healthy > b.MinAvailable
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // effect is one thing that Kubernetes or etcd does by itself.
@@ -40,11 +40,11 @@ func (w *World) effects() []effect {
 // still reports whether the kubelet does nothing about a Pod.
 func (w *World) still(p *pod) bool {
 	switch p.state {
-	case plan.PodEnded:
+	case state.PodEnded:
 		return true
-	case plan.PodDeleting:
+	case state.PodDeleting:
 		return p.stuck && !p.ended
-	case plan.PodRunning:
+	case state.PodRunning:
 		d := w.running(p)
 		return d != nil && w.life(d.cluster).byID(d.member) != nil
 	}
@@ -94,7 +94,7 @@ func (w *World) faultsOf() []disturbance {
 		}})
 	}
 	for _, p := range w.pods {
-		if p.state == plan.PodRunning && w.running(&p) != nil {
+		if p.state == state.PodRunning && w.running(&p) != nil {
 			add("kill the Pod of", p.name, func(w *World, p *pod) { w.stop(p.name) })
 			add("silence", p.name, func(_ *World, p *pod) { p.hung = true })
 			add("hide from the operator", p.name, func(_ *World, p *pod) { p.deaf = true })

@@ -2,6 +2,7 @@ package model
 
 import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // disturb does each disturbance that the bounds still allow. The end of a fault is always allowed, but need not happen.
@@ -51,7 +52,7 @@ func (x *Exploration) kill(n node, step plan.Step) {
 	left.Kills--
 	if len(n.world.waiting.Since()) > 0 {
 		w := n.world.Clone()
-		w.waiting = plan.Waiting{}
+		w.waiting = state.Waiting{}
 		x.arrive(node{world: w, left: left, id: n.id}, "the operator restarts")
 	}
 	if !plan.Acts(step) {
@@ -60,12 +61,12 @@ func (x *Exploration) kill(n node, step plan.Step) {
 	w := n.world.Clone()
 	seen := w.Observe()
 	_, _ = w.PlanAndDo(&seen, x.Plan) // and is killed before it reports that
-	w.waiting = plan.Waiting{}
+	w.waiting = state.Waiting{}
 	x.arrive(node{world: w, left: left, id: n.id}, "the operator is killed after "+label(step))
 	if stop, is := step.(plan.StopMembers); is {
 		w := n.world.Clone()
 		w.stopFirst(stop.Except)
-		w.waiting = plan.Waiting{}
+		w.waiting = state.Waiting{}
 		x.arrive(node{world: w, left: left, id: n.id}, "the operator is killed within "+label(step))
 	}
 }
@@ -73,7 +74,7 @@ func (x *Exploration) kill(n node, step plan.Step) {
 // stopFirst stops one of the Pods that StopMembers stops.
 func (w *World) stopFirst(except int32) {
 	for _, p := range w.pods {
-		if p.incarnation != except && p.state != plan.PodDeleting {
+		if p.incarnation != except && p.state != state.PodDeleting {
 			w.stop(p.name)
 			w.elect()
 			return

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -113,7 +113,7 @@ func (w *World) safe(l *life, e entry) bool {
 		return false
 	}
 	if p := w.pod(e.name); p != nil && p.inPod {
-		return p.state != plan.PodDeleting && p.state != plan.PodEnded
+		return p.state != state.PodDeleting && p.state != state.PodEnded
 	}
 	return !w.volume(e.name).deleting && !w.volume(e.name).lost
 }
@@ -141,21 +141,21 @@ func onPod(what string, do func(*World, *pod)) fault {
 var (
 	deletePod     = onPod("delete Pod", func(w *World, p *pod) { w.stop(p.name) })
 	unschedulable = onPod("no node for", func(_ *World, p *pod) {
-		if p.state == plan.PodStarting {
+		if p.state == state.PodStarting {
 			p.unschedulable = true
 		}
 	})
 	schedulable = onPod("a node for", func(_ *World, p *pod) { p.unschedulable = false })
 	evict       = onPod("evict", func(w *World, p *pod) {
-		if p.state == plan.PodRunning || p.state == plan.PodStarting {
-			p.state, p.reason, p.wrong = plan.PodEnded, v1beta2.ReasonPodFailing, "Evicted"
+		if p.state == state.PodRunning || p.state == state.PodStarting {
+			p.state, p.reason, p.wrong = state.PodEnded, v1beta2.ReasonPodFailing, "Evicted"
 			p.scratch = nil
 			w.unready(p)
 		}
 	})
 	crash = onPod("crash", func(w *World, p *pod) {
-		if p.state == plan.PodRunning {
-			p.state, p.broken = plan.PodStarting, true
+		if p.state == state.PodRunning {
+			p.state, p.broken = state.PodStarting, true
 			w.unready(p)
 		}
 	})
@@ -323,7 +323,7 @@ func loseServices(w *World, _ *rand.Rand) string {
 	if w.Cluster.Status.ClusterID != w.Services.ClientClusterID {
 		return ""
 	}
-	w.Services = plan.Services{}
+	w.Services = state.Services{}
 	return "lose the Services"
 }
 
@@ -334,12 +334,12 @@ func SaysCorrupt(w *World, r *rand.Rand) string {
 		return ""
 	}
 	d := w.running(p)
-	if d == nil || p.state == plan.PodDeleting || !w.life(d.cluster).adopted {
+	if d == nil || p.state == state.PodDeleting || !w.life(d.cluster).adopted {
 		return ""
 	}
 	d.corrupt = true
-	if p.state == plan.PodRunning {
-		p.state = plan.PodStarting
+	if p.state == state.PodRunning {
+		p.state = state.PodStarting
 		w.unready(p)
 	}
 	return "corrupt the data of " + p.name

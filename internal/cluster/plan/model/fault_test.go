@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // TestAFaultOfAPodThatHasEndedTouchesNoOtherMember: the API server deletes such a Pod at once, and the next Pod moves to its place in
@@ -18,10 +18,10 @@ func TestAFaultOfAPodThatHasEndedTouchesNoOtherMember(t *testing.T) {
 	}
 	for name, fault := range map[string]fault{"delete the Pod": deletePod, "lose the member": loseMember, "lose the node": loseHost} {
 		w := New(2, true)
-		w.pods = []pod{{name: "ended", state: plan.PodEnded}, {name: "running", state: plan.PodRunning}}
+		w.pods = []pod{{name: "ended", state: state.PodEnded}, {name: "running", state: state.PodRunning}}
 		w.volumes = []volume{{name: "ended"}, {name: "running"}}
 		said := fault(w, rand.New(rand.NewPCG(first, 0)))
-		if p, v := w.pod("running"), w.volume("running"); p == nil || p.stuck || p.state != plan.PodRunning || v.deleting || !strings.HasSuffix(said, " ended") {
+		if p, v := w.pod("running"), w.volume("running"); p == nil || p.stuck || p.state != state.PodRunning || v.deleting || !strings.HasSuffix(said, " ended") {
 			t.Errorf("%s: it reports %q; the other member has the Pod %+v and the volume %+v", name, said, p, v)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -163,7 +163,7 @@ func sayStopped(w *World, _ *rand.Rand) string {
 
 // consentedTo says whether the user lets the operator remove a foreign member.
 func (w *World) consentedTo(e entry) bool {
-	return slices.Contains(plan.NewAsked(w.Cluster.Annotations).RemoveForeign, e.id.String())
+	return slices.Contains(state.NewAsked(w.Cluster.Annotations).RemoveForeign, e.id.String())
 }
 
 // checkForeign: a foreign member is removed by consent only.

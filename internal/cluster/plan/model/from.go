@@ -12,19 +12,20 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // From is a world that looks like s. What a State does not tell is taken to be the better: a member that is in
 // the membership and has a volume has its data on it, and a Pod that is starting will come up.
-func From(s plan.State) *World {
+func From(s state.State) *World {
 	w := &World{
 		nextID:         uint64(len(s.Members)) + 100,
 		Services:       s.Services,
 		Budget:         s.Budget,
 		NetworkPolicy:  s.NetworkPolicy,
 		budgetSize:     s.Spec.Size,
-		budgetKeeps:    s.KeepsUnready(),
+		budgetKeeps:    plan.KeepsUnready(s),
 		NoStorageClass: s.NoStorageClass,
 		SecretProblem:  s.SecretProblem,
 		Cluster: v1beta2.EtcdCluster{
@@ -63,7 +64,7 @@ func From(s plan.State) *World {
 
 // guessed are the members, with the membership put in where no quorum told it: the voters that were known, or
 // else all that have data.
-func guessed(s plan.State) []plan.Member {
+func guessed(s state.State) []state.Member {
 	members := slices.Clone(s.Members)
 	if s.MembershipKnown || !s.Formed() {
 		return members
@@ -75,23 +76,23 @@ func guessed(s plan.State) []plan.Member {
 		}
 	}
 	for _, voter := range s.KnownVoters {
-		if !slices.ContainsFunc(members, func(m plan.Member) bool { return m.Name == voter }) {
-			members = append(members, plan.Member{Name: voter, Incarnation: s.Incarnation, InMembership: true, Started: true})
+		if !slices.ContainsFunc(members, func(m state.Member) bool { return m.Name == voter }) {
+			members = append(members, state.Member{Name: voter, Incarnation: s.Incarnation, InMembership: true, Started: true})
 		}
 	}
 	return members
 }
 
-func (w *World) putMember(s plan.State, m *plan.Member) {
+func (w *World) putMember(s state.State, m *state.Member) {
 	d := w.putEntry(s, m)
-	if m.Volume != plan.VolumeNone {
+	if m.Volume != state.VolumeNone {
 		w.uids++
 		w.volumes = append(w.volumes, volume{
-			name: m.Name, uid: w.uids, incarnation: m.Incarnation, initialSize: m.InitialSize, deleting: m.Volume == plan.VolumeDeleting, data: d,
+			name: m.Name, uid: w.uids, incarnation: m.Incarnation, initialSize: m.InitialSize, deleting: m.Volume == state.VolumeDeleting, data: d,
 			kept: m.VolumeKept, size: m.VolumeSize,
 		})
 	}
-	if m.Pod == plan.PodNone {
+	if m.Pod == state.PodNone {
 		return
 	}
 	p := pod{
@@ -101,12 +102,12 @@ func (w *World) putMember(s plan.State, m *plan.Member) {
 		quota: int(ptr.Deref(m.PodQuota, quota*mib) / mib),
 	}
 	if p.inPod = m.DataInPod || !s.Durable(); !p.inPod {
-		p.hung = m.Pod == plan.PodRunning && !m.Answers
+		p.hung = m.Pod == state.PodRunning && !m.Answers
 	} else {
 		p.scratch = d
 	}
 	switch {
-	case m.Resize != plan.ResizeNone:
+	case m.Resize != state.ResizeNone:
 		p.resources--
 	case m.Outdated:
 		p.template--
@@ -118,7 +119,7 @@ func (w *World) putMember(s plan.State, m *plan.Member) {
 		p.peers = strings.Split(m.Peers, ",")
 	}
 	if m.InitialSize > 0 {
-		p.peers = s.InitialNames(m.Incarnation, m.InitialSize)
+		p.peers = state.InitialNames(s, m.Incarnation, m.InitialSize)
 	}
 	if s.Request != nil {
 		p.restore = s.Request.UID
@@ -126,15 +127,15 @@ func (w *World) putMember(s plan.State, m *plan.Member) {
 	if m.Seed != nil {
 		p.failures, p.hopeless = m.Seed.Failures, m.Seed.Hopeless
 	}
-	p.placed = m.Pod != plan.PodBlocked || m.PodReason != v1beta2.ReasonPodUnschedulable
-	if m.Pod == plan.PodBlocked {
+	p.placed = m.Pod != state.PodBlocked || m.PodReason != v1beta2.ReasonPodUnschedulable
+	if m.Pod == state.PodBlocked {
 		w.block(&p, m)
 	}
 	w.pods = append(w.pods, p)
 }
 
 // block makes a Pod stay as blocked as it is.
-func (w *World) block(p *pod, m *plan.Member) {
+func (w *World) block(p *pod, m *state.Member) {
 	switch m.PodReason {
 	case v1beta2.ReasonPodUnschedulable:
 		p.unschedulable = true
@@ -146,7 +147,7 @@ func (w *World) block(p *pod, m *plan.Member) {
 }
 
 // putEntry makes the member known to the etcd of its incarnation, and the data that it has, if any.
-func (w *World) putEntry(s plan.State, m *plan.Member) *data {
+func (w *World) putEntry(s state.State, m *state.Member) *data {
 	l := w.lifeOf(m.Incarnation)
 	if l == nil && (m.InMembership || m.Answers || m.Started || m.Incarnation < s.Incarnation) {
 		w.incarnations = append(w.incarnations, life{id: idOf(s, m), incarnation: m.Incarnation, quorate: true})
@@ -172,7 +173,7 @@ func (w *World) putEntry(s plan.State, m *plan.Member) *data {
 	return d
 }
 
-func idOf(s plan.State, m *plan.Member) etcd.ID {
+func idOf(s state.State, m *state.Member) etcd.ID {
 	if m.ClusterID != 0 {
 		return m.ClusterID
 	}

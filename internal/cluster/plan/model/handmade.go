@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -105,8 +105,8 @@ func (w *World) LoseRecord() {
 // restartAll restarts the containers of all members at once, in their Pods.
 func restartAll(w *World, _ *rand.Rand) string {
 	for i := range w.pods {
-		if p := &w.pods[i]; p.state == plan.PodRunning && !p.inPod {
-			p.state = plan.PodStarting
+		if p := &w.pods[i]; p.state == state.PodRunning && !p.inPod {
+			p.state = state.PodStarting
 			w.unready(p)
 		}
 	}
@@ -116,7 +116,7 @@ func restartAll(w *World, _ *rand.Rand) string {
 // startsMute reports whether the etcd of a Pod that just started has no quorum.
 func (w *World) startsMute(p *pod) bool {
 	d := w.running(p)
-	if !w.Handmade || p.state != plan.PodRunning || d == nil {
+	if !w.Handmade || p.state != state.PodRunning || d == nil {
 		return false
 	}
 	l := w.life(d.cluster)
@@ -134,7 +134,7 @@ func (l *life) logChange() {
 	if n := len(l.changes); n > 0 && slices.EqualFunc(l.changes[n-1].members, l.entries, func(m etcd.Member, e entry) bool { return m.ID == e.id && m.Learner == e.learner }) {
 		return
 	}
-	l.changes = append(l.changes, membershipChange{index: l.index, members: membership(l)})
+	l.changes = append(l.changes, membershipChange{index: l.index, members: membershipOf(l)})
 }
 
 // appliedBy returns the membership that a member with this data has applied.

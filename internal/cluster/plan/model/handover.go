@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // checkMove: what is done to all members is done to the leader last, so that leadership moves once. Why it moves, a step
@@ -17,7 +18,7 @@ func (w *World) checkMove(l *life) {
 	if l != nil && l.noSpace != 0 {
 		room = v1beta2.ReasonNoSpace // a run of the schedule comes after that, and moves it once more
 	}
-	leader := slices.IndexFunc(s.Members, func(m plan.Member) bool { return m.Incarnation == s.Incarnation && m.Leader })
+	leader := slices.IndexFunc(s.Members, func(m state.Member) bool { return m.Incarnation == s.Incarnation && m.Leader })
 	if leader < 0 {
 		return
 	}
@@ -34,13 +35,13 @@ func (w *World) checkMove(l *life) {
 	}
 
 	s.Defragmented = asIs
-	m.PodImage, m.Outdated, m.Start = s.Spec.Image(), false, plan.StartRejoin
+	m.PodImage, m.Outdated, m.Start = s.Spec.Image(), false, state.StartRejoin
 	if begins, is := plan.Plan(s).(plan.BeginRemoval); is {
 		s.Removing = begins.Voter
 	}
 	switch next := plan.Plan(s).(type) {
 	case plan.RemoveMember:
-		if next.Cause == plan.PodRecreated {
+		if next.Cause == state.PodRecreated {
 			w.violate(LeaderLast, "leadership moves from %s before %s is replaced", m.Name, next.Name)
 		}
 	case plan.DeletePod:

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -83,7 +83,7 @@ func (w *World) encode(fields map[reflect.Type][]field) *encoder {
 // waiting of the operator, in the order of what it waits for.
 func (e *encoder) waiting(w *World) {
 	since := w.waiting.Since()
-	keys := slices.SortedFunc(maps.Keys(since), func(a, b plan.WaitKey) int {
+	keys := slices.SortedFunc(maps.Keys(since), func(a, b state.WaitKey) int {
 		return cmp.Or(cmp.Compare(a.About, b.About), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Overdue, b.Overdue), cmp.Compare(a.Progress, b.Progress))
 	})
 	for _, key := range keys {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -106,7 +106,7 @@ func (e *encoder) pods(w *World, pods []pod) {
 			e.age(p.unreadySince)
 			e.age(p.failingSince())
 		}
-		if p.state == plan.PodDeleting {
+		if p.state == state.PodDeleting {
 			e.age(p.goneBy)
 		}
 		p.uid, p.created, p.addressSince, p.unreadySince, p.expectedSince, p.goneBy, p.resize.at, p.scratch = 0, 0, 0, 0, 0, 0, 0, nil

@@ -3,7 +3,7 @@ package model
 import (
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -114,7 +114,7 @@ func (w *World) up(l *life, e *entry) bool {
 		return !e.down && e.ran
 	}
 	p := w.pod(e.name)
-	if p == nil || p.state != plan.PodRunning && !p.cutOff || p.hung {
+	if p == nil || p.state != state.PodRunning && !p.cutOff || p.hung {
 		return false
 	}
 	d := w.running(p)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 func toggleHibernate(w *World, r *rand.Rand) string {
@@ -54,8 +55,8 @@ func (w *World) FillVolumes() {
 		w.volumes[i].full = true
 	}
 	for i := range w.pods {
-		if p := &w.pods[i]; p.state == plan.PodRunning {
-			p.state, p.reason, p.wrong = plan.PodBlocked, v1beta2.ReasonPodFailing, noSpaceLeft
+		if p := &w.pods[i]; p.state == state.PodRunning {
+			p.state, p.reason, p.wrong = state.PodBlocked, v1beta2.ReasonPodFailing, noSpaceLeft
 			w.unready(p)
 		}
 	}
@@ -74,7 +75,7 @@ func (w *World) checkSleep(l *life, p *pod) {
 		return
 	}
 	for _, other := range w.pods {
-		if other.name != p.name && other.state != plan.PodDeleting && other.state != plan.PodEnded && other.incarnation == p.incarnation {
+		if other.name != p.name && other.state != state.PodDeleting && other.state != state.PodEnded && other.incarnation == p.incarnation {
 			w.violate(LeaderLast, "the leader %s is stopped before %s", p.name, other.name)
 			return
 		}
@@ -92,8 +93,8 @@ func (w *World) checkAsleep() {
 }
 
 // checkVolumes of a cluster that is done.
-func (w *World) checkVolumes(s plan.State) {
-	want := s.StorageRequest()
+func (w *World) checkVolumes(s state.State) {
+	want := state.StorageRequest(s)
 	for _, v := range w.volumes {
 		if v.kept != w.Cluster.Spec.RetainsVolumes() {
 			w.violate(EveryRunSettles, "Done is reported, but volume %s is marked as kept: %v", v.name, v.kept)

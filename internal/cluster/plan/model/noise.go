@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // Noise runs the operator in a world of faults, and remembers what it saw for when its caches lag.
@@ -15,7 +16,7 @@ type Noise struct {
 	// Log is told of everything that happens, when it is set.
 	Log func(format string, a ...any)
 
-	seen []plan.State
+	seen []state.State
 	// caches of all earlier passes. cache is the one that the operator has for the next lagging passes.
 	caches  []Cache
 	cache   Cache
@@ -58,7 +59,7 @@ func (n *Noise) Step() {
 		n.log("%T%+v fails", step, step)
 		w.Report(s, step, errAPI)
 	default:
-		reported, err := w.PlanAndDo(&s, func(s plan.State) plan.Step {
+		reported, err := w.PlanAndDo(&s, func(s state.State) plan.Step {
 			step := n.Plan(s)
 			n.log("%T%+v", step, step)
 			return step
@@ -101,7 +102,7 @@ func (n *Noise) stale() {
 }
 
 // killed ends the operator between its act and its status write.
-func (n *Noise) killed(s plan.State) {
+func (n *Noise) killed(s state.State) {
 	step := n.Plan(s)
 	n.log("%T%+v, then killed", step, step)
 	n.World.Check(step)

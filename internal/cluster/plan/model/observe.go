@@ -11,40 +11,41 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // Observe is the State that the operator would see.
-func (w *World) Observe() plan.State {
-	s := plan.NewState(&w.Cluster)
+func (w *World) Observe() state.State {
+	s := state.NewState(&w.Cluster)
 	s.Now = w.at(w.now)
 	s.Waiting = w.waiting
 	s.Services = w.Services
 	s.Budget, s.NetworkPolicy = w.Budget, w.NetworkPolicy
-	s.RecogniseFormed()
+	state.RecogniseFormed(&s)
 	s.NoStorageClass = w.NoStorageClass && w.durable()
 	s.SecretProblem = w.SecretProblem
 	w.observeRestores(&s)
 	w.observeMembers(&s)
-	s.CorrectIncarnation()
+	plan.CorrectIncarnation(&s)
 	if l := w.asked(&s); l != nil {
-		s.CorrectClusterID(l.id)
-		s.Enroll(membership(l))
+		plan.CorrectClusterID(&s, l.id)
+		state.Enroll(&s, membershipOf(l))
 	}
 	w.observeFailing(&s)
-	s.HearWitness()
-	s.LookBehindFences()
-	s.Budget.Current = s.Budget.Current && w.budgetKeeps == s.KeepsUnready()
-	slices.SortFunc(s.Members, func(a, b plan.Member) int { return cmp.Compare(a.Name, b.Name) })
+	plan.HearWitness(&s)
+	plan.LookBehindFences(&s)
+	s.Budget.Current = s.Budget.Current && w.budgetKeeps == plan.KeepsUnready(s)
+	slices.SortFunc(s.Members, func(a, b state.Member) int { return cmp.Compare(a.Name, b.Name) })
 	w.observeClock(&s)
 	return s
 }
 
 // observeFailing is what the operator remembers of members that fail, if it has looked all the time.
-func (w *World) observeFailing(s *plan.State) {
+func (w *World) observeFailing(s *state.State) {
 	for i := range s.Members {
 		m := &s.Members[i]
-		if p := w.pod(m.Name); p != nil && !m.Serving && s.Expected(*m) {
+		if p := w.pod(m.Name); p != nil && !m.Serving && state.Expected(*s, *m) {
 			m.FailingSince = w.at(p.failingSince())
 			if w.Clocks { // the operator's own observation is as long ago as it is, whatever its clock says
 				m.FailingSince = m.FailingSince.Add(w.wrong)
@@ -55,7 +56,7 @@ func (w *World) observeFailing(s *plan.State) {
 
 func (w *World) at(second int) time.Time { return epoch.Add(time.Duration(second) * time.Second) }
 
-func (w *World) observeRestores(s *plan.State) {
+func (w *World) observeRestores(s *state.State) {
 	for _, r := range w.Restores {
 		if r.Deleted {
 			continue
@@ -69,7 +70,7 @@ func (w *World) observeRestores(s *plan.State) {
 		}
 		underWay := s.Restore != nil && s.Restore.UID == r.UID
 		if r.Verified && !r.Failed && (s.Request == nil || underWay) {
-			s.Request = &plan.RestoreRequest{Name: string(r.UID), UID: r.UID, Revision: r.Revision, RevisionBump: revisionBump}
+			s.Request = &state.RestoreRequest{Name: string(r.UID), UID: r.UID, Revision: r.Revision, RevisionBump: revisionBump}
 			if r.Exact {
 				s.Request.Safety, s.Request.Saved = v1beta2.SafetySnapshotExact, r.safetyStatus()
 				s.Request.SavedFor = r.SavedFor
@@ -78,36 +79,36 @@ func (w *World) observeRestores(s *plan.State) {
 	}
 }
 
-func (w *World) observeMembers(s *plan.State) {
-	s.Members = make([]plan.Member, 0, len(w.volumes)+1)
+func (w *World) observeMembers(s *state.State) {
+	s.Members = make([]state.Member, 0, len(w.volumes)+1)
 	for _, v := range w.volumes {
 		if v.aside {
-			s.SetAside = append(s.SetAside, plan.SetAside{Name: v.name, Since: w.at(v.since), Deleting: v.deleting, Kept: v.kept})
+			s.SetAside = append(s.SetAside, state.SetAside{Name: v.name, Since: w.at(v.since), Deleting: v.deleting, Kept: v.kept})
 			continue
 		}
-		m := plan.Member{Name: v.name, Incarnation: v.incarnation, InitialSize: v.initialSize, Volume: plan.VolumePresent, VolumeKept: v.kept, Recovered: v.recovered, RecoveredAt: v.recoveredAt, VolumeUnused: v.unused, VolumeSize: v.size, VolumeCapacity: v.size, VolumeID: volumeID(&v), VolumeCreated: w.at(v.created)}
+		m := state.Member{Name: v.name, Incarnation: v.incarnation, InitialSize: v.initialSize, Volume: state.VolumePresent, VolumeKept: v.kept, Recovered: v.recovered, RecoveredAt: v.recoveredAt, VolumeUnused: v.unused, VolumeSize: v.size, VolumeCapacity: v.size, VolumeID: volumeID(&v), VolumeCreated: w.at(v.created)}
 		if v.deleting {
-			m.Volume = plan.VolumeDeleting
+			m.Volume = state.VolumeDeleting
 		} else if v.lost {
-			m.Volume = plan.VolumeLost
+			m.Volume = state.VolumeLost
 		}
 		s.Members = append(s.Members, m)
 	}
 	for i := range w.pods {
 		p := &w.pods[i]
-		at := slices.IndexFunc(s.Members, func(m plan.Member) bool { return m.Name == p.name })
+		at := slices.IndexFunc(s.Members, func(m state.Member) bool { return m.Name == p.name })
 		if at < 0 {
 			at = len(s.Members)
-			s.Members = append(s.Members, plan.Member{Name: p.name, Incarnation: p.incarnation})
+			s.Members = append(s.Members, state.Member{Name: p.name, Incarnation: p.incarnation})
 		}
 		w.observePod(p, &s.Members[at])
 	}
 }
 
-func (w *World) observePod(p *pod, m *plan.Member) {
+func (w *World) observePod(p *pod, m *state.Member) {
 	m.InitialSize = max(m.InitialSize, p.initialSize)
 	m.Pod, m.PodReason, m.PodMessage = p.state, p.reason, p.wrong
-	m.Empty = p.state == plan.PodBlocked && p.wrong == withoutData
+	m.Empty = p.state == state.PodBlocked && p.wrong == withoutData
 	m.DataInPod, m.PodCreated = p.inPod, w.at(p.created)
 	m.ProbesAlarm = p.probesAlarm
 	m.PodReady, m.InService, m.Start, m.Waits = p.ready, p.exposed, p.start, p.waits
@@ -122,17 +123,17 @@ func (w *World) observePod(p *pod, m *plan.Member) {
 	if !p.ready {
 		m.UnreadySince = w.at(p.unreadySince)
 	}
-	if p.state == plan.PodDeleting {
+	if p.state == state.PodDeleting {
 		m.GoneBy, m.Stopped = w.at(p.goneBy), p.ended
 	}
-	m.Terminated = p.state == plan.PodEnded
+	m.Terminated = p.state == state.PodEnded
 	m.NodeSilent = p.stuck
 	m.Zone = fmt.Sprintf("zone-%d", p.zone)
-	if p.start == plan.StartSeed {
-		m.Seed = &plan.Seed{Failures: p.failures, Hopeless: p.hopeless, Message: "what the init container said"}
+	if p.start == state.StartSeed {
+		m.Seed = &state.Seed{Failures: p.failures, Hopeless: p.hopeless, Message: "what the init container said"}
 	}
 	if d := w.running(p); d != nil {
-		m.Corrupt = d.corrupt && p.state == plan.PodBlocked && p.placed
+		m.Corrupt = d.corrupt && p.state == state.PodBlocked && p.placed
 	}
 	if w.present != nil {
 		w.hearPresent(p, m)
@@ -142,15 +143,15 @@ func (w *World) observePod(p *pod, m *plan.Member) {
 }
 
 // hearPresent asks at the address of a cached Pod.
-func (w *World) hearPresent(p *pod, m *plan.Member) {
-	if live := w.present.pod(p.name); live != nil && live.uid == p.uid && p.state == plan.PodRunning {
+func (w *World) hearPresent(p *pod, m *state.Member) {
+	if live := w.present.pod(p.name); live != nil && live.uid == p.uid && p.state == state.PodRunning {
 		w.present.hear(live, m)
 	}
 }
 
 // hear is what the member says of itself.
-func (w *World) hear(p *pod, m *plan.Member) {
-	if p.state != plan.PodRunning {
+func (w *World) hear(p *pod, m *state.Member) {
+	if p.state != state.PodRunning {
 		return
 	}
 	if w.refuses(p, m) {
@@ -202,7 +203,7 @@ func (w *World) hear(p *pod, m *plan.Member) {
 }
 
 // asked is the life that a serving member of the current incarnation tells the membership of.
-func (w *World) asked(s *plan.State) *life {
+func (w *World) asked(s *state.State) *life {
 	incarnation := max(s.Incarnation, 1)
 	for _, m := range s.Members {
 		if m.Incarnation == incarnation && m.Serving {
@@ -212,7 +213,7 @@ func (w *World) asked(s *plan.State) *life {
 	return nil
 }
 
-func membership(l *life) []etcd.Member {
+func membershipOf(l *life) []etcd.Member {
 	entries := make([]etcd.Member, 0, len(l.entries))
 	for _, e := range l.entries {
 		m := etcd.Member{ID: e.id, Learner: e.learner, Name: e.name}

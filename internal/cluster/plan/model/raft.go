@@ -1,7 +1,7 @@
 package model
 
 import (
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -67,7 +67,7 @@ func (p *pod) failingSince() int { return max(p.unreadySince, p.expectedSince) }
 
 func (w *World) readiness(p *pod) {
 	ready := false
-	if d := w.running(p); d != nil && p.state == plan.PodRunning && !p.hung {
+	if d := w.running(p); d != nil && p.state == state.PodRunning && !p.hung {
 		l := w.life(d.cluster)
 		e := l.byID(d.member)
 		alarm := l.accused != 0 || len(l.fences) > 0

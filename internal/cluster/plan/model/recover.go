@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -43,7 +44,7 @@ func (w *World) outlive(l *life, survivor *data) {
 
 // checkAlone: a survivor starts with the flag when nobody else is there.
 func (w *World) checkAlone(step plan.CreateMember) {
-	if other := w.company(step.Name); step.Start == plan.StartForce && other != "" {
+	if other := w.company(step.Name); step.Start == state.StartForce && other != "" {
 		w.violate(NoActionWithoutQuorum, "%s restarts alone, but %s exists", step.Name, other)
 	}
 }
@@ -52,7 +53,7 @@ func (w *World) checkAlone(step plan.CreateMember) {
 // membership, and acknowledge writes beside the survivor.
 func (w *World) checkEarlier(l *life, step plan.CreateMember) {
 	d := w.dataOf(step.Name)
-	if l == nil || l.forced == 0 || d == nil || d.cluster != l.id || d.copied || step.Start == plan.StartForce {
+	if l == nil || l.forced == 0 || d == nil || d.cluster != l.id || d.copied || step.Start == state.StartForce {
 		return
 	}
 	if l.byID(d.member) == nil && d.index > 0 && slices.Contains(w.earlier(l), step.Name) {

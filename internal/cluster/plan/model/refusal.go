@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -57,7 +58,7 @@ func (w *World) denies(step plan.Step) bool {
 		creates = []string{Pods}
 	case plan.CreateMember:
 		creates = []string{Pods}
-		if w.durable() && (step.Start == plan.StartJoin || step.Start == plan.StartSeed) && w.volume(step.Name) == nil {
+		if w.durable() && (step.Start == state.StartJoin || step.Start == state.StartSeed) && w.volume(step.Name) == nil {
 			creates = append(creates, Claims)
 		}
 	case plan.ApplyServices:
@@ -69,48 +70,48 @@ func (w *World) denies(step plan.Step) bool {
 }
 
 // PlanAndDo acts. If etcd or the API server refuses a step, the plan is asked again without it, as the operator does.
-func (w *World) PlanAndDo(s *plan.State, planner Planner) (plan.Step, error) {
+func (w *World) PlanAndDo(s *state.State, planner Planner) (plan.Step, error) {
 	skipped := false
 	for refused := plan.Step(nil); ; {
 		step := planner(*s)
 		if refused != nil && reflect.DeepEqual(step, refused) { // this planner does not know of waits
-			return s.RefusedForNow(step, "not yet"), nil
+			return plan.RefusedForNow(*s, step, "not yet"), nil
 		}
 		w.Check(step)
 		err := w.Act(*s, step)
 		s.FencedAt, w.fencedAt = max(s.FencedAt, w.fencedAt), 0
 		switch {
 		case errors.Is(err, etcd.ErrNotYet):
-			s.Obstruct(step, s.RefusedForNow(step, err.Error()))
+			plan.Obstruct(s, step, plan.RefusedForNow(*s, step, err.Error()))
 		case !errors.Is(err, errDenied) && skipped && !plan.Acts(step):
 			return denied(), err
 		case !errors.Is(err, errDenied):
 			return step, err
 		case independent(*s, step):
 			skipped = true
-			s.Refuse(step)
+			plan.Refuse(s, step)
 		default:
 			instead := insteadOf(s, step)
 			wait, waits := instead.(plan.Wait)
 			if !waits {
 				return instead, nil
 			}
-			s.Obstruct(step, wait)
+			plan.Obstruct(s, step, wait)
 		}
 		refused = step
 	}
 }
 
 // independent reports whether the plan goes on without a step that is denied.
-func independent(s plan.State, step plan.Step) bool {
+func independent(s state.State, step plan.Step) bool {
 	_, rule := plan.Choose(s)
 	return plan.Independent(s, rule, step)
 }
 
 // insteadOf is what the operator does instead of a step that is denied.
-func insteadOf(s *plan.State, step plan.Step) plan.Step {
-	if create, is := step.(plan.CreateMember); is && s.IsSeed(create.Name) {
-		return s.RefuseSeed(errDenied.Error(), 30*time.Second)
+func insteadOf(s *state.State, step plan.Step) plan.Step {
+	if create, is := step.(plan.CreateMember); is && plan.IsSeed(*s, create.Name) {
+		return plan.RefuseSeed(s, errDenied.Error(), 30*time.Second)
 	}
 	return denied()
 }

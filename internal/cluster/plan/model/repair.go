@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -112,7 +113,7 @@ func (w *World) namesForeignQuorum(message string) bool {
 func (w *World) losesSurvivor() bool {
 	return slices.ContainsFunc(w.pods, func(p pod) bool {
 		v := w.volume(p.name)
-		return p.start == plan.StartForce && v != nil && (v.deleting || v.lost)
+		return p.start == state.StartForce && v != nil && (v.deleting || v.lost)
 	})
 }
 
@@ -132,7 +133,7 @@ func (w *World) couldRecover(l *life) bool {
 	if w.mayKnowMore(l) {
 		return false // only a person gives up a member with data that the record does not name
 	}
-	if slices.ContainsFunc(w.pods, func(p pod) bool { return p.state == plan.PodBlocked && p.wrong == withoutData }) {
+	if slices.ContainsFunc(w.pods, func(p pod) bool { return p.state == state.PodBlocked && p.wrong == withoutData }) {
 		return false // only a person gives up a volume that may have been mounted empty
 	}
 	survivors, given := 0, 0

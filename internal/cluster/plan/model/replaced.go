@@ -1,7 +1,7 @@
 package model
 
 import (
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -31,7 +31,7 @@ func (w *World) checkReplacedLives(incarnation int32) {
 			if e.foreign && !e.down {
 				v.Healthy++
 			}
-			if p := w.pod(e.name); p != nil && p.state != plan.PodEnded && !p.ended && w.running(p) != nil {
+			if p := w.pod(e.name); p != nil && p.state != state.PodEnded && !p.ended && w.running(p) != nil {
 				v.Healthy++
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // ResizeFate is what Kubernetes makes of a change of CPU and memory in a running Pod.
@@ -86,7 +87,7 @@ func (p *pod) accepted() bool {
 
 // tickResize says whether the node did something.
 func (w *World) tickResize(p *pod) bool {
-	if p.state != plan.PodRunning || !p.accepted() {
+	if p.state != state.PodRunning || !p.accepted() {
 		return false
 	}
 	switch w.Nodes {
@@ -102,11 +103,11 @@ func (w *World) tickResize(p *pod) bool {
 }
 
 // observeResize is what the operator sees of a Pod that differs in nothing else.
-func (w *World) observeResize(p *pod, m *plan.Member) {
+func (w *World) observeResize(p *pod, m *state.Member) {
 	if p.resources == w.resources {
 		return
 	}
-	alone := !m.Outdated && p.state == plan.PodRunning
+	alone := !m.Outdated && p.state == state.PodRunning
 	m.Outdated = true
 	late := time.Duration(w.now-p.resize.at)*time.Second > plan.ResizeGrace
 	switch current := p.resize.asked == w.resources; {

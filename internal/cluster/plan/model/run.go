@@ -6,15 +6,16 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // Planner picks a step; plan.Plan is one.
-type Planner func(plan.State) plan.Step
+type Planner func(state.State) plan.Step
 
 // Pass is one pass of the operator: observe, plan, act, write the status. It returns the State that was seen and
 // the step that was reported.
-func (w *World) Pass(planner Planner) (plan.State, plan.Step) {
+func (w *World) Pass(planner Planner) (state.State, plan.Step) {
 	s := w.Observe()
 	reported, err := w.PlanAndDo(&s, planner)
 	w.Report(s, reported, err)
@@ -22,16 +23,16 @@ func (w *World) Pass(planner Planner) (plan.State, plan.Step) {
 }
 
 // Do acts once. What etcd refuses for now is reported as waiting.
-func (w *World) Do(s plan.State, step plan.Step) (plan.Step, error) {
+func (w *World) Do(s state.State, step plan.Step) (plan.Step, error) {
 	err := w.Act(s, step)
 	if errors.Is(err, etcd.ErrNotYet) {
-		return s.RefusedForNow(step, err.Error()), nil
+		return plan.RefusedForNow(s, step, err.Error()), nil
 	}
 	return step, err
 }
 
 // Report writes the status.
-func (w *World) Report(s plan.State, step plan.Step, err error) {
+func (w *World) Report(s state.State, step plan.Step, err error) {
 	w.waiting.Saw(plan.Waits(s, step), s.Now)
 	w.Cluster.Status = plan.NewStatus(s, step, err, w.Cluster.Status, w.Cluster.Generation)
 	if l := w.formed(); l != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -35,7 +36,7 @@ const mib = 1 << 20
 var spaceFaults = []fault{fillSpace, fillSpace, raiseQuota, toggleDefragmentation, taint}
 
 // hearSpace is what a member says of it.
-func hearSpace(l *life, p *pod, d *data, m *plan.Member) {
+func hearSpace(l *life, p *pod, d *data, m *state.Member) {
 	m.DBSize, m.DBSizeInUse = int64(d.file)*mib, int64(d.told)*mib
 	if minorOf(p.version) >= tellsQuota {
 		m.DBQuota = int64(p.quota) * mib
@@ -47,7 +48,7 @@ func hearSpace(l *life, p *pod, d *data, m *plan.Member) {
 }
 
 // guessSpace of a member that was put there: half of what it uses is history.
-func guessSpace(l *life, d *data, m *plan.Member) {
+func guessSpace(l *life, d *data, m *state.Member) {
 	d.file, d.used, d.keys = int(m.DBSize/mib), int(m.DBSizeInUse/mib), int(m.DBSizeInUse/mib/2)
 	d.told = d.used
 	for _, alarm := range m.Alarms {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -53,29 +53,29 @@ func (w *World) tickPod(p *pod) bool {
 		return false // not this time
 	}
 	switch p.state {
-	case plan.PodDeleting:
+	case state.PodDeleting:
 		gone := p.ended
 		p.ended = !p.stuck // the object goes some time after the containers
 		return gone
-	case plan.PodStarting, plan.PodBlocked:
+	case state.PodStarting, state.PodBlocked:
 		if w.Rejecting && !p.placed {
-			p.state, p.reason, p.wrong = plan.PodEnded, v1beta2.ReasonPodFailing, "OutOfcpu: the node has no room"
+			p.state, p.reason, p.wrong = state.PodEnded, v1beta2.ReasonPodFailing, "OutOfcpu: the node has no room"
 			return false
 		}
 		if p.waits && p.addressSince > 0 {
 			return false // until it is released
 		}
-		p.state, p.reason, p.wrong = plan.PodRunning, "", ""
+		p.state, p.reason, p.wrong = state.PodRunning, "", ""
 		if reason, wrong := w.boot(p); reason != "" {
-			p.state, p.reason, p.wrong = plan.PodBlocked, reason, wrong
+			p.state, p.reason, p.wrong = state.PodBlocked, reason, wrong
 		}
-		if p.state == plan.PodRunning && w.running(p) == nil {
-			p.state = plan.PodStarting
+		if p.state == state.PodRunning && w.running(p) == nil {
+			p.state = state.PodStarting
 		}
 		p.mute = w.startsMute(p)
-	case plan.PodRunning:
+	case state.PodRunning:
 		if d := w.running(p); d == nil || w.life(d.cluster).byID(d.member) == nil {
-			p.state, p.reason, p.wrong = plan.PodBlocked, v1beta2.ReasonPodFailing, "the member was removed"
+			p.state, p.reason, p.wrong = state.PodBlocked, v1beta2.ReasonPodFailing, "the member was removed"
 			w.unready(p)
 		}
 	}
@@ -141,7 +141,7 @@ func (w *World) bootOn(p *pod, d *data) (reason, wrong string) {
 	switch {
 	case d.corrupt:
 		return v1beta2.ReasonPodFailing, "its data is corrupt"
-	case p.start == plan.StartForce:
+	case p.start == state.StartForce:
 		w.force(p, d)
 	case w.life(d.cluster).byID(d.member) == nil:
 		return v1beta2.ReasonPodFailing, "the member was removed"
@@ -166,11 +166,11 @@ func (w *World) start(p *pod) (d *data, wrong string) {
 	}
 	l := w.lifeOf(p.incarnation)
 	switch p.start {
-	case plan.StartNew:
+	case state.StartNew:
 		return w.startNew(l, p)
-	case plan.StartSeed:
+	case state.StartSeed:
 		return w.startSeed(p)
-	case plan.StartJoin:
+	case state.StartJoin:
 		return w.startJoin(l, p)
 	}
 	return nil, withoutData

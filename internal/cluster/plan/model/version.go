@@ -9,6 +9,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -156,7 +157,7 @@ func (w *World) enableDowngrade(l *life, step plan.EnableDowngrade) error {
 
 // guessVersions are those of a life whose members were put there: that of the lowest, with all that it ever wrote
 // in every raft log.
-func (w *World) guessVersions(s plan.State) {
+func (w *World) guessVersions(s state.State) {
 	for i := range w.incarnations {
 		l, highest := &w.incarnations[i], 0
 		for _, m := range s.Members {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
 // What happens to the data on a volume while its member is away, or without any Pod being deleted.
@@ -62,10 +63,10 @@ func bringCopy(w *World, r *rand.Rand) string {
 // restartInPlace has the kubelet restart the container of etcd in its Pod.
 func restartInPlace(w *World, r *rand.Rand) string {
 	p := w.anyPod(r)
-	if p == nil || p.state != plan.PodRunning || (w.Gentle && w.losing()) {
+	if p == nil || p.state != state.PodRunning || (w.Gentle && w.losing()) {
 		return ""
 	}
-	p.state = plan.PodStarting
+	p.state = state.PodStarting
 	w.unready(p)
 	return "restart the container of " + p.name
 }
@@ -74,7 +75,7 @@ func restartInPlace(w *World, r *rand.Rand) string {
 // started just now may not be guarded yet.
 func wipeInPlace(w *World, r *rand.Rand) string {
 	p := w.anyPod(r)
-	if p == nil || p.state != plan.PodRunning || mayStartEmpty(p) || !w.spare(p.name) || (w.Gentle && w.losing()) {
+	if p == nil || p.state != state.PodRunning || mayStartEmpty(p) || !w.spare(p.name) || (w.Gentle && w.losing()) {
 		return ""
 	}
 	d := w.running(p)
@@ -84,39 +85,39 @@ func wipeInPlace(w *World, r *rand.Rand) string {
 	if p.scratch = nil; !p.inPod {
 		w.volume(p.name).data = nil
 	}
-	p.state = plan.PodStarting
+	p.state = state.PodStarting
 	w.unready(p)
 	return "wipe the disk of " + p.name
 }
 
-func volumeID(v *volume) plan.VolumeID {
-	return plan.VolumeID{Claim: types.UID(fmt.Sprintf("claim-%d", v.uid)), Volume: fmt.Sprintf("pv-%d", v.uid)}
+func volumeID(v *volume) state.VolumeID {
+	return state.VolumeID{Claim: types.UID(fmt.Sprintf("claim-%d", v.uid)), Volume: fmt.Sprintf("pv-%d", v.uid)}
 }
 
 // recorded is the volume that the status has for a member.
-func (w *World) recorded(name string) plan.VolumeID {
-	return plan.NewState(&w.Cluster).KnownVolumes[name]
+func (w *World) recorded(name string) state.VolumeID {
+	return state.NewState(&w.Cluster).KnownVolumes[name]
 }
 
 // otherThanRecorded is what the operator reads past its cache before it starts a member with its data.
-func (w *World) otherThanRecorded(s plan.State, name string) bool {
+func (w *World) otherThanRecorded(s state.State, name string) bool {
 	v := w.volume(name)
 	if v == nil {
 		return false
 	}
 	recorded := w.recorded(name)
 	live := named(s, name)
-	live.VolumeID, live.Volume = volumeID(v), plan.VolumePresent
-	s.KnownVolumes = map[string]plan.VolumeID{}
+	live.VolumeID, live.Volume = volumeID(v), state.VolumePresent
+	s.KnownVolumes = map[string]state.VolumeID{}
 	if recorded.Claim != "" {
 		s.KnownVolumes[name] = recorded
 	}
-	return s.OnAnotherVolume(live)
+	return state.OnAnotherVolume(s, live)
 }
 
 // mayStartEmpty says whether a container of a Pod makes data if it finds none.
 func mayStartEmpty(p *pod) bool {
-	makes := p.start == plan.StartNew || p.start == plan.StartJoin || p.start == plan.StartSeed
+	makes := p.start == state.StartNew || p.start == state.StartJoin || p.start == state.StartSeed
 	return makes && !p.guarded && !p.waits
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/clock"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -18,9 +18,9 @@ import (
 type World struct {
 	// Cluster as the API server holds it.
 	Cluster       v1beta2.EtcdCluster
-	Services      plan.Services
-	Budget        plan.Budget
-	NetworkPolicy plan.NetworkPolicy
+	Services      state.Services
+	Budget        state.Budget
+	NetworkPolicy state.NetworkPolicy
 	// budgetSize is the size that was asked for when the budget was made.
 	budgetSize int
 	// budgetKeeps: the budget counts Pods that are not ready.
@@ -83,7 +83,7 @@ type World struct {
 	clocks *clock.Seen
 
 	// waiting is what the operator remembers of what it waits for.
-	waiting plan.Waiting
+	waiting state.Waiting
 
 	pods         []pod
 	volumes      []volume
@@ -191,9 +191,9 @@ type pod struct {
 	created       int
 	incarnation   int32
 	initialSize   int
-	start         plan.Start
+	start         state.Start
 	version       string
-	state         plan.PodState
+	state         state.PodState
 	reason, wrong string
 	exposed       bool
 	// template and labels that it was made for. stale: made from what was true some time ago.

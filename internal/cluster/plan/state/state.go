@@ -1,17 +1,34 @@
-package plan
+package state
 
 import (
-	"slices"
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 )
+
+// member by its name.
+func Find(s State, name string) (Member, bool) {
+	for _, m := range s.Members {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	return Member{Name: name}, false
+}
+
+// IdForClients is the cluster ID that is to be written on the client Service. A cluster never changes its ID, so if the
+// Service has another one for this incarnation, one of the two is wrong, and the members decide which.
+func IdForClients(s State) string {
+	if written := s.Services.ClientClusterID; written != "" && s.Formed() && s.Services.ClientIncarnation == s.Incarnation && !s.ClusterIDProven {
+		return written
+	}
+	return s.ClusterID
+}
 
 // State is all that a decision may look at: one EtcdCluster, what Kubernetes holds for it, and what its members
 // say. It is plain data: it prints as JSON, and Plan of the same State is the same Step.
@@ -146,7 +163,7 @@ type State struct {
 	// Waiting is what the operator waits for, and since when.
 	Waiting Waiting
 	// obstructed are the steps that were refused in this pass.
-	obstructed []obstruction
+	Obstructed []Obstruction `json:"-"`
 	// Replacements of lost members in all EtcdClusters.
 	Replacements Replacements
 	// SetAside are the volumes with data that a restore or a recovery replaced, sorted by name. They are no Members.
@@ -155,168 +172,24 @@ type State struct {
 	Members []Member
 }
 
-// RestoreRequest is a verified EtcdRestore.
-type RestoreRequest struct {
-	Name   string
-	UID    types.UID
-	Source v1beta2.RestoreSource
-	// SignedURL is the name of the Secret with a signed URL of the object, empty for none.
-	SignedURL string
-	SHA256    string
-	// Size in bytes of the object, PlainSize of the snapshot in it where that is another, and the Revision in it.
-	Size, PlainSize, Revision int64
-	RevisionBump              int64
-	// SpecHash of the EtcdRestore, and Created, when it was created.
-	SpecHash string
-	Created  metav1.Time
-	// StorageVersion of the snapshot, empty for etcd older than 3.6.
-	StorageVersion string
-	// Safety is the policy of the safety snapshot, empty for none. Saved is what became of it, nil while that is open.
-	Safety v1beta2.SafetySnapshotPolicy
-	Saved  *v1beta2.SafetySnapshotStatus
-	// SavedFor is the time of Saved as it is stored. It tells which request it answers, so it is not corrected.
-	SavedFor time.Time
-	// Archived is the newest revision of the old cluster that a continuous archive has, as restore-operator reports it; 0 for none.
-	Archived int64
-}
-
-// Services says how the two Services stand.
-type Services struct {
-	// HeadlessCurrent: the Service of the members' DNS names is there and as it should be.
-	HeadlessCurrent bool
-	// WithoutUID: the selectors do not name the EtcdCluster's UID.
-	WithoutUID bool
-	// ClientExists: the Service for clients is there.
-	ClientExists bool
-	// ClientCurrent: it is as it should be for ClientIncarnation.
-	ClientCurrent bool
-	// ClientUnready: it selects members whose Pods are not ready, too.
-	ClientUnready bool
-	// TrafficDropped: this Kubernetes dropped spec.service.trafficDistribution from it.
-	TrafficDropped bool
-	// ClientIncarnation is the incarnation that it selects.
-	ClientIncarnation int32
-	// ClientClusterID is the cluster ID written on it.
-	ClientClusterID string
-	// ClientRestoreUID is the UID written on it of the EtcdRestore that made the incarnation.
-	ClientRestoreUID types.UID
-}
-
-// NewState is what the EtcdCluster itself says; what Kubernetes holds and etcd answers is added to it.
-func NewState(cluster *v1beta2.EtcdCluster) State {
-	s := State{
-		Namespace:    cluster.Namespace,
-		Name:         cluster.Name,
-		UID:          cluster.UID,
-		Spec:         *cluster.Spec.DeepCopy(),
-		Deleting:     !cluster.DeletionTimestamp.IsZero(),
-		ClusterID:    cluster.Status.ClusterID,
-		Incarnation:  cluster.Status.Incarnation,
-		Restore:      cluster.Status.Restore.DeepCopy(),
-		Recovery:     cluster.Status.Recovery.DeepCopy(),
-		LastRecovery: cluster.Status.LastRecovery.DeepCopy(),
-
-		CancelledSurvivors: slices.Clone(cluster.Status.CancelledSurvivors),
-		PastRestores:       slices.Clone(withEarlier(cluster.Status.PastRestores, cluster.Status.Restore, time.Time{})),
-		KnownVersion:       cluster.Status.CurrentVersion,
-
-		VersionChange: cluster.Status.VersionChange.DeepCopy(),
-		PodFailures:   slices.Clone(cluster.Status.PodFailures),
-
-		Space:           cluster.Status.Space.DeepCopy(),
-		Defragmentation: cluster.Status.Defragmentation.DeepCopy(),
-		Defragmented:    defragmented(cluster.Status.MemberStatuses),
-	}
-	s.Promoting, s.ForeignMembers, s.Asked = cluster.Status.PromotingMember, knownForeign(cluster.Status), NewAsked(cluster.Annotations)
-	s.Removing, s.KnownIDs = cluster.Status.RemovingMember, knownIDs(cluster.Status)
-	s.KnownVolumes, s.Accused = knownVolumes(cluster.Status), accusedIn(cluster.Status)
-	s.LearnerFailures = cluster.Status.LearnerFailures
-	if s.Restore != nil && s.Restore.SeedReadyTime != nil {
-		s.SeedReadySince = s.Restore.SeedReadyTime.Time
-	}
-	if at := cluster.Status.LearnerFailedAt; at != nil {
-		s.LearnerFailedAt = at.Time
-	}
-	for _, m := range cluster.Status.MemberStatuses {
-		s.KnownDBSize = max(s.KnownDBSize, m.DBSize)
-		if m.Role == v1beta2.MemberLeader || m.Role == v1beta2.MemberVoter {
-			s.KnownVoters = append(s.KnownVoters, m.Name)
-		}
-		if m.Role == v1beta2.MemberLearner {
-			s.KnownLearners = append(s.KnownLearners, m.Name)
-		}
-	}
-	if s.Promoting != "" && len(s.KnownVoters) > 0 && !slices.Contains(s.KnownVoters, s.Promoting) {
-		s.KnownVoters = append(s.KnownVoters, s.Promoting)
-	}
-	return s
-}
-
 // RecogniseFormed takes the cluster's ID from the client Service where the status was lost (a CR restored from a
 // file, say): the Service remembers that the cluster has formed.
-func (s *State) RecogniseFormed() {
+func RecogniseFormed(s *State) {
 	if s.ClusterID == "" && s.Services.ClientClusterID != "" {
 		s.ClusterID, s.Incarnation = s.Services.ClientClusterID, s.Services.ClientIncarnation
 		if s.Restore == nil {
-			s.recogniseRestore()
+			RecogniseRestore(s)
 		}
 	}
 }
 
-// recogniseRestore takes from the client Service which EtcdRestore made the incarnation, so that it is not run again.
-func (s *State) recogniseRestore() {
+// RecogniseRestore takes from the client Service which EtcdRestore made the incarnation, so that it is not run again.
+func RecogniseRestore(s *State) {
 	if uid := s.Services.ClientRestoreUID; uid != "" {
 		s.Restore = &v1beta2.ClusterRestoreStatus{
 			UID: uid, Step: v1beta2.RestoreGrowing, Incarnation: s.Incarnation, ClusterID: s.ClusterID,
 			Message: "The status was lost. The operator recognised the restore by the client Service.",
 		}
-	}
-}
-
-// madeBy is the UID of the EtcdRestore that made the incarnation; empty for one that was bootstrapped. The client
-// Service still knows when the status tells of a later restore.
-func (s State) madeBy() types.UID {
-	switch {
-	case !s.Formed():
-		return ""
-	case s.Restore != nil && s.Restore.Incarnation == s.Incarnation && s.step() != v1beta2.RestoreFailed:
-		return s.Restore.UID
-	case s.Services.ClientIncarnation == s.Incarnation:
-		return s.Services.ClientRestoreUID
-	}
-	return ""
-}
-
-// Enroll joins the membership, as a quorum of the current incarnation told it, with the Pods and volumes. A member
-// that has not started may have no name in etcd; its peer URL tells which it is.
-func (s *State) Enroll(membership []etcd.Member) {
-	s.MembershipKnown = true
-	at := make(map[string]int, len(s.Members))
-	for i, m := range s.Members {
-		at[m.Name] = i
-	}
-	known := s.ForeignMembers
-	s.ForeignMembers = nil
-	for _, entry := range membership {
-		name := s.nameOf(entry)
-		i, ok := at[name]
-		var there *Member
-		if ok {
-			there = &s.Members[i]
-		}
-		if s.addedByOthers(entry, there) {
-			s.recordForeign(entry, known)
-			continue
-		}
-		if !ok {
-			i = len(s.Members)
-			s.Members = append(s.Members, Member{Name: name, Incarnation: max(s.Incarnation, FirstIncarnation)})
-		}
-		m := &s.Members[i]
-		m.InMembership = true
-		m.ID = entry.ID
-		m.Learner = entry.Learner
-		m.Started = len(entry.ClientURLs) > 0
 	}
 }
 
@@ -334,15 +207,15 @@ func MemberOf(entry etcd.Member) string {
 func (s State) Formed() bool { return s.ClusterID != "" }
 
 // Current are the members of the current incarnation.
-func (s State) Current() []Member { return s.incarnation(s.Incarnation) }
+func (s State) Current() []Member { return OfIncarnation(s, s.Incarnation) }
 
-func (s State) incarnation(n int32) []Member {
-	return s.where(func(m Member) bool { return m.Incarnation == n })
+func OfIncarnation(s State, n int32) []Member {
+	return s.Where(func(m Member) bool { return m.Incarnation == n })
 }
 
-// where are the members that keep says yes to. It is a new slice: a rule that filters it in place, or sorts it, must not change the State for the rules
+// Where are the members that keep says yes to. It is a new slice: a rule that filters it in place, or sorts it, must not change the State for the rules
 // after it.
-func (s State) where(keep func(Member) bool) []Member {
+func (s State) Where(keep func(Member) bool) []Member {
 	var kept []Member
 	for i := range s.Members {
 		if !keep(s.Members[i]) {
@@ -356,28 +229,22 @@ func (s State) where(keep func(Member) bool) []Member {
 	return kept
 }
 
-// Voters counts the current membership.
-func (s State) Voters() etcd.Voters {
-	var v etcd.Voters
-	for _, m := range s.Current() {
-		if !m.InMembership || m.Learner {
-			continue
-		}
-		v.Total++
-		if m.Serving {
-			v.Healthy++
-		}
-	}
-	if s.MembershipKnown {
-		v = s.withForeignVoters(v)
-	}
-	return v
-}
-
 // PodPolicy is spec.pod, empty if the spec has none.
 func (s State) PodPolicy() v1beta2.PodPolicy {
 	if s.Spec.Pod == nil {
 		return v1beta2.PodPolicy{}
 	}
 	return *s.Spec.Pod
+}
+
+// bySource returns the States to decide in that a quorum is lost: one for the record, and one for what members know.
+func bySource(s State) []State {
+	if s.Dispute == nil {
+		return []State{s}
+	}
+	recorded, applied := s, s
+	recorded.KnownVoters, recorded.Dispute = s.Dispute.Recorded, nil
+	applied.KnownVoters, applied.Dispute = s.Dispute.Applied, nil
+	applied.Promoting, applied.Removing = "", ""
+	return []State{recorded, applied}
 }

@@ -1,6 +1,7 @@
-package plan
+package state
 
 import (
+	"slices"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -224,15 +225,31 @@ type Seed struct {
 	DoneAt time.Time
 }
 
-// Member returns a member of any incarnation by its name.
-func (s State) Member(name string) (Member, bool) { return s.member(name) }
+const ResizeNone ResizeState = ""
 
-// member by its name.
-func (s State) member(name string) (Member, bool) {
-	for _, m := range s.Members {
-		if m.Name == name {
-			return m, true
-		}
-	}
-	return Member{Name: name}, false
+// Start is how a member's etcd comes up.
+type Start string
+
+// Starts. Every one but Rejoin makes data; Rejoin refuses to run without it, so that a member that has voted
+// never votes again with an empty data directory.
+const (
+	// StartNew forms a new cluster together with the other initial members.
+	StartNew Start = "New"
+	// StartJoin joins a formed cluster that has just added the member.
+	StartJoin Start = "Join"
+	// StartRejoin continues with the data on the volume.
+	StartRejoin Start = "Rejoin"
+	// StartSeed continues with the data that an init container restores from a snapshot.
+	StartSeed Start = "Seed"
+	// StartForce continues with the data on the volume as a cluster of one, without all other members
+	// (--force-new-cluster). No Service selects such a member, and the operator restarts it without the flag.
+	StartForce Start = "Force"
+)
+
+// KnowsItself reports whether a member answered with a membership that it is in. One that was removed has another one.
+func (m Member) KnowsItself() bool {
+	return m.Answers && slices.ContainsFunc(m.Knows, func(entry etcd.Member) bool { return entry.ID == m.ID })
 }
+
+// SaidLearner reports whether a member answers that it has no vote.
+func (m Member) SaidLearner() bool { return m.Answers && m.Learner }

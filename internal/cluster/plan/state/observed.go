@@ -1,0 +1,306 @@
+package state
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// Asked is what annotations on the EtcdCluster ask for, by names of members. They stand on the EtcdCluster and not on a
+// Pod, because they outlive Pods, and because who may write the spec need not be who may write Pods. They ask for a state,
+// so they may stay: a name that no member has is ignored, and no new member gets it.
+type Asked struct {
+	// RemoveForeign are names or IDs of foreign members that may be removed.
+	RemoveForeign []string
+	// StoppedForeign are IDs of foreign members that have stopped, as a person says.
+	StoppedForeign []string
+	// Replace are members that another one replaces. MoveLeader are those that should not lead. Fence are those that the
+	// client Service does not select, and that are not replaced.
+	Replace, MoveLeader, Fence []string
+	// AcceptVolumes are UIDs of PersistentVolumeClaims that members may start on, although they served on other ones before.
+	AcceptVolumes []string
+}
+
+// Authentication is who the operator is to etcd, without any password.
+type Authentication struct {
+	// User in the Secret of spec.auth; empty without one.
+	User string
+	// Problem says what is wrong with that Secret. It is empty if all is well.
+	Problem string
+}
+
+// Replacements are those of members that were lost, in all EtcdClusters of this operator. If a node or a zone is lost, all their
+// members are due at the same time. The node may come back, and new members copy whole databases.
+type Replacements struct {
+	// Held: too many run or have begun, so this EtcdCluster waits.
+	Held bool
+	// Running is how many EtcdClusters replace a lost member, Limit the maximum, and PerMinute how many may begin in a minute.
+	Running, Limit, PerMinute int
+}
+
+// Certificates is how the certificates of a cluster stand. It holds no key and no certificate.
+type Certificates struct {
+	// Trust is the fingerprint of the CAs in the Secrets that members mount. It is empty without TLS. etcd reads the CAs
+	// only when it starts.
+	Trust string
+	// Loaded is the fingerprint of the certificates in those Secrets, which etcd reads for each connection.
+	Loaded string
+	// Refusing are the fingerprints of CAs in the Secrets that did not sign the certificate of the operator, with spaces between. A member that
+	// was started with one of these sets refuses it. Wanted is the fingerprint of the CAs that sign now.
+	Refusing, Wanted string
+	// RefusingExpired: all of those CAs have expired, so to put them back would not help.
+	RefusingExpired bool
+	// PeerLacksName: the certificate of peers does not cover PeerHostname. That is so for static certificates only.
+	PeerLacksName bool
+	// ClientsLackName: a certificate of clients does not cover ClientHostname. CheckClientsAfter is when clients have had the time to load
+	// one that does. It is zero if they need none.
+	ClientsLackName   bool
+	CheckClientsAfter time.Time
+	// Expires is when the first of the certificates of members and clients expires, and Lifetime how long that one is valid in
+	// all. They are zero without TLS.
+	Expires  time.Time
+	Lifetime time.Duration
+
+	// The fields below are for certificates that the operator writes (TLS.managed, TLS.certManager).
+
+	// Foreign is the message about a Secret or Certificate of the same name that another owner has.
+	Foreign string
+	// Taken is the Secret or Certificate for the operator's own certificate, if another owner has it.
+	Taken string
+	// CA is the cluster's own certificate authority, for TLS.managed.
+	CA CertificateAuthority
+	// Requested: the Certificates of cert-manager are as they should be.
+	Requested bool
+	// Unissued is the message about a certificate that cert-manager has not issued, with the API's reason.
+	Unissued, UnissuedReason string
+	// IssuerRefused is the message about an issuer of cert-manager that the administrator does not allow. The operator then creates and
+	// changes no Certificate.
+	IssuerRefused string
+	// Operator: the operator has a certificate of its own. Without one it uses that of clients.
+	Operator bool
+	// Missing: not all Secrets of members and clients are there. Lacking: the certificate of one that is missing is not issued, so it
+	// cannot be written now.
+	Missing, Lacking bool
+	// Due names a certificate that must be replaced now, and the cause. It is empty if there is none.
+	Due string
+	// Urgent: the clocks differ, and certificates cannot wait until they agree.
+	Urgent bool
+	// Unknown: a CA that signs certificates is not in the members' Secrets yet.
+	Unknown bool
+	// Outdated: certificates are signed by a CA that is being replaced. They may be replaced after SwitchAfter.
+	Outdated    bool
+	SwitchAfter time.Time
+	// Unjudged means that the certificates would need more checks of signatures than one pass does. The other fields may be wrong.
+	Unjudged bool
+	// Superseded: the members' Secrets hold CAs that sign no certificate any more. They may be removed after DropAfter.
+	Superseded bool
+	DropAfter  time.Time
+}
+
+// CertificateAuthority is the state of the cluster's own CA.
+type CertificateAuthority struct {
+	// Exists: its Secret exists. Broken is the message about an invalid one.
+	Exists bool
+	Broken string
+	// ReplaceCause says why a new CA must replace it. It is empty if that is not needed.
+	ReplaceCause string
+	// Invalid: no member or client accepts what it signs now, because it has expired or is not valid yet. The same is true of the previous one.
+	Invalid bool
+	// Previous: the one before it is still kept.
+	Previous bool
+}
+
+// Usage is one of the four things that certificates are for.
+type Usage struct {
+	Name string
+	// suffix of the Secret's name after the cluster's, and the keys in it.
+	Suffix, CertKey, KeyKey, CaKey string
+	// certificate is the suffix of the name of cert-manager's Certificate.
+	Certificate string
+}
+
+// validity is how long certificates of TLS.managed are good for, and when they are replaced.
+type validity struct{ Duration, RenewBefore, CADuration, CaRenewBefore, CaOverlap time.Duration }
+
+// Data is where the data of a member is.
+type Data string
+
+// VolumeID tells the volume of a member from another one that a person created under the same name.
+type VolumeID struct {
+	// Claim is the UID of the PersistentVolumeClaim, and Volume the name of the PersistentVolume that it is bound to.
+	Claim  types.UID
+	Volume string
+}
+
+// Budget says how the PodDisruptionBudget stands, which lets a drain take as many members as quorum tolerates.
+type Budget struct {
+	// Exists: the cluster has one. Current: but for the number it is as it should be for Incarnation.
+	Exists, Current bool
+	Incarnation     int32
+	// MinAvailable is how many members a drain has to leave.
+	MinAvailable int
+	// Other names one that somebody else made for the same Pods. Kubernetes evicts no Pod that has two.
+	Other string
+}
+
+// ForeignObject has a name that the cluster needs, and does not belong to it.
+type ForeignObject struct {
+	Kind, Name string
+	// Leaving: Kubernetes is about to delete it.
+	Leaving bool
+}
+
+// ForeignMember is a member of the current incarnation that the operator did not add.
+type ForeignMember struct {
+	ID etcd.ID
+	// Name is its own word, and empty before it starts.
+	Name     string
+	PeerURLs []string
+	Learner  bool
+	// Started: etcd has published its addresses for clients, as each member has it do that starts. What the status keeps does not say it.
+	Started bool
+	// Since is when the operator first saw it.
+	Since time.Time
+}
+
+// Held is a step that the operator has carried out several times, and that something else reverses each time: an
+// admission webhook, for example. The plan does not return the step before Until. Times is 0 for a step that was refused
+// in this pass.
+type Held struct {
+	// Step as repeatKey words it.
+	Step  string
+	Times int
+	Until time.Time
+	// Refused is why the API server refused to delete the object of the stopped Pod. Both are empty for any other step.
+	Refused, Pod string
+}
+
+const CertManagerGroup = "cert-manager.io"
+
+// everyName is the name of an AllowedIssuer that allows all issuers of its kind.
+const everyName = "*"
+
+// AllowedIssuer is an issuer of cert-manager that EtcdClusters may name.
+type AllowedIssuer struct{ Kind, Group, Name string }
+
+func (i AllowedIssuer) String() string {
+	if i.Group == CertManagerGroup {
+		return i.Kind + "/" + i.Name
+	}
+	return i.Kind + "." + i.Group + "/" + i.Name
+}
+
+func (i AllowedIssuer) Allows(other AllowedIssuer) bool {
+	return i.Kind == other.Kind && i.Group == other.Group && (i.Name == everyName || i.Name == other.Name)
+}
+
+// UntilExpiry says how long a cluster continues if no certificate is issued.
+func (c Certificates) UntilExpiry() string {
+	return fmt.Sprintf(" The cluster continues with the certificates that it has. The first of them expires at %s.", c.Expires.UTC().Format(time.RFC3339))
+}
+
+// MetadataDue is an object that does not have what spec.metadata asks for. Pods are not among these: see RelabelPod.
+type MetadataDue struct{ Kind, Name string }
+
+// NetworkPolicy says how the NetworkPolicy stands that spec.networkPolicy asks for.
+type NetworkPolicy struct {
+	// Unmanaged: the operator was started without the peers that each NetworkPolicy needs, so it neither reads nor writes one.
+	Unmanaged bool
+	// Exists: the cluster has one. Current: apart from OpenPeers, it is as it should be.
+	Exists, Current bool
+	// Leaving: it is being deleted, and a finalizer keeps it. Nothing that the operator writes changes that.
+	Leaving bool
+	// OpenPeers: it lets everyone connect to the peer port.
+	OpenPeers bool
+}
+
+// Obstruction is a step that was refused in this pass, and the wait that reports it. A step describes itself by a State, so a State
+// names no type of a step.
+type Obstruction struct{ Step, Wait any }
+
+// preparation is what a State asks for before members may be brought to the spec's version.
+type preparation struct {
+	// to is the minor version that they are to run, via the one that the data is brought down to.
+	To, Via string
+}
+
+// ResizeState is how far a member's running Pod is from the CPU and memory that the spec asks for.
+type ResizeState string
+
+// SetAside is such a volume.
+type SetAside struct {
+	Name string
+	// Since is when it was set aside.
+	Since    time.Time
+	Deleting bool
+	// Kept: it outlives the EtcdCluster.
+	Kept bool
+}
+
+// RestoreRequest is a verified EtcdRestore.
+type RestoreRequest struct {
+	Name   string
+	UID    types.UID
+	Source v1beta2.RestoreSource
+	// SignedURL is the name of the Secret with a signed URL of the object, empty for none.
+	SignedURL string
+	SHA256    string
+	// Size in bytes of the object, PlainSize of the snapshot in it where that is another, and the Revision in it.
+	Size, PlainSize, Revision int64
+	RevisionBump              int64
+	// SpecHash of the EtcdRestore, and Created, when it was created.
+	SpecHash string
+	Created  metav1.Time
+	// StorageVersion of the snapshot, empty for etcd older than 3.6.
+	StorageVersion string
+	// Safety is the policy of the safety snapshot, empty for none. Saved is what became of it, nil while that is open.
+	Safety v1beta2.SafetySnapshotPolicy
+	Saved  *v1beta2.SafetySnapshotStatus
+	// SavedFor is the time of Saved as it is stored. It tells which request it answers, so it is not corrected.
+	SavedFor time.Time
+	// Archived is the newest revision of the old cluster that a continuous archive has, as restore-operator reports it; 0 for none.
+	Archived int64
+}
+
+// Services says how the two Services stand.
+type Services struct {
+	// HeadlessCurrent: the Service of the members' DNS names is there and as it should be.
+	HeadlessCurrent bool
+	// WithoutUID: the selectors do not name the EtcdCluster's UID.
+	WithoutUID bool
+	// ClientExists: the Service for clients is there.
+	ClientExists bool
+	// ClientCurrent: it is as it should be for ClientIncarnation.
+	ClientCurrent bool
+	// ClientUnready: it selects members whose Pods are not ready, too.
+	ClientUnready bool
+	// TrafficDropped: this Kubernetes dropped spec.service.trafficDistribution from it.
+	TrafficDropped bool
+	// ClientIncarnation is the incarnation that it selects.
+	ClientIncarnation int32
+	// ClientClusterID is the cluster ID written on it.
+	ClientClusterID string
+	// ClientRestoreUID is the UID written on it of the EtcdRestore that made the incarnation.
+	ClientRestoreUID types.UID
+}
+
+// WaitKey tells waits apart. About are the first words of the message, with the member that the wait is about. The rest of the message has
+// details that change while the wait is the same.
+type WaitKey struct {
+	Reason, Overdue, About string
+	Progress               int64
+}
+
+// Waiting is what the operator waits for, and since when for each of these waits. Its zero value is ready to use. It is remembered from pass
+// to pass, and may be forgotten: then the time of each wait begins again.
+type Waiting struct {
+	since map[WaitKey]time.Time
+}
+
+// Dispute is what members know and the record has, if a member that has data may know more than those that answered.
+type Dispute struct{ Recorded, Applied []string }
