@@ -17,6 +17,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 func main() {
@@ -28,10 +29,10 @@ func main() {
 
 // planned is one step, as text and as data.
 type planned struct {
-	Step    string    `json:"step"`
-	Reason  string    `json:"reason"`
-	Message string    `json:"message"`
-	Detail  plan.Step `json:"detail"`
+	Step    string     `json:"step"`
+	Reason  string     `json:"reason"`
+	Message string     `json:"message"`
+	Detail  steps.Step `json:"detail"`
 }
 
 // answer is the output of the command.
@@ -51,7 +52,7 @@ func run(in io.Reader, out io.Writer) error {
 	said := answer{Next: describe(s, plan.Plan(s)), Ahead: []planned{}}
 	w := model.From(s)
 	last := said.Next
-	w.Run(func(s state.State) plan.Step {
+	w.Run(func(s state.State) steps.Step {
 		step := plan.Plan(s)
 		if now := describe(s, step); !reflect.DeepEqual(now, last) {
 			said.Ahead, last = append(said.Ahead, now), now
@@ -86,11 +87,11 @@ func read(in io.Reader) (state.State, error) {
 	return s, decoder.Decode(&s)
 }
 
-func describe(s state.State, step plan.Step) planned {
+func describe(s state.State, step steps.Step) planned {
 	return planned{
 		Step:    reflect.TypeOf(step).Name(),
-		Reason:  plan.Describe(s, step).Reason,
-		Message: plan.Describe(s, step).Message,
+		Reason:  steps.Describe(s, step).Reason,
+		Message: steps.Describe(s, step).Message,
 		Detail:  step,
 	}
 }

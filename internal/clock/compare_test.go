@@ -81,8 +81,8 @@ func isNow(e ast.Expr) bool {
 // listed says for each function that compares a time with now why a time ahead of now does no harm. Most times should be compared by this
 // package.
 var listed = map[string][]string{
-	"an end ahead of both clocks is that of a valid certificate, which is kept": {"cluster/plan/material_expired.go expired"},
-	"a Pod whose age is not known counts as one that starts":                    {"cluster/plan/pod_state.go PodStateOf"},
+	"an end ahead of both clocks is that of a valid certificate, which is kept": {"cluster/plan/material/material_expired.go expired"},
+	"a Pod whose age is not known counts as one that starts":                    {"cluster/plan/lifecycle/pod_state.go PodStateOf"},
 	"the time is one of this process's memory, and the monotonic clock measures what has passed": {
 		"archive/archiver/archiver.go Lag", "archive/archiver/run.go wantsCut", "etcd/login.go limitLogin", "objstore/listing.go name", "objstore/signed/signed.go reopen",
 		"backup/archiving/bases_wanted.go askForBase", "backup/archiving/keeper.go changed", "backup/archiving/keeper_prune.go prune", "backup/archiving/publish.go publish", "backup/archiving/keeper.go run",
@@ -94,10 +94,10 @@ var listed = map[string][]string{
 		"cluster/members/health_checks.go Due", "cluster/members/health_checks.go Resume", "cluster/secrets/judge.go Doubt", "cluster/secrets/judge.go Judge",
 		"cluster/observe/class.go known", "cluster/observe/nodes.go observeZones", "cluster/queue/pace.go Waited", "cluster/says_later.go saysLater",
 		"cluster/failure/sizes.go Of", "cluster/dryrun/pod.go Rehearse", "cluster/dryrun/answer.go due", "cluster/dryrun/volume.go ObserveVolumeTemplate", "cluster/unanswered.go foundUnanswered",
-		"cluster/plan/state/serving.go Briefly", "cluster/plan/unreachable.go waitUntilReachable", "cluster/plan/learner.go giveUpLearner", "cluster/plan/state/serving.go SeenFailingFor", "cluster/members/silence.go Saw",
-		"cluster/plan/refused_stop.go Refused", "cluster/plan/refused_stop.go heldStops",
+		"cluster/plan/state/serving.go Briefly", "cluster/plan/recovery/unreachable.go waitUntilReachable", "cluster/plan/membership/learner.go GiveUpLearner", "cluster/plan/state/serving.go SeenFailingFor", "cluster/members/silence.go Saw",
+		"cluster/plan/held.go Refused", "cluster/plan/held.go heldStops",
 		"restore/plan/verify.go retry", "restore/plan/prefixes.go writeAgain", "restore/plan/safety.go oldDataIsNotSaved",
-		"pace/meter.go done", "pace/meter.go look", "turns/limit.go record", "turns/limit.go left", "turns/urgent.go leftForUrgent", "turns/urgent.go hasMoreFrom", "spool/share.go returned", "spool/share.go hadUrgent", "spool/overtake.go delaysOwn", "cluster/plan/refused_operator.go refusesFor", "cluster/plan/state/certificates.go WhyExpired", "worker/patience.go longest", "spool/give_way.go keeps", "spool/overtake.go starves", "spool/overtake.go overtake", "restore/point.go readBase", "restore/read_limit.go pause", "restore/read_limit.go pausing",
+		"pace/meter.go done", "pace/meter.go look", "turns/limit.go record", "turns/limit.go left", "turns/urgent.go leftForUrgent", "turns/urgent.go hasMoreFrom", "spool/share.go returned", "spool/share.go hadUrgent", "spool/overtake.go delaysOwn", "cluster/plan/certificates/refused_operator.go refusesFor", "cluster/plan/state/certificates.go WhyExpired", "worker/patience.go longest", "spool/give_way.go keeps", "spool/overtake.go starves", "spool/overtake.go overtake", "restore/point.go readBase", "restore/read_limit.go pause", "restore/read_limit.go pausing",
 		"cluster/failing.go saw", "cluster/failing.go tooLong", "cluster/plan/state/waiting.go Lasted", "cluster/plan/state/waiting.go Saw",
 	},
 	"package clock has compared the time before": {"backup/state/proof.go Proof", "backup/attempt/stored.go complete", "restore/plan/interrupted.go describe"},
@@ -106,26 +106,26 @@ var listed = map[string][]string{
 	},
 	"the time is corrected when it is observed (State.CorrectTimes)": {
 		"cluster/plan/state/roll.go WaitedToBePublished", "cluster/plan/state/roll.go Resolves", "cluster/plan/state/waiting.go BacksOff",
-		"cluster/plan/backoff.go waitForAttempt", "cluster/plan/defragment.go defragment", "cluster/plan/defragment.go defragmentScheduled",
-		"cluster/plan/failed_seed.go seedStuck", "cluster/plan/state/serving.go stillStarts", "cluster/plan/health.go waitForGate", "cluster/plan/learner.go learnersFail",
-		"cluster/plan/state/voters.go UnreadyFor", "cluster/plan/state/roll.go BesideFor", "cluster/plan/safety.go safetyIsOld",
-		"cluster/plan/safety.go safetySnapshot", "cluster/plan/safety_exact.go saveExactly", "cluster/plan/seed_refused.go seedRefusal", "cluster/plan/state/waiting.go StalledRequeue",
-		"cluster/plan/client_hostname.go clientsStillLoad", "cluster/plan/state/waiting.go Overdue", "cluster/plan/tls.go dropOld", "cluster/plan/tls.go rotateCA", "cluster/plan/volumes.go restartForFileSystem",
+		"cluster/plan/waits/pods.go WaitForAttempt", "cluster/plan/space/defragment.go Defragment", "cluster/plan/space/defragment.go defragmentScheduled",
+		"cluster/plan/restore/failed_seed.go seedStuck", "cluster/plan/state/serving.go stillStarts", "cluster/plan/repair/health.go waitForGate", "cluster/plan/waits/members.go learnersFail",
+		"cluster/plan/state/voters.go UnreadyFor", "cluster/plan/state/roll.go BesideFor", "cluster/plan/restore/safety.go safetyIsOld",
+		"cluster/plan/restore/safety_exact.go SafetySnapshot", "cluster/plan/restore/safety_exact.go saveExactly", "cluster/plan/restore/seed_refused.go seedRefusal", "cluster/plan/state/waiting.go StalledRequeue",
+		"cluster/plan/certificates/client_hostname.go clientsStillLoad", "cluster/plan/state/waiting.go Overdue", "cluster/plan/certificates/tls.go dropOld", "cluster/plan/certificates/tls.go RotateCA", "cluster/plan/volumes/volumes.go RestartForFileSystem",
 	},
 	"it is a hold of this process that ends after ten minutes": {
-		"cluster/plan/held.go Did", "cluster/plan/held.go Held", "cluster/plan/held.go held",
+		"cluster/plan/held.go Did", "cluster/plan/held.go Held", "cluster/plan/waits/held.go Held",
 	},
 	"a certificate or CA that is not valid yet is due at once": {
-		"cluster/plan/state/certificates.go DueBy", "cluster/plan/material.go valid", "cluster/plan/material_judge.go judgeCA",
-		"cluster/plan/material_judge.go notYetValid", "cluster/plan/material_judge.go renewsLate", "cluster/secrets/judge.go Keep",
+		"cluster/plan/state/certificates.go DueBy", "cluster/plan/material/material_judge.go Valid", "cluster/plan/material/material_judge.go judgeCA",
+		"cluster/plan/material/material_judge.go notYetValid", "cluster/plan/material/material_judge.go renewsLate", "cluster/secrets/judge.go Keep",
 	},
 	"a compaction in the future counts as long ago": {
-		"cluster/plan/state/space.go compactedAt", "cluster/plan/state/space.go CompactedFor", "cluster/plan/state/space.go NeedsRoom", "cluster/plan/space.go reclaimSpace",
+		"cluster/plan/state/space.go compactedAt", "cluster/plan/state/space.go CompactedFor", "cluster/plan/state/space.go NeedsRoom", "cluster/plan/waits/space.go ReclaimSpace",
 	},
 	"it delays what a person reads, or a request that changes nothing": {
 		"cluster/observe/mounts.go observeMounts", "backup/plan/soonest.go archiveReport", "backup/plan/soonest.go Recoverable",
 	},
-	"a Pod that was created ahead of now is reported at once if it has no node": {"cluster/plan/pod_state.go unscheduledForLong"},
+	"a Pod that was created ahead of now is reported at once if it has no node": {"cluster/plan/lifecycle/pod_state.go unscheduledForLong"},
 	"it compares the clocks themselves": {
 		"backup/attempt/clocks.go aheadOf", "snapshot/window.go storeAhead", "cluster/dryrun/clock.go ConfirmClock", "cluster/dryrun/clock.go holds", "cluster/dryrun/clock.go ServerTime",
 	},

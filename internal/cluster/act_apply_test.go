@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -28,7 +29,7 @@ func TestAServiceOfTheUserIsNotTakenOver(t *testing.T) {
 	if diff := cmp.Diff([]state.ForeignObject{{Kind: "Service", Name: "example-client"}}, v.Foreign); diff != "" {
 		t.Errorf("foreign objects (-want +got):\n%s", diff)
 	}
-	step := plan.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID}
+	step := steps.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID}
 	if err := r.actor.Act(t.Context(), v, step); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func TestTheServiceOfAnEarlierClusterIsWaitedFor(t *testing.T) {
 func TestServicesAreCreatedAndThenApplied(t *testing.T) {
 	r, v := beside(t)
 	for _, incarnation := range []int32{1, 2} {
-		if err := r.actor.Act(t.Context(), v, plan.ApplyServices{Incarnation: incarnation, ClusterID: clustertest.OldID}); err != nil {
+		if err := r.actor.Act(t.Context(), v, steps.ApplyServices{Incarnation: incarnation, ClusterID: clustertest.OldID}); err != nil {
 			t.Fatal(err)
 		}
 		v.Services = state.Services{}
@@ -80,7 +81,7 @@ func TestTheBudgetOfTheUserIsNotTakenOver(t *testing.T) {
 	if !state.IsForeign(v.State, "PodDisruptionBudget", "example") {
 		t.Errorf("foreign objects are %+v", v.Foreign)
 	}
-	if err := r.actor.Act(t.Context(), v, plan.ApplyBudget{Incarnation: 1, MinAvailable: 2}); !errors.Is(err, view.ErrForeign) {
+	if err := r.actor.Act(t.Context(), v, steps.ApplyBudget{Incarnation: 1, MinAvailable: 2}); !errors.Is(err, view.ErrForeign) {
 		t.Errorf("got %v, want a refusal", err)
 	}
 }
@@ -93,7 +94,7 @@ func TestAClusterOfAnEarlierReleaseGetsItsUIDWithoutLosingAnEndpoint(t *testing.
 	pod.Spec.NodeName = "node-1" // one without a node waits for the scheduler
 	r, v := beside(t, pod)
 	clustertest.Formed(&v.State)
-	step := plan.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID, WithoutUID: true}
+	step := steps.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID, WithoutUID: true}
 	if err := r.actor.Act(t.Context(), v, step); err != nil {
 		t.Fatal(err)
 	}
@@ -137,11 +138,11 @@ func selects(t *testing.T, r *Reconciler) {
 // and removed the cluster ID.
 func TestAServiceThatSelectsTheMembersIsNotChangedOnAnOldCache(t *testing.T) {
 	r, v := beside(t)
-	formed := plan.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID}
+	formed := steps.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID}
 	if err := r.actor.Act(t.Context(), v, formed); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.actor.Act(t.Context(), v, plan.ApplyServices{}); !errors.Is(err, view.ErrBehind) {
+	if err := r.actor.Act(t.Context(), v, steps.ApplyServices{}); !errors.Is(err, view.ErrBehind) {
 		t.Errorf("the Service is applied on an old cache: %v", err)
 	}
 	if err := r.observer.ObserveServices(t.Context(), v); err != nil {

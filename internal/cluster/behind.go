@@ -11,6 +11,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 )
@@ -31,7 +32,7 @@ func (r *Reconciler) foundBehind(ctx context.Context, v *view.View, what error) 
 }
 
 // reportWait writes why passes take no step into the live EtcdCluster, because the cached one may be behind.
-func (r *Reconciler) reportWait(ctx context.Context, v *view.View, wait plan.Wait) error {
+func (r *Reconciler) reportWait(ctx context.Context, v *view.View, wait steps.Wait) error {
 	var live v1beta2.EtcdCluster
 	if err := r.APIReader.Get(ctx, client.ObjectKeyFromObject(v.Cluster), &live); err != nil {
 		return client.IgnoreNotFound(err)

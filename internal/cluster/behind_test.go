@@ -23,6 +23,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/metrics"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
@@ -202,7 +203,7 @@ func TestAPassThatFailedIsLeftToItsBackOff(t *testing.T) {
 			r, cluster := recorded(t, s, v1beta2.EtcdClusterStatus{})
 			r.Events, r.Now = events.NewFakeRecorder(9), time.Now
 			v := &view.View{State: s, Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &state.Waiting{}, Skipped: c.skipped}
-			if _, err := r.report(t.Context(), v, plan.DeletePod{Name: clustertest.NameOf(0)}, c.actErr); err != nil {
+			if _, err := r.report(t.Context(), v, steps.DeletePod{Name: clustertest.NameOf(0)}, c.actErr); err != nil {
 				t.Fatal(err)
 			}
 			if noted := r.memory.OfView(v).wrote.version != ""; noted != c.noted {

@@ -13,6 +13,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/failure"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/repair"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/queue"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -42,7 +44,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	r.metrics.Saw(v.State, cluster.Status)
 	step, actErr := r.planAndAct(ctx, v)
 	r.secrets.Doubt(v, step, cmp.Or(actErr, v.Obstructed), r.questions.Hangs)
-	if plan.Whole(v.State) {
+	if repair.Whole(v.State) {
 		r.brake.End(request.NamespacedName)
 	}
 	if errors.Is(actErr, view.ErrRemembered) {
@@ -65,11 +67,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil || actErr != nil {
 		return ctrl.Result{}, errors.Join(v.Skipped, actErr, err)
 	}
-	if v.Skipped != nil && !plan.Acts(step) {
+	if v.Skipped != nil && !steps.Acts(step) {
 		return ctrl.Result{}, v.Skipped
 	}
 	r.rehearsals.RehearseAhead(ctx, v, step)
-	acted, requeue := plan.Acts(step), plan.Describe(v.State, step).Requeue
+	acted, requeue := steps.Acts(step), steps.Describe(v.State, step).Requeue
 	pace := r.paces.OfView(v)
 	nearer := pace.Nearer(requeue)
 	waited := pace.Waited(acted || changed || nearer, v.Now)

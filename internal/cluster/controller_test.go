@@ -18,8 +18,8 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -71,16 +71,16 @@ func TestEveryMemberAndEveryWarningIsToldOfInAnEventOfItsOwn(t *testing.T) {
 	r.Events = broadcaster.NewRecorder(r.Client.Scheme(), view.Name)
 	var got, want []string
 	for _, pass := range []struct {
-		step    plan.Step
+		step    steps.Step
 		related string
 	}{
-		{plan.DefragmentMember{Name: clustertest.NameOf(1)}, clustertest.NameOf(1)},
-		{plan.DefragmentMember{Name: clustertest.NameOf(2)}, clustertest.NameOf(2)},
-		{plan.DeletePod{Name: clustertest.NameOf(1), Reason: v1beta2.ReasonRolling, Message: "x"}, clustertest.NameOf(1)},
-		{plan.DeletePod{Name: clustertest.NameOf(2), Reason: v1beta2.ReasonRolling, Message: "x"}, clustertest.NameOf(2)},
-		{plan.ResizeVolume{Name: clustertest.NameOf(1), Size: "16Gi"}, clustertest.NameOf(1)},
-		{plan.Wait{Reason: v1beta2.ReasonVolumeCannotGrow, Message: "its class does not let it", Stalled: true}, ""},
-		{plan.Wait{Reason: v1beta2.ReasonVolumeCannotGrow, Message: "its driver has not as much", Stalled: true}, ""},
+		{steps.DefragmentMember{Name: clustertest.NameOf(1)}, clustertest.NameOf(1)},
+		{steps.DefragmentMember{Name: clustertest.NameOf(2)}, clustertest.NameOf(2)},
+		{steps.DeletePod{Name: clustertest.NameOf(1), Reason: v1beta2.ReasonRolling, Message: "x"}, clustertest.NameOf(1)},
+		{steps.DeletePod{Name: clustertest.NameOf(2), Reason: v1beta2.ReasonRolling, Message: "x"}, clustertest.NameOf(2)},
+		{steps.ResizeVolume{Name: clustertest.NameOf(1), Size: "16Gi"}, clustertest.NameOf(1)},
+		{steps.Wait{Reason: v1beta2.ReasonVolumeCannotGrow, Message: "its class does not let it", Stalled: true}, ""},
+		{steps.Wait{Reason: v1beta2.ReasonVolumeCannotGrow, Message: "its driver has not as much", Stalled: true}, ""},
 	} {
 		var cluster v1beta2.EtcdCluster
 		if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(object), &cluster); err != nil {
@@ -89,7 +89,7 @@ func TestEveryMemberAndEveryWarningIsToldOfInAnEventOfItsOwn(t *testing.T) {
 		if _, err := r.report(t.Context(), &view.View{State: s, Cluster: &cluster}, pass.step, nil); err != nil {
 			t.Fatal(err)
 		}
-		want = append(want, plan.Describe(s, pass.step).Message+" | "+pass.related)
+		want = append(want, steps.Describe(s, pass.step).Message+" | "+pass.related)
 	}
 	for range want {
 		got = append(got, to.next(t))
@@ -113,7 +113,7 @@ func TestADefragmentationIsRememberedThoughTheCacheWasBehind(t *testing.T) {
 	if err := r.Client.Status().Update(t.Context(), newer); err != nil {
 		t.Fatal(err)
 	}
-	for _, step := range []plan.Step{plan.DefragmentMember{Name: clustertest.NameOf(1), Reason: v1beta2.ReasonDefragmenting}, plan.DeletePod{Name: clustertest.NameOf(0)}} {
+	for _, step := range []steps.Step{steps.DefragmentMember{Name: clustertest.NameOf(1), Reason: v1beta2.ReasonDefragmenting}, steps.DeletePod{Name: clustertest.NameOf(0)}} {
 		if _, err := r.report(t.Context(), &view.View{State: s, Cluster: behind}, step, nil); !apierrors.IsConflict(err) {
 			t.Errorf("%T: %v, want a conflict", step, err)
 		}

@@ -35,7 +35,7 @@ func TestTheDebugLogHasNoValueOfAVariable(t *testing.T) {
 		}
 	}
 	text := strings.Join(lines, "\n")
-	if !strings.Contains(text, `"step":"plan.`) || !strings.Contains(text, `"rule":`) {
+	if !strings.Contains(text, `"step":"steps.`) || !strings.Contains(text, `"rule":`) {
 		t.Errorf("the debug log does not have the step and its rule:\n%s", text)
 	}
 	if strings.Contains(text, secret) {

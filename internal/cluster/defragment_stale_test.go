@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -53,7 +54,7 @@ func TestAMemberIsDefragmentedOnceWhileTheCacheIsBehind(t *testing.T) {
 	for pass := range 3 {
 		v := &view.View{State: s, Cluster: cached.DeepCopy(), Repeats: &plan.Repeats{}, Waits: &state.Waiting{}, Addresses: map[string]string{clustertest.NameOf(0): "192.0.2.1", clustertest.NameOf(1): "192.0.2.2", clustertest.NameOf(2): "192.0.2.3"}}
 		step, _ := plan.Choose(v.State)
-		if _, is := step.(plan.DefragmentMember); !is {
+		if _, is := step.(steps.DefragmentMember); !is {
 			t.Fatalf("pass %d: the step is %+v", pass, step)
 		}
 		err := r.actor.Act(t.Context(), v, step)

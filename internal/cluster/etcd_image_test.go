@@ -10,8 +10,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/observe"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
@@ -41,7 +41,7 @@ func TestTheAdministratorChoosesTheImageOfEtcdForAllClusters(t *testing.T) {
 			before := cluster.DeepCopy()
 			s := state.NewState(cluster)
 			observe.EtcdImage{Repository: mirror, PullSecrets: []string{"mirror"}}.Apply(&s.Spec)
-			pod := pods.NewPod(s, plan.CreateMember{Name: "example-a", Start: state.StartJoin}, "seed")
+			pod := pods.NewPod(s, steps.CreateMember{Name: "example-a", Start: state.StartJoin}, "seed")
 			if got := pod.Spec.Containers[0].Image; got != test.image {
 				t.Errorf("the member has the image %s, want %s", got, test.image)
 			}

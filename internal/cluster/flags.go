@@ -12,7 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/observe"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/queue"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
@@ -78,7 +78,7 @@ func logInvalid(log logr.Logger, options Options) {
 	if _, err := etcdversion.ParseDefects(options.Defects); err != nil {
 		log.Error(err, "The list of --etcd-defects has invalid entries. The operator continues with the others. Correct the value clusterOperator.etcdDefects of the chart")
 	}
-	if _, err := plan.ParseIssuers(options.Issuers); err != nil {
+	if _, err := certificates.ParseIssuers(options.Issuers); err != nil {
 		log.Error(err, "The list of --cert-manager-issuers has invalid entries. The operator continues with the others. Correct the value clusterOperator.certManagerIssuers of the chart")
 	}
 	if _, err := objects.ParseNetworkPeers(options.NetworkPeers); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -53,7 +53,7 @@ func TestAPodOrVolumeWithoutLabelsIsStillTheMembersAndGetsThemBack(t *testing.T)
 					t.Fatalf("the loss is not seen: %+v", v.Members)
 				}
 				for _, volume := range []bool{false, true} {
-					if err := r.actor.Act(t.Context(), v, plan.RestoreLabels{Name: second, Volume: volume}); err != nil {
+					if err := r.actor.Act(t.Context(), v, steps.RestoreLabels{Name: second, Volume: volume}); err != nil {
 						t.Fatal(err)
 					}
 				}

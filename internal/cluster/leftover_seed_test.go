@@ -13,8 +13,8 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // A policy forbids the deletion of PersistentVolumeClaims, and a failed restore has left one. Later the nodes of all members restart. The
@@ -49,7 +49,7 @@ func TestAVolumeOfAFailedSeedKeepsNoClusterDown(t *testing.T) {
 				v.Members = append(v.Members, seed)
 			}
 			step, _ := r.planAndAct(t.Context(), v)
-			if create, is := step.(plan.CreateMember); !is || create.Start != state.StartRejoin {
+			if create, is := step.(steps.CreateMember); !is || create.Start != state.StartRejoin {
 				t.Errorf("the operator did %T, want a member started with its data", step)
 			}
 		})

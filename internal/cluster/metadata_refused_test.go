@@ -12,8 +12,8 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
 
@@ -43,7 +43,7 @@ func TestAClusterGoesOnAndReportsAPolicyThatRefusesItsLabels(t *testing.T) {
 	v.MetadataDue = []state.MetadataDue{{Kind: "Secret", Name: "example-ca"}, {Kind: "Service", Name: "example"}, {Kind: "Service", Name: "example-client"}}
 	r := assemble(parts{Client: api, APIReader: api})
 	step, err := r.planAndAct(t.Context(), v)
-	if _, done := step.(plan.Done); !done || err != nil {
+	if _, done := step.(steps.Done); !done || err != nil {
 		t.Errorf("the plan is %T %+v, %v", step, step, err)
 	}
 	if strings.Join(tried, " ") != "example-ca example" {

@@ -13,8 +13,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/act"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -51,7 +51,7 @@ func TestTheNetworkPolicyOfAUserIsNotTakenOver(t *testing.T) {
 	if observe(); !state.IsForeign(v.State, "NetworkPolicy", "example") {
 		t.Errorf("foreign objects are %+v", v.Foreign)
 	}
-	for _, step := range []plan.Step{plan.ApplyNetworkPolicy{}, plan.WithdrawNetworkPolicy{}} {
+	for _, step := range []steps.Step{steps.ApplyNetworkPolicy{}, steps.WithdrawNetworkPolicy{}} {
 		if err := r.actor.Act(t.Context(), v, step); !errors.Is(err, view.ErrForeign) {
 			t.Errorf("%T: got %v, want a refusal", step, err)
 		}
@@ -72,16 +72,16 @@ func TestANetworkPolicyIsCreatedCorrectedAndDeleted(t *testing.T) {
 			t.Errorf("the policy is %+v, want %+v: %v", v.NetworkPolicy, want, err)
 		}
 	}
-	do := func(step plan.Step) {
+	do := func(step steps.Step) {
 		t.Helper()
 		if err := r.actor.Act(t.Context(), v, step); err != nil {
 			t.Fatal(err)
 		}
 	}
 	podState(state.NetworkPolicy{})
-	do(plan.ApplyNetworkPolicy{OpenPeers: true})
+	do(steps.ApplyNetworkPolicy{OpenPeers: true})
 	podState(state.NetworkPolicy{Exists: true, Current: true, OpenPeers: true})
-	do(plan.ApplyNetworkPolicy{})
+	do(steps.ApplyNetworkPolicy{})
 	podState(state.NetworkPolicy{Exists: true, Current: true})
 	everyone := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "example"}}
 	if err := r.Client.Patch(t.Context(), everyone, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"ingress":[{}]}}`))); err != nil {
@@ -90,11 +90,11 @@ func TestANetworkPolicyIsCreatedCorrectedAndDeleted(t *testing.T) {
 	podState(state.NetworkPolicy{Exists: true}) // a person has opened it, and not the operator for foreign members
 	v.Spec.NetworkPolicy.Ingress = nil
 	podState(state.NetworkPolicy{Exists: true})
-	do(plan.WithdrawNetworkPolicy{})
+	do(steps.WithdrawNetworkPolicy{})
 	podState(state.NetworkPolicy{})
 	setPeers(r, nil)
 	podState(state.NetworkPolicy{Unmanaged: true})
-	if err := r.actor.Act(t.Context(), v, plan.ApplyNetworkPolicy{}); !errors.Is(err, act.ErrNoPeers) {
+	if err := r.actor.Act(t.Context(), v, steps.ApplyNetworkPolicy{}); !errors.Is(err, act.ErrNoPeers) {
 		t.Errorf("a policy that does not allow the operator is written: %v", err)
 	}
 }
@@ -106,7 +106,7 @@ func TestAPolicyThatAFinalizerKeepsDoesNotStopTheRepairs(t *testing.T) {
 	r, v := beside(t, &networkingv1.NetworkPolicy{ObjectMeta: meta})
 	setPeersOfFlag(t, r)
 	v.State = clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.With(1, clustertest.WithoutPod)) // spec.networkPolicy was removed
-	var steps []plan.Step
+	var stepCount []steps.Step
 	for range 3 {
 		v.NetworkPolicy = state.NetworkPolicy{}
 		if err := r.observer.ObserveNetworkPolicy(t.Context(), v); err != nil {
@@ -116,12 +116,12 @@ func TestAPolicyThatAFinalizerKeepsDoesNotStopTheRepairs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		steps = append(steps, step)
+		stepCount = append(stepCount, step)
 	}
-	if _, withdraws := steps[0].(plan.WithdrawNetworkPolicy); !withdraws {
-		t.Errorf("the first step is %T", steps[0])
+	if _, withdraws := stepCount[0].(steps.WithdrawNetworkPolicy); !withdraws {
+		t.Errorf("the first step is %T", stepCount[0])
 	}
-	if _, repairs := steps[2].(plan.CreateMember); !repairs {
-		t.Errorf("the steps are %T", steps)
+	if _, repairs := stepCount[2].(steps.CreateMember); !repairs {
+		t.Errorf("the steps are %T", stepCount)
 	}
 }

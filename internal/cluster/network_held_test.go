@@ -17,8 +17,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -91,7 +91,7 @@ func TestANetworkPolicyOfAnySizeIsAppliedOnceAndAfterEachChange(t *testing.T) {
 	for name, rules := range map[string]int{"no rule of the user": 0, "the ranges of a cloud provider": 16} {
 		for _, open := range []bool{false, true} {
 			r, v := heldPolicies(t, rules)
-			step := plan.ApplyNetworkPolicy{OpenPeers: open}
+			step := steps.ApplyNetworkPolicy{OpenPeers: open}
 			if want := objects.NetworkPolicy(v.State, step, *r.observer.NetworkPeers); rules > 0 && kubecache.HeldSize(want) <= kubecache.MaxHeld {
 				t.Fatalf("the NetworkPolicy takes %d bytes, which is no test", kubecache.HeldSize(want))
 			}
@@ -135,12 +135,12 @@ func changePolicy(t *testing.T, r *Reconciler, v *view.View, by func(*networking
 // The cache had no UID of a large NetworkPolicy, so a user who removed spec.networkPolicy kept the rules: each deletion failed.
 func TestALargeNetworkPolicyIsDeletedWithTheField(t *testing.T) {
 	r, v := heldPolicies(t, 16)
-	if err := r.actor.Act(t.Context(), v, plan.ApplyNetworkPolicy{}); err != nil {
+	if err := r.actor.Act(t.Context(), v, steps.ApplyNetworkPolicy{}); err != nil {
 		t.Fatal(err)
 	}
 	changePolicy(t, r, v, func(p *networkingv1.NetworkPolicy) { p.UID = "uid-policy" })
 	v.Spec.NetworkPolicy = nil
-	if err := r.actor.Act(t.Context(), v, plan.WithdrawNetworkPolicy{}); err != nil {
+	if err := r.actor.Act(t.Context(), v, steps.WithdrawNetworkPolicy{}); err != nil {
 		t.Error(err)
 	}
 	err := r.APIReader.Get(t.Context(), client.ObjectKey{Namespace: v.Namespace, Name: v.Name}, &networkingv1.NetworkPolicy{})
@@ -152,7 +152,7 @@ func TestALargeNetworkPolicyIsDeletedWithTheField(t *testing.T) {
 // An informer may give strip what strip has returned, and the operator watches for a new generation.
 func TestADigestedNetworkPolicyKeepsItsDigestAndGeneration(t *testing.T) {
 	r, v := heldPolicies(t, 16)
-	policy := objects.NetworkPolicy(v.State, plan.ApplyNetworkPolicy{}, *r.observer.NetworkPeers)
+	policy := objects.NetworkPolicy(v.State, steps.ApplyNetworkPolicy{}, *r.observer.NetworkPeers)
 	policy.Generation, policy.UID = 7, "uid"
 	first, err := kubecache.Strip(policy)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/failure"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/queue"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
@@ -18,8 +18,8 @@ const fullLooksPerSecond = 20
 
 // healthAddresses are those of the members of a cluster whose health says all that matters until the next full look. They are
 // empty if the cluster is not as its spec asks, or if a member has etcd 3.4.
-func healthAddresses(v *view.View, step plan.Step) []string {
-	if _, done := step.(plan.Done); !done || v.ClusterID == "" || failure.RefusalsOf(v) != nil || v.Remembered {
+func healthAddresses(v *view.View, step steps.Step) []string {
+	if _, done := step.(steps.Done); !done || v.ClusterID == "" || failure.RefusalsOf(v) != nil || v.Remembered {
 		return nil
 	}
 	var addresses []string
@@ -38,7 +38,7 @@ var healthSince = etcdversion.MustParse("3.5.0")
 
 // nextLook is the interval until the next full look at a cluster, if the plan asks for interval. Of many clusters that have nothing
 // to do, each is looked at less often, and its health is checked between looks.
-func (r *Reconciler) nextLook(v *view.View, step plan.Step, interval time.Duration) time.Duration {
+func (r *Reconciler) nextLook(v *view.View, step steps.Step, interval time.Duration) time.Duration {
 	cluster, clusters := client.ObjectKeyFromObject(v.Cluster), r.memory.Count()
 	if interval < queue.Slowest {
 		r.health.Forget(cluster)

@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/queue"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -31,24 +32,24 @@ func TestOnlyClustersWithNothingToDoAreCheckedBetweenLooks(t *testing.T) {
 		}
 		return v
 	}
-	if got := healthAddresses(settled(), plan.Done{}); !slices.Equal(got, []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"}) {
+	if got := healthAddresses(settled(), steps.Done{}); !slices.Equal(got, []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"}) {
 		t.Fatalf("the addresses are %v", got)
 	}
-	for name, change := range map[string]func(*view.View) plan.Step{
-		"the operator waits":              func(*view.View) plan.Step { return plan.Wait{} },
-		"the operator acts":               func(*view.View) plan.Step { return plan.ApplyServices{} },
-		"the cluster has not formed":      func(v *view.View) plan.Step { v.ClusterID = ""; return plan.Done{} },
-		"an object is refused":            func(v *view.View) plan.Step { v.Skipped = errors.New("x"); return plan.Done{} },
-		"an answer is of an earlier look": func(v *view.View) plan.Step { v.Remembered = true; return plan.Done{} },
-		"a member has etcd 3.4":           func(v *view.View) plan.Step { v.Members[1].Version = "3.4.37"; return plan.Done{} },
-		"a member has an unknown version": func(v *view.View) plan.Step { v.Members[1].Version = ""; return plan.Done{} },
-		"a member does not answer":        func(v *view.View) plan.Step { v.Members[1].Answers = false; return plan.Done{} },
-		"a member does not serve":         func(v *view.View) plan.Step { v.Members[1].Serving = false; return plan.Done{} },
-		"a Pod is not ready":              func(v *view.View) plan.Step { v.Members[1].PodReady = false; return plan.Done{} },
-		"a Pod has no address":            func(v *view.View) plan.Step { delete(v.Addresses, v.Members[1].Name); return plan.Done{} },
-		"an alarm is on": func(v *view.View) plan.Step {
+	for name, change := range map[string]func(*view.View) steps.Step{
+		"the operator waits":              func(*view.View) steps.Step { return steps.Wait{} },
+		"the operator acts":               func(*view.View) steps.Step { return steps.ApplyServices{} },
+		"the cluster has not formed":      func(v *view.View) steps.Step { v.ClusterID = ""; return steps.Done{} },
+		"an object is refused":            func(v *view.View) steps.Step { v.Skipped = errors.New("x"); return steps.Done{} },
+		"an answer is of an earlier look": func(v *view.View) steps.Step { v.Remembered = true; return steps.Done{} },
+		"a member has etcd 3.4":           func(v *view.View) steps.Step { v.Members[1].Version = "3.4.37"; return steps.Done{} },
+		"a member has an unknown version": func(v *view.View) steps.Step { v.Members[1].Version = ""; return steps.Done{} },
+		"a member does not answer":        func(v *view.View) steps.Step { v.Members[1].Answers = false; return steps.Done{} },
+		"a member does not serve":         func(v *view.View) steps.Step { v.Members[1].Serving = false; return steps.Done{} },
+		"a Pod is not ready":              func(v *view.View) steps.Step { v.Members[1].PodReady = false; return steps.Done{} },
+		"a Pod has no address":            func(v *view.View) steps.Step { delete(v.Addresses, v.Members[1].Name); return steps.Done{} },
+		"an alarm is on": func(v *view.View) steps.Step {
 			v.Members[1].Alarms = []etcd.Alarm{{Kind: etcd.AlarmCorrupt}}
-			return plan.Done{}
+			return steps.Done{}
 		},
 	} {
 		v := settled()
@@ -71,7 +72,7 @@ func TestOnlyClustersWithNothingToDoAreCheckedBetweenLooks(t *testing.T) {
 		for n := range c.clusters {
 			r.memory.Of(types.NamespacedName{Name: fmt.Sprint(n)}, "")
 		}
-		if got := r.nextLook(v, plan.Done{}, 10*time.Second); got != c.want {
+		if got := r.nextLook(v, steps.Done{}, 10*time.Second); got != c.want {
 			t.Errorf("with %d clusters and health checks %t, the next full look is after %s, expected %s", c.clusters, c.health, got, c.want)
 		}
 		checked := r.health != nil && len(r.health.Due(v.Now.Add(time.Hour))) == 1

@@ -9,6 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -24,7 +25,7 @@ func TestACopyOfAMembersVolumeIsLeftAlone(t *testing.T) {
 			original.OwnerReferences, replica.OwnerReferences = nil, nil
 		},
 	} {
-		original := pods.NewVolume(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, InitialSize: 1})
+		original := pods.NewVolume(s, steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, InitialSize: 1})
 		original.OwnerReferences = clustertest.Controlled("uid-example", clustertest.NameOf(0), nil).OwnerReferences
 		replica := original.DeepCopy()
 		replica.Name = "copy-of-monday"
@@ -41,10 +42,10 @@ func TestACopyOfAMembersVolumeIsLeftAlone(t *testing.T) {
 		if len(v.Members) != 1 || v.Members[0].Name != clustertest.NameOf(0) {
 			t.Errorf("%s: the members are %+v", name, v.Members)
 		}
-		if create, is := plan.Plan(v.State).(plan.CreateMember); !is || create.Name != clustertest.NameOf(0) {
+		if create, is := plan.Plan(v.State).(steps.CreateMember); !is || create.Name != clustertest.NameOf(0) {
 			t.Errorf("%s: the plan is %+v", name, plan.Plan(v.State))
 		}
-		if err := r.actor.Act(t.Context(), v, plan.DeleteVolume{Name: replica.Name}); !errors.Is(err, view.ErrForeign) {
+		if err := r.actor.Act(t.Context(), v, steps.DeleteVolume{Name: replica.Name}); !errors.Is(err, view.ErrForeign) {
 			t.Errorf("%s: the copy is deleted: %v", name, err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/dryrun"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/failure"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
@@ -20,7 +21,7 @@ import (
 // and the plan does not depend on it, the rest of the plan is carried out: its step may be the cure, or be about the next
 // object of the same rule. If the plan depends on it, or etcd refuses the step for now, a wait takes its place, and the rules after it
 // are asked as after any wait. No step is tried twice. The first refusal is kept in the view.
-func (r *Reconciler) planAndAct(ctx context.Context, v *view.View) (plan.Step, error) {
+func (r *Reconciler) planAndAct(ctx context.Context, v *view.View) (steps.Step, error) {
 	for {
 		step, rule := plan.Choose(v.State)
 		log.FromContext(ctx).V(1).Info("planned", "step", fmt.Sprintf("%T", step), "rule", rule)
@@ -40,7 +41,7 @@ func (r *Reconciler) planAndAct(ctx context.Context, v *view.View) (plan.Step, e
 			v.Obstructed = cmp.Or(v.Obstructed, err)
 			continue
 		}
-		if plan.DeletesStopped(v.State, step) && !errors.Is(err, view.ErrForeign) {
+		if steps.DeletesStopped(v.State, step) && !errors.Is(err, view.ErrForeign) {
 			v.Held = append(slices.Clone(v.Held), v.Repeats.Refused(v.State, step, planning.Shorten(err.Error(), dryrun.MaxQuote)))
 			continue
 		}

@@ -25,6 +25,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/failure"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
@@ -34,22 +35,22 @@ import (
 func TestAnEndingNamespaceIsNoError(t *testing.T) {
 	ending := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, clustertest.NameOf(1), clustertest.ErrText("unable to create new content in namespace ns because it is being terminated"))
 	ending.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
-	waits := plan.Wait{Reason: v1beta2.ReasonDeleting}
+	waits := steps.Wait{Reason: v1beta2.ReasonDeleting}
 	for name, test := range map[string]struct {
-		step         plan.Step
+		step         steps.Step
 		act, skipped error
-		want         plan.Step
+		want         steps.Step
 		fails        bool
 	}{
-		"the step failed":                                             {plan.CreateMember{Name: clustertest.NameOf(1)}, ending, nil, waits, false},
-		"another step failed":                                         {plan.Done{}, nil, ending, waits, false},
-		"another step failed, and this one succeeded":                 {plan.RemoveMember{Name: clustertest.NameOf(1)}, nil, ending, plan.RemoveMember{Name: clustertest.NameOf(1)}, false},
-		"another step failed, and this one failed for another reason": {plan.RemoveMember{Name: clustertest.NameOf(1)}, clustertest.ErrText("exceeded quota"), ending, plan.RemoveMember{Name: clustertest.NameOf(1)}, true},
+		"the step failed":                                             {steps.CreateMember{Name: clustertest.NameOf(1)}, ending, nil, waits, false},
+		"another step failed":                                         {steps.Done{}, nil, ending, waits, false},
+		"another step failed, and this one succeeded":                 {steps.RemoveMember{Name: clustertest.NameOf(1)}, nil, ending, steps.RemoveMember{Name: clustertest.NameOf(1)}, false},
+		"another step failed, and this one failed for another reason": {steps.RemoveMember{Name: clustertest.NameOf(1)}, clustertest.ErrText("exceeded quota"), ending, steps.RemoveMember{Name: clustertest.NameOf(1)}, true},
 	} {
 		v := &view.View{State: clustertest.State(clustertest.Formed, clustertest.Members(3)), Repeats: &plan.Repeats{}, Waits: &state.Waiting{}, Skipped: test.skipped}
 		step, err := failure.WithoutRefusals(v, test.step, test.act)
-		if wait, is := step.(plan.Wait); is {
-			step = plan.Wait{Reason: wait.Reason}
+		if wait, is := step.(steps.Wait); is {
+			step = steps.Wait{Reason: wait.Reason}
 		}
 		if step != test.want || err != nil != test.fails || v.Skipped != nil {
 			t.Errorf("%s: %+v, %v, skipped %v", name, step, err, v.Skipped)
@@ -80,7 +81,7 @@ func TestAnObjectThatIsRefusedDoesNotStopIndependentRepairs(t *testing.T) {
 	r := assemble(parts{Client: api, APIReader: api})
 	v := &view.View{State: s, Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &state.Waiting{}}
 	step, err := r.planAndAct(t.Context(), v)
-	if err != nil || step != plan.Step(plan.AddToService{Name: clustertest.NameOf(1)}) || applied != 1 {
+	if err != nil || step != steps.Step(steps.AddToService{Name: clustertest.NameOf(1)}) || applied != 1 {
 		t.Fatalf("%d budgets applied, then %+v, %v", applied, step, err)
 	}
 	if err := api.Get(t.Context(), client.ObjectKeyFromObject(pod), pod); err != nil || pod.Labels[pods.LabelVoter] != "true" {
@@ -104,10 +105,10 @@ func TestNoErrorOfARuleThatProtectsDataStopsTheRepairs(t *testing.T) {
 	for rule, want := range map[string]bool{
 		"setRetention": true, "requestGrowth": true, "renewCertificates": true, "restoreLabels": true, "applyNetworkPolicy": true, "applyBudget": false, "scaleUp": false,
 	} {
-		if got := failure.Skippable(v, rule, plan.Done{}, slow); got != want {
+		if got := failure.Skippable(v, rule, steps.Done{}, slow); got != want {
 			t.Errorf("after a timeout of %s, later rules are asked: %t, want %t", rule, got, want)
 		}
-		if failure.Skippable(v, rule, plan.Done{}, view.ErrBehind) {
+		if failure.Skippable(v, rule, steps.Done{}, view.ErrBehind) {
 			t.Errorf("later rules are asked although the cache is behind for %s", rule)
 		}
 	}
@@ -150,23 +151,23 @@ func TestAFailingReadIsReportedInTheStatus(t *testing.T) {
 func TestTheStepsOfAStartAreReportedTogether(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*view.View)
-		step   plan.Step
+		step   steps.Step
 		err    error
 		first  bool
 		later  bool
 	}{
-		"a step of the start":                       {step: plan.ApplyServices{}, later: true},
-		"the first step":                            {step: plan.ApplyServices{}, first: true},
-		"a step after a long time without a report": {step: plan.ApplyServices{}, change: func(v *view.View) { v.Now = clustertest.Noon.Add(unsaid) }},
-		"a step that failed":                        {step: plan.ApplyServices{}, err: errors.New("x")},
-		"a step after an object was refused":        {step: plan.ApplyServices{}, change: func(v *view.View) { v.Skipped = errors.New("x") }},
-		"a step for a new spec":                     {step: plan.ApplyServices{}, change: func(v *view.View) { v.Cluster.Generation = 2 }},
-		"a step that only the status records":       {step: plan.BeginBootstrap{}},
-		"a wait":                                    {step: plan.Wait{}},
-		"a cluster that has just formed": {step: plan.ApplyServices{}, change: func(v *view.View) {
+		"a step of the start":                       {step: steps.ApplyServices{}, later: true},
+		"the first step":                            {step: steps.ApplyServices{}, first: true},
+		"a step after a long time without a report": {step: steps.ApplyServices{}, change: func(v *view.View) { v.Now = clustertest.Noon.Add(unsaid) }},
+		"a step that failed":                        {step: steps.ApplyServices{}, err: errors.New("x")},
+		"a step after an object was refused":        {step: steps.ApplyServices{}, change: func(v *view.View) { v.Skipped = errors.New("x") }},
+		"a step for a new spec":                     {step: steps.ApplyServices{}, change: func(v *view.View) { v.Cluster.Generation = 2 }},
+		"a step that only the status records":       {step: steps.BeginBootstrap{}},
+		"a wait":                                    {step: steps.Wait{}},
+		"a cluster that has just formed": {step: steps.ApplyServices{}, change: func(v *view.View) {
 			v.ClusterID, v.Cluster.Status.Phase = "1", v1beta2.ClusterPhaseCreating
 		}, later: true},
-		"a cluster that has started": {step: plan.ApplyServices{}, change: func(v *view.View) { v.ClusterID = "1" }},
+		"a cluster that has started": {step: steps.ApplyServices{}, change: func(v *view.View) { v.ClusterID = "1" }},
 	} {
 		v, reported := &view.View{Cluster: &v1beta2.EtcdCluster{}}, clustertest.Noon
 		if c.first {

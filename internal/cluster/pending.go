@@ -10,6 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/queue"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
@@ -29,7 +30,7 @@ func (r *Reconciler) createMissing(ctx context.Context, v *view.View) error {
 	}
 	v.Remembered, v.Held = true, v.Repeats.Held(v.Cluster.Generation, v.Now)
 	step, _ := plan.Choose(v.State)
-	if create, is := step.(plan.CreateMember); !is || create.Waits || plan.Irreversible(v.State, create) || !slices.Contains(v.KnownVoters, create.Name) {
+	if create, is := step.(steps.CreateMember); !is || create.Waits || steps.Irreversible(v.State, create) || !slices.Contains(v.KnownVoters, create.Name) {
 		return nil
 	}
 	err := r.actor.Act(ctx, v, step)

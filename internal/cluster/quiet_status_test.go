@@ -12,6 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -20,17 +21,17 @@ import (
 func TestWhatLastsIsWrittenOnce(t *testing.T) {
 	denied := policyDenies("PodDisruptionBudget", "example")
 	for name, test := range map[string]struct {
-		step   plan.Step
+		step   steps.Step
 		actErr error
 		note   func(*Reconciler, *view.View)
 	}{
-		"a refused object beside a healthy cluster": {step: plan.Done{}, note: func(_ *Reconciler, v *view.View) { v.Skipped = denied }},
-		"an object of another owner":                {step: plan.Done{}, note: func(_ *Reconciler, v *view.View) { v.Skipped = view.ErrForeign }},
-		"an error that may pass":                    {step: plan.Done{}, note: func(_ *Reconciler, v *view.View) { v.Skipped = errors.New("timeout") }},
-		"a refused step":                            {step: plan.Wait{Reason: v1beta2.ReasonObjectRefused, Message: "refused", Stalled: true}},
-		"a failing step":                            {step: plan.AddLearner{Name: clustertest.NameOf(3)}, actErr: errors.New("timeout")},
-		"a step that has failed for long":           {step: plan.AddLearner{Name: clustertest.NameOf(3)}, actErr: errors.New("timeout"), note: failingForLong},
-		"a failure for long beside a healthy cluster": {step: plan.Done{}, note: func(r *Reconciler, v *view.View) {
+		"a refused object beside a healthy cluster": {step: steps.Done{}, note: func(_ *Reconciler, v *view.View) { v.Skipped = denied }},
+		"an object of another owner":                {step: steps.Done{}, note: func(_ *Reconciler, v *view.View) { v.Skipped = view.ErrForeign }},
+		"an error that may pass":                    {step: steps.Done{}, note: func(_ *Reconciler, v *view.View) { v.Skipped = errors.New("timeout") }},
+		"a refused step":                            {step: steps.Wait{Reason: v1beta2.ReasonObjectRefused, Message: "refused", Stalled: true}},
+		"a failing step":                            {step: steps.AddLearner{Name: clustertest.NameOf(3)}, actErr: errors.New("timeout")},
+		"a step that has failed for long":           {step: steps.AddLearner{Name: clustertest.NameOf(3)}, actErr: errors.New("timeout"), note: failingForLong},
+		"a failure for long beside a healthy cluster": {step: steps.Done{}, note: func(r *Reconciler, v *view.View) {
 			failingForLong(r, v)
 			v.Skipped = errors.New("timeout")
 		}},

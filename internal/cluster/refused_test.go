@@ -26,6 +26,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/failure"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
@@ -43,11 +44,11 @@ func policyDenies(kind, name string) error {
 func TestWhatEtcdAnswersIsInTheStatusAndStalledAfterAMinute(t *testing.T) {
 	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
 	v := &view.View{State: s, Repeats: &plan.Repeats{}, Waits: &state.Waiting{}}
-	add := plan.AddLearner{Name: "example-3"}
+	add := steps.AddLearner{Name: "example-3"}
 	refused := fmt.Errorf("add learner http://x at y: %w", errors.Join(etcd.ErrNotYet, rpctypes.ErrUnhealthy))
 	for range 2 {
 		step, err := failure.WithoutRefusals(v, add, refused)
-		wait, is := step.(plan.Wait)
+		wait, is := step.(steps.Wait)
 		if err != nil || !is || wait.Stalled {
 			t.Fatalf("at first: %+v, %v", step, err)
 		}
@@ -55,7 +56,7 @@ func TestWhatEtcdAnswersIsInTheStatusAndStalledAfterAMinute(t *testing.T) {
 	}
 	v.Now, v.Waiting = v.Now.Add(2*time.Minute), *v.Waits
 	step, _ := failure.WithoutRefusals(v, add, refused)
-	wait, _ := step.(plan.Wait)
+	wait, _ := step.(steps.Wait)
 	if !wait.Stalled || wait.Reason != v1beta2.ReasonRefusedByEtcd || !strings.Contains(wait.Message, "etcdserver: unhealthy cluster") || strings.Contains(wait.Message, "\n") {
 		t.Errorf("after two minutes: %+v", wait)
 	}
@@ -90,7 +91,7 @@ func TestAnObjectThatAPolicyDeniesIsStalledWithThePolicysWords(t *testing.T) {
 	v := &view.View{State: s, Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &state.Waiting{}}
 	step, err := r.planAndAct(t.Context(), v)
 	step, err = failure.WithoutRefusals(v, step, err)
-	wait, is := step.(plan.Wait)
+	wait, is := step.(steps.Wait)
 	if err != nil || !is || !wait.Stalled || wait.Reason != v1beta2.ReasonObjectRefused || *denied == 0 {
 		t.Fatalf("%d denied: %T %+v, %v", *denied, step, step, err)
 	}
@@ -105,7 +106,7 @@ func TestAnObjectThatAPolicyDeniesIsStalledWithThePolicysWords(t *testing.T) {
 func TestAFailureThatLastsIsStalled(t *testing.T) {
 	v := &view.View{State: clustertest.State(clustertest.Formed, clustertest.Members(3)), Repeats: &plan.Repeats{}, Waits: &state.Waiting{}}
 	down := apierrors.NewInternalError(clustertest.ErrText("dial the etcd of Kubernetes: connection refused"))
-	step, err := failure.WithoutRefusals(v, plan.DeletePod{Name: clustertest.NameOf(1)}, down)
+	step, err := failure.WithoutRefusals(v, steps.DeletePod{Name: clustertest.NameOf(1)}, down)
 	if err == nil {
 		t.Fatalf("%T instead of an error", step)
 	}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // A recovery stopped the members that still ran. Then a policy refused the survivor with its flag, and no member served until a person came.
@@ -46,7 +46,7 @@ func TestARecoveryStopsNoPodIfTheSurvivorWouldBeRefused(t *testing.T) {
 				},
 			})
 			step, err := r.planAndAct(t.Context(), v)
-			wait, waits := step.(plan.Wait)
+			wait, waits := step.(steps.Wait)
 			if err != nil || waits != (test.stopped == "") || waits && (wait.Reason != v1beta2.ReasonPodRefused || !wait.Stalled) {
 				t.Fatalf("%T %+v, %v", step, step, err)
 			}

@@ -11,6 +11,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/failure"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/membership"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/space"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 )
@@ -22,7 +25,7 @@ func (r *Reconciler) noteStatus(v *view.View, after *v1beta2.EtcdCluster) {
 
 // report writes the status, if it changed, and then says in an event what was done. Where the cache was behind the error
 // is a conflict, and nothing is written but what nothing else tells. It returns whether the status changed.
-func (r *Reconciler) report(ctx context.Context, v *view.View, step plan.Step, actErr error) (changed bool, err error) {
+func (r *Reconciler) report(ctx context.Context, v *view.View, step steps.Step, actErr error) (changed bool, err error) {
 	after := v.Cluster.DeepCopy()
 	after.Status = plan.NewStatus(v.State, step, actErr, v.Cluster.Status, v.Cluster.Generation)
 	if refused := failure.RefusalsOf(v); refused != nil {
@@ -60,9 +63,9 @@ func (r *Reconciler) report(ctx context.Context, v *view.View, step plan.Step, a
 }
 
 // remember writes into the newest status what was done and can be seen nowhere else.
-func (r *Reconciler) remember(ctx context.Context, v *view.View, step plan.Step) error {
+func (r *Reconciler) remember(ctx context.Context, v *view.View, step steps.Step) error {
 	switch step.(type) {
-	case plan.CompactHistory, plan.DefragmentMember, plan.RemoveMember:
+	case steps.CompactHistory, steps.DefragmentMember, steps.RemoveMember:
 	default:
 		return nil
 	}
@@ -72,8 +75,8 @@ func (r *Reconciler) remember(ctx context.Context, v *view.View, step plan.Step)
 			return client.IgnoreNotFound(err)
 		}
 		after := newest.DeepCopy()
-		plan.RecordSpace(&after.Status, v.State, step)
-		plan.RecordRemoval(&after.Status, step)
+		space.RecordSpace(&after.Status, v.State, step)
+		membership.RecordRemoval(&after.Status, step)
 		if _, err := kube.PatchStatus(ctx, r.Client, &newest, after); err != nil {
 			return err
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/failure"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -16,14 +16,14 @@ const unsaid = 10 * time.Second
 // reads the status learns nothing from each. The next pass sees what the step made, so nothing is lost. Steps that create objects of
 // members are reported at once: until then the cache shows those objects, so that no pass creates them again. A cluster that has formed
 // starts until its status first says that a quorum serves.
-func saysLater(v *view.View, step plan.Step, actErr error, reported time.Time) bool {
+func saysLater(v *view.View, step steps.Step, actErr error, reported time.Time) bool {
 	started := v.ClusterID != "" && v.Cluster.Status.Phase != v1beta2.ClusterPhaseCreating
 	if started || actErr != nil || failure.RefusalsOf(v) != nil || v.Cluster.Status.ObservedGeneration != v.Cluster.Generation ||
 		reported.IsZero() || v.Now.Sub(reported) >= unsaid {
 		return false
 	}
 	switch step.(type) {
-	case plan.CreateCA, plan.RequestCertificates, plan.WriteCertificates, plan.ApplyServices, plan.ApplyNetworkPolicy, plan.ApplyBudget:
+	case steps.CreateCA, steps.RequestCertificates, steps.WriteCertificates, steps.ApplyServices, steps.ApplyNetworkPolicy, steps.ApplyBudget:
 		return true
 	}
 	return false

@@ -19,6 +19,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/failure"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
@@ -52,7 +53,7 @@ func newRefusedSeed(t *testing.T, create func(client.Object) error) *refusedSeed
 }
 
 // pass runs one pass some time after the first, as an operator that has just started.
-func (on *refusedSeed) pass(t *testing.T, after time.Duration) (plan.Step, *v1beta2.EtcdClusterStatus, error) {
+func (on *refusedSeed) pass(t *testing.T, after time.Duration) (steps.Step, *v1beta2.EtcdClusterStatus, error) {
 	t.Helper()
 	v := &view.View{State: on.s, Cluster: on.cluster, Repeats: &plan.Repeats{}, Waits: &state.Waiting{}}
 	v.Now, v.Restore = on.s.Now.Add(after), on.cluster.Status.Restore.DeepCopy()
@@ -88,7 +89,7 @@ func TestARestoreWhoseSeedIsRefusedSaysSoAndFailsAfter15Minutes(t *testing.T) {
 			})
 			for _, after := range []time.Duration{0, 30 * time.Second, 14 * time.Minute} {
 				step, status, err := on.pass(t, after)
-				wait, waits := step.(plan.Wait)
+				wait, waits := step.(steps.Wait)
 				if err != nil || !waits || !wait.Stalled || wait.Reason != v1beta2.ReasonPodRefused || wait.Requeue != dryrun.RehearseAgain {
 					t.Fatalf("after %s: %+v, %v", after, step, err)
 				}
@@ -97,7 +98,7 @@ func TestARestoreWhoseSeedIsRefusedSaysSoAndFailsAfter15Minutes(t *testing.T) {
 				}
 			}
 			step, status, err := on.pass(t, 15*time.Minute)
-			if _, fails := step.(plan.FailRestore); !fails || err != nil || status.Restore.Step != v1beta2.RestoreFailed || !strings.Contains(status.Restore.Message, test.says) {
+			if _, fails := step.(steps.FailRestore); !fails || err != nil || status.Restore.Step != v1beta2.RestoreFailed || !strings.Contains(status.Restore.Message, test.says) {
 				t.Errorf("after 15m: %+v, %v, and the restore is %+v", step, err, status.Restore)
 			}
 		})

@@ -18,14 +18,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/failure"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
 func TestSettingsOfTheClientServiceAreAppliedAndRemoved(t *testing.T) {
 	r, v := beside(t)
-	step := plan.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID}
+	step := steps.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID}
 	policy := clustertest.FullService
 	for _, asked := range []*v1beta2.ServicePolicy{&policy, {Annotations: map[string]string{"other": "one"}}, nil} {
 		v.Spec.Service = asked
@@ -52,7 +52,7 @@ func TestSettingsOfTheClientServiceAreAppliedAndRemoved(t *testing.T) {
 func TestAnAnnotationRemovedFromTheClientServiceOfARestoredClusterIsPutBack(t *testing.T) {
 	r, v := beside(t)
 	v.ClusterID, v.Incarnation = clustertest.SeedID, 2
-	step := plan.ApplyServices{Incarnation: 2, ClusterID: clustertest.SeedID, RestoreUID: "uid-back"}
+	step := steps.ApplyServices{Incarnation: 2, ClusterID: clustertest.SeedID, RestoreUID: "uid-back"}
 	if err := r.actor.Act(t.Context(), v, step); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestTheClientServiceFollowsARestoreThoughItsSettingsAreRefused(t *testing.T
 	r, v := beside(t)
 	v.ClusterID, v.Incarnation = clustertest.OldID, 1
 	v.Spec.Service = &v1beta2.ServicePolicy{Type: corev1.ServiceTypeNodePort}
-	if err := r.actor.Act(t.Context(), v, plan.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID}); err != nil {
+	if err := r.actor.Act(t.Context(), v, steps.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID}); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.observer.ObserveServices(t.Context(), v); err != nil {
@@ -95,8 +95,8 @@ func TestTheClientServiceFollowsARestoreThoughItsSettingsAreRefused(t *testing.T
 	v.Spec.Service = &v1beta2.ServicePolicy{TrafficDistribution: ptr.To("PreferSameZone")}
 	refuseService(t, r, "PreferSameZone")
 	v.ClusterID, v.Incarnation = clustertest.SeedID, 2
-	err := r.actor.Act(t.Context(), v, plan.ApplyServices{Incarnation: 2, ClusterID: clustertest.SeedID, RestoreUID: "uid-back"})
-	if !failure.Skippable(v, "applyServices", plan.ApplyServices{}, err) || !strings.Contains(err.Error(), "spec.service") {
+	err := r.actor.Act(t.Context(), v, steps.ApplyServices{Incarnation: 2, ClusterID: clustertest.SeedID, RestoreUID: "uid-back"})
+	if !failure.Skippable(v, "applyServices", steps.ApplyServices{}, err) || !strings.Contains(err.Error(), "spec.service") {
 		t.Errorf("the refusal is reported as %v", err)
 	}
 	service := clientServiceOf(t, r.Client)
@@ -112,13 +112,13 @@ func TestAClusterFormsThoughTheSettingsOfItsClientServiceAreRefused(t *testing.T
 	r, v := beside(t)
 	v.Spec.Service = &v1beta2.ServicePolicy{TrafficDistribution: ptr.To("PreferSameZone")}
 	refuseService(t, r, "PreferSameZone")
-	if err := r.actor.Act(t.Context(), v, plan.ApplyServices{}); err == nil {
+	if err := r.actor.Act(t.Context(), v, steps.ApplyServices{}); err == nil {
 		t.Fatal("the refusal is lost")
 	}
 	if err := r.observer.ObserveServices(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.actor.Act(t.Context(), v, plan.ApplyServices{}); !failure.Skippable(v, "applyServices", plan.ApplyServices{}, err) {
+	if err := r.actor.Act(t.Context(), v, steps.ApplyServices{}); !failure.Skippable(v, "applyServices", steps.ApplyServices{}, err) {
 		t.Errorf("the cluster does not form: %v", err)
 	}
 }
@@ -142,7 +142,7 @@ func refuseService(t *testing.T, r *Reconciler, word string) {
 
 // Kubernetes 1.30 drops trafficDistribution. Without this, it is set again and again, and an admission webhook is blamed.
 func TestAFieldThatKubernetesDropsIsNotSetAgain(t *testing.T) {
-	want := objects.ClientService(clustertest.State(clustertest.Formed, clustertest.WithService(v1beta2.ServicePolicy{TrafficDistribution: ptr.To("PreferClose")})), plan.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID})
+	want := objects.ClientService(clustertest.State(clustertest.Formed, clustertest.WithService(v1beta2.ServicePolicy{TrafficDistribution: ptr.To("PreferClose")})), steps.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID})
 	have := want.DeepCopy()
 	have.Spec.TrafficDistribution = nil
 	if !objects.SameService(want, have) {
@@ -158,7 +158,7 @@ func TestAFieldThatKubernetesDropsIsNotSetAgain(t *testing.T) {
 func TestASettingOfTheClientServiceThatKubernetesDropsIsReported(t *testing.T) {
 	r, v := beside(t)
 	v.ClusterID, v.Incarnation, v.Spec.Service = clustertest.OldID, 1, &v1beta2.ServicePolicy{TrafficDistribution: ptr.To("PreferClose")}
-	if err := r.actor.Act(t.Context(), v, plan.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID}); err != nil {
+	if err := r.actor.Act(t.Context(), v, steps.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID}); err != nil {
 		t.Fatal(err)
 	}
 	for _, drops := range []bool{false, true} {

@@ -21,6 +21,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/failure"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
@@ -50,7 +51,7 @@ func TestAVolumeThatIsSetAsideIsNoMembersVolumeAnyMore(t *testing.T) {
 	labelled.Labels[v1beta2.LabelReplacedOf] = "example"
 	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(cluster.DeepCopy(), volume("old"), volume("new"), labelled, foreign).Build()
 	r := assemble(parts{Client: clustertest.WithClock(api, now, nil), APIReader: api})
-	if err := r.actor.Act(t.Context(), look(), plan.SetAsideVolume{Name: "old"}); err != nil {
+	if err := r.actor.Act(t.Context(), look(), steps.SetAsideVolume{Name: "old"}); err != nil {
 		t.Fatal(err)
 	}
 	var old corev1.PersistentVolumeClaim
@@ -69,7 +70,7 @@ func TestAVolumeThatIsSetAsideIsNoMembersVolumeAnyMore(t *testing.T) {
 		t.Errorf("set aside are %+v, error %v", v.SetAside, err)
 	}
 	for _, keep := range []bool{true, false} {
-		if err := r.actor.Act(t.Context(), v, plan.KeepVolume{Name: "old", Keep: keep}); err != nil {
+		if err := r.actor.Act(t.Context(), v, steps.KeepVolume{Name: "old", Keep: keep}); err != nil {
 			t.Fatal(err)
 		}
 		v = look()
@@ -79,7 +80,7 @@ func TestAVolumeThatIsSetAsideIsNoMembersVolumeAnyMore(t *testing.T) {
 	}
 	now = now.Add(24 * time.Hour)
 	r.Client, v.Now = clustertest.WithClock(api, now, nil), now
-	if err := r.actor.Act(t.Context(), v, plan.DeleteVolume{Name: "old"}); err != nil {
+	if err := r.actor.Act(t.Context(), v, steps.DeleteVolume{Name: "old"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := api.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "old"}, &corev1.PersistentVolumeClaim{}); client.IgnoreNotFound(err) != nil || err == nil {
@@ -121,7 +122,7 @@ func TestAVolumeThatIsSetAsideIsKeptByTheClockOfTheAPIServer(t *testing.T) {
 		if refused := failure.RefusalsOf(v); (refused != nil) != (test.says != "") || refused != nil && !strings.Contains(refused.Error(), test.says) {
 			t.Errorf("%s: the status says %v", name, refused)
 		}
-		if _, done := step.(plan.Done); done == test.deleted {
+		if _, done := step.(steps.Done); done == test.deleted {
 			t.Errorf("%s: the step is %+v", name, step)
 		}
 	}
@@ -134,7 +135,7 @@ func TestAVolumeIsSetAsideAtTheTimeOfTheAPIServer(t *testing.T) {
 		r, v := beside(t, old)
 		r.Client = clustertest.WithClock(r.Client, clustertest.Noon, refused)
 		v.Now = clustertest.Noon.Add(-24 * time.Hour)
-		if err := r.actor.Act(t.Context(), v, plan.SetAsideVolume{Name: "old"}); err != nil {
+		if err := r.actor.Act(t.Context(), v, steps.SetAsideVolume{Name: "old"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := r.observer.ObserveSetAside(t.Context(), v); err != nil || len(v.SetAside) != 1 {
@@ -192,7 +193,7 @@ func TestTheVolumesOfARecoveryAreMarkedBeforeTheSurvivorStartsAlone(t *testing.T
 		v.State = s
 		survivor := s.Members[0].Name
 		v.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: survivor, Voters: []string{survivor, s.Members[1].Name, s.Members[2].Name}}
-		if err := r.actor.Act(t.Context(), v, plan.RecordForcing{Member: survivor}); err != nil {
+		if err := r.actor.Act(t.Context(), v, steps.RecordForcing{Member: survivor}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		for i, m := range s.Members {
@@ -205,7 +206,7 @@ func TestTheVolumesOfARecoveryAreMarkedBeforeTheSurvivorStartsAlone(t *testing.T
 			if want := i > 0 && refused == nil; seen.Recovered != want {
 				t.Errorf("%s: the volume of member %d has the mark: %t, want %t", name, i, seen.Recovered, want)
 			}
-			if err := r.actor.Act(t.Context(), v, plan.UnmarkVolume{Name: m.Name}); refused == nil && err != nil {
+			if err := r.actor.Act(t.Context(), v, steps.UnmarkVolume{Name: m.Name}); refused == nil && err != nil {
 				t.Fatal(err)
 			}
 			if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(&volume), &volume); err != nil {

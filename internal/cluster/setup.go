@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -31,7 +30,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/metrics"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/observe"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/queue"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/secrets"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
@@ -70,7 +69,7 @@ func New(c client.Client, reader client.Reader, recorder events.EventRecorder, o
 	}
 	// Setup logs the entries that are not valid: they must not stop the operator.
 	p.defects, _ = etcdversion.ParseDefects(options.Defects)
-	p.issuers, _ = plan.ParseIssuers(options.Issuers)
+	p.issuers, _ = certificates.ParseIssuers(options.Issuers)
 	p.certificateDomains = options.CertificateDomains
 	p.networkPeers, _ = objects.ParseNetworkPeers(options.NetworkPeers)
 	if p.SeedPercent == nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/failure"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -52,11 +53,11 @@ func TestAStoppedPodThatMayNotBeDeletedStopsNoOtherRepair(t *testing.T) {
 		ended(s, state.Member{Name: clustertest.NameOf(1), Incarnation: incarnation})
 	}
 	deleted := metav1.Now()
-	relabels := plan.RelabelPod{Name: clustertest.NameOf(2)}
+	relabels := steps.RelabelPod{Name: clustertest.NameOf(2)}
 	for name, test := range map[string]struct {
 		change  func(*state.State)
 		deleted *metav1.Time
-		want    plan.Step
+		want    steps.Step
 	}{
 		"the Pod of a member has ended": {change: func(s *state.State) { ended(s, s.Members[1]) }, want: relabels},
 		"the Pod of a member has stopped, and its object is still there": {change: func(s *state.State) {
@@ -68,7 +69,7 @@ func TestAStoppedPodThatMayNotBeDeletedStopsNoOtherRepair(t *testing.T) {
 			aside(s, 1)
 			s.Members[2].Relabel = false
 			s.Members = append(s.Members, state.Member{Name: clustertest.NameOf(4), Incarnation: 1, Volume: state.VolumePresent})
-		}, want: plan.DeleteVolume{Name: clustertest.NameOf(4), Reason: v1beta2.ReasonScaling}},
+		}, want: steps.DeleteVolume{Name: clustertest.NameOf(4), Reason: v1beta2.ReasonScaling}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(1), nil), Status: corev1.PodStatus{Phase: corev1.PodFailed}}
@@ -79,7 +80,7 @@ func TestAStoppedPodThatMayNotBeDeletedStopsNoOtherRepair(t *testing.T) {
 			attempts := 0
 			refusesDeletions(r, &attempts)
 			v.Repeats = &plan.Repeats{}
-			pass := func(at time.Duration) plan.Step {
+			pass := func(at time.Duration) steps.Step {
 				v.State, v.Skipped = clustertest.State(clustertest.Formed, clustertest.Members(3)), nil
 				v.Now = v.Now.Add(at)
 				v.Members[2].Relabel = true
@@ -122,7 +123,7 @@ func checkRefusedStop(t *testing.T, v *view.View) {
 			t.Errorf("Ready is %s: %q, want %q", ready.Status, ready.Message, want)
 		}
 	}
-	if healthAddresses(v, plan.Done{}) != nil {
+	if healthAddresses(v, steps.Done{}) != nil {
 		t.Error("the next look at the cluster comes late")
 	}
 }
@@ -132,10 +133,10 @@ func checkRefusedStop(t *testing.T, v *view.View) {
 func TestAStoppedPodWithoutDataThatMayNotBeDeletedStopsNoRecovery(t *testing.T) {
 	for name, test := range map[string]struct {
 		volume state.VolumeState
-		want   plan.Step
+		want   steps.Step
 	}{
-		"the stopped member has no data": {state.VolumeNone, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartForce}},
-		"the stopped member has data":    {state.VolumePresent, plan.Wait{}},
+		"the stopped member has no data": {state.VolumeNone, steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartForce}},
+		"the stopped member has data":    {state.VolumePresent, steps.Wait{}},
 	} {
 		r, v := beside(t, clustertest.Ended(&corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(1), nil)}, false))
 		at := metav1.NewTime(clustertest.Noon)
@@ -158,7 +159,7 @@ func TestAStoppedPodWithoutDataThatMayNotBeDeletedStopsNoRecovery(t *testing.T) 
 		if err != nil || attempts != 1 || plan.RefusedStop(v.State) == "" {
 			t.Errorf("%s: error %v, %d attempts, the status says %q", name, err, attempts, plan.RefusedStop(v.State))
 		}
-		if wait, is := step.(plan.Wait); is != (test.volume == state.VolumePresent) || is && (!wait.Stalled || !strings.Contains(wait.Message, clustertest.NameOf(1))) || !is && step != test.want {
+		if wait, is := step.(steps.Wait); is != (test.volume == state.VolumePresent) || is && (!wait.Stalled || !strings.Contains(wait.Message, clustertest.NameOf(1))) || !is && step != test.want {
 			t.Errorf("%s: the step is %+v, want %+v", name, step, test.want)
 		}
 		v.Held = v.Repeats.Held(1, v.Now.Add(time.Second))

@@ -13,6 +13,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
@@ -26,9 +28,9 @@ func TestAMemberWithAClosedReadinessGateIsReplacedOnlyIfItDoesNotServe(t *testin
 	for _, test := range []struct {
 		name   string
 		silent time.Duration
-		want   plan.Step
+		want   steps.Step
 	}{
-		{"the member serves", -1, plan.Wait{}}, {"one read failed", 0, plan.Wait{}}, {"no read succeeds", 6 * time.Minute, plan.RemoveMember{}},
+		{"the member serves", -1, steps.Wait{}}, {"one read failed", 0, steps.Wait{}}, {"no read succeeds", 6 * time.Minute, steps.RemoveMember{}},
 	} {
 		s := clustertest.State(clustertest.Formed, clustertest.Members(3))
 		s.Members[1].Serving = test.silent < 0
@@ -44,7 +46,7 @@ func TestAMemberWithAClosedReadinessGateIsReplacedOnlyIfItDoesNotServe(t *testin
 		if reflect.TypeOf(step) != reflect.TypeOf(test.want) {
 			t.Errorf("%s: the plan is %+v", test.name, step)
 		}
-		if wait, is := step.(plan.Wait); is && test.silent < 0 && (!strings.Contains(wait.Message, "readiness gate \"lb\"") || !wait.Stalled) {
+		if wait, is := step.(steps.Wait); is && test.silent < 0 && (!strings.Contains(wait.Message, "readiness gate \"lb\"") || !wait.Stalled) {
 			t.Errorf("%s: the plan is %+v, want the gate to be named", test.name, wait)
 		}
 	}
@@ -58,11 +60,11 @@ func TestASlowReadReplacesNoMemberWhoseSidecarIsNotReady(t *testing.T) {
 		Phase:      corev1.PodRunning,
 		Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(s.Now.Add(-time.Hour))}},
 		ContainerStatuses: []corev1.ContainerStatus{
-			{Name: plan.EtcdContainer, Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}},
+			{Name: lifecycle.EtcdContainer, Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}},
 			{Name: "backup-agent", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}},
 		},
 	}}
-	pod.Spec.Containers = []corev1.Container{{Name: plan.EtcdContainer, Image: s.Spec.Image()}, {Name: "backup-agent"}}
+	pod.Spec.Containers = []corev1.Container{{Name: lifecycle.EtcdContainer, Image: s.Spec.Image()}, {Name: "backup-agent"}}
 	for i := range s.Members {
 		pods.ObservePod(&s.Members[i], pod, s.Now)
 		s.Members[i].InService = true
@@ -70,12 +72,12 @@ func TestASlowReadReplacesNoMemberWhoseSidecarIsNotReady(t *testing.T) {
 	s.Members[1].Serving, s.Members[1].Unanswered = false, "it cannot reach a quorum"
 	var q members.Silence
 	q.Saw(client.ObjectKey{Namespace: "ns", Name: "example"}, &s)
-	if step, rule := plan.Choose(s); plan.Acts(step) {
+	if step, rule := plan.Choose(s); steps.Acts(step) {
 		t.Errorf("rule %s: %+v", rule, step)
 	}
 	s.Now = s.Now.Add(6 * time.Minute)
 	q.Saw(client.ObjectKey{Namespace: "ns", Name: "example"}, &s)
-	if step, is := plan.Plan(s).(plan.RemoveMember); !is || step.Name != clustertest.NameOf(1) {
+	if step, is := plan.Plan(s).(steps.RemoveMember); !is || step.Name != clustertest.NameOf(1) {
 		t.Errorf("after 6 minutes without an answer the plan is %+v", plan.Plan(s))
 	}
 }

@@ -17,8 +17,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/dryrun"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -27,10 +28,10 @@ import (
 func TestPassesReportThePodThatIsRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		pod := pods.NewPod(clustertest.State(clustertest.Formed, clustertest.Members(1), clustertest.Ephemeral), plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
+		pod := pods.NewPod(clustertest.State(clustertest.Formed, clustertest.Members(1), clustertest.Ephemeral), steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
 		pod.OwnerReferences = clustertest.Controlled("uid-example", "", nil).OwnerReferences
 		pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "192.0.2.1", Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}, ContainerStatuses: []corev1.ContainerStatus{{
-			Name: plan.EtcdContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+			Name: lifecycle.EtcdContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
 		}}}
 		p := newPasses(t, pod)
 		var formed v1beta2.EtcdCluster
@@ -80,7 +81,7 @@ func TestAWebhookForPodsHoldsUpNoRepairWithoutAPod(t *testing.T) {
 		m.Alarms = []etcd.Alarm{{Kind: etcd.AlarmNoSpace, Member: 1}}
 		on.View.Budget.MinAvailable = 0
 		step, err := assemble(parts{Client: on.API.Client, APIReader: on.API.APIReader}).planAndAct(t.Context(), on.View)
-		if _, is := step.(plan.CompactHistory); !is {
+		if _, is := step.(steps.CompactHistory); !is {
 			t.Errorf("the webhook %s: the pass ends with %T, %v", what, step, err)
 		}
 	}
@@ -93,7 +94,7 @@ func TestAWebhookThatDoesNotAnswerIsReported(t *testing.T) {
 	on.View.Spec.Size = 2
 	on.View.Budget.MinAvailable = 0
 	step, err := assemble(parts{Client: on.API.Client, APIReader: on.API.APIReader}).planAndAct(t.Context(), on.View)
-	if wait, is := step.(plan.Wait); err != nil || !is || wait.Stalled || !strings.Contains(wait.Message, `webhook "w"`) {
+	if wait, is := step.(steps.Wait); err != nil || !is || wait.Stalled || !strings.Contains(wait.Message, `webhook "w"`) {
 		t.Errorf("%+v, %v", step, err)
 	}
 }

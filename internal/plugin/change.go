@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/versions"
 )
 
 // Upgrade sets the version of a cluster, if the operator would accept the path.
@@ -20,7 +20,7 @@ func Upgrade(c *v1beta2.EtcdCluster, version string) error {
 		}
 	}
 	if lowest != "" {
-		if refusal := plan.UpgradeRefusal(lowest, highest, version); refusal != "" {
+		if refusal := versions.UpgradeRefusal(lowest, highest, version); refusal != "" {
 			return fmt.Errorf("the operator refuses etcd %s. %s Nothing was changed", version, strings.TrimSuffix(refusal, "."))
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
@@ -171,9 +172,9 @@ func TestAMemberThatIsCutOffReportsAFenceThatIsOff(t *testing.T) {
 	})
 	step := plan.Plan(s)
 	revision, err := put(2, "after")
-	if _, adopts := step.(plan.AdoptSeed); adopts && err == nil {
+	if _, adopts := step.(steps.AdoptSeed); adopts && err == nil {
 		t.Errorf("the seed takes over (%s), and the old members acknowledge a write with revision %d. Member 0 reports %v at revision %d",
-			plan.Describe(s, step).Message, revision, status.Alarms(), status.Revision)
+			steps.Describe(s, step).Message, revision, status.Alarms(), status.Revision)
 	}
-	t.Logf("the plan is %T: %s; %v", step, plan.Describe(s, step).Message, err)
+	t.Logf("the plan is %T: %s; %v", step, steps.Describe(s, step).Message, err)
 }

@@ -11,12 +11,12 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/confirm"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
 // Act does the one effect of a step. It is idempotent: done twice, it is done once.
-func (a *Actor) Act(ctx context.Context, v *view.View, step plan.Step) error {
+func (a *Actor) Act(ctx context.Context, v *view.View, step steps.Step) error {
 	if err := confirm.Asked(v, step); err != nil {
 		return err
 	}
@@ -33,35 +33,35 @@ func (a *Actor) Act(ctx context.Context, v *view.View, step plan.Step) error {
 		return err
 	}
 	switch step := step.(type) {
-	case plan.AddLearner, plan.PromoteLearner, plan.RemoveMember, plan.MoveLeader, plan.EnableDowngrade, plan.CancelDowngrade,
-		plan.CompactHistory, plan.DefragmentMember, plan.DisarmAlarm, plan.FenceWrites, plan.UnfenceWrites:
+	case steps.AddLearner, steps.PromoteLearner, steps.RemoveMember, steps.MoveLeader, steps.EnableDowngrade, steps.CancelDowngrade,
+		steps.CompactHistory, steps.DefragmentMember, steps.DisarmAlarm, steps.FenceWrites, steps.UnfenceWrites:
 		return a.etcd.actOnEtcd(ctx, v, step)
-	case plan.CreateMembers, plan.CreateMember, plan.ReleaseMember, plan.AddToService, plan.RemoveFromService, plan.RelabelPod, plan.ForbidEmptyStart, plan.ResizePod, plan.LoadCertificates, plan.DeletePod,
-		plan.ForceDeletePod, plan.StopMembers:
+	case steps.CreateMembers, steps.CreateMember, steps.ReleaseMember, steps.AddToService, steps.RemoveFromService, steps.RelabelPod, steps.ForbidEmptyStart, steps.ResizePod, steps.LoadCertificates, steps.DeletePod,
+		steps.ForceDeletePod, steps.StopMembers:
 		return a.pods.actOnPods(ctx, v, step)
-	case plan.RestoreLabels:
+	case steps.RestoreLabels:
 		return a.pods.restoreLabels(ctx, v, step)
-	case plan.CreateVolumes, plan.KeepVolume, plan.ResizeVolume, plan.SetAsideVolume, plan.UnmarkVolume, plan.DeleteVolume, plan.RecordForcing, plan.RecordForced:
+	case steps.CreateVolumes, steps.KeepVolume, steps.ResizeVolume, steps.SetAsideVolume, steps.UnmarkVolume, steps.DeleteVolume, steps.RecordForcing, steps.RecordForced:
 		return a.volumes.actOnVolumes(ctx, v, step)
-	case plan.CreateCA, plan.ReplaceCA, plan.RemovePreviousCA, plan.RequestCertificates, plan.WriteCertificates:
+	case steps.CreateCA, steps.ReplaceCA, steps.RemovePreviousCA, steps.RequestCertificates, steps.WriteCertificates:
 		return a.certificates.actOnCertificates(ctx, v, step)
-	case plan.ApplyServices:
+	case steps.ApplyServices:
 		return a.Objects.applyServices(ctx, v, step)
-	case plan.ApplyMetadata:
+	case steps.ApplyMetadata:
 		return a.applyMetadata(ctx, v, step)
-	case plan.ApplyBudget:
+	case steps.ApplyBudget:
 		return a.apply(ctx, v, objects.DisruptionBudget(v.State, step))
-	case plan.WithdrawBudget:
+	case steps.WithdrawBudget:
 		return a.delete(ctx, v, &policyv1.PodDisruptionBudget{}, v.Name)
-	case plan.ApplyNetworkPolicy:
+	case steps.ApplyNetworkPolicy:
 		return a.Objects.applyNetworkPolicy(ctx, v, step)
-	case plan.WithdrawNetworkPolicy:
+	case steps.WithdrawNetworkPolicy:
 		return a.delete(ctx, v, &networkingv1.NetworkPolicy{}, v.Name)
-	case plan.Done, plan.Idle, plan.Wait, plan.AwaitResize, plan.Hibernating, plan.VolumeMayFill, plan.Advice:
+	case steps.Done, steps.Idle, steps.Wait, steps.AwaitResize, steps.Hibernating, steps.VolumeMayFill, steps.Advice:
 		return nil // there is nothing to do
-	case plan.BeginBootstrap, plan.BeginRemoval, plan.RecordFormed, plan.RecordPromotion, plan.RecordVersionChange, plan.EndDefragmentation,
-		plan.BeginRestore, plan.AwaitSafetySnapshot, plan.BeginSwitch, plan.ReturnToSeeding, plan.AdoptSeed, plan.CompleteRestore, plan.FailRestore,
-		plan.BeginRecovery, plan.CancelRecovery, plan.CompleteRecovery:
+	case steps.BeginBootstrap, steps.BeginRemoval, steps.RecordFormed, steps.RecordPromotion, steps.RecordVersionChange, steps.EndDefragmentation,
+		steps.BeginRestore, steps.AwaitSafetySnapshot, steps.BeginSwitch, steps.ReturnToSeeding, steps.AdoptSeed, steps.CompleteRestore, steps.FailRestore,
+		steps.BeginRecovery, steps.CancelRecovery, steps.CompleteRecovery:
 		return nil // the effect is in the status
 	default:
 		return fmt.Errorf("unknown step %T", step)

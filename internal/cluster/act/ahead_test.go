@@ -11,14 +11,15 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
-func createAhead() plan.CreateMember {
-	return plan.CreateMember{Name: clustertest.AheadName, Incarnation: 1, Start: state.StartJoin, Waits: true}
+func createAhead() steps.CreateMember {
+	return steps.CreateMember{Name: clustertest.AheadName, Incarnation: 1, Start: state.StartJoin, Waits: true}
 }
 
 func TestAReleasedPodHasTheMembershipAndItsVolumeIsUsed(t *testing.T) {
@@ -36,7 +37,7 @@ func TestAReleasedPodHasTheMembershipAndItsVolumeIsUsed(t *testing.T) {
 	}
 	m.InMembership, m.Learner = true, true
 	v.Members = append(v.Members, m)
-	if err := a.Act(t.Context(), v, plan.ReleaseMember{Name: clustertest.AheadName}); err != nil {
+	if err := a.Act(t.Context(), v, steps.ReleaseMember{Name: clustertest.AheadName}); err != nil {
 		t.Fatal(err)
 	}
 	pod, volume = aheadObjects(t, a)
@@ -57,13 +58,13 @@ func TestAPodThatRanIsToldFromOneThatWaits(t *testing.T) {
 		ran    bool
 	}{
 		"the kubelet has not reported":                         {nil, false},
-		"the container of etcd is created but has not started": {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, ContainerID: "containerd://1", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}}}, false},
-		"the container of etcd cannot be created":              {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CreateContainerConfigError"}}}}, false},
+		"the container of etcd is created but has not started": {[]corev1.ContainerStatus{{Name: lifecycle.EtcdContainer, ContainerID: "containerd://1", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}}}, false},
+		"the container of etcd cannot be created":              {[]corev1.ContainerStatus{{Name: lifecycle.EtcdContainer, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CreateContainerConfigError"}}}}, false},
 		"only another container runs":                          {[]corev1.ContainerStatus{{Name: "beside", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}, false},
-		"etcd runs":                                            {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, ContainerID: "containerd://1", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}, true},
-		"etcd has ended and its container is recreated":        {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}}, true},
-		"etcd was restarted":                                   {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, RestartCount: 1}}, true},
-		"etcd has ended":                                       {[]corev1.ContainerStatus{{Name: plan.EtcdContainer, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}}, true},
+		"etcd runs":                                            {[]corev1.ContainerStatus{{Name: lifecycle.EtcdContainer, ContainerID: "containerd://1", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}, true},
+		"etcd has ended and its container is recreated":        {[]corev1.ContainerStatus{{Name: lifecycle.EtcdContainer, LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}}, true},
+		"etcd was restarted":                                   {[]corev1.ContainerStatus{{Name: lifecycle.EtcdContainer, RestartCount: 1}}, true},
+		"etcd has ended":                                       {[]corev1.ContainerStatus{{Name: lifecycle.EtcdContainer, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}}, true},
 	} {
 		m := state.Member{}
 		pods.ObservePod(&m, &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: test.status}}, clustertest.Noon)
@@ -102,7 +103,7 @@ func TestAMemberIsNotAddedIfItsPodNoLongerWaits(t *testing.T) {
 		pod.Annotations = map[string]string{pods.AnnotationAdded: test.added}
 		a, v := actorBeside(t, pod)
 		v.Members = []state.Member{{Name: clustertest.AheadName, Incarnation: 1, Waits: true}}
-		if err := a.confirmer.ConfirmData(t.Context(), v, plan.AddLearner{Name: clustertest.AheadName}); errors.Is(err, view.ErrBehind) != test.behind {
+		if err := a.confirmer.ConfirmData(t.Context(), v, steps.AddLearner{Name: clustertest.AheadName}); errors.Is(err, view.ErrBehind) != test.behind {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -115,7 +116,7 @@ func TestAVolumeCountsAsUsedOnceItsMemberJoins(t *testing.T) {
 	volume.Annotations = map[string]string{pods.AnnotationUnused: "true"}
 	a, v := actorBeside(t, volume)
 	v.State = clustertest.State(clustertest.Formed, clustertest.Members(3))
-	if err := a.Act(t.Context(), v, plan.CreateMember{Name: clustertest.AheadName, Incarnation: 1, Start: state.StartJoin}); err != nil {
+	if err := a.Act(t.Context(), v, steps.CreateMember{Name: clustertest.AheadName, Incarnation: 1, Start: state.StartJoin}); err != nil {
 		t.Fatal(err)
 	}
 	if _, volume = aheadObjects(t, a); volume.Annotations[pods.AnnotationUnused] != "" {
@@ -125,11 +126,11 @@ func TestAVolumeCountsAsUsedOnceItsMemberJoins(t *testing.T) {
 
 func TestAPodThatWaitsIsStartingAndNotBlocked(t *testing.T) {
 	pod := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
-		Name: plan.EtcdContainer, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
-			Reason: "CreateContainerConfigError", Message: "missing value for " + plan.EnvAdded,
+		Name: lifecycle.EtcdContainer, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
+			Reason: "CreateContainerConfigError", Message: "missing value for " + lifecycle.EnvAdded,
 		}},
 	}}}}
-	if got, reason, message := plan.PodStateOf(pod, time.Now()); got != state.PodStarting {
+	if got, reason, message := lifecycle.PodStateOf(pod, time.Now()); got != state.PodStarting {
 		t.Errorf("%s: %s %s", got, reason, message)
 	}
 }

@@ -13,25 +13,27 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/secrets"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 )
 
 // actOnCertificates does the steps of certificates. Each Secret is written as it was read, or not at all.
-func (a *certificateActs) actOnCertificates(ctx context.Context, v *view.View, step plan.Step) error {
+func (a *certificateActs) actOnCertificates(ctx context.Context, v *view.View, step steps.Step) error {
 	switch step := step.(type) {
-	case plan.CreateCA:
+	case steps.CreateCA:
 		return a.createCA(ctx, v)
-	case plan.ReplaceCA:
+	case steps.ReplaceCA:
 		return a.replaceCA(ctx, v)
-	case plan.RemovePreviousCA:
+	case steps.RemovePreviousCA:
 		return a.removePreviousCA(ctx, v)
-	case plan.RequestCertificates:
+	case steps.RequestCertificates:
 		return a.requestCertificates(ctx, v)
-	case plan.WriteCertificates:
+	case steps.WriteCertificates:
 		return a.writeCertificates(ctx, v, step)
 	default:
 		return fmt.Errorf("step %T is not about certificates", step)
@@ -40,24 +42,24 @@ func (a *certificateActs) actOnCertificates(ctx context.Context, v *view.View, s
 
 // createCA creates the first CA. If another pass has created one before, that one is kept.
 func (a *certificateActs) createCA(ctx context.Context, v *view.View) error {
-	authority, err := plan.NewCA(v.State)
+	authority, err := material.NewCA(v.State)
 	if err != nil {
 		return err
 	}
-	return a.create(ctx, v, newSecret(v, plan.CASecret(v.State), &plan.Secret{
-		Data:        map[string][]byte{plan.CACertKey: authority.Cert, plan.CAKeyKey: authority.Key},
+	return a.create(ctx, v, newSecret(v, material.CASecret(v.State), &material.Secret{
+		Data:        map[string][]byte{material.CACertKey: authority.Cert, material.CAKeyKey: authority.Key},
 		Annotations: rotated(v),
 	}))
 }
 
 // replaceCA adds a new CA. One before it is kept with its key, in the same write.
 func (a *certificateActs) replaceCA(ctx context.Context, v *view.View) error {
-	authority, err := plan.NewCA(v.State)
+	authority, err := material.NewCA(v.State)
 	if err != nil {
 		return err
 	}
 	before := v.Material.CA
-	return a.update(ctx, v, plan.CASecret(v.State), &plan.Secret{
+	return a.update(ctx, v, material.CASecret(v.State), &material.Secret{
 		Data:        v.Material.WithNewCA(v.State, authority),
 		Annotations: rotated(v),
 		Version:     before.Version,
@@ -68,9 +70,9 @@ func (a *certificateActs) replaceCA(ctx context.Context, v *view.View) error {
 func (a *certificateActs) removePreviousCA(ctx context.Context, v *view.View) error {
 	before := v.Material.CA
 	data := maps.Clone(before.Data)
-	delete(data, plan.PreviousCACertKey)
-	delete(data, plan.PreviousCAKeyKey)
-	return a.update(ctx, v, plan.CASecret(v.State), &plan.Secret{Data: data, Annotations: before.Annotations, Version: before.Version})
+	delete(data, material.PreviousCACertKey)
+	delete(data, material.PreviousCAKeyKey)
+	return a.update(ctx, v, material.CASecret(v.State), &material.Secret{Data: data, Annotations: before.Annotations, Version: before.Version})
 }
 
 // rotated records which request for a new CA was carried out.
@@ -79,7 +81,7 @@ func rotated(v *view.View) map[string]string {
 }
 
 // writeCertificates writes what differs of the Secrets that members and clients use.
-func (a *certificateActs) writeCertificates(ctx context.Context, v *view.View, step plan.WriteCertificates) error {
+func (a *certificateActs) writeCertificates(ctx context.Context, v *view.View, step steps.WriteCertificates) error {
 	for _, u := range state.Usages {
 		after, err := v.Material.NewSecret(v.State, u, step)
 		if err != nil {
@@ -102,7 +104,7 @@ func (a *certificateActs) writeCertificates(ctx context.Context, v *view.View, s
 }
 
 // update replaces a Secret of the cluster. It fails if the Secret was changed since it was read.
-func (w *writer) update(ctx context.Context, v *view.View, name string, after *plan.Secret) error {
+func (w *writer) update(ctx context.Context, v *view.View, name string, after *material.Secret) error {
 	err := kube.UpdateSecret(ctx, w.Client, client.ObjectKey{Namespace: v.Namespace, Name: name}, func(object *corev1.Secret) error {
 		data := maps.Clone(after.Data)
 		for key := range data {
@@ -123,7 +125,7 @@ func (w *writer) update(ctx context.Context, v *view.View, name string, after *p
 	return nil
 }
 
-func newSecret(v *view.View, name string, content *plan.Secret) *corev1.Secret {
+func newSecret(v *view.View, name string, content *material.Secret) *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:   v.Namespace,
@@ -137,7 +139,7 @@ func newSecret(v *view.View, name string, content *plan.Secret) *corev1.Secret {
 
 // requestCertificates creates or corrects the Certificates (server-side apply).
 func (a *certificateActs) requestCertificates(ctx context.Context, v *view.View) error {
-	if refused := plan.RefusedIssuer(v.State); refused != "" {
+	if refused := certificates.RefusedIssuer(v.State); refused != "" {
 		return errors.New(refused)
 	}
 	for _, u := range state.Usages {

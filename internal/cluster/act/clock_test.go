@@ -12,8 +12,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/dryrun"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
@@ -27,22 +28,22 @@ func TestWhatCannotBeUndoneIsNotDoneIfTheClockOfTheAPIServerDiffers(t *testing.T
 	managed := func(v *view.View) { v.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}} }
 	for name, test := range map[string]struct {
 		given func(*view.View)
-		step  plan.Step
+		step  steps.Step
 	}{
-		"a member is replaced":            {restarting, plan.RemoveMember{ID: 2, Name: clustertest.NameOf(1), Cause: "it has not served for 5m"}},
-		"a learner is given up":           {restarting, plan.RemoveMember{ID: 2, Name: clustertest.NameOf(1), Cause: "it is slow", TooSlow: true}},
-		"a member is restarted":           {restarting, plan.DeletePod{Name: clustertest.NameOf(1)}},
-		"a Pod is deleted by force":       {restarting, plan.ForceDeletePod{Name: clustertest.NameOf(1)}},
-		"a CA is created":                 {managed, plan.CreateCA{}},
-		"a CA is replaced":                {managed, plan.ReplaceCA{}},
-		"the previous CA is removed":      {managed, plan.RemovePreviousCA{}},
-		"a certificate is renewed":        {managed, plan.WriteCertificates{}},
-		"a recovery begins":               {restarting, plan.BeginRecovery{Member: clustertest.NameOf(0)}},
-		"a restore fails for its seed":    {func(*view.View) {}, plan.FailRestore{}},
-		"a volume is deleted for its age": {func(v *view.View) { v.SetAside = []state.SetAside{{Name: "old", Since: clustertest.Noon}} }, plan.DeleteVolume{Name: "old"}},
+		"a member is replaced":            {restarting, steps.RemoveMember{ID: 2, Name: clustertest.NameOf(1), Cause: "it has not served for 5m"}},
+		"a learner is given up":           {restarting, steps.RemoveMember{ID: 2, Name: clustertest.NameOf(1), Cause: "it is slow", TooSlow: true}},
+		"a member is restarted":           {restarting, steps.DeletePod{Name: clustertest.NameOf(1)}},
+		"a Pod is deleted by force":       {restarting, steps.ForceDeletePod{Name: clustertest.NameOf(1)}},
+		"a CA is created":                 {managed, steps.CreateCA{}},
+		"a CA is replaced":                {managed, steps.ReplaceCA{}},
+		"the previous CA is removed":      {managed, steps.RemovePreviousCA{}},
+		"a certificate is renewed":        {managed, steps.WriteCertificates{}},
+		"a recovery begins":               {restarting, steps.BeginRecovery{Member: clustertest.NameOf(0)}},
+		"a restore fails for its seed":    {func(*view.View) {}, steps.FailRestore{}},
+		"a volume is deleted for its age": {func(v *view.View) { v.SetAside = []state.SetAside{{Name: "old", Since: clustertest.Noon}} }, steps.DeleteVolume{Name: "old"}},
 	} {
 		for _, ahead := range []time.Duration{-48 * time.Hour, 48 * time.Hour} {
-			if _, deletes := test.step.(plan.DeleteVolume); deletes && ahead > 0 {
+			if _, deletes := test.step.(steps.DeleteVolume); deletes && ahead > 0 {
 				continue // the plan deletes no volume before its time is over by the operator's clock
 			}
 			a, v := actorBeside(t, &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(1), nil)})
@@ -74,19 +75,19 @@ func TestACAThatIsNotValidYetDoesNotReplaceThePreviousOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data := map[string][]byte{plan.CACertKey: early.Cert, plan.CAKeyKey: early.Key, plan.PreviousCACertKey: good.Cert, plan.PreviousCAKeyKey: good.Key}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: plan.CASecret(v.State)}, Data: data}
+	data := map[string][]byte{material.CACertKey: early.Cert, material.CAKeyKey: early.Key, material.PreviousCACertKey: good.Cert, material.PreviousCAKeyKey: good.Key}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: material.CASecret(v.State)}, Data: data}
 	if err := a.Client.Create(t.Context(), secret); err != nil {
 		t.Fatal(err)
 	}
-	v.Material.CA = &plan.Secret{Data: data, Version: secret.ResourceVersion}
+	v.Material.CA = &material.Secret{Data: data, Version: secret.ResourceVersion}
 	if err := a.certificates.replaceCA(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.Client.Get(t.Context(), client.ObjectKeyFromObject(secret), secret); err != nil {
 		t.Fatal(err)
 	}
-	if string(secret.Data[plan.PreviousCACertKey]) != string(good.Cert) || string(secret.Data[plan.CACertKey]) == string(early.Cert) {
+	if string(secret.Data[material.PreviousCACertKey]) != string(good.Cert) || string(secret.Data[material.CACertKey]) == string(early.Cert) {
 		t.Errorf("the CA that all members trust is lost")
 	}
 }

@@ -12,8 +12,9 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -45,18 +46,18 @@ func TestNothingIsDestroyedOnAnOldCache(t *testing.T) {
 			v.Cluster = behind
 			a.APIReader = besideOnly(t, a, live)
 		}
-		for _, step := range []plan.Step{
-			plan.DeleteVolume{Name: old}, plan.StopMembers{Except: 2}, plan.CreateMember{Name: old, Incarnation: 1, Start: state.StartRejoin}, plan.DeletePod{Name: old}, plan.ForceDeletePod{Name: old},
-			plan.RemoveMember{Name: old}, plan.BeginSwitch{}, plan.AdoptSeed{}, plan.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID},
-			plan.AddLearner{Name: clustertest.NameOf(3)}, plan.PromoteLearner{Name: old}, plan.MoveLeader{From: old},
-			plan.CompactHistory{Revision: 7}, plan.KeepVolume{Name: old}, plan.SetAsideVolume{Name: old},
+		for _, step := range []steps.Step{
+			steps.DeleteVolume{Name: old}, steps.StopMembers{Except: 2}, steps.CreateMember{Name: old, Incarnation: 1, Start: state.StartRejoin}, steps.DeletePod{Name: old}, steps.ForceDeletePod{Name: old},
+			steps.RemoveMember{Name: old}, steps.BeginSwitch{}, steps.AdoptSeed{}, steps.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID},
+			steps.AddLearner{Name: clustertest.NameOf(3)}, steps.PromoteLearner{Name: old}, steps.MoveLeader{From: old},
+			steps.CompactHistory{Revision: 7}, steps.KeepVolume{Name: old}, steps.SetAsideVolume{Name: old},
 		} {
 			err := a.confirmer.Confirm(t.Context(), v, step)
 			if change == nil && err != nil || change != nil && !errors.Is(err, view.ErrBehind) {
 				t.Errorf("%s: %T: %v", name, step, err)
 			}
 		}
-		for _, step := range []plan.Step{plan.AddToService{Name: old}, plan.KeepVolume{Name: old, Keep: true}} {
+		for _, step := range []steps.Step{steps.AddToService{Name: old}, steps.KeepVolume{Name: old, Keep: true}} {
 			if err := a.confirmer.Confirm(t.Context(), v, step); err != nil {
 				t.Errorf("%s: %T, which can be undone, is held up: %v", name, step, err)
 			}
@@ -67,10 +68,10 @@ func TestNothingIsDestroyedOnAnOldCache(t *testing.T) {
 // An old cache showed a Pod as blocked that is the leader by now. A Pod that runs without being ready is stopped.
 func TestAPodIsStoppedForBeingBlockedOnlyIfItDoesNotRun(t *testing.T) {
 	running := corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
-		Name: plan.EtcdContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+		Name: lifecycle.EtcdContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
 	}}}
 	waiting := corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
-		Name: plan.EtcdContainer, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+		Name: lifecycle.EtcdContainer, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
 	}}}
 	for name, test := range map[string]struct {
 		cached state.PodState
@@ -85,7 +86,7 @@ func TestAPodIsStoppedForBeingBlockedOnlyIfItDoesNotRun(t *testing.T) {
 	} {
 		a, v := actorBeside(t, &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(0), nil), Status: test.live})
 		v.Members = []state.Member{{Name: clustertest.NameOf(0), Incarnation: 1, Pod: test.cached}}
-		err := a.Act(t.Context(), v, plan.DeletePod{Name: clustertest.NameOf(0), Reason: v1beta2.ReasonMemberDown})
+		err := a.Act(t.Context(), v, steps.DeletePod{Name: clustertest.NameOf(0), Reason: v1beta2.ReasonMemberDown})
 		if test.stops && err != nil || !test.stops && !errors.Is(err, view.ErrBehind) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -115,7 +116,7 @@ func TestNoSwitchBeginsForARestoreThatIsDeleted(t *testing.T) {
 			reader = reader.WithObjects(test.live)
 		}
 		a.APIReader = reader.Build()
-		err := a.confirmer.Confirm(t.Context(), v, plan.BeginSwitch{ClusterID: clustertest.SeedID})
+		err := a.confirmer.Confirm(t.Context(), v, steps.BeginSwitch{ClusterID: clustertest.SeedID})
 		if test.begins && err != nil || !test.begins && !errors.Is(err, view.ErrBehind) {
 			t.Errorf("%s: the switch begins: %v, error %v", name, err == nil, err)
 		}
@@ -128,7 +129,7 @@ func TestTheSeedTakesOverOnlyIfNoOldMemberRunsPastTheCache(t *testing.T) {
 	now := metav1.NewTime(clustertest.Noon)
 	old := func(i int, changes ...func(*corev1.Pod)) client.Object {
 		pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(i), nil), Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{
-			Name: plan.EtcdContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+			Name: lifecycle.EtcdContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
 		}}}}
 		for _, change := range changes {
 			change(pod)
@@ -146,24 +147,24 @@ func TestTheSeedTakesOverOnlyIfNoOldMemberRunsPastTheCache(t *testing.T) {
 	seed := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.SeedName, nil), Status: corev1.PodStatus{Phase: corev1.PodRunning}}
 	for name, test := range map[string]struct {
 		live   []client.Object
-		step   plan.Step
+		step   steps.Step
 		behind bool
 	}{
-		"no old member has a Pod":                                             {[]client.Object{seed}, plan.AdoptSeed{}, false},
-		"one of three old members is stopping":                                {[]client.Object{seed, old(0, stopping)}, plan.AdoptSeed{}, false},
-		"two of three old members are stopping":                               {[]client.Object{seed, old(0, stopping), old(1, stopping)}, plan.AdoptSeed{}, true},
-		"two of three old members have stopped":                               {[]client.Object{seed, old(0, stopped), old(1, stopped)}, plan.AdoptSeed{}, false},
-		"one old member is stopping, and another one has ended":               {[]client.Object{seed, old(0, stopping), old(1, ended)}, plan.AdoptSeed{}, false},
-		"two old members run":                                                 {[]client.Object{seed, old(1), old(2)}, plan.AdoptSeed{}, true},
-		"one old member is stopping, and another one runs":                    {[]client.Object{seed, old(1, stopping), old(2)}, plan.AdoptSeed{}, true},
-		"two old members run, one of them without labels":                     {[]client.Object{seed, old(1), old(2, unlabelled)}, plan.AdoptSeed{}, true},
-		"one of three old members runs, which is no quorum":                   {[]client.Object{seed, old(2)}, plan.AdoptSeed{}, false},
-		"a quorum runs, so the restore may return to seeding":                 {[]client.Object{seed, old(1), old(2)}, plan.ReturnToSeeding{}, false},
-		"two of three are stopping, so the restore may not return to seeding": {[]client.Object{seed, old(0), old(1, stopping), old(2, stopping)}, plan.ReturnToSeeding{}, true},
-		"all old members run when the switch begins":                          {[]client.Object{seed, old(0), old(1), old(2)}, plan.BeginSwitch{}, false},
-		"the node of one old member does not answer":                          {[]client.Object{seed, old(0, overdue), old(1), old(2)}, plan.BeginSwitch{}, false},
-		"the nodes of two of three old members do not answer":                 {[]client.Object{seed, old(0, overdue), old(1, overdue)}, plan.BeginSwitch{}, true},
-		"no old member is left":                                               {[]client.Object{seed}, plan.BeginSwitch{}, false},
+		"no old member has a Pod":                                             {[]client.Object{seed}, steps.AdoptSeed{}, false},
+		"one of three old members is stopping":                                {[]client.Object{seed, old(0, stopping)}, steps.AdoptSeed{}, false},
+		"two of three old members are stopping":                               {[]client.Object{seed, old(0, stopping), old(1, stopping)}, steps.AdoptSeed{}, true},
+		"two of three old members have stopped":                               {[]client.Object{seed, old(0, stopped), old(1, stopped)}, steps.AdoptSeed{}, false},
+		"one old member is stopping, and another one has ended":               {[]client.Object{seed, old(0, stopping), old(1, ended)}, steps.AdoptSeed{}, false},
+		"two old members run":                                                 {[]client.Object{seed, old(1), old(2)}, steps.AdoptSeed{}, true},
+		"one old member is stopping, and another one runs":                    {[]client.Object{seed, old(1, stopping), old(2)}, steps.AdoptSeed{}, true},
+		"two old members run, one of them without labels":                     {[]client.Object{seed, old(1), old(2, unlabelled)}, steps.AdoptSeed{}, true},
+		"one of three old members runs, which is no quorum":                   {[]client.Object{seed, old(2)}, steps.AdoptSeed{}, false},
+		"a quorum runs, so the restore may return to seeding":                 {[]client.Object{seed, old(1), old(2)}, steps.ReturnToSeeding{}, false},
+		"two of three are stopping, so the restore may not return to seeding": {[]client.Object{seed, old(0), old(1, stopping), old(2, stopping)}, steps.ReturnToSeeding{}, true},
+		"all old members run when the switch begins":                          {[]client.Object{seed, old(0), old(1), old(2)}, steps.BeginSwitch{}, false},
+		"the node of one old member does not answer":                          {[]client.Object{seed, old(0, overdue), old(1), old(2)}, steps.BeginSwitch{}, false},
+		"the nodes of two of three old members do not answer":                 {[]client.Object{seed, old(0, overdue), old(1, overdue)}, steps.BeginSwitch{}, true},
+		"no old member is left":                                               {[]client.Object{seed}, steps.BeginSwitch{}, false},
 	} {
 		a, v := actorBeside(t, append(test.live, &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "back", UID: "uid-back"}})...)
 		v.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", UID: "uid-back", Step: v1beta2.RestoreSwitching, Incarnation: 2}
@@ -198,7 +199,7 @@ func TestAMemberWithoutAPodCountsAsAVoterBeforeASwitch(t *testing.T) {
 		}
 		a, v := actorBeside(t, pods...)
 		v.State = s
-		if err := a.confirmer.ConfirmOld(t.Context(), v, plan.BeginSwitch{}); errors.Is(err, view.ErrBehind) != test.behind || !test.behind && err != nil {
+		if err := a.confirmer.ConfirmOld(t.Context(), v, steps.BeginSwitch{}); errors.Is(err, view.ErrBehind) != test.behind || !test.behind && err != nil {
 			t.Errorf("the nodes of %s are silent: %v", name, err)
 		}
 	}
@@ -223,7 +224,7 @@ func TestMembersThatAnswerAreFencedAlthoughTheirNodesAreSilent(t *testing.T) {
 		}
 		a, v := actorBeside(t, objects...)
 		v.State = s
-		if err := a.confirmer.ConfirmOld(t.Context(), v, plan.BeginSwitch{}); errors.Is(err, view.ErrBehind) != behind || !behind && err != nil {
+		if err := a.confirmer.ConfirmOld(t.Context(), v, steps.BeginSwitch{}); errors.Is(err, view.ErrBehind) != behind || !behind && err != nil {
 			t.Errorf("etcd %s: %v", version, err)
 		}
 	}
@@ -241,7 +242,7 @@ func TestTheReadPastTheCacheDoesNotBelieveWhatAMemberContradicts(t *testing.T) {
 		v.MembershipKnown, v.KnownVoters = false, []string{clustertest.NameOf(0)}
 		v.ForeignMembers, v.Asked.StoppedForeign = []state.ForeignMember{{ID: 100}, {ID: 101}}, []string{"64", "65"}
 		v.Members[0].Guarded, v.Members[0].Serving, v.Members[0].Answers = guarded, false, true
-		if err := a.confirmer.ConfirmOld(t.Context(), v, plan.BeginSwitch{}); errors.Is(err, view.ErrBehind) != guarded {
+		if err := a.confirmer.ConfirmOld(t.Context(), v, steps.BeginSwitch{}); errors.Is(err, view.ErrBehind) != guarded {
 			t.Errorf("a member refuses the operator: %v, and the switch: %v", guarded, err)
 		}
 	}

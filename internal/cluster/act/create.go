@@ -10,26 +10,27 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/membership"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
-func (p *podActs) createMembers(ctx context.Context, v *view.View, step plan.CreateMembers) error {
+func (p *podActs) createMembers(ctx context.Context, v *view.View, step steps.CreateMembers) error {
 	if err := p.rehearseFirst(ctx, v, step); err != nil {
 		return err
 	}
 	var errs []error
-	for _, name := range plan.Bootable(v.State, step.Incarnation, step.Size) {
-		errs = append(errs, p.createMember(ctx, v, plan.CreateMember{Name: name, Incarnation: step.Incarnation, InitialSize: step.Size, Start: state.StartNew}))
+	for _, name := range membership.Bootable(v.State, step.Incarnation, step.Size) {
+		errs = append(errs, p.createMember(ctx, v, steps.CreateMember{Name: name, Incarnation: step.Incarnation, InitialSize: step.Size, Start: state.StartNew}))
 	}
 	return errors.Join(errs...)
 }
 
 // rehearseFirst looks, before a cluster has members, whether Kubernetes drops a setting that a Pod must have to be safe.
-func (p *podActs) rehearseFirst(ctx context.Context, v *view.View, step plan.CreateMembers) error {
-	names := plan.Bootable(v.State, step.Incarnation, step.Size)
+func (p *podActs) rehearseFirst(ctx context.Context, v *view.View, step steps.CreateMembers) error {
+	names := membership.Bootable(v.State, step.Incarnation, step.Size)
 	if v.PodPolicy().HostUsers == nil || len(names) == 0 {
 		return nil
 	}
@@ -38,7 +39,7 @@ func (p *podActs) rehearseFirst(ctx context.Context, v *view.View, step plan.Cre
 
 // createMember makes a member's Pod, and before it the volume of one that is yet to get data. The volumes of those
 // who form a cluster are there, and a member that comes back never gets another.
-func (p *podActs) createMember(ctx context.Context, v *view.View, step plan.CreateMember) error {
+func (p *podActs) createMember(ctx context.Context, v *view.View, step steps.CreateMember) error {
 	if step.Waits {
 		if err := p.rehearsals.Rehearse(ctx, v, step.Name, state.StartJoin); err != nil {
 			return err

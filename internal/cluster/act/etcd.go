@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -15,32 +15,32 @@ import (
 const defragmentTimeout = 10 * time.Second
 
 // actOnEtcd does the steps that ask something of etcd.
-func (a *etcdActs) actOnEtcd(ctx context.Context, v *view.View, step plan.Step) error {
+func (a *etcdActs) actOnEtcd(ctx context.Context, v *view.View, step steps.Step) error {
 	switch step := step.(type) {
-	case plan.AddLearner:
+	case steps.AddLearner:
 		return a.addMember(ctx, v, step)
-	case plan.PromoteLearner:
+	case steps.PromoteLearner:
 		return a.WithServing(ctx, v, "", func(member members.Etcd) error { return member.Promote(ctx, step.ID) })
-	case plan.RemoveMember:
+	case steps.RemoveMember:
 		if err := a.rehearsals.RehearseSuccessor(ctx, v, step); err != nil {
 			return err
 		}
 		return a.ChangeMembers(ctx, v, step, step.Name, func(member members.Etcd) error { return member.Remove(ctx, step.ID) })
-	case plan.MoveLeader:
+	case steps.MoveLeader:
 		return a.With(ctx, v, step.From, func(member members.Etcd) error { return member.MoveLeader(ctx, step.To) })
-	case plan.EnableDowngrade:
+	case steps.EnableDowngrade:
 		return a.WithServing(ctx, v, "", func(member members.Etcd) error { return member.EnableDowngrade(ctx, step.To) })
-	case plan.CancelDowngrade:
+	case steps.CancelDowngrade:
 		return a.WithServing(ctx, v, "", func(member members.Etcd) error { return member.CancelDowngrade(ctx) })
-	case plan.CompactHistory:
+	case steps.CompactHistory:
 		return a.WithServing(ctx, v, "", func(member members.Etcd) error { return member.Compact(ctx, step.Revision) })
-	case plan.DisarmAlarm:
+	case steps.DisarmAlarm:
 		return a.WithServing(ctx, v, "", func(member members.Etcd) error { return member.Disarm(ctx, step.Alarm) })
-	case plan.FenceWrites:
+	case steps.FenceWrites:
 		return a.Fence(ctx, v, step)
-	case plan.UnfenceWrites:
+	case steps.UnfenceWrites:
 		return a.WithServing(ctx, v, "", func(member members.Etcd) error { return member.Unfence(ctx, step.ID) })
-	case plan.DefragmentMember:
+	case steps.DefragmentMember:
 		return a.With(ctx, v, step.Name, func(member members.Etcd) error {
 			ctx, cancel := context.WithTimeout(ctx, defragmentTimeout)
 			defer cancel()
@@ -53,9 +53,9 @@ func (a *etcdActs) actOnEtcd(ctx context.Context, v *view.View, step plan.Step) 
 
 // addMember adds a learner, which is started once it is known. A voter is started first: it counts at once, and with
 // it the first member of a cluster has no quorum until the second runs, nor can it tell who is to be started.
-func (a *etcdActs) addMember(ctx context.Context, v *view.View, step plan.AddLearner) error {
+func (a *etcdActs) addMember(ctx context.Context, v *view.View, step steps.AddLearner) error {
 	if step.Voter {
-		if err := a.pods.createMember(ctx, v, plan.CreateMember{Name: step.Name, Incarnation: v.Incarnation, Start: state.StartJoin}); err != nil {
+		if err := a.pods.createMember(ctx, v, steps.CreateMember{Name: step.Name, Incarnation: v.Incarnation, Start: state.StartJoin}); err != nil {
 			return err
 		}
 	}

@@ -12,8 +12,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -38,7 +39,7 @@ func switchingWith(t *testing.T, live ...client.Object) (*Actor, *view.View) {
 
 func runningPod(i int) client.Object {
 	return &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(i), nil), Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{
-		Name: plan.EtcdContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+		Name: lifecycle.EtcdContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
 	}}}}
 }
 
@@ -52,7 +53,7 @@ func TestNoMemberIsFencedOrReplacedForARestoreThatWasDeleted(t *testing.T) {
 				live = append(live, &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "back", UID: "uid-back"}})
 			}
 			a, v := switchingWith(t, live...)
-			var step plan.Step = plan.FenceWrites{ID: state.RestoreFence(v.State)}
+			var step steps.Step = steps.FenceWrites{ID: state.RestoreFence(v.State)}
 			for i := range 3 {
 				v.Addresses[v.Members[i].Name] = "192.0.2.1"
 				v.Members[i].Serving, v.Members[i].Leader = i == 0, i == 0
@@ -62,7 +63,7 @@ func TestNoMemberIsFencedOrReplacedForARestoreThatWasDeleted(t *testing.T) {
 			}
 			if fenced {
 				v.Restore.LastRevision = 1 // as the status records a fence
-				step = plan.AdoptSeed{ClusterID: clustertest.SeedID, Incarnation: 2}
+				step = steps.AdoptSeed{ClusterID: clustertest.SeedID, Incarnation: 2}
 			}
 			changes := 0
 			a.confirmer.Connections.Dial = func(etcd.Endpoint, *tls.Config) (members.Etcd, error) {
@@ -89,7 +90,7 @@ func TestTheSeedDoesNotTakeOverByAFenceThatWasTakenBack(t *testing.T) {
 		m.InMembership, m.Serving, m.Leader, m.Answers = false, false, false, i == 0
 	}
 	v.Members[0].Alarms = []etcd.Alarm{{Kind: etcd.AlarmCorrupt, Member: state.RestoreFence(v.State)}}
-	if err := a.Act(t.Context(), v, plan.AdoptSeed{ClusterID: clustertest.SeedID, Incarnation: 2}); !errors.Is(err, view.ErrBehind) {
+	if err := a.Act(t.Context(), v, steps.AdoptSeed{ClusterID: clustertest.SeedID, Incarnation: 2}); !errors.Is(err, view.ErrBehind) {
 		t.Errorf("the seed takes over beside %s and %s: %v", clustertest.NameOf(1), clustertest.NameOf(2), err)
 	}
 }

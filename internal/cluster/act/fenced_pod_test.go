@@ -8,21 +8,21 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
 func TestAFencedMemberIsOutOfTheClientService(t *testing.T) {
 	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
 	s.Asked = state.NewAsked(map[string]string{v1beta2.AnnotationFence: s.Members[1].Name})
-	pod := pods.NewPod(s, plan.CreateMember{Name: s.Members[1].Name, Incarnation: 1, Start: state.StartRejoin}, "")
+	pod := pods.NewPod(s, steps.CreateMember{Name: s.Members[1].Name, Incarnation: 1, Start: state.StartRejoin}, "")
 	if _, selected := pod.Labels[pods.LabelVoter]; selected {
 		t.Error("the new Pod of a fenced member has the label that the client Service selects")
 	}
 	running := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", s.Members[1].Name, map[string]string{pods.LabelVoter: "true"})}
 	a, v := actorBeside(t, running)
-	if err := a.Act(t.Context(), v, plan.RemoveFromService{Name: running.Name}); err != nil {
+	if err := a.Act(t.Context(), v, steps.RemoveFromService{Name: running.Name}); err != nil {
 		t.Fatal(err)
 	}
 	var after corev1.Pod

@@ -8,8 +8,8 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -51,9 +51,9 @@ func TestNoStepChangesAnEtcdThatHasGotTheAddressOfAMember(t *testing.T) {
 		"a member of another cluster":        {etcd.Status{ClusterID: 0xee, MemberID: 77}, false},
 		"another member of the same cluster": {etcd.Status{ClusterID: member.ClusterID, MemberID: 77}, false},
 	} {
-		for _, step := range []plan.Step{
-			plan.AddLearner{Name: clustertest.NameOf(3)}, plan.PromoteLearner{}, plan.RemoveMember{Name: clustertest.NameOf(2)}, plan.MoveLeader{From: member.Name}, plan.EnableDowngrade{},
-			plan.CancelDowngrade{}, plan.CompactHistory{Revision: 9}, plan.DisarmAlarm{}, plan.DefragmentMember{Name: member.Name},
+		for _, step := range []steps.Step{
+			steps.AddLearner{Name: clustertest.NameOf(3)}, steps.PromoteLearner{}, steps.RemoveMember{Name: clustertest.NameOf(2)}, steps.MoveLeader{From: member.Name}, steps.EnableDowngrade{},
+			steps.CancelDowngrade{}, steps.CompactHistory{Revision: 9}, steps.DisarmAlarm{}, steps.DefragmentMember{Name: member.Name},
 		} {
 			a, v := actorBeside(t)
 			v.State = clustertest.State(clustertest.Formed, clustertest.Members(3))

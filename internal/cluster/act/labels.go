@@ -11,13 +11,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
 // restoreLabels puts back what a Pod or volume lost. The Pod runs on.
-func (p *podActs) restoreLabels(ctx context.Context, v *view.View, step plan.RestoreLabels) error {
+func (p *podActs) restoreLabels(ctx context.Context, v *view.View, step steps.RestoreLabels) error {
 	var object client.Object = &corev1.Pod{}
 	if step.Volume {
 		object = &corev1.PersistentVolumeClaim{}

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -30,7 +30,7 @@ func (p *podActs) relabel(ctx context.Context, v *view.View, name string) error 
 }
 
 // markLoaded marks a Pod with the fingerprint of its certificates, so that its kubelet reads its Secrets.
-func (p *podActs) markLoaded(ctx context.Context, v *view.View, step plan.LoadCertificates) error {
+func (p *podActs) markLoaded(ctx context.Context, v *view.View, step steps.LoadCertificates) error {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: v.Namespace, Name: step.Name}}
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, pods.AnnotationLoaded, step.Loaded)
 	return view.Wrap("mark", pod, p.Client.Patch(ctx, pod, client.RawPatch(types.MergePatchType, patch)))

@@ -14,7 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/secrets"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
@@ -23,7 +24,7 @@ import (
 
 // stamp gives an object that is about to be created what spec.metadata asks for.
 func stamp(v *view.View, object client.Object) {
-	given, _ := plan.MetadataFor(v.State, view.KindName(object), object.GetName())
+	given, _ := services.MetadataFor(v.State, view.KindName(object), object.GetName())
 	given.Stamp(object)
 }
 
@@ -37,8 +38,8 @@ var metadataKinds = map[string]func() client.Object{
 }
 
 // applyMetadata brings the labels and annotations of an object to those of spec.metadata.
-func (w *writer) applyMetadata(ctx context.Context, v *view.View, step plan.ApplyMetadata) error {
-	given, others := plan.MetadataFor(v.State, step.Kind, step.Name)
+func (w *writer) applyMetadata(ctx context.Context, v *view.View, step steps.ApplyMetadata) error {
+	given, others := services.MetadataFor(v.State, step.Kind, step.Name)
 	if step.Kind == "Secret" {
 		return w.labelSecret(ctx, v, step.Name, given)
 	}

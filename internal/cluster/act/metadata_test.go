@@ -18,8 +18,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/secrets"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/metadata"
@@ -42,13 +43,13 @@ func listOfCertificates() client.ObjectList {
 // creations has an entry for each resource that the operator may create.
 var creations = map[string]creation{
 	"pods": {"Pod", func(ctx context.Context, a *Actor, v *view.View) error {
-		return a.pods.createMember(ctx, v, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin})
+		return a.pods.createMember(ctx, v, steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin})
 	}, &corev1.PodList{}},
 	"persistentvolumeclaims": {"PersistentVolumeClaim", func(ctx context.Context, a *Actor, v *view.View) error {
-		return a.pods.createMember(ctx, v, plan.CreateMember{Name: clustertest.NameOf(1), Incarnation: 1, Start: state.StartJoin})
+		return a.pods.createMember(ctx, v, steps.CreateMember{Name: clustertest.NameOf(1), Incarnation: 1, Start: state.StartJoin})
 	}, &corev1.PersistentVolumeClaimList{}},
 	"services": {"Service", func(ctx context.Context, a *Actor, v *view.View) error {
-		return a.Objects.applyServices(ctx, v, plan.ApplyServices{Incarnation: 1})
+		return a.Objects.applyServices(ctx, v, steps.ApplyServices{Incarnation: 1})
 	}, &corev1.ServiceList{}},
 	"secrets": {"Secret", func(ctx context.Context, a *Actor, v *view.View) error {
 		return a.certificates.createCA(ctx, v)
@@ -57,10 +58,10 @@ var creations = map[string]creation{
 		return a.certificates.requestCertificates(ctx, v)
 	}, listOfCertificates()},
 	"poddisruptionbudgets": {"PodDisruptionBudget", func(ctx context.Context, a *Actor, v *view.View) error {
-		return a.apply(ctx, v, objects.DisruptionBudget(v.State, plan.ApplyBudget{Incarnation: 1, MinAvailable: 2}))
+		return a.apply(ctx, v, objects.DisruptionBudget(v.State, steps.ApplyBudget{Incarnation: 1, MinAvailable: 2}))
 	}, &policyv1.PodDisruptionBudgetList{}},
 	"networkpolicies": {"NetworkPolicy", func(ctx context.Context, a *Actor, v *view.View) error {
-		return a.Objects.applyNetworkPolicy(ctx, v, plan.ApplyNetworkPolicy{})
+		return a.Objects.applyNetworkPolicy(ctx, v, steps.ApplyNetworkPolicy{})
 	}, &networkingv1.NetworkPolicyList{}},
 }
 
@@ -172,7 +173,7 @@ func TestEachObjectIsCreatedWithTheLabelsAndAnnotationsOfTheSpec(t *testing.T) {
 			if labels[v1beta2.LabelCluster] != "example" {
 				t.Errorf("%s %s lacks a label of the operator: %v", c.kind, object.GetName(), labels)
 			}
-			if given, _ := plan.MetadataFor(v.State, c.kind, object.GetName()); given.Due(object) {
+			if given, _ := services.MetadataFor(v.State, c.kind, object.GetName()); given.Due(object) {
 				t.Errorf("%s %s is changed again after it was created", c.kind, object.GetName())
 			}
 			if resource == "certificates" {
@@ -201,7 +202,7 @@ func TestLabelsAndAnnotationsOfObjectsThatExistFollowTheSpec(t *testing.T) {
 			ask(v, map[string]v1beta2.LabelValue{"cost-center": "43", "tier": "db"}, nil)
 			change := func() (client.Object, map[string]string) {
 				t.Helper()
-				if err := a.Act(t.Context(), v, plan.ApplyMetadata{Kind: c.kind, Name: object.GetName()}); err != nil {
+				if err := a.Act(t.Context(), v, steps.ApplyMetadata{Kind: c.kind, Name: object.GetName()}); err != nil {
 					t.Fatalf("%s: %v", resource, err)
 				}
 				if err := a.Client.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
@@ -272,10 +273,10 @@ func TestNoObjectOfOthersIsLabelled(t *testing.T) {
 		if err := a.Client.Create(t.Context(), object); err != nil {
 			t.Fatal(err)
 		}
-		if err := a.Act(t.Context(), v, plan.ApplyMetadata{Kind: kind, Name: "example"}); err == nil || !strings.Contains(err.Error(), view.ErrForeign.Error()) {
+		if err := a.Act(t.Context(), v, steps.ApplyMetadata{Kind: kind, Name: "example"}); err == nil || !strings.Contains(err.Error(), view.ErrForeign.Error()) {
 			t.Errorf("%s: %v", kind, err)
 		}
-		if err := a.Act(t.Context(), v, plan.ApplyMetadata{Kind: kind, Name: "deleted"}); err != nil {
+		if err := a.Act(t.Context(), v, steps.ApplyMetadata{Kind: kind, Name: "deleted"}); err != nil {
 			t.Errorf("%s that was deleted: %v", kind, err)
 		}
 	}

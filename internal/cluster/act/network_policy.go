@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -14,7 +14,7 @@ import (
 var ErrNoPeers = errors.New("the operator does not know what it must allow")
 
 // applyNetworkPolicy brings the NetworkPolicy to what the step asks.
-func (a *objectActs) applyNetworkPolicy(ctx context.Context, v *view.View, step plan.ApplyNetworkPolicy) error {
+func (a *objectActs) applyNetworkPolicy(ctx context.Context, v *view.View, step steps.ApplyNetworkPolicy) error {
 	if a.NetworkPeers == nil {
 		return fmt.Errorf("apply NetworkPolicy %s: %w", v.Name, ErrNoPeers)
 	}

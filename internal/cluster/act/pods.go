@@ -8,37 +8,37 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
 // actOnPods does the steps that create, change or delete Pods of members.
-func (p *podActs) actOnPods(ctx context.Context, v *view.View, step plan.Step) error {
+func (p *podActs) actOnPods(ctx context.Context, v *view.View, step steps.Step) error {
 	switch step := step.(type) {
-	case plan.CreateMembers:
+	case steps.CreateMembers:
 		return p.createMembers(ctx, v, step)
-	case plan.CreateMember:
+	case steps.CreateMember:
 		if err := p.confirmer.ConfirmForce(ctx, v, step); err != nil {
 			return err
 		}
 		return p.createMember(ctx, v, step)
-	case plan.ReleaseMember:
+	case steps.ReleaseMember:
 		return p.releaseMember(ctx, v, step.Name)
-	case plan.AddToService:
+	case steps.AddToService:
 		return p.addToService(ctx, v, step.Name)
-	case plan.RemoveFromService:
+	case steps.RemoveFromService:
 		return p.removeFromService(ctx, v, step.Name)
-	case plan.RelabelPod:
+	case steps.RelabelPod:
 		return p.relabel(ctx, v, step.Name)
-	case plan.ForbidEmptyStart:
+	case steps.ForbidEmptyStart:
 		return p.forbidEmptyStart(ctx, v, step.Name)
-	case plan.ResizePod:
+	case steps.ResizePod:
 		return p.resizePod(ctx, v, step)
-	case plan.LoadCertificates:
+	case steps.LoadCertificates:
 		return p.markLoaded(ctx, v, step)
-	case plan.DeletePod:
+	case steps.DeletePod:
 		if err := p.rehearsals.RehearseSuccessor(ctx, v, step); err != nil {
 			return err
 		}
@@ -46,12 +46,12 @@ func (p *podActs) actOnPods(ctx context.Context, v *view.View, step plan.Step) e
 			return p.delete(ctx, v, &corev1.Pod{}, step.Name, client.GracePeriodSeconds(pods.StopGrace))
 		}
 		return p.delete(ctx, v, &corev1.Pod{}, step.Name)
-	case plan.ForceDeletePod:
+	case steps.ForceDeletePod:
 		if step.Stopped {
 			return p.deleteStopped(ctx, v, step.Name)
 		}
 		return p.delete(ctx, v, &corev1.Pod{}, step.Name, client.GracePeriodSeconds(0))
-	case plan.StopMembers:
+	case steps.StopMembers:
 		return p.stopMembers(ctx, v, step.Except)
 	default:
 		return fmt.Errorf("step %T is not about Pods", step)

@@ -14,7 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/dryrun"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
@@ -28,7 +28,7 @@ func TestAPodThatStopsBrieflyHasTheGracePeriodOfADryRun(t *testing.T) {
 			brief = slices.Contains(options, client.DeleteOption(client.GracePeriodSeconds(pods.StopGrace)))
 			return false
 		})
-		if err := a.pods.actOnPods(t.Context(), v, plan.DeletePod{Name: clustertest.NameOf(1), Briefly: briefly}); err != nil {
+		if err := a.pods.actOnPods(t.Context(), v, steps.DeletePod{Name: clustertest.NameOf(1), Briefly: briefly}); err != nil {
 			t.Fatal(err)
 		}
 		if brief != briefly {
@@ -52,7 +52,7 @@ func newRolling(t *testing.T, answer func(client.Object) error) *rolling {
 // roll deletes the Pod because the spec changed, and reports whether it is gone.
 func (on *rolling) roll(t *testing.T) (gone bool, err error) {
 	t.Helper()
-	err = on.a.Act(t.Context(), on.View, plan.DeletePod{Name: clustertest.NameOf(0), Reason: v1beta2.ReasonRolling})
+	err = on.a.Act(t.Context(), on.View, steps.DeletePod{Name: clustertest.NameOf(0), Reason: v1beta2.ReasonRolling})
 	got := on.a.Client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: clustertest.NameOf(0)}, &corev1.Pod{})
 	return apierrors.IsNotFound(got), err
 }
@@ -94,7 +94,7 @@ func TestNoMemberIsStoppedForAPodThatCannotReplaceIt(t *testing.T) {
 				t.Fatalf("%v is a refusal: %t", err, refused)
 			}
 			if refused {
-				wait := step.(plan.Wait)
+				wait := step.(steps.Wait)
 				if !wait.Stalled || wait.Reason != v1beta2.ReasonPodRefused || !strings.Contains(wait.Message, test.says) || wait.Requeue != dryrun.RehearseAgain {
 					t.Errorf("reported as %+v", wait)
 				}
@@ -125,7 +125,7 @@ func TestAMemberIsStoppedIfTheQuotaHasRoomForItsPodAfterwards(t *testing.T) {
 			if gone != test.gone {
 				t.Fatalf("gone is %t after %v", gone, err)
 			}
-			if step, refused := dryrun.RefusedStep(err); !test.gone && (!refused || !strings.Contains(step.(plan.Wait).Message, "exceeded quota: compute")) {
+			if step, refused := dryrun.RefusedStep(err); !test.gone && (!refused || !strings.Contains(step.(steps.Wait).Message, "exceeded quota: compute")) {
 				t.Errorf("reported as %+v", step)
 			}
 		})
@@ -175,7 +175,7 @@ func TestNoMemberRestartsForUserNamespacesThatKubernetesDoesNotHave(t *testing.T
 		if gone != test.gone {
 			t.Errorf("%s: the Pod is gone: %t, %v", name, gone, err)
 		}
-		if step, refused := dryrun.RefusedStep(err); test.drops && (!refused || !strings.Contains(step.(plan.Wait).Message, "hostUsers")) {
+		if step, refused := dryrun.RefusedStep(err); test.drops && (!refused || !strings.Contains(step.(steps.Wait).Message, "hostUsers")) {
 			t.Errorf("%s: reported as %+v", name, step)
 		}
 	}
@@ -190,8 +190,8 @@ func TestAClusterDoesNotStartWithoutTheUserNamespacesThatItAsksFor(t *testing.T)
 		return nil
 	})
 	on.View.Members, on.View.ClusterID, on.View.Spec.Pod = nil, "", &v1beta2.PodPolicy{HostUsers: ptr.To(false), EmptyDir: &corev1.EmptyDirVolumeSource{}}
-	err := on.a.pods.createMembers(t.Context(), on.View, plan.CreateMembers{Incarnation: 1, Size: 3})
-	if step, refused := dryrun.RefusedStep(err); !refused || !strings.Contains(step.(plan.Wait).Message, "hostUsers") || on.Created != 1 {
+	err := on.a.pods.createMembers(t.Context(), on.View, steps.CreateMembers{Incarnation: 1, Size: 3})
+	if step, refused := dryrun.RefusedStep(err); !refused || !strings.Contains(step.(steps.Wait).Message, "hostUsers") || on.Created != 1 {
 		t.Errorf("%v after %d dry runs: %+v", err, on.Created, step)
 	}
 }

@@ -11,14 +11,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/dryrun"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
 // resizePod asks Kubernetes to change CPU and memory of a running Pod. It first notes on the Pod what it asks for. If
 // Kubernetes refuses that for good, the note says so, and the plan recreates the Pod instead.
-func (p *podActs) resizePod(ctx context.Context, v *view.View, step plan.ResizePod) error {
+func (p *podActs) resizePod(ctx context.Context, v *view.View, step steps.ResizePod) error {
 	pod := &corev1.Pod{}
 	if err := p.APIReader.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: step.Name}, pod); err != nil {
 		return view.Wrap("read", pod, client.IgnoreNotFound(err))
@@ -90,7 +91,7 @@ func (p *podActs) noteResize(ctx context.Context, pod *corev1.Pod, asked pods.Re
 // resizePatch replaces the resources of etcd's container in the Pod that was read, and in no other.
 func resizePatch(pod *corev1.Pod, want corev1.ResourceRequirements) ([]byte, error) {
 	for i, c := range pod.Spec.Containers {
-		if c.Name != plan.EtcdContainer {
+		if c.Name != lifecycle.EtcdContainer {
 			continue
 		}
 		path := fmt.Sprintf("/spec/containers/%d", i)
@@ -104,7 +105,7 @@ func resizePatch(pod *corev1.Pod, want corev1.ResourceRequirements) ([]byte, err
 		}
 		return patch, nil
 	}
-	return nil, fmt.Errorf("resize Pod %s: it has no container %s", pod.Name, plan.EtcdContainer)
+	return nil, fmt.Errorf("resize Pod %s: it has no container %s", pod.Name, lifecycle.EtcdContainer)
 }
 
 // refusesResize reports whether Kubernetes will never accept a resize: it has no such subresource, or the change is not

@@ -16,8 +16,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/dryrun"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
@@ -52,13 +53,13 @@ func TestAForbiddenResizeIsTriedAgainAndRestartsNoMember(t *testing.T) {
 		return m
 	}
 	for range 5 {
-		err := a.Act(t.Context(), v, plan.ResizePod{Name: pod.Name})
+		err := a.Act(t.Context(), v, steps.ResizePod{Name: pod.Name})
 		wait, is := dryrun.RefusedStep(err)
-		if !is || !strings.Contains(plan.Describe(v.State, wait).Message, "exceeded quota: team") {
+		if !is || !strings.Contains(steps.Describe(v.State, wait).Message, "exceeded quota: team") {
 			t.Fatalf("the status does not report the quota: %v", err)
 		}
 		v.Now = v.Now.Add(15 * time.Minute)
-		if m := look(); m.Resize != plan.ResizeWanted {
+		if m := look(); m.Resize != lifecycle.ResizeWanted {
 			t.Fatalf("at %s the resize is %q: the member would be restarted", v.Now, m.Resize)
 		}
 	}
@@ -66,7 +67,7 @@ func TestAForbiddenResizeIsTriedAgainAndRestartsNoMember(t *testing.T) {
 		t.Errorf("the note was written %d times", patches)
 	}
 	answer = nil
-	if err := a.Act(t.Context(), v, plan.ResizePod{Name: pod.Name}); err != nil {
+	if err := a.Act(t.Context(), v, steps.ResizePod{Name: pod.Name}); err != nil {
 		t.Fatal(err)
 	}
 	var live corev1.Pod

@@ -15,8 +15,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/failure"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
@@ -56,7 +57,7 @@ func TestARefusalToResizeIsNotedOnThePod(t *testing.T) {
 					return test.answer
 				},
 			})
-			err := a.Act(t.Context(), v, plan.ResizePod{Name: pod.Name})
+			err := a.Act(t.Context(), v, steps.ResizePod{Name: pod.Name})
 			if wantErr := test.answer != nil && !test.refused; (err != nil) != wantErr {
 				t.Errorf("error %v, want one: %t", err, wantErr)
 			}
@@ -83,10 +84,10 @@ func TestAResizeThatIsTakenBackIsTakenBackInThePod(t *testing.T) {
 	pod.Spec.Containers[0].Resources.Requests = clustertest.List("memory=64Gi")
 	deferred := corev1.PodCondition{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: corev1.PodReasonDeferred}
 	pod.Status.Conditions = append(pod.Status.Conditions, deferred)
-	if m := seenIn(big, pod); m.Resize != plan.ResizeUnderWay {
+	if m := seenIn(big, pod); m.Resize != lifecycle.ResizeUnderWay {
 		t.Fatalf("before it is taken back: %+v", m)
 	}
-	if m := seenIn(one, pod); m.Resize != plan.ResizeWanted || !m.Outdated {
+	if m := seenIn(one, pod); m.Resize != lifecycle.ResizeWanted || !m.Outdated {
 		t.Fatalf("the Pod asks for 64Gi and the spec for 1Gi: outdated %t, resize %q", m.Outdated, m.Resize)
 	}
 	pod.Namespace, pod.OwnerReferences = "ns", clustertest.Controlled("uid-example", pod.Name, nil).OwnerReferences
@@ -97,7 +98,7 @@ func TestAResizeThatIsTakenBackIsTakenBackInThePod(t *testing.T) {
 			return nil
 		},
 	})
-	if err := a.Act(t.Context(), v, plan.ResizePod{Name: pod.Name}); err != nil {
+	if err := a.Act(t.Context(), v, steps.ResizePod{Name: pod.Name}); err != nil {
 		t.Fatal(err)
 	}
 	var after corev1.Pod
@@ -105,7 +106,7 @@ func TestAResizeThatIsTakenBackIsTakenBackInThePod(t *testing.T) {
 		t.Fatal(err)
 	}
 	after.Spec.Containers[0].Resources.Requests = clustertest.List("memory=1Gi")
-	if m := seenIn(one, &after); m.Resize != plan.ResizeUnderWay {
+	if m := seenIn(one, &after); m.Resize != lifecycle.ResizeUnderWay {
 		t.Errorf("while the node has yet to see it: outdated %t, resize %q", m.Outdated, m.Resize)
 	}
 	after.Status.Conditions = nil
@@ -128,25 +129,25 @@ func TestAResizeThatAQuotaRefusesStopsNothingElseAndBeginsAnewLater(t *testing.T
 			return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, pod.Name, clustertest.ErrText("exceeded quota: q, requested: requests.memory=1Gi, used: requests.memory=3Gi, limited: requests.memory=3Gi"))
 		},
 	})
-	if err := a.Act(t.Context(), v, plan.ResizePod{Name: pod.Name}); !failure.Skippable(v, "resizePods", plan.Done{}, err) {
+	if err := a.Act(t.Context(), v, steps.ResizePod{Name: pod.Name}); !failure.Skippable(v, "resizePods", steps.Done{}, err) {
 		t.Errorf("the pass ends with %v", err)
 	}
 	v.Now = clustertest.Noon.Add(time.Hour)
-	_ = a.Act(t.Context(), v, plan.ResizePod{Name: pod.Name})
+	_ = a.Act(t.Context(), v, steps.ResizePod{Name: pod.Name})
 	var after corev1.Pod
 	if err := a.Client.Get(t.Context(), client.ObjectKeyFromObject(pod), &after); err != nil {
 		t.Fatal(err)
 	}
 	s := v.State
 	s.Now = v.Now
-	if m := seenIn(s, &after); m.Resize != plan.ResizeWanted {
+	if m := seenIn(s, &after); m.Resize != lifecycle.ResizeWanted {
 		t.Errorf("after an hour: outdated %t, resize %q", m.Outdated, m.Resize)
 	}
 }
 
 // podToResize is the running Pod of a member that was made for a state.
 func podToResize(s state.State) *corev1.Pod {
-	return clustertest.Completed(pods.NewPod(s, plan.CreateMember{Name: clustertest.NameOf(1), Incarnation: 1, Start: state.StartRejoin}, ""))
+	return clustertest.Completed(pods.NewPod(s, steps.CreateMember{Name: clustertest.NameOf(1), Incarnation: 1, Start: state.StartRejoin}, ""))
 }
 
 // seenIn is what a look sees of a Pod.

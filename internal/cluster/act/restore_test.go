@@ -12,8 +12,8 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -49,7 +49,7 @@ func TestARestoreIsNotCancelledOnAnOldCache(t *testing.T) {
 		"another EtcdRestore has its name":                  {[]client.Object{restore("uid-other", false)}, false, false},
 		"the EtcdRestore does not exist any more":           {nil, false, false},
 	} {
-		for _, step := range []plan.Step{plan.FailRestore{}, plan.ReturnToSeeding{}} {
+		for _, step := range []steps.Step{steps.FailRestore{}, steps.ReturnToSeeding{}} {
 			a, v := actorBeside(t, test.live...)
 			v.RestoreUnverified = test.unverified
 			v.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", UID: "uid-back", Step: v1beta2.RestoreSwitching, Incarnation: 2}
@@ -80,7 +80,7 @@ func TestNoMemberIsStoppedForARestoreThatWasDeleted(t *testing.T) {
 		}
 		v.Request = &state.RestoreRequest{Name: "back", UID: "uid-back"}
 		v.Members = []state.Member{{Name: "m", Incarnation: 1, Pod: state.PodRunning}}
-		err := a.Act(t.Context(), v, plan.StopMembers{Except: 2})
+		err := a.Act(t.Context(), v, steps.StopMembers{Except: 2})
 		stopped := apierrors.IsNotFound(a.Client.Get(t.Context(), client.ObjectKeyFromObject(pod), pod))
 		if stopped != exists || errors.Is(err, view.ErrBehind) == exists {
 			t.Errorf("%s: stopped %t, error %v", name, stopped, err)

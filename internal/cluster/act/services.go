@@ -10,13 +10,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
 // applyServices brings both Services to what the step asks, but for one that belongs to something else.
-func (a *objectActs) applyServices(ctx context.Context, v *view.View, step plan.ApplyServices) error {
+func (a *objectActs) applyServices(ctx context.Context, v *view.View, step steps.ApplyServices) error {
 	s := v.State
 	s.Services.WithoutUID = step.WithoutUID
 	bare := s
@@ -34,7 +34,7 @@ func (a *objectActs) applyServices(ctx context.Context, v *view.View, step plan.
 
 // applyClientService applies the client Service. If the API server refuses its settings, it applies the rest with the
 // settings that the Service has: otherwise the Service would go on to select members that a restore has stopped.
-func (a *objectActs) applyClientService(ctx context.Context, v *view.View, first, wanted *corev1.Service, step plan.ApplyServices) error {
+func (a *objectActs) applyClientService(ctx context.Context, v *view.View, first, wanted *corev1.Service, step steps.ApplyServices) error {
 	refused := a.applyOver(ctx, v, first, wanted)
 	if !apierrors.IsInvalid(refused) && !apierrors.IsForbidden(refused) {
 		return refused

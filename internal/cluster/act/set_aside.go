@@ -12,13 +12,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/volumes"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
 // setAsideVolume gives a volume another label, so that it is no member's any more, and notes the time of the API server. If that refuses
 // to answer, it notes the operator's. Who owns the volume does not change.
-func (a *volumeActs) setAsideVolume(ctx context.Context, v *view.View, step plan.SetAsideVolume) error {
+func (a *volumeActs) setAsideVolume(ctx context.Context, v *view.View, step steps.SetAsideVolume) error {
 	volume := &corev1.PersistentVolumeClaim{}
 	if err := a.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: step.Name}, volume); err != nil {
 		return view.Wrap("read", volume, client.IgnoreNotFound(err))
@@ -44,7 +45,7 @@ func (a *volumeActs) setAsideVolume(ctx context.Context, v *view.View, step plan
 // the recovery continues, because no member serves, and the status has the same fact.
 func (a *volumeActs) markReplaced(ctx context.Context, v *view.View, survivor string) error {
 	var errs []error
-	for _, name := range plan.ReplacedByRecovery(v.State) {
+	for _, name := range volumes.ReplacedByRecovery(v.State) {
 		volume := &corev1.PersistentVolumeClaim{}
 		if err := a.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, volume); err != nil {
 			errs = append(errs, view.Wrap("read", volume, client.IgnoreNotFound(err)))
@@ -67,7 +68,7 @@ func (a *volumeActs) markReplaced(ctx context.Context, v *view.View, survivor st
 }
 
 // unmarkVolume removes the mark of a recovery from the volume of a member that serves.
-func (a *volumeActs) unmarkVolume(ctx context.Context, v *view.View, step plan.UnmarkVolume) error {
+func (a *volumeActs) unmarkVolume(ctx context.Context, v *view.View, step steps.UnmarkVolume) error {
 	volume := &corev1.PersistentVolumeClaim{}
 	if err := a.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: step.Name}, volume); err != nil {
 		return view.Wrap("read", volume, client.IgnoreNotFound(err))

@@ -15,8 +15,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 )
@@ -40,7 +40,7 @@ func TestNoPodOfAMemberThatHasStartedStartsEmpty(t *testing.T) {
 			a, v := actorBeside(t)
 			v.State = clustertest.State(clustertest.Formed, clustertest.Members(3))
 			v.Request = &state.RestoreRequest{Name: "back", UID: "uid-back"}
-			create := plan.CreateMember{Name: clustertest.AheadName, Incarnation: 1, Start: start, Waits: waits}
+			create := steps.CreateMember{Name: clustertest.AheadName, Incarnation: 1, Start: start, Waits: waits}
 			if start == state.StartNew {
 				create.InitialSize = 4
 			}
@@ -72,7 +72,7 @@ func TestNoPodOfAMemberThatHasStartedStartsEmpty(t *testing.T) {
 				t.Errorf("%s (waits: %t): etcd finds no other members: %q", start, waits, m.Peers)
 			}
 			if makes {
-				if err := a.Act(t.Context(), v, plan.ForbidEmptyStart{Name: clustertest.AheadName}); err != nil {
+				if err := a.Act(t.Context(), v, steps.ForbidEmptyStart{Name: clustertest.AheadName}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -104,7 +104,7 @@ func refusesToStartEmpty(pod *corev1.Pod) bool {
 // Pods of the earlier release have --initial-cluster in their command. They are not restarted for that.
 func TestAPodOfAnEarlierReleaseIsNotChanged(t *testing.T) {
 	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
-	pod := pods.NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartNew, InitialSize: 3}, "")
+	pod := pods.NewPod(s, steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartNew, InitialSize: 3}, "")
 	c := &pod.Spec.Containers[0]
 	for i, arg := range c.Command {
 		c.Command[i] = strings.ReplaceAll(arg, "$("+command.EnvInitialCluster+")", pod.Annotations[pods.AnnotationInitialCluster])
@@ -125,7 +125,7 @@ func TestAClaimThatAMemberHasNotServedOnIsSeen(t *testing.T) {
 		meta.UID = uid
 		return &corev1.PersistentVolumeClaim{ObjectMeta: meta, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: volume}}
 	}
-	start, remove := plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, plan.RemoveMember{Name: clustertest.NameOf(0), Cause: state.LostData}
+	start, remove := steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, steps.RemoveMember{Name: clustertest.NameOf(0), Cause: state.LostData}
 	for name, test := range map[string]struct {
 		live    *corev1.PersistentVolumeClaim
 		record  map[string]state.VolumeID
@@ -161,7 +161,7 @@ func TestAMemberWhoseVolumeIsSetAsideIsRemoved(t *testing.T) {
 	meta := clustertest.Controlled("uid-example", clustertest.NameOf(0), map[string]string{v1beta2.LabelReplacedOf: "example"})
 	meta.Annotations = map[string]string{v1beta2.AnnotationReplacedAt: "2026-01-01T00:00:00Z"}
 	a, v := actorBeside(t, &corev1.PersistentVolumeClaim{ObjectMeta: meta})
-	if err := a.confirmer.ConfirmData(t.Context(), v, plan.RemoveMember{Name: clustertest.NameOf(0), Cause: state.LostData}); err != nil {
+	if err := a.confirmer.ConfirmData(t.Context(), v, steps.RemoveMember{Name: clustertest.NameOf(0), Cause: state.LostData}); err != nil {
 		t.Error(err)
 	}
 }
@@ -169,7 +169,7 @@ func TestAMemberWhoseVolumeIsSetAsideIsRemoved(t *testing.T) {
 func TestThePodDisruptionBudgetKeepsTheOnlyCopyAlsoIfItIsNotReady(t *testing.T) {
 	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
 	policy := func() string {
-		return string(*objects.DisruptionBudget(s, plan.ApplyBudget{Incarnation: 1, MinAvailable: 2}).Spec.UnhealthyPodEvictionPolicy)
+		return string(*objects.DisruptionBudget(s, steps.ApplyBudget{Incarnation: 1, MinAvailable: 2}).Spec.UnhealthyPodEvictionPolicy)
 	}
 	if got := policy(); got != "AlwaysAllow" {
 		t.Errorf("with volumes: %s", got)

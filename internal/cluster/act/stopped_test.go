@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -39,7 +39,7 @@ func TestOnlyAPodThatHasStoppedIsDeletedWithoutItsKubelet(t *testing.T) {
 		writes := &deletions{Client: a.Client}
 		a.Client = writes
 		v.State = clustertest.State(clustertest.Formed, clustertest.Members(3))
-		err := a.Act(t.Context(), v, plan.ForceDeletePod{Name: clustertest.NameOf(1), Stopped: true})
+		err := a.Act(t.Context(), v, steps.ForceDeletePod{Name: clustertest.NameOf(1), Stopped: true})
 		if deleted := writes.n > 0; deleted != test.gone || errors.Is(err, view.ErrBehind) == test.gone {
 			t.Errorf("%s: deleted %t, error %v", name, deleted, err)
 		}
@@ -48,7 +48,7 @@ func TestOnlyAPodThatHasStoppedIsDeletedWithoutItsKubelet(t *testing.T) {
 
 func TestAPodThatIsGoneNeedsNoDeletion(t *testing.T) {
 	a, v := actorBeside(t)
-	if err := a.Act(t.Context(), v, plan.ForceDeletePod{Name: clustertest.NameOf(1), Stopped: true}); err != nil && !apierrors.IsNotFound(err) {
+	if err := a.Act(t.Context(), v, steps.ForceDeletePod{Name: clustertest.NameOf(1), Stopped: true}); err != nil && !apierrors.IsNotFound(err) {
 		t.Error(err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -33,7 +34,7 @@ func (j judging) Remove(ctx context.Context, id etcd.ID) error {
 // good. The other members would have accepted it. But the leader is mostly right, for example for 5 s after a member was added. So the others are asked
 // only if it refuses for long.
 func TestAChangeThatTheLeaderRefusesIsAskedOfTheOthers(t *testing.T) {
-	remove := plan.RemoveMember{Name: clustertest.NameOf(2), ID: 3}
+	remove := steps.RemoveMember{Name: clustertest.NameOf(2), ID: 3}
 	for name, test := range map[string]struct {
 		connected []bool
 		lasted    time.Duration

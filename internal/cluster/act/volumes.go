@@ -13,41 +13,41 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // actOnVolumes does the steps that create, change or delete volumes of members.
-func (a *volumeActs) actOnVolumes(ctx context.Context, v *view.View, step plan.Step) error {
+func (a *volumeActs) actOnVolumes(ctx context.Context, v *view.View, step steps.Step) error {
 	switch step := step.(type) {
-	case plan.CreateVolumes:
+	case steps.CreateVolumes:
 		return a.createVolumes(ctx, v, step)
-	case plan.KeepVolume:
+	case steps.KeepVolume:
 		return a.keepVolume(ctx, v, step)
-	case plan.ResizeVolume:
+	case steps.ResizeVolume:
 		return a.resizeVolume(ctx, v, step)
-	case plan.SetAsideVolume:
+	case steps.SetAsideVolume:
 		return a.setAsideVolume(ctx, v, step)
-	case plan.UnmarkVolume:
+	case steps.UnmarkVolume:
 		return a.unmarkVolume(ctx, v, step)
-	case plan.DeleteVolume:
+	case steps.DeleteVolume:
 		return a.delete(ctx, v, &corev1.PersistentVolumeClaim{}, step.Name)
-	case plan.RecordForcing:
+	case steps.RecordForcing:
 		return a.markReplaced(ctx, v, step.Member)
-	case plan.RecordForced: // a claim may have come back since
+	case steps.RecordForced: // a claim may have come back since
 		return a.markReplaced(ctx, v, v.Recovery.Member)
 	default:
 		return fmt.Errorf("step %T is not about volumes", step)
 	}
 }
 
-func (a *volumeActs) createVolumes(ctx context.Context, v *view.View, step plan.CreateVolumes) error {
+func (a *volumeActs) createVolumes(ctx context.Context, v *view.View, step steps.CreateVolumes) error {
 	var errs []error
 	for _, name := range state.InitialNames(v.State, step.Incarnation, step.Size) {
-		member := plan.CreateMember{Name: name, Incarnation: step.Incarnation, InitialSize: step.Size}
+		member := steps.CreateMember{Name: name, Incarnation: step.Incarnation, InitialSize: step.Size}
 		errs = append(errs, a.create(ctx, v, pods.NewVolume(v.State, member)))
 	}
 	return errors.Join(errs...)
@@ -55,7 +55,7 @@ func (a *volumeActs) createVolumes(ctx context.Context, v *view.View, step plan.
 
 // keepVolume removes or adds a volume's owner reference, so that it is kept or deleted with the EtcdCluster. The annotation
 // with the UID is kept.
-func (a *volumeActs) keepVolume(ctx context.Context, v *view.View, step plan.KeepVolume) error {
+func (a *volumeActs) keepVolume(ctx context.Context, v *view.View, step steps.KeepVolume) error {
 	volume := &corev1.PersistentVolumeClaim{}
 	if err := a.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: step.Name}, volume); err != nil {
 		return view.Wrap("read", volume, client.IgnoreNotFound(err))
@@ -73,7 +73,7 @@ func (a *volumeActs) keepVolume(ctx context.Context, v *view.View, step plan.Kee
 	return view.Wrap("patch", volume, a.Client.Patch(ctx, volume, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
 }
 
-func (a *volumeActs) resizeVolume(ctx context.Context, v *view.View, step plan.ResizeVolume) error {
+func (a *volumeActs) resizeVolume(ctx context.Context, v *view.View, step steps.ResizeVolume) error {
 	volume := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: v.Namespace, Name: step.Name}}
 	patch := fmt.Appendf(nil, `{"spec":{"resources":{"requests":{"storage":%q}}}}`, step.Size)
 	err := a.Client.Patch(ctx, volume, client.RawPatch("application/merge-patch+json", patch))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
@@ -59,7 +60,7 @@ func NewRehearsal(t *testing.T, answer func(client.Object) error) *Rehearsal {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: s.Namespace, Name: NameOf(0), UID: "pod", OwnerReferences: []metav1.OwnerReference{{UID: s.UID, Controller: ptr.To(true)}},
 	}}
-	pod.Spec.Containers = []corev1.Container{{Name: plan.EtcdContainer, Resources: corev1.ResourceRequirements{
+	pod.Spec.Containers = []corev1.Container{{Name: lifecycle.EtcdContainer, Resources: corev1.ResourceRequirements{
 		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m")},
 		Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")},
 	}}}

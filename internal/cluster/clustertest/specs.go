@@ -10,8 +10,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 const (
@@ -27,7 +28,7 @@ const (
 // podTest is a Pod: that of a member of a state.
 type podTest struct {
 	State  state.State
-	Member plan.CreateMember
+	Member steps.CreateMember
 }
 
 // ErrText is an error with that text.
@@ -36,7 +37,7 @@ type ErrText string
 // Ended gives a Pod the status of one whose containers have ended, as the kubelet reported. If its node was deleted, only the garbage collector of Kubernetes
 // set its phase. A process may still run there.
 func Ended(pod *corev1.Pod, running bool) *corev1.Pod {
-	pod.Status = corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{Name: plan.EtcdContainer}}}
+	pod.Status = corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{Name: lifecycle.EtcdContainer}}}
 	if running {
 		pod.Status.ContainerStatuses[0].State.Running = &corev1.ContainerStateRunning{}
 	} else {
@@ -117,19 +118,19 @@ func BySignedURL(s *state.State) {
 
 // PodTests are the Pods that are kept in testdata, each under its name.
 var PodTests = map[string]podTest{
-	"new":         {State: State(Initial(3), Begun), Member: plan.CreateMember{Name: NameOf(0), Incarnation: 1, InitialSize: 3, Start: state.StartNew}},
-	"join":        {State: State(Formed, Members(2), With(2, justAdded)), Member: plan.CreateMember{Name: NameOf(2), Incarnation: 1, Start: state.StartJoin}},
-	"wait":        {State: State(Formed, Members(3)), Member: plan.CreateMember{Name: NameOf(3), Incarnation: 1, Start: state.StartJoin, Waits: true}},
-	"rejoin":      {State: State(Formed, Members(3), With(1, WithoutPod)), Member: plan.CreateMember{Name: NameOf(1), Incarnation: 1, Start: state.StartRejoin}},
-	"force":       {State: State(Formed, Members(3), NoQuorum, With(0, WithoutPod), With(1, Gone), With(2, Gone), Consenting, Forcing(0)), Member: plan.CreateMember{Name: NameOf(0), Incarnation: 1, Start: state.StartForce}},
-	"seed":        {State: State(Formed, Members(3), Restored(v1beta2.RestoreSeeding), FromBucket), Member: plan.CreateMember{Name: SeedName, Incarnation: 2, Start: state.StartSeed}},
-	"seed-signed": {State: State(Formed, Members(3), Restored(v1beta2.RestoreSeeding), FromBucket, BySignedURL), Member: plan.CreateMember{Name: SeedName, Incarnation: 2, Start: state.StartSeed}},
-	"tls":         {State: State(Formed, Members(3), WithTLS), Member: plan.CreateMember{Name: NameOf(1), Incarnation: 1, Start: state.StartRejoin}},
-	"emptydir":    {State: State(Ephemeral), Member: plan.CreateMember{Name: NameOf(0), Incarnation: 1, InitialSize: 3, Start: state.StartNew}},
-	"policy":      {State: State(Initial(1), Begun, Policy(EveryField)), Member: plan.CreateMember{Name: NameOf(0), Incarnation: 1, InitialSize: 1, Start: state.StartNew}},
-	"old-etcd":    {State: State(Initial(1), Begun, OfVersion("3.2.13")), Member: plan.CreateMember{Name: NameOf(0), Incarnation: 1, InitialSize: 1, Start: state.StartNew}},
-	"options":     {State: State(Formed, Members(3), WithOptions), Member: plan.CreateMember{Name: NameOf(1), Incarnation: 1, Start: state.StartRejoin}},
-	"beside":      {State: State(Formed, Members(3), WithContainers), Member: plan.CreateMember{Name: NameOf(1), Incarnation: 1, Start: state.StartRejoin}},
+	"new":         {State: State(Initial(3), Begun), Member: steps.CreateMember{Name: NameOf(0), Incarnation: 1, InitialSize: 3, Start: state.StartNew}},
+	"join":        {State: State(Formed, Members(2), With(2, justAdded)), Member: steps.CreateMember{Name: NameOf(2), Incarnation: 1, Start: state.StartJoin}},
+	"wait":        {State: State(Formed, Members(3)), Member: steps.CreateMember{Name: NameOf(3), Incarnation: 1, Start: state.StartJoin, Waits: true}},
+	"rejoin":      {State: State(Formed, Members(3), With(1, WithoutPod)), Member: steps.CreateMember{Name: NameOf(1), Incarnation: 1, Start: state.StartRejoin}},
+	"force":       {State: State(Formed, Members(3), NoQuorum, With(0, WithoutPod), With(1, Gone), With(2, Gone), Consenting, Forcing(0)), Member: steps.CreateMember{Name: NameOf(0), Incarnation: 1, Start: state.StartForce}},
+	"seed":        {State: State(Formed, Members(3), Restored(v1beta2.RestoreSeeding), FromBucket), Member: steps.CreateMember{Name: SeedName, Incarnation: 2, Start: state.StartSeed}},
+	"seed-signed": {State: State(Formed, Members(3), Restored(v1beta2.RestoreSeeding), FromBucket, BySignedURL), Member: steps.CreateMember{Name: SeedName, Incarnation: 2, Start: state.StartSeed}},
+	"tls":         {State: State(Formed, Members(3), WithTLS), Member: steps.CreateMember{Name: NameOf(1), Incarnation: 1, Start: state.StartRejoin}},
+	"emptydir":    {State: State(Ephemeral), Member: steps.CreateMember{Name: NameOf(0), Incarnation: 1, InitialSize: 3, Start: state.StartNew}},
+	"policy":      {State: State(Initial(1), Begun, Policy(EveryField)), Member: steps.CreateMember{Name: NameOf(0), Incarnation: 1, InitialSize: 1, Start: state.StartNew}},
+	"old-etcd":    {State: State(Initial(1), Begun, OfVersion("3.2.13")), Member: steps.CreateMember{Name: NameOf(0), Incarnation: 1, InitialSize: 1, Start: state.StartNew}},
+	"options":     {State: State(Formed, Members(3), WithOptions), Member: steps.CreateMember{Name: NameOf(1), Incarnation: 1, Start: state.StartRejoin}},
+	"beside":      {State: State(Formed, Members(3), WithContainers), Member: steps.CreateMember{Name: NameOf(1), Incarnation: 1, Start: state.StartRejoin}},
 }
 
 func (e ErrText) Error() string { return string(e) }

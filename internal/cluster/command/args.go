@@ -5,12 +5,12 @@ import (
 	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // Args are the flags of a member's etcd.
-func Args(s state.State, m plan.CreateMember) []string {
+func Args(s state.State, m steps.CreateMember) []string {
 	args := []string{
 		"--name=" + m.Name,
 		"--data-dir=" + DataDir,

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 )
 
 // initialCluster returns the flags that decide how etcd starts without data. Those of a member that makes its data are in an annotation.
-func initialCluster(m plan.CreateMember) []string {
+func initialCluster(m steps.CreateMember) []string {
 	members, formation := RejoinOnly, "existing"
 	if MakesData(m.Start) {
 		members = "$(" + EnvInitialCluster + ")"
@@ -31,7 +31,7 @@ func initialCluster(m plan.CreateMember) []string {
 }
 
 // InitialMembers is the --initial-cluster of a member that makes its data.
-func InitialMembers(s state.State, m plan.CreateMember) string {
+func InitialMembers(s state.State, m steps.CreateMember) string {
 	if m.Start == state.StartJoin {
 		return JoinPeers(s, m.Name)
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
@@ -48,7 +48,7 @@ func tlsArgs(s state.State, incarnation int32) []string {
 			"--peer-key-file="+PeerTLSDir+"/"+v1beta2.PeerKeyKey,
 		)
 	}
-	if plan.ChecksPeers(s, incarnation) {
+	if certificates.ChecksPeers(s, incarnation) {
 		args = append(args, PeerNameFlag+state.PeerHostname(s))
 	}
 	if s.Spec.TLS.SecureClient() {
@@ -59,7 +59,7 @@ func tlsArgs(s state.State, incarnation int32) []string {
 			"--key-file="+ServerTLSDir+"/"+v1beta2.ServerKeyKey,
 		)
 	}
-	if plan.ChecksClients(s) {
+	if certificates.ChecksClients(s) {
 		args = append(args, ClientNameFlag+state.ClientHostname(s))
 	}
 	return args

@@ -5,20 +5,20 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
 func TestNoMemberIsRemovedOnARememberedAnswer(t *testing.T) {
 	v := &view.View{State: clustertest.State(clustertest.Formed, clustertest.Members(3)), Remembered: true}
-	remove := plan.RemoveMember{ID: 1, Name: clustertest.NameOf(1)}
-	for _, step := range []plan.Step{remove, plan.DeletePod{Name: clustertest.NameOf(0)}, plan.MoveLeader{}, plan.BeginRecovery{}, plan.CreateMember{Start: state.StartForce}} {
+	remove := steps.RemoveMember{ID: 1, Name: clustertest.NameOf(1)}
+	for _, step := range []steps.Step{remove, steps.DeletePod{Name: clustertest.NameOf(0)}, steps.MoveLeader{}, steps.BeginRecovery{}, steps.CreateMember{Start: state.StartForce}} {
 		if err := Asked(v, step); !errors.Is(err, view.ErrRemembered) {
 			t.Errorf("%T: %v, expected an error", step, err)
 		}
 	}
-	for _, step := range []plan.Step{plan.CreateMember{Start: state.StartRejoin}, plan.AddToService{}, plan.Done{}, plan.Wait{}} {
+	for _, step := range []steps.Step{steps.CreateMember{Start: state.StartRejoin}, steps.AddToService{}, steps.Done{}, steps.Wait{}} {
 		if err := Asked(v, step); err != nil {
 			t.Errorf("%T: %v", step, err)
 		}

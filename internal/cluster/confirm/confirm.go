@@ -10,12 +10,13 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
 // Confirm reads past the cache, before a step that needs it, whether the EtcdCluster is still what the step was planned on.
-func (c *Confirmer) Confirm(ctx context.Context, v *view.View, step plan.Step) error {
-	if !plan.Confirmed(v.State, step) {
+func (c *Confirmer) Confirm(ctx context.Context, v *view.View, step steps.Step) error {
+	if !steps.Confirmed(v.State, step) {
 		return nil
 	}
 	var live v1beta2.EtcdCluster
@@ -33,9 +34,9 @@ func (c *Confirmer) Confirm(ctx context.Context, v *view.View, step plan.Step) e
 		return fmt.Errorf("%s of EtcdCluster %s has changed: %w", changed, v.Name, view.ErrBehind)
 	}
 	switch step := step.(type) {
-	case plan.BeginSwitch:
+	case steps.BeginSwitch:
 		return c.confirmRestore(ctx, v)
-	case plan.DefragmentMember:
+	case steps.DefragmentMember:
 		if plan.DefragmentedSince(v.Cluster, &live, step.Name) {
 			return fmt.Errorf("member %s was defragmented: %w", step.Name, view.ErrBehind)
 		}

@@ -5,8 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -14,9 +14,9 @@ import (
 // removed for that, and of one that is to be added under a new name. It also reads whether a Pod that is to be deleted
 // because it cannot run runs by now, whether old members run beside a seed, and what the client Service selects: if the status is
 // lost, the Service still tells that a cluster has formed.
-func (c *Confirmer) ConfirmData(ctx context.Context, v *view.View, step plan.Step) error {
+func (c *Confirmer) ConfirmData(ctx context.Context, v *view.View, step steps.Step) error {
 	switch step := step.(type) {
-	case plan.RemoveMember:
+	case steps.RemoveMember:
 		if step.DataGone() && v.Durable() {
 			if err := c.confirmAbsent(ctx, v, &corev1.PersistentVolumeClaim{}, step.Name); err != nil {
 				return err
@@ -25,22 +25,22 @@ func (c *Confirmer) ConfirmData(ctx context.Context, v *view.View, step plan.Ste
 		if step.Unresponsive() || step.DataGone() {
 			return c.confirmNotReady(ctx, v, step)
 		}
-	case plan.BeginRecovery:
+	case steps.BeginRecovery:
 		return c.confirmLost(ctx, v)
-	case plan.ApplyServices, plan.CreateMembers:
+	case steps.ApplyServices, steps.CreateMembers:
 		return c.confirmService(ctx, v)
-	case plan.DeletePod:
+	case steps.DeletePod:
 		return c.confirmNotRunning(ctx, v, step.Name)
-	case plan.DeleteVolume:
+	case steps.DeleteVolume:
 		return c.Times.ConfirmOver(ctx, v, step.Name)
-	case plan.CreateMember:
+	case steps.CreateMember:
 		if step.Waits {
 			return c.confirmUnused(ctx, v, step.Name)
 		}
 		if step.Start == state.StartRejoin || step.Start == state.StartForce {
 			return c.confirmSameVolume(ctx, v, step.Name)
 		}
-	case plan.AddLearner:
+	case steps.AddLearner:
 		if m, _ := state.Find(v.State, step.Name); m.Waits {
 			return c.confirmWaits(ctx, v, step.Name)
 		}

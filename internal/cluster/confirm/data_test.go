@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -31,7 +31,7 @@ func TestAVolumeInPhaseLostIsConfirmedToHaveNoData(t *testing.T) {
 func TestAMemberWhosePodIsReadyIsNotRemovedOnAnOldCache(t *testing.T) {
 	name := clustertest.NameOf(0)
 	pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", name, nil)}
-	step := plan.RemoveMember{Name: name, Cause: "it has not served for 5m"}
+	step := steps.RemoveMember{Name: name, Cause: "it has not served for 5m"}
 	c, v := confirmerBeside(t, pod.DeepCopy())
 	if err := c.ConfirmData(t.Context(), v, step); err != nil {
 		t.Errorf("a Pod that is not ready: %v", err)
@@ -50,7 +50,7 @@ func TestAMemberThatServedMeanwhileIsNotRemovedOnAnOldCache(t *testing.T) {
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(since)}}
 		return pod
 	}
-	step := plan.RemoveMember{Name: clustertest.NameOf(0), Cause: "it has not served for 5m"}
+	step := steps.RemoveMember{Name: clustertest.NameOf(0), Cause: "it has not served for 5m"}
 	for name, test := range map[string]struct {
 		live *corev1.Pod
 		want error
@@ -75,19 +75,19 @@ func leaving(m metav1.ObjectMeta) metav1.ObjectMeta {
 
 func TestDataIsNotCalledGoneAndNoNameIsReusedWhileTheVolumeExists(t *testing.T) {
 	name := clustertest.NameOf(0)
-	gone := plan.RemoveMember{ID: 1, Name: name, Cause: state.LostData}
-	added := plan.AddLearner{Name: name}
+	gone := steps.RemoveMember{ID: 1, Name: name, Cause: state.LostData}
+	added := steps.AddLearner{Name: name}
 	ready := corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}
 	for sentence, test := range map[string]struct {
 		object client.Object
-		step   plan.Step
+		step   steps.Step
 		want   error
 	}{
 		"the volume exists":                                         {&corev1.PersistentVolumeClaim{ObjectMeta: clustertest.Controlled("uid-example", name, nil)}, gone, view.ErrBehind},
 		"the volume of another cluster has the name":                {&corev1.PersistentVolumeClaim{ObjectMeta: clustertest.Controlled("uid-other", name, nil)}, gone, view.ErrForeign},
 		"the Pod is ready, so it has data":                          {&corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", name, nil), Status: ready}, gone, view.ErrBehind},
-		"the volume of a lost voter exists":                         {&corev1.PersistentVolumeClaim{ObjectMeta: clustertest.Controlled("uid-example", name, nil)}, plan.BeginRecovery{Member: "other"}, view.ErrBehind},
-		"the volume of a lost voter is being deleted":               {&corev1.PersistentVolumeClaim{ObjectMeta: leaving(clustertest.Controlled("uid-example", name, nil))}, plan.BeginRecovery{Member: "other"}, nil},
+		"the volume of a lost voter exists":                         {&corev1.PersistentVolumeClaim{ObjectMeta: clustertest.Controlled("uid-example", name, nil)}, steps.BeginRecovery{Member: "other"}, view.ErrBehind},
+		"the volume of a lost voter is being deleted":               {&corev1.PersistentVolumeClaim{ObjectMeta: leaving(clustertest.Controlled("uid-example", name, nil))}, steps.BeginRecovery{Member: "other"}, nil},
 		"a volume with the name of the new member exists":           {&corev1.PersistentVolumeClaim{ObjectMeta: clustertest.Controlled("uid-example", name, nil)}, added, view.ErrBehind},
 		"a volume with the name of the new member is being deleted": {&corev1.PersistentVolumeClaim{ObjectMeta: leaving(clustertest.Controlled("uid-example", name, nil))}, added, view.ErrBehind},
 		"the volume is being deleted":                               {&corev1.PersistentVolumeClaim{ObjectMeta: leaving(clustertest.Controlled("uid-example", name, nil))}, gone, nil},

@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -22,7 +22,7 @@ var (
 
 // ConfirmForce reads past the cache. It returns an error unless the spec consents, the recovery is still at its first step, and the survivor
 // is alone: on a cluster that has grown again the flag would remove the other members. A Pod that has ended cannot run again.
-func (c *Confirmer) ConfirmForce(ctx context.Context, v *view.View, step plan.CreateMember) error {
+func (c *Confirmer) ConfirmForce(ctx context.Context, v *view.View, step steps.CreateMember) error {
 	if step.Start != state.StartForce {
 		return nil
 	}

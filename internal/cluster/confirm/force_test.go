@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
@@ -58,10 +59,10 @@ func TestTheFlagIsUsedOnlyWhereTheAPIStillSaysSo(t *testing.T) {
 		api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(cluster, test.pod).Build()
 		c := &Confirmer{Lists: &kubecache.Lists{KubeAPI: &view.KubeAPI{Client: api, APIReader: api}}}
 		v := &view.View{State: state.NewState(cluster), Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &state.Waiting{}}
-		if err := c.ConfirmForce(t.Context(), v, plan.CreateMember{Name: "m", Start: state.StartForce}); !errors.Is(err, test.want) {
+		if err := c.ConfirmForce(t.Context(), v, steps.CreateMember{Name: "m", Start: state.StartForce}); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v, want %v", name, err, test.want)
 		}
-		if err := c.ConfirmForce(t.Context(), v, plan.CreateMember{Name: "m", Start: state.StartRejoin}); err != nil {
+		if err := c.ConfirmForce(t.Context(), v, steps.CreateMember{Name: "m", Start: state.StartRejoin}); err != nil {
 			t.Errorf("%s, without the flag: %v", name, err)
 		}
 	}

@@ -5,15 +5,16 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
 // ConfirmOld reads past the cache the Pods of the members that a seed replaces. It fails if they may acknowledge writes beside the
 // seed. An old cache may show that they do not run.
-func (c *Confirmer) ConfirmOld(ctx context.Context, v *view.View, step plan.Step) error {
+func (c *Confirmer) ConfirmOld(ctx context.Context, v *view.View, step steps.Step) error {
 	running, err := c.LivePods(ctx, v)
 	if err != nil {
 		return err
@@ -35,10 +36,10 @@ func (c *Confirmer) ConfirmOld(ctx context.Context, v *view.View, step plan.Step
 		}
 		pods.ObservePod(&live.Members[at], pod, v.Now)
 	}
-	if why := plan.InTheWay(live, step); why != "" {
+	if why := restore.InTheWay(live, step); why != "" {
 		return fmt.Errorf("%s: %w", why, view.ErrBehind)
 	}
-	if _, is := step.(plan.BeginSwitch); is {
+	if _, is := step.(steps.BeginSwitch); is {
 		return c.Rehearsals.RehearseStops(ctx, v, running)
 	}
 	return nil

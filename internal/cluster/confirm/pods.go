@@ -9,7 +9,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -17,7 +19,7 @@ import (
 // confirmNotReady fails if the Pod of a member that is to be removed because it does not serve is ready, or was ready after the cache saw it:
 // its time without an answer began later. An old cache may show an earlier Pod, or one that was still starting. A Pod that the cache does not have may
 // have the data of a member, although it is not ready: that of an earlier operator is not ready behind a fence.
-func (c *Confirmer) confirmNotReady(ctx context.Context, v *view.View, step plan.RemoveMember) error {
+func (c *Confirmer) confirmNotReady(ctx context.Context, v *view.View, step steps.RemoveMember) error {
 	key := client.ObjectKey{Namespace: v.Namespace, Name: step.Name}
 	var live, known corev1.Pod
 	if err := c.APIReader.Get(ctx, key, &live); err != nil {
@@ -36,7 +38,7 @@ func (c *Confirmer) confirmNotReady(ctx context.Context, v *view.View, step plan
 	if step.DataGone() && live.UID != known.UID {
 		return fmt.Errorf("the Pod %s was created since then: %w", step.Name, view.ErrBehind)
 	}
-	if podState, _, _ := plan.PodStateOf(&live, v.Now); podState == state.PodRunning && plan.NotRunning(v.State, step.Name) {
+	if podState, _, _ := lifecycle.PodStateOf(&live, v.Now); podState == state.PodRunning && plan.NotRunning(v.State, step.Name) {
 		return fmt.Errorf("the Pod %s runs by now: %w", step.Name, view.ErrBehind)
 	}
 	if _, before := pods.Readiness(&known); step.Unresponsive() && !since.Equal(before) {
@@ -57,7 +59,7 @@ func (c *Confirmer) confirmNotRunning(ctx context.Context, v *view.View, name st
 		}
 		return fmt.Errorf("read Pod %s: %w", name, err)
 	}
-	if podState, _, _ := plan.PodStateOf(&pod, v.Now); podState == state.PodRunning {
+	if podState, _, _ := lifecycle.PodStateOf(&pod, v.Now); podState == state.PodRunning {
 		return fmt.Errorf("the Pod %s runs: %w", name, view.ErrBehind)
 	}
 	return nil

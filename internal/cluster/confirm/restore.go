@@ -9,33 +9,34 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
 // confirmStepOfRestore reads past the cache what the steps of a restore depend on.
-func (c *Confirmer) confirmStepOfRestore(ctx context.Context, v *view.View, step plan.Step) error {
+func (c *Confirmer) confirmStepOfRestore(ctx context.Context, v *view.View, step steps.Step) error {
 	switch step := step.(type) {
-	case plan.StopMembers:
+	case steps.StopMembers:
 		if v.Restoring() && !state.Cancelled(v.State) {
 			return c.confirmExists(ctx, v, v.Restore.Name, v.Restore.UID)
 		}
-	case plan.AwaitSafetySnapshot:
+	case steps.AwaitSafetySnapshot:
 		return c.Rehearsals.ConfirmStoppable(ctx, v)
-	case plan.ReturnToSeeding:
+	case steps.ReturnToSeeding:
 		if err := c.ConfirmCancelled(ctx, v); err != nil {
 			return err
 		}
 		return c.ConfirmOld(ctx, v, step)
-	case plan.FailRestore:
+	case steps.FailRestore:
 		return c.ConfirmCancelled(ctx, v)
-	case plan.FenceWrites:
+	case steps.FenceWrites:
 		if v.Restore != nil && step.ID == state.RestoreFence(v.State) && !state.Cancelled(v.State) {
 			return c.confirmExists(ctx, v, v.Restore.Name, v.Restore.UID)
 		}
-	case plan.AdoptSeed:
-		if plan.WritesFenced(v.State) && !state.Cancelled(v.State) { // no old member has stopped, so they can still continue
+	case steps.AdoptSeed:
+		if restore.WritesFenced(v.State) && !state.Cancelled(v.State) { // no old member has stopped, so they can still continue
 			if err := c.confirmExists(ctx, v, v.Restore.Name, v.Restore.UID); err != nil {
 				return err
 			}
@@ -44,7 +45,7 @@ func (c *Confirmer) confirmStepOfRestore(ctx context.Context, v *view.View, step
 			return err
 		}
 		return c.ConfirmOld(ctx, v, step)
-	case plan.BeginSwitch:
+	case steps.BeginSwitch:
 		return c.ConfirmOld(ctx, v, step)
 	}
 	return nil
@@ -53,11 +54,11 @@ func (c *Confirmer) confirmStepOfRestore(ctx context.Context, v *view.View, step
 // confirmFence fences the old members once more, if a quorum of them is fenced and answers: to fence twice changes nothing, and a person may have
 // disarmed the alarm.
 func (c *Confirmer) confirmFence(ctx context.Context, v *view.View) error {
-	if !plan.WritesFenced(v.State) || !v.MembershipKnown {
+	if !restore.WritesFenced(v.State) || !v.MembershipKnown {
 		return nil
 	}
-	err := c.Connections.Fence(ctx, v, plan.FenceWrites{ID: state.RestoreFence(v.State)})
-	if err == nil && plan.WroteSince(v.State) {
+	err := c.Connections.Fence(ctx, v, steps.FenceWrites{ID: state.RestoreFence(v.State)})
+	if err == nil && restore.WroteSince(v.State) {
 		return fmt.Errorf("the old members took writes after the exact safety snapshot: %w", view.ErrBehind)
 	}
 	return err
@@ -84,10 +85,10 @@ func (c *Confirmer) ConfirmCancelled(ctx context.Context, v *view.View) error {
 		return nil
 	}
 	live, err := c.liveRestore(ctx, v, v.Restore.Name, v.Restore.UID)
-	if err != nil || live == nil || plan.Ended(live) {
+	if err != nil || live == nil || restore.Ended(live) {
 		return err
 	}
-	if plan.Verified(live) || !v.RestoreUnverified {
+	if restore.Verified(live) || !v.RestoreUnverified {
 		return fmt.Errorf("EtcdRestore %s is neither deleted nor ended: %w", v.Restore.Name, view.ErrBehind)
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/dryrun"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // A webhook refused to delete one of the old members when the others had stopped. Neither they nor the seed served.
@@ -40,14 +40,14 @@ func TestARestoreStopsNoMemberIfOneOfThemCannotBeDeleted(t *testing.T) {
 		v.State = clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.Asked)
 		deleted := clustertest.RefusesStop(c.KubeAPI, test.answer, func([]client.DeleteOption) bool { return true })
 		// Without the first check, restore-operator would save another full copy every 30 minutes while the deletion is refused.
-		for _, planned := range []plan.Step{plan.AwaitSafetySnapshot{}, plan.BeginSwitch{}} {
+		for _, planned := range []steps.Step{steps.AwaitSafetySnapshot{}, steps.BeginSwitch{}} {
 			err := c.ConfirmData(t.Context(), v, planned)
 			step, is := dryrun.RefusedStep(err)
 			if is != (test.says != "") || !is && err != nil || *deleted > 0 {
 				t.Errorf("%s refuses the deletion before %T: %v, %d Pods deleted", name, planned, err, *deleted)
 				continue
 			}
-			if is && !strings.Contains(step.(plan.Wait).Message, test.says) {
+			if is && !strings.Contains(step.(steps.Wait).Message, test.says) {
 				t.Errorf("%s refuses the deletion before %T: reported as %+v", name, planned, step)
 			}
 		}

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/repair"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
@@ -26,16 +27,16 @@ func (r *Rehearsals) ProblemOf(v *view.View) string {
 
 // RehearseAhead begins a dry run of the Pod of a member if one is due, and nothing is to be repaired or changed. It does not wait for the
 // answer.
-func (r *Rehearsals) RehearseAhead(ctx context.Context, v *view.View, step plan.Step) {
+func (r *Rehearsals) RehearseAhead(ctx context.Context, v *view.View, step steps.Step) {
 	known, generation, now := &r.Memory.OfView(v).pod, v.Cluster.Generation, v.Now
-	if r.Foresight == nil || plan.Acts(step) || v.Remembered || v.Spec.Paused || !plan.Whole(v.State) || !known.due(generation, now) {
+	if r.Foresight == nil || steps.Acts(step) || v.Remembered || v.Spec.Paused || !repair.Whole(v.State) || !known.due(generation, now) {
 		return
 	}
 	running := slices.IndexFunc(v.Members, func(m state.Member) bool { return m.InMembership && m.Pod == state.PodRunning })
 	if running < 0 {
 		return
 	}
-	create := plan.CreateMember{Name: v.Members[running].Name, Incarnation: v.Incarnation, Start: state.StartRejoin}
+	create := steps.CreateMember{Name: v.Members[running].Name, Incarnation: v.Incarnation, Start: state.StartRejoin}
 	pod, err := r.rehearsalOf(v, create)
 	if err != nil || !r.Foresight.begin(now) {
 		return // a later pass tries again

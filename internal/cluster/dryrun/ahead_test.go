@@ -18,6 +18,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -38,7 +39,7 @@ func ahead(t *testing.T, answer func(client.Object) error) *aheadOfNeed {
 }
 
 // pass ends a pass that has carried out a step, and returns what the next pass plans.
-func (on *aheadOfNeed) pass(t *testing.T, step plan.Step) plan.Step {
+func (on *aheadOfNeed) pass(t *testing.T, step steps.Step) steps.Step {
 	t.Helper()
 	on.r.RehearseAhead(t.Context(), on.View, step)
 	synctest.Wait()
@@ -53,8 +54,8 @@ func TestAPodThatTheAPIServerRefusesIsReportedBeforeAMemberIsLost(t *testing.T) 
 		on := ahead(t, func(o client.Object) error {
 			return apierrors.NewForbidden(clustertest.PodResource, o.GetName(), clustertest.ErrText("violates PodSecurity"))
 		})
-		step := on.pass(t, plan.Done{})
-		advice, is := step.(plan.Advice)
+		step := on.pass(t, steps.Done{})
+		advice, is := step.(steps.Advice)
 		if !is || advice.Reason != v1beta2.ReasonPodRefused || !strings.Contains(advice.Message, "violates PodSecurity") || on.Created != 1 {
 			t.Fatalf("after %d dry runs the plan is %+v, want an advice", on.Created, step)
 		}
@@ -72,7 +73,7 @@ func TestThePodOfAHealthyClusterIsTriedOncePerSpec(t *testing.T) {
 		after := func(d time.Duration, dryRuns int, why string) {
 			t.Helper()
 			on.View.Now = on.View.Now.Add(d)
-			on.pass(t, plan.Done{})
+			on.pass(t, steps.Done{})
 			if on.Created != dryRuns {
 				t.Errorf("%d dry runs after %s, want %d: %s", on.Created, d, dryRuns, why)
 			}
@@ -103,7 +104,7 @@ func TestNoPassWaitsForThePodThatIsTriedAhead(t *testing.T) {
 		on := ahead(t, func(client.Object) error { <-hangs; return nil })
 		began := time.Now()
 		for range 3 {
-			on.pass(t, plan.Done{})
+			on.pass(t, steps.Done{})
 		}
 		if waited := time.Since(began); waited > 0 || on.Created != 1 {
 			t.Errorf("%d dry runs at the same time, and the passes waited for %s", on.Created, waited)
@@ -116,15 +117,15 @@ func TestNoPassWaitsForThePodThatIsTriedAhead(t *testing.T) {
 // What is being repaired or changed reports a refused Pod by itself, and must not share the API server with a rehearsal.
 func TestNoPodIsTriedAheadDuringARepair(t *testing.T) {
 	for name, test := range map[string]struct {
-		step   plan.Step
+		step   steps.Step
 		change func(*view.View)
 	}{
-		"a step was carried out":  {plan.CreateMember{Name: clustertest.NameOf(0)}, func(*view.View) {}},
-		"a member does not serve": {plan.Wait{}, func(v *view.View) { clustertest.Silent(&v.Members[0]) }},
-		"no quorum answers":       {plan.Wait{}, func(v *view.View) { v.MembershipKnown = false }},
-		"a member is missing":     {plan.Wait{}, func(v *view.View) { v.Spec.Size = 3 }},
-		"the cluster is paused":   {plan.Idle{}, func(v *view.View) { v.Spec.Paused = true }},
-		"a member hangs":          {plan.Done{}, func(v *view.View) { v.Remembered = true }},
+		"a step was carried out":  {steps.CreateMember{Name: clustertest.NameOf(0)}, func(*view.View) {}},
+		"a member does not serve": {steps.Wait{}, func(v *view.View) { clustertest.Silent(&v.Members[0]) }},
+		"no quorum answers":       {steps.Wait{}, func(v *view.View) { v.MembershipKnown = false }},
+		"a member is missing":     {steps.Wait{}, func(v *view.View) { v.Spec.Size = 3 }},
+		"the cluster is paused":   {steps.Idle{}, func(v *view.View) { v.Spec.Paused = true }},
+		"a member hangs":          {steps.Done{}, func(v *view.View) { v.Remembered = true }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -192,7 +193,7 @@ func TestThePodThatIsTriedIsThatOfAMemberAndNotOfALeftoverVolume(t *testing.T) {
 		})
 		leftover := state.Member{Name: "example-2222222222", Incarnation: on.View.Incarnation, Volume: state.VolumeDeleting}
 		on.View.Members = append([]state.Member{leftover}, on.View.Members...)
-		if step := on.pass(t, plan.Done{}); on.View.PodProblem != "" || on.Created != 1 {
+		if step := on.pass(t, steps.Done{}); on.View.PodProblem != "" || on.Created != 1 {
 			t.Errorf("after %d dry runs the problem is %q, and the plan is %+v", on.Created, on.View.PodProblem, step)
 		}
 	})

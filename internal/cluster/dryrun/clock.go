@@ -10,7 +10,10 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/volumes"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
@@ -53,9 +56,9 @@ func (t *Times) ServerTime(ctx context.Context, v *view.View) (now time.Time, pr
 	}
 	last := t.Memory.OfView(v)
 	if !last.holds(v.Now) {
-		budget := objects.DisruptionBudget(v.State, plan.ApplyBudget{Incarnation: v.Incarnation, MinAvailable: 1})
+		budget := objects.DisruptionBudget(v.State, steps.ApplyBudget{Incarnation: v.Incarnation, MinAvailable: 1})
 		budget.Name = v.Name + rehearsalName
-		given, _ := plan.MetadataFor(v.State, "PodDisruptionBudget", v.Name)
+		given, _ := services.MetadataFor(v.State, "PodDisruptionBudget", v.Name)
 		given.Stamp(budget)
 		answer := t.Client.Create(ctx, budget, client.DryRunAll)
 		said, err := refusedBy(answer)
@@ -81,13 +84,13 @@ func (t *Times) ObserveClock(v *view.View) {
 	if last := t.Memory.OfView(v); !known && last.problem == "" && last.holds(v.Now) {
 		ahead = last.ahead
 	}
-	plan.NoteClock(&v.State, ahead)
+	certificates.NoteClock(&v.State, ahead)
 }
 
 // ConfirmClock fails if a step cannot be undone, and was planned without the knowledge that the operator's clock differs from that of the
 // API server. The next pass plans with it. If the clocks cannot be compared, the step is taken: repairs must not wait for that.
-func (t *Times) ConfirmClock(ctx context.Context, v *view.View, step plan.Step) error {
-	if !plan.AsksClock(v.State, step) || v.ServerAhead != 0 {
+func (t *Times) ConfirmClock(ctx context.Context, v *view.View, step steps.Step) error {
+	if !certificates.AsksClock(v.State, step) || v.ServerAhead != 0 {
 		return nil
 	}
 	now, problem, err := t.ServerTime(ctx, v)
@@ -103,7 +106,7 @@ func (t *Times) ConfirmClock(ctx context.Context, v *view.View, step plan.Step) 
 // ConfirmOver fails if the time of a volume that was set aside is not over by the clock of the API server. If the operator's clock is
 // wrong by a day, it would delete the only copy of the data from before a restore.
 func (t *Times) ConfirmOver(ctx context.Context, v *view.View, name string) error {
-	until, is := plan.KeptUntil(v.State, name)
+	until, is := volumes.KeptUntil(v.State, name)
 	if !is {
 		return nil
 	}
@@ -115,7 +118,7 @@ func (t *Times) ConfirmOver(ctx context.Context, v *view.View, name string) erro
 	switch {
 	case problem != "":
 		return fmt.Errorf(what+"%w, because it cannot compare its clock with that of the API server: %s", name, ErrKept, problem)
-	case plan.StillKept(v.State, name, now):
+	case volumes.StillKept(v.State, name, now):
 		return fmt.Errorf(what+"%w before %s by the clock of the API server, which is behind the operator's. Correct the clock that is wrong",
 			name, ErrKept, until.UTC().Format(time.RFC3339))
 	}

@@ -10,8 +10,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/membership"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -28,7 +29,7 @@ func (r *Rehearsals) Rehearse(ctx context.Context, v *view.View, member string, 
 	if last.err != nil && last.generation == v.Cluster.Generation && v.Now.Sub(last.at) < RehearseAgain {
 		return last.err
 	}
-	create := plan.CreateMember{Name: member, Incarnation: incarnationOfMember(v, member), Start: start}
+	create := steps.CreateMember{Name: member, Incarnation: incarnationOfMember(v, member), Start: start}
 	pod, err := r.rehearsalOf(v, create)
 	if err != nil {
 		return err
@@ -47,8 +48,8 @@ func (r *Rehearsals) Rehearse(ctx context.Context, v *view.View, member string, 
 }
 
 // RehearseSuccessor rehearses the Pod that must follow a step, if one must.
-func (r *Rehearsals) RehearseSuccessor(ctx context.Context, v *view.View, step plan.Step) error {
-	next, follows := plan.Successor(v.State, step)
+func (r *Rehearsals) RehearseSuccessor(ctx context.Context, v *view.View, step steps.Step) error {
+	next, follows := membership.Successor(v.State, step)
 	if !follows {
 		return nil
 	}
@@ -56,14 +57,14 @@ func (r *Rehearsals) RehearseSuccessor(ctx context.Context, v *view.View, step p
 }
 
 // NewPod is the Pod of a member, as it is created.
-func (r *Rehearsals) NewPod(s state.State, create plan.CreateMember) *corev1.Pod {
+func (r *Rehearsals) NewPod(s state.State, create steps.CreateMember) *corev1.Pod {
 	pod := pods.NewPod(s, create, r.SeedImage)
 	pods.AddSeedEnv(pod, r.SeedEnv)
 	return pod
 }
 
 // rehearsalOf builds the Pod of a member under a name that no member has.
-func (r *Rehearsals) rehearsalOf(v *view.View, create plan.CreateMember) (*corev1.Pod, error) {
+func (r *Rehearsals) rehearsalOf(v *view.View, create steps.CreateMember) (*corev1.Pod, error) {
 	pod := r.NewPod(v.State, create)
 	pod.Name = v.Name + rehearsalName
 	if err := controllerutil.SetControllerReference(v.Cluster, pod, r.Client.Scheme()); err != nil {
@@ -73,7 +74,7 @@ func (r *Rehearsals) rehearsalOf(v *view.View, create plan.CreateMember) (*corev
 }
 
 // tryPod creates a Pod of rehearsalOf in a dry run, and says what is wrong with it. It returns an error if the answer does not tell.
-func (r *Rehearsals) tryPod(ctx context.Context, v *view.View, create plan.CreateMember, pod *corev1.Pod) (unfit, error) {
+func (r *Rehearsals) tryPod(ctx context.Context, v *view.View, create steps.CreateMember, pod *corev1.Pod) (unfit, error) {
 	answer := r.Client.Create(ctx, pod, client.DryRunAll)
 	said, err := refusedBy(answer)
 	if over, is := exceededQuota(answer); is {
@@ -103,7 +104,7 @@ func (r *Rehearsals) tryPod(ctx context.Context, v *view.View, create plan.Creat
 }
 
 // againStale reports whether a Pod as admission would make it had to be recreated at once.
-func againStale(v *view.View, pod *corev1.Pod, create plan.CreateMember) bool {
+func againStale(v *view.View, pod *corev1.Pod, create steps.CreateMember) bool {
 	var m state.Member
 	pods.ObservePod(&m, pod, v.Now)
 	pods.ObserveTemplate(v.State, &m, pod)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 )
 
@@ -33,12 +33,12 @@ type lastRefusal struct {
 func (r *Refusal) Error() string { return r.Message }
 
 // RefusedStep is the wait that reports a refusal; false if err is none.
-func RefusedStep(err error) (plan.Step, bool) {
+func RefusedStep(err error) (steps.Step, bool) {
 	var refused *Refusal
 	if !errors.As(err, &refused) {
 		return nil, false
 	}
-	return plan.Wait{Reason: v1beta2.ReasonPodRefused, Message: refused.Message, Stalled: true, Requeue: RehearseAgain}, true
+	return steps.Wait{Reason: v1beta2.ReasonPodRefused, Message: refused.Message, Stalled: true, Requeue: RehearseAgain}, true
 }
 
 // refusedBy returns why the API server refuses an object for good. It returns the error if the API server may accept

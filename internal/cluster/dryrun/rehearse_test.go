@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 func TestNoLearnerIsAddedThatAQuotaRefuses(t *testing.T) {
@@ -33,7 +34,7 @@ func TestATemplateOfVolumesThatCannotWorkIsReportedBeforeAMemberNeedsIt(t *testi
 	for range 3 {
 		r.ObserveVolumeTemplate(t.Context(), on.View)
 	}
-	wait, waits := plan.Plan(on.View.State).(plan.Wait)
+	wait, waits := plan.Plan(on.View.State).(steps.Wait)
 	if !waits || wait.Reason != v1beta2.ReasonInvalidSpec || !wait.Stalled || !strings.Contains(wait.Message, "access mode Bogus") || on.Created != 1 {
 		t.Errorf("after %d dry runs the plan is %+v", on.Created, plan.Plan(on.View.State))
 	}

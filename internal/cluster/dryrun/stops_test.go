@@ -14,7 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
@@ -31,7 +31,7 @@ func TestTheDryRunOfAStopHasTheOptionsOfTheStop(t *testing.T) {
 	if !is {
 		t.Fatal("the dry run was accepted")
 	}
-	if message := step.(plan.Wait).Message; strings.Contains(message, long) || !strings.Contains(message, "Correct the webhook") {
+	if message := step.(steps.Wait).Message; strings.Contains(message, long) || !strings.Contains(message, "Correct the webhook") {
 		t.Errorf("the message is not shortened: %s", message)
 	}
 }

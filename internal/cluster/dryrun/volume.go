@@ -5,8 +5,8 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -24,7 +24,7 @@ func (r *Rehearsals) ObserveVolumeTemplate(ctx context.Context, v *view.View) {
 	}
 	if !last.accepted && v.Now.Sub(last.at) >= RehearseAgain {
 		last.at = v.Now
-		volume := pods.NewVolume(v.State, plan.CreateMember{Name: v.Name + rehearsalName, Incarnation: max(v.Incarnation, state.FirstIncarnation)})
+		volume := pods.NewVolume(v.State, steps.CreateMember{Name: v.Name + rehearsalName, Incarnation: max(v.Incarnation, state.FirstIncarnation)})
 		said, err := refusedBy(r.Client.Create(ctx, volume, client.DryRunAll))
 		if err == nil { // otherwise it is not known
 			last.accepted, last.problem = said == "", said

@@ -9,15 +9,17 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/dryrun"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/recovery"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
 // Skippable reports whether later rules are asked after an error of a rule.
-func Skippable(v *view.View, rule string, step plan.Step, err error) bool {
+func Skippable(v *view.View, rule string, step steps.Step, err error) bool {
 	if errors.Is(err, view.ErrBehind) {
 		return false
 	}
-	if plan.FencesStopped(v.State, step) {
+	if recovery.FencesStopped(v.State, step) {
 		return objectRefused(err) && !errors.Is(err, view.ErrForeign)
 	}
 	return plan.Independent(v.State, rule, step) && (objectRefused(err) || plan.Unconditional(rule))

@@ -6,13 +6,14 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 )
 
 // Of returns the error that a pass ends with; nil if it did something.
-func Of(v *view.View, step plan.Step, actErr error) error {
-	if actErr == nil && plan.Acts(step) {
+func Of(v *view.View, step steps.Step, actErr error) error {
+	if actErr == nil && steps.Acts(step) {
 		return nil
 	}
 	return errors.Join(actErr, v.Skipped)

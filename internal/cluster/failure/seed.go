@@ -5,15 +5,16 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
 // refusesSeed returns why Kubernetes refuses to create the seed of a restore; false if the step or the error is another
 // one. A webhook answers with any code, so only those errors do not count that pass by themselves.
-func refusesSeed(v *view.View, step plan.Step, actErr error) (why string, is bool) {
-	create, creates := step.(plan.CreateMember)
-	if !creates || !plan.IsSeed(v.State, create.Name) || actErr == nil || errors.Is(actErr, view.ErrBehind) {
+func refusesSeed(v *view.View, step steps.Step, actErr error) (why string, is bool) {
+	create, creates := step.(steps.CreateMember)
+	if !creates || !restore.IsSeed(v.State, create.Name) || actErr == nil || errors.Is(actErr, view.ErrBehind) {
 		return "", false
 	}
 	var answered apierrors.APIStatus

@@ -6,7 +6,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/volumes"
 )
 
 // Refusals remembers which larger volumes Kubernetes refused, so that the operator continues with other work and does not
@@ -36,7 +36,7 @@ func (r *Refusals) Of(volume client.ObjectKey, size string, now time.Time) strin
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	last, ok := r.last[volume]
-	if ok && now.Sub(last.at) > plan.RefusalKept {
+	if ok && now.Sub(last.at) > volumes.RefusalKept {
 		delete(r.last, volume)
 		return ""
 	}

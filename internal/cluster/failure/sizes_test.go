@@ -6,7 +6,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/volumes"
 )
 
 func TestARefusedVolumeIsNotAskedForAgainAtOnce(t *testing.T) {
@@ -22,13 +22,13 @@ func TestARefusedVolumeIsNotAskedForAgainAtOnce(t *testing.T) {
 		"the same size":                       {volume, "16Gi", time.Minute, "exceeded quota"},
 		"another size":                        {volume, "12Gi", time.Minute, ""},
 		"another volume":                      {client.ObjectKey{Namespace: "ns", Name: "other"}, "16Gi", time.Minute, ""},
-		"the same size, exactly at the limit": {volume, "16Gi", plan.RefusalKept, "exceeded quota"},
+		"the same size, exactly at the limit": {volume, "16Gi", volumes.RefusalKept, "exceeded quota"},
 	} {
 		if got := r.Of(test.volume, test.size, noon.Add(test.after)); got != test.want {
 			t.Errorf("%s: refused because %q, want %q", name, got, test.want)
 		}
 	}
-	if got := r.Of(volume, "16Gi", noon.Add(plan.RefusalKept+time.Second)); got != "" {
-		t.Errorf("after %s it is still refused: %q", plan.RefusalKept, got)
+	if got := r.Of(volume, "16Gi", noon.Add(volumes.RefusalKept+time.Second)); got != "" {
+		t.Errorf("after %s it is still refused: %q", volumes.RefusalKept, got)
 	}
 }

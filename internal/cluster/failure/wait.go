@@ -9,6 +9,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/dryrun"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
@@ -16,22 +19,22 @@ import (
 )
 
 // WithoutRefusals makes a wait of a step that was refused, and that no other rule took the place of.
-func WithoutRefusals(v *view.View, step plan.Step, actErr error) (plan.Step, error) {
+func WithoutRefusals(v *view.View, step steps.Step, actErr error) (steps.Step, error) {
 	step, actErr = inEndingNamespace(v, step, actErr)
 	if wait, is := WaitInstead(v, step, actErr); is {
 		step, actErr = plan.Bounded(v.State, wait), nil
 	}
 	if refusal := etcd.RefusalOf(actErr); refusal != etcd.NotRefused {
-		step, actErr = plan.RefusedByEtcd(v.State, refusal), nil
+		step, actErr = certificates.RefusedByEtcd(v.State, refusal), nil
 	}
 	if why, is := refusesSeed(v, step, actErr); is {
-		step, actErr = plan.RefuseSeed(&v.State, why, dryrun.RehearseAgain), nil
+		step, actErr = restore.RefuseSeed(&v.State, why, dryrun.RehearseAgain), nil
 	}
-	if v.Skipped == nil && actErr == nil && plan.Acts(step) && kube.Refused(v.Obstructed) {
+	if v.Skipped == nil && actErr == nil && steps.Acts(step) && kube.Refused(v.Obstructed) {
 		v.Skipped = v.Obstructed // the step is of a later rule, so nothing else reports it
 	}
 	if wait, is := dryrun.RefusedStep(v.Skipped); is && actErr == nil {
-		if !plan.Acts(step) {
+		if !steps.Acts(step) {
 			step = wait
 		}
 		v.Skipped = nil
@@ -40,22 +43,22 @@ func WithoutRefusals(v *view.View, step plan.Step, actErr error) (plan.Step, err
 }
 
 // WaitInstead returns the wait that reports a refused step that the rest of the plan depends on; false for a failure that passes.
-func WaitInstead(v *view.View, step plan.Step, err error) (plan.Wait, bool) {
+func WaitInstead(v *view.View, step steps.Step, err error) (steps.Wait, bool) {
 	var dry *dryrun.Refusal
 	switch {
 	case errors.Is(err, view.ErrBehind), errors.Is(err, view.ErrRemembered):
-		return plan.Wait{}, false
+		return steps.Wait{}, false
 	case errors.Is(err, etcd.ErrNotYet):
 		return plan.RefusedForNow(v.State, step, etcd.Answer(err)), true
 	case errors.As(err, &dry):
-		return plan.Wait{Reason: v1beta2.ReasonPodRefused, Message: dry.Message, Stalled: true, Requeue: dryrun.RehearseAgain}, true
+		return steps.Wait{Reason: v1beta2.ReasonPodRefused, Message: dry.Message, Stalled: true, Requeue: dryrun.RehearseAgain}, true
 	}
 	if why, is := refusesSeed(v, step, err); is {
-		wait, waits := plan.RefuseSeed(&v.State, why, dryrun.RehearseAgain).(plan.Wait)
+		wait, waits := restore.RefuseSeed(&v.State, why, dryrun.RehearseAgain).(steps.Wait)
 		return wait, waits
 	}
 	if byWebhook(err) && !kube.Refused(err) {
-		return plan.Bounded(v.State, plan.Wait{
+		return plan.Bounded(v.State, steps.Wait{
 			Reason: v1beta2.ReasonObjectRefused, Requeue: dryrun.RehearseAgain,
 			Message: planning.Sentence("An admission webhook of this Kubernetes does not answer: ", planning.Quote(err.Error(), dryrun.MaxQuote)) + " The operator tries again every 30 s. Check the Service and the Pods of the webhook.",
 		}), true
@@ -64,23 +67,23 @@ func WaitInstead(v *view.View, step plan.Step, err error) (plan.Wait, bool) {
 }
 
 // refusedObject returns the wait that reports an object that the API server refuses for good; false for any other error.
-func refusedObject(err error) (plan.Wait, bool) {
+func refusedObject(err error) (steps.Wait, bool) {
 	if !kube.Refused(err) {
-		return plan.Wait{}, false
+		return steps.Wait{}, false
 	}
-	return plan.Wait{Reason: v1beta2.ReasonObjectRefused, Message: kube.RefusalMessage(err), Stalled: true, Requeue: dryrun.RehearseAgain}, true
+	return steps.Wait{Reason: v1beta2.ReasonObjectRefused, Message: kube.RefusalMessage(err), Stalled: true, Requeue: dryrun.RehearseAgain}, true
 }
 
 // inEndingNamespace makes a wait of a step that failed because its namespace is being deleted: Kubernetes creates nothing in it, and deletes
 // the EtcdCluster, too. A step that was carried out stands.
-func inEndingNamespace(v *view.View, step plan.Step, actErr error) (plan.Step, error) {
+func inEndingNamespace(v *view.View, step steps.Step, actErr error) (steps.Step, error) {
 	ending := func(err error) bool { return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) }
 	skipped := ending(v.Skipped)
 	if skipped {
 		v.Skipped = nil
 	}
-	if ending(actErr) || skipped && actErr == nil && !plan.Acts(step) {
-		return plan.Bounded(v.State, plan.Wait{Reason: v1beta2.ReasonDeleting, Message: "Namespace " + v.Namespace + " is being deleted, so Kubernetes creates no objects in it."}), nil
+	if ending(actErr) || skipped && actErr == nil && !steps.Acts(step) {
+		return plan.Bounded(v.State, steps.Wait{Reason: v1beta2.ReasonDeleting, Message: "Namespace " + v.Namespace + " is being deleted, so Kubernetes creates no objects in it."}), nil
 	}
 	return step, actErr
 }

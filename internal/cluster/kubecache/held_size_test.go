@@ -10,7 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/heaptest"
@@ -24,7 +24,7 @@ func TestPodsOfOneNamespaceDoNotFillTheCache(t *testing.T) {
 			return corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Args: []string{clustertest.Unique(i)}}}}
 		},
 		"a variable that is read": func(i int) corev1.PodSpec {
-			return corev1.PodSpec{Containers: []corev1.Container{{Name: plan.EtcdContainer, Env: []corev1.EnvVar{{Name: state.QuotaVariable, Value: clustertest.Unique(i)}}}}}
+			return corev1.PodSpec{Containers: []corev1.Container{{Name: lifecycle.EtcdContainer, Env: []corev1.EnvVar{{Name: state.QuotaVariable, Value: clustertest.Unique(i)}}}}}
 		},
 	} {
 		var cache []any

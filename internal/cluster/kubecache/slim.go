@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
@@ -58,13 +58,13 @@ func slimContainers(containers []corev1.Container) []corev1.Container {
 	kept := make([]corev1.Container, 0, len(containers))
 	for _, c := range containers {
 		slimmed := corev1.Container{Name: Words.Share(c.Name), Resources: c.Resources, RestartPolicy: c.RestartPolicy}
-		if c.Name == plan.EtcdContainer {
+		if c.Name == lifecycle.EtcdContainer {
 			slimmed.Image, slimmed.Command, slimmed.Env = Words.Share(c.Image), slimCommand(c.Command), slimEnv(c.Env)
 			if probe := c.StartupProbe; probe != nil {
 				slimmed.StartupProbe = &corev1.Probe{FailureThreshold: probe.FailureThreshold, PeriodSeconds: probe.PeriodSeconds}
 			}
 		}
-		if c.Name == plan.EtcdContainer && pods.ProbesAlarm(c) {
+		if c.Name == lifecycle.EtcdContainer && pods.ProbesAlarm(c) {
 			slimmed.ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: pods.PathWithAlarm}}}
 		}
 		if c.Name == pods.SeedContainer {
@@ -92,7 +92,7 @@ func slimCommand(args []string) []string {
 func slimEnv(env []corev1.EnvVar) []corev1.EnvVar {
 	var kept []corev1.EnvVar
 	for _, e := range env {
-		if e.Name == state.QuotaVariable || e.Name == plan.EnvAdded || e.Name == command.EnvInitialCluster || e.Name == seed.EnvDataRequired {
+		if e.Name == state.QuotaVariable || e.Name == lifecycle.EnvAdded || e.Name == command.EnvInitialCluster || e.Name == seed.EnvDataRequired {
 			kept = append(kept, e)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/modes"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -56,7 +56,7 @@ func (c *Connections) reach(v *view.View, member string) target {
 	}
 	config, ready := v.TLS, false
 	for _, m := range v.Members {
-		ready = ready || (m.Name == member && plan.MayBeReady(v.State, m))
+		ready = ready || (m.Name == member && modes.MayBeReady(v.State, m))
 	}
 	return target{host: v.Addresses[member], ready: ready, dial: func() (Etcd, error) { return c.Dial(endpoint, config) }}
 }

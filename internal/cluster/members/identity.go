@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/clock"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -21,7 +21,7 @@ func identify(v *view.View, answers []Answer) {
 			disown(v, i, a, fmt.Sprintf("another etcd answers at its address, member %s of cluster %s", a.status.MemberID, a.status.ClusterID))
 		}
 	}
-	plan.CorrectClusterID(&v.State, provenID(v, answers))
+	services.CorrectClusterID(&v.State, provenID(v, answers))
 	for i := range answers {
 		if why := takenBy(v, v.Members[i].Name, answers[i]); why != "" {
 			disown(v, i, &answers[i], why)

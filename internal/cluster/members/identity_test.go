@@ -9,6 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -49,7 +50,7 @@ func TestAFalsifiedClusterIDIsCorrectedByTheMembers(t *testing.T) {
 	if s.ClusterID != clustertest.OldID || !s.ClusterIDProven || len(s.Corrected) != 1 {
 		t.Errorf("cluster ID %s; %q", s.ClusterID, s.Corrected)
 	}
-	if diff := cmp.Diff(plan.Step(plan.Done{}), plan.Plan(s)); diff != "" {
+	if diff := cmp.Diff(steps.Step(steps.Done{}), plan.Plan(s)); diff != "" {
 		t.Errorf("Plan (-want +got):\n%s", diff)
 	}
 }

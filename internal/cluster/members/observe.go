@@ -7,7 +7,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/recovery"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -40,7 +40,7 @@ func (r *Questions) ObserveEtcd(ctx context.Context, v *view.View) bool {
 	if membership := membershipOf(v, answers); membership != nil {
 		state.Enroll(&v.State, membership)
 	}
-	plan.HearWitness(&v.State)
+	recovery.HearWitness(&v.State)
 	r.silence.Saw(client.ObjectKey{Namespace: v.Namespace, Name: v.Name}, &v.State)
 	r.observeHashes(ctx, v)
 	return true

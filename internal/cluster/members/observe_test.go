@@ -20,6 +20,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/metrics"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/queue"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -99,7 +100,7 @@ func TestAMemberThatAcceptsConnectionsAndAnswersNothingIsKnownByItsMetrics(t *te
 }
 
 func TestMembersThatAgreeAreLeftAlone(t *testing.T) {
-	if diff := cmp.Diff(plan.Step(plan.Done{}), plan.Plan(heard(t, func(int, *clustertest.FakeMember) {}))); diff != "" {
+	if diff := cmp.Diff(steps.Step(steps.Done{}), plan.Plan(heard(t, func(int, *clustertest.FakeMember) {}))); diff != "" {
 		t.Errorf("Plan (-want +got):\n%s", diff)
 	}
 }
@@ -113,7 +114,7 @@ func TestAClusterWithAuthenticationIsKnownToServe(t *testing.T) {
 		if !meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionAvailable) || !s.MembershipKnown {
 			t.Errorf("%s: the conditions are %v", name, status.Conditions)
 		}
-		if wait, waits := step.(plan.Wait); !waits || wait.Reason != v1beta2.ReasonEtcdAccessDenied {
+		if wait, waits := step.(steps.Wait); !waits || wait.Reason != v1beta2.ReasonEtcdAccessDenied {
 			t.Errorf("%s: the step is %#v", name, step)
 		}
 	}
@@ -129,7 +130,7 @@ func TestAClusterThatTellsTheOperatorNothingForLackOfPermissionIsAvailable(t *te
 	if !meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionAvailable) || !meta.IsStatusConditionFalse(status.Conditions, v1beta2.ConditionDegraded) {
 		t.Errorf("the conditions are %v", status.Conditions)
 	}
-	if wait, waits := step.(plan.Wait); !waits || wait.Reason != v1beta2.ReasonEtcdAccessDenied || !strings.Contains(wait.Message, "it has no user") {
+	if wait, waits := step.(steps.Wait); !waits || wait.Reason != v1beta2.ReasonEtcdAccessDenied || !strings.Contains(wait.Message, "it has no user") {
 		t.Errorf("the step is %#v", step)
 	}
 }
@@ -160,7 +161,7 @@ func TestAMemberWithOtherDataIsReplacedThoughEtcdRefusesToServe(t *testing.T) {
 			m.Hash = 8
 		}
 	})
-	want := plan.Step(plan.RemoveMember{ID: 2, Name: clustertest.NameOf(1), Cause: state.CorruptData})
+	want := steps.Step(steps.RemoveMember{ID: 2, Name: clustertest.NameOf(1), Cause: state.CorruptData})
 	if diff := cmp.Diff(want, plan.Plan(s)); diff != "" {
 		t.Errorf("Plan (-want +got):\n%s", diff)
 	}
@@ -172,7 +173,7 @@ func TestAUsedUpQuotaIsSeen(t *testing.T) {
 		m.Answer.Errors = []string{"memberID:1 alarm:NOSPACE "}
 		m.Answer.DBSize, m.Answer.DBSizeInUse, m.Answer.DBQuota = 100, 10, 100
 	})
-	want := plan.Step(plan.DefragmentMember{Name: clustertest.NameOf(1), Reason: "NoSpace"})
+	want := steps.Step(steps.DefragmentMember{Name: clustertest.NameOf(1), Reason: "NoSpace"})
 	if diff := cmp.Diff(want, plan.Plan(s)); diff != "" {
 		t.Errorf("Plan (-want +got):\n%s", diff)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -21,7 +22,7 @@ func (c *Connections) WithServing(ctx context.Context, v *view.View, not string,
 
 // ChangeMembers is WithServing for a change of the membership. The member that is asked refuses it if it has no connection to all voters. That protects
 // the quorum, but etcd can be wrong for good. So if it refuses for long, the others are asked, too: each judges by its own connections.
-func (c *Connections) ChangeMembers(ctx context.Context, v *view.View, step plan.Step, not string, do func(Etcd) error) error {
+func (c *Connections) ChangeMembers(ctx context.Context, v *view.View, step steps.Step, not string, do func(Etcd) error) error {
 	err := c.WithServing(ctx, v, not, do)
 	if !errors.Is(err, etcd.ErrUnconnected) || !plan.RefusedForLong(v.State, step) {
 		return err
@@ -49,7 +50,7 @@ func serving(v *view.View, not string) (names []string) {
 }
 
 // Fence has etcd refuse all writes.
-func (c *Connections) Fence(ctx context.Context, v *view.View, step plan.FenceWrites) error {
+func (c *Connections) Fence(ctx context.Context, v *view.View, step steps.FenceWrites) error {
 	fence := func(member Etcd) (err error) { v.FencedAt, err = member.Fence(ctx, step.ID); return err }
 	if step.Seed != "" {
 		return c.With(ctx, v, step.Seed, fence)

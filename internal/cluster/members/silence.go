@@ -6,7 +6,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/repair"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
@@ -57,7 +57,7 @@ func (q *Silence) Saw(cluster client.ObjectKey, s *state.State) {
 			}
 			seen.ran = seen.ran || m.Pod == state.PodRunning
 			m.SilentSince = seen.since
-			if s.Now.Sub(lost) > plan.QuorumGap || (s.MembershipKnown && !state.Expected(*s, *m)) {
+			if s.Now.Sub(lost) > repair.QuorumGap || (s.MembershipKnown && !state.Expected(*s, *m)) {
 				seen.failing = time.Time{}
 			}
 			if state.Expected(*s, *m) {

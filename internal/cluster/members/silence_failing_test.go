@@ -9,6 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // seenMembers is a cluster of three that one process observes. Its second member does not serve, and its Pod has not been ready for eight minutes.
@@ -29,7 +30,7 @@ func (w *seenMembers) look(d time.Duration, change func(*state.State)) bool {
 	for end := w.s.Now.Add(d); ; w.s.Now = w.s.Now.Add(5 * time.Second) {
 		change(&w.s)
 		w.q.Saw(client.ObjectKey{}, &w.s)
-		if _, is := plan.Plan(w.s).(plan.RemoveMember); is {
+		if _, is := plan.Plan(w.s).(steps.RemoveMember); is {
 			return true
 		}
 		if !w.s.Now.Before(end) {

@@ -10,6 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // A Pod may wait long for a node. Without this, its member is removed in its first second, and so is each one after it.
@@ -32,7 +33,7 @@ func TestTheTimeOfALearnerBeginsWhenItsPodRuns(t *testing.T) {
 	m := &s.Members[3]
 	m.Pod, m.PodReason, m.PodImage = state.PodRunning, "", s.ImageFor(1) // a node came; etcd has just started
 	q.Saw(key, &s)
-	if step, removes := plan.Plan(s).(plan.RemoveMember); removes {
+	if step, removes := plan.Plan(s).(steps.RemoveMember); removes {
 		t.Errorf("in its first pass the learner is removed: %+v", step)
 	}
 }

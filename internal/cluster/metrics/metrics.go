@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/modes"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/recovery"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -107,7 +108,7 @@ func (m *Metrics) sawSpec(s state.State) {
 	m.paused.set(s.Namespace, s.Name, number(s.Spec.Paused))
 	m.hibernated.set(s.Namespace, s.Name, number(s.Spec.Hibernate))
 	m.starting.set(s.Namespace, s.Name, number(!s.Formed()))
-	if refused, known := plan.RefusesWrites(s); known {
+	if refused, known := modes.RefusesWrites(s); known {
 		m.readOnly.set(s.Namespace, s.Name, number(refused))
 	} else {
 		m.readOnly.remove(s.Namespace, s.Name)
@@ -169,7 +170,7 @@ func (m *Metrics) sawQuorum(s state.State) {
 	default:
 		m.quorum.set(s.Namespace, s.Name, number(s.MembershipKnown || state.Guarded(s)))
 	}
-	m.lost.set(s.Namespace, s.Name, number(plan.QuorumLost(s)))
+	m.lost.set(s.Namespace, s.Name, number(recovery.QuorumLost(s)))
 }
 
 // readyMembers counts the members that serve. While the operator cannot reach them, their readiness probes tell.

@@ -10,16 +10,17 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/modes"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // DisruptionBudget covers the voters of one incarnation, as the client Service does. A member that is not ready is
 // no help to quorum, and its eviction is not held up; with emptyDir it is, while quorum needs it, for its data goes along. The same is
 // true while writes are refused, and Pods of an earlier operator are not ready for that.
-func DisruptionBudget(s state.State, want plan.ApplyBudget) *policyv1.PodDisruptionBudget {
+func DisruptionBudget(s state.State, want steps.ApplyBudget) *policyv1.PodDisruptionBudget {
 	unhealthy := policyv1.AlwaysAllow
-	if plan.KeepsUnready(s) {
+	if modes.KeepsUnready(s) {
 		unhealthy = policyv1.IfHealthyBudget
 	}
 	return &policyv1.PodDisruptionBudget{
@@ -47,6 +48,6 @@ func ReadBudget(b *state.Budget, s state.State, have *policyv1.PodDisruptionBudg
 	if have.Spec.MinAvailable != nil {
 		b.MinAvailable = have.Spec.MinAvailable.IntValue()
 	}
-	want := DisruptionBudget(s, plan.ApplyBudget{Incarnation: b.Incarnation, MinAvailable: b.MinAvailable})
+	want := DisruptionBudget(s, steps.ApplyBudget{Incarnation: b.Incarnation, MinAvailable: b.MinAvailable})
 	b.Current = equality.Semantic.DeepEqual(want.Spec, have.Spec) && equality.Semantic.DeepDerivative(want.Labels, have.Labels)
 }

@@ -7,16 +7,16 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
 func TestDisruptionBudgets(t *testing.T) {
-	clustertest.Golden(t, "budget", DisruptionBudget(clustertest.State(clustertest.Formed, clustertest.Members(3)), plan.ApplyBudget{Incarnation: 1, MinAvailable: 2}))
+	clustertest.Golden(t, "budget", DisruptionBudget(clustertest.State(clustertest.Formed, clustertest.Members(3)), steps.ApplyBudget{Incarnation: 1, MinAvailable: 2}))
 	leaving := clustertest.State(clustertest.Formed, clustertest.Members(3), func(s *state.State) { s.Members[2].DataInPod = true }) // the spec asks for volumes by now
-	clustertest.Golden(t, "budget-emptydir", DisruptionBudget(leaving, plan.ApplyBudget{Incarnation: 1, MinAvailable: 2}))
-	clustertest.Golden(t, "budget-emptydir", DisruptionBudget(clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.Ephemeral), plan.ApplyBudget{Incarnation: 1, MinAvailable: 2}))
+	clustertest.Golden(t, "budget-emptydir", DisruptionBudget(leaving, steps.ApplyBudget{Incarnation: 1, MinAvailable: 2}))
+	clustertest.Golden(t, "budget-emptydir", DisruptionBudget(clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.Ephemeral), steps.ApplyBudget{Incarnation: 1, MinAvailable: 2}))
 }
 
 func TestTheUsersSpreadReplacesTheDefault(t *testing.T) {

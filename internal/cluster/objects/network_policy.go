@@ -11,14 +11,14 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // NetworkPolicy limits who connects to the Pods of members, of all incarnations: a seed must reach nobody, but the members
 // that join it must. It selects by the one label that each of these Pods has from its first to its last second. No rule
 // has an empty "from" by accident, because that means everyone.
-func NetworkPolicy(s state.State, want plan.ApplyNetworkPolicy, allowed NetworkPeers) *networkingv1.NetworkPolicy {
+func NetworkPolicy(s state.State, want steps.ApplyNetworkPolicy, allowed NetworkPeers) *networkingv1.NetworkPolicy {
 	asked := s.Spec.NetworkPolicy
 	if asked == nil {
 		asked = &v1beta2.MemberNetworkPolicy{}

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
@@ -27,7 +27,7 @@ func HeadlessService(s state.State) *corev1.Service {
 }
 
 // ClientService selects the ready voters of one incarnation, so that two incarnations of a cluster never answer together.
-func ClientService(s state.State, to plan.ApplyServices) *corev1.Service {
+func ClientService(s state.State, to steps.ApplyServices) *corev1.Service {
 	service := service(s, s.ClientService())
 	service.Annotations = map[string]string{}
 	if to.ClusterID != "" {

@@ -8,11 +8,11 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 func TestTheClientServiceIsComparedWithWhatTheSpecAsked(t *testing.T) {
-	step := plan.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID}
+	step := steps.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID}
 	full, bare := ClientService(clustertest.State(clustertest.Formed, clustertest.WithService(clustertest.FullService)), step), ClientService(clustertest.State(clustertest.Formed), step)
 	// What the API server and the controllers of clouds fill in.
 	filled := full.DeepCopy()
@@ -45,7 +45,7 @@ func TestTheClientServiceIsComparedWithWhatTheSpecAsked(t *testing.T) {
 
 func TestSettingsOfTheUserDoNotReplaceThoseOfTheOperator(t *testing.T) {
 	stored := v1beta2.ServicePolicy{Labels: map[string]string{v1beta2.LabelApp: "x"}, Annotations: map[string]string{v1beta2.AnnotationClusterID: "x"}}
-	service := ClientService(clustertest.State(clustertest.Formed, clustertest.WithService(stored)), plan.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID})
+	service := ClientService(clustertest.State(clustertest.Formed, clustertest.WithService(stored)), steps.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID})
 	if service.Labels[v1beta2.LabelApp] != v1beta2.AppName || service.Annotations[v1beta2.AnnotationClusterID] != clustertest.OldID {
 		t.Errorf("labels %v, annotations %v", service.Labels, service.Annotations)
 	}

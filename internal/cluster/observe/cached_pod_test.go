@@ -13,7 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/dryrun"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
@@ -59,11 +59,11 @@ func statuses() map[string]corev1.PodStatus {
 		"new":  {},
 		"lost": {Phase: corev1.PodFailed, Reason: "Evicted", Message: "The node was low on resource: memory."},
 		"running": {Phase: corev1.PodRunning, PodIP: "192.0.2.1", StartTime: &now, Conditions: conditions(corev1.PodCondition{Status: corev1.ConditionTrue}), ContainerStatuses: []corev1.ContainerStatus{{
-			Name: plan.EtcdContainer, Ready: true, State: runs, Started: ptr.To(false), Resources: &corev1.ResourceRequirements{Limits: memory}, AllocatedResources: memory,
+			Name: lifecycle.EtcdContainer, Ready: true, State: runs, Started: ptr.To(false), Resources: &corev1.ResourceRequirements{Limits: memory}, AllocatedResources: memory,
 		}, {Name: "proxy", Image: "proxy:1", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull"}}}}},
 		"gate closed": {Phase: corev1.PodRunning, Conditions: conditions(corev1.PodCondition{Status: corev1.ConditionFalse, Reason: "ReadinessGatesNotReady", Message: "load balancer"})},
 		"crashing": {Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{
-			Name: plan.EtcdContainer, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}, LastTerminationState: failed,
+			Name: lifecycle.EtcdContainer, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}, LastTerminationState: failed,
 		}}},
 		"restores":      {PodIP: "192.0.2.1", StartTime: &now, InitContainerStatuses: []corev1.ContainerStatus{{Name: pods.SeedContainer, RestartCount: 3, State: failed}}},
 		"unschedulable": {Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "no node fits"}}},

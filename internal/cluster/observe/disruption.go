@@ -9,7 +9,8 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -20,7 +21,7 @@ func (o *Observer) ObserveBudget(ctx context.Context, v *view.View) error {
 	if err != nil {
 		return err
 	}
-	member := labels.Set(pods.Labels(v.State, plan.CreateMember{Incarnation: v.Incarnation}))
+	member := labels.Set(pods.Labels(v.State, steps.CreateMember{Incarnation: v.Incarnation}))
 	for _, object := range all {
 		budget, ok := object.(*policyv1.PodDisruptionBudget)
 		if !ok {
@@ -28,7 +29,7 @@ func (o *Observer) ObserveBudget(ctx context.Context, v *view.View) error {
 		}
 		if metav1.IsControlledBy(budget, v.Cluster) {
 			objects.ReadBudget(&v.Budget, v.State, budget)
-			plan.NoteMetadata(&v.State, "PodDisruptionBudget", budget.Name, budget)
+			services.NoteMetadata(&v.State, "PodDisruptionBudget", budget.Name, budget)
 			continue
 		}
 		if budget.Name == v.Name {
@@ -40,7 +41,7 @@ func (o *Observer) ObserveBudget(ctx context.Context, v *view.View) error {
 		}
 	}
 	if !v.Budget.Exists {
-		v.Repeats.Forget(plan.ApplyBudget{})
+		v.Repeats.Forget(steps.ApplyBudget{})
 	}
 	return nil
 }

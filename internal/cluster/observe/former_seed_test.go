@@ -10,7 +10,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
@@ -18,7 +20,7 @@ import (
 // the Pod.
 func TestTheCredentialsOfASeedAreNoReasonNotToStartAgain(t *testing.T) {
 	s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.FromBucket)
-	pod := pods.NewPod(s, plan.CreateMember{Name: clustertest.SeedName, Incarnation: 2, Start: state.StartSeed}, "seed")
+	pod := pods.NewPod(s, steps.CreateMember{Name: clustertest.SeedName, Incarnation: 2, Start: state.StartSeed}, "seed")
 	for _, volume := range pod.Spec.Volumes {
 		if volume.Secret != nil && (volume.Secret.Optional == nil || !*volume.Secret.Optional) {
 			t.Errorf("the Pod cannot start without Secret %s", volume.Secret.SecretName)
@@ -28,7 +30,7 @@ func TestTheCredentialsOfASeedAreNoReasonNotToStartAgain(t *testing.T) {
 
 // formerSeed returns a Pod that an earlier release created and that has not restarted yet.
 func formerSeed(s state.State, changes ...func(*corev1.Pod)) *corev1.Pod {
-	pod := pods.NewPod(s, plan.CreateMember{Name: clustertest.SeedName, Incarnation: 2, Start: state.StartSeed}, "seed")
+	pod := pods.NewPod(s, steps.CreateMember{Name: clustertest.SeedName, Incarnation: 2, Start: state.StartSeed}, "seed")
 	pod.Namespace, pod.OwnerReferences = "ns", clustertest.Controlled("uid-example", pod.Name, nil).OwnerReferences
 	for i := range pod.Spec.Volumes {
 		if pod.Spec.Volumes[i].Name == pods.CredentialsVolume {
@@ -44,7 +46,7 @@ func formerSeed(s state.State, changes ...func(*corev1.Pod)) *corev1.Pod {
 func TestAFormerSeedWhoseSecretIsDeletedIsRecreatedWithoutIt(t *testing.T) {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s3-credentials"}, Data: map[string][]byte{"k": []byte("v")}}
 	runs := func(pod *corev1.Pod) {
-		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: plan.EtcdContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: lifecycle.EtcdContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
 	}
 	for name, test := range map[string]struct {
 		change      []func(*corev1.Pod)
@@ -62,7 +64,7 @@ func TestAFormerSeedWhoseSecretIsDeletedIsRecreatedWithoutIt(t *testing.T) {
 			pod := formerSeed(seeding, test.change...)
 			pod.Spec.NodeName = "node-1" // one without a node waits for the scheduler
 			secret.Name = seeding.Request.Source.Secret
-			volume := pods.NewVolume(seeding, plan.CreateMember{Name: clustertest.SeedName, Incarnation: 2})
+			volume := pods.NewVolume(seeding, steps.CreateMember{Name: clustertest.SeedName, Incarnation: 2})
 			volume.OwnerReferences = pod.OwnerReferences
 			o, v := observerBeside(t, append(test.objects, pod, volume)...)
 			v.ClusterID, v.Incarnation = clustertest.SeedID, test.incarnation
@@ -72,7 +74,7 @@ func TestAFormerSeedWhoseSecretIsDeletedIsRecreatedWithoutIt(t *testing.T) {
 			}
 			o.observeRequired(t.Context(), v)
 			v.Services = state.Services{HeadlessCurrent: true, ClientExists: true, ClientCurrent: true, ClientIncarnation: test.incarnation, ClientClusterID: clustertest.SeedID}
-			step, recreated := plan.Plan(v.State).(plan.DeletePod)
+			step, recreated := plan.Plan(v.State).(steps.DeletePod)
 			if recreated != test.recreated {
 				t.Errorf("the Pod is recreated: %t, want %t; the plan is %+v", recreated, test.recreated, plan.Plan(v.State))
 			}

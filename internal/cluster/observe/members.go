@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
@@ -42,7 +42,7 @@ func (o *Observer) ObserveMembers(ctx context.Context, v *view.View) error {
 			m := named(volume)
 			pods.ObserveVolume(m, volume)
 			m.VolumeUnlabelled = pods.Unlabelled(v.State, volume)
-			plan.NoteMetadata(&v.State, "PersistentVolumeClaim", volume.Name, volume)
+			services.NoteMetadata(&v.State, "PersistentVolumeClaim", volume.Name, volume)
 			v.Classes[volume.Name] = ptr.Deref(volume.Spec.StorageClassName, "")
 		}
 	}
@@ -64,7 +64,7 @@ func (o *Observer) ObserveMembers(ctx context.Context, v *view.View) error {
 	for _, m := range members {
 		v.Members = append(v.Members, *m)
 	}
-	plan.CorrectIncarnation(&v.State)
+	services.CorrectIncarnation(&v.State)
 	return nil
 }
 

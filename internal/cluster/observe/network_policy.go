@@ -11,8 +11,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -26,13 +27,13 @@ func (o *Observer) ObserveNetworkPolicy(ctx context.Context, v *view.View) error
 	err := o.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: v.Name}, &have)
 	switch {
 	case apierrors.IsNotFound(err):
-		v.Repeats.Forget(plan.ApplyNetworkPolicy{})
+		v.Repeats.Forget(steps.ApplyNetworkPolicy{})
 	case err != nil:
 		return fmt.Errorf("read NetworkPolicy %s: %w", v.Name, err)
 	case metav1.IsControlledBy(&have, v.Cluster):
-		plan.NoteMetadata(&v.State, "NetworkPolicy", have.Name, &have)
+		services.NoteMetadata(&v.State, "NetworkPolicy", have.Name, &have)
 		open := objects.OpensPeers(&have)
-		want := objects.NetworkPolicy(v.State, plan.ApplyNetworkPolicy{OpenPeers: open}, *o.NetworkPeers)
+		want := objects.NetworkPolicy(v.State, steps.ApplyNetworkPolicy{OpenPeers: open}, *o.NetworkPeers)
 		current := objects.Digest(want.Spec) == objects.Digest(have.Spec) && equality.Semantic.DeepDerivative(want.Labels, have.Labels)
 		v.NetworkPolicy = state.NetworkPolicy{Exists: true, Current: current, OpenPeers: open, Leaving: !have.DeletionTimestamp.IsZero()}
 	case v.Spec.NetworkPolicy != nil:

@@ -8,8 +8,8 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
@@ -38,7 +38,7 @@ func TestAMemberThatReplacesAServingOnePrefersItsZone(t *testing.T) {
 		s.Members[i].Zone = zone
 	}
 	s.Asked = state.NewAsked(map[string]string{v1beta2.AnnotationReplace: s.Members[1].Name})
-	join := plan.CreateMember{Name: s.Members[3].Name, Incarnation: 1, Start: state.StartJoin}
+	join := steps.CreateMember{Name: s.Members[3].Name, Incarnation: 1, Start: state.StartJoin}
 	pod := pods.NewPod(s, join, "")
 	terms := pod.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution
 	if len(terms) != 1 || terms[0].Preference.MatchExpressions[0].Values[0] != "b" || pod.Spec.Affinity.PodAntiAffinity == nil {

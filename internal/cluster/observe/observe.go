@@ -10,7 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/modes"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -55,9 +56,9 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1beta2.EtcdCluster, no
 	o.observeRequired(ctx, v)
 	o.Questions.ObserveShown(ctx, v)
 	o.explain(ctx, v)
-	plan.LookBehindFences(&v.State)
-	plan.CorrectTimes(&v.State, &known.seen)
-	plan.CompareClientCheck(&v.State)
+	modes.LookBehindFences(&v.State)
+	certificates.CorrectTimes(&v.State, &known.seen)
+	certificates.CompareClientCheck(&v.State)
 	v.Replacements = o.Brake.State(client.ObjectKeyFromObject(cluster), v.Now)
 	v.Held = v.Repeats.Held(cluster.Generation, v.Now)
 	slices.SortFunc(v.Foreign, func(a, b state.ForeignObject) int {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -25,6 +25,6 @@ func (o *Observer) observeRestores(ctx context.Context, v *view.View) error {
 	slices.SortFunc(restores, func(a, b v1beta2.EtcdRestore) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
-	plan.ChooseRestore(&v.State, restores)
+	restore.ChooseRestore(&v.State, restores)
 	return nil
 }

@@ -12,8 +12,9 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -27,7 +28,7 @@ func (o *Observer) ObserveServices(ctx context.Context, v *view.View) error {
 		return err
 	}
 	if headless == nil || forClients == nil {
-		v.Repeats.Forget(plan.ApplyServices{})
+		v.Repeats.Forget(steps.ApplyServices{})
 	}
 	for _, service := range []*corev1.Service{headless, forClients} {
 		v.Services.WithoutUID = v.Services.WithoutUID || (service != nil && service.Spec.Selector[v1beta2.LabelClusterUID] == "")
@@ -40,7 +41,7 @@ func (o *Observer) ObserveServices(ctx context.Context, v *view.View) error {
 	v.Services.ClientIncarnation, v.Services.ClientClusterID = objects.ServedBy(forClients)
 	v.Services.ClientRestoreUID = types.UID(forClients.Annotations[v1beta2.AnnotationRestoreUID])
 	v.Services.ClientUnready = forClients.Annotations[v1beta2.AnnotationServesUnready] != ""
-	want := objects.ClientService(v.State, plan.ApplyServices{
+	want := objects.ClientService(v.State, steps.ApplyServices{
 		Incarnation: v.Services.ClientIncarnation, ClusterID: v.Services.ClientClusterID, RestoreUID: v.Services.ClientRestoreUID,
 		Unready: v.Services.ClientUnready,
 	})
@@ -63,6 +64,6 @@ func (o *Observer) serviceNamed(ctx context.Context, v *view.View, name string) 
 		v.NoteForeign("Service", &service)
 		return nil, nil
 	}
-	plan.NoteMetadata(&v.State, "Service", name, &service)
+	services.NoteMetadata(&v.State, "Service", name, &service)
 	return &service, nil
 }

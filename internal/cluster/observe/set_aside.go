@@ -10,7 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -27,7 +27,7 @@ func (o *Observer) ObserveSetAside(ctx context.Context, v *view.View) error {
 		if !ok || !isVolume || volume.Labels[v1beta2.LabelReplacedOf] != v.Name || !v.Owns(volume) {
 			continue
 		}
-		plan.NoteMetadata(&v.State, "PersistentVolumeClaim", volume.Name, volume)
+		services.NoteMetadata(&v.State, "PersistentVolumeClaim", volume.Name, volume)
 		v.SetAside = append(v.SetAside, state.SetAside{Name: volume.Name, Since: since, Deleting: !volume.DeletionTimestamp.IsZero(), Kept: metav1.GetControllerOf(volume) == nil})
 	}
 	slices.SortFunc(v.SetAside, func(a, b state.SetAside) int { return cmp.Compare(a.Name, b.Name) })

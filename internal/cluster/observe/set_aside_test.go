@@ -5,12 +5,12 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
 func TestACopyOfAVolumeThatWasSetAsideIsLeftAlone(t *testing.T) {
-	original := pods.NewVolume(clustertest.State(clustertest.Formed), plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1})
+	original := pods.NewVolume(clustertest.State(clustertest.Formed), steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1})
 	original.Labels[v1beta2.LabelReplacedOf], original.Annotations[v1beta2.AnnotationReplacedAt] = "example", "2026-03-01T12:00:00Z"
 	replica := original.DeepCopy()
 	replica.Name = "copy-of-monday"

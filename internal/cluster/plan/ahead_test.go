@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/membership"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // ahead is a member whose Pod waits until etcd has added it.
@@ -32,15 +34,15 @@ func unused(m *state.Member) {
 	*m = state.Member{Name: m.Name, Incarnation: 1, Volume: state.VolumePresent, VolumeUnused: true}
 }
 
-func waitsFor(names string) Wait {
-	return Wait{Reason: v1beta2.ReasonScaling, Requeue: state.RequeueStarting, Message: "The Pods of new members get their volumes and addresses. Then etcd adds these members one at a time: " + names + "."}
+func waitsFor(names string) steps.Wait {
+	return steps.Wait{Reason: v1beta2.ReasonScaling, Requeue: state.RequeueStarting, Message: "The Pods of new members get their volumes and addresses. Then etcd adds these members one at a time: " + names + "."}
 }
 
-func create(i int) CreateMember {
-	return CreateMember{Name: nameOf(i), Incarnation: 1, Start: state.StartJoin, Waits: true}
+func create(i int) steps.CreateMember {
+	return steps.CreateMember{Name: nameOf(i), Incarnation: 1, Start: state.StartJoin, Waits: true}
 }
 
-func add(i int) AddLearner { return AddLearner{Name: nameOf(i), PeerURL: peerURLOf(i)} }
+func add(i int) steps.AddLearner { return steps.AddLearner{Name: nameOf(i), PeerURL: peerURLOf(i)} }
 
 const notNeeded = "etcd has not added it, and this Pod is no longer needed: the spec has changed, or its volume is being deleted"
 
@@ -52,55 +54,55 @@ func TestPlanAhead(t *testing.T) {
 		"adds no member whose Pod has no address":                                {stateWith(formed, members(3), with(3, ahead), with(4, ahead), size(5)), waitsFor(nameOf(3) + ", " + nameOf(4))},
 		"adds no member whose name may not resolve yet": {
 			stateWith(formed, members(3), with(3, ahead, justAddressed), with(4, ahead), size(5)),
-			Wait{Reason: v1beta2.ReasonScaling, Requeue: state.RequeueAddress, Message: waitsFor(nameOf(3) + ", " + nameOf(4)).Message},
+			steps.Wait{Reason: v1beta2.ReasonScaling, Requeue: state.RequeueAddress, Message: waitsFor(nameOf(3) + ", " + nameOf(4)).Message},
 		},
 		"adds no member whose address was published less than 200 ms ago": {
 			stateWith(formed, members(3), with(3, ahead, published(state.Spreading-time.Millisecond)), with(4, ahead), size(5)),
-			Wait{Reason: v1beta2.ReasonScaling, Requeue: state.RequeueAddress, Message: waitsFor(nameOf(3) + ", " + nameOf(4)).Message},
+			steps.Wait{Reason: v1beta2.ReasonScaling, Requeue: state.RequeueAddress, Message: waitsFor(nameOf(3) + ", " + nameOf(4)).Message},
 		},
 		"adds a member whose address was published 200 ms ago":   {stateWith(formed, members(3), with(3, ahead, published(state.Spreading)), with(4, ahead), size(5)), add(3)},
 		"adds the first of two members whose names resolve":      {stateWith(formed, members(3), with(3, ahead, addressed), with(4, ahead, addressed), size(5)), add(3)},
 		"adds the other member if one Pod cannot be scheduled":   {stateWith(formed, members(3), with(3, ahead, blockedBy(v1beta2.ReasonPodUnschedulable)), with(4, ahead, addressed), size(5)), add(4)},
-		"lets a waiting Pod start etcd once its member is added": {stateWith(formed, members(3), with(3, ahead, addressed, addedAhead), with(4, ahead, addressed), size(5)), ReleaseMember{Name: nameOf(3)}},
+		"lets a waiting Pod start etcd once its member is added": {stateWith(formed, members(3), with(3, ahead, addressed, addedAhead), with(4, ahead, addressed), size(5)), steps.ReleaseMember{Name: nameOf(3)}},
 		"checks every 100 ms until a released member answers": {
 			stateWith(formed, members(3), with(3, ahead, addressed, addedAhead, func(m *state.Member) { m.Waits = false }), with(4, ahead, addressed), size(5)),
-			Wait{Reason: v1beta2.ReasonScaling, Requeue: state.RequeueAddress, Message: "Member " + nameOf(3) + " is catching up with the leader."},
+			steps.Wait{Reason: v1beta2.ReasonScaling, Requeue: state.RequeueAddress, Message: "Member " + nameOf(3) + " is catching up with the leader."},
 		},
 		"adds the next member if the previous one serves and its Pod is not ready yet": {
 			stateWith(formed, members(4), with(3, func(m *state.Member) { m.PodReady, m.UnreadySince, m.InService = false, noon, true }), with(4, ahead, addressed), size(5)), add(4),
 		},
 		"checks every 100 ms until a name resolves while the previous member's Pod is not ready": {
 			stateWith(formed, members(4), with(3, func(m *state.Member) { m.PodReady, m.UnreadySince, m.InService = false, noon, true }), with(4, ahead, justAddressed), size(5)),
-			Wait{Reason: v1beta2.ReasonMemberDown, Requeue: state.RequeueAddress, Message: "Member " + nameOf(3) + " does not serve: its Pod is not ready."},
+			steps.Wait{Reason: v1beta2.ReasonMemberDown, Requeue: state.RequeueAddress, Message: "Member " + nameOf(3) + " does not serve: its Pod is not ready."},
 		},
 		"does not check more often while the next member's Pod has no address": {
 			stateWith(formed, members(4), with(3, func(m *state.Member) { m.PodReady, m.UnreadySince, m.InService = false, noon, true }), with(4, ahead), size(5)),
-			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(3) + " does not serve: its Pod is not ready."},
+			steps.Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(3) + " does not serve: its Pod is not ready."},
 		},
 		"does not report a held release once the member is released": {
 			stateWith(formed, members(3), with(3, ahead, addressed, addedAhead, func(m *state.Member) { m.Waits = false }), with(4, ahead, addressed), size(5), func(s *state.State) {
-				s.Held = []state.Held{{Step: repeatKey(*s, ReleaseMember{Name: nameOf(3)}), Times: 3, Until: noon.Add(time.Minute)}}
+				s.Held = []state.Held{{Step: steps.RepeatKey(*s, steps.ReleaseMember{Name: nameOf(3)}), Times: 3, Until: noon.Add(time.Minute)}}
 			}),
-			Wait{Reason: v1beta2.ReasonScaling, Requeue: state.RequeueAddress, Message: "Member " + nameOf(3) + " is catching up with the leader."},
+			steps.Wait{Reason: v1beta2.ReasonScaling, Requeue: state.RequeueAddress, Message: "Member " + nameOf(3) + " is catching up with the leader."},
 		},
 		"recreates a lost Pod with its unused volume":                          {stateWith(formed, members(3), with(3, ahead), with(4, unused), size(5)), create(4)},
-		"starts a voter, not a member that was never added, if quorum is lost": {stateWith(formed, members(3), noQuorum, with(0, withoutPod), with(3, unused), size(5)), CreateMember{Name: nameOf(0), Incarnation: 1, Start: state.StartRejoin}},
-		"deletes a waiting Pod if spec.size is lowered":                        {stateWith(formed, members(3), with(3, ahead, addressed), size(3)), DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonScaling, Message: notNeeded}},
-		"deletes a waiting Pod if the spec asks for another image":             {stateWith(formed, members(3), with(3, ahead, func(m *state.Member) { m.PodImage = "old" }), with(4, ahead), size(5)), DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonScaling, Message: notNeeded}},
-		"deletes a waiting Pod if its volume is being deleted":                 {stateWith(formed, members(3), with(3, ahead, addressed, volume(state.VolumeDeleting)), with(4, ahead), size(5)), DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonScaling, Message: notNeeded}},
-		"deletes a waiting Pod if its volume is lost":                          {stateWith(formed, members(3), with(3, ahead, addressed, volume(state.VolumeLost)), with(4, ahead), size(5)), DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonScaling, Message: notNeeded}},
-		"creates no Pod ahead while a voter does not serve":                    {stateWith(formed, members(3), with(1, pod(state.PodStarting), func(m *state.Member) { m.Answers, m.Serving, m.PodReady, m.UnreadySince = false, false, false, noon }), size(5)), Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."}},
+		"starts a voter, not a member that was never added, if quorum is lost": {stateWith(formed, members(3), noQuorum, with(0, withoutPod), with(3, unused), size(5)), steps.CreateMember{Name: nameOf(0), Incarnation: 1, Start: state.StartRejoin}},
+		"deletes a waiting Pod if spec.size is lowered":                        {stateWith(formed, members(3), with(3, ahead, addressed), size(3)), steps.DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonScaling, Message: notNeeded}},
+		"deletes a waiting Pod if the spec asks for another image":             {stateWith(formed, members(3), with(3, ahead, func(m *state.Member) { m.PodImage = "old" }), with(4, ahead), size(5)), steps.DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonScaling, Message: notNeeded}},
+		"deletes a waiting Pod if its volume is being deleted":                 {stateWith(formed, members(3), with(3, ahead, addressed, volume(state.VolumeDeleting)), with(4, ahead), size(5)), steps.DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonScaling, Message: notNeeded}},
+		"deletes a waiting Pod if its volume is lost":                          {stateWith(formed, members(3), with(3, ahead, addressed, volume(state.VolumeLost)), with(4, ahead), size(5)), steps.DeletePod{Name: nameOf(3), Reason: v1beta2.ReasonScaling, Message: notNeeded}},
+		"creates no Pod ahead while a voter does not serve":                    {stateWith(formed, members(3), with(1, pod(state.PodStarting), func(m *state.Member) { m.Answers, m.Serving, m.PodReady, m.UnreadySince = false, false, false, noon }), size(5)), steps.Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."}},
 	}.run(t)
 }
 
 func TestStatusNamesThePodThatKeepsANewMemberFromBeingAdded(t *testing.T) {
 	s := stateWith(formed, members(3), with(3, ahead, blockedBy(v1beta2.ReasonPodUnschedulable)), with(4, ahead, blockedBy(v1beta2.ReasonPodUnschedulable)), size(5))
-	wait, is := Plan(s).(Wait)
+	wait, is := Plan(s).(steps.Wait)
 	if !is || wait.Reason != v1beta2.ReasonPodUnschedulable || !wait.Stalled {
 		t.Errorf("step %+v", Plan(s))
 	}
 	slow := stateWith(formed, members(4), with(4, ahead, func(m *state.Member) { m.UnreadySince = noon.Add(-state.StartGrace - time.Second) }), size(5))
-	wait, is = Plan(slow).(Wait)
+	wait, is = Plan(slow).(steps.Wait)
 	if !is || wait.Reason != v1beta2.ReasonMemberDown || !wait.Stalled {
 		t.Errorf("step %+v", Plan(slow))
 	}
@@ -127,7 +129,7 @@ func TestAMemberThatWasNeverAddedStartsOnlyAfterItIsAdded(t *testing.T) {
 func TestNoPreparedMemberIsAddedWhileAVoterDoesNotServe(t *testing.T) {
 	down := func(m *state.Member) { m.Serving = false }
 	s := stateWith(formed, members(3), with(1, down), with(3, ahead, addressed), with(4, ahead, addressed), size(5))
-	if step := addPrepared(s); step != nil {
+	if step := membership.AddPrepared(s); step != nil {
 		t.Errorf("step %+v", step)
 	}
 }

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
@@ -54,7 +56,7 @@ func TestAnOperatorWithoutPermissionReportsWhatIsMissing(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wait, waits := Plan(test.s).(Wait)
+			wait, waits := Plan(test.s).(steps.Wait)
 			if !waits || wait.Reason != v1beta2.ReasonEtcdAccessDenied || !wait.Stalled {
 				t.Fatalf("the step is %#v", Plan(test.s))
 			}
@@ -70,14 +72,14 @@ func TestAnOperatorWithoutPermissionReportsWhatIsMissing(t *testing.T) {
 func TestWhatNeedsNoPermissionOfEtcdIsDoneWithoutIt(t *testing.T) {
 	planTests{
 		"recreates a missing Pod": {
-			stateWith(formed, members(3), with(0, deniedBy(etcd.RefusedUnknown)), with(1, withoutPod)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin},
+			stateWith(formed, members(3), with(0, deniedBy(etcd.RefusedUnknown)), with(1, withoutPod)), steps.CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin},
 		},
 	}.run(t)
 }
 
 func TestAWrongAuthSecretIsReportedWhileAuthenticationIsOff(t *testing.T) {
 	s := stateWith(formed, members(3), func(s *state.State) { s.Authentication.Problem = "Secret x is missing." })
-	if wait, waits := Plan(s).(Wait); !waits || wait.Reason != v1beta2.ReasonSecretMissing || !strings.Contains(wait.Message, "Secret x is missing.") {
+	if wait, waits := Plan(s).(steps.Wait); !waits || wait.Reason != v1beta2.ReasonSecretMissing || !strings.Contains(wait.Message, "Secret x is missing.") {
 		t.Errorf("the step is %#v", Plan(s))
 	}
 }
@@ -85,7 +87,7 @@ func TestAWrongAuthSecretIsReportedWhileAuthenticationIsOff(t *testing.T) {
 // The switch to such a seed could not be undone, and the operator could not add a member.
 func TestClientsAreNotSwitchedToASeedThatRefusesTheOperator(t *testing.T) {
 	s := stateWith(formed, members(3), user, restored(v1beta2.RestoreSeeding), asked, aSeed(serving, deniedBy(etcd.RefusedPassword)))
-	wait, waits := Plan(s).(Wait)
+	wait, waits := Plan(s).(steps.Wait)
 	if !waits || wait.Reason != v1beta2.ReasonEtcdAccessDenied || !strings.Contains(wait.Message, "the members continue to serve") {
 		t.Errorf("the step is %#v", Plan(s))
 	}
@@ -95,7 +97,7 @@ func TestClientsAreNotSwitchedToASeedThatRefusesTheOperator(t *testing.T) {
 func earlier(t *testing.T, tls *v1beta2.TLSPolicy) *rotation {
 	w := newRotation(t, 1, tls)
 	w.s.ClientName = state.RootUser
-	authority, err := w.m.current()
+	authority, err := material.Current(w.m)
 	if w.issuer != nil {
 		authority, err = w.issuer, nil
 	}
@@ -109,7 +111,7 @@ func earlier(t *testing.T, tls *v1beta2.TLSPolicy) *rotation {
 	w.m.HandedOut["client"].Data[v1beta2.ClientCertKey], w.m.HandedOut["client"].Data[v1beta2.ClientKeyKey] = pair.Cert, pair.Key
 	delete(w.m.HandedOut, state.OperatorUsage)
 	if w.issuer != nil {
-		w.m.Issued["client"].Data[IssuedCertKey], w.m.Issued["client"].Data[IssuedKeyKey] = pair.Cert, pair.Key
+		w.m.Issued["client"].Data[material.IssuedCertKey], w.m.Issued["client"].Data[material.IssuedKeyKey] = pair.Cert, pair.Key
 		delete(w.m.Issued, state.OperatorUsage)
 	}
 	w.look()

@@ -8,7 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 func TestAFailedPodIsRecreatedAfterADelayThatDoubles(t *testing.T) {
@@ -18,14 +20,14 @@ func TestAFailedPodIsRecreatedAfterADelayThatDoubles(t *testing.T) {
 		s.PodFailures = []v1beta2.PodFailure{{Name: nameOf(1), Count: failures, LastTime: metav1.NewTime(noon)}}
 		if want > 0 {
 			s.Now = noon.Add(want - time.Second)
-			wait, waits := Plan(s).(Wait)
+			wait, waits := Plan(s).(steps.Wait)
 			if !waits || !strings.Contains(wait.Message, noon.Add(want).Format(time.RFC3339)) || wait.Stalled != (failures >= 2) {
 				t.Errorf("after %d failures the plan is %+v, want a wait until %s later", failures, wait, want)
 			}
 		}
 		s.Now = noon.Add(want)
 		step := Plan(s)
-		if deleted, is := step.(DeletePod); !is || deleted.Name != nameOf(1) {
+		if deleted, is := step.(steps.DeletePod); !is || deleted.Name != nameOf(1) {
 			t.Errorf("after %d failures and %s the plan is %+v, want the Pod recreated", failures, want, step)
 		}
 		after := NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{}, 1).PodFailures
@@ -38,7 +40,7 @@ func TestAFailedPodIsRecreatedAfterADelayThatDoubles(t *testing.T) {
 func TestFailedPodsAreForgottenOnceTheMemberServes(t *testing.T) {
 	s := stateWith(formed, members(3))
 	s.PodFailures = []v1beta2.PodFailure{{Name: nameOf(1), Count: 4, LastTime: metav1.NewTime(noon)}, {Name: "removed", Count: 1}}
-	if got := NewStatus(s, Done{}, nil, v1beta2.EtcdClusterStatus{}, 1).PodFailures; len(got) > 0 {
+	if got := NewStatus(s, steps.Done{}, nil, v1beta2.EtcdClusterStatus{}, 1).PodFailures; len(got) > 0 {
 		t.Errorf("recorded: %+v", got)
 	}
 }
@@ -46,7 +48,7 @@ func TestFailedPodsAreForgottenOnceTheMemberServes(t *testing.T) {
 func TestACorrectedSpecIsTriedAtOnceOnAPodThatFailed(t *testing.T) {
 	s := stateWith(formed, members(3), with(1, pod(state.PodEnded), func(m *state.Member) { m.Outdated = true }))
 	s.PodFailures = []v1beta2.PodFailure{{Name: nameOf(1), Count: 9, LastTime: metav1.NewTime(noon)}}
-	if step, is := Plan(s).(DeletePod); !is {
+	if step, is := Plan(s).(steps.DeletePod); !is {
 		t.Errorf("the plan is %+v", step)
 	}
 }
@@ -67,7 +69,7 @@ func TestANegativeCountOfFailuresDoesNotPanic(t *testing.T) {
 func TestALearnerThatIsEvictedWheneverItAnswersIsReplacedLessAndLessOften(t *testing.T) {
 	var failures []v1beta2.PodFailure
 	now, added := noon, 0
-	pass := func(is ...func(*state.Member)) Step {
+	pass := func(is ...func(*state.Member)) steps.Step {
 		changes := []change{formed, members(3), size(4)}
 		if len(is) > 0 {
 			changes = append(changes, with(3, is...))
@@ -80,15 +82,15 @@ func TestALearnerThatIsEvictedWheneverItAnswersIsReplacedLessAndLessOften(t *tes
 		return step
 	}
 	for now.Before(noon.Add(time.Hour)) {
-		if step, adds := pass().(AddLearner); !adds {
+		if step, adds := pass().(steps.AddLearner); !adds {
 			t.Fatalf("the plan is %T %+v, want another learner", step, step)
 		}
 		added++
 		pass(learner)
 		for deleted := false; !deleted; {
-			_, deleted = pass(learner, pod(state.PodEnded)).(DeletePod)
+			_, deleted = pass(learner, pod(state.PodEnded)).(steps.DeletePod)
 		}
-		if step, removes := pass(learner, gone).(RemoveMember); !removes {
+		if step, removes := pass(learner, gone).(steps.RemoveMember); !removes {
 			t.Fatalf("the plan is %+v, want the learner removed", step)
 		}
 	}
@@ -104,20 +106,20 @@ func TestALearnerWhoseDataIsEvictedIsReplacedAfterABackoff(t *testing.T) {
 	}
 	s := stateWith(formed, members(3), ephemeral, size(4), with(3, learner, pod(state.PodEnded)), evicted)
 	s.Members[3].PodImage = s.ImageFor(1)
-	wait, is := Plan(s).(Wait)
+	wait, is := Plan(s).(steps.Wait)
 	if !is || wait.Reason != v1beta2.ReasonPodFailing || !wait.Stalled {
 		t.Errorf("Plan returned %+v, want to wait for the next attempt", Plan(s))
 	}
 	s.Now = noon.Add(time.Hour)
-	if _, is := Plan(s).(Wait); is {
+	if _, is := Plan(s).(steps.Wait); is {
 		t.Errorf("Plan returned %+v after the backoff", Plan(s))
 	}
 	s.Now, s.Spec.Size = noon, 3
-	if _, is := Plan(s).(RemoveMember); !is {
+	if _, is := Plan(s).(steps.RemoveMember); !is {
 		t.Errorf("Plan returned %+v, want to remove the learner at once if the cluster does not need it any more", Plan(s))
 	}
 	removed := stateWith(formed, members(3), ephemeral, evicted, func(s *state.State) { s.Asked.Replace = []string{nameOf(0)} })
-	if len(podFailures(removed, Done{}, nil)) != 1 {
+	if len(lifecycle.PodFailures(removed, steps.Done{}, nil)) != 1 {
 		t.Error("the failures are forgotten between two learners that replace a member")
 	}
 }

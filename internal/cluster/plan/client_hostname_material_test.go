@@ -5,7 +5,10 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
@@ -24,23 +27,23 @@ func newShop(t *testing.T, now time.Time) shop {
 	return shop{t, ca}
 }
 
-func (c shop) issue(s state.State, u state.Usage) *Secret {
+func (c shop) issue(s state.State, u state.Usage) *material.Secret {
 	c.t.Helper()
 	pair, err := c.ca.Issue(state.CertificateRequest(s, u), s.Now.Add(-time.Minute), 90*24*time.Hour)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return &Secret{Data: map[string][]byte{IssuedCertKey: pair.Cert, IssuedKeyKey: pair.Key, IssuedCAKey: c.ca.Cert}}
+	return &material.Secret{Data: map[string][]byte{material.IssuedCertKey: pair.Cert, material.IssuedKeyKey: pair.Key, material.IssuedCAKey: c.ca.Cert}}
 }
 
 // write does what writeCertificates does: it creates what is missing, and updates what differs. Annotations are merged.
-func write(t *testing.T, m Material, s state.State) Material {
+func write(t *testing.T, m material.Material, s state.State) material.Material {
 	t.Helper()
 	s.NamedClients = m.NamedClients(s) || state.MembersCheckClients(s)
-	after := map[string]*Secret{}
+	after := map[string]*material.Secret{}
 	for _, u := range state.Usages {
-		is, before := (*Secret)(nil), m.HandedOut[u.Name]
-		next, err := m.NewSecret(s, u, WriteCertificates{})
+		is, before := (*material.Secret)(nil), m.HandedOut[u.Name]
+		next, err := m.NewSecret(s, u, steps.WriteCertificates{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +70,7 @@ func write(t *testing.T, m Material, s state.State) Material {
 	return m
 }
 
-func judged(m Material, s state.State) state.State {
+func judged(m material.Material, s state.State) state.State {
 	s.NamedClients = m.NamedClients(s) || state.MembersCheckClients(s)
 	s.Certificates = m.Judge(s, state.Certificates{Requested: true})
 	return s
@@ -96,7 +99,7 @@ func usage(name string) state.Usage {
 func TestClientsHaveTheirTimeAlthoughAnotherCertificateWasRenewedFirst(t *testing.T) {
 	plain := stateWith(formed, members(3), fromCertManager)
 	shop := newShop(t, plain.Now)
-	m := Material{HandedOut: map[string]*Secret{}, Issued: map[string]*Secret{}}
+	m := material.Material{HandedOut: map[string]*material.Secret{}, Issued: map[string]*material.Secret{}}
 	for _, u := range state.Usages {
 		m.Issued[u.Name] = shop.issue(plain, u)
 	}
@@ -116,9 +119,9 @@ func TestClientsHaveTheirTimeAlthoughAnotherCertificateWasRenewedFirst(t *testin
 	}
 	m = write(t, m, later)
 	s := judged(m, later)
-	if ChecksClients(s) {
+	if certificates.ChecksClients(s) {
 		s = asRunning(s)
-		CompareClientCheck(&s)
+		certificates.CompareClientCheck(&s)
 		step, rule := Choose(s)
 		t.Errorf("in the pass after the clients' certificate got its name, members are restarted with the check: rule %s: %T %+v", rule, step, step)
 	}
@@ -129,7 +132,7 @@ func TestClientsHaveTheirTimeAlthoughAnotherCertificateWasRenewedFirst(t *testin
 func TestClientsHaveTheirTimeAgainAfterARollback(t *testing.T) {
 	asked := stateWith(formed, members(3), fromCertManager, ofCluster)
 	shop := newShop(t, asked.Now)
-	m := Material{HandedOut: map[string]*Secret{}, Issued: map[string]*Secret{}}
+	m := material.Material{HandedOut: map[string]*material.Secret{}, Issued: map[string]*material.Secret{}}
 	for _, u := range state.Usages {
 		m.Issued[u.Name] = shop.issue(asked, u)
 	}
@@ -144,7 +147,7 @@ func TestClientsHaveTheirTimeAgainAfterARollback(t *testing.T) {
 	for _, name := range []string{"client", state.OperatorUsage} {
 		issued := shop.issue(old, usage(name))
 		m.Issued[name] = issued
-		m.HandedOut[name].Data[v1beta2.ClientCertKey], m.HandedOut[name].Data[v1beta2.ClientKeyKey] = issued.Data[IssuedCertKey], issued.Data[IssuedKeyKey]
+		m.HandedOut[name].Data[v1beta2.ClientCertKey], m.HandedOut[name].Data[v1beta2.ClientKeyKey] = issued.Data[material.IssuedCertKey], issued.Data[material.IssuedKeyKey]
 	}
 	// The upgrade, and acceptClients: Cluster.
 	again := asked
@@ -157,9 +160,9 @@ func TestClientsHaveTheirTimeAgainAfterARollback(t *testing.T) {
 	}
 	m = write(t, m, again)
 	s := judged(m, again)
-	if ChecksClients(s) {
+	if certificates.ChecksClients(s) {
 		s = asRunning(s)
-		CompareClientCheck(&s)
+		certificates.CompareClientCheck(&s)
 		step, rule := Choose(s)
 		t.Errorf("members are restarted with the check at once: rule %s: %T %+v", rule, step, step)
 	}
@@ -173,7 +176,7 @@ func TestNoCertificateIsIssuedWithoutTheNameThatMembersCheck(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := Material{CA: &Secret{Data: map[string][]byte{CACertKey: ca.Cert, CAKeyKey: ca.Key}}, HandedOut: map[string]*Secret{}}
+	m := material.Material{CA: &material.Secret{Data: map[string][]byte{material.CACertKey: ca.Cert, material.CAKeyKey: ca.Key}}, HandedOut: map[string]*material.Secret{}}
 	m = write(t, m, asked)
 	if !m.NamedClients(asked) {
 		t.Fatal("no name")
@@ -193,7 +196,7 @@ func TestNoCertificateIsIssuedWithoutTheNameThatMembersCheck(t *testing.T) {
 		}
 		noQuorum(&s)
 		step, rule := Choose(s)
-		t.Errorf("the Secrets of clients and of the operator lack the name that all members check. Rule %s: %T %s", rule, step, Describe(s, step).Message)
+		t.Errorf("the Secrets of clients and of the operator lack the name that all members check. Rule %s: %T %s", rule, step, steps.Describe(s, step).Message)
 	}
 }
 
@@ -201,7 +204,7 @@ func TestNoCertificateIsIssuedWithoutTheNameThatMembersCheck(t *testing.T) {
 func TestNoCertificateIsHandedOutWithoutTheNameThatMembersCheck(t *testing.T) {
 	asked := stateWith(formed, members(3), fromCertManager, ofCluster, with(0, checksClients), with(1, checksClients), with(2, checksClients))
 	shop := newShop(t, asked.Now)
-	m := Material{HandedOut: map[string]*Secret{}, Issued: map[string]*Secret{}}
+	m := material.Material{HandedOut: map[string]*material.Secret{}, Issued: map[string]*material.Secret{}}
 	for _, u := range state.Usages {
 		m.Issued[u.Name] = shop.issue(asked, u)
 	}

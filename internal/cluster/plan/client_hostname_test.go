@@ -8,7 +8,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
@@ -51,7 +54,7 @@ func TestMembersCheckTheNameOfClientsWhenNoneIsLockedOut(t *testing.T) {
 		"a check of the user":                                 {stateWith(formed, members(3), fromCertManager, ofCluster, withEnv(variable)), false},
 		"no TLS for clients":                                  {stateWith(formed, members(3), staticTLS, ofCluster), false},
 	} {
-		if got := ChecksClients(test.state); got != test.want {
+		if got := certificates.ChecksClients(test.state); got != test.want {
 			t.Errorf("%s: members check the name: %t, want %t", what, got, test.want)
 		}
 	}
@@ -69,7 +72,7 @@ func TestPodsAreOutdatedWhenTheCheckOfClientsBeginsOrEnds(t *testing.T) {
 		"the spec takes it back":          {stateWith(formed, members(3), fromCertManager, func(s *state.State) { ofCluster(s); s.Spec.TLS.AcceptClients = v1beta2.AcceptClientsOfCA }, with(1, checksClients)), true},
 		"a member has no TLS for clients": {stateWith(formed, members(3), staticTLS, func(s *state.State) { s.Spec.TLS.AcceptClients = v1beta2.AcceptClientsOfCluster }), false},
 	} {
-		CompareClientCheck(&test.state)
+		certificates.CompareClientCheck(&test.state)
 		if got := test.state.Members[1].Outdated; got != test.want {
 			t.Errorf("%s: the Pod is outdated: %t, want %t", what, got, test.want)
 		}
@@ -113,14 +116,14 @@ func TestCertificatesOfClientsKeepTheirName(t *testing.T) {
 
 func TestTheTimeForClientsToLoadBeginsWhenTheirCertificateGetsTheName(t *testing.T) {
 	s, client := stateWith(formed, members(3), fromCertManager, ofCluster), usage("client")
-	named, plain := newShop(t, s.Now).issue(s, client).Get(IssuedCertKey), newShop(t, s.Now).issue(stateWith(fromCertManager), client).Get(IssuedCertKey)
+	named, plain := newShop(t, s.Now).issue(s, client).Get(material.IssuedCertKey), newShop(t, s.Now).issue(stateWith(fromCertManager), client).Get(material.IssuedCertKey)
 	earlier := s.Now.Add(-time.Hour).UTC().Format(time.RFC3339)
-	held := func(cert []byte, since string) *Secret {
-		return &Secret{Data: map[string][]byte{v1beta2.ClientCertKey: cert}, Annotations: map[string]string{annotationClientHostnameSince: since}}
+	held := func(cert []byte, since string) *material.Secret {
+		return &material.Secret{Data: map[string][]byte{v1beta2.ClientCertKey: cert}, Annotations: map[string]string{material.AnnotationClientHostnameSince: since}}
 	}
 	for what, test := range map[string]struct {
 		of     state.Usage
-		before *Secret
+		before *material.Secret
 		cert   []byte
 		want   string
 	}{
@@ -131,15 +134,15 @@ func TestTheTimeForClientsToLoadBeginsWhenTheirCertificateGetsTheName(t *testing
 		"one without the name":                  {client, held(named, earlier), plain, ""},
 		"that of a member, which has all names": {usage("peer"), nil, named, ""},
 	} {
-		m := Material{HandedOut: map[string]*Secret{}}
+		m := material.Material{HandedOut: map[string]*material.Secret{}}
 		if test.before != nil {
 			m.HandedOut[test.of.Name] = test.before
 		}
-		if got := m.clientHostnameSince(s, test.of, test.cert); got != test.want {
+		if got := material.ClientHostnameSince(m, s, test.of, test.cert); got != test.want {
 			t.Errorf("%s: since %q, want %q", what, got, test.want)
 		}
 	}
-	if got := (Material{}).clientHostnameSince(stateWith(fromCertManager, ofCluster), client, named); got != "1970-01-01T00:00:00Z" {
+	if got := material.ClientHostnameSince((material.Material{}), stateWith(fromCertManager, ofCluster), client, named); got != "1970-01-01T00:00:00Z" {
 		t.Errorf("the clients of a new cluster have had time since %s", got)
 	}
 }
@@ -148,12 +151,12 @@ func TestPlanReportsThatMembersDoNotCheckTheNameOfClientsYet(t *testing.T) {
 	lacks := stateWith(formed, members(3), staticClientTLS, ofCluster, lacksClientName)
 	waits := stateWith(formed, members(3), fromCertManager, ofCluster, stillLoad)
 	planTests{
-		"a certificate without the name":               {lacks, adviseOfClientName(lacks)},
-		"clients that still load their certificate":    {waits, adviseOfClientName(waits)},
-		"nothing if the user has a check":              {stateWith(formed, members(3), staticClientTLS, ofCluster, lacksClientName, withEnv(corev1.EnvVar{Name: "ETCD_CLIENT_CERT_ALLOWED_HOSTNAME", Value: "x"})), Done{}},
-		"nothing if members accept all clients anyway": {stateWith(formed, members(3), staticClientTLS, ofCluster, lacksClientName, func(s *state.State) { s.Spec.TLS.AcceptClients = "" }), Done{}},
+		"a certificate without the name":               {lacks, certificates.AdviseOfClientName(lacks)},
+		"clients that still load their certificate":    {waits, certificates.AdviseOfClientName(waits)},
+		"nothing if the user has a check":              {stateWith(formed, members(3), staticClientTLS, ofCluster, lacksClientName, withEnv(corev1.EnvVar{Name: "ETCD_CLIENT_CERT_ALLOWED_HOSTNAME", Value: "x"})), steps.Done{}},
+		"nothing if members accept all clients anyway": {stateWith(formed, members(3), staticClientTLS, ofCluster, lacksClientName, func(s *state.State) { s.Spec.TLS.AcceptClients = "" }), steps.Done{}},
 	}.run(t)
-	if message := adviseOfClientName(lacks).(Advice).Message; !strings.Contains(message, "Secret operator-tls") || !strings.Contains(message, state.ClientHostname(lacks)) {
+	if message := certificates.AdviseOfClientName(lacks).(steps.Advice).Message; !strings.Contains(message, "Secret operator-tls") || !strings.Contains(message, state.ClientHostname(lacks)) {
 		t.Errorf("the message names neither Secret nor name: %s", message)
 	}
 }
@@ -165,7 +168,7 @@ func TestAnOperatorThatMembersRefuseNamesItsSecret(t *testing.T) {
 		m := &s.Members[i]
 		m.ChecksClients, m.Serving, m.Answers, m.PodReady, m.InService, m.SilentSince = true, false, false, true, true, s.Now.Add(-time.Hour)
 	}
-	wait, is := Plan(s).(Wait)
+	wait, is := Plan(s).(steps.Wait)
 	if !is || wait.Reason != v1beta2.ReasonMembersUnreachable || !strings.Contains(wait.Message, "Secret operator-tls") || !strings.Contains(wait.Message, state.ClientHostname(s)) {
 		t.Errorf("the plan is %#v, want members that are unreachable, with the Secret and the name", Plan(s))
 	}

@@ -6,7 +6,10 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // With authentication on, etcd would refuse all requests of applications that were root before.
@@ -19,7 +22,7 @@ func TestClientsOfAnEarlierReleaseKeepRootIfTheirSecretIsDeleted(t *testing.T) {
 	delete(w.m.HandedOut, "client") // a person deletes the Secret so that the operator reissues it; authentication is on
 	w.s.ClientName = w.m.ClientName(w.s)
 	w.judge()
-	w.act(issueCertificates(w.s))
+	w.act(certificates.IssueCertificates(w.s))
 	if got := w.commonName("client"); got != state.RootUser {
 		t.Errorf("applications were root, and are %s now, a user that etcd does not know", got)
 	}
@@ -31,7 +34,7 @@ func TestClientsBecomeRootOnlyIfAllSecretsAgree(t *testing.T) {
 	w := earlier(t, managedFor(time.Hour))
 	w.follow()
 	delete(w.m.HandedOut, "client")
-	w.m.HandedOut["peer"].Annotations[annotationClientName] = "shop"
+	w.m.HandedOut["peer"].Annotations[material.AnnotationClientName] = "shop"
 	if got := w.m.ClientName(w.s); got == state.RootUser {
 		t.Errorf("clients become %s", got)
 	}
@@ -46,11 +49,11 @@ func TestACertificateWhoseSecretAnotherOwnerHasIsNotIssued(t *testing.T) {
 		t.Errorf("due: %s, the plan is %+v", w.s.Certificates.Due, step)
 	}
 	for _, u := range state.Usages {
-		if held, err := w.m.NewSecret(w.s, u, WriteCertificates{}); err != nil || (held == nil) == u.Vital() {
+		if held, err := w.m.NewSecret(w.s, u, steps.WriteCertificates{}); err != nil || (held == nil) == u.Vital() {
 			t.Errorf("the Secret for %s is %v, %v", u.Name, held, err)
 		}
 	}
-	wait, _ := unissuedCertificates(w.s).(Wait)
+	wait, _ := certificates.UnissuedCertificates(w.s).(steps.Wait)
 	if wait.Reason != v1beta2.ReasonNotOurs || !strings.HasPrefix(wait.Message, "Secret example-operator-tls exists") {
 		t.Errorf("the report is %+v", wait)
 	}

@@ -7,13 +7,15 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // asksClock are examples of steps that may be due to time and cannot be undone.
-var asksClock = []Step{
-	CreateCA{}, ReplaceCA{}, RemovePreviousCA{}, WriteCertificates{}, BeginRecovery{}, FailRestore{},
-	RemoveMember{Name: "example-1", Cause: "it has not served for 5m"}, DeletePod{Name: "example-1"}, ForceDeletePod{Name: "example-1"},
+var asksClock = []steps.Step{
+	steps.CreateCA{}, steps.ReplaceCA{}, steps.RemovePreviousCA{}, steps.WriteCertificates{}, steps.BeginRecovery{}, steps.FailRestore{},
+	steps.RemoveMember{Name: "example-1", Cause: "it has not served for 5m"}, steps.DeletePod{Name: "example-1"}, steps.ForceDeletePod{Name: "example-1"},
 }
 
 // asksNoClock says of all other steps why a clock that is wrong for a while does no harm.
@@ -37,15 +39,15 @@ func TestEachStepSaysWhetherItAsksTheClockOfTheAPIServer(t *testing.T) {
 	known := map[string]bool{}
 	for _, step := range asksClock {
 		known[reflect.TypeOf(step).Name()] = true
-		if !AsksClock(s, step) {
+		if !certificates.AsksClock(s, step) {
 			t.Errorf("%T cannot be undone, and is taken by a clock that may be wrong", step)
 		}
 	}
 	for _, names := range asksNoClock {
 		for name := range strings.FieldsSeq(names) {
 			known[name] = true
-			at := slices.IndexFunc(everyStep, func(step Step) bool { return reflect.TypeOf(step).Name() == name })
-			if at >= 0 && AsksClock(s, everyStep[at]) {
+			at := slices.IndexFunc(everyStep, func(step steps.Step) bool { return reflect.TypeOf(step).Name() == name })
+			if at >= 0 && certificates.AsksClock(s, everyStep[at]) {
 				t.Errorf("%s asks for the time. Move it to asksClock.", name)
 			}
 		}

@@ -11,7 +11,9 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/clock"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 const year = 365 * 24 * time.Hour
@@ -167,7 +169,7 @@ func TestATimeThatIsAheadOfNowCountsFromWhenItWasFirstSeen(t *testing.T) {
 		var s state.State
 		fill(reflect.ValueOf(&s).Elem(), noon.Add(year), 0)
 		s.Now, s.ServerAhead, s.Spec.TLS = noon.Add(passed), 0, &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}
-		CorrectTimes(&s, &seen)
+		certificates.CorrectTimes(&s, &seen)
 		for path, meaning := range storedTimes {
 			want := noon
 			switch meaning {
@@ -203,15 +205,15 @@ func TestAClockThatJumpsReplacesNoMemberThatRestarts(t *testing.T) {
 	} {
 		var seen clock.Seen
 		first := restarting(noon.Add(10*time.Second), 10*time.Second)
-		CorrectTimes(&first, &seen)
+		certificates.CorrectTimes(&first, &seen)
 		// The monotonic clock measures what passes between the passes. The test has only the wall clock, so the operator is younger.
 		seen = clock.Seen{}
 		removed := time.Duration(-1)
 		for passed := 20 * time.Second; passed < 20*time.Minute; passed += 10 * time.Second {
 			s := restarting(noon.Add(test.set+passed), passed)
-			NoteClock(&s, test.ahead)
-			CorrectTimes(&s, &seen)
-			if _, is := Plan(s).(RemoveMember); is {
+			certificates.NoteClock(&s, test.ahead)
+			certificates.CorrectTimes(&s, &seen)
+			if _, is := Plan(s).(steps.RemoveMember); is {
 				removed = passed
 				break
 			}
@@ -239,18 +241,18 @@ func TestNoCertificateIsIssuedWhileTheClocksDiffer(t *testing.T) {
 		"the previous CA is not used":         stateWith(formed, members(3), managed, secure, certs(func(c *state.Certificates) { c.CA.Exists, c.CA.Previous = true, true })),
 		"a Secret with a certificate is lost": stateWith(formed, members(3), managed, secure, certs(func(c *state.Certificates) { c.CA.Exists, c.Missing = true, true })),
 	} {
-		if step := Plan(s); !AsksClock(s, step) {
+		if step := Plan(s); !certificates.AsksClock(s, step) {
 			t.Errorf("%s: the step is %#v", name, step)
 		}
 		for _, ahead := range []time.Duration{-year, -2 * time.Minute, 2 * time.Minute, year} {
 			differs := s
-			NoteClock(&differs, ahead)
-			if wait, is := Plan(differs).(Wait); !is || wait.Reason != v1beta2.ReasonClockSkew || !wait.Stalled {
+			certificates.NoteClock(&differs, ahead)
+			if wait, is := Plan(differs).(steps.Wait); !is || wait.Reason != v1beta2.ReasonClockSkew || !wait.Stalled {
 				t.Errorf("%s: the API server is %s ahead, and the step is %#v", name, ahead, Plan(differs))
 			}
 		}
 		agrees := s
-		NoteClock(&agrees, 30*time.Second)
+		certificates.NoteClock(&agrees, 30*time.Second)
 		if !reflect.DeepEqual(Plan(agrees), Plan(s)) {
 			t.Errorf("%s: the clocks differ by 30 s, and the step is %#v", name, Plan(agrees))
 		}

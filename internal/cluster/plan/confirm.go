@@ -7,39 +7,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
-// Irreversible reports whether a step destroys something, stops a member, leads clients elsewhere, lets a cluster form, or changes who
-// is a member, votes or leads.
-// A volume that is created for a cluster that has begun to form would let a member start again without its data. A volume that is not
-// to be kept is deleted with its EtcdCluster. Such a step is taken only if a read past the cache shows the EtcdCluster that it was
-// planned on: a new leader's cache can be hours old.
-func Irreversible(s state.State, step Step) bool {
-	switch step := step.(type) {
-	case RemoveMember, DeleteVolume, StopMembers, DeletePod, BeginSwitch, ReturnToSeeding, AdoptSeed, CreateVolumes, CreateMembers, RestoreLabels,
-		AddLearner, PromoteLearner, MoveLeader, CompactHistory, FenceWrites, UnfenceWrites:
-		return true
-	case KeepVolume:
-		return !step.Keep
-	case ForceDeletePod:
-		return !step.Stopped
-	case CreateMember:
-		return step.Start == state.StartSeed || step.Start == state.StartForce
-	case ApplyServices:
-		return s.Services.ClientExists && (step.Incarnation != s.Services.ClientIncarnation || step.ClusterID != s.Services.ClientClusterID)
-	}
-	return false
-}
-
-// Confirmed reports whether a step is taken only on the newest EtcdCluster: if it is irreversible, starts a member, sets a volume aside, or keeps
-// a member from answering. A member of an earlier incarnation that starts again would serve old data beside the restored cluster. A volume that
-// is set aside is deleted some time later, and the spec may ask for more members by now.
-func Confirmed(s state.State, step Step) bool {
-	switch step.(type) {
-	case CreateMember, SetAsideVolume, DefragmentMember:
-		return true
-	}
-	return Irreversible(s, step)
-}
-
 // NotRunning reports whether a member's Pod was seen as one that cannot run, or has yet to. Before such a Pod is deleted, a
 // read past the cache must show that it does not run: on an old cache its member may serve by now, or lead. A Pod that was
 // seen to run is deleted although it may not be ready, or a member that hangs would never be restarted.

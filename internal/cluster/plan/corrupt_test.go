@@ -10,7 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/repair"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -42,23 +44,23 @@ func TestPlanCorruptAlarm(t *testing.T) {
 	const refuses = "A CORRUPT alarm is on, and etcd refuses requests. "
 	const ways = " The operator changes nothing. Restore a snapshot with an EtcdRestore. " +
 		"If you know which member is wrong, you can delete its PersistentVolumeClaim and its Pod instead. Then disarm the alarm: etcdctl alarm disarm."
-	doubt := func(text string) Wait {
-		return Wait{Reason: v1beta2.ReasonDataCorrupt, Message: refuses + text, Stalled: true, Requeue: requeueUnclear}
+	doubt := func(text string) steps.Wait {
+		return steps.Wait{Reason: v1beta2.ReasonDataCorrupt, Message: refuses + text, Stalled: true, Requeue: repair.RequeueUnclear}
 	}
 	planTests{
 		"removes the member that the alarm names if a quorum has other data": {
-			stateWith(formed, members(3), accused(2), hashing("a", "b", "a")), RemoveMember{ID: 2, Name: nameOf(1), Cause: state.CorruptData},
+			stateWith(formed, members(3), accused(2), hashing("a", "b", "a")), steps.RemoveMember{ID: 2, Name: nameOf(1), Cause: state.CorruptData},
 		},
 		"moves leadership before it removes a corrupt leader": {
-			stateWith(formed, members(3), accused(1), hashing("b", "a", "a")), MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
+			stateWith(formed, members(3), accused(1), hashing("b", "a", "a")), steps.MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
 		},
 		"disarms the alarm once the member that it names is removed": {
 			stateWith(formed, members(3), accused(77), remembered(77), hashing("a", "a", "a")),
-			DisarmAlarm{Alarm: etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: 77}, Reason: v1beta2.ReasonDataCorrupt},
+			steps.DisarmAlarm{Alarm: etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: 77}, Reason: v1beta2.ReasonDataCorrupt},
 		},
 		"disarms the alarm before it adds a member, because etcd refuses requests until then": {
 			stateWith(formed, members(2), accused(77), remembered(77), hashing("a", "a")),
-			DisarmAlarm{Alarm: etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: 77}, Reason: v1beta2.ReasonDataCorrupt},
+			steps.DisarmAlarm{Alarm: etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: 77}, Reason: v1beta2.ReasonDataCorrupt},
 		},
 		"does not disarm the alarm of a removed member while the remaining members differ": {
 			stateWith(formed, members(2), size(2), accused(77), hashing("a", "b")),
@@ -70,13 +72,13 @@ func TestPlanCorruptAlarm(t *testing.T) {
 				"and the operator changes nothing. If it is not needed any more, disarm the alarm: etcdctl alarm disarm."),
 		},
 		"takes a fence for no corruption": {
-			stateWith(formed, members(3), hashing("a", "a", "a"), restored(v1beta2.RestoreSwitching), fencedBy("uid-back"), asked, aSeed(serving)), AdoptSeed{ClusterID: seedID, Incarnation: 2},
+			stateWith(formed, members(3), hashing("a", "a", "a"), restored(v1beta2.RestoreSwitching), fencedBy("uid-back"), asked, aSeed(serving)), steps.AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
 		"takes back a fence that nothing needs, beside a real corruption": {
-			stateWith(formed, members(3), accused(2, etcd.FenceID("uid")), hashing("a", "b", "a")), UnfenceWrites{ID: etcd.FenceID("uid")},
+			stateWith(formed, members(3), accused(2, etcd.FenceID("uid")), hashing("a", "b", "a")), steps.UnfenceWrites{ID: etcd.FenceID("uid")},
 		},
 		"removes the member that differs from a quorum if the alarm names no member": {
-			stateWith(formed, members(3), accused(0), hashing("a", "b", "a")), RemoveMember{ID: 2, Name: nameOf(1), Cause: state.CorruptData},
+			stateWith(formed, members(3), accused(0), hashing("a", "b", "a")), steps.RemoveMember{ID: 2, Name: nameOf(1), Cause: state.CorruptData},
 		},
 		"changes no member if a second alarm names a member that agrees with the quorum": {
 			stateWith(formed, members(3), accused(0, 3), hashing("a", "b", "a")),
@@ -84,7 +86,7 @@ func TestPlanCorruptAlarm(t *testing.T) {
 		},
 		"disarms an alarm that names no member once all members have the same data": {
 			stateWith(formed, members(2), accused(0), hashing("a", "a")),
-			DisarmAlarm{Alarm: etcd.Alarm{Kind: etcd.AlarmCorrupt}, Reason: v1beta2.ReasonDataCorrupt},
+			steps.DisarmAlarm{Alarm: etcd.Alarm{Kind: etcd.AlarmCorrupt}, Reason: v1beta2.ReasonDataCorrupt},
 		},
 		"does not disarm an alarm that names no member while one hash is unknown": {
 			stateWith(formed, members(3), accused(0), hashing("a", "a", "")),
@@ -92,7 +94,7 @@ func TestPlanCorruptAlarm(t *testing.T) {
 		},
 		"removes a member whose etcd exits because its data differs from a quorum's": {
 			stateWith(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodFailing), damaged), accused(2), hashing("a", "", "a")),
-			RemoveMember{ID: 2, Name: nameOf(1), Cause: state.CorruptData},
+			steps.RemoveMember{ID: 2, Name: nameOf(1), Cause: state.CorruptData},
 		},
 		"keeps a member whose etcd exits while no quorum is known to have the same data": {
 			stateWith(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodFailing), damaged), accused(2), hashing("a", "", "b")),
@@ -120,14 +122,14 @@ func TestPlanCorruptAlarm(t *testing.T) {
 		},
 		"removes a learner that cannot start before it removes the corrupt member": {
 			stateWith(formed, members(3), with(3, justAdded, blockedBy(v1beta2.ReasonPodUnschedulable), joining(4)), size(4), accused(2), hashing("a", "b", "a")),
-			RemoveMember{ID: 4, Name: nameOf(3), Cause: state.MakesWay},
+			steps.RemoveMember{ID: 4, Name: nameOf(3), Cause: state.MakesWay},
 		},
 	}.run(t)
 }
 
 func TestACorruptMemberIsKeptWhereQuorumNeedsIt(t *testing.T) {
 	s := stateWith(formed, members(5), size(5), with(3, silent), with(4, silent), accused(2), hashing("a", "b", "a", "a"))
-	wait, ok := Plan(s).(Wait)
+	wait, ok := Plan(s).(steps.Wait)
 	if !ok || wait.Reason != v1beta2.ReasonDataCorrupt || !strings.Contains(wait.Message, "would leave no quorum") {
 		t.Errorf("%+v", Plan(s))
 	}

@@ -15,24 +15,26 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/recovery"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // effect is what a step takes away: Pods that it stops, and volumes that it deletes or takes from the members.
 type effect struct {
-	stops, deletes func(state.State, Step) []string
+	stops, deletes func(state.State, steps.Step) []string
 	// asides: the volume is kept, but is no member's any more.
 	asides bool
 }
 
-func nothing(state.State, Step) []string { return nil }
+func nothing(state.State, steps.Step) []string { return nil }
 
-func named(_ state.State, step Step) []string {
+func named(_ state.State, step steps.Step) []string {
 	return []string{reflect.ValueOf(step).FieldByName("Name").String()}
 }
 
 // allBut are the members of all incarnations but one.
-func allBut(s state.State, step Step) []string {
+func allBut(s state.State, step steps.Step) []string {
 	var stopped []string
 	for _, m := range s.Members {
 		if except := reflect.ValueOf(step).FieldByName("Except").Int(); int64(m.Incarnation) != except {
@@ -288,11 +290,11 @@ func redundant(s state.State, m state.Member) bool {
 }
 
 // consented: a restore or a recovery replaces the data.
-func consented(s state.State, step Step) bool {
-	if stop, is := step.(DeletePod); is && stop == fenceStop(state.Member{Name: stop.Name}) {
+func consented(s state.State, step steps.Step) bool {
+	if stop, is := step.(steps.DeletePod); is && stop == recovery.FenceStop(state.Member{Name: stop.Name}) {
 		return s.Spec.ForcesNewCluster()
 	}
-	_, all := step.(StopMembers)
+	_, all := step.(steps.StopMembers)
 	return all && s.Switching()
 }
 
@@ -335,12 +337,12 @@ func TestMembersThatWouldLoseTheirDataAreReplacedBeforeAHibernation(t *testing.T
 		s.Budget.MinAvailable = state.MinAvailable(s)
 		step := Plan(s)
 		for range 3 { // the volume of unknown data is set aside first
-			if aside, is := step.(SetAsideVolume); is {
+			if aside, is := step.(steps.SetAsideVolume); is {
 				Refuse(&s, aside)
 				step = Plan(s)
 			}
 		}
-		if add, is := step.(AddLearner); !is {
+		if add, is := step.(steps.AddLearner); !is {
 			t.Errorf("volume %s: the plan is %T %+v, so the cluster never hibernates", name, step, step)
 		} else if add.Name == nameOf(0) {
 			t.Errorf("volume %s: %+v", name, add)
@@ -357,13 +359,13 @@ func TestANewCARestartsOnlyMembersThatKeepTheirData(t *testing.T) {
 		}
 	}
 	s := stateWith(formed, members(3), managed, recorded, noQuorum, all, with(0, volume(state.VolumeLost)))
-	if stop, is := Plan(s).(DeletePod); !is || stop.Name == nameOf(0) {
+	if stop, is := Plan(s).(steps.DeletePod); !is || stop.Name == nameOf(0) {
 		t.Errorf("the plan is %+v", Plan(s))
 	}
 	for i := range s.Members {
 		volume(state.VolumeLost)(&s.Members[i])
 	}
-	wait, is := Plan(s).(Wait)
+	wait, is := Plan(s).(steps.Wait)
 	if !is || !wait.Stalled || !strings.Contains(wait.Message, "Put the previous CA back") || !strings.Contains(wait.Message, nameOf(2)) {
 		t.Errorf("the plan is %+v", Plan(s))
 	}

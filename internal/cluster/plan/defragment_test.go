@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 func defragmentedBy(p v1beta2.DefragmentationPolicy) change {
@@ -33,11 +34,11 @@ func lateAfter(seconds int64) change {
 func TestPlanDefragmentation(t *testing.T) {
 	half := defragmentedBy(v1beta2.DefragmentationPolicy{FreePercent: ptr.To[int32](50)})
 	three := time.Date(noon.Year(), noon.Month(), noon.Day(), 3, 0, 0, 0, must(t, "Europe/Berlin")).UTC()
-	next := func(i int) DefragmentMember {
-		return DefragmentMember{Name: nameOf(i), Reason: v1beta2.ReasonDefragmenting}
+	next := func(i int) steps.DefragmentMember {
+		return steps.DefragmentMember{Name: nameOf(i), Reason: v1beta2.ReasonDefragmenting}
 	}
 	planTests{
-		"does nothing if the spec does not ask for defragmentation": {stateWith(formed, members(3), database(1000, 10)), Done{}},
+		"does nothing if the spec does not ask for defragmentation": {stateWith(formed, members(3), database(1000, 10)), steps.Done{}},
 		"defragments a member if half of its database file is free": {
 			stateWith(formed, members(3), half, database(100, 75), with(2, uses(100, 49))), next(2),
 		},
@@ -45,17 +46,17 @@ func TestPlanDefragmentation(t *testing.T) {
 			stateWith(formed, members(3), half, database(200, 99)), next(1),
 		},
 		"moves leadership before it defragments the leader": {
-			stateWith(formed, members(3), half, database(100, 75), with(0, uses(100, 49))), MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
+			stateWith(formed, members(3), half, database(100, 75), with(0, uses(100, 49))), steps.MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
 		},
-		"does not defragment files smaller than 100 MiB by default": {stateWith(formed, members(3), half, database(99, 1)), Done{}},
+		"does not defragment files smaller than 100 MiB by default": {stateWith(formed, members(3), half, database(99, 1)), steps.Done{}},
 		"defragments smaller files if minimumSize allows it": {
 			stateWith(formed, members(3), defragmentedBy(v1beta2.DefragmentationPolicy{FreePercent: ptr.To[int32](50), MinimumSize: ptr.To(resource.MustParse("64Mi"))}), database(99, 1)), next(1),
 		},
 		"does not defragment a member more than once an hour": {
-			stateWith(formed, members(3), half, database(100, 75), with(2, uses(100, 49)), defragmentedAgo(2, 59*time.Minute)), Done{},
+			stateWith(formed, members(3), half, database(100, 75), with(2, uses(100, 49)), defragmentedAgo(2, 59*time.Minute)), steps.Done{},
 		},
 		"starts no run when it first reads a schedule": {
-			stateWith(formed, members(3), database(10, 10), defragmentedBy(v1beta2.DefragmentationPolicy{Schedule: "* * * * *"})), Done{},
+			stateWith(formed, members(3), database(10, 10), defragmentedBy(v1beta2.DefragmentationPolicy{Schedule: "* * * * *"})), steps.Done{},
 		},
 		"starts a run when it is due": {
 			stateWith(formed, members(3), database(10, 10), nightly(24*time.Hour)), next(1),
@@ -65,36 +66,36 @@ func TestPlanDefragmentation(t *testing.T) {
 		},
 		"moves leadership once all followers are defragmented": {
 			stateWith(formed, members(3), database(10, 10), nightly(24*time.Hour), defragmentedAgo(1, time.Hour), defragmentedAgo(2, time.Hour)),
-			MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
+			steps.MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
 		},
 		"ends a run once all members are defragmented": {
 			stateWith(formed, members(3), database(10, 10), nightly(24*time.Hour), defragmentedAgo(0, time.Hour), defragmentedAgo(1, time.Hour), defragmentedAgo(2, time.Hour)),
-			EndDefragmentation{Due: three},
+			steps.EndDefragmentation{Due: three},
 		},
 		"makes up for several missed runs with one run": {
 			stateWith(formed, members(3), database(10, 10), nightly(240*time.Hour), defragmentedAgo(0, time.Hour), defragmentedAgo(1, time.Hour), defragmentedAgo(2, time.Hour)),
-			EndDefragmentation{Due: three},
+			steps.EndDefragmentation{Due: three},
 		},
 		"does nothing until the next run is due": {
-			stateWith(formed, members(3), database(10, 10), nightly(noon.Sub(three))), Done{},
+			stateWith(formed, members(3), database(10, 10), nightly(noon.Sub(three))), steps.Done{},
 		},
 		"skips a run that is later than startingDeadlineSeconds": {
-			stateWith(formed, members(3), database(10, 10), nightly(24*time.Hour), lateAfter(3600)), EndDefragmentation{Due: three, Late: true},
+			stateWith(formed, members(3), database(10, 10), nightly(24*time.Hour), lateAfter(3600)), steps.EndDefragmentation{Due: three, Late: true},
 		},
 		"waits while a member is starting": {
 			stateWith(formed, members(3), database(10, 10), nightly(24*time.Hour), with(2, pod(state.PodStarting))),
-			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(2) + " is starting."},
+			steps.Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(2) + " is starting."},
 		},
 		"removes a surplus member before it starts a run": {
-			stateWith(formed, members(3), size(2), database(10, 10), nightly(24*time.Hour)), RemoveMember{ID: 3, Name: nameOf(2)},
+			stateWith(formed, members(3), size(2), database(10, 10), nightly(24*time.Hour)), steps.RemoveMember{ID: 3, Name: nameOf(2)},
 		},
 		"rolls out an image before it starts a run": {
 			stateWith(formed, members(3), database(10, 10), nightly(24*time.Hour), with(2, withImage("3.6.15"))),
-			DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonUpgrading, Message: "it must run image quay.io/coreos/etcd:v3.6.16"},
+			steps.DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonUpgrading, Message: "it must run image quay.io/coreos/etcd:v3.6.16"},
 		},
 		"reports what is wrong with a schedule": {
 			stateWith(formed, members(3), database(10, 10), defragmentedBy(v1beta2.DefragmentationPolicy{Schedule: "0 3 31 2 *"})),
-			Wait{Reason: v1beta2.ReasonInvalidSpec, Message: `spec.defragmentation is invalid: schedule "0 3 31 2 *" is never due: there is no such date. No scheduled run starts until you correct it. The members continue to serve.`, Stalled: true, Requeue: state.RequeueSettled},
+			steps.Wait{Reason: v1beta2.ReasonInvalidSpec, Message: `spec.defragmentation is invalid: schedule "0 3 31 2 *" is never due: there is no such date. No scheduled run starts until you correct it. The members continue to serve.`, Stalled: true, Requeue: state.RequeueSettled},
 		},
 	}.run(t)
 }
@@ -110,33 +111,33 @@ func must(t *testing.T, zone string) *time.Location {
 
 func TestTheStatusSaysWhenAMemberWasDefragmented(t *testing.T) {
 	s := stateWith(formed, members(3), database(10, 10), nightly(24*time.Hour))
-	first := NewStatus(s, DefragmentMember{Name: nameOf(1)}, nil, v1beta2.EtcdClusterStatus{}, 1)
-	again := NewStatus(s, Done{}, nil, first, 1)
+	first := NewStatus(s, steps.DefragmentMember{Name: nameOf(1)}, nil, v1beta2.EtcdClusterStatus{}, 1)
+	again := NewStatus(s, steps.Done{}, nil, first, 1)
 	for i, m := range again.MemberStatuses {
 		if (m.DefragmentedAt != nil) != (i == 1) {
 			t.Errorf("%s: %v", m.Name, m.DefragmentedAt)
 		}
 	}
 	s.Members[1].ID = 77 // another member with the same name
-	if other := NewStatus(s, Done{}, nil, again, 1); other.MemberStatuses[1].DefragmentedAt != nil {
+	if other := NewStatus(s, steps.Done{}, nil, again, 1); other.MemberStatuses[1].DefragmentedAt != nil {
 		t.Error("a new member has the time of the one before")
 	}
-	over := NewStatus(s, EndDefragmentation{Due: noon}, nil, again, 1)
+	over := NewStatus(s, steps.EndDefragmentation{Due: noon}, nil, again, 1)
 	if over.Defragmentation == nil || !over.Defragmentation.LastScheduleTime.Time.Equal(noon) {
 		t.Errorf("after the run: %+v", over.Defragmentation)
 	}
 	s.Spec.Defragmentation = nil
-	if none := NewStatus(s, Done{}, nil, over, 1); none.Defragmentation != nil {
+	if none := NewStatus(s, steps.Done{}, nil, over, 1); none.Defragmentation != nil {
 		t.Errorf("without a schedule: %+v", none.Defragmentation)
 	}
 }
 
 func TestAScheduleIsSeenOnceAndWrittenOnce(t *testing.T) {
 	s := stateWith(formed, members(3), defragmentedBy(v1beta2.DefragmentationPolicy{Schedule: "@daily"}))
-	first := NewStatus(s, Done{}, nil, v1beta2.EtcdClusterStatus{}, 1)
+	first := NewStatus(s, steps.Done{}, nil, v1beta2.EtcdClusterStatus{}, 1)
 	s.Now = s.Now.Add(time.Minute)
 	s.Defragmentation = first.Defragmentation
-	if second := NewStatus(s, Done{}, nil, first, 1); !second.Defragmentation.LastScheduleTime.Equal(first.Defragmentation.LastScheduleTime) {
+	if second := NewStatus(s, steps.Done{}, nil, first, 1); !second.Defragmentation.LastScheduleTime.Equal(first.Defragmentation.LastScheduleTime) {
 		t.Errorf("%v, then %v", first.Defragmentation, second.Defragmentation)
 	}
 }
@@ -166,11 +167,11 @@ func TestNoMemberIsDefragmentedWhileOneMayReceiveASnapshot(t *testing.T) {
 			"for free space": stateWith(formed, members(3), allRun(test.version), half, database(200, 99), applied(test.behind)),
 			"on a schedule":  stateWith(formed, members(3), allRun(test.version), nightly(24*time.Hour), database(200, 99), applied(test.behind)),
 		} {
-			_, defragments := Plan(s).(DefragmentMember)
+			_, defragments := Plan(s).(steps.DefragmentMember)
 			if defragments == test.waits {
 				t.Errorf("%s, %s: the step is %#v", name, what, Plan(s))
 			}
-			if _, ended := Plan(s).(EndDefragmentation); ended {
+			if _, ended := Plan(s).(steps.EndDefragmentation); ended {
 				t.Errorf("%s, %s: a run ends that has not begun", name, what)
 			}
 		}

@@ -4,7 +4,9 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // Somebody deleted the Secret of clients. As long as the issuer was refused, the operator did not write it again, although cert-manager had
@@ -16,7 +18,7 @@ func TestADeletedSecretIsWrittenAgainWhateverTheIssuerIs(t *testing.T) {
 		delete(w.m.HandedOut, u.Name)
 		w.s.Certificates = w.m.Judge(w.s, state.Certificates{IssuerRefused: "It is refused.", Unissued: "Another is not ready.", UnissuedReason: v1beta2.ReasonCertificateNotReady})
 		step, _ := Choose(w.s)
-		if _, writes := step.(WriteCertificates); !writes || w.s.Certificates.Lacking {
+		if _, writes := step.(steps.WriteCertificates); !writes || w.s.Certificates.Lacking {
 			t.Errorf("without the Secret of %ss the plan is %T %+v", u.Name, step, step)
 			continue
 		}
@@ -25,7 +27,7 @@ func TestADeletedSecretIsWrittenAgainWhateverTheIssuerIs(t *testing.T) {
 			t.Errorf("the Secret of %ss is not as before", u.Name)
 		}
 		w.s.Certificates = w.m.Judge(w.s, state.Certificates{IssuerRefused: "It is refused."})
-		if again := renewCertificates(w.s); again != nil {
+		if again := certificates.RenewCertificates(w.s); again != nil {
 			t.Errorf("the Secret of %ss is written again and again: %+v", u.Name, again)
 		}
 	}
@@ -37,7 +39,7 @@ func TestADeletedSecretWithoutACertificateIsReported(t *testing.T) {
 	delete(w.m.HandedOut, "client")
 	delete(w.m.Issued, "client")
 	w.s.Certificates = w.m.Judge(w.s, state.Certificates{IssuerRefused: "It is refused."})
-	if wait, waits := Plan(w.s).(Wait); !waits || !wait.Stalled || wait.Reason != v1beta2.ReasonIssuerNotAllowed {
+	if wait, waits := Plan(w.s).(steps.Wait); !waits || !wait.Stalled || wait.Reason != v1beta2.ReasonIssuerNotAllowed {
 		t.Errorf("the plan is %+v", Plan(w.s))
 	}
 }

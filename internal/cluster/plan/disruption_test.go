@@ -4,7 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/membership"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 func budgeted(b state.Budget) change { return func(s *state.State) { s.Budget = b } }
@@ -12,41 +14,41 @@ func budgeted(b state.Budget) change { return func(s *state.State) { s.Budget = 
 func TestPlanDisruption(t *testing.T) {
 	planTests{
 		"lets a drain take one of three": {
-			stateWith(formed, members(3), budgeted(state.Budget{Exists: true})), ApplyBudget{Incarnation: 1, MinAvailable: 2},
+			stateWith(formed, members(3), budgeted(state.Budget{Exists: true})), steps.ApplyBudget{Incarnation: 1, MinAvailable: 2},
 		},
 		"lets a drain take two of five": {
-			stateWith(formed, members(5), size(5), budgeted(budgetOf(4))), ApplyBudget{Incarnation: 1, MinAvailable: 3},
+			stateWith(formed, members(5), size(5), budgeted(budgetOf(4))), steps.ApplyBudget{Incarnation: 1, MinAvailable: 3},
 		},
 		"lets a drain take the only member, because its volume keeps the data": {
-			stateWith(formed, members(1), size(1), budgeted(budgetOf(1))), ApplyBudget{Incarnation: 1, MinAvailable: 0},
+			stateWith(formed, members(1), size(1), budgeted(budgetOf(1))), steps.ApplyBudget{Incarnation: 1, MinAvailable: 0},
 		},
 		"lets a drain take one of two": {
-			stateWith(formed, members(2), size(2), budgeted(budgetOf(2))), ApplyBudget{Incarnation: 1, MinAvailable: 1},
+			stateWith(formed, members(2), size(2), budgeted(budgetOf(2))), steps.ApplyBudget{Incarnation: 1, MinAvailable: 1},
 		},
 		"blocks a drain that would delete the only copy of the data": {
-			stateWith(formed, members(1), size(1), ephemeral, budgeted(budgetOf(0))), ApplyBudget{Incarnation: 1, MinAvailable: 1},
+			stateWith(formed, members(1), size(1), ephemeral, budgeted(budgetOf(0))), steps.ApplyBudget{Incarnation: 1, MinAvailable: 1},
 		},
 		"blocks drains while one of three members is missing": {
-			stateWith(formed, members(2), budgeted(budgetOf(1))), ApplyBudget{Incarnation: 1, MinAvailable: 2},
+			stateWith(formed, members(2), budgeted(budgetOf(1))), steps.ApplyBudget{Incarnation: 1, MinAvailable: 2},
 		},
 		"counts a learner as a voter before it gets its vote": {
-			stateWith(formed, members(3), size(4), with(3, learner), budgeted(budgetOf(2))), ApplyBudget{Incarnation: 1, MinAvailable: 3},
+			stateWith(formed, members(3), size(4), with(3, learner), budgeted(budgetOf(2))), steps.ApplyBudget{Incarnation: 1, MinAvailable: 3},
 		},
 		"does not count a learner that does not start": {
 			stateWith(formed, members(3), size(4), with(3, justAdded, pod(state.PodStarting), volume(state.VolumePresent)), budgeted(budgetOf(3))),
-			ApplyBudget{Incarnation: 1, MinAvailable: 2},
+			steps.ApplyBudget{Incarnation: 1, MinAvailable: 2},
 		},
 		"does not count the Pod of a removed member as a voter": {
-			stateWith(formed, members(4), with(3, removed), budgeted(budgetOf(2))), ApplyBudget{Incarnation: 1, MinAvailable: 3},
+			stateWith(formed, members(4), with(3, removed), budgeted(budgetOf(2))), steps.ApplyBudget{Incarnation: 1, MinAvailable: 3},
 		},
 		"corrects a budget that another client changed": {
-			stateWith(formed, members(3), budgeted(state.Budget{Exists: true, Incarnation: 1, MinAvailable: 2})), ApplyBudget{Incarnation: 1, MinAvailable: 2},
+			stateWith(formed, members(3), budgeted(state.Budget{Exists: true, Incarnation: 1, MinAvailable: 2})), steps.ApplyBudget{Incarnation: 1, MinAvailable: 2},
 		},
 		"deletes its budget beside a user's, because two budgets for one Pod block every drain": {
-			stateWith(formed, members(3), budgeted(state.Budget{Exists: true, Current: true, Other: "mine"})), WithdrawBudget{Other: "mine"},
+			stateWith(formed, members(3), budgeted(state.Budget{Exists: true, Current: true, Other: "mine"})), steps.WithdrawBudget{Other: "mine"},
 		},
 		"creates no budget beside the user's": {
-			stateWith(formed, members(3), budgeted(state.Budget{Other: "mine"})), Done{},
+			stateWith(formed, members(3), budgeted(state.Budget{Other: "mine"})), steps.Done{},
 		},
 	}.run(t)
 }
@@ -65,7 +67,7 @@ func TestADrainLeavesAQuorumBesideALearnerThatTheServiceSelects(t *testing.T) {
 		t.Errorf("the budget selects %d Pods that are ready and lets a drain take %d of 3 voters", selected, may)
 	}
 	for range 5 {
-		if _, is := Plan(s).(RemoveFromService); is {
+		if _, is := Plan(s).(steps.RemoveFromService); is {
 			return
 		}
 	}
@@ -85,8 +87,8 @@ func TestALearnerGetsNoVoteThatTheBudgetDoesNotProtect(t *testing.T) {
 		"a budget of the user is for these Pods": {state.Budget{Exists: true, Other: "theirs"}, true},
 	} {
 		s := stateWith(formed, members(3), size(4), with(3, learner), promoting(3), budgeted(test.budget))
-		step := promoteLearner(s)
-		if wait, waits := step.(Wait); waits == test.votes || waits && !strings.Contains(wait.Message, "lets drains leave 2 members, and a quorum of 4 voters is 3") {
+		step := membership.PromoteLearner(s)
+		if wait, waits := step.(steps.Wait); waits == test.votes || waits && !strings.Contains(wait.Message, "lets drains leave 2 members, and a quorum of 4 voters is 3") {
 			t.Errorf("%s: %+v", what, step)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // recovering: the cluster is at size again, and the members 0 and 3 were its voters before.
@@ -123,7 +124,7 @@ func TestNoStepEndsBeforeWhatItPromisesIsSeen(t *testing.T) {
 				s := stateWith(test.changes...)
 				for range 5 {
 					step, rule := Choose(s)
-					if record, is := step.(RecordVersionChange); is && record.Step == v1beta2.VersionChangePreparing {
+					if record, is := step.(steps.RecordVersionChange); is && record.Step == v1beta2.VersionChangePreparing {
 						return
 					}
 					if reflect.TypeOf(step).Name() == name {
@@ -142,11 +143,11 @@ func TestNoStepEndsBeforeWhatItPromisesIsSeen(t *testing.T) {
 func TestARecoveryWaitsForAVolumeThatCannotBeSetAside(t *testing.T) {
 	s := stateWith(formed, members(3), recovering, with(3, leftover))
 	first := Plan(s)
-	if first != (SetAsideVolume{Name: nameOf(3)}) {
+	if first != (steps.SetAsideVolume{Name: nameOf(3)}) {
 		t.Fatalf("the plan is %+v", first)
 	}
 	Refuse(&s, first)
-	wait, is := Plan(s).(Wait)
+	wait, is := Plan(s).(steps.Wait)
 	if !is || !wait.Stalled {
 		t.Fatalf("after the refusal the plan is %T %+v", Plan(s), Plan(s))
 	}

@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/versions"
 	"github.com/etcd-suite/etcd-operator/internal/etcdflags"
 )
 
@@ -20,7 +22,7 @@ func TestAStoredVariableThatIsRefusedIsReportedAndRestartsNoMember(t *testing.T)
 	for _, flag := range etcdflags.All() {
 		s := stateWith(formed, members(3), withVariable(flag.Variable()))
 		step := Plan(s)
-		advice, is := step.(Advice)
+		advice, is := step.(steps.Advice)
 		wanted := flag.Refused != nil || flag.NoEffect || (flag.Gate == "" && flag.NameIn(s.Spec.EtcdVersion()) == "")
 		if is != wanted || (is && (advice.Reason != v1beta2.ReasonSettingIgnored || !strings.Contains(advice.Message, "spec.pod.etcdEnv has "+flag.Variable()))) {
 			t.Errorf("%s: the step is %#v, want a report: %t", flag.Variable(), step, wanted)
@@ -37,14 +39,14 @@ func TestAStoredVariableThatIsRefusedIsReportedAndRestartsNoMember(t *testing.T)
 
 func TestAnIgnoredVariableHidesNoAdviceAboutTheVersion(t *testing.T) {
 	s := stateWith(formed, members(3), allRun("3.5.1"), withVariable("ETCD_NAME"))
-	if advice := Plan(s).(Advice); !strings.Contains(advice.Message, "ETCD_NAME") || !strings.Contains(advice.Message, "The members run etcd 3.5.1, which is not advised") {
+	if advice := Plan(s).(steps.Advice); !strings.Contains(advice.Message, "ETCD_NAME") || !strings.Contains(advice.Message, "The members run etcd 3.5.1, which is not advised") {
 		t.Errorf("the advice is %s", advice.Message)
 	}
 }
 
 func TestAVariableOfAnotherVersionIsReported(t *testing.T) {
 	for variable, version := range map[string]string{"ETCD_FEATURE_GATES": "3.5.35", "ETCD_CORRUPT_CHECK_TIME": "3.5.35", "ETCD_ENABLE_V2": "3.6.16", "ETCD_EXPERIMENTAL_ENABLE_V2V3": "3.7.3"} {
-		step, _ := ignoredSettings(stateWith(formed, members(3), allRun(version), withVariable(variable))).(Advice)
+		step, _ := versions.IgnoredSettings(stateWith(formed, members(3), allRun(version), withVariable(variable))).(steps.Advice)
 		if !strings.Contains(step.Message, "etcd "+version+" has no such option") {
 			t.Errorf("%s in etcd %s: %s", variable, version, step.Message)
 		}

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // refused is what the operator sees of members that refuse its certificate, and each other's: no Pod is ready for hours.
@@ -26,7 +28,7 @@ func (w *rotation) run() string {
 	for range 10 {
 		w.refused()
 		step := Plan(w.s)
-		message = Describe(w.s, step).Message
+		message = steps.Describe(w.s, step).Message
 		w.act(step)
 	}
 	for i := range w.members {
@@ -90,7 +92,7 @@ func TestNobodyIsAdvisedToPutAnExpiredCABack(t *testing.T) {
 // The certificates of a cluster have expired, and no new ones can be issued. No quorum answers for that reason, and the status named only the members.
 func TestTheStatusOfALostQuorumSaysThatCertificatesHaveExpired(t *testing.T) {
 	for name, broken := range map[string]func(*rotation){
-		"the Secret of the CA is invalid": func(w *rotation) { w.m.CA.Data[CAKeyKey] = []byte("x") },
+		"the Secret of the CA is invalid": func(w *rotation) { w.m.CA.Data[material.CAKeyKey] = []byte("x") },
 		"cert-manager issues nothing":     func(*rotation) {},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -126,8 +128,8 @@ func TestMembersRestartForTheNewCABesideAMemberOnALostNode(t *testing.T) {
 				w.s.Members[2].GoneBy = since
 				lost(&w.s.Members[2])
 				step := Plan(w.s)
-				said = Describe(w.s, step).Message
-				if stop, is := step.(DeletePod); is {
+				said = steps.Describe(w.s, step).Message
+				if stop, is := step.(steps.DeletePod); is {
 					stopped[stop.Name] = true
 				}
 				w.act(step)
@@ -147,9 +149,9 @@ func TestMembersRestartForTheNewCABesideAMemberOnALostNode(t *testing.T) {
 func TestAMemberThatOnlyLacksTheNewCAIsRestartedAndNotReplaced(t *testing.T) {
 	for _, d := range []time.Duration{5 * time.Minute, 24 * time.Hour} {
 		s := stateWith(formed, members(3), managed, grace(d), with(2, pod(state.PodRunning), unreadyFor(10*time.Minute), func(m *state.Member) { m.Trust = "old" }))
-		stop, is := Plan(s).(DeletePod)
+		stop, is := Plan(s).(steps.DeletePod)
 		if !is || stop.Name != nameOf(2) {
-			t.Errorf("grace period %s: %T %s", d, Plan(s), Describe(s, Plan(s)).Message)
+			t.Errorf("grace period %s: %T %s", d, Plan(s), steps.Describe(s, Plan(s)).Message)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
@@ -62,11 +63,11 @@ func (w *rotation) resumeConnected(hours int) (story []string, serves bool) {
 		}
 		w.s.MembershipKnown = w.s.Members[0].Serving
 		step := Plan(w.s)
-		text := fmt.Sprintf("%s serves=%v %T: %s", w.s.Now.Format(time.DateTime), serves, step, Describe(w.s, step).Message)
+		text := fmt.Sprintf("%s serves=%v %T: %s", w.s.Now.Format(time.DateTime), serves, step, steps.Describe(w.s, step).Message)
 		if len(story) == 0 || len(story) < 40 && story[len(story)-1][20:] != text[20:] {
 			story = append(story, text)
 		}
-		if stop, is := step.(DeletePod); is {
+		if stop, is := step.(steps.DeletePod); is {
 			for i := range w.s.Members {
 				restarted[i] = restarted[i] || w.s.Members[i].Name == stop.Name
 			}

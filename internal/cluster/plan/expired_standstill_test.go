@@ -6,7 +6,10 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // validNow reports whether all that members, the operator and clients show is accepted now.
@@ -45,12 +48,12 @@ func (w *rotation) resume(days int) (story []string, serves bool) {
 				m.ShowsNew = true
 			}
 			step := Plan(w.s)
-			text := fmt.Sprintf("%s serves=%v %T: %s", w.s.Now.Format(time.DateTime), serves, step, Describe(w.s, step).Message)
+			text := fmt.Sprintf("%s serves=%v %T: %s", w.s.Now.Format(time.DateTime), serves, step, steps.Describe(w.s, step).Message)
 			if len(story) == 0 || len(story) < 40 && story[len(story)-1][20:] != text[20:] {
 				story = append(story, text)
 			}
 			switch step := step.(type) {
-			case CreateMember:
+			case steps.CreateMember:
 				for i := range w.s.Members {
 					if w.s.Members[i].Name == step.Name {
 						w.s.Members[i].Pod, w.s.Members[i].PodCreated = state.PodRunning, w.s.Now
@@ -148,11 +151,11 @@ func TestAClusterServesAgainAfterAPauseWithinARotation(t *testing.T) {
 				w.m.Rotate = "now"
 				for range 2 { // a new CA, and all Secrets have both
 					w.judge()
-					w.act(issueCertificates(w.s))
+					w.act(certificates.IssueCertificates(w.s))
 				}
 				w.standStill(91-begins, set) // the CA before was valid for 90
 				w.s.Spec.Hibernate, w.s.Spec.Paused = false, false
-				if ca, err := w.m.current(); err != nil || valid(w.s, ca) != (begins > 0) {
+				if ca, err := material.Current(w.m); err != nil || material.Valid(w.s, ca) != (begins > 0) {
 					t.Fatal("the current CA is not as the test needs it", err)
 				}
 				story, serves := w.resume(6)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // A paused or hibernated cluster has a Certificate of cert-manager that differs from the spec: its user changed spec.TLS, or an upgrade of the suite asks for
@@ -29,7 +30,7 @@ func TestARenewalIsHandedOutWhileACertificateDiffersFromTheSpec(t *testing.T) {
 			for _, u := range state.Usages {
 				if leaf, err := w.m.Pair(u).Leaf(); err != nil || !leaf.NotAfter.After(w.s.Now) {
 					t.Errorf("it is %s, and the certificate of %ss expired at %s (%v), although cert-manager has issued another one. The status says: %s",
-						w.s.Now.Format(time.DateOnly), u.Name, leaf.NotAfter.Format(time.DateOnly), err, Describe(w.s, Plan(w.s)).Message)
+						w.s.Now.Format(time.DateOnly), u.Name, leaf.NotAfter.Format(time.DateOnly), err, steps.Describe(w.s, Plan(w.s)).Message)
 				}
 			}
 		})

@@ -7,6 +7,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -41,35 +42,35 @@ func TestBugsOfAFenceAreFoundInSomeInterleaving(t *testing.T) {
 	}
 }
 
-func isRestoreFence(step plan.Step) bool {
-	fence, is := step.(plan.FenceWrites)
+func isRestoreFence(step steps.Step) bool {
+	fence, is := step.(steps.FenceWrites)
 	return is && fence.Seed == "" && fence.ID == etcd.FenceID(restoreUID)
 }
 
-func adoptWithoutFence(s state.State) plan.Step {
+func adoptWithoutFence(s state.State) steps.Step {
 	if step := plan.Plan(s); !isRestoreFence(step) {
 		return step
 	}
-	return plan.AdoptSeed{ClusterID: s.Restore.ClusterID, Incarnation: s.Restore.Incarnation}
+	return steps.AdoptSeed{ClusterID: s.Restore.ClusterID, Incarnation: s.Restore.Incarnation}
 }
 
 // fenceAfterService leads clients to the seed before it fences the old members.
-func fenceAfterService(s state.State) plan.Step {
+func fenceAfterService(s state.State) steps.Step {
 	step := plan.Plan(s)
 	if !isRestoreFence(step) || s.Services.ClientIncarnation == s.Restore.Incarnation {
 		return step
 	}
-	return plan.ApplyServices{Incarnation: s.Restore.Incarnation, ClusterID: s.Restore.ClusterID, RestoreUID: s.Restore.UID}
+	return steps.ApplyServices{Incarnation: s.Restore.Incarnation, ClusterID: s.Restore.ClusterID, RestoreUID: s.Restore.UID}
 }
 
 // takeFenceBackLate does all else before it takes back the fence of a restore that was cancelled.
-func takeFenceBackLate(s state.State) plan.Step {
+func takeFenceBackLate(s state.State) steps.Step {
 	step := plan.Plan(s)
-	if _, is := step.(plan.UnfenceWrites); !is {
+	if _, is := step.(steps.UnfenceWrites); !is {
 		return step
 	}
 	switch other := plan.PlanWith(plan.Without("takeFenceBack"))(s).(type) {
-	case plan.Done, plan.Advice:
+	case steps.Done, steps.Advice:
 		return step
 	default:
 		return other
@@ -77,11 +78,11 @@ func takeFenceBackLate(s state.State) plan.Step {
 }
 
 // disarmFence takes the fence for an alarm without a cause.
-func disarmFence(s state.State) plan.Step {
+func disarmFence(s state.State) steps.Step {
 	for _, m := range s.Current() {
 		for _, alarm := range m.Alarms {
 			if alarm.IsFence() && s.MembershipKnown {
-				return plan.DisarmAlarm{Alarm: alarm}
+				return steps.DisarmAlarm{Alarm: alarm}
 			}
 		}
 	}

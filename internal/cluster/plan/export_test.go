@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // These exports are for the tests in package plan_test, which can use the simulated world of package model.
 
 // Decide is the decision of a rule: it returns a step, or nil.
-type Decide = func(state.State) Step
+type Decide = func(state.State) steps.Step
 
 // allRules returns the rules in order, without their groups.
 func allRules() []rule {
@@ -33,12 +34,12 @@ func RuleNames() []string {
 type Change func([]rule) []rule
 
 // PlanWith returns a plan that uses the changed rules.
-func PlanWith(change Change) func(state.State) Step {
+func PlanWith(change Change) func(state.State) steps.Step {
 	changed := []group{{Rules: change(allRules())}}
-	return func(s state.State) Step {
-		step := first(changed, s, func(string, Step) bool { return false }).step
+	return func(s state.State) steps.Step {
+		step := first(changed, s, func(string, steps.Step) bool { return false }).step
 		if step == nil {
-			return Done{}
+			return steps.Done{}
 		}
 		return step
 	}

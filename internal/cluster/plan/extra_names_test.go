@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
@@ -51,7 +52,7 @@ func TestNoNameIsRequestedThatTheAdministratorDoesNotAllow(t *testing.T) {
 	} {
 		for _, issuer := range []v1beta2.IssuerRef{{Kind: "ClusterIssuer", Name: "corp"}, {Name: "own"}} {
 			s.Spec.TLS = &v1beta2.TLSPolicy{CertManager: &v1beta2.CertManagerTLS{IssuerRef: issuer, ExtraNames: []string{name}}}
-			if refused := RefusedIssuer(s); (refused == "") != allowed {
+			if refused := certificates.RefusedIssuer(s); (refused == "") != allowed {
 				t.Errorf("%s from %+v: %q", name, issuer, refused)
 			}
 		}

@@ -6,7 +6,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 func TestTheMembersOutrankTheStatus(t *testing.T) {
@@ -29,7 +31,7 @@ func TestTheMembersOutrankTheStatus(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := test.state.Incarnation
-			CorrectIncarnation(&test.state)
+			services.CorrectIncarnation(&test.state)
 			if got := test.state.Incarnation; got != test.want || (len(test.state.Corrected) > 0) != (before != got) {
 				t.Errorf("incarnation %d, want %d; %q", got, test.want, test.state.Corrected)
 			}
@@ -39,33 +41,33 @@ func TestTheMembersOutrankTheStatus(t *testing.T) {
 
 func TestAQuorumOutranksTheClusterIDOfTheStatus(t *testing.T) {
 	s := stateWith(formed, members(3), func(s *state.State) { s.ClusterID = "deadbeef" })
-	if step, applies := Plan(s).(ApplyServices); applies {
+	if step, applies := Plan(s).(steps.ApplyServices); applies {
 		t.Errorf("an unproven cluster ID is written on the client Service: %+v", step)
 	}
-	CorrectClusterID(&s, 0xaa)
+	services.CorrectClusterID(&s, 0xaa)
 	if s.ClusterID != oldID || len(s.Corrected) != 1 {
 		t.Errorf("cluster ID %s; %q", s.ClusterID, s.Corrected)
 	}
-	if diff := cmp.Diff(Step(Done{}), Plan(s)); diff != "" {
+	if diff := cmp.Diff(steps.Step(steps.Done{}), Plan(s)); diff != "" {
 		t.Errorf("Plan (-want +got):\n%s", diff)
 	}
-	events := Events(s, Done{}, nil, true)
+	events := Events(s, steps.Done{}, nil, true)
 	if len(events) != 1 || events[0].Reason != v1beta2.ReasonContradiction {
 		t.Errorf("events are %+v", events)
 	}
-	if again := Events(s, Done{}, nil, false); len(again) > 0 {
+	if again := Events(s, steps.Done{}, nil, false); len(again) > 0 {
 		t.Errorf("the events are repeated: %+v", again)
 	}
 }
 
 func TestTheClientServiceNeverGoesBackToAnEarlierIncarnation(t *testing.T) {
 	s := stateWith(formed, members(3), servicesFor(7, oldID))
-	CorrectIncarnation(&s)
-	if wait, ok := Plan(s).(Wait); !ok || !wait.Stalled || wait.Reason != v1beta2.ReasonContradiction {
+	services.CorrectIncarnation(&s)
+	if wait, ok := Plan(s).(steps.Wait); !ok || !wait.Stalled || wait.Reason != v1beta2.ReasonContradiction {
 		t.Errorf("Plan returned %+v", Plan(s))
 	}
 	s.Services = state.Services{}
-	if diff := cmp.Diff(Step(ApplyServices{Incarnation: 1, ClusterID: oldID}), Plan(s)); diff != "" {
+	if diff := cmp.Diff(steps.Step(steps.ApplyServices{Incarnation: 1, ClusterID: oldID}), Plan(s)); diff != "" {
 		t.Errorf("once the Service is deleted (-want +got):\n%s", diff)
 	}
 }
@@ -74,13 +76,13 @@ func TestTheClientServiceNeverGoesBackToAnEarlierIncarnation(t *testing.T) {
 // selector is wrong.
 func TestAClientServiceThatSelectsALaterIncarnationIsCorrectedByAProvenQuorum(t *testing.T) {
 	s := stateWith(formed, members(3), servicesFor(7, oldID))
-	CorrectClusterID(&s, 0xaa)
-	if diff := cmp.Diff(Step(ApplyServices{Incarnation: 1, ClusterID: oldID}), Plan(s)); diff != "" || len(s.Corrected) != 1 {
+	services.CorrectClusterID(&s, 0xaa)
+	if diff := cmp.Diff(steps.Step(steps.ApplyServices{Incarnation: 1, ClusterID: oldID}), Plan(s)); diff != "" || len(s.Corrected) != 1 {
 		t.Errorf("Plan (-want +got):\n%s\ncorrected: %q", diff, s.Corrected)
 	}
 	other := stateWith(formed, members(3), servicesFor(7, seedID))
-	CorrectClusterID(&other, 0xaa)
-	if wait, ok := Plan(other).(Wait); !ok || wait.Reason != v1beta2.ReasonContradiction || len(other.Corrected) > 0 {
+	services.CorrectClusterID(&other, 0xaa)
+	if wait, ok := Plan(other).(steps.Wait); !ok || wait.Reason != v1beta2.ReasonContradiction || len(other.Corrected) > 0 {
 		t.Errorf("the Service was made for another cluster, and Plan returned %+v; corrected: %q", Plan(other), other.Corrected)
 	}
 }
@@ -92,7 +94,7 @@ func TestARestoreIsNotRunAgainAfterAnOldStatusWasPutBack(t *testing.T) {
 			s.Members[i].Incarnation = 2
 		}
 	})
-	CorrectIncarnation(&s)
+	services.CorrectIncarnation(&s)
 	if s.ClusterID != seedID || s.Restore == nil || s.Restore.UID != "uid-back" || s.Restore.Step != v1beta2.RestoreGrowing {
 		t.Errorf("cluster ID %s, restore %+v", s.ClusterID, s.Restore)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // seenFailing: this process has seen for d only that the member fails, whatever its Pod shows.
@@ -32,12 +33,12 @@ func TestAMemberIsReplacedOnlyForTheTimeInWhichItFailed(t *testing.T) {
 		"a voter that is lost is replaced in a bounded time": {61 * time.Second, pod(state.PodDeleting), true},
 	} {
 		s := stateWith(formed, members(3), with(1, test.change, unreadyFor(8*time.Minute), seenFailing(test.seen)))
-		if _, is := Plan(s).(RemoveMember); is != test.removed {
+		if _, is := Plan(s).(steps.RemoveMember); is != test.removed {
 			t.Errorf("%s: %#v", name, Plan(s))
 		}
 	}
 	unseen := stateWith(formed, members(3), with(1, pod(state.PodRunning), unreadyFor(time.Hour), func(m *state.Member) { m.FailingSince = time.Time{} }))
-	if remove, is := Plan(unseen).(RemoveMember); is {
+	if remove, is := Plan(unseen).(steps.RemoveMember); is {
 		t.Errorf("this process has not seen the member fail: %#v", remove)
 	}
 }
@@ -45,7 +46,7 @@ func TestAMemberIsReplacedOnlyForTheTimeInWhichItFailed(t *testing.T) {
 // A user who asks for a short time gets it: the short grace period does not prolong it.
 func TestTheShortGraceProlongsNoShorterOne(t *testing.T) {
 	s := stateWith(formed, members(3), grace(30*time.Second), with(1, pod(state.PodRunning), unreadyFor(31*time.Second)))
-	if _, is := Plan(s).(RemoveMember); !is {
+	if _, is := Plan(s).(steps.RemoveMember); !is {
 		t.Errorf("%#v", Plan(s))
 	}
 }
@@ -70,7 +71,7 @@ func TestAMemberThatHasJustReadItsDatabaseIsNotRestartedForTheSpec(t *testing.T)
 	old := func(m *state.Member) { m.Outdated = true }
 	for seen, stopped := range map[time.Duration]bool{time.Second: false, 2 * time.Minute: true} {
 		s := stateWith(formed, members(3), with(1, pod(state.PodRunning), old, unreadyFor(4*time.Minute), seenFailing(seen)))
-		if _, is := Plan(s).(DeletePod); is != stopped {
+		if _, is := Plan(s).(steps.DeletePod); is != stopped {
 			t.Errorf("after %s: %#v", seen, Plan(s))
 		}
 	}
@@ -86,7 +87,7 @@ func stuckLearner(d time.Duration) change {
 // The operator reported that the new member catches up, so a user did not learn from the status that its volume cannot be attached.
 func TestALearnerWhoseVolumeCannotBeMountedDoesNotCatchUp(t *testing.T) {
 	s := stateWith(formed, members(3), size(4), stuckLearner(time.Minute))
-	if d := Describe(s, Plan(s)); d.Message != "Member "+nameOf(3)+" has not caught up with the leader yet: "+cannotMount+"." {
+	if d := steps.Describe(s, Plan(s)); d.Message != "Member "+nameOf(3)+" has not caught up with the leader yet: "+cannotMount+"." {
 		t.Errorf("the status says: %s", d.Message)
 	}
 }
@@ -110,7 +111,7 @@ func TestALearnerWhosePodNeverStartsIsGivenUp(t *testing.T) {
 		"a Pod without a node would not get one in its place": {[]change{stuckLearner(time.Hour), noNode}, false, false, ""},
 	} {
 		s := stateWith(append([]change{formed, members(3), size(4)}, test.changes...)...)
-		remove, is := Plan(s).(RemoveMember)
+		remove, is := Plan(s).(steps.RemoveMember)
 		if is != test.removed || remove.TooSlow != test.tooSlow || !strings.Contains(remove.Cause, test.cause) || (is && remove.Name != nameOf(3)) {
 			t.Errorf("%s: %#v", name, Plan(s))
 		}
@@ -124,7 +125,7 @@ func TestAMemberThatNeverStartedIsNotReportedAsTooSlow(t *testing.T) {
 	s := stateWith(formed, members(3), size(4), stuckLearner(time.Hour))
 	for range 3 {
 		step := Plan(s)
-		if d := Describe(s, step); !strings.Contains(d.Message, "its Pod has not started within 10m: "+cannotMount+". A new member") {
+		if d := steps.Describe(s, step); !strings.Contains(d.Message, "its Pod has not started within 10m: "+cannotMount+". A new member") {
 			t.Fatal(d.Message)
 		}
 		status = NewStatus(s, step, nil, status, 1)
@@ -132,7 +133,7 @@ func TestAMemberThatNeverStartedIsNotReportedAsTooSlow(t *testing.T) {
 	after := stateWith(formed, members(3), size(4), func(s *state.State) {
 		s.LearnerFailures, s.LearnerFailedAt = status.LearnerFailures, status.LearnerFailedAt.Time
 	})
-	message := Describe(after, Plan(after)).Message
+	message := steps.Describe(after, Plan(after)).Message
 	for _, part := range []string{"did not start", "event ReplacingMember has the cause", "attach and mount the volumes"} {
 		if !strings.Contains(message, part) {
 			t.Errorf("the status does not say %q: %s", part, message)

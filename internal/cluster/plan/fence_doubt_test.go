@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -20,15 +22,15 @@ func TestAFenceThatWasTakenBackDoesNotLetTheSeedTakeOver(t *testing.T) {
 	// With an answer of the quorum, the operator knows that the fence is off.
 	s.Members[1].Leader, s.Members[0].Leader = true, false
 	s.Members[0].Alarms = []etcd.Alarm{own}
-	if step := Plan(s); step != (FenceWrites{ID: own.Member}) {
+	if step := Plan(s); step != (steps.FenceWrites{ID: own.Member}) {
 		t.Fatalf("with a quorum, the plan is %T %+v", step, step)
 	}
 	s = stateWith(formed, members(3), noQuorum, restored(v1beta2.RestoreSwitching), asked, aSeed(serving), with(1, silent), with(2, silent))
 	s.Restore.Returns = 1
 	s.Members[0].Alarms = []etcd.Alarm{own} // it answers, and has no leader
-	if step, is := Plan(s).(AdoptSeed); is {
+	if step, is := Plan(s).(steps.AdoptSeed); is {
 		t.Errorf("%T: the seed takes over beside %s and %s, which run and acknowledge writes. The status says: %s",
-			step, nameOf(1), nameOf(2), Describe(s, step).Message)
+			step, nameOf(1), nameOf(2), steps.Describe(s, step).Message)
 	}
 }
 
@@ -39,7 +41,7 @@ func TestAMemberThatStartsWithAnOlderVersionIsNotFenced(t *testing.T) {
 	for i := range 2 {
 		s.Members[i].StorageVersion, s.Members[i].Downgrade = "3.5.0", "3.5"
 	}
-	if step, is := Plan(s).(FenceWrites); is {
+	if step, is := Plan(s).(steps.FenceWrites); is {
 		t.Errorf("%T beside %s, whose Pod has image %s", step, nameOf(2), s.Members[2].PodImage)
 	}
 }
@@ -57,7 +59,7 @@ func recoveredBefore(s *state.State) {
 func startsOld(t *testing.T, s state.State) {
 	t.Helper()
 	for range 6 {
-		create, is := Plan(s).(CreateMember)
+		create, is := Plan(s).(steps.CreateMember)
 		if !is {
 			return
 		}
@@ -80,12 +82,12 @@ func TestAMarkedVolumeStartsNoMemberAlthoughTheStatusIsLost(t *testing.T) {
 	s.KnownVoters = nil
 	startsOld(t, s)
 	with(0, pod(state.PodRunning))(&s)
-	if step, is := Plan(s).(Wait); !is || step.Reason != v1beta2.ReasonAnotherVolume || !strings.Contains(step.Message, v1beta2.AnnotationAcceptVolumes) {
+	if step, is := Plan(s).(steps.Wait); !is || step.Reason != v1beta2.ReasonAnotherVolume || !strings.Contains(step.Message, v1beta2.AnnotationAcceptVolumes) {
 		t.Errorf("a person does not learn what to do: %#v", Plan(s))
 	}
 	// If the member that runs says that they belong to its membership, the recovery was not carried out.
 	s.Members[0].Answers, s.Members[0].Knows = true, []etcd.Member{{Name: nameOf(0)}, {Name: nameOf(1)}, {Name: nameOf(2)}}
-	if step, is := Plan(s).(CreateMember); !is {
+	if step, is := Plan(s).(steps.CreateMember); !is {
 		t.Errorf("members that the survivor knows do not start: %#v", step)
 	}
 }
@@ -98,7 +100,7 @@ func TestNoOldMemberStartsWhileASecondRecoveryIsOverruled(t *testing.T) {
 	before := s
 	recoveredFromTheFirst(&before)
 	before.KnownVoters = s.KnownVoters
-	begun := NewStatus(before, BeginRecovery{Member: nameOf(0)}, nil, v1beta2.EtcdClusterStatus{}, 1)
+	begun := NewStatus(before, steps.BeginRecovery{Member: nameOf(0)}, nil, v1beta2.EtcdClusterStatus{}, 1)
 	s.Recovery = begun.Recovery
 	if s.Recovery.Earlier == nil || s.Recovery.Step != v1beta2.RecoveryForcing {
 		t.Fatalf("%+v", s.Recovery)
@@ -113,7 +115,7 @@ func TestNoOldMemberStartsWhileASecondRecoveryIsOverruled(t *testing.T) {
 // back only their own. If B takes it back, its two voters acknowledge writes again, for which A relies on the fence.
 func TestAnotherEtcdClusterTakesNoFenceOfThisOneBack(t *testing.T) {
 	b := stateWith(formed, members(2), size(2), foreignVoters(1), storage("3.6.0"), fencedBy("uid-of-a-restore-of-a"))
-	if step, is := Plan(b).(UnfenceWrites); is {
+	if step, is := Plan(b).(steps.UnfenceWrites); is {
 		t.Errorf("%T %s: no EtcdRestore of this EtcdCluster has asked for that fence", step, step.ID)
 	}
 }
@@ -126,7 +128,7 @@ func TestTheStatusDoesNotSayThatFencedMembersServe(t *testing.T) {
 		silent(&s.Members[i]) // without its Secret the operator cannot connect
 		s.Members[i].Alarms = nil
 	}
-	if said := Describe(s, Plan(s)).Message; !strings.Contains(said, "refuse writes") {
+	if said := steps.Describe(s, Plan(s)).Message; !strings.Contains(said, "refuse writes") {
 		t.Errorf("the fence stays, and the status says: %s", said)
 	}
 }
@@ -135,11 +137,11 @@ func TestTheStatusDoesNotSayThatFencedMembersServe(t *testing.T) {
 // refused writes until somebody removed the guest.
 func TestAFenceIsTakenBackAlthoughTheStatusWasLostBesideAForeignMember(t *testing.T) {
 	s := stateWith(formed, members(3), storage("3.6.0"), foreignVoters(1), fencedBy("uid-lost"))
-	if step, is := Plan(s).(UnfenceWrites); is {
+	if step, is := Plan(s).(steps.UnfenceWrites); is {
 		t.Fatalf("%+v: nothing says that this fence is of this EtcdCluster", step)
 	}
-	ChooseRestore(&s, []v1beta2.EtcdRestore{restoreOf("lost", time.Hour, func(r *v1beta2.EtcdRestore) { r.UID = "uid-lost" })})
-	if step := Plan(s); step != (UnfenceWrites{ID: etcd.FenceID("uid-lost")}) {
-		t.Errorf("the plan is %T: %s", step, Describe(s, step).Message)
+	restore.ChooseRestore(&s, []v1beta2.EtcdRestore{restoreOf("lost", time.Hour, func(r *v1beta2.EtcdRestore) { r.UID = "uid-lost" })})
+	if step := Plan(s); step != (steps.UnfenceWrites{ID: etcd.FenceID("uid-lost")}) {
+		t.Errorf("the plan is %T: %s", step, steps.Describe(s, step).Message)
 	}
 }

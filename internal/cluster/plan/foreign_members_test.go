@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -44,8 +45,8 @@ func graceForForeign(d time.Duration) change {
 
 const guestLabel = "0000000000000f00 (guest, http://10.0.0.5:2380)"
 
-func removesGuest() Step {
-	return RemoveMember{ID: guestID, Name: guestLabel, Cause: "the operator did not add it, and the spec or an annotation consents to its removal", Foreign: true}
+func removesGuest() steps.Step {
+	return steps.RemoveMember{ID: guestID, Name: guestLabel, Cause: "the operator did not add it, and the spec or an annotation consents to its removal", Foreign: true}
 }
 
 const learnerStays = "Member " + guestLabel + " is in the cluster, and the operator did not add it. The operator has seen it since 2026-03-04T11:00:00Z. " +
@@ -58,8 +59,8 @@ const voterStays = "Member " + guestLabel + " is in the cluster, and the operato
 
 // TestPlanForeignMembers: the operator does not run a member that a person added, and removes it only with consent.
 func TestPlanForeignMembers(t *testing.T) {
-	stays := func(message string) Step {
-		return Wait{Reason: v1beta2.ReasonForeignMember, Message: message, Stalled: true, Requeue: state.RequeueForeign}
+	stays := func(message string) steps.Step {
+		return steps.Wait{Reason: v1beta2.ReasonForeignMember, Message: message, Stalled: true, Requeue: state.RequeueForeign}
 	}
 	planTests{
 		"keeps a foreign learner, and reports it": {
@@ -86,14 +87,14 @@ func TestPlanForeignMembers(t *testing.T) {
 		},
 		"removes no foreign voter if that could leave no quorum": {
 			stateWith(formed, members(3), with(2, withoutPod), guest(), guest(func(m *state.ForeignMember) { m.ID = 0xf01 }), mayGo),
-			CreateMember{Name: nameOf(2), Incarnation: 1, Start: state.StartRejoin},
+			steps.CreateMember{Name: nameOf(2), Incarnation: 1, Start: state.StartRejoin},
 		},
 		"removes a foreign voter that has never started although quorum needs the other one, because etcd adds no member until then": {
 			stateWith(formed, members(1), size(3), guest(), guest(func(m *state.ForeignMember) { m.ID, m.Name, m.Started = 0xf01, "", false }), func(s *state.State) { s.Asked.RemoveForeign = []string{"f00", "f01"} }),
-			RemoveMember{ID: 0xf01, Name: "0000000000000f01 (http://10.0.0.5:2380)", Cause: removesGuest().(RemoveMember).Cause, Foreign: true},
+			steps.RemoveMember{ID: 0xf01, Name: "0000000000000f01 (http://10.0.0.5:2380)", Cause: removesGuest().(steps.RemoveMember).Cause, Foreign: true},
 		},
 		"recreates the Pod of its own member beside a foreign learner": {
-			stateWith(formed, members(3), with(1, withoutPod), guest(withoutVote)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin},
+			stateWith(formed, members(3), with(1, withoutPod), guest(withoutVote)), steps.CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin},
 		},
 		"reports a foreign learner without a name by its ID and peer URL": {
 			stateWith(formed, members(3), guest(withoutVote, func(m *state.ForeignMember) { m.Name = "" })),
@@ -103,7 +104,7 @@ func TestPlanForeignMembers(t *testing.T) {
 			stateWith(formed, members(3), with(1, gone), guest(withoutVote)), stays(learnerStays),
 		},
 		"replaces a member whose data is lost beside a foreign voter": {
-			stateWith(formed, members(5), size(5), with(1, gone), guest()), RemoveMember{ID: 2, Name: nameOf(1), Cause: state.LostData},
+			stateWith(formed, members(5), size(5), with(1, gone), guest()), steps.RemoveMember{ID: 2, Name: nameOf(1), Cause: state.LostData},
 		},
 		"scales up beside a foreign voter": {
 			stateWith(formed, members(3), size(5), guest()), create(3),
@@ -119,19 +120,19 @@ func TestPlanForeignMembers(t *testing.T) {
 		},
 		"restarts a member if quorum holds without it and the foreign voter": {
 			stateWith(formed, members(5), size(5), allOutdated, guest()),
-			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRolling, Message: "spec.pod or spec.TLS has changed"},
+			steps.DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRolling, Message: "spec.pod or spec.TLS has changed"},
 		},
 		"changes no minor version beside a foreign member": {
 			stateWith(formed, members(5), size(5), ofVersion("3.7.3"), guest()),
-			Wait{Reason: v1beta2.ReasonVersionNotSupported, Stalled: true, Message: "Member " + guestLabel + " is in the cluster, and the operator did not add it and cannot see its version. " +
+			steps.Wait{Reason: v1beta2.ReasonVersionNotSupported, Stalled: true, Message: "Member " + guestLabel + " is in the cluster, and the operator did not add it and cannot see its version. " +
 				"A change to 3.7 waits until it is removed. The members keep their version until then."},
 		},
 		"lets drains leave a quorum even if the foreign voter is down": {
-			stateWith(formed, members(3), guest(), func(s *state.State) { s.Budget = budgetOf(2) }), ApplyBudget{Incarnation: 1, MinAvailable: 3},
+			stateWith(formed, members(3), guest(), func(s *state.State) { s.Budget = budgetOf(2) }), steps.ApplyBudget{Incarnation: 1, MinAvailable: 3},
 		},
 		"does not report quorum as lost if a foreign voter may complete it": {
 			stateWith(formed, members(3), noQuorum, consenting, with(0, gone), with(1, withoutPod), guest()),
-			CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin},
+			steps.CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin},
 		},
 	}.run(t)
 }
@@ -173,7 +174,7 @@ func TestAForeignMemberKeepsTheTimeAtWhichItWasFirstSeen(t *testing.T) {
 		entries = append(entries, etcd.Member{ID: etcd.ID(i + 1), Name: nameOf(i), ClientURLs: []string{"x"}})
 	}
 	state.Enroll(&s, entries)
-	status := NewStatus(s, Done{}, nil, v1beta2.EtcdClusterStatus{}, 1)
+	status := NewStatus(s, steps.Done{}, nil, v1beta2.EtcdClusterStatus{}, 1)
 	if len(status.ForeignMembers) != 1 || status.ForeignMembers[0].Role != v1beta2.MemberVoter || !status.ForeignMembers[0].Since.Time.Equal(noon.Add(-time.Hour)) {
 		t.Fatalf("the status has %+v", status.ForeignMembers)
 	}
@@ -206,7 +207,7 @@ func TestConsentThatWasWithdrawnIsSeenBeforeAMemberIsRemoved(t *testing.T) {
 func TestAVoteIsRecordedBeforeItIsGiven(t *testing.T) {
 	s := stateWith(formed, members(3), size(4), with(3, learner))
 	first := Plan(s)
-	if first != (RecordPromotion{Name: nameOf(3)}) {
+	if first != (steps.RecordPromotion{Name: nameOf(3)}) {
 		t.Fatalf("the first step is %+v", first)
 	}
 	status := NewStatus(s, first, nil, v1beta2.EtcdClusterStatus{}, 1)
@@ -215,14 +216,14 @@ func TestAVoteIsRecordedBeforeItIsGiven(t *testing.T) {
 		t.Errorf("known voters are %v before the vote is given, want 4", known.KnownVoters)
 	}
 	s.Promoting = known.Promoting
-	if step := Plan(s); step != (PromoteLearner{ID: 4, Name: nameOf(3)}) {
+	if step := Plan(s); step != (steps.PromoteLearner{ID: 4, Name: nameOf(3)}) {
 		t.Errorf("the second step is %+v", step)
 	}
 	if kept := NewStatus(s, Plan(s), nil, status, 1); kept.PromotingMember != nameOf(3) {
 		t.Error("the record is dropped in the pass that gives the vote")
 	}
 	s.Members[3].Learner = false
-	if after := NewStatus(s, Done{}, nil, status, 1); after.PromotingMember != "" {
+	if after := NewStatus(s, steps.Done{}, nil, status, 1); after.PromotingMember != "" {
 		t.Errorf("%s is still recorded after it votes", after.PromotingMember)
 	}
 }
@@ -250,12 +251,12 @@ func TestAMemberThatIsAboutToVoteMakesNoLostQuorum(t *testing.T) {
 func TestAVoterOfAnOldEtcdIsRecordedBeforeItIsAdded(t *testing.T) {
 	s := stateWith(formed, members(3), size(4), everyImage("3.3.27"), ofVersion("3.3.27"), func(s *state.State) { s.KnownVersion = "3.3.27" })
 	first := Plan(s)
-	if first != (RecordPromotion{Name: nameOf(3)}) {
+	if first != (steps.RecordPromotion{Name: nameOf(3)}) {
 		t.Fatalf("the first step is %+v", first)
 	}
 	s.Promoting = nameOf(3)
 	second := Plan(s)
-	if added, is := second.(AddLearner); !is || !added.Voter || NewStatus(s, second, nil, v1beta2.EtcdClusterStatus{}, 1).PromotingMember != nameOf(3) {
+	if added, is := second.(steps.AddLearner); !is || !added.Voter || NewStatus(s, second, nil, v1beta2.EtcdClusterStatus{}, 1).PromotingMember != nameOf(3) {
 		t.Errorf("the second step is %+v", second)
 	}
 }

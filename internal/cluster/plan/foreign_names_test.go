@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -26,7 +27,7 @@ func TestAForeignVoterWithTheNameOfAMemberIsCounted(t *testing.T) {
 	if s.Members[0].ID != 1 {
 		t.Errorf("member %s has the ID %s of the foreign member", nameOf(0), s.Members[0].ID)
 	}
-	if step, deletes := Plan(s).(DeletePod); deletes {
+	if step, deletes := Plan(s).(steps.DeletePod); deletes {
 		t.Errorf("the roll stops %s, although 3 of 4 voters must stay", step.Name)
 	}
 }
@@ -35,7 +36,7 @@ func TestAForeignVoterWithTheNameOfAMemberIsCounted(t *testing.T) {
 func TestAForeignLearnerWithTheNameOfAMemberGetsNoVote(t *testing.T) {
 	s := stateWith(formed, members(3), promoting(0))
 	state.Enroll(&s, append(entries(3), etcd.Member{ID: guestID, Name: nameOf(0), PeerURLs: []string{"http://10.0.0.5:2380"}, ClientURLs: []string{"x"}, Learner: true}))
-	if step, promotes := Plan(s).(PromoteLearner); promotes && step.ID == guestID {
+	if step, promotes := Plan(s).(steps.PromoteLearner); promotes && step.ID == guestID {
 		t.Errorf("the operator gives a foreign learner its vote: %+v", step)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -26,18 +27,18 @@ func TestAGracePeriodForForeignMembersIsNoConsentToASecondCluster(t *testing.T) 
 	for range 12 {
 		step := Plan(s)
 		switch step := step.(type) {
-		case BeginRecovery:
+		case steps.BeginRecovery:
 			did = append(did, "BeginRecovery "+step.Member)
 			status := NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{}, 1)
 			s.Recovery = status.Recovery
-		case DeletePod:
+		case steps.DeletePod:
 			did = append(did, "DeletePod "+step.Name+": "+step.Message)
 			for i := range s.Members {
 				if s.Members[i].Name == step.Name {
 					withoutPod(&s.Members[i])
 				}
 			}
-		case CreateMember:
+		case steps.CreateMember:
 			t.Fatalf("%v, CreateMember %s (%s): a second cluster with the data of the first", did, step.Name, step.Start)
 		}
 	}
@@ -52,7 +53,7 @@ func TestConsentToRemoveForeignVotersGivesAnElectionItsTime(t *testing.T) {
 	s := stateWith(formed, members(3), noQuorum, consenting, with(2, gone), guest(), second,
 		func(s *state.State) { s.Asked.RemoveForeign = []string{guestID.String(), etcd.ID(0xf01).String()} },
 		with(0, knows(42, 3)), with(1, knows(41, 3)))
-	if step, begins := Plan(s).(BeginRecovery); begins {
+	if step, begins := Plan(s).(steps.BeginRecovery); begins {
 		t.Errorf("2 own and 2 foreign of 5 voters may elect a leader at any moment, and the operator begins %+v", step)
 	}
 }
@@ -78,7 +79,7 @@ func TestConsentToRemoveForeignVotersAllowsARecoveryAfterTheElection(t *testing.
 	s := stateWith(formed, members(3), noQuorum, consenting, with(2, gone), guest(), guest(func(m *state.ForeignMember) { m.ID = 0xf01 }),
 		func(s *state.State) { s.Asked.RemoveForeign = []string{guestID.String(), "f01"} },
 		with(0, knows(42, 3), unreadyFor(2*state.StartGrace)), with(1, knows(41, 3), unreadyFor(2*state.StartGrace)))
-	if step, begins := Plan(s).(BeginRecovery); !begins || step.Member != nameOf(0) {
+	if step, begins := Plan(s).(steps.BeginRecovery); !begins || step.Member != nameOf(0) {
 		t.Errorf("the plan is %+v", Plan(s))
 	}
 }
@@ -102,7 +103,7 @@ func TestForeignVotersThatAreAQuorumByThemselvesAreNamedBeforeAnyRestore(t *test
 		for _, c := range test.changes {
 			c(&s)
 		}
-		wait, is := Plan(s).(Wait)
+		wait, is := Plan(s).(steps.Wait)
 		if !is || wait.Reason != test.reason || !wait.Stalled {
 			t.Errorf("%s: %+v", name, Plan(s))
 		}
@@ -141,7 +142,7 @@ func TestConsentToRemoveAQuorumIsNoConsentToASecondCluster(t *testing.T) {
 		"the statement names the foreign learner":                                          {append(oneOwn, learner, removable, func(s *state.State) { s.Asked.StoppedForeign = []string{"65"} }), true},
 	} {
 		step := Plan(stateWith(test.changes...))
-		if _, begins := step.(BeginRecovery); begins != test.begins {
+		if _, begins := step.(steps.BeginRecovery); begins != test.begins {
 			t.Errorf("%s: the plan is %+v", name, step)
 		}
 	}
@@ -155,22 +156,22 @@ func TestTheStatusNamesAllForeignMembersForTheStatement(t *testing.T) {
 	for name, s := range map[string]state.State{"the foreign voters are a quorum": quorum, "the foreign voters are no quorum": few} {
 		for _, said := range [][]string{nil, {"64"}} {
 			s.Asked.StoppedForeign = said
-			wait, is := Plan(s).(Wait)
+			wait, is := Plan(s).(steps.Wait)
 			if !is || !strings.HasSuffix(wait.Message, "Stop them for good. Then annotate the EtcdCluster with "+both) && said == nil || !strings.Contains(wait.Message, "0000000000000065") {
 				t.Errorf("%s, %q is said: %+v", name, said, Plan(s))
 			}
 		}
 	}
 	useless := stateWith(formed, members(3), noQuorum, foreignVoters(1), with(0, unreadyFor(2*state.StartGrace)), with(1, unreadyFor(2*state.StartGrace)), with(2, unreadyFor(2*state.StartGrace)))
-	if wait, is := Plan(useless).(Wait); !is || strings.Contains(wait.Message, v1beta2.AnnotationStoppedForeign) {
+	if wait, is := Plan(useless).(steps.Wait); !is || strings.Contains(wait.Message, v1beta2.AnnotationStoppedForeign) {
 		t.Errorf("all own voters have their data, and the status asks for a statement that changes nothing: %+v", wait)
 	}
 	doubted := stateWith(formed, members(3), noQuorum, consenting, foreignVoters(1), with(0, unreadyFor(2*state.StartGrace)), with(1, unreadyFor(2*state.StartGrace)), with(2, gone), func(s *state.State) { s.Removing = etcd.ID(100).String() })
-	if wait, is := Plan(doubted).(Wait); !is || strings.Contains(wait.Message, v1beta2.AnnotationStoppedForeign) {
+	if wait, is := Plan(doubted).(steps.Wait); !is || strings.Contains(wait.Message, v1beta2.AnnotationStoppedForeign) {
 		t.Errorf("two own voters may be a quorum of three, and the status asks for a statement that changes nothing: %+v", wait)
 	}
 	quorum.Asked.StoppedForeign, quorum.Spec.Recovery = []string{"64", "65"}, nil
-	if wait, is := Plan(quorum).(Wait); !is || strings.Contains(wait.Message, "may be a quorum") {
+	if wait, is := Plan(quorum).(steps.Wait); !is || strings.Contains(wait.Message, "may be a quorum") {
 		t.Errorf("after the statement the status still says that they may serve: %+v", wait)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // besideFails: etcd serves, and a container beside it is not ready.
@@ -25,39 +26,39 @@ func TestACorrectedContainerBesideEtcdIsRolledOut(t *testing.T) {
 	planTests{
 		"restarts a member whose container is not ready": {
 			stateWith(formed, members(3), with(1, besideFails(time.Hour), outdated)),
-			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonSettling, Message: again},
+			steps.DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonSettling, Message: again},
 		},
 		"restarts a member whose container is not ready before a ready one": {
 			stateWith(formed, members(3), with(1, outdated), with(2, besideFails(time.Hour), outdated)),
-			DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonSettling, Message: again},
+			steps.DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonSettling, Message: again},
 		},
 		"restarts the leader last": {
 			stateWith(formed, members(3), with(0, besideFails(time.Hour), outdated), with(2, besideFails(time.Hour), outdated)),
-			DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonSettling, Message: again},
+			steps.DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonSettling, Message: again},
 		},
 		"moves leadership before it restarts the leader": {
 			stateWith(formed, members(3), with(0, besideFails(time.Hour), outdated)),
-			MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
+			steps.MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
 		},
 		"restarts the only member": {
 			stateWith(formed, members(1), size(1), with(0, besideFails(time.Hour), outdated)),
-			DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonSettling, Message: again},
+			steps.DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonSettling, Message: again},
 		},
 		"restarts no member while another one does not serve": {
 			stateWith(formed, members(3), with(1, besideFails(time.Hour), outdated), with(2, pod(state.PodStarting))),
-			Wait{Reason: v1beta2.ReasonMemberDown, Message: besideMessage(1), Stalled: true},
+			steps.Wait{Reason: v1beta2.ReasonMemberDown, Message: besideMessage(1), Stalled: true},
 		},
 		"replaces a member without a volume instead of restarting it": {
 			stateWith(formed, members(3), ephemeral, with(1, besideFails(time.Hour), outdated)),
-			AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
+			steps.AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
 		},
 		"restarts no member that matches the spec": {
 			stateWith(formed, members(3), with(1, besideFails(time.Hour))),
-			Wait{Reason: v1beta2.ReasonMemberDown, Message: besideMessage(1), Stalled: true},
+			steps.Wait{Reason: v1beta2.ReasonMemberDown, Message: besideMessage(1), Stalled: true},
 		},
 		"waits a minute before it restarts a member": {
 			stateWith(formed, members(3), with(1, besideFails(time.Second), outdated)),
-			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(1) + " serves, but its Pod is not ready: container agent is not ready."},
+			steps.Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(1) + " serves, but its Pod is not ready: container agent is not ready."},
 		},
 	}.run(t)
 }
@@ -102,7 +103,7 @@ func TestTheStatusSaysWhyAFencedMemberThatCannotStartIsKept(t *testing.T) {
 	s := stateWith(formed, members(5), size(5), with(1, pod(state.PodBlocked)))
 	s.Members[1].UnreadySince, s.Members[1].PodReason, s.Members[1].PodMessage = noon.Add(-time.Hour), v1beta2.ReasonPodFailing, "it has already been bootstrapped."
 	s.Asked.Fence = []string{nameOf(1)}
-	if said := Describe(s, Plan(s)).Message; !strings.Contains(said, v1beta2.AnnotationFence) {
+	if said := steps.Describe(s, Plan(s)).Message; !strings.Contains(said, v1beta2.AnnotationFence) {
 		t.Errorf("the plan is %T, and the status says: %s", Plan(s), said)
 	}
 }

@@ -1,14 +1,17 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/membership"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/waits"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -35,12 +38,12 @@ type repeat struct {
 }
 
 // Did records a step that was carried out on a state, for a generation of the spec.
-func (r *Repeats) Did(s state.State, step Step, generation int64, now time.Time) {
-	if create, is := step.(CreateMember); is {
+func (r *Repeats) Did(s state.State, step steps.Step, generation int64, now time.Time) {
+	if create, is := step.(steps.CreateMember); is {
 		delete(r.stops, create.Name)
-		delete(r.steps, objectKey(ReleaseMember{Name: create.Name})) // another Pod
+		delete(r.steps, steps.ObjectKey(steps.ReleaseMember{Name: create.Name})) // another Pod
 	}
-	object := repeatedObject(s, step)
+	object := steps.RepeatedObject(s, step)
 	if object == "" {
 		return
 	}
@@ -48,27 +51,22 @@ func (r *Repeats) Did(s state.State, step Step, generation int64, now time.Time)
 		r.generation, r.steps = generation, map[string]repeat{}
 	}
 	before := r.steps[object]
-	key := repeatKey(s, step)
+	key := steps.RepeatKey(s, step)
 	if before.step != key || now.Sub(before.last) >= 2*holdFor {
 		before = repeat{step: key}
 	}
 	r.steps[object] = repeat{step: key, times: before.times + 1, last: now}
 	// A person who sets and lifts a fence is not something else that reverses a step.
 	switch step := step.(type) {
-	case AddToService:
-		delete(r.steps, objectKey(RemoveFromService(step)))
-	case RemoveFromService:
-		delete(r.steps, objectKey(AddToService(step)))
+	case steps.AddToService:
+		delete(r.steps, steps.ObjectKey(steps.RemoveFromService(step)))
+	case steps.RemoveFromService:
+		delete(r.steps, steps.ObjectKey(steps.AddToService(step)))
 	}
 }
 
-// objectKey names the object of a step by the step's message.
-func objectKey(step Step) string {
-	return fmt.Sprintf("%T %s", step, Describe(state.State{}, step).Message)
-}
-
 // Forget forgets the steps that make an object. A deleted object is created again at once.
-func (r *Repeats) Forget(step Step) {
+func (r *Repeats) Forget(step steps.Step) {
 	kind := fmt.Sprintf("%T", step)
 	maps.DeleteFunc(r.steps, func(object string, _ repeat) bool { return strings.HasPrefix(object, kind) })
 }
@@ -87,94 +85,30 @@ func (r *Repeats) Held(generation int64, now time.Time) []state.Held {
 	return held
 }
 
-// repeatedObject names what a step sets to wanted content. It is empty for all other steps.
-func repeatedObject(s state.State, step Step) string {
-	switch step := step.(type) {
-	case ApplyServices:
-		return fmt.Sprintf("%T%s", step, differing(s, step))
-	case ApplyBudget, WithdrawBudget, ApplyNetworkPolicy, WithdrawNetworkPolicy:
-		return fmt.Sprintf("%T", step)
-	case AddToService, RemoveFromService, ReleaseMember, RelabelPod, ApplyMetadata, ForbidEmptyStart, ResizePod, RestoreLabels, LoadCertificates, KeepVolume, ResizeVolume, UnmarkVolume:
-		return objectKey(step)
-	case SetAsideVolume:
-		return fmt.Sprintf("%T %s", step, step.Name)
-	}
-	return ""
-}
-
-// repeatKey words a step. ApplyServices is about two objects, and is another step if the other one has to be corrected.
-func repeatKey(s state.State, step Step) string {
-	if DeletesStopped(s, step) {
-		return "the stopped Pod " + stoppedPod(step)
-	}
-	return fmt.Sprintf("%T %+v%s", step, step, differing(s, step))
-}
-
-// differing names the Services that ApplyServices has to correct.
-func differing(s state.State, step Step) string {
-	if _, is := step.(ApplyServices); !is {
-		return ""
-	}
-	headless, forClients := state.ServicesCurrent(s)
-	return fmt.Sprintf(", current: %t, %t", headless, forClients)
-}
-
 // Refuse keeps the plan from returning a step again in this pass, because it failed. The rule that returned it continues to
 // its next object.
-func Refuse(s *state.State, step Step) {
-	s.Held = append(slices.Clone(s.Held), state.Held{Step: repeatKey(*s, step), Until: s.Now.Add(holdFor)})
-}
-
-// may reports whether a step is neither held nor was refused in this pass. A rule that has one step for each of several
-// objects asks it, so that one object never stops the others.
-func may(s state.State, step Step) bool {
-	_, is := held(s, step)
-	return !is
-}
-
-// held returns the entry of a step that is not to be repeated now.
-func held(s state.State, step Step) (state.Held, bool) {
-	if len(s.Held) == 0 {
-		return state.Held{}, false
-	}
-	key := repeatKey(s, step)
-	for _, h := range s.Held {
-		if h.Step == key && s.Now.Before(h.Until) {
-			return h, true
-		}
-	}
-	return state.Held{}, false
-}
-
-// waitForHeld reports a step that has no effect, once everything else is as the spec asks.
-func waitForHeld(s state.State, step Step, h state.Held) Step {
-	return Wait{
-		Reason: v1beta2.ReasonChangedByOthers,
-		Message: fmt.Sprintf("Another party reverses a change of the operator. The operator made it %d times: %s The members serve. The object remains as the other party wrote it. "+
-			"Exempt the objects of this cluster from the admission webhook or controller that changes them. The operator tries again at %s.",
-			h.Times, Describe(s, step).Message, h.Until.UTC().Format(time.RFC3339)),
-		Stalled: true, Requeue: state.RequeueStalled,
-	}
+func Refuse(s *state.State, step steps.Step) {
+	s.Held = append(slices.Clone(s.Held), state.Held{Step: steps.RepeatKey(*s, step), Until: s.Now.Add(holdFor)})
 }
 
 // Choose plans without steps that are held, and past waits and steps that were refused. It returns the name of the rule that decided.
-func Choose(s state.State) (Step, string) {
+func Choose(s state.State) (steps.Step, string) {
 	c := choose(s)
 	if fencedInVain(s, c) {
-		return ReturnToSeeding{}, "restore"
+		return steps.ReturnToSeeding{}, "restore"
 	}
 	return c.step, c.rule
 }
 
 func choose(s state.State) choice {
-	skip := func(rule string, step Step) bool {
-		h, is := held(s, step)
+	skip := func(rule string, step steps.Step) bool {
+		h, is := waits.Held(s, step)
 		return is && (h.Refused == "" || Independent(s, rule, step))
 	}
 	c := first(Rules, s, skip)
-	if c.step == nil || c.note != nil && c.waiting == nil && reports(c.step) {
+	if c.step == nil || c.note != nil && c.waiting == nil && steps.Reports(c.step) {
 		held := firstHeld(s)
-		wait, waits := held.(Wait)
+		wait, waits := held.(steps.Wait)
 		switch {
 		case c.step == nil:
 			c.step = held
@@ -184,23 +118,95 @@ func choose(s state.State) choice {
 			return c.end(s)
 		}
 	}
-	c.step = recordedFirst(s, c.step)
+	c.step = membership.RecordedFirst(s, c.step)
 	return c
 }
 
 // firstHeld reports the first step that is held, once nothing else is to be done.
-func firstHeld(s state.State) Step {
-	free, found := s, Step(Done{})
+func firstHeld(s state.State) steps.Step {
+	free, found := s, steps.Step(steps.Done{})
 	free.Held = slices.DeleteFunc(slices.Clone(s.Held), func(h state.Held) bool { return h.Times > 0 })
 	if len(free.Held) == len(s.Held) {
 		return found
 	}
-	planning.FirstExcept(Rules, free, nil, func(_ string, step Step) bool {
-		h, is := held(s, step)
+	planning.FirstExcept(Rules, free, nil, func(_ string, step steps.Step) bool {
+		h, is := waits.Held(s, step)
 		if is && h.Times > 0 {
-			found = waitForHeld(s, step, h)
+			found = waits.WaitForHeld(s, step, h)
 		}
 		return !is || h.Times == 0
 	})
 	return found
+}
+
+// refusedStop is how often in a row the API server refused to delete the object of a stopped Pod.
+type refusedStop struct {
+	held  state.Held
+	times int
+}
+
+// Refused records that the API server refused to delete the object of a stopped Pod, and why. It returns until when the plan
+// does not return that step.
+func (r *Repeats) Refused(s state.State, step steps.Step, why string) state.Held {
+	if r.stops == nil {
+		r.stops = map[string]refusedStop{}
+	}
+	pod := steps.StoppedPod(step)
+	before := r.stops[pod]
+	if s.Now.Sub(before.held.Until) >= state.LastRefusal {
+		before.times = 0
+	}
+	pause := min(state.FirstRefusal<<min(before.times, 8), state.LastRefusal)
+	held := state.Held{Step: steps.RepeatKey(s, step), Pod: pod, Refused: why, Until: s.Now.Add(pause).Truncate(time.Second)}
+	r.stops[pod] = refusedStop{held: held, times: before.times + 1}
+	return held
+}
+
+// heldStops returns the deletions of stopped Pods that are not to be repeated now.
+func (r *Repeats) heldStops(now time.Time) []state.Held {
+	var held []state.Held
+	for _, stop := range r.stops {
+		if left := stop.held.Until.Sub(now); left > 0 && left <= state.LastRefusal { // not for hours, if the clock was ahead
+			held = append(held, stop.held)
+		}
+	}
+	slices.SortFunc(held, func(a, b state.Held) int { return cmp.Compare(a.Pod, b.Pod) })
+	return held
+}
+
+// RefusedStop says what the API server refused, what that means and what to do, without the last full stop. It is empty if no
+// deletion of a stopped Pod is held.
+func RefusedStop(s state.State) string {
+	for _, h := range s.Held {
+		m, _ := state.Find(s, h.Pod)
+		if there := m.Pod == state.PodEnded || m.Pod == state.PodDeleting; h.Refused != "" && there {
+			return fmt.Sprintf("The operator cannot delete the object of a Pod that has stopped: %s. No other Pod of that name can start. "+
+				"Exempt the Pods of this cluster from what refuses it. The operator tries again at %s", h.Refused, h.Until.UTC().Format(time.RFC3339))
+		}
+	}
+	return ""
+}
+
+// Plan returns the next step. It is pure: the same State gives the same Step.
+func Plan(s state.State) steps.Step {
+	step, _ := Choose(s)
+	return step
+}
+
+// Waits are the waits that hold in a state: the one that a step of the pass is, and each one that the plan met on the way to that step. So
+// a wait keeps its time if it is reported behind another one, or if a step was carried out past it. The time of the first wait begins when
+// it is reported. A step of a rule before that of the wait does not end the wait, unless the step brings nearer what is waited for.
+func Waits(s state.State, step steps.Step) []state.WaitKey {
+	wait, waits := step.(steps.Wait)
+	if !waits && len(s.Waiting.Since()) == 0 {
+		return nil
+	}
+	met := choose(s).waits
+	if waits {
+		met = append(met, wait.Key())
+	}
+	if steps.Acts(step) {
+		met = append(met, stillWaits(s, step)...)
+	}
+	return met
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // perObject has the rules that change one object per step, each with a state in which two objects need the step.
@@ -51,7 +52,7 @@ func TestAnObjectThatIsHeldOrRefusedNeverStopsTheOthers(t *testing.T) {
 					t.Fatalf("the plan is %+v by %s", first, by)
 				}
 				if held {
-					s.Held = []state.Held{{Step: repeatKey(s, first), Times: 3, Until: s.Now.Add(time.Minute)}}
+					s.Held = []state.Held{{Step: steps.RepeatKey(s, first), Times: 3, Until: s.Now.Add(time.Minute)}}
 				} else {
 					Refuse(&s, first)
 				}
@@ -66,11 +67,11 @@ func TestAnObjectThatIsHeldOrRefusedNeverStopsTheOthers(t *testing.T) {
 
 func TestAHeldObjectIsReportedOnceTheOthersAreDone(t *testing.T) {
 	s := stateWith(formed, members(3), retained)
-	s.Held = []state.Held{{Step: repeatKey(s, Plan(s)), Times: 3, Until: s.Now.Add(time.Minute)}}
+	s.Held = []state.Held{{Step: steps.RepeatKey(s, Plan(s)), Times: 3, Until: s.Now.Add(time.Minute)}}
 	for i := range s.Members[1:] {
 		s.Members[i+1].VolumeKept = true
 	}
-	if wait, is := Plan(s).(Wait); !is || wait.Reason != v1beta2.ReasonChangedByOthers {
+	if wait, is := Plan(s).(steps.Wait); !is || wait.Reason != v1beta2.ReasonChangedByOthers {
 		t.Errorf("the plan is %+v, want the held volume to be reported", Plan(s))
 	}
 }
@@ -78,9 +79,9 @@ func TestAHeldObjectIsReportedOnceTheOthersAreDone(t *testing.T) {
 // A webhook changes the headless Service, and then a person breaks the client Service.
 func TestAHeldServiceDoesNotStopTheCorrectionOfTheOther(t *testing.T) {
 	s := stateWith(formed, members(3), func(s *state.State) { s.Services.HeadlessCurrent = false })
-	s.Held = []state.Held{{Step: repeatKey(s, Plan(s)), Times: 3, Until: s.Now.Add(time.Minute)}}
+	s.Held = []state.Held{{Step: steps.RepeatKey(s, Plan(s)), Times: 3, Until: s.Now.Add(time.Minute)}}
 	s.Services.ClientCurrent = false
-	if _, applies := Plan(s).(ApplyServices); !applies {
+	if _, applies := Plan(s).(steps.ApplyServices); !applies {
 		t.Errorf("the plan is %+v, want the client Service to be corrected", Plan(s))
 	}
 }
@@ -93,10 +94,10 @@ func TestVolumesThatAreSetAsideAreRetainedToo(t *testing.T) {
 	}
 	given := func(s *state.State) { s.SetAside[0].Kept = true }
 	planTests{
-		"volumes that are set aside outlive the EtcdCluster":                         {stateWith(formed, members(3), aside(old, time.Hour), keepsAll), KeepVolume{Name: old, Keep: true}},
-		"volumes that are set aside outlive a paused EtcdCluster":                    {stateWith(formed, members(3), aside(old, time.Hour), keepsAll, func(s *state.State) { s.Spec.Paused = true }), KeepVolume{Name: old, Keep: true}},
-		"a volume that is already kept is not changed":                               {stateWith(formed, members(3), aside(old, time.Hour), keepsAll, given), Done{}},
-		"volumes that are set aside are no longer kept without spec.volumeRetention": {stateWith(formed, members(3), aside(old, time.Hour), given), KeepVolume{Name: old}},
-		"volumes that are set aside are deleted after 24 hours":                      {stateWith(formed, members(3), aside(old, 24*time.Hour), keepsAll, given), DeleteVolume{Name: old, Reason: v1beta2.ReasonScaling}},
+		"volumes that are set aside outlive the EtcdCluster":                         {stateWith(formed, members(3), aside(old, time.Hour), keepsAll), steps.KeepVolume{Name: old, Keep: true}},
+		"volumes that are set aside outlive a paused EtcdCluster":                    {stateWith(formed, members(3), aside(old, time.Hour), keepsAll, func(s *state.State) { s.Spec.Paused = true }), steps.KeepVolume{Name: old, Keep: true}},
+		"a volume that is already kept is not changed":                               {stateWith(formed, members(3), aside(old, time.Hour), keepsAll, given), steps.Done{}},
+		"volumes that are set aside are no longer kept without spec.volumeRetention": {stateWith(formed, members(3), aside(old, time.Hour), given), steps.KeepVolume{Name: old}},
+		"volumes that are set aside are deleted after 24 hours":                      {stateWith(formed, members(3), aside(old, 24*time.Hour), keepsAll, given), steps.DeleteVolume{Name: old, Reason: v1beta2.ReasonScaling}},
 	}.run(t)
 }

@@ -6,14 +6,15 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 func hibernating(s *state.State) { s.Spec.Hibernate = true }
 
-var asleep = Hibernating{Message: "The cluster hibernates: it has no Pods, and its volumes, membership and ID are kept. Set spec.hibernate to false to start it."}
+var asleep = steps.Hibernating{Message: "The cluster hibernates: it has no Pods, and its volumes, membership and ID are kept. Set spec.hibernate to false to start it."}
 
-func stopFor(i int) Step {
-	return DeletePod{Name: nameOf(i), Reason: v1beta2.ReasonHibernating, Message: "spec.hibernate is true"}
+func stopFor(i int) steps.Step {
+	return steps.DeletePod{Name: nameOf(i), Reason: v1beta2.ReasonHibernating, Message: "spec.hibernate is true"}
 }
 
 func TestPlanHibernate(t *testing.T) {
@@ -33,18 +34,18 @@ func TestPlanHibernate(t *testing.T) {
 		},
 		"replaces a member whose volume is being deleted before it hibernates": {
 			stateWith(formed, members(3), hibernating, with(1, volume(state.VolumeDeleting))),
-			AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
+			steps.AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
 		},
 		"waits until all members have stopped": {
 			stateWith(formed, members(2), hibernating, with(0, pod(state.PodDeleting)), with(1, withoutPod)),
-			Wait{Reason: v1beta2.ReasonHibernating, Message: "Member " + nameOf(0) + " is stopping."},
+			steps.Wait{Reason: v1beta2.ReasonHibernating, Message: "Member " + nameOf(0) + " is stopping."},
 		},
 		"asks a person if a node does not confirm that the Pod has stopped": {
 			stateWith(formed, members(1), hibernating, with(0, pod(state.PodDeleting), func(m *state.Member) { m.GoneBy = noon.Add(-time.Hour) })),
-			Wait{Reason: v1beta2.ReasonPodFailing, Message: stillRuns(nameOf(0)), Stalled: true},
+			steps.Wait{Reason: v1beta2.ReasonPodFailing, Message: stillRuns(nameOf(0)), Stalled: true},
 		},
 		"retains the volumes of a hibernated cluster": {
-			stateWith(append(sleeping, retained)...), KeepVolume{Name: nameOf(0), Keep: true},
+			stateWith(append(sleeping, retained)...), steps.KeepVolume{Name: nameOf(0), Keep: true},
 		},
 		"is hibernated without Pods, and reports no lost quorum": {stateWith(sleeping...), asleep},
 		"is hibernated even if a Secret is missing": {
@@ -52,19 +53,19 @@ func TestPlanHibernate(t *testing.T) {
 		},
 		"starts no restore while hibernated, and reports that": {
 			stateWith(append(sleeping, asked, func(s *state.State) { s.RestorePending = "monday" })...),
-			Hibernating{Message: asleep.Message + " EtcdRestore monday starts after that."},
+			steps.Hibernating{Message: asleep.Message + " EtcdRestore monday starts after that."},
 		},
 		"finishes a restore in progress before it hibernates": {
 			stateWith(formed, members(3), restored(v1beta2.RestoreSeeding), asked, hibernating),
-			CreateMember{Name: seedName, Incarnation: 2, Start: state.StartSeed},
+			steps.CreateMember{Name: seedName, Incarnation: 2, Start: state.StartSeed},
 		},
 		"refuses to hibernate with emptyDir": {
 			stateWith(formed, members(3), ephemeral, hibernating),
-			Wait{Reason: v1beta2.ReasonInvalidSpec, Message: "With spec.pod.emptyDir all data is lost when all Pods stop. The operator stops none of them. Set spec.hibernate to false.", Stalled: true},
+			steps.Wait{Reason: v1beta2.ReasonInvalidSpec, Message: "With spec.pod.emptyDir all data is lost when all Pods stop. The operator stops none of them. Set spec.hibernate to false.", Stalled: true},
 		},
 		"does not stop members that it did not create": {
 			stateWith(members(3), servicesFor(0, ""), hibernating),
-			Wait{
+			steps.Wait{
 				Reason: v1beta2.ReasonNotOurs,
 				Message: "Member " + nameOf(0) + " was not created by this operator, or the ID of the cluster was lost with its status. " +
 					"The operator changes nothing. Save the data with an EtcdBackup by etcdEndpoints. Then apply an EtcdRestore of that snapshot.",
@@ -73,7 +74,7 @@ func TestPlanHibernate(t *testing.T) {
 		},
 		"starts the members on their volumes once spec.hibernate is false": {
 			stateWith(append(sleeping, func(s *state.State) { s.Spec.Hibernate = false })...),
-			CreateMember{Name: nameOf(0), Incarnation: 1, Start: state.StartRejoin},
+			steps.CreateMember{Name: nameOf(0), Incarnation: 1, Start: state.StartRejoin},
 		},
 		"hibernates before the cluster has formed": {stateWith(hibernating), asleep},
 	}.run(t)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // A quota refused the PodDisruptionBudget. That blocked the removal of a member, although the removal would have freed quota.
@@ -17,9 +18,9 @@ func TestAClusterShrinksThoughItsBudgetIsRefused(t *testing.T) {
 		t.Fatalf("the plan is %+v by %s", step, rule)
 	}
 	Refuse(&s, step)
-	if step, _ := Choose(s); !Acts(step) {
+	if step, _ := Choose(s); !steps.Acts(step) {
 		t.Errorf("without the budget the plan is %+v", step)
-	} else if _, removes := step.(RemoveMember); !removes {
+	} else if _, removes := step.(steps.RemoveMember); !removes {
 		t.Errorf("without the budget the plan is %+v, want a member removed", step)
 	}
 }
@@ -33,15 +34,15 @@ func TestARestoredClusterGrowsBesideAnOldMemberThatMayNotBeDeleted(t *testing.T)
 		with(i, removed)(&s)
 	}
 	step, rule := Choose(s)
-	if budget, is := step.(ApplyBudget); is {
+	if budget, is := step.(steps.ApplyBudget); is {
 		Refuse(&s, budget)
 		step, rule = Choose(s)
 	}
-	if _, deletes := step.(DeletePod); !deletes || !Independent(s, rule, step) {
+	if _, deletes := step.(steps.DeletePod); !deletes || !Independent(s, rule, step) {
 		t.Fatalf("the plan is %+v by %s", step, rule)
 	}
 	Refuse(&s, step)
-	if create, grows := Plan(s).(CreateMember); !grows || create.Incarnation != 2 {
+	if create, grows := Plan(s).(steps.CreateMember); !grows || create.Incarnation != 2 {
 		t.Errorf("without that the plan is %+v", Plan(s))
 	}
 }
@@ -52,7 +53,7 @@ func TestIndependentRulesAreRules(t *testing.T) {
 			t.Errorf("there is no rule %s", name)
 		}
 	}
-	if Independent(stateWith(func(s *state.State) { s.Services = state.Services{} }), "applyServices", ApplyServices{}) {
+	if Independent(stateWith(func(s *state.State) { s.Services = state.Services{} }), "applyServices", steps.ApplyServices{}) {
 		t.Error("a cluster forms without its Services")
 	}
 }

@@ -8,11 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 func TestOnlyAllowedIssuersAreUsed(t *testing.T) {
-	allowed, err := ParseIssuers([]string{"ClusterIssuer/etcd", "AWSPCAIssuer.awspca.cert-manager.io/*"})
+	allowed, err := certificates.ParseIssuers([]string{"ClusterIssuer/etcd", "AWSPCAIssuer.awspca.cert-manager.io/*"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,12 +32,12 @@ func TestOnlyAllowedIssuersAreUsed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := stateWith(fromCertManager, func(s *state.State) { s.Spec.TLS.CertManager.IssuerRef, s.AllowedIssuers = test.ref, allowed })
-			if got := RefusedIssuer(s); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+			if got := certificates.RefusedIssuer(s); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 				t.Errorf("refused with %q, want %q", got, test.want)
 			}
 		})
 	}
-	if refused := RefusedIssuer(stateWith(managed)); refused != "" {
+	if refused := certificates.RefusedIssuer(stateWith(managed)); refused != "" {
 		t.Errorf("a cluster without cert-manager is refused: %s", refused)
 	}
 }
@@ -62,11 +64,11 @@ func TestNoCertificateIsRequestedForAnotherDomain(t *testing.T) {
 				s.Spec.Pod, s.ClusterDomain = &v1beta2.PodPolicy{ClusterDomain: test.asked}, test.own
 				s.Spec.TLS.CertManager.IssuerRef = v1beta2.IssuerRef{Name: "ca"}
 			})
-			if got := RefusedIssuer(s); (got != "") != test.refused || test.refused && !strings.Contains(got, "spec.pod.ClusterDomain") {
+			if got := certificates.RefusedIssuer(s); (got != "") != test.refused || test.refused && !strings.Contains(got, "spec.pod.ClusterDomain") {
 				t.Errorf("refused with %q, want refused %t", got, test.refused)
 			}
 			s.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}
-			if got := RefusedIssuer(s); got != "" {
+			if got := certificates.RefusedIssuer(s); got != "" {
 				t.Errorf("a CA of the cluster alone: %q", got)
 			}
 		})
@@ -74,7 +76,7 @@ func TestNoCertificateIsRequestedForAnotherDomain(t *testing.T) {
 }
 
 func TestInvalidIssuersAreLeftOut(t *testing.T) {
-	got, err := ParseIssuers([]string{"ClusterIssuer", "/x", "ClusterIssuer/etcd", "Kind/"})
+	got, err := certificates.ParseIssuers([]string{"ClusterIssuer", "/x", "ClusterIssuer/etcd", "Kind/"})
 	if err == nil || !strings.Contains(err.Error(), `"ClusterIssuer", "/x", "Kind/"`) {
 		t.Errorf("error %v", err)
 	}
@@ -97,51 +99,51 @@ func TestPlanOfAnIssuerThatIsNotAllowed(t *testing.T) {
 	const renews = "words. The cluster continues with the Certificates that it has, and cert-manager renews them."
 	planTests{
 		"requests no certificates for a new cluster": {
-			stateWith(fromCertManager, missing, differs, refused), Wait{Reason: v1beta2.ReasonIssuerNotAllowed, Message: "words.", Stalled: true},
+			stateWith(fromCertManager, missing, differs, refused), steps.Wait{Reason: v1beta2.ReasonIssuerNotAllowed, Message: "words.", Stalled: true},
 		},
 		"writes the certificates that exist to a cluster without Secrets": {
-			stateWith(fromCertManager, certs(func(c *state.Certificates) { c.Missing = true }), refused), WriteCertificates{Cause: "none exist yet"},
+			stateWith(fromCertManager, certs(func(c *state.Certificates) { c.Missing = true }), refused), steps.WriteCertificates{Cause: "none exist yet"},
 		},
 		"writes them also if another Certificate differs from the spec": {
-			stateWith(fromCertManager, certs(func(c *state.Certificates) { c.Missing = true }), differs, refused), WriteCertificates{Cause: "none exist yet"},
+			stateWith(fromCertManager, certs(func(c *state.Certificates) { c.Missing = true }), differs, refused), steps.WriteCertificates{Cause: "none exist yet"},
 		},
 		"writes a deleted Secret again": {
-			stateWith(formed, members(3), fromCertManager, refused, deleted), WriteCertificates{Cause: "its Secret is missing"},
+			stateWith(formed, members(3), fromCertManager, refused, deleted), steps.WriteCertificates{Cause: "its Secret is missing"},
 		},
 		"writes a deleted Secret again if the Certificates differ from the spec": {
-			stateWith(formed, members(3), fromCertManager, refused, differs, deleted), WriteCertificates{Cause: "its Secret is missing"},
+			stateWith(formed, members(3), fromCertManager, refused, differs, deleted), steps.WriteCertificates{Cause: "its Secret is missing"},
 		},
 		"writes a deleted Secret again while the cluster is paused": {
-			stateWith(formed, members(3), fromCertManager, refused, differs, deleted, func(s *state.State) { s.Spec.Paused = true }), WriteCertificates{Cause: "its Secret is missing"},
+			stateWith(formed, members(3), fromCertManager, refused, differs, deleted, func(s *state.State) { s.Spec.Paused = true }), steps.WriteCertificates{Cause: "its Secret is missing"},
 		},
 		"writes a deleted Secret again although another Certificate is not issued": {
-			stateWith(formed, members(3), fromCertManager, refused, differs, unissued, deleted), WriteCertificates{Cause: "its Secret is missing"},
+			stateWith(formed, members(3), fromCertManager, refused, differs, unissued, deleted), steps.WriteCertificates{Cause: "its Secret is missing"},
 		},
 		"stalls if a Certificate was not requested and is not issued": {
 			stateWith(formed, members(3), fromCertManager, refused, differs, unissued, expires),
-			Wait{Reason: v1beta2.ReasonIssuerNotAllowed, Message: "words. It is not ready. The cluster continues with the certificates that it has. The first of them expires at 2027-01-02T03:04:05Z.", Stalled: true},
+			steps.Wait{Reason: v1beta2.ReasonIssuerNotAllowed, Message: "words. It is not ready. The cluster continues with the certificates that it has. The first of them expires at 2027-01-02T03:04:05Z.", Stalled: true},
 		},
 		"names the issuer if a Certificate that was requested is not issued": {
-			stateWith(formed, members(3), fromCertManager, refused, unissued), Wait{Reason: v1beta2.ReasonCertificateNotReady, Message: "It is not ready. words."},
+			stateWith(formed, members(3), fromCertManager, refused, unissued), steps.Wait{Reason: v1beta2.ReasonCertificateNotReady, Message: "It is not ready. words."},
 		},
 		"advises of it while the cluster is healthy": {
-			stateWith(formed, members(3), fromCertManager, refused), Advice{Reason: v1beta2.ReasonIssuerNotAllowed, Message: renews},
+			stateWith(formed, members(3), fromCertManager, refused), steps.Advice{Reason: v1beta2.ReasonIssuerNotAllowed, Message: renews},
 		},
 		"names the expiry if the Certificates differ from the spec": {
 			stateWith(formed, members(3), fromCertManager, refused, differs, expires),
-			Advice{Reason: v1beta2.ReasonIssuerNotAllowed, Message: "words. A Certificate is missing or differs from the spec. The cluster continues with the certificates that it has. The first of them expires at 2027-01-02T03:04:05Z."},
+			steps.Advice{Reason: v1beta2.ReasonIssuerNotAllowed, Message: "words. A Certificate is missing or differs from the spec. The cluster continues with the certificates that it has. The first of them expires at 2027-01-02T03:04:05Z."},
 		},
 		"copies renewed certificates": {
-			stateWith(formed, members(3), fromCertManager, refused, due), WriteCertificates{Cause: "it expires"},
+			stateWith(formed, members(3), fromCertManager, refused, due), steps.WriteCertificates{Cause: "it expires"},
 		},
 		"copies renewed certificates of Certificates that differ from the spec": {
-			stateWith(formed, members(3), fromCertManager, refused, differs, due), WriteCertificates{Cause: "it expires"},
+			stateWith(formed, members(3), fromCertManager, refused, differs, due), steps.WriteCertificates{Cause: "it expires"},
 		},
 		"copies renewed certificates while the cluster is paused": {
-			stateWith(formed, members(3), fromCertManager, refused, differs, due, func(s *state.State) { s.Spec.Paused = true }), WriteCertificates{Cause: "it expires"},
+			stateWith(formed, members(3), fromCertManager, refused, differs, due, func(s *state.State) { s.Spec.Paused = true }), steps.WriteCertificates{Cause: "it expires"},
 		},
 		"recreates a member": {
-			stateWith(formed, members(3), fromCertManager, refused, differs, with(1, withoutPod)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin},
+			stateWith(formed, members(3), fromCertManager, refused, differs, with(1, withoutPod)), steps.CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin},
 		},
 	}.run(t)
 }

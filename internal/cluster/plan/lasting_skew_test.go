@@ -8,6 +8,9 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/clock"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // Nobody corrected the clock of the operator's node. All certificates expired, and so did the CA, while the operator waited for the
@@ -28,17 +31,17 @@ func TestCertificatesDoNotExpireWhileTheClocksDifferForEver(t *testing.T) {
 				for pass := range 4 {
 					now := begun.Add(passed + time.Duration(pass)*time.Minute)
 					w.s.Now = now.Add(skew)
-					NoteClock(&w.s, -skew)
+					certificates.NoteClock(&w.s, -skew)
 					w.judge()
-					CorrectTimes(&w.s, &seen)
+					certificates.CorrectTimes(&w.s, &seen)
 					step := w.plan(w.s)
 					switch step := step.(type) {
-					case WriteCertificates:
+					case steps.WriteCertificates:
 						renewed++
 						if !w.s.Certificates.Urgent {
 							t.Fatalf("after %s: certificates are written although that can wait: %s", passed, step.Cause)
 						}
-					case Wait:
+					case steps.Wait:
 						if step.Reason == v1beta2.ReasonClockSkew && step.Stalled {
 							reported++
 						}
@@ -60,7 +63,7 @@ func TestCertificatesDoNotExpireWhileTheClocksDifferForEver(t *testing.T) {
 			if renewed < 5 || reported < 50 {
 				t.Errorf("%d times certificates are written, and %d passes report the clock", renewed, reported)
 			}
-			if ca, err := w.m.current(); err != nil || !ca.Certificate().NotAfter.After(begun.Add(days(100).Duration)) {
+			if ca, err := material.Current(w.m); err != nil || !ca.Certificate().NotAfter.After(begun.Add(days(100).Duration)) {
 				t.Errorf("the CA was not replaced (%v)", err)
 			}
 		})

@@ -11,7 +11,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/recovery"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // As TestARecoveryPassesOverNoMarkedDataThatTheStatusDoesNotExplain, but the marked member is the first one by name, as in one cluster of four: names are
@@ -47,7 +51,7 @@ func TestARecoveryPassesOverNoMarkedDataIfItsMemberIsTheFirstByName(t *testing.T
 			if !reflect.DeepEqual(before, s.Members) {
 				t.Errorf("Plan has changed State.Members: the first one was %q, and is %q", before[0].Name, s.Members[0].Name)
 			}
-			begin, begins := step.(BeginRecovery)
+			begin, begins := step.(steps.BeginRecovery)
 			if !begins {
 				return
 			}
@@ -57,7 +61,7 @@ func TestARecoveryPassesOverNoMarkedDataIfItsMemberIsTheFirstByName(t *testing.T
 			for pass := range 6 {
 				status = NewStatus(s, step, nil, status, 1)
 				s.Members = slices.Clone(before)
-				if remove, is := step.(DeletePod); is {
+				if remove, is := step.(steps.DeletePod); is {
 					i := slices.IndexFunc(before, func(m state.Member) bool { return m.Name == remove.Name })
 					withoutPod(&before[i])
 					withoutPod(&s.Members[i])
@@ -65,7 +69,7 @@ func TestARecoveryPassesOverNoMarkedDataIfItsMemberIsTheFirstByName(t *testing.T
 				s.Recovery, s.LastRecovery = status.Recovery.DeepCopy(), status.LastRecovery.DeepCopy()
 				step = Plan(s)
 				t.Logf("pass %d: %T %+v", pass, step, step)
-				if create, is := step.(CreateMember); is && create.Start == state.StartForce {
+				if create, is := step.(steps.CreateMember); is && create.Start == state.StartForce {
 					t.Errorf("member %s starts with --force-new-cluster at index 42, and %s was stopped at index 100", create.Name, newest)
 					return
 				}
@@ -86,9 +90,9 @@ func TestPlanChangesNoMembers(t *testing.T) {
 	}
 	with(2, pod(state.PodRunning))(&s)
 	before := slices.Clone(s.Members)
-	lost := QuorumLost(s)
+	lost := recovery.QuorumLost(s)
 	if !reflect.DeepEqual(before, s.Members) {
-		t.Errorf("QuorumLost (%t) has changed State.Members from %v to %v; the next step is %s", lost, state.MemberNames(before), state.MemberNames(s.Members), Describe(s, Plan(s)).Message)
+		t.Errorf("QuorumLost (%t) has changed State.Members from %v to %v; the next step is %s", lost, state.MemberNames(before), state.MemberNames(s.Members), steps.Describe(s, Plan(s)).Message)
 	}
 }
 
@@ -107,7 +111,7 @@ func TestAConsentFromBeforeALaterRecoveryDoesNotAcceptACancelledSurvivor(t *test
 	with(1, pod(state.PodRunning), knows(41, 3))(&s)
 	s.Members[1].UnreadySince = noon.Add(-time.Hour)
 	with(0, volume(state.VolumePresent))(&s)
-	asked := Describe(s, Plan(s)).Message
+	asked := steps.Describe(s, Plan(s)).Message
 	token := state.TokenOf(s, s.Members[0])
 	if !strings.Contains(asked, v1beta2.AnnotationAcceptVolumes+"="+token) {
 		t.Fatalf("the status does not ask for %s: %T %s", token, Plan(s), asked)
@@ -116,15 +120,15 @@ func TestAConsentFromBeforeALaterRecoveryDoesNotAcceptACancelledSurvivor(t *test
 	// The volume of 0 is lost again, and the recovery continues from 1.
 	with(0, volume(state.VolumeLost))(&s)
 	s.Now = noon.Add(2 * time.Hour)
-	begin, is := Plan(s).(BeginRecovery)
+	begin, is := Plan(s).(steps.BeginRecovery)
 	if !is || begin.Member != nameOf(1) {
-		t.Fatalf("%T %s", Plan(s), Describe(s, Plan(s)).Message)
+		t.Fatalf("%T %s", Plan(s), steps.Describe(s, Plan(s)).Message)
 	}
 	do(begin)
 	with(1, withoutPod)(&s)
 	markAll(&s)
-	do(RecordForcing{Member: nameOf(1)})
-	do(RecordForced{Revision: 7})
+	do(steps.RecordForcing{Member: nameOf(1)})
+	do(steps.RecordForced{Revision: 7})
 	if m := s.Members[0]; !m.Recovered || !m.RecoveredAt.Equal(status.Recovery.StartedAt.Time) {
 		t.Fatalf("the claim of 0 is not marked: %+v", m)
 	}
@@ -156,15 +160,15 @@ func TestTheStatusDoesNotAdviseToReturnToACancelledSurvivor(t *testing.T) {
 	s.Now = noon.Add(2 * time.Hour)
 	with(1, pod(state.PodRunning), knows(41, 3))(&s)
 	s.Members[1].UnreadySince = noon.Add(-time.Hour)
-	begin, is := Plan(s).(BeginRecovery)
+	begin, is := Plan(s).(steps.BeginRecovery)
 	if !is || begin.Member != nameOf(1) {
-		t.Fatalf("%T %s", Plan(s), Describe(s, Plan(s)).Message)
+		t.Fatalf("%T %s", Plan(s), steps.Describe(s, Plan(s)).Message)
 	}
 	do(begin)
 	with(1, withoutPod)(&s)
 	markAll(&s)
-	do(RecordForcing{Member: nameOf(1)})
-	do(RecordForced{Revision: 7})
+	do(steps.RecordForcing{Member: nameOf(1)})
+	do(steps.RecordForced{Revision: 7})
 	with(0, volume(state.VolumePresent))(&s)
 	for i := 5; i < 7; i++ {
 		with(i, onVolume, withoutPod, volume(state.VolumeLost), func(m *state.Member) { m.VolumeCreated = noon.Add(3 * time.Hour) })(&s)
@@ -173,7 +177,7 @@ func TestTheStatusDoesNotAdviseToReturnToACancelledSurvivor(t *testing.T) {
 	s.KnownVoters = []string{nameOf(1), nameOf(5), nameOf(6)}
 	with(1, pod(state.PodRunning), knows(900, 9))(&s)
 	s.Members[1].UnreadySince = noon.Add(3 * time.Hour)
-	said := Describe(s, Plan(s)).Message
+	said := steps.Describe(s, Plan(s)).Message
 	t.Log(said)
 	if !strings.Contains(said, "same disks under other names") {
 		return
@@ -206,18 +210,18 @@ func aloneFrom(t *testing.T, s state.State, i int) (deleted []string) {
 			return slices.IndexFunc(s.Members, func(m state.Member) bool { return m.Name == name })
 		}
 		switch step := step.(type) {
-		case DeletePod:
+		case steps.DeletePod:
 			withoutPod(&s.Members[at(step.Name)])
-		case ApplyBudget:
+		case steps.ApplyBudget:
 			s.Budget = budgetOf(state.MinAvailable(s))
-		case UnmarkVolume:
+		case steps.UnmarkVolume:
 			s.Members[at(step.Name)].Recovered, s.Members[at(step.Name)].RecoveredAt = false, time.Time{}
-		case SetAsideVolume:
+		case steps.SetAsideVolume:
 			s.Members = slices.Delete(s.Members, at(step.Name), at(step.Name)+1)
-		case DeleteVolume:
+		case steps.DeleteVolume:
 			deleted = append(deleted, step.Name)
 			s.Members = slices.Delete(s.Members, at(step.Name), at(step.Name)+1)
-		case CompleteRecovery:
+		case steps.CompleteRecovery:
 			s.Recovery.Step = v1beta2.RecoveryComplete
 		default:
 			return deleted
@@ -236,20 +240,20 @@ func TestAPersonDecidesAboutMarksOfARecoveryThatWasCancelledBeforeItWasRecorded(
 	}
 	status := statusOf(s)
 	do := doer(&s, &status)
-	begin, is := Plan(s).(BeginRecovery)
+	begin, is := Plan(s).(steps.BeginRecovery)
 	if !is {
 		t.Fatalf("%T", Plan(s))
 	}
 	do(begin)
 	with(0, withoutPod)(&s)
-	if _, is := Plan(s).(RecordForcing); !is {
+	if _, is := Plan(s).(steps.RecordForcing); !is {
 		t.Fatalf("%T", Plan(s))
 	}
 	markAll(&s) // and the operator is killed
 	s.Now = noon.Add(time.Minute)
 	with(1, volume(state.VolumePresent))(&s)
 	with(2, volume(state.VolumePresent))(&s)
-	cancel, is := Plan(s).(CancelRecovery)
+	cancel, is := Plan(s).(steps.CancelRecovery)
 	if !is {
 		t.Fatalf("%T", Plan(s))
 	}
@@ -263,7 +267,7 @@ func TestAPersonDecidesAboutMarksOfARecoveryThatWasCancelledBeforeItWasRecorded(
 	}
 	with(0, pod(state.PodRunning))(&s)
 	tokens := state.Tokens(s, s.Members[1:])
-	if said := Describe(s, Plan(s)).Message; !strings.Contains(said, v1beta2.AnnotationAcceptVolumes+"="+strings.Join(tokens, ",")) {
+	if said := steps.Describe(s, Plan(s)).Message; !strings.Contains(said, v1beta2.AnnotationAcceptVolumes+"="+strings.Join(tokens, ",")) {
 		t.Errorf("a person does not learn what to do: %s", said)
 	}
 	s.Asked.AcceptVolumes = tokens
@@ -286,7 +290,7 @@ func TestTheRecordOfManyRestoresSettlesIfTheStatusIsLost(t *testing.T) {
 	servicesFor(2, seedID)(&s)
 	s.Services.ClientRestoreUID = "uid-gone"
 	state.RecogniseFormed(&s)
-	CorrectIncarnation(&s)
+	services.CorrectIncarnation(&s)
 	var restores []v1beta2.EtcdRestore
 	for i := range 30 {
 		restores = append(restores, restoreOf(fmt.Sprintf("night-%d", i), time.Duration(100-i)*day, withCondition(v1beta2.ConditionComplete)))
@@ -296,9 +300,9 @@ func TestTheRecordOfManyRestoresSettlesIfTheStatusIsLost(t *testing.T) {
 	pass := func(extra ...v1beta2.EtcdRestore) state.State {
 		one := s
 		one.Restore, one.PastRestores = s.Restore.DeepCopy(), slices.Clone(state.WithEarlier(status.PastRestores, s.Restore, time.Time{}))
-		ChooseRestore(&one, append(slices.Clone(restores), extra...))
+		restore.ChooseRestore(&one, append(slices.Clone(restores), extra...))
 		before := status.PastRestores
-		status = NewStatus(one, Done{}, nil, status, 1)
+		status = NewStatus(one, steps.Done{}, nil, status, 1)
 		s.Restore = status.Restore.DeepCopy()
 		if !reflect.DeepEqual(before, status.PastRestores) {
 			changed++
@@ -342,24 +346,24 @@ func TestTheVolumeOfANewMemberWithTheNameOfACancelledSurvivorIsItsOwn(t *testing
 			s.Members[2].AppliedIndex = 1
 			s.CancelledSurvivors = []v1beta2.CancelledSurvivor{{Member: nameOf(2), VolumeName: "local-pv-1", StartedAt: metav1.NewTime(noon.Add(-time.Hour))}}
 			step := Plan(s)
-			if step != (SetAsideVolume{Name: nameOf(2)}) {
+			if step != (steps.SetAsideVolume{Name: nameOf(2)}) {
 				return
 			}
-			t.Errorf("the volume of a learner that joins is set aside: %s", Describe(s, step).Message)
+			t.Errorf("the volume of a learner that joins is set aside: %s", steps.Describe(s, step).Message)
 			s.Members[2].Volume, s.Members[2].VolumeID, s.Members[2].VolumeCreated = state.VolumeNone, state.VolumeID{}, time.Time{}
 			s.SetAside = []state.SetAside{{Name: nameOf(2), Since: noon.Add(-25 * time.Hour)}}
 			step = Plan(s)
-			t.Logf("then: %T %s", step, Describe(s, step).Message)
+			t.Logf("then: %T %s", step, steps.Describe(s, step).Message)
 			with(2, voter)(&s)
 			s.Members[2].Volume, s.Members[2].Learner = state.VolumeNone, false
 			early := s
 			early.SetAside = []state.SetAside{{Name: nameOf(2), Since: noon.Add(-time.Hour)}}
-			t.Logf("until then: %T %s", Plan(early), Describe(early, Plan(early)).Message)
+			t.Logf("until then: %T %s", Plan(early), steps.Describe(early, Plan(early)).Message)
 			step = Plan(s)
-			if del, is := step.(DeleteVolume); is && del.Name == nameOf(2) {
-				t.Errorf("and a day later deleted, while the voter runs on it: %s", Describe(s, step).Message)
+			if del, is := step.(steps.DeleteVolume); is && del.Name == nameOf(2) {
+				t.Errorf("and a day later deleted, while the voter runs on it: %s", steps.Describe(s, step).Message)
 			} else {
-				t.Logf("a day later: %T %s", step, Describe(s, step).Message)
+				t.Logf("a day later: %T %s", step, steps.Describe(s, step).Message)
 			}
 		})
 	}
@@ -370,10 +374,10 @@ func TestAVolumeThatAMemberRunsOnIsNotDeletedAlthoughItWasSetAside(t *testing.T)
 	s := stateWith(formed, members(3), storage("3.6.0"), with(2, volume(state.VolumeNone)))
 	s.Members[2].VolumeID, s.Members[2].VolumeCreated = state.VolumeID{}, time.Time{}
 	s.SetAside = []state.SetAside{{Name: nameOf(2), Since: noon.Add(-25 * time.Hour)}}
-	if step, deletes := Plan(s).(DeleteVolume); deletes {
+	if step, deletes := Plan(s).(steps.DeleteVolume); deletes {
 		t.Errorf("%+v", step)
 	}
-	if cause := leavingCause(s, s.Members[2]); cause != state.CauseVolumeAside {
+	if cause := steps.LeavingCause(s, s.Members[2]); cause != state.CauseVolumeAside {
 		t.Errorf("the member is not replaced while it serves: %q; the plan is %T", cause, Plan(s))
 	}
 }

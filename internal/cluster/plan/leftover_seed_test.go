@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // The volume of a failed seed may not be deleted. Quorum is lost for good, and the user applies another EtcdRestore, or consents to continue
@@ -19,10 +20,10 @@ func TestAVolumeOfAFailedSeedBlocksNoWayOut(t *testing.T) {
 		aSeed(volume(state.VolumePresent))(&s)
 		step, _ := Choose(s)
 		Refuse(&s, step)
-		Obstruct(&s, step, Wait{Reason: v1beta2.ReasonObjectRefused, Message: "Kubernetes refuses to delete the volume.", Stalled: true})
+		Obstruct(&s, step, steps.Wait{Reason: v1beta2.ReasonObjectRefused, Message: "Kubernetes refuses to delete the volume.", Stalled: true})
 		after, _ := Choose(s)
-		if !Acts(after) {
-			t.Errorf("%s: %s", name, Describe(s, after).Message)
+		if !steps.Acts(after) {
+			t.Errorf("%s: %s", name, steps.Describe(s, after).Message)
 		}
 	}
 }
@@ -40,7 +41,7 @@ func TestAdviceToDeleteAPodSaysThatItHasTheData(t *testing.T) {
 			}
 		}
 		m, _ := state.Find(s, nameOf(1))
-		if said := Describe(s, Plan(s)).Message; !state.GoesWithPod(s, m) || strings.Contains(said, "to restart the member") || !strings.Contains(said, "deleted with it") {
+		if said := steps.Describe(s, Plan(s)).Message; !state.GoesWithPod(s, m) || strings.Contains(said, "to restart the member") || !strings.Contains(said, "deleted with it") {
 			t.Errorf("%s: %s", name, said)
 		}
 	}
@@ -53,9 +54,9 @@ func TestARefusedRestartForAFileSystemHidesNoOtherStart(t *testing.T) {
 	}))
 	step, _ := Choose(s)
 	Refuse(&s, step)
-	Obstruct(&s, step, Wait{Reason: v1beta2.ReasonObjectRefused, Message: "Refused.", Stalled: true})
+	Obstruct(&s, step, steps.Wait{Reason: v1beta2.ReasonObjectRefused, Message: "Refused.", Stalled: true})
 	after, _ := Choose(s)
-	if _, is := after.(CreateMember); !is {
-		t.Errorf("%T %s", after, Describe(s, after).Message)
+	if _, is := after.(steps.CreateMember); !is {
+		t.Errorf("%T %s", after, steps.Describe(s, after).Message)
 	}
 }

@@ -9,7 +9,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/volumes"
 )
 
 // fiveBefore is a cluster of 5 that was created yesterday.
@@ -23,34 +27,34 @@ func fiveBefore(changes ...change) state.State {
 }
 
 // doer applies steps to the status, and the status to the state, as the next pass does.
-func doer(s *state.State, status *v1beta2.EtcdClusterStatus) func(Step) {
-	return func(step Step) {
+func doer(s *state.State, status *v1beta2.EtcdClusterStatus) func(steps.Step) {
+	return func(step steps.Step) {
 		*status = NewStatus(*s, step, nil, *status, 1)
 		s.Recovery, s.LastRecovery, s.CancelledSurvivors = status.Recovery.DeepCopy(), status.LastRecovery.DeepCopy(), slices.Clone(status.CancelledSurvivors)
 	}
 }
 
 // cancelledFrom lets the cluster recover from member i, which starts with the flag and loses its volume then. Claims are marked as the actor does.
-func cancelledFrom(t *testing.T, s *state.State, do func(Step), i int) {
+func cancelledFrom(t *testing.T, s *state.State, do func(steps.Step), i int) {
 	t.Helper()
-	begin, is := Plan(*s).(BeginRecovery)
+	begin, is := Plan(*s).(steps.BeginRecovery)
 	if !is || begin.Member != nameOf(i) {
-		t.Fatalf("the recovery does not begin from %d: %T %s", i, Plan(*s), Describe(*s, Plan(*s)).Message)
+		t.Fatalf("the recovery does not begin from %d: %T %s", i, Plan(*s), steps.Describe(*s, Plan(*s)).Message)
 	}
 	do(begin)
 	for j := range s.Members {
 		with(j, withoutPod)(s)
 	}
-	if step, is := Plan(*s).(RecordForcing); !is {
+	if step, is := Plan(*s).(steps.RecordForcing); !is {
 		t.Fatalf("%T", step)
 	}
 	markAll(s)
-	do(RecordForcing{Member: nameOf(i)})
-	if create, is := Plan(*s).(CreateMember); !is || create.Start != state.StartForce || create.Name != nameOf(i) {
+	do(steps.RecordForcing{Member: nameOf(i)})
+	if create, is := Plan(*s).(steps.CreateMember); !is || create.Start != state.StartForce || create.Name != nameOf(i) {
 		t.Fatalf("%+v", Plan(*s))
 	}
 	with(i, volume(state.VolumeLost))(s) // and its Pod was evicted, after etcd had run with the flag
-	cancel, is := Plan(*s).(CancelRecovery)
+	cancel, is := Plan(*s).(steps.CancelRecovery)
 	if !is {
 		t.Fatalf("%+v", Plan(*s))
 	}
@@ -59,7 +63,7 @@ func cancelledFrom(t *testing.T, s *state.State, do func(Step), i int) {
 
 // markAll marks as markReplaced in package cluster does.
 func markAll(s *state.State) {
-	marked := ReplacedByRecovery(*s)
+	marked := volumes.ReplacedByRecovery(*s)
 	for j := range s.Members {
 		if slices.Contains(marked, s.Members[j].Name) {
 			s.Members[j].Recovered, s.Members[j].RecoveredAt = true, s.Recovery.StartedAt.Time
@@ -71,7 +75,7 @@ func markAll(s *state.State) {
 func starts(s state.State) []string {
 	var started []string
 	for range 8 {
-		create, is := Plan(s).(CreateMember)
+		create, is := Plan(s).(steps.CreateMember)
 		if !is {
 			break
 		}
@@ -168,16 +172,16 @@ func TestAMarkKeepsTheTimeOfACancelledRecovery(t *testing.T) {
 	s.Now = noon.Add(time.Hour)
 	with(1, pod(state.PodRunning), knows(41, 3))(&s)
 	s.Members[1].UnreadySince = noon.Add(-time.Hour)
-	begin, is := Plan(s).(BeginRecovery)
+	begin, is := Plan(s).(steps.BeginRecovery)
 	if !is || begin.Member != nameOf(1) {
 		t.Fatalf("%+v", Plan(s))
 	}
 	do(begin)
 	with(1, withoutPod)(&s)
 	markAll(&s)
-	do(RecordForcing{Member: nameOf(1)})
+	do(steps.RecordForcing{Member: nameOf(1)})
 	markAll(&s)
-	do(RecordForced{Revision: 7})
+	do(steps.RecordForced{Revision: 7})
 	for _, i := range []int{2, 3, 4} {
 		if m := s.Members[i]; m.RecoveredAt.Before(status.Recovery.StartedAt.Time) {
 			t.Errorf("the recovery of %s continues without %s, and the mark says %s", status.Recovery.StartedAt, m.Name, m.RecoveredAt)
@@ -228,7 +232,7 @@ func TestASurvivorThatServesInTheQuorumIsNotNotedAsForced(t *testing.T) {
 	at := metav1.NewTime(noon.Add(-time.Hour))
 	s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), StartedAt: &at, ForcedAt: &at, Voters: []string{nameOf(0), nameOf(1), nameOf(2)}}
 	status := statusOf(s)
-	cancel, is := Plan(s).(CancelRecovery)
+	cancel, is := Plan(s).(steps.CancelRecovery)
 	if !is {
 		t.Fatalf("%+v", Plan(s))
 	}
@@ -240,8 +244,8 @@ func TestASurvivorThatServesInTheQuorumIsNotNotedAsForced(t *testing.T) {
 		one := s
 		one.Members = slices.Clone(s.Members)
 		restarts(&one)
-		if step := Plan(one); step == (SetAsideVolume{Name: nameOf(0)}) || strings.Contains(Describe(one, step).Message, "not the one") || isDelete(step) {
-			t.Errorf("%s: %T: %s", name, step, Describe(one, step).Message)
+		if step := Plan(one); step == (steps.SetAsideVolume{Name: nameOf(0)}) || strings.Contains(steps.Describe(one, step).Message, "not the one") || isDelete(step) {
+			t.Errorf("%s: %T: %s", name, step, steps.Describe(one, step).Message)
 		}
 	}
 	// A year later all nodes restart, and the disk of 1 is lost: 0 and 2 are a quorum.
@@ -252,12 +256,12 @@ func TestASurvivorThatServesInTheQuorumIsNotNotedAsForced(t *testing.T) {
 	later.CancelledSurvivors, later.Now = status.CancelledSurvivors, noon.Add(365*24*time.Hour)
 	if started := starts(later); !slices.Contains(started, nameOf(0)) {
 		with(2, pod(state.PodRunning), knows(41, 3))(&later)
-		t.Errorf("0 does not start, only %v: %s", started, Describe(later, Plan(later)).Message)
+		t.Errorf("0 does not start, only %v: %s", started, steps.Describe(later, Plan(later)).Message)
 	}
 }
 
-func isDelete(step Step) bool {
-	_, is := step.(DeletePod)
+func isDelete(step steps.Step) bool {
+	_, is := step.(steps.DeletePod)
 	return is
 }
 
@@ -268,8 +272,8 @@ func TestTheMemberThatIsNotMarkedCanBeContinuedFrom(t *testing.T) {
 	s.Members[0].UnreadySince = noon.Add(-time.Hour)
 	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)} // from before the recovery
 	step := Plan(s)
-	said := Describe(s, step).Message
-	if _, is := step.(BeginRecovery); !is && !strings.Contains(said, "delete") {
+	said := steps.Describe(s, step).Message
+	if _, is := step.(steps.BeginRecovery); !is && !strings.Contains(said, "delete") {
 		t.Errorf("the operator does not continue from 0, and does not say what would make it: %T %s", step, said)
 	}
 }
@@ -286,13 +290,13 @@ func TestAnEarlierCompleteRestoreIsRecordedIfTheStatusIsLost(t *testing.T) {
 	servicesFor(3, seedID)(&s)
 	s.Services.ClientRestoreUID = "uid-second"
 	state.RecogniseFormed(&s)
-	CorrectIncarnation(&s)
+	services.CorrectIncarnation(&s)
 	first, second := restoreOf("first", 4*day, withCondition(v1beta2.ConditionComplete)), restoreOf("second", 3*day, withCondition(v1beta2.ConditionComplete))
-	ChooseRestore(&s, []v1beta2.EtcdRestore{first, second})
-	status := NewStatus(s, CompleteRestore{}, nil, v1beta2.EtcdClusterStatus{}, 1)
+	restore.ChooseRestore(&s, []v1beta2.EtcdRestore{first, second})
+	status := NewStatus(s, steps.CompleteRestore{}, nil, v1beta2.EtcdClusterStatus{}, 1)
 	next := stateWith(formed, members(3), storage("3.6.0"))
 	next.Restore, next.PastRestores = status.Restore, status.PastRestores
-	ChooseRestore(&next, []v1beta2.EtcdRestore{second, restoreOf("first", time.Minute, recreated)})
+	restore.ChooseRestore(&next, []v1beta2.EtcdRestore{second, restoreOf("first", time.Minute, recreated)})
 	if next.Request != nil {
 		t.Errorf("EtcdRestore first is carried out again after it was created again: %T; the record is %+v", Plan(next), status.PastRestores)
 	}
@@ -306,17 +310,17 @@ func TestTheVolumeOfAnAcceptedSurvivorIsNotTakenAway(t *testing.T) {
 			s := stateWith(formed, members(n), size(3), recorded, storage("3.6.0"), func(s *state.State) { s.Asked.AcceptVolumes = []string{"claim-of-" + nameOf(0)} })
 			s.Members[0].VolumeCreated = noon.Add(-24 * time.Hour)
 			s.CancelledSurvivors = []v1beta2.CancelledSurvivor{{Member: nameOf(0), StartedAt: metav1.NewTime(noon.Add(-time.Hour))}}
-			aside := SetAsideVolume{Name: nameOf(0)}
+			aside := steps.SetAsideVolume{Name: nameOf(0)}
 			if step := Plan(s); step == aside {
-				t.Fatalf("although its claim is accepted: %s", Describe(s, step).Message)
+				t.Fatalf("although its claim is accepted: %s", steps.Describe(s, step).Message)
 			}
-			status := NewStatus(s, Done{}, nil, v1beta2.EtcdClusterStatus{CancelledSurvivors: s.CancelledSurvivors}, 1)
+			status := NewStatus(s, steps.Done{}, nil, v1beta2.EtcdClusterStatus{CancelledSurvivors: s.CancelledSurvivors}, 1)
 			s.CancelledSurvivors, s.Asked.AcceptVolumes = status.CancelledSurvivors, nil
 			if n == 3 {
 				with(0, withoutPod)(&s) // a rolling update restarts it
 			}
 			if step := Plan(s); step == aside {
-				t.Errorf("it has served since, and the status says %+v: %s", status.CancelledSurvivors, Describe(s, step).Message)
+				t.Errorf("it has served since, and the status says %+v: %s", status.CancelledSurvivors, steps.Describe(s, step).Message)
 			}
 		})
 	}
@@ -333,8 +337,8 @@ func TestAnOlderRestoreDoesNotReplaceTheDataOfOneThatIsGone(t *testing.T) {
 	servicesFor(2, seedID)(&s)
 	s.Services.ClientRestoreUID = "uid-right"
 	state.RecogniseFormed(&s)
-	CorrectIncarnation(&s)
-	ChooseRestore(&s, []v1beta2.EtcdRestore{restoreOf("wrong", 4*day)})
+	services.CorrectIncarnation(&s)
+	restore.ChooseRestore(&s, []v1beta2.EtcdRestore{restoreOf("wrong", 4*day)})
 	if s.Request != nil {
 		t.Errorf("EtcdRestore wrong is taken up, although a restore of unknown age made the present data: %T", Plan(s))
 	}
@@ -350,7 +354,7 @@ func TestARecoveryBeginsAfterTheOneBeforeIt(t *testing.T) {
 	ahead := metav1.NewTime(noon.Add(10 * time.Hour)) // the clock was ahead a day ago
 	between := v1beta2.EtcdClusterStatus{LastRecovery: &v1beta2.PastRecovery{Member: nameOf(4), StartedAt: ahead}}
 	s.LastRecovery = between.LastRecovery.DeepCopy()
-	begin, is := Plan(s).(BeginRecovery)
+	begin, is := Plan(s).(steps.BeginRecovery)
 	if !is {
 		t.Fatalf("%+v", Plan(s))
 	}

@@ -6,7 +6,10 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/membership"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/waits"
 )
 
 // TestPlanABadSpecCostsNoMemberItsPlace: if a change of the spec cannot work, for example of pod.etcdEnv, the first member that
@@ -17,17 +20,17 @@ func TestPlanABadSpecCostsNoMemberItsPlace(t *testing.T) {
 	planTests{
 		"keeps a failing member if the others run with an earlier spec": {
 			stateWith(formed, members(3), allOutdated, with(1, failing, upToDate)),
-			Wait{Reason: v1beta2.ReasonPodFailing, Message: "Member " + nameOf(1) + " does not run: why. Quorum holds (2 of 3)." + advice, Stalled: true},
+			steps.Wait{Reason: v1beta2.ReasonPodFailing, Message: "Member " + nameOf(1) + " does not run: why. Quorum holds (2 of 3)." + advice, Stalled: true},
 		},
 		"restarts a failing member when the change is undone": {
 			stateWith(formed, members(3), with(1, failing, outdated)),
-			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonSettling, Message: "spec.pod or spec.TLS has changed"},
+			steps.DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonSettling, Message: "spec.pod or spec.TLS has changed"},
 		},
 		"replaces a member whose disk was cleared, though the others run with an earlier spec": {
-			stateWith(formed, members(3), allOutdated, with(1, failing, upToDate, func(m *state.Member) { m.Empty = true })), RemoveMember{ID: 2, Name: nameOf(1), Cause: "it has not served for 5m"},
+			stateWith(formed, members(3), allOutdated, with(1, failing, upToDate, func(m *state.Member) { m.Empty = true })), steps.RemoveMember{ID: 2, Name: nameOf(1), Cause: "it has not served for 5m"},
 		},
 		"replaces a failing member if the others run with the same spec": {
-			stateWith(formed, members(3), with(1, failing)), RemoveMember{ID: 2, Name: nameOf(1), Cause: "it has not served for 5m"},
+			stateWith(formed, members(3), with(1, failing)), steps.RemoveMember{ID: 2, Name: nameOf(1), Cause: "it has not served for 5m"},
 		},
 	}.run(t)
 }
@@ -43,27 +46,27 @@ func TestAMemberWithAnEmptyVolumeIsReportedAsSuch(t *testing.T) {
 		"one that is replaced": {stateWith(formed, members(3), with(1, empty)), "Otherwise the operator replaces the member when it has not served for 5m0s."},
 		"one that is fenced":   {stateWith(formed, members(3), with(1, empty), fenced), "remove the member from annotation " + v1beta2.AnnotationFence},
 	} {
-		wait, is := blockedOf(test.s).(Wait)
+		wait, is := blockedOf(test.s).(steps.Wait)
 		if !is || !strings.Contains(wait.Message, "Its volume has no data") || !strings.Contains(wait.Message, test.says) {
 			t.Errorf("%s: %+v", what, wait)
 		}
 	}
 }
 
-func blockedOf(s state.State) Step { return blocked(s, s.Members) }
+func blockedOf(s state.State) steps.Step { return waits.Blocked(s, s.Members) }
 
 // TestPlanAVolumeInPhaseLostHasNoData: its PersistentVolume was deleted.
 func TestPlanAVolumeInPhaseLostHasNoData(t *testing.T) {
 	lost := volume(state.VolumeLost)
 	planTests{
 		"replaces a member without a Pod whose volume is lost": {
-			stateWith(formed, members(3), with(1, withoutPod, lost)), RemoveMember{ID: 2, Name: nameOf(1), Cause: state.LostData},
+			stateWith(formed, members(3), with(1, withoutPod, lost)), steps.RemoveMember{ID: 2, Name: nameOf(1), Cause: state.LostData},
 		},
 		"adds a member before it removes one that still runs": {
-			stateWith(formed, members(3), with(1, lost)), AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
+			stateWith(formed, members(3), with(1, lost)), steps.AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)},
 		},
 		"deletes the lost volume of a removed member": {
-			stateWith(formed, members(3), with(3, lost)), DeleteVolume{Name: nameOf(3), Reason: v1beta2.ReasonScaling},
+			stateWith(formed, members(3), with(3, lost)), steps.DeleteVolume{Name: nameOf(3), Reason: v1beta2.ReasonScaling},
 		},
 	}.run(t)
 }
@@ -71,23 +74,23 @@ func TestPlanAVolumeInPhaseLostHasNoData(t *testing.T) {
 func TestAMemberOfTheMembershipIsNoOrphanWhateverItsIncarnation(t *testing.T) {
 	s := stateWith(formed, members(3), func(s *state.State) { s.Incarnation = 2; servicesFor(2, oldID)(s) })
 	for _, m := range s.Members {
-		if step, is := removeOrphanPods(s).(DeletePod); is && step.Name == m.Name {
+		if step, is := membership.RemoveOrphanPods(s).(steps.DeletePod); is && step.Name == m.Name {
 			t.Errorf("the Pod of member %s is deleted", m.Name)
 		}
 	}
 	withoutPods := stateWith(formed, members(3), with(0, withoutPod), with(1, withoutPod), with(2, withoutPod), func(s *state.State) { s.Incarnation, s.Spec.Size = 2, 3; servicesFor(2, oldID)(s) })
-	if step := deleteOldVolumes(withoutPods); step != nil {
+	if step := membership.DeleteOldVolumes(withoutPods); step != nil {
 		t.Errorf("a member's volume is deleted: %+v", step)
 	}
 }
 
 func TestAQuotaBelowTheDatabaseIsReported(t *testing.T) {
 	s := stateWith(formed, members(3), with(1, func(m *state.Member) { m.DBSize, m.DBSizeInUse, m.DBQuota = 20480, 20480, 1 }))
-	wait, is := Plan(s).(Wait)
+	wait, is := Plan(s).(steps.Wait)
 	if !is || !wait.Stalled || wait.Reason != v1beta2.ReasonNoSpace || !strings.Contains(wait.Message, "The space quota of member "+nameOf(1)+" is 1, but its database already uses 20Ki.") {
 		t.Errorf("the plan is %+v", Plan(s))
 	}
-	if step := Plan(stateWith(formed, members(3), with(1, func(m *state.Member) { m.DBSize, m.DBSizeInUse, m.DBQuota = 20480, 20480, 2<<30 }))); step != (Done{}) {
+	if step := Plan(stateWith(formed, members(3), with(1, func(m *state.Member) { m.DBSize, m.DBSizeInUse, m.DBQuota = 20480, 20480, 2<<30 }))); step != (steps.Done{}) {
 		t.Errorf("the plan with a quota of 2 GiB is %+v", step)
 	}
 }
@@ -125,7 +128,7 @@ func TestCertificatesNameTheDomainOfTheKubernetesCluster(t *testing.T) {
 
 func TestAStartingMemberSaysWhatKeepsItFromStarting(t *testing.T) {
 	s := stateWith(formed, members(3), with(1, pod(state.PodStarting), func(m *state.Member) { m.Unanswered = `its volumes cannot be mounted: secret "x" not found` }))
-	if wait, is := Plan(s).(Wait); !is || wait.Message != "Member "+nameOf(1)+` is starting: its volumes cannot be mounted: secret "x" not found.` {
+	if wait, is := Plan(s).(steps.Wait); !is || wait.Message != "Member "+nameOf(1)+` is starting: its volumes cannot be mounted: secret "x" not found.` {
 		t.Errorf("the plan is %+v", Plan(s))
 	}
 }
@@ -135,7 +138,7 @@ func TestTheLostVolumeOfAFailedSeedIsDeleted(t *testing.T) {
 	s := stateWith(formed, members(3), restored(v1beta2.RestoreFailed), func(s *state.State) {
 		s.Members = append(s.Members, state.Member{Name: seedName, Incarnation: 2, Volume: state.VolumeLost})
 	})
-	if step, is := Plan(s).(DeleteVolume); !is || step.Name != seedName {
+	if step, is := Plan(s).(steps.DeleteVolume); !is || step.Name != seedName {
 		t.Errorf("the plan is %+v", Plan(s))
 	}
 }
@@ -154,7 +157,7 @@ func TestClearedDisksOfAQuorumAreReportedWithAWayOut(t *testing.T) {
 	} {
 		s := stateWith(formed, members(3), noQuorum, consent, with(0, empty), with(1, empty), with(2, unreadyFor(24*time.Hour), func(m *state.Member) { m.Serving, m.PodReady = false, false }))
 		step, rule := Choose(s)
-		said := Describe(s, step).Message
+		said := steps.Describe(s, step).Message
 		if !strings.Contains(said, "PersistentVolumeClaim") || !strings.Contains(said, "no data") {
 			t.Errorf("%s: rule %s: %T: %s", what, rule, step, said)
 		}

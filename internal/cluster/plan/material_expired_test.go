@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
@@ -52,23 +54,23 @@ func (w *rotation) hold(u state.Usage, ca *pki.CA, valid time.Duration, chain []
 
 // issueBy is cert-manager with another CA, which has issued all certificates.
 func (w *rotation) issueBy(ca *pki.CA, valid time.Duration) {
-	w.m.Issued = map[string]*Secret{}
+	w.m.Issued = map[string]*material.Secret{}
 	for _, u := range state.Usages {
 		pair, err := ca.Issue(state.CertificateRequest(w.s, u), noon, valid)
 		if err != nil {
 			w.Fatal(err)
 		}
-		w.m.Issued[u.Name] = &Secret{Data: map[string][]byte{IssuedCertKey: pair.Cert, IssuedKeyKey: pair.Key, IssuedCAKey: ca.Cert}}
+		w.m.Issued[u.Name] = &material.Secret{Data: map[string][]byte{material.IssuedCertKey: pair.Cert, material.IssuedKeyKey: pair.Key, material.IssuedCAKey: ca.Cert}}
 	}
 }
 
 // managedCA is the Secret of the cluster's own CA, with the previous one if there is one.
-func managedCA(current, previous *pki.CA) *Secret {
-	data := map[string][]byte{CACertKey: current.Cert, CAKeyKey: current.Key}
+func managedCA(current, previous *pki.CA) *material.Secret {
+	data := map[string][]byte{material.CACertKey: current.Cert, material.CAKeyKey: current.Key}
 	if previous != nil {
-		data[PreviousCACertKey], data[PreviousCAKeyKey] = previous.Cert, previous.Key
+		data[material.PreviousCACertKey], data[material.PreviousCAKeyKey] = previous.Cert, previous.Key
 	}
-	return &Secret{Data: data}
+	return &material.Secret{Data: data}
 }
 
 // keepers are the ways in which the operator may hold a certificate that waits for its members. Each of them has expired after day 90.
@@ -154,7 +156,7 @@ func (w *rotation) withoutQuorum() {
 	for n := 0; ; n++ {
 		w.s.Certificates = w.m.Judge(w.s, state.Certificates{Requested: true})
 		w.s.MembershipKnown = false
-		step := issueCertificates(w.s)
+		step := certificates.IssueCertificates(w.s)
 		if step == nil {
 			return
 		}

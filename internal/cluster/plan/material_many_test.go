@@ -14,6 +14,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // sameName returns that many CA certificates of one name. Their keys differ from that of what follows, so that no signature is right.
@@ -89,7 +90,7 @@ func TestManyCAsAreJudgedInTime(t *testing.T) {
 			if tooMany := c.cas > 1000; tooMany != strings.Contains(problem, "Remove those") || judged.Unjudged != c.unjudged {
 				t.Errorf("unjudged %t, problem %q", judged.Unjudged, problem)
 			}
-			if _, err := w.m.NewSecret(w.s, state.Usages[0], WriteCertificates{Drop: true}); c.unjudged && err == nil {
+			if _, err := w.m.NewSecret(w.s, state.Usages[0], steps.WriteCertificates{Drop: true}); c.unjudged && err == nil {
 				t.Error("CAs are dropped although not all signatures were checked")
 			}
 		})

@@ -7,7 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 func labelled(s *state.State) {
@@ -20,7 +22,7 @@ func lacking(objects ...state.MetadataDue) change {
 
 func TestPlanMetadata(t *testing.T) {
 	secret, other, service := state.MetadataDue{Kind: "Secret", Name: "example-ca"}, state.MetadataDue{Kind: "Secret", Name: "example-peer-tls"}, state.MetadataDue{Kind: "Service", Name: "example"}
-	refusing := func(steps ...ApplyMetadata) change {
+	refusing := func(steps ...steps.ApplyMetadata) change {
 		return func(s *state.State) {
 			for _, step := range steps {
 				Refuse(s, step)
@@ -29,20 +31,20 @@ func TestPlanMetadata(t *testing.T) {
 	}
 	planTests{
 		"an object without the labels of the spec gets them": {
-			stateWith(formed, members(3), labelled, lacking(secret, service)), ApplyMetadata(secret),
+			stateWith(formed, members(3), labelled, lacking(secret, service)), steps.ApplyMetadata(secret),
 		},
 		"a kind that was refused in this pass is not tried again, and the next kind is": {
-			stateWith(formed, members(3), labelled, lacking(secret, other, service), refusing(ApplyMetadata(secret))), ApplyMetadata(service),
+			stateWith(formed, members(3), labelled, lacking(secret, other, service), refusing(steps.ApplyMetadata(secret))), steps.ApplyMetadata(service),
 		},
 		"the plan goes on if all kinds were refused": {
-			stateWith(formed, members(3), labelled, lacking(secret, other, service), refusing(ApplyMetadata(secret), ApplyMetadata(service)), with(2, func(m *state.Member) { m.Outdated = true })),
+			stateWith(formed, members(3), labelled, lacking(secret, other, service), refusing(steps.ApplyMetadata(secret), steps.ApplyMetadata(service)), with(2, func(m *state.Member) { m.Outdated = true })),
 			Plan(stateWith(formed, members(3), labelled, with(2, func(m *state.Member) { m.Outdated = true }))),
 		},
 		"a member that is lost is started first": {
 			stateWith(formed, members(3), labelled, lacking(service), with(1, withoutPod)), Plan(stateWith(formed, members(3), labelled, with(1, withoutPod))),
 		},
 		"a paused cluster is not changed": {
-			stateWith(formed, members(3), labelled, lacking(service), func(s *state.State) { s.Spec.Paused = true }), Idle{Reason: v1beta2.ReasonPaused, Message: pausedMessage},
+			stateWith(formed, members(3), labelled, lacking(service), func(s *state.State) { s.Spec.Paused = true }), steps.Idle{Reason: v1beta2.ReasonPaused, Message: pausedMessage},
 		},
 	}.run(t)
 }
@@ -54,7 +56,7 @@ func TestTheSettingsOfPodsAndOfTheClientServiceComeBeforeThoseOfAllObjects(t *te
 	for object, wins := range map[state.MetadataDue]bool{
 		{Kind: "Pod", Name: nameOf(0)}: false, {Kind: "Service", Name: "example-client"}: false, {Kind: "Service", Name: "example"}: true, {Kind: "Secret", Name: "example-ca"}: true, {Kind: "PersistentVolumeClaim", Name: nameOf(0)}: true,
 	} {
-		given, _ := MetadataFor(s, object.Kind, object.Name)
+		given, _ := services.MetadataFor(s, object.Kind, object.Name)
 		if (given.Labels["team"] == "a") != wins {
 			t.Errorf("%s %s gets %v", object.Kind, object.Name, given.Labels)
 		}
@@ -64,17 +66,17 @@ func TestTheSettingsOfPodsAndOfTheClientServiceComeBeforeThoseOfAllObjects(t *te
 func TestOnlyObjectsThatDifferAreDue(t *testing.T) {
 	s := stateWith(formed, members(3))
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "example"}}
-	if NoteMetadata(&s, "Service", "example", service); len(s.MetadataDue) != 0 {
+	if services.NoteMetadata(&s, "Service", "example", service); len(s.MetadataDue) != 0 {
 		t.Errorf("without spec.metadata: %v", s.MetadataDue)
 	}
 	labelled(&s)
-	given, _ := MetadataFor(s, "Service", "example")
+	given, _ := services.MetadataFor(s, "Service", "example")
 	given.Stamp(service)
-	if NoteMetadata(&s, "Service", "example", service); len(s.MetadataDue) != 0 {
+	if services.NoteMetadata(&s, "Service", "example", service); len(s.MetadataDue) != 0 {
 		t.Errorf("with the labels: %v", s.MetadataDue)
 	}
 	s.Spec.Metadata = nil
-	if NoteMetadata(&s, "Service", "example", service); len(s.MetadataDue) != 1 {
+	if services.NoteMetadata(&s, "Service", "example", service); len(s.MetadataDue) != 1 {
 		t.Errorf("after the labels were removed from the spec: %v", s.MetadataDue)
 	}
 }

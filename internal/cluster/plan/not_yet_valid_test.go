@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
@@ -44,10 +46,10 @@ func TestCertificatesThatAreNotValidYetAreReplacedInOnePass(t *testing.T) {
 		right := w.s.Now
 		w.s.Now = right.Add(state.Validity(w.s).Duration - state.Validity(w.s).RenewBefore + time.Hour)
 		w.judge()
-		w.act(issueCertificates(w.s)) // the operator cannot compare its clock
+		w.act(certificates.IssueCertificates(w.s)) // the operator cannot compare its clock
 		w.s.Now = right.Add(time.Minute)
 		w.judge()
-		step := renewCertificates(w.s)
+		step := certificates.RenewCertificates(w.s)
 		if step == nil || !strings.Contains(w.s.Certificates.Due, "it is not valid before") {
 			t.Errorf("%s: the operator does %#v, due is %q", name, step, w.s.Certificates.Due)
 			continue
@@ -57,7 +59,7 @@ func TestCertificatesThatAreNotValidYetAreReplacedInOnePass(t *testing.T) {
 			t.Errorf("%s: nobody accepts the certificates of %v", name, invalid)
 		}
 		w.judge()
-		if step := issueCertificates(w.s); step != nil {
+		if step := certificates.IssueCertificates(w.s); step != nil {
 			t.Errorf("%s: afterwards the operator does %#v", name, step)
 		}
 	}
@@ -74,21 +76,21 @@ func TestACAThatIsNotValidYetIsReplaced(t *testing.T) {
 		right := w.s.Now
 		w.s.Now = right.Add(jump)
 		if jump < 365*24*time.Hour {
-			w.m = Material{HandedOut: map[string]*Secret{}} // the cluster was created meanwhile
+			w.m = material.Material{HandedOut: map[string]*material.Secret{}} // the cluster was created meanwhile
 		}
 		for range 4 {
 			w.judge()
-			w.act(issueCertificates(w.s))
+			w.act(certificates.IssueCertificates(w.s))
 		}
 		w.s.Now = right.Add(time.Minute)
 		for range 4 {
 			w.judge()
-			w.act(issueCertificates(w.s))
+			w.act(certificates.IssueCertificates(w.s))
 		}
 		if invalid := w.invalid(); len(invalid) > 0 {
 			t.Errorf("%s: nobody accepts the certificates of %v", name, invalid)
 		}
-		if ca, err := w.m.current(); err != nil || ca.Certificate().NotBefore.After(w.s.Now) {
+		if ca, err := material.Current(w.m); err != nil || ca.Certificate().NotBefore.After(w.s.Now) {
 			t.Errorf("%s: the CA is valid from %v, and it is %s (%v)", name, ca.Certificate().NotBefore, w.s.Now, err)
 		}
 	}

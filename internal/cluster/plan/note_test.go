@@ -8,7 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // etcd refuses all writes, and only a person can help. The cluster was Ready, because a rule before had something to report.
@@ -34,7 +36,7 @@ func TestNoReportHidesWhatAPersonMustDo(t *testing.T) {
 			step, rule := Choose(s)
 			status := NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{}, 1)
 			if meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionReady) || !meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionStalled) {
-				t.Errorf("%s, and %s: rule %s: %T %s", what, name, rule, step, Describe(s, step).Message)
+				t.Errorf("%s, and %s: rule %s: %T %s", what, name, rule, step, steps.Describe(s, step).Message)
 			}
 		}
 	}
@@ -52,8 +54,8 @@ func unchecked(s *state.State) {
 func TestAReportIsAddedToAWaitAfterIt(t *testing.T) {
 	s := stateWith(formed, members(3), guest(), limited(state.NetworkPolicy{Unmanaged: true}))
 	step, _ := Choose(s)
-	report := reportNetworkPolicy(s).(Advice).Message
-	if wait, is := step.(Wait); !is || !strings.HasSuffix(wait.Message, " Meanwhile: "+report) {
+	report := services.ReportNetworkPolicy(s).(steps.Advice).Message
+	if wait, is := step.(steps.Wait); !is || !strings.HasSuffix(wait.Message, " Meanwhile: "+report) {
 		t.Errorf("%+v does not end with %q", step, report)
 	}
 }
@@ -72,10 +74,10 @@ func TestNoReportHidesAChangeThatAnotherPartyReverses(t *testing.T) {
 		} {
 			s := stateWith(formed, members(3), budgeted(budgetOf(2)), c, broken)
 			first, by := Choose(s)
-			if !Acts(first) {
-				t.Fatalf("%s, %s: rule %s: %T %s", what, name, by, first, Describe(s, first).Message)
+			if !steps.Acts(first) {
+				t.Fatalf("%s, %s: rule %s: %T %s", what, name, by, first, steps.Describe(s, first).Message)
 			}
-			s.Held = []state.Held{{Step: repeatKey(s, first), Times: 3, Until: s.Now.Add(time.Minute)}}
+			s.Held = []state.Held{{Step: steps.RepeatKey(s, first), Times: 3, Until: s.Now.Add(time.Minute)}}
 			step, _ := Choose(s)
 			status := NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{}, 1)
 			ready, stalled := meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionReady), meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionStalled)

@@ -7,7 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // oldChoiceOfFive: the status is from an API backup, made while a recovery had just chosen 0 at index 42, because the volumes of 2, 3 and 4 were away (an outage of a
@@ -20,9 +22,9 @@ func oldChoiceOfFive(t *testing.T) (state.State, v1beta2.EtcdClusterStatus) {
 	for i := range then.Members {
 		then.Members[i].VolumeCreated, then.Members[i].UnreadySince = noon.Add(-48*time.Hour), then.Now.Add(-time.Hour)
 	}
-	begin, is := Plan(then).(BeginRecovery)
+	begin, is := Plan(then).(steps.BeginRecovery)
 	if !is || begin.Member != nameOf(0) {
-		t.Fatalf("%T %s", Plan(then), Describe(then, Plan(then)).Message)
+		t.Fatalf("%T %s", Plan(then), steps.Describe(then, Plan(then)).Message)
 	}
 	status := NewStatus(then, begin, nil, statusOf(then), 1)
 	now := then
@@ -101,7 +103,7 @@ func TestASurvivorOnADeadNodeStallsTheRecovery(t *testing.T) {
 			do := doer(&s, &status)
 			m := &s.Members[0]
 			m.Pod, m.Answers, m.Knows, m.RaftIndex, m.GoneBy = state.PodDeleting, false, nil, 0, noon.Add(30*time.Second)
-			NoteClock(&s, skew)
+			certificates.NoteClock(&s, skew)
 			stalled, longest, flips, was := time.Duration(0), time.Duration(0), 0, false
 			for passed := time.Duration(0); passed < 6*time.Hour; passed += 5 * time.Second {
 				s.Now = noon.Add(passed)
@@ -109,11 +111,11 @@ func TestASurvivorOnADeadNodeStallsTheRecovery(t *testing.T) {
 					m.GoneBy = time.Time{} // as CorrectTimes does
 				}
 				step, _ := Choose(s)
-				if wait, is := step.(Wait); is {
+				if wait, is := step.(steps.Wait); is {
 					step = Bounded(s, wait)
 				}
 				s.Waiting.Saw(Waits(s, step), s.Now)
-				wait, is := step.(Wait)
+				wait, is := step.(steps.Wait)
 				if is && wait.Stalled {
 					stalled += 5 * time.Second
 				} else {

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/recovery"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -29,9 +31,9 @@ func TestAnOldStatusForcesNothingIfANewMemberHasTheNameOfAnOldOne(t *testing.T) 
 	for i := range 3 {
 		with(i, knows(40+uint64(i), 3), func(m *state.Member) { m.Knows, m.AppliedIndex = membership, int64(40+i) })(&s)
 	}
-	HearWitness(&s)
+	recovery.HearWitness(&s)
 	step := Plan(s)
-	if d, is := step.(DeletePod); is {
+	if d, is := step.(steps.DeletePod); is {
 		t.Errorf("stops %s for --force-new-cluster without consent, while all three voters run with their data", d.Name)
 	}
 	neverForces(t, s)
@@ -58,15 +60,15 @@ func neverForces(t *testing.T, s state.State) {
 	for range 8 {
 		step := Plan(s)
 		switch step := step.(type) {
-		case DeletePod:
+		case steps.DeletePod:
 			for i := range s.Members {
 				if s.Members[i].Name == step.Name {
 					withoutPod(&s.Members[i])
 				}
 			}
-		case CancelRecovery:
+		case steps.CancelRecovery:
 			s.Recovery = nil
-		case CreateMember:
+		case steps.CreateMember:
 			if step.Start == state.StartForce {
 				t.Errorf("%s starts with --force-new-cluster", step.Name)
 			}
@@ -90,11 +92,11 @@ func TestAClockThatIsBehindCancelsNoRecovery(t *testing.T) {
 	for range 12 {
 		step := Plan(s)
 		switch d := step.(type) {
-		case BeginRecovery:
+		case steps.BeginRecovery:
 			begun++
-		case CancelRecovery:
+		case steps.CancelRecovery:
 			cancelled++
-		case DeletePod:
+		case steps.DeletePod:
 			for i := range s.Members {
 				if s.Members[i].Name == d.Name {
 					withoutPod(&s.Members[i])
@@ -103,7 +105,7 @@ func TestAClockThatIsBehindCancelsNoRecovery(t *testing.T) {
 		}
 		status = NewStatus(s, step, nil, status, 1)
 		s.Recovery = status.Recovery
-		s.Now = s.Now.Add(Describe(s, step).Requeue)
+		s.Now = s.Now.Add(steps.Describe(s, step).Requeue)
 	}
 	if cancelled > 0 {
 		t.Errorf("a recovery that the spec allows began %d times and was cancelled %d times", begun, cancelled)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -45,8 +46,8 @@ func passes(t *testing.T, s *state.State, status *v1beta2.EtcdClusterStatus, pas
 	do := doer(s, status)
 	for range passes {
 		step := Plan(*s)
-		t.Logf("%T %s", step, Describe(*s, step).Message)
-		if create, is := step.(CreateMember); is {
+		t.Logf("%T %s", step, steps.Describe(*s, step).Message)
+		if create, is := step.(steps.CreateMember); is {
 			for i := range s.Members {
 				if s.Members[i].Name == create.Name {
 					if i == 1 || i == 2 {
@@ -76,9 +77,9 @@ func TestAnOldStatusOfARecoveryDoesNotStartWhatItWentOnWithout(t *testing.T) {
 				}
 			}
 			do := doer(&s, &status)
-			cancel, is := Plan(s).(CancelRecovery)
+			cancel, is := Plan(s).(steps.CancelRecovery)
 			if !is {
-				t.Fatalf("%T %s", Plan(s), Describe(s, Plan(s)).Message)
+				t.Fatalf("%T %s", Plan(s), steps.Describe(s, Plan(s)).Message)
 			}
 			t.Log(cancel.Message)
 			do(cancel)
@@ -104,17 +105,17 @@ func TestAnOldStatusOfARecoveryDoesNotStartWhatItWentOnWithout(t *testing.T) {
 					return slices.IndexFunc(after.Members, func(m state.Member) bool { return m.Name == name })
 				}
 				switch step := step.(type) {
-				case DeletePod:
+				case steps.DeletePod:
 					j = at(step.Name)
 					withoutPod(&after.Members[j])
-				case ApplyBudget:
+				case steps.ApplyBudget:
 					after.Budget = budgetOf(state.MinAvailable(after))
-				case UnmarkVolume:
+				case steps.UnmarkVolume:
 					after.Members[at(step.Name)].Recovered = false
-				case SetAsideVolume:
+				case steps.SetAsideVolume:
 					j = at(step.Name)
 					after.Members = slices.Delete(after.Members, j, j+1)
-				case DeleteVolume:
+				case steps.DeleteVolume:
 					t.Errorf("the volume of %s is deleted, with what clients wrote since the recovery", step.Name)
 					j = at(step.Name)
 					after.Members = slices.Delete(after.Members, j, j+1)
@@ -134,9 +135,9 @@ func TestAnOldStatusOfAForcedSurvivorDoesNotStartWhatItWentOnWithout(t *testing.
 	do := doer(&s, &status)
 	with(0, pod(state.PodRunning), knows(42, 3))(&s)
 	s.Members[0].Knows = []etcd.Member{{Name: nameOf(0)}, {Name: nameOf(3)}, {Name: nameOf(4)}}
-	cancel, is := Plan(s).(CancelRecovery)
+	cancel, is := Plan(s).(steps.CancelRecovery)
 	if !is {
-		t.Fatalf("%T %s", Plan(s), Describe(s, Plan(s)).Message)
+		t.Fatalf("%T %s", Plan(s), steps.Describe(s, Plan(s)).Message)
 	}
 	do(cancel)
 	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
@@ -156,8 +157,8 @@ func TestAnOldStatusOfARecoveryAndARestore(t *testing.T) {
 			do := doer(&s, &status)
 			for range 4 {
 				step := Plan(s)
-				t.Logf("%T %s", step, Describe(s, step).Message)
-				if c, is := step.(CreateMember); is {
+				t.Logf("%T %s", step, steps.Describe(s, step).Message)
+				if c, is := step.(steps.CreateMember); is {
 					if c.Name == nameOf(1) || c.Name == nameOf(2) {
 						t.Errorf("%s starts", c.Name)
 					}
@@ -190,7 +191,7 @@ func TestARestoreThatBeganMakesTheMarksVoid(t *testing.T) {
 	s, status := oldForcing(true)
 	asked(&s)
 	status.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", UID: "uid-back", Step: v1beta2.RestoreSeeding, Incarnation: 2}
-	recordBegunRestore(&status, s, BeginRestore{Restore: *status.Restore})
+	recordBegunRestore(&status, s, steps.BeginRestore{Restore: *status.Restore})
 	s.Restore, s.LastRecovery = status.Restore.DeepCopy(), status.LastRecovery.DeepCopy()
 	passes(t, &s, &status, 8)
 }

@@ -8,7 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/recovery"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -28,7 +30,7 @@ func TestAnOldStatusForcesNoClusterThatHasItsData(t *testing.T) {
 		}
 		for range 4 {
 			step := Plan(s)
-			if d, is := step.(DeletePod); is {
+			if d, is := step.(steps.DeletePod); is {
 				m, _ := state.Find(s, d.Name)
 				for i := range s.Members {
 					if s.Members[i].Name == m.Name {
@@ -37,11 +39,11 @@ func TestAnOldStatusForcesNoClusterThatHasItsData(t *testing.T) {
 				}
 				continue
 			}
-			if _, is := step.(CancelRecovery); is {
+			if _, is := step.(steps.CancelRecovery); is {
 				s.Recovery = nil
 				continue
 			}
-			if c, is := step.(CreateMember); is && c.Start == state.StartForce {
+			if c, is := step.(steps.CreateMember); is && c.Start == state.StartForce {
 				t.Errorf("%s: survivor %s starts with --force-new-cluster, although all voters have their data", pods, c.Name)
 			}
 			break
@@ -58,9 +60,9 @@ func TestAnOldStatusForcesNothingAgainstWhatMembersKnow(t *testing.T) {
 	for _, i := range []int{0, 3, 4} {
 		with(i, knows(40+uint64(i), 3), func(m *state.Member) { m.Knows, m.AppliedIndex = membership, int64(40+i) })(&s)
 	}
-	HearWitness(&s)
+	recovery.HearWitness(&s)
 	step := Plan(s)
-	if d, is := step.(DeletePod); is {
+	if d, is := step.(steps.DeletePod); is {
 		t.Errorf("the operator stops %s for --force-new-cluster without consent, while all voters run", d.Name)
 	}
 }
@@ -71,9 +73,9 @@ func TestARecoverySetsTheVolumeOfEachVoterAside(t *testing.T) {
 	s := stateWith(formed, members(4), noQuorum, with(0, knows(42, 3)), with(1, gone), with(2, gone), with(3, knows(41, 3)), consenting)
 	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
 	step := Plan(s)
-	begin, is := step.(BeginRecovery)
+	begin, is := step.(steps.BeginRecovery)
 	if !is || begin.Member != nameOf(0) {
-		t.Fatalf("the plan is %T %s", step, Describe(s, step).Message)
+		t.Fatalf("the plan is %T %s", step, steps.Describe(s, step).Message)
 	}
 	recovery := NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{}, 1).Recovery
 	if !slices.Contains(recovery.Voters, nameOf(3)) {
@@ -83,8 +85,8 @@ func TestARecoverySetsTheVolumeOfEachVoterAside(t *testing.T) {
 	after := stateWith(formed, members(3), with(3, volume(state.VolumePresent)))
 	after.Recovery = recovery
 	after.Recovery.Step = v1beta2.RecoveryGrowing
-	if step := Plan(after); step != (SetAsideVolume{Name: nameOf(3)}) {
-		t.Errorf("the plan is %T: %s", step, Describe(after, step).Message)
+	if step := Plan(after); step != (steps.SetAsideVolume{Name: nameOf(3)}) {
+		t.Errorf("the plan is %T: %s", step, steps.Describe(after, step).Message)
 	}
 }
 

@@ -9,7 +9,12 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/clock"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/membership"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/volumes"
 )
 
 // oldForcingNamesReused: a person gives 1 and 2 up by deleting their claims, and the cluster recovers from 0. Their names are free, so it grows with new
@@ -25,12 +30,12 @@ func oldForcingNamesReused(t *testing.T, p func(*state.Member)) (state.State, v1
 		s.Members[i].VolumeCreated = noon.Add(-24 * time.Hour)
 		s.Members[i].UnreadySince = noon.Add(-3 * time.Hour)
 	}
-	begin, is := Plan(s).(BeginRecovery)
+	begin, is := Plan(s).(steps.BeginRecovery)
 	if !is || begin.Member != nameOf(0) {
-		t.Fatalf("%T %s", Plan(s), Describe(s, Plan(s)).Message)
+		t.Fatalf("%T %s", Plan(s), steps.Describe(s, Plan(s)).Message)
 	}
 	status = NewStatus(s, begin, nil, status, 1)
-	if marked := ReplacedByRecovery(s); len(marked) != 0 {
+	if marked := volumes.ReplacedByRecovery(s); len(marked) != 0 {
 		t.Fatalf("there are no claims to mark: %v", marked)
 	}
 	// What NewState reads from that status today.
@@ -63,11 +68,11 @@ func TestAnOldStatusForcesNoSurvivorBesideMembersThatReuseNames(t *testing.T) {
 			do := doer(&s, &status)
 			for range 12 {
 				step := Plan(s)
-				t.Logf("%T %+v: %s", step, step, Describe(s, step).Message)
+				t.Logf("%T %+v: %s", step, step, steps.Describe(s, step).Message)
 				switch step := step.(type) {
-				case CreateMember:
+				case steps.CreateMember:
 					if step.Start == state.StartForce {
-						t.Errorf("%s starts with --force-new-cluster, although 1 and 2 of today have data. After that: %v are marked and set aside", step.Name, ReplacedByRecovery(s))
+						t.Errorf("%s starts with --force-new-cluster, although 1 and 2 of today have data. After that: %v are marked and set aside", step.Name, volumes.ReplacedByRecovery(s))
 						return
 					}
 					for i := range s.Members {
@@ -75,7 +80,7 @@ func TestAnOldStatusForcesNoSurvivorBesideMembersThatReuseNames(t *testing.T) {
 							with(i, pod(state.PodStarting))(&s)
 						}
 					}
-				case DeletePod:
+				case steps.DeletePod:
 					for i := range s.Members {
 						if s.Members[i].Name == step.Name {
 							with(i, withoutPod)(&s)
@@ -100,12 +105,12 @@ func TestAnExactTakeoverSeesTheWritesOfAMemberWithoutAQuorum(t *testing.T) {
 				s.Members[i].Alarms = nil
 			}
 			with(0, func(m *state.Member) { m.Answers, m.Revision, m.Version, m.ClusterID = true, 60, "3.6.16", 0xaa })(&s)
-			if !oldMayContinue(s) {
+			if !restore.OldMayContinue(s) {
 				t.Fatal("the old members have their data")
 			}
-			if isAdopted(s) && InTheWay(s, Plan(s)) == "" {
+			if isAdopted(s) && restore.InTheWay(s, Plan(s)) == "" {
 				st := NewStatus(s, Plan(s), nil, v1beta2.EtcdClusterStatus{Restore: s.Restore}, 1)
-				t.Errorf("the seed takes over although a member has revision 60 and the exact snapshot ends at 50; the status says %q, unsaved %v", Describe(s, Plan(s)).Message, *st.Restore.UnsavedRevisions)
+				t.Errorf("the seed takes over although a member has revision 60 and the exact snapshot ends at 50; the status says %q, unsaved %v", steps.Describe(s, Plan(s)).Message, *st.Restore.UnsavedRevisions)
 			}
 		})
 	}
@@ -119,14 +124,14 @@ func TestTheStatusSaysThatClientsCannotWriteBeforeTheServiceChanges(t *testing.T
 		"Secret": func(s *state.State) { s.SecretProblem = "Secret x does not exist." },
 	} {
 		s := givenExact(savedUpTo(50, 0))
-		adopt, is := Plan(s).(AdoptSeed)
+		adopt, is := Plan(s).(steps.AdoptSeed)
 		if !is {
 			t.Fatalf("%T", Plan(s))
 		}
 		st := NewStatus(s, adopt, nil, v1beta2.EtcdClusterStatus{Restore: s.Restore}, 1)
 		s.Restore, s.ClusterID, s.Incarnation = st.Restore.DeepCopy(), st.ClusterID, st.Incarnation
 		c(&s)
-		if said := Describe(s, Plan(s)).Message; !strings.Contains(said, "refuse writes") {
+		if said := steps.Describe(s, Plan(s)).Message; !strings.Contains(said, "refuse writes") {
 			t.Errorf("%s: the old members refuse writes, the Service selects them, and the status says: %s", name, said)
 		}
 	}
@@ -137,23 +142,23 @@ func TestTheStatusSaysThatClientsCannotWriteBeforeTheServiceChanges(t *testing.T
 func TestClocksThatDifferDoNotProlongTheFence(t *testing.T) {
 	s := givenExact()
 	s.Restore.SeedReadyTime = nil
-	endsWithin(t, s, 30*time.Minute, func(step Step) bool { _, is := step.(FailRestore); return is })
+	endsWithin(t, s, 30*time.Minute, func(step steps.Step) bool { _, is := step.(steps.FailRestore); return is })
 }
 
 // The same for a safety snapshot that is not exact: the members serve, and the restore waits.
 func TestClocksThatDifferDoNotProlongTheWaitForASafetySnapshot(t *testing.T) {
 	s := stateWith(formed, members(3), storage("3.6.0"), restored(v1beta2.RestoreSeeding), asked, aSeed(serving))
 	s.Request.Safety = v1beta2.SafetySnapshotIfPossible
-	endsWithin(t, s, 45*time.Minute, func(step Step) bool { _, is := step.(BeginSwitch); return is })
+	endsWithin(t, s, 45*time.Minute, func(step steps.Step) bool { _, is := step.(steps.BeginSwitch); return is })
 }
 
 // endsWithin asks for a safety snapshot while the clocks differ by six hours, and fails the test if the wait for it lasts longer than limit.
-func endsWithin(t *testing.T, s state.State, limit time.Duration, ends func(Step) bool) {
+func endsWithin(t *testing.T, s state.State, limit time.Duration, ends func(steps.Step) bool) {
 	t.Helper()
 	s.ServerAhead = 6 * time.Hour
 	status := statusOf(s)
 	status.Restore = s.Restore.DeepCopy()
-	if _, is := Plan(s).(AwaitSafetySnapshot); !is {
+	if _, is := Plan(s).(steps.AwaitSafetySnapshot); !is {
 		t.Fatalf("%T", Plan(s))
 	}
 	status = NewStatus(s, Plan(s), nil, status, 1)
@@ -161,7 +166,7 @@ func endsWithin(t *testing.T, s state.State, limit time.Duration, ends func(Step
 	for waited := time.Duration(0); waited < 7*time.Hour; waited += 5 * time.Minute {
 		s.Restore = status.Restore.DeepCopy()
 		s.Now, s.SeedReadySince = noon.Add(waited), s.Restore.SeedReadyTime.Time
-		CorrectTimes(&s, &seen)
+		certificates.CorrectTimes(&s, &seen)
 		step := Plan(s)
 		if ends(step) {
 			if waited > limit {
@@ -188,20 +193,20 @@ func TestAnOldStatusForcesNoSurvivorBesideMembersOnPreparedVolumes(t *testing.T)
 		s.Members[i].UnreadySince = noon.Add(-3 * time.Hour)
 	}
 	s.Members[0].VolumeCreated = noon.Add(-24 * time.Hour)
-	begin, is := Plan(s).(BeginRecovery)
+	begin, is := Plan(s).(steps.BeginRecovery)
 	if !is || begin.Member != nameOf(0) {
-		t.Fatalf("%T %s", Plan(s), Describe(s, Plan(s)).Message)
+		t.Fatalf("%T %s", Plan(s), steps.Describe(s, Plan(s)).Message)
 	}
 	status = NewStatus(s, begin, nil, status, 1)
 	s.Recovery = status.Recovery.DeepCopy()
-	if marked := ReplacedByRecovery(s); len(marked) != 0 {
+	if marked := volumes.ReplacedByRecovery(s); len(marked) != 0 {
 		t.Fatalf("there are no claims to mark: %v", marked)
 	}
 	// The recovered cluster of 0 creates the Pods of 3 and 4 again, on these claims.
 	grows := stateWith(formed, members(1), size(5), recorded, with(1, withoutPod, unused), with(2, withoutPod, unused))
 	grows.Members[1].Name, grows.Members[2].Name = nameOf(3), nameOf(4)
-	if create, is := prepareMembers(grows).(CreateMember); !is || create.Name != nameOf(3) {
-		t.Fatalf("%+v", prepareMembers(grows))
+	if create, is := membership.PrepareMembers(grows).(steps.CreateMember); !is || create.Name != nameOf(3) {
+		t.Fatalf("%+v", membership.PrepareMembers(grows))
 	}
 	cluster := &v1beta2.EtcdCluster{Spec: s.Spec, Status: status}
 	cluster.Namespace, cluster.Name, cluster.UID = s.Namespace, s.Name, s.UID
@@ -219,8 +224,8 @@ func TestAnOldStatusForcesNoSurvivorBesideMembersOnPreparedVolumes(t *testing.T)
 	do := doer(&now, &status)
 	for range 6 {
 		step := Plan(now)
-		t.Logf("%T %+v: %s", step, step, Describe(now, step).Message)
-		if create, is := step.(CreateMember); is {
+		t.Logf("%T %+v: %s", step, step, steps.Describe(now, step).Message)
+		if create, is := step.(steps.CreateMember); is {
 			if create.Start == state.StartForce {
 				t.Errorf("%s starts with --force-new-cluster, although 3 and 4 of today have data", create.Name)
 			}
@@ -241,9 +246,9 @@ func TestAnOldStatusOfAClockThatWasAheadForcesNoSurvivor(t *testing.T) {
 	for i := range s.Members {
 		s.Members[i].UnreadySince = noon.Add(20 * time.Hour)
 	}
-	begin, is := Plan(s).(BeginRecovery)
+	begin, is := Plan(s).(steps.BeginRecovery)
 	if !is || begin.Member != nameOf(0) {
-		t.Fatalf("%T %s", Plan(s), Describe(s, Plan(s)).Message)
+		t.Fatalf("%T %s", Plan(s), steps.Describe(s, Plan(s)).Message)
 	}
 	status = NewStatus(s, begin, nil, status, 1)
 	cluster := &v1beta2.EtcdCluster{Spec: s.Spec, Status: status}
@@ -262,8 +267,8 @@ func TestAnOldStatusOfAClockThatWasAheadForcesNoSurvivor(t *testing.T) {
 	do := doer(&now, &status)
 	for range 6 {
 		step := Plan(now)
-		t.Logf("%T %+v: %s", step, step, Describe(now, step).Message)
-		if create, is := step.(CreateMember); is {
+		t.Logf("%T %+v: %s", step, step, steps.Describe(now, step).Message)
+		if create, is := step.(steps.CreateMember); is {
 			if create.Start == state.StartForce {
 				t.Errorf("%s starts with --force-new-cluster, although 3 and 4 of today have data; the recovery began at %s", create.Name, now.Recovery.StartedAt)
 			}

@@ -9,7 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/recovery"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/volumes"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -26,14 +31,14 @@ func TestAnAcceptanceFromBeforeARecoveryDoesNotCountAfterIt(t *testing.T) {
 	}
 	s := stateWith(formed, members(3), noQuorum, consenting, recorded, old, with(0, knows(42, 3)), with(1, withoutPod, volume(state.VolumeLost)), with(2, withoutPod, volume(state.VolumeLost)))
 	step := Plan(s)
-	if _, is := step.(BeginRecovery); !is {
-		t.Fatalf("no recovery begins: %T %s", step, Describe(s, step).Message)
+	if _, is := step.(steps.BeginRecovery); !is {
+		t.Fatalf("no recovery begins: %T %s", step, steps.Describe(s, step).Message)
 	}
 	status := NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{}, 1)
 	s.Recovery = status.Recovery
-	status = NewStatus(s, RecordForcing{Member: nameOf(0)}, nil, status, 1)
+	status = NewStatus(s, steps.RecordForcing{Member: nameOf(0)}, nil, status, 1)
 	s.Recovery = status.Recovery
-	status = NewStatus(s, RecordForced{Revision: 7}, nil, status, 1)
+	status = NewStatus(s, steps.RecordForced{Revision: 7}, nil, status, 1)
 	for name, marked := range map[string]bool{"marked": true, "not marked": false} {
 		t.Run(name, func(t *testing.T) {
 			after := stateWith(formed, members(3), noQuorum, consenting, recorded, old, with(0, withoutPod), with(1, withoutPod), with(2, withoutPod))
@@ -58,7 +63,7 @@ func TestAMarkedVolumeStartsNoMemberIfTheStatusIsFromBeforeTheRecovery(t *testin
 	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
 	s.Members[0].Answers, s.Members[0].ID, s.Members[0].AppliedIndex = true, 1, 100
 	s.Members[0].Knows = []etcd.Member{{ID: 1, Name: nameOf(0)}, {ID: 4, Name: nameOf(3), PeerURLs: []string{peerURLOf(3)}}}
-	HearWitness(&s)
+	recovery.HearWitness(&s)
 	startsOld(t, s)
 }
 
@@ -67,7 +72,7 @@ func TestAMarkedVolumeStartsNoMemberIfTheStatusIsFromBeforeTheRecovery(t *testin
 func TestALostClaimIsMarkedByARecovery(t *testing.T) {
 	s := stateWith(formed, members(3), noQuorum, consenting, recorded, with(0, withoutPod), with(1, withoutPod, volume(state.VolumeLost)), with(2, withoutPod, volume(state.VolumeLost)))
 	s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: nameOf(0), Voters: []string{nameOf(0), nameOf(1), nameOf(2)}}
-	marked := ReplacedByRecovery(s)
+	marked := volumes.ReplacedByRecovery(s)
 	if want := []string{nameOf(1), nameOf(2)}; !slices.Equal(marked, want) {
 		t.Errorf("the claims to mark are %v, want %v", marked, want)
 	}
@@ -93,8 +98,8 @@ func TestAStaleFenceOfAMemberThatIsCutOffHoldsUpNothing(t *testing.T) {
 		m.Alarms = []etcd.Alarm{{Kind: etcd.AlarmCorrupt, Member: state.ReadOnlyFence(s)}}
 	})(&s)
 	step := Plan(s)
-	if unfence, is := step.(UnfenceWrites); is {
-		t.Errorf("fence %s is taken back again in %s, although the members that serve report none", unfence.ID, Describe(s, step).Requeue)
+	if unfence, is := step.(steps.UnfenceWrites); is {
+		t.Errorf("fence %s is taken back again in %s, although the members that serve report none", unfence.ID, steps.Describe(s, step).Requeue)
 	}
 }
 
@@ -113,7 +118,7 @@ func TestTheRecordOfRestoresIsCompletedIfTheStatusIsLost(t *testing.T) {
 		servicesFor(2, seedID)(&s)
 		s.Services.ClientRestoreUID = "uid-right"
 		state.RecogniseFormed(&s)
-		CorrectIncarnation(&s)
+		services.CorrectIncarnation(&s)
 		if s.Restore == nil || s.Restore.UID != "uid-right" || s.Incarnation != 2 {
 			t.Fatalf("%s: the restore is not recognised: %+v in incarnation %d", name, s.Restore, s.Incarnation)
 		}
@@ -121,17 +126,17 @@ func TestTheRecordOfRestoresIsCompletedIfTheStatusIsLost(t *testing.T) {
 		wrong := restoreOf("wrong", 4*day)
 		first := s
 		first.Restore = s.Restore.DeepCopy()
-		ChooseRestore(&first, []v1beta2.EtcdRestore{wrong, right})
+		restore.ChooseRestore(&first, []v1beta2.EtcdRestore{wrong, right})
 		if first.Request != nil {
 			t.Errorf("%s: EtcdRestore %s is taken up, and %s is newer and was carried out: %T", name, first.Request.Name, right.Name, Plan(first))
 		}
 		only := s
 		only.Restore = s.Restore.DeepCopy()
-		ChooseRestore(&only, []v1beta2.EtcdRestore{right})
-		status := NewStatus(only, CompleteRestore{}, nil, v1beta2.EtcdClusterStatus{}, 1)
+		restore.ChooseRestore(&only, []v1beta2.EtcdRestore{right})
+		status := NewStatus(only, steps.CompleteRestore{}, nil, v1beta2.EtcdClusterStatus{}, 1)
 		next := stateWith(formed, members(3), storage("3.6.0"))
 		next.Restore, next.PastRestores = status.Restore, status.PastRestores
-		ChooseRestore(&next, []v1beta2.EtcdRestore{restoreOf("right", time.Minute, recreated)})
+		restore.ChooseRestore(&next, []v1beta2.EtcdRestore{restoreOf("right", time.Minute, recreated)})
 		if next.Request != nil {
 			t.Errorf("%s: EtcdRestore right is carried out again after it was created again: %T; the record is %+v", name, Plan(next), status.PastRestores)
 		}
@@ -152,26 +157,26 @@ func TestASurvivorThatWasForcedDoesNotStartAfterItsRecoveryWasCancelled(t *testi
 	for _, m := range s.Members {
 		status.MemberStatuses = append(status.MemberStatuses, v1beta2.MemberStatus{Name: m.Name, Role: v1beta2.MemberVoter, VolumeClaimUID: m.VolumeID.Claim, VolumeName: m.VolumeID.Volume})
 	}
-	did := func(step Step) {
+	did := func(step steps.Step) {
 		status = NewStatus(s, step, nil, status, 1)
 		s.Recovery, s.LastRecovery, s.CancelledSurvivors = status.Recovery.DeepCopy(), status.LastRecovery.DeepCopy(), slices.Clone(status.CancelledSurvivors)
 	}
-	begin, is := Plan(s).(BeginRecovery)
+	begin, is := Plan(s).(steps.BeginRecovery)
 	if !is || begin.Member != nameOf(0) {
 		t.Fatalf("the recovery does not begin from 0: %+v", Plan(s))
 	}
 	did(begin)
 	with(0, withoutPod)(&s)
 	with(1, withoutPod)(&s)
-	if step, is := Plan(s).(RecordForcing); !is {
+	if step, is := Plan(s).(steps.RecordForcing); !is {
 		t.Fatalf("%T", step)
 	}
-	did(RecordForcing{Member: nameOf(0)})
-	if create, is := Plan(s).(CreateMember); !is || create.Start != state.StartForce {
+	did(steps.RecordForcing{Member: nameOf(0)})
+	if create, is := Plan(s).(steps.CreateMember); !is || create.Start != state.StartForce {
 		t.Fatalf("%+v", Plan(s))
 	}
 	with(0, volume(state.VolumeLost))(&s) // and its Pod was evicted, after etcd had run with the flag
-	cancel, is := Plan(s).(CancelRecovery)
+	cancel, is := Plan(s).(steps.CancelRecovery)
 	if !is {
 		t.Fatalf("%+v", Plan(s))
 	}
@@ -186,7 +191,7 @@ func TestASurvivorThatWasForcedDoesNotStartAfterItsRecoveryWasCancelled(t *testi
 	}
 	started := map[string]bool{}
 	for range 8 {
-		create, is := Plan(s).(CreateMember)
+		create, is := Plan(s).(steps.CreateMember)
 		if !is {
 			break
 		}
@@ -210,7 +215,7 @@ func TestASurvivorThatWasForcedDoesNotStartAfterItsRecoveryWasCancelled(t *testi
 	quorum.CancelledSurvivors = status.CancelledSurvivors
 	quorum.Members[0].VolumeCreated = noon.Add(-24 * time.Hour)
 	step := Plan(quorum)
-	if said := Describe(quorum, step).Message; step != (SetAsideVolume{Name: nameOf(0)}) || !strings.Contains(said, state.CauseVolumeForced) {
+	if said := steps.Describe(quorum, step).Message; step != (steps.SetAsideVolume{Name: nameOf(0)}) || !strings.Contains(said, state.CauseVolumeForced) {
 		t.Errorf("with a quorum of the others, the step is %T: %s", step, said)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -21,11 +22,11 @@ func copied(m *state.Member) {
 func TestAMemberDoesNotStartOnACopyOfItsVolume(t *testing.T) {
 	lost := []change{formed, members(3), recorded, noQuorum, with(1, withoutPod), with(2, gone)}
 	same := stateWith(append(lost, with(1, func(m *state.Member) { m.VolumeID.Claim = "again-for-the-same-volume" }))...)
-	if step := Plan(same); step != (CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin}) {
+	if step := Plan(same); step != (steps.CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin}) {
 		t.Errorf("a claim for the same PersistentVolume: %T %+v", step, step)
 	}
 	s := stateWith(append(lost, with(1, copied))...)
-	wait, is := Plan(s).(Wait)
+	wait, is := Plan(s).(steps.Wait)
 	if !is || wait.Reason != v1beta2.ReasonQuorumLost || !strings.Contains(wait.Message, "1 of 3 voters have their data") || !strings.Contains(wait.Message, nameOf(1)) {
 		t.Fatalf("a copy: %T %+v", Plan(s), Plan(s))
 	}
@@ -38,19 +39,19 @@ func TestAMemberDoesNotStartOnACopyOfItsVolume(t *testing.T) {
 // there before, and writes that only these two members had were lost.
 func TestAConsentIsNotAboutVolumesThatMayBeTheSameDisks(t *testing.T) {
 	s := stateWith(formed, members(3), recorded, noQuorum, consenting, with(0, knows(1000, 7), unreadyFor(2*state.StartGrace)), with(1, withoutPod, copied), with(2, withoutPod, copied))
-	wait, is := Plan(s).(Wait)
+	wait, is := Plan(s).(steps.Wait)
 	want := v1beta2.AnnotationAcceptVolumes + "=copy-of-" + nameOf(1) + ",copy-of-" + nameOf(2)
 	if !is || !wait.Stalled || !strings.Contains(wait.Message, want) || !strings.Contains(wait.Message, "delete these") {
 		t.Fatalf("%T %+v", Plan(s), Plan(s))
 	}
 	accepted := s
 	accepted.Asked.AcceptVolumes = []string{"copy-of-" + nameOf(1), "copy-of-" + nameOf(2)}
-	if step := Plan(accepted); step != (CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin}) {
+	if step := Plan(accepted); step != (steps.CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin}) {
 		t.Errorf("accepted: %T %+v", step, step)
 	}
 	gone(&s.Members[1])
 	gone(&s.Members[2])
-	if step, is := Plan(s).(BeginRecovery); !is || step.Member != nameOf(0) {
+	if step, is := Plan(s).(steps.BeginRecovery); !is || step.Member != nameOf(0) {
 		t.Errorf("deleted: %T %+v", Plan(s), Plan(s))
 	}
 }
@@ -65,15 +66,15 @@ func TestAPodThatHasNotStartedDoesNotStartOnACopy(t *testing.T) {
 	} {
 		for quorum, change := range map[string]change{"with a quorum": func(*state.State) {}, "without a quorum": noQuorum} {
 			s := stateWith(formed, members(3), recorded, change, with(1, p, copied))
-			if stop, is := Plan(s).(DeletePod); !is || stop.Name != nameOf(1) {
+			if stop, is := Plan(s).(steps.DeletePod); !is || stop.Name != nameOf(1) {
 				t.Errorf("%s, a Pod that is %s: %T %+v", quorum, name, Plan(s), Plan(s))
 			}
 			s.Asked.AcceptVolumes = []string{"copy-of-" + nameOf(1)}
-			if stop, is := Plan(s).(DeletePod); is && stop.Name == nameOf(1) && quorum == "without a quorum" && name == "starting" {
+			if stop, is := Plan(s).(steps.DeletePod); is && stop.Name == nameOf(1) && quorum == "without a quorum" && name == "starting" {
 				t.Errorf("the copy is accepted: %+v", stop)
 			}
 			s.Asked.AcceptVolumes, s.Members[1].Ran = nil, true
-			if stop, is := Plan(s).(DeletePod); is && stop.Name == nameOf(1) && name == "finds no node" {
+			if stop, is := Plan(s).(steps.DeletePod); is && stop.Name == nameOf(1) && name == "finds no node" {
 				t.Errorf("%s, the Pod has run, and may have the only copy: %+v", quorum, stop)
 			}
 		}
@@ -82,17 +83,17 @@ func TestAPodThatHasNotStartedDoesNotStartOnACopy(t *testing.T) {
 
 func TestIfOnlyCopiesAreLeftTheUserCanAcceptThem(t *testing.T) {
 	s := stateWith(formed, members(3), recorded, noQuorum, with(0, withoutPod, copied), with(1, withoutPod, copied), with(2, gone))
-	wait, is := Plan(s).(Wait)
+	wait, is := Plan(s).(steps.Wait)
 	want := v1beta2.AnnotationAcceptVolumes + "=copy-of-" + nameOf(0) + ",copy-of-" + nameOf(1)
 	if !is || !strings.Contains(wait.Message, want) {
 		t.Fatalf("the status does not say how: %T %+v", Plan(s), Plan(s))
 	}
 	s.Asked = state.NewAsked(map[string]string{v1beta2.AnnotationAcceptVolumes: "copy-of-" + nameOf(0) + ", copy-of-" + nameOf(1)})
-	if step := Plan(s); step != (CreateMember{Name: nameOf(0), Incarnation: 1, Start: state.StartRejoin}) {
+	if step := Plan(s); step != (steps.CreateMember{Name: nameOf(0), Incarnation: 1, Start: state.StartRejoin}) {
 		t.Errorf("with the consent: %T %+v", step, step)
 	}
 	s.Members[0].VolumeID.Claim = "copied once more"
-	if step := Plan(s); step != (CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin}) {
+	if step := Plan(s); step != (steps.CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin}) {
 		t.Errorf("the consent is about another copy of member 0: %T %+v", step, step)
 	}
 }
@@ -103,19 +104,19 @@ func TestWithAQuorumACopyIsKeptAndItsMemberReplaced(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := stateWith(formed, members(3), recorded, copies)
 			s.Asked.AcceptVolumes = []string{accept}
-			aside := SetAsideVolume{Name: nameOf(2)}
+			aside := steps.SetAsideVolume{Name: nameOf(2)}
 			if step := Plan(s); step != aside {
 				t.Fatalf("first %T %+v", step, step)
 			}
 			refused := s
 			Refuse(&refused, aside)
-			if wait, is := Plan(refused).(Wait); !is || wait.Reason != v1beta2.ReasonAnotherVolume {
+			if wait, is := Plan(refused).(steps.Wait); !is || wait.Reason != v1beta2.ReasonAnotherVolume {
 				t.Errorf("if that is refused, %T %+v: the volume would be deleted later", Plan(refused), Plan(refused))
 			}
 			s.SetAside = []state.SetAside{{Name: nameOf(2), Since: noon}}
 			s.Members[2].Volume, s.Members[2].VolumeID = state.VolumeNone, state.VolumeID{}
 			s.Removing = nameOf(2)
-			if step, is := Plan(s).(RemoveMember); !is || step.Name != nameOf(2) || !step.DataGone() {
+			if step, is := Plan(s).(steps.RemoveMember); !is || step.Name != nameOf(2) || !step.DataGone() {
 				t.Errorf("then %T %+v", Plan(s), Plan(s))
 			}
 		})
@@ -124,12 +125,12 @@ func TestWithAQuorumACopyIsKeptAndItsMemberReplaced(t *testing.T) {
 
 func TestAMemberThatRunsBesideACopyIsReplacedFirst(t *testing.T) {
 	s := stateWith(formed, members(3), recorded, with(1, copied))
-	if step := Plan(s); step != (SetAsideVolume{Name: nameOf(1)}) {
+	if step := Plan(s); step != (steps.SetAsideVolume{Name: nameOf(1)}) {
 		t.Fatalf("%T %+v", step, step)
 	}
 	s.SetAside = []state.SetAside{{Name: nameOf(1), Since: noon}}
 	s.Members[1].Volume, s.Members[1].VolumeID = state.VolumeNone, state.VolumeID{}
-	if step, is := Plan(s).(AddLearner); !is {
+	if step, is := Plan(s).(steps.AddLearner); !is {
 		t.Errorf("%T %+v: the next Pod of member 1 finds no volume", step, step)
 	}
 }
@@ -165,7 +166,7 @@ func TestVolumesThatAreTheSame(t *testing.T) {
 			s := stateWith(formed, members(3), recorded)
 			change(&s)
 			s.Budget.MinAvailable = state.MinAvailable(s)
-			if step := Plan(s); step != (Done{}) {
+			if step := Plan(s); step != (steps.Done{}) {
 				t.Errorf("%T %+v", step, step)
 			}
 		})
@@ -174,7 +175,7 @@ func TestVolumesThatAreTheSame(t *testing.T) {
 
 func TestTheVolumeThatAMemberServesOnIsRecorded(t *testing.T) {
 	record := func(s state.State, before v1beta2.EtcdClusterStatus) (types.UID, string, v1beta2.EtcdClusterStatus) {
-		status := NewStatus(s, Done{}, nil, before, 1)
+		status := NewStatus(s, steps.Done{}, nil, before, 1)
 		return status.MemberStatuses[0].VolumeClaimUID, status.MemberStatuses[0].VolumeName, status
 	}
 	claim, volume := types.UID("claim-of-"+nameOf(0)), "pv-of-"+nameOf(0)

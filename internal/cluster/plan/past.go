@@ -5,7 +5,10 @@ import (
 	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/membership"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // The first rule that returns a step wins, so a rule that waits would keep all rules after it from running. A wait may last for days: for a
@@ -30,16 +33,18 @@ const (
 
 // hold says how far the rules after a wait of a rule are asked, and why no further.
 type hold struct {
-	reach func(state.State, Wait) reach
+	reach func(state.State, steps.Wait) reach
 	why   string
 }
 
-func upTo(r reach) func(state.State, Wait) reach { return func(state.State, Wait) reach { return r } }
+func upTo(r reach) func(state.State, steps.Wait) reach {
+	return func(state.State, steps.Wait) reach { return r }
+}
 
 // waitHolds are the rules whose waits hold up more than others do. A wait of any other rule lets all repairs pass, and if it is stalled, also
 // restarts.
 var waitHolds = map[string]hold{
-	"hibernate": {why: "the members stop, and a repair would start them again", reach: func(s state.State, wait Wait) reach {
+	"hibernate": {why: "the members stop, and a repair would start them again", reach: func(s state.State, wait steps.Wait) reach {
 		if wait.Reason == v1beta2.ReasonInvalidSpec { // it stops none
 			return asOthers(s, wait)
 		}
@@ -52,14 +57,14 @@ var waitHolds = map[string]hold{
 	"refuseForeignServices": {why: "the name of a Pod that is created now would not resolve without the Service", reach: upTo(spaceOnly)},
 	"contradictedService":   {why: "it is not known which members are the cluster", reach: upTo(noRule)},
 	"forceNewCluster":       {why: "a survivor that may run with --force-new-cluster again would drop each other member", reach: upTo(noRule)},
-	"restore": {why: "the old members stop", reach: func(s state.State, wait Wait) reach {
+	"restore": {why: "the old members stop", reach: func(s state.State, wait steps.Wait) reach {
 		if s.Switching() {
 			return noRule
 		}
 		return asOthers(s, wait) // before the switch, the old cluster is like any other
 	}},
 	"cancelDowngrade": {why: "a member that starts now refuses to run, because a downgrade is allowed", reach: upTo(spaceOnly)},
-	"replaceLost": {why: "the volume has unknown data, and would be deleted after its member is removed by another rule", reach: func(s state.State, wait Wait) reach {
+	"replaceLost": {why: "the volume has unknown data, and would be deleted after its member is removed by another rule", reach: func(s state.State, wait steps.Wait) reach {
 		if wait.Reason == v1beta2.ReasonAnotherVolume {
 			return spaceOnly
 		}
@@ -67,7 +72,7 @@ var waitHolds = map[string]hold{
 	}},
 	"peersRefuseCertificate": {why: "the other members refuse a member that starts or connects again now", reach: upTo(spaceOnly)},
 	"corruptAlarm":           {why: "it is not known which data is right, and a new member would copy it", reach: upTo(noRule)},
-	"waitUntilHealthy": {why: "one change at a time: a member that is starting, joining or down comes first", reach: func(s state.State, _ Wait) reach {
+	"waitUntilHealthy": {why: "one change at a time: a member that is starting, joining or down comes first", reach: func(s state.State, _ steps.Wait) reach {
 		if allServe(s) { // a container beside etcd is not ready, for example
 			return spaceOnly
 		}
@@ -79,7 +84,7 @@ var waitHolds = map[string]hold{
 }
 
 // reachPast returns how far the rules after a wait are asked.
-func reachPast(s state.State, rule string, wait Wait) reach {
+func reachPast(s state.State, rule string, wait steps.Wait) reach {
 	if !s.Formed() || !s.MembershipKnown {
 		return noRule // without a quorum etcd changes nothing
 	}
@@ -91,7 +96,7 @@ func reachPast(s state.State, rule string, wait Wait) reach {
 
 // asOthers is how far the rules after most waits are asked. A cluster that is below its size restarts a member only if a quorum serves
 // meanwhile.
-func asOthers(s state.State, wait Wait) reach {
+func asOthers(s state.State, wait steps.Wait) reach {
 	if wait.Stalled && (s.Surplus() >= 0 || s.Voters().KeepsQuorumWhileStopped(true)) {
 		return rolls
 	}
@@ -125,58 +130,49 @@ func neededBy(groups []group) map[string]reach {
 }
 
 // Obstruct records that a step was refused in this pass. The plan takes the wait for it, and asks the rules after it.
-func Obstruct(s *state.State, step Step, wait Wait) {
+func Obstruct(s *state.State, step steps.Step, wait steps.Wait) {
 	s.Obstructed = append(slices.Clone(s.Obstructed), state.Obstruction{Step: step, Wait: wait})
 }
 
 // waitFor returns the wait that a step is, or that was put in its place in this pass.
-func waitFor(s state.State, step Step) (Wait, bool) {
-	recorded := recordedFirst(s, step)
+func waitFor(s state.State, step steps.Step) (steps.Wait, bool) {
+	recorded := membership.RecordedFirst(s, step)
 	for _, o := range s.Obstructed {
 		if reflect.DeepEqual(o.Step, step) || reflect.DeepEqual(o.Step, recorded) {
-			wait, _ := o.Wait.(Wait)
+			wait, _ := o.Wait.(steps.Wait)
 			return Bounded(s, wait), true
 		}
 	}
-	wait, is := step.(Wait)
+	wait, is := step.(steps.Wait)
 	return Bounded(s, wait), is
 }
 
 // choice is what the rules decide.
 type choice struct {
 	// step wins. It is nil if no rule has one.
-	step Step
+	step steps.Step
 	// rule is the name of the rule that returned it.
 	rule string
 	// waits are those that were met on the way to the step.
 	waits []state.WaitKey
 	// waiting is the first of them, with what a person must know of the others, and allowed is how far the rules after it are asked.
-	waiting *Wait
+	waiting *steps.Wait
 	by      string
 	allowed reach
 	// note is the first step that only reports something, and noted the rule that returned it. It counts if there is nothing else.
-	note  Step
+	note  steps.Step
 	noted string
 }
 
-// reports says whether a step only reports something beside which the cluster is as it should be. It must hide no wait after it.
-func reports(step Step) bool {
-	switch step.(type) {
-	case Advice, VolumeMayFill, AwaitResize:
-		return true
-	}
-	return false
-}
-
 // wait adds a wait of a rule.
-func (c *choice) wait(s state.State, rule string, wait Wait) {
-	c.waits = append(c.waits, wait.key())
+func (c *choice) wait(s state.State, rule string, wait steps.Wait) {
+	c.waits = append(c.waits, wait.Key())
 	c.allowed = min(c.allowed, reachPast(s, rule, wait))
 	if c.waiting == nil {
 		c.waiting, c.by = &wait, rule
 		return
 	}
-	c.waiting.join(wait)
+	c.waiting.Join(wait)
 }
 
 // end is the choice if no rule has a step that may pass the wait.
@@ -184,7 +180,7 @@ func (c *choice) end(s state.State) choice {
 	switch {
 	case c.waiting != nil:
 		if c.note != nil {
-			c.waiting.Message += " Meanwhile: " + Describe(s, c.note).Message
+			c.waiting.Message += " Meanwhile: " + steps.Describe(s, c.note).Message
 		}
 		c.step, c.rule = *c.waiting, c.by
 	case c.note != nil:
@@ -196,7 +192,7 @@ func (c *choice) end(s state.State) choice {
 // first returns the step that wins: that of the first rule that returns one, but if it waits, that of a later rule that the wait lets pass. One
 // that only reports something wins if no later rule has another one.
 // skip returns true for steps that do not count.
-func first(groups []group, s state.State, skip func(string, Step) bool) choice {
+func first(groups []group, s state.State, skip func(string, steps.Step) bool) choice {
 	c := choice{allowed: beyond}
 	for _, g := range groups {
 		for _, r := range g.Rules {
@@ -213,11 +209,11 @@ func first(groups []group, s state.State, skip func(string, Step) bool) choice {
 				return c.end(s)
 			case is:
 				c.wait(s, r.Name, wait)
-			case c.waiting == nil && reports(step):
+			case c.waiting == nil && steps.Reports(step):
 				if c.note == nil {
 					c.note, c.noted = step, r.Name
 				}
-			case c.waiting == nil || Acts(step):
+			case c.waiting == nil || steps.Acts(step):
 				c.step, c.rule = step, r.Name
 				return c
 			}
@@ -226,13 +222,18 @@ func first(groups []group, s state.State, skip func(string, Step) bool) choice {
 	return c.end(s)
 }
 
-// join adds to a wait that a person must act for another one, too.
-func (step *Wait) join(later Wait) {
-	if !later.Stalled {
-		return
-	}
-	if !step.Stalled {
-		step.Was, step.Reason, step.Stalled, step.Requeue = step.key(), later.Reason, true, later.Requeue
-	}
-	step.Message += " Meanwhile: " + later.Message
+// stillWaits are the waits that began before a step was carried out, and that its rule hides.
+func stillWaits(s state.State, step steps.Step) []state.WaitKey {
+	hidden := first(Rules, s, func(_ string, other steps.Step) bool { return steps.Acts(other) }).waits
+	return slices.DeleteFunc(hidden, func(key state.WaitKey) bool {
+		_, began := s.Waiting.Since()[key]
+		return !began || bringsNearer(s, step, key)
+	})
+}
+
+// fencedInVain reports whether the old members refuse writes while the operator waits: for the seed, a Secret or a person, but not for an exact safety snapshot. Nothing was stopped yet, so
+// they take writes again, and the restore checks everything once more.
+func fencedInVain(s state.State, c choice) bool {
+	_, waits := c.step.(steps.Wait)
+	return waits && s.MembershipKnown && restore.FenceIsOn(s) && restore.OldQuorumRuns(s) && !restore.WaitsForExact(s, c.waits)
 }

@@ -11,7 +11,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 func recreated(r *v1beta2.EtcdRestore) { r.UID = "uid-of-the-next-object" }
@@ -49,7 +51,7 @@ func TestARestoreThatWasCarriedOutIsNotRepeatedByAccident(t *testing.T) {
 				original := restoreOf("back", time.Hour)
 				s.PastRestores = []v1beta2.PastRestore{{Name: "back", UID: original.UID, SpecHash: original.Spec.Hash(), ClusterID: oldID}}
 			}
-			ChooseRestore(&s, []v1beta2.EtcdRestore{test.restore})
+			restore.ChooseRestore(&s, []v1beta2.EtcdRestore{test.restore})
 			if taken := s.Request != nil; taken != test.taken {
 				t.Errorf("it is carried out: %v, want %v", taken, test.taken)
 			}
@@ -81,8 +83,8 @@ func TestARestoreThatALaterOneHasReplacedIsNotBegun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := stateWith(formed, members(3))
 			s.PastRestores = []v1beta2.PastRestore{test.past}
-			ChooseRestore(&s, []v1beta2.EtcdRestore{test.restore})
-			if step, is := Plan(s).(BeginRestore); is != test.taken {
+			restore.ChooseRestore(&s, []v1beta2.EtcdRestore{test.restore})
+			if step, is := Plan(s).(steps.BeginRestore); is != test.taken {
 				t.Errorf("begun: %v, want %v: %+v", is, test.taken, step)
 			}
 		})
@@ -110,7 +112,7 @@ func TestTheStatusRemembersWhenTheEtcdRestoreWasCreated(t *testing.T) {
 	created := metav1.Time{Time: noon.Add(-time.Hour)}
 	s := stateWith(formed, members(3), asked)
 	s.Request.Created = created
-	begin, is := Plan(s).(BeginRestore)
+	begin, is := Plan(s).(steps.BeginRestore)
 	if !is || !begin.Restore.CreationTime.Equal(&created) {
 		t.Fatalf("got %+v", Plan(s))
 	}
@@ -118,7 +120,7 @@ func TestTheStatusRemembersWhenTheEtcdRestoreWasCreated(t *testing.T) {
 		s := stateWith(formed, members(3), asked, stopped, restored(v1beta2.RestoreSwitching), aSeed(serving))
 		s.Request.Created = created
 		s.Restore.CreationTime = restore.CreationTime
-		past := NewStatus(s, AdoptSeed{ClusterID: seedID, Incarnation: 2}, nil, v1beta2.EtcdClusterStatus{Restore: s.Restore.DeepCopy()}, 1).PastRestores
+		past := NewStatus(s, steps.AdoptSeed{ClusterID: seedID, Incarnation: 2}, nil, v1beta2.EtcdClusterStatus{Restore: s.Restore.DeepCopy()}, 1).PastRestores
 		if len(past) != 1 || !past[0].CreationTime.Equal(&created) {
 			t.Errorf("%s: %+v", name, past)
 		}
@@ -127,7 +129,7 @@ func TestTheStatusRemembersWhenTheEtcdRestoreWasCreated(t *testing.T) {
 
 func TestARestoreWithConsentContinuesAfterTheClusterIDHasChanged(t *testing.T) {
 	s := stateWith(formed, restored(v1beta2.RestoreGrowing))
-	ChooseRestore(&s, []v1beta2.EtcdRestore{restoreOf("back", time.Hour, replacing(oldID))})
+	restore.ChooseRestore(&s, []v1beta2.EtcdRestore{restoreOf("back", time.Hour, replacing(oldID))})
 	if s.Request == nil || s.Request.Name != "back" {
 		t.Errorf("the restore in progress is not worked on any more: %+v", s.Request)
 	}
@@ -138,7 +140,7 @@ func TestTheStatusRemembersTheLastTwentyRestoresThatWereCarriedOut(t *testing.T)
 	for i := range 25 {
 		s := stateWith(formed, members(3), stopped, restored(v1beta2.RestoreSwitching), aSeed(serving))
 		s.Restore.Name, s.Restore.UID, s.Restore.SpecHash = fmt.Sprint("back-", i), types.UID(fmt.Sprint("uid-", i)), "hash"
-		before = NewStatus(s, AdoptSeed{ClusterID: seedID, Incarnation: 2}, nil, before, 1)
+		before = NewStatus(s, steps.AdoptSeed{ClusterID: seedID, Incarnation: 2}, nil, before, 1)
 	}
 	if n := len(before.PastRestores); n != v1beta2.MaxPastRestores {
 		t.Fatalf("%d are remembered", n)
@@ -147,7 +149,7 @@ func TestTheStatusRemembersTheLastTwentyRestoresThatWereCarriedOut(t *testing.T)
 	if last := before.PastRestores[19]; last != want {
 		t.Errorf("the last one is %+v, want %+v", last, want)
 	}
-	failed := NewStatus(stateWith(formed, members(3), restored(v1beta2.RestoreSeeding)), FailRestore{}, nil, v1beta2.EtcdClusterStatus{}, 1)
+	failed := NewStatus(stateWith(formed, members(3), restored(v1beta2.RestoreSeeding)), steps.FailRestore{}, nil, v1beta2.EtcdClusterStatus{}, 1)
 	if len(failed.PastRestores) > 0 {
 		t.Errorf("a restore that failed is remembered, so it could not be tried again: %+v", failed.PastRestores)
 	}
@@ -170,11 +172,11 @@ func TestARestoreOfAnEarlierReleaseIsNotRepeatedByAccident(t *testing.T) {
 		} {
 			s := state.NewState(cluster)
 			s.Now = noon
-			ChooseRestore(&s, []v1beta2.EtcdRestore{test.restore})
+			restore.ChooseRestore(&s, []v1beta2.EtcdRestore{test.restore})
 			if taken := s.Request != nil; taken != test.taken {
 				t.Errorf("%s, %s: it is carried out: %v", step, name, taken)
 			}
-			if after := NewStatus(s, Done{}, nil, status, 1); len(after.PastRestores) != 1 || after.PastRestores[0].Name != "back" || after.PastRestores[0].Time.IsZero() {
+			if after := NewStatus(s, steps.Done{}, nil, status, 1); len(after.PastRestores) != 1 || after.PastRestores[0].Name != "back" || after.PastRestores[0].Time.IsZero() {
 				t.Errorf("%s, %s: remembered are %+v", step, name, after.PastRestores)
 			}
 		}
@@ -185,8 +187,8 @@ func TestTheSpecOfARestoreIsRecordedAsLongAsItsEtcdRestoreExists(t *testing.T) {
 	original := restoreOf("back", time.Hour)
 	s := stateWith(formed, restored(v1beta2.RestoreGrowing))
 	s.Restore.UID, s.PastRestores = original.UID, []v1beta2.PastRestore{{Name: "back", UID: original.UID, ClusterID: oldID}}
-	ChooseRestore(&s, []v1beta2.EtcdRestore{original})
-	after := NewStatus(s, Done{}, nil, v1beta2.EtcdClusterStatus{PastRestores: []v1beta2.PastRestore{{Name: "back", UID: original.UID, ClusterID: oldID}}}, 1)
+	restore.ChooseRestore(&s, []v1beta2.EtcdRestore{original})
+	after := NewStatus(s, steps.Done{}, nil, v1beta2.EtcdClusterStatus{PastRestores: []v1beta2.PastRestore{{Name: "back", UID: original.UID, ClusterID: oldID}}}, 1)
 	if want := original.Spec.Hash(); after.PastRestores[0].SpecHash != want || after.Restore.SpecHash != want {
 		t.Errorf("recorded are %q and %q, want %q", after.PastRestores[0].SpecHash, after.Restore.SpecHash, want)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -44,7 +45,7 @@ func TestNoWaitHidesARepairWithoutAReason(t *testing.T) {
 	for _, repair := range dueRepairs {
 		s := stateWith(formed, members(3), repair.calls)
 		want, by := Choose(s)
-		if by != repair.rule || !Acts(want) {
+		if by != repair.rule || !steps.Acts(want) {
 			t.Fatalf("%s: rule %q returns %T %+v, want a step of %s", repair.what, by, want, want, repair.rule)
 		}
 		for i, r := range all {
@@ -53,11 +54,13 @@ func TestNoWaitHidesARepairWithoutAReason(t *testing.T) {
 			}
 			for _, stalled := range []bool{false, true} {
 				planted := slices.Clone(all)
-				planted[i].Decide = func(state.State) Step { return Wait{Reason: "Planted", Message: "It waits.", Stalled: stalled} }
-				step := first([]group{{Rules: planted}}, s, func(string, Step) bool { return false }).step
-				_, waits := step.(Wait)
+				planted[i].Decide = func(state.State) steps.Step {
+					return steps.Wait{Reason: "Planted", Message: "It waits.", Stalled: stalled}
+				}
+				step := first([]group{{Rules: planted}}, s, func(string, steps.Step) bool { return false }).step
+				_, waits := step.(steps.Wait)
 				h, listed := waitHolds[r.Name]
-				excused := listed && len(h.why) > 20 && h.reach(s, Wait{Stalled: stalled}) < needed[repair.rule]
+				excused := listed && len(h.why) > 20 && h.reach(s, steps.Wait{Stalled: stalled}) < needed[repair.rule]
 				if waits && !excused {
 					t.Errorf("%s: nothing is done while rule %s waits (stalled: %t), and waitHolds has no reason for that", repair.what, r.Name, stalled)
 				}
@@ -83,16 +86,16 @@ func TestRepairsGoOnWhile(t *testing.T) {
 	emptied := func(s *state.State) { s.Spec.Hibernate = true }
 	for name, test := range map[string]struct {
 		changes []change
-		want    Step
+		want    steps.Step
 	}{
-		"new members find no node, and the space quota is used up":          {[]change{members(3), size(5), noSpace, with(3, waitsForNodes), with(4, waitsForNodes)}, CompactHistory{}},
-		"there is no StorageClass, and the space quota is used up":          {[]change{members(3), size(5), noSpace, noClass}, CompactHistory{}},
-		"a container beside etcd is not ready, and the space quota is used": {[]change{members(3), noSpace, sidecar}, CompactHistory{}},
-		"a Secret is missing, and the space quota is used up":               {[]change{members(3), noSpace, func(s *state.State) { s.SecretProblem = "Secret tls is not there." }}, CompactHistory{}},
-		"a restore asks for a password, and a node is lost":                 {[]change{members(3), restored(v1beta2.RestoreSeeding), asked, wrongPassword, nodeLost}, RemoveMember{}},
-		"a restore asks for a password, and the space quota is used up":     {[]change{members(3), noSpace, restored(v1beta2.RestoreSeeding), asked, wrongPassword}, CompactHistory{}},
-		"a restore asks for a password, and members trust an old CA":        {[]change{members(3), restored(v1beta2.RestoreSeeding), asked, wrongPassword, func(s *state.State) { s.Certificates.Trust = "new" }}, DeletePod{}},
-		"a hibernation is refused, and the data of a member is lost":        {[]change{members(3), policy(v1beta2.PodPolicy{EmptyDir: &corev1.EmptyDirVolumeSource{}}), emptied, with(1, gone)}, RemoveMember{}},
+		"new members find no node, and the space quota is used up":          {[]change{members(3), size(5), noSpace, with(3, waitsForNodes), with(4, waitsForNodes)}, steps.CompactHistory{}},
+		"there is no StorageClass, and the space quota is used up":          {[]change{members(3), size(5), noSpace, noClass}, steps.CompactHistory{}},
+		"a container beside etcd is not ready, and the space quota is used": {[]change{members(3), noSpace, sidecar}, steps.CompactHistory{}},
+		"a Secret is missing, and the space quota is used up":               {[]change{members(3), noSpace, func(s *state.State) { s.SecretProblem = "Secret tls is not there." }}, steps.CompactHistory{}},
+		"a restore asks for a password, and a node is lost":                 {[]change{members(3), restored(v1beta2.RestoreSeeding), asked, wrongPassword, nodeLost}, steps.RemoveMember{}},
+		"a restore asks for a password, and the space quota is used up":     {[]change{members(3), noSpace, restored(v1beta2.RestoreSeeding), asked, wrongPassword}, steps.CompactHistory{}},
+		"a restore asks for a password, and members trust an old CA":        {[]change{members(3), restored(v1beta2.RestoreSeeding), asked, wrongPassword, func(s *state.State) { s.Certificates.Trust = "new" }}, steps.DeletePod{}},
+		"a hibernation is refused, and the data of a member is lost":        {[]change{members(3), policy(v1beta2.PodPolicy{EmptyDir: &corev1.EmptyDirVolumeSource{}}), emptied, with(1, gone)}, steps.RemoveMember{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			step := Plan(stateWith(append([]change{formed}, test.changes...)...))
@@ -106,7 +109,7 @@ func TestRepairsGoOnWhile(t *testing.T) {
 // While a member is missing, a switch is not what a person looks for first. The message has both.
 func TestTheStatusReportsTheRestoreAndTheMemberThatIsDown(t *testing.T) {
 	s := stateWith(formed, members(3), restored(v1beta2.RestoreSeeding), asked, wrongPassword, with(1, blockedBy(v1beta2.ReasonImageUnavailable)))
-	wait, is := Plan(s).(Wait)
+	wait, is := Plan(s).(steps.Wait)
 	if !is || !wait.Stalled || !strings.Contains(wait.Message, "Authentication is on in the snapshot") || !strings.Contains(wait.Message, "Meanwhile: Member "+nameOf(1)) {
 		t.Errorf("the status says %+v", Plan(s))
 	}
@@ -115,7 +118,7 @@ func TestTheStatusReportsTheRestoreAndTheMemberThatIsDown(t *testing.T) {
 // Before the switch, members are repaired. During it, they stop.
 func TestASwitchIsNotHeldUpByRepairs(t *testing.T) {
 	s := stateWith(formed, members(3), restored(v1beta2.RestoreSwitching), asked, aSeed(), with(1, gone))
-	if step := Plan(s); Acts(step) && fmt.Sprintf("%T", step) == "plan.RemoveMember" {
+	if step := Plan(s); steps.Acts(step) && fmt.Sprintf("%T", step) == "plan.RemoveMember" {
 		t.Errorf("the operator returns %+v while it switches to a seed", step)
 	}
 }

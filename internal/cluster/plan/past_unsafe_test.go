@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // unsafeWaits are states in which the operator waits, and a step of a later rule would lose data, or writes that etcd has acknowledged.
@@ -26,13 +27,13 @@ var unsafeWaits = map[string][]change{
 
 // refusesAside: the API server refuses to set aside the volume of a member.
 func refusesAside(i int) change {
-	return func(s *state.State) { Refuse(s, SetAsideVolume{Name: nameOf(i)}) }
+	return func(s *state.State) { Refuse(s, steps.SetAsideVolume{Name: nameOf(i)}) }
 }
 
 func TestNothingIsDonePastAWaitIfThatIsUnsafe(t *testing.T) {
 	for name, changes := range unsafeWaits {
 		s := stateWith(append([]change{formed}, changes...)...)
-		if step := Plan(s); Acts(step) {
+		if step := Plan(s); steps.Acts(step) {
 			t.Errorf("%s: the operator returns %T %+v, want it to wait", name, step, step)
 		}
 	}
@@ -41,7 +42,7 @@ func TestNothingIsDonePastAWaitIfThatIsUnsafe(t *testing.T) {
 // Two of three voters serve, and the third cannot be added. A restart of one would leave no quorum.
 func TestAClusterBelowItsSizeRestartsNoMemberThatItsQuorumNeeds(t *testing.T) {
 	s := stateWith(formed, members(2), noClass, func(s *state.State) { s.Certificates.Trust = "new" })
-	if step := Plan(s); Acts(step) {
+	if step := Plan(s); steps.Acts(step) {
 		t.Errorf("the operator returns %T %+v, want it to wait", step, step)
 	}
 }
@@ -51,7 +52,7 @@ func TestTheWaitsThatLetNoMemberStartAreListed(t *testing.T) {
 	for _, rule := range []string{"cancelDowngrade", "refuseTLSChange", "issueCertificates", "missingSecrets", "refuseForeignServices", "contradictedService", "forceNewCluster", "corruptAlarm", "peersRefuseCertificate"} {
 		h, listed := waitHolds[rule]
 		s := stateWith(formed, members(3))
-		if !listed || slices.ContainsFunc([]bool{true, false}, func(stalled bool) bool { return h.reach(s, Wait{Stalled: stalled}) > spaceOnly }) {
+		if !listed || slices.ContainsFunc([]bool{true, false}, func(stalled bool) bool { return h.reach(s, steps.Wait{Stalled: stalled}) > spaceOnly }) {
 			t.Errorf("a wait of rule %s lets members start", rule)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // shortCA is TLS.managed with short times that the API accepts.
@@ -26,7 +27,7 @@ func (w *rotation) standStill(days int, set func(*state.State)) {
 			w.s.MembershipKnown = false
 			set(&w.s)
 			step := Plan(w.s)
-			if !Acts(step) {
+			if !steps.Acts(step) {
 				break
 			}
 			if n > 9 {
@@ -56,7 +57,7 @@ func TestCertificatesOfAPausedClusterAreRenewedWhileItsCAIsValid(t *testing.T) {
 			for _, u := range state.Usages {
 				if leaf, err := w.m.Pair(u).Leaf(); err != nil || !leaf.NotAfter.After(w.s.Now) {
 					t.Errorf("it is %s, and the certificate of %ss expired at %s (%v). The status says: %s",
-						w.s.Now.Format(time.DateOnly), u.Name, leaf.NotAfter.Format(time.DateOnly), err, Describe(w.s, Plan(w.s)).Message)
+						w.s.Now.Format(time.DateOnly), u.Name, leaf.NotAfter.Format(time.DateOnly), err, steps.Describe(w.s, Plan(w.s)).Message)
 				}
 			}
 		})
@@ -69,7 +70,7 @@ func TestTheStatusReportsADueCAWhileNoneIsCreated(t *testing.T) {
 		for days, want := range map[int]string{75: "expires at ", 95: "expired at "} {
 			w := newRotation(t, 1, shortCA())
 			w.standStill(days, set)
-			message := Describe(w.s, Plan(w.s)).Message
+			message := steps.Describe(w.s, Plan(w.s)).Message
 			if !strings.Contains(message, "A new certificate authority is needed, because the current one "+want) {
 				t.Errorf("%s for %d days: %s", name, days, message)
 			}

@@ -8,7 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
@@ -51,7 +53,7 @@ func TestMembersCheckThePeersNameUnlessACertificateInUseMayLackIt(t *testing.T) 
 		"a release of etcd that lacks the flag":     {stateWith(managed, ofVersion("3.3.27")), 1, false},
 		"the oldest release of etcd with the flag":  {stateWith(managed, ofVersion("3.4.0")), 1, true},
 	} {
-		if got := ChecksPeers(test.state, test.incarnation); got != test.want {
+		if got := certificates.ChecksPeers(test.state, test.incarnation); got != test.want {
 			t.Errorf("%s: members check the name: %t, want %t", what, got, test.want)
 		}
 	}
@@ -83,19 +85,19 @@ func TestPlanReportsAPeerCertificateWithoutTheName(t *testing.T) {
 	advice := stateWith(formed, members(3), staticTLS, lacksName)
 	stalled := stateWith(formed, members(3), staticTLS, lacksName, with(1, checks))
 	planTests{
-		"advises to add the name if no member checks it": {advice, Advice{Reason: v1beta2.ReasonCertificateLacksName, Message: adviseOfPeerName(advice).(Advice).Message}},
+		"advises to add the name if no member checks it": {advice, steps.Advice{Reason: v1beta2.ReasonCertificateLacksName, Message: certificates.AdviseOfPeerName(advice).(steps.Advice).Message}},
 		"changes no member while another one refuses the certificate": {
-			stateWith(formed, members(3), staticTLS, lacksName, with(1, checks), with(2, func(m *state.Member) { m.Outdated = true })), peersRefuseCertificate(stalled),
+			stateWith(formed, members(3), staticTLS, lacksName, with(1, checks), with(2, func(m *state.Member) { m.Outdated = true })), certificates.PeersRefuseCertificate(stalled),
 		},
 		"does not let members load a certificate early that they refuse": {
-			stateWith(formed, members(3), staticTLS, lacksName, with(1, checks), certs(func(c *state.Certificates) { c.Loaded = "new" })), peersRefuseCertificate(stalled),
+			stateWith(formed, members(3), staticTLS, lacksName, with(1, checks), certs(func(c *state.Certificates) { c.Loaded = "new" })), certificates.PeersRefuseCertificate(stalled),
 		},
 		"starts a member that has no Pod, without the check": {
-			stateWith(formed, members(3), staticTLS, lacksName, with(0, checks), with(1, withoutPod)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin},
+			stateWith(formed, members(3), staticTLS, lacksName, with(0, checks), with(1, withoutPod)), steps.CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin},
 		},
-		"reports nothing if the user checks the name": {stateWith(formed, members(3), staticTLS, lacksName, withEnv(corev1.EnvVar{Name: "ETCD_PEER_CERT_ALLOWED_CN", Value: "x"})), Done{}},
+		"reports nothing if the user checks the name": {stateWith(formed, members(3), staticTLS, lacksName, withEnv(corev1.EnvVar{Name: "ETCD_PEER_CERT_ALLOWED_CN", Value: "x"})), steps.Done{}},
 	}.run(t)
-	for _, message := range []string{adviseOfPeerName(advice).(Advice).Message, peersRefuseCertificate(stalled).(Wait).Message} {
+	for _, message := range []string{certificates.AdviseOfPeerName(advice).(steps.Advice).Message, certificates.PeersRefuseCertificate(stalled).(steps.Wait).Message} {
 		if !strings.Contains(message, "Secret peer-tls") || !strings.Contains(message, state.PeerHostname(advice)) {
 			t.Errorf("the message names neither Secret nor name: %s", message)
 		}
@@ -112,14 +114,14 @@ func TestMembersThatRefuseEachOtherRestartWithoutTheCheck(t *testing.T) {
 		refusing(&s.Members[i])
 		s.Members[i].Trust, s.Members[i].UnreadySince = "ca", s.Now.Add(-state.StartGrace+time.Second)
 	}
-	if step := restartForNewCA(s); step != nil {
+	if step := certificates.RestartForNewCA(s); step != nil {
 		t.Errorf("before %s are over, the plan is %#v", state.StartGrace, step)
 	}
 	for i := range s.Members {
 		s.Members[i].UnreadySince = s.Now.Add(-state.StartGrace - time.Second)
 	}
-	if step, ok := restartForNewCA(s).(DeletePod); !ok || step.Reason != v1beta2.ReasonCertificateLacksName {
-		t.Errorf("the plan is %#v", restartForNewCA(s))
+	if step, ok := certificates.RestartForNewCA(s).(steps.DeletePod); !ok || step.Reason != v1beta2.ReasonCertificateLacksName {
+		t.Errorf("the plan is %#v", certificates.RestartForNewCA(s))
 	}
 }
 
@@ -130,7 +132,7 @@ func TestALostQuorumOfMembersThatRefuseEachOtherNamesTheSecret(t *testing.T) {
 		m := &s.Members[i]
 		m.ChecksPeers, m.Serving, m.PodReady, m.UnreadySince = true, false, false, s.Now.Add(-time.Hour)
 	}
-	wait, is := Plan(s).(Wait)
+	wait, is := Plan(s).(steps.Wait)
 	if !is || wait.Reason != v1beta2.ReasonQuorumLost || !strings.Contains(wait.Message, "Secret peer-tls") || !strings.Contains(wait.Message, state.PeerHostname(s)) {
 		t.Errorf("the plan is %#v, want a lost quorum that names the Secret and the name", Plan(s))
 	}

@@ -3,7 +3,9 @@ package plan
 import (
 	"testing"
 
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/membership"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // at places the members in zones, one letter each.
@@ -19,8 +21,8 @@ func onNode(node string) func(*state.Member) { return func(m *state.Member) { m.
 
 // TestPlanSpread: if the cluster scales down, the operator removes the member whose removal improves the spread most.
 func TestPlanSpread(t *testing.T) {
-	remove := func(i int) Step {
-		return RemoveMember{ID: stateWith(members(5)).Members[i].ID, Name: nameOf(i)}
+	remove := func(i int) steps.Step {
+		return steps.RemoveMember{ID: stateWith(members(5)).Members[i].ID, Name: nameOf(i)}
 	}
 	planTests{
 		"removes a member of the zone that has the most members": {
@@ -57,7 +59,7 @@ func TestAReplacementPrefersTheZoneThatWouldBeEmpty(t *testing.T) {
 		"a member whose volume is being deleted leaves its zone": {stateWith(formed, members(3), at("abc"), with(2, volume(state.VolumeDeleting))), "c"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := PreferredZone(test.state, nameOf(3)); got != test.want {
+			if got := membership.PreferredZone(test.state, nameOf(3)); got != test.want {
 				t.Errorf("zone %q, want %q", got, test.want)
 			}
 		})

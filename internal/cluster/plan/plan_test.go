@@ -8,17 +8,19 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/membership"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // planTests has a state for each case, by the name of the case, and the step that the plan must return.
 type planTests map[string]struct {
 	state state.State
-	want  Step
+	want  steps.Step
 }
 
 // limits are the fields of a Wait that say what happens after a time. TestTheWaitOfEachRuleIsStalledAfterItsLimit is about them.
-var limits = cmpopts.IgnoreFields(Wait{}, "Limit", "Overdue", "Advice", "Progress", "Was")
+var limits = cmpopts.IgnoreFields(steps.Wait{}, "Limit", "Overdue", "Advice", "Progress", "Was")
 
 // run compares the plan of each state with the wanted step. A removal is planned only if the previous pass recorded it, so run
 // sets that record first.
@@ -26,8 +28,8 @@ func (tests planTests) run(t *testing.T) {
 	t.Helper()
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if removal, is := test.want.(RemoveMember); is && test.state.Removing == "" {
-				test.state.Removing, _ = voterOf(test.state, removal.ID)
+			if removal, is := test.want.(steps.RemoveMember); is && test.state.Removing == "" {
+				test.state.Removing, _ = membership.VoterOf(test.state, removal.ID)
 			}
 			if diff := cmp.Diff(test.want, Plan(test.state), limits); diff != "" {
 				t.Errorf("Plan (-want +got):\n%s", diff)
@@ -41,48 +43,48 @@ const pausedMessage = "spec.paused is true, so the operator changes no member. I
 func TestPlanGeneral(t *testing.T) {
 	planTests{
 		"does nothing if the cluster matches its spec": {
-			stateWith(formed, members(3)), Done{},
+			stateWith(formed, members(3)), steps.Done{},
 		},
 		"does nothing while the cluster is being deleted": {
 			stateWith(formed, members(3), with(0, gone), func(s *state.State) { s.Deleting = true }),
-			Idle{Reason: v1beta2.ReasonDeleting, Message: "The EtcdCluster is being deleted. Kubernetes deletes the Pods, volumes and Services that it owns."},
+			steps.Idle{Reason: v1beta2.ReasonDeleting, Message: "The EtcdCluster is being deleted. Kubernetes deletes the Pods, volumes and Services that it owns."},
 		},
 		"does nothing while paused": {
 			stateWith(formed, members(3), with(0, gone), func(s *state.State) { s.Spec.Paused = true }),
-			Idle{Reason: v1beta2.ReasonPaused, Message: pausedMessage},
+			steps.Idle{Reason: v1beta2.ReasonPaused, Message: pausedMessage},
 		},
 		"retains the volumes of a paused cluster": {
-			stateWith(formed, members(3), retained, func(s *state.State) { s.Spec.Paused = true }), KeepVolume{Name: nameOf(0), Keep: true},
+			stateWith(formed, members(3), retained, func(s *state.State) { s.Spec.Paused = true }), steps.KeepVolume{Name: nameOf(0), Keep: true},
 		},
 		"does not release a retained volume while paused": {
 			stateWith(formed, members(3), with(0, kept), func(s *state.State) { s.Spec.Paused = true }),
-			Idle{Reason: v1beta2.ReasonPaused, Message: pausedMessage},
+			steps.Idle{Reason: v1beta2.ReasonPaused, Message: pausedMessage},
 		},
 		"retains the volumes of a cluster whose Secret is missing": {
-			stateWith(formed, members(3), retained, func(s *state.State) { s.SecretProblem = "Secret tls is not there" }), KeepVolume{Name: nameOf(0), Keep: true},
+			stateWith(formed, members(3), retained, func(s *state.State) { s.SecretProblem = "Secret tls is not there" }), steps.KeepVolume{Name: nameOf(0), Keep: true},
 		},
 		"renews the certificates of a paused cluster before they expire": {
-			stateWith(formed, members(3), managed, certs(due), func(s *state.State) { s.Spec.Paused = true }), WriteCertificates{Cause: "it runs out"},
+			stateWith(formed, members(3), managed, certs(due), func(s *state.State) { s.Spec.Paused = true }), steps.WriteCertificates{Cause: "it runs out"},
 		},
 		"reports the Secret that is missing": {
 			stateWith(func(s *state.State) { s.SecretProblem = "Secret tls does not exist." }),
-			Wait{Reason: v1beta2.ReasonSecretMissing, Message: "Secret tls does not exist. Until it is corrected, the operator changes nothing. Members that run continue to serve.", Stalled: true},
+			steps.Wait{Reason: v1beta2.ReasonSecretMissing, Message: "Secret tls does not exist. Until it is corrected, the operator changes nothing. Members that run continue to serve.", Stalled: true},
 		},
 		"creates the Services first, and they select no member": {
-			stateWith(func(s *state.State) { s.Services = state.Services{} }), ApplyServices{},
+			stateWith(func(s *state.State) { s.Services = state.Services{} }), steps.ApplyServices{},
 		},
 		"lets the client Service select members once the cluster has formed": {
-			stateWith(formed, servicesFor(0, ""), members(3)), ApplyServices{Incarnation: 1, ClusterID: oldID},
+			stateWith(formed, servicesFor(0, ""), members(3)), steps.ApplyServices{Incarnation: 1, ClusterID: oldID},
 		},
 		"corrects the Services if another client changed them": {
-			stateWith(formed, members(3), func(s *state.State) { s.Services.HeadlessCurrent = false }), ApplyServices{Incarnation: 1, ClusterID: oldID},
+			stateWith(formed, members(3), func(s *state.State) { s.Services.HeadlessCurrent = false }), steps.ApplyServices{Incarnation: 1, ClusterID: oldID},
 		},
 		"recognises a cluster by its Service if the status was lost": {
-			stateWith(members(3), servicesFor(1, oldID), state.RecogniseFormed), Done{},
+			stateWith(members(3), servicesFor(1, oldID), state.RecogniseFormed), steps.Done{},
 		},
 		"changes nothing of members that it did not create": {
 			stateWith(members(3), servicesFor(0, "")),
-			Wait{
+			steps.Wait{
 				Reason: v1beta2.ReasonNotOurs,
 				Message: "Member " + nameOf(0) + " was not created by this operator, or the ID of the cluster was lost with its status. " +
 					"The operator changes nothing. Save the data with an EtcdBackup by etcdEndpoints. Then apply an EtcdRestore of that snapshot.",

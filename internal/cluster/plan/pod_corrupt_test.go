@@ -5,11 +5,13 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 )
 
 func ended(restarts int32, code int32, message string) corev1.ContainerStatus {
 	return corev1.ContainerStatus{
-		Name: EtcdContainer, RestartCount: restarts,
+		Name: lifecycle.EtcdContainer, RestartCount: restarts,
 		State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
 		LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Message: message}},
 	}
@@ -32,10 +34,10 @@ func TestAMemberIsCorruptWhenEtcdSaysSoAgainAndAgain(t *testing.T) {
 		"a flag is wrong":                                 {ended(9, 1, `{"level":"fatal","msg":"failed to verify flags","error":"unknown flag"}`), false},
 		"its initial cluster differs from the membership": {ended(9, 1, `{"level":"fatal","msg":"discovery failed","error":"member count is unequal"}`), false},
 		"it exited with code 0":                           {ended(9, 0, walDamaged), false},
-		"it has not exited":                               {corev1.ContainerStatus{Name: EtcdContainer}, false},
+		"it has not exited":                               {corev1.ContainerStatus{Name: lifecycle.EtcdContainer}, false},
 	}
 	for name, test := range tests {
-		if got := SaysCorrupt(test.status); got != test.want {
+		if got := lifecycle.SaysCorrupt(test.status); got != test.want {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
 	}
@@ -51,9 +53,9 @@ func TestAMemberIsEmptyWhenEtcdRefusesToStartWithoutData(t *testing.T) {
 		"etcd 3.5 to 3.7":    {ended(1, 1, `{"level":"fatal","msg":"discovery failed","error":"couldn't find local name \"x\" in the initial cluster configuration","stacktrace":"..."}`), true},
 		"its WAL is damaged": {ended(9, 1, walDamaged), false},
 		"it ended well":      {ended(1, 0, "couldn't find local name"), false},
-		"it has not ended":   {corev1.ContainerStatus{Name: EtcdContainer}, false},
+		"it has not ended":   {corev1.ContainerStatus{Name: lifecycle.EtcdContainer}, false},
 	} {
-		if got := SaysEmpty(test.status); got != test.want {
+		if got := lifecycle.SaysEmpty(test.status); got != test.want {
 			t.Errorf("%s: %v, want %v", what, got, test.want)
 		}
 	}
@@ -67,7 +69,7 @@ func TestLastWordsAreTheSameAtEachRestart(t *testing.T) {
 		`{"level":"info","ts":"now","msg":"closed"}`: "closed",
 		`{"level":"fatal","ts":"now","msg":"failed to commit tx","error":"no space left","stacktrace":"` + strings.Repeat("a frame,", 200) + `"}`: "failed to commit tx: no space left",
 	} {
-		if got := lastWords(text); got != want {
+		if got := lifecycle.LastWords(text); got != want {
 			t.Errorf("last words %q, want %q", got, want)
 		}
 	}

@@ -9,7 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // The kubelet changes the reason with every attempt. If the status changed with it, one missing image would cause a write and
@@ -17,10 +19,10 @@ import (
 func TestAMissingImageHasOneMessageWhileTheKubeletTries(t *testing.T) {
 	message := func(waiting string) string {
 		pod := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
-			Name: EtcdContainer, Image: "mirror.example/etcd:v3.6.16",
+			Name: lifecycle.EtcdContainer, Image: "mirror.example/etcd:v3.6.16",
 			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: waiting}},
 		}}}}
-		_, _, message := PodStateOf(pod, time.Time{})
+		_, _, message := lifecycle.PodStateOf(pod, time.Time{})
 		return message
 	}
 	if tries, waits := message("ErrImagePull"), message("ImagePullBackOff"); tries != waits || tries == "" {
@@ -30,14 +32,14 @@ func TestAMissingImageHasOneMessageWhileTheKubeletTries(t *testing.T) {
 
 func TestAContainerBesideEtcdDoesNotBlockAMemberThatRuns(t *testing.T) {
 	failing := corev1.ContainerStatus{Name: "a-proxy", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}}
-	running := corev1.ContainerStatus{Name: EtcdContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
+	running := corev1.ContainerStatus{Name: lifecycle.EtcdContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
 	pod := &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{failing, running}}}
-	podState, reason, message := PodStateOf(pod, time.Time{})
+	podState, reason, message := lifecycle.PodStateOf(pod, time.Time{})
 	if podState != state.PodRunning || reason != "" || message != "container a-proxy exits repeatedly" {
 		t.Errorf("state %s, reason %q, message %q", podState, reason, message)
 	}
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{failing}
-	if podState, _, _ := PodStateOf(pod, time.Time{}); podState != state.PodBlocked {
+	if podState, _, _ := lifecycle.PodStateOf(pod, time.Time{}); podState != state.PodBlocked {
 		t.Errorf("without etcd the state is %s, want Blocked", podState)
 	}
 }
@@ -56,7 +58,7 @@ func TestAPodWithoutANodeIsBlockedEvenIfTheOperatorsClockIsBehind(t *testing.T) 
 	} {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(noon.Add(-test.age))}}
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
-		if got, _, _ := PodStateOf(pod, noon); got != test.want {
+		if got, _, _ := lifecycle.PodStateOf(pod, noon); got != test.want {
 			t.Errorf("%s: the Pod is %s, want %s", name, got, test.want)
 		}
 	}
@@ -86,7 +88,7 @@ func TestAPodThatNoSchedulerPlacesIsBlocked(t *testing.T) {
 	} {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(noon.Add(-test.age))}}
 		pod.Spec.NodeName, pod.Status.Conditions = test.node, test.conditions
-		podState, reason, message := PodStateOf(pod, noon)
+		podState, reason, message := lifecycle.PodStateOf(pod, noon)
 		if podState != test.want || !strings.HasPrefix(message, test.message) || (podState == state.PodBlocked) != (reason == v1beta2.ReasonPodUnschedulable) {
 			t.Errorf("%s: the Pod is %s (%s: %s), want %s", name, podState, reason, message, test.want)
 		}
@@ -99,11 +101,11 @@ func TestALearnerWithSchedulingGatesKeepsNoDeadVoterFromBeingReplaced(t *testing
 	gates.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated, Message: "gates"}}
 	gated := with(3, func(m *state.Member) {
 		m.Node, m.Unanswered, m.PodImage = "", "", (&v1beta2.EtcdClusterSpec{}).Image()
-		m.Pod, m.PodReason, m.PodMessage = PodStateOf(gates, noon)
+		m.Pod, m.PodReason, m.PodMessage = lifecycle.PodStateOf(gates, noon)
 	})
 	dead := with(1, pod(state.PodRunning), unreadyFor(time.Hour))
 	s := stateWith(formed, members(3), size(4), stuckLearner(time.Hour), gated, dead)
-	if remove, is := Plan(s).(RemoveMember); !is || remove.Name != nameOf(3) || remove.Cause != state.MakesWay {
+	if remove, is := Plan(s).(steps.RemoveMember); !is || remove.Name != nameOf(3) || remove.Cause != state.MakesWay {
 		t.Errorf("%#v", Plan(s))
 	}
 }

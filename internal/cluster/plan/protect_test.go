@@ -11,6 +11,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 var update = flag.Bool("update", false, "write the table of ARCHITECTURE.md anew")
@@ -30,14 +31,14 @@ var protecting = []struct {
 	rule    string
 	always  bool
 	calls   change
-	returns Step
+	returns steps.Step
 }{
-	{"volumes are kept", "setRetention", true, retained, KeepVolume{}},
-	{"volumes grow", "requestGrowth", true, small, ResizeVolume{}},
-	{"certificates are renewed", "renewCertificates", true, func(s *state.State) { managed(s); due(&s.Certificates) }, WriteCertificates{}},
-	{"deleted Secrets are written again", "renewCertificates", true, func(s *state.State) { managed(s); due(&s.Certificates); s.Certificates.Missing = true }, WriteCertificates{}},
-	{"Services are corrected", "applyServices", false, func(s *state.State) { s.Services.HeadlessCurrent = false }, ApplyServices{}},
-	{"drains are bounded", "applyBudget", false, func(s *state.State) { s.Budget.MinAvailable++ }, ApplyBudget{}},
+	{"volumes are kept", "setRetention", true, retained, steps.KeepVolume{}},
+	{"volumes grow", "requestGrowth", true, small, steps.ResizeVolume{}},
+	{"certificates are renewed", "renewCertificates", true, func(s *state.State) { managed(s); due(&s.Certificates) }, steps.WriteCertificates{}},
+	{"deleted Secrets are written again", "renewCertificates", true, func(s *state.State) { managed(s); due(&s.Certificates); s.Certificates.Missing = true }, steps.WriteCertificates{}},
+	{"Services are corrected", "applyServices", false, func(s *state.State) { s.Services.HeadlessCurrent = false }, steps.ApplyServices{}},
+	{"drains are bounded", "applyBudget", false, func(s *state.State) { s.Budget.MinAvailable++ }, steps.ApplyBudget{}},
 }
 
 // waitingStates are states in which the plan waits or does nothing.

@@ -8,7 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/modes"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // readOnlySinceYesterday: an earlier operator created the Pods, so the kubelet has said for a day that they are not ready. All members serve.
@@ -29,7 +32,7 @@ func silentForASecond(m *state.Member) {
 
 // look is what a pass does with the State before it plans.
 func look(s state.State) state.State {
-	LookBehindFences(&s)
+	modes.LookBehindFences(&s)
 	return s
 }
 
@@ -38,9 +41,9 @@ func keeps(t *testing.T, s state.State, name string) {
 	for range 3 {
 		step := Plan(look(s))
 		switch step := step.(type) {
-		case BeginRemoval:
+		case steps.BeginRemoval:
 			s.Removing = step.Voter
-		case RemoveMember:
+		case steps.RemoveMember:
 			t.Errorf("%s is removed, although it has been silent for a second: %s. Its data is on its volume: %t", step.Name, step.Cause, state.KeepsData(s, s.Members[1]))
 			return
 		default:
@@ -68,7 +71,7 @@ func TestAMemberBehindAFenceThatStopsForAMomentKeepsItsPlace(t *testing.T) {
 // The operator itself deletes a Pod, for the roll to another image. The next pass sees it stop.
 func TestARollBehindAFenceRemovesNoMember(t *testing.T) {
 	s := stateWith(formed, members(3), refusing, readOnlySinceYesterday, ofVersion("3.6.17"))
-	stop, is := Plan(look(s)).(DeletePod)
+	stop, is := Plan(look(s)).(steps.DeletePod)
 	if !is {
 		t.Fatalf("the roll begins with %#v", Plan(look(s)))
 	}
@@ -84,9 +87,9 @@ func TestARollBehindAFenceRemovesNoMember(t *testing.T) {
 func TestARestartInPlaceIsAPodThatStarts(t *testing.T) {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(noon.Add(-48 * time.Hour))}, Status: corev1.PodStatus{
 		Phase:             corev1.PodRunning,
-		ContainerStatuses: []corev1.ContainerStatus{{Name: EtcdContainer, RestartCount: 1, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137}}}},
+		ContainerStatuses: []corev1.ContainerStatus{{Name: lifecycle.EtcdContainer, RestartCount: 1, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137}}}},
 	}}
-	if podState, _, _ := PodStateOf(p, noon); podState != state.PodStarting {
+	if podState, _, _ := lifecycle.PodStateOf(p, noon); podState != state.PodStarting {
 		t.Errorf("the Pod is %s", podState)
 	}
 }
@@ -115,12 +118,12 @@ func TestAnOperatorThatIsCutOffStopsNoMemberBehindAFence(t *testing.T) {
 	for i := range ready.Members {
 		ready.Members[i].PodReady = true // Pods of this version
 	}
-	if step, is := Plan(look(ready)).(Wait); !is || step.Reason != v1beta2.ReasonMembersUnreachable {
+	if step, is := Plan(look(ready)).(steps.Wait); !is || step.Reason != v1beta2.ReasonMembersUnreachable {
 		t.Fatalf("Pods of this version: %#v", Plan(look(ready)))
 	}
 	s := stateWith(formed, members(3), noQuorum, newCA, cutOff, readOnlySinceYesterday)
 	for range 3 {
-		step, stops := Plan(look(s)).(DeletePod)
+		step, stops := Plan(look(s)).(steps.DeletePod)
 		if !stops {
 			return
 		}

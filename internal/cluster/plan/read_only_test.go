@@ -10,7 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/modes"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -31,7 +34,7 @@ func runs(version string) change {
 
 // Without these, a read-only cluster takes writes, or one that should take writes again refuses them.
 func TestPlanReadOnly(t *testing.T) {
-	fence := FenceWrites{ID: etcd.FenceID("uid-example")}
+	fence := steps.FenceWrites{ID: etcd.FenceID("uid-example")}
 	switching := restored(v1beta2.RestoreSwitching)
 	fencedSeed := func(s *state.State) {
 		s.Members[len(s.Members)-1].Alarms = []etcd.Alarm{{Kind: etcd.AlarmCorrupt, Member: state.ReadOnlyFence(*s)}}
@@ -39,22 +42,22 @@ func TestPlanReadOnly(t *testing.T) {
 	planTests{
 		"refuses writes": {stateWith(formed, members(3), readOnly), fence},
 		"refuses writes before it starts a member":          {stateWith(formed, members(3), with(1, withoutPod), readOnly), fence},
-		"takes the fence back":                              {stateWith(formed, members(3), refusing), UnfenceWrites{ID: fence.ID}},
-		"keeps the fence, and takes back that of a restore": {stateWith(formed, members(3), readOnly, refusing, alsoFenced("uid-back")), UnfenceWrites{ID: etcd.FenceID("uid-back")}},
+		"takes the fence back":                              {stateWith(formed, members(3), refusing), steps.UnfenceWrites{ID: fence.ID}},
+		"keeps the fence, and takes back that of a restore": {stateWith(formed, members(3), readOnly, refusing, alsoFenced("uid-back")), steps.UnfenceWrites{ID: etcd.FenceID("uid-back")}},
 		"replaces the members of a read-only cluster": {
 			stateWith(formed, members(3), with(1, func(m *state.Member) {
 				m.Pod, m.Volume, m.Serving, m.Answers, m.PodReady = state.PodNone, state.VolumeNone, false, false, false
 			}), readOnly, refusing),
-			RemoveMember{ID: 2, Name: nameOf(1), Cause: state.LostData},
+			steps.RemoveMember{ID: 2, Name: nameOf(1), Cause: state.LostData},
 		},
 		"fences the seed before it is the cluster": {
-			stateWith(formed, members(3), switching, asked, aSeed(serving), readOnly, refusing, alsoFenced("uid-back")), FenceWrites{ID: fence.ID, Seed: seedName},
+			stateWith(formed, members(3), switching, asked, aSeed(serving), readOnly, refusing, alsoFenced("uid-back")), steps.FenceWrites{ID: fence.ID, Seed: seedName},
 		},
 		"fences the seed before it is the cluster, if no old member is left": {
-			stateWith(formed, noQuorum, switching, asked, aSeed(serving), readOnly), FenceWrites{ID: fence.ID, Seed: seedName},
+			stateWith(formed, noQuorum, switching, asked, aSeed(serving), readOnly), steps.FenceWrites{ID: fence.ID, Seed: seedName},
 		},
 		"adopts a fenced seed": {
-			stateWith(formed, members(3), switching, asked, aSeed(serving), readOnly, refusing, alsoFenced("uid-back"), fencedSeed), AdoptSeed{ClusterID: seedID, Incarnation: 2},
+			stateWith(formed, members(3), switching, asked, aSeed(serving), readOnly, refusing, alsoFenced("uid-back"), fencedSeed), steps.AdoptSeed{ClusterID: seedID, Incarnation: 2},
 		},
 	}.run(t)
 }
@@ -62,7 +65,7 @@ func TestPlanReadOnly(t *testing.T) {
 // Without this, a read-only cluster is brought to a version in which some writes pass the fence.
 func TestAReadOnlyClusterIsNotBroughtBelow36(t *testing.T) {
 	s := stateWith(formed, members(3), storage("3.6.0"), readOnly, refusing, ofVersion("3.5.35"))
-	if step, is := Plan(s).(Wait); !is || step.Reason != v1beta2.ReasonVersionNotSupported || !strings.Contains(step.Message, "spec.readOnly") {
+	if step, is := Plan(s).(steps.Wait); !is || step.Reason != v1beta2.ReasonVersionNotSupported || !strings.Contains(step.Message, "spec.readOnly") {
 		t.Errorf("the plan is %#v", Plan(s))
 	}
 }
@@ -70,7 +73,7 @@ func TestAReadOnlyClusterIsNotBroughtBelow36(t *testing.T) {
 // Without this, the status calls an etcd read-only that takes some writes, and its members fail their liveness probes behind the fence.
 func TestAnOldEtcdBehindAFenceTakesWritesAgain(t *testing.T) {
 	s := stateWith(formed, members(3), runs("3.5.26"), readOnly, refusing)
-	if step := Plan(s); step != Step(UnfenceWrites{ID: state.ReadOnlyFence(s)}) {
+	if step := Plan(s); step != steps.Step(steps.UnfenceWrites{ID: state.ReadOnlyFence(s)}) {
 		t.Errorf("the plan is %#v", step)
 	}
 	for name, s := range map[string]state.State{
@@ -90,7 +93,7 @@ func TestTheStatusOfAClusterBehindAFenceIsReadOnlyBesideForeignMembers(t *testin
 	if c := readOnlyCondition(t, s, v1beta2.EtcdClusterStatus{}); c == nil || c.Status != metav1.ConditionTrue {
 		t.Errorf("the leader reports the fence, and the condition is %+v", c)
 	}
-	if step := takeFenceBack(s); step != nil {
+	if step := restore.TakeFenceBack(s); step != nil {
 		t.Errorf("the fence is taken back: %T", step)
 	}
 	with(1, withImage("3.5.26"), func(m *state.Member) { m.Version = "" })(&s)
@@ -116,7 +119,7 @@ func alsoFenced(uid string) change {
 // Without this, the status says that writes are refused while an old etcd takes some.
 func TestAnOldEtcdIsNotCalledReadOnly(t *testing.T) {
 	s := stateWith(formed, members(3), runs("3.5.35"), readOnly)
-	step, is := Plan(s).(Wait)
+	step, is := Plan(s).(steps.Wait)
 	if !is || step.Reason != v1beta2.ReasonReadOnlyNotSupported || !step.Stalled {
 		t.Fatalf("the plan is %#v", Plan(s))
 	}
@@ -182,7 +185,7 @@ func TestTheServiceSelectsUnreadyPodsOfAnEarlierOperator(t *testing.T) {
 			t.Errorf("%s: the Service selects unready Pods: %t, want %t", name, got, test.want)
 		}
 	}
-	step, is := Plan(stateWith(formed, members(3), earlier, readOnly)).(ApplyServices)
+	step, is := Plan(stateWith(formed, members(3), earlier, readOnly)).(steps.ApplyServices)
 	if !is || !step.Unready {
 		t.Errorf("the Service is not applied before the fence: %#v", step)
 	}
@@ -194,7 +197,7 @@ func TestReadinessBehindAFence(t *testing.T) {
 	hourAgo, now := noon.Add(-time.Hour), noon
 	notReady := func(m *state.Member) { m.ProbesAlarm, m.PodReady, m.UnreadySince = true, false, hourAgo }
 	s := stateWith(formed, members(3), with(0, notReady), with(1, notReady, func(m *state.Member) { m.Serving, m.SilentSince = false, now }), with(2, notReady, func(m *state.Member) { m.Beside = "proxy" }), readOnly, refusing)
-	LookBehindFences(&s)
+	modes.LookBehindFences(&s)
 	if m := s.Members[0]; !m.PodReady || !m.UnreadySince.IsZero() {
 		t.Errorf("a member that serves is not ready: %+v", m)
 	}
@@ -205,7 +208,7 @@ func TestReadinessBehindAFence(t *testing.T) {
 		t.Error("a container beside etcd that is not ready is overlooked")
 	}
 	real := stateWith(formed, members(3), with(0, notReady), accused(2))
-	LookBehindFences(&real)
+	modes.LookBehindFences(&real)
 	if real.Members[0].PodReady {
 		t.Error("a real alarm counts as a fence")
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // recoveredFromTheFirst: the cluster recovered from member 0 an hour ago, and grows.
@@ -24,7 +25,7 @@ func recoveredFromTheFirst(s *state.State) {
 // onlyTheSurvivorStarts plans until nothing is started any more.
 func onlyTheSurvivorStarts(t *testing.T, s state.State) {
 	t.Helper()
-	for create, is := Plan(s).(CreateMember); is; create, is = Plan(s).(CreateMember) {
+	for create, is := Plan(s).(steps.CreateMember); is; create, is = Plan(s).(steps.CreateMember) {
 		if create.Name != nameOf(0) {
 			t.Fatalf("%s starts (%s) beside survivor %s", create.Name, create.Start, nameOf(0))
 		}
@@ -65,12 +66,12 @@ func TestAPersonMayContinueWithTheDataFromBeforeARecovery(t *testing.T) {
 		s.Members[i].VolumeID = state.VolumeID{Claim: types.UID("claim-" + nameOf(i)), Volume: "pv-" + nameOf(i)}
 	}
 	step := Plan(s)
-	said := Describe(s, step).Message
-	if _, waits := step.(Wait); !waits || !strings.Contains(said, "went on without the data of "+nameOf(1)) || !strings.Contains(said, "claim-"+nameOf(1)) {
+	said := steps.Describe(s, step).Message
+	if _, waits := step.(steps.Wait); !waits || !strings.Contains(said, "went on without the data of "+nameOf(1)) || !strings.Contains(said, "claim-"+nameOf(1)) {
 		t.Errorf("%T %s", step, said)
 	}
 	s.Asked.AcceptVolumes = []string{"claim-" + nameOf(1), "claim-" + nameOf(2)}
-	if create, is := Plan(s).(CreateMember); !is || create.Name == nameOf(0) {
+	if create, is := Plan(s).(steps.CreateMember); !is || create.Name == nameOf(0) {
 		t.Errorf("with the consent of a person the plan is %T %+v", Plan(s), Plan(s))
 	}
 }
@@ -86,9 +87,9 @@ func TestARecoveryEndsWhenTheDataIsBack(t *testing.T) {
 	for range 3 {
 		step := Plan(s)
 		switch step := step.(type) {
-		case RecordForcing:
+		case steps.RecordForcing:
 			s.Recovery.ForcedAt = &metav1.Time{Time: s.Now}
-		case CreateMember:
+		case steps.CreateMember:
 			if step.Start == state.StartForce {
 				t.Errorf("survivor %s starts with --force-new-cluster, although all voters have their data and nothing was changed", step.Name)
 			}
@@ -108,7 +109,7 @@ func TestASurvivorThatLeadsIsAlone(t *testing.T) {
 		m.Start, m.Answers, m.Leader, m.Serving, m.RaftIndex, m.RaftTerm = state.StartRejoin, true, true, false, 50, 9
 		m.EtcdSince = noon.Add(-3 * time.Minute)
 	})(&s)
-	if cancel, is := Plan(s).(CancelRecovery); is {
+	if cancel, is := Plan(s).(steps.CancelRecovery); is {
 		t.Errorf("%s", cancel.Message)
 	}
 }

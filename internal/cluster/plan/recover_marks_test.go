@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/recovery"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 func markedByRecovery(m *state.Member) { m.Recovered = true }
@@ -17,11 +19,11 @@ func markedByRecovery(m *state.Member) { m.Recovered = true }
 func TestAMemberThatServesLosesTheMarkOfARecovery(t *testing.T) {
 	for name, test := range map[string]struct {
 		state state.State
-		want  Step
+		want  steps.Step
 	}{
-		"it serves": {stateWith(formed, members(3), with(1, markedByRecovery)), UnmarkVolume{Name: nameOf(1)}},
+		"it serves": {stateWith(formed, members(3), with(1, markedByRecovery)), steps.UnmarkVolume{Name: nameOf(1)}},
 		"it serves, but the API server refuses the change": {stateWith(formed, members(3), with(1, markedByRecovery), func(s *state.State) {
-			s.Held = []state.Held{{Step: repeatKey(*s, UnmarkVolume{Name: nameOf(1)}), Until: noon.Add(time.Hour)}}
+			s.Held = []state.Held{{Step: steps.RepeatKey(*s, steps.UnmarkVolume{Name: nameOf(1)}), Until: noon.Add(time.Hour)}}
 		}), nil},
 		"no quorum answers":             {stateWith(formed, members(3), noQuorum, with(1, markedByRecovery)), nil},
 		"it does not serve":             {stateWith(formed, members(3), with(1, markedByRecovery, func(m *state.Member) { m.Serving = false })), nil},
@@ -30,9 +32,9 @@ func TestAMemberThatServesLosesTheMarkOfARecovery(t *testing.T) {
 		"its volume is another one":     {stateWith(formed, members(3), with(1, markedByRecovery), recorded, with(1, copied)), nil},
 		"a recovery continues from 0":   {stateWith(formed, members(3), with(1, markedByRecovery), recoveredFrom0(v1beta2.RecoveryGrowing)), nil},
 		"a recovery forces member 0":    {stateWith(formed, members(3), with(1, markedByRecovery), recoveredFrom0(v1beta2.RecoveryForcing)), nil},
-		"a recovery is complete for it": {stateWith(formed, members(3), with(1, markedByRecovery), recoveredFrom0(v1beta2.RecoveryComplete)), UnmarkVolume{Name: nameOf(1)}},
+		"a recovery is complete for it": {stateWith(formed, members(3), with(1, markedByRecovery), recoveredFrom0(v1beta2.RecoveryComplete)), steps.UnmarkVolume{Name: nameOf(1)}},
 	} {
-		if step := unmarkVolumes(test.state); step != test.want {
+		if step := recovery.UnmarkVolumes(test.state); step != test.want {
 			t.Errorf("%s: the step is %T %+v, want %T", name, step, step, test.want)
 		}
 	}
@@ -74,8 +76,8 @@ func TestARecoveryPassesOverNoMarkedDataThatTheStatusDoesNotExplain(t *testing.T
 				s.Asked.AcceptVolumes = []string{"claim-3"}
 			}
 			step := Plan(s)
-			begin, begins := step.(BeginRecovery)
-			wait, waits := step.(Wait)
+			begin, begins := step.(steps.BeginRecovery)
+			wait, waits := step.(steps.Wait)
 			if doubt := test.marked && !test.accepted; !doubt && begin.Member != nameOf(3) {
 				t.Errorf("the step is %T %+v, and member 3 has the newest data", step, step)
 			} else if doubt && (begins || !waits || wait.Reason != v1beta2.ReasonQuorumLost || !strings.Contains(wait.Message, v1beta2.AnnotationAcceptVolumes+"=claim-3")) {
@@ -94,15 +96,15 @@ func TestAMarkedVolumeOfARemovedMemberLeavesTheStatusTrue(t *testing.T) {
 		if consent {
 			consenting(&s)
 		}
-		wait, is := Plan(s).(Wait)
+		wait, is := Plan(s).(steps.Wait)
 		if !is || wait.Reason != v1beta2.ReasonQuorumLost || strings.Contains(wait.Message, "status is lost") {
 			t.Errorf("with consent %t: %+v", consent, wait)
 		}
-		if step := waitForMarked(s); step != nil {
+		if step := recovery.WaitForMarked(s); step != nil {
 			t.Errorf("with consent %t: %+v", consent, step)
 		}
 	}
-	if slices.ContainsFunc(inDoubt(s), func(m state.Member) bool { return m.Name != nameOf(3) }) {
-		t.Errorf("in doubt are %v", state.MemberNames(inDoubt(s)))
+	if slices.ContainsFunc(recovery.InDoubt(s), func(m state.Member) bool { return m.Name != nameOf(3) }) {
+		t.Errorf("in doubt are %v", state.MemberNames(recovery.InDoubt(s)))
 	}
 }

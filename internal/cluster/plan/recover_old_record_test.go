@@ -7,7 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/recovery"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -20,16 +22,16 @@ func TestTheVolumeOfALearnerIsKeptByARecovery(t *testing.T) {
 		s.Members[i].VolumeCreated = noon.Add(-time.Hour)
 	}
 	step := Plan(s)
-	if _, is := step.(BeginRecovery); !is {
-		t.Fatalf("the plan is %T %s", step, Describe(s, step).Message)
+	if _, is := step.(steps.BeginRecovery); !is {
+		t.Fatalf("the plan is %T %s", step, steps.Describe(s, step).Message)
 	}
 	recovery := NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{}, 1).Recovery
 	s.Recovery = recovery
 	after := stateWith(formed, members(3), with(3, volume(state.VolumePresent), func(m *state.Member) { m.VolumeCreated = noon.Add(-time.Hour) }))
 	after.Recovery = recovery
 	after.Recovery.Step = v1beta2.RecoveryGrowing
-	if step := Plan(after); step != (SetAsideVolume{Name: nameOf(3)}) {
-		t.Errorf("the plan is %T: %s", step, Describe(after, step).Message)
+	if step := Plan(after); step != (steps.SetAsideVolume{Name: nameOf(3)}) {
+		t.Errorf("the plan is %T: %s", step, steps.Describe(after, step).Message)
 	}
 }
 
@@ -45,7 +47,7 @@ func TestALearnerOfAnOldStatusThatKnowsMoreIsNotPassedOver(t *testing.T) {
 	s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(2)}
 	s.KnownLearners = []string{nameOf(3)}
 	step := Plan(s)
-	if begin, is := step.(BeginRecovery); is && begin.Member == nameOf(0) {
+	if begin, is := step.(steps.BeginRecovery); is && begin.Member == nameOf(0) {
 		t.Errorf("continues from %s with index %d without asking %s with index 50", begin.Member, begin.RaftIndex, nameOf(3))
 	}
 }
@@ -67,9 +69,9 @@ func TestAnOldStatusStopsNoOnlyCopy(t *testing.T) {
 				s.Members[i].VolumeCreated = noon.Add(-29 * 24 * time.Hour)
 			}
 			s.Members[3].Volume, s.Members[4].Volume = state4, state4
-			HearWitness(&s)
+			recovery.HearWitness(&s)
 			step := Plan(s)
-			if d, is := step.(DeletePod); is {
+			if d, is := step.(steps.DeletePod); is {
 				m, _ := state.Find(s, d.Name)
 				t.Errorf("volumes %s, pods %s: stops %s (%s), data %s, without consent; witness %q knows %v", name, pods, d.Name, d.Message, state.DataOf(s, m), s.Witness, s.KnownVoters)
 			}
@@ -83,7 +85,7 @@ func TestAnOldStatusForcesNoSurvivorThatWasNeverForced(t *testing.T) {
 	monthOld(&s)
 	membership := membershipOf(s, 0, 3, 4)
 	with(0, knows(40, 3), func(m *state.Member) { m.Knows, m.AppliedIndex = membership, 40 })(&s)
-	HearWitness(&s)
+	recovery.HearWitness(&s)
 	neverForces(t, s)
 }
 
@@ -108,20 +110,20 @@ func TestAnOldIDCancelsNoRecoveryForEver(t *testing.T) {
 		m.ID, m.Answers, m.RaftIndex = 0, false, 41
 		m.UnreadySince = noon.Add(-time.Hour)
 	})(&s)
-	HearWitness(&s)
+	recovery.HearWitness(&s)
 	begun, cancelled := 0, 0
 	for range 12 {
 		step := Plan(s)
 		switch step.(type) {
-		case BeginRecovery:
+		case steps.BeginRecovery:
 			begun++
-		case CancelRecovery:
+		case steps.CancelRecovery:
 			cancelled++
 		}
 		status = NewStatus(s, step, nil, status, 1)
 		s.Recovery = status.Recovery
 		s.KnownIDs = state.KnownIDs(status)
-		s.Now = s.Now.Add(Describe(s, step).Requeue)
+		s.Now = s.Now.Add(steps.Describe(s, step).Requeue)
 	}
 	if cancelled > 0 {
 		t.Errorf("a recovery that the spec allows began %d times and was cancelled %d times; ID of 1 in the status: %s", begun, cancelled, s.KnownIDs[nameOf(1)])
@@ -147,9 +149,9 @@ func TestARecoveryThatForcedTheSurvivorIsNotCancelledByClaimsOfToday(t *testing.
 	for range 6 {
 		step := Plan(s)
 		switch step := step.(type) {
-		case CancelRecovery:
+		case steps.CancelRecovery:
 			s.Recovery = nil
-		case CreateMember:
+		case steps.CreateMember:
 			started[step.Name] = true
 			for i := range s.Members {
 				if s.Members[i].Name == step.Name {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -13,7 +14,7 @@ import (
 // and a restart of the survivor alone would lose writes.
 func TestAQuorumThatIsBackAndRefusesTheOperatorIsNotStopped(t *testing.T) {
 	s := stateWith(formed, members(3), user, blind(etcd.RefusedPassword), consenting, forcing(0))
-	if step, deletes := Plan(s).(DeletePod); deletes {
+	if step, deletes := Plan(s).(steps.DeletePod); deletes {
 		t.Errorf("a quorum serves (Guarded %v), and the operator stops %s: %s", state.Guarded(s), step.Name, step.Message)
 	}
 }
@@ -26,7 +27,7 @@ func TestASurvivorThatRefusesTheOperatorIsReported(t *testing.T) {
 	for range 60 {
 		s.Now = s.Now.Add(time.Minute)
 	}
-	wait, waits := Plan(s).(Wait)
+	wait, waits := Plan(s).(steps.Wait)
 	if !waits || wait.Reason != v1beta2.ReasonEtcdAccessDenied || !wait.Stalled {
 		t.Errorf("an hour later the status says: %+v", Plan(s))
 	}
@@ -43,7 +44,7 @@ func TestAQuorumOfReadyPodsIsNotStopped(t *testing.T) {
 	for i := range s.Members {
 		s.Members[i].Answers, s.Members[i].PodReady, s.Members[i].UnreadySince = false, true, time.Time{}
 	}
-	if step, cancels := Plan(s).(CancelRecovery); !cancels {
+	if step, cancels := Plan(s).(steps.CancelRecovery); !cancels {
 		t.Errorf("the plan is %T %+v", Plan(s), step)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // forcedAgo: the status says since when the survivor may have run with the flag.
@@ -27,7 +28,7 @@ func TestASurvivorWhoseClaimIsDeletedIsGivenUp(t *testing.T) {
 		how(&s.Members[0])
 		s.Members[0].UnreadySince = noon.Add(-time.Hour)
 		s.Members[0].Volume = state.VolumeNone
-		if wait, is := Plan(s).(Wait); is {
+		if wait, is := Plan(s).(steps.Wait); is {
 			t.Errorf("%s: the claim is deleted, and the recovery waits for ever: %s", name, wait.Message)
 		}
 	}
@@ -43,7 +44,7 @@ func TestACorrectedSpecStartsTheSurvivor(t *testing.T) {
 		if name == "with the flag" {
 			s.Members[0].Start = state.StartForce
 		}
-		if wait, is := Plan(s).(Wait); is {
+		if wait, is := Plan(s).(steps.Wait); is {
 			t.Errorf("%s: the spec is corrected, and the Pod of before stays: %s", name, wait.Message)
 		}
 	}
@@ -57,12 +58,12 @@ func TestASurvivorThatStartsIsGivenTimeForItsElection(t *testing.T) {
 	with(1, withoutPod)(&s)
 	with(2, withoutPod)(&s)
 	step := Plan(s)
-	if c, is := step.(CancelRecovery); is {
+	if c, is := step.(steps.CancelRecovery); is {
 		t.Errorf("cancelled after 1 s of etcd: %s", c.Message)
 		s.Recovery = NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{Recovery: s.Recovery}, 1).Recovery
 		for range 2 {
 			next := Plan(s)
-			if create, is := next.(CreateMember); is {
+			if create, is := next.(steps.CreateMember); is {
 				for i := range s.Members {
 					if s.Members[i].Name == create.Name {
 						pod(state.PodStarting)(&s.Members[i])
@@ -79,7 +80,7 @@ func TestNobodyStartsBesideTheSurvivorDuringARestore(t *testing.T) {
 	forcedAgo(&s, 0, time.Hour)
 	for range 3 {
 		step := Plan(s)
-		if create, is := step.(CreateMember); is {
+		if create, is := step.(steps.CreateMember); is {
 			if create.Name == nameOf(1) || create.Name == nameOf(2) {
 				t.Errorf("%s starts beside survivor %s, which may be a cluster of its own", create.Name, nameOf(0))
 			}
@@ -106,8 +107,8 @@ func TestASurvivorDoesNotStartOnAnotherClaim(t *testing.T) {
 			s.Members[0].VolumeID = state.VolumeID{Claim: "copy", Volume: "pv-copy"}
 			s.KnownVolumes = map[string]state.VolumeID{nameOf(0): {Claim: "before", Volume: "pv-before"}}
 			step := Plan(s)
-			if d, is := step.(DeletePod); !is || d.Name != nameOf(0) {
-				t.Errorf("%s %s: the Pod is left to start on the copy: %T %s", name, p, step, Describe(s, step).Message)
+			if d, is := step.(steps.DeletePod); !is || d.Name != nameOf(0) {
+				t.Errorf("%s %s: the Pod is left to start on the copy: %T %s", name, p, step, steps.Describe(s, step).Message)
 			}
 			s.Recovery = nil
 		}
@@ -119,7 +120,7 @@ func TestAMemberThatStillReadsItsDataIsNotPassedOver(t *testing.T) {
 	s := stateWith(formed, members(5), size(5), noQuorum, with(2, gone), with(3, gone), with(4, gone), consenting)
 	with(0, knows(41, 3))(&s)
 	with(1, silent, unreadyFor(time.Minute), func(m *state.Member) { m.RaftIndex, m.EtcdSince = 2, noon.Add(-time.Second) })(&s) // etcd began 1 s ago, and has 50
-	if begin, is := Plan(s).(BeginRecovery); is {
-		t.Errorf("%s", Describe(s, begin).Message)
+	if begin, is := Plan(s).(steps.BeginRecovery); is {
+		t.Errorf("%s", steps.Describe(s, begin).Message)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // The survivor 0 has run with the flag, and its Pod is gone for a moment. A person binds the disk of 1 to a claim again. It may have writes that 0 lacks. The
@@ -34,8 +35,8 @@ func TestAClaimThatComesBackWhileASurvivorIsForcedIsNotDeleted(t *testing.T) {
 		t.Fatal("the recovery is forgotten")
 	}
 	after.Recovery.Step, after.Recovery.Voters = v1beta2.RecoveryGrowing, append(after.Recovery.Voters, nameOf(3))
-	if step := Plan(after); step != (SetAsideVolume{Name: nameOf(3)}) {
-		t.Errorf("the plan is %T: %s", step, Describe(after, step).Message)
+	if step := Plan(after); step != (steps.SetAsideVolume{Name: nameOf(3)}) {
+		t.Errorf("the plan is %T: %s", step, steps.Describe(after, step).Message)
 	}
 }
 
@@ -47,10 +48,10 @@ func TestNobodyStartsBesideASurvivorThatMayBeAlone(t *testing.T) {
 	s.Members[1].VolumeCreated, s.Members[2].VolumeCreated = noon.Add(-time.Minute), noon.Add(-time.Minute)
 	// the operator created its Pod again without the flag, for example by dropFlag after an EtcdRestore had begun and failed
 	step := Plan(s)
-	if _, is := step.(CancelRecovery); is {
+	if _, is := step.(steps.CancelRecovery); is {
 		s.Recovery = nil
 		next := Plan(s)
-		if c, is := next.(CreateMember); is {
+		if c, is := next.(steps.CreateMember); is {
 			t.Errorf("%s starts beside survivor %s, which may be a cluster of its own", c.Name, nameOf(0))
 		}
 	}
@@ -63,11 +64,11 @@ func TestAnOldStatusForcesNoClusterOfOne(t *testing.T) {
 		monthOld(&s)
 		for range 3 {
 			step := Plan(s)
-			if d, is := step.(DeletePod); is && d.Name == nameOf(0) {
+			if d, is := step.(steps.DeletePod); is && d.Name == nameOf(0) {
 				withoutPod(&s.Members[0])
 				continue
 			}
-			if c, is := step.(CreateMember); is && c.Start == state.StartForce {
+			if c, is := step.(steps.CreateMember); is && c.Start == state.StartForce {
 				t.Errorf("%s: %s starts with --force-new-cluster without consent, and etcd drops what its log on disk does not show as committed", name, c.Name)
 			}
 			break
@@ -82,9 +83,9 @@ func TestALeftoverOfAFailedSeedHoldsUpNoRecord(t *testing.T) {
 	s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryGrowing, Member: nameOf(0), Voters: []string{nameOf(0)}}
 	step, _ := Choose(s)
 	Refuse(&s, step)
-	Obstruct(&s, step, Wait{Reason: v1beta2.ReasonObjectRefused, Message: "Kubernetes refuses to delete the volume.", Stalled: true})
+	Obstruct(&s, step, steps.Wait{Reason: v1beta2.ReasonObjectRefused, Message: "Kubernetes refuses to delete the volume.", Stalled: true})
 	after, _ := Choose(s)
-	if _, is := after.(CompleteRecovery); !is {
-		t.Errorf("the recovery is never complete: %T %s", after, Describe(s, after).Message)
+	if _, is := after.(steps.CompleteRecovery); !is {
+		t.Errorf("the recovery is never complete: %T %s", after, steps.Describe(s, after).Message)
 	}
 }

@@ -8,7 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/recovery"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/waits"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -75,47 +78,47 @@ func TestPlanRecoveryChooses(t *testing.T) {
 	}
 	planTests{
 		"continues from the only survivor": {
-			changed(lostTwo, with(0, knows(42, 3))), BeginRecovery{Member: nameOf(0), RaftIndex: 42, RaftTerm: 3},
+			changed(lostTwo, with(0, knows(42, 3))), steps.BeginRecovery{Member: nameOf(0), RaftIndex: 42, RaftTerm: 3},
 		},
 		"chooses the survivor with the highest Raft index": {
-			five(with(0, knows(41, 3)), with(1, knows(42, 3))), BeginRecovery{Member: nameOf(1), RaftIndex: 42, RaftTerm: 3},
+			five(with(0, knows(41, 3)), with(1, knows(42, 3))), steps.BeginRecovery{Member: nameOf(1), RaftIndex: 42, RaftTerm: 3},
 		},
 		"prefers a higher Raft index to a later term": {
-			five(with(0, knows(42, 3)), with(1, knows(41, 9))), BeginRecovery{Member: nameOf(0), RaftIndex: 42, RaftTerm: 3},
+			five(with(0, knows(42, 3)), with(1, knows(41, 9))), steps.BeginRecovery{Member: nameOf(0), RaftIndex: 42, RaftTerm: 3},
 		},
 		"chooses the survivor with the later term if the Raft indexes are equal": {
-			five(with(0, knows(42, 3)), with(1, knows(42, 4))), BeginRecovery{Member: nameOf(1), RaftIndex: 42, RaftTerm: 4},
+			five(with(0, knows(42, 3)), with(1, knows(42, 4))), steps.BeginRecovery{Member: nameOf(1), RaftIndex: 42, RaftTerm: 4},
 		},
 		"chooses no survivor until all members that hold data have answered": {
 			five(with(0, knows(42, 3))),
-			Wait{Reason: v1beta2.ReasonQuorumLost, Message: two + " Member " + nameOf(1) + " holds data, but has not answered yet." + compared, Requeue: requeueUnasked},
+			steps.Wait{Reason: v1beta2.ReasonQuorumLost, Message: two + " Member " + nameOf(1) + " holds data, but has not answered yet." + compared, Requeue: recovery.RequeueUnasked},
 		},
 		"uses the Raft index in the metrics of a member that has not answered for 1 min": {
 			five(with(0, knows(41, 3)), with(1, silent, unreadyFor(time.Minute), func(m *state.Member) { m.RaftIndex = 42 })),
-			BeginRecovery{Member: nameOf(1), RaftIndex: 42},
+			steps.BeginRecovery{Member: nameOf(1), RaftIndex: 42},
 		},
 		"ignores the Raft index of a member that started 1 s ago: it may still read its data": {
 			five(with(0, knows(41, 3)), with(1, silent, unreadyFor(time.Second), func(m *state.Member) { m.RaftIndex = 2 })),
-			Wait{Reason: v1beta2.ReasonQuorumLost, Message: two + " Member " + nameOf(1) + " holds data, but has not answered yet." + compared, Requeue: requeueUnasked},
+			steps.Wait{Reason: v1beta2.ReasonQuorumLost, Message: two + " Member " + nameOf(1) + " holds data, but has not answered yet." + compared, Requeue: recovery.RequeueUnasked},
 		},
 		"reports a survivor whose Pod cannot run, so that the operator cannot compare it": {
 			five(with(0, knows(42, 3)), with(1, blockedBy(v1beta2.ReasonPodUnschedulable))),
-			Wait{Reason: v1beta2.ReasonQuorumLost, Message: two + " Member " + nameOf(1) + " holds data, but does not run: why." + compared, Stalled: true},
+			steps.Wait{Reason: v1beta2.ReasonQuorumLost, Message: two + " Member " + nameOf(1) + " holds data, but does not run: why." + compared, Stalled: true},
 		},
 		"creates the Pod of a survivor that has none": {
-			five(with(0, knows(42, 3)), with(1, withoutPod)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin},
+			five(with(0, knows(42, 3)), with(1, withoutPod)), steps.CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin},
 		},
 		"stops the Pod of a lost member before it chooses the survivor": {
 			changed(lostTwo, with(0, knows(42, 3)), with(1, func(m *state.Member) { m.Pod = state.PodStarting })),
-			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRecovering, Message: "only the survivor may run while it restarts with --force-new-cluster"},
+			steps.DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRecovering, Message: "only the survivor may run while it restarts with --force-new-cluster"},
 		},
 		"asks a person if a node does not confirm that the Pod of a lost member has stopped": {
 			changed(lostTwo, with(0, knows(42, 3)), with(1, pod(state.PodDeleting), func(m *state.Member) { m.GoneBy = noon.Add(-time.Minute) })),
-			Wait{Reason: v1beta2.ReasonPodFailing, Message: stillRuns(nameOf(1)), Stalled: true},
+			steps.Wait{Reason: v1beta2.ReasonPodFailing, Message: stillRuns(nameOf(1)), Stalled: true},
 		},
 		"asks a person to save the data of a survivor whose volume is being deleted": {
 			changed(lostTwo, with(0, knows(42, 3), volume(state.VolumeDeleting))),
-			Wait{
+			steps.Wait{
 				Reason: v1beta2.ReasonRecovering,
 				Message: "Only the Pod of survivor " + nameOf(0) + " still has its data, because its volume is being deleted. The data is lost when the Pod ends. " +
 					"Save the data first with an EtcdBackup by etcdEndpoints. Then apply an EtcdRestore of that snapshot. To give the data up, delete the Pod.",
@@ -124,11 +127,11 @@ func TestPlanRecoveryChooses(t *testing.T) {
 		},
 		"asks for an EtcdRestore if no voter has data": {
 			stateWith(formed, members(3), noQuorum, with(0, gone), with(1, gone), with(2, gone), consenting),
-			Wait{Reason: v1beta2.ReasonQuorumLost, Message: "Quorum is lost: 0 of 3 voters have their data, and 2 are needed. etcd accepts no writes. The operator removes nothing. To continue from a snapshot, apply an EtcdRestore.", Stalled: true},
+			steps.Wait{Reason: v1beta2.ReasonQuorumLost, Message: "Quorum is lost: 0 of 3 voters have their data, and 2 are needed. etcd accepts no writes. The operator removes nothing. To continue from a snapshot, apply an EtcdRestore.", Stalled: true},
 		},
 		"forces no new cluster if enough voters have data, even if they are down for 1 h": {
 			stateWith(formed, members(3), noQuorum, with(0, unreadyFor(time.Hour)), with(1, unreadyFor(time.Hour)), with(2, gone), consenting),
-			Wait{
+			steps.Wait{
 				Reason: v1beta2.ReasonQuorumLost,
 				Message: "Quorum is lost, and etcd accepts no writes. The members that have data did not form a quorum in time: " + nameOf(0) + ", " + nameOf(1) +
 					". The operator removes nothing. Recover these members. If some of them are lost for good, delete their PersistentVolumeClaims. To continue from a snapshot, apply an EtcdRestore.",
@@ -141,8 +144,8 @@ func TestPlanRecoveryChooses(t *testing.T) {
 	}.run(t)
 }
 
-func begins(name string, uid string) BeginRestore {
-	return BeginRestore{Restore: v1beta2.ClusterRestoreStatus{
+func begins(name string, uid string) steps.BeginRestore {
+	return steps.BeginRestore{Restore: v1beta2.ClusterRestoreStatus{
 		Name: name, UID: "uid-back", Step: v1beta2.RestoreSeeding, Message: "The operator is restoring a seed. The members continue to serve.",
 		Incarnation: 2, ClusterIDBefore: oldID,
 	}}
@@ -152,19 +155,19 @@ func TestPlanRecoveryForces(t *testing.T) {
 	lost := func(changes ...change) state.State {
 		return stateWith(append([]change{formed, members(3), noQuorum, with(1, gone), with(2, gone), consenting, forcing(0)}, changes...)...)
 	}
-	again := DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonRecovering, Message: "it must start once with --force-new-cluster"}
-	without := DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonRecovering, Message: "it must start without --force-new-cluster"}
-	restarting := Wait{Reason: v1beta2.ReasonRecovering, Message: "Survivor " + nameOf(0) + " is restarting with --force-new-cluster."}
+	again := steps.DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonRecovering, Message: "it must start once with --force-new-cluster"}
+	without := steps.DeletePod{Name: nameOf(0), Reason: v1beta2.ReasonRecovering, Message: "it must start without --force-new-cluster"}
+	restarting := steps.Wait{Reason: v1beta2.ReasonRecovering, Message: "Survivor " + nameOf(0) + " is restarting with --force-new-cluster."}
 	planTests{
 		"stops the other survivors first": {
-			lost(with(1, onVolume)), DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRecovering, Message: "only the survivor may run while it restarts with --force-new-cluster"},
+			lost(with(1, onVolume)), steps.DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonRecovering, Message: "only the survivor may run while it restarts with --force-new-cluster"},
 		},
 		"waits until the other survivors have stopped": {
-			lost(with(1, onVolume, pod(state.PodDeleting))), Wait{Reason: v1beta2.ReasonRecovering, Message: "Member " + nameOf(1) + " is stopping. Then the survivor continues alone."},
+			lost(with(1, onVolume, pod(state.PodDeleting))), steps.Wait{Reason: v1beta2.ReasonRecovering, Message: "Member " + nameOf(1) + " is stopping. Then the survivor continues alone."},
 		},
 		"asks a person if a node does not confirm that another survivor has stopped": {
 			lost(with(1, onVolume, pod(state.PodDeleting), func(m *state.Member) { m.GoneBy = noon.Add(-time.Minute) })),
-			Wait{Reason: v1beta2.ReasonPodFailing, Message: stillRuns(nameOf(1)), Stalled: true},
+			steps.Wait{Reason: v1beta2.ReasonPodFailing, Message: stillRuns(nameOf(1)), Stalled: true},
 		},
 		"does not restart the other survivors": {
 			lost(with(1, volume(state.VolumePresent))), again,
@@ -173,13 +176,13 @@ func TestPlanRecoveryForces(t *testing.T) {
 			lost(), again,
 		},
 		"waits until the survivor has stopped": {
-			lost(with(0, pod(state.PodDeleting))), Wait{Reason: v1beta2.ReasonRecovering, Message: "Survivor " + nameOf(0) + " is stopping. After that, it must start once with --force-new-cluster."},
+			lost(with(0, pod(state.PodDeleting))), steps.Wait{Reason: v1beta2.ReasonRecovering, Message: "Survivor " + nameOf(0) + " is stopping. After that, it must start once with --force-new-cluster."},
 		},
 		"records the flag before it starts the survivor with it": {
-			lost(with(0, withoutPod)), RecordForcing{Member: nameOf(0)},
+			lost(with(0, withoutPod)), steps.RecordForcing{Member: nameOf(0)},
 		},
 		"starts the survivor with the flag after the flag is recorded": {
-			lost(with(0, withoutPod), flagRecorded), CreateMember{Name: nameOf(0), Incarnation: 1, Start: state.StartForce},
+			lost(with(0, withoutPod), flagRecorded), steps.CreateMember{Name: nameOf(0), Incarnation: 1, Start: state.StartForce},
 		},
 		"waits until the survivor with the flag serves": {
 			lost(with(0, forced)), restarting,
@@ -189,7 +192,7 @@ func TestPlanRecoveryForces(t *testing.T) {
 		},
 		"reports why the survivor does not start": {
 			lost(with(0, blockedBy(v1beta2.ReasonPodFailing), forced)),
-			Wait{Reason: v1beta2.ReasonPodFailing, Message: "Survivor " + nameOf(0) + " does not run: why. To give it up, delete its PersistentVolumeClaim. To continue from a snapshot, apply an EtcdRestore.", Stalled: true},
+			steps.Wait{Reason: v1beta2.ReasonPodFailing, Message: "Survivor " + nameOf(0) + " does not run: why. To give it up, delete its PersistentVolumeClaim. To continue from a snapshot, apply an EtcdRestore.", Stalled: true},
 		},
 		"waits while the survivor serves, but the membership still has other members": {
 			lost(alone(0), with(1, func(m *state.Member) { m.InMembership = true })), restarting,
@@ -199,53 +202,53 @@ func TestPlanRecoveryForces(t *testing.T) {
 				s.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", Step: v1beta2.RestoreGrowing, Incarnation: 1}
 			}, with(0, withoutPod), flagRecorded,
 				func(s *state.State) { s.Services.ClientRestoreUID = "" }),
-			CreateMember{Name: nameOf(0), Incarnation: 1, Start: state.StartForce},
+			steps.CreateMember{Name: nameOf(0), Incarnation: 1, Start: state.StartForce},
 		},
 		"records that the survivor serves alone": {
-			lost(alone(0)), RecordForced{Revision: 17},
+			lost(alone(0)), steps.RecordForced{Revision: 17},
 		},
 		"is cancelled if the consent is withdrawn before the flag is recorded": {
-			lost(grace(time.Minute)), CancelRecovery{Message: "spec.recovery.quorumLoss no longer allows it. Nothing was changed."},
+			lost(grace(time.Minute)), steps.CancelRecovery{Message: "spec.recovery.quorumLoss no longer allows it. Nothing was changed."},
 		},
 		"is cancelled if the consent to continue without a foreign voter is withdrawn in time": {
-			lost(guest()), CancelRecovery{Message: "The annotations do not let it continue any more without members that the operator did not add: " + guestLabel + ". They may have newer data. Nothing was changed."},
+			lost(guest()), steps.CancelRecovery{Message: "The annotations do not let it continue any more without members that the operator did not add: " + guestLabel + ". They may have newer data. Nothing was changed."},
 		},
 		"continues without a foreign voter if an annotation consents to that": {
 			lost(guest(), mayGo), again,
 		},
 		"continues if the consent about a foreign voter is withdrawn after the flag is recorded": {
-			lost(guest(), flagRecorded, with(0, withoutPod)), CreateMember{Name: nameOf(0), Incarnation: 1, Start: state.StartForce},
+			lost(guest(), flagRecorded, with(0, withoutPod)), steps.CreateMember{Name: nameOf(0), Incarnation: 1, Start: state.StartForce},
 		},
 		"continues if the consent is withdrawn after the survivor serves alone": {
-			lost(alone(0), grace(time.Minute)), RecordForced{Revision: 17},
+			lost(alone(0), grace(time.Minute)), steps.RecordForced{Revision: 17},
 		},
 		"asks the survivor if the consent is withdrawn after the flag is recorded, and no Pod has it": {
-			lost(flagRecorded, with(0, withoutPod), grace(time.Minute)), CreateMember{Name: nameOf(0), Incarnation: 1, Start: state.StartRejoin},
+			lost(flagRecorded, with(0, withoutPod), grace(time.Minute)), steps.CreateMember{Name: nameOf(0), Incarnation: 1, Start: state.StartRejoin},
 		},
 		"waits for permission if the quorum that refuses the operator may be the survivor alone": {
-			lost(flagRecorded, with(0, guarded)), waitForPermission(lost(with(0, guarded))),
+			lost(flagRecorded, with(0, guarded)), waits.WaitForPermission(lost(with(0, guarded))),
 		},
 		"is cancelled if only another member reaches a quorum": {
-			lost(flagRecorded, with(1, onVolume, guarded)), CancelRecovery{Message: "A quorum answers. Survivor " + nameOf(0) + " may have run with --force-new-cluster."},
+			lost(flagRecorded, with(1, onVolume, guarded)), steps.CancelRecovery{Message: "A quorum answers. Survivor " + nameOf(0) + " may have run with --force-new-cluster."},
 		},
 		"is cancelled if a quorum refuses the operator before the flag is recorded": {
-			lost(with(0, guarded)), CancelRecovery{Message: "A quorum answers. Nothing was changed."},
+			lost(with(0, guarded)), steps.CancelRecovery{Message: "A quorum answers. Nothing was changed."},
 		},
 		"does not report that nothing was changed if the flag may have been used": {
-			lost(flagRecorded, with(0, gone)), CancelRecovery{Message: "The volume of survivor " + nameOf(0) + " does not exist. Survivor " + nameOf(0) + " may have run with --force-new-cluster."},
+			lost(flagRecorded, with(0, gone)), steps.CancelRecovery{Message: "The volume of survivor " + nameOf(0) + " does not exist. Survivor " + nameOf(0) + " may have run with --force-new-cluster."},
 		},
 		"records that the survivor serves if a foreign learner was added to it": {
 			lost(flagRecorded, alone(0), with(0, voter), func(s *state.State) {
 				s.Recovery.Voters = []string{nameOf(0), nameOf(1), nameOf(2)}
 				s.ForeignMembers = []state.ForeignMember{{ID: 9, Name: "guest", Learner: true}}
-			}), RecordForced{Revision: 17},
+			}), steps.RecordForced{Revision: 17},
 		},
 		"is cancelled if the survivor is lost": {
-			lost(with(0, gone)), CancelRecovery{Message: "The volume of survivor " + nameOf(0) + " does not exist. Nothing was changed."},
+			lost(with(0, gone)), steps.CancelRecovery{Message: "The volume of survivor " + nameOf(0) + " does not exist. Nothing was changed."},
 		},
 		"asks a person about a survivor that cannot start and whose volume is being deleted": {
 			lost(with(0, blockedBy(v1beta2.ReasonPodFailing), forced, volume(state.VolumeDeleting))),
-			Wait{
+			steps.Wait{
 				Reason: v1beta2.ReasonRecovering,
 				Message: "Only the Pod of survivor " + nameOf(0) + " still has its data, because its volume is being deleted. The data is lost when the Pod ends. " +
 					"Save the data first with an EtcdBackup by etcdEndpoints. Then apply an EtcdRestore of that snapshot. To give the data up, delete the Pod.",
@@ -269,28 +272,28 @@ func TestPlanRecoveryForces(t *testing.T) {
 		},
 		"waits until the survivor with the flag has stopped": {
 			lost(with(0, pod(state.PodDeleting), forced), growing),
-			Wait{Reason: v1beta2.ReasonRecovering, Message: "Member " + nameOf(0) + " is restarting without --force-new-cluster."},
+			steps.Wait{Reason: v1beta2.ReasonRecovering, Message: "Member " + nameOf(0) + " is restarting without --force-new-cluster."},
 		},
 		"restarts the survivor without the flag": {
-			lost(with(0, withoutPod), growing), CreateMember{Name: nameOf(0), Incarnation: 1, Start: state.StartRejoin},
+			lost(with(0, withoutPod), growing), steps.CreateMember{Name: nameOf(0), Incarnation: 1, Start: state.StartRejoin},
 		},
 		"grows by learners": {
 			lost(alone(0), growing, with(0, voter)), create(3),
 		},
 		"adds no member with the flag to the client Service": {
-			lost(alone(0), with(0, func(m *state.Member) { m.InService = false })), RecordForced{Revision: 17},
+			lost(alone(0), with(0, func(m *state.Member) { m.InService = false })), steps.RecordForced{Revision: 17},
 		},
 		"deletes the volumes of lost members when the cluster has its size": {
-			lost(alone(0), growing, with(0, voter), size(1), with(1, volume(state.VolumePresent)), keeping(0)), DeleteVolume{Name: nameOf(1), Reason: v1beta2.ReasonScaling},
+			lost(alone(0), growing, with(0, voter), size(1), with(1, volume(state.VolumePresent)), keeping(0)), steps.DeleteVolume{Name: nameOf(1), Reason: v1beta2.ReasonScaling},
 		},
 		"does not stop the survivor to force it if its next Pod would be without its volume": {
-			lost(ontoPods), keepsSurvivor(state.Member{Name: nameOf(0)}),
+			lost(ontoPods), recovery.KeepsSurvivor(state.Member{Name: nameOf(0)}),
 		},
 		"does not stop it to remove the flag if its next Pod would be without its volume": {
-			lost(alone(0), growing, ontoPods), keepsSurvivor(state.Member{Name: nameOf(0)}),
+			lost(alone(0), growing, ontoPods), recovery.KeepsSurvivor(state.Member{Name: nameOf(0)}),
 		},
 		"is complete when the survivor is healthy and the cluster has its size": {
-			lost(alone(0), growing, with(0, voter), size(1)), CompleteRecovery{},
+			lost(alone(0), growing, with(0, voter), size(1)), steps.CompleteRecovery{},
 		},
 	}.run(t)
 }
@@ -343,21 +346,21 @@ func TestTheLastRecoveryIsKeptByARestoreAndByARecoveryThatIsCancelled(t *testing
 		s.LastRecovery = &v1beta2.PastRecovery{Member: "n", StartedAt: metav1.NewTime(noon.Add(time.Hour))}
 		return s
 	}
-	restore := BeginRestore{}
+	restore := steps.BeginRestore{}
 	for name, test := range map[string]struct {
 		status v1beta2.EtcdClusterStatus
-		step   Step
+		step   steps.Step
 		want   string
 	}{
 		"a restore after a recovery":                                                 {in(v1beta2.RecoveryComplete, "m"), restore, "m"},
 		"a restore while the survivor is restarted":                                  {in(v1beta2.RecoveryForcing, "m"), restore, "m"},
 		"a restore without a recovery before it":                                     {v1beta2.EtcdClusterStatus{LastRecovery: &v1beta2.PastRecovery{Member: "earlier"}}, restore, "earlier"},
-		"a recovery whose survivor serves":                                           {in(v1beta2.RecoveryForcing, "m"), RecordForced{}, "m"},
-		"a second recovery, which may be cancelled":                                  {in(v1beta2.RecoveryComplete, "m"), BeginRecovery{Member: "n"}, "m"},
-		"a recovery that is cancelled after its survivor may have run with the flag": {withFlag(in(v1beta2.RecoveryForcing, "n")), CancelRecovery{}, "n"},
-		"a recovery that is cancelled before the flag is recorded":                   {in(v1beta2.RecoveryForcing, "n"), CancelRecovery{}, "earlier"},
+		"a recovery whose survivor serves":                                           {in(v1beta2.RecoveryForcing, "m"), steps.RecordForced{}, "m"},
+		"a second recovery, which may be cancelled":                                  {in(v1beta2.RecoveryComplete, "m"), steps.BeginRecovery{Member: "n"}, "m"},
+		"a recovery that is cancelled after its survivor may have run with the flag": {withFlag(in(v1beta2.RecoveryForcing, "n")), steps.CancelRecovery{}, "n"},
+		"a recovery that is cancelled before the flag is recorded":                   {in(v1beta2.RecoveryForcing, "n"), steps.CancelRecovery{}, "earlier"},
 		"a restore after a recovery that was cancelled too late":                     {followed(in(v1beta2.RecoveryComplete, "m")), restore, "n"},
-		"a second recovery after one that was cancelled too late":                    {followed(in(v1beta2.RecoveryComplete, "m")), BeginRecovery{Member: "o"}, "n"},
+		"a second recovery after one that was cancelled too late":                    {followed(in(v1beta2.RecoveryComplete, "m")), steps.BeginRecovery{Member: "o"}, "n"},
 	} {
 		recordFacts(&test.status, state.State{Now: noon}, test.step)
 		if got := test.status.LastRecovery; got == nil || got.Member != test.want {
@@ -372,9 +375,9 @@ func TestARecoveryThatIsCancelledLeavesTheOneBeforeIt(t *testing.T) {
 	s := stateWith(formed, members(3), forcing(0), growing, flagRecorded)
 	s.Recovery.Voters, s.Recovery.Revision = []string{nameOf(0), nameOf(5)}, 17
 	status := v1beta2.EtcdClusterStatus{Recovery: s.Recovery.DeepCopy()}
-	recordFacts(&status, s, BeginRecovery{Member: nameOf(1)})
+	recordFacts(&status, s, steps.BeginRecovery{Member: nameOf(1)})
 	s.Recovery = status.Recovery.DeepCopy()
-	recordFacts(&status, s, CancelRecovery{})
+	recordFacts(&status, s, steps.CancelRecovery{})
 	got := status.Recovery
 	if got == nil || got.Step != v1beta2.RecoveryGrowing || got.Member != nameOf(0) || got.Revision != 17 || got.Earlier != nil {
 		t.Fatalf("the status has %+v, want the recovery from %s", got, nameOf(0))

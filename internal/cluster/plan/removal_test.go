@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -36,10 +38,10 @@ func TestAVoterThatMayBeRemovedMakesNoLostQuorum(t *testing.T) {
 // yet. The user consents to a recovery, and the first two are a quorum.
 func TestAnOperatorThatEndsAfterARemovalForcesNoNewCluster(t *testing.T) {
 	s := stateWith(formed, members(4), size(3))
-	before := NewStatus(s, Wait{}, nil, v1beta2.EtcdClusterStatus{}, 1)
+	before := NewStatus(s, steps.Wait{}, nil, v1beta2.EtcdClusterStatus{}, 1)
 	for range 3 {
 		step := Plan(s)
-		if _, removes := step.(RemoveMember); removes {
+		if _, removes := step.(steps.RemoveMember); removes {
 			break
 		}
 		before = NewStatus(s, step, nil, before, 1)
@@ -48,7 +50,7 @@ func TestAnOperatorThatEndsAfterARemovalForcesNoNewCluster(t *testing.T) {
 	next := state.NewState(&v1beta2.EtcdCluster{Status: before})
 	after := stateWith(formed, members(4), noQuorum, consenting, with(2, gone), with(3, gone), with(0, knows(42, 3)), with(1, knows(41, 3)))
 	after.KnownVoters, after.Removing = next.KnownVoters, next.Removing
-	if step, begins := Plan(after).(BeginRecovery); begins {
+	if step, begins := Plan(after).(steps.BeginRecovery); begins {
 		t.Errorf("2 of 3 voters hold their data, and the operator begins %+v", step)
 	}
 }
@@ -56,27 +58,27 @@ func TestAnOperatorThatEndsAfterARemovalForcesNoNewCluster(t *testing.T) {
 func TestARemovalIsRecordedUntilAQuorumAnswersWithoutTheMember(t *testing.T) {
 	s := stateWith(formed, members(4), size(3))
 	first := Plan(s)
-	if first != (BeginRemoval{Voter: nameOf(3), Name: nameOf(3)}) {
+	if first != (steps.BeginRemoval{Voter: nameOf(3), Name: nameOf(3)}) {
 		t.Fatalf("the first step is %+v", first)
 	}
 	status := NewStatus(s, first, nil, v1beta2.EtcdClusterStatus{}, 1)
 	s.Removing = state.NewState(&v1beta2.EtcdCluster{Status: status}).Removing
-	removal, removes := Plan(s).(RemoveMember)
+	removal, removes := Plan(s).(steps.RemoveMember)
 	if !removes {
 		t.Fatalf("the second step is %+v", Plan(s))
 	}
 	for name, test := range map[string]struct {
 		state state.State
-		step  Step
+		step  steps.Step
 		err   error
 		want  string
 	}{
 		"etcd does not answer":                            {s, removal, errors.New("no answer"), nameOf(3)},
-		"the operator waits before it removes the member": {s, Wait{Reason: v1beta2.ReasonScaling}, nil, nameOf(3)},
-		"no quorum answers":                               {stateWith(formed, members(4), noQuorum, removing(3)), Wait{}, nil, nameOf(3)},
+		"the operator waits before it removes the member": {s, steps.Wait{Reason: v1beta2.ReasonScaling}, nil, nameOf(3)},
+		"no quorum answers":                               {stateWith(formed, members(4), noQuorum, removing(3)), steps.Wait{}, nil, nameOf(3)},
 		"the member is removed":                           {s, removal, nil, ""},
-		"a quorum answers without the member":             {stateWith(formed, members(3), removing(3)), Done{}, nil, ""},
-		"the user sets the size back to 4":                {stateWith(formed, members(4), removing(3), size(4)), Done{}, nil, ""},
+		"a quorum answers without the member":             {stateWith(formed, members(3), removing(3)), steps.Done{}, nil, ""},
+		"the user sets the size back to 4":                {stateWith(formed, members(4), removing(3), size(4)), steps.Done{}, nil, ""},
 	} {
 		if got := NewStatus(test.state, test.step, test.err, status, 1).RemovingMember; got != test.want {
 			t.Errorf("%s: %q is recorded, want %q", name, got, test.want)
@@ -87,7 +89,7 @@ func TestARemovalIsRecordedUntilAQuorumAnswersWithoutTheMember(t *testing.T) {
 // A restore must detect that members on silent nodes may be a quorum.
 func TestAMemberThatMayBeRemovedMakesNoQuorumLarger(t *testing.T) {
 	s := stateWith(formed, members(4), noQuorum, removing(3))
-	if !haveQuorum(s, s.Members[:2]) {
+	if !restore.HaveQuorum(s, s.Members[:2]) {
 		t.Error("two members are too few, but they are a quorum of three if the fourth was removed")
 	}
 }
@@ -104,7 +106,7 @@ func TestARecordedIDDoesNotOutrankWhatTheMemberTells(t *testing.T) {
 
 func TestARemovedForeignVoterIsTakenOffTheRecordAtOnce(t *testing.T) {
 	s := stateWith(formed, members(3), guest(), mayGo, func(s *state.State) { s.Removing = guestID.String() })
-	removal, removes := Plan(s).(RemoveMember)
+	removal, removes := Plan(s).(steps.RemoveMember)
 	if !removes {
 		t.Fatalf("the step is %+v", Plan(s))
 	}
@@ -117,10 +119,10 @@ func TestARemovedForeignVoterIsTakenOffTheRecordAtOnce(t *testing.T) {
 // grace period for foreign members.
 func TestAMemberWithAnotherPeerURLIsRecognisedByItsRecordedID(t *testing.T) {
 	first := stateWith(formed, members(3))
-	status := NewStatus(first, Done{}, nil, v1beta2.EtcdClusterStatus{}, 1)
+	status := NewStatus(first, steps.Done{}, nil, v1beta2.EtcdClusterStatus{}, 1)
 	silentQuorum := state.NewState(&v1beta2.EtcdCluster{Status: status})
 	silentQuorum.Members = []state.Member{{Name: nameOf(0), Incarnation: 1}, {Name: nameOf(1), Incarnation: 1}, {Name: nameOf(2), Incarnation: 1}}
-	status = NewStatus(silentQuorum, Wait{}, nil, status, 1) // no member answers in this pass
+	status = NewStatus(silentQuorum, steps.Wait{}, nil, status, 1) // no member answers in this pass
 
 	const moved = "http://10.9.9.9:2380"
 	for name, test := range map[string]struct {

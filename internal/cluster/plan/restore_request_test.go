@@ -8,7 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // restoreOf returns a verified EtcdRestore of cluster example with an age.
@@ -53,7 +55,7 @@ func TestOneRestoreIsTakenUpAtATimeTheOldestFirst(t *testing.T) {
 			if test.underWay != "" {
 				v.Restore = &v1beta2.ClusterRestoreStatus{UID: test.underWay}
 			}
-			ChooseRestore(&v, test.restores)
+			restore.ChooseRestore(&v, test.restores)
 			got := ""
 			if v.Request != nil {
 				got = v.Request.Name
@@ -79,7 +81,7 @@ func TestARestoreUnderWayThatIsNotAskedForSaysWhy(t *testing.T) {
 		"another one has failed": {[]v1beta2.EtcdRestore{restoreOf("other", 0, withCondition(v1beta2.ConditionFailed))}, false, false},
 	} {
 		s := state.State{Name: "example", Restore: &v1beta2.ClusterRestoreStatus{UID: "uid-back"}}
-		if ChooseRestore(&s, test.restores); s.RestoreFailed != test.failed || s.RestoreUnverified != test.unverified {
+		if restore.ChooseRestore(&s, test.restores); s.RestoreFailed != test.failed || s.RestoreUnverified != test.unverified {
 			t.Errorf("%s: failed %t, unverified %t", name, s.RestoreFailed, s.RestoreUnverified)
 		}
 	}
@@ -96,7 +98,7 @@ func TestNothingIsStoppedOrDeletedBeforeTheSeedIsProven(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			switch step := Plan(stateWith(formed, members(3), restored(v1beta2.RestoreSeeding), asked, seed)).(type) {
-			case StopMembers, DeletePod, DeleteVolume, BeginSwitch, AdoptSeed:
+			case steps.StopMembers, steps.DeletePod, steps.DeleteVolume, steps.BeginSwitch, steps.AdoptSeed:
 				t.Errorf("it does %#v", step)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // A verified EtcdRestore stayed at "the cluster has not started the restore", and no status said why.
@@ -31,14 +32,14 @@ func TestAVerifiedRestoreBeginsOrTheStatusSaysWhyNot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := stateWith(test.changes...)
 			step := Plan(s)
-			message := Describe(s, step).Message
+			message := steps.Describe(s, step).Message
 			switch step := step.(type) {
-			case BeginRestore, Idle, Hibernating:
-			case Wait:
+			case steps.BeginRestore, steps.Idle, steps.Hibernating:
+			case steps.Wait:
 				if !step.Stalled {
 					t.Errorf("nobody is told to look: %+v", step)
 				}
-			case CancelRecovery, ApplyServices: // the next pass goes on
+			case steps.CancelRecovery, steps.ApplyServices: // the next pass goes on
 			default:
 				t.Errorf("the plan returns %T %+v", step, step)
 			}

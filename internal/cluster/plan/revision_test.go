@@ -4,7 +4,9 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 func atRevision(revision int64) func(*state.Member) {
@@ -53,13 +55,13 @@ func TestEveryRestoreEndsAboveAllRevisionsThatTheClusterHad(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			begin, is := Plan(test.state).(BeginRestore)
+			begin, is := Plan(test.state).(steps.BeginRestore)
 			if !is || begin.Restore.RevisionBefore != test.wantBefore || begin.Restore.RevisionBump != test.wantAdded {
 				t.Fatalf("%+v, want revision %d before and %d added", begin, test.wantBefore, test.wantAdded)
 			}
 			test.state.Restore = &begin.Restore
 			test.state.Members = nil // what they report later changes nothing
-			if got := SeedRevisionBump(test.state); got != test.wantAdded {
+			if got := restore.SeedRevisionBump(test.state); got != test.wantAdded {
 				t.Errorf("the seed adds %d, want %d", got, test.wantAdded)
 			}
 		})

@@ -15,7 +15,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
@@ -28,14 +31,14 @@ type rotation struct {
 	*testing.T
 	r       *rand.Rand
 	s       state.State
-	m       Material
+	m       material.Material
 	members []*loaded
 	client  loaded // trusts and shows what the client's Secret held when it looked last
 	// issuer of cert-manager; nil if the cluster has its own CA.
 	issuer *pki.CA
 	// crash is the number of writes until the operator is killed; -1 for never.
 	crash int
-	plan  func(state.State) Step
+	plan  func(state.State) steps.Step
 	wrong string
 	story []string
 	// lookIn is the number of minutes until the client reads its Secret again.
@@ -51,7 +54,7 @@ type loaded struct {
 }
 
 func newRotation(t *testing.T, seed uint64, tls *v1beta2.TLSPolicy) *rotation {
-	w := &rotation{T: t, r: rand.New(rand.NewPCG(seed, 1)), crash: -1, plan: Plan, m: Material{HandedOut: map[string]*Secret{}}, verdicts: map[string]verdict{}}
+	w := &rotation{T: t, r: rand.New(rand.NewPCG(seed, 1)), crash: -1, plan: Plan, m: material.Material{HandedOut: map[string]*material.Secret{}}, verdicts: map[string]verdict{}}
 	w.s = stateWith(formed, members(3))
 	w.s.Spec.TLS = tls
 	if tls.CertManager != nil {
@@ -63,10 +66,10 @@ func newRotation(t *testing.T, seed uint64, tls *v1beta2.TLSPolicy) *rotation {
 	}
 	for range 3 { // the Secrets of a new cluster, before it has members
 		w.judge()
-		w.act(issueCertificates(w.s))
+		w.act(certificates.IssueCertificates(w.s))
 	}
 	w.judge()
-	if step := issueCertificates(w.s); step != nil {
+	if step := certificates.IssueCertificates(w.s); step != nil {
 		t.Fatalf("the first certificates need %#v", step)
 	}
 	for i := range w.members {
@@ -87,7 +90,7 @@ func (w *rotation) newIssuer() {
 // issue renews certificates as cert-manager does.
 func (w *rotation) issue(names ...string) {
 	if w.m.Issued == nil {
-		w.m.Issued = map[string]*Secret{}
+		w.m.Issued = map[string]*material.Secret{}
 	}
 	for _, u := range state.Usages {
 		if !strings.Contains(strings.Join(names, " "), u.Name) {
@@ -97,7 +100,7 @@ func (w *rotation) issue(names ...string) {
 		if err != nil {
 			w.Fatal(err)
 		}
-		w.m.Issued[u.Name] = &Secret{Data: map[string][]byte{IssuedCertKey: pair.Cert, IssuedKeyKey: pair.Key, IssuedCAKey: w.issuer.Cert}}
+		w.m.Issued[u.Name] = &material.Secret{Data: map[string][]byte{material.IssuedCertKey: pair.Cert, material.IssuedKeyKey: pair.Key, material.IssuedCAKey: w.issuer.Cert}}
 	}
 }
 
@@ -140,22 +143,22 @@ func (w *rotation) look() {
 }
 
 // act carries out a step as the operator does, or a part of it if the operator is killed.
-func (w *rotation) act(step Step) {
+func (w *rotation) act(step steps.Step) {
 	switch step := step.(type) {
-	case CreateCA, ReplaceCA:
-		authority, err := NewCA(w.s)
+	case steps.CreateCA, steps.ReplaceCA:
+		authority, err := material.NewCA(w.s)
 		if err != nil {
 			w.Fatal(err)
 		}
-		after := &Secret{Data: map[string][]byte{CACertKey: authority.Cert, CAKeyKey: authority.Key}, Annotations: map[string]string{v1beta2.AnnotationRotateCA: w.m.Rotate}}
+		after := &material.Secret{Data: map[string][]byte{material.CACertKey: authority.Cert, material.CAKeyKey: authority.Key}, Annotations: map[string]string{v1beta2.AnnotationRotateCA: w.m.Rotate}}
 		if w.m.CA != nil {
 			after.Data = w.m.WithNewCA(w.s, authority)
 		}
 		w.m.CA = after
-	case RemovePreviousCA:
-		delete(w.m.CA.Data, PreviousCACertKey)
-		delete(w.m.CA.Data, PreviousCAKeyKey)
-	case WriteCertificates:
+	case steps.RemovePreviousCA:
+		delete(w.m.CA.Data, material.PreviousCACertKey)
+		delete(w.m.CA.Data, material.PreviousCAKeyKey)
+	case steps.WriteCertificates:
 		read := w.m
 		read.HandedOut = maps.Clone(w.m.HandedOut)
 		for _, u := range state.Usages {
@@ -174,17 +177,17 @@ func (w *rotation) act(step Step) {
 				w.m.HandedOut[u.Name] = after
 			}
 		}
-	case LoadCertificates:
+	case steps.LoadCertificates:
 		for i := range w.s.Members {
 			if w.s.Members[i].Name == step.Name {
 				w.s.Members[i].Loaded = step.Loaded
 			}
 		}
-	case MoveLeader:
+	case steps.MoveLeader:
 		for i := range w.s.Members {
 			w.s.Members[i].Leader = w.s.Members[i].ID == step.To
 		}
-	case DeletePod:
+	case steps.DeletePod:
 		for i, l := range w.members {
 			if l.down > 0 && w.wrong == "" {
 				w.wrong = fmt.Sprintf("%s is stopped while %s is down\n%s", step.Name, w.s.Members[i].Name, strings.Join(w.story, "\n"))
@@ -275,12 +278,12 @@ func (w *rotation) settle() {
 		c := w.s.Certificates
 		step := w.plan(w.s)
 		w.story = append(w.story, fmt.Sprintf("%s %#v", w.s.Now.Format(time.TimeOnly), step))
-		if step == (Done{}) && !c.Outdated && !c.Superseded && !c.CA.Previous {
+		if step == (steps.Done{}) && !c.Outdated && !c.Superseded && !c.CA.Previous {
 			return
 		}
 		w.act(step)
 		w.check()
-		if step == (Done{}) {
+		if step == (steps.Done{}) {
 			w.tick(9)
 		} else {
 			w.tick(1)
@@ -309,14 +312,14 @@ func TestARotationNeverShowsACertificateThatSomebodyDoesNotTrust(t *testing.T) {
 	for seed := range seeds {
 		t.Run(strconv.Itoa(int(seed)), func(t *testing.T) {
 			w := newRotation(t, seed, managedFor(time.Hour))
-			before := w.m.wanted()
+			before := material.Wanted(w.m)
 			for round := range 2 {
 				w.crash = w.r.IntN(9)
 				w.m.Rotate = strconv.Itoa(round)
 				w.settle()
 				w.report()
 			}
-			if bundle := w.m.bundle(); len(bundle) != 1 || bundle.Has(before) || !bundle.Has(w.m.wanted()) {
+			if bundle := material.Bundle(w.m); len(bundle) != 1 || bundle.Has(before) || !bundle.Has(material.Wanted(w.m)) {
 				t.Errorf("%d authorities are left, the first among them: %v", len(bundle), bundle.Has(before))
 			}
 		})
@@ -344,7 +347,7 @@ func TestARotationOfCertManagersIssuerNeverShowsACertificateThatSomebodyDoesNotT
 			}
 			w.settle()
 			w.report()
-			if bundle := w.m.bundle(); len(bundle) != 1 || !bundle.Has(w.m.wanted()) {
+			if bundle := material.Bundle(w.m); len(bundle) != 1 || !bundle.Has(material.Wanted(w.m)) {
 				t.Errorf("%d authorities are left", len(bundle))
 			}
 		})
@@ -363,7 +366,7 @@ func TestCertificatesOfYears(t *testing.T) {
 		for i := range w.members {
 			w.load(i)
 		}
-		authorities[string(w.m.CA.Get(CACertKey))] = true
+		authorities[string(w.m.CA.Get(material.CACertKey))] = true
 		for _, u := range state.Usages {
 			leaf, err := w.m.Pair(u).Leaf()
 			if err != nil || leaf.NotAfter.Sub(w.s.Now) < 20*24*time.Hour {
@@ -378,11 +381,11 @@ func TestCertificatesOfYears(t *testing.T) {
 
 func TestALostAuthorityIsReplacedAndWhatItSignedStaysTrusted(t *testing.T) {
 	w := newRotation(t, 1, managedFor(time.Hour))
-	lost := w.m.wanted()
+	lost := material.Wanted(w.m)
 	w.m.CA = nil
 	w.settle()
 	w.report()
-	if bundle := w.m.bundle(); len(bundle) != 1 || bundle.Has(lost) {
+	if bundle := material.Bundle(w.m); len(bundle) != 1 || bundle.Has(lost) {
 		t.Errorf("%d authorities are left", len(bundle))
 	}
 }
@@ -390,28 +393,28 @@ func TestALostAuthorityIsReplacedAndWhatItSignedStaysTrusted(t *testing.T) {
 // TestThePlantedBugsOfRotation shows that the checks above can fail.
 func TestThePlantedBugsOfRotation(t *testing.T) {
 	bugs := map[string]Change{
-		"members are stopped whenever no quorum answers": Instead("restartForNewCA", func(s state.State) Step {
+		"members are stopped whenever no quorum answers": Instead("restartForNewCA", func(s state.State) steps.Step {
 			for _, m := range s.Members {
 				if !s.MembershipKnown && state.TrustsOldCA(s, m) {
-					return DeletePod{Name: m.Name}
+					return steps.DeletePod{Name: m.Name}
 				}
 			}
 			return nil
 		}),
-		"members are not restarted for the new CA": Instead("rollMembers", func(state.State) Step { return nil }),
-		"certificates of the new CA are issued before all members trust it": Instead("waitUntilHealthy", func(s state.State) Step {
+		"members are not restarted for the new CA": Instead("rollMembers", func(state.State) steps.Step { return nil }),
+		"certificates of the new CA are issued before all members trust it": Instead("waitUntilHealthy", func(s state.State) steps.Step {
 			s.Certificates.SwitchAfter = time.Time{}
-			return rotateCA(s)
+			return certificates.RotateCA(s)
 		}),
-		"the old CA is dropped while it is in use": Instead("rotateCA", func(s state.State) Step {
+		"the old CA is dropped while it is in use": Instead("rotateCA", func(s state.State) steps.Step {
 			if s.Certificates.Superseded {
-				return WriteCertificates{Drop: true}
+				return steps.WriteCertificates{Drop: true}
 			}
-			return rotateCA(s)
+			return certificates.RotateCA(s)
 		}),
-		"clients get no time to load the new CA": Instead("rotateCA", func(s state.State) Step {
+		"clients get no time to load the new CA": Instead("rotateCA", func(s state.State) steps.Step {
 			s.Certificates.SwitchAfter, s.Certificates.DropAfter = time.Time{}, time.Time{}
-			return rotateCA(s)
+			return certificates.RotateCA(s)
 		}),
 	}
 	for name, bug := range bugs {
@@ -442,7 +445,7 @@ func TestNoCAIsSwitchedWhileASeedTrustsTheOldOne(t *testing.T) {
 		}
 	}
 	step, _ := Choose(s)
-	if w, is := step.(WriteCertificates); is && w.Switch {
+	if w, is := step.(steps.WriteCertificates); is && w.Switch {
 		t.Errorf("members and the operator get certificates of a CA that the seed does not trust")
 	}
 }

@@ -1,152 +1,193 @@
 package plan
 
 import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/membership"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/modes"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/recovery"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/repair"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/space"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/versions"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/volumes"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/waits"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 type (
-	rule  = planning.Rule[state.State, Step]
-	group = planning.Group[state.State, Step]
+	rule  = planning.Rule[state.State, steps.Step]
+	group = planning.Group[state.State, steps.Step]
 )
 
 // Rules are asked in order, and the first that returns a step wins. The order is part of the contract: a rule that
 // must wait for another one stands after it. A heading occurs again if the order demands it.
 var Rules = []group{
 	{Name: "gates", Purpose: "What is being deleted is not touched.", Rules: []rule{
-		{Name: "deleting", Decide: deleting},
+		{Name: "deleting", Decide: modes.Deleting},
 	}},
 	{Name: "protection", Purpose: "What protects data and needs no healthy cluster is done in every state.", Rules: []rule{
-		{Name: "setRetention", Decide: setRetention},
-		{Name: "requestGrowth", Decide: requestGrowth},
-		{Name: "renewCertificates", Decide: renewCertificates},
+		{Name: "setRetention", Decide: volumes.SetRetention},
+		{Name: "requestGrowth", Decide: volumes.RequestGrowth},
+		{Name: "renewCertificates", Decide: certificates.RenewCertificates},
 	}},
 	{Name: "gates", Purpose: "While one of these holds, no member is touched.", Rules: []rule{
-		{Name: "paused", Decide: paused},
-		{Name: "hibernate", Decide: hibernate},
-		{Name: "refuseTLSChange", Decide: refuseTLSChange},
-		{Name: "issueCertificates", Decide: issueCertificates},
-		{Name: "missingSecrets", Decide: missingSecrets},
-		{Name: "foreignMembers", Decide: foreignMembers},
-		{Name: "refuseForeignServices", Decide: refuseForeignServices},
-		{Name: "contradictedService", Decide: contradictedService},
+		{Name: "paused", Decide: modes.Paused},
+		{Name: "hibernate", Decide: modes.Hibernate},
+		{Name: "refuseTLSChange", Decide: certificates.RefuseTLSChange},
+		{Name: "issueCertificates", Decide: certificates.IssueCertificates},
+		{Name: "missingSecrets", Decide: modes.MissingSecrets},
+		{Name: "foreignMembers", Decide: waits.ForeignMembers},
+		{Name: "refuseForeignServices", Decide: services.RefuseForeignServices},
+		{Name: "contradictedService", Decide: services.ContradictedService},
 	}},
 	{Name: "surroundings", Purpose: "Members find each other, and clients find them, by Services.", Rules: []rule{
-		{Name: "applyServices", Decide: applyServices},
-		{Name: "restoreLabels", Decide: restoreLabels},
-		{Name: "applyNetworkPolicy", Decide: applyNetworkPolicy},
+		{Name: "applyServices", Decide: services.ApplyServices},
+		{Name: "restoreLabels", Decide: services.RestoreLabels},
+		{Name: "applyNetworkPolicy", Decide: services.ApplyNetworkPolicy},
 	}},
 	{Name: "quorum", Purpose: "A recovery from a lost quorum ends before anything else is done to members.", Rules: []rule{
-		{Name: "forceNewCluster", Decide: forceNewCluster},
-		{Name: "takeFenceBack", Decide: takeFenceBack},
+		{Name: "forceNewCluster", Decide: recovery.ForceNewCluster},
+		{Name: "takeFenceBack", Decide: restore.TakeFenceBack},
 	}},
 	{Name: "surroundings", Purpose: "Objects around the members are kept current while the members run.", Rules: []rule{
-		{Name: "loadCertificates", Decide: loadCertificates},
-		{Name: "applyBudget", Decide: applyBudget},
-		{Name: "refuseWrites", Decide: refuseWrites},
+		{Name: "loadCertificates", Decide: certificates.LoadCertificates},
+		{Name: "applyBudget", Decide: services.ApplyBudget},
+		{Name: "refuseWrites", Decide: modes.RefuseWrites},
 	}},
 	{Name: "start", Purpose: "Members that should run do run, with their data.", Rules: []rule{
-		{Name: "recreateBlocked", Decide: recreateBlocked},
-		{Name: "restartForFileSystem", Decide: restartForFileSystem},
-		{Name: "removeFailedSeed", Decide: removeFailedSeed},
-		{Name: "deleteStopped", Decide: deleteStopped},
-		{Name: "startMember", Decide: startMember},
-		{Name: "releaseMember", Decide: releaseMember},
+		{Name: "recreateBlocked", Decide: lifecycle.RecreateBlocked},
+		{Name: "restartForFileSystem", Decide: volumes.RestartForFileSystem},
+		{Name: "removeFailedSeed", Decide: restore.RemoveFailedSeed},
+		{Name: "deleteStopped", Decide: lifecycle.DeleteStopped},
+		{Name: "startMember", Decide: membership.StartMember},
+		{Name: "releaseMember", Decide: membership.ReleaseMember},
 	}},
 	{Name: "birth", Purpose: "A cluster starts from a snapshot, or empty, and only once.", Rules: []rule{
-		{Name: "restore", Decide: restore},
-		{Name: "waitForRestore", Decide: waitForRestore},
-		{Name: "bootstrap", Decide: bootstrap},
+		{Name: "restore", Decide: restore.Restore},
+		{Name: "waitForRestore", Decide: membership.WaitForRestore},
+		{Name: "bootstrap", Decide: membership.Bootstrap},
 	}},
 	{Name: "quorum", Purpose: "Without a quorum etcd changes nothing, and no rule below is asked.", Rules: []rule{
-		{Name: "restartForNewCA", Decide: restartForNewCA},
-		{Name: "waitForQuorum", Decide: waitForQuorum},
+		{Name: "restartForNewCA", Decide: certificates.RestartForNewCA},
+		{Name: "waitForQuorum", Decide: recovery.WaitForQuorum},
 	}},
 	{Name: "members", Purpose: "Healthy members vote and serve clients.", Rules: []rule{
-		{Name: "addToService", Decide: addToService},
-		{Name: "fenceMembers", Decide: fenceMembers},
-		{Name: "forbidEmptyStart", Decide: forbidEmptyStart},
-		{Name: "unmarkVolumes", Decide: unmarkVolumes},
-		{Name: "relabelPods", Decide: relabelPods},
-		{Name: "applyMetadata", Decide: applyMetadata},
-		{Name: "cancelDowngrade", Decide: cancelDowngrade},
-		{Name: "giveUpLearner", Decide: giveUpLearner},
-		{Name: "promoteLearner", Decide: promoteLearner},
-		{Name: "removeForeignMember", Decide: removeForeignMember},
+		{Name: "addToService", Decide: services.AddToService},
+		{Name: "fenceMembers", Decide: services.FenceMembers},
+		{Name: "forbidEmptyStart", Decide: recovery.ForbidEmptyStart},
+		{Name: "unmarkVolumes", Decide: recovery.UnmarkVolumes},
+		{Name: "relabelPods", Decide: services.RelabelPods},
+		{Name: "applyMetadata", Decide: services.ApplyMetadata},
+		{Name: "cancelDowngrade", Decide: versions.CancelDowngrade},
+		{Name: "giveUpLearner", Decide: membership.GiveUpLearner},
+		{Name: "promoteLearner", Decide: membership.PromoteLearner},
+		{Name: "removeForeignMember", Decide: membership.RemoveForeignMember},
 	}},
 	{Name: "repair", Purpose: "Members with wrong or lost data are replaced.", Rules: []rule{
-		{Name: "corruptAlarm", Decide: corruptAlarm},
-		{Name: "removeOrphanPods", Decide: removeOrphanPods},
-		{Name: "setAsideOther", Decide: setAsideOther},
-		{Name: "replaceLost", Decide: replaceLost},
-		{Name: "peersRefuseCertificate", Decide: peersRefuseCertificate},
+		{Name: "corruptAlarm", Decide: repair.CorruptAlarm},
+		{Name: "removeOrphanPods", Decide: membership.RemoveOrphanPods},
+		{Name: "setAsideOther", Decide: volumes.SetAsideOther},
+		{Name: "replaceLost", Decide: repair.ReplaceLost},
+		{Name: "peersRefuseCertificate", Decide: certificates.PeersRefuseCertificate},
 	}},
 	{Name: "shape", Purpose: "A surplus member is removed before others are repaired: it may be the unhealthy one. A prepared member is added when all serve.", Rules: []rule{
-		{Name: "scaleDown", Decide: scaleDown},
-		{Name: "addPrepared", Decide: addPrepared},
+		{Name: "scaleDown", Decide: membership.ScaleDown},
+		{Name: "addPrepared", Decide: membership.AddPrepared},
 	}},
 	{Name: "repair", Purpose: "Members that do not serve are repaired or replaced. No rule below is asked until all serve.", Rules: []rule{
-		{Name: "replaceDead", Decide: replaceDead},
-		{Name: "recreateUnhealthy", Decide: recreateUnhealthy},
-		{Name: "waitUntilHealthy", Decide: waitUntilHealthy},
+		{Name: "replaceDead", Decide: repair.ReplaceDead},
+		{Name: "recreateUnhealthy", Decide: versions.RecreateUnhealthy},
+		{Name: "waitUntilHealthy", Decide: repair.WaitUntilHealthy},
 	}},
 	{Name: "shape", Purpose: "The cluster has as many members as its spec asks for.", Rules: []rule{
-		{Name: "prepareMembers", Decide: prepareMembers},
-		{Name: "scaleUp", Decide: scaleUp},
+		{Name: "prepareMembers", Decide: membership.PrepareMembers},
+		{Name: "scaleUp", Decide: membership.ScaleUp},
 	}},
 	{Name: "repair", Purpose: "The cluster takes writes again after its space quota was used up.", Rules: []rule{
-		{Name: "reclaimSpace", Decide: reclaimSpace},
+		{Name: "reclaimSpace", Decide: waits.ReclaimSpace},
 	}},
 	{Name: "roll", Purpose: "Members are brought to what the spec asks for, one at a time.", Rules: []rule{
-		{Name: "resizePods", Decide: resizePods},
-		{Name: "prepareVersionChange", Decide: prepareVersionChange},
-		{Name: "rollMembers", Decide: rollMembers},
-		{Name: "rotateCA", Decide: rotateCA},
+		{Name: "resizePods", Decide: lifecycle.ResizePods},
+		{Name: "prepareVersionChange", Decide: versions.PrepareVersionChange},
+		{Name: "rollMembers", Decide: versions.RollMembers},
+		{Name: "rotateCA", Decide: certificates.RotateCA},
 	}},
 	{Name: "tidy", Purpose: "Objects that are proven not to be needed are removed, and finished operations are recorded.", Rules: []rule{
-		{Name: "waitForRemovedPods", Decide: waitForRemovedPods},
-		{Name: "deleteOldVolumes", Decide: deleteOldVolumes},
-		{Name: "deleteSetAside", Decide: deleteSetAside},
-		{Name: "completeRestore", Decide: completeRestore},
-		{Name: "completeRecovery", Decide: completeRecovery},
-		{Name: "defragment", Decide: defragment},
-		{Name: "moveLeaderAsked", Decide: moveLeaderAsked},
+		{Name: "waitForRemovedPods", Decide: membership.WaitForRemovedPods},
+		{Name: "deleteOldVolumes", Decide: membership.DeleteOldVolumes},
+		{Name: "deleteSetAside", Decide: volumes.DeleteSetAside},
+		{Name: "completeRestore", Decide: restore.CompleteRestore},
+		{Name: "completeRecovery", Decide: recovery.CompleteRecovery},
+		{Name: "defragment", Decide: space.Defragment},
+		{Name: "moveLeaderAsked", Decide: services.MoveLeaderAsked},
 	}},
 	{Name: "advice", Purpose: "The cluster is healthy, and a person should know why certificates are not renewed.", Rules: []rule{
-		{Name: "reportClock", Decide: reportClock},
-		{Name: "unissuedCertificates", Decide: unissuedCertificates},
+		{Name: "reportClock", Decide: certificates.ReportClock},
+		{Name: "unissuedCertificates", Decide: certificates.UnissuedCertificates},
 	}},
 	{Name: "shape", Purpose: "Volumes have become as large as the spec asks for.", Rules: []rule{
-		{Name: "growVolumes", Decide: growVolumes},
+		{Name: "growVolumes", Decide: volumes.GrowVolumes},
 	}},
 	{Name: "advice", Purpose: "The cluster is healthy, and a person should correct something.", Rules: []rule{
-		{Name: "refusedOperator", Decide: refusedOperator},
-		{Name: "readOnlyNotSupported", Decide: readOnlyNotSupported},
-		{Name: "invalidAuthSecret", Decide: invalidAuthSecret},
-		{Name: "reportUnreadableRestore", Decide: reportUnreadableRestore},
-		{Name: "adviseOfPeerName", Decide: adviseOfPeerName},
-		{Name: "adviseOfClientName", Decide: adviseOfClientName},
-		{Name: "adviseOfIssuer", Decide: adviseOfIssuer},
-		{Name: "reportNetworkPolicy", Decide: reportNetworkPolicy},
-		{Name: "reportForeignObjects", Decide: reportForeignObjects},
-		{Name: "reportForeignMembers", Decide: reportForeignMembers},
-		{Name: "reportRefused", Decide: reportRefused},
-		{Name: "reportDroppedSetting", Decide: reportDroppedSetting},
-		{Name: "outOfSpace", Decide: outOfSpace},
-		{Name: "quotaTooSmall", Decide: quotaTooSmall},
-		{Name: "volumeTemplateRefused", Decide: volumeTemplateRefused},
-		{Name: "reportHeldPods", Decide: reportHeldPods},
-		{Name: "adviseOfPod", Decide: adviseOfPod},
-		{Name: "invalidSchedule", Decide: invalidSchedule},
-		{Name: "warnOfFullVolumes", Decide: warnOfFullVolumes},
-		{Name: "ignoredSettings", Decide: ignoredSettings},
-		{Name: "adviseVersion", Decide: adviseVersion},
-		{Name: "reportReadOnly", Decide: reportReadOnly},
+		{Name: "refusedOperator", Decide: certificates.RefusedOperator},
+		{Name: "readOnlyNotSupported", Decide: modes.ReadOnlyNotSupported},
+		{Name: "invalidAuthSecret", Decide: certificates.InvalidAuthSecret},
+		{Name: "reportUnreadableRestore", Decide: waits.ReportUnreadableRestore},
+		{Name: "adviseOfPeerName", Decide: certificates.AdviseOfPeerName},
+		{Name: "adviseOfClientName", Decide: certificates.AdviseOfClientName},
+		{Name: "adviseOfIssuer", Decide: certificates.AdviseOfIssuer},
+		{Name: "reportNetworkPolicy", Decide: services.ReportNetworkPolicy},
+		{Name: "reportForeignObjects", Decide: services.ReportForeignObjects},
+		{Name: "reportForeignMembers", Decide: membership.ReportForeignMembers},
+		{Name: "reportRefused", Decide: services.ReportRefused},
+		{Name: "reportDroppedSetting", Decide: services.ReportDroppedSetting},
+		{Name: "outOfSpace", Decide: space.OutOfSpace},
+		{Name: "quotaTooSmall", Decide: space.QuotaTooSmall},
+		{Name: "volumeTemplateRefused", Decide: volumes.VolumeTemplateRefused},
+		{Name: "reportHeldPods", Decide: lifecycle.ReportHeldPods},
+		{Name: "adviseOfPod", Decide: lifecycle.AdviseOfPod},
+		{Name: "invalidSchedule", Decide: space.InvalidSchedule},
+		{Name: "warnOfFullVolumes", Decide: volumes.WarnOfFullVolumes},
+		{Name: "ignoredSettings", Decide: versions.IgnoredSettings},
+		{Name: "adviseVersion", Decide: versions.AdviseVersion},
+		{Name: "reportReadOnly", Decide: modes.ReportReadOnly},
 	}},
 }
 
-// Plan returns the next step. It is pure: the same State gives the same Step.
-func Plan(s state.State) Step {
-	step, _ := Choose(s)
-	return step
+// Events are those that a pass publishes. A step that was carried out is announced each time. What is only waited for,
+// and an error, is announced when the status changed with it.
+func Events(s state.State, step steps.Step, actErr error, statusChanged bool) []planning.Event {
+	events := steps.Describe(s, step).Events
+	if statusChanged {
+		events = append(services.Corrections(s), events...)
+	}
+	if actErr != nil {
+		if !statusChanged {
+			return nil
+		}
+		failed := planning.Event{Type: corev1.EventTypeWarning, Reason: v1beta2.ReasonReconcileError, Action: "Reconcile", Note: actErr.Error()}
+		if len(events) > 0 {
+			failed.About = events[0].About
+		}
+		return []planning.Event{failed}
+	}
+	switch step.(type) {
+	case steps.Wait, steps.VolumeMayFill, steps.Advice:
+		if !statusChanged {
+			return nil
+		}
+	}
+	return events
 }
+
+// RequeueConflict gives the cache time to catch up. It doubles with each pass that finds the cache behind.
+const RequeueConflict = 20 * time.Millisecond

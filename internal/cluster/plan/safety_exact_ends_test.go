@@ -8,7 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/membership"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // givenExact: the old members of three are fenced at revision 50, and restore-operator has been asked for the exact snapshot for a minute.
@@ -28,7 +31,7 @@ func twoLost(p func(*state.Member)) change {
 	}
 }
 
-func isAdopted(s state.State) bool { _, is := Plan(s).(AdoptSeed); return is }
+func isAdopted(s state.State) bool { _, is := Plan(s).(steps.AdoptSeed); return is }
 
 // A person deletes the EtcdRestore in the 15 minutes behind the fence, because two Pods are gone and so the snapshot cannot be taken. All volumes
 // are there. The seed must not take over: nothing was stopped by the operator, and no snapshot has the writes.
@@ -41,10 +44,10 @@ func TestACancelledExactRestoreDoesNotSwitchWithoutItsSnapshot(t *testing.T) {
 		} {
 			t.Run(name+", "+why, func(t *testing.T) {
 				s := givenExact(twoLost(p), c)
-				if !oldMayContinue(s) {
+				if !restore.OldMayContinue(s) {
 					t.Fatal("the old members have their data")
 				}
-				if isAdopted(s) && InTheWay(s, Plan(s)) == "" { // what confirmOld asks past the cache
+				if isAdopted(s) && restore.InTheWay(s, Plan(s)) == "" { // what confirmOld asks past the cache
 					st := NewStatus(s, Plan(s), nil, v1beta2.EtcdClusterStatus{Restore: s.Restore}, 1)
 					t.Errorf("the seed takes over without the exact snapshot: %#v, status %q, safety %q, unsaved %v", Plan(s), st.Restore.Message, st.Restore.SafetySnapshot, st.Restore.UnsavedRevisions)
 				}
@@ -76,7 +79,7 @@ func TestTheLastCopyIsNotGivenUpUnsaved(t *testing.T) {
 // The wait ends, and the message says that the old members continue with their data. Two of three have none.
 func TestTheEndOfTheWaitDoesNotLie(t *testing.T) {
 	s := givenExact(twoLost(gone), safetyAsked(16*time.Minute))
-	if f, is := Plan(s).(FailRestore); !is || strings.Contains(f.Message, oldContinue) || !strings.Contains(f.Message, "Only 1 of 3 voters") {
+	if f, is := Plan(s).(steps.FailRestore); !is || strings.Contains(f.Message, restore.OldContinue) || !strings.Contains(f.Message, "Only 1 of 3 voters") {
 		t.Errorf("it says %q", f.Message)
 	}
 }
@@ -102,10 +105,10 @@ func TestAnotherEtcdRestoreDoesNotLiftExact(t *testing.T) {
 			} {
 				t.Run(name+", "+why+", the other is "+string(policy), func(t *testing.T) {
 					s := givenExact(twoLost(p), another(policy), c)
-					if !oldMayContinue(s) {
+					if !restore.OldMayContinue(s) {
 						t.Fatal("the old members have their data")
 					}
-					if isAdopted(s) && InTheWay(s, Plan(s)) == "" {
+					if isAdopted(s) && restore.InTheWay(s, Plan(s)) == "" {
 						t.Errorf("the seed takes over unsaved: %#v", Plan(s))
 					}
 				})
@@ -122,11 +125,11 @@ func TestChooseRestoreLiftsExact(t *testing.T) {
 	b.Spec.EtcdCluster.Name = s.Name
 	b.Status.Snapshot, b.Status.Source = &v1beta2.Snapshot{}, &v1beta2.RestoreSource{}
 	b.Status.Conditions = []metav1.Condition{{Type: v1beta2.ConditionVerified, Status: metav1.ConditionTrue}}
-	ChooseRestore(&s, []v1beta2.EtcdRestore{b})
+	restore.ChooseRestore(&s, []v1beta2.EtcdRestore{b})
 	if s.Request == nil || s.Request.UID != "uid-another" {
 		t.Fatalf("%+v", s.Request)
 	}
-	if isAdopted(s) && InTheWay(s, Plan(s)) == "" {
+	if isAdopted(s) && restore.InTheWay(s, Plan(s)) == "" {
 		t.Errorf("the seed takes over unsaved: %#v", Plan(s))
 	}
 }
@@ -144,7 +147,7 @@ func TestUpgradeBehindTheFenceRecordsThePolicy(t *testing.T) {
 	}
 	twoLost(withoutPod)(&s)
 	s.Request = nil
-	if isAdopted(s) && InTheWay(s, Plan(s)) == "" {
+	if isAdopted(s) && restore.InTheWay(s, Plan(s)) == "" {
 		t.Errorf("the seed takes over unsaved: %#v", Plan(s))
 	}
 }
@@ -152,7 +155,7 @@ func TestUpgradeBehindTheFenceRecordsThePolicy(t *testing.T) {
 // Without volumes the last Pod has the only copy of what clients wrote since the backup. After the takeover it is stopped.
 func TestTheLastPodIsGivenUpForAnotherEtcdRestore(t *testing.T) {
 	s := givenExact(twoLost(gone), ephemeral, another(v1beta2.SafetySnapshotRequired))
-	if !isAdopted(s) || InTheWay(s, Plan(s)) != "" {
+	if !isAdopted(s) || restore.InTheWay(s, Plan(s)) != "" {
 		return
 	}
 	t.Errorf("the seed takes over unsaved: %#v", Plan(s))
@@ -170,7 +173,7 @@ func TestTheLastPodIsGivenUpForAnotherEtcdRestore(t *testing.T) {
 	for i := range s.Members[:3] {
 		s.Members[i].InMembership = false
 	}
-	if step, is := removeOrphanPods(s).(DeletePod); is && step.Name == nameOf(0) {
+	if step, is := membership.RemoveOrphanPods(s).(steps.DeletePod); is && step.Name == nameOf(0) {
 		t.Errorf("after that, the last Pod with the old data is deleted: %+v", step)
 	}
 }

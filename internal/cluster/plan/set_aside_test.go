@@ -9,6 +9,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // keeping: the spec keeps replaced volumes for that long.
@@ -34,19 +35,19 @@ func TestVolumesThatARestoreReplacedAreKeptForADay(t *testing.T) {
 		s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryGrowing, Member: nameOf(0), Voters: []string{nameOf(0), nameOf(3)}}
 	}
 	planTests{
-		"keeps a volume that was set aside 1 h ago":                                  {stateWith(formed, members(3), aside(old, time.Hour)), Done{}},
-		"deletes a volume that was set aside 24 h ago":                               {stateWith(formed, members(3), aside(old, 24*time.Hour)), DeleteVolume{Name: old, Reason: v1beta2.ReasonScaling}},
-		"deletes a volume that was set aside 1 h ago if the spec keeps it for 1 min": {stateWith(formed, members(3), aside(old, time.Hour), keeping(time.Minute)), DeleteVolume{Name: old, Reason: v1beta2.ReasonScaling}},
-		"keeps a volume that was set aside 48 h ago while a member is starting":      {stateWith(formed, members(3), aside(old, 48*time.Hour), with(1, pod(state.PodStarting))), Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."}},
-		"sets aside the volume of a voter that a recovery replaced":                  {stateWith(formed, members(3), recovered, with(3, volume(state.VolumePresent))), SetAsideVolume{Name: nameOf(3)}},
-		"sets aside a volume again that has lost its label":                          {stateWith(formed, members(3), with(3, volume(state.VolumePresent), func(m *state.Member) { m.WasSetAside = true })), SetAsideVolume{Name: nameOf(3)}},
-		"deletes the volume of a removed member":                                     {stateWith(formed, members(3), with(3, volume(state.VolumePresent))), DeleteVolume{Name: nameOf(3), Reason: v1beta2.ReasonScaling}},
-		"does not give a new member the name of a volume that is set aside":          {stateWith(formed, members(2), aside(nameOf(2), time.Hour)), AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)}},
+		"keeps a volume that was set aside 1 h ago":                                  {stateWith(formed, members(3), aside(old, time.Hour)), steps.Done{}},
+		"deletes a volume that was set aside 24 h ago":                               {stateWith(formed, members(3), aside(old, 24*time.Hour)), steps.DeleteVolume{Name: old, Reason: v1beta2.ReasonScaling}},
+		"deletes a volume that was set aside 1 h ago if the spec keeps it for 1 min": {stateWith(formed, members(3), aside(old, time.Hour), keeping(time.Minute)), steps.DeleteVolume{Name: old, Reason: v1beta2.ReasonScaling}},
+		"keeps a volume that was set aside 48 h ago while a member is starting":      {stateWith(formed, members(3), aside(old, 48*time.Hour), with(1, pod(state.PodStarting))), steps.Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."}},
+		"sets aside the volume of a voter that a recovery replaced":                  {stateWith(formed, members(3), recovered, with(3, volume(state.VolumePresent))), steps.SetAsideVolume{Name: nameOf(3)}},
+		"sets aside a volume again that has lost its label":                          {stateWith(formed, members(3), with(3, volume(state.VolumePresent), func(m *state.Member) { m.WasSetAside = true })), steps.SetAsideVolume{Name: nameOf(3)}},
+		"deletes the volume of a removed member":                                     {stateWith(formed, members(3), with(3, volume(state.VolumePresent))), steps.DeleteVolume{Name: nameOf(3), Reason: v1beta2.ReasonScaling}},
+		"does not give a new member the name of a volume that is set aside":          {stateWith(formed, members(2), aside(nameOf(2), time.Hour)), steps.AddLearner{Name: nameOf(3), PeerURL: peerURLOf(3)}},
 	}.run(t)
 	s := stateWith(formed, members(3), aside(old, time.Hour))
 	s.SetAside = append(s.SetAside, state.SetAside{Name: "gone", Deleting: true})
 	want := []v1beta2.ReplacedVolume{{Name: old, KeptUntil: metav1.NewTime(noon.Add(23 * time.Hour))}}
-	if diff := cmp.Diff(want, NewStatus(s, Done{}, nil, v1beta2.EtcdClusterStatus{}, 1).ReplacedVolumes); diff != "" {
+	if diff := cmp.Diff(want, NewStatus(s, steps.Done{}, nil, v1beta2.EtcdClusterStatus{}, 1).ReplacedVolumes); diff != "" {
 		t.Errorf("the status (-want +got):\n%s", diff)
 	}
 }
@@ -57,7 +58,7 @@ func TestVolumesFromBeforeARecoveryAreKeptIfQuorumIsLostAgain(t *testing.T) {
 	s := stateWith(formed, members(3), noQuorum, with(0, knows(42, 3)), with(1, gone), with(2, gone), with(3, volume(state.VolumePresent)), consenting, func(s *state.State) {
 		s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryGrowing, Member: nameOf(0), Voters: []string{nameOf(0), nameOf(3)}}
 	})
-	s.Recovery = NewStatus(s, BeginRecovery{Member: nameOf(0)}, nil, v1beta2.EtcdClusterStatus{}, 1).Recovery
+	s.Recovery = NewStatus(s, steps.BeginRecovery{Member: nameOf(0)}, nil, v1beta2.EtcdClusterStatus{}, 1).Recovery
 	if s.Recovery.Step != v1beta2.RecoveryForcing || len(s.Recovery.Voters) != 4 {
 		t.Fatalf("the recovery is %+v", s.Recovery)
 	}
@@ -73,8 +74,8 @@ func TestAVolumeFromAfterARecoveryIsNotSetAside(t *testing.T) {
 		// Member 3 was lost in a recovery a year ago. A new member got its free name, and was replaced today.
 		s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryComplete, Member: nameOf(0), Voters: []string{nameOf(0), nameOf(3)}}
 	})
-	if step, aside := Plan(s).(SetAsideVolume); aside {
-		t.Errorf("%+v: %s", step, Describe(s, step).Message)
+	if step, aside := Plan(s).(steps.SetAsideVolume); aside {
+		t.Errorf("%+v: %s", step, steps.Describe(s, step).Message)
 	}
 }
 
@@ -88,7 +89,7 @@ func TestAVolumeThatAWebhookDoesNotLetBeSetAsideIsHeld(t *testing.T) {
 	for range 600 { // a webhook removes the label, so the volume does not change
 		s.Held = repeats.Held(1, s.Now)
 		step := Plan(s)
-		if _, is := step.(SetAsideVolume); is {
+		if _, is := step.(steps.SetAsideVolume); is {
 			writes++
 		}
 		repeats.Did(s, step, 1, s.Now)

@@ -7,6 +7,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // If the operator cannot read a cluster that serves, it changes nothing and reports that. When it can read it again, it continues.
@@ -23,12 +24,12 @@ func TestAClusterThatTheOperatorCannotAskIsLeftAlone(t *testing.T) {
 			w.Run(plan.Plan)
 			test.shut(w)
 			w.Cluster.Spec.Size = 5
-			steps, _, last := changesIn(w, time.Hour)
-			if wait, is := last.(plan.Wait); steps > 1 || !is || wait.Reason != test.reason { // one step for the budget
-				t.Errorf("%s (volumes: %t): %d steps, then %+v", name, durable, steps, last)
+			stepCount, _, last := changesIn(w, time.Hour)
+			if wait, is := last.(steps.Wait); stepCount > 1 || !is || wait.Reason != test.reason { // one step for the budget
+				t.Errorf("%s (volumes: %t): %d steps, then %+v", name, durable, stepCount, last)
 			}
 			w.Repair()
-			if o := w.Run(plan.Plan); o.Last != plan.Step(plan.Done{}) || len(w.Violations) > 0 {
+			if o := w.Run(plan.Plan); o.Last != steps.Step(steps.Done{}) || len(w.Violations) > 0 {
 				t.Errorf("%s (volumes: %t): afterwards %+v, %v", name, durable, o.Last, w.Violations)
 			}
 		}
@@ -39,7 +40,7 @@ func TestAMemberWhosePersistentVolumeIsDeletedIsReplaced(t *testing.T) {
 	w := model.New(3, true)
 	w.Run(plan.Plan)
 	w.LoseVolume(0)
-	if o := w.Run(plan.Plan); o.Last != plan.Step(plan.Done{}) || len(w.Violations) > 0 {
+	if o := w.Run(plan.Plan); o.Last != steps.Step(steps.Done{}) || len(w.Violations) > 0 {
 		t.Errorf("it ends with %+v, %v\n%s", o.Last, w.Violations, trace(o))
 	}
 }

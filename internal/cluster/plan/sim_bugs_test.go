@@ -8,6 +8,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 var noImage = condition{"no image", func(m *state.Member) {
@@ -172,79 +173,79 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 	}
 }
 
-func removeAnyLost(s state.State) plan.Step {
+func removeAnyLost(s state.State) steps.Step {
 	for _, m := range s.Current() {
 		if m.InMembership && !m.Learner && !s.HoldsData(m) {
-			return plan.RemoveMember{ID: m.ID, Name: m.Name, Cause: "it is lost"}
+			return steps.RemoveMember{ID: m.ID, Name: m.Name, Cause: "it is lost"}
 		}
 	}
 	return nil
 }
 
-func removeAnyHealthy(s state.State) plan.Step {
+func removeAnyHealthy(s state.State) steps.Step {
 	if len(s.Members) <= s.Spec.Size {
 		return nil
 	}
 	for _, m := range s.Current() {
 		if m.Serving && !m.Leader {
-			return plan.RemoveMember{ID: m.ID, Name: m.Name}
+			return steps.RemoveMember{ID: m.ID, Name: m.Name}
 		}
 	}
 	return nil
 }
 
-func readyAtOnce(s state.State) plan.Step {
+func readyAtOnce(s state.State) steps.Step {
 	if s.VersionChange != nil {
 		return nil
 	}
-	return plan.RecordVersionChange{To: "3.7", Step: v1beta2.VersionChangeReady}
+	return steps.RecordVersionChange{To: "3.7", Step: v1beta2.VersionChangeReady}
 }
 
-func bootstrapAgain(s state.State) plan.Step {
+func bootstrapAgain(s state.State) steps.Step {
 	if s.Voters().Healthy > 0 {
 		return nil
 	}
-	return plan.CreateMembers{Incarnation: 1, Size: s.Spec.Size}
+	return steps.CreateMembers{Incarnation: 1, Size: s.Spec.Size}
 }
 
-func startAnyhow(s state.State) plan.Step {
+func startAnyhow(s state.State) steps.Step {
 	for _, m := range s.Current() {
 		if m.Pod == state.PodNone {
-			return plan.CreateMember{Name: m.Name, Incarnation: 1, Start: state.StartJoin}
+			return steps.CreateMember{Name: m.Name, Incarnation: 1, Start: state.StartJoin}
 		}
 	}
 	return nil
 }
 
-func deleteBlocked(s state.State) plan.Step {
+func deleteBlocked(s state.State) steps.Step {
 	for _, m := range s.Members {
 		if m.Pod == state.PodBlocked {
-			return plan.DeletePod{Name: m.Name, Reason: v1beta2.ReasonRolling}
+			return steps.DeletePod{Name: m.Name, Reason: v1beta2.ReasonRolling}
 		}
 	}
 	return nil
 }
 
-func rollAny(s state.State) plan.Step {
+func rollAny(s state.State) steps.Step {
 	for _, m := range s.Current() {
 		if m.PodImage != s.Spec.Image() && m.Leader {
-			return plan.DeletePod{Name: m.Name, Reason: v1beta2.ReasonUpgrading}
+			return steps.DeletePod{Name: m.Name, Reason: v1beta2.ReasonUpgrading}
 		}
 	}
 	return nil
 }
 
 // moveAny restarts the first stale member. If that member leads, it moves leadership first.
-func moveAny(s state.State) plan.Step {
+func moveAny(s state.State) steps.Step {
 	members := s.Current()
 	for i, m := range members {
 		switch {
 		case !isStale(s, m):
 		case m.Leader:
 			to := members[(i+1)%len(members)]
-			return plan.MoveLeader{From: m.Name, To: to.ID, Name: to.Name}
+			return steps.MoveLeader{From: m.Name, To: to.ID, Name: to.Name}
 		default:
-			return plan.DeletePod{Name: m.Name, Reason: v1beta2.ReasonUpgrading}
+			return steps.DeletePod{Name: m.Name, Reason: v1beta2.ReasonUpgrading}
 		}
 	}
 	return nil
@@ -255,15 +256,15 @@ func consent() *v1beta2.RecoveryPolicy {
 }
 
 // forceAnyhow checks neither the consent nor which members have data.
-func forceAnyhow(s state.State) plan.Step {
+func forceAnyhow(s state.State) steps.Step {
 	if s.MembershipKnown || s.Recovery != nil {
 		return nil
 	}
-	return plan.BeginRecovery{Member: s.Members[0].Name}
+	return steps.BeginRecovery{Member: s.Members[0].Name}
 }
 
 // forceLast chooses the survivor with the last name.
-func forceLast(s state.State) plan.Step {
+func forceLast(s state.State) steps.Step {
 	if s.MembershipKnown || s.Recovery != nil {
 		return nil
 	}
@@ -273,11 +274,11 @@ func forceLast(s state.State) plan.Step {
 			last = m.Name
 		}
 	}
-	return plan.BeginRecovery{Member: last}
+	return steps.BeginRecovery{Member: last}
 }
 
 // forceUnfenced stops only the survivor.
-func forceUnfenced(s state.State) plan.Step {
+func forceUnfenced(s state.State) steps.Step {
 	if s.Recovery == nil || s.Recovery.Step != v1beta2.RecoveryForcing || s.MembershipKnown {
 		return nil
 	}
@@ -285,60 +286,60 @@ func forceUnfenced(s state.State) plan.Step {
 		switch {
 		case m.Name != s.Recovery.Member:
 		case m.Pod == state.PodNone:
-			return plan.CreateMember{Name: m.Name, Incarnation: 1, Start: state.StartForce}
+			return steps.CreateMember{Name: m.Name, Incarnation: 1, Start: state.StartForce}
 		case m.Start != state.StartForce:
-			return plan.DeletePod{Name: m.Name, Reason: v1beta2.ReasonRecovering}
+			return steps.DeletePod{Name: m.Name, Reason: v1beta2.ReasonRecovering}
 		}
 	}
 	return nil
 }
 
 // forceForever records that the survivor serves alone, and never removes the flag from its Pod.
-func forceForever(s state.State) plan.Step {
+func forceForever(s state.State) steps.Step {
 	if s.Recovery == nil || s.Recovery.Step != v1beta2.RecoveryForcing {
 		return nil
 	}
 	if s.MembershipKnown {
-		return plan.RecordForced{}
+		return steps.RecordForced{}
 	}
 	return forceUnfenced(s)
 }
 
-func forgetAny(s state.State) plan.Step {
+func forgetAny(s state.State) steps.Step {
 	for _, m := range s.Members {
 		if m.Pod == state.PodDeleting {
-			return plan.ForceDeletePod{Name: m.Name}
+			return steps.ForceDeletePod{Name: m.Name}
 		}
 	}
 	return nil
 }
 
 // forgetRunning does not wait until the kubelet has confirmed that the containers have ended.
-func forgetRunning(s state.State) plan.Step {
+func forgetRunning(s state.State) steps.Step {
 	for _, m := range s.Members {
 		if m.Pod == state.PodDeleting {
-			return plan.ForceDeletePod{Name: m.Name, Stopped: true}
+			return steps.ForceDeletePod{Name: m.Name, Stopped: true}
 		}
 	}
 	return nil
 }
 
-func sleepAny(s state.State) plan.Step {
+func sleepAny(s state.State) steps.Step {
 	for _, m := range s.Members {
 		if m.Pod == state.PodRunning {
-			return plan.DeletePod{Name: m.Name, Reason: v1beta2.ReasonHibernating}
+			return steps.DeletePod{Name: m.Name, Reason: v1beta2.ReasonHibernating}
 		}
 	}
-	return plan.Hibernating{}
+	return steps.Hibernating{}
 }
 
-func sayAsleep(state.State) plan.Step { return plan.Hibernating{} }
+func sayAsleep(state.State) steps.Step { return steps.Hibernating{} }
 
-func allowAll(s state.State) plan.Step {
+func allowAll(s state.State) steps.Step {
 	if s.Budget.Exists {
 		return nil
 	}
-	return plan.ApplyBudget{Incarnation: s.Incarnation}
+	return steps.ApplyBudget{Incarnation: s.Incarnation}
 }
 
 // isStale reports whether a member runs another image than the spec asks for.
@@ -346,33 +347,33 @@ func isStale(s state.State, m state.Member) bool {
 	return m.InMembership && m.PodImage != s.Spec.Image()
 }
 
-func removeStale(s state.State) plan.Step {
+func removeStale(s state.State) steps.Step {
 	for _, m := range s.Current() {
 		if isStale(s, m) && !m.Leader {
-			return plan.RemoveMember{ID: m.ID, Name: m.Name, Cause: "it is stale"}
+			return steps.RemoveMember{ID: m.ID, Name: m.Name, Cause: "it is stale"}
 		}
 	}
 	return nil
 }
 
-func stopStale(s state.State) plan.Step {
+func stopStale(s state.State) steps.Step {
 	for _, m := range s.Current() {
 		if isStale(s, m) && !m.Leader {
-			return plan.DeletePod{Name: m.Name, Reason: v1beta2.ReasonRolling}
+			return steps.DeletePod{Name: m.Name, Reason: v1beta2.ReasonRolling}
 		}
 	}
 	return nil
 }
 
 // moveFirst moves leadership as soon as one new member can lead.
-func moveFirst(s state.State) plan.Step {
+func moveFirst(s state.State) steps.Step {
 	if len(s.Members) <= s.Spec.Size {
 		return nil
 	}
 	for _, from := range s.Current() {
 		for _, to := range s.Current() {
 			if from.Leader && isStale(s, from) && to.Serving && !isStale(s, to) {
-				return plan.MoveLeader{From: from.Name, To: to.ID, Name: to.Name}
+				return steps.MoveLeader{From: from.Name, To: to.ID, Name: to.Name}
 			}
 		}
 	}

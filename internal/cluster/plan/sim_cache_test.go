@@ -7,6 +7,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // TestAnOldCacheStopsNoMember: the cache of a replica that has just become leader shows a spec that has changed since.
@@ -18,7 +19,7 @@ func TestAnOldCacheStopsNoMember(t *testing.T) {
 	w.Cluster.Spec.Hibernate = false
 	s := w.ObserveThrough(old)
 	step := plan.Plan(s)
-	if _, stops := step.(plan.DeletePod); !stops {
+	if _, stops := step.(steps.DeletePod); !stops {
 		t.Fatalf("the step is %+v", step)
 	}
 	if behind := w.DoThrough(old, s, step); behind != "spec" || len(w.Violations) > 0 {
@@ -32,7 +33,7 @@ func TestAnOldCacheRemovesNoMember(t *testing.T) {
 	w.Run(plan.Plan)
 	old := w.Snapshot()
 	s := w.ObserveThrough(old)
-	step := plan.RemoveMember{ID: s.Members[2].ID, Name: s.Members[2].Name, Cause: "it has not served for 5m"}
+	step := steps.RemoveMember{ID: s.Members[2].ID, Name: s.Members[2].Name, Cause: "it has not served for 5m"}
 	if behind := w.DoThrough(old, s, step); behind != "Pod "+step.Name || len(w.Violations) > 0 {
 		t.Errorf("behind by %q; %v", behind, w.Violations)
 	}
@@ -48,7 +49,7 @@ func TestAnOldCacheStopsNoPodThatRunsByNow(t *testing.T) {
 	if s.Members[2].Pod != state.PodStarting {
 		t.Fatalf("the cache shows %+v", s.Members[2])
 	}
-	step := plan.DeletePod{Name: s.Members[2].Name, Reason: v1beta2.ReasonMemberDown, Message: "its volume is being deleted"}
+	step := steps.DeletePod{Name: s.Members[2].Name, Reason: v1beta2.ReasonMemberDown, Message: "its volume is being deleted"}
 	if behind := w.DoThrough(old, s, step); behind != "Pod "+step.Name {
 		t.Errorf("behind by %q", behind)
 	}
@@ -61,13 +62,13 @@ func TestAnOldCacheCreatesNoVolumes(t *testing.T) {
 	for range 9 {
 		old := w.Snapshot()
 		s := w.Observe()
-		if _, creates := plan.Plan(s).(plan.CreateVolumes); !creates {
+		if _, creates := plan.Plan(s).(steps.CreateVolumes); !creates {
 			w.Pass(plan.Plan)
 			continue
 		}
 		w.Run(plan.Plan)
 		s = w.ObserveThrough(old)
-		if behind := w.DoThrough(old, s, plan.CreateVolumes{Incarnation: 1, Size: 3}); behind != "status.incarnation" {
+		if behind := w.DoThrough(old, s, steps.CreateVolumes{Incarnation: 1, Size: 3}); behind != "status.incarnation" {
 			t.Errorf("behind by %q", behind)
 		}
 		return
@@ -82,7 +83,7 @@ func TestAnOldCacheTakesNoServiceFromClients(t *testing.T) {
 	w.Run(plan.Plan)
 	s := w.ObserveThrough(old)
 	step := plan.Plan(s)
-	if _, applies := step.(plan.ApplyServices); !applies {
+	if _, applies := step.(steps.ApplyServices); !applies {
 		t.Fatalf("the step is %+v", step)
 	}
 	if behind := w.DoThrough(old, s, step); behind != "Service" {
@@ -110,7 +111,7 @@ func TestAnOldCacheLetsNoSeedTakeOver(t *testing.T) {
 	old := model.From(request(restoring(true, v1beta2.RestoreSwitching, []condition{missing, missing, missing}, seed))).Snapshot()
 	w := model.From(request(restoring(true, v1beta2.RestoreSwitching, []condition{ready, ready, missing}, seed)))
 	s := w.ObserveThrough(old)
-	step, adopts := plan.Plan(s).(plan.AdoptSeed)
+	step, adopts := plan.Plan(s).(steps.AdoptSeed)
 	if !adopts {
 		t.Fatalf("the step is %+v", plan.Plan(s))
 	}

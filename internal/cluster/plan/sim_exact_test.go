@@ -7,6 +7,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // exactly: an EtcdRestore with safetySnapshot: Exact begins.
@@ -33,17 +34,17 @@ func TestAnExactRestoreSavesAllOrEndsAndLetsClientsWrite(t *testing.T) {
 			if !o.Settled || len(w.Violations) > 0 || w.Cluster.Status.Restore.Step != test.ends {
 				t.Errorf("it ends with %+v, %q and %+v", w.Cluster.Status.Restore, w.Violations, o.Last)
 			}
-			if _, done := o.Last.(plan.Done); !done {
+			if _, done := o.Last.(steps.Done); !done {
 				t.Errorf("the members do not serve all that clients ask: %T %+v", o.Last, o.Last)
 			}
 		})
 	}
 	t.Run("the check can fail", func(t *testing.T) {
 		w := exactly(model.SaverGood)
-		w.Run(func(s state.State) plan.Step {
+		w.Run(func(s state.State) steps.Step {
 			step := plan.Plan(s)
-			if _, asks := step.(plan.AwaitSafetySnapshot); asks {
-				return plan.AdoptSeed{ClusterID: s.Restore.ClusterID, Incarnation: s.Restore.Incarnation}
+			if _, asks := step.(steps.AwaitSafetySnapshot); asks {
+				return steps.AdoptSeed{ClusterID: s.Restore.ClusterID, Incarnation: s.Restore.Incarnation}
 			}
 			return step
 		})

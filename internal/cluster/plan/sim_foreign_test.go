@@ -11,6 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // TestAClusterIsWholeAgainAfterForeignMembersWereRemovedByConsent adds a foreign learner or voter to clusters of each size.
@@ -19,19 +20,19 @@ func TestAClusterIsWholeAgainAfterForeignMembersWereRemovedByConsent(t *testing.
 		for _, votes := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d members, votes: %v", size, votes), func(t *testing.T) {
 				w := model.New(size, true)
-				if o := w.Run(plan.Plan); o.Last != (plan.Done{}) {
+				if o := w.Run(plan.Plan); o.Last != (steps.Done{}) {
 					t.Fatal(trace(o))
 				}
 				if !w.AddForeign() || (votes && !w.PromoteForeign()) {
 					t.Fatal("etcd refuses the foreign member")
 				}
 				o := w.Run(plan.Plan)
-				wait, is := o.Last.(plan.Wait)
+				wait, is := o.Last.(steps.Wait)
 				if !is || wait.Reason != v1beta2.ReasonForeignMember || !wait.Stalled || len(w.Violations) > 0 {
 					t.Fatalf("%v\n%s", w.Violations, trace(o))
 				}
 				w.ConsentToForeign()
-				if o := w.Run(plan.Plan); o.Last != (plan.Done{}) || len(w.Violations) > 0 {
+				if o := w.Run(plan.Plan); o.Last != (steps.Done{}) || len(w.Violations) > 0 {
 					t.Fatalf("%v\n%s", w.Violations, trace(o))
 				}
 			})
@@ -43,7 +44,7 @@ func TestTheSimulationFindsAForeignMemberThatIsRemovedWithoutConsent(t *testing.
 	w := model.New(3, true)
 	w.Run(plan.Plan)
 	w.AddForeign()
-	w.Run(func(s state.State) plan.Step {
+	w.Run(func(s state.State) steps.Step {
 		s.Asked.RemoveForeign = nil
 		for _, m := range s.ForeignMembers {
 			s.Asked.RemoveForeign = append(s.Asked.RemoveForeign, m.ID.String())

@@ -8,6 +8,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // A person adds a voter with etcdctl, and never starts it. Of a cluster of one this takes the quorum. Without the membership that the
@@ -18,7 +19,7 @@ func TestAVoterThatNeverStartsIsNamedAndLeftOutByConsent(t *testing.T) {
 			t.Run(fmt.Sprintf("%d members, the record is %s", size, record), func(t *testing.T) {
 				w := model.New(size, true)
 				w.Handmade = true
-				if o := w.Run(plan.Plan); o.Last != (plan.Done{}) {
+				if o := w.Run(plan.Plan); o.Last != (steps.Done{}) {
 					t.Fatal(trace(o))
 				}
 				if !w.AddNeverStarted(false) {
@@ -28,7 +29,7 @@ func TestAVoterThatNeverStartsIsNamedAndLeftOutByConsent(t *testing.T) {
 					w.LoseRecord()
 				}
 				o := w.Run(plan.Plan)
-				wait, is := o.Last.(plan.Wait)
+				wait, is := o.Last.(steps.Wait)
 				if !is || !wait.Stalled || !strings.Contains(wait.Message, "guest-") || strings.Contains(wait.Message, "delete their") || len(w.Violations) > 0 {
 					t.Fatalf("%v\n%s", w.Violations, trace(o))
 				}
@@ -37,7 +38,7 @@ func TestAVoterThatNeverStartsIsNamedAndLeftOutByConsent(t *testing.T) {
 				if size == 1 {
 					w.Cluster.Spec.Recovery = &v1beta2.RecoveryPolicy{QuorumLoss: v1beta2.QuorumLossForceNewCluster}
 				}
-				if o := w.Run(plan.Plan); o.Last != (plan.Done{}) || len(w.Violations) > 0 {
+				if o := w.Run(plan.Plan); o.Last != (steps.Done{}) || len(w.Violations) > 0 {
 					t.Fatalf("%v\n%s", w.Violations, trace(o))
 				}
 			})
@@ -55,7 +56,7 @@ func TestALostQuorumIsRecoveredByConsentAlthoughTheRecordIsLostOrOld(t *testing.
 				w.Run(plan.Plan)
 				old := w.Cluster.DeepCopy().Status.MemberStatuses
 				w.Cluster.Spec.Size = size
-				if o := w.Run(plan.Plan); o.Last != (plan.Done{}) {
+				if o := w.Run(plan.Plan); o.Last != (steps.Done{}) {
 					t.Fatal(trace(o))
 				}
 				for range size/2 + 1 {
@@ -66,12 +67,12 @@ func TestALostQuorumIsRecoveredByConsentAlthoughTheRecordIsLostOrOld(t *testing.
 					w.Cluster.Status.MemberStatuses = old
 				}
 				o := w.Run(plan.Plan)
-				wait, is := o.Last.(plan.Wait)
+				wait, is := o.Last.(steps.Wait)
 				if !is || wait.Reason != v1beta2.ReasonQuorumLost || strings.Contains(wait.Message, "delete their") || len(w.Violations) > 0 {
 					t.Fatalf("%v\n%s", w.Violations, trace(o))
 				}
 				w.Cluster.Spec.Recovery = &v1beta2.RecoveryPolicy{QuorumLoss: v1beta2.QuorumLossForceNewCluster}
-				if o := w.Run(plan.Plan); o.Last != (plan.Done{}) || len(w.Violations) > 0 {
+				if o := w.Run(plan.Plan); o.Last != (steps.Done{}) || len(w.Violations) > 0 {
 					t.Fatalf("%v\n%s", w.Violations, trace(o))
 				}
 			})

@@ -16,6 +16,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 const (
@@ -65,7 +66,7 @@ func TestRulesLeaveTheObservedListsAsTheyAre(t *testing.T) {
 
 // changingNothing plans, and fails the test if that changed what was observed.
 func changingNothing(t *testing.T) model.Planner {
-	return func(s state.State) plan.Step {
+	return func(s state.State) steps.Step {
 		before := s
 		before.Members, before.ForeignMembers, before.Foreign = slices.Clone(s.Members), slices.Clone(s.ForeignMembers), slices.Clone(s.Foreign)
 		before.Held, before.PodFailures, before.SetAside = slices.Clone(s.Held), slices.Clone(s.PodFailures), slices.Clone(s.SetAside)
@@ -103,10 +104,10 @@ func randomWorlds(t *testing.T, wanted int, of worlds) {
 	seed := simSeed()
 	t.Logf("SIM_SEED=%d", seed)
 	number, end := simWorlds()
-	first, steps, ends, kinds := number, 0, map[string]int{}, map[reflect.Type]int{}
+	first, stepCount, ends, kinds := number, 0, map[string]int{}, map[reflect.Type]int{}
 	unchanging := changingNothing(t) // in one of eight worlds, because it takes twice the time
-	planner := func(s state.State) plan.Step {
-		var step plan.Step
+	planner := func(s state.State) steps.Step {
+		var step steps.Step
 		if number%8 == 0 {
 			step = unchanging(s)
 		} else {
@@ -118,16 +119,16 @@ func randomWorlds(t *testing.T, wanted int, of worlds) {
 	if testing.Short() {
 		wanted /= 20
 	}
-	for ; steps < wanted && number < end && !t.Failed(); number++ {
+	for ; stepCount < wanted && number < end && !t.Failed(); number++ {
 		w, o, said := live(planner, seed, number, of)
-		steps += said + o.Passes
-		ends[fmt.Sprintf("%T %s", o.Last, plan.Describe(state.State{}, o.Last).Reason)]++
+		stepCount += said + o.Passes
+		ends[fmt.Sprintf("%T %s", o.Last, steps.Describe(state.State{}, o.Last).Reason)]++
 		if len(w.Violations) > 0 {
 			t.Errorf("SIM_SEED=%d, world %d: %s", seed, number, w.Violations[0])
 			retell(t, seed, number, of)
 		}
 	}
-	t.Logf("%d steps in %d worlds, which ended so: %v; steps planned: %v", steps, number-first, ends, kinds)
+	t.Logf("%d steps in %d worlds, which ended so: %v; steps planned: %v", stepCount, number-first, ends, kinds)
 }
 
 // live runs one world, first with faults and then without.
@@ -141,7 +142,7 @@ func live(planner model.Planner, seed, number uint64, of worlds, logf ...func(st
 	log := len(logf) > 0
 	if log {
 		planned := planner
-		planner = func(s state.State) plan.Step {
+		planner = func(s state.State) steps.Step {
 			logf[0]("    %s", brief(s))
 			return planned(s)
 		}
@@ -150,18 +151,18 @@ func live(planner model.Planner, seed, number uint64, of worlds, logf ...func(st
 	if log {
 		n.Log = logf[0]
 	}
-	steps := 0
-	for ; steps < stepsWithFaults && len(w.Violations) == 0; steps++ {
+	stepCount := 0
+	for ; stepCount < stepsWithFaults && len(w.Violations) == 0; stepCount++ {
 		n.Step()
 	}
 	if len(w.Violations) > 0 {
-		return w, model.Outcome{Last: plan.Done{}}, steps
+		return w, model.Outcome{Last: steps.Done{}}, stepCount
 	}
 	w.Repair()
 	if log {
 		logf[0]("--- repaired")
 	}
-	o := w.Run(func(s state.State) plan.Step {
+	o := w.Run(func(s state.State) steps.Step {
 		step := planner(s)
 		if log {
 			logf[0]("%T%+v", step, step)
@@ -169,7 +170,7 @@ func live(planner model.Planner, seed, number uint64, of worlds, logf ...func(st
 		return step
 	})
 	w.CheckLost(o)
-	return w, o, steps
+	return w, o, stepCount
 }
 
 // brief returns the parts of a State that most often explain a Step.

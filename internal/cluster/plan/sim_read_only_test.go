@@ -6,6 +6,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // readOnlyWorld is a cluster of three that is read-only, and a restore of it that is verified.
@@ -21,11 +22,11 @@ func readOnlyWorld(planner model.Planner) (*model.World, model.Outcome) {
 // Without this, a read-only cluster takes writes once it is restored, or refuses them after its spec allows them.
 func TestAReadOnlyClusterStaysReadOnlyThroughARestore(t *testing.T) {
 	w, o := readOnlyWorld(plan.Plan)
-	if _, settled := o.Last.(plan.Advice); !settled || len(w.Violations) > 0 {
+	if _, settled := o.Last.(steps.Advice); !settled || len(w.Violations) > 0 {
 		t.Fatalf("it ends with %+v, %v\n%s", o.Last, w.Violations, trace(o))
 	}
 	w.Cluster.Spec.ReadOnly = false
-	if o := w.Run(plan.Plan); o.Last != plan.Step(plan.Done{}) || len(w.Violations) > 0 {
+	if o := w.Run(plan.Plan); o.Last != steps.Step(steps.Done{}) || len(w.Violations) > 0 {
 		t.Errorf("writable again, it ends with %+v, %v\n%s", o.Last, w.Violations, trace(o))
 	}
 }
@@ -34,10 +35,10 @@ func TestAReadOnlyClusterStaysReadOnlyThroughARestore(t *testing.T) {
 func TestBugsOfReadOnlyClustersAreCaught(t *testing.T) {
 	for name, bug := range map[string]model.Planner{
 		"writes are never refused": plan.PlanWith(plan.Without("refuseWrites")),
-		"the seed takes writes": func(s state.State) plan.Step {
+		"the seed takes writes": func(s state.State) steps.Step {
 			step := plan.Plan(s)
-			if fence, is := step.(plan.FenceWrites); is && fence.Seed != "" {
-				return plan.AdoptSeed{ClusterID: s.Restore.ClusterID, Incarnation: s.Restore.Incarnation}
+			if fence, is := step.(steps.FenceWrites); is && fence.Seed != "" {
+				return steps.AdoptSeed{ClusterID: s.Restore.ClusterID, Incarnation: s.Restore.Incarnation}
 			}
 			return step
 		},

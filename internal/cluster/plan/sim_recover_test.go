@@ -10,6 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 var corrupt = condition{"corrupt", func(m *state.Member) {
@@ -42,7 +43,7 @@ func TestEveryLostQuorumSettles(t *testing.T) {
 					w := model.From(s)
 					w.Lag()
 					o := count.run(w, about)
-					if _, done := o.Last.(plan.Done); consents && recoverable(conditions) && !done {
+					if _, done := o.Last.(steps.Done); consents && recoverable(conditions) && !done {
 						t.Errorf("%s: not recovered\n%s", about, trace(o))
 					}
 				})
@@ -136,7 +137,7 @@ func TestARestoreThatFailsDoesNotHideARecovery(t *testing.T) {
 			w.Restores = append(w.Restores, model.Restore{UID: restoreUID, Verified: true, Revision: proven, Seed: model.FateNever})
 			o := w.Run(plan.Plan)
 			status := w.Cluster.Status
-			if _, done := o.Last.(plan.Done); !done || len(w.Violations) > 0 || status.Restore.Step != v1beta2.RestoreFailed {
+			if _, done := o.Last.(steps.Done); !done || len(w.Violations) > 0 || status.Restore.Step != v1beta2.RestoreFailed {
 				t.Fatalf("%v\n%s", w.Violations, trace(o))
 			}
 			if status.Recovery == nil || status.Recovery.Step != v1beta2.RecoveryComplete || len(status.Recovery.Voters) != 5 {

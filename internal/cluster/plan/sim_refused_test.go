@@ -7,18 +7,19 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // endsWith runs a world until it reports the reason to a person, and then until all is well again.
 func endsWith(t *testing.T, w *model.World, reason, has string) {
 	t.Helper()
 	o := w.Run(plan.Plan)
-	wait, is := o.Last.(plan.Wait)
+	wait, is := o.Last.(steps.Wait)
 	if !is || !wait.Stalled || wait.Reason != reason || !strings.Contains(wait.Message, has) || len(w.Violations) > 0 {
 		t.Fatalf("it ends with %T %+v, %v\n%s", o.Last, o.Last, w.Violations, trace(o))
 	}
 	w.Repair()
-	if o := w.Run(plan.Plan); o.Last != plan.Step(plan.Done{}) || len(w.Violations) > 0 {
+	if o := w.Run(plan.Plan); o.Last != steps.Step(steps.Done{}) || len(w.Violations) > 0 {
 		t.Errorf("afterwards it ends with %T %+v, %v\n%s", o.Last, o.Last, w.Violations, trace(o))
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // TestARunningPodIsRestartedOnlyIfItCannotBeResized: more memory restarts no member, unless Kubernetes or the node refuses it.
@@ -27,13 +28,13 @@ func TestARunningPodIsRestartedOnlyIfItCannotBeResized(t *testing.T) {
 			restarts, resizes := 0, 0
 			for _, step := range o.Steps {
 				switch step.(type) {
-				case plan.DeletePod:
+				case steps.DeletePod:
 					restarts++
-				case plan.ResizePod:
+				case steps.ResizePod:
 					resizes++
 				}
 			}
-			if restarts != test.restarts || resizes != 3 || o.Last != plan.Step(plan.Done{}) || len(w.Violations) > 0 {
+			if restarts != test.restarts || resizes != 3 || o.Last != steps.Step(steps.Done{}) || len(w.Violations) > 0 {
 				t.Errorf("%d restarts, want %d; %d resizes; it ends with %+v, %v\n%s", restarts, test.restarts, resizes, o.Last, w.Violations, trace(o))
 			}
 		})
@@ -55,18 +56,18 @@ func TestAForbiddenResizeRestartsNoMemberUntilItIsAllowed(t *testing.T) {
 	o := w.Run(plan.Plan)
 	for _, step := range o.Steps {
 		if !isResize(step) {
-			if _, notes := step.(plan.RelabelPod); !notes {
+			if _, notes := step.(steps.RelabelPod); !notes {
 				t.Errorf("the step is %+v", step)
 			}
 		}
 	}
-	if o.Last != plan.Step(plan.Done{}) || len(w.Violations) > 0 {
+	if o.Last != steps.Step(steps.Done{}) || len(w.Violations) > 0 {
 		t.Errorf("it ends with %+v, %v", o.Last, w.Violations)
 	}
 }
 
-func isResize(step plan.Step) bool {
-	_, is := step.(plan.ResizePod)
+func isResize(step steps.Step) bool {
+	_, is := step.(steps.ResizePod)
 	return is
 }
 

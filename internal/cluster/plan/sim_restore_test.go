@@ -12,6 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -190,10 +191,10 @@ func TestARestoreOfAClusterWithDeadNodesEndsOrTouchesNothing(t *testing.T) {
 				s.Request = request(restoreUID)
 				w := model.From(s)
 				o := w.Run(changingNothing(t))
-				_, done := o.Last.(plan.Done)
-				stops := slices.ContainsFunc(o.Steps, func(step plan.Step) bool {
-					_, fences := step.(plan.FenceWrites)
-					_, stops := step.(plan.StopMembers)
+				_, done := o.Last.(steps.Done)
+				stops := slices.ContainsFunc(o.Steps, func(step steps.Step) bool {
+					_, fences := step.(steps.FenceWrites)
+					_, stops := step.(steps.StopMembers)
 					return fences || stops
 				})
 				if wants := dead < etcd.Quorum(size); done != wants || stops != wants || len(w.Violations) > 0 {
@@ -206,8 +207,8 @@ func TestARestoreOfAClusterWithDeadNodesEndsOrTouchesNothing(t *testing.T) {
 
 // TestASwitchBesideAQuorumOfOldMembersIsCaught plants a bug: the seed takes over while two of three old members may run.
 func TestASwitchBesideAQuorumOfOldMembersIsCaught(t *testing.T) {
-	adopts := plan.PlanWith(plan.Instead("restore", func(s state.State) plan.Step {
-		return plan.AdoptSeed{ClusterID: s.Restore.ClusterID, Incarnation: s.Restore.Incarnation}
+	adopts := plan.PlanWith(plan.Instead("restore", func(s state.State) steps.Step {
+		return steps.AdoptSeed{ClusterID: s.Restore.ClusterID, Incarnation: s.Restore.Incarnation}
 	}))
 	for name, test := range map[string]struct {
 		old    []condition
@@ -230,10 +231,10 @@ func TestASeedWhosePersistentVolumeIsLostEndsItsRestore(t *testing.T) {
 	w.Restores = []model.Restore{{UID: restoreUID, Verified: true, Revision: proven}}
 	for created := false; !created; {
 		_, step := w.Pass(plan.Plan)
-		_, created = step.(plan.CreateMember)
+		_, created = step.(steps.CreateMember)
 	}
 	w.LoseVolume(3)
-	if o := w.Run(plan.Plan); o.Last != plan.Step(plan.Done{}) || !w.Restores[0].Failed || len(w.Violations) > 0 {
+	if o := w.Run(plan.Plan); o.Last != steps.Step(steps.Done{}) || !w.Restores[0].Failed || len(w.Violations) > 0 {
 		t.Errorf("it ends with %+v, %v\n%s", o.Last, w.Violations, trace(o))
 	}
 }
@@ -246,12 +247,12 @@ func TestASeedThatHoldsTooLittleNeverBecomesTheCluster(t *testing.T) {
 	w.Restores = []model.Restore{{UID: restoreUID, Verified: true, Revision: proven, Seed: model.FateTooOld}}
 	for created := false; !created; {
 		_, step := w.Pass(plan.Plan)
-		_, created = step.(plan.CreateMember)
+		_, created = step.(steps.CreateMember)
 	}
 	for range 100 {
 		w.Second()
 	}
-	if o := w.Run(plan.Plan); o.Last != plan.Step(plan.Done{}) || !w.Restores[0].Failed || len(w.Violations) > 0 {
+	if o := w.Run(plan.Plan); o.Last != steps.Step(steps.Done{}) || !w.Restores[0].Failed || len(w.Violations) > 0 {
 		t.Errorf("it ends with %+v, %v\n%s", o.Last, w.Violations, trace(o))
 	}
 }

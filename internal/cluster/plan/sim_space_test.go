@@ -12,6 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -124,11 +125,11 @@ func TestEveryCorruptMemberIsReplacedOrNobodyIs(t *testing.T) {
 }
 
 // removeAccused removes the member that an alarm names.
-func removeAccused(s state.State) plan.Step {
+func removeAccused(s state.State) steps.Step {
 	for _, m := range s.Current() {
 		for _, alarm := range m.Alarms {
 			if alarm.Member == m.ID && m.InMembership {
-				return plan.RemoveMember{ID: m.ID, Name: m.Name, Cause: "its data is corrupt"}
+				return steps.RemoveMember{ID: m.ID, Name: m.Name, Cause: "its data is corrupt"}
 			}
 		}
 	}
@@ -136,35 +137,35 @@ func removeAccused(s state.State) plan.Step {
 }
 
 // defragmentAny defragments the first member with free space, even if it leads or another one is down.
-func defragmentAny(s state.State) plan.Step {
+func defragmentAny(s state.State) steps.Step {
 	for _, m := range s.Current() {
 		if m.Serving && m.DBSize > m.DBSizeInUse {
-			return plan.DefragmentMember{Name: m.Name, Reason: v1beta2.ReasonNoSpace}
+			return steps.DefragmentMember{Name: m.Name, Reason: v1beta2.ReasonNoSpace}
 		}
 	}
 	return nil
 }
 
 // moveCrowded defragments the first member with free space. If that member leads, it moves leadership first.
-func moveCrowded(s state.State) plan.Step {
+func moveCrowded(s state.State) steps.Step {
 	members := s.Current()
 	for i, m := range members {
 		switch {
 		case !m.Serving || m.DBSize == m.DBSizeInUse:
 		case m.Leader:
 			to := members[(i+1)%len(members)]
-			return plan.MoveLeader{From: m.Name, To: to.ID, Name: to.Name}
+			return steps.MoveLeader{From: m.Name, To: to.ID, Name: to.Name}
 		default:
-			return plan.DefragmentMember{Name: m.Name, Reason: v1beta2.ReasonNoSpace}
+			return steps.DefragmentMember{Name: m.Name, Reason: v1beta2.ReasonNoSpace}
 		}
 	}
 	return nil
 }
 
-func disarmAtOnce(s state.State) plan.Step {
+func disarmAtOnce(s state.State) steps.Step {
 	for _, m := range s.Current() {
 		for _, alarm := range m.Alarms {
-			return plan.DisarmAlarm{Alarm: alarm, Reason: v1beta2.ReasonNoSpace}
+			return steps.DisarmAlarm{Alarm: alarm, Reason: v1beta2.ReasonNoSpace}
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // TestMembersWithoutVolumesAreAllReplaced changes the version of clusters of every size, of which some members already run the
@@ -37,17 +38,17 @@ func replacesAll(t *testing.T, s state.State, stale int) {
 	t.Helper()
 	w := model.From(s)
 	o := w.Run(plan.Plan)
-	if _, done := o.Last.(plan.Done); !done || len(w.Violations) > 0 {
+	if _, done := o.Last.(steps.Done); !done || len(w.Violations) > 0 {
 		t.Fatalf("%v\n%s", w.Violations, trace(o))
 	}
 	added, removed, moved := 0, 0, 0
 	for _, step := range o.Steps {
 		switch step.(type) {
-		case plan.AddLearner:
+		case steps.AddLearner:
 			added++
-		case plan.RemoveMember:
+		case steps.RemoveMember:
 			removed++
-		case plan.MoveLeader:
+		case steps.MoveLeader:
 			moved++
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -47,7 +48,7 @@ func (c *tally) run(w *model.World, words string) model.Outcome {
 	if c.ends == nil {
 		c.ends = map[string]int{}
 	}
-	c.ends[plan.Describe(state.State{}, o.Last).Reason]++
+	c.ends[steps.Describe(state.State{}, o.Last).Reason]++
 	if len(w.Violations) == 0 {
 		return o
 	}
@@ -100,7 +101,7 @@ func TestEtcdWithoutLearnersGrows(t *testing.T) {
 			}
 			w := model.From(s)
 			o := w.Run(plan.Plan)
-			if _, settled := o.Last.(plan.Advice); !settled || len(w.Violations) > 0 { // such an old etcd is advised against
+			if _, settled := o.Last.(steps.Advice); !settled || len(w.Violations) > 0 { // such an old etcd is advised against
 				t.Errorf("from %d to %d: %v\n%s", from, size, w.Violations, trace(o))
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // TestRandomFaultsOfVolumesBreakNothing adds to all other faults: volumes that are lost and come back, claims that persons create again from older
@@ -25,11 +26,11 @@ func TestAClusterThatLostItsVolumesHibernatesWithItsData(t *testing.T) {
 		w.Cluster.Spec.Hibernate = true
 		if o := w.Run(plan.Plan); len(w.Violations) > 0 {
 			t.Errorf("size %d: %v\n%s", size, w.Violations, trace(o))
-		} else if _, is := o.Last.(plan.Hibernating); !is {
+		} else if _, is := o.Last.(steps.Hibernating); !is {
 			t.Errorf("size %d: it ends with %+v", size, o.Last)
 		}
 		w.Cluster.Spec.Hibernate = false
-		if o := w.Run(plan.Plan); o.Last != plan.Step(plan.Done{}) || len(w.Violations) > 0 {
+		if o := w.Run(plan.Plan); o.Last != steps.Step(steps.Done{}) || len(w.Violations) > 0 {
 			t.Errorf("size %d: afterwards %+v, %v", size, o.Last, w.Violations)
 		}
 	}
@@ -49,7 +50,7 @@ func TestBugsWithVolumesAreCaught(t *testing.T) {
 			t.Parallel()
 			planner := plan.PlanWith(bug.change)
 			for number := range uint64(400) {
-				w, _, _ := live(func(s state.State) plan.Step {
+				w, _, _ := live(func(s state.State) steps.Step {
 					if !s.Spec.Hibernate && strings.HasPrefix(name, "hibernation") {
 						return plan.Plan(s)
 					}
@@ -65,10 +66,10 @@ func TestBugsWithVolumesAreCaught(t *testing.T) {
 }
 
 // startOnAnything starts a member on the claim that has its name.
-func startOnAnything(s state.State) plan.Step {
+func startOnAnything(s state.State) steps.Step {
 	for _, m := range s.Current() {
 		if s.Formed() && m.Pod == state.PodNone && m.Volume == state.VolumePresent && !m.VolumeUnused {
-			return plan.CreateMember{Name: m.Name, Incarnation: m.Incarnation, Start: state.StartJoin}
+			return steps.CreateMember{Name: m.Name, Incarnation: m.Incarnation, Start: state.StartJoin}
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // TestAClusterWhoseVolumesAreFullComesBackWhenTheSpecAsksForLargerOnes: volumes of the same size become full at the same
@@ -17,21 +18,21 @@ func TestAClusterWhoseVolumesAreFullComesBackWhenTheSpecAsksForLargerOnes(t *tes
 	t.Parallel()
 	for _, size := range []int{1, 3, 5} {
 		w := model.New(size, true)
-		if o := w.Run(plan.Plan); o.Last != plan.Step(plan.Done{}) {
+		if o := w.Run(plan.Plan); o.Last != steps.Step(steps.Done{}) {
 			t.Fatalf("size %d: the cluster does not form: %v", size, o.Last)
 		}
 		w.FillVolumes()
 		o := w.Run(plan.Plan)
-		if wait, waits := o.Last.(plan.Wait); !waits || !wait.Stalled {
+		if wait, waits := o.Last.(steps.Wait); !waits || !wait.Stalled {
 			t.Fatalf("size %d: full volumes end with %#v", size, o.Last)
 		}
 		w.Cluster.Spec.Pod = &v1beta2.PodPolicy{PersistentVolumeClaimSpec: &corev1.PersistentVolumeClaimSpec{
 			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("16Gi")}},
 		}}
-		if o := w.Run(plan.PlanWith(plan.Without("requestGrowth"))); o.Last == plan.Step(plan.Done{}) {
+		if o := w.Run(plan.PlanWith(plan.Without("requestGrowth"))); o.Last == steps.Step(steps.Done{}) {
 			t.Errorf("size %d: the cluster comes back although no volume grows: nothing is tested", size)
 		}
-		if o := w.Run(plan.Plan); o.Last != plan.Step(plan.Done{}) || len(w.Violations) > 0 {
+		if o := w.Run(plan.Plan); o.Last != steps.Step(steps.Done{}) || len(w.Violations) > 0 {
 			t.Errorf("size %d: with larger volumes the last word is %#v, %v", size, o.Last, w.Violations)
 		}
 	}

@@ -10,14 +10,15 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // writesIn runs a world for a time, and counts the steps that write.
-func writesIn(w *model.World, d time.Duration) (writes int, last plan.Step) {
+func writesIn(w *model.World, d time.Duration) (writes int, last steps.Step) {
 	s, step := w.Pass(plan.Plan)
 	for until := s.Now.Add(d); s.Now.Before(until); s, step = w.Pass(plan.Plan) {
 		switch step.(type) {
-		case plan.Wait, plan.Idle, plan.Done, plan.Hibernating, plan.AwaitResize:
+		case steps.Wait, steps.Idle, steps.Done, steps.Hibernating, steps.AwaitResize:
 			last = step
 		default:
 			writes++
@@ -47,19 +48,19 @@ func TestNoFaultMakesTheOperatorWriteMoreThanOnceAMinute(t *testing.T) {
 
 // changesIn runs a world for a time with a pass in each second. It counts the steps that change an object, and the changes of
 // the status.
-func changesIn(w *model.World, d time.Duration) (steps, statuses int, last plan.Step) {
+func changesIn(w *model.World, d time.Duration) (stepCount, statuses int, last steps.Step) {
 	for range int(d / time.Second) {
 		before := w.Cluster.Status.DeepCopy()
 		_, last = w.Pass(plan.Plan)
-		if plan.Acts(last) {
-			steps++
+		if steps.Acts(last) {
+			stepCount++
 		}
 		if !reflect.DeepEqual(before, &w.Cluster.Status) {
 			statuses++
 		}
 		w.Second()
 	}
-	return steps, statuses, last
+	return stepCount, statuses, last
 }
 
 // Tick skips time if nothing changes, which hides a loop that writes without effect. Here each second has a pass.
@@ -83,11 +84,11 @@ func TestALastingFaultCausesAtMostOneChangeAMinute(t *testing.T) {
 			w.Run(plan.Plan)
 			fault.begin(w)
 			changesIn(w, 30*time.Minute)
-			steps, statuses, last := changesIn(w, 10*time.Minute)
-			if steps > 10 || statuses > 10 || len(w.Violations) > 0 {
-				t.Errorf("%d steps and %d changes of the status in 10 minutes, then %+v; %v", steps, statuses, last, w.Violations)
+			stepCount, statuses, last := changesIn(w, 10*time.Minute)
+			if stepCount > 10 || statuses > 10 || len(w.Violations) > 0 {
+				t.Errorf("%d steps and %d changes of the status in 10 minutes, then %+v; %v", stepCount, statuses, last, w.Violations)
 			}
-			if wait, is := last.(plan.Wait); fault.reason != "" && (!is || wait.Reason != fault.reason) {
+			if wait, is := last.(steps.Wait); fault.reason != "" && (!is || wait.Reason != fault.reason) {
 				t.Errorf("it ends with %+v, want a wait with reason %s", last, fault.reason)
 			}
 		})
@@ -103,7 +104,7 @@ func TestAPodThatNodesRejectIsRecreatedLessAndLessOften(t *testing.T) {
 				w.Run(plan.Plan)
 				w.Rejecting = true
 				s, _ := w.Pass(plan.Plan)
-				if err := w.Act(s, plan.DeletePod{Name: s.Members[0].Name}); err != nil {
+				if err := w.Act(s, steps.DeletePod{Name: s.Members[0].Name}); err != nil {
 					t.Fatal(err)
 				}
 				writesIn(w, time.Hour)
@@ -112,7 +113,7 @@ func TestAPodThatNodesRejectIsRecreatedLessAndLessOften(t *testing.T) {
 					t.Errorf("%d writes in an hour, then %+v", writes, last)
 				}
 				w.Rejecting = false
-				if o := w.Run(plan.Plan); size > 1 && !o.Settled || durable && o.Last != plan.Step(plan.Done{}) {
+				if o := w.Run(plan.Plan); size > 1 && !o.Settled || durable && o.Last != steps.Step(steps.Done{}) {
 					t.Errorf("after the node has room again: %+v", o.Last)
 				}
 			})
@@ -128,12 +129,12 @@ func TestAPodThatWaitsAndIsRejectedIsRecreatedLessAndLessOften(t *testing.T) {
 		w.Run(plan.Plan)
 		w.Rejecting, w.Cluster.Spec.Size = true, 3
 		changesIn(w, 15*time.Minute)
-		steps, statuses, last := changesIn(w, 10*time.Minute)
-		if steps > 10 || statuses > 20 {
-			t.Errorf("volumes: %t: %d steps and %d changes of the status in 10 minutes, then %+v", durable, steps, statuses, last)
+		stepCount, statuses, last := changesIn(w, 10*time.Minute)
+		if stepCount > 10 || statuses > 20 {
+			t.Errorf("volumes: %t: %d steps and %d changes of the status in 10 minutes, then %+v", durable, stepCount, statuses, last)
 		}
 		w.Rejecting = false
-		if o := w.Run(plan.Plan); o.Last != plan.Step(plan.Done{}) || len(w.Cluster.Status.PodFailures) > 0 {
+		if o := w.Run(plan.Plan); o.Last != steps.Step(steps.Done{}) || len(w.Cluster.Status.PodFailures) > 0 {
 			t.Errorf("volumes: %t: after the node has room again: %+v, %v", durable, o.Last, w.Cluster.Status.PodFailures)
 		}
 	}

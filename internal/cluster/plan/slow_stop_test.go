@@ -8,7 +8,10 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/clock"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/recovery"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -99,17 +102,17 @@ func TestASafetySnapshotIsTakenAgainAlthoughTheClockWasAhead(t *testing.T) {
 			saved.Time = *ready
 		}
 		s.Request.Saved, s.Request.SavedFor = saved.DeepCopy(), saved.Time.Time
-		CorrectTimes(&s, &seen)
+		certificates.CorrectTimes(&s, &seen)
 		step := Plan(s)
 		switch step.(type) {
-		case BeginSwitch:
+		case steps.BeginSwitch:
 			return
-		case AwaitSafetySnapshot:
+		case steps.AwaitSafetySnapshot:
 			asks++
 		}
 		status = NewStatus(s, step, nil, status, 1)
 	}
-	t.Errorf("the seed does not take over within 8 h, and the safety snapshot was asked for %d times; the status says: %s", asks, Describe(s, Plan(s)).Message)
+	t.Errorf("the seed does not take over within 8 h, and the safety snapshot was asked for %d times; the status says: %s", asks, steps.Describe(s, Plan(s)).Message)
 }
 
 // The clocks agree, and restore-operator has saved for two minutes (a large database). Then the connection of cluster-operator moves to an API server whose clock is 20 min ahead (one of
@@ -121,7 +124,7 @@ func TestAnAPIServerWhoseClockIsAheadEndsNoWaitForASafetySnapshot(t *testing.T) 
 			s.Request.Safety = policy
 			status := statusOf(s)
 			status.Restore = s.Restore.DeepCopy()
-			if _, is := Plan(s).(AwaitSafetySnapshot); !is {
+			if _, is := Plan(s).(steps.AwaitSafetySnapshot); !is {
 				t.Fatalf("%T", Plan(s))
 			}
 			status = NewStatus(s, Plan(s), nil, status, 1)
@@ -129,12 +132,12 @@ func TestAnAPIServerWhoseClockIsAheadEndsNoWaitForASafetySnapshot(t *testing.T) 
 			for _, passed := range []time.Duration{time.Minute, 2 * time.Minute} {
 				s.Restore, s.Now = status.Restore.DeepCopy(), noon.Add(passed)
 				if passed == 2*time.Minute {
-					NoteClock(&s, 20*time.Minute)
+					certificates.NoteClock(&s, 20*time.Minute)
 				}
-				CorrectTimes(&s, &seen)
+				certificates.CorrectTimes(&s, &seen)
 				step := Plan(s)
-				if _, waits := step.(Wait); !waits {
-					t.Errorf("after %s: %T %s", passed, step, Describe(s, step).Message)
+				if _, waits := step.(steps.Wait); !waits {
+					t.Errorf("after %s: %T %s", passed, step, steps.Describe(s, step).Message)
 				}
 				status = NewStatus(s, step, nil, status, 1)
 			}
@@ -148,16 +151,16 @@ func TestAnAPIServerWhoseClockIsAheadEndsNoExactRestore(t *testing.T) {
 	s.Restore.SeedReadyTime = nil
 	status := statusOf(s)
 	status.Restore = s.Restore.DeepCopy()
-	if _, is := Plan(s).(AwaitSafetySnapshot); !is {
+	if _, is := Plan(s).(steps.AwaitSafetySnapshot); !is {
 		t.Fatalf("%T", Plan(s))
 	}
 	status = NewStatus(s, Plan(s), nil, status, 1)
 	s.Restore, s.Now = status.Restore.DeepCopy(), noon.Add(2*time.Minute)
-	NoteClock(&s, 20*time.Minute)
+	certificates.NoteClock(&s, 20*time.Minute)
 	var seen clock.Seen
-	CorrectTimes(&s, &seen)
-	if step, waits := Plan(s).(Wait); !waits {
-		t.Errorf("after two minutes: %T %s", Plan(s), Describe(s, Plan(s)).Message)
+	certificates.CorrectTimes(&s, &seen)
+	if step, waits := Plan(s).(steps.Wait); !waits {
+		t.Errorf("after two minutes: %T %s", Plan(s), steps.Describe(s, Plan(s)).Message)
 	} else {
 		t.Log(step.Message)
 	}
@@ -178,13 +181,13 @@ func TestASafetySnapshotIsTakenAgainAfterARestartWhileClocksDiffer(t *testing.T)
 			var seen clock.Seen // of the new process
 			for passed := -10 * time.Minute; passed <= 0; passed += time.Minute {
 				s.Now = noon.Add(passed)
-				NoteClock(&s, skew)
+				certificates.NoteClock(&s, skew)
 				s.Spec.Paused = passed < 0
 				s.Restore = status.Restore.DeepCopy()
 				s.Request.Saved, s.Request.SavedFor = saved.DeepCopy(), saved.Time.Time
-				CorrectTimes(&s, &seen)
+				certificates.CorrectTimes(&s, &seen)
 				step := Plan(s)
-				if _, is := step.(BeginSwitch); is {
+				if _, is := step.(steps.BeginSwitch); is {
 					t.Errorf("the switch begins although the safety snapshot is six hours old")
 				}
 				status = NewStatus(s, step, nil, status, 1)
@@ -199,7 +202,7 @@ func TestAChoiceIsTimedByTheClockOfTheAPIServer(t *testing.T) {
 	for _, skew := range []time.Duration{-2 * time.Hour, 0, 2 * time.Hour} {
 		t.Run(skew.String(), func(t *testing.T) {
 			s := lostTwoOfThree()
-			NoteClock(&s, skew)
+			certificates.NoteClock(&s, skew)
 			s.Recovery = NewStatus(s, Plan(s), nil, statusOf(s), 1).Recovery
 			if at := noon.Add(skew); s.Recovery == nil || !s.Recovery.StartedAt.Time.Equal(at) {
 				t.Fatalf("the recovery is %+v, and began at %s by the API server", s.Recovery, at)
@@ -207,7 +210,7 @@ func TestAChoiceIsTimedByTheClockOfTheAPIServer(t *testing.T) {
 			survivor, _ := state.Find(s, s.Recovery.Member)
 			for after, want := range map[time.Duration]bool{time.Minute: false, 10 * time.Minute: true} {
 				s.Now = noon.Add(after)
-				if old := choiceIsOld(s, survivor); old != want {
+				if old := recovery.ChoiceIsOld(s, survivor); old != want {
 					t.Errorf("after %s the choice is old: %t", after, old)
 				}
 			}

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -34,36 +36,36 @@ func (w slowWorld) from(s state.State, status v1beta2.EtcdClusterStatus) (o outc
 	for passed := time.Duration(0); passed < slowLimit; passed += 10 * time.Second {
 		now := noon.Add(passed)
 		s.Now = now.Add(-w.skew)
-		NoteClock(&s, w.skew)
+		certificates.NoteClock(&s, w.skew)
 		w.runPods(&s, deleted, now)
 		if w.before != nil {
 			w.before(passed, &s)
 		}
 		step := Plan(s)
-		if _, waits := step.(Wait); !waits {
-			o.did = append(o.did, fmt.Sprintf("%s %T %s", passed, step, Describe(s, step).Message))
+		if _, waits := step.(steps.Wait); !waits {
+			o.did = append(o.did, fmt.Sprintf("%s %T %s", passed, step, steps.Describe(s, step).Message))
 		}
 		switch step := step.(type) {
-		case RecordForced:
+		case steps.RecordForced:
 			o.served = true
 			return o
-		case CreateMember:
+		case steps.CreateMember:
 			if step.Start == state.StartForce {
 				o.forced = step.Name
 			}
 			created(&s, step)
-		case DeletePod:
+		case steps.DeletePod:
 			deleted[step.Name] = now
 			m := memberOf(&s, step.Name)
 			m.Pod, m.Answers, m.Knows, m.RaftIndex, m.GoneBy = state.PodDeleting, false, nil, 0, s.Now.Add(w.stop)
-		case RecordForcing:
+		case steps.RecordForcing:
 			markAll(&s) // as the actor does before
 			do(step)
 		default:
 			do(step)
 		}
 	}
-	o.did = append(o.did, Describe(s, Plan(s)).Message)
+	o.did = append(o.did, steps.Describe(s, Plan(s)).Message)
 	return o
 }
 
@@ -99,7 +101,7 @@ func (w slowWorld) indexOf(i int) uint64 {
 	return w.index(i)
 }
 
-func created(s *state.State, step CreateMember) {
+func created(s *state.State, step steps.CreateMember) {
 	for i := range s.Members {
 		if m := &s.Members[i]; m.Name == step.Name {
 			with(i, pod(state.PodStarting))(s)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -63,25 +64,25 @@ func quotaEnv(value string) change {
 }
 
 func TestPlanSpace(t *testing.T) {
-	disarm := DisarmAlarm{Alarm: etcd.Alarm{Kind: etcd.AlarmNoSpace, Member: 2}, Reason: v1beta2.ReasonNoSpace}
+	disarm := steps.DisarmAlarm{Alarm: etcd.Alarm{Kind: etcd.AlarmNoSpace, Member: 2}, Reason: v1beta2.ReasonNoSpace}
 	words := "The space quota is used up, and etcd refuses writes. The database of member " + nameOf(0) + " has 100Mi, of which 95Mi are in use. "
-	stuck := func(what string) Wait {
-		return Wait{Reason: v1beta2.ReasonNoSpace, Message: words + what + " Reads and deletions still work.", Stalled: true}
+	stuck := func(what string) steps.Wait {
+		return steps.Wait{Reason: v1beta2.ReasonNoSpace, Message: words + what + " Reads and deletions still work.", Stalled: true}
 	}
 	const raise, raiseEnv = "or raise spec.etcd.quotaBackendBytes.", "or raise ETCD_QUOTA_BACKEND_BYTES in spec.pod.etcdEnv."
-	freeing := Wait{Reason: v1beta2.ReasonNoSpace, Message: "The space quota is used up, and etcd refuses writes. The members are freeing the compacted history."}
+	freeing := steps.Wait{Reason: v1beta2.ReasonNoSpace, Message: "The space quota is used up, and etcd refuses writes. The members are freeing the compacted history."}
 	planTests{
 		"compacts all but 1000 revisions if the space quota is used up": {
-			stateWith(formed, members(3), full, database(100, 95)), CompactHistory{Revision: 4000},
+			stateWith(formed, members(3), full, database(100, 95)), steps.CompactHistory{Revision: 4000},
 		},
 		"keeps 1000 revisions below the lowest revision of all members": {
-			stateWith(formed, members(3), full, database(100, 95), with(2, func(m *state.Member) { m.Revision = 4500 })), CompactHistory{Revision: 3500},
+			stateWith(formed, members(3), full, database(100, 95), with(2, func(m *state.Member) { m.Revision = 4500 })), steps.CompactHistory{Revision: 3500},
 		},
 		"compacts all history if keepRevisions is 0": {
-			stateWith(formed, members(3), full, database(100, 95), onNoSpace(v1beta2.NoSpaceCompact, 0)), CompactHistory{Revision: 5000},
+			stateWith(formed, members(3), full, database(100, 95), onNoSpace(v1beta2.NoSpaceCompact, 0)), steps.CompactHistory{Revision: 5000},
 		},
 		"defragments without a compaction if the free space is enough": {
-			stateWith(formed, members(3), full, database(100, 40)), DefragmentMember{Name: nameOf(1), Reason: v1beta2.ReasonNoSpace},
+			stateWith(formed, members(3), full, database(100, 40)), steps.DefragmentMember{Name: nameOf(1), Reason: v1beta2.ReasonNoSpace},
 		},
 		"waits up to 30 s until the members have freed the compacted history": {
 			stateWith(formed, members(3), full, database(100, 95), compacted(4000, 10*time.Second)), freeing,
@@ -90,25 +91,25 @@ func TestPlanSpace(t *testing.T) {
 			stateWith(formed, members(3), full, database(100, 79), compacted(4000, time.Second)), freeing,
 		},
 		"defragments a follower when the compacted history is freed": {
-			stateWith(formed, members(3), full, database(100, 60), compacted(4000, 4*time.Second)), DefragmentMember{Name: nameOf(1), Reason: v1beta2.ReasonNoSpace},
+			stateWith(formed, members(3), full, database(100, 60), compacted(4000, 4*time.Second)), steps.DefragmentMember{Name: nameOf(1), Reason: v1beta2.ReasonNoSpace},
 		},
 		"defragments one member if it still reports all space as in use 1 min after a compaction": {
-			stateWith(formed, members(3), full, database(100, 95), compacted(4000, time.Minute)), DefragmentMember{Name: nameOf(1), Reason: v1beta2.ReasonNoSpace},
+			stateWith(formed, members(3), full, database(100, 95), compacted(4000, time.Minute)), steps.DefragmentMember{Name: nameOf(1), Reason: v1beta2.ReasonNoSpace},
 		},
 		"defragments the other members if the first defragmentation made room": {
 			stateWith(formed, members(3), full, database(100, 95), compacted(4000, time.Minute), with(1, uses(20, 20)), defragmentedAgo(1, time.Second)),
-			DefragmentMember{Name: nameOf(2), Reason: v1beta2.ReasonNoSpace},
+			steps.DefragmentMember{Name: nameOf(2), Reason: v1beta2.ReasonNoSpace},
 		},
 		"defragments the second follower when the first has room": {
 			stateWith(formed, members(3), full, database(100, 60), compacted(4000, 5*time.Second), with(1, uses(60, 60)), defragmentedAgo(1, time.Second)),
-			DefragmentMember{Name: nameOf(2), Reason: v1beta2.ReasonNoSpace},
+			steps.DefragmentMember{Name: nameOf(2), Reason: v1beta2.ReasonNoSpace},
 		},
 		"moves leadership before it defragments the leader": {
 			stateWith(formed, members(3), full, database(60, 60), with(0, uses(100, 60)), compacted(4000, 5*time.Second)),
-			MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
+			steps.MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
 		},
 		"defragments the only member": {
-			stateWith(formed, members(1), size(1), full, database(100, 60), compacted(4000, 5*time.Second)), DefragmentMember{Name: nameOf(0), Reason: v1beta2.ReasonNoSpace},
+			stateWith(formed, members(1), size(1), full, database(100, 60), compacted(4000, 5*time.Second)), steps.DefragmentMember{Name: nameOf(0), Reason: v1beta2.ReasonNoSpace},
 		},
 		"disarms the alarm when all members have room": {
 			stateWith(formed, members(3), full, database(60, 60)), disarm,
@@ -122,7 +123,7 @@ func TestPlanSpace(t *testing.T) {
 			stuck("Compacting all but 5000 revisions does not make room. Delete keys, or lower spec.noSpace.keepRevisions (0 frees deleted keys at once), " + raise),
 		},
 		"compacts again if the revision has grown since the last compaction": {
-			stateWith(formed, members(3), full, database(100, 95), compacted(3900, 2*time.Minute), defragmentedAgo(1, time.Minute)), CompactHistory{Revision: 4000},
+			stateWith(formed, members(3), full, database(100, 95), compacted(3900, 2*time.Minute), defragmentedAgo(1, time.Minute)), steps.CompactHistory{Revision: 4000},
 		},
 		"does not compact again within 20 s": {
 			stateWith(formed, members(3), full, database(100, 95), compacted(3900, 15*time.Second)), freeing,
@@ -137,18 +138,18 @@ func TestPlanSpace(t *testing.T) {
 		},
 		"does not defragment a member again within 2 min if that made no room": {
 			stateWith(formed, members(1), size(1), full, database(100, 79), onNoSpace(v1beta2.NoSpaceDefragment, 0), defragmentedAgo(0, time.Minute)),
-			Wait{
+			steps.Wait{
 				Reason: v1beta2.ReasonNoSpace, Stalled: true,
 				Message: "The space quota is used up, and etcd refuses writes. The database of member " + nameOf(0) + " has 100Mi, of which 79Mi are in use. Defragmentation alone does not make room. Set spec.noSpace.action to Compact, " + raise + " Reads and deletions still work.",
 			},
 		},
 		"defragments again at once if history was compacted since": {
 			stateWith(formed, members(3), full, database(100, 95), compacted(4000, 31*time.Second), defragmentedAgo(1, 61*time.Second), defragmentedAgo(2, 61*time.Second)),
-			DefragmentMember{Name: nameOf(1), Reason: v1beta2.ReasonNoSpace},
+			steps.DefragmentMember{Name: nameOf(1), Reason: v1beta2.ReasonNoSpace},
 		},
 		"does not defragment again within 2 min if history was compacted before": {
 			stateWith(formed, members(3), full, database(100, 79), compacted(4000, time.Minute), defragmentedAgo(0, 50*time.Second), defragmentedAgo(1, 50*time.Second), defragmentedAgo(2, 50*time.Second)),
-			Wait{
+			steps.Wait{
 				Reason: v1beta2.ReasonNoSpace, Stalled: true,
 				Message: "The space quota is used up, and etcd refuses writes. The database of member " + nameOf(0) + " has 100Mi, of which 79Mi are in use. Compacting all but 1000 revisions does not make room. Delete keys, or lower spec.noSpace.keepRevisions (0 frees deleted keys at once), " + raise + " Reads and deletions still work.",
 			},
@@ -162,33 +163,33 @@ func TestPlanSpace(t *testing.T) {
 		},
 		"does not guess a quota that the spec takes from another source": {
 			stateWith(formed, members(1), size(1), quotaEnv(""), full, database(95, 95), compacted(4000, time.Hour), defragmentedAgo(0, time.Minute), with(0, func(m *state.Member) { m.DBQuota = 0 })),
-			Wait{
+			steps.Wait{
 				Reason: v1beta2.ReasonNoSpace, Stalled: true,
 				Message: "The space quota is used up, and etcd refuses writes. The database of member " + nameOf(0) + " has 95Mi, of which 95Mi are in use. Compacting all but 1000 revisions does not make room. Delete keys, or lower spec.noSpace.keepRevisions (0 frees deleted keys at once), " + raiseEnv + " Reads and deletions still work.",
 			},
 		},
 		"defragments no member while another one is starting": {
 			stateWith(formed, members(3), full, database(100, 40), with(2, pod(state.PodStarting))),
-			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(2) + " is starting."},
+			steps.Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(2) + " is starting."},
 		},
 		"scales down while the space quota is used up": {
-			stateWith(formed, members(3), size(1), full, database(100, 95)), RemoveMember{ID: 3, Name: nameOf(2)},
+			stateWith(formed, members(3), size(1), full, database(100, 95)), steps.RemoveMember{ID: 3, Name: nameOf(2)},
 		},
 	}.run(t)
 }
 
 func TestWhatWasForgottenIsRememberedAsLongAsTheAlarmIsOn(t *testing.T) {
 	s := stateWith(formed, members(3), full, database(100, 95))
-	after := NewStatus(s, CompactHistory{Revision: 4000}, nil, v1beta2.EtcdClusterStatus{}, 1)
+	after := NewStatus(s, steps.CompactHistory{Revision: 4000}, nil, v1beta2.EtcdClusterStatus{}, 1)
 	if after.Space == nil || after.Space.CompactedRevision != 4000 || !after.Space.CompactedAt.Equal(ptr.To(metav1.NewTime(s.Now))) {
 		t.Errorf("after the compaction: %+v", after.Space)
 	}
 	s.Space = after.Space
-	if still := NewStatus(s, Done{}, nil, after, 1); still.Space == nil {
+	if still := NewStatus(s, steps.Done{}, nil, after, 1); still.Space == nil {
 		t.Error("forgotten while the alarm is on")
 	}
 	s = stateWith(formed, members(3), database(50, 50), compacted(4000, 0))
-	if over := NewStatus(s, Done{}, nil, after, 1); over.Space != nil {
+	if over := NewStatus(s, steps.Done{}, nil, after, 1); over.Space != nil {
 		t.Errorf("after the alarm: %+v", over.Space)
 	}
 }
@@ -203,7 +204,7 @@ func TestSpaceIsReclaimedWhileNoMemberCanBeAdded(t *testing.T) {
 		}
 	}
 	s := stateWith(formed, members(3), full)
-	if _, is := Plan(s).(DefragmentMember); !is {
+	if _, is := Plan(s).(steps.DefragmentMember); !is {
 		t.Fatalf("with all members the plan is %+v", Plan(s))
 	}
 	for name, s := range map[string]state.State{
@@ -211,7 +212,7 @@ func TestSpaceIsReclaimedWhileNoMemberCanBeAdded(t *testing.T) {
 		"an annotation asks for a replacement, and the operator adds no member for 8 h": stateWith(formed, members(3), full, failures(7, time.Minute), asks(state.Asked{Replace: []string{nameOf(1)}})),
 		"there is no StorageClass": stateWith(formed, members(2), full, noClass),
 	} {
-		if wait, waits := Plan(s).(Wait); waits {
+		if wait, waits := Plan(s).(steps.Wait); waits {
 			t.Errorf("%s: etcd refuses all writes, and the operator waits: %s: %s", name, wait.Reason, wait.Message)
 		}
 	}
@@ -235,7 +236,7 @@ func TestTheStatusSaysThatWritesAreRefusedWhateverTheOperatorWaitsFor(t *testing
 	} {
 		s := stateWith(formed, members(3), full, c, with(0, outOfService))
 		s.Members[0].InService = !slices.Contains(s.Asked.Fence, nameOf(0))
-		wait, _ := Plan(s).(Wait)
+		wait, _ := Plan(s).(steps.Wait)
 		status := NewStatus(s, wait, nil, v1beta2.EtcdClusterStatus{}, 1)
 		said := status.Reason
 		for _, cond := range status.Conditions {
@@ -261,13 +262,13 @@ func TestARaisedQuotaIsRolledOutBeforeTheAlarmIsDisarmed(t *testing.T) {
 			m.DBQuota, m.PodQuota, m.Version, m.PodImage, m.Outdated = 0, ptr.To(100*mi), "3.5.29", s.Spec.Image(), true
 		}
 		s.KnownVersion = "3.5.29"
-		if step, is := Plan(s).(DeletePod); !is || step.Name != nameOf(1) {
+		if step, is := Plan(s).(steps.DeletePod); !is || step.Name != nameOf(1) {
 			t.Errorf("%s: the plan is %+v", name, Plan(s))
 		}
 		for i := range s.Members {
 			s.Members[i].Outdated, s.Members[i].PodQuota = false, ptr.To(200*mi)
 		}
-		if _, is := Plan(s).(DisarmAlarm); !is {
+		if _, is := Plan(s).(steps.DisarmAlarm); !is {
 			t.Errorf("%s: with the new quota the plan is %+v", name, Plan(s))
 		}
 	}
@@ -277,7 +278,7 @@ func TestARaisedQuotaIsRolledOutBeforeTheAlarmIsDisarmed(t *testing.T) {
 func TestNoMemberIsRestartedWithAQuotaBelowWhatIsInUse(t *testing.T) {
 	q := resource.MustParse("50Mi")
 	s := stateWith(formed, members(3), database(100, 80), with(2, outdated), func(s *state.State) { s.Spec.Etcd = &v1beta2.EtcdPolicy{QuotaBackendBytes: &q} })
-	wait, is := Plan(s).(Wait)
+	wait, is := Plan(s).(steps.Wait)
 	if !is || !wait.Stalled || wait.Reason != v1beta2.ReasonNoSpace || !strings.Contains(wait.Message, "spec.etcd.quotaBackendBytes") {
 		t.Errorf("the plan is %+v", Plan(s))
 	}
@@ -289,7 +290,7 @@ func TestNoMemberIsRestartedWithAQuotaBelowWhatIsInUse(t *testing.T) {
 		s := s
 		s.Members, s.Spec.Etcd = slices.Clone(s.Members), s.Spec.Etcd.DeepCopy()
 		c(&s)
-		if _, is := Plan(s).(DeletePod); !is {
+		if _, is := Plan(s).(steps.DeletePod); !is {
 			t.Errorf("%s: the plan is %+v", name, Plan(s))
 		}
 	}

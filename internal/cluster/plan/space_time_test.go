@@ -9,6 +9,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // spaceRun plans once a second for a cluster whose space quota is used up, and records what the operator records. Times have the precision of
@@ -21,7 +22,7 @@ type spaceRun struct {
 }
 
 // until runs until a step ends it, and returns after how long. It returns limit if none does.
-func (r *spaceRun) until(limit time.Duration, ends func(Step) bool) time.Duration {
+func (r *spaceRun) until(limit time.Duration, ends func(steps.Step) bool) time.Duration {
 	r.counts = map[string]int{}
 	for begin := r.Now; r.Now.Sub(begin) < limit; r.Now = r.Now.Add(time.Second) {
 		passed := r.Now.Sub(begin)
@@ -39,12 +40,12 @@ func (r *spaceRun) until(limit time.Duration, ends func(Step) bool) time.Duratio
 	return limit
 }
 
-func (r *spaceRun) take(step Step) {
+func (r *spaceRun) take(step steps.Step) {
 	now := r.Now.Truncate(time.Second)
 	switch step := step.(type) {
-	case CompactHistory:
+	case steps.CompactHistory:
 		r.Space = &v1beta2.SpaceStatus{CompactedRevision: step.Revision, CompactedAt: ptr.To(metav1.NewTime(now))}
-	case DefragmentMember:
+	case steps.DefragmentMember:
 		r.counts[step.Name]++
 		if r.Defragmented == nil {
 			r.Defragmented = map[string]time.Time{}
@@ -55,14 +56,14 @@ func (r *spaceRun) take(step Step) {
 				r.defragment(&r.Members[i])
 			}
 		}
-	case MoveLeader:
+	case steps.MoveLeader:
 		for i := range r.Members {
 			r.Members[i].Leader = r.Members[i].ID == step.To
 		}
 	}
 }
 
-func disarms(step Step) bool { _, is := step.(DisarmAlarm); return is }
+func disarms(step steps.Step) bool { _, is := step.(steps.DisarmAlarm); return is }
 
 func helps(m *state.Member) { m.DBSize = m.DBSizeInUse + mi }
 
@@ -95,7 +96,7 @@ func TestARaisedQuotaIsAppliedWhileKeysAreDeleted(t *testing.T) {
 		}
 	}
 	r := spaceRun{State: stateWith(formed, members(3), full, database(100, 95), raised), deleteEvery: 10 * time.Second, defragment: helpsLittle}
-	after := r.until(time.Hour, func(step Step) bool { _, is := step.(DeletePod); return is })
+	after := r.until(time.Hour, func(step steps.Step) bool { _, is := step.(steps.DeletePod); return is })
 	if after > 3*time.Minute {
 		t.Errorf("the first member is restarted after %s", after)
 	}
@@ -142,11 +143,11 @@ func TestSpaceIsReclaimedIfARaisedQuotaCannotBeApplied(t *testing.T) {
 	r := spaceRun{State: stateWith(formed, members(3), full, database(100, 95), raisedInVain), deleteEvery: 10 * time.Second, defragment: helpsLittle}
 	r.until(2*time.Minute, disarms)
 	first := r.Space.CompactedRevision
-	r.until(10*time.Minute, func(step Step) bool {
-		again, is := step.(CompactHistory)
+	r.until(10*time.Minute, func(step steps.Step) bool {
+		again, is := step.(steps.CompactHistory)
 		return is && again.Revision > first
 	})
-	if step, is := Plan(r.State).(CompactHistory); !is {
+	if step, is := Plan(r.State).(steps.CompactHistory); !is {
 		t.Errorf("after 10 minutes the step is %+v", step)
 	}
 }
@@ -156,11 +157,11 @@ func TestSpaceIsReclaimedIfARaisedQuotaCannotBeApplied(t *testing.T) {
 func TestSpaceIsReclaimedIfTheLastCompactionIsInTheFutureAndARaisedQuotaCannotBeApplied(t *testing.T) {
 	r := spaceRun{State: stateWith(formed, members(3), full, database(100, 95), compacted(3000, -24*time.Hour), raisedInVain), deleteEvery: 10 * time.Second, defragment: helpsLittle}
 	compactions, defragmentations := 0, 0
-	r.until(time.Hour, func(step Step) bool {
+	r.until(time.Hour, func(step steps.Step) bool {
 		switch step.(type) {
-		case CompactHistory:
+		case steps.CompactHistory:
 			compactions++
-		case DefragmentMember:
+		case steps.DefragmentMember:
 			defragmentations++
 		}
 		return false

@@ -9,12 +9,22 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/membership"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/modes"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/recovery"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/repair"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/space"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/versions"
 )
 
 // NewStatus is the status after a pass: what was seen, what was done, and how that went. It is pure; before is the
 // status that is replaced, for the times of transitions and the facts that cannot be seen again.
-func NewStatus(s state.State, step Step, actErr error, before v1beta2.EtcdClusterStatus, generation int64) v1beta2.EtcdClusterStatus {
+func NewStatus(s state.State, step steps.Step, actErr error, before v1beta2.EtcdClusterStatus, generation int64) v1beta2.EtcdClusterStatus {
 	status := *before.DeepCopy()
 	status.ObservedGeneration = generation
 	status.ControlPaused = s.Spec.Paused
@@ -22,39 +32,39 @@ func NewStatus(s state.State, step Step, actErr error, before v1beta2.EtcdCluste
 	status.ClientPort = int(v1beta2.ClientPort)
 	status.Selector = v1beta2.LabelApp + "=" + v1beta2.AppName + "," + v1beta2.LabelCluster + "=" + s.Name
 	status.ClientTLSSecret = s.Spec.TLS.ClientSecret(s.Name)
-	status.OperatorTLSSecret, status.OperatorAuthSecret = operatorSecret(s), s.Spec.Auth.OperatorSecretName()
+	status.OperatorTLSSecret, status.OperatorAuthSecret = certificates.OperatorSecret(s), s.Spec.Auth.OperatorSecretName()
 	status.ClusterID, status.Incarnation, status.Restore = s.ClusterID, s.Incarnation, s.Restore.DeepCopy()
-	status.Recovery, status.PastRestores = s.Recovery.DeepCopy(), pastRestores(s, before.PastRestores)
-	status.VersionChange = versionChange(s)
-	status.PodFailures = podFailures(s, step, actErr)
+	status.Recovery, status.PastRestores = s.Recovery.DeepCopy(), restore.PastRestores(s, before.PastRestores)
+	status.VersionChange = versions.VersionChange(s)
+	status.PodFailures = lifecycle.PodFailures(s, step, actErr)
 	status.ReplacedVolumes = replacedVolumes(s)
-	status.PromotingMember, status.ForeignMembers = stillPromoting(s, step), foreignStatus(s)
-	status.RemovingMember, status.AccusedMembers = stillRemoving(s, step), accusedMembers(s)
-	status.Space, status.Defragmentation = spaceStatus(s), defragmentationStatus(s)
-	status.LastRevision = readOnlySince(s, before.LastRevision)
+	status.PromotingMember, status.ForeignMembers = membership.StillPromoting(s, step), membership.ForeignStatus(s)
+	status.RemovingMember, status.AccusedMembers = membership.StillRemoving(s, step), repair.AccusedMembers(s)
+	status.Space, status.Defragmentation = space.SpaceStatus(s), space.DefragmentationStatus(s)
+	status.LastRevision = modes.ReadOnlySince(s, before.LastRevision)
 	if actErr == nil {
 		recordFacts(&status, s, step)
-		recordLearners(&status, s, step)
-		forgetSurvivors(&status, s)
+		membership.RecordLearners(&status, s, step)
+		recovery.ForgetSurvivors(&status, s)
 		setPercent(status.Restore, s)
 		setUnsaved(status.Restore, s)
 		setSafetyPolicy(status.Restore, s)
 	}
-	forgetSeedRefusal(status.Restore, s)
+	restore.ForgetSeedRefusal(status.Restore, s)
 	if !s.Deleting {
 		setMembers(&status, after(s, step, actErr))
 	}
 	if actErr == nil {
-		RecordSpace(&status, s, step)
-		RecordRemoval(&status, step)
+		space.RecordSpace(&status, s, step)
+		membership.RecordRemoval(&status, step)
 	}
 	setConditions(&status, s, step, actErr, generation)
 	return status
 }
 
 // after returns what a step made of the members: when the seed takes over, it is the only one.
-func after(s state.State, step Step, actErr error) state.State {
-	if adopted, is := step.(AdoptSeed); is && actErr == nil {
+func after(s state.State, step steps.Step, actErr error) state.State {
+	if adopted, is := step.(steps.AdoptSeed); is && actErr == nil {
 		s.ClusterID, s.Incarnation, s.MembershipKnown = adopted.ClusterID, adopted.Incarnation, false
 		if seed, ok := state.SeedMember(s); ok {
 			s.KnownVersion = seed.Version
@@ -64,28 +74,28 @@ func after(s state.State, step Step, actErr error) state.State {
 }
 
 // recordFacts keeps what a step made true and nobody could observe later.
-func recordFacts(status *v1beta2.EtcdClusterStatus, s state.State, step Step) {
+func recordFacts(status *v1beta2.EtcdClusterStatus, s state.State, step steps.Step) {
 	switch step := step.(type) {
-	case BeginBootstrap:
+	case steps.BeginBootstrap:
 		status.Incarnation = step.Incarnation
-	case RecordVersionChange:
+	case steps.RecordVersionChange:
 		status.VersionChange = (*v1beta2.VersionChangeStatus)(&step)
-	case CancelDowngrade:
+	case steps.CancelDowngrade:
 		if status.VersionChange != nil && status.VersionChange.To == step.From {
 			status.VersionChange = nil
 		}
-	case RecordPromotion:
+	case steps.RecordPromotion:
 		status.PromotingMember = step.Name
-	case BeginRemoval:
+	case steps.BeginRemoval:
 		status.RemovingMember = step.Voter
-	case RecordFormed:
+	case steps.RecordFormed:
 		status.ClusterID, status.Incarnation = step.ClusterID, step.Incarnation
-	case Wait:
+	case steps.Wait:
 		if s.Restoring() {
 			status.Restore.Message = step.Message
 		}
 		if s.Forcing() && s.Recovery.ForcedAt != nil {
-			status.Recovery.ForcedAt = ptr.To(metav1.NewTime(forcedAgainAt(s)))
+			status.Recovery.ForcedAt = ptr.To(metav1.NewTime(recovery.ForcedAgainAt(s)))
 		}
 	default:
 		recordRestore(status, s, step)
@@ -96,7 +106,7 @@ func recordFacts(status *v1beta2.EtcdClusterStatus, s state.State, step Step) {
 // votersBefore are the voters that a recovery continues without, and its survivor. The record may lack a voter that has data. If an earlier
 // recovery had not ended, the volumes of its voters have data from before, too.
 func votersBefore(s state.State) []string {
-	voters := append(slices.Clone(s.KnownVoters), state.MemberNames(unlisted(s))...)
+	voters := append(slices.Clone(s.KnownVoters), state.MemberNames(recovery.Unlisted(s))...)
 	if s.Recovery != nil && s.Recovery.Step == v1beta2.RecoveryGrowing {
 		for _, earlier := range s.Recovery.Voters {
 			if !slices.Contains(voters, earlier) {
@@ -124,8 +134,8 @@ func afterAllVolumes(s state.State) time.Time {
 	return at
 }
 
-func recordBegunRestore(status *v1beta2.EtcdClusterStatus, s state.State, step BeginRestore) {
-	if r := status.Recovery; r != nil && (r.ForcedAt != nil || !marked(s, r.StartedAt)) { // else the status may be an old one, and its marks must not be void
+func recordBegunRestore(status *v1beta2.EtcdClusterStatus, s state.State, step steps.BeginRestore) {
+	if r := status.Recovery; r != nil && (r.ForcedAt != nil || !recovery.Marked(s, r.StartedAt)) { // else the status may be an old one, and its marks must not be void
 		rememberRecovery(status)
 	}
 	status.Restore = step.Restore.DeepCopy()
@@ -158,9 +168,9 @@ func earlierRecovery(cancelled *v1beta2.ClusterRecoveryStatus) *v1beta2.ClusterR
 }
 
 // recordRecovery keeps how far a recovery from a lost quorum is.
-func recordRecovery(status *v1beta2.EtcdClusterStatus, s state.State, step Step) {
+func recordRecovery(status *v1beta2.EtcdClusterStatus, s state.State, step steps.Step) {
 	switch step := step.(type) {
-	case BeginRecovery:
+	case steps.BeginRecovery:
 		rememberRecovery(status)
 		status.Recovery = &v1beta2.ClusterRecoveryStatus{
 			Step: v1beta2.RecoveryForcing, Member: step.Member, RaftIndex: int64(step.RaftIndex), RaftTerm: int64(step.RaftTerm),
@@ -168,20 +178,64 @@ func recordRecovery(status *v1beta2.EtcdClusterStatus, s state.State, step Step)
 			Message: "The other members stop, and survivor " + step.Member + " is restarted once with --force-new-cluster.",
 			Earlier: state.AsEarlier(s.Recovery),
 		}
-	case RecordForced:
+	case steps.RecordForced:
 		rememberRecovery(status)
 		status.Recovery.Step, status.Recovery.Revision, status.Recovery.Earlier = v1beta2.RecoveryGrowing, step.Revision, nil
 		status.Recovery.Message = fmt.Sprintf("Survivor %s serves alone at revision %d. The cluster is growing to %d members.", status.Recovery.Member, step.Revision, s.Spec.Size)
-	case RecordForcing:
+	case steps.RecordForcing:
 		status.Recovery.ForcedAt = ptr.To(metav1.NewTime(s.Now))
-	case CancelRecovery:
+	case steps.CancelRecovery:
 		if status.Recovery != nil && status.Recovery.ForcedAt != nil && !step.NeverForced {
 			rememberRecovery(status)
-			noteSurvivor(status, s)
+			recovery.NoteSurvivor(status, s)
 		}
 		status.Recovery = earlierRecovery(status.Recovery)
-	case CompleteRecovery:
+	case steps.CompleteRecovery:
 		status.Recovery.Step = v1beta2.RecoveryComplete
 		status.Recovery.Message = fmt.Sprintf("The cluster recovered from member %s at revision %d.", status.Recovery.Member, status.Recovery.Revision)
+	}
+}
+
+// recordRestore keeps what the steps of a restore made true.
+func recordRestore(status *v1beta2.EtcdClusterStatus, s state.State, step steps.Step) {
+	switch step := step.(type) {
+	case steps.BeginRestore:
+		recordBegunRestore(status, s, step)
+	case steps.AwaitSafetySnapshot:
+		status.Restore.SeedReadyTime, status.Restore.Message = ptr.To(metav1.NewTime(restore.AskedFor(s)).Rfc3339Copy()), state.AwaitsSafety(s)
+	case steps.BeginSwitch:
+		recordSafety(status.Restore, s)
+		status.Restore.Step = v1beta2.RestoreSwitching
+		status.Restore.ClusterID, status.Restore.Revision = step.ClusterID, step.Revision
+		status.Restore.Message = "The seed serves the snapshot. The old members refuse writes or stop, and then the client Service selects the seed."
+	case steps.FenceWrites:
+		if s.Switching() && step.Seed == "" && step.ID == state.RestoreFence(s) {
+			status.Restore.LastRevision = max(state.LastRevision(s), 1)
+		}
+	case steps.ReturnToSeeding:
+		status.Restore.Step, status.Restore.Message = v1beta2.RestoreSeeding, steps.Describe(s, step).Message
+		status.Restore.ClusterID, status.Restore.Revision, status.Restore.LastRevision = "", 0, 0
+		status.Restore.Returns++
+		if state.WantsExact(s) { // it is asked for behind the next fence
+			status.Restore.SeedReadyTime = nil
+		}
+	case steps.AdoptSeed:
+		recordSafety(status.Restore, s)
+		status.ClusterID, status.Incarnation, status.VersionChange = step.ClusterID, step.Incarnation, nil
+		status.PromotingMember, status.RemovingMember, status.ForeignMembers = "", "", nil
+		status.Recovery = nil // it was about the members before
+		status.Restore.Step, status.Restore.LastRevision = v1beta2.RestoreGrowing, state.LastRevision(s)
+		rememberRestore(status, s)
+		status.Restore.Message = fmt.Sprintf("The restored data is served. The cluster is growing to %d members.", s.Spec.Size) + state.TooLate(s)
+		if seed, ok := state.SeedMember(s); ok {
+			status.CurrentVersion = seed.Version
+			status.MemberStatuses = []v1beta2.MemberStatus{{Name: seed.Name, Role: v1beta2.MemberVoter, ClientURL: state.ClientURL(s, seed.Name)}}
+		}
+	case steps.CompleteRestore:
+		status.Restore.Step = v1beta2.RestoreComplete
+		status.Restore.Message = "The restored cluster serves at its full size." + state.TooLate(s)
+	case steps.FailRestore:
+		status.Restore.Step, status.Restore.LastRevision = v1beta2.RestoreFailed, 0
+		status.Restore.Message = step.Message
 	}
 }

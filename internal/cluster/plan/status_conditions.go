@@ -10,7 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/modes"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/recovery"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
@@ -23,7 +26,7 @@ var conditionTypes = []string{
 }
 
 // setConditions words the pass for people and for tools.
-func setConditions(status *v1beta2.EtcdClusterStatus, s state.State, step Step, actErr error, generation int64) {
+func setConditions(status *v1beta2.EtcdClusterStatus, s state.State, step steps.Step, actErr error, generation int64) {
 	set := func(kind string, is bool, reason, message string) {
 		value := metav1.ConditionFalse
 		if is {
@@ -35,15 +38,15 @@ func setConditions(status *v1beta2.EtcdClusterStatus, s state.State, step Step, 
 		})
 	}
 	status.Conditions = slices.DeleteFunc(status.Conditions, func(c metav1.Condition) bool { return !slices.Contains(conditionTypes, c.Type) })
-	description := Describe(s, step)
+	description := steps.Describe(s, step)
 	reason, message := description.Reason, description.Message
-	wait, waiting := step.(Wait)
-	_, idle := step.(Idle)
-	_, done := step.(Done)
-	_, atRest := step.(Hibernating)
+	wait, waiting := step.(steps.Wait)
+	_, idle := step.(steps.Idle)
+	_, done := step.(steps.Done)
+	_, atRest := step.(steps.Hibernating)
 	warns := false
 	switch step.(type) {
-	case VolumeMayFill, Advice:
+	case steps.VolumeMayFill, steps.Advice:
 		warns = true
 	}
 	done = done || atRest || warns // as the spec asks
@@ -55,7 +58,7 @@ func setConditions(status *v1beta2.EtcdClusterStatus, s state.State, step Step, 
 	stalled := waiting && wait.Stalled && actErr == nil
 	set(v1beta2.ConditionStalled, stalled, reason, message)
 	setServing(status, s, reason, generation, set)
-	setReadOnly(status, s, set)
+	modes.SetReadOnly(status, s, set)
 	status.Phase, status.Reason = phaseOf(s, stalled), ""
 	if !done {
 		status.Reason = message
@@ -86,7 +89,7 @@ func setServing(status *v1beta2.EtcdClusterStatus, s state.State, reason string,
 	}
 	available, whyNot := available(s)
 	degraded, which := degraded(s)
-	sleep, asleep := hibernate(s).(Hibernating) // also while a volume of a cluster that hibernates is protected
+	sleep, asleep := modes.Hibernate(s).(steps.Hibernating) // also while a volume of a cluster that hibernates is protected
 	asleep = asleep && !s.Deleting
 	switch {
 	case available || briefly:
@@ -121,7 +124,7 @@ func whetherFenced(s state.State) string {
 func setUnknown(status *v1beta2.EtcdClusterStatus, s state.State, generation int64) {
 	for _, kind := range []string{v1beta2.ConditionAvailable, v1beta2.ConditionDegraded} {
 		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
-			Type: kind, Status: metav1.ConditionUnknown, Reason: v1beta2.ReasonMembersUnreachable, Message: whyUnreachable(s),
+			Type: kind, Status: metav1.ConditionUnknown, Reason: v1beta2.ReasonMembersUnreachable, Message: recovery.WhyUnreachable(s),
 			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(s.Now),
 		})
 	}

@@ -6,7 +6,10 @@ import (
 	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/recovery"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/space"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/volumes"
 )
 
 // setMembers reports the members of the incarnation that is, or is to be, the cluster.
@@ -36,13 +39,13 @@ func setMembers(status *v1beta2.EtcdClusterStatus, s state.State) {
 			DBSize:    steady(sizes[m.Name], m.DBSize),
 
 			VolumeSize:     m.VolumeCapacity,
-			VolumeClaimUID: volumeIDOf(s, m).Claim,
-			VolumeName:     volumeIDOf(s, m).Volume,
+			VolumeClaimUID: volumes.VolumeIDOf(s, m).Claim,
+			VolumeName:     volumes.VolumeIDOf(s, m).Volume,
 			Ready:          ready,
 			Fenced:         s.Fenced(m.Name),
 		})
 	}
-	keepDefragmented(status.MemberStatuses, before)
+	space.KeepDefragmented(status.MemberStatuses, before)
 	if s.Formed() && !s.MembershipKnown && !s.IncarnationCorrected {
 		keepMissing(s, status, before)
 	}
@@ -109,7 +112,7 @@ func roleOf(s state.State, m state.Member, before []v1beta2.MemberStatus) v1beta
 		return v1beta2.MemberVoter
 	case s.Witness != "" && slices.Contains(s.KnownVoters, m.Name):
 		return v1beta2.MemberVoter
-	case s.Witness != "" && (m.Learner || learnsFromWitness(s, m.Name)):
+	case s.Witness != "" && (m.Learner || recovery.LearnsFromWitness(s, m.Name)):
 		return v1beta2.MemberLearner
 	case s.Witness != "":
 		return ""

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/volumes"
 )
 
 // coarse is the step of percents that are told, so that a status is not written more than some twenty times.
@@ -63,13 +63,13 @@ func recordSafety(restore *v1beta2.ClusterRestoreStatus, s state.State) {
 
 // replacedVolumes reports the volumes that were set aside, and when they are deleted.
 func replacedVolumes(s state.State) []v1beta2.ReplacedVolume {
-	var volumes []v1beta2.ReplacedVolume
+	var theirVolumes []v1beta2.ReplacedVolume
 	for _, v := range s.SetAside {
 		if !v.Deleting {
-			volumes = append(volumes, v1beta2.ReplacedVolume{Name: v.Name, KeptUntil: metav1.NewTime(keptUntilOf(s, v))})
+			theirVolumes = append(theirVolumes, v1beta2.ReplacedVolume{Name: v.Name, KeptUntil: metav1.NewTime(volumes.KeptUntilOf(s, v))})
 		}
 	}
-	return volumes
+	return theirVolumes
 }
 
 // rememberRestore keeps that a restore was carried out, so that it is not repeated by accident.
@@ -84,48 +84,4 @@ func rememberRestore(status *v1beta2.EtcdClusterStatus, s state.State) {
 		SafetySnapshot: s.Restore.SafetySnapshot,
 	})
 	status.PastRestores = past[max(0, len(past)-v1beta2.MaxPastRestores):]
-}
-
-// recordRestore keeps what the steps of a restore made true.
-func recordRestore(status *v1beta2.EtcdClusterStatus, s state.State, step Step) {
-	switch step := step.(type) {
-	case BeginRestore:
-		recordBegunRestore(status, s, step)
-	case AwaitSafetySnapshot:
-		status.Restore.SeedReadyTime, status.Restore.Message = ptr.To(metav1.NewTime(askedFor(s)).Rfc3339Copy()), state.AwaitsSafety(s)
-	case BeginSwitch:
-		recordSafety(status.Restore, s)
-		status.Restore.Step = v1beta2.RestoreSwitching
-		status.Restore.ClusterID, status.Restore.Revision = step.ClusterID, step.Revision
-		status.Restore.Message = "The seed serves the snapshot. The old members refuse writes or stop, and then the client Service selects the seed."
-	case FenceWrites:
-		if s.Switching() && step.Seed == "" && step.ID == state.RestoreFence(s) {
-			status.Restore.LastRevision = max(state.LastRevision(s), 1)
-		}
-	case ReturnToSeeding:
-		status.Restore.Step, status.Restore.Message = v1beta2.RestoreSeeding, Describe(s, step).Message
-		status.Restore.ClusterID, status.Restore.Revision, status.Restore.LastRevision = "", 0, 0
-		status.Restore.Returns++
-		if state.WantsExact(s) { // it is asked for behind the next fence
-			status.Restore.SeedReadyTime = nil
-		}
-	case AdoptSeed:
-		recordSafety(status.Restore, s)
-		status.ClusterID, status.Incarnation, status.VersionChange = step.ClusterID, step.Incarnation, nil
-		status.PromotingMember, status.RemovingMember, status.ForeignMembers = "", "", nil
-		status.Recovery = nil // it was about the members before
-		status.Restore.Step, status.Restore.LastRevision = v1beta2.RestoreGrowing, state.LastRevision(s)
-		rememberRestore(status, s)
-		status.Restore.Message = fmt.Sprintf("The restored data is served. The cluster is growing to %d members.", s.Spec.Size) + state.TooLate(s)
-		if seed, ok := state.SeedMember(s); ok {
-			status.CurrentVersion = seed.Version
-			status.MemberStatuses = []v1beta2.MemberStatus{{Name: seed.Name, Role: v1beta2.MemberVoter, ClientURL: state.ClientURL(s, seed.Name)}}
-		}
-	case CompleteRestore:
-		status.Restore.Step = v1beta2.RestoreComplete
-		status.Restore.Message = "The restored cluster serves at its full size." + state.TooLate(s)
-	case FailRestore:
-		status.Restore.Step, status.Restore.LastRevision = v1beta2.RestoreFailed, 0
-		status.Restore.Message = step.Message
-	}
 }

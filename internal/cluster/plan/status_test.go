@@ -9,7 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // report returns the next status of a cluster, as Plan and NewStatus compute it.
@@ -233,18 +235,18 @@ func TestStatusRecords(t *testing.T) {
 	}
 	seedStatus := v1beta2.EtcdClusterStatus{ClusterID: seedID, Incarnation: 2}
 	tests := map[string]struct {
-		step   Step
+		step   steps.Step
 		state  state.State
 		before v1beta2.EtcdClusterStatus
 		check  func(v1beta2.EtcdClusterStatus) any
 		want   any
 	}{
 		"records the incarnation when the volumes exist": {
-			BeginBootstrap{Incarnation: 1}, stateWith(initial(3)), v1beta2.EtcdClusterStatus{},
+			steps.BeginBootstrap{Incarnation: 1}, stateWith(initial(3)), v1beta2.EtcdClusterStatus{},
 			func(s v1beta2.EtcdClusterStatus) any { return s.Incarnation }, int32(1),
 		},
 		"records the ID of a cluster that has formed": {
-			RecordFormed{ClusterID: oldID, Incarnation: 1}, stateWith(initial(3), begun), v1beta2.EtcdClusterStatus{},
+			steps.RecordFormed{ClusterID: oldID, Incarnation: 1}, stateWith(initial(3), begun), v1beta2.EtcdClusterStatus{},
 			func(s v1beta2.EtcdClusterStatus) any { return s.ClusterID }, oldID,
 		},
 		"records that a restore has started": {
@@ -252,17 +254,17 @@ func TestStatusRecords(t *testing.T) {
 			func(s v1beta2.EtcdClusterStatus) any { return s.Restore.Step }, v1beta2.RestoreSeeding,
 		},
 		"records what a restore waits for": {
-			Wait{Message: "for this"}, stateWith(formed, members(3), restored(v1beta2.RestoreSwitching)), restore(v1beta2.RestoreSwitching),
+			steps.Wait{Message: "for this"}, stateWith(formed, members(3), restored(v1beta2.RestoreSwitching)), restore(v1beta2.RestoreSwitching),
 			func(s v1beta2.EtcdClusterStatus) any { return s.Restore.Message }, "for this",
 		},
 		"records the cluster ID and the revision of a proven seed": {
-			BeginSwitch{ClusterID: seedID, Revision: 43}, stateWith(formed, members(3), restored(v1beta2.RestoreSeeding)), restore(v1beta2.RestoreSeeding),
+			steps.BeginSwitch{ClusterID: seedID, Revision: 43}, stateWith(formed, members(3), restored(v1beta2.RestoreSeeding)), restore(v1beta2.RestoreSeeding),
 			func(s v1beta2.EtcdClusterStatus) any {
 				return []any{s.Restore.Step, s.Restore.ClusterID, s.Restore.Revision}
 			}, []any{v1beta2.RestoreSwitching, seedID, int64(43)},
 		},
 		"records that the seed is the cluster, with its version and its only voter": {
-			AdoptSeed{ClusterID: seedID, Incarnation: 2},
+			steps.AdoptSeed{ClusterID: seedID, Incarnation: 2},
 			stateWith(formed, members(3), stopped, restored(v1beta2.RestoreSwitching), aSeed(serving, withImage("3.7.1"))), restore(v1beta2.RestoreSwitching),
 			func(s v1beta2.EtcdClusterStatus) any {
 				voters := state.NewState(&v1beta2.EtcdCluster{Status: s}).KnownVoters
@@ -270,11 +272,11 @@ func TestStatusRecords(t *testing.T) {
 			}, []any{v1beta2.RestoreGrowing, seedStatus.ClusterID, seedStatus.Incarnation, "3.7.1", []string{seedName}},
 		},
 		"records that a restore is complete": {
-			CompleteRestore{}, stateWith(formed, restored(v1beta2.RestoreGrowing)), restore(v1beta2.RestoreGrowing),
+			steps.CompleteRestore{}, stateWith(formed, restored(v1beta2.RestoreGrowing)), restore(v1beta2.RestoreGrowing),
 			func(s v1beta2.EtcdClusterStatus) any { return s.Restore.Step }, v1beta2.RestoreComplete,
 		},
 		"records why a restore failed": {
-			FailRestore{Message: seedFailed}, stateWith(formed, members(3), restored(v1beta2.RestoreSeeding)), restore(v1beta2.RestoreSeeding),
+			steps.FailRestore{Message: seedFailed}, stateWith(formed, members(3), restored(v1beta2.RestoreSeeding)), restore(v1beta2.RestoreSeeding),
 			func(s v1beta2.EtcdClusterStatus) any { return []any{s.Restore.Step, s.Restore.Message} }, []any{v1beta2.RestoreFailed, seedFailed},
 		},
 	}
@@ -304,8 +306,8 @@ func safely(check func(v1beta2.EtcdClusterStatus) any, s v1beta2.EtcdClusterStat
 // which is too few to acknowledge writes (SIM_SEED=1, world 869).
 func TestARemovedVoterIsTakenOffTheRecordAtOnce(t *testing.T) {
 	s := stateWith(formed, members(2), size(1))
-	removal := RemoveMember{ID: s.Members[1].ID, Name: s.Members[1].Name}
-	before := NewStatus(s, Wait{}, nil, v1beta2.EtcdClusterStatus{}, 1)
+	removal := steps.RemoveMember{ID: s.Members[1].ID, Name: s.Members[1].Name}
+	before := NewStatus(s, steps.Wait{}, nil, v1beta2.EtcdClusterStatus{}, 1)
 	for _, test := range []struct {
 		err  error
 		want int
@@ -321,7 +323,7 @@ func TestARemovedVoterIsTakenOffTheRecordAtOnce(t *testing.T) {
 func TestAMemberThatMayNotVoteYetMakesNoQuorumLarger(t *testing.T) {
 	s := stateWith(formed, members(2), noQuorum)
 	s.KnownVoters, s.Promoting = []string{s.Members[0].Name, s.Members[1].Name}, s.Members[1].Name
-	if !haveQuorum(s, s.Members[:1]) {
+	if !restore.HaveQuorum(s, s.Members[:1]) {
 		t.Error("one member is too few, but it may be the only voter")
 	}
 }

@@ -15,18 +15,19 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 func TestEvents(t *testing.T) {
 	s := stateWith(formed, members(3))
-	stalled := Wait{Reason: v1beta2.ReasonQuorumLost, Message: "quorum is lost", Stalled: true}
+	stalled := steps.Wait{Reason: v1beta2.ReasonQuorumLost, Message: "quorum is lost", Stalled: true}
 	warning := func(reason, action, note string, about planning.Object) []planning.Event {
 		return []planning.Event{{Type: corev1.EventTypeWarning, Reason: reason, Action: action, Note: note, About: about}}
 	}
-	remove := RemoveMember{Name: "m", Cause: state.LostData}
+	remove := steps.RemoveMember{Name: "m", Cause: state.LostData}
 	tests := map[string]struct {
-		step    Step
+		step    steps.Step
 		err     error
 		changed bool
 		want    []planning.Event
@@ -35,7 +36,7 @@ func TestEvents(t *testing.T) {
 			step: remove,
 			want: []planning.Event{{
 				Type: corev1.EventTypeNormal, Reason: "ReplacingMember", Action: v1beta2.ReasonReplacingMember,
-				Note: Describe(s, remove).Message, About: planning.Pod("m"),
+				Note: steps.Describe(s, remove).Message, About: planning.Pod("m"),
 			}},
 		},
 		"a stalled wait is announced when the status changes": {
@@ -43,18 +44,18 @@ func TestEvents(t *testing.T) {
 			want: warning(v1beta2.ReasonQuorumLost, "Wait", "quorum is lost", planning.Object{}),
 		},
 		"a stalled wait is not announced again":   {step: stalled},
-		"a wait that ends by itself has no event": {step: Wait{Message: "for a Pod"}, changed: true},
-		"a cluster that is ready has no event":    {step: Done{}, changed: true},
-		"a failed restore is a warning":           {step: FailRestore{Message: seedFailed}, want: warning("RestoreFailed", "Restore", seedFailed, planning.Object{})},
+		"a wait that ends by itself has no event": {step: steps.Wait{Message: "for a Pod"}, changed: true},
+		"a cluster that is ready has no event":    {step: steps.Done{}, changed: true},
+		"a failed restore is a warning":           {step: steps.FailRestore{Message: seedFailed}, want: warning("RestoreFailed", "Restore", seedFailed, planning.Object{})},
 		"an error is announced when the status changes": {
-			step: Done{}, err: errors.New("no"), changed: true,
+			step: steps.Done{}, err: errors.New("no"), changed: true,
 			want: warning(v1beta2.ReasonReconcileError, "Reconcile", "no", planning.Object{}),
 		},
 		"an error names the member that the step was about": {
 			step: remove, err: errors.New("no"), changed: true,
 			want: warning(v1beta2.ReasonReconcileError, "Reconcile", "no", planning.Pod("m")),
 		},
-		"the same error is not announced again": {step: Done{}, err: errors.New("no")},
+		"the same error is not announced again": {step: steps.Done{}, err: errors.New("no")},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -67,19 +68,19 @@ func TestEvents(t *testing.T) {
 }
 
 // everyStep has a step of each type. A step about one member or volume names it m.
-var everyStep = []Step{
-	ApplyMetadata{Kind: "Secret", Name: "s"}, AwaitSafetySnapshot{},
-	AddLearner{Name: "m"}, AddToService{Name: "m"}, AdoptSeed{}, ApplyBudget{}, ApplyNetworkPolicy{}, ApplyServices{}, AwaitResize{Message: "grows"}, FenceWrites{ID: 1}, UnfenceWrites{ID: 1}, BeginBootstrap{},
-	AwaitSafetySnapshot{}, BeginRemoval{Voter: "m", Name: "m"}, BeginRecovery{Member: "m"}, BeginRestore{}, BeginSwitch{}, ReturnToSeeding{}, CancelDowngrade{}, CancelRecovery{}, CompactHistory{}, CompleteRecovery{},
-	CompleteRestore{}, CreateCA{}, CreateMember{Name: "m"}, CreateMembers{}, CreateVolumes{}, DefragmentMember{Name: "m", Reason: v1beta2.ReasonDefragmenting},
-	DeletePod{Name: "m", Reason: v1beta2.ReasonScaling}, DeleteVolume{Name: "m", Reason: v1beta2.ReasonScaling}, DisarmAlarm{Reason: v1beta2.ReasonNoSpace}, Done{},
-	EnableDowngrade{}, EndDefragmentation{}, EndDefragmentation{Late: true}, FailRestore{Message: seedFailed}, ForceDeletePod{Name: "m"}, ForceDeletePod{Name: "m", Stopped: true},
-	Hibernating{Message: "hibernates"}, Idle{Reason: v1beta2.ReasonPaused, Message: "paused"}, KeepVolume{Name: "m"}, SetAsideVolume{Name: "m"}, KeepVolume{Name: "m", Keep: true},
-	LoadCertificates{Name: "m"}, MoveLeader{From: "m"}, PromoteLearner{Name: "m"}, RecordForced{}, RecordForcing{Member: "m"}, RecordFormed{}, RecordPromotion{Name: "m"}, RemoveFromService{Name: "m"}, RemoveMember{Name: "guest", Cause: "it is foreign", Foreign: true}, RecordVersionChange{},
-	RelabelPod{Name: "m"}, ForbidEmptyStart{Name: "m"}, UnmarkVolume{Name: "m"}, ReleaseMember{Name: "m"}, RemoveMember{Name: "m"}, RemoveMember{Name: "m", Cause: state.LostData}, RemovePreviousCA{}, ReplaceCA{}, RequestCertificates{},
-	RestoreLabels{Name: "m"}, RestoreLabels{Name: "m", Volume: true},
-	ResizePod{Name: "m"}, ResizeVolume{Name: "m"}, StopMembers{}, StopMembers{Except: 1}, Advice{Reason: v1beta2.ReasonVersionNotAdvised, Message: "old"}, VolumeMayFill{Name: "m", Message: "may fill"}, Wait{Reason: v1beta2.ReasonSettling, Message: "waiting"}, WithdrawBudget{}, WithdrawNetworkPolicy{},
-	WriteCertificates{}, WriteCertificates{Switch: true},
+var everyStep = []steps.Step{
+	steps.ApplyMetadata{Kind: "Secret", Name: "s"}, steps.AwaitSafetySnapshot{},
+	steps.AddLearner{Name: "m"}, steps.AddToService{Name: "m"}, steps.AdoptSeed{}, steps.ApplyBudget{}, steps.ApplyNetworkPolicy{}, steps.ApplyServices{}, steps.AwaitResize{Message: "grows"}, steps.FenceWrites{ID: 1}, steps.UnfenceWrites{ID: 1}, steps.BeginBootstrap{},
+	steps.AwaitSafetySnapshot{}, steps.BeginRemoval{Voter: "m", Name: "m"}, steps.BeginRecovery{Member: "m"}, steps.BeginRestore{}, steps.BeginSwitch{}, steps.ReturnToSeeding{}, steps.CancelDowngrade{}, steps.CancelRecovery{}, steps.CompactHistory{}, steps.CompleteRecovery{},
+	steps.CompleteRestore{}, steps.CreateCA{}, steps.CreateMember{Name: "m"}, steps.CreateMembers{}, steps.CreateVolumes{}, steps.DefragmentMember{Name: "m", Reason: v1beta2.ReasonDefragmenting},
+	steps.DeletePod{Name: "m", Reason: v1beta2.ReasonScaling}, steps.DeleteVolume{Name: "m", Reason: v1beta2.ReasonScaling}, steps.DisarmAlarm{Reason: v1beta2.ReasonNoSpace}, steps.Done{},
+	steps.EnableDowngrade{}, steps.EndDefragmentation{}, steps.EndDefragmentation{Late: true}, steps.FailRestore{Message: seedFailed}, steps.ForceDeletePod{Name: "m"}, steps.ForceDeletePod{Name: "m", Stopped: true},
+	steps.Hibernating{Message: "hibernates"}, steps.Idle{Reason: v1beta2.ReasonPaused, Message: "paused"}, steps.KeepVolume{Name: "m"}, steps.SetAsideVolume{Name: "m"}, steps.KeepVolume{Name: "m", Keep: true},
+	steps.LoadCertificates{Name: "m"}, steps.MoveLeader{From: "m"}, steps.PromoteLearner{Name: "m"}, steps.RecordForced{}, steps.RecordForcing{Member: "m"}, steps.RecordFormed{}, steps.RecordPromotion{Name: "m"}, steps.RemoveFromService{Name: "m"}, steps.RemoveMember{Name: "guest", Cause: "it is foreign", Foreign: true}, steps.RecordVersionChange{},
+	steps.RelabelPod{Name: "m"}, steps.ForbidEmptyStart{Name: "m"}, steps.UnmarkVolume{Name: "m"}, steps.ReleaseMember{Name: "m"}, steps.RemoveMember{Name: "m"}, steps.RemoveMember{Name: "m", Cause: state.LostData}, steps.RemovePreviousCA{}, steps.ReplaceCA{}, steps.RequestCertificates{},
+	steps.RestoreLabels{Name: "m"}, steps.RestoreLabels{Name: "m", Volume: true},
+	steps.ResizePod{Name: "m"}, steps.ResizeVolume{Name: "m"}, steps.StopMembers{}, steps.StopMembers{Except: 1}, steps.Advice{Reason: v1beta2.ReasonVersionNotAdvised, Message: "old"}, steps.VolumeMayFill{Name: "m", Message: "may fill"}, steps.Wait{Reason: v1beta2.ReasonSettling, Message: "waiting"}, steps.WithdrawBudget{}, steps.WithdrawNetworkPolicy{},
+	steps.WriteCertificates{}, steps.WriteCertificates{Switch: true},
 }
 
 func TestEveryStepTypeIsAmongThoseThatAreTested(t *testing.T) {
@@ -129,7 +130,7 @@ func TestActHasACaseForEveryStep(t *testing.T) {
 
 // stepTypes are the names of all types of the package with a method describe.
 func stepTypes(t *testing.T) []string {
-	files, err := filepath.Glob("*.go")
+	files, err := filepath.Glob("steps/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +154,7 @@ func stepTypes(t *testing.T) []string {
 
 func TestEveryStepDescribesItself(t *testing.T) {
 	for _, step := range everyStep {
-		d := Describe(stateWith(), step)
+		d := steps.Describe(stateWith(), step)
 		if d.Message == "" || d.Reason == "" || d.Requeue <= 0 {
 			t.Errorf("%T is described as %+v", step, d)
 		}
@@ -170,7 +171,7 @@ func TestAnEventAboutOneMemberNamesItsPodOrVolume(t *testing.T) {
 		if !name.IsValid() || name.String() != "m" {
 			continue
 		}
-		for _, event := range Describe(stateWith(formed, members(3)), step).Events {
+		for _, event := range steps.Describe(stateWith(formed, members(3)), step).Events {
 			if event.About != planning.Pod("m") && event.About != planning.Volume("m") {
 				t.Errorf("%T is about %+v", step, event.About)
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // The operator checks a problem that a person must fix less often. A comparison of data reads every database from end to end,
@@ -30,8 +31,8 @@ func TestWhatWaitsForAPersonIsNotLookedAtAsOftenAsWhatComesUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			step := Plan(test.state)
-			got := Describe(test.state, step)
-			if _, waits := step.(Wait); !waits || got.Requeue != test.want {
+			got := steps.Describe(test.state, step)
+			if _, waits := step.(steps.Wait); !waits || got.Requeue != test.want {
 				t.Errorf("%T %s is looked at again after %s, want %s", step, got.Message, got.Requeue, test.want)
 			}
 		})

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // hasStopped: the kubelet has confirmed that nothing of its Pod runs any more, and the object is still there.
@@ -19,8 +21,8 @@ func hasStopped(m *state.Member) {
 
 // The kubelet deletes the object only after it has unmounted the volumes, and the next Pod has the same name.
 func TestAMemberThatHasStoppedIsStartedWithoutWaitingForItsKubelet(t *testing.T) {
-	waits := Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(1) + " is stopping."}
-	deletes := ForceDeletePod{Name: nameOf(1), Stopped: true}
+	waits := steps.Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(1) + " is stopping."}
+	deletes := steps.ForceDeletePod{Name: nameOf(1), Stopped: true}
 	planTests{
 		"deletes the object of a Pod that has stopped":                        {stateWith(formed, members(3), with(1, hasStopped)), deletes},
 		"deletes the object of a Pod that has stopped, even without a quorum": {stateWith(formed, members(3), noQuorum, with(1, hasStopped)), deletes},
@@ -57,16 +59,16 @@ func TestAFinalizerOnAPodIsNamedAndHoldsUpOnlyWhatNeedsThePod(t *testing.T) {
 		"of a member":         stateWith(formed, members(3), with(2, kept)),
 		"of a removed member": stateWith(formed, members(3), with(3, removed)),
 	} {
-		wait, is := Plan(s).(Wait)
+		wait, is := Plan(s).(steps.Wait)
 		if !is || !wait.Stalled || strings.Contains(wait.Message, "--force") || !strings.Contains(wait.Message, "example.com/audit") {
 			t.Errorf("%s: %+v", what, Plan(s))
 		}
 	}
 	s := stateWith(formed, members(3), full, database(100, 95), onNoSpace(v1beta2.NoSpaceWait, 0), with(3, removed))
-	if wait, is := Plan(s).(Wait); !is || wait.Reason != v1beta2.ReasonNoSpace {
+	if wait, is := Plan(s).(steps.Wait); !is || wait.Reason != v1beta2.ReasonNoSpace {
 		t.Errorf("etcd refuses writes: %+v", Plan(s))
 	}
-	if step, waits := Plan(stateWith(formed, members(3), noQuorum, lost)).(Wait); waits {
+	if step, waits := Plan(stateWith(formed, members(3), noQuorum, lost)).(steps.Wait); waits {
 		t.Errorf("a recovery waits for a Pod that cannot run again: %s", step.Message)
 	}
 }
@@ -82,7 +84,7 @@ func TestEachAdviceToForceADeletionNamesFinalizers(t *testing.T) {
 	if got := state.HowToEnd(state.Member{Name: "example-a", Pod: state.PodDeleting}, held("example-b")); got != want {
 		t.Errorf("the advice is %q, want %q", got, want)
 	}
-	if got := seedIsKept((state.State{}), held("example-seed")); !strings.Contains(got, "example-seed: example.com/audit") {
+	if got := restore.SeedIsKept((state.State{}), held("example-seed")); !strings.Contains(got, "example-seed: example.com/audit") {
 		t.Errorf("the advice about a seed that is kept is %q", got)
 	}
 	files, err := filepath.Glob("*.go")

@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/recovery"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // cutOff: no member answers the operator, and all Pods are ready.
@@ -32,9 +34,9 @@ func TestNothingIsReplacedOrForcedWhileTheOperatorCannotReachTheMembers(t *testi
 		"the record has a voter that does not exist, and the spec consents to a recovery": stateWith(formed, members(3), cutOff, silentFor(time.Hour), func(s *state.State) { s.KnownVoters = append(s.KnownVoters[:2:2], "x") }, consenting),
 		"the spec asks for another version":                                               stateWith(formed, members(3), cutOff, silentFor(time.Hour), ofVersion("3.6.17")),
 	} {
-		if step, waits := Plan(s).(Wait); !waits {
+		if step, waits := Plan(s).(steps.Wait); !waits {
 			t.Errorf("%s: the step is %#v", name, Plan(s))
-		} else if QuorumLost(s) {
+		} else if recovery.QuorumLost(s) {
 			t.Errorf("%s: quorum is said to be lost: %s", name, step.Message)
 		}
 	}

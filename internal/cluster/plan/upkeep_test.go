@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // progress are the steps after which a cluster is nearer to what it waits for. All others only keep something as it should be. If one of
@@ -20,7 +22,7 @@ var progress = strings.Fields(`
 func TestEachStepIsProgressOrUpkeep(t *testing.T) {
 	for _, step := range everyStep {
 		name := reflect.TypeOf(step).Name()
-		if Acts(step) && slices.Contains(progress, name) == upkeep(step) {
+		if steps.Acts(step) && slices.Contains(progress, name) == steps.Upkeep(step) {
 			t.Errorf("%s: write it into the list of progress, or into upkeep", name)
 		}
 	}

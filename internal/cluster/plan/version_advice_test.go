@@ -8,6 +8,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 )
 
@@ -44,7 +45,7 @@ func TestVersionsToLeaveAreReported(t *testing.T) {
 		t.Run(v, func(t *testing.T) {
 			s := stateWith(formed, members(3), allRun(v))
 			step := Plan(s)
-			advice, is := step.(Advice)
+			advice, is := step.(steps.Advice)
 			if is != (want != "") || !strings.Contains(advice.Message, want) {
 				t.Errorf("the step is %#v, want a message with %q", step, want)
 			}
@@ -73,14 +74,14 @@ func TestTheStatusCountsReadyMembers(t *testing.T) {
 // A step with advice changes nothing. Otherwise the operator does not report an object that the API server refuses while there
 // is advice.
 func TestAdviceHidesNothingElse(t *testing.T) {
-	for _, step := range []Step{Advice{}, VolumeMayFill{}} {
-		if Acts(step) {
+	for _, step := range []steps.Step{steps.Advice{}, steps.VolumeMayFill{}} {
+		if steps.Acts(step) {
 			t.Errorf("%T counts as an effect", step)
 		}
 	}
 	s := stateWith(formed, members(3), allRun("3.5.1"), asks(state.Asked{Fence: []string{nameOf(1)}}), with(1, outOfService))
 	s.KnownVersion = "3.5.1"
-	if said := Describe(s, Plan(s)).Message; !strings.Contains(said, "does not select "+nameOf(1)) {
+	if said := steps.Describe(s, Plan(s)).Message; !strings.Contains(said, "does not select "+nameOf(1)) {
 		t.Errorf("the fenced member is not named: %s", said)
 	}
 }
@@ -90,11 +91,11 @@ func TestADefectOfTheChartIsReported(t *testing.T) {
 	more := func(s *state.State) {
 		s.MoreDefects = []etcdversion.Defect{{From: "3.6.0", Fixed: "3.6.20", Effect: "members can lose data", Source: "https://example.com/1"}}
 	}
-	advice, _ := Plan(stateWith(formed, members(3), more)).(Advice)
+	advice, _ := Plan(stateWith(formed, members(3), more)).(steps.Advice)
 	if want := "because members can lose data (https://example.com/1). Set spec.version to the newest 3.6, at least 3.6.20."; !strings.Contains(advice.Message, want) {
 		t.Errorf("the advice is %q, want one with %q", advice.Message, want)
 	}
-	if step := Plan(stateWith(formed, members(3), allRun("3.7.3"), more)); step != (Done{}) {
+	if step := Plan(stateWith(formed, members(3), allRun("3.7.3"), more)); step != (steps.Done{}) {
 		t.Errorf("a release of another minor version is advised against: %#v", step)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/versions"
 	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 )
 
@@ -46,8 +47,8 @@ func testedMinors(t *testing.T) []string {
 func TestTheLowestVersionIsTheSameInDocumentsTestsAndCode(t *testing.T) {
 	minors := testedMinors(t)
 	lowest, newest := minors[0], minors[len(minors)-1]
-	if state.Minor(oldestTested) != lowest {
-		t.Errorf("the operator takes %s for the oldest tested version, and the tests have etcd %s", state.Minor(oldestTested), lowest)
+	if state.Minor(versions.OldestTested) != lowest {
+		t.Errorf("the operator takes %s for the oldest tested version, and the tests have etcd %s", state.Minor(versions.OldestTested), lowest)
 	}
 	var fresh v1beta2.EtcdClusterSpec
 	for path, claims := range map[string][]string{

@@ -6,7 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // What etcd logged when it was started on the data of the next minor version. Without it the operator does not know that the version in the
@@ -19,7 +21,7 @@ func TestEtcdThatIsOlderThanItsDataSaysWhatItNeeds(t *testing.T) {
 		`{"level":"fatal","msg":"discovery failed","error":"no space left on device"}`:                                                                                                                                                                   "",
 	} {
 		ended := corev1.ContainerStatus{LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Message: message}}}
-		if got := SaysTooOld(ended); got != want {
+		if got := lifecycle.SaysTooOld(ended); got != want {
 			t.Errorf("%s\nneeds %q, want %q", message, got, want)
 		}
 	}
@@ -44,7 +46,7 @@ func TestAnOldVersionInTheStatusIsForgottenIfEtcdRefusesIt(t *testing.T) {
 		if got := NewStatus(s, Plan(s), nil, before, 1).CurrentVersion; got != "" {
 			t.Errorf("%d members: the status still has version %s, so the next Pod starts with it", size, got)
 		}
-		if d, is := Plan(s).(DeletePod); !is {
+		if d, is := Plan(s).(steps.DeletePod); !is {
 			t.Errorf("%d members: the plan is %T, and the Pods keep an etcd that does not start", size, d)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // The API backup is from while the data was prepared for 3.7. The cluster runs 3.7 since, and all nodes restart.
@@ -26,7 +27,7 @@ func TestAnOldVersionWithAnOldPreparationIsForgotten(t *testing.T) {
 			step := Plan(s)
 			status = NewStatus(s, step, nil, status, 1)
 			s.KnownVersion, s.VersionChange = status.CurrentVersion, status.VersionChange
-			if d, is := step.(DeletePod); is {
+			if d, is := step.(steps.DeletePod); is {
 				for i := range s.Members {
 					if s.Members[i].Name == d.Name {
 						withoutPod(&s.Members[i])
@@ -34,7 +35,7 @@ func TestAnOldVersionWithAnOldPreparationIsForgotten(t *testing.T) {
 					}
 				}
 			}
-			if c, is := step.(CreateMember); is {
+			if c, is := step.(steps.CreateMember); is {
 				for i := range s.Members {
 					if s.Members[i].Name == c.Name {
 						pod(state.PodStarting)(&s.Members[i])

@@ -5,6 +5,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // registry is a cluster as kubeadm and registry.k8s.io write its version. Its members report the version of etcd.
@@ -20,7 +21,7 @@ func registry(spec, runs string) change {
 
 func TestAVersionWithTheSuffixOfARegistryIsTheVersionThatMembersReport(t *testing.T) {
 	s := stateWith(formed, members(3), registry("3.6.16-0", "3.6.16"))
-	if step := Plan(s); step != (Done{}) {
+	if step := Plan(s); step != (steps.Done{}) {
 		t.Errorf("the plan is %#v, want Done", step)
 	}
 	status := NewStatus(s, Plan(s), nil, v1beta2.EtcdClusterStatus{}, 1)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/versions"
 )
 
 func everyImage(v string) change {
@@ -20,8 +22,8 @@ func everyImage(v string) change {
 
 func TestPlanRoll(t *testing.T) {
 	old := everyImage("3.6.15")
-	stop := func(i int) Step {
-		return DeletePod{Name: nameOf(i), Reason: v1beta2.ReasonUpgrading, Message: "it must run image quay.io/coreos/etcd:v3.6.16"}
+	stop := func(i int) steps.Step {
+		return steps.DeletePod{Name: nameOf(i), Reason: v1beta2.ReasonUpgrading, Message: "it must run image quay.io/coreos/etcd:v3.6.16"}
 	}
 	planTests{
 		"stops a follower before the leader": {
@@ -32,11 +34,11 @@ func TestPlanRoll(t *testing.T) {
 		},
 		"stops no member while another one is starting": {
 			stateWith(formed, members(3), old, with(1, withImage("3.6.16"), pod(state.PodStarting))),
-			Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."},
+			steps.Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(1) + " is starting."},
 		},
 		"moves leadership when only the leader is left to stop": {
 			stateWith(formed, members(3), old, with(1, withImage("3.6.16")), with(2, withImage("3.6.16"))),
-			MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
+			steps.MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
 		},
 		"stops the former leader": {
 			stateWith(formed, members(3), old, with(0, func(m *state.Member) { m.Leader = false }), with(1, withImage("3.6.16"), func(m *state.Member) { m.Leader = true }), with(2, withImage("3.6.16"))),
@@ -46,37 +48,37 @@ func TestPlanRoll(t *testing.T) {
 			stateWith(size(1), formed, members(1), old), stop(0),
 		},
 		"recreates a member with the new image": {
-			stateWith(formed, members(3), old, with(1, withoutPod)), CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin},
+			stateWith(formed, members(3), old, with(1, withoutPod)), steps.CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin},
 		},
 		"restarts a member if spec.repository has changed": {
 			stateWith(formed, members(3), func(s *state.State) { s.Spec.Repository = "mirror/etcd" }),
-			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonUpgrading, Message: "it must run image mirror/etcd:v3.6.16"},
+			steps.DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonUpgrading, Message: "it must run image mirror/etcd:v3.6.16"},
 		},
 		"restarts a member if spec.pod has changed": {
 			stateWith(formed, members(3), with(2, outdated)),
-			DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonRolling, Message: "spec.pod or spec.TLS has changed"},
+			steps.DeletePod{Name: nameOf(2), Reason: v1beta2.ReasonRolling, Message: "spec.pod or spec.TLS has changed"},
 		},
 		"moves leadership before it restarts the leader for another spec.pod": {
-			stateWith(formed, members(3), with(0, outdated)), MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
+			stateWith(formed, members(3), with(0, outdated)), steps.MoveLeader{From: nameOf(0), To: 2, Name: nameOf(1)},
 		},
 		"changes labels and annotations in place": {
-			stateWith(formed, members(3), with(2, func(m *state.Member) { m.Relabel = true })), RelabelPod{Name: nameOf(2)},
+			stateWith(formed, members(3), with(2, func(m *state.Member) { m.Relabel = true })), steps.RelabelPod{Name: nameOf(2)},
 		},
 		"recreates a Pod at once that cannot start if spec.pod has changed": {
 			stateWith(formed, members(3), with(1, blockedBy(v1beta2.ReasonPodUnschedulable), outdated)),
-			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonSettling, Message: "spec.pod or spec.TLS has changed"},
+			steps.DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonSettling, Message: "spec.pod or spec.TLS has changed"},
 		},
 		"recreates the Pod of a member that does not serve if spec.pod has changed": {
 			stateWith(formed, members(3), with(1, pod(state.PodRunning), outdated, unreadyFor(2*time.Minute))),
-			DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonSettling, Message: "it does not serve and differs from the spec"},
+			steps.DeletePod{Name: nameOf(1), Reason: v1beta2.ReasonSettling, Message: "it does not serve and differs from the spec"},
 		},
 		"waits for a member that has been unready for 20 s": {
 			stateWith(formed, members(3), with(1, pod(state.PodRunning), outdated, unreadyFor(20*time.Second))),
-			Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(1) + " does not serve: its Pod is not ready."},
+			steps.Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(1) + " does not serve: its Pod is not ready."},
 		},
 		"refuses to skip a minor version, and names the path": {
 			stateWith(formed, members(3), ofVersion("3.8.0")),
-			Wait{Reason: v1beta2.ReasonVersionNotSupported, Message: "etcd is upgraded one minor version at a time. Set spec.version to the newest 3.7 before 3.8.0. The members keep their version until then.", Stalled: true},
+			steps.Wait{Reason: v1beta2.ReasonVersionNotSupported, Message: "etcd is upgraded one minor version at a time. Set spec.version to the newest 3.7 before 3.8.0. The members keep their version until then.", Stalled: true},
 		},
 	}.run(t)
 }
@@ -194,19 +196,19 @@ func TestADigestOfAnotherVersionIsRolledOutToOneMemberAtMost(t *testing.T) {
 	}
 	s := stateWith(formed, members(3), pin)
 	s.Members[1].PodImage, s.Members[1].Version = s.Spec.Image(), "3.7.0"
-	wait, is := Plan(s).(Wait)
+	wait, is := Plan(s).(steps.Wait)
 	if !is || !wait.Stalled || wait.Reason != v1beta2.ReasonVersionNotSupported || !strings.Contains(wait.Message, "3.7.0") || !strings.Contains(wait.Message, "spec.version") {
 		t.Errorf("after the first member: %+v", Plan(s))
 	}
 	for i := range s.Members {
 		s.Members[i].PodImage, s.Members[i].Version, s.Members[i].StorageVersion = s.Spec.Image(), "3.7.0", "3.7.0"
 	}
-	if wait, is := Plan(s).(Wait); !is || wait.Reason != v1beta2.ReasonVersionNotSupported {
+	if wait, is := Plan(s).(steps.Wait); !is || wait.Reason != v1beta2.ReasonVersionNotSupported {
 		t.Errorf("after all: %+v", Plan(s))
 	}
 	s = stateWith(formed, members(3), pin)
 	s.Members[1].PodImage, s.Members[1].Version = s.Spec.Image(), "3.6.17"
-	if step, is := Plan(s).(DeletePod); !is || step.Name != nameOf(2) {
+	if step, is := Plan(s).(steps.DeletePod); !is || step.Name != nameOf(2) {
 		t.Errorf("with another patch release: %+v", Plan(s))
 	}
 }
@@ -221,7 +223,7 @@ func TestNoMemberStartsOnAVersionTwoAboveItsData(t *testing.T) {
 	if got := state.VersionFor(stateWith(formed, members(3), runs("3.7.3"), storage("3.7.0"), ofVersion("3.8.0")), 1); got != "3.8.0" {
 		t.Errorf("with data at 3.7 a member starts on %s, want 3.8.0", got)
 	}
-	wait, ok := rollMembers(stateWith(formed, members(3), runs("3.7.3"), storage("3.6.0"), ofVersion("3.8.0"))).(Wait)
+	wait, ok := versions.RollMembers(stateWith(formed, members(3), runs("3.7.3"), storage("3.6.0"), ofVersion("3.8.0"))).(steps.Wait)
 	if !ok || !strings.Contains(wait.Message, "is still at 3.6, and etcd 3.8 cannot read it. etcd is converting it to 3.7") {
 		t.Errorf("healthy members with data at 3.6: %v, want a wait for the data", wait)
 	}

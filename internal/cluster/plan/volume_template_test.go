@@ -9,6 +9,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 func TestAClusterWhoseNextMemberCouldGetNoVolumeIsNotReady(t *testing.T) {
@@ -17,7 +18,7 @@ func TestAClusterWhoseNextMemberCouldGetNoVolumeIsNotReady(t *testing.T) {
 		"volumeName is pv-1":  {VolumeName: "pv-1"},
 	} {
 		s := stateWith(formed, members(3), func(s *state.State) { s.Spec.Pod = &v1beta2.PodPolicy{PersistentVolumeClaimSpec: &spec} })
-		wait, waits := Plan(s).(Wait)
+		wait, waits := Plan(s).(steps.Wait)
 		if !waits || wait.Reason != v1beta2.ReasonInvalidSpec || !strings.Contains(wait.Message, says) {
 			t.Errorf("the plan is %+v, want a wait that says %q", wait, says)
 		}
@@ -32,7 +33,7 @@ func TestATemplateWithADataSourceIsReported(t *testing.T) {
 		"dataSourceRef": {DataSourceRef: &corev1.TypedObjectReference{Kind: "PersistentVolumeClaim", Name: "prod-0"}},
 	} {
 		s := stateWith(formed, members(3), func(s *state.State) { s.Spec.Pod = &v1beta2.PodPolicy{PersistentVolumeClaimSpec: &spec} })
-		wait, waits := Plan(s).(Wait)
+		wait, waits := Plan(s).(steps.Wait)
 		if !waits || !wait.Stalled || wait.Reason != v1beta2.ReasonInvalidSpec {
 			t.Fatalf("%s: the plan is %+v, want a wait for a person", field, wait)
 		}

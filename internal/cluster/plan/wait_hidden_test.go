@@ -6,6 +6,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // A webhook removed the mark of the certificates from Pods again and again, and each correction began the time of all waits again. So the
@@ -13,7 +14,7 @@ import (
 func TestAStepOfAnEarlierRuleDoesNotBeginAWaitAgain(t *testing.T) {
 	starting := []change{formed, members(3), with(2, pod(state.PodStarting), unreadyFor(time.Minute))}
 	waiting := stateWith(starting...)
-	wait, waits := Plan(waiting).(Wait)
+	wait, waits := Plan(waiting).(steps.Wait)
 	if !waits || wait.Stalled {
 		t.Fatalf("the plan is %T %+v, want a wait", Plan(waiting), wait)
 	}
@@ -26,14 +27,14 @@ func TestAStepOfAnEarlierRuleDoesNotBeginAWaitAgain(t *testing.T) {
 		"it serves, with a new label": {func(s *state.State) { voter(&s.Members[2]); s.Members[2].Relabel = true }, false},
 	} {
 		s := stateWith(append(starting, test.change)...)
-		s.Waiting.Saw([]state.WaitKey{wait.key()}, s.Now.Add(-10*time.Minute))
+		s.Waiting.Saw([]state.WaitKey{wait.Key()}, s.Now.Add(-10*time.Minute))
 		step := Plan(s)
-		if !Acts(step) {
+		if !steps.Acts(step) {
 			t.Errorf("%s: the plan is %T, want a step before the wait", name, step)
 			continue
 		}
 		s.Waiting.Saw(Waits(s, step), s.Now)
-		if _, lasted := state.Lasted(s, wait.key()); (lasted == 10*time.Minute) != test.keeps {
+		if _, lasted := state.Lasted(s, wait.Key()); (lasted == 10*time.Minute) != test.keeps {
 			t.Errorf("%s (%T): the wait has lasted for %s, want that it keeps its time: %t", name, step, lasted, test.keeps)
 		}
 	}
@@ -43,26 +44,26 @@ func TestAStepOfAnEarlierRuleDoesNotBeginAWaitAgain(t *testing.T) {
 func TestProgressBeginsAWaitAgain(t *testing.T) {
 	s := stateWith(formed, members(3))
 	about := func(i int) state.WaitKey {
-		return Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(i) + " is starting."}.key()
+		return steps.Wait{Reason: v1beta2.ReasonSettling, Message: "Member " + nameOf(i) + " is starting."}.Key()
 	}
 	lost := stateWith(formed, members(3), noQuorum)
-	before, _ := Plan(lost).(Wait)
+	before, _ := Plan(lost).(steps.Wait)
 	lost = stateWith(formed, members(3), noQuorum, with(2, withoutPod))
-	lost.Waiting.Saw([]state.WaitKey{before.key()}, lost.Now)
+	lost.Waiting.Saw([]state.WaitKey{before.Key()}, lost.Now)
 	if step := Plan(lost); len(Waits(lost, step)) > 0 {
 		t.Errorf("%T is no progress of the wait for a quorum: %v", step, Waits(lost, step))
 	}
-	nobody := Wait{Reason: v1beta2.ReasonMemberDown, Message: "No quorum answers."}.key()
+	nobody := steps.Wait{Reason: v1beta2.ReasonMemberDown, Message: "No quorum answers."}.Key()
 	for name, test := range map[string]struct {
-		step   Step
+		step   steps.Step
 		key    state.WaitKey
 		nearer bool
 	}{
-		"the Pod of the member":                   {CreateMember{Name: nameOf(2), Incarnation: 1, Start: state.StartRejoin}, about(2), true},
-		"the Pod of another member":               {CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin}, about(2), false},
-		"any Pod, and the wait names no member":   {CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin}, nobody, true},
-		"the labels of the member's Pod":          {RestoreLabels{Name: nameOf(2)}, about(2), false},
-		"a Service, and the wait names no member": {ApplyServices{}, nobody, false},
+		"the Pod of the member":                   {steps.CreateMember{Name: nameOf(2), Incarnation: 1, Start: state.StartRejoin}, about(2), true},
+		"the Pod of another member":               {steps.CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin}, about(2), false},
+		"any Pod, and the wait names no member":   {steps.CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin}, nobody, true},
+		"the labels of the member's Pod":          {steps.RestoreLabels{Name: nameOf(2)}, about(2), false},
+		"a Service, and the wait names no member": {steps.ApplyServices{}, nobody, false},
 	} {
 		if nearer := bringsNearer(s, test.step, test.key); nearer != test.nearer {
 			t.Errorf("%s: progress of the wait: %t, want %t", name, nearer, test.nearer)
@@ -72,7 +73,7 @@ func TestProgressBeginsAWaitAgain(t *testing.T) {
 
 // Two causes with the same reason shared one time. So the second one was reported as stalled as soon as it began.
 func TestEachCauseOfAWaitHasATimeOfItsOwn(t *testing.T) {
-	wait := func(message string) Wait { return Wait{Reason: v1beta2.ReasonScaling, Message: message} }
+	wait := func(message string) steps.Wait { return steps.Wait{Reason: v1beta2.ReasonScaling, Message: message} }
 	for name, test := range map[string]struct {
 		before, after string
 		same          bool
@@ -84,7 +85,7 @@ func TestEachCauseOfAWaitHasATimeOfItsOwn(t *testing.T) {
 		"a quoted answer":  {"The operator is adding member a-1.", "The operator is adding member a-1. etcd refuses it for now: x", true},
 		"another duration": {"It has lasted for 5m0s.", "It has lasted for 6m0s.", true},
 	} {
-		if same := wait(test.before).key() == wait(test.after).key(); same != test.same {
+		if same := wait(test.before).Key() == wait(test.after).Key(); same != test.same {
 			t.Errorf("%s: %q and %q count as the same wait: %t", name, test.before, test.after, same)
 		}
 	}

@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/recovery"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -30,7 +32,7 @@ func knowing(index int64, own []int, foreign ...int) func(*state.Member) {
 	}
 }
 
-func heard(s *state.State) { HearWitness(s) }
+func heard(s *state.State) { recovery.HearWitness(s) }
 
 // muteAt is a member that was started without a quorum: it serves its metrics only.
 func muteAt(index uint64) func(*state.Member) {
@@ -96,7 +98,7 @@ func TestWhatMembersKnowDecidesIfARecordIsLostOrOld(t *testing.T) {
 			if voters := state.VotersBeside(s, s.ForeignMembers); voters != test.voters {
 				t.Errorf("a restore counts %d voters", voters)
 			}
-			if wait, is := Plan(s).(Wait); !is || !strings.Contains(wait.Message, test.says) {
+			if wait, is := Plan(s).(steps.Wait); !is || !strings.Contains(wait.Message, test.says) {
 				t.Errorf("the status does not say %q: %+v", test.says, Plan(s))
 			}
 		})
@@ -117,7 +119,7 @@ func TestARecoveryAsksMembersThatAnOldRecordDoesNotName(t *testing.T) {
 		"no other member has data":           {append(old, with(2, gone), with(3, gone), with(4, gone)), nameOf(0)},
 		"a member that answers knows better": {append(old, with(0, knowing(9, []int{0, 1, 2})), with(2, withoutPod, gone), with(3, gone), with(4, gone)), nameOf(0)},
 	} {
-		begin, _ := Plan(stateWith(append(slices.Clone(test.changes), heard)...)).(BeginRecovery)
+		begin, _ := Plan(stateWith(append(slices.Clone(test.changes), heard)...)).(steps.BeginRecovery)
 		if begin.Member != test.member {
 			t.Errorf("%s: the recovery begins with %q, expected %q: %+v", name, begin.Member, test.member, Plan(stateWith(append(slices.Clone(test.changes), heard)...)))
 		}
@@ -147,7 +149,7 @@ func TestNoAdviceEverDeletesTheOnlyCopyOfTheData(t *testing.T) {
 			changes = append(changes, consenting)
 		}
 		s := stateWith(append(changes, heard)...)
-		if wait, is := Plan(s).(Wait); is && strings.Contains(wait.Message, "PersistentVolumeClaim") && strings.Contains(wait.Message, "delete ") {
+		if wait, is := Plan(s).(steps.Wait); is && strings.Contains(wait.Message, "PersistentVolumeClaim") && strings.Contains(wait.Message, "delete ") {
 			t.Fatalf("only %s has data, and the status says: %s", nameOf(only), wait.Message)
 		}
 	}
@@ -172,7 +174,7 @@ func TestTheStatusKeepsThatAMemberIsALearner(t *testing.T) {
 	}
 	record := state.NewState(&v1beta2.EtcdCluster{Status: before})
 	s.KnownVoters, s.KnownLearners = record.KnownVoters, record.KnownLearners
-	HearWitness(&s)
+	recovery.HearWitness(&s)
 	if s.Witness == "" {
 		t.Fatal("no member is the witness")
 	}
@@ -188,8 +190,8 @@ func TestAMemberThatRecordAndWitnessDoNotNameIsAskedBeforeARecovery(t *testing.T
 	s := stateWith(formed, members(5), noQuorum, consenting, func(s *state.State) { s.KnownVoters = []string{nameOf(0), nameOf(1), nameOf(3)} },
 		with(1, gone), with(3, gone), with(4, gone), with(2, pod(state.PodStarting)), with(0, knowing(5, []int{0, 1, 3}), unreadyFor(2*state.StartGrace)))
 	s.Members[0].ClusterID, s.Members[0].RaftTerm = 0xaa, 3
-	HearWitness(&s)
-	if step, is := Plan(s).(BeginRecovery); is {
+	recovery.HearWitness(&s)
+	if step, is := Plan(s).(steps.BeginRecovery); is {
 		t.Errorf("member 2 has data and was not asked: %+v", step)
 	}
 }

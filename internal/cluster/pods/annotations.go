@@ -6,8 +6,8 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // podMetadata are the labels and annotations that users ask for on every Pod.
@@ -16,7 +16,7 @@ type podMetadata struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-func podAnnotations(s state.State, m plan.CreateMember) map[string]string {
+func podAnnotations(s state.State, m steps.CreateMember) map[string]string {
 	annotations := map[string]string{}
 	maps.Copy(annotations, s.PodPolicy().Annotations)
 	annotations[v1beta2.AnnotationVersion] = state.VersionFor(s, m.Incarnation)

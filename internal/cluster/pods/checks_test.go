@@ -10,8 +10,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 func TestMembersCheckTheirDataAsTheirVersionCan(t *testing.T) {
@@ -55,7 +55,7 @@ func TestMembersCheckTheirDataAsTheirVersionCan(t *testing.T) {
 // A Pod that an earlier release created without the checks still matches the spec.
 func TestNoMemberRestartsForTheChecks(t *testing.T) {
 	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
-	pod := NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
+	pod := NewPod(s, steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
 	before := pod.Annotations[AnnotationTemplate]
 	pod.Spec.Containers[0].Command = slices.DeleteFunc(pod.Spec.Containers[0].Command, func(arg string) bool { return strings.HasPrefix(arg, "--feature-gates") })
 	for _, noted := range []bool{true, false} {
@@ -83,7 +83,7 @@ func TestNoVariableSetsAnOptionThatAFlagSets(t *testing.T) {
 		"no variables":                              {nil, nil},
 	} {
 		s := clustertest.State(clustertest.Policy(v1beta2.PodPolicy{EtcdEnv: test.env}))
-		pod := NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
+		pod := NewPod(s, steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
 		if got := pod.Spec.Containers[0].Env; Text(got) != Text(test.want) {
 			t.Errorf("%s: the variables are %s, want %s", name, Text(got), Text(test.want))
 		}
@@ -94,7 +94,7 @@ func TestNoVariableSetsAnOptionThatAFlagSets(t *testing.T) {
 func TestNoMemberRestartsForAVariableThatIsLeftOut(t *testing.T) {
 	env := []corev1.EnvVar{{Name: "ETCD_FEATURE_GATES", Value: "CompactHashCheck=false"}}
 	s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.Policy(v1beta2.PodPolicy{EtcdEnv: env}))
-	pod := NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
+	pod := NewPod(s, steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
 	for name, variables := range map[string][]corev1.EnvVar{"earlier": env, "this": pod.Spec.Containers[0].Env} {
 		for _, noted := range []bool{true, false} {
 			pod := pod.DeepCopy()

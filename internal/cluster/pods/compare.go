@@ -8,8 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // ObserveTemplate compares a member's Pod with what the spec asks of it.
@@ -20,7 +22,7 @@ func ObserveTemplate(s state.State, m *state.Member, pod *corev1.Pod) {
 	made := pod.Annotations[AnnotationTemplate]
 	adopted := made == "" && madeFor(s, pod)
 	m.Outdated = made != Template(s) && !adopted
-	given, _ := plan.MetadataFor(s, "Pod", pod.Name)
+	given, _ := services.MetadataFor(s, "Pod", pod.Name)
 	m.Relabel = adopted || (made != "" && (pod.Annotations[annotationMetadata] != Text(Metadata(s)) || given.Due(pod)))
 }
 
@@ -28,9 +30,9 @@ func ObserveTemplate(s state.State, m *state.Member, pod *corev1.Pod) {
 // have a say in it. Such a Pod is of a release before there were notes; one that matches is not restarted for the
 // lack of it. What the API server and admission fill in is not held against it.
 func madeFor(s state.State, pod *corev1.Pod) bool {
-	want := NewPod(s, plan.CreateMember{Name: pod.Name, Incarnation: IncarnationOf(s, pod), Start: state.StartRejoin}, "")
+	want := NewPod(s, steps.CreateMember{Name: pod.Name, Incarnation: IncarnationOf(s, pod), Start: state.StartRejoin}, "")
 	for _, c := range pod.Spec.Containers {
-		if c.Name != plan.EtcdContainer {
+		if c.Name != lifecycle.EtcdContainer {
 			continue
 		}
 		wanted := want.Spec.Containers[0]

@@ -13,8 +13,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcdflags"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 )
@@ -24,7 +25,7 @@ var versions = []string{"3.4.37", "3.5.35", "3.6.16", "3.7.3"}
 
 func podOf(version string, start state.Start, changes ...clustertest.Change) *corev1.Pod {
 	s := clustertest.State(append([]clustertest.Change{clustertest.OfVersion(version)}, changes...)...)
-	return NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: start, InitialSize: 3}, "")
+	return NewPod(s, steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: start, InitialSize: 3}, "")
 }
 
 // What the operator sets for a reason, a user must not set otherwise. What is the user's must arrive, in each version of etcd.
@@ -109,7 +110,7 @@ func TestNoMemberRestartsForAVariableThatIsRefusedNow(t *testing.T) {
 	}
 	for _, version := range versions {
 		s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.OfVersion(version), clustertest.Policy(v1beta2.PodPolicy{EtcdEnv: env}))
-		pod := NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
+		pod := NewPod(s, steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
 		pod.Spec.Containers[0].Env = env // as the earlier release passed them
 		for _, noted := range []bool{true, false} {
 			if !noted {
@@ -127,13 +128,13 @@ func TestNoMemberRestartsForAVariableThatIsRefusedNow(t *testing.T) {
 // The kubelet takes the last variable of a name. A member could start without its data under its old identity, or with its data below another
 // folder of the volume.
 func TestNoVariableOfTheUserTakesTheGuardsOfAMemberAway(t *testing.T) {
-	for _, name := range []string{command.EnvInitialCluster, plan.EnvAdded, seed.EnvDataRequired} {
+	for _, name := range []string{command.EnvInitialCluster, lifecycle.EnvAdded, seed.EnvDataRequired} {
 		if !slices.Contains(etcdflags.Own, name) {
 			t.Errorf("the operator sets %s, and a user may set it, too", name)
 		}
 		s := clustertest.State(clustertest.Formed, clustertest.Members(1), clustertest.Policy(v1beta2.PodPolicy{EtcdEnv: []corev1.EnvVar{{Name: name, Value: "mine"}}}))
 		for _, start := range []state.Start{state.StartJoin, state.StartSeed, state.StartRejoin} {
-			pod := NewPod(s, plan.CreateMember{Name: clustertest.NameOf(1), Incarnation: 1, Start: start, Waits: start == state.StartJoin}, "")
+			pod := NewPod(s, steps.CreateMember{Name: clustertest.NameOf(1), Incarnation: 1, Start: start, Waits: start == state.StartJoin}, "")
 			for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 				for _, e := range c.Env {
 					if e.Name == name && e.Value == "mine" {

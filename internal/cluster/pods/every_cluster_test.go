@@ -12,8 +12,8 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // OpenShift's restricted-v2 refuses a Pod that names a user or a group outside of the namespace's range.
@@ -75,7 +75,7 @@ func TestTheAddressOnWhichMembersListenAcceptsIPv6(t *testing.T) {
 	}
 	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
 	checked := 0
-	for _, arg := range command.Args(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}) {
+	for _, arg := range command.Args(s, steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}) {
 		flag, url, _ := strings.Cut(arg, "=")
 		if !strings.HasPrefix(flag, "--listen-") {
 			continue

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // A tool removed the annotations of the survivor's Pod. The operator treated the Pod as one without the flag, let the client Service
@@ -13,7 +13,7 @@ import (
 func TestAPodWithTheFlagIsSeenWithoutItsAnnotations(t *testing.T) {
 	s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.NoQuorum, clustertest.With(0, clustertest.WithoutPod), clustertest.With(1, clustertest.Gone), clustertest.With(2, clustertest.Gone), clustertest.Consenting, clustertest.Forcing(0))
 	for name, start := range map[string]state.Start{"the Pod has the flag": state.StartForce, "the Pod does not have the flag": state.StartRejoin} {
-		pod := NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: start}, "")
+		pod := NewPod(s, steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: start}, "")
 		pod.OwnerReferences = clustertest.Controlled("uid-example", pod.Name, nil).OwnerReferences
 		pod.Annotations = nil
 		var m state.Member

@@ -9,8 +9,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/membership"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/metadata"
 )
 
@@ -26,7 +28,7 @@ func WantedLabels(s state.State, object client.Object) map[string]string {
 // Unlabelled reports whether an object of the cluster lost what the operator gave it. Objects with names that the
 // operator did not make are not judged.
 func Unlabelled(s state.State, object client.Object) bool {
-	if _, named := plan.IncarnationNamed(s, object.GetName()); !named {
+	if _, named := services.IncarnationNamed(s, object.GetName()); !named {
 		return false
 	}
 	for key, value := range WantedLabels(s, object) {
@@ -47,7 +49,7 @@ func IncarnationOf(s state.State, object client.Object) int32 {
 	if err == nil && state.Named(s, object.GetName(), int32(n)) {
 		return int32(n)
 	}
-	if named, ok := plan.IncarnationNamed(s, object.GetName()); ok {
+	if named, ok := services.IncarnationNamed(s, object.GetName()); ok {
 		return named
 	}
 	if err != nil {
@@ -57,7 +59,7 @@ func IncarnationOf(s state.State, object client.Object) int32 {
 }
 
 // Labels are those of a new Pod.
-func Labels(s state.State, m plan.CreateMember) map[string]string {
+func Labels(s state.State, m steps.CreateMember) map[string]string {
 	labels := map[string]string{}
 	maps.Copy(labels, metadata.Of(s.Spec).Labels)
 	maps.Copy(labels, s.PodPolicy().Labels)
@@ -67,7 +69,7 @@ func Labels(s state.State, m plan.CreateMember) map[string]string {
 		delete(labels, v1beta2.LabelApp)
 		return labels
 	}
-	mayVote := m.Start != state.StartJoin && (m.Start != state.StartRejoin || plan.MayVote(s, m.Name))
+	mayVote := m.Start != state.StartJoin && (m.Start != state.StartRejoin || membership.MayVote(s, m.Name))
 	if mayVote && !s.Fenced(m.Name) {
 		labels[LabelVoter] = "true"
 	}

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // etcd takes one entry for each peer URL of a member. The operator read several entries as an earlier membership. So it deleted the Pod
@@ -15,7 +15,7 @@ func TestAForeignMemberWithTwoPeerURLsIsNamedOnce(t *testing.T) {
 	s := clustertest.State(clustertest.Formed, clustertest.Members(3), func(s *state.State) {
 		s.ForeignMembers = []state.ForeignMember{{ID: 0xf00, PeerURLs: []string{"http://10.0.0.5:2380", "http://10.1.0.5:2380"}}}
 	})
-	pod := NewPod(s, plan.CreateMember{Name: clustertest.NameOf(3), Incarnation: 1, Start: state.StartJoin}, "")
+	pod := NewPod(s, steps.CreateMember{Name: clustertest.NameOf(3), Incarnation: 1, Start: state.StartJoin}, "")
 	var m state.Member
 	ObservePod(&m, pod, clustertest.Noon)
 	if want := strings.Join(state.JoinPeers(s, clustertest.NameOf(3)), ","); m.Peers != want {

@@ -5,8 +5,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/membership"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // TopologySpread makes members prefer different zones and nodes, unless the spec has constraints of its own. It is only a
@@ -26,7 +27,7 @@ func TopologySpread(s state.State) []corev1.TopologySpreadConstraint {
 }
 
 // affinity spreads members over hosts: as a wish by default, as a must with antiAffinity.
-func affinity(s state.State, m plan.CreateMember) *corev1.Affinity {
+func affinity(s state.State, m steps.CreateMember) *corev1.Affinity {
 	policy := s.PodPolicy()
 	if policy.Affinity != nil {
 		return policy.Affinity
@@ -47,11 +48,11 @@ func affinity(s state.State, m plan.CreateMember) *corev1.Affinity {
 }
 
 // preferredZone lets a member that takes the place of another, which still runs, prefer its zone. It is nil for all others.
-func preferredZone(s state.State, m plan.CreateMember) *corev1.NodeAffinity {
+func preferredZone(s state.State, m steps.CreateMember) *corev1.NodeAffinity {
 	if m.Start != state.StartJoin {
 		return nil
 	}
-	zone := plan.PreferredZone(s, m.Name)
+	zone := membership.PreferredZone(s, m.Name)
 	if zone == "" {
 		return nil
 	}

@@ -10,8 +10,10 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 const (
@@ -22,7 +24,7 @@ const (
 )
 
 // NewPod is the Pod of a member. seedImage is the image of restore-operator, for StartSeed.
-func NewPod(s state.State, m plan.CreateMember, seedImage string) *corev1.Pod {
+func NewPod(s state.State, m steps.CreateMember, seedImage string) *corev1.Pod {
 	policy := s.PodPolicy()
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -59,17 +61,17 @@ func NewPod(s state.State, m plan.CreateMember, seedImage string) *corev1.Pod {
 	if m.Start == state.StartSeed && s.Request != nil {
 		addSeed(s, pod, m, seedImage)
 	}
-	given, _ := plan.MetadataFor(s, "Pod", m.Name)
+	given, _ := services.MetadataFor(s, "Pod", m.Name)
 	given.Stamp(pod)
 	return pod
 }
 
-func etcdContainer(s state.State, m plan.CreateMember) corev1.Container {
+func etcdContainer(s state.State, m steps.CreateMember) corev1.Container {
 	policy := s.PodPolicy()
 	startup, liveness, readiness := probes(s, m.Incarnation)
 	args := command.Args(s, m)
 	container := corev1.Container{
-		Name:  plan.EtcdContainer,
+		Name:  lifecycle.EtcdContainer,
 		Image: s.ImageFor(m.Incarnation),
 
 		ImagePullPolicy: pullPolicy(s),

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 )
@@ -41,8 +41,8 @@ func probes(s state.State, incarnation int32) (startup, liveness, readiness *cor
 		ready = get("/metrics")
 	}
 	const everySecond, everyTen = 1, 10
-	return &corev1.Probe{ProbeHandler: live, PeriodSeconds: everySecond, TimeoutSeconds: 3, FailureThreshold: failures(plan.StartupBudget(s), everySecond)},
-		&corev1.Probe{ProbeHandler: live, PeriodSeconds: everyTen, TimeoutSeconds: 10, FailureThreshold: failures(plan.LivenessBudget(s), everyTen)},
+	return &corev1.Probe{ProbeHandler: live, PeriodSeconds: everySecond, TimeoutSeconds: 3, FailureThreshold: failures(lifecycle.StartupBudget(s), everySecond)},
+		&corev1.Probe{ProbeHandler: live, PeriodSeconds: everyTen, TimeoutSeconds: 10, FailureThreshold: failures(lifecycle.LivenessBudget(s), everyTen)},
 		&corev1.Probe{ProbeHandler: ready, PeriodSeconds: 1, TimeoutSeconds: 3, FailureThreshold: 3}
 }
 

@@ -7,7 +7,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -29,7 +29,7 @@ func TestTheQuotaOfAMemberIsReadFromItsPod(t *testing.T) {
 		"the default, written as 0": {env: variable("0"), want: etcd.DefaultQuota},
 		"a variable from a Secret":  {env: []corev1.EnvVar{{Name: "ETCD_QUOTA_BACKEND_BYTES", ValueFrom: &corev1.EnvVarSource{}}}, want: 0},
 	} {
-		pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: plan.EtcdContainer, Command: append([]string{"etcd"}, test.args...), Env: test.env}}}}
+		pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: lifecycle.EtcdContainer, Command: append([]string{"etcd"}, test.args...), Env: test.env}}}}
 		var m state.Member
 		ObservePod(&m, pod, clustertest.Noon)
 		if m.PodQuota == nil || *m.PodQuota != test.want {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
@@ -28,7 +28,7 @@ func ProvenEnded(pod *corev1.Pod) bool {
 // ran reports whether the container of etcd has run in a Pod.
 func ran(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
-		return c.Name == plan.EtcdContainer && (c.RestartCount > 0 || c.State.Running != nil || c.State.Terminated != nil || c.LastTerminationState.Terminated != nil)
+		return c.Name == lifecycle.EtcdContainer && (c.RestartCount > 0 || c.State.Running != nil || c.State.Terminated != nil || c.LastTerminationState.Terminated != nil)
 	})
 }
 
@@ -56,7 +56,7 @@ func ObservePod(m *state.Member, pod *corev1.Pod, now time.Time) {
 	m.Waits, m.Ran, m.AddressSince = Waits(pod), ran(pod), AddressSince(pod)
 	m.Trust, m.Loaded = pod.Annotations[annotationTrust], pod.Annotations[AnnotationLoaded]
 	for _, c := range pod.Spec.Containers {
-		if c.Name == plan.EtcdContainer {
+		if c.Name == lifecycle.EtcdContainer {
 			m.PodImage, m.Peers = cmp.Or(pod.Annotations[annotationImage], c.Image), command.PeersOf(c.Command, pod.Annotations[AnnotationInitialCluster])
 			m.SecurePeer, m.SecureClient = command.TLSOf(c.Command)
 			m.ChecksPeers, m.ChecksClients = command.ChecksName(c.Command, command.PeerNameFlag), command.ChecksName(c.Command, command.ClientNameFlag)
@@ -89,17 +89,17 @@ func ObservePod(m *state.Member, pod *corev1.Pod, now time.Time) {
 	m.StartupBudget = startupBudget(pod)
 	m.NodeSilent = nodeSilent(pod)
 	m.Seed = seedOf(pod)
-	m.Pod, m.PodReason, m.PodMessage = plan.PodStateOf(pod, now)
+	m.Pod, m.PodReason, m.PodMessage = lifecycle.PodStateOf(pod, now)
 	for _, c := range pod.Status.ContainerStatuses {
-		blocked := c.Name == plan.EtcdContainer && m.Pod == state.PodBlocked
-		m.Corrupt = m.Corrupt || (blocked && plan.SaysCorrupt(c))
+		blocked := c.Name == lifecycle.EtcdContainer && m.Pod == state.PodBlocked
+		m.Corrupt = m.Corrupt || (blocked && lifecycle.SaysCorrupt(c))
 		if blocked {
-			m.NeedsMinor = plan.SaysTooOld(c)
+			m.NeedsMinor = lifecycle.SaysTooOld(c)
 		}
-		if running := c.State.Running; running != nil && c.Name == plan.EtcdContainer {
+		if running := c.State.Running; running != nil && c.Name == lifecycle.EtcdContainer {
 			m.EtcdSince = running.StartedAt.Time
 		}
-		m.Empty = m.Empty || (blocked && plan.SaysEmpty(c))
+		m.Empty = m.Empty || (blocked && lifecycle.SaysEmpty(c))
 	}
 }
 
@@ -107,7 +107,7 @@ func ObservePod(m *state.Member, pod *corev1.Pod, now time.Time) {
 // keep it: if etcd restarts in place, it removes the members that were added since, while these continue without it.
 func StartOf(pod *corev1.Pod) state.Start {
 	for _, c := range pod.Spec.Containers {
-		if c.Name == plan.EtcdContainer && slices.Contains(c.Command, command.ForceFlag) {
+		if c.Name == lifecycle.EtcdContainer && slices.Contains(c.Command, command.ForceFlag) {
 			return state.StartForce
 		}
 	}
@@ -127,10 +127,10 @@ func HasEnded(pod *corev1.Pod) bool {
 // startupBudget is how long the startup probe of etcd lets it take, while that probe has not succeeded; 0 afterwards.
 func startupBudget(pod *corev1.Pod) time.Duration {
 	starting := slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
-		return c.Name == plan.EtcdContainer && c.State.Running != nil && !ptr.Deref(c.Started, true)
+		return c.Name == lifecycle.EtcdContainer && c.State.Running != nil && !ptr.Deref(c.Started, true)
 	})
 	for _, c := range pod.Spec.Containers {
-		if starting && c.Name == plan.EtcdContainer && c.StartupProbe != nil {
+		if starting && c.Name == lifecycle.EtcdContainer && c.StartupProbe != nil {
 			return time.Duration(c.StartupProbe.FailureThreshold*c.StartupProbe.PeriodSeconds) * time.Second
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 )
 
 // Readiness returns whether a Pod is ready, and since when it is or is not.
@@ -33,7 +33,7 @@ func besideUnready(pod *corev1.Pod) string {
 	etcdReady := false
 	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		switch {
-		case c.Name == plan.EtcdContainer:
+		case c.Name == lifecycle.EtcdContainer:
 			etcdReady = c.Ready
 		case !c.Ready:
 			unready = append(unready, c.Name)

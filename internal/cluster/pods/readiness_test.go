@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
@@ -30,7 +30,7 @@ func TestANodeThatDoesNotAnswerIsRecognised(t *testing.T) {
 			var m state.Member
 			ObservePod(&m, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "m"}, Status: corev1.PodStatus{Phase: test.phase, Conditions: []corev1.PodCondition{
 				{Type: corev1.PodReady, Status: test.ready, Reason: test.reason}, {Type: corev1.ContainersReady, Status: test.containers},
-			}, ContainerStatuses: []corev1.ContainerStatus{{Name: plan.EtcdContainer, Ready: test.etcd}}}}, clustertest.State().Now)
+			}, ContainerStatuses: []corev1.ContainerStatus{{Name: lifecycle.EtcdContainer, Ready: test.etcd}}}}, clustertest.State().Now)
 			if m.NodeSilent != test.want {
 				t.Errorf("the node is silent: %v, want %v", m.NodeSilent, test.want)
 			}

@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
@@ -25,7 +25,7 @@ func RelabelPatch(s state.State, pod *corev1.Pod) map[string]any {
 		annotations[AnnotationResize] = nil
 	}
 	labels := difference(given.Labels, want.Labels)
-	ofCluster, others := plan.MetadataFor(s, "Pod", pod.Name)
+	ofCluster, others := services.MetadataFor(s, "Pod", pod.Name)
 	clusterLabels, clusterAnnotations := ofCluster.Patch(pod, others)
 	maps.Copy(labels, clusterLabels)
 	maps.Copy(annotations, clusterAnnotations)

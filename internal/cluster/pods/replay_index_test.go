@@ -10,7 +10,9 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // 2 of 5 voters have data. The Pod of 1 waited 59 s for its volume and its image. Its etcd began 1 s ago, its startup probe has passed, and it has
@@ -19,11 +21,11 @@ func TestAnIndexIsComparedOnlyAfterEtcdHasAppliedItsLog(t *testing.T) {
 	s := clustertest.State(clustertest.Formed, clustertest.Members(5), clustertest.NoQuorum, clustertest.With(2, clustertest.Gone), clustertest.With(3, clustertest.Gone), clustertest.With(4, clustertest.Gone), clustertest.Consenting)
 	s.Spec.Size = 5
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: clustertest.NameOf(1), CreationTimestamp: metav1.NewTime(clustertest.Noon.Add(-time.Minute))}}
-	pod.Spec.Containers = []corev1.Container{{Name: plan.EtcdContainer, StartupProbe: &corev1.Probe{PeriodSeconds: 1, FailureThreshold: 600}}}
+	pod.Spec.Containers = []corev1.Container{{Name: lifecycle.EtcdContainer, StartupProbe: &corev1.Probe{PeriodSeconds: 1, FailureThreshold: 600}}}
 	pod.Status.Phase = corev1.PodRunning
 	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(clustertest.Noon.Add(-59 * time.Second))}}
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
-		Name: plan.EtcdContainer, Started: ptr.To(true),
+		Name: lifecycle.EtcdContainer, Started: ptr.To(true),
 		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(clustertest.Noon.Add(-time.Second))}},
 	}}
 	m := &s.Members[1]
@@ -33,7 +35,7 @@ func TestAnIndexIsComparedOnlyAfterEtcdHasAppliedItsLog(t *testing.T) {
 		m.Answers, m.ClusterID, m.RaftIndex, m.RaftTerm, m.UnreadySince = true, 0xaa, 5000, 3, clustertest.Noon.Add(-time.Hour)
 	})(&s)
 	step := plan.Plan(s)
-	if begin, is := step.(plan.BeginRecovery); is {
-		t.Errorf("%s (state of the Pod of 1: %s, unready since %s, budget %s)", plan.Describe(s, begin).Message, m.Pod, clustertest.Noon.Sub(m.UnreadySince), m.StartupBudget)
+	if begin, is := step.(steps.BeginRecovery); is {
+		t.Errorf("%s (state of the Pod of 1: %s, unready since %s, budget %s)", steps.Describe(s, begin).Message, m.Pod, clustertest.Noon.Sub(m.UnreadySince), m.StartupBudget)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/clock"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
@@ -46,7 +46,7 @@ func (asked Resize) ago(now time.Time) time.Duration {
 
 // inVain reports whether Kubernetes refused a resize, or the node did not carry it out in time.
 func (asked Resize) inVain(now time.Time) bool {
-	return asked.Refused != "" || asked.ago(now) > plan.ResizeGrace
+	return asked.Refused != "" || asked.ago(now) > lifecycle.ResizeGrace
 }
 
 // ResizeOf reads from a Pod which resize was asked for last.
@@ -79,13 +79,13 @@ func ObserveResize(s state.State, m *state.Member, pod *corev1.Pod) {
 	case has && pending == nil && actuated(pod, want, current && asked.ago(s.Now) > limitGrace):
 		m.Outdated, m.Relabel = false, true // the notes on the Pod are all that differs
 	case current && asked.Forbidden != "":
-		m.Resize = plan.ResizeWanted
+		m.Resize = lifecycle.ResizeWanted
 	case current && asked.inVain(s.Now):
 	case !has, !current:
-		m.Resize = plan.ResizeWanted
+		m.Resize = lifecycle.ResizeWanted
 	case infeasible:
 	default:
-		m.Resize = plan.ResizeUnderWay
+		m.Resize = lifecycle.ResizeUnderWay
 		if pending != nil {
 			m.ResizeMessage = pending.Message
 		}
@@ -151,7 +151,7 @@ func actuated(pod *corev1.Pod, want corev1.ResourceRequirements, late bool) bool
 		delete(limits, corev1.ResourceCPU)
 	}
 	for _, c := range pod.Status.ContainerStatuses {
-		if c.Name == plan.EtcdContainer {
+		if c.Name == lifecycle.EtcdContainer {
 			return c.Resources != nil && contains(c.AllocatedResources, want.Requests) && contains(c.Resources.Limits, limits)
 		}
 	}

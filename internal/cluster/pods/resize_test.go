@@ -10,13 +10,14 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // runningFor is the running Pod of a member that was made for a state.
 func runningFor(s state.State) *corev1.Pod {
-	return clustertest.Completed(NewPod(s, plan.CreateMember{Name: clustertest.NameOf(1), Incarnation: 1, Start: state.StartRejoin}, ""))
+	return clustertest.Completed(NewPod(s, steps.CreateMember{Name: clustertest.NameOf(1), Incarnation: 1, Start: state.StartRejoin}, ""))
 }
 
 // A resize that is waited for holds up all other changes. If it is waited for until the time of a clock that was ahead, so is an upgrade of etcd.
@@ -39,23 +40,23 @@ func TestWhichChangesAreMadeInTheRunningPod(t *testing.T) {
 		outdated bool
 		resize   state.ResizeState
 	}{
-		"more memory":                                                    {gib, two, nil, true, plan.ResizeWanted},
-		"memory for the first time":                                      {none, two, nil, true, plan.ResizeWanted},
-		"limits without requests":                                        {clustertest.WithResources(nil, clustertest.List("memory=1Gi", "cpu=1")), clustertest.WithResources(nil, clustertest.List("memory=1Gi", "cpu=2")), nil, true, plan.ResizeWanted},
-		"a higher CPU limit beside an unchanged request":                 {clustertest.WithResources(clustertest.List("cpu=1"), clustertest.List("cpu=1", "memory=1Gi")), clustertest.WithResources(clustertest.List("cpu=1"), clustertest.List("cpu=2", "memory=1Gi")), nil, true, plan.ResizeWanted},
-		"more memory for a Pod with limits of a LimitRange":              {gib, two, []func(*corev1.Pod){func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Limits = clustertest.List("cpu=4", "memory=8Gi") }}, true, plan.ResizeWanted},
+		"more memory":                                                    {gib, two, nil, true, lifecycle.ResizeWanted},
+		"memory for the first time":                                      {none, two, nil, true, lifecycle.ResizeWanted},
+		"limits without requests":                                        {clustertest.WithResources(nil, clustertest.List("memory=1Gi", "cpu=1")), clustertest.WithResources(nil, clustertest.List("memory=1Gi", "cpu=2")), nil, true, lifecycle.ResizeWanted},
+		"a higher CPU limit beside an unchanged request":                 {clustertest.WithResources(clustertest.List("cpu=1"), clustertest.List("cpu=1", "memory=1Gi")), clustertest.WithResources(clustertest.List("cpu=1"), clustertest.List("cpu=2", "memory=1Gi")), nil, true, lifecycle.ResizeWanted},
+		"more memory for a Pod with limits of a LimitRange":              {gib, two, []func(*corev1.Pod){func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Limits = clustertest.List("cpu=4", "memory=8Gi") }}, true, lifecycle.ResizeWanted},
 		"more memory and another variable":                               {gib, clustertest.Policy(v1beta2.PodPolicy{Resources: corev1.ResourceRequirements{Requests: clustertest.List("memory=2Gi")}, EtcdEnv: []corev1.EnvVar{{Name: "A"}}}), nil, true, state.ResizeNone},
 		"no change":                                                      {two, two, nil, false, state.ResizeNone},
 		"a member that does not run":                                     {gib, two, []func(*corev1.Pod){func(p *corev1.Pod) { p.Status.ContainerStatuses = nil }}, true, state.ResizeNone},
-		"a resize that was only noted":                                   {gib, two, []func(*corev1.Pod){noted(now)}, true, plan.ResizeWanted},
-		"a resize that the kubelet has not seen yet":                     {gib, two, []func(*corev1.Pod){noted(now), accepted}, true, plan.ResizeUnderWay},
-		"a resize that is deferred":                                      {gib, two, []func(*corev1.Pod){noted(now), accepted, condition(corev1.PodResizePending, corev1.PodReasonDeferred)}, true, plan.ResizeUnderWay},
+		"a resize that was only noted":                                   {gib, two, []func(*corev1.Pod){noted(now)}, true, lifecycle.ResizeWanted},
+		"a resize that the kubelet has not seen yet":                     {gib, two, []func(*corev1.Pod){noted(now), accepted}, true, lifecycle.ResizeUnderWay},
+		"a resize that is deferred":                                      {gib, two, []func(*corev1.Pod){noted(now), accepted, condition(corev1.PodResizePending, corev1.PodReasonDeferred)}, true, lifecycle.ResizeUnderWay},
 		"a resize that is infeasible on the node":                        {gib, two, []func(*corev1.Pod){noted(earlier), accepted, condition(corev1.PodResizePending, corev1.PodReasonInfeasible)}, true, state.ResizeNone},
 		"a resize that the API server refused":                           {gib, two, []func(*corev1.Pod){noted(Resize{Template: target, At: clustertest.Noon, Refused: "no"})}, true, state.ResizeNone},
-		"another resize than the refused one":                            {gib, two, []func(*corev1.Pod){noted(Resize{Template: "other", At: clustertest.Noon, Refused: "no"})}, true, plan.ResizeWanted},
-		"a resize that was forbidden an hour ago":                        {gib, two, []func(*corev1.Pod){noted(Resize{Template: target, At: clustertest.Noon.Add(-time.Hour), Forbidden: "quota"})}, true, plan.ResizeWanted},
+		"another resize than the refused one":                            {gib, two, []func(*corev1.Pod){noted(Resize{Template: "other", At: clustertest.Noon, Refused: "no"})}, true, lifecycle.ResizeWanted},
+		"a resize that was forbidden an hour ago":                        {gib, two, []func(*corev1.Pod){noted(Resize{Template: target, At: clustertest.Noon.Add(-time.Hour), Forbidden: "quota"})}, true, lifecycle.ResizeWanted},
 		"a resize that is not done after an hour":                        {gib, two, []func(*corev1.Pod){noted(Resize{Template: target, At: clustertest.Noon.Add(-time.Hour)}), accepted}, true, state.ResizeNone},
-		"a resize that was asked for by a clock that was slightly ahead": {gib, two, []func(*corev1.Pod){noted(Resize{Template: target, At: clustertest.Noon.Add(30 * time.Second)}), accepted}, true, plan.ResizeUnderWay},
+		"a resize that was asked for by a clock that was slightly ahead": {gib, two, []func(*corev1.Pod){noted(Resize{Template: target, At: clustertest.Noon.Add(30 * time.Second)}), accepted}, true, lifecycle.ResizeUnderWay},
 		"a resize that was asked for by a clock that was a day ahead":    {gib, two, []func(*corev1.Pod){noted(tomorrow), accepted}, true, state.ResizeNone},
 		"a resize that was asked for by such a clock, and is infeasible": {gib, two, []func(*corev1.Pod){noted(tomorrow), accepted, condition(corev1.PodResizePending, corev1.PodReasonInfeasible)}, true, state.ResizeNone},
 	} {
@@ -174,7 +175,7 @@ func TestTheVerdictOnTheLastResizeDoesNotCountForTheNewOne(t *testing.T) {
 	pod.Annotations[AnnotationResize] = Text(Resize{Template: Template(s), At: clustertest.Noon})
 	pod.Spec.Containers[0].Resources.Requests = clustertest.List("memory=2Gi")
 	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: corev1.PodReasonInfeasible}}
-	if m := observedAt(s, pod); m.Resize != plan.ResizeUnderWay {
+	if m := observedAt(s, pod); m.Resize != lifecycle.ResizeUnderWay {
 		t.Errorf("at once: resize %q", m.Resize)
 	}
 	s.Now = clustertest.Noon.Add(30 * time.Second)

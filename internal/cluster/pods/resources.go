@@ -4,7 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 )
 
 // maxEntries bounds the parts that are tried, to 256. A Pod has two for CPU and two for memory.
@@ -17,7 +17,7 @@ func hasResources(got, want corev1.ResourceRequirements, asked bool) bool {
 
 func etcdOf(pod *corev1.Pod) *corev1.Container {
 	for i := range pod.Spec.Containers {
-		if pod.Spec.Containers[i].Name == plan.EtcdContainer {
+		if pod.Spec.Containers[i].Name == lifecycle.EtcdContainer {
 			return &pod.Spec.Containers[i]
 		}
 	}

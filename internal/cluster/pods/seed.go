@@ -9,8 +9,10 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 )
 
@@ -34,7 +36,7 @@ func seedOf(pod *corev1.Pod) *state.Seed {
 			s.Failures++
 		}
 		if ended != nil && ended.ExitCode != seed.ExitDone {
-			s.Message = plan.LastLine(ended.Message)
+			s.Message = lifecycle.LastLine(ended.Message)
 			s.Hopeless = ended.ExitCode == seed.ExitNever
 		}
 		if done := c.State.Terminated; done != nil && done.ExitCode == seed.ExitDone {
@@ -46,7 +48,7 @@ func seedOf(pod *corev1.Pod) *state.Seed {
 }
 
 // addSeed puts the init container that restores the snapshot before etcd. The credentials are in this Pod only.
-func addSeed(s state.State, pod *corev1.Pod, m plan.CreateMember, image string) {
+func addSeed(s state.State, pod *corev1.Pod, m steps.CreateMember, image string) {
 	container := corev1.Container{
 		Name:                     SeedContainer,
 		Image:                    image,
@@ -101,7 +103,7 @@ func freeVolumeName(pod *corev1.Pod, name string) string {
 	return name
 }
 
-func seedRequest(s state.State, m plan.CreateMember) seed.Request {
+func seedRequest(s state.State, m steps.CreateMember) seed.Request {
 	return seed.Request{
 		Source:       s.Request.Source,
 		SignedURL:    s.Request.SignedURL,
@@ -113,6 +115,6 @@ func seedRequest(s state.State, m plan.CreateMember) seed.Request {
 		Name:         m.Name,
 		PeerURL:      state.PeerURL(s, m.Name),
 		Token:        state.Token(s, m.Incarnation),
-		RevisionBump: plan.SeedRevisionBump(s),
+		RevisionBump: restore.SeedRevisionBump(s),
 	}
 }

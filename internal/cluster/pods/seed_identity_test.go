@@ -11,8 +11,8 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // mountedSecrets lists the Secrets that the container mounts or reads variables from.
@@ -45,7 +45,7 @@ func identityTable(t *testing.T) string {
 	} {
 		s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.Policy(v1beta2.PodPolicy{ServiceAccountName: "spec.pod.serviceAccountName"}), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.FromBucket)
 		s.Request.Source.Secret, s.Request.SignedURL = row.secret, row.url
-		pod := NewPod(s, plan.CreateMember{Name: clustertest.SeedName, Incarnation: 2, Start: state.StartSeed}, clustertest.SeedImage)
+		pod := NewPod(s, steps.CreateMember{Name: clustertest.SeedName, Incarnation: 2, Start: state.StartSeed}, clustertest.SeedImage)
 		reads := pod.Spec.InitContainers[len(pod.Spec.InitContainers)-1]
 		if reads.Name != SeedContainer {
 			t.Fatalf("the last init container is %s", reads.Name)

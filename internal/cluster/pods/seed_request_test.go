@@ -5,13 +5,13 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 func TestTheSeedAddsTheRevisionBumpThatWasComputedWhenTheRestoreBegan(t *testing.T) {
 	s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.FromBucket)
-	m := plan.CreateMember{Name: clustertest.SeedName, Incarnation: 2, Start: state.StartSeed}
+	m := steps.CreateMember{Name: clustertest.SeedName, Incarnation: 2, Start: state.StartSeed}
 	if got := seedRequest(s, m).RevisionBump; got != 1_000_000_000 {
 		t.Errorf("a restore that an earlier release began adds %d, want the number of its EtcdRestore", got)
 	}
@@ -28,7 +28,7 @@ func TestARestoreBySignedURLWorksBesideAVolumeOfTheSameName(t *testing.T) {
 	}
 	s.Spec.Pod.Volumes = []v1beta2.PodVolume{{Name: "signed-url"}}
 	names := map[string]int{}
-	for _, v := range NewPod(s, plan.CreateMember{Name: clustertest.SeedName, Incarnation: 2, Start: state.StartSeed}, clustertest.SeedImage).Spec.Volumes {
+	for _, v := range NewPod(s, steps.CreateMember{Name: clustertest.SeedName, Incarnation: 2, Start: state.StartSeed}, clustertest.SeedImage).Spec.Volumes {
 		if names[v.Name]++; names[v.Name] > 1 {
 			t.Errorf("volume %s occurs twice", v.Name)
 		}

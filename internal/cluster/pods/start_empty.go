@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 )
 
@@ -20,7 +20,7 @@ func mayStartEmpty(pod *corev1.Pod) bool {
 	if pod.Annotations[AnnotationInitialCluster] == command.RejoinOnly || Waits(pod) {
 		return false
 	}
-	return HasEnv(pod.Spec.Containers, plan.EtcdContainer, command.EnvInitialCluster) || HasEnv(pod.Spec.InitContainers, SeedContainer, seed.EnvDataRequired)
+	return HasEnv(pod.Spec.Containers, lifecycle.EtcdContainer, command.EnvInitialCluster) || HasEnv(pod.Spec.InitContainers, SeedContainer, seed.EnvDataRequired)
 }
 
 // HasEnv returns whether a container has a variable whose value comes from elsewhere in the Pod.

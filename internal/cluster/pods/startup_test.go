@@ -10,8 +10,9 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // etcd does not answer while it reads its database at the start, and while it is defragmented.
@@ -47,7 +48,7 @@ func TestTheKubeletLetsAMemberReadTheLargestDatabaseOnASlowDisk(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := clustertest.State(clustertest.Formed, clustertest.Members(3))
 			test.change(&s)
-			pod := NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
+			pod := NewPod(s, steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
 			etcd := pod.Spec.Containers[0]
 			for what, probe := range map[string]*corev1.Probe{"startup": etcd.StartupProbe, "liveness": etcd.LivenessProbe} {
 				if got := int64(probe.FailureThreshold) * int64(probe.PeriodSeconds); got < test.size/slow {
@@ -71,8 +72,8 @@ func TestAMemberHasItsStartupBudgetUntilItsStartupProbeSucceeds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			probe := &corev1.Probe{PeriodSeconds: 3, FailureThreshold: 30}
-			pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: plan.EtcdContainer, StartupProbe: probe}}}}
-			test.status.Name = plan.EtcdContainer
+			pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: lifecycle.EtcdContainer, StartupProbe: probe}}}}
+			test.status.Name = lifecycle.EtcdContainer
 			pod.Status.ContainerStatuses = []corev1.ContainerStatus{test.status}
 			var m state.Member
 			ObservePod(&m, pod, time.Now())

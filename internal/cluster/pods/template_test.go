@@ -12,8 +12,8 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // TestNoReleaseRestartsMembers pins the hashes. If a release of the operator or of Kubernetes' types changed them, it
@@ -129,7 +129,7 @@ func TestMembersOfEarlierReleasesAreNotRestarted(t *testing.T) {
 }
 
 func TestMarkedPodsAreComparedByTheirNote(t *testing.T) {
-	made := NewPod(clustertest.State(clustertest.Policy(clustertest.EveryField)), plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
+	made := NewPod(clustertest.State(clustertest.Policy(clustertest.EveryField)), steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
 	relabelled := *clustertest.EveryField.DeepCopy()
 	relabelled.Labels = map[string]string{"team": "data"}
 	tests := map[string]struct {
@@ -153,7 +153,7 @@ func TestMarkedPodsAreComparedByTheirNote(t *testing.T) {
 
 func TestLabelsOfTheUserGoAndThoseOfOthersStay(t *testing.T) {
 	s := clustertest.State(clustertest.Policy(clustertest.EveryField))
-	pod := NewPod(s, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
+	pod := NewPod(s, steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
 	pod.Labels["injected"] = "by somebody else"
 	after := *clustertest.EveryField.DeepCopy()
 	after.Labels, after.Annotations = map[string]string{"tier": "data", "app": "stored before it was refused"}, nil
@@ -189,7 +189,7 @@ func TestLabelsOfTheClusterChangeInARunningPod(t *testing.T) {
 		"a label leaves both":                       {asks(map[string]string{"team": "a"}, map[string]string{"team": "b"}), asks(nil, nil), map[string]any{"team": nil}, true},
 		"a label moves from the cluster to the Pod": {asks(map[string]string{"team": "a"}, nil), asks(nil, map[string]string{"team": "a"}), map[string]any{"team": "a"}, true},
 	} {
-		pod := NewPod(test.before, plan.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
+		pod := NewPod(test.before, steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
 		var m state.Member
 		if ObserveTemplate(test.after, &m, pod); m.Relabel != test.relabel || m.Outdated {
 			t.Errorf("%s: relabel %t, restart %t", name, m.Relabel, m.Outdated)

@@ -9,8 +9,9 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/tlssecret"
 )
 
@@ -102,7 +103,7 @@ func volumesBeside(policy v1beta2.PodPolicy) []corev1.Volume {
 
 // NewVolume is the PersistentVolumeClaim of a member. It is empty in each case: a data source would give it the data, and so the
 // ID, of another member.
-func NewVolume(s state.State, m plan.CreateMember) *corev1.PersistentVolumeClaim {
+func NewVolume(s state.State, m steps.CreateMember) *corev1.PersistentVolumeClaim {
 	spec := corev1.PersistentVolumeClaimSpec{}
 	if given := s.PodPolicy().PersistentVolumeClaimSpec; given != nil {
 		given.DeepCopyInto(&spec)
@@ -126,7 +127,7 @@ func NewVolume(s state.State, m plan.CreateMember) *corev1.PersistentVolumeClaim
 	if m.InitialSize > 0 {
 		volume.Annotations[AnnotationInitialSize] = strconv.Itoa(m.InitialSize)
 	}
-	given, _ := plan.MetadataFor(s, "PersistentVolumeClaim", m.Name)
+	given, _ := services.MetadataFor(s, "PersistentVolumeClaim", m.Name)
 	given.Stamp(volume)
 	return volume
 }

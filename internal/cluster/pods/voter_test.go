@@ -6,6 +6,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // A learner refuses most requests, and the PodDisruptionBudget would count it as a voter.
@@ -17,7 +18,7 @@ func TestALearnerThatRestartsWithoutAQuorumIsNotInTheClientService(t *testing.T)
 	// members.
 	s.Members = append(s.Members, state.Member{Name: name, Incarnation: 1, Volume: state.VolumePresent})
 	step := plan.Plan(s)
-	create, is := step.(plan.CreateMember)
+	create, is := step.(steps.CreateMember)
 	if !is || create.Name != name {
 		t.Fatalf("the plan is %+v", step)
 	}

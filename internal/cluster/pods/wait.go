@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 )
 
 const (
@@ -18,10 +18,10 @@ const (
 // the container, creates none that mounts a path which is not known, and looks again when the Pod changes. By then the Pod has
 // its node, its volume, its image and its address.
 func untilAdded(c *corev1.Container) {
-	c.Env = append([]corev1.EnvVar{fromAnnotation(plan.EnvAdded, AnnotationAdded)}, c.Env...)
+	c.Env = append([]corev1.EnvVar{fromAnnotation(lifecycle.EnvAdded, AnnotationAdded)}, c.Env...)
 	for i := range c.VolumeMounts {
 		if c.VolumeMounts[i].Name == DataVolume {
-			c.VolumeMounts[i].SubPathExpr = "$(" + plan.EnvAdded + ")"
+			c.VolumeMounts[i].SubPathExpr = "$(" + lifecycle.EnvAdded + ")"
 		}
 	}
 }
@@ -29,7 +29,7 @@ func untilAdded(c *corev1.Container) {
 // Waits reports whether a Pod waits until etcd has added its member.
 func Waits(pod *corev1.Pod) bool {
 	return pod.Annotations[AnnotationAdded] == "" && slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool {
-		return c.Name == plan.EtcdContainer && slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == plan.EnvAdded && e.ValueFrom != nil })
+		return c.Name == lifecycle.EtcdContainer && slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == lifecycle.EnvAdded && e.ValueFrom != nil })
 	})
 }
 

@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 const (
@@ -21,7 +21,7 @@ type Pace struct {
 	// Requeue is when the plan asked for the next look in the last pass.
 	Requeue time.Duration
 	// acted is the step that the last pass carried out, and again how often the passes before it had carried it out in a row.
-	acted plan.Step
+	acted steps.Step
 	again int
 }
 
@@ -42,9 +42,9 @@ func (known *Pace) Nearer(requeue time.Duration) bool {
 
 // Repeated returns the pause after a step. It doubles each time that the same step is carried out again: the cache is far behind then, or
 // something reverses the step, or keeps an object that is to be deleted.
-func (known *Pace) Repeated(step plan.Step, requeue time.Duration) time.Duration {
+func (known *Pace) Repeated(step steps.Step, requeue time.Duration) time.Duration {
 	switch {
-	case !plan.Acts(step):
+	case !steps.Acts(step):
 		known.acted, known.again = nil, 0
 		return requeue
 	case !reflect.DeepEqual(step, known.acted):

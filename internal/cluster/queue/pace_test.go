@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // After the loss of a node, every cluster with a member on it waits for that member. If each were looked at twice a second
@@ -79,18 +79,18 @@ func TestTheWaitBeginsAnewWhenItsEndIsNear(t *testing.T) {
 func TestAStepThatIsCarriedOutAgainWaitsLongerEachTime(t *testing.T) {
 	var known Pace
 	const soon = 20 * time.Millisecond
-	remove := plan.ForceDeletePod{Name: "example-1"}
+	remove := steps.ForceDeletePod{Name: "example-1"}
 	for i, c := range []struct {
-		step plan.Step
+		step steps.Step
 		want time.Duration
 	}{
 		{remove, soon},
 		{remove, FirstRepeat},
 		{remove, 2 * FirstRepeat},
-		{plan.ForceDeletePod{Name: "example-2"}, soon},
+		{steps.ForceDeletePod{Name: "example-2"}, soon},
 		{remove, soon},
 		{remove, FirstRepeat},
-		{plan.Wait{}, soon},
+		{steps.Wait{}, soon},
 		{remove, soon},
 	} {
 		if pause := known.Repeated(c.step, soon); pause != c.want {

@@ -8,8 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
@@ -97,8 +97,8 @@ func (b *Brake) full(cluster types.NamespacedName) bool {
 
 // Begin counts a replacement, or fails if there are too many. If etcd refuses the removal of a member again and again, the
 // replacement began with the first attempt.
-func (b *Brake) Begin(cluster types.NamespacedName, step plan.Step, now time.Time) error {
-	remove, is := step.(plan.RemoveMember)
+func (b *Brake) Begin(cluster types.NamespacedName, step steps.Step, now time.Time) error {
+	remove, is := step.(steps.RemoveMember)
 	if b == nil || !is || !remove.ReplacesLost() {
 		return nil
 	}

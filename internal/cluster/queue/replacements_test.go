@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -19,7 +19,7 @@ func named(n int) types.NamespacedName {
 }
 
 func TestLostMembersOfManyClustersAreReplacedAFewAtATime(t *testing.T) {
-	lost := plan.RemoveMember{Cause: state.LostData}
+	lost := steps.RemoveMember{Cause: state.LostData}
 	b := NewBrake(2, 3)
 	for n := range 2 {
 		if err := b.Begin(named(n), lost, clustertest.Noon); err != nil {
@@ -50,7 +50,7 @@ func TestLostMembersOfManyClustersAreReplacedAFewAtATime(t *testing.T) {
 
 func TestAReplacementThatCannotEndHoldsUpOthersForALimitedTime(t *testing.T) {
 	b := NewBrake(1, 10)
-	if err := b.Begin(named(0), plan.RemoveMember{Cause: state.LostData}, clustertest.Noon); err != nil {
+	if err := b.Begin(named(0), steps.RemoveMember{Cause: state.LostData}, clustertest.Noon); err != nil {
 		t.Fatal(err)
 	}
 	if !b.State(named(1), clustertest.Noon.Add(replacementLimit-time.Second)).Held || b.State(named(1), clustertest.Noon.Add(replacementLimit)).Held {
@@ -60,7 +60,7 @@ func TestAReplacementThatCannotEndHoldsUpOthersForALimitedTime(t *testing.T) {
 
 func TestOnlyReplacementsOfLostMembersAreBraked(t *testing.T) {
 	b := NewBrake(0, 0)
-	for _, step := range []plan.Step{plan.RemoveMember{}, plan.RemoveMember{Cause: state.CorruptData}, plan.CreateMember{}, plan.DeletePod{}} {
+	for _, step := range []steps.Step{steps.RemoveMember{}, steps.RemoveMember{Cause: state.CorruptData}, steps.CreateMember{}, steps.DeletePod{}} {
 		if err := b.Begin(named(0), step, clustertest.Noon); err != nil {
 			t.Errorf("%T: %v", step, err)
 		}
@@ -70,7 +70,7 @@ func TestOnlyReplacementsOfLostMembersAreBraked(t *testing.T) {
 func TestAReplacementThatIsTriedAgainHoldsUpOthersForALimitedTime(t *testing.T) {
 	b := NewBrake(1, 10)
 	for after := time.Duration(0); after < replacementLimit; after += time.Minute {
-		if err := b.Begin(named(0), plan.RemoveMember{ID: 2, Cause: state.LostData}, clustertest.Noon.Add(after)); err != nil {
+		if err := b.Begin(named(0), steps.RemoveMember{ID: 2, Cause: state.LostData}, clustertest.Noon.Add(after)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -87,9 +87,9 @@ func TestOneNamespaceLeavesAReplacementToOthers(t *testing.T) {
 		for ; held < 24*time.Hour; held += 10 * time.Second {
 			at := clustertest.Noon.Add(held)
 			for i := range Replacements {
-				_ = b.Begin(types.NamespacedName{Namespace: "tenant", Name: fmt.Sprint(i)}, plan.RemoveMember{ID: etcd.ID(i), Cause: state.LostData}, at)
+				_ = b.Begin(types.NamespacedName{Namespace: "tenant", Name: fmt.Sprint(i)}, steps.RemoveMember{ID: etcd.ID(i), Cause: state.LostData}, at)
 			}
-			if err := b.Begin(types.NamespacedName{Namespace: "another", Name: "db"}, plan.RemoveMember{ID: 99, Cause: state.LostData}, at); !errors.Is(err, errBraked) {
+			if err := b.Begin(types.NamespacedName{Namespace: "another", Name: "db"}, steps.RemoveMember{ID: 99, Cause: state.LostData}, at); !errors.Is(err, errBraked) {
 				break
 			}
 		}

@@ -14,7 +14,9 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
@@ -23,8 +25,8 @@ import (
 // observeCertManager reads the Certificates, and the Secrets that cert-manager wrote for them.
 func (s *Secrets) observeCertManager(ctx context.Context, v *view.View) error {
 	c := &v.Certificates
-	v.Material.Issued = map[string]*plan.Secret{}
-	c.Requested, c.IssuerRefused = true, plan.RefusedIssuer(v.State)
+	v.Material.Issued = map[string]*material.Secret{}
+	c.Requested, c.IssuerRefused = true, certificates.RefusedIssuer(v.State)
 	for _, u := range state.Usages {
 		if v.Material.Withheld(u) {
 			continue
@@ -51,7 +53,7 @@ func (s *Secrets) observeCertManager(ctx context.Context, v *view.View) error {
 			noteTaken(v, u, "Certificate "+want.GetName())
 			continue
 		}
-		plan.NoteMetadata(&v.State, "Certificate", have.GetName(), have)
+		services.NoteMetadata(&v.State, "Certificate", have.GetName(), have)
 		c.Requested = c.Requested && requests(have, want)
 		if err := s.observeIssued(ctx, v, u, have); err != nil {
 			return err
@@ -88,19 +90,19 @@ func (s *Secrets) observeIssued(ctx context.Context, v *view.View, u state.Usage
 	if found == nil {
 		found = &corev1.Secret{} // not written yet
 	} else {
-		v.Material.Issued[u.Name] = &plan.Secret{Data: found.Data}
+		v.Material.Issued[u.Name] = &material.Secret{Data: found.Data}
 	}
 	_, pairErr := v.Material.IssuedPair(u).Leaf()
 	switch {
-	case pairErr == nil && len(found.Data[plan.IssuedCAKey]) == 0:
-		c.Unissued = "Secret " + name + " has no key " + plan.IssuedCAKey + ". The issuer does not write its CA, which etcd needs. Use an issuer that does (CA, Vault, Venafi)."
+	case pairErr == nil && len(found.Data[material.IssuedCAKey]) == 0:
+		c.Unissued = "Secret " + name + " has no key " + material.IssuedCAKey + ". The issuer does not write its CA, which etcd needs. Use an issuer that does (CA, Vault, Venafi)."
 	case pairErr == nil && ready:
 		return nil
 	default:
 		c.Unissued = "Certificate " + certificate.GetName() + " is not ready: " + why + "."
 	}
 	c.UnissuedReason = v1beta2.ReasonCertificateNotReady
-	if pairErr != nil || len(found.Data[plan.IssuedCAKey]) == 0 {
+	if pairErr != nil || len(found.Data[material.IssuedCAKey]) == 0 {
 		delete(v.Material.Issued, u.Name)
 	}
 	return nil

@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -75,10 +75,10 @@ func (s *Secrets) Keep(v *view.View) {
 // Doubt drops what was read if something suggests that it changes: the operator wrote certificates or failed, or a Secret is
 // wrong. If the operator did anything else, a Pod does not run (it may wait for a Secret), or a member refused the connection, it
 // drops only what is older than startingReads. A member that hangs says nothing about Secrets.
-func (s *Secrets) Doubt(v *view.View, step plan.Step, err error, hangs func(v *view.View, member string) bool) {
+func (s *Secrets) Doubt(v *view.View, step steps.Step, err error, hangs func(v *view.View, member string) bool) {
 	doubtful := err != nil || writesSecrets(step) || v.SecretProblem != "" || v.Certificates.Foreign != "" || v.Certificates.Unissued != "" ||
 		v.Certificates.Missing || v.Certificates.Superseded || v.Authentication.Problem != ""
-	unsettled := plan.Acts(step)
+	unsettled := steps.Acts(step)
 	for _, m := range v.Members {
 		unsettled = unsettled || m.Pod != state.PodRunning || (!m.Answers && !hangs(v, m.Name))
 	}
@@ -88,11 +88,11 @@ func (s *Secrets) Doubt(v *view.View, step plan.Step, err error, hangs func(v *v
 }
 
 // writesSecrets says whether a step changes what is kept.
-func writesSecrets(step plan.Step) bool {
+func writesSecrets(step steps.Step) bool {
 	switch step := step.(type) {
-	case plan.CreateCA, plan.RequestCertificates, plan.WriteCertificates:
+	case steps.CreateCA, steps.RequestCertificates, steps.WriteCertificates:
 		return true
-	case plan.ApplyMetadata:
+	case steps.ApplyMetadata:
 		return step.Kind == "Secret" || step.Kind == "Certificate"
 	}
 	return false

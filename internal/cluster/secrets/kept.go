@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
@@ -49,7 +49,7 @@ type keptReads struct {
 // else in a look.
 type judgement struct {
 	at           time.Time
-	material     plan.Material
+	material     material.Material
 	certificates state.Certificates
 	clientName   string
 	namedClients bool

@@ -14,8 +14,9 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
@@ -62,7 +63,7 @@ func readOnce(t *testing.T, left *rate.Limiter) (counted *countedReads, s *Secre
 func TestSecretsOfIdleClustersAreReadWithinABudget(t *testing.T) {
 	counted, s, pass := readOnce(t, budget(1))
 	for range 10 {
-		s.Doubt(pass(func(*view.View) {}), plan.Done{}, nil, noneHangs)
+		s.Doubt(pass(func(*view.View) {}), steps.Done{}, nil, noneHangs)
 	}
 	if counted.n != 2 {
 		t.Errorf("10 passes read the Secret %d times, expected once, and once more within the budget of 1", counted.n)
@@ -72,30 +73,30 @@ func TestSecretsOfIdleClustersAreReadWithinABudget(t *testing.T) {
 func TestSecretsAreReadAgainWhenSomethingSuggestsAChange(t *testing.T) {
 	for name, change := range map[string]struct {
 		before func(*view.View)
-		step   plan.Step
+		step   steps.Step
 		err    error
 	}{
 		"the spec changed":                       {before: func(v *view.View) { v.Cluster.Generation = 2 }},
 		"an annotation changed":                  {before: func(v *view.View) { v.Cluster.Annotations = map[string]string{"a": "b"} }},
 		"a renewal is due":                       {before: func(v *view.View) { v.Now = clustertest.Noon.Add(601 * time.Hour) }},
-		"the operator acted":                     {step: plan.WriteCertificates{}},
+		"the operator acted":                     {step: steps.WriteCertificates{}},
 		"the operator failed":                    {err: errors.New("x")},
 		"a Secret is wrong":                      {before: func(v *view.View) { v.SecretProblem = "x" }},
 		"a member does not answer":               {before: func(v *view.View) { v.Now, v.Members[0].Answers = clustertest.Noon.Add(startingReads), false }},
 		"a Pod starts":                           {before: func(v *view.View) { v.Now, v.Members[0].Pod = clustertest.Noon.Add(startingReads), state.PodStarting }},
-		"the operator created Pods":              {before: func(v *view.View) { v.Now = clustertest.Noon.Add(startingReads) }, step: plan.CreateMembers{}},
+		"the operator created Pods":              {before: func(v *view.View) { v.Now = clustertest.Noon.Add(startingReads) }, step: steps.CreateMembers{}},
 		"a certificate is missing":               {before: func(v *view.View) { v.Certificates.Missing = true }},
 		"cert-manager issues one":                {before: func(v *view.View) { v.Certificates.Unissued = "x" }},
 		"the etcd user of the operator is wrong": {before: func(v *view.View) { v.Authentication.Problem = "x" }},
 		"the members get another CA":             {before: func(v *view.View) { v.Certificates.Superseded = true }},
 	} {
 		counted, s, pass := readOnce(t, budget(0))
-		s.Doubt(pass(func(*view.View) {}), plan.Done{}, nil, noneHangs)
+		s.Doubt(pass(func(*view.View) {}), steps.Done{}, nil, noneHangs)
 		if change.before == nil {
 			change.before = func(*view.View) {}
 		}
 		if change.step == nil {
-			change.step = plan.Done{}
+			change.step = steps.Done{}
 		}
 		s.Doubt(pass(change.before), change.step, change.err, noneHangs)
 		pass(change.before)
@@ -109,7 +110,7 @@ func TestSecretsAreReadAgainWhenSomethingSuggestsAChange(t *testing.T) {
 func TestAClusterThatStartsDoesNotReadItsSecretsInEveryPass(t *testing.T) {
 	counted, s, pass := readOnce(t, budget(0))
 	for range 10 {
-		s.Doubt(pass(func(v *view.View) { v.Members[0].Pod = state.PodStarting }), plan.CreateMembers{}, nil, noneHangs)
+		s.Doubt(pass(func(v *view.View) { v.Members[0].Pod = state.PodStarting }), steps.CreateMembers{}, nil, noneHangs)
 	}
 	if counted.n != 1 {
 		t.Errorf("10 passes within %s read the Secret %d times, expected once", startingReads, counted.n)
@@ -123,14 +124,14 @@ func judgedTwice(t *testing.T, between func(r *Secrets, v *view.View)) (first, s
 	s := clustertest.State(clustertest.Formed, clustertest.Members(3), func(s *state.State) { s.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}} }, clustertest.Secure)
 	_, v := secretsBeside(t)
 	v.State = s
-	authority, err := plan.NewCA(v.State)
+	authority, err := material.NewCA(v.State)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := plan.Material{CA: &plan.Secret{Data: map[string][]byte{plan.CACertKey: authority.Cert, plan.CAKeyKey: authority.Key}}}
-	objects := []client.Object{&corev1.Secret{ObjectMeta: clustertest.Controlled("uid-example", plan.CASecret(v.State), nil), Data: m.CA.Data}}
+	m := material.Material{CA: &material.Secret{Data: map[string][]byte{material.CACertKey: authority.Cert, material.CAKeyKey: authority.Key}}}
+	objects := []client.Object{&corev1.Secret{ObjectMeta: clustertest.Controlled("uid-example", material.CASecret(v.State), nil), Data: m.CA.Data}}
 	for _, u := range state.Usages {
-		held, err := m.NewSecret(s, u, plan.WriteCertificates{})
+		held, err := m.NewSecret(s, u, steps.WriteCertificates{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +156,7 @@ func judgedTwice(t *testing.T, between func(r *Secrets, v *view.View)) (first, s
 
 // Parsing and checking the certificates of an idle cluster took more than half of the time of a look.
 func TestCertificatesThatDidNotChangeAreJudgedOnce(t *testing.T) {
-	first, second := judgedTwice(t, func(r *Secrets, v *view.View) { r.Doubt(v, plan.Done{}, nil, noneHangs) })
+	first, second := judgedTwice(t, func(r *Secrets, v *view.View) { r.Doubt(v, steps.Done{}, nil, noneHangs) })
 	if first.TLS == nil || second.TLS != first.TLS {
 		t.Error("the second look made another TLS configuration, so no TLS session resumes")
 	}
@@ -166,7 +167,7 @@ func TestCertificatesThatDidNotChangeAreJudgedOnce(t *testing.T) {
 
 func TestCertificatesAreJudgedAgain(t *testing.T) {
 	for name, between := range map[string]func(r *Secrets, v *view.View){
-		"the operator wrote certificates": func(r *Secrets, v *view.View) { r.Doubt(v, plan.WriteCertificates{}, nil, noneHangs) },
+		"the operator wrote certificates": func(r *Secrets, v *view.View) { r.Doubt(v, steps.WriteCertificates{}, nil, noneHangs) },
 		"ten minutes passed":              func(_ *Secrets, v *view.View) { v.Now = clustertest.Noon.Add(judged) },
 		"the spec changed":                func(r *Secrets, v *view.View) { r.Memory.OfView(v).generation-- },
 	} {
@@ -198,7 +199,7 @@ func TestAMemberThatHangsCausesNoReadsOfSecrets(t *testing.T) {
 	counted, s, pass := readOnce(t, budget(0))
 	for range 3 {
 		v := pass(func(v *view.View) { v.Members[0].Answers = false })
-		s.Doubt(v, plan.Wait{}, nil, func(_ *view.View, member string) bool { return member == v.Members[0].Name })
+		s.Doubt(v, steps.Wait{}, nil, func(_ *view.View, member string) bool { return member == v.Members[0].Name })
 	}
 	if counted.n != 1 {
 		t.Errorf("the Secret was read %d times, expected once", counted.n)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -32,7 +32,7 @@ func noteSecret(v *view.View, err error) error {
 // noteTaken records that another owner has the Secret or the Certificate of a usage. The cluster needs all but the operator's.
 func noteTaken(v *view.View, u state.Usage, object string) {
 	if u.Vital() {
-		v.Certificates.Foreign = plan.TakenByAnother(object)
+		v.Certificates.Foreign = certificates.TakenByAnother(object)
 		return
 	}
 	v.Material.Taken = object

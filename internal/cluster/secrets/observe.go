@@ -8,7 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -18,7 +20,7 @@ func (s *Secrets) ObserveSecrets(ctx context.Context, v *view.View) error {
 	if !v.Spec.TLS.Issued() {
 		return s.observeStatic(ctx, v)
 	}
-	v.Material = plan.Material{HandedOut: map[string]*plan.Secret{}, Rotate: v.Cluster.Annotations[v1beta2.AnnotationRotateCA]}
+	v.Material = material.Material{HandedOut: map[string]*material.Secret{}, Rotate: v.Cluster.Annotations[v1beta2.AnnotationRotateCA]}
 	for _, u := range state.Usages {
 		held, ours, err := s.ownSecret(ctx, v, v.Name+u.Suffix)
 		if err != nil {
@@ -39,7 +41,7 @@ func (s *Secrets) ObserveSecrets(ctx context.Context, v *view.View) error {
 		return nil
 	}
 	if v.Certificates = v.Material.Judge(v.State, v.Certificates); v.Certificates.Unjudged {
-		v.SecretProblem = plan.TooManySignatures
+		v.SecretProblem = material.TooManySignatures
 		return nil
 	}
 	if !v.Certificates.Missing && v.Certificates.Foreign == "" {
@@ -56,9 +58,9 @@ func (s *Secrets) observeIssuer(ctx context.Context, v *view.View) (err error) {
 	if v.Spec.TLS.Managed == nil {
 		return s.observeCertManager(ctx, v)
 	}
-	authority, ours, err := s.ownSecret(ctx, v, plan.CASecret(v.State))
+	authority, ours, err := s.ownSecret(ctx, v, material.CASecret(v.State))
 	if !ours {
-		v.Certificates.Foreign = plan.TakenByAnother("Secret " + plan.CASecret(v.State))
+		v.Certificates.Foreign = certificates.TakenByAnother("Secret " + material.CASecret(v.State))
 	}
 	v.Material.CA = authority
 	return err
@@ -66,7 +68,7 @@ func (s *Secrets) observeIssuer(ctx context.Context, v *view.View) (err error) {
 
 // ownSecret reads a Secret that the operator writes. It returns nil if there is none. If another owner has it, ours is
 // false.
-func (s *Secrets) ownSecret(ctx context.Context, v *view.View, name string) (held *plan.Secret, ours bool, err error) {
+func (s *Secrets) ownSecret(ctx context.Context, v *view.View, name string) (held *material.Secret, ours bool, err error) {
 	found, err := s.secretOf(ctx, v, name)
 	if apierrors.IsNotFound(err) {
 		return nil, true, nil
@@ -77,6 +79,6 @@ func (s *Secrets) ownSecret(ctx context.Context, v *view.View, name string) (hel
 	if !metav1.IsControlledBy(found, v.Cluster) {
 		return nil, false, nil
 	}
-	plan.NoteMetadata(&v.State, "Secret", name, found)
-	return &plan.Secret{Data: found.Data, Annotations: found.Annotations, Version: found.ResourceVersion}, true, nil
+	services.NoteMetadata(&v.State, "Secret", name, found)
+	return &material.Secret{Data: found.Data, Annotations: found.Annotations, Version: found.ResourceVersion}, true, nil
 }

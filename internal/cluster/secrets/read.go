@@ -9,14 +9,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 )
 
 // SecretKeys are the keys of Secrets whose contents this operator reads.
 var SecretKeys = []string{
-	plan.CACertKey, plan.CAKeyKey, plan.PreviousCACertKey, plan.PreviousCAKeyKey, plan.IssuedCertKey, plan.IssuedKeyKey, plan.IssuedCAKey,
+	material.CACertKey, material.CAKeyKey, material.PreviousCACertKey, material.PreviousCAKeyKey, material.IssuedCertKey, material.IssuedKeyKey, material.IssuedCAKey,
 	v1beta2.PeerCertKey, v1beta2.PeerKeyKey, v1beta2.PeerCAKey, v1beta2.ServerCertKey, v1beta2.ServerKeyKey, v1beta2.ServerCAKey,
 	v1beta2.ClientCertKey, v1beta2.ClientKeyKey, v1beta2.ClientCAKey, v1beta2.AuthUsernameKey, v1beta2.AuthPasswordKey,
 }

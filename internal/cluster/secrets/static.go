@@ -5,7 +5,7 @@ import (
 	"context"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
@@ -20,7 +20,7 @@ func (s *Secrets) checkSecret(ctx context.Context, v *view.View, name string, ke
 	}
 	contents := keys.Of(data)
 	if v.SecretProblem == "" {
-		v.SecretProblem = cmp.Or(keys.Problem(name, data), plan.TooManyCAs(name, keys.CAName(data), contents[keys.CA]))
+		v.SecretProblem = cmp.Or(keys.Problem(name, data), material.TooManyCAs(name, keys.CAName(data), contents[keys.CA]))
 	}
 	return contents, nil
 }

@@ -11,7 +11,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // An earlier release did not use the name. The upgrade would end all healing and all renewals of certificates.
@@ -20,17 +22,17 @@ func TestASecretOfAUserWithTheNameOfTheOperatorsStopsNothing(t *testing.T) {
 	s := clustertest.State(clustertest.Formed, clustertest.Members(3), func(s *state.State) { s.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}} }, clustertest.Secure)
 	users := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "example" + v1beta2.OperatorSecretSuffix}, Data: map[string][]byte{"tls.crt": []byte("x")}}
 	var objects []client.Object
-	m := plan.Material{HandedOut: map[string]*plan.Secret{}}
+	m := material.Material{HandedOut: map[string]*material.Secret{}}
 	_, v := secretsBeside(t)
 	v.State = s
-	authority, err := plan.NewCA(v.State)
+	authority, err := material.NewCA(v.State)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.CA = &plan.Secret{Data: map[string][]byte{plan.CACertKey: authority.Cert, plan.CAKeyKey: authority.Key}}
-	objects = append(objects, users, &corev1.Secret{ObjectMeta: clustertest.Controlled("uid-example", plan.CASecret(v.State), nil), Data: m.CA.Data})
+	m.CA = &material.Secret{Data: map[string][]byte{material.CACertKey: authority.Cert, material.CAKeyKey: authority.Key}}
+	objects = append(objects, users, &corev1.Secret{ObjectMeta: clustertest.Controlled("uid-example", material.CASecret(v.State), nil), Data: m.CA.Data})
 	for _, u := range state.Usages[:3] {
-		held, err := m.NewSecret(s, u, plan.WriteCertificates{})
+		held, err := m.NewSecret(s, u, steps.WriteCertificates{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +51,7 @@ func TestASecretOfAUserWithTheNameOfTheOperatorsStopsNothing(t *testing.T) {
 	if v.TLS == nil {
 		t.Error("the operator has no client certificate any more, although that of clients is there")
 	}
-	if step, is := plan.Plan(v.State).(plan.CreateMember); !is {
+	if step, is := plan.Plan(v.State).(steps.CreateMember); !is {
 		t.Errorf("a Pod is missing, and the plan is %+v", plan.Plan(v.State))
 	} else if step.Name != v.Members[1].Name {
 		t.Errorf("the plan is %+v", step)

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
@@ -37,7 +37,7 @@ func (v *View) Owns(object client.Object) bool {
 	if uid, marked := object.GetAnnotations()[v1beta2.AnnotationClusterUID]; marked {
 		return isVolume && uid == string(v.UID)
 	}
-	_, named := plan.IncarnationNamed(v.State, object.GetName())
+	_, named := services.IncarnationNamed(v.State, object.GetName())
 	return named
 }
 
@@ -48,7 +48,7 @@ func (v *View) copied(volume client.Object) bool {
 	if of == "" || of == volume.GetName() {
 		return false
 	}
-	_, named := plan.IncarnationNamed(v.State, volume.GetName())
+	_, named := services.IncarnationNamed(v.State, volume.GetName())
 	return !named
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
@@ -25,7 +26,7 @@ type View struct {
 	Classes  map[string]string
 	TLS      *tls.Config
 	Logins   *Logins
-	Material plan.Material
+	Material material.Material
 	// Repeats are the steps that earlier passes have carried out, and waits is what they waited for.
 	Repeats *plan.Repeats
 	Waits   *state.Waiting

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/test/bench/measure"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
@@ -66,7 +66,7 @@ func BenchmarkStartup(b *testing.B) {
 
 // allowed is what a member with a database of that size, and a quota that is just as large, may take.
 func allowed(size int64) time.Duration {
-	return plan.StartupBudget(state.State{Spec: v1beta2.EtcdClusterSpec{Size: 1, Version: "3.6.16"}, Members: []state.Member{{Name: "m0", DBSize: size, DBQuota: size}}})
+	return lifecycle.StartupBudget(state.State{Spec: v1beta2.EtcdClusterSpec{Size: 1, Version: "3.6.16"}, Members: []state.Member{{Name: "m0", DBSize: size, DBQuota: size}}})
 }
 
 // forget drops the pages of all files from the page cache, so that they are read from the disk again.

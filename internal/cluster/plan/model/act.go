@@ -8,13 +8,17 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/membership"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/modes"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/volumes"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // createUnlessStale creates a Pod, unless what the operator reads past its cache contradicts the step.
-func (w *World) createUnlessStale(s state.State, step plan.CreateMember) error {
+func (w *World) createUnlessStale(s state.State, step steps.CreateMember) error {
 	if step.Start == state.StartForce && !w.forcing(step.Name) || step.Start == state.StartRejoin && w.otherThanRecorded(s, step.Name) {
 		return errStale
 	}
@@ -23,45 +27,45 @@ func (w *World) createUnlessStale(s state.State, step plan.CreateMember) error {
 }
 
 // Act does a step's effect, as the operator's own act would. s is what the step was planned from.
-func (w *World) Act(s state.State, step plan.Step) error {
+func (w *World) Act(s state.State, step steps.Step) error {
 	defer w.elect()
 	if w.denies(step) {
 		return errDenied
 	}
 	switch step := step.(type) {
-	case plan.ApplyServices, plan.ApplyNetworkPolicy, plan.WithdrawNetworkPolicy, plan.ApplyBudget, plan.WithdrawBudget:
+	case steps.ApplyServices, steps.ApplyNetworkPolicy, steps.WithdrawNetworkPolicy, steps.ApplyBudget, steps.WithdrawBudget:
 		w.actOnAccess(s, step)
-	case plan.CreateVolumes, plan.KeepVolume, plan.ResizeVolume, plan.SetAsideVolume, plan.UnmarkVolume, plan.DeleteVolume, plan.RecordForcing, plan.RecordForced:
+	case steps.CreateVolumes, steps.KeepVolume, steps.ResizeVolume, steps.SetAsideVolume, steps.UnmarkVolume, steps.DeleteVolume, steps.RecordForcing, steps.RecordForced:
 		return w.actOnVolume(s, step)
-	case plan.CreateMembers:
-		for _, name := range plan.Bootable(s, step.Incarnation, step.Size) {
-			w.create(s, plan.CreateMember{Name: name, Incarnation: step.Incarnation, InitialSize: step.Size, Start: state.StartNew})
+	case steps.CreateMembers:
+		for _, name := range membership.Bootable(s, step.Incarnation, step.Size) {
+			w.create(s, steps.CreateMember{Name: name, Incarnation: step.Incarnation, InitialSize: step.Size, Start: state.StartNew})
 		}
-	case plan.CreateMember:
+	case steps.CreateMember:
 		return w.createUnlessStale(s, step)
-	case plan.ReleaseMember:
+	case steps.ReleaseMember:
 		w.release(s, step.Name)
-	case plan.ResizePod:
+	case steps.ResizePod:
 		return w.resizePod(step.Name, w.resources)
-	case plan.RelabelPod:
+	case steps.RelabelPod:
 		if p := w.pod(step.Name); p != nil {
 			p.labels = w.labels
 		}
-	case plan.ApplyMetadata: // no world has spec.metadata
-	case plan.ForbidEmptyStart:
+	case steps.ApplyMetadata: // no world has spec.metadata
+	case steps.ForbidEmptyStart:
 		if p := w.pod(step.Name); p != nil {
 			p.guarded = true
 		}
-	case plan.AddToService:
+	case steps.AddToService:
 		w.expose(step.Name, true)
-	case plan.RemoveFromService:
+	case steps.RemoveFromService:
 		w.expose(step.Name, false)
-	case plan.DeletePod:
+	case steps.DeletePod:
 		w.checkSuccessor(s, step)
 		w.stop(step.Name)
-	case plan.StopMembers:
+	case steps.StopMembers:
 		w.stopAll(step.Except)
-	case plan.ForceDeletePod:
+	case steps.ForceDeletePod:
 		return w.forceDelete(step)
 	default:
 		return w.change(s, step)
@@ -70,28 +74,28 @@ func (w *World) Act(s state.State, step plan.Step) error {
 }
 
 // actOnAccess does the steps that say who reaches the members, and when they may be evicted.
-func (w *World) actOnAccess(s state.State, step plan.Step) {
+func (w *World) actOnAccess(s state.State, step steps.Step) {
 	switch step := step.(type) {
-	case plan.ApplyServices:
+	case steps.ApplyServices:
 		w.Services = state.Services{
 			HeadlessCurrent: true, ClientExists: true, ClientCurrent: true,
 			ClientIncarnation: step.Incarnation, ClientClusterID: step.ClusterID, ClientRestoreUID: step.RestoreUID, WithoutUID: step.WithoutUID,
 			ClientUnready: step.Unready,
 		}
-	case plan.ApplyNetworkPolicy:
+	case steps.ApplyNetworkPolicy:
 		w.NetworkPolicy = state.NetworkPolicy{Exists: true, Current: true, OpenPeers: step.OpenPeers}
-	case plan.WithdrawNetworkPolicy:
+	case steps.WithdrawNetworkPolicy:
 		w.NetworkPolicy = state.NetworkPolicy{}
-	case plan.ApplyBudget:
-		w.budgetSize, w.budgetKeeps = s.Spec.Size, plan.KeepsUnready(s)
+	case steps.ApplyBudget:
+		w.budgetSize, w.budgetKeeps = s.Spec.Size, modes.KeepsUnready(s)
 		w.Budget = state.Budget{Exists: true, Current: true, Incarnation: step.Incarnation, MinAvailable: step.MinAvailable, Other: w.Budget.Other}
-	case plan.WithdrawBudget:
+	case steps.WithdrawBudget:
 		w.Budget = state.Budget{Other: w.Budget.Other}
 	}
 }
 
 // forceDelete deletes the object of a Pod.
-func (w *World) forceDelete(step plan.ForceDeletePod) error {
+func (w *World) forceDelete(step steps.ForceDeletePod) error {
 	if p := w.pod(step.Name); step.Stopped && (p == nil || !p.ended) {
 		return errNotStopped
 	}
@@ -116,28 +120,28 @@ func (w *World) expose(name string, exposed bool) {
 }
 
 // actOnVolume does the steps that touch volumes only.
-func (w *World) actOnVolume(s state.State, step plan.Step) error {
+func (w *World) actOnVolume(s state.State, step steps.Step) error {
 	switch step := step.(type) {
-	case plan.CreateVolumes:
+	case steps.CreateVolumes:
 		for _, name := range state.InitialNames(s, step.Incarnation, step.Size) {
 			w.provide(volume{size: sizeOf(s), name: name, incarnation: step.Incarnation, initialSize: step.Size})
 		}
-	case plan.KeepVolume:
+	case steps.KeepVolume:
 		if v := w.volume(step.Name); v != nil {
 			v.kept = step.Keep
 		}
-	case plan.ResizeVolume:
+	case steps.ResizeVolume:
 		return w.resizeVolume(step)
-	case plan.SetAsideVolume:
+	case steps.SetAsideVolume:
 		if v := w.volume(step.Name); v != nil {
 			v.aside, v.since = true, w.now
 		}
-	case plan.UnmarkVolume:
+	case steps.UnmarkVolume:
 		if v := w.volume(step.Name); v != nil {
 			v.recovered, v.recoveredAt = false, time.Time{}
 		}
-	case plan.RecordForcing, plan.RecordForced:
-		for _, name := range plan.ReplacedByRecovery(s) {
+	case steps.RecordForcing, steps.RecordForced:
+		for _, name := range volumes.ReplacedByRecovery(s) {
 			if v := w.volume(name); v != nil {
 				v.recovered = true
 				if at := s.Recovery.StartedAt; at != nil {
@@ -145,7 +149,7 @@ func (w *World) actOnVolume(s state.State, step plan.Step) error {
 				}
 			}
 		}
-	case plan.DeleteVolume:
+	case steps.DeleteVolume:
 		if v := w.volume(step.Name); v != nil {
 			v.deleting = true
 		}
@@ -154,7 +158,7 @@ func (w *World) actOnVolume(s state.State, step plan.Step) error {
 }
 
 // create makes a member's volume and Pod where they are missing.
-func (w *World) create(s state.State, step plan.CreateMember) {
+func (w *World) create(s state.State, step steps.CreateMember) {
 	if w.durable() && (step.Start == state.StartJoin || step.Start == state.StartSeed) {
 		w.provide(volume{size: sizeOf(s), name: step.Name, incarnation: step.Incarnation, unused: step.Waits})
 		if !step.Waits {
@@ -175,7 +179,7 @@ func (w *World) create(s state.State, step plan.CreateMember) {
 	case step.Start == state.StartNew:
 		p.peers = state.InitialNames(s, step.Incarnation, step.InitialSize)
 	case step.Start == state.StartSeed && s.Request != nil:
-		p.restore, p.bump = s.Request.UID, plan.SeedRevisionBump(s)
+		p.restore, p.bump = s.Request.UID, restore.SeedRevisionBump(s)
 	case step.Waits:
 		p.waits = true
 	case step.Start == state.StartJoin:
@@ -248,8 +252,8 @@ var errUnknownMember = errors.New("no such member")
 
 // change is a change of the membership, or of who leads. etcd refuses what it would refuse. A change is a write
 // like any other: a majority of those who were members before has it.
-func (w *World) change(s state.State, step plan.Step) error {
-	if fence, is := step.(plan.FenceWrites); is && fence.Seed != "" {
+func (w *World) change(s state.State, step steps.Step) error {
+	if fence, is := step.(steps.FenceWrites); is && fence.Seed != "" {
 		return w.fenceSeed(s, fence)
 	}
 	l := w.asked(&s)
@@ -260,35 +264,35 @@ func (w *World) change(s state.State, step plan.Step) error {
 		return fmt.Errorf("no leader: %w", etcd.ErrNotYet)
 	}
 	switch step.(type) {
-	case plan.AddLearner, plan.PromoteLearner, plan.RemoveMember:
+	case steps.AddLearner, steps.PromoteLearner, steps.RemoveMember:
 		if w.EtcdRefuses {
 			return fmt.Errorf("etcdserver: unhealthy cluster: %w", etcd.ErrNotYet)
 		}
 	}
 	switch step := step.(type) {
-	case plan.AddLearner:
+	case steps.AddLearner:
 		if step.Voter {
-			w.create(s, plan.CreateMember{Name: step.Name, Incarnation: s.Incarnation, Start: state.StartJoin})
+			w.create(s, steps.CreateMember{Name: step.Name, Incarnation: s.Incarnation, Start: state.StartJoin})
 		}
 		return w.add(l, step)
-	case plan.EnableDowngrade:
+	case steps.EnableDowngrade:
 		return w.enableDowngrade(l, step)
-	case plan.CancelDowngrade:
+	case steps.CancelDowngrade:
 		l.downgrade = 0
-	case plan.PromoteLearner:
+	case steps.PromoteLearner:
 		return w.promote(l, step.ID)
-	case plan.RemoveMember:
+	case steps.RemoveMember:
 		return w.remove(l, step.ID)
-	case plan.MoveLeader:
+	case steps.MoveLeader:
 		to := l.byID(step.To)
 		if to == nil || to.learner || !w.up(l, to) {
 			return fmt.Errorf("move leader to %s: %w", step.To, errUnknownMember)
 		}
 		l.leader = to.id
-	case plan.FenceWrites:
+	case steps.FenceWrites:
 		l.fence(step.ID)
 		w.fencedAt = l.revision + int64(l.index)
-	case plan.UnfenceWrites:
+	case steps.UnfenceWrites:
 		l.fences = slices.DeleteFunc(l.fences, func(id etcd.ID) bool { return id == step.ID })
 	default:
 		return w.changeSpace(l, step)
@@ -297,16 +301,16 @@ func (w *World) change(s state.State, step plan.Step) error {
 }
 
 // changeless: steps that change nothing but the status need no etcd.
-func (w *World) changeless(step plan.Step) error {
+func (w *World) changeless(step steps.Step) error {
 	switch step.(type) {
-	case plan.AddLearner, plan.PromoteLearner, plan.RemoveMember, plan.MoveLeader, plan.EnableDowngrade, plan.CancelDowngrade,
-		plan.CompactHistory, plan.DefragmentMember, plan.DisarmAlarm, plan.FenceWrites, plan.UnfenceWrites:
+	case steps.AddLearner, steps.PromoteLearner, steps.RemoveMember, steps.MoveLeader, steps.EnableDowngrade, steps.CancelDowngrade,
+		steps.CompactHistory, steps.DefragmentMember, steps.DisarmAlarm, steps.FenceWrites, steps.UnfenceWrites:
 		return fmt.Errorf("no member serves: %w", etcd.ErrNotYet)
 	}
 	return nil
 }
 
-func (w *World) add(l *life, step plan.AddLearner) error {
+func (w *World) add(l *life, step steps.AddLearner) error {
 	if l.entry(step.Name) != nil {
 		return nil
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // zones that nodes are in.
@@ -50,4 +50,6 @@ func (w *World) checkAsked(l *life) {
 }
 
 // refused says whether a run ended because an annotation asks for what could leave no quorum.
-func refused(wait plan.Wait) bool { return wait.Stalled && wait.Reason == v1beta2.ReasonRequestRefused }
+func refused(wait steps.Wait) bool {
+	return wait.Stalled && wait.Reason == v1beta2.ReasonRequestRefused
+}

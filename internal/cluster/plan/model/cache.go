@@ -7,7 +7,10 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/membership"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // Cache is what an operator sees of Kubernetes: what was there some time ago. What it sees of etcd is never old, because it
@@ -45,7 +48,7 @@ func (w *World) ObserveThrough(c Cache) state.State {
 
 // DoThrough does a step that was planned on a cache. It returns what the operator's own confirmations found to be behind,
 // and empty if the step was done.
-func (w *World) DoThrough(c Cache, s state.State, step plan.Step) (behind string) {
+func (w *World) DoThrough(c Cache, s state.State, step steps.Step) (behind string) {
 	if behind = w.behind(c, s, step); behind != "" {
 		return behind
 	}
@@ -58,17 +61,17 @@ func (w *World) DoThrough(c Cache, s state.State, step plan.Step) (behind string
 	if reflect.DeepEqual(c.cluster, w.Cluster) { // or the status write is refused
 		w.Report(s, reported, err)
 	} else if err == nil {
-		plan.RecordRemoval(&w.Cluster.Status, reported)
+		membership.RecordRemoval(&w.Cluster.Status, reported)
 	}
 	return ""
 }
 
 // doCached deletes objects by the UIDs that the cache has.
-func (w *World) doCached(c Cache, s state.State, step plan.Step) (plan.Step, error) {
-	if resize, is := step.(plan.ResizePod); is {
+func (w *World) doCached(c Cache, s state.State, step steps.Step) (steps.Step, error) {
+	if resize, is := step.(steps.ResizePod); is {
 		return step, w.resizePod(resize.Name, c.resources)
 	}
-	stop, is := step.(plan.StopMembers)
+	stop, is := step.(steps.StopMembers)
 	if !is {
 		return w.Do(s, step)
 	}
@@ -81,29 +84,29 @@ func (w *World) doCached(c Cache, s state.State, step plan.Step) (plan.Step, err
 }
 
 // behind is what act_confirm.go reads past the cache, and the precondition of each deletion.
-func (w *World) behind(c Cache, s state.State, step plan.Step) string {
-	if changed := w.behindSpec(c); changed != "" && plan.Confirmed(s, step) {
+func (w *World) behind(c Cache, s state.State, step steps.Step) string {
+	if changed := w.behindSpec(c); changed != "" && steps.Confirmed(s, step) {
 		return changed
 	}
 	switch step := step.(type) {
-	case plan.RemoveMember:
+	case steps.RemoveMember:
 		return w.behindRemoval(c, s, step)
-	case plan.BeginBootstrap, plan.BeginRemoval, plan.RecordFormed, plan.RecordPromotion, plan.RecordVersionChange, plan.EndDefragmentation,
-		plan.BeginRestore, plan.BeginSwitch, plan.ReturnToSeeding, plan.AdoptSeed, plan.CompleteRestore, plan.FailRestore,
-		plan.BeginRecovery, plan.RecordForcing, plan.RecordForced, plan.CancelRecovery, plan.CompleteRecovery:
+	case steps.BeginBootstrap, steps.BeginRemoval, steps.RecordFormed, steps.RecordPromotion, steps.RecordVersionChange, steps.EndDefragmentation,
+		steps.BeginRestore, steps.BeginSwitch, steps.ReturnToSeeding, steps.AdoptSeed, steps.CompleteRestore, steps.FailRestore,
+		steps.BeginRecovery, steps.RecordForcing, steps.RecordForced, steps.CancelRecovery, steps.CompleteRecovery:
 		if !reflect.DeepEqual(c.cluster, w.Cluster) {
 			return "status" // all that the step does is to write it
 		}
 		return w.behindOld(s, step)
-	case plan.ApplyServices, plan.CreateMembers:
+	case steps.ApplyServices, steps.CreateMembers:
 		if c.services.ClientIncarnation != w.Services.ClientIncarnation || c.services.ClientClusterID != w.Services.ClientClusterID {
 			return "Service"
 		}
-	case plan.CreateMember:
+	case steps.CreateMember:
 		if v := w.volume(step.Name); step.Waits && (v == nil || !v.unused || w.pod(step.Name) != nil) {
 			return w.behindName(step.Name)
 		}
-	case plan.AddLearner:
+	case steps.AddLearner:
 		if m := named(s, step.Name); m.Waits {
 			return w.behindWaiting(c, step.Name)
 		}
@@ -124,26 +127,26 @@ func (w *World) behindSpec(c Cache) string {
 }
 
 // behindObject: the object that a step is for is another one by now.
-func (w *World) behindObject(c Cache, s state.State, step plan.Step) string {
+func (w *World) behindObject(c Cache, s state.State, step steps.Step) string {
 	switch step := step.(type) {
-	case plan.ReleaseMember:
+	case steps.ReleaseMember:
 		return c.otherPod(w, step.Name)
-	case plan.DeletePod:
+	case steps.DeletePod:
 		return cmp.Or(c.otherPod(w, step.Name), w.behindStop(s, step.Name))
-	case plan.ForceDeletePod:
+	case steps.ForceDeletePod:
 		if p := w.pod(step.Name); step.Stopped && p != nil && !p.ended {
 			return "Pod " + step.Name
 		}
 		return c.otherPod(w, step.Name)
-	case plan.DeleteVolume:
+	case steps.DeleteVolume:
 		return c.otherVolume(w, step.Name)
-	case plan.SetAsideVolume:
+	case steps.SetAsideVolume:
 		return c.otherVolume(w, step.Name)
 	}
 	return ""
 }
 
-func (w *World) behindRemoval(c Cache, s state.State, step plan.RemoveMember) string {
+func (w *World) behindRemoval(c Cache, s state.State, step steps.RemoveMember) string {
 	if p := w.pod(step.Name); p != nil {
 		known := slices.ContainsFunc(c.pods, func(k pod) bool { return k.name == p.name && k.unreadySince == p.unreadySince })
 		if p.ready && (step.Unresponsive() || step.DataGone()) || step.Unresponsive() && !known {
@@ -172,12 +175,12 @@ func (w *World) behindStop(s state.State, name string) string {
 }
 
 // behindOld: old members run, which the seed replaces.
-func (w *World) behindOld(s state.State, step plan.Step) string {
+func (w *World) behindOld(s state.State, step steps.Step) string {
 	switch step.(type) {
-	case plan.BeginSwitch, plan.ReturnToSeeding, plan.AdoptSeed:
+	case steps.BeginSwitch, steps.ReturnToSeeding, steps.AdoptSeed:
 		live := w.Observe()
 		live.MembershipKnown = s.MembershipKnown
-		return plan.InTheWay(live, step)
+		return restore.InTheWay(live, step)
 	}
 	return ""
 }

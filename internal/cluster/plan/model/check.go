@@ -2,56 +2,57 @@ package model
 
 import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/membership"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // Check compares a step that is about to be done with the invariants that a single step can break:
 // 1, 2, 4, 5 and 7. A breach of 3 shows when a Pod starts, and one of 6 when the world runs on.
-func (w *World) Check(step plan.Step) {
+func (w *World) Check(step steps.Step) {
 	l := w.formed()
 	w.checkTime(step)
 	switch step := step.(type) {
-	case plan.AddLearner, plan.PromoteLearner, plan.RemoveMember, plan.MoveLeader:
+	case steps.AddLearner, steps.PromoteLearner, steps.RemoveMember, steps.MoveLeader:
 		w.checkChange(l, step)
-	case plan.DeletePod:
+	case steps.DeletePod:
 		w.checkStop(l, step)
-	case plan.DefragmentMember:
+	case steps.DefragmentMember:
 		w.checkDefragment(l, step)
-	case plan.DisarmAlarm:
+	case steps.DisarmAlarm:
 		w.checkDisarm(l, step)
-	case plan.StopMembers:
+	case steps.StopMembers:
 		w.checkHandover()
-	case plan.DeleteVolume:
+	case steps.DeleteVolume:
 		w.checkDelete(l, step.Name)
 		w.checkOutlived(step.Name)
-	case plan.SetAsideVolume:
+	case steps.SetAsideVolume:
 		w.checkDelete(l, step.Name)
-	case plan.ForceDeletePod:
+	case steps.ForceDeletePod:
 		w.checkForceDelete(l, step)
-	case plan.CreateMember:
+	case steps.CreateMember:
 		w.checkAlone(step)
 		w.checkEarlier(l, step)
-	case plan.BeginRecovery:
+	case steps.BeginRecovery:
 		w.checkRecovery(l, step)
-	case plan.BeginRestore:
+	case steps.BeginRestore:
 		w.checkOnce(step)
-	case plan.CreateMembers:
+	case steps.CreateMembers:
 		if l != nil {
 			w.violate(OneIdentityOneHistory, "a formed cluster is bootstrapped a second time")
 		}
-	case plan.Wait:
+	case steps.Wait:
 		w.checkFencedWait(l, step)
-	case plan.UnfenceWrites:
+	case steps.UnfenceWrites:
 		w.checkUnfence(l)
-	case plan.AdoptSeed:
+	case steps.AdoptSeed:
 		w.checkAdopt(step)
 	}
 }
 
 // checkFencedWait: the operator waits for nothing while a restore has fenced the members, unless it cannot ask them.
-func (w *World) checkFencedWait(l *life, step plan.Wait) {
+func (w *World) checkFencedWait(l *life, step steps.Wait) {
 	unseen := w.behindCache && step.Reason == v1beta2.ReasonMembersUnreachable // an old cache has none of the members
 	if w.waitsForExact() || unseen {
 		return
@@ -61,7 +62,7 @@ func (w *World) checkFencedWait(l *life, step plan.Wait) {
 	}
 }
 
-func (w *World) checkAdopt(step plan.AdoptSeed) {
+func (w *World) checkAdopt(step steps.AdoptSeed) {
 	seed := w.lifeOf(step.Incarnation)
 	if seed == nil || seed.leader == 0 {
 		w.violate(DataIsKept, "a seed that does not serve becomes the cluster")
@@ -72,7 +73,7 @@ func (w *World) checkAdopt(step plan.AdoptSeed) {
 }
 
 // checkForceDelete: a Pod whose object is deleted by force may run on, unless it has stopped.
-func (w *World) checkForceDelete(l *life, step plan.ForceDeletePod) {
+func (w *World) checkForceDelete(l *life, step steps.ForceDeletePod) {
 	p := w.pod(step.Name)
 	switch {
 	case step.Stopped && (p == nil || !p.ended):
@@ -83,34 +84,34 @@ func (w *World) checkForceDelete(l *life, step plan.ForceDeletePod) {
 }
 
 // checkSuccessor: a Pod of a member is stopped only if it is known which Pod the API server must accept before.
-func (w *World) checkSuccessor(s state.State, step plan.DeletePod) {
+func (w *World) checkSuccessor(s state.State, step steps.DeletePod) {
 	m, exists := state.Find(s, step.Name)
 	may := s.MembershipKnown && !m.InMembership
 	if !exists || may || m.Incarnation != s.Incarnation || m.Pod != state.PodRunning || step.Reason == v1beta2.ReasonHibernating {
 		return
 	}
-	if _, follows := plan.Successor(s, step); !follows {
+	if _, follows := membership.Successor(s, step); !follows {
 		w.violate(QuorumIsKept, "the Pod of %s is stopped (%s), and it is not known whether the API server accepts a Pod in its place", step.Name, step.Reason)
 	}
 }
 
 // checkChange: a change of the membership, or of who leads.
-func (w *World) checkChange(l *life, step plan.Step) {
+func (w *World) checkChange(l *life, step steps.Step) {
 	switch step := step.(type) {
-	case plan.AddLearner:
+	case steps.AddLearner:
 		w.checkAdd(l, step)
-	case plan.PromoteLearner:
+	case steps.PromoteLearner:
 		w.checkQuorum(l, "a learner is promoted")
-	case plan.RemoveMember:
+	case steps.RemoveMember:
 		w.checkRemove(l, step)
-	case plan.MoveLeader:
+	case steps.MoveLeader:
 		w.checkMove(l)
 	}
 }
 
 // CheckStale holds a step that was planned from an old state against what no old state excuses.
-func (w *World) CheckStale(step plan.Step) {
-	if step, ok := step.(plan.DeleteVolume); ok {
+func (w *World) CheckStale(step steps.Step) {
+	if step, ok := step.(steps.DeleteVolume); ok {
 		v := w.volume(step.Name)
 		if l := w.formed(); l != nil && v != nil && v.data != nil && v.data.cluster == l.id && l.byID(v.data.member) != nil {
 			w.violate(DataIsKept, "volume %s of a member is deleted", step.Name)
@@ -124,7 +125,7 @@ func (w *World) checkQuorum(l *life, what string) {
 	}
 }
 
-func (w *World) checkAdd(l *life, step plan.AddLearner) {
+func (w *World) checkAdd(l *life, step steps.AddLearner) {
 	w.checkQuorum(l, "a member is added")
 	if l == nil {
 		return
@@ -142,7 +143,7 @@ func (w *World) checkAdd(l *life, step plan.AddLearner) {
 	}
 }
 
-func (w *World) checkRemove(l *life, step plan.RemoveMember) {
+func (w *World) checkRemove(l *life, step steps.RemoveMember) {
 	w.checkQuorum(l, "a member is removed")
 	if l == nil {
 		return
@@ -170,7 +171,7 @@ func (w *World) checkRemove(l *life, step plan.RemoveMember) {
 }
 
 // checkStop: a Pod that is stopped on purpose.
-func (w *World) checkStop(l *life, step plan.DeletePod) {
+func (w *World) checkStop(l *life, step steps.DeletePod) {
 	p := w.pod(step.Name)
 	if p == nil || l == nil || p.incarnation != l.incarnation {
 		return

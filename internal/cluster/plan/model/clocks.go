@@ -4,8 +4,9 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // clockFaults set the clock of the operator's node. The API server and the kubelets have the right time.
@@ -44,15 +45,15 @@ func (w *World) observeClock(s *state.State) {
 		return
 	}
 	s.Now = w.at(w.now).Add(w.wrong)
-	plan.NoteClock(s, -w.wrong)
-	plan.CorrectTimes(s, w.clocks)
+	certificates.NoteClock(s, -w.wrong)
+	certificates.CorrectTimes(s, w.clocks)
 }
 
 // shortGrace is how long a voter may fail at least, in seconds, after it got its vote or after a quorum was elected.
 const shortGrace = 60
 
 // checkExpected: the time as a learner and the time without a quorum are not the member's failure.
-func (w *World) checkExpected(step plan.RemoveMember, p *pod, grace int) {
+func (w *World) checkExpected(step steps.RemoveMember, p *pod, grace int) {
 	l := w.formed()
 	if l == nil || p == nil || !step.Unresponsive() {
 		return
@@ -63,16 +64,16 @@ func (w *World) checkExpected(step plan.RemoveMember, p *pod, grace int) {
 }
 
 // checkTime holds a step that depends on the time against the true time.
-func (w *World) checkTime(step plan.Step) {
+func (w *World) checkTime(step steps.Step) {
 	switch step := step.(type) {
-	case plan.RemoveMember:
+	case steps.RemoveMember:
 		p := w.pod(step.Name)
 		grace := int(w.Cluster.Spec.MemberReplacementGrace() / time.Second)
 		if step.Unresponsive() && p != nil && w.now-p.unreadySince < grace {
 			w.violate(DataIsKept, "%s is replaced after %d s without an answer, and %d s are allowed", step.Name, w.now-p.unreadySince, grace)
 		}
 		w.checkExpected(step, p, min(grace, shortGrace))
-	case plan.DeleteVolume:
+	case steps.DeleteVolume:
 		kept := int(w.Cluster.Spec.KeepReplacedVolumes() / time.Second)
 		for _, v := range w.volumes {
 			if v.name == step.Name && v.aside && w.now-v.since < kept {

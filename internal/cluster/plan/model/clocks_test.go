@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // A simulation that does not know when a member could serve finds no plan that replaces members for the time of an outage, or for their time as
@@ -35,7 +36,7 @@ func TestARemovalForATimeInWhichTheMemberCouldNotServeIsFound(t *testing.T) {
 		cannot(w, l, false)
 		w.now += 360
 		cannot(w, l, true)
-		dead := plan.RemoveMember{ID: l.entries[2].id, Name: l.entries[2].name, Cause: "it has not served for 5m"}
+		dead := steps.RemoveMember{ID: l.entries[2].id, Name: l.entries[2].name, Cause: "it has not served for 5m"}
 		for _, found := range []bool{true, false} {
 			w.Violations = nil
 			w.Check(dead)

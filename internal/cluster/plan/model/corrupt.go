@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -59,7 +59,7 @@ func (w *World) disarmCorrupt(l *life, alarm etcd.Alarm) {
 }
 
 // checkConvicted: who is removed for its data has other data than the rest.
-func (w *World) checkConvicted(l *life, e *entry, step plan.RemoveMember) {
+func (w *World) checkConvicted(l *life, e *entry, step steps.RemoveMember) {
 	d := w.dataOf(e.name)
 	if l.accused == 0 || d == nil || d.tainted || d.corrupt || d.member != e.id || step.Cause != state.CorruptData {
 		return

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // An EtcdRestore with safetySnapshot: Exact, and what restore-operator makes of it.
@@ -77,7 +77,7 @@ func (w *World) waitsForExact() bool {
 }
 
 // checkExact: a seed takes over only when the safety snapshot has all that the members before it acknowledged, unless nothing of their data is left.
-func (w *World) checkExact(l *life, step plan.AdoptSeed) {
+func (w *World) checkExact(l *life, step steps.AdoptSeed) {
 	if l == nil || l.incarnation == step.Incarnation || !l.adopted || !l.quorate || !w.anyData(l) || w.statusLost {
 		return
 	}

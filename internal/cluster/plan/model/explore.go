@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // An exploration visits each state that a world can reach by all interleavings of passes of the operator, effects of the world, and a
@@ -173,7 +173,7 @@ func (x *Exploration) expand(n node) {
 }
 
 // pass of an operator that reads what is there. It reports whether nothing changed.
-func (x *Exploration) pass(n node) (plan.Step, bool) {
+func (x *Exploration) pass(n node) (steps.Step, bool) {
 	w := n.world.Clone()
 	step := w.passNow(x.Plan)
 	to := x.arrive(node{world: w, left: n.left, id: n.id}, "pass: "+label(step))
@@ -182,10 +182,10 @@ func (x *Exploration) pass(n node) (plan.Step, bool) {
 }
 
 // passNow is a pass. A pass that records a recovery takes a second: the age of each volume is compared with that time.
-func (w *World) passNow(planner Planner) plan.Step {
+func (w *World) passNow(planner Planner) steps.Step {
 	_, step := w.Pass(planner)
 	switch step.(type) {
-	case plan.BeginRecovery, plan.RecordForcing, plan.RecordForced:
+	case steps.BeginRecovery, steps.RecordForcing, steps.RecordForced:
 		w.now++
 	}
 	return step
@@ -219,7 +219,7 @@ func (x *Exploration) link(from int32, action string, to int32) {
 }
 
 // passTime lets time pass, if nothing else happens in the meantime.
-func (x *Exploration) passTime(n node, step plan.Step, moves int) {
+func (x *Exploration) passTime(n node, step steps.Step, moves int) {
 	w, left := n.world.Clone(), n.deadline
 	w.now += left
 	by := fmt.Sprintf("%d s pass", left)
@@ -236,8 +236,8 @@ func (x *Exploration) passTime(n node, step plan.Step, moves int) {
 	}
 }
 
-func label(step plan.Step) string {
-	if wait, is := step.(plan.Wait); is {
+func label(step steps.Step) string {
+	if wait, is := step.(steps.Wait); is {
 		return fmt.Sprintf("Wait %s (stalled: %t): %s", wait.Reason, wait.Stalled, wait.Message)
 	}
 	return fmt.Sprintf("%T%+v", step, step)

@@ -1,12 +1,12 @@
 package model
 
 import (
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // disturb does each disturbance that the bounds still allow. The end of a fault is always allowed, but need not happen.
-func (x *Exploration) disturb(n node, step plan.Step) {
+func (x *Exploration) disturb(n node, step steps.Step) {
 	for _, d := range n.world.heals() {
 		x.disturbBy(n, n.left, d)
 	}
@@ -44,7 +44,7 @@ func (x *Exploration) disturbBy(n node, left Bounds, d disturbance) {
 }
 
 // kill the operator after it acted and before it wrote the status, and after that. It forgets since when it waits.
-func (x *Exploration) kill(n node, step plan.Step) {
+func (x *Exploration) kill(n node, step steps.Step) {
 	left := n.left
 	if left.Kills == 0 || n.cache != nil {
 		return
@@ -55,7 +55,7 @@ func (x *Exploration) kill(n node, step plan.Step) {
 		w.waiting = state.Waiting{}
 		x.arrive(node{world: w, left: left, id: n.id}, "the operator restarts")
 	}
-	if !plan.Acts(step) {
+	if !steps.Acts(step) {
 		return
 	}
 	w := n.world.Clone()
@@ -63,7 +63,7 @@ func (x *Exploration) kill(n node, step plan.Step) {
 	_, _ = w.PlanAndDo(&seen, x.Plan) // and is killed before it reports that
 	w.waiting = state.Waiting{}
 	x.arrive(node{world: w, left: left, id: n.id}, "the operator is killed after "+label(step))
-	if stop, is := step.(plan.StopMembers); is {
+	if stop, is := step.(steps.StopMembers); is {
 		w := n.world.Clone()
 		w.stopFirst(stop.Except)
 		w.waiting = state.Waiting{}
@@ -89,7 +89,7 @@ func (x *Exploration) expandCached(n node) {
 	w := n.world.Clone()
 	s := w.ObserveThrough(*n.cache)
 	step := x.Plan(s)
-	if behind := w.DoThrough(*n.cache, s, step); behind != "" || !plan.Acts(step) {
+	if behind := w.DoThrough(*n.cache, s, step); behind != "" || !steps.Acts(step) {
 		return // it changed nothing that the next pass does not see
 	}
 	by := "pass on an old cache: " + label(step)

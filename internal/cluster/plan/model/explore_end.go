@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // checkState checks what must be true in each state, whatever step was done last.
@@ -22,9 +22,9 @@ func (w *World) checkState() {
 }
 
 // checkStill checks a state in which nothing happens any more before a deadline passes. After the last deadline, nothing ever will.
-func (x *Exploration) checkStill(n node, step plan.Step, forGood bool) {
+func (x *Exploration) checkStill(n node, step steps.Step, forGood bool) {
 	ends := ended(step)
-	wait, _ := step.(plan.Wait)
+	wait, _ := step.(steps.Wait)
 	lasts := wait.Stalled && n.world.faultLasts() // then a wait may be too long, and the status says what to do
 	x.met[n.id].settled = ends || lasts
 	if !ends && (!forGood || lasts) {
@@ -43,11 +43,11 @@ func (w *World) faultLasts() bool {
 }
 
 // ended reports whether a run may end with a step.
-func ended(step plan.Step) bool {
+func ended(step steps.Step) bool {
 	switch step := step.(type) {
-	case plan.Done, plan.Idle, plan.Hibernating, plan.VolumeMayFill, plan.Advice:
+	case steps.Done, steps.Idle, steps.Hibernating, steps.VolumeMayFill, steps.Advice:
 		return true
-	case plan.Wait:
+	case steps.Wait:
 		return step.Stalled && step.Reason != v1beta2.ReasonWaitTooLong || step.Reason == v1beta2.ReasonWaitingForRestore
 	}
 	return false

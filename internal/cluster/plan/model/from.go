@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/modes"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -25,7 +25,7 @@ func From(s state.State) *World {
 		Budget:         s.Budget,
 		NetworkPolicy:  s.NetworkPolicy,
 		budgetSize:     s.Spec.Size,
-		budgetKeeps:    plan.KeepsUnready(s),
+		budgetKeeps:    modes.KeepsUnready(s),
 		NoStorageClass: s.NoStorageClass,
 		SecretProblem:  s.SecretProblem,
 		Cluster: v1beta2.EtcdCluster{

@@ -8,6 +8,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // checkMove: what is done to all members is done to the leader last, so that leadership moves once. Why it moves, a step
@@ -30,21 +31,21 @@ func (w *World) checkMove(l *life) {
 		s.Defragmented = map[string]time.Time{}
 	}
 	s.Defragmented[m.Name] = s.Now
-	if next, is := plan.Plan(s).(plan.DefragmentMember); is && next.Reason == room {
+	if next, is := plan.Plan(s).(steps.DefragmentMember); is && next.Reason == room {
 		w.violate(LeaderLast, "leadership moves from %s before %s is defragmented", m.Name, next.Name)
 	}
 
 	s.Defragmented = asIs
 	m.PodImage, m.Outdated, m.Start = s.Spec.Image(), false, state.StartRejoin
-	if begins, is := plan.Plan(s).(plan.BeginRemoval); is {
+	if begins, is := plan.Plan(s).(steps.BeginRemoval); is {
 		s.Removing = begins.Voter
 	}
 	switch next := plan.Plan(s).(type) {
-	case plan.RemoveMember:
+	case steps.RemoveMember:
 		if next.Cause == state.PodRecreated {
 			w.violate(LeaderLast, "leadership moves from %s before %s is replaced", m.Name, next.Name)
 		}
-	case plan.DeletePod:
+	case steps.DeletePod:
 		if next.Reason == v1beta2.ReasonUpgrading || next.Reason == v1beta2.ReasonRolling {
 			w.violate(LeaderLast, "leadership moves from %s before %s is restarted", m.Name, next.Name)
 		}

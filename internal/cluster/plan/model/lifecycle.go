@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 func toggleHibernate(w *World, r *rand.Rand) string {
@@ -35,7 +35,7 @@ func growVolumes(w *World, r *rand.Rand) string {
 }
 
 // resizeVolume is what the API server and the driver make of it.
-func (w *World) resizeVolume(step plan.ResizeVolume) error {
+func (w *World) resizeVolume(step steps.ResizeVolume) error {
 	size := resource.MustParse(step.Size)
 	v := w.volume(step.Name)
 	if v == nil {

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"math/rand/v2"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // Noise runs the operator in a world of faults, and remembers what it saw for when its caches lag.
@@ -59,7 +59,7 @@ func (n *Noise) Step() {
 		n.log("%T%+v fails", step, step)
 		w.Report(s, step, errAPI)
 	default:
-		reported, err := w.PlanAndDo(&s, func(s state.State) plan.Step {
+		reported, err := w.PlanAndDo(&s, func(s state.State) steps.Step {
 			step := n.Plan(s)
 			n.log("%T%+v", step, step)
 			return step

@@ -10,7 +10,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/modes"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/recovery"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -27,15 +29,15 @@ func (w *World) Observe() state.State {
 	s.SecretProblem = w.SecretProblem
 	w.observeRestores(&s)
 	w.observeMembers(&s)
-	plan.CorrectIncarnation(&s)
+	services.CorrectIncarnation(&s)
 	if l := w.asked(&s); l != nil {
-		plan.CorrectClusterID(&s, l.id)
+		services.CorrectClusterID(&s, l.id)
 		state.Enroll(&s, membershipOf(l))
 	}
 	w.observeFailing(&s)
-	plan.HearWitness(&s)
-	plan.LookBehindFences(&s)
-	s.Budget.Current = s.Budget.Current && w.budgetKeeps == plan.KeepsUnready(s)
+	recovery.HearWitness(&s)
+	modes.LookBehindFences(&s)
+	s.Budget.Current = s.Budget.Current && w.budgetKeeps == modes.KeepsUnready(s)
 	slices.SortFunc(s.Members, func(a, b state.Member) int { return cmp.Compare(a.Name, b.Name) })
 	w.observeClock(&s)
 	return s

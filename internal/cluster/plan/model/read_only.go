@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -24,7 +24,7 @@ func (w *World) earlierPod() bool {
 }
 
 // fenceSeed fences the seed of the restore under way.
-func (w *World) fenceSeed(s state.State, step plan.FenceWrites) error {
+func (w *World) fenceSeed(s state.State, step steps.FenceWrites) error {
 	seed := w.lifeOf(s.Restore.Incarnation)
 	if seed == nil || seed.leader == 0 {
 		return fmt.Errorf("seed %s does not serve: %w", step.Seed, etcd.ErrNotYet)

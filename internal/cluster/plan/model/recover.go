@@ -3,8 +3,8 @@ package model
 import (
 	"slices"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -43,7 +43,7 @@ func (w *World) outlive(l *life, survivor *data) {
 }
 
 // checkAlone: a survivor starts with the flag when nobody else is there.
-func (w *World) checkAlone(step plan.CreateMember) {
+func (w *World) checkAlone(step steps.CreateMember) {
 	if other := w.company(step.Name); step.Start == state.StartForce && other != "" {
 		w.violate(NoActionWithoutQuorum, "%s restarts alone, but %s exists", step.Name, other)
 	}
@@ -51,7 +51,7 @@ func (w *World) checkAlone(step plan.CreateMember) {
 
 // checkEarlier: a member whose data knows the membership from before a recovery does not start again. Others like it could be a quorum of that
 // membership, and acknowledge writes beside the survivor.
-func (w *World) checkEarlier(l *life, step plan.CreateMember) {
+func (w *World) checkEarlier(l *life, step steps.CreateMember) {
 	d := w.dataOf(step.Name)
 	if l == nil || l.forced == 0 || d == nil || d.cluster != l.id || d.copied || step.Start == state.StartForce {
 		return
@@ -81,7 +81,7 @@ func (w *World) company(name string) string {
 }
 
 // checkRecovery: quorum is lost for good, and the user consents.
-func (w *World) checkRecovery(l *life, step plan.BeginRecovery) {
+func (w *World) checkRecovery(l *life, step steps.BeginRecovery) {
 	if !w.Cluster.Spec.ForcesNewCluster() {
 		w.violate(NoActionWithoutQuorum, "%s is chosen as the survivor without consent", step.Member)
 	}
@@ -105,7 +105,7 @@ func (w *World) checkRecovery(l *life, step plan.BeginRecovery) {
 }
 
 // checkOnce: an EtcdRestore that has become the cluster is not run again.
-func (w *World) checkOnce(step plan.BeginRestore) {
+func (w *World) checkOnce(step steps.BeginRestore) {
 	for _, l := range w.incarnations {
 		if l.adopted && l.restore != "" && l.restore == step.Restore.UID {
 			w.violate(DataIsKept, "EtcdRestore %s runs a second time", l.restore)

@@ -10,7 +10,9 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -49,30 +51,30 @@ func allow(w *World, _ *rand.Rand) string {
 }
 
 // denies reports whether an admission policy denies an object of a step.
-func (w *World) denies(step plan.Step) bool {
+func (w *World) denies(step steps.Step) bool {
 	var creates []string
 	switch step := step.(type) {
-	case plan.CreateVolumes:
+	case steps.CreateVolumes:
 		creates = []string{Claims}
-	case plan.CreateMembers:
+	case steps.CreateMembers:
 		creates = []string{Pods}
-	case plan.CreateMember:
+	case steps.CreateMember:
 		creates = []string{Pods}
 		if w.durable() && (step.Start == state.StartJoin || step.Start == state.StartSeed) && w.volume(step.Name) == nil {
 			creates = append(creates, Claims)
 		}
-	case plan.ApplyServices:
+	case steps.ApplyServices:
 		creates = []string{Service}
-	case plan.ApplyBudget:
+	case steps.ApplyBudget:
 		creates = []string{Budgets}
 	}
 	return slices.Contains(creates, w.Denied)
 }
 
 // PlanAndDo acts. If etcd or the API server refuses a step, the plan is asked again without it, as the operator does.
-func (w *World) PlanAndDo(s *state.State, planner Planner) (plan.Step, error) {
+func (w *World) PlanAndDo(s *state.State, planner Planner) (steps.Step, error) {
 	skipped := false
-	for refused := plan.Step(nil); ; {
+	for refused := steps.Step(nil); ; {
 		step := planner(*s)
 		if refused != nil && reflect.DeepEqual(step, refused) { // this planner does not know of waits
 			return plan.RefusedForNow(*s, step, "not yet"), nil
@@ -83,7 +85,7 @@ func (w *World) PlanAndDo(s *state.State, planner Planner) (plan.Step, error) {
 		switch {
 		case errors.Is(err, etcd.ErrNotYet):
 			plan.Obstruct(s, step, plan.RefusedForNow(*s, step, err.Error()))
-		case !errors.Is(err, errDenied) && skipped && !plan.Acts(step):
+		case !errors.Is(err, errDenied) && skipped && !steps.Acts(step):
 			return denied(), err
 		case !errors.Is(err, errDenied):
 			return step, err
@@ -92,7 +94,7 @@ func (w *World) PlanAndDo(s *state.State, planner Planner) (plan.Step, error) {
 			plan.Refuse(s, step)
 		default:
 			instead := insteadOf(s, step)
-			wait, waits := instead.(plan.Wait)
+			wait, waits := instead.(steps.Wait)
 			if !waits {
 				return instead, nil
 			}
@@ -103,19 +105,19 @@ func (w *World) PlanAndDo(s *state.State, planner Planner) (plan.Step, error) {
 }
 
 // independent reports whether the plan goes on without a step that is denied.
-func independent(s state.State, step plan.Step) bool {
+func independent(s state.State, step steps.Step) bool {
 	_, rule := plan.Choose(s)
 	return plan.Independent(s, rule, step)
 }
 
 // insteadOf is what the operator does instead of a step that is denied.
-func insteadOf(s *state.State, step plan.Step) plan.Step {
-	if create, is := step.(plan.CreateMember); is && plan.IsSeed(*s, create.Name) {
-		return plan.RefuseSeed(s, errDenied.Error(), 30*time.Second)
+func insteadOf(s *state.State, step steps.Step) steps.Step {
+	if create, is := step.(steps.CreateMember); is && restore.IsSeed(*s, create.Name) {
+		return restore.RefuseSeed(s, errDenied.Error(), 30*time.Second)
 	}
 	return denied()
 }
 
-func denied() plan.Wait {
-	return plan.Wait{Reason: v1beta2.ReasonObjectRefused, Message: errDenied.Error(), Stalled: true}
+func denied() steps.Wait {
+	return steps.Wait{Reason: v1beta2.ReasonObjectRefused, Message: errDenied.Error(), Stalled: true}
 }

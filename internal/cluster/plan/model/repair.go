@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -59,7 +59,7 @@ func (w *World) Repair() {
 
 // CheckLost holds the end of a repaired world against what it says was lost for good.
 func (w *World) CheckLost(o Outcome) {
-	wait, waits := o.Last.(plan.Wait)
+	wait, waits := o.Last.(steps.Wait)
 	if !waits || len(w.Violations) > 0 {
 		return
 	}
@@ -78,7 +78,7 @@ func (w *World) CheckLost(o Outcome) {
 
 // forPerson says whether only a person can end a stalled wait: what to delete and whose data is right is for a person to say,
 // and etcd may need the votes of members that the operator cannot see.
-func (w *World) forPerson(wait plan.Wait) bool {
+func (w *World) forPerson(wait steps.Wait) bool {
 	switch wait.Reason {
 	case v1beta2.ReasonNoSpace, v1beta2.ReasonDataCorrupt, v1beta2.ReasonForeignMember:
 		return true

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
@@ -109,13 +109,13 @@ func (w *World) observeResize(p *pod, m *state.Member) {
 	}
 	alone := !m.Outdated && p.state == state.PodRunning
 	m.Outdated = true
-	late := time.Duration(w.now-p.resize.at)*time.Second > plan.ResizeGrace
+	late := time.Duration(w.now-p.resize.at)*time.Second > lifecycle.ResizeGrace
 	switch current := p.resize.asked == w.resources; {
 	case !alone:
 	case !current, p.resize.forbidden:
-		m.Resize = plan.ResizeWanted
+		m.Resize = lifecycle.ResizeWanted
 	case p.resize.refused, p.resize.infeasible, late:
 	default:
-		m.Resize = plan.ResizeUnderWay
+		m.Resize = lifecycle.ResizeUnderWay
 	}
 }

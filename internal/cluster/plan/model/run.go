@@ -7,15 +7,16 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // Planner picks a step; plan.Plan is one.
-type Planner func(state.State) plan.Step
+type Planner func(state.State) steps.Step
 
 // Pass is one pass of the operator: observe, plan, act, write the status. It returns the State that was seen and
 // the step that was reported.
-func (w *World) Pass(planner Planner) (state.State, plan.Step) {
+func (w *World) Pass(planner Planner) (state.State, steps.Step) {
 	s := w.Observe()
 	reported, err := w.PlanAndDo(&s, planner)
 	w.Report(s, reported, err)
@@ -23,7 +24,7 @@ func (w *World) Pass(planner Planner) (state.State, plan.Step) {
 }
 
 // Do acts once. What etcd refuses for now is reported as waiting.
-func (w *World) Do(s state.State, step plan.Step) (plan.Step, error) {
+func (w *World) Do(s state.State, step steps.Step) (steps.Step, error) {
 	err := w.Act(s, step)
 	if errors.Is(err, etcd.ErrNotYet) {
 		return plan.RefusedForNow(s, step, err.Error()), nil
@@ -32,7 +33,7 @@ func (w *World) Do(s state.State, step plan.Step) (plan.Step, error) {
 }
 
 // Report writes the status.
-func (w *World) Report(s state.State, step plan.Step, err error) {
+func (w *World) Report(s state.State, step steps.Step, err error) {
 	w.waiting.Saw(plan.Waits(s, step), s.Now)
 	w.Cluster.Status = plan.NewStatus(s, step, err, w.Cluster.Status, w.Cluster.Generation)
 	if l := w.formed(); l != nil {
@@ -56,11 +57,11 @@ func (w *World) copyRestore() {
 // Outcome of a run.
 type Outcome struct {
 	// Steps that were taken; waits are not among them.
-	Steps []plan.Step
+	Steps []steps.Step
 	// Passes that it took.
 	Passes int
 	// Last is Done, a Wait or Idle.
-	Last plan.Step
+	Last steps.Step
 	// Settled is false when the run had to be cut short.
 	Settled bool
 }
@@ -83,7 +84,7 @@ func (w *World) Run(planner Planner) Outcome {
 		o.Last = step
 		waits := false
 		switch step.(type) {
-		case plan.Wait, plan.Idle, plan.Done, plan.Hibernating, plan.AwaitResize, plan.VolumeMayFill, plan.Advice:
+		case steps.Wait, steps.Idle, steps.Done, steps.Hibernating, steps.AwaitResize, steps.VolumeMayFill, steps.Advice:
 			waits = true
 		default:
 			o.Steps = append(o.Steps, step)
@@ -107,9 +108,9 @@ func (w *World) Run(planner Planner) Outcome {
 }
 
 // enough: done is done at once; a wait may yet turn into something, also one that asks for a person.
-func enough(step plan.Step, still int) bool {
+func enough(step steps.Step, still int) bool {
 	switch step.(type) {
-	case plan.Done, plan.Hibernating, plan.VolumeMayFill, plan.Advice:
+	case steps.Done, steps.Hibernating, steps.VolumeMayFill, steps.Advice:
 		return true
 	}
 	return still > patience
@@ -121,15 +122,15 @@ func (w *World) checkEnd(o Outcome) {
 		return
 	}
 	switch last := o.Last.(type) {
-	case plan.Done, plan.VolumeMayFill, plan.Advice:
+	case steps.Done, steps.VolumeMayFill, steps.Advice:
 		w.CheckDone()
 		return
-	case plan.Hibernating:
+	case steps.Hibernating:
 		w.checkAsleep()
 		return
-	case plan.Idle:
+	case steps.Idle:
 		return
-	case plan.Wait:
+	case steps.Wait:
 		if l := w.formed(); l != nil && last.Reason == v1beta2.ReasonQuorumLost && w.couldHaveQuorum(l) && !w.anyHung() && !w.misrecorded(l) {
 			w.violate(EveryRunSettles, "QuorumLost is reported, but quorum is not lost: %s", last.Message)
 		}

@@ -11,8 +11,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -66,9 +66,9 @@ func guessSpace(l *life, d *data, m *state.Member) {
 }
 
 // changeSpace does what the steps about it do, on every member that is up.
-func (w *World) changeSpace(l *life, step plan.Step) error {
+func (w *World) changeSpace(l *life, step steps.Step) error {
 	switch step := step.(type) {
-	case plan.CompactHistory:
+	case steps.CompactHistory:
 		for i := range l.entries {
 			if d := w.dataOf(l.entries[i].name); d != nil {
 				d.used = min(d.used, d.keys)
@@ -77,12 +77,12 @@ func (w *World) changeSpace(l *life, step plan.Step) error {
 				}
 			}
 		}
-	case plan.DefragmentMember:
+	case steps.DefragmentMember:
 		if e := l.entry(step.Name); e != nil && w.up(l, e) {
 			d := w.dataOf(step.Name)
 			d.file, d.told = d.used, d.used
 		}
-	case plan.DisarmAlarm:
+	case steps.DisarmAlarm:
 		if step.Alarm.Kind == etcd.AlarmNoSpace && step.Alarm.Member == l.noSpace {
 			l.noSpace = 0
 		}
@@ -145,7 +145,7 @@ func toggleDefragmentation(w *World, r *rand.Rand) string {
 }
 
 // checkDefragment: a member answers nobody meanwhile, so it is as if it were stopped.
-func (w *World) checkDefragment(l *life, step plan.DefragmentMember) {
+func (w *World) checkDefragment(l *life, step steps.DefragmentMember) {
 	w.checkQuorum(l, "a member is defragmented")
 	if l == nil || l.entry(step.Name) == nil {
 		return
@@ -160,7 +160,7 @@ func (w *World) checkDefragment(l *life, step plan.DefragmentMember) {
 }
 
 // checkDisarm: the alarm keeps etcd from writing where there is no room.
-func (w *World) checkDisarm(l *life, step plan.DisarmAlarm) {
+func (w *World) checkDisarm(l *life, step steps.DisarmAlarm) {
 	if l == nil {
 		return
 	}

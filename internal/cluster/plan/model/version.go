@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -141,7 +141,7 @@ func (w *World) beOf(l *life, version int) {
 	}
 }
 
-func (w *World) enableDowngrade(l *life, step plan.EnableDowngrade) error {
+func (w *World) enableDowngrade(l *life, step steps.EnableDowngrade) error {
 	target := minorOf(step.To)
 	for i := range l.entries {
 		if !w.up(l, &l.entries[i]) || l.entries[i].foreign || minorOf(w.pod(l.entries[i].name).version) != target+1 {

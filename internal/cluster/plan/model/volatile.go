@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // What happens to the data on a volume while its member is away, or without any Pod being deleted.
@@ -139,7 +139,7 @@ func (w *World) checkCopy(p *pod, d *data) {
 }
 
 // checkOnlyCopy: a Pod whose next Pod would be without its data is not stopped, unless the spec consents to continue without it.
-func (w *World) checkOnlyCopy(l *life, e *entry, p *pod, step plan.DeletePod) {
+func (w *World) checkOnlyCopy(l *life, e *entry, p *pod, step steps.DeletePod) {
 	v := w.volume(p.name)
 	if w.behindCache || step.Reason == v1beta2.ReasonRecovering || v == nil || !w.up(l, e) {
 		return

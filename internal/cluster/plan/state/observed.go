@@ -26,6 +26,9 @@ type Asked struct {
 	AcceptVolumes []string
 }
 
+// With etcd's authentication on, the operator needs a user with the role root: the one in the Secret of spec.auth, or the
+// common name of its certificate. A member that refuses it serves clients nevertheless.
+
 // Authentication is who the operator is to etcd, without any password.
 type Authentication struct {
 	// User in the Secret of spec.auth; empty without one.
@@ -126,6 +129,15 @@ type Usage struct {
 
 // validity is how long certificates of TLS.managed are good for, and when they are replaced.
 type validity struct{ Duration, RenewBefore, CADuration, CaRenewBefore, CaOverlap time.Duration }
+
+// Whose data is on a member's volume, and would its next Pod have it? Every rule that stops or starts a Pod, counts a voter, or deletes or
+// sets aside a volume asks dataOf, and so do the PodDisruptionBudget and the status.
+//
+//	its claim                              its Pod runs on it    it has no Pod
+//	the one that it served on              OnVolume              OnVolume
+//	being deleted, lost or gone            InPodOnly             NoData
+//	another one of the same name           InPodOnly             NoData
+//	none, because the data is in the Pod   InPodOnly             NoData
 
 // Data is where the data of a member is.
 type Data string

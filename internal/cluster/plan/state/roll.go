@@ -73,6 +73,10 @@ func shortGrace(s State, grace time.Duration) time.Duration {
 	return min(grace, max(RecreateGrace, ElectionGrace(s)))
 }
 
+// A member that is about to lose its data is replaced while it serves. A learner joins, with the current spec, and gets its
+// vote. Only then one such member is removed, the leader last. So there are never fewer copies than the spec asks for.
+// A member loses its data if its volume is being deleted, or if its Pod must be recreated and holds the data (emptyDir).
+
 // Causes of a loss of data.
 const (
 	CauseVolumeDeleted = "its volume is being deleted"

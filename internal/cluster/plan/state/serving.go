@@ -17,6 +17,10 @@ func StartsOnAnother(s State, m Member) bool {
 	return (m.Pod == PodStarting || m.Pod == PodBlocked) && !m.Ran && m.Volume == VolumePresent && OnAnotherVolume(s, m)
 }
 
+// A member is replaced for the time in which it failed, and only for that. Its Pod may not have been ready for longer: the Pod of a learner is never
+// ready, no Pod is ready without a quorum, and a large database takes minutes to read. So the operator also remembers since when it has seen the
+// member fail. A process that has just started has seen nothing, and observes the member for the short grace period first.
+
 // Expected reports whether a member should do its part by now. A voter should serve if a quorum does and its time to start etcd is over. A learner
 // that the operator has released should start etcd once its Pod has a node.
 func Expected(s State, m Member) bool {

@@ -29,6 +29,10 @@ func accepted(s State, m Member) bool {
 	return slices.Contains(s.Asked.AcceptVolumes, TokenOf(s, m)) && (!s.MembershipKnown || m.Pod != PodNone)
 }
 
+// A claim that a person creates under the name of a lost one may have an older copy of the data. The member that started on it would have
+// forgotten writes that it acknowledged and votes that it cast, and together with another such member it could undo what the rest knows.
+// So its data counts as lost. If nothing but copies is left, the user can accept them.
+
 // Others are the members whose claim is not the one that they served on.
 func Others(s State) []Member {
 	return s.Where(func(m Member) bool {

@@ -51,6 +51,9 @@ func BacksOff(s State, m Member) bool {
 	return m.Pod == PodEnded && s.Now.Before(NextAttempt(s, m)) && m.PodImage == s.ImageFor(m.Incarnation) && !m.Outdated
 }
 
+// A Pod that has stopped holds up only its own member. If the API server refuses to delete its object, the operator does all
+// else that it can, and tries the deletion again after a pause.
+
 // FirstRefusal is the pause after the first refusal. It doubles up to lastRefusal.
 const FirstRefusal, LastRefusal = 10 * time.Second, 5 * time.Minute
 

@@ -1,0 +1,2 @@
+// Package certificates decides when certificates and the CA are issued, written, loaded and replaced, and reports what cannot be.
+package certificates

@@ -1,0 +1,32 @@
+package certificates
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+)
+
+// refusesOperator reports whether a member was started with CAs that did not sign the certificate of the operator.
+func refusesOperator(s state.State, m state.Member) bool {
+	return m.Trust != "" && slices.Contains(strings.Fields(s.Certificates.Refusing), m.Trust)
+}
+
+// refusesFor reports whether a member whose Pod is ready has refused the operator for a time. It refuses all clients with the certificate in their Secret, too.
+func refusesFor(s state.State, m state.Member, d time.Duration) bool {
+	return refusesOperator(s, m) && m.PodReady && !m.Answers && !m.SilentSince.IsZero() && s.Now.Sub(m.SilentSince) > d
+}
+
+// refuseInUse reports whether all members that run refuse the certificates in use, and trust only the CAs that sign now: somebody has put those back.
+func refuseInUse(s state.State) bool {
+	if !s.Formed() || s.MembershipKnown || !s.Certificates.Outdated {
+		return false
+	}
+	running := s.Where(func(m state.Member) bool {
+		return m.Incarnation == s.Incarnation && m.Pod != state.PodNone && m.Pod != state.PodDeleting
+	})
+	return len(running) > 0 && !slices.ContainsFunc(running, func(m state.Member) bool {
+		return m.Answers || m.Trust != s.Certificates.Wanted || !refusesOperator(s, m)
+	})
+}

@@ -1,0 +1,229 @@
+package certificates
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/waits"
+)
+
+// A CA is replaced in steps. Each step is recognised by the content of the Secrets. At no time does a member or a client
+// receive a certificate that it does not trust:
+//
+//	1 certificates  the new CA is added to the old one in every Secret
+//	2 roll          each member restarts, and trusts both
+//	3 rotate        certificates are signed by the new CA; etcd loads them without a restart
+//	4 rotate        the old CA is removed from every Secret, once each member was seen to serve a new certificate
+//	5 roll          each member restarts, and trusts the new one only
+
+// IssueCertificates issues and renews certificates and writes them to the members' Secrets. It does not wait for a healthy
+// cluster: expired certificates may be the cause.
+func IssueCertificates(s state.State) steps.Step { return untilClocksAgree(s, issue(s)) }
+
+func issue(s state.State) steps.Step {
+	c := s.Certificates
+	if !s.Spec.TLS.Issued() {
+		return nil
+	}
+	managed := s.Spec.TLS.Managed != nil
+	switch {
+	case c.Foreign != "":
+		return steps.Wait{Reason: v1beta2.ReasonNotOurs, Message: c.Foreign, Stalled: true}
+	case c.CA.Broken != "" && c.Missing:
+		return steps.Wait{Reason: v1beta2.ReasonSecretMissing, Message: c.CA.Broken, Stalled: true}
+	case c.CA.Broken != "":
+		return nil // what was handed out is good for a while
+	case managed && !c.CA.Exists:
+		return steps.CreateCA{}
+	case managed && c.CA.ReplaceCause != "":
+		return steps.ReplaceCA{Cause: c.CA.ReplaceCause}
+	case !managed && !c.Requested && c.UnissuedReason != v1beta2.ReasonCertManagerMissing && c.IssuerRefused == "":
+		return steps.RequestCertificates{}
+	case c.Missing:
+		return issueFirst(c)
+	case c.Due != "":
+		return steps.WriteCertificates{Cause: c.Due}
+	case refuseInUse(s):
+		return steps.WriteCertificates{Switch: true, Cause: "no member accepts those in use, and all trust the CA that signs now"}
+	case c.Unknown:
+		return steps.WriteCertificates{Cause: "members and clients must trust a new CA in addition to the old one"}
+	}
+	return nil
+}
+
+// issueFirst writes the first certificates of a cluster, or waits for what they need.
+func issueFirst(c state.Certificates) steps.Step {
+	switch {
+	case !c.Lacking && c.Unissued == "":
+		return steps.WriteCertificates{Cause: "none exist yet"}
+	case !c.Requested && c.IssuerRefused != "":
+		return steps.Wait{Reason: v1beta2.ReasonIssuerNotAllowed, Message: c.IssuerRefused, Stalled: true}
+	case c.Unissued != "":
+		return steps.Wait{Reason: c.UnissuedReason, Message: c.Unissued, Stalled: c.UnissuedReason == v1beta2.ReasonCertManagerMissing}
+	}
+	return steps.WriteCertificates{Cause: "none exist yet"}
+}
+
+// RefuseTLSChange refuses to turn TLS on or off. Members with TLS cannot connect to members without it, and all clients
+// would have to change at the same time. Before a cluster forms, the same holds for the members that already run.
+func RefuseTLSChange(s state.State) steps.Step {
+	members, wayOut := s.Current(), "save a snapshot and restore it into a new EtcdCluster"
+	if !s.Formed() {
+		if s.Request != nil || s.RestorePending != "" || s.Restoring() {
+			return nil // they give way to the seed
+		}
+		members, wayOut = state.Initial(s), "delete the EtcdCluster and create it again: it has served no client yet"
+	}
+	for _, m := range members {
+		if m.Pod == state.PodNone || m.Pod == state.PodDeleting || (!s.Formed() && m.Pod != state.PodRunning) {
+			continue
+		}
+		if changed := tlsDiffers(s, m); changed != "" {
+			return steps.Wait{
+				Reason: v1beta2.ReasonTLSChangeNotSupported,
+				Message: "TLS " + changed + " in member " + m.Name + ". A running cluster cannot change it. " +
+					"The operator changes nothing until you set spec.TLS back. To change it, " + wayOut + ".",
+				Stalled: true,
+			}
+		}
+	}
+	return nil
+}
+
+// tlsDiffers says how a member's TLS differs from the spec. It is empty if it does not.
+func tlsDiffers(s state.State, m state.Member) string {
+	for _, is := range []struct {
+		who     string
+		is, was bool
+	}{{"between members", s.Spec.TLS.SecurePeer(), m.SecurePeer}, {"for clients", s.Spec.TLS.SecureClient(), m.SecureClient}} {
+		if is.is != is.was {
+			return fmt.Sprintf("%s is %s in the spec and %s", is.who, onOff(is.is), onOff(is.was))
+		}
+	}
+	return ""
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+// LoadCertificates makes the kubelet write changed certificates into a Pod at once. The kubelet reads a Pod's Secrets when
+// the Pod changes, and otherwise about once a minute. A certificate that members refuse is not loaded early: each minute may be the one in
+// which a person corrects it.
+func LoadCertificates(s state.State) steps.Step {
+	if slices.ContainsFunc(s.Members, func(m state.Member) bool { return state.RefusesPeers(s, m) }) {
+		return nil
+	}
+	for _, m := range s.Members {
+		load := steps.LoadCertificates{Name: m.Name, Loaded: s.Certificates.Loaded}
+		if m.Pod == state.PodRunning && s.Certificates.Loaded != "" && m.Loaded != s.Certificates.Loaded && waits.May(s, load) {
+			return load
+		}
+	}
+	return nil
+}
+
+// seedTrustsOldCA reports whether the Pod of a seed, which rollMembers never restarts, would refuse a certificate of the new CA.
+func seedTrustsOldCA(s state.State) bool {
+	return slices.ContainsFunc(s.Members, func(m state.Member) bool {
+		return m.Incarnation > s.Incarnation && (m.Pod == state.PodRunning || m.Pod == state.PodStarting) && state.TrustsOldCA(s, m)
+	})
+}
+
+// RotateCA continues the replacement of a CA when all members have restarted and trust what their Secrets hold.
+func RotateCA(s state.State) steps.Step {
+	c := s.Certificates
+	if !s.Spec.TLS.Issued() || !s.Formed() || !s.MembershipKnown || c.CA.Broken != "" || awaitsClocks(s, steps.WriteCertificates{}) {
+		return nil
+	}
+	switch {
+	case c.Outdated && (s.Now.Before(c.SwitchAfter) || seedTrustsOldCA(s)):
+		return nil
+	case c.Outdated:
+		return steps.WriteCertificates{Switch: true, Cause: "all members trust the new CA"}
+	case c.Superseded:
+		return dropOld(s)
+	case c.CA.Previous:
+		return steps.RemovePreviousCA{}
+	}
+	return nil
+}
+
+// dropOld removes the old CA when no member serves a certificate of it any more.
+func dropOld(s state.State) steps.Step {
+	for _, m := range s.Members {
+		if m.Pod == state.PodRunning && !m.ShowsNew {
+			return steps.Wait{Reason: v1beta2.ReasonRotatingCertificates, Message: "Member " + m.Name + " has not loaded its new certificates yet. The kubelet writes them within two minutes."}
+		}
+	}
+	if s.Now.Before(s.Certificates.DropAfter) {
+		return nil
+	}
+	return steps.WriteCertificates{Drop: true, Cause: "no certificate of the old CA is in use"}
+}
+
+// UnissuedCertificates reports on a healthy cluster why certificates cannot be issued or renewed.
+func UnissuedCertificates(s state.State) steps.Step {
+	c := s.Certificates
+	switch {
+	case !s.Spec.TLS.Issued():
+		return nil
+	case c.CA.Broken != "":
+		return steps.Wait{Reason: v1beta2.ReasonSecretMissing, Message: c.CA.Broken, Stalled: true}
+	case c.Unissued != "" && c.IssuerRefused != "" && !c.Requested:
+		return steps.Wait{Reason: v1beta2.ReasonIssuerNotAllowed, Message: c.IssuerRefused + " " + c.Unissued + c.UntilExpiry(), Stalled: true}
+	case c.Unissued != "":
+		return steps.Wait{Reason: c.UnissuedReason, Message: strings.TrimSpace(c.Unissued + " " + c.IssuerRefused)}
+	case c.Taken != "":
+		return steps.Wait{
+			Reason: v1beta2.ReasonNotOurs, Stalled: true,
+			Message: TakenByAnother(c.Taken) + " Until then the operators use the certificate of clients. If etcd's authentication is on, its user needs the role root.",
+		}
+	}
+	return nil
+}
+
+// TakenByAnother is the message about an object with a name that the cluster needs.
+func TakenByAnother(object string) string {
+	return object + " exists, but this EtcdCluster does not own it. The operator does not change it. Delete or rename it."
+}
+
+// OperatorSecret is the Secret with which the operators connect to members.
+func OperatorSecret(s state.State) string {
+	if s.Spec.TLS.Issued() && !s.Certificates.Operator {
+		return ""
+	}
+	return s.Spec.TLS.OperatorSecret(s.Name)
+}
+
+// The rules of the group "protection" run before every rule that waits, so that no pause, hibernation or outage keeps the
+// operator from protecting data. Each must be safe in every state: it stops no member, and needs no answer of etcd.
+
+// RenewCertificates replaces certificates that run out, also while the cluster is paused or hibernates: members and clients
+// with expired certificates do not reach each other. If a new CA is due, the present one signs as long as it is valid: issueCertificates,
+// which creates the new one, does not run in every state. It also writes a Secret again that somebody deleted: without it, no Pod that mounts it
+// starts, and the operator does not reach the members. What cert-manager has issued is of use even if a Certificate differs from the spec: the
+// operator corrects none in these states, and the API server may refuse the correction. All else about certificates is left to issueCertificates.
+func RenewCertificates(s state.State) steps.Step {
+	c := s.Certificates
+	deleted := c.Missing && s.Formed()
+	switch {
+	case c.Due == "" || !s.Spec.TLS.Issued() || c.Foreign != "" || c.Missing != deleted || c.CA.Broken != "" || c.CA.Invalid:
+		return nil
+	case s.Spec.TLS.Managed != nil && !c.CA.Exists:
+		return nil
+	case waits.ForeignMembers(s) != nil || RefuseTLSChange(s) != nil:
+		return nil
+	}
+	if write := (steps.WriteCertificates{Cause: c.Due}); !awaitsClocks(s, write) {
+		return write
+	}
+	return nil // reportClock
+}

@@ -1,0 +1,55 @@
+package material
+
+import (
+	"crypto/x509"
+	"slices"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/pki"
+)
+
+// A certificate is kept until all members trust the CA of the next one, or if a renewal would not prolong it. Once it has expired, no process accepts
+// it any more. Then the wait protects nothing, and it would not end: without valid certificates no quorum answers. So an expired certificate
+// is replaced at once.
+
+// expired reports whether a certificate has expired by both clocks, so that no member and no client accepts it.
+func expired(s state.State, cert *x509.Certificate) bool {
+	return !state.EarlierNow(s).Before(cert.NotAfter)
+}
+
+// unexpired are the CAs and intermediates that some process may accept.
+func unexpired(s state.State, bundle pki.Bundle) pki.Bundle {
+	return slices.DeleteFunc(slices.Clone(bundle), func(cert *x509.Certificate) bool { return expired(s, cert) })
+}
+
+// expiry says why a process with these CAs accepts a pair no more: its certificate has expired, or each CA that signed it. It is empty if one may accept
+// it, or if the pair cannot be read.
+func expiry(s state.State, pair pki.Pair, trusted []byte, checks *pki.Checks) string {
+	leaf, err := pair.Leaf()
+	if err != nil {
+		return ""
+	}
+	if expired(s, leaf) {
+		return "it expired at " + leaf.NotAfter.UTC().Format(time.RFC3339)
+	}
+	bundle, chain := pki.ParseBundle(trusted), pki.ParseBundle(pair.Cert)
+	validBundle, validChain := unexpired(s, bundle), unexpired(s, chain)
+	if len(validBundle) == len(bundle) && len(validChain) == len(chain) {
+		return ""
+	}
+	if len(bundle.Signers(leaf, chain, checks)) > 0 && len(validBundle.Signers(leaf, validChain, checks)) == 0 {
+		return "the CA that signed it has expired"
+	}
+	return ""
+}
+
+// heldExpiry is the expiry of the certificate in use.
+func heldExpiry(m Material, s state.State, u state.Usage, checks *pki.Checks) string {
+	return expiry(s, m.Pair(u), m.HandedOut[u.Name].Get(u.CaKey), checks)
+}
+
+// issuedExpiry is the expiry of the certificate that cert-manager has issued. To hand out an expired one would change nothing.
+func issuedExpiry(m Material, s state.State, u state.Usage, checks *pki.Checks) string {
+	return expiry(s, m.IssuedPair(u), m.Issued[u.Name].Get(IssuedCAKey), checks)
+}

@@ -1,0 +1,257 @@
+package restore
+
+import (
+	"fmt"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/waits"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
+
+// A restore, as the cluster sees it:
+//
+//	 old members   serve ──────────────────────────┐ stop
+//	 seed                 restore ── start ── prove │ serve ── grow to size ──▶ complete
+//	 Service       ──▶ old ─────────────────────────┼──▶ seed
+//	 old volumes   kept ──────────────────────────────────────────────────────▶ deleted
+//	 step          │ Seeding                        │ Switching │ Growing │ Complete
+//
+// A seed that fails before Switching is removed, and the old members never stopped.
+
+// Restore takes a verified EtcdRestore through its steps until the seed is the cluster. While the restored cluster
+// grows, only another EtcdRestore ends that: the way out when the seed's data is lost before it has company.
+func Restore(s state.State) steps.Step {
+	switch state.RestoreStep(s) {
+	case v1beta2.RestoreSeeding:
+		return seeding(s)
+	case v1beta2.RestoreSwitching:
+		return switching(s)
+	}
+	if s.Request == nil || s.Requested() || state.CannotRead(s, *s.Request) != "" {
+		return nil // reportUnreadableRestore says so
+	}
+	last := max(s.Incarnation, state.FirstIncarnation)
+	if s.Restore != nil { // its seed may be gone, and its volume not seen yet
+		last = max(last, s.Restore.Incarnation)
+	}
+	for _, m := range s.Members {
+		last = max(last, m.Incarnation)
+	}
+	return steps.BeginRestore{Restore: v1beta2.ClusterRestoreStatus{
+		Name:            s.Request.Name,
+		UID:             s.Request.UID,
+		CreationTime:    s.Request.CreationTime(),
+		Step:            v1beta2.RestoreSeeding,
+		Message:         "The operator is restoring a seed. The members continue to serve.",
+		Incarnation:     last + 1,
+		ClusterIDBefore: s.ClusterID,
+		SpecHash:        s.Request.SpecHash,
+		RevisionBefore:  highestRevision(s),
+		RevisionBump:    bumpOf(s, *s.Request),
+	}}
+}
+
+func seeding(s state.State) steps.Step {
+	if !s.Requested() {
+		return steps.FailRestore{Message: state.NotRequested(s) + " The seed had not taken over" + unchanged(s) + useAnotherName(s)}
+	}
+	seed, _ := state.SeedMember(s)
+	if why := seedStuck(s, seed); why != "" {
+		return steps.FailRestore{Message: why + " The operator removes the seed. The cluster was not changed."}
+	}
+	switch {
+	case seed.Pod == state.PodDeleting || (seed.Pod == state.PodNone && seed.Volume == state.VolumeDeleting):
+		return waits.WaitUntilGone(s, seed, v1beta2.ReasonRestoring, "An earlier seed is being removed.")
+	case seed.Volume == state.VolumeDeleting:
+		return steps.DeletePod{Name: seed.Name, Reason: v1beta2.ReasonRestoring, Message: "its volume is being deleted, and the seed must be restored again"}
+	case seed.Pod == state.PodNone && s.Durable() && seed.Volume == state.VolumeNone && s.NoStorageClass:
+		return waits.NoStorageClass()
+	case seed.Pod == state.PodNone:
+		return steps.CreateMember{Name: seed.Name, Incarnation: s.Restore.Incarnation, Start: state.StartSeed}
+	case seed.SeedFailed():
+		return steps.FailRestore{Message: planning.Sentence("The seed could not be restored: ", seed.Seed.Message) + " The cluster was not changed."}
+	case seed.Pod == state.PodBlocked:
+		return steps.Wait{Reason: seed.PodReason, Message: planning.Sentence("Seed "+seed.Name+" does not run: ", seed.PodMessage) + " The members continue to serve.", Stalled: true}
+	case seed.Refusal != etcd.NotRefused:
+		return saveBeforeRefusal(s, seed)
+	case !seed.Serving || !seed.PodReady:
+		return waitForSeed(s, seed)
+	}
+	if step := beforeSwitch(s, seed); step != nil {
+		return step
+	}
+	return steps.BeginSwitch{ClusterID: seed.ClusterID.String(), Revision: seed.Revision}
+}
+
+// unchanged ends the sentence that a seed had not taken over. If the members have no data, or too few have it, nothing continues.
+func unchanged(s state.State) string {
+	if s.Formed() && OldMayContinue(s) {
+		return "." + OldContinue
+	}
+	return ", so the cluster was not changed."
+}
+
+// useAnotherName returns the advice for an EtcdRestore that failed or lost its status. It is empty for one that was deleted.
+func useAnotherName(s state.State) string {
+	if s.RestoreFailed || s.RestoreUnverified {
+		return " Create an EtcdRestore with another name."
+	}
+	return ""
+}
+
+// beforeSwitch returns what must happen before a seed that serves may take over; nil for nothing.
+func beforeSwitch(s state.State, seed state.Member) steps.Step {
+	if why := seedBehind(s, seed); why != "" {
+		return steps.FailRestore{Message: why + " The cluster was not changed."}
+	}
+	if why := heldUp(s); why != "" {
+		return steps.FailRestore{Message: why}
+	}
+	if step := cannotHandOver(s); step != nil {
+		return step
+	}
+	return SafetySnapshot(s)
+}
+
+// waitForSeed waits until a seed serves, or until its Pod is created again after it failed.
+func waitForSeed(s state.State, seed state.Member) steps.Step {
+	if wait := waits.WaitForAttempt(s, []state.Member{seed}); wait != nil {
+		return wait
+	}
+	progress := int64(0)
+	if seed.Seed != nil {
+		progress = int64(seed.Seed.Percent)
+	}
+	return steps.Wait{
+		Reason: v1beta2.ReasonRestoring, Message: "Seed " + seed.Name + " is being restored. The members continue to serve.",
+		Limit: state.SlowWaitLimit, Progress: progress,
+		Advice: "Read the log of its init container: kubectl logs " + seed.Name + " --all-containers. To cancel, delete the EtcdRestore.",
+	}
+}
+
+// seedBehind returns why the revision of a seed that serves is too low; empty if it is not.
+func seedBehind(s state.State, seed state.Member) string {
+	highest := highestRevision(s) // also of what clients have written since the restore began
+	switch {
+	case seed.Revision < s.Request.Revision:
+		return fmt.Sprintf("The seed holds revision %d, but the snapshot holds revision %d.", seed.Revision, s.Request.Revision)
+	case s.Restore.RevisionBump > 0 && seed.Revision <= highest:
+		return fmt.Sprintf("The seed holds revision %d, but the cluster has had revision %d, so clients would read older revisions. Apply another EtcdRestore with a larger spec.revisionBump.", seed.Revision, highest)
+	}
+	return ""
+}
+
+// CompleteRestore: asked last, so the cluster is at size and well and the old volumes are gone.
+func CompleteRestore(s state.State) steps.Step {
+	growing := state.RestoreStep(s) == v1beta2.RestoreGrowing
+	for _, m := range s.Members {
+		switch {
+		case failedSeed(s, m) && m.Pod == state.PodNone && !waits.May(s, steps.DeleteVolume{Name: m.Name, Reason: v1beta2.ReasonRestoring}):
+			// the API server refuses its deletion, which removeFailedSeed reports
+		case failedSeed(s, m):
+			return waits.WaitUntilGone(s, m, v1beta2.ReasonRestoring, "Seed "+m.Name+" of a failed restore is being removed.")
+		case m.Incarnation < s.Incarnation && state.Overdue(s, m) && !m.Held:
+			return steps.ForceDeletePod{Name: m.Name}
+		case m.Incarnation < s.Incarnation && m.Pod == state.PodDeleting:
+			return waits.WaitUntilGone(s, m, v1beta2.ReasonRestoring, "The Pod of old member "+m.Name+" is being deleted.")
+		case m.Incarnation < s.Incarnation && growing && m.Pod != state.PodNone:
+			return steps.Wait{Reason: v1beta2.ReasonRestoring, Message: "The Pod of old member " + m.Name + " has yet to be deleted."}
+		case m.Incarnation < s.Incarnation && growing:
+			return steps.Wait{Reason: v1beta2.ReasonRestoring, Message: "The volume of old member " + m.Name + " is being deleted."}
+		}
+	}
+	if !growing || !state.LeadsClients(s) {
+		return nil
+	}
+	return steps.CompleteRestore{}
+}
+
+// saveBeforeRefusal takes the safety snapshot before a person is asked for the password of the snapshot: with that one in
+// the Secret, the present members would refuse restore-operator.
+func saveBeforeRefusal(s state.State, seed state.Member) steps.Step {
+	if step := Unstoppable(s); step != nil {
+		return step
+	}
+	if state.WantsExact(s) {
+		return steps.FailRestore{Message: "The users and passwords of the snapshot are not those of the members, so the operator cannot reach both at once. So it cannot save the present data exactly. " +
+			"The cluster was not changed. Create an EtcdRestore with another name and with safetySnapshot: Required."}
+	}
+	// One that is there is not renewed while a person corrects the Secret. The switch asks for its age.
+	step := SafetySnapshot(s)
+	_, fails := step.(steps.FailRestore)
+	_, asks := step.(steps.AwaitSafetySnapshot)
+	again := asks && s.Restore.SeedReadyTime != nil
+	if fails || step != nil && s.Request.Saved == nil && !again {
+		return step
+	}
+	return refusedSeed(s, seed)
+}
+
+// refusedSeed waits before a switch to a seed that the operator could not take care of: a snapshot contains the users and
+// passwords of its cluster.
+func refusedSeed(s state.State, seed state.Member) steps.Step {
+	return steps.Wait{
+		Reason: v1beta2.ReasonEtcdAccessDenied, Stalled: true,
+		Message: "Authentication is on in the snapshot, with the users and passwords of that time. " + state.WhyRefused(s, seed.Refusal) + " Clients are not switched to seed " + seed.Name + ", and the members continue to serve. " + state.HowToPermit(s, seed.Refusal) + " Or delete the EtcdRestore.",
+	}
+}
+
+// switching fences the old members, or stops them if no quorum of them answers, and then the seed is the cluster. While they can be a
+// quorum, they stop only for a seed that serves.
+func switching(s state.State) steps.Step {
+	if step := reconsider(s); step != nil {
+		return step
+	}
+	notYet, run := seedServes(s), oldRun(s)
+	if run && notYet == nil {
+		if step := fenceOld(s); step != nil {
+			return step
+		}
+	}
+	if notYet == nil {
+		if step := exactSnapshot(s); step != nil {
+			return step
+		}
+	}
+	if notYet == nil && WritesFenced(s) {
+		return adoptSeed(s)
+	}
+	if run && notYet == nil {
+		if step := cannotHandOver(s); step != nil && OldQuorumRuns(s) {
+			return step // nothing was stopped yet
+		}
+		return steps.StopMembers{Except: s.Restore.Incarnation}
+	}
+	if step := OldMemberStops(s); !run && step != nil {
+		return step
+	}
+	if notYet != nil {
+		return notYet
+	}
+	if step := foreignQuorum(s); step != nil {
+		return step
+	}
+	return adoptSeed(s)
+}
+
+// reconsider returns to Seeding if a quorum of the old members may have served since the switch was recorded, because the cluster was paused
+// or the operator did not run. Then the safety snapshot lacks their writes, the seed's revision is too low by now, or the operator cannot
+// stop a quorum any more. It also returns if the EtcdRestore was deleted: that cancels the restore, also if the members do not answer. If
+// it has lost its status, a quorum that serves ends the restore, too: its writes would be lost later. One that does not serve waits.
+func reconsider(s state.State) steps.Step {
+	seed, _ := state.SeedMember(s)
+	unknown, _ := state.QuorumUnknown(s)
+	serves := s.MembershipKnown || state.Guarded(s) || unknown
+	switch {
+	case !OldQuorumRuns(s) || !serves && s.Requested():
+		return nil
+	case s.RestoreUnverified && !serves:
+		return steps.Wait{Reason: v1beta2.ReasonRestoring, Stalled: true, Message: state.NotRequested(s) + " The operator stops no member until restore-operator has verified it again. To cancel, delete the EtcdRestore."}
+	case s.Requested() && (!seed.Serving || (seedBehind(s, seed) == "" && SafetySnapshot(s) == nil && cannotHandOver(s) == nil)):
+		return nil
+	}
+	return steps.ReturnToSeeding{}
+}

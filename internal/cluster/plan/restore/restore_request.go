@@ -1,0 +1,143 @@
+package restore
+
+import (
+	"cmp"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+)
+
+// ChooseRestore finds the restore to work on among all of the namespace, oldest first: the one under way until
+// its own operator has reported its end, else the oldest verified one.
+func ChooseRestore(s *state.State, restores []v1beta2.EtcdRestore) {
+	var next *v1beta2.EtcdRestore
+	learn(s, restores)
+	for i := range restores {
+		restore := &restores[i]
+		if restore.Spec.EtcdCluster.Name != s.Name || !open(s, restore) {
+			continue
+		}
+		failed := isTrue(restore, v1beta2.ConditionFailed)
+		underWay := s.Restore != nil && s.Restore.UID == restore.UID
+		if s.RestorePending == "" || failed {
+			s.RestorePending = restore.Name
+			s.RestoreProgress = int64(restore.Status.Percent)
+		}
+		switch verified := Verified(restore); {
+		case underWay && (failed || !verified):
+			s.RestoreFailed, s.RestoreUnverified = failed, !failed
+		case failed || !verified:
+		case underWay:
+			s.Request = requestOf(restore)
+			return
+		case next == nil:
+			next = restore
+		}
+	}
+	if next != nil {
+		s.Request = requestOf(next)
+	}
+}
+
+// open returns whether there is something to do for an EtcdRestore of the cluster.
+func open(s *state.State, restore *v1beta2.EtcdRestore) bool {
+	return restore.DeletionTimestamp.IsZero() && !isTrue(restore, v1beta2.ConditionComplete) && !restore.Spec.DryRun && len(restore.Spec.Prefixes) == 0 && !refuses(s, restore)
+}
+
+// Verified returns whether restore-operator has verified an EtcdRestore.
+func Verified(restore *v1beta2.EtcdRestore) bool {
+	return isTrue(restore, v1beta2.ConditionVerified) && restore.Status.Snapshot != nil && restore.Status.Source != nil
+}
+
+// Ended returns whether an EtcdRestore has failed or is complete.
+func Ended(restore *v1beta2.EtcdRestore) bool {
+	return isTrue(restore, v1beta2.ConditionFailed) || isTrue(restore, v1beta2.ConditionComplete)
+}
+
+// refuses returns whether the cluster does not begin a restore, because it was carried out before. restore-operator
+// refuses it as well, and reports why.
+func refuses(s *state.State, restore *v1beta2.EtcdRestore) bool {
+	underWay := s.Restore != nil && s.Restore.UID == restore.UID
+	return !underWay && v1beta2.RefuseRestore(s.ClusterID, s.PastRestores, restore) != ""
+}
+
+func requestOf(restore *v1beta2.EtcdRestore) *state.RestoreRequest {
+	bump := v1beta2.DefaultRevisionBump
+	if restore.Spec.RevisionBump != nil {
+		bump = *restore.Spec.RevisionBump
+	}
+	safety := restore.Spec.SafetySnapshotPolicy()
+	if safety == v1beta2.SafetySnapshotSkip {
+		safety = ""
+	}
+	signed := ""
+	if url := restore.Status.SignedURL; url != nil {
+		signed = url.SecretName
+	}
+	request := &state.RestoreRequest{
+		SignedURL:      signed,
+		Safety:         safety,
+		Saved:          restore.Status.SafetySnapshot.DeepCopy(),
+		Archived:       restore.Status.ArchivedRevision,
+		Name:           restore.Name,
+		UID:            restore.UID,
+		Source:         *restore.Status.Source,
+		SHA256:         restore.Status.Snapshot.SHA256,
+		Size:           restore.Status.Snapshot.Size,
+		PlainSize:      restore.Status.Snapshot.PlainSize,
+		Revision:       restore.Status.Snapshot.Revision,
+		RevisionBump:   bump,
+		SpecHash:       restore.Spec.Hash(),
+		Created:        restore.CreationTimestamp,
+		StorageVersion: restore.Status.Snapshot.StorageVersion,
+	}
+	if request.Saved != nil {
+		request.SavedFor = request.Saved.Time.Time
+	}
+	return request
+}
+
+func isTrue(restore *v1beta2.EtcdRestore, condition string) bool {
+	for _, c := range restore.Status.Conditions {
+		if c.Type == condition {
+			return c.Status == metav1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// learn completes the record of restores with what their EtcdRestores show, while these exist. If the status was lost, the client Service tells only the
+// UID of the one that made the incarnation, and without its name and its time an older one would replace its data.
+//
+// In that case each complete EtcdRestore of the cluster counts as carried out. If the object of the last one is gone, all that are older than now are
+// refused.
+func learn(s *state.State, restores []v1beta2.EtcdRestore) {
+	lost := s.Restore != nil && s.Restore.Name == ""
+	for i := range restores {
+		restore := &restores[i]
+		if restore.Spec.EtcdCluster.Name != s.Name {
+			continue
+		}
+		s.Restores = append(s.Restores, restore.UID)
+		learnLast(s, restore)
+		at := slices.IndexFunc(s.PastRestores, func(p v1beta2.PastRestore) bool { return p.UID == restore.UID })
+		switch {
+		case at >= 0:
+			p := &s.PastRestores[at]
+			p.Name, p.SpecHash, p.CreationTime = restore.Name, cmp.Or(p.SpecHash, restore.Spec.Hash()), cmp.Or(p.CreationTime, restore.CreationTimestamp.DeepCopy())
+		case lost && isTrue(restore, v1beta2.ConditionComplete) && !restore.Spec.DryRun && len(restore.Spec.Prefixes) == 0:
+			s.PastRestores = append(s.PastRestores, v1beta2.PastRestore{
+				Name: restore.Name, UID: restore.UID, CreationTime: restore.CreationTimestamp.DeepCopy(), SpecHash: restore.Spec.Hash(),
+				Time: metav1.NewTime(s.Now), ClusterID: restore.Status.ClusterID,
+			})
+		}
+	}
+	s.PastRestores = state.WithEarlier(s.PastRestores, s.Restore, s.Now)
+	if s.Restore != nil && s.Restore.Name == "" { // the next pass does not learn again
+		s.Restore = s.Restore.DeepCopy()
+		s.Restore.Name = string(s.Restore.UID)
+	}
+}

@@ -1,0 +1,81 @@
+package steps
+
+import (
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
+
+// CreateCA makes the certificate authority of a cluster (TLS.managed). If one was lost, the certificates that it signed are still trusted.
+type CreateCA struct{}
+
+func (CreateCA) describe(state.State) planning.Description {
+	return announced(planning.Description{
+		Reason:  v1beta2.ReasonIssuingCertificates,
+		Message: "The operator is creating the certificate authority of the cluster.",
+		Requeue: state.RequeueSoon,
+	}, "MakingAuthority", cluster)
+}
+
+// ReplaceCA puts another certificate authority beside the current one, which it keeps as the previous one with its key.
+type ReplaceCA struct{ Cause string }
+
+func (step ReplaceCA) describe(state.State) planning.Description {
+	return announced(planning.Description{
+		Reason:  v1beta2.ReasonRotatingCertificates,
+		Message: "The operator is creating a new certificate authority, because " + step.Cause + ".",
+		Requeue: state.RequeueSoon,
+	}, "ReplacingAuthority", cluster)
+}
+
+// RequestCertificates makes the Certificates of cert-manager.
+type RequestCertificates struct{}
+
+func (RequestCertificates) describe(state.State) planning.Description {
+	return planning.Description{
+		Reason:  v1beta2.ReasonIssuingCertificates,
+		Message: "The operator is requesting certificates from cert-manager.",
+		Requeue: state.RequeueStarting,
+	}
+}
+
+// WriteCertificates writes the three Secrets: what is missing or due, and all certificate authorities that sign. With
+// Switch the newest one signs all certificates. With Drop only those that sign are kept.
+type WriteCertificates struct {
+	Switch, Drop bool
+	Cause        string
+}
+
+func (step WriteCertificates) describe(state.State) planning.Description {
+	d := planning.Description{
+		Reason:  v1beta2.ReasonIssuingCertificates,
+		Message: "The operator is writing the certificates of members and clients: " + step.Cause + ".",
+		Requeue: state.RequeueSoon,
+	}
+	if step.Switch || step.Drop {
+		d.Reason = v1beta2.ReasonRotatingCertificates
+	}
+	return announced(d, "WritingCertificates", cluster)
+}
+
+// LoadCertificates marks a Pod, so that its kubelet reads its Secrets.
+type LoadCertificates struct{ Name, Loaded string }
+
+func (step LoadCertificates) describe(state.State) planning.Description {
+	return planning.Description{
+		Reason:  v1beta2.ReasonRotatingCertificates,
+		Message: "Member " + step.Name + " is loading its certificates.",
+		Requeue: state.RequeueSoon,
+	}
+}
+
+// RemovePreviousCA removes the previous certificate authority, which no process trusts any more.
+type RemovePreviousCA struct{}
+
+func (RemovePreviousCA) describe(state.State) planning.Description {
+	return announced(planning.Description{
+		Reason:  v1beta2.ReasonRotatingCertificates,
+		Message: "The operator is removing the previous certificate authority, which no member trusts any more.",
+		Requeue: state.RequeueSoon,
+	}, "ForgettingAuthority", cluster)
+}
