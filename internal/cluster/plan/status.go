@@ -40,7 +40,7 @@ func NewStatus(s state.State, step steps.Step, actErr error, before v1beta2.Etcd
 	status.ReplacedVolumes = replacedVolumes(s)
 	status.PromotingMember, status.ForeignMembers = membership.StillPromoting(s, step), membership.ForeignStatus(s)
 	status.RemovingMember, status.AccusedMembers = membership.StillRemoving(s, step), repair.AccusedMembers(s)
-	status.Space, status.Defragmentation = space.SpaceStatus(s), space.DefragmentationStatus(s)
+	status.Space, status.Defragmentation = space.Status(s), space.DefragmentationStatus(s)
 	status.LastRevision = modes.ReadOnlySince(s, before.LastRevision)
 	if actErr == nil {
 		recordFacts(&status, s, step)

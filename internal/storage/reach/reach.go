@@ -18,11 +18,12 @@ import (
 )
 
 const (
-	// EnvHTTPSProxy and EnvHTTPProxy are the URLs of the proxies for https:// and http://. EnvNoProxy lists what is reached without them, as NO_PROXY
-	// does for other programs. If all are empty, HTTPS_PROXY, HTTP_PROXY and NO_PROXY count.
+	// EnvHTTPSProxy is the URL of the proxy for https://. If it and the next two are empty, HTTPS_PROXY, HTTP_PROXY and NO_PROXY count.
 	EnvHTTPSProxy = "STORE_HTTPS_PROXY"
-	EnvHTTPProxy  = "STORE_HTTP_PROXY"
-	EnvNoProxy    = "STORE_NO_PROXY"
+	// EnvHTTPProxy is the URL of the proxy for http://.
+	EnvHTTPProxy = "STORE_HTTP_PROXY"
+	// EnvNoProxy lists what is reached without a proxy, as NO_PROXY does for other programs.
+	EnvNoProxy = "STORE_NO_PROXY"
 	// EnvCACertificates are CA certificates in PEM that are trusted beside those of the system. A Secret with ca.crt trusts that one only.
 	EnvCACertificates = "STORE_CA_CERTIFICATES"
 )

@@ -32,7 +32,7 @@ func ResizePods(s state.State) steps.Step {
 	for _, m := range s.Membership() {
 		switch {
 		case m.Resize == ResizeUnderWay:
-			return waitForResize(s, m)
+			return waitForResize(m)
 		case m.Resize == ResizeWanted && m.Leader && waits.May(s, steps.ResizePod{Name: m.Name}):
 			leader = steps.ResizePod{Name: m.Name}
 		}
@@ -45,7 +45,7 @@ func ResizePods(s state.State) steps.Step {
 	return leader
 }
 
-func waitForResize(s state.State, m state.Member) steps.Step {
+func waitForResize(m state.Member) steps.Step {
 	said := ""
 	if m.ResizeMessage != "" {
 		said = planning.Sentence(" Kubernetes reports: ", m.ResizeMessage)

@@ -206,6 +206,7 @@ func inUse(m Material, checks *pki.Checks) pki.Bundle {
 	return signers
 }
 
+// Current returns the CA that signs now, with its key.
 func Current(m Material) (*pki.CA, error) {
 	return pki.ParseCA(pki.Pair{Cert: m.CA.Get(CACertKey), Key: m.CA.Get(CAKeyKey)})
 }
@@ -248,4 +249,5 @@ func stillPrevious(m Material) bool {
 	return false
 }
 
+// CASecret returns the name of the Secret with the CA.
 func CASecret(s state.State) string { return s.Name + v1beta2.AuthoritySecretSuffix }

@@ -9,7 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
-// Deleting: the garbage collector takes what the cluster owns.
+// Deleting leaves to the garbage collector what the cluster owns.
 func Deleting(s state.State) steps.Step {
 	if !s.Deleting {
 		return nil
@@ -17,6 +17,7 @@ func Deleting(s state.State) steps.Step {
 	return steps.Idle{Reason: v1beta2.ReasonDeleting, Message: "The EtcdCluster is being deleted. Kubernetes deletes the Pods, volumes and Services that it owns."}
 }
 
+// Paused changes nothing while spec.paused is true, apart from what protects data.
 func Paused(s state.State) steps.Step {
 	if !s.Spec.Paused {
 		return nil
@@ -32,7 +33,7 @@ func awaitsCA(s state.State, until string) string {
 	return " A new certificate authority is needed, because " + s.Certificates.CA.ReplaceCause + ". The operator creates it only " + until + ", because all members must restart for it."
 }
 
-// MissingSecrets: without them Pods would hang and members could not be asked.
+// MissingSecrets waits for Secrets. Without them Pods would hang and members could not be asked.
 func MissingSecrets(s state.State) steps.Step {
 	if s.SecretProblem == "" {
 		return nil

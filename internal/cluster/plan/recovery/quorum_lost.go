@@ -153,7 +153,7 @@ func wayOut(s state.State, holders []state.Member) string {
 	return restore
 }
 
-// WaitForQuorum: without one etcd changes nothing, and neither does the operator.
+// WaitForQuorum waits for a quorum. Without one etcd changes nothing, and neither does the operator.
 func WaitForQuorum(s state.State) steps.Step {
 	if !s.Formed() || s.MembershipKnown {
 		return nil

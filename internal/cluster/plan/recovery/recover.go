@@ -168,7 +168,7 @@ func withoutEarlierVoters(s state.State, survivor state.Member) bool {
 	})
 }
 
-// CompleteRecovery: asked last, so the cluster is at size and well. Once the recovery is complete, a volume that was not set aside is
+// CompleteRecovery ends a recovery. It is asked last, so the cluster is at size and well. Once the recovery is complete, a volume that was not set aside is
 // deleted like that of any member that was removed. So it is complete only when all of them were seen to be set aside.
 func CompleteRecovery(s state.State) steps.Step {
 	if s.Recovery == nil || s.Recovery.Step != v1beta2.RecoveryGrowing {

@@ -17,7 +17,7 @@ import (
 // later, the marks tell that such a recovery began, but not whether it was carried out: it may have been cancelled. So a mark keeps a member from
 // starting, and a person decides. If the member serves in a quorum, the mark is wrong, and is removed.
 
-// UnmarkVolumes: a mark that is wrong would hide newer data from the next recovery.
+// UnmarkVolumes removes marks that are wrong. Such a mark would hide newer data from the next recovery.
 func UnmarkVolumes(s state.State) steps.Step {
 	if !s.MembershipKnown || s.Forcing() {
 		return nil

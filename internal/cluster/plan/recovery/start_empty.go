@@ -6,7 +6,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/waits"
 )
 
-// ForbidEmptyStart: a member that has started may have voted. If a container of its Pod restarts on a volume that has become empty, etcd
+// ForbidEmptyStart has a member never start without data again. One that has started may have voted. If a container of its Pod restarts on a volume that has become empty, etcd
 // must not take up the old identity without its data. Pods of earlier releases cannot be changed, and get this when they are next recreated.
 func ForbidEmptyStart(s state.State) steps.Step {
 	if !s.MembershipKnown {

@@ -164,6 +164,7 @@ func compareHashes(s state.State) (agreed bool, odd []state.Member) {
 	return true, odd
 }
 
+// OwnVoters returns the voters of the current incarnation that the operator knows.
 func OwnVoters(s state.State) []state.Member {
 	return s.Where(func(m state.Member) bool { return m.Incarnation == s.Incarnation && m.InMembership && !m.Learner })
 }

@@ -144,7 +144,7 @@ func seedBehind(s state.State, seed state.Member) string {
 	return ""
 }
 
-// CompleteRestore: asked last, so the cluster is at size and well and the old volumes are gone.
+// CompleteRestore ends a restore. It is asked last, so the cluster is at size and well and the old volumes are gone.
 func CompleteRestore(s state.State) steps.Step {
 	growing := state.RestoreStep(s) == v1beta2.RestoreGrowing
 	for _, m := range s.Members {

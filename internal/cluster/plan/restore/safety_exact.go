@@ -75,6 +75,7 @@ func saveExactly(s state.State) steps.Step {
 	return failSwitch(s, fmt.Sprintf("The exact safety snapshot was not taken within %s. The EtcdRestore has the last failure. If it has none, check that restore-operator is running.", v1beta2.SafetySnapshotLimit))
 }
 
+// WaitForExact waits behind the fence until the exact safety snapshot is taken.
 func WaitForExact(s state.State, requeue time.Duration) steps.Wait {
 	return steps.Wait{Reason: v1beta2.ReasonRestoring, Message: state.AwaitsExactSnapshot, Requeue: requeue, Limit: 2 * v1beta2.SafetySnapshotLimit}
 }

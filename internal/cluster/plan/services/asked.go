@@ -46,17 +46,17 @@ func ReportRefused(s state.State) steps.Step {
 	}
 	for _, m := range s.Current() {
 		if m.InMembership && !m.Learner && slices.Contains(s.Asked.Fence, m.Name) && !s.Fenced(m.Name) {
-			return refusedAnnotation(s, v1beta2.AnnotationFence, fmt.Sprintf("to fence member %s. The client Service must keep a quorum, %d of %d voters. Remove a name from the annotation, or raise spec.size.",
+			return refusedAnnotation(v1beta2.AnnotationFence, fmt.Sprintf("to fence member %s. The client Service must keep a quorum, %d of %d voters. Remove a name from the annotation, or raise spec.size.",
 				m.Name, etcd.Quorum(s.Voters().Total), s.Voters().Total))
 		}
 	}
 	if leader, ok := s.Leader(); ok && slices.Contains(s.Asked.MoveLeader, leader.Name) {
-		return refusedAnnotation(s, v1beta2.AnnotationMoveLeader, "that member "+leader.Name+" does not lead, but no other voter can lead. Remove a name from the annotation, or raise spec.size.")
+		return refusedAnnotation(v1beta2.AnnotationMoveLeader, "that member "+leader.Name+" does not lead, but no other voter can lead. Remove a name from the annotation, or raise spec.size.")
 	}
 	return nil
 }
 
-func refusedAnnotation(s state.State, annotation, what string) steps.Step {
+func refusedAnnotation(annotation, what string) steps.Step {
 	return steps.Wait{
 		Reason: v1beta2.ReasonRequestRefused, Stalled: true, Requeue: state.RequeueForeign,
 		Message: "Annotation " + annotation + " asks " + what + " The members serve as before.",

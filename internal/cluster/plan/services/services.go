@@ -21,7 +21,7 @@ func ApplyServices(s state.State) steps.Step {
 	if headless && forClients && withoutUID == s.Services.WithoutUID {
 		return nil
 	}
-	return steps.ApplyServices{Incarnation: incarnation, ClusterID: state.IdForClients(s), RestoreUID: state.MadeBy(s), WithoutUID: withoutUID, Unready: state.ServesUnready(s)}
+	return steps.ApplyServices{Incarnation: incarnation, ClusterID: state.IDForClients(s), RestoreUID: state.MadeBy(s), WithoutUID: withoutUID, Unready: state.ServesUnready(s)}
 }
 
 // selectsWithoutUID says whether the selectors have to do without the UID, because a Pod that runs has no such label

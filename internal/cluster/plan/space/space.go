@@ -55,8 +55,8 @@ func QuotaTooSmall(s state.State) steps.Step {
 	return nil
 }
 
-// SpaceStatus is the record of compactions. It is dropped when no alarm is on.
-func SpaceStatus(s state.State) *v1beta2.SpaceStatus {
+// Status is the record of compactions. It is dropped when no alarm is on.
+func Status(s state.State) *v1beta2.SpaceStatus {
 	if state.Answered(s) && len(state.Alarms(s, etcd.AlarmNoSpace)) == 0 {
 		return nil
 	}

@@ -87,6 +87,7 @@ var Usages = []Usage{
 }
 
 const (
+	// OperatorUsage is the usage of the certificate with which the operators connect.
 	OperatorUsage = "operator"
 	// RootUser may do everything if etcd's authentication is on. etcd takes the common name of a certificate as the user.
 	RootUser = "root"
@@ -150,6 +151,7 @@ const (
 	DefaultCAOverlap     = 24 * time.Hour
 )
 
+// Validity returns for how long certificates and CAs are valid, and when they are renewed.
 func Validity(s State) validity {
 	v := validity{defaultDuration, defaultRenewBefore, defaultCADuration, defaultCARenewBefore, DefaultCAOverlap}
 	if s.Spec.TLS.Managed == nil {
@@ -216,6 +218,7 @@ func FromEarlier(s State, validity time.Duration) time.Duration {
 	return validity + max(s.ServerAhead, 0)
 }
 
+// Later returns the later of two times.
 func Later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b

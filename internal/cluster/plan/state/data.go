@@ -81,4 +81,5 @@ func StorageRequest(s State) resource.Quantity {
 	return defaultStorage
 }
 
+// BytesOf writes a number of bytes as a quantity of Kubernetes.
 func BytesOf(n int64) string { return resource.NewQuantity(n, resource.BinarySI).String() }

@@ -11,6 +11,7 @@ import (
 // ReadOnlyFence returns the ID of the fence of spec.readOnly.
 func ReadOnlyFence(s State) etcd.ID { return etcd.FenceID(s.UID) }
 
+// ReadOnlyAlarm returns the alarm that is the fence of spec.readOnly.
 func ReadOnlyAlarm(s State) etcd.Alarm {
 	return etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: ReadOnlyFence(s)}
 }
@@ -39,7 +40,7 @@ func ServicesCurrent(s State) (headless, forClients bool) {
 	}
 	headless = s.Services.HeadlessCurrent || IsForeign(s, "Service", s.Name)
 	forClients = s.Services.ClientCurrent && s.Services.ClientUnready == ServesUnready(s) &&
-		s.Services.ClientIncarnation == incarnation && s.Services.ClientClusterID == IdForClients(s) && s.Services.ClientRestoreUID == MadeBy(s)
+		s.Services.ClientIncarnation == incarnation && s.Services.ClientClusterID == IDForClients(s) && s.Services.ClientRestoreUID == MadeBy(s)
 	return headless, forClients || IsForeign(s, "Service", s.ClientService())
 }
 

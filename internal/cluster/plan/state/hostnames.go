@@ -41,6 +41,7 @@ func WhyClientRefused(s State) string {
 	return " " + ClientLacksName(s) + " Members accept only clients with that name. " + do
 }
 
+// ClientLacksName says that the certificate of the operators lacks the name that members accept.
 func ClientLacksName(s State) string {
 	key := v1beta2.ClientCertKey
 	if !s.Spec.TLS.Issued() {
@@ -75,6 +76,7 @@ func WhyPeersRefuse(s State) string {
 		"Put a certificate with the name back into the Secret.", refusing[0].Name)
 }
 
+// LacksName says that the certificate of peers lacks the name that members accept.
 func LacksName(s State) string {
 	return fmt.Sprintf("The certificate in Secret %s (key %s or tls.crt) does not cover the DNS name %s.", s.Spec.TLS.PeerSecret(s.Name), v1beta2.PeerCertKey, PeerHostname(s))
 }

@@ -225,6 +225,7 @@ type Seed struct {
 	DoneAt time.Time
 }
 
+// ResizeNone means that the kubelet has no resize to do.
 const ResizeNone ResizeState = ""
 
 // Start is how a member's etcd comes up.

@@ -68,10 +68,12 @@ func Host(s State, member string) string {
 	return member + "." + s.Name + "." + s.Namespace + ".svc" + Dotted(s.PodPolicy().ClusterDomain)
 }
 
+// PeerURL returns the URL at which other members reach a member.
 func PeerURL(s State, member string) string {
 	return URL(s.Spec.TLS.SecurePeer(), Host(s, member), v1beta2.PeerPort)
 }
 
+// ClientURL returns the URL at which clients reach a member.
 func ClientURL(s State, member string) string {
 	return URL(s.Spec.TLS.SecureClient(), Host(s, member), v1beta2.ClientPort)
 }

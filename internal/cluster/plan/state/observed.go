@@ -192,6 +192,7 @@ type Held struct {
 	Refused, Pod string
 }
 
+// CertManagerGroup is the API group of cert-manager.
 const CertManagerGroup = "cert-manager.io"
 
 // everyName is the name of an AllowedIssuer that allows all issuers of its kind.

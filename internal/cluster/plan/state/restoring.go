@@ -100,6 +100,7 @@ func isKnown(s State, marked Member) bool {
 	})
 }
 
+// RestoreStep returns the step of the restore; empty without one.
 func RestoreStep(s State) v1beta2.RestoreStep {
 	if s.Restore == nil {
 		return ""
@@ -149,6 +150,7 @@ func NotRequested(s State) string {
 // SeedMember is the first member of the incarnation that a restore makes; false when nothing of it is there yet.
 func SeedMember(s State) (Member, bool) { return SeedOf(s, s.Restore.Incarnation) }
 
+// SeedOf is the first member of an incarnation; false if nothing of it is there.
 func SeedOf(s State, incarnation int32) (Member, bool) {
 	name := MemberName(s.Name, s.UID, incarnation, 0)
 	for _, m := range s.Members {
@@ -167,6 +169,7 @@ func (r RestoreRequest) CreationTime() *metav1.Time {
 	return &r.Created
 }
 
+// AwaitsSafetySnapshot says that the switch waits for the safety snapshot.
 const AwaitsSafetySnapshot = "The seed serves the snapshot. Before the switch, restore-operator saves the present data. The members continue to serve."
 
 // AwaitsSafety says what restore-operator does, and whether the members take writes.
@@ -177,6 +180,7 @@ func AwaitsSafety(s State) string {
 	return AwaitsSafetySnapshot
 }
 
+// AwaitsExactSnapshot says that the old members are fenced until their data is saved.
 const AwaitsExactSnapshot = "The old members refuse writes while restore-operator saves their data exactly. Then the seed takes over."
 
 // WantsExact reports whether the seed must not take over before the safety snapshot has every acknowledged write. The status has it, too, because the

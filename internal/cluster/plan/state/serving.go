@@ -134,10 +134,10 @@ func Unreachable(s State) bool {
 
 // Briefly says whether a member whose Pod is ready has not served for a moment only.
 func Briefly(s State, m Member) bool {
-	return readyVoter(s, m) && !m.SilentSince.IsZero() && s.Now.Sub(m.SilentSince) < SilenceGrace
+	return readyVoter(m) && !m.SilentSince.IsZero() && s.Now.Sub(m.SilentSince) < SilenceGrace
 }
 
-func readyVoter(s State, m Member) bool {
+func readyVoter(m Member) bool {
 	return !m.Serving && m.PodReady && m.InService && m.Pod == PodRunning
 }
 
@@ -148,7 +148,7 @@ func readyQuorum(s State, counts func(Member) bool) bool {
 	}
 	ready := 0
 	for _, m := range s.Current() {
-		if readyVoter(s, m) && counts(m) {
+		if readyVoter(m) && counts(m) {
 			ready++
 		}
 	}

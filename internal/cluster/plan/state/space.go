@@ -49,15 +49,18 @@ func Defragmented(members []v1beta2.MemberStatus) map[string]time.Time {
 func DefragmentedAt(s State, name string) time.Time { return clock.Done(s.Defragmented[name], s.Now) }
 
 const (
-	// A member has room if its file, or the part in use, takes at most this share of the quota, in percent. The
+	// RoomInFile is how much of the quota the file of a member may take, in percent, if it has room, and roomInUse the part in use. The
 	// file of one that is defragmented is a little larger than what was in use.
 	RoomInFile, roomInUse = 90, 80
 	// compactFrom is how much of the quota must be in use, in percent, for revisions to be forgotten: otherwise the
 	// free space is enough.
 	compactFrom = 50
-	// compactPause between two compactions, while users delete keys to make room. compactGrace is how long members
-	// may take to free what was forgotten, and compactBegin how long it takes at least until that shows.
-	compactPause, CompactGrace, CompactBegin = 20 * time.Second, 30 * time.Second, 3 * time.Second
+	// compactPause between two compactions, while users delete keys to make room.
+	compactPause = 20 * time.Second
+	// CompactGrace is how long members may take to free what was forgotten.
+	CompactGrace = 30 * time.Second
+	// CompactBegin is how long it takes at least until that shows.
+	CompactBegin = 3 * time.Second
 	// defragmentPause is the interval between defragmentations of a member, if the last one did not make room. It is
 	// defragmentAgain if history was compacted since.
 	defragmentPause, defragmentAgain = 2 * time.Minute, time.Minute

@@ -11,7 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 )
 
-// member by its name.
+// Find returns a member by its name.
 func Find(s State, name string) (Member, bool) {
 	for _, m := range s.Members {
 		if m.Name == name {
@@ -21,9 +21,9 @@ func Find(s State, name string) (Member, bool) {
 	return Member{Name: name}, false
 }
 
-// IdForClients is the cluster ID that is to be written on the client Service. A cluster never changes its ID, so if the
+// IDForClients is the cluster ID that is to be written on the client Service. A cluster never changes its ID, so if the
 // Service has another one for this incarnation, one of the two is wrong, and the members decide which.
-func IdForClients(s State) string {
+func IDForClients(s State) string {
 	if written := s.Services.ClientClusterID; written != "" && s.Formed() && s.Services.ClientIncarnation == s.Incarnation && !s.ClusterIDProven {
 		return written
 	}
@@ -209,6 +209,7 @@ func (s State) Formed() bool { return s.ClusterID != "" }
 // Current are the members of the current incarnation.
 func (s State) Current() []Member { return OfIncarnation(s, s.Incarnation) }
 
+// OfIncarnation are the members of an incarnation.
 func OfIncarnation(s State, n int32) []Member {
 	return s.Where(func(m Member) bool { return m.Incarnation == n })
 }

@@ -199,7 +199,7 @@ func Minor(v string) string { return etcdversion.Minor(v) }
 // Older says whether version a is before version b. What is no version is not.
 func Older(a, b string) bool { return etcdversion.Older(a, b) }
 
-// SupportsLearners: etcd has learners since 3.4. An unknown version is taken for a new one.
+// SupportsLearners reports whether a version has learners, which etcd has since 3.4. An unknown version is taken for a new one.
 func SupportsLearners(v string) bool {
 	return !Older(v, "3.4.0")
 }

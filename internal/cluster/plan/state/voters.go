@@ -175,7 +175,9 @@ const (
 	// MaxLearnerFailures is how many learners in a row may fail before a person must act.
 	MaxLearnerFailures = 3
 	// LearnerPause is how long the operator waits after that many before it adds the next one. It doubles with each.
-	LearnerPause, MaxLearnerPause = 30 * time.Minute, 8 * time.Hour
+	LearnerPause = 30 * time.Minute
+	// MaxLearnerPause is the longest of these pauses.
+	MaxLearnerPause = 8 * time.Hour
 )
 
 // StartOf says how a member without a Pod may start. It returns false if the member may not start.
@@ -367,6 +369,7 @@ func OldVoters(s State) int {
 	return KnownVoters(s)
 }
 
+// MemberNames returns the names of members.
 func MemberNames(members []Member) []string {
 	names := make([]string, len(members))
 	for i, m := range members {

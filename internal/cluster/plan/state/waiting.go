@@ -14,9 +14,10 @@ import (
 )
 
 const (
-	// firstAttempt is how long a Pod that failed twice in a row is left alone. The delay doubles up to lastAttempt.
+	// firstAttempt is how long a Pod that failed twice in a row is left alone. The delay doubles up to LastAttempt.
 	firstAttempt = time.Second
-	LastAttempt  = 5 * time.Minute
+	// LastAttempt is the longest delay.
+	LastAttempt = 5 * time.Minute
 	// StalledAttempts is how many failures in a row are for a person to look at.
 	StalledAttempts = 3
 )
@@ -54,8 +55,11 @@ func BacksOff(s State, m Member) bool {
 // A Pod that has stopped holds up only its own member. If the API server refuses to delete its object, the operator does all
 // else that it can, and tries the deletion again after a pause.
 
-// FirstRefusal is the pause after the first refusal. It doubles up to lastRefusal.
-const FirstRefusal, LastRefusal = 10 * time.Second, 5 * time.Minute
+// FirstRefusal is the pause after the first refusal. It doubles up to LastRefusal.
+const FirstRefusal = 10 * time.Second
+
+// LastRefusal is the longest of these pauses.
+const LastRefusal = 5 * time.Minute
 
 // StopRefused reports whether the API server refused to delete the object of a member's stopped Pod.
 func StopRefused(s State, member string) bool {

@@ -54,6 +54,7 @@ func DeleteSetAside(s state.State) steps.Step {
 	return nil
 }
 
+// KeptUntilOf returns until when a volume that was set aside is kept.
 func KeptUntilOf(s state.State, v state.SetAside) time.Time {
 	return v.Since.Add(s.Spec.KeepReplacedVolumes())
 }

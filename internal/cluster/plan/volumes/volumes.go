@@ -68,19 +68,19 @@ func GrowVolumes(s state.State) steps.Step {
 	want := state.StorageRequest(s)
 	for _, m := range s.Current() {
 		if m.Volume == state.VolumePresent && m.VolumeCapacity > 0 && m.VolumeCapacity < min(m.VolumeSize, want.Value()) {
-			return awaitResize(s, m)
+			return awaitResize(m)
 		}
 	}
 	for _, m := range s.Current() {
 		if m.Volume == state.VolumePresent && m.VolumeSize > 0 && m.VolumeSize < want.Value() {
-			return cannotGrow(s, m, want.String())
+			return cannotGrow(m, want.String())
 		}
 	}
 	return nil
 }
 
 // cannotGrow says why a volume was not asked to grow; nothing if it cannot be asked yet.
-func cannotGrow(s state.State, m state.Member, want string) steps.Step {
+func cannotGrow(m state.Member, want string) steps.Step {
 	wait := steps.Wait{Reason: v1beta2.ReasonVolumeCannotGrow, Stalled: true, Requeue: state.RequeueSettled}
 	switch {
 	case m.VolumeFixed:
@@ -99,7 +99,7 @@ func cannotGrow(s state.State, m state.Member, want string) steps.Step {
 // RefusalKept is how long the operator does not repeat a request for a larger volume that Kubernetes refused.
 const RefusalKept = 5 * time.Minute
 
-func awaitResize(s state.State, m state.Member) steps.Step {
+func awaitResize(m state.Member) steps.Step {
 	message := fmt.Sprintf("Volume %s is growing from %s to %s.", m.Name, state.BytesOf(m.VolumeCapacity), state.BytesOf(m.VolumeSize))
 	if m.VolumeProblem != "" {
 		message += planning.Sentence(" Its driver reports: ", m.VolumeProblem) +

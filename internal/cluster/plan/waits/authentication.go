@@ -6,7 +6,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
-// WaitForPermission: etcd serves, and the operator may neither look nor change anything.
+// WaitForPermission waits until the operator is permitted: etcd serves, and the operator may neither look nor change anything.
 func WaitForPermission(s state.State) steps.Step {
 	return steps.Wait{
 		Reason: v1beta2.ReasonEtcdAccessDenied, Stalled: true, Requeue: state.RequeueSettled,

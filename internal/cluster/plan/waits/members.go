@@ -49,6 +49,7 @@ func ForeignMembers(s state.State) steps.Step {
 	return nil
 }
 
+// NoStorageClass waits for a default StorageClass.
 func NoStorageClass() steps.Step {
 	return steps.Wait{
 		Reason: v1beta2.ReasonNoStorageClass,
