@@ -60,6 +60,13 @@ func Recorded(object Object) Given {
 	return given
 }
 
+// Tracking are the keys by which GitOps tools find what they have deployed. Such a tool deletes an object with the key of its application that is
+// not in Git and that no other object owns.
+var Tracking = Given{
+	Labels:      map[string]string{"app.kubernetes.io/instance": "", "argocd.argoproj.io/instance": "", "kapp.k14s.io/app": "", "tanka.dev/environment": ""},
+	Annotations: map[string]string{"argocd.argoproj.io/tracking-id": ""},
+}
+
 // Without returns the entries whose keys another setting does not have.
 func (g Given) Without(other Given) Given {
 	return Given{Labels: without(g.Labels, other.Labels), Annotations: without(g.Annotations, other.Annotations)}

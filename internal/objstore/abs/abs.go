@@ -125,7 +125,8 @@ func ambient(cloud azureCloud, endpoint string) (azcore.TokenCredential, error) 
 			"write the keys storage-account and storage-key into the Secret for any other", cloud.suffix)
 	}
 	identity, err := azidentity.NewDefaultAzureCredential(&azidentity.DefaultAzureCredentialOptions{
-		ClientOptions: azcore.ClientOptions{Cloud: cloud.configuration},
+		// Without a transport, the library makes one that stall.Configure does not reach.
+		ClientOptions: azcore.ClientOptions{Cloud: cloud.configuration, Transport: http.DefaultClient},
 	})
 	return identified{identity}, err
 }

@@ -79,7 +79,7 @@ func (s Settings) checkProxies() error {
 }
 
 // local are the servers of the node that hand out the identity of a Pod. A proxy would ask those of its own node.
-const local = "169.254.0.0/16,fd00:ec2::/32,metadata.google.internal"
+const local = "169.254.0.0/16,fe80::/10,fd00:ec2::/32,metadata.google.internal"
 
 // proxy returns the function for http.Transport, and nil if there is no setting.
 func (s Settings) proxy() func(*http.Request) (*url.URL, error) {

@@ -26,7 +26,8 @@ func ApplyMetadata(s state.State) steps.Step {
 }
 
 // MetadataFor returns what spec.metadata asks of an object. The settings for Pods and for the client Service come before it: others
-// are those.
+// are those. Claims that are kept have no owner, and neither have the Secrets that cert-manager writes for Certificates, so they get no key by which a
+// GitOps tool would delete them.
 func MetadataFor(s state.State, kind, name string) (given, others metadata.Given) {
 	switch {
 	case kind == "Pod":
@@ -34,7 +35,11 @@ func MetadataFor(s state.State, kind, name string) (given, others metadata.Given
 	case kind == "Service" && name == s.ClientService() && s.Spec.Service != nil:
 		others = metadata.Given{Labels: s.Spec.Service.Labels, Annotations: s.Spec.Service.Annotations}
 	}
-	return metadata.Of(s.Spec).Without(others), others
+	given = metadata.Of(s.Spec).Without(others)
+	if kind == "PersistentVolumeClaim" || kind == "Certificate" {
+		given = given.Without(metadata.Tracking)
+	}
+	return given, others
 }
 
 // NoteMetadata records an object that does not have what spec.metadata asks for.
