@@ -1,0 +1,104 @@
+package keys
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// errCluster is the error if another cluster answers.
+var errCluster = errors.New("another etcd cluster answers at the address of the member")
+
+// errOrder is the error if a member returns keys that it was not asked for.
+var errOrder = errors.New("the member returned keys that it was not asked for")
+
+// pages returns the keys with a prefix as they are now, or as they were at the comparison.
+func (r *run) pages(prefix string, now bool) *pages {
+	return &pages{run: r, begin: []byte(prefix), end: etcd.EndOfPrefix(prefix), limit: pageLimit, more: true, now: now}
+}
+
+// pages reads keys of the cluster with one prefix, one page after the other.
+type pages struct {
+	*run
+	begin, end []byte
+	limit      int64
+	page       []etcd.KeyValue
+	more       bool
+	// now is true if the present keys are read. compacted is true if the revision of the comparison is compacted: then they are read, too.
+	now, compacted bool
+}
+
+// modRevision returns that of a key, 0 if there is none; known is false if the revision is compacted. The keys must be asked for in ascending order.
+func (l *pages) modRevision(key []byte) (revision int64, known bool, err error) {
+	for {
+		pair, err := l.peek()
+		if err != nil || l.compacted {
+			return 0, false, err
+		}
+		switch {
+		case pair == nil || bytes.Compare(pair.Key, key) > 0:
+			return 0, true, nil
+		case bytes.Equal(pair.Key, key):
+			return pair.ModRevision, true, nil
+		}
+		l.pop()
+	}
+}
+
+func (l *pages) pop() {
+	if len(l.page) > 0 {
+		l.page = l.page[1:]
+	}
+}
+
+// peek returns the next key; nil after the last one.
+func (l *pages) peek() (*etcd.KeyValue, error) {
+	for len(l.page) == 0 && l.more {
+		if err := l.read(); err != nil {
+			return nil, err
+		}
+	}
+	if len(l.page) == 0 {
+		return nil, nil //nolint:nilnil // there is no further key
+	}
+	return &l.page[0], nil
+}
+
+// read reads the next page.
+func (l *pages) read() error {
+	revision := l.result.Revision
+	if l.now || l.compacted {
+		revision = 0
+	}
+	ctx, cancel := context.WithTimeout(l.ctx, callTimeout)
+	defer cancel()
+	page, err := l.cluster.Keys(ctx, l.begin, l.end, revision, l.limit)
+	switch {
+	case errors.Is(err, etcd.ErrPageTooLong) && l.limit > 1:
+		l.limit /= 2
+		return nil
+	case errors.Is(err, etcd.ErrCompacted) && !l.compacted:
+		l.compacted = true
+		return nil
+	case err != nil:
+		return err
+	case l.ClusterID != 0 && page.ClusterID != l.ClusterID:
+		return fmt.Errorf("%w: %s, and not %s", errCluster, page.ClusterID, l.ClusterID)
+	case page.More && len(page.Keys) == 0 || int64(len(page.Keys)) > l.limit:
+		return fmt.Errorf("%w: %d, and more: %v", errOrder, len(page.Keys), page.More)
+	}
+	for _, pair := range page.Keys {
+		if bytes.Compare(pair.Key, l.begin) < 0 || len(l.end) > 0 && bytes.Compare(pair.Key, l.end) >= 0 {
+			return errOrder
+		}
+		l.begin = append(bytes.Clone(pair.Key), 0) // the key that follows it
+	}
+	if l.result.Revision == 0 {
+		l.result.Revision = page.Revision
+	}
+	l.page, l.more = page.Keys, page.More
+	return nil
+}
