@@ -26,7 +26,7 @@ const (
 // EndForOthers ends a job with urgent space when it has to give way: its time is over, urgent jobs of another namespace wait for space, and no namespace
 // holds more for urgent jobs. The cause is turns.ErrOthersWaited. It stops when ctx ends. It does nothing for a share that is not urgent.
 func (h *Share) EndForOthers(ctx context.Context, end context.CancelCauseFunc) {
-	if h == nil || !h.urgent || h.spool.total == 0 {
+	if h == nil || !h.urgent { // without a limit, no request waits for space of another job
 		return
 	}
 	go panics.Caught(func() {

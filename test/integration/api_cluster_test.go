@@ -154,6 +154,8 @@ func TestInvalidEtcdClusterIsRefused(t *testing.T) {
 		"an annotation of cert-manager":                {spec: "{size: 3, metadata: {annotations: {cert-manager.io/issuer-name: a}}}", want: "spec.metadata.annotations: " + wantNoDomain + "annotations" + wantForPods + "annotations"},
 		"etcd.version for all objects":                 {spec: "{size: 3, metadata: {annotations: {etcd.version: a}}}", want: "spec.metadata.annotations: the annotation key etcd.version is reserved for the operator: choose another key"},
 		"a label with a blank in its key":              {spec: `{size: 3, metadata: {labels: {"cost center": a}}}`, want: "spec.metadata.labels: " + wantKey},
+		"a label with an empty part of its domain":     {spec: `{size: 3, metadata: {labels: {"a..b/c": a}}}`, want: "spec.metadata.labels: " + wantKey},
+		"an annotation whose domain is too long":       {spec: "{size: 3, metadata: {annotations: {" + strings.Repeat("a.", 127) + "a/c: a}}}", want: "spec.metadata.annotations: " + wantKey},
 		"an annotation with a blank in its key":        {spec: `{size: 3, metadata: {annotations: {"cost center": a}}}`, want: "spec.metadata.annotations: " + wantKey},
 		"a label with a blank in its value":            {spec: `{size: 3, metadata: {labels: {team: "a b"}}}`, want: wantValue},
 		"a label with a value of 64 characters":        {spec: "{size: 3, metadata: {labels: {team: " + strings.Repeat("a", 64) + "}}}", want: "spec.metadata.labels.team: may not be more than 63 bytes"},
