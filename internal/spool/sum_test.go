@@ -26,18 +26,23 @@ func checks(ctx context.Context, g *turns.Gate, namespace string, bytes int64, m
 	})
 }
 
-// A tenant restores a crafted database whose check does not end, and the safety snapshots of another namespace have ended it three times. Then they wait for
+// A tenant restores a crafted database again and again whose check does not end, and the safety snapshots of another namespace have ended it three times. Then they wait for
 // it up to seven minutes. Before that, the next one waited seven minutes for space. So its 14 minutes passed, although it needs one minute.
 func TestASafetySnapshotThatWaitedForSpaceDoesNotWaitAsLongForItsCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, g := safetySpool(), turns.NewGate(1)
 		ctx, stop := context.WithCancel(t.Context())
-		go func() {
-			for ctx.Err() == nil {
-				_ = checks(ctx, g, "tenant", 8<<30, 24*time.Hour)
-			}
-		}()
-		synctest.Wait()
+		begins := func() (deleted context.CancelFunc) {
+			object, deleted := context.WithCancel(ctx)
+			go func() {
+				for object.Err() == nil {
+					_ = checks(object, g, "tenant", 8<<30, 24*time.Hour)
+				}
+			}()
+			synctest.Wait()
+			return deleted
+		}
+		deleted := begins()
 		for range 3 {
 			if err := checks(turns.Urgent(t.Context()), g, "other", 1<<30, time.Second); err != nil {
 				t.Fatal(err)
@@ -60,6 +65,9 @@ func TestASafetySnapshotThatWaitedForSpaceDoesNotWaitAsLongForItsCheck(t *testin
 			t.Fatal(err)
 		}
 		space := time.Since(began)
+		deleted()
+		synctest.Wait()
+		begins()                       // another EtcdRestore of the tenant
 		<-time.After(30 * time.Second) // of the transfer
 		if err := checks(limited, g, "other", 2<<30, 20*time.Second); err != nil {
 			t.Errorf("the safety snapshot waited %s for space, and had no result after %s: %v", space, time.Since(began), err)
