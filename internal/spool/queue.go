@@ -137,6 +137,9 @@ func (s *Spool) answer(ctx context.Context, r *request) error {
 	}()
 	select {
 	case err := <-r.ready:
+		if r.place > 0 {
+			turns.Waited(ctx, time.Since(r.since))
+		}
 		return err
 	case <-ctx.Done():
 		return s.leave(r, context.Cause(ctx))

@@ -24,6 +24,7 @@ type Gate struct {
 type caller struct {
 	namespace string
 	urgent    bool
+	before    time.Duration // for how long it has waited for other namespaces in other queues
 	since     time.Time     // when it began to wait for other namespaces
 	admitted  chan struct{} // closed when it is admitted
 }
@@ -34,7 +35,7 @@ func NewGate(slots int) *Gate { return &Gate{slots: max(slots, 1)} }
 // Enter waits for a slot. The caller calls leave once, after its work. One with a context of Urgent comes before the others, but no two such callers
 // overtake the same other ones.
 func (g *Gate) Enter(ctx context.Context, namespace string) (leave func(), err error) {
-	c := &caller{namespace: namespace, urgent: urgent(ctx), since: time.Now(), admitted: make(chan struct{})}
+	c := &caller{namespace: namespace, urgent: urgent(ctx), before: waited(ctx), since: time.Now(), admitted: make(chan struct{})}
 	g.mu.Lock()
 	g.waiting = append(g.waiting, c)
 	g.admit()

@@ -3,6 +3,7 @@ package turns
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 )
 
@@ -23,9 +24,26 @@ const (
 type urgentKey struct{}
 
 // Urgent returns the context of work that must end within minutes, or data is lost. It comes first in each Gate, and does not wait for its slot again.
-func Urgent(ctx context.Context) context.Context { return context.WithValue(ctx, urgentKey{}, true) }
+func Urgent(ctx context.Context) context.Context {
+	return context.WithValue(ctx, urgentKey{}, new(atomic.Int64))
+}
 
 func urgent(ctx context.Context) bool { return ctx.Value(urgentKey{}) != nil }
+
+// Waited records how long urgent work has waited for other namespaces in another queue than a Gate. It waits less in each Gate after that.
+func Waited(ctx context.Context, d time.Duration) {
+	if sum, is := ctx.Value(urgentKey{}).(*atomic.Int64); is {
+		sum.Add(int64(d))
+	}
+}
+
+// waited returns the sum of these times.
+func waited(ctx context.Context) time.Duration {
+	if sum, is := ctx.Value(urgentKey{}).(*atomic.Int64); is {
+		return time.Duration(sum.Load())
+	}
+	return 0
+}
 
 // leftForUrgent returns how much is left of the time after which work ends if an urgent caller waits.
 func (a *Allowance) leftForUrgent() time.Duration {
@@ -70,5 +88,5 @@ func (g *Gate) urgentWaits(namespace string, a *Allowance) bool {
 
 // hasMoreFrom returns whether work has more time because it was ended for the namespace of an urgent caller again and again.
 func (a *Allowance) hasMoreFrom(c *caller) bool {
-	return !a.urgent && a.before.by[c.namespace] >= urgentEnds && max(time.Since(a.began), time.Since(c.since)) < urgentWaitAgain
+	return !a.urgent && a.before.by[c.namespace] >= urgentEnds && max(time.Since(a.began), c.before+time.Since(c.since)) < urgentWaitAgain
 }
