@@ -184,3 +184,26 @@ func TestTheSettingsForStoresAreChecked(t *testing.T) {
 		t.Errorf("without settings, the proxy is %v, error %v", got, err)
 	}
 }
+
+// Without the values of the chart, HTTP_PROXY counts. The credentials of the node's metadata server went in plain text through that proxy, or the proxy
+// answered with its own.
+func TestTheIdentityOfThePodIsAskedForWithoutTheProxyOfTheEnvironment(t *testing.T) {
+	for name, value := range map[string]string{"HTTP_PROXY": "http://proxy:3128", "HTTPS_PROXY": "http://proxy:3128", "NO_PROXY": ".svc"} {
+		t.Setenv(name, value)
+	}
+	if err := apply(t, reach.Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	for target, direct := range map[string]bool{
+		"http://169.254.169.254/latest/meta-data": true, "http://[fd00:ec2::254]/": true, "http://metadata.google.internal/": true,
+		"https://minio.store.svc:9000": true, "http://example.com": false, "https://example.com": false,
+	} {
+		to, err := url.Parse(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if by, err := stall.Connections().Proxy(&http.Request{URL: to}); err != nil || (by == nil) != direct {
+			t.Errorf("stores reach %s by %v, error %v", target, by, err)
+		}
+	}
+}

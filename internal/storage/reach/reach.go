@@ -81,12 +81,14 @@ func (s Settings) checkProxies() error {
 // local are the servers of the node that hand out the identity of a Pod. A proxy would ask those of its own node.
 const local = "169.254.0.0/16,fe80::/10,fd00:ec2::/32,metadata.google.internal"
 
-// proxy returns the function for http.Transport, and nil if there is no setting.
+// proxy returns the function for http.Transport.
 func (s Settings) proxy() func(*http.Request) (*url.URL, error) {
+	by := httpproxy.Config{HTTPSProxy: s[EnvHTTPSProxy], HTTPProxy: s[EnvHTTPProxy], NoProxy: s[EnvNoProxy]}
 	if s[EnvHTTPSProxy]+s[EnvHTTPProxy]+s[EnvNoProxy] == "" {
-		return nil
+		by = *httpproxy.FromEnvironment()
 	}
-	choose := (&httpproxy.Config{HTTPSProxy: s[EnvHTTPSProxy], HTTPProxy: s[EnvHTTPProxy], NoProxy: s[EnvNoProxy] + "," + local}).ProxyFunc()
+	by.NoProxy += "," + local
+	choose := by.ProxyFunc()
 	return func(r *http.Request) (*url.URL, error) { return choose(r.URL) }
 }
 
