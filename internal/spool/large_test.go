@@ -29,3 +29,18 @@ func TestOneSlowLargeSafetySnapshotDoesNotCostThatOfAnotherNamespace(t *testing.
 		})
 	}
 }
+
+// A reading of a slow store may take hours. One that holds all that a reading may hold leaves space only for small safety snapshots.
+func TestOneSlowReadingDoesNotCostTheLargeSafetySnapshotOfAnotherNamespace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := safetySpool()
+		reading, err := s.Of("tenant").Reserve(t.Context(), gib(16.6))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !taken(t, s, "other", 3.5, 2*time.Minute) {
+			t.Error("the safety snapshot is not taken, because of a reading of another namespace")
+		}
+		reading.Release()
+	})
+}
