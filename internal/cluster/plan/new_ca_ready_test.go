@@ -1,0 +1,118 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// refusedByReady: all Pods are ready, and all members have refused the operator for an hour, because they were started with an earlier CA. Clients
+// that are connected are served.
+func refusedByReady(s *state.State) {
+	cutOff(s)
+	silentFor(time.Hour)(s)
+	s.Certificates.Refusing = "old"
+	for i := range s.Members {
+		s.Members[i].Trust = "old"
+	}
+}
+
+// restarted: the member has been restarted for the present CA, and its Pod has not been ready for as long.
+func restarted(d time.Duration, changes ...func(*state.Member)) func(*state.Member) {
+	return func(m *state.Member) {
+		m.Trust, m.PodReady, m.UnreadySince = "trust", false, noon.Add(-d)
+		for _, c := range changes {
+			c(m)
+		}
+	}
+}
+
+func answering(m *state.Member) { m.Answers, m.Unanswered = true, "" }
+
+// stops returns the member that the plan stops, or an empty name.
+func stops(s state.State) string {
+	if stop, is := Plan(s).(steps.DeletePod); is {
+		return stop.Name
+	}
+	return ""
+}
+
+// The first member that is restarted for a new CA does not come back, because of what the spec or Kubernetes has by now. The operator restarted all others,
+// too, five minutes after each other, although they served the clients that were connected.
+func TestAMemberThatDoesNotComeBackKeepsReadyOnesFromARestartForANewCA(t *testing.T) {
+	overdue := func(m *state.Member) { m.Pod, m.GoneBy = state.PodDeleting, noon.Add(-time.Minute) }
+	for name, fails := range map[string]func(*state.Member){
+		"its image cannot be pulled":                   func(m *state.Member) { m.Pod, m.PodReason = state.PodBlocked, v1beta2.ReasonImageUnavailable },
+		"etcd refuses the flags":                       func(m *state.Member) { m.Pod, m.PodReason = state.PodBlocked, v1beta2.ReasonPodFailing },
+		"no node has room for it":                      func(m *state.Member) { m.Pod, m.PodReason = state.PodBlocked, v1beta2.ReasonPodUnschedulable },
+		"its container starts, and nobody hears of it": func(m *state.Member) { m.Pod = state.PodStarting },
+		"the kubelet takes long to stop it":            overdue,
+		"a finalizer keeps its Pod":                    func(m *state.Member) { overdue(m); m.Held, m.Terminated = true, true },
+	} {
+		for _, n := range []int{2, 3, 5} {
+			s := stateWith(formed, members(n), size(n), managed, refusedByReady, with(0, restarted(time.Hour, fails)))
+			if stopped := stops(s); stopped != "" && stopped != nameOf(0) {
+				t.Errorf("%s, %d members: %s is restarted, too", name, n, stopped)
+			}
+		}
+	}
+}
+
+// A member that has restarted answers before it has caught up. The others are the quorum of the clients that are connected, so they run until it serves.
+// If they refuse it, too, it never serves, and they are restarted after startGrace.
+func TestAMemberThatRestartedForANewCAGetsTimeToServeBeforeTheNextOneRestarts(t *testing.T) {
+	for _, n := range []int{2, 3, 5} {
+		s := stateWith(formed, members(n), size(n), managed, refusedByReady, with(0, restarted(20*time.Second, answering)))
+		if stopped := stops(s); stopped != "" {
+			t.Errorf("%d members: %s is stopped 20 seconds after %s was restarted", n, stopped, nameOf(0))
+		}
+		s = stateWith(formed, members(n), size(n), managed, refusedByReady, with(0, restarted(6*time.Minute, answering)))
+		if stopped := stops(s); stopped != nameOf(1) {
+			t.Errorf("%d members: %q is stopped, but the others never learn of the CA", n, stopped)
+		}
+	}
+}
+
+// One of three members is not ready, so the two others are the quorum of the clients that are connected.
+func TestAMemberThatIsNotReadyRestartsForANewCAFirst(t *testing.T) {
+	s := stateWith(formed, members(3), managed, refusedByReady, with(2, func(m *state.Member) { m.PodReady, m.UnreadySince = false, noon.Add(-time.Hour) }))
+	if stopped := stops(s); stopped != nameOf(2) {
+		t.Errorf("%q is stopped, want %s", stopped, nameOf(2))
+	}
+}
+
+// A member accepts the certificate of the operator, and refuses its password. Its container has restarted in the same Pod, so the annotation names the CAs of
+// the start before.
+func TestAReadyMemberThatOnlyRefusesThePasswordIsNotRestartedForANewCA(t *testing.T) {
+	s := stateWith(formed, members(3), managed, refusedByReady, func(s *state.State) {
+		for i := range s.Members {
+			s.Members[i].Guarded, s.Members[i].Refusal = true, etcd.RefusedPassword
+		}
+	})
+	if stopped := stops(s); stopped != "" {
+		t.Errorf("%s is stopped", stopped)
+	}
+}
+
+// TLS accepts the operator only if the member trusts its CA. So the rule must restart nothing in these states.
+func TestNoReadyMemberRestartsWhileTheOperatorOnlyCannotReachIt(t *testing.T) {
+	for name, change := range map[string]change{
+		"the members trust the CA of the operator": func(s *state.State) { s.Certificates.Refusing = "other" },
+		"the operator has just been started":       silentFor(time.Second),
+		"the data is in the Pods":                  ephemeral,
+		"another member serves":                    with(1, func(m *state.Member) { m.Answers, m.Serving = true, true }),
+	} {
+		for _, n := range []int{1, 2, 3, 5} {
+			if name == "another member serves" && n == 1 {
+				continue
+			}
+			if stopped := stops(stateWith(formed, members(n), size(n), managed, refusedByReady, change)); stopped != "" {
+				t.Errorf("%s, %d members: %s is stopped", name, n, stopped)
+			}
+		}
+	}
+}
