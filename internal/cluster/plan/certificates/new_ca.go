@@ -12,15 +12,17 @@ import (
 // user may have replaced the CA at once, or it expired while the operator was down. A short loss of quorum is no reason to
 // stop a member, so all members that may come back must run and must be unready for startGrace. While a quorum answers, rollMembers does it.
 // The same holds for members that refuse the present certificate of peers because of its name.
+// A member that is not ready is restarted before those that are.
 // A member whose next Pod would be without its data is not restarted: waysOnWithData reports it.
 func RestartForNewCA(s state.State) steps.Step {
 	if !s.Formed() || s.MembershipKnown || s.Certificates.Trust == "" {
 		return nil
 	}
-	current := s.Current()
+	current := slices.Clone(s.Current())
 	if slices.ContainsFunc(current, func(m state.Member) bool { return holdsUpRestart(s, m) }) {
 		return nil
 	}
+	slices.SortStableFunc(current, func(a, b state.Member) int { return order(a.PodReady, b.PodReady) })
 	for _, m := range current {
 		switch {
 		case m.Pod != state.PodRunning || !state.KeepsData(s, m):
@@ -33,10 +35,27 @@ func RestartForNewCA(s state.State) steps.Step {
 	return nil
 }
 
-// holdsUpRestart reports whether no member is restarted for a new CA yet, because of this one: it serves, it may come back, or it has not refused the
-// others for long. While others are ready, they may be the quorum of clients that are still connected. So one that has restarted must answer first.
-func holdsUpRestart(s state.State, m state.Member) bool {
+// order puts what is not so before what is so.
+func order(a, b bool) int {
 	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// holdsUpRestart reports whether no member is restarted for a new CA yet, because of this one: it serves, it may come back, or it has not refused the
+// others for long. While others are ready, they may be the quorum of clients that are still connected. What keeps one member from coming back may keep
+// the next one, too. So one that has restarted must answer first, and it gets startGrace to serve as well.
+func holdsUpRestart(s state.State, m state.Member) bool {
+	readyWithOldCA := slices.ContainsFunc(s.Current(), func(other state.Member) bool {
+		return other.Name != m.Name && other.PodReady && state.TrustsOldCA(s, other)
+	})
+	switch {
+	case state.Overdue(s, m) && !m.NodeSilent:
+		return readyWithOldCA
 	case neverReturns(s, m):
 		return false
 	case m.Pod == state.PodNone || m.Pod == state.PodDeleting || m.Serving:
@@ -44,8 +63,7 @@ func holdsUpRestart(s state.State, m state.Member) bool {
 	case state.TrustsOldCA(s, m) || state.RefusesPeers(s, m):
 		return !state.UnreadyFor(s, m, state.StartGrace) && !refusesFor(s, m, state.StartGrace)
 	}
-	readyWithOldCA := func(other state.Member) bool { return other.PodReady && state.TrustsOldCA(s, other) }
-	return !m.Answers && !state.UnreadyFor(s, m, state.StartGrace) && slices.ContainsFunc(s.Current(), readyWithOldCA)
+	return readyWithOldCA && !(m.Answers && state.UnreadyFor(s, m, state.StartGrace))
 }
 
 // neverReturns reports whether nothing that Kubernetes does by itself lets a member run again: it has neither Pod nor data, or its Pod should

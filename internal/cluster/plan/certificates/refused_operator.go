@@ -6,10 +6,14 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // refusesOperator reports whether a member was started with CAs that did not sign the certificate of the operator.
 func refusesOperator(s state.State, m state.Member) bool {
+	if m.Guarded || m.Refusal != etcd.NotRefused {
+		return false // TLS has accepted the operator: etcd started again in its Pod, and has read other CAs since
+	}
 	return m.Trust != "" && slices.Contains(strings.Fields(s.Certificates.Refusing), m.Trust)
 }
 
