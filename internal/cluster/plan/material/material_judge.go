@@ -108,6 +108,7 @@ func judgeCertificates(m Material, s state.State, wanted pki.Bundle, checks *pki
 			due, outdated = judgeIssued(m, s, u, checks)
 			c.ReportEarly(earlyIssued(m, s, u))
 			c.Report(unnamedIssued(m, s, u), v1beta2.ReasonCertificateLacksName)
+			c.Report(lesserIssued(m, s, u), v1beta2.ReasonCertificateNotReady)
 		}
 		c.Outdated = c.Outdated || outdated
 		c.Lacking = c.Lacking || due == "" && u.Vital() && m.HandedOut[u.Name] == nil
@@ -188,6 +189,9 @@ func judgeIssued(m Material, s state.State, u state.Usage, checks *pki.Checks) (
 	}
 	if expiry := heldExpiry(m, s, u, checks); expiry != "" && issuedExpiry(m, s, u, checks) == "" {
 		return expiry, false
+	}
+	if lostByIssued(m, s, u) != "" {
+		return "", false
 	}
 	trusted := pki.ParseBundle(m.HandedOut[u.Name].Get(u.CaKey)).Signers(before, pki.ParseBundle(held.Cert), checks)
 	if len(trusted.Signers(leaf, pki.ParseBundle(issued.Cert), checks)) > 0 {
