@@ -173,7 +173,7 @@ func notYetValid(cert *x509.Certificate, now time.Time) string {
 }
 
 // judgeIssued compares the certificate from cert-manager with the one in use. If another CA signed it, it waits until all
-// members trust that CA, unless the one in use has expired. One that is not valid yet is not handed out.
+// members trust that CA, unless the one in use has expired. One that is not valid yet, has expired or covers less is not handed out.
 func judgeIssued(m Material, s state.State, u state.Usage, checks *pki.Checks) (due string, outdated bool) {
 	issued, held := m.IssuedPair(u), m.Pair(u)
 	leaf, err := issued.Leaf()
@@ -197,7 +197,7 @@ func judgeIssued(m Material, s state.State, u state.Usage, checks *pki.Checks) (
 	if len(trusted.Signers(leaf, pki.ParseBundle(issued.Cert), checks)) > 0 {
 		return "cert-manager issued a new one that expires at " + leaf.NotAfter.UTC().Format(time.RFC3339), false
 	}
-	return "", true
+	return "", issuedExpiry(m, s, u, checks) == ""
 }
 
 // earlyIssued is the message about a certificate from cert-manager that is not valid yet, and empty if there is none. The operator cannot

@@ -232,7 +232,7 @@ func WhyExpired(s State) string {
 	if c.Expires.IsZero() || EarlierNow(s).Before(c.Expires) {
 		return ""
 	}
-	said := " A certificate in the TLS Secrets expired at " + c.Expires.UTC().Format(time.RFC3339) + ", so members and clients refuse each other."
+	said := " A certificate in the TLS Secrets expired at " + c.Expires.UTC().Format(time.RFC3339) + ". Members, clients and operators that use it are refused when they connect."
 	if !s.Spec.TLS.Issued() {
 		return said + " Put valid certificates into the Secrets."
 	}
