@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -49,5 +50,22 @@ func TestTheStatusDoesNotSayThatClientsAreRefusedIfOnlyTheOperatorsCertificateHa
 	said := steps.Describe(s, Plan(s)).Message
 	if strings.Contains(said, "members and clients refuse each other") {
 		t.Error(said)
+	}
+}
+
+// The Secrets of cert-manager are restored from a backup, and hold certificates that have expired since. cert-manager cannot renew them at once.
+func TestARenewedCertificateIsNotReplacedByTheExpiredOneBeforeIt(t *testing.T) {
+	w := newRotation(t, 1, &v1beta2.TLSPolicy{CertManager: &v1beta2.CertManagerTLS{}})
+	backup := maps.Clone(w.m.Issued)
+	w.s.Now = w.s.Now.Add(900 * time.Hour)
+	w.issue("peer", "server", "client", "operator")
+	w.goOn(time.Hour)
+	w.s.Now = w.s.Now.Add(200 * time.Hour) // the first ones were valid for 1000 hours
+	w.m.Issued = backup
+	w.goOn(time.Hour)
+	for _, u := range state.Usages {
+		if leaf, err := w.m.Pair(u).Leaf(); err != nil || !w.s.Now.Before(leaf.NotAfter) {
+			t.Errorf("the certificate of %ss in use expired at %s; it is %s", u.Name, leaf.NotAfter, w.s.Now)
+		}
 	}
 }

@@ -190,14 +190,14 @@ func judgeIssued(m Material, s state.State, u state.Usage, checks *pki.Checks) (
 	if expiry := heldExpiry(m, s, u, checks); expiry != "" && issuedExpiry(m, s, u, checks) == "" {
 		return expiry, false
 	}
-	if lostByIssued(m, s, u) != "" {
+	if lostByIssued(m, s, u) != "" || issuedExpiry(m, s, u, checks) != "" {
 		return "", false
 	}
 	trusted := pki.ParseBundle(m.HandedOut[u.Name].Get(u.CaKey)).Signers(before, pki.ParseBundle(held.Cert), checks)
 	if len(trusted.Signers(leaf, pki.ParseBundle(issued.Cert), checks)) > 0 {
 		return "cert-manager issued a new one that expires at " + leaf.NotAfter.UTC().Format(time.RFC3339), false
 	}
-	return "", issuedExpiry(m, s, u, checks) == ""
+	return "", true
 }
 
 // earlyIssued is the message about a certificate from cert-manager that is not valid yet, and empty if there is none. The operator cannot
