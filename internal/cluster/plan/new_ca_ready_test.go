@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -114,5 +115,31 @@ func TestNoReadyMemberRestartsWhileTheOperatorOnlyCannotReachIt(t *testing.T) {
 				t.Errorf("%s, %d members: %s is stopped", name, n, stopped)
 			}
 		}
+	}
+}
+
+// One pass without an answer does not prove that the members refuse the certificates: their containers may have restarted with the CAs that the Secrets hold.
+func TestCertificatesAreNotSwitchedAfterOnePassWithoutAnAnswer(t *testing.T) {
+	outdated := certs(func(c *state.Certificates) { c.Outdated, c.Wanted, c.Refusing, c.Trust = true, "old", "old", "both" })
+	switched := func(d time.Duration) bool {
+		write, is := Plan(stateWith(formed, members(3), managed, refusedByReady, outdated, silentFor(d))).(steps.WriteCertificates)
+		return is && write.Switch
+	}
+	if switched(time.Second) {
+		t.Error("all certificates are switched after a second")
+	}
+	if !switched(time.Hour) {
+		t.Error("the certificates are not switched, but all members have refused them for an hour")
+	}
+}
+
+// The operator waits for the member that it has restarted, and only a person can correct what keeps it from coming back.
+func TestTheStatusNamesTheMemberThatDoesNotComeBackFromARestartForANewCA(t *testing.T) {
+	fails := func(m *state.Member) {
+		m.Pod, m.PodReason, m.PodMessage = state.PodBlocked, v1beta2.ReasonImageUnavailable, "the image does not exist"
+	}
+	s := stateWith(formed, members(3), managed, refusedByReady, with(0, restarted(time.Hour, fails)))
+	if said := steps.Describe(s, Plan(s)).Message; !strings.Contains(said, nameOf(0)) || !strings.Contains(said, "the image does not exist") {
+		t.Error(said)
 	}
 }

@@ -22,7 +22,8 @@ func refusesFor(s state.State, m state.Member, d time.Duration) bool {
 	return refusesOperator(s, m) && m.PodReady && !m.Answers && !m.SilentSince.IsZero() && s.Now.Sub(m.SilentSince) > d
 }
 
-// refuseInUse reports whether all members that run refuse the certificates in use, and trust only the CAs that sign now: somebody has put those back.
+// refuseInUse reports whether all members that run refuse the certificates in use, and trust only the CAs that sign now: somebody has put those back. None
+// may have answered for a minute: one whose container has restarted in its Pod may trust other CAs than the Pod's annotation says.
 func refuseInUse(s state.State) bool {
 	if !s.Formed() || s.MembershipKnown || !s.Certificates.Outdated {
 		return false
@@ -31,6 +32,7 @@ func refuseInUse(s state.State) bool {
 		return m.Incarnation == s.Incarnation && m.Pod != state.PodNone && m.Pod != state.PodDeleting
 	})
 	return len(running) > 0 && !slices.ContainsFunc(running, func(m state.Member) bool {
-		return m.Answers || m.Trust != s.Certificates.Wanted || !refusesOperator(s, m)
+		silent := !m.Answers && !m.SilentSince.IsZero() && s.Now.Sub(m.SilentSince) > state.RecreateGrace
+		return !silent || m.Trust != s.Certificates.Wanted || !refusesOperator(s, m)
 	})
 }
