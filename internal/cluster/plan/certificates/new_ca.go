@@ -63,7 +63,7 @@ func holdsUpRestart(s state.State, m state.Member) bool {
 	case state.TrustsOldCA(s, m) || state.RefusesPeers(s, m):
 		return !state.UnreadyFor(s, m, state.StartGrace) && !refusesFor(s, m, state.StartGrace)
 	}
-	return readyWithOldCA && !(m.Answers && state.UnreadyFor(s, m, state.StartGrace))
+	return readyWithOldCA && (!m.Answers || !state.UnreadyFor(s, m, state.StartGrace))
 }
 
 // neverReturns reports whether nothing that Kubernetes does by itself lets a member run again: it has neither Pod nor data, or its Pod should
