@@ -18,7 +18,8 @@ var secretTypes = map[string]string{
 	"internal/cluster/secrets/read.go":             "the same",
 	"internal/cluster/secrets/certmanager.go":      "an empty one for a Secret that is not written yet",
 	"internal/cluster/act/certificates.go":         "builds and changes Secrets",
-	"internal/restore/signed_url.go":               "the same",
+	"internal/cluster/act/metadata.go":             "labels what UpdateSecret has read",
+	"internal/restore/signed_url.go":               "builds and changes Secrets",
 	"internal/backup/attempt/attempttest/world.go": "Secrets of tests",
 	"internal/operator/operator.go":                "the cache holds no Secrets",
 }

@@ -126,7 +126,7 @@ func ambient(cloud azureCloud, endpoint string) (azcore.TokenCredential, error) 
 	}
 	identity, err := azidentity.NewDefaultAzureCredential(&azidentity.DefaultAzureCredentialOptions{
 		// Without a transport, the library makes one that stall.Configure does not reach.
-		ClientOptions: azcore.ClientOptions{Cloud: cloud.configuration, Transport: http.DefaultClient},
+		ClientOptions: azcore.ClientOptions{Cloud: cloud.configuration, Transport: client()},
 	})
 	return identified{identity}, err
 }
@@ -184,8 +184,12 @@ func mayPass(response *http.Response, err error) bool {
 			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout)
 }
 
+func client() *http.Client {
+	return &http.Client{Transport: stall.Connections(), CheckRedirect: stall.SameServer}
+}
+
 func (c Config) clientOptions() azcore.ClientOptions {
-	transport := stall.Transport{Send: (&http.Client{Transport: stall.Connections(), CheckRedirect: stall.SameServer}).Do}
+	transport := stall.Transport{Send: client().Do}
 	if c.Patience > 0 {
 		transport.Limit = func(*http.Request) time.Duration { return c.Patience }
 	}
