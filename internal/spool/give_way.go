@@ -23,8 +23,8 @@ const (
 	giveWayEvery = 5 * time.Second
 )
 
-// EndForOthers ends a job with urgent space when it has to give way: its time is over, urgent jobs of another namespace wait for space, and no namespace
-// holds more for urgent jobs. The cause is turns.ErrOthersWaited. It stops when ctx ends. It does nothing for a share that is not urgent.
+// EndForOthers ends a job with urgent space when it has to give way: its time is over, urgent jobs of another namespace wait for space, and they wait for
+// no other namespace that holds more. The cause is turns.ErrOthersWaited. It stops when ctx ends. It does nothing for a share that is not urgent.
 func (h *Share) EndForOthers(ctx context.Context, end context.CancelCauseFunc) {
 	if h == nil || !h.urgent { // without a limit, no request waits for space of another job
 		return
@@ -45,20 +45,26 @@ func (h *Share) EndForOthers(ctx context.Context, end context.CancelCauseFunc) {
 func (s *Spool) keeps(h *Share) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !s.running[h] || time.Since(h.since) < h.turn() || s.holdsMore(h) || !slices.ContainsFunc(s.queue, func(r *request) bool { return s.isHeldUpBy(r, h) })
+	return !s.running[h] || time.Since(h.since) < h.turn() || !slices.ContainsFunc(s.queue, func(r *request) bool { return s.isHeldUpBy(r, h) && !s.holdsMore(r, h) })
 }
 
 func (h *Share) turn() time.Duration {
 	return min(urgentBase+time.Duration(h.bytes/urgentRate)*time.Second, urgentTurn)
 }
 
-// holdsMore returns whether another namespace holds more for urgent jobs, or as much for longer. That one gives way first, so that a slow small job does
-// not end for fast large ones.
-func (s *Spool) holdsMore(h *Share) bool {
-	held := s.urgently.Held(h.namespace)
+// holdsMore returns whether a request waits for another namespace that holds more than that of h, or as much for longer. That one gives way first, so that
+// a slow small job does not end for fast large ones. Jobs that have overtaken the request do not count, because it fits beside them: their turn is over
+// long after the request has no time left.
+func (s *Spool) holdsMore(r *request, h *Share) bool {
+	held := map[string]int64{}
+	for share := range s.running {
+		if share.urgent && !r.isOvertakenBy(share) {
+			held[share.namespace] += share.bytes
+		}
+	}
 	for other := range s.running {
-		more := s.urgently.Held(other.namespace)
-		if other.urgent && other.namespace != h.namespace && (more > held || more == held && other.admitted < h.admitted) {
+		more, own := held[other.namespace], held[h.namespace]
+		if other.urgent && !r.isOvertakenBy(other) && other.namespace != h.namespace && (more > own || more == own && other.admitted < h.admitted) {
 			return true
 		}
 	}

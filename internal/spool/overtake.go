@@ -63,11 +63,16 @@ func (s *Spool) besides(other *request, c claim) int64 {
 // overtake it, so a small job behind it would have to wait for their end.
 func (s *Spool) passed(r *request) (bytes int64) {
 	for share := range s.running {
-		if share.admitted > max(r.place, r.apart) && (r.urgent || !share.urgent) {
+		if r.isOvertakenBy(share) && (r.urgent || !share.urgent) {
 			bytes += share.bytes
 		}
 	}
 	return bytes
+}
+
+// isOvertakenBy returns whether a job came after the request, and was admitted while that waited for others. Then the request fits beside the job.
+func (r *request) isOvertakenBy(share *Share) bool {
+	return share.place > r.place && share.admitted > max(r.place, r.apart)
 }
 
 // overtakeApart records that a job was admitted while requests waited for something else than others: it has not overtaken these.

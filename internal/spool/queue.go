@@ -183,7 +183,7 @@ func (s *Spool) admit() {
 			s.count++
 			s.overtakeApart() // before next leaves the queue, because an urgent job may yield to it
 			s.overtake(next.claim())
-			next.share = &Share{spool: s, namespace: next.namespace, urgent: next.urgent, bytes: next.bytes, admitted: s.count, since: time.Now(), again: next.urgent && s.hadUrgent(next.namespace)}
+			next.share = &Share{spool: s, namespace: next.namespace, urgent: next.urgent, bytes: next.bytes, admitted: s.count, place: min(next.after(), s.count), since: time.Now(), again: next.urgent && s.hadUrgent(next.namespace)}
 			s.add(next.share)
 		}
 		s.dequeue(next)

@@ -14,6 +14,7 @@ type Share struct {
 	bytes     int64
 	written   int64 // of bytes, as the job has reported
 	admitted  uint64
+	place     uint64    // that of its request, or admitted if it had none
 	since     time.Time // when it was admitted
 	again     bool      // its namespace has had space for another urgent job lately
 	// of is the share that this one is a part of, beside that many bytes of other files.
@@ -70,7 +71,7 @@ func (h *Share) Resize(bytes, written int64) error {
 	s.mu.Lock()
 	if h.bytes == 0 {
 		s.count++
-		h.admitted = s.count
+		h.admitted, h.place = s.count, s.count
 	}
 	smaller := 0 <= bytes && bytes < h.bytes
 	if smaller {
