@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -41,8 +42,8 @@ func (r *Reconciler) act(ctx context.Context, state plan.State, step plan.Step) 
 	case plan.SaveOldData:
 		if step.Start {
 			r.safeties.Forget(key)
-			order := state.SafetyOrder()
-			r.safeties.StartIn(key, safetyClaim, func(ctx context.Context) (plan.Safety, error) { return r.saveOldData(ctx, key, order), nil })
+			next := attempt{order: state.SafetyOrder(), asked: time.Now(), lost: state.Safety.Lost}
+			r.safeties.StartIn(key, safetyClaim, func(ctx context.Context) (plan.Safety, error) { return r.saveOldData(ctx, key, next), nil })
 		}
 	case plan.Expire:
 		if err := r.delete(ctx, key); err != nil {

@@ -42,8 +42,16 @@ func safetyWorkers(readings int) int { return max(2*readings, 2*safetiesOfOne+1)
 // Save saves the old cluster, and returns the snapshot's path and manifest.
 type Save func(ctx context.Context, order plan.SafetyOrder, secrets SafetySecrets) (path string, m snapshot.Manifest, err error)
 
+// attempt is one to save the old cluster.
+type attempt struct {
+	order plan.SafetyOrder
+	asked time.Time     // when it was asked for
+	lost  time.Duration // plan.Safety.Lost of the one before
+}
+
 // saveOldData runs one attempt in a worker, outside of Reconcile.
-func (r *Reconciler) saveOldData(ctx context.Context, key worker.Key, order plan.SafetyOrder) plan.Safety {
+func (r *Reconciler) saveOldData(ctx context.Context, key worker.Key, a attempt) plan.Safety {
+	order, began := a.order, time.Now()
 	ctx, cancel := context.WithTimeout(turns.Urgent(ctx), safetyTimeout)
 	defer cancel()
 	ctx, held := objstore.Hold(ctx, key.Object.Namespace)
@@ -58,7 +66,12 @@ func (r *Reconciler) saveOldData(ctx context.Context, key worker.Key, order plan
 	})
 	if err != nil {
 		refused := errors.Is(err, fs.ErrPermission) && !errors.Is(err, snapshot.ErrDisk)
-		return plan.Safety{Progress: plan.ProofFailed, Message: adviseSafety(err), Ended: r.now(), Refused: refused, Others: ofOthers(err)}
+		failed := plan.Safety{Progress: plan.ProofFailed, Message: adviseSafety(err), Ended: r.now(), Refused: refused, Others: ofOthers(err)}
+		failed.Lost = a.lost + began.Sub(a.asked) + turns.WaitedFor(ctx)
+		if failed.Others {
+			failed.Lost = a.lost + time.Since(a.asked)
+		}
+		return failed
 	}
 	saved.Progress = plan.ProofDone
 	return saved

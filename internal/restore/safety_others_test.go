@@ -39,7 +39,7 @@ func TestASafetySnapshotThatEndsBecauseOfOthersIsMarkedSo(t *testing.T) {
 		}}
 		target := storage.Location{Provider: v1beta2.StorageS3, Bucket: "backups", Key: "safety-snapshots"}
 		key := worker.Key{Object: types.NamespacedName{Namespace: "ns", Name: "restore"}}
-		saved := r.saveOldData(t.Context(), key, plan.SafetyOrder{Namespace: "ns", Cluster: "example", Target: target})
+		saved := r.saveOldData(t.Context(), key, attempt{order: plan.SafetyOrder{Namespace: "ns", Cluster: "example", Target: target}, asked: time.Now()})
 		if saved.Progress != plan.ProofFailed || saved.Others != c.others {
 			t.Errorf("%s: %+v", name, saved)
 		}

@@ -41,7 +41,7 @@ func TestTheSaveOfASafetySnapshotIsUrgent(t *testing.T) {
 		synctest.Wait()
 		target := storage.Location{Provider: v1beta2.StorageS3, Bucket: "backups", Key: "safety-snapshots"}
 		key := worker.Key{Object: types.NamespacedName{Namespace: "ns", Name: "restore"}}
-		saved := r.saveOldData(t.Context(), key, plan.SafetyOrder{Namespace: "ns", Cluster: "example", Target: target})
+		saved := r.saveOldData(t.Context(), key, attempt{order: plan.SafetyOrder{Namespace: "ns", Cluster: "example", Target: target}, asked: time.Now()})
 		if first, second := <-order, <-order; first != "reading" || second != "safety" {
 			t.Errorf("%s and %s passed first, and the save is %+v", first, second, saved)
 		}

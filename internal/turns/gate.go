@@ -35,7 +35,7 @@ func NewGate(slots int) *Gate { return &Gate{slots: max(slots, 1)} }
 // Enter waits for a slot. The caller calls leave once, after its work. One with a context of Urgent comes before the others, but no two such callers
 // overtake the same other ones.
 func (g *Gate) Enter(ctx context.Context, namespace string) (leave func(), err error) {
-	c := &caller{namespace: namespace, urgent: urgent(ctx), before: waited(ctx), since: time.Now(), admitted: make(chan struct{})}
+	c := &caller{namespace: namespace, urgent: urgent(ctx), before: WaitedFor(ctx), since: time.Now(), admitted: make(chan struct{})}
 	g.mu.Lock()
 	g.waiting = append(g.waiting, c)
 	g.admit()
@@ -48,6 +48,7 @@ func (g *Gate) Enter(ctx context.Context, namespace string) (leave func(), err e
 	defer Leave(ctx)()
 	select {
 	case <-c.admitted:
+		Waited(ctx, time.Since(c.since))
 		return func() { g.leave(namespace) }, nil
 	case <-ctx.Done():
 		g.giveUp(c)

@@ -30,15 +30,15 @@ func Urgent(ctx context.Context) context.Context {
 
 func urgent(ctx context.Context) bool { return ctx.Value(urgentKey{}) != nil }
 
-// Waited records how long urgent work has waited for other namespaces in another queue than a Gate. It waits less in each Gate after that.
+// Waited records how long urgent work has waited for other namespaces in a queue. It waits less in each Gate after that.
 func Waited(ctx context.Context, d time.Duration) {
 	if sum, is := ctx.Value(urgentKey{}).(*atomic.Int64); is {
 		sum.Add(int64(d))
 	}
 }
 
-// waited returns the sum of these times.
-func waited(ctx context.Context) time.Duration {
+// WaitedFor returns the sum of these times.
+func WaitedFor(ctx context.Context) time.Duration {
 	if sum, is := ctx.Value(urgentKey{}).(*atomic.Int64); is {
 		return time.Duration(sum.Load())
 	}

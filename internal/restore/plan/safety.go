@@ -32,6 +32,8 @@ type Safety struct {
 	Ended   time.Time
 	Refused bool
 	Others  bool
+	// Lost is how long this attempt and those before it have waited for others, or were lost to them.
+	Lost time.Duration
 }
 
 // SafetyOrder is everything that one attempt needs.
@@ -96,8 +98,8 @@ func (step RecordSafety) describe(s State) planning.Description {
 const (
 	// safetyPause is the pause between two attempts to take a safety snapshot.
 	safetyPause = 20 * time.Second
-	// safetyPatience is how long an attempt that failed is repeated if the safety snapshot is not required. One that ended because of other namespaces
-	// says nothing about the members and the store, and is repeated for as long as cluster-operator waits.
+	// safetyPatience is how long an attempt that failed is repeated if the safety snapshot is not required. Time that was lost to other namespaces
+	// says nothing about the members and the store, so it is added. An attempt that ended because of them is repeated for as long as cluster-operator waits.
 	safetyPatience = 5 * time.Minute
 )
 
@@ -132,7 +134,7 @@ func (s State) givesUpSafety(ready metav1.Time) bool {
 	if policy.Requires() || earlier != nil && earlier.Result == v1beta2.SafetySnapshotTaken {
 		return false
 	}
-	patience := safetyPatience
+	patience := min(safetyPatience+s.Safety.Lost, v1beta2.SafetySnapshotLimit)
 	if s.Safety.Others {
 		patience = v1beta2.SafetySnapshotLimit
 	}

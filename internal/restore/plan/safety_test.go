@@ -146,6 +146,22 @@ func TestASafetySnapshotThatEndedForOthersIsTriedAgainWhileClusterOperatorWaits(
 	}
 }
 
+// A safety snapshot waited for space of others for seven minutes, and then its first attempt failed on a short fault of a member. Its five minutes were
+// over, so the restore continued without it.
+func TestTimeThatASafetySnapshotLosesToOthersIsNoneOfItsPatience(t *testing.T) {
+	for after, again := range map[time.Duration]bool{8 * time.Minute: true, 12*time.Minute + time.Second: false} {
+		failed := withSafety(Safety{Progress: ProofFailed, Message: "etcdserver: leader changed", Ended: now.Add(-safetyPause), Lost: 7 * time.Minute})
+		whole, prefixes := given(seedReady, failed), given(withPrefixes, withCompared, failed)
+		whole.Cluster.Status.Restore.SeedReadyTime.Time = now.Add(-after)
+		prefixes.Restore.Status.Prefixes.Time.Time = now.Add(-after)
+		for name, s := range map[string]State{"a whole cluster": whole, "prefixes": prefixes} {
+			if step, is := next(s).(SaveOldData); is != again {
+				t.Errorf("%s, %s after the seed was ready: it is tried again: %t, %+v", name, after, is, step)
+			}
+		}
+	}
+}
+
 func TestTheStatusReportsWhatBecameOfTheSafetySnapshot(t *testing.T) {
 	s := given(seedReady, withSafety(Safety{Progress: ProofFailed, Message: "no quorum"}))
 	s.Now = now.Add(safetyPatience)
