@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
 // Asked is a source to prove.
@@ -31,6 +32,8 @@ type Asked struct {
 	// Keys is set if keys are compared or written. Members has the Secrets for the members.
 	Keys    *plan.KeysOrder
 	Members SafetySecrets
+	// end ends the reading when it has to give its space to a safety snapshot. It is nil for one that writes.
+	end context.CancelCauseFunc
 }
 
 // Found is the source that was read and its contents.
@@ -62,6 +65,9 @@ func (s Spool) Prove(ctx context.Context, asked Asked) (Found, error) {
 	ctx, limit := limitReading(ctx, func() bool { return s.Of(asked.Namespace).Crowds() || s.replays.slot.Crowds(asked.Namespace) })
 	defer limit.stop()
 	asked.Wait = limit.pausing(asked.Wait)
+	if asked.Keys == nil || !asked.Keys.Write { // a comparison or a proof can begin again
+		asked.end = limit.end
+	}
 	ctx, held := objstore.Hold(ctx, asked.Namespace) // the segments of a point are held until they are replayed
 	defer held.Release()
 	prove := s.prove
@@ -69,7 +75,7 @@ func (s Spool) Prove(ctx context.Context, asked Asked) (Found, error) {
 		prove = s.provePoint
 	}
 	found, err := prove(ctx, asked, limit)
-	if cause := context.Cause(ctx); err != nil && (errors.Is(cause, errTooSlow) || errors.Is(cause, pace.ErrTooSlow)) {
+	if cause := context.Cause(ctx); err != nil && (errors.Is(cause, errTooSlow) || errors.Is(cause, pace.ErrTooSlow) || errors.Is(cause, turns.ErrOthersWaited)) {
 		err = fmt.Errorf("%w%s: %w", cause, limit.waits(), err)
 	}
 	return found, err

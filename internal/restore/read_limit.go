@@ -18,6 +18,7 @@ var errTooSlow = errors.New("reading the snapshot took too long")
 // count in which the reading waits for others.
 type readLimit struct {
 	stop func()
+	end  context.CancelCauseFunc
 
 	mu     sync.Mutex
 	timer  *time.Timer
@@ -33,7 +34,7 @@ func limitReading(ctx context.Context, crowds func() bool) (context.Context, *re
 	ctx, end := context.WithCancelCause(ctx)
 	ctx = pace.With(ctx, end, crowds)
 	timer := time.AfterFunc(readBase, func() { end(errTooSlow) })
-	return ctx, &readLimit{timer: timer, left: readBase, since: time.Now(), stop: func() { timer.Stop(); end(context.Canceled) }}
+	return ctx, &readLimit{timer: timer, left: readBase, since: time.Now(), end: end, stop: func() { timer.Stop(); end(context.Canceled) }}
 }
 
 // begin starts the limit of a snapshot of that size.

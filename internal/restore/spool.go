@@ -58,7 +58,11 @@ func (s Spool) place(namespace string, room snapshot.Room) snapshot.Place {
 func (s Spool) reserve(ctx context.Context, asked Asked, bytes int64) (*spool.Share, error) {
 	of := s.Of(asked.Namespace)
 	defer asked.waits("space on the spool volume", of.Why)()
-	return of.Reserve(ctx, bytes)
+	share, err := of.Reserve(ctx, bytes)
+	if asked.end != nil {
+		share.EndForOthers(ctx, asked.end)
+	}
+	return share, err
 }
 
 // waits shows for what the reading waits, and why, until done is called.

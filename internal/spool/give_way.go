@@ -19,14 +19,19 @@ const (
 	urgentTurn = 7 * time.Minute
 	// lately is for how long a namespace counts as one that has had space for an urgent job.
 	lately = time.Hour
+	// readingGives is how often the readings of a namespace end for urgent jobs of one other namespace within giftsLast, and readingGivesAll for those of
+	// all. Without that, a namespace could keep a long reading of another one from ever reaching its end.
+	readingGives, readingGivesAll = 3, 12
+	giftsLast                     = 24 * time.Hour
 	// giveWayEvery is how often a job asks whether it has to give way, after the first minute.
 	giveWayEvery = 5 * time.Second
 )
 
-// EndForOthers ends a job with urgent space when it has to give way: its time is over, urgent jobs of another namespace wait for space, and they wait for
-// no other namespace that holds more. The cause is turns.ErrOthersWaited. It stops when ctx ends. It does nothing for a share that is not urgent.
+// EndForOthers ends a job when it has to give way: its time is over, urgent jobs of another namespace wait for space, and they wait for no other
+// namespace that holds more. A job that is not urgent gives way to large urgent ones only, because small ones have a part of their own. The cause is
+// turns.ErrOthersWaited. It stops when ctx ends.
 func (h *Share) EndForOthers(ctx context.Context, end context.CancelCauseFunc) {
-	if h == nil || !h.urgent { // without a limit, no request waits for space of another job
+	if h == nil { // there is nothing to give
 		return
 	}
 	go panics.Caught(func() {
@@ -37,7 +42,7 @@ func (h *Share) EndForOthers(ctx context.Context, end context.CancelCauseFunc) {
 			case <-time.After(next):
 			}
 		}
-		end(fmt.Errorf("%w, and this held space on the spool volume for longer than it may while another safety snapshot waits", turns.ErrOthersWaited))
+		end(fmt.Errorf("%w, and this held space on the spool volume for longer than it may while a safety snapshot of another one waits", turns.ErrOthersWaited))
 	}, end)()
 }
 
@@ -45,7 +50,19 @@ func (h *Share) EndForOthers(ctx context.Context, end context.CancelCauseFunc) {
 func (s *Spool) keeps(h *Share) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !s.running[h] || time.Since(h.since) < h.turn() || !slices.ContainsFunc(s.queue, func(r *request) bool { return s.isHeldUpBy(r, h) && !s.holdsMore(r, h) })
+	if !s.running[h] || time.Since(h.since) < h.turn() {
+		return true
+	}
+	for _, r := range s.queue {
+		switch {
+		case h.urgent && s.isHeldUpBy(r, h) && !s.holdsMore(r, h):
+			return false
+		case !h.urgent && s.isHeldUpByReading(r, h) && !s.spares(h.namespace, r) && !s.holdsMore(r, h):
+			s.give(h, r)
+			return false
+		}
+	}
+	return true
 }
 
 func (h *Share) turn() time.Duration {
@@ -58,13 +75,13 @@ func (h *Share) turn() time.Duration {
 func (s *Spool) holdsMore(r *request, h *Share) bool {
 	held := map[string]int64{}
 	for share := range s.running {
-		if share.urgent && !r.isOvertakenBy(share) {
+		if share.urgent == h.urgent && !r.isOvertakenBy(share) && (h.urgent || !s.spares(share.namespace, r)) {
 			held[share.namespace] += share.bytes
 		}
 	}
 	for other := range s.running {
 		more, own := held[other.namespace], held[h.namespace]
-		if other.urgent && !r.isOvertakenBy(other) && other.namespace != h.namespace && (more > own || more == own && other.admitted < h.admitted) {
+		if other.urgent == h.urgent && !r.isOvertakenBy(other) && other.namespace != h.namespace && more > 0 && (more > own || more == own && other.admitted < h.admitted) {
 			return true
 		}
 	}
@@ -83,4 +100,43 @@ func (s *Spool) isHeldUpBy(r *request, h *Share) bool {
 		return false
 	}
 	return own+r.bytes <= s.urgently.Held(h.namespace) && s.used-s.urgents+own+r.bytes <= s.openTo(r)
+}
+
+// isHeldUpByReading returns whether a large urgent request waits only because of jobs that are not urgent.
+func (s *Spool) isHeldUpByReading(r *request, h *Share) bool {
+	return r.urgent && r.namespace != h.namespace && r.place > 0 && r.why != turns.OwnShare && s.large(r.claim()) && !r.isOvertakenBy(h) &&
+		s.urgents+r.bytes <= min(s.openTo(r)+s.smallUrgents(r.namespace), s.total)
+}
+
+// gift is that readings of a namespace have ended for an urgent request of another one. All that end for one request are one gift.
+type gift struct {
+	from    string
+	request *request
+	at      time.Time
+}
+
+// spares returns whether the readings of a namespace have ended often enough for others, so that they need not end for a request.
+func (s *Spool) spares(namespace string, r *request) bool {
+	toOne, toAll := 0, 0
+	for _, g := range s.gifts {
+		if g.from != namespace || time.Since(g.at) >= giftsLast {
+			continue
+		}
+		if g.request == r {
+			return false
+		}
+		toAll++
+		if g.request.namespace == r.namespace {
+			toOne++
+		}
+	}
+	return toOne >= readingGives || toAll >= readingGivesAll
+}
+
+// give records that a reading ends for a request.
+func (s *Spool) give(h *Share, r *request) {
+	s.gifts = slices.DeleteFunc(s.gifts, func(g gift) bool {
+		return time.Since(g.at) >= giftsLast || g.from == h.namespace && g.request == r
+	})
+	s.gifts = append(s.gifts, gift{h.namespace, r, time.Now()})
 }

@@ -70,9 +70,10 @@ func (s *Spool) passed(r *request) (bytes int64) {
 	return bytes
 }
 
-// isOvertakenBy returns whether a job came after the request, and was admitted while that waited for others. Then the request fits beside the job.
+// isOvertakenBy returns whether a job that comes after the request was admitted while that waited for others. Then the request fits beside the job.
 func (r *request) isOvertakenBy(share *Share) bool {
-	return share.place > r.place && share.admitted > max(r.place, r.apart)
+	after := share.place > r.place || r.urgent && !share.urgent
+	return after && share.admitted > max(r.place, r.apart)
 }
 
 // overtakeApart records that a job was admitted while requests waited for something else than others: it has not overtaken these.

@@ -75,6 +75,7 @@ type Spool struct {
 	queue          []*request
 	// urgentLately is when each namespace has returned space of an urgent job.
 	urgentLately map[string]time.Time
+	gifts        []gift
 	returning    map[string]int // jobs that have space and wait for a worker, by namespace
 	count        uint64         // of admissions and of places in the queue
 }
