@@ -130,6 +130,10 @@ simulate: ## Run a million steps of the planner in random worlds, which make uni
 structure: ## Print how the files of each package use each other: arrows, arrows up, the largest circle, the type with most methods
 	cd hack/structure && go run . ../.. ./internal/... ./cmd/... ./api/...
 
+.PHONY: mutants
+mutants: ## Change the planners in one place after the other, and show which changes no test finds; MUTANTS=200 SEED=1 FAST=true leaves the simulations out
+	go run ./hack/mutants -n $(or $(MUTANTS),200) -seed $(or $(SEED),1) -fast=$(or $(FAST),false)
+
 .PHONY: explore
 explore: ## Explore all interleavings of passes, effects, changes, faults, old reads and kills, of which make unit does a short form; EXPLORE=4m for each of 15 explorations, EXPLORE_SIZE=1 EXPLORE_OPERATION=restore EXPLORE_DISTURBANCES=3
 	go test -count=1 -v -timeout 0 -run Interleaving ./internal/cluster/plan -explore=$(or $(EXPLORE),4m) \
