@@ -1,0 +1,70 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+)
+
+// mute: etcd has run for d, and its metrics show its data. It answers no client, because it finds no quorum: the others refuse its certificate. That is
+// what etcd 3.4 to 3.7 do.
+func mute(d time.Duration) func(*state.Member) {
+	return func(m *state.Member) {
+		m.RaftIndex, m.EtcdSince, m.Unanswered = 10, noon.Add(-d), "deadline exceeded"
+	}
+}
+
+// readyWithoutQuorum: the readiness probe of etcd 3.4 asks for metrics only.
+func readyWithoutQuorum(m *state.Member) { m.PodReady, m.UnreadySince = true, time.Time{} }
+
+// The CA was replaced at once. The two members that were not restarted yet refuse the certificate of the first one that was, so it does not get a leader.
+// They were never restarted, and refused each new client for good.
+func TestAMemberThatTheOthersRefuseDoesNotKeepThemFromTheRestartForANewCA(t *testing.T) {
+	for name, change := range map[string]func(*state.Member){"etcd 3.5 and newer": func(*state.Member) {}, "etcd 3.4": readyWithoutQuorum} {
+		for _, n := range []int{3, 5} {
+			s := stateWith(formed, members(n), size(n), managed, refusedByReady, with(0, restarted(time.Minute, mute(time.Minute), change)))
+			if stopped := stops(s); stopped != "" {
+				t.Errorf("%s, %d members: %s is stopped a minute after %s was restarted", name, n, stopped, nameOf(0))
+			}
+			s = stateWith(formed, members(n), size(n), managed, refusedByReady, with(0, restarted(time.Hour, mute(time.Hour), change)))
+			if stopped := stops(s); stopped != nameOf(1) {
+				t.Errorf("%s, %d members: %q is stopped an hour after %s was restarted, want %s", name, n, stopped, nameOf(0), nameOf(1))
+			}
+		}
+	}
+}
+
+// etcd ends again and again. It has started some seconds ago, and so it has shown metrics before.
+func TestAMemberThatEndsAgainAndAgainKeepsReadyOnesFromARestartForANewCA(t *testing.T) {
+	s := stateWith(formed, members(3), managed, refusedByReady, with(0, restarted(time.Hour, mute(20*time.Second))))
+	if stopped := stops(s); stopped != "" {
+		t.Errorf("%s is stopped", stopped)
+	}
+}
+
+// Members that have no vote cannot join while the others refuse them. They were not restarted for the CA, so they prove nothing about a restart.
+func TestAMemberWithoutAVoteDoesNotDelayTheRestartForANewCA(t *testing.T) {
+	for name, change := range map[string]func(*state.Member){
+		"its Pod waits until it is added":          func(m *state.Member) { m.Pod, m.Waits = state.PodStarting, true },
+		"etcd ends, because the members refuse it": func(m *state.Member) { m.Pod, m.PodReason = state.PodBlocked, v1beta2.ReasonPodFailing },
+	} {
+		s := stateWith(formed, members(4), size(4), managed, refusedByReady, with(3, restarted(time.Hour, change)), func(s *state.State) {
+			s.KnownVoters, s.KnownLearners = s.KnownVoters[:3], s.KnownVoters[3:]
+		})
+		if stopped := stops(s); stopped != nameOf(0) {
+			t.Errorf("%s: %q is stopped, want %s", name, stopped, nameOf(0))
+		}
+	}
+}
+
+// The member runs, and the others refuse it. The status asked to correct what keeps it from starting.
+func TestTheStatusDoesNotSayThatAMemberWhichOthersRefuseDoesNotStart(t *testing.T) {
+	s := stateWith(formed, members(3), managed, refusedByReady, with(0, restarted(6*time.Minute, mute(time.Minute))))
+	if said := steps.Describe(s, Plan(s)).Message; strings.Contains(said, "keeps it from starting") {
+		t.Error(said)
+	}
+}
