@@ -24,7 +24,13 @@ func readyWithoutQuorum(m *state.Member) { m.PodReady, m.UnreadySince = true, ti
 // The CA was replaced at once. The two members that were not restarted yet refuse the certificate of the first one that was, so it does not get a leader.
 // They were never restarted, and refused each new client for good.
 func TestAMemberThatTheOthersRefuseDoesNotKeepThemFromTheRestartForANewCA(t *testing.T) {
-	for name, change := range map[string]func(*state.Member){"etcd 3.5 and newer": func(*state.Member) {}, "etcd 3.4": readyWithoutQuorum} {
+	for name, change := range map[string]func(*state.Member){
+		"etcd 3.5 and newer":                       func(*state.Member) {},
+		"etcd 3.4":                                 readyWithoutQuorum,
+		"a network policy hides the metrics":       func(m *state.Member) { m.RaftIndex = 0 },
+		"the clock of its node is ahead":           func(m *state.Member) { m.EtcdSince, m.PodCreated = noon.Add(time.Hour), m.EtcdSince },
+		"it answers, and a clock hides since when": func(m *state.Member) { m.EtcdSince = time.Time{}; answering(m) },
+	} {
 		for _, n := range []int{3, 5} {
 			s := stateWith(formed, members(n), size(n), managed, refusedByReady, with(0, restarted(time.Minute, mute(time.Minute), change)))
 			if stopped := stops(s); stopped != "" {
@@ -40,9 +46,17 @@ func TestAMemberThatTheOthersRefuseDoesNotKeepThemFromTheRestartForANewCA(t *tes
 
 // etcd ends again and again. It has started some seconds ago, and so it has shown metrics before.
 func TestAMemberThatEndsAgainAndAgainKeepsReadyOnesFromARestartForANewCA(t *testing.T) {
-	s := stateWith(formed, members(3), managed, refusedByReady, with(0, restarted(time.Hour, mute(20*time.Second))))
-	if stopped := stops(s); stopped != "" {
-		t.Errorf("%s is stopped", stopped)
+	for name, change := range map[string]func(*state.Member){
+		"it has started": func(*state.Member) {},
+		"it reads its database": func(m *state.Member) {
+			m.EtcdSince, m.StartupBudget, m.RaftIndex = noon.Add(-6*time.Minute), 10*time.Minute, 0
+		},
+		"its node does not answer": func(m *state.Member) { m.EtcdSince, m.NodeSilent, m.RaftIndex = noon.Add(-time.Hour), true, 0 },
+	} {
+		s := stateWith(formed, members(3), managed, refusedByReady, with(0, restarted(time.Hour, mute(20*time.Second), change)))
+		if stopped := stops(s); stopped != "" {
+			t.Errorf("%s: %s is stopped", name, stopped)
+		}
 	}
 }
 

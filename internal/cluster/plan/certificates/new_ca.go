@@ -48,7 +48,8 @@ func order(a, b bool) int {
 
 // holdsUpRestart reports whether no member is restarted for a new CA yet, because of this one: it serves, it may come back, or it has not refused the
 // others for long. While others are ready, they may be the quorum of clients that are still connected. What keeps one member from coming back may keep
-// the next one, too. So one that has restarted must answer first, and it gets startGrace to serve as well.
+// the next one, too. So the etcd of one that has restarted must run for startGrace first, unless it serves before. The others may refuse it, and
+// then it answers no client. A member without a vote was not restarted for the CA, and cannot join while the voters refuse it.
 func holdsUpRestart(s state.State, m state.Member) bool {
 	readyWithOldCA := slices.ContainsFunc(s.Current(), func(other state.Member) bool {
 		return other.Name != m.Name && other.PodReady && state.TrustsOldCA(s, other)
@@ -63,7 +64,7 @@ func holdsUpRestart(s state.State, m state.Member) bool {
 	case state.TrustsOldCA(s, m) || state.RefusesPeers(s, m):
 		return !state.UnreadyFor(s, m, state.StartGrace) && !refusesFor(s, m, state.StartGrace)
 	}
-	return readyWithOldCA && (!m.Answers || !state.UnreadyFor(s, m, state.StartGrace))
+	return readyWithOldCA && state.MayVote(s, m) && !state.RunsFor(s, m, state.StartGrace)
 }
 
 // neverReturns reports whether nothing that Kubernetes does by itself lets a member run again: it has neither Pod nor data, or its Pod should

@@ -33,15 +33,15 @@ func WhyUnreachable(s state.State) string {
 	if i := slices.IndexFunc(s.Current(), func(m state.Member) bool { return fellOut(s, m) }); i >= 0 {
 		m := s.Current()[i]
 		return planning.Sentence("Member "+m.Name+" was started with the CA that its Secrets hold now, and does not serve: ", m.Cause()) +
-			" The others trust an earlier CA, and may refuse the operator and new clients. Their Pods are ready, so they may serve clients that are connected. The operator restarts none of them until this one answers. Correct what keeps it from starting."
+			" The others trust an earlier CA, and may refuse the operator and new clients. Their Pods are ready, so they may serve clients that are connected. The operator restarts none of them until this one runs. Correct what keeps it from starting."
 	}
 	return fmt.Sprintf("The operator cannot reach the members: %s. Their Pods are ready, so clients may be served. The operator changes nothing. Check that no NetworkPolicy blocks port %d, and that the members trust the operator's client certificate.",
 		state.Unanswered(s.Current()), v1beta2.ClientPort)
 }
 
-// fellOut reports whether a member has the present CA, is not ready for startGrace, and a ready one trusts an earlier CA.
+// fellOut reports whether a voter has the present CA, its etcd has not run for startGrace, and a ready one trusts an earlier CA.
 func fellOut(s state.State, m state.Member) bool {
-	return !state.TrustsOldCA(s, m) && !m.Answers && state.UnreadyFor(s, m, state.StartGrace) &&
+	return state.MayVote(s, m) && !state.TrustsOldCA(s, m) && !m.Runs() && state.UnreadyFor(s, m, state.StartGrace) &&
 		slices.ContainsFunc(s.Current(), func(other state.Member) bool { return other.PodReady && state.TrustsOldCA(s, other) })
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -43,6 +44,23 @@ func stillStarts(s State, m Member) bool {
 // SeenFailingFor reports whether this process has seen a member fail for longer than a time.
 func SeenFailingFor(s State, m Member, time time.Duration) bool {
 	return !m.FailingSince.IsZero() && s.Now.Sub(m.FailingSince) > time
+}
+
+// Runs reports whether etcd of a member runs with its data. It may not answer: without a quorum it answers no client, but it shows its metrics, and it
+// passes the startup probe of the kubelet.
+func (m Member) Runs() bool {
+	started := !m.EtcdSince.IsZero() && m.StartupBudget == 0 && !m.NodeSilent
+	return m.Pod == PodRunning && (m.Answers || m.RaftIndex != 0 || started)
+}
+
+// RunsFor reports whether etcd of a member has run for longer than a time without an end in between, and has not served for as long. Without a quorum
+// the Pod of etcd 3.4 is ready, too. If the clock of its node is ahead, the time counts from when the API server created the Pod.
+func RunsFor(s State, m Member, time time.Duration) bool {
+	since := m.EtcdSince
+	if since.IsZero() || clock.Ahead(since, s.Now) {
+		since = m.PodCreated
+	}
+	return m.Runs() && (m.PodReady || UnreadyFor(s, m, time)) && clock.Elapsed(since, s.Now) > time+m.StartupBudget
 }
 
 // WhyKept says what an annotation has to do with it that a member which does not serve is not replaced yet.

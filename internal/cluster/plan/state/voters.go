@@ -307,10 +307,15 @@ func fewestVoters(s State) int {
 	return voters
 }
 
+// MayVote reports whether a member is a voter of the record, or there is no record.
+func MayVote(s State, m Member) bool {
+	return KnownVoters(s) == 0 || slices.Contains(s.KnownVoters, m.Name)
+}
+
 // Holders returns the voters of the record that have their data.
 func Holders(s State) []Member {
 	return s.Where(func(m Member) bool {
-		return m.Incarnation == s.Incarnation && s.HoldsData(m) && (KnownVoters(s) == 0 || slices.Contains(s.KnownVoters, m.Name))
+		return m.Incarnation == s.Incarnation && s.HoldsData(m) && MayVote(s, m)
 	})
 }
 
