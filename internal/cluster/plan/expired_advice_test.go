@@ -155,3 +155,23 @@ func TestAMemberThatOnlyLacksTheNewCAIsRestartedAndNotReplaced(t *testing.T) {
 		}
 	}
 }
+
+// The CAs in the Secrets change every three minutes, and each change restarts the member. It has failed for an hour, so the CAs are not the cause.
+func TestAMemberThatARestartForANewCADidNotHelpIsReplaced(t *testing.T) {
+	failing := func(m *state.Member) {
+		m.Trust, m.FailingSince, m.UnreadySince, m.PodCreated = "old", noon.Add(-time.Hour), noon.Add(-2*time.Minute), noon.Add(-2*time.Minute)
+	}
+	s := stateWith(formed, members(3), managed, with(2, pod(state.PodRunning), failing))
+	if remove, is := Plan(s).(steps.RemoveMember); !is || remove.Name != nameOf(2) {
+		t.Errorf("%T %s", Plan(s), steps.Describe(s, Plan(s)).Message)
+	}
+	for name, change := range map[string]func(*state.Member){
+		"it has failed for less than the grace period": func(m *state.Member) { m.FailingSince = noon.Add(-4 * time.Minute) },
+		"it was restarted before it failed":            func(m *state.Member) { m.PodCreated, m.UnreadySince = noon.Add(-2*time.Hour), noon.Add(-time.Hour) },
+	} {
+		s := stateWith(formed, members(3), managed, with(2, pod(state.PodRunning), failing, change))
+		if stop, is := Plan(s).(steps.DeletePod); !is || stop.Name != nameOf(2) {
+			t.Errorf("%s: %T %s", name, Plan(s), steps.Describe(s, Plan(s)).Message)
+		}
+	}
+}
