@@ -170,7 +170,7 @@ func DeadVoter(s State) (Member, bool) {
 	}
 	for _, m := range s.Membership() {
 		noImage := m.PodReason == v1beta2.ReasonImageUnavailable && m.PodImage == s.ImageFor(m.Incarnation)
-		if !m.Learner && !m.Serving && !noImage && !s.Fenced(m.Name) && !FailsBySpec(s, m) && !lacksCA(s, m) && FailedFor(s, m, s.Spec.MemberReplacementGrace()) {
+		if !m.Learner && !m.Serving && !noImage && !s.Fenced(m.Name) && !FailsBySpec(s, m) && failedForGrace(s, m) {
 			return m, true
 		}
 	}
@@ -186,6 +186,16 @@ func FailsBySpec(s State, m Member) bool {
 	return slices.ContainsFunc(s.Membership(), func(other Member) bool {
 		return other.Serving && other.Name != m.Name && (other.Outdated || other.PodImage != m.PodImage)
 	})
+}
+
+// failedForGrace reports whether a member has failed for the grace period of the spec. One that lacks a CA is restarted first. Each restart begins the
+// time anew for which its Pod is not ready. CAs may change more often than that, so after a restart that did not help, the time counts since it fails.
+func failedForGrace(s State, m Member) bool {
+	grace := s.Spec.MemberReplacementGrace()
+	if lacksCA(s, m) {
+		return m.PodCreated.After(m.FailingSince) && SeenFailingFor(s, m, grace)
+	}
+	return FailedFor(s, m, grace)
 }
 
 // lacksCA reports whether a member that runs trusts other CAs than its Secrets hold, and would have its data after a restart. The others may refuse it
