@@ -1,0 +1,46 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// refusesOperator: the seed was started with the CA before, and runs for d. Its Pod is ready, because it needs no other member.
+func refusesOperator(d time.Duration) func(*state.Member) {
+	return func(m *state.Member) {
+		serving(m)
+		m.SecurePeer, m.SecureClient, m.Trust, m.Loaded = true, true, "old", "certificates"
+		m.Answers, m.Serving, m.RaftIndex, m.EtcdSince, m.Unanswered = false, false, 10, noon.Add(-d), "tls: bad certificate"
+		m.Seed.DoneAt = noon.Add(-d)
+	}
+}
+
+// The CA expired while a seed was restored, and was replaced at once. The seed refused the operator for good. After the old members had stopped, nobody
+// served. Before, the status asked to read the log of the init container.
+func TestASeedThatTrustsTheOldCARestarts(t *testing.T) {
+	for name, s := range map[string]state.State{
+		"seeding":                           stateWith(formed, members(3), managed, restored(v1beta2.RestoreSeeding), asked, aSeed(refusesOperator(time.Hour))),
+		"seeding, and the Pod is not ready": stateWith(formed, members(3), managed, restored(v1beta2.RestoreSeeding), asked, aSeed(refusesOperator(time.Hour), unreadyFor(time.Hour), func(m *state.Member) { m.PodReady = false })),
+		"the old members have stopped":      stateWith(formed, members(3), managed, restored(v1beta2.RestoreSwitching), asked, stopped, aSeed(refusesOperator(time.Hour))),
+	} {
+		if stop, is := Plan(s).(steps.DeletePod); !is || stop.Name != seedName || stop.Reason != v1beta2.ReasonRotatingCertificates {
+			t.Errorf("%s: %#v", name, Plan(s))
+		}
+	}
+	for name, s := range map[string]state.State{
+		"it has just started":          stateWith(formed, members(3), managed, restored(v1beta2.RestoreSeeding), asked, aSeed(refusesOperator(time.Second))),
+		"it trusts the present CA":     stateWith(formed, members(3), managed, restored(v1beta2.RestoreSeeding), asked, aSeed(refusesOperator(time.Hour), func(m *state.Member) { m.Trust = "trust" })),
+		"it only refuses a password":   stateWith(formed, members(3), managed, restored(v1beta2.RestoreSeeding), asked, aSeed(refusesOperator(time.Hour), func(m *state.Member) { m.Refusal = etcd.RefusedPassword })),
+		"only its Pod has its data":    stateWith(formed, members(3), managed, restored(v1beta2.RestoreSwitching), asked, stopped, aSeed(refusesOperator(time.Hour), func(m *state.Member) { m.DataInPod = true })),
+		"it serves, and the CA is new": stateWith(formed, members(3), managed, restored(v1beta2.RestoreSeeding), asked, aSeed(serving, func(m *state.Member) { m.Trust = "old" })),
+	} {
+		if stop, is := Plan(s).(steps.DeletePod); is && stop.Name == seedName {
+			t.Errorf("%s: the seed restarts", name)
+		}
+	}
+}
