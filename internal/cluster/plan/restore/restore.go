@@ -59,6 +59,9 @@ func seeding(s state.State) steps.Step {
 		return steps.FailRestore{Message: state.NotRequested(s) + " The seed had not taken over" + unchanged(s) + useAnotherName(s)}
 	}
 	seed, _ := state.SeedMember(s)
+	if step := restartSeedForCA(s, seed); step != nil {
+		return step
+	}
 	if why := seedStuck(s, seed); why != "" {
 		return steps.FailRestore{Message: why + " The operator removes the seed. The cluster was not changed."}
 	}

@@ -39,6 +39,9 @@ func oldRunning(s state.State) []state.Member {
 // continue with their data.
 func seedServes(s state.State) steps.Step {
 	seed, _ := state.SeedMember(s)
+	if step := restartSeedForCA(s, seed); step != nil {
+		return step
+	}
 	why := seedStuck(s, seed)
 	switch {
 	case why != "":
