@@ -44,3 +44,18 @@ func TestASeedThatTrustsTheOldCARestarts(t *testing.T) {
 		}
 	}
 }
+
+// The survivor of a recovery was started with the CA before, and runs for an hour. The recovery waited for it for good.
+func TestASurvivorThatTrustsTheOldCARestarts(t *testing.T) {
+	for name, start := range map[string]state.Start{"with --force-new-cluster": state.StartForce, "without it": state.StartRejoin} {
+		s := stateWith(formed, members(3), managed, noQuorum, consenting, with(1, gone), with(2, gone), with(0, refusesOperator(time.Hour), func(m *state.Member) { m.Start, m.Seed = start, nil }))
+		forcedAgo(&s, 0, time.Hour)
+		if stop, is := Plan(s).(steps.DeletePod); !is || stop.Name != nameOf(0) {
+			t.Errorf("%s: %#v", name, Plan(s))
+		}
+		s.Members[0].EtcdSince = noon.Add(-time.Second)
+		if stop, is := Plan(s).(steps.DeletePod); is {
+			t.Errorf("%s, just started: %#v", name, stop)
+		}
+	}
+}
