@@ -27,6 +27,9 @@ func survivorPod(s state.State, m state.Member, start state.Start, why string) s
 		return steps.CreateMember{Name: m.Name, Incarnation: m.Incarnation, Start: start}
 	case state.GoesWithPod(s, m):
 		return losesSurvivor(s, m)
+	case state.SilentWithOldCA(s, m):
+		again.Message = "it does not serve, and it must trust the CA that its Secrets hold now"
+		return again
 	case m.Volume != state.VolumePresent, m.Pod == state.PodEnded, start == state.StartForce && m.Start != start:
 		return again
 	case m.Pod == state.PodBlocked && (m.Outdated || m.PodImage != s.ImageFor(m.Incarnation)):

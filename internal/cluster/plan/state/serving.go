@@ -63,6 +63,12 @@ func RunsFor(s State, m Member, time time.Duration) bool {
 	return m.Runs() && (m.PodReady || UnreadyFor(s, m, time)) && clock.Elapsed(since, s.Now) > time+m.StartupBudget
 }
 
+// SilentWithOldCA reports whether a member has run for a minute with other CAs than its Secrets hold, and does not answer. It may refuse the operator for
+// that reason alone. A member that rollMembers and restartForNewCA do not restart must be restarted by the rule that waits for it.
+func SilentWithOldCA(s State, m Member) bool {
+	return TrustsOldCA(s, m) && !m.Answers && m.Refusal == etcd.NotRefused && RunsFor(s, m, RecreateGrace)
+}
+
 // WhyKept says what an annotation has to do with it that a member which does not serve is not replaced yet.
 func WhyKept(s State, m Member) string {
 	switch {
