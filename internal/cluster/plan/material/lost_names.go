@@ -16,7 +16,7 @@ import (
 func lostByIssued(m Material, s state.State, u state.Usage) string {
 	held, err := m.Pair(u).Leaf()
 	issued, err2 := m.IssuedPair(u).Leaf()
-	if err != nil || err2 != nil || expired(s, held) {
+	if err != nil || err2 != nil || expired(s, held) || notYetValid(held, state.LaterNow(s)) != "" {
 		return ""
 	}
 	return lost(state.CertificateRequest(s, u), held, issued)

@@ -11,7 +11,7 @@ import (
 
 // A certificate is kept until all members trust the CA of the next one, or if a renewal would not prolong it. Once it has expired, no process accepts
 // it any more. Then the wait protects nothing, and it would not end: without valid certificates no quorum answers. So an expired certificate
-// is replaced at once.
+// is replaced at once. The same holds for one that is not valid yet, because it was issued while a clock was ahead.
 
 // expired reports whether a certificate has expired by both clocks, so that no member and no client accepts it.
 func expired(s state.State, cert *x509.Certificate) bool {
@@ -23,8 +23,13 @@ func unexpired(s state.State, bundle pki.Bundle) pki.Bundle {
 	return slices.DeleteFunc(slices.Clone(bundle), func(cert *x509.Certificate) bool { return expired(s, cert) })
 }
 
-// expiry says why a process with these CAs accepts a pair no more: its certificate has expired, or each CA that signed it. It is empty if one may accept
-// it, or if the pair cannot be read.
+// usable are the CAs and intermediates that have not expired and are valid by now, by one of the clocks.
+func usable(s state.State, bundle pki.Bundle) pki.Bundle {
+	return slices.DeleteFunc(unexpired(s, bundle), func(cert *x509.Certificate) bool { return notYetValid(cert, state.LaterNow(s)) != "" })
+}
+
+// expiry says why no process with these CAs accepts a pair now: its certificate has expired or is not valid yet, or each CA that signed it. It is empty if
+// one may accept it, or if the pair cannot be read.
 func expiry(s state.State, pair pki.Pair, trusted []byte, checks *pki.Checks) string {
 	leaf, err := pair.Leaf()
 	if err != nil {
@@ -33,13 +38,16 @@ func expiry(s state.State, pair pki.Pair, trusted []byte, checks *pki.Checks) st
 	if expired(s, leaf) {
 		return "it expired at " + leaf.NotAfter.UTC().Format(time.RFC3339)
 	}
+	if early := notYetValid(leaf, state.LaterNow(s)); early != "" {
+		return early
+	}
 	bundle, chain := pki.ParseBundle(trusted), pki.ParseBundle(pair.Cert)
-	validBundle, validChain := unexpired(s, bundle), unexpired(s, chain)
+	validBundle, validChain := usable(s, bundle), usable(s, chain)
 	if len(validBundle) == len(bundle) && len(validChain) == len(chain) {
 		return ""
 	}
 	if len(bundle.Signers(leaf, chain, checks)) > 0 && len(validBundle.Signers(leaf, validChain, checks)) == 0 {
-		return "the CA that signed it has expired"
+		return "the CA that signed it has expired, or is not valid yet"
 	}
 	return ""
 }
