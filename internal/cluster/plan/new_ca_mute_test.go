@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
@@ -80,5 +81,22 @@ func TestTheStatusDoesNotSayThatAMemberWhichOthersRefuseDoesNotStart(t *testing.
 	s := stateWith(formed, members(3), managed, refusedByReady, with(0, restarted(6*time.Minute, mute(time.Minute))))
 	if said := steps.Describe(s, Plan(s)).Message; strings.Contains(said, "keeps it from starting") {
 		t.Error(said)
+	}
+}
+
+// The first restart for a new CA failed, so a person put the CA before back. The members that run trust only that one. The Pod that does not start trusts
+// both, and kept the certificates from the switch that all others need.
+func TestAPodThatDoesNotRunKeepsNoCertificatesFromTheSwitch(t *testing.T) {
+	outdated := certs(func(c *state.Certificates) { c.Outdated, c.Wanted, c.Refusing, c.Trust = true, "old", "old", "both" })
+	for _, p := range []state.PodState{state.PodBlocked, state.PodStarting, state.PodEnded} {
+		notRunning := func(m *state.Member) { m.Trust, m.Pod, m.PodReason = "both", p, v1beta2.ReasonImageUnavailable }
+		s := stateWith(formed, members(3), managed, refusedByReady, outdated, with(0, restarted(time.Hour, notRunning)))
+		if write, is := certificates.IssueCertificates(s).(steps.WriteCertificates); !is || !write.Switch {
+			t.Errorf("%s: %#v", p, certificates.IssueCertificates(s))
+		}
+	}
+	s := stateWith(formed, members(3), managed, refusedByReady, outdated, with(0, restarted(time.Hour, mute(time.Hour), func(m *state.Member) { m.Trust = "new" })))
+	if step := certificates.IssueCertificates(s); step != nil {
+		t.Errorf("a member runs that trusts only the new CA: %#v", step)
 	}
 }

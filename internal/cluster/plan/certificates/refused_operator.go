@@ -23,13 +23,14 @@ func refusesFor(s state.State, m state.Member, d time.Duration) bool {
 }
 
 // refuseInUse reports whether all members that run refuse the certificates in use, and trust only the CAs that sign now: somebody has put those back. None
-// may have answered for a minute: one whose container has restarted in its Pod may trust other CAs than the Pod's annotation says.
+// may have answered for a minute: one whose container has restarted in its Pod may trust other CAs than the Pod's annotation says. A Pod whose etcd does
+// not run accepts nothing, and reads the CAs when it starts.
 func refuseInUse(s state.State) bool {
 	if !s.Formed() || s.MembershipKnown || !s.Certificates.Outdated {
 		return false
 	}
 	running := s.Where(func(m state.Member) bool {
-		return m.Incarnation == s.Incarnation && m.Pod != state.PodNone && m.Pod != state.PodDeleting
+		return m.Incarnation == s.Incarnation && m.Pod == state.PodRunning
 	})
 	return len(running) > 0 && !slices.ContainsFunc(running, func(m state.Member) bool {
 		silent := !m.Answers && !m.SilentSince.IsZero() && s.Now.Sub(m.SilentSince) > state.RecreateGrace
