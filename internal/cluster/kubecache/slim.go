@@ -64,8 +64,8 @@ func slimContainers(containers []corev1.Container) []corev1.Container {
 				slimmed.StartupProbe = &corev1.Probe{FailureThreshold: probe.FailureThreshold, PeriodSeconds: probe.PeriodSeconds}
 			}
 		}
-		if c.Name == lifecycle.EtcdContainer && pods.ProbesAlarm(c) {
-			slimmed.ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: pods.PathWithAlarm}}}
+		if c.Name == lifecycle.EtcdContainer && (pods.ProbesAlarm(c) || pods.ReadyAlone(c)) {
+			slimmed.ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: c.ReadinessProbe.HTTPGet.Path}}}
 		}
 		if c.Name == pods.SeedContainer {
 			slimmed.Env = slimEnv(c.Env)

@@ -11,7 +11,7 @@ import (
 
 // ofPod are the fields of a member that its Pod shows.
 var ofPod = []string{
-	"Pod", "StartupBudget", "PodCreated", "EtcdSince", "DataInPod", "PodReady", "ProbesAlarm", "Gate", "GateSince", "Beside", "BesideSince", "UnreadySince", "GoneBy",
+	"Pod", "StartupBudget", "PodCreated", "EtcdSince", "DataInPod", "PodReady", "ProbesAlarm", "ReadyAlone", "Gate", "GateSince", "Beside", "BesideSince", "UnreadySince", "GoneBy",
 	"Stopped", "Terminated", "Held", "Finalizers", "Node", "Zone", "NodeSilent", "Empty", "NeedsMinor", "PodReason", "PodMessage", "Corrupt", "MissingSecret", "Start",
 	"MayStartEmpty", "Waits", "Ran", "AddressSince", "PublishedSince", "PodImage", "PodQuota", "SecurePeer", "SecureClient", "ChecksPeers", "ChecksClients", "Trust",
 	"Loaded", "ShowsNew", "Outdated", "Resize", "ResizeMessage", "Relabel", "WithoutUID", "Unlabelled", "Peers", "InService", "Seed",

@@ -17,6 +17,8 @@ const (
 	PathWithAlarm = "/readyz"
 	// pathReady is what the readiness probe asks of etcd 3.6 and newer.
 	pathReady = "/readyz?exclude=data_corruption"
+	// pathMetrics is what the readiness probe asks of etcd 3.4.
+	pathMetrics = "/metrics"
 )
 
 // probes ask over plain HTTP. Liveness must not depend on quorum, or losing it would restart every member:
@@ -38,7 +40,7 @@ func probes(s state.State, incarnation int32) (startup, liveness, readiness *cor
 	case known && !runs.Before(etcdversion.MustParse("3.5.0")):
 		live = get("/health?serializable=true&exclude=NOSPACE")
 	case known:
-		ready = get("/metrics")
+		ready = get(pathMetrics)
 	}
 	const everySecond, everyTen = 1, 10
 	return &corev1.Probe{ProbeHandler: live, PeriodSeconds: everySecond, TimeoutSeconds: 3, FailureThreshold: failures(lifecycle.StartupBudget(s), everySecond)},
@@ -47,9 +49,16 @@ func probes(s state.State, incarnation int32) (startup, liveness, readiness *cor
 }
 
 // ProbesAlarm reports whether a Pod is not ready while a CORRUPT alarm is on.
-func ProbesAlarm(c corev1.Container) bool {
-	probe := c.ReadinessProbe
-	return probe != nil && probe.HTTPGet != nil && probe.HTTPGet.Path == PathWithAlarm
+func ProbesAlarm(c corev1.Container) bool { return readinessPath(c) == PathWithAlarm }
+
+// ReadyAlone reports whether a Pod is ready also while its etcd has no quorum.
+func ReadyAlone(c corev1.Container) bool { return readinessPath(c) == pathMetrics }
+
+func readinessPath(c corev1.Container) string {
+	if probe := c.ReadinessProbe; probe != nil && probe.HTTPGet != nil {
+		return probe.HTTPGet.Path
+	}
+	return ""
 }
 
 // failures are how many probes may fail within a time.

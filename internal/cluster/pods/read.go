@@ -60,7 +60,7 @@ func ObservePod(m *state.Member, pod *corev1.Pod, now time.Time) {
 			m.PodImage, m.Peers = cmp.Or(pod.Annotations[annotationImage], c.Image), command.PeersOf(c.Command, pod.Annotations[AnnotationInitialCluster])
 			m.SecurePeer, m.SecureClient = command.TLSOf(c.Command)
 			m.ChecksPeers, m.ChecksClients = command.ChecksName(c.Command, command.PeerNameFlag), command.ChecksName(c.Command, command.ClientNameFlag)
-			m.PodQuota, m.ProbesAlarm = command.QuotaOf(c), ProbesAlarm(c)
+			m.PodQuota, m.ProbesAlarm, m.ReadyAlone = command.QuotaOf(c), ProbesAlarm(c), ReadyAlone(c)
 		}
 	}
 	m.DataInPod = slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == DataVolume && v.EmptyDir != nil })

@@ -75,6 +75,8 @@ type Member struct {
 	PodReady bool
 	// ProbesAlarm: the Pod is not ready while a CORRUPT alarm or a fence is on, because an earlier operator wrote its readiness probe.
 	ProbesAlarm bool
+	// ReadyAlone: the Pod is ready also while its etcd has no quorum. The readiness probe of etcd 3.4 asks for no more than metrics.
+	ReadyAlone bool
 	// Gate is what the kubelet says of a readiness gate that is all that the Pod lacks to be ready, and GateSince since when.
 	Gate      string
 	GateSince time.Time
