@@ -66,7 +66,7 @@ func (q *Silence) Saw(cluster client.ObjectKey, s *state.State) {
 			m.FailingSince = seen.failing
 			after.members[m.Name] = seen
 		}
-		if m.Gate != "" || m.Beside != "" { // the condition Ready says nothing about etcd
+		if m.Gate != "" || m.Beside != "" || m.ReadyAlone && m.PodReady && !m.Guarded { // the condition Ready says nothing about etcd
 			m.UnreadySince = m.SilentSince
 		}
 	}

@@ -4,7 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // readyAlone: the Pod of the second member is ready, because etcd 3.4 serves its metrics. The others do not hear from it.
@@ -33,5 +36,27 @@ func TestAGuardedMemberThatIsReadyIsNotCountedAsUnready(t *testing.T) {
 	})
 	if m := w.s.Members[1]; !m.UnreadySince.IsZero() {
 		t.Errorf("it is unready since %s", m.UnreadySince)
+	}
+}
+
+// Two of three members of etcd 3.4 have lost their volumes, and the spec consents to a recovery. The third was restarted without a quorum, so it shows
+// only its metrics. Its Pod is ready, so the operator waited for its answer for good.
+func TestAMemberThatIsReadyWithoutAQuorumIsTheSurvivorOfARecovery(t *testing.T) {
+	w := watch()
+	alone := func(s *state.State) {
+		s.MembershipKnown, s.Spec.Recovery = false, &v1beta2.RecoveryPolicy{QuorumLoss: v1beta2.QuorumLossForceNewCluster}
+		for i := range s.Members {
+			m := &s.Members[i]
+			m.Answers, m.Serving, m.InMembership, m.Pod, m.Volume = false, false, false, state.PodNone, state.VolumeNone
+		}
+		m := &s.Members[1]
+		readyAlone(s)
+		m.Pod, m.Volume, m.RaftIndex, m.Unanswered = state.PodRunning, state.VolumePresent, 10, "deadline exceeded"
+	}
+	w.look(6*time.Minute, alone)
+	if begin, is := plan.Plan(w.s).(steps.BeginRecovery); !is {
+		t.Errorf("%#v", plan.Plan(w.s))
+	} else if begin.Member != w.s.Members[1].Name {
+		t.Error(begin.Member)
 	}
 }

@@ -20,7 +20,9 @@ func mute(d time.Duration) func(*state.Member) {
 }
 
 // readyWithoutQuorum: the readiness probe of etcd 3.4 asks for metrics only.
-func readyWithoutQuorum(m *state.Member) { m.PodReady, m.UnreadySince = true, time.Time{} }
+func readyWithoutQuorum(m *state.Member) {
+	m.ReadyAlone, m.PodReady, m.UnreadySince = true, true, noon.Add(-time.Hour)
+}
 
 // The CA was replaced at once. The two members that were not restarted yet refuse the certificate of the first one that was, so it does not get a leader.
 // They were never restarted, and refused each new client for good.

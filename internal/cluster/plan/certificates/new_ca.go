@@ -62,7 +62,8 @@ func holdsUpRestart(s state.State, m state.Member) bool {
 	case m.Pod == state.PodNone || m.Pod == state.PodDeleting || m.Serving:
 		return true
 	case state.TrustsOldCA(s, m) || state.RefusesPeers(s, m):
-		return !state.UnreadyFor(s, m, state.StartGrace) && !refusesFor(s, m, state.StartGrace)
+		unready := state.UnreadyFor(s, m, state.StartGrace) && !(m.ReadyAlone && m.PodReady) // only the operator may not reach that one
+		return !unready && !refusesFor(s, m, state.StartGrace)
 	}
 	return readyWithOldCA && state.MayVote(s, m) && !state.RunsFor(s, m, state.StartGrace)
 }
