@@ -29,7 +29,8 @@ func (w *rotation) asks(i int) bool {
 }
 
 // resumeConnected carries out the plan for hours after a standstill. Nobody has stopped the members, so their connections of before the expiry are open:
-// TLS checks a certificate when a connection begins. The probes of the kubelet use plain HTTP. So the Pods stay ready until they restart.
+// TLS checks a certificate when a connection begins. The probes of the kubelet use plain HTTP. So the Pods stay ready until they restart. One that restarts
+// before the others has no quorum until they follow.
 func (w *rotation) resumeConnected(hours int) (story []string, serves bool) {
 	since, restarted := w.s.Now, make([]bool, len(w.members))
 	for range hours * 12 {
@@ -50,7 +51,7 @@ func (w *rotation) resumeConnected(hours int) (story []string, serves bool) {
 				m.Pod = state.PodRunning
 			}
 			quorum := together || !restarted[i] && connected >= etcd.Quorum(len(w.members))
-			m.PodReady, m.Answers = quorum, w.asks(i)
+			m.PodReady, m.Answers, m.RaftIndex = quorum, quorum && w.asks(i), 10 // one that was started without a quorum shows its metrics only
 			m.Serving = quorum && m.Answers
 			m.UnreadySince, m.SilentSince = time.Time{}, time.Time{}
 			if !m.PodReady {
