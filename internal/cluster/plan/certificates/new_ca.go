@@ -62,8 +62,8 @@ func holdsUpRestart(s state.State, m state.Member) bool {
 	case m.Pod == state.PodNone || m.Pod == state.PodDeleting || m.Serving:
 		return true
 	case state.TrustsOldCA(s, m) || state.RefusesPeers(s, m):
-		unready := state.UnreadyFor(s, m, state.StartGrace) && !(m.ReadyAlone && m.PodReady) // only the operator may not reach that one
-		return !unready && !refusesFor(s, m, state.StartGrace)
+		mayServe := m.ReadyAlone && m.PodReady // only the operator may not reach it
+		return (mayServe || !state.UnreadyFor(s, m, state.StartGrace)) && !refusesFor(s, m, state.StartGrace)
 	}
 	return readyWithOldCA && state.MayVote(s, m) && !state.RunsFor(s, m, state.StartGrace)
 }
