@@ -129,7 +129,7 @@ func (w *rotation) commonName(usage string) string {
 
 func TestTheOperatorOfAnEarlierReleasesClusterGetsACertificateAndClientsKeepRoot(t *testing.T) {
 	w := earlier(t, managedFor(time.Hour))
-	if own := w.m.Operator(); own != w.m.HandedOut["client"] {
+	if own := w.m.Operator(w.s); own != w.m.HandedOut["client"] {
 		t.Error("without a certificate of its own the operator does not use that of clients")
 	}
 	before := string(w.m.HandedOut["client"].Get(v1beta2.ClientCertKey))

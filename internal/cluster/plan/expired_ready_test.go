@@ -21,8 +21,8 @@ func (w *rotation) shrink(n int) {
 func (w *rotation) asks(i int) bool {
 	w.wrong, w.story = "", nil
 	l := w.members[i]
-	w.trusted("member trusts the operator", l.trusts, w.m.Operator().Get(v1beta2.ClientCertKey))
-	w.trusted("the operator trusts the member", pki.ParseBundle(w.m.Operator().Get(v1beta2.ClientCAKey)), l.server)
+	w.trusted("member trusts the operator", l.trusts, w.m.Operator(w.s).Get(v1beta2.ClientCertKey))
+	w.trusted("the operator trusts the member", pki.ParseBundle(w.m.Operator(w.s).Get(v1beta2.ClientCAKey)), l.server)
 	ok := w.wrong == ""
 	w.wrong = ""
 	return ok

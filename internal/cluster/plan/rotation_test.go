@@ -226,8 +226,8 @@ func (w *rotation) check() {
 		}
 		w.trusted(fmt.Sprintf("the client trusts member %d", i), w.client.trusts, l.server)
 		w.trusted(fmt.Sprintf("member %d trusts the client", i), l.trusts, w.client.server)
-		w.trusted(fmt.Sprintf("member %d trusts the operator", i), l.trusts, w.m.Operator().Get(v1beta2.ClientCertKey))
-		w.trusted(fmt.Sprintf("the operator trusts member %d", i), pki.ParseBundle(w.m.Operator().Get(v1beta2.ClientCAKey)), l.server)
+		w.trusted(fmt.Sprintf("member %d trusts the operator", i), l.trusts, w.m.Operator(w.s).Get(v1beta2.ClientCertKey))
+		w.trusted(fmt.Sprintf("the operator trusts member %d", i), pki.ParseBundle(w.m.Operator(w.s).Get(v1beta2.ClientCAKey)), l.server)
 		for j, other := range w.members {
 			if other.down == 0 {
 				w.trusted(fmt.Sprintf("member %d trusts member %d", i, j), l.peerTrusts, other.peer)

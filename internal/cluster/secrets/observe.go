@@ -49,7 +49,7 @@ func (s *Secrets) ObserveSecrets(ctx context.Context, v *view.View) error {
 		if v.Certificates.Operator {
 			name = v.Spec.TLS.OperatorSecret(v.Name)
 		}
-		useClientSecret(v, name, v.Material.Operator().Data)
+		useClientSecret(v, name, v.Material.Operator(v.State).Data)
 	}
 	return nil
 }

@@ -184,10 +184,19 @@ func UnissuedCertificates(s state.State) steps.Step {
 	case c.Taken != "":
 		return steps.Wait{
 			Reason: v1beta2.ReasonNotOurs, Stalled: true,
-			Message: TakenByAnother(c.Taken) + " Until then the operators use the certificate of clients. If etcd's authentication is on, its user needs the role root.",
+			Message: TakenByAnother(c.Taken) + usedInstead(c),
 		}
 	}
 	return nil
+}
+
+// usedInstead says which certificate the operators use while they get none of their own.
+func usedInstead(c state.Certificates) string {
+	const ofClients = "the certificate of clients. If etcd's authentication is on, its user needs the role root."
+	if c.Operator {
+		return " Until then the operators use the certificate that they have until it expires, and then " + ofClients
+	}
+	return " Until then the operators use " + ofClients
 }
 
 // TakenByAnother is the message about an object with a name that the cluster needs.

@@ -164,14 +164,6 @@ func (s *Secret) Same(other *Secret) bool {
 	return s.Annotations[AnnotationClientName] == other.Annotations[AnnotationClientName] && maps.EqualFunc(s.Data, other.Data, bytes.Equal)
 }
 
-// Operator is the Secret with which the operators connect to members: their own, or that of clients until it exists.
-func (m Material) Operator() *Secret {
-	if own := m.HandedOut[state.OperatorUsage]; own != nil {
-		return own
-	}
-	return m.HandedOut["client"]
-}
-
 // Bundle is all that the Secrets trust together.
 func Bundle(m Material) pki.Bundle {
 	var bundle pki.Bundle

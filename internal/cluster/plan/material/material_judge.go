@@ -26,7 +26,7 @@ func (m Material) Judge(s state.State, c state.Certificates) state.Certificates 
 	c.PeerLacksName = state.LacksPeerName(s, peer.Get(v1beta2.PeerCertKey))
 	c.ClientsLackName, c.CheckClientsAfter = lacksClientName(m, s), checkClientsAfter(m, s)
 	c.SetExpiry(certificates(m)...)
-	c.Operator, c.Taken = m.HandedOut[state.OperatorUsage] != nil, m.Taken
+	c.Operator, c.Taken = m.own(s) != nil, m.Taken
 	if signs := c.CA.Exists && c.CA.Broken == ""; m.Issued == nil && !signs {
 		c.Missing = lacksVital(m)
 		c.Lacking = c.Missing

@@ -19,7 +19,7 @@ const maxRefusing = 8
 // refusing returns the fingerprints of the CAs that did not sign the certificate of the operator. The Secrets hold CAs in the order in which they
 // came, so a member was started with some that follow each other. It also returns whether all of them have expired.
 func refusing(m Material, s state.State, bundle pki.Bundle, checks *pki.Checks) (prints string, expired bool) {
-	held := m.Operator()
+	held := m.Operator(s)
 	pair := pki.Pair{Cert: held.Get(v1beta2.ClientCertKey), Key: held.Get(v1beta2.ClientKeyKey)}
 	leaf, err := pair.Leaf()
 	if err != nil {

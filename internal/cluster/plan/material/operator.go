@@ -1,0 +1,29 @@
+package material
+
+import (
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/pki"
+)
+
+// Operator is the Secret with which the operators connect to members: their own, or that of clients until it exists.
+func (m Material) Operator(s state.State) *Secret {
+	if own := m.own(s); own != nil {
+		return own
+	}
+	return m.HandedOut["client"]
+}
+
+// own is the Secret of the operators' own certificate. It is nil if there is none, or if its certificate has expired and another party keeps the operator
+// from renewing it.
+func (m Material) own(s state.State) *Secret {
+	own := m.HandedOut[state.OperatorUsage]
+	if own == nil || m.Taken == "" {
+		return own
+	}
+	leaf, err := pki.Pair{Cert: own.Get(v1beta2.ClientCertKey), Key: own.Get(v1beta2.ClientKeyKey)}.Leaf()
+	if err != nil || expired(s, leaf) {
+		return nil
+	}
+	return own
+}
