@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -38,6 +39,29 @@ func TestNothingIsReplacedOrForcedWhileTheOperatorCannotReachTheMembers(t *testi
 			t.Errorf("%s: the step is %#v", name, Plan(s))
 		} else if recovery.QuorumLost(s) {
 			t.Errorf("%s: quorum is said to be lost: %s", name, step.Message)
+		}
+	}
+}
+
+// The user has replaced the CA in the Secrets of TLS.static at once. All Pods are ready, and refuse the operator and new clients until they restart. The
+// status named only a NetworkPolicy.
+func TestTheStatusNamesMembersThatWereStartedWithOtherCAs(t *testing.T) {
+	replaced := func(s *state.State) {
+		s.Certificates.Trust = "new"
+		for i := range s.Members {
+			s.Members[i].Trust = "old"
+		}
+	}
+	for name, c := range map[string]struct {
+		change change
+		advice string
+	}{
+		"their data is on volumes":  {func(*state.State) {}, "delete the Pods of these members, one after the other"},
+		"their data is in the Pods": {ephemeral, "Put the previous CA and certificates back"},
+	} {
+		said := steps.Describe(state.State{}, Plan(stateWith(formed, members(3), withTLS, cutOff, silentFor(time.Hour), replaced, c.change))).Message
+		if !strings.Contains(said, nameOf(0)+", "+nameOf(1)+", "+nameOf(2)) || !strings.Contains(said, c.advice) {
+			t.Errorf("%s: %s", name, said)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package recovery
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -35,8 +36,27 @@ func WhyUnreachable(s state.State) string {
 		return planning.Sentence("Member "+m.Name+" was started with the CA that its Secrets hold now, and does not serve: ", m.Cause()) +
 			" The others trust an earlier CA, and may refuse the operator and new clients. Their Pods are ready, so they may serve clients that are connected. The operator restarts none of them until this one runs. Correct what keeps it from starting."
 	}
+	if with := startedWithOtherCAs(s); with != "" {
+		return fmt.Sprintf("The operator cannot reach the members: %s. Their Pods are ready, so clients that are connected may be served. The operator changes nothing.%s", state.Unanswered(s.Current()), with)
+	}
 	return fmt.Sprintf("The operator cannot reach the members: %s. Their Pods are ready, so clients may be served. The operator changes nothing. Check that no NetworkPolicy blocks port %d, and that the members trust the operator's client certificate.",
 		state.Unanswered(s.Current()), v1beta2.ClientPort)
+}
+
+// startedWithOtherCAs names the members that trust other CAs than the Secrets of the user hold, as sentences that follow others. The operator restarts
+// them only if it knows that their Pods serve no client. It does not know which CAs they trust.
+func startedWithOtherCAs(s state.State) string {
+	old := s.Where(func(m state.Member) bool {
+		return m.Incarnation == s.Incarnation && m.Pod == state.PodRunning && state.TrustsOldCA(s, m)
+	})
+	if s.Spec.TLS.Issued() || len(old) == 0 {
+		return ""
+	}
+	advice := "To have them read the CAs again, delete the Pods of these members, one after the other. They may become ready only after a quorum of them has restarted."
+	if slices.ContainsFunc(old, func(m state.Member) bool { return !state.KeepsData(s, m) }) {
+		advice = "Put the previous CA and certificates back into the Secrets, because a restart of these members would delete data."
+	}
+	return " These members were started with other CAs than their Secrets hold now, and may refuse the operator and new clients: " + strings.Join(state.MemberNames(old), ", ") + ". " + advice
 }
 
 // fellOut reports whether a voter has the present CA, its etcd has not run for startGrace, and a ready one trusts an earlier CA.
