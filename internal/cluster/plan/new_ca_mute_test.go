@@ -28,9 +28,12 @@ func readyWithoutQuorum(m *state.Member) {
 // They were never restarted, and refused each new client for good.
 func TestAMemberThatTheOthersRefuseDoesNotKeepThemFromTheRestartForANewCA(t *testing.T) {
 	for name, change := range map[string]func(*state.Member){
-		"etcd 3.5 and newer":                       func(*state.Member) {},
-		"etcd 3.4":                                 readyWithoutQuorum,
-		"a network policy hides the metrics":       func(m *state.Member) { m.RaftIndex = 0 },
+		"etcd 3.5 and newer":                 func(*state.Member) {},
+		"etcd 3.4":                           readyWithoutQuorum,
+		"a network policy hides the metrics": func(m *state.Member) { m.RaftIndex = 0 },
+		"the clock of the operator is behind": func(m *state.Member) {
+			m.EtcdSince, m.PodCreated = m.EtcdSince.Add(24*time.Hour), m.EtcdSince.Add(24*time.Hour)
+		},
 		"the clock of its node is ahead":           func(m *state.Member) { m.EtcdSince, m.PodCreated = noon.Add(time.Hour), m.EtcdSince },
 		"it answers, and a clock hides since when": func(m *state.Member) { m.EtcdSince = time.Time{}; answering(m) },
 	} {

@@ -54,13 +54,15 @@ func (m Member) Runs() bool {
 }
 
 // RunsFor reports whether etcd of a member has run for longer than a time without an end in between, and has not served for as long. Without a quorum
-// the Pod of etcd 3.4 is ready, too. If the clock of its node is ahead, the time counts from when the API server created the Pod.
+// the Pod of etcd 3.4 is ready, too. If the clock of its node is ahead, the time counts from when the API server created the Pod. If the clock of the
+// operator is behind both, only the time counts for which the Pod has not been ready.
 func RunsFor(s State, m Member, time time.Duration) bool {
 	since := m.EtcdSince
 	if since.IsZero() || clock.Ahead(since, s.Now) {
 		since = m.PodCreated
 	}
-	return m.Runs() && (m.PodReady || UnreadyFor(s, m, time)) && clock.Elapsed(since, s.Now) > time+m.StartupBudget
+	ran := clock.Ahead(since, s.Now) || clock.Elapsed(since, s.Now) > time+m.StartupBudget
+	return m.Runs() && (m.PodReady || UnreadyFor(s, m, time)) && ran
 }
 
 // SilentWithOldCA reports whether a member has run for a minute with other CAs than its Secrets hold, and does not answer. It may refuse the operator for
