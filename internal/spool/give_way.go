@@ -95,11 +95,12 @@ func (s *Spool) isHeldUpBy(r *request, h *Share) bool {
 	if !r.urgent || r.namespace == h.namespace || r.place == 0 || r.why == turns.OwnShare {
 		return false
 	}
-	own := s.urgently.Held(r.namespace)
-	if s.large(r.claim()) && !h.again {
+	own, large := s.urgently.Held(r.namespace), s.large(r.claim())
+	if large && !h.again {
 		return false
 	}
-	return own+r.bytes <= s.urgently.Held(h.namespace) && s.used-s.urgents+own+r.bytes <= s.openTo(r)
+	turn := own+r.bytes <= s.urgently.Held(h.namespace) || !large && h.again && !s.hadUrgent(r.namespace)
+	return turn && s.used-s.urgents+own+r.bytes <= s.openTo(r)
 }
 
 // isHeldUpByReading returns whether a large urgent request waits only because of jobs that are not urgent.

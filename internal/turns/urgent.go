@@ -13,7 +13,7 @@ const (
 	urgentWait, urgentWaitMost = time.Minute, 3 * time.Minute
 	// urgentEnds is how often the urgent callers of one namespace end the work of another one in a row in that time. After that, they wait up to
 	// urgentWaitAgain, so that work which takes longer has a result, too. What they have waited for other namespaces before counts, so that the sum
-	// leaves them time of their 14 minutes.
+	// leaves them time of their 14 minutes. It counts for as many ends again, because a tenant decides how long his own wait.
 	urgentEnds      = 3
 	urgentWaitAgain = 7 * time.Minute
 	// urgentMost is the same for work that is urgent itself, and urgentAgain after it was ended. It has the time for its bytes until then. With the one
@@ -88,5 +88,9 @@ func (g *Gate) urgentWaits(namespace string, a *Allowance) bool {
 
 // hasMoreFrom returns whether work has more time because it was ended for the namespace of an urgent caller again and again.
 func (a *Allowance) hasMoreFrom(c *caller) bool {
-	return !a.urgent && a.before.by[c.namespace] >= urgentEnds && max(time.Since(a.began), c.before+time.Since(c.since)) < urgentWaitAgain
+	ends, waited := a.before.by[c.namespace], time.Since(c.since)
+	if ends < 2*urgentEnds {
+		waited += c.before
+	}
+	return !a.urgent && ends >= urgentEnds && max(time.Since(a.began), waited) < urgentWaitAgain
 }
