@@ -74,6 +74,10 @@ func (s Spool) keys(ctx context.Context, asked Asked, read source.Proven) (*v1be
 		return nil, fmt.Errorf("%w: %w", errMembers, explainAccess(by, err))
 	}
 	defer client.Close()
+	if o.Write && asked.stay != nil && !asked.stay() {
+		<-ctx.Done() // it ends before anything is written
+		return nil, context.Cause(ctx)
+	}
 	found, err := keys.Run(ctx, client, entries, keys.Order{ClusterID: id, Prefixes: prefixes, Revision: o.Revision, Prune: o.Prune, Write: o.Write})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errMembers, explainAccess(by, err))

@@ -32,8 +32,10 @@ type Asked struct {
 	// Keys is set if keys are compared or written. Members has the Secrets for the members.
 	Keys    *plan.KeysOrder
 	Members SafetySecrets
-	// end ends the reading when it has to give its space to a safety snapshot. It is nil for one that writes.
-	end context.CancelCauseFunc
+	// end ends the reading when it has to give its space to a safety snapshot, and stay has it keep that while it writes keys. It returns false if the
+	// reading ends.
+	end  context.CancelCauseFunc
+	stay func() bool
 }
 
 // Found is the source that was read and its contents.
@@ -65,9 +67,7 @@ func (s Spool) Prove(ctx context.Context, asked Asked) (Found, error) {
 	ctx, limit := limitReading(ctx, func() bool { return s.Of(asked.Namespace).Crowds() || s.replays.slot.Crowds(asked.Namespace) })
 	defer limit.stop()
 	asked.Wait = limit.pausing(asked.Wait)
-	if asked.Keys == nil || !asked.Keys.Write { // a comparison or a proof can begin again
-		asked.end = limit.end
-	}
+	asked.end = limit.end
 	ctx, held := objstore.Hold(ctx, asked.Namespace) // the segments of a point are held until they are replayed
 	defer held.Release()
 	prove := s.prove
@@ -125,6 +125,7 @@ func (s Spool) readWhole(ctx context.Context, asked Asked, exact v1beta2.Restore
 		return Found{}, err
 	}
 	found := Found{Source: exact, ChosenBecause: why, Proven: proven}
+	asked.stay = share.Stay
 	found.Keys, err = s.keys(ctx, asked, proven)
 	if removed := os.Remove(proven.File); err == nil && removed != nil {
 		err = fmt.Errorf("remove the spooled snapshot: %w: %w", source.ErrDisk, removed)

@@ -50,19 +50,33 @@ func (h *Share) EndForOthers(ctx context.Context, end context.CancelCauseFunc) {
 func (s *Spool) keeps(h *Share) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.running[h] || time.Since(h.since) < h.turn() {
+	if !s.running[h] || h.stays || time.Since(h.since) < h.turn() {
 		return true
 	}
 	for _, r := range s.queue {
 		switch {
 		case h.urgent && s.isHeldUpBy(r, h) && !s.holdsMore(r, h):
+			h.gave = true
 			return false
 		case !h.urgent && s.isHeldUpByReading(r, h) && !s.spares(h.namespace, r) && !s.holdsMore(r, h):
 			s.give(h, r)
+			h.gave = true
 			return false
 		}
 	}
 	return true
+}
+
+// Stay has the job keep its space from now on, because it must not end in the middle of what it does next. It returns false if the job has to give way
+// already.
+func (h *Share) Stay() bool {
+	if h == nil {
+		return true
+	}
+	h.spool.mu.Lock()
+	defer h.spool.mu.Unlock()
+	h.stays = !h.gave
+	return h.stays
 }
 
 func (h *Share) turn() time.Duration {
@@ -75,13 +89,13 @@ func (h *Share) turn() time.Duration {
 func (s *Spool) holdsMore(r *request, h *Share) bool {
 	held := map[string]int64{}
 	for share := range s.running {
-		if share.urgent == h.urgent && !r.isOvertakenBy(share) && (h.urgent || !s.spares(share.namespace, r)) {
+		if share.urgent == h.urgent && !share.stays && !r.isOvertakenBy(share) && (h.urgent || !s.spares(share.namespace, r)) {
 			held[share.namespace] += share.bytes
 		}
 	}
 	for other := range s.running {
 		more, own := held[other.namespace], held[h.namespace]
-		if other.urgent == h.urgent && !r.isOvertakenBy(other) && other.namespace != h.namespace && more > 0 && (more > own || more == own && other.admitted < h.admitted) {
+		if other.urgent == h.urgent && !other.stays && !r.isOvertakenBy(other) && other.namespace != h.namespace && more > 0 && (more > own || more == own && other.admitted < h.admitted) {
 			return true
 		}
 	}
@@ -103,10 +117,20 @@ func (s *Spool) isHeldUpBy(r *request, h *Share) bool {
 	return turn && s.used-s.urgents+own+r.bytes <= s.openTo(r)
 }
 
-// isHeldUpByReading returns whether a large urgent request waits only because of jobs that are not urgent.
+// isHeldUpByReading returns whether a large urgent request waits only because of jobs that are not urgent, and that give way to it.
 func (s *Spool) isHeldUpByReading(r *request, h *Share) bool {
 	return r.urgent && r.namespace != h.namespace && r.place > 0 && r.why != turns.OwnShare && s.large(r.claim()) && !r.isOvertakenBy(h) &&
-		s.urgents+r.bytes <= min(s.openTo(r)+s.smallUrgents(r.namespace), s.total)
+		s.urgents+s.stay(r)+r.bytes <= min(s.openTo(r)+s.smallUrgents(r.namespace), s.total)
+}
+
+// stay returns what the jobs hold that are not urgent, and that give no space to a request. If it does not fit beside them, no other one ends for it.
+func (s *Spool) stay(r *request) (bytes int64) {
+	for share := range s.running {
+		if !share.urgent && (share.stays || share.namespace == r.namespace || r.isOvertakenBy(share) || s.spares(share.namespace, r)) {
+			bytes += share.bytes
+		}
+	}
+	return bytes
 }
 
 // gift is that readings of a namespace have ended for an urgent request of another one. All that end for one request are one gift.

@@ -17,6 +17,8 @@ type Share struct {
 	place     uint64    // that of its request, or admitted if it had none
 	since     time.Time // when it was admitted
 	again     bool      // its namespace has had space for another urgent job lately
+	gave      bool      // it has to give way
+	stays     bool      // it does not give way any more
 	// of is the share that this one is a part of, beside that many bytes of other files.
 	of     *Share
 	beside int64
