@@ -84,22 +84,33 @@ func (h *Share) turn() time.Duration {
 }
 
 // holdsMore returns whether a request waits for another namespace that holds more than that of h, or as much for longer. That one gives way first, so that
-// a slow small job does not end for fast large ones. Jobs that have overtaken the request do not count, because it fits beside them: their turn is over
-// long after the request has no time left.
+// a slow small job does not end for fast large ones.
 func (s *Spool) holdsMore(r *request, h *Share) bool {
 	held := map[string]int64{}
 	for share := range s.running {
-		if share.urgent == h.urgent && !share.stays && !r.isOvertakenBy(share) && (h.urgent || !s.spares(share.namespace, r)) {
+		if share.urgent == h.urgent && s.mayGive(share, r) {
 			held[share.namespace] += share.bytes
 		}
 	}
 	for other := range s.running {
 		more, own := held[other.namespace], held[h.namespace]
-		if other.urgent == h.urgent && !other.stays && !r.isOvertakenBy(other) && other.namespace != h.namespace && more > 0 && (more > own || more == own && other.admitted < h.admitted) {
+		if other.urgent == h.urgent && s.mayGive(other, r) && other.namespace != h.namespace && (more > own || more == own && other.admitted < h.admitted) {
 			return true
 		}
 	}
 	return false
+}
+
+// mayGive returns whether a job gives way to a request once its turn is over. Jobs that have overtaken the request do not, because it fits beside them: their
+// turn is over long after the request has no time left.
+func (s *Spool) mayGive(h *Share, r *request) bool {
+	if h.stays || r.isOvertakenBy(h) {
+		return false
+	}
+	if h.urgent {
+		return s.isHeldUpBy(r, h)
+	}
+	return !s.spares(h.namespace, r)
 }
 
 // isHeldUpBy returns whether a request waits only because of urgent jobs of others, and would hold no more than the namespace of h. Of two large ones, the

@@ -63,3 +63,34 @@ func TestTheFirstSafetySnapshotOfANamespaceEndsForNoLargerOne(t *testing.T) {
 		<-time.After(time.Hour)
 	})
 }
+
+// Two namespaces of a tenant hold the space: one has had a safety snapshot lately, and the other one, which holds more, has had none. The first one did not
+// give way because of the second one, which does not give way to a large one.
+func TestANamespaceThatDoesNotGiveWayKeepsNoOtherFromThat(t *testing.T) {
+	for name, c := range map[string]struct{ reading, first, second, asks float64 }{
+		"a small one": {16.6, 1.95, 1.97, 2.85},
+		"a large one": {5, 5, 6, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := safetySpool()
+				reading, err := s.Of("reading").Reserve(t.Context(), gib(c.reading))
+				if err != nil {
+					t.Fatal(err)
+				}
+				reading.Stay()
+				_, _ = urgentJob(t, s, "slow", 1, 2*time.Minute)
+				for namespace, size := range map[string]float64{"slow": c.first, "slow too": c.second} {
+					go func() { _, _ = urgentJob(t, s, namespace, size, longestUrgent) }()
+				}
+				synctest.Wait()
+				waited, err := urgentJob(t, s, "other", c.asks, 6*time.Minute)
+				if waited > urgentTurn || err != nil {
+					t.Errorf("the safety snapshot of another namespace waited for %s, and ended with %v", waited, err)
+				}
+				reading.Release()
+				<-time.After(time.Hour)
+			})
+		})
+	}
+}
