@@ -125,7 +125,7 @@ func (s Spool) readWhole(ctx context.Context, asked Asked, exact v1beta2.Restore
 		return Found{}, err
 	}
 	found := Found{Source: exact, ChosenBecause: why, Proven: proven}
-	asked.stay = share.Stay
+	asked.stay = share.Keep
 	found.Keys, err = s.keys(ctx, asked, proven)
 	if removed := os.Remove(proven.File); err == nil && removed != nil {
 		err = fmt.Errorf("remove the spooled snapshot: %w: %w", source.ErrDisk, removed)

@@ -34,8 +34,9 @@ func (h *Share) EndForOthers(ctx context.Context, end context.CancelCauseFunc) {
 	if h == nil { // there is nothing to give
 		return
 	}
+	before := turns.WaitedFor(ctx)
 	go panics.Caught(func() {
-		for next := urgentBase; h.spool.keeps(h); next = giveWayEvery {
+		for next := urgentBase; h.spool.keeps(h, turns.WaitedFor(ctx)-before); next = giveWayEvery {
 			select {
 			case <-ctx.Done():
 				return
@@ -46,11 +47,11 @@ func (h *Share) EndForOthers(ctx context.Context, end context.CancelCauseFunc) {
 	}, end)()
 }
 
-// keeps returns whether a job need not give way.
-func (s *Spool) keeps(h *Share) bool {
+// keeps returns whether a job need not give way. waited is for how long it has waited in a turns.Gate since it was admitted: others decide that.
+func (s *Spool) keeps(h *Share, waited time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.running[h] || h.stays || time.Since(h.since) < h.turn() {
+	if !s.running[h] || h.stays || time.Since(h.since) < h.turn(waited) {
 		return true
 	}
 	for _, r := range s.queue {
@@ -67,9 +68,9 @@ func (s *Spool) keeps(h *Share) bool {
 	return true
 }
 
-// Stay has the job keep its space from now on, because it must not end in the middle of what it does next. It returns false if the job has to give way
+// Keep has the job keep its space from now on, because it must not end in the middle of what it does next. It returns false if the job has to give way
 // already.
-func (h *Share) Stay() bool {
+func (h *Share) Keep() bool {
 	if h == nil {
 		return true
 	}
@@ -79,8 +80,8 @@ func (h *Share) Stay() bool {
 	return h.stays
 }
 
-func (h *Share) turn() time.Duration {
-	return min(urgentBase+time.Duration(h.bytes/urgentRate)*time.Second, urgentTurn)
+func (h *Share) turn(waited time.Duration) time.Duration {
+	return min(urgentBase+time.Duration(h.bytes/urgentRate)*time.Second+waited, urgentTurn)
 }
 
 // holdsMore returns whether a request waits for another namespace that holds more than that of h, or as much for longer. That one gives way first, so that

@@ -111,10 +111,10 @@ func (h *Share) Release() {
 	s.admit()
 }
 
-// returned records that a namespace has had space for an urgent job, unless that has failed at once.
+// returned records that a namespace has had space for an urgent job, unless that has failed at once, or ended for others.
 func (s *Spool) returned(h *Share) {
 	maps.DeleteFunc(s.urgentLately, func(_ string, at time.Time) bool { return time.Since(at) >= lately })
-	if h.urgent && time.Since(h.since) >= urgentBase {
+	if h.urgent && !h.gave && time.Since(h.since) >= urgentBase {
 		s.urgentLately[h.namespace] = time.Now()
 	}
 }

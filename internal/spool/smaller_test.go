@@ -78,7 +78,7 @@ func TestANamespaceThatDoesNotGiveWayKeepsNoOtherFromThat(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				reading.Stay()
+				reading.Keep()
 				_, _ = urgentJob(t, s, "slow", 1, 2*time.Minute)
 				for namespace, size := range map[string]float64{"slow": c.first, "slow too": c.second} {
 					go func() { _, _ = urgentJob(t, s, namespace, size, longestUrgent) }()

@@ -24,7 +24,7 @@ func TestAReadingEndsForNoSafetySnapshotThatHasNoSpaceThen(t *testing.T) {
 				}
 				end := make(chan error, 1)
 				writes.EndForOthers(all, func(err error) { end <- err })
-				if c.stays && !writes.Stay() {
+				if c.stays && !writes.Keep() {
 					t.Error("it does not stay")
 				}
 				ended := make(chan error, 1)
@@ -35,7 +35,7 @@ func TestAReadingEndsForNoSafetySnapshotThatHasNoSpaceThen(t *testing.T) {
 				if gave := len(ended)+len(end) > 0; gave != c.ends {
 					t.Errorf("a reading ended: %t, want %t", gave, c.ends)
 				}
-				if len(end) > 0 && writes.Stay() {
+				if len(end) > 0 && writes.Keep() {
 					t.Error("it stays, although it has to give way")
 				}
 				writes.Release()

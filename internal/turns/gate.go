@@ -25,6 +25,7 @@ type caller struct {
 	namespace string
 	urgent    bool
 	before    time.Duration // for how long it has waited for other namespaces in other queues
+	waits     *waitTime     // nil if it is not urgent
 	since     time.Time     // when it began to wait for other namespaces
 	admitted  chan struct{} // closed when it is admitted
 }
@@ -35,11 +36,13 @@ func NewGate(slots int) *Gate { return &Gate{slots: max(slots, 1)} }
 // Enter waits for a slot. The caller calls leave once, after its work. One with a context of Urgent comes before the others, but no two such callers
 // overtake the same other ones.
 func (g *Gate) Enter(ctx context.Context, namespace string) (leave func(), err error) {
-	c := &caller{namespace: namespace, urgent: urgent(ctx), before: WaitedFor(ctx), since: time.Now(), admitted: make(chan struct{})}
+	c := &caller{namespace: namespace, urgent: urgent(ctx), before: WaitedFor(ctx), waits: waitsOf(ctx), since: time.Now(), admitted: make(chan struct{})}
 	g.mu.Lock()
 	g.waiting = append(g.waiting, c)
+	c.waits.begin()
 	g.admit()
 	g.mu.Unlock()
+	defer c.waits.end()
 	select {
 	case <-c.admitted:
 		return func() { g.leave(namespace) }, nil
@@ -48,7 +51,6 @@ func (g *Gate) Enter(ctx context.Context, namespace string) (leave func(), err e
 	defer Leave(ctx)()
 	select {
 	case <-c.admitted:
-		Waited(ctx, time.Since(c.since))
 		return func() { g.leave(namespace) }, nil
 	case <-ctx.Done():
 		g.giveUp(c)
@@ -116,6 +118,7 @@ func (g *Gate) leave(namespace string) {
 	for _, c := range g.waiting {
 		if c.namespace == namespace { // it has waited for its own namespace
 			c.since = time.Now()
+			c.waits.begin()
 		}
 	}
 	g.admit()
