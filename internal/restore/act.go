@@ -100,6 +100,8 @@ func (r *Reconciler) begin(ctx context.Context, key worker.Key, wanted plan.Veri
 	r.proofs.Start(key, func(ctx context.Context) (plan.Proof, error) {
 		select {
 		case <-recorded:
+		case <-time.After(recordedWithin):
+			return r.notRecorded(wanted), nil
 		case <-ctx.Done():
 			return plan.Proof{}, context.Cause(ctx)
 		}
@@ -107,6 +109,17 @@ func (r *Reconciler) begin(ctx context.Context, key worker.Key, wanted plan.Veri
 		proof, secret := r.prove(ctx, key, wanted)
 		return r.handOver(ctx, restore, proof, secret), nil
 	})
+}
+
+// recordedWithin is how long a reading that has a worker waits until the status says that it begins. A tenant can make the object so large that no status
+// can be written, and others wait for the worker.
+const recordedWithin = 2 * time.Minute
+
+func (r *Reconciler) notRecorded(wanted plan.Verify) plan.Proof {
+	return plan.Proof{
+		Asked: wanted.Source, Choice: wanted.Choice, Progress: plan.ProofFailed, Ended: r.now(), Reason: v1beta2.ReasonRetrying,
+		Message: "The status could not be written for " + recordedWithin.String() + ", so the operator did not read the snapshot. The cluster was not changed. The operator tries again.",
+	}
 }
 
 // prove finds the source and reads it once and completely. It runs in a worker, outside of Reconcile. It also returns the
