@@ -3,7 +3,6 @@ package spool
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/panics"
@@ -152,28 +151,44 @@ type gift struct {
 	at      time.Time
 }
 
-// spares returns whether the readings of a namespace have ended often enough for others, so that they need not end for a request.
+// spares returns whether the readings of a namespace have ended often enough for others, so that they need not end for a request. What they gave to one other
+// namespace counts until a day has passed since the last of that: so a reading of many hours reaches its end, too.
 func (s *Spool) spares(namespace string, r *request) bool {
 	toOne, toAll := 0, 0
 	for _, g := range s.gifts {
-		if g.from != namespace || time.Since(g.at) >= giftsLast {
+		if g.from != namespace {
 			continue
 		}
 		if g.request == r {
 			return false
 		}
-		toAll++
-		if g.request.namespace == r.namespace {
+		if time.Since(g.at) < giftsLast {
+			toAll++
+		}
+		if g.request.namespace == r.namespace && time.Since(s.lastGift(g)) < giftsLast {
 			toOne++
 		}
 	}
 	return toOne >= readingGives || toAll >= readingGivesAll
 }
 
-// give records that a reading ends for a request.
+// lastGift returns when the namespace of a gift has last given to the same one.
+func (s *Spool) lastGift(like gift) (last time.Time) {
+	for _, g := range s.gifts {
+		if g.from == like.from && g.request.namespace == like.request.namespace && g.at.After(last) {
+			last = g.at
+		}
+	}
+	return last
+}
+
+// give records that a reading ends for a request. It drops what counts no more.
 func (s *Spool) give(h *Share, r *request) {
-	s.gifts = slices.DeleteFunc(s.gifts, func(g gift) bool {
-		return time.Since(g.at) >= giftsLast || g.from == h.namespace && g.request == r
-	})
-	s.gifts = append(s.gifts, gift{h.namespace, r, time.Now()})
+	var kept []gift
+	for _, g := range s.gifts {
+		if time.Since(s.lastGift(g)) < giftsLast && (g.from != h.namespace || g.request != r) {
+			kept = append(kept, g)
+		}
+	}
+	s.gifts = append(kept, gift{h.namespace, r, time.Now()})
 }

@@ -109,3 +109,31 @@ func TestAReadingDoesNotGiveWayToASmallSafetySnapshot(t *testing.T) {
 		}
 	})
 }
+
+// A tenant waits until the reading of another namespace is nearly at its end. If each of these ends counted for a day only, a reading of more than eight hours
+// would begin again without end.
+func TestAReadingOfHoursReachesItsEndAlthoughItEndsForOthersEachTimeShortBeforeThat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, begins := safetySpool(), make(chan struct{}, 1)
+		ctx, stop := context.WithCancel(t.Context())
+		go func() {
+			for range begins {
+				<-time.After(9*time.Hour + 45*time.Minute)
+				_, _ = urgentJob(t, s, "tenant", 10, time.Minute)
+			}
+		}()
+		ended := 0
+		for ; ended <= 10; ended++ {
+			begins <- struct{}{}
+			if err := reads(ctx, s, "honest", 12, 10*time.Hour); err == nil {
+				break
+			}
+		}
+		if ended != readingGives {
+			t.Errorf("the reading has ended %d times for others, want %d", ended, readingGives)
+		}
+		close(begins)
+		stop()
+		<-time.After(24 * time.Hour)
+	})
+}
