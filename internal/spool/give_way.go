@@ -54,13 +54,10 @@ func (s *Spool) keeps(h *Share, waited time.Duration) bool {
 		return true
 	}
 	for _, r := range s.queue {
-		switch {
-		case h.urgent && s.isHeldUpBy(r, h) && !s.holdsMore(r, h):
-			h.gave = true
-			return false
-		case !h.urgent && s.isHeldUpByReading(r, h) && !s.spares(h.namespace, r) && !s.holdsMore(r, h):
-			s.give(h, r)
-			h.gave = true
+		if s.gives(h, r) && s.fitsThen(r) && !s.holdsMore(r, h) {
+			if h.gave = true; !h.urgent {
+				s.give(h, r)
+			}
 			return false
 		}
 	}
@@ -88,60 +85,53 @@ func (h *Share) turn(waited time.Duration) time.Duration {
 func (s *Spool) holdsMore(r *request, h *Share) bool {
 	held := map[string]int64{}
 	for share := range s.running {
-		if share.urgent == h.urgent && s.mayGive(share, r) {
+		if share.urgent == h.urgent && s.gives(share, r) {
 			held[share.namespace] += share.bytes
 		}
 	}
 	for other := range s.running {
 		more, own := held[other.namespace], held[h.namespace]
-		if other.urgent == h.urgent && s.mayGive(other, r) && other.namespace != h.namespace && (more > own || more == own && other.admitted < h.admitted) {
+		if other.urgent == h.urgent && s.gives(other, r) && other.namespace != h.namespace && (more > own || more == own && other.admitted < h.admitted) {
 			return true
 		}
 	}
 	return false
 }
 
-// mayGive returns whether a job gives way to a request once its turn is over. Jobs that have overtaken the request do not, because it fits beside them: their
-// turn is over long after the request has no time left.
-func (s *Spool) mayGive(h *Share, r *request) bool {
-	if h.stays || r.isOvertakenBy(h) {
+// gives returns whether a job gives way to a request once its turn is over. Jobs that have overtaken the request do not, because it fits beside them: their
+// turn is over long after the request has no time left. A job that is not urgent gives way to a large request only.
+func (s *Spool) gives(h *Share, r *request) bool {
+	if !r.urgent || r.namespace == h.namespace || r.place == 0 || r.why == turns.OwnShare || h.stays || r.isOvertakenBy(h) {
 		return false
 	}
 	if h.urgent {
-		return s.isHeldUpBy(r, h)
+		return s.isTurnOf(r, h)
 	}
-	return !s.spares(h.namespace, r)
+	return s.large(r.claim()) && !s.spares(h.namespace, r)
 }
 
-// isHeldUpBy returns whether a request waits only because of urgent jobs of others, and would hold no more than the namespace of h. Of two large ones, the
-// first would have to end for the second, which then has too little time: neither would be taken. So a large request ends only a job of a namespace that
-// has had space for another one lately.
-func (s *Spool) isHeldUpBy(r *request, h *Share) bool {
-	if !r.urgent || r.namespace == h.namespace || r.place == 0 || r.why == turns.OwnShare {
+// isTurnOf returns whether it is the turn of a request before that of an urgent job of another namespace: it would hold no more than that namespace, or only
+// that one has had space lately. Of two large ones, the first would have to end for the second, which then has too little time: neither would be taken. So a
+// large request ends only a job of a namespace that has had space for another one lately.
+func (s *Spool) isTurnOf(r *request, h *Share) bool {
+	if s.large(r.claim()) && !h.again {
 		return false
 	}
-	own, large := s.urgently.Held(r.namespace), s.large(r.claim())
-	if large && !h.again {
-		return false
-	}
-	turn := own+r.bytes <= s.urgently.Held(h.namespace) || !large && h.again && !s.hadUrgent(r.namespace)
-	return turn && s.used-s.urgents+own+r.bytes <= s.openTo(r)
+	return s.urgently.Held(r.namespace)+r.bytes <= s.urgently.Held(h.namespace) || h.again && !s.hadUrgent(r.namespace)
 }
 
-// isHeldUpByReading returns whether a large urgent request waits only because of jobs that are not urgent, and that give way to it.
-func (s *Spool) isHeldUpByReading(r *request, h *Share) bool {
-	return r.urgent && r.namespace != h.namespace && r.place > 0 && r.why != turns.OwnShare && s.large(r.claim()) && !r.isOvertakenBy(h) &&
-		s.urgents+s.stay(r)+r.bytes <= min(s.openTo(r)+s.smallUrgents(r.namespace), s.total)
-}
-
-// stay returns what the jobs hold that are not urgent, and that give no space to a request. If it does not fit beside them, no other one ends for it.
-func (s *Spool) stay(r *request) (bytes int64) {
+// fitsThen returns whether a request has space when all have given way to it. If not, no job ends for it.
+func (s *Spool) fitsThen(r *request) bool {
+	var stay, small int64
 	for share := range s.running {
-		if !share.urgent && (share.stays || share.namespace == r.namespace || r.isOvertakenBy(share) || s.spares(share.namespace, r)) {
-			bytes += share.bytes
+		if s.gives(share, r) {
+			continue
+		}
+		if stay += share.bytes; share.urgent && share.namespace != r.namespace && s.urgently.Held(share.namespace) <= s.urgent/2 {
+			small += share.bytes
 		}
 	}
-	return bytes
+	return stay+r.bytes <= min(s.openTo(r)+small, s.total)
 }
 
 // gift is that readings of a namespace have ended for an urgent request of another one. All that end for one request are one gift.
