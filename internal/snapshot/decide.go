@@ -175,10 +175,13 @@ func (d *Decision) note(text string) {
 }
 
 // need asks for the unknown manifests of the kept items and of the two newest, which are compared. If some manifests
-// were of other EtcdBackups, it asks for as many more, so that the number of calls grows with the logarithm of their
+// were of other EtcdBackups, or lacked the signature that is required, it asks for as many more, so that the number of calls grows with the logarithm of their
 // number.
 func (d *Decision) need(v *view, kept []bool) {
 	more := v.foreign
+	if !v.mostlyUnsigned() {
+		more += len(v.unsigned)
+	}
 	for i, keep := range kept {
 		_, known := v.manifest(i)
 		keep = keep || i <= 1
@@ -204,10 +207,12 @@ type view struct {
 	future  []Item
 	// unreadable are snapshots whose manifests cannot be read.
 	unreadable []Item
+	// unsigned are the keys of the items that were read and lack the signature that is required.
+	unsigned map[string]bool
 }
 
 func newView(series Series, index Index, known Known, p Policy) *view {
-	v := &view{policy: p, known: known, items: make([]Item, 0, len(index.Items))}
+	v := &view{policy: p, known: known, items: make([]Item, 0, len(index.Items)), unsigned: map[string]bool{}}
 	for _, item := range index.Items {
 		reading, read := known[item.Key]
 		switch {
@@ -230,6 +235,9 @@ func newView(series Series, index Index, known Known, p Policy) *view {
 func (v *view) add(item Item, claim Claim) {
 	if claim == Own {
 		v.items = append(v.items, item)
+		if v.policy.Signers.Check(item.Key, v.known[item.Key].Manifest) != nil {
+			v.unsigned[item.Key] = true
+		}
 		return
 	}
 	v.foreign++

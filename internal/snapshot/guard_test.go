@@ -59,7 +59,7 @@ func TestEveryCallerReservesWhatItWrites(t *testing.T) {
 // is not listed must get the signers of the spec.
 var anyone = map[string]string{
 	"internal/plugin/cli/signing.go":     "the user names no public key",
-	"internal/snapshot/decide.go":        "retention deletes snapshots with and without a signature",
+	"internal/snapshot/decide.go":        "retention deletes snapshots with and without a signature; Policy.Signers says which ones take the place of others",
 	"internal/snapshot/list.go":          "a list is shown, and a restore reads the manifest again",
 	"internal/snapshot/leftovers.go":     "the draft of a leftover, which is deleted",
 	"internal/snapshot/draft.go":         "the draft of a complete snapshot, which is deleted",

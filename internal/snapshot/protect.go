@@ -9,103 +9,74 @@ import (
 // byKey sorts newest first: the byte order of keys is the order of time.
 func byKey(a, b Item) int { return cmp.Compare(b.Key, a.Key) }
 
-// rules reports for each item whether a rule other than Within keeps it. A failed snapshot takes no other's place: the
-// rules apply to all items, and to those that did not fail.
+// rules reports for each item whether a rule other than Within keeps it. A failed snapshot takes no other's place, and neither does one without the
+// signature that is required: the rules apply to all items, to those that did not fail, and to the signed ones of both.
 func (v *view) rules() []bool {
 	kept := v.policy.keptByRules(v.items)
-	var sound []Item
-	var at []int
-	for i, item := range v.items {
-		if item.Verdict != Failed {
-			sound, at = append(sound, item), append(at, i)
-		}
-	}
-	for i, keep := range v.policy.keptByRules(sound) {
-		kept[at[i]] = kept[at[i]] || keep
+	sound := func(i int) bool { return v.items[i].Verdict != Failed }
+	v.keepAmong(kept, sound)
+	if v.policy.Signers.Required() && !v.mostlyUnsigned() {
+		v.keepAmong(kept, v.signed)
+		v.keepAmong(kept, func(i int) bool { return sound(i) && v.signed(i) })
 	}
 	v.window(kept)
 	return kept
 }
 
-// held returns why nothing may be deleted at present.
-func (v *view) held(d *Decision) string {
-	if len(v.items) == 0 {
-		return ""
-	}
-	if v.policy.Verify && v.items[0].Verdict == "" {
-		return "No snapshot is deleted, because the newest one is not verified: " + v.items[0].Key + "."
-	}
-	if !v.policy.Verify && !v.policy.Tests {
-		return ""
-	}
-	tested := slices.IndexFunc(v.items, func(i Item) bool { return i.Verdict != "" })
-	if key := v.unreadFailed(tested); key != "" {
-		return failedTest(key)
-	}
-	if tested < 0 {
-		return ""
-	}
-	if _, known := v.manifest(tested); !known {
-		d.Need = append(d.Need, v.items[tested])
-		return ""
-	}
-	if v.items[tested].Verdict == Failed {
-		return failedTest(v.items[tested].Key)
-	}
-	return ""
-}
-
-func failedTest(key string) string {
-	return "No snapshot is deleted until a newer one passes its restore test: " + key + " failed."
-}
-
-// unreadFailed returns the key of the newest tested snapshot if that failed and its manifest cannot be read, so that it is not among the items. tested
-// is the index of the newest tested item, or -1. The result is empty if there is no such snapshot.
-func (v *view) unreadFailed(tested int) string {
-	newest := ""
-	if tested >= 0 {
-		newest = v.items[tested].Key
-	}
-	failed := ""
-	for _, i := range v.unreadable {
-		if i.Verdict == "" || i.Key < newest {
-			continue
-		}
-		newest, failed = i.Key, ""
-		if i.Verdict == Failed {
-			failed = i.Key
+// keepAmong keeps what the rules keep of some items.
+func (v *view) keepAmong(kept []bool, counts func(i int) bool) {
+	var some []Item
+	var at []int
+	for i, item := range v.items {
+		if counts(i) {
+			some, at = append(some, item), append(at, i)
 		}
 	}
-	return failed
+	for i, keep := range v.policy.keptByRules(some) {
+		kept[at[i]] = kept[at[i]] || keep
+	}
 }
+
+// signed reports whether an item has the signature that is required. One whose manifest is not known counts as signed: it is kept, so that its
+// manifest is read next.
+func (v *view) signed(i int) bool { return !v.unsigned[v.items[i].Key] }
+
+// mostlyUnsigned reports whether a run has read enough manifests without the signature that is required. It keeps all others then.
+func (v *view) mostlyUnsigned() bool { return len(v.unsigned) > foreignBatch }
 
 // protect keeps what is kept whatever the rules say.
 func (v *view) protect(d *Decision, kept []bool) {
-	v.keepFirst(d, kept, func(i Item, m Manifest) bool { return i.Verdict != Failed && !m.NoQuorum })
-	if v.policy.Verify || v.policy.Tests {
-		v.keepFirst(d, kept, func(i Item, m Manifest) bool { return i.Verdict == Passed && !m.NoQuorum })
-		v.keepFirst(d, kept, func(i Item, _ Manifest) bool { return i.Verdict == Passed })
+	for _, signed := range []bool{false, true} {
+		v.keepFirst(d, kept, signed, func(i Item, m Manifest) bool { return i.Verdict != Failed && !m.NoQuorum })
+		if v.policy.Verify || v.policy.Tests {
+			v.keepFirst(d, kept, signed, func(i Item, m Manifest) bool { return i.Verdict == Passed && !m.NoQuorum })
+			v.keepFirst(d, kept, signed, func(i Item, _ Manifest) bool { return i.Verdict == Passed })
+		}
 	}
 	for i, item := range v.items {
-		if item.Key == v.policy.Saved || v.policy.within(item) {
+		if item.Key == v.policy.Saved || v.policy.within(item) || v.mostlyUnsigned() && v.signed(i) {
 			kept[i] = true
 		}
 	}
 }
 
-// keepFirst keeps the newest item that is good. It asks for manifests in growing numbers until it finds one, and keeps
-// all if there is none among many.
-func (v *view) keepFirst(d *Decision, kept []bool, good func(Item, Manifest) bool) {
+// keepFirst keeps the newest item that is good, or the newest one of those with the signature that is required. It asks for manifests in growing
+// numbers until it finds one, and keeps all if there is none among many.
+func (v *view) keepFirst(d *Decision, kept []bool, signed bool, good func(Item, Manifest) bool) {
+	if len(d.Need) > 0 || signed && (!v.policy.Signers.Required() || v.mostlyUnsigned()) {
+		return
+	}
 	var unknown []Item
 	bad := 0
 	for i, item := range v.items {
 		m, known := v.manifest(i)
+		found := known && good(item, m) && (!signed || v.signed(i))
 		switch {
 		case !good(item, Manifest{}): // whatever its manifest is
 			continue
 		case !known:
 			unknown = append(unknown, item)
-		case good(item, m):
+		case found:
 			if kept[i] = true; len(unknown) == 0 {
 				return
 			}
@@ -118,7 +89,7 @@ func (v *view) keepFirst(d *Decision, kept []bool, good func(Item, Manifest) boo
 			}
 			return
 		}
-		if known && good(item, m) || len(unknown) > bad {
+		if found || len(unknown) > bad {
 			d.Need = append(d.Need, unknown...)
 			return
 		}
@@ -148,18 +119,28 @@ func (v *view) candidates(kept []bool) []int {
 	return slices.Concat(rest, oldest)
 }
 
-// shrunk returns the first item, newest first, that has so many more keys than the newest that it must not be replaced.
-// The index is -1 if there is none. An empty keyspace can call itself healthy (etcd issue 22376).
+// shrunk returns the first item, newest first, that has so many more keys than the newest that it must not be replaced, or than the newest one with
+// the signature that is required. The index is -1 if there is none. An empty keyspace can call itself healthy (etcd issue 22376).
 func (v *view) shrunk() (border int, why string) {
-	newest, _ := v.manifest(0)
-	for i := range v.items {
+	border, why = v.shrunkSince(0, "The newest snapshot")
+	if first := v.first(v.signed); first > 0 {
+		if at, signed := v.shrunkSince(first, "The newest signed snapshot"); at >= 0 && (border < 0 || at < border) {
+			return at, signed
+		}
+	}
+	return border, why
+}
+
+func (v *view) shrunkSince(first int, named string) (border int, why string) {
+	newest, read := v.manifest(first)
+	for i := first; i < len(v.items) && read; i++ {
 		m, known := v.manifest(i)
 		if !known || newest.Keys*shrinkFactor >= m.Keys {
 			continue
 		}
-		return i, fmt.Sprintf("The newest snapshot has %d keys, over 90 %% fewer than the %d keys of %s. That snapshot and all earlier ones are kept. "+
+		return i, fmt.Sprintf("%s has %d keys, over 90 %% fewer than the %d keys of %s. That snapshot and all earlier ones are kept. "+
 			"If the keys were lost, restore that snapshot. If they were deleted on purpose, delete the earlier snapshots from the bucket.",
-			newest.Keys, m.Keys, v.items[i].Key)
+			named, newest.Keys, m.Keys, v.items[i].Key)
 	}
 	return -1, ""
 }

@@ -27,6 +27,9 @@ type Policy struct {
 	// Owner limits the policy to the snapshots of an EtcdBackup, and those without a name of one. If it is empty, the policy is for
 	// those of all EtcdBackups.
 	Owner Owner
+	// Signers are those of the EtcdBackup. If they require a signature, a snapshot without one takes the place of no signed one: who can write to
+	// the bucket can write it. The zero value requires none.
+	Signers Signers
 	// Saved is the key of the snapshot that was just saved. It is always kept.
 	Saved string
 	// Verify means that every snapshot is tested by a restore. Tests means that the newest one is tested from time to

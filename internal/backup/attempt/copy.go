@@ -62,7 +62,7 @@ func (t *Job) copyTo(ctx context.Context, o state.JobSpec, progress *queue.Progr
 		return state.Result{}, err
 	}
 	keep := second.Keep
-	keep.Now = t.Now()
+	keep.Now, keep.Signers = t.Now(), signers
 	done, err := snapshot.Copy(ctx, snapshot.CopyRequest{
 		From: from, To: to, FromSeries: o.SeriesOf(etcd.ID(id)), ToSeries: second.SeriesOf(etcd.ID(id)), Policy: keep, Signers: signers,
 		Progress: func(key string, size int64) func(int64) { return progress.Passing("copying "+key, size) },

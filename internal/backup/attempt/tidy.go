@@ -26,7 +26,7 @@ func (t *Job) tidy(ctx context.Context, o state.JobSpec, s stored, saved string,
 		return
 	}
 	keep := o.Keep
-	keep.Now, keep.Saved = t.Now(), saved
+	keep.Now, keep.Saved, keep.Signers = t.Now(), saved, s.signers
 	if keep.Within > 0 && s.ahead != nil {
 		keep.Ahead = *s.ahead
 	}

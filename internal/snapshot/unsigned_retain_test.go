@@ -1,0 +1,91 @@
+package snapshot
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+// signedHistory returns signed snapshots, one each hour, and unsigned ones at random times among them and after them.
+func signedHistory(t *testing.T, r *rand.Rand, signed, unsigned int) (l Listing, own []Entry, by Signers) {
+	t.Helper()
+	signer, signers := signingKey(t)
+	for hour := range signed {
+		e := entry(ours, 60*hour, int64(hour+1))
+		e.Verdict = []Result{"", "", Passed, Failed}[r.IntN(4)]
+		e.Manifest.NoQuorum, e.Manifest.Keys = r.IntN(6) == 0, []int64{10, 10, 10, 10, 10, 1000}[r.IntN(6)]
+		e.Manifest = signer.Sign(e.Key, e.Manifest)
+		own = append(own, e)
+	}
+	l.Snapshots = slices.Clone(own)
+	taken := map[string]bool{}
+	for range unsigned {
+		e := entry(ours, 1+r.IntN(60*signed+600), 1)
+		e.Manifest.Keys = 1_000_000
+		if e.Verdict = []Result{"", Passed}[r.IntN(2)]; taken[e.Key] || slices.ContainsFunc(own, func(o Entry) bool { return o.Key == e.Key }) {
+			continue
+		}
+		taken[e.Key] = true
+		l.Snapshots = append(l.Snapshots, e)
+	}
+	return l, own, signers
+}
+
+// Whatever others write into the bucket, a signed snapshot is kept if it would be kept without that. And what others write is deleted.
+func TestRetentionKeepsEachSignedSnapshotThatItWouldKeepAlone(t *testing.T) {
+	deleted := 0
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 75))
+		l, own, signers := signedHistory(t, r, 5+r.IntN(40), r.IntN(60))
+		p := Policy{MaxBackups: r.IntN(5), Hourly: r.IntN(3), Daily: r.IntN(3), Tests: r.IntN(2) == 0, Now: noon.Add(100 * time.Hour), Signers: signers}
+		alone := retained(t, ours, Listing{Snapshots: own}, p)
+		got := retained(t, ours, l, p)
+		for _, e := range own {
+			if slices.Contains(got, e.Key) && !slices.Contains(alone, e.Key) {
+				t.Fatalf("seed %d: %+v: the signed snapshot %s (%s, no quorum %t) is deleted, because others wrote unsigned ones", seed, p, e.Key, e.Verdict, e.Manifest.NoQuorum)
+			}
+		}
+		deleted += len(got)
+	}
+	if deleted < 500 {
+		t.Errorf("only %d names are deleted", deleted)
+	}
+}
+
+// Others have written thousands of snapshots without a signature. One run reads a limited number of manifests, and deletes only those without a
+// signature, until all of them are deleted.
+func TestManyUnsignedSnapshotsAreDeletedWithFewReads(t *testing.T) {
+	const many = 2000
+	signer, signers := signingKey(t)
+	var l Listing
+	for i := range 20 {
+		e := entry(ours, i, 1)
+		e.Manifest = signer.Sign(e.Key, e.Manifest)
+		l.Snapshots = append(l.Snapshots, e)
+	}
+	for i := range many {
+		l.Snapshots = append(l.Snapshots, entry(ours, 100+i, 1))
+	}
+	p := Policy{MaxBackups: 5, Now: noon.Add(1000 * time.Hour), Signers: signers}
+	for run := 0; ; run++ {
+		d, known := decided(t, ours, l, p)
+		if len(known) > 4*foreignBatch {
+			t.Fatalf("run %d reads %d manifests", run, len(known))
+		}
+		l.Snapshots = slices.DeleteFunc(l.Snapshots, func(e Entry) bool {
+			return slices.Contains(d.Delete, e.Key)
+		})
+		if len(d.Delete) == 0 {
+			break
+		}
+	}
+	var left []string
+	for _, e := range l.Snapshots {
+		left = append(left, fmt.Sprintf("%s signed %t", e.Key[len(e.Key)-40:], signers.Check(e.Key, e.Manifest) == nil))
+	}
+	if len(left) != 10 { // the newest 5 of all, and the newest 5 of the signed ones
+		t.Errorf("%d snapshots are left: %q", len(left), left[:min(len(left), 20)])
+	}
+}
