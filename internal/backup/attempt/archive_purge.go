@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -44,12 +45,12 @@ func (t *Job) purgeArchive(ctx context.Context, o state.JobSpec, store objstore.
 	return objstore.Each(ctx, all, func(names archive.Names) error { return purgeTimeline(ctx, o, store, names, proofs) }).Err()
 }
 
-// purgeTimeline deletes a timeline that this EtcdBackup has begun.
+// purgeTimeline deletes a timeline that this EtcdBackup has begun. A listing may omit the start, so the store is asked for it.
 func purgeTimeline(ctx context.Context, o state.JobSpec, store objstore.Store, names archive.Names, proofs []archive.ProofName) error {
-	if !names.Started {
+	start, err := archive.ReadStart(ctx, store, o.ArchiveRoot(), names.Timeline)
+	if missing := errors.Is(err, fs.ErrNotExist) && !errors.Is(err, objstore.ErrNoBucket) && !objstore.Refused(err); missing && !names.Started {
 		return nil // its owner is unknown
 	}
-	start, err := archive.ReadStart(ctx, store, o.ArchiveRoot(), names.Timeline)
 	if err != nil || start.Writer != o.AttemptPrefix() {
 		return err
 	}
