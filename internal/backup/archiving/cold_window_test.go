@@ -1,0 +1,51 @@
+package archiving
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+)
+
+// Somebody moved the newest snapshot before the window to an archive class. It counted as the one with which the window begins, so the archive before it
+// and the last snapshot that can be read at once were deleted. No point of the first part of the window could be restored any more.
+func TestAColdSnapshotDoesNotReplaceAWarmOneBeforeTheWindow(t *testing.T) {
+	w := newKept(t, snapshot.Passed)
+	w.O.Keep.MaxBackups = 1
+	whole := w.deletes()
+	known := snapshot.Known{}
+	f, err := surveyOf(t.Context(), w, w.O, known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.survey.Drop()
+	keep := w.O.Keep
+	keep.Now = w.At
+	base, found, err := keep.AskedBase(t.Context(), w, w.O.SeriesOf(1), f.index, known)
+	if err != nil || !found || len(whole) == 0 {
+		t.Fatalf("base %s %t, deletes %q: %v", base.Key, found, whole, err)
+	}
+	w.Set(base.Key, objstoretest.Cold)
+	if got := w.deletes(); len(got) >= len(whole) {
+		t.Errorf("%q is deleted, although a replay to the window cannot begin with the cold snapshot %s", got, base.Key)
+	}
+	index, err := snapshot.Scan(t.Context(), w, w.O.SeriesOf(1).Prefix())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := snapshot.Retain(t.Context(), w, w.O.SeriesOf(1), index, known, keep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	warm := ""
+	for _, item := range index.Items {
+		if item.Verdict != snapshot.Failed && !item.Cold && item.Key < base.Key {
+			warm = item.Key
+			break
+		}
+	}
+	if warm == "" || slices.Contains(d.Delete, warm) {
+		t.Errorf("the last warm snapshot before the window %q is deleted: %q", warm, d.Delete)
+	}
+}
