@@ -64,13 +64,24 @@ func (v *view) storeAhead() string {
 // base returns the index of the newest good item that is older than the window. It returns -1 if there is none. Ages count from Latest, so a
 // wrong clock of the operator or of the store deletes nothing. An item whose manifest is not known counts as good: it is kept, so that its
 // manifest is read next.
+//
+// No replay begins with an item in an archive class, so an earlier one that can be read at once is the base. But it must be younger than three
+// windows: a lifecycle rule may move all items but a small old one, and that one must not keep the archive for ever.
 func (v *view) base() int {
+	if warm := v.newestBase(func(i Item, age time.Duration) bool { return !i.Cold && age < 3*v.policy.Window }); warm >= 0 {
+		return warm
+	}
+	return v.newestBase(func(Item, time.Duration) bool { return true })
+}
+
+func (v *view) newestBase(fits func(i Item, age time.Duration) bool) int {
 	newest := Latest(v.items)
 	base := -1
 	for i, item := range v.items {
-		old := !item.Stored.IsZero() && newest.Sub(item.since()) >= v.policy.Window
+		age := newest.Sub(item.since())
+		old := !item.Stored.IsZero() && age >= v.policy.Window
 		good := item.Verdict == Passed || item.Verdict != Failed && !v.policy.Verify && !v.policy.Tests
-		if m, _ := v.manifest(i); !old || !good || m.NoQuorum {
+		if m, _ := v.manifest(i); !old || !good || m.NoQuorum || !fits(item, age) {
 			continue
 		}
 		if base < 0 || item.since().After(v.items[base].since()) {

@@ -203,3 +203,33 @@ func TestOneSnapshotByAStoreWhoseClockWasAheadDoesNotShortenTheWindow(t *testing
 		})
 	}
 }
+
+// The newest good snapshot before the window is in an archive class, so that no replay can begin with it.
+func TestTheWindowBeginsWithASnapshotThatCanBeReadAtOnce(t *testing.T) {
+	for name, test := range map[string]struct {
+		cold   func(hour int) bool
+		oldest int // the oldest hour that is kept, of 40
+	}{
+		"all can be read":                               {func(int) bool { return false }, 29},
+		"the newest one before it is cold":              {func(h int) bool { return h == 29 }, 28},
+		"some before it are cold":                       {func(h int) bool { return h <= 29 && h > 20 }, 20},
+		"all before it are cold":                        {func(h int) bool { return h <= 29 }, 29},
+		"all are cold but one older than three windows": {func(h int) bool { return h <= 29 && h != 3 }, 29},
+		"one of the window is cold":                     {func(h int) bool { return h == 35 }, 29},
+	} {
+		l, index, known := hourly(40, untestedAll)
+		for i := range index.Items {
+			index.Items[i].Cold = test.cold(int(index.Items[i].Time.Sub(noon) / time.Hour))
+		}
+		p := Policy{MaxBackups: 2, Window: 10 * time.Hour, Now: noon.Add(40 * time.Hour)}
+		d := Decide(ours, index, known, p)
+		for hour, e := range l.Snapshots {
+			if deleted := slices.Contains(d.Delete, e.Key); deleted != (hour < test.oldest) {
+				t.Errorf("%s: the snapshot of hour %d is deleted: %t, want those before hour %d", name, hour, deleted, test.oldest)
+			}
+		}
+		if base, found := p.Base(ours, index, known); !found || base.Key != l.Snapshots[test.oldest].Key {
+			t.Errorf("%s: the archive is kept from %s, want hour %d", name, base.Key, test.oldest)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package archiving
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
@@ -12,7 +13,7 @@ import (
 // and the last snapshot that can be read at once were deleted. No point of the first part of the window could be restored any more.
 func TestAColdSnapshotDoesNotReplaceAWarmOneBeforeTheWindow(t *testing.T) {
 	w := newKept(t, snapshot.Passed)
-	w.O.Keep.MaxBackups = 1
+	w.O.Keep.MaxBackups, w.O.Keep.Window = 1, 150*time.Minute
 	whole := w.deletes()
 	known := snapshot.Known{}
 	f, err := surveyOf(t.Context(), w, w.O, known)
