@@ -11,12 +11,15 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 )
 
 // An EtcdRestore asks for the newest snapshot before a time, or for a point, and waits for its turn or for a Secret. The retention deleted that snapshot
 // meanwhile, because no name of it was in the spec and the status had none yet. The restore then took an older one, or failed for good.
 func TestTheSnapshotThatAWaitingRestoreSelectsIsKept(t *testing.T) {
-	at := func(hour int) *metav1.Time { return &metav1.Time{Time: statetest.T0.Add(time.Duration(hour) * time.Hour)} }
+	at := func(hour int) *metav1.Time {
+		return &metav1.Time{Time: statetest.T0.Add(time.Duration(hour) * time.Hour)}
+	}
 	of := func(s v1beta2.SnapshotSelector) v1beta2.EtcdRestoreSpec {
 		return v1beta2.EtcdRestoreSpec{EtcdBackup: &v1beta2.BackupReference{Name: "b"}, Select: &s}
 	}
@@ -43,6 +46,7 @@ func TestTheSnapshotThatAWaitingRestoreSelectsIsKept(t *testing.T) {
 		"the newest one":                  {of(v1beta2.SnapshotSelector{}), "67"},
 	} {
 		w := attempttest.NewWorld(t)
+		w.Store = objstoretest.NewMemory()
 		s := statetest.Series(statetest.Keep(10))
 		var keys []string
 		for hour := range 8 {

@@ -19,22 +19,27 @@ import (
 // An EtcdRestore may wait for a long time before it reads its snapshot, and after it has verified that: the first member reads the snapshot once
 // more. So the snapshot of an EtcdRestore that has not ended is not deleted. Only those in the same namespace are known.
 
-// restoring returns the EtcdRestores that need an object. The path of the object is in the status after it was verified, and before that the spec
-// may name it, as a path, a key or the last part of a key.
-func (t *Clients) restoring(ctx context.Context, namespace string) (map[string]string, error) {
+// restores returns the EtcdRestores of a namespace that have not ended.
+func (t *Clients) restores(ctx context.Context, namespace string) ([]v1beta2.EtcdRestore, error) {
 	var list v1beta2.EtcdRestoreList
 	if err := t.Secrets.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list the EtcdRestores in namespace %s: %w", namespace, err)
 	}
+	return slices.DeleteFunc(list.Items, func(r v1beta2.EtcdRestore) bool {
+		return meta.IsStatusConditionTrue(r.Status.Conditions, v1beta2.ConditionComplete) || meta.IsStatusConditionTrue(r.Status.Conditions, v1beta2.ConditionFailed)
+	}), nil
+}
+
+// restoring returns which of the EtcdRestores need an object, and for what. The path of the object is in the status after it was verified, and before that the spec
+// may name it, as a path, a key or the last part of a key.
+func restoring(restores []v1beta2.EtcdRestore) map[string]string {
 	needed := map[string]string{}
-	for i := range list.Items {
-		r := &list.Items[i]
-		ended := meta.IsStatusConditionTrue(r.Status.Conditions, v1beta2.ConditionComplete) || meta.IsStatusConditionTrue(r.Status.Conditions, v1beta2.ConditionFailed)
-		if snapshot := neededBy(r); snapshot != "" && !ended {
-			needed[snapshot] = r.Name
+	for i := range restores {
+		if snapshot := neededBy(&restores[i]); snapshot != "" {
+			needed[snapshot] = restores[i].Name + " restores it"
 		}
 	}
-	return needed, nil
+	return needed
 }
 
 // neededBy returns what an EtcdRestore calls its snapshot. It is empty if it has not chosen one yet.
@@ -71,14 +76,24 @@ func (t *Clients) Unneeded(ctx context.Context, o state.JobSpec, keys []string) 
 	if len(keys) == 0 {
 		return nil, "", nil
 	}
-	needed, err := t.restoring(ctx, o.Namespace)
+	restores, err := t.restores(ctx, o.Namespace)
 	if err != nil {
 		return nil, "", failure.New(v1beta2.ReasonSnapshotsKept, fmt.Sprintf("No snapshot is deleted, because the operator cannot read which ones are being restored: %v.", err))
+	}
+	selections, err := t.selections(ctx, o, restores)
+	if err != nil {
+		return nil, "", failure.New(v1beta2.ReasonSnapshotsKept, fmt.Sprintf("No snapshot is deleted, because the operator cannot read which ones may be restored: %v.", err))
+	}
+	needed := restoring(restores)
+	for _, s := range selections {
+		for _, key := range s.newest(keys) {
+			needed[o.Target.Bucket+"/"+key] = s.Restore + " may choose it"
+		}
 	}
 	free = slices.DeleteFunc(slices.Clone(keys), func(name string) bool {
 		for snapshot, restore := range needed {
 			if calls(snapshot, o.Target.Bucket, name) {
-				why = fmt.Sprintf("Snapshot %s is kept, because EtcdRestore %s restores it.", strings.TrimPrefix(snapshot, o.Target.Bucket+"/"), restore)
+				why = fmt.Sprintf("Snapshot %s is kept, because EtcdRestore %s.", strings.TrimPrefix(snapshot, o.Target.Bucket+"/"), restore)
 				return true
 			}
 		}

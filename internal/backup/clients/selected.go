@@ -1,0 +1,111 @@
+package clients
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/backup/state"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/storage"
+)
+
+// selectable is how many snapshots are kept for one EtcdRestore that has not chosen yet: the newest one that it admits, and those that it takes if that
+// one cannot be used. It may be damaged, or taken without quorum, or hold writes from after the time.
+const selectable = 3
+
+// Selection is what an EtcdRestore that has not chosen its snapshot yet admits: the newest snapshot up to a time or a revision.
+type Selection struct {
+	// Restore is the name of the EtcdRestore.
+	Restore   string
+	before    time.Time
+	revision  int64
+	clusterID string
+	// Point means that the restore needs the continuous archive since that snapshot, too.
+	Point bool
+}
+
+// Selections returns what waiting EtcdRestores select from the folder of an EtcdBackup. The newest snapshot of all needs none, because it is always kept.
+func (t *Clients) Selections(ctx context.Context, o state.JobSpec) ([]Selection, error) {
+	restores, err := t.restores(ctx, o.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return t.selections(ctx, o, restores)
+}
+
+func (t *Clients) selections(ctx context.Context, o state.JobSpec, restores []v1beta2.EtcdRestore) ([]Selection, error) {
+	var found []Selection
+	for i := range restores {
+		r := &restores[i]
+		by := r.Spec.Select
+		chosen := r.Status.Source != nil || r.Status.Prefixes != nil && r.Status.Prefixes.Source != nil
+		if by == nil || chosen || by.Before == nil && by.Time == nil && by.Revision == 0 {
+			continue
+		}
+		here, err := t.selectsFrom(ctx, o, r.Spec)
+		if err != nil {
+			return nil, err
+		}
+		s := Selection{Restore: r.Name, revision: by.Revision, clusterID: by.ClusterID, Point: by.Time != nil || by.Revision > 0}
+		if at := cmp.Or(by.Before, by.Time); at != nil {
+			s.before = at.Time
+		}
+		if here {
+			found = append(found, s)
+		}
+	}
+	return found, nil
+}
+
+// selectsFrom reports whether an EtcdRestore searches the series of an EtcdBackup.
+func (t *Clients) selectsFrom(ctx context.Context, o state.JobSpec, spec v1beta2.EtcdRestoreSpec) (bool, error) {
+	lives := o.SeriesOf(0).Lives()
+	if spec.EtcdBackup == nil {
+		named, problem := storage.Spec{Type: spec.BackupStorageType, Block: spec.Storage, Folder: true}.Location()
+		return problem == nil && named.Bucket == o.Target.Bucket && (strings.HasPrefix(lives, named.Key) || strings.HasPrefix(named.Key, lives)), nil
+	}
+	var b v1beta2.EtcdBackup
+	err := t.Secrets.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: spec.EtcdBackup.Name}, &b)
+	if apierrors.IsNotFound(err) {
+		return false, nil // the restore waits for it
+	}
+	if err != nil {
+		return false, fmt.Errorf("read EtcdBackup %s: %w", spec.EtcdBackup.Name, err)
+	}
+	named, problem := state.TargetOf(b.Namespace, b.Name, b.Spec)
+	of := state.JobSpec{Namespace: b.Namespace, Cluster: state.SourceName(b.Name, b.Spec), Target: named}
+	return problem == nil && named.Bucket == o.Target.Bucket && of.SeriesOf(0).Lives() == lives, nil
+}
+
+// Admits reports by the name of a snapshot whether the EtcdRestore may choose it, or begin a replay with it.
+func (s Selection) Admits(key snapshot.SeriesKey) bool {
+	switch {
+	case s.clusterID != "" && s.clusterID != key.ID():
+		return false
+	case s.revision > 0:
+		return key.Revision <= s.revision
+	}
+	return !key.Time.After(s.before)
+}
+
+// newest returns the keys of the newest snapshots among these names that the EtcdRestore admits.
+func (s Selection) newest(names []string) []string {
+	admitted := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		key, ok := snapshot.ParseKey(name)
+		return !ok || !s.Admits(key)
+	})
+	slices.SortFunc(admitted, func(a, b string) int { // one EtcdBackup may have series of several incarnations
+		first, _ := snapshot.ParseKey(a)
+		second, _ := snapshot.ParseKey(b)
+		return second.Time.Compare(first.Time)
+	})
+	return admitted[:min(len(admitted), selectable)]
+}
