@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -105,8 +106,8 @@ func seenBy(o state.JobSpec, index snapshot.Index, known snapshot.Known) []archi
 }
 
 // outdatedBy returns what of the archive no target in the window needs. It asks the store for failed restore tests that the listing omits: a replay
-// cannot begin with such a snapshot, so an earlier one needs what is before it.
-func outdatedBy(ctx context.Context, store objstore.Store, o state.JobSpec, survey archive.Survey, index snapshot.Index, known snapshot.Known) (outdated []archive.Name, more bool, err error) {
+// cannot begin with such a snapshot, so an earlier one needs what is before it. The targets after each of the selected bases are needed, too.
+func outdatedBy(ctx context.Context, store objstore.Store, o state.JobSpec, survey archive.Survey, index snapshot.Index, known snapshot.Known, selected ...archive.Base) (outdated []archive.Name, more bool, err error) {
 	if len(survey.Starts) == 0 {
 		return nil, false, nil
 	}
@@ -118,7 +119,27 @@ func outdatedBy(ctx context.Context, store objstore.Store, o state.JobSpec, surv
 	if !found || err != nil {
 		return nil, false, err
 	}
-	return survey.Outdated(ctx, store, o.ArchiveRoot(), source.BaseOf(item.Key, known[item.Key].Manifest, item.Stored), maxOutdated)
+	base := source.BaseOf(item.Key, known[item.Key].Manifest, item.Stored)
+	for _, b := range selected {
+		if b.Stored.Before(base.Stored) {
+			base = b
+		}
+	}
+	return survey.Outdated(ctx, store, o.ArchiveRoot(), base, maxOutdated)
+}
+
+// selectedBases returns the oldest base that each waiting EtcdRestore may begin with. bases are newest first.
+func selectedBases(selections []clients.Selection, bases []archive.Base) (selected []archive.Base) {
+	for _, s := range selections {
+		admitted := slices.DeleteFunc(slices.Clone(bases), func(b archive.Base) bool {
+			key, ok := snapshot.ParseKey(b.Key)
+			return !ok || !s.Admits(key)
+		})
+		if n := min(len(admitted), clients.Selectable); s.Point && n > 0 {
+			selected = append(selected, admitted[n-1])
+		}
+	}
+	return selected
 }
 
 // maxOutdated is how many outdated links are held between two looks, and maxRefused is how many keys.

@@ -92,7 +92,7 @@ func (k *keeper) look(ctx context.Context) bool {
 	k.disproven = found.last != nil && found.last.Result == v1beta2.ProofFailed
 	o.Keep.Now = k.job.Now() // a snapshot from the future is no base
 	k.base = k.survey.NewestBase()
-	if k.later, k.more, err = outdatedBy(ctx, k.store, o, k.survey, found.index, k.known); err != nil {
+	if err = k.findOutdated(ctx, o, found); err != nil {
 		return k.unread(err)
 	}
 	k.outdate(o, archive.OutdatedProofs(o.ArchiveRoot(), k.survey.Names, found.proofs))

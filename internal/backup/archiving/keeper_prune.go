@@ -12,6 +12,20 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
+// findOutdated finds what no target in the window needs. What a waiting EtcdRestore may need is kept until it has chosen, so the keeper looks again.
+func (k *keeper) findOutdated(ctx context.Context, o state.JobSpec, f found) error {
+	selections, err := k.job.Selections(ctx, o)
+	if err != nil {
+		return err
+	}
+	selected := selectedBases(selections, f.bases)
+	if len(selected) > 0 {
+		k.again = k.job.Now().Add(askAgain)
+	}
+	k.later, k.more, err = outdatedBy(ctx, k.store, o, k.survey, f.index, k.known, selected...)
+	return err
+}
+
 // outdate notes what is to be deleted: some of it, because a keeper holds it for hours.
 func (k *keeper) outdate(o state.JobSpec, proofs []string) {
 	first := ""

@@ -17,9 +17,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 )
 
-// selectable is how many snapshots are kept for one EtcdRestore that has not chosen yet: the newest one that it admits, and those that it takes if that
+// Selectable is how many snapshots are kept for one EtcdRestore that has not chosen yet: the newest one that it admits, and those that it takes if that
 // one cannot be used. It may be damaged, or taken without quorum, or hold writes from after the time.
-const selectable = 3
+const Selectable = 3
 
 // Selection is what an EtcdRestore that has not chosen its snapshot yet admits: the newest snapshot up to a time or a revision.
 type Selection struct {
@@ -107,5 +107,5 @@ func (s Selection) newest(names []string) []string {
 		second, _ := snapshot.ParseKey(b)
 		return second.Time.Compare(first.Time)
 	})
-	return admitted[:min(len(admitted), selectable)]
+	return admitted[:min(len(admitted), Selectable)]
 }

@@ -1,0 +1,58 @@
+package archiving
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
+	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
+	"github.com/etcd-suite/etcd-operator/internal/operator"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+)
+
+// An EtcdRestore to a point waits for its turn or for a Secret. The window moved on meanwhile, and the operator deleted the segments that lead to the
+// point, so the restore failed for good.
+func TestTheSegmentsThatAWaitingRestoreNeedsAreKept(t *testing.T) {
+	minutes := func(n int) *metav1.Time {
+		return &metav1.Time{Time: statetest.T0.Add(time.Duration(n) * time.Minute)}
+	}
+	for name, test := range map[string]struct {
+		by      v1beta2.SnapshotSelector
+		chosen  bool
+		deletes bool
+	}{
+		"a time that the outdated part has":       {v1beta2.SnapshotSelector{Time: minutes(30)}, false, false},
+		"a revision that the outdated part has":   {v1beta2.SnapshotSelector{Revision: 7}, false, false},
+		"the restore has chosen":                  {v1beta2.SnapshotSelector{Revision: 7}, true, true},
+		"a snapshot, which needs no segments":     {v1beta2.SnapshotSelector{Before: minutes(30)}, false, true},
+		"a time before all snapshots":             {v1beta2.SnapshotSelector{Time: minutes(-30)}, false, true},
+		"a revision of another cluster ID":        {v1beta2.SnapshotSelector{Revision: 7, ClusterID: "00000000000000aa"}, false, true},
+		"the newest snapshot of a folder, no one": {v1beta2.SnapshotSelector{}, false, true},
+	} {
+		w := newKept(t, snapshot.Passed)
+		spec := v1beta2.EtcdRestoreSpec{BackupStorageType: v1beta2.StorageS3, Storage: v1beta2.Storage{S3: &v1beta2.S3Source{Path: w.O.Target.Bucket}}, Select: &test.by}
+		restore := &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: w.O.Namespace, Name: "rescue"}, Spec: spec}
+		if test.chosen {
+			restore.Status.Source = &v1beta2.RestoreSource{Bucket: w.O.Target.Bucket, Key: "point.db"}
+		}
+		scheme, err := operator.Scheme()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &clients.Clients{Now: w.Now, Secrets: fake.NewClientBuilder().WithScheme(scheme).WithObjects(restore).Build()}
+		k := &keeper{job: &runner{Clients: c}, Archiver: &Archiver{spec: Spec{job: w.O}}, store: w, known: snapshot.Known{}}
+		f, err := surveyOf(t.Context(), w, w.O, k.known)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.survey = f.survey
+		if err := k.findOutdated(t.Context(), w.O, f); err != nil || (len(k.later) > 0) != test.deletes || k.again.IsZero() != test.deletes {
+			t.Errorf("%s: %d segments are outdated, another look follows at %s: %v", name, len(k.later), k.again, err)
+		}
+		f.survey.Drop()
+	}
+}
