@@ -29,6 +29,9 @@ type Proof struct {
 	Backup  string          `json:"backup,omitempty"`
 	Tool    string          `json:"tool,omitempty"`
 	Message bounded.Message `json:"message,omitempty"`
+	// Unreturned are the keys of segments that the store lists and does not return, as far as proofs have found them. They are in parts that this
+	// proof does not have.
+	Unreturned []string `json:"unreturned,omitempty"`
 }
 
 // ProofName is what the name of a proof says.
@@ -143,6 +146,42 @@ func dropStale(ctx context.Context, store objstore.Store, root string, p Proof) 
 		return err
 	}
 	return fs.ErrExist // a store that keeps each object
+}
+
+// Unreturned returns the segments that the store did not return before, as the newest proof that has passed records them.
+func Unreturned(ctx context.Context, store objstore.Getter, root string, proofs []ProofName) []string {
+	newest, found := NewestPassed(proofs)
+	if !found {
+		return nil
+	}
+	p, err := ReadProof(ctx, store, root, newest)
+	if err != nil {
+		return nil // the next proof finds them again
+	}
+	return p.Unreturned[:min(len(p.Unreturned), maxHoles)]
+}
+
+// StillUnread returns those segments, and another one, that the store still does not return.
+func StillUnread(ctx context.Context, store objstore.Getter, root string, proofs []ProofName, another string) (keys []string) {
+	for _, key := range append(Unreturned(ctx, store, root, proofs), another) {
+		if _, ok := parseKey(root, key); !ok || slices.Contains(keys, key) {
+			continue
+		}
+		if _, err := ReadHeader(ctx, store, root, key); objstore.Unread(ctx, err) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// NewestPassed returns the newest proof that has passed.
+func NewestPassed(proofs []ProofName) (newest ProofName, found bool) {
+	for _, n := range proofs {
+		if !n.Failed && (n.Timeline > newest.Timeline || n.Timeline == newest.Timeline && n.To > newest.To) {
+			newest, found = n, true
+		}
+	}
+	return newest, found
 }
 
 // Proven returns up to which revision passed proofs lead from a revision of a timeline, without a part in between that none of them has.

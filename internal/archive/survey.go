@@ -81,18 +81,23 @@ func (s Survey) Omitted() (links int) {
 // Look lists an archive and reads the headers that its ranges need: about two for each range. seen are snapshots that can be no bases. The
 // caller calls Drop.
 func Look(ctx context.Context, store objstore.Store, root string, bases []Base, limit int, seen ...Seen) (Survey, error) {
+	return LookAgain(ctx, store, root, nil, bases, limit, seen...)
+}
+
+// LookAgain is Look, and asks for segments that the store did not return before. It reads too few headers to find them itself.
+func LookAgain(ctx context.Context, store objstore.Store, root string, suspects []string, bases []Base, limit int, seen ...Seen) (Survey, error) {
 	all, release, err := listPart(ctx, store, root, newestLinks)
 	if err != nil {
 		return Survey{}, err
 	}
-	s, err := look(ctx, store, root, all, bases, limit, seen)
+	s, err := look(ctx, store, root, all, suspects, bases, limit, seen)
 	if s.release = release; err != nil {
 		s.Drop()
 	}
 	return s, err
 }
 
-func look(ctx context.Context, store objstore.Store, root string, all []Names, bases []Base, limit int, seen []Seen) (s Survey, err error) {
+func look(ctx context.Context, store objstore.Store, root string, all []Names, suspects []string, bases []Base, limit int, seen []Seen) (s Survey, err error) {
 	if s.Names, err = provenStarts(ctx, store, root, all); err != nil {
 		return s, err
 	}
@@ -102,6 +107,9 @@ func look(ctx context.Context, store objstore.Store, root string, all []Names, b
 		return s, err
 	}
 	s.evidence = evidenceOf(s.Starts, bases, seen)
+	if err = s.ask(ctx, reading, suspects); err != nil {
+		return s, err
+	}
 	for {
 		surveyed, err := s.survey(ctx, reading, bases, limit)
 		if err == nil || !s.passOver(ctx, reading, err) {

@@ -74,6 +74,29 @@ type linkError struct {
 func (e *linkError) Error() string { return e.err.Error() }
 func (e *linkError) Unwrap() error { return e.err }
 
+// SegmentOf returns the key of the segment that an error is about. It is empty if the error is of none.
+func SegmentOf(err error) string {
+	if of := (*linkError)(nil); errors.As(err, &of) {
+		return of.key
+	}
+	return ""
+}
+
+// ask reads the headers of segments that the store did not return before. It passes over those that it still does not return.
+func (s *Survey) ask(ctx context.Context, reading *surveyor, suspects []string) error {
+	for _, key := range suspects[:min(len(suspects), maxHoles)] {
+		link, ok := parseKey(reading.root, key)
+		listed := ok && slices.ContainsFunc(s.Names, func(n Names) bool { return slices.ContainsFunc(n.Links, link.is) })
+		if !listed {
+			continue
+		}
+		if _, err := reading.header(ctx, link); err != nil && !s.passOver(ctx, reading, err) {
+			return err
+		}
+	}
+	return nil
+}
+
 // passOver notes that the store does not return one link, so that the survey can be repeated without it. It reports false for an error that
 // ends the survey: of the store, of a damaged archive, or of the caller. A store that returns another link at the same time works.
 func (s *Survey) passOver(ctx context.Context, reading *surveyor, err error) bool {

@@ -59,7 +59,8 @@ func surveyOf(ctx context.Context, store objstore.Store, o state.JobSpec, known 
 	if f.bases, cold, err = readable(ctx, store, f.index, f.bases); err != nil {
 		return f, err
 	}
-	f.survey, err = archive.Look(ctx, store, o.ArchiveRoot(), f.bases, rangesShown, seenBy(o, f.index, known)...)
+	lost := archive.Unreturned(ctx, store, o.ArchiveRoot(), f.proofs)
+	f.survey, err = archive.LookAgain(ctx, store, o.ArchiveRoot(), lost, f.bases, rangesShown, seenBy(o, f.index, known)...)
 	f.survey.ColdBases = within(cold, f.index, o.Keep.Window)
 	return f, err
 }

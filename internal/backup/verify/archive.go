@@ -123,7 +123,8 @@ func recordProof(ctx context.Context, o state.JobSpec, store objstore.Store, p v
 	}
 	key := func(path string) string { return strings.TrimPrefix(path, o.Target.Bucket+"/") }
 	return archive.WriteProof(ctx, store, o.ArchiveRoot(), archive.Proof{
-		ProofName: archive.ProofName{Timeline: what.timeline, From: what.choice.Base.Point.Revision, To: what.to.Revision, Failed: p.Result == v1beta2.ProofFailed},
-		FromKey:   what.choice.Base.Key, ToKey: key(what.to.Path), Time: p.Time.UTC(), Segments: len(what.choice.Links), Backup: o.Name, Tool: clients.Tool(), Message: bounded.Message(p.Message),
+		Unreturned: archive.StillUnread(ctx, store, o.ArchiveRoot(), what.proofs, archive.SegmentOf(what.unread)),
+		ProofName:  archive.ProofName{Timeline: what.timeline, From: what.choice.Base.Point.Revision, To: what.to.Revision, Failed: p.Result == v1beta2.ProofFailed},
+		FromKey:    what.choice.Base.Key, ToKey: key(what.to.Path), Time: p.Time.UTC(), Segments: len(what.choice.Links), Backup: o.Name, Tool: clients.Tool(), Message: bounded.Message(p.Message),
 	}, what.proofs)
 }

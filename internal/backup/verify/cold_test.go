@@ -57,6 +57,9 @@ func TestALostSegmentEndsNoProofsOfNewerParts(t *testing.T) {
 		if says := verify.SaysOfPassed(t.Context(), o, w, known[newest.Key].Manifest.Revision); name == "lost" && !strings.Contains(says, segments[1]) {
 			t.Errorf("%s: the proof of the newer part does not name the segment %s: %s", name, segments[1], says)
 		}
+		if got := verify.UnreadOfPassed(t.Context(), o, w, known[newest.Key].Manifest.Revision); name == "lost" && got != segments[1] {
+			t.Errorf("%s: the proof of the newer part records %q, not the segment %s", name, got, segments[1])
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/backup/queue"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
@@ -24,6 +25,12 @@ func ChooseInterval(ctx context.Context, o state.JobSpec, store objstore.Store, 
 func SaysOfPassed(ctx context.Context, o state.JobSpec, store objstore.Store, revision int64) string {
 	what, _, _ := chooseInterval(ctx, o, store, revision)
 	return what.holds(revision)
+}
+
+// UnreadOfPassed returns the key of the segment that such a proof records.
+func UnreadOfPassed(ctx context.Context, o state.JobSpec, store objstore.Store, revision int64) string {
+	what, _, _ := chooseInterval(ctx, o, store, revision)
+	return archive.SegmentOf(what.unread)
 }
 
 func LiveOf(t *Tester, clusterID string) snapshot.Live { return &live{Tester: t, clusterID: clusterID} }

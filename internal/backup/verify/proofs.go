@@ -55,13 +55,8 @@ func LastProof(ctx context.Context, store objstore.Store, o state.JobSpec, proof
 	if failed != nil || err != nil {
 		return shownProof(o, failed), err
 	}
-	var newest archive.ProofName
-	for _, n := range proofs {
-		if !n.Failed && (n.Timeline > newest.Timeline || n.Timeline == newest.Timeline && n.To > newest.To) {
-			newest = n
-		}
-	}
-	if newest.Timeline == 0 {
+	newest, found := archive.NewestPassed(proofs)
+	if !found {
 		return nil, nil //nolint:nilnil // nothing was proven yet
 	}
 	p, err := archive.ReadProof(ctx, store, o.ArchiveRoot(), newest)
