@@ -9,6 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
@@ -16,7 +17,11 @@ import (
 func (k *keeper) findOutdated(ctx context.Context, o state.JobSpec, f found) error {
 	selections, err := k.job.Selections(ctx, o)
 	if err != nil {
-		return err
+		k.again = k.job.Now().Add(askAgain)
+		k.update(func(v *state.Archive) {
+			v.Unpruned = sentences(v.Unpruned, planning.Sentence("Old parts of the archive are kept, because the operator cannot read which ones may be restored: ", err.Error()))
+		})
+		return nil
 	}
 	selected := selectedBases(selections, f.bases)
 	if len(selected) > 0 {

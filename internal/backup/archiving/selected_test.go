@@ -1,11 +1,16 @@
 package archiving
 
 import (
+	"context"
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
@@ -54,5 +59,27 @@ func TestTheSegmentsThatAWaitingRestoreNeedsAreKept(t *testing.T) {
 			t.Errorf("%s: %d segments are outdated, another look follows at %s: %v", name, len(k.later), k.again, err)
 		}
 		f.survey.Drop()
+	}
+}
+
+// The API server did not answer. The archive was not pruned then, but it must not look unreadable: the keeper has more to do.
+func TestNoSegmentIsDeletedWhileTheWaitingRestoresAreNotKnown(t *testing.T) {
+	w := newKept(t, snapshot.Passed)
+	scheme, err := operator.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).Build(), interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+		return errors.New("no answer")
+	}})
+	k := &keeper{job: &runner{Clients: &clients.Clients{Now: w.Now, Secrets: api}}, Archiver: &Archiver{spec: Spec{job: w.O}}, store: w, known: snapshot.Known{}}
+	f, err := surveyOf(t.Context(), w, w.O, k.known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.survey.Drop()
+	k.survey = f.survey
+	if err := k.findOutdated(t.Context(), w.O, f); err != nil || len(k.later) > 0 || k.again.IsZero() || !strings.Contains(k.view.Unpruned, "no answer") {
+		t.Errorf("%d segments are outdated, another look follows at %s: %v; %q", len(k.later), k.again, err, k.view.Unpruned)
 	}
 }
