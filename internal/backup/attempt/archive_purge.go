@@ -19,6 +19,20 @@ import (
 // purgers is how many objects of an archive are deleted at the same time.
 const purgers = 16
 
+// archiveNeeded says which waiting EtcdRestore may need the archive. It is empty if none does.
+func (t *Job) archiveNeeded(ctx context.Context, o state.JobSpec) (string, error) {
+	selections, err := t.Selections(ctx, o)
+	if err != nil {
+		return "", failure.New(v1beta2.ReasonRetrying, fmt.Sprintf("The operator cannot read which points of the continuous archive may be restored: %v.", err))
+	}
+	for _, s := range selections {
+		if s.Point {
+			return fmt.Sprintf("The continuous archive is kept, because EtcdRestore %s may choose a point of it.", s.Restore), nil
+		}
+	}
+	return "", nil
+}
+
 // purgeArchive deletes the timelines that this EtcdBackup has begun. The start of a timeline is the last object of it, so
 // that a repeated attempt still knows whose it is. It deletes nothing if another EtcdBackup continues the archive, because the status of
 // that one promises to restore it.

@@ -61,7 +61,12 @@ func (t *Job) purgeLocation(ctx context.Context, o state.JobSpec) (state.Result,
 	}
 	removed, held, err := t.purgeFrom(ctx, o, store)
 	if err == nil && o.Archived {
-		err = t.purgeArchive(ctx, o, store, &removed)
+		var needed string
+		if needed, err = t.archiveNeeded(ctx, o); needed != "" {
+			held = needed
+		} else if err == nil {
+			err = t.purgeArchive(ctx, o, store, &removed)
+		}
 	}
 	if err == nil && held != "" {
 		err = failure.New(v1beta2.ReasonRemovingSnapshots, held+" The other snapshots are deleted.")
