@@ -28,6 +28,9 @@ const (
 	// ConditionArchiving (EtcdBackup) means that the continuous archive has all changes of the cluster but those of the last
 	// seconds.
 	ConditionArchiving = "Archiving"
+	// ConditionArchiveCopied (EtcdBackup) means that the second location has the continuous archive but for the changes of the last
+	// seconds, and can restore it.
+	ConditionArchiveCopied = "ArchiveCopied"
 	// ConditionRestoring (EtcdRestore) means that the cluster has started the restore.
 	ConditionRestoring = "Restoring"
 	// ConditionComplete (EtcdBackup, EtcdRestore) means that the work is done and verified.

@@ -240,4 +240,10 @@ type BackupCopies struct {
 	// Generation of the spec that the last attempt was made for.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// What the copy of the continuous archive in the second location can restore, oldest first, at most the 16 newest ranges. The
+	// end of the last one is updated once a minute. It is absent without continuous.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Recoverable []RecoverableRange `json:"recoverable,omitempty"`
 }

@@ -3,6 +3,7 @@ package archive
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -29,7 +30,20 @@ func ofCluster(id string, bases []Base) bool {
 }
 
 // began reports whether the timeline begins with this base.
-func (s Start) began(b Base) bool { return s.BaseKey != "" && b.Key == s.BaseKey }
+func (s Start) began(b Base) bool { return s.BaseKey != "" && sameSnapshot(b.Key, s.BaseKey) }
+
+// ownSegments is how many segments of the key of a snapshot follow its folder: namespace, cluster, cluster ID, and time with revision.
+const ownSegments = 4
+
+// sameSnapshot reports whether two keys name the same snapshot, or a snapshot and its copy in another folder. A start is copied byte for byte, so it
+// names its base by the key in the first location.
+func sameSnapshot(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, y := strings.Split(a, "/"), strings.Split(b, "/")
+	return len(x) >= ownSegments && len(y) >= ownSegments && slices.Equal(x[len(x)-ownSegments:], y[len(y)-ownSegments:])
+}
 
 // maxSkew is how far the member that sends a snapshot may lag behind the one that the archiver watches, with the difference of two clocks.
 const maxSkew = time.Minute

@@ -67,6 +67,15 @@ func (n Name) Key(root string) string {
 	return LinkKey(root, n.timeline, time.Unix(int64(n.day)*secondsOfDay, 0), n.first)
 }
 
+// Timeline of the object.
+func (n Name) Timeline() Timeline { return n.timeline }
+
+// First is the first revision of a link, and 0 for a start.
+func (n Name) First() int64 { return n.first }
+
+// Cold reports whether nothing can be read from the storage class that the listing names.
+func (n Name) Cold() bool { return n.cold }
+
 // is reports whether both name the same object.
 func (n Name) is(other Name) bool {
 	return n.timeline == other.timeline && n.first == other.first && n.day == other.day

@@ -51,9 +51,19 @@ func OpenSegment(ctx context.Context, store objstore.Getter, root, key string) (
 	if err != nil {
 		return nil, &RevisionError{Revision: n.first, Key: key, Err: err}
 	}
-	r := &Reader{Key: key, object: object, body: bufio.NewReaderSize(object, 32<<10), sum: sha256.New()}
-	if r.Header, err = decodeHeader(r.body, key, n); err != nil {
+	r, err := newReader(object, key, n)
+	if err != nil {
 		return nil, errors.Join(err, object.Close())
+	}
+	return r, nil
+}
+
+// newReader reads the header of a link's object.
+func newReader(object io.ReadCloser, key string, n Name) (*Reader, error) {
+	r := &Reader{Key: key, object: object, body: bufio.NewReaderSize(object, 32<<10), sum: sha256.New()}
+	var err error
+	if r.Header, err = decodeHeader(r.body, key, n); err != nil {
+		return nil, err
 	}
 	r.last = r.Header.First - 1
 	return r, nil

@@ -83,7 +83,7 @@ func (e evidence) startless(names Names) (highest int64) {
 func (e evidence) began(s Start) time.Time {
 	at := s.Base.At
 	for _, x := range e.seen {
-		if s.BaseKey != "" && x.Key == s.BaseKey {
+		if s.BaseKey != "" && sameSnapshot(x.Key, s.BaseKey) {
 			at = Earlier(at, x.At)
 		}
 	}

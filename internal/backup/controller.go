@@ -42,6 +42,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	} else {
 		r.archives.Set(keyOf(backup), archiving.SpecOf(state))
 	}
+	r.archives.SetCopy(keyOf(backup), archiving.CopySpecOf(state))
 	r.metrics.proven(state)
 	step, rule := plan.Plan(state)
 	description := plan.Describe(step, state)
@@ -121,6 +122,7 @@ func (r *Reconciler) report(ctx context.Context, backup *v1beta2.EtcdBackup, s s
 	if changed && err == nil {
 		kube.PublishEvents(r.events, backup, status.ArchiveEvents(*before, after.Status, s.Archive))
 		kube.PublishEvents(r.events, backup, status.CopyEvents(*before, after.Status))
+		kube.PublishEvents(r.events, backup, status.ArchiveCopyEvents(*before, after.Status))
 	}
 	return changed, err
 }

@@ -35,6 +35,7 @@ type metrics struct {
 	info, has, overdue, suspended, failed *prometheus.GaugeVec
 	copyState, copyOverdue                *prometheus.GaugeVec
 	archiving, maxLag, archiveProven      *prometheus.GaugeVec
+	archiveCopied                         *prometheus.GaugeVec
 }
 
 // RegisterMetrics registers the metrics without a controller, for the reference.
@@ -80,6 +81,8 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 		maxLag: gauge("etcd_operator_archive_max_lag_seconds",
 			"continuous.maxLag, in seconds. Absent while nothing is to be archived, for example while the series is suspended.", object...),
 		archiveProven: gauge("etcd_operator_archive_last_proof_passed", "0 if the last proof of the continuous archive failed, else 1. Absent without continuous, and before the first proof.", object...),
+		archiveCopied: gauge("etcd_operator_archive_copied",
+			"1 if the condition ArchiveCopied is True, else 0. Absent without copyTo or continuous, and before the first snapshot was copied.", object...),
 		failures:      counter("etcd_operator_backup_failures_total", "Number of failed attempts, by the reason in the status."),
 		uncopied: counter("etcd_operator_backup_copy_failures_total",
 			"Number of failed attempts to copy snapshots to the second location, by the reason in the status."),
@@ -101,7 +104,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 func (m *metrics) ofObjects() []prometheus.Collector {
 	return []prometheus.Collector{
 		m.newest, m.bytes, m.duration, m.failures, m.drill, m.passed, m.next, m.created, m.copies, m.uncopied,
-		m.info, m.has, m.overdue, m.suspended, m.failed, m.copyState, m.copyOverdue, m.archiving, m.maxLag, m.archiveProven,
+		m.info, m.has, m.overdue, m.suspended, m.failed, m.copyState, m.copyOverdue, m.archiving, m.maxLag, m.archiveProven, m.archiveCopied,
 	}
 }
 
@@ -136,6 +139,8 @@ func (m *metrics) reportedCopies(s state.State) {
 	setTime(m.copyOverdue, s, overdue)
 	c := state.ConditionOf(s.Status.Conditions, v1beta2.ConditionCopied)
 	setIf(m.copyState, s, c != nil, number(c != nil && c.Status == metav1.ConditionTrue))
+	c = state.ConditionOf(s.Status.Conditions, v1beta2.ConditionArchiveCopied)
+	setIf(m.archiveCopied, s, c != nil, number(c != nil && c.Status == metav1.ConditionTrue))
 }
 
 // reportedArchive updates what the alerts about the continuous archive depend on. s has the new status.

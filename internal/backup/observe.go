@@ -47,6 +47,7 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (*v
 	}
 	s.Copy, s.CopyBusy = r.copies.Find(keyOf(backup)), r.copies.Pool.Busy(keyOf(backup))
 	s.Archive, s.ArchiveBusy = r.archives.Find(keyOf(backup))
+	s.ArchiveCopy, s.ArchiveCopyBusy = r.archives.FindCopy(keyOf(backup))
 	if s.Deleting && s.Spec.FinalSnapshot {
 		s.Request = plan.FinalRequest(s.DeletedAt)
 	}

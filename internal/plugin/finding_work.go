@@ -37,9 +37,9 @@ func backupFindings(about subject, b v1beta2.EtcdBackup, now time.Time) []Findin
 	if at := b.Status.NextTime; at != nil && ready.Status == metav1.ConditionTrue && now.Sub(at.Time) > overdue {
 		found = append(found, late(object, about, now, at.Time))
 	}
-	for _, kind := range []string{v1beta2.ConditionVerified, v1beta2.ConditionCopied, v1beta2.ConditionPruned} {
+	for _, kind := range []string{v1beta2.ConditionVerified, v1beta2.ConditionCopied, v1beta2.ConditionArchiveCopied, v1beta2.ConditionPruned} {
 		c := meta.FindStatusCondition(conditions, kind)
-		if c != nil && c.Status == metav1.ConditionFalse && c.Reason != ready.Reason && !slices.Contains(progressing, c.Reason) {
+		if c != nil && c.Reason != v1beta2.ReasonArchiveStopped && c.Status == metav1.ConditionFalse && c.Reason != ready.Reason && !slices.Contains(progressing, c.Reason) {
 			found = append(found, finding(Degraded, object, about, *c))
 		}
 	}

@@ -112,6 +112,8 @@ type Options struct {
 	// TakeBase takes a snapshot now. It is called at the start of a timeline, after lost events, and after a change of users,
 	// roles or authentication. Two calls may overlap. Each cause has its own reason, so a snapshot that was taken for an equal one will do.
 	TakeBase func(ctx context.Context, reason string) (Base, error)
+	// Stored is called after each segment that is stored. It must not wait. It may be nil.
+	Stored func()
 	// Now is the clock.
 	Now func() time.Time
 	// RetryMin and RetryMax bound the time between two attempts to store a segment. Defaults: 200ms and 10s.

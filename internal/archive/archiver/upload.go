@@ -58,6 +58,9 @@ func (u *uploader) run(ctx context.Context) error {
 			status.Progress = s.header.To()
 			u.a.settle()
 		})
+		if u.a.Options.Stored != nil {
+			u.a.Options.Stored()
+		}
 		select {
 		case u.freed <- struct{}{}:
 		default:

@@ -39,11 +39,21 @@ type Archives struct {
 	drained map[worker.Key][]*Archiver
 	group   sync.WaitGroup
 	notify  func(worker.Key)
+	// copies has what copies the archives to their second locations.
+	copies *copies
 }
 
 // New returns archives without any archiver. run keeps one archiver running until its context ends.
 func New(run func(context.Context, *Archiver), m *Metrics) *Archives {
-	return &Archives{run: run, metrics: m, known: map[worker.Key]*Archiver{}, busy: map[worker.Key]int{}, ended: map[worker.Key]*state.Archive{}, drained: map[worker.Key][]*Archiver{}, notify: func(worker.Key) {}}
+	return &Archives{run: run, metrics: m, known: map[worker.Key]*Archiver{}, busy: map[worker.Key]int{}, ended: map[worker.Key]*state.Archive{}, drained: map[worker.Key][]*Archiver{}, notify: func(worker.Key) {}, copies: newCopies(nil)}
+}
+
+// SetCopy starts the copier of key, changes its spec, or stops it if spec is nil.
+func (p *Archives) SetCopy(key worker.Key, spec *CopySpec) { p.copies.set(key, spec) }
+
+// FindCopy returns what the copier of key reports, and nil if none runs. busy is true until a stopped one has returned, too.
+func (p *Archives) FindCopy(key worker.Key) (view *state.ArchiveCopy, busy bool) {
+	return p.copies.find(key)
 }
 
 // Set starts the archiver of key, changes its spec, or stops it if spec is nil.
@@ -164,6 +174,7 @@ func (p *Archives) Taken(key worker.Key) {
 
 // ForgetOthers stops the archivers of other objects of that name: all of them if except is empty.
 func (p *Archives) ForgetOthers(object types.NamespacedName, except types.UID) {
+	p.copies.forgetOthers(object, except)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for key, a := range p.known {
@@ -210,6 +221,7 @@ func (p *Archives) Run(ctx context.Context) error {
 	}
 	p.mu.Unlock()
 	p.group.Wait()
+	p.copies.stop()
 	return nil
 }
 
@@ -219,6 +231,7 @@ func (p *Archives) Source() ctrlsource.Source {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.notify = func(key worker.Key) { queue.Add(reconcile.Request{NamespacedName: key.Object}) }
+		p.copies.notifyBy(p.notify)
 		return nil
 	})
 }
@@ -249,5 +262,9 @@ func Open(registry prometheus.Registerer, c *clients.Clients, s *spool.Spool) (*
 	if err != nil {
 		return nil, err
 	}
-	return New((&runner{Clients: c, spool: s, metrics: counted}).run, counted), nil
+	r := &runner{Clients: c, spool: s, metrics: counted}
+	r.copies = newCopies(r.copy)
+	archives := New(r.run, counted)
+	archives.copies = r.copies
+	return archives, nil
 }

@@ -105,25 +105,35 @@ func seenBy(o state.JobSpec, index snapshot.Index, known snapshot.Known) []archi
 	return seen
 }
 
-// outdatedBy returns what of the archive no target in the window needs. It asks the store for failed restore tests that the listing omits: a replay
-// cannot begin with such a snapshot, so an earlier one needs what is before it. The targets after each of the selected bases are needed, too.
-func outdatedBy(ctx context.Context, store objstore.Store, o state.JobSpec, survey archive.Survey, index snapshot.Index, known snapshot.Known, selected ...archive.Base) (outdated []archive.Name, more bool, err error) {
+// neededFrom returns the base before which no target in the window needs anything, and false if there is none. It asks the store for failed restore tests
+// that the listing omits: a replay cannot begin with such a snapshot, so an earlier one needs what is before it. The targets after each of the selected
+// bases are needed, too.
+func neededFrom(ctx context.Context, store objstore.Store, o state.JobSpec, survey archive.Survey, index snapshot.Index, known snapshot.Known, selected ...archive.Base) (base archive.Base, found bool, err error) {
 	if len(survey.Starts) == 0 {
-		return nil, false, nil
+		return base, false, nil
 	}
 	id, err := strconv.ParseUint(survey.Starts[len(survey.Starts)-1].ClusterID, 16, 64)
 	if err != nil {
-		return nil, false, nil //nolint:nilerr // then it is not known what is needed
+		return base, false, nil //nolint:nilerr // then it is not known what is needed
 	}
 	item, found, err := o.Keep.AskedBase(ctx, store, o.SeriesOf(etcd.ID(id)), index, known)
 	if !found || err != nil {
-		return nil, false, err
+		return base, false, err
 	}
-	base := source.BaseOf(item.Key, known[item.Key].Manifest, item.Stored)
+	base = source.BaseOf(item.Key, known[item.Key].Manifest, item.Stored)
 	for _, b := range selected {
 		if b.Stored.Before(base.Stored) {
 			base = b
 		}
+	}
+	return base, true, nil
+}
+
+// outdatedBy returns what of the archive neither a target in the window needs, nor one after a selected base.
+func outdatedBy(ctx context.Context, store objstore.Store, o state.JobSpec, survey archive.Survey, index snapshot.Index, known snapshot.Known, selected ...archive.Base) (outdated []archive.Name, more bool, err error) {
+	base, found, err := neededFrom(ctx, store, o, survey, index, known, selected...)
+	if !found || err != nil {
+		return nil, false, err
 	}
 	return survey.Outdated(ctx, store, o.ArchiveRoot(), base, maxOutdated)
 }

@@ -30,6 +30,7 @@ type runner struct {
 	spool   *spool.Spool
 	metrics *Metrics
 	places  archivePlaces
+	copies  *copies
 }
 
 // extra returns what makes room for an archiver that needs more than its place: one revision is never divided, however large it is. The caller

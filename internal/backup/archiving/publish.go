@@ -39,6 +39,7 @@ func (k *keeper) publish(status archiver.Status) {
 	}
 	k.mu.Unlock()
 	k.job.metrics.count(k.key.Object, k.counted, status, now)
+	k.job.copies.offer(k.key, status)
 	k.counted = status
 	reached := int64(0)
 	if n := len(ranges); n > 0 && ranges[n-1].To.Revision >= k.base {

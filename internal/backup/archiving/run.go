@@ -70,7 +70,9 @@ func (t *runner) once(ctx context.Context, a *Archiver) error {
 		return fmt.Errorf("spool segments: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	running := archiver.New(archiver.Options{
+	var running *archiver.Archiver
+	running = archiver.New(archiver.Options{
+		Stored:  func() { t.copies.offer(a.key, running.Status()) },
 		Cluster: members{cluster}, Store: store, Root: spec.job.ArchiveRoot(), Dir: dir, Encoder: spec.job.Encoder, Writer: spec.job.AttemptPrefix(), Recovery: spec.recovery, Hurry: a.hurried,
 		SameHistory: func(ctx context.Context) error { return t.ConfirmRecovery(ctx, spec.job, spec.recovery) },
 		MaxLag:      spec.maxLag, MaxSize: archiveSegment, MaxSpool: archiveWaiting, Grow: grow, Now: t.Now,

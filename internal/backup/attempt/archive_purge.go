@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/failure"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/storage"
 )
 
 // purgers is how many objects of an archive are deleted at the same time.
@@ -117,11 +118,26 @@ func (t *Job) archivedBy(ctx context.Context, o state.JobSpec) (string, error) {
 		if b.UID == o.UID || !b.DeletionTimestamp.IsZero() || b.Spec.Continuous == nil {
 			continue
 		}
-		location, problem := state.TargetOf(b.Namespace, b.Name, b.Spec)
-		same := state.JobSpec{Namespace: b.Namespace, Cluster: state.SourceName(b.Name, b.Spec), Target: location}
-		if problem == nil && location.Bucket == o.Target.Bucket && same.ArchiveRoot() == o.ArchiveRoot() {
+		if archivesInto(b, o) {
 			return b.Name, nil
 		}
 	}
 	return "", nil
+}
+
+// archivesInto reports whether an EtcdBackup has its archive, or the copy of it, in the folder of another one.
+func archivesInto(b *v1beta2.EtcdBackup, o state.JobSpec) bool {
+	first, problem := state.TargetOf(b.Namespace, b.Name, b.Spec)
+	if problem != nil {
+		return false
+	}
+	at := func(l storage.Location) bool {
+		own := state.JobSpec{Namespace: b.Namespace, Cluster: state.SourceName(b.Name, b.Spec), Target: l}
+		return l.Bucket == o.Target.Bucket && own.ArchiveRoot() == o.ArchiveRoot()
+	}
+	if at(first) {
+		return true
+	}
+	second, problem := state.CopyTargetOf(b.Namespace, b.Name, b.Spec, first)
+	return problem == nil && b.Spec.CopyTo != nil && at(second)
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
-// secondIn is the job spec for the second location in a store. If an archive of this cluster is there, the location was the first one once, or is
-// it under another name. Then retention keeps what that archive needs.
+// secondIn is the job spec for the second location in a store. With a continuous archive, which is copied there, retention keeps what the archive needs. So it
+// does if an archive of this cluster is there for another reason: the location was the first one once, or is it under another name.
 func secondIn(ctx context.Context, o state.JobSpec, to objstore.Store) (state.JobSpec, error) {
 	second := o.Second()
 	if !o.Archived {
@@ -28,7 +28,7 @@ func secondIn(ctx context.Context, o state.JobSpec, to objstore.Store) (state.Jo
 	if err != nil && !refused {
 		return second, err
 	}
-	if archived || refused {
+	if archived || refused || o.Keep.Window > 0 {
 		second.Archived, second.Keep.Window, second.Distrusted = archived, o.Keep.Window, o.Distrusted
 	}
 	return second, nil

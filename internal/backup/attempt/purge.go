@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/backup/failure"
 	"github.com/etcd-suite/etcd-operator/internal/backup/queue"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
@@ -44,7 +46,7 @@ func (t *Job) purge(ctx context.Context, o state.JobSpec, progress *queue.Progre
 		return result, err
 	}
 	progress.Stage("deleting the snapshots in the second location")
-	copies, failed := t.purgeLocation(ctx, o.Second())
+	copies, failed := t.purgeSecond(ctx, o)
 	if result.Pruned += copies.Pruned; err == nil && failed != nil {
 		err = ofLocation(ctx, failed, o.Second())
 	}
@@ -52,6 +54,23 @@ func (t *Job) purge(ctx context.Context, o state.JobSpec, progress *queue.Progre
 		result.PruneReason, result.PruneProblem = copies.PruneReason, copies.PruneProblem
 	}
 	return result, err
+}
+
+// purgeSecond deletes the copies, and the copy of the archive if there is one. A location that refuses to list archives has none of this EtcdBackup.
+func (t *Job) purgeSecond(ctx context.Context, o state.JobSpec) (state.Result, error) {
+	second := o.Second()
+	if !o.Archived {
+		return t.purgeLocation(ctx, second)
+	}
+	store, err := t.Store(ctx, second)
+	if err != nil {
+		return state.Result{}, err
+	}
+	_, second.Archived, err = archive.Newest(ctx, store, second.ArchiveRoot())
+	if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, objstore.ErrNoBucket) {
+		return state.Result{}, err
+	}
+	return t.purgeLocation(ctx, second)
 }
 
 func (t *Job) purgeLocation(ctx context.Context, o state.JobSpec) (state.Result, error) {

@@ -47,7 +47,7 @@ func Classify(err error, o state.JobSpec, expired bool) *state.Failure {
 }
 
 // doing names what an attempt does, at the start of a sentence.
-var doing = map[state.Kind]string{state.KindSnapshot: "The snapshot", state.KindDrill: "The restore test", state.KindPurge: "Deleting the snapshots", state.KindPrune: "Deleting old snapshots", state.KindCopy: "The copy to the second location", state.KindArchive: "The continuous archive"}
+var doing = map[state.Kind]string{state.KindSnapshot: "The snapshot", state.KindDrill: "The restore test", state.KindPurge: "Deleting the snapshots", state.KindPrune: "Deleting old snapshots", state.KindCopy: "The copy to the second location", state.KindArchive: "The continuous archive", state.KindArchiveCopy: "The copy of the continuous archive"}
 
 // explain returns the reason of an error and what to do about it. The reason is empty if the error says it itself, or if
 // it is an error of the store.

@@ -38,6 +38,9 @@ func backupIsBeingDeleted(s state.State) Step {
 	if s.ArchiveBusy && timeLeft(s, PurgeLimit) > 0 {
 		return Wait{Reason: v1beta2.ReasonPending, Message: "The operator waits until the continuous archive has stopped.", Requeue: time.Second, Patient: true}
 	}
+	if s.ArchiveCopyBusy && timeLeft(s, PurgeLimit) > 0 {
+		return Wait{Reason: v1beta2.ReasonPending, Message: "The operator waits until the copy of the continuous archive has stopped.", Requeue: time.Second, Patient: true}
+	}
 	if !s.Held {
 		return Idle{}
 	}

@@ -42,6 +42,26 @@ type Archive struct {
 	Proof *v1beta2.ArchiveProof
 }
 
+// ArchiveCopy is what this process reports about the copy of an archive in the second location.
+type ArchiveCopy struct {
+	// Begun is true once all that the first location had was copied. Idle is since when that is not so; zero while it is.
+	Begun bool
+	Idle  time.Time
+	// Ranges that can be restored from the second location. Surveyed is false until they are known. Covered is false if no snapshot there reaches the
+	// newest copied revision.
+	Ranges            []archive.Range
+	Surveyed, Covered bool
+	// Delayed is how old the oldest change may be that is not in the second location. It is 0 if that is not longer than it should be.
+	Delayed time.Duration
+	// Failures in a row, the last one, and when the operator tries again. Failure is nil after a success.
+	Failures int32
+	Failure  *Failure
+	RetryAt  time.Time
+	// Lacking names what the first location does not return. Unread is why the last look at the second location failed. Unpruned is why old parts were
+	// not deleted there. Each is empty if there is nothing to report.
+	Lacking, Unread, Unpruned string
+}
+
 const (
 
 	// FailuresTolerated is the number of failures in a row that are reported. One failure is usual when members restart.

@@ -1,10 +1,13 @@
 package state
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
 // Archived returns whether an archiver is to run.
@@ -21,6 +24,44 @@ func (s State) archivesCluster() bool {
 		return s.Cluster != nil && len(s.Cluster.ClientURLs) > 0 && !s.Cluster.Hibernated
 	}
 	return true
+}
+
+// ArchiveCopied returns whether the archive is to be copied to the second location. A copy needs neither the cluster nor a running archiver. It begins when
+// the first snapshot was copied: before that, nothing of the archive could be restored there, and the two locations may be one.
+func (s State) ArchiveCopied() bool {
+	c := s.Status.Copies
+	switch {
+	case s.Spec.Continuous == nil || s.Spec.CopyTo == nil || !s.Series() || s.Deleting:
+		return false
+	case s.Problem != nil || s.Refused != nil || s.CopyProblem != nil:
+		return false
+	case s.Spec.DeletionPolicy == v1beta2.DeletionDelete && !s.Held:
+		return false
+	case c == nil || c.Newest == nil || !s.copiedHere(c.Newest.Path):
+		return false
+	}
+	copied := ConditionOf(s.Status.Conditions, v1beta2.ConditionCopied)
+	return copied == nil || copied.Reason != v1beta2.ReasonInvalidSpec
+}
+
+// CopyPrunes returns whether old parts of the copied archive may be deleted: the last copy of a snapshot has succeeded for this spec. It has compared both
+// locations, so they are not one store under two names.
+func (s State) CopyPrunes() bool {
+	copied := ConditionOf(s.Status.Conditions, v1beta2.ConditionCopied)
+	c := s.Status.Copies
+	return copied != nil && copied.Status == metav1.ConditionTrue && copied.ObservedGeneration == s.Generation && c != nil && c.ObservedGeneration == s.Generation
+}
+
+// CopyMoved returns whether the copies that the status reports are not in the second location of the spec.
+func (s State) CopyMoved() bool {
+	c := s.Status.Copies
+	return s.CopyProblem == nil && s.Problem == nil && c != nil && c.Newest != nil && !s.copiedHere(c.Newest.Path)
+}
+
+// copiedHere reports whether a path of a copied snapshot is in the second location of the spec.
+func (s State) copiedHere(path string) bool {
+	lives := snapshot.Series{Folder: s.CopyTarget.Key, Namespace: s.Namespace, Cluster: SourceName(s.Name, s.Spec)}.Lives()
+	return strings.HasPrefix(path, s.CopyTarget.Bucket+"/"+lives)
 }
 
 // Recovering reports whether the archiver rests only because its cluster is recovered from a lost quorum.

@@ -24,6 +24,9 @@ const (
 // KindArchive is the Kind in messages about archivers. No attempt has it.
 const KindArchive Kind = "archive"
 
+// KindArchiveCopy is the Kind in messages about the copy of an archive. No attempt has it.
+const KindArchiveCopy Kind = "archive-copy"
+
 // StageQueued is the stage of an attempt that waits for a worker.
 const StageQueued = "queued"
 

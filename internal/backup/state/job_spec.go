@@ -123,6 +123,12 @@ func (o JobSpec) Second() JobSpec {
 	return o
 }
 
+// CopiedArchive is the job spec for the archive in the second location.
+func (o JobSpec) CopiedArchive() JobSpec {
+	o.Target = *o.Copy
+	return o
+}
+
 // AttemptOf is the mark in the manifest that identifies an earlier attempt. A snapshot that a user asked for by an
 // annotation has its own mark, so that it is taken once, even if the status is lost.
 func (o JobSpec) AttemptOf(id etcd.ID) string {

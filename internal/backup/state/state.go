@@ -54,6 +54,9 @@ type State struct {
 	// has returned, too.
 	Archive     *Archive
 	ArchiveBusy bool
+	// ArchiveCopy is what this process reports about the copy of the archive; nil if it does not copy one. ArchiveCopyBusy is like ArchiveBusy.
+	ArchiveCopy     *ArchiveCopy
+	ArchiveCopyBusy bool
 
 	// ClocksDiffer is true if the clock of the operator differs from that of the API server. Now is the time of the API server then.
 	ClocksDiffer bool

@@ -109,6 +109,11 @@ func CopyTargetOf(namespace, name string, spec v1beta2.EtcdBackupSpec, first sto
 	if err := checkSeries(l.Key, namespace, name, spec); err != nil {
 		return storage.Location{}, Invalid("copyTo: path: %v. Write another path.", err)
 	}
+	if spec.Continuous != nil {
+		if err := archive.CheckRoot(archive.Root(l.Key, namespace, SourceName(name, spec))); err != nil {
+			return storage.Location{}, Invalid("copyTo: path: %v. Write a shorter path.", err)
+		}
+	}
 	same := func(a, b string) bool { return strings.EqualFold(strings.TrimRight(a, "/"), strings.TrimRight(b, "/")) }
 	if l.Provider == first.Provider && same(l.Endpoint, first.Endpoint) && l.Path() == first.Path() {
 		return storage.Location{}, Invalid("copyTo is the first location, so there is no copy. Write another bucket or folder.")

@@ -1,0 +1,112 @@
+package archive
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
+// Floor is where the archive in the second location begins: what no target after a base there needs is not copied, because it would be deleted again.
+// The zero Floor is before everything.
+type Floor struct {
+	Timeline Timeline
+	Revision int64 // of the base
+}
+
+// Floor returns where the archive begins of which the survey is, if nothing is needed before a base.
+func (s Survey) Floor(b Base) Floor {
+	at := timelineOf(s.Names, s.Starts, b)
+	if at < 0 {
+		return Floor{}
+	}
+	return Floor{Timeline: s.Names[at].Timeline, Revision: b.Point.Revision}
+}
+
+// outdates reports whether no link before one in this timeline is needed.
+func (f Floor) outdates(n Name) bool { return n.timeline == f.Timeline && n.first > 0 && n.first <= f.Revision+1 }
+
+// Compared is what the second location lacks.
+type Compared struct {
+	// Missing are names in the order of the chains. There are more if More is true.
+	Missing []Name
+	More    bool
+	// Last is the last name of the newest timeline in the first location. It is zero if there is no archive, or if More is true.
+	Last Name
+}
+
+// Compare lists both locations, and returns at most so many names after one that the second location lacks. It holds no other names. What only the
+// second location has is kept: the first one may have lost it.
+func (c Copying) Compare(ctx context.Context, floor Floor, after Name, most int) (found Compared, err error) {
+	there := newCursor(c.To.List(objstore.Unheld(ctx), c.ToRoot))
+	defer there.stop()
+	newest := Timeline(0)
+	for object, err := range c.From.List(objstore.Unheld(ctx), c.FromRoot) {
+		if err != nil {
+			return Compared{}, fmt.Errorf("%w: list %s: %w", ErrCopySource, c.FromRoot, err)
+		}
+		n, ok := parseKey(c.FromRoot, object.Key)
+		if !ok || n.timeline < floor.Timeline {
+			continue
+		}
+		n.cold = object.Cold
+		if n.timeline > newest || n.first > 0 {
+			newest, found.Last = n.timeline, n
+		}
+		if floor.outdates(n) {
+			found.Missing = slices.DeleteFunc(found.Missing, floor.outdates)
+		}
+		has, err := there.has(c.ToRoot + strings.TrimPrefix(object.Key, c.FromRoot))
+		if err != nil {
+			return Compared{}, fmt.Errorf("list the archive %s in the second location: %w", c.ToRoot, err)
+		}
+		if has || !after.before(n) {
+			continue
+		}
+		if len(found.Missing) == most {
+			return Compared{Missing: found.Missing, More: true}, nil
+		}
+		found.Missing = append(found.Missing, n)
+	}
+	return found, nil
+}
+
+// before reports whether a name is later in the order of a listing, in which the start is the last one of its timeline.
+func (n Name) before(other Name) bool {
+	switch {
+	case n.timeline != other.timeline:
+		return n.timeline < other.timeline
+	case n.first == 0 || other.first == 0:
+		return n.first != 0
+	}
+	return n.first < other.first
+}
+
+// cursor reads a listing beside another one. Both are in byte order.
+type cursor struct {
+	next func() (objstore.Object, error, bool)
+	stop func()
+	at   objstore.Object
+	read bool
+	end  bool
+}
+
+func newCursor(listing iter.Seq2[objstore.Object, error]) *cursor {
+	next, stop := iter.Pull2(listing)
+	return &cursor{next: next, stop: stop}
+}
+
+// has reports whether the listing has a key. Each key is later than the one before.
+func (c *cursor) has(key string) (bool, error) {
+	for !c.end && (!c.read || c.at.Key < key) {
+		object, err, more := c.next()
+		if err != nil {
+			return false, err
+		}
+		c.at, c.read, c.end = object, true, !more
+	}
+	return !c.end && c.at.Key == key, nil
+}

@@ -1,0 +1,127 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
+var (
+	// ErrCopySource means that the first location failed during a copy, and not the second one.
+	ErrCopySource = errors.New("read the archive in the first location")
+	// ErrOtherCopy means that the second location has another object under the key of a copy. It is never replaced.
+	ErrOtherCopy = errors.New("the second location has another object under this key")
+)
+
+// Copying copies objects of an archive from one store to another one, byte for byte. Their keys differ in the root only.
+type Copying struct {
+	From, To         objstore.Store
+	FromRoot, ToRoot string
+	// Admit waits until that many bytes of memory are free for a copy. It may be nil.
+	Admit func(ctx context.Context, bytes int64) (release func(), err error)
+}
+
+// Linked is a link that the second location has.
+type Linked struct {
+	Header Header
+	// Bytes of the object, if it was copied now. Existed means that it was there before.
+	Bytes   int64
+	Existed bool
+}
+
+// Lacks reports whether an error means that the first location does not return this one object: it does not exist any more, is damaged, or is
+// refused, for example because of its storage class.
+func Lacks(err error) bool {
+	if !errors.Is(err, ErrCopySource) || errors.Is(err, objstore.ErrNoBucket) {
+		return false
+	}
+	return errors.Is(err, ErrCorrupt) || errors.Is(err, fs.ErrNotExist) || objstore.Refused(err)
+}
+
+// Start copies the start of a timeline.
+func (c Copying) Start(ctx context.Context, t Timeline) (Start, error) {
+	start, err := ReadStart(ctx, c.From, c.FromRoot, t)
+	if err != nil {
+		return start, fmt.Errorf("%w: %w", ErrCopySource, err)
+	}
+	content, err := c.content(ctx, StartKey(c.FromRoot, t))
+	if err != nil {
+		return start, err
+	}
+	err = c.To.Put(ctx, StartKey(c.ToRoot, t), objstore.NewMetadata(content))
+	if !errors.Is(err, fs.ErrExist) {
+		return start, err
+	}
+	there, err := ReadStart(ctx, c.To, c.ToRoot, t)
+	switch {
+	case errors.Is(err, ErrCorrupt) && !errors.Is(err, fs.ErrNotExist), err == nil && there.Hash() != start.Hash():
+		return start, fmt.Errorf("%w: %s", ErrOtherCopy, StartKey(c.ToRoot, t))
+	}
+	return start, err
+}
+
+// content reads a start, which is one line.
+func (c Copying) content(ctx context.Context, key string) ([]byte, error) {
+	body, err := c.From.Get(ctx, key)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCopySource, err)
+	}
+	defer body.Close()
+	content, err := io.ReadAll(io.LimitReader(body, maxHeader))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCopySource, err)
+	}
+	return content, nil
+}
+
+// Link copies one link. Its header is read first, and its records are compared with the header while they are sent, unless they are encrypted. A
+// link that the second location has is compared by the hash of its header, which has the SHA-256 of its records.
+func (c Copying) Link(ctx context.Context, n Name) (Linked, error) {
+	key := n.Key(c.FromRoot)
+	object, err := c.From.Get(ctx, key)
+	if err != nil {
+		return Linked{}, fmt.Errorf("%w: %w", ErrCopySource, err)
+	}
+	defer object.Close()
+	var head bytes.Buffer
+	r, err := newReader(io.NopCloser(io.TeeReader(object, &head)), key, n)
+	if err != nil {
+		return Linked{}, fmt.Errorf("%w: %w", ErrCopySource, err)
+	}
+	if c.Admit != nil {
+		release, err := c.Admit(ctx, r.Header.Size+int64(head.Len()))
+		if err != nil {
+			return Linked{}, err
+		}
+		defer release()
+	}
+	body := newCheckedLink(ctx, io.MultiReader(&head, object), r.Header, key, n)
+	defer body.stop()
+	err = c.To.Put(ctx, n.Key(c.ToRoot), body)
+	switch {
+	case body.err != nil:
+		return Linked{}, fmt.Errorf("%w: %w", ErrCopySource, body.err) // the store's error only repeats it
+	case errors.Is(err, fs.ErrExist):
+		return c.existing(ctx, n, r.Header)
+	case err != nil:
+		return Linked{}, err
+	}
+	return Linked{Header: r.Header, Bytes: body.size}, nil
+}
+
+// existing compares a link that the second location has. An earlier attempt, whose answer was lost, may have written it.
+func (c Copying) existing(ctx context.Context, n Name, h Header) (Linked, error) {
+	there, err := ReadHeader(ctx, c.To, c.ToRoot, n.Key(c.ToRoot))
+	switch {
+	case errors.Is(err, ErrCorrupt), err == nil && there.Hash() != h.Hash():
+		return Linked{}, fmt.Errorf("%w: %s", ErrOtherCopy, n.Key(c.ToRoot))
+	case err != nil:
+		return Linked{}, err
+	}
+	return Linked{Header: h, Existed: true}, nil
+}

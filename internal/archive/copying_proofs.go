@@ -1,0 +1,41 @@
+package archive
+
+import (
+	"context"
+	"slices"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
+// Proofs copies the proofs that have passed and that the second location lacks. The caller has copied all links of the first location from the floor on,
+// so the copies have the same bytes. keyOf returns the key of a snapshot in the second location. A proof is copied only if both of its snapshots are there.
+//
+// A failed proof is not copied: it may concern the objects of the first location only.
+func (c Copying) Proofs(ctx context.Context, floor Floor, from, to []ProofName, keyOf func(string) string) error {
+	for _, n := range from {
+		before := n.Timeline < floor.Timeline || n.Timeline == floor.Timeline && n.From < floor.Revision
+		if n.Failed || before || slices.Contains(to, n) {
+			continue
+		}
+		p, err := ReadProof(ctx, c.From, c.FromRoot, n)
+		if err != nil {
+			continue //nolint:nilerr // the first location proves it again
+		}
+		p.FromKey, p.ToKey = keyOf(p.FromKey), keyOf(p.ToKey)
+		whole := true
+		for _, key := range []string{p.FromKey, p.ToKey} {
+			gone, err := objstore.Gone(ctx, c.To, key)
+			if err != nil {
+				return err
+			}
+			whole = whole && !gone
+		}
+		if !whole {
+			continue // not copied yet, or deleted by retention
+		}
+		if err := WriteProof(ctx, c.To, c.ToRoot, p, to); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,216 @@
+package archiving
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/archive/follower"
+	"github.com/etcd-suite/etcd-operator/internal/backup/state"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
+)
+
+const (
+	// copyMemory is what the links that are copied take in memory in this process. copyMost is what one of them takes at most, in buffers of its store.
+	copyMemory = 64 << 20
+	copyMost   = 48 << 20
+	// lastCopyDelay is the longest pause after a failure. What the first location has by then waits for no longer when the second one is back.
+	lastCopyDelay = 10 * time.Second
+	// compareInterval is how often the listings are compared although nothing has happened: another party may have deleted a part of the copy.
+	compareInterval = time.Hour
+)
+
+// copiedLinks is one for the process, because the process has one memory.
+var copiedLinks = turns.NewBudget(copyMemory)
+
+// copying is the work of one copier.
+type copying struct {
+	*Copier
+	job    *runner
+	second objstore.Store
+	*follower.Follower
+
+	floor    archive.Floor
+	looked   bool          // the floor is known
+	next     time.Time     // when the listings are compared again
+	surveyed archive.Chain // up to where the copy was at the last look
+	reported time.Time
+	vain     int32 // comparisons in a row after which the next link was still not known
+	shown    lookedAt
+	prune    pruning
+	shape    copyShape
+	failed   int32
+}
+
+// copy keeps the copy of one archive up to date until ctx ends.
+func (t *runner) copy(ctx context.Context, c *Copier) {
+	w := &copying{Copier: c, job: t}
+	defer w.prune.drop()
+	defer t.metrics.uncopied(c.key.Object)
+	c.update(func(v *state.ArchiveCopy) { v.Idle = t.Now() })
+	for ctx.Err() == nil {
+		_, err := panics.Try(func() (struct{}, error) { return struct{}{}, w.step(ctx) })
+		if ctx.Err() != nil {
+			return
+		}
+		if caught := (*panics.Error)(nil); errors.As(err, &caught) {
+			ctrl.Log.WithName(state.Operator).Error(err, "The copy of an archive panicked", "etcdBackup", c.key.Object, "stack", string(caught.Stack))
+		}
+		wait := keeperInterval
+		if w.failed++; err == nil {
+			w.failed = 0
+		} else {
+			wait = min(delay(w.failed, err, 0), lastCopyDelay)
+		}
+		w.report(err, wait)
+		if !w.rest(ctx, wait, err == nil) {
+			return
+		}
+	}
+}
+
+// rest waits. After a success, something new ends the pause. It returns false if ctx has ended.
+func (w *copying) rest(ctx context.Context, d time.Duration, awake bool) bool {
+	if !awake {
+		return pause(ctx, d)
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-w.news:
+	case <-timer.C:
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
+
+// step copies what there is to copy. All of it is repeated after an error.
+func (w *copying) step(ctx context.Context) error {
+	spec := w.current()
+	if w.Follower == nil {
+		if err := w.open(ctx, spec); err != nil {
+			return err
+		}
+	}
+	if w.wantsLook() || !w.looked {
+		w.next = time.Time{}
+	}
+	if !w.job.Now().Before(w.next) {
+		if err := w.compare(ctx, spec); err != nil {
+			return err
+		}
+	}
+	if err := w.follow(ctx); err != nil {
+		return err
+	}
+	if w.moved() { // other snapshots reach its end
+		if err := w.lookAgain(ctx, spec); err != nil {
+			return err
+		}
+	}
+	w.discard(ctx, spec)
+	return nil
+}
+
+// open opens both stores.
+func (w *copying) open(ctx context.Context, spec CopySpec) error {
+	limited, cancel := context.WithTimeout(ctx, prepareTimeout)
+	defer cancel()
+	store := func(o state.JobSpec) (objstore.Store, error) {
+		opened, err := w.job.Store(limited, o)
+		if err != nil {
+			return nil, err
+		}
+		return newReopened(opened, w.job.Now, func(ctx context.Context) (objstore.Store, error) { return w.job.Store(ctx, o) }), nil
+	}
+	first, second := spec.job, spec.job.CopiedArchive()
+	from, err := store(first)
+	if err != nil {
+		return ofSource(err)
+	}
+	if w.second, err = store(second); err != nil {
+		return err
+	}
+	namespace := first.Namespace
+	w.Follower = &follower.Follower{
+		Copying: archive.Copying{
+			From: from, To: w.second, FromRoot: first.ArchiveRoot(), ToRoot: second.ArchiveRoot(),
+			Admit: func(ctx context.Context, bytes int64) (func(), error) {
+				return copiedLinks.Wait(ctx, namespace, min(bytes, copyMost))
+			},
+		},
+		Copied: w.advanced,
+	}
+	return nil
+}
+
+// compare looks at the second location, and then copies all that it lacks.
+func (w *copying) compare(ctx context.Context, spec CopySpec) error {
+	ctx, names := objstore.Hold(ctx, spec.job.Namespace)
+	defer names.Release()
+	unread := w.survey(ctx, spec) // the status reports it
+	if unread != nil && !w.looked {
+		return unread
+	}
+	copied, err := w.Sync(ctx, w.floor)
+	if err != nil {
+		return err
+	}
+	if copied > 0 {
+		unread = w.survey(ctx, spec)
+	}
+	if w.next = w.job.Now().Add(compareInterval); unread != nil {
+		w.next = w.job.Now().Add(keeperRetry)
+	}
+	w.proofs(ctx, spec)
+	return nil
+}
+
+// lookAgain looks at the second location, and copies nothing.
+func (w *copying) lookAgain(ctx context.Context, spec CopySpec) error {
+	ctx, names := objstore.Hold(ctx, spec.job.Namespace)
+	defer names.Release()
+	return w.survey(ctx, spec)
+}
+
+// follow copies what the archiver has stored since.
+func (w *copying) follow(ctx context.Context) error {
+	head := w.offered()
+	if head.Timeline == 0 {
+		return nil // no archiver runs
+	}
+	_, err := w.Follow(ctx, head.Timeline, head.Stored.Revision)
+	switch {
+	case errors.Is(err, follower.ErrAgain):
+		w.vain++
+		if at := w.job.Now().Add(delay(w.vain, nil, 0)); at.Before(w.next) {
+			w.next = at
+		}
+		return nil
+	case err != nil:
+		return err
+	}
+	w.vain = 0
+	return nil
+}
+
+// copiedStatus is the end of the copy, in the words of an archiver.
+func (w *copying) copiedStatus() archiver.Status {
+	at, synced := w.At()
+	if !synced {
+		return archiver.Status{}
+	}
+	end := archive.Point{Revision: at.Last, At: at.At}
+	copied := archiver.Status{Timeline: at.Timeline, Stored: end, Progress: end, Unbroken: at.Unbroken}
+	if head := w.offered(); head.Timeline == at.Timeline && head.Progress.Revision == at.Last {
+		copied.Progress = head.Progress // there was no change since
+	}
+	return copied
+}

@@ -1,0 +1,148 @@
+package archiving
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
+	"github.com/etcd-suite/etcd-operator/internal/backup/state"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+)
+
+// lookedAt is what the last look at the second location has found.
+type lookedAt struct {
+	survey archive.Survey // without names
+	known  bool
+	proofs []archive.ProofName
+	// holds is true if a failed proof there keeps all.
+	holds bool
+}
+
+// pruning is what is to be deleted in the second location.
+type pruning struct {
+	outdated []archive.Name
+	keys     []string // of proofs
+	more     bool
+	next     time.Time // after a failure
+	held     *objstore.Holding
+}
+
+func (p *pruning) drop() {
+	p.outdated, p.keys, p.more = nil, nil, false
+	p.held.Release()
+}
+
+// survey finds out what the second location has, by its own listing alone: what can be restored from it, and what of it no target needs.
+func (w *copying) survey(ctx context.Context, spec CopySpec) error {
+	o := spec.job.CopiedArchive()
+	w.surveyed, _ = w.At()
+	known := snapshot.Known{}
+	found, err := surveyOf(ctx, w.second, o, known)
+	if err != nil {
+		w.update(func(v *state.ArchiveCopy) {
+			v.Unread = planning.Sentence("The operator could not read the archive in the second location: ", err.Error())
+		})
+		return err
+	}
+	defer found.survey.Drop()
+	o.Keep.Now = w.job.Now() // a snapshot from the future is no base
+	base, needed, err := neededFrom(ctx, w.second, o, found.survey, found.index, known)
+	if err != nil {
+		return err
+	}
+	w.floor, w.looked = archive.Floor{}, true
+	w.prune.drop()
+	if needed {
+		w.floor = found.survey.Floor(base)
+		w.prune.outdated, w.prune.more, err = found.survey.Outdated(ctx, w.second, o.ArchiveRoot(), base, maxOutdated)
+		if err != nil {
+			return err
+		}
+	}
+	w.prune.keys = archive.OutdatedProofs(o.ArchiveRoot(), found.survey.Names, found.proofs)
+	w.count(o.Namespace)
+	found.survey.Drop()
+	w.shown = lookedAt{survey: found.survey, known: true, proofs: found.proofs, holds: found.last != nil && found.last.Result == v1beta2.ProofFailed}
+	w.update(func(v *state.ArchiveCopy) { v.Unread = "" })
+	return nil
+}
+
+// count counts the names that are held until they are deleted. If they do not fit, the others follow after the next look.
+func (w *copying) count(namespace string) {
+	if w.prune.held == nil {
+		w.prune.held = objstore.Keep(namespace)
+	}
+	if n := len(w.prune.outdated); n > maxRefused && w.prune.held.Add(archive.NamesBytes(n)) != nil {
+		w.prune.outdated, w.prune.more = slices.Clone(w.prune.outdated[:maxRefused]), true
+	}
+}
+
+// moved reports whether the copy has reached a revision from which other snapshots are needed than those of the last look.
+func (w *copying) moved() bool {
+	at, synced := w.At()
+	same := at.Timeline == w.surveyed.Timeline && at.Unbroken == w.surveyed.Unbroken
+	return synced && w.shown.known && !same && at.Unbroken != w.shown.survey.Unbroken
+}
+
+// proofs copies what is proven. An error is not reported: the next comparison tries again.
+func (w *copying) proofs(ctx context.Context, spec CopySpec) {
+	if n, _ := w.Lacking(); n > 0 || !w.shown.known {
+		return // a proof of what is not there
+	}
+	from, err := archive.Proofs(ctx, w.From, w.FromRoot)
+	if err != nil {
+		return
+	}
+	folders := func(o state.JobSpec) string {
+		return snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster}.Lives()
+	}
+	first, second := folders(spec.job), folders(spec.job.CopiedArchive())
+	_ = w.Proofs(ctx, w.floor, from, w.shown.proofs, func(key string) string { return second + strings.TrimPrefix(key, first) })
+}
+
+// keeps reports whether nothing may be deleted in the second location.
+func (w *copying) keeps(spec CopySpec) bool {
+	o := spec.job
+	return !spec.prunes || o.Distrusted != nil || w.shown.holds || o.Doubted && (o.Keep.Verify || o.Keep.Tests)
+}
+
+// discard deletes some of what the last look has found outdated, oldest first. An error delays no copy.
+func (w *copying) discard(ctx context.Context, spec CopySpec) {
+	p := &w.prune
+	if w.keeps(spec) || w.job.Now().Before(p.next) || len(p.outdated)+len(p.keys) == 0 {
+		return
+	}
+	root := spec.job.CopiedArchive().ArchiveRoot()
+	batch := slices.Clone(p.keys[:min(len(p.keys), deletionsPerLook)])
+	proofs := len(batch)
+	for _, n := range p.outdated[:min(len(p.outdated), deletionsPerLook-proofs)] {
+		batch = append(batch, n.Key(root))
+	}
+	errs := objstore.Errors{Refusals: clients.MaxRefusals}
+	for _, key := range batch {
+		if !errs.Add(ctx, w.second.Delete(ctx, key)) {
+			break
+		}
+	}
+	unpruned := ""
+	if err := errs.Err(); err != nil {
+		p.next = w.job.Now().Add(keeperRetry)
+		unpruned = fmt.Sprintf("Old parts of the archive were not deleted in the second location: %v.", err)
+	} else {
+		p.keys, p.outdated = p.keys[proofs:], p.outdated[len(batch)-proofs:]
+		if len(p.outdated) == 0 && p.more {
+			w.next = time.Time{}
+		}
+		w.signal()
+	}
+	if ctx.Err() == nil {
+		w.update(func(v *state.ArchiveCopy) { v.Unpruned = unpruned })
+	}
+}
