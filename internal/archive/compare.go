@@ -26,8 +26,8 @@ func (s Survey) Floor(b Base) Floor {
 	return Floor{Timeline: s.Names[at].Timeline, Revision: b.Point.Revision}
 }
 
-// outdates reports whether no link before one in this timeline is needed.
-func (f Floor) outdates(n Name) bool { return n.timeline == f.Timeline && n.first > 0 && n.first <= f.Revision+1 }
+// Outdates reports whether no link before one in this timeline is needed.
+func (f Floor) Outdates(n Name) bool { return n.timeline == f.Timeline && n.first > 0 && n.first <= f.Revision+1 }
 
 // Compared is what the second location lacks.
 type Compared struct {
@@ -56,8 +56,8 @@ func (c Copying) Compare(ctx context.Context, floor Floor, after Name, most int)
 		if n.timeline > newest || n.first > 0 {
 			newest, found.Last = n.timeline, n
 		}
-		if floor.outdates(n) {
-			found.Missing = slices.DeleteFunc(found.Missing, floor.outdates)
+		if floor.Outdates(n) {
+			found.Missing = slices.DeleteFunc(found.Missing, floor.Outdates)
 		}
 		has, err := there.has(c.ToRoot + strings.TrimPrefix(object.Key, c.FromRoot))
 		if err != nil {

@@ -38,6 +38,7 @@ type Follower struct {
 	lacking   int              // names that the first location does not return
 	first     archive.Name     // the first of them
 	refused   int              // in a row
+	floor     archive.Floor    // of the comparison
 }
 
 // At returns up to which point the newest timeline is copied, and false if that is not known.
@@ -49,7 +50,7 @@ func (f *Follower) Lacking() (n int, first archive.Name) { return f.lacking, f.f
 // Sync compares the listings, and copies what the second location lacks. It returns how many objects it has copied. If it is interrupted, the next
 // call continues.
 func (f *Follower) Sync(ctx context.Context, floor archive.Floor) (copied int, err error) {
-	f.begun, f.startless, f.lacking, f.refused, f.synced = 0, 0, 0, 0, false
+	f.begun, f.startless, f.lacking, f.refused, f.synced, f.floor = 0, 0, 0, 0, false, floor
 	held := objstore.HoldingOf(ctx).Beside()
 	defer held.Release()
 	if err := held.Add(archive.NamesBytes(batch)); err != nil {
@@ -111,6 +112,9 @@ func (f *Follower) copy(ctx context.Context, n archive.Name) (copied int, err er
 // omitted copies the links before one that follow those which are copied. They are not listed, or were stored after the listing.
 func (f *Follower) omitted(ctx context.Context, n archive.Name) (copied int, err error) {
 	for f.chain.Last+1 < n.First() {
+		if f.floor.Outdates(f.next()) {
+			return copied, nil
+		}
 		linked, err := f.link(ctx, f.next())
 		switch {
 		case archive.Lacks(err):

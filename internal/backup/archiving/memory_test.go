@@ -30,6 +30,13 @@ func TestTheLargestChangeFitsIntoTheShareOfANamespace(t *testing.T) {
 	}
 }
 
+// A link that never fits would hold the copies of its archive for ever.
+func TestTheLargestCopyFitsIntoTheShareOfANamespace(t *testing.T) {
+	if copiedLinks.Most() < copyMost {
+		t.Errorf("one namespace has %d MiB, and one link takes %d MiB", copiedLinks.Most()>>20, copyMost>>20)
+	}
+}
+
 // An archive stood still, and its status did not show that the memory was in use.
 func TestTheStatusShowsWhyALargeChangeWaits(t *testing.T) {
 	budget := turns.NewBudget(80 << 20)
@@ -83,7 +90,7 @@ func TestTheBudgetsOfAnOperatorFitIntoItsContainer(t *testing.T) {
 		limit, child string
 		budgets      int64
 	}{
-		"backup-operator":  {values.BackupOperator.Resources.Limits.Memory, values.BackupOperator.RestoreTests.Memory, objstore.HeldMemory + changesMemory},
+		"backup-operator":  {values.BackupOperator.Resources.Limits.Memory, values.BackupOperator.RestoreTests.Memory, objstore.HeldMemory + changesMemory + copyMemory},
 		"restore-operator": {values.RestoreOperator.Resources.Limits.Memory, values.RestoreOperator.Replay.Memory, objstore.HeldMemory},
 	} {
 		if own := dbcheck.Own(bytes(test.limit) - bytes(test.child)); base+test.budgets > own {

@@ -31,6 +31,8 @@ var storedTimes = map[string]string{
 	"Copies.NextTime":               "the copy is due",
 	"Recoverable.From.Time":         "for people and restores only",
 	"Recoverable.To.Time":           "for people and restores only",
+	"Copies.Recoverable.From.Time":  "for people only",
+	"Copies.Recoverable.To.Time":    "for people only",
 	"LastArchiveProof.Time":         "for people only",
 }
 
