@@ -108,6 +108,7 @@ func TestTheArchiveIsCopiedAfterTheFirstSnapshotAndOnlyWhileTheSpecAsks(t *testi
 		"the series is suspended": {func(s *state.State) { s.Spec.BackupPolicy.Suspend = true }, true},
 		"the cluster is lost": {func(s *state.State) {
 			s.Spec.EtcdEndpoints, s.Spec.EtcdCluster = nil, &v1beta2.ClusterReference{Name: "x"}
+			s.Status.Copies.Newest.Path = s.CopyTarget.Path() + "/ns/x/0000000000000abc/x.db"
 		}, true},
 		"a later copy of a snapshot fails":       {func(s *state.State) { s.Status.Copies.Attempts = 3 }, true},
 		"no snapshot is there":                   {func(s *state.State) { s.Status.Copies.Newest = nil }, false},
