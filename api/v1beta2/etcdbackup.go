@@ -133,8 +133,8 @@ type EtcdBackupSpec struct {
 	// +optional
 	FinalSnapshot bool `json:"finalSnapshot,omitempty"`
 	// Second location for the snapshots of a series. The operator copies each verified snapshot to it, byte for byte, and
-	// applies maxBackups and retention there, too. A location that fails does not delay the first one. Its path is a
-	// folder. Default: no copies.
+	// applies maxBackups and retention there, too. It also copies the continuous archive, so that the second location is at
+	// most twice maxLag behind. A location that fails does not delay the first one. Its path is a folder. Default: no copies.
 	// +optional
 	CopyTo *CopyTarget `json:"copyTo,omitempty"`
 	// Continuous archive of a series: the operator stores every change of the cluster within seconds, beside the snapshots.

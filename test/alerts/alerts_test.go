@@ -139,7 +139,7 @@ func TestAProblemFiresOnlyTheAlertsThatNameIt(t *testing.T) {
 // Otherwise the quiet cases of unsafe would show nothing.
 func TestAnUnsafeBackupFiresAllAlertsOfTheSecondLocationAndTheArchive(t *testing.T) {
 	for late, changes := range map[string]map[string]string{"EtcdArchiveDelayed": unsafe, "EtcdArchiveFailed": but(map[string]string{archiveLag: ""})} {
-		want := []string{late, "EtcdArchiveGap", "EtcdArchiveProofFailed", "EtcdBackupNotCopied"}
+		want := []string{late, "EtcdArchiveGap", "EtcdArchiveNotCopied", "EtcdArchiveProofFailed", "EtcdBackupNotCopied"}
 		if fired := firing(t, with(changes)); !slices.Equal(fired, want) {
 			t.Errorf("%v fire, want %v", fired, want)
 		}

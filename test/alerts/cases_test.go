@@ -16,6 +16,7 @@ const (
 	failures = `controller_runtime_reconcile_errors_total{controller="cluster-operator"}`
 	// Second location and continuous archive of the EtcdBackup.
 	copied        = "etcd_operator_backup_copied" + backup
+	archiveCopied = "etcd_operator_archive_copied" + backup
 	copyOverdue   = "etcd_operator_backup_copy_overdue_timestamp_seconds" + backup
 	archiving     = "etcd_operator_archive_archiving" + backup
 	archiveLag    = "etcd_operator_archive_lag_seconds" + backup
@@ -61,6 +62,7 @@ var healthy = map[string]string{
 	"etcd_operator_backup_failed" + backup:                    "0x45",
 	"etcd_operator_backup_last_restore_test_passed" + backup:  "1x45",
 	copied:        "1x45",
+	archiveCopied: "1x45",
 	copyOverdue:   "86400x45",
 	archiving:     "1x45",
 	archiveLag:    "3x45",
@@ -96,6 +98,7 @@ var problems = map[string]map[string]string{
 	"EtcdBackupFailed":            {"etcd_operator_backup_failed" + backup: "1x45"},
 	"EtcdRestoreTestFailed":       {"etcd_operator_backup_last_restore_test_passed" + backup: "0x45"},
 	"EtcdBackupNotCopied":         {copied: "0x45"},
+	"EtcdArchiveNotCopied":        {archiveCopied: "0x45"},
 	"EtcdArchiveDelayed":          {archiveLag: "60x45", archiving: "0x45"},
 	"EtcdArchiveFailed":           {archiving: "0x45"},
 	"EtcdArchiveGap":              {archiveGaps: "0x10 1x34"},
@@ -133,7 +136,7 @@ var precise = map[string]struct {
 
 // unsafe is an EtcdBackup all of whose alerts about the second location and the archive fire.
 var unsafe = map[string]string{
-	copied: "0x45", copyOverdue: "600x45", archiving: "0x45", archiveLag: "60x45", archiveGaps: "0x10 1x34", archiveProof: "0x45",
+	copied: "0x45", archiveCopied: "0x45", copyOverdue: "600x45", archiving: "0x45", archiveLag: "60x45", archiveGaps: "0x10 1x34", archiveProof: "0x45",
 }
 
 // but returns other changes than those of unsafe. An empty value removes a series.
@@ -168,7 +171,7 @@ var quiet = map[string]map[string]string{
 	"a series of a cluster that starts":                                     but(map[string]string{"etcd_operator_cluster_starting" + cluster: "1x45"}),
 	"an archive that never began, of a cluster that starts":                 but(map[string]string{archiveLag: "", "etcd_operator_cluster_starting" + cluster: "1x45"}),
 	"an archive that never began, of a suspended series":                    {archiveLag: "", archiving: "0x45", "etcd_operator_backup_suspended" + backup: "1x45"},
-	"a series without copyTo and continuous":                                but(map[string]string{copied: "", copyOverdue: "", archiving: "", archiveMaxLag: "", archiveProof: ""}),
+	"a series without copyTo and continuous":                                but(map[string]string{copied: "", archiveCopied: "", copyOverdue: "", archiving: "", archiveMaxLag: "", archiveProof: ""}),
 	"an archive that is late by less than maxLag and the time of an upload": {archiveLag: "19x45"},
 	"an archive with a longer maxLag":                                       {archiveLag: "60x45", archiveMaxLag: "60x45"},
 	"an operator that restarts, so that its counters begin at 0":            {archiveGaps: "_x10 0x34"},
