@@ -27,7 +27,9 @@ func (s Survey) Floor(b Base) Floor {
 }
 
 // Outdates reports whether no link before one in this timeline is needed.
-func (f Floor) Outdates(n Name) bool { return n.timeline == f.Timeline && n.first > 0 && n.first <= f.Revision+1 }
+func (f Floor) Outdates(n Name) bool {
+	return n.timeline == f.Timeline && n.first > 0 && n.first <= f.Revision+1
+}
 
 // Compared is what the second location lacks.
 type Compared struct {

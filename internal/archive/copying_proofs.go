@@ -19,7 +19,7 @@ func (c Copying) Proofs(ctx context.Context, floor Floor, from, to []ProofName, 
 		}
 		p, err := ReadProof(ctx, c.From, c.FromRoot, n)
 		if err != nil {
-			continue //nolint:nilerr // the first location proves it again
+			continue // the first location proves it again
 		}
 		p.FromKey, p.ToKey = keyOf(p.FromKey), keyOf(p.ToKey)
 		whole := true

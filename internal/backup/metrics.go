@@ -83,7 +83,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 		archiveProven: gauge("etcd_operator_archive_last_proof_passed", "0 if the last proof of the continuous archive failed, else 1. Absent without continuous, and before the first proof.", object...),
 		archiveCopied: gauge("etcd_operator_archive_copied",
 			"1 if the condition ArchiveCopied is True, else 0. Absent without copyTo or continuous, and before the first snapshot was copied.", object...),
-		failures:      counter("etcd_operator_backup_failures_total", "Number of failed attempts, by the reason in the status."),
+		failures: counter("etcd_operator_backup_failures_total", "Number of failed attempts, by the reason in the status."),
 		uncopied: counter("etcd_operator_backup_copy_failures_total",
 			"Number of failed attempts to copy snapshots to the second location, by the reason in the status."),
 		duration: histogram("etcd_operator_backup_duration_seconds", "How long the attempts took that ended with a verified snapshot.",

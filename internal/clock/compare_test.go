@@ -85,10 +85,10 @@ var listed = map[string][]string{
 	"a Pod whose age is not known counts as one that starts":                    {"cluster/plan/lifecycle/pod_state.go PodStateOf"},
 	"the time is one of this process's memory, and the monotonic clock measures what has passed": {
 		"archive/archiver/archiver.go Lag", "archive/archiver/run.go wantsCut", "etcd/login.go limitLogin", "objstore/listing.go name", "objstore/signed/signed.go reopen",
-		"backup/archiving/bases_wanted.go askForBase", "backup/archiving/keeper.go changed", "backup/archiving/keeper_prune.go prune", "backup/archiving/publish.go publish", "backup/archiving/keeper.go run",
+		"backup/archiving/bases_wanted.go askForBase", "backup/archiving/copier.go lag", "backup/archiving/copy_report.go advanced", "backup/archiving/copy_run.go step", "backup/archiving/copy_survey.go discard", "backup/archiving/keeper.go changed", "backup/archiving/keeper_prune.go prune", "backup/archiving/publish.go publish", "backup/archiving/keeper.go run",
 		"backup/archiving/metrics.go stopped", "backup/archiving/replace.go replaceSpoilt", "backup/archiving/run.go run", "backup/archiving/store.go present",
 		"backup/queue/progress.go Begin", "backup/queue/progress.go Passing", "backup/sightings.go since", "backup/queue/time_limit.go pause",
-		"backup/status/archive.go archiveCondition", "backup/status/archive.go archiveStarting",
+		"backup/status/archive.go archiveCondition", "backup/status/archive.go archiveStarting", "backup/status/archive_copy.go copyCondition",
 		"cluster/members/await.go askApart", "cluster/members/question.go awaited", "cluster/members/await.go questionFor", "cluster/remembered.go found", "cluster/behind.go foundBehind",
 		"cluster/remembered.go untilSeen", "cluster/queue/replacements.go locked", "kube/turns.go before", "kube/turns.go left",
 		"cluster/members/health_checks.go Due", "cluster/members/health_checks.go Resume", "cluster/secrets/judge.go Doubt", "cluster/secrets/judge.go Judge",
@@ -126,6 +126,7 @@ var listed = map[string][]string{
 		"cluster/observe/mounts.go observeMounts", "backup/plan/soonest.go archiveReport", "backup/plan/soonest.go Recoverable",
 	},
 	"a Pod that was created ahead of now is reported at once if it has no node": {"cluster/plan/lifecycle/pod_state.go unscheduledForLong"},
+	"a time ahead of now counts as now": {"backup/archiving/copier.go reached"},
 	"it compares the clocks themselves": {
 		"backup/attempt/clocks.go aheadOf", "snapshot/window.go storeAhead", "cluster/dryrun/clock.go ConfirmClock", "cluster/dryrun/clock.go holds", "cluster/dryrun/clock.go ServerTime",
 	},

@@ -217,6 +217,11 @@ func TestAPointIsRestoredFromTheSecondLocationOnly(t *testing.T) {
 	if first, second := c.end(open(t, c.bucket), from), c.end(c.copies, to); first != second || first < revision {
 		t.Errorf("the first location ends with revision %d, and the second one with %d", first, second)
 	}
+	before = c.requests.Load()
+	c.longest(a, 6*time.Second)
+	if n := c.requests.Load() - before; n > 0 {
+		t.Errorf("an idle archive cost %d requests to the second location within 6 s", n)
+	}
 	kubetest.Await(t, c.series, "show what can be restored from the second location", func(backup *v1beta2.EtcdBackup) bool {
 		r := backup.Status.Copies.Recoverable
 		return len(r) == 1 && r[0].From.Revision == backup.Status.Recoverable[0].From.Revision

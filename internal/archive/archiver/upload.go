@@ -58,8 +58,8 @@ func (u *uploader) run(ctx context.Context) error {
 			status.Progress = s.header.To()
 			u.a.settle()
 		})
-		if u.a.Options.Stored != nil {
-			u.a.Options.Stored()
+		if u.a.Stored != nil {
+			u.a.Stored()
 		}
 		select {
 		case u.freed <- struct{}{}:

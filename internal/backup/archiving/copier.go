@@ -157,12 +157,14 @@ func (c *Copier) offered() archiver.Status {
 	return c.head
 }
 
-// reached notes up to where the archive is copied.
-func (c *Copier) reached(at archive.Chain) {
+// reached notes up to where the archive is copied. The time of a chain may come from a clock that was ahead.
+func (c *Copier) reached(at archive.Chain, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.safe.IsZero() {
-		c.safe = at.At
+		if c.safe = at.At; c.safe.After(now) {
+			c.safe = now
+		}
 	}
 	copied := slices.IndexFunc(c.stored, func(s stored) bool { return s.after(at) })
 	if copied < 0 {

@@ -27,7 +27,7 @@ func (w *copying) report(err error, wait time.Duration) {
 	begun, ranges, covered := false, []archive.Range(nil), false
 	if w.Follower != nil {
 		if status, begun = w.At(); begun {
-			w.reached(status)
+			w.reached(status, now)
 		}
 		ranges, covered = extended(w.shown.survey, w.copiedStatus())
 	}
