@@ -19,6 +19,7 @@ func TestEachStoredSegmentIsReportedAfterTheStatusHasIt(t *testing.T) {
 		}
 	})
 	close(ready)
+	b.await("begin", func() bool { return a.Status().Timeline > 0 })
 	for i := range 3 {
 		b.cluster.put("value", "key")
 		b.await("report a segment", func() bool { return reported.Load() == int64(i+1) })
