@@ -2,11 +2,13 @@ package archive
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
@@ -24,6 +26,17 @@ type Copying struct {
 	FromRoot, ToRoot string
 	// Admit waits until that many bytes of memory are free for a copy. It may be nil.
 	Admit func(ctx context.Context, bytes int64) (release func(), err error)
+	// Patience is how long the copy of a link may take, beside the time that its size takes at the slowest rate. Otherwise a location that accepts a byte
+	// from time to time would hold the memory for ever. Default: 5 minutes.
+	Patience time.Duration
+}
+
+// slowest is the rate in bytes a second below which a copy ends. A link of one megabit has twice as much.
+const slowest = 64 << 10
+
+// limit bounds the copy of a link of that size.
+func (c Copying) limit(ctx context.Context, size int64) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, cmp.Or(c.Patience, 5*time.Minute)+time.Duration(max(size, 0)/slowest)*time.Second)
 }
 
 // Linked is a link that the second location has.
@@ -100,9 +113,11 @@ func (c Copying) Link(ctx context.Context, n Name) (Linked, error) {
 		}
 		defer release()
 	}
+	limited, cancel := c.limit(ctx, r.Header.Size)
+	defer cancel()
 	body := newCheckedLink(ctx, io.MultiReader(&head, object), r.Header, key, n)
 	defer body.stop()
-	err = c.To.Put(ctx, n.Key(c.ToRoot), body)
+	err = c.To.Put(limited, n.Key(c.ToRoot), body)
 	switch {
 	case body.err != nil:
 		return Linked{}, fmt.Errorf("%w: %w", ErrCopySource, body.err) // the store's error only repeats it

@@ -21,7 +21,7 @@ func TestEachStoredSegmentIsReportedAfterTheStatusHasIt(t *testing.T) {
 	close(ready)
 	b.await("begin", func() bool { return a.Status().Timeline > 0 })
 	for i := range 3 {
-		b.cluster.put("value", "key")
+		b.put("value", "key")
 		b.await("report a segment", func() bool { return reported.Load() == int64(i+1) })
 		if got := seen.Load(); got != int64(i+2) {
 			t.Errorf("the status had revision %d, want %d", got, i+2)

@@ -2,13 +2,17 @@ package follower
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
 // The first location does not return one link. The changes after it are worth a copy: the next snapshot makes them restorable.
@@ -140,5 +144,36 @@ func TestANewTimelineIsFoundByAComparison(t *testing.T) {
 	}
 	b.sync()
 	b.follow()
+	b.same()
+}
+
+// trickling is a store that never ends a Put.
+type trickling struct{ objstore.Store }
+
+func (trickling) Put(ctx context.Context, _ string, _ io.Reader) error {
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+// A second location that accepts a byte from time to time would hold the memory that all copies share.
+func TestACopyThatDoesNotMoveEndsAndReturnsItsMemory(t *testing.T) {
+	b := newBench(t)
+	b.begin(1, 10)
+	b.sync()
+	b.segments(1)
+	held := int64(0)
+	b.To, b.Patience = trickling{b.to}, 10*time.Millisecond
+	b.Admit = func(_ context.Context, bytes int64) (func(), error) {
+		held += bytes
+		return func() { held -= bytes }, nil
+	}
+	if _, err := b.Follow(t.Context(), 1, b.chain.Last); !errors.Is(err, context.DeadlineExceeded) || held != 0 {
+		t.Errorf("got %v, and %d bytes are held", err, held)
+	}
+	b.To = b.to
+	b.follow()
+	if held != 0 {
+		t.Errorf("%d bytes are held", held)
+	}
 	b.same()
 }
