@@ -126,7 +126,7 @@ var listed = map[string][]string{
 		"cluster/observe/mounts.go observeMounts", "backup/plan/soonest.go archiveReport", "backup/plan/soonest.go Recoverable",
 	},
 	"a Pod that was created ahead of now is reported at once if it has no node": {"cluster/plan/lifecycle/pod_state.go unscheduledForLong"},
-	"a time ahead of now counts as now": {"backup/archiving/copier.go reached"},
+	"a time ahead of now counts as now":                                         {"backup/archiving/copier.go reached"},
 	"it compares the clocks themselves": {
 		"backup/attempt/clocks.go aheadOf", "snapshot/window.go storeAhead", "cluster/dryrun/clock.go ConfirmClock", "cluster/dryrun/clock.go holds", "cluster/dryrun/clock.go ServerTime",
 	},

@@ -53,7 +53,8 @@ func (w *copying) survey(ctx context.Context, spec CopySpec) error {
 	}
 	defer found.survey.Drop()
 	o.Keep.Now = w.job.Now() // a snapshot from the future is no base
-	base, needed, err := neededFrom(ctx, w.second, o, found.survey, found.index, known)
+	selections, unread := w.job.Selections(ctx, o)
+	base, needed, err := neededFrom(ctx, w.second, o, found.survey, found.index, known, selectedBases(selections, found.bases)...)
 	if err != nil {
 		return err
 	}
@@ -61,6 +62,8 @@ func (w *copying) survey(ctx context.Context, spec CopySpec) error {
 	w.prune.drop()
 	if needed {
 		w.floor = found.survey.Floor(base)
+	}
+	if needed && unread == nil { // what a waiting EtcdRestore may need is kept
 		w.prune.outdated, w.prune.more, err = found.survey.Outdated(ctx, w.second, o.ArchiveRoot(), base, maxOutdated)
 		if err != nil {
 			return err

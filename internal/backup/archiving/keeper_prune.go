@@ -21,7 +21,7 @@ func (k *keeper) findOutdated(ctx context.Context, o state.JobSpec, f found) err
 		k.update(func(v *state.Archive) {
 			v.Unpruned = sentences(v.Unpruned, planning.Sentence("Old parts of the archive are kept, because the operator cannot read which ones may be restored: ", err.Error()))
 		})
-		return nil
+		return nil //nolint:nilerr // only deletions stop
 	}
 	selected := selectedBases(selections, f.bases)
 	if len(selected) > 0 {

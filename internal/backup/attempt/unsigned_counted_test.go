@@ -55,7 +55,7 @@ func forge(t *testing.T, w *attempttest.World, like string, at time.Time) {
 		t.Fatal(err)
 	}
 	named, _ := snapshot.ParseKey(like)
-	forged, key := *m, named.Series.Key(at, named.Revision)
+	forged, key := *m, named.Key(at, named.Revision)
 	forged.Signature, forged.Size, forged.CreatedAt, forged.Attempt = snapshot.Signature{}, 4, at, ""
 	content, err := forged.Encode()
 	if err != nil {
