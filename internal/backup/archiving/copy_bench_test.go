@@ -146,3 +146,13 @@ func (b *copyBench) outdated() (names []string) {
 	}
 	return names
 }
+
+// bases are the snapshots in the second location from which a replay can begin.
+func (b *copyBench) bases() []archive.Base {
+	b.T.Helper()
+	_, bases, err := basesOf(b.T.Context(), b.second, b.O.CopiedArchive(), snapshot.Known{}, b.O.Keep.Window)
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	return bases
+}

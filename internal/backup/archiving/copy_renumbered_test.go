@@ -1,0 +1,30 @@
+package archiving
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
+)
+
+// A person has moved the first location to another bucket, or has emptied it, so the archive begins with timeline 1 again. The second location has timeline 3
+// of the archive before. The new timeline is older by its number, so retention there took it for outdated.
+func TestAnArchiveThatBeginsAgainIsNotCopiedBeforeTheOldOneInSilence(t *testing.T) {
+	for name, revision := range map[string]int64{"nothing of it is copied": 12, "it is copied, and is outdated later": 42} {
+		b := newCopyBench(t)
+		known := slices.DeleteFunc(b.bases(), func(base archive.Base) bool { return base.Point.Revision != revision })
+		start := archive.NewStart(3, 1, known[0], "before the move")
+		attempttest.Place(t, b.second, archive.StartKey(b.O.CopiedArchive().ArchiveRoot(), 3), string(start.Encode()))
+		w := b.copying()
+		var err error
+		for range 3 {
+			err = errors.Join(err, w.step(t.Context()))
+			w.report(err, 0)
+		}
+		if !errors.Is(err, archive.ErrOtherCopy) || len(b.there()) != 1 {
+			t.Errorf("%s: the second location has %q, error %v, and the view is %+v", name, b.there(), err, w.look())
+		}
+	}
+}
