@@ -3,6 +3,7 @@ package archiving
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -39,6 +40,7 @@ type copying struct {
 	*follower.Follower
 
 	floor    archive.Floor
+	newest   archive.Timeline // in the second location, at the last look
 	looked   bool          // the floor is known
 	next     time.Time     // when the listings are compared again
 	surveyed archive.Chain // up to where the copy was at the last look
@@ -161,6 +163,9 @@ func (w *copying) compare(ctx context.Context, spec CopySpec) error {
 	if unread != nil && !w.looked {
 		return unread
 	}
+	if err := w.begunAgain(ctx); err != nil {
+		return err
+	}
 	copied, err := w.Sync(ctx, w.floor)
 	if err != nil {
 		return err
@@ -172,6 +177,20 @@ func (w *copying) compare(ctx context.Context, spec CopySpec) error {
 		w.next = w.job.Now().Add(keeperRetry)
 	}
 	w.proofs(ctx, spec)
+	return nil
+}
+
+// begunAgain returns an error if the second location has a newer timeline than the first one: that has begun again with an earlier number, because its bucket
+// was replaced or emptied. Its changes would be older there than those of the archive before, so retention would delete them. A first location without
+// an archive has nothing to copy.
+func (w *copying) begunAgain(ctx context.Context) error {
+	newest, found, err := archive.Newest(ctx, w.From, w.FromRoot)
+	switch {
+	case err != nil:
+		return ofSource(err)
+	case found && newest.Timeline < w.newest:
+		return fmt.Errorf("%w, of a timeline after the newest one in the first location, which is %d: %s", archive.ErrOtherCopy, newest.Timeline, archive.StartKey(w.ToRoot, w.newest))
+	}
 	return nil
 }
 

@@ -58,7 +58,10 @@ func (w *copying) survey(ctx context.Context, spec CopySpec) error {
 	if err != nil {
 		return err
 	}
-	w.floor, w.looked = archive.Floor{}, true
+	w.floor, w.looked, w.newest = archive.Floor{}, true, 0
+	if n := len(found.survey.Names); n > 0 {
+		w.newest = found.survey.Names[n-1].Timeline
+	}
 	w.prune.drop()
 	if needed {
 		w.floor = found.survey.Floor(base)
