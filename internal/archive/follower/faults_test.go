@@ -177,3 +177,62 @@ func TestACopyThatDoesNotMoveEndsAndReturnsItsMemory(t *testing.T) {
 	}
 	b.same()
 }
+
+// endless is an object whose body returns its first bytes, and then nothing before its request ends.
+type endless struct {
+	io.Reader
+	ctx context.Context
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	if n, err := e.Reader.Read(p); n > 0 || !errors.Is(err, io.EOF) {
+		return n, err
+	}
+	<-e.ctx.Done()
+	return 0, e.ctx.Err()
+}
+
+func (e *endless) Close() error { return nil }
+
+// trickled is a first location that begins to return a link, and returns too little after that.
+type trickled struct{ objstore.Store }
+
+func (s trickled) Get(ctx context.Context, key string) (io.ReadCloser, error) {
+	object, err := s.Store.Get(ctx, key)
+	if err != nil || strings.HasSuffix(key, "start") {
+		return object, err
+	}
+	defer object.Close()
+	text, err := io.ReadAll(object)
+	return &endless{bytes.NewReader(text[:len(text)-8]), ctx}, err
+}
+
+// A first location that returns a byte from time to time would hold the memory that all copies share, too.
+func TestACopyWhoseSourceDoesNotMoveEndsAndReturnsItsMemory(t *testing.T) {
+	b := newBench(t)
+	b.begin(1, 10)
+	b.sync()
+	b.segments(1)
+	held := int64(0)
+	b.From, b.Patience = trickled{b.from}, 10*time.Millisecond
+	b.Admit = func(_ context.Context, bytes int64) (func(), error) {
+		held += bytes
+		return func() { held -= bytes }, nil
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := b.Follow(t.Context(), 1, b.chain.Last)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if !errors.Is(err, archive.ErrCopySource) || held != 0 {
+			t.Errorf("got %v, and %d bytes are held", err, held)
+		}
+	case <-time.After(5 * time.Second):
+		t.Fatal("the copy does not end")
+	}
+	b.From = b.from
+	b.follow()
+	b.same()
+}
