@@ -34,9 +34,13 @@ type Copying struct {
 // slowest is the rate in bytes a second below which a copy ends. A link of one megabit has twice as much.
 const slowest = 64 << 10
 
+// large is more than a link has, except for one with an extraordinary change. The size in a header is not checked before the link was read, so a larger one
+// gives no more time.
+const large = 64 << 20
+
 // limit bounds the copy of a link of that size.
 func (c Copying) limit(ctx context.Context, size int64) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, cmp.Or(c.Patience, 5*time.Minute)+time.Duration(max(size, 0)/slowest)*time.Second)
+	return context.WithTimeout(ctx, cmp.Or(c.Patience, 5*time.Minute)+time.Duration(min(max(size, 0), large)/slowest)*time.Second)
 }
 
 // Linked is a link that the second location has.
@@ -96,7 +100,9 @@ func (c Copying) content(ctx context.Context, key string) ([]byte, error) {
 // link that the second location has is compared by the hash of its header, which has the SHA-256 of its records.
 func (c Copying) Link(ctx context.Context, n Name) (Linked, error) {
 	key := n.Key(c.FromRoot)
-	object, err := c.From.Get(ctx, key)
+	reading, unread := context.WithCancel(ctx)
+	defer unread()
+	object, err := c.From.Get(reading, key)
 	if err != nil {
 		return Linked{}, fmt.Errorf("%w: %w", ErrCopySource, err)
 	}
@@ -117,10 +123,11 @@ func (c Copying) Link(ctx context.Context, n Name) (Linked, error) {
 	defer cancel()
 	body := newCheckedLink(ctx, io.MultiReader(&head, object), r.Header, key, n)
 	defer body.stop()
+	defer context.AfterFunc(limited, func() { body.late(); unread() })() // a store that reads the whole body first does not look at its context
 	err = c.To.Put(limited, n.Key(c.ToRoot), body)
 	switch {
-	case body.err != nil:
-		return Linked{}, fmt.Errorf("%w: %w", ErrCopySource, body.err) // the store's error only repeats it
+	case body.failure(limited) != nil:
+		return Linked{}, fmt.Errorf("%w: %w", ErrCopySource, body.failure(limited)) // the store's error only repeats it
 	case errors.Is(err, fs.ErrExist):
 		return c.existing(ctx, n, r.Header)
 	case err != nil:

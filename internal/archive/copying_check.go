@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync/atomic"
 
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
@@ -14,6 +15,8 @@ type checkedLink struct {
 	body io.Reader
 	size int64
 	err  error // why the object cannot be read
+	// inRead is true during a read, and slow if the time of the copy ended then.
+	inRead, slow atomic.Bool
 	// to receives what is read, and done its judgement. They are nil if there is nothing to compare.
 	to   *io.PipeWriter
 	done chan error
@@ -59,7 +62,9 @@ func (c *checkedLink) Read(p []byte) (int, error) {
 	if c.err != nil {
 		return 0, c.err
 	}
+	c.inRead.Store(true)
 	n, err := c.body.Read(p)
+	c.inRead.Store(false)
 	c.size += int64(n)
 	if c.to != nil && n > 0 {
 		if _, failed := c.to.Write(p[:n]); failed != nil {
@@ -78,6 +83,17 @@ func (c *checkedLink) Read(p []byte) (int, error) {
 		c.err = err
 	}
 	return n, err
+}
+
+// late notes whether the copy waits for the object when its time ends.
+func (c *checkedLink) late() { c.slow.Store(c.inRead.Load()) }
+
+// failure returns why the object cannot be read. If the time of the copy has ended while the other location was busy, that was too slow, and not this one.
+func (c *checkedLink) failure(limited context.Context) error {
+	if errors.Is(c.err, context.Canceled) && limited.Err() != nil && !c.slow.Load() {
+		return nil
+	}
+	return c.err
 }
 
 // stop ends the comparison of an object that was not read to its end.
