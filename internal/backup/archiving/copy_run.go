@@ -41,9 +41,9 @@ type copying struct {
 
 	floor    archive.Floor
 	newest   archive.Timeline // in the second location, at the last look
-	looked   bool          // the floor is known
-	next     time.Time     // when the listings are compared again
-	surveyed archive.Chain // up to where the copy was at the last look
+	looked   bool             // the floor is known
+	next     time.Time        // when the listings are compared again
+	surveyed archive.Chain    // up to where the copy was at the last look
 	reported time.Time
 	vain     int32 // comparisons in a row after which the next link was still not known
 	shown    lookedAt
