@@ -10,11 +10,13 @@ import (
 // Proofs copies the proofs that have passed and that the second location lacks. The caller has copied all links of the first location from the floor on,
 // so the copies have the same bytes. keyOf returns the key of a snapshot in the second location. A proof is copied only if both of its snapshots are there.
 //
-// A failed proof is not copied: it may concern the objects of the first location only.
+// A failed proof is not copied: it may concern the objects of the first location only. For the same reason, one that has passed replaces no failure in
+// the second location from the same snapshot: that may concern the objects there.
 func (c Copying) Proofs(ctx context.Context, floor Floor, from, to []ProofName, keyOf func(string) string) error {
 	for _, n := range from {
 		before := n.Timeline < floor.Timeline || n.Timeline == floor.Timeline && n.From < floor.Revision
-		if n.Failed || before || slices.Contains(to, n) {
+		disproven := slices.ContainsFunc(to, func(t ProofName) bool { return t.Failed && t.Timeline == n.Timeline && t.From == n.From })
+		if n.Failed || before || disproven || slices.Contains(to, n) {
 			continue
 		}
 		p, err := ReadProof(ctx, c.From, c.FromRoot, n)
@@ -33,7 +35,7 @@ func (c Copying) Proofs(ctx context.Context, floor Floor, from, to []ProofName, 
 		if !whole {
 			continue // not copied yet, or deleted by retention
 		}
-		if err := WriteProof(ctx, c.To, c.ToRoot, p, to); err != nil {
+		if err := WriteProof(ctx, c.To, c.ToRoot, p, nil); err != nil {
 			return err
 		}
 	}
