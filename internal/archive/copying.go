@@ -78,6 +78,8 @@ func (c Copying) Start(ctx context.Context, t Timeline) (Start, error) {
 	switch {
 	case errors.Is(err, ErrCorrupt) && !errors.Is(err, fs.ErrNotExist), err == nil && there.Hash() != start.Hash():
 		return start, fmt.Errorf("%w: %s", ErrOtherCopy, StartKey(c.ToRoot, t))
+	case objstore.Refused(err):
+		return start, nil // it cannot be compared, for example because of its storage class
 	}
 	return start, err
 }
@@ -136,13 +138,26 @@ func (c Copying) Link(ctx context.Context, n Name) (Linked, error) {
 	return Linked{Header: r.Header, Bytes: body.size}, nil
 }
 
+// End returns the header of a link that both locations have. If the second one does not return it, for example because of its storage class, it is that of
+// the first one.
+func (c Copying) End(ctx context.Context, n Name) (Header, error) {
+	h, err := ReadHeader(ctx, c.To, c.ToRoot, n.Key(c.ToRoot))
+	if !objstore.Refused(err) {
+		return h, err
+	}
+	if h, err = ReadHeader(ctx, c.From, c.FromRoot, n.Key(c.FromRoot)); err != nil {
+		return h, fmt.Errorf("%w: %w", ErrCopySource, err)
+	}
+	return h, nil
+}
+
 // existing compares a link that the second location has. An earlier attempt, whose answer was lost, may have written it.
 func (c Copying) existing(ctx context.Context, n Name, h Header) (Linked, error) {
 	there, err := ReadHeader(ctx, c.To, c.ToRoot, n.Key(c.ToRoot))
 	switch {
 	case errors.Is(err, ErrCorrupt), err == nil && there.Hash() != h.Hash():
 		return Linked{}, fmt.Errorf("%w: %s", ErrOtherCopy, n.Key(c.ToRoot))
-	case err != nil:
+	case err != nil && !objstore.Refused(err): // one in an archive class cannot be compared
 		return Linked{}, err
 	}
 	return Linked{Header: h, Existed: true}, nil

@@ -1,12 +1,11 @@
 package follower
 
 import (
+	"io/fs"
+	"strings"
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
-	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"io/fs"
-	"strings"
 )
 
 // A lifecycle rule of the second bucket has moved old objects into an archive class, so the store refuses to return them. The new changes are still copied: the
@@ -26,7 +25,7 @@ func TestObjectsThatTheSecondLocationDoesNotReturnStopNoCopy(t *testing.T) {
 			keys[i] = second + strings.TrimPrefix(key, first)
 		}
 		for _, key := range cold(keys) {
-			b.to.refused[key] = objstore.Mark(fs.ErrPermission, fs.ErrPermission)
+			b.to.refused[key] = fs.ErrPermission
 		}
 		for _, restarted := range []bool{false, true} {
 			if restarted {

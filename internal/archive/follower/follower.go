@@ -174,7 +174,7 @@ func (f *Follower) locate(ctx context.Context, last archive.Name) error {
 		f.begun, f.chain = last.Timeline(), start.Chain()
 	}
 	if last.First() > f.chain.Last {
-		h, err := archive.ReadHeader(ctx, f.To, f.ToRoot, last.Key(f.ToRoot))
+		h, err := f.End(ctx, last)
 		if errors.Is(err, fs.ErrNotExist) && f.lacking > 0 {
 			return nil
 		}
