@@ -81,17 +81,21 @@ func (h *Share) turn(waited time.Duration) time.Duration {
 }
 
 // holdsMore returns whether a request waits for another namespace that holds more than that of h, or as much for longer. That one gives way first, so that
-// a slow small job does not end for fast large ones.
+// a slow small job does not end for fast large ones. Only jobs count that ran when the request began to wait: the turn of another one is over long after
+// the request has no time left.
 func (s *Spool) holdsMore(r *request, h *Share) bool {
 	held := map[string]int64{}
+	counts := func(share *Share) bool {
+		return share.urgent == h.urgent && share.admitted < max(r.place, r.apart) && s.gives(share, r)
+	}
 	for share := range s.running {
-		if share.urgent == h.urgent && s.gives(share, r) {
+		if counts(share) {
 			held[share.namespace] += share.bytes
 		}
 	}
 	for other := range s.running {
 		more, own := held[other.namespace], held[h.namespace]
-		if other.urgent == h.urgent && s.gives(other, r) && other.namespace != h.namespace && (more > own || more == own && other.admitted < h.admitted) {
+		if counts(other) && other.namespace != h.namespace && (more > own || more == own && other.admitted < h.admitted) {
 			return true
 		}
 	}

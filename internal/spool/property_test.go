@@ -169,8 +169,9 @@ func TestWhateverOneNamespaceAsksForOthersHaveTheirPartInTime(t *testing.T) {
 func TestWhateverTwoNamespacesAskForASafetySnapshotOfAnotherIsTakenInTime(t *testing.T) {
 	const needs = 5 * time.Minute
 	// In the first round, a namespace that had overtaken the snapshot with a small job kept another from giving way. In the second, the snapshot waited for
-	// a job that came after it, because that counted the one before both as one that had overtaken it.
-	rounds := [][2]uint64{{11277707279267341581, 25}, {3170251770978568546, 38}}
+	// a job that came after it, because that counted the one before both as one that had overtaken it. In the third, a large job that had waited for longer
+	// began while the snapshot waited, and kept another one from giving way.
+	rounds := [][2]uint64{{11277707279267341581, 25}, {3170251770978568546, 38}, {12594459816728303311, 23}}
 	for round, seed := uint64(0), rand.Uint64(); round < 40; round++ {
 		rounds = append(rounds, [2]uint64{seed, round})
 	}
