@@ -13,31 +13,32 @@ import (
 // A failed proof is not copied: it may concern the objects of the first location only. For the same reason, one that has passed replaces no failure in
 // the second location from the same snapshot: that may concern the objects there.
 func (c Copying) Proofs(ctx context.Context, floor Floor, from, to []ProofName, keyOf func(string) string) error {
+	var errs objstore.Errors
 	for _, n := range from {
 		before := n.Timeline < floor.Timeline || n.Timeline == floor.Timeline && n.From < floor.Revision
 		disproven := slices.ContainsFunc(to, func(t ProofName) bool { return t.Failed && t.Timeline == n.Timeline && t.From == n.From })
 		if n.Failed || before || disproven || slices.Contains(to, n) {
 			continue
 		}
-		p, err := ReadProof(ctx, c.From, c.FromRoot, n)
-		if err != nil {
-			continue // the first location proves it again
-		}
-		p.FromKey, p.ToKey = keyOf(p.FromKey), keyOf(p.ToKey)
-		whole := true
-		for _, key := range []string{p.FromKey, p.ToKey} {
-			gone, err := objstore.Gone(ctx, c.To, key)
-			if err != nil {
-				return err
-			}
-			whole = whole && !gone
-		}
-		if !whole {
-			continue // not copied yet, or deleted by retention
-		}
-		if err := WriteProof(ctx, c.To, c.ToRoot, p, nil); err != nil {
-			return err
+		if !errs.Add(ctx, c.proof(ctx, n, keyOf)) {
+			break
 		}
 	}
-	return nil
+	return errs.Err()
+}
+
+// proof copies one proof. What it says of segments that the first location does not return is left out.
+func (c Copying) proof(ctx context.Context, n ProofName, keyOf func(string) string) error {
+	p, err := ReadProof(ctx, c.From, c.FromRoot, n)
+	if err != nil {
+		return nil //nolint:nilerr // the first location proves it again
+	}
+	p.FromKey, p.ToKey, p.Unreturned = keyOf(p.FromKey), keyOf(p.ToKey), nil
+	for _, key := range []string{p.FromKey, p.ToKey} {
+		gone, err := objstore.Gone(ctx, c.To, key)
+		if gone || err != nil {
+			return err // not copied yet, or deleted by retention
+		}
+	}
+	return WriteProof(ctx, c.To, c.ToRoot, p, nil)
 }

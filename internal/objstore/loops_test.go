@@ -21,6 +21,7 @@ var loopsThatEnd = map[string]string{
 	"archive.Read":           "only tests read a whole archive",
 	"archive.reach":          "a range ends at a link whose header must be read",
 	"archive.returnsAnother": "it asks until the store returns one link",
+	"archive.proof":          "both snapshots of a proof must be there",
 	"archive.StillUnread":    "it looks for the objects with errors",
 	"archive.readAll":        "each link of a chain is needed, and the first error names the point up to which it is whole",
 	"snapshot.SameStore":     "it looks for one object after the other, until one tells whether two stores are one",
