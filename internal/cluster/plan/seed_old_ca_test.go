@@ -15,7 +15,7 @@ func refusesOperator(d time.Duration) func(*state.Member) {
 	return func(m *state.Member) {
 		serving(m)
 		m.SecurePeer, m.SecureClient, m.Trust, m.Loaded = true, true, "old", "certificates"
-		m.Answers, m.Serving, m.RaftIndex, m.EtcdSince, m.Unanswered = false, false, 10, noon.Add(-d), "tls: bad certificate"
+		m.Answers, m.Serving, m.RaftIndex, m.EtcdSince, m.SilentSince, m.Unanswered = false, false, 10, noon.Add(-d), noon.Add(-d), "tls: bad certificate"
 		m.Seed.DoneAt = noon.Add(-d)
 	}
 }

@@ -28,7 +28,7 @@ func timesOfWaits(s *state.State) []*time.Time {
 	times := []*time.Time{&s.LearnerFailedAt, &s.SeedReadySince}
 	for i := range s.Members {
 		m := &s.Members[i]
-		times = append(times, &m.UnreadySince, &m.GateSince, &m.BesideSince, &m.FileSystemPendingSince, &m.AddressSince)
+		times = append(times, &m.UnreadySince, &m.GateSince, &m.BesideSince, &m.FileSystemPendingSince, &m.AddressSince, &m.EtcdSince)
 		if m.Seed != nil {
 			times = append(times, &m.Seed.DoneAt)
 		}

@@ -19,7 +19,7 @@ func refusesOperator(s state.State, m state.Member) bool {
 
 // refusesFor reports whether a member whose Pod is ready has refused the operator for a time. It refuses all clients with the certificate in their Secret, too.
 func refusesFor(s state.State, m state.Member, d time.Duration) bool {
-	return refusesOperator(s, m) && m.PodReady && !m.Answers && !m.SilentSince.IsZero() && s.Now.Sub(m.SilentSince) > d
+	return refusesOperator(s, m) && m.PodReady && state.SilentFor(s, m, d)
 }
 
 // refuseInUse reports whether all members that run refuse the certificates in use, and trust only the CAs that sign now: somebody has put those back. None
@@ -33,7 +33,6 @@ func refuseInUse(s state.State) bool {
 		return m.Incarnation == s.Incarnation && m.Pod == state.PodRunning
 	})
 	return len(running) > 0 && !slices.ContainsFunc(running, func(m state.Member) bool {
-		silent := !m.Answers && !m.SilentSince.IsZero() && s.Now.Sub(m.SilentSince) > state.RecreateGrace
-		return !silent || m.Trust != s.Certificates.Wanted || !refusesOperator(s, m)
+		return !state.SilentFor(s, m, state.RecreateGrace) || m.Trust != s.Certificates.Wanted || !refusesOperator(s, m)
 	})
 }

@@ -53,22 +53,33 @@ func (m Member) Runs() bool {
 	return m.Pod == PodRunning && (m.Answers || m.RaftIndex != 0 || started)
 }
 
-// RunsFor reports whether etcd of a member has run for longer than a time without an end in between, and has not served for as long. Without a quorum
-// the Pod of etcd 3.4 is ready, too. If the clock of its node is ahead, the time counts from when the API server created the Pod. If the clock of the
-// operator is behind both, only the time counts for which the Pod has not been ready.
+// RunsFor reports whether etcd of a member has run for longer than a time without an end in between, and its Pod is ready or has not been ready for as
+// long. If the clock of its node is ahead, the time counts from when the operator first saw that etcd runs (CorrectTimes). If that clock is behind, the
+// time begins when the API server created the Pod. If the clock of the operator is behind both, only the time counts for which the Pod has not been ready.
 func RunsFor(s State, m Member, time time.Duration) bool {
 	since := m.EtcdSince
-	if since.IsZero() || clock.Ahead(since, s.Now) {
+	if since.IsZero() || m.PodCreated.After(since) && !clock.Ahead(m.PodCreated, s.Now) {
 		since = m.PodCreated
 	}
 	ran := clock.Ahead(since, s.Now) || clock.Elapsed(since, s.Now) > time+m.StartupBudget
 	return m.Runs() && (m.PodReady || UnreadyFor(s, m, time)) && ran
 }
 
+// SilentFor reports whether a member does not answer, and this process has not seen it serve for longer than a time. One slow read is no outage.
+func SilentFor(s State, m Member, time time.Duration) bool {
+	return !m.Answers && !m.SilentSince.IsZero() && s.Now.Sub(m.SilentSince) > time
+}
+
 // SilentWithOldCA reports whether a member has run for a minute with other CAs than its Secrets hold, and does not answer. It may refuse the operator for
 // that reason alone. A member that rollMembers and restartForNewCA do not restart must be restarted by the rule that waits for it.
 func SilentWithOldCA(s State, m Member) bool {
-	return TrustsOldCA(s, m) && !m.Answers && m.Refusal == etcd.NotRefused && RunsFor(s, m, RecreateGrace)
+	return TrustsOldCA(s, m) && m.Refusal == etcd.NotRefused && SilentFor(s, m, RecreateGrace) && RunsFor(s, m, RecreateGrace)
+}
+
+// MayServe reports whether a member that does not serve the operator may serve clients: its Pod is ready. That of etcd 3.4 is ready also without a
+// quorum. Such a member answers the operator, and then it serves nobody.
+func (m Member) MayServe() bool {
+	return m.PodReady && !(m.ReadyAlone && m.Answers && m.Refusal == etcd.NotRefused && !m.Guarded)
 }
 
 // WhyKept says what an annotation has to do with it that a member which does not serve is not replaced yet.
