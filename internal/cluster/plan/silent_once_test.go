@@ -35,3 +35,13 @@ func TestASeedThatDoesNotAnswerOnceIsNotRestartedForItsCA(t *testing.T) {
 		}
 	}
 }
+
+// The operator has just been started, so it has not seen for how long the seed is silent. The kubelet has: the Pod has not been ready for an hour. Without
+// the restart, the restore would fail because the seed has not served.
+func TestASeedThatIsNotReadyRestartsForItsCAAlsoAfterTheOperatorHas(t *testing.T) {
+	unready := func(m *state.Member) { m.PodReady, m.UnreadySince, m.SilentSince = false, noon.Add(-time.Hour), noon }
+	s := stateWith(formed, members(3), managed, restored(v1beta2.RestoreSeeding), asked, aSeed(refusesOperator(time.Hour), unready))
+	if stop, is := Plan(s).(steps.DeletePod); !is || stop.Name != seedName {
+		t.Errorf("%#v", Plan(s))
+	}
+}

@@ -70,10 +70,11 @@ func SilentFor(s State, m Member, time time.Duration) bool {
 	return !m.Answers && !m.SilentSince.IsZero() && s.Now.Sub(m.SilentSince) > time
 }
 
-// SilentWithOldCA reports whether a member has run for a minute with other CAs than its Secrets hold, and does not answer. It may refuse the operator for
+// SilentWithOldCA reports whether a member has run and not answered for a minute, with other CAs than its Secrets hold. It may refuse the operator for
 // that reason alone. A member that rollMembers and restartForNewCA do not restart must be restarted by the rule that waits for it.
 func SilentWithOldCA(s State, m Member) bool {
-	return TrustsOldCA(s, m) && m.Refusal == etcd.NotRefused && SilentFor(s, m, RecreateGrace) && RunsFor(s, m, RecreateGrace)
+	refuses := TrustsOldCA(s, m) && !m.Answers && m.Refusal == etcd.NotRefused
+	return refuses && RunsFor(s, m, RecreateGrace) && (!m.PodReady || SilentFor(s, m, RecreateGrace))
 }
 
 // MayServe reports whether a member that does not serve the operator may serve clients: its Pod is ready. That of etcd 3.4 is ready also without a
