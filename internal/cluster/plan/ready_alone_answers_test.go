@@ -30,3 +30,16 @@ func TestMembersOf34ThatAnswerWithoutAQuorumRestartForANewCA(t *testing.T) {
 		}
 	}
 }
+
+// Some of the members were started again without a quorum, so they show only their metrics. If they are too few for a quorum, no client is served.
+func TestTooFewMembersOf34ForAQuorumDoNotDelayTheRestartForANewCA(t *testing.T) {
+	silent := func(m *state.Member) { m.Answers, m.Unanswered = false, "deadline exceeded" }
+	s := stateWith(formed, members(3), managed, refusedByReady, func(s *state.State) { s.Certificates.Refusing = "other" }, readyAndAnswering, with(1, silent))
+	if stopped := stops(s); stopped != nameOf(0) {
+		t.Errorf("one of three is silent: %q is stopped, want %s", stopped, nameOf(0))
+	}
+	silent(&s.Members[2])
+	if stopped := stops(s); stopped != "" {
+		t.Errorf("two of three are silent, and may serve clients: %s is stopped", stopped)
+	}
+}

@@ -22,7 +22,7 @@ func RestartForNewCA(s state.State) steps.Step {
 	if slices.ContainsFunc(current, func(m state.Member) bool { return holdsUpRestart(s, m) }) {
 		return nil
 	}
-	slices.SortStableFunc(current, func(a, b state.Member) int { return order(a.MayServe(), b.MayServe()) })
+	slices.SortStableFunc(current, func(a, b state.Member) int { return order(state.MayServe(s, a), state.MayServe(s, b)) })
 	for _, m := range current {
 		switch {
 		case m.Pod != state.PodRunning || !state.KeepsData(s, m):
@@ -52,7 +52,7 @@ func order(a, b bool) int {
 // then it answers no client. A member without a vote was not restarted for the CA, and cannot join while the voters refuse it.
 func holdsUpRestart(s state.State, m state.Member) bool {
 	readyWithOldCA := slices.ContainsFunc(s.Current(), func(other state.Member) bool {
-		return other.Name != m.Name && other.MayServe() && state.TrustsOldCA(s, other)
+		return other.Name != m.Name && state.MayServe(s, other) && state.TrustsOldCA(s, other)
 	})
 	switch {
 	case state.Overdue(s, m) && !m.NodeSilent:
@@ -63,7 +63,7 @@ func holdsUpRestart(s state.State, m state.Member) bool {
 		return true
 	case state.TrustsOldCA(s, m) || state.RefusesPeers(s, m):
 		// Only the operator may not reach one that is ready.
-		return (m.MayServe() || !state.UnreadyFor(s, m, state.StartGrace)) && !refusesFor(s, m, state.StartGrace)
+		return (state.MayServe(s, m) || !state.UnreadyFor(s, m, state.StartGrace)) && !refusesFor(s, m, state.StartGrace)
 	}
 	return readyWithOldCA && state.MayVote(s, m) && !state.RunsFor(s, m, state.StartGrace)
 }

@@ -62,7 +62,7 @@ func startedWithOtherCAs(s state.State) string {
 // fellOut reports whether a voter has the present CA, its etcd has not run for startGrace, and a ready one trusts an earlier CA.
 func fellOut(s state.State, m state.Member) bool {
 	return state.MayVote(s, m) && !state.TrustsOldCA(s, m) && !m.Runs() && state.UnreadyFor(s, m, state.StartGrace) &&
-		slices.ContainsFunc(s.Current(), func(other state.Member) bool { return other.MayServe() && state.TrustsOldCA(s, other) })
+		slices.ContainsFunc(s.Current(), func(other state.Member) bool { return state.MayServe(s, other) && state.TrustsOldCA(s, other) })
 }
 
 // waitUntilReachable: what nobody knows is no reason to change anything.

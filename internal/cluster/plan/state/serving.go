@@ -78,9 +78,17 @@ func SilentWithOldCA(s State, m Member) bool {
 }
 
 // MayServe reports whether a member that does not serve the operator may serve clients: its Pod is ready. That of etcd 3.4 is ready also without a
-// quorum. Such a member answers the operator, and then it serves nobody.
-func (m Member) MayServe() bool {
-	return m.PodReady && !(m.ReadyAlone && m.Answers && m.Refusal == etcd.NotRefused && !m.Guarded)
+// quorum. If such a member answers the operator, it serves nobody. If it does not, it serves only together with a quorum of others of which that is not
+// known either.
+func MayServe(s State, m Member) bool {
+	if !m.PodReady || !m.ReadyAlone {
+		return m.PodReady
+	}
+	mayVote := slices.DeleteFunc(slices.Clone(s.Current()), func(other Member) bool {
+		tellsNoQuorum := other.ReadyAlone && other.Answers && other.Refusal == etcd.NotRefused && !other.Guarded
+		return !other.PodReady || tellsNoQuorum
+	})
+	return len(mayVote) >= readyForQuorum(s) && slices.ContainsFunc(mayVote, func(other Member) bool { return other.Name == m.Name })
 }
 
 // WhyKept says what an annotation has to do with it that a member which does not serve is not replaced yet.
