@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
@@ -39,5 +40,22 @@ func TestAnExpiredCertificateThatIsNotRenewedGivesWayToThatOfClients(t *testing.
 	}
 	if said := message(); !strings.Contains(said, "Until then the operators use the certificate of clients.") {
 		t.Error(said)
+	}
+}
+
+// All clocks were ahead by 30 days when the certificate of the operator was issued, and another party keeps it from being renewed. All members refuse it for
+// 30 days, and accept that of clients.
+func TestACertificateThatIsNotValidYetAndNotRenewedGivesWayToThatOfClients(t *testing.T) {
+	w := newRotation(t, 1, &v1beta2.TLSPolicy{CertManager: &v1beta2.CertManagerTLS{}})
+	w.m.Taken = "Certificate example-operator"
+	delete(w.m.Issued, "operator")
+	w.s.Now = w.s.Now.Add(-30 * 24 * time.Hour)
+	w.newIssuer()
+	w.issue("peer", "server", "client")
+	w.judge()
+	w.act(certificates.RenewCertificates(w.s))
+	w.judge()
+	if w.s.Certificates.Operator {
+		t.Error("the operator uses a certificate that is not valid yet")
 	}
 }

@@ -14,15 +14,15 @@ func (m Material) Operator(s state.State) *Secret {
 	return m.HandedOut["client"]
 }
 
-// own is the Secret of the operators' own certificate. It is nil if there is none, or if its certificate has expired and another party keeps the operator
-// from renewing it.
+// own is the Secret of the operators' own certificate. It is nil if there is none, or if nobody accepts its certificate now and another party keeps the
+// operator from renewing it.
 func (m Material) own(s state.State) *Secret {
 	own := m.HandedOut[state.OperatorUsage]
 	if own == nil || m.Taken == "" {
 		return own
 	}
-	leaf, err := pki.Pair{Cert: own.Get(v1beta2.ClientCertKey), Key: own.Get(v1beta2.ClientKeyKey)}.Leaf()
-	if err != nil || expired(s, leaf) {
+	pair := pki.Pair{Cert: own.Get(v1beta2.ClientCertKey), Key: own.Get(v1beta2.ClientKeyKey)}
+	if _, err := pair.Leaf(); err != nil || expiry(s, pair, own.Get(v1beta2.ClientCAKey), pki.NewChecks(maxSignatures)) != "" {
 		return nil
 	}
 	return own
