@@ -67,17 +67,41 @@ func (v *view) storeAhead() string {
 //
 // No replay begins with an item in an archive class, so an earlier one that can be read at once is the base. But it must be younger than three
 // windows: a lifecycle rule may move all items but a small old one, and that one must not keep the archive for ever.
+//
+// If a signature is required, the window of the signed items is kept, too: others can write items without one, and no replay begins with these.
 func (v *view) base() int {
-	if warm := v.newestBase(func(i Item, age time.Duration) bool { return !i.Cold && age < 3*v.policy.Window }); warm >= 0 {
-		return warm
+	base := v.baseOf(func(int) bool { return true })
+	if base < 0 || !v.policy.Signers.Required() {
+		return base
 	}
-	return v.newestBase(func(Item, time.Duration) bool { return true })
+	signed := v.baseOf(v.signed)
+	if signed < 0 || v.items[signed].since().Before(v.items[base].since()) {
+		return signed
+	}
+	return base
 }
 
-func (v *view) newestBase(fits func(i Item, age time.Duration) bool) int {
-	newest := Latest(v.items)
+// baseOf is base for the items that count.
+func (v *view) baseOf(counts func(i int) bool) int {
+	if warm := v.newestBase(counts, func(i Item, age time.Duration) bool { return !i.Cold && age < 3*v.policy.Window }); warm >= 0 {
+		return warm
+	}
+	return v.newestBase(counts, func(Item, time.Duration) bool { return true })
+}
+
+func (v *view) newestBase(counts func(i int) bool, fits func(i Item, age time.Duration) bool) int {
+	var counted []Item
+	for i, item := range v.items {
+		if counts(i) {
+			counted = append(counted, item)
+		}
+	}
+	newest := Latest(counted)
 	base := -1
 	for i, item := range v.items {
+		if !counts(i) {
+			continue
+		}
 		age := newest.Sub(item.since())
 		old := !item.Stored.IsZero() && age >= v.policy.Window
 		good := item.Verdict == Passed || item.Verdict != Failed && !v.policy.Verify && !v.policy.Tests

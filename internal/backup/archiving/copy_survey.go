@@ -53,7 +53,7 @@ func (w *copying) survey(ctx context.Context, spec CopySpec) error {
 	}
 	defer found.survey.Drop()
 	o.Keep.Now = w.job.Now() // a snapshot from the future is no base
-	selections, unread := w.job.Selections(ctx, o)
+	selections, unread := w.job.protected(ctx, &o)
 	base, needed, err := neededFrom(ctx, w.second, o, found.survey, found.index, known, selectedBases(selections, found.bases)...)
 	if err != nil {
 		return err

@@ -13,13 +13,21 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
+// protected returns what waiting EtcdRestores select, and adds to the policy who must have signed a snapshot. With an error, nothing may be deleted.
+func (t *runner) protected(ctx context.Context, o *state.JobSpec) (selections []clients.Selection, err error) {
+	if selections, err = t.Selections(ctx, *o); err == nil {
+		_, o.Keep.Signers, err = t.Signing(ctx, *o)
+	}
+	return selections, err
+}
+
 // findOutdated finds what no target in the window needs. What a waiting EtcdRestore may need is kept until it has chosen, so the keeper looks again.
 func (k *keeper) findOutdated(ctx context.Context, o state.JobSpec, f found) error {
-	selections, err := k.job.Selections(ctx, o)
+	selections, err := k.job.protected(ctx, &o)
 	if err != nil {
 		k.again = k.job.Now().Add(askAgain)
 		k.update(func(v *state.Archive) {
-			v.Unpruned = sentences(v.Unpruned, planning.Sentence("Old parts of the archive are kept, because the operator cannot read which ones may be restored: ", err.Error()))
+			v.Unpruned = sentences(v.Unpruned, planning.Sentence("Old parts of the archive are kept, because the operator cannot read what may be restored: ", err.Error()))
 		})
 		return nil //nolint:nilerr // only deletions stop
 	}
