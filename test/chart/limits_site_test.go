@@ -2,6 +2,7 @@ package chart
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -17,9 +19,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
@@ -83,31 +83,53 @@ func newLimits(t *testing.T) *limits {
 }
 
 // deletePoliciesAfter deletes the policies at the end of a test, because they limit other tests of the same API server. It waits until the API
-// server has forgotten them: it asks its cache, which still had the policy of the test before.
+// server applies none of them.
 func deletePoliciesAfter(t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
-		for _, kind := range []string{"ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy"} {
-			all := &unstructured.Unstructured{}
-			all.SetGroupVersionKind(schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: kind})
-			if err := kubetest.Client(t).DeleteAllOf(ctx, all); err != nil {
+		for _, kind := range []client.Object{&admissionv1.ValidatingAdmissionPolicyBinding{}, &admissionv1.ValidatingAdmissionPolicy{}} {
+			if err := kubetest.Client(t).DeleteAllOf(ctx, kind); err != nil {
 				t.Error(err)
 			}
 		}
-		err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, kubetest.Deadline, true, func(ctx context.Context) (bool, error) {
-			return !denied(kubetest.Client(t).Create(ctx, forbiddenToAll(), client.DryRunAll)), nil
-		})
-		if err != nil {
-			t.Errorf("the API server still applies a deleted policy: %v", err)
-		}
+		awaitPoliciesSince(ctx, t)
 	})
 }
 
-// forbiddenToAll is an EtcdCluster that the policy of each release without allowPrivileged denies to everyone.
-func forbiddenToAll() *v1beta2.EtcdCluster {
-	policy := contextOf(corev1.PodSecurityContext{SeccompProfile: unconfinedSeccomp})
-	return &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "tried"}, Spec: v1beta2.EtcdClusterSpec{Size: 1, Pod: policy}}
+// awaitPoliciesSince waits until the API server applies the policies as they are now. It reads them once a second. So it may apply a policy
+// for the first time after that was deleted. It has seen the deletion when it applies another policy that was created later.
+func awaitPoliciesSince(ctx context.Context, t *testing.T) {
+	t.Helper()
+	name := releaseName + "-later-" + strings.ToLower(rand.Text())
+	refused := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: name}}
+	for _, object := range []client.Object{
+		&admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: admissionv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
+				Operations: []admissionv1.OperationType{admissionv1.Create},
+				Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}},
+			}}}},
+			Validations: []admissionv1.Validation{{Expression: "object.metadata.name != '" + name + "'"}},
+		}},
+		&admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
+		}},
+	} {
+		if err := kubetest.Client(t).Create(ctx, object); err != nil {
+			t.Error(err)
+		}
+		defer func() {
+			if err := kubetest.Client(t).Delete(ctx, object); err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, kubetest.Deadline, true, func(ctx context.Context) (bool, error) {
+		return denied(kubetest.Client(t).Create(ctx, refused.DeepCopy(), client.DryRunAll)), nil
+	})
+	if err != nil {
+		t.Errorf("the API server applies no new policy: %v", err)
+	}
 }
 
 // account returns a client with the token of an operator's ServiceAccount.
