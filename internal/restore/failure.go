@@ -65,7 +65,7 @@ func explainSize(err error) (reason, advice string, final bool) {
 	case errors.Is(err, objstore.ErrMemory):
 		return v1beta2.ReasonRetrying, "The operator tries again.", false
 	case errors.Is(err, turns.ErrOthersWaited):
-		return v1beta2.ReasonRetrying, "The snapshot and the archive have no result, and the cluster was not changed. The operator tries again, and allows more time.", false
+		return v1beta2.ReasonRetrying, "The snapshot and the archive have no result, and the cluster was not changed. The operator tries again. An attempt that others have ended several times gets more time.", false
 	case errors.Is(err, spool.ErrFull):
 		return v1beta2.ReasonRetrying, "The snapshot has more bytes than its store states, and other snapshots use the rest of the spool volume.", false
 	}

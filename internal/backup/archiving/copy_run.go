@@ -173,8 +173,12 @@ func (w *copying) compare(ctx context.Context, spec CopySpec) error {
 	if copied > 0 {
 		unread = w.survey(ctx, spec)
 	}
-	if w.next = w.job.Now().Add(compareInterval); unread != nil {
+	w.next = w.job.Now().Add(compareInterval)
+	switch {
+	case unread != nil:
 		w.next = w.job.Now().Add(keeperRetry)
+	case w.shown.again:
+		w.next = w.job.Now().Add(askAgain)
 	}
 	w.proofs(ctx, spec)
 	return nil

@@ -21,8 +21,8 @@ type lookedAt struct {
 	survey archive.Survey // without names
 	known  bool
 	proofs []archive.ProofName
-	// holds is true if a failed proof there keeps all.
-	holds bool
+	// holds is true if a failed proof there keeps all, and again if what is needed may be less soon.
+	holds, again bool
 }
 
 // pruning is what is to be deleted in the second location.
@@ -46,38 +46,54 @@ func (w *copying) survey(ctx context.Context, spec CopySpec) error {
 	known := snapshot.Known{}
 	found, err := surveyOf(ctx, w.second, o, known)
 	if err != nil {
-		w.update(func(v *state.ArchiveCopy) {
-			v.Unread = planning.Sentence("The operator could not read the archive in the second location: ", err.Error())
-		})
-		return err
+		return w.unread(err)
 	}
 	defer found.survey.Drop()
 	o.Keep.Now = w.job.Now() // a snapshot from the future is no base
-	selections, unread := w.job.protected(ctx, &o)
-	base, needed, err := neededFrom(ctx, w.second, o, found.survey, found.index, known, selectedBases(selections, found.bases)...)
+	selections, unprotected := w.job.protected(ctx, &o)
+	selected := selectedBases(selections, found.bases)
+	base, needed, err := neededFrom(ctx, w.second, o, found.survey, found.index, known, selected...)
 	if err != nil {
-		return err
+		return w.unread(err)
 	}
-	w.floor, w.looked, w.newest = archive.Floor{}, true, 0
+	w.looked, w.newest = true, 0
 	if n := len(found.survey.Names); n > 0 {
 		w.newest = found.survey.Names[n-1].Timeline
 	}
 	w.prune.drop()
-	if needed {
-		w.floor = found.survey.Floor(base)
+	if unprotected == nil { // else the last floor holds, because this one may be after what is needed
+		w.floor = archive.Floor{}
 	}
-	if needed && unread == nil { // what a waiting EtcdRestore may need is kept
+	if needed && unprotected == nil {
+		w.floor = found.survey.Floor(base)
 		w.prune.outdated, w.prune.more, err = found.survey.Outdated(ctx, w.second, o.ArchiveRoot(), base, maxOutdated)
 		if err != nil {
-			return err
+			return w.unread(err)
 		}
 	}
 	w.prune.keys = archive.OutdatedProofs(o.ArchiveRoot(), found.survey.Names, found.proofs)
 	w.count(o.Namespace)
 	found.survey.Drop()
 	w.shown = lookedAt{survey: found.survey, known: true, proofs: found.proofs, holds: found.last != nil && found.last.Result == v1beta2.ProofFailed}
-	w.update(func(v *state.ArchiveCopy) { v.Unread = "" })
+	w.shown.again = unprotected != nil || len(selected) > 0
+	w.update(func(v *state.ArchiveCopy) { v.Unread, v.Unpruned = "", unpruned(unprotected) })
 	return nil
+}
+
+// unread reports that the second location could not be read.
+func (w *copying) unread(err error) error {
+	w.update(func(v *state.ArchiveCopy) {
+		v.Unread = planning.Sentence("The operator could not read the archive in the second location: ", err.Error())
+	})
+	return err
+}
+
+// unpruned says why nothing is deleted. It is empty if err is nil.
+func unpruned(err error) string {
+	if err == nil {
+		return ""
+	}
+	return planning.Sentence("Old parts of the archive are kept in the second location, because the operator cannot read which ones are needed: ", err.Error())
 }
 
 // count counts the names that are held until they are deleted. If they do not fit, the others follow after the next look.
@@ -137,10 +153,10 @@ func (w *copying) discard(ctx context.Context, spec CopySpec) {
 			break
 		}
 	}
-	unpruned := ""
+	remark := ""
 	if err := errs.Err(); err != nil {
 		p.next = w.job.Now().Add(keeperRetry)
-		unpruned = fmt.Sprintf("Old parts of the archive were not deleted in the second location: %v.", err)
+		remark = fmt.Sprintf("Old parts of the archive were not deleted in the second location: %v.", err)
 	} else {
 		p.keys, p.outdated = p.keys[proofs:], p.outdated[len(batch)-proofs:]
 		if len(p.outdated) == 0 && p.more {
@@ -149,6 +165,6 @@ func (w *copying) discard(ctx context.Context, spec CopySpec) {
 		w.signal()
 	}
 	if ctx.Err() == nil {
-		w.update(func(v *state.ArchiveCopy) { v.Unpruned = unpruned })
+		w.update(func(v *state.ArchiveCopy) { v.Unpruned = remark })
 	}
 }

@@ -1,9 +1,13 @@
 package archiving
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
@@ -60,6 +64,35 @@ func TestNothingIsDeletedInTheSecondLocation(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The API server did not answer, so it was not known which points a waiting EtcdRestore may choose. The status said nothing, and the operator looked again
+// after an hour.
+func TestWhatAWaitingRestoreMayNeedIsKeptInTheSecondLocation(t *testing.T) {
+	b := newCopyBench(t)
+	w := b.copying()
+	answering := b.job.Secrets
+	b.job.Secrets = unlisted{answering}
+	b.steps(w)
+	if got, want := b.there(), b.here(); !slices.Equal(got, want) {
+		t.Errorf("the second location has %q, want all: %q", got, want)
+	}
+	if v := w.look(); !strings.Contains(v.Unpruned, "no answer") || w.next.Sub(b.now) > askAgain {
+		t.Errorf("it says %q, and looks again after %s", v.Unpruned, w.next.Sub(b.now))
+	}
+	b.job.Secrets = answering
+	b.now = b.now.Add(askAgain)
+	b.steps(w)
+	if v := w.look(); v.Unpruned != "" || len(b.there()) == len(b.here()) {
+		t.Errorf("the API server answers, and nothing is deleted: %q", v.Unpruned)
+	}
+}
+
+// unlisted does not list.
+type unlisted struct{ client.Reader }
+
+func (unlisted) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	return errors.New("no answer")
 }
 
 func TestALostFirstLocationChangesNothingInTheSecondOne(t *testing.T) {

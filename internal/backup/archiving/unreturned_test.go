@@ -12,7 +12,7 @@ import (
 )
 
 // The store lists a segment in the middle of a range and does not return it. A survey reads too few headers to find that, but a proof of the archive had
-// found it. The status listed the revisions that need the segment all the same.
+// found it. But the status still listed the revisions that need the segment.
 func TestNoRangeHasASegmentThatAProofCouldNotRead(t *testing.T) {
 	w := newKept(t, snapshot.Passed)
 	ranges := func() (ranges []archive.Range, says string) {

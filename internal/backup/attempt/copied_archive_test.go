@@ -66,6 +66,12 @@ func TestASecondBucketThatListsNoArchivesDoesNotHoldTheDeletion(t *testing.T) {
 		t.Fatalf("%+v", r.Failure)
 	}
 	o.Kind = state.KindPurge
+	// Its rights were narrowed after an archive was copied. Deletion ended as if nothing were left.
+	known := o
+	known.CopyHasArchive = true
+	if r := w.Run(context.WithoutCancel(t.Context()), known, &queue.Progress{}); r.Failure == nil {
+		t.Error("the status shows an archive that cannot be listed, and all counts as deleted")
+	}
 	if r := w.Run(context.WithoutCancel(t.Context()), o, &queue.Progress{}); r.Failure != nil {
 		t.Errorf("%+v", r.Failure)
 	}

@@ -56,7 +56,8 @@ func (t *Job) purge(ctx context.Context, o state.JobSpec, progress *queue.Progre
 	return result, err
 }
 
-// purgeSecond deletes the copies, and the copy of the archive if there is one. A location that refuses to list archives has none of this EtcdBackup.
+// purgeSecond deletes the copies, and the copy of the archive if there is one. A location that refuses to list archives has none of this EtcdBackup,
+// unless the status shows one.
 func (t *Job) purgeSecond(ctx context.Context, o state.JobSpec) (state.Result, error) {
 	second := o.Second()
 	if !o.Archived {
@@ -67,7 +68,8 @@ func (t *Job) purgeSecond(ctx context.Context, o state.JobSpec) (state.Result, e
 		return state.Result{}, err
 	}
 	_, second.Archived, err = archive.Newest(ctx, store, second.ArchiveRoot())
-	if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, objstore.ErrNoBucket) {
+	refused := errors.Is(err, fs.ErrPermission) && !o.CopyHasArchive
+	if err != nil && !refused && !errors.Is(err, objstore.ErrNoBucket) {
 		return state.Result{}, err
 	}
 	return t.purgeLocation(ctx, second)

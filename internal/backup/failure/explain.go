@@ -96,7 +96,7 @@ func explainStore(err error, o state.JobSpec) (reason, advice string) {
 	case errors.Is(err, dbfile.ErrTooLarge):
 		return v1beta2.ReasonSnapshotTooLarge, "The operator stored no result. Check which server the endpoints name. If it is your etcd, raise backupOperator.resources.limits.memory in the values of the chart."
 	case errors.Is(err, turns.ErrOthersWaited):
-		return v1beta2.ReasonRetrying, "The snapshot and the archive have no result from this attempt. The operator tries again, and allows more time."
+		return v1beta2.ReasonRetrying, "The snapshot and the archive have no result from this attempt. The operator tries again. An attempt that others have ended several times gets more time."
 	case errors.Is(err, dbfile.ErrNotChecked):
 		return v1beta2.ReasonRetrying, "The operator stored no result. Check whether the node or the Pod of backup-operator has too few processes, file descriptors or memory."
 	case errors.Is(err, dbfile.ErrMemory):

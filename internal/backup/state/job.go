@@ -22,6 +22,7 @@ func JobSpecOf(s State) JobSpec {
 	}
 	if s.Spec.CopyTo != nil && s.CopyProblem == nil {
 		o.Copy = &s.CopyTarget
+		o.CopyHasArchive = s.Status.Copies != nil && len(s.Status.Copies.Recoverable) > 0
 	}
 	if p := s.Spec.BackupPolicy; p != nil {
 		o.BytesPerSecond = p.MaxBytesPerSecond

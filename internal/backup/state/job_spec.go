@@ -24,8 +24,9 @@ type JobSpec struct {
 	// Since is when the EtcdBackup was created.
 	Since  time.Time
 	Target storage.Location
-	// Copy is the second location, and nil without one.
-	Copy *storage.Location
+	// Copy is the second location, and nil without one. CopyHasArchive is true if the status shows that there is a copy of the archive.
+	Copy           *storage.Location
+	CopyHasArchive bool
 	// Encoder makes the objects.
 	Encoder codec.Encoder
 	// Signing is the name of the Secret with the key that signs them. It is empty if they are not signed.
