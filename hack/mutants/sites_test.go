@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A kind of mistake that is not among the mutants is one that nobody knows the tests to find.
+// If a kind of mistake is not among the mutants, it is not known whether the tests find it.
 func TestAPlannerIsChangedInEachWay(t *testing.T) {
 	content := []byte(`package p
 

@@ -40,7 +40,7 @@ type Compared struct {
 	Last Name
 }
 
-// Compare lists both locations, and returns at most so many names after one that the second location lacks. It holds no other names. What only the
+// Compare lists both locations, and returns which names after a given one the second location lacks, at most as many as most says. It holds no other names. What only the
 // second location has is kept: the first one may have lost it.
 func (c Copying) Compare(ctx context.Context, floor Floor, after Name, most int) (found Compared, err error) {
 	there := newCursor(c.To.List(objstore.Unheld(ctx), c.ToRoot))

@@ -50,7 +50,7 @@ func TestAMemberThatDoesNotComeBackKeepsReadyOnesFromARestartForANewCA(t *testin
 		"its image cannot be pulled":                   func(m *state.Member) { m.Pod, m.PodReason = state.PodBlocked, v1beta2.ReasonImageUnavailable },
 		"etcd refuses the flags":                       func(m *state.Member) { m.Pod, m.PodReason = state.PodBlocked, v1beta2.ReasonPodFailing },
 		"no node has room for it":                      func(m *state.Member) { m.Pod, m.PodReason = state.PodBlocked, v1beta2.ReasonPodUnschedulable },
-		"its container starts, and nobody hears of it": func(m *state.Member) { m.Pod = state.PodStarting },
+		"its container starts, and does not answer yet": func(m *state.Member) { m.Pod = state.PodStarting },
 		"the kubelet takes long to stop it":            overdue,
 		"a finalizer keeps its Pod":                    func(m *state.Member) { overdue(m); m.Held, m.Terminated = true, true },
 	} {

@@ -11,7 +11,7 @@ import (
 )
 
 // All clocks were ahead by 30 days when cert-manager issued the certificates in use, and are right again. No process accepts these for 30 days. A person
-// renews them, so cert-manager has issued valid ones. The operator kept those that nobody accepts, in each of these cases.
+// renews them, so cert-manager has issued valid ones. But in each of these cases, the operator kept those that no process accepts.
 func TestAValidCertificateReplacesOneThatIsNotValidYetAtOnce(t *testing.T) {
 	for name, renew := range map[string]func(*rotation){
 		"by a new CA": func(w *rotation) {
@@ -42,7 +42,7 @@ func TestAValidCertificateReplacesOneThatIsNotValidYetAtOnce(t *testing.T) {
 		}
 		w.act(step)
 		if invalid := w.invalid(); len(invalid) > 0 {
-			t.Errorf("%s: nobody accepts the certificates of %v", name, invalid)
+			t.Errorf("%s: no process accepts the certificates of %v", name, invalid)
 		}
 	}
 }

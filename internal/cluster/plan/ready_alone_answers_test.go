@@ -7,7 +7,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
-// readyAndAnswering: the members of etcd 3.4 answer the operator that they have no quorum. Their Pods are ready all the same.
+// readyAndAnswering: the members of etcd 3.4 answer the operator that they have no quorum. But their Pods are ready.
 func readyAndAnswering(s *state.State) {
 	for i := range s.Members {
 		readyWithoutQuorum(&s.Members[i])

@@ -20,8 +20,8 @@ func refusesOperator(d time.Duration) func(*state.Member) {
 	}
 }
 
-// The CA expired while a seed was restored, and was replaced at once. The seed refused the operator for good. After the old members had stopped, nobody
-// served. Before, the status asked to read the log of the init container.
+// The CA expired while a seed was restored, and was replaced at once. The seed refused the operator for good. After the old members had stopped, no
+// member served. Before that, the status asked to read the log of the init container.
 func TestASeedThatTrustsTheOldCARestarts(t *testing.T) {
 	for name, s := range map[string]state.State{
 		"seeding":                           stateWith(formed, members(3), managed, restored(v1beta2.RestoreSeeding), asked, aSeed(refusesOperator(time.Hour))),

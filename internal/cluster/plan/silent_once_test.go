@@ -10,7 +10,7 @@ import (
 )
 
 // One slow read is no outage. A seed that had served for an hour was restarted after it, if a CA had been added meanwhile. The old members had stopped,
-// so nobody served until it had read its database again.
+// so no member served until it had read its database again.
 func TestASeedThatDoesNotAnswerOnceIsNotRestartedForItsCA(t *testing.T) {
 	for name, change := range map[string]func(*state.Member){
 		"etcd 3.5 and newer": func(*state.Member) {},

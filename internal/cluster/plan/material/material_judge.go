@@ -173,7 +173,7 @@ func notYetValid(cert *x509.Certificate, now time.Time) string {
 }
 
 // judgeIssued compares the certificate from cert-manager with the one in use. If another CA signed it, it waits until all
-// members trust that CA, unless nobody accepts the one in use now. One that is not valid yet, has expired or covers less is not handed out.
+// members trust that CA, unless no process accepts the one in use now. One that is not valid yet, has expired or covers less is not handed out.
 func judgeIssued(m Material, s state.State, u state.Usage, checks *pki.Checks) (due string, outdated bool) {
 	issued, held := m.IssuedPair(u), m.Pair(u)
 	leaf, err := issued.Leaf()

@@ -14,7 +14,7 @@ func (m Material) Operator(s state.State) *Secret {
 	return m.HandedOut["client"]
 }
 
-// own is the Secret of the operators' own certificate. It is nil if there is none, or if nobody accepts its certificate now and another party keeps the
+// own is the Secret of the operators' own certificate. It is nil if there is none, or if no member accepts its certificate now and another party keeps the
 // operator from renewing it.
 func (m Material) own(s state.State) *Secret {
 	own := m.HandedOut[state.OperatorUsage]

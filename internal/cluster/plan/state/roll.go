@@ -188,8 +188,8 @@ func FailsBySpec(s State, m Member) bool {
 	})
 }
 
-// failedForGrace reports whether a member has failed for the grace period of the spec. One that lacks a CA is restarted first. Each restart begins the
-// time anew for which its Pod is not ready. CAs may change more often than that, so after a restart that did not help, the time counts since it fails.
+// failedForGrace reports whether a member has failed for the grace period of the spec. One that lacks a CA is restarted first, and each restart begins anew
+// the time for which its Pod is not ready. Because CAs may change more often than the grace period, the time since it fails counts after a restart that did not help.
 func failedForGrace(s State, m Member) bool {
 	grace := s.Spec.MemberReplacementGrace()
 	if lacksCA(s, m) {

@@ -78,8 +78,8 @@ func SilentWithOldCA(s State, m Member) bool {
 }
 
 // MayServe reports whether a member that does not serve the operator may serve clients: its Pod is ready. That of etcd 3.4 is ready also without a
-// quorum. If such a member answers the operator, it serves nobody. If it does not, it serves only together with a quorum of others of which that is not
-// known either.
+// quorum. If such a member answers the operator, it serves no client. If it does not answer, it serves clients only if
+// enough others are in the same state to form a quorum with it.
 func MayServe(s State, m Member) bool {
 	if !m.PodReady || !m.ReadyAlone {
 		return m.PodReady
