@@ -47,12 +47,12 @@ func stops(s state.State) string {
 func TestAMemberThatDoesNotComeBackKeepsReadyOnesFromARestartForANewCA(t *testing.T) {
 	overdue := func(m *state.Member) { m.Pod, m.GoneBy = state.PodDeleting, noon.Add(-time.Minute) }
 	for name, fails := range map[string]func(*state.Member){
-		"its image cannot be pulled":                   func(m *state.Member) { m.Pod, m.PodReason = state.PodBlocked, v1beta2.ReasonImageUnavailable },
-		"etcd refuses the flags":                       func(m *state.Member) { m.Pod, m.PodReason = state.PodBlocked, v1beta2.ReasonPodFailing },
-		"no node has room for it":                      func(m *state.Member) { m.Pod, m.PodReason = state.PodBlocked, v1beta2.ReasonPodUnschedulable },
+		"its image cannot be pulled":                    func(m *state.Member) { m.Pod, m.PodReason = state.PodBlocked, v1beta2.ReasonImageUnavailable },
+		"etcd refuses the flags":                        func(m *state.Member) { m.Pod, m.PodReason = state.PodBlocked, v1beta2.ReasonPodFailing },
+		"no node has room for it":                       func(m *state.Member) { m.Pod, m.PodReason = state.PodBlocked, v1beta2.ReasonPodUnschedulable },
 		"its container starts, and does not answer yet": func(m *state.Member) { m.Pod = state.PodStarting },
-		"the kubelet takes long to stop it":            overdue,
-		"a finalizer keeps its Pod":                    func(m *state.Member) { overdue(m); m.Held, m.Terminated = true, true },
+		"the kubelet takes long to stop it":             overdue,
+		"a finalizer keeps its Pod":                     func(m *state.Member) { overdue(m); m.Held, m.Terminated = true, true },
 	} {
 		for _, n := range []int{2, 3, 5} {
 			s := stateWith(formed, members(n), size(n), managed, refusedByReady, with(0, restarted(time.Hour, fails)))
