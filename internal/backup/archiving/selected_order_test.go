@@ -1,0 +1,38 @@
+package archiving
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+)
+
+// The copier of snapshots copies the newest one first, so the second location has received the oldest one last. Two EtcdRestores waited. What the
+// older of their bases needs was deleted, because the store had received it later.
+func TestOfTwoSelectedBasesTheOneIsKeptWhoseChangesComeFirst(t *testing.T) {
+	w := newKept(t, snapshot.Passed)
+	known := snapshot.Known{}
+	f, err := surveyOf(t.Context(), w, w.O, known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.survey.Drop()
+	outdated := func(selected ...archive.Base) []archive.Name {
+		names, _, err := outdatedBy(t.Context(), w, w.O, f.survey, f.index, known, selected...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return names
+	}
+	older, newer := f.bases[len(f.bases)-1], f.bases[len(f.bases)-2]
+	newer.Stored = older.Stored.Add(-time.Minute)
+	if alone, both := outdated(older), outdated(older, newer); len(both) > len(alone) {
+		t.Errorf("with the base of revision %d, %v is outdated, and with that of revision %d, too, it is %v", older.Point.Revision, alone, newer.Point.Revision, both)
+	}
+	slices.Reverse(f.bases)
+	if alone, both := outdated(older), outdated(newer, older); len(both) > len(alone) {
+		t.Errorf("in the other order, %v is outdated", both)
+	}
+}
