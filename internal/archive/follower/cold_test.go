@@ -1,6 +1,7 @@
 package follower
 
 import (
+	"errors"
 	"io/fs"
 	"strings"
 	"testing"
@@ -42,5 +43,28 @@ func TestObjectsThatTheSecondLocationDoesNotReturnStopNoCopy(t *testing.T) {
 		if n := len(b.to.written); n != 7 {
 			t.Errorf("%s: %d objects are copied, want 7", name, n)
 		}
+	}
+}
+
+// The first location was emptied, so the archive begins with timeline 1 again. The start of the archive before is in an archive class of the second location, so
+// it could not be compared. The links of the new archive were put among those of the old one, and no replay leads to them.
+func TestAnArchiveThatBeginsAgainIsNotCopiedBelowAStartThatCannotBeCompared(t *testing.T) {
+	b := newBench(t)
+	b.begin(1, 10)
+	b.segments(4)
+	b.sync()
+	b.to.refused[archive.StartKey(second, 1)] = fs.ErrPermission
+	written := len(b.to.written)
+	names, _ := content(t, b.from.Store, first)
+	for _, name := range names {
+		if err := b.from.Delete(t.Context(), first+name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.restart()
+	b.begin(1, 100)
+	b.segments(4)
+	if _, err := b.Sync(t.Context(), archive.Floor{}); !errors.Is(err, archive.ErrOtherCopy) || len(b.to.written) > written {
+		t.Errorf("%d links of another archive are copied below the old start: %v", len(b.to.written)-written, err)
 	}
 }
