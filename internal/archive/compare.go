@@ -26,6 +26,11 @@ func (s Survey) Floor(b Base) Floor {
 	return Floor{Timeline: s.Names[at].Timeline, Revision: b.Point.Revision}
 }
 
+// Before reports whether more is needed from this floor on than from another one.
+func (f Floor) Before(other Floor) bool {
+	return f.Timeline < other.Timeline || f.Timeline == other.Timeline && f.Revision < other.Revision
+}
+
 // Outdates reports whether no link before one in this timeline is needed.
 func (f Floor) Outdates(n Name) bool {
 	return n.timeline == f.Timeline && n.first > 0 && n.first <= f.Revision+1

@@ -122,7 +122,8 @@ func neededFrom(ctx context.Context, store objstore.Store, o state.JobSpec, surv
 	}
 	base = source.BaseOf(item.Key, known[item.Key].Manifest, item.Stored)
 	for _, b := range selected {
-		if b.Stored.Before(base.Stored) {
+		from := survey.Floor(b) // a store may have received the older one later
+		if before := from.Before(survey.Floor(base)); before && from != (archive.Floor{}) || b.Stored.Before(base.Stored) && from == (archive.Floor{}) {
 			base = b
 		}
 	}
