@@ -124,11 +124,16 @@ func (s *Spool) isTurnOf(r *request, h *Share) bool {
 	return s.urgently.Held(r.namespace)+r.bytes <= s.urgently.Held(h.namespace) || h.again && !s.hadUrgent(r.namespace)
 }
 
-// fitsThen returns whether a request has space when all have given way to it. If not, no job ends for it.
+// inTime returns whether the turn of a job is over while a request has time left.
+func (h *Share) inTime(r *request) bool {
+	return h.since.Add(h.turn(0)).Sub(r.since) <= 2*urgentTurn-urgentBase
+}
+
+// fitsThen returns whether a request has space when all have given way to it whose turn is over in time. If not, no job ends for it.
 func (s *Spool) fitsThen(r *request) bool {
 	var stay, small int64
 	for share := range s.running {
-		if s.gives(share, r) {
+		if s.gives(share, r) && share.inTime(r) {
 			continue
 		}
 		if stay += share.bytes; share.urgent && share.namespace != r.namespace && s.urgently.Held(share.namespace) <= s.urgent/2 {
