@@ -2,7 +2,9 @@ package archive
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"slices"
 	"strings"
@@ -79,6 +81,33 @@ func (c Copying) Compare(ctx context.Context, floor Floor, after Name, most int)
 		found.Missing = append(found.Missing, n)
 	}
 	return found, nil
+}
+
+// continues returns nil if the newest link of a timeline in the second location is one of the first location, or there is none. Otherwise the timeline there
+// is of another archive: the first location may have been emptied, and have begun again with the same number. If the first location has deleted that link
+// since, it is not known, so nothing is written either.
+func (c Copying) continues(ctx context.Context, t Timeline) error {
+	newest := Name{}
+	for object, err := range c.To.List(objstore.Unheld(ctx), t.prefix(c.ToRoot)) {
+		if err != nil {
+			return fmt.Errorf("list timeline %d in the second location: %w", t, err)
+		}
+		if n, ok := parseKey(c.ToRoot, object.Key); ok && n.first > newest.first {
+			newest = n
+		}
+	}
+	if newest.first == 0 {
+		return nil
+	}
+	h, err := ReadHeader(ctx, c.From, c.FromRoot, newest.Key(c.FromRoot))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: %s", ErrOtherCopy, newest.Key(c.ToRoot))
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrCopySource, err)
+	}
+	_, err = c.existing(ctx, newest, h)
+	return err
 }
 
 // before reports whether a name is later in the order of a listing, in which the start is the last one of its timeline.

@@ -78,8 +78,8 @@ func (c Copying) Start(ctx context.Context, t Timeline) (Start, error) {
 	switch {
 	case errors.Is(err, ErrCorrupt) && !errors.Is(err, fs.ErrNotExist), err == nil && there.Hash() != start.Hash():
 		return start, fmt.Errorf("%w: %s", ErrOtherCopy, StartKey(c.ToRoot, t))
-	case objstore.Refused(err):
-		return start, nil // it cannot be compared, for example because of its storage class
+	case objstore.Refused(err): // it cannot be compared, for example because of its storage class
+		return start, c.continues(ctx, t)
 	}
 	return start, err
 }

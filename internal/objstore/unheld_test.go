@@ -18,6 +18,7 @@ import (
 var unheld = map[string]string{
 	"archive.list":          "it counts with Held, and in a Holding",
 	"archive.Newest":        "it holds one name",
+	"archive.continues":     "it holds one name",
 	"archive.Compare":       "it holds as many names as the caller asks for, which has counted them",
 	"archiver.returnsNew":   "it deletes while it lists",
 	"snapshot.AbortUploads": "it deletes while it lists",
