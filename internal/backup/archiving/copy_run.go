@@ -70,13 +70,22 @@ func (t *runner) copy(ctx context.Context, c *Copier) {
 		if w.failed++; err == nil {
 			w.failed = 0
 		} else {
-			wait = min(delay(w.failed, err, 0), lastCopyDelay)
+			wait = copyPause(w.failed, err)
 		}
 		w.report(err, wait)
 		if !w.rest(ctx, wait, err == nil) {
 			return
 		}
 	}
+}
+
+// copyPause returns the pause after a number of failures in a row. Another object under the key of a copy remains until a person removes it, and
+// each attempt lists both locations.
+func copyPause(failed int32, err error) time.Duration {
+	if errors.Is(err, archive.ErrOtherCopy) {
+		return keeperRetry
+	}
+	return min(delay(failed, err, 0), lastCopyDelay)
 }
 
 // rest waits. After a success, something new ends the pause. It returns false if ctx has ended.

@@ -3,6 +3,7 @@ package archiving
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -159,5 +160,15 @@ func TestARevisionIsSelectedFromTheSecondLocation(t *testing.T) {
 		if err != nil || c.Reached.Revision != revision || !strings.HasPrefix(c.Base.Key, o.Target.Key) {
 			t.Errorf("revision %d: %+v, error %v", revision, c.Reached, err)
 		}
+	}
+}
+
+// Each attempt looks at all of the second location. An object that only a person can remove had the operator do that every 10 seconds.
+func TestAnotherObjectUnderTheKeyOfACopyIsAskedForOnceAMinute(t *testing.T) {
+	if d := copyPause(1, fmt.Errorf("copy: %w", archive.ErrOtherCopy)); d != keeperRetry {
+		t.Errorf("the pause is %s, want %s", d, keeperRetry)
+	}
+	if d := copyPause(100, errors.New("no answer")); d > lastCopyDelay {
+		t.Errorf("the pause after a failure is %s", d)
 	}
 }

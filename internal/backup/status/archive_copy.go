@@ -56,7 +56,7 @@ func copyCondition(s state.State, a state.ArchiveCopy, c v1beta2.BackupCopies) (
 	}
 	switch {
 	case a.Failure != nil && a.Failures >= state.FailuresTolerated:
-		return metav1.ConditionFalse, a.Failure.Reason, a.Failure.Message + " The first location is not affected. The operator tries again within 10 seconds." + copiedUntil(c)
+		return metav1.ConditionFalse, a.Failure.Reason, a.Failure.Message + " The first location is not affected. The operator tries again within " + copyPause(a) + "." + copiedUntil(c)
 	case !a.Begun && !idle && before != nil && before.Reason != v1beta2.ReasonArchiveStopped:
 		return "", "", "" // the operator has just started
 	case !a.Begun:
@@ -71,6 +71,14 @@ func copyCondition(s state.State, a state.ArchiveCopy, c v1beta2.BackupCopies) (
 		return metav1.ConditionFalse, v1beta2.ReasonArchiveIncomplete, "The second location has the newest changes, but they cannot be restored from there before the next snapshot is copied." + copiedUntil(c) + remarks
 	}
 	return metav1.ConditionTrue, v1beta2.ReasonCopied, "The second location has all archived changes." + copiedUntil(c) + remarks
+}
+
+// copyPause names the longest pause after a failure.
+func copyPause(a state.ArchiveCopy) string {
+	if a.Failure.Reason == v1beta2.ReasonArchiveFenced {
+		return "a minute"
+	}
+	return "10 seconds"
 }
 
 // copiedUntil names the end of the newest range in the second location as the status shows it.
