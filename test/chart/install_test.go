@@ -29,6 +29,7 @@ func newSite(t *testing.T) site {
 	t.Helper()
 	config := kubetest.Config(t)
 	kubetest.MustKubectl(t, "", "delete", "customresourcedefinitions", "--all", "--wait")
+	deletePolicies(t)
 	s := site{kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
 	file := clientcmdapi.NewConfig()
 	file.Clusters["site"] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}

@@ -31,7 +31,6 @@ func newTenant(t *testing.T, values ...string) *tenant {
 	t.Helper()
 	s, release := newSite(t), kubetest.Namespace(t)
 	s.helm(t, append([]string{"install", releaseName, chartDir, "--namespace", release, "--wait=hookOnly", ownIdentity}, values...)...)
-	deletePoliciesAfter(t)
 	kubetest.MustKubectl(t, "", "wait", "customresourcedefinitions", "--all", "--for=condition=Established", "--timeout=60s")
 	n := &tenant{T: t, site: s, release: release, namespace: kubetest.Namespace(t)}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: n.namespace, Name: "tenant"}}
