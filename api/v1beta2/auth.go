@@ -1,16 +1,168 @@
 package v1beta2
 
-// AuthPolicy names the user of the operators if etcd's authentication is on. You turn it on yourself, with etcdctl auth
-// enable.
+// AuthPolicy is etcd's authentication: the user of the operators, and the users and roles that cluster-operator keeps in etcd. Without enabled,
+// roles and users you manage all of that yourself, with etcdctl.
+// +kubebuilder:validation:XValidation:rule="!has(self.users) || !has(self.operatorSecret) || self.users.all(u, !has(u.passwordSecret) || u.passwordSecret != self.operatorSecret)",message="A user of spec.auth.users cannot have the password of the operators: name another Secret in passwordSecret."
 type AuthPolicy struct {
 	// Name of a Secret with the keys username and password, such as one of type kubernetes.io/basic-auth. The user needs
-	// the role root in etcd. Operators authenticate as this user if a member demands it, also if they have a client
+	// the role root in etcd. If enabled is true, cluster-operator gives the user that role and this password before it turns authentication on.
+	// Operators authenticate as this user if a member demands it, also if they have a client
 	// certificate. With TLS.managed and TLS.certManager no Secret is needed: the operators' certificate has the common
 	// name root.
-	// +required
+	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	OperatorSecret string `json:"operatorSecret"`
+	OperatorSecret string `json:"operatorSecret,omitempty"`
+	// Whether etcd's authentication is on. cluster-operator turns it on after all users and roles are there, and only if the operators have
+	// an identity. Needs etcd 3.5. Without a value it turns authentication neither on nor off.
+	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
+	// Roles that cluster-operator keeps in etcd with exactly these permissions. Needs etcd 3.5.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=250
+	Roles []AuthRole `json:"roles,omitempty"`
+	// Users that cluster-operator keeps in etcd with exactly these roles. Needs etcd 3.5.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=1500
+	// +kubebuilder:validation:XValidation:rule="self.filter(u, has(u.passwordSecret)).size() <= 50",message="At most 50 users may have a passwordSecret. The others authenticate by the common name of a certificate."
+	Users []AuthUser `json:"users,omitempty"`
+	// What becomes of a user or a role that is removed from users or roles: Delete removes it from etcd, Retain keeps it. Users and roles that
+	// were never in the spec are always kept. Default: Delete.
+	// +optional
+	// +kubebuilder:validation:Enum=Delete;Retain
+	RemovalPolicy string `json:"removalPolicy,omitempty"`
+}
+
+// AuthRole is a role of etcd.
+type AuthRole struct {
+	// Name of the role. root is the role that etcd has.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:XValidation:rule="self != 'root'",message="etcd has the role root itself: choose another name."
+	Name string `json:"name"`
+	// Permissions of the role. Without any, its users may do nothing.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=50
+	Permissions []AuthPermission `json:"permissions,omitempty"`
+}
+
+// AuthPermission is a permission for keys. Write one of prefix, key and range.
+// +kubebuilder:validation:XValidation:rule="[has(self.prefix), has(self.key), has(self.range)].filter(b, b).size() == 1",message="Write one of prefix, key and range."
+type AuthPermission struct {
+	// All keys that begin with it. An empty prefix is all keys.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Prefix *string `json:"prefix,omitempty"`
+	// One key.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	Key string `json:"key,omitempty"`
+	// All keys from one to before another.
+	// +optional
+	Range *AuthRange `json:"range,omitempty"`
+	// What the role may do with the keys.
+	// +required
+	// +kubebuilder:validation:Enum=Read;Write;ReadWrite
+	Access string `json:"access"`
+}
+
+// AuthRange is a range of keys.
+// +kubebuilder:validation:XValidation:rule="self.from < self.to",message="from must come before to."
+type AuthRange struct {
+	// First key.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	From string `json:"from"`
+	// Key after the last one.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	To string `json:"to"`
+}
+
+// AuthUser is a user of etcd.
+type AuthUser struct {
+	// Name of the user. A client with a certificate is the user with the common name of that certificate. root is the user of the operators.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:XValidation:rule="self != 'root'",message="root is the user of the operators: choose another name."
+	Name string `json:"name"`
+	// Roles of the user. Each is one of spec.auth.roles, a role that you made in etcd, or root.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=50
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=128
+	Roles []string `json:"roles,omitempty"`
+	// Name of a Secret with the password of the user in the key password. Without it the user has no password, and needs a certificate.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	PasswordSecret string `json:"passwordSecret,omitempty"`
+}
+
+// Values of AuthPermission.Access.
+const (
+	AccessRead      = "Read"
+	AccessWrite     = "Write"
+	AccessReadWrite = "ReadWrite"
+)
+
+// AuthRemovalRetain is the value of AuthPolicy.RemovalPolicy that keeps users and roles which left the spec.
+const AuthRemovalRetain = "Retain"
+
+// AuthStatus is what cluster-operator knows of users and roles in etcd. It is empty if spec.auth has neither enabled nor roles nor users.
+type AuthStatus struct {
+	// Whether authentication is on, as etcd last answered.
+	// +optional
+	Enabled bool `json:"enabled,omitempty"`
+	// Incarnation of the cluster in which etcd last had all of spec.auth, as far as that was possible.
+	// +optional
+	Incarnation int32 `json:"incarnation,omitempty"`
+	// Names of the roles of spec.auth that are in etcd, and of those that are to be removed from it.
+	// +optional
+	// +listType=set
+	Roles []string `json:"roles,omitempty"`
+	// Users of spec.auth that are in etcd, or are about to be, and those that are to be removed from it.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Users []AuthUserStatus `json:"users,omitempty"`
+	// Roles that the operator has removed, the last 500 of them. If a restore brings one back, the operator removes it again.
+	// +optional
+	// +listType=set
+	RemovedRoles []string `json:"removedRoles,omitempty"`
+	// Users that the operator has removed, the last 500 of them. If a restore brings one back, the operator removes it again.
+	// +optional
+	// +listType=set
+	RemovedUsers []string `json:"removedUsers,omitempty"`
+	// Roles in etcd that spec.auth never had, at most 20 of them. They are kept.
+	// +optional
+	// +listType=set
+	OtherRoles []string `json:"otherRoles,omitempty"`
+	// Users in etcd that spec.auth never had, at most 20 of them. They are kept.
+	// +optional
+	// +listType=set
+	OtherUsers []string `json:"otherUsers,omitempty"`
+}
+
+// AuthUserStatus is a user of spec.auth that is in etcd.
+type AuthUserStatus struct {
+	// Name of the user.
+	Name string `json:"name"`
+	// Incarnation of the cluster in which the operator made the user, and name and resource version of the Secret with its password. pending and
+	// changing: the operator is about to make the user, or to change its password.
+	// +optional
+	Version string `json:"version,omitempty"`
 }
 
 // Keys of the Secret with the user of the operators, as in Secrets of type kubernetes.io/basic-auth.
@@ -25,4 +177,9 @@ func (a *AuthPolicy) OperatorSecretName() string {
 		return ""
 	}
 	return a.OperatorSecret
+}
+
+// Manages reports whether cluster-operator keeps users, roles, or whether authentication is on.
+func (a *AuthPolicy) Manages() bool {
+	return a != nil && (a.Enabled != nil || len(a.Roles) > 0 || len(a.Users) > 0)
 }

@@ -141,6 +141,10 @@ const (
 	// ReasonReadOnlyNotSupported means that spec.readOnly is true, and members run an etcd in which the refusal of writes does not
 	// hold.
 	ReasonReadOnlyNotSupported = "ReadOnlyNotSupported"
+	// ReasonChangingAccounts means that the operator changes users and roles in etcd, as spec.auth asks.
+	ReasonChangingAccounts = "ChangingAccounts"
+	// ReasonAccountsNotChanged means that etcd does not have all users and roles of spec.auth, and that a person must act.
+	ReasonAccountsNotChanged = "AccountsNotChanged"
 	// ReasonHibernated means that spec.hibernate is true and no member runs.
 	ReasonHibernated = "Hibernated"
 	// ReasonMembersUnreachable means that no member answers the operator, while the Pods of a quorum are ready.

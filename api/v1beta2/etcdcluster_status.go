@@ -92,6 +92,9 @@ type EtcdClusterStatus struct {
 	// Copy of spec.auth.operatorSecret, from which backup-operator reads the user to authenticate as.
 	// +optional
 	OperatorAuthSecret string `json:"operatorAuthSecret,omitempty"`
+	// Users and roles of spec.auth, as they are in etcd.
+	// +optional
+	Auth *AuthStatus `json:"auth,omitempty"`
 	// State of each member, as the member itself reported it.
 	// +optional
 	// +listType=map

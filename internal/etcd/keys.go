@@ -46,8 +46,8 @@ type longAnswers struct{}
 
 // answerLimit returns how many bytes the answer of a call may have.
 func answerLimit(ctx context.Context) int {
-	if ctx.Value(longAnswers{}) != nil {
-		return MaxPage
+	if limit, is := ctx.Value(longAnswers{}).(int); is {
+		return limit
 	}
 	return maxAnswer
 }
@@ -55,7 +55,7 @@ func answerLimit(ctx context.Context) int {
 // Keys returns at most limit keys from begin on, which are before end. A revision of 0 is the present one. A quorum confirms it. The error is
 // ErrCompacted if the revision is compacted, and ErrPageTooLong if a smaller limit may succeed.
 func (c *Client) Keys(ctx context.Context, begin, end []byte, revision, limit int64) (Page, error) {
-	ctx = context.WithValue(ctx, longAnswers{}, true)
+	ctx = context.WithValue(ctx, longAnswers{}, MaxPage)
 	answer := rangeAnswer{most: limit}
 	err := c.client.ActiveConnection().Invoke(ctx, pb.KV_Range_FullMethodName, &pb.RangeRequest{Key: begin, RangeEnd: end, Revision: revision, Limit: limit}, &answer)
 	switch {

@@ -31,12 +31,15 @@ var ErrNoCredentials = errors.New("the user name or the password is empty")
 
 // NewLogin returns the Login of a user. It ignores line breaks at the end, which files of Secrets often have.
 func NewLogin(user, password []byte) (*Login, error) {
-	l := &Login{user: strings.TrimRight(string(user), "\r\n"), password: strings.TrimRight(string(password), "\r\n")}
+	l := &Login{user: Password(user), password: Password(password)}
 	if l.user == "" || l.password == "" {
 		return nil, ErrNoCredentials
 	}
 	return l, nil
 }
+
+// Password returns a user name or a password without line breaks at its end.
+func Password(text []byte) string { return strings.TrimRight(string(text), "\r\n") }
 
 // User returns the name of the user.
 func (l *Login) User() string { return l.user }

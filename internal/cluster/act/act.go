@@ -34,7 +34,7 @@ func (a *Actor) Act(ctx context.Context, v *view.View, step steps.Step) error {
 	}
 	switch step := step.(type) {
 	case steps.AddLearner, steps.PromoteLearner, steps.RemoveMember, steps.MoveLeader, steps.EnableDowngrade, steps.CancelDowngrade,
-		steps.CompactHistory, steps.DefragmentMember, steps.DisarmAlarm, steps.FenceWrites, steps.UnfenceWrites:
+		steps.CompactHistory, steps.DefragmentMember, steps.DisarmAlarm, steps.FenceWrites, steps.UnfenceWrites, steps.ChangeAccounts:
 		return a.etcd.actOnEtcd(ctx, v, step)
 	case steps.CreateMembers, steps.CreateMember, steps.ReleaseMember, steps.AddToService, steps.RemoveFromService, steps.RelabelPod, steps.ForbidEmptyStart, steps.ResizePod, steps.LoadCertificates, steps.DeletePod,
 		steps.ForceDeletePod, steps.StopMembers:
@@ -59,7 +59,7 @@ func (a *Actor) Act(ctx context.Context, v *view.View, step steps.Step) error {
 		return a.delete(ctx, v, &networkingv1.NetworkPolicy{}, v.Name)
 	case steps.Done, steps.Idle, steps.Wait, steps.AwaitResize, steps.Hibernating, steps.VolumeMayFill, steps.Advice:
 		return nil // there is nothing to do
-	case steps.BeginBootstrap, steps.BeginRemoval, steps.RecordFormed, steps.RecordPromotion, steps.RecordVersionChange, steps.EndDefragmentation,
+	case steps.AnnounceAccounts, steps.BeginBootstrap, steps.BeginRemoval, steps.RecordFormed, steps.RecordPromotion, steps.RecordVersionChange, steps.EndDefragmentation,
 		steps.BeginRestore, steps.AwaitSafetySnapshot, steps.BeginSwitch, steps.ReturnToSeeding, steps.AdoptSeed, steps.CompleteRestore, steps.FailRestore,
 		steps.BeginRecovery, steps.CancelRecovery, steps.CompleteRecovery:
 		return nil // the effect is in the status

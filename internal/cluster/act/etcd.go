@@ -40,6 +40,8 @@ func (a *etcdActs) actOnEtcd(ctx context.Context, v *view.View, step steps.Step)
 		return a.Fence(ctx, v, step)
 	case steps.UnfenceWrites:
 		return a.WithServing(ctx, v, "", func(member members.Etcd) error { return member.Unfence(ctx, step.ID) })
+	case steps.ChangeAccounts:
+		return a.changeAccounts(ctx, v)
 	case steps.DefragmentMember:
 		return a.With(ctx, v, step.Name, func(member members.Etcd) error {
 			ctx, cancel := context.WithTimeout(ctx, defragmentTimeout)

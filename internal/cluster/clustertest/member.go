@@ -39,6 +39,8 @@ type otherCalls interface {
 	Disarm(ctx context.Context, alarm etcd.Alarm) error
 	Fence(ctx context.Context, id etcd.ID) (revision int64, err error)
 	Unfence(ctx context.Context, id etcd.ID) error
+	Accounts(ctx context.Context, roles, users []string) (etcd.Accounts, error)
+	ChangeAccount(ctx context.Context, change etcd.AccountChange, password string) error
 }
 
 // SlowPassword is a member that needs more time to check a password than a look allows.

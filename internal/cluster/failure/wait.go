@@ -53,6 +53,9 @@ func WaitInstead(v *view.View, step steps.Step, err error) (steps.Wait, bool) {
 	case errors.As(err, &dry):
 		return steps.Wait{Reason: v1beta2.ReasonPodRefused, Message: dry.Message, Stalled: true, Requeue: dryrun.RehearseAgain}, true
 	}
+	if _, is := step.(steps.ChangeAccounts); is && err != nil && !kube.Refused(err) {
+		return steps.Wait{Reason: v1beta2.ReasonAccountsNotChanged, Stalled: true, Message: planning.Sentence("A change of users and roles failed: ", etcd.Cause(err)) + " The operator tries again."}, true
+	}
 	if why, is := refusesSeed(v, step, err); is {
 		wait, waits := restore.RefuseSeed(&v.State, why, dryrun.RehearseAgain).(steps.Wait)
 		return wait, waits

@@ -36,6 +36,8 @@ type Etcd interface {
 	Fence(ctx context.Context, id etcd.ID) (revision int64, err error)
 	Unfence(ctx context.Context, id etcd.ID) error
 	Login(ctx context.Context) error
+	Accounts(ctx context.Context, roles, users []string) (etcd.Accounts, error)
+	ChangeAccount(ctx context.Context, change etcd.AccountChange, password string) error
 	HashKV(ctx context.Context, revision int64) (hash uint32, compactRevision int64, err error)
 	Close()
 }

@@ -54,6 +54,9 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1beta2.EtcdCluster, no
 		return v, nil
 	}
 	o.observeRequired(ctx, v)
+	if err := o.observeAccounts(ctx, v); err != nil {
+		return nil, err
+	}
 	o.Questions.ObserveShown(ctx, v)
 	o.explain(ctx, v)
 	modes.LookBehindFences(&v.State)

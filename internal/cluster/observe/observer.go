@@ -75,6 +75,8 @@ type observed struct {
 	// seen is when stored times were first seen.
 	seen   clock.Seen
 	logins view.Logins
+	// accounts are the users and roles in etcd.
+	accounts view.ReadAccounts
 	// published is since when addresses of Pods that wait were seen in the headless Service, by member name and address.
 	published map[endpoint]time.Time
 	// mounts is what the events say about Pods that cannot mount their volumes, by member name.

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/accounts"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/membership"
@@ -91,6 +92,7 @@ var Rules = []group{
 		{Name: "giveUpLearner", Decide: membership.GiveUpLearner},
 		{Name: "promoteLearner", Decide: membership.PromoteLearner},
 		{Name: "removeForeignMember", Decide: membership.RemoveForeignMember},
+		{Name: "changeAccounts", Decide: accounts.Change},
 	}},
 	{Name: "repair", Purpose: "Members with wrong or lost data are replaced.", Rules: []rule{
 		{Name: "corruptAlarm", Decide: repair.CorruptAlarm},
@@ -141,6 +143,7 @@ var Rules = []group{
 		{Name: "refusedOperator", Decide: certificates.RefusedOperator},
 		{Name: "readOnlyNotSupported", Decide: modes.ReadOnlyNotSupported},
 		{Name: "invalidAuthSecret", Decide: certificates.InvalidAuthSecret},
+		{Name: "reportAccounts", Decide: accounts.Report},
 		{Name: "reportUnreadableRestore", Decide: waits.ReportUnreadableRestore},
 		{Name: "adviseOfPeerName", Decide: certificates.AdviseOfPeerName},
 		{Name: "adviseOfClientName", Decide: certificates.AdviseOfClientName},

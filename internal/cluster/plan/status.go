@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/accounts"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/membership"
@@ -41,6 +42,7 @@ func NewStatus(s state.State, step steps.Step, actErr error, before v1beta2.Etcd
 	status.PromotingMember, status.ForeignMembers = membership.StillPromoting(s, step), membership.ForeignStatus(s)
 	status.RemovingMember, status.AccusedMembers = membership.StillRemoving(s, step), repair.AccusedMembers(s)
 	status.Space, status.Defragmentation = space.Status(s), space.DefragmentationStatus(s)
+	status.Auth = accounts.Status(s, changesAccounts(step) && actErr == nil)
 	status.LastRevision = modes.ReadOnlySince(s, before.LastRevision)
 	if actErr == nil {
 		recordFacts(&status, s, step)
@@ -60,6 +62,14 @@ func NewStatus(s state.State, step steps.Step, actErr error, before v1beta2.Etcd
 	}
 	setConditions(&status, s, step, actErr, generation)
 	return status
+}
+
+func changesAccounts(step steps.Step) bool {
+	switch step.(type) {
+	case steps.ChangeAccounts, steps.AnnounceAccounts:
+		return true
+	}
+	return false
 }
 
 // after returns what a step made of the members: when the seed takes over, it is the only one.

@@ -45,6 +45,13 @@ func (s *Secrets) SecretData(ctx context.Context, v *view.View, name string) (ma
 	return kube.DataOf(secret, client.ObjectKey{Namespace: v.Namespace, Name: name}, err)
 }
 
+// Secret returns a Secret as secretOf does. The error is kube.ErrSecretMissing if there is none.
+func (s *Secrets) Secret(ctx context.Context, v *view.View, name string) (*corev1.Secret, error) {
+	secret, err := s.secretOf(ctx, v, name)
+	_, err = kube.DataOf(secret, client.ObjectKey{Namespace: v.Namespace, Name: name}, err)
+	return secret, err
+}
+
 func (s *Secrets) keptSecret(v *view.View, key client.ObjectKey) *corev1.Secret {
 	have, _ := s.Memory.OfView(v).objects[nameOfKept(&corev1.Secret{}, key)].(*corev1.Secret)
 	return have

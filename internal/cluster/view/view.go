@@ -30,6 +30,8 @@ type View struct {
 	// Repeats are the steps that earlier passes have carried out, and waits is what they waited for.
 	Repeats *plan.Repeats
 	Waits   *state.Waiting
+	// ReadAccounts is what was last read of users and roles; nil if the observer has none.
+	ReadAccounts *ReadAccounts
 	// pending: members have yet to answer, and nothing can be decided.
 	Pending bool
 	// remembered: the State has what a member that hangs answered to an earlier pass.

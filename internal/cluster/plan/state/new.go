@@ -33,6 +33,9 @@ func NewState(cluster *v1beta2.EtcdCluster) State {
 		Defragmented:    Defragmented(cluster.Status.MemberStatuses),
 	}
 	s.Promoting, s.ForeignMembers, s.Asked = cluster.Status.PromotingMember, knownForeign(cluster.Status), NewAsked(cluster.Annotations)
+	if auth := cluster.Status.Auth; auth != nil {
+		s.AccountRecord = *auth.DeepCopy()
+	}
 	s.Removing, s.KnownIDs = cluster.Status.RemovingMember, KnownIDs(cluster.Status)
 	s.KnownVolumes, s.Accused = knownVolumes(cluster.Status), AccusedIn(cluster.Status)
 	s.LearnerFailures = cluster.Status.LearnerFailures

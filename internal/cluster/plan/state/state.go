@@ -100,6 +100,9 @@ type State struct {
 	SecretProblem string
 	// Authentication is who the operator is to etcd.
 	Authentication Authentication
+	// Accounts are users and roles in etcd, and AccountRecord is what the status says of them.
+	Accounts      Accounts
+	AccountRecord v1beta2.AuthStatus
 	// ClientName is the common name of the clients' certificate, if the operator has it issued.
 	ClientName string
 	// NamedClients: the clients' certificate covers ClientHostname already. It keeps the name, because members may check it.

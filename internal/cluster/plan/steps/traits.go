@@ -14,7 +14,7 @@ import (
 func Irreversible(s state.State, step Step) bool {
 	switch step := step.(type) {
 	case RemoveMember, DeleteVolume, StopMembers, DeletePod, BeginSwitch, ReturnToSeeding, AdoptSeed, CreateVolumes, CreateMembers, RestoreLabels,
-		AddLearner, PromoteLearner, MoveLeader, CompactHistory, FenceWrites, UnfenceWrites:
+		AddLearner, PromoteLearner, MoveLeader, CompactHistory, FenceWrites, UnfenceWrites, ChangeAccounts:
 		return true
 	case KeepVolume:
 		return !step.Keep
@@ -51,7 +51,7 @@ func RepeatedObject(s state.State, step Step) string {
 		return fmt.Sprintf("%T%s", step, differing(s, step))
 	case ApplyBudget, WithdrawBudget, ApplyNetworkPolicy, WithdrawNetworkPolicy:
 		return fmt.Sprintf("%T", step)
-	case AddToService, RemoveFromService, ReleaseMember, RelabelPod, ApplyMetadata, ForbidEmptyStart, ResizePod, RestoreLabels, LoadCertificates, KeepVolume, ResizeVolume, UnmarkVolume:
+	case AddToService, RemoveFromService, ReleaseMember, RelabelPod, ApplyMetadata, ForbidEmptyStart, ResizePod, RestoreLabels, LoadCertificates, KeepVolume, ResizeVolume, UnmarkVolume, ChangeAccounts:
 		return ObjectKey(step)
 	case SetAsideVolume:
 		return fmt.Sprintf("%T %s", step, step.Name)

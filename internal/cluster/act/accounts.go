@@ -1,0 +1,79 @@
+package act
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/accounts"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/kube"
+)
+
+// accountsTimeout bounds the changes of one step. What is left is done by the next one.
+const accountsTimeout = 15 * time.Second
+
+// changeAccounts makes the next changes of users and roles.
+func (a *etcdActs) changeAccounts(ctx context.Context, v *view.View) error {
+	ctx, cancel := context.WithTimeout(ctx, accountsTimeout)
+	defer cancel()
+	batch := accounts.Next(v.State)
+	passwords, err := a.passwords(ctx, v, batch.Changes)
+	if err != nil {
+		return err
+	}
+	v.AccountsChanged()
+	return a.WithServing(ctx, v, "", func(member members.Etcd) error {
+		make := func(ctx context.Context, changes []etcd.AccountChange) error {
+			for _, c := range changes {
+				if err := member.ChangeAccount(ctx, c, passwords[c.PasswordSecret]); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		if batch.InOrder {
+			return make(ctx, batch.Changes)
+		}
+		names, of := byName(batch.Changes)
+		return etcd.Each(ctx, names, func(ctx context.Context, name string) error { return make(ctx, of[name]) })
+	})
+}
+
+// byName groups changes by the name of the user or the role. A role and a user of the same name are in one group.
+func byName(changes []etcd.AccountChange) (names []string, of map[string][]etcd.AccountChange) {
+	of = map[string][]etcd.AccountChange{}
+	for _, c := range changes {
+		if len(of[c.Name]) == 0 {
+			names = append(names, c.Name)
+		}
+		of[c.Name] = append(of[c.Name], c)
+	}
+	return names, of
+}
+
+// passwords reads those that the changes need, by the name of the Secret.
+func (a *etcdActs) passwords(ctx context.Context, v *view.View, changes []etcd.AccountChange) (map[string]string, error) {
+	read := map[string]string{}
+	for _, c := range changes {
+		name := c.PasswordSecret
+		if _, done := read[name]; done || name == "" {
+			continue
+		}
+		secret, err := kube.ReadSecret(ctx, a.pods.Client, client.ObjectKey{Namespace: v.Namespace, Name: name}, v1beta2.AuthPasswordKey)
+		if err != nil {
+			return nil, err
+		}
+		password := etcd.Password(secret.Data[v1beta2.AuthPasswordKey])
+		if password == "" {
+			return nil, fmt.Errorf("read the password of a user: Secret %s has no key %s", name, v1beta2.AuthPasswordKey)
+		}
+		read[name] = password
+	}
+	return read, nil
+}

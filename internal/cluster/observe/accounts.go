@@ -1,0 +1,126 @@
+package observe
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/kube"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
+
+const (
+	// accountsTimeout bounds a reading of users and roles.
+	accountsTimeout = 5 * time.Second
+	// accountsAge is how long a reading is used. A change by hand is seen after that.
+	accountsAge = 5 * time.Minute
+	// accountsRetry is the pause after a reading that failed.
+	accountsRetry = 10 * time.Second
+)
+
+// observeAccounts reads users and roles, and the versions of the passwords, if the spec has some.
+func (o *Observer) observeAccounts(ctx context.Context, v *view.View) error {
+	v.ReadAccounts = &o.Memory.OfView(v).accounts
+	if !state.MayChangeAccounts(v.State) {
+		return nil
+	}
+	v.Accounts.CertificateUser = commonName(v.TLS)
+	if err := o.observePasswords(ctx, v); err != nil {
+		return err
+	}
+	known := v.ReadAccounts
+	fresh := !known.At.IsZero() && v.Now.Sub(known.At) < accountsAge && known.Generation == v.Cluster.Generation && known.Incarnation == v.Incarnation
+	if !fresh && v.Now.Sub(known.FailedAt) >= accountsRetry {
+		o.readAccounts(ctx, v)
+		fresh = known.Failed == nil
+	}
+	switch {
+	case fresh:
+		v.Accounts.Known, v.Accounts.Present = true, known.Present
+	case known.Failed != nil:
+		v.Accounts.Unread = unreadAccounts(known.Failed)
+	}
+	return nil
+}
+
+func (o *Observer) readAccounts(ctx context.Context, v *view.View) {
+	ctx, cancel := context.WithTimeout(ctx, accountsTimeout)
+	defer cancel()
+	roles, users := namesOf(v.Spec.Auth)
+	known := v.ReadAccounts
+	*known = view.ReadAccounts{Generation: v.Cluster.Generation, Incarnation: v.Incarnation}
+	known.Failed = o.Questions.WithServing(ctx, v, "", func(member members.Etcd) (err error) {
+		known.Present, err = member.Accounts(ctx, roles, users)
+		return err
+	})
+	if known.Failed != nil {
+		known.FailedAt = v.Now
+		return
+	}
+	known.At = v.Now
+}
+
+func namesOf(policy *v1beta2.AuthPolicy) (roles, users []string) {
+	for _, r := range policy.Roles {
+		roles = append(roles, r.Name)
+	}
+	for _, u := range policy.Users {
+		users = append(users, u.Name)
+	}
+	return roles, users
+}
+
+func unreadAccounts(err error) string {
+	if status.Code(errors.Unwrap(err)) == codes.Unimplemented || status.Code(err) == codes.Unimplemented {
+		return "spec.auth has users, roles or enabled. For these etcd 3.5 or later is needed: upgrade the cluster, or remove them from the spec."
+	}
+	return planning.Sentence("The users and roles in etcd cannot be read: ", etcd.Cause(err))
+}
+
+// observePasswords reads which Secrets have a password.
+func (o *Observer) observePasswords(ctx context.Context, v *view.View) error {
+	v.Accounts.PasswordVersions, v.Accounts.PasswordProblems = map[string]string{}, map[string]string{}
+	for _, user := range v.Spec.Auth.Users {
+		name := user.PasswordSecret
+		if name == "" {
+			continue
+		}
+		secret, err := o.Secrets.Secret(ctx, v, name)
+		if errors.Is(err, kube.ErrSecretMissing) {
+			v.Accounts.PasswordProblems[name] = planning.Sentence("", err.Error())
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if etcd.Password(secret.Data[v1beta2.AuthPasswordKey]) == "" {
+			v.Accounts.PasswordProblems[name] = fmt.Sprintf("Secret %s has no key %s.", name, v1beta2.AuthPasswordKey)
+			continue
+		}
+		v.Accounts.PasswordVersions[name] = secret.ResourceVersion
+	}
+	return nil
+}
+
+// commonName returns that of the certificate of a client; empty without one.
+func commonName(config *tls.Config) string {
+	if config == nil || len(config.Certificates) == 0 || len(config.Certificates[0].Certificate) == 0 {
+		return ""
+	}
+	leaf, err := x509.ParseCertificate(config.Certificates[0].Certificate[0])
+	if err != nil {
+		return ""
+	}
+	return leaf.Subject.CommonName
+}

@@ -1,0 +1,140 @@
+package etcd
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"go.etcd.io/etcd/api/v3/authpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/etcd-suite/etcd-operator/internal/panics"
+)
+
+// Permission allows a role something with the keys from Key to before End. An empty End is only Key. With End "\x00" it is all keys from Key on.
+type Permission struct {
+	Key, End    string
+	Read, Write bool
+}
+
+// Accounts are users and roles of etcd, and whether authentication is on.
+type Accounts struct {
+	Enabled bool
+	// Roles and Users are the names of all. etcd's own role root is among the roles only if it was added.
+	Roles, Users []string
+	// Permissions of the roles that were asked for, and RolesOf the users that were asked for, if they exist.
+	Permissions map[string][]Permission
+	RolesOf     map[string][]string
+}
+
+const (
+	// maxNames limits the names of all users or all roles, in bytes.
+	maxNames = 512 << 10
+	// sideBySide is how many questions about users and roles are asked at the same time. Each is an entry of the log of raft, and
+	// etcd writes many entries at once.
+	sideBySide = 32
+)
+
+// Accounts reads all names of users and roles, and what the named ones have. Each question is an entry of the log of raft, so it needs a quorum. If
+// authentication is on, the client needs the role root. etcd 3.4 cannot be asked whether authentication is on: the error is then Unimplemented
+// of gRPC.
+func (c *Client) Accounts(ctx context.Context, roles, users []string) (Accounts, error) {
+	status, err := c.client.AuthStatus(ctx)
+	if err != nil {
+		return Accounts{}, c.wrap("ask whether authentication is on", err)
+	}
+	read := Accounts{Enabled: status.Enabled, Permissions: map[string][]Permission{}, RolesOf: map[string][]string{}}
+	list := context.WithValue(ctx, longAnswers{}, maxNames)
+	haveRoles, err := c.client.RoleList(list)
+	if err != nil {
+		return Accounts{}, c.wrap("list roles", err)
+	}
+	haveUsers, err := c.client.UserList(list)
+	if err != nil {
+		return Accounts{}, c.wrap("list users", err)
+	}
+	read.Roles, read.Users = haveRoles.Roles, haveUsers.Users
+	var lock sync.Mutex
+	err = Each(ctx, both(roles, read.Roles), func(ctx context.Context, name string) error {
+		role, err := c.client.RoleGet(ctx, name)
+		if err == nil {
+			lock.Lock()
+			defer lock.Unlock()
+			read.Permissions[name] = permissions(role.Perm)
+		}
+		return c.changed("read role "+name, err, rpctypes.ErrRoleNotFound)
+	})
+	if err != nil {
+		return Accounts{}, err
+	}
+	err = Each(ctx, both(users, read.Users), func(ctx context.Context, name string) error {
+		user, err := c.client.UserGet(ctx, name)
+		if err == nil {
+			lock.Lock()
+			defer lock.Unlock()
+			read.RolesOf[name] = user.Roles
+		}
+		return c.changed("read user "+name, err, rpctypes.ErrUserNotFound)
+	})
+	return read, err
+}
+
+// both returns the names that are in both lists.
+func both(asked, have []string) []string {
+	exists := make(map[string]bool, len(have))
+	for _, name := range have {
+		exists[name] = true
+	}
+	return slices.DeleteFunc(slices.Clone(asked), func(name string) bool { return !exists[name] })
+}
+
+// Each does something for several names side by side, and returns the first errors. After an error it begins no other one.
+func Each(ctx context.Context, names []string, do func(context.Context, string) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var lock sync.Mutex
+	var failed []error
+	fail := func(err error) {
+		lock.Lock()
+		defer lock.Unlock()
+		if failed = append(failed, err); len(failed) == 1 {
+			cancel()
+		}
+	}
+	next := make(chan string)
+	var working sync.WaitGroup
+	for range min(sideBySide, len(names)) {
+		working.Go(panics.Caught(func() {
+			for name := range next {
+				if err := do(ctx, name); err != nil {
+					fail(err)
+				}
+			}
+		}, fail))
+	}
+	for _, name := range names {
+		select {
+		case next <- name:
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	close(next)
+	working.Wait()
+	if len(failed) > 0 {
+		return failed[0]
+	}
+	return ctx.Err()
+}
+
+func permissions(have []*authpb.Permission) []Permission {
+	read := make([]Permission, 0, len(have))
+	for _, p := range have {
+		read = append(read, Permission{
+			Key: string(p.Key), End: string(p.RangeEnd),
+			Read: p.PermType != authpb.WRITE, Write: p.PermType != authpb.READ,
+		})
+	}
+	return read
+}
