@@ -1,37 +1,36 @@
 package v1beta2
 
-// AuthPolicy is etcd's authentication: the user of the operators, and the users and roles that cluster-operator keeps in etcd. Without enabled,
-// roles and users you manage all of that yourself, with etcdctl.
+// AuthPolicy is etcd's authentication: the user of the operators, and the users and roles that cluster-operator keeps in etcd. They need etcd 3.5.
+// Without enabled, roles and users you manage all of that yourself, with etcdctl.
 // +kubebuilder:validation:XValidation:rule="!has(self.users) || !has(self.operatorSecret) || self.users.all(u, !has(u.passwordSecret) || u.passwordSecret != self.operatorSecret)",message="A user of spec.auth.users cannot have the password of the operators: name another Secret in passwordSecret."
 type AuthPolicy struct {
 	// Name of a Secret with the keys username and password, such as one of type kubernetes.io/basic-auth. The user needs
-	// the role root in etcd. If enabled is true, cluster-operator gives the user that role and this password before it turns authentication on.
-	// Operators authenticate as this user if a member demands it, also if they have a client
-	// certificate. With TLS.managed and TLS.certManager no Secret is needed: the operators' certificate has the common
-	// name root.
+	// the role root in etcd. With enabled: true, cluster-operator gives it that role and this password. Operators authenticate as this user if a
+	// member demands it, also if they have a client certificate. With TLS.managed and TLS.certManager no Secret is needed: the operators'
+	// certificate has the common name root.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	OperatorSecret string `json:"operatorSecret,omitempty"`
-	// Whether etcd's authentication is on. cluster-operator turns it on after all users and roles are there, and only if the operators have
-	// an identity. Needs etcd 3.5. Without a value it turns authentication neither on nor off.
+	// Whether etcd's authentication is on. cluster-operator turns it on after all users and roles are there. Without a value it turns it neither
+	// on nor off.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
-	// Roles that cluster-operator keeps in etcd with exactly these permissions. Needs etcd 3.5.
+	// Roles that cluster-operator keeps in etcd with exactly these permissions.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=250
 	Roles []AuthRole `json:"roles,omitempty"`
-	// Users that cluster-operator keeps in etcd with exactly these roles. Needs etcd 3.5.
+	// Users that cluster-operator keeps in etcd with exactly these roles.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=1500
 	// +kubebuilder:validation:XValidation:rule="self.filter(u, has(u.passwordSecret)).size() <= 50",message="At most 50 users may have a passwordSecret. The others authenticate by the common name of a certificate."
 	Users []AuthUser `json:"users,omitempty"`
-	// What becomes of a user or a role that is removed from users or roles: Delete removes it from etcd, Retain keeps it. Users and roles that
-	// were never in the spec are always kept. Default: Delete.
+	// What becomes of a user or a role that left the spec: Delete removes it from etcd, Retain keeps it. Those that were never in the spec are
+	// kept. Default: Delete.
 	// +optional
 	// +kubebuilder:validation:Enum=Delete;Retain
 	RemovalPolicy string `json:"removalPolicy,omitempty"`
@@ -137,11 +136,11 @@ type AuthStatus struct {
 	// +listType=map
 	// +listMapKey=name
 	Users []AuthUserStatus `json:"users,omitempty"`
-	// Roles that the operator has removed, the last 500 of them. If a restore brings one back, the operator removes it again.
+	// The last 500 roles that the operator removed. If a restore brings one back, the operator removes it again.
 	// +optional
 	// +listType=set
 	RemovedRoles []string `json:"removedRoles,omitempty"`
-	// Users that the operator has removed, the last 500 of them. If a restore brings one back, the operator removes it again.
+	// The last 500 users that the operator removed. If a restore brings one back, the operator removes it again.
 	// +optional
 	// +listType=set
 	RemovedUsers []string `json:"removedUsers,omitempty"`
@@ -159,8 +158,8 @@ type AuthStatus struct {
 type AuthUserStatus struct {
 	// Name of the user.
 	Name string `json:"name"`
-	// Incarnation of the cluster in which the operator made the user, and name and resource version of the Secret with its password. pending and
-	// changing: the operator is about to make the user, or to change its password.
+	// Incarnation of the cluster in which the operator made the user, and name and resource version of the Secret with its password. Before
+	// that, the word pending or changing.
 	// +optional
 	Version string `json:"version,omitempty"`
 }

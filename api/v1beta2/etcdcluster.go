@@ -140,7 +140,7 @@ type EtcdClusterSpec struct {
 	// Default: no TLS, all traffic is plain text.
 	// +optional
 	TLS *TLSPolicy `json:"TLS,omitempty"`
-	// User of the operators, for clusters with etcd's authentication on. Default: the operators use no password.
+	// Users and roles in etcd, and the user of the operators. Default: the operators use no password, and change no user.
 	// +optional
 	Auth *AuthPolicy `json:"auth,omitempty"`
 	// Decides when the operator replaces members, and what it does if quorum is lost.

@@ -43,7 +43,7 @@ func read(t *testing.T) map[string]map[string]any {
 
 // kubectl apply stores the whole manifest in an annotation, and the API server refuses annotations above 262144 bytes.
 func TestEveryCRDFitsIntoTheAnnotationOfKubectlApply(t *testing.T) {
-	const limit = 200_000
+	const limit = 230_000 // the rest is for the annotations of others
 	for path, crd := range read(t) {
 		compact, err := json.Marshal(crd)
 		if err != nil {

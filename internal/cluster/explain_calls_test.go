@@ -19,6 +19,8 @@ var decides = map[string]string{
 	"members.reach":               "whether a member answers",
 	"members.applied":             "which member survives if the quorum is lost",
 	"members.observeHashes":       "which member is corrupt",
+	"members.With":                "which users and roles are changed",
+	"secrets.Secret":              "which passwords are changed",
 	"observe.observeAuth":         "as which user the operator asks the members",
 	"secrets.checkSecret":         "whether members can start, and with which certificate the operator asks them",
 	"secrets.secretOf":            "the same",

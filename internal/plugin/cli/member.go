@@ -65,10 +65,11 @@ func (w *world) asClient(ctx context.Context, c v1beta2.EtcdCluster) (security *
 			return nil, nil, fmt.Errorf("the client's certificate in Secret %s cannot be used: %w. No file was written", secret.Name, err)
 		}
 	}
-	if c.Spec.Auth == nil {
+	name := c.Spec.Auth.OperatorSecretName()
+	if name == "" {
 		return security, nil, nil
 	}
-	secret, err := w.secret(ctx, c.Spec.Auth.OperatorSecret)
+	secret, err := w.secret(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}

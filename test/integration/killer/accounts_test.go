@@ -69,7 +69,9 @@ func TestAClientMayDoWhatItsUserInTheSpecMay(t *testing.T) {
 		if out, err := b.etcdctlWith(v1beta2.OperatorSecretSuffix, "user", "add", "person", "--no-password"); err != nil {
 			b.Fatalf("%v: %s", err, out)
 		}
-		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Auth.Users, spec.Auth.Roles = spec.Auth.Users[:1], spec.Auth.Roles[:1] })
+		b.change(func(spec *v1beta2.EtcdClusterSpec) {
+			spec.Auth.Users, spec.Auth.Roles = spec.Auth.Users[:1], spec.Auth.Roles[:1]
+		})
 		b.operate(&killer.Count{}, "remove them", b.isReady)
 		out, err := b.etcdctlWith(v1beta2.OperatorSecretSuffix, "user", "list")
 		if users := strings.Fields(out); err != nil || fmt.Sprint(users) != "[client person root]" {
