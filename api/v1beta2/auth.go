@@ -27,6 +27,7 @@ type AuthPolicy struct {
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=1500
+	// +kubebuilder:validation:XValidation:rule="self.filter(u, has(u.certificate)).size() <= 100",message="At most 100 users may have a certificate. Issue those of others with cert-manager."
 	// +kubebuilder:validation:XValidation:rule="self.filter(u, has(u.passwordSecret)).size() <= 50",message="At most 50 users may have a passwordSecret. The others authenticate by the common name of a certificate."
 	Users []AuthUser `json:"users,omitempty"`
 	// What becomes of a user or a role that left the spec: Delete removes it from etcd, Retain keeps it. Those that were never in the spec are
@@ -88,6 +89,7 @@ type AuthRange struct {
 }
 
 // AuthUser is a user of etcd.
+// +kubebuilder:validation:XValidation:rule="!has(self.certificate) || self.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$') && !(self.name in ['peer', 'server', 'client', 'operator'])",message="A user with a certificate has a name of lower-case letters, digits and hyphens, and is none of peer, server, client and operator, because a Secret has that name."
 type AuthUser struct {
 	// Name of the user. A client with a certificate is the user with the common name of that certificate. root is the user of the operators.
 	// +required
@@ -102,12 +104,18 @@ type AuthUser struct {
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=128
 	Roles []string `json:"roles,omitempty"`
+	// Write certificate: {} to get a certificate of the user in Secret <cluster>-<user>-tls. Needs TLS.managed.
+	// +optional
+	Certificate *AuthCertificate `json:"certificate,omitempty"`
 	// Name of a Secret with the password of the user in the key password. Without it the user has no password, and needs a certificate.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	PasswordSecret string `json:"passwordSecret,omitempty"`
 }
+
+// AuthCertificate asks for a certificate of a user. It is renewed like those of the cluster.
+type AuthCertificate struct{}
 
 // Values of AuthPermission.Access.
 const (
@@ -164,6 +172,12 @@ type AuthUserStatus struct {
 	Version string `json:"version,omitempty"`
 }
 
+// ServiceBinding names a Secret from which clients connect, as Service Binding (servicebinding.io) defines it.
+type ServiceBinding struct {
+	// Name of the Secret.
+	Name string `json:"name"`
+}
+
 // Keys of the Secret with the user of the operators, as in Secrets of type kubernetes.io/basic-auth.
 const (
 	AuthUsernameKey = "username"
@@ -176,6 +190,19 @@ func (a *AuthPolicy) OperatorSecretName() string {
 		return ""
 	}
 	return a.OperatorSecret
+}
+
+// Certified are the users that get a certificate.
+func (a *AuthPolicy) Certified() (names []string) {
+	if a == nil {
+		return nil
+	}
+	for _, u := range a.Users {
+		if u.Certificate != nil {
+			names = append(names, u.Name)
+		}
+	}
+	return names
 }
 
 // Manages reports whether cluster-operator keeps users, roles, or whether authentication is on.

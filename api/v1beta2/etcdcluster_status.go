@@ -95,6 +95,9 @@ type EtcdClusterStatus struct {
 	// Users and roles of spec.auth, as they are in etcd.
 	// +optional
 	Auth *AuthStatus `json:"auth,omitempty"`
+	// Secret of the first user of spec.auth with a certificate, from which a Service Binding connects a workload.
+	// +optional
+	Binding *ServiceBinding `json:"binding,omitempty"`
 	// State of each member, as the member itself reported it.
 	// +optional
 	// +listType=map

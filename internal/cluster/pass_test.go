@@ -103,7 +103,7 @@ func TestNoErrorOfARuleThatProtectsDataStopsTheRepairs(t *testing.T) {
 	v := &view.View{State: clustertest.State(clustertest.Formed, clustertest.Members(3))}
 	slow := apierrors.NewTimeoutError("later", 1)
 	for rule, want := range map[string]bool{
-		"setRetention": true, "requestGrowth": true, "renewCertificates": true, "restoreLabels": true, "applyNetworkPolicy": true, "applyBudget": false, "scaleUp": false,
+		"setRetention": true, "requestGrowth": true, "renewCertificates": true, "certifyUsers": true, "restoreLabels": true, "applyNetworkPolicy": true, "applyBudget": false, "scaleUp": false,
 	} {
 		if got := failure.Skippable(v, rule, steps.Done{}, slow); got != want {
 			t.Errorf("after a timeout of %s, later rules are asked: %t, want %t", rule, got, want)

@@ -34,7 +34,7 @@ var wholes = []reflect.Type{
 var reachesNothing = []string{
 	"paused", "hibernate", "readOnly", "auth.operatorSecret", "auth.enabled", "auth.removalPolicy", "auth.roles[].name",
 	"auth.roles[].permissions[].access", "auth.roles[].permissions[].key", "auth.roles[].permissions[].prefix", "auth.roles[].permissions[].range.from",
-	"auth.roles[].permissions[].range.to", "auth.users[].name", "auth.users[].passwordSecret", "auth.users[].roles[]", "pod.DNSTimeoutInSecond", "pod.busyboxImage",
+	"auth.roles[].permissions[].range.to", "auth.users[].passwordSecret", "auth.users[].roles[]", "pod.DNSTimeoutInSecond", "pod.busyboxImage",
 	"recovery.memberReplacementGrace", "recovery.foreignMemberGrace", "recovery.keepReplacedVolumes", "noSpace.action", "noSpace.keepRevisions",
 	"defragmentation.schedule", "defragmentation.timeZone", "defragmentation.startingDeadlineSeconds", "defragmentation.freePercent", "defragmentation.minimumSize",
 

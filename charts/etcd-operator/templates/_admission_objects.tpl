@@ -24,8 +24,8 @@
   message: An operator may only write Secrets of the type Opaque.
   reason: Forbidden
 - expression: >-
-    variables.isClusterOperator && !variables.deletes && variables.cluster != '' && variables.name in [variables.cluster + '-ca',
-    variables.cluster + '-peer-tls', variables.cluster + '-server-tls', variables.cluster + '-client-tls', variables.cluster + '-operator-tls'] &&
+    variables.isClusterOperator && !variables.deletes && variables.cluster != '' &&
+    (variables.name == variables.cluster + '-ca' || variables.name.startsWith(variables.cluster + '-') && variables.name.endsWith('-tls')) &&
     (variables.creates || variables.clusterBefore == variables.cluster) ||
     variables.isRestoreOperator && (variables.deletes || variables.ofRestore) && (variables.creates || variables.ofRestoreBefore)
   message: cluster-operator may only write the Secrets with the certificates of an EtcdCluster, and restore-operator only those with the signed URL of an EtcdRestore.

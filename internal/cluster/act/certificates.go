@@ -35,6 +35,8 @@ func (a *certificateActs) actOnCertificates(ctx context.Context, v *view.View, s
 		return a.requestCertificates(ctx, v)
 	case steps.WriteCertificates:
 		return a.writeCertificates(ctx, v, step)
+	case steps.WriteUserCertificates:
+		return a.writeUserCertificates(ctx, v)
 	default:
 		return fmt.Errorf("step %T is not about certificates", step)
 	}
@@ -101,6 +103,24 @@ func (a *certificateActs) writeCertificates(ctx context.Context, v *view.View, s
 		}
 	}
 	return nil
+}
+
+// writeUserCertificates writes the Secrets of users that are due. One that cannot be written keeps none of the others.
+func (a *certificateActs) writeUserCertificates(ctx context.Context, v *view.View) error {
+	var failed []error
+	for _, due := range v.UserCertificates.Due {
+		after, err := v.Material.NewUserSecret(v.State, due.User)
+		name := state.UserSecret(v.State, due.User)
+		switch {
+		case err != nil:
+		case v.Material.Users[due.User] == nil:
+			err = a.create(ctx, v, newSecret(v, name, after))
+		default:
+			err = a.update(ctx, v, name, after)
+		}
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
 }
 
 // update replaces a Secret of the cluster. It fails if the Secret was changed since it was read.

@@ -14,7 +14,7 @@ import (
 
 // asksClock are examples of steps that may be due to time and cannot be undone.
 var asksClock = []steps.Step{
-	steps.CreateCA{}, steps.ReplaceCA{}, steps.RemovePreviousCA{}, steps.WriteCertificates{}, steps.BeginRecovery{}, steps.FailRestore{},
+	steps.CreateCA{}, steps.ReplaceCA{}, steps.RemovePreviousCA{}, steps.WriteCertificates{}, steps.WriteUserCertificates{}, steps.BeginRecovery{}, steps.FailRestore{},
 	steps.RemoveMember{Name: "example-1", Cause: "it has not served for 5m"}, steps.DeletePod{Name: "example-1"}, steps.ForceDeletePod{Name: "example-1"},
 }
 

@@ -52,14 +52,14 @@ func NoteBehind(status *v1beta2.EtcdClusterStatus, wait steps.Wait, generation i
 // independentRules are rules whose step may fail without harm to the rules after them: those look at what is there, and
 // not at what the step should have done.
 var independentRules = []string{
-	"setRetention", "requestGrowth", "renewCertificates", "restoreLabels",
+	"setRetention", "requestGrowth", "renewCertificates", "certifyUsers", "restoreLabels",
 	"applyNetworkPolicy", "loadCertificates", "applyBudget", "recreateBlocked", "deleteStopped", "startMember", "releaseMember", "addToService", "forbidEmptyStart", "unmarkVolumes", "relabelPods", "applyMetadata",
 	"removeOrphanPods", "resizePods", "prepareMembers", "setAsideOther", "deleteOldVolumes", "deleteSetAside", "growVolumes",
 	"removeFailedSeed", "restartForFileSystem",
 }
 
 // unconditionalRules stand before the repairs. Whatever error one of them ends with, the repairs must not wait for it.
-var unconditionalRules = []string{"setRetention", "requestGrowth", "renewCertificates", "restoreLabels", "applyNetworkPolicy"}
+var unconditionalRules = []string{"setRetention", "requestGrowth", "renewCertificates", "certifyUsers", "restoreLabels", "applyNetworkPolicy"}
 
 // Unconditional reports whether later rules are asked after any error of a rule.
 func Unconditional(rule string) bool { return slices.Contains(unconditionalRules, rule) }

@@ -24,6 +24,11 @@ func small(s *state.State) {
 	holds(8, 8)(&s.Members[0])
 }
 
+// userDue has a certificate of a user expire.
+func userDue(s *state.State) {
+	s.UserCertificates.Due = []state.UserCertificate{{User: "shop", Cause: "it expires"}}
+}
+
 // protecting are the rules that protect data, and two that only keep the surroundings current. Each has a change of a
 // state after which the rule must act, and the step that it then returns.
 var protecting = []struct {
@@ -37,6 +42,7 @@ var protecting = []struct {
 	{"volumes grow", "requestGrowth", true, small, steps.ResizeVolume{}},
 	{"certificates are renewed", "renewCertificates", true, func(s *state.State) { managed(s); due(&s.Certificates) }, steps.WriteCertificates{}},
 	{"deleted Secrets are written again", "renewCertificates", true, func(s *state.State) { managed(s); due(&s.Certificates); s.Certificates.Missing = true }, steps.WriteCertificates{}},
+	{"certificates of users are renewed", "certifyUsers", true, func(s *state.State) { managed(s); userDue(s) }, steps.WriteUserCertificates{}},
 	{"Services are corrected", "applyServices", false, func(s *state.State) { s.Services.HeadlessCurrent = false }, steps.ApplyServices{}},
 	{"drains are bounded", "applyBudget", false, func(s *state.State) { s.Budget.MinAvailable++ }, steps.ApplyBudget{}},
 }

@@ -42,7 +42,9 @@ type rotation struct {
 	wrong string
 	story []string
 	// lookIn is the number of minutes until the client reads its Secret again.
-	lookIn   int
+	lookIn int
+	// user is a client with the certificate of a user of spec.auth, if there is one.
+	user     *loaded
 	verdicts map[string]verdict
 }
 
@@ -107,6 +109,7 @@ func (w *rotation) issue(names ...string) {
 // judge updates the state as observe does.
 func (w *rotation) judge() {
 	w.s.Certificates = w.m.Judge(w.s, state.Certificates{Requested: true})
+	w.s.UserCertificates.Due = w.m.JudgeUsers(w.s)
 	w.s.MembershipKnown = w.r.IntN(4) > 0 // else no member answers in time
 	for i := range w.s.Members {
 		m, l := &w.s.Members[i], w.members[i]
@@ -140,6 +143,31 @@ func (w *rotation) load(i int) {
 func (w *rotation) look() {
 	held := w.m.HandedOut["client"]
 	w.client = loaded{trusts: pki.ParseBundle(held.Get(v1beta2.ClientCAKey)), server: held.Get(v1beta2.ClientCertKey)}
+	if w.user != nil {
+		w.user.trusts, w.user.server = pki.ParseBundle(w.m.Users["shop"].Get(material.IssuedCAKey)), w.m.Users["shop"].Get(material.IssuedCertKey)
+	}
+}
+
+// certify gives the cluster a user with a certificate.
+func (w *rotation) certify() {
+	w.s.Spec.Auth = &v1beta2.AuthPolicy{Users: []v1beta2.AuthUser{{Name: "shop", Certificate: &v1beta2.AuthCertificate{}}}}
+	w.judge()
+	w.act(certificates.CertifyUsers(w.s))
+	w.user = &loaded{}
+	w.look()
+}
+
+// writeUsers writes the certificates of users that are due.
+func (w *rotation) writeUsers() {
+	users := map[string]*material.Secret{}
+	for _, due := range w.s.UserCertificates.Due {
+		after, err := w.m.NewUserSecret(w.s, due.User)
+		if err != nil {
+			w.Fatal(err)
+		}
+		users[due.User] = after
+	}
+	w.m.Users = users
 }
 
 // act carries out a step as the operator does, or a part of it if the operator is killed.
@@ -177,6 +205,8 @@ func (w *rotation) act(step steps.Step) {
 				w.m.HandedOut[u.Name] = after
 			}
 		}
+	case steps.WriteUserCertificates:
+		w.writeUsers()
 	case steps.LoadCertificates:
 		for i := range w.s.Members {
 			if w.s.Members[i].Name == step.Name {
@@ -226,6 +256,10 @@ func (w *rotation) check() {
 		}
 		w.trusted(fmt.Sprintf("the client trusts member %d", i), w.client.trusts, l.server)
 		w.trusted(fmt.Sprintf("member %d trusts the client", i), l.trusts, w.client.server)
+		if w.user != nil {
+			w.trusted(fmt.Sprintf("the user trusts member %d", i), w.user.trusts, l.server)
+			w.trusted(fmt.Sprintf("member %d trusts the user", i), l.trusts, w.user.server)
+		}
 		w.trusted(fmt.Sprintf("member %d trusts the operator", i), l.trusts, w.m.Operator(w.s).Get(v1beta2.ClientCertKey))
 		w.trusted(fmt.Sprintf("the operator trusts member %d", i), pki.ParseBundle(w.m.Operator(w.s).Get(v1beta2.ClientCAKey)), l.server)
 		for j, other := range w.members {

@@ -39,6 +39,7 @@ var Rules = []group{
 		{Name: "setRetention", Decide: volumes.SetRetention},
 		{Name: "requestGrowth", Decide: volumes.RequestGrowth},
 		{Name: "renewCertificates", Decide: certificates.RenewCertificates},
+		{Name: "certifyUsers", Decide: certificates.CertifyUsers},
 	}},
 	{Name: "gates", Purpose: "While one of these holds, no member is touched.", Rules: []rule{
 		{Name: "paused", Decide: modes.Paused},
@@ -144,6 +145,7 @@ var Rules = []group{
 		{Name: "readOnlyNotSupported", Decide: modes.ReadOnlyNotSupported},
 		{Name: "invalidAuthSecret", Decide: certificates.InvalidAuthSecret},
 		{Name: "reportAccounts", Decide: accounts.Report},
+		{Name: "uncertifiedUsers", Decide: certificates.UncertifiedUsers},
 		{Name: "reportUnreadableRestore", Decide: waits.ReportUnreadableRestore},
 		{Name: "adviseOfPeerName", Decide: certificates.AdviseOfPeerName},
 		{Name: "adviseOfClientName", Decide: certificates.AdviseOfClientName},

@@ -33,6 +33,7 @@ func (s *Secrets) Judge(ctx context.Context, v *view.View) error {
 	if j := k.judgement; j != nil && v.Now.Sub(j.at) < judged {
 		v.MetadataDue = append(v.MetadataDue, j.metadataDue...)
 		v.Material, v.Certificates, v.ClientName, v.NamedClients, v.TLS = j.material, j.certificates, j.clientName, j.namedClients, j.tls
+		v.UserCertificates = j.users
 		return nil
 	}
 	before := len(v.MetadataDue)
@@ -41,7 +42,7 @@ func (s *Secrets) Judge(ctx context.Context, v *view.View) error {
 	}
 	k.judgement = nil
 	if c := v.Certificates; v.SecretProblem == "" && c.Foreign == "" && c.Unissued == "" && !c.Missing && !c.Superseded && !k.large {
-		k.judgement = &judgement{v.Now, v.Material, v.Certificates, v.ClientName, v.NamedClients, slices.Clone(v.MetadataDue[before:]), v.TLS}
+		k.judgement = &judgement{v.Now, v.Material, v.Certificates, v.UserCertificates, v.ClientName, v.NamedClients, slices.Clone(v.MetadataDue[before:]), v.TLS}
 	}
 	return nil
 }
@@ -90,7 +91,7 @@ func (s *Secrets) Doubt(v *view.View, step steps.Step, err error, hangs func(v *
 // writesSecrets says whether a step changes what is kept.
 func writesSecrets(step steps.Step) bool {
 	switch step := step.(type) {
-	case steps.CreateCA, steps.RequestCertificates, steps.WriteCertificates:
+	case steps.CreateCA, steps.RequestCertificates, steps.WriteCertificates, steps.WriteUserCertificates:
 		return true
 	case steps.ApplyMetadata:
 		return step.Kind == "Secret" || step.Kind == "Certificate"

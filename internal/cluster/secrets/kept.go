@@ -51,6 +51,7 @@ type judgement struct {
 	at           time.Time
 	material     material.Material
 	certificates state.Certificates
+	users        state.UserCertificates
 	clientName   string
 	namedClients bool
 	// metadataDue are those of the Secrets and Certificates that do not have what spec.metadata asks for.

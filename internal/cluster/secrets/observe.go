@@ -3,6 +3,7 @@ package secrets
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,12 +45,42 @@ func (s *Secrets) ObserveSecrets(ctx context.Context, v *view.View) error {
 		v.SecretProblem = material.TooManySignatures
 		return nil
 	}
+	if err := s.observeUsers(ctx, v); err != nil {
+		return noteSecret(v, err)
+	}
 	if !v.Certificates.Missing && v.Certificates.Foreign == "" {
 		name := v.Spec.TLS.ClientSecret(v.Name)
 		if v.Certificates.Operator {
 			name = v.Spec.TLS.OperatorSecret(v.Name)
 		}
 		useClientSecret(v, name, v.Material.Operator(v.State).Data)
+	}
+	return nil
+}
+
+// observeUsers reads the Secrets with the certificates of users.
+func (s *Secrets) observeUsers(ctx context.Context, v *view.View) error {
+	if v.Spec.TLS.Managed == nil {
+		return nil
+	}
+	v.Material.Users = map[string]*material.Secret{}
+	for _, user := range v.Spec.Auth.Certified() {
+		name := state.UserSecret(v.State, user)
+		held, ours, err := s.ownSecret(ctx, v, name)
+		if err != nil {
+			return err
+		}
+		if !ours {
+			v.UserCertificates.Taken = append(v.UserCertificates.Taken, name)
+		}
+		if held != nil {
+			v.Material.Users[user] = held
+		}
+	}
+	for _, due := range v.Material.JudgeUsers(v.State) {
+		if !slices.Contains(v.UserCertificates.Taken, state.UserSecret(v.State, due.User)) {
+			v.UserCertificates.Due = append(v.UserCertificates.Due, due)
+		}
 	}
 	return nil
 }

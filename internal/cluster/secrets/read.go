@@ -19,6 +19,7 @@ var SecretKeys = []string{
 	material.CACertKey, material.CAKeyKey, material.PreviousCACertKey, material.PreviousCAKeyKey, material.IssuedCertKey, material.IssuedKeyKey, material.IssuedCAKey,
 	v1beta2.PeerCertKey, v1beta2.PeerKeyKey, v1beta2.PeerCAKey, v1beta2.ServerCertKey, v1beta2.ServerKeyKey, v1beta2.ServerCAKey,
 	v1beta2.ClientCertKey, v1beta2.ClientKeyKey, v1beta2.ClientCAKey, v1beta2.AuthUsernameKey, v1beta2.AuthPasswordKey,
+	material.BindingTypeKey, material.BindingHostKey, material.BindingPortKey, material.BindingEndpointsKey,
 }
 
 // secretOf returns a Secret that is kept, or reads and keeps it. The caller may only read it, because other passes use the same one. A missing Secret is

@@ -26,15 +26,18 @@ func roleFor(name, prefix string) v1beta2.AuthRole {
 func TestAClientMayDoWhatItsUserInTheSpecMay(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, v1beta2.EtcdClusterSpec{
-		Size: 1, Version: newer, TLS: &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}},
+		Size: 1, Version: newer, TLS: &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{CAOverlap: lasting(0)}},
 		Auth: &v1beta2.AuthPolicy{
 			Enabled: ptr.To(true), Roles: []v1beta2.AuthRole{roleFor("shop", "/shop/")},
-			Users: []v1beta2.AuthUser{{Name: "client", Roles: []string{"shop"}}},
+			Users: []v1beta2.AuthUser{{Name: "client", Roles: []string{"shop"}}, {Name: "web", Roles: []string{"shop"}, Certificate: &v1beta2.AuthCertificate{}}},
 		},
 	})
 	kubetest.Create(b, b.cluster)
 	b.operate(&killer.Count{}, "form a cluster", b.isReady)
 	b.limitedTo("/shop/")
+	if binding := b.cluster.Status.Binding; binding == nil || binding.Name != "example-web-tls" {
+		t.Errorf("the status names the binding %+v", binding)
+	}
 	b.step("other keys after a change of the role", func(b *bench) {
 		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Auth.Roles[0] = roleFor("shop", "/store/") })
 		b.operate(&killer.Count{}, "change the role", b.isReady)
@@ -43,6 +46,19 @@ func TestAClientMayDoWhatItsUserInTheSpecMay(t *testing.T) {
 	b.step("after more members and a new minor version", func(b *bench) {
 		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Size = 3 })
 		b.operate(&killer.Count{}, "grow", b.isReady)
+		b.limitedTo("/store/")
+	})
+	b.step("while the CA is replaced", func(b *bench) {
+		first := string(b.secret("-ca")["ca.crt"])
+		kubetest.MustKubectl(b, "", "annotate", "etcdcluster/"+b.cluster.Name, "-n", b.cluster.Namespace, v1beta2.AnnotationRotateCA+"=now")
+		b.operate(&killer.Count{}, "replace the CA", func() error {
+			for _, refused := range []string{"permission denied", "tls: ", "x509: "} {
+				if out, err := b.etcdctlWith("-web-tls", "--command-timeout=2s", "get", "/store/a"); err != nil && strings.Contains(out, refused) {
+					b.Errorf("the client is refused: %v: %s", err, out)
+				}
+			}
+			return errors.Join(b.caReplaced(first), b.isReady())
+		})
 		b.limitedTo("/store/")
 	})
 	b.step("1,000 users and 100 roles", func(b *bench) {
@@ -61,7 +77,7 @@ func TestAClientMayDoWhatItsUserInTheSpecMay(t *testing.T) {
 		if took > time.Minute {
 			b.Errorf("1,000 users and 100 roles took %s", took)
 		}
-		if auth := b.cluster.Status.Auth; len(auth.Users) != 1001 || len(auth.Roles) != 101 {
+		if auth := b.cluster.Status.Auth; len(auth.Users) != 1002 || len(auth.Roles) != 101 {
 			b.Errorf("the status has %d users and %d roles", len(auth.Users), len(auth.Roles))
 		}
 	})
@@ -70,11 +86,11 @@ func TestAClientMayDoWhatItsUserInTheSpecMay(t *testing.T) {
 			b.Fatalf("%v: %s", err, out)
 		}
 		b.change(func(spec *v1beta2.EtcdClusterSpec) {
-			spec.Auth.Users, spec.Auth.Roles = spec.Auth.Users[:1], spec.Auth.Roles[:1]
+			spec.Auth.Users, spec.Auth.Roles = spec.Auth.Users[:2], spec.Auth.Roles[:1]
 		})
 		b.operate(&killer.Count{}, "remove them", b.isReady)
 		out, err := b.etcdctlWith(v1beta2.OperatorSecretSuffix, "user", "list")
-		if users := strings.Fields(out); err != nil || fmt.Sprint(users) != "[client person root]" {
+		if users := strings.Fields(out); err != nil || fmt.Sprint(users) != "[client person root web]" {
 			b.Errorf("etcd has the users %v, error %v", users, err)
 		}
 	})
@@ -90,6 +106,12 @@ func TestAClientMayDoWhatItsUserInTheSpecMay(t *testing.T) {
 // limitedTo checks that the applications' certificate reads, writes and watches the keys with a prefix, and no others.
 func (b *bench) limitedTo(prefix string) {
 	b.Helper()
+	if out, err := b.etcdctlWith("-web-tls", "put", prefix+"b", "1"); err != nil {
+		b.Errorf("a user with a certificate may not write %s: %v: %s", prefix, err, out)
+	}
+	if out, err := b.etcdctlWith("-web-tls", "put", "/other/b", "1"); err == nil || !strings.Contains(out, "permission denied") {
+		b.Errorf("a user with a certificate may write other keys: %v: %s", err, out)
+	}
 	if out, err := b.etcdctlWith(v1beta2.ClientSecretSuffix, "put", prefix+"a", "1"); err != nil {
 		b.Errorf("the client may not write %s: %v: %s", prefix, err, out)
 	}

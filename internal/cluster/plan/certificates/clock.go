@@ -99,7 +99,7 @@ func AsksClock(s state.State, step steps.Step) bool {
 	switch step := step.(type) {
 	case steps.CreateCA, steps.ReplaceCA, steps.RemovePreviousCA:
 		return true
-	case steps.WriteCertificates:
+	case steps.WriteCertificates, steps.WriteUserCertificates:
 		return s.Spec.TLS.Managed != nil
 	case steps.RemoveMember:
 		return step.Cause != "" && !step.DataGone()

@@ -22,3 +22,15 @@ type Accounts struct {
 func MayChangeAccounts(s State) bool {
 	return s.Spec.Auth.Manages() && s.Formed() && s.MembershipKnown && !s.Restoring() && !s.Forcing()
 }
+
+// UserSecret is the name of the Secret with the certificate of a user.
+func UserSecret(s State, user string) string { return s.Name + "-" + user + "-tls" }
+
+// UserCertificates are those of users of spec.auth. Due must be written, and Taken are the Secrets that another owner has.
+type UserCertificates struct {
+	Due   []UserCertificate
+	Taken []string
+}
+
+// UserCertificate is a certificate of a user that must be written. Cause says why.
+type UserCertificate struct{ User, Cause string }

@@ -108,7 +108,8 @@ type State struct {
 	// NamedClients: the clients' certificate covers ClientHostname already. It keeps the name, because members may check it.
 	NamedClients bool
 	// Certificates of members and clients.
-	Certificates Certificates
+	Certificates     Certificates
+	UserCertificates UserCertificates
 
 	// KnownVoters names the voters that the cluster had when it last answered; empty when that is not known.
 	KnownVoters []string

@@ -79,3 +79,14 @@ func (RemovePreviousCA) describe(state.State) planning.Description {
 		Requeue: state.RequeueSoon,
 	}, "ForgettingAuthority", cluster)
 }
+
+// WriteUserCertificates writes the Secrets of users whose certificates are missing or due. What names the first.
+type WriteUserCertificates struct{ What string }
+
+func (step WriteUserCertificates) describe(state.State) planning.Description {
+	return announced(planning.Description{
+		Reason:  v1beta2.ReasonIssuingCertificates,
+		Message: "The operator is writing the certificate of " + step.What + ".",
+		Requeue: state.RequeueSoon,
+	}, "WritingCertificates", cluster)
+}

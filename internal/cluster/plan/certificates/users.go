@@ -1,0 +1,49 @@
+package certificates
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+)
+
+// CertifyUsers writes the certificates of users, also while the cluster is paused or hibernates. After a replacement of the CA, the certificate of
+// clients changes first, and those of users follow in the next pass.
+func CertifyUsers(s state.State) steps.Step {
+	c, due := s.Certificates, s.UserCertificates.Due
+	if len(due) == 0 || c.Missing || c.Foreign != "" || c.CA.Broken != "" {
+		return nil
+	}
+	what := "user " + due[0].User + ": " + due[0].Cause
+	if more := len(due) - 1; more > 0 {
+		what = fmt.Sprintf("user %s and of %d more: %s", due[0].User, more, due[0].Cause)
+	}
+	if write := (steps.WriteUserCertificates{What: what}); !awaitsClocks(s, write) {
+		return write
+	}
+	return nil // reportClock
+}
+
+// Binding is the Secret of the first user with a certificate; nil without one.
+func Binding(s state.State) *v1beta2.ServiceBinding {
+	certified := s.Spec.Auth.Certified()
+	if len(certified) == 0 || s.Spec.TLS == nil || s.Spec.TLS.Managed == nil {
+		return nil
+	}
+	return &v1beta2.ServiceBinding{Name: state.UserSecret(s, certified[0])}
+}
+
+// UncertifiedUsers reports on a healthy cluster which users have no certificate of the operator.
+func UncertifiedUsers(s state.State) steps.Step {
+	certified := s.Spec.Auth.Certified()
+	switch {
+	case len(certified) > 0 && (s.Spec.TLS == nil || s.Spec.TLS.Managed == nil):
+		return steps.Wait{Reason: v1beta2.ReasonAccountsNotChanged, Stalled: true, Message: fmt.Sprintf("User %s of spec.auth.users has certificate: {}, which needs TLS.managed. "+
+			"Issue its certificate otherwise, with the user as common name, and remove the field.", certified[0])}
+	case len(s.UserCertificates.Taken) > 0:
+		return steps.Wait{Reason: v1beta2.ReasonNotOurs, Stalled: true, Message: TakenByAnother("Secret " + strings.Join(s.UserCertificates.Taken, ", "))}
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package material
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/pki"
+)
+
+// The certificates of users follow that of clients: they have the same CAs, and the same CA signs them. So when a CA is replaced, they change in
+// the same steps, and no rule about members waits for them.
+
+// Keys of the Secret of a user beside the certificate. Service Binding (servicebinding.io) defines the first four.
+const (
+	BindingTypeKey      = "type"
+	BindingHostKey      = "host"
+	BindingPortKey      = "port"
+	BindingUsernameKey  = "username"
+	BindingEndpointsKey = "endpoints"
+)
+
+// JudgeUsers says which certificates of users are due.
+func (m Material) JudgeUsers(s state.State) (due []state.UserCertificate) {
+	for _, user := range s.Spec.Auth.Certified() {
+		if cause := m.userDue(s, user); cause != "" {
+			due = append(due, state.UserCertificate{User: user, Cause: cause})
+		}
+	}
+	return due
+}
+
+// userDue says why the Secret of a user must be written; empty if it need not, or cannot be now.
+func (m Material) userDue(s state.State, user string) string {
+	signer := m.signerOfUsers()
+	held := m.Users[user]
+	switch {
+	case signer == nil || !Valid(s, signer):
+		return ""
+	case held == nil:
+		return "it has none yet"
+	}
+	leaf, err := userPair(held).Leaf()
+	if err == nil {
+		err = userRequest(s, user).Check(userPair(held))
+	}
+	switch {
+	case err != nil:
+		return err.Error()
+	case leaf.CheckSignatureFrom(signer.Certificate()) != nil:
+		return "another CA signs the certificates of clients now"
+	case notYetValid(leaf, state.ServerNow(s)) != "":
+		return "it was issued while a clock was ahead"
+	case !held.has(m.userData(s, user)):
+		return "the CAs or the addresses of the cluster have changed"
+	}
+	return state.Validity(s).DueBy(leaf.NotAfter, signer.Certificate().NotAfter, state.ServerNow(s))
+}
+
+// signerOfUsers is the CA that signed the certificate of clients; nil if there is none yet, or its key is not known.
+func (m Material) signerOfUsers() *pki.CA {
+	leaf, err := pki.Pair{Cert: m.HandedOut["client"].Get(v1beta2.ClientCertKey), Key: m.HandedOut["client"].Get(v1beta2.ClientKeyKey)}.Leaf()
+	if err != nil {
+		return nil
+	}
+	return signerOf(m, leaf)
+}
+
+func userPair(held *Secret) pki.Pair {
+	return pki.Pair{Cert: held.Get(v1beta2.ClientCertKey), Key: held.Get(v1beta2.ClientKeyKey)}
+}
+
+// userRequest is what the certificate of clients has, with the name of the user.
+func userRequest(s state.State, user string) pki.Request {
+	request := state.CertificateRequest(s, state.Usage{Name: "client"})
+	request.CommonName = user
+	return request
+}
+
+// userData is what the Secret of a user has beside the certificate.
+func (m Material) userData(s state.State, user string) map[string][]byte {
+	authorities := m.HandedOut["client"].Get(v1beta2.ClientCAKey)
+	host := s.ClientService() + "." + s.Namespace + ".svc"
+	port := strconv.Itoa(int(v1beta2.ClientPort))
+	return map[string][]byte{
+		v1beta2.ClientCAKey: authorities, IssuedCAKey: authorities,
+		BindingTypeKey: []byte("etcd"), BindingHostKey: []byte(host), BindingPortKey: []byte(port), BindingUsernameKey: []byte(user),
+		BindingEndpointsKey: []byte("https://" + host + ":" + port),
+	}
+}
+
+// has reports whether a Secret has all of some data.
+func (s *Secret) has(data map[string][]byte) bool {
+	for key, value := range data {
+		if !bytes.Equal(s.Get(key), value) {
+			return false
+		}
+	}
+	return bytes.Equal(s.Get(IssuedCertKey), s.Get(v1beta2.ClientCertKey)) && bytes.Equal(s.Get(IssuedKeyKey), s.Get(v1beta2.ClientKeyKey))
+}
+
+// NewUserSecret is the Secret of a user after it is written. A certificate that is not due is kept.
+func (m Material) NewUserSecret(s state.State, user string) (*Secret, error) {
+	signer := m.signerOfUsers()
+	if signer == nil {
+		return nil, fmt.Errorf("issue the certificate of user %s: %w", user, errNoAuthority)
+	}
+	held := m.Users[user]
+	pair := userPair(held)
+	leaf, err := pair.Leaf()
+	keep := err == nil && userRequest(s, user).Check(pair) == nil && leaf.CheckSignatureFrom(signer.Certificate()) == nil && notYetValid(leaf, state.ServerNow(s)) == "" &&
+		state.Validity(s).DueBy(leaf.NotAfter, signer.Certificate().NotAfter, state.ServerNow(s)) == ""
+	if !keep {
+		if pair, err = signer.Issue(userRequest(s, user), state.EarlierNow(s), state.FromEarlier(s, state.Validity(s).Duration)); err != nil {
+			return nil, fmt.Errorf("issue the certificate of user %s: %w", user, err)
+		}
+	}
+	data := m.userData(s, user)
+	data[v1beta2.ClientCertKey], data[v1beta2.ClientKeyKey], data[IssuedCertKey], data[IssuedKeyKey] = pair.Cert, pair.Key, pair.Cert, pair.Key
+	after := &Secret{Data: data, Annotations: map[string]string{}}
+	if held != nil {
+		after.Version = held.Version
+	}
+	return after, nil
+}
