@@ -98,7 +98,7 @@ func (p *plugin) command(version string) *cobra.Command {
 	root.AddCommand(p.status(), p.backup(), p.snapshots(), p.restore(), p.upgrade(), p.hibernate(), p.wake(), p.pause(), p.resume(), p.freeze(), p.thaw(),
 		p.moveLeader(), p.replace(), p.defrag(), p.events(), p.logs(), p.ctl(), p.report(), p.explain(), p.version(version),
 		p.restart(), p.scale(), p.rotateCA(), p.recover(), p.removeForeign(), p.suspend(), p.bench(), p.env(), p.portForward(), p.check(),
-		p.fence(), p.unfence(), p.download(), p.imports(version))
+		p.fence(), p.unfence(), p.userList(), p.certificate(), p.download(), p.imports(version))
 	p.completesConnection(root)
 	for _, c := range root.Commands() {
 		p.completes(c)

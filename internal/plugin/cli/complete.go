@@ -34,7 +34,7 @@ func (p *plugin) completes(c *cobra.Command) {
 	places := strings.Fields(c.Use)[1:]
 	byPlace := map[string]source{
 		"<cluster>": p.clusterNames, "[cluster]": p.clusterNames, "<member>": p.memberNames, "[member]": p.memberNames, "<version>": p.versions,
-		"<fenced>": p.fencedMembers, "<backup>": p.seriesNames, "<foreign>": p.foreignMembers, "<reason>": func(*cobra.Command, []string) []string { return core.Reasons() },
+		"<fenced>": p.fencedMembers, "<backup>": p.seriesNames, "<user>": p.certifiedUsers, "<foreign>": p.foreignMembers, "<reason>": func(*cobra.Command, []string) []string { return core.Reasons() },
 	}
 	if c.ValidArgsFunction == nil {
 		c.ValidArgsFunction = func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -85,6 +85,15 @@ func (p *plugin) clusterNames(c *cobra.Command, _ []string) []string {
 		}
 		return names
 	})
+}
+
+// certifiedUsers are those with a certificate of the operator.
+func (p *plugin) certifiedUsers(c *cobra.Command, args []string) []string {
+	_, cluster, err := p.connectTo(c.Context(), args[:min(1, len(args))])
+	if err != nil {
+		return nil
+	}
+	return cluster.Spec.Auth.Certified()
 }
 
 func (p *plugin) memberNames(c *cobra.Command, args []string) []string {

@@ -25,44 +25,64 @@ func (p *plugin) env() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if directory == "" {
-				cache, err := os.UserCacheDir()
-				if err != nil {
-					return fmt.Errorf("there is no directory for the certificate: %w. Nothing was written. Name one with --dir", err)
-				}
-				directory = filepath.Join(cache, "kubectl-etcd", w.namespace, cluster.Name)
-			}
-			written, err := w.writeClient(c.Context(), cluster, directory)
-			if err != nil {
-				return err
-			}
-			fmt.Fprint(p.Out, core.Env(cluster, port, directory))
-			if written {
-				fmt.Fprintf(p.Err, "# The client's private key is in %s. Delete the directory when you no longer need it.\n", directory)
-			}
-			return nil
+			return p.printEnv(c.Context(), w, clientFiles{cluster: cluster, secret: cluster.Spec.TLS.ClientSecret(cluster.Name), of: cluster.Name, directory: directory, port: port})
 		},
 	}
-	c.Flags().StringVar(&directory, "dir", "", "directory for the client's certificate and key; default: one for the cluster in your cache directory")
-	c.Flags().Uint16Var(&port, "port", clientPort, "port of this machine to which kubectl etcd port-forward listens")
+	filesOf(c, &directory, &port)
 	return c
+}
+
+// filesOf adds the flags of a command that writes a certificate.
+func filesOf(c *cobra.Command, directory *string, port *uint16) {
+	c.Flags().StringVar(directory, "dir", "", "directory for the client's certificate and key; default: one in your cache directory")
+	c.Flags().Uint16Var(port, "port", clientPort, "port of this machine to which kubectl etcd port-forward listens")
+}
+
+// clientFiles are the files of a client's Secret.
+type clientFiles struct {
+	cluster v1beta2.EtcdCluster
+	// secret is its name, and of whose it is.
+	secret, of string
+	// directory is empty for one in the cache directory of the user.
+	directory string
+	port      uint16
+}
+
+// printEnv writes the files of a client, and prints the variables of etcdctl.
+func (p *plugin) printEnv(ctx context.Context, w *world, f clientFiles) error {
+	if f.directory == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return fmt.Errorf("there is no directory for the certificate: %w. Nothing was written. Name one with --dir", err)
+		}
+		f.directory = filepath.Join(cache, "kubectl-etcd", w.namespace, f.of)
+	}
+	written, err := w.writeClient(ctx, f)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(p.Out, core.Env(f.cluster, f.port, f.directory))
+	if written {
+		fmt.Fprintf(p.Err, "# The client's private key is in %s. Delete the directory when you no longer need it.\n", f.directory)
+	}
+	return nil
 }
 
 // clientPort is the port of etcd, and of this machine by default.
 const clientPort = uint16(v1beta2.ClientPort)
 
 // writeClient writes the client's certificate, key and CA, which only the user may read. Without TLS there is nothing to write.
-func (w *world) writeClient(ctx context.Context, c v1beta2.EtcdCluster, directory string) (bool, error) {
-	if !c.Spec.TLS.SecureClient() {
+func (w *world) writeClient(ctx context.Context, f clientFiles) (bool, error) {
+	if !f.cluster.Spec.TLS.SecureClient() {
 		return false, nil
 	}
-	name := c.Spec.TLS.ClientSecret(c.Name)
+	name, directory := f.secret, f.directory
 	var secret *corev1.Secret
 	secret, err := w.core.CoreV1().Secrets(w.namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return false, fmt.Errorf("the client's certificate cannot be read: %w. Nothing was written. You need the right to read Secret %s", err, name)
 	}
-	files, err := core.ClientFiles(c, secret)
+	files, err := core.ClientFiles(f.cluster, secret)
 	if err != nil {
 		return false, err
 	}

@@ -40,7 +40,7 @@ func (p *plugin) portForward() *cobra.Command {
 				return fmt.Errorf("there is no directory for the certificate: %w. Nothing was written", err)
 			}
 			defer func() { _ = os.RemoveAll(directory) }()
-			if _, err := w.writeClient(c.Context(), cluster, directory); err != nil {
+			if _, err := w.writeClient(c.Context(), clientFiles{cluster: cluster, secret: cluster.Spec.TLS.ClientSecret(cluster.Name), directory: directory}); err != nil {
 				return err
 			}
 			return p.forward(c.Context(), w, cluster, pod.Name, port, directory)

@@ -1,0 +1,96 @@
+package plugin
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+)
+
+// User is a user of etcd, as the spec and the status of an EtcdCluster say.
+type User struct {
+	Name  string   `json:"name"`
+	Roles []string `json:"roles,omitempty"`
+	// By is with what the user authenticates.
+	By string `json:"authenticatesBy"`
+	// In is yes, no or changing.
+	In string `json:"inEtcd"`
+}
+
+// Users returns the users of the spec, and then those that others made.
+func Users(c v1beta2.EtcdCluster) []User {
+	status := v1beta2.AuthStatus{}
+	if c.Status.Auth != nil {
+		status = *c.Status.Auth
+	}
+	var users []User
+	if c.Spec.Auth != nil {
+		for _, u := range c.Spec.Auth.Users {
+			users = append(users, User{Name: u.Name, Roles: u.Roles, By: authenticatesBy(c, u), In: inEtcd(status, u.Name)})
+		}
+	}
+	for _, name := range status.OtherUsers {
+		users = append(users, User{Name: name, By: "not in the spec", In: "yes"})
+	}
+	return users
+}
+
+func authenticatesBy(c v1beta2.EtcdCluster, u v1beta2.AuthUser) string {
+	var by []string
+	if u.Certificate != nil {
+		by = append(by, "Secret "+UserSecret(c, u.Name))
+	}
+	if u.PasswordSecret != "" {
+		by = append(by, "password in Secret "+u.PasswordSecret)
+	}
+	if len(by) == 0 {
+		return "certificate with that common name"
+	}
+	return strings.Join(by, ", ")
+}
+
+func inEtcd(status v1beta2.AuthStatus, name string) string {
+	i := slices.IndexFunc(status.Users, func(u v1beta2.AuthUserStatus) bool { return u.Name == name })
+	switch {
+	case i < 0:
+		return "no"
+	case !strings.Contains(status.Users[i].Version, "/") || strings.HasPrefix(status.Users[i].Version, "changing "):
+		return "changing"
+	}
+	return "yes"
+}
+
+// UserSecret is the name of the Secret with the certificate of a user.
+func UserSecret(c v1beta2.EtcdCluster, user string) string { return c.Name + "-" + user + "-tls" }
+
+// Authentication says whether etcd's authentication is on, as the status says.
+func Authentication(c v1beta2.EtcdCluster) string {
+	switch {
+	case c.Status.Auth == nil:
+		return "The status does not say whether authentication is on, because spec.auth has neither enabled, roles nor users."
+	case c.Status.Auth.Enabled:
+		return "Authentication is on."
+	}
+	return "Authentication is off, so each client may do everything."
+}
+
+// Rows are the cells of a table of users.
+func Rows(users []User) (header []string, rows [][]string) {
+	for _, u := range users {
+		roles := strings.Join(u.Roles, ", ")
+		if roles == "" {
+			roles = "-"
+		}
+		rows = append(rows, []string{u.Name, roles, u.By, u.In})
+	}
+	return []string{"USER", "ROLES", "AUTHENTICATES BY", "IN ETCD"}, rows
+}
+
+// NoCertificate is the error for a user without a certificate of the operator.
+func NoCertificate(c v1beta2.EtcdCluster, user string) error {
+	if slices.Contains(c.Spec.Auth.Certified(), user) {
+		return nil
+	}
+	return fmt.Errorf("user %s of EtcdCluster %s has no certificate of the operator. Nothing was written. Add certificate: {} to the user in spec.auth.users", user, c.Name)
+}
