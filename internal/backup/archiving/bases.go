@@ -116,12 +116,16 @@ func neededFrom(ctx context.Context, store objstore.Store, o state.JobSpec, surv
 	if err != nil {
 		return base, false, nil //nolint:nilerr // then it is not known what is needed
 	}
-	item, found, err := o.Keep.AskedBase(ctx, store, o.SeriesOf(etcd.ID(id)), index, known)
-	if !found || err != nil {
+	items, err := o.Keep.AskedBases(ctx, store, o.SeriesOf(etcd.ID(id)), index, known)
+	if len(items) == 0 || err != nil {
 		return base, false, err
 	}
-	base = source.BaseOf(item.Key, known[item.Key].Manifest, item.Stored)
-	for _, b := range selected {
+	froms := make([]archive.Base, len(items))
+	for i, item := range items {
+		froms[i] = source.BaseOf(item.Key, known[item.Key].Manifest, item.Stored)
+	}
+	base = froms[len(froms)-1] // the signed one, if there are two
+	for _, b := range slices.Concat(froms, selected) {
 		from := survey.Floor(b) // a store may have received the older one later
 		if before := from.Before(survey.Floor(base)); before && from != (archive.Floor{}) || b.Stored.Before(base.Stored) && from == (archive.Floor{}) {
 			base = b
