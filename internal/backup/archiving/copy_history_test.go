@@ -38,16 +38,21 @@ type copiedHistory struct {
 	chain    archive.Chain
 	revision int64
 	log      []string
+	at       map[int64]time.Time // of each revision
+	newest   time.Time           // snapshot
 }
 
 func newCopiedHistory(t *testing.T, seed uint64) *copiedHistory {
 	s := statetest.ArchivingState(t, statetest.Copies)
 	h := &copiedHistory{
 		Kept: &attempttest.Kept{Memory: objstoretest.NewMemory(), T: t, O: state.JobSpecOf(s), At: statetest.T0},
-		Rand: rand.New(rand.NewPCG(seed, 85)), second: objstoretest.NewMemory(), revision: 10,
+		Rand: rand.New(rand.NewPCG(seed, 85)), second: objstoretest.NewMemory(), revision: 10, at: map[int64]time.Time{},
 	}
-	h.Memory.Now = func() time.Time { return h.At }
-	h.second.Now = func() time.Time { return h.At }
+	for _, store := range []*objstoretest.Memory{h.Memory, h.second} {
+		ahead := time.Duration(h.IntN(600)-300) * time.Minute
+		store.Now = func() time.Time { return h.At.Add(ahead) }
+		h.note("a clock is %s ahead", ahead)
+	}
 	h.O.Keep.Window, h.O.Keep.MaxBackups, h.O.Archived, h.O.Distrusted = 3*time.Hour, 1+h.IntN(3), true, nil
 	h.O.Copy = &s.CopyTarget
 	w := attempttest.NewWorld(t)
@@ -91,6 +96,7 @@ func (h *copiedHistory) segment() {
 	w := archive.NewWriter(&records, h.chain, auth.State{})
 	for range 1 + h.IntN(3) {
 		h.revision++
+		h.at[h.revision] = h.At
 		if err := w.Add(&mvccpb.Event{Kv: &mvccpb.KeyValue{Key: []byte("k"), CreateRevision: 2, ModRevision: h.revision, Version: h.revision}}, h.At); err != nil {
 			h.T.Fatal(err)
 		}
@@ -110,6 +116,7 @@ func (h *copiedHistory) segment() {
 // take takes a snapshot whose bytes are those of its manifest.
 func (h *copiedHistory) take(verdict snapshot.Result) string {
 	key := h.Take(h.revision, verdict)
+	h.newest = h.At
 	m, err := snapshot.ManifestOf(h.T.Context(), h.Memory, key, snapshot.Anyone)
 	if err != nil {
 		h.T.Fatal(err)

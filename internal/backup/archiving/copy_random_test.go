@@ -35,8 +35,8 @@ func (h *copiedHistory) live() {
 	}
 }
 
-// An archive lives for a day with snapshots, timelines and retention, while both locations have faults, and the follower restarts. At the end, each revision that the
-// first location reaches is reached in the second one, too, in the same timeline. Nothing is written again and again.
+// An archive lives for a day with snapshots, timelines and retention, while both locations have faults and wrong clocks, and the follower restarts. At the end, each
+// revision of the window that the first location reaches is reached in the second one, too, in the same timeline. Nothing is written again and again.
 func TestACopyReachesWhatTheFirstLocationReaches(t *testing.T) {
 	points := 0
 	for seed := range uint64(40) {
@@ -50,7 +50,7 @@ func TestACopyReachesWhatTheFirstLocationReaches(t *testing.T) {
 		h.settle()
 		first, second := h.reached(h.Memory, h.O), h.reached(h.second, h.O.CopiedArchive())
 		for revision, want := range first {
-			if got := second[revision]; got != want {
+			if got := second[revision]; got != want && !h.at[revision].Before(h.newest.Add(-h.O.Keep.Window)) {
 				t.Fatalf("seed %d: revision %d is reached in %q, and in the second location in %q:\n%s", seed, revision, want, got, strings.Join(h.log, "\n"))
 			}
 		}
