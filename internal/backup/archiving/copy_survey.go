@@ -52,7 +52,7 @@ func (w *copying) survey(ctx context.Context, spec CopySpec) error {
 	defer found.survey.Drop()
 	o.Keep.Now = w.job.Now() // a snapshot from the future is no base
 	selections, unprotected := w.job.protected(ctx, &o)
-	selected := selectedBases(selections, found.bases)
+	selected := selectedBases(o, selections, found.bases, known)
 	base, needed, err := neededFrom(ctx, w.second, o, found.survey, found.index, known, selected...)
 	if err != nil {
 		return w.unread(err)

@@ -10,8 +10,15 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
+	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
+	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
+	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
@@ -78,5 +85,37 @@ func TestAnUnsignedSnapshotIsNotTheOnlyBaseOfAnArchive(t *testing.T) {
 		if len(alone) == 0 {
 			t.Errorf("%s: nothing is deleted", name)
 		}
+	}
+}
+
+// An EtcdRestore to a revision waits. The operator keeps what the newest snapshots before it need, and others wrote three of these.
+func TestUnsignedSnapshotsTakeNoPlaceOfWhatAWaitingRestoreMayBeginWith(t *testing.T) {
+	w := newKept(t, snapshot.Passed)
+	w.sign()
+	now := w.At
+	for minute := range 3 {
+		w.At = statetest.T0.Add(time.Hour + time.Duration(minute+5)*time.Minute)
+		w.Take(13, snapshot.Passed)
+	}
+	w.At = now
+	spec := v1beta2.EtcdRestoreSpec{BackupStorageType: v1beta2.StorageS3, Storage: v1beta2.Storage{S3: &v1beta2.S3Source{Path: w.O.Target.Bucket}}, Select: &v1beta2.SnapshotSelector{Revision: 14}}
+	scheme, err := operator.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(&v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: w.O.Namespace, Name: "rescue"}, Spec: spec}).Build()
+	selections, err := (&clients.Clients{Secrets: api}).Selections(t.Context(), w.O)
+	if err != nil || len(selections) != 1 {
+		t.Fatal(selections, err)
+	}
+	known := snapshot.Known{}
+	f, err := surveyOf(t.Context(), w, w.O, known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.survey.Drop()
+	names, _, err := outdatedBy(t.Context(), w, w.O, f.survey, f.index, known, selectedBases(w.O, selections, f.bases, known)...)
+	if err != nil || len(names) > 0 {
+		t.Errorf("%v is deleted: %v", names, err)
 	}
 }

@@ -72,6 +72,22 @@ func (s *stored) signed(item snapshot.Item) bool {
 	return s.signers.Check(item.Key, s.known[item.Key].Manifest) == nil
 }
 
+// usable returns which of the keys an EtcdRestore that selects a snapshot would take. One that was not read may be.
+func (s *stored) usable(keys []string) func(key string) bool {
+	unusable := make(map[string]bool, len(keys))
+	for _, key := range keys {
+		unusable[key] = true
+	}
+	for _, item := range s.index.Items {
+		if !unusable[item.Key] {
+			continue
+		}
+		reading, read := s.known[item.Key]
+		unusable[item.Key] = item.Verdict == snapshot.Failed || read && (reading.Err != nil || reading.Manifest.NoQuorum || !s.signed(item))
+	}
+	return func(key string) bool { return !unusable[key] }
+}
+
 // satisfied returns the snapshot that makes another one unnecessary, or nil. For a request it is the snapshot that was
 // taken for it, otherwise the newest one if the next is not due yet. The result of its restore test does not matter: a
 // failed snapshot is replaced when the next one is due, and not before. One without quorum is no base of an archive.
