@@ -38,6 +38,7 @@ type copiedHistory struct {
 	chain    archive.Chain
 	revision int64
 	log      []string
+	recovery string
 	at       map[int64]time.Time // of each revision
 	newest   time.Time           // snapshot
 }
@@ -83,9 +84,14 @@ func (h *copiedHistory) restart() {
 
 // begin begins a timeline, sometimes after lost revisions.
 func (h *copiedHistory) begin() {
-	h.revision += int64(h.IntN(3))
+	if h.IntN(2) == 0 && h.revision > 20 {
+		h.recovery = fmt.Sprint("r", h.At.Unix())
+		h.revision -= int64(h.IntN(6))
+	} else {
+		h.revision += int64(h.IntN(3))
+	}
 	key := h.take("")
-	start := archive.NewStart(h.chain.Timeline+1, 1, archive.Base{Key: key, Point: archive.Point{Revision: h.revision, At: h.At}}, "test")
+	start := archive.NewStart(h.chain.Timeline+1, 1, archive.Base{Key: key, Recovery: h.recovery, Point: archive.Point{Revision: h.revision, At: h.At}}, "test")
 	attempttest.Place(h.T, h.Memory, archive.StartKey(h.O.ArchiveRoot(), h.chain.Timeline+1), string(start.Encode()))
 	h.chain = start.Chain()
 	h.note("begin %d at %d", h.chain.Timeline, h.revision)
@@ -121,6 +127,7 @@ func (h *copiedHistory) take(verdict snapshot.Result) string {
 	if err != nil {
 		h.T.Fatal(err)
 	}
+	m.Recovery = h.recovery
 	m.SHA256 = fmt.Sprintf("%x", sha256.Sum256([]byte("data")))
 	content, err := m.Encode()
 	if err != nil {
