@@ -74,14 +74,36 @@ func (c Copying) Start(ctx context.Context, t Timeline) (Start, error) {
 	if !errors.Is(err, fs.ErrExist) {
 		return start, err
 	}
+	return start, c.sameStart(ctx, start, t)
+}
+
+// SameStart returns an error if both locations have a start of this timeline, and the second one that of another archive. Then nothing is to be copied: timelines
+// with other numbers are of another archive, too. What the first location does not return is not compared.
+func (c Copying) SameStart(ctx context.Context, t Timeline) error {
+	start, err := ReadStart(ctx, c.From, c.FromRoot, t)
+	if err == nil {
+		err = c.sameStart(ctx, start, t)
+		if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrOtherCopy) {
+			return nil
+		}
+		return err
+	}
+	if err = fmt.Errorf("%w: %w", ErrCopySource, err); Lacks(err) {
+		return nil
+	}
+	return err
+}
+
+// sameStart compares a start with that of the second location.
+func (c Copying) sameStart(ctx context.Context, start Start, t Timeline) error {
 	there, err := ReadStart(ctx, c.To, c.ToRoot, t)
 	switch {
 	case errors.Is(err, ErrCorrupt) && !errors.Is(err, fs.ErrNotExist), err == nil && there.Hash() != start.Hash():
-		return start, fmt.Errorf("%w: %s", ErrOtherCopy, StartKey(c.ToRoot, t))
+		return fmt.Errorf("%w: %s", ErrOtherCopy, StartKey(c.ToRoot, t))
 	case objstore.Refused(err): // it cannot be compared, for example because of its storage class
-		return start, c.continues(ctx, t)
+		return c.continues(ctx, t)
 	}
-	return start, err
+	return err
 }
 
 // content reads a start, which is one line.

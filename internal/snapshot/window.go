@@ -115,43 +115,60 @@ func (v *view) newestBase(counts func(i int) bool, fits func(i Item, age time.Du
 	return base
 }
 
-// Base returns the snapshot before which a continuous archive may be deleted. It returns false if nothing may be deleted.
-// known must have all manifests of the series.
+// Base returns the snapshot before which a continuous archive may be deleted. It returns false if nothing may be deleted. If a signature is required, it
+// is one of two, see Bases. known must have all manifests of the series.
 func (p Policy) Base(series Series, index Index, known Known) (Item, bool) {
+	bases := p.Bases(series, index, known)
+	if len(bases) == 0 {
+		return Item{}, false
+	}
+	return bases[0], true
+}
+
+// Bases returns the snapshots before which a continuous archive may be deleted, as far as none of them needs it. It returns none if nothing may be deleted.
+// There is one, and another one that is signed if the first one lacks the signature that is required: others can have written any revision into its
+// manifest. known must have all manifests of the series.
+func (p Policy) Bases(series Series, index Index, known Known) (bases []Item) {
 	v := newView(series, index, known, p)
 	var d Decision
 	if p.Window <= 0 || v.held(&d) != "" || len(d.Need) > 0 {
-		return Item{}, false
+		return nil
 	}
-	i := v.base()
-	if i < 0 {
-		return Item{}, false
+	at := []int{v.base()}
+	if first := at[0]; first >= 0 && !v.signed(first) {
+		at = append(at, v.baseOf(v.signed))
 	}
-	if m, read := v.manifest(i); !read || m.NoQuorum {
-		return Item{}, false
+	for _, i := range at {
+		if i < 0 {
+			return nil
+		}
+		if m, read := v.manifest(i); !read || m.NoQuorum {
+			return nil
+		}
+		bases = append(bases, v.items[i])
 	}
-	return v.items[i], true
+	return bases
 }
 
-// AskedBase is Base for a store: it asks for the failed restore tests that the listing omits, of the base and of the newest snapshots up to a
+// AskedBases is Bases for a store: it asks for the failed restore tests that the listing omits, of the bases and of the newest snapshots up to a
 // tested one. With an error, nothing may be deleted.
-func (p Policy) AskedBase(ctx context.Context, store objstore.Getter, series Series, index Index, known Known) (Item, bool, error) {
+func (p Policy) AskedBases(ctx context.Context, store objstore.Getter, series Series, index Index, known Known) ([]Item, error) {
 	index.Items = slices.Clone(index.Items)
 	asked := map[string]bool{}
 	for {
-		base, found := p.Base(series, index, known)
-		if !found {
-			return Item{}, false, nil
+		bases := p.Bases(series, index, known)
+		if len(bases) == 0 {
+			return nil, nil
 		}
 		changed := false
-		for _, item := range append(p.decisive(newView(series, index, known, p).items), base) {
+		for _, item := range append(p.decisive(newView(series, index, known, p)), bases...) {
 			if asked[item.Key] || item.Verdict == Failed {
 				continue
 			}
 			asked[item.Key] = true
 			failed, err := FailedTest(ctx, store, item.Key)
 			if err != nil {
-				return Item{}, false, err
+				return nil, err
 			}
 			if failed {
 				index.setVerdict(item.Key, Failed)
@@ -159,16 +176,22 @@ func (p Policy) AskedBase(ctx context.Context, store objstore.Getter, series Ser
 			}
 		}
 		if !changed {
-			return base, true, nil
+			return bases, nil
 		}
 	}
 }
 
-// decisive returns the newest items up to the first one that was tested: if that one failed, it holds all deletions.
-func (p Policy) decisive(items []Item) []Item {
+// decisive returns the newest items up to the first one that was tested: if that one failed, it holds all deletions. If a signature is required, these are
+// signed ones: others can write any number of items and of results.
+func (p Policy) decisive(v *view) (items []Item) {
 	if !p.Verify && !p.Tests {
 		return nil
 	}
-	tested := slices.IndexFunc(items, func(i Item) bool { return i.Verdict != "" })
-	return slices.Clone(items[:tested+1])
+	tested := v.first(func(i int) bool { return v.items[i].Verdict != "" && v.signed(i) })
+	for i := range tested + 1 {
+		if v.signed(i) {
+			items = append(items, v.items[i])
+		}
+	}
+	return items
 }

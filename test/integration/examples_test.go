@@ -22,15 +22,16 @@ import (
 
 // placeholders maps each example that a user must complete to what the API server answers until then.
 var placeholders = map[string][]string{
-	"etcdbackup-abs.yaml":        {"spec.abs.path", "replace the placeholder in <> by the name of your container"},
-	"etcdbackup-gcs.yaml":        {"spec.gcs.path", "replace the placeholder in <> by the name of your bucket"},
-	"etcdbackup-continuous.yaml": {"spec.s3.path", "replace the placeholder in <> by the name of your bucket"},
-	"etcdbackup-minio.yaml":      {"spec.s3.path", "replace the placeholder in <> by the name of your bucket"},
-	"etcdbackup-nightly.yaml":    {"spec.s3.path", "replace the placeholder in <> by the name of your bucket"},
-	"etcdbackup-encrypted.yaml":  {"spec.encryption.age.recipients", "as age-keygen prints them", "replace the placeholder in <> by the name of your bucket"},
-	"etcdrestore-before.yaml":    {"spec.select.before", "date-time"},
-	"etcdrestore-time.yaml":      {"spec.select.time", "date-time"},
-	"retained-volume.yaml":       {"metadata.labels", `"<claim>"`},
+	"etcdbackup-abs.yaml":         {"spec.abs.path", "replace the placeholder in <> by the name of your container"},
+	"etcdbackup-gcs.yaml":         {"spec.gcs.path", "replace the placeholder in <> by the name of your bucket"},
+	"etcdbackup-continuous.yaml":  {"spec.s3.path", "replace the placeholder in <> by the name of your bucket"},
+	"etcdbackup-minio.yaml":       {"spec.s3.path", "replace the placeholder in <> by the name of your bucket"},
+	"etcdbackup-nightly.yaml":     {"spec.s3.path", "replace the placeholder in <> by the name of your bucket"},
+	"etcdbackup-encrypted.yaml":   {"spec.encryption.age.recipients", "as age-keygen prints them", "replace the placeholder in <> by the name of your bucket"},
+	"etcdbackup-two-regions.yaml": {"spec.s3.path", "spec.copyTo.s3.path", "replace the placeholder in <> by the name of your bucket"},
+	"etcdrestore-before.yaml":     {"spec.select.before", "date-time"},
+	"etcdrestore-time.yaml":       {"spec.select.time", "date-time"},
+	"retained-volume.yaml":        {"metadata.labels", `"<claim>"`},
 }
 
 func TestExamplesAreAcceptedOrNameTheirPlaceholders(t *testing.T) {
@@ -141,9 +142,12 @@ func TestSecretsNamedInExamplesExist(t *testing.T) {
 			secrets[manifest.GetName()] = true
 		}
 		spec, _ := manifest.Object["spec"].(map[string]any)
+		copyTo, _ := spec["copyTo"].(map[string]any)
 		for block, field := range map[string]string{"s3": "awsSecret", "gcs": "gcpSecret", "abs": "absSecret"} {
-			if values, ok := spec[block].(map[string]any); ok {
-				named[values[field].(string)] = path
+			for _, location := range []map[string]any{spec, copyTo} {
+				if values, ok := location[block].(map[string]any); ok {
+					named[values[field].(string)] = path
+				}
 			}
 		}
 	}

@@ -116,12 +116,16 @@ func neededFrom(ctx context.Context, store objstore.Store, o state.JobSpec, surv
 	if err != nil {
 		return base, false, nil //nolint:nilerr // then it is not known what is needed
 	}
-	item, found, err := o.Keep.AskedBase(ctx, store, o.SeriesOf(etcd.ID(id)), index, known)
-	if !found || err != nil {
+	items, err := o.Keep.AskedBases(ctx, store, o.SeriesOf(etcd.ID(id)), index, known)
+	if len(items) == 0 || err != nil {
 		return base, false, err
 	}
-	base = source.BaseOf(item.Key, known[item.Key].Manifest, item.Stored)
-	for _, b := range selected {
+	froms := make([]archive.Base, len(items))
+	for i, item := range items {
+		froms[i] = source.BaseOf(item.Key, known[item.Key].Manifest, item.Stored)
+	}
+	base = froms[len(froms)-1] // the signed one, if there are two
+	for _, b := range slices.Concat(froms, selected) {
 		from := survey.Floor(b) // a store may have received the older one later
 		if before := from.Before(survey.Floor(base)); before && from != (archive.Floor{}) || b.Stored.Before(base.Stored) && from == (archive.Floor{}) {
 			base = b
@@ -139,18 +143,29 @@ func outdatedBy(ctx context.Context, store objstore.Store, o state.JobSpec, surv
 	return survey.Outdated(ctx, store, o.ArchiveRoot(), base, maxOutdated)
 }
 
-// selectedBases returns the oldest base that each waiting EtcdRestore may begin with. bases are newest first.
-func selectedBases(selections []clients.Selection, bases []archive.Base) (selected []archive.Base) {
+// selectedBases returns the oldest base that each waiting EtcdRestore may begin with, and the oldest one of those with the signature that is required: others can
+// write any number without one. bases are newest first.
+func selectedBases(o state.JobSpec, selections []clients.Selection, bases []archive.Base, known snapshot.Known) (selected []archive.Base) {
+	selected = oldestOfEach(selections, bases)
+	if !o.Keep.Signers.Required() {
+		return selected
+	}
+	return append(selected, oldestOfEach(selections, slices.DeleteFunc(slices.Clone(bases), func(b archive.Base) bool {
+		return o.Keep.Signers.Check(b.Key, known[b.Key].Manifest) != nil
+	}))...)
+}
+
+func oldestOfEach(selections []clients.Selection, bases []archive.Base) (oldest []archive.Base) {
 	for _, s := range selections {
 		admitted := slices.DeleteFunc(slices.Clone(bases), func(b archive.Base) bool {
 			key, ok := snapshot.ParseKey(b.Key)
 			return !ok || !s.Admits(key)
 		})
 		if n := min(len(admitted), clients.Selectable); s.Point && n > 0 {
-			selected = append(selected, admitted[n-1])
+			oldest = append(oldest, admitted[n-1])
 		}
 	}
-	return selected
+	return oldest
 }
 
 // maxOutdated is how many outdated links are held between two looks, and maxRefused is how many keys.

@@ -23,10 +23,11 @@ func TestAColdSnapshotDoesNotReplaceAWarmOneBeforeTheWindow(t *testing.T) {
 	defer f.survey.Drop()
 	keep := w.O.Keep
 	keep.Now = w.At
-	base, found, err := keep.AskedBase(t.Context(), w, w.O.SeriesOf(1), f.index, known)
-	if err != nil || !found || len(whole) == 0 {
-		t.Fatalf("base %s %t, deletes %q: %v", base.Key, found, whole, err)
+	bases, err := keep.AskedBases(t.Context(), w, w.O.SeriesOf(1), f.index, known)
+	if err != nil || len(bases) != 1 || len(whole) == 0 {
+		t.Fatalf("bases %v, deletes %q: %v", bases, whole, err)
 	}
+	base := bases[0]
 	w.Set(base.Key, objstoretest.Cold)
 	if got := w.deletes(); len(got) >= len(whole) {
 		t.Errorf("%q is deleted, although a replay to the window cannot begin with the cold snapshot %s", got, base.Key)

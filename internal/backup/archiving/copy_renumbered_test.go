@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 )
 
 // A person has moved the first location to another bucket, or has emptied it, so the archive begins with timeline 1 again. The second location has timeline 3
@@ -26,5 +27,21 @@ func TestAnArchiveThatBeginsAgainIsNotCopiedBeforeTheOldOneInSilence(t *testing.
 		if !errors.Is(err, archive.ErrOtherCopy) || len(b.there()) != 1 {
 			t.Errorf("%s: the second location has %q, error %v, and the view is %+v", name, b.there(), err, w.look())
 		}
+	}
+}
+
+// The same happened, and the new archive has begun two more timelines since, so it has one with the number of the old one. The timelines before that one were
+// copied, to an archive of which they are no part.
+func TestNoEarlierTimelineOfAnotherArchiveIsCopied(t *testing.T) {
+	b := newCopyBench(t)
+	base := b.bases()[0]
+	for place, store := range map[string]*objstoretest.Memory{b.O.ArchiveRoot(): b.Memory, b.O.CopiedArchive().ArchiveRoot(): b.second} {
+		start := archive.NewStart(2, 1, base, place)
+		attempttest.Place(t, store, archive.StartKey(place, 2), string(start.Encode()))
+	}
+	w := b.copying()
+	err := w.step(t.Context())
+	if w.report(err, 0); !errors.Is(err, archive.ErrOtherCopy) || len(b.there()) != 1 {
+		t.Errorf("the second location has %q, error %v, and the view is %+v", b.there(), err, w.look())
 	}
 }

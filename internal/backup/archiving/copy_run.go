@@ -194,8 +194,9 @@ func (w *copying) compare(ctx context.Context, spec CopySpec) error {
 }
 
 // begunAgain returns an error if the second location has a newer timeline than the first one: that has begun again with an earlier number, because its bucket
-// was replaced or emptied. Its changes would be older there than those of the archive before, so retention would delete them. A first location without
-// an archive has nothing to copy.
+// was replaced or emptied. Its changes would be older there than those of the archive before, so retention would delete them. It also returns one if the timeline
+// with that number is another one in the first location, which has begun again and has reached that number since: otherwise its earlier timelines would be copied
+// before that is found out. A first location without an archive has nothing to copy.
 func (w *copying) begunAgain(ctx context.Context) error {
 	newest, found, err := archive.Newest(ctx, w.From, w.FromRoot)
 	switch {
@@ -203,8 +204,10 @@ func (w *copying) begunAgain(ctx context.Context) error {
 		return ofSource(err)
 	case found && newest.Timeline < w.newest:
 		return fmt.Errorf("%w, of a timeline after the newest one in the first location, which is %d: %s", archive.ErrOtherCopy, newest.Timeline, archive.StartKey(w.ToRoot, w.newest))
+	case !found || w.newest == 0:
+		return nil
 	}
-	return nil
+	return w.SameStart(ctx, w.newest)
 }
 
 // lookAgain looks at the second location, and copies nothing.

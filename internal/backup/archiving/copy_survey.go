@@ -43,6 +43,7 @@ func (p *pruning) drop() {
 func (w *copying) survey(ctx context.Context, spec CopySpec) error {
 	o := spec.job.CopiedArchive()
 	w.surveyed, _ = w.At()
+	w.prune.drop() // it may be needed now
 	known := snapshot.Known{}
 	found, err := surveyOf(ctx, w.second, o, known)
 	if err != nil {
@@ -51,7 +52,7 @@ func (w *copying) survey(ctx context.Context, spec CopySpec) error {
 	defer found.survey.Drop()
 	o.Keep.Now = w.job.Now() // a snapshot from the future is no base
 	selections, unprotected := w.job.protected(ctx, &o)
-	selected := selectedBases(selections, found.bases)
+	selected := selectedBases(o, selections, found.bases, known)
 	base, needed, err := neededFrom(ctx, w.second, o, found.survey, found.index, known, selected...)
 	if err != nil {
 		return w.unread(err)
@@ -60,7 +61,6 @@ func (w *copying) survey(ctx context.Context, spec CopySpec) error {
 	if n := len(found.survey.Names); n > 0 {
 		w.newest = found.survey.Names[n-1].Timeline
 	}
-	w.prune.drop()
 	if unprotected == nil { // else the last floor holds, because this one may be after what is needed
 		w.floor = archive.Floor{}
 	}
@@ -135,30 +135,22 @@ func (w *copying) keeps(spec CopySpec) bool {
 	return !spec.prunes || o.Distrusted != nil || w.shown.holds || o.Doubted && (o.Keep.Verify || o.Keep.Tests)
 }
 
-// discard deletes some of what the last look has found outdated, oldest first. An error delays no copy.
+// discard deletes some of what the last look has found outdated, oldest first. What is refused must not stand in the way of the others. An error delays no copy.
 func (w *copying) discard(ctx context.Context, spec CopySpec) {
 	p := &w.prune
 	if w.keeps(spec) || w.job.Now().Before(p.next) || len(p.outdated)+len(p.keys) == 0 {
 		return
 	}
 	root := spec.job.CopiedArchive().ArchiveRoot()
-	batch := slices.Clone(p.keys[:min(len(p.keys), deletionsPerLook)])
-	proofs := len(batch)
-	for _, n := range p.outdated[:min(len(p.outdated), deletionsPerLook-proofs)] {
-		batch = append(batch, n.Key(root))
-	}
 	errs := objstore.Errors{Refusals: clients.MaxRefusals}
-	for _, key := range batch {
-		if !errs.Add(ctx, w.second.Delete(ctx, key)) {
-			break
-		}
-	}
+	left := deletionsPerLook - min(len(p.keys), deletionsPerLook)
+	p.keys = discardEach(ctx, w.second, p.keys, deletionsPerLook, &errs, func(key string) string { return key })
+	p.outdated = discardEach(ctx, w.second, p.outdated, left, &errs, func(n archive.Name) string { return n.Key(root) })
 	remark := ""
 	if err := errs.Err(); err != nil {
 		p.next = w.job.Now().Add(keeperRetry)
 		remark = fmt.Sprintf("Old parts of the archive were not deleted in the second location: %v.", err)
 	} else {
-		p.keys, p.outdated = p.keys[proofs:], p.outdated[len(batch)-proofs:]
 		if len(p.outdated) == 0 && p.more {
 			w.next = time.Time{}
 		}
@@ -167,4 +159,23 @@ func (w *copying) discard(ctx context.Context, spec CopySpec) {
 	if ctx.Err() == nil {
 		w.update(func(v *state.ArchiveCopy) { v.Unpruned = remark })
 	}
+}
+
+// discardEach deletes the first objects, at most as many as most says. It returns the others, and after them those that were refused.
+func discardEach[T any](ctx context.Context, store objstore.Store, all []T, most int, errs *objstore.Errors, keyOf func(T) string) []T {
+	var kept []T
+	for _, one := range all[:min(len(all), most)] {
+		if errs.Ended() != nil {
+			break
+		}
+		err := store.Delete(ctx, keyOf(one))
+		if all = all[1:]; err != nil {
+			kept = append(kept, one)
+		}
+		errs.Add(ctx, err)
+	}
+	if len(kept) == 0 {
+		return all // it may be long
+	}
+	return slices.Concat(all, kept)
 }

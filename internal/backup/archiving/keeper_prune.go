@@ -31,7 +31,7 @@ func (k *keeper) findOutdated(ctx context.Context, o state.JobSpec, f found) err
 		})
 		return nil //nolint:nilerr // only deletions stop
 	}
-	selected := selectedBases(selections, f.bases)
+	selected := selectedBases(o, selections, f.bases, k.known)
 	if len(selected) > 0 {
 		k.again = k.job.Now().Add(askAgain)
 	}

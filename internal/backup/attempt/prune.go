@@ -15,11 +15,22 @@ import (
 // keptShown is how many snapshots the status lists.
 const keptShown = 10
 
-// kept returns the newest snapshots that were not deleted.
+// kept returns the newest snapshots that were not deleted. If a signature is required, others can write snapshots without one: these take the place of no
+// signed one, and only earlier ones than those are listed, because they may be from before the snapshots were signed.
 func (t *Job) kept(ctx context.Context, o state.JobSpec, s stored, deleted []string) []v1beta2.Snapshot {
-	items, err := s.newest(ctx, o, t.Now(), keptShown+len(deleted))
+	n := keptShown + len(deleted)
+	items, err := s.newest(ctx, o, t.Now(), n, s.signed)
 	if err != nil {
 		return nil
+	}
+	if s.signers.Required() && len(items) < n {
+		earlier, err := s.newest(ctx, o, t.Now(), n-len(items), func(i snapshot.Item) bool {
+			return !s.signed(i) && (len(items) == 0 || i.Key < items[len(items)-1].Key)
+		})
+		if err != nil {
+			return nil
+		}
+		items = append(items, earlier...)
 	}
 	var out []v1beta2.Snapshot
 	for _, item := range items {

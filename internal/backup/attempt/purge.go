@@ -109,7 +109,11 @@ func (t *Job) purgeFrom(ctx context.Context, o state.JobSpec, store objstore.Sto
 	if err != nil {
 		return state.Result{}, "", err
 	}
-	unneeded, held, err := t.Unneeded(ctx, o, snapshot.Written(listing, o.AttemptPrefix()))
+	usable := map[string]bool{}
+	for _, e := range listing.Snapshots {
+		usable[e.Key] = e.Verdict != snapshot.Failed && !e.Manifest.NoQuorum
+	}
+	unneeded, held, err := t.Unneeded(ctx, o, snapshot.Written(listing, o.AttemptPrefix()), func(key string) bool { return usable[key] })
 	if err != nil {
 		return state.Result{}, "", err
 	}

@@ -31,15 +31,23 @@ type stored struct {
 	previous time.Time
 }
 
-// newest returns at most n of the newest snapshots of the EtcdBackup, newest first. It ignores those from the future. If the memory has no room for
-// their manifests, it returns those that it has read. Then the index is incomplete, so that nothing is deleted.
-func (s *stored) newest(ctx context.Context, o state.JobSpec, now time.Time, n int) ([]snapshot.Item, error) {
+// newest returns at most n of the newest snapshots of the EtcdBackup that count, newest first. It ignores those from the future. If the memory has no room for
+// their manifests, it returns those that it has read. Then the index is incomplete, so that nothing is deleted. Of the manifests that the attempt has
+// not read, it reads the newest ones only.
+func (s *stored) newest(ctx context.Context, o state.JobSpec, now time.Time, n int, counts func(snapshot.Item) bool) ([]snapshot.Item, error) {
 	items := slices.DeleteFunc(slices.Clone(s.index.Items), func(i snapshot.Item) bool {
 		return i.Series != s.series || i.Future(now)
 	})
+	left := lookback + n
 	var out []snapshot.Item
-	for chunk := range slices.Chunk(items[:min(len(items), lookback+n)], 8) {
-		err := s.known.Read(ctx, s.store, chunk, snapshot.Anyone)
+	for chunk := range slices.Chunk(items, 8) {
+		unread := slices.DeleteFunc(slices.Clone(chunk), func(i snapshot.Item) bool { _, read := s.known[i.Key]; return read })
+		unread = unread[:min(len(unread), left)]
+		left -= len(unread)
+		var err error
+		if len(unread) > 0 {
+			err = s.known.Read(ctx, s.store, unread, snapshot.Anyone)
+		}
 		if errors.Is(err, objstore.ErrMemory) || errors.Is(err, objstore.ErrListing) {
 			s.index.Incomplete = cmp.Or(s.index.Incomplete, err)
 			return out, nil
@@ -48,7 +56,7 @@ func (s *stored) newest(ctx context.Context, o state.JobSpec, now time.Time, n i
 			return nil, err
 		}
 		for _, item := range chunk {
-			if reading := s.known[item.Key]; reading.Err == nil && o.Owns(item.Key, reading.Manifest) {
+			if reading, read := s.known[item.Key]; read && reading.Err == nil && o.Owns(item.Key, reading.Manifest) && counts(item) {
 				out = append(out, item)
 			}
 		}
@@ -57,6 +65,27 @@ func (s *stored) newest(ctx context.Context, o state.JobSpec, now time.Time, n i
 		}
 	}
 	return out, nil
+}
+
+// signed reports whether a snapshot whose manifest was read has the signature that is required. Without signers, each has.
+func (s *stored) signed(item snapshot.Item) bool {
+	return s.signers.Check(item.Key, s.known[item.Key].Manifest) == nil
+}
+
+// usable returns which of the keys an EtcdRestore that selects a snapshot would take. One that was not read may be.
+func (s *stored) usable(keys []string) func(key string) bool {
+	unusable := make(map[string]bool, len(keys))
+	for _, key := range keys {
+		unusable[key] = true
+	}
+	for _, item := range s.index.Items {
+		if !unusable[item.Key] {
+			continue
+		}
+		reading, read := s.known[item.Key]
+		unusable[item.Key] = item.Verdict == snapshot.Failed || read && (reading.Err != nil || reading.Manifest.NoQuorum || !s.signed(item))
+	}
+	return func(key string) bool { return !unusable[key] }
 }
 
 // satisfied returns the snapshot that makes another one unnecessary, or nil. For a request it is the snapshot that was
@@ -72,7 +101,7 @@ func (s *stored) satisfied(ctx context.Context, o state.JobSpec, attempt string,
 	if o.Request != "" {
 		n = lookback
 	}
-	items, err := s.newest(ctx, o, now, n)
+	items, err := s.newest(ctx, o, now, n, s.signed)
 	if err != nil || len(items) == 0 {
 		return nil, err
 	}
@@ -80,9 +109,6 @@ func (s *stored) satisfied(ctx context.Context, o state.JobSpec, attempt string,
 	for _, item := range items {
 		young := state.Spread(o.Rhythm, o.Rhythm.Next(savedAt(item)), o.UID, o.Jitter).After(now)
 		m := s.known[item.Key].Manifest
-		if s.signers.Check(item.Key, m) != nil {
-			continue
-		}
 		if o.Request == "" && young {
 			return &item, nil
 		}

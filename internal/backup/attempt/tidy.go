@@ -32,7 +32,7 @@ func (t *Job) tidy(ctx context.Context, o state.JobSpec, s stored, saved string,
 	}
 	decision, err := snapshot.Retain(ctx, s.store, s.series, s.index, s.known, keep)
 	blame(result, o, err)
-	unneeded, restored, err := t.Unneeded(ctx, o, decision.Delete)
+	unneeded, restored, err := t.Unneeded(ctx, o, decision.Delete, s.usable(decision.Delete))
 	blame(result, o, err)
 	if restored != "" {
 		decision.Notices = append(decision.Notices, restored)

@@ -71,8 +71,8 @@ func calls(snapshot, bucket, name string) bool {
 }
 
 // Unneeded returns the keys that may be deleted, and a sentence about the snapshots that an EtcdRestore needs. Nothing may be deleted if that
-// cannot be read.
-func (t *Clients) Unneeded(ctx context.Context, o state.JobSpec, keys []string) (free []string, why string, err error) {
+// cannot be read. usable reports whether a restore that selects would take a snapshot: others take the place of none that it would.
+func (t *Clients) Unneeded(ctx context.Context, o state.JobSpec, keys []string, usable func(key string) bool) (free []string, why string, err error) {
 	if len(keys) == 0 {
 		return nil, "", nil
 	}
@@ -85,8 +85,9 @@ func (t *Clients) Unneeded(ctx context.Context, o state.JobSpec, keys []string) 
 		return nil, "", failure.New(v1beta2.ReasonSnapshotsKept, fmt.Sprintf("No snapshot is deleted, because the operator cannot read which ones may be restored: %v.", err))
 	}
 	needed := restoring(restores)
+	taken := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return !usable(key) })
 	for _, s := range selections {
-		for _, key := range s.newest(keys) {
+		for _, key := range slices.Concat(s.newest(keys), s.newest(taken)) {
 			needed[o.Target.Bucket+"/"+key] = s.Restore + " may choose it"
 		}
 	}

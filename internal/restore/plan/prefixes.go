@@ -226,6 +226,11 @@ func keysAreNotRestored(s State) Step {
 			"EtcdCluster %s was restored since its keys were compared: its etcd cluster has the ID %s, and had %s. Some keys may have been written before. Create another EtcdRestore.",
 			s.Restore.Spec.EtcdCluster.Name, now, compared.ClusterID)}
 	}
+	if s.recoveredSince(compared.Time) {
+		return Fail{Reason: v1beta2.ReasonRestoreRefused, Message: fmt.Sprintf(
+			"EtcdCluster %s was recovered from a lost quorum since its keys were compared at revision %d. It may have lost writes, so that revision may have other keys now. "+
+				"Some keys may have been written before. Create another EtcdRestore.", s.Restore.Spec.EtcdCluster.Name, compared.Revision)}
+	}
 	start := RestoreKeys{Start: true, Source: *compared.Source}
 	switch s.Writing.Progress {
 	case ProofQueued, ProofRunning:

@@ -40,10 +40,21 @@ func TestKeysAreWrittenAfterTheProofAndTheSafetySnapshot(t *testing.T) {
 	dryRun := func(s *State) { s.Restore.Spec.DryRun = true }
 	skip := func(s *State) { s.Restore.Spec.SafetySnapshot = v1beta2.SafetySnapshotSkip }
 	restored := func(s *State) { s.Cluster.Status.ClusterID = "00000000000000bb" }
+	recovery := func(since time.Duration, kept bool) func(*State) {
+		return func(s *State) {
+			at := metav1.NewTime(s.Restore.Status.Prefixes.Time.Add(since))
+			if s.Cluster.Status.LastRecovery = (&v1beta2.PastRecovery{StartedAt: at}); !kept {
+				s.Cluster.Status.LastRecovery, s.Cluster.Status.Recovery = nil, &v1beta2.ClusterRecoveryStatus{StartedAt: &at, ForcedAt: &at}
+			}
+		}
+	}
 	for name, c := range map[string]struct {
 		state State
 		want  Step
 	}{
+		"recovered before":                {given(withPrefixes, withCompared, withPresentSaved, recovery(-time.Hour, true), recovery(-time.Hour, false)), RestoreKeys{Start: true, Source: theSource}},
+		"recovered meanwhile":             {given(withPrefixes, withCompared, withPresentSaved, recovery(time.Second, true)), Fail{}},
+		"recovering":                      {given(withPrefixes, withCompared, withPresentSaved, recovery(time.Second, false)), Fail{}},
 		"a proven snapshot":               {given(withPrefixes, done), Accept{Source: theSource, Snapshot: theSnapshot, Keys: keys}},
 		"a newer etcd wrote the snapshot": {given(withPrefixes, done, withVersion("3.5.1")), Accept{Source: theSource, Snapshot: theSnapshot, Keys: keys}},
 		"a dry run":                       {given(withPrefixes, done, dryRun), Proved{Snapshot: theSnapshot, Keys: keys}},
