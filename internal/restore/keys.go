@@ -159,13 +159,16 @@ func (r *Reconciler) startWriting(key worker.Key, step plan.RestoreKeys, state p
 	}
 	order := state.KeysOrder()
 	r.writings.Forget(key)
-	r.writings.Start(key, func(ctx context.Context) (plan.Writing, error) { return r.writeKeys(ctx, key, step.Source, order), nil })
+	t := &turn{}
+	r.writings.StartIn(key, t.claim(), func(ctx context.Context) (plan.Writing, error) {
+		return r.writeKeys(ctx, key, step.Source, order, t), nil
+	})
 }
 
 // writeKeys runs one attempt in a worker, outside of Reconcile.
-func (r *Reconciler) writeKeys(ctx context.Context, key worker.Key, from v1beta2.RestoreSource, order *plan.KeysOrder) plan.Writing {
+func (r *Reconciler) writeKeys(ctx context.Context, key worker.Key, from v1beta2.RestoreSource, order *plan.KeysOrder, t *turn) plan.Writing {
 	found, err := panics.Try(func() (Found, error) {
-		found, _, err := r.readSource(ctx, key, plan.Verify{Source: from, Signers: snapshot.Anyone, Keys: order})
+		found, _, err := r.readSource(ctx, key, plan.Verify{Source: from, Signers: snapshot.Anyone, Keys: order}, t)
 		return found, err
 	})
 	if caught := (*panics.Error)(nil); errors.As(err, &caught) {

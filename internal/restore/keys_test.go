@@ -32,7 +32,7 @@ func TestTheComparisonHasTheTimeOfItsEnd(t *testing.T) {
 	}
 	key := worker.Key{UID: "uid"}
 	key.Object.Namespace, key.Object.Name = "ns", "keys"
-	proof, _ := r.prove(t.Context(), key, plan.Verify{Source: v1beta2.RestoreSource{StorageType: v1beta2.StorageS3, Bucket: "b", Key: "k"}, Keys: &plan.KeysOrder{}})
+	proof, _ := r.prove(t.Context(), key, plan.Verify{Source: v1beta2.RestoreSource{StorageType: v1beta2.StorageS3, Bucket: "b", Key: "k"}, Keys: &plan.KeysOrder{}}, &turn{})
 	if proof.Progress != plan.ProofDone || !proof.Keys.Time.Time.Equal(now) {
 		t.Errorf("%+v", proof)
 	}

@@ -128,7 +128,11 @@ func (s Spool) readWhole(ctx context.Context, asked Asked, exact v1beta2.Restore
 		return Found{}, err
 	}
 	found := Found{Source: exact, ChosenBecause: why, Proven: proven}
-	asked.stay = share.Keep
+	if stay := asked.stay; stay == nil {
+		asked.stay = share.Keep
+	} else {
+		asked.stay = func() bool { return share.Keep() && stay() }
+	}
 	asked.extracted = func(bytes int64) error {
 		if err := removeSpooled(proven); err != nil {
 			return err

@@ -74,7 +74,7 @@ func (r *Reconciler) again(ctx context.Context, key worker.Key) (attempts int, l
 // Two namespaces restore snapshots of 4 GiB from stores that send 1 MiB a second. Nothing ends that for five hours, because it is much more than a transfer
 // needs, and they held all three workers. All restores of the other namespaces waited, also those of a few KiB after a disaster.
 func TestSlowStoresOfAFewNamespacesDelayNoRestoreOfAnotherForHours(t *testing.T) {
-	for _, hostile := range []int{2, 3, 7} {
+	for hostile, most := range map[int]time.Duration{2: 6 * time.Minute, 3: 10 * time.Minute, 7: 15 * time.Minute} {
 		t.Run(fmt.Sprint(hostile, " namespaces"), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := readers(slowReader{"slow": 1 << 20, "other": readSize})
@@ -87,7 +87,7 @@ func TestSlowStoresOfAFewNamespacesDelayNoRestoreOfAnotherForHours(t *testing.T)
 					}
 				}
 				<-time.After(time.Minute)
-				for n, most := range []time.Duration{6 * time.Minute, 10 * time.Minute, 10 * time.Minute} {
+				for n := range 3 {
 					began := time.Now()
 					limited, cancel := context.WithTimeout(ctx, 5*time.Hour)
 					r.again(limited, readingOf("other", n))
@@ -97,8 +97,57 @@ func TestSlowStoresOfAFewNamespacesDelayNoRestoreOfAnotherForHours(t *testing.T)
 					cancel()
 				}
 				stop()
-				synctest.Wait()
+				<-time.After(time.Minute)
 			})
 		})
 	}
+}
+
+// A reading from an honest slow store ends for others, too. It must reach its end although tenants always have more readings that wait: as many readings as
+// there are workers get more time, and those come first that have ended most often.
+func TestAReadingFromASlowStoreReachesItsEndBesideManyOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := readers(slowReader{"slow": 1 << 20, "honest": 1 << 20})
+		defer r.stopReaders()
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		for i := range 7 {
+			for n := range 3 {
+				go r.again(ctx, readingOf(fmt.Sprint("slow ", i), n))
+			}
+		}
+		<-time.After(6 * time.Hour)
+		began := time.Now()
+		limited, cancel := context.WithTimeout(ctx, 24*time.Hour)
+		defer cancel()
+		attempts, last := r.again(limited, readingOf("honest", 0))
+		t.Logf("it took %s and %d attempts", time.Since(began), attempts)
+		if last.Progress != plan.ProofDone {
+			t.Errorf("after %s and %d attempts the reading has no result: %+v", time.Since(began), attempts, last)
+		}
+		stop()
+		<-time.After(time.Minute)
+	})
+}
+
+// The status of a reading that gave way must say why, and must not blame the store for it.
+func TestTheStatusSaysThatAReadingEndedForOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := readers(slowReader{"slow": 1 << 10})
+		defer r.stopReaders()
+		key := readingOf("slow", 0)
+		r.begin(t.Context(), key, plan.Verify{Source: v1beta2.RestoreSource{StorageType: v1beta2.StorageS3, Bucket: "b", Key: "k"}}, theRestore())
+		r.begun.recorded(key)
+		for i := range 8 {
+			r.proofs.StartIn(readingOf(fmt.Sprint("other ", i), 0), worker.Claim{Patience: readingPatience}, func(ctx context.Context) (plan.Proof, error) {
+				<-ctx.Done()
+				return plan.Proof{}, nil
+			})
+		}
+		<-time.After(10 * time.Minute)
+		proof, done, _ := r.proofs.Result(key)
+		if !done || proof.Reason != v1beta2.ReasonRetrying || proof.Final || !strings.Contains(proof.Message, "this held a worker for longer than it may while they wait") {
+			t.Errorf("%t: %+v", done, proof)
+		}
+	})
 }

@@ -21,7 +21,11 @@ func (p *Pool[T]) lookAgain(j *job[T]) {
 		return
 	}
 	p.dispatch()
-	j.timer.Reset(j.claim.Patience) // it may have waited elsewhere, without a slot
+	again := j.claim.Patience // it may have waited elsewhere, without a slot
+	if j.claim.Turn != nil {
+		again = min(again, turnEvery)
+	}
+	j.timer.Reset(again)
 }
 
 // makeRoom takes the slot of the job that has run for longest beyond its patience, if a job of another namespace waits for nothing else. The job runs on.

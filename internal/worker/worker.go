@@ -36,6 +36,21 @@ type Claim struct {
 	Groups map[string]int
 	// Patience is after how long a running job loses its slot to a waiting job of another namespace, and runs on without one. 0 means never.
 	Patience time.Duration
+	// Turn limits a running job while a job of another namespace waits, and as many run without a slot as may. Then the context of one such job ends with the
+	// cause turns.ErrOthersWaited. If it is nil, the job continues. It needs Patience.
+	Turn Turn
+}
+
+// Turn is for how long a job may run while others wait. The time does not count in which it waits elsewhere. Its methods must not call the pool.
+type Turn interface {
+	// Once is the time that each job has, and Most the time of a job that is extended.
+	Once() time.Duration
+	Most() time.Duration
+	// Ended is how often jobs of the namespace have ended for others in a row.
+	Ended() int
+	// Extend is called when the job is extended. As many are extended as the lane has slots, one of each namespace. Those come first that have ended most
+	// often.
+	Extend()
 }
 
 // Pool runs jobs with results of type T. Namespaces take turns in each lane, see turns.Order, and one namespace leaves a slot to others.
@@ -66,7 +81,7 @@ type job[T any] struct {
 	claim  Claim
 	run    func(context.Context) (T, error)
 	ctx    context.Context //nolint:containedctx // the job owns it
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 	queued bool // it could not start at once
 	began  bool
 	done   bool
@@ -78,6 +93,9 @@ type job[T any] struct {
 	timer  *time.Timer   // set if its claim has a patience
 	beyond bool          // it runs without a slot, because its patience is over
 	back   chan struct{} // closed when it is back in its lane
+	ends   bool          // it has to end for others
+	longer bool          // it is extended, see Turn
+	queues elsewhere     // in which it waits
 	value  T
 	err    error
 }
@@ -106,7 +124,7 @@ func (p *Pool[T]) StartIn(key Key, claim Claim, run func(context.Context) (T, er
 	if p.closed || p.jobs[key] != nil {
 		return false
 	}
-	ctx, cancel := context.WithCancel(context.Background()) //nolint:gosec // G118: the job calls cancel when it ends
+	ctx, cancel := context.WithCancelCause(context.Background())
 	created := &job[T]{key: key, claim: claim, run: run, ctx: ctx, cancel: cancel}
 	p.jobs[key] = created
 	p.waiting = append(p.waiting, created)
@@ -124,6 +142,7 @@ func (p *Pool[T]) dispatch() {
 			continue
 		}
 		if next == nil {
+			p.endForOthers()
 			return
 		}
 		p.waiting = slices.DeleteFunc(p.waiting, func(j *job[T]) bool { return j == next })
@@ -190,7 +209,7 @@ func (p *Pool[T]) launch(j *job[T]) {
 		p.notify(j.key)
 	}
 	p.ended.Go(func() {
-		defer j.cancel()
+		defer j.cancel(nil)
 		value, err := panics.Try(func() (T, error) { return j.run(turns.WithSlot(j.ctx, slot[T]{p, j})) })
 		p.finish(j, value, err)
 	})
@@ -344,7 +363,7 @@ func (p *Pool[T]) forget(match func(Key) bool) {
 	defer p.mu.Unlock()
 	for key, found := range p.jobs {
 		if match(key) {
-			found.cancel()
+			found.cancel(nil)
 			delete(p.jobs, key)
 		}
 	}
