@@ -74,14 +74,17 @@ func (r *Reconciler) again(ctx context.Context, key worker.Key) (attempts int, l
 // Two namespaces restore snapshots of 4 GiB from stores that send 1 MiB a second. Nothing ends that for five hours, because it is much more than a transfer
 // needs, and they held all three workers. All restores of the other namespaces waited, also those of a few KiB after a disaster.
 func TestSlowStoresOfAFewNamespacesDelayNoRestoreOfAnotherForHours(t *testing.T) {
-	for hostile, most := range map[int]time.Duration{2: 6 * time.Minute, 3: 10 * time.Minute, 7: 15 * time.Minute} {
-		t.Run(fmt.Sprint(hostile, " namespaces"), func(t *testing.T) {
+	for name, test := range map[string]struct {
+		hostile int
+		most    time.Duration
+	}{"2 namespaces": {2, 6 * time.Minute}, "3 namespaces": {3, 10 * time.Minute}, "7 namespaces": {7, 15 * time.Minute}} {
+		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := readers(slowReader{"slow": 1 << 20, "other": readSize})
 				defer r.stopReaders()
 				ctx, stop := context.WithCancel(t.Context())
 				defer stop()
-				for i := range hostile {
+				for i := range test.hostile {
 					for n := range 3 {
 						go r.again(ctx, readingOf(fmt.Sprint("slow ", i), n))
 					}
@@ -91,7 +94,7 @@ func TestSlowStoresOfAFewNamespacesDelayNoRestoreOfAnotherForHours(t *testing.T)
 					began := time.Now()
 					limited, cancel := context.WithTimeout(ctx, 5*time.Hour)
 					r.again(limited, readingOf("other", n))
-					if waited := time.Since(began); waited > most {
+					if waited := time.Since(began); waited > test.most {
 						t.Errorf("restore %d of another namespace waited %s for a worker", n, waited)
 					}
 					cancel()
