@@ -24,6 +24,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
@@ -159,14 +160,14 @@ func (r *Reconciler) startWriting(key worker.Key, step plan.RestoreKeys, state p
 	}
 	order := state.KeysOrder()
 	r.writings.Forget(key)
-	t := &turn{}
-	r.writings.StartIn(key, t.claim(), func(ctx context.Context) (plan.Writing, error) {
+	t := &turns.Turn{}
+	r.writings.StartIn(key, readingClaim(t), func(ctx context.Context) (plan.Writing, error) {
 		return r.writeKeys(ctx, key, step.Source, order, t), nil
 	})
 }
 
 // writeKeys runs one attempt in a worker, outside of Reconcile.
-func (r *Reconciler) writeKeys(ctx context.Context, key worker.Key, from v1beta2.RestoreSource, order *plan.KeysOrder, t *turn) plan.Writing {
+func (r *Reconciler) writeKeys(ctx context.Context, key worker.Key, from v1beta2.RestoreSource, order *plan.KeysOrder, t *turns.Turn) plan.Writing {
 	found, err := panics.Try(func() (Found, error) {
 		found, _, err := r.readSource(ctx, key, plan.Verify{Source: from, Signers: snapshot.Anyone, Keys: order}, t)
 		return found, err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/panics"
@@ -60,26 +59,6 @@ func (g *Gate) Limited(ctx context.Context, namespace string, bytes int64, work 
 	}
 	if err == nil {
 		g.ended.forget(namespace, a.size())
-	}
-	return err
-}
-
-// Limits remembers which work has ended for others that does not enter a Gate. Its caller ends it. The zero value is ready to use.
-type Limits struct{ ended ended }
-
-// Run runs work. It counts the work of a namespace that has ended with ErrOthersWaited in a row. Work that was extended has had its turn.
-func (l *Limits) Run(ctx context.Context, namespace string, work func(*Allowance) error) error {
-	before := l.ended.before(namespace)
-	a := &Allowance{factor: 1, before: before, began: time.Now()}
-	err := work(a)
-	switch {
-	case err == nil:
-		l.ended.forget(namespace, a.size())
-	case !errors.Is(context.Cause(ctx), ErrOthersWaited):
-	case a.extended.Load():
-		l.ended.forget(namespace, before.bytes)
-	default:
-		l.ended.record(namespace, a.size(), "")
 	}
 	return err
 }
@@ -143,8 +122,6 @@ type Allowance struct {
 	before ends
 	began  time.Time
 
-	extended atomic.Bool
-
 	mu    sync.Mutex
 	bytes int64
 	by    string
@@ -170,24 +147,12 @@ func (a *Allowance) Add(bytes int64) {
 	a.bytes += bytes
 }
 
-// Reach records that so many bytes were worked on, if they are more than before.
-func (a *Allowance) Reach(bytes int64) {
+// reach records that so many bytes were worked on, if they are more than before.
+func (a *Allowance) reach(bytes int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.bytes = max(a.bytes, bytes)
 }
-
-// Once returns the time that the work may take while others wait, and Most the time of work that was extended.
-func (a *Allowance) Once() time.Duration { return a.once() }
-
-// Most is eight times Once.
-func (a *Allowance) Most() time.Duration { return a.once() << doublings }
-
-// Ended returns how often work of the namespace has ended for others in a row.
-func (a *Allowance) Ended() int { return a.before.count }
-
-// Extend records that the work was extended.
-func (a *Allowance) Extend() { a.extended.Store(true) }
 
 func (a *Allowance) size() int64 {
 	a.mu.Lock()
