@@ -21,7 +21,7 @@ var (
 		"internal/backup/queue/attempts.go: worker.NewLanes":              "workers for snapshots, restore tests, deletions and copies",
 		"internal/backup/queue/tests.go: turns.NewGate":                   "restore tests",
 		"internal/backup/queue/spool.go: spool.New":                       "the spool volume",
-		"internal/backup/archiving/places.go: turns.Order":                "places for archives",
+		"internal/backup/archiving/places.go: turns.Order":                "places for archives, and as many for their copies",
 		"internal/backup/archiving/places.go: turns.NewBudget":            "memory for large changes of archives",
 		"internal/backup/archiving/copy_memory.go: turns.NewHalvedBudget": "memory for copies of archives",
 		"internal/backup/archiving/copy_memory.go: turns.NewGate":         "memory for copies of archives",

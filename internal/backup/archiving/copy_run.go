@@ -41,12 +41,18 @@ type copying struct {
 	prune    pruning
 	shape    copyShape
 	failed   int32
+	leave    func() // its place
 }
 
 // copy keeps the copy of one archive up to date until ctx ends.
 func (t *runner) copy(ctx context.Context, c *Copier) {
 	w := &copying{Copier: c, job: t}
 	defer w.prune.drop()
+	defer func() {
+		if w.leave != nil {
+			w.leave()
+		}
+	}()
 	defer t.metrics.uncopied(c.key.Object)
 	c.update(func(v *state.ArchiveCopy) { v.Idle = t.Now() })
 	for ctx.Err() == nil {
@@ -123,8 +129,15 @@ func (w *copying) step(ctx context.Context) error {
 	return nil
 }
 
-// open opens both stores.
+// open takes a place, and opens both stores.
 func (w *copying) open(ctx context.Context, spec CopySpec) error {
+	if w.leave == nil {
+		namespace, places := spec.job.Namespace, &w.job.copyPlaces
+		if err := w.job.take(places, namespace, "copy of an archive"); err != nil {
+			return err
+		}
+		w.leave = func() { places.leave(namespace) }
+	}
 	limited, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
 	store := func(o state.JobSpec) (objstore.Store, error) {
