@@ -31,18 +31,18 @@ func (e *elsewhere) leave() {
 
 // endForOthers ends one job for each namespace that waits only because all slots are in use, and as many run without one as may. It needs p.mu.
 func (p *Pool[T]) endForOthers() {
-	ending, seen := map[string]int{}, map[string]bool{}
-	for _, j := range p.jobs {
-		if j.ends && !j.over {
+	ending, seen := map[string]int{}, map[[2]string]bool{}
+	for j := range p.active {
+		if j.ends {
 			ending[j.claim.Lane]++
 		}
 	}
 	for _, w := range p.waiting {
 		lane := w.claim.Lane
-		if p.busy[w.key] || seen[ofNamespace(w)] || p.why(w) != turns.AllInUse || p.beyond[lane] < max(p.lanes[lane], 1) {
+		if p.beyond[lane] < max(p.lanes[lane], 1) || p.busy[w.key] || seen[[2]string{w.claim.Lane, w.key.Object.Namespace}] || p.why(w) != turns.AllInUse {
 			continue
 		}
-		if seen[ofNamespace(w)] = true; ending[lane] > 0 { // it gets the slot of one that ends already
+		if seen[[2]string{w.claim.Lane, w.key.Object.Namespace}] = true; ending[lane] > 0 { // it gets the slot of one that ends already
 			ending[lane]--
 			continue
 		}
@@ -57,8 +57,8 @@ func (p *Pool[T]) endForOthers() {
 // one that has run for longest. It extends as many of them as may be.
 func (p *Pool[T]) overTurn(w *job[T]) (found *job[T]) {
 	over := map[*job[T]]bool{}
-	for _, j := range p.jobs {
-		may := j.began && !j.over && !j.ends && j.queues.in == 0 && j.claim.Turn != nil && j.claim.Lane == w.claim.Lane && j.key.Object.Namespace != w.key.Object.Namespace
+	for j := range p.active {
+		may := !j.ends && j.queues.in == 0 && j.claim.Turn != nil && j.claim.Lane == w.claim.Lane && j.key.Object.Namespace != w.key.Object.Namespace
 		if may && j.ran() >= j.claim.Turn.Once() {
 			over[j] = !j.longer || j.ran() >= j.claim.Turn.Most()
 		}
@@ -91,8 +91,8 @@ func (p *Pool[T]) toExtend(over map[*job[T]]bool) (next *job[T]) {
 // mayExtend returns whether another job may be extended. Half of all jobs that run are not, so that their places are free within minutes.
 func (p *Pool[T]) mayExtend(j *job[T]) bool {
 	extended := 0
-	for _, other := range p.jobs {
-		if !other.longer || other.over || other.claim.Lane != j.claim.Lane {
+	for other := range p.active {
+		if !other.longer || other.claim.Lane != j.claim.Lane {
 			continue
 		}
 		if extended++; other.key.Object.Namespace == j.key.Object.Namespace {

@@ -71,7 +71,8 @@ type Pool[T any] struct {
 	away      map[string]int
 	moved     map[string]int
 	returning []*job[T]
-	beyond    map[string]int // by lane: jobs that run without a slot, see Claim.Patience
+	active    map[*job[T]]bool // jobs that have begun and not returned
+	beyond    map[string]int   // by lane: jobs that run without a slot, see Claim.Patience
 	busy      map[Key]bool   // keys whose job has not returned yet, also a forgotten one
 	notify    func(Key)
 }
@@ -93,7 +94,7 @@ type job[T any] struct {
 	timer  *time.Timer   // set if its claim has a patience
 	beyond bool          // it runs without a slot, because its patience is over
 	back   chan struct{} // closed when it is back in its lane
-	ends   bool          // it has to end for others
+	ends   bool          // it has to end: for others, or because it was forgotten
 	longer bool          // it is extended, see Turn
 	queues elsewhere     // in which it waits
 	value  T
@@ -107,7 +108,7 @@ func New[T any](limit int) *Pool[T] { return NewLanes[T](map[string]int{"": limi
 func NewLanes[T any](lanes map[string]int) *Pool[T] {
 	return &Pool[T]{
 		lanes: lanes, jobs: map[Key]*job[T]{}, running: map[string]int{}, turns: map[string]*turns.Order{},
-		away: map[string]int{}, moved: map[string]int{}, beyond: map[string]int{}, busy: map[Key]bool{}, notify: func(Key) {},
+		away: map[string]int{}, moved: map[string]int{}, beyond: map[string]int{}, active: map[*job[T]]bool{}, busy: map[Key]bool{}, notify: func(Key) {},
 	}
 }
 
@@ -203,7 +204,7 @@ func (p *Pool[T]) why(j *job[T]) turns.Reason {
 
 func (p *Pool[T]) launch(j *job[T]) {
 	p.count(j, 1)
-	p.busy[j.key], j.began = true, true
+	p.busy[j.key], p.active[j], j.began = true, true, true
 	p.expect(j)
 	if j.queued {
 		p.notify(j.key)
@@ -364,6 +365,7 @@ func (p *Pool[T]) forget(match func(Key) bool) {
 	for key, found := range p.jobs {
 		if match(key) {
 			found.cancel(nil)
+			found.ends = true
 			delete(p.jobs, key)
 		}
 	}
@@ -375,6 +377,7 @@ func (p *Pool[T]) finish(ended *job[T], value T, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	ended.over = true
+	delete(p.active, ended)
 	if ended.timer != nil {
 		ended.timer.Stop()
 	}
