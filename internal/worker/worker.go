@@ -73,7 +73,7 @@ type Pool[T any] struct {
 	returning []*job[T]
 	active    map[*job[T]]bool // jobs that have begun and not returned
 	beyond    map[string]int   // by lane: jobs that run without a slot, see Claim.Patience
-	busy      map[Key]bool   // keys whose job has not returned yet, also a forgotten one
+	busy      map[Key]bool     // keys whose job has not returned yet, also a forgotten one
 	notify    func(Key)
 }
 
