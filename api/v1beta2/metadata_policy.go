@@ -14,9 +14,9 @@ type MetadataPolicy struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(key, key.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$') && key.indexOf('/') <= 253)",message="a key is a name of at most 63 characters, after a domain and a slash if it has one: write for example cost-center or example.com/team"
 	// +kubebuilder:validation:XValidation:rule="self.all(key, self[key].matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$'))",message="the value of a label has at most 63 letters, digits, '-', '_' and '.', and begins and ends with a letter or digit"
 	Labels map[string]LabelValue `json:"labels,omitempty"`
-	// Annotations to add to every object, at most 32, with at most 512 characters each. On Pods, those of pod.annotations
-	// win, and on the client Service, those of service.annotations. The reserved keys are etcd.version and the domains of
-	// labels. Default: none.
+	// Annotations to add to every object except Secrets, at most 32, with at most 512 characters each. On Pods, those of
+	// pod.annotations win, and on the client Service, those of service.annotations. The reserved keys are etcd.version and
+	// the domains of labels. Default: none.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(key, key != 'etcd.version')",message="the annotation key etcd.version is reserved for the operator: choose another key"

@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
 var (
@@ -24,11 +24,18 @@ var (
 type Copying struct {
 	From, To         objstore.Store
 	FromRoot, ToRoot string
-	// Admit waits until that many bytes of memory are free for a copy. It may be nil.
-	Admit func(ctx context.Context, bytes int64) (release func(), err error)
+	// Admit waits until that many bytes of memory are free for a copy. Before it waits, it calls waits: what waits holds no object. It may be nil.
+	Admit func(ctx context.Context, bytes int64, waits func()) (Held, error)
 	// Patience is how long the copy of a link may take, beside the time that its size takes at the slowest rate. Otherwise a location that accepts a byte
 	// from time to time would hold the memory for ever. Default: 5 minutes.
 	Patience time.Duration
+}
+
+// Held is the memory of a copy.
+type Held struct {
+	Release func()
+	// Crowded returns whether copies of other namespaces wait for it. It may be nil.
+	Crowded func() bool
 }
 
 // slowest is the rate in bytes a second below which a copy ends. A link of one megabit has twice as much.
@@ -123,41 +130,54 @@ func (c Copying) content(ctx context.Context, key string) ([]byte, error) {
 // Link copies one link. Its header is read first, and its records are compared with the header while they are sent, unless they are encrypted. A
 // link that the second location has is compared by the hash of its header, which has the SHA-256 of its records.
 func (c Copying) Link(ctx context.Context, n Name) (Linked, error) {
-	key := n.Key(c.FromRoot)
-	reading, unread := context.WithCancel(ctx)
-	defer unread()
-	object, err := c.From.Get(reading, key)
+	link, err := c.open(ctx, n)
 	if err != nil {
-		return Linked{}, fmt.Errorf("%w: %w", ErrCopySource, err)
+		return Linked{}, err
 	}
-	defer object.Close()
-	var head bytes.Buffer
-	r, err := newReader(io.NopCloser(io.TeeReader(object, &head)), key, n)
+	defer func() { link.close() }()
+	if c.Admit == nil {
+		return c.send(ctx, n, link, nil)
+	}
+	size, waited := link.size(), false
+	held, err := c.Admit(ctx, size, func() { waited = true; link.close() })
 	if err != nil {
-		return Linked{}, fmt.Errorf("%w: %w", ErrCopySource, err)
+		return Linked{}, err
 	}
-	if c.Admit != nil {
-		release, err := c.Admit(ctx, r.Header.Size+int64(head.Len()))
+	defer held.Release()
+	if waited {
+		again, err := c.open(ctx, n)
 		if err != nil {
 			return Linked{}, err
 		}
-		defer release()
+		if link = again; link.size() > size {
+			return Linked{}, fmt.Errorf("%w: %s has become larger", ErrCopySource, link.key)
+		}
 	}
-	limited, cancel := c.limit(ctx, r.Header.Size)
+	return c.send(ctx, n, link, held.Crowded)
+}
+
+// send copies a link that was opened.
+func (c Copying) send(ctx context.Context, n Name, link *opened, crowded func() bool) (Linked, error) {
+	limited, cancel := c.limit(ctx, link.header.Size)
 	defer cancel()
-	body := newCheckedLink(ctx, io.MultiReader(&head, object), r.Header, key, n)
+	body := newCheckedLink(ctx, io.MultiReader(&link.head, link.object), link.header, link.key, n)
 	defer body.stop()
-	defer context.AfterFunc(limited, func() { body.late(); unread() })() // a store that reads the whole body first does not look at its context
-	err = c.To.Put(limited, n.Key(c.ToRoot), body)
+	limited, end := yielding(limited, body, crowded)
+	defer end()
+	defer context.AfterFunc(limited, func() { body.late(); link.unread() })() // a store that reads the whole body first does not look at its context
+	err := c.To.Put(limited, n.Key(c.ToRoot), body)
+	gave := context.Cause(limited)
 	switch {
+	case err != nil && errors.Is(gave, turns.ErrOthersWaited):
+		return Linked{}, gave
 	case body.failure(limited) != nil:
 		return Linked{}, fmt.Errorf("%w: %w", ErrCopySource, body.failure(limited)) // the store's error only repeats it
 	case errors.Is(err, fs.ErrExist):
-		return c.existing(ctx, n, r.Header)
+		return c.existing(ctx, n, link.header)
 	case err != nil:
 		return Linked{}, err
 	}
-	return Linked{Header: r.Header, Bytes: body.size}, nil
+	return Linked{Header: link.header, Bytes: body.size.Load()}, nil
 }
 
 // End returns the header of a link that both locations have. If the second one does not return it, for example because of its storage class, it is that of

@@ -13,7 +13,7 @@ import (
 // cannot be read, and end with the object.
 type checkedLink struct {
 	body io.Reader
-	size int64
+	size atomic.Int64
 	err  error // why the object cannot be read
 	// inRead is true during a read, and slow if the time of the copy ended then.
 	inRead, slow atomic.Bool
@@ -65,7 +65,7 @@ func (c *checkedLink) Read(p []byte) (int, error) {
 	c.inRead.Store(true)
 	n, err := c.body.Read(p)
 	c.inRead.Store(false)
-	c.size += int64(n)
+	c.size.Add(int64(n))
 	if c.to != nil && n > 0 {
 		if _, failed := c.to.Write(p[:n]); failed != nil {
 			c.err = failed

@@ -40,6 +40,10 @@ func Of(spec v1beta2.EtcdClusterSpec) Given {
 	return Given{Labels: texts(spec.Metadata.Labels), Annotations: texts(spec.Metadata.Annotations)}
 }
 
+// ForSecret returns the entries that a Secret gets: no annotations. Controllers such as reflector and kubernetes-replicator copy a Secret to other
+// namespaces if it has theirs, and the user may not be one who may create Secrets.
+func (g Given) ForSecret() Given { return Given{Labels: g.Labels} }
+
 func texts[T ~string](values map[string]T) map[string]string {
 	if len(values) == 0 {
 		return nil

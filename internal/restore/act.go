@@ -16,6 +16,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
@@ -97,7 +98,8 @@ func (r *Reconciler) begin(ctx context.Context, key worker.Key, wanted plan.Veri
 	logger := log.FromContext(ctx)
 	restore = restore.DeepCopy()
 	recorded := r.begun.expect(key)
-	r.proofs.Start(key, func(ctx context.Context) (plan.Proof, error) {
+	t := &turns.Turn{}
+	r.proofs.StartIn(key, readingClaim(t), func(ctx context.Context) (plan.Proof, error) {
 		select {
 		case <-recorded:
 		case <-time.After(recordedWithin):
@@ -106,9 +108,17 @@ func (r *Reconciler) begin(ctx context.Context, key worker.Key, wanted plan.Veri
 			return plan.Proof{}, context.Cause(ctx)
 		}
 		ctx = log.IntoContext(ctx, logger)
-		proof, secret := r.prove(ctx, key, wanted)
+		proof, secret := r.prove(ctx, key, wanted, t)
 		return r.handOver(ctx, restore, proof, secret), nil
 	})
+}
+
+// readingPatience is after how long a reading runs on without a worker, if another namespace waits for one. Its store may be as slow as a tenant likes.
+const readingPatience = 5 * time.Minute
+
+// readingClaim has the limits of a reading.
+func readingClaim(t *turns.Turn) worker.Claim {
+	return worker.Claim{Patience: readingPatience, Turn: t}
 }
 
 // recordedWithin is how long a reading that has a worker waits until the status says that it begins. A tenant can make the object so large that no status
@@ -124,10 +134,10 @@ func (r *Reconciler) notRecorded(wanted plan.Verify) plan.Proof {
 
 // prove finds the source and reads it once and completely. It runs in a worker, outside of Reconcile. It also returns the
 // Secret that it has read with.
-func (r *Reconciler) prove(ctx context.Context, key worker.Key, wanted plan.Verify) (proof plan.Proof, secret map[string][]byte) {
+func (r *Reconciler) prove(ctx context.Context, key worker.Key, wanted plan.Verify, t *turns.Turn) (proof plan.Proof, secret map[string][]byte) {
 	proof = plan.Proof{Asked: wanted.Source, Choice: wanted.Choice}
 	found, err := panics.Try(func() (found Found, err error) {
-		found, secret, err = r.readSource(ctx, key, wanted)
+		found, secret, err = r.readSource(ctx, key, wanted, t)
 		return found, err
 	})
 	if caught := (*panics.Error)(nil); errors.As(err, &caught) {
@@ -148,7 +158,16 @@ func (r *Reconciler) prove(ctx context.Context, key worker.Key, wanted plan.Veri
 	return proof, secret
 }
 
-func (r *Reconciler) readSource(ctx context.Context, key worker.Key, wanted plan.Verify) (Found, map[string][]byte, error) {
+// readSource reads a source in its turn.
+func (r *Reconciler) readSource(ctx context.Context, key worker.Key, wanted plan.Verify, t *turns.Turn) (found Found, secret map[string][]byte, err error) {
+	err = r.turns.Run(ctx, key.Object.Namespace, t, func() (err error) {
+		found, secret, err = r.readInTurn(ctx, key, wanted, t)
+		return err
+	})
+	return found, secret, err
+}
+
+func (r *Reconciler) readInTurn(ctx context.Context, key worker.Key, wanted plan.Verify, t *turns.Turn) (Found, map[string][]byte, error) {
 	secret, err := kube.SecretData(ctx, r.client, key.Object.Namespace, wanted.Source.Secret, connect.Keys()...)
 	if err != nil {
 		return Found{}, nil, err
@@ -160,9 +179,13 @@ func (r *Reconciler) readSource(ctx context.Context, key worker.Key, wanted plan
 	asked := Asked{
 		Namespace: key.Object.Namespace,
 		Source:    wanted.Source, Choice: wanted.Choice, Point: wanted.Point, Keys: wanted.Keys,
-		By:       by,
-		Progress: func(bytes, of int64) { r.readings.set(key, bytes, of) },
-		Wait:     func(text func() string) (done func()) { return r.readings.wait(key, text) },
+		By: by,
+		Progress: func(bytes, of int64) {
+			t.Reach(bytes)
+			r.readings.set(key, bytes, of)
+		},
+		stay: func() bool { return t.Keep(ctx) },
+		Wait: func(text func() string) (done func()) { return r.readings.wait(key, text) },
 	}
 	if wanted.Keys != nil {
 		if asked.Members, err = r.memberSecrets(ctx, key.Object.Namespace, wanted.Keys.Cluster); err != nil {

@@ -24,6 +24,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
 	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
@@ -73,6 +74,7 @@ type Reconciler struct {
 	safeties *worker.Pool[plan.Safety]
 	writings *worker.Pool[plan.Writing]
 	readings readings
+	turns    turns.Limits
 	begun    begun
 	metrics  *metrics
 	server   *clock.Server

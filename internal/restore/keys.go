@@ -24,6 +24,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
@@ -61,11 +62,16 @@ func (s Spool) keys(ctx context.Context, asked Asked, read source.Proven) (*v1be
 		return nil, fmt.Errorf("%w: its SHA-256 is %s, and was %s", errReplaced, read.Snapshot.SHA256, o.Snapshot.SHA256)
 	}
 	prefixes := keys.Disjoint(o.Prefixes)
-	entries, remove, err := s.extract(ctx, asked.Namespace, read.File, prefixes)
+	entries, size, remove, err := s.extract(ctx, asked.Namespace, read.File, prefixes)
 	if err != nil {
 		return nil, err
 	}
 	defer remove()
+	if asked.extracted != nil {
+		if err := asked.extracted(size); err != nil {
+			return nil, err
+		}
+	}
 	// The extraction may wait for the checks of others, and has limits of its own.
 	ctx, cancel := context.WithTimeoutCause(ctx, keysBase+time.Duration(read.Snapshot.Size/keysRate)*time.Second, errKeysSlow)
 	defer cancel()
@@ -118,11 +124,11 @@ func openPinned(ctx context.Context, text string, by ask.Access) (*etcd.Client, 
 	return etcd.Open(etcd.Endpoint{URL: text, Address: net.JoinHostPort(addresses[0], member.Port()), Login: by.Login}, by.TLS)
 }
 
-// extract writes the keys of a snapshot and their values into two files of the spool, which remove deletes.
-func (s Spool) extract(ctx context.Context, namespace, file string, prefixes []string) (entries *dbfile.Entries, remove func(), err error) {
+// extract writes the keys of a snapshot and their values into two files of the spool, which remove deletes. size is that of both.
+func (s Spool) extract(ctx context.Context, namespace, file string, prefixes []string) (entries *dbfile.Entries, size int64, remove func(), err error) {
 	dir, err := os.MkdirTemp(s.Dir(), "keys-")
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", source.ErrDisk, err)
+		return nil, 0, nil, fmt.Errorf("%w: %w", source.ErrDisk, err)
 	}
 	values, err1 := os.Create(filepath.Join(dir, "values"))
 	index, err2 := os.Create(filepath.Join(dir, "index"))
@@ -131,21 +137,20 @@ func (s Spool) extract(ctx context.Context, namespace, file string, prefixes []s
 	}
 	if err := errors.Join(err1, err2); err != nil {
 		remove()
-		return nil, nil, fmt.Errorf("%w: %w", source.ErrDisk, err)
+		return nil, 0, nil, fmt.Errorf("%w: %w", source.ErrDisk, err)
 	}
 	if err := dbcheck.Extract(ctx, namespace, file, prefixes, values, index); err != nil {
 		remove()
-		return nil, nil, fmt.Errorf("read the keys of the snapshot: %w", err)
+		return nil, 0, nil, fmt.Errorf("read the keys of the snapshot: %w", err)
 	}
-	info, err := values.Stat()
-	if err == nil {
-		_, err = index.Seek(0, 0)
-	}
-	if err != nil {
+	ofValues, err1 := values.Stat()
+	ofIndex, err2 := index.Stat()
+	_, err3 := index.Seek(0, 0)
+	if err := errors.Join(err1, err2, err3); err != nil {
 		remove()
-		return nil, nil, fmt.Errorf("%w: %w", source.ErrDisk, err)
+		return nil, 0, nil, fmt.Errorf("%w: %w", source.ErrDisk, err)
 	}
-	return dbfile.NewEntries(index, values, info.Size()), remove, nil
+	return dbfile.NewEntries(index, values, ofValues.Size()), ofValues.Size() + ofIndex.Size(), remove, nil
 }
 
 // startWriting starts an attempt to write keys, if the step asks for one.
@@ -155,13 +160,16 @@ func (r *Reconciler) startWriting(key worker.Key, step plan.RestoreKeys, state p
 	}
 	order := state.KeysOrder()
 	r.writings.Forget(key)
-	r.writings.Start(key, func(ctx context.Context) (plan.Writing, error) { return r.writeKeys(ctx, key, step.Source, order), nil })
+	t := &turns.Turn{}
+	r.writings.StartIn(key, readingClaim(t), func(ctx context.Context) (plan.Writing, error) {
+		return r.writeKeys(ctx, key, step.Source, order, t), nil
+	})
 }
 
 // writeKeys runs one attempt in a worker, outside of Reconcile.
-func (r *Reconciler) writeKeys(ctx context.Context, key worker.Key, from v1beta2.RestoreSource, order *plan.KeysOrder) plan.Writing {
+func (r *Reconciler) writeKeys(ctx context.Context, key worker.Key, from v1beta2.RestoreSource, order *plan.KeysOrder, t *turns.Turn) plan.Writing {
 	found, err := panics.Try(func() (Found, error) {
-		found, _, err := r.readSource(ctx, key, plan.Verify{Source: from, Signers: snapshot.Anyone, Keys: order})
+		found, _, err := r.readSource(ctx, key, plan.Verify{Source: from, Signers: snapshot.Anyone, Keys: order}, t)
 		return found, err
 	})
 	if caught := (*panics.Error)(nil); errors.As(err, &caught) {

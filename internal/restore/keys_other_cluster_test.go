@@ -45,7 +45,13 @@ func (m *memberOf) Txn(_ context.Context, r *pb.TxnRequest) (*pb.TxnResponse, er
 	return &pb.TxnResponse{Header: m.header(), Succeeded: true}, nil
 }
 
-func (m *memberOf) serve(t *testing.T) string {
+func (m *memberOf) serve(t *testing.T) string { t.Helper(); return serveMember(t, m) }
+
+// serveMember returns the address of a member.
+func serveMember(t *testing.T, m interface {
+	pb.MaintenanceServer
+	pb.KVServer
+}) string {
 	t.Helper()
 	server := grpc.NewServer()
 	pb.RegisterMaintenanceServer(server, m)

@@ -16,6 +16,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/heaptest"
 	"github.com/etcd-suite/etcd-operator/internal/restore/keys"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
@@ -32,7 +33,7 @@ func TestTheComparisonHasTheTimeOfItsEnd(t *testing.T) {
 	}
 	key := worker.Key{UID: "uid"}
 	key.Object.Namespace, key.Object.Name = "ns", "keys"
-	proof, _ := r.prove(t.Context(), key, plan.Verify{Source: v1beta2.RestoreSource{StorageType: v1beta2.StorageS3, Bucket: "b", Key: "k"}, Keys: &plan.KeysOrder{}})
+	proof, _ := r.prove(t.Context(), key, plan.Verify{Source: v1beta2.RestoreSource{StorageType: v1beta2.StorageS3, Bucket: "b", Key: "k"}, Keys: &plan.KeysOrder{}}, &turns.Turn{})
 	if proof.Progress != plan.ProofDone || !proof.Keys.Time.Time.Equal(now) {
 		t.Errorf("%+v", proof)
 	}

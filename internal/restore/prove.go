@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -33,9 +34,11 @@ type Asked struct {
 	Keys    *plan.KeysOrder
 	Members SafetySecrets
 	// end ends the reading when it has to give its space to a safety snapshot, and stay has it keep that while it writes keys. It returns false if the
-	// reading ends.
-	end  context.CancelCauseFunc
-	stay func() bool
+	// reading ends. extracted has it return the space of a snapshot when only that many bytes of keys and values are still needed. The snapshot may be deleted
+	// then.
+	end       context.CancelCauseFunc
+	stay      func() bool
+	extracted func(bytes int64) error
 }
 
 // Found is the source that was read and its contents.
@@ -125,10 +128,28 @@ func (s Spool) readWhole(ctx context.Context, asked Asked, exact v1beta2.Restore
 		return Found{}, err
 	}
 	found := Found{Source: exact, ChosenBecause: why, Proven: proven}
-	asked.stay = share.Keep
+	if stay := asked.stay; stay == nil {
+		asked.stay = share.Keep
+	} else {
+		asked.stay = func() bool { return share.Keep() && stay() }
+	}
+	asked.extracted = func(bytes int64) error {
+		if err := removeSpooled(proven); err != nil {
+			return err
+		}
+		return share.Resize(bytes, bytes)
+	}
 	found.Keys, err = s.keys(ctx, asked, proven)
-	if removed := os.Remove(proven.File); err == nil && removed != nil {
-		err = fmt.Errorf("remove the spooled snapshot: %w: %w", source.ErrDisk, removed)
+	if removed := removeSpooled(proven); err == nil {
+		err = removed
 	}
 	return found, err
+}
+
+// removeSpooled deletes the file of a snapshot, unless that was done before.
+func removeSpooled(read source.Proven) error {
+	if err := os.Remove(read.File); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove the spooled snapshot: %w: %w", source.ErrDisk, err)
+	}
+	return nil
 }

@@ -174,7 +174,7 @@ func (r *Reconciler) writeSignedURL(ctx context.Context, restore *v1beta2.EtcdRe
 	return wrap(err, "update", name)
 }
 
-// stamp gives the Secret the labels and annotations that all objects of the EtcdCluster get. It keeps them as it was created with: a
+// stamp gives the Secret the labels that all objects of the EtcdCluster get. It keeps them as it was created with: a
 // renewal must not wait for a policy that refuses a label.
 func (r *Reconciler) stamp(ctx context.Context, restore *v1beta2.EtcdRestore, secret *corev1.Secret) error {
 	var cluster v1beta2.EtcdCluster
@@ -182,7 +182,7 @@ func (r *Reconciler) stamp(ctx context.Context, restore *v1beta2.EtcdRestore, se
 	if err != nil || !found {
 		return err
 	}
-	metadata.Of(cluster.Spec).Stamp(secret)
+	metadata.Of(cluster.Spec).ForSecret().Stamp(secret)
 	return nil
 }
 

@@ -12,7 +12,8 @@ const toOthers = 8
 // Budget shares an amount, for example bytes of memory, between the namespaces that one process serves. Namespaces take turns, and each leaves
 // an eighth to the others. Nothing overtakes what is first in the order, so a large amount waits only for those that are held.
 type Budget struct {
-	total int64
+	total  int64
+	others int64 // which part of it one namespace leaves to the others
 
 	mu      sync.Mutex
 	order   Order
@@ -27,10 +28,13 @@ type claim struct {
 }
 
 // NewBudget returns a budget of that amount.
-func NewBudget(total int64) *Budget { return &Budget{total: total} }
+func NewBudget(total int64) *Budget { return &Budget{total: total, others: toOthers} }
+
+// NewHalvedBudget returns one of which a namespace leaves half to the others.
+func NewHalvedBudget(total int64) *Budget { return &Budget{total: total, others: 2} }
 
 // Most returns what one namespace can have at the same time.
-func (b *Budget) Most() int64 { return b.total - b.total/toOthers }
+func (b *Budget) Most() int64 { return b.total - b.total/b.others }
 
 // Wait waits for an amount, which is at most Most. The caller calls release once.
 func (b *Budget) Wait(ctx context.Context, namespace string, amount int64) (release func(), err error) {
@@ -80,6 +84,15 @@ func (b *Budget) Why(namespace string, amount int64) Reason {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.why(namespace, amount)
+}
+
+// Crowds returns whether a namespace holds a part for which others wait. Those that wait for their own share need no part of others.
+func (b *Budget) Crowds(namespace string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.order.Held(namespace) > 0 && slices.ContainsFunc(b.waiting, func(c *claim) bool {
+		return c.namespace != namespace && b.why(c.namespace, c.amount) != OwnShare
+	})
 }
 
 // Used returns what all namespaces hold together.

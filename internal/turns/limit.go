@@ -147,6 +147,13 @@ func (a *Allowance) Add(bytes int64) {
 	a.bytes += bytes
 }
 
+// reach records that so many bytes were worked on, if they are more than before.
+func (a *Allowance) reach(bytes int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.bytes = max(a.bytes, bytes)
+}
+
 func (a *Allowance) size() int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -18,31 +18,32 @@ import (
 // table of docs/security.md. alone are those that one object has for itself, or whose wait has a bound of seconds, and why.
 var (
 	inTurns = map[string]string{
-		"internal/backup/queue/attempts.go: worker.NewLanes":     "workers for snapshots, restore tests, deletions and copies",
-		"internal/backup/queue/tests.go: turns.NewGate":          "restore tests",
-		"internal/backup/queue/spool.go: spool.New":              "the spool volume",
-		"internal/backup/archiving/places.go: turns.Order":       "places for archives",
-		"internal/backup/archiving/places.go: turns.NewBudget":   "memory for large changes of archives",
-		"internal/backup/archiving/copy_run.go: turns.NewBudget": "memory for copies of archives",
-		"internal/objstore/memory.go: turns.NewBudget":           "names and manifests of stores",
-		"internal/restore/controller.go: worker.New":             "workers for readings, safety snapshots and signed URLs",
-		"internal/restore/replays.go: turns.NewGate":             "replays of an archive",
-		"internal/restore/spool.go: spool.New":                   "the spool volume",
-		"internal/restore/spool.go: turns.NewGate":               "processors that decode and check the snapshots of restores",
-		"internal/restore/safety.go: spool.New":                  "the spool volume",
-		"internal/kube/turns.go: MaxConcurrentReconciles":        "passes of the operators",
-		"internal/backup/setup.go: kube.Controller":              "passes of the operators",
-		"internal/restore/controller.go: kube.Controller":        "passes of the operators",
-		"internal/cluster/setup.go: kube.Controller":             "passes of the operators",
-		"internal/dbcheck/budget.go: turns.NewGate":              "checks of databases",
-		"internal/cluster/kubecache/pages.go: turns.NewGate":     "reads of many objects past the cache",
-		"internal/kube/whole.go: turns.NewGate":                  "whole objects of a tenant that are decoded",
-		"internal/cluster/observe/explain.go: turns.NewGate":     "reads of events for a message",
-		"internal/cluster/queue/replacements.go: type Brake":     "replacements of lost members",
-		"internal/worker/worker.go: turns.Order":                 "workers for snapshots, restore tests, deletions and copies",
-		"internal/turns/gate.go: turns.Order":                    "restore tests",
-		"internal/turns/budget.go: turns.Order":                  "memory for large changes of archives",
-		"internal/spool/spool.go: turns.Order":                   "the spool volume",
+		"internal/backup/queue/attempts.go: worker.NewLanes":              "workers for snapshots, restore tests, deletions and copies",
+		"internal/backup/queue/tests.go: turns.NewGate":                   "restore tests",
+		"internal/backup/queue/spool.go: spool.New":                       "the spool volume",
+		"internal/backup/archiving/places.go: turns.Order":                "places for archives, and as many for their copies",
+		"internal/backup/archiving/places.go: turns.NewBudget":            "memory for large changes of archives",
+		"internal/backup/archiving/copy_memory.go: turns.NewHalvedBudget": "memory for copies of archives",
+		"internal/backup/archiving/copy_memory.go: turns.NewGate":         "memory for copies of archives",
+		"internal/objstore/memory.go: turns.NewBudget":                    "names and manifests of stores",
+		"internal/restore/controller.go: worker.New":                      "workers for readings, safety snapshots and signed URLs",
+		"internal/restore/replays.go: turns.NewGate":                      "replays of an archive",
+		"internal/restore/spool.go: spool.New":                            "the spool volume",
+		"internal/restore/spool.go: turns.NewGate":                        "processors that decode and check the snapshots of restores",
+		"internal/restore/safety.go: spool.New":                           "the spool volume",
+		"internal/kube/turns.go: MaxConcurrentReconciles":                 "passes of the operators",
+		"internal/backup/setup.go: kube.Controller":                       "passes of the operators",
+		"internal/restore/controller.go: kube.Controller":                 "passes of the operators",
+		"internal/cluster/setup.go: kube.Controller":                      "passes of the operators",
+		"internal/dbcheck/budget.go: turns.NewGate":                       "checks of databases",
+		"internal/cluster/kubecache/pages.go: turns.NewGate":              "reads of many objects past the cache",
+		"internal/kube/whole.go: turns.NewGate":                           "whole objects of a tenant that are decoded",
+		"internal/cluster/observe/explain.go: turns.NewGate":              "reads of events for a message",
+		"internal/cluster/queue/replacements.go: type Brake":              "replacements of lost members",
+		"internal/worker/worker.go: turns.Order":                          "workers for snapshots, restore tests, deletions and copies",
+		"internal/turns/gate.go: turns.Order":                             "restore tests",
+		"internal/turns/budget.go: turns.Order":                           "memory for large changes of archives",
+		"internal/spool/spool.go: turns.Order":                            "the spool volume",
 	}
 	alone = map[string]string{
 		"internal/objstore/each.go: make(chan, n)":              "the requests of one listing",
@@ -149,7 +150,7 @@ func queuesOf(t *testing.T, path string) (queues []string) {
 func isMutex(of ast.Expr) bool { return nameOf(of) == "sync.Mutex" || nameOf(of) == "sync.RWMutex" }
 
 // constructors are calls that make a queue.
-var constructors = []string{"worker.New", "worker.NewLanes", "turns.NewGate", "turns.NewBudget", "spool.New", "rate.NewLimiter", "sync.NewCond", "semaphore.NewWeighted", "kube.Controller"}
+var constructors = []string{"worker.New", "worker.NewLanes", "turns.NewGate", "turns.NewBudget", "turns.NewHalvedBudget", "spool.New", "rate.NewLimiter", "sync.NewCond", "semaphore.NewWeighted", "kube.Controller"}
 
 func queueOf(node ast.Node, inPackage string) string {
 	switch node := node.(type) {

@@ -21,16 +21,22 @@ func (p *Pool[T]) lookAgain(j *job[T]) {
 		return
 	}
 	p.dispatch()
-	j.timer.Reset(j.claim.Patience) // it may have waited elsewhere, without a slot
+	again := j.claim.Patience // it may have waited elsewhere, without a slot
+	if j.claim.Turn != nil {
+		again = min(again, turnEvery)
+	}
+	j.timer.Reset(again)
 }
 
 // makeRoom takes the slot of the job that has run for longest beyond its patience, if a job of another namespace waits for nothing else. The job runs on.
 // It counts against the share of its namespace, as one that waits elsewhere. As many jobs as the lane has slots run in this way. It needs p.mu.
 func (p *Pool[T]) makeRoom() bool {
+	seen := map[[2]string]bool{}
 	for _, w := range p.waiting {
-		if p.busy[w.key] || p.why(w) != turns.AllInUse || p.beyond[w.claim.Lane] >= max(p.lanes[w.claim.Lane], 1) {
+		if p.beyond[w.claim.Lane] >= max(p.lanes[w.claim.Lane], 1) || seen[[2]string{w.claim.Lane, w.key.Object.Namespace}] || p.busy[w.key] || p.why(w) != turns.AllInUse {
 			continue
 		}
+		seen[[2]string{w.claim.Lane, w.key.Object.Namespace}] = true
 		if longest := p.longest(w); longest != nil {
 			longest.waits++
 			longest.beyond = true
@@ -44,8 +50,8 @@ func (p *Pool[T]) makeRoom() bool {
 
 // longest returns the job of another namespace in the lane of a job that has run for longest beyond its patience, and nil if there is none.
 func (p *Pool[T]) longest(w *job[T]) (longest *job[T]) {
-	for _, j := range p.jobs {
-		may := j.began && !j.over && !j.away && j.claim.Patience > 0 && time.Since(j.since) >= j.claim.Patience
+	for j := range p.active {
+		may := !j.away && j.claim.Patience > 0 && time.Since(j.since) >= j.claim.Patience
 		if may && j.claim.Lane == w.claim.Lane && j.key.Object.Namespace != w.key.Object.Namespace && (longest == nil || j.since.Before(longest.since)) {
 			longest = j
 		}

@@ -133,3 +133,24 @@ func TestAJobThatMovesIsNotLookedAtAgainAndAgain(t *testing.T) {
 		end(t, pool)
 	})
 }
+
+// Two tenants created thousands of objects, whose jobs waited. For each job that started, ended or waited elsewhere, the pool compared each of these with each
+// other one, and the passes of all namespaces waited for the pool meanwhile.
+func TestThousandsOfWaitingJobsDelayNoPass(t *testing.T) {
+	const jobs = 1000
+	pool, claim := worker.New[int](3), worker.Claim{Patience: time.Hour}
+	wait := func(ctx context.Context) (int, error) { <-ctx.Done(); return 0, context.Cause(ctx) }
+	one := worker.Claim{Namespace: 1, Patience: time.Hour}
+	for _, namespace := range []string{"a", "b", "c"} { // all slots are in use, and each namespace could have one more
+		pool.StartIn(of(namespace, 0), one, wait)
+	}
+	began := time.Now()
+	for n := range jobs {
+		pool.StartIn(of("a", n+1), claim, wait)
+		pool.StartIn(of("b", n+1), claim, wait)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("%d jobs were queued in %s", 2*jobs, took)
+	}
+	end(t, pool)
+}

@@ -22,6 +22,7 @@ func (s slot[T]) Leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	_, limited := p.lanes[j.claim.Lane]
+	j.queues.enter()
 	if j.waits++; j.waits > 1 || !limited || j.over {
 		return
 	}
@@ -41,6 +42,11 @@ func (p *Pool[T]) leave(j *job[T]) {
 // Return puts the job back into its lane.
 func (s slot[T]) Return(ctx context.Context, wait bool) {
 	p, j := s.pool, s.job
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		j.queues.leave()
+	}()
 	p.mu.Lock()
 	if j.waits--; j.waits > 0 || !j.away {
 		p.mu.Unlock()

@@ -36,6 +36,21 @@ type Claim struct {
 	Groups map[string]int
 	// Patience is after how long a running job loses its slot to a waiting job of another namespace, and runs on without one. 0 means never.
 	Patience time.Duration
+	// Turn limits a running job while a job of another namespace waits, and as many run without a slot as may. Then the context of one such job ends with the
+	// cause turns.ErrOthersWaited. If it is nil, the job continues. It needs Patience.
+	Turn Turn
+}
+
+// Turn is for how long a job may run while others wait. The time does not count in which it waits elsewhere. Its methods must not call the pool.
+type Turn interface {
+	// Once is the time that each job has, and Most the time of a job that is extended.
+	Once() time.Duration
+	Most() time.Duration
+	// Ended is how often jobs of the namespace have ended for others in a row.
+	Ended() int
+	// Extend is called when the job is extended. As many are extended as the lane has slots, one of each namespace. Those come first that have ended most
+	// often.
+	Extend()
 }
 
 // Pool runs jobs with results of type T. Namespaces take turns in each lane, see turns.Order, and one namespace leaves a slot to others.
@@ -56,8 +71,9 @@ type Pool[T any] struct {
 	away      map[string]int
 	moved     map[string]int
 	returning []*job[T]
-	beyond    map[string]int // by lane: jobs that run without a slot, see Claim.Patience
-	busy      map[Key]bool   // keys whose job has not returned yet, also a forgotten one
+	active    map[*job[T]]bool // jobs that have begun and not returned
+	beyond    map[string]int   // by lane: jobs that run without a slot, see Claim.Patience
+	busy      map[Key]bool     // keys whose job has not returned yet, also a forgotten one
 	notify    func(Key)
 }
 
@@ -66,7 +82,7 @@ type job[T any] struct {
 	claim  Claim
 	run    func(context.Context) (T, error)
 	ctx    context.Context //nolint:containedctx // the job owns it
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 	queued bool // it could not start at once
 	began  bool
 	done   bool
@@ -78,6 +94,9 @@ type job[T any] struct {
 	timer  *time.Timer   // set if its claim has a patience
 	beyond bool          // it runs without a slot, because its patience is over
 	back   chan struct{} // closed when it is back in its lane
+	ends   bool          // it has to end: for others, or because it was forgotten
+	longer bool          // it is extended, see Turn
+	queues elsewhere     // in which it waits
 	value  T
 	err    error
 }
@@ -89,7 +108,7 @@ func New[T any](limit int) *Pool[T] { return NewLanes[T](map[string]int{"": limi
 func NewLanes[T any](lanes map[string]int) *Pool[T] {
 	return &Pool[T]{
 		lanes: lanes, jobs: map[Key]*job[T]{}, running: map[string]int{}, turns: map[string]*turns.Order{},
-		away: map[string]int{}, moved: map[string]int{}, beyond: map[string]int{}, busy: map[Key]bool{}, notify: func(Key) {},
+		away: map[string]int{}, moved: map[string]int{}, beyond: map[string]int{}, active: map[*job[T]]bool{}, busy: map[Key]bool{}, notify: func(Key) {},
 	}
 }
 
@@ -106,7 +125,7 @@ func (p *Pool[T]) StartIn(key Key, claim Claim, run func(context.Context) (T, er
 	if p.closed || p.jobs[key] != nil {
 		return false
 	}
-	ctx, cancel := context.WithCancel(context.Background()) //nolint:gosec // G118: the job calls cancel when it ends
+	ctx, cancel := context.WithCancelCause(context.Background())
 	created := &job[T]{key: key, claim: claim, run: run, ctx: ctx, cancel: cancel}
 	p.jobs[key] = created
 	p.waiting = append(p.waiting, created)
@@ -124,6 +143,7 @@ func (p *Pool[T]) dispatch() {
 			continue
 		}
 		if next == nil {
+			p.endForOthers()
 			return
 		}
 		p.waiting = slices.DeleteFunc(p.waiting, func(j *job[T]) bool { return j == next })
@@ -184,13 +204,13 @@ func (p *Pool[T]) why(j *job[T]) turns.Reason {
 
 func (p *Pool[T]) launch(j *job[T]) {
 	p.count(j, 1)
-	p.busy[j.key], j.began = true, true
+	p.busy[j.key], p.active[j], j.began = true, true, true
 	p.expect(j)
 	if j.queued {
 		p.notify(j.key)
 	}
 	p.ended.Go(func() {
-		defer j.cancel()
+		defer j.cancel(nil)
 		value, err := panics.Try(func() (T, error) { return j.run(turns.WithSlot(j.ctx, slot[T]{p, j})) })
 		p.finish(j, value, err)
 	})
@@ -344,7 +364,8 @@ func (p *Pool[T]) forget(match func(Key) bool) {
 	defer p.mu.Unlock()
 	for key, found := range p.jobs {
 		if match(key) {
-			found.cancel()
+			found.cancel(nil)
+			found.ends = true
 			delete(p.jobs, key)
 		}
 	}
@@ -356,6 +377,7 @@ func (p *Pool[T]) finish(ended *job[T], value T, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	ended.over = true
+	delete(p.active, ended)
 	if ended.timer != nil {
 		ended.timer.Stop()
 	}

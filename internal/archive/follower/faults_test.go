@@ -163,9 +163,9 @@ func TestACopyThatDoesNotMoveEndsAndReturnsItsMemory(t *testing.T) {
 	b.segments(1)
 	held := int64(0)
 	b.To, b.Patience = trickling{b.to}, 10*time.Millisecond
-	b.Admit = func(_ context.Context, bytes int64) (func(), error) {
+	b.Admit = func(_ context.Context, bytes int64, _ func()) (archive.Held, error) {
 		held += bytes
-		return func() { held -= bytes }, nil
+		return archive.Held{Release: func() { held -= bytes }}, nil
 	}
 	if _, err := b.Follow(t.Context(), 1, b.chain.Last); !errors.Is(err, context.DeadlineExceeded) || held != 0 {
 		t.Errorf("got %v, and %d bytes are held", err, held)
@@ -215,9 +215,9 @@ func TestACopyWhoseSourceDoesNotMoveEndsAndReturnsItsMemory(t *testing.T) {
 	b.segments(1)
 	held := int64(0)
 	b.From, b.Patience = trickled{b.from}, 10*time.Millisecond
-	b.Admit = func(_ context.Context, bytes int64) (func(), error) {
+	b.Admit = func(_ context.Context, bytes int64, _ func()) (archive.Held, error) {
 		held += bytes
-		return func() { held -= bytes }, nil
+		return archive.Held{Release: func() { held -= bytes }}, nil
 	}
 	done := make(chan error, 1)
 	go func() {

@@ -14,23 +14,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
-	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
 const (
-	// copyMemory is what the links that are copied take in memory in this process. copyMost is what one of them takes at most, in buffers of its store.
-	copyMemory = 64 << 20
-	copyMost   = 48 << 20
-	// copyOverhead is what a copy takes beside its link: the decoder and the buffers of two connections.
-	copyOverhead = 4 << 20
 	// lastCopyDelay is the longest pause after a failure. What the first location has by then waits for no longer when the second one is back.
 	lastCopyDelay = 10 * time.Second
 	// compareInterval is how often the listings are compared although nothing has happened: another party may have deleted a part of the copy.
 	compareInterval = time.Hour
 )
-
-// copiedLinks is one for the process, because the process has one memory.
-var copiedLinks = turns.NewBudget(copyMemory)
 
 // copying is the work of one copier.
 type copying struct {
@@ -50,12 +41,18 @@ type copying struct {
 	prune    pruning
 	shape    copyShape
 	failed   int32
+	leave    func() // its place
 }
 
 // copy keeps the copy of one archive up to date until ctx ends.
 func (t *runner) copy(ctx context.Context, c *Copier) {
 	w := &copying{Copier: c, job: t}
 	defer w.prune.drop()
+	defer func() {
+		if w.leave != nil {
+			w.leave()
+		}
+	}()
 	defer t.metrics.uncopied(c.key.Object)
 	c.update(func(v *state.ArchiveCopy) { v.Idle = t.Now() })
 	for ctx.Err() == nil {
@@ -132,8 +129,15 @@ func (w *copying) step(ctx context.Context) error {
 	return nil
 }
 
-// open opens both stores.
+// open takes a place, and opens both stores.
 func (w *copying) open(ctx context.Context, spec CopySpec) error {
+	if w.leave == nil {
+		namespace, places := spec.job.Namespace, &w.job.copyPlaces
+		if err := w.job.take(places, namespace, "copy of an archive"); err != nil {
+			return err
+		}
+		w.leave = func() { places.leave(namespace) }
+	}
 	limited, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
 	store := func(o state.JobSpec) (objstore.Store, error) {
@@ -151,13 +155,10 @@ func (w *copying) open(ctx context.Context, spec CopySpec) error {
 	if w.second, err = store(second); err != nil {
 		return err
 	}
-	namespace := first.Namespace
 	w.Follower = &follower.Follower{
 		Copying: archive.Copying{
 			From: from, To: w.second, FromRoot: first.ArchiveRoot(), ToRoot: second.ArchiveRoot(),
-			Admit: func(ctx context.Context, bytes int64) (func(), error) {
-				return copiedLinks.Wait(ctx, namespace, min(max(bytes, 0)+copyOverhead, copyMost))
-			},
+			Admit: copiedLinks.admit(first.Namespace),
 		},
 		Copied: w.advanced,
 	}

@@ -31,6 +31,8 @@ type runner struct {
 	metrics *Metrics
 	places  archivePlaces
 	copies  *copies
+	// copyPlaces are as many as places, so that each archive can be copied.
+	copyPlaces archivePlaces
 }
 
 // extra returns what makes room for an archiver that needs more than its place: one revision is never divided, however large it is. The caller
@@ -45,15 +47,8 @@ func (t *runner) extra(namespace string) (grow func(bytes, written int64) error,
 // reserve reserves the space of one archiver until the returned function is called. All of them together get a part of the
 // spool.
 func (t *runner) reserve(ctx context.Context, namespace string) (func(), error) {
-	if limit := t.spool.Largest(); limit > 0 {
-		whole := limit + t.places.count()*archiveSpool
-		places := whole / archiveShare / archiveSpool
-		if why := t.places.take(namespace, places); why != turns.None {
-			return nil, fmt.Errorf("%w for another archiver: there are %d places, a quarter of %d MiB with %d MiB each, and %s",
-				spool.ErrTooSmall, places, whole>>20, archiveSpool>>20, why)
-		}
-	} else {
-		t.places.take(namespace, math.MaxInt32)
+	if err := t.take(&t.places, namespace, "archiver"); err != nil {
+		return nil, err
 	}
 	release, err := t.spool.Of(namespace).Hold(ctx, archiveSpool)
 	if err != nil {
@@ -61,6 +56,24 @@ func (t *runner) reserve(ctx context.Context, namespace string) (func(), error) 
 		return nil, err
 	}
 	return func() { release(); t.places.leave(namespace) }, nil
+}
+
+// take takes a place for what it names.
+func (t *runner) take(among *archivePlaces, namespace, what string) error {
+	limit := int64(0)
+	if t.spool != nil {
+		limit = t.spool.Largest()
+	}
+	if limit <= 0 {
+		among.take(namespace, math.MaxInt32)
+		return nil
+	}
+	whole := limit + t.places.count()*archiveSpool
+	places := whole / archiveShare / archiveSpool
+	if why := among.take(namespace, places); why != turns.None {
+		return fmt.Errorf("%w for another %s: there are %d places, a quarter of %d MiB with %d MiB each, and %s", spool.ErrTooSmall, what, places, whole>>20, archiveSpool>>20, why)
+	}
+	return nil
 }
 
 // prepare connects to the healthy voters of the cluster and to the store.

@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/pace"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
 // Run runs one attempt within its time limit. Its errors and panics affect no other EtcdBackup.
@@ -27,15 +28,23 @@ func (t *Job) Run(ctx context.Context, o state.JobSpec, progress *queue.Progress
 	if caught := (*panics.Error)(nil); errors.As(err, &caught) {
 		ctrl.LoggerFrom(ctx).Error(err, "An attempt panicked", "stack", string(caught.Stack))
 	}
-	if cause := context.Cause(ctx); err != nil && errors.Is(cause, pace.ErrTooSlow) && !errors.Is(err, cause) {
-		err = fmt.Errorf("%w: %w", cause, err) // the library that was reading reports a context that was cancelled
-	}
+	err = explained(ctx, err)
 	if err != nil {
 		expired := errors.Is(context.Cause(ctx), context.DeadlineExceeded)
 		result.Failure = failure.Classify(err, o, expired)
 	}
 	result.EndedAt = t.Now()
 	return result
+}
+
+// explained adds why the attempt was ended, because the library that was reading reports a context that was cancelled.
+func explained(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	ended := errors.Is(cause, pace.ErrTooSlow) || errors.Is(cause, turns.ErrOthersWaited)
+	if err == nil || !ended || errors.Is(err, cause) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", cause, err)
 }
 
 // work does what the job spec asks for.

@@ -3,18 +3,25 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/internal/backup/failure"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
+
+// errFailed stands for the failure of a result.
+var errFailed = errors.New("the attempt failed")
 
 // Attempts holds the attempts of this process: a pool of workers, and the progress of each attempt.
 type Attempts struct {
 	Pool *worker.Pool[state.Result]
+	// turns remembers which attempts have ended for others.
+	turns turns.Limits
 
 	mu    sync.Mutex
 	known map[worker.Key]*Progress
@@ -30,7 +37,18 @@ func (a *Attempts) Start(key worker.Key, claim worker.Claim, t *Progress, run fu
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	t.leave = func() { a.Pool.Move(key, LaneVerify) }
-	started := a.Pool.StartIn(key, claim, func(ctx context.Context) (state.Result, error) { return run(ctx, t), nil })
+	if claim.Lane == LaneSnapshot || claim.Lane == LaneCopy { // the others do more than to move bytes
+		claim.Turn = &t.turn
+	}
+	started := a.Pool.StartIn(key, claim, func(ctx context.Context) (result state.Result, _ error) {
+		_ = a.turns.Run(ctx, key.Object.Namespace, &t.turn, func() error {
+			if result = run(ctx, t); result.Failure != nil {
+				return errFailed
+			}
+			return nil
+		})
+		return result, nil
+	})
 	if started {
 		a.known[key] = t
 	}

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
@@ -28,6 +29,10 @@ const (
 	MaxCopies = 3
 )
 
+// attemptPatience is after how long an attempt runs on without a worker, if another namespace waits for one. An attempt may take a day, and its store may be
+// as slow as a tenant likes.
+const attemptPatience = 5 * time.Minute
+
 // LaneOf is the lane in which an attempt begins.
 var LaneOf = map[state.Kind]string{state.KindSnapshot: LaneSnapshot, state.KindDrill: LaneDrill, state.KindPurge: LanePurge, state.KindPrune: LanePurge, state.KindCopy: LaneCopy}
 
@@ -53,7 +58,7 @@ func (o Options) Limits() Limits {
 
 // Claim names the limits of an attempt. In each bucket, the pool lets one namespace leave a slot to others, too.
 func (l Limits) Claim(o state.JobSpec) worker.Claim {
-	claim := worker.Claim{Lane: LaneOf[o.Kind]}
+	claim := worker.Claim{Lane: LaneOf[o.Kind], Patience: attemptPatience}
 	if o.Kind == state.KindSnapshot && l.store > 0 {
 		claim.Namespace, claim.Groups = l.namespace, map[string]int{bucketOf(o.Target): l.store}
 	}

@@ -22,7 +22,11 @@ type Progress struct {
 	// Based gives the archiver the snapshot that it has asked for; may be nil.
 	Based func(archive.Base)
 
+	turn turns.Turn
+
 	mu sync.Mutex
+	// passed are the bytes of the stages before this one.
+	passed int64
 	// StartedAt is when the attempt was queued, and later when a worker began it.
 	StartedAt time.Time
 	progress  state.Progress
@@ -75,6 +79,7 @@ func (t *Progress) began() time.Time {
 func (t *Progress) Stage(stage string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.passed += t.progress.Bytes
 	t.progress, t.since = state.Progress{Stage: stage}, time.Now()
 }
 
@@ -85,6 +90,7 @@ func (t *Progress) Passing(stage string, about int64) func(int64) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.progress = state.Progress{Stage: stage, Bytes: n, About: about}
+		t.turn.Reach(t.passed + n)
 		if took := time.Since(t.since); took >= time.Second {
 			t.progress.PerSecond = int64(float64(n) / took.Seconds())
 		}
@@ -94,6 +100,7 @@ func (t *Progress) Passing(stage string, about int64) func(int64) {
 // waiting shows that the attempt waits and why, and pauses its time limit until done is called.
 func (t *Progress) waiting(stage string, why func() turns.Reason) (done func()) {
 	t.mu.Lock()
+	t.passed += t.progress.Bytes
 	t.progress, t.since, t.why = state.Progress{Stage: stage}, time.Now(), why
 	t.mu.Unlock()
 	resume := t.Limit.pause()

@@ -2,7 +2,6 @@ package secrets
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -111,23 +110,24 @@ func BlankCertificate() *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": certManagerVersion, "kind": "Certificate"}}
 }
 
-// SetTemplate has cert-manager give the Secret that it writes the labels and annotations that the Certificate was given.
+// SetTemplate has cert-manager give the Secret that it writes the labels that the Certificate was given.
 func SetTemplate(certificate *unstructured.Unstructured) error {
-	given := metadata.Recorded(certificate)
-	for field, entries := range map[string]map[string]string{"labels": given.Labels, "annotations": given.Annotations} {
-		if len(entries) == 0 {
-			continue
-		}
-		if err := unstructured.SetNestedStringMap(certificate.Object, entries, "spec", "secretTemplate", field); err != nil {
-			return fmt.Errorf("set the template of the Secret of Certificate %s: %w", certificate.GetName(), err)
-		}
+	given := metadata.Recorded(certificate).ForSecret()
+	if len(given.Labels) == 0 {
+		return nil
+	}
+	if err := unstructured.SetNestedStringMap(certificate.Object, given.Labels, "spec", "secretTemplate", "labels"); err != nil {
+		return fmt.Errorf("set the template of the Secret of Certificate %s: %w", certificate.GetName(), err)
 	}
 	return nil
 }
 
-// TemplatePatch is the patch of that template for patches of the labels and annotations of a Certificate.
+// TemplatePatch is the patch of that template for patches of the labels and annotations of a Certificate. It removes annotations that an earlier version
+// wrote, see metadata.Given.ForSecret.
 func TemplatePatch(labels, annotations map[string]any) map[string]any {
-	annotations = maps.Clone(annotations)
-	delete(annotations, metadata.Annotation)
-	return map[string]any{"labels": labels, "annotations": annotations}
+	removed := map[string]any{}
+	for key := range annotations {
+		removed[key] = nil
+	}
+	return map[string]any{"labels": labels, "annotations": removed}
 }

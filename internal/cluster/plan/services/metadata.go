@@ -36,8 +36,11 @@ func MetadataFor(s state.State, kind, name string) (given, others metadata.Given
 		others = metadata.Given{Labels: s.Spec.Service.Labels, Annotations: s.Spec.Service.Annotations}
 	}
 	given = metadata.Of(s.Spec).Without(others)
-	if kind == "PersistentVolumeClaim" || kind == "Certificate" {
+	switch kind {
+	case "PersistentVolumeClaim", "Certificate":
 		given = given.Without(metadata.Tracking)
+	case "Secret":
+		given = given.ForSecret()
 	}
 	return given, others
 }
