@@ -35,6 +35,10 @@ func (o *Observer) observeAccounts(ctx context.Context, v *view.View) error {
 	if !state.MayChangeAccounts(v.State) {
 		return nil
 	}
+	if !state.MayReadAccounts(v.State) {
+		v.Accounts.Unread = tooOld
+		return nil
+	}
 	v.Accounts.CertificateUser = commonName(v.TLS)
 	if err := o.observePasswords(ctx, v); err != nil {
 		return err
@@ -81,9 +85,12 @@ func namesOf(policy *v1beta2.AuthPolicy) (roles, users []string) {
 	return roles, users
 }
 
+// tooOld is what the status says before etcd 3.5.
+const tooOld = "spec.auth has users, roles or enabled. For these each member must run etcd 3.5 or later: upgrade the cluster, or remove them from the spec."
+
 func unreadAccounts(err error) string {
 	if status.Code(errors.Unwrap(err)) == codes.Unimplemented || status.Code(err) == codes.Unimplemented {
-		return "spec.auth has users, roles or enabled. For these etcd 3.5 or later is needed: upgrade the cluster, or remove them from the spec."
+		return tooOld
 	}
 	return planning.Sentence("The users and roles in etcd cannot be read: ", etcd.Cause(err))
 }
