@@ -32,6 +32,9 @@ func Next(s state.State) Batch {
 	if on != nil && !*on && s.Accounts.Present.Enabled {
 		return Batch{Changes: []etcd.AccountChange{{Act: etcd.DisableAuth}}}
 	}
+	if operatorsUnknown(s) {
+		return Batch{}
+	}
 	if versions := unannounced(s); len(versions) > 0 {
 		return Batch{Announced: versions}
 	}

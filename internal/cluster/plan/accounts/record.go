@@ -156,7 +156,7 @@ func Status(s state.State, acted bool) *v1beta2.AuthStatus {
 		}
 		maps.Copy(is.versions, next.Announced)
 	}
-	if next.empty() {
+	if next.empty() && !operatorsUnknown(s) {
 		is.Incarnation = s.Incarnation
 	}
 	is.nameUsers(s)
