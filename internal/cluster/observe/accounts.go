@@ -111,8 +111,8 @@ func (o *Observer) observePasswords(ctx context.Context, v *view.View) error {
 		if err != nil {
 			return err
 		}
-		if etcd.Password(secret.Data[v1beta2.AuthPasswordKey]) == "" {
-			v.Accounts.PasswordProblems[name] = fmt.Sprintf("Secret %s has no key %s.", name, v1beta2.AuthPasswordKey)
+		if err := etcd.CheckPassword(etcd.Password(secret.Data[v1beta2.AuthPasswordKey])); err != nil {
+			v.Accounts.PasswordProblems[name] = fmt.Sprintf("Key %s of Secret %s: %v.", v1beta2.AuthPasswordKey, name, err)
 			continue
 		}
 		v.Accounts.PasswordVersions[name] = secret.ResourceVersion
