@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -35,7 +36,9 @@ func (a accounting) ChangeAccount(ctx context.Context, c etcd.AccountChange, _ s
 	if a.refuses != "" && c.Name == a.refuses {
 		return errors.New("refused")
 	}
-	*a.made = append(*a.made, string(c.Act)+" "+c.Name)
+	if ctx.Err() == nil {
+		*a.made = append(*a.made, string(c.Act)+" "+c.Name)
+	}
 	return ctx.Err()
 }
 
@@ -70,12 +73,12 @@ func changesAccounts(t *testing.T, policy v1beta2.AuthPolicy, refuses string, pr
 // A change that etcd refused ended the changes of other users, and one of them had just been deleted.
 func TestAChangeThatEtcdRefusesEndsNoOther(t *testing.T) {
 	var policy v1beta2.AuthPolicy
-	for _, name := range strings.Split("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "") {
-		policy.Roles = append(policy.Roles, v1beta2.AuthRole{Name: name})
+	for i := range 200 {
+		policy.Roles = append(policy.Roles, v1beta2.AuthRole{Name: fmt.Sprint(i)})
 	}
-	made, err := changesAccounts(t, policy, "a", func(*view.View) {})
+	made, err := changesAccounts(t, policy, "0", func(*view.View) {})
 	if err == nil || len(made) != len(policy.Roles)-1 {
-		t.Errorf("error %v, made %q", err, made)
+		t.Errorf("error %v, %d made", err, len(made))
 	}
 }
 
