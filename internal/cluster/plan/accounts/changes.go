@@ -40,13 +40,22 @@ func Next(s state.State) Batch {
 	}
 	for _, stage := range []func(state.State) []etcd.AccountChange{widenRoles, widenUsers, narrow} {
 		if changes := stage(s); len(changes) > 0 {
-			return Batch{Changes: changes[:min(len(changes), mostAtOnce)]}
+			return Batch{Changes: upToAName(changes, mostAtOnce)}
 		}
 	}
 	if identity, _ := Identity(s); wantsOn(s) && !s.Accounts.Present.Enabled && identity != "" && len(Problems(s)) == 0 {
 		return Batch{Changes: enable(s), InOrder: true}
 	}
 	return Batch{}
+}
+
+// upToAName returns the first changes, and all of each name: a user that is made anew is deleted and added in the same step.
+func upToAName(changes []etcd.AccountChange, most int) []etcd.AccountChange {
+	end := min(len(changes), most)
+	for end < len(changes) && changes[end].Name == changes[end-1].Name {
+		end++
+	}
+	return changes[:end]
 }
 
 // widenRoles adds roles and their permissions.
@@ -69,12 +78,13 @@ func widenRoles(s state.State) (changes []etcd.AccountChange) {
 
 // widenUsers adds users, and gives them roles and passwords.
 func widenUsers(s state.State) (changes []etcd.AccountChange) {
+	present, versions := set(s.Accounts.Present.Users), recorded(s)
 	for _, user := range s.Spec.Auth.Users {
 		if !makeable(s, user) {
 			continue
 		}
-		exists := slices.Contains(s.Accounts.Present.Users, user.Name)
-		if exists && anew(s, user) {
+		exists := present[user.Name]
+		if exists && anew(s, versions, user) {
 			changes = append(changes, etcd.AccountChange{Act: etcd.DeleteUser, Name: user.Name})
 			exists = false
 		}
@@ -83,7 +93,7 @@ func widenUsers(s state.State) (changes []etcd.AccountChange) {
 		case !exists:
 			has = nil
 			changes = append(changes, etcd.AccountChange{Act: etcd.AddUser, Name: user.Name, PasswordSecret: user.PasswordSecret})
-		case passwordDue(s, user):
+		case passwordDue(s, versions, user):
 			changes = append(changes, etcd.AccountChange{Act: etcd.SetPassword, Name: user.Name, PasswordSecret: user.PasswordSecret})
 		}
 		for _, role := range grantable(s, user) {
