@@ -36,7 +36,7 @@ func (o *Observer) observeAccounts(ctx context.Context, v *view.View) error {
 		return nil
 	}
 	if !state.MayReadAccounts(v.State) {
-		v.Accounts.Unread = tooOld
+		v.Accounts.Unread, v.Accounts.TooOld = tooOld, true
 		return nil
 	}
 	v.Accounts.CertificateUser = commonName(v.TLS)
@@ -53,7 +53,7 @@ func (o *Observer) observeAccounts(ctx context.Context, v *view.View) error {
 	case fresh:
 		v.Accounts.Known, v.Accounts.Present = true, known.Present
 	case known.Failed != nil:
-		v.Accounts.Unread = unreadAccounts(known.Failed)
+		v.Accounts.Unread, v.Accounts.TooOld = unreadAccounts(known.Failed)
 	}
 	return nil
 }
@@ -88,11 +88,11 @@ func namesOf(policy *v1beta2.AuthPolicy) (roles, users []string) {
 // tooOld is what the status says before etcd 3.5.
 const tooOld = "spec.auth has users, roles or enabled. For these each member must run etcd 3.5 or later: upgrade the cluster, or remove them from the spec."
 
-func unreadAccounts(err error) string {
+func unreadAccounts(err error) (text string, old bool) {
 	if status.Code(errors.Unwrap(err)) == codes.Unimplemented || status.Code(err) == codes.Unimplemented {
-		return tooOld
+		return tooOld, true
 	}
-	return planning.Sentence("The users and roles in etcd cannot be read: ", etcd.Cause(err))
+	return planning.Sentence("The users and roles in etcd cannot be read: ", etcd.Cause(err)) + " The operator tries again.", false
 }
 
 // observePasswords reads which Secrets have a password.

@@ -37,7 +37,7 @@ func Report(s state.State) steps.Step {
 		return nil
 	}
 	if s.Accounts.Unread != "" {
-		return steps.Wait{Reason: v1beta2.ReasonAccountsNotChanged, Message: s.Accounts.Unread, Stalled: true}
+		return steps.Wait{Reason: v1beta2.ReasonAccountsNotChanged, Overdue: v1beta2.ReasonAccountsNotChanged, Message: s.Accounts.Unread, Stalled: s.Accounts.TooOld}
 	}
 	if problems := Problems(s); s.Accounts.Known && len(problems) > 0 {
 		return steps.Wait{Reason: v1beta2.ReasonAccountsNotChanged, Message: said(problems), Stalled: true}

@@ -14,6 +14,8 @@ type Accounts struct {
 	Present etcd.Accounts
 	// Unread says why Present could not be read; empty if that is not so.
 	Unread string
+	// TooOld: a member does not know users and roles as etcd 3.5 does, so a person must act. Other failures may pass.
+	TooOld bool
 	// CertificateUser is the common name of the certificate with which the operator connects; empty without one.
 	CertificateUser string
 	// PasswordVersions are the resource versions of the Secrets with passwords, by the name of the Secret.
