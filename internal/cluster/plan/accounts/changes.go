@@ -136,7 +136,7 @@ func narrow(s state.State) (changes []etcd.AccountChange) {
 	return changes
 }
 
-// enable gives the operators a user with the role root, proves that they can be it, and turns authentication on. A password that was set by hand
+// enable gives the operators a user with the role root, and turns authentication on. A password that was set by hand
 // may differ from that of the Secret, and etcd checks none before authentication is on. So a user with a password is made anew.
 func enable(s state.State) []etcd.AccountChange {
 	identity, byPassword := Identity(s)
