@@ -3,7 +3,6 @@ package observe
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"time"
@@ -122,12 +121,8 @@ func (o *Observer) observePasswords(ctx context.Context, v *view.View) error {
 
 // commonName returns that of the certificate of a client; empty without one.
 func commonName(config *tls.Config) string {
-	if config == nil || len(config.Certificates) == 0 || len(config.Certificates[0].Certificate) == 0 {
+	if config == nil || len(config.Certificates) == 0 || config.Certificates[0].Leaf == nil {
 		return ""
 	}
-	leaf, err := x509.ParseCertificate(config.Certificates[0].Certificate[0])
-	if err != nil {
-		return ""
-	}
-	return leaf.Subject.CommonName
+	return config.Certificates[0].Leaf.Subject.CommonName
 }
