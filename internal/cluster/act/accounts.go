@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,7 +32,7 @@ func (a *etcdActs) changeAccounts(ctx context.Context, v *view.View) error {
 	}
 	v.AccountsChanged()
 	return a.WithServing(ctx, v, "", func(member members.Etcd) error {
-		make := func(ctx context.Context, changes []etcd.AccountChange) error {
+		change := func(ctx context.Context, changes []etcd.AccountChange) error {
 			for _, c := range changes {
 				if err := member.ChangeAccount(ctx, c, passwords[c.PasswordSecret]); err != nil {
 					return err
@@ -40,20 +41,40 @@ func (a *etcdActs) changeAccounts(ctx context.Context, v *view.View) error {
 			return nil
 		}
 		if batch.InOrder {
-			return make(ctx, batch.Changes)
+			return change(ctx, batch.Changes)
 		}
 		names, of := byName(batch.Changes)
-		return sideBySide(ctx, names, func(ctx context.Context, name string) error { return make(ctx, of[name]) })
+		return sideBySide(ctx, names, limited(of, change))
 	})
+}
+
+// passwordsAtOnce is how many passwords a member hashes at the same time. Each costs it some 50 ms of a processor, and more with a larger --bcrypt-cost.
+// A member with a small limit of CPU could answer none of many within the time of a step, or lose its leader.
+const passwordsAtOnce = 4
+
+// limited makes the changes of a name, those with passwords only a few at the same time.
+func limited(of map[string][]etcd.AccountChange, do func(context.Context, []etcd.AccountChange) error) func(context.Context, string) error {
+	slots := make(chan struct{}, passwordsAtOnce)
+	return func(ctx context.Context, name string) error {
+		if slices.ContainsFunc(of[name], func(c etcd.AccountChange) bool { return c.PasswordSecret != "" }) {
+			select {
+			case slots <- struct{}{}:
+				defer func() { <-slots }()
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		return do(ctx, of[name])
+	}
 }
 
 // sideBySide makes the changes of all names, and returns the first error. What etcd refuses for one name keeps no other one from its changes, such as
 // one that was just deleted and is to be added again.
-func sideBySide(ctx context.Context, names []string, make func(context.Context, string) error) error {
+func sideBySide(ctx context.Context, names []string, do func(context.Context, string) error) error {
 	var lock sync.Mutex
 	var failed error
 	err := etcd.Each(ctx, names, func(ctx context.Context, name string) error {
-		if err := make(ctx, name); err != nil {
+		if err := do(ctx, name); err != nil {
 			lock.Lock()
 			defer lock.Unlock()
 			failed = cmp.Or(failed, err)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -101,5 +102,29 @@ func TestNothingIsChangedForAPasswordThatEtcdRefuses(t *testing.T) {
 	made, err := changesAccounts(t, policy, "", func(v *view.View) { v.Authentication.User = "keeper" }, secret)
 	if err == nil || !strings.Contains(err.Error(), "73 bytes") || len(made) > 0 {
 		t.Errorf("error %v, made %q", err, made)
+	}
+}
+
+// A member hashed 32 passwords at the same time. With a small limit of CPU it finished none of them within the time of a step, in each step again.
+func TestAMemberHashesFewPasswordsAtTheSameTime(t *testing.T) {
+	of, names := map[string][]etcd.AccountChange{}, []string{}
+	for i := range 50 {
+		names = append(names, fmt.Sprint(i))
+		of[names[i]] = []etcd.AccountChange{{Act: etcd.AddUser, Name: names[i], PasswordSecret: "p"}}
+	}
+	var now, most, all atomic.Int32
+	full := make(chan struct{})
+	err := sideBySide(t.Context(), names, limited(of, func(context.Context, []etcd.AccountChange) error {
+		n := now.Add(1)
+		defer now.Add(-1)
+		most.Store(max(most.Load(), n))
+		if all.Add(1) == passwordsAtOnce {
+			close(full)
+		}
+		<-full
+		return nil
+	}))
+	if err != nil || most.Load() > passwordsAtOnce || all.Load() != 50 {
+		t.Errorf("%d at the same time, %d in all, error %v", most.Load(), all.Load(), err)
 	}
 }
