@@ -85,7 +85,7 @@ func namesOf(policy *v1beta2.AuthPolicy) (roles, users []string) {
 }
 
 // tooOld is what the status says before etcd 3.5.
-const tooOld = "spec.auth has users, roles or enabled. For these each member must run etcd 3.5 or later: upgrade the cluster, or remove them from the spec."
+const tooOld = "spec.auth has users, roles or enabled. For these each member must run etcd 3.5 or later, or 3.6 if the operator did not add all members: upgrade the cluster, or remove them from the spec."
 
 func unreadAccounts(err error) (text string, old bool) {
 	if status.Code(errors.Unwrap(err)) == codes.Unimplemented || status.Code(err) == codes.Unimplemented {
