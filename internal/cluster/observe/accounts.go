@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"time"
@@ -121,8 +122,12 @@ func (o *Observer) observePasswords(ctx context.Context, v *view.View) error {
 
 // commonName returns that of the certificate of a client; empty without one.
 func commonName(config *tls.Config) string {
-	if config == nil || len(config.Certificates) == 0 || config.Certificates[0].Leaf == nil {
+	if config == nil || len(config.Certificates) == 0 || len(config.Certificates[0].Certificate) == 0 {
 		return ""
 	}
-	return config.Certificates[0].Leaf.Subject.CommonName
+	leaf, err := x509.ParseCertificate(config.Certificates[0].Certificate[0])
+	if err != nil {
+		return ""
+	}
+	return leaf.Subject.CommonName
 }
