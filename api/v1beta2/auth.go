@@ -39,10 +39,11 @@ type AuthPolicy struct {
 
 // AuthRole is a role of etcd.
 type AuthRole struct {
-	// Name of the role. root is the role that etcd has.
+	// Name of the role, without control characters. root is the role that etcd has.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^[^\p{C}\p{Zl}\p{Zp}]+$`
 	// +kubebuilder:validation:XValidation:rule="self != 'root'",message="etcd has the role root itself: choose another name."
 	Name string `json:"name"`
 	// Permissions of the role. Without any, its users may do nothing.
@@ -91,10 +92,11 @@ type AuthRange struct {
 // AuthUser is a user of etcd.
 // +kubebuilder:validation:XValidation:rule="!has(self.certificate) || self.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$') && !(self.name in ['peer', 'server', 'client', 'operator'])",message="A user with a certificate has a name of lower-case letters, digits and hyphens, and is none of peer, server, client and operator, because a Secret has that name."
 type AuthUser struct {
-	// Name of the user. A client with a certificate is the user with the common name of that certificate. root is the user of the operators.
+	// Name of the user, without control characters. A client with a certificate is the user with the common name of that certificate. root is the user of the operators.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^[^\p{C}\p{Zl}\p{Zp}]+$`
 	// +kubebuilder:validation:XValidation:rule="self != 'root'",message="root is the user of the operators: choose another name."
 	Name string `json:"name"`
 	// Roles of the user. Each is one of spec.auth.roles, a role that you made in etcd, or root.

@@ -92,7 +92,7 @@ var listed = map[string][]string{
 		"cluster/members/await.go askApart", "cluster/members/question.go awaited", "cluster/members/await.go questionFor", "cluster/remembered.go found", "cluster/behind.go foundBehind",
 		"cluster/remembered.go untilSeen", "cluster/queue/replacements.go locked", "kube/turns.go before", "kube/turns.go left",
 		"cluster/members/health_checks.go Due", "cluster/members/health_checks.go Resume", "cluster/secrets/judge.go Doubt", "cluster/secrets/judge.go Judge",
-		"cluster/observe/class.go known", "cluster/observe/nodes.go observeZones", "cluster/queue/pace.go Waited", "cluster/says_later.go saysLater",
+		"cluster/observe/class.go known", "cluster/observe/accounts.go observeAccounts", "cluster/observe/nodes.go observeZones", "cluster/queue/pace.go Waited", "cluster/says_later.go saysLater",
 		"cluster/failure/sizes.go Of", "cluster/dryrun/pod.go Rehearse", "cluster/dryrun/answer.go due", "cluster/dryrun/volume.go ObserveVolumeTemplate", "cluster/unanswered.go foundUnanswered",
 		"cluster/plan/state/serving.go Briefly", "cluster/plan/recovery/unreachable.go waitUntilReachable", "cluster/plan/membership/learner.go GiveUpLearner", "cluster/plan/state/serving.go SeenFailingFor", "cluster/members/silence.go Saw",
 		"cluster/plan/held.go Refused", "cluster/plan/held.go heldStops",

@@ -44,6 +44,20 @@ type AccountChange struct {
 	PasswordSecret string
 }
 
+// LongestPassword is how many bytes a password may have. bcrypt takes no more, and etcd refuses a longer one.
+const LongestPassword = 72
+
+// CheckPassword returns why etcd does not take a password for a user.
+func CheckPassword(password string) error {
+	switch {
+	case password == "":
+		return errors.New("there is no password")
+	case len(password) > LongestPassword:
+		return fmt.Errorf("the password has %d bytes, and etcd takes %d", len(password), LongestPassword)
+	}
+	return nil
+}
+
 var accesses = map[Permission]clientv3.PermissionType{
 	{Read: true}:              clientv3.PermissionType(authpb.READ),
 	{Write: true}:             clientv3.PermissionType(authpb.WRITE),

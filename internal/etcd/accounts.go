@@ -28,7 +28,7 @@ type Accounts struct {
 }
 
 const (
-	// maxNames limits the names of all users or all roles, in bytes.
+	// maxNames limits the names of all users or all roles, and the permissions of a role, in bytes.
 	maxNames = 512 << 10
 	// sideBySide is how many questions about users and roles are asked at the same time. Each is an entry of the log of raft, and
 	// etcd writes many entries at once.
@@ -55,7 +55,7 @@ func (c *Client) Accounts(ctx context.Context, roles, users []string) (Accounts,
 	}
 	read.Roles, read.Users = haveRoles.Roles, haveUsers.Users
 	var lock sync.Mutex
-	err = Each(ctx, both(roles, read.Roles), func(ctx context.Context, name string) error {
+	err = Each(list, both(roles, read.Roles), func(ctx context.Context, name string) error {
 		role, err := c.client.RoleGet(ctx, name)
 		if err == nil {
 			lock.Lock()

@@ -2,6 +2,7 @@ package failure
 
 import (
 	"errors"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -54,7 +55,10 @@ func WaitInstead(v *view.View, step steps.Step, err error) (steps.Wait, bool) {
 		return steps.Wait{Reason: v1beta2.ReasonPodRefused, Message: dry.Message, Stalled: true, Requeue: dryrun.RehearseAgain}, true
 	}
 	if _, is := step.(steps.ChangeAccounts); is && err != nil && !kube.Refused(err) {
-		return steps.Wait{Reason: v1beta2.ReasonAccountsNotChanged, Stalled: true, Message: planning.Sentence("A change of users and roles failed: ", etcd.Cause(err)) + " The operator tries again."}, true
+		return plan.Bounded(v.State, steps.Wait{
+			Reason: v1beta2.ReasonAccountsNotChanged, Overdue: v1beta2.ReasonAccountsNotChanged, Requeue: dryrun.RehearseAgain, Limit: 2 * time.Minute,
+			Message: planning.Sentence("A change of users and roles failed: ", etcd.Cause(err)) + " The operator tries again every 30 s.",
+		}), true
 	}
 	if why, is := refusesSeed(v, step, err); is {
 		wait, waits := restore.RefuseSeed(&v.State, why, dryrun.RehearseAgain).(steps.Wait)

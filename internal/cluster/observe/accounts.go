@@ -35,6 +35,10 @@ func (o *Observer) observeAccounts(ctx context.Context, v *view.View) error {
 	if !state.MayChangeAccounts(v.State) {
 		return nil
 	}
+	if !state.MayReadAccounts(v.State) {
+		v.Accounts.Unread, v.Accounts.TooOld = tooOld, true
+		return nil
+	}
 	v.Accounts.CertificateUser = commonName(v.TLS)
 	if err := o.observePasswords(ctx, v); err != nil {
 		return err
@@ -49,7 +53,7 @@ func (o *Observer) observeAccounts(ctx context.Context, v *view.View) error {
 	case fresh:
 		v.Accounts.Known, v.Accounts.Present = true, known.Present
 	case known.Failed != nil:
-		v.Accounts.Unread = unreadAccounts(known.Failed)
+		v.Accounts.Unread, v.Accounts.TooOld = unreadAccounts(known.Failed)
 	}
 	return nil
 }
@@ -81,11 +85,14 @@ func namesOf(policy *v1beta2.AuthPolicy) (roles, users []string) {
 	return roles, users
 }
 
-func unreadAccounts(err error) string {
+// tooOld is what the status says before etcd 3.5.
+const tooOld = "spec.auth has users, roles or enabled. For these each member must run etcd 3.5 or later, or 3.6 if the operator did not add all members: upgrade the cluster, or remove them from the spec."
+
+func unreadAccounts(err error) (text string, old bool) {
 	if status.Code(errors.Unwrap(err)) == codes.Unimplemented || status.Code(err) == codes.Unimplemented {
-		return "spec.auth has users, roles or enabled. For these etcd 3.5 or later is needed: upgrade the cluster, or remove them from the spec."
+		return tooOld, true
 	}
-	return planning.Sentence("The users and roles in etcd cannot be read: ", etcd.Cause(err))
+	return planning.Sentence("The users and roles in etcd cannot be read: ", etcd.Cause(err)) + " The operator tries again.", false
 }
 
 // observePasswords reads which Secrets have a password.
@@ -104,8 +111,8 @@ func (o *Observer) observePasswords(ctx context.Context, v *view.View) error {
 		if err != nil {
 			return err
 		}
-		if etcd.Password(secret.Data[v1beta2.AuthPasswordKey]) == "" {
-			v.Accounts.PasswordProblems[name] = fmt.Sprintf("Secret %s has no key %s.", name, v1beta2.AuthPasswordKey)
+		if err := etcd.CheckPassword(etcd.Password(secret.Data[v1beta2.AuthPasswordKey])); err != nil {
+			v.Accounts.PasswordProblems[name] = fmt.Sprintf("Key %s of Secret %s: %v.", v1beta2.AuthPasswordKey, name, err)
 			continue
 		}
 		v.Accounts.PasswordVersions[name] = secret.ResourceVersion

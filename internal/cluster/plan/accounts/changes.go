@@ -32,18 +32,30 @@ func Next(s state.State) Batch {
 	if on != nil && !*on && s.Accounts.Present.Enabled {
 		return Batch{Changes: []etcd.AccountChange{{Act: etcd.DisableAuth}}}
 	}
+	if operatorsUnknown(s) {
+		return Batch{}
+	}
 	if versions := unannounced(s); len(versions) > 0 {
 		return Batch{Announced: versions}
 	}
 	for _, stage := range []func(state.State) []etcd.AccountChange{widenRoles, widenUsers, narrow} {
 		if changes := stage(s); len(changes) > 0 {
-			return Batch{Changes: changes[:min(len(changes), mostAtOnce)]}
+			return Batch{Changes: upToAName(changes, mostAtOnce)}
 		}
 	}
 	if identity, _ := Identity(s); wantsOn(s) && !s.Accounts.Present.Enabled && identity != "" && len(Problems(s)) == 0 {
 		return Batch{Changes: enable(s), InOrder: true}
 	}
 	return Batch{}
+}
+
+// upToAName returns the first changes, and all of each name: a user that is made anew is deleted and added in the same step.
+func upToAName(changes []etcd.AccountChange, most int) []etcd.AccountChange {
+	end := min(len(changes), most)
+	for end < len(changes) && changes[end].Name == changes[end-1].Name {
+		end++
+	}
+	return changes[:end]
 }
 
 // widenRoles adds roles and their permissions.
@@ -66,12 +78,13 @@ func widenRoles(s state.State) (changes []etcd.AccountChange) {
 
 // widenUsers adds users, and gives them roles and passwords.
 func widenUsers(s state.State) (changes []etcd.AccountChange) {
+	present, versions := set(s.Accounts.Present.Users), recorded(s)
 	for _, user := range s.Spec.Auth.Users {
 		if !makeable(s, user) {
 			continue
 		}
-		exists := slices.Contains(s.Accounts.Present.Users, user.Name)
-		if exists && anew(s, user) {
+		exists := present[user.Name]
+		if exists && anew(s, versions, user) {
 			changes = append(changes, etcd.AccountChange{Act: etcd.DeleteUser, Name: user.Name})
 			exists = false
 		}
@@ -80,7 +93,7 @@ func widenUsers(s state.State) (changes []etcd.AccountChange) {
 		case !exists:
 			has = nil
 			changes = append(changes, etcd.AccountChange{Act: etcd.AddUser, Name: user.Name, PasswordSecret: user.PasswordSecret})
-		case passwordDue(s, user):
+		case passwordDue(s, versions, user):
 			changes = append(changes, etcd.AccountChange{Act: etcd.SetPassword, Name: user.Name, PasswordSecret: user.PasswordSecret})
 		}
 		for _, role := range grantable(s, user) {
@@ -123,7 +136,7 @@ func narrow(s state.State) (changes []etcd.AccountChange) {
 	return changes
 }
 
-// enable gives the operators a user with the role root, proves that they can be it, and turns authentication on. A password that was set by hand
+// enable gives the operators a user with the role root, and turns authentication on. A password that was set by hand
 // may differ from that of the Secret, and etcd checks none before authentication is on. So a user with a password is made anew.
 func enable(s state.State) []etcd.AccountChange {
 	identity, byPassword := Identity(s)

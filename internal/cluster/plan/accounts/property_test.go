@@ -135,7 +135,7 @@ func (h *history) refusesNone(before *v1beta2.AuthPolicy, had *fakeEtcd) {
 	}
 	for _, user := range h.s.Spec.Auth.Users {
 		i := slices.IndexFunc(before.Users, func(u v1beta2.AuthUser) bool { return u.Name == user.Name })
-		if i < 0 || had.users[user.Name] == nil || anew(h.s, user) {
+		if i < 0 || had.users[user.Name] == nil || anew(h.s, recorded(h.s), user) {
 			continue
 		}
 		for _, role := range user.Roles {

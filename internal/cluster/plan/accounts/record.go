@@ -40,35 +40,35 @@ func incarnationPrefix(s state.State) string { return fmt.Sprintf("%d/", s.Incar
 // hasPassword reports whether a user of that version has a password, or may have one.
 func hasPassword(version string) bool { return !strings.HasSuffix(version, "/") }
 
-// recorded returns what the status says of a user.
-func recorded(s state.State, name string) (v1beta2.AuthUserStatus, bool) {
-	i := slices.IndexFunc(s.AccountRecord.Users, func(u v1beta2.AuthUserStatus) bool { return u.Name == name })
-	if i < 0 {
-		return v1beta2.AuthUserStatus{}, false
+// recorded returns the versions of users that the status has.
+func recorded(s state.State) map[string]string {
+	versions := make(map[string]string, len(s.AccountRecord.Users))
+	for _, u := range s.AccountRecord.Users {
+		versions[u.Name] = u.Version
 	}
-	return s.AccountRecord.Users[i], true
+	return versions
 }
 
 // anew reports whether a user must be deleted and added: etcd never gives a user a password that was added without one, and never takes it. After a
 // restore it is not known which the user was.
-func anew(s state.State, user v1beta2.AuthUser) bool {
-	was, known := recorded(s, user.Name)
-	version := strings.TrimPrefix(was.Version, changing)
+func anew(s state.State, versions map[string]string, user v1beta2.AuthUser) bool {
+	was, known := versions[user.Name]
+	version := strings.TrimPrefix(was, changing)
 	return known && (hasPassword(version) != (user.PasswordSecret != "") || !strings.HasPrefix(version, incarnationPrefix(s)))
 }
 
 // unannounced returns the versions of the users that are to get, change or lose a password, or are to be made anew, and of which the status does
 // not say so yet.
 func unannounced(s state.State) map[string]string {
-	versions := map[string]string{}
+	versions, have := map[string]string{}, recorded(s)
 	for _, user := range s.Spec.Auth.Users {
-		was, known := recorded(s, user.Name)
+		was, known := have[user.Name]
 		switch {
 		case !makeable(s, user):
-		case !known && (user.PasswordSecret != "" || returned(s, user.Name)), known && was.Version != pending && anew(s, user):
+		case !known && (user.PasswordSecret != "" || returned(s, user.Name)), known && was != pending && anew(s, have, user):
 			versions[user.Name] = pending
-		case known && was.Version != pending && passwordDue(s, user) && !strings.HasPrefix(was.Version, changing):
-			versions[user.Name] = changing + was.Version
+		case known && was != pending && passwordDue(s, have, user) && !strings.HasPrefix(was, changing):
+			versions[user.Name] = changing + was
 		}
 	}
 	return versions
@@ -85,14 +85,14 @@ func makeable(s state.State, user v1beta2.AuthUser) bool {
 }
 
 // passwordDue reports whether the Secret has another password than the user was given.
-func passwordDue(s state.State, user v1beta2.AuthUser) bool {
-	was, _ := recorded(s, user.Name)
-	return user.PasswordSecret != "" && was.Version != versionOf(s, user.PasswordSecret)
+func passwordDue(s state.State, versions map[string]string, user v1beta2.AuthUser) bool {
+	return user.PasswordSecret != "" && versions[user.Name] != versionOf(s, user.PasswordSecret)
 }
 
 // gone returns the names that were the operator's, are in etcd, and are not wanted.
 func gone(were, present []string, wanted map[string]bool) []string {
-	return slices.DeleteFunc(slices.Clone(present), func(name string) bool { return wanted[name] || !slices.Contains(were, name) })
+	own := set(were)
+	return slices.DeleteFunc(slices.Clone(present), func(name string) bool { return wanted[name] || !own[name] })
 }
 
 // ownUsers are those that were in the spec. A restore brings those back that were removed since the snapshot.
@@ -139,16 +139,16 @@ func Status(s state.State, acted bool) *v1beta2.AuthStatus {
 		return nil
 	}
 	record := s.AccountRecord.DeepCopy()
+	if s.Forcing() {
+		doubt(record)
+	}
 	if !s.Accounts.Known {
 		return record
 	}
 	next := Next(s)
 	is := after{
 		AuthStatus: v1beta2.AuthStatus{Enabled: s.Accounts.Present.Enabled, Incarnation: record.Incarnation, RemovedUsers: record.RemovedUsers, RemovedRoles: record.RemovedRoles},
-		users:      set(s.Accounts.Present.Users), roles: set(s.Accounts.Present.Roles), versions: map[string]string{},
-	}
-	for _, u := range record.Users {
-		is.versions[u.Name] = u.Version
+		users:      set(s.Accounts.Present.Users), roles: set(s.Accounts.Present.Roles), versions: recorded(s),
 	}
 	if acted {
 		for _, c := range next.Changes {
@@ -156,12 +156,20 @@ func Status(s state.State, acted bool) *v1beta2.AuthStatus {
 		}
 		maps.Copy(is.versions, next.Announced)
 	}
-	if next.empty() {
+	if next.empty() && !operatorsUnknown(s) {
 		is.Incarnation = s.Incarnation
 	}
 	is.nameUsers(s)
 	is.nameRoles(s)
 	return &is.AuthStatus
+}
+
+// doubt has all users made anew, and those removed again that were removed before. A survivor of a lost quorum may lack the last changes.
+func doubt(record *v1beta2.AuthStatus) {
+	record.Incarnation = 0
+	for i := range record.Users {
+		record.Users[i].Version = pending
+	}
 }
 
 // after is what etcd has after the changes of a step.
@@ -172,18 +180,24 @@ type after struct {
 }
 
 func (is *after) nameUsers(s state.State) {
-	wanted, own := wantedUsers(s), ownUsers(s)
+	wanted, own := wantedUsers(s), set(ownUsers(s))
+	for _, u := range s.AccountRecord.Users { // the status may have missed the removal
+		if !is.users[u.Name] && !wanted[u.Name] {
+			is.RemovedUsers = remember(is.RemovedUsers, u.Name)
+		}
+	}
 	for name, version := range is.versions {
 		if version == pending && wanted[name] {
 			is.users[name] = true
 		}
 	}
+	announced := unannounced(s)
 	for _, name := range slices.Sorted(maps.Keys(is.users)) {
 		version := is.versions[name]
 		switch {
 		case reserved(s, name):
-		case wanted[name] && version == "" && unannounced(s)[name] != "": // it is announced first
-		case wanted[name], slices.Contains(own, name):
+		case wanted[name] && version == "" && announced[name] != "": // it is announced first
+		case wanted[name], own[name]:
 			is.Users = append(is.Users, v1beta2.AuthUserStatus{Name: name, Version: cmp.Or(version, incarnationPrefix(s))})
 		case len(is.OtherUsers) < mostOthers:
 			is.OtherUsers = append(is.OtherUsers, name)
@@ -197,10 +211,15 @@ func (is *after) nameUsers(s state.State) {
 }
 
 func (is *after) nameRoles(s state.State) {
-	wanted, own := wantedRoles(s), ownRoles(s)
+	wanted, own := wantedRoles(s), set(ownRoles(s))
+	for _, name := range s.AccountRecord.Roles {
+		if !is.roles[name] && !wanted[name] {
+			is.RemovedRoles = remember(is.RemovedRoles, name)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(is.roles)) {
 		switch {
-		case wanted[name], slices.Contains(own, name):
+		case wanted[name], own[name]:
 			is.Roles = append(is.Roles, name)
 		case name != state.RootUser && len(is.OtherRoles) < mostOthers:
 			is.OtherRoles = append(is.OtherRoles, name)

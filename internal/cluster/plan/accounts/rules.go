@@ -24,11 +24,22 @@ func Change(s state.State) steps.Step {
 	if batch.empty() {
 		return nil
 	}
-	step := steps.ChangeAccounts{What: words(batch.Changes)}
+	step := steps.ChangeAccounts{What: words(batch.Changes), Of: versionsOf(s, batch.Changes)}
 	if !waits.May(s, step) {
 		return nil
 	}
 	return step
+}
+
+// versionsOf names the incarnation and the passwords that changes are for.
+func versionsOf(s state.State, changes []etcd.AccountChange) string {
+	of := []string{incarnationPrefix(s)}
+	for _, c := range changes {
+		if c.PasswordSecret != "" {
+			of = append(of, versionOf(s, c.PasswordSecret))
+		}
+	}
+	return strings.Join(of, " ")
 }
 
 // Report says on a healthy cluster what of spec.auth cannot be done.
@@ -37,7 +48,7 @@ func Report(s state.State) steps.Step {
 		return nil
 	}
 	if s.Accounts.Unread != "" {
-		return steps.Wait{Reason: v1beta2.ReasonAccountsNotChanged, Message: s.Accounts.Unread, Stalled: true}
+		return steps.Wait{Reason: v1beta2.ReasonAccountsNotChanged, Overdue: v1beta2.ReasonAccountsNotChanged, Message: s.Accounts.Unread, Stalled: s.Accounts.TooOld}
 	}
 	if problems := Problems(s); s.Accounts.Known && len(problems) > 0 {
 		return steps.Wait{Reason: v1beta2.ReasonAccountsNotChanged, Message: said(problems), Stalled: true}

@@ -54,12 +54,19 @@ func sorted(permissions map[keyRange]etcd.Permission) []etcd.Permission {
 	})
 }
 
-// Identity is the user that the operators are to etcd; empty if they have none. byPassword: it authenticates with a password.
+// Identity is the user that the operators are to etcd; empty if they have none, or if it is not known. byPassword: it authenticates with a password.
+// If the Secret is missing, they use their certificate, but only until it comes.
 func Identity(s state.State) (user string, byPassword bool) {
-	if s.Authentication.User != "" {
+	if s.Spec.Auth.OperatorSecretName() != "" {
 		return s.Authentication.User, true
 	}
 	return s.Accounts.CertificateUser, false
+}
+
+// operatorsUnknown: the Secret with the user of the operators cannot be read. Each user may be theirs, so none is changed.
+func operatorsUnknown(s state.State) bool {
+	identity, byPassword := Identity(s)
+	return byPassword && identity == ""
 }
 
 // Problems say what of spec.auth cannot be done, and why. Each is a sentence.
@@ -84,6 +91,9 @@ func Problems(s state.State) []string {
 		if problem := s.Accounts.PasswordProblems[user.PasswordSecret]; problem != "" {
 			problems = append(problems, fmt.Sprintf("The password of user %s is not known: %s", user.Name, problem))
 		}
+	}
+	if operatorsUnknown(s) {
+		return []string{"The user of the operators is not known, so users and roles are not changed: " + s.Authentication.Problem}
 	}
 	if identity, _ := Identity(s); wantsOn(s) && identity == "" {
 		problems = append(problems, "The operators have no user in etcd, so authentication is not turned on: set spec.auth.operatorSecret, or use TLS for clients.")

@@ -1,6 +1,11 @@
 package state
 
-import "github.com/etcd-suite/etcd-operator/internal/etcd"
+import (
+	"slices"
+
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
+)
 
 // Accounts is what the operator knows of users and roles in etcd. It has no password.
 type Accounts struct {
@@ -9,6 +14,8 @@ type Accounts struct {
 	Present etcd.Accounts
 	// Unread says why Present could not be read; empty if that is not so.
 	Unread string
+	// TooOld: a member does not know users and roles as etcd 3.5 does, so a person must act. Other failures may pass.
+	TooOld bool
 	// CertificateUser is the common name of the certificate with which the operator connects; empty without one.
 	CertificateUser string
 	// PasswordVersions are the resource versions of the Secrets with passwords, by the name of the Secret.
@@ -34,3 +41,19 @@ type UserCertificates struct {
 
 // UserCertificate is a certificate of a user that must be written. Cause says why.
 type UserCertificate struct{ User, Cause string }
+
+// AccountsFrom is the first version of etcd that knows all questions about users and roles. Each question is an entry of the log of raft. A member of
+// etcd 3.4 ends when it applies an entry that it does not know, again after each restart, and does not know the passwords that etcd 3.5 writes.
+const AccountsFrom = "3.5.0"
+
+// MayReadAccounts reports whether each member of the cluster runs an etcd that knows the questions about users and roles. A member that does not
+// answer may be older, and so may a foreign one unless the data is of a version that etcd lets no older member join.
+func MayReadAccounts(s State) bool {
+	lowest, _ := Versions(s)
+	if lowest == "" || Older(lowest, AccountsFrom) || slices.ContainsFunc(s.Current(), func(m Member) bool { return mayBeBefore(m, AccountsFrom) }) {
+		return false
+	}
+	return len(s.ForeignMembers) == 0 || !slices.ContainsFunc(s.Current(), func(m Member) bool {
+		return m.InMembership && (m.StorageVersion == "" || etcdversion.Older(m.StorageVersion, AccountsFrom))
+	})
+}

@@ -76,9 +76,11 @@ func MayFence(s State) bool {
 }
 
 // MayBeOlder reports whether the Pod of a member that has not answered runs an etcd in which a fence does not hold.
-func MayBeOlder(m Member) bool {
+func MayBeOlder(m Member) bool { return mayBeBefore(m, FencesFrom) }
+
+func mayBeBefore(m Member, from string) bool {
 	version, known := etcdversion.OfImage(m.PodImage)
-	return m.Version == "" && m.Pod != PodNone && known && etcdversion.Older(version, FencesFrom)
+	return m.Version == "" && m.Pod != PodNone && known && etcdversion.Older(version, from)
 }
 
 // TooOld reports whether a member runs an etcd in which a fence does not hold. Its liveness probe fails behind one, too.

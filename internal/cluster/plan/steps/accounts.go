@@ -8,8 +8,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
-// ChangeAccounts makes the next changes of users and roles, or turns authentication on or off. What names them.
-type ChangeAccounts struct{ What string }
+// ChangeAccounts makes the next changes of users and roles, or turns authentication on or off. What names them. Of are the incarnation and the passwords
+// that they are for: the same change for another password is no repetition.
+type ChangeAccounts struct{ What, Of string }
 
 func (step ChangeAccounts) describe(state.State) planning.Description {
 	return announced(planning.Description{

@@ -1,0 +1,29 @@
+package plan
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/accounts"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// The third password within minutes was not set for ten minutes, and the status said that another party reverses the change.
+func TestEachNewPasswordIsSetAtOnce(t *testing.T) {
+	s := stateWith(formed, members(3))
+	s.Spec.Auth = &v1beta2.AuthPolicy{Users: []v1beta2.AuthUser{{Name: "job", PasswordSecret: "job"}}}
+	s.Accounts = state.Accounts{Known: true, Present: etcd.Accounts{Users: []string{"job"}}}
+	var repeats Repeats
+	for i := range 5 {
+		s.AccountRecord.Users = []v1beta2.AuthUserStatus{{Name: "job", Version: fmt.Sprintf("changing %d/job/%d", s.Incarnation, i)}}
+		s.Accounts.PasswordVersions = map[string]string{"job": fmt.Sprint(i + 1)}
+		s.Held = repeats.Held(1, s.Now)
+		step := accounts.Change(s)
+		if step == nil {
+			t.Fatalf("password %d is not set: held are %+v", i+1, s.Held)
+		}
+		repeats.Did(s, step, 1, s.Now)
+	}
+}
