@@ -89,7 +89,7 @@ func (w *World) refuses(p *pod, m *state.Member) bool {
 // hidden reports whether a member serves, and the operator cannot see that.
 func (w *World) hidden(e *entry) bool {
 	p := w.pod(e.name)
-	return p != nil && (p.deaf || p.cutOff)
+	return p != nil && (p.deaf || p.cutOff || p.tls != nil && (!w.acceptsOperator(p) || p.tls.slow == w.now))
 }
 
 // audible reports whether the operator can ask a member that has a leader.

@@ -198,7 +198,7 @@ func (w *World) checkStop(l *life, step steps.DeletePod) {
 		return // without a quorum there is none to take
 	}
 	// A cluster of one or two cannot lose a member for a moment and keep quorum; its members are stopped all the same.
-	if v := w.voters(l); v.Total > 2 && (!v.KeepsQuorumWhileStopped(true) || v.Healthy+w.downForeign(l) < v.Total) {
+	if v := w.voters(l); v.Total > 2 && (!v.KeepsQuorumWhileStopped(true) || v.Healthy+w.downForeign(l) < v.Total) && !w.lockedOut(l, step) {
 		w.violate(QuorumIsKept, "stopping %s leaves %d of %d voters", e.name, v.Healthy-1, v.Total)
 	}
 	w.checkLeader(l, e)
@@ -288,6 +288,7 @@ func (w *World) CheckDone() {
 		w.violate(EveryRunSettles, "Done is reported with %d of %d voters and %d members, but the spec asks for %d", v.Healthy, v.Total, len(l.entries), w.Cluster.Spec.Size)
 	}
 	w.checkReadOnly(l)
+	w.checkTrust()
 	w.checkBudget(l)
 	w.checkVolumes(w.Observe())
 	w.checkTemplates(l)

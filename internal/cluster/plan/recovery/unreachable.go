@@ -47,14 +47,14 @@ func WhyUnreachable(s state.State) string {
 // them only if it knows that their Pods serve no client. It does not know which CAs they trust.
 func startedWithOtherCAs(s state.State) string {
 	old := s.Where(func(m state.Member) bool {
-		return m.Incarnation == s.Incarnation && m.Pod == state.PodRunning && state.TrustsOldCA(s, m)
+		return m.Incarnation == s.Incarnation && m.Pod == state.PodRunning && state.TrustsOldCA(s, m) && (s.Certificates.Refusing == "" || !state.KeepsData(s, m))
 	})
-	if s.Spec.TLS.Issued() || len(old) == 0 {
+	if len(old) == 0 {
 		return ""
 	}
 	advice := "To have them read the CAs again, delete the Pods of these members, one after the other. They may become ready only after a quorum of them has restarted."
 	if slices.ContainsFunc(old, func(m state.Member) bool { return !state.KeepsData(s, m) }) {
-		advice = "Put the previous CA and certificates back into the Secrets, because a restart of these members would delete data."
+		advice = keepingData(s)
 	}
 	return " These members were started with other CAs than their Secrets hold now, and may refuse the operator and new clients: " + strings.Join(state.MemberNames(old), ", ") + ". " + advice
 }
@@ -71,4 +71,15 @@ func waitUntilReachable(s state.State) steps.Step {
 		return m.SilentSince.IsZero() || s.Now.Sub(m.SilentSince) < unreachableGrace
 	})
 	return steps.Wait{Reason: v1beta2.ReasonMembersUnreachable, Message: WhyUnreachable(s), Stalled: long, Overdue: v1beta2.ReasonMembersUnreachable}
+}
+
+// keepingData is what a person does if a restart of members that refuse the operator would delete data.
+func keepingData(s state.State) string {
+	switch {
+	case s.Certificates.RefusingExpired:
+		return "The CA that they trust has expired. To keep the data, do not delete the Pods: stop the container etcd of each one on its node (crictl stop), so that it restarts with the new CA."
+	case s.Spec.TLS.Issued():
+		return "Put the previous CA back, because a restart of these members would delete data."
+	}
+	return "Put the previous CA and certificates back into the Secrets, because a restart of these members would delete data."
 }

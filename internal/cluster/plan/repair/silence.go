@@ -60,15 +60,22 @@ func (before Silence) Saw(s *state.State) Silence {
 			if state.Expected(*s, *m) {
 				seen.Failing = firstOf(seen.Failing, s.Now)
 			}
+			if m.PodReady && readyIsProof(*m) {
+				seen.Failing = time.Time{}
+			}
 			m.FailingSince = seen.Failing
 			after.members[m.Name] = seen
 		}
-		if m.Gate != "" || m.Beside != "" || m.ReadyAlone && m.PodReady && !m.Guarded { // the condition Ready says nothing about etcd
+		if m.Beside != "" || m.PodReady && !readyIsProof(*m) {
 			m.UnreadySince = m.SilentSince
 		}
 	}
 	return after
 }
+
+// readyIsProof reports whether a Pod that counts as ready proves that its etcd serves. With a readiness gate that is not open, and with the probe of
+// etcd 3.4, the condition says nothing about etcd.
+func readyIsProof(m state.Member) bool { return m.Gate == "" && (!m.ReadyAlone || m.Guarded) }
 
 // firstOf is the time that was recorded, or now if there is none.
 func firstOf(recorded, now time.Time) time.Time {

@@ -57,12 +57,16 @@ func (m Member) Runs() bool {
 // long. If the clock of its node is ahead, the time counts from when the operator first saw that etcd runs (CorrectTimes). If that clock is behind, the
 // time begins when the API server created the Pod. If the clock of the operator is behind both, only the time counts for which the Pod has not been ready.
 func RunsFor(s State, m Member, time time.Duration) bool {
+	return m.Runs() && (m.PodReady || UnreadyFor(s, m, time)) && StartedFor(s, m, time)
+}
+
+// StartedFor reports whether the etcd of a member started longer ago than a time.
+func StartedFor(s State, m Member, time time.Duration) bool {
 	since := m.EtcdSince
 	if since.IsZero() || m.PodCreated.After(since) && !clock.Ahead(m.PodCreated, s.Now) {
 		since = m.PodCreated
 	}
-	ran := clock.Ahead(since, s.Now) || clock.Elapsed(since, s.Now) > time+m.StartupBudget
-	return m.Runs() && (m.PodReady || UnreadyFor(s, m, time)) && ran
+	return clock.Ahead(since, s.Now) || clock.Elapsed(since, s.Now) > time+m.StartupBudget
 }
 
 // SilentFor reports whether a member does not answer, and this process has not seen it serve for longer than a time. One slow read is no outage.
