@@ -68,8 +68,6 @@ type authorities struct {
 	processes int
 	// silence is what the operator remembers of members that do not serve.
 	silence repair.Silence
-	// lockedSince is since when no member that runs accepts the operator; -1 while one does.
-	lockedSince int
 }
 
 // endpoint is what a Pod with TLS has. It is replaced and never changed, so that copies of a world share it.
@@ -89,7 +87,7 @@ const overlap = 2 * time.Minute
 
 // Secure gives a world TLS, before its cluster forms. If managed, the operator has the CA. Otherwise a user writes the Secrets.
 func (w *World) Secure(managed bool) {
-	w.TLS = &authorities{lockedSince: -1}
+	w.TLS = &authorities{}
 	if managed {
 		w.Cluster.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{CAOverlap: &metav1.Duration{Duration: overlap}}}
 		w.TLS.missing = true
@@ -220,6 +218,9 @@ func (w *World) writeCertificates(step steps.WriteCertificates) {
 	after := keys{before.trusted | setOf(t.signs), before.signer}
 	if step.Drop {
 		after.trusted = setOf(t.signs) | before.trusted&setOf(before.signer)
+	}
+	if t.valid(t.before) && !t.valid(t.signs) {
+		after.trusted |= setOf(t.before)
 	}
 	due := before.signer == 0 || t.expired.has(before.signer)
 	if due || step.Switch && before.signer != t.signs {

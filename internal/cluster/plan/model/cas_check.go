@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -10,13 +11,21 @@ import (
 )
 
 // lockedOut reports whether the quorum of a life may be stopped, because it serves only those that are connected, and nothing else can let it accept a
-// certificate again. All its members refuse the operator, and have done so for state.StartGrace. Each voter that was restarted has run for as long, and could not
-// join.
+// certificate again. All its members refuse the operator. Each voter that was restarted for the present CAs has run for state.StartGrace, and could not join.
 func (w *World) lockedOut(l *life, step steps.DeletePod) bool {
-	if w.TLS == nil || step.Reason != v1beta2.ReasonRotatingCertificates {
+	if w.TLS == nil {
 		return false
 	}
-	grace, restarted := int(state.StartGrace/time.Second), false
+	if w.PlainProbes && w.voters(l).KeepsQuorumWhileStopped(true) {
+		return true // to the operator, such a member is one of those that are down
+	}
+	if p := w.pod(step.Name); len(l.fences) > 0 && p != nil && p.probesAlarm {
+		return true // its Pod is not ready, although it serves
+	}
+	if step.Reason != v1beta2.ReasonRotatingCertificates {
+		return false
+	}
+	grace := int(state.StartGrace / time.Second)
 	for i := range l.entries {
 		e := &l.entries[i]
 		p := w.pod(e.name)
@@ -30,12 +39,11 @@ func (w *World) lockedOut(l *life, step steps.DeletePod) bool {
 		case w.runs(l, e) && w.now-p.tls.since < grace && w.acceptsOperator(p):
 			return false
 		case w.runs(l, e):
-			restarted = restarted || w.acceptsOperator(p)
-		case p == nil && w.dataOf(e.name) != nil, p != nil && !p.stuck:
+		case p == nil && w.dataOf(e.name) != nil, p != nil && !p.stuck && p.tls.trust == w.TLS.held.trust():
 			return false // it may come back
 		}
 	}
-	return restarted || w.TLS.lockedSince >= 0 && w.now-w.TLS.lockedSince >= grace
+	return true
 }
 
 // checkTrust of a cluster that is done: each process trusts the CAs that the Secrets hold, and no replacement of a CA is under way.
@@ -48,18 +56,36 @@ func (w *World) checkTrust() {
 		w.violate(EveryRunSettles, "Done is reported, but the CA is being replaced: %+v", t)
 	}
 	for _, p := range w.pods {
-		if p.tls == nil || p.tls.has.peer.trusted != t.held.peer.trusted || p.tls.has.client.trusted != t.held.client.trusted {
-			w.violate(EveryRunSettles, "Done is reported, but %s trusts other CAs than its Secrets hold: %v, and they hold %v", p.name, p.tls, t.held)
+		// A container that has restarted in its Pod may trust more.
+		if p.tls == nil || t.held.peer.trusted&^p.tls.has.peer.trusted != 0 || t.held.client.trusted&^p.tls.has.client.trusted != 0 {
+			w.violate(EveryRunSettles, "Done is reported, but %s does not trust all CAs that its Secrets hold: %v, and they hold %v", p.name, p.tls, t.held)
 		}
 	}
 }
 
 // restartsByHand reports whether a run ended because members refuse the operator, and a user who replaced a CA at once must restart them.
 func (w *World) restartsByHand(wait steps.Wait) bool {
-	return w.TLS != nil && wait.Reason == v1beta2.ReasonMembersUnreachable && strings.Contains(wait.Message, "other CAs than their Secrets hold")
+	return w.TLS != nil && strings.Contains(wait.Message, "other CAs than their Secrets hold")
+}
+
+// peersRefuse reports whether a user has replaced the CA of peers at once. Then a member that restarts, and one that is added, do not reach the others, which serve.
+func (w *World) peersRefuse() bool {
+	l := w.formed()
+	return w.TLS != nil && !w.managedTLS() && l != nil && l.leader != 0 && slices.ContainsFunc(w.pods, func(p pod) bool {
+		e := l.entry(p.name)
+		return e != nil && p.tls != nil && w.up(l, e) && !w.TLS.accept(p.tls.has.peer, w.TLS.held.peer)
+	})
 }
 
 // onlyInPods reports whether a message says that a restart for the present CA would delete data, so that a person must put the CA before back.
 func (w *World) onlyInPods(said string) bool {
-	return w.TLS != nil && w.dataInPods() && (strings.Contains(said, "Put the previous CA back") || strings.Contains(said, "crictl stop"))
+	return w.TLS != nil && (strings.Contains(said, "Put the previous CA back") || strings.Contains(said, "crictl stop"))
+}
+
+// wouldLoseData reports whether a member refuses the operator, and its data would be deleted with its Pod. Only a person decides about that.
+func (w *World) wouldLoseData() bool {
+	return w.TLS != nil && slices.ContainsFunc(w.pods, func(p pod) bool {
+		v := w.volume(p.name)
+		return p.tls != nil && p.tls.process != 0 && !w.acceptsOperator(&p) && (p.inPod || v == nil || v.deleting || v.lost)
+	})
 }

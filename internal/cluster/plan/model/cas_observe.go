@@ -34,7 +34,7 @@ func (w *World) observeTLS(p *pod, m *state.Member) {
 		m.EtcdSince = w.at(e.since + e.skew)
 	}
 	if !p.ready && p.placed {
-		m.UnreadySince = m.UnreadySince.Add(time.Duration(e.skew) * time.Second)
+		m.UnreadySince = state.Later(m.UnreadySince.Add(time.Duration(e.skew)*time.Second), m.PodCreated)
 	}
 }
 
@@ -78,8 +78,8 @@ func (w *World) observeSilence(s *state.State) {
 				*at = at.Add(w.wrong)
 			}
 		}
-		if m.ReadyAlone && m.PodReady && !m.Guarded {
-			m.UnreadySince = m.SilentSince
+		if m.ReadyAlone && m.PodReady && !m.Guarded && !m.SilentSince.IsZero() {
+			m.UnreadySince = state.Later(m.SilentSince, m.PodCreated)
 		}
 	}
 }

@@ -55,7 +55,7 @@ const shortGrace = 60
 // checkExpected: the time as a learner and the time without a quorum are not the member's failure.
 func (w *World) checkExpected(step steps.RemoveMember, p *pod, grace int) {
 	l := w.formed()
-	if l == nil || p == nil || !step.Unresponsive() {
+	if l == nil || p == nil || !step.Unresponsive() || w.TLS != nil { // there the operator remembers for itself, and a short loss of quorum is no reason to begin anew
 		return
 	}
 	if e := l.byID(step.ID); e != nil && !e.learner && w.now-p.expectedSince < grace {

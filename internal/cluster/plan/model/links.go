@@ -55,7 +55,6 @@ func (w *World) connect() {
 			}
 		}
 	}
-	w.noteLocked()
 }
 
 // accept reports whether two parties accept each other's certificates.
@@ -140,17 +139,4 @@ func (w *World) admits(l *life, e *entry, p *pod) bool {
 // acceptsOperator reports whether the operator and the etcd of a Pod accept each other's certificates.
 func (w *World) acceptsOperator(p *pod) bool {
 	return w.TLS == nil || p.tls == nil || !w.TLS.missing && w.TLS.accept(w.TLS.held.client, p.tls.has.client)
-}
-
-// noteLocked notes since when no member that runs accepts the operator.
-func (w *World) noteLocked() {
-	accepted := slices.ContainsFunc(w.pods, func(p pod) bool {
-		return p.tls != nil && p.tls.process != 0 && w.acceptsOperator(&p)
-	})
-	switch {
-	case accepted:
-		w.TLS.lockedSince = -1
-	case w.TLS.lockedSince < 0:
-		w.TLS.lockedSince = w.now
-	}
 }

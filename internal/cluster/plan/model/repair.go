@@ -71,7 +71,7 @@ func (w *World) CheckLost(o Outcome) {
 	if l == nil && wait.Stalled {
 		return
 	}
-	if (wait.Stalled && (w.forPerson(wait) || w.restartsByHand(wait))) || refused(wait) || (wait.Reason == v1beta2.ReasonVersionNotSupported && w.runsAnotherMinor()) {
+	if (wait.Stalled && (w.forPerson(wait) || w.restartsByHand(wait) || w.wouldLoseData() || w.peersRefuse())) || refused(wait) || (wait.Reason == v1beta2.ReasonVersionNotSupported && w.runsAnotherMinor()) {
 		return
 	}
 	w.violate(EveryRunSettles, "after all faults were removed, the last step is %+v", wait)

@@ -31,12 +31,13 @@ func WhyUnreachable(s state.State) string {
 	if expired := state.WhyExpired(s); expired != "" {
 		return fmt.Sprintf("The operator cannot reach the members: %s. Their Pods are ready. The operator changes nothing.%s", state.Unanswered(s.Current()), expired)
 	}
-	if i := slices.IndexFunc(s.Current(), func(m state.Member) bool { return fellOut(s, m) }); i >= 0 {
+	with := startedWithOtherCAs(s)
+	if i := slices.IndexFunc(s.Current(), func(m state.Member) bool { return fellOut(s, m) }); i >= 0 && with == "" {
 		m := s.Current()[i]
 		return planning.Sentence("Member "+m.Name+" was started with the CA that its Secrets hold now, and does not serve: ", m.Cause()) +
 			" The others trust an earlier CA, and may refuse the operator and new clients. Their Pods are ready, so they may serve clients that are connected. The operator restarts none of them until this one runs. Correct what keeps it from starting."
 	}
-	if with := startedWithOtherCAs(s); with != "" {
+	if with != "" {
 		return fmt.Sprintf("The operator cannot reach the members: %s. Their Pods are ready, so clients that are connected may be served. The operator changes nothing.%s", state.Unanswered(s.Current()), with)
 	}
 	return fmt.Sprintf("The operator cannot reach the members: %s. Their Pods are ready, so clients may be served. The operator changes nothing. Check that no NetworkPolicy blocks port %d, and that the members trust the operator's client certificate.",
@@ -47,7 +48,7 @@ func WhyUnreachable(s state.State) string {
 // them only if it knows that their Pods serve no client. It does not know which CAs they trust.
 func startedWithOtherCAs(s state.State) string {
 	old := s.Where(func(m state.Member) bool {
-		return m.Incarnation == s.Incarnation && m.Pod == state.PodRunning && state.TrustsOldCA(s, m) && (s.Certificates.Refusing == "" || !state.KeepsData(s, m))
+		return m.Incarnation == s.Incarnation && m.Pod == state.PodRunning && state.TrustsOldCA(s, m) && !restarts(s, m)
 	})
 	if len(old) == 0 {
 		return ""
@@ -57,6 +58,11 @@ func startedWithOtherCAs(s state.State) string {
 		advice = keepingData(s)
 	}
 	return " These members were started with other CAs than their Secrets hold now, and may refuse the operator and new clients: " + strings.Join(state.MemberNames(old), ", ") + ". " + advice
+}
+
+// restarts reports whether restartForNewCA restarts a member by itself, also one that is ready.
+func restarts(s state.State, m state.Member) bool {
+	return state.KeepsData(s, m) && slices.Contains(strings.Fields(s.Certificates.Refusing), m.Trust)
 }
 
 // fellOut reports whether a voter has the present CA, its etcd has not run for startGrace, and a ready one trusts an earlier CA.

@@ -67,7 +67,9 @@ func (before Silence) Saw(s *state.State) Silence {
 			after.members[m.Name] = seen
 		}
 		if m.Beside != "" || m.PodReady && !readyIsProof(*m) {
-			m.UnreadySince = m.SilentSince
+			if m.UnreadySince = m.SilentSince; !m.SilentSince.IsZero() {
+				m.UnreadySince = state.Later(m.SilentSince, m.PodCreated)
+			}
 		}
 	}
 	return after

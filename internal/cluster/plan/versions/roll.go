@@ -61,7 +61,7 @@ func RecreateUnhealthy(s state.State) steps.Step {
 	image, grace := s.ImageFor(s.Incarnation), max(state.RecreateGrace, state.ElectionGrace(s))
 	for _, m := range s.Membership() {
 		down := !m.Serving && (m.Pod == state.PodStarting || m.Pod == state.PodRunning) && state.FailedFor(s, m, grace)
-		if !down || m.PodReady && !quorumWithout(s, m) || m.Learner || !state.KeepsData(s, m) || (m.PodImage == image && !m.Outdated && !state.TrustsOldCA(s, m)) {
+		if !down || (m.PodReady || m.ProbesAlarm) && !quorumWithout(s, m) || m.Learner || !state.KeepsData(s, m) || (m.PodImage == image && !m.Outdated && !state.TrustsOldCA(s, m)) {
 			continue
 		}
 		if m.PodImage == image && !m.Outdated {

@@ -13,12 +13,12 @@ import (
 // certificates. So a member that does not answer may be one that the quorum needs.
 
 // restartUnseen restarts a member that refuses the operator because of its CA, although another one answers. Its Pod is ready, so it is neither lost nor
-// unhealthy, and waitUntilHealthy would wait for it for good. It restarts only if the others keep the quorum.
+// unhealthy, and waitUntilHealthy would wait for it for good. As in rollMembers, no other voter may be down.
 func restartUnseen(s state.State) steps.Step {
 	for _, m := range s.Membership() {
 		refuses := state.TrustsOldCA(s, m) && !m.Guarded && m.Refusal == etcd.NotRefused && state.SilentFor(s, m, state.StartGrace)
 		proven := m.Pod == state.PodRunning && m.PodReady && !m.NodeSilent && !m.Learner
-		if refuses && proven && state.KeepsData(s, m) && quorumWithout(s, m) {
+		if refuses && proven && state.KeepsData(s, m) && othersUp(s, m) {
 			return steps.DeletePod{Name: m.Name, Reason: v1beta2.ReasonRotatingCertificates, Message: "it does not answer the operator, and it must trust the CA that its Secrets hold now"}
 		}
 	}
@@ -28,11 +28,18 @@ func restartUnseen(s state.State) steps.Step {
 // quorumWithout reports whether the others keep the quorum while a member that does not answer is stopped: enough of them serve the operator, or each of them
 // serves it or has a Pod that is ready.
 func quorumWithout(s state.State, m state.Member) bool {
-	if s.Voters().KeepsQuorumWhileStopped(m.Serving) {
+	serving := s.Where(func(other state.Member) bool { return other.InMembership && !other.Learner && other.Serving && other.Incarnation == s.Incarnation })
+	if len(serving) >= etcd.Quorum(s.Voters().Total) {
 		return true
 	}
+	return othersUp(s, m)
+}
+
+// othersUp reports whether each other voter serves the operator, or has a Pod that is ready. That of etcd 3.4 proves nothing. But if such a member trusts an
+// earlier CA, it may serve and refuse the operator, too.
+func othersUp(s state.State, m state.Member) bool {
 	return len(s.ForeignMembers) == 0 && !slices.ContainsFunc(s.Membership(), func(other state.Member) bool {
-		up := other.Serving || other.PodReady && other.Pod == state.PodRunning
+		up := other.Serving || other.PodReady && other.Pod == state.PodRunning && (!other.ReadyAlone || state.TrustsOldCA(s, other))
 		return other.Name != m.Name && !other.Learner && !up
 	})
 }
