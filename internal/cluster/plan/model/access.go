@@ -96,7 +96,7 @@ func (w *World) hidden(e *entry) bool {
 func (w *World) audible(l *life) bool {
 	return !w.CutOff && slices.ContainsFunc(l.entries, func(e entry) bool {
 		p := w.pod(e.name)
-		return p != nil && p.state == state.PodRunning && !p.deaf && !e.learner && w.up(l, &e)
+		return p != nil && p.state == state.PodRunning && !p.deaf && !e.learner && w.up(l, &e) && w.acceptsOperator(p)
 	})
 }
 

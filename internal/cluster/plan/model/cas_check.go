@@ -46,6 +46,12 @@ func (w *World) lockedOut(l *life, step steps.DeletePod) bool {
 	return true
 }
 
+// rotates reports whether the operator replaces a CA, which takes time although nothing else is to do.
+func (w *World) rotates() bool {
+	t := w.TLS
+	return t != nil && w.managedTLS() && (t.asked || t.before != 0 || t.held.peer.trusted != setOf(t.held.peer.signer))
+}
+
 // checkTrust of a cluster that is done: each process trusts the CAs that the Secrets hold, and no replacement of a CA is under way.
 func (w *World) checkTrust() {
 	t := w.TLS

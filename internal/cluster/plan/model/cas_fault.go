@@ -21,9 +21,12 @@ func rotateCA(w *World, _ *rand.Rand) string {
 	if !w.managedTLS() {
 		return ""
 	}
-	w.TLS.asked = true
+	w.RotateCA()
 	return "request another CA"
 }
+
+// RotateCA requests the next CA of TLS.managed.
+func (w *World) RotateCA() { w.TLS.asked = true }
 
 // ReplaceCA replaces the CA at once. With TLS.managed, a person has deleted all Secrets. Otherwise the Secrets hold a CA that no process trusts yet.
 func (w *World) ReplaceCA() {
@@ -146,6 +149,12 @@ func (w *World) CutPeers(name string) {
 	w.elect()
 }
 
+// CutAllPeers ends all connections between members for a moment.
+func (w *World) CutAllPeers() {
+	w.TLS.links = nil
+	w.elect()
+}
+
 // loseTrust removes the annotation with the CAs that a Pod was started with.
 func loseTrust(w *World, r *rand.Rand) string {
 	p := w.anyPod(r)
@@ -156,10 +165,14 @@ func loseTrust(w *World, r *rand.Rand) string {
 	return "remove the annotation trust of " + p.name
 }
 
-// restartOperator has another process of the operator continue, which has seen nothing.
 func restartOperator(w *World, _ *rand.Rand) string {
-	w.TLS.silence, w.waiting, w.clocks = repair.Silence{}, state.Waiting{}, &clock.Seen{}
+	w.RestartOperator()
 	return "restart the operator"
+}
+
+// RestartOperator has another process of the operator continue, which has seen nothing.
+func (w *World) RestartOperator() {
+	w.TLS.silence, w.waiting, w.clocks = repair.Silence{}, state.Waiting{}, &clock.Seen{}
 }
 
 // repairTLS corrects what only a user can correct: a certificate of a CA that its own Secret does not hold.

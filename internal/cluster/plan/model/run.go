@@ -95,7 +95,7 @@ func (w *World) Run(planner Planner) Outcome {
 			continue
 		}
 		still++
-		if enough(step, still) {
+		if enough(step, still) && (still > patience || !w.rotates()) {
 			o.Settled = true
 			break
 		}
