@@ -94,7 +94,7 @@ func (w *World) hidden(e *entry) bool {
 
 // audible reports whether the operator can ask a member that has a leader.
 func (w *World) audible(l *life) bool {
-	return !w.CutOff && slices.ContainsFunc(l.entries, func(e entry) bool {
+	return !w.CutOff && (w.TLS == nil || !w.TLS.slow) && slices.ContainsFunc(l.entries, func(e entry) bool {
 		p := w.pod(e.name)
 		return p != nil && p.state == state.PodRunning && !p.deaf && !e.learner && w.up(l, &e) && w.acceptsOperator(p)
 	})

@@ -66,6 +66,8 @@ type authorities struct {
 	// links are the connections between etcd processes. processes numbers these.
 	links     []link
 	processes int
+	// slow: no member answers in time in this pass.
+	slow bool
 	// silence is what the operator remembers of members that do not serve.
 	silence repair.Silence
 }

@@ -46,6 +46,17 @@ func (w *World) lockedOut(l *life, step steps.DeletePod) bool {
 	return true
 }
 
+// checkSeedStop: a seed that serves and accepts the operator is not stopped for a CA. It restarts once it is the cluster.
+func (w *World) checkSeedStop(p *pod, step steps.DeletePod) {
+	now := w.formed()
+	if w.TLS == nil || p == nil || step.Reason != v1beta2.ReasonRotatingCertificates || now != nil && p.incarnation <= now.incarnation {
+		return
+	}
+	if l := w.lifeOf(p.incarnation); l != nil && l.leader != 0 && w.acceptsOperator(p) && !p.hung {
+		w.violate(QuorumIsKept, "seed %s serves, and is stopped for a CA that it need not trust yet", p.name)
+	}
+}
+
 // rotates reports whether the operator replaces a CA, which takes time although nothing else is to do.
 func (w *World) rotates() bool {
 	t := w.TLS
@@ -94,4 +105,10 @@ func (w *World) wouldLoseData() bool {
 		v := w.volume(p.name)
 		return p.tls != nil && p.tls.process != 0 && !w.acceptsOperator(&p) && (p.inPod || v == nil || v.deleting || v.lost)
 	})
+}
+
+// Serves reports whether the cluster has a leader.
+func (w *World) Serves() bool {
+	l := w.formed()
+	return l != nil && l.leader != 0
 }

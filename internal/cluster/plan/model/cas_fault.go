@@ -99,14 +99,51 @@ func deleteSecrets(w *World, _ *rand.Rand) string {
 
 // addCA has a user add a CA to those that the Secrets hold, as the first step of a rotation.
 func addCA(w *World, _ *rand.Rand) string {
-	t := w.TLS
 	if w.managedTLS() {
 		return ""
 	}
-	ca := setOf(t.newCA())
-	t.held.peer.trusted, t.held.client.trusted = t.held.peer.trusted|ca, t.held.client.trusted|ca
+	w.AddCA()
 	return "add a CA to the Secrets"
 }
+
+// AddCA has a user add a CA to the Secrets.
+func (w *World) AddCA() {
+	t := w.TLS
+	ca := setOf(t.newCA())
+	t.held.peer.trusted, t.held.client.trusted = t.held.peer.trusted|ca, t.held.client.trusted|ca
+}
+
+// SlowNodeClocks has the clocks of all nodes be behind.
+func (w *World) SlowNodeClocks() {
+	for i := range w.pods {
+		w.pods[i].setTLS(func(e *endpoint) { e.skew = -wrongClock })
+	}
+}
+
+// EndLate ends the containers of members that have run for a time without a leader. The kubelet starts them again in their Pods.
+func (w *World) EndLate(seconds int) {
+	for i := range w.pods {
+		if p := &w.pods[i]; p.state == state.PodRunning && p.mute && w.now-p.tls.since > seconds {
+			p.state = state.PodStarting
+			w.unready(p)
+		}
+	}
+	w.elect()
+}
+
+// Hang has the etcd in a Pod of that member answer no one, if it has one. It reports whether the member exists.
+func (w *World) Hang(name string) bool {
+	p := w.pod(name)
+	if p != nil {
+		p.hung = true
+		w.elect()
+	}
+	l := w.formed()
+	return l != nil && l.entry(name) != nil
+}
+
+// Member is the name of the member with a Pod of that number.
+func (w *World) Member(pod int) string { return w.pods[pod].name }
 
 // switchSigner has a user write certificates of another CA that the Secrets hold.
 func switchSigner(w *World, r *rand.Rand) string {

@@ -45,10 +45,21 @@ const (
 	slowGap  = 600
 )
 
+// SlowPass is a pass in which no member answers in time.
+func (w *World) SlowPass(planner Planner) {
+	w.TLS.slow = true
+	w.Pass(planner)
+	w.TLS.slow = false
+}
+
 // refusesTLS says what the operator reads of a member that does not accept its certificate, or answers too late. The metrics need no certificate.
 func (w *World) refusesTLS(p *pod, m *state.Member) bool {
 	if w.TLS == nil || w.CutOff || p.hung || p.deaf {
 		return false
+	}
+	if w.TLS.slow {
+		m.Unanswered = "deadline exceeded"
+		return true
 	}
 	if p.tls != nil && w.pick(slowRead) == slowRead-1 && (p.tls.slow == 0 || w.now-p.tls.slow > slowGap) {
 		p.setTLS(func(e *endpoint) { e.slow = w.now })
@@ -87,4 +98,14 @@ func (w *World) observeSilence(s *state.State) {
 // String of an endpoint, for the log of a run.
 func (e *endpoint) String() string {
 	return fmt.Sprintf("annotated %s, has %v, process %d since %d, skew %d", e.trust, e.has, e.process, e.since, e.skew)
+}
+
+// silentFor reports whether a member may be replaced although its Pod has not been not ready for so long: the clock of its node says so, or Pods before that one did not serve
+// either.
+func (w *World) silentFor(p *pod, seconds int) bool {
+	if w.TLS == nil || p.tls == nil {
+		return false
+	}
+	quiet, is := w.TLS.silence.Of(p.name)
+	return p.tls.skew < 0 || is && w.now-int(quiet.Failing.Sub(epoch)/time.Second) >= seconds
 }

@@ -173,6 +173,7 @@ func (w *World) checkRemove(l *life, step steps.RemoveMember) {
 // checkStop: a Pod that is stopped on purpose.
 func (w *World) checkStop(l *life, step steps.DeletePod) {
 	p := w.pod(step.Name)
+	w.checkSeedStop(p, step)
 	if p == nil || l == nil || p.incarnation != l.incarnation {
 		return
 	}

@@ -69,8 +69,7 @@ func (w *World) checkTime(step steps.Step) {
 	case steps.RemoveMember:
 		p := w.pod(step.Name)
 		grace := int(w.Cluster.Spec.MemberReplacementGrace() / time.Second)
-		skewed := p != nil && p.tls != nil && p.tls.skew < 0 // the kubelet says that the Pod has not been ready for longer
-		if step.Unresponsive() && p != nil && !skewed && w.now-p.unreadySince < grace {
+		if step.Unresponsive() && p != nil && !w.silentFor(p, grace) && w.now-p.unreadySince < grace {
 			w.violate(DataIsKept, "%s is replaced after %d s without an answer, and %d s are allowed", step.Name, w.now-p.unreadySince, grace)
 		}
 		w.checkExpected(step, p, min(grace, shortGrace))

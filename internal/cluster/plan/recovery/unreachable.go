@@ -67,7 +67,7 @@ func restarts(s state.State, m state.Member) bool {
 
 // fellOut reports whether a voter has the present CA, its etcd has not run for startGrace, and a ready one trusts an earlier CA.
 func fellOut(s state.State, m state.Member) bool {
-	return state.MayVote(s, m) && !state.TrustsOldCA(s, m) && !m.Runs() && state.UnreadyFor(s, m, state.StartGrace) &&
+	return state.MayVote(s, m) && !state.TrustsOldCA(s, m) && !state.Runs(s, m) && state.UnreadyFor(s, m, state.StartGrace) &&
 		slices.ContainsFunc(s.Current(), func(other state.Member) bool { return state.MayServe(s, other) && state.TrustsOldCA(s, other) })
 }
 

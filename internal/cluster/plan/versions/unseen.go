@@ -28,7 +28,9 @@ func restartUnseen(s state.State) steps.Step {
 // quorumWithout reports whether the others keep the quorum while a member that does not answer is stopped: enough of them serve the operator, or each of them
 // serves it or has a Pod that is ready.
 func quorumWithout(s state.State, m state.Member) bool {
-	serving := s.Where(func(other state.Member) bool { return other.InMembership && !other.Learner && other.Serving && other.Incarnation == s.Incarnation })
+	serving := s.Where(func(other state.Member) bool {
+		return other.InMembership && !other.Learner && other.Serving && other.Incarnation == s.Incarnation
+	})
 	if len(serving) >= etcd.Quorum(s.Voters().Total) {
 		return true
 	}
