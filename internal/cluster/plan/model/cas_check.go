@@ -33,7 +33,8 @@ func (w *World) lockedOut(l *life, step steps.DeletePod) bool {
 			continue
 		}
 		switch {
-		case w.up(l, e) && (e.foreign || w.acceptsOperator(p)):
+		case e.foreign: // the operator cannot ask it
+		case w.up(l, e) && w.acceptsOperator(p):
 			return false
 		case w.up(l, e):
 		case w.runs(l, e) && w.now-p.tls.since < grace && w.acceptsOperator(p):
@@ -82,7 +83,8 @@ func (w *World) checkTrust() {
 
 // restartsByHand reports whether a run ended because members refuse the operator, and a user who replaced a CA at once must restart them.
 func (w *World) restartsByHand(wait steps.Wait) bool {
-	return w.TLS != nil && strings.Contains(wait.Message, "other CAs than their Secrets hold")
+	byHand := strings.Contains(wait.Message, "other CAs than their Secrets hold")
+	return w.TLS != nil && (byHand || w.PlainProbes && strings.Contains(wait.Message, "Delete the Pod to restart the member"))
 }
 
 // peersRefuse reports whether a user has replaced the CA of peers at once. Then a member that restarts, and one that is added, do not reach the others, which serve.

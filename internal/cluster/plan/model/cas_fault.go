@@ -207,9 +207,18 @@ func restartOperator(w *World, _ *rand.Rand) string {
 	return "restart the operator"
 }
 
+// forget is what an operator that ends loses.
+func (w *World) forget() {
+	w.waiting = state.Waiting{}
+	if w.TLS != nil {
+		w.TLS.silence = repair.Silence{}
+	}
+}
+
 // RestartOperator has another process of the operator continue, which has seen nothing.
 func (w *World) RestartOperator() {
-	w.TLS.silence, w.waiting, w.clocks = repair.Silence{}, state.Waiting{}, &clock.Seen{}
+	w.forget()
+	w.clocks = &clock.Seen{}
 }
 
 // repairTLS corrects what only a user can correct: a certificate of a CA that its own Secret does not hold.

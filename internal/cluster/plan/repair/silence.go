@@ -34,6 +34,12 @@ func (before Silence) Of(name string) (Quiet, bool) {
 // NoQuorum is since when no quorum has answered; zero if one answers.
 func (before Silence) NoQuorum() time.Time { return before.noQuorum }
 
+// Looked returns the memory of an operator that has looked at the cluster until a time, and has seen no change.
+func (before Silence) Looked(until time.Time) Silence {
+	before.looked = until
+	return before
+}
+
 // Saw writes into each member since when it has not served, and since when it has failed. The time of a learner begins when its etcd first
 // runs: before, it may have waited for a node or an image, and it has yet to copy the data.
 func (before Silence) Saw(s *state.State) Silence {

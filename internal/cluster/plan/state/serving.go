@@ -96,7 +96,11 @@ func MayServe(s State, m Member) bool {
 		tellsNoQuorum := other.ReadyAlone && other.Answers && other.Refusal == etcd.NotRefused && !other.Guarded
 		return !other.PodReady || tellsNoQuorum
 	})
-	return len(mayVote) >= readyForQuorum(s) && slices.ContainsFunc(mayVote, func(other Member) bool { return other.Name == m.Name })
+	enough := readyForQuorum(s)
+	if KnownVoters(s) == 0 {
+		enough = 1 // the cluster may have fewer voters than the spec asks for
+	}
+	return len(mayVote) >= enough && slices.ContainsFunc(mayVote, func(other Member) bool { return other.Name == m.Name })
 }
 
 // WhyKept says what an annotation has to do with it that a member which does not serve is not replaced yet.

@@ -37,11 +37,10 @@ func quorumWithout(s state.State, m state.Member) bool {
 	return othersUp(s, m)
 }
 
-// othersUp reports whether each other voter serves the operator, or has a Pod that is ready. That of etcd 3.4 proves nothing. But if such a member trusts an
-// earlier CA, it may serve and refuse the operator, too.
+// othersUp reports whether each other voter serves the operator, or has a Pod that is ready. That of etcd 3.4 proves nothing.
 func othersUp(s state.State, m state.Member) bool {
 	return len(s.ForeignMembers) == 0 && !slices.ContainsFunc(s.Membership(), func(other state.Member) bool {
-		up := other.Serving || other.PodReady && other.Pod == state.PodRunning && (!other.ReadyAlone || state.TrustsOldCA(s, other))
+		up := other.Serving || other.PodReady && other.Pod == state.PodRunning && !other.ReadyAlone
 		return other.Name != m.Name && !other.Learner && !up
 	})
 }
