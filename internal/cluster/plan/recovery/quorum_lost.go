@@ -187,7 +187,7 @@ func WaitForQuorum(s state.State) steps.Step {
 	if names := state.Unanswered(holders); names != "" {
 		message += planning.Sentence(" Members that hold data are running or starting: ", names)
 	}
-	return steps.Wait{Reason: v1beta2.ReasonMemberDown, Message: message + startedWithOtherCAs(s)}
+	return steps.Wait{Reason: v1beta2.ReasonMemberDown, Message: message + readyWithOtherCAs(s)}
 }
 
 // noQuorumInTime reports that the members with data formed no quorum in time. If no member has data, it reports that instead: the

@@ -60,6 +60,14 @@ func startedWithOtherCAs(s state.State) string {
 	return " These members were started with other CAs than their Secrets hold now, and may refuse the operator and new clients: " + strings.Join(state.MemberNames(old), ", ") + ". " + advice
 }
 
+// readyWithOtherCAs is startedWithOtherCAs if the Pod of such a member is ready. The operator restarts the others once they have not been ready for long.
+func readyWithOtherCAs(s state.State) string {
+	if !slices.ContainsFunc(s.Current(), func(m state.Member) bool { return m.PodReady && state.TrustsOldCA(s, m) }) {
+		return ""
+	}
+	return startedWithOtherCAs(s)
+}
+
 // restarts reports whether restartForNewCA restarts a member by itself, also one that is ready.
 func restarts(s state.State, m state.Member) bool {
 	return state.KeepsData(s, m) && slices.Contains(strings.Fields(s.Certificates.Refusing), m.Trust)
