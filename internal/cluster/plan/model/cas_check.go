@@ -25,26 +25,28 @@ func (w *World) lockedOut(l *life, step steps.DeletePod) bool {
 	if step.Reason != v1beta2.ReasonRotatingCertificates {
 		return false
 	}
-	grace := int(state.StartGrace / time.Second)
-	for i := range l.entries {
-		e := &l.entries[i]
-		p := w.pod(e.name)
-		if e.learner {
-			continue
-		}
-		switch {
-		case e.foreign: // the operator cannot ask it
-		case w.up(l, e) && w.acceptsOperator(p):
-			return false
-		case w.up(l, e):
-		case w.runs(l, e) && w.now-p.tls.since < grace && w.acceptsOperator(p):
-			return false
-		case w.runs(l, e):
-		case p == nil && w.dataOf(e.name) != nil, p != nil && !p.stuck && p.tls.trust == w.TLS.held.trust():
-			return false // it may come back
-		}
+	return !slices.ContainsFunc(l.entries, func(e entry) bool { return w.mayJoin(l, &e) })
+}
+
+// mayJoin reports whether the operator must wait for a voter: it accepts the operator and serves, it has just started, or it was restarted and may come back. The operator
+// cannot ask a foreign one.
+func (w *World) mayJoin(l *life, e *entry) bool {
+	p := w.pod(e.name)
+	switch {
+	case e.learner || e.foreign:
+		return false
+	case w.runs(l, e):
+		started := w.now-p.tls.since < int(state.StartGrace/time.Second)
+		return w.acceptsOperator(p) && (started || w.up(l, e))
+	case p == nil:
+		return w.dataOf(e.name) != nil
 	}
-	return true
+	return !p.stuck && p.tls.trust == w.TLS.held.trust()
+}
+
+// forUserOfTLS reports whether a run ended with a wait in which only a user can help: the members serve or have the only data, and do not accept what the Secrets hold.
+func (w *World) forUserOfTLS(wait steps.Wait) bool {
+	return w.onlyInPods(wait.Message) || w.restartsByHand(wait) || wait.Stalled && (w.wouldLoseData() || w.peersRefuse())
 }
 
 // checkSeedStop: a seed that serves and accepts the operator is not stopped for a CA. It restarts once it is the cluster.

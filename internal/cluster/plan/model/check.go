@@ -17,6 +17,7 @@ func (w *World) Check(step steps.Step) {
 	case steps.AddLearner, steps.PromoteLearner, steps.RemoveMember, steps.MoveLeader:
 		w.checkChange(l, step)
 	case steps.DeletePod:
+		w.checkSeedStop(w.pod(step.Name), step)
 		w.checkStop(l, step)
 	case steps.DefragmentMember:
 		w.checkDefragment(l, step)
@@ -173,7 +174,6 @@ func (w *World) checkRemove(l *life, step steps.RemoveMember) {
 // checkStop: a Pod that is stopped on purpose.
 func (w *World) checkStop(l *life, step steps.DeletePod) {
 	p := w.pod(step.Name)
-	w.checkSeedStop(p, step)
 	if p == nil || l == nil || p.incarnation != l.incarnation {
 		return
 	}

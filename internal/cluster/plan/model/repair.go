@@ -71,7 +71,7 @@ func (w *World) CheckLost(o Outcome) {
 	if l == nil && wait.Stalled {
 		return
 	}
-	if (wait.Stalled && (w.forPerson(wait) || w.restartsByHand(wait) || w.wouldLoseData() || w.peersRefuse())) || refused(wait) || (wait.Reason == v1beta2.ReasonVersionNotSupported && w.runsAnotherMinor()) {
+	if (wait.Stalled && (w.forPerson(wait) || w.forUserOfTLS(wait))) || refused(wait) || (wait.Reason == v1beta2.ReasonVersionNotSupported && w.runsAnotherMinor()) {
 		return
 	}
 	w.violate(EveryRunSettles, "after all faults were removed, the last step is %+v", wait)
@@ -91,9 +91,6 @@ func (w *World) forPerson(wait steps.Wait) bool {
 		return w.losesSurvivor()
 	case v1beta2.ReasonQuorumLost:
 		l := w.formed()
-		if w.onlyInPods(wait.Message) {
-			return true
-		}
 		return w.namesForeignQuorum(wait.Message) || l != nil && (w.misrecorded(l) || w.statusLost && foreigners(l) > 0)
 	}
 	return false
