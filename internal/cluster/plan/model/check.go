@@ -199,12 +199,18 @@ func (w *World) checkStop(l *life, step steps.DeletePod) {
 		return // without a quorum there is none to take
 	}
 	// A cluster of one or two cannot lose a member for a moment and keep quorum; its members are stopped all the same.
-	if v := w.voters(l); v.Total > 2 && (!v.KeepsQuorumWhileStopped(true) || v.Healthy+w.downForeign(l) < v.Total) && !w.lockedOut(l, step) {
-		w.violate(QuorumIsKept, "stopping %s leaves %d of %d voters", e.name, v.Healthy-1, v.Total)
-	}
+	w.checkKeepsQuorum(l, e, step)
 	w.checkLeader(l, e)
 	if (step.Reason == v1beta2.ReasonUpgrading || step.Reason == v1beta2.ReasonRolling) && l.leader == e.id {
 		w.checkRolledLast(l, e)
+	}
+}
+
+// checkKeepsQuorum: no voter is stopped while another one is down.
+func (w *World) checkKeepsQuorum(l *life, e *entry, step steps.DeletePod) {
+	v := w.voters(l)
+	if v.Total > 2 && (!v.KeepsQuorumWhileStopped(true) || v.Healthy+w.downForeign(l) < v.Total) && !w.lockedOut(l, step) {
+		w.violate(QuorumIsKept, "stopping %s leaves %d of %d voters", e.name, v.Healthy-1, v.Total)
 	}
 }
 
