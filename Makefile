@@ -135,7 +135,7 @@ mutants: ## Change the planners in one place after the other, and show which cha
 	go run ./hack/mutants -n $(or $(MUTANTS),200) -seed $(or $(SEED),1) -fast=$(or $(FAST),false)
 
 .PHONY: explore
-explore: ## Explore all interleavings of passes, effects, changes, faults, old reads and kills, of which make unit does a short form; EXPLORE=4m for each of 15 explorations, EXPLORE_SIZE=1 EXPLORE_OPERATION=restore EXPLORE_DISTURBANCES=3
+explore: ## Explore all interleavings of passes, effects, changes, faults, old reads and kills, of which make unit does a short form; EXPLORE=4m for each of 18 explorations, EXPLORE_SIZE=1 EXPLORE_OPERATION=restore EXPLORE_DISTURBANCES=3
 	go test -count=1 -v -timeout 0 -run Interleaving ./internal/cluster/plan -explore=$(or $(EXPLORE),4m) \
 		-explore.size=$(or $(EXPLORE_SIZE),0) -explore.operation="$(EXPLORE_OPERATION)" -explore.disturbances=$(or $(EXPLORE_DISTURBANCES),3)
 

@@ -97,3 +97,17 @@ func TestATimeWithoutALookCountsForNoMember(t *testing.T) {
 		t.Error("an operator that looks every 30 seconds does not replace the member")
 	}
 }
+
+// The Pod of the second member is ready, and it refuses the operator because of its CA. Then its Pod is not ready for a second. The clock of its node is behind, so
+// the Pod seems not to have been ready for an hour.
+func TestTheTimeOfAReadyMemberThatRefusesTheOperatorDoesNotCount(t *testing.T) {
+	w := watch()
+	w.look(10*time.Minute, func(s *state.State) { s.Members[1].PodReady, s.Members[1].UnreadySince = true, time.Time{} })
+	unready := func(s *state.State) { s.Members[1].PodReady, s.Members[1].UnreadySince = false, s.Now.Add(-time.Hour) }
+	if w.look(50*time.Second, unready) {
+		t.Error("it is removed within a minute after its Pod was ready")
+	}
+	if !w.look(20*time.Second, unready) {
+		t.Error("it is not removed after that")
+	}
+}

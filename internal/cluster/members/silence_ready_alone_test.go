@@ -60,3 +60,23 @@ func TestAMemberThatIsReadyWithoutAQuorumIsTheSurvivorOfARecovery(t *testing.T) 
 		t.Error(begin.Member)
 	}
 }
+
+// The Pod of etcd 3.4 stopped for longer than the grace period, because its node did not confirm that. The next Pod is ready, and its etcd has yet to join the others.
+func TestTheTimeBeforeThePodWasCreatedDoesNotCount(t *testing.T) {
+	w := watch()
+	began := w.s.Now
+	if w.look(4*time.Minute, func(s *state.State) { s.Members[1].Pod, s.Members[1].UnreadySince = state.PodDeleting, began }) {
+		t.Fatal("it is replaced while its Pod stops")
+	}
+	created := w.s.Now
+	again := func(s *state.State) {
+		readyAlone(s)
+		s.Members[1].Pod, s.Members[1].PodCreated = state.PodRunning, created
+	}
+	if w.look(4*time.Minute, again) {
+		t.Error("it is replaced within four minutes after its Pod was created")
+	}
+	if !w.look(2*time.Minute, again) {
+		t.Error("it is not replaced after six minutes")
+	}
+}

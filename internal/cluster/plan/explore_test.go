@@ -26,6 +26,7 @@ var operations = []operation{
 	{"recovery", quorumIsLost, []model.Change{changeConsent, changeReadOnly}, [3]int{1, 0, 0}},
 	{"replacement of a cluster that never formed", neverFormed, []model.Change{cancelRestore, changeSize}, [3]int{1, 0, 0}},
 	{"replacement of a cluster that lost all", allIsLost, []model.Change{cancelRestore, changeSize}, [3]int{1, 0, 0}},
+	{"new CA", caExpires, []model.Change{rotateAgain, changeSize}, [3]int{1, 0, 0}},
 	{"read-only", readOnlyBegins, []model.Change{changeReadOnly, changeSize}, [3]int{1, 1, 0}},
 }
 
@@ -65,6 +66,13 @@ func neverFormed(size int) *model.World {
 	return w
 }
 
+// caExpires: the CA has expired while the operator was down.
+func caExpires(size int) *model.World {
+	w := securedWorld(size, true)
+	w.ExpireCA()
+	return w
+}
+
 func allIsLost(size int) *model.World {
 	w := restoreBegins(size)
 	for pod := range size {
@@ -79,6 +87,10 @@ var (
 		possible := !r.Deleted && !r.Complete
 		r.Deleted = true
 		return possible
+	}}
+	rotateAgain = model.Change{Name: "request another CA", Do: func(w *model.World) bool {
+		w.RotateCA()
+		return true
 	}}
 	changeReadOnly = model.Change{Name: "change spec.readOnly", Do: func(w *model.World) bool {
 		w.Cluster.Spec.ReadOnly = !w.Cluster.Spec.ReadOnly

@@ -50,6 +50,9 @@ func TestAMemberThatTheOthersRefuseDoesNotKeepThemFromTheRestartForANewCA(t *tes
 	}
 }
 
+// showsMetrics: the member refuses the operator, which reads its metrics.
+func showsMetrics(m *state.Member) { m.RaftIndex = 10 }
+
 // etcd ends again and again. It has started some seconds ago, and so it has shown metrics before.
 func TestAMemberThatEndsAgainAndAgainKeepsReadyOnesFromARestartForANewCA(t *testing.T) {
 	for name, change := range map[string]func(*state.Member){
@@ -57,9 +60,10 @@ func TestAMemberThatEndsAgainAndAgainKeepsReadyOnesFromARestartForANewCA(t *test
 		"it reads its database": func(m *state.Member) {
 			m.EtcdSince, m.StartupBudget, m.RaftIndex = noon.Add(-6*time.Minute), 10*time.Minute, 0
 		},
-		"its node does not answer": func(m *state.Member) { m.EtcdSince, m.NodeSilent, m.RaftIndex = noon.Add(-time.Hour), true, 0 },
+		"its node has ended, and it was not ready before": func(m *state.Member) { m.EtcdSince, m.RaftIndex = noon.Add(-time.Hour), 0 },
+		"its node does not answer":                        func(m *state.Member) { m.EtcdSince, m.NodeSilent, m.RaftIndex = noon.Add(-time.Hour), true, 0 },
 	} {
-		s := stateWith(formed, members(3), managed, refusedByReady, with(0, restarted(time.Hour, mute(20*time.Second), change)))
+		s := stateWith(formed, members(3), managed, refusedByReady, with(1, showsMetrics), with(0, restarted(time.Hour, mute(20*time.Second), change)))
 		if stopped := stops(s); stopped != "" {
 			t.Errorf("%s: %s is stopped", name, stopped)
 		}
@@ -103,5 +107,25 @@ func TestAPodThatDoesNotRunKeepsNoCertificatesFromTheSwitch(t *testing.T) {
 	s := stateWith(formed, members(3), managed, refusedByReady, outdated, with(0, restarted(time.Hour, mute(time.Hour), func(m *state.Member) { m.Trust = "new" })))
 	if step := certificates.IssueCertificates(s); step != nil {
 		t.Errorf("a member runs that trusts only the new CA: %#v", step)
+	}
+}
+
+// The operator was killed while it removed a voter, and the CA expired then. etcd of that member ends because it was removed. The status asked to correct what keeps it
+// from starting, and the members that refuse the operator were never restarted.
+func TestAMemberThatMayHaveBeenRemovedDoesNotDelayTheRestartForANewCA(t *testing.T) {
+	removed := restarted(time.Hour, func(m *state.Member) {
+		m.Pod, m.PodReason, m.PodMessage = state.PodBlocked, v1beta2.ReasonPodFailing, "the member was removed"
+	})
+	s := stateWith(formed, members(4), size(3), managed, refusedByReady, with(3, removed), func(s *state.State) { s.Removing = nameOf(3) })
+	if stopped := stops(s); stopped != nameOf(0) {
+		t.Errorf("%q is stopped, want %s", stopped, nameOf(0))
+	}
+}
+
+// A container has restarted in its Pod a minute ago, and has read the present CA. Its annotation names the CA before, and one read was slow.
+func TestAReadyMemberThatHasJustStartedIsNotRestartedForANewCA(t *testing.T) {
+	s := stateWith(formed, members(1), size(1), managed, refusedByReady, with(0, func(m *state.Member) { m.EtcdSince = noon.Add(-time.Minute) }))
+	if stopped := stops(s); stopped != "" {
+		t.Errorf("%s is stopped", stopped)
 	}
 }

@@ -28,3 +28,27 @@ func TestAWrongClockOfANodeDoesNotMakeAMemberRunLonger(t *testing.T) {
 		}
 	}
 }
+
+// The container of a member has restarted in its Pod 20 s ago, on a node whose clock is an hour behind. The kubelet says that etcd started more than an hour ago, and the
+// Pod is as old. The operator restarted the next ready member, also if its own process had just begun.
+func TestARestartOfAContainerOnANodeWithAClockThatIsBehindBeginsTheTimeAnew(t *testing.T) {
+	var seen clock.Seen
+	behind := func(m *state.Member) {
+		m.PodCreated, m.UnreadySince = noon.Add(-3*time.Hour), noon.Add(-time.Hour)
+		mute(time.Hour + 20*time.Second)(m)
+	}
+	at := func(after time.Duration) string {
+		s := stateWith(formed, members(3), managed, refusedByReady, with(0, restarted(time.Hour, behind)))
+		s.Now = s.Now.Add(after)
+		certificates.CorrectTimes(&s, &seen)
+		return stops(s)
+	}
+	for after := time.Duration(0); after <= 5*time.Minute; after += 30 * time.Second {
+		if stopped := at(after); stopped != "" {
+			t.Fatalf("%s is stopped after %s", stopped, after)
+		}
+	}
+	if stopped := at(6 * time.Minute); stopped != nameOf(1) {
+		t.Errorf("after six minutes %q is stopped, want %s", stopped, nameOf(1))
+	}
+}

@@ -98,7 +98,7 @@ func simWorlds() (first, end uint64) {
 }
 
 // worlds selects the faults that are added to all others.
-type worlds struct{ crowded, estranged, resizing, moving, handmade, volatile, clocks, refusing bool }
+type worlds struct{ crowded, estranged, resizing, moving, handmade, volatile, clocks, refusing, managed, static bool }
 
 func randomWorlds(t *testing.T, wanted int, of worlds) {
 	seed := simSeed()
@@ -137,6 +137,11 @@ func live(planner model.Planner, seed, number uint64, of worlds, logf ...func(st
 	w := model.New(1+r.IntN(7), r.IntN(4) > 0 && !of.moving)
 	w.Gentle, w.Crowded, w.Estranged, w.Resizing, w.Moving = r.IntN(3) > 0, of.crowded, of.estranged, of.resizing, of.moving
 	w.Handmade, w.Volatile, w.Clocks, w.Refusing = of.handmade, of.volatile, of.clocks, of.refusing
+	if of.managed || of.static {
+		w.Secure(of.managed)
+		w.PlainProbes = r.IntN(3) == 0
+		w.Clocks = w.Clocks || r.IntN(4) == 0
+	}
 	w.Cluster.UID = types.UID(fmt.Sprintf("uid-%d", r.IntN(1000))) // the names of members are hashes of it, so that they have another order
 	w.Chance(r)
 	log := len(logf) > 0
@@ -182,6 +187,9 @@ func brief(s state.State) string {
 	for _, m := range s.Members {
 		_, image, _ := strings.Cut(m.PodImage, ":v")
 		line += fmt.Sprintf(" | %s %d %s%s", strings.TrimPrefix(m.Name, s.Name+"-"), m.Incarnation, m.Volume, strings.Join([]string{"", string(m.Pod), image, string(m.Start)}, " "))
+		if s.Spec.TLS != nil {
+			line += fmt.Sprintf(" trusts %s (%s, ready: %t, answers: %t)", m.Trust, s.Certificates.Trust, m.PodReady, m.Answers)
+		}
 		if m.Answers {
 			line += fmt.Sprintf(" %s of %s, down %q", m.Version, m.StorageVersion, m.Downgrade)
 		}

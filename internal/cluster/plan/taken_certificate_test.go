@@ -7,7 +7,10 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
 // Another party has taken the Certificate of the operator, and its Secret still exists. It was never renewed. Once it had expired, all members refused the
@@ -57,5 +60,31 @@ func TestACertificateThatIsNotValidYetAndNotRenewedGivesWayToThatOfClients(t *te
 	w.judge()
 	if w.s.Certificates.Operator {
 		t.Error("the operator uses a certificate that is not valid yet")
+	}
+}
+
+// The certificate of the operator has expired, and another party keeps it from renewal. So the operator uses that of clients, whose common name is root. If the spec asked
+// for another name, the renewal took the permissions of the operator. The status said that a certificate in use has expired.
+func TestTheCertificateOfClientsKeepsTheNameThatTheOperatorNeeds(t *testing.T) {
+	w := earlier(t, &v1beta2.TLSPolicy{CertManager: &v1beta2.CertManagerTLS{ClientCommonName: "shop"}})
+	own, err := w.issuer.Issue(pki.Request{CommonName: state.RootUser, Client: true}, w.s.Now, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.m.HandedOut[state.OperatorUsage] = &material.Secret{Data: map[string][]byte{
+		v1beta2.ClientCertKey: own.Cert, v1beta2.ClientKeyKey: own.Key, v1beta2.ClientCAKey: w.m.HandedOut["client"].Get(v1beta2.ClientCAKey),
+	}}
+	w.m.Taken = "Certificate example-operator"
+	w.judge()
+	if name := w.m.ClientName(w.s); name != "shop" {
+		t.Errorf("the operator has a valid certificate, and the next one of clients is for %s", name)
+	}
+	w.s.Now = w.s.Now.Add(2 * time.Hour)
+	w.judge()
+	if name := w.m.ClientName(w.s); name != state.RootUser {
+		t.Errorf("the operator uses the certificate of clients, and the next one is for %s", name)
+	}
+	if said := state.WhyExpired(w.s); said != "" {
+		t.Errorf("no certificate in use has expired, and the status says:%s", said)
 	}
 }

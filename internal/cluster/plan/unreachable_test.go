@@ -65,3 +65,30 @@ func TestTheStatusNamesMembersThatWereStartedWithOtherCAs(t *testing.T) {
 		}
 	}
 }
+
+// All Secrets with the CA of TLS.managed were lost, so the operator made another CA. It does not know which CAs the members trust, and restarts none that is ready. The
+// status named a NetworkPolicy only. A Pod can also lose the annotation with its CAs.
+func TestTheStatusNamesMembersThatTheOperatorDoesNotRestartForACA(t *testing.T) {
+	for name, change := range map[string]change{
+		"the CA was lost":                      func(s *state.State) { s.Certificates.Refusing = "" },
+		"etcd 3.4, and the CA was lost":        func(s *state.State) { s.Certificates.Refusing = ""; allOf34(s) },
+		"etcd 3.4 with other CAs":              func(s *state.State) { s.Certificates.Refusing = "other"; allOf34(s) },
+		"the Pods have lost their annotations": func(s *state.State) { s.Members[0].Trust, s.Members[1].Trust, s.Members[2].Trust = "", "", "" },
+	} {
+		s := stateWith(formed, members(3), managed, refusedByReady, change)
+		said := steps.Describe(state.State{}, Plan(s)).Message
+		if stopped := stops(s); stopped != "" || !strings.Contains(said, nameOf(0)+", "+nameOf(1)+", "+nameOf(2)+". To have them read the CAs again, delete the Pods") {
+			t.Errorf("%s: %q is stopped: %s", name, stopped, said)
+		}
+	}
+	s := stateWith(formed, members(3), managed, refusedByReady, ephemeral, func(s *state.State) { s.Certificates.RefusingExpired = true })
+	if said := steps.Describe(state.State{}, Plan(s)).Message; !strings.Contains(said, "crictl stop") {
+		t.Errorf("the data is in the Pods, and the CA has expired: %s", said)
+	}
+}
+
+func allOf34(s *state.State) {
+	for i := range s.Members {
+		readyWithoutQuorum(&s.Members[i])
+	}
+}

@@ -73,6 +73,7 @@ func ObservePod(m *state.Member, pod *corev1.Pod, now time.Time) {
 			}
 		}
 	}
+	m.UnreadySince = state.Later(m.UnreadySince, m.PodCreated) // the clock of the node may be behind
 	if m.PodReady {
 		m.UnreadySince = time.Time{}
 	} else if m.Beside = besideUnready(pod); m.Beside != "" {

@@ -28,7 +28,7 @@ func timesOfWaits(s *state.State) []*time.Time {
 	times := []*time.Time{&s.LearnerFailedAt, &s.SeedReadySince}
 	for i := range s.Members {
 		m := &s.Members[i]
-		times = append(times, &m.UnreadySince, &m.GateSince, &m.BesideSince, &m.FileSystemPendingSince, &m.AddressSince, &m.EtcdSince)
+		times = append(times, &m.UnreadySince, &m.GateSince, &m.BesideSince, &m.FileSystemPendingSince, &m.AddressSince)
 		if m.Seed != nil {
 			times = append(times, &m.Seed.DoneAt)
 		}
@@ -65,6 +65,11 @@ func CorrectTimes(s *state.State, seen *clock.Seen) {
 	seen.Next()
 	for _, at := range timesOfWaits(s) {
 		*at = seen.Trusted(*at, s.Now, state.ClocksDiffer(*s))
+	}
+	for i := range s.Members {
+		if at := &s.Members[i].EtcdSince; !at.IsZero() { // only this process can tell when etcd started, if the clock of a node is behind
+			*at = state.Later(seen.Trusted(*at, s.Now, state.ClocksDiffer(*s)), seen.Since(*at, s.Now))
+		}
 	}
 	for _, at := range timesOfRecords(s) {
 		if trusted := seen.Trusted(*at, s.Now, false); !state.ClocksDiffer(*s) {

@@ -49,7 +49,8 @@ func order(a, b bool) int {
 // holdsUpRestart reports whether no member is restarted for a new CA yet, because of this one: it serves, it may come back, or it has not refused the
 // others for long. While others are ready, they may be the quorum of clients that are still connected. What keeps one member from coming back may keep
 // the next one, too. So the etcd of one that has restarted must run for startGrace first, unless it serves before. The others may refuse it, and
-// then it answers no client. A member without a vote was not restarted for the CA, and cannot join while the voters refuse it.
+// then it answers no client. A member without a vote was not restarted for the CA, and cannot join while the voters refuse it. etcd of a member that may have been
+// removed never runs again.
 func holdsUpRestart(s state.State, m state.Member) bool {
 	readyWithOldCA := slices.ContainsFunc(s.Current(), func(other state.Member) bool {
 		return other.Name != m.Name && state.MayServe(s, other) && state.TrustsOldCA(s, other)
@@ -65,7 +66,7 @@ func holdsUpRestart(s state.State, m state.Member) bool {
 		// Only the operator may not reach one that is ready.
 		return (state.MayServe(s, m) || !state.UnreadyFor(s, m, state.StartGrace)) && !refusesFor(s, m, state.StartGrace)
 	}
-	return readyWithOldCA && state.MayVote(s, m) && !state.RunsFor(s, m, state.StartGrace)
+	return readyWithOldCA && state.MayVote(s, m) && s.Removing != m.Name && !state.RunsFor(s, m, state.StartGrace)
 }
 
 // neverReturns reports whether nothing that Kubernetes does by itself lets a member run again: it has neither Pod nor data, or its Pod should

@@ -19,7 +19,7 @@ func refusesOperator(s state.State, m state.Member) bool {
 
 // refusesFor reports whether a member whose Pod is ready has refused the operator for a time. It refuses all clients with the certificate in their Secret, too.
 func refusesFor(s state.State, m state.Member, d time.Duration) bool {
-	return refusesOperator(s, m) && m.PodReady && state.SilentFor(s, m, d)
+	return refusesOperator(s, m) && m.PodReady && state.SilentFor(s, m, d) && state.StartedFor(s, m, d)
 }
 
 // refuseInUse reports whether all members that run refuse the certificates in use, and trust only the CAs that sign now: somebody has put those back. None

@@ -93,10 +93,10 @@ func (m Material) IssuedPair(u state.Usage) pki.Pair {
 
 // ClientName is the common name that the clients' certificate must have. A client of an earlier release keeps the common
 // name root until the spec asks for another one, because authentication may be on. While the operator has no certificate of
-// its own, it needs that one.
+// its own that it can use, it needs that one.
 func (m Material) ClientName(s state.State) string {
 	wanted := s.Spec.TLS.ClientCommonName()
-	if presentClientName(m) == state.RootUser && (wanted == "" || m.HandedOut[state.OperatorUsage] == nil) {
+	if presentClientName(m) == state.RootUser && (wanted == "" || m.own(s) == nil) {
 		return state.RootUser
 	}
 	return cmp.Or(wanted, state.DefaultClientName)

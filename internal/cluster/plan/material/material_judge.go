@@ -25,7 +25,7 @@ func (m Material) Judge(s state.State, c state.Certificates) state.Certificates 
 	c.Loaded = pki.Fingerprint(peer.Get(v1beta2.PeerCertKey), peer.Get(v1beta2.PeerCAKey), server.Get(v1beta2.ServerCertKey), server.Get(v1beta2.ServerCAKey))
 	c.PeerLacksName = state.LacksPeerName(s, peer.Get(v1beta2.PeerCertKey))
 	c.ClientsLackName, c.CheckClientsAfter = lacksClientName(m, s), checkClientsAfter(m, s)
-	c.SetExpiry(certificates(m)...)
+	c.SetExpiry(certificates(m, s)...)
 	c.Operator, c.Taken = m.own(s) != nil, m.Taken
 	if signs := c.CA.Exists && c.CA.Broken == ""; m.Issued == nil && !signs {
 		c.Missing = lacksVital(m)
@@ -56,10 +56,13 @@ func (m Material) Judge(s state.State, c state.Certificates) state.Certificates 
 	return c
 }
 
-// certificates are the texts of those in use.
-func certificates(m Material) [][]byte {
+// certificates are the texts of those in use. If the operators use that of clients, their own one may have expired.
+func certificates(m Material, s state.State) [][]byte {
 	var texts [][]byte
 	for _, u := range state.Usages {
+		if !u.Vital() && m.own(s) == nil {
+			continue
+		}
 		texts = append(texts, m.HandedOut[u.Name].Get(u.CertKey))
 	}
 	return texts
@@ -241,6 +244,9 @@ func (m Material) NewSecret(s state.State, u state.Usage, step steps.WriteCertif
 	before := m.HandedOut[u.Name]
 	after := &Secret{Data: map[string][]byte{}, Annotations: map[string]string{}}
 	bundle := Bundle(m).With(Wanted(m))
+	if before := previous(m); before != nil && m.Issued == nil && Valid(s, before) && !signsNow(m, s) {
+		bundle = bundle.With(pki.Bundle{before.Certificate()}) // it signs, because the current one is not valid
+	}
 	if step.Drop {
 		checks := pki.NewChecks(maxSignatures)
 		if bundle = Wanted(m).With(inUse(m, checks)); checks.Exceeded() {
@@ -315,6 +321,12 @@ func (m Material) WithNewCA(s state.State, authority *pki.CA) map[string][]byte 
 func Valid(s state.State, authority *pki.CA) bool {
 	cert := authority.Certificate()
 	return notYetValid(cert, state.LaterNow(s)) == "" && state.EarlierNow(s).Before(cert.NotAfter)
+}
+
+// signsNow reports whether the current CA is valid.
+func signsNow(m Material, s state.State) bool {
+	current, err := Current(m)
+	return err == nil && Valid(s, current)
 }
 
 // signs reports whether a CA with a key is valid, so that a new certificate is of use.

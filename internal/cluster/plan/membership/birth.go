@@ -3,6 +3,7 @@ package membership
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
@@ -61,6 +62,9 @@ func Bootstrap(s state.State) steps.Step {
 			Stalled: true,
 		}
 	}
+	if step := restartForCorrectedCA(s, kept); step != nil {
+		return step
+	}
 	if wait := waits.WaitForAttempt(s, state.Initial(s)); wait != nil {
 		return wait
 	}
@@ -77,14 +81,36 @@ func waitUntilFormed(s state.State, members []state.Member) steps.Step {
 		return steps.Wait{Reason: v1beta2.ReasonCreating, Message: "The members are starting."}
 	}
 	if slices.ContainsFunc(members, func(m state.Member) bool { return !state.UnreadyFor(s, m, state.StartGrace) }) {
-		return steps.Wait{Reason: v1beta2.ReasonCreating, Message: planning.Sentence("The members are starting. These do not serve yet: ", state.Unanswered(members))}
+		return steps.Wait{Reason: v1beta2.ReasonCreating, Message: planning.Sentence("The members are starting. These do not serve yet: ", state.Unanswered(members)) + readWrongCA(s, members)}
 	}
 	return steps.Wait{
 		Reason: v1beta2.ReasonCreating, Stalled: true,
 		Message: planning.Sentence("The cluster has not formed. These members have not served for more than "+state.StartGrace.String()+": ", state.Unanswered(members)) +
-			" Read the log of a member's Pod, and correct what it names. If a new cluster logs \"no leader\" and nothing else is wrong, etcd was killed before its first entry. " +
+			readWrongCA(s, members) + " Read the log of a member's Pod, and correct what it names. If a new cluster logs \"no leader\" and nothing else is wrong, etcd was killed before its first entry. " +
 			"Such a cluster has no data: delete the EtcdCluster and create it again.",
 	}
+}
+
+// restartForCorrectedCA restarts members of a new cluster that do not serve, and were started with other CAs than their Secrets hold now. Somebody may have
+// corrected the Secrets, and etcd reads CAs only when it starts. A cluster that lost its status looks like a new one, so no Pod that is ready is stopped, and
+// none that would lose data.
+func restartForCorrectedCA(s state.State, members []state.Member) steps.Step {
+	for _, m := range members {
+		if m.Pod == state.PodRunning && !m.PodReady && state.TrustsOldCA(s, m) && state.KeepsData(s, m) && state.UnreadyFor(s, m, state.RecreateGrace) {
+			return steps.DeletePod{Name: m.Name, Reason: v1beta2.ReasonRotatingCertificates, Message: "it does not serve, and it must trust the CA that its Secrets hold now"}
+		}
+	}
+	return nil
+}
+
+// readWrongCA names the members of a new cluster that were started with other CAs, as sentences that follow others.
+func readWrongCA(s state.State, members []state.Member) string {
+	old := slices.DeleteFunc(slices.Clone(members), func(m state.Member) bool { return m.Pod != state.PodRunning || !state.TrustsOldCA(s, m) })
+	if len(old) == 0 {
+		return ""
+	}
+	return " These members were started with other CAs than their Secrets hold now, and may refuse the operator: " + strings.Join(state.MemberNames(old), ", ") +
+		". If the cluster is new, delete their Pods to have them read the CAs again. Otherwise put the previous CA back into the Secrets."
 }
 
 // beginBootstrap creates the volumes and records that they exist. If a Pod exists already, so did the volumes, and the

@@ -89,14 +89,14 @@ func (w *World) refuses(p *pod, m *state.Member) bool {
 // hidden reports whether a member serves, and the operator cannot see that.
 func (w *World) hidden(e *entry) bool {
 	p := w.pod(e.name)
-	return p != nil && (p.deaf || p.cutOff)
+	return p != nil && (p.deaf || p.cutOff || p.tls != nil && (!w.acceptsOperator(p) || p.tls.slow == w.now))
 }
 
 // audible reports whether the operator can ask a member that has a leader.
 func (w *World) audible(l *life) bool {
-	return !w.CutOff && slices.ContainsFunc(l.entries, func(e entry) bool {
+	return !w.CutOff && (w.TLS == nil || !w.TLS.slow) && slices.ContainsFunc(l.entries, func(e entry) bool {
 		p := w.pod(e.name)
-		return p != nil && p.state == state.PodRunning && !p.deaf && !e.learner && w.up(l, &e)
+		return p != nil && p.state == state.PodRunning && !p.deaf && !e.learner && w.up(l, &e) && w.acceptsOperator(p)
 	})
 }
 

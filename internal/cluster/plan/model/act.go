@@ -35,6 +35,8 @@ func (w *World) Act(s state.State, step steps.Step) error {
 	switch step := step.(type) {
 	case steps.ApplyServices, steps.ApplyNetworkPolicy, steps.WithdrawNetworkPolicy, steps.ApplyBudget, steps.WithdrawBudget:
 		w.actOnAccess(s, step)
+	case steps.CreateCA, steps.ReplaceCA, steps.RemovePreviousCA, steps.WriteCertificates, steps.LoadCertificates:
+		return w.actOnCertificates(step)
 	case steps.CreateVolumes, steps.KeepVolume, steps.ResizeVolume, steps.SetAsideVolume, steps.UnmarkVolume, steps.DeleteVolume, steps.RecordForcing, steps.RecordForced:
 		return w.actOnVolume(s, step)
 	case steps.CreateMembers:
@@ -174,6 +176,9 @@ func (w *World) create(s state.State, step steps.CreateMember) {
 		version: versionOf(s.ImageFor(step.Incarnation)), state: state.PodStarting,
 		exposed: step.Start != state.StartJoin && step.Start != state.StartForce && !s.Fenced(step.Name), zone: w.pick(zones), unreadySince: w.now, template: w.template, labels: w.labels, resources: w.resources, expectedSince: w.now, stale: w.stale, unschedulable: w.NoNode,
 		quota: quotaAsked(s.Spec), inPod: !w.durable(), probesAlarm: w.earlierPod(),
+	}
+	if w.TLS != nil {
+		p.tls = w.newEndpoint(s)
 	}
 	switch {
 	case step.Start == state.StartNew:

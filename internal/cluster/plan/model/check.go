@@ -17,6 +17,7 @@ func (w *World) Check(step steps.Step) {
 	case steps.AddLearner, steps.PromoteLearner, steps.RemoveMember, steps.MoveLeader:
 		w.checkChange(l, step)
 	case steps.DeletePod:
+		w.checkSeedStop(w.pod(step.Name), step)
 		w.checkStop(l, step)
 	case steps.DefragmentMember:
 		w.checkDefragment(l, step)
@@ -198,12 +199,18 @@ func (w *World) checkStop(l *life, step steps.DeletePod) {
 		return // without a quorum there is none to take
 	}
 	// A cluster of one or two cannot lose a member for a moment and keep quorum; its members are stopped all the same.
-	if v := w.voters(l); v.Total > 2 && (!v.KeepsQuorumWhileStopped(true) || v.Healthy+w.downForeign(l) < v.Total) {
-		w.violate(QuorumIsKept, "stopping %s leaves %d of %d voters", e.name, v.Healthy-1, v.Total)
-	}
+	w.checkKeepsQuorum(l, e, step)
 	w.checkLeader(l, e)
 	if (step.Reason == v1beta2.ReasonUpgrading || step.Reason == v1beta2.ReasonRolling) && l.leader == e.id {
 		w.checkRolledLast(l, e)
+	}
+}
+
+// checkKeepsQuorum: no voter is stopped while another one is down.
+func (w *World) checkKeepsQuorum(l *life, e *entry, step steps.DeletePod) {
+	v := w.voters(l)
+	if v.Total > 2 && (!v.KeepsQuorumWhileStopped(true) || v.Healthy+w.downForeign(l) < v.Total) && !w.lockedOut(l, step) {
+		w.violate(QuorumIsKept, "stopping %s leaves %d of %d voters", e.name, v.Healthy-1, v.Total)
 	}
 }
 
@@ -288,6 +295,7 @@ func (w *World) CheckDone() {
 		w.violate(EveryRunSettles, "Done is reported with %d of %d voters and %d members, but the spec asks for %d", v.Healthy, v.Total, len(l.entries), w.Cluster.Spec.Size)
 	}
 	w.checkReadOnly(l)
+	w.checkTrust()
 	w.checkBudget(l)
 	w.checkVolumes(w.Observe())
 	w.checkTemplates(l)

@@ -9,7 +9,7 @@ import (
 // what the operator has seen of clocks is shared.
 func (w *World) Clone() *World {
 	c := *w
-	c.Cluster.Status = *w.Cluster.Status.DeepCopy()
+	c.Cluster.Status, c.TLS = *w.Cluster.Status.DeepCopy(), w.TLS.clone()
 	c.Restores, c.Violations = slices.Clone(w.Restores), slices.Clone(w.Violations)
 	c.pods, c.volumes = clonePods(w.pods), cloneVolumes(w.volumes)
 	c.incarnations = slices.Clone(w.incarnations)

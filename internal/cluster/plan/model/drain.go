@@ -30,6 +30,7 @@ func drain(w *World, r *rand.Rand) string {
 	now := w.formed()
 	replaced := now != nil && now.incarnation > l.incarnation // clients are led to another cluster, and these members are fenced
 	excused := small || replaced || refused || l.accused != 0 // with that alarm, no client is served
+	excused = excused || w.PlainProbes                        // the Pod of a member without a leader is ready, too, and the budget counts it
 	if before.HasQuorum() && !after.HasQuorum() && !excused && w.downForeign(l) == 0 {
 		w.violate(QuorumIsKept, "a drain that the PodDisruptionBudget allows takes %s and leaves %d of %d voters", name, after.Healthy, after.Total)
 	}

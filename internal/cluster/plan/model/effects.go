@@ -46,7 +46,7 @@ func (w *World) still(p *pod) bool {
 		return p.stuck && !p.ended
 	case state.PodRunning:
 		d := w.running(p)
-		return d != nil && w.life(d.cluster).byID(d.member) != nil
+		return d != nil && w.life(d.cluster).byID(d.member) != nil && (w.TLS == nil || !w.mountsLater(p))
 	}
 	return p.waits && p.addressSince > 0
 }

@@ -222,6 +222,9 @@ func (x *Exploration) link(from int32, action string, to int32) {
 func (x *Exploration) passTime(n node, step steps.Step, moves int) {
 	w, left := n.world.Clone(), n.deadline
 	w.now += left
+	if w.TLS != nil {
+		w.TLS.silence = w.TLS.silence.Looked(w.at(w.now))
+	}
 	by := fmt.Sprintf("%d s pass", left)
 	switch {
 	case moves > 0 && left > 0 && n.left.Slow > 0 && n.left.All > 0:

@@ -50,9 +50,9 @@ func (x *Exploration) kill(n node, step steps.Step) {
 		return
 	}
 	left.Kills--
-	if len(n.world.waiting.Since()) > 0 {
+	if len(n.world.waiting.Since()) > 0 || n.world.TLS != nil {
 		w := n.world.Clone()
-		w.waiting = state.Waiting{}
+		w.forget()
 		x.arrive(node{world: w, left: left, id: n.id}, "the operator restarts")
 	}
 	if !steps.Acts(step) {
@@ -61,12 +61,12 @@ func (x *Exploration) kill(n node, step steps.Step) {
 	w := n.world.Clone()
 	seen := w.Observe()
 	_, _ = w.PlanAndDo(&seen, x.Plan) // and is killed before it reports that
-	w.waiting = state.Waiting{}
+	w.forget()
 	x.arrive(node{world: w, left: left, id: n.id}, "the operator is killed after "+label(step))
 	if stop, is := step.(steps.StopMembers); is {
 		w := n.world.Clone()
 		w.stopFirst(stop.Except)
-		w.waiting = state.Waiting{}
+		w.forget()
 		x.arrive(node{world: w, left: left, id: n.id}, "the operator is killed within "+label(step))
 	}
 }

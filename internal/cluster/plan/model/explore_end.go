@@ -23,7 +23,7 @@ func (w *World) checkState() {
 
 // checkStill checks a state in which nothing happens any more before a deadline passes. After the last deadline, nothing ever will.
 func (x *Exploration) checkStill(n node, step steps.Step, forGood bool) {
-	ends := ended(step)
+	ends := ended(step) && (forGood || !n.world.rotates())
 	wait, _ := step.(steps.Wait)
 	lasts := wait.Stalled && n.world.faultLasts() // then a wait may be too long, and the status says what to do
 	x.met[n.id].settled = ends || lasts

@@ -66,6 +66,9 @@ func (w *World) Fault(r *rand.Rand) string {
 	if w.Clocks {
 		all = append(all[:len(all):len(all)], clockFaults...)
 	}
+	if w.TLS != nil {
+		all = append(all[:len(all):len(all)], caFaults...)
+	}
 	said := all[r.IntN(len(all))](w, r)
 	w.elect()
 	return said

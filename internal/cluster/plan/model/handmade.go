@@ -116,10 +116,13 @@ func restartAll(w *World, _ *rand.Rand) string {
 // startsMute reports whether the etcd of a Pod that just started has no quorum.
 func (w *World) startsMute(p *pod) bool {
 	d := w.running(p)
-	if !w.Handmade || p.state != state.PodRunning || d == nil {
+	if !w.Handmade && w.TLS == nil || p.state != state.PodRunning || d == nil {
 		return false
 	}
 	l := w.life(d.cluster)
+	if w.TLS != nil {
+		return l != nil && l.quorate
+	}
 	return l != nil && l.leader == 0 && l.quorate
 }
 

@@ -77,6 +77,7 @@ func (w *World) encode(fields map[reflect.Type][]field) *encoder {
 		e.value(reflect.ValueOf(part))
 	}
 	e.waiting(w)
+	e.tls(w)
 	return e
 }
 

@@ -113,7 +113,8 @@ func (e *encoder) pods(w *World, pods []pod) {
 		p.failures = min(p.failures, 3) // more make no difference
 		p.bump = 0
 		e.text(strings.Join(p.peers, ","))
-		p.peers = nil
+		e.endpoint(w, &p)
+		p.peers, p.tls = nil, nil
 		e.value(reflect.ValueOf(p))
 	}
 }

@@ -65,6 +65,23 @@ func TestAKeyHasWhatThePlanComparesAndNoMore(t *testing.T) {
 			t.Errorf("%s makes no other key", name)
 		}
 	}
+	secured := func(change func(*World)) Key {
+		w := New(3, true)
+		w.Secure(true)
+		w.Run(plan.Plan)
+		change(w)
+		return keyIn(w)
+	}
+	for name, change := range map[string]func(*World){
+		"another CA":     func(w *World) { w.RotateCA() },
+		"an expired CA":  func(w *World) { w.ExpireCA() },
+		"lost Secrets":   func(w *World) { w.ReplaceCA() },
+		"no connections": func(w *World) { w.TLS.links = nil },
+	} {
+		if secured(change) == secured(func(*World) {}) {
+			t.Errorf("%s makes no other key", name)
+		}
+	}
 	waits := func(seconds int) Key {
 		w := start()
 		w.stop(w.pods[0].name)

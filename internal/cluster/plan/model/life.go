@@ -108,8 +108,17 @@ func (l *life) byID(id etcd.ID) *entry {
 	return nil
 }
 
-// up says whether a member's process runs on its data.
+// up says whether a member's process runs on its data, and reaches the leader. Without a leader, it must reach the voter that most others reach.
 func (w *World) up(l *life, e *entry) bool {
+	if w.TLS == nil || !w.runs(l, e) {
+		return w.runs(l, e)
+	}
+	hub := w.hub(l)
+	return hub != nil && w.joined(hub, e)
+}
+
+// runs says whether a member's process runs on its data.
+func (w *World) runs(l *life, e *entry) bool {
 	if e.foreign {
 		return !e.down && e.ran
 	}

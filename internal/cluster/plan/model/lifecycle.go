@@ -71,7 +71,7 @@ func (w *World) checkSleep(l *life, p *pod) {
 	if !w.Cluster.Spec.Hibernate || !w.durable() {
 		w.violate(QuorumIsKept, "%s is stopped to hibernate, but spec.hibernate is false", p.name)
 	}
-	if e := l.entry(p.name); e == nil || l.leader != e.id || w.CutOff || w.AuthOn { // nobody says who leads
+	if e := l.entry(p.name); e == nil || l.leader != e.id || w.CutOff || w.AuthOn || w.hidden(e) { // nobody says who leads
 		return
 	}
 	for _, other := range w.pods {

@@ -27,6 +27,9 @@ func (w *World) Observe() state.State {
 	state.RecogniseFormed(&s)
 	s.NoStorageClass = w.NoStorageClass && w.durable()
 	s.SecretProblem = w.SecretProblem
+	if w.TLS != nil {
+		s.Certificates = w.certificates()
+	}
 	w.observeRestores(&s)
 	w.observeMembers(&s)
 	services.CorrectIncarnation(&s)
@@ -36,6 +39,7 @@ func (w *World) Observe() state.State {
 	}
 	w.observeFailing(&s)
 	recovery.HearWitness(&s)
+	w.observeSilence(&s)
 	modes.LookBehindFences(&s)
 	s.Budget.Current = s.Budget.Current && w.budgetKeeps == modes.KeepsUnready(s)
 	slices.SortFunc(s.Members, func(a, b state.Member) int { return cmp.Compare(a.Name, b.Name) })
@@ -45,6 +49,9 @@ func (w *World) Observe() state.State {
 
 // observeFailing is what the operator remembers of members that fail, if it has looked all the time.
 func (w *World) observeFailing(s *state.State) {
+	if w.TLS != nil {
+		return // observeSilence
+	}
 	for i := range s.Members {
 		m := &s.Members[i]
 		if p := w.pod(m.Name); p != nil && !m.Serving && state.Expected(*s, *m) {
@@ -128,6 +135,7 @@ func (w *World) observePod(p *pod, m *state.Member) {
 	if p.state == state.PodDeleting {
 		m.GoneBy, m.Stopped = w.at(p.goneBy), p.ended
 	}
+	w.observeTLS(p, m)
 	m.Terminated = p.state == state.PodEnded
 	m.NodeSilent = p.stuck
 	m.Zone = fmt.Sprintf("zone-%d", p.zone)
@@ -156,7 +164,7 @@ func (w *World) hear(p *pod, m *state.Member) {
 	if p.state != state.PodRunning {
 		return
 	}
-	if w.refuses(p, m) {
+	if w.refusesTLS(p, m) || w.refuses(p, m) {
 		return
 	}
 	if p.hung || p.deaf {
@@ -172,7 +180,8 @@ func (w *World) hear(p *pod, m *state.Member) {
 	if e == nil {
 		return
 	}
-	if p.mute && l.leader == 0 {
+	led := l.leader != 0 && w.up(l, e)
+	if p.mute && !led {
 		m.RaftIndex, m.Unanswered = uint64(d.index)+1, "deadline exceeded"
 		return
 	}
@@ -195,11 +204,11 @@ func (w *World) hear(p *pod, m *state.Member) {
 		m.Alarms = append(m.Alarms, etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: id})
 	}
 	w.hearCorrupt(l, d, m)
-	m.Serving = !e.learner && l.leader != 0
+	m.Serving = !e.learner && led
 	if !m.Serving {
 		m.Unanswered = "no leader"
 	}
-	if l.leader == 0 && !e.learner {
+	if !led && !e.learner {
 		m.Knows = l.appliedBy(d)
 	}
 }

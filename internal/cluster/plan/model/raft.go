@@ -7,6 +7,7 @@ import (
 
 // elect lets every life with a quorum have a leader, and lets none without one. It says whether that changed.
 func (w *World) elect() (moved bool) {
+	w.connect()
 	for i := range w.incarnations {
 		l := &w.incarnations[i]
 		before := l.leader
@@ -33,7 +34,7 @@ func (w *World) lead(l *life, which int) {
 	var leaders []etcd.ID
 	for i := range l.entries {
 		e := &l.entries[i]
-		if e.learner || !w.up(l, e) {
+		if e.learner || !w.up(l, e) || !w.wins(l, e) {
 			continue
 		}
 		d := w.dataOf(e.name)
@@ -43,6 +44,9 @@ func (w *World) lead(l *life, which int) {
 		if d.index == best {
 			leaders = append(leaders, e.id)
 		}
+	}
+	if len(leaders) == 0 {
+		return // voters that know more do not reach a quorum
 	}
 	if best < l.index {
 		w.violate(AcknowledgedWritesSurvive, "acknowledged writes are lost: the best voter has %d of %d", best, l.index)
@@ -72,6 +76,11 @@ func (w *World) readiness(p *pod) {
 		e := l.byID(d.member)
 		alarm := l.accused != 0 || len(l.fences) > 0
 		ready = e != nil && !e.learner && l.leader != 0 && (!alarm || !p.probesAlarm)
+		if w.TLS != nil && e != nil {
+			led := l.leader != 0 && w.up(l, e)
+			p.mute, ready = p.mute && !led, ready && led
+		}
+		ready = ready || w.PlainProbes && e != nil
 	}
 	if ready {
 		p.ready = true

@@ -38,6 +38,7 @@ func (w *World) Repair() {
 			e.down = e.foreign && !e.ran
 		}
 	}
+	w.repairTLS()
 	sayStopped(w, nil)
 	w.ConsentToForeign()
 	if slices.ContainsFunc(w.volumes, func(v volume) bool { return v.data != nil && v.data.corrupt }) {
@@ -70,7 +71,7 @@ func (w *World) CheckLost(o Outcome) {
 	if l == nil && wait.Stalled {
 		return
 	}
-	if (wait.Stalled && w.forPerson(wait)) || refused(wait) || (wait.Reason == v1beta2.ReasonVersionNotSupported && w.runsAnotherMinor()) {
+	if (wait.Stalled && (w.forPerson(wait) || w.forUserOfTLS(wait))) || refused(wait) || (wait.Reason == v1beta2.ReasonVersionNotSupported && w.runsAnotherMinor()) {
 		return
 	}
 	w.violate(EveryRunSettles, "after all faults were removed, the last step is %+v", wait)

@@ -95,7 +95,7 @@ func (w *World) Run(planner Planner) Outcome {
 			continue
 		}
 		still++
-		if enough(step, still) {
+		if enough(step, still) && (still > patience || !w.rotates()) {
 			o.Settled = true
 			break
 		}
@@ -131,10 +131,10 @@ func (w *World) checkEnd(o Outcome) {
 	case steps.Idle:
 		return
 	case steps.Wait:
-		if l := w.formed(); l != nil && last.Reason == v1beta2.ReasonQuorumLost && w.couldHaveQuorum(l) && !w.anyHung() && !w.misrecorded(l) {
+		if l := w.formed(); l != nil && last.Reason == v1beta2.ReasonQuorumLost && w.couldHaveQuorum(l) && !w.anyHung() && !w.forUserOfTLS(last) && !w.misrecorded(l) {
 			w.violate(EveryRunSettles, "QuorumLost is reported, but quorum is not lost: %s", last.Message)
 		}
-		if o.Settled && (last.Stalled && last.Reason != v1beta2.ReasonWaitTooLong || last.Reason == v1beta2.ReasonWaitingForRestore) {
+		if o.Settled && (w.restartsByHand(last) || w.forUserOfTLS(last) || last.Stalled && last.Reason != v1beta2.ReasonWaitTooLong || last.Reason == v1beta2.ReasonWaitingForRestore) {
 			return
 		}
 	}

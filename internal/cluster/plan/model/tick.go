@@ -23,14 +23,14 @@ func (w *World) Tick() (moved bool) {
 func (w *World) Second() (moved bool) {
 	w.now++
 	for i := 0; i < len(w.pods); i++ {
-		before, ended := w.pods[i].state, w.pods[i].ended
+		before, ended, later := w.pods[i].state, w.pods[i].ended, w.TLS != nil && w.mountsLater(&w.pods[i])
 		moved = w.tickResize(&w.pods[i]) || moved
 		gone := w.tickPod(&w.pods[i])
 		if gone {
 			w.pods = slices.Delete(w.pods, i, i+1)
 			i--
 		}
-		moved = moved || gone || w.pods[i].state != before || w.pods[i].ended != ended
+		moved = moved || gone || w.pods[i].state != before || w.pods[i].ended != ended || later
 	}
 	w.volumes = slices.DeleteFunc(w.volumes, func(v volume) bool {
 		p := w.pod(v.name)
@@ -62,8 +62,8 @@ func (w *World) tickPod(p *pod) bool {
 			p.state, p.reason, p.wrong = state.PodEnded, v1beta2.ReasonPodFailing, "OutOfcpu: the node has no room"
 			return false
 		}
-		if p.waits && p.addressSince > 0 {
-			return false // until it is released
+		if p.waits && p.addressSince > 0 || w.TLS != nil && w.TLS.missing {
+			return false // until it is released, or its Secrets exist
 		}
 		p.state, p.reason, p.wrong = state.PodRunning, "", ""
 		if reason, wrong := w.boot(p); reason != "" {
@@ -73,11 +73,13 @@ func (w *World) tickPod(p *pod) bool {
 			p.state = state.PodStarting
 		}
 		p.mute = w.startsMute(p)
+		w.begin(p)
 	case state.PodRunning:
 		if d := w.running(p); d == nil || w.life(d.cluster).byID(d.member) == nil {
 			p.state, p.reason, p.wrong = state.PodBlocked, v1beta2.ReasonPodFailing, "the member was removed"
 			w.unready(p)
 		}
+		w.kubeletMounts(p)
 	}
 	return false
 }
@@ -212,7 +214,7 @@ func (w *World) startsAnew(l *life, p *pod) bool {
 
 // startJoin asks the members that are up for the membership, and compares it with its own flags.
 func (w *World) startJoin(l *life, p *pod) (*data, string) {
-	if l == nil || !slices.ContainsFunc(l.entries, func(e entry) bool { return w.up(l, &e) }) {
+	if l == nil || !slices.ContainsFunc(l.entries, func(e entry) bool { return w.admits(l, &e, p) }) {
 		return nil, "no member to join answers"
 	}
 	e := l.entry(p.name)

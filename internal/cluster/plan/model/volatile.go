@@ -141,7 +141,7 @@ func (w *World) checkCopy(p *pod, d *data) {
 // checkOnlyCopy: a Pod whose next Pod would be without its data is not stopped, unless the spec consents to continue without it.
 func (w *World) checkOnlyCopy(l *life, e *entry, p *pod, step steps.DeletePod) {
 	v := w.volume(p.name)
-	if w.behindCache || step.Reason == v1beta2.ReasonRecovering || v == nil || !w.up(l, e) {
+	if w.behindCache || step.Reason == v1beta2.ReasonRecovering || v == nil || !w.runs(l, e) {
 		return
 	}
 	if v.lost || v.deleting {

@@ -82,6 +82,11 @@ type World struct {
 	wrong  time.Duration
 	clocks *clock.Seen
 
+	// TLS has the CAs of a cluster with TLS; nil without.
+	TLS *authorities
+	// PlainProbes: the readiness probes ask for metrics, as those of etcd 3.4 do.
+	PlainProbes bool
+
 	// waiting is what the operator remembers of what it waits for.
 	waiting state.Waiting
 
@@ -237,6 +242,8 @@ type pod struct {
 	expectedSince int
 	// probesAlarm: an earlier operator made it, and it is not ready while an alarm or a fence is on.
 	probesAlarm bool
+	// tls is what it has in a cluster with TLS; nil without.
+	tls *endpoint
 	// inPod: it keeps its data in an emptyDir. scratch is that data.
 	inPod   bool
 	scratch *data

@@ -187,14 +187,18 @@ func WaitForQuorum(s state.State) steps.Step {
 	if names := state.Unanswered(holders); names != "" {
 		message += planning.Sentence(" Members that hold data are running or starting: ", names)
 	}
-	return steps.Wait{Reason: v1beta2.ReasonMemberDown, Message: message}
+	return steps.Wait{Reason: v1beta2.ReasonMemberDown, Message: message + readyWithOtherCAs(s)}
 }
 
 // noQuorumInTime reports that the members with data formed no quorum in time. If no member has data, it reports that instead: the
 // status was lost, too, so the operator does not know how many voters there were.
 func noQuorumInTime(s state.State, holders []state.Member) steps.Step {
+	ways := startedWithOtherCAs(s) // also a member of etcd 3.4 that serves does not answer then
+	if ways == "" || slices.ContainsFunc(s.Current(), func(m state.Member) bool { return state.GoesWithPod(s, m) }) {
+		ways = " " + waysOnWithData(s, holders)
+	}
 	lost := "Quorum is lost, and etcd accepts no writes. The members that have data did not form a quorum in time: " + state.Unanswered(holders) +
-		". The operator removes nothing." + sourceOfVoters(s) + state.WhyPeersRefuse(s) + state.WhyExpired(s) + " Recover these members. " + waysOnWithData(s, holders)
+		". The operator removes nothing." + sourceOfVoters(s) + state.WhyPeersRefuse(s) + state.WhyExpired(s) + " Recover these members." + ways
 	if len(holders) == 0 {
 		lost = "Quorum is lost: no member that the operator created has its data. etcd accepts no writes. The operator removes nothing." + state.SaysOtherVolumes(s, true) + " " + wayOut(s, nil)
 	}

@@ -31,12 +31,13 @@ func WhyUnreachable(s state.State) string {
 	if expired := state.WhyExpired(s); expired != "" {
 		return fmt.Sprintf("The operator cannot reach the members: %s. Their Pods are ready. The operator changes nothing.%s", state.Unanswered(s.Current()), expired)
 	}
-	if i := slices.IndexFunc(s.Current(), func(m state.Member) bool { return fellOut(s, m) }); i >= 0 {
+	with := startedWithOtherCAs(s)
+	if i := slices.IndexFunc(s.Current(), func(m state.Member) bool { return fellOut(s, m) }); i >= 0 && with == "" {
 		m := s.Current()[i]
 		return planning.Sentence("Member "+m.Name+" was started with the CA that its Secrets hold now, and does not serve: ", m.Cause()) +
 			" The others trust an earlier CA, and may refuse the operator and new clients. Their Pods are ready, so they may serve clients that are connected. The operator restarts none of them until this one runs. Correct what keeps it from starting."
 	}
-	if with := startedWithOtherCAs(s); with != "" {
+	if with != "" {
 		return fmt.Sprintf("The operator cannot reach the members: %s. Their Pods are ready, so clients that are connected may be served. The operator changes nothing.%s", state.Unanswered(s.Current()), with)
 	}
 	return fmt.Sprintf("The operator cannot reach the members: %s. Their Pods are ready, so clients may be served. The operator changes nothing. Check that no NetworkPolicy blocks port %d, and that the members trust the operator's client certificate.",
@@ -47,21 +48,34 @@ func WhyUnreachable(s state.State) string {
 // them only if it knows that their Pods serve no client. It does not know which CAs they trust.
 func startedWithOtherCAs(s state.State) string {
 	old := s.Where(func(m state.Member) bool {
-		return m.Incarnation == s.Incarnation && m.Pod == state.PodRunning && state.TrustsOldCA(s, m)
+		return m.Incarnation == s.Incarnation && m.Pod == state.PodRunning && state.TrustsOldCA(s, m) && !restarts(s, m)
 	})
-	if s.Spec.TLS.Issued() || len(old) == 0 {
+	if len(old) == 0 {
 		return ""
 	}
 	advice := "To have them read the CAs again, delete the Pods of these members, one after the other. They may become ready only after a quorum of them has restarted."
 	if slices.ContainsFunc(old, func(m state.Member) bool { return !state.KeepsData(s, m) }) {
-		advice = "Put the previous CA and certificates back into the Secrets, because a restart of these members would delete data."
+		advice = keepingData(s)
 	}
 	return " These members were started with other CAs than their Secrets hold now, and may refuse the operator and new clients: " + strings.Join(state.MemberNames(old), ", ") + ". " + advice
 }
 
+// readyWithOtherCAs is startedWithOtherCAs if the Pod of such a member is ready. The operator restarts the others once they have not been ready for long.
+func readyWithOtherCAs(s state.State) string {
+	if !slices.ContainsFunc(s.Current(), func(m state.Member) bool { return m.PodReady && state.TrustsOldCA(s, m) }) {
+		return ""
+	}
+	return startedWithOtherCAs(s)
+}
+
+// restarts reports whether restartForNewCA restarts a member by itself, also one that is ready.
+func restarts(s state.State, m state.Member) bool {
+	return state.KeepsData(s, m) && slices.Contains(strings.Fields(s.Certificates.Refusing), m.Trust)
+}
+
 // fellOut reports whether a voter has the present CA, its etcd has not run for startGrace, and a ready one trusts an earlier CA.
 func fellOut(s state.State, m state.Member) bool {
-	return state.MayVote(s, m) && !state.TrustsOldCA(s, m) && !m.Runs() && state.UnreadyFor(s, m, state.StartGrace) &&
+	return state.MayVote(s, m) && !state.TrustsOldCA(s, m) && !state.Runs(s, m) && state.UnreadyFor(s, m, state.StartGrace) &&
 		slices.ContainsFunc(s.Current(), func(other state.Member) bool { return state.MayServe(s, other) && state.TrustsOldCA(s, other) })
 }
 
@@ -71,4 +85,15 @@ func waitUntilReachable(s state.State) steps.Step {
 		return m.SilentSince.IsZero() || s.Now.Sub(m.SilentSince) < unreachableGrace
 	})
 	return steps.Wait{Reason: v1beta2.ReasonMembersUnreachable, Message: WhyUnreachable(s), Stalled: long, Overdue: v1beta2.ReasonMembersUnreachable}
+}
+
+// keepingData is what a person does if a restart of members that refuse the operator would delete data.
+func keepingData(s state.State) string {
+	switch {
+	case s.Certificates.RefusingExpired:
+		return "The CA that they trust has expired. To keep the data, do not delete the Pods: stop the container etcd of each one on its node (crictl stop), so that it restarts with the new CA."
+	case s.Spec.TLS.Issued():
+		return "Put the previous CA back, because a restart of these members would delete data."
+	}
+	return "Put the previous CA and certificates back into the Secrets, because a restart of these members would delete data."
 }

@@ -47,9 +47,13 @@ func SeenFailingFor(s State, m Member, time time.Duration) bool {
 }
 
 // Runs reports whether etcd of a member runs with its data. It may not answer: without a quorum it answers no client, but it shows its metrics, and it
-// passes the startup probe of the kubelet.
-func (m Member) Runs() bool {
-	started := !m.EtcdSince.IsZero() && m.StartupBudget == 0 && !m.NodeSilent
+// passes the startup probe of the kubelet. A Pod whose node has ended shows what the kubelet last wrote. So if the operator reads the metrics of another member,
+// no policy hides those of this one, and their absence counts.
+func Runs(s State, m Member) bool {
+	hidden := !slices.ContainsFunc(s.Current(), func(other Member) bool {
+		return other.Name != m.Name && other.Pod == PodRunning && !other.Answers && other.RaftIndex != 0
+	})
+	started := !m.EtcdSince.IsZero() && m.StartupBudget == 0 && !m.NodeSilent && hidden
 	return m.Pod == PodRunning && (m.Answers || m.RaftIndex != 0 || started)
 }
 
@@ -57,12 +61,16 @@ func (m Member) Runs() bool {
 // long. If the clock of its node is ahead, the time counts from when the operator first saw that etcd runs (CorrectTimes). If that clock is behind, the
 // time begins when the API server created the Pod. If the clock of the operator is behind both, only the time counts for which the Pod has not been ready.
 func RunsFor(s State, m Member, time time.Duration) bool {
+	return Runs(s, m) && (m.PodReady || UnreadyFor(s, m, time)) && StartedFor(s, m, time)
+}
+
+// StartedFor reports whether the etcd of a member started longer ago than a time.
+func StartedFor(s State, m Member, time time.Duration) bool {
 	since := m.EtcdSince
 	if since.IsZero() || m.PodCreated.After(since) && !clock.Ahead(m.PodCreated, s.Now) {
 		since = m.PodCreated
 	}
-	ran := clock.Ahead(since, s.Now) || clock.Elapsed(since, s.Now) > time+m.StartupBudget
-	return m.Runs() && (m.PodReady || UnreadyFor(s, m, time)) && ran
+	return clock.Ahead(since, s.Now) || clock.Elapsed(since, s.Now) > time+m.StartupBudget
 }
 
 // SilentFor reports whether a member does not answer, and this process has not seen it serve for longer than a time. One slow read is no outage.
@@ -88,7 +96,11 @@ func MayServe(s State, m Member) bool {
 		tellsNoQuorum := other.ReadyAlone && other.Answers && other.Refusal == etcd.NotRefused && !other.Guarded
 		return !other.PodReady || tellsNoQuorum
 	})
-	return len(mayVote) >= readyForQuorum(s) && slices.ContainsFunc(mayVote, func(other Member) bool { return other.Name == m.Name })
+	enough := readyForQuorum(s)
+	if KnownVoters(s) == 0 {
+		enough = 1 // the cluster may have fewer voters than the spec asks for
+	}
+	return len(mayVote) >= enough && slices.ContainsFunc(mayVote, func(other Member) bool { return other.Name == m.Name })
 }
 
 // WhyKept says what an annotation has to do with it that a member which does not serve is not replaced yet.

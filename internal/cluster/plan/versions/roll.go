@@ -61,13 +61,16 @@ func RecreateUnhealthy(s state.State) steps.Step {
 	image, grace := s.ImageFor(s.Incarnation), max(state.RecreateGrace, state.ElectionGrace(s))
 	for _, m := range s.Membership() {
 		down := !m.Serving && (m.Pod == state.PodStarting || m.Pod == state.PodRunning) && state.FailedFor(s, m, grace)
-		if !down || m.Learner || !state.KeepsData(s, m) || (m.PodImage == image && !m.Outdated && !state.TrustsOldCA(s, m)) {
+		if !down || (m.PodReady || m.ProbesAlarm) && !quorumWithout(s, m) || m.Learner || !state.KeepsData(s, m) || (m.PodImage == image && !m.Outdated && !state.TrustsOldCA(s, m)) {
 			continue
 		}
 		if m.PodImage == image && !m.Outdated {
 			return steps.DeletePod{Name: m.Name, Reason: v1beta2.ReasonRotatingCertificates, Message: "it does not serve, and it must trust the CA that its Secrets hold now"}
 		}
 		return steps.DeletePod{Name: m.Name, Reason: v1beta2.ReasonSettling, Message: "it does not serve and differs from the spec"}
+	}
+	if step := restartUnseen(s); step != nil {
+		return step
 	}
 	return recreateBeside(s, image)
 }

@@ -1,0 +1,68 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// refusesClients: the member trusts an earlier CA of clients and refuses the operator. It votes, because peers have another CA. Its Pod is ready.
+func refusesClients(m *state.Member) {
+	m.Trust, m.Answers, m.Serving, m.SilentSince, m.Unanswered = "old", false, false, noon.Add(-time.Hour), "tls: bad certificate"
+}
+
+// readyOf34: the Pod of etcd 3.4 is ready, and the operator counts since when the member does not answer.
+func readyOf34(m *state.Member) {
+	m.ReadyAlone, m.UnreadySince, m.FailingSince = true, m.SilentSince, m.SilentSince
+}
+
+// A user replaced the CA of clients at once. The first member was restarted and answers. The others refused the operator and all new clients for good: the
+// roll waited until they serve.
+func TestReadyMembersThatRefuseTheOperatorRestartBesideOneThatAnswers(t *testing.T) {
+	for _, n := range []int{2, 3, 5} {
+		others := func(change func(*state.Member)) change {
+			return func(s *state.State) {
+				for i := 1; i < n; i++ {
+					refusesClients(&s.Members[i])
+					change(&s.Members[i])
+				}
+			}
+		}
+		if stopped := stops(stateWith(formed, members(n), size(n), managed, others(func(*state.Member) {}))); stopped != nameOf(1) {
+			t.Errorf("%d members: %q is stopped, want %s", n, stopped, nameOf(1))
+		}
+		for name, change := range map[string]func(*state.Member){
+			"they do not answer for a moment":   func(m *state.Member) { m.SilentSince = noon.Add(-time.Minute) },
+			"they refuse a password only":       func(m *state.Member) { m.Refusal = etcd.RefusedPassword },
+			"they trust the present CA":         func(m *state.Member) { m.Trust = "trust" },
+			"only their Pods have their data":   func(m *state.Member) { m.DataInPod = true },
+			"their node does not answer either": func(m *state.Member) { m.NodeSilent = true },
+		} {
+			if stopped := stops(stateWith(formed, members(n), size(n), managed, others(change))); stopped != "" {
+				t.Errorf("%s, %d members: %s is stopped", name, n, stopped)
+			}
+		}
+	}
+}
+
+// One of three members is down, so the quorum is the one that answers and the one that refuses the operator. The latter was restarted, and no client was served.
+func TestAMemberThatMayServeUnseenIsNotStoppedWhileAnotherIsDown(t *testing.T) {
+	down := with(2, pod(state.PodRunning), unreadyFor(2*time.Minute), func(m *state.Member) { m.FailingSince = m.UnreadySince })
+	for name, s := range map[string]state.State{
+		"etcd 3.5 and newer": stateWith(formed, members(3), managed, with(1, refusesClients), down),
+		"etcd 3.4":           stateWith(formed, members(3), managed, with(1, refusesClients, readyOf34), down),
+		"a fence is on, and an earlier operator wrote its probe": stateWith(formed, members(3), managed, down, with(1, refusesClients, func(m *state.Member) {
+			m.ProbesAlarm, m.PodReady, m.UnreadySince, m.FailingSince = true, false, noon.Add(-time.Hour), noon.Add(-time.Hour)
+		})),
+	} {
+		if stopped := stops(s); stopped == nameOf(1) {
+			t.Errorf("%s: %s is stopped", name, stopped)
+		}
+	}
+	s := stateWith(formed, members(5), size(5), managed, with(1, refusesClients, readyOf34), with(2, pod(state.PodDeleting)))
+	if stopped := stops(s); stopped != nameOf(1) {
+		t.Errorf("three others serve: %q is stopped, want %s", stopped, nameOf(1))
+	}
+}
