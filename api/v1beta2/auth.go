@@ -126,8 +126,12 @@ const (
 	AccessReadWrite = "ReadWrite"
 )
 
-// AuthRemovalRetain is the value of AuthPolicy.RemovalPolicy that keeps users and roles which left the spec.
-const AuthRemovalRetain = "Retain"
+// Values of AuthPolicy.RemovalPolicy.
+const (
+	AuthRemovalDelete = "Delete"
+	// AuthRemovalRetain keeps users and roles that left the spec. They belong to a person from then on.
+	AuthRemovalRetain = "Retain"
+)
 
 // AuthStatus is what cluster-operator knows of users and roles in etcd. It is empty if spec.auth has neither enabled nor roles nor users.
 type AuthStatus struct {
@@ -139,28 +143,27 @@ type AuthStatus struct {
 	Incarnation int32 `json:"incarnation,omitempty"`
 	// Names of the roles of spec.auth that are in etcd, and of those that are to be removed from it.
 	// +optional
-	// +listType=set
+	// +listType=atomic
 	Roles []string `json:"roles,omitempty"`
 	// Users of spec.auth that are in etcd, or are about to be, and those that are to be removed from it.
 	// +optional
-	// +listType=map
-	// +listMapKey=name
+	// +listType=atomic
 	Users []AuthUserStatus `json:"users,omitempty"`
 	// The last 500 roles that the operator removed. If a restore brings one back, the operator removes it again.
 	// +optional
-	// +listType=set
+	// +listType=atomic
 	RemovedRoles []string `json:"removedRoles,omitempty"`
 	// The last 500 users that the operator removed. If a restore brings one back, the operator removes it again.
 	// +optional
-	// +listType=set
+	// +listType=atomic
 	RemovedUsers []string `json:"removedUsers,omitempty"`
 	// Roles in etcd that spec.auth never had, at most 20 of them. They are kept.
 	// +optional
-	// +listType=set
+	// +listType=atomic
 	OtherRoles []string `json:"otherRoles,omitempty"`
 	// Users in etcd that spec.auth never had, at most 20 of them. They are kept.
 	// +optional
-	// +listType=set
+	// +listType=atomic
 	OtherUsers []string `json:"otherUsers,omitempty"`
 }
 

@@ -115,6 +115,11 @@ func TestOnlyWhatWasInTheSpecIsRemoved(t *testing.T) {
 	if f.users["job"] == nil {
 		t.Error("with the policy Retain, a user was removed")
 	}
+	s.Spec.Auth.RemovalPolicy = v1beta2.AuthRemovalDelete
+	settle(t, &s, f, nil)
+	if f.users["job"] == nil {
+		t.Error("a user that was retained was removed when the policy changed")
+	}
 }
 
 // A restore brought the users and passwords of the snapshot back, and one that had been removed could read all keys again.

@@ -180,9 +180,9 @@ type after struct {
 }
 
 func (is *after) nameUsers(s state.State) {
-	wanted, own := wantedUsers(s), set(ownUsers(s))
+	wanted, own := wantedUsers(s), removable(s, ownUsers(s))
 	for _, u := range s.AccountRecord.Users { // the status may have missed the removal
-		if !is.users[u.Name] && !wanted[u.Name] {
+		if !is.users[u.Name] && !wanted[u.Name] && own[u.Name] {
 			is.RemovedUsers = remember(is.RemovedUsers, u.Name)
 		}
 	}
@@ -211,9 +211,9 @@ func (is *after) nameUsers(s state.State) {
 }
 
 func (is *after) nameRoles(s state.State) {
-	wanted, own := wantedRoles(s), set(ownRoles(s))
+	wanted, own := wantedRoles(s), removable(s, ownRoles(s))
 	for _, name := range s.AccountRecord.Roles {
-		if !is.roles[name] && !wanted[name] {
+		if !is.roles[name] && !wanted[name] && own[name] {
 			is.RemovedRoles = remember(is.RemovedRoles, name)
 		}
 	}
@@ -226,6 +226,15 @@ func (is *after) nameRoles(s state.State) {
 		}
 	}
 	is.RemovedRoles = without(is.RemovedRoles, wanted)
+}
+
+// removable are the names that the operator removes if they leave the spec. What is retained belongs to a person from then on, also if the policy
+// changes later.
+func removable(s state.State, own []string) map[string]bool {
+	if s.Spec.Auth.RemovalPolicy == v1beta2.AuthRemovalRetain {
+		return nil
+	}
+	return set(own)
 }
 
 func set(names []string) map[string]bool {
