@@ -33,7 +33,9 @@ func TestLongPermissionsAndPasswords(t *testing.T) {
 		t.Run(minor, func(t *testing.T) {
 			t.Parallel()
 			member := ask(t, servers.Etcd(t, servers.EtcdOptions{Minor: minor}).Members[0])
-			change := func(c etcd.AccountChange, password string) error { return member.ChangeAccount(t.Context(), c, password) }
+			change := func(c etcd.AccountChange, password string) error {
+				return member.ChangeAccount(t.Context(), c, password)
+			}
 			if err := change(etcd.AccountChange{Act: etcd.AddRole, Name: "long"}, ""); err != nil {
 				t.Fatal(err)
 			}
