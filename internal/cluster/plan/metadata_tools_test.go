@@ -21,7 +21,7 @@ func TestNoObjectWithoutAnOwnerGetsALabelByWhichAGitOpsToolFindsWhatItDeletes(t 
 		Annotations: map[string]v1beta2.AnnotationValue{"argocd.argoproj.io/tracking-id": "shop", "argocd.argoproj.io/sync-options": "Prune=false"},
 	}
 	for object, owned := range map[state.MetadataDue]bool{
-		{Kind: "PersistentVolumeClaim", Name: nameOf(0)}: false, {Kind: "Certificate", Name: "example-peer"}: false, {Kind: "Service", Name: "example"}: true, {Kind: "Secret", Name: "example-ca"}: true, {Kind: "Pod", Name: nameOf(0)}: true,
+		{Kind: "PersistentVolumeClaim", Name: nameOf(0)}: false, {Kind: "Certificate", Name: "example-peer"}: false, {Kind: "Service", Name: "example"}: true, {Kind: "Pod", Name: nameOf(0)}: true,
 	} {
 		given, _ := services.MetadataFor(s, object.Kind, object.Name)
 		if given.Labels["team"] != "a" || given.Annotations["argocd.argoproj.io/sync-options"] == "" {
