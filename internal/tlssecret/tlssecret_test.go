@@ -105,6 +105,7 @@ var secretFields = map[string]string{
 	"EtcdCluster.TLS.static.operatorSecret":      "certificates",
 	"EtcdBackup.clientTLSSecret":                 "certificates",
 	"EtcdCluster.auth.operatorSecret":            "a user",
+	"EtcdCluster.auth.users.passwordSecret":      "a password",
 	"EtcdBackup.clientAuthSecret":                "a user",
 	"EtcdBackup.s3.awsSecret":                    "a store",
 	"EtcdBackup.gcs.gcpSecret":                   "a store",
