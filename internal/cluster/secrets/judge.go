@@ -41,7 +41,7 @@ func (s *Secrets) Judge(ctx context.Context, v *view.View) error {
 		return err
 	}
 	k.judgement = nil
-	if c := v.Certificates; v.SecretProblem == "" && c.Foreign == "" && c.Unissued == "" && !c.Missing && !c.Superseded && !k.large {
+	if c := v.Certificates; v.SecretProblem == "" && c.Foreign == "" && c.Unissued == "" && !c.Missing && !c.Superseded && !k.large && len(v.UserCertificates.Unread) == 0 {
 		k.judgement = &judgement{v.Now, v.Material, v.Certificates, v.UserCertificates, v.ClientName, v.NamedClients, slices.Clone(v.MetadataDue[before:]), v.TLS}
 	}
 	return nil
@@ -56,7 +56,11 @@ func (s *Secrets) confirms(objects int, now time.Time) bool {
 	if objects == 0 || !s.Rereads.AllowN(now, 1) {
 		return false
 	}
-	s.Rereads.ReserveN(now, min(objects-1, s.Rereads.Burst()))
+	for owed := objects - 1; owed > 0; owed -= s.Rereads.Burst() {
+		if !s.Rereads.ReserveN(now, min(owed, s.Rereads.Burst())).OK() {
+			break
+		}
+	}
 	return true
 }
 

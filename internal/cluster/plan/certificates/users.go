@@ -7,6 +7,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // CertifyUsers writes the certificates of users, also while the cluster is paused or hibernates. After a replacement of the CA, the certificate of
@@ -43,7 +44,18 @@ func UncertifiedUsers(s state.State) steps.Step {
 		return steps.Wait{Reason: v1beta2.ReasonAccountsNotChanged, Stalled: true, Message: fmt.Sprintf("User %s of spec.auth.users has certificate: {}, which needs TLS.managed. "+
 			"Issue its certificate otherwise, with the user as common name, and remove the field.", certified[0])}
 	case len(s.UserCertificates.Taken) > 0:
-		return steps.Wait{Reason: v1beta2.ReasonNotOurs, Stalled: true, Message: TakenByAnother("Secret " + strings.Join(s.UserCertificates.Taken, ", "))}
+		return steps.Wait{Reason: v1beta2.ReasonNotOurs, Stalled: true, Message: TakenByAnother("Secret " + strings.Join(some(s.UserCertificates.Taken), ", "))}
+	case len(s.UserCertificates.Unread) > 0:
+		return steps.Wait{Reason: v1beta2.ReasonSecretMissing, Stalled: true, Message: planning.Sentence("The operator cannot read the Secrets of users, and renews no certificate in them: ", strings.Join(some(s.UserCertificates.Unread), "; "))}
 	}
 	return nil
+}
+
+// some returns the first three texts, and how many more there are.
+func some(texts []string) []string {
+	const most = 3
+	if len(texts) <= most {
+		return texts
+	}
+	return append(texts[:most:most], fmt.Sprintf("and %d more", len(texts)-most))
 }
