@@ -81,7 +81,7 @@ func (s *Secrets) Keep(v *view.View) {
 // wrong. If the operator did anything else, a Pod does not run (it may wait for a Secret), or a member refused the connection, it
 // drops only what is older than startingReads. A member that hangs says nothing about Secrets.
 func (s *Secrets) Doubt(v *view.View, step steps.Step, err error, hangs func(v *view.View, member string) bool) {
-	doubtful := err != nil || writesSecrets(step) || v.SecretProblem != "" || v.Certificates.Foreign != "" || v.Certificates.Unissued != "" ||
+	doubtful := err != nil || Writes(step) || v.HalfWritten || v.SecretProblem != "" || v.Certificates.Foreign != "" || v.Certificates.Unissued != "" ||
 		v.Certificates.Missing || v.Certificates.Superseded || v.Authentication.Problem != ""
 	unsettled := steps.Acts(step)
 	for _, m := range v.Members {
@@ -92,8 +92,8 @@ func (s *Secrets) Doubt(v *view.View, step steps.Step, err error, hangs func(v *
 	}
 }
 
-// writesSecrets says whether a step changes what is kept.
-func writesSecrets(step steps.Step) bool {
+// Writes reports whether a step changes what is kept.
+func Writes(step steps.Step) bool {
 	switch step := step.(type) {
 	case steps.CreateCA, steps.RequestCertificates, steps.WriteCertificates, steps.WriteUserCertificates:
 		return true
