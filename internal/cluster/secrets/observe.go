@@ -92,6 +92,7 @@ func (s *Secrets) observeUsers(ctx context.Context, v *view.View) error {
 	if kept.until = until; len(v.Material.Users) > 0 { // only the operator renews them, so no read finds another one before it is due
 		kept.expectAt(v.Material.UsersDueAt(v.State))
 	}
+	v.UserCertificates.Urgent = v.Material.UsersUrgent(v.State)
 	v.UserCertificates.Due = slices.DeleteFunc(v.Material.JudgeUsers(v.State), func(due state.UserCertificate) bool { return slices.Contains(skipped, due.User) })
 	return nil
 }

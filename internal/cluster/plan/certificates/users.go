@@ -2,6 +2,7 @@ package certificates
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -21,19 +22,24 @@ func CertifyUsers(s state.State) steps.Step {
 	if more := len(due) - 1; more > 0 {
 		what = fmt.Sprintf("user %s and of %d more: %s", due[0].User, more, due[0].Cause)
 	}
-	if write := (steps.WriteUserCertificates{What: what}); !awaitsClocks(s, write) {
+	if write := (steps.WriteUserCertificates{What: what}); s.UserCertificates.Urgent || !awaitsClocks(s, write) {
 		return write
 	}
 	return nil // reportClock
 }
 
-// Binding is the Secret of the first user with a certificate; nil without one.
+// Binding is the Secret of the first user with a certificate; nil without one. What another owner keeps in a Secret of that name is not for clients of this
+// cluster.
 func Binding(s state.State) *v1beta2.ServiceBinding {
 	certified := s.Spec.Auth.Certified()
 	if len(certified) == 0 || s.Spec.TLS == nil || s.Spec.TLS.Managed == nil {
 		return nil
 	}
-	return &v1beta2.ServiceBinding{Name: state.UserSecret(s, certified[0])}
+	name := state.UserSecret(s, certified[0])
+	if slices.Contains(s.UserCertificates.Taken, name) {
+		return nil
+	}
+	return &v1beta2.ServiceBinding{Name: name}
 }
 
 // UncertifiedUsers reports on a healthy cluster which users have no certificate of the operator.

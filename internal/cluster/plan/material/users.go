@@ -60,6 +60,19 @@ func (m Material) userDue(s state.State, user string) string {
 	return state.Validity(s).DueBy(leaf.NotAfter, signer.Certificate().NotAfter, state.ServerNow(s))
 }
 
+// UsersUrgent reports what urgent does, for the certificates of users.
+func (m Material) UsersUrgent(s state.State) bool {
+	if !state.ClocksDiffer(s) {
+		return false
+	}
+	for _, held := range m.Users {
+		if leaf, err := userPair(held).Leaf(); err == nil && renewsLate(s, leaf, state.Validity(s).RenewBefore) {
+			return true
+		}
+	}
+	return false
+}
+
 // UsersDueAt is when the first certificate of a user is due because of its age; far in the future without one.
 func (m Material) UsersDueAt(s state.State) time.Time {
 	first := s.Now.Add(state.Validity(s).CADuration)

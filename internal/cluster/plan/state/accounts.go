@@ -39,6 +39,8 @@ type UserCertificates struct {
 	Due    []UserCertificate
 	Taken  []string
 	Unread []string
+	// Urgent: the clocks differ, and one of Due cannot wait until they agree.
+	Urgent bool
 }
 
 // UserCertificate is a certificate of a user that must be written. Cause says why.
