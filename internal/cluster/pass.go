@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/failure"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/secrets"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
@@ -45,6 +46,7 @@ func (r *Reconciler) planAndAct(ctx context.Context, v *view.View) (steps.Step, 
 			v.Held = append(slices.Clone(v.Held), v.Repeats.Refused(v.State, step, planning.Shorten(err.Error(), dryrun.MaxQuote)))
 			continue
 		}
+		v.HalfWritten = v.HalfWritten || secrets.Writes(step)
 		plan.Refuse(&v.State, step)
 		if v.Skipped == nil {
 			v.Skipped = err

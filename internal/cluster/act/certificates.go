@@ -1,6 +1,7 @@
 package act
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,9 +106,11 @@ func (a *certificateActs) writeCertificates(ctx context.Context, v *view.View, s
 	return nil
 }
 
-// writeUserCertificates writes the Secrets of users that are due. One that cannot be written keeps none of the others.
+// writeUserCertificates writes the Secrets of users that are due. One that cannot be written keeps none of the others. It returns the first error, because
+// those of a hundred Secrets do not fit into a status.
 func (a *certificateActs) writeUserCertificates(ctx context.Context, v *view.View) error {
-	var failed []error
+	var first error
+	more := -1
 	for _, due := range v.UserCertificates.Due {
 		after, err := v.Material.NewUserSecret(v.State, due.User)
 		name := state.UserSecret(v.State, due.User)
@@ -118,9 +121,15 @@ func (a *certificateActs) writeUserCertificates(ctx context.Context, v *view.Vie
 		default:
 			err = a.update(ctx, v, name, after)
 		}
-		failed = append(failed, err)
+		if err != nil {
+			first = cmp.Or(first, err)
+			more++
+		}
 	}
-	return errors.Join(failed...)
+	if more > 0 {
+		return fmt.Errorf("%w (and %d more Secrets of users)", first, more)
+	}
+	return first
 }
 
 // update replaces a Secret of the cluster. It fails if the Secret was changed since it was read.

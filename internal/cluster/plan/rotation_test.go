@@ -109,7 +109,7 @@ func (w *rotation) issue(names ...string) {
 // judge updates the state as observe does.
 func (w *rotation) judge() {
 	w.s.Certificates = w.m.Judge(w.s, state.Certificates{Requested: true})
-	w.s.UserCertificates.Due = w.m.JudgeUsers(w.s)
+	w.s.UserCertificates.Due, w.s.UserCertificates.Urgent = w.m.JudgeUsers(w.s), w.m.UsersUrgent(w.s)
 	w.s.MembershipKnown = w.r.IntN(4) > 0 // else no member answers in time
 	for i := range w.s.Members {
 		m, l := &w.s.Members[i], w.members[i]

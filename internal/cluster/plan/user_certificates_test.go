@@ -81,3 +81,40 @@ func TestASecretOfAUserIsWrittenIfItIsDue(t *testing.T) {
 		})
 	}
 }
+
+// The clocks differed for two months. A certificate of a user expired, although those of the cluster were newer and the status said that certificates are renewed
+// when half of renewBefore is left.
+func TestACertificateOfAUserIsRenewedBeforeItExpiresAlsoIfTheClocksDiffer(t *testing.T) {
+	w := newRotation(t, 1, managedFor(time.Hour))
+	w.certify()
+	shop := w.m.Users["shop"]
+	w.s.Now = w.s.Now.Add(40 * 24 * time.Hour)
+	for name := range w.m.HandedOut { // the certificates of the cluster are new
+		w.m.HandedOut[name].Data = map[string][]byte{}
+	}
+	w.judge()
+	w.act(certificates.RenewCertificates(w.s))
+	w.m.Users["shop"] = shop
+	w.s.ServerAhead = 10 * time.Minute
+	for days, due := range map[int]bool{25: false, 40: true} { // of 90 days, 65 and 80 are over
+		early := *w
+		early.s.Now = w.s.Now.Add(time.Duration(days) * 24 * time.Hour)
+		early.judge()
+		if step := certificates.CertifyUsers(early.s); (step != nil) != due {
+			t.Errorf("after %d days: %+v", days+40, step)
+		}
+	}
+}
+
+// A workload that was bound to the cluster got what another owner keeps in the Secret, such as the certificate of clients of cluster example-shop.
+func TestABindingNamesNoSecretOfAnotherOwner(t *testing.T) {
+	w := newRotation(t, 1, managedFor(time.Hour))
+	w.certify()
+	if binding := certificates.Binding(w.s); binding == nil || binding.Name != "example-shop-tls" {
+		t.Fatalf("the binding is %v", binding)
+	}
+	w.s.UserCertificates.Taken = []string{"example-shop-tls"}
+	if binding := certificates.Binding(w.s); binding != nil {
+		t.Errorf("the binding is %v", binding)
+	}
+}

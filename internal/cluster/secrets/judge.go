@@ -41,7 +41,7 @@ func (s *Secrets) Judge(ctx context.Context, v *view.View) error {
 		return err
 	}
 	k.judgement = nil
-	if c := v.Certificates; v.SecretProblem == "" && c.Foreign == "" && c.Unissued == "" && !c.Missing && !c.Superseded && !k.large {
+	if c := v.Certificates; v.SecretProblem == "" && c.Foreign == "" && c.Unissued == "" && !c.Missing && !c.Superseded && !k.large && len(v.UserCertificates.Unread) == 0 {
 		k.judgement = &judgement{v.Now, v.Material, v.Certificates, v.UserCertificates, v.ClientName, v.NamedClients, slices.Clone(v.MetadataDue[before:]), v.TLS}
 	}
 	return nil
@@ -56,7 +56,11 @@ func (s *Secrets) confirms(objects int, now time.Time) bool {
 	if objects == 0 || !s.Rereads.AllowN(now, 1) {
 		return false
 	}
-	s.Rereads.ReserveN(now, min(objects-1, s.Rereads.Burst()))
+	for owed := objects - 1; owed > 0; owed -= s.Rereads.Burst() {
+		if !s.Rereads.ReserveN(now, min(owed, s.Rereads.Burst())).OK() {
+			break
+		}
+	}
 	return true
 }
 
@@ -77,7 +81,7 @@ func (s *Secrets) Keep(v *view.View) {
 // wrong. If the operator did anything else, a Pod does not run (it may wait for a Secret), or a member refused the connection, it
 // drops only what is older than startingReads. A member that hangs says nothing about Secrets.
 func (s *Secrets) Doubt(v *view.View, step steps.Step, err error, hangs func(v *view.View, member string) bool) {
-	doubtful := err != nil || writesSecrets(step) || v.SecretProblem != "" || v.Certificates.Foreign != "" || v.Certificates.Unissued != "" ||
+	doubtful := err != nil || Writes(step) || v.HalfWritten || v.SecretProblem != "" || v.Certificates.Foreign != "" || v.Certificates.Unissued != "" ||
 		v.Certificates.Missing || v.Certificates.Superseded || v.Authentication.Problem != ""
 	unsettled := steps.Acts(step)
 	for _, m := range v.Members {
@@ -88,8 +92,8 @@ func (s *Secrets) Doubt(v *view.View, step steps.Step, err error, hangs func(v *
 	}
 }
 
-// writesSecrets says whether a step changes what is kept.
-func writesSecrets(step steps.Step) bool {
+// Writes reports whether a step changes what is kept.
+func Writes(step steps.Step) bool {
 	switch step := step.(type) {
 	case steps.CreateCA, steps.RequestCertificates, steps.WriteCertificates, steps.WriteUserCertificates:
 		return true

@@ -140,8 +140,18 @@ func (k *keptReads) expect(object client.Object) {
 			continue
 		}
 		lifetime := certificate.NotAfter.Sub(certificate.NotBefore)
-		if at := certificate.NotBefore.Add(time.Duration(trustedPart * float64(lifetime))); k.until.IsZero() || at.Before(k.until) {
-			k.until = at
-		}
+		k.expectAt(certificate.NotBefore.Add(time.Duration(trustedPart * float64(lifetime))))
 	}
+}
+
+// expectAt notes a time from which what is kept may have changed.
+func (k *keptReads) expectAt(at time.Time) {
+	if k.until.IsZero() || at.Before(k.until) {
+		k.until = at
+	}
+}
+
+// drop forgets a Secret, so that the next judgement reads it again.
+func (k *keptReads) drop(key client.ObjectKey) {
+	delete(k.objects, nameOfKept(&corev1.Secret{}, key))
 }

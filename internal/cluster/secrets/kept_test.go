@@ -206,6 +206,21 @@ func TestAMemberThatHangsCausesNoReadsOfSecrets(t *testing.T) {
 	}
 }
 
+// A cluster whose hundred users have certificates read all its Secrets for the price of eleven.
+func TestReadsOfManyObjectsAreOwed(t *testing.T) {
+	r := &Secrets{Rereads: NewRereads()}
+	read := 0
+	const seconds = 3000
+	for second := range seconds {
+		if r.confirms(105, clustertest.Noon.Add(time.Duration(second)*time.Second)) {
+			read += 105
+		}
+	}
+	if read > seconds+105 || read < seconds/2 {
+		t.Errorf("%d objects were read in %d s, the limit is one in a second", read, seconds)
+	}
+}
+
 // A cluster with cert-manager has nine objects. Reads were limited by cluster, so idle clusters with it cost 1.8 reads in a second.
 func TestReadsThatOnlyConfirmAreLimitedByObject(t *testing.T) {
 	r := &Secrets{Rereads: NewRereads()}

@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
@@ -14,6 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // ObserveSecrets reads all Secrets of the cluster's certificates: those of the user, or those that the operator writes.
@@ -58,30 +60,40 @@ func (s *Secrets) ObserveSecrets(ctx context.Context, v *view.View) error {
 	return nil
 }
 
-// observeUsers reads the Secrets with the certificates of users.
+// maxUnread is how many bytes the status quotes of an error about a Secret of a user.
+const maxUnread = 300
+
+// observeUsers reads the Secrets with the certificates of users. One that cannot be read is reported, and the cluster does not wait for it.
 func (s *Secrets) observeUsers(ctx context.Context, v *view.View) error {
 	if v.Spec.TLS.Managed == nil {
 		return nil
 	}
 	v.Material.Users = map[string]*material.Secret{}
+	kept := s.Memory.OfView(v)
+	until := kept.until
+	var skipped []string
 	for _, user := range v.Spec.Auth.Certified() {
 		name := state.UserSecret(v.State, user)
 		held, ours, err := s.ownSecret(ctx, v, name)
-		if err != nil {
+		switch {
+		case ctx.Err() != nil:
 			return err
-		}
-		if !ours {
+		case err != nil:
+			v.UserCertificates.Unread = append(v.UserCertificates.Unread, planning.Quote(err.Error(), maxUnread))
+			skipped = append(skipped, user)
+		case !ours:
 			v.UserCertificates.Taken = append(v.UserCertificates.Taken, name)
-		}
-		if held != nil {
+			skipped = append(skipped, user)
+			kept.drop(client.ObjectKey{Namespace: v.Namespace, Name: name})
+		case held != nil:
 			v.Material.Users[user] = held
 		}
 	}
-	for _, due := range v.Material.JudgeUsers(v.State) {
-		if !slices.Contains(v.UserCertificates.Taken, state.UserSecret(v.State, due.User)) {
-			v.UserCertificates.Due = append(v.UserCertificates.Due, due)
-		}
+	if kept.until = until; len(v.Material.Users) > 0 { // only the operator renews them, so no read finds another one before it is due
+		kept.expectAt(v.Material.UsersDueAt(v.State))
 	}
+	v.UserCertificates.Urgent = v.Material.UsersUrgent(v.State)
+	v.UserCertificates.Due = slices.DeleteFunc(v.Material.JudgeUsers(v.State), func(due state.UserCertificate) bool { return slices.Contains(skipped, due.User) })
 	return nil
 }
 

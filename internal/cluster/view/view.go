@@ -43,6 +43,8 @@ type View struct {
 	Awaited bool
 	// Skipped is the first refusal of an object that the rest of the plan did not depend on.
 	Skipped error
+	// HalfWritten: a step that writes Secrets failed, and may have written some of them.
+	HalfWritten bool
 	// Obstructed is the first error of a step that a wait took the place of in this pass.
 	Obstructed error
 }

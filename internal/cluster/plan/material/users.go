@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
@@ -57,6 +58,32 @@ func (m Material) userDue(s state.State, user string) string {
 		return "the CAs or the addresses of the cluster have changed"
 	}
 	return state.Validity(s).DueBy(leaf.NotAfter, signer.Certificate().NotAfter, state.ServerNow(s))
+}
+
+// UsersUrgent reports what urgent does, for the certificates of users.
+func (m Material) UsersUrgent(s state.State) bool {
+	if !state.ClocksDiffer(s) {
+		return false
+	}
+	for _, held := range m.Users {
+		if leaf, err := userPair(held).Leaf(); err == nil && renewsLate(s, leaf, state.Validity(s).RenewBefore) {
+			return true
+		}
+	}
+	return false
+}
+
+// UsersDueAt is when the first certificate of a user is due because of its age; far in the future without one.
+func (m Material) UsersDueAt(s state.State) time.Time {
+	first := s.Now.Add(state.Validity(s).CADuration)
+	for _, held := range m.Users {
+		if leaf, err := pki.ParseCertificate(held.Get(v1beta2.ClientCertKey)); err == nil {
+			if at := leaf.NotAfter.Add(-state.Validity(s).RenewBefore); at.Before(first) {
+				first = at
+			}
+		}
+	}
+	return first
 }
 
 // signerOfUsers is the CA that signed the certificate of clients; nil if there is none yet, or its key is not known.

@@ -33,10 +33,14 @@ func MayChangeAccounts(s State) bool {
 // UserSecret is the name of the Secret with the certificate of a user.
 func UserSecret(s State, user string) string { return s.Name + "-" + user + "-tls" }
 
-// UserCertificates are those of users of spec.auth. Due must be written, and Taken are the Secrets that another owner has.
+// UserCertificates are those of users of spec.auth. Due must be written, and Taken are the Secrets that another owner has. Unread says of Secrets
+// why they could not be read.
 type UserCertificates struct {
-	Due   []UserCertificate
-	Taken []string
+	Due    []UserCertificate
+	Taken  []string
+	Unread []string
+	// Urgent: the clocks differ, and one of Due cannot wait until they agree.
+	Urgent bool
 }
 
 // UserCertificate is a certificate of a user that must be written. Cause says why.
