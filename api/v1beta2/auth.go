@@ -90,7 +90,7 @@ type AuthRange struct {
 }
 
 // AuthUser is a user of etcd.
-// +kubebuilder:validation:XValidation:rule="!has(self.certificate) || self.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$') && !(self.name in ['peer', 'server', 'client', 'operator'])",message="A user with a certificate has a name of lower-case letters, digits and hyphens, and is none of peer, server, client and operator, because a Secret has that name."
+// +kubebuilder:validation:XValidation:rule="!has(self.certificate) || self.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$') && !['peer', 'server', 'client', 'operator'].exists(n, self.name == n || self.name.endsWith('-' + n))",message="A user with a certificate has a name of lower-case letters, digits and hyphens, and does not end with peer, server, client or operator as a word, because a Secret of this or another EtcdCluster has that name."
 type AuthUser struct {
 	// Name of the user, without control characters. A client with a certificate is the user with the common name of that certificate. root is the user of the operators.
 	// +required

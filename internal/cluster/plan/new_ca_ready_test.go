@@ -149,3 +149,19 @@ func TestTheStatusNamesTheMemberThatDoesNotComeBackFromARestartForANewCA(t *test
 		t.Error(said)
 	}
 }
+
+// The nodes of all members lost their connection to the API server, which the members need for nothing. Their Pods count as not ready, and they serve clients that are
+// connected. The operator deleted one Pod after the other, because the deletion of each was overdue. When the nodes came back, all members stopped at once.
+func TestMembersWhoseNodesAreSilentAreNotStoppedForANewCA(t *testing.T) {
+	silent := func(m *state.Member) {
+		m.PodReady, m.NodeSilent, m.UnreadySince = false, true, noon.Add(-10*time.Minute)
+	}
+	s := stateWith(formed, members(3), managed, refusedByReady, with(0, silent), with(1, silent), with(2, silent))
+	if stopped := stops(s); stopped != "" {
+		t.Errorf("%s is stopped", stopped)
+	}
+	overdue := with(0, func(m *state.Member) { m.Pod, m.GoneBy = state.PodDeleting, noon.Add(-10*time.Minute) })
+	if stopped := stops(stateWith(formed, members(3), managed, refusedByReady, with(0, silent), with(1, silent), with(2, silent), overdue)); stopped != "" {
+		t.Errorf("%s is stopped, too", stopped)
+	}
+}

@@ -92,3 +92,16 @@ func allOf34(s *state.State) {
 		readyWithoutQuorum(&s.Members[i])
 	}
 }
+
+// The first member was restarted for another CA, and etcd cannot load the new certificate. The status told a person to delete the Pods of the others, which serve
+// clients that are connected. Those would not start either.
+func TestTheStatusNamesAMemberThatFailsWithTheNewCABeforeOthersAreRestarted(t *testing.T) {
+	s := stateWith(formed, members(3), managed, refusedByReady, with(0, func(m *state.Member) {
+		m.Trust, m.PodReady, m.Unanswered, m.UnreadySince, m.EtcdSince, m.RaftIndex = "trust", false, "connection refused", noon.Add(-10*time.Minute), time.Time{}, 0
+	}), func(s *state.State) { s.Certificates.Refusing = "" })
+	said := steps.Describe(state.State{}, Plan(s)).Message
+	first, then := strings.Index(said, "Correct what keeps it from starting"), strings.Index(said, "delete the Pods of these members")
+	if stopped := stops(s); stopped != "" || first < 0 || then < first {
+		t.Errorf("%q is stopped: %s", stopped, said)
+	}
+}

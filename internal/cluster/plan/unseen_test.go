@@ -66,3 +66,19 @@ func TestAMemberThatMayServeUnseenIsNotStoppedWhileAnotherIsDown(t *testing.T) {
 		t.Errorf("three others serve: %q is stopped, want %s", stopped, nameOf(1))
 	}
 }
+
+// One member refuses the operator because of its CA, and votes. The node of another one has just ended, and its Pod still counts as ready. The quorum was the one that
+// answers and the one that refuses the operator. The latter was restarted, and no client was served until it was back.
+func TestAMemberThatServesUnseenIsNotStoppedWhenTheNodeOfAnotherHasJustEnded(t *testing.T) {
+	ended := func(since time.Duration) change {
+		return with(2, func(m *state.Member) {
+			m.Answers, m.Serving, m.SilentSince, m.Unanswered = false, false, noon.Add(-since), "i/o timeout"
+		})
+	}
+	if stopped := stops(stateWith(formed, members(3), managed, with(1, refusesClients), ended(10*time.Second))); stopped != "" {
+		t.Errorf("%s is stopped", stopped)
+	}
+	if stopped := stops(stateWith(formed, members(3), managed, with(1, refusesClients), ended(3*time.Minute))); stopped != nameOf(1) {
+		t.Errorf("the Pod of the other one is ready, although it has not answered for three minutes: %q is stopped, want %s", stopped, nameOf(1))
+	}
+}

@@ -79,7 +79,7 @@ func (s *Secrets) Keep(v *view.View) {
 
 // Doubt drops what was read if something suggests that it changes: the operator wrote certificates or failed, or a Secret is
 // wrong. If the operator did anything else, a Pod does not run (it may wait for a Secret), or a member refused the connection, it
-// drops only what is older than startingReads. A member that hangs says nothing about Secrets.
+// drops only what is older than startingReads, and no Secrets of users: members use none. A member that hangs says nothing about Secrets.
 func (s *Secrets) Doubt(v *view.View, step steps.Step, err error, hangs func(v *view.View, member string) bool) {
 	doubtful := err != nil || Writes(step) || v.HalfWritten || v.SecretProblem != "" || v.Certificates.Foreign != "" || v.Certificates.Unissued != "" ||
 		v.Certificates.Missing || v.Certificates.Superseded || v.Authentication.Problem != ""
@@ -87,8 +87,11 @@ func (s *Secrets) Doubt(v *view.View, step steps.Step, err error, hangs func(v *
 	for _, m := range v.Members {
 		unsettled = unsettled || m.Pod != state.PodRunning || (!m.Answers && !hangs(v, m.Name))
 	}
-	if k := s.Memory.OfView(v); doubtful || (unsettled && v.Now.Sub(k.since) >= startingReads) {
+	switch k := s.Memory.OfView(v); {
+	case doubtful:
 		*k = keptReads{}
+	case unsettled && v.Now.Sub(k.since) >= startingReads:
+		*k = k.ofUsers(v)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
@@ -154,4 +155,16 @@ func (k *keptReads) expectAt(at time.Time) {
 // drop forgets a Secret, so that the next judgement reads it again.
 func (k *keptReads) drop(key client.ObjectKey) {
 	delete(k.objects, nameOfKept(&corev1.Secret{}, key))
+}
+
+// ofUsers returns what is kept of the Secrets with the certificates of users.
+func (k *keptReads) ofUsers(v *view.View) keptReads {
+	of := keptReads{generation: k.generation, annotations: k.annotations, objects: map[string]client.Object{}}
+	for _, user := range v.Spec.Auth.Certified() {
+		name := nameOfKept(&corev1.Secret{}, client.ObjectKey{Namespace: v.Namespace, Name: state.UserSecret(v.State, user)})
+		if have := k.objects[name]; have != nil {
+			of.objects[name] = have
+		}
+	}
+	return of
 }

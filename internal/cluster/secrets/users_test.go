@@ -110,6 +110,23 @@ func TestAShortCertificateOfAUserIsFoundDueInTime(t *testing.T) {
 	}
 }
 
+// While a member started, each pass read the Secrets of all users. The members need none of them.
+func TestAMemberThatStartsCausesNoReadsOfSecretsOfUsers(t *testing.T) {
+	c := newCertified(t, 20, 0, v1beta2.ManagedTLS{})
+	for i := range 10 {
+		v := c.pass(time.Duration(i)*10*time.Second, func(v *view.View) { v.Members[0].Pod = state.PodStarting })
+		if len(v.Material.Users) != 20 || len(v.UserCertificates.Due) > 0 {
+			t.Fatalf("%d Secrets of users are known, due are %v", len(v.Material.Users), v.UserCertificates.Due)
+		}
+	}
+	if c.reads.n > 20+10*5 {
+		t.Errorf("ten passes read %d Secrets, the cluster has 5 and 20 of users", c.reads.n)
+	}
+	if v := c.pass(61 * 24 * time.Hour); len(v.UserCertificates.Due) != 20 {
+		t.Errorf("%d are due after 61 days", len(v.UserCertificates.Due))
+	}
+}
+
 // oneFails is an API server that cannot decrypt one Secret.
 type oneFails struct {
 	client.Client

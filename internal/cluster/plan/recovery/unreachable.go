@@ -32,10 +32,14 @@ func WhyUnreachable(s state.State) string {
 		return fmt.Sprintf("The operator cannot reach the members: %s. Their Pods are ready. The operator changes nothing.%s", state.Unanswered(s.Current()), expired)
 	}
 	with := startedWithOtherCAs(s)
-	if i := slices.IndexFunc(s.Current(), func(m state.Member) bool { return fellOut(s, m) }); i >= 0 && with == "" {
+	if i := slices.IndexFunc(s.Current(), func(m state.Member) bool { return fellOut(s, m) }); i >= 0 {
 		m := s.Current()[i]
-		return planning.Sentence("Member "+m.Name+" was started with the CA that its Secrets hold now, and does not serve: ", m.Cause()) +
+		message := planning.Sentence("Member "+m.Name+" was started with the CA that its Secrets hold now, and does not serve: ", m.Cause()) +
 			" The others trust an earlier CA, and may refuse the operator and new clients. Their Pods are ready, so they may serve clients that are connected. The operator restarts none of them until this one runs. Correct what keeps it from starting."
+		if with != "" {
+			message += " Do that before you restart another one, because that may not start either." + with
+		}
+		return message
 	}
 	if with != "" {
 		return fmt.Sprintf("The operator cannot reach the members: %s. Their Pods are ready, so clients that are connected may be served. The operator changes nothing.%s", state.Unanswered(s.Current()), with)

@@ -37,10 +37,15 @@ func quorumWithout(s state.State, m state.Member) bool {
 	return othersUp(s, m)
 }
 
-// othersUp reports whether each other voter serves the operator, or has a Pod that is ready. That of etcd 3.4 proves nothing.
+// othersUp reports whether each other voter serves the operator, or has a Pod that is ready.
 func othersUp(s state.State, m state.Member) bool {
 	return len(s.ForeignMembers) == 0 && !slices.ContainsFunc(s.Membership(), func(other state.Member) bool {
-		up := other.Serving || other.PodReady && other.Pod == state.PodRunning && !other.ReadyAlone
-		return other.Name != m.Name && !other.Learner && !up
+		return other.Name != m.Name && !other.Learner && !other.Serving && !readyUnseen(s, other)
 	})
+}
+
+// readyUnseen reports whether a member that does not serve the operator is up. Its Pod counts as ready for most of a minute after its node has ended, so it
+// proves something only after that time. A Pod of etcd 3.4 proves nothing.
+func readyUnseen(s state.State, m state.Member) bool {
+	return m.PodReady && m.Pod == state.PodRunning && !m.ReadyAlone && !m.SilentSince.IsZero() && s.Now.Sub(m.SilentSince) > state.RecreateGrace
 }
