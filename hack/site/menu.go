@@ -21,7 +21,7 @@ var menu = []section{
 	{"Start", []string{"docs/README.md", "docs/concepts.md", "docs/glossary.md", "docs/faq.md", "docs/comparison.md"}},
 	{"Tutorials", []string{"docs/tutorial-first-cluster.md", "docs/tutorial-tls.md", "docs/tutorial-minio.md", "docs/tutorial-point-in-time.md", "docs/tutorial-second-region.md"}},
 	{"Install", []string{"docs/install.md", "charts/etcd-operator/README.md", "docs/production.md", "docs/sizing.md", "docs/security.md", "docs/gitops.md", "docs/migrating-from-coreos.md", "docs/migrating-from-a-statefulset.md"}},
-	{"Run clusters", []string{"docs/clients.md", "docs/day-2.md", "docs/tls.md", "docs/authentication.md", "docs/kubectl-etcd.md"}},
+	{"Run clusters", []string{"docs/clients.md", "docs/control-planes.md", "docs/day-2.md", "docs/tls.md", "docs/authentication.md", "docs/kubectl-etcd.md"}},
 	{"Back up and restore", []string{"docs/backup.md", "docs/stores.md", "docs/restore.md", "docs/point-in-time-recovery.md", "docs/signatures.md", "docs/disaster-recovery.md"}},
 	{"Watch and fix", []string{"docs/monitoring.md", "docs/operations.md", "docs/reasons-cluster.md", "docs/reasons-backup-restore.md", "docs/alerts.md", "docs/performance.md", "docs/defects.md"}},
 	{"Look up", []string{"docs/api.md", "docs/reference.md", "docs/adr/README.md"}},
