@@ -55,6 +55,9 @@ func (w *World) checkSeedStop(p *pod, step steps.DeletePod) {
 	if w.TLS == nil || p == nil || step.Reason != v1beta2.ReasonRotatingCertificates || now != nil && p.incarnation <= now.incarnation {
 		return
 	}
+	if now == nil && p.start != state.StartSeed {
+		return // a member of a cluster that has not formed, which no client reaches
+	}
 	if l := w.lifeOf(p.incarnation); l != nil && l.leader != 0 && w.acceptsOperator(p) && !p.hung {
 		w.violate(QuorumIsKept, "seed %s serves, and is stopped for a CA that it need not trust yet", p.name)
 	}
