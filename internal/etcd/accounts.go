@@ -7,6 +7,7 @@ import (
 
 	"go.etcd.io/etcd/api/v3/authpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
@@ -88,44 +89,19 @@ func both(asked, have []string) []string {
 	return slices.DeleteFunc(slices.Clone(asked), func(name string) bool { return !exists[name] })
 }
 
-// Each does something for several names side by side, and returns the first errors. After an error it begins no other one.
+// Each does something for several names side by side, and returns the first error. After an error it begins no other one.
 func Each(ctx context.Context, names []string, do func(context.Context, string) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var lock sync.Mutex
-	var failed []error
-	fail := func(err error) {
-		lock.Lock()
-		defer lock.Unlock()
-		if failed = append(failed, err); len(failed) == 1 {
-			cancel()
-		}
-	}
-	next := make(chan string)
-	var working sync.WaitGroup
-	for range min(sideBySide, len(names)) {
-		working.Go(panics.Caught(func() {
-			for name := range next {
-				if err := do(ctx, name); err != nil {
-					fail(err)
-				}
-			}
-		}, fail))
-	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(sideBySide)
 	for _, name := range names {
-		select {
-		case next <- name:
-			continue
-		case <-ctx.Done():
-		}
-		break
+		group.Go(panics.InGroup(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return do(ctx, name)
+		}))
 	}
-	close(next)
-	working.Wait()
-	if len(failed) > 0 {
-		return failed[0]
-	}
-	return ctx.Err()
+	return group.Wait()
 }
 
 func permissions(have []*authpb.Permission) []Permission {

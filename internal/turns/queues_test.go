@@ -47,6 +47,7 @@ var (
 	}
 	alone = map[string]string{
 		"internal/cluster/act/accounts.go: make(chan, n)":       "the passwords of one step of an EtcdCluster, for at most 15 s",
+		"internal/etcd/accounts.go: SetLimit":                   "the users and roles of one EtcdCluster, for at most 15 s",
 		"internal/objstore/each.go: make(chan, n)":              "the requests of one listing",
 		"internal/objstore/abs/put.go: SetLimit":                "the parts of one object",
 		"internal/objstore/abs/put.go: make(chan, n)":           "the buffers of one object",
