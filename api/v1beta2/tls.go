@@ -294,6 +294,9 @@ func (t *TLSPolicy) OperatorSecret(cluster string) string {
 	return t.ClientSecret(cluster)
 }
 
+// UserSecret returns the name of the Secret with the certificate of a user of spec.auth.
+func UserSecret(cluster, user string) string { return cluster + "-" + user + "-tls" }
+
 // ClientSecret returns the name of the Secret that clients use. It is empty without TLS.
 func (t *TLSPolicy) ClientSecret(cluster string) string {
 	switch {

@@ -39,7 +39,7 @@ func Users(c v1beta2.EtcdCluster) []User {
 func authenticatesBy(c v1beta2.EtcdCluster, u v1beta2.AuthUser) string {
 	var by []string
 	if u.Certificate != nil {
-		by = append(by, "Secret "+UserSecret(c, u.Name))
+		by = append(by, "Secret "+v1beta2.UserSecret(c.Name, u.Name))
 	}
 	if u.PasswordSecret != "" {
 		by = append(by, "password in Secret "+u.PasswordSecret)
@@ -60,9 +60,6 @@ func inEtcd(status v1beta2.AuthStatus, name string) string {
 	}
 	return "yes"
 }
-
-// UserSecret is the name of the Secret with the certificate of a user.
-func UserSecret(c v1beta2.EtcdCluster, user string) string { return c.Name + "-" + user + "-tls" }
 
 // Authentication says whether etcd's authentication is on, as the status says.
 func Authentication(c v1beta2.EtcdCluster) string {

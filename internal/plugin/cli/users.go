@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	core "github.com/etcd-suite/etcd-operator/internal/plugin"
 )
 
@@ -50,7 +51,7 @@ func (p *plugin) certificate() *cobra.Command {
 			if err := core.NoCertificate(cluster, user); err != nil {
 				return err
 			}
-			return p.printEnv(c.Context(), w, clientFiles{cluster: cluster, secret: core.UserSecret(cluster, user), of: cluster.Name + "-" + user, directory: directory, port: port})
+			return p.printEnv(c.Context(), w, clientFiles{cluster: cluster, secret: v1beta2.UserSecret(cluster.Name, user), of: cluster.Name + "-" + user, directory: directory, port: port})
 		},
 	}
 	filesOf(c, &directory, &port)

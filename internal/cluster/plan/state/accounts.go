@@ -3,6 +3,7 @@ package state
 import (
 	"slices"
 
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 )
@@ -31,7 +32,7 @@ func MayChangeAccounts(s State) bool {
 }
 
 // UserSecret is the name of the Secret with the certificate of a user.
-func UserSecret(s State, user string) string { return s.Name + "-" + user + "-tls" }
+func UserSecret(s State, user string) string { return v1beta2.UserSecret(s.Name, user) }
 
 // UserCertificates are those of users of spec.auth. Due must be written, and Taken are the Secrets that another owner has. Unread says of Secrets
 // why they could not be read.
