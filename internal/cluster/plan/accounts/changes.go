@@ -49,7 +49,7 @@ func Next(s state.State) Batch {
 	return Batch{}
 }
 
-// upToAName returns the first changes, and all of each name: a user that is made anew is deleted and added in the same step.
+// upToAName returns the first changes, and all of each name: a user that is recreated is deleted and added in the same step.
 func upToAName(changes []etcd.AccountChange, most int) []etcd.AccountChange {
 	end := min(len(changes), most)
 	for end < len(changes) && changes[end].Name == changes[end-1].Name {
@@ -84,7 +84,7 @@ func widenUsers(s state.State) (changes []etcd.AccountChange) {
 			continue
 		}
 		exists := present[user.Name]
-		if exists && anew(s, versions, user) {
+		if exists && mustRecreate(s, versions, user) {
 			changes = append(changes, etcd.AccountChange{Act: etcd.DeleteUser, Name: user.Name})
 			exists = false
 		}
@@ -137,7 +137,7 @@ func narrow(s state.State) (changes []etcd.AccountChange) {
 }
 
 // enable gives the operators a user with the role root, and turns authentication on. A password that was set by hand
-// may differ from that of the Secret, and etcd checks none before authentication is on. So a user with a password is made anew.
+// may differ from that of the Secret, and etcd checks none before authentication is on. So a user with a password is recreated.
 func enable(s state.State) []etcd.AccountChange {
 	identity, byPassword := Identity(s)
 	var changes []etcd.AccountChange

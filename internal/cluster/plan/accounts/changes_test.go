@@ -70,7 +70,7 @@ func TestAuthenticationIsTurnedOnOnlyIfTheOperatorsHaveAUser(t *testing.T) {
 		"a Secret that is missing": {func(s *state.State, _ *fakeEtcd) {
 			s.Accounts.PasswordVersions["job"], s.Accounts.PasswordProblems["job"] = "", "Secret job is missing."
 		}, "The password of user job is not known"},
-		"a role that nobody has made": {func(s *state.State, _ *fakeEtcd) { s.Spec.Auth.Users[0].Roles = []string{"admin"} }, "neither spec.auth.roles nor etcd has"},
+		"a role that does not exist": {func(s *state.State, _ *fakeEtcd) { s.Spec.Auth.Users[0].Roles = []string{"admin"} }, "neither spec.auth.roles nor etcd has"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, f := managed(*app.DeepCopy()), newFake()

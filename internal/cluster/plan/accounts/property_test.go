@@ -128,14 +128,14 @@ func (h *history) passwords() map[string]string {
 	return map[string]string{"a": "a" + h.s.Accounts.PasswordVersions["a"], "b": "b" + h.s.Accounts.PasswordVersions["b"]}
 }
 
-// refusesNone fails if a role that a user had before and is to have is missing now. A user that is made anew is left out.
+// refusesNone fails if a role that a user had before and is to have is missing now. A user that is recreated is left out.
 func (h *history) refusesNone(before *v1beta2.AuthPolicy, had *fakeEtcd) {
 	if !h.f.on {
 		return
 	}
 	for _, user := range h.s.Spec.Auth.Users {
 		i := slices.IndexFunc(before.Users, func(u v1beta2.AuthUser) bool { return u.Name == user.Name })
-		if i < 0 || had.users[user.Name] == nil || anew(h.s, recorded(h.s), user) {
+		if i < 0 || had.users[user.Name] == nil || mustRecreate(h.s, recorded(h.s), user) {
 			continue
 		}
 		for _, role := range user.Roles {

@@ -27,7 +27,7 @@ const pending = "pending"
 const changing = "changing "
 
 // versionOf names the present incarnation, and the password of a user. A restore brings users and passwords of the snapshot back, so that each user
-// is made anew.
+// is recreated.
 func versionOf(s state.State, secret string) string {
 	if secret == "" {
 		return incarnationPrefix(s)
@@ -49,15 +49,15 @@ func recorded(s state.State) map[string]string {
 	return versions
 }
 
-// anew reports whether a user must be deleted and added: etcd never gives a user a password that was added without one, and never takes it. After a
+// mustRecreate reports whether a user must be deleted and added: etcd never gives a user a password that was added without one, and never takes it. After a
 // restore it is not known which the user was.
-func anew(s state.State, versions map[string]string, user v1beta2.AuthUser) bool {
+func mustRecreate(s state.State, versions map[string]string, user v1beta2.AuthUser) bool {
 	was, known := versions[user.Name]
 	version := strings.TrimPrefix(was, changing)
 	return known && (hasPassword(version) != (user.PasswordSecret != "") || !strings.HasPrefix(version, incarnationPrefix(s)))
 }
 
-// unannounced returns the versions of the users that are to get, change or lose a password, or are to be made anew, and of which the status does
+// unannounced returns the versions of the users that are to get, change or lose a password, or are to be recreated, and of which the status does
 // not say so yet.
 func unannounced(s state.State) map[string]string {
 	versions, have := map[string]string{}, recorded(s)
@@ -65,7 +65,7 @@ func unannounced(s state.State) map[string]string {
 		was, known := have[user.Name]
 		switch {
 		case !makeable(s, user):
-		case !known && (user.PasswordSecret != "" || returned(s, user.Name)), known && was != pending && anew(s, have, user):
+		case !known && (user.PasswordSecret != "" || returned(s, user.Name)), known && was != pending && mustRecreate(s, have, user):
 			versions[user.Name] = pending
 		case known && was != pending && passwordDue(s, have, user) && !strings.HasPrefix(was, changing):
 			versions[user.Name] = changing + was
@@ -164,7 +164,7 @@ func Status(s state.State, acted bool) *v1beta2.AuthStatus {
 	return &is.AuthStatus
 }
 
-// doubt has all users made anew, and those removed again that were removed before. A survivor of a lost quorum may lack the last changes.
+// doubt has all users recreated, and those removed again that were removed before. A survivor of a lost quorum may lack the last changes.
 func doubt(record *v1beta2.AuthStatus) {
 	record.Incarnation = 0
 	for i := range record.Users {
