@@ -67,6 +67,7 @@ func (t Transport) Do(r *http.Request) (*http.Response, error) {
 	w := &watch{ctx: ctx, limit: limit, end: cancel, timer: time.AfterFunc(limit, func() { cancel(silent) }), sending: sending(r)}
 	response, err := t.Send(w.request(r))
 	w.sending.End()
+	w.body.leave()
 	var page error
 	if err == nil {
 		page = pageIn(r, response) // the timer runs on
@@ -120,43 +121,8 @@ type watch struct {
 	end   context.CancelCauseFunc
 	// sending measures what the request sends. It is nil if that is not measured.
 	sending *pace.Sending
-}
-
-// sending measures a request with a body.
-func sending(r *http.Request) *pace.Sending {
-	if !hasBody(r) || r.Context().Value(preparedKey{}) != nil {
-		return nil
-	}
-	return pace.Send(r.Context())
-}
-
-func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }
-
-type preparedKey struct{}
-
-// Prepared marks the context of requests whose answer the store prepares for minutes, although they send little. What they send is not
-// measured.
-func Prepared(ctx context.Context) context.Context {
-	return context.WithValue(ctx, preparedKey{}, true)
-}
-
-// request returns r with a body that restarts the timer on each read.
-func (w *watch) request(r *http.Request) *http.Request {
-	r = r.WithContext(w.ctx)
-	if !hasBody(r) {
-		return r
-	}
-	r.Body = &sent{w.sending.Body(r.Body), w}
-	if again := r.GetBody; again != nil {
-		r.GetBody = func() (io.ReadCloser, error) {
-			body, err := again()
-			if err != nil {
-				return nil, err
-			}
-			return &sent{w.sending.Body(body), w}, nil
-		}
-	}
-	return r
+	// body is what the request reads now.
+	body *sent
 }
 
 // cause returns the stall Error if the request was cancelled for that, and otherwise err.
@@ -166,20 +132,6 @@ func (w *watch) cause(err error) error {
 		return silent
 	}
 	return err
-}
-
-// sent is a request body. Its last bytes may be read after the response has begun.
-type sent struct {
-	io.ReadCloser
-	watch *watch
-}
-
-func (s *sent) Read(p []byte) (int, error) {
-	n, err := s.ReadCloser.Read(p)
-	if s.watch.timer.Stop() {
-		s.watch.timer.Reset(s.watch.limit)
-	}
-	return n, err
 }
 
 // answer is a response body. The timer only runs during reads, so that a slow reader does not cancel the request.
