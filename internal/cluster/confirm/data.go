@@ -12,7 +12,7 @@ import (
 
 // ConfirmData reads past the cache whether data that a step takes to be missing is missing: of a member that is to be
 // removed for that, and of one that is to be added under a new name. It also reads whether a Pod that is to be deleted
-// because it cannot run runs by now, whether old members run beside a seed, and what the client Service selects: if the status is
+// because it cannot run runs by now, whether the Pods are ready that count in place of an answer, whether old members run beside a seed, and what the client Service selects: if the status is
 // lost, the Service still tells that a cluster has formed.
 func (c *Confirmer) ConfirmData(ctx context.Context, v *view.View, step steps.Step) error {
 	switch step := step.(type) {
@@ -30,7 +30,10 @@ func (c *Confirmer) ConfirmData(ctx context.Context, v *view.View, step steps.St
 	case steps.ApplyServices, steps.CreateMembers:
 		return c.confirmService(ctx, v)
 	case steps.DeletePod:
-		return c.confirmNotRunning(ctx, v, step.Name)
+		if err := c.confirmNotRunning(ctx, v, step.Name); err != nil {
+			return err
+		}
+		return c.confirmReadiness(ctx, v, step)
 	case steps.DeleteVolume:
 		return c.Times.ConfirmOver(ctx, v, step.Name)
 	case steps.CreateMember:

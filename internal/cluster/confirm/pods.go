@@ -65,6 +65,25 @@ func (c *Confirmer) confirmNotRunning(ctx context.Context, v *view.View, name st
 	return nil
 }
 
+// confirmReadiness fails if a Pod that counts in place of its member's answer is being deleted, or is not ready as the plan saw it.
+func (c *Confirmer) confirmReadiness(ctx context.Context, v *view.View, step steps.DeletePod) error {
+	for _, counted := range plan.CountedByPod(v.State, step) {
+		var pod corev1.Pod
+		err := c.APIReader.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: counted.Name}, &pod)
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("read Pod %s: %w", counted.Name, err)
+		}
+		live := counted.WithoutPod()
+		if err == nil && v.Owns(&pod) && pod.DeletionTimestamp.IsZero() {
+			pods.ObservePod(&live, &pod, v.Now)
+		}
+		if live.Pod == state.PodNone || live.PodReady != counted.PodReady {
+			return fmt.Errorf("the Pod %s is ready, is not ready or has stopped since then: %w", counted.Name, view.ErrBehind)
+		}
+	}
+	return nil
+}
+
 // confirmWaits fails if the Pod of a member that is to be added does not wait.
 func (c *Confirmer) confirmWaits(ctx context.Context, v *view.View, name string) error {
 	var pod corev1.Pod

@@ -5,6 +5,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // NotRunning reports whether a member's Pod was seen as one that cannot run, or has yet to. Before such a Pod is deleted, a
@@ -13,6 +14,21 @@ import (
 func NotRunning(s state.State, name string) bool {
 	m, _ := state.Find(s, name)
 	return m.Pod == state.PodBlocked || m.Pod == state.PodEnded || m.Pod == state.PodStarting
+}
+
+// CountedByPod returns the members that a step counts by their Pods, because they do not serve the operator: one of them is restarted, and whether that
+// takes the quorum depends on which Pods are ready. Before such a restart, a read past the cache must show that each Pod is ready or not, as it was seen:
+// on an old cache another one may have stopped since, and the one that is to be restarted may serve by now.
+func CountedByPod(s state.State, step steps.DeletePod) []state.Member {
+	switch step.Reason {
+	case v1beta2.ReasonRotatingCertificates, v1beta2.ReasonCertificateLacksName, v1beta2.ReasonSettling, v1beta2.ReasonResizingVolume:
+	default:
+		return nil
+	}
+	stopped, _ := state.Find(s, step.Name)
+	return s.Where(func(m state.Member) bool {
+		return m.Incarnation == stopped.Incarnation && m.Pod == state.PodRunning && !m.Serving
+	})
 }
 
 // DefragmentedSince reports whether a member was defragmented since the EtcdCluster was planned on. While its watch hangs, the operator

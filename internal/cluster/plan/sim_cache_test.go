@@ -120,3 +120,34 @@ func TestAnOldCacheLetsNoSeedTakeOver(t *testing.T) {
 		t.Errorf("behind by %q; %v", behind, w.Violations)
 	}
 }
+
+// TestAnOldCacheRestartsNoMemberBesideOneThatHasStopped: the CA of clients was replaced at once. The cache shows the Pods of two members as ready that
+// refuse the operator and vote. One of them has stopped since (SIM_SEED=21, world 15).
+func TestAnOldCacheRestartsNoMemberBesideOneThatHasStopped(t *testing.T) {
+	w := securedWorld(3, false)
+	w.ReplaceCAOfClients()
+	w.StopPod(0)
+	restarted := w.Member(0)
+	old, stops := w.Snapshot(), false
+	for second := 0; second < 1800 && !stops; second++ {
+		old = w.Snapshot()
+		if _, stops = plan.Plan(w.Observe()).(steps.DeletePod); !stops {
+			w.Pass(plan.Plan)
+			w.Second()
+		}
+	}
+	s := w.ObserveThrough(old)
+	step, is := plan.Plan(s).(steps.DeletePod)
+	if !is || step.Name == restarted {
+		t.Fatalf("the step is %+v", step)
+	}
+	for i := range 3 {
+		if name := w.Member(i); name != restarted && name != step.Name {
+			w.StopPod(i)
+			if behind := w.DoThrough(old, s, step); behind != "Pod "+name || len(w.Violations) > 0 {
+				t.Errorf("behind by %q, want Pod %s; %v", behind, name, w.Violations)
+			}
+			return
+		}
+	}
+}

@@ -132,7 +132,7 @@ func (w *World) behindObject(c Cache, s state.State, step steps.Step) string {
 	case steps.ReleaseMember:
 		return c.otherPod(w, step.Name)
 	case steps.DeletePod:
-		return cmp.Or(c.otherPod(w, step.Name), w.behindStop(s, step.Name))
+		return cmp.Or(c.otherPod(w, step.Name), w.behindStop(s, step.Name), w.behindReadiness(s, step))
 	case steps.ForceDeletePod:
 		if p := w.pod(step.Name); step.Stopped && p != nil && !p.ended {
 			return "Pod " + step.Name
@@ -170,6 +170,16 @@ func (w *World) behindRemoval(c Cache, s state.State, step steps.RemoveMember) s
 func (w *World) behindStop(s state.State, name string) string {
 	if p := w.pod(name); p != nil && p.state == state.PodRunning && plan.NotRunning(s, name) {
 		return "Pod " + name
+	}
+	return ""
+}
+
+// behindReadiness: a Pod that counts in place of its member's answer is being deleted, or is not ready as the cache shows it.
+func (w *World) behindReadiness(s state.State, step steps.DeletePod) string {
+	for _, m := range plan.CountedByPod(s, step) {
+		if p := w.pod(m.Name); p == nil || p.state == state.PodDeleting || p.ready != m.PodReady {
+			return "Pod " + m.Name
+		}
 	}
 	return ""
 }

@@ -40,6 +40,13 @@ func (w *World) ReplaceCA() {
 	t.held, t.trustSince, t.shownSince = secrets{fresh, fresh}, w.now, w.now
 }
 
+// ReplaceCAOfClients replaces at once the CA of clients in Secrets that a user writes.
+func (w *World) ReplaceCAOfClients() {
+	peer := w.TLS.held.peer
+	w.ReplaceCA()
+	w.TLS.held.peer = peer
+}
+
 func replaceCA(w *World, r *rand.Rand) string {
 	before := w.TLS.held
 	w.ReplaceCA()
