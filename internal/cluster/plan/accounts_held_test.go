@@ -27,3 +27,16 @@ func TestEachNewPasswordIsSetAtOnce(t *testing.T) {
 		repeats.Did(s, step, 1, s.Now)
 	}
 }
+
+// A restored cluster served clients and could not grow, because no node had room. For as long as that lasted, users had the passwords of the snapshot, and users that were removed
+// since could log in. Also before the switch, a restore that waited for a person kept the users of the cluster that serves as they were.
+func TestUsersAreAsTheSpecSaysWhileARestoreLasts(t *testing.T) {
+	for step, may := range map[v1beta2.RestoreStep]bool{v1beta2.RestoreSeeding: true, v1beta2.RestoreSwitching: false, v1beta2.RestoreGrowing: true, v1beta2.RestoreComplete: true} {
+		s := stateWith(formed, members(3), restored(step))
+		s.Spec.Auth = &v1beta2.AuthPolicy{Users: []v1beta2.AuthUser{{Name: "job"}}}
+		s.Accounts = state.Accounts{Known: true}
+		if changes := accounts.Change(s) != nil; changes != may {
+			t.Errorf("%s: users are changed: %t, want %t", step, changes, may)
+		}
+	}
+}
