@@ -26,9 +26,9 @@ type Accounts struct {
 }
 
 // MayChangeAccounts reports whether users and roles of the cluster may be changed now. After the fence of a restore they would be lost, and the
-// restored data has its own.
+// restored data has its own. Before the switch and while the restored cluster grows, which may take days, they are those of the cluster that serves.
 func MayChangeAccounts(s State) bool {
-	return s.Spec.Auth.Manages() && s.Formed() && s.MembershipKnown && !s.Restoring() && !s.Forcing()
+	return s.Spec.Auth.Manages() && s.Formed() && s.MembershipKnown && !s.Switching() && !s.Forcing()
 }
 
 // UserSecret is the name of the Secret with the certificate of a user.
