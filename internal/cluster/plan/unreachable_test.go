@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/recovery"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
@@ -103,5 +104,24 @@ func TestTheStatusNamesAMemberThatFailsWithTheNewCABeforeOthersAreRestarted(t *t
 	first, then := strings.Index(said, "Correct what keeps it from starting"), strings.Index(said, "delete the Pods of these members")
 	if stopped := stops(s); stopped != "" || first < 0 || then < first {
 		t.Errorf("%q is stopped: %s", stopped, said)
+	}
+}
+
+// The operator replaced an expired CA, and the member that was restarted first has corrupt data. The operator restarts none of the others, because they may serve clients that are
+// connected. The status did not say how a person continues (SIM_SEED=110, world 0).
+func TestTheStatusSaysHowToContinueIfAMemberNeverStartsWithTheNewCA(t *testing.T) {
+	corrupt := with(0, pod(state.PodBlocked), unreadyFor(10*time.Minute), func(m *state.Member) {
+		m.Trust, m.PodReason, m.PodMessage, m.Corrupt, m.EtcdSince, m.RaftIndex = "trust", v1beta2.ReasonPodFailing, "its data is corrupt", true, time.Time{}, 0
+	})
+	down := func(i int) change { return with(i, unreadyFor(10*time.Minute)) }
+	for name, s := range map[string]state.State{
+		"the others are a quorum":                      stateWith(formed, members(3), managed, refusedByReady, corrupt),
+		"the others are no quorum of the known voters": stateWith(formed, members(5), size(5), managed, refusedByReady, corrupt, down(3), down(4)),
+	} {
+		said := steps.Describe(state.State{}, Plan(s)).Message
+		first, then := strings.Index(said, "Correct what keeps it from starting"), strings.Index(said, "delete the Pods of these members")
+		if stopped := stops(s); stopped != "" || first < 0 || then < first || !strings.Contains(said, nameOf(1)+", "+nameOf(2)) {
+			t.Errorf("%s: %q is stopped: %s", name, stopped, said)
+		}
 	}
 }

@@ -174,7 +174,10 @@ func WaitForQuorum(s state.State) steps.Step {
 	if wait := waits.WaitForAttempt(s, s.Current()); wait != nil {
 		return wait
 	}
-	if wait := waits.Blocked(s, holders); wait != nil {
+	if wait, is := waits.Blocked(s, holders).(steps.Wait); is {
+		if held := heldUpByOne(s); held != "" && !slices.ContainsFunc(holders, func(m state.Member) bool { return m.Empty }) {
+			wait.Message = held
+		}
 		return wait
 	}
 	if i := slices.IndexFunc(holders, func(m state.Member) bool { return state.Overdue(s, m) }); i >= 0 {

@@ -31,28 +31,36 @@ func WhyUnreachable(s state.State) string {
 	if expired := state.WhyExpired(s); expired != "" {
 		return fmt.Sprintf("The operator cannot reach the members: %s. Their Pods are ready. The operator changes nothing.%s", state.Unanswered(s.Current()), expired)
 	}
-	with := startedWithOtherCAs(s)
-	if i := slices.IndexFunc(s.Current(), func(m state.Member) bool { return fellOut(s, m) }); i >= 0 {
-		m := s.Current()[i]
-		message := planning.Sentence("Member "+m.Name+" was started with the CA that its Secrets hold now, and does not serve: ", m.Cause()) +
-			" The others trust an earlier CA, and may refuse the operator and new clients. Their Pods are ready, so they may serve clients that are connected. The operator restarts none of them until this one runs. Correct what keeps it from starting."
-		if with != "" {
-			message += " Do that before you restart another one, because that may not start either." + with
-		}
-		return message
+	if held := heldUpByOne(s); held != "" {
+		return held
 	}
-	if with != "" {
+	if with := startedWithOtherCAs(s); with != "" {
 		return fmt.Sprintf("The operator cannot reach the members: %s. Their Pods are ready, so clients that are connected may be served. The operator changes nothing.%s", state.Unanswered(s.Current()), with)
 	}
 	return fmt.Sprintf("The operator cannot reach the members: %s. Their Pods are ready, so clients may be served. The operator changes nothing. Check that no NetworkPolicy blocks port %d, and that the members trust the operator's client certificate.",
 		state.Unanswered(s.Current()), v1beta2.ClientPort)
 }
 
+// heldUpByOne names a member that was restarted for the present CA and does not run, and says that the operator restarts none of the others before. It is empty
+// if there is none.
+func heldUpByOne(s state.State) string {
+	i := slices.IndexFunc(s.Current(), func(m state.Member) bool { return fellOut(s, m) })
+	if i < 0 {
+		return ""
+	}
+	m := s.Current()[i]
+	return planning.Sentence("Member "+m.Name+" was started with the CA that its Secrets hold now, and does not serve: ", m.Cause()) +
+		" The others trust an earlier CA, and may refuse the operator and new clients. Pods of them are ready, so they may serve clients that are connected. The operator restarts none of them until this one runs. Correct what keeps it from starting." +
+		" Do that before you restart another one, because that may not start either." + startedWithOtherCAs(s)
+}
+
 // startedWithOtherCAs names the members that trust other CAs than the Secrets of the user hold, as sentences that follow others. The operator restarts
-// them only if it knows that their Pods serve no client. It does not know which CAs they trust.
+// them only if it knows that their Pods serve no client. It does not know which CAs they trust. If one that was restarted does not run, the operator restarts
+// no other one.
 func startedWithOtherCAs(s state.State) string {
+	held := slices.ContainsFunc(s.Current(), func(m state.Member) bool { return fellOut(s, m) })
 	old := s.Where(func(m state.Member) bool {
-		return m.Incarnation == s.Incarnation && m.Pod == state.PodRunning && state.TrustsOldCA(s, m) && !restarts(s, m)
+		return m.Incarnation == s.Incarnation && m.Pod == state.PodRunning && state.TrustsOldCA(s, m) && (held || !restarts(s, m))
 	})
 	if len(old) == 0 {
 		return ""
