@@ -175,10 +175,7 @@ func WaitForQuorum(s state.State) steps.Step {
 		return wait
 	}
 	if wait, is := waits.Blocked(s, holders).(steps.Wait); is {
-		if held := heldUpByOne(s); held != "" && !slices.ContainsFunc(holders, func(m state.Member) bool { return m.Empty }) {
-			wait.Message = held
-		}
-		return wait
+		return withOneHeldUp(s, wait, holders)
 	}
 	if i := slices.IndexFunc(holders, func(m state.Member) bool { return state.Overdue(s, m) }); i >= 0 {
 		return waits.WaitUntilGone(s, holders[i], "", "")

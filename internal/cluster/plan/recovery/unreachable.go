@@ -54,6 +54,20 @@ func heldUpByOne(s state.State) string {
 		" Do that before you restart another one, because that may not start either." + startedWithOtherCAs(s)
 }
 
+// withOneHeldUp returns the wait for the first Pod that cannot start, with what heldUpByOne says. What to do for an empty volume is kept.
+func withOneHeldUp(s state.State, wait steps.Wait, holders []state.Member) steps.Wait {
+	held := heldUpByOne(s)
+	blocked := slices.IndexFunc(holders, func(m state.Member) bool { return m.Pod == state.PodBlocked })
+	switch {
+	case held == "":
+	case holders[blocked].Empty:
+		wait.Message += " " + held
+	default:
+		wait.Message = held
+	}
+	return wait
+}
+
 // startedWithOtherCAs names the members that trust other CAs than the Secrets of the user hold, as sentences that follow others. The operator restarts
 // them only if it knows that their Pods serve no client. It does not know which CAs they trust. If one that was restarted does not run, the operator restarts
 // no other one.
