@@ -13,8 +13,8 @@ import (
 // stop a member, so all members that may come back must run and must be unready for startGrace. While a quorum answers, rollMembers does it.
 // The same holds for members that refuse the present certificate of peers because of its name.
 // A member that is not ready is restarted before those that are.
-// A member whose next Pod would be without its data is not restarted: waysOnWithData reports it. Neither is one whose node is silent: it stops only when the
-// node is back, at the same time as all others that were deleted since.
+// A member whose next Pod would be without its data is not restarted: waysOnWithData reports it. Neither is one whose node is silent (see
+// state.StopsLater).
 func RestartForNewCA(s state.State) steps.Step {
 	if !s.Formed() || s.MembershipKnown || s.Certificates.Trust == "" {
 		return nil
@@ -26,7 +26,7 @@ func RestartForNewCA(s state.State) steps.Step {
 	slices.SortStableFunc(current, func(a, b state.Member) int { return order(state.MayServe(s, a), state.MayServe(s, b)) })
 	for _, m := range current {
 		switch {
-		case m.Pod != state.PodRunning || m.NodeSilent || !state.KeepsData(s, m):
+		case m.Pod != state.PodRunning || state.StopsLater(m) || !state.KeepsData(s, m):
 		case state.TrustsOldCA(s, m):
 			return steps.DeletePod{Name: m.Name, Reason: v1beta2.ReasonRotatingCertificates, Message: "no quorum answers, and it must trust the CA that its Secrets hold now"}
 		case state.RefusesPeers(s, m):

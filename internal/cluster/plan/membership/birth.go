@@ -96,7 +96,7 @@ func waitUntilFormed(s state.State, members []state.Member) steps.Step {
 // none that would lose data.
 func restartForCorrectedCA(s state.State, members []state.Member) steps.Step {
 	for _, m := range members {
-		if m.Pod == state.PodRunning && !m.PodReady && state.TrustsOldCA(s, m) && state.KeepsData(s, m) && state.UnreadyFor(s, m, state.RecreateGrace) {
+		if m.Pod == state.PodRunning && !m.PodReady && !state.StopsLater(m) && state.TrustsOldCA(s, m) && state.KeepsData(s, m) && state.UnreadyFor(s, m, state.RecreateGrace) {
 			return steps.DeletePod{Name: m.Name, Reason: v1beta2.ReasonRotatingCertificates, Message: "it does not serve, and it must trust the CA that its Secrets hold now"}
 		}
 	}

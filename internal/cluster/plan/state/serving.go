@@ -22,6 +22,10 @@ func StartsOnAnother(s State, m Member) bool {
 // ready, no Pod is ready without a quorum, and a large database takes minutes to read. So the operator also remembers since when it has seen the
 // member fail. A process that has just started has seen nothing, and observes the member for the short grace period first.
 
+// StopsLater reports whether the Pod of a member would stop only later if it was deleted now: its node is silent, so nothing shows whether the member
+// serves. It would stop when the node is back, at the same time as all others that were deleted since.
+func StopsLater(m Member) bool { return m.NodeSilent }
+
 // Expected reports whether a member should do its part by now. A voter should serve if a quorum does and its time to start etcd is over. A learner
 // that the operator has released should start etcd once its Pod has a node.
 func Expected(s State, m Member) bool {

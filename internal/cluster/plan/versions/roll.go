@@ -53,7 +53,7 @@ func RollMembers(s state.State) steps.Step {
 }
 
 // RecreateUnhealthy recreates the Pod of a member that does not serve and differs from the spec: the change may be what
-// corrects it. No data is lost, because the next Pod has the same volume.
+// corrects it. No data is lost, because the next Pod has the same volume. While its node is silent, it is not stopped (see state.StopsLater).
 func RecreateUnhealthy(s state.State) steps.Step {
 	if !s.MembershipKnown {
 		return nil
@@ -61,7 +61,7 @@ func RecreateUnhealthy(s state.State) steps.Step {
 	image, grace := s.ImageFor(s.Incarnation), max(state.RecreateGrace, state.ElectionGrace(s))
 	for _, m := range s.Membership() {
 		down := !m.Serving && (m.Pod == state.PodStarting || m.Pod == state.PodRunning) && state.FailedFor(s, m, grace)
-		if !down || (m.PodReady || m.ProbesAlarm) && !quorumWithout(s, m) || m.Learner || !state.KeepsData(s, m) || (m.PodImage == image && !m.Outdated && !state.TrustsOldCA(s, m)) {
+		if !down || state.StopsLater(m) || (m.PodReady || m.ProbesAlarm) && !quorumWithout(s, m) || m.Learner || !state.KeepsData(s, m) || (m.PodImage == image && !m.Outdated && !state.TrustsOldCA(s, m)) {
 			continue
 		}
 		if m.PodImage == image && !m.Outdated {

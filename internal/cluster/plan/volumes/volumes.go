@@ -119,7 +119,7 @@ func RestartForFileSystem(s state.State) steps.Step {
 		pending := !m.FileSystemPendingSince.IsZero() && m.PodCreated.Before(m.FileSystemPendingSince)
 		stopped := !m.Serving && !m.Answers && !m.PodReady && (m.Pod == state.PodStarting || m.Pod == state.PodRunning || m.Pod == state.PodBlocked)
 		restart := steps.DeletePod{Name: m.Name, Reason: v1beta2.ReasonResizingVolume, Message: "it does not serve, and the file system of its larger volume grows when its Pod restarts"}
-		if pending && stopped && state.KeepsData(s, m) && s.Now.Sub(m.FileSystemPendingSince) > state.RecreateGrace && state.UnreadyFor(s, m, state.RecreateGrace) && waits.May(s, restart) {
+		if pending && stopped && !state.StopsLater(m) && state.KeepsData(s, m) && s.Now.Sub(m.FileSystemPendingSince) > state.RecreateGrace && state.UnreadyFor(s, m, state.RecreateGrace) && waits.May(s, restart) {
 			return restart
 		}
 	}
