@@ -118,3 +118,18 @@ func TestABindingNamesNoSecretOfAnotherOwner(t *testing.T) {
 		t.Errorf("the binding is %v", binding)
 	}
 }
+
+// Somebody deleted the Secret of the CA. The operator created another CA, and added it to the Secrets of clients a day before members showed certificates of it. Those of
+// users got it only afterwards, so that each client with the certificate of a user refused the members until it had loaded its Secret.
+func TestAUserIsTrustedWhileALostCAIsReplaced(t *testing.T) {
+	for seed := range seeds {
+		w := newRotation(t, seed, managedFor(time.Hour))
+		w.certify()
+		w.m.CA = nil
+		w.settle()
+		w.report()
+		if w.user.server == nil {
+			t.Errorf("seed %d: the user trusts nothing", seed)
+		}
+	}
+}
