@@ -23,6 +23,9 @@ const (
 	BindingEndpointsKey = "endpoints"
 )
 
+// otherCAs is why a Secret of a user is written with the certificate that it has.
+const otherCAs = "the CAs or the addresses of the cluster have changed"
+
 // JudgeUsers says which certificates of users are due.
 func (m Material) JudgeUsers(s state.State) (due []state.UserCertificate) {
 	for _, user := range s.Spec.Auth.Certified() {
@@ -37,13 +40,16 @@ func (m Material) JudgeUsers(s state.State) (due []state.UserCertificate) {
 func (m Material) userDue(s state.State, user string) string {
 	signer := m.signerOfUsers()
 	held := m.Users[user]
+	leaf, err := userPair(held).Leaf()
+	issues := signer != nil && Valid(s, signer)
 	switch {
-	case signer == nil || !Valid(s, signer):
+	case !issues && err == nil && m.HandedOut["client"] != nil && !held.has(m.userData(s, user)):
+		return otherCAs // the key of the CA is lost, and another one was added to what clients trust
+	case !issues:
 		return ""
 	case held == nil:
 		return "it has none yet"
 	}
-	leaf, err := userPair(held).Leaf()
 	if err == nil {
 		err = userRequest(s, user).Check(userPair(held))
 	}
@@ -55,7 +61,7 @@ func (m Material) userDue(s state.State, user string) string {
 	case notYetValid(leaf, state.ServerNow(s)) != "":
 		return "it was issued while a clock was ahead"
 	case !held.has(m.userData(s, user)):
-		return "the CAs or the addresses of the cluster have changed"
+		return otherCAs
 	}
 	return state.Validity(s).DueBy(leaf.NotAfter, signer.Certificate().NotAfter, state.ServerNow(s))
 }
@@ -131,15 +137,17 @@ func (s *Secret) has(data map[string][]byte) bool {
 // NewUserSecret is the Secret of a user after it is written. A certificate that is not due is kept.
 func (m Material) NewUserSecret(s state.State, user string) (*Secret, error) {
 	signer := m.signerOfUsers()
-	if signer == nil {
-		return nil, fmt.Errorf("issue the certificate of user %s: %w", user, errNoAuthority)
-	}
 	held := m.Users[user]
 	pair := userPair(held)
 	leaf, err := pair.Leaf()
-	keep := err == nil && userRequest(s, user).Check(pair) == nil && leaf.CheckSignatureFrom(signer.Certificate()) == nil && notYetValid(leaf, state.ServerNow(s)) == "" &&
+	issues := signer != nil && Valid(s, signer)
+	keep := err == nil && !issues || err == nil && userRequest(s, user).Check(pair) == nil && leaf.CheckSignatureFrom(signer.Certificate()) == nil && notYetValid(leaf, state.ServerNow(s)) == "" &&
 		state.Validity(s).DueBy(leaf.NotAfter, signer.Certificate().NotAfter, state.ServerNow(s)) == ""
-	if !keep {
+	switch {
+	case keep:
+	case !issues:
+		return nil, fmt.Errorf("issue the certificate of user %s: %w", user, errNoAuthority)
+	default:
 		if pair, err = signer.Issue(userRequest(s, user), state.EarlierNow(s), state.FromEarlier(s, state.Validity(s).Duration)); err != nil {
 			return nil, fmt.Errorf("issue the certificate of user %s: %w", user, err)
 		}
