@@ -1,10 +1,12 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -80,5 +82,18 @@ func TestAMemberThatServesUnseenIsNotStoppedWhenTheNodeOfAnotherHasJustEnded(t *
 	}
 	if stopped := stops(stateWith(formed, members(3), managed, with(1, refusesClients), ended(3*time.Minute))); stopped != nameOf(1) {
 		t.Errorf("the Pod of the other one is ready, although it has not answered for three minutes: %q is stopped, want %s", stopped, nameOf(1))
+	}
+}
+
+// The first member was restarted for another CA of clients and peers. Two of the others refuse it and the operator, and vote by connections that exist, and one answers the
+// operator. None of them is restarted, because they are the quorum. The status said to read the log of the first one, and to restart that (SIM_SEED=145, world 18).
+func TestTheStatusNamesTheMembersThatRefuseARestartedOne(t *testing.T) {
+	first := with(0, restarted(time.Hour, mute(time.Hour), func(m *state.Member) {
+		m.Serving, m.Answers, m.Leader, m.SilentSince, m.FailingSince = false, false, false, noon.Add(-time.Hour), noon.Add(-time.Hour)
+	}))
+	s := stateWith(formed, members(4), size(4), managed, with(3, leads), with(1, refusesClients), with(2, refusesClients), first)
+	said := steps.Describe(s, Plan(s)).Message
+	if stopped := stops(s); stopped != "" || !strings.Contains(said, nameOf(1)+", "+nameOf(2)+". To have them read the CAs again, delete the Pods of these members") || strings.Contains(said, "Delete the Pod to restart") {
+		t.Errorf("%q is stopped: %s", stopped, said)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/waits"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -76,14 +77,7 @@ func startedWithOtherCAs(s state.State) string {
 	old := s.Where(func(m state.Member) bool {
 		return m.Incarnation == s.Incarnation && m.Pod == state.PodRunning && state.TrustsOldCA(s, m) && (held || !restarts(s, m))
 	})
-	if len(old) == 0 {
-		return ""
-	}
-	advice := "To have them read the CAs again, delete the Pods of these members, one after the other. They may become ready only after a quorum of them has restarted."
-	if slices.ContainsFunc(old, func(m state.Member) bool { return !state.KeepsData(s, m) }) {
-		advice = keepingData(s)
-	}
-	return " These members were started with other CAs than their Secrets hold now, and may refuse the operator and new clients: " + strings.Join(state.MemberNames(old), ", ") + ". " + advice
+	return waits.RestartByHand(s, old)
 }
 
 // readyWithOtherCAs is startedWithOtherCAs if the Pod of such a member is ready. The operator restarts the others once they have not been ready for long.
@@ -111,15 +105,4 @@ func waitUntilReachable(s state.State) steps.Step {
 		return m.SilentSince.IsZero() || s.Now.Sub(m.SilentSince) < unreachableGrace
 	})
 	return steps.Wait{Reason: v1beta2.ReasonMembersUnreachable, Message: WhyUnreachable(s), Stalled: long, Overdue: v1beta2.ReasonMembersUnreachable}
-}
-
-// keepingData is what a person does if a restart of members that refuse the operator would delete data.
-func keepingData(s state.State) string {
-	switch {
-	case s.Certificates.RefusingExpired:
-		return "The CA that they trust has expired. To keep the data, do not delete the Pods: stop the container etcd of each one on its node (crictl stop), so that it restarts with the new CA."
-	case s.Spec.TLS.Issued():
-		return "Put the previous CA back, because a restart of these members would delete data."
-	}
-	return "Put the previous CA and certificates back into the Secrets, because a restart of these members would delete data."
 }

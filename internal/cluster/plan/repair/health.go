@@ -2,6 +2,7 @@ package repair
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
@@ -57,9 +58,13 @@ func waitForHealth(s state.State) steps.Step {
 	return waitForGate(s, current)
 }
 
-// howToRestart says what a person can do with the Pod of a member that does not serve. A deletion restarts the member only if its data is kept.
+// howToRestart says what a person can do with the Pod of a member that does not serve. A deletion restarts the member only if its data is kept. It does not help
+// if the others refuse the member because of their CAs.
 func howToRestart(s state.State, m state.Member) string {
-	if state.GoesWithPod(s, m) {
+	switch others := waits.RefusedByOthers(s, m); {
+	case others != "":
+		return strings.TrimSpace(others)
+	case state.GoesWithPod(s, m):
 		return "If you delete the Pod, the data of the member is deleted with it. A new member then takes its place if a quorum has its data."
 	}
 	return "Delete the Pod to restart the member."
