@@ -49,6 +49,20 @@ func TestATimeThatIsDoubtedCountsFromWhenItWasFirstSeen(t *testing.T) {
 	}
 }
 
+// The clock of a node was an hour ahead. A wait that had begun then counted from when the operator saw it, but an hour later from its beginning: it began anew, and the
+// status changed although nothing had happened (SIM_SEED=156, world 23).
+func TestAWaitDoesNotBeginAnewWhenAWrongTimeHasPassed(t *testing.T) {
+	var seen Seen
+	start := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	ahead := start.Add(time.Hour)
+	for _, passed := range []time.Duration{0, 30 * time.Minute, 59*time.Minute + 30*time.Second, time.Hour, 2 * time.Hour} {
+		seen.Next()
+		if got := seen.Trusted(ahead, start.Add(passed), false); !got.Equal(start) {
+			t.Errorf("after %s the wait counts from %s, want %s", passed, got, start)
+		}
+	}
+}
+
 // The wall clock is set by a year while a process runs. The monotonic clock shows how much time passed.
 func TestSeenTimesDoNotFollowAClockThatIsSet(t *testing.T) {
 	var s Seen

@@ -38,10 +38,11 @@ func (s *Seen) Since(at, now time.Time) time.Time {
 	return now.Add(-Elapsed(first, now))
 }
 
-// Trusted returns a stored time if it may be right, and otherwise when it was first seen: if it is ahead of now, or if the clock is doubted.
+// Trusted returns a stored time if it may be right, and otherwise when it was first seen: if it was ahead of that, or if the clock is doubted. It is wrong also
+// after it has passed.
 func (s *Seen) Trusted(at, now time.Time, doubted bool) time.Time {
 	first := s.Since(at, now)
-	if doubted || Ahead(at, now) {
+	if doubted || Ahead(at, first) {
 		return first
 	}
 	return at
