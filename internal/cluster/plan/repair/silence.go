@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // Silence is since when the members of a cluster have not served, as far as an operator has seen. Saw returns another one, and changes none. After a
@@ -19,10 +20,11 @@ type Silence struct {
 const lookGap = 10 * time.Minute
 
 // Quiet is since when a member has not served, and whether its etcd has run in that time. Failing is since when it has not done what state.Expected
-// says; zero if it has.
+// says; zero if it has. A learner has the name of an earlier member, but not its ID.
 type Quiet struct {
 	Since, Failing time.Time
 	Ran            bool
+	learner        etcd.ID
 }
 
 // Of returns what was seen of a member, and false if it served.
@@ -55,6 +57,9 @@ func (before Silence) Saw(s *state.State) Silence {
 		m := &s.Members[i]
 		if !m.Serving {
 			seen, known := before.members[m.Name]
+			if another := m.Learner && seen.learner != m.ID; another {
+				seen = Quiet{learner: m.ID}
+			}
 			if !known || (m.Learner && !seen.Ran) {
 				seen.Since = s.Now
 			}
