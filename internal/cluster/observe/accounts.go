@@ -16,7 +16,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
-	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -95,7 +94,10 @@ func unreadAccounts(err error) (text string, old bool) {
 	return planning.Sentence("The users and roles in etcd cannot be read: ", etcd.Cause(err)) + " The operator tries again.", false
 }
 
-// observePasswords reads which Secrets have a password.
+// maxUnread is how many bytes the status quotes of an error about a password.
+const maxUnread = 300
+
+// observePasswords reads which Secrets have a password. One that cannot be read is reported, and the cluster does not wait for it.
 func (o *Observer) observePasswords(ctx context.Context, v *view.View) error {
 	v.Accounts.PasswordVersions, v.Accounts.PasswordProblems = map[string]string{}, map[string]string{}
 	for _, user := range v.Spec.Auth.Users {
@@ -104,12 +106,12 @@ func (o *Observer) observePasswords(ctx context.Context, v *view.View) error {
 			continue
 		}
 		secret, err := o.Secrets.Secret(ctx, v, name)
-		if errors.Is(err, kube.ErrSecretMissing) {
-			v.Accounts.PasswordProblems[name] = planning.Sentence("", err.Error())
-			continue
+		if err != nil && ctx.Err() != nil {
+			return err
 		}
 		if err != nil {
-			return err
+			v.Accounts.PasswordProblems[name] = planning.Sentence("", planning.Quote(err.Error(), maxUnread))
+			continue
 		}
 		if err := etcd.CheckPassword(etcd.Password(secret.Data[v1beta2.AuthPasswordKey])); err != nil {
 			v.Accounts.PasswordProblems[name] = fmt.Sprintf("Key %s of Secret %s: %v.", v1beta2.AuthPasswordKey, name, err)
