@@ -33,6 +33,15 @@ func (before Silence) Of(name string) (Quiet, bool) {
 	return seen, known
 }
 
+// of returns what was seen of a member, and nothing of an earlier one with the name of a learner.
+func (before Silence) of(m *state.Member) (Quiet, bool) {
+	seen, known := before.members[m.Name]
+	if m.Learner && seen.learner != m.ID {
+		return Quiet{learner: m.ID}, false
+	}
+	return seen, known
+}
+
 // NoQuorum is since when no quorum has answered; zero if one answers.
 func (before Silence) NoQuorum() time.Time { return before.noQuorum }
 
@@ -56,10 +65,7 @@ func (before Silence) Saw(s *state.State) Silence {
 	for i := range s.Members {
 		m := &s.Members[i]
 		if !m.Serving {
-			seen, known := before.members[m.Name]
-			if another := m.Learner && seen.learner != m.ID; another {
-				seen = Quiet{learner: m.ID}
-			}
+			seen, known := before.of(m)
 			if !known || (m.Learner && !seen.Ran) {
 				seen.Since = s.Now
 			}
