@@ -32,6 +32,13 @@ type Selection struct {
 	Point bool
 }
 
+// Equal reports whether both admit the same for the same EtcdRestore.
+func (s Selection) Equal(other Selection) bool {
+	same := s.before.Equal(other.before)
+	s.before, other.before = time.Time{}, time.Time{}
+	return same && s == other
+}
+
 // Selections returns what waiting EtcdRestores select from the folder of an EtcdBackup. The newest snapshot of all needs none, because it is always kept.
 func (t *Clients) Selections(ctx context.Context, o state.JobSpec) ([]Selection, error) {
 	restores, err := t.restores(ctx, o.Namespace)
