@@ -104,7 +104,7 @@ func (s Selection) Admits(key snapshot.SeriesKey) bool {
 }
 
 // Choices returns which of the snapshots with these names the EtcdRestore may choose: the newest ones that it admits. A restore or a recovery from a lost quorum
-// goes back to fewer revisions, and then only an earlier history of the cluster has the later ones. So for a revision these are the newest ones of each history: of
+// returns to fewer revisions, and then only an earlier history of the cluster has the later ones. So for a revision these are the newest ones of each history: of
 // each cluster ID, and there of each part in which the revisions ascend.
 func (s Selection) Choices(names []string) (chosen []string) {
 	admitted := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
