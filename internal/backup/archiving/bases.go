@@ -127,7 +127,8 @@ func neededFrom(ctx context.Context, store objstore.Store, o state.JobSpec, surv
 	base = froms[len(froms)-1] // the signed one, if there are two
 	for _, b := range slices.Concat(froms, selected) {
 		from := survey.Floor(b) // a store may have received the older one later
-		if before := from.Before(survey.Floor(base)); before && from != (archive.Floor{}) || b.Stored.Before(base.Stored) && from == (archive.Floor{}) {
+		older := b.Stored.Before(base.Stored) || b.Point.At.Before(base.Point.At)
+		if before := from.Before(survey.Floor(base)); before && from != (archive.Floor{}) || older && from == (archive.Floor{}) {
 			base = b
 		}
 	}
