@@ -14,7 +14,7 @@ import (
 )
 
 // The window was shortened, and 100,000 segments were to be deleted. That takes hours. An EtcdRestore to an old revision was created in between and waited for its
-// Secret. The operator went on with the segments that nobody had needed before, and the revision was gone.
+// Secret. The operator deleted all segments that no EtcdRestore had needed before, and the revision was lost.
 func TestARestoreThatIsCreatedDuringALongPruningKeepsWhatItNeeds(t *testing.T) {
 	scheme, err := operator.Scheme()
 	if err != nil {

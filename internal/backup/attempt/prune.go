@@ -44,7 +44,7 @@ func (t *Job) kept(ctx context.Context, o state.JobSpec, s stored, deleted []str
 	return out
 }
 
-// prunePart is how many names are deleted before the EtcdRestores are read again. One that is created meanwhile may need the others.
+// prunePart is how many names are deleted before the EtcdRestores are read again. One that was created since may need the others.
 var prunePart = 100
 
 // pruneUnneeded deletes the names of snapshots that no EtcdRestore needs. why says which ones are kept for one; empty if there are none.
