@@ -10,17 +10,18 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/plugin"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	system := cli.System()
+	system := session.System()
 	root := cli.New(system, operator.Version)
 	root.SetArgs(cli.Arguments(os.Args))
 	err := root.ExecuteContext(ctx)
 	code := cli.ExitCode(ctx, err)
 	if err != nil {
-		fmt.Fprintln(plugin.Printable(os.Stderr), cli.Message(ctx, err, system.Width))
+		fmt.Fprintln(plugin.Printable(os.Stderr), session.Message(ctx, err, system.Width))
 	}
 	stop()
 	os.Exit(code)

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/etcd-suite/etcd-operator/internal/plugin"
-	"github.com/etcd-suite/etcd-operator/internal/plugin/cli"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
 )
 
 // A Where is a cluster in a Kubernetes.
@@ -26,7 +26,7 @@ func (w Where) Names(ctx context.Context, fault, cause, remedy string) error {
 	if !slices.ContainsFunc(All, func(f Fault) bool { return f.Name == fault }) {
 		return fmt.Errorf("test/faults has no fault %q", fault)
 	}
-	objects, err := cli.Read(ctx, w.Config, w.Namespace, w.Cluster, time.Now())
+	objects, err := session.Read(ctx, w.Config, w.Namespace, w.Cluster, time.Now())
 	if err != nil {
 		return err
 	}

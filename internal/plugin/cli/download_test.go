@@ -32,7 +32,7 @@ type shop struct {
 func shopOf(t *testing.T, kit *kit) *shop {
 	t.Helper()
 	s := &shop{kit: kit, dir: t.TempDir()}
-	s.open = func(_ context.Context, a connect.Access) (objstore.Store, error) {
+	s.Open = func(_ context.Context, a connect.Access) (objstore.Store, error) {
 		s.opened = append(s.opened, a)
 		return file.Open(s.dir)
 	}
