@@ -8,9 +8,9 @@ import (
 	"os/signal"
 
 	"github.com/etcd-suite/etcd-operator/internal/operator"
-	"github.com/etcd-suite/etcd-operator/internal/plugin"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/terminal"
 )
 
 func main() {
@@ -21,7 +21,7 @@ func main() {
 	err := root.ExecuteContext(ctx)
 	code := cli.ExitCode(ctx, err)
 	if err != nil {
-		fmt.Fprintln(plugin.Printable(os.Stderr), session.Message(ctx, err, system.Width))
+		fmt.Fprintln(terminal.Printable(os.Stderr), session.Message(ctx, err, system.Width))
 	}
 	stop()
 	os.Exit(code)

@@ -14,6 +14,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	core "github.com/etcd-suite/etcd-operator/internal/plugin"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/edit"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/observed"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/runbook"
 )
 
 // completer is the name by which kubectl asks a plugin for completions. It is a link to the program.
@@ -38,7 +41,7 @@ func (p completion) completes(c *cobra.Command) {
 	places := strings.Fields(c.Use)[1:]
 	byPlace := map[string]source{
 		"<cluster>": p.clusterNames, "[cluster]": p.clusterNames, "<member>": p.memberNames, "[member]": p.memberNames, "<version>": p.versions,
-		"<fenced>": p.fencedMembers, "<backup>": p.seriesNames, "<user>": p.certifiedUsers, "<foreign>": p.foreignMembers, "<reason>": func(*cobra.Command, []string) []string { return core.Reasons() },
+		"<fenced>": p.fencedMembers, "<backup>": p.seriesNames, "<user>": p.certifiedUsers, "<foreign>": p.foreignMembers, "<reason>": func(*cobra.Command, []string) []string { return runbook.Reasons() },
 	}
 	if c.ValidArgsFunction == nil {
 		c.ValidArgsFunction = func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -128,7 +131,7 @@ func (p completion) seriesNames(c *cobra.Command, _ []string) []string { return 
 func (p completion) snapshotNames(c *cobra.Command, args []string) []string {
 	var all v1beta2.EtcdBackupList
 	return p.listed(c, &all, func() (names []string) {
-		for _, s := range core.Snapshots(ofFirst(args, all.Items)) {
+		for _, s := range observed.Snapshots(ofFirst(args, all.Items)) {
 			names = append(names, s.Path[strings.LastIndex(s.Path, "/")+1:])
 		}
 		return names
@@ -140,7 +143,7 @@ func ofFirst(args []string, all []v1beta2.EtcdBackup) []v1beta2.EtcdBackup {
 	if len(args) == 0 {
 		return all
 	}
-	return core.BackupsOf(args[0], all)
+	return observed.BackupsOf(args[0], all)
 }
 
 // versions returns those that the operator accepts next.
@@ -205,7 +208,7 @@ func (p completion) fencedMembers(c *cobra.Command, args []string) []string {
 	if err != nil {
 		return nil
 	}
-	return core.Fenced(cluster)
+	return edit.Fenced(cluster)
 }
 
 func (p completion) foreignMembers(c *cobra.Command, args []string) []string {

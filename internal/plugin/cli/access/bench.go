@@ -9,6 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
 )
 
+// Bench returns the command bench.
 func Bench(p *session.Session) *cobra.Command {
 	var load, member string
 	c := &cobra.Command{

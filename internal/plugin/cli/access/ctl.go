@@ -7,6 +7,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
 )
 
+// Ctl returns the command ctl.
 func Ctl(p *session.Session) *cobra.Command {
 	var member string
 	c := &cobra.Command{

@@ -9,8 +9,10 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	core "github.com/etcd-suite/etcd-operator/internal/plugin"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/edit"
 )
 
+// Defrag returns the command defrag.
 func Defrag(p *session.Session) *cobra.Command {
 	c := &cobra.Command{Use: "defrag <cluster>", Short: "Defragment all members now, one at a time and the leader last", Example: session.ExampleOf("defrag"), Args: cobra.ExactArgs(1)}
 	c.Flags().BoolVarP(&p.Yes, "yes", "y", false, "do not ask before the change")
@@ -20,7 +22,7 @@ func Defrag(p *session.Session) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		members, err := core.DefragOrder(cluster)
+		members, err := edit.DefragOrder(cluster)
 		if err != nil {
 			return err
 		}
@@ -52,5 +54,5 @@ func defragMember(p *session.Session, c *cobra.Command, w *session.World, cluste
 	if err := p.Execute(c.Context(), w, inside); err != nil {
 		return err
 	}
-	return p.Follow(c.Context(), w, cluster, func() core.Step { return core.FollowServing(*cluster) })
+	return p.Follow(c.Context(), w, cluster, func() edit.Step { return edit.FollowServing(*cluster) })
 }

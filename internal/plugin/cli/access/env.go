@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
 )
 
+// Env returns the command env.
 func Env(p *session.Session) *cobra.Command {
 	var directory string
 	var port uint16
@@ -26,7 +27,7 @@ func Env(p *session.Session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printEnv(p, c.Context(), w, clientFiles{cluster: cluster, secret: cluster.Spec.TLS.ClientSecret(cluster.Name), of: cluster.Name, directory: directory, port: port})
+			return printEnv(c.Context(), p, w, clientFiles{cluster: cluster, secret: cluster.Spec.TLS.ClientSecret(cluster.Name), of: cluster.Name, directory: directory, port: port})
 		},
 	}
 	filesOf(c, &directory, &port)
@@ -50,7 +51,7 @@ type clientFiles struct {
 }
 
 // printEnv writes the files of a client, and prints the variables of etcdctl.
-func printEnv(p *session.Session, ctx context.Context, w *session.World, f clientFiles) error {
+func printEnv(ctx context.Context, p *session.Session, w *session.World, f clientFiles) error {
 	if f.directory == "" {
 		cache, err := os.UserCacheDir()
 		if err != nil {
@@ -58,7 +59,7 @@ func printEnv(p *session.Session, ctx context.Context, w *session.World, f clien
 		}
 		f.directory = filepath.Join(cache, "kubectl-etcd", w.Namespace, f.of)
 	}
-	written, err := writeClient(w, ctx, f)
+	written, err := writeClient(ctx, w, f)
 	if err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func printEnv(p *session.Session, ctx context.Context, w *session.World, f clien
 const clientPort = uint16(v1beta2.ClientPort)
 
 // writeClient writes the client's certificate, key and CA, which only the user may read. Without TLS there is nothing to write.
-func writeClient(w *session.World, ctx context.Context, f clientFiles) (bool, error) {
+func writeClient(ctx context.Context, w *session.World, f clientFiles) (bool, error) {
 	if !f.cluster.Spec.TLS.SecureClient() {
 		return false, nil
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
 )
 
+// PortForward returns the command port-forward.
 func PortForward(p *session.Session) *cobra.Command {
 	var member string
 	var port uint16
@@ -35,10 +36,10 @@ func PortForward(p *session.Session) *cobra.Command {
 				return fmt.Errorf("there is no directory for the certificate: %w. Nothing was written", err)
 			}
 			defer func() { _ = os.RemoveAll(directory) }()
-			if _, err := writeClient(w, c.Context(), clientFiles{cluster: cluster, secret: cluster.Spec.TLS.ClientSecret(cluster.Name), directory: directory}); err != nil {
+			if _, err := writeClient(c.Context(), w, clientFiles{cluster: cluster, secret: cluster.Spec.TLS.ClientSecret(cluster.Name), directory: directory}); err != nil {
 				return err
 			}
-			return forward(p, c.Context(), w, cluster, pod.Name, port, directory)
+			return forward(c.Context(), p, w, cluster, pod.Name, port, directory)
 		},
 	}
 	c.Flags().StringVar(&member, "member", "", "member that is reached; default: one that is ready")
@@ -47,7 +48,7 @@ func PortForward(p *session.Session) *cobra.Command {
 }
 
 // forward forwards a port of this machine to a member until Ctrl-C or until the Pod ends. It prints the variables when the port is open.
-func forward(p *session.Session, ctx context.Context, w *session.World, cluster v1beta2.EtcdCluster, pod string, port uint16, directory string) error {
+func forward(ctx context.Context, p *session.Session, w *session.World, cluster v1beta2.EtcdCluster, pod string, port uint16, directory string) error {
 	t, err := w.Tunnel(ctx, pod, port, p.Err)
 	if err != nil {
 		return err

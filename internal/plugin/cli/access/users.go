@@ -8,8 +8,10 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	core "github.com/etcd-suite/etcd-operator/internal/plugin"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/terminal"
 )
 
+// Users returns the command users.
 func Users(p *session.Session) *cobra.Command {
 	c := &cobra.Command{
 		Use: "users [cluster]", Short: "List the users of etcd's authentication, and with what they authenticate", Args: cobra.MaximumNArgs(1),
@@ -27,7 +29,7 @@ func Users(p *session.Session) *cobra.Command {
 				return p.None("user of EtcdCluster "+cluster.Name, "Write users into spec.auth of the EtcdCluster.", w)
 			}
 			header, rows := core.Rows(users)
-			if err := core.Table(p.Out, header, rows); err != nil {
+			if err := terminal.Table(p.Out, header, rows); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintln(p.Err, core.Authentication(cluster))
@@ -37,6 +39,7 @@ func Users(p *session.Session) *cobra.Command {
 	return p.Formats(c, "json or yaml")
 }
 
+// Certificate returns the command certificate.
 func Certificate(p *session.Session) *cobra.Command {
 	var directory string
 	var port uint16
@@ -52,7 +55,7 @@ func Certificate(p *session.Session) *cobra.Command {
 			if err := core.NoCertificate(cluster, user); err != nil {
 				return err
 			}
-			return printEnv(p, c.Context(), w, clientFiles{cluster: cluster, secret: v1beta2.UserSecret(cluster.Name, user), of: cluster.Name + "-" + user, directory: directory, port: port})
+			return printEnv(c.Context(), p, w, clientFiles{cluster: cluster, secret: v1beta2.UserSecret(cluster.Name, user), of: cluster.Name + "-" + user, directory: directory, port: port})
 		},
 	}
 	filesOf(c, &directory, &port)

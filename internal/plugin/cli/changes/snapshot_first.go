@@ -37,7 +37,7 @@ func (s *snapshotFirst) take(p *session.Session) func(context.Context, *session.
 		return nil
 	}
 	return func(ctx context.Context, w *session.World, c *v1beta2.EtcdCluster) error {
-		if err := snapshots.SnapshotNow(p, ctx, w, c.Name, s.backup, true); err != nil {
+		if err := snapshots.SnapshotNow(ctx, p, w, c.Name, s.backup, true); err != nil {
 			return fmt.Errorf("EtcdCluster %s was not changed, and its members run: %w", c.Name, err)
 		}
 		return w.Get(ctx, client.ObjectKeyFromObject(c), c)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	core "github.com/etcd-suite/etcd-operator/internal/plugin"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/terminal"
 )
 
 // Confirm asks on a terminal. Without a terminal and without --yes it refuses.
@@ -17,7 +17,7 @@ func (p *Session) Confirm(ctx context.Context, question string) error {
 	if !p.Terminal {
 		return fmt.Errorf("the command asks before a change, and standard input is no terminal. Nothing was changed. To accept the change, run the command again with --yes. The change is: %s", question)
 	}
-	fmt.Fprint(p.Out, core.Wrap(question+" Write yes to continue:", p.Width, 0)+" ")
+	fmt.Fprint(p.Out, terminal.Wrap(question+" Write yes to continue:", p.Width, 0)+" ")
 	answer, err := p.line(ctx)
 	if ctx.Err() != nil {
 		fmt.Fprintln(p.Out) // the terminal shows ^C behind the question

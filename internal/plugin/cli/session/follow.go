@@ -10,14 +10,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	core "github.com/etcd-suite/etcd-operator/internal/plugin"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/edit"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/terminal"
 )
 
+// FollowInterval is the time between two readings of an object that a command follows.
 const FollowInterval = time.Second
 
 // Follow reads object until its work ends, and prints each step. On a terminal a step replaces the one before.
-func (p *Session) Follow(ctx context.Context, w *World, object client.Object, look func() core.Step) error {
-	var last core.Step
+func (p *Session) Follow(ctx context.Context, w *World, object client.Object, look func() edit.Step) error {
+	var last edit.Step
 	err := wait.PollUntilContextTimeout(ctx, FollowInterval, p.Timeout, true, func(ctx context.Context) (bool, error) {
 		if err := w.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 			return false, client.IgnoreNotFound(err) // the next read may find it
@@ -67,7 +69,7 @@ func (p *Session) short(line string) string {
 func (p *Session) Last(line string) {
 	if p.short(line) != line {
 		fmt.Fprint(p.Raw.Out, "\r\x1b[K")
-		fmt.Fprint(p.Out, core.Wrap(line, p.Width, 0))
+		fmt.Fprint(p.Out, terminal.Wrap(line, p.Width, 0))
 	}
 	fmt.Fprintln(p.Out)
 }

@@ -14,15 +14,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	core "github.com/etcd-suite/etcd-operator/internal/plugin"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/observed"
 	"github.com/etcd-suite/etcd-operator/internal/tlssecret"
 )
 
 // Looks asks each member at its metrics port, through the API server. A member that does not answer is left out.
-func (w *World) Looks(ctx context.Context, c v1beta2.EtcdCluster) map[string]core.Look {
+func (w *World) Looks(ctx context.Context, c v1beta2.EtcdCluster) map[string]observed.Look {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	found := map[string]core.Look{}
+	found := map[string]observed.Look{}
 	var lock sync.Mutex
 	var all sync.WaitGroup
 	for _, m := range c.Status.MemberStatuses {
@@ -37,7 +37,7 @@ func (w *World) Looks(ctx context.Context, c v1beta2.EtcdCluster) map[string]cor
 			}
 			lock.Lock()
 			defer lock.Unlock()
-			found[m.Name] = core.ParseLook(metrics, health)
+			found[m.Name] = observed.ParseLook(metrics, health)
 		})
 	}
 	all.Wait()
@@ -53,8 +53,8 @@ func (w *World) member(ctx context.Context, pod, path string) (string, error) {
 
 // certificates reads when the members' certificates expire. It needs the right to read their Secrets, and shows nothing
 // without it.
-func (w *World) certificates(ctx context.Context, c v1beta2.EtcdCluster) []core.Certificate {
-	var found []core.Certificate
+func (w *World) certificates(ctx context.Context, c v1beta2.EtcdCluster) []observed.Certificate {
+	var found []observed.Certificate
 	for _, s := range []struct {
 		used         bool
 		kind, secret string
@@ -71,7 +71,7 @@ func (w *World) certificates(ctx context.Context, c v1beta2.EtcdCluster) []core.
 			continue
 		}
 		if at, ok := expiry(s.keys.Of(secret.Data)[s.keys.Cert]); ok {
-			found = append(found, core.Certificate{Name: s.kind + " (Secret " + s.secret + ")", Expires: at})
+			found = append(found, observed.Certificate{Name: s.kind + " (Secret " + s.secret + ")", Expires: at})
 		}
 	}
 	return found

@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	core "github.com/etcd-suite/etcd-operator/internal/plugin"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/terminal"
 )
 
 // errNotAccepted is the result of a command that asked, and whose user did not write yes. That is no error: the user decided.
@@ -31,7 +31,7 @@ func Message(ctx context.Context, err error, width int) string {
 	}
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
-		lines = append(lines, core.Wrap(line, width, 0))
+		lines = append(lines, terminal.Wrap(line, width, 0))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -10,17 +10,18 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	core "github.com/etcd-suite/etcd-operator/internal/plugin"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/observed"
 )
 
 // Read returns what status shows of a cluster, read as status reads it.
-func Read(ctx context.Context, config *rest.Config, namespace, cluster string, now time.Time) (core.Objects, error) {
+func Read(ctx context.Context, config *rest.Config, namespace, cluster string, now time.Time) (observed.Objects, error) {
 	w, err := newWorld(config, namespace)
 	if err != nil {
-		return core.Objects{}, err
+		return observed.Objects{}, err
 	}
 	c, err := w.Cluster(ctx, []string{cluster})
 	if err != nil {
-		return core.Objects{}, err
+		return observed.Objects{}, err
 	}
 	return w.Objects(ctx, c, now, true)
 }
@@ -42,8 +43,8 @@ func (w *World) Cluster(ctx context.Context, args []string) (v1beta2.EtcdCluster
 }
 
 // Objects reads what belongs to a cluster. Members are asked only if look is true.
-func (w *World) Objects(ctx context.Context, c v1beta2.EtcdCluster, now time.Time, look bool) (core.Objects, error) {
-	o := core.Objects{Now: now, Cluster: c}
+func (w *World) Objects(ctx context.Context, c v1beta2.EtcdCluster, now time.Time, look bool) (observed.Objects, error) {
+	o := observed.Objects{Now: now, Cluster: c}
 	var backups v1beta2.EtcdBackupList
 	if err := w.List(ctx, &backups, client.InNamespace(w.Namespace)); err != nil {
 		return o, fmt.Errorf("list EtcdBackups: %w", err)

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	core "github.com/etcd-suite/etcd-operator/internal/plugin"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/terminal"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 )
 
@@ -39,9 +39,10 @@ type Session struct {
 	Open  func(context.Context, connect.Access) (objstore.Store, error)
 }
 
+// New returns a session with these streams. It connects when a command asks for Kubernetes.
 func New(streams IO) *Session {
 	raw := streams
-	streams.Out, streams.Err = core.Printable(raw.Out), core.Printable(raw.Err)
+	streams.Out, streams.Err = terminal.Printable(raw.Out), terminal.Printable(raw.Err)
 	return &Session{IO: streams, Raw: raw, Rules: clientcmd.NewDefaultClientConfigLoadingRules(), Overrides: &clientcmd.ConfigOverrides{}}
 }
 
@@ -68,7 +69,7 @@ func (p *Session) None(what, remedy string, w *World) error {
 	if p.Everywhere {
 		where = "in any namespace"
 	}
-	_, err := fmt.Fprintln(p.Err, core.Wrap(fmt.Sprintf("There is no %s %s. %s", what, where, remedy), p.Width, 0))
+	_, err := fmt.Fprintln(p.Err, terminal.Wrap(fmt.Sprintf("There is no %s %s. %s", what, where, remedy), p.Width, 0))
 	return err
 }
 

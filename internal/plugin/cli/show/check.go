@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
 )
 
+// Check returns the command check.
 func Check(p *session.Session) *cobra.Command {
 	c := &cobra.Command{
 		Use: "check", Short: "Check before an installation that Kubernetes and your rights suffice", Args: cobra.NoArgs, Example: "  kubectl etcd check",
@@ -21,7 +22,7 @@ func Check(p *session.Session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			facts, err := facts(w, c.Context())
+			facts, err := facts(c.Context(), w)
 			if err != nil {
 				return err
 			}
@@ -44,7 +45,7 @@ func Check(p *session.Session) *cobra.Command {
 }
 
 // facts reads what an installation depends on. Only an API server that does not answer is an error.
-func facts(w *session.World, ctx context.Context) (core.Facts, error) {
+func facts(ctx context.Context, w *session.World) (core.Facts, error) {
 	f := core.Facts{Unreadable: map[string]error{}}
 	server, err := w.Core.Discovery().ServerVersion()
 	if err != nil {
@@ -70,12 +71,12 @@ func facts(w *session.World, ctx context.Context) (core.Facts, error) {
 	if f.Unreadable["operators"] = err; err == nil {
 		f.Operators = core.OperatorsOf(leases.Items)
 	}
-	f.Denied, f.Unreadable["rights"] = denied(w, ctx)
+	f.Denied, f.Unreadable["rights"] = denied(ctx, w)
 	return f, nil
 }
 
 // denied returns the rights of an installation that the user does not have.
-func denied(w *session.World, ctx context.Context) ([]string, error) {
+func denied(ctx context.Context, w *session.World) ([]string, error) {
 	var denied []string
 	for _, need := range []authorizationv1.ResourceAttributes{
 		{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"},

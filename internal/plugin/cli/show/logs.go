@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
 )
 
+// Logs returns the command logs.
 func Logs(p *session.Session) *cobra.Command {
 	var since time.Duration
 	var newest int64

@@ -14,8 +14,11 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	core "github.com/etcd-suite/etcd-operator/internal/plugin"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/findings"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/observed"
 )
 
+// Report returns the command report.
 func Report(p *session.Session) *cobra.Command {
 	var path string
 	c := &cobra.Command{Use: "report [cluster]", Short: "Write a bundle for a report of a problem, without Secrets", Args: cobra.MaximumNArgs(1), Example: session.ExampleOf("report --file example-report.tar.gz")}
@@ -28,7 +31,7 @@ func Report(p *session.Session) *cobra.Command {
 		if path == "" {
 			path = cluster.Name + "-report.tar.gz"
 		}
-		files, err := bundle(w, c.Context(), cluster, p.Now())
+		files, err := bundle(c.Context(), w, cluster, p.Now())
 		if err != nil {
 			return err
 		}
@@ -50,7 +53,7 @@ func Report(p *session.Session) *cobra.Command {
 }
 
 // bundle reads all that a report contains. Secrets are not read.
-func bundle(w *session.World, ctx context.Context, c v1beta2.EtcdCluster, now time.Time) ([]core.File, error) {
+func bundle(ctx context.Context, w *session.World, c v1beta2.EtcdCluster, now time.Time) ([]core.File, error) {
 	o, err := w.Objects(ctx, c, now, false)
 	if err != nil {
 		return nil, err
@@ -62,8 +65,8 @@ func bundle(w *session.World, ctx context.Context, c v1beta2.EtcdCluster, now ti
 	}
 	var files []core.File
 	for name, value := range map[string]any{
-		"status.yaml": core.Inspect(o), "cluster.yaml": c, "backups.yaml": core.BackupsOf(c.Name, o.Backups),
-		"restores.yaml": core.RestoresOf(c.Name, o.Restores), "pods.yaml": o.Pods, "events.yaml": events,
+		"status.yaml": findings.Inspect(o), "cluster.yaml": c, "backups.yaml": observed.BackupsOf(c.Name, o.Backups),
+		"restores.yaml": observed.RestoresOf(c.Name, o.Restores), "pods.yaml": o.Pods, "events.yaml": events,
 	} {
 		text, err := redacted(value)
 		if err != nil {
@@ -78,7 +81,7 @@ func bundle(w *session.World, ctx context.Context, c v1beta2.EtcdCluster, now ti
 		}
 		files = append(files, core.File{Name: "logs/" + pod.Name + ".log", Content: []byte(core.RedactText(text))})
 	}
-	return append(files, operatorLogs(w, ctx, c)...), nil
+	return append(files, operatorLogs(ctx, w, c)...), nil
 }
 
 // reportedLines is how many of the newest lines of a log a report has.
@@ -86,7 +89,7 @@ const reportedLines = 5000
 
 // operatorLogs reads the logs of the operators, without the lines about objects of other namespaces.
 // A user without the right gets the reason as a file, so that the reader of the report asks for the logs.
-func operatorLogs(w *session.World, ctx context.Context, c v1beta2.EtcdCluster) []core.File {
+func operatorLogs(ctx context.Context, w *session.World, c v1beta2.EtcdCluster) []core.File {
 	var pods corev1.PodList
 	if err := w.List(ctx, &pods, client.MatchingLabels{operatorLabel: operatorName}); err != nil {
 		return []core.File{{Name: "operators/unreadable.txt", Content: []byte("The Pods of the operators cannot be listed: " + err.Error() + "\n")}}

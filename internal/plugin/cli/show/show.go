@@ -6,10 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	core "github.com/etcd-suite/etcd-operator/internal/plugin"
+	"github.com/etcd-suite/etcd-operator/internal/plugin"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/findings"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/terminal"
 )
 
+// Status returns the command status.
 func Status(p *session.Session) *cobra.Command {
 	var look bool
 	c := &cobra.Command{
@@ -17,7 +20,7 @@ func Status(p *session.Session) *cobra.Command {
 		Example: "  kubectl etcd status example\n  kubectl etcd status -A",
 		RunE: func(c *cobra.Command, args []string) error {
 			if p.Everywhere {
-				return overview(p, c.Context(), args)
+				return overview(c.Context(), p, args)
 			}
 			w, cluster, err := p.ConnectTo(c.Context(), args)
 			if err != nil {
@@ -27,17 +30,18 @@ func Status(p *session.Session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			report := core.Inspect(o)
+			report := findings.Inspect(o)
 			if done, err := p.Print(report); done {
 				return err
 			}
-			return report.Render(p.Out, core.Style{Color: p.Color, Wide: p.Output == "wide", Width: p.Width})
+			return report.Render(p.Out, terminal.Style{Color: p.Color, Wide: p.Output == "wide", Width: p.Width})
 		},
 	}
 	c.Flags().BoolVar(&look, "look", true, "ask the members for raft lag and alarms, and read when certificates expire")
 	return p.Lists(p.Formats(c, "json, yaml or wide"))
 }
 
+// Events returns the command events.
 func Events(p *session.Session) *cobra.Command {
 	c := &cobra.Command{
 		Use: "events [cluster]", Short: "List the events of a cluster, its Pods, backups and restores by time", Args: cobra.MaximumNArgs(1), Example: session.ExampleOf("events"),
@@ -62,14 +66,14 @@ func Events(p *session.Session) *cobra.Command {
 			}
 			var rows [][]string
 			for _, e := range events {
-				row := []string{core.EventTime(e).UTC().Format("2006-01-02 15:04:05"), e.Type, e.Reason,
+				row := []string{plugin.EventTime(e).UTC().Format("2006-01-02 15:04:05"), e.Type, e.Reason,
 					e.InvolvedObject.Kind + " " + e.InvolvedObject.Name, strconv.Itoa(int(max(1, e.Count))), e.Message}
 				if p.Output == "wide" {
 					row = append(row, cmp.Or(e.ReportingController, e.Source.Component, "-"))
 				}
 				rows = append(rows, row)
 			}
-			return core.Table(p.Out, header, rows)
+			return terminal.Table(p.Out, header, rows)
 		},
 	}
 	return p.Formats(c, "json, yaml or wide")

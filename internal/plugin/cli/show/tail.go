@@ -13,7 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
 )
 
-// A tail prints the lines of all members as they arrive.
+// A Tail prints the lines of all members as they arrive.
 type Tail struct {
 	Pods func(context.Context) ([]string, error)
 	// open streams a log from a time on, as Kubernetes wrote it, or from its start.

@@ -6,8 +6,10 @@ import (
 
 	core "github.com/etcd-suite/etcd-operator/internal/plugin"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/terminal"
 )
 
+// Version returns the command version.
 func Version(p *session.Session, client string) *cobra.Command {
 	var only bool
 	c := &cobra.Command{
@@ -31,7 +33,7 @@ func Version(p *session.Session, client string) *cobra.Command {
 			if done, err := p.Print(found); done {
 				return err
 			}
-			return found.Render(p.Out, core.Style{Width: p.Width})
+			return found.Render(p.Out, terminal.Style{Width: p.Width})
 		},
 	}
 	c.Flags().BoolVar(&only, "client", false, "show the version of the plugin only, without Kubernetes")

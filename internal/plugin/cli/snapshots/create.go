@@ -6,12 +6,12 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	core "github.com/etcd-suite/etcd-operator/internal/plugin"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/edit"
 )
 
 // create creates an object and follows its work.
-func create(p *session.Session, c *cobra.Command, w *session.World, object client.Object, look func() core.Step) error {
+func create(p *session.Session, c *cobra.Command, w *session.World, object client.Object, look func() edit.Step) error {
 	if err := w.Create(c.Context(), object); err != nil {
 		return fmt.Errorf("%s cannot be created: %w. Nothing was changed. Correct the cause and run the command again", object.GetName(), err)
 	}

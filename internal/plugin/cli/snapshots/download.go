@@ -11,12 +11,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	core "github.com/etcd-suite/etcd-operator/internal/plugin"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/backups"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/observed"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 )
 
+// Download returns the command download.
 func Download(p *session.Session) *cobra.Command {
 	var d downloading
 	c := &cobra.Command{
@@ -32,11 +34,11 @@ func Download(p *session.Session) *cobra.Command {
 				return err
 			}
 			open := func(ctx context.Context, w *session.World, cluster string, d downloading) (remote, error) {
-				return fromStore(p, ctx, w, cluster, d)
+				return fromStore(ctx, p, w, cluster, d)
 			}
 			if d.now {
 				open = func(ctx context.Context, w *session.World, name string, d downloading) (remote, error) {
-					return fromMember(p, ctx, w, name, d)
+					return fromMember(ctx, p, w, name, d)
 				}
 			}
 			from, err := open(c.Context(), w, args[0], d)
@@ -47,7 +49,7 @@ func Download(p *session.Session) *cobra.Command {
 			if d.file != "" {
 				from.file = d.file
 			}
-			return write(p, c.Context(), from, signers)
+			return write(c.Context(), p, from, signers)
 		},
 	}
 	flags := c.Flags()
@@ -67,18 +69,18 @@ func Download(p *session.Session) *cobra.Command {
 }
 
 // fromStore opens a snapshot of an EtcdBackup. The EtcdCluster need not exist any more.
-func fromStore(p *session.Session, ctx context.Context, w *session.World, cluster string, d downloading) (remote, error) {
+func fromStore(ctx context.Context, p *session.Session, w *session.World, cluster string, d downloading) (remote, error) {
 	var all v1beta2.EtcdBackupList
 	if err := w.List(ctx, &all, client.InNamespace(w.Namespace)); err != nil {
 		return remote{}, fmt.Errorf("list EtcdBackups: %w", err)
 	}
-	backups := core.OnlyNamed(d.backup, core.BackupsOf(cluster, all.Items))
-	chosen, err := core.ChooseObject(cluster, d.backup, d.snapshot, backups)
+	listed := backups.OnlyNamed(d.backup, observed.BackupsOf(cluster, all.Items))
+	chosen, err := backups.ChooseObject(cluster, d.backup, d.snapshot, listed)
 	if err != nil {
 		return remote{}, err
 	}
-	b := backups[slices.IndexFunc(backups, func(b v1beta2.EtcdBackup) bool { return b.Name == chosen.Backup })]
-	opened, err := openStore(p, ctx, w, b.Spec.StorageType, core.AtEndpoint(b.Spec.Storage, d.via), chosen.Path)
+	b := listed[slices.IndexFunc(listed, func(b v1beta2.EtcdBackup) bool { return b.Name == chosen.Backup })]
+	opened, err := openStore(ctx, p, w, b.Spec.StorageType, backups.AtEndpoint(b.Spec.Storage, d.via), chosen.Path)
 	if err != nil {
 		return remote{}, fmt.Errorf("%w. No file was written", err)
 	}
@@ -91,13 +93,13 @@ func fromStore(p *session.Session, ctx context.Context, w *session.World, cluste
 		identities = append(append(identities, '\n'), text...)
 	}
 	return remote{
-		store: opened.store, key: opened.at.Key, what: "snapshot " + chosen.Path, file: core.FileName(cluster, chosen.Path), size: chosen.Size,
-		identities: identities, hint: core.InsideHint(opened.at.Endpoint), close: func() {},
+		store: opened.store, key: opened.at.Key, what: "snapshot " + chosen.Path, file: backups.FileName(cluster, chosen.Path), size: chosen.Size,
+		identities: identities, hint: backups.InsideHint(opened.at.Endpoint), close: func() {},
 	}, nil
 }
 
 // write writes a snapshot to a file that does not exist, and verifies it. After an error there is no file.
-func write(p *session.Session, ctx context.Context, from remote, signers snapshot.Signers) error {
+func write(ctx context.Context, p *session.Session, from remote, signers snapshot.Signers) error {
 	target, err := os.OpenFile(from.file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("the snapshot cannot be written: %w. Nothing was downloaded. Choose another file with --file", err)
@@ -116,6 +118,6 @@ func write(p *session.Session, ctx context.Context, from remote, signers snapsho
 		_ = os.Remove(from.file)
 		return fmt.Errorf("%s cannot be downloaded: %w. No file was written.%s", from.what, err, from.hint)
 	}
-	_, err = fmt.Fprint(p.Out, core.Downloaded(from.file, fetched, signers.Required(), p.Width))
+	_, err = fmt.Fprint(p.Out, backups.Downloaded(from.file, fetched, signers.Required(), p.Width))
 	return err
 }

@@ -14,15 +14,16 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
-	core "github.com/etcd-suite/etcd-operator/internal/plugin"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/backups"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
 
+// Import returns the command import.
 func Import(p *session.Session, version string) *cobra.Command {
 	var like, via string
-	var target core.Target
+	var target backups.Target
 	c := &cobra.Command{
 		Use: "import <cluster> <file>", Short: "Verify a snapshot file, write it to a store, and print the EtcdRestore that restores it", Args: cobra.ExactArgs(2),
 		Example: "  kubectl etcd import example snapshot.db\n  kubectl etcd import example snapshot.db --yes -o yaml > restore.yaml",
@@ -31,7 +32,7 @@ func Import(p *session.Session, version string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			to, err := importTo(p, c.Context(), w, args[0], like, target)
+			to, err := importTo(c.Context(), p, w, args[0], like, target)
 			if err != nil {
 				return err
 			}
@@ -39,11 +40,11 @@ func Import(p *session.Session, version string) *cobra.Command {
 			if err := w.Get(c.Context(), client.ObjectKey{Namespace: w.Namespace, Name: args[0]}, &cluster); err != nil && !apierrors.IsNotFound(err) {
 				return fmt.Errorf("EtcdCluster %s cannot be read: %w. Nothing was written", args[0], err)
 			}
-			saved, err := store(p, c.Context(), w, to, args[0], args[1], via, version)
+			saved, err := store(c.Context(), p, w, to, args[0], args[1], via, version)
 			if err != nil {
 				return err
 			}
-			restore := core.RestoreOf(to, args[0], cluster.Status.ClusterID)
+			restore := backups.RestoreOf(to, args[0], cluster.Status.ClusterID)
 			if done, err := p.Print(restore); done {
 				return err
 			}
@@ -51,7 +52,7 @@ func Import(p *session.Session, version string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(p.Out, "%sTo restore it into EtcdCluster %s, apply this:\n\n%s", core.Stored(core.Path(to.Spec.Storage), saved.Manifest, p.Width), args[0], text)
+			_, err = fmt.Fprintf(p.Out, "%sTo restore it into EtcdCluster %s, apply this:\n\n%s", backups.Stored(backups.Path(to.Spec.Storage), saved.Manifest, p.Width), args[0], text)
 			return err
 		},
 	}
@@ -62,23 +63,23 @@ func Import(p *session.Session, version string) *cobra.Command {
 }
 
 // importTo returns where a snapshot is written to.
-func importTo(p *session.Session, ctx context.Context, w *session.World, cluster, like string, target core.Target) (v1beta2.EtcdBackup, error) {
+func importTo(ctx context.Context, p *session.Session, w *session.World, cluster, like string, target backups.Target) (v1beta2.EtcdBackup, error) {
 	if target.Type != "" {
-		return core.BackupTo(target, w.Namespace, cluster, p.Now())
+		return backups.BackupTo(target, w.Namespace, cluster, p.Now())
 	}
 	var all v1beta2.EtcdBackupList
 	if err := w.List(ctx, &all, client.InNamespace(w.Namespace)); err != nil {
 		return v1beta2.EtcdBackup{}, fmt.Errorf("list EtcdBackups: %w", err)
 	}
-	series, err := core.Series(cluster, like, all.Items)
+	series, err := backups.Series(cluster, like, all.Items)
 	if err != nil {
 		return v1beta2.EtcdBackup{}, err
 	}
-	return core.ImportLike(*series, cluster, p.Now()), nil
+	return backups.ImportLike(*series, cluster, p.Now()), nil
 }
 
 // store asks, verifies a file and writes it to a store with its manifest. A file that fails the check never becomes an object.
-func store(p *session.Session, ctx context.Context, w *session.World, to v1beta2.EtcdBackup, cluster, file, via, version string) (snapshot.Saved, error) {
+func store(ctx context.Context, p *session.Session, w *session.World, to v1beta2.EtcdBackup, cluster, file, via, version string) (snapshot.Saved, error) {
 	content, err := os.Open(file)
 	if err != nil {
 		return snapshot.Saved{}, fmt.Errorf("the snapshot cannot be read: %w. Nothing was written", err)
@@ -88,23 +89,23 @@ func store(p *session.Session, ctx context.Context, w *session.World, to v1beta2
 	if err != nil {
 		return snapshot.Saved{}, fmt.Errorf("the snapshot cannot be read: %w. Nothing was written", err)
 	}
-	if err := p.Confirm(ctx, core.ImportQuestion(file, info.Size(), to)); err != nil {
+	if err := p.Confirm(ctx, backups.ImportQuestion(file, info.Size(), to)); err != nil {
 		return snapshot.Saved{}, err
 	}
-	opened, err := openStore(p, ctx, w, to.Spec.StorageType, core.AtEndpoint(to.Spec.Storage, via), "")
+	opened, err := openStore(ctx, p, w, to.Spec.StorageType, backups.AtEndpoint(to.Spec.Storage, via), "")
 	if err != nil {
 		return snapshot.Saved{}, fmt.Errorf("%w. Nothing was written", err)
 	}
 	saved, err := snapshot.Save(ctx, snapshot.Request{
 		Namespace: w.Namespace, Source: fileSource{content, info.Size()}, Store: opened.store, Key: opened.at.Key,
 		SpoolDir: os.TempDir(), Spool: ownDisk{},
-		Cluster: snapshot.Cluster{Namespace: w.Namespace, Name: cluster}, Time: p.Now(), Encoder: core.EncoderOf(to.Spec), Tool: "kubectl-etcd " + version,
+		Cluster: snapshot.Cluster{Namespace: w.Namespace, Name: cluster}, Time: p.Now(), Encoder: backups.EncoderOf(to.Spec), Tool: "kubectl-etcd " + version,
 	})
 	switch {
 	case errors.Is(err, dbfile.ErrNoTrailer):
 		return saved, fmt.Errorf("%s is no snapshot: %w. Nothing was written. A file of etcdctl snapshot save ends with the SHA-256 of its content. A copy of member/snap/db does not, and it can lack writes", file, err)
 	case err != nil:
-		return saved, fmt.Errorf("%s cannot be imported: %w.%s", file, err, core.InsideHint(opened.at.Endpoint))
+		return saved, fmt.Errorf("%s cannot be imported: %w.%s", file, err, backups.InsideHint(opened.at.Endpoint))
 	}
 	return saved, nil
 }

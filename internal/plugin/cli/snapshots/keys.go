@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	core "github.com/etcd-suite/etcd-operator/internal/plugin"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/edit"
 )
 
 // onlyKeys are the flags of a restore of some keys.
@@ -46,5 +46,5 @@ func restoreKeys(p *session.Session, c *cobra.Command, w *session.World, wanted 
 	if err := p.Confirm(c.Context(), question); err != nil {
 		return err
 	}
-	return create(p, c, w, &wanted, func() core.Step { return core.FollowRestore(wanted) })
+	return create(p, c, w, &wanted, func() edit.Step { return edit.FollowRestore(wanted) })
 }

@@ -6,10 +6,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	core "github.com/etcd-suite/etcd-operator/internal/plugin"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/backups"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/observed"
 )
 
+// List returns the command snapshots.
 func List(p *session.Session) *cobra.Command {
 	var verify bool
 	var snapshot string
@@ -30,16 +32,16 @@ func List(p *session.Session) *cobra.Command {
 				return verifyOne(p, c, w, args, snapshot, keys, all.Items)
 			}
 			if len(args) > 0 {
-				all.Items = core.BackupsOf(args[0], all.Items)
+				all.Items = observed.BackupsOf(args[0], all.Items)
 			}
-			found := core.Snapshots(all.Items)
+			found := observed.Snapshots(all.Items)
 			if done, err := p.Print(found); done {
 				return err
 			}
 			if len(found) == 0 {
-				return p.None(session.NameOf("snapshot", args), core.NoSnapshot(all.Items, args, p.Everywhere), w)
+				return p.None(session.NameOf("snapshot", args), backups.NoSnapshot(all.Items, args, p.Everywhere), w)
 			}
-			return core.SnapshotTable(p.Out, found, p.Output == "wide", p.Everywhere, p.Now())
+			return backups.SnapshotTable(p.Out, found, p.Output == "wide", p.Everywhere, p.Now())
 		},
 	}
 	c.Flags().BoolVar(&verify, "verify", false, "read and check a snapshot with an EtcdRestore that changes no data")
@@ -60,7 +62,7 @@ func verifyOne(p *session.Session, c *cobra.Command, w *session.World, args []st
 	if err != nil {
 		return err
 	}
-	chosen, err := core.Choose(snapshot, core.Snapshots(core.BackupsOf(cluster.Name, all)))
+	chosen, err := backups.Choose(snapshot, observed.Snapshots(observed.BackupsOf(cluster.Name, all)))
 	if err != nil {
 		return err
 	}

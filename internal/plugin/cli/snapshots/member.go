@@ -13,11 +13,12 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	core "github.com/etcd-suite/etcd-operator/internal/plugin"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/backups"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
 )
 
 // fromMember opens the data of a member, through the API server. It needs no store, and the member serves meanwhile.
-func fromMember(p *session.Session, ctx context.Context, w *session.World, name string, d downloading) (remote, error) {
+func fromMember(ctx context.Context, p *session.Session, w *session.World, name string, d downloading) (remote, error) {
 	cluster, err := w.Cluster(ctx, []string{name})
 	if err != nil {
 		return remote{}, err
@@ -30,7 +31,7 @@ func fromMember(p *session.Session, ctx context.Context, w *session.World, name 
 	if err != nil {
 		return remote{}, err
 	}
-	security, login, err := asClient(w, ctx, cluster)
+	security, login, err := asClient(ctx, w, cluster)
 	if err != nil {
 		return remote{}, err
 	}
@@ -46,15 +47,15 @@ func fromMember(p *session.Session, ctx context.Context, w *session.World, name 
 		return remote{}, fmt.Errorf("%w. No file was written", err)
 	}
 	return remote{
-		store: sender{client, pod.Name}, key: pod.Name, what: "the data of member " + pod.Name, file: core.FileName(cluster.Name, core.Stamp(p.Now())),
+		store: sender{client, pod.Name}, key: pod.Name, what: "the data of member " + pod.Name, file: backups.FileName(cluster.Name, backups.Stamp(p.Now())),
 		close: func() { client.Close(); cancel() },
 	}, nil
 }
 
 // asClient returns how etcd is asked: with the certificate of clients, and as the user of the operators if the cluster has one.
-func asClient(w *session.World, ctx context.Context, c v1beta2.EtcdCluster) (security *tls.Config, login *etcd.Login, err error) {
+func asClient(ctx context.Context, w *session.World, c v1beta2.EtcdCluster) (security *tls.Config, login *etcd.Login, err error) {
 	if c.Spec.TLS.SecureClient() {
-		secret, err := secret(w, ctx, c.Spec.TLS.ClientSecret(c.Name))
+		secret, err := secret(ctx, w, c.Spec.TLS.ClientSecret(c.Name))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -70,7 +71,7 @@ func asClient(w *session.World, ctx context.Context, c v1beta2.EtcdCluster) (sec
 	if name == "" {
 		return security, nil, nil
 	}
-	secret, err := secret(w, ctx, name)
+	secret, err := secret(ctx, w, name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -81,7 +82,7 @@ func asClient(w *session.World, ctx context.Context, c v1beta2.EtcdCluster) (sec
 	return security, login, nil
 }
 
-func secret(w *session.World, ctx context.Context, name string) (*corev1.Secret, error) {
+func secret(ctx context.Context, w *session.World, name string) (*corev1.Secret, error) {
 	secret, err := w.Core.CoreV1().Secrets(w.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("Secret %s cannot be read: %w. Nothing was written. You need the right to read it", name, err) //nolint:staticcheck // a kind

@@ -8,13 +8,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	core "github.com/etcd-suite/etcd-operator/internal/plugin"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/backups"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/edit"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/observed"
 )
 
+// Backup returns the command backup.
 func Backup(p *session.Session) *cobra.Command {
 	var like, series string
-	var to core.Target
+	var to backups.Target
 	var now bool
 	c := &cobra.Command{Use: "backup <cluster>", Short: "Take one snapshot now", Args: cobra.ExactArgs(1), Example: "  kubectl etcd backup example\n  kubectl etcd backup example --now"}
 	bindTarget(c, &to, &like)
@@ -27,32 +30,32 @@ func Backup(p *session.Session) *cobra.Command {
 			return err
 		}
 		if now || series != "" {
-			return seriesNow(p, c.Context(), w, cluster.Name, series)
+			return seriesNow(c.Context(), p, w, cluster.Name, series)
 		}
 		var all v1beta2.EtcdBackupList
 		if err := w.List(c.Context(), &all, client.InNamespace(w.Namespace)); err != nil {
 			return fmt.Errorf("list EtcdBackups: %w", err)
 		}
-		wanted, err := core.BackupTo(to, w.Namespace, cluster.Name, p.Now())
+		wanted, err := backups.BackupTo(to, w.Namespace, cluster.Name, p.Now())
 		if to.Type == "" {
 			var series *v1beta2.EtcdBackup
-			if series, err = core.Series(cluster.Name, like, all.Items); err == nil {
-				wanted = core.BackupLike(*series, cluster.Name, p.Now())
+			if series, err = backups.Series(cluster.Name, like, all.Items); err == nil {
+				wanted = backups.BackupLike(*series, cluster.Name, p.Now())
 			}
 		}
 		if err != nil {
 			return err
 		}
-		if err := p.Confirm(c.Context(), fmt.Sprintf("EtcdBackup %s takes a snapshot of EtcdCluster %s to %s.", wanted.Name, cluster.Name, core.Path(wanted.Spec.Storage))); err != nil {
+		if err := p.Confirm(c.Context(), fmt.Sprintf("EtcdBackup %s takes a snapshot of EtcdCluster %s to %s.", wanted.Name, cluster.Name, backups.Path(wanted.Spec.Storage))); err != nil {
 			return err
 		}
-		return create(p, c, w, &wanted, func() core.Step { return core.FollowBackup(wanted) })
+		return create(p, c, w, &wanted, func() edit.Step { return edit.FollowBackup(wanted) })
 	}
 	return p.Writes(c)
 }
 
 // bindTarget adds the flags of a store: that of an EtcdBackup, or one that flags name.
-func bindTarget(c *cobra.Command, to *core.Target, like *string) {
+func bindTarget(c *cobra.Command, to *backups.Target, like *string) {
 	c.Flags().StringVar(like, "like", "", "EtcdBackup whose store and options are used; default: the only series of the cluster")
 	c.Flags().StringVar(&to.Type, "storage", "", "kind of store, if no EtcdBackup is to be copied: S3, GCS or ABS")
 	c.Flags().StringVar(&to.Path, "path", "", "<bucket>/<key> of the snapshot")
@@ -65,17 +68,18 @@ func bindTarget(c *cobra.Command, to *core.Target, like *string) {
 }
 
 // seriesNow has a series take a snapshot of its own.
-func seriesNow(p *session.Session, ctx context.Context, w *session.World, cluster, backup string) error {
-	b, err := seriesOf(w, ctx, cluster, backup)
+func seriesNow(ctx context.Context, p *session.Session, w *session.World, cluster, backup string) error {
+	b, err := seriesOf(ctx, w, cluster, backup)
 	if err != nil {
 		return fmt.Errorf("%w. Nothing was changed", err)
 	}
 	if err := p.Confirm(ctx, fmt.Sprintf("EtcdBackup %s takes a snapshot of EtcdCluster %s now.", b.Name, cluster)); err != nil {
 		return err
 	}
-	return SnapshotNow(p, ctx, w, cluster, b.Name, p.Wait)
+	return SnapshotNow(ctx, p, w, cluster, b.Name, p.Wait)
 }
 
+// Restore returns the command restore.
 func Restore(p *session.Session) *cobra.Command {
 	var snapshot, backup, at, to string
 	var revision int64
@@ -97,9 +101,9 @@ func Restore(p *session.Session) *cobra.Command {
 		c.MarkFlagsMutuallyExclusive("public-key", point)
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
-		point, err := core.ParsePoint(revision, at, p.Now())
+		point, err := backups.ParsePoint(revision, at, p.Now())
 		if to != "" {
-			point, err = core.ParseTo(to, p.Now())
+			point, err = backups.ParseTo(to, p.Now())
 		}
 		if err != nil {
 			return err
@@ -116,7 +120,7 @@ func Restore(p *session.Session) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		o.Backups = core.OnlyNamed(backup, core.BackupsOf(cluster.Name, o.Backups))
+		o.Backups = backups.OnlyNamed(backup, observed.BackupsOf(cluster.Name, o.Backups))
 		if err := only.check(); err != nil {
 			return err
 		}
@@ -128,38 +132,38 @@ func Restore(p *session.Session) *cobra.Command {
 	return p.Writes(c)
 }
 
-func restoreSnapshot(p *session.Session, c *cobra.Command, w *session.World, o core.Objects, snapshot string, signing *v1beta2.SigningKeys, only onlyKeys, dryRun bool) error {
-	chosen, err := core.Choose(snapshot, core.Snapshots(o.Backups))
+func restoreSnapshot(p *session.Session, c *cobra.Command, w *session.World, o observed.Objects, snapshot string, signing *v1beta2.SigningKeys, only onlyKeys, dryRun bool) error {
+	chosen, err := backups.Choose(snapshot, observed.Snapshots(o.Backups))
 	if err != nil {
 		return err
 	}
 	if only.asked() {
-		wanted := core.NewRestore(o.Cluster, chosen, dryRun, p.Now())
+		wanted := backups.NewRestore(o.Cluster, chosen, dryRun, p.Now())
 		wanted.Spec.Signing = signing
 		return restoreKeys(p, c, w, wanted, only, "in snapshot "+chosen.Path)
 	}
 	if dryRun {
 		return verify(p, c, w, o.Cluster, chosen, signing)
 	}
-	fmt.Fprint(p.Out, core.Loss(o.Cluster, chosen, o.Looks, p.Now()))
+	fmt.Fprint(p.Out, backups.Loss(o.Cluster, chosen, o.Looks, p.Now()))
 	if err := p.Confirm(c.Context(), fmt.Sprintf("The data of EtcdCluster %s is replaced by the snapshot.", o.Cluster.Name)); err != nil {
 		return err
 	}
-	wanted := core.NewRestore(o.Cluster, chosen, false, p.Now())
+	wanted := backups.NewRestore(o.Cluster, chosen, false, p.Now())
 	wanted.Spec.Signing = signing
-	return create(p, c, w, &wanted, func() core.Step { return core.FollowRestore(wanted) })
+	return create(p, c, w, &wanted, func() edit.Step { return edit.FollowRestore(wanted) })
 }
 
 // restorePoint shows what would be lost, also in a dry run.
-func restorePoint(p *session.Session, c *cobra.Command, w *session.World, o core.Objects, point core.Point, only onlyKeys, dryRun bool) error {
-	found, err := core.FindPoint(point, o.Backups)
+func restorePoint(p *session.Session, c *cobra.Command, w *session.World, o observed.Objects, point backups.Point, only onlyKeys, dryRun bool) error {
+	found, err := backups.FindPoint(point, o.Backups)
 	if err != nil {
 		return err
 	}
 	if only.asked() {
-		return restoreKeys(p, c, w, core.NewPointRestore(o.Cluster, found, dryRun, p.Now()), only, "at "+point.String())
+		return restoreKeys(p, c, w, backups.NewPointRestore(o.Cluster, found, dryRun, p.Now()), only, "at "+point.String())
 	}
-	fmt.Fprint(p.Out, core.PointLoss(o.Cluster, found, core.Snapshots(o.Backups), o.Looks, p.Now()))
+	fmt.Fprint(p.Out, backups.PointLoss(o.Cluster, found, observed.Snapshots(o.Backups), o.Looks, p.Now()))
 	question := fmt.Sprintf("The data of EtcdCluster %s is replaced by that of %s.", o.Cluster.Name, point)
 	if dryRun {
 		question = fmt.Sprintf("An EtcdRestore verifies %s. The data of EtcdCluster %s is not changed.", point, o.Cluster.Name)
@@ -167,17 +171,17 @@ func restorePoint(p *session.Session, c *cobra.Command, w *session.World, o core
 	if err := p.Confirm(c.Context(), question); err != nil {
 		return err
 	}
-	wanted := core.NewPointRestore(o.Cluster, found, dryRun, p.Now())
-	return create(p, c, w, &wanted, func() core.Step { return core.FollowRestore(wanted) })
+	wanted := backups.NewPointRestore(o.Cluster, found, dryRun, p.Now())
+	return create(p, c, w, &wanted, func() edit.Step { return edit.FollowRestore(wanted) })
 }
 
 // verify creates an EtcdRestore that only reads and checks a snapshot.
-func verify(p *session.Session, c *cobra.Command, w *session.World, cluster v1beta2.EtcdCluster, chosen core.Saved, signing *v1beta2.SigningKeys) error {
+func verify(p *session.Session, c *cobra.Command, w *session.World, cluster v1beta2.EtcdCluster, chosen observed.Saved, signing *v1beta2.SigningKeys) error {
 	question := fmt.Sprintf("An EtcdRestore verifies snapshot %s of EtcdBackup %s. The data of EtcdCluster %s is not changed.", chosen.Path, chosen.Backup, cluster.Name)
 	if err := p.Confirm(c.Context(), question); err != nil {
 		return err
 	}
-	wanted := core.NewRestore(cluster, chosen, true, p.Now())
+	wanted := backups.NewRestore(cluster, chosen, true, p.Now())
 	wanted.Spec.Signing = signing
-	return create(p, c, w, &wanted, func() core.Step { return core.FollowRestore(wanted) })
+	return create(p, c, w, &wanted, func() edit.Step { return edit.FollowRestore(wanted) })
 }

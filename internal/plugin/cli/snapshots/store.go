@@ -10,8 +10,8 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	core "github.com/etcd-suite/etcd-operator/internal/plugin"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/edit"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
@@ -26,7 +26,7 @@ type opened struct {
 
 // openStore opens a store with the Secret that its block names. Without one, the identity of the user is used, as the command line of the
 // provider uses it. So no policy of the administrator is needed, which is about the identity of the operators.
-func openStore(p *session.Session, ctx context.Context, w *session.World, kind v1beta2.StorageType, block v1beta2.Storage, path string) (opened, error) {
+func openStore(ctx context.Context, p *session.Session, w *session.World, kind v1beta2.StorageType, block v1beta2.Storage, path string) (opened, error) {
 	at, problem := storage.Spec{Field: "storageType", Type: kind, Block: block, Path: path}.Location()
 	if problem != nil {
 		return opened{}, fmt.Errorf("the store cannot be opened: %s", problem.Message)
@@ -58,7 +58,7 @@ func counted(p *session.Session, store objstore.Getter, key string, size int64) 
 	if !p.Terminal {
 		return store
 	}
-	return countedStore{store, key, func(read int64) { p.Step(core.Transferred(read, size)) }}
+	return countedStore{store, key, func(read int64) { p.Step(edit.Transferred(read, size)) }}
 }
 
 // clearLine moves to the start of the row and erases it.
