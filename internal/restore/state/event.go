@@ -1,4 +1,4 @@
-package plan
+package state
 
 import (
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -8,17 +8,17 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
-// actionRestore is the action of all events of an EtcdRestore.
-const actionRestore = "Restore"
+// ActionRestore is the action of all events of an EtcdRestore.
+const ActionRestore = "Restore"
 
-// announced adds an event of that type to the description if the step changes the reason of the Ready condition. A
+// Announced adds an event of that type to the description if the step changes the reason of the Ready condition. A
 // change of the message alone causes no event.
-func (s State) announced(kind string, d planning.Description) planning.Description {
+func (s State) Announced(kind string, d planning.Description) planning.Description {
 	if ready := s.ready(); ready != nil && ready.Reason == d.Reason {
 		return d
 	}
 	d.Events = []planning.Event{{
-		Type: kind, Reason: d.Reason, Action: actionRestore, Note: planning.Shorten(d.Message, planning.MaxNote),
+		Type: kind, Reason: d.Reason, Action: ActionRestore, Note: planning.Shorten(d.Message, planning.MaxNote),
 	}}
 	return d
 }
@@ -28,14 +28,14 @@ func (s State) ready() *metav1.Condition {
 	return meta.FindStatusCondition(s.Restore.Status.Conditions, v1beta2.ConditionReady)
 }
 
-func (s State) readyReason() string {
+func (s State) ReadyReason() string {
 	if ready := s.ready(); ready != nil {
 		return ready.Reason
 	}
 	return v1beta2.ReasonPending
 }
 
-func (s State) readyMessage() string {
+func (s State) ReadyMessage() string {
 	if ready := s.ready(); ready != nil {
 		return ready.Message
 	}

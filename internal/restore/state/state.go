@@ -1,10 +1,10 @@
-package plan
+package state
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/source"
 )
 
 // State is everything that a decision may depend on. It is plain data and prints as JSON.
@@ -42,70 +42,47 @@ type State struct {
 	Writing Writing
 }
 
-// Progress is the state of the reading of a source.
-type Progress string
-
-// Progresses. After a restart of the operator it is ProofNone too, and the source is read again.
-const (
-	ProofNone    Progress = ""
-	ProofQueued  Progress = "Queued"
-	ProofRunning Progress = "Running"
-	ProofFailed  Progress = "Failed"
-	ProofDone    Progress = "Done"
-)
-
-// Proof is the result of reading a source once and completely.
-type Proof struct {
-	Progress Progress
-	// Percent of the bytes that have been read, while Progress is ProofRunning.
-	Percent int32
-	// Waits is for what the reading waits, and why. It is empty if it does not wait.
-	Waits string
-	// Asked and Choice are those of the Verify that started the reading.
-	Asked  v1beta2.RestoreSource
-	Choice source.Choice
-	// Source that was read. ChosenBecause explains why it was chosen, and is empty if the spec names it.
-	Source        v1beta2.RestoreSource
-	ChosenBecause string
-	// Snapshot that Source contains.
-	Snapshot v1beta2.Snapshot
-	// Point is what Snapshot was made of. It is nil for a snapshot of a cluster.
-	Point *v1beta2.PointInTimeStatus
-	// Base is the snapshot that the replay of a point began with, as it was read. It is empty for a snapshot of a cluster.
-	Base v1beta2.Snapshot
-	// Keys is the comparison of the keys below prefixes. It is nil if the whole cluster is restored.
-	Keys *v1beta2.PrefixesStatus
-	// Format is the etcd version of the Snapshot's format. Its minor version decides which etcd can read it.
-	Format string
-	// SignedURL is how the seed reads Source. It is nil if the seed opens the store with the same Secret.
-	SignedURL *v1beta2.SignedURLStatus
-	// Reason (a constant of the API) and Message describe the failure if Progress is ProofFailed.
-	Reason, Message string
-	// Final is true if another attempt would fail the same way.
-	Final bool
-	// Ended is when the reading failed.
-	Ended time.Time
-}
-
 // Finished returns whether the restore has ended. The operator does nothing more for it but delete it.
 func (s State) Finished() bool { return s.Restore.Status.CompletionTime != nil }
 
 // Proven returns whether the snapshot was verified. The status keeps this fact, because cluster-operator may have
 // acted on it.
 func (s State) Proven() bool {
-	if s.ofPrefixes() {
+	if s.OfPrefixes() {
 		return s.Restore.Status.Snapshot != nil && s.Restore.Status.Prefixes != nil && s.Restore.Status.Prefixes.Source != nil
 	}
 	return s.Restore.Status.Snapshot != nil && s.Restore.Status.Source != nil
 }
 
-// progress returns what the cluster reports about this restore, and nil if it has not started it.
-func (s State) progress() *v1beta2.ClusterRestoreStatus {
-	if s.ofPrefixes() {
-		return s.keysProgress()
+// Progress returns what the cluster reports about this restore, and nil if it has not started it.
+func (s State) Progress() *v1beta2.ClusterRestoreStatus {
+	if s.OfPrefixes() {
+		return s.KeysProgress()
 	}
 	if s.Cluster == nil || s.Cluster.Status.Restore == nil || s.Cluster.Status.Restore.UID != s.Restore.UID {
 		return nil
 	}
 	return s.Cluster.Status.Restore
+}
+
+// restoringKeys is the step of a restore of prefixes in the messages.
+const restoringKeys = v1beta2.RestoreStep(v1beta2.ReasonRestoringKeys)
+
+func (s State) KeysMessage() string {
+	return fmt.Sprintf("The operator writes keys below %s into EtcdCluster %s.", s.Prefixes(), s.Restore.Spec.EtcdCluster.Name)
+}
+
+// OfPrefixes returns whether only some keys are restored.
+func (s State) OfPrefixes() bool { return len(s.Restore.Spec.Prefixes) > 0 }
+
+// KeysProgress is what cluster-operator would report about a restore of prefixes, so that the present data is saved like that of any other restore.
+func (s State) KeysProgress() *v1beta2.ClusterRestoreStatus {
+	compared := s.Restore.Status.Prefixes
+	if compared == nil || !s.Proven() {
+		return nil
+	}
+	return &v1beta2.ClusterRestoreStatus{
+		UID: s.Restore.UID, Name: s.Restore.Name, Step: restoringKeys, Message: s.KeysMessage(),
+		SeedReadyTime: &compared.Time, ClusterID: compared.ClusterID, ClusterIDBefore: compared.ClusterID,
+	}
 }

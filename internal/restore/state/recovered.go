@@ -1,4 +1,4 @@
-package plan
+package state
 
 import (
 	"time"
@@ -9,9 +9,9 @@ import (
 // clockSlack is how much the clocks of two operators may differ.
 const clockSlack = time.Minute
 
-// recoveredSince reports whether a recovery from a lost quorum may have changed the history of the cluster since a time. It keeps the cluster ID, so a revision
+// RecoveredSince reports whether a recovery from a lost quorum may have changed the history of the cluster since a time. It keeps the cluster ID, so a revision
 // from before may have other keys.
-func (s State) recoveredSince(at metav1.Time) bool {
+func (s State) RecoveredSince(at metav1.Time) bool {
 	if s.Cluster == nil {
 		return false
 	}

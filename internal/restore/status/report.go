@@ -1,4 +1,4 @@
-package plan
+package status
 
 import (
 	"fmt"
@@ -9,90 +9,15 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
+	"github.com/etcd-suite/etcd-operator/internal/restore/steps"
 )
-
-// NewStatus returns the status after the step. err is the error of the step's effect: the status says it, and is otherwise left as it is, because the
-// next pass repeats the step. NewStatus is pure.
-func NewStatus(s State, step Step, err error) v1beta2.EtcdRestoreStatus {
-	status := *s.Restore.Status.DeepCopy()
-	if final(step) {
-		return status
-	}
-	now := metav1.NewTime(s.Now).Rfc3339Copy()
-	if err != nil {
-		r := report{status: &status, generation: s.Restore.Generation, now: now}
-		r.set(v1beta2.ConditionReady, false, v1beta2.ReasonRetrying, planning.Shorten(err.Error(), planning.MaxNote))
-		return status
-	}
-	status.ObservedGeneration = s.Restore.Generation
-	if status.StartTime == nil {
-		status.StartTime = &now
-	}
-	report{status: &status, generation: s.Restore.Generation, now: now}.step(s, step)
-	return status
-}
-
-// final returns whether the restore had ended before the step, which then changes nothing in the status.
-func final(step Step) bool {
-	_, done := step.(Done)
-	_, expired := step.(Expire)
-	return done || expired
-}
 
 // report writes conditions into a status.
 type report struct {
 	status     *v1beta2.EtcdRestoreStatus
 	generation int64
 	now        metav1.Time
-}
-
-func (r report) step(s State, step Step) {
-	d := step.describe(s)
-	r.attempt(s, step)
-	switch step := step.(type) {
-	case Done, Expire, RenewURL:
-	case RecordURL:
-		r.status.SignedURL = &step.URL
-	case Verify:
-		r.status.Attempts++
-		r.status.Percent = 0
-		r.verifying(s, d)
-	case Verifying:
-		r.verifying(s, d)
-		r.status.Percent = step.Percent
-	case Wait:
-		r.waiting(s, step, d)
-	case Interrupted:
-		r.interrupted(d)
-	case Accept:
-		r.accepted(s, step, d)
-	case Proved:
-		r.proved(step, d)
-	case Follow:
-		r.status.ArchivedRevision = max(r.status.ArchivedRevision, s.archivedBefore(step.Cluster))
-		r.switchedUnsaved(s, step.Cluster)
-		r.follow(s, step.Cluster, d)
-	case SaveOldData:
-		r.follow(s, step.Cluster, d)
-	case RecordSafety:
-		r.cluster(step.Cluster)
-		r.status.SafetySnapshot = &step.Snapshot
-		r.restoring(s, d)
-	case RestoreKeys:
-		r.writing(s, step, d)
-	case CompleteKeys:
-		r.completeKeys(step, d)
-	case Complete:
-		r.cluster(step.Cluster)
-		r.switchedUnsaved(s, step.Cluster)
-		r.status.Percent = 100
-		r.complete(d)
-	case Inherit:
-		r.complete(d)
-	case Fail:
-		r.status.ClusterID = ""
-		r.fail(d)
-	}
 }
 
 // interrupted reports an attempt that ended with the operator.
@@ -102,12 +27,12 @@ func (r report) interrupted(d planning.Description) {
 }
 
 // follow reports what the cluster reports.
-func (r report) follow(s State, c v1beta2.ClusterRestoreStatus, d planning.Description) {
+func (r report) follow(s state.State, c v1beta2.ClusterRestoreStatus, d planning.Description) {
 	r.cluster(c)
 	r.restoring(s, d)
 }
 
-func (r report) waiting(s State, step Wait, d planning.Description) {
+func (r report) waiting(s state.State, step steps.Wait, d planning.Description) {
 	r.status.Reason = ""
 	if step.Failure {
 		r.status.Reason = step.Message
@@ -118,25 +43,9 @@ func (r report) waiting(s State, step Wait, d planning.Description) {
 	}
 }
 
-// accepted reports a verified snapshot. If the status was lost in the middle of the restore, it also reports the safety snapshot again.
-func (r report) accepted(s State, step Accept, d planning.Description) {
-	r.status.Percent, r.status.Choice = 100, step.ChosenBecause
-	r.status.Snapshot, r.status.PointInTime = &step.Snapshot, step.Point
-	if s.ofPrefixes() {
-		r.comparedKeys(step.Keys, &step.Source)
-	} else {
-		r.status.Source, r.status.SignedURL = &step.Source, step.SignedURL
-	}
-	r.status.Reason = ""
-	if cluster := s.progress(); cluster != nil {
-		r.switchedUnsaved(s, *cluster)
-	}
-	r.open(d)
-}
-
 // verifying keeps what was reported about a failed attempt until this one has ended.
-func (r report) verifying(s State, d planning.Description) {
-	retries := s.retries(r.status.Attempts)
+func (r report) verifying(s state.State, d planning.Description) {
+	retries := s.Retries(r.status.Attempts)
 	if !retries {
 		r.status.Reason = ""
 	}
@@ -157,15 +66,15 @@ func (r report) open(d planning.Description) {
 }
 
 // restoring reports a restore that the cluster works on. It is Stalled if the cluster is.
-func (r report) restoring(s State, d planning.Description) {
+func (r report) restoring(s state.State, d planning.Description) {
 	r.status.Reason = ""
 	r.set(v1beta2.ConditionReady, false, d.Reason, d.Message)
 	r.verified(d)
 	r.set(v1beta2.ConditionRestoring, true, d.Reason, d.Message)
 	r.set(v1beta2.ConditionComplete, false, d.Reason, "The cluster is not restored yet.")
 	r.notFailed(d.Reason)
-	if cluster := s.stalledCluster(); cluster != nil {
-		r.set(v1beta2.ConditionStalled, true, d.Reason, helpNeeded("The cluster is being restored, but EtcdCluster "+s.Cluster.Name, cluster))
+	if cluster := s.StalledCluster(); cluster != nil {
+		r.set(v1beta2.ConditionStalled, true, d.Reason, state.HelpNeeded("The cluster is being restored, but EtcdCluster "+s.Cluster.Name, cluster))
 	}
 }
 
