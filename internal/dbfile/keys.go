@@ -24,9 +24,11 @@ type Entry struct {
 	offset, length int64
 }
 
-// MaxValue is how many bytes a value may have that is extracted, and MaxKey how many a key. etcd accepts 1.5 MiB for both together by default. The caller holds a
-// key several times.
-const MaxValue, MaxKey = 8 << 20, 1 << 20
+// MaxValue is how many bytes a value may have that is extracted. etcd accepts 1.5 MiB for a key and its value by default.
+const MaxValue = 8 << 20
+
+// MaxKey is how many bytes a key may have that is extracted. The caller holds a key several times.
+const MaxKey = 1 << 20
 
 // bytesPerEntry is what the extraction needs for each key, besides its text, and while its maps grow.
 const bytesPerEntry = 200

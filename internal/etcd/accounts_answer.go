@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 
 	"go.etcd.io/etcd/api/v3/authpb"
@@ -47,10 +48,15 @@ func (c *Client) accounts(ctx context.Context, left *accountsLeft, most int, met
 	_, ofRole := question.(interface{ GetRole() string })
 	answer := &accountsAnswer{left: left, ofRole: ofRole}
 	err := c.client.ActiveConnection().Invoke(context.WithValue(ctx, longAnswers{}, most), method, question, answer)
-	if err != nil {
+	switch {
+	case answer.err != nil:
+		return nil, answer.err
+	case errors.Is(err, errTooLong): // its text has the bound of others
+		return nil, fmt.Errorf("%w, or more than %d KiB in one answer", ErrManyAccounts, most>>10)
+	case err != nil:
 		return nil, rpctypes.Error(err)
 	}
-	return answer, answer.err
+	return answer, nil
 }
 
 // unmarshal reads an answer of etcdserverpb to AuthRoleList, AuthUserList, AuthUserGet or AuthRoleGet: each has a header in field 1, and a list in field 2.
@@ -66,7 +72,7 @@ func (a *accountsAnswer) unmarshal(message []byte) error {
 		a.names = append(a.names, string(text))
 		return a.left.take(perName + len(text))
 	})
-	return nil
+	return a.err
 }
 
 // permission reads an authpb.Permission.
