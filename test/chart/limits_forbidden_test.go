@@ -250,6 +250,7 @@ var forbiddenCalls = map[string][]request{
 		badCertificate("name one server", `{"spec":{"dnsNames":["www.issued.NAMESPACE.svc"]}}`),
 		badCertificate("copy its Secret to other namespaces", `{"spec":{"secretTemplate":{"annotations":{"reflector.v1.k8s.emberstack.com/reflection-auto-enabled":"true"}}}}`),
 		badCertificate("copy its Secret to other namespaces by annotations of both", `{"metadata":{"annotations":{"`+copied+`":"true"}},"spec":{"secretTemplate":{"annotations":{"`+copied+`":"true"}}}}`),
+		badCertificate("make its Secret a setting of Argo CD", `{"metadata":{"labels":{"argocd.argoproj.io/secret-type":"cluster"}},"spec":{"secretTemplate":{"labels":{"argocd.argoproj.io/secret-type":"cluster"}}}}`),
 		badCertificate("label its Secret otherwise than itself", `{"metadata":{"labels":{"team":"a"}},"spec":{"secretTemplate":{"labels":{"team":"b"}}}}`),
 		badCertificate("name an address of a server", `{"spec":{"ipAddresses":["192.0.2.1"]}}`),
 		badCertificate("be in a group of administrators", `{"spec":{"subject":{"organizations":["system:masters"]}}}`),

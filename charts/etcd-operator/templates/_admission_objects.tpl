@@ -187,7 +187,7 @@
     (!has(object.spec.emailAddresses) || !variables.creates && has(oldObject.spec.emailAddresses) && object.spec.emailAddresses == oldObject.spec.emailAddresses) &&
     (!has(object.spec.otherNames) || !variables.creates && has(oldObject.spec.otherNames) && object.spec.otherNames == oldObject.spec.otherNames) &&
     (!has(object.spec.secretTemplate) || !variables.creates && has(oldObject.spec.secretTemplate) && object.spec.secretTemplate == oldObject.spec.secretTemplate ||
-    (!has(object.spec.secretTemplate.labels) || object.spec.secretTemplate.labels.all(k, has(object.metadata.labels) &&
+    (!has(object.spec.secretTemplate.labels) || object.spec.secretTemplate.labels.all(k, k != 'argocd.argoproj.io/secret-type' && has(object.metadata.labels) &&
     k in object.metadata.labels && object.metadata.labels[k] == object.spec.secretTemplate.labels[k])) &&
     (!has(object.spec.secretTemplate.annotations) || object.spec.secretTemplate.annotations.all(k, !variables.creates &&
     has(oldObject.spec.secretTemplate) && has(oldObject.spec.secretTemplate.annotations) && k in oldObject.spec.secretTemplate.annotations &&
