@@ -17,6 +17,14 @@
     !variables.creates && has(oldObject.metadata.ownerReferences) && oldObject.metadata.ownerReferences.size() == 1 &&
     oldObject.metadata.ownerReferences.all(o, o.kind == 'EtcdRestore' && o.apiVersion.startsWith('etcd.database.coreos.com/') &&
     variables.name == 'etcdrestore-' + o.uid)
+- name: user # of a cluster, whose certificate a Secret of that name has
+  expression: >-
+    variables.name.startsWith(variables.cluster + '-') && variables.name.endsWith('-tls') && variables.name.size() > variables.cluster.size() + 5 ?
+    variables.name.substring(variables.cluster.size() + 1, variables.name.size() - 4) : ''
+- name: ofCluster # its user is none whose Secret has the name of a Secret of another cluster
+  expression: >-
+    variables.cluster != '' && (variables.name == variables.cluster + '-ca' || variables.user in ['peer', 'server', 'client', 'operator'] ||
+    variables.user.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$') && !variables.user.matches('-(peer|server|client|operator)$'))
 {{- end }}
 
 {{- define "etcd-operator.secretsValidations" }}
@@ -24,11 +32,21 @@
   message: An operator may only write Secrets of the type Opaque.
   reason: Forbidden
 - expression: >-
-    variables.isClusterOperator && !variables.deletes && variables.cluster != '' &&
-    (variables.name == variables.cluster + '-ca' || variables.name.startsWith(variables.cluster + '-') && variables.name.endsWith('-tls')) &&
-    (variables.creates || variables.clusterBefore == variables.cluster) ||
+    variables.isClusterOperator && !variables.deletes && variables.ofCluster && (variables.creates || variables.clusterBefore == variables.cluster) ||
     variables.isRestoreOperator && (variables.deletes || variables.ofRestore) && (variables.creates || variables.ofRestoreBefore)
   message: cluster-operator may only write the Secrets with the certificates of an EtcdCluster, and restore-operator only those with the signed URL of an EtcdRestore.
+  reason: Forbidden
+- expression: >-
+    variables.deletes || !has(object.metadata.annotations) || object.metadata.annotations.all(k, k.startsWith('etcd.database.coreos.com/') ||
+    !variables.creates && has(oldObject.metadata.annotations) && k in oldObject.metadata.annotations &&
+    object.metadata.annotations[k] == oldObject.metadata.annotations[k])
+  message: An operator may only give a Secret its own annotations, because other controllers copy a Secret to other namespaces by its annotations.
+  reason: Forbidden
+- expression: >-
+    variables.deletes || !has(object.metadata.labels) || !('argocd.argoproj.io/secret-type' in object.metadata.labels) ||
+    !variables.creates && has(oldObject.metadata.labels) && 'argocd.argoproj.io/secret-type' in oldObject.metadata.labels &&
+    object.metadata.labels['argocd.argoproj.io/secret-type'] == oldObject.metadata.labels['argocd.argoproj.io/secret-type']
+  message: An operator may not make a Secret one of the settings of Argo CD.
   reason: Forbidden
 {{- end }}
 
@@ -169,12 +187,13 @@
     (!has(object.spec.emailAddresses) || !variables.creates && has(oldObject.spec.emailAddresses) && object.spec.emailAddresses == oldObject.spec.emailAddresses) &&
     (!has(object.spec.otherNames) || !variables.creates && has(oldObject.spec.otherNames) && object.spec.otherNames == oldObject.spec.otherNames) &&
     (!has(object.spec.secretTemplate) || !variables.creates && has(oldObject.spec.secretTemplate) && object.spec.secretTemplate == oldObject.spec.secretTemplate ||
-    (!has(object.spec.secretTemplate.labels) || object.spec.secretTemplate.labels.all(k, has(object.metadata.labels) &&
+    (!has(object.spec.secretTemplate.labels) || object.spec.secretTemplate.labels.all(k, k != 'argocd.argoproj.io/secret-type' && has(object.metadata.labels) &&
     k in object.metadata.labels && object.metadata.labels[k] == object.spec.secretTemplate.labels[k])) &&
-    (!has(object.spec.secretTemplate.annotations) || object.spec.secretTemplate.annotations.all(k, has(object.metadata.annotations) &&
-    k in object.metadata.annotations && object.metadata.annotations[k] == object.spec.secretTemplate.annotations[k]))) &&
+    (!has(object.spec.secretTemplate.annotations) || object.spec.secretTemplate.annotations.all(k, !variables.creates &&
+    has(oldObject.spec.secretTemplate) && has(oldObject.spec.secretTemplate.annotations) && k in oldObject.spec.secretTemplate.annotations &&
+    object.spec.secretTemplate.annotations[k] == oldObject.spec.secretTemplate.annotations[k]))) &&
     (!has(object.spec.literalSubject) || !variables.creates && has(oldObject.spec.literalSubject) && object.spec.literalSubject == oldObject.spec.literalSubject)
-  message: cluster-operator may not set other names in a Certificate, and only labels and annotations of its Secret that the Certificate has, too.
+  message: cluster-operator may not set other names in a Certificate, no annotations of its Secret, and only labels of its Secret that the Certificate has, too.
   reason: Forbidden
 {{- end }}
 

@@ -2,6 +2,7 @@ package secrets
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -125,9 +126,14 @@ func SetTemplate(certificate *unstructured.Unstructured) error {
 // TemplatePatch is the patch of that template for patches of the labels and annotations of a Certificate. It removes annotations that an earlier version
 // wrote, see metadata.Given.ForSecret.
 func TemplatePatch(labels, annotations map[string]any) map[string]any {
-	removed := map[string]any{}
+	removed, kept := map[string]any{}, maps.Clone(labels)
 	for key := range annotations {
 		removed[key] = nil
 	}
-	return map[string]any{"labels": labels, "annotations": removed}
+	for key := range metadata.ForbiddenOfSecret.Labels {
+		if _, is := kept[key]; is {
+			kept[key] = nil
+		}
+	}
+	return map[string]any{"labels": kept, "annotations": removed}
 }
