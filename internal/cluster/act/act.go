@@ -43,7 +43,7 @@ func (a *Actor) Act(ctx context.Context, v *view.View, step steps.Step) error {
 		return a.pods.restoreLabels(ctx, v, step)
 	case steps.CreateVolumes, steps.KeepVolume, steps.ResizeVolume, steps.SetAsideVolume, steps.UnmarkVolume, steps.DeleteVolume, steps.RecordForcing, steps.RecordForced:
 		return a.volumes.actOnVolumes(ctx, v, step)
-	case steps.CreateCA, steps.ReplaceCA, steps.RemovePreviousCA, steps.RequestCertificates, steps.WriteCertificates, steps.WriteUserCertificates:
+	case steps.CreateCA, steps.ReplaceCA, steps.RemovePreviousCA, steps.HandOutCA, steps.RequestCertificates, steps.WriteCertificates, steps.WriteUserCertificates:
 		return a.certificates.actOnCertificates(ctx, v, step)
 	case steps.ApplyServices:
 		return a.Objects.applyServices(ctx, v, step)

@@ -32,6 +32,9 @@ func (a *certificateActs) actOnCertificates(ctx context.Context, v *view.View, s
 		return a.replaceCA(ctx, v)
 	case steps.RemovePreviousCA:
 		return a.removePreviousCA(ctx, v)
+	case steps.HandOutCA:
+		before := v.Material.CA
+		return a.update(ctx, v, material.CASecret(v.State), &material.Secret{Data: v.Material.CompleteAuthority(), Annotations: before.Annotations, Version: before.Version})
 	case steps.RequestCertificates:
 		return a.requestCertificates(ctx, v)
 	case steps.WriteCertificates:
@@ -50,7 +53,7 @@ func (a *certificateActs) createCA(ctx context.Context, v *view.View) error {
 		return err
 	}
 	return a.create(ctx, v, newSecret(v, material.CASecret(v.State), &material.Secret{
-		Data:        map[string][]byte{material.CACertKey: authority.Cert, material.CAKeyKey: authority.Key},
+		Data:        v.Material.NewAuthority(authority),
 		Annotations: rotated(v),
 	}))
 }

@@ -264,6 +264,7 @@ func TestPlanOrder(t *testing.T) {
 		{"waitForQuorum", "refusedOperator", "a refusal that leaves the operator blind is reported first"},
 		{"renewCertificates", "certifyUsers", "certificates of users follow that of clients"},
 		{"certifyUsers", "paused", "clients are refused when their certificates run out, also while the operator is paused"},
+		{"handOutCA", "rotateCA", "others sign with the new CA before members trust it alone"},
 		{"reportAccounts", "uncertifiedUsers", "a user matters more than its certificate"},
 		{"waitForQuorum", "changeAccounts", "etcd changes no user without a quorum"},
 		{"changeAccounts", "waitUntilHealthy", "a new user does not wait for the node of one member"},

@@ -122,6 +122,7 @@ var Rules = []group{
 		{Name: "resizePods", Decide: lifecycle.ResizePods},
 		{Name: "prepareVersionChange", Decide: versions.PrepareVersionChange},
 		{Name: "rollMembers", Decide: versions.RollMembers},
+		{Name: "handOutCA", Decide: certificates.HandOutCA},
 		{Name: "rotateCA", Decide: certificates.RotateCA},
 	}},
 	{Name: "tidy", Purpose: "Objects that are proven not to be needed are removed, and finished operations are recorded.", Rules: []rule{

@@ -98,7 +98,7 @@ func (s *Secrets) Doubt(v *view.View, step steps.Step, err error, hangs func(v *
 // Writes reports whether a step changes what is kept.
 func Writes(step steps.Step) bool {
 	switch step := step.(type) {
-	case steps.CreateCA, steps.RequestCertificates, steps.WriteCertificates, steps.WriteUserCertificates:
+	case steps.CreateCA, steps.HandOutCA, steps.RequestCertificates, steps.WriteCertificates, steps.WriteUserCertificates:
 		return true
 	case steps.ApplyMetadata:
 		return step.Kind == "Secret" || step.Kind == "Certificate"

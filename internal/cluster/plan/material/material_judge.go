@@ -84,7 +84,7 @@ func judgeCA(m Material, s state.State) state.CertificateAuthority {
 		return a
 	}
 	end := current.Certificate().NotAfter
-	a.Invalid = !signs(m, s)
+	a.Invalid, a.Incomplete = !signs(m, s), m.incomplete()
 	switch early := notYetValid(current.Certificate(), state.LaterNow(s)); {
 	case early != "":
 		a.ReplaceCause = "the current one was created while a clock was ahead: " + early
@@ -309,6 +309,9 @@ func (m Material) WithNewCA(s state.State, authority *pki.CA) map[string][]byte 
 	data := map[string][]byte{
 		CACertKey: authority.Cert, CAKeyKey: authority.Key,
 		PreviousCACertKey: m.CA.Get(CACertKey), PreviousCAKeyKey: m.CA.Get(CAKeyKey),
+	}
+	if held := m.CA.Get(IssuedCertKey); len(held) > 0 { // it signs clients until all members trust the new one
+		data[IssuedCertKey], data[IssuedKeyKey] = held, m.CA.Get(IssuedKeyKey)
 	}
 	current, err := Current(m)
 	if previous := previous(m); previous != nil && Valid(s, previous) && (err != nil || !Valid(s, current)) {

@@ -80,6 +80,17 @@ func (RemovePreviousCA) describe(state.State) planning.Description {
 	}, "ForgettingAuthority", cluster)
 }
 
+// HandOutCA writes the keys of the Secret with the certificate authority from which others sign certificates of clients.
+type HandOutCA struct{ Cause string }
+
+func (step HandOutCA) describe(state.State) planning.Description {
+	return announced(planning.Description{
+		Reason:  v1beta2.ReasonIssuingCertificates,
+		Message: "The operator is writing tls.crt and tls.key of the certificate authority's Secret: " + step.Cause + ".",
+		Requeue: state.RequeueSoon,
+	}, "HandingOutAuthority", cluster)
+}
+
 // WriteUserCertificates writes the Secrets of users whose certificates are missing or due. What names the first.
 type WriteUserCertificates struct{ What string }
 
