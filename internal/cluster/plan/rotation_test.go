@@ -108,10 +108,20 @@ func (w *rotation) issue(names ...string) {
 	}
 }
 
+// issueUser renews the certificate of the user as cert-manager does.
+func (w *rotation) issueUser() {
+	pair, err := w.issuer.Issue(state.UserRequest(w.s, "shop"), w.s.Now, 1000*time.Hour)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.m.UsersIssued = map[string]*material.Secret{"shop": {Data: map[string][]byte{material.IssuedCertKey: pair.Cert, material.IssuedKeyKey: pair.Key, material.IssuedCAKey: w.issuer.Cert}}}
+}
+
 // judge updates the state as observe does.
 func (w *rotation) judge() {
 	w.s.Certificates = w.m.Judge(w.s, state.Certificates{Requested: true})
-	w.s.UserCertificates.Due, w.s.UserCertificates.Urgent = w.m.JudgeUsers(w.s), w.m.UsersUrgent(w.s)
+	w.s.UserCertificates.Urgent = w.m.UsersUrgent(w.s)
+	w.s.UserCertificates.Due, w.s.UserCertificates.Outdated = w.m.JudgeUsers(w.s)
 	w.s.MembershipKnown = w.r.IntN(4) > 0 // else no member answers in time
 	for i := range w.s.Members {
 		m, l := &w.s.Members[i], w.members[i]
@@ -169,6 +179,9 @@ func (w *rotation) sign() {
 // certify gives the cluster a user with a certificate.
 func (w *rotation) certify() {
 	w.s.Spec.Auth = &v1beta2.AuthPolicy{Users: []v1beta2.AuthUser{{Name: "shop", Certificate: &v1beta2.AuthCertificate{}}}}
+	if w.issuer != nil {
+		w.issueUser()
+	}
 	w.judge()
 	w.act(certificates.CertifyUsers(w.s))
 	w.user = &loaded{}
@@ -176,10 +189,13 @@ func (w *rotation) certify() {
 }
 
 // writeUsers writes the certificates of users that are due.
-func (w *rotation) writeUsers() {
-	users := map[string]*material.Secret{}
-	for _, due := range w.s.UserCertificates.Due {
-		after, err := w.m.NewUserSecret(w.s, due.User)
+func (w *rotation) writeUsers(step steps.WriteUserCertificates) {
+	users, all := map[string]*material.Secret{}, w.s.UserCertificates.Due
+	if step.Switch {
+		all = append(all, w.s.UserCertificates.Outdated...)
+	}
+	for _, due := range all {
+		after, err := w.m.NewUserSecret(w.s, due.User, step)
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -226,7 +242,7 @@ func (w *rotation) act(step steps.Step) {
 			}
 		}
 	case steps.WriteUserCertificates:
-		w.writeUsers()
+		w.writeUsers(step)
 	case steps.LoadCertificates:
 		for i := range w.s.Members {
 			if w.s.Members[i].Name == step.Name {

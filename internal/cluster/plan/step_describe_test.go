@@ -69,7 +69,7 @@ func TestEvents(t *testing.T) {
 
 // everyStep has a step of each type. A step about one member or volume names it m.
 var everyStep = []steps.Step{
-	steps.ChangeAccounts{What: "add user m"}, steps.AnnounceAccounts{Users: 1}, steps.WriteUserCertificates{What: "user m: it expires"},
+	steps.ChangeAccounts{What: "add user m"}, steps.AnnounceAccounts{Users: 1}, steps.WriteUserCertificates{What: "user m: it expires"}, steps.AnnounceUserCertificates{Users: 1}, steps.RequestUserCertificates{What: "user m"}, steps.WithdrawUserCertificates{What: "user m"},
 	steps.ApplyMetadata{Kind: "Secret", Name: "s"}, steps.AwaitSafetySnapshot{},
 	steps.AddLearner{Name: "m"}, steps.AddToService{Name: "m"}, steps.AdoptSeed{}, steps.ApplyBudget{}, steps.ApplyNetworkPolicy{}, steps.ApplyServices{}, steps.AwaitResize{Message: "grows"}, steps.FenceWrites{ID: 1}, steps.UnfenceWrites{ID: 1}, steps.BeginBootstrap{},
 	steps.AwaitSafetySnapshot{}, steps.BeginRemoval{Voter: "m", Name: "m"}, steps.BeginRecovery{Member: "m"}, steps.BeginRestore{}, steps.BeginSwitch{}, steps.ReturnToSeeding{}, steps.CancelDowngrade{}, steps.CancelRecovery{}, steps.CompactHistory{}, steps.CompleteRecovery{},

@@ -150,6 +150,8 @@ func RotateCA(s state.State) steps.Step {
 		return steps.WriteCertificates{Switch: true, Cause: "all members trust the new CA"}
 	case c.Superseded && c.CA.Incomplete != "":
 		return nil // HandOutCA failed: others still sign with the old CA
+	case c.Superseded && s.Spec.TLS.CertManager != nil && len(s.UserCertificates.Unread) > 0:
+		return nil // a user may have a certificate of the old CA
 	case c.Superseded:
 		return dropOld(s)
 	case c.CA.Previous:

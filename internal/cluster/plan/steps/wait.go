@@ -50,7 +50,7 @@ func (step Wait) Key() state.WaitKey {
 func Upkeep(step Step) bool {
 	switch step.(type) {
 	case KeepVolume, ResizeVolume, CreateCA, ReplaceCA, RemovePreviousCA, HandOutCA, RequestCertificates, WriteCertificates, LoadCertificates,
-		ApplyServices, ApplyNetworkPolicy, WithdrawNetworkPolicy, ApplyBudget, WithdrawBudget, RestoreLabels, RelabelPod, ApplyMetadata, AddToService, RemoveFromService, ForbidEmptyStart, UnmarkVolume, ChangeAccounts, AnnounceAccounts, WriteUserCertificates:
+		ApplyServices, ApplyNetworkPolicy, WithdrawNetworkPolicy, ApplyBudget, WithdrawBudget, RestoreLabels, RelabelPod, ApplyMetadata, AddToService, RemoveFromService, ForbidEmptyStart, UnmarkVolume, ChangeAccounts, AnnounceAccounts, WriteUserCertificates, AnnounceUserCertificates, RequestUserCertificates, WithdrawUserCertificates:
 		return true
 	}
 	return false
