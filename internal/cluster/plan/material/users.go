@@ -26,7 +26,10 @@ const (
 
 // JudgeUsers says which certificates of users are due, and which when all members trust a new CA.
 func (m Material) JudgeUsers(s state.State) (due, outdated []state.UserCertificate) {
-	trusted := m.trustedByMembers()
+	var trusted pki.Bundle
+	if m.Issued != nil {
+		trusted = m.trustedByMembers()
+	}
 	for _, user := range s.Spec.Auth.Certified() {
 		cause, later := m.userDue(s, user), ""
 		if m.Issued != nil {
