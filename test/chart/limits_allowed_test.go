@@ -36,7 +36,8 @@ var everyWrite = map[string]string{
 	"cluster.applyOver":             "apply a Service",
 	"cluster.create":                "created",
 	"cluster.createFirst":           "created",
-	"cluster.requestCertificates":   "created",
+	"cluster.applyCertificate":      "created",
+	"cluster.withdrawUsers":         "request the Certificate of a user, and delete it",
 	"cluster.delete":                "delete a Pod",
 	"cluster.deleteStopped":         "delete a Pod",
 	"cluster.relabel":               "label a Pod",
@@ -171,6 +172,15 @@ var allowedCalls = []request{
 			}
 		}
 		return c.Delete(l.Context(), policy)
+	}},
+	{"request the Certificate of a user, and delete it", clusterOperator, func(l *limits, c client.Client) error {
+		certificate := l.userCertificate("shop", nil)
+		for range 2 {
+			if err := apply(l, c, certificate); err != nil {
+				return err
+			}
+		}
+		return c.Delete(l.Context(), certificate)
 	}},
 	{"update a Secret", clusterOperator, func(l *limits, c client.Client) error {
 		return get(l, l.secret("managed-ca"), func(s *corev1.Secret) error {

@@ -261,6 +261,21 @@ var forbiddenCalls = map[string][]request{
 			certificate.Object["spec"] = map[string]any{"secretName": "issued-other-issued", "issuerRef": map[string]any{"name": "ca"}}
 			return create(l, c, of(l.issued, certificate))
 		}},
+		badUser("request a Certificate of a user for servers", "shop", func(spec map[string]any) { spec["usages"] = []any{"server auth", "client auth"} }),
+		badUser("request a Certificate of a user for all usages", "shop", func(spec map[string]any) { delete(spec, "usages") }),
+		badUser("request a Certificate of a user with the name of another", "shop", func(spec map[string]any) { spec["commonName"] = "admin" }),
+		badUser("request a Certificate of root", "root", nil),
+		badUser("request a Certificate of a user with the name of that of another cluster", "shop-peer", nil),
+		badUser("request a Certificate of a user with the name of members", "shop", func(spec map[string]any) { spec["dnsNames"] = []any{"*.issued.elsewhere.svc", "issued-client"} }),
+		badUser("request a Certificate of a user with an address", "shop", func(spec map[string]any) { spec["ipAddresses"] = []any{"127.0.0.1"} }),
+		badUser("request a Certificate of a user in another Secret", "shop", func(spec map[string]any) { spec["secretName"] = "webhook-tls" }),
+		{"delete a Certificate of members", clusterOperator, func(l *limits, c client.Client) error { return c.Delete(l.Context(), l.certificate("issued-peer")) }},
+		{"delete a Certificate of others", clusterOperator, func(l *limits, c client.Client) error {
+			return deleteForeign(l, c, l.certificate("issued-web"))
+		}},
+		{"adopt a Certificate", clusterOperator, func(l *limits, c client.Client) error {
+			return changeForeign(l, c, l.certificate("issued-web"), `{"metadata":{"ownerReferences":[{"apiVersion":"etcd.database.coreos.com/v1beta2","kind":"EtcdCluster","name":"issued","uid":"1"}]},"spec":{"commonName":"web","usages":["client auth"],"secretName":"issued-web-issued","issuerRef":{"name":"ca"}}}`)
+		}},
 		{"request a Certificate", restoreOperator, func(l *limits, c client.Client) error {
 			return merge(l, c, l.certificate("issued-peer"), `{"spec":{"duration":"1h"}}`)
 		}},
@@ -353,6 +368,25 @@ func badCertificate(name, patch string) request {
 	return request{name, clusterOperator, func(l *limits, c client.Client) error {
 		return merge(l, c, l.certificate("issued-peer"), strings.ReplaceAll(patch, "NAMESPACE", l.team))
 	}}
+}
+
+// badUser requests the Certificate of a user with something that it may not have.
+func badUser(name, user string, change func(spec map[string]any)) request {
+	return request{name, clusterOperator, func(l *limits, c client.Client) error { return create(l, c, l.userCertificate(user, change)) }}
+}
+
+// userCertificate is the Certificate of a user, as cluster-operator requests it.
+func (l *limits) userCertificate(user string, change func(spec map[string]any)) *unstructured.Unstructured {
+	certificate := l.certificate("issued-" + user)
+	spec := map[string]any{
+		"secretName": "issued-" + user + "-issued", "commonName": user, "usages": []any{"digital signature", "client auth"},
+		"dnsNames": []any{"client.issued." + l.team + ".svc"}, "issuerRef": map[string]any{"name": "ca", "kind": "Issuer", "group": "cert-manager.io"},
+	}
+	if change != nil {
+		change(spec)
+	}
+	certificate.Object["spec"] = spec
+	return of(l.issued, certificate)
 }
 
 // badServer is badCertificate for the one of members for clients.

@@ -138,6 +138,17 @@
   expression: variables.cluster + '-client.' + request.namespace
 - name: members
   expression: "'*.' + variables.cluster + '.' + request.namespace"
+- name: ofUser # of a user of spec.auth, whose name is the common name
+  expression: >-
+    !variables.deletes && variables.cluster != '' && has(object.spec.commonName) && variables.name == variables.cluster + '-' + object.spec.commonName &&
+    object.spec.commonName.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$') && !['root', 'peer', 'server', 'client', 'operator'].exists(n,
+    object.spec.commonName == n || n != 'root' && object.spec.commonName.endsWith('-' + n)) && has(object.spec.usages) &&
+    object.spec.usages.all(u, u in ['digital signature', 'client auth']) && (!has(object.spec.dnsNames) || object.spec.dnsNames.all(n,
+    n == 'client.' + variables.cluster + '.' + request.namespace + '.svc')) && (!has(object.spec.ipAddresses) || object.spec.ipAddresses.size() == 0)
+- name: ofUserBefore
+  expression: >-
+    !variables.creates && variables.clusterBefore != '' && variables.name.startsWith(variables.clusterBefore + '-') &&
+    !(variables.name in [variables.clusterBefore + '-peer', variables.clusterBefore + '-server', variables.clusterBefore + '-client', variables.clusterBefore + '-operator'])
 {{- end }}
 
 {{/* The allowed issuers in the form kind.group/name, as a list of CEL. */}}
@@ -158,10 +169,10 @@
   message: cluster-operator may only name an Issuer of the namespace, or an issuer of the value clusterOperator.certManagerIssuers of the operators' chart.
   reason: Forbidden
 - expression: >-
-    variables.isClusterOperator && !variables.deletes && variables.cluster != '' && variables.name in [variables.cluster + '-peer',
-    variables.cluster + '-server', variables.cluster + '-client', variables.cluster + '-operator'] &&
-    (variables.creates || variables.clusterBefore == variables.cluster)
-  message: cluster-operator may only create and change the four Certificates of an EtcdCluster.
+    variables.isClusterOperator && (variables.deletes ? variables.ofUserBefore : variables.cluster != '' && (variables.ofUser || variables.name in [
+    variables.cluster + '-peer', variables.cluster + '-server', variables.cluster + '-client', variables.cluster + '-operator']) &&
+    (variables.creates || variables.clusterBefore == variables.cluster))
+  message: cluster-operator may only create and change the four Certificates of an EtcdCluster and those of its users, and delete those of users.
   reason: Forbidden
 - expression: variables.deletes || object.spec.secretName == variables.name + '-issued' && (!has(object.spec.isCA) || !object.spec.isCA)
   message: A Certificate of an EtcdCluster is written to the Secret with the name of the Certificate and -issued, and is no CA.
@@ -177,7 +188,7 @@
 - expression: >-
     variables.deletes || ['peer', 'server'].all(u, variables.name != variables.cluster + '-' + u || object.spec.commonName == variables.name) &&
     (variables.name != variables.cluster + '-operator' || object.spec.commonName == 'root')
-  message: Only the Certificate of clients has a common name that the user chooses.
+  message: Only the Certificates of clients and users have a common name that the author of the EtcdCluster chooses.
   reason: Forbidden
 - expression: >-
     variables.deletes ||

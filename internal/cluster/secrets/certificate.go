@@ -12,6 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/metadata"
+	"github.com/etcd-suite/etcd-operator/internal/pki"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -24,7 +25,16 @@ const (
 
 // Certificate is cert-manager's Certificate of a usage.
 func Certificate(s state.State, u state.Usage) *unstructured.Unstructured {
-	request, policy := state.CertificateRequest(s, u), s.Spec.TLS.CertManager
+	return certificateFor(s, s.Name+u.Certificate, state.CertificateRequest(s, u))
+}
+
+// UserCertificate is cert-manager's Certificate of a user.
+func UserCertificate(s state.State, user string) *unstructured.Unstructured {
+	return certificateFor(s, s.Name+"-"+user, state.UserRequest(s, user))
+}
+
+func certificateFor(s state.State, name string, request pki.Request) *unstructured.Unstructured {
+	policy := s.Spec.TLS.CertManager
 	uses := []any{"digital signature"}
 	if request.Server {
 		uses = append(uses, "server auth")
@@ -33,15 +43,15 @@ func Certificate(s state.State, u state.Usage) *unstructured.Unstructured {
 		uses = append(uses, "client auth")
 	}
 	names := []any{}
-	for _, name := range request.DNSNames {
-		names = append(names, name)
+	for _, dnsName := range request.DNSNames {
+		names = append(names, dnsName)
 	}
 	addresses := []any{}
 	for _, address := range request.Addresses {
 		addresses = append(addresses, address.String())
 	}
 	spec := map[string]any{
-		"secretName": s.Name + u.Certificate + issuedSuffix,
+		"secretName": name + issuedSuffix,
 		"commonName": request.CommonName,
 		"usages":     uses,
 		"privateKey": map[string]any{"algorithm": "ECDSA", "size": int64(256), "rotationPolicy": "Always"},
@@ -63,7 +73,7 @@ func Certificate(s state.State, u state.Usage) *unstructured.Unstructured {
 		"kind":       "Certificate",
 		"metadata": map[string]any{
 			"namespace": s.Namespace,
-			"name":      s.Name + u.Certificate,
+			"name":      name,
 			"labels":    map[string]any{v1beta2.LabelApp: v1beta2.AppName, v1beta2.LabelCluster: s.Name},
 		},
 		"spec": spec,
