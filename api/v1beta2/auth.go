@@ -106,7 +106,7 @@ type AuthUser struct {
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=128
 	Roles []string `json:"roles,omitempty"`
-	// Write certificate: {} to get a certificate of the user in Secret <cluster>-<user>-tls. Needs TLS.managed.
+	// Write certificate: {} to get a certificate of the user in Secret <cluster>-<user>-tls. Needs TLS.managed or TLS.certManager.
 	// +optional
 	Certificate *AuthCertificate `json:"certificate,omitempty"`
 	// Name of a Secret with the password of the user in the key password. Without it the user has no password, and needs a certificate.

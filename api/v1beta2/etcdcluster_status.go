@@ -98,6 +98,10 @@ type EtcdClusterStatus struct {
 	// Secret of the first user of spec.auth with a certificate, from which a Service Binding connects a workload.
 	// +optional
 	Binding *ServiceBinding `json:"binding,omitempty"`
+	// Users for which the operator has requested a Certificate of cert-manager, or is about to. It deletes those of users that left the spec.
+	// +optional
+	// +listType=atomic
+	UserCertificates []string `json:"userCertificates,omitempty"`
 	// State of each member, as the member itself reported it.
 	// +optional
 	// +listType=map

@@ -1005,6 +1005,11 @@ func (in *EtcdClusterStatus) DeepCopyInto(out *EtcdClusterStatus) {
 		*out = new(ServiceBinding)
 		**out = **in
 	}
+	if in.UserCertificates != nil {
+		in, out := &in.UserCertificates, &out.UserCertificates
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.MemberStatuses != nil {
 		in, out := &in.MemberStatuses, &out.MemberStatuses
 		*out = make([]MemberStatus, len(*in))

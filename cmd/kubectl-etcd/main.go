@@ -8,19 +8,20 @@ import (
 	"os/signal"
 
 	"github.com/etcd-suite/etcd-operator/internal/operator"
-	"github.com/etcd-suite/etcd-operator/internal/plugin"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/terminal"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	system := cli.System()
+	system := session.System()
 	root := cli.New(system, operator.Version)
 	root.SetArgs(cli.Arguments(os.Args))
 	err := root.ExecuteContext(ctx)
 	code := cli.ExitCode(ctx, err)
 	if err != nil {
-		fmt.Fprintln(plugin.Printable(os.Stderr), cli.Message(ctx, err, system.Width))
+		fmt.Fprintln(terminal.Printable(os.Stderr), session.Message(ctx, err, system.Width))
 	}
 	stop()
 	os.Exit(code)

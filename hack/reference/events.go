@@ -31,6 +31,7 @@ var meanings = map[string]string{
 	"ForgettingAuthority":    "The operator removes a replaced CA from the Secrets of members.",
 	"ForgettingPod":          "The operator deletes by force the Pod of a member that was removed, because its node does not confirm that the Pod stopped.",
 	"GrowingVolume":          "The operator requests a larger volume.",
+	"HandingOutAuthority":    "The operator writes tls.crt and tls.key of the Secret with the CA, from which others sign certificates of clients.",
 	"KeepingVolume":          "The operator marks a volume so that it outlives the EtcdCluster.",
 	"MakingAuthority":        "The operator creates the CA of a cluster.",
 	"MovingLeader":           "The operator moves the leadership to another member.",

@@ -10,6 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
 	"github.com/etcd-suite/etcd-operator/internal/restore"
 )
 
@@ -34,7 +35,7 @@ func flagRows(string) ([][]string, error) {
 
 // pluginRows are the flags of kubectl etcd.
 func pluginRows(string) ([][]string, error) {
-	root := cli.New(cli.IO{}, "dev")
+	root := cli.New(session.IO{}, "dev")
 	rows := append([][]string{{"command", "flag", "default", "meaning"}}, flagsOf("all", root.PersistentFlags())...)
 	var add func(*cobra.Command)
 	add = func(c *cobra.Command) {

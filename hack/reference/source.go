@@ -77,7 +77,7 @@ var announcers = []string{"announced", "warned", "Announced", "Warned", "NewEven
 // events returns the reasons of events that the plans publish and that are not reasons of conditions.
 func events(root string) ([]string, error) {
 	var found []string
-	for _, folder := range []string{"internal/cluster/plan", "internal/cluster/plan/*", "internal/backup/plan", "internal/backup/status", "internal/restore/plan"} {
+	for _, folder := range []string{"internal/cluster/plan", "internal/cluster/plan/*", "internal/backup/plan", "internal/backup/status", "internal/restore/plan", "internal/restore/state", "internal/restore/steps", "internal/restore/status"} {
 		files, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
 		if err != nil {
 			return nil, fmt.Errorf("list %s: %w", folder, err)

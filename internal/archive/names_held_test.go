@@ -48,7 +48,8 @@ func TestTheNamesOfTenArchivesTakeTheMemoryOfOne(t *testing.T) {
 	for name, store := range map[string]numbered{"links": {count: 40_000}, "timelines": {count: 4_000, timelines: true}} {
 		var releases []func()
 		var held [][]Names
-		heaptest.Bound(t, 24, func() {
+		// The names of the listings are garbage of 400 MiB, and a collector on a busy machine leaves more of it. So only what is held counts.
+		heaptest.Holds(t, 4<<10, func() any {
 			for range 10 {
 				all, release, err := List(ctx, store, long)
 				if err == nil {
@@ -57,6 +58,7 @@ func TestTheNamesOfTenArchivesTakeTheMemoryOfOne(t *testing.T) {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
+			return held
 		})
 		if len(held) != 1 {
 			t.Errorf("%s: %d archives fit, want 1", name, len(held))

@@ -16,7 +16,7 @@ import (
 // an EtcdBackup. A field that counts after that holds or deletes snapshots in the wrong place, or brings the data of another cluster.
 var located = map[string]string{
 	"Snapshot": "Recorded", "Snapshots": "RecordSuccess replaces them; a restore compares whole paths", "SnapshotStore": "it is compared itself",
-	"LastDrill": "Here", "LastArchiveProof": "Here", "Recoverable": "MovedArchive; restore/plan.archived",
+	"LastDrill": "Here", "LastArchiveProof": "Here", "Recoverable": "MovedArchive; restore/state.Archived",
 	"Copies":       "Recorded, and its ObservedGeneration",
 	"EtcdRevision": "it is only shown", "EtcdVersion": "it is only shown", "SnapshotSize": "it is only shown", "LastSuccessDate": "Recorded comes first",
 	"Conditions": "each has the generation of its spec",

@@ -100,9 +100,9 @@ var listed = map[string][]string{
 		"pace/meter.go done", "pace/meter.go look", "turns/limit.go record", "turns/limit.go left", "turns/urgent.go leftForUrgent", "turns/urgent.go end", "turns/urgent.go WaitedFor", "spool/give_way.go spares", "spool/give_way.go give", "restore/safety.go saveOldData", "turns/urgent.go hasMoreFrom", "spool/share.go returned", "spool/share.go hadUrgent", "spool/overtake.go delaysOwn", "cluster/plan/state/serving.go SilentFor", "cluster/plan/versions/unseen.go readyUnseen", "cluster/plan/state/certificates.go WhyExpired", "worker/patience.go longest", "worker/turn.go leave", "worker/turn.go ran", "spool/give_way.go keeps", "spool/queue.go answer", "spool/overtake.go starves", "spool/overtake.go overtake", "restore/point.go readBase", "restore/read_limit.go pause", "restore/read_limit.go pausing",
 		"cluster/failing.go saw", "cluster/failing.go tooLong", "cluster/plan/state/waiting.go Lasted", "cluster/plan/state/waiting.go Saw",
 	},
-	"package clock has compared the time before": {"backup/state/proof.go Proof", "backup/attempt/stored.go complete", "restore/plan/interrupted.go describe"},
+	"package clock has compared the time before": {"backup/state/proof.go Proof", "backup/attempt/stored.go complete", "restore/steps/proof.go Describe"},
 	"a time ahead of now counts as now, and decides only when the status reports a wait as too long": {
-		"restore/plan/wait.go clusterHasNotStarted", "restore/plan/wait.go verifiedAt",
+		"restore/plan/wait.go clusterHasNotStarted", "restore/state/wait.go VerifiedAt",
 	},
 	"the time is corrected when it is observed (State.CorrectTimes)": {
 		"cluster/plan/state/roll.go WaitedToBePublished", "cluster/plan/state/roll.go Resolves", "cluster/plan/state/waiting.go BacksOff",
@@ -140,8 +140,8 @@ var listed = map[string][]string{
 		"backup/plan/finish.go timeToLiveIsOver", "restore/plan/finish.go restoreHasFinished",
 	},
 	"the store has another clock, which decides if this one is ahead": {"snapshot/decide.go Future", "snapshot/retain.go within"},
-	"a signed URL is renewed at once if its time is too far ahead":    {"restore/plan/signed_url.go RenewalIn", "restore/plan/signed_url.go SignedUntil"},
-	"cluster-operator corrects the time in the status":                {"restore/plan/safety.go givesUpSafety"},
+	"a signed URL is renewed at once if its time is too far ahead":    {"restore/state/signed_url.go RenewalIn", "restore/plan/signed_url.go SignedUntil"},
+	"cluster-operator corrects the time in the status":                {"restore/state/safety.go GivesUpSafety"},
 	"a file of an upload stays until the clock has reached its time":  {"objstore/file/file.go removeStale"},
 	"it is a simulation": {"cluster/plan/model/exact.go waitsForExact", "cluster/plan/model/from.go putMember"},
 }

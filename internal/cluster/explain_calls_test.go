@@ -29,6 +29,8 @@ var decides = map[string]string{
 	"secrets.ownSecret":           "the same",
 	"secrets.certificateOf":       "which certificates are requested",
 	"secrets.observeCertManager":  "which certificates are requested",
+	"secrets.observeUserIssued":   "which certificates of users are requested",
+	"secrets.observeLeft":         "which users that left the spec still have one",
 	"members.shows":               "when an old CA is removed",
 	"observe.observeExpansion":    "which volumes grow",
 	"observe.observeStorageClass": "whether a member is created",

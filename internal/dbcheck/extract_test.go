@@ -4,10 +4,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
+	"github.com/etcd-suite/etcd-operator/internal/heaptest"
 )
 
 // Keys of a damaged or hostile snapshot are read in a process of their own, with a bound, and the operator continues.
@@ -51,6 +53,35 @@ func TestKeysAreExtractedInAProcess(t *testing.T) {
 	if err := (Process{Memory: smallMemory}).Extract(t.Context(), write(t, many), []string{"key"}, values, index); !errors.Is(err, dbfile.ErrTooLarge) {
 		t.Errorf("more keys than fit: %v", err)
 	}
+}
+
+// The keys of a snapshot are compared in the process of the operator, which holds one of each reading, and copies it for a transaction. A writer of the bucket
+// writes keys of 64 MiB, and members answer slowly: twelve readings then need more memory than restore-operator has.
+func TestAHugeKeyIsNotReadIntoTheOperator(t *testing.T) {
+	file := write(t, dbfiletest.New(t, 1).PutKey(strings.Repeat("k", 64<<20), 1).Snapshot())
+	const large = 640 << 20 // as in the chart
+	if _, err := (Process{Memory: large}).Inspect(t.Context(), file); err != nil {
+		t.Fatalf("the snapshot is damaged: %v", err)
+	}
+	values, err1 := os.Create(filepath.Join(t.TempDir(), "values"))
+	index, err2 := os.Create(filepath.Join(t.TempDir(), "index"))
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	defer values.Close()
+	defer index.Close()
+	if err := (Process{Memory: large}).Extract(t.Context(), file, []string{"k"}, values, index); errors.Is(err, dbfile.ErrTooLarge) {
+		return
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := index.Seek(0, 0); err != nil {
+		t.Fatal(err)
+	}
+	heaptest.Bound(t, 8, func() {
+		entry, err := dbfile.NewEntries(index, values, 1).Next()
+		t.Errorf("a key of %d MiB is read, error %v", len(entry.Key)>>20, err)
+	})
 }
 
 // A lock or a job of a queue is created and deleted again and again, and the history is not compacted. One key exists below the prefix, and the

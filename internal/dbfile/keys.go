@@ -24,8 +24,11 @@ type Entry struct {
 	offset, length int64
 }
 
-// MaxValue is how many bytes a value may have that is extracted. etcd accepts 1.5 MiB by default.
+// MaxValue is how many bytes a value may have that is extracted. etcd accepts 1.5 MiB for a key and its value by default.
 const MaxValue = 8 << 20
+
+// MaxKey is how many bytes a key may have that is extracted. The caller holds a key several times.
+const MaxKey = 1 << 20
 
 // bytesPerEntry is what the extraction needs for each key, besides its text, and while its maps grow.
 const bytesPerEntry = 200
@@ -134,6 +137,9 @@ func (e *extraction) write(rev, value []byte) error {
 	if err := proto.Unmarshal(value, &pair); err != nil {
 		return corrupt("revision %d: %w", main, err)
 	}
+	if len(key) > MaxKey {
+		return fmt.Errorf("%w: key %q has %d bytes, and at most %d can be written", ErrTooLarge, Short([]byte(key)), len(key), MaxKey)
+	}
 	if len(pair.Value) > MaxValue {
 		return fmt.Errorf("%w: key %q has a value of %d bytes, and at most %d can be written", ErrTooLarge, Short([]byte(key)), len(pair.Value), MaxValue)
 	}
@@ -189,7 +195,7 @@ func (e *Entries) Next() (Entry, error) {
 	switch {
 	case errors.Is(err, io.EOF):
 		return Entry{}, io.EOF
-	case err != nil || length > maxHeld:
+	case err != nil || length > MaxKey:
 		return Entry{}, errIndex
 	}
 	entry := Entry{Key: make([]byte, length)}

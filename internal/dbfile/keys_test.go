@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -59,6 +60,10 @@ func TestTheLastValueOfEachKeyIsExtracted(t *testing.T) {
 	if diff := cmp.Diff(some, extract(t, content, "key-00001")); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)
 	}
+	longest := strings.Repeat("k", dbfile.MaxKey)
+	if got := extract(t, dbfiletest.New(t, member).PutKey(longest, 1).Snapshot(), "k"); got[longest] != 1 {
+		t.Errorf("the longest key is not among %d", len(got))
+	}
 	if got := extract(t, content, "other"); len(got) > 0 {
 		t.Errorf("%v", got)
 	}
@@ -72,6 +77,7 @@ func TestADamagedIndexEndsTheReading(t *testing.T) {
 	for name, index := range map[string][]byte{
 		"half of a key":                   {5, 'a', 'b'},
 		"a key of 2^60 bytes":             {0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x10},
+		"a key longer than any of etcd":   {0x81, 0x80, 0x40},
 		"no place of the value":           {1, 'a', 0},
 		"a value behind the end":          {1, 'a', 0, 5, 1},
 		"a value that ends behind it":     {1, 'a', 0, 2, 4},

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"go.etcd.io/etcd/api/v3/authpb"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"golang.org/x/sync/errgroup"
 
@@ -29,55 +29,59 @@ type Accounts struct {
 }
 
 const (
-	// maxNames limits the names of all users or all roles, and the permissions of a role, in bytes.
-	maxNames = 512 << 10
+	// maxNames limits the names of all users or all roles, in bytes. maxRole does so for the permissions of a role: 50 with the longest keys have 103 KiB.
+	maxNames, maxRole = 512 << 10, 128 << 10
 	// sideBySide is how many questions about users and roles are asked at the same time. Each is an entry of the log of raft, and
-	// etcd writes many entries at once.
-	sideBySide = 32
+	// etcd writes many entries at once. rolesSideBySide is the same for roles, whose answers are longer.
+	sideBySide, rolesSideBySide = 32, 16
 )
 
 // Accounts reads all names of users and roles, and what the named ones have. Each question is an entry of the log of raft, so it needs a quorum. If
 // authentication is on, the client needs the role root. etcd 3.4 cannot be asked whether authentication is on: the error is then Unimplemented
-// of gRPC.
+// of gRPC. It is ErrManyAccounts if etcd has more than a few MiB of them.
 func (c *Client) Accounts(ctx context.Context, roles, users []string) (Accounts, error) {
 	status, err := c.client.AuthStatus(ctx)
 	if err != nil {
 		return Accounts{}, c.wrap("ask whether authentication is on", err)
 	}
 	read := Accounts{Enabled: status.Enabled, Permissions: map[string][]Permission{}, RolesOf: map[string][]string{}}
-	list := context.WithValue(ctx, longAnswers{}, maxNames)
-	haveRoles, err := c.client.RoleList(list)
+	var left accountsLeft
+	left.bytes.Store(maxAccounts)
+	haveRoles, err := c.accounts(ctx, &left, maxNames, pb.Auth_RoleList_FullMethodName, &pb.AuthRoleListRequest{})
 	if err != nil {
 		return Accounts{}, c.wrap("list roles", err)
 	}
-	haveUsers, err := c.client.UserList(list)
+	haveUsers, err := c.accounts(ctx, &left, maxNames, pb.Auth_UserList_FullMethodName, &pb.AuthUserListRequest{})
 	if err != nil {
 		return Accounts{}, c.wrap("list users", err)
 	}
-	read.Roles, read.Users = haveRoles.Roles, haveUsers.Users
+	read.Roles, read.Users = haveRoles.names, haveUsers.names
 	var lock sync.Mutex
-	err = Each(list, both(roles, read.Roles), func(ctx context.Context, name string) error {
-		role, err := c.client.RoleGet(ctx, name)
+	err = each(ctx, rolesSideBySide, both(roles, read.Roles), func(ctx context.Context, name string) error {
+		role, err := c.accounts(ctx, &left, maxRole, pb.Auth_RoleGet_FullMethodName, &pb.AuthRoleGetRequest{Role: name})
 		if err == nil {
 			lock.Lock()
 			defer lock.Unlock()
-			read.Permissions[name] = permissions(role.Perm)
+			read.Permissions[name] = role.permissions
 		}
 		return c.changed("read role "+name, err, rpctypes.ErrRoleNotFound)
 	})
 	if err != nil {
 		return Accounts{}, err
 	}
-	err = Each(ctx, both(users, read.Users), func(ctx context.Context, name string) error {
-		user, err := c.client.UserGet(ctx, name)
+	err = each(ctx, sideBySide, both(users, read.Users), func(ctx context.Context, name string) error {
+		user, err := c.accounts(ctx, &left, maxAnswer, pb.Auth_UserGet_FullMethodName, &pb.AuthUserGetRequest{Name: name})
 		if err == nil {
 			lock.Lock()
 			defer lock.Unlock()
-			read.RolesOf[name] = user.Roles
+			read.RolesOf[name] = user.names
 		}
 		return c.changed("read user "+name, err, rpctypes.ErrUserNotFound)
 	})
-	return read, err
+	if err != nil {
+		return Accounts{}, err
+	}
+	return read, nil
 }
 
 // both returns the names that are in both lists.
@@ -91,8 +95,12 @@ func both(asked, have []string) []string {
 
 // Each does something for several names side by side, and returns the first error. After an error it begins no other one.
 func Each(ctx context.Context, names []string, do func(context.Context, string) error) error {
+	return each(ctx, sideBySide, names, do)
+}
+
+func each(ctx context.Context, atOnce int, names []string, do func(context.Context, string) error) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(sideBySide)
+	group.SetLimit(atOnce)
 	for _, name := range names {
 		group.Go(panics.InGroup(func() error {
 			if err := ctx.Err(); err != nil {
@@ -102,15 +110,4 @@ func Each(ctx context.Context, names []string, do func(context.Context, string) 
 		}))
 	}
 	return group.Wait()
-}
-
-func permissions(have []*authpb.Permission) []Permission {
-	read := make([]Permission, 0, len(have))
-	for _, p := range have {
-		read = append(read, Permission{
-			Key: string(p.Key), End: string(p.RangeEnd),
-			Read: p.PermType != authpb.WRITE, Write: p.PermType != authpb.READ,
-		})
-	}
-	return read
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -81,13 +82,43 @@ func TestAnAnswerOfAMemberHasABound(t *testing.T) {
 			if size > maxAnswer && (err == nil || !strings.Contains(err.Error(), "longer than 64 KiB") || !strings.Contains(err.Error(), url)) {
 				t.Errorf("%s of %d KiB: error %v, want one with the bound and the member", name, size>>10, err)
 			}
-			if size == maxAnswer && err != nil {
+			if size == maxAnswer && err != nil && !errors.Is(err, errMembers) {
 				t.Errorf("%s of %d KiB: %v", name, size>>10, err)
 			}
 			if asked.Load() != 1 {
 				t.Errorf("%s of %d KiB: the member was asked %d times", name, size>>10, asked.Load())
 			}
 		}
+	}
+}
+
+// A pass keeps the answers of all members until the last one has answered, and 31 passes of one namespace run at the same time. 32,768 empty entries of each
+// took 2.6 MiB, so 31 clusters of seven members took more than cluster-operator has.
+func TestTheEntriesOfAnAnswerOfAMemberHaveABound(t *testing.T) {
+	addresses := protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), entries(3, 60<<10))
+	for name, call := range map[string]struct {
+		answer []byte
+		ask    func(*Client) any
+	}{
+		"members":         {entries(2, maxAnswer), func(c *Client) any { all, _ := c.Members(t.Context()); return all }},
+		"members known":   {entries(2, maxAnswer), func(c *Client) any { all, _ := c.MembersKnown(t.Context()); return all }},
+		"URLs":            {addresses, func(c *Client) any { all, _ := c.MembersKnown(t.Context()); return all }},
+		"errors":          {entries(8, maxAnswer), func(c *Client) any { s, _ := c.Status(t.Context()); return s }},
+		"alarms to clear": {entries(2, maxAnswer), func(c *Client) any { return c.Disarm(t.Context(), Alarm{Kind: AlarmNoSpace}) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url, asked := answeringWith(t, call.answer)
+			client, err := OpenBriefly(Endpoint{URL: url}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+			call.ask(client) // buffers of the connection
+			heaptest.Holds(t, 128, func() any { return call.ask(client) })
+			if asked.Load() < 2 {
+				t.Errorf("it was asked %d times", asked.Load())
+			}
+		})
 	}
 }
 

@@ -29,7 +29,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	if chunk, ok := v.(*chunk); ok {
 		return chunk.unmarshal(data.MaterializeToBuffer(c.pool))
 	}
-	if answer, ok := v.(*rangeAnswer); ok {
+	if answer, ok := v.(interface{ unmarshal([]byte) error }); ok {
 		buffer := data.MaterializeToBuffer(c.pool)
 		defer buffer.Free()
 		return answer.unmarshal(buffer.ReadOnlyData())

@@ -15,12 +15,12 @@ import (
 
 // redirects are the files with an HTTP client, and which redirects it follows.
 var redirects = map[string]string{
-	"internal/etcd/pods.go":              "none: the containers of a Pod are the user's",
-	"internal/plugin/cli/forward.go":     "none: the API server answers itself",
-	"internal/objstore/signed/signed.go": "none: a signature is valid for one server",
-	"internal/objstore/abs/abs.go":       "those to the same server (stall.SameServer)",
-	"internal/objstore/gcs/gcs.go":       "those to the same server (stall.SameServer)",
-	"internal/objstore/s3/s3.go":         "those to the same server, and from one server of Amazon to another",
+	"internal/etcd/pods.go":                 "none: the containers of a Pod are the user's",
+	"internal/plugin/cli/session/tunnel.go": "none: the API server answers itself",
+	"internal/objstore/signed/signed.go":    "none: a signature is valid for one server",
+	"internal/objstore/abs/abs.go":          "those to the same server (stall.SameServer)",
+	"internal/objstore/gcs/gcs.go":          "those to the same server (stall.SameServer)",
+	"internal/objstore/s3/s3.go":            "those to the same server, and from one server of Amazon to another",
 }
 
 // A tenant chooses which server many requests of the operators are sent to. A client that follows each redirect lets that server lead an

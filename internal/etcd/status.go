@@ -59,8 +59,18 @@ const (
 	maxText    = 1000
 )
 
-// short returns the texts of a member as they may be shown. A changed one equals no name and no URL of the operator's own.
+// An answer is kept until the pass has those of all members. maxMembers are more than a cluster has, and maxTexts more than a member has URLs or alarms.
+const (
+	maxMembers = 100
+	maxTexts   = 256
+)
+
+// errMembers is the error of an answer that names more members than a cluster of etcd has.
+var errMembers = fmt.Errorf("the answer has more than %d members, which is not an answer of etcd", maxMembers)
+
+// short returns the first texts of a member as they may be shown. A changed one equals no name and no URL of the operator's own.
 func short(texts []string) []string {
+	texts = texts[:min(len(texts), maxTexts)]
 	shown := make([]string, len(texts))
 	for i, text := range texts {
 		shown[i] = legible.Short(text, maxText)
@@ -128,7 +138,8 @@ func (c *Client) Members(ctx context.Context) ([]Member, error) {
 	if err != nil {
 		return nil, c.wrap("list members", err)
 	}
-	return members(response.Members), nil
+	all, err := members(response.Members)
+	return all, c.wrap("list members", err)
 }
 
 // MembersKnown returns the membership that the member has applied. It answers without a quorum, which confirms nothing of it.
@@ -137,13 +148,17 @@ func (c *Client) MembersKnown(ctx context.Context) ([]Member, error) {
 	if err != nil {
 		return nil, c.wrap("list members without a quorum", err)
 	}
-	return members(response.Members), nil
+	all, err := members(response.Members)
+	return all, c.wrap("list members without a quorum", err)
 }
 
-func members(in []*pb.Member) []Member {
+func members(in []*pb.Member) ([]Member, error) {
+	if len(in) > maxMembers {
+		return nil, errMembers
+	}
 	out := make([]Member, 0, len(in))
 	for _, m := range in {
 		out = append(out, Member{ID: ID(m.ID), Name: legible.Short(m.Name, maxText), PeerURLs: short(m.PeerURLs), ClientURLs: short(m.ClientURLs), Learner: m.IsLearner})
 	}
-	return out
+	return out, nil
 }

@@ -21,7 +21,7 @@ var asTheyAre = map[string]string{
 	"members, which internal/etcd reads":                   "Ready Unready ClientURL PeerURLs PromotingMember RemovingMember Member Voters",
 	"IDs and sums":                                         "ID AccusedMembers ClusterID ClusterIDBefore SpecHash SHA256 SignedBy",
 	"objects of a store":                                   "Path Bucket Key Endpoint Region SafetySnapshot SnapshotStore From To Base",
-	"names of spec.auth, which have no control characters": "Roles RemovedRoles RemovedUsers",
+	"names of spec.auth, which have no control characters": "Roles RemovedRoles RemovedUsers UserCertificates",
 	"keys of etcd, which internal/restore/keys quotes":     "First",
 	"words and numbers of the operator": "Type Status Phase ReadyMembers TargetVersion Step Role Result RestoreTest Stage StorageType SafetySnapshotPolicy " +
 		"SnapshotSize CreatedAt",

@@ -29,6 +29,12 @@ var (
 	ErrSecretRefused = fmt.Errorf("%w in a form that the operator reads", ErrSecretMissing)
 )
 
+// AnnotationIssuedFor is what cert-manager writes on a Secret: the name of its Certificate.
+const AnnotationIssuedFor = "cert-manager.io/certificate-name"
+
+// longestName is how many bytes the name of an object has at most.
+const longestName = 253
+
 // refusedSecret says why a Secret is refused. Its text is complete.
 type refusedSecret struct{ text string }
 
@@ -36,7 +42,7 @@ func (r refusedSecret) Error() string { return r.text }
 func (r refusedSecret) Unwrap() error { return ErrSecretRefused }
 
 // ReadSecret reads a Secret. It returns the contents of the keys in wanted, and of other keys only the names, because a user may have misspelt
-// one. Of the metadata it returns what identifies the Secret, its owners, and the annotations of the operators. A Secret that is too
+// one. Of the metadata it returns what identifies the Secret, its owners, the annotations of the operators and AnnotationIssuedFor. A Secret that is too
 // large is refused. This is the only place that reads Secrets, so that they take little memory.
 func ReadSecret(ctx context.Context, c client.Reader, key client.ObjectKey, wanted ...string) (*corev1.Secret, error) {
 	var kept *corev1.Secret
@@ -108,7 +114,7 @@ func partOf(whole *corev1.Secret, wanted []string) *corev1.Secret {
 		Namespace: whole.Namespace, Name: whole.Name, UID: whole.UID, ResourceVersion: whole.ResourceVersion, OwnerReferences: whole.OwnerReferences,
 	}}
 	for name, value := range whole.Annotations {
-		if strings.HasPrefix(name, v1beta2.Group+"/") {
+		if strings.HasPrefix(name, v1beta2.Group+"/") || name == AnnotationIssuedFor && len(value) <= longestName {
 			metav1.SetMetaDataAnnotation(&kept.ObjectMeta, name, value)
 		}
 	}

@@ -13,15 +13,17 @@ import (
 
 // secretTypes are the places where the operators name the type Secret, and why they read none with it.
 var secretTypes = map[string]string{
-	"internal/kube/secret.go":                      "the one place that reads Secrets",
-	"internal/cluster/secrets/kept.go":             "keeps what ReadSecret has returned",
-	"internal/cluster/secrets/read.go":             "the same",
-	"internal/cluster/secrets/certmanager.go":      "an empty one for a Secret that is not written yet",
-	"internal/cluster/act/certificates.go":         "builds and changes Secrets",
-	"internal/cluster/act/metadata.go":             "labels what UpdateSecret has read",
-	"internal/restore/signed_url.go":               "builds and changes Secrets",
-	"internal/backup/attempt/attempttest/world.go": "Secrets of tests",
-	"internal/operator/operator.go":                "the cache holds no Secrets",
+	"internal/kube/secret.go":                       "the one place that reads Secrets",
+	"internal/cluster/secrets/kept.go":              "keeps what ReadSecret has returned",
+	"internal/cluster/secrets/read.go":              "the same",
+	"internal/cluster/secrets/certmanager.go":       "an empty one for a Secret that is not written yet",
+	"internal/cluster/secrets/users.go":             "names the kind of what is kept",
+	"internal/cluster/secrets/users_certmanager.go": "the same",
+	"internal/cluster/act/certificates.go":          "builds and changes Secrets",
+	"internal/cluster/act/metadata.go":              "labels what UpdateSecret has read",
+	"internal/restore/signed_url.go":                "builds and changes Secrets",
+	"internal/backup/attempt/attempttest/world.go":  "Secrets of tests",
+	"internal/operator/operator.go":                 "the cache holds no Secrets",
 }
 
 // A Secret can have 150,000 keys. A reader of its own would keep it whole, with 25 MiB, and a few of them end the operator for all namespaces.

@@ -40,9 +40,12 @@ func Of(spec v1beta2.EtcdClusterSpec) Given {
 	return Given{Labels: texts(spec.Metadata.Labels), Annotations: texts(spec.Metadata.Annotations)}
 }
 
+// ForbiddenOfSecret are labels that no Secret gets: by them, Argo CD takes a Secret for one of its settings, such as a repository.
+var ForbiddenOfSecret = Given{Labels: map[string]string{"argocd.argoproj.io/secret-type": ""}}
+
 // ForSecret returns the entries that a Secret gets: no annotations. Controllers such as reflector and kubernetes-replicator copy a Secret to other
 // namespaces if it has theirs, and the user may not be one who may create Secrets.
-func (g Given) ForSecret() Given { return Given{Labels: g.Labels} }
+func (g Given) ForSecret() Given { return Given{Labels: g.Without(ForbiddenOfSecret).Labels} }
 
 func texts[T ~string](values map[string]T) map[string]string {
 	if len(values) == 0 {

@@ -100,7 +100,7 @@ var parsers = regexp.MustCompile(`(?:x509\.Parse(?:PKCS1|PKCS8|EC)PrivateKey|x50
 var readers = map[string]string{
 	"internal/operator/metrics.go":         "the file of the operator's own certificate, which the administrator mounts",
 	"internal/snapshot/sign.go":            "after CheckKey",
-	"internal/plugin/cli/look.go":          "on the machine of the person who asks",
+	"internal/plugin/cli/session/look.go":  "on the machine of the person who asks",
 	"internal/storage/reach/reach.go":      "the certificates of the administrator, after Pool and ParseBundle",
 	"internal/cluster/observe/accounts.go": "after ParsePair",
 	"internal/pki/ca.go":                   "an EC key has one of four sizes",

@@ -10,6 +10,8 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/runbook"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/terminal"
 )
 
 // Facts are what an installation depends on. A part that could not be read has an error in Unreadable.
@@ -113,10 +115,10 @@ func (f Facts) rights() Check {
 func (f Facts) operators() Check {
 	if len(f.Operators) > 0 {
 		first := f.Operators[0]
-		return Check{Name: "Operators", Result: Warning, Detail: fmt.Sprintf("%s %s runs in namespace %s. A second release must not own the CRDs or the same namespaces: see %s", first.Name, or(first.Version), first.Namespace, PageURL("install.md"))}
+		return Check{Name: "Operators", Result: Warning, Detail: fmt.Sprintf("%s %s runs in namespace %s. A second release must not own the CRDs or the same namespaces: see %s", first.Name, terminal.Or(first.Version), first.Namespace, runbook.PageURL("install.md"))}
 	}
 	if slices.Contains(f.Groups, "etcd.database.coreos.com") {
-		return Check{Name: "Operators", Result: Warning, Detail: "The CRDs of etcd.database.coreos.com exist, and no operator of this suite leads. Another operator may own them: see " + PageURL("migrating-from-coreos.md")}
+		return Check{Name: "Operators", Result: Warning, Detail: "The CRDs of etcd.database.coreos.com exist, and no operator of this suite leads. Another operator may own them: see " + runbook.PageURL("migrating-from-coreos.md")}
 	}
 	return Check{Name: "Operators", Result: Passed, Detail: "None is installed."}
 }
@@ -132,7 +134,7 @@ func (f Facts) certManager() Check {
 func RenderChecks(out io.Writer, all []Check) error {
 	var rows [][]string
 	for _, c := range all {
-		rows = append(rows, []string{c.Name, c.Result, oneLine(c.Detail)})
+		rows = append(rows, []string{c.Name, c.Result, terminal.OneLine(c.Detail)})
 	}
-	return Table(out, []string{"CHECK", "RESULT", "DETAIL"}, rows)
+	return terminal.Table(out, []string{"CHECK", "RESULT", "DETAIL"}, rows)
 }

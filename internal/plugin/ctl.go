@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-suite/etcd-operator/internal/plugin/findings"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/observed"
 )
 
 // flags of etcdctl by those of etcd that have the same file.
@@ -56,7 +59,7 @@ func ClientURL(pod corev1.Pod) string {
 // MemberPod returns the Pod of a member, or the first one that is ready.
 func MemberPod(pods []corev1.Pod, member string) (corev1.Pod, error) {
 	for _, pod := range pods {
-		if pod.Name == member || member == "" && podReady(pod) {
+		if pod.Name == member || member == "" && findings.PodReady(pod) {
 			return pod, nil
 		}
 	}
@@ -67,7 +70,7 @@ func MemberPod(pods []corev1.Pod, member string) (corev1.Pod, error) {
 }
 
 // Named returns the objects that belong to a cluster, as "Kind name".
-func Named(o Objects) []string {
+func Named(o observed.Objects) []string {
 	names := []string{"EtcdCluster " + o.Cluster.Name}
 	for _, m := range o.Cluster.Status.MemberStatuses {
 		names = append(names, "Pod "+m.Name, "PersistentVolumeClaim "+m.Name)
@@ -75,10 +78,10 @@ func Named(o Objects) []string {
 	for _, pod := range o.Pods {
 		names = append(names, "Pod "+pod.Name, "PersistentVolumeClaim "+pod.Name)
 	}
-	for _, b := range BackupsOf(o.Cluster.Name, o.Backups) {
+	for _, b := range observed.BackupsOf(o.Cluster.Name, o.Backups) {
 		names = append(names, "EtcdBackup "+b.Name)
 	}
-	for _, r := range RestoresOf(o.Cluster.Name, o.Restores) {
+	for _, r := range observed.RestoresOf(o.Cluster.Name, o.Restores) {
 		names = append(names, "EtcdRestore "+r.Name)
 	}
 	return names

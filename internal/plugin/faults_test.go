@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/etcd-suite/etcd-operator/internal/plugin/findings"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/plugintest"
 )
 
 // foreign are screens whose first line the plugin or Kubernetes has written, or has too few words of an operator.
@@ -16,13 +19,13 @@ const foreign = "healthy no-backup plain-text shared-ca never-seen old-status ba
 // Five words in a row of each message must be in the operators, so that the screens show what they write today.
 func TestMessagesOfTheScreensAreThoseOfTheOperators(t *testing.T) {
 	sources := operators(t)
-	for name, change := range faults {
+	for name, change := range plugintest.Faults {
 		if slices.Contains(strings.Fields(foreign), name) {
 			continue
 		}
-		objects := healthy()
+		objects := plugintest.Healthy()
 		change(&objects)
-		problem, found := Inspect(objects).Findings[0].Problem, false
+		problem, found := findings.Inspect(objects).Findings[0].Problem, false
 		for words := strings.Fields(problem); len(words) >= 5 && !found; words = words[1:] {
 			found = strings.Contains(sources, strings.Join(words[:5], " "))
 		}

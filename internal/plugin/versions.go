@@ -10,6 +10,8 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/runbook"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/terminal"
 )
 
 // Versions are those of the plugin and of the operators that run.
@@ -46,31 +48,31 @@ func OperatorsOf(leases []coordinationv1.Lease) []Running {
 }
 
 // Render prints versions for a person.
-func (v Versions) Render(out io.Writer, style Style) error {
+func (v Versions) Render(out io.Writer, style terminal.Style) error {
 	fmt.Fprintf(out, "kubectl-etcd %s\n", v.Client)
 	switch {
 	case v.Alone:
 		return nil
 	case v.Unknown != "":
-		fmt.Fprintln(out, Wrap(v.Unknown, style.Width, 0))
+		fmt.Fprintln(out, terminal.Wrap(v.Unknown, style.Width, 0))
 		return nil
 	case len(v.Operators) == 0:
-		fmt.Fprintln(out, Wrap("No operator of the suite runs in this Kubernetes. To install it, see "+PageURL("install.md"), style.Width, 0))
+		fmt.Fprintln(out, terminal.Wrap("No operator of the suite runs in this Kubernetes. To install it, see "+runbook.PageURL("install.md"), style.Width, 0))
 		return nil
 	}
 	fmt.Fprintln(out)
 	var rows [][]string
 	others := false
 	for _, o := range v.Operators {
-		rows = append(rows, []string{o.Name, o.Namespace, or(o.Version), o.Leader})
+		rows = append(rows, []string{o.Name, o.Namespace, terminal.Or(o.Version), o.Leader})
 		others = others || o.Version != v.Client
 	}
-	if err := Table(out, []string{"OPERATOR", "NAMESPACE", "VERSION", "LEADER"}, rows); err != nil {
+	if err := terminal.Table(out, []string{"OPERATOR", "NAMESPACE", "VERSION", "LEADER"}, rows); err != nil {
 		return err
 	}
 	if others {
 		fmt.Fprintln(out)
-		fmt.Fprintln(out, Wrap("The plugin and the operators have different versions. The plugin may not know a reason or a field. Install the plugin of the operators' release.", style.Width, 0))
+		fmt.Fprintln(out, terminal.Wrap("The plugin and the operators have different versions. The plugin may not know a reason or a field. Install the plugin of the operators' release.", style.Width, 0))
 	}
 	return nil
 }

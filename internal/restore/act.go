@@ -14,59 +14,60 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
-	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
+	"github.com/etcd-suite/etcd-operator/internal/restore/steps"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
 // act does the one effect of the step and never waits. Most steps have no effect outside of the status.
-func (r *Reconciler) act(ctx context.Context, state plan.State, step plan.Step) error {
-	key := keyOf(&state.Restore)
+func (r *Reconciler) act(ctx context.Context, s state.State, step steps.Step) error {
+	key := keyOf(&s.Restore)
 	r.forgetOthers(key.Object, key.UID)
 	switch step := step.(type) {
-	case plan.Verify:
-		r.begin(ctx, key, step, &state.Restore)
-		if !state.Full {
+	case steps.Verify:
+		r.begin(ctx, key, step, &s.Restore)
+		if !s.Full {
 			r.begun.recorded(key)
 		}
 		return nil
-	case plan.RenewURL:
-		restore := state.Restore.DeepCopy()
+	case steps.RenewURL:
+		restore := s.Restore.DeepCopy()
 		r.renewals.Forget(key)
-		r.renewals.Start(key, func(ctx context.Context) (plan.Renewal, error) { return r.renew(ctx, restore), nil })
+		r.renewals.Start(key, func(ctx context.Context) (state.Renewal, error) { return r.renew(ctx, restore), nil })
 		return nil
-	case plan.Complete, plan.Inherit, plan.Fail:
-		if err := r.removeSignedURL(ctx, state); err != nil {
+	case steps.Complete, steps.Inherit, steps.Fail:
+		if err := r.removeSignedURL(ctx, s); err != nil {
 			return err
 		}
-	case plan.SaveOldData:
+	case steps.SaveOldData:
 		if step.Start {
 			r.safeties.Forget(key)
-			next := attempt{order: state.SafetyOrder(), asked: time.Now(), lost: state.Safety.Lost}
-			r.safeties.StartIn(key, safetyClaim, func(ctx context.Context) (plan.Safety, error) { return r.saveOldData(ctx, key, next), nil })
+			next := attempt{order: s.SafetyOrder(), asked: time.Now(), lost: s.Safety.Lost}
+			r.safeties.StartIn(key, safetyClaim, func(ctx context.Context) (state.Safety, error) { return r.saveOldData(ctx, key, next), nil })
 		}
-	case plan.Expire:
+	case steps.Expire:
 		if err := r.delete(ctx, key); err != nil {
 			return err
 		}
-	case plan.RestoreKeys:
-		r.startWriting(key, step, state)
-	case plan.CompleteKeys, plan.Done, plan.Verifying, plan.Interrupted, plan.Wait, plan.Accept, plan.Proved, plan.RecordSafety, plan.RecordURL, plan.Follow:
+	case steps.RestoreKeys:
+		r.startWriting(key, step, s)
+	case steps.CompleteKeys, steps.Done, steps.Verifying, steps.Interrupted, steps.Wait, steps.Accept, steps.Proved, steps.RecordSafety, steps.RecordURL, steps.Follow:
 	default:
 		return fmt.Errorf("unknown step %T", step)
 	}
 	// The result is kept until the status that it led to has been read back, because writing the status may fail.
-	if state.SafetyRecorded() || state.Finished() {
+	if s.SafetyRecorded() || s.Finished() {
 		r.safeties.Forget(key)
 	}
-	if state.Finished() {
+	if s.Finished() {
 		r.writings.Forget(key)
 	}
-	if left, due := state.RenewalIn(); !due || left > 0 {
+	if left, due := s.RenewalIn(); !due || left > 0 {
 		r.renewals.Forget(key)
 	}
-	if state.Proven() || state.Finished() {
+	if s.Proven() || s.Finished() {
 		r.proofs.Forget(key)
 		r.readings.forget(key)
 	}
@@ -92,20 +93,20 @@ func (r *Reconciler) delete(ctx context.Context, key worker.Key) error {
 }
 
 // begin starts to read the source.
-func (r *Reconciler) begin(ctx context.Context, key worker.Key, wanted plan.Verify, restore *v1beta2.EtcdRestore) {
+func (r *Reconciler) begin(ctx context.Context, key worker.Key, wanted steps.Verify, restore *v1beta2.EtcdRestore) {
 	r.proofs.Forget(key)
 	r.readings.forget(key)
 	logger := log.FromContext(ctx)
 	restore = restore.DeepCopy()
 	recorded := r.begun.expect(key)
 	t := &turns.Turn{}
-	r.proofs.StartIn(key, readingClaim(t), func(ctx context.Context) (plan.Proof, error) {
+	r.proofs.StartIn(key, readingClaim(t), func(ctx context.Context) (state.Proof, error) {
 		select {
 		case <-recorded:
 		case <-time.After(recordedWithin):
 			return r.notRecorded(wanted), nil
 		case <-ctx.Done():
-			return plan.Proof{}, context.Cause(ctx)
+			return state.Proof{}, context.Cause(ctx)
 		}
 		ctx = log.IntoContext(ctx, logger)
 		proof, secret := r.prove(ctx, key, wanted, t)
@@ -125,17 +126,17 @@ func readingClaim(t *turns.Turn) worker.Claim {
 // can be written, and others wait for the worker.
 const recordedWithin = 2 * time.Minute
 
-func (r *Reconciler) notRecorded(wanted plan.Verify) plan.Proof {
-	return plan.Proof{
-		Asked: wanted.Source, Choice: wanted.Choice, Progress: plan.ProofFailed, Ended: r.now(), Reason: v1beta2.ReasonRetrying,
+func (r *Reconciler) notRecorded(wanted steps.Verify) state.Proof {
+	return state.Proof{
+		Asked: wanted.Source, Choice: wanted.Choice, Progress: state.ProofFailed, Ended: r.now(), Reason: v1beta2.ReasonRetrying,
 		Message: "The status could not be written for " + recordedWithin.String() + ", so the operator did not read the snapshot. The cluster was not changed. The operator tries again.",
 	}
 }
 
 // prove finds the source and reads it once and completely. It runs in a worker, outside of Reconcile. It also returns the
 // Secret that it has read with.
-func (r *Reconciler) prove(ctx context.Context, key worker.Key, wanted plan.Verify, t *turns.Turn) (proof plan.Proof, secret map[string][]byte) {
-	proof = plan.Proof{Asked: wanted.Source, Choice: wanted.Choice}
+func (r *Reconciler) prove(ctx context.Context, key worker.Key, wanted steps.Verify, t *turns.Turn) (proof state.Proof, secret map[string][]byte) {
+	proof = state.Proof{Asked: wanted.Source, Choice: wanted.Choice}
 	found, err := panics.Try(func() (found Found, err error) {
 		found, secret, err = r.readSource(ctx, key, wanted, t)
 		return found, err
@@ -145,11 +146,11 @@ func (r *Reconciler) prove(ctx context.Context, key worker.Key, wanted plan.Veri
 	}
 	if err != nil {
 		f := classify(err, wanted.Source)
-		proof.Progress, proof.Ended = plan.ProofFailed, r.now()
+		proof.Progress, proof.Ended = state.ProofFailed, r.now()
 		proof.Reason, proof.Message, proof.Final = f.Reason, f.Message, f.Final
 		return proof, secret
 	}
-	proof.Progress = plan.ProofDone
+	proof.Progress = state.ProofDone
 	proof.Source, proof.ChosenBecause, proof.Snapshot, proof.Format = found.Source, found.ChosenBecause, found.Proven.Snapshot, found.Proven.Format
 	proof.Point, proof.Base, proof.Keys = found.Point, found.Base, found.Keys
 	if proof.Keys != nil {
@@ -159,7 +160,7 @@ func (r *Reconciler) prove(ctx context.Context, key worker.Key, wanted plan.Veri
 }
 
 // readSource reads a source in its turn.
-func (r *Reconciler) readSource(ctx context.Context, key worker.Key, wanted plan.Verify, t *turns.Turn) (found Found, secret map[string][]byte, err error) {
+func (r *Reconciler) readSource(ctx context.Context, key worker.Key, wanted steps.Verify, t *turns.Turn) (found Found, secret map[string][]byte, err error) {
 	err = r.turns.Run(ctx, key.Object.Namespace, t, func() (err error) {
 		found, secret, err = r.readInTurn(ctx, key, wanted, t)
 		return err
@@ -167,7 +168,7 @@ func (r *Reconciler) readSource(ctx context.Context, key worker.Key, wanted plan
 	return found, secret, err
 }
 
-func (r *Reconciler) readInTurn(ctx context.Context, key worker.Key, wanted plan.Verify, t *turns.Turn) (Found, map[string][]byte, error) {
+func (r *Reconciler) readInTurn(ctx context.Context, key worker.Key, wanted steps.Verify, t *turns.Turn) (Found, map[string][]byte, error) {
 	secret, err := kube.SecretData(ctx, r.client, key.Object.Namespace, wanted.Source.Secret, connect.Keys()...)
 	if err != nil {
 		return Found{}, nil, err

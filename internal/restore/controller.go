@@ -23,6 +23,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
+	"github.com/etcd-suite/etcd-operator/internal/restore/status"
+	"github.com/etcd-suite/etcd-operator/internal/restore/steps"
 	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
@@ -69,10 +72,10 @@ type Reconciler struct {
 	save     Save
 	sign     Sign
 	identity grant.List
-	renewals *worker.Pool[plan.Renewal]
-	proofs   *worker.Pool[plan.Proof]
-	safeties *worker.Pool[plan.Safety]
-	writings *worker.Pool[plan.Writing]
+	renewals *worker.Pool[state.Renewal]
+	proofs   *worker.Pool[state.Proof]
+	safeties *worker.Pool[state.Safety]
+	writings *worker.Pool[state.Writing]
 	readings readings
 	turns    turns.Limits
 	begun    begun
@@ -96,11 +99,11 @@ func Setup(mgr manager.Manager, options Options) error {
 		save:     options.Save,
 		sign:     options.Sign,
 		identity: options.OwnIdentity,
-		renewals: worker.New[plan.Renewal](options.MaxProofs),
-		proofs:   worker.New[plan.Proof](options.MaxProofs),
-		safeties: worker.New[plan.Safety](safetyWorkers(options.MaxProofs)),
+		renewals: worker.New[state.Renewal](options.MaxProofs),
+		proofs:   worker.New[state.Proof](options.MaxProofs),
+		safeties: worker.New[state.Safety](safetyWorkers(options.MaxProofs)),
 		any:      options.AnyMember,
-		writings: worker.New[plan.Writing](options.MaxProofs),
+		writings: worker.New[state.Writing](options.MaxProofs),
 		server:   options.Server,
 		now:      options.Server.Now,
 	}
@@ -156,7 +159,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, fmt.Errorf("observe EtcdRestore %s: %w", request, err)
 	}
 	step, rule := plan.Plan(state)
-	description := plan.Describe(state, step)
+	description := steps.Describe(state, step)
 	log.FromContext(ctx).V(1).Info("Planned the next step", "rule", rule, "step", fmt.Sprintf("%T", step))
 	if plan.Begins(step) {
 		return r.reportAndBegin(ctx, state, step, description)
@@ -164,7 +167,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	actErr := r.act(ctx, state, step)
 	if kube.Refused(actErr) {
 		step, actErr = plan.ObjectRefused(kube.RefusalMessage(actErr)), nil
-		description = plan.Describe(state, step)
+		description = steps.Describe(state, step)
 	}
 	if actErr != nil {
 		return reconcile.Result{}, errors.Join(actErr, client.IgnoreNotFound(r.reportFailed(ctx, state, step, actErr)))
@@ -176,14 +179,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	if reading, is := step.(plan.Verifying); is && !reading.Queued {
+	if reading, is := step.(steps.Verifying); is && !reading.Queued {
 		r.begun.recorded(keyOf(&state.Restore))
 	}
 	return reconcile.Result{RequeueAfter: description.Requeue}, nil
 }
 
 // reportAndBegin starts to read the snapshot after the status says so. If the snapshot ends this process, the next one pauses first.
-func (r *Reconciler) reportAndBegin(ctx context.Context, state plan.State, step plan.Step, d planning.Description) (reconcile.Result, error) {
+func (r *Reconciler) reportAndBegin(ctx context.Context, state state.State, step steps.Step, d planning.Description) (reconcile.Result, error) {
 	err := r.report(ctx, state, step, d.Events)
 	if apierrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: afterConflict}, nil
@@ -198,17 +201,17 @@ func (r *Reconciler) reportAndBegin(ctx context.Context, state plan.State, step 
 }
 
 // reportFailed writes a status that says why the effect of a step failed.
-func (r *Reconciler) reportFailed(ctx context.Context, state plan.State, step plan.Step, failed error) error {
+func (r *Reconciler) reportFailed(ctx context.Context, state state.State, step steps.Step, failed error) error {
 	after := state.Restore.DeepCopy()
-	after.Status = plan.NewStatus(state, step, failed)
+	after.Status = status.New(state, step, failed)
 	_, err := kube.PatchStatus(ctx, r.client, &state.Restore, after)
 	return err
 }
 
 // report writes the status and, if it changed, publishes the events of the step.
-func (r *Reconciler) report(ctx context.Context, state plan.State, step plan.Step, published []planning.Event) error {
+func (r *Reconciler) report(ctx context.Context, state state.State, step steps.Step, published []planning.Event) error {
 	after := state.Restore.DeepCopy()
-	after.Status = plan.NewStatus(state, step, nil)
+	after.Status = status.New(state, step, nil)
 	changed, err := kube.PatchStatus(ctx, r.client, &state.Restore, after)
 	if err != nil {
 		kube.ReportRefusedStatus(r.events, &state.Restore, err)

@@ -34,7 +34,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
@@ -84,7 +84,7 @@ func newBench(t *testing.T, read Prove, hooks interceptor.Funcs, objects ...clie
 	}
 	b.r = &Reconciler{
 		metrics: counted,
-		client:  b.client, events: b.events, proofs: worker.New[plan.Proof](1), safeties: worker.New[plan.Safety](1), writings: worker.New[plan.Writing](1), renewals: worker.New[plan.Renewal](1),
+		client:  b.client, events: b.events, proofs: worker.New[state.Proof](1), safeties: worker.New[state.Safety](1), writings: worker.New[state.Writing](1), renewals: worker.New[state.Renewal](1),
 		now: b.clock.Now, identity: allowing("ns"),
 		read: func(ctx context.Context, asked Asked) (Found, error) {
 			b.reads.Add(1)
@@ -401,7 +401,7 @@ func TestTheStatusShowsTheProgressOfAReading(t *testing.T) {
 // If the operator is killed after the save and before it writes the status, it saves again under the same key and mark.
 func TestTheSafetySnapshotHasTheSameKeyAfterTheOperatorWasKilled(t *testing.T) {
 	cluster := theCluster()
-	orders := make(chan plan.SafetyOrder, 2)
+	orders := make(chan state.SafetyOrder, 2)
 	killed := false
 	hooks := interceptor.Funcs{SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
 		if killed {
@@ -410,7 +410,7 @@ func TestTheSafetySnapshotHasTheSameKeyAfterTheOperatorWasKilled(t *testing.T) {
 		return c.SubResource(sub).Patch(ctx, o, patch, options...)
 	}}
 	b := newBench(t, good, hooks, cluster, awsSecret())
-	b.r.save = func(_ context.Context, o plan.SafetyOrder, _ SafetySecrets) (string, snapshot.Manifest, error) {
+	b.r.save = func(_ context.Context, o state.SafetyOrder, _ SafetySecrets) (string, snapshot.Manifest, error) {
 		orders <- o
 		return "b/k", snapshot.Manifest{Revision: 42}, nil
 	}
@@ -430,7 +430,7 @@ func TestTheSafetySnapshotHasTheSameKeyAfterTheOperatorWasKilled(t *testing.T) {
 		t.Fatal("the status was written")
 	}
 	first := <-orders
-	killed, b.r.safeties = false, worker.New[plan.Safety](1)
+	killed, b.r.safeties = false, worker.New[state.Safety](1)
 	if err := b.r.safeties.Source().Start(t.Context(), b.queue); err != nil {
 		t.Fatal(err)
 	}
@@ -449,8 +449,8 @@ func TestTheSafetySnapshotHasTheSameKeyAfterTheOperatorWasKilled(t *testing.T) {
 func TestTheStatusHasTheTimeAtWhichTheSafetySnapshotWasTaken(t *testing.T) {
 	cluster := theCluster()
 	b := newBench(t, good, interceptor.Funcs{}, cluster, awsSecret())
-	asked := make(chan plan.SafetyOrder, 2)
-	b.r.save = func(_ context.Context, o plan.SafetyOrder, _ SafetySecrets) (string, snapshot.Manifest, error) {
+	asked := make(chan state.SafetyOrder, 2)
+	b.r.save = func(_ context.Context, o state.SafetyOrder, _ SafetySecrets) (string, snapshot.Manifest, error) {
 		asked <- o
 		return "b/k", snapshot.Manifest{Revision: 42, CreatedAt: o.Time}, nil
 	}
@@ -488,7 +488,7 @@ func (b *bench) occupy(namespace string, names ...string) {
 	}
 	for _, name := range names {
 		key := worker.Key{Object: types.NamespacedName{Namespace: namespace, Name: name}, UID: types.UID(name)}
-		b.r.proofs.Start(key, func(ctx context.Context) (plan.Proof, error) { <-ctx.Done(); return plan.Proof{}, ctx.Err() })
+		b.r.proofs.Start(key, func(ctx context.Context) (state.Proof, error) { <-ctx.Done(); return state.Proof{}, ctx.Err() })
 		b.Cleanup(func() { b.r.proofs.Forget(key) })
 	}
 }
@@ -496,7 +496,7 @@ func (b *bench) occupy(namespace string, names ...string) {
 // Without this limit, a tenant with two slow stores delays the restores of all other tenants without end.
 func TestOneNamespaceDoesNotBlockTheRestoresOfAllOthers(t *testing.T) {
 	b := newBench(t, good, interceptor.Funcs{}, theCluster(), awsSecret())
-	b.r.proofs = worker.New[plan.Proof](2)
+	b.r.proofs = worker.New[state.Proof](2)
 	b.occupy("tenant", "one", "two")
 	b.read()
 	b.pass()
@@ -524,7 +524,7 @@ func TestTheRecipientsOfEachEtcdBackupOfTheClusterAreKnown(t *testing.T) {
 // Without this, the status of a restore that has to wait reports that the operator is reading its snapshot.
 func TestARestoreThatWaitsForOthersIsShownAsQueued(t *testing.T) {
 	b := newBench(t, good, interceptor.Funcs{}, theCluster(), awsSecret())
-	b.r.proofs = worker.New[plan.Proof](1)
+	b.r.proofs = worker.New[state.Proof](1)
 	b.occupy("tenant", "one")
 	b.pass()
 	b.pass()

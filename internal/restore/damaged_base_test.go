@@ -16,7 +16,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
-	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
@@ -52,7 +52,7 @@ func TestADamagedBaseBringsNoDataOfADeletedEtcdCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := Asked{
-		Namespace: "ns", Source: v1beta2.RestoreSource{StorageType: "File", Bucket: dir, Key: "daily/ns/a/"}, Point: &plan.PointOrder{},
+		Namespace: "ns", Source: v1beta2.RestoreSource{StorageType: "File", Bucket: dir, Key: "daily/ns/a/"}, Point: &state.PointOrder{},
 		Choice: source.Choice{Folder: true, Of: "ns/a", Revision: 95, Prefer: "0000000000000002", UID: "present"},
 	}
 	ctx, limit := limitReading(t.Context(), func() bool { return false })
@@ -134,7 +134,7 @@ func TestAnEarlierBaseReachesThePointIfTheNewestIsDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := Asked{
-		Namespace: "ns", Source: v1beta2.RestoreSource{StorageType: "File", Bucket: b.dir, Key: "daily/ns/a/"}, Point: &plan.PointOrder{},
+		Namespace: "ns", Source: v1beta2.RestoreSource{StorageType: "File", Bucket: b.dir, Key: "daily/ns/a/"}, Point: &state.PointOrder{},
 		Choice: source.Choice{Folder: true, Of: "ns/a", Revision: 95, Prefer: series.ID(), UID: "present"},
 	}
 	ctx, limit := limitReading(t.Context(), func() bool { return false })

@@ -10,7 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/replay"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
-	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 )
 
@@ -44,7 +44,7 @@ func explainPoint(err error, src v1beta2.RestoreSource) (reason, advice string, 
 		return v1beta2.ReasonObjectExists, untouched + "The operator never overwrites an object. Create another EtcdRestore: it stores the point under another name.", true
 	case errors.Is(err, errPointTarget):
 		return v1beta2.ReasonAccessDenied, fmt.Sprintf("%sThe operator stores the restored point as a snapshot. Allow %s to create objects below %s.",
-			untouched, storage.FromSource(src).Identity(), path.Join(src.Bucket, plan.SafetyFolderOf(src.Key))), false
+			untouched, storage.FromSource(src).Identity(), path.Join(src.Bucket, state.SafetyFolderOf(src.Key))), false
 	case segmentMissing(err):
 		return v1beta2.ReasonArchiveCorrupt, untouched + "The operator tries again, because backup-operator may have deleted old parts.", false
 	}

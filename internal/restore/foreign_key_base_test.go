@@ -10,7 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
-	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
@@ -56,7 +56,7 @@ func TestTheSnapshotsOfAnEtcdBackupWithAnotherKeyKeepNoPointFromBeingRestored(t 
 		t.Fatal(err)
 	}
 	asked := Asked{
-		Namespace: "ns", Source: v1beta2.RestoreSource{StorageType: "File", Bucket: b.dir, Key: "daily/ns/a/"}, Point: &plan.PointOrder{},
+		Namespace: "ns", Source: v1beta2.RestoreSource{StorageType: "File", Bucket: b.dir, Key: "daily/ns/a/"}, Point: &state.PointOrder{},
 		Choice: source.Choice{Folder: true, Of: "ns/a", Revision: 95, Prefer: series.ID(), UID: "present", Owner: snapshot.Owner{Backup: "own"}},
 	}
 	ctx, limit := limitReading(t.Context(), func() bool { return false })

@@ -7,14 +7,14 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
 // restarted is the process after one that ended without a word.
 func (b *bench) restarted() {
 	b.Helper()
-	b.r.proofs, b.r.begun = worker.New[plan.Proof](1), begun{}
+	b.r.proofs, b.r.begun = worker.New[state.Proof](1), begun{}
 	if err := b.r.proofs.Source().Start(b.Context(), b.queue); err != nil {
 		b.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestTheStatusRecordsAnAttemptBeforeItReads(t *testing.T) {
 		b = newBench(t, read, interceptor.Funcs{}, theCluster(), awsSecret())
 		release, other := make(chan struct{}), worker.Key{UID: "other"}
 		if queued {
-			b.r.proofs.Start(other, func(context.Context) (plan.Proof, error) { <-release; return plan.Proof{}, nil })
+			b.r.proofs.Start(other, func(context.Context) (state.Proof, error) { <-release; return state.Proof{}, nil })
 		}
 		b.pass()
 		if got := b.restore().Status.LastAttemptTime; queued && got != nil {

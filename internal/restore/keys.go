@@ -21,7 +21,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/restore/keys"
-	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
+	"github.com/etcd-suite/etcd-operator/internal/restore/steps"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
@@ -96,7 +97,7 @@ func (s Spool) keys(ctx context.Context, asked Asked, read source.Proven) (*v1be
 }
 
 // connectTo connects to a voter of the cluster that has a quorum.
-func connectTo(ctx context.Context, o plan.SafetyOrder, secrets SafetySecrets) (client *etcd.Client, id etcd.ID, by ask.Access, err error) {
+func connectTo(ctx context.Context, o state.SafetyOrder, secrets SafetySecrets) (client *etcd.Client, id etcd.ID, by ask.Access, err error) {
 	if by, err = accessOf(o, secrets, nil); err != nil {
 		return nil, 0, by, err
 	}
@@ -154,22 +155,22 @@ func (s Spool) extract(ctx context.Context, namespace, file string, prefixes []s
 }
 
 // startWriting starts an attempt to write keys, if the step asks for one.
-func (r *Reconciler) startWriting(key worker.Key, step plan.RestoreKeys, state plan.State) {
+func (r *Reconciler) startWriting(key worker.Key, step steps.RestoreKeys, s state.State) {
 	if !step.Start {
 		return
 	}
-	order := state.KeysOrder()
+	order := s.WriteOrder()
 	r.writings.Forget(key)
 	t := &turns.Turn{}
-	r.writings.StartIn(key, readingClaim(t), func(ctx context.Context) (plan.Writing, error) {
+	r.writings.StartIn(key, readingClaim(t), func(ctx context.Context) (state.Writing, error) {
 		return r.writeKeys(ctx, key, step.Source, order, t), nil
 	})
 }
 
 // writeKeys runs one attempt in a worker, outside of Reconcile.
-func (r *Reconciler) writeKeys(ctx context.Context, key worker.Key, from v1beta2.RestoreSource, order *plan.KeysOrder, t *turns.Turn) plan.Writing {
+func (r *Reconciler) writeKeys(ctx context.Context, key worker.Key, from v1beta2.RestoreSource, order *state.KeysOrder, t *turns.Turn) state.Writing {
 	found, err := panics.Try(func() (Found, error) {
-		found, _, err := r.readSource(ctx, key, plan.Verify{Source: from, Signers: snapshot.Anyone, Keys: order}, t)
+		found, _, err := r.readSource(ctx, key, steps.Verify{Source: from, Signers: snapshot.Anyone, Keys: order}, t)
 		return found, err
 	})
 	if caught := (*panics.Error)(nil); errors.As(err, &caught) {
@@ -178,9 +179,9 @@ func (r *Reconciler) writeKeys(ctx context.Context, key worker.Key, from v1beta2
 	if err != nil {
 		f := classify(err, from)
 		message := planning.Sentence("The operator could not write the keys: ", err.Error()) + " Keys that are written already are as they are in the snapshot."
-		return plan.Writing{Progress: plan.ProofFailed, Reason: f.Reason, Message: message, Final: f.Final, Ended: r.now()}
+		return state.Writing{Progress: state.ProofFailed, Reason: f.Reason, Message: message, Final: f.Final, Ended: r.now()}
 	}
-	written := plan.Writing{Progress: plan.ProofDone, Conflicts: found.Keys.Conflicts}
+	written := state.Writing{Progress: state.ProofDone, Conflicts: found.Keys.Conflicts}
 	for _, named := range found.Keys.First {
 		if name, is := strings.CutPrefix(named, keys.Conflict+" "); is {
 			written.First = append(written.First, name)
@@ -190,9 +191,9 @@ func (r *Reconciler) writeKeys(ctx context.Context, key worker.Key, from v1beta2
 }
 
 // observeWriting returns the state of the attempt to write keys.
-func (r *Reconciler) observeWriting(key worker.Key) plan.Writing {
+func (r *Reconciler) observeWriting(key worker.Key) state.Writing {
 	if r.writings.Running(key) {
-		return plan.Writing{Progress: plan.ProofRunning}
+		return state.Writing{Progress: state.ProofRunning}
 	}
 	written, _, _ := r.writings.Result(key)
 	return written

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
@@ -35,7 +35,7 @@ func TestAReadingThatIsToWriteKeysGivesWayBeforeItWrites(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() {
 			_, err := s.Prove(slow, Asked{
-				Namespace: "tenant", Source: v1beta2.RestoreSource{StorageType: "File", Bucket: bucket, Key: "one.db"}, Keys: &plan.KeysOrder{Write: true},
+				Namespace: "tenant", Source: v1beta2.RestoreSource{StorageType: "File", Bucket: bucket, Key: "one.db"}, Keys: &state.KeysOrder{Write: true},
 				By: source.By{}, Progress: func(int64, int64) { // the store sends little
 					select {
 					case <-time.After(5 * time.Minute):

@@ -15,7 +15,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
-	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
@@ -101,9 +101,9 @@ func TestKeysAreWrittenOnlyToTheClusterThatWasAsked(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	of := v1beta2.Snapshot{SHA256: "same"}
-	found, err := s.keys(ctx, Asked{Namespace: "tenant", Keys: &plan.KeysOrder{
+	found, err := s.keys(ctx, Asked{Namespace: "tenant", Keys: &state.KeysOrder{
 		Prefixes: []string{"key"}, Write: true, Revision: 7, Snapshot: of,
-		Cluster: plan.SafetyOrder{URLs: []string{"http://" + name.Addr().String()}, ClusterID: "00000000000000aa"},
+		Cluster: state.SafetyOrder{URLs: []string{"http://" + name.Addr().String()}, ClusterID: "00000000000000aa"},
 	}}, source.Proven{File: file, Snapshot: of})
 	t.Logf("%+v, %v", found, err)
 	if n := victim.written.Load(); n > 0 || err == nil {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
-	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
 
@@ -72,7 +72,7 @@ func TestAReadingOfKeysHoldsOnlyWhatItHasExtracted(t *testing.T) {
 			go func() {
 				_, err := s.Prove(ctx, Asked{
 					Namespace: "tenant", Source: v1beta2.RestoreSource{StorageType: "File", Bucket: bucket, Key: "one.db"}, Progress: func(int64, int64) {},
-					Keys: &plan.KeysOrder{Prefixes: []string{"key-0019"}, Write: write, Cluster: plan.SafetyOrder{URLs: []string{url}, ClusterID: "00000000000000aa"}},
+					Keys: &state.KeysOrder{Prefixes: []string{"key-0019"}, Write: write, Cluster: state.SafetyOrder{URLs: []string{url}, ClusterID: "00000000000000aa"}},
 				})
 				ended <- err
 			}()

@@ -15,7 +15,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/heaptest"
 	"github.com/etcd-suite/etcd-operator/internal/restore/keys"
-	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
+	"github.com/etcd-suite/etcd-operator/internal/restore/steps"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
@@ -33,8 +34,8 @@ func TestTheComparisonHasTheTimeOfItsEnd(t *testing.T) {
 	}
 	key := worker.Key{UID: "uid"}
 	key.Object.Namespace, key.Object.Name = "ns", "keys"
-	proof, _ := r.prove(t.Context(), key, plan.Verify{Source: v1beta2.RestoreSource{StorageType: v1beta2.StorageS3, Bucket: "b", Key: "k"}, Keys: &plan.KeysOrder{}}, &turns.Turn{})
-	if proof.Progress != plan.ProofDone || !proof.Keys.Time.Time.Equal(now) {
+	proof, _ := r.prove(t.Context(), key, steps.Verify{Source: v1beta2.RestoreSource{StorageType: v1beta2.StorageS3, Bucket: "b", Key: "k"}, Keys: &state.KeysOrder{}}, &turns.Turn{})
+	if proof.Progress != state.ProofDone || !proof.Keys.Time.Time.Equal(now) {
 		t.Errorf("%+v", proof)
 	}
 }

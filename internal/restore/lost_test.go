@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
@@ -39,7 +39,7 @@ func TestAnAttemptCountsWhatItLosesToOthers(t *testing.T) {
 				}
 				time.AfterFunc(time.Second, space.Release)
 				time.AfterFunc(2*time.Second, leave)
-				r := &Reconciler{now: time.Now, identity: allowing("good"), save: func(ctx context.Context, _ plan.SafetyOrder, _ SafetySecrets) (string, snapshot.Manifest, error) {
+				r := &Reconciler{now: time.Now, identity: allowing("good"), save: func(ctx context.Context, _ state.SafetyOrder, _ SafetySecrets) (string, snapshot.Manifest, error) {
 					share, err := s.Of("good").ReserveUrgent(ctx, 60) // a second
 					if err != nil {
 						return "", snapshot.Manifest{}, err
@@ -53,10 +53,10 @@ func TestAnAttemptCountsWhatItLosesToOthers(t *testing.T) {
 					<-time.After(4 * time.Second)
 					return "", snapshot.Manifest{}, test.err
 				}}
-				order := plan.SafetyOrder{Namespace: "good", Cluster: "example", Target: storage.Location{Provider: v1beta2.StorageS3, Bucket: "backups", Key: "safety-snapshots"}}
+				order := state.SafetyOrder{Namespace: "good", Cluster: "example", Target: storage.Location{Provider: v1beta2.StorageS3, Bucket: "backups", Key: "safety-snapshots"}}
 				key := worker.Key{Object: types.NamespacedName{Namespace: "good", Name: "restore"}}
 				saved := r.saveOldData(t.Context(), key, attempt{order: order, asked: time.Now().Add(-time.Second), lost: 10 * time.Minute})
-				if saved.Progress != plan.ProofFailed || saved.Lost != test.want {
+				if saved.Progress != state.ProofFailed || saved.Lost != test.want {
 					t.Errorf("the attempt lost %s, want %s: %+v", saved.Lost, test.want, saved)
 				}
 			})

@@ -12,13 +12,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
 // observe reads everything that a decision may depend on. It decides nothing.
-func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (plan.State, error) {
-	state := plan.State{Now: r.now(), AnyMember: r.any, ClocksDiffer: r.server.Differs()}
+func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (state.State, error) {
+	state := state.State{Now: r.now(), AnyMember: r.any, ClocksDiffer: r.server.Differs()}
 	if err := r.client.Get(ctx, name, &state.Restore); err != nil {
 		return state, fmt.Errorf("read EtcdRestore %s: %w", name, err)
 	}
@@ -57,7 +58,7 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (pl
 }
 
 // ahead returns the name of the restore of the same cluster that comes before this one, if there is one.
-func (r *Reconciler) ahead(ctx context.Context, state *plan.State) (string, error) {
+func (r *Reconciler) ahead(ctx context.Context, state *state.State) (string, error) {
 	if state.Cluster == nil || state.Finished() {
 		return "", nil
 	}
@@ -69,7 +70,7 @@ func (r *Reconciler) ahead(ctx context.Context, state *plan.State) (string, erro
 }
 
 // backups returns the EtcdBackups of the cluster.
-func (r *Reconciler) backups(ctx context.Context, state *plan.State) ([]v1beta2.EtcdBackup, error) {
+func (r *Reconciler) backups(ctx context.Context, state *state.State) ([]v1beta2.EtcdBackup, error) {
 	if state.Cluster == nil || state.Finished() {
 		return nil, nil
 	}
@@ -117,12 +118,12 @@ func (r *Reconciler) get(ctx context.Context, name types.NamespacedName, object 
 }
 
 // proof returns the state of the reading of a restore's source.
-func (r *Reconciler) proof(key worker.Key) plan.Proof {
+func (r *Reconciler) proof(key worker.Key) state.Proof {
 	if r.proofs.Waiting(key) {
-		return plan.Proof{Progress: plan.ProofQueued, Waits: string(r.proofs.WhyWaiting(key))}
+		return state.Proof{Progress: state.ProofQueued, Waits: string(r.proofs.WhyWaiting(key))}
 	}
 	if r.proofs.Running(key) {
-		return plan.Proof{Progress: plan.ProofRunning, Percent: r.readings.percent(key), Waits: r.readings.waits(key)}
+		return state.Proof{Progress: state.ProofRunning, Percent: r.readings.percent(key), Waits: r.readings.waits(key)}
 	}
 	proof, _, _ := r.proofs.Result(key) // the proof contains its failure
 	return proof

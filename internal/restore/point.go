@@ -21,7 +21,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/dbcheck"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
-	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
@@ -86,7 +86,7 @@ type baseRead struct {
 	point    source.Point
 	base     source.Proven
 	share    *spool.Share
-	steps    steps
+	steps    stages
 	unusable []string // the keys of later snapshots that were passed over
 	alike    []string // the keys of snapshots that cannot be decrypted either
 }
@@ -134,7 +134,7 @@ func (s Spool) readBaseOf(ctx context.Context, asked Asked, limit *readLimit, re
 	}
 	room := snapshot.RoomFunc(func(size, written int64) error { return read.share.Grow(needed(size), written) })
 	limit.begin(2*size + bytes)
-	read.steps = steps{report: asked.Progress, sizes: [3]int64{size, bytes, size}}
+	read.steps = stages{report: asked.Progress, sizes: [3]int64{size, bytes, size}}
 	if read.base, err = source.Read(ctx, read.point.Base, asked.By, s.place(asked.Namespace, room), read.steps.of(0)); err != nil {
 		read.share.Release()
 	}
@@ -252,7 +252,7 @@ func madeOf(point source.Point) string {
 // pointSeries is the series of the snapshot of a point. Its keys are longer than those of its base.
 func pointSeries(asked Asked, point source.Point) snapshot.Series {
 	series := point.Series
-	series.Folder = path.Join(plan.SafetyFolderOf(point.Base.Key), asked.Point.Folder+madeOf(point))
+	series.Folder = path.Join(state.SafetyFolderOf(point.Base.Key), asked.Point.Folder+madeOf(point))
 	return series
 }
 
@@ -295,14 +295,14 @@ func statusOf(point source.Point, result replay.Result) *v1beta2.PointInTimeStat
 	return status
 }
 
-// steps add up the bytes of the three parts: the base, the segments, and the result.
-type steps struct {
+// stages add up the bytes of the three parts: the base, the segments, and the result.
+type stages struct {
 	report source.Progress
 	sizes  [3]int64
 }
 
 // of returns the progress of one part.
-func (s steps) of(part int) source.Progress {
+func (s stages) of(part int) source.Progress {
 	if s.report == nil {
 		return func(int64, int64) {}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/pace"
-	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
@@ -29,9 +29,9 @@ type Asked struct {
 	// Wait is called when the reading waits, until done is called. text returns for what, and why. It may be nil.
 	Wait func(text func() string) (done func())
 	// Point is set if Choice is a point of a continuous archive.
-	Point *plan.PointOrder
+	Point *state.PointOrder
 	// Keys is set if keys are compared or written. Members has the Secrets for the members.
-	Keys    *plan.KeysOrder
+	Keys    *state.KeysOrder
 	Members SafetySecrets
 	// end ends the reading when it has to give its space to a safety snapshot, and stay has it keep that while it writes keys. It returns false if the
 	// reading ends. extracted has it return the space of a snapshot when only that many bytes of keys and values are still needed. The snapshot may be deleted

@@ -17,7 +17,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/pace"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
-	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
@@ -40,40 +40,40 @@ var safetyClaim = worker.Claim{Namespace: safetiesOfOne, Patience: time.Minute}
 func safetyWorkers(readings int) int { return max(2*readings, 2*safetiesOfOne+1) }
 
 // Save saves the old cluster, and returns the snapshot's path and manifest.
-type Save func(ctx context.Context, order plan.SafetyOrder, secrets SafetySecrets) (path string, m snapshot.Manifest, err error)
+type Save func(ctx context.Context, order state.SafetyOrder, secrets SafetySecrets) (path string, m snapshot.Manifest, err error)
 
 // attempt is one to save the old cluster.
 type attempt struct {
-	order plan.SafetyOrder
+	order state.SafetyOrder
 	asked time.Time     // when it was asked for
 	lost  time.Duration // plan.Safety.Lost of the one before
 }
 
 // saveOldData runs one attempt in a worker, outside of Reconcile.
-func (r *Reconciler) saveOldData(ctx context.Context, key worker.Key, a attempt) plan.Safety {
+func (r *Reconciler) saveOldData(ctx context.Context, key worker.Key, a attempt) state.Safety {
 	order, began := a.order, time.Now()
 	ctx, cancel := context.WithTimeout(turns.Urgent(ctx), safetyTimeout)
 	defer cancel()
 	ctx, held := objstore.Hold(ctx, key.Object.Namespace)
 	defer held.Release()
-	saved, err := panics.Try(func() (plan.Safety, error) {
+	saved, err := panics.Try(func() (state.Safety, error) {
 		secrets, err := r.safetySecrets(ctx, key.Object.Namespace, order)
 		if err != nil {
-			return plan.Safety{}, err
+			return state.Safety{}, err
 		}
 		path, m, err := r.save(ctx, order, secrets)
-		return plan.Safety{Path: path, Revision: m.Revision, Time: order.Time}, err
+		return state.Safety{Path: path, Revision: m.Revision, Time: order.Time}, err
 	})
 	if err != nil {
 		refused := errors.Is(err, fs.ErrPermission) && !errors.Is(err, snapshot.ErrDisk)
-		failed := plan.Safety{Progress: plan.ProofFailed, Message: adviseSafety(err), Ended: r.now(), Refused: refused, Others: ofOthers(err)}
+		failed := state.Safety{Progress: state.ProofFailed, Message: adviseSafety(err), Ended: r.now(), Refused: refused, Others: ofOthers(err)}
 		failed.Lost = a.lost + began.Sub(a.asked) + turns.WaitedFor(ctx)
 		if failed.Others {
 			failed.Lost = a.lost + time.Since(a.asked)
 		}
 		return failed
 	}
-	saved.Progress = plan.ProofDone
+	saved.Progress = state.ProofDone
 	return saved
 }
 
@@ -98,7 +98,7 @@ func SaveInSpool(dir string, dial Dial) Save {
 
 // Save returns a Save that verifies each snapshot in a file of the spool. dial may be nil.
 func (s Spool) Save(dial Dial) Save {
-	return func(ctx context.Context, o plan.SafetyOrder, secrets SafetySecrets) (string, snapshot.Manifest, error) {
+	return func(ctx context.Context, o state.SafetyOrder, secrets SafetySecrets) (string, snapshot.Manifest, error) {
 		ctx, end := s.paced(ctx, o.Namespace)
 		defer end(context.Canceled)
 		by, err := accessOf(o, secrets, dial)
@@ -132,7 +132,7 @@ func (s Spool) Save(dial Dial) Save {
 }
 
 // safetyRequest returns what to save of a member, and where, without the store and the source. end ends it for others.
-func (s Spool) safetyRequest(o plan.SafetyOrder, member ask.Answer, voters []uint64, end context.CancelCauseFunc) (request snapshot.Request, err error) {
+func (s Spool) safetyRequest(o state.SafetyOrder, member ask.Answer, voters []uint64, end context.CancelCauseFunc) (request snapshot.Request, err error) {
 	id, err := strconv.ParseUint(o.ClusterID, 16, 64)
 	if err != nil {
 		return request, fmt.Errorf("the ID of the old cluster is %q: %w", o.ClusterID, err)
@@ -168,7 +168,7 @@ func dropUploads(ctx context.Context, store objstore.Store, key string) {
 }
 
 // chooseMember returns a voter of the old cluster that has a quorum, and the IDs of all members that answered.
-func chooseMember(ctx context.Context, o plan.SafetyOrder, by ask.Access) (ask.Answer, []uint64, error) {
+func chooseMember(ctx context.Context, o state.SafetyOrder, by ask.Access) (ask.Answer, []uint64, error) {
 	var errs []error
 	var members []uint64
 	var healthy []ask.Answer
@@ -196,9 +196,9 @@ func chooseMember(ctx context.Context, o plan.SafetyOrder, by ask.Access) (ask.A
 }
 
 // observeSafety returns the state of the attempt to save the old cluster.
-func (r *Reconciler) observeSafety(key worker.Key) plan.Safety {
+func (r *Reconciler) observeSafety(key worker.Key) state.Safety {
 	if r.safeties.Running(key) {
-		return plan.Safety{Progress: plan.ProofRunning}
+		return state.Safety{Progress: state.ProofRunning}
 	}
 	saved, _, _ := r.safeties.Result(key)
 	return saved

@@ -10,7 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
-	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
@@ -27,7 +27,7 @@ type SafetySecrets struct {
 	For              grant.Scope
 }
 
-func (r *Reconciler) safetySecrets(ctx context.Context, namespace string, order plan.SafetyOrder) (s SafetySecrets, err error) {
+func (r *Reconciler) safetySecrets(ctx context.Context, namespace string, order state.SafetyOrder) (s SafetySecrets, err error) {
 	if s.Store, err = kube.SecretData(ctx, r.client, namespace, order.Target.Secret, connect.Keys()...); err != nil {
 		return s, err
 	}
@@ -43,7 +43,7 @@ func (r *Reconciler) safetySecrets(ctx context.Context, namespace string, order 
 }
 
 // memberSecrets reads the Secrets for the members.
-func (r *Reconciler) memberSecrets(ctx context.Context, namespace string, order plan.SafetyOrder) (s SafetySecrets, err error) {
+func (r *Reconciler) memberSecrets(ctx context.Context, namespace string, order state.SafetyOrder) (s SafetySecrets, err error) {
 	if s.TLS, err = kube.SecretData(ctx, r.client, namespace, order.TLSSecret, tlssecret.Client.Read()...); err != nil {
 		return s, err
 	}
@@ -63,7 +63,7 @@ func explainAccess(a ask.Access, err error) error {
 	return fmt.Errorf("%s: %w", a.Problem, err)
 }
 
-func accessOf(o plan.SafetyOrder, secrets SafetySecrets, dial Dial) (ask.Access, error) {
+func accessOf(o state.SafetyOrder, secrets SafetySecrets, dial Dial) (ask.Access, error) {
 	a := ask.Access{Dial: dial}
 	var err error
 	if o.TLSSecret != "" {

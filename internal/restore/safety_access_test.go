@@ -13,13 +13,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/etcd-suite/etcd-operator/internal/pki"
-	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/tlssecret"
 )
 
 // While authentication is off, a wrong or missing Secret of the user must not prevent the safety snapshot.
 func TestASafetySnapshotNeedsNoUserWhileAuthenticationIsOff(t *testing.T) {
-	by, err := accessOf(plan.SafetyOrder{AuthSecret: "login"}, SafetySecrets{}, nil)
+	by, err := accessOf(state.SafetyOrder{AuthSecret: "login"}, SafetySecrets{}, nil)
 	if err != nil || by.Login != nil {
 		t.Fatalf("access is %+v, %v", by, err)
 	}
@@ -46,7 +46,7 @@ func TestASafetySnapshotReadsACertificateUnderTheKeysOfEtcdOrThoseOfItsType(t *t
 			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "tls"}, Data: map[string][]byte{keys.Cert: pair.Cert, keys.Key: pair.Key, keys.CA: authority.Cert},
 		}
 		r := &Reconciler{client: fake.NewClientBuilder().WithObjects(secret).Build()}
-		order := plan.SafetyOrder{TLSSecret: "tls"}
+		order := state.SafetyOrder{TLSSecret: "tls"}
 		secrets, err := r.memberSecrets(t.Context(), "ns", order)
 		if err != nil {
 			t.Fatal(err)

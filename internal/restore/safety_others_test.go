@@ -12,7 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
@@ -34,13 +34,13 @@ func TestASafetySnapshotThatEndsBecauseOfOthersIsMarkedSo(t *testing.T) {
 		"a volume that is too small":          {fmt.Errorf("save snapshot x: %w", spool.ErrTooSmall), false},
 		"a member that does not answer":       {errors.New("no member answers"), false},
 	} {
-		r := &Reconciler{now: time.Now, identity: allowing("ns"), save: func(context.Context, plan.SafetyOrder, SafetySecrets) (string, snapshot.Manifest, error) {
+		r := &Reconciler{now: time.Now, identity: allowing("ns"), save: func(context.Context, state.SafetyOrder, SafetySecrets) (string, snapshot.Manifest, error) {
 			return "", snapshot.Manifest{}, c.err
 		}}
 		target := storage.Location{Provider: v1beta2.StorageS3, Bucket: "backups", Key: "safety-snapshots"}
 		key := worker.Key{Object: types.NamespacedName{Namespace: "ns", Name: "restore"}}
-		saved := r.saveOldData(t.Context(), key, attempt{order: plan.SafetyOrder{Namespace: "ns", Cluster: "example", Target: target}, asked: time.Now()})
-		if saved.Progress != plan.ProofFailed || saved.Others != c.others {
+		saved := r.saveOldData(t.Context(), key, attempt{order: state.SafetyOrder{Namespace: "ns", Cluster: "example", Target: target}, asked: time.Now()})
+		if saved.Progress != state.ProofFailed || saved.Others != c.others {
 			t.Errorf("%s: %+v", name, saved)
 		}
 	}

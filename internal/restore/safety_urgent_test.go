@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
@@ -31,7 +31,7 @@ func TestTheSaveOfASafetySnapshotIsUrgent(t *testing.T) {
 			<-time.After(time.Second)
 			leave()
 		}
-		r := &Reconciler{now: time.Now, identity: allowing("ns"), save: func(ctx context.Context, _ plan.SafetyOrder, _ SafetySecrets) (string, snapshot.Manifest, error) {
+		r := &Reconciler{now: time.Now, identity: allowing("ns"), save: func(ctx context.Context, _ state.SafetyOrder, _ SafetySecrets) (string, snapshot.Manifest, error) {
 			pass(ctx, "safety")
 			return "", snapshot.Manifest{}, nil
 		}}
@@ -41,7 +41,7 @@ func TestTheSaveOfASafetySnapshotIsUrgent(t *testing.T) {
 		synctest.Wait()
 		target := storage.Location{Provider: v1beta2.StorageS3, Bucket: "backups", Key: "safety-snapshots"}
 		key := worker.Key{Object: types.NamespacedName{Namespace: "ns", Name: "restore"}}
-		saved := r.saveOldData(t.Context(), key, attempt{order: plan.SafetyOrder{Namespace: "ns", Cluster: "example", Target: target}, asked: time.Now()})
+		saved := r.saveOldData(t.Context(), key, attempt{order: state.SafetyOrder{Namespace: "ns", Cluster: "example", Target: target}, asked: time.Now()})
 		if first, second := <-order, <-order; first != "reading" || second != "safety" {
 			t.Errorf("%s and %s passed first, and the save is %+v", first, second, saved)
 		}
@@ -54,10 +54,10 @@ func TestTheSaveOfASafetySnapshotIsUrgent(t *testing.T) {
 func TestTwoNamespacesDoNotHoldAllWorkersOfSafetySnapshots(t *testing.T) {
 	for _, readings := range []int{1, 2, 3, 10} {
 		synctest.Test(t, func(t *testing.T) {
-			pool := worker.New[plan.Safety](safetyWorkers(readings))
+			pool := worker.New[state.Safety](safetyWorkers(readings))
 			start := func(namespace string, n int, run func(context.Context)) worker.Key {
 				key := worker.Key{Object: types.NamespacedName{Namespace: namespace, Name: fmt.Sprint(n)}, UID: types.UID(fmt.Sprint(namespace, n))}
-				pool.StartIn(key, worker.Claim{Namespace: safetiesOfOne}, func(ctx context.Context) (plan.Safety, error) { run(ctx); return plan.Safety{}, nil })
+				pool.StartIn(key, worker.Claim{Namespace: safetiesOfOne}, func(ctx context.Context) (state.Safety, error) { run(ctx); return state.Safety{}, nil })
 				return key
 			}
 			for n := range 5 {
@@ -82,14 +82,14 @@ func TestTwoNamespacesDoNotHoldAllWorkersOfSafetySnapshots(t *testing.T) {
 func TestSlowMembersOfFiveNamespacesDelayNoSafetySnapshotOfOthers(t *testing.T) {
 	for _, hostile := range []int{3, 5} {
 		synctest.Test(t, func(t *testing.T) {
-			pool := worker.New[plan.Safety](safetyWorkers(3))
+			pool := worker.New[state.Safety](safetyWorkers(3))
 			start := func(namespace string, n int, run func(context.Context)) worker.Key {
 				key := worker.Key{Object: types.NamespacedName{Namespace: namespace, Name: fmt.Sprint(n)}, UID: types.UID(fmt.Sprint(namespace, n))}
-				pool.StartIn(key, safetyClaim, func(ctx context.Context) (plan.Safety, error) {
+				pool.StartIn(key, safetyClaim, func(ctx context.Context) (state.Safety, error) {
 					ctx, cancel := context.WithTimeout(turns.Urgent(ctx), safetyTimeout)
 					defer cancel()
 					run(ctx)
-					return plan.Safety{}, nil
+					return state.Safety{}, nil
 				})
 				return key
 			}

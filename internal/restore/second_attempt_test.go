@@ -11,7 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
-	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
@@ -58,7 +58,7 @@ func TestASecondAttemptDoesNotRestoreThePointOfAnotherTimeline(t *testing.T) {
 	old, recovered := dbfiletest.New(t, 1).Put(3, 20), dbfiletest.New(t, 1).Put(3, 50)
 	asked := Asked{
 		Namespace: "ns", Source: v1beta2.RestoreSource{StorageType: "File", Bucket: dir, Key: "daily/ns/a/"},
-		Point:  &plan.PointOrder{Folder: "point-uid", Mark: "uid/point", Time: now},
+		Point:  &state.PointOrder{Folder: "point-uid", Mark: "uid/point", Time: now},
 		Choice: source.Choice{Folder: true, Of: "ns/a", Revision: old.Revision(), Prefer: series.ID(), UID: "present"},
 	}
 	attempt := func() Found {

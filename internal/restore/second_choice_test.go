@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
@@ -58,7 +58,7 @@ func TestAPointWithATooLongKeyIsRefusedForGood(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := Asked{}
-	asked.Point = &plan.PointOrder{Folder: "point-0123456789012345678901234567890123456789"}
+	asked.Point = &state.PointOrder{Folder: "point-0123456789012345678901234567890123456789"}
 	key := pointSeries(asked, point).EncodedKey(time.Unix(0, 0), 1, point.Encoding())
 	err := snapshot.CheckKey(key)
 	if err == nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
@@ -59,8 +60,8 @@ func (r *Reconciler) mayNotSign(namespace string, src v1beta2.RestoreSource) err
 
 // handOver signs a URL for the seed after a proof with the operator's own identity. Without a URL, the seed reads as the
 // ServiceAccount of the members, and the status says so.
-func (r *Reconciler) handOver(ctx context.Context, restore *v1beta2.EtcdRestore, proof plan.Proof, secret map[string][]byte) plan.Proof {
-	if proof.Progress != plan.ProofDone || restore.Spec.DryRun || len(restore.Spec.Prefixes) > 0 || r.sign == nil {
+func (r *Reconciler) handOver(ctx context.Context, restore *v1beta2.EtcdRestore, proof state.Proof, secret map[string][]byte) state.Proof {
+	if proof.Progress != state.ProofDone || restore.Spec.DryRun || len(restore.Spec.Prefixes) > 0 || r.sign == nil {
 		return proof
 	}
 	url, needed := r.signedURL(ctx, restore, proof.Source, secret, v1beta2.SignedURLStatus{})
@@ -71,24 +72,24 @@ func (r *Reconciler) handOver(ctx context.Context, restore *v1beta2.EtcdRestore,
 }
 
 // renew replaces the signed URL.
-func (r *Reconciler) renew(ctx context.Context, restore *v1beta2.EtcdRestore) plan.Renewal {
+func (r *Reconciler) renew(ctx context.Context, restore *v1beta2.EtcdRestore) state.Renewal {
 	before, src := *restore.Status.SignedURL, *restore.Status.Source
 	if r.revoked(restore) {
 		why := r.mayNotSign(restore.Namespace, src)
-		return plan.Renewal{Progress: plan.ProofDone, URL: r.revoke(ctx, restore, before, why)}
+		return state.Renewal{Progress: state.ProofDone, URL: r.revoke(ctx, restore, before, why)}
 	}
 	secret, err := kube.SecretData(ctx, r.client, restore.Namespace, src.Secret, connect.Keys()...)
 	if err != nil {
-		return plan.Renewal{Progress: plan.ProofDone, URL: plan.NotSignedYet(r.now(), before, err.Error())}
+		return state.Renewal{Progress: state.ProofDone, URL: plan.NotSignedYet(r.now(), before, err.Error())}
 	}
 	if _, err := r.by(restore.Namespace, src, secret, snapshot.Anyone); err != nil {
-		return plan.Renewal{Progress: plan.ProofDone, URL: r.revoke(ctx, restore, before, err)}
+		return state.Renewal{Progress: state.ProofDone, URL: r.revoke(ctx, restore, before, err)}
 	}
 	url, needed := r.signedURL(ctx, restore, src, secret, before)
 	if !needed {
 		url = plan.NotSigned(r.now(), before, "The Secret "+src.Secret+" has credentials now.")
 	}
-	return plan.Renewal{Progress: plan.ProofDone, URL: url}
+	return state.Renewal{Progress: state.ProofDone, URL: url}
 }
 
 // revoke deletes the Secret with the URL, because its namespace may no longer use the operator's own identity.
@@ -199,7 +200,7 @@ const removalTimeout = 10 * time.Second
 // removeSignedURL deletes the Secret when the restore ends. There may be one without a record in the status: an operator was
 // killed after it had written the Secret. A refusal does not keep the restore from ending: the URL expires, and the garbage
 // collector deletes the Secret with the EtcdRestore.
-func (r *Reconciler) removeSignedURL(ctx context.Context, state plan.State) error {
+func (r *Reconciler) removeSignedURL(ctx context.Context, state state.State) error {
 	if recorded := state.Restore.Status.SignedURL; r.sign == nil && (recorded == nil || recorded.SecretName == "") {
 		return nil
 	}
@@ -233,9 +234,9 @@ func ownedBy(secret *corev1.Secret, restore *v1beta2.EtcdRestore) bool {
 }
 
 // observeRenewal returns the state of the attempt to replace the signed URL.
-func (r *Reconciler) observeRenewal(key worker.Key) plan.Renewal {
+func (r *Reconciler) observeRenewal(key worker.Key) state.Renewal {
 	if r.renewals.Running(key) {
-		return plan.Renewal{Progress: plan.ProofRunning}
+		return state.Renewal{Progress: state.ProofRunning}
 	}
 	renewed, _, _ := r.renewals.Result(key)
 	return renewed

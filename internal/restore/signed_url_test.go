@@ -18,7 +18,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
@@ -30,7 +30,7 @@ const signedSecret = "etcdrestore-uid-restore"
 func (b *bench) signing() *int {
 	b.Helper()
 	calls := 0
-	b.r.renewals = worker.New[plan.Renewal](1)
+	b.r.renewals = worker.New[state.Renewal](1)
 	if err := b.r.renewals.Source().Start(b.Context(), b.queue); err != nil {
 		b.Fatal(err)
 	}
@@ -269,7 +269,7 @@ func TestANamespaceWithoutASecretCannotUseTheOperatorsIdentityUnlessAllowed(t *t
 			if !meta.IsStatusConditionTrue(restore.Status.Conditions, v1beta2.ConditionStalled) {
 				t.Error("it does not say that a person must act")
 			}
-			order := plan.SafetyOrder{Namespace: "ns", Cluster: "example"}
+			order := state.SafetyOrder{Namespace: "ns", Cluster: "example"}
 			order.Target.Provider, order.Target.Bucket, order.Target.Key, order.Target.Secret = v1beta2.StorageS3, "backups", "safety-snapshots", "aws"
 			if _, err := b.r.safetySecrets(t.Context(), "ns", order); err == nil {
 				t.Error("the safety snapshot may use it")

@@ -12,7 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
+	"github.com/etcd-suite/etcd-operator/internal/restore/steps"
 	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
@@ -39,7 +40,7 @@ func (s slowReader) read(ctx context.Context, asked Asked) (Found, error) {
 // readers are the workers of readings, as Setup creates them.
 func readers(rates slowReader) *Reconciler {
 	return &Reconciler{
-		proofs: worker.New[plan.Proof](3), writings: worker.New[plan.Writing](3), now: time.Now, read: rates.read,
+		proofs: worker.New[state.Proof](3), writings: worker.New[state.Writing](3), now: time.Now, read: rates.read,
 		client: fake.NewClientBuilder().Build(), identity: grant.List{{Namespaces: []string{grant.All}, PathPrefix: grant.All}},
 	}
 }
@@ -55,16 +56,16 @@ func readingOf(namespace string, n int) worker.Key {
 }
 
 // again reads a source again as soon as the reading has a result, as for a tenant who creates one EtcdRestore after the other. It counts the attempts.
-func (r *Reconciler) again(ctx context.Context, key worker.Key) (attempts int, last plan.Proof) {
+func (r *Reconciler) again(ctx context.Context, key worker.Key) (attempts int, last state.Proof) {
 	for ctx.Err() == nil {
 		restore := theRestore()
-		r.begin(ctx, key, plan.Verify{Source: v1beta2.RestoreSource{StorageType: v1beta2.StorageS3, Bucket: "b", Key: "k"}}, restore)
+		r.begin(ctx, key, steps.Verify{Source: v1beta2.RestoreSource{StorageType: v1beta2.StorageS3, Bucket: "b", Key: "k"}}, restore)
 		r.begun.recorded(key)
 		attempts++
 		for done := false; !done && ctx.Err() == nil; last, done, _ = r.proofs.Result(key) {
 			<-time.After(time.Second)
 		}
-		if last.Progress == plan.ProofDone {
+		if last.Progress == state.ProofDone {
 			return attempts, last
 		}
 	}
@@ -125,7 +126,7 @@ func TestAReadingFromASlowStoreReachesItsEndBesideManyOthers(t *testing.T) {
 		defer cancel()
 		attempts, last := r.again(limited, readingOf("honest", 0))
 		t.Logf("it took %s and %d attempts", time.Since(began), attempts)
-		if last.Progress != plan.ProofDone {
+		if last.Progress != state.ProofDone {
 			t.Errorf("after %s and %d attempts the reading has no result: %+v", time.Since(began), attempts, last)
 		}
 		stop()
@@ -139,12 +140,12 @@ func TestTheStatusSaysThatAReadingEndedForOthers(t *testing.T) {
 		r := readers(slowReader{"slow": 1 << 10})
 		defer r.stopReaders()
 		key := readingOf("slow", 0)
-		r.begin(t.Context(), key, plan.Verify{Source: v1beta2.RestoreSource{StorageType: v1beta2.StorageS3, Bucket: "b", Key: "k"}}, theRestore())
+		r.begin(t.Context(), key, steps.Verify{Source: v1beta2.RestoreSource{StorageType: v1beta2.StorageS3, Bucket: "b", Key: "k"}}, theRestore())
 		r.begun.recorded(key)
 		for i := range 8 {
-			r.proofs.StartIn(readingOf(fmt.Sprint("other ", i), 0), worker.Claim{Patience: readingPatience}, func(ctx context.Context) (plan.Proof, error) {
+			r.proofs.StartIn(readingOf(fmt.Sprint("other ", i), 0), worker.Claim{Patience: readingPatience}, func(ctx context.Context) (state.Proof, error) {
 				<-ctx.Done()
-				return plan.Proof{}, nil
+				return state.Proof{}, nil
 			})
 		}
 		<-time.After(10 * time.Minute)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive/replay"
-	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
@@ -27,7 +27,7 @@ func TestANamespaceThatStallsLeavesAWorkerOfEachKindToOthers(t *testing.T) {
 }
 
 func newPools(limit int) *Reconciler {
-	return &Reconciler{proofs: worker.New[plan.Proof](limit), safeties: worker.New[plan.Safety](limit), writings: worker.New[plan.Writing](limit), renewals: worker.New[plan.Renewal](limit)}
+	return &Reconciler{proofs: worker.New[state.Proof](limit), safeties: worker.New[state.Safety](limit), writings: worker.New[state.Writing](limit), renewals: worker.New[state.Renewal](limit)}
 }
 
 func stall[T any](t *testing.T, pool *worker.Pool[T]) {

@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
@@ -31,10 +31,10 @@ func TestARestoreWithoutReplayDoesNotWaitForTheReplaysOfOthers(t *testing.T) {
 					waited(t, s)
 					<-ended
 				}
-				pool := worker.New[plan.Proof](3) // options.MaxProofs of the chart
+				pool := worker.New[state.Proof](3) // options.MaxProofs of the chart
 				start := func(namespace string, n int, run func(context.Context) error) worker.Key {
 					key := worker.Key{Object: types.NamespacedName{Namespace: namespace, Name: fmt.Sprint(n)}, UID: types.UID(fmt.Sprint(namespace, n))}
-					pool.Start(key, func(ctx context.Context) (plan.Proof, error) { return plan.Proof{}, run(ctx) })
+					pool.Start(key, func(ctx context.Context) (state.Proof, error) { return state.Proof{}, run(ctx) })
 					synctest.Wait()
 					return key
 				}

@@ -22,7 +22,7 @@ func TestEveryCallerReservesWhatItWrites(t *testing.T) {
 		"snapshot.Place":              {"Dir", "Room", "Namespace"},
 	}
 	// The seed writes to the volume of its own member, and kubectl etcd to the disk of its user. No other namespace uses these.
-	alone := map[string]int{"internal/source/source.go": 1, "internal/source/signed.go": 1, "internal/plugin/cli/download.go": 1}
+	alone := map[string]int{"internal/source/source.go": 1, "internal/source/signed.go": 1, "internal/plugin/cli/snapshots/download.go": 1}
 	seen := map[string]int{}
 	for path, file := range programFiles(t) {
 		ast.Inspect(file, func(n ast.Node) bool {
@@ -58,28 +58,28 @@ func TestEveryCallerReservesWhatItWrites(t *testing.T) {
 // Each reader of a manifest says who must have signed it. These do not decide what is restored, or compare the object in another way. A reader that
 // is not listed must get the signers of the spec.
 var anyone = map[string]string{
-	"internal/plugin/cli/signing.go":     "the user names no public key",
-	"internal/snapshot/decide.go":        "retention deletes snapshots with and without a signature; Policy.Signers says which ones take the place of others",
-	"internal/snapshot/list.go":          "a list is shown, and a restore reads the manifest again",
-	"internal/snapshot/leftovers.go":     "the draft of a leftover, which is deleted",
-	"internal/snapshot/draft.go":         "the draft of a complete snapshot, which is deleted",
-	"internal/snapshot/unfinished.go":    "what an object without a manifest shows; nothing is restored from it",
-	"internal/snapshot/copy.go":          "a verdict is copied only to the same SHA-256, and the verdict itself has no signature",
-	"internal/snapshot/save.go":          "the signer alone, without earlier keys",
-	"internal/source/choose.go":          "manifests of snapshots with free names; the chosen one is read again with the signers",
-	"internal/source/point.go":           "a point is refused if signatures are required, because the continuous archive has none",
-	"internal/source/point_owner.go":     "the same",
-	"internal/source/source.go":          "the size that the spool needs",
-	"internal/seeder/seeder.go":          "the seed compares the SHA-256 that restore-operator has verified",
-	"internal/restore/keys.go":           "the snapshot that was verified with the signers before: its SHA-256 is compared",
-	"internal/restore/signed_url.go":     "a URL of the verified object, whose SHA-256 the seed compares",
-	"internal/restore/safety_access.go":  "a safety snapshot is written",
-	"internal/backup/attempt/stored.go":  "all snapshots of the EtcdBackup are listed; satisfied checks the signature of the one that it takes",
-	"internal/backup/clients/signing.go": "no signatures are asked for, or the status has recorded that there is none",
-	"internal/backup/verify/snapshot.go": "the recovery before the snapshot; the restore test itself has the signers",
-	"internal/backup/archiving/bases.go": "the continuous archive is not signed, and a restore with signers refuses it",
-	"internal/backup/verify/roll.go":     "the continuous archive is not signed, and a restore with signers refuses it",
-	"internal/backup/verify/provable.go": "the continuous archive is not signed, and a restore with signers refuses it",
+	"internal/plugin/cli/snapshots/signing.go": "the user names no public key",
+	"internal/snapshot/decide.go":              "retention deletes snapshots with and without a signature; Policy.Signers says which ones take the place of others",
+	"internal/snapshot/list.go":                "a list is shown, and a restore reads the manifest again",
+	"internal/snapshot/leftovers.go":           "the draft of a leftover, which is deleted",
+	"internal/snapshot/draft.go":               "the draft of a complete snapshot, which is deleted",
+	"internal/snapshot/unfinished.go":          "what an object without a manifest shows; nothing is restored from it",
+	"internal/snapshot/copy.go":                "a verdict is copied only to the same SHA-256, and the verdict itself has no signature",
+	"internal/snapshot/save.go":                "the signer alone, without earlier keys",
+	"internal/source/choose.go":                "manifests of snapshots with free names; the chosen one is read again with the signers",
+	"internal/source/point.go":                 "a point is refused if signatures are required, because the continuous archive has none",
+	"internal/source/point_owner.go":           "the same",
+	"internal/source/source.go":                "the size that the spool needs",
+	"internal/seeder/seeder.go":                "the seed compares the SHA-256 that restore-operator has verified",
+	"internal/restore/keys.go":                 "the snapshot that was verified with the signers before: its SHA-256 is compared",
+	"internal/restore/signed_url.go":           "a URL of the verified object, whose SHA-256 the seed compares",
+	"internal/restore/safety_access.go":        "a safety snapshot is written",
+	"internal/backup/attempt/stored.go":        "all snapshots of the EtcdBackup are listed; satisfied checks the signature of the one that it takes",
+	"internal/backup/clients/signing.go":       "no signatures are asked for, or the status has recorded that there is none",
+	"internal/backup/verify/snapshot.go":       "the recovery before the snapshot; the restore test itself has the signers",
+	"internal/backup/archiving/bases.go":       "the continuous archive is not signed, and a restore with signers refuses it",
+	"internal/backup/verify/roll.go":           "the continuous archive is not signed, and a restore with signers refuses it",
+	"internal/backup/verify/provable.go":       "the continuous archive is not signed, and a restore with signers refuses it",
 }
 
 func TestEachReaderOfAManifestSaysWhoMustHaveSignedIt(t *testing.T) {

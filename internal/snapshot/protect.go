@@ -119,23 +119,31 @@ func (v *view) candidates(kept []bool) []int {
 	return slices.Concat(rest, oldest)
 }
 
-// shrunk returns the first item, newest first, that has so many more keys than the newest that it must not be replaced, or than the newest one with
-// the signature that is required. The index is -1 if there is none. An empty keyspace can call itself healthy (etcd issue 22376).
+// shrunk returns the first item, newest first, that has so many more keys than the newest that it must not be replaced. The index is -1 if there is none. An empty
+// keyspace can call itself healthy (etcd issue 22376). If a signature is required, only signed items count, and those before all of them: others can write any number
+// of keys into a manifest without a signature.
 func (v *view) shrunk() (border int, why string) {
-	border, why = v.shrunkSince(0, "The newest snapshot")
-	if first := v.first(v.signed); first > 0 {
-		if at, signed := v.shrunkSince(first, "The newest signed snapshot"); at >= 0 && (border < 0 || at < border) {
-			return at, signed
+	newest, named, oldest := v.first(v.signed), "The newest snapshot", -1
+	for i := range v.items {
+		if _, known := v.manifest(i); known && v.signed(i) {
+			oldest = i
 		}
 	}
-	return border, why
+	counts := func(i int) bool { return v.signed(i) || i > oldest }
+	if newest < 0 || v.mostlyUnsigned() {
+		newest, counts = 0, func(int) bool { return true }
+	}
+	if newest > 0 {
+		named = "The newest signed snapshot"
+	}
+	return v.shrunkSince(newest, named, counts)
 }
 
-func (v *view) shrunkSince(first int, named string) (border int, why string) {
+func (v *view) shrunkSince(first int, named string, counts func(i int) bool) (border int, why string) {
 	newest, read := v.manifest(first)
 	for i := first; i < len(v.items) && read; i++ {
 		m, known := v.manifest(i)
-		if !known || newest.Keys*shrinkFactor >= m.Keys {
+		if !known || !counts(i) || newest.Keys*shrinkFactor >= m.Keys {
 			continue
 		}
 		return i, fmt.Sprintf("%s has %d keys, over 90 %% fewer than the %d keys of %s. That snapshot and all earlier ones are kept. "+

@@ -36,7 +36,8 @@ var everyWrite = map[string]string{
 	"cluster.applyOver":             "apply a Service",
 	"cluster.create":                "created",
 	"cluster.createFirst":           "created",
-	"cluster.requestCertificates":   "created",
+	"cluster.applyCertificate":      "created",
+	"cluster.withdrawUsers":         "request the Certificate of a user, and delete it",
 	"cluster.delete":                "delete a Pod",
 	"cluster.deleteStopped":         "delete a Pod",
 	"cluster.relabel":               "label a Pod",
@@ -172,9 +173,22 @@ var allowedCalls = []request{
 		}
 		return c.Delete(l.Context(), policy)
 	}},
+	{"request the Certificate of a user, and delete it", clusterOperator, func(l *limits, c client.Client) error {
+		certificate := l.userCertificate("shop", nil)
+		for range 2 {
+			if err := apply(l, c, certificate); err != nil {
+				return err
+			}
+		}
+		return c.Delete(l.Context(), certificate)
+	}},
 	{"update a Secret", clusterOperator, func(l *limits, c client.Client) error {
 		return get(l, l.secret("managed-ca"), func(s *corev1.Secret) error {
+			if err := merge(l, l.admin, s, `{"metadata":{"annotations":{"example.com/of":"a-user"}}}`); err != nil {
+				return err
+			}
 			s.Data["previous-ca.crt"], s.Labels = []byte("x"), nil // a person may have removed the labels
+			s.Annotations[v1beta2.AnnotationRotateCA] = "1"
 			return c.Update(l.Context(), s)
 		})
 	}},
@@ -190,8 +204,16 @@ var allowedCalls = []request{
 				return err
 			}
 		}
-		const labels = `{"labels":{"team":"a"},"annotations":{"example.com/owner":"b"}}`
-		return merge(l, c, l.certificate("issued-peer"), `{"metadata":`+labels+`,"spec":{"secretTemplate":`+labels+`}}`)
+		certificate := l.certificate("issued-peer")
+		if err := merge(l, l.admin, certificate, `{"spec":{"secretTemplate":{"annotations":{"example.com/owner":"b","example.com/by":"a-user"}}}}`); err != nil {
+			return err
+		}
+		return merge(l, c, certificate, `{"metadata":{"labels":{"team":"a"},"annotations":{"example.com/owner":"c"}},"spec":{"secretTemplate":{"labels":{"team":"a"},"annotations":{"example.com/owner":null}}}}`)
+	}},
+	{"create the Secret of a user", clusterOperator, func(l *limits, c client.Client) error {
+		secret := of(l.managed, l.secret("managed-shop-peers-tls"))
+		secret.Annotations = map[string]string{"etcd.database.coreos.com/cluster-metadata": "{}"}
+		return create(l, c, secret)
 	}},
 	{"label a Pod that lost its owner", clusterOperator, func(l *limits, c client.Client) error {
 		pods, _ := l.members()

@@ -13,6 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
+// copied is an annotation by which a controller copies a Secret to each namespace.
+const copied = "reflector.v1.k8s.emberstack.com/reflection-auto-enabled"
+
 const adopt = `{"metadata":{"ownerReferences":[{"apiVersion":"etcd.database.coreos.com/v1beta2","kind":"EtcdCluster","name":"foreign","uid":"1","controller":true}]}}`
 
 // forbiddenCalls are what a process with the token of an operator may try. Each is refused although the account has all rights.
@@ -39,6 +42,15 @@ var forbiddenCalls = map[string][]request{
 		{"create a Secret with another name", clusterOperator, func(l *limits, c client.Client) error {
 			return create(l, c, of(l.managed, l.secret("argocd-cluster")))
 		}},
+		{"create the Secret of members of another cluster", clusterOperator, func(l *limits, c client.Client) error {
+			return create(l, c, of(l.managed, l.secret("managed-b-peer-tls")))
+		}},
+		{"create the Secret of the operators for another cluster", clusterOperator, func(l *limits, c client.Client) error {
+			return create(l, c, of(l.managed, l.secret("managed-b-operator-tls")))
+		}},
+		{"create a Secret with the name of the cluster only", clusterOperator, func(l *limits, c client.Client) error {
+			return create(l, c, of(l.managed, l.secret("managed-tls")))
+		}},
 		{"create a signed URL", clusterOperator, func(l *limits, c client.Client) error { return c.Create(l.Context(), l.signedURL("cluster")) }},
 		{"overwrite a Secret", clusterOperator, func(l *limits, c client.Client) error {
 			return changeForeign(l, c, l.secret("foreign-ca"), `{"data":{"ca.crt":"eA=="}}`)
@@ -57,6 +69,32 @@ var forbiddenCalls = map[string][]request{
 		{"delete a Secret", restoreOperator, func(l *limits, c client.Client) error { return deleteForeign(l, c, l.secret("foreign")) }},
 		{"create any Secret", backupOperator, func(l *limits, c client.Client) error { return create(l, c, l.secret("any")) }},
 		{"delete a Secret", backupOperator, func(l *limits, c client.Client) error { return c.Delete(l.Context(), l.secret("managed-ca")) }},
+	},
+	"another controller copies or uses a Secret": {
+		{"create a Secret that is copied to other namespaces", clusterOperator, func(l *limits, c client.Client) error {
+			secret := of(l.managed, l.secret("managed-alice-tls"))
+			secret.Annotations = map[string]string{copied: "true"}
+			return create(l, c, secret)
+		}},
+		{"copy the CA of a cluster to other namespaces", clusterOperator, func(l *limits, c client.Client) error {
+			return merge(l, c, l.secret("managed-ca"), `{"metadata":{"annotations":{"replicator.v1.mittwald.de/replicate-to":"*"}}}`)
+		}},
+		{"copy a signed URL to other namespaces", restoreOperator, func(l *limits, c client.Client) error {
+			secret := l.signedURL("copied-url")
+			secret.Annotations = map[string]string{copied: "true"}
+			return create(l, c, secret)
+		}},
+		{"change an annotation of a user", clusterOperator, func(l *limits, c client.Client) error {
+			if err := merge(l, l.admin, l.secret("managed-client-tls"), `{"metadata":{"annotations":{"`+copied+`":"false"}}}`); err != nil {
+				l.Fatal(err)
+			}
+			return merge(l, c, l.secret("managed-client-tls"), `{"metadata":{"annotations":{"`+copied+`":"true"}}}`)
+		}},
+		{"give Argo CD a repository", clusterOperator, func(l *limits, c client.Client) error {
+			secret := of(l.managed, l.secret("managed-alice-tls"))
+			secret.Labels["argocd.argoproj.io/secret-type"] = "repository"
+			return create(l, c, secret)
+		}},
 	},
 	"a Pod reaches its node": {
 		badPod("use the network of the node", func(p *corev1.PodSpec) { p.HostNetwork = true }),
@@ -211,6 +249,8 @@ var forbiddenCalls = map[string][]request{
 		badServer("name a server with an address", `{"spec":{"ipAddresses":["192.0.2.10"]}}`),
 		badCertificate("name one server", `{"spec":{"dnsNames":["www.issued.NAMESPACE.svc"]}}`),
 		badCertificate("copy its Secret to other namespaces", `{"spec":{"secretTemplate":{"annotations":{"reflector.v1.k8s.emberstack.com/reflection-auto-enabled":"true"}}}}`),
+		badCertificate("copy its Secret to other namespaces by annotations of both", `{"metadata":{"annotations":{"`+copied+`":"true"}},"spec":{"secretTemplate":{"annotations":{"`+copied+`":"true"}}}}`),
+		badCertificate("make its Secret a setting of Argo CD", `{"metadata":{"labels":{"argocd.argoproj.io/secret-type":"cluster"}},"spec":{"secretTemplate":{"labels":{"argocd.argoproj.io/secret-type":"cluster"}}}}`),
 		badCertificate("label its Secret otherwise than itself", `{"metadata":{"labels":{"team":"a"}},"spec":{"secretTemplate":{"labels":{"team":"b"}}}}`),
 		badCertificate("name an address of a server", `{"spec":{"ipAddresses":["192.0.2.1"]}}`),
 		badCertificate("be in a group of administrators", `{"spec":{"subject":{"organizations":["system:masters"]}}}`),
@@ -220,6 +260,21 @@ var forbiddenCalls = map[string][]request{
 			certificate := l.certificate("issued-other")
 			certificate.Object["spec"] = map[string]any{"secretName": "issued-other-issued", "issuerRef": map[string]any{"name": "ca"}}
 			return create(l, c, of(l.issued, certificate))
+		}},
+		badUser("request a Certificate of a user for servers", "shop", func(spec map[string]any) { spec["usages"] = []any{"server auth", "client auth"} }),
+		badUser("request a Certificate of a user for all usages", "shop", func(spec map[string]any) { delete(spec, "usages") }),
+		badUser("request a Certificate of a user with the name of another", "shop", func(spec map[string]any) { spec["commonName"] = "admin" }),
+		badUser("request a Certificate of root", "root", nil),
+		badUser("request a Certificate of a user with the name of that of another cluster", "shop-peer", nil),
+		badUser("request a Certificate of a user with the name of members", "shop", func(spec map[string]any) { spec["dnsNames"] = []any{"*.issued.elsewhere.svc", "issued-client"} }),
+		badUser("request a Certificate of a user with an address", "shop", func(spec map[string]any) { spec["ipAddresses"] = []any{"127.0.0.1"} }),
+		badUser("request a Certificate of a user in another Secret", "shop", func(spec map[string]any) { spec["secretName"] = "webhook-tls" }),
+		{"delete a Certificate of members", clusterOperator, func(l *limits, c client.Client) error { return c.Delete(l.Context(), l.certificate("issued-peer")) }},
+		{"delete a Certificate of others", clusterOperator, func(l *limits, c client.Client) error {
+			return deleteForeign(l, c, l.certificate("issued-web"))
+		}},
+		{"adopt a Certificate", clusterOperator, func(l *limits, c client.Client) error {
+			return changeForeign(l, c, l.certificate("issued-web"), `{"metadata":{"ownerReferences":[{"apiVersion":"etcd.database.coreos.com/v1beta2","kind":"EtcdCluster","name":"issued","uid":"1"}]},"spec":{"commonName":"web","usages":["client auth"],"secretName":"issued-web-issued","issuerRef":{"name":"ca"}}}`)
 		}},
 		{"request a Certificate", restoreOperator, func(l *limits, c client.Client) error {
 			return merge(l, c, l.certificate("issued-peer"), `{"spec":{"duration":"1h"}}`)
@@ -313,6 +368,25 @@ func badCertificate(name, patch string) request {
 	return request{name, clusterOperator, func(l *limits, c client.Client) error {
 		return merge(l, c, l.certificate("issued-peer"), strings.ReplaceAll(patch, "NAMESPACE", l.team))
 	}}
+}
+
+// badUser requests the Certificate of a user with something that it may not have.
+func badUser(name, user string, change func(spec map[string]any)) request {
+	return request{name, clusterOperator, func(l *limits, c client.Client) error { return create(l, c, l.userCertificate(user, change)) }}
+}
+
+// userCertificate is the Certificate of a user, as cluster-operator requests it.
+func (l *limits) userCertificate(user string, change func(spec map[string]any)) *unstructured.Unstructured {
+	certificate := l.certificate("issued-" + user)
+	spec := map[string]any{
+		"secretName": "issued-" + user + "-issued", "commonName": user, "usages": []any{"digital signature", "client auth"},
+		"dnsNames": []any{"client.issued." + l.team + ".svc"}, "issuerRef": map[string]any{"name": "ca", "kind": "Issuer", "group": "cert-manager.io"},
+	}
+	if change != nil {
+		change(spec)
+	}
+	certificate.Object["spec"] = spec
+	return of(l.issued, certificate)
 }
 
 // badServer is badCertificate for the one of members for clients.

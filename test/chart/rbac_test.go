@@ -66,7 +66,7 @@ func TestEachOperatorHasExactlyTheRightsThatItNeeds(t *testing.T) {
 			"services: get list watch create patch", "poddisruptionbudgets: get list watch create patch delete",
 			"networkpolicies: get list watch create patch delete",
 			"storageclasses: list", "nodes: get", "events: list", "endpointslices: list",
-			"secrets: create update", "certificates: get create patch",
+			"secrets: create update", "certificates: get create patch delete",
 		},
 		backupOperator: {
 			"etcdbackups: delete get list watch patch", "etcdbackups/status: patch",

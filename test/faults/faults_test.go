@@ -14,7 +14,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/plugin"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/findings"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/observed"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/terminal"
 )
 
 var update = flag.Bool("update", false, "write the faults into the page of kubectl etcd")
@@ -52,10 +54,10 @@ func section(t *testing.T) string {
 	t.Helper()
 	var text strings.Builder
 	for _, f := range recorded() {
-		lines := plugin.Inspect(replay(t, f)).FirstLines()
+		lines := findings.Inspect(replay(t, f)).FirstLines()
 		fmt.Fprintf(&text, "\n%s\n\n", f.What)
 		for _, line := range lines {
-			fmt.Fprintf(&text, "    %s\n", strings.ReplaceAll(plugin.Wrap(line, 100, 9), "\n", "\n    "))
+			fmt.Fprintf(&text, "    %s\n", strings.ReplaceAll(terminal.Wrap(line, 100, 9), "\n", "\n    "))
 		}
 	}
 	return text.String()
@@ -69,7 +71,7 @@ func recorded() []Fault {
 func file(f Fault) string { return filepath.Join("testdata", f.Name+".yaml") }
 
 // replay returns what was recorded of a fault.
-func replay(t *testing.T, f Fault) (o plugin.Objects) {
+func replay(t *testing.T, f Fault) (o observed.Objects) {
 	t.Helper()
 	content, err := os.ReadFile(file(f))
 	if err != nil {
@@ -120,7 +122,7 @@ func TestMessagesOfTheRecordsAreThoseOfToday(t *testing.T) {
 	ours := func(name string) bool { return strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") }
 	code := source(t, "../../internal", ours) + source(t, "../../api", ours)
 	for _, f := range recorded() {
-		first := plugin.Inspect(replay(t, f)).Findings[0]
+		first := findings.Inspect(replay(t, f)).Findings[0]
 		if slices.Contains([]string{v1beta2.ReasonReconcileError, v1beta2.ReasonMemberDown, v1beta2.ReasonPodUnschedulable}, first.Reason) {
 			continue
 		}

@@ -9,8 +9,10 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/etcd-suite/etcd-operator/internal/plugin"
-	"github.com/etcd-suite/etcd-operator/internal/plugin/cli"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/findings"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/observed"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/terminal"
 )
 
 // A Where is a cluster in a Kubernetes.
@@ -26,7 +28,7 @@ func (w Where) Names(ctx context.Context, fault, cause, remedy string) error {
 	if !slices.ContainsFunc(All, func(f Fault) bool { return f.Name == fault }) {
 		return fmt.Errorf("test/faults has no fault %q", fault)
 	}
-	objects, err := cli.Read(ctx, w.Config, w.Namespace, w.Cluster, time.Now())
+	objects, err := session.Read(ctx, w.Config, w.Namespace, w.Cluster, time.Now())
 	if err != nil {
 		return err
 	}
@@ -41,9 +43,9 @@ func (w Where) Names(ctx context.Context, fault, cause, remedy string) error {
 }
 
 // firstThree returns the first three lines of what status prints.
-func firstThree(o plugin.Objects) ([]string, error) {
+func firstThree(o observed.Objects) ([]string, error) {
 	var screen strings.Builder
-	if err := plugin.Inspect(o).Render(&screen, plugin.Style{}); err != nil {
+	if err := findings.Inspect(o).Render(&screen, terminal.Style{}); err != nil {
 		return nil, err
 	}
 	return strings.SplitN(screen.String(), "\n", 4)[:3], nil

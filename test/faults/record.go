@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/etcd-suite/etcd-operator/internal/plugin"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/observed"
 )
 
 // recordVariable names the directory into which the tests of real clusters record what they see.
@@ -20,7 +20,7 @@ const recordVariable = "RECORD_FAULTS"
 const namespaceInRecords = "default"
 
 // record writes what the plugin has read of a cluster with a fault, if the environment asks for it.
-func record(fault, namespace string, o plugin.Objects) error {
+func record(fault, namespace string, o observed.Objects) error {
 	directory := os.Getenv(recordVariable)
 	if directory == "" {
 		return nil
@@ -34,7 +34,7 @@ func record(fault, namespace string, o plugin.Objects) error {
 }
 
 // trimmed returns the objects without what the plugin does not read.
-func trimmed(o plugin.Objects) plugin.Objects {
+func trimmed(o observed.Objects) observed.Objects {
 	o.Cluster = *o.Cluster.DeepCopy()
 	strip(&o.Cluster.ObjectMeta)
 	for i := range o.Backups {

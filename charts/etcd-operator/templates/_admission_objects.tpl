@@ -17,6 +17,14 @@
     !variables.creates && has(oldObject.metadata.ownerReferences) && oldObject.metadata.ownerReferences.size() == 1 &&
     oldObject.metadata.ownerReferences.all(o, o.kind == 'EtcdRestore' && o.apiVersion.startsWith('etcd.database.coreos.com/') &&
     variables.name == 'etcdrestore-' + o.uid)
+- name: user # of a cluster, whose certificate a Secret of that name has
+  expression: >-
+    variables.name.startsWith(variables.cluster + '-') && variables.name.endsWith('-tls') && variables.name.size() > variables.cluster.size() + 5 ?
+    variables.name.substring(variables.cluster.size() + 1, variables.name.size() - 4) : ''
+- name: ofCluster # its user is none whose Secret has the name of a Secret of another cluster
+  expression: >-
+    variables.cluster != '' && (variables.name == variables.cluster + '-ca' || variables.user in ['peer', 'server', 'client', 'operator'] ||
+    variables.user.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$') && !variables.user.matches('-(peer|server|client|operator)$'))
 {{- end }}
 
 {{- define "etcd-operator.secretsValidations" }}
@@ -24,11 +32,21 @@
   message: An operator may only write Secrets of the type Opaque.
   reason: Forbidden
 - expression: >-
-    variables.isClusterOperator && !variables.deletes && variables.cluster != '' &&
-    (variables.name == variables.cluster + '-ca' || variables.name.startsWith(variables.cluster + '-') && variables.name.endsWith('-tls')) &&
-    (variables.creates || variables.clusterBefore == variables.cluster) ||
+    variables.isClusterOperator && !variables.deletes && variables.ofCluster && (variables.creates || variables.clusterBefore == variables.cluster) ||
     variables.isRestoreOperator && (variables.deletes || variables.ofRestore) && (variables.creates || variables.ofRestoreBefore)
   message: cluster-operator may only write the Secrets with the certificates of an EtcdCluster, and restore-operator only those with the signed URL of an EtcdRestore.
+  reason: Forbidden
+- expression: >-
+    variables.deletes || !has(object.metadata.annotations) || object.metadata.annotations.all(k, k.startsWith('etcd.database.coreos.com/') ||
+    !variables.creates && has(oldObject.metadata.annotations) && k in oldObject.metadata.annotations &&
+    object.metadata.annotations[k] == oldObject.metadata.annotations[k])
+  message: An operator may only give a Secret its own annotations, because other controllers copy a Secret to other namespaces by its annotations.
+  reason: Forbidden
+- expression: >-
+    variables.deletes || !has(object.metadata.labels) || !('argocd.argoproj.io/secret-type' in object.metadata.labels) ||
+    !variables.creates && has(oldObject.metadata.labels) && 'argocd.argoproj.io/secret-type' in oldObject.metadata.labels &&
+    object.metadata.labels['argocd.argoproj.io/secret-type'] == oldObject.metadata.labels['argocd.argoproj.io/secret-type']
+  message: An operator may not make a Secret one of the settings of Argo CD.
   reason: Forbidden
 {{- end }}
 
@@ -120,6 +138,17 @@
   expression: variables.cluster + '-client.' + request.namespace
 - name: members
   expression: "'*.' + variables.cluster + '.' + request.namespace"
+- name: ofUser # of a user of spec.auth, whose name is the common name
+  expression: >-
+    !variables.deletes && variables.cluster != '' && has(object.spec.commonName) && variables.name == variables.cluster + '-' + object.spec.commonName &&
+    object.spec.commonName.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$') && !['root', 'peer', 'server', 'client', 'operator'].exists(n,
+    object.spec.commonName == n || n != 'root' && object.spec.commonName.endsWith('-' + n)) && has(object.spec.usages) &&
+    object.spec.usages.all(u, u in ['digital signature', 'client auth']) && (!has(object.spec.dnsNames) || object.spec.dnsNames.all(n,
+    n == 'client.' + variables.cluster + '.' + request.namespace + '.svc')) && (!has(object.spec.ipAddresses) || object.spec.ipAddresses.size() == 0)
+- name: ofUserBefore
+  expression: >-
+    !variables.creates && variables.clusterBefore != '' && variables.name.startsWith(variables.clusterBefore + '-') &&
+    !(variables.name in [variables.clusterBefore + '-peer', variables.clusterBefore + '-server', variables.clusterBefore + '-client', variables.clusterBefore + '-operator'])
 {{- end }}
 
 {{/* The allowed issuers in the form kind.group/name, as a list of CEL. */}}
@@ -140,10 +169,10 @@
   message: cluster-operator may only name an Issuer of the namespace, or an issuer of the value clusterOperator.certManagerIssuers of the operators' chart.
   reason: Forbidden
 - expression: >-
-    variables.isClusterOperator && !variables.deletes && variables.cluster != '' && variables.name in [variables.cluster + '-peer',
-    variables.cluster + '-server', variables.cluster + '-client', variables.cluster + '-operator'] &&
-    (variables.creates || variables.clusterBefore == variables.cluster)
-  message: cluster-operator may only create and change the four Certificates of an EtcdCluster.
+    variables.isClusterOperator && (variables.deletes ? variables.ofUserBefore : variables.cluster != '' && (variables.ofUser || variables.name in [
+    variables.cluster + '-peer', variables.cluster + '-server', variables.cluster + '-client', variables.cluster + '-operator']) &&
+    (variables.creates || variables.clusterBefore == variables.cluster))
+  message: cluster-operator may only create and change the four Certificates of an EtcdCluster and those of its users, and delete those of users.
   reason: Forbidden
 - expression: variables.deletes || object.spec.secretName == variables.name + '-issued' && (!has(object.spec.isCA) || !object.spec.isCA)
   message: A Certificate of an EtcdCluster is written to the Secret with the name of the Certificate and -issued, and is no CA.
@@ -159,7 +188,7 @@
 - expression: >-
     variables.deletes || ['peer', 'server'].all(u, variables.name != variables.cluster + '-' + u || object.spec.commonName == variables.name) &&
     (variables.name != variables.cluster + '-operator' || object.spec.commonName == 'root')
-  message: Only the Certificate of clients has a common name that the user chooses.
+  message: Only the Certificates of clients and users have a common name that the author of the EtcdCluster chooses.
   reason: Forbidden
 - expression: >-
     variables.deletes ||
@@ -169,12 +198,13 @@
     (!has(object.spec.emailAddresses) || !variables.creates && has(oldObject.spec.emailAddresses) && object.spec.emailAddresses == oldObject.spec.emailAddresses) &&
     (!has(object.spec.otherNames) || !variables.creates && has(oldObject.spec.otherNames) && object.spec.otherNames == oldObject.spec.otherNames) &&
     (!has(object.spec.secretTemplate) || !variables.creates && has(oldObject.spec.secretTemplate) && object.spec.secretTemplate == oldObject.spec.secretTemplate ||
-    (!has(object.spec.secretTemplate.labels) || object.spec.secretTemplate.labels.all(k, has(object.metadata.labels) &&
+    (!has(object.spec.secretTemplate.labels) || object.spec.secretTemplate.labels.all(k, k != 'argocd.argoproj.io/secret-type' && has(object.metadata.labels) &&
     k in object.metadata.labels && object.metadata.labels[k] == object.spec.secretTemplate.labels[k])) &&
-    (!has(object.spec.secretTemplate.annotations) || object.spec.secretTemplate.annotations.all(k, has(object.metadata.annotations) &&
-    k in object.metadata.annotations && object.metadata.annotations[k] == object.spec.secretTemplate.annotations[k]))) &&
+    (!has(object.spec.secretTemplate.annotations) || object.spec.secretTemplate.annotations.all(k, !variables.creates &&
+    has(oldObject.spec.secretTemplate) && has(oldObject.spec.secretTemplate.annotations) && k in oldObject.spec.secretTemplate.annotations &&
+    object.spec.secretTemplate.annotations[k] == oldObject.spec.secretTemplate.annotations[k]))) &&
     (!has(object.spec.literalSubject) || !variables.creates && has(oldObject.spec.literalSubject) && object.spec.literalSubject == oldObject.spec.literalSubject)
-  message: cluster-operator may not set other names in a Certificate, and only labels and annotations of its Secret that the Certificate has, too.
+  message: cluster-operator may not set other names in a Certificate, no annotations of its Secret, and only labels of its Secret that the Certificate has, too.
   reason: Forbidden
 {{- end }}
 

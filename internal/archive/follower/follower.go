@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
@@ -83,8 +84,7 @@ func (f *Follower) copy(ctx context.Context, n archive.Name) (copied int, err er
 	if f.begun != n.Timeline() {
 		start, err := f.Start(ctx, n.Timeline())
 		if archive.Lacks(err) {
-			f.startless = n.Timeline()
-			return 0, f.lacks(n, err)
+			return 0, f.lacksStart(ctx, n, err)
 		}
 		if err != nil {
 			return 0, err
@@ -143,11 +143,34 @@ func (f *Follower) link(ctx context.Context, n archive.Name) (archive.Linked, er
 	return linked, err
 }
 
-// lacks notes a name that the first location does not return. It fails if that refuses all.
-func (f *Follower) lacks(n archive.Name, err error) error {
+// lacksStart notes a timeline whose start the first location does not return. A start is as old as its timeline, so a lifecycle rule moves it before all else. If
+// the location returns a link of the timeline, it does not refuse all.
+func (f *Follower) lacksStart(ctx context.Context, link archive.Name, err error) error {
+	f.startless = link.Timeline()
+	start := archive.NameOf(link.Timeline(), time.Time{}, 0)
+	if link.First() > 0 && !link.Cold() {
+		if _, unread := archive.ReadHeader(ctx, f.From, f.FromRoot, link.Key(f.FromRoot)); unread == nil {
+			f.refused = 0
+			f.note(start)
+			return nil
+		}
+	}
+	if link.Cold() {
+		start = link
+	}
+	return f.lacks(start, err)
+}
+
+// note counts a name that the first location does not return.
+func (f *Follower) note(n archive.Name) {
 	if f.lacking++; f.lacking == 1 {
 		f.first = n
 	}
+}
+
+// lacks notes a name that the first location does not return. It fails if that refuses all.
+func (f *Follower) lacks(n archive.Name, err error) error {
+	f.note(n)
 	if n.Cold() || !objstore.Refused(err) {
 		f.refused = 0
 		return nil

@@ -127,7 +127,8 @@ func neededFrom(ctx context.Context, store objstore.Store, o state.JobSpec, surv
 	base = froms[len(froms)-1] // the signed one, if there are two
 	for _, b := range slices.Concat(froms, selected) {
 		from := survey.Floor(b) // a store may have received the older one later
-		if before := from.Before(survey.Floor(base)); before && from != (archive.Floor{}) || b.Stored.Before(base.Stored) && from == (archive.Floor{}) {
+		older := b.Stored.Before(base.Stored) || b.Point.At.Before(base.Point.At)
+		if before := from.Before(survey.Floor(base)); before && from != (archive.Floor{}) || older && from == (archive.Floor{}) {
 			base = b
 		}
 	}
@@ -143,29 +144,32 @@ func outdatedBy(ctx context.Context, store objstore.Store, o state.JobSpec, surv
 	return survey.Outdated(ctx, store, o.ArchiveRoot(), base, maxOutdated)
 }
 
-// selectedBases returns the oldest base that each waiting EtcdRestore may begin with, and the oldest one of those with the signature that is required: others can
-// write any number without one. bases are newest first.
+// selectedBases returns the bases that each waiting EtcdRestore may begin with, and those with the signature that is required: others can write any number
+// without one.
 func selectedBases(o state.JobSpec, selections []clients.Selection, bases []archive.Base, known snapshot.Known) (selected []archive.Base) {
-	selected = oldestOfEach(selections, bases)
+	selected = choices(selections, bases)
 	if !o.Keep.Signers.Required() {
 		return selected
 	}
-	return append(selected, oldestOfEach(selections, slices.DeleteFunc(slices.Clone(bases), func(b archive.Base) bool {
+	return append(selected, choices(selections, slices.DeleteFunc(slices.Clone(bases), func(b archive.Base) bool {
 		return o.Keep.Signers.Check(b.Key, known[b.Key].Manifest) != nil
 	}))...)
 }
 
-func oldestOfEach(selections []clients.Selection, bases []archive.Base) (oldest []archive.Base) {
+func choices(selections []clients.Selection, bases []archive.Base) (chosen []archive.Base) {
+	byKey, names := make(map[string]archive.Base, len(bases)), make([]string, 0, len(bases))
+	for _, b := range bases {
+		byKey[b.Key], names = b, append(names, b.Key)
+	}
 	for _, s := range selections {
-		admitted := slices.DeleteFunc(slices.Clone(bases), func(b archive.Base) bool {
-			key, ok := snapshot.ParseKey(b.Key)
-			return !ok || !s.Admits(key)
-		})
-		if n := min(len(admitted), clients.Selectable); s.Point && n > 0 {
-			oldest = append(oldest, admitted[n-1])
+		if !s.Point {
+			continue
+		}
+		for _, key := range s.Choices(names) {
+			chosen = append(chosen, byKey[key])
 		}
 	}
-	return oldest
+	return chosen
 }
 
 // maxOutdated is how many outdated links are held between two looks, and maxRefused is how many keys.

@@ -45,3 +45,20 @@ func TestNoEarlierTimelineOfAnotherArchiveIsCopied(t *testing.T) {
 		t.Errorf("the second location has %q, error %v, and the view is %+v", b.there(), err, w.look())
 	}
 }
+
+// The listing of the first location omitted the newest timeline, which was copied already. The status said that another archive is in the second location, and asked
+// a person to move that folder away.
+func TestATimelineThatAListingOmitsIsNotAnotherArchive(t *testing.T) {
+	b := newCopyBench(t)
+	base := b.bases()[0]
+	start := archive.NewStart(2, 1, base, "a restore")
+	for place, store := range map[string]*objstoretest.Memory{b.O.ArchiveRoot(): b.Memory, b.O.CopiedArchive().ArchiveRoot(): b.second} {
+		attempttest.Place(t, store, archive.StartKey(place, 2), string(start.Encode()))
+	}
+	b.Set(archive.StartKey(b.O.ArchiveRoot(), 2), objstoretest.Omitted)
+	w := b.copying()
+	err := w.step(t.Context())
+	if w.report(err, 0); err != nil || w.look().Failure != nil {
+		t.Errorf("error %v, and the view is %+v", err, w.look())
+	}
+}

@@ -199,7 +199,7 @@ func (w *copying) compare(ctx context.Context, spec CopySpec) error {
 // with that number is another one in the first location, which has begun again and has reached that number since: otherwise its earlier timelines would be copied
 // before that is found out. A first location without an archive has nothing to copy.
 func (w *copying) begunAgain(ctx context.Context) error {
-	newest, found, err := archive.Newest(ctx, w.From, w.FromRoot)
+	newest, found, err := archive.NewestOf(ctx, w.From, w.FromRoot) // a listing may omit it
 	switch {
 	case err != nil:
 		return ofSource(err)

@@ -32,6 +32,8 @@ type pruning struct {
 	more     bool
 	next     time.Time // after a failure
 	held     *objstore.Holding
+	// selections are those of the EtcdRestores that were waiting at the last look.
+	selections []clients.Selection
 }
 
 func (p *pruning) drop() {
@@ -52,6 +54,7 @@ func (w *copying) survey(ctx context.Context, spec CopySpec) error {
 	defer found.survey.Drop()
 	o.Keep.Now = w.job.Now() // a snapshot from the future is no base
 	selections, unprotected := w.job.protected(ctx, &o)
+	w.prune.selections = selections
 	selected := selectedBases(o, selections, found.bases, known)
 	base, needed, err := neededFrom(ctx, w.second, o, found.survey, found.index, known, selected...)
 	if err != nil {
@@ -140,6 +143,14 @@ func (w *copying) discard(ctx context.Context, spec CopySpec) {
 	p := &w.prune
 	if w.keeps(spec) || w.job.Now().Before(p.next) || len(p.outdated)+len(p.keys) == 0 {
 		return
+	}
+	if len(p.outdated) > 0 {
+		if more, err := w.job.selectsMore(ctx, spec.job.CopiedArchive(), p.selections); more || err != nil {
+			p.drop()
+			w.next = time.Time{}
+			w.signal()
+			return
+		}
 	}
 	root := spec.job.CopiedArchive().ArchiveRoot()
 	errs := objstore.Errors{Refusals: clients.MaxRefusals}

@@ -21,6 +21,13 @@ func (t *runner) protected(ctx context.Context, o *state.JobSpec) (selections []
 	return selections, err
 }
 
+// selectsMore reports whether an EtcdRestore that waits is none of those which were known when it was found out what is needed. Deletions take hours if there is much
+// to delete, so it is asked again before each part. With an error, that is not known.
+func (t *runner) selectsMore(ctx context.Context, o state.JobSpec, known []clients.Selection) (bool, error) {
+	now, err := t.Selections(ctx, o)
+	return slices.ContainsFunc(now, func(s clients.Selection) bool { return !slices.ContainsFunc(known, s.Equal) }), err
+}
+
 // findOutdated finds what no target in the window needs. What a waiting EtcdRestore may need is kept until it has chosen, so the keeper looks again.
 func (k *keeper) findOutdated(ctx context.Context, o state.JobSpec, f found) error {
 	selections, err := k.job.protected(ctx, &o)
@@ -31,6 +38,7 @@ func (k *keeper) findOutdated(ctx context.Context, o state.JobSpec, f found) err
 		})
 		return nil //nolint:nilerr // only deletions stop
 	}
+	k.selections = selections
 	selected := selectedBases(o, selections, f.bases, k.known)
 	if len(selected) > 0 {
 		k.again = k.job.Now().Add(askAgain)
@@ -66,6 +74,12 @@ func (k *keeper) prune(ctx context.Context) bool {
 	o := k.current().job
 	if k.job.Now().Before(k.next) || o.Distrusted != nil || k.disproven || o.Doubted && (o.Keep.Verify || o.Keep.Tests) {
 		return false
+	}
+	if len(k.later) > 0 {
+		if more, err := k.job.selectsMore(ctx, o, k.selections); more || err != nil {
+			k.outdated, k.later = nil, nil
+			return true
+		}
 	}
 	k.refill(o.ArchiveRoot())
 	outdated := len(k.outdated)

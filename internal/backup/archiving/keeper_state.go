@@ -5,6 +5,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
@@ -30,15 +31,17 @@ type keeper struct {
 	again    time.Time       // when a survey is repeated that could not read a start; zero if it could
 	outdated []string
 	// later are outdated, too. more means that the archive has more than these, and first is the first of them.
-	later  []archive.Name
-	more   bool
-	first  string
-	base   int64 // revision of the newest base of the timeline
-	shape  shape
-	asked  map[string]time.Time // by reason
-	seen   archiver.Status      // when the survey was made
-	window time.Duration        // for which outdated was found
-	spoilt spoilt
+	later []archive.Name
+	more  bool
+	first string
+	// selections are those of the EtcdRestores that were waiting when outdated was found.
+	selections []clients.Selection
+	base       int64 // revision of the newest base of the timeline
+	shape      shape
+	asked      map[string]time.Time // by reason
+	seen       archiver.Status      // when the survey was made
+	window     time.Duration        // for which outdated was found
+	spoilt     spoilt
 	// replaceAt is when another snapshot replaces the spoilt ones; zero if there are none.
 	replaceAt time.Time
 	vain      bool // a new snapshot could not be read: one that is as new is cold

@@ -19,7 +19,7 @@ func TestAKeeperDeletesWhatIsOutdatedInParts(t *testing.T) {
 	o := state.JobSpec{Namespace: "ns", Cluster: "c"}
 	o.Target.Key = "f"
 	m := objstoretest.NewMemory()
-	k := &keeper{job: &runner{Clients: &clients.Clients{Now: statetest.At(statetest.T0)}}, Archiver: &Archiver{spec: Spec{job: o}}, store: m}
+	k := &keeper{job: &runner{Clients: &clients.Clients{Now: statetest.At(statetest.T0), Secrets: attempttest.NewWorld(t).Secrets}}, Archiver: &Archiver{spec: Spec{job: o}}, store: m}
 	found := func() {
 		k.later, k.more = nil, true
 		for i := range count {

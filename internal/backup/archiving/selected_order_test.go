@@ -36,3 +36,21 @@ func TestOfTwoSelectedBasesTheOneIsKeptWhoseChangesComeFirst(t *testing.T) {
 		t.Errorf("in the other order, %v is outdated", both)
 	}
 }
+
+// A waiting EtcdRestore may begin with a snapshot whose timeline the second location does not have yet. That location has received it after the base with which the
+// window begins, because the newest snapshot is copied first. So its timeline was not copied, and what is before the base was deleted.
+func TestASelectedBaseOfAnUnknownTimelineIsComparedByTheTimeItWasTaken(t *testing.T) {
+	w := newKept(t, snapshot.Passed)
+	known := snapshot.Known{}
+	f, err := surveyOf(t.Context(), w, w.O, known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.survey.Drop()
+	older := f.bases[len(f.bases)-1]
+	older.ClusterID, older.Stored = "00000000000000aa", w.At
+	names, _, err := outdatedBy(t.Context(), w, w.O, f.survey, f.index, known, older)
+	if err != nil || len(names) > 0 {
+		t.Errorf("%v is outdated: %v", names, err)
+	}
+}

@@ -1,6 +1,8 @@
 package attempt
 
 import (
+	"testing"
+
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
@@ -18,4 +20,11 @@ var (
 
 func (t *Job) OfHistory(o state.JobSpec, from ask.Answer, source snapshot.Source) snapshot.Source {
 	return t.ofHistory(o, from, source)
+}
+
+// PruneInPartsOf has the names of one part changed for a test.
+func PruneInPartsOf(t *testing.T, names int) {
+	before := prunePart
+	prunePart = names
+	t.Cleanup(func() { prunePart = before })
 }

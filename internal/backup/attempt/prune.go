@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -41,6 +42,36 @@ func (t *Job) kept(ctx context.Context, o state.JobSpec, s stored, deleted []str
 		}
 	}
 	return out
+}
+
+// prunePart is how many names are deleted before the EtcdRestores are read again. One that was created since may need the others.
+var prunePart = 100
+
+// pruneUnneeded deletes the names of snapshots that no EtcdRestore needs. why says which ones are kept for one; empty if there are none.
+func (t *Job) pruneUnneeded(ctx context.Context, o state.JobSpec, s stored, names []string) (deleted []string, why string, err error) {
+	for left := names; ; {
+		free, needed, failed := t.Unneeded(ctx, o, left, s.usable(left))
+		if why = cmp.Or(needed, why); failed != nil || len(free) == 0 {
+			return deleted, why, cmp.Or(err, failed)
+		}
+		part := firstPart(free)
+		removed, failed := prune(ctx, s.store, part)
+		deleted, err = append(deleted, removed...), cmp.Or(err, failed)
+		if failed != nil && !objstore.OfObject(failed) {
+			return deleted, why, err
+		}
+		left = slices.DeleteFunc(slices.Clone(left), func(name string) bool { return slices.Contains(part, name) })
+	}
+}
+
+// firstPart returns the first names, and all of the last snapshot: if its object is locked, the rest of it is kept, too.
+func firstPart(names []string) []string {
+	for i, name := range names {
+		if _, begins := snapshot.ParseKey(name); begins && i >= prunePart {
+			return names[:i]
+		}
+	}
+	return names
 }
 
 // prune deletes the names in order, of each snapshot first the object, then its verdict, then its manifest. It returns the keys of the

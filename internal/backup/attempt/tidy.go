@@ -32,13 +32,11 @@ func (t *Job) tidy(ctx context.Context, o state.JobSpec, s stored, saved string,
 	}
 	decision, err := snapshot.Retain(ctx, s.store, s.series, s.index, s.known, keep)
 	blame(result, o, err)
-	unneeded, restored, err := t.Unneeded(ctx, o, decision.Delete, s.usable(decision.Delete))
+	deleted, restored, err := t.pruneUnneeded(ctx, o, s, decision.Delete)
 	blame(result, o, err)
 	if restored != "" {
 		decision.Notices = append(decision.Notices, restored)
 	}
-	deleted, err := prune(ctx, s.store, unneeded)
-	blame(result, o, err)
 	result.Pruned, result.Kept = len(deleted), t.kept(ctx, o, s, deleted)
 	if result.PruneProblem == "" && len(decision.Notices) > 0 {
 		result.PruneReason, result.PruneProblem = v1beta2.ReasonSnapshotsKept, state.Clip(strings.Join(decision.Notices, " "))

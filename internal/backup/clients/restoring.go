@@ -87,7 +87,7 @@ func (t *Clients) Unneeded(ctx context.Context, o state.JobSpec, keys []string, 
 	needed := restoring(restores)
 	taken := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return !usable(key) })
 	for _, s := range selections {
-		for _, key := range slices.Concat(s.newest(keys), s.newest(taken)) {
+		for _, key := range slices.Concat(s.Choices(keys), s.Choices(taken)) {
 			needed[o.Target.Bucket+"/"+key] = s.Restore + " may choose it"
 		}
 	}

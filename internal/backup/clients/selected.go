@@ -32,6 +32,13 @@ type Selection struct {
 	Point bool
 }
 
+// Equal reports whether both admit the same for the same EtcdRestore.
+func (s Selection) Equal(other Selection) bool {
+	same := s.before.Equal(other.before)
+	s.before, other.before = time.Time{}, time.Time{}
+	return same && s == other
+}
+
 // Selections returns what waiting EtcdRestores select from the folder of an EtcdBackup. The newest snapshot of all needs none, because it is always kept.
 func (t *Clients) Selections(ctx context.Context, o state.JobSpec) ([]Selection, error) {
 	restores, err := t.restores(ctx, o.Namespace)
@@ -96,16 +103,38 @@ func (s Selection) Admits(key snapshot.SeriesKey) bool {
 	return !key.Time.After(s.before)
 }
 
-// newest returns the keys of the newest snapshots among these names that the EtcdRestore admits.
-func (s Selection) newest(names []string) []string {
+// Choices returns which of the snapshots with these names the EtcdRestore may choose: the newest ones that it admits. A restore or a recovery from a lost quorum
+// returns to fewer revisions, and then only an earlier history of the cluster has the later ones. So for a revision these are the newest ones of each history: of
+// each cluster ID, and there of each part in which the revisions ascend.
+func (s Selection) Choices(names []string) (chosen []string) {
 	admitted := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		key, ok := snapshot.ParseKey(name)
 		return !ok || !s.Admits(key)
 	})
-	slices.SortFunc(admitted, func(a, b string) int { // one EtcdBackup may have series of several incarnations
+	slices.SortStableFunc(admitted, func(a, b string) int { // one EtcdBackup may have series of several incarnations
 		first, _ := snapshot.ParseKey(a)
 		second, _ := snapshot.ParseKey(b)
 		return second.Time.Compare(first.Time)
 	})
-	return admitted[:min(len(admitted), Selectable)]
+	type history struct {
+		oldest int64 // revision so far
+		chosen int
+	}
+	histories := map[uint64]history{}
+	for _, name := range admitted {
+		key, _ := snapshot.ParseKey(name)
+		id := uint64(0)
+		if s.revision > 0 {
+			id = key.ClusterID
+		}
+		h := histories[id]
+		if s.revision > 0 && key.Revision > h.oldest {
+			h.chosen = 0
+		}
+		if h.chosen < Selectable {
+			chosen = append(chosen, name)
+		}
+		histories[id] = history{key.Revision, h.chosen + 1}
+	}
+	return chosen
 }

@@ -26,6 +26,10 @@ import (
 // what the restore test of the newest one has found. An error means that the proof could not be carried out.
 func (t *Tester) proveArchive(ctx context.Context, o state.JobSpec, store objstore.Store, want dbfile.KVHash, progress *queue.Progress) (*v1beta2.ArchiveProof, error) {
 	proof := &v1beta2.ArchiveProof{Result: v1beta2.ProofPassed, To: o.Newest.Path, Revision: want.Revision}
+	var err error
+	if o.Keep.Signers, err = t.SignersOf(ctx, o, o.Newest); err != nil {
+		return nil, err
+	}
 	what, found, err := chooseInterval(ctx, o, store, want.Revision)
 	if err == nil && found && what.to.Path != o.Newest.Path { // an earlier part comes first
 		want, err = t.hashOfEarlier(ctx, o, store, what.to, progress)

@@ -66,12 +66,14 @@ func (s provable) bases(ctx context.Context, items []snapshot.Item) ([]archive.B
 }
 
 // chosen is bases without the encrypted snapshots of other EtcdBackups of the folder. Those may have been encrypted for an identity that is not in this
-// Kubernetes, and a proof that begins or ends with one would fail each time.
+// Kubernetes, and a proof that begins or ends with one would fail each time. If a signature is required, it is also without those that lack it, because others can
+// write any revision into their manifests.
 func (s provable) chosen(ctx context.Context, items []snapshot.Item) ([]archive.Base, error) {
 	bases, err := s.bases(ctx, items)
 	return slices.DeleteFunc(bases, func(b archive.Base) bool {
 		m := s.known[b.Key].Manifest
-		return m.Encryption != "" && m.Backup != "" && m.Backup != s.o.Name
+		foreign := m.Encryption != "" && m.Backup != "" && m.Backup != s.o.Name
+		return foreign || s.o.Keep.Signers.Check(b.Key, m) != nil
 	}), err
 }
 

@@ -43,7 +43,7 @@ func (a *Actor) Act(ctx context.Context, v *view.View, step steps.Step) error {
 		return a.pods.restoreLabels(ctx, v, step)
 	case steps.CreateVolumes, steps.KeepVolume, steps.ResizeVolume, steps.SetAsideVolume, steps.UnmarkVolume, steps.DeleteVolume, steps.RecordForcing, steps.RecordForced:
 		return a.volumes.actOnVolumes(ctx, v, step)
-	case steps.CreateCA, steps.ReplaceCA, steps.RemovePreviousCA, steps.RequestCertificates, steps.WriteCertificates, steps.WriteUserCertificates:
+	case steps.CreateCA, steps.ReplaceCA, steps.RemovePreviousCA, steps.HandOutCA, steps.RequestCertificates, steps.WriteCertificates, steps.WriteUserCertificates, steps.RequestUserCertificates, steps.WithdrawUserCertificates:
 		return a.certificates.actOnCertificates(ctx, v, step)
 	case steps.ApplyServices:
 		return a.Objects.applyServices(ctx, v, step)
@@ -59,7 +59,7 @@ func (a *Actor) Act(ctx context.Context, v *view.View, step steps.Step) error {
 		return a.delete(ctx, v, &networkingv1.NetworkPolicy{}, v.Name)
 	case steps.Done, steps.Idle, steps.Wait, steps.AwaitResize, steps.Hibernating, steps.VolumeMayFill, steps.Advice:
 		return nil // there is nothing to do
-	case steps.AnnounceAccounts, steps.BeginBootstrap, steps.BeginRemoval, steps.RecordFormed, steps.RecordPromotion, steps.RecordVersionChange, steps.EndDefragmentation,
+	case steps.AnnounceAccounts, steps.AnnounceUserCertificates, steps.BeginBootstrap, steps.BeginRemoval, steps.RecordFormed, steps.RecordPromotion, steps.RecordVersionChange, steps.EndDefragmentation,
 		steps.BeginRestore, steps.AwaitSafetySnapshot, steps.BeginSwitch, steps.ReturnToSeeding, steps.AdoptSeed, steps.CompleteRestore, steps.FailRestore,
 		steps.BeginRecovery, steps.CancelRecovery, steps.CompleteRecovery:
 		return nil // the effect is in the status

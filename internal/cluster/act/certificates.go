@@ -1,7 +1,6 @@
 package act
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -32,12 +32,19 @@ func (a *certificateActs) actOnCertificates(ctx context.Context, v *view.View, s
 		return a.replaceCA(ctx, v)
 	case steps.RemovePreviousCA:
 		return a.removePreviousCA(ctx, v)
+	case steps.HandOutCA:
+		before := v.Material.CA
+		return a.update(ctx, v, material.CASecret(v.State), &material.Secret{Data: v.Material.CompleteAuthority(), Annotations: before.Annotations, Version: before.Version})
 	case steps.RequestCertificates:
 		return a.requestCertificates(ctx, v)
 	case steps.WriteCertificates:
 		return a.writeCertificates(ctx, v, step)
 	case steps.WriteUserCertificates:
-		return a.writeUserCertificates(ctx, v)
+		return a.writeUserCertificates(ctx, v, step)
+	case steps.RequestUserCertificates:
+		return a.requestUsers(ctx, v)
+	case steps.WithdrawUserCertificates:
+		return a.withdrawUsers(ctx, v)
 	default:
 		return fmt.Errorf("step %T is not about certificates", step)
 	}
@@ -50,7 +57,7 @@ func (a *certificateActs) createCA(ctx context.Context, v *view.View) error {
 		return err
 	}
 	return a.create(ctx, v, newSecret(v, material.CASecret(v.State), &material.Secret{
-		Data:        map[string][]byte{material.CACertKey: authority.Cert, material.CAKeyKey: authority.Key},
+		Data:        v.Material.NewAuthority(authority),
 		Annotations: rotated(v),
 	}))
 }
@@ -106,32 +113,6 @@ func (a *certificateActs) writeCertificates(ctx context.Context, v *view.View, s
 	return nil
 }
 
-// writeUserCertificates writes the Secrets of users that are due. One that cannot be written keeps none of the others. It returns the first error, because
-// those of a hundred Secrets do not fit into a status.
-func (a *certificateActs) writeUserCertificates(ctx context.Context, v *view.View) error {
-	var first error
-	more := -1
-	for _, due := range v.UserCertificates.Due {
-		after, err := v.Material.NewUserSecret(v.State, due.User)
-		name := state.UserSecret(v.State, due.User)
-		switch {
-		case err != nil:
-		case v.Material.Users[due.User] == nil:
-			err = a.create(ctx, v, newSecret(v, name, after))
-		default:
-			err = a.update(ctx, v, name, after)
-		}
-		if err != nil {
-			first = cmp.Or(first, err)
-			more++
-		}
-	}
-	if more > 0 {
-		return fmt.Errorf("%w (and %d more Secrets of users)", first, more)
-	}
-	return first
-}
-
 // update replaces a Secret of the cluster. It fails if the Secret was changed since it was read.
 func (w *writer) update(ctx context.Context, v *view.View, name string, after *material.Secret) error {
 	err := kube.UpdateSecret(ctx, w.Client, client.ObjectKey{Namespace: v.Namespace, Name: name}, func(object *corev1.Secret) error {
@@ -175,17 +156,23 @@ func (a *certificateActs) requestCertificates(ctx context.Context, v *view.View)
 		if v.Material.Withheld(u) {
 			continue
 		}
-		certificate := secrets.Certificate(v.State, u)
-		if err := controllerutil.SetControllerReference(v.Cluster, certificate, a.Client.Scheme()); err != nil {
-			return fmt.Errorf("set the owner of Certificate %s: %w", certificate.GetName(), err)
-		}
-		if err := a.keepMetadata(ctx, v, certificate); err != nil {
+		if err := a.applyCertificate(ctx, v, secrets.Certificate(v.State, u), client.ForceOwnership); err != nil {
 			return err
 		}
-		configuration := client.ApplyConfigurationFromUnstructured(certificate)
-		if err := a.Client.Apply(ctx, configuration, client.FieldOwner(view.Name), client.ForceOwnership); err != nil {
-			return fmt.Errorf("apply Certificate %s: %w", certificate.GetName(), err)
-		}
+	}
+	return nil
+}
+
+func (a *certificateActs) applyCertificate(ctx context.Context, v *view.View, certificate *unstructured.Unstructured, options ...client.ApplyOption) error {
+	if err := controllerutil.SetControllerReference(v.Cluster, certificate, a.Client.Scheme()); err != nil {
+		return fmt.Errorf("set the owner of Certificate %s: %w", certificate.GetName(), err)
+	}
+	if err := a.keepMetadata(ctx, v, certificate); err != nil {
+		return err
+	}
+	configuration := client.ApplyConfigurationFromUnstructured(certificate)
+	if err := a.Client.Apply(ctx, configuration, append(options, client.FieldOwner(view.Name))...); err != nil {
+		return fmt.Errorf("apply Certificate %s: %w", certificate.GetName(), err)
 	}
 	return nil
 }

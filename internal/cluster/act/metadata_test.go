@@ -190,16 +190,19 @@ func TestEachObjectIsCreatedWithTheLabelsAndAnnotationsOfTheSpec(t *testing.T) {
 func TestNoSecretHasAnAnnotationByWhichOthersCopyIt(t *testing.T) {
 	hostile := map[string]v1beta2.AnnotationValue{"reflector.v1.k8s.emberstack.com/reflection-auto-enabled": "true", "replicator.v1.mittwald.de/replicate-to": ".*", "kubed.appscode.com/sync": ""}
 	a, v := labelledBeside(t)
-	ask(v, map[string]v1beta2.LabelValue{"cost-center": "42"}, hostile)
+	ask(v, map[string]v1beta2.LabelValue{"cost-center": "42", "argocd.argoproj.io/secret-type": "repository"}, hostile)
 	for _, resource := range []string{"secrets", "certificates"} {
 		c := creations[resource]
 		if err := c.create(t.Context(), a, v); err != nil {
 			t.Fatal(err)
 		}
 		for _, object := range listed(t, a, c.list) {
-			annotations := object.GetAnnotations()
+			labels, annotations := object.GetLabels(), object.GetAnnotations()
 			if resource == "certificates" {
-				_, annotations = templateOf(t, object)
+				labels, annotations = templateOf(t, object)
+			}
+			if _, is := labels["argocd.argoproj.io/secret-type"]; is {
+				t.Errorf("the Secret of %s %s is a setting of Argo CD", c.kind, object.GetName())
 			}
 			for key := range hostile {
 				if _, is := annotations[key]; is {

@@ -54,7 +54,7 @@ var takesAway = map[string]effect{
 }
 
 // others are the steps whose act calls the same functions of the API and takes no Pod or volume away.
-var takesOtherObjects = []string{"WithdrawBudget", "WithdrawNetworkPolicy", "RemovePreviousCA", "RequestCertificates", "ApplyServices"}
+var takesOtherObjects = []string{"WithdrawBudget", "WithdrawNetworkPolicy", "RemovePreviousCA", "HandOutCA", "WithdrawUserCertificates", "RequestCertificates", "ApplyServices"}
 
 // TestEveryStepThatTakesAPodOrAVolumeAwayIsDeclared reads which steps delete objects, or patch a volume off its member, from the source of
 // the act. Such a step that is not declared in takesAway is not among those that TestNoRuleStopsTheOnlyCopy looks at.

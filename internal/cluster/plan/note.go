@@ -55,7 +55,7 @@ var independentRules = []string{
 	"setRetention", "requestGrowth", "renewCertificates", "certifyUsers", "restoreLabels",
 	"applyNetworkPolicy", "loadCertificates", "applyBudget", "recreateBlocked", "deleteStopped", "startMember", "releaseMember", "addToService", "forbidEmptyStart", "unmarkVolumes", "relabelPods", "applyMetadata",
 	"removeOrphanPods", "resizePods", "prepareMembers", "setAsideOther", "deleteOldVolumes", "deleteSetAside", "growVolumes",
-	"removeFailedSeed", "restartForFileSystem",
+	"removeFailedSeed", "restartForFileSystem", "handOutCA", "requestUsers", "switchUsers",
 }
 
 // unconditionalRules stand before the repairs. Whatever error one of them ends with, the repairs must not wait for it.

@@ -44,7 +44,9 @@ type rotation struct {
 	// lookIn is the number of minutes until the client reads its Secret again.
 	lookIn int
 	// user is a client with the certificate of a user of spec.auth, if there is one.
-	user     *loaded
+	user *loaded
+	// other is a client whose certificate another program signs with tls.crt and tls.key of the CA's Secret, if there is one.
+	other    *loaded
 	verdicts map[string]verdict
 }
 
@@ -106,10 +108,20 @@ func (w *rotation) issue(names ...string) {
 	}
 }
 
+// issueUser renews the certificate of the user as cert-manager does.
+func (w *rotation) issueUser() {
+	pair, err := w.issuer.Issue(state.UserRequest(w.s, "shop"), w.s.Now, 1000*time.Hour)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.m.UsersIssued = map[string]*material.Secret{"shop": {Data: map[string][]byte{material.IssuedCertKey: pair.Cert, material.IssuedKeyKey: pair.Key, material.IssuedCAKey: w.issuer.Cert}}}
+}
+
 // judge updates the state as observe does.
 func (w *rotation) judge() {
 	w.s.Certificates = w.m.Judge(w.s, state.Certificates{Requested: true})
-	w.s.UserCertificates.Due, w.s.UserCertificates.Urgent = w.m.JudgeUsers(w.s), w.m.UsersUrgent(w.s)
+	w.s.UserCertificates.Urgent = w.m.UsersUrgent(w.s)
+	w.s.UserCertificates.Due, w.s.UserCertificates.Outdated = w.m.JudgeUsers(w.s)
 	w.s.MembershipKnown = w.r.IntN(4) > 0 // else no member answers in time
 	for i := range w.s.Members {
 		m, l := &w.s.Members[i], w.members[i]
@@ -143,14 +155,33 @@ func (w *rotation) load(i int) {
 func (w *rotation) look() {
 	held := w.m.HandedOut["client"]
 	w.client = loaded{trusts: pki.ParseBundle(held.Get(v1beta2.ClientCAKey)), server: held.Get(v1beta2.ClientCertKey)}
+	if w.other != nil {
+		w.sign()
+	}
 	if w.user != nil {
 		w.user.trusts, w.user.server = pki.ParseBundle(w.m.Users["shop"].Get(material.IssuedCAKey)), w.m.Users["shop"].Get(material.IssuedCertKey)
 	}
 }
 
+// sign lets another program sign the certificate of a client, as the CA issuer of cert-manager does. The client trusts what that of the cluster trusts.
+func (w *rotation) sign() {
+	authority, err := pki.ParseCA(pki.Pair{Cert: w.m.CA.Get(material.IssuedCertKey), Key: w.m.CA.Get(material.IssuedKeyKey)})
+	if err != nil {
+		w.Fatal(err)
+	}
+	pair, err := authority.Issue(pki.Request{CommonName: "tenant", Client: true}, w.s.Now, 1000*time.Hour)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.other.server = pair.Cert
+}
+
 // certify gives the cluster a user with a certificate.
 func (w *rotation) certify() {
 	w.s.Spec.Auth = &v1beta2.AuthPolicy{Users: []v1beta2.AuthUser{{Name: "shop", Certificate: &v1beta2.AuthCertificate{}}}}
+	if w.issuer != nil {
+		w.issueUser()
+	}
 	w.judge()
 	w.act(certificates.CertifyUsers(w.s))
 	w.user = &loaded{}
@@ -158,10 +189,13 @@ func (w *rotation) certify() {
 }
 
 // writeUsers writes the certificates of users that are due.
-func (w *rotation) writeUsers() {
-	users := map[string]*material.Secret{}
-	for _, due := range w.s.UserCertificates.Due {
-		after, err := w.m.NewUserSecret(w.s, due.User)
+func (w *rotation) writeUsers(step steps.WriteUserCertificates) {
+	users, all := map[string]*material.Secret{}, w.s.UserCertificates.Due
+	if step.Switch {
+		all = append(all, w.s.UserCertificates.Outdated...)
+	}
+	for _, due := range all {
+		after, err := w.m.NewUserSecret(w.s, due.User, step)
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -178,7 +212,7 @@ func (w *rotation) act(step steps.Step) {
 		if err != nil {
 			w.Fatal(err)
 		}
-		after := &material.Secret{Data: map[string][]byte{material.CACertKey: authority.Cert, material.CAKeyKey: authority.Key}, Annotations: map[string]string{v1beta2.AnnotationRotateCA: w.m.Rotate}}
+		after := &material.Secret{Data: w.m.NewAuthority(authority), Annotations: map[string]string{v1beta2.AnnotationRotateCA: w.m.Rotate}}
 		if w.m.CA != nil {
 			after.Data = w.m.WithNewCA(w.s, authority)
 		}
@@ -186,6 +220,8 @@ func (w *rotation) act(step steps.Step) {
 	case steps.RemovePreviousCA:
 		delete(w.m.CA.Data, material.PreviousCACertKey)
 		delete(w.m.CA.Data, material.PreviousCAKeyKey)
+	case steps.HandOutCA:
+		w.m.CA.Data = w.m.CompleteAuthority()
 	case steps.WriteCertificates:
 		read := w.m
 		read.HandedOut = maps.Clone(w.m.HandedOut)
@@ -206,7 +242,7 @@ func (w *rotation) act(step steps.Step) {
 			}
 		}
 	case steps.WriteUserCertificates:
-		w.writeUsers()
+		w.writeUsers(step)
 	case steps.LoadCertificates:
 		for i := range w.s.Members {
 			if w.s.Members[i].Name == step.Name {
@@ -259,6 +295,9 @@ func (w *rotation) check() {
 		if w.user != nil {
 			w.trusted(fmt.Sprintf("the user trusts member %d", i), w.user.trusts, l.server)
 			w.trusted(fmt.Sprintf("member %d trusts the user", i), l.trusts, w.user.server)
+		}
+		if w.other != nil {
+			w.trusted(fmt.Sprintf("member %d trusts a client of another program", i), l.trusts, w.other.server)
 		}
 		w.trusted(fmt.Sprintf("member %d trusts the operator", i), l.trusts, w.m.Operator(w.s).Get(v1beta2.ClientCertKey))
 		w.trusted(fmt.Sprintf("the operator trusts member %d", i), pki.ParseBundle(w.m.Operator(w.s).Get(v1beta2.ClientCAKey)), l.server)

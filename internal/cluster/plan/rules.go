@@ -94,6 +94,7 @@ var Rules = []group{
 		{Name: "promoteLearner", Decide: membership.PromoteLearner},
 		{Name: "removeForeignMember", Decide: membership.RemoveForeignMember},
 		{Name: "changeAccounts", Decide: accounts.Change},
+		{Name: "requestUsers", Decide: certificates.RequestUsers},
 	}},
 	{Name: "repair", Purpose: "Members with wrong or lost data are replaced.", Rules: []rule{
 		{Name: "corruptAlarm", Decide: repair.CorruptAlarm},
@@ -122,6 +123,8 @@ var Rules = []group{
 		{Name: "resizePods", Decide: lifecycle.ResizePods},
 		{Name: "prepareVersionChange", Decide: versions.PrepareVersionChange},
 		{Name: "rollMembers", Decide: versions.RollMembers},
+		{Name: "handOutCA", Decide: certificates.HandOutCA},
+		{Name: "switchUsers", Decide: certificates.SwitchUsers},
 		{Name: "rotateCA", Decide: certificates.RotateCA},
 	}},
 	{Name: "tidy", Purpose: "Objects that are proven not to be needed are removed, and finished operations are recorded.", Rules: []rule{

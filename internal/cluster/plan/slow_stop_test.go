@@ -83,7 +83,7 @@ func TestARecoveryBesideAForeignVoterEndsAlthoughTheFenceIsSlow(t *testing.T) {
 
 // The clock of the operator's node was a day ahead when the seed was ready, so the request for the safety snapshot and its answer have that time. Then the
 // cluster is paused, and NTP corrects the clock. Forty minutes later the pause ends: the safety snapshot is too old, and the operator asks for another one. Its request
-// has the right time, so the old answer seems to be the answer: restore-operator takes no other one (restore/plan/safety.go SafetyRecorded), and the operator asks again in each pass.
+// has the right time, so the old answer seems to be the answer: restore-operator takes no other one (restore/state/safety.go SafetyRecorded), and the operator asks again in each pass.
 func TestASafetySnapshotIsTakenAgainAlthoughTheClockWasAhead(t *testing.T) {
 	s := stateWith(formed, members(3), storage("3.6.0"), restored(v1beta2.RestoreSeeding), asked, aSeed(serving))
 	s.Request.Safety = v1beta2.SafetySnapshotRequired

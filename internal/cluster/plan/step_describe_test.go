@@ -69,7 +69,7 @@ func TestEvents(t *testing.T) {
 
 // everyStep has a step of each type. A step about one member or volume names it m.
 var everyStep = []steps.Step{
-	steps.ChangeAccounts{What: "add user m"}, steps.AnnounceAccounts{Users: 1}, steps.WriteUserCertificates{What: "user m: it expires"},
+	steps.ChangeAccounts{What: "add user m"}, steps.AnnounceAccounts{Users: 1}, steps.WriteUserCertificates{What: "user m: it expires"}, steps.AnnounceUserCertificates{Users: 1}, steps.RequestUserCertificates{What: "user m"}, steps.WithdrawUserCertificates{What: "user m"},
 	steps.ApplyMetadata{Kind: "Secret", Name: "s"}, steps.AwaitSafetySnapshot{},
 	steps.AddLearner{Name: "m"}, steps.AddToService{Name: "m"}, steps.AdoptSeed{}, steps.ApplyBudget{}, steps.ApplyNetworkPolicy{}, steps.ApplyServices{}, steps.AwaitResize{Message: "grows"}, steps.FenceWrites{ID: 1}, steps.UnfenceWrites{ID: 1}, steps.BeginBootstrap{},
 	steps.AwaitSafetySnapshot{}, steps.BeginRemoval{Voter: "m", Name: "m"}, steps.BeginRecovery{Member: "m"}, steps.BeginRestore{}, steps.BeginSwitch{}, steps.ReturnToSeeding{}, steps.CancelDowngrade{}, steps.CancelRecovery{}, steps.CompactHistory{}, steps.CompleteRecovery{},
@@ -78,7 +78,7 @@ var everyStep = []steps.Step{
 	steps.EnableDowngrade{}, steps.EndDefragmentation{}, steps.EndDefragmentation{Late: true}, steps.FailRestore{Message: seedFailed}, steps.ForceDeletePod{Name: "m"}, steps.ForceDeletePod{Name: "m", Stopped: true},
 	steps.Hibernating{Message: "hibernates"}, steps.Idle{Reason: v1beta2.ReasonPaused, Message: "paused"}, steps.KeepVolume{Name: "m"}, steps.SetAsideVolume{Name: "m"}, steps.KeepVolume{Name: "m", Keep: true},
 	steps.LoadCertificates{Name: "m"}, steps.MoveLeader{From: "m"}, steps.PromoteLearner{Name: "m"}, steps.RecordForced{}, steps.RecordForcing{Member: "m"}, steps.RecordFormed{}, steps.RecordPromotion{Name: "m"}, steps.RemoveFromService{Name: "m"}, steps.RemoveMember{Name: "guest", Cause: "it is foreign", Foreign: true}, steps.RecordVersionChange{},
-	steps.RelabelPod{Name: "m"}, steps.ForbidEmptyStart{Name: "m"}, steps.UnmarkVolume{Name: "m"}, steps.ReleaseMember{Name: "m"}, steps.RemoveMember{Name: "m"}, steps.RemoveMember{Name: "m", Cause: state.LostData}, steps.RemovePreviousCA{}, steps.ReplaceCA{}, steps.RequestCertificates{},
+	steps.RelabelPod{Name: "m"}, steps.ForbidEmptyStart{Name: "m"}, steps.UnmarkVolume{Name: "m"}, steps.ReleaseMember{Name: "m"}, steps.RemoveMember{Name: "m"}, steps.RemoveMember{Name: "m", Cause: state.LostData}, steps.RemovePreviousCA{}, steps.HandOutCA{Cause: "it has none"}, steps.ReplaceCA{}, steps.RequestCertificates{},
 	steps.RestoreLabels{Name: "m"}, steps.RestoreLabels{Name: "m", Volume: true},
 	steps.ResizePod{Name: "m"}, steps.ResizeVolume{Name: "m"}, steps.StopMembers{}, steps.StopMembers{Except: 1}, steps.Advice{Reason: v1beta2.ReasonVersionNotAdvised, Message: "old"}, steps.VolumeMayFill{Name: "m", Message: "may fill"}, steps.Wait{Reason: v1beta2.ReasonSettling, Message: "waiting"}, steps.WithdrawBudget{}, steps.WithdrawNetworkPolicy{},
 	steps.WriteCertificates{}, steps.WriteCertificates{Switch: true},

@@ -71,7 +71,7 @@ func TestASecretOfAUserIsWrittenIfItIsDue(t *testing.T) {
 			if (step != nil) != test.due {
 				t.Fatalf("the rule returns %+v", step)
 			}
-			after, err := w.m.NewUserSecret(w.s, "shop")
+			after, err := w.m.NewUserSecret(w.s, "shop", steps.WriteUserCertificates{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -113,7 +113,7 @@ func TestABindingNamesNoSecretOfAnotherOwner(t *testing.T) {
 	if binding := certificates.Binding(w.s); binding == nil || binding.Name != "example-shop-tls" {
 		t.Fatalf("the binding is %v", binding)
 	}
-	w.s.UserCertificates.Taken = []string{"example-shop-tls"}
+	w.s.UserCertificates.Taken = []string{"Secret example-shop-tls"}
 	if binding := certificates.Binding(w.s); binding != nil {
 		t.Errorf("the binding is %v", binding)
 	}

@@ -2,6 +2,7 @@ package secrets
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -11,6 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/metadata"
+	"github.com/etcd-suite/etcd-operator/internal/pki"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -23,7 +25,16 @@ const (
 
 // Certificate is cert-manager's Certificate of a usage.
 func Certificate(s state.State, u state.Usage) *unstructured.Unstructured {
-	request, policy := state.CertificateRequest(s, u), s.Spec.TLS.CertManager
+	return certificateFor(s, s.Name+u.Certificate, state.CertificateRequest(s, u))
+}
+
+// UserCertificate is cert-manager's Certificate of a user.
+func UserCertificate(s state.State, user string) *unstructured.Unstructured {
+	return certificateFor(s, s.Name+"-"+user, state.UserRequest(s, user))
+}
+
+func certificateFor(s state.State, name string, request pki.Request) *unstructured.Unstructured {
+	policy := s.Spec.TLS.CertManager
 	uses := []any{"digital signature"}
 	if request.Server {
 		uses = append(uses, "server auth")
@@ -32,15 +43,15 @@ func Certificate(s state.State, u state.Usage) *unstructured.Unstructured {
 		uses = append(uses, "client auth")
 	}
 	names := []any{}
-	for _, name := range request.DNSNames {
-		names = append(names, name)
+	for _, dnsName := range request.DNSNames {
+		names = append(names, dnsName)
 	}
 	addresses := []any{}
 	for _, address := range request.Addresses {
 		addresses = append(addresses, address.String())
 	}
 	spec := map[string]any{
-		"secretName": s.Name + u.Certificate + issuedSuffix,
+		"secretName": name + issuedSuffix,
 		"commonName": request.CommonName,
 		"usages":     uses,
 		"privateKey": map[string]any{"algorithm": "ECDSA", "size": int64(256), "rotationPolicy": "Always"},
@@ -62,7 +73,7 @@ func Certificate(s state.State, u state.Usage) *unstructured.Unstructured {
 		"kind":       "Certificate",
 		"metadata": map[string]any{
 			"namespace": s.Namespace,
-			"name":      s.Name + u.Certificate,
+			"name":      name,
 			"labels":    map[string]any{v1beta2.LabelApp: v1beta2.AppName, v1beta2.LabelCluster: s.Name},
 		},
 		"spec": spec,
@@ -125,9 +136,14 @@ func SetTemplate(certificate *unstructured.Unstructured) error {
 // TemplatePatch is the patch of that template for patches of the labels and annotations of a Certificate. It removes annotations that an earlier version
 // wrote, see metadata.Given.ForSecret.
 func TemplatePatch(labels, annotations map[string]any) map[string]any {
-	removed := map[string]any{}
+	removed, kept := map[string]any{}, maps.Clone(labels)
 	for key := range annotations {
 		removed[key] = nil
 	}
-	return map[string]any{"labels": labels, "annotations": removed}
+	for key := range metadata.ForbiddenOfSecret.Labels {
+		if _, is := kept[key]; is {
+			kept[key] = nil
+		}
+	}
+	return map[string]any{"labels": kept, "annotations": removed}
 }

@@ -41,10 +41,15 @@ func (s *Secrets) Judge(ctx context.Context, v *view.View) error {
 		return err
 	}
 	k.judgement = nil
-	if c := v.Certificates; v.SecretProblem == "" && c.Foreign == "" && c.Unissued == "" && !c.Missing && !c.Superseded && !k.large && len(v.UserCertificates.Unread) == 0 {
+	if c := v.Certificates; v.SecretProblem == "" && c.Foreign == "" && c.Unissued == "" && !c.Missing && !c.Superseded && !k.large && settled(v.UserCertificates) {
 		k.judgement = &judgement{v.Now, v.Material, v.Certificates, v.UserCertificates, v.ClientName, v.NamedClients, slices.Clone(v.MetadataDue[before:]), v.TLS}
 	}
 	return nil
+}
+
+// settled reports whether nothing about the certificates of users is about to change.
+func settled(u state.UserCertificates) bool {
+	return len(u.Unread)+len(u.Requests)+len(u.Left)+len(u.Unissued) == 0
 }
 
 // NewRereads limits reads that only confirm what is kept.
@@ -98,7 +103,7 @@ func (s *Secrets) Doubt(v *view.View, step steps.Step, err error, hangs func(v *
 // Writes reports whether a step changes what is kept.
 func Writes(step steps.Step) bool {
 	switch step := step.(type) {
-	case steps.CreateCA, steps.RequestCertificates, steps.WriteCertificates, steps.WriteUserCertificates:
+	case steps.CreateCA, steps.HandOutCA, steps.RequestCertificates, steps.WriteCertificates, steps.WriteUserCertificates, steps.RequestUserCertificates, steps.WithdrawUserCertificates:
 		return true
 	case steps.ApplyMetadata:
 		return step.Kind == "Secret" || step.Kind == "Certificate"

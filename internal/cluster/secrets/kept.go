@@ -152,18 +152,24 @@ func (k *keptReads) expectAt(at time.Time) {
 	}
 }
 
-// drop forgets a Secret, so that the next judgement reads it again.
-func (k *keptReads) drop(key client.ObjectKey) {
-	delete(k.objects, nameOfKept(&corev1.Secret{}, key))
+// drop forgets an object, so that the next judgement reads it again.
+func (k *keptReads) drop(kind client.Object, key client.ObjectKey) {
+	delete(k.objects, nameOfKept(kind, key))
 }
 
 // ofUsers returns what is kept of the Secrets with the certificates of users.
 func (k *keptReads) ofUsers(v *view.View) keptReads {
 	of := keptReads{generation: k.generation, annotations: k.annotations, objects: map[string]client.Object{}}
 	for _, user := range v.Spec.Auth.Certified() {
-		name := nameOfKept(&corev1.Secret{}, client.ObjectKey{Namespace: v.Namespace, Name: state.UserSecret(v.State, user)})
-		if have := k.objects[name]; have != nil {
-			of.objects[name] = have
+		certificate := client.ObjectKey{Namespace: v.Namespace, Name: v.Name + "-" + user}
+		for _, name := range []string{
+			nameOfKept(&corev1.Secret{}, client.ObjectKey{Namespace: v.Namespace, Name: state.UserSecret(v.State, user)}),
+			nameOfKept(&corev1.Secret{}, client.ObjectKey{Namespace: v.Namespace, Name: certificate.Name + issuedSuffix}),
+			nameOfKept(BlankCertificate(), certificate),
+		} {
+			if have := k.objects[name]; have != nil {
+				of.objects[name] = have
+			}
 		}
 	}
 	return of

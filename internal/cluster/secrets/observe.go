@@ -3,11 +3,9 @@ package secrets
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
@@ -15,7 +13,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
-	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // ObserveSecrets reads all Secrets of the cluster's certificates: those of the user, or those that the operator writes.
@@ -43,12 +40,12 @@ func (s *Secrets) ObserveSecrets(ctx context.Context, v *view.View) error {
 	if v.SecretProblem = v.Material.TooMany(v.State); v.SecretProblem != "" {
 		return nil
 	}
+	if err := s.observeUsers(ctx, v); err != nil {
+		return noteSecret(v, err)
+	}
 	if v.Certificates = v.Material.Judge(v.State, v.Certificates); v.Certificates.Unjudged {
 		v.SecretProblem = material.TooManySignatures
 		return nil
-	}
-	if err := s.observeUsers(ctx, v); err != nil {
-		return noteSecret(v, err)
 	}
 	if !v.Certificates.Missing && v.Certificates.Foreign == "" {
 		name := v.Spec.TLS.ClientSecret(v.Name)
@@ -57,43 +54,6 @@ func (s *Secrets) ObserveSecrets(ctx context.Context, v *view.View) error {
 		}
 		useClientSecret(v, name, v.Material.Operator(v.State).Data)
 	}
-	return nil
-}
-
-// maxUnread is how many bytes the status quotes of an error about a Secret of a user.
-const maxUnread = 300
-
-// observeUsers reads the Secrets with the certificates of users. One that cannot be read is reported, and the cluster does not wait for it.
-func (s *Secrets) observeUsers(ctx context.Context, v *view.View) error {
-	if v.Spec.TLS.Managed == nil {
-		return nil
-	}
-	v.Material.Users = map[string]*material.Secret{}
-	kept := s.Memory.OfView(v)
-	until := kept.until
-	var skipped []string
-	for _, user := range v.Spec.Auth.Certified() {
-		name := state.UserSecret(v.State, user)
-		held, ours, err := s.ownSecret(ctx, v, name)
-		switch {
-		case ctx.Err() != nil:
-			return err
-		case err != nil:
-			v.UserCertificates.Unread = append(v.UserCertificates.Unread, planning.Quote(err.Error(), maxUnread))
-			skipped = append(skipped, user)
-		case !ours:
-			v.UserCertificates.Taken = append(v.UserCertificates.Taken, name)
-			skipped = append(skipped, user)
-			kept.drop(client.ObjectKey{Namespace: v.Namespace, Name: name})
-		case held != nil:
-			v.Material.Users[user] = held
-		}
-	}
-	if kept.until = until; len(v.Material.Users) > 0 { // only the operator renews them, so no read finds another one before it is due
-		kept.expectAt(v.Material.UsersDueAt(v.State))
-	}
-	v.UserCertificates.Urgent = v.Material.UsersUrgent(v.State)
-	v.UserCertificates.Due = slices.DeleteFunc(v.Material.JudgeUsers(v.State), func(due state.UserCertificate) bool { return slices.Contains(skipped, due.User) })
 	return nil
 }
 

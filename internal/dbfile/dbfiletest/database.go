@@ -54,6 +54,12 @@ func (d *Database) Put(count, size int) *Database {
 	return d
 }
 
+// PutKey writes one key with a value of size bytes.
+func (d *Database) PutKey(key string, size int) *Database {
+	d.store.Put([]byte(key), make([]byte, size), lease.NoLease)
+	return d
+}
+
 // Delete removes one key.
 func (d *Database) Delete(key string) *Database {
 	d.store.DeleteRange([]byte(key), nil)

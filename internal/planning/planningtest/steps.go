@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// StepTypes returns the sorted names of all types in the package in the directory dir that have a method describe, as
+// StepTypes returns the sorted names of all types in the package in the directory dir that have a method describe or Describe, as
 // its source declares them. Tests of that package are not read.
 func StepTypes(t *testing.T, dir string) (names []string) {
 	t.Helper()
@@ -46,10 +46,10 @@ func declarations(t *testing.T, dir string) (all []ast.Decl) {
 	return all
 }
 
-// describer returns the type that a declaration gives a method describe, and an empty name for any other declaration.
+// describer returns the type that a declaration gives that method, and an empty name for any other declaration.
 func describer(declaration ast.Decl) string {
 	method, ok := declaration.(*ast.FuncDecl)
-	if !ok || method.Recv == nil || method.Name.Name != "describe" {
+	if !ok || method.Recv == nil || !strings.EqualFold(method.Name.Name, "describe") {
 		return ""
 	}
 	receiver := method.Recv.List[0].Type

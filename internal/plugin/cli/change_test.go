@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
 )
 
 func lost() *v1beta2.EtcdCluster {
@@ -52,7 +53,7 @@ func TestEveryChangeAsksFirstAndNamesWhatItDoes(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		screen(t, "ask-"+name, Message(t.Context(), err, 100)+"\n")
+		screen(t, "ask-"+name, session.Message(t.Context(), err, 100)+"\n")
 		if after := versionsOf(t, k, c.objects); after != before {
 			t.Errorf("%s: changed without yes", name)
 		}
@@ -64,7 +65,7 @@ func versionsOf(t *testing.T, k *kit, objects []client.Object) string {
 	var all []string
 	for _, object := range objects {
 		read := object.DeepCopyObject().(client.Object)
-		if err := k.known.Get(t.Context(), client.ObjectKeyFromObject(object), read); err != nil {
+		if err := k.Known.Get(t.Context(), client.ObjectKeyFromObject(object), read); err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, read.GetResourceVersion())
@@ -76,7 +77,7 @@ func versionsOf(t *testing.T, k *kit, objects []client.Object) string {
 func (k *kit) cluster(t *testing.T) *v1beta2.EtcdCluster {
 	t.Helper()
 	c := &v1beta2.EtcdCluster{}
-	if err := k.known.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "example"}, c); err != nil {
+	if err := k.Known.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "example"}, c); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -225,8 +226,8 @@ func (k *kit) acts(t *testing.T, act func(*v1beta2.EtcdCluster) bool) {
 			case <-tick.C:
 			}
 			c := &v1beta2.EtcdCluster{}
-			if k.known.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "example"}, c) == nil && act(c) {
-				_ = k.known.Status().Update(t.Context(), c)
+			if k.Known.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "example"}, c) == nil && act(c) {
+				_ = k.Known.Status().Update(t.Context(), c)
 				return
 			}
 		}
@@ -242,7 +243,7 @@ func TestSuspendAndResumeChangeTheScheduleOfASeries(t *testing.T) {
 	}{{"suspend hourly", true}, {"resume --backup hourly", false}} {
 		k.must(t, append(strings.Fields(c.args), "--yes", "--wait=false")...)
 		b := &v1beta2.EtcdBackup{}
-		if err := k.known.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "hourly"}, b); err != nil || b.Spec.BackupPolicy.Suspend != c.suspend {
+		if err := k.Known.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "hourly"}, b); err != nil || b.Spec.BackupPolicy.Suspend != c.suspend {
 			t.Errorf("%s: %v, %t", c.args, err, b.Spec.BackupPolicy.Suspend)
 		}
 	}
@@ -258,7 +259,7 @@ func TestBackupNowAsksTheSeriesItself(t *testing.T) {
 	k := kitOf(t, example(), hourly())
 	k.must(t, "backup", "example", "--now", "--yes", "--wait=false")
 	var all v1beta2.EtcdBackupList
-	if err := k.known.List(t.Context(), &all); err != nil || len(all.Items) != 1 || all.Items[0].Annotations[v1beta2.AnnotationBackupNow] != "20261123-120000" {
+	if err := k.Known.List(t.Context(), &all); err != nil || len(all.Items) != 1 || all.Items[0].Annotations[v1beta2.AnnotationBackupNow] != "20261123-120000" {
 		t.Errorf("%v, %d EtcdBackups, %v", err, len(all.Items), all.Items[0].Annotations)
 	}
 	if _, err := kitOf(t, example()).run(t, "backup", "example", "--now", "--yes"); err == nil || !strings.Contains(err.Error(), "Nothing was changed") {

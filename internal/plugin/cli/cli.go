@@ -5,85 +5,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/exec"
 
-	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	core "github.com/etcd-suite/etcd-operator/internal/plugin"
-	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/access"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/changes"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/show"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/snapshots"
 )
-
-// IO is what a command reads and writes.
-type IO struct {
-	In  io.Reader
-	Out io.Writer
-	Err io.Writer
-	// Terminal means that a person can answer a question and that lines can be rewritten.
-	Terminal bool
-	Color    bool
-	// Width is the length at which lines of text are wrapped. The value 0 wraps none.
-	Width int
-	Now   func() time.Time
-}
-
-// The width of text. A very long line is hard to read, even on a terminal that has the room.
-const (
-	defaultWidth = 100
-	leastWidth   = 60
-	mostWidth    = 120
-)
-
-// System returns the standard streams. There is colour only on a terminal, and none if NO_COLOR is set.
-func System() IO {
-	terminal := term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd()))
-	color := term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-	return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Terminal: terminal, Color: color, Width: width(), Now: time.Now}
-}
-
-func width() int {
-	columns, _, err := term.GetSize(int(os.Stdout.Fd()))
-	if err != nil || columns == 0 {
-		return defaultWidth
-	}
-	return min(max(columns, leastWidth), mostWidth)
-}
-
-// plugin is what all commands share.
-type plugin struct {
-	IO
-	// raw is Out and Err without the filter, for the program's own codes and for kubectl exec.
-	raw       IO
-	rules     *clientcmd.ClientConfigLoadingRules
-	overrides *clientcmd.ConfigOverrides
-	output    string
-	yes       bool
-	wait      bool
-	timeout   time.Duration
-	// everywhere means that a list has the objects of all namespaces.
-	everywhere bool
-	// known is the Kubernetes of a test, and open opens its stores.
-	known *world
-	open  func(context.Context, connect.Access) (objstore.Store, error)
-}
 
 // New returns the command kubectl-etcd with all of its commands.
-func New(streams IO, version string) *cobra.Command {
-	return newPlugin(streams).command(version)
+func New(streams session.IO, version string) *cobra.Command {
+	return command(session.New(streams), version)
 }
 
-func newPlugin(streams IO) *plugin {
-	raw := streams
-	streams.Out, streams.Err = core.Printable(raw.Out), core.Printable(raw.Err)
-	return &plugin{IO: streams, raw: raw, rules: clientcmd.NewDefaultClientConfigLoadingRules(), overrides: &clientcmd.ConfigOverrides{}}
-}
-
-func (p *plugin) command(version string) *cobra.Command {
+func command(p *session.Session, version string) *cobra.Command {
 	root := &cobra.Command{
 		Use: "kubectl-etcd", Short: "Show and change etcd clusters", Version: version,
 		Annotations:  map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl etcd"},
@@ -93,15 +32,19 @@ func (p *plugin) command(version string) *cobra.Command {
 	root.SetOut(p.Out)
 	root.SetErr(p.Err)
 	flags := root.PersistentFlags()
-	flags.StringVar(&p.rules.ExplicitPath, "kubeconfig", "", "path of the kubeconfig file")
-	clientcmd.BindOverrideFlags(p.overrides, flags, clientcmd.RecommendedConfigOverrideFlags(""))
-	root.AddCommand(p.status(), p.backup(), p.snapshots(), p.restore(), p.upgrade(), p.hibernate(), p.wake(), p.pause(), p.resume(), p.freeze(), p.thaw(),
-		p.moveLeader(), p.replace(), p.defrag(), p.events(), p.logs(), p.ctl(), p.report(), p.explain(), p.version(version),
-		p.restart(), p.scale(), p.rotateCA(), p.recover(), p.removeForeign(), p.suspend(), p.bench(), p.env(), p.portForward(), p.check(),
-		p.fence(), p.unfence(), p.userList(), p.certificate(), p.download(), p.imports(version))
-	p.completesConnection(root)
+	flags.StringVar(&p.Rules.ExplicitPath, "kubeconfig", "", "path of the kubeconfig file")
+	clientcmd.BindOverrideFlags(p.Overrides, flags, clientcmd.RecommendedConfigOverrideFlags(""))
+	root.AddCommand(
+		show.Status(p), show.Events(p), show.Logs(p), show.Report(p), show.Explain(p), show.Version(p, version), show.Check(p),
+		changes.Upgrade(p), changes.Hibernate(p), changes.Wake(p), changes.Pause(p), changes.Resume(p), changes.Freeze(p), changes.Thaw(p),
+		changes.MoveLeader(p), changes.Replace(p), changes.Restart(p), changes.Scale(p), changes.RotateCA(p), changes.Recover(p),
+		changes.RemoveForeign(p), changes.Suspend(p), changes.Fence(p), changes.Unfence(p),
+		snapshots.Backup(p), snapshots.List(p), snapshots.Restore(p), snapshots.Download(p), snapshots.Import(p, version),
+		access.Defrag(p), access.Ctl(p), access.Bench(p), access.Env(p), access.PortForward(p), access.Users(p), access.Certificate(p),
+	)
+	completion{p}.completesConnection(root)
 	for _, c := range root.Commands() {
-		p.completes(c)
+		completion{p}.completes(c)
 		c.Args = withUsage(c.Args)
 	}
 	return root
@@ -133,36 +76,4 @@ func ExitCode(ctx context.Context, err error) int {
 		return inside.Code // that of etcdctl
 	}
 	return 1
-}
-
-// writes adds the flags of commands that change something.
-func (p *plugin) writes(c *cobra.Command) *cobra.Command { return p.writesFor(c, 30*time.Minute) }
-
-// writesFor is writes with a default of --timeout.
-func (p *plugin) writesFor(c *cobra.Command, timeout time.Duration) *cobra.Command {
-	c.Flags().BoolVarP(&p.yes, "yes", "y", false, "do not ask before the change")
-	c.Flags().BoolVar(&p.wait, "wait", true, "follow the change until it ends")
-	c.Flags().DurationVar(&p.timeout, "timeout", timeout, "how long to follow the change")
-	return c
-}
-
-// lists adds the flag of commands that can list the objects of all namespaces.
-func (p *plugin) lists(c *cobra.Command) *cobra.Command {
-	c.Flags().BoolVarP(&p.everywhere, "all-namespaces", "A", false, "list the objects of all namespaces")
-	return c
-}
-
-// none reports that a list is empty, and what the user can do. It is no part of the output, so that scripts read an empty list.
-func (p *plugin) none(what, remedy string, w *world) error {
-	where := "in namespace " + w.namespace
-	if p.everywhere {
-		where = "in any namespace"
-	}
-	_, err := fmt.Fprintln(p.Err, core.Wrap(fmt.Sprintf("There is no %s %s. %s", what, where, remedy), p.Width, 0))
-	return err
-}
-
-func (p *plugin) formats(c *cobra.Command, formats string) *cobra.Command {
-	c.Flags().StringVarP(&p.output, "output", "o", "", "output format: "+formats)
-	return c
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
 )
 
 func TestThePageHasEveryCommandAndFlag(t *testing.T) {
@@ -30,7 +32,7 @@ func TestThePageHasEveryCommandAndFlag(t *testing.T) {
 		delete(sections, name)
 	}
 	delete(sections, "completion") // cobra adds it when a command runs
-	for _, c := range New(IO{}, "dev").Commands() {
+	for _, c := range New(session.IO{}, "dev").Commands() {
 		body, ok := sections[c.Name()]
 		if !ok {
 			t.Errorf("docs/kubectl-etcd.md does not have %s", c.Name())
@@ -53,7 +55,7 @@ func TestThePageHasTheFlagsOfTheConnection(t *testing.T) {
 	_, body, _ := strings.Cut(string(text), "\n## Flags of the connection\n")
 	body, _, _ = strings.Cut(body, "\n## ")
 	var want, got []string
-	New(IO{}, "dev").PersistentFlags().VisitAll(func(f *pflag.Flag) { want = append(want, "--"+f.Name) })
+	New(session.IO{}, "dev").PersistentFlags().VisitAll(func(f *pflag.Flag) { want = append(want, "--"+f.Name) })
 	for _, match := range regexp.MustCompile("`(--[a-z-]+)`").FindAllStringSubmatch(body, -1) {
 		got = append(got, match[1])
 	}
@@ -93,8 +95,8 @@ func TestAChangeNeedsYesOrAnAnswer(t *testing.T) {
 		{true, false, "", false},
 	} {
 		var out strings.Builder
-		p := &plugin{IO: IO{In: strings.NewReader(c.answer), Out: &out, Terminal: c.terminal, Now: time.Now}, yes: c.yes}
-		err := p.confirm(t.Context(), "Members stop.")
+		p := &session.Session{IO: session.IO{In: strings.NewReader(c.answer), Out: &out, Terminal: c.terminal, Now: time.Now}, Yes: c.yes}
+		err := p.Confirm(t.Context(), "Members stop.")
 		if (err == nil) != c.accepted {
 			t.Errorf("%+v: %v", c, err)
 		}
@@ -106,7 +108,7 @@ func TestAChangeNeedsYesOrAnAnswer(t *testing.T) {
 
 func TestCompletionListsTheCommands(t *testing.T) {
 	var out strings.Builder
-	root := New(IO{Out: &out}, "dev")
+	root := New(session.IO{Out: &out}, "dev")
 	root.SetArgs([]string{"__complete", "hib"})
 	if err := root.Execute(); err != nil {
 		t.Fatal(err)
@@ -120,8 +122,8 @@ func TestCtrlCAtTheQuestionEndsTheCommand(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	in, _ := io.Pipe() // a terminal without input
-	p := &plugin{IO: IO{In: in, Out: io.Discard, Terminal: true, Now: time.Now}}
-	err := p.confirm(ctx, "Members stop.")
+	p := &session.Session{IO: session.IO{In: in, Out: io.Discard, Terminal: true, Now: time.Now}}
+	err := p.Confirm(ctx, "Members stop.")
 	if err == nil || !strings.Contains(err.Error(), "Nothing was changed") || ExitCode(ctx, err) != 130 {
 		t.Errorf("%v, exit code %d", err, ExitCode(ctx, err))
 	}

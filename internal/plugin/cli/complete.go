@@ -13,6 +13,10 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	core "github.com/etcd-suite/etcd-operator/internal/plugin"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/edit"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/observed"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/runbook"
 )
 
 // completer is the name by which kubectl asks a plugin for completions. It is a link to the program.
@@ -26,15 +30,18 @@ func Arguments(line []string) []string {
 	return line[1:]
 }
 
+// completion finds the words that a person may write in a command, in the Kubernetes that the plugin sees.
+type completion struct{ *session.Session }
+
 // A source returns the words that fit. It gets the arguments that are written already.
 type source func(c *cobra.Command, args []string) []string
 
 // completes sets what the arguments and the flags of a command are completed with: by the words of its usage, and by the flags' names.
-func (p *plugin) completes(c *cobra.Command) {
+func (p completion) completes(c *cobra.Command) {
 	places := strings.Fields(c.Use)[1:]
 	byPlace := map[string]source{
 		"<cluster>": p.clusterNames, "[cluster]": p.clusterNames, "<member>": p.memberNames, "[member]": p.memberNames, "<version>": p.versions,
-		"<fenced>": p.fencedMembers, "<backup>": p.seriesNames, "<user>": p.certifiedUsers, "<foreign>": p.foreignMembers, "<reason>": func(*cobra.Command, []string) []string { return core.Reasons() },
+		"<fenced>": p.fencedMembers, "<backup>": p.seriesNames, "<user>": p.certifiedUsers, "<foreign>": p.foreignMembers, "<reason>": func(*cobra.Command, []string) []string { return runbook.Reasons() },
 	}
 	if c.ValidArgsFunction == nil {
 		c.ValidArgsFunction = func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -63,7 +70,7 @@ func (p *plugin) completes(c *cobra.Command) {
 }
 
 // completesConnection sets what the flags of the connection are completed with.
-func (p *plugin) completesConnection(root *cobra.Command) {
+func (p completion) completesConnection(root *cobra.Command) {
 	for name, words := range map[string]source{"namespace": p.namespaces, "context": p.contexts, "cluster": p.configClusters, "user": p.users} {
 		_ = root.RegisterFlagCompletionFunc(name, words.complete) // fails only for a flag that does not exist
 	}
@@ -77,7 +84,7 @@ func fixed(words ...string) source { return func(*cobra.Command, []string) []str
 
 // A shell shows no errors of a completion, so a source without an answer returns no words.
 
-func (p *plugin) clusterNames(c *cobra.Command, _ []string) []string {
+func (p completion) clusterNames(c *cobra.Command, _ []string) []string {
 	var all v1beta2.EtcdClusterList
 	return p.listed(c, &all, func() (names []string) {
 		for _, item := range all.Items {
@@ -88,16 +95,16 @@ func (p *plugin) clusterNames(c *cobra.Command, _ []string) []string {
 }
 
 // certifiedUsers are those with a certificate of the operator.
-func (p *plugin) certifiedUsers(c *cobra.Command, args []string) []string {
-	_, cluster, err := p.connectTo(c.Context(), args[:min(1, len(args))])
+func (p completion) certifiedUsers(c *cobra.Command, args []string) []string {
+	_, cluster, err := p.ConnectTo(c.Context(), args[:min(1, len(args))])
 	if err != nil {
 		return nil
 	}
 	return cluster.Spec.Auth.Certified()
 }
 
-func (p *plugin) memberNames(c *cobra.Command, args []string) []string {
-	_, cluster, err := p.connectTo(c.Context(), args[:min(1, len(args))])
+func (p completion) memberNames(c *cobra.Command, args []string) []string {
+	_, cluster, err := p.ConnectTo(c.Context(), args[:min(1, len(args))])
 	if err != nil {
 		return nil
 	}
@@ -108,7 +115,7 @@ func (p *plugin) memberNames(c *cobra.Command, args []string) []string {
 	return names
 }
 
-func (p *plugin) backupNames(c *cobra.Command, args []string) []string {
+func (p completion) backupNames(c *cobra.Command, args []string) []string {
 	var all v1beta2.EtcdBackupList
 	return p.listed(c, &all, func() (names []string) {
 		for _, b := range ofFirst(args, all.Items) {
@@ -119,12 +126,12 @@ func (p *plugin) backupNames(c *cobra.Command, args []string) []string {
 }
 
 // seriesNames are those of a namespace: the first argument is one of them, and no cluster.
-func (p *plugin) seriesNames(c *cobra.Command, _ []string) []string { return p.backupNames(c, nil) }
+func (p completion) seriesNames(c *cobra.Command, _ []string) []string { return p.backupNames(c, nil) }
 
-func (p *plugin) snapshotNames(c *cobra.Command, args []string) []string {
+func (p completion) snapshotNames(c *cobra.Command, args []string) []string {
 	var all v1beta2.EtcdBackupList
 	return p.listed(c, &all, func() (names []string) {
-		for _, s := range core.Snapshots(ofFirst(args, all.Items)) {
+		for _, s := range observed.Snapshots(ofFirst(args, all.Items)) {
 			names = append(names, s.Path[strings.LastIndex(s.Path, "/")+1:])
 		}
 		return names
@@ -136,33 +143,33 @@ func ofFirst(args []string, all []v1beta2.EtcdBackup) []v1beta2.EtcdBackup {
 	if len(args) == 0 {
 		return all
 	}
-	return core.BackupsOf(args[0], all)
+	return observed.BackupsOf(args[0], all)
 }
 
 // versions returns those that the operator accepts next.
-func (p *plugin) versions(c *cobra.Command, args []string) []string {
-	_, cluster, err := p.connectTo(c.Context(), args[:1])
+func (p completion) versions(c *cobra.Command, args []string) []string {
+	_, cluster, err := p.ConnectTo(c.Context(), args[:1])
 	if err != nil {
 		return nil
 	}
 	return core.NextVersions(cluster)
 }
 
-func (p *plugin) listed(c *cobra.Command, into client.ObjectList, names func() []string) []string {
-	w, err := p.connect()
-	if err != nil || w.List(c.Context(), into, client.InNamespace(w.namespace)) != nil {
+func (p completion) listed(c *cobra.Command, into client.ObjectList, names func() []string) []string {
+	w, err := p.Connect()
+	if err != nil || w.List(c.Context(), into, client.InNamespace(w.Namespace)) != nil {
 		return nil
 	}
 	return names()
 }
 
-func (p *plugin) namespaces(c *cobra.Command, _ []string) []string {
-	w, err := p.connect()
+func (p completion) namespaces(c *cobra.Command, _ []string) []string {
+	w, err := p.Connect()
 	if err != nil {
 		return nil
 	}
 	var found *corev1.NamespaceList
-	if found, err = w.core.CoreV1().Namespaces().List(c.Context(), metav1.ListOptions{}); err != nil {
+	if found, err = w.Core.CoreV1().Namespaces().List(c.Context(), metav1.ListOptions{}); err != nil {
 		return nil
 	}
 	var names []string
@@ -172,26 +179,46 @@ func (p *plugin) namespaces(c *cobra.Command, _ []string) []string {
 	return names
 }
 
-func (p *plugin) contexts(*cobra.Command, []string) []string {
-	config, err := p.rules.Load()
+func (p completion) contexts(*cobra.Command, []string) []string {
+	config, err := p.Rules.Load()
 	if err != nil {
 		return nil
 	}
 	return slices.Sorted(maps.Keys(config.Contexts))
 }
 
-func (p *plugin) configClusters(*cobra.Command, []string) []string {
-	config, err := p.rules.Load()
+func (p completion) configClusters(*cobra.Command, []string) []string {
+	config, err := p.Rules.Load()
 	if err != nil {
 		return nil
 	}
 	return slices.Sorted(maps.Keys(config.Clusters))
 }
 
-func (p *plugin) users(*cobra.Command, []string) []string {
-	config, err := p.rules.Load()
+func (p completion) users(*cobra.Command, []string) []string {
+	config, err := p.Rules.Load()
 	if err != nil {
 		return nil
 	}
 	return slices.Sorted(maps.Keys(config.AuthInfos))
+}
+
+func (p completion) fencedMembers(c *cobra.Command, args []string) []string {
+	_, cluster, err := p.ConnectTo(c.Context(), args[:1])
+	if err != nil {
+		return nil
+	}
+	return edit.Fenced(cluster)
+}
+
+func (p completion) foreignMembers(c *cobra.Command, args []string) []string {
+	_, cluster, err := p.ConnectTo(c.Context(), args[:1])
+	if err != nil {
+		return nil
+	}
+	var ids []string
+	for _, m := range cluster.Status.ForeignMembers {
+		ids = append(ids, m.ID)
+	}
+	return ids
 }

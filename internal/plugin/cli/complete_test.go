@@ -59,7 +59,7 @@ func TestKubectlGetsCompletionsFromTheSameProgram(t *testing.T) {
 // A user of a new command reads its example first, and a cluster name that must be typed in full is typed wrong.
 func TestEveryCommandHasAnExampleAndSaysHowItIsWritten(t *testing.T) {
 	k := kitOf(t)
-	for _, c := range k.command("dev").Commands() {
+	for _, c := range command(k.Session, "dev").Commands() {
 		if !strings.Contains(c.Example, "kubectl etcd "+c.Name()) {
 			t.Errorf("%s has no example", c.Name())
 		}

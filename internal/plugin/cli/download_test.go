@@ -18,7 +18,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
-	core "github.com/etcd-suite/etcd-operator/internal/plugin"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/backups"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 )
 
@@ -32,7 +32,7 @@ type shop struct {
 func shopOf(t *testing.T, kit *kit) *shop {
 	t.Helper()
 	s := &shop{kit: kit, dir: t.TempDir()}
-	s.open = func(_ context.Context, a connect.Access) (objstore.Store, error) {
+	s.Open = func(_ context.Context, a connect.Access) (objstore.Store, error) {
 		s.opened = append(s.opened, a)
 		return file.Open(s.dir)
 	}
@@ -57,7 +57,7 @@ func snapshotFile(t *testing.T) (name string, content []byte) {
 // imported imports a snapshot, and returns the path of the object.
 func (s *shop) imported(t *testing.T, name string) string {
 	t.Helper()
-	var restore core.Imported
+	var restore backups.Imported
 	if err := yaml.Unmarshal([]byte(s.must(t, "import", "example", name, "--yes", "-o", "yaml")), &restore); err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func kitAt(t *testing.T, config *rest.Config) *kit {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k.known.core, k.known.config = set, config
+	k.Known.Core, k.Known.Config = set, config
 	return k
 }
 

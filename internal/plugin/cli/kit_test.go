@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
 )
 
 var update = flag.Bool("update", false, "write the screens in testdata")
@@ -26,7 +27,7 @@ var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
 // A kit is the plugin beside a Kubernetes of a test.
 type kit struct {
-	*plugin
+	*session.Session
 	out, err strings.Builder
 }
 
@@ -41,8 +42,8 @@ func kitOf(t *testing.T, objects ...client.Object) *kit {
 	}
 	all := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&v1beta2.EtcdCluster{}, &v1beta2.EtcdBackup{}, &v1beta2.EtcdRestore{}).Build()
 	k := &kit{}
-	k.plugin = newPlugin(IO{In: strings.NewReader(""), Out: &k.out, Err: &k.err, Width: 100, Now: func() time.Time { return now }})
-	k.known = &world{Client: all, core: corefake.NewClientset(coreOnly(objects)...), namespace: "ns"}
+	k.Session = session.New(session.IO{In: strings.NewReader(""), Out: &k.out, Err: &k.err, Width: 100, Now: func() time.Time { return now }})
+	k.Known = &session.World{Client: all, Core: corefake.NewClientset(coreOnly(objects)...), Namespace: "ns"}
 	return k
 }
 
@@ -64,7 +65,7 @@ func (k *kit) run(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	k.out.Reset()
 	k.err.Reset()
-	root := k.command("1.2.3")
+	root := command(k.Session, "1.2.3")
 	root.SetArgs(args)
 	err := root.ExecuteContext(t.Context())
 	return k.out.String(), err

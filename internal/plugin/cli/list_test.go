@@ -27,9 +27,9 @@ func TestAnEmptyListSaysWhatIsMissingAndWhatToDo(t *testing.T) {
 		"logs asleep":                    {"There is no Pod of EtcdCluster asleep in namespace ns.", "kubectl etcd wake asleep"},
 		"status -A --namespace nothing!": {"There is no EtcdCluster in any namespace.", "tutorial-first-cluster"},
 	} {
-		k.known.namespace = "ns"
+		k.Known.Namespace = "ns"
 		if strings.Contains(command, "empty") {
-			k.known.namespace = "empty"
+			k.Known.Namespace = "empty"
 		}
 		of := k
 		if strings.Contains(command, "nothing!") {
@@ -47,7 +47,7 @@ func TestAnEmptyListSaysWhatIsMissingAndWhatToDo(t *testing.T) {
 				t.Errorf("%s: %d characters: %s", command, len(line), line)
 			}
 		}
-		k.everywhere = false
+		k.Everywhere = false
 	}
 }
 

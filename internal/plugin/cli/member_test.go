@@ -96,15 +96,15 @@ func TestAMemberSendsItsDataWithoutAStore(t *testing.T) {
 		k := kitAt(t, &rest.Config{Host: behind(t, c.member)})
 		plain := k.cluster(t)
 		plain.Spec.TLS = nil
-		if err := k.known.Update(t.Context(), plain); err != nil {
+		if err := k.Known.Update(t.Context(), plain); err != nil {
 			t.Fatal(err)
 		}
 		pod := podOf("example-a")
-		if err := k.known.Get(t.Context(), client.ObjectKeyFromObject(pod), pod); err != nil {
+		if err := k.Known.Get(t.Context(), client.ObjectKeyFromObject(pod), pod); err != nil {
 			t.Fatal(err)
 		}
 		pod.Spec.Containers[0].Command = []string{"etcd", "--advertise-client-urls=http://example-a.example.ns.svc:2379"}
-		if err := k.known.Update(t.Context(), pod); err != nil {
+		if err := k.Known.Update(t.Context(), pod); err != nil {
 			t.Fatal(err)
 		}
 		dir := t.TempDir()

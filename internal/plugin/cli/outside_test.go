@@ -62,7 +62,7 @@ func TestPortForwardReachesTheMemberAndLeavesNoFile(t *testing.T) {
 	t.Setenv("TMPDIR", temp)
 	k := kitAt(t, &rest.Config{Host: member(t)})
 	ctx, cancel := context.WithCancel(t.Context())
-	root, printed := k.command("1.2.3"), &watched{}
+	root, printed := command(k.Session, "1.2.3"), &watched{}
 	k.Out = printed
 	root.SetArgs([]string{"port-forward", "example", "--port", "0"})
 	ended := make(chan error, 1)

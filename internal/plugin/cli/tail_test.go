@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/show"
 )
 
 // Kubernetes selects lines by the second, and ends a stream when the container restarts.
@@ -17,9 +19,9 @@ func TestFollowedLogsHaveNoLineTwiceAndContinueAfterARestart(t *testing.T) {
 	var out strings.Builder
 	var lock sync.Mutex
 	opened := map[string]int{}
-	followed := &tail{
-		out: &out, last: map[string]string{"a": "2026-11-23T12:00:00.5Z"},
-		pods: func(context.Context) ([]string, error) {
+	followed := &show.Tail{
+		Out: &out, Last: map[string]string{"a": "2026-11-23T12:00:00.5Z"},
+		Pods: func(context.Context) ([]string, error) {
 			lock.Lock()
 			defer lock.Unlock()
 			if opened["a"] > 1 {
@@ -27,7 +29,7 @@ func TestFollowedLogsHaveNoLineTwiceAndContinueAfterARestart(t *testing.T) {
 			}
 			return []string{"a"}, nil
 		},
-		open: func(_ context.Context, pod, since string) (io.ReadCloser, error) {
+		Open: func(_ context.Context, pod, since string) (io.ReadCloser, error) {
 			lock.Lock()
 			defer lock.Unlock()
 			opened[pod]++
@@ -41,7 +43,7 @@ func TestFollowedLogsHaveNoLineTwiceAndContinueAfterARestart(t *testing.T) {
 			return io.NopCloser(strings.NewReader("2026-11-23T12:00:00.5Z old\n2026-11-23T12:00:00.51Z new\n2026-11-23T12:00:01Z last")), nil
 		},
 	}
-	followed.follow(ctx)
+	followed.Follow(ctx)
 	if diff := cmp.Diff("a 2026-11-23T12:00:00.51Z new\na 2026-11-23T12:00:01Z last\n", out.String()); diff != "" {
 		t.Error(diff)
 	}

@@ -50,6 +50,7 @@ func (l *pages) modRevision(key []byte) (revision int64, known bool, err error) 
 
 func (l *pages) pop() {
 	if len(l.page) > 0 {
+		l.page[0] = etcd.KeyValue{} // its value takes memory until the whole page is read
 		l.page = l.page[1:]
 	}
 }
@@ -75,6 +76,7 @@ func (l *pages) read() error {
 	}
 	ctx, cancel := context.WithTimeout(l.ctx, callTimeout)
 	defer cancel()
+	l.page = nil // an empty slice would keep the page before in memory
 	page, err := l.cluster.Keys(ctx, l.begin, l.end, revision, l.limit)
 	switch {
 	case errors.Is(err, etcd.ErrPageTooLong) && l.limit > 1:

@@ -8,6 +8,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/restore/status"
 )
 
 // A status that counts the archive of another history says that a restore loses nothing, although it does.
@@ -30,7 +31,7 @@ func TestARestoreReportsWhatTheArchiveOfTheOldClusterHas(t *testing.T) {
 		s := given(withProven, withProgress(v1beta2.RestoreGrowing))
 		s.Cluster.Status.Restore.SeedReadyTime, s.Cluster.Status.Restore.UnsavedRevisions = &ready, ptr.To(int64(3))
 		s.Backups = []v1beta2.EtcdBackup{{Status: v1beta2.EtcdBackupStatus{Recoverable: test.ranges}}, {}}
-		status := NewStatus(s, next(s), nil)
+		status := status.New(s, next(s), nil)
 		if status.ArchivedRevision != test.want || status.UnsavedRevisions == nil || *status.UnsavedRevisions != 3 {
 			t.Errorf("%s: archived is %d, want %d; unsaved is %v", name, status.ArchivedRevision, test.want, status.UnsavedRevisions)
 		}

@@ -10,21 +10,23 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
+	"github.com/etcd-suite/etcd-operator/internal/restore/steps"
 )
 
 // A GitOps controller creates an EtcdRestore again that was deleted too early, and it would replace the data of the cluster once more.
 func TestNoRestoreExpiresWhileTheClocksDiffer(t *testing.T) {
 	ttl := int32(60)
-	s := given(func(s *State) {
+	s := given(func(s *state.State) {
 		s.Restore.Spec.TTLSecondsAfterFinished = &ttl
 		s.Restore.Status.CompletionTime, s.Restore.Status.Succeeded = &metav1.Time{Time: now.Add(-time.Hour)}, true
 		s.Cluster.Status.ClusterID = "00000000000000aa"
 	})
-	if step := next(s); step != (Expire{}) {
+	if step := next(s); step != (steps.Expire{}) {
 		t.Fatalf("the step is %#v", step)
 	}
 	s.ClocksDiffer = true
-	if step := next(s); step == (Expire{}) {
+	if step := next(s); step == (steps.Expire{}) {
 		t.Error("the EtcdRestore is deleted, although nobody knows whether its time is over")
 	}
 }

@@ -4,18 +4,20 @@ import (
 	"fmt"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
+	"github.com/etcd-suite/etcd-operator/internal/restore/steps"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
 // snapshotIsTooNew checks again what was checked before the snapshot was accepted, because the cluster may have
 // appeared or changed its version since then.
-func snapshotIsTooNew(s State) Step {
+func snapshotIsTooNew(s state.State) steps.Step {
 	snapshot := s.Restore.Status.Snapshot
-	return s.tooNew(snapshot.Path, formatOf(*snapshot))
+	return tooNew(s, snapshot.Path, formatOf(*snapshot))
 }
 
 // volumesAreTooSmall does the same for the size of the cluster's volumes.
-func volumesAreTooSmall(s State) Step { return s.tooSmall(*s.Restore.Status.Snapshot) }
+func volumesAreTooSmall(s state.State) steps.Step { return tooSmall(s, *s.Restore.Status.Snapshot) }
 
 // formatOf returns the etcd version of the snapshot's format according to its status, and an empty string if the status
 // does not contain it. A snapshot that was just read has it in Proof.Format.
@@ -28,7 +30,7 @@ func formatOf(s v1beta2.Snapshot) string {
 
 // tooNew returns a Fail if the cluster's etcd cannot read a snapshot of that format. It returns nil if there is no
 // cluster yet, or if one of the versions is unknown: cluster-operator reports that.
-func (s State) tooNew(path, format string) Step {
+func tooNew(s state.State, path, format string) steps.Step {
 	if s.Cluster == nil {
 		return nil
 	}
@@ -36,14 +38,14 @@ func (s State) tooNew(path, format string) Step {
 	if snapshot.Compatible(format, target) == nil || snapshot.Compatible("", target) != nil {
 		return nil
 	}
-	return Fail{Reason: v1beta2.ReasonSnapshotTooNew, Message: fmt.Sprintf(
+	return steps.Fail{Reason: v1beta2.ReasonSnapshotTooNew, Message: fmt.Sprintf(
 		"Snapshot %s has the format of etcd %s. EtcdCluster %s runs etcd %s, which cannot read it. Raise the spec.version of the cluster, then create another EtcdRestore.",
 		path, format, s.Cluster.Name, target)}
 }
 
 // tooSmall returns a Fail if the snapshot does not fit into the cluster's volumes. The seed needs room for it twice: for
 // the downloaded file and for the restored database.
-func (s State) tooSmall(snapshot v1beta2.Snapshot) Step {
+func tooSmall(s state.State, snapshot v1beta2.Snapshot) steps.Step {
 	if s.Cluster == nil {
 		return nil
 	}
@@ -52,7 +54,7 @@ func (s State) tooSmall(snapshot v1beta2.Snapshot) Step {
 	if has == 0 || has >= needs {
 		return nil
 	}
-	return Fail{Reason: v1beta2.ReasonVolumeTooSmall, Message: fmt.Sprintf(
+	return steps.Fail{Reason: v1beta2.ReasonVolumeTooSmall, Message: fmt.Sprintf(
 		"Snapshot %s has %d MiB, and its restore needs a volume of %d MiB. The members of EtcdCluster %s have volumes of %d MiB. Increase the volume size in the spec.pod of the cluster, then create another EtcdRestore.",
 		snapshot.Path, size>>20, (needs>>20)+1, s.Cluster.Name, has>>20)}
 }

@@ -5,13 +5,15 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
+	"github.com/etcd-suite/etcd-operator/internal/restore/steps"
 )
 
 const inFirst = "first/series/ns/c/0000000000000001/20260102T030000Z-00000000000000000009.db"
 
 // movedTo returns a restore from an EtcdBackup whose spec names another location than the newest snapshot of its status.
-func movedTo(path, endpoint string, selector *v1beta2.SnapshotSelector) State {
-	s := State{Restore: v1beta2.EtcdRestore{Spec: v1beta2.EtcdRestoreSpec{
+func movedTo(path, endpoint string, selector *v1beta2.SnapshotSelector) state.State {
+	s := state.State{Restore: v1beta2.EtcdRestore{Spec: v1beta2.EtcdRestoreSpec{
 		EtcdBackup: &v1beta2.BackupReference{Name: "x"}, Select: selector,
 	}}, Backup: &v1beta2.EtcdBackup{
 		Spec: v1beta2.EtcdBackupSpec{
@@ -32,20 +34,20 @@ func TestTheFolderOfANewLocationIsNotThatOfTheEarlierOne(t *testing.T) {
 		"another bucket": {"second/copies", "https://one.example.com"},
 		"another store":  {"first/copies", "https://two.example.com"},
 	} {
-		wanted, _ := movedTo(moved[0], moved[1], &v1beta2.SnapshotSelector{}).wanted()
-		if pathOf(wanted) != moved[0]+"/ns/c/" {
-			t.Errorf("%s: it looks for the folder %s", name, pathOf(wanted))
+		first, _ := wanted(movedTo(moved[0], moved[1], &v1beta2.SnapshotSelector{}))
+		if pathOf(first) != moved[0]+"/ns/c/" {
+			t.Errorf("%s: it looks for the folder %s", name, pathOf(first))
 		}
-		wanted, none := movedTo(moved[0], moved[1], nil).wanted()
-		wait, waits := none.(Wait)
+		first, none := wanted(movedTo(moved[0], moved[1], nil))
+		wait, waits := none.(steps.Wait)
 		if !waits || wait.Reason != v1beta2.ReasonPending || !strings.Contains(wait.Message, "set select: {}") || !strings.Contains(wait.Message, inFirst+" of S3 https://one.example.com") {
-			t.Errorf("%s, without select: it reads %s, and %#v", name, pathOf(wanted), none)
+			t.Errorf("%s, without select: it reads %s, and %#v", name, pathOf(first), none)
 		}
 	}
-	wanted, none := movedTo("first/series", "https://ONE.example.com/", nil).wanted()
+	wanted, none := wanted(movedTo("first/series", "https://ONE.example.com/", nil))
 	if none != nil || pathOf(wanted) != inFirst {
 		t.Errorf("the same location: it reads %s, and %#v", pathOf(wanted), none)
 	}
 }
 
-func pathOf(wanted Verify) string { return wanted.Source.Bucket + "/" + wanted.Source.Key }
+func pathOf(wanted steps.Verify) string { return wanted.Source.Bucket + "/" + wanted.Source.Key }

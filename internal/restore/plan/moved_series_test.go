@@ -16,14 +16,14 @@ func TestARestoreTakesNoSnapshotOfTheClusterThatAnEtcdBackupSavedBefore(t *testi
 		s.Restore.Spec.Select = selector
 		s.Cluster = &v1beta2.EtcdCluster{}
 		s.Cluster.Name, s.Cluster.Namespace = "d", "ns"
-		wanted, none := s.wanted()
+		wanted, none := wanted(s)
 		if wanted.Choice.Prefer != "" {
 			t.Errorf("%s: it prefers the cluster ID %s of c", name, wanted.Choice.Prefer)
 		}
 		if none == nil && strings.Contains(wanted.Source.Key, "/ns/c/") {
 			t.Errorf("%s: it reads %s of cluster %s for EtcdCluster d", name, pathOf(wanted), wanted.Choice.Of)
 		}
-		if got := s.archived(); got.Timeline != 0 {
+		if got := s.Archived(); got.Timeline != 0 {
 			t.Errorf("%s: it takes the end of the archive of c for that of d: %+v", name, got)
 		}
 	}
@@ -34,10 +34,10 @@ func TestARestoreTakesNoSnapshotOfTheClusterThatAnEtcdBackupSavedBefore(t *testi
 func TestTheFolderOfTheSpecIsReadAfterAChangeWithinABucket(t *testing.T) {
 	s := savedBy(func(spec *v1beta2.EtcdBackupSpec) { spec.S3.Path = "first/copies" })
 	s.Restore.Spec.Select = &v1beta2.SnapshotSelector{}
-	if wanted, none := s.wanted(); none != nil || wanted.Source.Key != "copies/ns/c/" {
+	if wanted, none := wanted(s); none != nil || wanted.Source.Key != "copies/ns/c/" {
 		t.Errorf("it reads the folder %q (%+v)", wanted.Source.Key, none)
 	}
-	if got := s.archived(); got.Timeline != 0 {
+	if got := s.Archived(); got.Timeline != 0 {
 		t.Errorf("it takes the end of the old archive for that of the new one: %+v", got)
 	}
 }

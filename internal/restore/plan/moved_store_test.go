@@ -10,17 +10,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 )
 
 const movedKey = "series/ns/c/0000000000000001/20260102T030000Z-00000000000000000009.db"
 
 // savedBy is a restore by an EtcdBackup that saved its newest snapshot into a bucket of https://one.example.com.
-func savedBy(change func(*v1beta2.EtcdBackupSpec)) State {
-	s := State{Backup: &v1beta2.EtcdBackup{Spec: v1beta2.EtcdBackupSpec{
+func savedBy(change func(*v1beta2.EtcdBackupSpec)) state.State {
+	s := state.State{Backup: &v1beta2.EtcdBackup{Spec: v1beta2.EtcdBackupSpec{
 		StorageType: v1beta2.StorageS3, Storage: v1beta2.Storage{S3: &v1beta2.S3Source{Path: "first/series", Endpoint: "https://one.example.com", Region: "east"}},
 		EtcdCluster: &v1beta2.ClusterReference{Name: "c"}, BackupPolicy: &v1beta2.BackupPolicy{Schedule: "@daily"},
 	}}}
-	saved, _ := s.location()
+	saved, _ := s.Location()
 	s.Backup.Status = v1beta2.EtcdBackupStatus{
 		SnapshotStore: saved.Store(), Snapshot: &v1beta2.Snapshot{Path: "first/" + movedKey, SHA256: strings.Repeat("0", 64)},
 		Recoverable: []v1beta2.RecoverableRange{{Timeline: 1, To: v1beta2.RecoverablePoint{Revision: 9, Time: metav1.Unix(9, 0)}}},
@@ -53,14 +54,14 @@ func TestARestoreOfAMovedEtcdBackupConcludesNothingFromItsOldLocation(t *testing
 			}
 		})
 		s.Restore.Spec.Select = &v1beta2.SnapshotSelector{}
-		if wanted, none := s.wanted(); none != nil || wanted.Source.Key != "copies/ns/c/" {
+		if wanted, none := wanted(s); none != nil || wanted.Source.Key != "copies/ns/c/" {
 			t.Errorf("%s: it reads the folder %q (%+v)", name, wanted.Source.Key, none)
 		}
-		if got := s.archived(); got.Timeline != 0 {
+		if got := s.Archived(); got.Timeline != 0 {
 			t.Errorf("%s: it takes the end of the old archive for that of the new one: %+v", name, got)
 		}
 		read := v1beta2.Snapshot{Path: "first/" + movedKey, SHA256: strings.Repeat("1", 64)}
-		if fail := s.changed(read); fail != nil && !strings.Contains(name, "bucket") {
+		if fail := changed(s, read); fail != nil && !strings.Contains(name, "bucket") {
 			t.Errorf("%s: an object of the new store counts as a replaced one: %+v", name, fail)
 		}
 	}
@@ -68,9 +69,9 @@ func TestARestoreOfAMovedEtcdBackupConcludesNothingFromItsOldLocation(t *testing
 
 // A decision that reads the snapshot of the status directly forgets that it may be in another store.
 func TestDecisionsAskWhetherTheSnapshotOfTheEtcdBackupIsInItsLocation(t *testing.T) {
-	allowed := map[string]int{"source.go": 2, "verify.go": 1} // the message, the ID of the cluster, and changed, which asks IsStoreOf
+	allowed := map[string]int{"state/source.go": 2, "plan/verify.go": 1} // the message, the ID of the cluster, and changed, which asks IsStoreOf
 	direct := regexp.MustCompile(`Backup\.Status\.Snapshot\b`)
-	files, err := filepath.Glob("*.go")
+	files, err := filepath.Glob("../*/*.go") // state, steps, plan and status
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
@@ -79,7 +80,7 @@ func TestDecisionsAskWhetherTheSnapshotOfTheEtcdBackupIsInItsLocation(t *testing
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.HasSuffix(name, "_test.go") && len(direct.FindAll(text, -1)) > allowed[name] {
+		if !strings.HasSuffix(name, "_test.go") && len(direct.FindAll(text, -1)) > allowed[strings.TrimPrefix(name, "../")] {
 			t.Errorf("%s reads Backup.Status.Snapshot: use Location.Newest", name)
 		}
 	}

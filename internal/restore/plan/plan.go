@@ -1,22 +1,18 @@
 package plan
 
-import "github.com/etcd-suite/etcd-operator/internal/planning"
-
-// Step is one effect, which describes itself. Steps are small structs, so that a test compares what Plan returns.
-//
-//sumtype:decl
-type Step interface {
-	// describe returns what users and the queue are told about the step in that State.
-	describe(s State) planning.Description
-}
+import (
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
+	"github.com/etcd-suite/etcd-operator/internal/restore/steps"
+)
 
 // rules are asked in order, and the first one that returns a Step wins. cluster-operator changes a cluster only after
 // an Accept. So every check of the snapshot is in the group "prove", or before it.
-var rules = []planning.Group[State, Step]{
+var rules = []planning.Group[state.State, steps.Step]{
 	{
 		Name:    "finish",
 		Purpose: "A restore happens once, and is deleted when its time to live is over.",
-		Rules: []planning.Rule[State, Step]{
+		Rules: []planning.Rule[state.State, steps.Step]{
 			{Name: "restoreIsBeingDeleted", Decide: restoreIsBeingDeleted},
 			{Name: "restoreHasFinished", Decide: restoreHasFinished},
 		},
@@ -24,7 +20,7 @@ var rules = []planning.Group[State, Step]{
 	{
 		Name:    "repeat",
 		Purpose: "A restore that was carried out is not repeated by accident.",
-		Rules: []planning.Rule[State, Step]{
+		Rules: []planning.Rule[state.State, steps.Step]{
 			{Name: "anotherOperatorFinished", Decide: anotherOperatorFinished},
 			{Name: "clusterRefuses", Decide: clusterRefuses},
 		},
@@ -32,7 +28,7 @@ var rules = []planning.Group[State, Step]{
 	{
 		Name:    "prove",
 		Purpose: "No cluster is changed before its snapshot has been read completely and verified.",
-		Rules: []planning.Rule[State, Step]{
+		Rules: []planning.Rule[state.State, steps.Step]{
 			{Name: "prefixesNeedARunningCluster", Decide: prefixesNeedARunningCluster},
 			{Name: "snapshotIsNotVerified", Decide: snapshotIsNotVerified},
 		},
@@ -40,7 +36,7 @@ var rules = []planning.Group[State, Step]{
 	{
 		Name:    "follow",
 		Purpose: "The seed can read the snapshot, and the old data is saved before the switch. While the cluster is restored, the status shows its progress.",
-		Rules: []planning.Rule[State, Step]{
+		Rules: []planning.Rule[state.State, steps.Step]{
 			{Name: "signedURLExpires", Decide: signedURLExpires},
 			{Name: "oldDataIsNotSaved", Decide: oldDataIsNotSaved},
 			{Name: "keysAreNotRestored", Decide: keysAreNotRestored},
@@ -50,7 +46,7 @@ var rules = []planning.Group[State, Step]{
 	{
 		Name:    "wait",
 		Purpose: "A verified restore waits until its cluster exists, fits the snapshot, and starts the restore.",
-		Rules: []planning.Rule[State, Step]{
+		Rules: []planning.Rule[state.State, steps.Step]{
 			{Name: "clusterIsMissing", Decide: clusterIsMissing},
 			{Name: "snapshotIsTooNew", Decide: snapshotIsTooNew},
 			{Name: "volumesAreTooSmall", Decide: volumesAreTooSmall},
@@ -61,13 +57,6 @@ var rules = []planning.Group[State, Step]{
 }
 
 // Plan returns the next Step, and the name of the rule that returned it. The same State gives the same Step.
-func Plan(s State) (step Step, rule string) { return planning.First(rules, s, Step(Done{})) }
-
-// Describe returns what users and the queue are told about the step in that State.
-func Describe(s State, step Step) planning.Description {
-	d := step.describe(s)
-	if left, due := s.RenewalIn(); due && left > 0 && (d.Requeue == 0 || left < d.Requeue) {
-		d.Requeue = left
-	}
-	return d
+func Plan(s state.State) (step steps.Step, rule string) {
+	return planning.First(rules, s, steps.Step(steps.Done{}))
 }

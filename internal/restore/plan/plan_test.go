@@ -9,6 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
+	"github.com/etcd-suite/etcd-operator/internal/restore/status"
+	"github.com/etcd-suite/etcd-operator/internal/restore/steps"
 	"github.com/etcd-suite/etcd-operator/internal/storage/problem"
 )
 
@@ -26,14 +29,14 @@ var (
 )
 
 // next returns the step that the rules return.
-func next(s State) Step {
+func next(s state.State) steps.Step {
 	step, _ := Plan(s)
 	return step
 }
 
 // given returns a State of a restore from S3 into an existing cluster, with the changes applied in order.
-func given(changes ...func(*State)) State {
-	s := State{
+func given(changes ...func(*state.State)) state.State {
+	s := state.State{
 		Now: now,
 		Restore: v1beta2.EtcdRestore{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "back", UID: "uid-restore", Generation: 1},
@@ -56,20 +59,20 @@ func given(changes ...func(*State)) State {
 	return s
 }
 
-func withProof(p Proof) func(*State) { return func(s *State) { s.Proof = p } }
+func withProof(p state.Proof) func(*state.State) { return func(s *state.State) { s.Proof = p } }
 
-func withProven(s *State) {
+func withProven(s *state.State) {
 	s.Restore.Status.Source, s.Restore.Status.Snapshot = theSource.DeepCopy(), theSnapshot.DeepCopy()
 }
 
-func withoutCluster(s *State) { s.Cluster = nil }
+func withoutCluster(s *state.State) { s.Cluster = nil }
 
-func withVersion(version string) func(*State) {
-	return func(s *State) { s.Cluster.Spec.Version = version }
+func withVersion(version string) func(*state.State) {
+	return func(s *state.State) { s.Cluster.Spec.Version = version }
 }
 
-func withProgress(step v1beta2.RestoreStep) func(*State) {
-	return func(s *State) { s.Cluster.Status.Restore = progress(step) }
+func withProgress(step v1beta2.RestoreStep) func(*state.State) {
+	return func(s *state.State) { s.Cluster.Status.Restore = progress(step) }
 }
 
 func progress(step v1beta2.RestoreStep) *v1beta2.ClusterRestoreStatus {
@@ -79,16 +82,16 @@ func progress(step v1beta2.RestoreStep) *v1beta2.ClusterRestoreStatus {
 	}
 }
 
-func withStorage(kind v1beta2.StorageType, storage v1beta2.Storage) func(*State) {
-	return func(s *State) { s.Restore.Spec.BackupStorageType, s.Restore.Spec.Storage = kind, storage }
+func withStorage(kind v1beta2.StorageType, storage v1beta2.Storage) func(*state.State) {
+	return func(s *state.State) { s.Restore.Spec.BackupStorageType, s.Restore.Spec.Storage = kind, storage }
 }
 
-func withEndpoint(endpoint string) func(*State) {
-	return func(s *State) { s.Restore.Spec.S3.Endpoint = endpoint }
+func withEndpoint(endpoint string) func(*state.State) {
+	return func(s *state.State) { s.Restore.Spec.S3.Endpoint = endpoint }
 }
 
-func givenBackup(backup *v1beta2.EtcdBackup) func(*State) {
-	return func(s *State) {
+func givenBackup(backup *v1beta2.EtcdBackup) func(*state.State) {
+	return func(s *state.State) {
 		s.Restore.Spec.BackupStorageType, s.Restore.Spec.Storage = "", v1beta2.Storage{}
 		s.Restore.Spec.EtcdBackup = &v1beta2.BackupReference{Name: "nightly"}
 		s.Backup = backup
@@ -103,31 +106,31 @@ func backupOf(kind v1beta2.StorageType, storage v1beta2.Storage, path string) *v
 	return b
 }
 
-func failed(reason string, final bool) Proof {
-	return Proof{Progress: ProofFailed, Asked: theSource, Reason: reason, Message: "what went wrong", Final: final, Ended: now.Add(-4 * time.Second)}
+func failed(reason string, final bool) state.Proof {
+	return state.Proof{Progress: state.ProofFailed, Asked: theSource, Reason: reason, Message: "what went wrong", Final: final, Ended: now.Add(-4 * time.Second)}
 }
 
 func TestTheSourceIsReadBeforeAnythingElse(t *testing.T) {
-	done := Proof{Progress: ProofDone, Source: theSource, Snapshot: theSnapshot}
+	done := state.Proof{Progress: state.ProofDone, Source: theSource, Snapshot: theSnapshot}
 	for name, test := range map[string]struct {
-		state State
-		want  Step
+		state state.State
+		want  steps.Step
 	}{
-		"starts to read a source that was not read":                      {given(), Verify{Source: theSource}},
-		"reads the source even if the cluster does not exist":            {given(withoutCluster), Verify{Source: theSource}},
-		"waits while the source is read":                                 {given(withProof(Proof{Progress: ProofRunning})), Verifying{}},
-		"accepts a verified snapshot":                                    {given(withProof(done)), Accept{Source: theSource, Snapshot: theSnapshot}},
-		"accepts a verified snapshot even if the cluster does not exist": {given(withProof(done), withoutCluster), Accept{Source: theSource, Snapshot: theSnapshot}},
-		"fails if the snapshot can never be valid":                       {given(withProof(failed(v1beta2.ReasonSnapshotCorrupt, true))), Fail{v1beta2.ReasonSnapshotCorrupt, "what went wrong"}},
-		"reads at once if the spec selects another source":               {given(withProof(Proof{Progress: ProofFailed, Final: true})), Verify{Source: theSource}},
-		"does nothing for a restore that is being deleted":               {given(func(s *State) { s.Restore.DeletionTimestamp = &metav1.Time{Time: now} }), Done{}},
+		"starts to read a source that was not read":                      {given(), steps.Verify{Source: theSource}},
+		"reads the source even if the cluster does not exist":            {given(withoutCluster), steps.Verify{Source: theSource}},
+		"waits while the source is read":                                 {given(withProof(state.Proof{Progress: state.ProofRunning})), steps.Verifying{}},
+		"accepts a verified snapshot":                                    {given(withProof(done)), steps.Accept{Source: theSource, Snapshot: theSnapshot}},
+		"accepts a verified snapshot even if the cluster does not exist": {given(withProof(done), withoutCluster), steps.Accept{Source: theSource, Snapshot: theSnapshot}},
+		"fails if the snapshot can never be valid":                       {given(withProof(failed(v1beta2.ReasonSnapshotCorrupt, true))), steps.Fail{Reason: v1beta2.ReasonSnapshotCorrupt, Message: "what went wrong"}},
+		"reads at once if the spec selects another source":               {given(withProof(state.Proof{Progress: state.ProofFailed, Final: true})), steps.Verify{Source: theSource}},
+		"does nothing for a restore that is being deleted":               {given(func(s *state.State) { s.Restore.DeletionTimestamp = &metav1.Time{Time: now} }), steps.Done{}},
 		"waits after a temporary failure": {
 			given(withProof(failed(v1beta2.ReasonStoreUnreachable, false))),
-			Wait{Reason: v1beta2.ReasonStoreUnreachable, Message: "what went wrong The next attempt is at 2026-03-04T05:06:08Z.", Failure: true, Requeue: time.Second, Patient: true},
+			steps.Wait{Reason: v1beta2.ReasonStoreUnreachable, Message: "what went wrong The next attempt is at 2026-03-04T05:06:08Z.", Failure: true, Requeue: time.Second, Patient: true},
 		},
 		"reads again when the pause is over": {
-			given(withProof(failed(v1beta2.ReasonStoreUnreachable, false)), func(s *State) { s.Now = now.Add(time.Second) }),
-			Verify{Source: theSource},
+			given(withProof(failed(v1beta2.ReasonStoreUnreachable, false)), func(s *state.State) { s.Now = now.Add(time.Second) }),
+			steps.Verify{Source: theSource},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -152,18 +155,20 @@ func TestThePauseAfterATemporaryFailureDoublesUpToFiveMinutes(t *testing.T) {
 }
 
 func TestTheRestoreFollowsTheReportOfTheCluster(t *testing.T) {
-	elsewhere := func(s *State) { s.Cluster.Status.Restore.UID, s.Cluster.Status.Restore.Name = "other", "other-restore" }
+	elsewhere := func(s *state.State) {
+		s.Cluster.Status.Restore.UID, s.Cluster.Status.Restore.Name = "other", "other-restore"
+	}
 	for name, test := range map[string]struct {
-		state State
-		want  Step
+		state state.State
+		want  steps.Step
 	}{
-		"reports seeding":                          {given(withProven, withProgress(v1beta2.RestoreSeeding)), Follow{*progress(v1beta2.RestoreSeeding)}},
-		"reports switching":                        {given(withProven, withProgress(v1beta2.RestoreSwitching)), Follow{*progress(v1beta2.RestoreSwitching)}},
-		"reports growing":                          {given(withProven, withProgress(v1beta2.RestoreGrowing)), Follow{*progress(v1beta2.RestoreGrowing)}},
-		"is complete when the cluster is complete": {given(withProven, withProgress(v1beta2.RestoreComplete)), Complete{*progress(v1beta2.RestoreComplete)}},
-		"fails if the seed failed":                 {given(withProven, withProgress(v1beta2.RestoreFailed)), Fail{v1beta2.ReasonSeedFailed, "what the cluster says"}},
+		"reports seeding":                          {given(withProven, withProgress(v1beta2.RestoreSeeding)), steps.Follow{Cluster: *progress(v1beta2.RestoreSeeding)}},
+		"reports switching":                        {given(withProven, withProgress(v1beta2.RestoreSwitching)), steps.Follow{Cluster: *progress(v1beta2.RestoreSwitching)}},
+		"reports growing":                          {given(withProven, withProgress(v1beta2.RestoreGrowing)), steps.Follow{Cluster: *progress(v1beta2.RestoreGrowing)}},
+		"is complete when the cluster is complete": {given(withProven, withProgress(v1beta2.RestoreComplete)), steps.Complete{Cluster: *progress(v1beta2.RestoreComplete)}},
+		"fails if the seed failed":                 {given(withProven, withProgress(v1beta2.RestoreFailed)), steps.Fail{Reason: v1beta2.ReasonSeedFailed, Message: "what the cluster says"}},
 		"follows a cluster whose version was lowered in the meantime": {
-			given(withProven, withProgress(v1beta2.RestoreGrowing), withVersion("3.5.1")), Follow{*progress(v1beta2.RestoreGrowing)},
+			given(withProven, withProgress(v1beta2.RestoreGrowing), withVersion("3.5.1")), steps.Follow{Cluster: *progress(v1beta2.RestoreGrowing)},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -173,25 +178,25 @@ func TestTheRestoreFollowsTheReportOfTheCluster(t *testing.T) {
 		})
 	}
 	for name, test := range map[string]struct {
-		state  State
+		state  state.State
 		reason string
 		says   string
 	}{
 		"waits for a cluster that does not exist": {given(withProven, withoutCluster), v1beta2.ReasonWaitingForCluster, "no EtcdCluster example"},
 		"waits until cluster-operator starts":     {given(withProven), v1beta2.ReasonVerified, "has not started the restore"},
-		"reports that the cluster is paused":      {given(withProven, func(s *State) { s.Cluster.Spec.Paused = true }), v1beta2.ReasonVerified, "spec.paused"},
-		"reports that the cluster hibernates":     {given(withProven, func(s *State) { s.Cluster.Spec.Hibernate = true }), v1beta2.ReasonVerified, "spec.hibernate"},
-		"reports what the cluster waits for": {given(withProven, func(s *State) {
+		"reports that the cluster is paused":      {given(withProven, func(s *state.State) { s.Cluster.Spec.Paused = true }), v1beta2.ReasonVerified, "spec.paused"},
+		"reports that the cluster hibernates":     {given(withProven, func(s *state.State) { s.Cluster.Spec.Hibernate = true }), v1beta2.ReasonVerified, "spec.hibernate"},
+		"reports what the cluster waits for": {given(withProven, func(s *state.State) {
 			s.Cluster.Status.Conditions = []metav1.Condition{{Type: v1beta2.ConditionStalled, Status: metav1.ConditionTrue, Reason: "SecretMissing", Message: "there is no Secret tls"}}
 		}), v1beta2.ReasonNotStarted, "needs your help (SecretMissing): there is no Secret tls"},
-		"names the other restore that comes first":    {given(withProven, func(s *State) { s.Ahead = "other-restore" }), v1beta2.ReasonQueued, "EtcdRestore other-restore is first"},
+		"names the other restore that comes first":    {given(withProven, func(s *state.State) { s.Ahead = "other-restore" }), v1beta2.ReasonQueued, "EtcdRestore other-restore is first"},
 		"ignores the success of another restore":      {given(withProven, withProgress(v1beta2.RestoreComplete), elsewhere), v1beta2.ReasonVerified, "has not started the restore"},
 		"ignores the failure of another restore":      {given(withProven, withProgress(v1beta2.RestoreFailed), elsewhere), v1beta2.ReasonVerified, "has not started the restore"},
 		"waits for an EtcdBackup that does not exist": {given(givenBackup(nil)), v1beta2.ReasonBackupNotFound, "no EtcdBackup nightly"},
 		"waits for an EtcdBackup's first snapshot":    {given(givenBackup(backupOf("S3", v1beta2.Storage{S3: &v1beta2.S3Source{Path: "b/k"}}, ""))), v1beta2.ReasonPending, "no snapshot yet"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wait, ok := next(test.state).(Wait)
+			wait, ok := next(test.state).(steps.Wait)
 			if !ok || wait.Reason != test.reason || !strings.Contains(wait.Message, test.says) {
 				t.Errorf("got %#v", next(test.state))
 			}
@@ -200,20 +205,20 @@ func TestTheRestoreFollowsTheReportOfTheCluster(t *testing.T) {
 }
 
 func TestAFinishedRestoreDoesNothingMore(t *testing.T) {
-	ended := func(s *State) { s.Restore.Status.CompletionTime = &metav1.Time{Time: now} }
-	for name, state := range map[string]State{
+	ended := func(s *state.State) { s.Restore.Status.CompletionTime = &metav1.Time{Time: now} }
+	for name, state := range map[string]state.State{
 		"if its snapshot was never verified": given(ended),
 		"if its snapshot was verified":       given(ended, withProven),
 		"if its cluster does not exist":      given(ended, withProven, withoutCluster),
 		"if its cluster reports Growing":     given(ended, withProven, withProgress(v1beta2.RestoreGrowing)),
-		"if a late reading succeeds":         given(ended, withProof(Proof{Progress: ProofDone, Source: theSource, Snapshot: theSnapshot})),
+		"if a late reading succeeds":         given(ended, withProof(state.Proof{Progress: state.ProofDone, Source: theSource, Snapshot: theSnapshot})),
 		"if its cluster reports a failure":   given(ended, withProven, withProgress(v1beta2.RestoreFailed)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(Step(Done{}), next(state)); diff != "" {
+			if diff := cmp.Diff(steps.Step(steps.Done{}), next(state)); diff != "" {
 				t.Errorf("want -, got +:\n%s", diff)
 			}
-			if diff := cmp.Diff(state.Restore.Status, NewStatus(state, next(state), nil)); diff != "" {
+			if diff := cmp.Diff(state.Restore.Status, status.New(state, next(state), nil)); diff != "" {
 				t.Errorf("the status changed: want -, got +:\n%s", diff)
 			}
 		})
@@ -241,13 +246,13 @@ func TestARestoreFailsIfTheSnapshotIsNewerThanTheCluster(t *testing.T) {
 		"a snapshot of an unknown version":            {with("", ""), "3.4.1", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			proof := Proof{Progress: ProofDone, Source: theSource, Snapshot: test.snapshot, Format: formatOf(test.snapshot)}
-			fail, refused := next(given(withProof(proof), withVersion(test.version))).(Fail)
+			proof := state.Proof{Progress: state.ProofDone, Source: theSource, Snapshot: test.snapshot, Format: formatOf(test.snapshot)}
+			fail, refused := next(given(withProof(proof), withVersion(test.version))).(steps.Fail)
 			if refused != test.refused || refused && fail.Reason != v1beta2.ReasonSnapshotTooNew {
 				t.Errorf("before it was accepted: refused %v, %+v", refused, fail)
 			}
-			late := given(withProven, withVersion(test.version), func(s *State) { s.Restore.Status.Snapshot = &test.snapshot })
-			if fail, refused := next(late).(Fail); refused != test.refused || refused && fail.Reason != v1beta2.ReasonSnapshotTooNew {
+			late := given(withProven, withVersion(test.version), func(s *state.State) { s.Restore.Status.Snapshot = &test.snapshot })
+			if fail, refused := next(late).(steps.Fail); refused != test.refused || refused && fail.Reason != v1beta2.ReasonSnapshotTooNew {
 				t.Errorf("after it was accepted: refused %v, %+v", refused, fail)
 			}
 		})
@@ -258,12 +263,12 @@ func TestTheSourceIsOneExactObject(t *testing.T) {
 	s3 := func(path string) v1beta2.Storage { return v1beta2.Storage{S3: &v1beta2.S3Source{Path: path}} }
 	gcs := v1beta2.Storage{GCS: &v1beta2.GCSSource{Path: "b/k", GCPSecret: "gcp", Endpoint: "http://gcs"}}
 	for name, test := range map[string]struct {
-		state State
-		want  Step
+		state state.State
+		want  steps.Step
 	}{
-		"an object in GCS":                     {given(withStorage("GCS", gcs)), Verify{Source: v1beta2.RestoreSource{StorageType: "GCS", Bucket: "b", Key: "k", Secret: "gcp", Endpoint: "http://gcs"}}},
-		"a key with slashes":                   {given(withStorage("S3", s3("b//k/l"))), Verify{Source: v1beta2.RestoreSource{StorageType: "S3", Bucket: "b", Key: "/k/l"}}},
-		"the newest snapshot of an EtcdBackup": {given(givenBackup(backupOf("GCS", gcs, "b/k/new.db"))), Verify{Source: v1beta2.RestoreSource{StorageType: "GCS", Bucket: "b", Key: "k/new.db", Secret: "gcp", Endpoint: "http://gcs"}}},
+		"an object in GCS":                     {given(withStorage("GCS", gcs)), steps.Verify{Source: v1beta2.RestoreSource{StorageType: "GCS", Bucket: "b", Key: "k", Secret: "gcp", Endpoint: "http://gcs"}}},
+		"a key with slashes":                   {given(withStorage("S3", s3("b//k/l"))), steps.Verify{Source: v1beta2.RestoreSource{StorageType: "S3", Bucket: "b", Key: "/k/l"}}},
+		"the newest snapshot of an EtcdBackup": {given(givenBackup(backupOf("GCS", gcs, "b/k/new.db"))), steps.Verify{Source: v1beta2.RestoreSource{StorageType: "GCS", Bucket: "b", Key: "k/new.db", Secret: "gcp", Endpoint: "http://gcs"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, next(test.state)); diff != "" {
@@ -273,7 +278,7 @@ func TestTheSourceIsOneExactObject(t *testing.T) {
 	}
 	// Defect 6 of coreos/etcd-operator: an unknown type ended the process, a missing block was a panic.
 	for name, test := range map[string]struct {
-		state  State
+		state  state.State
 		reason string
 		says   string
 	}{
@@ -287,7 +292,7 @@ func TestTheSourceIsOneExactObject(t *testing.T) {
 		"for an EtcdBackup without an s3 block": {given(givenBackup(backupOf("S3", v1beta2.Storage{}, "b/k"))), v1beta2.ReasonInvalidSpec, "block s3"},
 	} {
 		t.Run("fails "+name, func(t *testing.T) {
-			fail, ok := next(test.state).(Fail)
+			fail, ok := next(test.state).(steps.Fail)
 			if !ok || fail.Reason != test.reason || !strings.Contains(fail.Message, test.says) || strings.Contains(fail.Message, "very-secret") {
 				t.Errorf("got %#v", next(test.state))
 			}

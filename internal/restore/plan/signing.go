@@ -3,12 +3,14 @@ package plan
 import (
 	"fmt"
 
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
+	"github.com/etcd-suite/etcd-operator/internal/restore/steps"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
 // require adds to wanted the public keys of the spec, of which one must have signed the snapshot. It returns the Step that says why that is not
 // possible.
-func (s State) require(wanted *Verify) Step {
+func require(s state.State, wanted *steps.Verify) steps.Step {
 	if s.Restore.Spec.Signing == nil {
 		return nil
 	}

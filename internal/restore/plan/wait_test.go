@@ -9,6 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
+	"github.com/etcd-suite/etcd-operator/internal/restore/status"
+	"github.com/etcd-suite/etcd-operator/internal/restore/steps"
 )
 
 // A verified EtcdRestore said for ever that the cluster has not started it, and was never Stalled.
@@ -30,11 +33,11 @@ func TestARestoreThatTheClusterDoesNotStartIsStalledWithWhatTheClusterReports(t 
 		"the cluster needs help":     {0, condition(v1beta2.ConditionStalled, metav1.ConditionTrue, v1beta2.ReasonSnapshotTooNew, "The cluster does not start it."), v1beta2.ReasonNotStarted, true, []string{"SnapshotTooNew", "The cluster does not start it."}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := State{Now: now.Add(test.after), Cluster: &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "example"}}}
+			s := state.State{Now: now.Add(test.after), Cluster: &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "example"}}}
 			s.Restore.Status.Conditions = []metav1.Condition{condition(v1beta2.ConditionVerified, metav1.ConditionTrue, v1beta2.ReasonVerified, "")}
 			s.Cluster.Status.Conditions = []metav1.Condition{test.condition}
 			step := clusterHasNotStarted(s)
-			wait, _ := step.(Wait)
+			wait, _ := step.(steps.Wait)
 			if wait.Reason != test.reason || wait.Stalled != test.stalled {
 				t.Errorf("got %+v", wait)
 			}
@@ -43,7 +46,7 @@ func TestARestoreThatTheClusterDoesNotStartIsStalledWithWhatTheClusterReports(t 
 					t.Errorf("the status says %q, want %q", wait.Message, want)
 				}
 			}
-			if got := meta.IsStatusConditionTrue(NewStatus(s, step, nil).Conditions, v1beta2.ConditionStalled); got != test.stalled {
+			if got := meta.IsStatusConditionTrue(status.New(s, step, nil).Conditions, v1beta2.ConditionStalled); got != test.stalled {
 				t.Errorf("Stalled is %t, want %t", got, test.stalled)
 			}
 		})
@@ -51,7 +54,7 @@ func TestARestoreThatTheClusterDoesNotStartIsStalledWithWhatTheClusterReports(t 
 }
 
 func TestAnObjectOfARestoreThatIsRefusedIsStalled(t *testing.T) {
-	status := NewStatus(State{}, ObjectRefused("Kubernetes refuses Secret x."), nil)
+	status := status.New(state.State{}, ObjectRefused("Kubernetes refuses Secret x."), nil)
 	if !meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionStalled) || status.Reason != "Kubernetes refuses Secret x." {
 		t.Errorf("the status is %+v", status)
 	}

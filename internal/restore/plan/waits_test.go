@@ -11,6 +11,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/planning/planningtest"
+	"github.com/etcd-suite/etcd-operator/internal/restore/status"
+	"github.com/etcd-suite/etcd-operator/internal/restore/steps"
 )
 
 // A wait that is forgotten here lasts without an end, and no alert or GitOps tool notices that a person must act.
@@ -42,11 +44,11 @@ func TestARestoreThatWaitsForAnEtcdBackupIsStalledAfterFiveMinutes(t *testing.T)
 	}{{0, false}, {planning.StalledAfter - time.Second, false}, {planning.StalledAfter, true}} {
 		s.Now = now.Add(at.after)
 		step := next(s)
-		s.Restore.Status = NewStatus(s, step, nil)
+		s.Restore.Status = status.New(s, step, nil)
 		if c := stalledOf(s.Restore.Status); (c != nil) != at.stalled {
 			t.Errorf("after %s: Stalled is %+v", at.after, c)
 		}
-		if left, requeue := planning.StalledAfter-at.after, step.describe(s).Requeue; left > 0 && (requeue == 0 || requeue > left) {
+		if left, requeue := planning.StalledAfter-at.after, step.Describe(s).Requeue; left > 0 && (requeue == 0 || requeue > left) {
 			t.Errorf("after %s: the next pass is after %s", at.after, requeue)
 		}
 	}
@@ -65,17 +67,17 @@ func TestARestoreIsStalledIfItsAttemptsFailUntilAPersonActs(t *testing.T) {
 	} {
 		s := given(withProof(failed(test.reason, false)))
 		s.Restore.Status.Attempts = test.attempts
-		s.Restore.Status = NewStatus(s, next(s), nil)
+		s.Restore.Status = status.New(s, next(s), nil)
 		if c := stalledOf(s.Restore.Status); (c != nil) != test.stalled {
 			t.Errorf("%s: Stalled is %+v", name, c)
 		}
-		for _, step := range []Step{Verify{Source: theSource}, Verifying{}} {
-			s.Restore.Status = NewStatus(s, step, nil)
+		for _, step := range []steps.Step{steps.Verify{Source: theSource}, steps.Verifying{}} {
+			s.Restore.Status = status.New(s, step, nil)
 			if c := stalledOf(s.Restore.Status); (c != nil) != test.stalled {
 				t.Errorf("%s, during the next attempt: Stalled is %+v", name, c)
 			}
 		}
-		s.Restore.Status = NewStatus(s, Accept{Source: theSource, Snapshot: theSnapshot}, nil)
+		s.Restore.Status = status.New(s, steps.Accept{Source: theSource, Snapshot: theSnapshot}, nil)
 		if c := stalledOf(s.Restore.Status); c != nil {
 			t.Errorf("%s, when it has succeeded: Stalled is %+v", name, c)
 		}
@@ -85,11 +87,11 @@ func TestARestoreIsStalledIfItsAttemptsFailUntilAPersonActs(t *testing.T) {
 // The cluster waited for a Secret in the middle of a restore, and the restore reported progress.
 func TestARestoreIsStalledWhileItsClusterIs(t *testing.T) {
 	s := given(withProven, withProgress(v1beta2.RestoreGrowing))
-	if s.Restore.Status = NewStatus(s, next(s), nil); stalledOf(s.Restore.Status) != nil {
+	if s.Restore.Status = status.New(s, next(s), nil); stalledOf(s.Restore.Status) != nil {
 		t.Errorf("Stalled is %+v", stalledOf(s.Restore.Status))
 	}
 	s.Cluster.Status.Conditions = []metav1.Condition{{Type: v1beta2.ConditionStalled, Status: metav1.ConditionTrue, Reason: "SecretMissing", Message: "There is no Secret tls."}}
-	s.Restore.Status = NewStatus(s, next(s), nil)
+	s.Restore.Status = status.New(s, next(s), nil)
 	if c := stalledOf(s.Restore.Status); c == nil || !strings.Contains(c.Message, "needs your help (SecretMissing): There is no Secret tls.") {
 		t.Errorf("Stalled is %+v", c)
 	}

@@ -71,11 +71,11 @@ func TestEachOpenerOfAStoreSaysForWhomItIs(t *testing.T) {
 	})
 	slices.Sort(openers)
 	want := []string{
-		"internal/backup/clients/site.go", // snapshots, series, copies, archives, restore tests, deletions
-		"internal/plugin/cli/store.go",    // the stores of download and import, on the machine of a user
-		"internal/restore/point.go",       // the snapshot of a point in time
-		"internal/restore/safety.go",      // safety snapshots
-		"internal/restore/signed_url.go",  // who reads a source, signs a URL for it
+		"internal/backup/clients/site.go",        // snapshots, series, copies, archives, restore tests, deletions
+		"internal/plugin/cli/snapshots/store.go", // the stores of download and import, on the machine of a user
+		"internal/restore/point.go",              // the snapshot of a point in time
+		"internal/restore/safety.go",             // safety snapshots
+		"internal/restore/signed_url.go",         // who reads a source, signs a URL for it
 		"internal/restore/signed_url.go",
 		"internal/seeder/seeder.go", // the Pod of a member
 		"internal/source/source.go",
@@ -87,8 +87,8 @@ func TestEachOpenerOfAStoreSaysForWhomItIs(t *testing.T) {
 
 // ownProcess are the programs of one party, which has their identity and decides alone what it is used for.
 var ownProcess = map[string]string{
-	"internal/seeder/seeder.go":    "the seed runs as the ServiceAccount of the members",
-	"internal/plugin/cli/store.go": "kubectl etcd runs on the machine of the person who calls it, with the Secret of the EtcdBackup or with that person's own identity",
+	"internal/seeder/seeder.go":              "the seed runs as the ServiceAccount of the members",
+	"internal/plugin/cli/snapshots/store.go": "kubectl etcd runs on the machine of the person who calls it, with the Secret of the EtcdBackup or with that person's own identity",
 }
 
 // The operators must ask the list. Only a program that runs as one party has no list.

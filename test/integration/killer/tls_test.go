@@ -53,6 +53,23 @@ func TestCertificatesAndCAAreReplacedIfTheOperatorIsKilledAtEveryCall(t *testing
 			return errors.Join(b.caReplaced(string(first)), b.isReady(), b.serveCurrentCertificates())
 		})
 	})
+	b.step("giving a CA of an earlier release the keys for others", func(b *bench) {
+		pods := b.uids()
+		kubetest.MustKubectl(b, "", "patch", "secret/"+b.cluster.Name+"-ca", "-n", b.cluster.Namespace, "--type=merge", "-p", `{"data":{"tls.crt":null,"tls.key":null}}`)
+		b.convergeWithKills(func() error { return errors.Join(b.caHandedOut(), b.isReady()) })
+		if diff := cmp.Diff(pods, b.uids()); diff != "" {
+			b.Errorf("that restarted members (-before +after):\n%s", diff)
+		}
+	})
+}
+
+// caHandedOut returns no error if others sign with the CA of the cluster.
+func (b *bench) caHandedOut() error {
+	ca := b.secret("-ca")
+	if len(ca["tls.crt"]) == 0 || string(ca["tls.crt"]) != string(ca["ca.crt"]) || string(ca["tls.key"]) != string(ca["ca.key"]) {
+		return errors.New("others do not sign with the CA of the cluster")
+	}
+	return nil
 }
 
 // secret returns the data of one of the cluster's Secrets, or nothing if it does not exist.
@@ -92,7 +109,7 @@ func (b *bench) caReplaced(before string) error {
 			return fmt.Errorf("Secret %s%s contains a different CA bundle", b.cluster.Name, suffix)
 		}
 	}
-	return nil
+	return b.caHandedOut()
 }
 
 // serveCurrentCertificates returns no error if every member serves the certificates of its Secrets.

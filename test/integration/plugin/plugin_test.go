@@ -17,6 +17,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 )
 
@@ -211,7 +212,7 @@ func runner(t *testing.T, namespace string) func(...string) (string, error) {
 	config := kubeconfig(t, kubetest.Config(t))
 	return func(args ...string) (string, error) {
 		var out strings.Builder
-		root := cli.New(cli.IO{In: strings.NewReader(""), Out: &out, Err: io.Discard, Now: func() time.Time { return now }}, "test")
+		root := cli.New(session.IO{In: strings.NewReader(""), Out: &out, Err: io.Discard, Now: func() time.Time { return now }}, "test")
 		root.SetArgs(append(args, "--kubeconfig", config, "--namespace", namespace))
 		err := root.ExecuteContext(t.Context())
 		return out.String(), err

@@ -78,7 +78,7 @@ func widenRoles(s state.State) (changes []etcd.AccountChange) {
 
 // widenUsers adds users, and gives them roles and passwords.
 func widenUsers(s state.State) (changes []etcd.AccountChange) {
-	present, versions := set(s.Accounts.Present.Users), recorded(s)
+	present, roles, versions := set(s.Accounts.Present.Users), set(s.Accounts.Present.Roles), recorded(s)
 	for _, user := range s.Spec.Auth.Users {
 		if !makeable(s, user) {
 			continue
@@ -96,7 +96,7 @@ func widenUsers(s state.State) (changes []etcd.AccountChange) {
 		case passwordDue(s, versions, user):
 			changes = append(changes, etcd.AccountChange{Act: etcd.SetPassword, Name: user.Name, PasswordSecret: user.PasswordSecret})
 		}
-		for _, role := range grantable(s, user) {
+		for _, role := range grantable(roles, user) {
 			if !slices.Contains(has, role) {
 				changes = append(changes, etcd.AccountChange{Act: etcd.GrantRole, Name: user.Name, Role: role})
 			}
@@ -120,6 +120,9 @@ func narrow(s state.State) (changes []etcd.AccountChange) {
 			if !reserved(s, user.Name) && !slices.Contains(user.Roles, role) {
 				changes = append(changes, etcd.AccountChange{Act: etcd.RevokeRole, Name: user.Name, Role: role})
 			}
+		}
+		if len(changes) >= mostAtOnce { // a member may name thousands of roles of each user
+			return changes[:mostAtOnce]
 		}
 	}
 	if s.Spec.Auth.RemovalPolicy == v1beta2.AuthRemovalRetain {

@@ -10,11 +10,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 const (
 	// mostOthers is how many users or roles of others the status names.
 	mostOthers = 20
+	// mostOfName is how many bytes of a name the status and messages have that etcd chose. A name of the spec has at most 128 characters.
+	mostOfName = 256
 	// mostRemoved is how many removed users or roles the status names.
 	mostRemoved = 500
 )
@@ -200,7 +203,7 @@ func (is *after) nameUsers(s state.State) {
 		case wanted[name], own[name]:
 			is.Users = append(is.Users, v1beta2.AuthUserStatus{Name: name, Version: cmp.Or(version, incarnationPrefix(s))})
 		case len(is.OtherUsers) < mostOthers:
-			is.OtherUsers = append(is.OtherUsers, name)
+			is.OtherUsers = append(is.OtherUsers, planning.Shorten(name, mostOfName))
 		}
 	}
 	made := map[string]bool{}
@@ -222,7 +225,7 @@ func (is *after) nameRoles(s state.State) {
 		case wanted[name], own[name]:
 			is.Roles = append(is.Roles, name)
 		case name != state.RootUser && len(is.OtherRoles) < mostOthers:
-			is.OtherRoles = append(is.OtherRoles, name)
+			is.OtherRoles = append(is.OtherRoles, planning.Shorten(name, mostOfName))
 		}
 	}
 	is.RemovedRoles = without(is.RemovedRoles, wanted)

@@ -10,6 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/waits"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // Change makes the next changes of users and roles.
@@ -81,7 +82,7 @@ func words(changes []etcd.AccountChange) string {
 		case etcd.Permit, etcd.Forbid:
 			part += " keys to role " + c.Name
 		case etcd.GrantRole, etcd.RevokeRole:
-			part += " " + c.Role + " of user " + c.Name
+			part += " " + planning.Shorten(c.Role, mostOfName) + " of user " + c.Name
 		case etcd.SetPassword:
 			part += " of user " + c.Name
 		default:

@@ -109,9 +109,7 @@ func reserved(s state.State, user string) bool {
 	return user == identity || user == state.RootUser
 }
 
-// grantable returns the roles of a user that exist in etcd.
-func grantable(s state.State, user v1beta2.AuthUser) []string {
-	return slices.DeleteFunc(slices.Clone(user.Roles), func(role string) bool {
-		return role != state.RootUser && !slices.Contains(s.Accounts.Present.Roles, role)
-	})
+// grantable returns the roles of a user that etcd has.
+func grantable(have map[string]bool, user v1beta2.AuthUser) []string {
+	return slices.DeleteFunc(slices.Clone(user.Roles), func(role string) bool { return role != state.RootUser && !have[role] })
 }

@@ -148,12 +148,26 @@ func RotateCA(s state.State) steps.Step {
 		return nil
 	case c.Outdated:
 		return steps.WriteCertificates{Switch: true, Cause: "all members trust the new CA"}
+	case c.Superseded && c.CA.Incomplete != "":
+		return nil // HandOutCA failed: others still sign with the old CA
+	case c.Superseded && s.Spec.TLS.CertManager != nil && len(s.UserCertificates.Unread) > 0:
+		return nil // a user may have a certificate of the old CA
 	case c.Superseded:
 		return dropOld(s)
 	case c.CA.Previous:
 		return steps.RemovePreviousCA{}
 	}
 	return nil
+}
+
+// HandOutCA gives the Secret of the CA the keys from which others sign clients. It stands before RotateCA, so that they sign with the new CA before
+// members trust it alone.
+func HandOutCA(s state.State) steps.Step {
+	c := s.Certificates
+	if s.Spec.TLS == nil || s.Spec.TLS.Managed == nil || c.Foreign != "" || c.CA.Broken != "" || c.CA.Incomplete == "" {
+		return nil
+	}
+	return steps.HandOutCA{Cause: c.CA.Incomplete}
 }
 
 // dropOld removes the old CA when no member serves a certificate of it any more.

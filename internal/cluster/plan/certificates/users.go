@@ -18,25 +18,71 @@ func CertifyUsers(s state.State) steps.Step {
 	if len(due) == 0 || c.Missing || c.Foreign != "" || c.CA.Broken != "" {
 		return nil
 	}
-	what := "user " + due[0].User + ": " + due[0].Cause
-	if more := len(due) - 1; more > 0 {
-		what = fmt.Sprintf("user %s and of %d more: %s", due[0].User, more, due[0].Cause)
-	}
-	if write := (steps.WriteUserCertificates{What: what}); s.UserCertificates.Urgent || !awaitsClocks(s, write) {
+	if write := (steps.WriteUserCertificates{What: first(due)}); s.UserCertificates.Urgent || !awaitsClocks(s, write) {
 		return write
 	}
 	return nil // reportClock
+}
+
+// first names the first of some certificates, and how many more there are.
+func first(of []state.UserCertificate) string {
+	if more := len(of) - 1; more > 0 {
+		return fmt.Sprintf("user %s and of %d more: %s", of[0].User, more, of[0].Cause)
+	}
+	return "user " + of[0].User + ": " + of[0].Cause
+}
+
+// SwitchUsers gives users the certificates of another CA, when all members have restarted and trust it.
+func SwitchUsers(s state.State) steps.Step {
+	later := s.UserCertificates.Outdated
+	if len(later) == 0 || !s.Formed() || !s.MembershipKnown || s.Certificates.Unknown || seedTrustsOldCA(s) {
+		return nil
+	}
+	return steps.WriteUserCertificates{Switch: true, What: first(later)}
+}
+
+// RequestUsers has cert-manager issue the certificates of users. The status names them before. So the operator finds the Certificates of those that have left
+// the spec, which cert-manager would renew without end.
+func RequestUsers(s state.State) steps.Step {
+	u := s.UserCertificates
+	if s.Spec.TLS == nil || s.Spec.TLS.CertManager == nil || s.Certificates.Foreign != "" {
+		return nil
+	}
+	unrecorded := slices.DeleteFunc(slices.Clone(u.Requests), func(user string) bool { return slices.Contains(s.RequestedUsers, user) })
+	switch {
+	case len(u.Left) > 0:
+		return steps.WithdrawUserCertificates{What: "user " + strings.Join(some(u.Left), ", ")}
+	case len(u.Requests) == 0 || s.Certificates.IssuerRefused != "":
+		return nil
+	case len(unrecorded) > 0:
+		return steps.AnnounceUserCertificates{Users: len(unrecorded)}
+	}
+	return steps.RequestUserCertificates{What: "user " + strings.Join(some(u.Requests), ", ")}
+}
+
+// RequestedUsers are the users that the status names: those of the spec, and those that left it and may still have a Certificate.
+func RequestedUsers(s state.State) (users []string) {
+	if s.Spec.TLS == nil || s.Spec.TLS.CertManager == nil {
+		return nil
+	}
+	certified := s.Spec.Auth.Certified()
+	for _, user := range s.RequestedUsers {
+		if !slices.Contains(certified, user) && !slices.Contains(s.UserCertificates.Gone, user) {
+			users = append(users, user)
+		}
+	}
+	return append(users, certified...)
 }
 
 // Binding is the Secret of the first user with a certificate; nil without one. What another owner keeps in a Secret of that name is not for clients of this
 // cluster.
 func Binding(s state.State) *v1beta2.ServiceBinding {
 	certified := s.Spec.Auth.Certified()
-	if len(certified) == 0 || s.Spec.TLS == nil || s.Spec.TLS.Managed == nil {
+	if len(certified) == 0 || !s.Spec.TLS.Issued() {
 		return nil
 	}
 	name := state.UserSecret(s, certified[0])
-	if slices.Contains(s.UserCertificates.Taken, name) {
+	if slices.Contains(s.UserCertificates.Taken, "Secret "+name) {
 		return nil
 	}
 	return &v1beta2.ServiceBinding{Name: name}
@@ -46,13 +92,17 @@ func Binding(s state.State) *v1beta2.ServiceBinding {
 func UncertifiedUsers(s state.State) steps.Step {
 	certified := s.Spec.Auth.Certified()
 	switch {
-	case len(certified) > 0 && (s.Spec.TLS == nil || s.Spec.TLS.Managed == nil):
-		return steps.Wait{Reason: v1beta2.ReasonAccountsNotChanged, Stalled: true, Message: fmt.Sprintf("User %s of spec.auth.users has certificate: {}, which needs TLS.managed. "+
+	case len(certified) > 0 && !s.Spec.TLS.Issued():
+		return steps.Wait{Reason: v1beta2.ReasonAccountsNotChanged, Stalled: true, Message: fmt.Sprintf("User %s of spec.auth.users has certificate: {}, which needs TLS.managed or TLS.certManager. "+
 			"Issue its certificate otherwise, with the user as common name, and remove the field.", certified[0])}
 	case len(s.UserCertificates.Taken) > 0:
-		return steps.Wait{Reason: v1beta2.ReasonNotOurs, Stalled: true, Message: TakenByAnother("Secret " + strings.Join(some(s.UserCertificates.Taken), ", "))}
+		return steps.Wait{Reason: v1beta2.ReasonNotOurs, Stalled: true, Message: TakenByAnother(strings.Join(some(s.UserCertificates.Taken), ", "))}
 	case len(s.UserCertificates.Unread) > 0:
 		return steps.Wait{Reason: v1beta2.ReasonSecretMissing, Stalled: true, Message: planning.Sentence("The operator cannot read the Secrets of users, and renews no certificate in them: ", strings.Join(some(s.UserCertificates.Unread), "; "))}
+	case len(s.UserCertificates.Requests) > 0 && s.Certificates.IssuerRefused != "":
+		return steps.Wait{Reason: v1beta2.ReasonIssuerNotAllowed, Stalled: true, Message: s.Certificates.IssuerRefused + " So user " + strings.Join(some(s.UserCertificates.Requests), ", ") + " gets none."}
+	case len(s.UserCertificates.Unissued) > 0:
+		return steps.Wait{Reason: v1beta2.ReasonCertificateNotReady, Message: strings.Join(some(s.UserCertificates.Unissued), " ")}
 	}
 	return nil
 }

@@ -69,8 +69,8 @@ type Material struct {
 	CA *Secret
 	// HandedOut are the Secrets that members and clients use, by the name of the usage. Issued are those of cert-manager.
 	HandedOut, Issued map[string]*Secret
-	// Users are the Secrets with the certificates of users (TLS.managed), by the name of the user.
-	Users map[string]*Secret
+	// Users are the Secrets with the certificates of users, by the name of the user. UsersIssued are those of cert-manager.
+	Users, UsersIssued map[string]*Secret
 	// Rotate is the value of the annotation that requests a new CA.
 	Rotate string
 	// Taken is the Secret or Certificate for the operator's own certificate, if another owner has it.

@@ -34,7 +34,7 @@ func (m Material) Judge(s state.State, c state.Certificates) state.Certificates 
 	}
 	bundle, wanted := Bundle(m), Wanted(m)
 	checks := pki.NewChecks(maxSignatures)
-	needed := wanted.With(inUse(m, checks))
+	needed := wanted.With(inUse(m, checks)).With(m.neededByUsers())
 	var trusted, shown time.Time
 	for _, u := range state.Usages {
 		held := m.HandedOut[u.Name]
@@ -44,6 +44,9 @@ func (m Material) Judge(s state.State, c state.Certificates) state.Certificates 
 		c.Missing = c.Missing || held == nil
 		c.Unknown = c.Unknown || !pki.ParseBundle(held.Get(u.CaKey)).Has(needed)
 		trusted, shown = state.Later(trusted, held.since(annotationTrustSince)), state.Later(shown, held.since(annotationCertificateSince))
+	}
+	for _, held := range m.Users {
+		shown = state.Later(shown, held.since(annotationCertificateSince))
 	}
 	c.Superseded = !needed.Has(bundle)
 	c.Refusing, c.RefusingExpired = refusing(m, s, bundle, checks)
@@ -84,7 +87,7 @@ func judgeCA(m Material, s state.State) state.CertificateAuthority {
 		return a
 	}
 	end := current.Certificate().NotAfter
-	a.Invalid = !signs(m, s)
+	a.Invalid, a.Incomplete = !signs(m, s), m.incomplete()
 	switch early := notYetValid(current.Certificate(), state.LaterNow(s)); {
 	case early != "":
 		a.ReplaceCause = "the current one was created while a clock was ahead: " + early
@@ -243,13 +246,13 @@ func (m Material) NewSecret(s state.State, u state.Usage, step steps.WriteCertif
 	}
 	before := m.HandedOut[u.Name]
 	after := &Secret{Data: map[string][]byte{}, Annotations: map[string]string{}}
-	bundle := Bundle(m).With(Wanted(m))
+	bundle := Bundle(m).With(Wanted(m)).With(m.neededByUsers())
 	if before := previous(m); before != nil && m.Issued == nil && Valid(s, before) && !signsNow(m, s) {
 		bundle = bundle.With(pki.Bundle{before.Certificate()}) // it signs, because the current one is not valid
 	}
 	if step.Drop {
 		checks := pki.NewChecks(maxSignatures)
-		if bundle = Wanted(m).With(inUse(m, checks)); checks.Exceeded() {
+		if bundle = Wanted(m).With(inUse(m, checks)).With(m.neededByUsers()); checks.Exceeded() {
 			return nil, errors.New(strings.TrimSuffix(TooManySignatures, "."))
 		}
 	}
@@ -309,6 +312,9 @@ func (m Material) WithNewCA(s state.State, authority *pki.CA) map[string][]byte 
 	data := map[string][]byte{
 		CACertKey: authority.Cert, CAKeyKey: authority.Key,
 		PreviousCACertKey: m.CA.Get(CACertKey), PreviousCAKeyKey: m.CA.Get(CAKeyKey),
+	}
+	if held := m.CA.Get(IssuedCertKey); len(held) > 0 { // it signs clients until all members trust the new one
+		data[IssuedCertKey], data[IssuedKeyKey] = held, m.CA.Get(IssuedKeyKey)
 	}
 	current, err := Current(m)
 	if previous := previous(m); previous != nil && Valid(s, previous) && (err != nil || !Valid(s, current)) {

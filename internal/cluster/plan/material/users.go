@@ -8,11 +8,12 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
 // The certificates of users follow that of clients: they have the same CAs, and the same CA signs them. So when a CA is replaced, they change in
-// the same steps, and no rule about members waits for them.
+// the same steps, and no rule about members waits for them. Those of cert-manager are in users_issued.go.
 
 // Keys of the Secret of a user beside the certificate. Service Binding (servicebinding.io) defines the first four.
 const (
@@ -26,14 +27,24 @@ const (
 // otherCAs is why a Secret of a user is written with the certificate that it has.
 const otherCAs = "the CAs or the addresses of the cluster have changed"
 
-// JudgeUsers says which certificates of users are due.
-func (m Material) JudgeUsers(s state.State) (due []state.UserCertificate) {
+// JudgeUsers says which certificates of users are due, and which when all members trust a new CA.
+func (m Material) JudgeUsers(s state.State) (due, outdated []state.UserCertificate) {
+	var trusted pki.Bundle
+	if m.Issued != nil {
+		trusted = m.trustedByMembers()
+	}
 	for _, user := range s.Spec.Auth.Certified() {
-		if cause := m.userDue(s, user); cause != "" {
+		cause, later := m.userDue(s, user), ""
+		if m.Issued != nil {
+			cause, later = m.issuedUserDue(s, user, trusted)
+		}
+		if cause != "" {
 			due = append(due, state.UserCertificate{User: user, Cause: cause})
+		} else if later != "" {
+			outdated = append(outdated, state.UserCertificate{User: user, Cause: later})
 		}
 	}
-	return due
+	return due, outdated
 }
 
 // userDue says why the Secret of a user must be written; empty if it need not, or cannot be now.
@@ -51,7 +62,7 @@ func (m Material) userDue(s state.State, user string) string {
 		return "it has none yet"
 	}
 	if err == nil {
-		err = userRequest(s, user).Check(userPair(held))
+		err = state.UserRequest(s, user).Check(userPair(held))
 	}
 	switch {
 	case err != nil:
@@ -84,7 +95,7 @@ func (m Material) UsersDueAt(s state.State) time.Time {
 	first := s.Now.Add(state.Validity(s).CADuration)
 	for _, held := range m.Users {
 		if leaf, err := pki.ParseCertificate(held.Get(v1beta2.ClientCertKey)); err == nil {
-			if at := leaf.NotAfter.Add(-state.Validity(s).RenewBefore); at.Before(first) {
+			if at := leaf.NotAfter.Add(-renewBefore(s, leaf)); at.Before(first) {
 				first = at
 			}
 		}
@@ -103,13 +114,6 @@ func (m Material) signerOfUsers() *pki.CA {
 
 func userPair(held *Secret) pki.Pair {
 	return pki.Pair{Cert: held.Get(v1beta2.ClientCertKey), Key: held.Get(v1beta2.ClientKeyKey)}
-}
-
-// userRequest is what the certificate of clients has, with the name of the user.
-func userRequest(s state.State, user string) pki.Request {
-	request := state.CertificateRequest(s, state.Usage{Name: "client"})
-	request.CommonName = user
-	return request
 }
 
 // userData is what the Secret of a user has beside the certificate.
@@ -135,28 +139,36 @@ func (s *Secret) has(data map[string][]byte) bool {
 }
 
 // NewUserSecret is the Secret of a user after it is written. A certificate that is not due is kept.
-func (m Material) NewUserSecret(s state.State, user string) (*Secret, error) {
+func (m Material) NewUserSecret(s state.State, user string, step steps.WriteUserCertificates) (*Secret, error) {
+	if m.Issued != nil {
+		return m.newIssuedUserSecret(s, user, step)
+	}
 	signer := m.signerOfUsers()
 	held := m.Users[user]
 	pair := userPair(held)
 	leaf, err := pair.Leaf()
 	issues := signer != nil && Valid(s, signer)
-	keep := err == nil && !issues || err == nil && userRequest(s, user).Check(pair) == nil && leaf.CheckSignatureFrom(signer.Certificate()) == nil && notYetValid(leaf, state.ServerNow(s)) == "" &&
+	keep := err == nil && !issues || err == nil && state.UserRequest(s, user).Check(pair) == nil && leaf.CheckSignatureFrom(signer.Certificate()) == nil && notYetValid(leaf, state.ServerNow(s)) == "" &&
 		state.Validity(s).DueBy(leaf.NotAfter, signer.Certificate().NotAfter, state.ServerNow(s)) == ""
 	switch {
 	case keep:
 	case !issues:
 		return nil, fmt.Errorf("issue the certificate of user %s: %w", user, errNoAuthority)
 	default:
-		if pair, err = signer.Issue(userRequest(s, user), state.EarlierNow(s), state.FromEarlier(s, state.Validity(s).Duration)); err != nil {
+		if pair, err = signer.Issue(state.UserRequest(s, user), state.EarlierNow(s), state.FromEarlier(s, state.Validity(s).Duration)); err != nil {
 			return nil, fmt.Errorf("issue the certificate of user %s: %w", user, err)
 		}
 	}
+	return m.userSecret(s, user, pair), nil
+}
+
+// userSecret is the Secret of a user with a certificate.
+func (m Material) userSecret(s state.State, user string, pair pki.Pair) *Secret {
 	data := m.userData(s, user)
 	data[v1beta2.ClientCertKey], data[v1beta2.ClientKeyKey], data[IssuedCertKey], data[IssuedKeyKey] = pair.Cert, pair.Key, pair.Cert, pair.Key
 	after := &Secret{Data: data, Annotations: map[string]string{}}
-	if held != nil {
+	if held := m.Users[user]; held != nil {
 		after.Version = held.Version
 	}
-	return after, nil
+	return after
 }

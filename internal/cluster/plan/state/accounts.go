@@ -34,12 +34,14 @@ func MayChangeAccounts(s State) bool {
 // UserSecret is the name of the Secret with the certificate of a user.
 func UserSecret(s State, user string) string { return v1beta2.UserSecret(s.Name, user) }
 
-// UserCertificates are those of users of spec.auth. Due must be written, and Taken are the Secrets that another owner has. Unread says of Secrets
-// why they could not be read.
+// UserCertificates are those of users of spec.auth. Due must be written, and Outdated when all members trust the CA that signed the next one. Taken are
+// the Secrets and Certificates that another owner has. Unread says of Secrets why they could not be read.
 type UserCertificates struct {
-	Due    []UserCertificate
-	Taken  []string
-	Unread []string
+	Due, Outdated []UserCertificate
+	Taken, Unread []string
+	// Requests are the users whose Certificate of cert-manager is missing or differs from the spec. Left are those that left the spec and still have
+	// one, and Gone those that have none any more. Unissued says why cert-manager has issued no certificate that can be used.
+	Requests, Left, Gone, Unissued []string
 	// Urgent: the clocks differ, and one of Due cannot wait until they agree.
 	Urgent bool
 }

@@ -130,6 +130,13 @@ func CertificateRequest(s State, u Usage) pki.Request {
 	return client
 }
 
+// UserRequest is what the certificate of a user must hold: what that of clients has, with the name of the user.
+func UserRequest(s State, user string) pki.Request {
+	request := CertificateRequest(s, Usage{Name: "client"})
+	request.CommonName = user
+	return request
+}
+
 // extraNames are the DNS names and addresses at which clients outside of Kubernetes reach the members, as the spec says.
 func extraNames(s State) (names []string, addresses []net.IP) {
 	for _, name := range s.Spec.TLS.ExtraNames() {

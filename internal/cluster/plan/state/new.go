@@ -36,6 +36,7 @@ func NewState(cluster *v1beta2.EtcdCluster) State {
 	if auth := cluster.Status.Auth; auth != nil {
 		s.AccountRecord = *auth.DeepCopy()
 	}
+	s.RequestedUsers = slices.Clone(cluster.Status.UserCertificates)
 	s.Removing, s.KnownIDs = cluster.Status.RemovingMember, KnownIDs(cluster.Status)
 	s.KnownVolumes, s.Accused = knownVolumes(cluster.Status), AccusedIn(cluster.Status)
 	s.LearnerFailures = cluster.Status.LearnerFailures

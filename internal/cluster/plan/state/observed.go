@@ -116,6 +116,8 @@ type CertificateAuthority struct {
 	Invalid bool
 	// Previous: the one before it is still kept.
 	Previous bool
+	// Incomplete says why the keys of its Secret that are for others must be written. It is empty if that is not needed.
+	Incomplete string
 }
 
 // Usage is one of the four things that certificates are for.

@@ -110,6 +110,8 @@ type State struct {
 	// Certificates of members and clients.
 	Certificates     Certificates
 	UserCertificates UserCertificates
+	// RequestedUsers are the users for which the status says that a Certificate of cert-manager was requested.
+	RequestedUsers []string
 
 	// KnownVoters names the voters that the cluster had when it last answered; empty when that is not known.
 	KnownVoters []string

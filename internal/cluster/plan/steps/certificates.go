@@ -1,6 +1,8 @@
 package steps
 
 import (
+	"fmt"
+
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
@@ -80,8 +82,23 @@ func (RemovePreviousCA) describe(state.State) planning.Description {
 	}, "ForgettingAuthority", cluster)
 }
 
-// WriteUserCertificates writes the Secrets of users whose certificates are missing or due. What names the first.
-type WriteUserCertificates struct{ What string }
+// HandOutCA writes the keys of the Secret with the certificate authority from which others sign certificates of clients.
+type HandOutCA struct{ Cause string }
+
+func (step HandOutCA) describe(state.State) planning.Description {
+	return announced(planning.Description{
+		Reason:  v1beta2.ReasonIssuingCertificates,
+		Message: "The operator is writing tls.crt and tls.key of the certificate authority's Secret: " + step.Cause + ".",
+		Requeue: state.RequeueSoon,
+	}, "HandingOutAuthority", cluster)
+}
+
+// WriteUserCertificates writes the Secrets of users whose certificates are missing or due. What names the first. With Switch they also get those of a CA that
+// all members trust by now.
+type WriteUserCertificates struct {
+	What   string
+	Switch bool
+}
 
 func (step WriteUserCertificates) describe(state.State) planning.Description {
 	return announced(planning.Description{
@@ -89,4 +106,38 @@ func (step WriteUserCertificates) describe(state.State) planning.Description {
 		Message: "The operator is writing the certificate of " + step.What + ".",
 		Requeue: state.RequeueSoon,
 	}, "WritingCertificates", cluster)
+}
+
+// AnnounceUserCertificates records in the status for which users a Certificate of cert-manager is requested, before it is. So one of a user that has left the
+// spec is deleted.
+type AnnounceUserCertificates struct{ Users int }
+
+func (step AnnounceUserCertificates) describe(state.State) planning.Description {
+	return planning.Description{
+		Reason:  v1beta2.ReasonIssuingCertificates,
+		Message: fmt.Sprintf("The operator is about to request the certificates of %d users from cert-manager.", step.Users),
+		Requeue: state.RequeueSoon,
+	}
+}
+
+// RequestUserCertificates makes the Certificates of users. What names the first.
+type RequestUserCertificates struct{ What string }
+
+func (step RequestUserCertificates) describe(state.State) planning.Description {
+	return planning.Description{
+		Reason:  v1beta2.ReasonIssuingCertificates,
+		Message: "The operator is requesting the certificate of " + step.What + " from cert-manager.",
+		Requeue: state.RequeueSoon,
+	}
+}
+
+// WithdrawUserCertificates deletes the Certificates of users that left the spec. What names the first.
+type WithdrawUserCertificates struct{ What string }
+
+func (step WithdrawUserCertificates) describe(state.State) planning.Description {
+	return planning.Description{
+		Reason:  v1beta2.ReasonIssuingCertificates,
+		Message: "The operator is deleting the Certificate of " + step.What + ", because spec.auth asks for none any more.",
+		Requeue: state.RequeueSoon,
+	}
 }

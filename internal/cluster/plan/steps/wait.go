@@ -49,8 +49,8 @@ func (step Wait) Key() state.WaitKey {
 // Upkeep reports whether a step only keeps something as it should be, so that it may be carried out again and again.
 func Upkeep(step Step) bool {
 	switch step.(type) {
-	case KeepVolume, ResizeVolume, CreateCA, ReplaceCA, RemovePreviousCA, RequestCertificates, WriteCertificates, LoadCertificates,
-		ApplyServices, ApplyNetworkPolicy, WithdrawNetworkPolicy, ApplyBudget, WithdrawBudget, RestoreLabels, RelabelPod, ApplyMetadata, AddToService, RemoveFromService, ForbidEmptyStart, UnmarkVolume, ChangeAccounts, AnnounceAccounts, WriteUserCertificates:
+	case KeepVolume, ResizeVolume, CreateCA, ReplaceCA, RemovePreviousCA, HandOutCA, RequestCertificates, WriteCertificates, LoadCertificates,
+		ApplyServices, ApplyNetworkPolicy, WithdrawNetworkPolicy, ApplyBudget, WithdrawBudget, RestoreLabels, RelabelPod, ApplyMetadata, AddToService, RemoveFromService, ForbidEmptyStart, UnmarkVolume, ChangeAccounts, AnnounceAccounts, WriteUserCertificates, AnnounceUserCertificates, RequestUserCertificates, WithdrawUserCertificates:
 		return true
 	}
 	return false

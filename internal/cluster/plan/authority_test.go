@@ -1,0 +1,137 @@
+package plan
+
+import (
+	"bytes"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/pki"
+)
+
+// A client whose certificate another program signed with tls.crt and tls.key of the CA's Secret was refused while the CA was replaced.
+func TestMembersAcceptWhatOthersSignThroughARotation(t *testing.T) {
+	for seed := range seeds {
+		w := newRotation(t, seed, managedFor(time.Hour))
+		w.other = &loaded{}
+		w.look()
+		first := w.m.CA.Get(material.IssuedCertKey)
+		for range 2 {
+			w.m.Rotate += "now"
+			w.settle()
+		}
+		w.report()
+		if now := w.m.CA.Get(material.IssuedCertKey); bytes.Equal(now, first) || !bytes.Equal(now, w.m.CA.Get(material.CACertKey)) {
+			t.Errorf("seed %d: others sign with %.60q", seed, now)
+		}
+	}
+}
+
+func TestThePlantedBugsOfWhatOthersSign(t *testing.T) {
+	for name, plant := range map[string]func(w *rotation){
+		"others sign with the CA of before": func(w *rotation) {
+			w.plan = PlanWith(Instead("handOutCA", func(state.State) steps.Step { return nil }))
+		},
+		"the new CA signs at once": func(w *rotation) {
+			w.plan = func(s state.State) steps.Step {
+				w.m.CA.Data[material.IssuedCertKey], w.m.CA.Data[material.IssuedKeyKey] = w.m.CA.Get(material.CACertKey), w.m.CA.Get(material.CAKeyKey)
+				s.Certificates.CA.Incomplete = ""
+				return Plan(s)
+			}
+		},
+	} {
+		found := false
+		for seed := uint64(0); seed < seeds && !found; seed++ {
+			w := newRotation(t, seed, managedFor(time.Hour))
+			w.other = &loaded{}
+			w.look()
+			plant(w)
+			w.m.Rotate = "now"
+			w.settle()
+			found = w.wrong != ""
+		}
+		if !found {
+			t.Errorf("%s: nothing was found", name)
+		}
+	}
+}
+
+// The Secret of a CA that an earlier release made has no tls.crt. One from a backup has that of another CA.
+func TestTheSecretOfACAIsCompleted(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*rotation)
+		due    bool
+		empty  bool
+	}{
+		"nothing":                     {func(*rotation) {}, false, false},
+		"it is of an earlier release": {func(w *rotation) { delete(w.m.CA.Data, "tls.crt"); delete(w.m.CA.Data, "tls.key") }, true, false},
+		"the key is missing":          {func(w *rotation) { delete(w.m.CA.Data, "tls.key") }, true, false},
+		"the key is of another":       {func(w *rotation) { w.m.CA.Data["tls.key"] = []byte("x") }, true, false},
+		"an older operator replaced the CA": {func(w *rotation) {
+			authority, err := material.NewCA(w.s)
+			if err != nil {
+				w.Fatal(err)
+			}
+			w.m.CA.Data = w.m.WithNewCA(w.s, authority)
+			delete(w.m.CA.Data, "tls.crt")
+			delete(w.m.CA.Data, "tls.key")
+		}, true, false},
+		"it is from a backup of another CA, which no member trusts": {func(w *rotation) {
+			authority, err := material.NewCA(w.s)
+			if err != nil {
+				w.Fatal(err)
+			}
+			w.m.CA.Data = (material.Material{}).NewAuthority(authority)
+		}, true, true},
+		"clients have no certificate": {func(w *rotation) { delete(w.m.HandedOut, "client"); w.m.CA.Data["tls.key"] = nil }, false, true},
+		"the CA cannot be read":       {func(w *rotation) { w.m.CA.Data["ca.key"] = nil; delete(w.m.CA.Data, "tls.key") }, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newRotation(t, 1, managedFor(time.Hour))
+			signer := w.m.CA.Get(material.CACertKey)
+			w.m.CA.Data = maps.Clone(w.m.CA.Data)
+			test.change(w)
+			w.judge()
+			if step := certificates.HandOutCA(w.s); (step != nil) != test.due {
+				t.Fatalf("the rule returns %+v", step)
+			}
+			after := w.m.CompleteAuthority()
+			if _, err := pki.ParseCA(pki.Pair{Cert: after["tls.crt"], Key: after["tls.key"]}); (err != nil) != test.empty {
+				t.Errorf("others can sign: %v", err)
+			} else if err == nil && !bytes.Equal(after["tls.crt"], signer) {
+				t.Error("others sign with a CA that members do not trust")
+			}
+		})
+	}
+}
+
+// A lost CA was replaced, and others signed with the new one before members trusted it.
+func TestOthersSignWithACAOnlyWhenMembersTrustIt(t *testing.T) {
+	w := newRotation(t, 1, managedFor(time.Hour))
+	w.m.CA = nil
+	w.judge()
+	w.act(Plan(w.s))
+	if w.m.CA == nil || w.m.CA.Get(material.IssuedCertKey) != nil {
+		t.Fatalf("the new CA is %v", w.m.CA)
+	}
+	w.settle()
+	w.report()
+	if !bytes.Equal(w.m.CA.Get(material.IssuedCertKey), w.m.CA.Get(material.CACertKey)) {
+		t.Error("others cannot sign with the new CA")
+	}
+}
+
+// With certManager and static there is no Secret of a CA.
+func TestOnlyTheCAOfTheOperatorIsCompleted(t *testing.T) {
+	for _, tls := range []*v1beta2.TLSPolicy{nil, {Static: &v1beta2.StaticTLS{}}, {CertManager: &v1beta2.CertManagerTLS{}}} {
+		s := stateWith(formed, members(3), certs(func(c *state.Certificates) { c.CA.Incomplete = "it has none" }))
+		if s.Spec.TLS = tls; certificates.HandOutCA(s) != nil {
+			t.Errorf("%+v: the Secret of a CA is written", tls)
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package material
+
+import (
+	"crypto/x509"
+	"fmt"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/pki"
+)
+
+// cert-manager renews the Certificate of each user at a time of its own. After the CA of the issuer has changed, a user may get a certificate of the new one
+// before members and clients do, or long after. So members trust the CAs of users, too: the new one before a user gets its certificate, and the old one
+// as long as a user has one of it.
+
+// IssuedUserPair is what cert-manager has issued for a user.
+func (m Material) IssuedUserPair(user string) pki.Pair {
+	issued := m.UsersIssued[user]
+	return pki.Pair{Cert: issued.Get(IssuedCertKey), Key: issued.Get(IssuedKeyKey)}
+}
+
+// neededByUsers are the CAs that signed the certificates of users, and those of the certificates that they get next. TLS.managed signs those of users
+// again at once.
+func (m Material) neededByUsers() pki.Bundle {
+	if m.Issued == nil {
+		return nil
+	}
+	var needed pki.Bundle
+	parsed := map[string]bool{}
+	for _, issued := range m.UsersIssued {
+		if authorities := issued.Get(IssuedCAKey); !parsed[string(authorities)] {
+			parsed[string(authorities)] = true // most users have the same
+			needed = needed.With(pki.ParseBundle(authorities))
+		}
+	}
+	bundle, checks := Bundle(m), pki.NewChecks(maxSignatures)
+	for _, held := range m.Users {
+		if leaf, err := userPair(held).Leaf(); err == nil {
+			needed = needed.With(bundle.Signers(leaf, pki.ParseBundle(userPair(held).Cert), checks))
+		}
+	}
+	if checks.Exceeded() {
+		return needed.With(bundle) // which of them is not needed is not known
+	}
+	return needed
+}
+
+// trustedByMembers are the CAs that signed the certificate of clients in use: all members trust them.
+func (m Material) trustedByMembers() pki.Bundle {
+	held := m.HandedOut["client"]
+	leaf, err := userPair(held).Leaf()
+	if err != nil {
+		return nil
+	}
+	return pki.ParseBundle(held.Get(v1beta2.ClientCAKey)).Signers(leaf, pki.ParseBundle(held.Get(v1beta2.ClientCertKey)), pki.NewChecks(maxSignatures))
+}
+
+// UnfitForUser says why a user does not get the certificate that cert-manager has issued; empty if it does.
+func (m Material) UnfitForUser(s state.State, user string) string {
+	issued := m.IssuedUserPair(user)
+	leaf, err := issued.Leaf()
+	if err != nil {
+		return "it cannot be read: " + err.Error()
+	}
+	wanted := state.UserRequest(s, user)
+	switch {
+	case len(m.UsersIssued[user].Get(IssuedCAKey)) == 0:
+		return "the Secret has no key " + IssuedCAKey + ". Use an issuer that writes its CA (CA, Vault, Venafi)"
+	case pki.CheckBundle(m.UsersIssued[user].Get(IssuedCAKey)) != nil:
+		return "the key " + IssuedCAKey + " has too many CAs"
+	case leaf.Subject.CommonName != wanted.CommonName:
+		return "its common name is not the user"
+	case !allows(leaf, x509.ExtKeyUsageClientAuth):
+		return "it is not for clients"
+	case len(wanted.DNSNames) > 0 && state.LacksClientName(s, issued.Cert):
+		return "it lacks the DNS name " + state.ClientHostname(s)
+	case notYetValid(leaf, state.ServerNow(s)) != "":
+		return notYetValid(leaf, state.ServerNow(s))
+	case expired(s, leaf):
+		return "it has expired"
+	}
+	return ""
+}
+
+// issuedUserDue says why the Secret of a user must be written now, or when all members trust the CA that signed the next certificate.
+func (m Material) issuedUserDue(s state.State, user string, trusted pki.Bundle) (due, outdated string) {
+	issued, held := m.IssuedUserPair(user), m.Users[user]
+	leaf, err := issued.Leaf()
+	if err != nil || m.UnfitForUser(s, user) != "" || issued.Same(userPair(held)) {
+		if _, err := userPair(held).Leaf(); err == nil && !held.has(m.userData(s, user)) {
+			return "the CAs or the addresses of the cluster have changed", ""
+		}
+		return "", ""
+	}
+	cause := "cert-manager issued a new one that expires at " + leaf.NotAfter.UTC().Format(time.RFC3339)
+	if held == nil {
+		cause = "it has none yet"
+	}
+	checks := pki.NewChecks(maxSignatures)
+	if before, err := userPair(held).Leaf(); err == nil {
+		trusted = trusted.With(Bundle(m).Signers(before, pki.ParseBundle(userPair(held).Cert), checks))
+	}
+	if len(trusted.Signers(leaf, pki.ParseBundle(issued.Cert), checks)) > 0 {
+		return cause, ""
+	}
+	return "", cause
+}
+
+// newIssuedUserSecret is the Secret of a user with the certificate of cert-manager, if members trust it, and with the one before otherwise.
+func (m Material) newIssuedUserSecret(s state.State, user string, step steps.WriteUserCertificates) (*Secret, error) {
+	issued, held := m.IssuedUserPair(user), m.Users[user]
+	due, outdated := m.issuedUserDue(s, user, m.trustedByMembers())
+	pair := userPair(held)
+	if m.UnfitForUser(s, user) == "" && (due != "" || outdated != "" && step.Switch) {
+		pair = issued
+	}
+	if _, err := pair.Leaf(); err != nil {
+		return nil, fmt.Errorf("hand out the certificate of user %s: cert-manager has issued none that members trust", user)
+	}
+	after := m.userSecret(s, user, pair)
+	after.Annotations[annotationCertificateSince] = s.Now.UTC().Format(time.RFC3339)
+	if held != nil && pair.Same(userPair(held)) {
+		after.Annotations[annotationCertificateSince] = held.Annotations[annotationCertificateSince]
+	}
+	return after, nil
+}
+
+// renewBefore is how long before its expiry a certificate of a user is renewed. cert-manager begins with the last third of its lifetime.
+func renewBefore(s state.State, leaf *x509.Certificate) time.Duration {
+	issuing := s.Spec.TLS.CertManager
+	switch {
+	case issuing == nil:
+		return state.Validity(s).RenewBefore
+	case issuing.RenewBefore != nil:
+		return issuing.RenewBefore.Duration
+	}
+	return leaf.NotAfter.Sub(leaf.NotBefore) / 3
+}

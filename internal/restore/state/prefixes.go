@@ -1,0 +1,94 @@
+package state
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/internal/clock"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
+
+// Prefixes returns the prefixes of the spec for a message.
+func (s State) Prefixes() string {
+	var quoted []string
+	for _, prefix := range s.Restore.Spec.Prefixes {
+		quoted = append(quoted, fmt.Sprintf("%q", prefix))
+	}
+	return planning.Shorten(strings.Join(quoted, ", "), maxPrefixes)
+}
+
+const maxPrefixes = 200
+
+// CompareOrder returns which keys to compare with the snapshot that is read; nil if the whole cluster is restored.
+func (s State) CompareOrder() *KeysOrder {
+	if !s.OfPrefixes() || s.Cluster == nil {
+		return nil
+	}
+	return &KeysOrder{
+		Prefixes: s.Restore.Spec.Prefixes, Prune: s.Restore.Spec.Prune,
+		Cluster: s.OwnMembers(s.Cluster.Status.ClusterID),
+	}
+}
+
+// OwnMembers returns how to reach the members for writes. A status that somebody else has written may name the members of another namespace, so only
+// hosts below the Service of this cluster count. The DNS domain behind them is left out: the resolver of the operator adds that of this Kubernetes, and a
+// tenant may write any other into spec.pod.ClusterDomain.
+func (s State) OwnMembers(id string) SafetyOrder {
+	o := s.members(id)
+	if s.AnyMember {
+		return o
+	}
+	of := "." + s.Cluster.Name + "." + s.Cluster.Namespace + ".svc"
+	var own []string
+	for _, text := range o.URLs {
+		found, err := url.Parse(text)
+		if err != nil {
+			continue
+		}
+		host, domain, is := strings.Cut(found.Hostname(), of)
+		if is && host != "" && !strings.Contains(host, ".") && (domain == "" || domain[0] == '.') {
+			own = append(own, found.Scheme+"://"+host+of+":"+found.Port())
+		}
+	}
+	o.URLs = own
+	return o
+}
+
+// WriteOrder returns which keys to write, after the comparison.
+func (s State) WriteOrder() *KeysOrder {
+	o, compared := s.CompareOrder(), s.Restore.Status.Prefixes
+	o.Write, o.Revision, o.Snapshot = true, compared.Revision, *s.Restore.Status.Snapshot
+	o.Cluster = s.OwnMembers(compared.ClusterID)
+	return o
+}
+
+// members returns how to reach the members of the cluster with that ID.
+func (s State) members(id string) SafetyOrder {
+	o := SafetyOrder{
+		AuthSecret: s.Cluster.Status.OperatorAuthSecret, TLSSecret: cmp.Or(s.Cluster.Status.OperatorTLSSecret, s.Cluster.Status.ClientTLSSecret),
+		Namespace: s.Cluster.Namespace, Cluster: s.Cluster.Name, UID: string(s.Cluster.UID), ClusterID: id,
+	}
+	for _, m := range s.Cluster.Status.MemberStatuses {
+		if m.ClientURL != "" {
+			o.URLs = append(o.URLs, m.ClientURL)
+		}
+	}
+	return o
+}
+
+// WaitedFor reports whether that long has passed since the comparison, or the comparison is ahead of now: the clock of this operator was wrong.
+func (s State) WaitedFor(asked metav1.Time, limit time.Duration) bool {
+	return clock.Due(asked.Add(limit), limit, s.Now)
+}
+
+func (s State) ClusterID() string {
+	if s.Cluster == nil {
+		return ""
+	}
+	return s.Cluster.Status.ClusterID
+}

@@ -1,0 +1,103 @@
+package status
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+	"github.com/etcd-suite/etcd-operator/internal/restore/state"
+	"github.com/etcd-suite/etcd-operator/internal/restore/steps"
+)
+
+// New returns the status after the step. err is the error of the step's effect: the status says it, and is otherwise left as it is, because the
+// next pass repeats the step. NewStatus is pure.
+func New(s state.State, step steps.Step, err error) v1beta2.EtcdRestoreStatus {
+	status := *s.Restore.Status.DeepCopy()
+	if final(step) {
+		return status
+	}
+	now := metav1.NewTime(s.Now).Rfc3339Copy()
+	if err != nil {
+		r := report{status: &status, generation: s.Restore.Generation, now: now}
+		r.set(v1beta2.ConditionReady, false, v1beta2.ReasonRetrying, planning.Shorten(err.Error(), planning.MaxNote))
+		return status
+	}
+	status.ObservedGeneration = s.Restore.Generation
+	if status.StartTime == nil {
+		status.StartTime = &now
+	}
+	report{status: &status, generation: s.Restore.Generation, now: now}.step(s, step)
+	return status
+}
+
+// final returns whether the restore had ended before the step, which then changes nothing in the status.
+func final(step steps.Step) bool {
+	_, done := step.(steps.Done)
+	_, expired := step.(steps.Expire)
+	return done || expired
+}
+
+func (r report) step(s state.State, step steps.Step) {
+	d := step.Describe(s)
+	r.attempt(s, step)
+	switch step := step.(type) {
+	case steps.Done, steps.Expire, steps.RenewURL:
+	case steps.RecordURL:
+		r.status.SignedURL = &step.URL
+	case steps.Verify:
+		r.status.Attempts++
+		r.status.Percent = 0
+		r.verifying(s, d)
+	case steps.Verifying:
+		r.verifying(s, d)
+		r.status.Percent = step.Percent
+	case steps.Wait:
+		r.waiting(s, step, d)
+	case steps.Interrupted:
+		r.interrupted(d)
+	case steps.Accept:
+		r.accepted(s, step, d)
+	case steps.Proved:
+		r.proved(step, d)
+	case steps.Follow:
+		r.status.ArchivedRevision = max(r.status.ArchivedRevision, s.ArchivedBefore(step.Cluster))
+		r.switchedUnsaved(s, step.Cluster)
+		r.follow(s, step.Cluster, d)
+	case steps.SaveOldData:
+		r.follow(s, step.Cluster, d)
+	case steps.RecordSafety:
+		r.cluster(step.Cluster)
+		r.status.SafetySnapshot = &step.Snapshot
+		r.restoring(s, d)
+	case steps.RestoreKeys:
+		r.writing(s, step, d)
+	case steps.CompleteKeys:
+		r.completeKeys(step, d)
+	case steps.Complete:
+		r.cluster(step.Cluster)
+		r.switchedUnsaved(s, step.Cluster)
+		r.status.Percent = 100
+		r.complete(d)
+	case steps.Inherit:
+		r.complete(d)
+	case steps.Fail:
+		r.status.ClusterID = ""
+		r.fail(d)
+	}
+}
+
+// accepted reports a verified snapshot. If the status was lost in the middle of the restore, it also reports the safety snapshot again.
+func (r report) accepted(s state.State, step steps.Accept, d planning.Description) {
+	r.status.Percent, r.status.Choice = 100, step.ChosenBecause
+	r.status.Snapshot, r.status.PointInTime = &step.Snapshot, step.Point
+	if s.OfPrefixes() {
+		r.comparedKeys(step.Keys, &step.Source)
+	} else {
+		r.status.Source, r.status.SignedURL = &step.Source, step.SignedURL
+	}
+	r.status.Reason = ""
+	if cluster := s.Progress(); cluster != nil {
+		r.switchedUnsaved(s, *cluster)
+	}
+	r.open(d)
+}
