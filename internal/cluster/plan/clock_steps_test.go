@@ -23,8 +23,8 @@ var asksNoClock = map[string]string{
 	"it only adds or changes what the operator changes again if need be": `AddLearner AddToService ApplyBudget ApplyMetadata ApplyNetworkPolicy ApplyServices CreateMember
 		CreateMembers CreateVolumes DefragmentMember DisarmAlarm EnableDowngrade CancelDowngrade ForbidEmptyStart LoadCertificates MoveLeader
 		ChangeAccounts PromoteLearner RelabelPod RemoveFromService RequestCertificates ResizePod ResizeVolume RestoreLabels WithdrawBudget
-		WithdrawNetworkPolicy KeepVolume UnmarkVolume`,
-	"it only writes the status": `AnnounceAccounts AwaitResize AwaitSafetySnapshot BeginBootstrap BeginRemoval CompleteRecovery CompleteRestore
+		WithdrawNetworkPolicy KeepVolume UnmarkVolume HandOutCA RequestUserCertificates WithdrawUserCertificates`,
+	"it only writes the status": `AnnounceAccounts AnnounceUserCertificates AwaitResize AwaitSafetySnapshot BeginBootstrap BeginRemoval CompleteRecovery CompleteRestore
 		EndDefragmentation RecordForced RecordForcing RecordFormed RecordPromotion RecordVersionChange ReturnToSeeding CancelRecovery`,
 	"it changes nothing": "Advice Done Hibernating Idle VolumeMayFill Wait",
 	"a person or another object asks for it, and no time that has passed": "AdoptSeed BeginRestore BeginSwitch CompactHistory FenceWrites UnfenceWrites ReleaseMember SetAsideVolume StopMembers",
