@@ -8,25 +8,10 @@
 // +groupName=etcd.database.coreos.com
 package v1beta2
 
-import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-)
+import "k8s.io/apimachinery/pkg/runtime/schema"
 
 // Group is the API group of all three kinds.
 const Group = "etcd.database.coreos.com"
 
 // GroupVersion is the group and version of this package's kinds.
 var GroupVersion = schema.GroupVersion{Group: Group, Version: "v1beta2"}
-
-// AddToScheme registers the three kinds and their lists.
-func AddToScheme(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(GroupVersion,
-		&EtcdCluster{}, &EtcdClusterList{},
-		&EtcdBackup{}, &EtcdBackupList{},
-		&EtcdRestore{}, &EtcdRestoreList{},
-	)
-	metav1.AddToGroupVersion(scheme, GroupVersion)
-	return nil
-}

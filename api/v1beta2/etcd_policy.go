@@ -80,11 +80,3 @@ type AutoCompactionPolicy struct {
 	// +kubebuilder:validation:MaxLength=24
 	Retention string `json:"retention"`
 }
-
-// QuotaBackendBytes returns spec.etcd.quotaBackendBytes, and 0 if the spec does not have it.
-func (s *EtcdClusterSpec) QuotaBackendBytes() int64 {
-	if s.Etcd == nil || s.Etcd.QuotaBackendBytes == nil {
-		return 0
-	}
-	return s.Etcd.QuotaBackendBytes.Value()
-}

@@ -172,17 +172,6 @@ type BackupProgress struct {
 	BytesPerSecond int64 `json:"bytesPerSecond,omitempty"`
 }
 
-// DrillResult is the result of a restore test.
-//
-// +kubebuilder:validation:Enum=Passed;Failed
-type DrillResult string
-
-// Passed means that the snapshot can be restored, Failed that it cannot.
-const (
-	DrillPassed DrillResult = "Passed"
-	DrillFailed DrillResult = "Failed"
-)
-
 // BackupDrill is the result of one restore test: the snapshot was read back from the store and restored into scratch
 // space.
 type BackupDrill struct {

@@ -1,8 +1,6 @@
 package v1beta2
 
-import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // EtcdRestore restores a snapshot into an EtcdCluster in the same namespace.
 //
@@ -295,32 +293,4 @@ type SignedURLStatus struct {
 	// Why the operator could not sign or renew the URL.
 	// +optional
 	Message string `json:"message,omitempty"`
-}
-
-// RestoreSource is one exact object and how to reach it.
-//
-// cluster-operator passes it to the seed. restore-operator has verified the object with exactly these settings.
-type RestoreSource struct {
-	// Kind of object store: S3, GCS or ABS.
-	StorageType StorageType `json:"storageType"`
-	// Bucket of the object.
-	Bucket string `json:"bucket"`
-	// Key of the object in its bucket.
-	Key string `json:"key"`
-	// URL of the store. An empty value means the cloud provider's own.
-	// +optional
-	Endpoint string `json:"endpoint,omitempty"`
-	// Region of the bucket.
-	// +optional
-	Region string `json:"region,omitempty"`
-	// Whether requests have the bucket in the path instead of the host name.
-	// +optional
-	ForcePathStyle bool `json:"forcePathStyle,omitempty"`
-	// Whether the object is encrypted with the key sse-customer-key of the Secret (SSE-C).
-	// +optional
-	CustomerKey bool `json:"customerKey,omitempty"`
-	// Name of the Secret with the credentials, in the namespace of the EtcdRestore. An empty value means the identity
-	// of the Pod's service account.
-	// +optional
-	Secret string `json:"secret,omitempty"`
 }

@@ -1,13 +1,6 @@
 package v1beta2
 
-import (
-	"cmp"
-	"strings"
-
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
-)
+import corev1 "k8s.io/api/core/v1"
 
 // ImagePolicy decides which image the members run.
 type ImagePolicy struct {
@@ -41,23 +34,3 @@ const (
 	versionInTag = "{version}"
 	defaultTag   = "v" + versionInTag
 )
-
-// Image returns the image of the etcd container.
-func (s *EtcdClusterSpec) Image() string { return s.ImageOf(s.EtcdVersion()) }
-
-// ImageOf returns the image of the etcd container for a release of etcd. If the spec's version has the suffix of a registry, such as
-// -0, each image has it. The digest is that of the spec's version only. An image of another version may not exist: registries number the
-// builds of each release. So take the one that members run, if they are known.
-func (s *EtcdClusterSpec) ImageOf(version string) string {
-	image := ImagePolicy{}
-	if s.ImagePolicy != nil {
-		image = *s.ImagePolicy
-	}
-	_, suffix := etcdversion.Split(s.Version)
-	repository := cmp.Or(image.Repository, s.Repository, DefaultRepository)
-	reference := repository + ":" + strings.ReplaceAll(cmp.Or(image.Tag, defaultTag), versionInTag, version+suffix)
-	if image.Digest != "" && version == s.EtcdVersion() {
-		return reference + "@" + image.Digest
-	}
-	return reference
-}

@@ -19,8 +19,3 @@ type VolumeRetentionPolicy struct {
 	// +kubebuilder:default=Delete
 	WhenDeleted RetentionPolicy `json:"whenDeleted,omitempty"`
 }
-
-// RetainsVolumes returns whether the volumes are kept when the EtcdCluster is deleted.
-func (s *EtcdClusterSpec) RetainsVolumes() bool {
-	return s.VolumeRetention != nil && s.VolumeRetention.WhenDeleted == RetainVolumes
-}

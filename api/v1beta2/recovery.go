@@ -48,14 +48,6 @@ type RecoveryPolicy struct {
 // DefaultKeepReplacedVolumes is how long replaced volumes are kept if the spec has no other value.
 const DefaultKeepReplacedVolumes = 24 * time.Hour
 
-// KeepReplacedVolumes returns how long the volumes with the data from before a restore or a recovery are kept.
-func (s *EtcdClusterSpec) KeepReplacedVolumes() time.Duration {
-	if s.Recovery == nil || s.Recovery.KeepReplacedVolumes == nil {
-		return DefaultKeepReplacedVolumes
-	}
-	return s.Recovery.KeepReplacedVolumes.Duration
-}
-
 // ReplacedVolume is a volume with data that a restore or a recovery replaced.
 type ReplacedVolume struct {
 	// Name of the PersistentVolumeClaim.
@@ -79,27 +71,6 @@ const (
 
 // DefaultMemberReplacementGrace equals the schema's default, for clusters without a recovery policy.
 const DefaultMemberReplacementGrace = 5 * time.Minute
-
-// MemberReplacementGrace returns how long a member may fail to serve before the operator replaces it.
-func (s *EtcdClusterSpec) MemberReplacementGrace() time.Duration {
-	if s.Recovery == nil || s.Recovery.MemberReplacementGrace == nil {
-		return DefaultMemberReplacementGrace
-	}
-	return s.Recovery.MemberReplacementGrace.Duration
-}
-
-// ForeignMemberGrace returns how long a foreign member may be in the membership, and whether the spec has such a time.
-func (s *EtcdClusterSpec) ForeignMemberGrace() (time.Duration, bool) {
-	if s.Recovery == nil || s.Recovery.ForeignMemberGrace == nil {
-		return 0, false
-	}
-	return s.Recovery.ForeignMemberGrace.Duration, true
-}
-
-// ForcesNewCluster returns whether the spec allows the operator to rebuild the cluster from one survivor.
-func (s *EtcdClusterSpec) ForcesNewCluster() bool {
-	return s.Recovery != nil && s.Recovery.QuorumLoss == QuorumLossForceNewCluster
-}
 
 // RecoveryStep is the step that a recovery from a lost quorum has reached.
 //

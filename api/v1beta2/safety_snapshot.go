@@ -61,11 +61,3 @@ type SafetySnapshotStatus struct {
 func (p SafetySnapshotPolicy) Requires() bool {
 	return p == SafetySnapshotRequired || p == SafetySnapshotExact
 }
-
-// SafetySnapshotPolicy returns the policy, or its default.
-func (s EtcdRestoreSpec) SafetySnapshotPolicy() SafetySnapshotPolicy {
-	if s.SafetySnapshot == "" {
-		return SafetySnapshotIfPossible
-	}
-	return s.SafetySnapshot
-}

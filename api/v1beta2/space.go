@@ -39,22 +39,6 @@ type NoSpacePolicy struct {
 // DefaultKeepRevisions equals the schema's default, for clusters without a policy.
 const DefaultKeepRevisions int64 = 1000
 
-// NoSpaceAction returns what to do if a member has used up its space quota.
-func (s *EtcdClusterSpec) NoSpaceAction() NoSpaceAction {
-	if s.NoSpace == nil || s.NoSpace.Action == "" {
-		return NoSpaceCompact
-	}
-	return s.NoSpace.Action
-}
-
-// KeepRevisions returns how many revisions a compaction keeps.
-func (s *EtcdClusterSpec) KeepRevisions() int64 {
-	if s.NoSpace == nil || s.NoSpace.KeepRevisions == nil {
-		return DefaultKeepRevisions
-	}
-	return *s.NoSpace.KeepRevisions
-}
-
 // DefragmentationPolicy decides when members are defragmented.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.schedule) && self.schedule.size() > 0 || has(self.freePercent)",message="defragmentation needs a trigger: write schedule (a time), freePercent (an amount of free space), or both"

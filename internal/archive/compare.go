@@ -146,3 +146,15 @@ func (c *cursor) has(key string) (bool, error) {
 	}
 	return !c.end && c.at.Key == key, nil
 }
+
+// sameStart compares a start with that of the second location.
+func (c Copying) sameStart(ctx context.Context, start Start, t Timeline) error {
+	there, err := ReadStart(ctx, c.To, c.ToRoot, t)
+	switch {
+	case errors.Is(err, ErrCorrupt) && !errors.Is(err, fs.ErrNotExist), err == nil && there.Hash() != start.Hash():
+		return fmt.Errorf("%w: %s", ErrOtherCopy, StartKey(c.ToRoot, t))
+	case objstore.Refused(err): // it cannot be compared, for example because of its storage class
+		return c.continues(ctx, t)
+	}
+	return err
+}

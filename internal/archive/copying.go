@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
 var (
@@ -67,52 +66,6 @@ func Lacks(err error) bool {
 	return errors.Is(err, ErrCorrupt) || errors.Is(err, fs.ErrNotExist) || objstore.Refused(err)
 }
 
-// Start copies the start of a timeline.
-func (c Copying) Start(ctx context.Context, t Timeline) (Start, error) {
-	start, err := ReadStart(ctx, c.From, c.FromRoot, t)
-	if err != nil {
-		return start, fmt.Errorf("%w: %w", ErrCopySource, err)
-	}
-	content, err := c.content(ctx, StartKey(c.FromRoot, t))
-	if err != nil {
-		return start, err
-	}
-	err = c.To.Put(ctx, StartKey(c.ToRoot, t), objstore.NewMetadata(content))
-	if !errors.Is(err, fs.ErrExist) {
-		return start, err
-	}
-	return start, c.sameStart(ctx, start, t)
-}
-
-// SameStart returns an error if both locations have a start of this timeline, and the second one that of another archive. Then nothing is to be copied: timelines
-// with other numbers are of another archive, too. What the first location does not return is not compared.
-func (c Copying) SameStart(ctx context.Context, t Timeline) error {
-	start, err := ReadStart(ctx, c.From, c.FromRoot, t)
-	if err == nil {
-		err = c.sameStart(ctx, start, t)
-		if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrOtherCopy) {
-			return nil
-		}
-		return err
-	}
-	if err = fmt.Errorf("%w: %w", ErrCopySource, err); Lacks(err) {
-		return nil
-	}
-	return err
-}
-
-// sameStart compares a start with that of the second location.
-func (c Copying) sameStart(ctx context.Context, start Start, t Timeline) error {
-	there, err := ReadStart(ctx, c.To, c.ToRoot, t)
-	switch {
-	case errors.Is(err, ErrCorrupt) && !errors.Is(err, fs.ErrNotExist), err == nil && there.Hash() != start.Hash():
-		return fmt.Errorf("%w: %s", ErrOtherCopy, StartKey(c.ToRoot, t))
-	case objstore.Refused(err): // it cannot be compared, for example because of its storage class
-		return c.continues(ctx, t)
-	}
-	return err
-}
-
 // content reads a start, which is one line.
 func (c Copying) content(ctx context.Context, key string) ([]byte, error) {
 	body, err := c.From.Get(ctx, key)
@@ -125,59 +78,6 @@ func (c Copying) content(ctx context.Context, key string) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", ErrCopySource, err)
 	}
 	return content, nil
-}
-
-// Link copies one link. Its header is read first, and its records are compared with the header while they are sent, unless they are encrypted. A
-// link that the second location has is compared by the hash of its header, which has the SHA-256 of its records.
-func (c Copying) Link(ctx context.Context, n Name) (Linked, error) {
-	link, err := c.open(ctx, n)
-	if err != nil {
-		return Linked{}, err
-	}
-	defer func() { link.close() }()
-	if c.Admit == nil {
-		return c.send(ctx, n, link, nil)
-	}
-	size, waited := link.size(), false
-	held, err := c.Admit(ctx, size, func() { waited = true; link.close() })
-	if err != nil {
-		return Linked{}, err
-	}
-	defer held.Release()
-	if waited {
-		again, err := c.open(ctx, n)
-		if err != nil {
-			return Linked{}, err
-		}
-		if link = again; link.size() > size {
-			return Linked{}, fmt.Errorf("%w: %s has become larger", ErrCopySource, link.key)
-		}
-	}
-	return c.send(ctx, n, link, held.Crowded)
-}
-
-// send copies a link that was opened.
-func (c Copying) send(ctx context.Context, n Name, link *opened, crowded func() bool) (Linked, error) {
-	limited, cancel := c.limit(ctx, link.header.Size)
-	defer cancel()
-	body := newCheckedLink(ctx, io.MultiReader(&link.head, link.object), link.header, link.key, n)
-	defer body.stop()
-	limited, end := yielding(limited, body, crowded)
-	defer end()
-	defer context.AfterFunc(limited, func() { body.late(); link.unread() })() // a store that reads the whole body first does not look at its context
-	err := c.To.Put(limited, n.Key(c.ToRoot), body)
-	gave := context.Cause(limited)
-	switch {
-	case err != nil && errors.Is(gave, turns.ErrOthersWaited):
-		return Linked{}, gave
-	case body.failure(limited) != nil:
-		return Linked{}, fmt.Errorf("%w: %w", ErrCopySource, body.failure(limited)) // the store's error only repeats it
-	case errors.Is(err, fs.ErrExist):
-		return c.existing(ctx, n, link.header)
-	case err != nil:
-		return Linked{}, err
-	}
-	return Linked{Header: link.header, Bytes: body.size.Load()}, nil
 }
 
 // End returns the header of a link that both locations have. If the second one does not return it, for example because of its storage class, it is that of

@@ -6,9 +6,6 @@ import (
 	"slices"
 )
 
-// Revisions are those from First to Last.
-type Revisions struct{ First, Last int64 }
-
 // maxHidden is how many parts of a range are reported as hidden. If there are more, what is between the last ones counts as hidden, too.
 const maxHidden = 16
 

@@ -107,3 +107,132 @@ func linked(histories []History) []History {
 	}
 	return histories
 }
+
+// Target is what a restore asks for: a revision, or the state at a time.
+type Target struct {
+	Revision int64
+	Time     time.Time // if Revision is 0
+}
+
+// span is what one base reaches: links that follow each other, without a gap and without a change of authentication.
+type span struct {
+	base  Base
+	chain Chain // before the first link
+	links []Link
+	to    Point
+	times []Point // in ascending order
+}
+
+// choose uses the newest base that reaches the target, because it needs the fewest links.
+func (h History) choose(bases []Base, target Target) (Choice, bool) {
+	for _, s := range slices.Backward(h.spans(bases)) {
+		reached, resolution, ok := s.resolve(target)
+		if !ok {
+			continue
+		}
+		choice := Choice{Timeline: h.Start.Timeline, Base: s.base, Chain: s.chain, Reached: reached, Resolution: resolution}
+		for _, l := range s.links {
+			if reached.Revision > s.base.Point.Revision && l.Header.First <= reached.Revision {
+				choice.Links = append(choice.Links, l)
+			}
+		}
+		return choice, true
+	}
+	return Choice{}, false
+}
+
+// resolve returns the point of a target in a span.
+func (s span) resolve(target Target) (reached Point, resolution time.Duration, ok bool) {
+	if target.Revision > 0 {
+		if target.Revision < s.base.Point.Revision || target.Revision > s.to.Revision {
+			return Point{}, 0, false
+		}
+		for _, p := range s.times {
+			if p.Revision >= target.Revision {
+				return Point{Revision: target.Revision, At: p.At}, 0, true
+			}
+		}
+		return Point{}, 0, false
+	}
+	if target.Time.Before(s.base.Point.At) || target.Time.After(s.to.At) {
+		return Point{}, 0, false
+	}
+	for i, p := range s.times {
+		if p.At.After(target.Time) {
+			return reached, p.At.Sub(s.times[i-1].At), true
+		}
+		reached = p
+	}
+	return reached, 0, true
+}
+
+// spans returns what each base of a timeline reaches, in ascending order of the bases.
+func (h History) spans(bases []Base) []span {
+	var spans []span
+	own := h.Start.own(h.next, bases)
+	if h.own == nil {
+		h.own = own
+	}
+	for _, b := range own {
+		if s, ok := h.span(b); ok {
+			spans = append(spans, s)
+		}
+	}
+	return spans
+}
+
+// span returns false if the base is not a revision of the chain, so that it may be of another history.
+func (h History) span(b Base) (span, bool) {
+	chain := h.anchor()
+	s := span{base: b, chain: chain, to: b.Point, times: []Point{b.Point}}
+	known := b.Point.Revision == h.Start.Base.Revision || b.Point.Revision == chain.Last
+	if b.Point.Revision < chain.Last {
+		return s, known
+	}
+	for _, l := range h.Links {
+		next, err := chain.Follow(l.Key, l.Header)
+		if err != nil {
+			break
+		}
+		known = known || l.Header.First <= b.Point.Revision && b.Point.Revision <= l.Header.Last
+		if l.Header.Last <= b.Point.Revision {
+			chain, s.chain = next, next
+			continue
+		}
+		if len(s.links) == 0 && h.Start.foreign(b, l.Header) {
+			return s, false
+		}
+		if l.Header.Gap() || !l.Header.authKept(b.Auth) {
+			return s, known
+		}
+		chain = next
+		s.extend(l)
+	}
+	if p := h.Progress; p != nil && s.to.Revision == p.Revision && p.At.After(s.to.At) && b.Auth.Keeps(h.idle(b)) {
+		s.to = *p
+		s.times = append(s.times, *p)
+	}
+	return s, known
+}
+
+// extend adds a link to the span. Times never go backwards, although two clocks have made them.
+func (s *span) extend(l Link) {
+	s.links = append(s.links, l)
+	for _, p := range l.Header.Points {
+		if p.Revision < s.base.Point.Revision {
+			continue
+		}
+		if last := s.times[len(s.times)-1].At; p.At.Before(last) {
+			p.At = last
+		}
+		s.times = append(s.times, p)
+	}
+	s.to = s.times[len(s.times)-1]
+}
+
+func above(p Point, target Target) bool {
+	if target.Revision > 0 {
+		return p.Revision > target.Revision
+	}
+	return p.At.After(target.Time)
+}

@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
 // rootFolder is the first part of all keys of archives. Listings of snapshots never begin with it, so they read no segment.
@@ -24,14 +22,6 @@ func Root(folder, namespace, cluster string) string {
 		folder += "/"
 	}
 	return rootFolder + "/" + folder + namespace + "/" + cluster + "/"
-}
-
-// CheckRoot returns what is wrong with the root of an archive: the longest names in it, which are those of proofs, must fit into a store.
-func CheckRoot(root string) error {
-	if n := len(ProofName{}.Key(root)); n > objstore.MaxName {
-		return fmt.Errorf("an object of the continuous archive would have a key of %d bytes: at most %d are allowed", n, objstore.MaxName)
-	}
-	return nil
 }
 
 // IsKey reports whether a key is in the folder of archives.

@@ -186,3 +186,29 @@ func sorted(found map[Timeline]*Names) []Names {
 	slices.SortFunc(all, func(a, b Names) int { return cmp.Compare(a.Timeline, b.Timeline) })
 	return all
 }
+
+// Read reads the headers of all links, and checks nothing but each of them.
+func Read(ctx context.Context, store objstore.Store, root string) ([]History, error) {
+	all, release, err := List(ctx, store, root)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	histories := make([]History, 0, len(all))
+	for _, names := range all {
+		h := History{}
+		if h.Start, err = ReadStart(ctx, store, root, names.Timeline); err != nil {
+			return nil, err
+		}
+		for _, link := range names.Links {
+			key := link.Key(root)
+			header, err := ReadHeader(ctx, store, root, key)
+			if err != nil {
+				return nil, err
+			}
+			h.Links = append(h.Links, Link{Key: key, Header: header})
+		}
+		histories = append(histories, h)
+	}
+	return histories, nil
+}

@@ -136,3 +136,9 @@ func (r *Reader) complete() error {
 	}
 	return io.EOF
 }
+
+// linkError is the error of one link.
+type linkError struct {
+	key string
+	err error
+}

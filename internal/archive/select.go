@@ -9,58 +9,11 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/auth"
 )
 
-// Base is a snapshot that a replay can begin with.
-type Base struct {
-	Key       string
-	ClusterID string // 16 hex digits
-	// Point is the revision in the snapshot's database, and a time before which that revision was written.
-	Point Point
-	// Captured means that Point has the time at which the member began to send, and not a later one.
-	Captured bool
-	// Stored is when the store received it, by the clock of the store. It is zero if that is not known.
-	Stored time.Time
-	// Auth is the state of authentication in the snapshot's database.
-	Auth auth.State
-	// Recovery is that of the cluster when the snapshot was taken, see Start.Recovery. It is empty if there was none, or if that is not known.
-	Recovery string
-}
-
-// Target is what a restore asks for: a revision, or the state at a time.
-type Target struct {
-	Revision int64
-	Time     time.Time // if Revision is 0
-}
-
 func (t Target) String() string {
 	if t.Revision > 0 {
 		return fmt.Sprintf("revision %d", t.Revision)
 	}
 	return t.Time.UTC().Format(time.RFC3339Nano)
-}
-
-// Choice is how to reach a target.
-type Choice struct {
-	Timeline Timeline
-	Base     Base
-	// Links to replay after the base, in order. There are none if the base is the target.
-	Links []Link
-	// Chain is what the first link must follow.
-	Chain Chain
-	// Reached is the point that is restored. For a time it is the last one that the archive has up to that time.
-	Reached Point
-	// Resolution is how much later the next revision may have been written: changes between Reached and that are not
-	// restored. It is 0 for a revision.
-	Resolution time.Duration
-}
-
-// Range is a part of a timeline in which each revision can be restored.
-type Range struct {
-	Timeline Timeline
-	From, To Point
-	// Lost is that of the timeline, see Start.
-	Lost bool
-	// Hidden are those of its revisions that newer timelines had, so that only a time restores them from this one. They are in ascending order.
-	Hidden []Revisions
 }
 
 // Refusal means that a target cannot be restored.
@@ -118,15 +71,6 @@ func (r *Refusal) Error() string {
 		return text + ". No snapshot can be used as a base of that timeline now"
 	}
 	return text + ". The archive has no base snapshot: wait for the next one"
-}
-
-// span is what one base reaches: links that follow each other, without a gap and without a change of authentication.
-type span struct {
-	base  Base
-	chain Chain // before the first link
-	links []Link
-	to    Point
-	times []Point // in ascending order
 }
 
 // Recoverable returns all ranges, oldest timeline first. seen are snapshots that can be no bases.
@@ -196,64 +140,6 @@ func Select(histories []History, bases []Base, target Target, seen ...Seen) (Cho
 	return Choice{}, refuse(histories, bases, e, target)
 }
 
-// choose uses the newest base that reaches the target, because it needs the fewest links.
-func (h History) choose(bases []Base, target Target) (Choice, bool) {
-	for _, s := range slices.Backward(h.spans(bases)) {
-		reached, resolution, ok := s.resolve(target)
-		if !ok {
-			continue
-		}
-		choice := Choice{Timeline: h.Start.Timeline, Base: s.base, Chain: s.chain, Reached: reached, Resolution: resolution}
-		for _, l := range s.links {
-			if reached.Revision > s.base.Point.Revision && l.Header.First <= reached.Revision {
-				choice.Links = append(choice.Links, l)
-			}
-		}
-		return choice, true
-	}
-	return Choice{}, false
-}
-
-// resolve returns the point of a target in a span.
-func (s span) resolve(target Target) (reached Point, resolution time.Duration, ok bool) {
-	if target.Revision > 0 {
-		if target.Revision < s.base.Point.Revision || target.Revision > s.to.Revision {
-			return Point{}, 0, false
-		}
-		for _, p := range s.times {
-			if p.Revision >= target.Revision {
-				return Point{Revision: target.Revision, At: p.At}, 0, true
-			}
-		}
-		return Point{}, 0, false
-	}
-	if target.Time.Before(s.base.Point.At) || target.Time.After(s.to.At) {
-		return Point{}, 0, false
-	}
-	for i, p := range s.times {
-		if p.At.After(target.Time) {
-			return reached, p.At.Sub(s.times[i-1].At), true
-		}
-		reached = p
-	}
-	return reached, 0, true
-}
-
-// spans returns what each base of a timeline reaches, in ascending order of the bases.
-func (h History) spans(bases []Base) []span {
-	var spans []span
-	own := h.Start.own(h.next, bases)
-	if h.own == nil {
-		h.own = own
-	}
-	for _, b := range own {
-		if s, ok := h.span(b); ok {
-			spans = append(spans, s)
-		}
-	}
-	return spans
-}
-
 // anchor is the chain before the first link that exists. Links before it may have been deleted with their bases.
 func (h History) anchor() Chain {
 	chain := h.Start.Chain()
@@ -262,40 +148,6 @@ func (h History) anchor() Chain {
 		return Chain{Timeline: first.Timeline, Last: first.First - 1, Hash: first.Previous, At: h.Start.Base.At}
 	}
 	return chain
-}
-
-// span returns false if the base is not a revision of the chain, so that it may be of another history.
-func (h History) span(b Base) (span, bool) {
-	chain := h.anchor()
-	s := span{base: b, chain: chain, to: b.Point, times: []Point{b.Point}}
-	known := b.Point.Revision == h.Start.Base.Revision || b.Point.Revision == chain.Last
-	if b.Point.Revision < chain.Last {
-		return s, known
-	}
-	for _, l := range h.Links {
-		next, err := chain.Follow(l.Key, l.Header)
-		if err != nil {
-			break
-		}
-		known = known || l.Header.First <= b.Point.Revision && b.Point.Revision <= l.Header.Last
-		if l.Header.Last <= b.Point.Revision {
-			chain, s.chain = next, next
-			continue
-		}
-		if len(s.links) == 0 && h.Start.foreign(b, l.Header) {
-			return s, false
-		}
-		if l.Header.Gap() || !l.Header.authKept(b.Auth) {
-			return s, known
-		}
-		chain = next
-		s.extend(l)
-	}
-	if p := h.Progress; p != nil && s.to.Revision == p.Revision && p.At.After(s.to.At) && b.Auth.Keeps(h.idle(b)) {
-		s.to = *p
-		s.times = append(s.times, *p)
-	}
-	return s, known
 }
 
 // idle returns the state of authentication up to Progress, since when there was no revision: that of the newest base of the last one. An
@@ -308,21 +160,6 @@ func (h History) idle(b Base) auth.State {
 		}
 	}
 	return state
-}
-
-// extend adds a link to the span. Times never go backwards, although two clocks have made them.
-func (s *span) extend(l Link) {
-	s.links = append(s.links, l)
-	for _, p := range l.Header.Points {
-		if p.Revision < s.base.Point.Revision {
-			continue
-		}
-		if last := s.times[len(s.times)-1].At; p.At.Before(last) {
-			p.At = last
-		}
-		s.times = append(s.times, p)
-	}
-	s.to = s.times[len(s.times)-1]
 }
 
 // refuse explains why no timeline has the target.
@@ -378,13 +215,6 @@ func below(p Point, target Target) bool {
 		return p.Revision < target.Revision
 	}
 	return p.At.Before(target.Time)
-}
-
-func above(p Point, target Target) bool {
-	if target.Revision > 0 {
-		return p.Revision > target.Revision
-	}
-	return p.At.After(target.Time)
 }
 
 // IsRefusal reports whether an error says that a target cannot be restored.

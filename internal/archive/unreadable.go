@@ -12,21 +12,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
-// Unreadable is the start of a timeline that the store does not return.
-type Unreadable struct {
-	Timeline Timeline
-	Key      string
-	Err      error
-}
-
 func (u Unreadable) String() string {
 	return fmt.Sprintf("timeline %d cannot be restored, because the store does not return its start object %s: %v", u.Timeline, u.Key, u.Err)
-}
-
-// ColdBase is a snapshot that the store does not return.
-type ColdBase struct {
-	Base
-	Err error
 }
 
 func (c ColdBase) String() string {
@@ -63,12 +50,6 @@ func (s *Survey) readStarts(ctx context.Context, reading *surveyor) error {
 		return s.Unreadable[0].Err
 	}
 	return nil
-}
-
-// linkError is the error of one link.
-type linkError struct {
-	key string
-	err error
 }
 
 func (e *linkError) Error() string { return e.err.Error() }

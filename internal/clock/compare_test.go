@@ -97,7 +97,7 @@ var listed = map[string][]string{
 		"cluster/plan/state/serving.go Briefly", "cluster/plan/recovery/unreachable.go waitUntilReachable", "cluster/plan/membership/learner.go GiveUpLearner", "cluster/plan/state/serving.go SeenFailingFor", "cluster/plan/repair/silence.go Saw",
 		"cluster/plan/held.go Refused", "cluster/plan/held.go heldStops",
 		"restore/plan/verify.go retry", "restore/plan/prefixes.go writeAgain", "restore/plan/safety.go oldDataIsNotSaved",
-		"pace/meter.go done", "pace/meter.go look", "turns/limit.go record", "turns/limit.go left", "turns/urgent.go leftForUrgent", "turns/urgent.go end", "turns/urgent.go WaitedFor", "spool/give_way.go spares", "spool/give_way.go give", "restore/safety.go saveOldData", "turns/urgent.go hasMoreFrom", "spool/share.go returned", "spool/share.go hadUrgent", "spool/overtake.go delaysOwn", "cluster/plan/state/serving.go SilentFor", "cluster/plan/versions/unseen.go readyUnseen", "cluster/plan/state/certificates.go WhyExpired", "worker/patience.go longest", "worker/turn.go leave", "worker/turn.go ran", "spool/give_way.go keeps", "spool/queue.go answer", "spool/overtake.go starves", "spool/overtake.go overtake", "restore/point.go readBase", "restore/read_limit.go pause", "restore/read_limit.go pausing",
+		"pace/meter.go done", "pace/meter.go look", "turns/gate.go record", "turns/limit.go left", "turns/urgent.go leftForUrgent", "turns/wait_time.go end", "turns/wait_time.go WaitedFor", "spool/give_way.go spares", "spool/give_way.go give", "restore/safety.go saveOldData", "turns/urgent.go hasMoreFrom", "spool/share.go returned", "spool/share.go hadUrgent", "spool/overtake.go delaysOwn", "cluster/plan/state/serving.go SilentFor", "cluster/plan/versions/unseen.go readyUnseen", "cluster/plan/state/certificates.go WhyExpired", "worker/patience.go longest", "worker/pool.go leave", "worker/turn.go ran", "spool/give_way.go keeps", "spool/queue.go answer", "spool/overtake.go starves", "spool/overtake.go overtake", "restore/point.go readBase", "restore/read_limit.go pause", "restore/read_limit.go pausing",
 		"cluster/failing.go saw", "cluster/failing.go tooLong", "cluster/plan/state/waiting.go Lasted", "cluster/plan/state/waiting.go Saw",
 	},
 	"package clock has compared the time before": {"backup/state/proof.go Proof", "backup/attempt/stored.go complete", "restore/steps/proof.go Describe"},
@@ -117,7 +117,7 @@ var listed = map[string][]string{
 	},
 	"a certificate or CA that is not valid yet is due at once": {
 		"cluster/plan/state/certificates.go DueBy", "cluster/plan/material/material_judge.go Valid", "cluster/plan/material/material_judge.go judgeCA",
-		"cluster/plan/material/material_judge.go notYetValid", "cluster/plan/material/material_judge.go renewsLate", "cluster/secrets/judge.go Keep",
+		"cluster/plan/material/material_expired.go notYetValid", "cluster/plan/material/material_judge.go renewsLate", "cluster/secrets/judge.go Keep",
 	},
 	"a compaction in the future counts as long ago": {
 		"cluster/plan/state/space.go compactedAt", "cluster/plan/state/space.go CompactedFor", "cluster/plan/state/space.go NeedsRoom", "cluster/plan/waits/space.go ReclaimSpace",

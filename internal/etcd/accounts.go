@@ -12,12 +12,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
-// Permission allows a role something with the keys from Key to before End. An empty End is only Key. With End "\x00" it is all keys from Key on.
-type Permission struct {
-	Key, End    string
-	Read, Write bool
-}
-
 // Accounts are users and roles of etcd, and whether authentication is on.
 type Accounts struct {
 	Enabled bool

@@ -96,3 +96,9 @@ func (a *accountsAnswer) permission(message []byte) error {
 	a.permissions = append(a.permissions, p)
 	return err
 }
+
+// Permission allows a role something with the keys from Key to before End. An empty End is only Key. With End "\x00" it is all keys from Key on.
+type Permission struct {
+	Key, End    string
+	Read, Write bool
+}

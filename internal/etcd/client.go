@@ -111,3 +111,12 @@ func (c *Client) wrap(operation string, err error) error {
 	}
 	return fmt.Errorf("%s at %s: %w", operation, c.endpoint, err)
 }
+
+// Login gets a token from the member within ctx, if the Endpoint has a user. All clients with the same Login use it.
+func (c *Client) Login(ctx context.Context) error {
+	if c.login == nil {
+		return nil
+	}
+	_, err := c.login.authenticate(ctx, c.client.ActiveConnection(), c.login.current())
+	return c.wrap("authenticate", err)
+}

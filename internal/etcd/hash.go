@@ -2,6 +2,9 @@ package etcd
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -16,4 +19,12 @@ func (c *Client) HashKV(ctx context.Context, revision int64) (hash uint32, compa
 		return 0, 0, c.wrap("hash key-value store", clientv3.ContextError(ctx, err))
 	}
 	return response.Hash, response.CompactRevision, nil
+}
+
+// Corrupt reports whether etcd has raised the CORRUPT alarm for this member.
+func (s Status) Corrupt() bool {
+	own := fmt.Sprintf("memberID:%d ", uint64(s.MemberID))
+	return slices.ContainsFunc(s.Errors, func(e string) bool {
+		return strings.Contains(e, "CORRUPT") && strings.HasPrefix(e, own)
+	})
 }

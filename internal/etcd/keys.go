@@ -12,9 +12,6 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// MaxPage is how many bytes a page of keys may have. Each value of etcd has 1.5 MiB at most by default.
-const MaxPage = 16 << 20
-
 // ErrCompacted is in the chain of an error if the asked revision is compacted.
 var ErrCompacted error = rpctypes.ErrCompacted
 
@@ -39,17 +36,6 @@ type Page struct {
 	ClusterID ID
 	Revision  int64
 	More      bool
-}
-
-// longAnswers marks a call whose answer has keys and values.
-type longAnswers struct{}
-
-// answerLimit returns how many bytes the answer of a call may have.
-func answerLimit(ctx context.Context) int {
-	if limit, is := ctx.Value(longAnswers{}).(int); is {
-		return limit
-	}
-	return maxAnswer
 }
 
 // Keys returns at most limit keys from begin on, which are before end. A revision of 0 is the present one. A quorum confirms it. The error is

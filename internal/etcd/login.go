@@ -69,15 +69,6 @@ func limitLogin(ctx context.Context) (context.Context, context.CancelFunc) {
 // much CPU for that.
 var ErrLoginTimeout = errors.New("the member did not check the password in time")
 
-// Login gets a token from the member within ctx, if the Endpoint has a user. All clients with the same Login use it.
-func (c *Client) Login(ctx context.Context) error {
-	if c.login == nil {
-		return nil
-	}
-	_, err := c.login.authenticate(ctx, c.client.ActiveConnection(), c.login.current())
-	return c.wrap("authenticate", err)
-}
-
 // intercept makes unary calls with the token.
 func (l *Login) intercept(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	if method == pb.Auth_Authenticate_FullMethodName {

@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
@@ -58,3 +59,9 @@ func (c *Client) changed(operation string, err, done error) error {
 	}
 	return c.wrap(operation, err)
 }
+
+// ID is the ID of a cluster or a member. etcd prints it in hexadecimal.
+type ID uint64
+
+// String returns the ID as 16 hex digits.
+func (id ID) String() string { return fmt.Sprintf("%016x", uint64(id)) }

@@ -20,7 +20,7 @@ var redirects = map[string]string{
 	"internal/objstore/signed/signed.go":    "none: a signature is valid for one server",
 	"internal/objstore/abs/abs.go":          "those to the same server (stall.SameServer)",
 	"internal/objstore/gcs/gcs.go":          "those to the same server (stall.SameServer)",
-	"internal/objstore/s3/s3.go":            "those to the same server, and from one server of Amazon to another",
+	"internal/objstore/s3/open.go":          "those to the same server, and from one server of Amazon to another",
 }
 
 // A tenant chooses which server many requests of the operators are sent to. A client that follows each redirect lets that server lead an

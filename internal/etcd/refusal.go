@@ -1,9 +1,13 @@
 package etcd
 
 import (
+	"context"
 	"errors"
+	"strings"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // Refusal is why etcd's authentication refuses a request.
@@ -54,4 +58,48 @@ func RefusalOf(err error) Refusal {
 		}
 	}
 	return plainRefusals[rpctypes.ErrorDesc(unwrapped(err))]
+}
+
+// ErrCorrupt is in the error chain if a member refuses a request because a CORRUPT alarm is on.
+var ErrCorrupt = rpctypes.ErrCorrupt
+
+// Cause returns why a member did not answer. The same state always gives the same text, so that a status with this text
+// is only written when the state changes.
+func Cause(err error) string {
+	text := err.Error()
+	switch {
+	case RefusalOf(err) != NotRefused:
+		return "it refuses the operator for lack of permission (" + unwrapped(err).Error() + ")"
+	case errors.Is(err, ErrLoginTimeout):
+		return "it cannot reach a quorum, which it needs to authenticate the operator, or it takes too long to check the password (etcd flag --bcrypt-cost)"
+	case errors.Is(err, ErrCorrupt), strings.Contains(text, "corrupt cluster"):
+		return "it refuses requests because a CORRUPT alarm is on"
+	case strings.Contains(text, "authentication handshake failed"):
+		_, why, _ := strings.Cut(text, "authentication handshake failed")
+		why, _, _ = strings.Cut(why, ": current time") // the time differs in each error
+		return "the TLS handshake failed" + strings.TrimRight(why, `"`)
+	case errors.Is(err, rpctypes.ErrNoLeader), errors.Is(err, rpctypes.ErrLeaderChanged), errors.Is(err, rpctypes.ErrTimeout),
+		errors.Is(err, rpctypes.ErrTimeoutDueToLeaderFail), errors.Is(err, rpctypes.ErrTimeoutDueToConnectionLost):
+		return "it cannot reach a quorum"
+	case errors.Is(err, context.DeadlineExceeded), status.Code(unwrapped(err)) == codes.DeadlineExceeded, status.Code(unwrapped(err)) == codes.Unavailable:
+		return "it does not answer"
+	}
+	return text
+}
+
+// unwrapped returns the last error of the chain, which holds gRPC's code.
+func unwrapped(err error) error {
+	for next := errors.Unwrap(err); next != nil; next = errors.Unwrap(err) {
+		err = next
+	}
+	return err
+}
+
+// Answer returns etcd's own words of an error, without what the client and the operator added. It is empty if etcd did not answer.
+func Answer(err error) string {
+	var answer rpctypes.EtcdError
+	if errors.As(err, &answer) {
+		return answer.Error()
+	}
+	return ""
 }

@@ -11,12 +11,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/legible"
 )
 
-// ID is the ID of a cluster or a member. etcd prints it in hexadecimal.
-type ID uint64
-
-// String returns the ID as 16 hex digits.
-func (id ID) String() string { return fmt.Sprintf("%016x", uint64(id)) }
-
 // ParseID reads an ID of 16 hex digits.
 func ParseID(text string) (ID, error) {
 	id, err := strconv.ParseUint(text, 16, 64)

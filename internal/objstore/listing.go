@@ -10,9 +10,6 @@ import (
 	"time"
 )
 
-// ErrListing means that a listing is longer than an operator follows, or has more names than it holds in memory. The error names the limit.
-var ErrListing = errors.New("the listing is too long")
-
 const (
 	// MaxNames is how many names of one listing are held in memory.
 	MaxNames = 500_000

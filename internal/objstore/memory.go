@@ -2,7 +2,6 @@ package objstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -26,9 +25,6 @@ var heldOfAll, keptOfAll = budgets(HeldMemory)
 func budgets(bytes int64) (held, kept *turns.Budget) {
 	return turns.NewBudget(bytes), turns.NewBudget(bytes - bytes/keptPart)
 }
-
-// ErrMemory means that the names, manifests and headers of other objects take the memory at present.
-var ErrMemory = errors.New("the operator cannot hold more names and manifests of stores in memory at present")
 
 // Holding counts what one piece of work holds of the objects of a store, against the memory that all namespaces share. The nil Holding counts nothing.
 type Holding struct {

@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"encoding/asn1"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"math/big"
 )
@@ -118,17 +117,4 @@ func parse(der []byte) (*x509.Certificate, error) {
 		return nil, errLargeKey
 	}
 	return cert, nil
-}
-
-// Pool reads the CA certificates in PEM content as those that a client trusts.
-func Pool(content []byte) (*x509.CertPool, error) {
-	bundle := ParseBundle(content)
-	if len(bundle) == 0 {
-		return nil, errors.New("it contains no PEM certificate")
-	}
-	pool := x509.NewCertPool()
-	for _, cert := range bundle {
-		pool.AddCert(cert)
-	}
-	return pool, nil
 }

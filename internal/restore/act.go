@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,11 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/restore/steps"
-	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
@@ -114,14 +114,6 @@ func (r *Reconciler) begin(ctx context.Context, key worker.Key, wanted steps.Ver
 	})
 }
 
-// readingPatience is after how long a reading runs on without a worker, if another namespace waits for one. Its store may be as slow as a tenant likes.
-const readingPatience = 5 * time.Minute
-
-// readingClaim has the limits of a reading.
-func readingClaim(t *turns.Turn) worker.Claim {
-	return worker.Claim{Patience: readingPatience, Turn: t}
-}
-
 // recordedWithin is how long a reading that has a worker waits until the status says that it begins. A tenant can make the object so large that no status
 // can be written, and others wait for the worker.
 const recordedWithin = 2 * time.Minute
@@ -159,40 +151,38 @@ func (r *Reconciler) prove(ctx context.Context, key worker.Key, wanted steps.Ver
 	return proof, secret
 }
 
-// readSource reads a source in its turn.
-func (r *Reconciler) readSource(ctx context.Context, key worker.Key, wanted steps.Verify, t *turns.Turn) (found Found, secret map[string][]byte, err error) {
-	err = r.turns.Run(ctx, key.Object.Namespace, t, func() (err error) {
-		found, secret, err = r.readInTurn(ctx, key, wanted, t)
-		return err
-	})
-	return found, secret, err
+// begun lets a reading begin only when the status has recorded that it begins. If the snapshot ends this process, the next one finds the
+// attempt in the status, and pauses before the next attempt. Only the worker waits, and no pass.
+type begun struct {
+	mu       sync.Mutex
+	expected map[worker.Key]chan struct{}
 }
 
-func (r *Reconciler) readInTurn(ctx context.Context, key worker.Key, wanted steps.Verify, t *turns.Turn) (Found, map[string][]byte, error) {
-	secret, err := kube.SecretData(ctx, r.client, key.Object.Namespace, wanted.Source.Secret, connect.Keys()...)
-	if err != nil {
-		return Found{}, nil, err
+// expect returns a channel that is closed when the beginning is recorded.
+func (b *begun) expect(key worker.Key) <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.expected == nil {
+		b.expected = map[worker.Key]chan struct{}{}
 	}
-	by, err := r.by(key.Object.Namespace, wanted.Source, secret, wanted.Signers)
-	if err != nil {
-		return Found{}, nil, err
+	c := make(chan struct{})
+	b.expected[key] = c
+	return c
+}
+
+// recorded lets the reading begin, if it waits for that.
+func (b *begun) recorded(key worker.Key) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c, found := b.expected[key]; found {
+		close(c)
+		delete(b.expected, key)
 	}
-	asked := Asked{
-		Namespace: key.Object.Namespace,
-		Source:    wanted.Source, Choice: wanted.Choice, Point: wanted.Point, Keys: wanted.Keys,
-		By: by,
-		Progress: func(bytes, of int64) {
-			t.Reach(bytes)
-			r.readings.set(key, bytes, of)
-		},
-		stay: func() bool { return t.Keep(ctx) },
-		Wait: func(text func() string) (done func()) { return r.readings.wait(key, text) },
-	}
-	if wanted.Keys != nil {
-		if asked.Members, err = r.memberSecrets(ctx, key.Object.Namespace, wanted.Keys.Cluster); err != nil {
-			return Found{}, secret, err
-		}
-	}
-	found, err := r.read(ctx, asked)
-	return found, secret, err
+}
+
+// forgetOthers drops what is expected for forgotten readings of other objects of that name: all of them if except is empty.
+func (b *begun) forgetOthers(object types.NamespacedName, except types.UID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	maps.DeleteFunc(b.expected, func(k worker.Key, _ chan struct{}) bool { return k.Object == object && k.UID != except })
 }

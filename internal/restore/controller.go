@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -19,20 +17,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/restore/plan"
 	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/restore/status"
 	"github.com/etcd-suite/etcd-operator/internal/restore/steps"
-	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
-	"github.com/etcd-suite/etcd-operator/internal/turns"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
-
-// Name of the operator: of its controller, its events and its leader election.
-const Name = "restore-operator"
 
 const (
 	// concurrency is how many EtcdRestores are reconciled at the same time.
@@ -42,48 +34,6 @@ const (
 	// afterConflict is the pause after a write conflict. By then the cache contains the newer object.
 	afterConflict = time.Second
 )
-
-// Options of the controller.
-type Options struct {
-	// Prove reads a source.
-	Prove Prove
-	// Save saves the data that a restore replaces.
-	Save Save
-	// Sign signs a URL for the seed, if the operator's own identity has read the source. If it is nil, the seed reads as the
-	// ServiceAccount of the members.
-	Sign Sign
-	// OwnIdentity says which namespaces may use the operator's own identity at a store, and below which paths.
-	OwnIdentity grant.List
-	// MaxProofs is how many sources are read at the same time.
-	MaxProofs int
-	// Server is the clock of the API server, if its answers are read.
-	Server *clock.Server
-	// AnyMember permits to write to members whose host is not below the Service of their cluster. Only tests set it.
-	AnyMember bool
-	// Metrics is where the controller's metrics are registered.
-	Metrics prometheus.Registerer
-}
-
-// Reconciler does one step for an EtcdRestore in each pass.
-type Reconciler struct {
-	client   client.Client
-	events   events.EventRecorder
-	read     Prove
-	save     Save
-	sign     Sign
-	identity grant.List
-	renewals *worker.Pool[state.Renewal]
-	proofs   *worker.Pool[state.Proof]
-	safeties *worker.Pool[state.Safety]
-	writings *worker.Pool[state.Writing]
-	readings readings
-	turns    turns.Limits
-	begun    begun
-	metrics  *metrics
-	server   *clock.Server
-	now      func() time.Time
-	any      bool // Options.AnyMember
-}
 
 // Setup registers the controller with mgr.
 func Setup(mgr manager.Manager, options Options) error {

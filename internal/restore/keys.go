@@ -29,13 +29,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
-var (
-	// errMembers is in the chain if the keys of the cluster could not be read or written.
-	errMembers = errors.New("the keys of the cluster cannot be read or written")
-	// errReplaced is in the chain if the snapshot is another one than at the comparison.
-	errReplaced = errors.New("the snapshot was replaced since its keys were compared")
-)
-
 // errKeysSlow ends a comparison, or an attempt to write.
 var errKeysSlow = errors.New("the members were too slow")
 
@@ -44,14 +37,6 @@ const (
 	keysBase = 10 * time.Minute
 	keysRate = 8 << 20
 )
-
-// needs returns how many bytes of the spool a snapshot of that size needs. Its keys and their values need as many again.
-func (a Asked) needs(size int64) int64 {
-	if a.Keys == nil {
-		return size
-	}
-	return 2 * size
-}
 
 // keys compares or writes the keys of a verified snapshot, if that is asked.
 func (s Spool) keys(ctx context.Context, asked Asked, read source.Proven) (*v1beta2.PrefixesStatus, error) {

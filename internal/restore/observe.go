@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -103,18 +102,6 @@ func usable(recipients []string) []string {
 		return recipients
 	}
 	return keys
-}
-
-// get reads an object and returns false if it does not exist.
-func (r *Reconciler) get(ctx context.Context, name types.NamespacedName, object client.Object) (found bool, err error) {
-	err = r.client.Get(ctx, name, object)
-	if apierrors.IsNotFound(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("read %T %s: %w", object, name, err)
-	}
-	return true, nil
 }
 
 // proof returns the state of the reading of a restore's source.

@@ -10,54 +10,11 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/pace"
-	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
-
-// Asked is a source to prove.
-type Asked struct {
-	// Namespace of the EtcdRestore.
-	Namespace string
-	Source    v1beta2.RestoreSource
-	Choice    source.Choice
-	// By has the Secret, which is nil if the operator's own identity is used, and what the namespace may use.
-	source.By
-	Progress source.Progress
-	// Wait is called when the reading waits, until done is called. text returns for what, and why. It may be nil.
-	Wait func(text func() string) (done func())
-	// Point is set if Choice is a point of a continuous archive.
-	Point *state.PointOrder
-	// Keys is set if keys are compared or written. Members has the Secrets for the members.
-	Keys    *state.KeysOrder
-	Members SafetySecrets
-	// end ends the reading when it has to give its space to a safety snapshot, and stay has it keep that while it writes keys. It returns false if the
-	// reading ends. extracted has it return the space of a snapshot when only that many bytes of keys and values are still needed. The snapshot may be deleted
-	// then.
-	end       context.CancelCauseFunc
-	stay      func() bool
-	extracted func(bytes int64) error
-}
-
-// Found is the source that was read and its contents.
-type Found struct {
-	// Source names one object.
-	Source v1beta2.RestoreSource
-	// ChosenBecause explains why Source was chosen. It is empty if the spec names the object.
-	ChosenBecause string
-	Proven        source.Proven
-	// Point is what the snapshot was made of. It is nil for a snapshot of a cluster.
-	Point *v1beta2.PointInTimeStatus
-	// Base is the snapshot of that point, as it was read.
-	Base v1beta2.Snapshot
-	// Keys is what was compared or written. It is nil if that was not asked.
-	Keys *v1beta2.PrefixesStatus
-}
-
-// Prove finds a source and reads it once and completely.
-type Prove func(ctx context.Context, asked Asked) (Found, error)
 
 // InSpool returns a Prove that stores each snapshot as a file in a directory below dir, without a budget. See OpenSpool.
 func InSpool(dir string) (Prove, error) {

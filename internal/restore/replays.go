@@ -11,22 +11,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
-// replays runs one replay at a time, because each of them may use all of the memory for replays. A replay reads the store, so it ends if
-// that hardly moves. It also ends if it holds the slot for too long while others wait.
-type replays struct {
-	process replayer
-	slot    *turns.Gate
-}
-
-// replayer is a replay.Process, except in tests.
-type replayer interface {
-	Replay(ctx context.Context, o replay.Order) (replay.Result, error)
-}
-
-func newReplays(memory int64) replays {
-	return replays{replay.Process{Memory: memory}, turns.NewGate(1)}
-}
-
 func (r replays) run(ctx context.Context, asked Asked, o replay.Order) (replay.Result, error) {
 	done := asked.waits("the end of another replay", func() turns.Reason { return r.slot.Why(asked.Namespace) })
 	leave, err := r.slot.Enter(ctx, asked.Namespace)

@@ -28,19 +28,9 @@ import (
 // safetyTimeout ends an attempt to save the old cluster before cluster-operator stops waiting for it.
 const safetyTimeout = v1beta2.SafetySnapshotLimit - time.Minute
 
-// safetiesOfOne is how many safety snapshots of one namespace are taken at the same time.
-const safetiesOfOne = 2
-
 // safetyClaim has the limits of a safety snapshot. One of a slow member takes up to safetyTimeout, and the restores of other namespaces do not wait for
 // that: after a minute, it runs on without a worker if another namespace waits for one.
 var safetyClaim = worker.Claim{Namespace: safetiesOfOne, Patience: time.Minute}
-
-// safetyWorkers returns how many safety snapshots are taken at the same time. They are twice as many as the readings, because a restore continues
-// without a safety snapshot that has waited for too long. Two namespaces cannot hold all of these workers.
-func safetyWorkers(readings int) int { return max(2*readings, 2*safetiesOfOne+1) }
-
-// Save saves the old cluster, and returns the snapshot's path and manifest.
-type Save func(ctx context.Context, order state.SafetyOrder, secrets SafetySecrets) (path string, m snapshot.Manifest, err error)
 
 // attempt is one to save the old cluster.
 type attempt struct {

@@ -2,7 +2,6 @@ package restore
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 
@@ -13,19 +12,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
-	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 	"github.com/etcd-suite/etcd-operator/internal/tlssecret"
 )
-
-// Dial opens a client of one member. A nil Dial is etcd.Open.
-type Dial func(endpoint etcd.Endpoint, tlsConfig *tls.Config) (*etcd.Client, error)
-
-// SafetySecrets are the contents of the Secrets for a safety snapshot: of the store, of the operators' client certificate,
-// and of their user. The last two are nil if the cluster has none. For is what may be used at the store.
-type SafetySecrets struct {
-	Store, TLS, Auth map[string][]byte
-	For              grant.Scope
-}
 
 func (r *Reconciler) safetySecrets(ctx context.Context, namespace string, order state.SafetyOrder) (s SafetySecrets, err error) {
 	if s.Store, err = kube.SecretData(ctx, r.client, namespace, order.Target.Secret, connect.Keys()...); err != nil {

@@ -27,9 +27,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
-// Sign signs a URL to read a source, and proves that the URL can read it.
-type Sign func(ctx context.Context, src v1beta2.RestoreSource, by source.By) (objstore.SignedURL, error)
-
 // signTimeout limits the signing of one URL, and writing it to its Secret.
 const signTimeout = 2 * time.Minute
 

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/etcd-suite/etcd-operator/internal/archive/replay"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
@@ -65,14 +66,6 @@ func (s Spool) reserve(ctx context.Context, asked Asked, bytes int64) (*spool.Sh
 	return share, err
 }
 
-// waits shows for what the reading waits, and why, until done is called.
-func (a Asked) waits(what string, why func() turns.Reason) (done func()) {
-	if a.Wait == nil {
-		return func() {}
-	}
-	return a.Wait(func() string { return what + ": " + string(why()) })
-}
-
 // forSafety returns the spool for a safety snapshot of a namespace. end ends it when it has to give its space to another one.
 func (s Spool) forSafety(namespace string, end context.CancelCauseFunc) snapshot.Spool {
 	return urgentSpool{s.Of(namespace), end}
@@ -113,3 +106,19 @@ const (
 	readRate = 1 << 20
 	readMost = 24 * time.Hour
 )
+
+// replays runs one replay at a time, because each of them may use all of the memory for replays. A replay reads the store, so it ends if
+// that hardly moves. It also ends if it holds the slot for too long while others wait.
+type replays struct {
+	process replayer
+	slot    *turns.Gate
+}
+
+// replayer is a replay.Process, except in tests.
+type replayer interface {
+	Replay(ctx context.Context, o replay.Order) (replay.Result, error)
+}
+
+func newReplays(memory int64) replays {
+	return replays{replay.Process{Memory: memory}, turns.NewGate(1)}
+}

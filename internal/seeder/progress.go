@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/seed"
@@ -16,16 +15,6 @@ import (
 
 // downloadShare is the percentage at which the download is complete and the restore begins.
 const downloadShare = 70
-
-// progress is the progress of a Seeder. The zero value is 0 percent.
-type progress struct {
-	fetched atomic.Int32
-	// bytes of the present try.
-	bytes atomic.Int64
-	// database is the file that the restore writes, and size is its final size in bytes.
-	database atomic.Pointer[string]
-	size     atomic.Int64
-}
 
 // began starts another try, and read returns whether it has read a part of the snapshot.
 func (p *progress) began()     { p.bytes.Store(0) }

@@ -137,11 +137,6 @@ func (r Request) listsMember(f facts) bool {
 	return slices.ContainsFunc(r.MemberIDs, func(id uint64) bool { return slices.Contains(f.MemberIDs, id) })
 }
 
-// taken returns the error for a key that a foreign object uses.
-func (r Request) taken(why string) error {
-	return fmt.Errorf("%w: %s: delete the object or choose another path", fs.ErrExist, why)
-}
-
 // stat returns the object as List reports it.
 func (r Request) stat(ctx context.Context) (objstore.Object, error) {
 	for object, err := range r.Store.List(ctx, r.Key) {

@@ -3,8 +3,11 @@ package snapshot
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
+	"io"
 	"io/fs"
 
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
@@ -83,4 +86,36 @@ func (x *Index) Complete(ctx context.Context, store objstore.Store, series Serie
 		}
 	}
 	return open, errs.Err()
+}
+
+// checkedBody returns io.EOF only if it has read the bytes that the manifest describes.
+type checkedBody struct {
+	body     io.Reader
+	sum      hash.Hash
+	manifest Manifest
+	size     int64
+	progress func(int64) // may be nil
+	err      error
+}
+
+// SizeHint lets a store choose its part size.
+func (c *checkedBody) SizeHint() int64 { return c.manifest.Size }
+
+func (c *checkedBody) Read(p []byte) (int, error) {
+	if c.err != nil {
+		return 0, c.err
+	}
+	n, err := c.body.Read(p)
+	c.sum.Write(p[:n])
+	if c.size += int64(n); c.progress != nil {
+		c.progress(c.size)
+	}
+	switch {
+	case c.size > c.manifest.Size, errors.Is(err, io.EOF) && hex.EncodeToString(c.sum.Sum(nil)) != c.manifest.SHA256:
+		err = fmt.Errorf("the object differs from its manifest: %w", dbfile.ErrCorrupt)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		c.err = err
+	}
+	return n, err
 }

@@ -4,14 +4,10 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
-	"io"
 	"io/fs"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
@@ -23,18 +19,6 @@ const copyBatch = 100
 
 // ErrCopySource means that the first location failed during a copy, and not the second one.
 var ErrCopySource = errors.New("read the first location")
-
-// CopyRequest copies the snapshots of one series to a second location. The two series differ in their folders only.
-type CopyRequest struct {
-	From, To             objstore.Store
-	FromSeries, ToSeries Series
-	// Policy is that of the second location. Only snapshots that it keeps are copied.
-	Policy Policy
-	// Signers of the snapshots. If they are given, a snapshot that none of them has signed is not copied.
-	Signers Signers
-	// Progress is called with the key before each copy, and then with the number of its bytes; may be nil.
-	Progress func(key string, size int64) func(int64)
-}
 
 // Copied is the second location after a copy.
 type Copied struct {
@@ -108,11 +92,6 @@ func (r CopyRequest) copyEach(ctx context.Context, missing []Item, manifests Kno
 		out.Last = key
 	}
 	return again
-}
-
-// keyOf returns the key in the second location.
-func (r CopyRequest) keyOf(key string) string {
-	return r.ToSeries.Prefix() + strings.TrimPrefix(key, r.FromSeries.Prefix())
 }
 
 // missing returns the snapshots to copy, and their manifests. more is how many are left for later runs. Snapshots of
@@ -306,36 +285,4 @@ func (r CopyRequest) copyVerdict(ctx context.Context, source, item Item, known K
 	}
 	err = WriteVerdict(ctx, r.To, item.Key, v)
 	return err == nil, err
-}
-
-// checkedBody returns io.EOF only if it has read the bytes that the manifest describes.
-type checkedBody struct {
-	body     io.Reader
-	sum      hash.Hash
-	manifest Manifest
-	size     int64
-	progress func(int64) // may be nil
-	err      error
-}
-
-// SizeHint lets a store choose its part size.
-func (c *checkedBody) SizeHint() int64 { return c.manifest.Size }
-
-func (c *checkedBody) Read(p []byte) (int, error) {
-	if c.err != nil {
-		return 0, c.err
-	}
-	n, err := c.body.Read(p)
-	c.sum.Write(p[:n])
-	if c.size += int64(n); c.progress != nil {
-		c.progress(c.size)
-	}
-	switch {
-	case c.size > c.manifest.Size, errors.Is(err, io.EOF) && hex.EncodeToString(c.sum.Sum(nil)) != c.manifest.SHA256:
-		err = fmt.Errorf("the object differs from its manifest: %w", dbfile.ErrCorrupt)
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		c.err = err
-	}
-	return n, err
 }

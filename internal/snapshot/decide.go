@@ -14,21 +14,9 @@ const (
 	deleteBatch = 500
 	// foreignBatch is the maximum number of manifests of other EtcdBackups that one run reads.
 	foreignBatch = 1000
-	// Skew is the largest difference between two clocks that is normal. A snapshot with a later time is from the future.
-	Skew = time.Minute
 	// A snapshot with less than one shrinkFactor-th of the keys of an earlier one does not replace it.
 	shrinkFactor = 10
 )
-
-// Decision is what retention does next.
-type Decision struct {
-	// Need are the snapshots whose manifests must be read before anything is decided. It is empty if all else is valid.
-	Need []Item
-	// Delete are the keys to delete, in this order.
-	Delete []string
-	// Notices describe in sentences why snapshots are kept that no rule keeps.
-	Notices []string
-}
 
 // Decide applies a policy to the snapshots of a series. It is pure: the caller reads the manifests in Need, adds them to
 // known, and calls again. The number of manifests depends on the policy and not on the length of the series.
@@ -195,64 +183,7 @@ func (d *Decision) need(v *view, kept []bool) {
 	}
 }
 
-// view is the part of a series that a policy decides about.
-type view struct {
-	policy Policy
-	known  Known
-	// items may be deleted, newest first, as far as is known.
-	items []Item
-	// foreign is the number of snapshots of other owners that were read. strange are those of them that should not be in the folder.
-	foreign int
-	strange []Item
-	future  []Item
-	// unreadable are snapshots whose manifests cannot be read.
-	unreadable []Item
-	// unsigned are the keys of the items that were read and lack the signature that is required.
-	unsigned map[string]bool
-}
-
-func newView(series Series, index Index, known Known, p Policy) *view {
-	v := &view{policy: p, known: known, items: make([]Item, 0, len(index.Items)), unsigned: map[string]bool{}}
-	for _, item := range index.Items {
-		reading, read := known[item.Key]
-		switch {
-		case item.Series != series:
-		case item.Key != p.Saved && item.Future(p.Now):
-			v.future = append(v.future, item)
-		case !read:
-			v.items = append(v.items, item)
-		case reading.unreadable():
-			v.unreadable = append(v.unreadable, item)
-		case reading.Err != nil: // deleted meanwhile
-		default:
-			v.add(item, p.Owner.Compare(item.Key, reading.Manifest))
-		}
-	}
-	slices.SortFunc(v.items, byKey)
-	return v
-}
-
-func (v *view) add(item Item, claim Claim) {
-	if claim == Own {
-		v.items = append(v.items, item)
-		if v.policy.Signers.Check(item.Key, v.known[item.Key].Manifest) != nil {
-			v.unsigned[item.Key] = true
-		}
-		return
-	}
-	v.foreign++
-	if claim.Foreign() {
-		v.strange = append(v.strange, item)
-	}
-}
-
 // Future reports whether the key has a time that has not come yet. Its clock, or the present one, is wrong.
 func (i Item) Future(now time.Time) bool {
 	return !now.IsZero() && i.InSeries() && i.Time.After(now.Add(Skew))
-}
-
-// manifest returns the manifest of an item, if it was read.
-func (v *view) manifest(i int) (Manifest, bool) {
-	reading, known := v.known[v.items[i].Key]
-	return reading.Manifest, known
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/etcd-suite/etcd-operator/internal/codec"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 )
 
 // Compressions of etcd-backup-restore. They are only supported for reading.
@@ -66,3 +67,15 @@ func isZlib(head []byte) bool {
 
 // incremental reports whether the key names an object that only holds changes.
 func incremental(key string) bool { return strings.HasPrefix(path.Base(key), incrementalPrefix) }
+
+const zstdMagic = "\x28\xb5\x2f\xfd"
+
+const gzipMagic = "\x1f\x8b\x08"
+
+func undecodable(err error) error {
+	var body *bodyError
+	if errors.As(err, &body) || errors.Is(err, dbfile.ErrCorrupt) {
+		return err
+	}
+	return &bodyError{fmt.Errorf("%w: %w", err, dbfile.ErrCorrupt)}
+}

@@ -42,9 +42,7 @@ func (m *measured) SHA256() string { return hex.EncodeToString(m.sum.Sum(nil)) }
 
 // The first bytes of encrypted and compressed objects.
 const (
-	ageMagic  = "age-encryption.org/v1\n"
-	zstdMagic = "\x28\xb5\x2f\xfd"
-	gzipMagic = "\x1f\x8b\x08"
+	ageMagic = "age-encryption.org/v1\n"
 )
 
 // decode returns the snapshot in an object of any encoding. It recognises the encoding by the first bytes, except LZW,
@@ -95,10 +93,4 @@ func (d *decoded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func undecodable(err error) error {
-	var body *bodyError
-	if errors.As(err, &body) || errors.Is(err, dbfile.ErrCorrupt) {
-		return err
-	}
-	return &bodyError{fmt.Errorf("%w: %w", err, dbfile.ErrCorrupt)}
-}
+type bodyError struct{ err error }

@@ -272,8 +272,6 @@ func (b storeBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-type bodyError struct{ err error }
-
 func (e *bodyError) Error() string { return "read object: " + e.err.Error() }
 func (e *bodyError) Unwrap() error { return e.err }
 

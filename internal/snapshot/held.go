@@ -39,16 +39,6 @@ func (v *view) heldBy(d *Decision, counts func(i int) bool) string {
 	return ""
 }
 
-// first returns the index of the newest item that fits, or -1.
-func (v *view) first(fits func(i int) bool) int {
-	for i := range v.items {
-		if fits(i) {
-			return i
-		}
-	}
-	return -1
-}
-
 // testedFrom returns tested items that were not read: the one at the index, and as many older ones as lack a signature.
 func (v *view) testedFrom(first int) (items []Item) {
 	for i := first; i < len(v.items) && len(items) <= len(v.unsigned); i++ {

@@ -230,3 +230,15 @@ func (x Index) names(key string) []string {
 	}
 	return append(append(names, x.drafts[key]...), ManifestKey(key))
 }
+
+func newestFirst(a, b Item) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.Key, a.Key)) }
+
+// commit adds a snapshot, which may have been unfinished. An index has each snapshot once: retention would delete it as an earlier one than itself.
+func (x *Index) commit(item Item) {
+	x.Uncommitted = slices.DeleteFunc(slices.Clone(x.Uncommitted), func(o objstore.Object) bool { return o.Key == item.Key })
+	at, found := slices.BinarySearchFunc(x.Items, item, newestFirst)
+	if found {
+		return
+	}
+	x.Items = slices.Insert(slices.Clip(x.Items), at, item)
+}

@@ -129,11 +129,3 @@ func CheckKey(key string) error {
 	}
 	return nil
 }
-
-// CheckWritten is CheckKey for a snapshot that is to be saved: the name of its test result must fit, too.
-func CheckWritten(key string) error {
-	if room := maxKey - len(VerdictKey("", Passed)); len(key) > room {
-		return fmt.Errorf("key has %d bytes: at most %d are allowed, so that the name of its test result is no longer than %d", len(key), room, maxKey)
-	}
-	return CheckKey(key)
-}

@@ -167,3 +167,11 @@ func (m Manifest) readable() error {
 	}
 	return nil
 }
+
+// Signature of a manifest.
+type Signature struct {
+	// Key is the ID of the public key: the first 16 hex digits of the SHA-256 of its PKIX form.
+	Key string `json:"key"`
+	// Value is the Ed25519 signature, in base64.
+	Value string `json:"value"`
+}

@@ -87,3 +87,6 @@ func (m Manifest) writer() string {
 func twin(own, other string, since, created time.Time) bool {
 	return own != "" && other != "" && own != other && !since.IsZero() && created.After(since.Add(Skew))
 }
+
+// Skew is the largest difference between two clocks that is normal. A snapshot with a later time is from the future.
+const Skew = time.Minute

@@ -1,13 +1,9 @@
 package snapshot
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 )
-
-// byKey sorts newest first: the byte order of keys is the order of time.
-func byKey(a, b Item) int { return cmp.Compare(b.Key, a.Key) }
 
 // rules reports for each item whether a rule other than Within keeps it. A failed snapshot takes no other's place, and neither does one without the
 // signature that is required: the rules apply to all items, to those that did not fail, and to the signed ones of both.
@@ -36,13 +32,6 @@ func (v *view) keepAmong(kept []bool, counts func(i int) bool) {
 		kept[at[i]] = kept[at[i]] || keep
 	}
 }
-
-// signed reports whether an item has the signature that is required. One whose manifest is not known counts as signed: it is kept, so that its
-// manifest is read next.
-func (v *view) signed(i int) bool { return !v.unsigned[v.items[i].Key] }
-
-// mostlyUnsigned reports whether a run has read enough manifests without the signature that is required. It keeps all others then.
-func (v *view) mostlyUnsigned() bool { return len(v.unsigned) > foreignBatch }
 
 // protect keeps what is kept whatever the rules say.
 func (v *view) protect(d *Decision, kept []bool) {

@@ -37,14 +37,6 @@ func OfSignature(err error) bool {
 	return errors.Is(err, ErrNotSigned) || errors.Is(err, ErrSignature) || errors.Is(err, ErrUnknownSigner)
 }
 
-// Signature of a manifest.
-type Signature struct {
-	// Key is the ID of the public key: the first 16 hex digits of the SHA-256 of its PKIX form.
-	Key string `json:"key"`
-	// Value is the Ed25519 signature, in base64.
-	Value string `json:"value"`
-}
-
 // Signer signs manifests.
 type Signer struct {
 	private ed25519.PrivateKey

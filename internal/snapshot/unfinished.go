@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,8 +25,6 @@ func (x Index) Unfinished() []Item {
 	return items
 }
 
-func newestFirst(a, b Item) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.Key, a.Key)) }
-
 // Ask asks the store for the manifests that the listing lacks. Unless the store answers that a manifest does not exist, its object is a snapshot like
 // the others: the next reader of the manifest gets the error of the store. Ask only fails if ctx has ended.
 func (x *Index) Ask(ctx context.Context, store objstore.Getter) error {
@@ -42,16 +39,6 @@ func (x *Index) Ask(ctx context.Context, store objstore.Getter) error {
 		}
 	}
 	return nil
-}
-
-// commit adds a snapshot, which may have been unfinished. An index has each snapshot once: retention would delete it as an earlier one than itself.
-func (x *Index) commit(item Item) {
-	x.Uncommitted = slices.DeleteFunc(slices.Clone(x.Uncommitted), func(o objstore.Object) bool { return o.Key == item.Key })
-	at, found := slices.BinarySearchFunc(x.Items, item, newestFirst)
-	if found {
-		return
-	}
-	x.Items = slices.Insert(slices.Clip(x.Items), at, item)
 }
 
 // ReadDrafts adds what the drafts of the unfinished objects say: after which recovery of the cluster they were taken, for example. unread says that

@@ -51,11 +51,3 @@ func truthful(ctx context.Context, store objstore.Store, entries []candidate, by
 	}
 	return slices.DeleteFunc(entries, func(e candidate) bool { return e.InSeries() && contradictory(known, samples[e.cluster]) }), nil
 }
-
-// contradictory reports whether all manifests that were read name another cluster than their keys.
-func contradictory(known snapshot.Known, items []snapshot.Item) bool {
-	return len(items) > 0 && !slices.ContainsFunc(items, func(i snapshot.Item) bool {
-		reading, read := known[i.Key]
-		return !read || reading.Err != nil || snapshot.Agrees(i.Key, reading.Manifest)
-	})
-}

@@ -133,3 +133,11 @@ func describe(newest []candidate, uids map[string]string) string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// contradictory reports whether all manifests that were read name another cluster than their keys.
+func contradictory(known snapshot.Known, items []snapshot.Item) bool {
+	return len(items) > 0 && !slices.ContainsFunc(items, func(i snapshot.Item) bool {
+		reading, read := known[i.Key]
+		return !read || reading.Err != nil || snapshot.Agrees(i.Key, reading.Manifest)
+	})
+}

@@ -326,3 +326,34 @@ func (p *pick) because() string {
 	}
 	return text
 }
+
+// skip records why a snapshot is passed over that the status names.
+func (p *pick) skip(e candidate, why string) {
+	if e.Key == p.choice.Recorded {
+		p.skipped = why
+	}
+}
+
+// passesUnsigned passes over a snapshot whose signature is missing or wrong, if it is newer than the one that the status names. Another
+// EtcdBackup of the cluster may save into the folder without a signature. A writer of the bucket cannot change the status, so this leads
+// to no older snapshot.
+func (p *pick) passesUnsigned(e candidate, err error) bool {
+	named, inSeries := snapshot.ParseKey(p.choice.Recorded)
+	if !inSeries || !e.Time.After(named.Time) || !snapshot.OfSignature(err) {
+		return false
+	}
+	if p.unsignedNewer++; p.unsignedNewer == 1 {
+		p.unsignedNewest, p.unsignedWhy = e.Key, signatureProblem(err)
+	}
+	return true
+}
+
+// signatureProblem says in a few words what is wrong with a signature.
+func signatureProblem(err error) string {
+	for _, known := range []error{snapshot.ErrNotSigned, snapshot.ErrUnknownSigner, snapshot.ErrSignature} {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
+	}
+	return err.Error()
+}

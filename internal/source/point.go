@@ -17,26 +17,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
-// Point is how a store reaches a revision or a time: the newest snapshot at or before it, and the segments of the continuous
-// archive up to it.
-type Point struct {
-	// Base is the snapshot that the replay begins with. Series and Manifest are its own.
-	Base     v1beta2.RestoreSource
-	Series   snapshot.Series
-	Manifest snapshot.Manifest
-	// Root of the archive, and what to replay.
-	Root string
-	archive.Choice
-	// Other is the UID of the EtcdCluster that had the point, if it is not the one that the restore is about.
-	Other string
-	// Alike are the keys of the encrypted snapshots of the EtcdBackup that has taken the base. If no identity decrypts one, none decrypts the others.
-	Alike []string
-	// Store has all of it.
-	Store objstore.Store
-
-	lag time.Duration // see lagOf; 0 for a revision
-}
-
 // Encoding is that of what the point is made of. A snapshot of the point must not be less protected.
 func (p Point) Encoding() codec.Encoding {
 	e := p.Manifest.Encoding()
@@ -52,19 +32,6 @@ func (p Point) Bytes() (n int64) {
 		n += l.Header.Size
 	}
 	return n
-}
-
-// Because explains in one sentence how the point is reached.
-func (p Point) Because() string {
-	text := fmt.Sprintf("%s of timeline %d, from the snapshot %s/%s at revision %d and %d segments of the continuous archive",
-		p.Reached, p.Timeline, p.Base.Bucket, p.Base.Key, p.Choice.Base.Point.Revision, len(p.Links))
-	if p.Other != "" {
-		text += fmt.Sprintf("; it is of another EtcdCluster with the same name, which had the UID %s", p.Other)
-	}
-	if p.Resolution > 0 {
-		text += fmt.Sprintf("; the next change that is not restored was received at most %s later", p.Resolution.Round(time.Millisecond))
-	}
-	return text + p.clocks()
 }
 
 // maxBases is how many snapshots are looked at, newest first. Those after the target do not count.
@@ -286,16 +253,4 @@ func after(item snapshot.Item, target archive.Target) bool {
 		return named.Revision > target.Revision
 	}
 	return item.Time.After(target.Time)
-}
-
-// BaseOf returns a snapshot as the base of a replay. stored is when the store received it, or later.
-func BaseOf(key string, m snapshot.Manifest, stored time.Time) archive.Base {
-	at := m.CapturedAt
-	if at.IsZero() { // the member began to send it before the store had it
-		at = stored
-	}
-	return archive.Base{
-		Key: key, ClusterID: m.Cluster.ID, Auth: m.Auth(), Recovery: m.Recovery, Captured: !m.CapturedAt.IsZero(), Stored: stored,
-		Point: archive.Point{Revision: max(m.Revision, 1), At: at.UTC()}, // an empty database has revision 1
-	}
 }

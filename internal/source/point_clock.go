@@ -2,7 +2,6 @@ package source
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
@@ -27,16 +26,4 @@ func lagOf(ctx context.Context, store objstore.Store, c archive.Choice) time.Dur
 		return object.ModTime.Sub(last.Header.To().At)
 	}
 	return 0
-}
-
-// clocks explains what a difference of the clocks means for a point that a time has chosen. It is empty if they agree.
-func (p Point) clocks() string {
-	switch {
-	case p.lag > usualLag:
-		return fmt.Sprintf("; the store received its last segment %s later than the changes in it, by the clock of the store: if neither maxLag nor an outage explains that, "+
-			"the clock of backup-operator was behind, and the point has changes of up to %[1]s after the chosen time", p.lag.Round(time.Second))
-	case p.lag < -usualLag:
-		return fmt.Sprintf("; the clock of backup-operator was %s ahead of the clock of the store, so the point lacks changes of up to %[1]s before the chosen time", (-p.lag).Round(time.Second))
-	}
-	return ""
 }

@@ -1,6 +1,8 @@
 package source
 
 import (
+	"time"
+
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
@@ -39,5 +41,17 @@ func SeenByKey(item snapshot.Item) archive.Seen {
 	named, _ := snapshot.ParseKey(item.Key)
 	return archive.Seen{
 		Key: item.Key, ClusterID: item.Series.ID(), Unread: true, Revision: max(named.Revision, 1), At: archive.Earlier(item.Time, item.Stored),
+	}
+}
+
+// BaseOf returns a snapshot as the base of a replay. stored is when the store received it, or later.
+func BaseOf(key string, m snapshot.Manifest, stored time.Time) archive.Base {
+	at := m.CapturedAt
+	if at.IsZero() { // the member began to send it before the store had it
+		at = stored
+	}
+	return archive.Base{
+		Key: key, ClusterID: m.Cluster.ID, Auth: m.Auth(), Recovery: m.Recovery, Captured: !m.CapturedAt.IsZero(), Stored: stored,
+		Point: archive.Point{Revision: max(m.Revision, 1), At: at.UTC()}, // an empty database has revision 1
 	}
 }

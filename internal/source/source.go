@@ -22,10 +22,6 @@ import (
 )
 
 var (
-	// ErrConfig is in the chain when the store could not be opened: its endpoint or its Secret is wrong.
-	ErrConfig = errors.New("store cannot be opened")
-	// ErrDisk is in the chain when the disk here failed or is full; the rest of the chain says nothing about the object.
-	ErrDisk = snapshot.ErrDisk
 	// ErrChanged is in the chain when the object is whole and is not the one that was proven before.
 	ErrChanged = snapshot.ErrChanged
 )

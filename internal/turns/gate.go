@@ -2,6 +2,7 @@ package turns
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -133,5 +134,48 @@ func (g *Gate) giveUp(c *caller) {
 	g.mu.Unlock()
 	if !waited {
 		g.leave(c.namespace)
+	}
+}
+
+// ended are the attempts of each namespace that a gate has ended in a row.
+type ended struct {
+	mu sync.Mutex
+	of map[string]ends
+}
+
+// before returns the attempts of a namespace that were ended in a row.
+func (e *ended) before(namespace string) ends {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	before := e.of[namespace]
+	before.by = maps.Clone(before.by)
+	return before
+}
+
+// record records that work of a namespace was ended, and for which namespace if its caller was urgent. It drops the records that are too old.
+func (e *ended) record(namespace string, bytes int64, urgent string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.of == nil {
+		e.of = map[string]ends{}
+	}
+	maps.DeleteFunc(e.of, func(_ string, of ends) bool { return time.Since(of.last) > endsKept })
+	now := e.of[namespace]
+	now.count, now.bytes, now.last = now.count+1, max(now.bytes, bytes), time.Now()
+	if urgent != "" {
+		if now.by == nil {
+			now.by = map[string]int{}
+		}
+		now.by[urgent]++
+	}
+	e.of[namespace] = now
+}
+
+// forget drops the record of a namespace whose work has succeeded. It keeps that of larger work, which is to come yet.
+func (e *ended) forget(namespace string, bytes int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if bytes >= e.of[namespace].bytes {
+		delete(e.of, namespace)
 	}
 }

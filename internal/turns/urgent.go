@@ -3,7 +3,6 @@ package turns
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 )
 
@@ -21,47 +20,9 @@ const (
 	urgentMost, urgentAgain = 4 * time.Minute, 6 * time.Minute
 )
 
-type urgentKey struct{}
-
-// waitTime is for how long urgent work has waited for other namespaces.
-type waitTime struct {
-	mu    sync.Mutex
-	sum   time.Duration
-	since time.Time // when the present wait in a Gate began; zero if there is none
-}
-
 // Urgent returns the context of work that must end within minutes, or data is lost. It comes first in each Gate, and does not wait for its slot again.
 func Urgent(ctx context.Context) context.Context {
 	return context.WithValue(ctx, urgentKey{}, &waitTime{})
-}
-
-func urgent(ctx context.Context) bool { return ctx.Value(urgentKey{}) != nil }
-
-func waitsOf(ctx context.Context) *waitTime {
-	w, _ := ctx.Value(urgentKey{}).(*waitTime)
-	return w
-}
-
-// begin begins the present wait, or begins it again. It does nothing for nil, as the other methods.
-func (w *waitTime) begin() {
-	if w == nil {
-		return
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.since = time.Now()
-}
-
-// end ends the present wait.
-func (w *waitTime) end() {
-	if w == nil {
-		return
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.since.IsZero() {
-		w.sum, w.since = w.sum+time.Since(w.since), time.Time{}
-	}
 }
 
 // Waited records how long urgent work has waited for other namespaces in a queue. It waits less in each Gate after that.
@@ -71,20 +32,6 @@ func Waited(ctx context.Context, d time.Duration) {
 		defer w.mu.Unlock()
 		w.sum += d
 	}
-}
-
-// WaitedFor returns the sum of these times, with the present one.
-func WaitedFor(ctx context.Context) time.Duration {
-	w := waitsOf(ctx)
-	if w == nil {
-		return 0
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.since.IsZero() {
-		return w.sum
-	}
-	return w.sum + time.Since(w.since)
 }
 
 // leftForUrgent returns how much is left of the time after which work ends if an urgent caller waits.

@@ -6,28 +6,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
-// expect lets the pool look again when the patience of a running job is over. It needs p.mu.
-func (p *Pool[T]) expect(j *job[T]) {
-	j.since = time.Now()
-	if j.claim.Patience > 0 {
-		j.timer = time.AfterFunc(j.claim.Patience, func() { p.lookAgain(j) })
-	}
-}
-
-func (p *Pool[T]) lookAgain(j *job[T]) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed || j.over || j.claim.Patience == 0 { // Move has taken its patience
-		return
-	}
-	p.dispatch()
-	again := j.claim.Patience // it may have waited elsewhere, without a slot
-	if j.claim.Turn != nil {
-		again = min(again, turnEvery)
-	}
-	j.timer.Reset(again)
-}
-
 // makeRoom takes the slot of the job that has run for longest beyond its patience, if a job of another namespace waits for nothing else. The job runs on.
 // It counts against the share of its namespace, as one that waits elsewhere. As many jobs as the lane has slots run in this way. It needs p.mu.
 func (p *Pool[T]) makeRoom() bool {

@@ -10,28 +10,6 @@ import (
 // maxMoved is how many jobs of one namespace run in lanes without a limit, to which they have moved.
 const maxMoved = 64
 
-// slot is the slot of a running job, see turns.Slot.
-type slot[T any] struct {
-	pool *Pool[T]
-	job  *job[T]
-}
-
-// Leave takes the job out of its lane. In a lane without a limit it takes no slot of others.
-func (s slot[T]) Leave() {
-	p, j := s.pool, s.job
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	_, limited := p.lanes[j.claim.Lane]
-	j.queues.enter()
-	if j.waits++; j.waits > 1 || !limited || j.over {
-		return
-	}
-	p.leave(j)
-	if !p.closed {
-		p.dispatch()
-	}
-}
-
 // leave needs p.mu. It takes a job out of its lane.
 func (p *Pool[T]) leave(j *job[T]) {
 	p.count(j, -1)
@@ -124,3 +102,28 @@ func (p *Pool[T]) holds(j *job[T]) int {
 
 // ofNamespace names the jobs of a namespace in a lane.
 func ofNamespace[T any](j *job[T]) string { return j.claim.Lane + "\x00" + j.key.Object.Namespace }
+
+// why returns why a job has no slot.
+func (p *Pool[T]) why(j *job[T]) turns.Reason {
+	lane := j.claim.Lane
+	slots := max(p.lanes[lane], 1)
+	each := j.claim.Namespace
+	if each < 1 {
+		each = turns.Share(slots)
+	}
+	if p.holds(j) >= each || !j.began && p.moved[j.key.Object.Namespace] >= maxMoved {
+		return turns.OwnShare
+	}
+	for group, limit := range j.claim.Groups {
+		if p.running[inGroup(j, group)+j.key.Object.Namespace] >= turns.Share(limit) {
+			return turns.OwnShare
+		}
+		if p.running[inGroup(j, group)] >= max(limit, 1) {
+			return turns.Bucket
+		}
+	}
+	if p.running[lane] >= slots {
+		return turns.AllInUse
+	}
+	return turns.None
+}

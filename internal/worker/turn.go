@@ -10,25 +10,6 @@ import (
 // turnEvery is how often the pool asks whether the turn of a job is over, after its patience.
 const turnEvery = 5 * time.Second
 
-// elsewhere measures for how long a job waits in other queues.
-type elsewhere struct {
-	in    int
-	since time.Time
-	sum   time.Duration
-}
-
-func (e *elsewhere) enter() {
-	if e.in++; e.in == 1 {
-		e.since = time.Now()
-	}
-}
-
-func (e *elsewhere) leave() {
-	if e.in--; e.in == 0 {
-		e.sum += time.Since(e.since)
-	}
-}
-
 // endForOthers ends one job for each namespace that waits only because all slots are in use, and as many run without one as may. It needs p.mu.
 func (p *Pool[T]) endForOthers() {
 	ending, seen := map[string]int{}, map[[2]string]bool{}

@@ -7,7 +7,6 @@ package worker
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -18,88 +17,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
-
-// Key identifies the object of a job. A recreated object with the same name has another UID.
-type Key struct {
-	Object types.NamespacedName
-	UID    types.UID
-}
-
-// Claim names the limits that apply to a job.
-type Claim struct {
-	// Lane has slots of its own, so that jobs of one kind do not delay those of another.
-	Lane string
-	// Namespace limits the jobs of one namespace in the lane. 0 means turns.Share of the lane's limit.
-	Namespace int
-	// Groups limit how many jobs of the lane with the same group run concurrently, for example to one bucket. One namespace gets
-	// turns.Share of that limit.
-	Groups map[string]int
-	// Patience is after how long a running job loses its slot to a waiting job of another namespace, and runs on without one. 0 means never.
-	Patience time.Duration
-	// Turn limits a running job while a job of another namespace waits, and as many run without a slot as may. Then the context of one such job ends with the
-	// cause turns.ErrOthersWaited. If it is nil, the job continues. It needs Patience.
-	Turn Turn
-}
-
-// Turn is for how long a job may run while others wait. The time does not count in which it waits elsewhere. Its methods must not call the pool.
-type Turn interface {
-	// Once is the time that each job has, and Most the time of a job that is extended.
-	Once() time.Duration
-	Most() time.Duration
-	// Ended is how often jobs of the namespace have ended for others in a row.
-	Ended() int
-	// Extend is called when the job is extended. As many are extended as the lane has slots, one of each namespace. Those come first that have ended most
-	// often.
-	Extend()
-}
-
-// Pool runs jobs with results of type T. Namespaces take turns in each lane, see turns.Order, and one namespace leaves a slot to others.
-// The jobs of one namespace start in the order of their calls of Start, except those whose group is at its limit. Add Run to the manager
-// as a manager.RunnableFunc, and watch Source.
-type Pool[T any] struct {
-	ended sync.WaitGroup
-
-	mu      sync.Mutex
-	closed  bool
-	lanes   map[string]int // the limit of each
-	jobs    map[Key]*job[T]
-	waiting []*job[T]
-	running map[string]int          // by lane, and by lane and group
-	turns   map[string]*turns.Order // by lane
-	// away counts the jobs that wait elsewhere, by lane and namespace. moved counts those that Move has moved, by namespace. returning are jobs that wait
-	// for a slot again.
-	away      map[string]int
-	moved     map[string]int
-	returning []*job[T]
-	active    map[*job[T]]bool // jobs that have begun and not returned
-	beyond    map[string]int   // by lane: jobs that run without a slot, see Claim.Patience
-	busy      map[Key]bool     // keys whose job has not returned yet, also a forgotten one
-	notify    func(Key)
-}
-
-type job[T any] struct {
-	key    Key
-	claim  Claim
-	run    func(context.Context) (T, error)
-	ctx    context.Context //nolint:containedctx // the job owns it
-	cancel context.CancelCauseFunc
-	queued bool // it could not start at once
-	began  bool
-	done   bool
-	over   bool          // it has returned, also if it was forgotten
-	away   bool          // it has left its lane while it waits elsewhere
-	waits  int           // for how much it waits
-	moved  bool          // Move has moved it
-	since  time.Time     // when it began
-	timer  *time.Timer   // set if its claim has a patience
-	beyond bool          // it runs without a slot, because its patience is over
-	back   chan struct{} // closed when it is back in its lane
-	ends   bool          // it has to end: for others, or because it was forgotten
-	longer bool          // it is extended, see Turn
-	queues elsewhere     // in which it waits
-	value  T
-	err    error
-}
 
 // New creates a pool that runs at most limit jobs concurrently, and one fewer of the same namespace. Other jobs wait.
 func New[T any](limit int) *Pool[T] { return NewLanes[T](map[string]int{"": limit}) }
@@ -167,40 +84,7 @@ func (p *Pool[T]) before(a, b *job[T]) bool {
 	return a.claim.Lane == b.claim.Lane && p.orderOf(a).Compare(a.key.Object.Namespace, b.key.Object.Namespace) < 0
 }
 
-// orderOf returns the turns of the namespaces in the lane of a job.
-func (p *Pool[T]) orderOf(j *job[T]) *turns.Order {
-	if p.turns[j.claim.Lane] == nil {
-		p.turns[j.claim.Lane] = &turns.Order{}
-	}
-	return p.turns[j.claim.Lane]
-}
-
 func (p *Pool[T]) free(j *job[T]) bool { return !p.busy[j.key] && p.why(j) == turns.None }
-
-// why returns why a job has no slot.
-func (p *Pool[T]) why(j *job[T]) turns.Reason {
-	lane := j.claim.Lane
-	slots := max(p.lanes[lane], 1)
-	each := j.claim.Namespace
-	if each < 1 {
-		each = turns.Share(slots)
-	}
-	if p.holds(j) >= each || !j.began && p.moved[j.key.Object.Namespace] >= maxMoved {
-		return turns.OwnShare
-	}
-	for group, limit := range j.claim.Groups {
-		if p.running[inGroup(j, group)+j.key.Object.Namespace] >= turns.Share(limit) {
-			return turns.OwnShare
-		}
-		if p.running[inGroup(j, group)] >= max(limit, 1) {
-			return turns.Bucket
-		}
-	}
-	if p.running[lane] >= slots {
-		return turns.AllInUse
-	}
-	return turns.None
-}
 
 func (p *Pool[T]) launch(j *job[T]) {
 	p.count(j, 1)
@@ -215,26 +99,6 @@ func (p *Pool[T]) launch(j *job[T]) {
 		p.finish(j, value, err)
 	})
 }
-
-// count adds a running job, or removes it with -1.
-func (p *Pool[T]) count(j *job[T], n int) {
-	if n > 0 {
-		p.orderOf(j).Take(j.key.Object.Namespace, int64(n))
-	} else {
-		p.orderOf(j).Return(j.key.Object.Namespace, int64(-n))
-	}
-	p.running[j.claim.Lane] += n
-	for group := range j.claim.Groups {
-		for _, name := range []string{inGroup(j, group), inGroup(j, group) + j.key.Object.Namespace} {
-			if p.running[name] += n; p.running[name] == 0 {
-				delete(p.running, name)
-			}
-		}
-	}
-}
-
-// inGroup is the name in running for a group of the lane. With a namespace behind it, it is the name for the jobs of that namespace.
-func inGroup[T any](j *job[T], group string) string { return j.claim.Lane + "\x00" + group + "\x00" }
 
 // Move moves the running job of key to another lane, without its groups, and starts the next jobs that wait for its slot. A
 // job calls it before it waits for something that jobs of its lane do not need. The limit of the other lane does not delay
@@ -343,6 +207,44 @@ func (p *Pool[T]) finish(ended *job[T], value T, err error) {
 		ended.done, ended.value, ended.err, ended.run = true, value, err, nil
 		p.notify(ended.key)
 	}
+	if !p.closed {
+		p.dispatch()
+	}
+}
+
+// expect lets the pool look again when the patience of a running job is over. It needs p.mu.
+func (p *Pool[T]) expect(j *job[T]) {
+	j.since = time.Now()
+	if j.claim.Patience > 0 {
+		j.timer = time.AfterFunc(j.claim.Patience, func() { p.lookAgain(j) })
+	}
+}
+
+func (p *Pool[T]) lookAgain(j *job[T]) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || j.over || j.claim.Patience == 0 { // Move has taken its patience
+		return
+	}
+	p.dispatch()
+	again := j.claim.Patience // it may have waited elsewhere, without a slot
+	if j.claim.Turn != nil {
+		again = min(again, turnEvery)
+	}
+	j.timer.Reset(again)
+}
+
+// Leave takes the job out of its lane. In a lane without a limit it takes no slot of others.
+func (s slot[T]) Leave() {
+	p, j := s.pool, s.job
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, limited := p.lanes[j.claim.Lane]
+	j.queues.enter()
+	if j.waits++; j.waits > 1 || !limited || j.over {
+		return
+	}
+	p.leave(j)
 	if !p.closed {
 		p.dispatch()
 	}

@@ -19,8 +19,6 @@ const (
 	stopTimeout = 10 * time.Second
 	// lastAuthTimeout limits the last reading of the state of authentication. An archiver that is stopped usually leaves members that answer.
 	lastAuthTimeout = time.Second
-	// rereadTimeout limits how long a watch may return nothing that shows whether etcd still has the changes.
-	rereadTimeout = 5 * time.Second
 )
 
 // end stores what the session has received, and ends its uploads. If the cluster is lost, the spool may have the only copy of the last

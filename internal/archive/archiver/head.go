@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
-	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
@@ -20,15 +19,6 @@ const (
 
 // errSilent means that the watched member does not return changes that a quorum has.
 var errSilent = errors.New("the watch returns nothing, but the cluster has newer revisions")
-
-// sight is a revision of the cluster, read linearizably: when all revisions up to it are stored, nothing that was acknowledged before that
-// time can be lost. A watch does not tell that, because its member may be behind the others.
-type sight struct {
-	revision int64
-	at       time.Time
-	auth     auth.State // at that time or later
-	err      error      // what ends the session: reading it panicked
-}
 
 // lookAhead reads the revision of the cluster beside the watch. Nothing is learned from an error: then the lag grows.
 func (s *session) lookAhead(ctx context.Context) {
@@ -99,11 +89,4 @@ func (a *Archiver) saw(seen sight) {
 	}
 	a.sights = append(a.sights, seen)
 	a.settle()
-}
-
-// settle moves Safe to the newest sight of which all revisions are stored. a.mu is held.
-func (a *Archiver) settle() {
-	for len(a.sights) > 0 && a.sights[0].revision <= a.status.Stored.Revision {
-		a.status.Safe, a.sights = a.sights[0].at, a.sights[1:]
-	}
 }

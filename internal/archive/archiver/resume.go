@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strconv"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
@@ -161,3 +162,6 @@ func (s *session) compactedThere(ctx context.Context) (bool, error) {
 	}
 	return false, fmt.Errorf("read the revision before the last archived one (%d): %w", s.begun, err)
 }
+
+// rereadTimeout limits how long a watch may return nothing that shows whether etcd still has the changes.
+const rereadTimeout = 5 * time.Second

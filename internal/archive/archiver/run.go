@@ -4,40 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
-	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
-// Archiver archives one cluster. Only one Run may be under way.
-type Archiver struct {
-	Options
-	clusterID uint64
-	compacted int64 // the newest known compact revision
-
-	mu     sync.Mutex
-	status Status
-	sights []sight // that are not stored yet, oldest first
-}
-
 // New returns an archiver that does nothing until Run.
 func New(o Options) *Archiver { return &Archiver{Options: o.withDefaults()} }
-
-// Status may be called at any time.
-func (a *Archiver) Status() Status {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.status
-}
-
-func (a *Archiver) update(change func(*Status)) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	change(&a.status)
-}
 
 // maxAgain is how often an archiver begins again in a row without a change that it stores. A cluster that was replaced after lost events needs three.
 const maxAgain = 3
@@ -101,38 +75,6 @@ func (a *Archiver) runOnce(ctx context.Context) error {
 		s.authBase(ctx)
 	}
 	return s.end(ctx, s.run(ctx))
-}
-
-func ignoreEnd(err error) error {
-	if errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
-}
-
-var errCompacted = errors.New("etcd is compacted beyond what is archived")
-
-// session is one watch.
-type session struct {
-	a       *Archiver
-	stream  Stream
-	uploads *uploader
-	leases  *leases
-	chain   archive.Chain // with all sealed segments
-	open    *open         // nil between segments
-	auth    auth.State
-	covered auth.State // of the end of the chain, or of a base at it
-	begun   int64      // the last revision that was archived before
-	partial bool       // the last revision may not be complete
-	verify  bool       // the next events are those of begun, to be compared
-	tail    archive.TailOf
-	base    chan taken // the base that is being taken after a change of users, roles or authentication; nil if there is none
-	again   bool       // they have changed since then
-	room    int64      // in the spool that was reserved
-	sights  chan sight
-	looking bool      // a sight is being read
-	late    sight     // the first one that the watch has not reached since it returned something
-	touched time.Time // when the watch returned something
 }
 
 type received struct {
@@ -329,21 +271,6 @@ func (s *session) cut(ctx context.Context) error {
 		s.authBase(ctx)
 	}
 	return nil
-}
-
-// readAuth reads the state of authentication. After an error, the last one is kept.
-func (s *session) readAuth(ctx context.Context) error {
-	now, err := s.a.Cluster.Auth(ctx)
-	if err == nil {
-		s.auth = now
-	}
-	return err
-}
-
-// taken is a base, or why it was not taken.
-type taken struct {
-	Base
-	err error
 }
 
 // authBase takes a base after a change of users, roles or authentication, which a watch does not send. The watch continues during that.

@@ -6,27 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
-
-// uploader stores sealed segments one after the other, each until the store has it. It never gives up: the spool is on
-// disk, and the watch waits when the spool is full.
-type uploader struct {
-	a     *Archiver
-	queue chan *sealed
-	done  chan struct{}
-	err   error // valid when done is closed
-	// cancel ends the uploads.
-	cancel context.CancelFunc
-
-	mu      sync.Mutex
-	waiting int64         // bytes
-	freed   chan struct{} // has an element after each upload
-}
 
 // maxQueue limits the number of segments. MaxSpool limits their bytes.
 const maxQueue = 4096
@@ -154,4 +138,11 @@ func (u *uploader) put(ctx context.Context, s *sealed) error {
 		return fmt.Errorf("%w: it has stored %s", ErrFenced, s.key)
 	}
 	return nil
+}
+
+// settle moves Safe to the newest sight of which all revisions are stored. a.mu is held.
+func (a *Archiver) settle() {
+	for len(a.sights) > 0 && a.sights[0].revision <= a.status.Stored.Revision {
+		a.status.Safe, a.sights = a.sights[0].at, a.sights[1:]
+	}
 }

@@ -7,17 +7,10 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/backup/failure"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 )
-
-// copyShape is the part of the view whose changes are reported at once. All else waits for the next minute.
-type copyShape struct {
-	begun, covered, surveyed, delayed, failing bool
-	lacking, unread, unpruned, reason          string
-	ranges                                     int
-	timeline                                   archive.Timeline
-}
 
 // report updates the view, and tells the controller if it has another shape. err is why the last step failed, and wait is the pause after it.
 func (w *copying) report(err error, wait time.Duration) {
@@ -103,4 +96,18 @@ func classifyCopy(err error, o state.JobSpec) *state.Failure {
 	}
 	o.Kind = state.KindArchiveCopy
 	return failure.Classify(err, o, false)
+}
+
+// copiedStatus is the end of the copy, in the words of an archiver.
+func (w *copying) copiedStatus() archiver.Status {
+	at, synced := w.At()
+	if !synced {
+		return archiver.Status{}
+	}
+	end := archive.Point{Revision: at.Last, At: at.At}
+	copied := archiver.Status{Timeline: at.Timeline, Stored: end, Progress: end, Unbroken: at.Unbroken}
+	if head := w.offered(); head.Timeline == at.Timeline && head.Progress.Revision == at.Last {
+		copied.Progress = head.Progress // there was no change since
+	}
+	return copied
 }

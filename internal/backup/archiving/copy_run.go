@@ -9,7 +9,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
-	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/archive/follower"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
@@ -22,27 +21,6 @@ const (
 	// compareInterval is how often the listings are compared although nothing has happened: another party may have deleted a part of the copy.
 	compareInterval = time.Hour
 )
-
-// copying is the work of one copier.
-type copying struct {
-	*Copier
-	job    *runner
-	second objstore.Store
-	*follower.Follower
-
-	floor    archive.Floor
-	newest   archive.Timeline // in the second location, at the last look
-	looked   bool             // the floor is known
-	next     time.Time        // when the listings are compared again
-	surveyed archive.Chain    // up to where the copy was at the last look
-	reported time.Time
-	vain     int32 // comparisons in a row after which the next link was still not known
-	shown    lookedAt
-	prune    pruning
-	shape    copyShape
-	failed   int32
-	leave    func() // its place
-}
 
 // copy keeps the copy of one archive up to date until ctx ends.
 func (t *runner) copy(ctx context.Context, c *Copier) {
@@ -237,18 +215,4 @@ func (w *copying) follow(ctx context.Context) error {
 	}
 	w.vain = 0
 	return nil
-}
-
-// copiedStatus is the end of the copy, in the words of an archiver.
-func (w *copying) copiedStatus() archiver.Status {
-	at, synced := w.At()
-	if !synced {
-		return archiver.Status{}
-	}
-	end := archive.Point{Revision: at.Last, At: at.At}
-	copied := archiver.Status{Timeline: at.Timeline, Stored: end, Progress: end, Unbroken: at.Unbroken}
-	if head := w.offered(); head.Timeline == at.Timeline && head.Progress.Revision == at.Last {
-		copied.Progress = head.Progress // there was no change since
-	}
-	return copied
 }

@@ -16,26 +16,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
-// lookedAt is what the last look at the second location has found.
-type lookedAt struct {
-	survey archive.Survey // without names
-	known  bool
-	proofs []archive.ProofName
-	// holds is true if a failed proof there keeps all, and again if what is needed may be less soon.
-	holds, again bool
-}
-
-// pruning is what is to be deleted in the second location.
-type pruning struct {
-	outdated []archive.Name
-	keys     []string // of proofs
-	more     bool
-	next     time.Time // after a failure
-	held     *objstore.Holding
-	// selections are those of the EtcdRestores that were waiting at the last look.
-	selections []clients.Selection
-}
-
 func (p *pruning) drop() {
 	p.outdated, p.keys, p.more = nil, nil, false
 	p.held.Release()

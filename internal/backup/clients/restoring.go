@@ -7,9 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/backup/failure"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
@@ -18,17 +15,6 @@ import (
 
 // An EtcdRestore may wait for a long time before it reads its snapshot, and after it has verified that: the first member reads the snapshot once
 // more. So the snapshot of an EtcdRestore that has not ended is not deleted. Only those in the same namespace are known.
-
-// restores returns the EtcdRestores of a namespace that have not ended.
-func (t *Clients) restores(ctx context.Context, namespace string) ([]v1beta2.EtcdRestore, error) {
-	var list v1beta2.EtcdRestoreList
-	if err := t.Secrets.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list the EtcdRestores in namespace %s: %w", namespace, err)
-	}
-	return slices.DeleteFunc(list.Items, func(r v1beta2.EtcdRestore) bool {
-		return meta.IsStatusConditionTrue(r.Status.Conditions, v1beta2.ConditionComplete) || meta.IsStatusConditionTrue(r.Status.Conditions, v1beta2.ConditionFailed)
-	}), nil
-}
 
 // restoring returns which of the EtcdRestores need an object, and for what. The path of the object is in the status after it was verified, and before that the spec
 // may name it, as a path, a key or the last part of a key.

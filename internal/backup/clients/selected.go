@@ -9,6 +9,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -137,4 +138,15 @@ func (s Selection) Choices(names []string) (chosen []string) {
 		histories[id] = history{key.Revision, h.chosen + 1}
 	}
 	return chosen
+}
+
+// restores returns the EtcdRestores of a namespace that have not ended.
+func (t *Clients) restores(ctx context.Context, namespace string) ([]v1beta2.EtcdRestore, error) {
+	var list v1beta2.EtcdRestoreList
+	if err := t.Secrets.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list the EtcdRestores in namespace %s: %w", namespace, err)
+	}
+	return slices.DeleteFunc(list.Items, func(r v1beta2.EtcdRestore) bool {
+		return meta.IsStatusConditionTrue(r.Status.Conditions, v1beta2.ConditionComplete) || meta.IsStatusConditionTrue(r.Status.Conditions, v1beta2.ConditionFailed)
+	}), nil
 }

@@ -2,12 +2,14 @@ package verify
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
 const (
@@ -153,4 +155,26 @@ func furthest(ctx context.Context, o state.JobSpec, store objstore.Store, t arch
 		}
 	}
 	return to, nil
+}
+
+// again repeats a failed proof. It ends where that one ended, because the newest snapshot may be too many segments later when a user has repaired
+// the archive. Later parts follow.
+func (s provable) again(ctx context.Context, what interval, failed distrusted) (interval, bool, error) {
+	what.repeated, what.timeline = true, failed.timeline
+	at := slices.IndexFunc(s.items, func(i snapshot.Item) bool { return i.Key == failed.key })
+	if at < 0 {
+		return what, false, errStillFailed
+	}
+	bases, err := s.bases(ctx, s.items[at:at+1])
+	if err != nil {
+		return what, false, err
+	}
+	if what.to, err = s.endOf(ctx, what.to, failed.to); err != nil {
+		return what, false, err
+	}
+	what, found, err := reach(ctx, s.o, s.store, what, slices.DeleteFunc(bases, func(b archive.Base) bool { return b.Point.Revision >= what.to.Revision }))
+	if err == nil && !found || errors.Is(err, archive.ErrTooManyLinks) {
+		err = errStillFailed
+	}
+	return what, found, err
 }

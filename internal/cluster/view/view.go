@@ -12,6 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // View is what observe saw: the State to decide on, and what act needs to reach the world with.
@@ -52,4 +53,18 @@ type View struct {
 // key is the namespace and the name of the EtcdCluster.
 func (v *View) key() types.NamespacedName {
 	return types.NamespacedName{Namespace: v.Namespace, Name: v.Name}
+}
+
+// ReadAccounts is what was last read of the users and roles of an EtcdCluster. Each reading costs entries of the log of raft, so it is used for
+// some minutes. Its zero value is ready to use.
+type ReadAccounts struct {
+	Present etcd.Accounts
+	// At is when it was read; zero if it must be read again.
+	At time.Time
+	// Generation of the EtcdCluster and Incarnation that it was read for.
+	Generation  int64
+	Incarnation int32
+	// Failed is why it could not be read, and when that was.
+	Failed   error
+	FailedAt time.Time
 }

@@ -11,6 +11,8 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 )
 
 const (
@@ -221,4 +223,16 @@ func (m *messages) appendTo(b []byte, f field) ([]byte, error) {
 	_, err := io.ReadFull(m.body, b[at:])
 	m.left -= int64(f.size)
 	return b, err
+}
+
+// maxEvent is the largest change. It is as large as the largest request that etcd accepts (--max-request-bytes), of which etcd advises no
+// more than 10 MiB.
+const maxEvent = 64 << 20
+
+// copies are how often a change is in memory: as it was received, as it was decoded, and as it is written.
+const copies = 3
+
+// headOf returns what a header says. A server that is not etcd may send none.
+func headOf(header *pb.ResponseHeader) archiver.Head {
+	return archiver.Head{ClusterID: header.GetClusterId(), Revision: header.GetRevision()}
 }

@@ -6,15 +6,11 @@ package watch
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"sync/atomic"
 	"time"
 
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
@@ -29,19 +25,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
-// Options of a connection.
-type Options struct {
-	// Endpoints are the client URLs of members. The client uses another one if a member does not answer.
-	Endpoints []string
-	// TLS is nil for plain HTTP.
-	TLS *tls.Config
-	// User and Password are empty if authentication is off.
-	User, Password string
-	// Memory admits what a large change takes in memory, beside the two MiB or so that each watch may hold. The change is released when it was
-	// handled. Memory is nil if there is only one watch in the process.
-	Memory func(ctx context.Context, bytes int64) (release func(), err error)
-}
-
 const (
 	dialTimeout      = 3 * time.Second
 	keepAliveTime    = 10 * time.Second
@@ -52,24 +35,10 @@ const (
 	window = 512 << 10
 	// shortWindow is window for answers that are no stream. Fixed windows bound the memory.
 	shortWindow = 64 << 10
-	// maxEvent is the largest change. It is as large as the largest request that etcd accepts (--max-request-bytes), of which etcd advises no
-	// more than 10 MiB.
-	maxEvent = 64 << 20
-	// copies are how often a change is in memory: as it was received, as it was decoded, and as it is written.
-	copies = 3
-	// largeTimeout is how long a member may need to send a change whose memory is missing for others.
-	largeTimeout = 30 * time.Second
 )
 
 // Largest is the memory that one change can take.
 const Largest = copies * maxEvent
-
-// Client is a connection to one cluster.
-type Client struct {
-	client  *clientv3.Client
-	options Options
-	turn    atomic.Uint32
-}
 
 // Open prepares the connection. With a user it waits until a member has checked the password.
 func Open(ctx context.Context, o Options) (*Client, error) {
@@ -104,8 +73,6 @@ func (c *Client) wrap(request string, err error) error {
 	return fmt.Errorf("%s at %s: %w", request, c.endpoints(), err)
 }
 
-func (c *Client) endpoints() string { return strings.Join(c.options.Endpoints, ", ") }
-
 // Head returns the cluster's ID and revision, confirmed by a quorum.
 func (c *Client) Head(ctx context.Context) (archiver.Head, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
@@ -115,11 +82,6 @@ func (c *Client) Head(ctx context.Context) (archiver.Head, error) {
 		return archiver.Head{}, c.wrap("read the revision of etcd", err)
 	}
 	return headOf(response.Header), nil
-}
-
-// headOf returns what a header says. A server that is not etcd may send none.
-func headOf(header *pb.ResponseHeader) archiver.Head {
-	return archiver.Head{ClusterID: header.GetClusterId(), Revision: header.GetRevision()}
 }
 
 // Auth returns the state of authentication, confirmed by a quorum. Before etcd 3.5 it is not known.

@@ -18,7 +18,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
@@ -130,8 +129,6 @@ func ambient(cloud azureCloud, endpoint string) (azcore.TokenCredential, error) 
 	})
 	return identified{identity}, err
 }
-
-var accountName = regexp.MustCompile(`^[a-z0-9]{3,24}$`)
 
 // serviceURL is the URL of the account's blob service.
 func (c Config) serviceURL(cloud azureCloud) (string, error) {

@@ -3,9 +3,11 @@ package abs
 import (
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
 )
 
@@ -57,3 +59,8 @@ func (c azureCloud) has(host string) bool {
 	account, found := strings.CutSuffix(host, ".blob."+c.suffix)
 	return found && accountName.MatchString(account)
 }
+
+var accountName = regexp.MustCompile(`^[a-z0-9]{3,24}$`)
+
+// identified marks the errors of an identity, so that they are not taken for the store's.
+type identified struct{ azcore.TokenCredential }

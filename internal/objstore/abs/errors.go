@@ -82,9 +82,6 @@ type opError struct {
 func (e *opError) Error() string { return e.text }
 func (e *opError) Unwrap() error { return e.err }
 
-// identified marks the errors of an identity, so that they are not taken for the store's.
-type identified struct{ azcore.TokenCredential }
-
 func (i identified) GetToken(ctx context.Context, options policy.TokenRequestOptions) (azcore.AccessToken, error) {
 	token, err := i.TokenCredential.GetToken(ctx, options)
 	if err != nil {

@@ -67,18 +67,6 @@ type Config struct {
 	Patience time.Duration
 }
 
-// Store is an objstore.Store in a bucket.
-type Store struct {
-	bucket       string
-	endpoint     string
-	client       *storage.Client
-	kmsKeyName   string
-	storageClass string
-	// identity is the credentials. If anonymous is true, the endpoint gets none.
-	identity  []option.ClientOption
-	anonymous bool
-}
-
 // Open prepares a store. It does not connect to the server yet.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	opts, api, endpoint, err := c.options()
@@ -162,15 +150,6 @@ func only(to string, send stall.Sender) stall.Sender {
 		return send(r)
 	}
 }
-
-// googles reports whether a URL is one of Google's servers, which only Google can answer for.
-func googles(endpoint string) bool {
-	u, err := url.Parse(endpoint)
-	return endpoint == google || err == nil && u.Scheme == "https" && strings.HasSuffix(u.Hostname(), ".googleapis.com")
-}
-
-// google is the endpoint of a store without one.
-const google = "storage.googleapis.com"
 
 // trusted reports whether the endpoint gets credentials: those of the Secret over TLS, and the operator's own on Google's
 // hosts only.
@@ -374,13 +353,4 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 		return nil
 	}
 	return s.wrap(ctx, "delete", key, err)
-}
-
-// bucketMissing reports whether the bucket is missing. GCS gives the same answer for a missing bucket and a missing object.
-// Listing needs no permission to read the bucket's settings.
-func (s *Store) bucketMissing(ctx context.Context) bool {
-	objects := s.client.Bucket(s.bucket).Objects(ctx, &storage.Query{Prefix: "\U0010ffff"})
-	objects.PageInfo().MaxSize = objstore.PageSize
-	_, err := objects.Next()
-	return errors.Is(err, storage.ErrBucketNotExist)
 }

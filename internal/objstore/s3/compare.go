@@ -2,7 +2,7 @@ package s3
 
 import (
 	"context"
-	"crypto/md5" //nolint:gosec // S3 computes ETags with it
+	"crypto/md5"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -48,4 +48,20 @@ func (m *multipart) expectedETag() (etag string, known bool) {
 		return "", false // the store has another scheme for whole objects
 	}
 	return hex.EncodeToString(all.Sum(nil)) + suffix, true
+}
+
+// checkSize checks the size of the created object, and deletes an object of another size.
+func (s *Store) checkSize(ctx context.Context, key string, size int64) error {
+	out, err := s.head(ctx, key)
+	if err != nil {
+		return err
+	}
+	switch {
+	case out.ContentLength == nil:
+		return errUnknownSize // the object may be complete, so it is kept
+	case *out.ContentLength != size:
+		err = objstore.Own(fmt.Errorf("the store created an object of %d bytes, but the body has %d", *out.ContentLength, size))
+		return errors.Join(err, s.discard(ctx, key))
+	}
+	return nil
 }

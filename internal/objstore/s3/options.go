@@ -1,14 +1,13 @@
 package s3
 
 import (
-	"crypto/md5" //nolint:gosec // S3 requires it as a checksum of the key
+	"crypto/md5"
 	"encoding/base64"
 	"errors"
 	"net/url"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 )
 
@@ -63,30 +62,6 @@ func customerKeyOf(key []byte) *customerKey {
 		algorithm: aws.String("AES256"),
 		key:       aws.String(base64.StdEncoding.EncodeToString(key)),
 		md5:       aws.String(base64.StdEncoding.EncodeToString(sum[:])),
-	}
-}
-
-// create returns the request that begins a multipart upload.
-func (s *Store) create(key string, now time.Time) *s3.CreateMultipartUploadInput {
-	o := s.options
-	return &s3.CreateMultipartUploadInput{
-		Bucket: &s.bucket, Key: &key,
-		ServerSideEncryption: types.ServerSideEncryption(o.Encryption), SSEKMSKeyId: optional(o.KMSKeyID),
-		SSECustomerAlgorithm: s.customerKey.algorithm, SSECustomerKey: s.customerKey.key, SSECustomerKeyMD5: s.customerKey.md5,
-		StorageClass:   types.StorageClass(o.StorageClass),
-		ObjectLockMode: types.ObjectLockMode(o.LockMode), ObjectLockRetainUntilDate: o.retainUntil(now),
-		Tagging: optional(o.tagging()),
-	}
-}
-
-// put returns the request of a single upload with the same settings.
-func (s *Store) put(key string, now time.Time) *s3.PutObjectInput {
-	c := s.create(key, now)
-	return &s3.PutObjectInput{
-		Bucket: c.Bucket, Key: c.Key, ServerSideEncryption: c.ServerSideEncryption, SSEKMSKeyId: c.SSEKMSKeyId,
-		SSECustomerAlgorithm: c.SSECustomerAlgorithm, SSECustomerKey: c.SSECustomerKey, SSECustomerKeyMD5: c.SSECustomerKeyMD5,
-		StorageClass: c.StorageClass, ObjectLockMode: c.ObjectLockMode, ObjectLockRetainUntilDate: c.ObjectLockRetainUntilDate,
-		Tagging: c.Tagging,
 	}
 }
 

@@ -2,7 +2,7 @@ package s3
 
 import (
 	"context"
-	"crypto/md5" //nolint:gosec // S3 requires it as a checksum
+	"crypto/md5"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -160,20 +160,10 @@ func (b bufferAt) ReadAt(p []byte, offset int64) (int, error) {
 	return n, nil
 }
 
-// untilDone is a reader that fails when its context ends.
-type untilDone struct {
-	ctx  context.Context
-	body io.Reader
-}
+// partSize and concurrency limit the memory of one Put to concurrency+1 parts. A replayable body needs none.
+const partSize = 8 << 20
 
-func (r untilDone) Read(p []byte) (int, error) {
-	if r.ctx.Err() != nil {
-		return 0, context.Cause(r.ctx)
-	}
-	n, err := r.body.Read(p)
-	// The last bytes must not be sent after the context has ended.
-	if err != nil && r.ctx.Err() != nil {
-		return 0, context.Cause(r.ctx)
-	}
-	return n, err
-}
+const concurrency = 2
+
+// maxParts is a limit of S3.
+const maxParts = 10000

@@ -3,6 +3,8 @@ package s3
 import (
 	"context"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"io"
 	"sync"
 	"time"
@@ -113,4 +115,55 @@ func (b *replayableBody) failure() error {
 		return nil
 	}
 	return b.end
+}
+
+// untilDone is a reader that fails when its context ends.
+type untilDone struct {
+	ctx  context.Context
+	body io.Reader
+}
+
+func (r untilDone) Read(p []byte) (int, error) {
+	if r.ctx.Err() != nil {
+		return 0, context.Cause(r.ctx)
+	}
+	n, err := r.body.Read(p)
+	// The last bytes must not be sent after the context has ended.
+	if err != nil && r.ctx.Err() != nil {
+		return 0, context.Cause(r.ctx)
+	}
+	return n, err
+}
+
+// sequentialReader reads a replayable body from its start while the body is still being read from its source.
+type sequentialReader struct {
+	ctx        context.Context //nolint:containedctx // it is the context of the request that reads the body
+	replayable *replayableBody
+	patience   time.Duration // how long the last bytes wait for the end of the body
+	offset     int64
+	sum        uint32 // CRC-32 of the bytes read so far
+}
+
+func (l *sequentialReader) Read(b []byte) (int, error) {
+	if l.offset == l.replayable.size {
+		return 0, io.EOF
+	}
+	have, end := l.replayable.readUpTo(l.ctx, l.offset+1)
+	if have >= l.replayable.size {
+		// Hold back the last bytes until the body has ended without an error.
+		have, end = l.replayable.awaitEnd(l.ctx, l.patience)
+	}
+	switch {
+	case end != nil && !errors.Is(end, io.EOF):
+		return 0, end
+	case end != nil && have != l.replayable.size || have > l.replayable.size:
+		return 0, fmt.Errorf("the body has %d bytes, but announced %d", have, l.replayable.size)
+	}
+	n, err := l.replayable.ReadAt(b[:min(int64(len(b)), have-l.offset)], l.offset)
+	if n > 0 {
+		err = nil
+	}
+	l.sum = crc32.Update(l.sum, crc32.IEEETable, b[:n])
+	l.offset += int64(n)
+	return n, err
 }

@@ -3,9 +3,6 @@ package s3
 import (
 	"context"
 	"errors"
-	"fmt"
-	"hash/crc32"
-	"io"
 	"io/fs"
 	"time"
 
@@ -14,15 +11,6 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
-
-// maxStreamed is the maximum size of a body in one request. The request waits for the proof of the whole database before its
-// last bytes, and a store closes a connection that is silent for long: Amazon after about 20 s. S3's own limit is 5 GiB. A
-// larger body is sent in parts, and no request is open during its proof.
-const maxStreamed = 1 << 30
-
-// proofPatience is how long a request waits for the proof of its body before it is given up. The parts are then sent during
-// the proof. Amazon closes a connection that is silent for about 20 s.
-const proofPatience = 10 * time.Second
 
 // fitsOneRequest reports whether the body can be sent as a streaming PUT. Its size must be known. If Put checks first, the last
 // check must come just before the object appears, which only an upload in parts allows.
@@ -55,53 +43,4 @@ func (s *Store) streamingPut(ctx context.Context, key string, t *replayableBody)
 func partsMayWork(ctx context.Context, err error) bool {
 	_, kind := classify(err)
 	return ctx.Err() == nil && !errors.Is(kind, fs.ErrExist) && !errors.Is(kind, objstore.ErrNoBucket)
-}
-
-// checkSize checks the size of the created object, and deletes an object of another size.
-func (s *Store) checkSize(ctx context.Context, key string, size int64) error {
-	out, err := s.head(ctx, key)
-	if err != nil {
-		return err
-	}
-	switch {
-	case out.ContentLength == nil:
-		return errUnknownSize // the object may be complete, so it is kept
-	case *out.ContentLength != size:
-		err = objstore.Own(fmt.Errorf("the store created an object of %d bytes, but the body has %d", *out.ContentLength, size))
-		return errors.Join(err, s.discard(ctx, key))
-	}
-	return nil
-}
-
-// sequentialReader reads a replayable body from its start while the body is still being read from its source.
-type sequentialReader struct {
-	ctx        context.Context //nolint:containedctx // it is the context of the request that reads the body
-	replayable *replayableBody
-	patience   time.Duration // how long the last bytes wait for the end of the body
-	offset     int64
-	sum        uint32 // CRC-32 of the bytes read so far
-}
-
-func (l *sequentialReader) Read(b []byte) (int, error) {
-	if l.offset == l.replayable.size {
-		return 0, io.EOF
-	}
-	have, end := l.replayable.readUpTo(l.ctx, l.offset+1)
-	if have >= l.replayable.size {
-		// Hold back the last bytes until the body has ended without an error.
-		have, end = l.replayable.awaitEnd(l.ctx, l.patience)
-	}
-	switch {
-	case end != nil && !errors.Is(end, io.EOF):
-		return 0, end
-	case end != nil && have != l.replayable.size || have > l.replayable.size:
-		return 0, fmt.Errorf("the body has %d bytes, but announced %d", have, l.replayable.size)
-	}
-	n, err := l.replayable.ReadAt(b[:min(int64(len(b)), have-l.offset)], l.offset)
-	if n > 0 {
-		err = nil
-	}
-	l.sum = crc32.Update(l.sum, crc32.IEEETable, b[:n])
-	l.offset += int64(n)
-	return n, err
 }

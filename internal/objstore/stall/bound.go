@@ -48,16 +48,6 @@ type bound struct {
 	entries     entries
 }
 
-func (t Transport) boundOf(r *http.Request, status int) *bound {
-	switch {
-	case status >= http.StatusMultipleChoices:
-		return &bound{MaxRefusal, MaxRefusal, entries{json: t.JSON}}
-	case r.Method == http.MethodGet && r.Context().Value(objectKey{}) != nil:
-		return nil
-	}
-	return &bound{MaxAnswer, MaxAnswer, entries{json: t.JSON}}
-}
-
 // count returns the result of reading a part of the answer.
 func (b *bound) count(part []byte, err error) (int, error) {
 	if b == nil {

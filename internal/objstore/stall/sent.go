@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/pace"
 )
@@ -85,4 +86,16 @@ func (s *sent) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.left = true
+}
+
+// watch holds the timer of one request.
+type watch struct {
+	ctx   context.Context
+	limit time.Duration
+	timer *time.Timer
+	end   context.CancelCauseFunc
+	// sending measures what the request sends. It is nil if that is not measured.
+	sending *pace.Sending
+	// body is what the request reads now.
+	body *sent
 }

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/pace"
 )
 
 // DefaultLimit is how long a request may transfer nothing.
@@ -113,18 +112,6 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// watch holds the timer of one request.
-type watch struct {
-	ctx   context.Context
-	limit time.Duration
-	timer *time.Timer
-	end   context.CancelCauseFunc
-	// sending measures what the request sends. It is nil if that is not measured.
-	sending *pace.Sending
-	// body is what the request reads now.
-	body *sent
-}
-
 // cause returns the stall Error if the request was cancelled for that, and otherwise err.
 func (w *watch) cause(err error) error {
 	var silent *Error
@@ -155,4 +142,14 @@ func (a *answer) Close() error {
 	defer a.watch.end(nil)
 	a.watch.timer.Stop()
 	return a.ReadCloser.Close()
+}
+
+func (t Transport) boundOf(r *http.Request, status int) *bound {
+	switch {
+	case status >= http.StatusMultipleChoices:
+		return &bound{MaxRefusal, MaxRefusal, entries{json: t.JSON}}
+	case r.Method == http.MethodGet && r.Context().Value(objectKey{}) != nil:
+		return nil
+	}
+	return &bound{MaxAnswer, MaxAnswer, entries{json: t.JSON}}
 }

@@ -8,65 +8,10 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
-	"github.com/etcd-suite/etcd-operator/internal/planning"
-)
-
-// Cluster is a running cluster. *etcd.Client is one.
-type Cluster interface {
-	Keys(ctx context.Context, begin, end []byte, revision, limit int64) (etcd.Page, error)
-	ApplyIfUnchanged(ctx context.Context, changes ...etcd.Change) (applied bool, err error)
-}
-
-// Snapshot has the keys of a snapshot in ascending order. *dbfile.Entries is one.
-type Snapshot interface {
-	// Next returns io.EOF after the last key.
-	Next() (dbfile.Entry, error)
-	Value(of dbfile.Entry) ([]byte, error)
-	Length(of dbfile.Entry) int64
-}
-
-// Order says what to do with which keys.
-type Order struct {
-	// Prefixes of the keys.
-	Prefixes []string
-	// Revision of the cluster at the comparison. A key that was written later is a conflict. 0 means the present revision.
-	Revision int64
-	// Prune deletes the keys that the snapshot does not have.
-	Prune bool
-	// ClusterID is that of the cluster. A name may lead to another cluster when the operator connects again. 0 means any.
-	ClusterID etcd.ID
-	// Write writes. Otherwise the keys are only compared.
-	Write bool
-}
-
-// Result is what differs. Its fields are those of v1beta2.PrefixesStatus.
-type Result struct {
-	Revision                                                      int64
-	Created, Changed, Deleted, Kept, Unchanged, Leased, Conflicts int64
-	// First has the first keys of each kind, quoted.
-	First []string
-}
-
-// Conflict is before the name of a key in Result.First that a client has written since the comparison.
-const Conflict = "conflict"
-
-const (
-	// maxChanges and maxBytes limit one transaction. By default, etcd accepts 128 operations and 1.5 MiB.
-	maxChanges = 64
-	maxBytes   = 512 << 10
-	// pageLimit is how many keys are read at once. It is halved until a page is no longer than etcd.MaxPage.
-	pageLimit = 1024
-	// callTimeout limits one page and one transaction.
-	callTimeout = 30 * time.Second
-	// maxFirst is how many keys of each kind the result names, and maxName how many bytes of each.
-	maxFirst = 5
-	maxName  = 200
 )
 
 // Run compares and, if asked, writes the keys. After an error, some keys may have been written: another run continues.
@@ -95,20 +40,6 @@ func Disjoint(prefixes []string) []string {
 		}
 	}
 	return kept
-}
-
-type run struct {
-	Order
-	ctx     context.Context //nolint:containedctx // of this run
-	cluster Cluster
-	entries Snapshot
-	next    *dbfile.Entry // of the snapshot; nil after the last one
-	result  Result
-	named   map[string]int // how many keys of a kind First has
-	was     *pages         // the keys at the comparison, if keys are written
-	refused error          // of the first change that the cluster refuses by its limits
-	changes []etcd.Change
-	bytes   int
 }
 
 // advance reads the next key of the snapshot.
@@ -262,18 +193,4 @@ func (r *run) unlessChanged(key []byte, modRevision int64, change func() error) 
 		return nil
 	}
 	return change()
-}
-
-func (r *run) conflict(key []byte) { r.count(&r.result.Conflicts, Conflict, key) }
-
-func (r *run) count(of *int64, kind string, key []byte) {
-	*of++
-	if r.named[kind]++; r.named[kind] <= maxFirst {
-		r.result.First = append(r.result.First, kind+" "+quoted(key))
-	}
-}
-
-// quoted returns the name of a key for a person.
-func quoted(key []byte) string {
-	return strconv.QuoteToASCII(planning.Shorten(string(key), maxName))
 }

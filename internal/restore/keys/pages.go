@@ -20,17 +20,6 @@ func (r *run) pages(prefix string, now bool) *pages {
 	return &pages{run: r, begin: []byte(prefix), end: etcd.EndOfPrefix(prefix), limit: pageLimit, more: true, now: now}
 }
 
-// pages reads keys of the cluster with one prefix, one page after the other.
-type pages struct {
-	*run
-	begin, end []byte
-	limit      int64
-	page       []etcd.KeyValue
-	more       bool
-	// now is true if the present keys are read. compacted is true if the revision of the comparison is compacted: then they are read, too.
-	now, compacted bool
-}
-
 // modRevision returns that of a key, 0 if there is none; known is false if the revision is compacted. The keys must be asked for in ascending order.
 func (l *pages) modRevision(key []byte) (revision int64, known bool, err error) {
 	for {

@@ -6,25 +6,11 @@ package connect
 import (
 	"context"
 	"fmt"
-	"slices"
-	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
-	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 )
-
-// Access is a Location and what is needed to open it.
-type Access struct {
-	storage.Location
-	// Data of the Secret. Nil means the ambient identity.
-	Data map[string][]byte
-	// For is what may be used. The zero Scope refuses the ambient identity.
-	For grant.Scope
-	// Patience is how long the store may be silent before a request is tried again. 0 means stall.DefaultLimit.
-	Patience time.Duration
-}
 
 // stores open the store of each provider.
 var stores = map[v1beta2.StorageType]func(context.Context, Access) (objstore.Store, error){
@@ -32,11 +18,6 @@ var stores = map[v1beta2.StorageType]func(context.Context, Access) (objstore.Sto
 	v1beta2.StorageGCS: openGCS,
 	v1beta2.StorageABS: openABS,
 	File:               openFile,
-}
-
-// Ambient reports whether a store is opened with the ambient identity: the Secret has no credential, or data is nil.
-func Ambient(data map[string][]byte) bool {
-	return data == nil || secretData(data).ambient(slices.Concat(s3Ambient, gcsAmbient, absAmbient)...)
 }
 
 // Check returns what is wrong with the Access before the store is opened.

@@ -77,7 +77,7 @@ func TestEachOpenerOfAStoreSaysForWhomItIs(t *testing.T) {
 		"internal/restore/safety.go",             // safety snapshots
 		"internal/restore/signed_url.go",         // who reads a source, signs a URL for it
 		"internal/restore/signed_url.go",
-		"internal/seeder/seeder.go", // the Pod of a member
+		"internal/seeder/seed.go", // the Pod of a member
 		"internal/source/source.go",
 	}
 	if !slices.Equal(openers, want) {
@@ -87,7 +87,7 @@ func TestEachOpenerOfAStoreSaysForWhomItIs(t *testing.T) {
 
 // ownProcess are the programs of one party, which has their identity and decides alone what it is used for.
 var ownProcess = map[string]string{
-	"internal/seeder/seeder.go":              "the seed runs as the ServiceAccount of the members",
+	"internal/seeder/seed.go":                "the seed runs as the ServiceAccount of the members",
 	"internal/plugin/cli/snapshots/store.go": "kubectl etcd runs on the machine of the person who calls it, with the Secret of the EtcdBackup or with that person's own identity",
 }
 
@@ -99,7 +99,7 @@ func TestNoOperatorAllowsItselfEverything(t *testing.T) {
 		}
 		ast.Inspect(file, func(node ast.Node) bool {
 			if name := of(node, "grant"); name == "Process" || name == "Everything" || name == "Scope" && !slices.Contains([]string{
-				"internal/storage/connect/connect.go", "internal/source/source.go", "internal/restore/safety_access.go",
+				"internal/storage/connect/access.go", "internal/restore/asked.go", "internal/source/source.go", "internal/restore/safety_access.go",
 			}, path) {
 				t.Errorf("%s uses grant.%s", path, name)
 			}

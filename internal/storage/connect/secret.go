@@ -11,18 +11,6 @@ import (
 // Identity is the age identities in a Secret's data, nil if there are none.
 func Identity(secret map[string][]byte) []byte { return secret[v1beta2.AgeIdentityKey] }
 
-// Keys returns the keys of a Secret that may be read to open a store: those of all providers.
-func Keys() []string {
-	keys := []string{
-		v1beta2.CAKey, v1beta2.SSECustomerKeyKey, v1beta2.AgeIdentityKey, endpointKey,
-		"credentials", "config", "credentials.json", "access-token", "storage-account", "storage-key", "cloud",
-	}
-	for _, s := range styles {
-		keys = append(keys, s.id, s.key, s.token, s.region)
-	}
-	return keys
-}
-
 type secretData map[string][]byte
 
 func (s secretData) has(key string) bool { return s.text(key) != "" }

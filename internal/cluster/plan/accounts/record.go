@@ -136,37 +136,6 @@ func wantedRoles(s state.State) map[string]bool {
 	return names
 }
 
-// Status is what the status says of users and roles after a pass. acted: the next changes were made.
-func Status(s state.State, acted bool) *v1beta2.AuthStatus {
-	if !s.Spec.Auth.Manages() {
-		return nil
-	}
-	record := s.AccountRecord.DeepCopy()
-	if s.Forcing() {
-		doubt(record)
-	}
-	if !s.Accounts.Known {
-		return record
-	}
-	next := Next(s)
-	is := after{
-		AuthStatus: v1beta2.AuthStatus{Enabled: s.Accounts.Present.Enabled, Incarnation: record.Incarnation, RemovedUsers: record.RemovedUsers, RemovedRoles: record.RemovedRoles},
-		users:      set(s.Accounts.Present.Users), roles: set(s.Accounts.Present.Roles), versions: recorded(s),
-	}
-	if acted {
-		for _, c := range next.Changes {
-			is.made(s, c)
-		}
-		maps.Copy(is.versions, next.Announced)
-	}
-	if next.empty() && !operatorsUnknown(s) {
-		is.Incarnation = s.Incarnation
-	}
-	is.nameUsers(s)
-	is.nameRoles(s)
-	return &is.AuthStatus
-}
-
 // doubt has all users recreated, and those removed again that were removed before. A survivor of a lost quorum may lack the last changes.
 func doubt(record *v1beta2.AuthStatus) {
 	record.Incarnation = 0

@@ -2,7 +2,6 @@ package material
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/x509"
 	"errors"
 	"maps"
@@ -89,17 +88,6 @@ func (m Material) Pair(u state.Usage) pki.Pair {
 func (m Material) IssuedPair(u state.Usage) pki.Pair {
 	s := m.Issued[u.Name]
 	return pki.Pair{Cert: s.Get(IssuedCertKey), Key: s.Get(IssuedKeyKey)}
-}
-
-// ClientName is the common name that the clients' certificate must have. A client of an earlier release keeps the common
-// name root until the spec asks for another one, because authentication may be on. While the operator has no certificate of
-// its own that it can use, it needs that one.
-func (m Material) ClientName(s state.State) string {
-	wanted := s.Spec.TLS.ClientCommonName()
-	if presentClientName(m) == state.RootUser && (wanted == "" || m.own(s) == nil) {
-		return state.RootUser
-	}
-	return cmp.Or(wanted, state.DefaultClientName)
 }
 
 // presentClientName is the common name of the clients' certificate. If it is missing or cannot be read, the other Secrets

@@ -61,3 +61,11 @@ func heldExpiry(m Material, s state.State, u state.Usage, checks *pki.Checks) st
 func issuedExpiry(m Material, s state.State, u state.Usage, checks *pki.Checks) string {
 	return expiry(s, m.IssuedPair(u), m.Issued[u.Name].Get(IssuedCAKey), checks)
 }
+
+// notYetValid says from when on a certificate is valid. It is empty if it is valid by now: etcd and clients accept none before.
+func notYetValid(cert *x509.Certificate, now time.Time) string {
+	if !cert.NotBefore.After(now) {
+		return ""
+	}
+	return "it is not valid before " + cert.NotBefore.UTC().Format(time.RFC3339)
+}

@@ -170,14 +170,6 @@ func judgeManaged(m Material, s state.State, u state.Usage, wanted pki.Bundle, c
 	return state.Validity(s).DueBy(leaf.NotAfter, signer.Certificate().NotAfter, state.ServerNow(s)), !wanted.Signed(leaf, nil)
 }
 
-// notYetValid says from when on a certificate is valid. It is empty if it is valid by now: etcd and clients accept none before.
-func notYetValid(cert *x509.Certificate, now time.Time) string {
-	if !cert.NotBefore.After(now) {
-		return ""
-	}
-	return "it is not valid before " + cert.NotBefore.UTC().Format(time.RFC3339)
-}
-
 // judgeIssued compares the certificate from cert-manager with the one in use. If another CA signed it, it waits until all
 // members trust that CA, unless no process accepts the one in use now. One that is not valid yet, has expired or covers less is not handed out.
 func judgeIssued(m Material, s state.State, u state.Usage, checks *pki.Checks) (due string, outdated bool) {

@@ -1,6 +1,8 @@
 package material
 
 import (
+	"cmp"
+
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
@@ -26,4 +28,15 @@ func (m Material) own(s state.State) *Secret {
 		return nil
 	}
 	return own
+}
+
+// ClientName is the common name that the clients' certificate must have. A client of an earlier release keeps the common
+// name root until the spec asks for another one, because authentication may be on. While the operator has no certificate of
+// its own that it can use, it needs that one.
+func (m Material) ClientName(s state.State) string {
+	wanted := s.Spec.TLS.ClientCommonName()
+	if presentClientName(m) == state.RootUser && (wanted == "" || m.own(s) == nil) {
+		return state.RootUser
+	}
+	return cmp.Or(wanted, state.DefaultClientName)
 }

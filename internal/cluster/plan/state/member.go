@@ -256,3 +256,6 @@ func (m Member) KnowsItself() bool {
 
 // SaidLearner reports whether a member answers that it has no vote.
 func (m Member) SaidLearner() bool { return m.Answers && m.Learner }
+
+// RecreateGrace is how long a member may not serve before it is restarted with the current spec.
+const RecreateGrace = time.Minute

@@ -319,3 +319,35 @@ type Waiting struct {
 
 // Dispute is what members know and the record has, if a member that has data may know more than those that answered.
 type Dispute struct{ Recorded, Applied []string }
+
+// Accounts is what the operator knows of users and roles in etcd. It has no password.
+type Accounts struct {
+	// Known: Present was read in this incarnation, after the last change of the spec or of a user.
+	Known   bool
+	Present etcd.Accounts
+	// Unread says why Present could not be read; empty if that is not so.
+	Unread string
+	// TooOld: a member does not know users and roles as etcd 3.5 does, so a person must act. Other failures may pass.
+	TooOld bool
+	// CertificateUser is the common name of the certificate with which the operator connects; empty without one.
+	CertificateUser string
+	// PasswordVersions are the resource versions of the Secrets with passwords, by the name of the Secret.
+	PasswordVersions map[string]string
+	// PasswordProblems say why a Secret has no password, by the name of the Secret.
+	PasswordProblems map[string]string
+}
+
+// UserCertificates are those of users of spec.auth. Due must be written, and Outdated when all members trust the CA that signed the next one. Taken are
+// the Secrets and Certificates that another owner has. Unread says of Secrets why they could not be read.
+type UserCertificates struct {
+	Due, Outdated []UserCertificate
+	Taken, Unread []string
+	// Requests are the users whose Certificate of cert-manager is missing or differs from the spec. Left are those that left the spec and still have
+	// one, and Gone those that have none any more. Unissued says why cert-manager has issued no certificate that can be used.
+	Requests, Left, Gone, Unissued []string
+	// Urgent: the clocks differ, and one of Due cannot wait until they agree.
+	Urgent bool
+}
+
+// UserCertificate is a certificate of a user that must be written. Cause says why.
+type UserCertificate struct{ User, Cause string }

@@ -212,9 +212,6 @@ func (m Member) Wrong() string {
 	return LostData
 }
 
-// RecreateGrace is how long a member may not serve before it is restarted with the current spec.
-const RecreateGrace = time.Minute
-
 // BesideFor says whether a container beside etcd has not been ready for longer than grace.
 func BesideFor(s State, m Member, grace time.Duration) bool {
 	return m.Beside != "" && m.Pod == PodRunning && s.Now.Sub(m.BesideSince) > grace

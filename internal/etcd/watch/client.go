@@ -1,0 +1,36 @@
+package watch
+
+import (
+	"context"
+	"crypto/tls"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// Options of a connection.
+type Options struct {
+	// Endpoints are the client URLs of members. The client uses another one if a member does not answer.
+	Endpoints []string
+	// TLS is nil for plain HTTP.
+	TLS *tls.Config
+	// User and Password are empty if authentication is off.
+	User, Password string
+	// Memory admits what a large change takes in memory, beside the two MiB or so that each watch may hold. The change is released when it was
+	// handled. Memory is nil if there is only one watch in the process.
+	Memory func(ctx context.Context, bytes int64) (release func(), err error)
+}
+
+// largeTimeout is how long a member may need to send a change whose memory is missing for others.
+const largeTimeout = 30 * time.Second
+
+// Client is a connection to one cluster.
+type Client struct {
+	client  *clientv3.Client
+	options Options
+	turn    atomic.Uint32
+}
+
+func (c *Client) endpoints() string { return strings.Join(c.options.Endpoints, ", ") }
