@@ -52,3 +52,7 @@ func (s Spool) WithReplayMemory(memory int64) (limited Spool, notice string) {
 	s.replays = newReplays(memory)
 	return s, notice
 }
+
+func newReplays(memory int64) replays {
+	return replays{replay.Process{Memory: memory}, turns.NewGate(1)}
+}

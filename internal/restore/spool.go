@@ -118,7 +118,3 @@ type replays struct {
 type replayer interface {
 	Replay(ctx context.Context, o replay.Order) (replay.Result, error)
 }
-
-func newReplays(memory int64) replays {
-	return replays{replay.Process{Memory: memory}, turns.NewGate(1)}
-}
