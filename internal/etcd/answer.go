@@ -30,8 +30,9 @@ const maxHeaders = 64 << 10
 // fails, and is not repeated.
 func ShortAnswers() []grpc.DialOption {
 	short := grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-		err := call(ctx, method, req, reply, conn, append(opts[:len(opts):len(opts)], grpc.MaxCallRecvMsgSize(answerLimit(ctx)))...)
-		if TooLong(err) {
+		limit := answerLimit(ctx)
+		err := call(ctx, method, req, reply, conn, append(opts[:len(opts):len(opts)], grpc.MaxCallRecvMsgSize(limit))...)
+		if tooLong(err, limit) {
 			return errTooLong
 		}
 		return err
@@ -39,9 +40,11 @@ func ShortAnswers() []grpc.DialOption {
 	return []grpc.DialOption{short, grpc.WithMaxHeaderListSize(maxHeaders)}
 }
 
-// TooLong reports whether gRPC has refused a message because it is longer than the limit of its call.
-func TooLong(err error) bool {
-	return status.Code(err) == codes.ResourceExhausted && strings.Contains(err.Error(), "larger than max")
+// tooLong reports whether gRPC has refused an answer because it is longer than this limit of its call, in bytes. A server refuses a request with the same
+// words, but by another limit.
+func tooLong(err error, limit int) bool {
+	text := status.Convert(err).Message()
+	return status.Code(err) == codes.ResourceExhausted && strings.Contains(text, "larger than max") && strings.HasSuffix(strings.TrimSuffix(text, ")"), fmt.Sprintf(" %d", limit))
 }
 
 // chunk holds the two fields of an etcdserverpb.SnapshotResponse that are used here. Its blob is not copied: it is valid

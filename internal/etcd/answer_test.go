@@ -158,7 +158,7 @@ func TestAMessageOfASnapshotHasABound(t *testing.T) {
 	}
 	defer client.Close()
 	heaptest.Bound(t, 24, func() { // the server of the test holds the message, too
-		if _, _, err = client.Snapshot(t.Context()); !TooLong(err) || !strings.Contains(err.Error(), url) || asked.Load() != 1 {
+		if _, _, err = client.Snapshot(t.Context()); !tooLong(err, maxChunk) || !strings.Contains(err.Error(), url) || asked.Load() != 1 {
 			t.Errorf("error %v after %d requests, want one that names the member", err, asked.Load())
 		}
 	})

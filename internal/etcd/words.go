@@ -61,6 +61,10 @@ var (
 	quoted = regexp.MustCompile(`,? (debug data|response): `)
 )
 
+// refusedHere is what gRPC itself writes about a message that it does not read. The status of the server may have arrived before, so that it seems to
+// be the server's text. It has only numbers.
+var refusedHere = regexp.MustCompile(`^grpc: (received )?message (after decompression )?larger than max (\([0-9]{1,10} vs\. [0-9]{1,10}\)|[0-9]{1,10})$`)
+
 // aboutConnection returns a text that gRPC has written without what it quotes.
 func aboutConnection(text string) string {
 	if answer := httpAnswer.FindString(text); answer != "" {
@@ -85,7 +89,7 @@ func withWords(err error, answered bool) error {
 		return err
 	}
 	words := aboutConnection(s.Message())
-	if answered {
+	if answered && !refusedHere.MatchString(s.Message()) {
 		words = Words(s.Message())
 	}
 	if words == s.Message() && len(s.Details()) == 0 {

@@ -47,13 +47,15 @@ func TestAnErrorHasTheWordsOfEtcdAndOfTheConnection(t *testing.T) {
 		answered bool
 		want     string
 	}{
-		status.Convert(rpctypes.ErrGRPCPermissionDenied).Message():             {true, "etcdserver: permission denied"},
-		"auth: authentication failed, password was given for no password user": {true, "auth: authentication failed, password was given for no password user"},
-		"etcdserver: corrupt cluster":                                          {true, "etcdserver: corrupt cluster"},
-		"etcdserver: permission denied, and more":                              {true, otherWords},
-		"unknown service etcdserverpb.KV":                                      {true, otherWords},
-		`connection error: desc = "transport: Error while dialing: dial tcp 10.1.2.3:2379: connect: connection refused"`:                                     {false, `connection error: desc = "transport: Error while dialing: dial tcp 10.1.2.3:2379: connect: connection refused"`},
-		`connection error: desc = "error reading server preface: EOF"`:                                                                                       {true, otherWords},
+		status.Convert(rpctypes.ErrGRPCPermissionDenied).Message():                                                       {true, "etcdserver: permission denied"},
+		"auth: authentication failed, password was given for no password user":                                           {true, "auth: authentication failed, password was given for no password user"},
+		"etcdserver: corrupt cluster":                                                                                    {true, "etcdserver: corrupt cluster"},
+		"etcdserver: permission denied, and more":                                                                        {true, otherWords},
+		"grpc: received message larger than max (524288 vs. 131072)":                                                     {true, "grpc: received message larger than max (524288 vs. 131072)"},
+		"grpc: received message larger than max (524288 vs. 131072), says the server":                                    {true, otherWords},
+		"unknown service etcdserverpb.KV":                                                                                {true, otherWords},
+		`connection error: desc = "transport: Error while dialing: dial tcp 10.1.2.3:2379: connect: connection refused"`: {false, `connection error: desc = "transport: Error while dialing: dial tcp 10.1.2.3:2379: connect: connection refused"`},
+		`connection error: desc = "error reading server preface: EOF"`:                                                   {true, otherWords},
 		`closing transport due to: connection error: desc = "error reading from server: EOF", received prior goaway: code: NO_ERROR, debug data: "\"x\", y"`: {false, `closing transport due to: connection error: desc = "error reading from server: EOF", received prior goaway: code: NO_ERROR`},
 		`connection error: desc = "transport: Error while dialing: failed to do connect handshake, response: \"HTTP/1.1 403\""`:                              {false, `connection error: desc = "transport: Error while dialing: failed to do connect handshake`},
 		"unexpected HTTP status code received from server: 404 (Not Found); transport: received unexpected content-type \"x\"\ndata: \"x\"":                  {false, "unexpected HTTP status code received from server: 404 (Not Found), so it is not etcd that answers"},
