@@ -1,11 +1,7 @@
 package etcd
 
 import (
-	"encoding/binary"
 	"errors"
-	"net/http"
-	"net/http/httptest"
-	"path"
 	"testing"
 
 	"go.etcd.io/etcd/api/v3/authpb"
@@ -18,19 +14,7 @@ import (
 // accountsMember is a member that gives each call about users and roles its answer.
 func accountsMember(t *testing.T, answers map[string][]byte) *Client {
 	t.Helper()
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answer := answers[path.Base(r.URL.Path)]
-		w.Header().Set("Content-Type", "application/grpc")
-		w.Header().Set("Trailer", "Grpc-Status")
-		_, _ = w.Write(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(answer))))
-		_, _ = w.Write(answer)
-		w.Header().Set("Grpc-Status", "0")
-	}))
-	server.Config.Protocols = new(http.Protocols)
-	server.Config.Protocols.SetUnencryptedHTTP2(true)
-	server.Start()
-	t.Cleanup(server.Close)
-	client, err := OpenBriefly(Endpoint{URL: server.URL}, nil)
+	client, err := OpenBriefly(Endpoint{URL: answeringTo(t, func(method string) []byte { return answers[method] })}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -28,8 +29,17 @@ func entries(field protowire.Number, size int) []byte {
 func answeringWith(t *testing.T, answer []byte) (url string, asked *atomic.Int32) {
 	t.Helper()
 	asked = new(atomic.Int32)
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return answeringTo(t, func(string) []byte {
 		asked.Add(1)
+		return answer
+	}), asked
+}
+
+// answeringTo is a member that answers each call by the name of its method.
+func answeringTo(t *testing.T, answerTo func(method string) []byte) (url string) {
+	t.Helper()
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := answerTo(path.Base(r.URL.Path))
 		w.Header().Set("Content-Type", "application/grpc")
 		w.Header().Set("Trailer", "Grpc-Status")
 		_, _ = w.Write(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(answer))))
@@ -40,7 +50,7 @@ func answeringWith(t *testing.T, answer []byte) (url string, asked *atomic.Int32
 	server.Config.Protocols.SetUnencryptedHTTP2(true)
 	server.Start()
 	t.Cleanup(server.Close)
-	return server.URL, asked
+	return server.URL
 }
 
 // calls are requests of each kind, with the field of which their answer can have most.

@@ -29,22 +29,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 )
 
-// certificates is the part of cert-manager's CRD that the policies see.
-const certificates = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: certificates.cert-manager.io, annotations: {"api-approved.kubernetes.io": unapproved}}
-spec:
-  group: cert-manager.io
-  names: {kind: Certificate, listKind: CertificateList, plural: certificates, singular: certificate}
-  scope: Namespaced
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-`
-
 // limits is a release on a real API server, with a client for each operator that has the token of its ServiceAccount. The namespace team has
 // two EtcdClusters, whose objects cluster-operator created with its token.
 type limits struct {
@@ -61,7 +45,7 @@ func newLimits(t *testing.T) *limits {
 	s := newSite(t)
 	l := &limits{T: t, release: kubetest.Namespace(t), team: kubetest.Namespace(t), operators: map[string]client.WithWatch{}, admin: kubetest.Client(t)}
 	s.helm(t, "install", releaseName, chartDir, "--namespace", l.release, "--wait=hookOnly", ownIdentity, "--set=clusterOperator.certificateDomains={edge.example}")
-	kubetest.MustKubectl(t, certificates, "apply", "-f", "-")
+	kubetest.MustKubectl(t, kubetest.CertificateCRD, "apply", "-f", "-")
 	kubetest.MustKubectl(t, "", "wait", "customresourcedefinitions", "--all", "--for=condition=Established", "--timeout=60s")
 	for component := range operators {
 		l.operators[component] = l.account(component)

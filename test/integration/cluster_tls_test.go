@@ -88,23 +88,6 @@ func TestManagedCertificatesAreIssuedWithoutChangingForeignSecrets(t *testing.T)
 	}
 }
 
-// certificates is the part of cert-manager's CRD that the operator uses.
-const certificates = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: certificates.cert-manager.io, annotations: {"api-approved.kubernetes.io": unapproved}}
-spec:
-  group: cert-manager.io
-  names: {kind: Certificate, listKind: CertificateList, plural: certificates, singular: certificate}
-  scope: Namespaced
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    subresources: {status: {}}
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-`
-
 var certManager sync.Once
 
 // installCertManager installs the CRD of cert-manager for all tests. The first of them sees what the operator reports before.
@@ -116,7 +99,7 @@ func installCertManager(t *testing.T) {
 		c := newCluster(namespace, "early", &v1beta2.TLSPolicy{CertManager: &v1beta2.CertManagerTLS{IssuerRef: v1beta2.IssuerRef{Name: "ca"}}})
 		kubetest.Create(t, c)
 		awaitCluster(t, c, v1beta2.ConditionStalled, metav1.ConditionTrue, v1beta2.ReasonCertManagerMissing)
-		kubetest.MustKubectl(t, certificates, "apply", "-f", "-")
+		kubetest.MustKubectl(t, kubetest.CertificateCRD, "apply", "-f", "-")
 		kubetest.MustKubectl(t, "", "wait", "customresourcedefinition/certificates.cert-manager.io", "--for=condition=Established", "--timeout=60s")
 		awaitCluster(t, c, v1beta2.ConditionReady, metav1.ConditionFalse, v1beta2.ReasonCertificateNotReady)
 	})

@@ -22,23 +22,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 )
 
-// certificates is the part of cert-manager's CRD that the operator uses.
-const certificates = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: certificates.cert-manager.io, annotations: {"api-approved.kubernetes.io": unapproved}}
-spec:
-  group: cert-manager.io
-  names: {kind: Certificate, listKind: CertificateList, plural: certificates, singular: certificate}
-  scope: Namespaced
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    subresources: {status: {}}
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-`
-
 // issuer signs Certificates as cert-manager does, each when it is asked to.
 type issuer struct {
 	*bench
@@ -145,7 +128,7 @@ func (i *issuer) accepted() {
 // cert-manager had to be asked by hand for the certificate of a user, and a user of another CA than that of the members was refused.
 func TestAUserOfCertManagerMayDoWhatItsUserInTheSpecMay(t *testing.T) {
 	t.Parallel()
-	kubetest.MustKubectl(t, certificates, "apply", "-f", "-")
+	kubetest.MustKubectl(t, kubetest.CertificateCRD, "apply", "-f", "-")
 	kubetest.MustKubectl(t, "", "wait", "customresourcedefinition/certificates.cert-manager.io", "--for=condition=Established", "--timeout=60s")
 	i := &issuer{bench: newBench(t, v1beta2.EtcdClusterSpec{
 		Size: 3, Version: newer, TLS: &v1beta2.TLSPolicy{
