@@ -75,7 +75,7 @@ func (k *keeper) prune(ctx context.Context) bool {
 	if k.job.Now().Before(k.next) || o.Distrusted != nil || k.disproven || o.Doubted && (o.Keep.Verify || o.Keep.Tests) {
 		return false
 	}
-	if len(k.later) > 0 {
+	if len(k.later)+len(k.outdated) > 0 {
 		if more, err := k.job.selectsMore(ctx, o, k.selections); more || err != nil {
 			k.outdated, k.later = nil, nil
 			return true

@@ -21,7 +21,7 @@ func TestAKeeperDeletesAllButTheObjectThatTheStoreRefusesToDelete(t *testing.T) 
 			attempttest.Place(t, m, name(i), "data")
 		}
 		m.Set(name(locked), objstoretest.Locked)
-		k := &keeper{job: &runner{Clients: &clients.Clients{Now: statetest.At(statetest.T0)}}, Archiver: &Archiver{}, store: m, outdated: m.Keys()}
+		k := &keeper{job: &runner{Clients: &clients.Clients{Now: statetest.At(statetest.T0), Secrets: attempttest.NewWorld(t).Secrets}}, Archiver: &Archiver{}, store: m, outdated: m.Keys()}
 		k.prune(t.Context())
 		for i := range count {
 			if there := m.Has(name(i)); there != (i == locked) {

@@ -1,6 +1,8 @@
 package archiving
 
 import (
+	"context"
+	"io"
 	"testing"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
@@ -58,5 +61,44 @@ func TestARestoreThatIsCreatedDuringALongPruningKeepsWhatItNeeds(t *testing.T) {
 	all := len(b.there())
 	if b.steps(c); len(b.there()) != all {
 		t.Errorf("%d of %d links are left in the second location", len(b.there()), all)
+	}
+}
+
+// undeletable is a store that does not answer deletions.
+type undeletable struct{ objstore.Store }
+
+func (undeletable) Delete(context.Context, string) error { return io.ErrUnexpectedEOF }
+
+// The last segments to delete were those that the store had not deleted in an outage. An EtcdRestore that was created in the outage was not looked for any more, so
+// the operator deleted what it needs.
+func TestARestoreThatIsCreatedWhileTheStoreDeletesNothingKeepsWhatItNeeds(t *testing.T) {
+	scheme, err := operator.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	api, w := fake.NewClientBuilder().WithScheme(scheme).Build(), newKept(t, snapshot.Passed)
+	now := w.Now()
+	job := &runner{Clients: &clients.Clients{Now: func() time.Time { return now }, Secrets: api}}
+	k := &keeper{job: job, Archiver: &Archiver{spec: Spec{job: w.O}}, store: undeletable{w}, known: snapshot.Known{}}
+	f, err := surveyOf(t.Context(), w, w.O, k.known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.survey.Drop()
+	k.survey = f.survey
+	if err := k.findOutdated(t.Context(), w.O, f); err != nil {
+		t.Fatal(err)
+	}
+	if k.prune(t.Context()); len(k.later) > 0 || len(k.outdated) == 0 {
+		t.Fatalf("%d and %d are outdated", len(k.outdated), len(k.later))
+	}
+	spec := v1beta2.EtcdRestoreSpec{BackupStorageType: v1beta2.StorageS3, Storage: v1beta2.Storage{S3: &v1beta2.S3Source{Path: w.O.Target.Bucket}}, Select: &v1beta2.SnapshotSelector{Revision: 7}}
+	if err := api.Create(t.Context(), &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "late"}, Spec: spec}); err != nil {
+		t.Fatal(err)
+	}
+	k.store, now = w, now.Add(2*keeperRetry)
+	before := len(w.Keys())
+	if again := k.prune(t.Context()); !again || len(w.Keys()) != before {
+		t.Errorf("%d of %d objects are left, and the archive is looked at again: %t", len(w.Keys()), before, again)
 	}
 }

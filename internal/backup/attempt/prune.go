@@ -49,8 +49,15 @@ var prunePart = 100
 
 // pruneUnneeded deletes the names of snapshots that no EtcdRestore needs. why says which ones are kept for one; empty if there are none.
 func (t *Job) pruneUnneeded(ctx context.Context, o state.JobSpec, s stored, names []string) (deleted []string, why string, err error) {
+	all := slices.Clone(names)
+	for _, item := range s.index.Items {
+		all = append(all, item.Key)
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	usable := s.usable(all)
 	for left := names; ; {
-		free, needed, failed := t.Unneeded(ctx, o, left, s.usable(left))
+		free, needed, failed := t.Unneeded(ctx, o, left, all, usable)
 		if why = cmp.Or(needed, why); failed != nil || len(free) == 0 {
 			return deleted, why, cmp.Or(err, failed)
 		}

@@ -113,7 +113,8 @@ func (t *Job) purgeFrom(ctx context.Context, o state.JobSpec, store objstore.Sto
 	for _, e := range listing.Snapshots {
 		usable[e.Key] = e.Verdict != snapshot.Failed && !e.Manifest.NoQuorum
 	}
-	unneeded, held, err := t.Unneeded(ctx, o, snapshot.Written(listing, o.AttemptPrefix()), func(key string) bool { return usable[key] })
+	written := snapshot.Written(listing, o.AttemptPrefix())
+	unneeded, held, err := t.Unneeded(ctx, o, written, written, func(key string) bool { return usable[key] })
 	if err != nil {
 		return state.Result{}, "", err
 	}

@@ -56,9 +56,23 @@ func calls(snapshot, bucket, name string) bool {
 	return false
 }
 
+// snapshotsOf returns what may be a key of a snapshot to which one of the objects belongs.
+func snapshotsOf(objects []string) map[string]bool {
+	keys := make(map[string]bool, len(objects))
+	for _, object := range objects {
+		keys[object] = true
+		for i := range len(object) {
+			if object[i] == '.' {
+				keys[object[:i]] = true
+			}
+		}
+	}
+	return keys
+}
+
 // Unneeded returns the keys that may be deleted, and a sentence about the snapshots that an EtcdRestore needs. Nothing may be deleted if that
-// cannot be read. usable reports whether a restore that selects would take a snapshot: others take the place of none that it would.
-func (t *Clients) Unneeded(ctx context.Context, o state.JobSpec, keys []string, usable func(key string) bool) (free []string, why string, err error) {
+// cannot be read. all are the keys among which a restore selects. usable reports whether it would take a snapshot: others take the place of none that it would.
+func (t *Clients) Unneeded(ctx context.Context, o state.JobSpec, keys, all []string, usable func(key string) bool) (free []string, why string, err error) {
 	if len(keys) == 0 {
 		return nil, "", nil
 	}
@@ -71,10 +85,15 @@ func (t *Clients) Unneeded(ctx context.Context, o state.JobSpec, keys []string, 
 		return nil, "", failure.New(v1beta2.ReasonSnapshotsKept, fmt.Sprintf("No snapshot is deleted, because the operator cannot read which ones may be restored: %v.", err))
 	}
 	needed := restoring(restores)
-	taken := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return !usable(key) })
-	for _, s := range selections {
-		for _, key := range slices.Concat(s.Choices(keys), s.Choices(taken)) {
-			needed[o.Target.Bucket+"/"+key] = s.Restore + " may choose it"
+	asked := snapshotsOf(keys)
+	for _, names := range [][]string{keys, all} {
+		taken := slices.DeleteFunc(slices.Clone(names), func(key string) bool { return !usable(key) })
+		for _, s := range selections {
+			for _, key := range slices.Concat(s.Choices(names), s.Choices(taken)) {
+				if asked[key] { // others can write any number of names
+					needed[o.Target.Bucket+"/"+key] = s.Restore + " may choose it"
+				}
+			}
 		}
 	}
 	free = slices.DeleteFunc(slices.Clone(keys), func(name string) bool {

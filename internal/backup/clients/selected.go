@@ -106,7 +106,8 @@ func (s Selection) Admits(key snapshot.SeriesKey) bool {
 
 // Choices returns which of the snapshots with these names the EtcdRestore may choose: the newest ones that it admits. A restore or a recovery from a lost quorum
 // returns to fewer revisions, and then only an earlier history of the cluster has the later ones. So for a revision these are the newest ones of each history: of
-// each cluster ID, and there of each part in which the revisions ascend.
+// each cluster ID, and there of each part in which the revisions ascend. The oldest one of a part that is not the last is among them: without it, two parts
+// may seem to be one.
 func (s Selection) Choices(names []string) (chosen []string) {
 	admitted := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		key, ok := snapshot.ParseKey(name)
@@ -119,6 +120,7 @@ func (s Selection) Choices(names []string) (chosen []string) {
 	})
 	type history struct {
 		oldest int64 // revision so far
+		last   string
 		chosen int
 	}
 	histories := map[uint64]history{}
@@ -130,12 +132,15 @@ func (s Selection) Choices(names []string) (chosen []string) {
 		}
 		h := histories[id]
 		if s.revision > 0 && key.Revision > h.oldest {
+			if h.chosen > Selectable {
+				chosen = append(chosen, h.last)
+			}
 			h.chosen = 0
 		}
 		if h.chosen < Selectable {
 			chosen = append(chosen, name)
 		}
-		histories[id] = history{key.Revision, h.chosen + 1}
+		histories[id] = history{key.Revision, name, h.chosen + 1}
 	}
 	return chosen
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/pace"
@@ -57,15 +58,15 @@ type sent struct {
 	body  io.ReadCloser
 	watch *watch
 
-	mu   sync.Mutex
-	left bool
+	left    atomic.Bool
+	reading sync.Mutex
 }
 
 // Read returns io.EOF after leave: the request then fails if it has announced more bytes.
 func (s *sent) Read(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.left {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	if s.left.Load() {
 		return 0, io.EOF
 	}
 	n, err := s.body.Read(p)
@@ -78,14 +79,14 @@ func (s *sent) Read(p []byte) (int, error) {
 // Close waits for no read, because a client also ends a read with it.
 func (s *sent) Close() error { return s.body.Close() }
 
-// leave waits for a read that runs. The bodies of the stores are in memory, or end with the context of their caller.
+// leave waits for a read that runs, and no other one begins. The bodies of the stores are in memory, or end with the context of their caller.
 func (s *sent) leave() {
 	if s == nil {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.left = true
+	s.left.Store(true)
+	s.reading.Lock()
+	defer s.reading.Unlock()
 }
 
 // watch holds the timer of one request.

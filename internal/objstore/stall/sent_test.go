@@ -2,8 +2,12 @@ package stall
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
+	"runtime"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -47,3 +51,98 @@ func TestAnAttemptThatWasLeftReadsNothingMore(t *testing.T) {
 		}
 	}
 }
+
+// held is a body of which each read waits until it may.
+type held struct {
+	reads chan struct{}
+	count atomic.Int32
+}
+
+func (h *held) Read(p []byte) (int, error) {
+	h.count.Add(1)
+	<-h.reads
+	return 1, nil
+}
+
+func (h *held) Close() error { return nil }
+
+// The store had answered while the body waited for its next bytes. After these bytes, the client of HTTP began to read further ones before the attempt was left, so
+// the caller waited for each of them, and for ever if none came.
+func TestNoReadBeginsAfterAnAttemptIsLeft(t *testing.T) {
+	body := &held{reads: make(chan struct{})}
+	s := &sent{body: body, watch: &watch{limit: time.Minute, timer: time.NewTimer(time.Minute)}}
+	ended := make(chan struct{})
+	go func() {
+		for err := error(nil); err == nil; {
+			_, err = s.Read(make([]byte, 1))
+		}
+		close(ended)
+	}()
+	for body.count.Load() == 0 {
+		runtime.Gosched()
+	}
+	left := make(chan struct{})
+	go func() {
+		s.leave()
+		close(left)
+	}()
+	for !s.left.Load() {
+		runtime.Gosched()
+	}
+	body.reads <- struct{}{}
+	<-left
+	<-ended
+	if n := body.count.Load(); n != 1 {
+		t.Errorf("%d reads", n)
+	}
+}
+
+// The store refused an upload while its body waited for the proof of a snapshot. The answer was lost after the limit, and the error was that the store made no progress.
+func TestAnAnswerIsKeptWhileTheBodyWaits(t *testing.T) {
+	transport := Transport{Limit: func(*http.Request) time.Duration { return 10 * time.Millisecond }, Send: func(r *http.Request) (*http.Response, error) {
+		go func() { _, _ = r.Body.Read(make([]byte, 1)) }()
+		for len(r.Context().Value(waiting{}).(*slowly).begun) == 0 {
+			runtime.Gosched()
+		}
+		return &http.Response{StatusCode: http.StatusForbidden, Body: &ofContext{r.Context(), strings.NewReader("refused")}}, nil
+	}}
+	body := &slowly{begun: make(chan struct{}, 1)}
+	request, err := http.NewRequestWithContext(context.WithValue(t.Context(), waiting{}, body), http.MethodPut, "http://store/", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := transport.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if text, err := io.ReadAll(response.Body); err != nil || string(text) != "refused" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+type waiting struct{}
+
+// slowly is a body that waits longer than the limit.
+type slowly struct{ begun chan struct{} }
+
+func (s *slowly) Read([]byte) (int, error) {
+	s.begun <- struct{}{}
+	<-time.After(200 * time.Millisecond)
+	return 0, io.EOF
+}
+
+// ofContext is the body of an answer, which fails if its request was cancelled.
+type ofContext struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (o *ofContext) Read(p []byte) (int, error) {
+	if err := o.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return o.Reader.Read(p)
+}
+
+func (o *ofContext) Close() error { return nil }

@@ -66,7 +66,12 @@ func (t Transport) Do(r *http.Request) (*http.Response, error) {
 	w := &watch{ctx: ctx, limit: limit, end: cancel, timer: time.AfterFunc(limit, func() { cancel(silent) }), sending: sending(r)}
 	response, err := t.Send(w.request(r))
 	w.sending.End()
-	w.body.leave()
+	if w.timer.Stop() { // the store has answered
+		w.body.leave()
+		w.timer.Reset(limit)
+	} else {
+		w.body.leave()
+	}
 	var page error
 	if err == nil {
 		page = pageIn(r, response) // the timer runs on
