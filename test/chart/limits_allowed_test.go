@@ -210,6 +210,11 @@ var allowedCalls = []request{
 		}
 		return merge(l, c, certificate, `{"metadata":{"labels":{"team":"a"},"annotations":{"example.com/owner":"c"}},"spec":{"secretTemplate":{"labels":{"team":"a"},"annotations":{"example.com/owner":null}}}}`)
 	}},
+	{"create the Secret of a user that an admission webhook annotates", clusterOperator, func(l *limits, c client.Client) error {
+		secret := of(l.managed, l.secret("managed-annotated-tls"))
+		secret.Annotations = map[string]string{ofWebhook: "true"}
+		return create(l, c, secret)
+	}},
 	{"create the Secret of a user", clusterOperator, func(l *limits, c client.Client) error {
 		secret := of(l.managed, l.secret("managed-shop-peers-tls"))
 		secret.Annotations = map[string]string{"etcd.database.coreos.com/cluster-metadata": "{}"}

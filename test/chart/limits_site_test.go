@@ -40,11 +40,14 @@ type limits struct {
 	issued        *v1beta2.EtcdCluster
 }
 
+// ofWebhook is an annotation that an admission webhook adds to each Secret, so the API server sees it in the requests of the operators.
+const ofWebhook = "webhook.example.com/seen"
+
 func newLimits(t *testing.T) *limits {
 	t.Helper()
 	s := newSite(t)
 	l := &limits{T: t, release: kubetest.Namespace(t), team: kubetest.Namespace(t), operators: map[string]client.WithWatch{}, admin: kubetest.Client(t)}
-	s.helm(t, "install", releaseName, chartDir, "--namespace", l.release, "--wait=hookOnly", ownIdentity, "--set=clusterOperator.certificateDomains={edge.example}")
+	s.helm(t, "install", releaseName, chartDir, "--namespace", l.release, "--wait=hookOnly", ownIdentity, "--set=clusterOperator.certificateDomains={edge.example}", "--set=admissionPolicies.secretAnnotations={"+ofWebhook+"}")
 	kubetest.MustKubectl(t, kubetest.CertificateCRD, "apply", "-f", "-")
 	kubetest.MustKubectl(t, "", "wait", "customresourcedefinitions", "--all", "--for=condition=Established", "--timeout=60s")
 	for component := range operators {

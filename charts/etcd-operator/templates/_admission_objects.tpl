@@ -28,6 +28,7 @@
 {{- end }}
 
 {{- define "etcd-operator.secretsValidations" }}
+{{- $added := .Values.admissionPolicies.secretAnnotations | default list | toJson | replace "\"" "'" }}
 - expression: "(variables.deletes ? oldObject : object).type == 'Opaque'"
   message: An operator may only write Secrets of the type Opaque.
   reason: Forbidden
@@ -37,10 +38,10 @@
   message: cluster-operator may only write the Secrets with the certificates of an EtcdCluster, and restore-operator only those with the signed URL of an EtcdRestore.
   reason: Forbidden
 - expression: >-
-    variables.deletes || !has(object.metadata.annotations) || object.metadata.annotations.all(k, k.startsWith('etcd.database.coreos.com/') ||
+    variables.deletes || !has(object.metadata.annotations) || object.metadata.annotations.all(k, k.startsWith('etcd.database.coreos.com/') || k in {{ $added }} ||
     !variables.creates && has(oldObject.metadata.annotations) && k in oldObject.metadata.annotations &&
     object.metadata.annotations[k] == oldObject.metadata.annotations[k])
-  message: An operator may only give a Secret its own annotations, because other controllers copy a Secret to other namespaces by its annotations.
+  message: An operator may only give a Secret its own annotations, because other controllers copy a Secret to other namespaces by its annotations. If an admission webhook adds an annotation that you trust, add it to the value admissionPolicies.secretAnnotations of the operators' chart.
   reason: Forbidden
 - expression: >-
     variables.deletes || !has(object.metadata.labels) || !('argocd.argoproj.io/secret-type' in object.metadata.labels) ||
