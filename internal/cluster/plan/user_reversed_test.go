@@ -26,7 +26,9 @@ func TestWhatOthersReverseAboutCertificatesOfUsersHoldsUpNoRepair(t *testing.T) 
 		change change
 		step   steps.Step
 	}{
-		"a finalizer keeps a Certificate": {func(s *state.State) { s.RequestedUsers, s.UserCertificates.Left = []string{"old", "shop"}, []string{"old"} },
+		"a finalizer keeps a Certificate": {func(s *state.State) {
+			s.RequestedUsers, s.UserCertificates.Left = []string{"old", "shop"}, []string{"old"}
+		},
 			steps.WithdrawUserCertificates{What: "user old"}},
 		"a webhook rewrites a Certificate": {func(s *state.State) {
 			s.RequestedUsers, s.UserCertificates.Requests = []string{"shop"}, []string{"shop"}
