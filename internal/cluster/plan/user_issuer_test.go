@@ -60,11 +60,11 @@ func TestTheCAsOfUsersNeverMakeTheSecretsOfTheClusterUnreadable(t *testing.T) {
 	w := newRotation(t, 1, issuedFor(time.Hour))
 	w.certify()
 	w.s.Spec.Auth.Users = nil
-	for n := range 3 {
+	for n := range 6 {
 		user := fmt.Sprintf("user-%d", n)
 		w.s.Spec.Auth.Users = append(w.s.Spec.Auth.Users, v1beta2.AuthUser{Name: user, Certificate: &v1beta2.AuthCertificate{}})
 		var authorities pki.Bundle
-		for i := range 90 {
+		for i := range 40 {
 			other, err := pki.NewCA(fmt.Sprintf("ca %d %d", n, i), w.s.Now, 10000*time.Hour)
 			if err != nil {
 				t.Fatal(err)
