@@ -170,14 +170,15 @@ func (m Material) sameSigners(before, after pki.Pair) bool {
 	return len(signers) > 0 && bundle.Signers(is, pki.ParseBundle(after.Cert), checks).Has(signers) && !checks.Exceeded()
 }
 
-// renewBefore is how long before its expiry a certificate of a user is renewed. cert-manager begins with the last third of its lifetime.
+// renewBefore is how long before its expiry a certificate of a user is renewed. cert-manager begins with the last third of its lifetime, also if the issuer
+// has made that shorter than what the spec says.
 func renewBefore(s state.State, leaf *x509.Certificate) time.Duration {
-	issuing := s.Spec.TLS.CertManager
+	issuing, lifetime := s.Spec.TLS.CertManager, leaf.NotAfter.Sub(leaf.NotBefore)
 	switch {
 	case issuing == nil:
 		return state.Validity(s).RenewBefore
-	case issuing.RenewBefore != nil:
+	case issuing.RenewBefore != nil && issuing.RenewBefore.Duration < lifetime:
 		return issuing.RenewBefore.Duration
 	}
-	return leaf.NotAfter.Sub(leaf.NotBefore) / 3
+	return lifetime / 3
 }
