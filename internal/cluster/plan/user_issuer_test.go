@@ -114,3 +114,28 @@ func TestRenewalsOfUsersDoNotPutOffTheEndOfAnOldCA(t *testing.T) {
 		t.Errorf("after %s members trust %d CAs", w.s.Now.Sub(noon), len(bundle))
 	}
 }
+
+// The clock of the operator was a day behind when a user got a certificate of the new CA, or others the new CA. When it was right again, the time that
+// clients have was over.
+func TestAClockThatIsBehindTakesNoTimeFromClients(t *testing.T) {
+	users, others := newRotation(t, 1, issuedFor(time.Hour)), newRotation(t, 1, managedFor(time.Hour))
+	for _, w := range []*rotation{users, others} {
+		w.certify()
+		w.s.Now = w.s.Now.Add(24 * time.Hour)
+		right := w.s.Now
+		w.s.Now, w.s.ServerAhead = right.Add(-24*time.Hour), 24*time.Hour
+		if w == users {
+			w.newIssuer()
+			w.issueUser()
+			w.s.UserCertificates.Due, w.s.UserCertificates.Outdated = w.m.JudgeUsers(w.s)
+			w.act(steps.WriteUserCertificates{Switch: true})
+		} else {
+			w.act(steps.HandOutCA{})
+		}
+		w.s.Now, w.s.ServerAhead = right, 0
+		w.judge()
+		if end := w.s.Certificates.DropAfter; end.Before(right.Add(time.Hour)) {
+			t.Errorf("users %t: the old CA is removed after %s, it is %s", w == users, end, right)
+		}
+	}
+}

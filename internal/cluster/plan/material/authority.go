@@ -56,7 +56,7 @@ func (m Material) CompletedCA(s state.State) *Secret {
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	annotations[annotationCertificateSince] = s.Now.UTC().Format(time.RFC3339)
+	annotations[annotationCertificateSince] = state.Stamp(s).UTC().Format(time.RFC3339)
 	return &Secret{Data: m.CompleteAuthority(), Annotations: annotations, Version: m.CA.Version}
 }
 

@@ -148,7 +148,7 @@ func (m Material) newIssuedUserSecret(s state.State, user string, step steps.Wri
 		return nil, fmt.Errorf("hand out the certificate of user %s: cert-manager has issued none that members trust", user)
 	}
 	after := m.userSecret(s, user, pair)
-	after.Annotations[annotationCertificateSince] = s.Now.UTC().Format(time.RFC3339)
+	after.Annotations[annotationCertificateSince] = state.Stamp(s).UTC().Format(time.RFC3339)
 	if held != nil && (pair.Same(userPair(held)) || m.sameSigners(userPair(held), pair)) {
 		after.Annotations[annotationCertificateSince] = held.Annotations[annotationCertificateSince]
 	}
