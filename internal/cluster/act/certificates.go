@@ -33,8 +33,7 @@ func (a *certificateActs) actOnCertificates(ctx context.Context, v *view.View, s
 	case steps.RemovePreviousCA:
 		return a.removePreviousCA(ctx, v)
 	case steps.HandOutCA:
-		before := v.Material.CA
-		return a.update(ctx, v, material.CASecret(v.State), &material.Secret{Data: v.Material.CompleteAuthority(), Annotations: before.Annotations, Version: before.Version})
+		return a.update(ctx, v, material.CASecret(v.State), v.Material.CompletedCA(v.State))
 	case steps.RequestCertificates:
 		return a.requestCertificates(ctx, v)
 	case steps.WriteCertificates:

@@ -135,3 +135,35 @@ func TestOnlyTheCAOfTheOperatorIsCompleted(t *testing.T) {
 		}
 	}
 }
+
+// The API server refused tls.crt of the new CA for some hours. When it took it, the old CA was removed at once, so clients had no time to get another
+// certificate.
+func TestOthersHaveTheOverlapAfterTheyGotTheNewCA(t *testing.T) {
+	for seed := range seeds {
+		w := newRotation(t, seed, managedFor(time.Hour))
+		w.other = &loaded{}
+		w.look()
+		var since time.Time
+		w.plan = PlanWith(Instead("handOutCA", func(s state.State) steps.Step {
+			step := certificates.HandOutCA(s)
+			if step != nil && since.IsZero() {
+				since = s.Now
+			}
+			if s.Now.Sub(since) < 3*time.Hour {
+				return nil
+			}
+			return step
+		}))
+		w.m.Rotate = "now"
+		for range 500 {
+			w.judge()
+			w.act(w.plan(w.s))
+			w.check()
+			w.tick(1)
+		}
+		w.report()
+		if bundle := material.Bundle(w.m); len(bundle) != 1 {
+			t.Errorf("seed %d: %d CAs are left", seed, len(bundle))
+		}
+	}
+}

@@ -59,7 +59,7 @@ var independentRules = []string{
 }
 
 // unconditionalRules stand before the repairs. Whatever error one of them ends with, the repairs must not wait for it.
-var unconditionalRules = []string{"setRetention", "requestGrowth", "renewCertificates", "certifyUsers", "restoreLabels", "applyNetworkPolicy"}
+var unconditionalRules = []string{"setRetention", "requestGrowth", "renewCertificates", "certifyUsers", "restoreLabels", "applyNetworkPolicy", "requestUsers"}
 
 // Unconditional reports whether later rules are asked after any error of a rule.
 func Unconditional(rule string) bool { return slices.Contains(unconditionalRules, rule) }

@@ -221,7 +221,7 @@ func (w *rotation) act(step steps.Step) {
 		delete(w.m.CA.Data, material.PreviousCACertKey)
 		delete(w.m.CA.Data, material.PreviousCAKeyKey)
 	case steps.HandOutCA:
-		w.m.CA.Data = w.m.CompleteAuthority()
+		w.m.CA = w.m.CompletedCA(w.s)
 	case steps.WriteCertificates:
 		read := w.m
 		read.HandedOut = maps.Clone(w.m.HandedOut)

@@ -30,7 +30,7 @@ const (
 // Judge uses the last judgement of what is kept, or makes one and keeps it.
 func (s *Secrets) Judge(ctx context.Context, v *view.View) error {
 	k := s.Memory.OfView(v)
-	if j := k.judgement; j != nil && v.Now.Sub(j.at) < judged {
+	if j := k.judgement; j != nil && v.Now.Sub(j.at) < keptFor(j.users) {
 		v.MetadataDue = append(v.MetadataDue, j.metadataDue...)
 		v.Material, v.Certificates, v.ClientName, v.NamedClients, v.TLS = j.material, j.certificates, j.clientName, j.namedClients, j.tls
 		v.UserCertificates = j.users
@@ -49,7 +49,16 @@ func (s *Secrets) Judge(ctx context.Context, v *view.View) error {
 
 // settled reports whether nothing about the certificates of users is about to change.
 func settled(u state.UserCertificates) bool {
-	return len(u.Unread)+len(u.Requests)+len(u.Left)+len(u.Unissued) == 0
+	return len(u.Unread)+len(u.Requests)+len(u.Left) == 0
+}
+
+// keptFor is how long a judgement is kept. What cert-manager has yet to issue for users is read again soon, but the more there are, the less often: each of
+// them needs three reads.
+func keptFor(u state.UserCertificates) time.Duration {
+	if len(u.Unissued) == 0 {
+		return judged
+	}
+	return min(judged, time.Duration(len(u.Unissued))*time.Second)
 }
 
 // NewRereads limits reads that only confirm what is kept.

@@ -56,7 +56,7 @@ func (s *Secrets) observeUserIssued(ctx context.Context, v *view.View, user stri
 	return true, nil
 }
 
-// noteUserIssued records what cert-manager has issued for a user, or why that cannot be used. Then it is read again in the next pass.
+// noteUserIssued records what cert-manager has issued for a user, or why that cannot be used. Then it is read again with the next judgement.
 func (s *Secrets) noteUserIssued(v *view.View, user string, certificate *unstructured.Unstructured, found *corev1.Secret) {
 	why := ""
 	if found != nil && len(found.Data[material.IssuedCertKey]) > 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/waits"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -42,16 +43,17 @@ func SwitchUsers(s state.State) steps.Step {
 }
 
 // RequestUsers has cert-manager issue the certificates of users. The status names them before. So the operator finds the Certificates of those that have left
-// the spec, which cert-manager would renew without end.
+// the spec, which cert-manager would renew without end. One that cannot be deleted holds up no request.
 func RequestUsers(s state.State) steps.Step {
 	u := s.UserCertificates
 	if s.Spec.TLS == nil || s.Spec.TLS.CertManager == nil || s.Certificates.Foreign != "" {
 		return nil
 	}
 	unrecorded := slices.DeleteFunc(slices.Clone(u.Requests), func(user string) bool { return slices.Contains(s.RequestedUsers, user) })
+	withdraw := steps.WithdrawUserCertificates{What: "user " + strings.Join(some(u.Left), ", ")}
 	switch {
-	case len(u.Left) > 0:
-		return steps.WithdrawUserCertificates{What: "user " + strings.Join(some(u.Left), ", ")}
+	case len(u.Left) > 0 && waits.May(s, withdraw):
+		return withdraw
 	case len(u.Requests) == 0 || s.Certificates.IssuerRefused != "":
 		return nil
 	case len(unrecorded) > 0:

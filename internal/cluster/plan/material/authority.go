@@ -2,8 +2,10 @@ package material
 
 import (
 	"maps"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
@@ -46,6 +48,16 @@ func (m Material) incomplete() string {
 		return "it has no " + IssuedCertKey + " and " + IssuedKeyKey + " yet"
 	}
 	return "another CA signs the certificates of clients now"
+}
+
+// CompletedCA is the Secret of the CA with the keys for others, and since when it has them: clients have the overlap from then until an old CA is removed.
+func (m Material) CompletedCA(s state.State) *Secret {
+	annotations := maps.Clone(m.CA.Annotations)
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[annotationCertificateSince] = state.Stamp(s).UTC().Format(time.RFC3339)
+	return &Secret{Data: m.CompleteAuthority(), Annotations: annotations, Version: m.CA.Version}
 }
 
 // CompleteAuthority is the data of the CA's Secret with the keys for others.

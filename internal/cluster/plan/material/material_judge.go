@@ -35,7 +35,7 @@ func (m Material) Judge(s state.State, c state.Certificates) state.Certificates 
 	bundle, wanted := Bundle(m), Wanted(m)
 	checks := pki.NewChecks(maxSignatures)
 	needed := wanted.With(inUse(m, checks)).With(m.neededByUsers())
-	var trusted, shown time.Time
+	trusted, shown := time.Time{}, m.CA.since(annotationCertificateSince)
 	for _, u := range state.Usages {
 		held := m.HandedOut[u.Name]
 		if held == nil && !u.Vital() {

@@ -27,14 +27,7 @@ func (m Material) neededByUsers() pki.Bundle {
 	if m.Issued == nil {
 		return nil
 	}
-	var needed pki.Bundle
-	parsed := map[string]bool{}
-	for _, issued := range m.UsersIssued {
-		if authorities := issued.Get(IssuedCAKey); !parsed[string(authorities)] {
-			parsed[string(authorities)] = true // most users have the same
-			needed = needed.With(pki.ParseBundle(authorities))
-		}
-	}
+	needed := m.issuedToUsers()
 	bundle, checks := Bundle(m), pki.NewChecks(maxSignatures)
 	for _, held := range m.Users {
 		if leaf, err := userPair(held).Leaf(); err == nil {
@@ -47,6 +40,18 @@ func (m Material) neededByUsers() pki.Bundle {
 	return needed
 }
 
+// issuedToUsers are the CAs that cert-manager wrote beside the certificates of users.
+func (m Material) issuedToUsers() (all pki.Bundle) {
+	parsed := map[string]bool{}
+	for _, issued := range m.UsersIssued {
+		if authorities := issued.Get(IssuedCAKey); !parsed[string(authorities)] {
+			parsed[string(authorities)] = true // most users have the same
+			all = all.With(pki.ParseBundle(authorities))
+		}
+	}
+	return all
+}
+
 // trustedByMembers are the CAs that signed the certificate of clients in use: all members trust them.
 func (m Material) trustedByMembers() pki.Bundle {
 	held := m.HandedOut["client"]
@@ -55,6 +60,23 @@ func (m Material) trustedByMembers() pki.Bundle {
 		return nil
 	}
 	return pki.ParseBundle(held.Get(v1beta2.ClientCAKey)).Signers(leaf, pki.ParseBundle(held.Get(v1beta2.ClientCertKey)), pki.NewChecks(maxSignatures))
+}
+
+// mostCAs is how many CAs members may trust with those of users, and mostOfCAs how many bytes their PEM has. It is half of what the operator reads, so that
+// members can trust a new CA of the cluster beside them.
+const (
+	mostCAs   = 100
+	mostOfCAs = 128 << 10
+)
+
+// tooManyForUser reports whether members would trust too many CAs with those of a user.
+func (m Material) tooManyForUser(user string) bool {
+	all := Bundle(m).With(Wanted(m))
+	if all.Has(pki.ParseBundle(m.UsersIssued[user].Get(IssuedCAKey))) {
+		return false
+	}
+	all = all.With(m.issuedToUsers())
+	return len(all) > mostCAs || len(all.PEM()) > mostOfCAs
 }
 
 // UnfitForUser says why a user does not get the certificate that cert-manager has issued; empty if it does.
@@ -80,15 +102,21 @@ func (m Material) UnfitForUser(s state.State, user string) string {
 		return notYetValid(leaf, state.ServerNow(s))
 	case expired(s, leaf):
 		return "it has expired"
+	case m.tooManyForUser(user):
+		return fmt.Sprintf("with the CAs in the key %s, members would trust more than %d CAs. Use one issuer for all users", IssuedCAKey, mostCAs)
 	}
-	return ""
+	authorities, checks := m.UsersIssued[user].Get(IssuedCAKey), pki.NewChecks(maxSignatures)
+	if len(pki.ParseBundle(authorities).Signers(leaf, pki.ParseBundle(issued.Cert), checks)) == 0 {
+		return "no CA in the key " + IssuedCAKey + " has signed it"
+	}
+	return expiry(s, issued, authorities, checks)
 }
 
 // issuedUserDue says why the Secret of a user must be written now, or when all members trust the CA that signed the next certificate.
 func (m Material) issuedUserDue(s state.State, user string, trusted pki.Bundle) (due, outdated string) {
 	issued, held := m.IssuedUserPair(user), m.Users[user]
 	leaf, err := issued.Leaf()
-	if err != nil || m.UnfitForUser(s, user) != "" || issued.Same(userPair(held)) {
+	if err != nil || issued.Same(userPair(held)) || m.UnfitForUser(s, user) != "" {
 		if _, err := userPair(held).Leaf(); err == nil && !held.has(m.userData(s, user)) {
 			return "the CAs or the addresses of the cluster have changed", ""
 		}
@@ -120,21 +148,37 @@ func (m Material) newIssuedUserSecret(s state.State, user string, step steps.Wri
 		return nil, fmt.Errorf("hand out the certificate of user %s: cert-manager has issued none that members trust", user)
 	}
 	after := m.userSecret(s, user, pair)
-	after.Annotations[annotationCertificateSince] = s.Now.UTC().Format(time.RFC3339)
-	if held != nil && pair.Same(userPair(held)) {
+	after.Annotations[annotationCertificateSince] = state.Stamp(s).UTC().Format(time.RFC3339)
+	if held != nil && (pair.Same(userPair(held)) || m.sameSigners(userPair(held), pair)) {
 		after.Annotations[annotationCertificateSince] = held.Annotations[annotationCertificateSince]
 	}
 	return after, nil
 }
 
-// renewBefore is how long before its expiry a certificate of a user is renewed. cert-manager begins with the last third of its lifetime.
+// sameSigners reports whether the CAs that signed a certificate also signed the next one. Then an old CA is in use no longer than before.
+func (m Material) sameSigners(before, after pki.Pair) bool {
+	was, err := before.Leaf()
+	if err != nil {
+		return false
+	}
+	is, err := after.Leaf()
+	if err != nil {
+		return false
+	}
+	bundle, checks := Bundle(m), pki.NewChecks(maxSignatures)
+	signers := bundle.Signers(was, pki.ParseBundle(before.Cert), checks)
+	return len(signers) > 0 && bundle.Signers(is, pki.ParseBundle(after.Cert), checks).Has(signers) && !checks.Exceeded()
+}
+
+// renewBefore is how long before its expiry a certificate of a user is renewed. cert-manager begins with the last third of its lifetime, also if the issuer
+// has made that shorter than what the spec says.
 func renewBefore(s state.State, leaf *x509.Certificate) time.Duration {
-	issuing := s.Spec.TLS.CertManager
+	issuing, lifetime := s.Spec.TLS.CertManager, leaf.NotAfter.Sub(leaf.NotBefore)
 	switch {
 	case issuing == nil:
 		return state.Validity(s).RenewBefore
-	case issuing.RenewBefore != nil:
+	case issuing.RenewBefore != nil && issuing.RenewBefore.Duration < lifetime:
 		return issuing.RenewBefore.Duration
 	}
-	return leaf.NotAfter.Sub(leaf.NotBefore) / 3
+	return lifetime / 3
 }

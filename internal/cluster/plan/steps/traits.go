@@ -49,7 +49,7 @@ func RepeatedObject(s state.State, step Step) string {
 	switch step := step.(type) {
 	case ApplyServices:
 		return fmt.Sprintf("%T%s", step, differing(s, step))
-	case ApplyBudget, WithdrawBudget, ApplyNetworkPolicy, WithdrawNetworkPolicy:
+	case ApplyBudget, WithdrawBudget, ApplyNetworkPolicy, WithdrawNetworkPolicy, HandOutCA, AnnounceUserCertificates, RequestUserCertificates, WithdrawUserCertificates:
 		return fmt.Sprintf("%T", step)
 	case AddToService, RemoveFromService, ReleaseMember, RelabelPod, ApplyMetadata, ForbidEmptyStart, ResizePod, RestoreLabels, LoadCertificates, KeepVolume, ResizeVolume, UnmarkVolume, ChangeAccounts:
 		return ObjectKey(step)
