@@ -1,3 +1,4 @@
+// Package act does the steps of the planner in a simulated world, as the operator's own act does in Kubernetes and etcd.
 package act
 
 import (

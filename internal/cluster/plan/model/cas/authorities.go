@@ -1,3 +1,4 @@
+// Package cas has the certificate authorities of a simulated cluster with TLS, and who accepts whose certificate.
 package cas
 
 import (
@@ -14,6 +15,7 @@ type Set uint64
 // maxCAs is how many CAs one world has at most.
 const maxCAs = 60
 
+// SetOf returns the set of one CA, which is empty for 0.
 func SetOf(ca int) Set {
 	if ca == 0 {
 		return 0
@@ -21,8 +23,10 @@ func SetOf(ca int) Set {
 	return 1 << ca
 }
 
+// Has reports whether a CA is in the set.
 func (s Set) Has(ca int) bool { return ca != 0 && s&SetOf(ca) != 0 }
 
+// Print returns the set as text, as the fingerprint of a real set of CAs.
 func (s Set) Print() string { return strconv.FormatUint(uint64(s), 16) }
 
 // Keys are what a Secret holds: the CAs that its reader trusts, and the CA that signed its certificate.
@@ -42,35 +46,38 @@ func (h Secrets) Trust() string {
 	return h.Peer.Trusted.Print() + "-" + h.Client.Trusted.Print()
 }
 
+// Loaded is what an annotation of a Pod records of the Secrets that etcd has loaded.
 func (h Secrets) Loaded() string { return fmt.Sprint(h) }
 
 // Link is a connection between two etcd processes, the lower number first. It lasts until one of them ends, whatever happens to their certificates.
 type Link [2]int
 
+// LinkOf returns the connection between two processes.
 func LinkOf(a, b int) Link { return Link{min(a, b), max(a, b)} }
 
 // Authorities are the CAs and the Secrets of a cluster with TLS, and what depends on them.
 type Authorities struct {
-	// held is what the Secrets of members and clients hold. missing: somebody has deleted them.
+	// Held is what the Secrets of members and clients hold. Missing: somebody has deleted them.
 	Held    Secrets
 	Missing bool
-	// signs is the CA of TLS.managed, and before the one that it replaces. asked: an annotation requests the next one. last numbers CAs.
+	// Signs is the CA of TLS.managed, and Before the one that it replaces. Asked: an annotation requests the next one. Last numbers CAs.
 	Signs, Before int
 	Asked         bool
 	Last          int
-	// expired CAs sign nothing that a process accepts. Connections that exist are kept.
+	// Expired CAs sign nothing that a process accepts. Connections that exist are kept.
 	Expired Set
-	// trustSince is since when the Secrets hold their CAs, and shownSince since when their certificates.
+	// TrustSince is since when the Secrets hold their CAs, and ShownSince since when their certificates.
 	TrustSince, ShownSince int
-	// links are the connections between etcd processes. processes numbers these.
+	// Links are the connections between etcd processes. Processes numbers these.
 	Links     []Link
 	Processes int
-	// slow: no member answers in time in this pass.
+	// Slow: no member answers in time in this pass.
 	Slow bool
-	// silence is what the operator remembers of members that do not serve.
+	// Silence is what the operator remembers of members that do not serve.
 	Silence repair.Silence
 }
 
+// Clone returns CAs that a change of these does not change.
 func (t *Authorities) Clone() *Authorities {
 	if t == nil {
 		return nil

@@ -4,13 +4,13 @@ import "fmt"
 
 // Endpoint is what a Pod with TLS has. It is replaced and never changed, so that copies of a world share it.
 type Endpoint struct {
-	// trust and loaded are its annotations.
+	// Trust and Loaded are its annotations.
 	Trust, Loaded string
-	// has is what its process has read: CAs when it started, and certificates as the kubelet last wrote them.
+	// Has is what its process has read: CAs when it started, and certificates as the kubelet last wrote them.
 	Has Secrets
-	// process is the number of its etcd process, 0 if none runs. since is when that started. skew is by how many seconds the clock of its node is wrong.
+	// Process is the number of its etcd process, 0 if none runs. Since is when that started. Skew is by how many seconds the clock of its node is wrong.
 	Process, Since, Skew int
-	// slow is when it last answered too late.
+	// Slow is when it last answered too late.
 	Slow int
 }
 

@@ -1,3 +1,4 @@
+// Package check compares the steps of the planner, and a world that is done, with the invariants.
 package check
 
 import (

@@ -41,4 +41,5 @@ func TickVolumes(w *world.World) (moved bool) {
 	return moved
 }
 
+// NoSpaceLeft is what etcd reports when its volume is full.
 const NoSpaceLeft = "no space left on device"

@@ -1,3 +1,5 @@
+// Package effects is what happens in a simulated world by itself when time passes: kubelets start and end Pods, volumes are removed, members
+// start etcd, and restore-operator takes a safety snapshot.
 package effects
 
 import (

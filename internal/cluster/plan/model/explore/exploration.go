@@ -88,7 +88,7 @@ type edge struct {
 	to     int32
 }
 
-// passes that an old cache may be behind.
+// passesBehind is how many passes an old cache may be behind at most.
 const passesBehind = 3
 
 func (x *Exploration) stops() bool {

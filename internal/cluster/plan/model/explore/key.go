@@ -62,7 +62,7 @@ func (e *encoder) waiting(w *world.World) {
 	}
 }
 
-// record is what the plan reads of a status.
+// status writes what the plan reads of a status.
 func (e *encoder) status(s *v1beta2.EtcdClusterStatus) {
 	e.text(s.ClusterID)
 	e.number(int(s.Incarnation))

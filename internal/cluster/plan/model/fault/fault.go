@@ -1,3 +1,4 @@
+// Package fault is what users, nodes and clouds do to a simulated world, at random or as a test asks, and what repairs it.
 package fault
 
 import (

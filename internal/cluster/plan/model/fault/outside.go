@@ -7,7 +7,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/world"
 )
 
-// What keeps the operator from its members while clients are served, and volumes whose PersistentVolume is deleted.
+// What keeps the operator from its members while clients are served, and what etcd and the API server refuse for as long as nobody changes it.
 
 // accessFaults are added to all others in a world that is estranged.
 var accessFaults = []fault{toggleAuth, toggleCutOff, loseVolume, loseVolume}

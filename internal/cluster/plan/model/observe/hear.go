@@ -134,6 +134,7 @@ func Audible(w *world.World, l *world.Life) bool {
 	})
 }
 
+// Named returns the member of that name, and an empty one if there is none.
 func Named(s state.State, name string) state.Member {
 	i := slices.IndexFunc(s.Members, func(m state.Member) bool { return m.Name == name })
 	if i < 0 {

@@ -1,3 +1,4 @@
+// Package observe is what the operator sees of a simulated world. From is its inverse: a world that looks like a State.
 package observe
 
 import (

@@ -1,3 +1,5 @@
+// Package raft is what the members of a simulated etcd cluster do together: connect, elect a leader, take writes, change the membership and
+// the version.
 package raft
 
 import (
@@ -87,6 +89,7 @@ func readiness(w *world.World, p *world.Pod) {
 	}
 }
 
+// Unready records that a Pod is not ready, and since when.
 func Unready(w *world.World, p *world.Pod) {
 	if p.Ready {
 		p.Ready, p.UnreadySince = false, w.Now

@@ -111,6 +111,7 @@ func beOf(w *world.World, l *world.Life, version int) {
 	}
 }
 
+// EnableDowngrade begins to bring a life down to the minor version before its own, if all members run the present one.
 func EnableDowngrade(w *world.World, l *world.Life, step steps.EnableDowngrade) error {
 	target := world.MinorOf(step.To)
 	for i := range l.Entries {

@@ -54,6 +54,7 @@ func connect(w *world.World) {
 	}
 }
 
+// Linked reports whether the processes of two Pods are connected.
 func Linked(w *world.World, a, b *world.Pod) bool {
 	return a.TLS == nil || b.TLS == nil || a.Name == b.Name || slices.Contains(w.TLS.Links, cas.LinkOf(a.TLS.Process, b.TLS.Process))
 }
@@ -184,6 +185,7 @@ func Admits(w *world.World, l *world.Life, e *world.Entry, p *world.Pod) bool {
 	return Runs(w, l, e) && q.TLS != nil && w.TLS.Accept(p.TLS.Has.Peer, q.TLS.Has.Peer)
 }
 
+// Foreigners counts the foreign members.
 func Foreigners(l *world.Life) (n int) {
 	for _, e := range l.Entries {
 		if e.Foreign {

@@ -111,6 +111,7 @@ func CheckReplacedIsSilent(w *world.World, l *world.Life) {
 	}
 }
 
+// Add adds a member. It refuses what etcd refuses.
 func Add(w *world.World, l *world.Life, step steps.AddLearner) error {
 	if l.Entry(step.Name) != nil {
 		return nil
@@ -129,6 +130,7 @@ func Add(w *world.World, l *world.Life, step steps.AddLearner) error {
 	return nil
 }
 
+// Promote gives a learner its vote, if it has caught up.
 func Promote(w *world.World, l *world.Life, id etcd.ID) error {
 	e := l.ByID(id)
 	if e == nil {
@@ -161,6 +163,7 @@ func Remove(w *world.World, l *world.Life, id etcd.ID) error {
 	return nil
 }
 
+// ErrUnknownMember is the answer of etcd about a member that does not exist.
 var ErrUnknownMember = errors.New("no such member")
 
 // Changeable is the cluster that clients are led to, if its members accept a change of the membership.

@@ -1,3 +1,4 @@
+// Package run is the operator in a simulated world: its passes, with an old cache or without, until the cluster is done or a person must act.
 package run
 
 import (

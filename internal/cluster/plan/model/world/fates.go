@@ -8,8 +8,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
-// What etcd and the API server refuse for as long as nobody changes it.
-
 // Kinds of objects that an admission policy denies.
 const (
 	Pods    = "Pod"
@@ -53,9 +51,7 @@ const (
 	FateTooOld
 )
 
-// An EtcdRestore with safetySnapshot: Exact, and what restore-operator makes of it.
-
-// Saver says how restore-operator fares with the safety snapshot.
+// Saver says how restore-operator fares with the safety snapshot of an EtcdRestore with safetySnapshot: Exact.
 type Saver int
 
 // Savers.

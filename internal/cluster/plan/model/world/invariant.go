@@ -38,6 +38,7 @@ var Invariants = [...]struct{ Name, Sentence string }{
 	ReplacedIsSilent:          {"a replaced cluster is silent", "After the client Service selects a restored cluster, the cluster before it acknowledges no write."},
 }
 
+// String returns the number and the name of an invariant.
 func (i Invariant) String() string {
 	return fmt.Sprintf("invariant %d (%s)", int(i), Invariants[i].Name)
 }

@@ -14,34 +14,34 @@ type Life struct {
 	Incarnation int32
 	Entries     []Entry
 	Leader      etcd.ID
-	// index of the last write that was acknowledged to a client; revision where it began.
+	// Index of the last write that was acknowledged to a client; FirstRevision where it began.
 	Index         int
 	FirstRevision int64
-	// quorate: it had a quorum once. adopted: the cluster was this life once.
+	// Quorate: it had a quorum once. Adopted: the cluster was this life once.
 	Quorate, Adopted bool
-	// restore is the UID of the EtcdRestore that made it.
+	// Restore is the UID of the EtcdRestore that made it.
 	Restore types.UID
-	// consented: a survivor was chosen to go on alone. forced is the one that last did.
+	// Consented: a survivor was chosen to go on alone. Forced is the one that last did.
 	Consented bool
 	Forced    etcd.ID
-	// version is the minor version of the cluster, and downgrade the one that it is to go down to, 0 for none.
-	// changedAt and loweredAt are the index when it last changed, and last went down; lastV2 is up to where the raft
+	// Version is the minor version of the cluster, and Downgrade the one that it is to go down to, 0 for none.
+	// ChangedAt and LoweredAt are the index when it last changed, and last went down; LastV2 is up to where the raft
 	// log may hold what etcd before 3.6 wrote.
 	Version, Downgrade, ChangedAt, LoweredAt, LastV2 int
-	// motley: its members were born with several versions, because the user changed it meanwhile.
+	// Motley: its members were born with several versions, because the user changed it meanwhile.
 	Motley bool
-	// noSpace is the member that the alarm was raised for, 0 for none, and fullAt the index from which on nothing is
+	// NoSpace is the member that the alarm was raised for, 0 for none, and FullAt the index from which on nothing is
 	// written but by etcd itself.
 	NoSpace etcd.ID
 	FullAt  int
-	// fences are on: it acknowledges no write.
+	// Fences are on: it acknowledges no write.
 	Fences []etcd.ID
-	// accused is the member that etcd says is corrupt, 0 for none; with nobody it does not say who.
+	// Accused is the member that etcd says is corrupt, 0 for none; with Nobody it does not say who.
 	Accused etcd.ID
 	Nobody  bool
-	// changes of the membership, oldest first.
+	// Changes of the membership, oldest first.
 	Changes []MembershipChange
-	// cooling is how long it refuses changes, as etcd does after one.
+	// Cooling is how long it refuses changes, as etcd does after one.
 	Cooling int
 }
 
@@ -50,11 +50,11 @@ type Entry struct {
 	ID      etcd.ID
 	Name    string
 	Learner bool
-	// started: client URLs are published. caughtUp: a learner may be promoted.
+	// Started: client URLs are published. CaughtUp: a learner may be promoted.
 	Started, CaughtUp bool
-	// foreign: a person added it. down: it does not run.
+	// Foreign: a person added it. Down: it does not run.
 	Foreign, Down bool
-	// ran: a process ran under this identity, and may have voted.
+	// Ran: a process ran under this identity, and may have voted.
 	Ran bool
 }
 
@@ -66,6 +66,7 @@ func (e Entry) PeerName() string {
 	return e.Name
 }
 
+// Entry returns the member of that name; nil if there is none.
 func (l *Life) Entry(name string) *Entry {
 	for i := range l.Entries {
 		if l.Entries[i].Name == name {
@@ -75,6 +76,7 @@ func (l *Life) Entry(name string) *Entry {
 	return nil
 }
 
+// ByID returns the member with that ID; nil if there is none.
 func (l *Life) ByID(id etcd.ID) *Entry {
 	for i := range l.Entries {
 		if l.Entries[i].ID == id {
@@ -114,6 +116,7 @@ func (l *Life) Forget(index int) {
 	l.Changes = slices.DeleteFunc(l.Changes, func(c MembershipChange) bool { return c.Index > index })
 }
 
+// MembershipOf returns the membership as a member reports it.
 func MembershipOf(l *Life) []etcd.Member {
 	entries := make([]etcd.Member, 0, len(l.Entries))
 	for _, e := range l.Entries {
@@ -128,6 +131,7 @@ func MembershipOf(l *Life) []etcd.Member {
 
 var published = []string{"http://member:2379"}
 
+// Fence adds a fence, if it is not on.
 func (l *Life) Fence(id etcd.ID) {
 	if !slices.Contains(l.Fences, id) {
 		l.Fences = append(l.Fences, id)

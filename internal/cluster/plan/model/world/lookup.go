@@ -8,6 +8,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
+// Pod returns the Pod of that name; nil if there is none.
 func (w *World) Pod(name string) *Pod {
 	for i := range w.Pods {
 		if w.Pods[i].Name == name {
@@ -17,6 +18,7 @@ func (w *World) Pod(name string) *Pod {
 	return nil
 }
 
+// Volume returns the volume of that name; nil if there is none.
 func (w *World) Volume(name string) *Volume {
 	for i := range w.Volumes {
 		if w.Volumes[i].Name == name {
@@ -51,6 +53,7 @@ func (w *World) Running(p *Pod) *Data {
 	return nil
 }
 
+// Life returns the etcd cluster with that ID; nil if there is none.
 func (w *World) Life(id etcd.ID) *Life {
 	for i := range w.Incarnations {
 		if w.Incarnations[i].ID == id {
@@ -95,12 +98,15 @@ func (w *World) Recorded(name string) state.VolumeID {
 	return state.NewState(&w.Cluster).KnownVolumes[name]
 }
 
+// Durable reports whether the spec asks for volumes.
 func (w *World) Durable() bool {
 	return w.Cluster.Spec.Pod == nil || w.Cluster.Spec.Pod.EmptyDir == nil
 }
 
+// ManagedTLS reports whether the operator has the CA.
 func (w *World) ManagedTLS() bool { return w.Cluster.Spec.TLS.Issued() }
 
+// ReadOnlyFence is the ID of the fence of spec.readOnly.
 func (w *World) ReadOnlyFence() etcd.ID { return etcd.FenceID(w.Cluster.UID) }
 
 // ConsentedTo says whether the user lets the operator remove a foreign member.
@@ -108,4 +114,5 @@ func (w *World) ConsentedTo(e Entry) bool {
 	return slices.Contains(state.NewAsked(w.Cluster.Annotations).RemoveForeign, e.ID.String())
 }
 
+// At is the time of a second of this world.
 func (w *World) At(second int) time.Time { return Epoch.Add(time.Duration(second) * time.Second) }

@@ -9,12 +9,13 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
 
+// Version that a new EtcdCluster asks for.
 const Version = "3.6.16"
 
 // Newest are versions of each minor.
 var Newest = map[string]string{"3.5": "3.5.35", "3.6": Version, "3.7": "3.7.3", "3.8": "3.8.0"}
 
-// versions of etcd, as far as they matter to what a member may be started on. All are of major version 3.
+// Versions of etcd, as far as they matter to what a member may be started on. All are of major version 3.
 
 // MinorOf "3.6.16" is 6.
 func MinorOf(version string) int {
@@ -43,6 +44,7 @@ func Storage(minor int) string { return fmt.Sprintf("3.%d.0", minor) }
 // Image of a version. The model's clusters use the default repository.
 func Image(version string) string { return v1beta2.DefaultRepository + ":v" + version }
 
+// VersionOf an image.
 func VersionOf(image string) string { return strings.TrimPrefix(image, v1beta2.DefaultRepository+":v") }
 
 // The space that members' databases take. Nothing is written into it but by a fault; what matters is what the operator
@@ -56,4 +58,5 @@ func QuotaAsked(spec v1beta2.EtcdClusterSpec) int {
 	return int(cmp.Or(spec.QuotaBackendBytes()/MiB, Quota))
 }
 
+// MiB is a mebibyte.
 const MiB = 1 << 20

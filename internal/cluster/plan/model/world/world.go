@@ -1,3 +1,5 @@
+// Package world is what a simulation holds: one EtcdCluster, the Pods, volumes and Services that Kubernetes would hold for it, the etcd
+// clusters that would run in them, and the invariants that were broken. It looks things up, and does nothing by itself.
 package world
 
 import (
@@ -14,9 +16,10 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
-const namespace = "ns"
-
-const name = "example"
+const (
+	namespace = "ns"
+	name      = "example"
+)
 
 // Epoch is when the clock of every world begins.
 var Epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -28,9 +31,9 @@ type World struct {
 	Services      state.Services
 	Budget        state.Budget
 	NetworkPolicy state.NetworkPolicy
-	// budgetSize is the size that was asked for when the budget was made.
+	// BudgetSize is the size that was asked for when the budget was made.
 	BudgetSize int
-	// budgetKeeps: the budget counts Pods that are not ready.
+	// BudgetKeeps: the budget counts Pods that are not ready.
 	BudgetKeeps bool
 	Restores    []Restore
 
@@ -40,16 +43,16 @@ type World struct {
 	BadImage       string
 	// Rejecting: kubelets reject every Pod that is made for a node, for want of room.
 	Rejecting bool
-	// template and labels count what users asked for in their Pods; with badTemplate none starts.
+	// Template and Labels count what users asked for in their Pods; with BadTemplate none starts.
 	Template, Labels, BadTemplate int
-	// resources counts what users asked for in CPU and memory. Nodes is what Kubernetes makes of a change of them.
+	// Resources counts what users asked for in CPU and memory. Nodes is what Kubernetes makes of a change of them.
 	Resources int
 	Nodes     ResizeFate
 	// Resizing: changes of CPU and memory are among other faults.
 	Resizing bool
-	// statusLost: the operator forgot what it had recorded. stale: it acts on what was true some time ago.
+	// StatusLost: the operator forgot what it had recorded. Stale: it acts on what was true some time ago.
 	StatusLost, Stale bool
-	// present is the world as it is, in a world that is seen through a cache. uids counts Pods and volumes.
+	// Present is the world as it is, in a world that is seen through a cache. UIDs counts Pods and volumes.
 	Present *World
 	UIDs    int
 
@@ -77,14 +80,14 @@ type World struct {
 	// Moving: the data of members with emptyDir is moved onto volumes among other faults.
 	Moving bool
 
-	// Handmade: memberships are changed by hand, and the status is lost or old, among other faults. backup is an old status.
+	// Handmade: memberships are changed by hand, and the status is lost or old, among other faults. Backup is an old status.
 	Handmade bool
 	Backup   *v1beta2.EtcdClusterStatus
 
 	// Crowded: space quotas are used up among other faults.
 	Crowded bool
 
-	// Clocks: the clock of the operator is set among other faults. wrong is by how much it is, and clocks what the operator has seen.
+	// Clocks: the clock of the operator is set among other faults. Wrong is by how much it is, and SeenClocks what the operator has seen.
 	Clocks     bool
 	Wrong      time.Duration
 	SeenClocks *clock.Seen
@@ -94,25 +97,25 @@ type World struct {
 	// PlainProbes: the readiness probes ask for metrics, as those of etcd 3.4 do.
 	PlainProbes bool
 
-	// waiting is what the operator remembers of what it waits for.
+	// Waiting is what the operator remembers of what it waits for.
 	Waiting state.Waiting
 
 	Pods         []Pod
 	Volumes      []Volume
 	Incarnations []Life
-	// copies are what persons saved of volumes, by name.
+	// Copies are what persons saved of volumes, by name.
 	Copies map[string]Data
-	// fencedAt is what etcd answered to a fence in this pass; 0 for none.
+	// FencedAt is what etcd answered to a fence in this pass; 0 for none.
 	FencedAt int64
-	// behindCache: a step is checked that was planned on an old cache.
+	// BehindCache: a step is checked that was planned on an old cache.
 	BehindCache bool
-	// outside is the data of foreign members, by name.
+	// Outside is the data of foreign members, by name.
 	Outside map[string]*Data
 
-	// now counts seconds; nextID numbers what etcd numbers.
+	// Now counts seconds; NextID numbers what etcd numbers.
 	Now    int
 	NextID uint64
-	// choose picks one of n; 0 where nothing is left to chance.
+	// Choose picks one of n; 0 where nothing is left to chance.
 	Choose func(n int) int
 
 	// Violations are the invariants that were broken, in words.
@@ -133,6 +136,7 @@ func New(size int, durable bool) *World {
 	return w
 }
 
+// Pick returns a number below n: a random one in a world with chance, and 0 in others.
 func (w *World) Pick(n int) int {
 	if w.Choose == nil || n <= 1 {
 		return 0
@@ -143,6 +147,7 @@ func (w *World) Pick(n int) int {
 // Chance lets chance into the world: what is under way takes its time, and writes reach some members later.
 func (w *World) Chance(r *rand.Rand) { w.Choose = r.IntN }
 
+// Violate records that an invariant was broken.
 func (w *World) Violate(invariant Invariant, format string, a ...any) {
 	w.Violations = append(w.Violations, fmt.Sprintf("%s: ", invariant)+fmt.Sprintf(format, a...))
 }
