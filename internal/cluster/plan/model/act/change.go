@@ -20,7 +20,7 @@ func change(w *world.World, s state.State, step steps.Step) error {
 	}
 	l := observe.Asked(w, &s)
 	if l == nil {
-		return changeless(w, step)
+		return changeless(step)
 	}
 	if l.Leader == 0 {
 		return fmt.Errorf("no leader: %w", etcd.ErrNotYet)
@@ -63,7 +63,7 @@ func change(w *world.World, s state.State, step steps.Step) error {
 }
 
 // changeless: steps that change nothing but the status need no etcd.
-func changeless(w *world.World, step steps.Step) error {
+func changeless(step steps.Step) error {
 	switch step.(type) {
 	case steps.AddLearner, steps.PromoteLearner, steps.RemoveMember, steps.MoveLeader, steps.EnableDowngrade, steps.CancelDowngrade,
 		steps.CompactHistory, steps.DefragmentMember, steps.DisarmAlarm, steps.FenceWrites, steps.UnfenceWrites:
@@ -104,13 +104,13 @@ func changeSpace(w *world.World, l *world.Life, step steps.Step) error {
 			l.NoSpace = 0
 		}
 		if step.Alarm.Kind == etcd.AlarmCorrupt {
-			disarmCorrupt(w, l, step.Alarm)
+			disarmCorrupt(l, step.Alarm)
 		}
 	}
 	return nil
 }
 
-func disarmCorrupt(w *world.World, l *world.Life, alarm etcd.Alarm) {
+func disarmCorrupt(l *world.Life, alarm etcd.Alarm) {
 	l.Fences = slices.DeleteFunc(l.Fences, func(id etcd.ID) bool { return id == alarm.Member }) // to etcd it is an alarm like any other
 	if alarm.Member == l.Accused || (alarm.Member == 0 && l.Nobody) {
 		l.Accused, l.Nobody = 0, false

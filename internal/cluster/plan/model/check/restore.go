@@ -68,7 +68,7 @@ func checkUnfence(w *world.World, l *world.Life) {
 	}
 }
 
-// OneLife: once a restored cluster has taken over, none before it has a leader and takes writes.
+// OneLife checks that once a restored cluster has taken over, none before it has a leader and takes writes.
 func OneLife(w *world.World) {
 	now := w.Formed()
 	if now == nil || !now.Adopted {

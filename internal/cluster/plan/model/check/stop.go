@@ -110,7 +110,7 @@ func checkForceDelete(w *world.World, l *world.Life, step steps.ForceDeletePod) 
 	}
 }
 
-// Successor: a Pod of a member is stopped only if it is known which Pod the API server must accept before.
+// Successor checks that a Pod of a member is stopped only if it is known which Pod the API server must accept before.
 func Successor(w *world.World, s state.State, step steps.DeletePod) {
 	m, exists := state.Find(s, step.Name)
 	may := s.MembershipKnown && !m.InMembership

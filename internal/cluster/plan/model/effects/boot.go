@@ -12,7 +12,7 @@ import (
 // boot brings a Pod's etcd up, or says why it cannot.
 func boot(w *world.World, p *world.Pod) (reason, wrong string) {
 	v := w.Volume(p.Name)
-	if wrong := unplaceable(w, p, v); wrong != "" {
+	if wrong := unplaceable(p, v); wrong != "" {
 		return v1beta2.ReasonPodUnschedulable, wrong
 	}
 	p.Placed = true
@@ -48,7 +48,7 @@ func boot(w *world.World, p *world.Pod) (reason, wrong string) {
 }
 
 // unplaceable returns why a Pod has no node.
-func unplaceable(w *world.World, p *world.Pod, v *world.Volume) string {
+func unplaceable(p *world.Pod, v *world.Volume) string {
 	switch {
 	case p.Unschedulable && !p.Placed:
 		return "no node fits"

@@ -82,7 +82,7 @@ func saveExactly(w *world.World) (moved bool) {
 	return true
 }
 
-// WaitsForExact: the operator waits behind a fence for what restore-operator does within its time, which is not compared while
+// WaitsForExact reports whether the operator waits behind a fence for what restore-operator does within its time, which is not compared while
 // clocks are set.
 func WaitsForExact(w *world.World) bool {
 	r, since := asksExactly(w)

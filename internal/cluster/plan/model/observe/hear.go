@@ -53,7 +53,7 @@ func hear(w *world.World, p *world.Pod, m *state.Member) {
 	for _, id := range l.Fences {
 		m.Alarms = append(m.Alarms, etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: id})
 	}
-	hearCorrupt(w, l, d, m)
+	hearCorrupt(l, d, m)
 	m.Serving = !e.Learner && led
 	if !m.Serving {
 		m.Unanswered = "no leader"
@@ -79,7 +79,7 @@ func hearSpace(l *world.Life, p *world.Pod, d *world.Data, m *state.Member) {
 const tellsQuota = 6
 
 // hearCorrupt is what a member says of the alarm, and its hash while that is on.
-func hearCorrupt(w *world.World, l *world.Life, d *world.Data, m *state.Member) {
+func hearCorrupt(l *world.Life, d *world.Data, m *state.Member) {
 	if l.Accused == 0 {
 		return
 	}

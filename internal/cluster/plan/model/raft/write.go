@@ -102,7 +102,7 @@ func Write(w *world.World, l *world.Life) {
 	}
 }
 
-// CheckReplacedIsSilent: after the client Service selects a restored cluster, the one before it acknowledges no write. A client with an
+// CheckReplacedIsSilent checks that after the client Service selects a restored cluster, the one before it acknowledges no write. A client with an
 // old connection may still ask it for one.
 func CheckReplacedIsSilent(w *world.World, l *world.Life) {
 	selected := w.LifeOf(w.Services.ClientIncarnation)
@@ -176,7 +176,7 @@ func Changeable(w *world.World) *world.Life {
 	return l
 }
 
-// HoldsFences: all Pods run an etcd in which a fence holds.
+// HoldsFences reports whether all Pods run an etcd in which a fence holds.
 func HoldsFences(w *world.World) bool {
 	return !slices.ContainsFunc(w.Pods, func(p world.Pod) bool { return world.MinorOf(p.Version) < world.Downgrades })
 }

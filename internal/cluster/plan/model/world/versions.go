@@ -31,11 +31,11 @@ func MinorOf(version string) int {
 }
 
 const (
-	// Downgrades is the first minor version that brings its data down, readsNoV2 the first that cannot read what
-	// etcd before 3.6 wrote in its raft log, and writesV2 the last that wrote it.
+	// Downgrades is the first minor version that brings its data down.
 	Downgrades = 6
-	ReadsNoV2  = 7
-	WritesV2   = 5
+	// ReadsNoV2 is the first minor version that cannot read what etcd before 3.6 wrote in its raft log, and WritesV2 the last that wrote it.
+	ReadsNoV2 = 7
+	WritesV2  = 5
 )
 
 // Storage of a minor version, as a member tells it.
