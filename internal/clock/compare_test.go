@@ -116,7 +116,7 @@ var listed = map[string][]string{
 		"cluster/plan/held.go Did", "cluster/plan/held.go Held", "cluster/plan/waits/held.go Held",
 	},
 	"a certificate or CA that is not valid yet is due at once": {
-		"cluster/plan/state/certificates.go DueBy", "cluster/plan/material/material_judge.go Valid", "cluster/plan/material/material_judge.go judgeCA",
+		"cluster/plan/state/certificates.go DueBy", "cluster/plan/material/material_expired.go Valid", "cluster/plan/material/material_judge.go judgeCA",
 		"cluster/plan/material/material_expired.go notYetValid", "cluster/plan/material/material_judge.go renewsLate", "cluster/secrets/judge.go Keep",
 	},
 	"a compaction in the future counts as long ago": {
