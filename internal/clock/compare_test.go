@@ -116,7 +116,7 @@ var listed = map[string][]string{
 		"cluster/plan/held.go Did", "cluster/plan/held.go Held", "cluster/plan/waits/held.go Held",
 	},
 	"a certificate or CA that is not valid yet is due at once": {
-		"cluster/plan/state/certificates.go DueBy", "cluster/plan/material/material_judge.go Valid", "cluster/plan/material/material_judge.go judgeCA",
+		"cluster/plan/state/certificates.go DueBy", "cluster/plan/material/material_expired.go Valid", "cluster/plan/material/material_judge.go judgeCA",
 		"cluster/plan/material/material_expired.go notYetValid", "cluster/plan/material/material_judge.go renewsLate", "cluster/secrets/judge.go Keep",
 	},
 	"a compaction in the future counts as long ago": {
@@ -143,7 +143,7 @@ var listed = map[string][]string{
 	"a signed URL is renewed at once if its time is too far ahead":    {"restore/state/signed_url.go RenewalIn", "restore/plan/signed_url.go SignedUntil"},
 	"cluster-operator corrects the time in the status":                {"restore/state/safety.go GivesUpSafety"},
 	"a file of an upload stays until the clock has reached its time":  {"objstore/file/file.go removeStale"},
-	"it is a simulation": {"cluster/plan/model/exact.go waitsForExact", "cluster/plan/model/from.go putMember"},
+	"it is a simulation": {"cluster/plan/model/effects/time.go WaitsForExact", "cluster/plan/model/observe/from.go putMember"},
 }
 
 // A time that was stored by a wrong clock delayed certificates, schedules and restores for as long as the clock had been ahead, because each

@@ -233,3 +233,13 @@ func stillPrevious(m Material) bool {
 
 // CASecret returns the name of the Secret with the CA.
 func CASecret(s state.State) string { return s.Name + v1beta2.AuthoritySecretSuffix }
+
+// has reports whether a Secret has all of some data.
+func (s *Secret) has(data map[string][]byte) bool {
+	for key, value := range data {
+		if !bytes.Equal(s.Get(key), value) {
+			return false
+		}
+	}
+	return bytes.Equal(s.Get(IssuedCertKey), s.Get(v1beta2.ClientCertKey)) && bytes.Equal(s.Get(IssuedKeyKey), s.Get(v1beta2.ClientKeyKey))
+}
