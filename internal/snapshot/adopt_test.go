@@ -35,7 +35,19 @@ func (h hooked) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	if err != nil || h.read == nil {
 		return body, err
 	}
-	return &countingBody{ReadCloser: body, progress: func(n int64) { *h.read = n }}, nil
+	return &countedBody{ReadCloser: body, read: h.read}, nil
+}
+
+// countedBody counts the bytes that were read of it.
+type countedBody struct {
+	io.ReadCloser
+	read *int64
+}
+
+func (c *countedBody) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	*c.read += int64(n)
+	return n, err
 }
 
 // Two EtcdBackups of a cluster may share a folder. If they take the same revision in the same second, both have the same key and the same

@@ -26,7 +26,7 @@ type Drafted struct {
 // Complete writes the manifest that the draft has, if an attempt that begins with mark has written the object: the store has refused the manifest, or
 // the operator was killed before it. The snapshot was verified before its draft was written, and Complete reads the object to see that it is the
 // same. done is false if the object is another one, or of another EtcdBackup. The manifest is that of the draft if the EtcdBackup has written that.
-func (d Drafted) Complete(ctx context.Context, store objstore.Store, mark string, by Signers) (m Manifest, done bool, err error) {
+func Complete(ctx context.Context, d Drafted, store objstore.Store, mark string, by Signers) (m Manifest, done bool, err error) {
 	m, err = readManifestAt(ctx, store, d.Key, d.Draft, by)
 	switch {
 	case err != nil && noDraft(err):
@@ -58,18 +58,18 @@ func matches(ctx context.Context, store objstore.Getter, key string, m Manifest)
 	return drain(&checkedBody{body: body, sum: sha256.New(), manifest: m})
 }
 
-// Complete completes the newest unfinished objects of a series, and adds them to the index and to known. open are those of the EtcdBackup that could
+// CompleteNewest completes the newest unfinished objects of a series, and adds them to the index and to known. open are those of the EtcdBackup that could
 // not be completed because of an error.
-func (x *Index) Complete(ctx context.Context, store objstore.Store, series Series, known Known, mark string, by Signers) (open Known, err error) {
+func CompleteNewest(ctx context.Context, x *Index, store objstore.Store, series Series, known Known, mark string, by Signers) (open Known, err error) {
 	open = Known{}
 	var errs objstore.Errors
 	tried := 0
 	for _, item := range x.Unfinished() {
-		for _, draft := range x.drafts[item.Key] {
+		for _, draft := range x.draftsOf(item.Key) {
 			if item.Series != series || tried == completeBatch {
 				continue
 			}
-			m, done, err := Drafted{item.Key, draft, item.Size}.Complete(ctx, store, mark, by)
+			m, done, err := Complete(ctx, Drafted{item.Key, draft, item.Size}, store, mark, by)
 			switch {
 			case err != nil && m.Size > 0:
 				open[item.Key] = Reading{Manifest: m}

@@ -153,7 +153,7 @@ func (r CopyRequest) unread(from Index, known Known) error {
 // candidates returns the snapshots that are not in the second location, newest first.
 func (r CopyRequest) candidates(from, to Index) (candidates []Item) {
 	for _, item := range from.Items {
-		if _, there := to.objects[ManifestKey(r.keyOf(item.Key))]; !there && r.proven(item) {
+		if !to.hasManifest(r.keyOf(item.Key)) && r.proven(item) {
 			candidates = append(candidates, item)
 		}
 	}

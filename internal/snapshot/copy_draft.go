@@ -11,13 +11,8 @@ import (
 
 // dropDrafts deletes the drafts of complete copies, which an interrupted run has left. A draft that cannot be deleted does no harm.
 func (r CopyRequest) dropDrafts(ctx context.Context, to Index) {
-	for key, drafts := range to.drafts {
-		if _, complete := to.objects[ManifestKey(key)]; !complete {
-			continue
-		}
-		for _, draft := range drafts {
-			_ = r.To.Delete(ctx, draft)
-		}
+	for _, draft := range to.completeDrafts() {
+		_ = r.To.Delete(ctx, draft)
 	}
 }
 

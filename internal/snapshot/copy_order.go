@@ -13,16 +13,7 @@ func (r CopyRequest) keptFirst(to Index, candidates []Item) []Item {
 		item.Key, item.Series = r.keyOf(item.Key), r.ToSeries
 		union.Items = append(union.Items, item)
 	}
-	v := newView(r.ToSeries, union, Known{}, r.Policy)
-	kept := map[string]bool{}
-	for i, keep := range v.rules() {
-		if keep || r.Policy.within(v.items[i]) {
-			kept[v.items[i].Key] = true
-		}
-	}
-	if i := slices.IndexFunc(v.items, func(i Item) bool { return i.Verdict == Passed }); i >= 0 {
-		kept[v.items[i].Key] = true
-	}
+	kept := r.Policy.keptByNames(r.ToSeries, union)
 	wanted := slices.DeleteFunc(slices.Clone(candidates), func(i Item) bool { return !kept[r.keyOf(i.Key)] })
 	return append(wanted, slices.DeleteFunc(candidates, func(i Item) bool { return kept[r.keyOf(i.Key)] })...)
 }

@@ -66,7 +66,7 @@ func TestEncryptedObjectIsOnlyAdoptedWithItsDraft(t *testing.T) {
 		"the request has no attempt":      {again: func(r *Request) { r.Attempt = "" }},
 		"the key is that of a series":     {again: func(r *Request) { r.Again = false }},
 		"the draft is not a manifest":     {leave: func(b bucket, draft string, _ []byte) { b.remove(draft); b.put(draft, []byte("mine")) }},
-		"another object has the key":      {leave: func(b bucket, _ string, _ []byte) { b.remove(key); b.put(key, []byte(ageMagic+"of somebody")) }},
+		"another object has the key":      {leave: func(b bucket, _ string, _ []byte) { b.remove(key); b.put(key, []byte(ageStart+"of somebody")) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := newBucket(t)
@@ -167,7 +167,7 @@ func (c counter) Write(b []byte) (int, error) {
 func TestAnObjectThatCannotBeDecryptedIsReadUpToItsListedSize(t *testing.T) {
 	alice, _ := keyPair(t)
 	store, read := newBucket(t), int64(0)
-	store.put(key, []byte(ageMagic+strings.Repeat("x", 1<<20)))
+	store.put(key, []byte(ageStart+strings.Repeat("x", 1<<20)))
 	_, err := Save(t.Context(), request(t, unending{store, &read}, database(t, member, 3), func(r *Request) {
 		r.Encoder, r.Again = codec.Encoder{Recipients: []string{alice}}, true
 	}))

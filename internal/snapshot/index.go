@@ -139,6 +139,7 @@ func snapshotOf(name string) string {
 	return name
 }
 
+// newIndex returns the index of a prefix that has these objects.
 func newIndex(objects map[string]objstore.Object) Index {
 	index := Index{objects: objects, drafts: map[string][]string{}}
 	for name, object := range index.objects {
@@ -217,6 +218,25 @@ func (x Index) Find(key string) (Item, bool) {
 		return Item{}, false
 	}
 	return x.Items[i], true
+}
+
+// hasManifest reports whether a key has a manifest.
+func (x Index) hasManifest(key string) bool {
+	_, has := x.objects[ManifestKey(key)]
+	return has
+}
+
+// draftsOf returns the names of the drafts of a key.
+func (x Index) draftsOf(key string) []string { return x.drafts[key] }
+
+// completeDrafts returns the names of the drafts whose key has a manifest.
+func (x Index) completeDrafts() (names []string) {
+	for key, drafts := range x.drafts {
+		if x.hasManifest(key) {
+			names = append(names, drafts...)
+		}
+	}
+	return names
 }
 
 // names returns all names of a snapshot in the order in which they are deleted. The manifest is the last, so that a

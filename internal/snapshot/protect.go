@@ -158,6 +158,21 @@ func (v *view) notices() (notices []string) {
 	return notices
 }
 
+// keptByNames returns the keys of the snapshots that the rules keep as far as names tell, and of the newest one that has passed its test.
+func (p Policy) keptByNames(series Series, index Index) map[string]bool {
+	v := newView(series, index, Known{}, p)
+	kept := map[string]bool{}
+	for i, keep := range v.rules() {
+		if keep || p.within(v.items[i]) {
+			kept[v.items[i].Key] = true
+		}
+	}
+	if i := slices.IndexFunc(v.items, func(i Item) bool { return i.Verdict == Passed }); i >= 0 {
+		kept[v.items[i].Key] = true
+	}
+	return kept
+}
+
 func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 )
 
 var ours = Series{Folder: "f", Namespace: "ns", Cluster: "example", ClusterID: 1}
@@ -24,8 +26,7 @@ func entry(series Series, minutes int, revision int64) Entry {
 
 // indexOf returns the names of a listing.
 func indexOf(l Listing) Index {
-	index := Index{objects: map[string]objstore.Object{}}
-	names := map[string]int64{}
+	objects, names := map[string]objstore.Object{}, map[string]int64{}
 	for _, e := range l.Snapshots {
 		names[e.Key], names[ManifestKey(e.Key)] = e.Manifest.Size, 1
 		if e.Verdict != "" {
@@ -36,14 +37,9 @@ func indexOf(l Listing) Index {
 		names[ManifestKey(e.Key)] = 1
 	}
 	for name, size := range names {
-		index.objects[name] = objstore.Object{Key: name, Size: size}
+		objects[name] = objstore.Object{Key: name, Size: size}
 	}
-	for name, object := range index.objects {
-		index.sort(name, object)
-	}
-	slices.SortFunc(index.Items, func(a, b Item) int { return b.Time.Compare(a.Time) })
-	slices.Sort(index.Headless)
-	return index
+	return newIndex(objects)
 }
 
 // decided returns the decision about a listing, and which manifests were read for it.
@@ -330,5 +326,14 @@ func TestAClockThatRunsAheadDeletesNoHistory(t *testing.T) {
 	deleted := retained(t, ours, l, Policy{Within: 7 * 24 * time.Hour, Now: wrong.Manifest.CreatedAt, Ahead: 240 * time.Hour, Saved: wrong.Key})
 	if diff := cmp.Diff(0, len(deleted)); diff != "" {
 		t.Errorf("%d of %d objects of the last 48 hours are deleted, although keepWithin is a week", len(deleted), 2*48)
+	}
+}
+
+func TestRetentionDeletesNothingByAnIncompleteIndex(t *testing.T) {
+	index := indexOf(Listing{Snapshots: []Entry{entry(ours, 0, 1), entry(ours, 1, 2), entry(ours, 2, 3)}})
+	index.Incomplete = objstore.ErrListing
+	decision, err := Retain(t.Context(), objstoretest.NewMemory(), ours, index, Known{}, Policy{MaxBackups: 1, Now: noon.Add(time.Hour)})
+	if !errors.Is(err, objstore.ErrListing) || len(decision.Delete) > 0 {
+		t.Errorf("retention deletes %d names by an incomplete index, error %v", len(decision.Delete), err)
 	}
 }

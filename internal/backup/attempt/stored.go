@@ -139,7 +139,7 @@ func (s *stored) reportedNewer(o state.JobSpec, item snapshot.Item, now time.Tim
 // complete writes the manifests that earlier attempts could not write, and then asks for those that the listing omits. young reports whether one that
 // still has no manifest makes another snapshot unnecessary: without that, each attempt would store another object while the store refuses manifests.
 func (s *stored) complete(ctx context.Context, o state.JobSpec, attempt string, now time.Time) (young bool, err error) {
-	open, err := s.index.Complete(ctx, s.store, s.series, s.known, o.AttemptPrefix(), s.signers)
+	open, err := snapshot.CompleteNewest(ctx, &s.index, s.store, s.series, s.known, o.AttemptPrefix(), s.signers)
 	for key, reading := range open {
 		named, _ := snapshot.ParseKey(key)
 		asked := o.Request != "" && reading.Manifest.Attempt == attempt
@@ -160,7 +160,7 @@ func (s *stored) finish(ctx context.Context, o state.JobSpec, left snapshot.Left
 		kept = append(kept, u.Key)
 	}
 	err = objstore.Each(ctx, left.Unfinished[more:], func(u snapshot.Drafted) error {
-		_, done, err := u.Complete(ctx, s.store, o.AttemptPrefix(), s.signers)
+		_, done, err := snapshot.Complete(ctx, u, s.store, o.AttemptPrefix(), s.signers)
 		if !done {
 			kept = append(kept, u.Key)
 		}
