@@ -128,7 +128,7 @@ var listed = map[string][]string{
 	"a Pod that was created ahead of now is reported at once if it has no node": {"cluster/plan/lifecycle/pod_state.go unscheduledForLong"},
 	"a time ahead of now counts as now":                                         {"backup/archiving/copier.go reached"},
 	"it compares the clocks themselves": {
-		"backup/attempt/clocks.go aheadOf", "snapshot/window.go storeAhead", "cluster/dryrun/clock.go ConfirmClock", "cluster/dryrun/clock.go holds", "cluster/dryrun/clock.go ServerTime",
+		"backup/attempt/clocks.go aheadOf", "snapshot/retention/window.go storeAhead", "cluster/dryrun/clock.go ConfirmClock", "cluster/dryrun/clock.go holds", "cluster/dryrun/clock.go ServerTime",
 	},
 	"the times in the status that it is computed from are judged by this package": {
 		"backup/plan/step.go sleep", "backup/plan/copy.go copyIsDue", "backup/plan/finish.go restoreTestIsDue", "backup/plan/prune.go suspendedSeriesIsPruned",
@@ -139,7 +139,7 @@ var listed = map[string][]string{
 	"an object that has ended is kept longer, and never shorter, than its time to live": {
 		"backup/plan/finish.go timeToLiveIsOver", "restore/plan/finish.go restoreHasFinished",
 	},
-	"the store has another clock, which decides if this one is ahead": {"snapshot/decide.go Future", "snapshot/retain.go within"},
+	"the store has another clock, which decides if this one is ahead": {"snapshot/catalog/item.go Future", "snapshot/retention/policy.go within"},
 	"a signed URL is renewed at once if its time is too far ahead":    {"restore/state/signed_url.go RenewalIn", "restore/plan/signed_url.go SignedUntil"},
 	"cluster-operator corrects the time in the status":                {"restore/state/safety.go GivesUpSafety"},
 	"a file of an upload stays until the clock has reached its time":  {"objstore/file/file.go removeStale"},

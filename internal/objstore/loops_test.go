@@ -35,7 +35,7 @@ var loopsThatEnd = map[string]string{
 }
 
 // accesses are the functions that read, write or delete one object.
-var accesses = []string{"Delete", "Abort", "ReadStart", "ReadHeader", "readManifest", "readManifestAt", "ReadVerdict", "WriteVerdict", "Gone", "copyOne", "copyVerdict"}
+var accesses = []string{"Delete", "Abort", "ReadStart", "ReadHeader", "ReadManifest", "ReadManifestAt", "ReadVerdict", "WriteVerdict", "Gone", "copyOne", "copyVerdict"}
 
 // The next loop over objects must not end at the error of one of them, either.
 func TestEachLoopOverObjectsCollectsTheirErrors(t *testing.T) {

@@ -13,13 +13,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 )
 
 // needed returns the snapshots that an archive needs: all of its window, and the newest ones before it. The items are newest first.
-func needed(items []snapshot.Item, window time.Duration) []snapshot.Item {
-	newest := snapshot.Latest(items)
-	older := slices.IndexFunc(items, func(i snapshot.Item) bool { return newest.Sub(i.Stored) >= window })
+func needed(items []catalog.Item, window time.Duration) []catalog.Item {
+	newest := catalog.Latest(items)
+	older := slices.IndexFunc(items, func(i catalog.Item) bool { return newest.Sub(i.Stored) >= window })
 	if older < 0 {
 		return items
 	}
@@ -27,9 +28,9 @@ func needed(items []snapshot.Item, window time.Duration) []snapshot.Item {
 }
 
 // basesOf returns the snapshots of a window, and before it, from which a replay can begin. It adds to known what it reads.
-func basesOf(ctx context.Context, store objstore.Store, o state.JobSpec, known snapshot.Known, window time.Duration) (snapshot.Index, []archive.Base, error) {
+func basesOf(ctx context.Context, store objstore.Store, o state.JobSpec, known catalog.Known, window time.Duration) (catalog.Index, []archive.Base, error) {
 	lives := snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster}.Lives()
-	index, err := snapshot.Scan(ctx, store, lives)
+	index, err := catalog.Scan(ctx, store, lives)
 	if err != nil {
 		return index, nil, err
 	}
@@ -37,7 +38,7 @@ func basesOf(ctx context.Context, store objstore.Store, o state.JobSpec, known s
 		return index, nil, err
 	}
 	// Another EtcdBackup may have a folder below this one.
-	index.Items = slices.DeleteFunc(index.Items, func(i snapshot.Item) bool { return i.Series.Lives() != lives })
+	index.Items = slices.DeleteFunc(index.Items, func(i catalog.Item) bool { return i.Series.Lives() != lives })
 	if _, err := known.ReadDrafts(ctx, store, index); err != nil {
 		return index, nil, err
 	}
@@ -58,7 +59,7 @@ func basesOf(ctx context.Context, store objstore.Store, o state.JobSpec, known s
 
 // readable divides bases into those that the store returns, and those that it does not: a lifecycle rule may have moved their objects. It asks for
 // those that the listing names as cold.
-func readable(ctx context.Context, store objstore.Getter, index snapshot.Index, bases []archive.Base) (warm []archive.Base, cold []archive.ColdBase, err error) {
+func readable(ctx context.Context, store objstore.Getter, index catalog.Index, bases []archive.Base) (warm []archive.Base, cold []archive.ColdBase, err error) {
 	for _, b := range bases {
 		var unread error
 		if item, found := index.Find(b.Key); found && item.Cold {
@@ -76,23 +77,23 @@ func readable(ctx context.Context, store objstore.Getter, index snapshot.Index, 
 }
 
 // within returns those of a window, newest first as in the index. Older ones may be cold for good, because no range begins with them.
-func within(cold []archive.ColdBase, index snapshot.Index, window time.Duration) []archive.ColdBase {
-	newest := snapshot.Latest(index.Items)
+func within(cold []archive.ColdBase, index catalog.Index, window time.Duration) []archive.ColdBase {
+	newest := catalog.Latest(index.Items)
 	return slices.DeleteFunc(cold, func(c archive.ColdBase) bool { return newest.Sub(c.Stored) >= window })
 }
 
 // vain reports whether another snapshot would not help: an own one that is as new and reaches the end of the archive cannot be read. Another
 // EtcdBackup may keep its snapshots in an archive class on purpose.
-func vain(o state.JobSpec, survey archive.Survey, known snapshot.Known, now time.Time) bool {
+func vain(o state.JobSpec, survey archive.Survey, known catalog.Known, now time.Time) bool {
 	return slices.ContainsFunc(survey.ColdBases, func(c archive.ColdBase) bool {
 		return o.Took(c.Key, known[c.Key].Manifest) && survey.Reaches(c) && clock.Elapsed(c.Stored, now) < coldSoon
 	})
 }
 
 // seenBy returns what all snapshots of the folder show, even those without a manifest: which cluster had which revision. It is pure.
-func seenBy(o state.JobSpec, index snapshot.Index, known snapshot.Known) []archive.Seen {
+func seenBy(o state.JobSpec, index catalog.Index, known catalog.Known) []archive.Seen {
 	var seen []archive.Seen
-	unfinished := slices.DeleteFunc(index.Unfinished(), func(i snapshot.Item) bool { return i.Series.Lives() != o.SeriesOf(0).Lives() })
+	unfinished := slices.DeleteFunc(index.Unfinished(), func(i catalog.Item) bool { return i.Series.Lives() != o.SeriesOf(0).Lives() })
 	for _, item := range slices.Concat(index.Items, unfinished) {
 		reading, read := known[item.Key]
 		switch {
@@ -108,7 +109,7 @@ func seenBy(o state.JobSpec, index snapshot.Index, known snapshot.Known) []archi
 // neededFrom returns the base before which no target in the window needs anything, and false if there is none. It asks the store for failed restore tests
 // that the listing omits: a replay cannot begin with such a snapshot, so an earlier one needs what is before it. The targets after each of the selected
 // bases are needed, too.
-func neededFrom(ctx context.Context, store objstore.Store, o state.JobSpec, survey archive.Survey, index snapshot.Index, known snapshot.Known, selected ...archive.Base) (base archive.Base, found bool, err error) {
+func neededFrom(ctx context.Context, store objstore.Store, o state.JobSpec, survey archive.Survey, index catalog.Index, known catalog.Known, selected ...archive.Base) (base archive.Base, found bool, err error) {
 	if len(survey.Starts) == 0 {
 		return base, false, nil
 	}
@@ -136,7 +137,7 @@ func neededFrom(ctx context.Context, store objstore.Store, o state.JobSpec, surv
 }
 
 // outdatedBy returns what of the archive neither a target in the window needs, nor one after a selected base.
-func outdatedBy(ctx context.Context, store objstore.Store, o state.JobSpec, survey archive.Survey, index snapshot.Index, known snapshot.Known, selected ...archive.Base) (outdated []archive.Name, more bool, err error) {
+func outdatedBy(ctx context.Context, store objstore.Store, o state.JobSpec, survey archive.Survey, index catalog.Index, known catalog.Known, selected ...archive.Base) (outdated []archive.Name, more bool, err error) {
 	base, found, err := neededFrom(ctx, store, o, survey, index, known, selected...)
 	if !found || err != nil {
 		return nil, false, err
@@ -146,7 +147,7 @@ func outdatedBy(ctx context.Context, store objstore.Store, o state.JobSpec, surv
 
 // selectedBases returns the bases that each waiting EtcdRestore may begin with, and those with the signature that is required: others can write any number
 // without one.
-func selectedBases(o state.JobSpec, selections []clients.Selection, bases []archive.Base, known snapshot.Known) (selected []archive.Base) {
+func selectedBases(o state.JobSpec, selections []clients.Selection, bases []archive.Base, known catalog.Known) (selected []archive.Base) {
 	selected = choices(selections, bases)
 	if !o.Keep.Signers.Required() {
 		return selected

@@ -10,7 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // protected returns what waiting EtcdRestores select, and adds to the policy who must have signed a snapshot. With an error, nothing may be deleted.
@@ -122,7 +122,7 @@ func (k *keeper) forget() {
 }
 
 // recount counts what is held until the next look. If it does not fit, fewer outdated segments are deleted before the next look.
-func (k *keeper) recount(index snapshot.Index) {
+func (k *keeper) recount(index catalog.Index) {
 	k.known.Recount(k.held, index)
 	if len(k.later) > maxRefused && k.held.Add(archive.NamesBytes(len(k.later))) != nil {
 		k.later, k.more = slices.Clone(k.later[:maxRefused]), true

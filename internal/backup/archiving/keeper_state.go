@@ -7,7 +7,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // keeper looks after the archive of a running archiver: it finds out what can be restored, and deletes what no target in the
@@ -21,7 +21,7 @@ type keeper struct {
 	began   time.Time
 	end     func(error) // ends this run of the archiver
 
-	known    snapshot.Known
+	known    catalog.Known
 	held     *objstore.Holding // counts known, and what is outdated
 	survey   archive.Survey
 	surveyed bool

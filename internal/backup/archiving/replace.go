@@ -5,11 +5,11 @@ import (
 	"fmt"
 
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // findSpoilt finds the snapshots to replace, and when that is due.
-func (k *keeper) findSpoilt(o state.JobSpec, index snapshot.Index) {
+func (k *keeper) findSpoilt(o state.JobSpec, index catalog.Index) {
 	found, now := spoilt{}, k.job.Now()
 	if n := len(k.survey.Starts); n > 0 {
 		found = spoiltOf(o, k.survey.Starts[n-1].ClusterID, index, k.known, now)

@@ -6,6 +6,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/plan"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // spoilt are the newest snapshots of an archive, if they failed their restore tests. The archive has no proof until a snapshot passes.
@@ -16,7 +17,7 @@ type spoilt struct {
 
 // spoiltOf counts the newest snapshots of an EtcdBackup that failed, up to one that did not. A snapshot whose manifest was not read ends the count,
 // and a cluster with another ID does not count. Neither does one from the future, which a clock that was ahead has named.
-func spoiltOf(o state.JobSpec, clusterID string, index snapshot.Index, known snapshot.Known, now time.Time) (s spoilt) {
+func spoiltOf(o state.JobSpec, clusterID string, index catalog.Index, known catalog.Known, now time.Time) (s spoilt) {
 	for _, item := range index.Items {
 		reading, read := known[item.Key]
 		if item.Future(now) {
