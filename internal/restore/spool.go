@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive/replay"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
@@ -47,8 +47,8 @@ func OpenSpool(dir string, o spool.Options) (Spool, error) {
 const safetyShare = 25
 
 // place returns where a snapshot of a namespace is read to.
-func (s Spool) place(namespace string, room snapshot.Room) snapshot.Place {
-	place := snapshot.Place{Namespace: namespace, Dir: s.Dir(), Room: room}
+func (s Spool) place(namespace string, room proof.Room) proof.Place {
+	place := proof.Place{Namespace: namespace, Dir: s.Dir(), Room: room}
 	if s.processors != nil {
 		place.CPU = func(ctx context.Context) (func(), error) { return s.processors.Enter(turns.Stay(ctx), namespace) } // a turn takes seconds
 	}
@@ -67,7 +67,7 @@ func (s Spool) reserve(ctx context.Context, asked Asked, bytes int64) (*spool.Sh
 }
 
 // forSafety returns the spool for a safety snapshot of a namespace. end ends it when it has to give its space to another one.
-func (s Spool) forSafety(namespace string, end context.CancelCauseFunc) snapshot.Spool {
+func (s Spool) forSafety(namespace string, end context.CancelCauseFunc) proof.Spool {
 	return urgentSpool{s.Of(namespace), end}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // keptShown is how many snapshots the status lists.
@@ -25,7 +26,7 @@ func (t *Job) kept(ctx context.Context, o state.JobSpec, s stored, deleted []str
 		return nil
 	}
 	if s.signers.Required() && len(items) < n {
-		earlier, err := s.newest(ctx, o, t.Now(), n-len(items), func(i snapshot.Item) bool {
+		earlier, err := s.newest(ctx, o, t.Now(), n-len(items), func(i catalog.Item) bool {
 			return !s.signed(i) && (len(items) == 0 || i.Key < items[len(items)-1].Key)
 		})
 		if err != nil {
