@@ -161,11 +161,12 @@ func choices(selections []clients.Selection, bases []archive.Base) (chosen []arc
 	for _, b := range bases {
 		byKey[b.Key], names = b, append(names, b.Key)
 	}
+	among := clients.Candidates(names)
 	for _, s := range selections {
 		if !s.Point {
 			continue
 		}
-		for _, key := range s.Choices(names) {
+		for _, key := range s.Choices(among) {
 			chosen = append(chosen, byKey[key])
 		}
 	}
