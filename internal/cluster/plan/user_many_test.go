@@ -115,8 +115,10 @@ func TestTheCertificatesOfManyUsersAreJudgedInTime(t *testing.T) {
 			material.IssuedCertKey: append(signer.certify(t, user, &private.PublicKey), intermediates...), material.IssuedKeyKey: key, material.IssuedCAKey: cas,
 		}}
 	}
-	tooLong := time.NewTimer(15 * time.Second)
+	began := time.Now()
+	tooLong := time.NewTimer(10 * time.Second)
 	defer tooLong.Stop()
+	w.m.UserChecks = material.NewUserChecks()
 	for user := range w.m.UsersIssued { // as observe does
 		if w.m.UnfitForUser(w.s, user) != "" {
 			delete(w.m.UsersIssued, user)
@@ -126,9 +128,10 @@ func TestTheCertificatesOfManyUsersAreJudgedInTime(t *testing.T) {
 	for _, due := range slices.Concat(w.s.UserCertificates.Due, w.s.UserCertificates.Outdated) {
 		_, _ = w.m.NewUserSecret(w.s, due.User, steps.WriteUserCertificates{Switch: true})
 	}
+	t.Logf("it took %s, and %d users have a certificate that is used", time.Since(began), len(w.m.UsersIssued))
 	select {
 	case <-tooLong.C:
-		t.Errorf("the judgement of 8 users took more than 15 s")
+		t.Errorf("the judgement of 8 users took more than 10 s")
 	default:
 	}
 }
