@@ -18,6 +18,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/heaptest"
 	"github.com/etcd-suite/etcd-operator/internal/restore/keys"
+	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
 // largeMember answers each read with one key, whose value has 15 MiB, and holds back the last byte.
@@ -52,12 +53,15 @@ func largeMember(t *testing.T, reads *atomic.Int64) string {
 	return server.URL
 }
 
+// A member of a tenant sends a value of 15 MiB in each page. Six attempts to write keys held two pages each, and six comparisons one, and each takes two or three
+// times its size while it is read: restore-operator was ended for all namespaces.
 func TestReadingsOfHostileMembersTakeBoundedMemory(t *testing.T) {
 	var reads atomic.Int64
 	url := largeMember(t, &reads)
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
-	heaptest.Bound(t, 400, func() {
+	gate := turns.NewGate(2)
+	heaptest.Bound(t, 500, func() {
 		var all sync.WaitGroup
 		for n := range 12 {
 			all.Go(func() {
@@ -68,8 +72,12 @@ func TestReadingsOfHostileMembersTakeBoundedMemory(t *testing.T) {
 				}
 				defer client.Close()
 				none := dbfile.NewEntries(bytes.NewReader(nil), bytes.NewReader(nil), 0)
-				_, err = keys.Run(ctx, client, none, keys.Order{Prefixes: []string{"/a/"}, Revision: 9, Write: n%2 == 0, Prune: true})
-				t.Log(err)
+				_, err = keys.Run(ctx, client, none, keys.Order{Prefixes: []string{"/a/"}, Revision: 9, Write: n%2 == 0, Prune: true, Large: func(ctx context.Context) (func(), error) {
+					return gate.Enter(ctx, fmt.Sprint(n/3))
+				}})
+				if err != nil {
+					t.Log(err)
+				}
 			})
 		}
 		all.Wait()
