@@ -17,6 +17,7 @@ const (
 	firstArchiveDelay = time.Second
 	lastArchiveDelay  = time.Minute
 	membersDelay      = 5 * time.Second
+	storeDelay        = 10 * time.Second
 	// archiveStable is how long an archiver must run before an earlier failure does not count any more.
 	archiveStable = time.Minute
 )
@@ -51,11 +52,15 @@ func classify(err error, o state.JobSpec) *state.Failure {
 }
 
 // delay is the pause after that many failures in a row: 1 s, doubled after each one, at most 1 min. If the members are why, it is
-// at most maxLag or 5 s: what they accept when they are back must not wait for longer.
-func delay(failures int32, err error, maxLag time.Duration) time.Duration {
+// at most maxLag or 5 s, and if the store serves nobody, at most 10 s: what was written until they are back must not wait for longer. A store
+// that refuses this archive alone is asked less often, because an archiver lists the whole archive when it begins.
+func delay(failures int32, err error, reason string, maxLag time.Duration) time.Duration {
 	limit := lastArchiveDelay
-	if errors.Is(err, failure.ErrMembers) {
+	switch {
+	case errors.Is(err, failure.ErrMembers):
 		limit = min(max(maxLag, membersDelay), lastArchiveDelay)
+	case reason == v1beta2.ReasonStoreUnavailable, reason == v1beta2.ReasonStoreUnreachable:
+		limit = storeDelay
 	}
 	d := firstArchiveDelay
 	for ; failures > 1 && d < limit; failures-- {
