@@ -161,13 +161,15 @@ func choices(selections []clients.Selection, bases []archive.Base) (chosen []arc
 	for _, b := range bases {
 		byKey[b.Key], names = b, append(names, b.Key)
 	}
-	among := clients.Candidates(names)
+	among, has := clients.Candidates(names), map[string]bool{}
 	for _, s := range selections {
 		if !s.Point {
 			continue
 		}
 		for _, key := range s.Choices(among) {
-			chosen = append(chosen, byKey[key])
+			if !has[key] { // each is compared with all timelines
+				has[key], chosen = true, append(chosen, byKey[key])
+			}
 		}
 	}
 	return chosen
