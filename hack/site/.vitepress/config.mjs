@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { decisions, menu, page, repository, root, stage, title } from '../stage.mjs'
 import { check } from './check.mjs'
 import { anchor, extend } from './markdown.mjs'
-import { search } from './search.mjs'
+import { marked, search } from './search.mjs'
 
 // The site can be served below a path: SITE_BASE=/etcd-operator/ make docs
 const base = process.env.SITE_BASE || '/'
@@ -22,7 +22,7 @@ export default {
   base,
   head: [['link', { rel: 'icon', href: `${base}images/icon.svg` }]],
   metaChunk: true,
-  vite: { build: { chunkSizeWarningLimit: 4096 } },
+  vite: { plugins: [marked], build: { chunkSizeWarningLimit: 4096 } },
   buildEnd(site) {
     const pages = check(site.outDir, base)
     console.log(`${pages} pages, and each link leads to a page and a heading`)

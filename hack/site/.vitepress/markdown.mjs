@@ -59,4 +59,7 @@ function fields(md) {
 function tables(md) {
   md.renderer.rules.table_open = () => '<div class="table" tabindex="0"><table>\n'
   md.renderer.rules.table_close = () => '</table></div>\n'
+  // Long names in cells, such as metrics and flags, may break after their separators, and nowhere else.
+  const code = md.renderer.rules.code_inline
+  md.renderer.rules.code_inline = (...parts) => code(...parts).replace(/>([^<]*)</, (_, text) => `>${text.replace(/([_./=,]|\w-)(?=\w)/g, '$1<wbr>')}<`)
 }

@@ -25,10 +25,22 @@ function asked(term) {
 
 // weight puts pages for readers before lists, and the beginning of a page before its parts.
 function weight(id, term, stored) {
-  const lists = /\/(adr\/|changelog|contributing|architecture|security|reference|defects|comparison)/
-  const reasons = /\/(reasons-|api|alerts|operations)/
+  const lists = /\/(adr\/|changelog|security|reference|defects|comparison)/
+  const reasons = /\/(reasons-|api|alerts|operations|chart-)/
   const page = lists.test(id) ? 0.25 : reasons.test(id) ? 0.5 : 1
   return page * (stored.titles.length === 0 ? 2 : 1)
+}
+
+// marked makes the search mark whole words only. VitePress has no setting for it.
+export const marked = {
+  name: 'mark-whole-words',
+  enforce: 'pre',
+  transform(code, id) {
+    if (!id.endsWith('VPLocalSearchBox.vue')) return
+    const part = '`(${escapeRegExp(term)})`'
+    if (!code.includes(part)) throw new Error('the search box of VitePress has changed: it no longer marks words where this plugin expects it')
+    return code.replace(part, '`(\\\\b${escapeRegExp(term)}\\\\b)`')
+  },
 }
 
 export const search = {
