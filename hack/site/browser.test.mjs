@@ -47,13 +47,18 @@ async function open(path, options, failed = () => {}) {
 // alive waits until the scripts of a page answer to keys and clicks.
 const alive = (page) => page.waitForFunction(() => document.getElementById('app').__vue_app__)
 
-// wide returns what is wider than its place: the page, and code, which a reader cannot see whole.
+// wide returns what is wider than its place, so that a reader sees only a part of it.
 function wide() {
   const found = []
   const view = document.documentElement.clientWidth
   if (document.documentElement.scrollWidth > view) found.push(`the page is ${document.documentElement.scrollWidth}px wide`)
   for (const code of document.querySelectorAll('pre')) {
     if (code.scrollWidth > code.clientWidth) found.push(`code is ${code.scrollWidth}px wide in ${code.clientWidth}px: ${code.textContent.slice(0, 60)}`)
+  }
+  for (const table of document.querySelectorAll('.table')) {
+    const columns = table.querySelector('tr').children.length
+    if (columns > 5 && view < 1440) continue // a comparison of many may scroll in its box
+    if (table.scrollWidth > table.clientWidth) found.push(`a table is ${table.scrollWidth}px wide in ${table.clientWidth}px: ${table.textContent.trim().slice(0, 60)}`)
   }
   for (const picture of document.querySelectorAll('main img')) {
     if (picture.getBoundingClientRect().right > view) found.push(`a picture leaves the page: ${picture.src}`)

@@ -35,6 +35,7 @@ export function extend(md) {
   })
   fields(md)
   tables(md)
+  flags(md)
 }
 
 // fields shows the heading of a field of the API as its path, the last part of which stands out.
@@ -55,11 +56,41 @@ function fields(md) {
   md.renderer.rules.field_path = (tokens, i) => tokens[i].html
 }
 
-// tables puts each table into a box that scrolls, so that a wide one does not widen the page.
+// tables gives each cell the title of its column, which a phone shows instead of columns.
 function tables(md) {
+  md.core.ruler.push('columns', (state) => {
+    let titles = []
+    let column = 0
+    state.tokens.forEach((token, i) => {
+      if (token.type === 'thead_open') titles = []
+      if (token.type === 'tr_open') column = 0
+      if (token.type === 'th_open') titles.push(state.tokens[i + 1].content.replace(/[`*]/g, ''))
+      if (token.type === 'th_open' || token.type === 'td_open') {
+        for (const child of state.tokens[i + 1].children) child.meta = { ...child.meta, cell: true }
+      }
+      if (token.type === 'td_open') token.attrSet('data-column', titles[column++] ?? '')
+    })
+  })
   md.renderer.rules.table_open = () => '<div class="table" tabindex="0"><table>\n'
   md.renderer.rules.table_close = () => '</table></div>\n'
-  // Long names in cells, such as metrics and flags, may break after their separators, and nowhere else.
-  const code = md.renderer.rules.code_inline
-  md.renderer.rules.code_inline = (...parts) => code(...parts).replace(/>([^<]*)</, (_, text) => `>${text.replace(/([_./=,]|\w-)(?=\w)/g, '$1<wbr>')}<`)
+  for (const name of ['text', 'code_inline']) {
+    const rule = md.renderer.rules[name]
+    md.renderer.rules[name] = (tokens, i, ...rest) => {
+      const html = rule(tokens, i, ...rest)
+      return tokens[i].meta?.cell ? html.replace(/(^|>)([^<]+)/g, (_, before, text) => before + breakable(text)) : html
+    }
+  }
+}
+
+// breakable lets long names, such as those of metrics and tests, break between their parts.
+function breakable(text) {
+  return text.replace(/[^\s<>]{14,}/g, (word) => word
+    .replace(/([_./=,:}]|&gt;|\w-)(?=[\w&"{[])/g, '$1<wbr>')
+    .replace(/([a-z0-9])(?=[A-Z][a-z])/g, '$1<wbr>'))
+}
+
+// flags keeps the dashes of a flag and its first word on one line of a code block that wraps.
+function flags(md) {
+  const fence = md.renderer.rules.fence
+  md.renderer.rules.fence = (...parts) => fence(...parts).replace(/(?<=[\s>])--?\w+/g, '<span class="flag">$&</span>')
 }
