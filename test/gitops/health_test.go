@@ -1,4 +1,4 @@
-package main
+package gitops
 
 import (
 	"encoding/json"
