@@ -2,6 +2,7 @@ package standby
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"go.etcd.io/bbolt"
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/pkg/v3/traceutil"
 	"go.etcd.io/etcd/server/v3/lease/leasepb"
 	"go.etcd.io/etcd/server/v3/storage/schema"
 	"google.golang.org/protobuf/proto"
@@ -249,4 +251,62 @@ func TestAFollowerWaitsForTheFirstBase(t *testing.T) {
 	s.write(3)
 	s.save(1)
 	s.catchUp(f)
+}
+
+// A revision of thousands of events takes several transactions. Its last event does not follow, so nothing of it may be delivered.
+func TestARevisionThatIsThereInPartIsNotDelivered(t *testing.T) {
+	s := newSource(t)
+	s.write(20)
+	s.save(1)
+	s.archive(10)
+	o := s.options()
+	f := s.follower(o)
+	s.catchUp(f)
+	s.kv.Commit()
+	want, revision := keysOf(t, s.path), s.kv.Rev()
+	txn := s.kv.Write(traceutil.TODO())
+	txn.DeleteRange([]byte("key-1"), []byte("key-3"))
+	for i := range 3500 {
+		txn.Put(fmt.Appendf(nil, "key-0%d", i), []byte("value"), 3)
+	}
+	events := eventsOf(txn, revision+1)
+	txn.End()
+	events[len(events)-1].Kv.Version = 9
+	s.link(events)
+	if err := catchUp(t.Context(), f); IsBroken(err) == nil || IsBroken(err).Revision != revision+1 {
+		t.Fatalf("got %v", err)
+	}
+	if got := f.Status(); got.Revision != revision || f.db.position.Revision != revision+1 || f.db.position.Events < batchChanges {
+		t.Fatalf("the status is %+v", got)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "delivered.db")
+	result, err := Finish(t.Context(), o, path)
+	if err != nil || result.Revision != revision {
+		t.Fatalf("%+v, %v: want revision %d", result, err, revision)
+	}
+	if got := keysOf(t, path); got != want {
+		t.Error(difference(want, got))
+	}
+}
+
+// The process was killed while it applied a link, and the store is lost. The link is on the disk, so nothing of it is lost.
+func TestALinkOnTheDiskIsCompletedWithoutTheStore(t *testing.T) {
+	s := newSource(t)
+	s.write(20)
+	s.save(1)
+	s.archive(10)
+	o := s.options()
+	f := s.follower(o)
+	s.catchUp(f)
+	s.archive(30)
+	if err := f.ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Close(), os.RemoveAll(s.dir)); err != nil {
+		t.Fatal(err)
+	}
+	s.same(o)
 }
