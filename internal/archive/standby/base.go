@@ -115,12 +115,12 @@ func (i *importer) bucket(name []byte, from *bbolt.Bucket) error {
 		if err := to.Put(key, value); err != nil {
 			return err
 		}
+		if keys {
+			return i.note(key, value)
+		}
 		i.batch.changes++
 		i.batch.bytes += len(key) + len(value)
-		if !keys {
-			return nil
-		}
-		return i.note(key, value)
+		return nil
 	})
 }
 

@@ -15,6 +15,7 @@ func compacted(tx *bbolt.Tx) int64 { return revisionOf(tx, schema.FinishedCompac
 // resume completes the compaction that was scheduled last, in this database or in the base. It deletes what etcd deletes: each change that another one up to that
 // revision has replaced, and each deletion before it. A deletion at exactly that revision is kept, as in etcd since 3.5.16.
 func (d *database) resume(ctx context.Context) error {
+	var from []byte
 	for again := true; again; {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -24,7 +25,7 @@ func (d *database) resume(ctx context.Context) error {
 			if again = revision > compacted(tx); !again {
 				return nil
 			}
-			if again, err = compactSome(tx, revision); err != nil || again {
+			if from, err = compactSome(tx, revision, from); err != nil || from != nil {
 				return err
 			}
 			return putRevision(tx, schema.FinishedCompactKeyName, revision)
@@ -42,49 +43,50 @@ type change struct{ key, replaces []byte }
 // deletes reports whether the change is a deletion.
 func (c change) deletes() bool { return mvcc.IsTombstone(c.key) }
 
-// compactSome does one batch of a compaction. It returns whether more is left.
-func compactSome(tx *bbolt.Tx, revision int64) (more bool, err error) {
+// compactSome does one batch of a compaction, from a change on. It returns the first one that is left; nil if there is none.
+func compactSome(tx *bbolt.Tx, revision int64, from []byte) (left []byte, err error) {
 	keys, replaced := tx.Bucket(schema.Key.Name()), tx.Bucket(bucketReplaced)
-	some, more := replacedUpTo(replaced, revision)
+	some, left := replacedUpTo(replaced, from, revision)
 	for _, c := range some {
 		if len(c.replaces) > 0 {
 			if err := keys.Delete(c.replaces); err != nil {
-				return false, err
+				return nil, err
 			}
 		}
 		if c.deletes() && mvcc.BytesToRev(c.key).Main == revision {
 			if err := replaced.Put(c.key, nil); err != nil { // the next compaction deletes it
-				return false, err
+				return nil, err
 			}
 			continue
 		}
 		if c.deletes() {
 			if err := keys.Delete(c.key); err != nil {
-				return false, err
+				return nil, err
 			}
 		}
 		if err := replaced.Delete(c.key); err != nil {
-			return false, err
+			return nil, err
 		}
 	}
-	return more, nil
+	return left, nil
 }
 
-// replacedUpTo returns the first changes up to a revision that a compaction has to handle. Deletions at the revision that replace nothing are handled.
-func replacedUpTo(replaced *bbolt.Bucket, revision int64) (some []change, more bool) {
+// replacedUpTo returns the first changes from one up to a revision that a compaction has to handle, and the one after them; nil if there is none. Deletions at the
+// revision that replace nothing are handled.
+func replacedUpTo(replaced *bbolt.Bucket, from []byte, revision int64) (some []change, left []byte) {
 	cursor := replaced.Cursor()
-	for key, value := cursor.First(); key != nil; key, value = cursor.Next() {
+	for key, value := cursor.Seek(from); key != nil; key, value = cursor.Next() {
 		at := mvcc.BytesToRev(key).Main
 		if at > revision {
-			return some, false
+			return some, nil
 		}
 		if at == revision && mvcc.IsTombstone(key) && len(value) == 0 {
 			continue
 		}
 		if len(some) == batchChanges {
-			return some, true
+			return some, bytes.Clone(key)
 		}
 		some = append(some, change{bytes.Clone(key), bytes.Clone(value)})
 	}
-	return some, false
+	return some, nil
 }

@@ -29,7 +29,7 @@ var (
 
 // The most that one transaction changes. It bounds the memory.
 const (
-	batchChanges = 1000
+	batchChanges = 2000
 	batchBytes   = 4 << 20
 )
 

@@ -56,7 +56,6 @@ func TestTheAnonymousMemoryOfAFollowerIsBounded(t *testing.T) {
 	o := order{Dir: filepath.Join(t.TempDir(), "standby"), Finish: filepath.Join(t.TempDir(), "delivered.db"), Anonymous: true}
 	began := time.Now()
 	printed, _ := s.run(o, memoryLimit)
-	t.Log(printed)
 	t.Logf("%d keys, %d changes in %s, %d MiB anonymous", n, len(large)+n/5+len(events), time.Since(began).Round(time.Millisecond), number(t, printed, "anonymous")>>20)
 	if got := number(t, printed, "anonymous"); got == 0 || got > bound {
 		t.Errorf("%d MiB of anonymous memory, want at most %d", got>>20, bound>>20)
