@@ -23,7 +23,7 @@ import (
 const sector = 512
 
 // importBase makes a database of a follower from that of a snapshot, which it only reads. The file at to is complete and synced if there is no error.
-func importBase(ctx context.Context, from, to string, base archive.Choice, next string) (err error) {
+func importBase(ctx context.Context, from, to string, b beginning) (err error) {
 	if err := dropTrailer(from); err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func importBase(ctx context.Context, from, to string, base archive.Choice, next 
 	}
 	i := &importer{ctx: ctx, to: bolt}
 	if err = i.run(source); err == nil {
-		err = i.begin(base, next)
+		err = i.begin(b)
 	}
 	if err == nil {
 		err = (&database{bolt: bolt, durable: func() {}}).resume(ctx)
@@ -164,16 +164,14 @@ func (i *importer) note(key, value []byte) error {
 }
 
 // begin stores the position of the base.
-func (i *importer) begin(base archive.Choice, next string) error {
-	if want := base.Base.Point.Revision; i.revision != max(want, 1) {
-		return fmt.Errorf("%w: the base %s has revision %d, want %d", archive.ErrCorrupt, base.Base.Key, i.revision, want)
+func (i *importer) begin(b beginning) error {
+	if want := b.Base.Point.Revision; i.revision != max(want, 1) {
+		return fmt.Errorf("%w: the base %s has revision %d, want %d", archive.ErrCorrupt, b.Base.Key, i.revision, want)
 	}
-	p := position{
-		Base: base.Base.Key, Chain: base.Chain, Next: next, Revision: i.revision, Events: allEvents, At: base.Base.Point.At.UTC(),
+	if b.Chain.Last > i.revision {
+		return fmt.Errorf("%w: the links begin after revision %d, but the base ends with %d", archive.ErrCorrupt, b.Chain.Last, i.revision)
 	}
-	if base.Chain.Last > p.Revision {
-		return fmt.Errorf("%w: the links begin after revision %d, but the base ends with %d", archive.ErrCorrupt, base.Chain.Last, p.Revision)
-	}
+	p := position{Base: b.Base.Key, Start: b.start, Chain: b.Chain, Next: b.next, Revision: i.revision, Events: allEvents, At: b.Base.Point.At.UTC()}
 	return i.to.Update(func(tx *bbolt.Tx) error {
 		p.Auth = authOf(tx)
 		return store(tx, p)

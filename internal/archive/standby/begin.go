@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
 // begin replaces the database by that of the newest base. Until that is complete, the former one is kept. broken is why it cannot be followed; nil if there is none. The
@@ -25,11 +27,17 @@ func (f *Follower) begin(ctx context.Context, broken *Broken) error {
 	if f.db != nil && !newer(choice, f.db.position) {
 		return failed(errors.New("the archive has no newer base yet"))
 	}
-	next, err := f.firstLink(ctx, choice)
+	b := beginning{Choice: choice}
+	if b.next, err = f.firstLink(ctx, choice); err == nil {
+		b.start, err = f.startOf(ctx, choice.Timeline)
+	}
 	if err != nil {
 		return failed(err)
 	}
-	if err := f.prepare(ctx, choice, next); err != nil {
+	if f.db != nil && choice.Timeline == f.db.position.Chain.Timeline && f.db.position.other(b.start) {
+		return f.replaced()
+	}
+	if err := f.prepare(ctx, b); err != nil {
 		return failed(err)
 	}
 	if err := f.swap(); err != nil {
@@ -65,16 +73,44 @@ func (f *Follower) firstLink(ctx context.Context, c archive.Choice) (string, err
 }
 
 // prepare fetches a base, and makes a complete database of it beside the present one.
-func (f *Follower) prepare(ctx context.Context, choice archive.Choice, next string) error {
+func (f *Follower) prepare(ctx context.Context, b beginning) error {
 	base, imported := f.path(baseName), f.path(importedName)
 	defer func() { _ = removeFile(base) }() // Open removes it, too
 	if err := errors.Join(removeFile(base), removeFile(imported)); err != nil {
 		return err
 	}
-	if err := f.o.Fetch(ctx, choice.Base, base); err != nil {
-		return fmt.Errorf("fetch the base %s: %w", choice.Base.Key, err)
+	if err := f.o.Fetch(ctx, b.Base, base); err != nil {
+		return fmt.Errorf("fetch the base %s: %w", b.Base.Key, err)
 	}
-	return importBase(ctx, base, imported, choice, next)
+	if err := importBase(ctx, base, imported, b); err != nil {
+		return errors.Join(err, removeFile(imported)) // the present database may need the room
+	}
+	return nil
+}
+
+// beginning is what the position of a new database is made of.
+type beginning struct {
+	archive.Choice
+	next, start string // see position
+}
+
+// other reports whether the start of the timeline is another one than when the follower began.
+func (p position) other(start string) bool { return p.Start != "" && start != "" && p.Start != start }
+
+func (f *Follower) replaced() error {
+	return f.broken(Replaced, fmt.Errorf("timeline %d has another start, so it is another archive", f.db.position.Chain.Timeline))
+}
+
+// startOf returns the SHA-256 of the start of a timeline. It is empty if the store does not return it: then it is not compared.
+func (f *Follower) startOf(ctx context.Context, t archive.Timeline) (string, error) {
+	start, err := archive.ReadStart(ctx, f.o.Store, f.o.Root, t)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, archive.ErrCorrupt), objstore.Refused(err):
+		return "", nil
+	case err != nil:
+		return "", err
+	}
+	return start.Hash(), nil
 }
 
 // swap puts the database that was prepared into the place of the present one.

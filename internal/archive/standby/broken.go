@@ -23,6 +23,8 @@ const (
 	Damaged Cause = "Damaged"
 	// Unreadable means that the store refuses to return the next link, for example because of its storage class.
 	Unreadable Cause = "Unreadable"
+	// Replaced means that the archive was deleted, or deleted and begun again. Its bases may be of another cluster, so the follower does not begin again by itself.
+	Replaced Cause = "Replaced"
 )
 
 // Broken means that the follower must begin again from a newer base. Until there is one, its database ends with the revision before.

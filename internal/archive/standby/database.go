@@ -43,6 +43,8 @@ const allEvents = math.MaxInt64
 type position struct {
 	// Base is the key of the snapshot that the database began with.
 	Base string `json:"base"`
+	// Start is the SHA-256 of the start of the timeline. It is empty if the store did not return it.
+	Start string `json:"start,omitempty"`
 	// Chain is the end of the last link that was applied as a whole.
 	Chain archive.Chain `json:"chain"`
 	// Next is the key of the first link after the base. It is empty if it follows from Chain.

@@ -105,7 +105,7 @@ func (f *Follower) Step(ctx context.Context) (done Outcome, err error) {
 	case errors.Is(err, errNoLink):
 		err = f.look(ctx)
 	}
-	if broken := IsBroken(err); broken != nil {
+	if broken := IsBroken(err); broken != nil && broken.Cause != Replaced {
 		return Begun, f.begin(ctx, broken)
 	}
 	return Idle, err

@@ -1,8 +1,11 @@
 package standby
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +21,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/auth"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
 func TestAFollowerHasTheKeysOfTheSourceAtEachLink(t *testing.T) {
@@ -309,4 +313,160 @@ func TestALinkOnTheDiskIsCompletedWithoutTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.same(o)
+}
+
+// The snapshot was taken while the archiver had a link open, so the first events of that link are in it.
+func TestAFollowerBeginsWithinALink(t *testing.T) {
+	s := newSource(t)
+	s.write(20)
+	s.save(1)
+	s.archive(10)
+	first := s.bases
+	events := s.write(12)
+	s.save(0)
+	s.link(append(events, s.write(9)...))
+	s.archive(3)
+	o := s.options()
+	f := s.follower(o)
+	s.catchUp(f)
+	if got := f.Status().Base; got == first[0].Key {
+		t.Errorf("it has begun with the first base")
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.same(o)
+}
+
+// Somebody has deleted the archive, and another cluster is archived under its name. The follower must not look up to date, and must not begin with the other data.
+func TestAnotherArchiveUnderTheSameNameIsReported(t *testing.T) {
+	for name, other := range map[string]archive.Timeline{"empty": 0, "with the same timeline": 1, "with a lower timeline": 1, "with the next revision": 1} {
+		t.Run(name, func(t *testing.T) {
+			s := newSource(t)
+			s.write(20)
+			s.save(1)
+			if name == "with a lower timeline" {
+				s.save(2)
+			}
+			s.archive(10)
+			o := s.options()
+			f := s.follower(o)
+			s.catchUp(f)
+			revision := f.Status().Revision
+			now := time.Now()
+			f.o.Now = func() time.Time { now = now.Add(listLongest); return now }
+			if err := os.RemoveAll(filepath.Join(s.dir, "continuous-archive")); err != nil {
+				t.Fatal(err)
+			}
+			if other > 0 {
+				fresh := newSource(t)
+				fresh.store = s.store
+				fresh.write(5)
+				fresh.save(other)
+				fresh.archive(5)
+				if name == "with the next revision" {
+					fresh.archive(int(revision - fresh.kv.Rev()))
+					fresh.chain.At = s.chain.At
+					fresh.archive(5)
+					fresh.save(0)
+				}
+				s.bases = append(s.bases, fresh.bases...)
+			}
+			if name == "with the next revision" {
+				for range maxDamaged - 1 {
+					if _, err := f.Step(t.Context()); !errors.Is(err, archive.ErrCorrupt) {
+						t.Errorf("got %v", err)
+					}
+				}
+			}
+			if err := catchUp(t.Context(), f); IsBroken(err) == nil || IsBroken(err).Cause != Replaced || f.Status().Revision != revision {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// broke returns errors, and objects that are cut off, at random.
+type broke struct {
+	objstore.Store
+	random *rand.Rand
+}
+
+func (b *broke) Get(ctx context.Context, key string) (io.ReadCloser, error) {
+	switch b.random.IntN(4) {
+	case 0:
+		return nil, errors.New("503")
+	case 1:
+		body, err := b.Store.Get(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		return io.NopCloser(io.LimitReader(body, 50+b.random.Int64N(2000))), nil
+	}
+	return b.Store.Get(ctx, key)
+}
+
+func TestAFollowerCatchesUpAlthoughTheStoreFailsAtRandom(t *testing.T) {
+	s := newSource(t)
+	s.write(20)
+	s.save(1)
+	o := s.options()
+	o.Store, o.Poll = &broke{s.store, rand.New(rand.NewPCG(5, 5))}, time.Millisecond
+	f := s.follower(o)
+	for range 10 {
+		s.archive(1 + s.random.IntN(20))
+		for tries := 0; f.Status().Revision < s.kv.Rev(); tries++ {
+			if _, err := f.Step(t.Context()); err != nil && tries > 100 {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.same(o)
+}
+
+func TestRunFollowsUntilItsContextEnds(t *testing.T) {
+	s := newSource(t)
+	s.write(20)
+	s.save(1)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	o := s.options()
+	o.Poll = time.Millisecond
+	reached := make(chan int64, 1000)
+	o.Report = func(s Status) { reached <- s.Revision }
+	f := s.follower(o)
+	ended := make(chan error, 1)
+	go func() { ended <- f.Run(ctx) }()
+	for range 3 {
+		s.archive(5)
+		for <-reached < s.kv.Rev() { //nolint:revive // it waits
+		}
+	}
+	cancel()
+	go func() {
+		for range reached { //nolint:revive // Run must not block
+		}
+	}()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestTheLagIsThatBehindTheArchive(t *testing.T) {
+	now := noon.Add(time.Minute)
+	for name, test := range map[string]struct {
+		status Status
+		want   time.Duration
+	}{
+		"up to date":             {Status{At: noon, Checked: now.Add(-time.Second)}, time.Second},
+		"behind":                 {Status{At: noon}, time.Minute},
+		"with times ahead of it": {Status{At: now.Add(time.Hour)}, 0},
+	} {
+		if got := test.status.Lag(now); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
 }

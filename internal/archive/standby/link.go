@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 )
@@ -18,6 +19,13 @@ const linkPrefix, partName = "link-", "part"
 
 // slack is how much larger than its records an object may be.
 const slack = 2 << 20
+
+// A link may take Options.Patience, and the time that its size takes at the slowest rate in bytes a second. A larger size than large gives no more time, because it
+// is not checked before the link was read.
+const slowest, large = 64 << 10, 64 << 20
+
+// errSlow means that a link has not arrived in time.
+var errSlow = errors.New("the store sends the next link of the archive too slowly")
 
 // errNoLink means that the archive has no next link yet.
 var errNoLink = errors.New("the archive has no next link")
@@ -45,8 +53,10 @@ func (f *Follower) ready(ctx context.Context) error {
 
 // fetch writes the next link to the disk. While it is received, it is compared with its header to its end.
 func (f *Follower) fetch(ctx context.Context, path string) error {
-	ctx, cancel := context.WithTimeout(ctx, f.o.Patience)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	limit := time.AfterFunc(f.o.Patience, func() { cancel(errSlow) })
+	defer limit.Stop()
 	body, err := f.o.Store.Get(ctx, f.db.position.key(f.o.Root))
 	if errors.Is(err, fs.ErrNotExist) {
 		return errNoLink
@@ -59,8 +69,11 @@ func (f *Follower) fetch(ctx context.Context, path string) error {
 	if err != nil {
 		return errors.Join(err, body.Close())
 	}
-	received := &tee{body: body, to: file, left: slack}
+	received := &tee{body: body, to: file, left: slack, sized: func(size int64) { limit.Reset(f.o.Patience + time.Duration(size/slowest)*time.Second) }}
 	err = f.verify(ctx, received, received)
+	if slow := context.Cause(ctx); err != nil && errors.Is(slow, errSlow) {
+		err = slow
+	}
 	if err == nil {
 		err = file.Sync()
 	}
@@ -89,6 +102,7 @@ func (f *Follower) verify(ctx context.Context, from getter, received *tee) error
 	defer r.Close()
 	if received != nil {
 		received.left += r.Header.Size + r.Header.Size/16
+		received.sized(min(r.Header.Size, large))
 	}
 	if err := f.compare(ctx, r); err != nil || received == nil {
 		return err
@@ -168,6 +182,8 @@ type tee struct {
 	body io.ReadCloser
 	to   io.Writer
 	left int64
+	// sized is called with the size in the header.
+	sized func(int64)
 }
 
 // Get returns the object, whatever its key.

@@ -76,10 +76,19 @@ func (f *Follower) passedOver(ctx context.Context) error {
 	case err != nil:
 		return err
 	case !found:
-		return nil // the archive was deleted, and nothing new is in it
+		return f.broken(Replaced, errors.New("the archive has no object any more"))
 	case newest.Timeline > p.Chain.Timeline:
 		return f.broken(NewTimeline, fmt.Errorf("the newest timeline is %d", newest.Timeline))
-	case newest.Timeline < p.Chain.Timeline || len(newest.Links) == 0 || newest.Links[0].First() <= p.Chain.Last+1:
+	case newest.Timeline < p.Chain.Timeline:
+		return f.broken(Replaced, fmt.Errorf("the newest timeline is %d, so it is another archive", newest.Timeline))
+	}
+	start, err := f.startOf(ctx, p.Chain.Timeline)
+	switch {
+	case err != nil:
+		return err
+	case p.other(start):
+		return f.replaced()
+	case len(newest.Links) == 0 || newest.Links[0].First() <= p.Chain.Last+1:
 		return nil
 	}
 	// It may have been stored since the follower has asked for it. Before the first link, its day was not known.
