@@ -442,12 +442,12 @@ func TestRunFollowsUntilItsContextEnds(t *testing.T) {
 	go func() { ended <- f.Run(ctx) }()
 	for range 3 {
 		s.archive(5)
-		for <-reached < s.kv.Rev() { //nolint:revive // it waits
+		for <-reached < s.kv.Rev() {
 		}
 	}
 	cancel()
-	go func() {
-		for range reached { //nolint:revive // Run must not block
+	go func() { // Run must not block
+		for range reached {
 		}
 	}()
 	if err := <-ended; !errors.Is(err, context.Canceled) {

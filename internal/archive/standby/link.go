@@ -99,7 +99,7 @@ func (f *Follower) verify(ctx context.Context, from getter, received *tee) error
 	if err != nil {
 		return err
 	}
-	defer r.Close()
+	defer func() { _ = r.Close() }() // it was only read
 	if received != nil {
 		received.left += r.Header.Size + r.Header.Size/16
 		received.sized(min(r.Header.Size, large))
