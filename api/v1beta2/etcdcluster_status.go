@@ -53,6 +53,9 @@ type EtcdClusterStatus struct {
 	// Port of the Service for clients.
 	// +optional
 	ClientPort int `json:"clientPort,omitempty"`
+	// Addresses of the Service for clients, in this Kubernetes and outside. It is absent until the Service exists.
+	// +optional
+	Endpoints *EndpointsStatus `json:"endpoints,omitempty"`
 	// Names of the members, grouped by readiness.
 	// +optional
 	Members MembersStatus `json:"members,omitempty"`
