@@ -17,12 +17,12 @@ import (
 type planner struct {
 	// folder has its production code, with that of the folders below it, apart from without.
 	folder, without string
-	// tests is its package. slow are tests that run only for a mutant that the others do not find, and skip are those that never run.
+	// tests are its packages. slow are tests that run only for a mutant that the others do not find, and skip are those that never run.
 	tests, slow, skip string
 }
 
 var planners = []planner{
-	{folder: "internal/cluster/plan", without: "internal/cluster/plan/model", tests: "./internal/cluster/plan/", slow: simulations},
+	{folder: "internal/cluster/plan", without: "internal/cluster/plan/model", tests: "./internal/cluster/plan/...", slow: simulations},
 	{folder: "internal/backup/plan", tests: "./internal/backup/plan/"},
 	{folder: "internal/restore/plan", tests: "./internal/restore/plan/"},
 	{folder: "internal/restore/state", tests: "./internal/restore/plan/"},
