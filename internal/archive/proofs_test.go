@@ -3,17 +3,23 @@ package archive
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 )
+
+// ofExample is the root of an archive.
+const ofExample = "continuous-archive/ns/name/"
+
+var dayOfProofs = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 // A proof is beside the archive, so that neither a new EtcdBackup nor a switch of its spec forgets that one has failed.
 func TestProofsAreFoundByTheirNames(t *testing.T) {
 	store := objstoretest.NewMemory()
 	write := func(p ProofName, others ...ProofName) {
 		t.Helper()
-		if err := WriteProof(t.Context(), store, root, Proof{ProofName: p, FromKey: "from.db"}, others); err != nil {
+		if err := WriteProof(t.Context(), store, ofExample, Proof{ProofName: p, FromKey: "from.db"}, others); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -23,11 +29,11 @@ func TestProofsAreFoundByTheirNames(t *testing.T) {
 	write(ProofName{Timeline: 2, From: 30, To: 50})
 	write(failed)
 	write(failed) // again
-	proofs, err := Proofs(t.Context(), store, root)
+	proofs, err := Proofs(t.Context(), store, ofExample)
 	if err != nil || len(proofs) != 4 {
 		t.Fatalf("proofs %v, error %v", proofs, err)
 	}
-	if all, _, err := List(t.Context(), store, root); err != nil || len(all) != 0 {
+	if all, _, err := List(t.Context(), store, ofExample); err != nil || len(all) != 0 {
 		t.Errorf("timelines %v, error %v: a proof counts as a part of the archive", all, err)
 	}
 	for from, want := range map[int64]int64{10: 30, 15: 30, 30: 30, 5: 5} {
@@ -35,15 +41,15 @@ func TestProofsAreFoundByTheirNames(t *testing.T) {
 			t.Errorf("from revision %d all is proven up to %d, want %d", from, got, want)
 		}
 	}
-	if p, err := ReadProof(t.Context(), store, root, failed); err != nil || p.FromKey != "from.db" || !p.Failed {
+	if p, err := ReadProof(t.Context(), store, ofExample, failed); err != nil || p.FromKey != "from.db" || !p.Failed {
 		t.Errorf("proof %+v, error %v", p, err)
 	}
 	write(ProofName{Timeline: 1, From: 30, To: 60}, proofs...)
-	if proofs, err = Proofs(t.Context(), store, root); err != nil || len(proofs) != 4 || Proven(proofs, 1, 10) != 60 {
+	if proofs, err = Proofs(t.Context(), store, ofExample); err != nil || len(proofs) != 4 || Proven(proofs, 1, 10) != 60 {
 		t.Errorf("proofs %v, error %v, want none that has failed after one from the same snapshot has passed", proofs, err)
 	}
-	links := []Names{{Timeline: 1, Links: []Name{NameOf(1, noon, 25)}}}
-	if got := OutdatedProofs(root, links, append(proofs, failed)); len(got) != 2 {
+	links := []Names{{Timeline: 1, Links: []Name{NameOf(1, dayOfProofs, 25)}}}
+	if got := OutdatedProofs(ofExample, links, append(proofs, failed)); len(got) != 2 {
 		t.Errorf("outdated are %v, want that before the first segment and that of the other timeline", got)
 	}
 }
@@ -54,15 +60,15 @@ func TestAFailedProofIsFoundWithoutTheListing(t *testing.T) {
 	store := objstoretest.NewMemory()
 	write := func(p ProofName, others ...ProofName) {
 		t.Helper()
-		if err := WriteProof(t.Context(), store, root, Proof{ProofName: p, FromKey: "from.db"}, others); err != nil {
+		if err := WriteProof(t.Context(), store, ofExample, Proof{ProofName: p, FromKey: "from.db"}, others); err != nil {
 			t.Fatal(err)
 		}
 	}
 	omitted := func(n ProofName) bool {
 		t.Helper()
-		store.Set(n.Key(root), objstoretest.Omitted)
-		defer store.Set(n.Key(root), 0)
-		proofs, err := Proofs(t.Context(), store, root)
+		store.Set(n.Key(ofExample), objstoretest.Omitted)
+		defer store.Set(n.Key(ofExample), 0)
+		proofs, err := Proofs(t.Context(), store, ofExample)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,10 +88,10 @@ func TestAFailedProofIsFoundWithoutTheListing(t *testing.T) {
 	if write(second); !omitted(second) {
 		t.Error("the record of the deleted proof hides a later failure")
 	}
-	if err := DropFailed(t.Context(), store, root, 2); err != nil || !store.Has(failedKey(root)) {
+	if err := DropFailed(t.Context(), store, ofExample, 2); err != nil || !store.Has(failedKey(ofExample)) {
 		t.Errorf("the record was deleted with another timeline, error %v", err)
 	}
-	if err := DropFailed(t.Context(), store, root, 1); err != nil || store.Has(failedKey(root)) {
+	if err := DropFailed(t.Context(), store, ofExample, 1); err != nil || store.Has(failedKey(ofExample)) {
 		t.Errorf("the record is left after its timeline was deleted, error %v", err)
 	}
 }
