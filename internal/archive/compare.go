@@ -35,7 +35,7 @@ func (f Floor) Before(other Floor) bool {
 
 // Outdates reports whether no link before one in this timeline is needed.
 func (f Floor) Outdates(n Name) bool {
-	return n.timeline == f.Timeline && n.first > 0 && n.first <= f.Revision+1
+	return n.Timeline() == f.Timeline && n.First() > 0 && n.First() <= f.Revision+1
 }
 
 // Compared is what the second location lacks.
@@ -58,12 +58,12 @@ func (c Copying) Compare(ctx context.Context, floor Floor, after Name, most int)
 			return Compared{}, fmt.Errorf("%w: list %s: %w", ErrCopySource, c.FromRoot, err)
 		}
 		n, ok := parseKey(c.FromRoot, object.Key)
-		if !ok || n.timeline < floor.Timeline {
+		if !ok || n.Timeline() < floor.Timeline {
 			continue
 		}
-		n.cold = object.Cold
-		if n.timeline > newest || n.first > 0 {
-			newest, found.Last = n.timeline, n
+		n = n.in(object.Cold)
+		if n.Timeline() > newest || n.First() > 0 {
+			newest, found.Last = n.Timeline(), n
 		}
 		if floor.Outdates(n) {
 			found.Missing = slices.DeleteFunc(found.Missing, floor.Outdates)
@@ -92,11 +92,11 @@ func (c Copying) continues(ctx context.Context, t Timeline) error {
 		if err != nil {
 			return fmt.Errorf("list timeline %d in the second location: %w", t, err)
 		}
-		if n, ok := parseKey(c.ToRoot, object.Key); ok && n.first > newest.first {
+		if n, ok := parseKey(c.ToRoot, object.Key); ok && n.First() > newest.First() {
 			newest = n
 		}
 	}
-	if newest.first == 0 {
+	if newest.First() == 0 {
 		return nil
 	}
 	h, err := ReadHeader(ctx, c.From, c.FromRoot, newest.Key(c.FromRoot))

@@ -66,6 +66,12 @@ func (n Name) First() int64 { return n.first }
 // Cold reports whether nothing can be read from the storage class that the listing names.
 func (n Name) Cold() bool { return n.cold }
 
+// in returns the name of an object that is in an archive class, or is not.
+func (n Name) in(cold bool) Name {
+	n.cold = cold
+	return n
+}
+
 // is reports whether both name the same object.
 func (n Name) is(other Name) bool {
 	return n.timeline == other.timeline && n.first == other.first && n.day == other.day
