@@ -17,9 +17,6 @@ import (
 )
 
 const (
-	// MaxLinks limits the links between a base and a target, because one search reads their headers. At a segment every 5 seconds, these are
-	// those of 27 hours.
-	MaxLinks = 20_000
 	// parallel is how many headers are read at the same time.
 	parallel = 16
 	// maxHeld is how many bytes of headers one search holds. Those of MaxLinks segments have 26 MiB at a segment every 5 seconds.

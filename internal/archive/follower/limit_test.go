@@ -1,4 +1,4 @@
-package archive
+package follower
 
 import (
 	"testing"
