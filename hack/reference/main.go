@@ -65,5 +65,3 @@ func page(root string) (string, error) {
 	}
 	return strings.ReplaceAll(b.String(), "\x00", "|"), nil
 }
-
-func code(text string) string { return "`" + text + "`" }

@@ -136,3 +136,5 @@ func eventsOf(file *ast.File) []string {
 	})
 	return slices.DeleteFunc(found, func(reason string) bool { return !upperCamelCase.MatchString(reason) })
 }
+
+func code(text string) string { return "`" + text + "`" }
