@@ -26,6 +26,8 @@ type Spool struct {
 	replays replays
 	// processors decode and check snapshots. If it is nil, there are no turns.
 	processors *turns.Gate
+	// large is for pages of keys. If it is nil, there are no turns.
+	large *turns.Gate
 }
 
 // spoolName is the directory below the spool directory that only this operator uses.
@@ -40,7 +42,7 @@ func OpenSpool(dir string, o spool.Options) (Spool, error) {
 		return Spool{}, fmt.Errorf("create the spool directory %s (--spool-dir): %w", own, err)
 	}
 	o.Urgent = safetyShare
-	return Spool{spool.New(own, o), newReplays(0), turns.NewGate(runtime.GOMAXPROCS(0))}, nil
+	return Spool{spool.New(own, o), newReplays(0), turns.NewGate(runtime.GOMAXPROCS(0)), newLargeKeys()}, nil
 }
 
 // safetyShare is how many percent of the spool volume the proofs leave free for safety snapshots. A proof may take hours, and

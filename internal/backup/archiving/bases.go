@@ -165,12 +165,15 @@ func choices(selections []clients.Selection, bases []archive.Base) (chosen []arc
 	for _, b := range bases {
 		byKey[b.Key], names = b, append(names, b.Key)
 	}
+	among, has := clients.Candidates(names), map[string]bool{}
 	for _, s := range selections {
 		if !s.Point {
 			continue
 		}
-		for _, key := range s.Choices(names) {
-			chosen = append(chosen, byKey[key])
+		for _, key := range s.Choices(among) {
+			if !has[key] { // each is compared with all timelines
+				has[key], chosen = true, append(chosen, byKey[key])
+			}
 		}
 	}
 	return chosen

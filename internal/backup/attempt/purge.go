@@ -11,6 +11,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/failure"
 	"github.com/etcd-suite/etcd-operator/internal/backup/queue"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
@@ -116,7 +117,13 @@ func (t *Job) purgeFrom(ctx context.Context, o state.JobSpec, store objstore.Sto
 		usable[e.Key] = e.Verdict != snapshot.Failed && !e.Manifest.NoQuorum
 	}
 	written := catalog.Written(listing, o.AttemptPrefix())
-	unneeded, held, err := t.Unneeded(ctx, o, written, written, func(key string) bool { return usable[key] })
+	var needs clients.Needs
+	if len(written) > 0 {
+		if needs, err = t.Needs(ctx, o); err != nil {
+			return state.Result{}, "", err
+		}
+	}
+	unneeded, held, err := needs.Unneeded(ctx, o.Target.Bucket, written, written, func(key string) bool { return usable[key] })
 	if err != nil {
 		return state.Result{}, "", err
 	}
