@@ -65,14 +65,3 @@ func page(root string) (string, error) {
 	}
 	return strings.ReplaceAll(b.String(), "\x00", "|"), nil
 }
-
-// shown escapes names such as <key>, which Markdown would take for HTML and omit. Code between backquotes has none to escape.
-func shown(text string) string {
-	parts := strings.Split(text, "`")
-	for i := 0; i < len(parts); i += 2 {
-		parts[i] = strings.ReplaceAll(parts[i], "<", `\<`)
-	}
-	return strings.Join(parts, "`")
-}
-
-func code(text string) string { return "`" + text + "`" }

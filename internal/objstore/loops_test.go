@@ -21,8 +21,8 @@ var loopsThatEnd = map[string]string{
 	"archive.Read":           "only tests read a whole archive",
 	"archive.reach":          "a range ends at a link whose header must be read",
 	"archive.returnsAnother": "it asks until the store returns one link",
-	"archive.proof":          "both snapshots of a proof must be there",
-	"archive.StillUnread":    "it looks for the objects with errors",
+	"follower.proof":         "both snapshots of a proof must be there",
+	"proofs.StillUnread":     "it looks for the objects with errors",
 	"archive.readAll":        "each link of a chain is needed, and the first error names the point up to which it is whole",
 	"copier.SameStore":       "it looks for one object after the other, until one tells whether two stores are one",
 	"catalog.Ask":            "only the end of the context ends it",
@@ -39,7 +39,7 @@ var accesses = []string{"Delete", "Abort", "ReadStart", "ReadHeader", "ReadManif
 
 // The next loop over objects must not end at the error of one of them, either.
 func TestEachLoopOverObjectsCollectsTheirErrors(t *testing.T) {
-	for _, dir := range []string{"../snapshot", "../snapshot/catalog", "../snapshot/proof", "../snapshot/save", "../snapshot/retention", "../snapshot/copier", "../source", "../backup/archiving", "../backup/attempt", "../backup/clients", "../backup/verify", "../archive", "../archive/archiver", "../restore"} {
+	for _, dir := range []string{"../snapshot", "../snapshot/catalog", "../snapshot/proof", "../snapshot/save", "../snapshot/retention", "../snapshot/copier", "../source", "../backup/archiving", "../backup/attempt", "../backup/clients", "../backup/verify", "../archive", "../archive/archiver", "../archive/follower", "../archive/proofs", "../restore"} {
 		files, err := filepath.Glob(dir + "/*.go")
 		if err != nil || len(files) == 0 {
 			t.Fatal(dir, err, fs.ErrNotExist)

@@ -18,8 +18,8 @@ import (
 var unheld = map[string]string{
 	"archive.list":         "it counts with Held, and in a Holding",
 	"archive.Newest":       "it holds one name",
-	"archive.continues":    "it holds one name",
-	"archive.Compare":      "it holds as many names as the caller asks for, which has counted them",
+	"follower.continues":   "it holds one name",
+	"follower.Compare":     "it holds as many names as the caller asks for, which has counted them",
 	"archiver.returnsNew":  "it deletes while it lists",
 	"catalog.AbortUploads": "it deletes while it lists",
 	"save.DropDrafts":      "it deletes while it lists",

@@ -29,7 +29,7 @@ var bare = map[string]string{
 	"internal/plugin/cli/show/tail.go: Follow: Go":                  "the process of one user",
 	"internal/etcd/watch/gather.go: begin: AfterFunc":               "sets an option of a socket, and reads nothing",
 	"internal/etcd/ask/snapshot.go: watched: AfterFunc":             "ends a context",
-	"internal/archive/copying_send.go: send: AfterFunc":             "ends a context",
+	"internal/archive/follower/send.go: send: AfterFunc":            "ends a context",
 	"internal/archive/standby/link.go: fetch: AfterFunc":            "ends a context",
 	"internal/objstore/stall/stall.go: Do: AfterFunc":               "ends a context",
 	"internal/objstore/listing.go: newProgress: AfterFunc":          "ends a context",

@@ -40,12 +40,6 @@ const (
 	replayGrowth = 2 * compactAfter
 )
 
-// errKey is in the chain if the name of the snapshot of a point cannot be one of an object. It would be found only after the whole replay.
-var errKey = errors.New("the path is too long for a restore to a point in time")
-
-// errPointTarget is in the chain if the snapshot of a point could not be stored.
-var errPointTarget = errors.New("store the snapshot of the point")
-
 // provePoint replays a continuous archive up to the asked point, and stores the result as a snapshot. So the archive is proven
 // completely before anything is changed, and the seed continues as with any snapshot.
 func (s Spool) provePoint(ctx context.Context, asked Asked, limit *readLimit) (Found, error) {

@@ -60,7 +60,7 @@ var (
 		"internal/backup/archiving/archives.go: make(chan, n)":  "signals to one archiver, which asks for one snapshot at a time",
 		"internal/backup/archiving/archiving.go: make(chan, n)": "the answer to one archiver",
 		"internal/backup/archiving/copies.go: make(chan, n)":    "signals to the copier of one archive",
-		"internal/archive/copying_check.go: make(chan, n)":      "the judgement of one object",
+		"internal/archive/follower/check.go: make(chan, n)":     "the judgement of one object",
 		"internal/archive/finder.go: make(chan, n)":             "the headers of one archive",
 		"internal/archive/archiver/run.go: make(chan, n)":       "one archiver",
 		"internal/archive/archiver/leases.go: make(chan, n)":    "the leases of one archiver",

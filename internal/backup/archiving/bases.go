@@ -9,6 +9,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/archive/follower"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/clock"
@@ -129,9 +130,9 @@ func neededFrom(ctx context.Context, store objstore.Store, o state.JobSpec, surv
 	}
 	base = froms[len(froms)-1] // the signed one, if there are two
 	for _, b := range slices.Concat(froms, selected) {
-		from := survey.Floor(b) // a store may have received the older one later
+		from := follower.FloorOf(survey, b) // a store may have received the older one later
 		older := b.Stored.Before(base.Stored) || b.Point.At.Before(base.Point.At)
-		if before := from.Before(survey.Floor(base)); before && from != (archive.Floor{}) || older && from == (archive.Floor{}) {
+		if before := from.Before(follower.FloorOf(survey, base)); before && from != (follower.Floor{}) || older && from == (follower.Floor{}) {
 			base = b
 		}
 	}

@@ -26,7 +26,7 @@ type copying struct {
 	second objstore.Store
 	*follower.Follower
 
-	floor    archive.Floor
+	floor    follower.Floor
 	newest   archive.Timeline // in the second location, at the last look
 	looked   bool             // the floor is known
 	next     time.Time        // when the listings are compared again
@@ -84,10 +84,10 @@ func newCopyTurns() copyTurns { return copyTurns{turns.NewHalvedBudget(usualCopi
 var copiedLinks = newCopyTurns()
 
 // admit returns what admits the copies of a namespace.
-func (c copyTurns) admit(namespace string) func(context.Context, int64, func()) (archive.Held, error) {
-	return func(ctx context.Context, bytes int64, waits func()) (archive.Held, error) {
+func (c copyTurns) admit(namespace string) func(context.Context, int64, func()) (follower.Held, error) {
+	return func(ctx context.Context, bytes int64, waits func()) (follower.Held, error) {
 		ctx = turns.WithSlot(ctx, leaving(waits))
-		held := archive.Held{}
+		held := follower.Held{}
 		var err error
 		if needs := max(bytes, 0) + copyOverhead; needs <= usualCopy {
 			held.Release, err = c.usual.Wait(ctx, namespace, needs)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
 	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients/clientstest"
@@ -94,7 +95,7 @@ func (a *archived) spoil(now time.Time) {
 	case 1, 2:
 		from := int64(1 + a.IntN(int(a.revision)))
 		p := archive.Proof{ProofName: archive.ProofName{Timeline: a.timeline, From: from, To: from + 1, Failed: a.IntN(3) == 0}, FromKey: strings.TrimPrefix(a.State.Status.Snapshot.Path, "bucket/"), ToKey: "later", Time: now, Message: "x"}
-		if err := archive.WriteProof(a.T.Context(), a.Store, a.root(), p, nil); err != nil {
+		if err := proofs.Write(a.T.Context(), a.Store, a.root(), p, nil); err != nil {
 			a.T.Fatal(err)
 		}
 	}

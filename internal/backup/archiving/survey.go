@@ -11,6 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/verify"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
@@ -49,7 +50,7 @@ func surveyOf(ctx context.Context, store objstore.Store, o state.JobSpec, known 
 	if f.index, f.bases, err = basesOf(ctx, store, o, known, o.Keep.Window); err != nil {
 		return f, err
 	}
-	if f.proofs, err = archive.Proofs(ctx, store, o.ArchiveRoot()); err != nil {
+	if f.proofs, err = proofs.List(ctx, store, o.ArchiveRoot()); err != nil {
 		return f, err
 	}
 	if f.last, err = verify.LastProof(ctx, store, o, f.proofs); err != nil {
@@ -59,7 +60,7 @@ func surveyOf(ctx context.Context, store objstore.Store, o state.JobSpec, known 
 	if f.bases, cold, err = readable(ctx, store, f.index, f.bases); err != nil {
 		return f, err
 	}
-	lost := archive.Unreturned(ctx, store, o.ArchiveRoot(), f.proofs)
+	lost := proofs.Unreturned(ctx, store, o.ArchiveRoot(), f.proofs)
 	f.survey, err = archive.LookAgain(ctx, store, o.ArchiveRoot(), lost, f.bases, rangesShown, seenBy(o, f.index, known)...)
 	f.survey.ColdBases = within(cold, f.index, o.Keep.Window)
 	return f, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
 	"github.com/etcd-suite/etcd-operator/internal/backup/plan"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
@@ -25,7 +26,7 @@ func TestAnOmittedFailedProofHoldsAlthoughAnOlderOneIsListed(t *testing.T) {
 	w := newKept(t, snapshot.Passed)
 	root := w.O.ArchiveRoot()
 	write := func(p archive.Proof) archive.Proof {
-		if err := archive.WriteProof(t.Context(), w, root, p, nil); err != nil {
+		if err := proofs.Write(t.Context(), w, root, p, nil); err != nil {
 			t.Fatal(err)
 		}
 		return p
@@ -49,7 +50,7 @@ func TestOneObjectThatTheStoreDoesNotReturnEndsNoSurveyOfAnArchive(t *testing.T)
 		w := newKept(t, snapshot.Passed)
 		if proof {
 			failed := archive.Proof{ProofName: archive.ProofName{Timeline: 1, From: 1, To: 2, Failed: true}, FromKey: "gone.db", Message: "Revision 2 is damaged."}
-			if err := archive.WriteProof(t.Context(), w, w.O.ArchiveRoot(), failed, nil); err != nil {
+			if err := proofs.Write(t.Context(), w, w.O.ArchiveRoot(), failed, nil); err != nil {
 				t.Fatal(err)
 			}
 		}

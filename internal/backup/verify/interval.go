@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
@@ -41,7 +42,7 @@ func proofRanges(o state.JobSpec, revision int64) []archive.Range {
 func chooseInterval(ctx context.Context, o state.JobSpec, store objstore.Store, revision int64) (what interval, found bool, err error) {
 	what.to = o.Newest
 	what.to.Revision = revision
-	if what.proofs, err = archive.Proofs(ctx, store, o.ArchiveRoot()); err != nil {
+	if what.proofs, err = proofs.List(ctx, store, o.ArchiveRoot()); err != nil {
 		return what, false, err
 	}
 	s, err := provableOf(ctx, store, o)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
@@ -45,9 +46,9 @@ func TestEachPartOfTheArchiveIsProven(t *testing.T) {
 		p := provableWith(t, fakes)
 		last := fakes[len(fakes)-1].rev
 		r := archive.Range{Timeline: 1, From: archive.Point{Revision: 10}, To: archive.Point{Revision: last}}
-		var proofs []archive.ProofName
+		var allProofs []archive.ProofName
 		for range 20 {
-			bases, err := p.unproven(t.Context(), proofs, r, last)
+			bases, err := p.unproven(t.Context(), allProofs, r, last)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,10 +56,10 @@ func TestEachPartOfTheArchiveIsProven(t *testing.T) {
 				break
 			}
 			to := bases[1].Point.Revision
-			proofs = append(proofs, archive.ProofName{Timeline: 1, From: bases[0].Point.Revision, To: to})
+			allProofs = append(allProofs, archive.ProofName{Timeline: 1, From: bases[0].Point.Revision, To: to})
 		}
-		if got := archive.Proven(proofs, 1, 10); got != last {
-			t.Errorf("%s: nothing is left to prove, but from revision 10 only %d is proven, want %d; proofs: %+v", name, got, last, proofs)
+		if got := proofs.Proven(allProofs, 1, 10); got != last {
+			t.Errorf("%s: nothing is left to prove, but from revision 10 only %d is proven, want %d; proofs: %+v", name, got, last, allProofs)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
@@ -110,9 +111,9 @@ func (s provable) from(ctx context.Context, revision int64) (int, error) {
 
 // unproven returns the bases of the oldest part of a range that no proof has, oldest first, and nothing if all is proven up to the limit. A
 // proof of revisions after the limit does not count: anybody who can write to the store can write one.
-func (s provable) unproven(ctx context.Context, proofs []archive.ProofName, r archive.Range, limit int64) ([]archive.Base, error) {
-	proofs = slices.DeleteFunc(slices.Clone(proofs), func(n archive.ProofName) bool { return n.To > limit })
-	for at := archive.Proven(proofs, r.Timeline, r.From.Revision); at < limit; {
+func (s provable) unproven(ctx context.Context, allProofs []archive.ProofName, r archive.Range, limit int64) ([]archive.Base, error) {
+	allProofs = slices.DeleteFunc(slices.Clone(allProofs), func(n archive.ProofName) bool { return n.To > limit })
+	for at := proofs.Proven(allProofs, r.Timeline, r.From.Revision); at < limit; {
 		start, err := s.from(ctx, at)
 		if err != nil {
 			return nil, err
@@ -126,7 +127,7 @@ func (s provable) unproven(ctx context.Context, proofs []archive.ProofName, r ar
 			}
 			bases = slices.DeleteFunc(bases, func(b archive.Base) bool { return b.Point.Revision < r.From.Revision || b.Point.Revision > limit })
 			var found []archive.Base
-			if found, next = firstUnproven(bases, proofs, r.Timeline, at); found != nil {
+			if found, next = firstUnproven(bases, allProofs, r.Timeline, at); found != nil {
 				return found, nil
 			}
 		}
@@ -140,11 +141,11 @@ func (s provable) unproven(ctx context.Context, proofs []archive.ProofName, r ar
 
 // firstUnproven returns the bases from the first one whose part up to the next one has no proof. Otherwise it returns up to which revision
 // proofs lead, which is at least at.
-func firstUnproven(bases []archive.Base, proofs []archive.ProofName, t archive.Timeline, at int64) ([]archive.Base, int64) {
+func firstUnproven(bases []archive.Base, allProofs []archive.ProofName, t archive.Timeline, at int64) ([]archive.Base, int64) {
 	next := at
 	for i, b := range bases {
 		last := i+1 == len(bases) || bases[len(bases)-1].Point.Revision == b.Point.Revision
-		if next = max(next, archive.Proven(proofs, t, b.Point.Revision)); last {
+		if next = max(next, proofs.Proven(allProofs, t, b.Point.Revision)); last {
 			break
 		}
 		later := bases[i+1].Point.Revision

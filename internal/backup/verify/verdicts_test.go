@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
@@ -52,18 +53,18 @@ func TestTheOldestPartThatIsNotProvenComesFirst(t *testing.T) {
 		}
 	}
 	// Repeated, each part is proven once, and the work ends.
-	var proofs []archive.ProofName
+	var allProofs []archive.ProofName
 	for range 300 {
-		bases, err := p.unproven(t.Context(), proofs, r, 2000)
+		bases, err := p.unproven(t.Context(), allProofs, r, 2000)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(bases) == 0 {
 			break
 		}
-		proofs = append(proofs, passed(bases[0].Point.Revision, bases[1].Point.Revision))
+		allProofs = append(allProofs, passed(bases[0].Point.Revision, bases[1].Point.Revision))
 	}
-	if len(proofs) != 199 || archive.Proven(proofs, 1, 10) != 2000 {
-		t.Errorf("%s", fmt.Sprintf("%d proofs up to revision %d", len(proofs), archive.Proven(proofs, 1, 10)))
+	if len(allProofs) != 199 || proofs.Proven(allProofs, 1, 10) != 2000 {
+		t.Errorf("%s", fmt.Sprintf("%d proofs up to revision %d", len(allProofs), proofs.Proven(allProofs, 1, 10)))
 	}
 }

@@ -1,4 +1,4 @@
-package archive
+package follower
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/pace"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
@@ -15,24 +16,24 @@ import (
 // opened is a link of the first location whose header was read.
 type opened struct {
 	key    string
-	header Header
+	header archive.Header
 	head   bytes.Buffer // what was read
 	object io.ReadCloser
 	unread context.CancelFunc
 }
 
-func (c Copying) open(ctx context.Context, n Name) (*opened, error) {
+func (c Copying) open(ctx context.Context, n archive.Name) (*opened, error) {
 	o := &opened{key: n.Key(c.FromRoot)}
 	ctx, o.unread = context.WithCancel(ctx)
 	var err error
 	if o.object, err = c.From.Get(ctx, o.key); err != nil {
 		o.unread()
-		return nil, fmt.Errorf("%w: %w", ErrCopySource, err)
+		return nil, fmt.Errorf("%w: %w", ErrSource, err)
 	}
-	r, err := newReader(io.NopCloser(io.TeeReader(o.object, &o.head)), o.key, n)
+	r, err := archive.NewReader(io.NopCloser(io.TeeReader(o.object, &o.head)), o.key, n)
 	if err != nil {
 		o.close()
-		return nil, fmt.Errorf("%w: %w", ErrCopySource, err)
+		return nil, fmt.Errorf("%w: %w", ErrSource, err)
 	}
 	o.header = r.Header
 	return o, nil
@@ -45,7 +46,7 @@ func (o *opened) size() int64 { return o.header.Size + int64(o.head.Len()) }
 func (o *opened) close() {
 	_ = o.object.Close()
 	o.unread()
-	o.head, o.header = bytes.Buffer{}, Header{}
+	o.head, o.header = bytes.Buffer{}, archive.Header{}
 }
 
 // aMinute is how often a copy must have moved something while others wait for its memory.

@@ -1,4 +1,4 @@
-package archive
+package follower
 
 import (
 	"context"
@@ -9,19 +9,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
 // Floor is where the archive in the second location begins: what no target after a base there needs is not copied, because it would be deleted again.
 // The zero Floor is before everything.
 type Floor struct {
-	Timeline Timeline
+	Timeline archive.Timeline
 	Revision int64 // of the base
 }
 
-// Floor returns where the archive begins of which the survey is, if nothing is needed before a base.
-func (s Survey) Floor(b Base) Floor {
-	at := timelineOf(s.Names, s.Starts, b)
+// FloorOf returns where the archive begins of which the survey is, if nothing is needed before a base.
+func FloorOf(s archive.Survey, b archive.Base) Floor {
+	at := archive.TimelineOf(s.Names, s.Starts, b)
 	if at < 0 {
 		return Floor{}
 	}
@@ -34,36 +35,36 @@ func (f Floor) Before(other Floor) bool {
 }
 
 // Outdates reports whether no link before one in this timeline is needed.
-func (f Floor) Outdates(n Name) bool {
-	return n.timeline == f.Timeline && n.first > 0 && n.first <= f.Revision+1
+func (f Floor) Outdates(n archive.Name) bool {
+	return n.Timeline() == f.Timeline && n.First() > 0 && n.First() <= f.Revision+1
 }
 
 // Compared is what the second location lacks.
 type Compared struct {
 	// Missing are names in the order of the chains. There are more if More is true.
-	Missing []Name
+	Missing []archive.Name
 	More    bool
 	// Last is the last name of the newest timeline in the first location. It is zero if there is no archive, or if More is true.
-	Last Name
+	Last archive.Name
 }
 
 // Compare lists both locations, and returns which names after a given one the second location lacks, at most as many as most says. It holds no other names. What only the
 // second location has is kept: the first one may have lost it.
-func (c Copying) Compare(ctx context.Context, floor Floor, after Name, most int) (found Compared, err error) {
+func (c Copying) Compare(ctx context.Context, floor Floor, after archive.Name, most int) (found Compared, err error) {
 	there := newCursor(c.To.List(objstore.Unheld(ctx), c.ToRoot))
 	defer there.stop()
-	newest := Timeline(0)
+	newest := archive.Timeline(0)
 	for object, err := range c.From.List(objstore.Unheld(ctx), c.FromRoot) {
 		if err != nil {
-			return Compared{}, fmt.Errorf("%w: list %s: %w", ErrCopySource, c.FromRoot, err)
+			return Compared{}, fmt.Errorf("%w: list %s: %w", ErrSource, c.FromRoot, err)
 		}
-		n, ok := parseKey(c.FromRoot, object.Key)
-		if !ok || n.timeline < floor.Timeline {
+		n, ok := archive.ParseKey(c.FromRoot, object.Key)
+		if !ok || n.Timeline() < floor.Timeline {
 			continue
 		}
-		n.cold = object.Cold
-		if n.timeline > newest || n.first > 0 {
-			newest, found.Last = n.timeline, n
+		n = n.InClass(object.Cold)
+		if n.Timeline() > newest || n.First() > 0 {
+			newest, found.Last = n.Timeline(), n
 		}
 		if floor.Outdates(n) {
 			found.Missing = slices.DeleteFunc(found.Missing, floor.Outdates)
@@ -72,7 +73,7 @@ func (c Copying) Compare(ctx context.Context, floor Floor, after Name, most int)
 		if err != nil {
 			return Compared{}, fmt.Errorf("list the archive %s in the second location: %w", c.ToRoot, err)
 		}
-		if has || !after.before(n) {
+		if has || !after.Before(n) {
 			continue
 		}
 		if len(found.Missing) == most {
@@ -86,39 +87,28 @@ func (c Copying) Compare(ctx context.Context, floor Floor, after Name, most int)
 // continues returns nil if the newest link of a timeline in the second location is one of the first location, or there is none. Otherwise the timeline there
 // is of another archive: the first location may have been emptied, and have begun again with the same number. If the first location has deleted that link
 // since, it is not known, so nothing is written either.
-func (c Copying) continues(ctx context.Context, t Timeline) error {
-	newest := Name{}
-	for object, err := range c.To.List(objstore.Unheld(ctx), t.prefix(c.ToRoot)) {
+func (c Copying) continues(ctx context.Context, t archive.Timeline) error {
+	newest := archive.Name{}
+	for object, err := range c.To.List(objstore.Unheld(ctx), t.Prefix(c.ToRoot)) {
 		if err != nil {
 			return fmt.Errorf("list timeline %d in the second location: %w", t, err)
 		}
-		if n, ok := parseKey(c.ToRoot, object.Key); ok && n.first > newest.first {
+		if n, ok := archive.ParseKey(c.ToRoot, object.Key); ok && n.First() > newest.First() {
 			newest = n
 		}
 	}
-	if newest.first == 0 {
+	if newest.First() == 0 {
 		return nil
 	}
-	h, err := ReadHeader(ctx, c.From, c.FromRoot, newest.Key(c.FromRoot))
+	h, err := archive.ReadHeader(ctx, c.From, c.FromRoot, newest.Key(c.FromRoot))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: %s", ErrOtherCopy, newest.Key(c.ToRoot))
 	case err != nil:
-		return fmt.Errorf("%w: %w", ErrCopySource, err)
+		return fmt.Errorf("%w: %w", ErrSource, err)
 	}
 	_, err = c.existing(ctx, newest, h)
 	return err
-}
-
-// before reports whether a name is later in the order of a listing, in which the start is the last one of its timeline.
-func (n Name) before(other Name) bool {
-	switch {
-	case n.timeline != other.timeline:
-		return n.timeline < other.timeline
-	case n.first == 0 || other.first == 0:
-		return n.first != 0
-	}
-	return n.first < other.first
 }
 
 // cursor reads a listing beside another one. Both are in byte order.
@@ -148,11 +138,11 @@ func (c *cursor) has(key string) (bool, error) {
 }
 
 // sameStart compares a start with that of the second location.
-func (c Copying) sameStart(ctx context.Context, start Start, t Timeline) error {
-	there, err := ReadStart(ctx, c.To, c.ToRoot, t)
+func (c Copying) sameStart(ctx context.Context, start archive.Start, t archive.Timeline) error {
+	there, err := archive.ReadStart(ctx, c.To, c.ToRoot, t)
 	switch {
-	case errors.Is(err, ErrCorrupt) && !errors.Is(err, fs.ErrNotExist), err == nil && there.Hash() != start.Hash():
-		return fmt.Errorf("%w: %s", ErrOtherCopy, StartKey(c.ToRoot, t))
+	case errors.Is(err, archive.ErrCorrupt) && !errors.Is(err, fs.ErrNotExist), err == nil && there.Hash() != start.Hash():
+		return fmt.Errorf("%w: %s", ErrOtherCopy, archive.StartKey(c.ToRoot, t))
 	case objstore.Refused(err): // it cannot be compared, for example because of its storage class
 		return c.continues(ctx, t)
 	}

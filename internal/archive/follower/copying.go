@@ -1,4 +1,4 @@
-package archive
+package follower
 
 import (
 	"cmp"
@@ -9,12 +9,13 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
 var (
-	// ErrCopySource means that the first location failed during a copy, and not the second one.
-	ErrCopySource = errors.New("read the archive in the first location")
+	// ErrSource means that the first location failed during a copy, and not the second one.
+	ErrSource = errors.New("read the archive in the first location")
 	// ErrOtherCopy means that the second location has another object under the key of a copy. It is never replaced.
 	ErrOtherCopy = errors.New("the second location has another object under this key")
 )
@@ -51,7 +52,7 @@ func (c Copying) limit(ctx context.Context, size int64) (context.Context, contex
 
 // Linked is a link that the second location has.
 type Linked struct {
-	Header Header
+	Header archive.Header
 	// Bytes of the object, if it was copied now. Existed means that it was there before.
 	Bytes   int64
 	Existed bool
@@ -60,44 +61,44 @@ type Linked struct {
 // Lacks reports whether an error means that the first location does not return this one object: it does not exist any more, is damaged, or is
 // refused, for example because of its storage class.
 func Lacks(err error) bool {
-	if !errors.Is(err, ErrCopySource) || errors.Is(err, objstore.ErrNoBucket) {
+	if !errors.Is(err, ErrSource) || errors.Is(err, objstore.ErrNoBucket) {
 		return false
 	}
-	return errors.Is(err, ErrCorrupt) || errors.Is(err, fs.ErrNotExist) || objstore.Refused(err)
+	return errors.Is(err, archive.ErrCorrupt) || errors.Is(err, fs.ErrNotExist) || objstore.Refused(err)
 }
 
 // content reads a start, which is one line.
 func (c Copying) content(ctx context.Context, key string) ([]byte, error) {
 	body, err := c.From.Get(ctx, key)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCopySource, err)
+		return nil, fmt.Errorf("%w: %w", ErrSource, err)
 	}
 	defer body.Close()
-	content, err := io.ReadAll(io.LimitReader(body, maxHeader))
+	content, err := io.ReadAll(io.LimitReader(body, archive.MaxHeader))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCopySource, err)
+		return nil, fmt.Errorf("%w: %w", ErrSource, err)
 	}
 	return content, nil
 }
 
 // End returns the header of a link that both locations have. If the second one does not return it, for example because of its storage class, it is that of
 // the first one.
-func (c Copying) End(ctx context.Context, n Name) (Header, error) {
-	h, err := ReadHeader(ctx, c.To, c.ToRoot, n.Key(c.ToRoot))
+func (c Copying) End(ctx context.Context, n archive.Name) (archive.Header, error) {
+	h, err := archive.ReadHeader(ctx, c.To, c.ToRoot, n.Key(c.ToRoot))
 	if !objstore.Refused(err) {
 		return h, err
 	}
-	if h, err = ReadHeader(ctx, c.From, c.FromRoot, n.Key(c.FromRoot)); err != nil {
-		return h, fmt.Errorf("%w: %w", ErrCopySource, err)
+	if h, err = archive.ReadHeader(ctx, c.From, c.FromRoot, n.Key(c.FromRoot)); err != nil {
+		return h, fmt.Errorf("%w: %w", ErrSource, err)
 	}
 	return h, nil
 }
 
 // existing compares a link that the second location has. An earlier attempt, whose answer was lost, may have written it.
-func (c Copying) existing(ctx context.Context, n Name, h Header) (Linked, error) {
-	there, err := ReadHeader(ctx, c.To, c.ToRoot, n.Key(c.ToRoot))
+func (c Copying) existing(ctx context.Context, n archive.Name, h archive.Header) (Linked, error) {
+	there, err := archive.ReadHeader(ctx, c.To, c.ToRoot, n.Key(c.ToRoot))
 	switch {
-	case errors.Is(err, ErrCorrupt), err == nil && there.Hash() != h.Hash():
+	case errors.Is(err, archive.ErrCorrupt), err == nil && there.Hash() != h.Hash():
 		return Linked{}, fmt.Errorf("%w: %s", ErrOtherCopy, n.Key(c.ToRoot))
 	case err != nil && !objstore.Refused(err): // one in an archive class cannot be compared
 		return Linked{}, err

@@ -1,4 +1,4 @@
-package archive
+package follower
 
 import (
 	"context"
@@ -7,12 +7,13 @@ import (
 	"io"
 	"io/fs"
 
+	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
 // Link copies one link. Its header is read first, and its records are compared with the header while they are sent, unless they are encrypted. A
 // link that the second location has is compared by the hash of its header, which has the SHA-256 of its records.
-func (c Copying) Link(ctx context.Context, n Name) (Linked, error) {
+func (c Copying) Link(ctx context.Context, n archive.Name) (Linked, error) {
 	link, err := c.open(ctx, n)
 	if err != nil {
 		return Linked{}, err
@@ -33,14 +34,14 @@ func (c Copying) Link(ctx context.Context, n Name) (Linked, error) {
 			return Linked{}, err
 		}
 		if link = again; link.size() > size {
-			return Linked{}, fmt.Errorf("%w: %s has become larger", ErrCopySource, link.key)
+			return Linked{}, fmt.Errorf("%w: %s has become larger", ErrSource, link.key)
 		}
 	}
 	return c.send(ctx, n, link, held.Crowded)
 }
 
 // send copies a link that was opened.
-func (c Copying) send(ctx context.Context, n Name, link *opened, crowded func() bool) (Linked, error) {
+func (c Copying) send(ctx context.Context, n archive.Name, link *opened, crowded func() bool) (Linked, error) {
 	limited, cancel := c.limit(ctx, link.header.Size)
 	defer cancel()
 	body := newCheckedLink(ctx, io.MultiReader(&link.head, link.object), link.header, link.key, n)
@@ -54,7 +55,7 @@ func (c Copying) send(ctx context.Context, n Name, link *opened, crowded func() 
 	case err != nil && errors.Is(gave, turns.ErrOthersWaited):
 		return Linked{}, gave
 	case body.failure(limited) != nil:
-		return Linked{}, fmt.Errorf("%w: %w", ErrCopySource, body.failure(limited)) // the store's error only repeats it
+		return Linked{}, fmt.Errorf("%w: %w", ErrSource, body.failure(limited)) // the store's error only repeats it
 	case errors.Is(err, fs.ErrExist):
 		return c.existing(ctx, n, link.header)
 	case err != nil:

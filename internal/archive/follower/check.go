@@ -1,4 +1,4 @@
-package archive
+package follower
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"io"
 	"sync/atomic"
 
+	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
@@ -22,7 +23,7 @@ type checkedLink struct {
 	done chan error
 }
 
-func newCheckedLink(ctx context.Context, body io.Reader, h Header, key string, n Name) *checkedLink {
+func newCheckedLink(ctx context.Context, body io.Reader, h archive.Header, key string, n archive.Name) *checkedLink {
 	c := &checkedLink{body: body}
 	if h.Gap() || h.Encryption != "" {
 		return c
@@ -39,8 +40,8 @@ func newCheckedLink(ctx context.Context, body io.Reader, h Header, key string, n
 }
 
 // judge reads a link to its end. The error is nil if it is as it was written.
-func judge(ctx context.Context, object io.ReadCloser, key string, n Name) error {
-	r, err := newReader(object, key, n)
+func judge(ctx context.Context, object io.ReadCloser, key string, n archive.Name) error {
+	r, err := archive.NewReader(object, key, n)
 	if err != nil {
 		return err
 	}
