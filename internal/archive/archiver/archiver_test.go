@@ -823,14 +823,14 @@ func (b *bench) gapStored(a *Archiver) <-chan struct{} {
 func TestWhatWasWrittenBeforeAnArchiverBeginsIsStoredAtOnce(t *testing.T) {
 	b := newBench(t)
 	long := func(o *Options) { o.MaxLag = time.Hour }
-	b.archived(b.cluster.last(), long)
-	b.cluster.put("missed", "a", "b")
-	b.cluster.put("missed", "c")
+	b.archived(b.last(), long)
+	b.put("missed", "a", "b")
+	b.put("missed", "c")
 	a, stop := b.start(long)
-	b.await("the changes from before are stored", func() bool { return a.Status().Stored.Revision == b.cluster.last() })
+	b.await("the changes from before are stored", func() bool { return a.Status().Stored.Revision == b.last() })
 	objects := b.store.count()
-	b.cluster.put("later", "d")
-	b.await("a later change is received", func() bool { return a.Status().Received.Revision == b.cluster.last() })
+	b.put("later", "d")
+	b.await("a later change is received", func() bool { return a.Status().Received.Revision == b.last() })
 	if n := b.store.count() - objects; n > 0 {
 		t.Errorf("a later change was stored %d times before it was due", n)
 	}
@@ -860,8 +860,8 @@ func TestAClusterWithoutALeaderDelaysNoChangeForLong(t *testing.T) {
 	b.await("begin", func() bool { return a.Status().Timeline == 1 })
 	m.lost.Store(true)
 	began := time.Now()
-	b.cluster.put("value", "a")
-	b.await("the change is stored", func() bool { return a.Status().Stored.Revision == b.cluster.last() })
+	b.put("value", "a")
+	b.await("the change is stored", func() bool { return a.Status().Stored.Revision == b.last() })
 	if took := time.Since(began); took > time.Second+2*lastAuthTimeout+time.Second {
 		t.Errorf("the change was stored after %s", took)
 	}

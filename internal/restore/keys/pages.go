@@ -66,14 +66,7 @@ func (l *pages) read() error {
 	l.page = nil // an empty slice would keep the page before in memory
 	page, err := l.ask(revision)
 	switch {
-	case errors.Is(err, etcd.ErrPageTooLong) && l.limit > 1:
-		l.limit /= 2
-		return nil
-	case errors.Is(err, etcd.ErrPageTooLong) && !l.large && l.values:
-		l.large = true
-		return nil
-	case errors.Is(err, etcd.ErrCompacted) && !l.compacted:
-		l.compacted = true
+	case l.asksOtherwise(err):
 		return nil
 	case err != nil:
 		return err
@@ -90,6 +83,21 @@ func (l *pages) read() error {
 	}
 	l.page, l.more, l.large, l.limit = page.Keys, page.More, false, min(l.limit+l.limit/8+1, pageLimit)
 	return nil
+}
+
+// asksOtherwise reports whether an error ends with another request, and prepares it: for fewer keys, in a turn for large pages, or for the present revision.
+func (l *pages) asksOtherwise(err error) bool {
+	switch {
+	case errors.Is(err, etcd.ErrPageTooLong) && l.limit > 1:
+		l.limit /= 2
+	case errors.Is(err, etcd.ErrPageTooLong) && !l.large && l.values:
+		l.large = true
+	case errors.Is(err, etcd.ErrCompacted) && !l.compacted:
+		l.compacted = true
+	default:
+		return false
+	}
+	return true
 }
 
 // follow moves the beginning of the next page after these keys, which must be in order and of the prefix.

@@ -22,6 +22,7 @@ var ErrKilled = errors.New("killed")
 // When a call is killed.
 type When string
 
+// The moments of a call.
 const (
 	Before    When = "before"
 	InBetween When = "in the middle of"
