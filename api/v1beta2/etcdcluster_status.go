@@ -358,3 +358,23 @@ type ClusterRestoreStatus struct {
 	// +optional
 	UnsavedRevisions *int64 `json:"unsavedRevisions,omitempty"`
 }
+
+// EndpointsStatus lists the URLs at which clients reach the cluster.
+type EndpointsStatus struct {
+	// URL for clients in this Kubernetes.
+	// +optional
+	// +listType=atomic
+	Internal []string `json:"internal,omitempty"`
+	// URLs for clients outside: those addresses of the load balancer that the certificates of members have, and the DNS names of
+	// extraNames. With TLS.static or without TLS it has all addresses of the load balancer, because the operator does not know the
+	// names of your certificate. It is empty unless spec.service.type is LoadBalancer.
+	// +optional
+	// +listType=atomic
+	External []string `json:"external,omitempty"`
+	// Port of each node for clients. It is absent unless spec.service.type is NodePort.
+	// +optional
+	NodePort int32 `json:"nodePort,omitempty"`
+	// Why the load balancer has an address and external is empty.
+	// +optional
+	Message string `json:"message,omitempty"`
+}

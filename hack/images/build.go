@@ -184,3 +184,15 @@ func (b *builder) image(arch string, k kind, files []string, s stamp) (v1.Image,
 	}
 	return newImage(arch, config(k, filepath.Base(files[0])), s, b.base, programs)
 }
+
+type options struct {
+	out      string   // directory of the archives
+	archs    []string // GOARCH values; operators only
+	version  string   // tag of the operators' images
+	registry string   // registry and path before the operators' names
+	caBundle string   // PEM file that is copied to /etc/ssl/certs/ca-certificates.crt
+	programs []string // NAME:TAG=FILE[,FILE]
+	keep     string   // directory that also receives the compiled operators
+	linked   string   // directory in which the next run finds the compiled operators; empty for none
+	names    []string
+}

@@ -28,18 +28,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-type options struct {
-	out      string   // directory of the archives
-	archs    []string // GOARCH values; operators only
-	version  string   // tag of the operators' images
-	registry string   // registry and path before the operators' names
-	caBundle string   // PEM file that is copied to /etc/ssl/certs/ca-certificates.crt
-	programs []string // NAME:TAG=FILE[,FILE]
-	keep     string   // directory that also receives the compiled operators
-	linked   string   // directory in which the next run finds the compiled operators; empty for none
-	names    []string
-}
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -13,14 +13,6 @@ import (
 	"os/signal"
 )
 
-// planner is a pure planner, and how to test it.
-type planner struct {
-	// folder has its production code, with that of the folders below it, apart from without.
-	folder, without string
-	// tests are its packages. slow are tests that run only for a mutant that the others do not find, and skip are those that never run.
-	tests, slow, skip string
-}
-
 var planners = []planner{
 	{folder: "internal/cluster/plan", without: "internal/cluster/plan/model", tests: "./internal/cluster/plan/...", slow: simulations},
 	{folder: "internal/backup/plan", tests: "./internal/backup/plan/"},
@@ -52,13 +44,6 @@ func main() {
 		fmt.Fprintln(os.Stderr, "mutants: more than 5 % survive")
 		os.Exit(1)
 	}
-}
-
-// drawn is a mutant with the planner that it is in.
-type drawn struct {
-	planner planner
-	file    string
-	mutant
 }
 
 // test draws mutants until n of them compile, and returns how many of these no test finds.

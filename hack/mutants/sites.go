@@ -136,3 +136,18 @@ func isOfRules(list ast.Expr) bool {
 	of, is := kind.Elt.(*ast.Ident)
 	return is && (of.Name == "rule" || of.Name == "Rule")
 }
+
+// planner is a pure planner, and how to test it.
+type planner struct {
+	// folder has its production code, with that of the folders below it, apart from without.
+	folder, without string
+	// tests is its package. slow are tests that run only for a mutant that the others do not find, and skip are those that never run.
+	tests, slow, skip string
+}
+
+// drawn is a mutant with the planner that it is in.
+type drawn struct {
+	planner planner
+	file    string
+	mutant
+}

@@ -119,3 +119,11 @@ func sum(e ast.Expr) (string, bool) {
 	}
 	return "", false
 }
+
+// text is prose at a line of a file. Markdown is kept as it is, all else is one paragraph.
+type text struct {
+	file     string
+	line     int
+	words    string
+	markdown bool
+}

@@ -8,14 +8,6 @@ import (
 	"strings"
 )
 
-// text is prose at a line of a file. Markdown is kept as it is, all else is one paragraph.
-type text struct {
-	file     string
-	line     int
-	words    string
-	markdown bool
-}
-
 // part is a kind of text that `prose` checks.
 type part struct {
 	name string

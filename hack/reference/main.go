@@ -57,7 +57,7 @@ func page(root string) (string, error) {
 		}
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", part.heading, part.text)
 		for i, row := range rows {
-			b.WriteString("| " + strings.ReplaceAll(strings.Join(row, " \x00 "), "|", `\|`) + " |\n")
+			b.WriteString("| " + strings.ReplaceAll(shown(strings.Join(row, " \x00 ")), "|", `\|`) + " |\n")
 			if i == 0 {
 				b.WriteString(strings.Repeat("|---", len(row)) + "|\n")
 			}
@@ -65,5 +65,3 @@ func page(root string) (string, error) {
 	}
 	return strings.ReplaceAll(b.String(), "\x00", "|"), nil
 }
-
-func code(text string) string { return "`" + text + "`" }

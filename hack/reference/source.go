@@ -136,3 +136,14 @@ func eventsOf(file *ast.File) []string {
 	})
 	return slices.DeleteFunc(found, func(reason string) bool { return !upperCamelCase.MatchString(reason) })
 }
+
+func code(text string) string { return "`" + text + "`" }
+
+// shown escapes names such as <key>, which Markdown would take for HTML and omit. Code between backquotes has none to escape.
+func shown(text string) string {
+	parts := strings.Split(text, "`")
+	for i := 0; i < len(parts); i += 2 {
+		parts[i] = strings.ReplaceAll(parts[i], "<", `\<`)
+	}
+	return strings.Join(parts, "`")
+}

@@ -37,7 +37,7 @@ func (f *finder) choose(ctx context.Context, names Names, bases []Base) (History
 	all := f.keys
 	defer func() { f.keys = all }()
 	h, from, found, err := f.find(ctx)
-	for passed := 0; passed < maxHoles && f.passOver(ctx, err); passed++ {
+	for passed := 0; passed < MaxHoles && f.passOver(ctx, err); passed++ {
 		h, from, found, err = f.find(ctx)
 	}
 	if err != nil {
@@ -57,7 +57,7 @@ func (f *finder) passOver(ctx context.Context, err error) bool {
 	if !errors.As(err, &of) || !objstore.Unread(ctx, err) {
 		return false
 	}
-	link, _ := parseKey(f.root, of.key)
+	link, _ := ParseKey(f.root, of.key)
 	at := slices.IndexFunc(f.keys, link.is)
 	if at < 0 {
 		return false

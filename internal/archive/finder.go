@@ -17,9 +17,6 @@ import (
 )
 
 const (
-	// MaxLinks limits the links between a base and a target, because one search reads their headers. At a segment every 5 seconds, these are
-	// those of 27 hours.
-	MaxLinks = 20_000
 	// parallel is how many headers are read at the same time.
 	parallel = 16
 	// maxHeld is how many bytes of headers one search holds. Those of MaxLinks segments have 26 MiB at a segment every 5 seconds.
@@ -105,7 +102,7 @@ type finder struct {
 // find returns the part of the timeline from the base to the target. found is false if no base reaches the target. Then the
 // part ends at the next base. With an error of a link, it returns the base from which the part begins.
 func (f *finder) find(ctx context.Context) (h History, from Base, found bool, err error) {
-	next := sort.Search(len(f.bases), func(i int) bool { return !f.reaches(f.bases[i]) })
+	next := sort.Search(len(f.bases), func(i int) bool { return !reaches(f, f.bases[i]) })
 	for _, b := range slices.Backward(f.bases[:next]) {
 		from := f.holding(b.Point.Revision)
 		to, err := f.end(ctx, from)
@@ -135,7 +132,7 @@ func (f *finder) find(ctx context.Context) (h History, from Base, found bool, er
 }
 
 // reaches reports whether a base is not after the target.
-func (f *finder) reaches(b Base) bool {
+func reaches(f *finder, b Base) bool {
 	return !above(b.Point, f.target)
 }
 

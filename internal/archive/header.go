@@ -16,11 +16,11 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/bounded"
 )
 
-// formatVersion is increased if an older reader would misread a newer object, and not if a field is added.
-const formatVersion = 1
+// FormatVersion is increased if an older reader would misread a newer object, and not if a field is added.
+const FormatVersion = 1
 
-// maxHeader limits a header in bytes, so that a wrong object cannot fill the memory.
-const maxHeader = 1 << 20
+// MaxHeader limits a header in bytes, so that a wrong object cannot fill the memory.
+const MaxHeader = 1 << 20
 
 // The kinds of objects.
 const (
@@ -33,7 +33,7 @@ const (
 type Points []Point
 
 // maxPoints is more than fit into a header: each of them has 42 bytes or more.
-const maxPoints = maxHeader / 42
+const maxPoints = MaxHeader / 42
 
 // UnmarshalJSON decodes at most maxPoints. Empty ones would take ten times the memory of their text.
 func (p *Points) UnmarshalJSON(text []byte) error {
@@ -292,8 +292,8 @@ func decodeLine(body *bufio.Reader, key string, v any) (string, int, error) {
 	if err := bounded.JSON(text, &head); err != nil {
 		return "", 0, fmt.Errorf("%w: the header of %s: %w", ErrCorrupt, key, err)
 	}
-	if head.FormatVersion > formatVersion {
-		return "", 0, fmt.Errorf("%w (%d; this version reads up to %d): use a newer version of the operators", ErrNewerFormat, head.FormatVersion, formatVersion)
+	if head.FormatVersion > FormatVersion {
+		return "", 0, fmt.Errorf("%w (%d; this version reads up to %d): use a newer version of the operators", ErrNewerFormat, head.FormatVersion, FormatVersion)
 	}
 	if err := bounded.JSON(text, v); err != nil {
 		return "", 0, fmt.Errorf("%w: the header of %s: %w", ErrCorrupt, key, err)
@@ -309,8 +309,8 @@ func readLine(body *bufio.Reader) ([]byte, error) {
 		switch {
 		case err == nil:
 			return content, nil
-		case len(content) > maxHeader:
-			return nil, fmt.Errorf("%w: it is longer than %d bytes", ErrCorrupt, maxHeader)
+		case len(content) > MaxHeader:
+			return nil, fmt.Errorf("%w: it is longer than %d bytes", ErrCorrupt, MaxHeader)
 		case errors.Is(err, io.EOF):
 			return nil, fmt.Errorf("%w: the object ends within it", ErrCorrupt)
 		case !errors.Is(err, bufio.ErrBufferFull):

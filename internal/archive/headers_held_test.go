@@ -40,7 +40,7 @@ func TestLargeHeadersTakeBoundedMemory(t *testing.T) {
 		want error
 		most uint64 // MiB, with what the test encodes
 	}{
-		"a long reason": {func(h *Header) { h.Reason = strings.Repeat("x", maxHeader-4096) }, ErrCorrupt, 128},
+		"a long reason": {func(h *Header) { h.Reason = strings.Repeat("x", MaxHeader-4096) }, ErrCorrupt, 128},
 		"many points": {func(h *Header) {
 			points := make(Points, 0, 15_000)
 			for i := range 15_000 {
@@ -75,7 +75,7 @@ func TestEmptyPointsTakeNoMemory(t *testing.T) {
 	h.segment(h.chain.Last+1, 1, 1)
 	store := storing(h.History)
 	for _, point := range []string{"{}", "null", `{"revision":1,"at":"` + strings.Repeat("x", 1000) + `"}`} {
-		text := fmt.Sprintf(`{"formatVersion":1,"kind":"segment","points":[%s]}`, strings.TrimSuffix(strings.Repeat(point+",", (maxHeader-1024)/(len(point)+1)), ","))
+		text := fmt.Sprintf(`{"formatVersion":1,"kind":"segment","points":[%s]}`, strings.TrimSuffix(strings.Repeat(point+",", (MaxHeader-1024)/(len(point)+1)), ","))
 		object := fmt.Appendf([]byte(text), " %08x\n", crc32.Checksum([]byte(text), castagnoli))
 		store.Place(h.Links[0].Key, object)
 		heaptest.Bound(t, 24, func() {
@@ -94,12 +94,12 @@ func TestAHeaderWithAsManyPointsAsFitIsRead(t *testing.T) {
 	header := h.Links[0].Header
 	begin := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 	header.Points, header.hash = nil, ""
-	for i := range (maxHeader - 4096) / 46 {
+	for i := range (MaxHeader - 4096) / 46 {
 		header.Points = append(header.Points, Point{Revision: header.First, At: begin.Add(time.Duration(i) * time.Second)})
 	}
 	header.Points[len(header.Points)-1].Revision = header.Last
 	object := header.Encode()
-	if len(object) > maxHeader {
+	if len(object) > MaxHeader {
 		t.Fatalf("the header has %d bytes", len(object))
 	}
 	store := storing(h.History)

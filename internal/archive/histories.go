@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 )
 
 // has reports whether a base can be of the timeline. Another timeline may have the same cluster ID and the same revisions: after the
@@ -106,12 +108,6 @@ func linked(histories []History) []History {
 		later = append([]Start{h.Start}, later...)
 	}
 	return histories
-}
-
-// Target is what a restore asks for: a revision, or the state at a time.
-type Target struct {
-	Revision int64
-	Time     time.Time // if Revision is 0
 }
 
 // span is what one base reaches: links that follow each other, without a gap and without a change of authentication.
@@ -230,9 +226,24 @@ func (s *span) extend(l Link) {
 	s.to = s.times[len(s.times)-1]
 }
 
-func above(p Point, target Target) bool {
-	if target.Revision > 0 {
-		return p.Revision > target.Revision
+// anchor is the chain before the first link that exists. Links before it may have been deleted with their bases.
+func (h History) anchor() Chain {
+	chain := h.Start.Chain()
+	if len(h.Links) > 0 && h.Links[0].Header.First > chain.Last+1 {
+		first := h.Links[0].Header
+		return Chain{Timeline: first.Timeline, Last: first.First - 1, Hash: first.Previous, At: h.Start.Base.At}
 	}
-	return p.At.After(target.Time)
+	return chain
+}
+
+// idle returns the state of authentication up to Progress, since when there was no revision: that of the newest base of the last one. An
+// archiver does not report progress between a change and the base that has it.
+func (h History) idle(b Base) auth.State {
+	at, state := b.Point.At, b.Auth
+	for _, own := range h.own {
+		if own.Point.Revision == h.Progress.Revision && own.Point.At.After(at) && !own.Point.At.After(h.Progress.At) {
+			at, state = own.Point.At, own.Auth
+		}
+	}
+	return state
 }

@@ -37,8 +37,8 @@ func (h Hole) String() string {
 	return fmt.Sprintf("the segments %s are missing", revisions)
 }
 
-// maxHoles bounds the reads of a survey. If there are more holes, what is before them counts as not recoverable.
-const maxHoles = 64
+// MaxHoles bounds the reads of a survey. If there are more holes, what is before them counts as not recoverable.
+const MaxHoles = 64
 
 // surveyor reads the headers that a survey needs, each of them once.
 type surveyor struct {
@@ -91,7 +91,7 @@ func (s *surveyor) sections(ctx context.Context, names Names) ([]section, error)
 	}
 	var found []section
 	until, end := int64(0), len(names.Links)
-	for end > 0 && len(s.holes) < maxHoles {
+	for end > 0 && len(s.holes) < MaxHoles {
 		warm := end
 		for warm > 0 && !names.Links[warm-1].cold {
 			warm--
@@ -151,7 +151,7 @@ func (s *surveyor) numbered(ctx context.Context, t Timeline, links []Name, until
 			return nil, err
 		}
 		parts = append(parts, section{links: links[first:], until: until, after: first > 0})
-		if first == 0 || len(s.holes) >= maxHoles {
+		if first == 0 || len(s.holes) >= MaxHoles {
 			return parts, nil
 		}
 		before, err := s.header(ctx, links[first-1])
@@ -208,7 +208,7 @@ func (s *surveyor) readable(ctx context.Context, names *Names) error {
 		for first > 0 && names.Links[first-1].cold {
 			first--
 		}
-		if asked++; asked > maxHoles {
+		if asked++; asked > MaxHoles {
 			return nil
 		}
 		warm, err := s.bothReadable(ctx, names.Links[first], names.Links[end-1])

@@ -56,7 +56,7 @@ func (l *lister) list(ctx context.Context, store objstore.Store, prefix string) 
 		if err != nil {
 			return nil, err
 		}
-		if name, ok := parseKey(l.root, object.Key); ok {
+		if name, ok := ParseKey(l.root, object.Key); ok {
 			if err := l.add(name, object); err != nil {
 				return nil, err
 			}
@@ -211,4 +211,30 @@ func Read(ctx context.Context, store objstore.Store, root string) ([]History, er
 		histories = append(histories, h)
 	}
 	return histories, nil
+}
+
+// Newest returns the newest timeline with its last link only, and false if there is none. It holds no names, so an archive may have any
+// number of them.
+func Newest(ctx context.Context, store objstore.Store, root string) (newest Names, found bool, err error) {
+	last := int64(0)
+	for object, err := range store.List(objstore.Unheld(ctx), root) {
+		if err != nil {
+			return Names{}, false, fmt.Errorf("list the archive %s: %w", root, err)
+		}
+		n, ok := ParseKey(root, object.Key)
+		if !ok || n.timeline < newest.Timeline {
+			continue
+		}
+		if n.timeline > newest.Timeline {
+			newest, last = Names{Timeline: n.timeline}, 0
+		}
+		switch {
+		case n.first == 0:
+			newest.Started = true
+		case n.first > last:
+			n.cold = object.Cold
+			newest.Links, last = []Name{n}, n.first
+		}
+	}
+	return newest, newest.Timeline > 0, nil
 }

@@ -164,7 +164,7 @@ func TestANameHasTheKeyThatItWasReadFrom(t *testing.T) {
 		StartKey(root, 3), LinkKey(root, 1, time.Date(2026, 2, 28, 23, 59, 59, 0, time.UTC), 7), LinkKey(root, 1<<60, time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), 1<<62),
 		LinkKey(root, 2, time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC), 1), LinkKey(root, 2, time.Date(1969, 12, 31, 12, 0, 0, 0, time.UTC), 1),
 	} {
-		if n, ok := parseKey(root, key); !ok || n.Key(root) != key {
+		if n, ok := ParseKey(root, key); !ok || n.Key(root) != key {
 			t.Errorf("%s became %s", key, n.Key(root))
 		}
 	}

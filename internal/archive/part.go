@@ -86,7 +86,7 @@ func linksAround(target Target) func(all []Names) {
 func near(ctx context.Context, store objstore.Store, root string, t Timeline, target Target, memory *objstore.Holding) ([]Name, error) {
 	memory.Release() // those of the timeline before
 	l := lister{root: root, most: maxNames, memory: memory, trim: linksAround(target)}
-	all, err := l.list(ctx, store, t.prefix(root))
+	all, err := l.list(ctx, store, t.Prefix(root))
 	if err != nil || len(all) == 0 {
 		return nil, wrapTimeline(t, err)
 	}
@@ -111,7 +111,7 @@ func Oldest(ctx context.Context, store objstore.Store, root string, t Timeline, 
 	memory := objstore.HoldingOf(ctx).Beside()
 	defer memory.Release() // the caller holds few
 	l := lister{root: root, most: 2*most + 2, memory: memory, trim: oldestLinks(most), wanted: wanted}
-	all, err := l.list(ctx, store, t.prefix(root))
+	all, err := l.list(ctx, store, t.Prefix(root))
 	if err != nil || len(all) == 0 {
 		return nil, false, wrapTimeline(t, err)
 	}
@@ -126,10 +126,15 @@ func wrapTimeline(t Timeline, err error) error {
 	return err
 }
 
-// begins returns the first revision of the oldest link, held or not. It is 0 if there is none.
-func (n Names) begins() int64 {
-	if n.oldest == 0 && len(n.Links) > 0 {
-		return n.Links[0].first
+// OutdatedProofs returns the keys of the passed proofs of parts that the archive does not have any more. A failed one is kept while its snapshot exists.
+func OutdatedProofs(root string, all []Names, proofs []ProofName) []string {
+	var keys []string
+	for _, n := range proofs {
+		at := slices.IndexFunc(all, func(names Names) bool { return names.Timeline == n.Timeline })
+		gone := at < 0 || n.To < all[at].begins()
+		if gone && !n.Failed {
+			keys = append(keys, n.Key(root))
+		}
 	}
-	return n.oldest
+	return keys
 }

@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
@@ -43,7 +45,7 @@ type Reader struct {
 
 // OpenSegment opens a link and reads its header. The caller closes the Reader.
 func OpenSegment(ctx context.Context, store objstore.Getter, root, key string) (*Reader, error) {
-	n, ok := parseKey(root, key)
+	n, ok := ParseKey(root, key)
 	if !ok || n.first == 0 {
 		return nil, fmt.Errorf("%w: %s is not the key of a segment", ErrCorrupt, key)
 	}
@@ -51,15 +53,15 @@ func OpenSegment(ctx context.Context, store objstore.Getter, root, key string) (
 	if err != nil {
 		return nil, &RevisionError{Revision: n.first, Key: key, Err: err}
 	}
-	r, err := newReader(object, key, n)
+	r, err := NewReader(object, key, n)
 	if err != nil {
 		return nil, errors.Join(err, object.Close())
 	}
 	return r, nil
 }
 
-// newReader reads the header of a link's object.
-func newReader(object io.ReadCloser, key string, n Name) (*Reader, error) {
+// NewReader reads the header of a link's object.
+func NewReader(object io.ReadCloser, key string, n Name) (*Reader, error) {
 	r := &Reader{Key: key, object: object, body: bufio.NewReaderSize(object, 32<<10), sum: sha256.New()}
 	var err error
 	if r.Header, err = decodeHeader(r.body, key, n); err != nil {
@@ -141,4 +143,59 @@ func (r *Reader) complete() error {
 type linkError struct {
 	key string
 	err error
+}
+
+// ReadStart reads the start object of a timeline.
+func ReadStart(ctx context.Context, store objstore.Getter, root string, t Timeline) (Start, error) {
+	key := StartKey(root, t)
+	body, err := store.Get(ctx, key)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Start{}, fmt.Errorf("%w: timeline %d has no start object %s: %w", ErrCorrupt, t, key, err)
+	}
+	if err != nil {
+		return Start{}, fmt.Errorf("read the start of timeline %d: %w", t, err)
+	}
+	defer body.Close()
+	return DecodeStart(body, key, t)
+}
+
+// decode returns the records of a segment.
+func decode(ctx context.Context, body io.Reader, h Header, identities []byte) (io.Reader, error) {
+	switch h.Encryption {
+	case "":
+	case codec.Age:
+		decrypted, err := codec.Decrypt(ctx, body, identities)
+		switch {
+		case errors.Is(err, codec.ErrIdentity), err != nil && ctx.Err() != nil:
+			return nil, err
+		case err != nil:
+			return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		}
+		body = decrypted
+	default:
+		return nil, fmt.Errorf("%w: the encryption %q is not known", ErrNewerFormat, h.Encryption)
+	}
+	switch h.Compression {
+	case "":
+		return body, nil
+	case codec.Zstd:
+		plain, err := codec.Decompress(body)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		}
+		return plain, nil
+	}
+	return nil, fmt.Errorf("%w: the compression %q is not known", ErrNewerFormat, h.Compression)
+}
+
+func (e *linkError) Error() string { return e.err.Error() }
+
+func (e *linkError) Unwrap() error { return e.err }
+
+// SegmentOf returns the key of the segment that an error is about. It is empty if the error is of none.
+func SegmentOf(err error) string {
+	if of := (*linkError)(nil); errors.As(err, &of) {
+		return of.key
+	}
+	return ""
 }

@@ -36,7 +36,7 @@ func (s Survey) Outdated(ctx context.Context, store objstore.Store, root string,
 
 // outdatedOf is Outdated. oldest returns the oldest links of a timeline, like Oldest.
 func outdatedOf(all []Names, starts []Start, b Base, most int, oldest func(t Timeline, wanted func(Name) bool, most int) ([]Name, bool, error)) (outdated []Name, more bool, err error) {
-	at := timelineOf(all, starts, b)
+	at := TimelineOf(all, starts, b)
 	if at < 0 {
 		return nil, false, nil
 	}
@@ -66,8 +66,8 @@ func outdatedOf(all []Names, starts []Start, b Base, most int, oldest func(t Tim
 	return append(outdated, links[:fits]...), more || fits < len(links), nil
 }
 
-// timelineOf returns the index of the timeline whose history has the base, or -1.
-func timelineOf(all []Names, starts []Start, b Base) int {
+// TimelineOf returns the index of the timeline whose history has the base, or -1.
+func TimelineOf(all []Names, starts []Start, b Base) int {
 	for i := len(all) - 1; i >= 0; i-- {
 		switch {
 		case starts[i].has(b):

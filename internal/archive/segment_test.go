@@ -265,7 +265,7 @@ func TestOnlyKeysOfTheFormatAreParsed(t *testing.T) {
 		"other/" + StartKey(root, 3):          false,
 		strings.Replace(LinkKey(root, 3, noon, 42), "20261122", "2026-11-22", 1): false,
 	} {
-		if _, ok := parseKey(root, key); ok != want {
+		if _, ok := ParseKey(root, key); ok != want {
 			t.Errorf("%s: got %v, want %v", key, ok, want)
 		}
 	}
@@ -319,7 +319,7 @@ func TestErrorsNameRevisionAndKey(t *testing.T) {
 
 // A header of any size in the bucket must not take the memory of the operator, which reads the headers of an archive.
 func TestAHeaderOfTenTimesTheBoundIsNotRead(t *testing.T) {
-	body := bufio.NewReader(io.LimitReader(spaces{}, 10*maxHeader))
+	body := bufio.NewReader(io.LimitReader(spaces{}, 10*MaxHeader))
 	heaptest.Bound(t, 8, func() {
 		if _, _, err := decodeLine(body, "key", &Header{}); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("error %v", err)

@@ -4,17 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
-
-	"github.com/etcd-suite/etcd-operator/internal/auth"
 )
-
-func (t Target) String() string {
-	if t.Revision > 0 {
-		return fmt.Sprintf("revision %d", t.Revision)
-	}
-	return t.Time.UTC().Format(time.RFC3339Nano)
-}
 
 // Refusal means that a target cannot be restored.
 type Refusal struct {
@@ -140,28 +130,6 @@ func Select(histories []History, bases []Base, target Target, seen ...Seen) (Cho
 	return Choice{}, refuse(histories, bases, e, target)
 }
 
-// anchor is the chain before the first link that exists. Links before it may have been deleted with their bases.
-func (h History) anchor() Chain {
-	chain := h.Start.Chain()
-	if len(h.Links) > 0 && h.Links[0].Header.First > chain.Last+1 {
-		first := h.Links[0].Header
-		return Chain{Timeline: first.Timeline, Last: first.First - 1, Hash: first.Previous, At: h.Start.Base.At}
-	}
-	return chain
-}
-
-// idle returns the state of authentication up to Progress, since when there was no revision: that of the newest base of the last one. An
-// archiver does not report progress between a change and the base that has it.
-func (h History) idle(b Base) auth.State {
-	at, state := b.Point.At, b.Auth
-	for _, own := range h.own {
-		if own.Point.Revision == h.Progress.Revision && own.Point.At.After(at) && !own.Point.At.After(h.Progress.At) {
-			at, state = own.Point.At, own.Auth
-		}
-	}
-	return state
-}
-
 // refuse explains why no timeline has the target.
 func refuse(histories []History, bases []Base, e evidence, target Target) *Refusal {
 	refusal := &Refusal{Target: target, Reason: "it is outside of what the archive has"}
@@ -208,13 +176,6 @@ func (l Link) loss(target Target) string {
 		return fmt.Sprintf("users, roles or authentication changed between the revisions %d and %d, and the archive does not have these changes", h.First, h.Last)
 	}
 	return ""
-}
-
-func below(p Point, target Target) bool {
-	if target.Revision > 0 {
-		return p.Revision < target.Revision
-	}
-	return p.At.Before(target.Time)
 }
 
 // IsRefusal reports whether an error says that a target cannot be restored.

@@ -443,7 +443,7 @@ func outdatedKeys(all []Names, starts []Start, b Base) []string {
 
 func (h History) names() (names []Name) {
 	for _, l := range h.Links {
-		n, _ := parseKey(root, l.Key)
+		n, _ := ParseKey(root, l.Key)
 		names = append(names, n)
 	}
 	return names

@@ -80,7 +80,7 @@ func inside(r Range, err error) bool {
 	if !errors.As(err, &of) {
 		return false
 	}
-	link, _ := parseKey(root, of.key)
+	link, _ := ParseKey(root, of.key)
 	return link.timeline == r.Timeline && r.From.Revision < link.first && link.first <= r.To.Revision
 }
 

@@ -32,7 +32,7 @@ func NewWriter(w io.Writer, chain Chain, now auth.State) *Writer {
 	return &Writer{
 		chain: chain, out: bufio.NewWriterSize(w, 64<<10), sum: sha256.New(), tail: sha256.New(),
 		header: Header{
-			FormatVersion: formatVersion, Kind: kindSegment, Timeline: chain.Timeline, First: chain.Last + 1, Last: chain.Last,
+			FormatVersion: FormatVersion, Kind: kindSegment, Timeline: chain.Timeline, First: chain.Last + 1, Last: chain.Last,
 			Number: chain.Number + 1, Previous: chain.Hash, AuthFrom: now.Revision, AuthEnabledFrom: now.Enabled,
 		},
 	}

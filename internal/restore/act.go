@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -149,13 +148,6 @@ func (r *Reconciler) prove(ctx context.Context, key worker.Key, wanted steps.Ver
 		proof.Keys.Time = metav1.NewTime(r.now()).Rfc3339Copy()
 	}
 	return proof, secret
-}
-
-// begun lets a reading begin only when the status has recorded that it begins. If the snapshot ends this process, the next one finds the
-// attempt in the status, and pauses before the next attempt. Only the worker waits, and no pass.
-type begun struct {
-	mu       sync.Mutex
-	expected map[worker.Key]chan struct{}
 }
 
 // expect returns a channel that is closed when the beginning is recorded.

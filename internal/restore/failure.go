@@ -185,3 +185,9 @@ var (
 	// errReplaced is in the chain if the snapshot is another one than at the comparison.
 	errReplaced = errors.New("the snapshot was replaced since its keys were compared")
 )
+
+// errKey is in the chain if the name of the snapshot of a point cannot be one of an object. It would be found only after the whole replay.
+var errKey = errors.New("the path is too long for a restore to a point in time")
+
+// errPointTarget is in the chain if the snapshot of a point could not be stored.
+var errPointTarget = errors.New("store the snapshot of the point")

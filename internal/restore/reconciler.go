@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -96,3 +97,10 @@ type Dial func(endpoint etcd.Endpoint, tlsConfig *tls.Config) (*etcd.Client, err
 
 // Sign signs a URL to read a source, and proves that the URL can read it.
 type Sign func(ctx context.Context, src v1beta2.RestoreSource, by source.By) (objstore.SignedURL, error)
+
+// begun lets a reading begin only when the status has recorded that it begins. If the snapshot ends this process, the next one finds the
+// attempt in the status, and pauses before the next attempt. Only the worker waits, and no pass.
+type begun struct {
+	mu       sync.Mutex
+	expected map[worker.Key]chan struct{}
+}

@@ -2,9 +2,6 @@ package restore
 
 import (
 	"context"
-	"fmt"
-	"math"
-	"runtime/debug"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive/replay"
 	"github.com/etcd-suite/etcd-operator/internal/pace"
@@ -34,25 +31,18 @@ const (
 	minReplayMemory = 100 << 20
 )
 
-// WithReplayMemory limits the memory of a replay. It takes this memory off that of the operator (GOMEMLIMIT). If it does not
-// fit, the replay gets less, and notice reports that.
-func (s Spool) WithReplayMemory(memory int64) (limited Spool, notice string) {
-	const mib = 1 << 20
-	total := debug.SetMemoryLimit(-1)
-	if total == math.MaxInt64 || memory == 0 {
-		s.replays = newReplays(memory)
-		return s, ""
-	}
-	if left := total - minOperatorMemory; left < memory {
-		notice = fmt.Sprintf("The memory of a replay is %d MiB instead of %d MiB, because the operator has %d MiB and needs %d MiB itself. "+
-			"Raise restoreOperator.resources.limits.memory or lower restoreOperator.replay.memory.", max(left, minReplayMemory)/mib, memory/mib, total/mib, minOperatorMemory/mib)
-		memory = max(left, minReplayMemory)
-	}
-	debug.SetMemoryLimit(total - memory)
-	s.replays = newReplays(memory)
-	return s, notice
-}
-
 func newReplays(memory int64) replays {
 	return replays{replay.Process{Memory: memory}, turns.NewGate(1)}
+}
+
+// replays runs one replay at a time, because each of them may use all of the memory for replays. A replay reads the store, so it ends if
+// that hardly moves. It also ends if it holds the slot for too long while others wait.
+type replays struct {
+	process replayer
+	slot    *turns.Gate
+}
+
+// replayer is a replay.Process, except in tests.
+type replayer interface {
+	Replay(ctx context.Context, o replay.Order) (replay.Result, error)
 }

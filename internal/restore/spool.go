@@ -4,16 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/etcd-suite/etcd-operator/internal/archive/replay"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
@@ -25,6 +26,8 @@ type Spool struct {
 	replays replays
 	// processors decode and check snapshots. If it is nil, there are no turns.
 	processors *turns.Gate
+	// large is for pages of keys. If it is nil, there are no turns.
+	large *turns.Gate
 }
 
 // spoolName is the directory below the spool directory that only this operator uses.
@@ -39,7 +42,7 @@ func OpenSpool(dir string, o spool.Options) (Spool, error) {
 		return Spool{}, fmt.Errorf("create the spool directory %s (--spool-dir): %w", own, err)
 	}
 	o.Urgent = safetyShare
-	return Spool{spool.New(own, o), newReplays(0), turns.NewGate(runtime.GOMAXPROCS(0))}, nil
+	return Spool{spool.New(own, o), newReplays(0), turns.NewGate(runtime.GOMAXPROCS(0)), newLargeKeys()}, nil
 }
 
 // safetyShare is how many percent of the spool volume the proofs leave free for safety snapshots. A proof may take hours, and
@@ -47,8 +50,8 @@ func OpenSpool(dir string, o spool.Options) (Spool, error) {
 const safetyShare = 25
 
 // place returns where a snapshot of a namespace is read to.
-func (s Spool) place(namespace string, room snapshot.Room) snapshot.Place {
-	place := snapshot.Place{Namespace: namespace, Dir: s.Dir(), Room: room}
+func (s Spool) place(namespace string, room proof.Room) proof.Place {
+	place := proof.Place{Namespace: namespace, Dir: s.Dir(), Room: room}
 	if s.processors != nil {
 		place.CPU = func(ctx context.Context) (func(), error) { return s.processors.Enter(turns.Stay(ctx), namespace) } // a turn takes seconds
 	}
@@ -67,7 +70,7 @@ func (s Spool) reserve(ctx context.Context, asked Asked, bytes int64) (*spool.Sh
 }
 
 // forSafety returns the spool for a safety snapshot of a namespace. end ends it when it has to give its space to another one.
-func (s Spool) forSafety(namespace string, end context.CancelCauseFunc) snapshot.Spool {
+func (s Spool) forSafety(namespace string, end context.CancelCauseFunc) proof.Spool {
 	return urgentSpool{s.Of(namespace), end}
 }
 
@@ -107,14 +110,21 @@ const (
 	readMost = 24 * time.Hour
 )
 
-// replays runs one replay at a time, because each of them may use all of the memory for replays. A replay reads the store, so it ends if
-// that hardly moves. It also ends if it holds the slot for too long while others wait.
-type replays struct {
-	process replayer
-	slot    *turns.Gate
-}
-
-// replayer is a replay.Process, except in tests.
-type replayer interface {
-	Replay(ctx context.Context, o replay.Order) (replay.Result, error)
+// WithReplayMemory limits the memory of a replay. It takes this memory off that of the operator (GOMEMLIMIT). If it does not
+// fit, the replay gets less, and notice reports that.
+func (s Spool) WithReplayMemory(memory int64) (limited Spool, notice string) {
+	const mib = 1 << 20
+	total := debug.SetMemoryLimit(-1)
+	if total == math.MaxInt64 || memory == 0 {
+		s.replays = newReplays(memory)
+		return s, ""
+	}
+	if left := total - minOperatorMemory; left < memory {
+		notice = fmt.Sprintf("The memory of a replay is %d MiB instead of %d MiB, because the operator has %d MiB and needs %d MiB itself. "+
+			"Raise restoreOperator.resources.limits.memory or lower restoreOperator.replay.memory.", max(left, minReplayMemory)/mib, memory/mib, total/mib, minOperatorMemory/mib)
+		memory = max(left, minReplayMemory)
+	}
+	debug.SetMemoryLimit(total - memory)
+	s.replays = newReplays(memory)
+	return s, notice
 }

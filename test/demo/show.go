@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/etcd-suite/etcd-operator/test/stack"
@@ -119,4 +121,26 @@ func measureOutage(ctx context.Context, etcd *clientv3.Client) func() (longest t
 		<-done
 		return longest, reads
 	}
+}
+
+const namespace = "demo"
+
+const cluster = "example"
+
+// waitLimit is the timeout of each kubectl wait. On an idle machine each wait takes seconds.
+const waitLimit = "180s"
+
+type demo struct {
+	started time.Time
+	stack   *stack.Stack
+	store   *s3.Client
+	etcd    *clientv3.Client
+	// tls is what the client Secret of the cluster has.
+	tls *tls.Config
+	// forgotten gets the result of deleting what an earlier demo left.
+	forgotten chan error
+	// revision of the cluster after the last write before the snapshot.
+	revision int64
+	// proven is the table at the end: what the demo saw, and the evidence.
+	proven []fact
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"os"
@@ -18,31 +17,12 @@ import (
 )
 
 const (
-	namespace = "demo"
-	cluster   = "example"
-	keys      = 1000
+	keys = 1000
 	// parallelWrites is how many keys are written at once. etcd then saves several with one write to its disk.
 	parallelWrites = 20
-	// waitLimit is the timeout of each kubectl wait. On an idle machine each wait takes seconds.
-	waitLimit = "180s"
 	// readLimit is the timeout for reading every key at once.
 	readLimit = 30 * time.Second
 )
-
-type demo struct {
-	started time.Time
-	stack   *stack.Stack
-	store   *s3.Client
-	etcd    *clientv3.Client
-	// tls is what the client Secret of the cluster has.
-	tls *tls.Config
-	// forgotten gets the result of deleting what an earlier demo left.
-	forgotten chan error
-	// revision of the cluster after the last write before the snapshot.
-	revision int64
-	// proven is the table at the end: what the demo saw, and the evidence.
-	proven []fact
-}
 
 func (d *demo) kubernetes(ctx context.Context) (err error) {
 	d.stack, err = stack.Open(ctx, os.Stdout, "kubernetes", "containerd", "coredns", "directories", "etcd-3.6", "cni", "helm", "versitygw")

@@ -3,11 +3,16 @@ package stack
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/etcd-suite/etcd-operator/test/localkube/cluster"
 	"github.com/etcd-suite/etcd-operator/test/localkube/programs"
 )
 
@@ -135,4 +140,42 @@ func (s *Stack) imageDigests() (map[string]string, error) {
 		digests[strings.Replace(name, "-operator", "Operator", 1)] = "d" + string(found[1])
 	}
 	return digests, nil
+}
+
+// Open builds those of the named programs that are not built, and starts the cluster. The images for LoadImages are built
+// while the cluster starts. It writes its progress to out.
+func Open(ctx context.Context, out io.Writer, names ...string) (*Stack, error) {
+	log.SetLogger(logr.Discard()) // without a logger, controller-runtime prints a stack trace after 30 s
+	s := &Stack{out: out}
+	var err error
+	if os.Getenv("KUBECONFIG") == "" {
+		// Report missing packages before the long build, not after it.
+		if err := cluster.Require(ctx, func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }); err != nil {
+			return nil, err
+		}
+	}
+	if s.cache, err = programs.Open(ctx); err != nil {
+		return nil, err
+	}
+	modules, err := programs.Select(names...)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.cache.Build(ctx, out, modules); err != nil {
+		return nil, err
+	}
+	if s.bin, err = s.cache.Bin(); err != nil {
+		return nil, err
+	}
+	if s.root, err = repository(); err != nil {
+		return nil, err
+	}
+	if os.Getenv("KUBECONFIG") == "" {
+		s.built = make(chan struct{})
+		go func() {
+			defer close(s.built)
+			s.buildError = s.buildImages(ctx, names)
+		}()
+	}
+	return s, s.connect(ctx)
 }

@@ -74,7 +74,7 @@ func newBench(t *testing.T) *bench {
 }
 
 func (b *bench) restart() {
-	b.Follower = &Follower{Copying: archive.Copying{From: b.from, To: b.to, FromRoot: first, ToRoot: second}}
+	b.Follower = &Follower{Copying: Copying{From: b.from, To: b.to, FromRoot: first, ToRoot: second}}
 }
 
 func (b *bench) begin(t archive.Timeline, revision int64) {
@@ -171,7 +171,7 @@ func (b *bench) ordered() {
 
 func (b *bench) sync() int {
 	b.Helper()
-	copied, err := b.Sync(b.Context(), archive.Floor{})
+	copied, err := b.Sync(b.Context(), Floor{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func TestTheStartsOfTimelinesThatCannotBeReadStopNoOtherTimelines(t *testing.T) 
 	}
 	b.begin(6, 10)
 	b.segments(3)
-	if copied, err := b.Sync(t.Context(), archive.Floor{}); err != nil || copied != 4 {
+	if copied, err := b.Sync(t.Context(), Floor{}); err != nil || copied != 4 {
 		t.Errorf("%d objects are copied, want 4: %v", copied, err)
 	}
 	if at, synced := b.At(); !synced || at.Timeline != 6 {
@@ -40,7 +40,7 @@ func TestAFirstLocationThatReturnsNoTimelineIsAnError(t *testing.T) {
 			b.from.refused[key] = fs.ErrPermission
 		}
 	}
-	if _, err := b.Sync(t.Context(), archive.Floor{}); !errors.Is(err, archive.ErrCopySource) {
+	if _, err := b.Sync(t.Context(), Floor{}); !errors.Is(err, ErrSource) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -32,11 +32,11 @@ func TestObjectsThatTheSecondLocationDoesNotReturnStopNoCopy(t *testing.T) {
 			if restarted {
 				b.restart()
 			}
-			if _, err := b.Sync(t.Context(), archive.Floor{}); err != nil {
+			if _, err := b.Sync(t.Context(), Floor{}); err != nil {
 				t.Errorf("%s, restarted %t, nothing is new: %v", name, restarted, err)
 			}
 			b.segments(1)
-			if _, err := b.Sync(t.Context(), archive.Floor{}); err != nil {
+			if _, err := b.Sync(t.Context(), Floor{}); err != nil {
 				t.Errorf("%s, restarted %t: %v", name, restarted, err)
 			}
 		}
@@ -64,7 +64,7 @@ func TestAnArchiveThatBeginsAgainIsNotCopiedBelowAStartThatCannotBeCompared(t *t
 	b.restart()
 	b.begin(1, 100)
 	b.segments(4)
-	if _, err := b.Sync(t.Context(), archive.Floor{}); !errors.Is(err, archive.ErrOtherCopy) || len(b.to.written) > written {
+	if _, err := b.Sync(t.Context(), Floor{}); !errors.Is(err, ErrOtherCopy) || len(b.to.written) > written {
 		t.Errorf("%d links of another archive are copied below the old start: %v", len(b.to.written)-written, err)
 	}
 }

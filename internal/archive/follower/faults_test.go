@@ -46,7 +46,7 @@ func TestAFirstLocationThatReturnsNothingIsAnError(t *testing.T) {
 	for _, key := range b.segments(8) {
 		b.from.refused[key] = fs.ErrPermission
 	}
-	if _, err := b.Sync(t.Context(), archive.Floor{}); !errors.Is(err, archive.ErrCopySource) {
+	if _, err := b.Sync(t.Context(), Floor{}); !errors.Is(err, ErrSource) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -86,10 +86,10 @@ func TestAnotherObjectInTheSecondLocationIsNeverReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.segments(2)
-	if _, err := b.Follow(t.Context(), 1, b.chain.Last); !errors.Is(err, archive.ErrOtherCopy) {
+	if _, err := b.Follow(t.Context(), 1, b.chain.Last); !errors.Is(err, ErrOtherCopy) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := b.Sync(t.Context(), archive.Floor{}); !errors.Is(err, archive.ErrOtherCopy) {
+	if _, err := b.Sync(t.Context(), Floor{}); !errors.Is(err, ErrOtherCopy) {
 		t.Errorf("got %v", err)
 	}
 	if _, after := content(t, b.to.Store, second); after[strings.TrimPrefix(key, second)] != text {
@@ -122,7 +122,7 @@ func TestWhatIsOutdatedInTheSecondLocationIsNotCopied(t *testing.T) {
 	b.segments(3)
 	b.begin(2, 20) // links 21-22, 23-24, 25-26, 27-28, 29-30
 	b.segments(5)
-	if _, err := b.Sync(t.Context(), archive.Floor{Timeline: 2, Revision: 25}); err != nil {
+	if _, err := b.Sync(t.Context(), Floor{Timeline: 2, Revision: 25}); err != nil {
 		t.Fatal(err)
 	}
 	to, _ := content(t, b.to.Store, second)
@@ -163,9 +163,9 @@ func TestACopyThatDoesNotMoveEndsAndReturnsItsMemory(t *testing.T) {
 	b.segments(1)
 	held := int64(0)
 	b.To, b.Patience = trickling{b.to}, 10*time.Millisecond
-	b.Admit = func(_ context.Context, bytes int64, _ func()) (archive.Held, error) {
+	b.Admit = func(_ context.Context, bytes int64, _ func()) (Held, error) {
 		held += bytes
-		return archive.Held{Release: func() { held -= bytes }}, nil
+		return Held{Release: func() { held -= bytes }}, nil
 	}
 	if _, err := b.Follow(t.Context(), 1, b.chain.Last); !errors.Is(err, context.DeadlineExceeded) || held != 0 {
 		t.Errorf("got %v, and %d bytes are held", err, held)
@@ -215,9 +215,9 @@ func TestACopyWhoseSourceDoesNotMoveEndsAndReturnsItsMemory(t *testing.T) {
 	b.segments(1)
 	held := int64(0)
 	b.From, b.Patience = trickled{b.from}, 10*time.Millisecond
-	b.Admit = func(_ context.Context, bytes int64, _ func()) (archive.Held, error) {
+	b.Admit = func(_ context.Context, bytes int64, _ func()) (Held, error) {
 		held += bytes
-		return archive.Held{Release: func() { held -= bytes }}, nil
+		return Held{Release: func() { held -= bytes }}, nil
 	}
 	done := make(chan error, 1)
 	go func() {
@@ -226,7 +226,7 @@ func TestACopyWhoseSourceDoesNotMoveEndsAndReturnsItsMemory(t *testing.T) {
 	}()
 	select {
 	case err := <-done:
-		if !errors.Is(err, archive.ErrCopySource) || held != 0 {
+		if !errors.Is(err, ErrSource) || held != 0 {
 			t.Errorf("got %v, and %d bytes are held", err, held)
 		}
 	case <-time.After(5 * time.Second):

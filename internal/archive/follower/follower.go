@@ -28,7 +28,7 @@ var ErrAgain = errors.New("the next link is not known")
 
 // Follower copies one archive. Only one of its methods may run at a time, except for Status.
 type Follower struct {
-	archive.Copying
+	Copying
 	// Copied is called after each copy, with the size of the object. It may be nil.
 	Copied func(bytes int64)
 
@@ -39,7 +39,7 @@ type Follower struct {
 	lacking   int              // names that the first location does not return
 	first     archive.Name     // the first of them
 	refused   int              // in a row
-	floor     archive.Floor    // of the comparison
+	floor     Floor            // of the comparison
 }
 
 // At returns up to which point the newest timeline is copied, and false if that is not known.
@@ -50,7 +50,7 @@ func (f *Follower) Lacking() (n int, first archive.Name) { return f.lacking, f.f
 
 // Sync compares the listings, and copies what the second location lacks. It returns how many objects it has copied. If it is interrupted, the next
 // call continues.
-func (f *Follower) Sync(ctx context.Context, floor archive.Floor) (copied int, err error) {
+func (f *Follower) Sync(ctx context.Context, floor Floor) (copied int, err error) {
 	f.begun, f.startless, f.lacking, f.refused, f.synced, f.floor = 0, 0, 0, 0, false, floor
 	held := objstore.HoldingOf(ctx).Beside()
 	defer held.Release()
@@ -83,7 +83,7 @@ func (f *Follower) copy(ctx context.Context, n archive.Name) (copied int, err er
 	}
 	if f.begun != n.Timeline() {
 		start, err := f.Start(ctx, n.Timeline())
-		if archive.Lacks(err) {
+		if Lacks(err) {
 			return 0, f.lacksStart(ctx, n, err)
 		}
 		if err != nil {
@@ -100,7 +100,7 @@ func (f *Follower) copy(ctx context.Context, n archive.Name) (copied int, err er
 	}
 	linked, err := f.link(ctx, n)
 	switch {
-	case archive.Lacks(err):
+	case Lacks(err):
 		return copied, f.lacks(n, err)
 	case err != nil:
 		return copied, err
@@ -117,7 +117,7 @@ func (f *Follower) omitted(ctx context.Context, n archive.Name) (copied int, err
 		}
 		linked, err := f.link(ctx, f.next())
 		switch {
-		case archive.Lacks(err):
+		case Lacks(err):
 			return copied, nil // it is a hole in the first location, too
 		case err != nil:
 			return copied, err
@@ -135,7 +135,7 @@ func (f *Follower) next() archive.Name {
 	return archive.NameOf(f.chain.Timeline, f.chain.At, f.chain.Last+1)
 }
 
-func (f *Follower) link(ctx context.Context, n archive.Name) (archive.Linked, error) {
+func (f *Follower) link(ctx context.Context, n archive.Name) (Linked, error) {
 	linked, err := f.Link(ctx, n)
 	if err == nil && !linked.Existed && f.Copied != nil {
 		f.Copied(linked.Bytes)
@@ -188,7 +188,7 @@ func (f *Follower) locate(ctx context.Context, last archive.Name) error {
 	}
 	if f.begun != last.Timeline() {
 		start, err := f.Start(ctx, last.Timeline())
-		if archive.Lacks(err) {
+		if Lacks(err) {
 			return f.lacks(last, err)
 		}
 		if err != nil {
@@ -219,7 +219,7 @@ func (f *Follower) Follow(ctx context.Context, timeline archive.Timeline, revisi
 	for f.chain.Timeline == timeline && f.chain.Last < revision {
 		n := f.next()
 		linked, err := f.link(ctx, n)
-		if archive.Lacks(err) {
+		if Lacks(err) {
 			return copied, fmt.Errorf("%w: %w", ErrAgain, err)
 		}
 		if err != nil {

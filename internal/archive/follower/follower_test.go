@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/etcd-suite/etcd-operator/internal/archive"
 )
 
 func TestTheSecondLocationGetsEachObjectOnceInTheOrderOfTheChain(t *testing.T) {
@@ -42,7 +40,7 @@ func TestAnOutageOfTheSecondLocationIsCaughtUpInOrder(t *testing.T) {
 	for range 3 {
 		b.segments(3)
 		b.to.down = true
-		if _, err := b.Follow(t.Context(), 1, b.chain.Last); !errors.Is(err, errDown) || errors.Is(err, archive.ErrCopySource) {
+		if _, err := b.Follow(t.Context(), 1, b.chain.Last); !errors.Is(err, errDown) || errors.Is(err, ErrSource) {
 			t.Fatalf("got %v", err)
 		}
 		b.segments(3)
@@ -64,7 +62,7 @@ func TestAFollowerThatIsKilledAnywhereIsContinued(t *testing.T) {
 		before := len(b.to.written)
 		ctx, cancel := context.WithCancel(t.Context())
 		b.Copied = func(int64) { cancel() }
-		_, err := b.Sync(ctx, archive.Floor{})
+		_, err := b.Sync(ctx, Floor{})
 		if len(b.to.written) == before {
 			t.Fatalf("nothing was copied: %v", err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/archive/follower"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
@@ -99,7 +100,7 @@ func TestAFailureOfACopyNamesTheLocationThatFails(t *testing.T) {
 		reason string
 		names  string
 	}{
-		{errors.Join(archive.ErrOtherCopy), v1beta2.ReasonArchiveFenced, b.O.Copy.Bucket},
+		{errors.Join(follower.ErrOtherCopy), v1beta2.ReasonArchiveFenced, b.O.Copy.Bucket},
 		{objstore.Mark(errors.New("refused"), objstore.ErrNoBucket), v1beta2.ReasonBucketNotFound, b.O.Copy.Bucket},
 		{ofSource(objstore.Mark(errors.New("refused"), objstore.ErrNoBucket)), v1beta2.ReasonBucketNotFound, b.O.Target.Bucket},
 	} {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/follower"
 	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 )
@@ -24,7 +25,7 @@ func TestAnArchiveThatBeginsAgainIsNotCopiedBeforeTheOldOneInSilence(t *testing.
 			err = errors.Join(err, w.step(t.Context()))
 			w.report(err, 0)
 		}
-		if !errors.Is(err, archive.ErrOtherCopy) || len(b.there()) != 1 {
+		if !errors.Is(err, follower.ErrOtherCopy) || len(b.there()) != 1 {
 			t.Errorf("%s: the second location has %q, error %v, and the view is %+v", name, b.there(), err, w.look())
 		}
 	}
@@ -41,7 +42,7 @@ func TestNoEarlierTimelineOfAnotherArchiveIsCopied(t *testing.T) {
 	}
 	w := b.copying()
 	err := w.step(t.Context())
-	if w.report(err, 0); !errors.Is(err, archive.ErrOtherCopy) || len(b.there()) != 1 {
+	if w.report(err, 0); !errors.Is(err, follower.ErrOtherCopy) || len(b.there()) != 1 {
 		t.Errorf("the second location has %q, error %v, and the view is %+v", b.there(), err, w.look())
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/archive/follower"
 	"github.com/etcd-suite/etcd-operator/internal/backup/failure"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 )
@@ -82,16 +83,16 @@ func (w *copying) lackingNames(spec CopySpec) string {
 }
 
 // ofSource marks an error of the first location.
-func ofSource(err error) error { return fmt.Errorf("%w: %w", archive.ErrCopySource, err) }
+func ofSource(err error) error { return fmt.Errorf("%w: %w", follower.ErrSource, err) }
 
 // classifyCopy turns the error of a copy into a Failure that names the right location.
 func classifyCopy(err error, o state.JobSpec) *state.Failure {
 	second := o.CopiedArchive()
 	switch {
-	case errors.Is(err, archive.ErrOtherCopy):
+	case errors.Is(err, follower.ErrOtherCopy):
 		return &state.Failure{Reason: v1beta2.ReasonArchiveFenced, Message: fmt.Sprintf("The archive is not copied: %v. Another archive is in %s in the bucket %s, and the operator never replaces an object. "+
 			"Move that folder away, or write another path into copyTo.", err, second.ArchiveRoot(), second.Target.Bucket)}
-	case !errors.Is(err, archive.ErrCopySource):
+	case !errors.Is(err, follower.ErrSource):
 		o = second
 	}
 	o.Kind = state.KindArchiveCopy

@@ -57,7 +57,7 @@ func (t *runner) copy(ctx context.Context, c *Copier) {
 // copyPause returns the pause after a number of failures in a row. Another object under the key of a copy remains until a person removes it, and
 // each attempt lists both locations.
 func copyPause(failed int32, err error) time.Duration {
-	if errors.Is(err, archive.ErrOtherCopy) {
+	if errors.Is(err, follower.ErrOtherCopy) {
 		return keeperRetry
 	}
 	return min(delay(failed, err, "", 0), lastCopyDelay)
@@ -134,7 +134,7 @@ func (w *copying) open(ctx context.Context, spec CopySpec) error {
 		return err
 	}
 	w.Follower = &follower.Follower{
-		Copying: archive.Copying{
+		Copying: follower.Copying{
 			From: from, To: w.second, FromRoot: first.ArchiveRoot(), ToRoot: second.ArchiveRoot(),
 			Admit: copiedLinks.admit(first.Namespace),
 		},
@@ -182,7 +182,7 @@ func (w *copying) begunAgain(ctx context.Context) error {
 	case err != nil:
 		return ofSource(err)
 	case found && newest.Timeline < w.newest:
-		return fmt.Errorf("%w, of a timeline after the newest one in the first location, which is %d: %s", archive.ErrOtherCopy, newest.Timeline, archive.StartKey(w.ToRoot, w.newest))
+		return fmt.Errorf("%w, of a timeline after the newest one in the first location, which is %d: %s", follower.ErrOtherCopy, newest.Timeline, archive.StartKey(w.ToRoot, w.newest))
 	case !found || w.newest == 0:
 		return nil
 	}

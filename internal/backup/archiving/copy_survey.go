@@ -9,11 +9,14 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/follower"
+	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 func (p *pruning) drop() {
@@ -26,7 +29,7 @@ func (w *copying) survey(ctx context.Context, spec CopySpec) error {
 	o := spec.job.CopiedArchive()
 	w.surveyed, _ = w.At()
 	w.prune.drop() // it may be needed now
-	known := snapshot.Known{}
+	known := catalog.Known{}
 	found, err := surveyOf(ctx, w.second, o, known)
 	if err != nil {
 		return w.unread(err)
@@ -45,10 +48,10 @@ func (w *copying) survey(ctx context.Context, spec CopySpec) error {
 		w.newest = found.survey.Names[n-1].Timeline
 	}
 	if unprotected == nil { // else the last floor holds, because this one may be after what is needed
-		w.floor = archive.Floor{}
+		w.floor = follower.Floor{}
 	}
 	if needed && unprotected == nil {
-		w.floor = found.survey.Floor(base)
+		w.floor = follower.FloorOf(found.survey, base)
 		w.prune.outdated, w.prune.more, err = found.survey.Outdated(ctx, w.second, o.ArchiveRoot(), base, maxOutdated)
 		if err != nil {
 			return w.unread(err)
@@ -101,7 +104,7 @@ func (w *copying) proofs(ctx context.Context, spec CopySpec) {
 	if n, _ := w.Lacking(); n > 0 || !w.shown.known {
 		return // a proof of what is not there
 	}
-	from, err := archive.Proofs(ctx, w.From, w.FromRoot)
+	from, err := proofs.List(ctx, w.From, w.FromRoot)
 	if err != nil {
 		return
 	}

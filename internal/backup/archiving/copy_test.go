@@ -12,7 +12,9 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/archive/follower"
+	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 func TestTheSecondLocationKeepsOfTheArchiveWhatTheFirstOneKeeps(t *testing.T) {
@@ -51,7 +53,7 @@ func TestNothingIsDeletedInTheSecondLocation(t *testing.T) {
 				}
 			}
 			p := archive.Proof{ProofName: archive.ProofName{Timeline: 1, From: 2, To: 12, Failed: true}, FromKey: from}
-			if err := archive.WriteProof(b.T.Context(), b.second, b.O.CopiedArchive().ArchiveRoot(), p, nil); err != nil {
+			if err := proofs.Write(b.T.Context(), b.second, b.O.CopiedArchive().ArchiveRoot(), p, nil); err != nil {
 				b.T.Fatal(err)
 			}
 		},
@@ -128,17 +130,17 @@ func TestAPassedProofIsCopiedWithTheKeysOfTheSecondLocation(t *testing.T) {
 	uncopied := archive.Proof{ProofName: archive.ProofName{Timeline: 1, From: 32, To: 42}, FromKey: snapshots[3], ToKey: snapshots[4] + "x"}
 	old := archive.Proof{ProofName: archive.ProofName{Timeline: 1, From: 2, To: 12}, FromKey: snapshots[0], ToKey: snapshots[1]}
 	for _, p := range []archive.Proof{passed, failed, uncopied, old} {
-		if err := archive.WriteProof(t.Context(), b, root, p, nil); err != nil {
+		if err := proofs.Write(t.Context(), b, root, p, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	b.steps(b.copying())
 	there := b.O.CopiedArchive().ArchiveRoot()
-	names, err := archive.Proofs(t.Context(), b.second, there)
+	names, err := proofs.List(t.Context(), b.second, there)
 	if err != nil || !slices.Equal(names, []archive.ProofName{passed.ProofName}) {
 		t.Fatalf("the second location has the proofs %+v, error %v", names, err)
 	}
-	p, err := archive.ReadProof(t.Context(), b.second, there, names[0])
+	p, err := proofs.Read(t.Context(), b.second, there, names[0])
 	if err != nil || !b.second.Has(p.FromKey) || p.ToKey != b.keyThere(snapshots[3]) {
 		t.Errorf("the proof is %+v, error %v", p, err)
 	}
@@ -150,7 +152,7 @@ func TestARevisionIsSelectedFromTheSecondLocation(t *testing.T) {
 	b.spec.prunes = false
 	b.steps(b.copying())
 	o := b.O.CopiedArchive()
-	f, err := surveyOf(t.Context(), b.second, o, snapshot.Known{})
+	f, err := surveyOf(t.Context(), b.second, o, catalog.Known{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +167,7 @@ func TestARevisionIsSelectedFromTheSecondLocation(t *testing.T) {
 
 // Each attempt looks at all of the second location. An object that only a person can remove had the operator do that every 10 seconds.
 func TestAnotherObjectUnderTheKeyOfACopyIsAskedForOnceAMinute(t *testing.T) {
-	if d := copyPause(1, fmt.Errorf("copy: %w", archive.ErrOtherCopy)); d != keeperRetry {
+	if d := copyPause(1, fmt.Errorf("copy: %w", follower.ErrOtherCopy)); d != keeperRetry {
 		t.Errorf("the pause is %s, want %s", d, keeperRetry)
 	}
 	if d := copyPause(100, errors.New("no answer")); d > lastCopyDelay {

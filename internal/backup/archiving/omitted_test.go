@@ -6,12 +6,14 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
 	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 	"github.com/etcd-suite/etcd-operator/internal/backup/verify"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // kept is a store with an archive, and asks it what a keeper does.
@@ -23,7 +25,7 @@ func newKept(t *testing.T, newest snapshot.Result) *kept {
 
 // deletes returns the parts of the archive that a keeper deletes.
 func (w *kept) deletes() (keys []string) {
-	known := snapshot.Known{}
+	known := catalog.Known{}
 	f, err := surveyOf(w.T.Context(), w, w.O, known)
 	if err != nil {
 		return nil // it deletes nothing
@@ -63,7 +65,7 @@ func TestNoOmittedObjectDeletesMoreOfAnArchive(t *testing.T) {
 		if test.proof {
 			from := w.O.SeriesOf(1).EncodedKey(statetest.T0, 2, w.O.Encoder.Encoding())
 			failed := archive.Proof{ProofName: archive.ProofName{Timeline: 1, From: 2, To: 12, Failed: true}, FromKey: from, Message: "Revision 7 is damaged."}
-			if err := archive.WriteProof(t.Context(), w, w.O.ArchiveRoot(), failed, nil); err != nil {
+			if err := proofs.Write(t.Context(), w, w.O.ArchiveRoot(), failed, nil); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
 	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients/clientstest"
@@ -22,7 +23,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/status"
 	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // archived is a random history of one EtcdBackup with a continuous archive: it takes snapshots and archives revisions, segments are lost, proofs
@@ -94,7 +95,7 @@ func (a *archived) spoil(now time.Time) {
 	case 1, 2:
 		from := int64(1 + a.IntN(int(a.revision)))
 		p := archive.Proof{ProofName: archive.ProofName{Timeline: a.timeline, From: from, To: from + 1, Failed: a.IntN(3) == 0}, FromKey: strings.TrimPrefix(a.State.Status.Snapshot.Path, "bucket/"), ToKey: "later", Time: now, Message: "x"}
-		if err := archive.WriteProof(a.T.Context(), a.Store, a.root(), p, nil); err != nil {
+		if err := proofs.Write(a.T.Context(), a.Store, a.root(), p, nil); err != nil {
 			a.T.Fatal(err)
 		}
 	}
@@ -104,7 +105,7 @@ func (a *archived) spoil(now time.Time) {
 func (a *archived) reported(before v1beta2.EtcdBackupStatus, now time.Time) v1beta2.EtcdBackupStatus {
 	s := a.State
 	s.Status, s.Now = *before.DeepCopy(), now
-	f, err := surveyOf(a.T.Context(), a.Store, state.JobSpecOf(s), snapshot.Known{})
+	f, err := surveyOf(a.T.Context(), a.Store, state.JobSpecOf(s), catalog.Known{})
 	if err != nil {
 		a.T.Fatal(err)
 	}
@@ -143,7 +144,7 @@ func TestWhatCanBeRestoredIsThatOfTheStore(t *testing.T) {
 				if p := known.LastArchiveProof; p != nil && p.Result == v1beta2.ProofFailed {
 					failed++
 				}
-				if f, err := surveyOf(t.Context(), a.Store, state.JobSpecOf(a.State), snapshot.Known{}); err == nil {
+				if f, err := surveyOf(t.Context(), a.Store, state.JobSpecOf(a.State), catalog.Known{}); err == nil {
 					holes += len(f.survey.Holes)
 					f.survey.Drop()
 				}

@@ -19,6 +19,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
@@ -93,7 +94,7 @@ func TestAnArchiveHasASnapshotOfItsOwn(t *testing.T) {
 		asked := make(chan struct{}, 1)
 		a := &Archiver{notify: func() { asked <- struct{}{} }, turn: make(chan struct{}, 1)}
 		k := &keeper{job: &runner{Clients: w.Clients, spool: w.Spool}, Archiver: a, asked: map[string]time.Time{}, survey: survey}
-		k.known = snapshot.Known{"k": snapshot.Reading{Manifest: snapshot.Manifest{Backup: backup, Cluster: snapshot.Cluster{Namespace: o.Namespace, Name: o.Cluster}}}}
+		k.known = catalog.Known{"k": catalog.Reading{Manifest: snapshot.Manifest{Backup: backup, Cluster: snapshot.Cluster{Namespace: o.Namespace, Name: o.Cluster}}}}
 		k.cover(t.Context(), o, bases)
 		if got := len(k.asked) > 0; got != want {
 			t.Errorf("with a snapshot of EtcdBackup %s, it asks for another one: %t, want %t", backup, got, want)
@@ -107,13 +108,13 @@ func TestAnArchiveHasASnapshotOfItsOwn(t *testing.T) {
 // A week of snapshots every five minutes is more than a thousand. The archive before them was neither restorable nor deleted.
 func TestAllSnapshotsOfTheWindowAreBases(t *testing.T) {
 	const window = 168 * time.Hour
-	var items []snapshot.Item
+	var items []catalog.Item
 	for i := range 3000 {
 		at := statetest.T0.Add(-time.Duration(i) * 5 * time.Minute)
-		items = append(items, snapshot.Item{Time: at, Stored: at})
+		items = append(items, catalog.Item{Time: at, Stored: at})
 	}
 	got := needed(items, window)
-	old := func(i snapshot.Item) bool { return statetest.T0.Sub(i.Stored) >= window }
+	old := func(i catalog.Item) bool { return statetest.T0.Sub(i.Stored) >= window }
 	if !slices.ContainsFunc(got, old) {
 		t.Errorf("of 3000 snapshots %d are bases, and none is older than the window", len(got))
 	}

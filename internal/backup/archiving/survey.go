@@ -11,11 +11,12 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/verify"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 const (
@@ -29,7 +30,7 @@ const (
 // found is what the store has of an archive.
 type found struct {
 	survey archive.Survey
-	index  snapshot.Index
+	index  catalog.Index
 	bases  []archive.Base
 	proofs []archive.ProofName
 	last   *v1beta2.ArchiveProof
@@ -45,11 +46,11 @@ func (k *keeper) unread(err error) bool {
 }
 
 // surveyOf reads an archive and its bases. All of it is in the store, so it is the same if the status was lost.
-func surveyOf(ctx context.Context, store objstore.Store, o state.JobSpec, known snapshot.Known) (f found, err error) {
+func surveyOf(ctx context.Context, store objstore.Store, o state.JobSpec, known catalog.Known) (f found, err error) {
 	if f.index, f.bases, err = basesOf(ctx, store, o, known, o.Keep.Window); err != nil {
 		return f, err
 	}
-	if f.proofs, err = archive.Proofs(ctx, store, o.ArchiveRoot()); err != nil {
+	if f.proofs, err = proofs.List(ctx, store, o.ArchiveRoot()); err != nil {
 		return f, err
 	}
 	if f.last, err = verify.LastProof(ctx, store, o, f.proofs); err != nil {
@@ -59,7 +60,7 @@ func surveyOf(ctx context.Context, store objstore.Store, o state.JobSpec, known 
 	if f.bases, cold, err = readable(ctx, store, f.index, f.bases); err != nil {
 		return f, err
 	}
-	lost := archive.Unreturned(ctx, store, o.ArchiveRoot(), f.proofs)
+	lost := proofs.Unreturned(ctx, store, o.ArchiveRoot(), f.proofs)
 	f.survey, err = archive.LookAgain(ctx, store, o.ArchiveRoot(), lost, f.bases, rangesShown, seenBy(o, f.index, known)...)
 	f.survey.ColdBases = within(cold, f.index, o.Keep.Window)
 	return f, err

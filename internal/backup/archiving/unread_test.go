@@ -9,6 +9,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
 	"github.com/etcd-suite/etcd-operator/internal/backup/plan"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
@@ -16,6 +17,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/verify"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // A proof failed, and a person deleted its snapshot with its manifest, as the message says. The record of the failure is left. Then another proof
@@ -24,7 +26,7 @@ func TestAnOmittedFailedProofHoldsAlthoughAnOlderOneIsListed(t *testing.T) {
 	w := newKept(t, snapshot.Passed)
 	root := w.O.ArchiveRoot()
 	write := func(p archive.Proof) archive.Proof {
-		if err := archive.WriteProof(t.Context(), w, root, p, nil); err != nil {
+		if err := proofs.Write(t.Context(), w, root, p, nil); err != nil {
 			t.Fatal(err)
 		}
 		return p
@@ -48,7 +50,7 @@ func TestOneObjectThatTheStoreDoesNotReturnEndsNoSurveyOfAnArchive(t *testing.T)
 		w := newKept(t, snapshot.Passed)
 		if proof {
 			failed := archive.Proof{ProofName: archive.ProofName{Timeline: 1, From: 1, To: 2, Failed: true}, FromKey: "gone.db", Message: "Revision 2 is damaged."}
-			if err := archive.WriteProof(t.Context(), w, w.O.ArchiveRoot(), failed, nil); err != nil {
+			if err := proofs.Write(t.Context(), w, w.O.ArchiveRoot(), failed, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -58,7 +60,7 @@ func TestOneObjectThatTheStoreDoesNotReturnEndsNoSurveyOfAnArchive(t *testing.T)
 					continue // nothing else shows whether a proof has failed
 				}
 				w.Set(key, fault)
-				known := snapshot.Known{}
+				known := catalog.Known{}
 				f, err := surveyOf(t.Context(), w, w.O, known)
 				if err != nil {
 					t.Errorf("fault %d of %s: the survey fails: %v", fault, key, err)
@@ -82,7 +84,7 @@ func TestTheStatusNamesAStartThatTheStoreDoesNotReturn(t *testing.T) {
 	w := newKept(t, snapshot.Passed)
 	key := archive.StartKey(w.O.ArchiveRoot(), 1)
 	w.Set(key, objstoretest.Cold)
-	f, err := surveyOf(t.Context(), w, w.O, snapshot.Known{})
+	f, err := surveyOf(t.Context(), w, w.O, catalog.Known{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,10 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // The store lists a segment in the middle of a range and does not return it. A survey reads too few headers to find that, but a proof of the archive had
@@ -16,7 +18,7 @@ import (
 func TestNoRangeHasASegmentThatAProofCouldNotRead(t *testing.T) {
 	w := newKept(t, snapshot.Passed)
 	ranges := func() (ranges []archive.Range, says string) {
-		f, err := surveyOf(t.Context(), w, w.O, snapshot.Known{})
+		f, err := surveyOf(t.Context(), w, w.O, catalog.Known{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -27,7 +29,7 @@ func TestNoRangeHasASegmentThatAProofCouldNotRead(t *testing.T) {
 	lost := segmentsOf(w)[3]
 	w.Set(lost, objstoretest.Lost)
 	proof := archive.Proof{ProofName: archive.ProofName{Timeline: 1, From: 32, To: 42}, Unreturned: []string{lost, "another/" + lost, segmentsOf(w)[1]}}
-	if err := archive.WriteProof(t.Context(), w, w.O.ArchiveRoot(), proof, nil); err != nil {
+	if err := proofs.Write(t.Context(), w, w.O.ArchiveRoot(), proof, nil); err != nil {
 		t.Fatal(err)
 	}
 	got, says := ranges()
@@ -53,10 +55,10 @@ func TestAProofRecordsTheSegmentsThatTheStoreStillDoesNotReturn(t *testing.T) {
 	w.Set(all[1], objstoretest.Lost)
 	w.Set(all[3], objstoretest.Cold)
 	before := archive.Proof{ProofName: archive.ProofName{Timeline: 1, From: 22, To: 32}, Unreturned: []string{all[1], all[2], "no/segment"}}
-	if err := archive.WriteProof(t.Context(), w, w.O.ArchiveRoot(), before, nil); err != nil {
+	if err := proofs.Write(t.Context(), w, w.O.ArchiveRoot(), before, nil); err != nil {
 		t.Fatal(err)
 	}
-	got := archive.StillUnread(t.Context(), w, w.O.ArchiveRoot(), []archive.ProofName{before.ProofName}, all[3])
+	got := proofs.StillUnread(t.Context(), w, w.O.ArchiveRoot(), []archive.ProofName{before.ProofName}, all[3])
 	if want := []string{all[1], all[3]}; !slices.Equal(got, want) {
 		t.Errorf("recorded are %q, want %q", got, want)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
 	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
@@ -21,7 +22,7 @@ func TestASecondFailureOfTheSameRevisionsIsRecorded(t *testing.T) {
 	name := archive.ProofName{Timeline: 1, From: 10, To: 20, Failed: true}
 	// The snapshot of the first failure was deleted, as the message advises. Another one has the same revision.
 	for _, from := range []string{"deleted.db", strings.TrimPrefix(b.Path, o.Target.Bucket+"/")} {
-		if err := archive.WriteProof(t.Context(), w.Store, o.ArchiveRoot(), archive.Proof{ProofName: name, FromKey: from, Message: "damaged"}, nil); err != nil {
+		if err := proofs.Write(t.Context(), w.Store, o.ArchiveRoot(), archive.Proof{ProofName: name, FromKey: from, Message: "damaged"}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
 	"github.com/etcd-suite/etcd-operator/internal/backup/failure"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
@@ -53,7 +54,7 @@ func (t *Job) purgeArchive(ctx context.Context, o state.JobSpec, store objstore.
 	}
 	defer release()
 	slices.Reverse(all)
-	proofs, err := archive.Proofs(ctx, store, root)
+	proofs, err := proofs.List(ctx, store, root)
 	if err != nil {
 		return err
 	}
@@ -61,7 +62,7 @@ func (t *Job) purgeArchive(ctx context.Context, o state.JobSpec, store objstore.
 }
 
 // purgeTimeline deletes a timeline that this EtcdBackup has begun. A listing may omit the start, so the store is asked for it.
-func purgeTimeline(ctx context.Context, o state.JobSpec, store objstore.Store, names archive.Names, proofs []archive.ProofName) error {
+func purgeTimeline(ctx context.Context, o state.JobSpec, store objstore.Store, names archive.Names, allProofs []archive.ProofName) error {
 	start, err := archive.ReadStart(ctx, store, o.ArchiveRoot(), names.Timeline)
 	if missing := errors.Is(err, fs.ErrNotExist) && !errors.Is(err, objstore.ErrNoBucket) && !objstore.Refused(err); missing && !names.Started {
 		return nil // its owner is unknown
@@ -77,9 +78,9 @@ func purgeTimeline(ctx context.Context, o state.JobSpec, store objstore.Store, n
 	}
 	removeName := func(n archive.Name) error { return remove(n.Key(o.ArchiveRoot())) }
 	removeProof := func(n archive.ProofName) error { return remove(n.Key(o.ArchiveRoot())) }
-	own := slices.DeleteFunc(slices.Clone(proofs), func(n archive.ProofName) bool { return n.Timeline != names.Timeline })
+	own := slices.DeleteFunc(slices.Clone(allProofs), func(n archive.ProofName) bool { return n.Timeline != names.Timeline })
 	of := objstore.EachOf(ctx, purgers, own, removeProof)
-	if err := errors.Join(purgeLinks(ctx, o, store, names, removeName), of.Err(), archive.DropFailed(ctx, store, o.ArchiveRoot(), names.Timeline)); err != nil {
+	if err := errors.Join(purgeLinks(ctx, o, store, names, removeName), of.Err(), proofs.DropFailed(ctx, store, o.ArchiveRoot(), names.Timeline)); err != nil {
 		return err
 	}
 	return remove(archive.StartKey(o.ArchiveRoot(), names.Timeline))

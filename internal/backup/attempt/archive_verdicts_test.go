@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
 	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
 	"github.com/etcd-suite/etcd-operator/internal/backup/plan"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
@@ -36,7 +37,7 @@ func TestAFailedProofInTheStoreStopsDeletionsWithoutAnyStatus(t *testing.T) {
 					first = *s.Status.Snapshot
 					o := state.JobSpecOf(s)
 					failed := archive.Proof{ProofName: archive.ProofName{Timeline: 1, From: 1, To: 2, Failed: true}, FromKey: strings.TrimPrefix(first.Path, "bucket/"), Message: "Revision 2 is damaged."}
-					if err := archive.WriteProof(t.Context(), w.Store, o.ArchiveRoot(), failed, nil); err != nil {
+					if err := proofs.Write(t.Context(), w.Store, o.ArchiveRoot(), failed, nil); err != nil {
 						t.Fatal(err)
 					}
 				}

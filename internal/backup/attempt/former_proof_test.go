@@ -8,6 +8,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
 	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
 	"github.com/etcd-suite/etcd-operator/internal/backup/plan"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
@@ -26,18 +27,18 @@ func TestAFailedProofByAClockThatWasAheadIsNotRepeatedAtOnce(t *testing.T) {
 	key := first.Path[len(o.Target.Bucket)+1:]
 	now := s.Now
 	write := func(to int64, at time.Time) {
-		proofs, err := archive.Proofs(t.Context(), w.Store, o.ArchiveRoot())
+		allProofs, err := proofs.List(t.Context(), w.Store, o.ArchiveRoot())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := archive.WriteProof(t.Context(), w.Store, o.ArchiveRoot(), archive.Proof{
-			ProofName: archive.ProofName{Timeline: 1, From: 1, To: to, Failed: true}, FromKey: key, ToKey: "s" + state.Stamp(at), Time: at, Message: "Revision 2 is damaged."}, proofs); err != nil {
+		if err := proofs.Write(t.Context(), w.Store, o.ArchiveRoot(), archive.Proof{
+			ProofName: archive.ProofName{Timeline: 1, From: 1, To: to, Failed: true}, FromKey: key, ToKey: "s" + state.Stamp(at), Time: at, Message: "Revision 2 is damaged."}, allProofs); err != nil {
 			t.Fatal(err)
 		}
 	}
 	write(2, now.Add(3*time.Hour))
 	survey := func() *v1beta2.ArchiveProof {
-		proofs, err := archive.Proofs(t.Context(), w.Store, o.ArchiveRoot())
+		proofs, err := proofs.List(t.Context(), w.Store, o.ArchiveRoot())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
 	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
 	"github.com/etcd-suite/etcd-operator/internal/backup/queue"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
@@ -78,11 +79,11 @@ func TestAFailedProofIsRepeatedUpToItsEndHoweverLateTheRepairIs(t *testing.T) {
 	} {
 		w := attempttest.NewKept(t, "")
 		from := w.O.SeriesOf(1).EncodedKey(w.At.Add(-4*time.Hour), 2, w.O.Encoder.Encoding())
-		var proofs []archive.ProofName
+		var allProofs []archive.ProofName
 		for _, to := range test.failed {
 			n := archive.ProofName{Timeline: 1, From: 2, To: to, Failed: true}
-			proofs = append(proofs, n)
-			if err := archive.WriteProof(t.Context(), w, w.O.ArchiveRoot(), archive.Proof{ProofName: n, FromKey: from, Message: "Revision 7 is damaged."}, nil); err != nil {
+			allProofs = append(allProofs, n)
+			if err := proofs.Write(t.Context(), w, w.O.ArchiveRoot(), archive.Proof{ProofName: n, FromKey: from, Message: "Revision 7 is damaged."}, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -111,7 +112,7 @@ func TestAFailedProofIsRepeatedUpToItsEndHoweverLateTheRepairIs(t *testing.T) {
 		}
 		// It passes, and no failed proof is left.
 		passed := archive.Proof{ProofName: archive.ProofName{Timeline: 1, From: 2, To: to.Revision}, FromKey: from, ToKey: path}
-		if err := archive.WriteProof(t.Context(), w, w.O.ArchiveRoot(), passed, proofs); err != nil {
+		if err := proofs.Write(t.Context(), w, w.O.ArchiveRoot(), passed, allProofs); err != nil {
 			t.Fatal(err)
 		}
 		if why, err := verify.ArchiveHolds(t.Context(), w.O, w); err != nil || why != "" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/failure"
 	"github.com/etcd-suite/etcd-operator/internal/backup/queue"
@@ -126,8 +127,8 @@ func recordProof(ctx context.Context, o state.JobSpec, store objstore.Store, p v
 		return nil
 	}
 	key := func(path string) string { return strings.TrimPrefix(path, o.Target.Bucket+"/") }
-	return archive.WriteProof(ctx, store, o.ArchiveRoot(), archive.Proof{
-		Unreturned: archive.StillUnread(ctx, store, o.ArchiveRoot(), what.proofs, archive.SegmentOf(what.unread)),
+	return proofs.Write(ctx, store, o.ArchiveRoot(), archive.Proof{
+		Unreturned: proofs.StillUnread(ctx, store, o.ArchiveRoot(), what.proofs, archive.SegmentOf(what.unread)),
 		ProofName:  archive.ProofName{Timeline: what.timeline, From: what.choice.Base.Point.Revision, To: what.to.Revision, Failed: p.Result == v1beta2.ProofFailed},
 		FromKey:    what.choice.Base.Key, ToKey: key(what.to.Path), Time: p.Time.UTC(), Segments: len(what.choice.Links), Backup: o.Name, Tool: clients.Tool(), Message: bounded.Message(p.Message),
 	}, what.proofs)

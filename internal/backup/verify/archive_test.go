@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
 	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
 	"github.com/etcd-suite/etcd-operator/internal/backup/queue"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
@@ -53,7 +54,7 @@ func TestAProofThatFailedIsRepeatedFromTheStore(t *testing.T) {
 	o.Newest = *first
 	o.Newest.ClusterID, o.Newest.Path = "00000000000000ff", "later.db"
 	failed := archive.Proof{ProofName: archive.ProofName{Timeline: 1, From: 1, To: 2, Failed: true}, FromKey: strings.TrimPrefix(first.Path, o.Target.Bucket+"/"), Message: "Revision 2 is damaged."}
-	if err := archive.WriteProof(t.Context(), w.Store, o.ArchiveRoot(), failed, nil); err != nil {
+	if err := proofs.Write(t.Context(), w.Store, o.ArchiveRoot(), failed, nil); err != nil {
 		t.Fatal(err)
 	}
 	proof, err := w.ProveArchive(t.Context(), o, w.Store, dbfile.KVHash{Revision: 99}, &queue.Progress{})

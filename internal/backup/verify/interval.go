@@ -7,9 +7,10 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 const (
@@ -41,7 +42,7 @@ func proofRanges(o state.JobSpec, revision int64) []archive.Range {
 func chooseInterval(ctx context.Context, o state.JobSpec, store objstore.Store, revision int64) (what interval, found bool, err error) {
 	what.to = o.Newest
 	what.to.Revision = revision
-	if what.proofs, err = archive.Proofs(ctx, store, o.ArchiveRoot()); err != nil {
+	if what.proofs, err = proofs.List(ctx, store, o.ArchiveRoot()); err != nil {
 		return what, false, err
 	}
 	s, err := provableOf(ctx, store, o)
@@ -161,7 +162,7 @@ func furthest(ctx context.Context, o state.JobSpec, store objstore.Store, t arch
 // the archive. Later parts follow.
 func (s provable) again(ctx context.Context, what interval, failed distrusted) (interval, bool, error) {
 	what.repeated, what.timeline = true, failed.timeline
-	at := slices.IndexFunc(s.items, func(i snapshot.Item) bool { return i.Key == failed.key })
+	at := slices.IndexFunc(s.items, func(i catalog.Item) bool { return i.Key == failed.key })
 	if at < 0 {
 		return what, false, errStillFailed
 	}

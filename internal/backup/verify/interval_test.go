@@ -6,9 +6,11 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 type savedAt0 struct {
@@ -18,13 +20,13 @@ type savedAt0 struct {
 
 func provableWith(t *testing.T, fakes []savedAt0) provable {
 	o := state.JobSpecOf(statetest.ArchivingState(t))
-	p := provable{o: o, known: snapshot.Known{}}
+	p := provable{o: o, known: catalog.Known{}}
 	own := snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster, ClusterID: 0xabc}
 	for i, f := range fakes {
 		at := statetest.T0.Add(time.Duration(i) * time.Minute)
 		key := own.Key(at, f.key)
-		p.items = append(p.items, snapshot.Item{Key: key, Series: own, Stored: at})
-		p.known[key] = snapshot.Reading{Manifest: snapshot.Manifest{Revision: f.rev, NoQuorum: f.noQuorum, Backup: o.Name, Cluster: snapshot.Cluster{Namespace: o.Namespace, Name: o.Cluster, ID: "0000000000000abc"}}}
+		p.items = append(p.items, catalog.Item{Key: key, Series: own, Stored: at})
+		p.known[key] = catalog.Reading{Manifest: snapshot.Manifest{Revision: f.rev, NoQuorum: f.noQuorum, Backup: o.Name, Cluster: snapshot.Cluster{Namespace: o.Namespace, Name: o.Cluster, ID: "0000000000000abc"}}}
 	}
 	return p
 }
@@ -44,9 +46,9 @@ func TestEachPartOfTheArchiveIsProven(t *testing.T) {
 		p := provableWith(t, fakes)
 		last := fakes[len(fakes)-1].rev
 		r := archive.Range{Timeline: 1, From: archive.Point{Revision: 10}, To: archive.Point{Revision: last}}
-		var proofs []archive.ProofName
+		var allProofs []archive.ProofName
 		for range 20 {
-			bases, err := p.unproven(t.Context(), proofs, r, last)
+			bases, err := p.unproven(t.Context(), allProofs, r, last)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,10 +56,10 @@ func TestEachPartOfTheArchiveIsProven(t *testing.T) {
 				break
 			}
 			to := bases[1].Point.Revision
-			proofs = append(proofs, archive.ProofName{Timeline: 1, From: bases[0].Point.Revision, To: to})
+			allProofs = append(allProofs, archive.ProofName{Timeline: 1, From: bases[0].Point.Revision, To: to})
 		}
-		if got := archive.Proven(proofs, 1, 10); got != last {
-			t.Errorf("%s: nothing is left to prove, but from revision 10 only %d is proven, want %d; proofs: %+v", name, got, last, proofs)
+		if got := proofs.Proven(allProofs, 1, 10); got != last {
+			t.Errorf("%s: nothing is left to prove, but from revision 10 only %d is proven, want %d; proofs: %+v", name, got, last, allProofs)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/bounded"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
@@ -18,13 +19,13 @@ import (
 // standing returns a proof that has failed and whose earlier snapshot still exists, and nil if there is none. The store decides, and not the
 // status: an EtcdBackup may be recreated, and continuous may be switched off for a time. A record that the store does not return counts, but it does
 // not name its snapshot.
-func standing(ctx context.Context, store objstore.Store, root string, proofs []archive.ProofName) (*archive.Proof, error) {
+func standing(ctx context.Context, store objstore.Store, root string, allProofs []archive.ProofName) (*archive.Proof, error) {
 	var unread *archive.Proof
-	for _, n := range proofs {
+	for _, n := range allProofs {
 		if !n.Failed {
 			continue
 		}
-		p, err := archive.ReadProof(ctx, store, root, n)
+		p, err := proofs.Read(ctx, store, root, n)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && !errors.Is(err, objstore.ErrNoBucket):
 			continue // it was just deleted
@@ -50,16 +51,16 @@ func standing(ctx context.Context, store objstore.Store, root string, proofs []a
 }
 
 // LastProof returns what the store knows about the proofs of the archive: one that has failed, or else the newest one.
-func LastProof(ctx context.Context, store objstore.Store, o state.JobSpec, proofs []archive.ProofName) (*v1beta2.ArchiveProof, error) {
-	failed, err := standing(ctx, store, o.ArchiveRoot(), proofs)
+func LastProof(ctx context.Context, store objstore.Store, o state.JobSpec, allProofs []archive.ProofName) (*v1beta2.ArchiveProof, error) {
+	failed, err := standing(ctx, store, o.ArchiveRoot(), allProofs)
 	if failed != nil || err != nil {
 		return shownProof(o, failed), err
 	}
-	newest, found := archive.NewestPassed(proofs)
+	newest, found := proofs.NewestPassed(allProofs)
 	if !found {
 		return nil, nil //nolint:nilnil // nothing was proven yet
 	}
-	p, err := archive.ReadProof(ctx, store, o.ArchiveRoot(), newest)
+	p, err := proofs.Read(ctx, store, o.ArchiveRoot(), newest)
 	if err != nil {
 		return nil, nil //nolint:nilerr,nilnil // what has passed is proven again
 	}
@@ -90,7 +91,7 @@ func ArchiveHolds(ctx context.Context, o state.JobSpec, store objstore.Store) (s
 	if !o.Archived {
 		return "", nil
 	}
-	proofs, err := archive.Proofs(ctx, store, o.ArchiveRoot())
+	proofs, err := proofs.List(ctx, store, o.ArchiveRoot())
 	if err != nil {
 		return "", err
 	}

@@ -7,9 +7,11 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 )
 
@@ -20,20 +22,20 @@ const proofBases = 64
 type provable struct {
 	store objstore.Store
 	o     state.JobSpec
-	items []snapshot.Item
-	known snapshot.Known
+	items []catalog.Item
+	known catalog.Known
 	// unread are the keys of those that the store was asked for, and whether it does not return them. No proof begins or ends with such a one.
 	unread map[string]bool
 }
 
 func provableOf(ctx context.Context, store objstore.Store, o state.JobSpec) (provable, error) {
-	s := provable{store: store, o: o, known: snapshot.Known{}, unread: map[string]bool{}}
+	s := provable{store: store, o: o, known: catalog.Known{}, unread: map[string]bool{}}
 	id, err := strconv.ParseUint(o.Newest.ClusterID, 16, 64)
 	if err != nil {
 		return s, nil //nolint:nilerr // then there is nothing to begin with
 	}
 	own := snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster, ClusterID: id}
-	index, err := snapshot.Scan(ctx, store, own.Prefix())
+	index, err := catalog.Scan(ctx, store, own.Prefix())
 	if err != nil {
 		return s, err
 	}
@@ -46,7 +48,7 @@ func provableOf(ctx context.Context, store objstore.Store, o state.JobSpec) (pro
 }
 
 // bases reads the manifests of some items and returns those from which a replay can begin, by revision.
-func (s provable) bases(ctx context.Context, items []snapshot.Item) ([]archive.Base, error) {
+func (s provable) bases(ctx context.Context, items []catalog.Item) ([]archive.Base, error) {
 	if err := s.known.Read(ctx, s.store, items, snapshot.Anyone); err != nil {
 		return nil, err
 	}
@@ -68,7 +70,7 @@ func (s provable) bases(ctx context.Context, items []snapshot.Item) ([]archive.B
 // chosen is bases without the encrypted snapshots of other EtcdBackups of the folder. Those may have been encrypted for an identity that is not in this
 // Kubernetes, and a proof that begins or ends with one would fail each time. If a signature is required, it is also without those that lack it, because others can
 // write any revision into their manifests.
-func (s provable) chosen(ctx context.Context, items []snapshot.Item) ([]archive.Base, error) {
+func (s provable) chosen(ctx context.Context, items []catalog.Item) ([]archive.Base, error) {
 	bases, err := s.bases(ctx, items)
 	return slices.DeleteFunc(bases, func(b archive.Base) bool {
 		m := s.known[b.Key].Manifest
@@ -82,7 +84,7 @@ func (s provable) unreadable(ctx context.Context, key string) (bool, error) {
 	if unread, asked := s.unread[key]; asked {
 		return unread, nil
 	}
-	unread, err := snapshot.Item{Key: key}.Unread(ctx, s.store)
+	unread, err := catalog.Item{Key: key}.Unread(ctx, s.store)
 	if err == nil {
 		s.unread[key] = unread != nil
 	}
@@ -109,9 +111,9 @@ func (s provable) from(ctx context.Context, revision int64) (int, error) {
 
 // unproven returns the bases of the oldest part of a range that no proof has, oldest first, and nothing if all is proven up to the limit. A
 // proof of revisions after the limit does not count: anybody who can write to the store can write one.
-func (s provable) unproven(ctx context.Context, proofs []archive.ProofName, r archive.Range, limit int64) ([]archive.Base, error) {
-	proofs = slices.DeleteFunc(slices.Clone(proofs), func(n archive.ProofName) bool { return n.To > limit })
-	for at := archive.Proven(proofs, r.Timeline, r.From.Revision); at < limit; {
+func (s provable) unproven(ctx context.Context, allProofs []archive.ProofName, r archive.Range, limit int64) ([]archive.Base, error) {
+	allProofs = slices.DeleteFunc(slices.Clone(allProofs), func(n archive.ProofName) bool { return n.To > limit })
+	for at := proofs.Proven(allProofs, r.Timeline, r.From.Revision); at < limit; {
 		start, err := s.from(ctx, at)
 		if err != nil {
 			return nil, err
@@ -125,7 +127,7 @@ func (s provable) unproven(ctx context.Context, proofs []archive.ProofName, r ar
 			}
 			bases = slices.DeleteFunc(bases, func(b archive.Base) bool { return b.Point.Revision < r.From.Revision || b.Point.Revision > limit })
 			var found []archive.Base
-			if found, next = firstUnproven(bases, proofs, r.Timeline, at); found != nil {
+			if found, next = firstUnproven(bases, allProofs, r.Timeline, at); found != nil {
 				return found, nil
 			}
 		}
@@ -139,11 +141,11 @@ func (s provable) unproven(ctx context.Context, proofs []archive.ProofName, r ar
 
 // firstUnproven returns the bases from the first one whose part up to the next one has no proof. Otherwise it returns up to which revision
 // proofs lead, which is at least at.
-func firstUnproven(bases []archive.Base, proofs []archive.ProofName, t archive.Timeline, at int64) ([]archive.Base, int64) {
+func firstUnproven(bases []archive.Base, allProofs []archive.ProofName, t archive.Timeline, at int64) ([]archive.Base, int64) {
 	next := at
 	for i, b := range bases {
 		last := i+1 == len(bases) || bases[len(bases)-1].Point.Revision == b.Point.Revision
-		if next = max(next, archive.Proven(proofs, t, b.Point.Revision)); last {
+		if next = max(next, proofs.Proven(allProofs, t, b.Point.Revision)); last {
 			break
 		}
 		later := bases[i+1].Point.Revision

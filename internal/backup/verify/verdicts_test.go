@@ -6,20 +6,22 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // A proof that could not run before the next snapshot was never made up for: the next one began with the newest snapshot.
 func TestTheOldestPartThatIsNotProvenComesFirst(t *testing.T) {
 	o := state.JobSpecOf(statetest.ArchivingState(t))
-	p := provable{o: o, known: snapshot.Known{}}
+	p := provable{o: o, known: catalog.Known{}}
 	own := snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster, ClusterID: 0xabc}
 	for i := range int64(200) { // more than are read at a time
 		key := own.Key(statetest.T0.Add(time.Duration(i)*time.Minute), 10*(i+1))
-		p.items = append(p.items, snapshot.Item{Key: key, Series: own, Stored: statetest.T0.Add(time.Duration(i) * time.Minute)})
-		p.known[key] = snapshot.Reading{Manifest: snapshot.Manifest{Revision: 10 * (i + 1), Backup: o.Name, Cluster: snapshot.Cluster{Namespace: o.Namespace, Name: o.Cluster, ID: "0000000000000abc"}}}
+		p.items = append(p.items, catalog.Item{Key: key, Series: own, Stored: statetest.T0.Add(time.Duration(i) * time.Minute)})
+		p.known[key] = catalog.Reading{Manifest: snapshot.Manifest{Revision: 10 * (i + 1), Backup: o.Name, Cluster: snapshot.Cluster{Namespace: o.Namespace, Name: o.Cluster, ID: "0000000000000abc"}}}
 	}
 	r := archive.Range{Timeline: 1, From: archive.Point{Revision: 10}, To: archive.Point{Revision: 2000}}
 	passed := func(from, to int64) archive.ProofName { return archive.ProofName{Timeline: 1, From: from, To: to} }
@@ -51,18 +53,18 @@ func TestTheOldestPartThatIsNotProvenComesFirst(t *testing.T) {
 		}
 	}
 	// Repeated, each part is proven once, and the work ends.
-	var proofs []archive.ProofName
+	var allProofs []archive.ProofName
 	for range 300 {
-		bases, err := p.unproven(t.Context(), proofs, r, 2000)
+		bases, err := p.unproven(t.Context(), allProofs, r, 2000)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(bases) == 0 {
 			break
 		}
-		proofs = append(proofs, passed(bases[0].Point.Revision, bases[1].Point.Revision))
+		allProofs = append(allProofs, passed(bases[0].Point.Revision, bases[1].Point.Revision))
 	}
-	if len(proofs) != 199 || archive.Proven(proofs, 1, 10) != 2000 {
-		t.Errorf("%s", fmt.Sprintf("%d proofs up to revision %d", len(proofs), archive.Proven(proofs, 1, 10)))
+	if len(allProofs) != 199 || proofs.Proven(allProofs, 1, 10) != 2000 {
+		t.Errorf("%s", fmt.Sprintf("%d proofs up to revision %d", len(allProofs), proofs.Proven(allProofs, 1, 10)))
 	}
 }

@@ -18,7 +18,7 @@ const maxUnread = 300
 
 // observeUsers reads the Secrets with the certificates of users. One that cannot be read is reported, and the cluster does not wait for it.
 func (s *Secrets) observeUsers(ctx context.Context, v *view.View) error {
-	v.Material.Users, v.Material.UsersIssued = map[string]*material.Secret{}, map[string]*material.Secret{}
+	v.Material.Users, v.Material.UsersIssued, v.Material.UserChecks = map[string]*material.Secret{}, map[string]*material.Secret{}, material.NewUserChecks()
 	kept := s.Memory.OfView(v)
 	until := kept.until
 	var skipped []string

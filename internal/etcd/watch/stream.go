@@ -125,3 +125,27 @@ func (s *stream) admit(bytes int64) (admitted, error) {
 		free: func() { unhook(); once() },
 	}, nil
 }
+
+// Watch opens a watch on all keys from a revision. It ends with ctx. Its first Receive connects to a member.
+func (c *Client) Watch(ctx context.Context, from int64) (archiver.Stream, error) {
+	ctx, end := context.WithCancelCause(ctx)
+	return &stream{client: c, ctx: ctx, end: end, from: from}, nil
+}
+
+// Permitted fails if the members refuse what an archiver reads: the revision, the state of authentication, and a watch on all keys.
+func (c *Client) Permitted(ctx context.Context) error {
+	if _, err := c.Head(ctx); err != nil {
+		return err
+	}
+	if _, err := c.Auth(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	stream, err := c.Watch(ctx, 0)
+	if err != nil {
+		return err
+	}
+	_, err = stream.Receive() // a member answers the request itself, before any change
+	return err
+}

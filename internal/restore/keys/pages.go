@@ -17,7 +17,7 @@ var errOrder = errors.New("the member returned keys that it was not asked for")
 
 // pages returns the keys with a prefix as they are now, or as they were at the comparison.
 func (r *run) pages(prefix string, now bool) *pages {
-	return &pages{run: r, begin: []byte(prefix), end: etcd.EndOfPrefix(prefix), limit: pageLimit, more: true, now: now}
+	return &pages{run: r, values: now || !r.Write, begin: []byte(prefix), end: etcd.EndOfPrefix(prefix), limit: pageLimit, more: true, now: now}
 }
 
 // modRevision returns that of a key, 0 if there is none; known is false if the revision is compacted. The keys must be asked for in ascending order.
@@ -63,16 +63,10 @@ func (l *pages) read() error {
 	if l.now || l.compacted {
 		revision = 0
 	}
-	ctx, cancel := context.WithTimeout(l.ctx, callTimeout)
-	defer cancel()
 	l.page = nil // an empty slice would keep the page before in memory
-	page, err := l.cluster.Keys(ctx, l.begin, l.end, revision, l.limit)
+	page, err := l.ask(revision)
 	switch {
-	case errors.Is(err, etcd.ErrPageTooLong) && l.limit > 1:
-		l.limit /= 2
-		return nil
-	case errors.Is(err, etcd.ErrCompacted) && !l.compacted:
-		l.compacted = true
+	case l.asksOtherwise(err):
 		return nil
 	case err != nil:
 		return err
@@ -81,15 +75,50 @@ func (l *pages) read() error {
 	case page.More && len(page.Keys) == 0 || int64(len(page.Keys)) > l.limit:
 		return fmt.Errorf("%w: %d, and more: %v", errOrder, len(page.Keys), page.More)
 	}
-	for _, pair := range page.Keys {
+	if err := l.follow(page.Keys); err != nil {
+		return err
+	}
+	if l.result.Revision == 0 {
+		l.result.Revision = page.Revision
+	}
+	l.page, l.more, l.large, l.limit = page.Keys, page.More, false, min(l.limit+l.limit/8+1, pageLimit)
+	return nil
+}
+
+// asksOtherwise reports whether an error ends with another request, and prepares it: for fewer keys, in a turn for large pages, or for the present revision.
+func (l *pages) asksOtherwise(err error) bool {
+	switch {
+	case errors.Is(err, etcd.ErrPageTooLong) && l.limit > 1:
+		l.limit /= 2
+	case errors.Is(err, etcd.ErrPageTooLong) && !l.large && l.values:
+		l.large = true
+	case errors.Is(err, etcd.ErrCompacted) && !l.compacted:
+		l.compacted = true
+	default:
+		return false
+	}
+	return true
+}
+
+// follow moves the beginning of the next page after these keys, which must be in order and of the prefix.
+func (l *pages) follow(keys []etcd.KeyValue) error {
+	for _, pair := range keys {
 		if bytes.Compare(pair.Key, l.begin) < 0 || len(l.end) > 0 && bytes.Compare(pair.Key, l.end) >= 0 {
 			return errOrder
 		}
 		l.begin = append(bytes.Clone(pair.Key), 0) // the key that follows it
 	}
-	if l.result.Revision == 0 {
-		l.result.Revision = page.Revision
-	}
-	l.page, l.more = page.Keys, page.More
 	return nil
+}
+
+// ask asks the cluster for the next page.
+func (l *pages) ask(revision int64) (etcd.Page, error) {
+	leave, err := l.turn(l.large)
+	if err != nil {
+		return etcd.Page{}, err
+	}
+	defer leave()
+	ctx, cancel := context.WithTimeout(l.ctx, callTimeout)
+	defer cancel()
+	return l.cluster.Keys(ctx, etcd.KeyRange{Begin: l.begin, End: l.end, Revision: revision, Limit: l.limit, NamesOnly: !l.values, Large: l.large})
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -29,7 +30,16 @@ var (
 	patient  = flag.Bool("archive.patient", false, "wait for the end of the Lease of some killed leaders")
 )
 
-func TestMain(m *testing.M) { kubetest.Main(m) }
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == followCommand {
+		if err := follow(os.Args[2]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	kubetest.Main(m)
+}
 
 // TestKilledReplicasOfBackupOperatorLoseNothing kills the real program at random moments while it archives to an S3 server that
 // fails at random. Restores find and replay what is left with the product's code.

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/netip"
 	"os"
 	"path/filepath"
-	"sync"
 	"syscall"
 	"time"
 
@@ -17,35 +15,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// pod is one Pod from its creation to its deletion.
-type pod struct {
-	runner *Runner
-	name   string
-	spec   corev1.PodSpec
-	dir    string
-	// ctx ends when its processes must be killed.
-	ctx  context.Context
-	kill context.CancelFunc
-	// stop is closed when the Pod is deleted, after grace is set.
-	stop  chan struct{}
-	grace time.Duration
-	once  sync.Once
-
-	address netip.Addr
-	status  status
-
-	mu      sync.Mutex
-	current *process
-	// seen are the Pod's annotations at the last observation.
-	seen map[string]string
-}
-
 // unmounting is how long the object of a Pod is kept after its containers have ended. A kubelet unmounts volumes meanwhile.
 const unmounting = 300 * time.Millisecond
 
 var (
 	errStopped = errors.New("the Pod was deleted")
-	errWaiting = errors.New("an object that the Pod needs does not exist yet")
 )
 
 func newPod(ctx context.Context, r *Runner, object *corev1.Pod) *pod {

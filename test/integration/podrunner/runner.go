@@ -25,25 +25,6 @@ const SeedImage = "podrunner/restore-operator:test"
 // minors are the minor versions of etcd that the image tags of Pods may name.
 var minors = []string{"3.5", "3.6", "3.7"}
 
-// interval between two observations of the namespace's Pods and claims.
-const interval = 50 * time.Millisecond
-
-// Runner runs the Pods of one namespace.
-type Runner struct {
-	t         testing.TB
-	client    client.WithWatch
-	namespace string
-	dir       string
-	programs  map[string]string // by minor
-	self      string
-	names     *names
-
-	mu   sync.Mutex
-	pods map[types.UID]*pod
-	// mount prepares the directory of a new claim; nil for nothing.
-	mount func(dir string) error
-}
-
 // MountClaims sets what prepares the directory of each claim that is bound from now on.
 func (r *Runner) MountClaims(mount func(dir string) error) {
 	r.mu.Lock()

@@ -11,12 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// status writes the changes of a Pod's status. Only the Pod's own goroutine uses it.
-type status struct {
-	runner *Runner
-	object *corev1.Pod
-}
-
 func newStatus(r *Runner, object *corev1.Pod) status {
 	return status{runner: r, object: object.DeepCopy()}
 }

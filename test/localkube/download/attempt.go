@@ -176,3 +176,21 @@ func escape(s string) string {
 	}
 	return b.String()
 }
+
+// look is the interval at which the arrived bytes are counted.
+const look = time.Second
+
+// heartbeat is the interval at which a long download prints its progress.
+const heartbeat = 15 * time.Second
+
+// A Request names the packages whose modules are needed.
+type Request struct {
+	Dir      string        // the directory in which the go command runs
+	Env      []string      // the go command's environment; empty is that of this process
+	What     string        // what the modules are for, in the progress: "kubernetes"
+	Packages []string      // arguments of go list: flags and package patterns
+	Stall    time.Duration // 0 is one minute
+}
+
+// errStalled is the cause of an attempt that was ended because nothing arrived.
+var errStalled = errors.New("the download stalled")

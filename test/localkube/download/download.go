@@ -18,23 +18,7 @@ const (
 	attempts = 3
 	// stall is the time in which nothing arrives before a download counts as stalled.
 	stall = time.Minute
-	// look is the interval at which the arrived bytes are counted.
-	look = time.Second
-	// heartbeat is the interval at which a long download prints its progress.
-	heartbeat = 15 * time.Second
 )
-
-// A Request names the packages whose modules are needed.
-type Request struct {
-	Dir      string        // the directory in which the go command runs
-	Env      []string      // the go command's environment; empty is that of this process
-	What     string        // what the modules are for, in the progress: "kubernetes"
-	Packages []string      // arguments of go list: flags and package patterns
-	Stall    time.Duration // 0 is one minute
-}
-
-// errStalled is the cause of an attempt that was ended because nothing arrived.
-var errStalled = errors.New("the download stalled")
 
 // Modules downloads the modules of the packages and of everything that they import. Finished modules stay in Go's module
 // cache, so an attempt goes on where the one before it ended. It returns an error after three attempts in a row in which

@@ -225,13 +225,6 @@ func (p *progress) line() string {
 	return line + "; " + p.estimate.left(p.module, time.Since(p.begin))
 }
 
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 func short(d time.Duration) string {
 	return d.Round(time.Second).String()
 }

@@ -43,3 +43,10 @@ func remaining(done, spent, others, current, so time.Duration) string {
 	}
 	return fmt.Sprintf("about %s left", count(int((left+30*time.Second)/time.Minute), "minute"))
 }
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

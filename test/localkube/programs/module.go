@@ -154,3 +154,11 @@ func sorted(set map[string]bool) []string {
 	sort.Strings(names)
 	return names
 }
+
+// pins are the two files that decide what is built of a module.
+func (m Module) pins() (list, sums string) {
+	if m.NPM {
+		return "package.json", "package-lock.json"
+	}
+	return "go.mod", "go.sum"
+}

@@ -18,14 +18,6 @@ const (
 	npmGrace    = 10 * time.Second
 )
 
-// pins are the two files that decide what is built of a module.
-func (m Module) pins() (list, sums string) {
-	if m.NPM {
-		return "package.json", "package-lock.json"
-	}
-	return "go.mod", "go.sum"
-}
-
 // installNPM installs the packages of a package-lock.json into out, without their install scripts, and links the programs.
 func (c *Cache) installNPM(ctx context.Context, w io.Writer, m Module, out string) error {
 	list, sums := m.pins()

@@ -70,6 +70,8 @@ type Material struct {
 	HandedOut, Issued map[string]*Secret
 	// Users are the Secrets with the certificates of users, by the name of the user. UsersIssued are those of cert-manager.
 	Users, UsersIssued map[string]*Secret
+	// UserChecks limits the signatures that are checked for all users together.
+	UserChecks *pki.Checks
 	// Rotate is the value of the annotation that requests a new CA.
 	Rotate string
 	// Taken is the Secret or Certificate for the operator's own certificate, if another owner has it.

@@ -28,7 +28,7 @@ func neededByUsers(m Material) pki.Bundle {
 		return nil
 	}
 	needed := issuedToUsers(m)
-	bundle, checks := Bundle(m), pki.NewChecks(maxSignatures)
+	bundle, checks := Bundle(m), m.userChecks()
 	for _, held := range m.Users {
 		if leaf, err := userPair(held).Leaf(); err == nil {
 			needed = needed.With(bundle.Signers(leaf, pki.ParseBundle(userPair(held).Cert), checks))
@@ -59,7 +59,7 @@ func trustedByMembers(m Material) pki.Bundle {
 	if err != nil {
 		return nil
 	}
-	return pki.ParseBundle(held.Get(v1beta2.ClientCAKey)).Signers(leaf, pki.ParseBundle(held.Get(v1beta2.ClientCertKey)), pki.NewChecks(maxSignatures))
+	return pki.ParseBundle(held.Get(v1beta2.ClientCAKey)).Signers(leaf, pki.ParseBundle(held.Get(v1beta2.ClientCertKey)), m.userChecks())
 }
 
 // mostCAs is how many CAs members may trust with those of users, and mostOfCAs how many bytes their PEM has. It is half of what the operator reads, so that
@@ -105,12 +105,19 @@ func UnfitForUser(m Material, s state.State, user string) string {
 	case tooManyForUser(m, user):
 		return fmt.Sprintf("with the CAs in the key %s, members would trust more than %d CAs. Use one issuer for all users", IssuedCAKey, mostCAs)
 	}
-	authorities, checks := m.UsersIssued[user].Get(IssuedCAKey), pki.NewChecks(maxSignatures)
-	if len(pki.ParseBundle(authorities).Signers(leaf, pki.ParseBundle(issued.Cert), checks)) == 0 {
+	authorities, checks := m.UsersIssued[user].Get(IssuedCAKey), m.userChecks()
+	signers := pki.ParseBundle(authorities).Signers(leaf, pki.ParseBundle(issued.Cert), checks)
+	switch {
+	case len(signers) == 0 && checks.Exceeded():
+		return tooManyOfUsers
+	case len(signers) == 0:
 		return "no CA in the key " + IssuedCAKey + " has signed it"
 	}
 	return expiry(s, issued, authorities, checks)
 }
+
+// tooManyOfUsers is why a user gets no certificate if those of all users need more signatures than maxSignaturesOfUsers.
+const tooManyOfUsers = "the certificates of users have so many CAs and intermediates with the same name that the operator cannot compare them. Use one issuer for all users"
 
 // issuedUserDue says why the Secret of a user must be written now, or when all members trust the CA that signed the next certificate.
 func issuedUserDue(m Material, s state.State, user string, trusted pki.Bundle) (due, outdated string) {
@@ -126,7 +133,7 @@ func issuedUserDue(m Material, s state.State, user string, trusted pki.Bundle) (
 	if held == nil {
 		cause = "it has none yet"
 	}
-	checks := pki.NewChecks(maxSignatures)
+	checks := m.userChecks()
 	if before, err := userPair(held).Leaf(); err == nil {
 		trusted = trusted.With(Bundle(m).Signers(before, pki.ParseBundle(userPair(held).Cert), checks))
 	}
@@ -165,7 +172,7 @@ func sameSigners(m Material, before, after pki.Pair) bool {
 	if err != nil {
 		return false
 	}
-	bundle, checks := Bundle(m), pki.NewChecks(maxSignatures)
+	bundle, checks := Bundle(m), m.userChecks()
 	signers := bundle.Signers(was, pki.ParseBundle(before.Cert), checks)
 	return len(signers) > 0 && bundle.Signers(is, pki.ParseBundle(after.Cert), checks).Has(signers) && !checks.Exceeded()
 }

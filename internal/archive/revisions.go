@@ -1,4 +1,0 @@
-package archive
-
-// Revisions are those from First to Last.
-type Revisions struct{ First, Last int64 }

@@ -1,0 +1,170 @@
+package standby
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"time"
+
+	"go.etcd.io/bbolt"
+	"go.etcd.io/etcd/server/v3/storage/mvcc"
+	"go.etcd.io/etcd/server/v3/storage/schema"
+
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
+)
+
+// The buckets of a follower, beside those of etcd. Finish deletes them.
+var (
+	bucketPosition = []byte("standby-position")
+	bucketIndex    = []byte("standby-index")    // key of a client: entry
+	bucketReplaced = []byte("standby-replaced") // key of a change: key of the change that it replaces, or nothing for a deletion without one
+	bucketTTL      = []byte("standby-ttl")      // lease: its TTL
+	bucketAttached = []byte("standby-attached") // leases that Finish has counted
+	keyPosition    = []byte("position")
+)
+
+// The most that one transaction changes. It bounds the memory.
+const (
+	batchChanges = 2000
+	batchBytes   = 4 << 20
+)
+
+// lockWait is how long a database is waited for that another process has open.
+const lockWait = 2 * time.Second
+
+// allEvents means that all events of a revision are in the database.
+const allEvents = math.MaxInt64
+
+// position is how far the archive was applied.
+type position struct {
+	// Base is the key of the snapshot that the database began with.
+	Base string `json:"base"`
+	// Start is the SHA-256 of the start of the timeline. It is empty if the store did not return it.
+	Start string `json:"start,omitempty"`
+	// Chain is the end of the last link that was applied as a whole.
+	Chain archive.Chain `json:"chain"`
+	// Next is the key of the first link after the base. It is empty if it follows from Chain.
+	Next string `json:"next,omitempty"`
+	// Revision is the last one of which events are in the database, and Events is how many of them.
+	Revision int64 `json:"revision"`
+	Events   int64 `json:"events"`
+	// At is a time before which Revision was written, as far as it is known.
+	At time.Time `json:"at"`
+	// Leased means that an event since the base has a lease.
+	Leased bool       `json:"leased,omitempty"`
+	Auth   auth.State `json:"auth"`
+}
+
+// whole returns the last revision that is in the database as a whole.
+func (p position) whole() int64 {
+	if p.Revision > p.Chain.Last && p.Events != allEvents {
+		return p.Revision - 1
+	}
+	return p.Revision
+}
+
+// key returns the key of the next link.
+func (p position) key(root string) string {
+	if p.Next != "" {
+		return p.Next
+	}
+	return archive.LinkKey(root, p.Chain.Timeline, p.Chain.At, p.Chain.Last+1)
+}
+
+// database is the database of a follower.
+type database struct {
+	bolt     *bbolt.DB
+	position position
+	durable  func()
+}
+
+func boltOptions() *bbolt.Options {
+	// The list of free pages is in the file, and is an array in memory. Otherwise the process would hold a map of all pages when it opens the file.
+	return &bbolt.Options{Timeout: lockWait, FreelistType: bbolt.FreelistArrayType}
+}
+
+// openDatabase opens the database of a follower. The error is fs.ErrNotExist if there is none, and ErrFinished if it was handed over.
+func openDatabase(path string, durable func()) (*database, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, err
+	}
+	bolt, err := bbolt.Open(path, 0o600, boltOptions())
+	if err != nil {
+		return nil, fmt.Errorf("open the database %s: %w", path, err)
+	}
+	d := &database{bolt: bolt, durable: durable}
+	if err := bolt.View(d.load); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the database %s: %w", path, err), bolt.Close())
+	}
+	return d, nil
+}
+
+func (d *database) load(tx *bbolt.Tx) error {
+	bucket := tx.Bucket(bucketPosition)
+	if bucket == nil {
+		return ErrFinished
+	}
+	return json.Unmarshal(bucket.Get(keyPosition), &d.position)
+}
+
+func (d *database) close() error { return d.bolt.Close() }
+
+// store writes a position. It counts when the transaction is committed.
+func store(tx *bbolt.Tx, p position) error {
+	content, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	return tx.Bucket(bucketPosition).Put(keyPosition, content)
+}
+
+// update is one transaction.
+func (d *database) update(change func(tx *bbolt.Tx) error) error {
+	err := d.bolt.Update(change)
+	if err == nil {
+		d.durable()
+	}
+	return err
+}
+
+// revisionOf returns a revision in the bucket of meta data; 0 if it is not there.
+func revisionOf(tx *bbolt.Tx, name []byte) int64 {
+	meta := tx.Bucket(schema.Meta.Name())
+	if meta == nil {
+		return 0
+	}
+	value := meta.Get(name)
+	if len(value) < len(mvcc.NewRevBytes()) {
+		return 0
+	}
+	return mvcc.BytesToRev(value).Main
+}
+
+func putRevision(tx *bbolt.Tx, name []byte, revision int64) error {
+	meta, err := tx.CreateBucketIfNotExists(schema.Meta.Name())
+	if err != nil {
+		return err
+	}
+	return meta.Put(name, mvcc.RevToBytes(mvcc.Revision{Main: revision}, mvcc.NewRevBytes()))
+}
+
+// syncDir makes the names in a directory durable.
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// removeFile removes a file that may not exist.
+func removeFile(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+package standby
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+)
+
+// Delivered is what Finish has made.
+type Delivered struct {
+	Timeline archive.Timeline `json:"timeline"`
+	Revision int64            `json:"revision"`
+	At       time.Time        `json:"at"`
+	// Leases that the keys have, and that the archive or the base knows. Fallback are those whose TTL is not known. They got Options.FallbackTTL.
+	Leases   int `json:"leases"`
+	Fallback int `json:"fallback"`
+}
+
+// Finish ends the following. It makes a snapshot file at path, which must be on the same volume, with all that is in the database. A link that was applied in part is
+// completed from the disk. If that is not possible, the result ends with the last whole revision. If Finish is interrupted, the next Finish of the directory continues. It does not need the store.
+func Finish(ctx context.Context, o Options, path string) (result Delivered, err error) {
+	defer guard(&err)()
+	f := &Follower{o: o.withDefaults()}
+	if content, err := os.ReadFile(f.path(deliveredName)); err == nil {
+		if err := json.Unmarshal(content, &result); err != nil {
+			return result, err
+		}
+		return result, f.deliver(path)
+	}
+	db, err := openDatabase(f.path(databaseName), f.o.durable)
+	if err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			err = ErrNoBase
+		}
+		return result, err
+	}
+	f.db = db
+	if result, err = f.settle(ctx); err != nil {
+		return result, errors.Join(err, f.Close())
+	}
+	if err := f.Close(); err != nil {
+		return result, err
+	}
+	content, err := json.Marshal(result)
+	if err == nil {
+		err = f.writeDelivered(content)
+	}
+	if err != nil {
+		return result, err
+	}
+	return result, f.deliver(path)
+}
+
+// settle completes what is on the disk, and writes the leases.
+func (f *Follower) settle(ctx context.Context) (Delivered, error) {
+	if err := f.db.resume(ctx); err != nil {
+		return Delivered{}, err
+	}
+	if _, err := os.Stat(f.linkFile()); err == nil {
+		err := f.verify(ctx, fileGetter(f.linkFile()), nil)
+		if err == nil {
+			err = f.applyReady(ctx)
+		}
+		if ctx.Err() != nil {
+			return Delivered{}, err // otherwise the link is of no use, and the database ends before it
+		}
+	}
+	if err := f.db.undo(); err != nil {
+		return Delivered{}, err
+	}
+	p := f.db.position
+	known, unknown, err := f.db.writeLeases(ctx, f.o.FallbackTTL)
+	return Delivered{Timeline: p.Chain.Timeline, Revision: p.Revision, At: p.At, Leases: known, Fallback: unknown}, err
+}
+
+// writeDelivered stores the result. From then on, the database is not followed any more.
+func (f *Follower) writeDelivered(content []byte) error {
+	part := f.path(partName)
+	if err := os.WriteFile(part, content, 0o600); err != nil {
+		return err
+	}
+	if err := syncFile(part); err != nil {
+		return err
+	}
+	if err := os.Rename(part, f.path(deliveredName)); err != nil {
+		return err
+	}
+	err := syncDir(f.o.Dir)
+	f.o.durable()
+	return err
+}
+
+func syncFile(path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close())
+}
+
+// deliver removes the buckets of the follower, appends the SHA-256 of the database as etcd does, and moves it to path. It does nothing if it is there.
+func (f *Follower) deliver(path string) error {
+	from := f.path(databaseName)
+	info, err := os.Stat(from)
+	if errors.Is(err, os.ErrNotExist) {
+		_, err := os.Stat(path)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	if rest := info.Size() % sector; rest > 0 {
+		if err := os.Truncate(from, info.Size()-rest); err != nil {
+			return err
+		}
+	}
+	bolt, err := bbolt.Open(from, 0o600, boltOptions())
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(bolt.Update(dropBuckets), bolt.Close()); err != nil {
+		return err
+	}
+	f.o.durable()
+	if err := appendTrailer(from); err != nil {
+		return err
+	}
+	f.o.durable()
+	if err := os.Rename(from, path); err != nil {
+		return err
+	}
+	f.o.durable()
+	return errors.Join(syncDir(f.o.Dir), removeLinks(f.o.Dir, ""))
+}
+
+func dropBuckets(tx *bbolt.Tx) error {
+	for _, name := range [][]byte{bucketIndex, bucketReplaced, bucketTTL, bucketAttached, bucketPosition} {
+		if tx.Bucket(name) == nil {
+			continue
+		}
+		if err := tx.DeleteBucket(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appendTrailer appends the SHA-256 of a file to it.
+func appendTrailer(path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	sum := sha256.New()
+	if _, err = io.Copy(sum, file); err == nil {
+		_, err = file.Write(sum.Sum(nil))
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	return errors.Join(err, file.Close())
+}

@@ -1,0 +1,72 @@
+package standby
+
+import (
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/clock"
+)
+
+// Status is how far a follower is.
+type Status struct {
+	Timeline archive.Timeline
+	// Base is the key of the snapshot that the database began with. It is empty before the first one.
+	Base string
+	// Revision is the last one that is in the database as a whole, and At is a time before which it was written.
+	Revision int64
+	At       time.Time
+	// Checked is when the archive had nothing newer. It is zero while there is more to apply.
+	Checked time.Time
+	// Begun is how often this process has begun from a base, and Left is why it left the last one; nil if it has not.
+	Begun int
+	Left  *Broken
+	// Err is why the last step failed; nil if it did not.
+	Err error
+}
+
+// Lag is how far the database is behind the archive. The archive is behind the cluster by up to its maxLag.
+func (s Status) Lag(now time.Time) time.Duration {
+	if !s.Checked.IsZero() {
+		return clock.Elapsed(s.Checked, now)
+	}
+	return clock.Elapsed(s.At, now)
+}
+
+// Status returns how far the follower is.
+func (f *Follower) Status() Status {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.status
+}
+
+func (f *Follower) report(err error) {
+	f.mu.Lock()
+	s := &f.status
+	if s.Err = err; f.db != nil {
+		p := f.db.position
+		if p.whole() != s.Revision || p.Chain.Timeline != s.Timeline {
+			s.Checked = time.Time{}
+		}
+		s.Timeline, s.Base, s.Revision, s.At = p.Chain.Timeline, p.Base, p.whole(), p.At
+	}
+	reported := *s
+	f.mu.Unlock()
+	f.o.Report(reported)
+}
+
+// caughtUp notes that the archive has nothing newer.
+func (f *Follower) caughtUp(now time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.db.position
+	f.status.Checked, f.status.Revision, f.status.Timeline = now, p.whole(), p.Chain.Timeline
+}
+
+func (f *Follower) began(broken *Broken) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.status.Begun++
+	if broken != nil {
+		f.status.Left = broken
+	}
+}
