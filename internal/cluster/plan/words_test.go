@@ -38,7 +38,6 @@ var (
 	pod             = plantest.Pod
 	policy          = plantest.Policy
 	removed         = plantest.Removed
-	secure          = plantest.Secure
 	servicesFor     = plantest.ServicesFor
 	silent          = plantest.Silent
 	size            = plantest.Size
