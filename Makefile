@@ -192,7 +192,7 @@ chart: ## Run the tests of the chart (also against the oldest Kubernetes), rende
 	cd test/gitops && go test -shuffle=on ./...
 
 .PHONY: site-test
-site-test: ## Build the website of the manual, and read it in Chromium: widths of phones and screens, links, search, dark mode
+site-test: ## Build the website of the manual, and read it in Chromium: widths of phones and screens, links, search, dark mode; CHROMIUM=/path/of/another
 	@hack/deps.sh node chromium
 	hack/site/build.sh
 	cd hack/site && node --test browser.test.mjs

@@ -18,7 +18,7 @@ for wanted in "$@"; do
       command -v node >/dev/null || missing+=(nodejs)
       command -v npm >/dev/null || missing+=(npm)
       ;;
-    chromium) command -v chromium >/dev/null || missing+=(chromium) ;;
+    chromium) command -v "${CHROMIUM:-chromium}" >/dev/null || missing+=(chromium) ;;
   esac
 done
 [ ${#missing[@]} -eq 0 ] && exit 0

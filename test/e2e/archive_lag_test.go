@@ -18,8 +18,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/test/stack"
 )
 
-// archiveTransit is how long a segment may take to the store on a machine that does nothing else.
-const archiveTransit = time.Second
+// archiveTransit is how long a segment may take to the store, with a second in which no member answers because they elect a leader.
+const archiveTransit = 2 * time.Second
 
 // segments records when each segment of an archive was first in the store.
 type segments struct {
@@ -133,6 +133,23 @@ func archiveOperations() []operation {
 		{name: "a new Pod of backup-operator", act: func(n *namespaced) {
 			n.kubectl("-n", stack.Namespace, "rollout", "restart", "deployment/"+stack.Release+"-backup-operator")
 			n.kubectl("-n", stack.Namespace, "rollout", "status", "deployment/"+stack.Release+"-backup-operator", "--timeout=2m")
+			<-time.After(4 * archiveLag) // hibernation must not begin before the new process archives
+		}},
+		{name: "hibernation", act: func(n *namespaced) {
+			n.patch("a", `{"spec":{"hibernate":true}}`)
+			says(n, &v1beta2.EtcdCluster{}, "a", v1beta2.ConditionReady, v1beta2.ReasonHibernated)
+			changed(`{"spec":{"hibernate":false}}`)(n)
+		}},
+		{name: "a restore", act: func(n *namespaced) {
+			n.apply(`
+apiVersion: etcd.database.coreos.com/v1beta2
+kind: EtcdRestore
+metadata: {name: back}
+spec:
+  etcdCluster: {name: a}
+  etcdBackup: {name: archive}
+`)
+			becomes(n, &v1beta2.EtcdRestore{}, "back", v1beta2.ConditionComplete)
 		}},
 		{name: "the end", act: func(*namespaced) { <-time.After(3 * archiveLag) }},
 	}

@@ -60,9 +60,10 @@
 {{- end }}
 - expression: >-
     !variables.creates || has(object.spec.automountServiceAccountToken) && !object.spec.automountServiceAccountToken &&
-    variables.volumes.all(v, !has(v.projected) || !has(v.projected.sources) || v.projected.sources.all(s, !has(s.serviceAccountToken) ||
+    variables.volumes.all(v, !has(v.projected) || !has(v.projected.sources) || v.projected.sources.all(s, has(s.secret) || has(s.configMap) ||
+    has(s.downwardAPI) || has(s.clusterTrustBundle) || has(s.serviceAccountToken) &&
     has(s.serviceAccountToken.audience) && s.serviceAccountToken.audience in {{ toJson $policies.tokenAudiences | replace "\"" "'" }}))
-  message: A Pod of a member may not mount a token of a ServiceAccount. If an admission webhook adds a token for another audience than the Kubernetes API, add that audience to the value admissionPolicies.tokenAudiences of the operators' chart.
+  message: A Pod of a member may not mount a token or a certificate of a ServiceAccount. If an admission webhook adds a token for another audience than the Kubernetes API, add that audience to the value admissionPolicies.tokenAudiences of the operators' chart.
   reason: Forbidden
 {{- end }}
 

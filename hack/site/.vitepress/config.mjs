@@ -8,9 +8,9 @@ import { marked, search } from './search.mjs'
 // The site can be served below a path: SITE_BASE=/etcd-operator/ make docs
 const base = process.env.SITE_BASE || '/'
 const path = (file) => `/${page(file).replace(/(index)?\.md$/, '')}`
-// The menu has the title of a page without the name of the section that it is in.
+// The menu has the title of a page without the name of its section. The title of a chart is only its name.
 const short = (text) => text.replace(/^Tutorial: (.)/, (_, first) => first.toUpperCase())
-const entry = (file) => ({ text: short(title(file)), link: path(file) })
+const entry = (file) => ({ text: (file.startsWith('charts/') ? 'The chart ' : '') + short(title(file)), link: path(file) })
 const version = readFileSync(join(root, 'charts/etcd-operator/Chart.yaml'), 'utf8').match(/^version: *"?([^"\n]+)/m)[1]
 
 stage()

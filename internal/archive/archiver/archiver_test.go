@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -822,17 +823,47 @@ func (b *bench) gapStored(a *Archiver) <-chan struct{} {
 func TestWhatWasWrittenBeforeAnArchiverBeginsIsStoredAtOnce(t *testing.T) {
 	b := newBench(t)
 	long := func(o *Options) { o.MaxLag = time.Hour }
-	b.archived(b.cluster.last(), long)
-	b.cluster.put("missed", "a", "b")
-	b.cluster.put("missed", "c")
+	b.archived(b.last(), long)
+	b.put("missed", "a", "b")
+	b.put("missed", "c")
 	a, stop := b.start(long)
-	b.await("the changes from before are stored", func() bool { return a.Status().Stored.Revision == b.cluster.last() })
+	b.await("the changes from before are stored", func() bool { return a.Status().Stored.Revision == b.last() })
 	objects := b.store.count()
-	b.cluster.put("later", "d")
-	b.await("a later change is received", func() bool { return a.Status().Received.Revision == b.cluster.last() })
+	b.put("later", "d")
+	b.await("a later change is received", func() bool { return a.Status().Received.Revision == b.last() })
 	if n := b.store.count() - objects; n > 0 {
 		t.Errorf("a later change was stored %d times before it was due", n)
 	}
 	_ = stop()
 	b.wantEvents()
+}
+
+// muted is a cluster whose members lose the requests for the state of authentication, as without a leader.
+type muted struct {
+	*cluster
+	lost atomic.Bool
+}
+
+func (m *muted) Auth(ctx context.Context) (auth.State, error) {
+	if m.lost.Load() {
+		<-ctx.Done()
+		return auth.State{}, ctx.Err()
+	}
+	return m.cluster.Auth(ctx)
+}
+
+// A user who lost a cluster during an election lost 10 seconds more than maxLag promises, because changes waited for the state of authentication.
+func TestAClusterWithoutALeaderDelaysNoChangeForLong(t *testing.T) {
+	b := newBench(t)
+	m := &muted{cluster: b.cluster}
+	a, stop := b.start(func(o *Options) { o.Cluster, o.MaxLag = m, time.Second })
+	b.await("begin", func() bool { return a.Status().Timeline == 1 })
+	m.lost.Store(true)
+	began := time.Now()
+	b.put("value", "a")
+	b.await("the change is stored", func() bool { return a.Status().Stored.Revision == b.last() })
+	if took := time.Since(began); took > time.Second+2*lastAuthTimeout+time.Second {
+		t.Errorf("the change was stored after %s", took)
+	}
+	_ = stop()
 }

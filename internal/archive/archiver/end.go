@@ -17,7 +17,7 @@ const (
 	drainPoll  = time.Second
 	// stopTimeout limits the uploads of an archiver that is stopped. It is below the time that Kubernetes gives to a Pod.
 	stopTimeout = 10 * time.Second
-	// lastAuthTimeout limits the last reading of the state of authentication. An archiver that is stopped usually leaves members that answer.
+	// lastAuthTimeout limits a reading of the state of authentication for which changes wait.
 	lastAuthTimeout = time.Second
 )
 
@@ -66,9 +66,9 @@ func (s *session) flush(ctx context.Context) error {
 		s.open = nil
 		return nil
 	}
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastAuthTimeout)
-	defer cancel()
-	_ = s.readAuth(limited)
+	if !s.mute {
+		_ = s.readAuthSoon(context.WithoutCancel(ctx))
+	}
 	return s.seal(ctx)
 }
 

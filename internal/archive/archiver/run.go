@@ -281,7 +281,8 @@ func (s *session) tick(ctx context.Context) error {
 // cut seals the open segment, of which all revisions are complete, with the state of authentication of now.
 func (s *session) cut(ctx context.Context) error {
 	before := s.auth
-	if err := s.readAuth(ctx); err != nil {
+	if err := s.readAuthSoon(ctx); err != nil {
+		s.mute = true
 		return err
 	}
 	if err := s.seal(ctx); err != nil {
@@ -329,7 +330,9 @@ func (s *session) progress(ctx context.Context) error {
 		return nil
 	}
 	before := s.auth
-	if err := s.readAuth(ctx); err != nil {
+	if err := s.readAuthSoon(ctx); errors.Is(err, context.DeadlineExceeded) {
+		return nil // nothing waits for it
+	} else if err != nil {
 		return err
 	}
 	if !before.Keeps(s.auth) {

@@ -71,6 +71,7 @@ type session struct {
 	tail    archive.TailOf
 	base    chan taken // the base that is being taken after a change of users, roles or authentication; nil if there is none
 	again   bool       // they have changed since then
+	mute    bool       // the cluster has not answered with the state of authentication when a segment was due
 	room    int64      // in the spool that was reserved
 	sights  chan sight
 	looking bool      // a sight is being read
@@ -85,6 +86,14 @@ func (s *session) readAuth(ctx context.Context) error {
 		s.auth = now
 	}
 	return err
+}
+
+// readAuthSoon is readAuth for a session whose changes wait for the answer. A cluster without a leader does not answer, and may lose the request.
+// Then the session ends, and stores its changes without the answer.
+func (s *session) readAuthSoon(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, lastAuthTimeout)
+	defer cancel()
+	return s.readAuth(limited)
 }
 
 // taken is a base, or why it was not taken.

@@ -25,7 +25,7 @@ func (t *runner) protected(ctx context.Context, o *state.JobSpec) (selections []
 // to delete, so it is asked again before each part. With an error, that is not known.
 func (t *runner) selectsMore(ctx context.Context, o state.JobSpec, known []clients.Selection) (bool, error) {
 	now, err := t.Selections(ctx, o)
-	return slices.ContainsFunc(now, func(s clients.Selection) bool { return !slices.ContainsFunc(known, s.Equal) }), err
+	return clients.SelectMore(now, known), err
 }
 
 // findOutdated finds what no target in the window needs. What a waiting EtcdRestore may need is kept until it has chosen, so the keeper looks again.

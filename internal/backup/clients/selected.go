@@ -41,6 +41,18 @@ func (s Selection) Equal(other Selection) bool {
 	return same && s == other
 }
 
+// SelectMore reports whether one of the selections is not among the known ones.
+func SelectMore(selections, known []Selection) bool {
+	byName := make(map[string]Selection, len(known))
+	for _, s := range known {
+		byName[s.Restore] = s
+	}
+	return slices.ContainsFunc(selections, func(s Selection) bool {
+		before, is := byName[s.Restore]
+		return !is || !s.Equal(before)
+	})
+}
+
 // Selections returns what waiting EtcdRestores select from the folder of an EtcdBackup. The newest snapshot of all needs none, because it is always kept.
 func (t *Clients) Selections(ctx context.Context, o state.JobSpec) ([]Selection, error) {
 	restores, err := t.restores(ctx, o.Namespace)

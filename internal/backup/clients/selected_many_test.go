@@ -3,6 +3,7 @@ package clients
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -50,5 +51,24 @@ func TestManyWaitingRestoresAreComparedWithManySnapshotsInTime(t *testing.T) {
 	t.Logf("%d may be deleted after %s", len(free), time.Since(started))
 	if err != nil || ctx.Err() != nil {
 		t.Errorf("after 30 s: %v", err)
+	}
+}
+
+// Before each hundred deletions of an archive, each EtcdRestore that waits was compared with each other one, which took minutes for tens of thousands.
+func TestManyWaitingRestoresAreComparedWithTheKnownOnesInTime(t *testing.T) {
+	var selections []Selection
+	for n := range 50_000 {
+		selections = append(selections, Selection{Restore: fmt.Sprintf("restore-%05d", n), Point: true})
+	}
+	began := time.Now()
+	if SelectMore(selections, slices.Clone(selections)) {
+		t.Error("a known one is new")
+	}
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	later := slices.Clone(selections)
+	if later[10].revision = 7; !SelectMore(later, selections) {
+		t.Error("one that has changed is known")
 	}
 }

@@ -1,10 +1,8 @@
 package plan
 
 import (
-	"slices"
 	"testing"
 
-	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
@@ -14,12 +12,5 @@ func TestAForeignMemberIsNamedByItsIDAsEtcdctlPrintsIt(t *testing.T) {
 	s := stateWith(formed, members(3), guest(withoutVote), func(s *state.State) { s.Asked.RemoveForeign = []string{"f00"} })
 	if _, removes := Plan(s).(steps.RemoveMember); !removes {
 		t.Errorf("etcdctl member list prints f00, and the plan is %+v", Plan(s))
-	}
-}
-
-// A YAML value can have several lines. Without this, the operator silently ignores the names in it.
-func TestNamesMayBeOnLinesOfTheirOwn(t *testing.T) {
-	if got := state.NewAsked(map[string]string{v1beta2.AnnotationFence: "a,\nb\n"}).Fence; !slices.Equal(got, []string{"a", "b"}) {
-		t.Errorf("names are %q", got)
 	}
 }

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -109,12 +108,5 @@ func TestAFencedMemberIsNamedWhileTheClusterIsReady(t *testing.T) {
 		if m.Fenced != (m.Name == nameOf(1)) {
 			t.Errorf("member %s is fenced: %v", m.Name, m.Fenced)
 		}
-	}
-}
-
-func TestNamesOfAnAnnotationAreRead(t *testing.T) {
-	got := state.NewAsked(map[string]string{v1beta2.AnnotationReplace: " b, a,,b "}).Replace
-	if !slices.Equal(got, []string{"a", "b"}) {
-		t.Errorf("names are %q", got)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
@@ -123,16 +122,6 @@ func TestOthersSignWithACAOnlyWhenMembersTrustIt(t *testing.T) {
 	w.report()
 	if !bytes.Equal(w.m.CA.Get(material.IssuedCertKey), w.m.CA.Get(material.CACertKey)) {
 		t.Error("others cannot sign with the new CA")
-	}
-}
-
-// With certManager and static there is no Secret of a CA.
-func TestOnlyTheCAOfTheOperatorIsCompleted(t *testing.T) {
-	for _, tls := range []*v1beta2.TLSPolicy{nil, {Static: &v1beta2.StaticTLS{}}, {CertManager: &v1beta2.CertManagerTLS{}}} {
-		s := stateWith(formed, members(3), certs(func(c *state.Certificates) { c.CA.Incomplete = "it has none" }))
-		if s.Spec.TLS = tls; certificates.HandOutCA(s) != nil {
-			t.Errorf("%+v: the Secret of a CA is written", tls)
-		}
 	}
 }
 

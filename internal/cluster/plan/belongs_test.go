@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
@@ -23,16 +22,4 @@ func TestLostLabelsArePutBackFirst(t *testing.T) {
 			steps.Wait{Reason: v1beta2.ReasonMemberDown, Message: "Member " + nameOf(1) + " is stopping."},
 		},
 	}.run(t)
-}
-
-func TestTheIncarnationOfAMemberIsInItsName(t *testing.T) {
-	s := stateWith(formed, func(s *state.State) { s.Incarnation = 2_000_000_000 }) // the status may hold any number
-	for name, want := range map[string]int32{
-		nameOf(0): 1, state.MemberName("example", "uid-example", 7, 5): 7,
-		state.MemberName("example", "uid-earlier", 1, 0): 0, "example-backup": 0, "": 0,
-	} {
-		if got, ok := services.IncarnationNamed(s, name); got != want || ok != (want > 0) {
-			t.Errorf("%q is of incarnation %d (%v), want %d", name, got, ok, want)
-		}
-	}
 }

@@ -86,16 +86,3 @@ func TestAClientServiceThatSelectsALaterIncarnationIsCorrectedByAProvenQuorum(t 
 		t.Errorf("the Service was made for another cluster, and Plan returned %+v; corrected: %q", Plan(other), other.Corrected)
 	}
 }
-
-func TestARestoreIsNotRunAgainAfterAnOldStatusWasPutBack(t *testing.T) {
-	s := stateWith(formed, members(3), servicesFor(2, seedID), func(s *state.State) {
-		s.Services.ClientRestoreUID = "uid-back"
-		for i := range s.Members {
-			s.Members[i].Incarnation = 2
-		}
-	})
-	services.CorrectIncarnation(&s)
-	if s.ClusterID != seedID || s.Restore == nil || s.Restore.UID != "uid-back" || s.Restore.Step != v1beta2.RestoreGrowing {
-		t.Errorf("cluster ID %s, restore %+v", s.ClusterID, s.Restore)
-	}
-}

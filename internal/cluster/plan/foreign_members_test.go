@@ -28,7 +28,9 @@ func guest(changes ...func(*state.ForeignMember)) change {
 }
 
 // promoting: the status records that the operator promotes the i-th member.
-func promoting(i int) change { return func(s *state.State) { s.Promoting = nameOf(i) } }
+func promoting(i int) change {
+	return func(s *state.State) { s.Promoting = nameOf(i) }
+}
 
 // removing: the status records that the operator removes the i-th member.
 func removing(i int) change { return func(s *state.State) { s.Removing = nameOf(i) } }
@@ -135,36 +137,6 @@ func TestPlanForeignMembers(t *testing.T) {
 			steps.CreateMember{Name: nameOf(1), Incarnation: 1, Start: state.StartRejoin},
 		},
 	}.run(t)
-}
-
-func TestAForeignMemberIsNeverTakenForAMember(t *testing.T) {
-	named := func(i int) state.State {
-		return stateWith(formed, members(3), func(s *state.State) { s.Members = s.Members[:i] })
-	}
-	for name, test := range map[string]struct {
-		entry   etcd.Member
-		foreign bool
-	}{
-		"a member with a Pod":                                           {etcd.Member{Name: nameOf(0), PeerURLs: []string{peerURLOf(0)}}, false},
-		"a member that lost Pod and volume":                             {etcd.Member{Name: nameOf(2), PeerURLs: []string{peerURLOf(2)}}, false},
-		"a learner that has not started":                                {etcd.Member{PeerURLs: []string{peerURLOf(2)}, Learner: true}, false},
-		"a member with another cluster domain":                          {etcd.Member{Name: nameOf(2), PeerURLs: []string{"https://" + nameOf(2) + ".example.ns.svc.corp:2380"}}, false},
-		"a learner that the operator did not add":                       {etcd.Member{PeerURLs: []string{"http://10.0.0.5:2380"}, Learner: true}, true},
-		"a member with the name of an unrelated Pod":                    {etcd.Member{Name: "web-0", PeerURLs: []string{"http://web-0.web.ns.svc:2380"}}, true},
-		"a member's name with another peer URL":                         {etcd.Member{Name: nameOf(2), PeerURLs: []string{"http://10.0.0.5:2380"}}, true},
-		"a member of an EtcdCluster with the same name and another UID": {etcd.Member{Name: state.InitialNames(state.State{Name: "example", UID: "other"}, 1, 1)[0]}, true},
-		"a member with neither name nor URLs":                           {etcd.Member{}, true},
-		"a member of a later incarnation":                               {etcd.Member{Name: state.InitialNames(state.State{Name: "example", UID: "uid-example"}, 2, 1)[0]}, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := named(2)
-			test.entry.ID = 9
-			state.Enroll(&s, []etcd.Member{test.entry})
-			if got := len(s.ForeignMembers) == 1; got != test.foreign || len(s.Membership()) == len(s.ForeignMembers) && !got {
-				t.Errorf("foreign: %v, want %v; members are %+v", got, test.foreign, s.Membership())
-			}
-		})
-	}
 }
 
 func TestAForeignMemberKeepsTheTimeAtWhichItWasFirstSeen(t *testing.T) {

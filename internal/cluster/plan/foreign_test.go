@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
@@ -57,14 +56,6 @@ func TestObjectsOfOthersAreNotTakenOver(t *testing.T) {
 			stateWith(formed, members(3), func(s *state.State) { s.Foreign = []state.ForeignObject{budget} }, func(s *state.State) { s.Spec.Paused = false }), withoutBudget,
 		},
 	}.run(t)
-}
-
-func TestTheBudgetOfAnotherIsLeftAlone(t *testing.T) {
-	s := stateWith(formed, members(3))
-	s.Budget, s.Foreign = state.Budget{}, []state.ForeignObject{{Kind: "PodDisruptionBudget", Name: "example"}}
-	if step := services.ApplyBudget(s); step != nil {
-		t.Errorf("applyBudget returned %+v", step)
-	}
 }
 
 // Pods that an earlier release created get the UID first. Only then do Services select by it.

@@ -12,7 +12,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
-	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
 func staticTLS(s *state.State) {
@@ -56,28 +55,6 @@ func TestMembersCheckThePeersNameUnlessACertificateInUseMayLackIt(t *testing.T) 
 		if got := certificates.ChecksPeers(test.state, test.incarnation); got != test.want {
 			t.Errorf("%s: members check the name: %t, want %t", what, got, test.want)
 		}
-	}
-}
-
-// Both certificates are of one CA: only the name keeps a client out of the peer port.
-func TestOnlyTheCertificatesOfMembersHaveThePeersName(t *testing.T) {
-	s := stateWith(managed)
-	ca, err := pki.NewCA("x", s.Now, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, u := range state.Usages {
-		pair, err := ca.Issue(state.CertificateRequest(s, u), s.Now, time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ofMember := u.Name == "peer" || u.Name == "server"
-		if state.LacksPeerName(s, pair.Cert) == ofMember {
-			t.Errorf("the certificate of %ss covers %s: %t, want %t", u.Name, state.PeerHostname(s), !ofMember, ofMember)
-		}
-	}
-	if other := stateWith(managed, func(s *state.State) { s.Namespace = "other" }); state.PeerHostname(other) == state.PeerHostname(s) {
-		t.Error("clusters of two namespaces have one name")
 	}
 }
 

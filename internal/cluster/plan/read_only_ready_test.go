@@ -4,11 +4,7 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/modes"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
@@ -81,17 +77,6 @@ func TestARollBehindAFenceRemovesNoMember(t *testing.T) {
 		}
 	}
 	keeps(t, s, stop.Name)
-}
-
-// A container that the kubelet starts again is a Pod that is starting.
-func TestARestartInPlaceIsAPodThatStarts(t *testing.T) {
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(noon.Add(-48 * time.Hour))}, Status: corev1.PodStatus{
-		Phase:             corev1.PodRunning,
-		ContainerStatuses: []corev1.ContainerStatus{{Name: lifecycle.EtcdContainer, RestartCount: 1, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137}}}},
-	}}
-	if podState, _, _ := lifecycle.PodStateOf(p, noon); podState != state.PodStarting {
-		t.Errorf("the Pod is %s", podState)
-	}
 }
 
 // spec.readOnly was set for the maintenance of a node. A member went down with the node a minute ago. Then the person sets spec.readOnly to false. The

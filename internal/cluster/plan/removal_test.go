@@ -94,16 +94,6 @@ func TestAMemberThatMayBeRemovedMakesNoQuorumLarger(t *testing.T) {
 	}
 }
 
-// The ID that a member reports outranks the status, because users can edit the status.
-func TestARecordedIDDoesNotOutrankWhatTheMemberTells(t *testing.T) {
-	s := stateWith(formed, members(3))
-	s.KnownIDs = map[string]etcd.ID{nameOf(2): 9}
-	state.Enroll(&s, []etcd.Member{{ID: 9, PeerURLs: []string{"http://10.9.9.9:2380"}, Learner: true}})
-	if len(s.ForeignMembers) != 1 || s.Members[2].ID != 3 {
-		t.Errorf("foreign members are %+v, and member 2 is %+v", s.ForeignMembers, s.Members[2])
-	}
-}
-
 func TestARemovedForeignVoterIsTakenOffTheRecordAtOnce(t *testing.T) {
 	s := stateWith(formed, members(3), guest(), mayGo, func(s *state.State) { s.Removing = guestID.String() })
 	removal, removes := Plan(s).(steps.RemoveMember)

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
@@ -81,7 +80,9 @@ func TestConditions(t *testing.T) {
 			want: map[string]string{"Ready": "False MembersUnreachable", "Available": "True Ready", "Progressing": "True MembersUnreachable", "Degraded": "False Ready", "Stalled": "False MembersUnreachable"},
 		},
 		"one read of one member was slow": {
-			state: stateWith(formed, members(3), with(1, func(m *state.Member) { m.Serving, m.Answers, m.SilentSince = false, false, noon.Add(-time.Second) })), phase: v1beta2.ClusterPhaseRunning,
+			state: stateWith(formed, members(3), with(1, func(m *state.Member) {
+				m.Serving, m.Answers, m.SilentSince = false, false, noon.Add(-time.Second)
+			})), phase: v1beta2.ClusterPhaseRunning,
 			want: map[string]string{"Ready": "False MemberDown", "Available": "True Ready", "Progressing": "True MemberDown", "Degraded": "False Ready", "Stalled": "False MemberDown"},
 		},
 		"members answer, but no member reaches a quorum": {
@@ -317,13 +318,5 @@ func TestARemovedVoterIsTakenOffTheRecordAtOnce(t *testing.T) {
 		if len(after.KnownVoters) != test.want {
 			t.Errorf("after %v: voters %v, want %d", test.err, after.KnownVoters, test.want)
 		}
-	}
-}
-
-func TestAMemberThatMayNotVoteYetMakesNoQuorumLarger(t *testing.T) {
-	s := stateWith(formed, members(2), noQuorum)
-	s.KnownVoters, s.Promoting = []string{s.Members[0].Name, s.Members[1].Name}, s.Members[1].Name
-	if !restore.HaveQuorum(s, s.Members[:1]) {
-		t.Error("one member is too few, but it may be the only voter")
 	}
 }

@@ -108,15 +108,14 @@ func TestTheCertificatesOfManyUsersAreJudgedInTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: encoded})
-	for n := range 8 {
+	for n := range 16 {
 		user := fmt.Sprintf("user-%d", n)
 		w.s.Spec.Auth.Users = append(w.s.Spec.Auth.Users, v1beta2.AuthUser{Name: user, Certificate: &v1beta2.AuthCertificate{}})
 		w.m.UsersIssued[user] = &material.Secret{Data: map[string][]byte{
 			material.IssuedCertKey: append(signer.certify(t, user, &private.PublicKey), intermediates...), material.IssuedKeyKey: key, material.IssuedCAKey: cas,
 		}}
 	}
-	began := time.Now()
-	tooLong := time.NewTimer(10 * time.Second)
+	tooLong := time.NewTimer(30 * time.Second)
 	defer tooLong.Stop()
 	w.m.UserChecks = material.NewUserChecks()
 	for user := range w.m.UsersIssued { // as observe does
@@ -128,10 +127,9 @@ func TestTheCertificatesOfManyUsersAreJudgedInTime(t *testing.T) {
 	for _, due := range slices.Concat(w.s.UserCertificates.Due, w.s.UserCertificates.Outdated) {
 		_, _ = material.NewUserSecret(w.m, w.s, due.User, steps.WriteUserCertificates{Switch: true})
 	}
-	t.Logf("it took %s, and %d users have a certificate that is used", time.Since(began), len(w.m.UsersIssued))
 	select {
 	case <-tooLong.C:
-		t.Errorf("the judgement of 8 users took more than 10 s")
+		t.Errorf("the judgement of 16 users took more than 30 s")
 	default:
 	}
 }

@@ -85,45 +85,6 @@ func TestPlanRoll(t *testing.T) {
 
 func outdated(m *state.Member) { m.Outdated = true }
 
-func TestUpgradeRefusal(t *testing.T) {
-	tests := map[string]struct{ lowest, highest, to, want string }{
-		"a patch up is allowed":                 {"3.6.15", "3.6.15", "3.6.16", ""},
-		"a patch down is allowed":               {"3.6.16", "3.6.16", "3.6.15", ""},
-		"the next minor is allowed":             {"3.5.26", "3.5.26", "3.6.16", ""},
-		"an upgrade from 3.4 to 3.5 is allowed": {"3.4.23", "3.4.23", "3.5.35", ""},
-		"an unknown version is allowed":         {"", "", "3.6.16", ""},
-		"3.6 requires 3.5.26 or newer":          {"3.5.25", "3.5.25", "3.6.16", "etcd's upgrade guide requires 3.5.26 or newer before 3.6. Upgrade to that version first."},
-		"3.7 requires 3.6.11 or newer":          {"3.6.10", "3.6.10", "3.7.3", "etcd's upgrade guide requires 3.6.11 or newer before 3.7. Upgrade to that version first."},
-		"3.7 is allowed from 3.6.11":            {"3.6.11", "3.6.11", "3.7.3", ""},
-		"a jump of two minors is refused": {
-			"3.4.30", "3.4.30", "3.6.16", "etcd is upgraded one minor version at a time. Set spec.version to the newest 3.5 before 3.6.16.",
-		},
-		"another major is refused": {
-			"3.6.16", "3.6.16", "4.0.0", "The cluster runs 3.6.16, and etcd cannot change its major version. Set spec.version to 3.6.x.",
-		},
-		"halfway up, the lower version is allowed":                  {"3.5.35", "3.6.16", "3.5.35", ""},
-		"halfway up, another patch of the lower version is allowed": {"3.5.35", "3.6.16", "3.5.34", ""},
-		"halfway up, another patch of the upper version is allowed": {"3.5.35", "3.6.16", "3.6.15", ""},
-		"halfway down, the upper version is allowed":                {"3.6.16", "3.7.3", "3.7.3", ""},
-		"halfway up, the next minor version is refused":             {"3.5.35", "3.6.16", "3.7.3", "Members run 3.5.35 and 3.6.16. Set spec.version to one of these two. When all members run the same version, set it to 3.7.3."},
-		"halfway up, an older minor version is refused":             {"3.5.35", "3.6.16", "3.4.23", "Members run 3.5.35 and 3.6.16. Set spec.version to one of these two. When all members run the same version, set it to 3.4.23."},
-		"a downgrade from 3.7 to 3.6 is allowed":                    {"3.7.3", "3.7.3", "3.6.16", ""},
-		"a downgrade from 3.6 to 3.5 is allowed":                    {"3.6.16", "3.6.16", "3.5.35", ""},
-		"a downgrade to a version before 3.5.26 is refused":         {"3.6.16", "3.6.16", "3.5.20", "Downgrade to 3.5.26 or newer. From an older version the cluster could not be upgraded again."},
-		"a downgrade of two minors is refused":                      {"3.7.3", "3.7.3", "3.5.35", "etcd is downgraded one minor version at a time. Set spec.version to the newest 3.6 before 3.5.35."},
-		"a downgrade from 3.5 is refused":                           {"3.5.35", "3.5.35", "3.4.23", "The cluster runs 3.5.35, and 3.4.23 cannot read its data. Set spec.version back to 3.5.35."},
-		"a downgrade from 3.6 to 3.4 is refused":                    {"3.6.16", "3.6.16", "3.4.23", "The cluster runs 3.6.16, and 3.4.23 cannot read its data. Set spec.version back to 3.6.16."},
-		"a text that is no version is refused":                      {"3.6.16", "3.6.16", "newest", `Version "newest" is not a version of etcd. Correct spec.version.`},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			if got := state.UpgradeRefusal(test.lowest, test.highest, test.to); got != test.want {
-				t.Errorf("upgradeRefusal(%q, %q, %q) = %q, want %q", test.lowest, test.highest, test.to, got, test.want)
-			}
-		})
-	}
-}
-
 func TestImageFor(t *testing.T) {
 	tests := map[string]struct {
 		state       state.State

@@ -122,6 +122,9 @@ func TestExplainShowsThePageOfAReason(t *testing.T) {
 			t.Errorf("%d characters: %s", len(line), line)
 		}
 	}
+	if !strings.Contains(out, "\nDo not delete Pods or volumes of members") || strings.Contains(out, "[!CAUTION]") {
+		t.Errorf("the callout of the page is missing, or has marks of Markdown:\n%s", out)
+	}
 	if out := k.must(t, "explain"); !strings.Contains(out, "NoSpace\n") {
 		t.Error(out)
 	}

@@ -66,14 +66,7 @@ func (l *pages) read() error {
 	l.page = nil // an empty slice would keep the page before in memory
 	page, err := l.ask(revision)
 	switch {
-	case errors.Is(err, etcd.ErrPageTooLong) && l.limit > 1:
-		l.limit /= 2
-		return nil
-	case errors.Is(err, etcd.ErrPageTooLong) && !l.large && l.values:
-		l.large = true
-		return nil
-	case errors.Is(err, etcd.ErrCompacted) && !l.compacted:
-		l.compacted = true
+	case l.asksOtherwise(err):
 		return nil
 	case err != nil:
 		return err
@@ -82,16 +75,39 @@ func (l *pages) read() error {
 	case page.More && len(page.Keys) == 0 || int64(len(page.Keys)) > l.limit:
 		return fmt.Errorf("%w: %d, and more: %v", errOrder, len(page.Keys), page.More)
 	}
-	for _, pair := range page.Keys {
-		if bytes.Compare(pair.Key, l.begin) < 0 || len(l.end) > 0 && bytes.Compare(pair.Key, l.end) >= 0 {
-			return errOrder
-		}
-		l.begin = append(bytes.Clone(pair.Key), 0) // the key that follows it
+	if err := l.follow(page.Keys); err != nil {
+		return err
 	}
 	if l.result.Revision == 0 {
 		l.result.Revision = page.Revision
 	}
 	l.page, l.more, l.large, l.limit = page.Keys, page.More, false, min(l.limit+l.limit/8+1, pageLimit)
+	return nil
+}
+
+// asksOtherwise reports whether an error ends with another request, and prepares it: for fewer keys, in a turn for large pages, or for the present revision.
+func (l *pages) asksOtherwise(err error) bool {
+	switch {
+	case errors.Is(err, etcd.ErrPageTooLong) && l.limit > 1:
+		l.limit /= 2
+	case errors.Is(err, etcd.ErrPageTooLong) && !l.large && l.values:
+		l.large = true
+	case errors.Is(err, etcd.ErrCompacted) && !l.compacted:
+		l.compacted = true
+	default:
+		return false
+	}
+	return true
+}
+
+// follow moves the beginning of the next page after these keys, which must be in order and of the prefix.
+func (l *pages) follow(keys []etcd.KeyValue) error {
+	for _, pair := range keys {
+		if bytes.Compare(pair.Key, l.begin) < 0 || len(l.end) > 0 && bytes.Compare(pair.Key, l.end) >= 0 {
+			return errOrder
+		}
+		l.begin = append(bytes.Clone(pair.Key), 0) // the key that follows it
+	}
 	return nil
 }
 

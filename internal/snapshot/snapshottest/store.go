@@ -22,7 +22,7 @@ var ErrKilled = errors.New("killed")
 // When a call is killed.
 type When string
 
-// When a call is killed, as seen by the store.
+// The moments of a call.
 const (
 	Before    When = "before"
 	InBetween When = "in the middle of"

@@ -1,11 +1,13 @@
 package explore
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/run"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/world"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // An exploration visits each state that a world can reach by all interleavings of passes of the operator, effects of the world, and a
@@ -110,4 +112,32 @@ func (x *Exploration) trace(id int32) []string {
 	}
 	slices.Reverse(steps)
 	return steps
+}
+
+// passNow is a pass. A pass that records a recovery takes a second: the age of each volume is compared with that time.
+func passNow(w *world.World, planner run.Planner) steps.Step {
+	_, step := run.Pass(w, planner)
+	switch step.(type) {
+	case steps.BeginRecovery, steps.RecordForcing, steps.RecordForced:
+		w.Now++
+	}
+	return step
+}
+
+func (x *Exploration) link(from int32, action string, to int32) {
+	e, m := edge{action: action, to: to}, &x.met[from]
+	if to < 0 || slices.Contains(m.edges, e) {
+		return
+	}
+	if action == "pass" && slices.ContainsFunc(m.edges, func(e edge) bool { return e.action == "pass" }) {
+		x.Differing++
+	}
+	m.edges = append(m.edges, e)
+}
+
+func label(step steps.Step) string {
+	if wait, is := step.(steps.Wait); is {
+		return fmt.Sprintf("Wait %s (stalled: %t): %s", wait.Reason, wait.Stalled, wait.Message)
+	}
+	return fmt.Sprintf("%T%+v", step, step)
 }

@@ -99,16 +99,6 @@ func (x *Exploration) pass(n node) (steps.Step, bool) {
 	return step, to == n.id
 }
 
-// passNow is a pass. A pass that records a recovery takes a second: the age of each volume is compared with that time.
-func passNow(w *world.World, planner run.Planner) steps.Step {
-	_, step := run.Pass(w, planner)
-	switch step.(type) {
-	case steps.BeginRecovery, steps.RecordForcing, steps.RecordForced:
-		w.Now++
-	}
-	return step
-}
-
 // effects of the world. It returns how many of them change something.
 func (x *Exploration) effects(n node) (moves int) {
 	for _, e := range effectsOf(n.world) {
@@ -123,17 +113,6 @@ func (x *Exploration) effects(n node) (moves int) {
 		}
 	}
 	return moves
-}
-
-func (x *Exploration) link(from int32, action string, to int32) {
-	e, m := edge{action: action, to: to}, &x.met[from]
-	if to < 0 || slices.Contains(m.edges, e) {
-		return
-	}
-	if action == "pass" && slices.ContainsFunc(m.edges, func(e edge) bool { return e.action == "pass" }) {
-		x.Differing++
-	}
-	m.edges = append(m.edges, e)
 }
 
 // passTime lets time pass, if nothing else happens in the meantime.
@@ -155,13 +134,6 @@ func (x *Exploration) passTime(n node, step steps.Step, moves int) {
 			x.link(n.id, "time", x.arrive(node{world: w, left: n.left, id: n.id}, by))
 		}
 	}
-}
-
-func label(step steps.Step) string {
-	if wait, is := step.(steps.Wait); is {
-		return fmt.Sprintf("Wait %s (stalled: %t): %s", wait.Reason, wait.Stalled, wait.Message)
-	}
-	return fmt.Sprintf("%T%+v", step, step)
 }
 
 // disturb does each disturbance that the bounds still allow. The end of a fault is always allowed, but need not happen.

@@ -33,9 +33,10 @@ func MinorOf(version string) int {
 const (
 	// Downgrades is the first minor version that brings its data down.
 	Downgrades = 6
-	// ReadsNoV2 is the first minor version that cannot read what etcd before 3.6 wrote in its raft log, and WritesV2 the last that wrote it.
+	// ReadsNoV2 is the first minor version that cannot read what etcd before 3.6 wrote in its raft log.
 	ReadsNoV2 = 7
-	WritesV2  = 5
+	// WritesV2 is the last minor version that wrote it.
+	WritesV2 = 5
 )
 
 // Storage of a minor version, as a member tells it.

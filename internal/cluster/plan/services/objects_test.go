@@ -1,4 +1,4 @@
-package plan
+package services_test
 
 import (
 	"testing"
@@ -6,12 +6,21 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
+
+func TestTheBudgetOfAnotherIsLeftAlone(t *testing.T) {
+	s := plantest.StateWith(plantest.Formed, plantest.Members(3))
+	s.Budget, s.Foreign = state.Budget{}, []state.ForeignObject{{Kind: "PodDisruptionBudget", Name: "example"}}
+	if step := services.ApplyBudget(s); step != nil {
+		t.Errorf("applyBudget returned %+v", step)
+	}
+}
 
 // Argo CD deletes each object that has the label of its application, has no owner, and is not in Git. With whenDeleted: Retain, claims have no owner,
 // and the Secrets that cert-manager writes never have one. Many charts put this label among those of all objects.
 func TestNoObjectWithoutAnOwnerGetsALabelByWhichAGitOpsToolFindsWhatItDeletes(t *testing.T) {
-	s := stateWith(formed, members(3))
+	s := plantest.StateWith(plantest.Formed, plantest.Members(3))
 	labels := map[string]v1beta2.LabelValue{"team": "a"}
 	for _, key := range []string{"app.kubernetes.io/instance", "argocd.argoproj.io/instance", "kapp.k14s.io/app", "tanka.dev/environment"} {
 		labels[key] = "shop"
@@ -21,7 +30,7 @@ func TestNoObjectWithoutAnOwnerGetsALabelByWhichAGitOpsToolFindsWhatItDeletes(t 
 		Annotations: map[string]v1beta2.AnnotationValue{"argocd.argoproj.io/tracking-id": "shop", "argocd.argoproj.io/sync-options": "Prune=false"},
 	}
 	for object, owned := range map[state.MetadataDue]bool{
-		{Kind: "PersistentVolumeClaim", Name: nameOf(0)}: false, {Kind: "Certificate", Name: "example-peer"}: false, {Kind: "Service", Name: "example"}: true, {Kind: "Pod", Name: nameOf(0)}: true,
+		{Kind: "PersistentVolumeClaim", Name: plantest.NameOf(0)}: false, {Kind: "Certificate", Name: "example-peer"}: false, {Kind: "Service", Name: "example"}: true, {Kind: "Pod", Name: plantest.NameOf(0)}: true,
 	} {
 		given, _ := services.MetadataFor(s, object.Kind, object.Name)
 		if given.Labels["team"] != "a" || given.Annotations["argocd.argoproj.io/sync-options"] == "" {

@@ -1,4 +1,4 @@
-package plan
+package state_test
 
 import (
 	"reflect"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
 
 // ofPod are the fields of a member that its Pod shows.
@@ -50,7 +51,7 @@ func setAny(v reflect.Value) {
 		v.Set(reflect.New(v.Type().Elem()))
 	case reflect.Struct:
 		if v.Type() == reflect.TypeFor[time.Time]() {
-			v.Set(reflect.ValueOf(noon))
+			v.Set(reflect.ValueOf(plantest.Noon))
 			return
 		}
 		setAny(v.Field(0))

@@ -1,4 +1,4 @@
-package plan
+package lifecycle_test
 
 import (
 	"strings"
@@ -71,6 +71,22 @@ func TestLastWordsAreTheSameAtEachRestart(t *testing.T) {
 	} {
 		if got := lifecycle.LastWords(text); got != want {
 			t.Errorf("last words %q, want %q", got, want)
+		}
+	}
+}
+
+// What etcd logged when it was started on the data of the next minor version. Without it the operator does not know that the version in the
+// status is an old one.
+func TestEtcdThatIsOlderThanItsDataSaysWhatItNeeds(t *testing.T) {
+	for message, want := range map[string]string{
+		`2026-11-28 00:26:54.641457 C | etcdserver/membership: cluster cannot be downgraded (current version: 3.4.15 is lower than determined cluster version: 3.5).`:                                                                                    "3.5",
+		`{"level":"fatal","caller":"membership/downgrade.go:69","msg":"invalid downgrade; server version is lower than determined cluster version","current-server-version":"3.5.35","determined-cluster-version":"3.6","stacktrace":"go.etcd.io/etcd"}`: "3.6",
+		`{"level":"fatal","caller":"etcdmain/etcd.go:183","msg":"discovery failed","error":"version \"3.7.0\" is not supported","stacktrace":"go.etcd.io/etcd/server/v3/etcdmain.startEtcdOrProxyV2"}`:                                                   "3.7",
+		`{"level":"fatal","msg":"discovery failed","error":"no space left on device"}`:                                                                                                                                                                   "",
+	} {
+		ended := corev1.ContainerStatus{LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Message: message}}}
+		if got := lifecycle.SaysTooOld(ended); got != want {
+			t.Errorf("%s\nneeds %q, want %q", message, got, want)
 		}
 	}
 }
