@@ -211,6 +211,7 @@ type ProofName struct {
 	Failed bool  `json:"failed,omitempty"`
 }
 
+// The names of proofs. ProofFolder is beside the timelines.
 const (
 	ProofFolder = "proofs/"
 	proofFormat = "%08d-%020d-%020d.%s"
