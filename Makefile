@@ -27,7 +27,7 @@ CRDS       := charts/etcd-operator/files/crds
 GENERATED  := api $(CRDS) docs/api.md docs/reference.md
 
 # Modules of their own, so that the operators depend on none of their libraries.
-MODULES    := hack/plot hack/release hack/site hack/structure test/oldest
+MODULES    := hack/plot hack/release hack/structure test/gitops test/oldest
 
 # Programs that the tests run against. Each is built once and kept in the user's cache.
 INTEGRATION_PROGRAMS := kubernetes etcd-3.4 etcd-3.5 etcd-3.6 etcd-3.7 versitygw fake-gcs azurite helm
@@ -62,8 +62,9 @@ build: ## Build the three operators and the plugin of kubectl into bin/
 	go build -ldflags '-s -w -X github.com/etcd-suite/etcd-operator/internal/operator.Version=$(VERSION)' -o bin/ ./cmd/...
 
 .PHONY: docs
-docs: ## Make a website of the manual in dist/site, and check its links
-	cd hack/site && go run . ../.. ../../dist/site
+docs: ## Make a website of the manual in dist/site with VitePress, and check its links; SITE_BASE=/etcd-operator/ if it is served below a path
+	@hack/deps.sh node
+	hack/site/build.sh
 
 .PHONY: images
 images: ## Build the three operators' images as OCI archives into dist/images; ARCH=amd64,arm64
@@ -180,15 +181,21 @@ conformance: deps ## Check that your S3 server supports what snapshots need: S3_
 	TEST_BIN="$(TEST_BIN)" go test -count=1 -v -timeout 30m ./test/conformance/
 
 .PHONY: chart
-chart: ## Run the tests of the chart (also against the oldest Kubernetes), rendered by Helm, of what a release is made of, of alerts and dashboards, and of the site of the manual
+chart: ## Run the tests of the chart (also against the oldest Kubernetes), rendered by Helm, of what a release is made of, of alerts and dashboards, and of the health that Argo CD shows
 	@$(LOCALKUBE) build $(CHART_PROGRAMS)
 	TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./test/chart/...
 	cd hack/release && TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./...
 	cd test/oldest && TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./...
 	cd test/alerts && go test -shuffle=on ./...
-	cd hack/site && go test -shuffle=on ./...
 	cd hack/plot && go test -shuffle=on ./...
 	cd hack/structure && go test -shuffle=on ./...
+	cd test/gitops && go test -shuffle=on ./...
+
+.PHONY: site-test
+site-test: ## Build the website of the manual, and read it in Chromium: widths of phones and screens, links, search, dark mode
+	@hack/deps.sh node chromium
+	hack/site/build.sh
+	cd hack/site && node --test browser.test.mjs
 
 .PHONY: e2e
 e2e: deps ## Run the tests of the installed suite on a real Kubernetes (local, or from KUBECONFIG)

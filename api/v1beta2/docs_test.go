@@ -114,7 +114,7 @@ func reasons(t *testing.T) []string {
 	return values
 }
 
-// sections of docs/api.md, each with a table of the fields of a type. make generate writes that page.
+// sections of docs/api.md, each with a heading for each field of a type. make generate writes that page.
 var sections = map[string]reflect.Type{
 	"EtcdCluster spec":   reflect.TypeFor[EtcdClusterSpec](),
 	"EtcdCluster status": reflect.TypeFor[EtcdClusterStatus](),
@@ -129,11 +129,18 @@ var sections = map[string]reflect.Type{
 	"Snapshot":           reflect.TypeFor[Snapshot](),
 }
 
-func TestReferenceHasARowForEveryField(t *testing.T) {
-	rows := rows(t, "../../docs/api.md")
+func TestReferenceHasAHeadingForEveryField(t *testing.T) {
+	headings := headings(t, "../../docs/api.md")
 	for section, kind := range sections {
 		t.Run(section, func(t *testing.T) {
-			want, got := fields(kind, ""), rows[section]
+			prefix := strings.ReplaceAll(section, " ", ".") + "."
+			var got []string
+			for _, heading := range headings {
+				if path, ok := strings.CutPrefix(heading, prefix); ok {
+					got = append(got, path)
+				}
+			}
+			want := fields(kind, "")
 			slices.Sort(want)
 			slices.Sort(got)
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -143,35 +150,26 @@ func TestReferenceHasARowForEveryField(t *testing.T) {
 	}
 }
 
-func TestTablesOfTheReferenceAreWhole(t *testing.T) {
-	columns := 0
-	for line := range strings.Lines(read(t, "../../docs/api.md")) {
-		line = strings.TrimSpace(line)
-		if !strings.HasPrefix(line, "|") {
-			columns = 0
-			continue
+// An anchor has no dots and brackets, and two headings with one anchor would get numbers that change with the order.
+func TestEveryFieldOfTheReferenceHasAnAnchorOfItsOwn(t *testing.T) {
+	seen := map[string]string{}
+	for _, heading := range headings(t, "../../docs/api.md") {
+		anchor := strings.ToLower(strings.NewReplacer(".", "", "[]", "").Replace(heading))
+		if earlier, ok := seen[anchor]; ok {
+			t.Errorf("%s and %s have the anchor %s", earlier, heading, anchor)
 		}
-		n := strings.Count(line, "|") - strings.Count(line, `\|`)
-		if columns == 0 {
-			columns = n
-		}
-		if n != columns {
-			t.Errorf("a row has %d cells, its header has %d: %s", n-1, columns-1, line)
-		}
+		seen[anchor] = heading
 	}
 }
 
-// rows returns the first cells of the tables below each heading.
-func rows(t *testing.T, path string) map[string][]string {
+// headings returns the paths of all fields that have a heading.
+func headings(t *testing.T, path string) []string {
 	t.Helper()
-	found, section := map[string][]string{}, ""
+	var found []string
 	for line := range strings.Lines(read(t, path)) {
-		if strings.HasPrefix(line, "##") {
-			section = strings.TrimSpace(strings.TrimLeft(line, "#"))
-		}
-		if cell, ok := strings.CutPrefix(line, "| `"); ok {
-			cell, _, _ = strings.Cut(cell, "`")
-			found[section] = append(found[section], cell)
+		if heading, ok := strings.CutPrefix(line, "#### `"); ok {
+			heading, _, _ = strings.Cut(heading, "`")
+			found = append(found, heading)
 		}
 	}
 	return found

@@ -53,6 +53,9 @@ type EtcdClusterStatus struct {
 	// Port of the Service for clients.
 	// +optional
 	ClientPort int `json:"clientPort,omitempty"`
+	// Addresses of the Service for clients, in this Kubernetes and outside. It is absent until the Service exists.
+	// +optional
+	Endpoints *EndpointsStatus `json:"endpoints,omitempty"`
 	// Names of the members, grouped by readiness.
 	// +optional
 	Members MembersStatus `json:"members,omitempty"`
@@ -354,4 +357,24 @@ type ClusterRestoreStatus struct {
 	// revisions. It is absent if lastRevision is.
 	// +optional
 	UnsavedRevisions *int64 `json:"unsavedRevisions,omitempty"`
+}
+
+// EndpointsStatus lists the URLs at which clients reach the cluster.
+type EndpointsStatus struct {
+	// URL for clients in this Kubernetes.
+	// +optional
+	// +listType=atomic
+	Internal []string `json:"internal,omitempty"`
+	// URLs for clients outside: those addresses of the load balancer that the certificates of members have, and the DNS names of
+	// extraNames. With TLS.static or without TLS it has all addresses of the load balancer, because the operator does not know the
+	// names of your certificate. It is empty unless spec.service.type is LoadBalancer.
+	// +optional
+	// +listType=atomic
+	External []string `json:"external,omitempty"`
+	// Port of each node for clients. It is absent unless spec.service.type is NodePort.
+	// +optional
+	NodePort int32 `json:"nodePort,omitempty"`
+	// Why the load balancer has an address and external is empty.
+	// +optional
+	Message string `json:"message,omitempty"`
 }

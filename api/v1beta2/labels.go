@@ -1,5 +1,7 @@
 package v1beta2
 
+import "k8s.io/apimachinery/pkg/runtime/schema"
+
 // Label and annotation keys. The first four come from coreos/etcd-operator and are kept for the selectors of users.
 const (
 	// LabelApp is "etcd" on every Pod, PersistentVolumeClaim and Service of a cluster.
@@ -76,3 +78,9 @@ const (
 	// MetricsPort serves /metrics, /health, /livez and /readyz over plain HTTP, so probes need no client certificate.
 	MetricsPort int32 = 2381
 )
+
+// Group is the API group of all three kinds.
+const Group = "etcd.database.coreos.com"
+
+// GroupVersion is the group and version of this package's kinds.
+var GroupVersion = schema.GroupVersion{Group: Group, Version: "v1beta2"}

@@ -1,8 +1,6 @@
 package v1beta2
 
-import (
-	corev1 "k8s.io/api/core/v1"
-)
+import corev1 "k8s.io/api/core/v1"
 
 // PodPolicy holds the settings of every member's Pod and volume.
 //
@@ -170,4 +168,58 @@ type PodPolicy struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ClusterDomain string `json:"ClusterDomain,omitempty"`
+}
+
+// RetentionPolicy decides what happens to a volume, with the values that a StatefulSet has.
+//
+// +kubebuilder:validation:Enum=Delete;Retain
+type RetentionPolicy string
+
+// Retain keeps the volumes, Delete removes them.
+const (
+	RetainVolumes RetentionPolicy = "Retain"
+	DeleteVolumes RetentionPolicy = "Delete"
+)
+
+// VolumeRetentionPolicy decides what happens to the members' PersistentVolumeClaims.
+type VolumeRetentionPolicy struct {
+	// What happens to the volumes when the EtcdCluster is deleted. Delete removes them. Retain keeps them, and a later
+	// EtcdCluster of the same name does not use them. Default: Delete.
+	// +optional
+	// +kubebuilder:default=Delete
+	WhenDeleted RetentionPolicy `json:"whenDeleted,omitempty"`
+}
+
+// PodVolume is a volume for containers beside etcd. It has the fields of a Pod's volume that such containers need. A
+// schema with all of them would be too large for kubectl apply.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.configMap), has(self.secret), has(self.emptyDir), has(self.csi), has(self.persistentVolumeClaim)].filter(set, set).size() == 1",message="a volume needs one source: write one of configMap, secret, emptyDir, csi and persistentVolumeClaim"
+type PodVolume struct {
+	// Name of the volume, which a container mounts.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name"`
+	// ConfigMap to mount, as in a Pod.
+	// +optional
+	ConfigMap *corev1.ConfigMapVolumeSource `json:"configMap,omitempty"`
+	// Secret to mount, as in a Pod.
+	// +optional
+	Secret *corev1.SecretVolumeSource `json:"secret,omitempty"`
+	// Empty directory that is deleted with the Pod, as in a Pod.
+	// +optional
+	EmptyDir *corev1.EmptyDirVolumeSource `json:"emptyDir,omitempty"`
+	// Volume of a CSI driver, as in a Pod, for example one that mounts secrets.
+	// +optional
+	CSI *corev1.CSIVolumeSource `json:"csi,omitempty"`
+	// PersistentVolumeClaim that all members share, as in a Pod.
+	// +optional
+	PersistentVolumeClaim *corev1.PersistentVolumeClaimVolumeSource `json:"persistentVolumeClaim,omitempty"`
+}
+
+// Volume returns the volume of a Pod.
+func (v PodVolume) Volume() corev1.Volume {
+	return corev1.Volume{Name: v.Name, VolumeSource: corev1.VolumeSource{
+		ConfigMap: v.ConfigMap, Secret: v.Secret, EmptyDir: v.EmptyDir, CSI: v.CSI, PersistentVolumeClaim: v.PersistentVolumeClaim,
+	}}
 }

@@ -15,13 +15,14 @@ import (
 	"reflect"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/observe"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/run"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 func main() {
-	if err := run(os.Stdin, os.Stdout); err != nil {
+	if err := simulate(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "plan:", err)
 		os.Exit(1)
 	}
@@ -44,15 +45,15 @@ type answer struct {
 	Violations []string `json:"violations,omitempty"`
 }
 
-func run(in io.Reader, out io.Writer) error {
+func simulate(in io.Reader, out io.Writer) error {
 	s, err := read(in)
 	if err != nil {
 		return fmt.Errorf("read the State from standard input: %w", err)
 	}
 	said := answer{Next: describe(s, plan.Plan(s)), Ahead: []planned{}}
-	w := model.From(s)
+	w := observe.From(s)
 	last := said.Next
-	w.Run(func(s state.State) steps.Step {
+	run.Run(w, func(s state.State) steps.Step {
 		step := plan.Plan(s)
 		if now := describe(s, step); !reflect.DeepEqual(now, last) {
 			said.Ahead, last = append(said.Ahead, now), now

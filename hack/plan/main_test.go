@@ -21,7 +21,7 @@ func answerTo(t *testing.T, given any) (next string, ahead []string) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	if err := run(strings.NewReader(string(in)), &out); err != nil {
+	if err := simulate(strings.NewReader(string(in)), &out); err != nil {
 		t.Fatal(err)
 	}
 	type step struct{ Step, Message string }
@@ -61,7 +61,7 @@ func TestPlanPrintsTheStepsAhead(t *testing.T) {
 func TestPlanRejectsInvalidInput(t *testing.T) {
 	for name, in := range map[string]string{"nothing": "", "no JSON": "state", "no State": `{"members": 3}`} {
 		t.Run(name, func(t *testing.T) {
-			if err := run(strings.NewReader(in), &strings.Builder{}); err == nil {
+			if err := simulate(strings.NewReader(in), &strings.Builder{}); err == nil {
 				t.Error("the input was accepted as a State")
 			}
 		})

@@ -92,7 +92,7 @@ func markdownFiles(t *testing.T) []string {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() && path != root && (strings.HasPrefix(entry.Name(), ".") || slices.Contains([]string{"bin", "dist", "testdata"}, entry.Name())) {
+		if entry.IsDir() && path != root && (strings.HasPrefix(entry.Name(), ".") || slices.Contains([]string{"bin", "dist", "testdata", "node_modules", "pages"}, entry.Name())) {
 			return filepath.SkipDir
 		}
 		if filepath.Ext(path) == ".md" {

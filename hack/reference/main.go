@@ -57,13 +57,22 @@ func page(root string) (string, error) {
 		}
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", part.heading, part.text)
 		for i, row := range rows {
-			b.WriteString("| " + strings.ReplaceAll(strings.Join(row, " \x00 "), "|", `\|`) + " |\n")
+			b.WriteString("| " + strings.ReplaceAll(shown(strings.Join(row, " \x00 ")), "|", `\|`) + " |\n")
 			if i == 0 {
 				b.WriteString(strings.Repeat("|---", len(row)) + "|\n")
 			}
 		}
 	}
 	return strings.ReplaceAll(b.String(), "\x00", "|"), nil
+}
+
+// shown escapes names such as <key>, which Markdown would take for HTML and omit. Code between backquotes has none to escape.
+func shown(text string) string {
+	parts := strings.Split(text, "`")
+	for i := 0; i < len(parts); i += 2 {
+		parts[i] = strings.ReplaceAll(parts[i], "<", `\<`)
+	}
+	return strings.Join(parts, "`")
 }
 
 func code(text string) string { return "`" + text + "`" }

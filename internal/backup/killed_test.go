@@ -39,6 +39,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
@@ -195,14 +198,14 @@ func (a *afterlife) operator(l *life) *Reconciler {
 		a.t.Fatal(err)
 	}
 	take.Probe = func(context.Context, []string, ask.Access) []ask.Answer { return []ask.Answer{from} }
-	take.Drill = func(ctx context.Context, r snapshot.RestoreTestRequest) (snapshot.RestoreTestResult, error) {
+	take.Drill = func(ctx context.Context, r proof.RestoreTestRequest) (proof.RestoreTestResult, error) {
 		body, err := r.Store.Get(ctx, r.Key)
 		if err != nil {
-			return snapshot.RestoreTestResult{}, err
+			return proof.RestoreTestResult{}, err
 		}
-		return snapshot.RestoreTestResult{}, body.Close()
+		return proof.RestoreTestResult{}, body.Close()
 	}
-	take.Source = func(string, ask.Access) snapshot.Source { return a.db }
+	take.Source = func(string, ask.Access) save.Source { return a.db }
 	take.Open = func(ctx context.Context, at connect.Access) (objstore.Store, error) {
 		if at.Bucket == "other" {
 			return a.openSecond(ctx, l)
@@ -266,9 +269,9 @@ func (a *afterlife) backup() *v1beta2.EtcdBackup {
 }
 
 // listed are the snapshots in the bucket, each of which must be complete.
-func (a *afterlife) listed() []snapshot.Entry {
+func (a *afterlife) listed() []catalog.Entry {
 	a.t.Helper()
-	listing, err := snapshot.List(a.t.Context(), a.store, "")
+	listing, err := catalog.List(a.t.Context(), a.store, "")
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -430,7 +433,7 @@ func TestAnOperatorKilledDuringTheDeletionWaitsForYoungObjectsWithoutAManifest(t
 }
 
 // finals are the snapshots that the deletion at that time has asked for.
-func (a *afterlife) finals(deleted time.Time) (found []snapshot.Entry) {
+func (a *afterlife) finals(deleted time.Time) (found []catalog.Entry) {
 	a.t.Helper()
 	mark := state.JobSpec{UID: "u", Request: plan.FinalRequest(deleted)}.AttemptOf(11)
 	for _, entry := range a.listed() {

@@ -15,7 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/failure"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
@@ -23,7 +23,7 @@ import (
 func TestARestoreTestThatIsEndedForOthersIsTriedAgain(t *testing.T) {
 	over := fmt.Errorf("%w, and this took longer than 1m0s for 0 MiB", turns.ErrOthersWaited)
 	w := attempttest.NewWorld(t)
-	tested := attempttest.Drilling(w, snapshot.RestoreTestResult{}, fmt.Errorf("restore test of snapshot x: %w", over))
+	tested := attempttest.Drilling(w, proof.RestoreTestResult{}, fmt.Errorf("restore test of snapshot x: %w", over))
 	r := w.Attempt(statetest.One(statetest.Verifies))
 	if len(*tested) != 1 || r.Failure == nil || r.Failure.Reason != v1beta2.ReasonRetrying || r.Drill != nil {
 		t.Errorf("%d tests, failure %+v, result %+v", len(*tested), r.Failure, r.Drill)

@@ -84,9 +84,9 @@ var listed = map[string][]string{
 	"an end ahead of both clocks is that of a valid certificate, which is kept": {"cluster/plan/material/material_expired.go expired"},
 	"a Pod whose age is not known counts as one that starts":                    {"cluster/plan/lifecycle/pod_state.go PodStateOf"},
 	"the time is one of this process's memory, and the monotonic clock measures what has passed": {
-		"archive/archiver/archiver.go Lag", "archive/archiver/run.go wantsCut", "etcd/login.go limitLogin", "objstore/listing.go name", "objstore/signed/signed.go reopen",
-		"backup/archiving/bases_wanted.go askForBase", "backup/archiving/copier.go lag", "backup/archiving/copy_report.go advanced", "backup/archiving/copy_run.go step", "backup/archiving/copy_survey.go discard", "backup/archiving/keeper.go changed", "backup/archiving/keeper_prune.go prune", "backup/archiving/publish.go publish", "backup/archiving/keeper.go run",
-		"backup/archiving/metrics.go stopped", "backup/archiving/replace.go replaceSpoilt", "backup/archiving/run.go run", "backup/archiving/store.go present",
+		"archive/archiver/archiver.go Lag", "archive/archiver/run.go wantsCut", "archive/archiver/run.go oldest", "etcd/login.go limitLogin", "objstore/listing.go name", "objstore/signed/signed.go reopen",
+		"backup/archiving/bases.go askForBase", "backup/archiving/copier.go lag", "backup/archiving/copy_report.go advanced", "backup/archiving/copy_run.go step", "backup/archiving/copy_survey.go discard", "backup/archiving/keeper.go changed", "backup/archiving/keeper_prune.go prune", "backup/archiving/publish.go publish", "backup/archiving/keeper.go run",
+		"backup/archiving/metrics.go stopped", "backup/archiving/keeper_prune.go replaceSpoilt", "backup/archiving/run.go run", "backup/archiving/store.go present",
 		"backup/queue/progress.go Begin", "backup/queue/progress.go Passing", "backup/sightings.go since", "backup/queue/time_limit.go pause",
 		"backup/status/archive.go archiveCondition", "backup/status/archive.go archiveStarting", "backup/status/archive_copy.go copyCondition",
 		"cluster/members/await.go askApart", "cluster/members/question.go awaited", "cluster/members/await.go questionFor", "cluster/remembered.go found", "cluster/behind.go foundBehind",
@@ -97,7 +97,7 @@ var listed = map[string][]string{
 		"cluster/plan/state/serving.go Briefly", "cluster/plan/recovery/unreachable.go waitUntilReachable", "cluster/plan/membership/learner.go GiveUpLearner", "cluster/plan/state/serving.go SeenFailingFor", "cluster/plan/repair/silence.go Saw",
 		"cluster/plan/held.go Refused", "cluster/plan/held.go heldStops",
 		"restore/plan/verify.go retry", "restore/plan/prefixes.go writeAgain", "restore/plan/safety.go oldDataIsNotSaved",
-		"pace/meter.go done", "pace/meter.go look", "turns/gate.go record", "turns/limit.go left", "turns/urgent.go leftForUrgent", "turns/wait_time.go end", "turns/wait_time.go WaitedFor", "spool/give_way.go spares", "spool/give_way.go give", "restore/safety.go saveOldData", "turns/urgent.go hasMoreFrom", "spool/share.go returned", "spool/share.go hadUrgent", "spool/overtake.go delaysOwn", "cluster/plan/state/serving.go SilentFor", "cluster/plan/versions/unseen.go readyUnseen", "cluster/plan/state/certificates.go WhyExpired", "worker/patience.go longest", "worker/pool.go leave", "worker/turn.go ran", "spool/give_way.go keeps", "spool/queue.go answer", "spool/overtake.go starves", "spool/overtake.go overtake", "restore/point.go readBase", "restore/read_limit.go pause", "restore/read_limit.go pausing",
+		"pace/meter.go done", "pace/meter.go look", "turns/gate.go record", "turns/limit.go left", "turns/urgent.go leftForUrgent", "turns/wait_time.go end", "turns/wait_time.go WaitedFor", "spool/give_way.go spares", "spool/give_way.go give", "restore/safety.go saveOldData", "turns/urgent.go hasMoreFrom", "spool/give_way.go returned", "spool/give_way.go hadUrgent", "spool/overtake.go delaysOwn", "cluster/plan/state/serving.go SilentFor", "cluster/plan/versions/unseen.go readyUnseen", "cluster/plan/state/certificates.go WhyExpired", "worker/patience.go longest", "worker/pool.go leave", "worker/turn.go ran", "spool/give_way.go keeps", "spool/queue.go answer", "spool/overtake.go starves", "spool/overtake.go overtake", "restore/point.go readBase", "restore/read_limit.go pause", "restore/read_limit.go pausing",
 		"cluster/failing.go saw", "cluster/failing.go tooLong", "cluster/plan/state/waiting.go Lasted", "cluster/plan/state/waiting.go Saw",
 	},
 	"package clock has compared the time before": {"backup/state/proof.go Proof", "backup/attempt/stored.go complete", "restore/steps/proof.go Describe"},
@@ -116,7 +116,7 @@ var listed = map[string][]string{
 		"cluster/plan/held.go Did", "cluster/plan/held.go Held", "cluster/plan/waits/held.go Held",
 	},
 	"a certificate or CA that is not valid yet is due at once": {
-		"cluster/plan/state/certificates.go DueBy", "cluster/plan/material/material_judge.go Valid", "cluster/plan/material/material_judge.go judgeCA",
+		"cluster/plan/state/certificates.go DueBy", "cluster/plan/material/material_expired.go Valid", "cluster/plan/material/material_judge.go judgeCA",
 		"cluster/plan/material/material_expired.go notYetValid", "cluster/plan/material/material_judge.go renewsLate", "cluster/secrets/judge.go Keep",
 	},
 	"a compaction in the future counts as long ago": {
@@ -128,7 +128,7 @@ var listed = map[string][]string{
 	"a Pod that was created ahead of now is reported at once if it has no node": {"cluster/plan/lifecycle/pod_state.go unscheduledForLong"},
 	"a time ahead of now counts as now":                                         {"backup/archiving/copier.go reached"},
 	"it compares the clocks themselves": {
-		"backup/attempt/clocks.go aheadOf", "snapshot/window.go storeAhead", "cluster/dryrun/clock.go ConfirmClock", "cluster/dryrun/clock.go holds", "cluster/dryrun/clock.go ServerTime",
+		"backup/attempt/clocks.go aheadOf", "snapshot/retention/window.go storeAhead", "cluster/dryrun/clock.go ConfirmClock", "cluster/dryrun/clock.go holds", "cluster/dryrun/clock.go ServerTime",
 	},
 	"the times in the status that it is computed from are judged by this package": {
 		"backup/plan/step.go sleep", "backup/plan/copy.go copyIsDue", "backup/plan/finish.go restoreTestIsDue", "backup/plan/prune.go suspendedSeriesIsPruned",
@@ -139,11 +139,11 @@ var listed = map[string][]string{
 	"an object that has ended is kept longer, and never shorter, than its time to live": {
 		"backup/plan/finish.go timeToLiveIsOver", "restore/plan/finish.go restoreHasFinished",
 	},
-	"the store has another clock, which decides if this one is ahead": {"snapshot/decide.go Future", "snapshot/retain.go within"},
+	"the store has another clock, which decides if this one is ahead": {"snapshot/catalog/item.go Future", "snapshot/retention/policy.go within"},
 	"a signed URL is renewed at once if its time is too far ahead":    {"restore/state/signed_url.go RenewalIn", "restore/plan/signed_url.go SignedUntil"},
 	"cluster-operator corrects the time in the status":                {"restore/state/safety.go GivesUpSafety"},
 	"a file of an upload stays until the clock has reached its time":  {"objstore/file/file.go removeStale"},
-	"it is a simulation": {"cluster/plan/model/exact.go waitsForExact", "cluster/plan/model/from.go putMember"},
+	"it is a simulation": {"cluster/plan/model/effects/time.go WaitsForExact", "cluster/plan/model/observe/from.go putMember"},
 }
 
 // A time that was stored by a wrong clock delayed certificates, schedules and restores for as long as the clock had been ahead, because each

@@ -60,7 +60,7 @@ func newRenewal(t *testing.T, users ...string) *renewal {
 		add(w.state.Name+u.Suffix, m.HandedOut[u.Name], err)
 	}
 	for _, user := range users {
-		held, err := m.NewUserSecret(w.state, user, steps.WriteUserCertificates{})
+		held, err := material.NewUserSecret(m, w.state, user, steps.WriteUserCertificates{})
 		delete(held.Data, material.BindingEndpointsKey)
 		add(state.UserSecret(w.state, user), held, err)
 	}

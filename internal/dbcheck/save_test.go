@@ -13,7 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 )
 
 // crafted is a server that streams a crafted file with a right trailer.
@@ -54,7 +54,7 @@ func TestASaveOfACraftedStreamTakesNoMemoryOfTheOperator(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err = snapshot.Save(t.Context(), snapshot.Request{Source: crafted(path), Store: store, Key: "x.db", SpoolDir: t.TempDir()})
+	_, err = save.Snapshot(t.Context(), save.Request{Source: crafted(path), Store: store, Key: "x.db", SpoolDir: t.TempDir()})
 	runtime.ReadMemStats(&after)
 	if !errors.Is(err, dbfile.ErrTooLarge) {
 		t.Errorf("error %v", err)

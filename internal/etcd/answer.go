@@ -123,8 +123,8 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return proto.Unmarshal(buffer.ReadOnlyData(), message)
 }
 
-// MaxPage is how many bytes a page of keys may have. Each value of etcd has 1.5 MiB at most by default.
-const MaxPage = 16 << 20
+// MaxPage is how many bytes a page of keys may have, and SmallPage how many it may have without a turn. Each value of etcd has 1.5 MiB at most by default.
+const MaxPage, SmallPage = 16 << 20, 2 << 20
 
 // longAnswers marks a call whose answer has keys and values.
 type longAnswers struct{}

@@ -18,8 +18,18 @@ var ErrCompacted error = rpctypes.ErrCompacted
 // ErrTooLarge is in the chain of an error if the cluster refuses a transaction by its limits: the bytes, or the number of operations.
 var ErrTooLarge = errors.New("the transaction is too large for the cluster")
 
-// ErrPageTooLong is in the chain of an error if a page of keys has more than MaxPage bytes.
-var ErrPageTooLong = errors.New("the keys have more than 16 MiB")
+// ErrPageTooLong is in the chain of an error if a page of keys has more bytes than were allowed.
+var ErrPageTooLong = errors.New("the keys have too many bytes")
+
+// KeyRange is what Keys reads: at most Limit keys from Begin on, which are before End. A Revision of 0 is the present one.
+type KeyRange struct {
+	Begin, End      []byte
+	Revision, Limit int64
+	// NamesOnly reads no values.
+	NamesOnly bool
+	// Large allows MaxPage bytes, and otherwise SmallPage. Such a page takes several times its size while it is read.
+	Large bool
+}
 
 // KeyValue is a key of a cluster.
 type KeyValue struct {
@@ -38,12 +48,18 @@ type Page struct {
 	More      bool
 }
 
-// Keys returns at most limit keys from begin on, which are before end. A revision of 0 is the present one. A quorum confirms it. The error is
-// ErrCompacted if the revision is compacted, and ErrPageTooLong if a smaller limit may succeed.
-func (c *Client) Keys(ctx context.Context, begin, end []byte, revision, limit int64) (Page, error) {
-	ctx = context.WithValue(ctx, longAnswers{}, MaxPage)
-	answer := rangeAnswer{most: limit}
-	err := c.client.ActiveConnection().Invoke(ctx, pb.KV_Range_FullMethodName, &pb.RangeRequest{Key: begin, RangeEnd: end, Revision: revision, Limit: limit}, &answer)
+// Keys returns the keys of a range. A quorum confirms it. The error is ErrCompacted if the revision is compacted, and ErrPageTooLong if a smaller limit may
+// succeed.
+func (c *Client) Keys(ctx context.Context, of KeyRange) (Page, error) {
+	most := SmallPage
+	if of.Large {
+		most = MaxPage
+	}
+	ctx = context.WithValue(ctx, longAnswers{}, most)
+	answer := rangeAnswer{most: of.Limit}
+	err := c.client.ActiveConnection().Invoke(ctx, pb.KV_Range_FullMethodName, &pb.RangeRequest{
+		Key: of.Begin, RangeEnd: of.End, Revision: of.Revision, Limit: of.Limit, KeysOnly: of.NamesOnly,
+	}, &answer)
 	switch {
 	case errors.Is(err, errTooLong):
 		return Page{}, c.wrap("read keys", ErrPageTooLong)

@@ -20,7 +20,7 @@ func TestAPageOfKeysOfAMemberHasABound(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
 	heaptest.Bound(t, 128, func() {
-		page, err := client.Keys(ctx, []byte("/a/"), []byte("/a0"), 0, 1024)
+		page, err := client.Keys(ctx, KeyRange{Begin: []byte("/a/"), End: []byte("/a0"), Limit: 1024, Large: true})
 		t.Logf("%d keys, error %v", len(page.Keys), err)
 	})
 }

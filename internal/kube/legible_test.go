@@ -18,9 +18,10 @@ import (
 var asTheyAre = map[string]string{
 	"names of Kubernetes": "Name ServiceName Selector ClientTLSSecret OperatorTLSSecret OperatorAuthSecret VolumeName SecretName Secret Schedule " +
 		"UID VolumeClaimUID HandledRequest",
-	"members, which internal/etcd reads":                   "Ready Unready ClientURL PeerURLs PromotingMember RemovingMember Member Voters",
-	"IDs and sums":                                         "ID AccusedMembers ClusterID ClusterIDBefore SpecHash SHA256 SignedBy",
-	"objects of a store":                                   "Path Bucket Key Endpoint Region SafetySnapshot SnapshotStore From To Base",
+	"members, which internal/etcd reads":                                         "Ready Unready ClientURL PeerURLs PromotingMember RemovingMember Member Voters",
+	"URLs of the client Service, which observe makes legible and the API checks": "Internal External",
+	"IDs and sums":       "ID AccusedMembers ClusterID ClusterIDBefore SpecHash SHA256 SignedBy",
+	"objects of a store": "Path Bucket Key Endpoint Region SafetySnapshot SnapshotStore From To Base",
 	"names of spec.auth, which have no control characters": "Roles RemovedRoles RemovedUsers UserCertificates",
 	"keys of etcd, which internal/restore/keys quotes":     "First",
 	"words and numbers of the operator": "Type Status Phase ReadyMembers TargetVersion Step Role Result RestoreTest Stage StorageType SafetySnapshotPolicy " +

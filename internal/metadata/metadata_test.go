@@ -77,11 +77,7 @@ func TestARecordThatCannotBeReadCountsAsNone(t *testing.T) {
 
 // The API refuses these keys. The operator removes none of them, whatever the record of an object says.
 func TestTheOperatorAndTheAPIReserveTheSameKeys(t *testing.T) {
-	source, err := os.ReadFile("../../api/v1beta2/metadata_policy.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	domains := strings.Count(string(source), "!key.matches('"+reservedDomain.String()+"')")
+	domains := strings.Count(policySource(t), "!key.matches('"+reservedDomain.String()+"')")
 	if domains != 2 {
 		t.Errorf("%d rules of the API have the domains %s, want 2", domains, reservedDomain)
 	}
@@ -112,11 +108,7 @@ func TestTheRecordOfAllThatTheAPIAcceptsIsKept(t *testing.T) {
 	if size := len(full.Text()); size > MaxRecord {
 		t.Errorf("the record has %d bytes, and the limit is %d", size, MaxRecord)
 	}
-	source, err := os.ReadFile("../../api/v1beta2/metadata_policy.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := regexp.MustCompile(`Max(Properties|Length)=\d+`).FindAllString(string(source), -1); cmp.Diff([]string{"MaxProperties=32", "MaxProperties=32", "MaxLength=63", "MaxLength=512"}, got) != "" {
+	if got := regexp.MustCompile(`Max(Properties|Length)=\d+`).FindAllString(policySource(t), -1); cmp.Diff([]string{"MaxProperties=32", "MaxProperties=32", "MaxLength=63", "MaxLength=512"}, got) != "" {
 		t.Errorf("the limits of the API are %v. Adapt this test and MaxRecord", got)
 	}
 }
@@ -138,4 +130,19 @@ func TestOnlyTheSecretOfASeedIsCreatedByAnotherOperator(t *testing.T) {
 			t.Errorf("%s may create (-want +got):\n%s\nGive new objects of a cluster spec.metadata", operator, diff)
 		}
 	}
+}
+
+// policySource returns the source of MetadataPolicy and of the types of its fields.
+func policySource(t *testing.T) string {
+	t.Helper()
+	source, err := os.ReadFile("../../api/v1beta2/policies.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, from, found := strings.Cut(string(source), "type MetadataPolicy struct")
+	policy, _, ends := strings.Cut(from, "type AnnotationValue string")
+	if !found || !ends {
+		t.Fatal("MetadataPolicy and AnnotationValue are not in policies.go in this order")
+	}
+	return policy
 }

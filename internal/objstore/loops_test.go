@@ -24,22 +24,22 @@ var loopsThatEnd = map[string]string{
 	"archive.proof":          "both snapshots of a proof must be there",
 	"archive.StillUnread":    "it looks for the objects with errors",
 	"archive.readAll":        "each link of a chain is needed, and the first error names the point up to which it is whole",
-	"snapshot.SameStore":     "it looks for one object after the other, until one tells whether two stores are one",
-	"snapshot.Ask":           "only the end of the context ends it",
-	"snapshot.ReadDrafts":    "only the end of the context ends it, and the last error is returned",
-	"snapshot.dropDrafts":    "all errors are ignored: a draft does no harm",
-	"snapshot.deleteWithout": "each of the objects must be missing, and all of them belong to one snapshot",
-	"snapshot.judgeObject":   "the drafts are those of one object",
+	"copier.SameStore":       "it looks for one object after the other, until one tells whether two stores are one",
+	"catalog.Ask":            "only the end of the context ends it",
+	"catalog.ReadDrafts":     "only the end of the context ends it, and the last error is returned",
+	"copier.dropDrafts":      "all errors are ignored: a draft does no harm",
+	"catalog.deleteWithout":  "each of the objects must be missing, and all of them belong to one snapshot",
+	"catalog.judgeObject":    "the drafts are those of one object",
 	"snapshot.writeVerdict":  "the objects are the results of one snapshot",
 	"source.readAll":         "it reads all manifests, and repeats those with errors of the store",
 }
 
 // accesses are the functions that read, write or delete one object.
-var accesses = []string{"Delete", "Abort", "ReadStart", "ReadHeader", "readManifest", "readManifestAt", "ReadVerdict", "WriteVerdict", "Gone", "copyOne", "copyVerdict"}
+var accesses = []string{"Delete", "Abort", "ReadStart", "ReadHeader", "ReadManifest", "ReadManifestAt", "ReadVerdict", "WriteVerdict", "Gone", "copyOne", "copyVerdict"}
 
 // The next loop over objects must not end at the error of one of them, either.
 func TestEachLoopOverObjectsCollectsTheirErrors(t *testing.T) {
-	for _, dir := range []string{"../snapshot", "../source", "../backup/archiving", "../backup/attempt", "../backup/clients", "../backup/verify", "../archive", "../archive/archiver", "../restore"} {
+	for _, dir := range []string{"../snapshot", "../snapshot/catalog", "../snapshot/proof", "../snapshot/save", "../snapshot/retention", "../snapshot/copier", "../source", "../backup/archiving", "../backup/attempt", "../backup/clients", "../backup/verify", "../archive", "../archive/archiver", "../restore"} {
 		files, err := filepath.Glob(dir + "/*.go")
 		if err != nil || len(files) == 0 {
 			t.Fatal(dir, err, fs.ErrNotExist)

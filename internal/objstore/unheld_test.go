@@ -16,15 +16,15 @@ import (
 
 // unheld are the functions that list without the limit of names, and how each of them bounds its memory.
 var unheld = map[string]string{
-	"archive.list":          "it counts with Held, and in a Holding",
-	"archive.Newest":        "it holds one name",
-	"archive.continues":     "it holds one name",
-	"archive.Compare":       "it holds as many names as the caller asks for, which has counted them",
-	"archiver.returnsNew":   "it deletes while it lists",
-	"snapshot.AbortUploads": "it deletes while it lists",
-	"snapshot.DropDrafts":   "it deletes while it lists",
-	"snapshot.Scan":         "it counts with HeldIn what is not of an archive",
-	"snapshot.ScanNewest":   "it counts with HeldIn, and holds the newest ones",
+	"archive.list":         "it counts with Held, and in a Holding",
+	"archive.Newest":       "it holds one name",
+	"archive.continues":    "it holds one name",
+	"archive.Compare":      "it holds as many names as the caller asks for, which has counted them",
+	"archiver.returnsNew":  "it deletes while it lists",
+	"catalog.AbortUploads": "it deletes while it lists",
+	"save.DropDrafts":      "it deletes while it lists",
+	"catalog.Scan":         "it counts with HeldIn what is not of an archive",
+	"catalog.ScanNewest":   "it counts with HeldIn, and holds the newest ones",
 }
 
 // All other listings have the limit, because each store of package connect is Bounded.

@@ -82,21 +82,31 @@ func CheckBundle(content []byte) error {
 	return nil
 }
 
-// Checks limits how many signatures are checked together.
-type Checks struct{ left int }
+// Checks limits how many signatures are checked together. It knows the result of those that were checked before, which count once.
+type Checks struct {
+	left  int
+	known map[[sha256.Size]byte]bool
+}
 
 // NewChecks allows that many checks.
-func NewChecks(most int) *Checks { return &Checks{left: most} }
+func NewChecks(most int) *Checks { return &Checks{left: most, known: map[[sha256.Size]byte]bool{}} }
 
 // Exceeded reports whether a check was left out, so that what Signers returned may be incomplete.
 func (c *Checks) Exceeded() bool { return c.left < 0 }
 
 func (c *Checks) signs(ca, cert *x509.Certificate) bool {
-	if c.Exceeded() || !bytes.Equal(ca.RawSubject, cert.RawIssuer) {
+	if !bytes.Equal(ca.RawSubject, cert.RawIssuer) {
 		return false
 	}
-	c.left--
-	return !c.Exceeded() && cert.CheckSignatureFrom(ca) == nil
+	pair := sha256.Sum256(slices.Concat(ca.Raw, cert.Raw)) // each has its length at the beginning
+	if signs, is := c.known[pair]; is || c.Exceeded() {
+		return signs
+	}
+	if c.left--; c.Exceeded() {
+		return false
+	}
+	c.known[pair] = cert.CheckSignatureFrom(ca) == nil
+	return c.known[pair]
 }
 
 // maxChecks is how many signatures Signed checks. crypto/x509 has the same limit, because the work grows with the square of the certificates.

@@ -19,6 +19,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/heaptest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
 
@@ -154,7 +155,7 @@ func TestAnEndlessBodyEnds(t *testing.T) {
 			defer share.Release()
 			ended := make(chan error, 1)
 			go func() {
-				_, err := snapshot.Fetch(t.Context(), store, "x.db", snapshot.Place{Dir: dir, Room: share}, nil, snapshot.Anyone)
+				_, err := proof.Fetch(t.Context(), store, "x.db", proof.Place{Dir: dir, Room: share}, nil, snapshot.Anyone)
 				ended <- err
 			}()
 			heaptest.Bound(t, 200, func() {

@@ -18,6 +18,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
 	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
@@ -37,7 +38,7 @@ func TestADamagedBaseBringsNoDataOfADeletedEtcdCluster(t *testing.T) {
 		began := at.Add(time.Duration(i) * 24 * time.Hour)
 		key := series.Key(began, 2)
 		keys[uid] = key
-		_, err = snapshot.Save(t.Context(), snapshot.Request{
+		_, err = save.Snapshot(t.Context(), save.Request{
 			Source: streamed(dbfiletest.New(t, 1).Put(1, 20).Snapshot()), Store: store, Key: key, SpoolDir: t.TempDir(), Spool: spool.New(t.TempDir(), spool.Options{}).Of("ns"),
 			Cluster: snapshot.Cluster{Namespace: "ns", Name: "a", ID: series.ID(), UID: uid}, Time: began, Clock: func() time.Time { return began }, Attempt: "u/1",
 		})
@@ -121,7 +122,7 @@ func TestAnEarlierBaseReachesThePointIfTheNewestIsDamaged(t *testing.T) {
 	earlier, newest := series.Key(began, 2), series.Key(began.Add(50*time.Minute), 50)
 	for key, puts := range map[string]int{earlier: 1, newest: 49} {
 		named, _ := snapshot.ParseKey(key)
-		if _, err := snapshot.Save(t.Context(), snapshot.Request{
+		if _, err := save.Snapshot(t.Context(), save.Request{
 			Source: streamed(dbfiletest.New(t, 1).Put(puts, 20).Snapshot()), Store: store, Key: key, SpoolDir: t.TempDir(), Spool: spool.New(t.TempDir(), spool.Options{}).Of("ns"),
 			Cluster: snapshot.Cluster{Namespace: "ns", Name: "a", ID: series.ID(), UID: "present"}, Time: named.Time, Clock: func() time.Time { return named.Time }, Attempt: "u/1",
 		}); err != nil {

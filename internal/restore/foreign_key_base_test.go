@@ -12,6 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
 	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
@@ -42,7 +43,7 @@ func TestTheSnapshotsOfAnEtcdBackupWithAnotherKeyKeepNoPointFromBeingRestored(t 
 		{series.EncodedKey(began.Add(50*time.Minute), 50, secret.Encoding()), "vault", 49, secret},
 	} {
 		named, _ := snapshot.ParseKey(base.key)
-		if _, err := snapshot.Save(t.Context(), snapshot.Request{
+		if _, err := save.Snapshot(t.Context(), save.Request{
 			Source: streamed(dbfiletest.New(t, 1).Put(base.puts, 20).Snapshot()), Store: store, Key: base.key, SpoolDir: t.TempDir(), Spool: spool.New(t.TempDir(), spool.Options{}).Of("ns"),
 			Cluster: snapshot.Cluster{Namespace: "ns", Name: "a", ID: series.ID(), UID: "present"}, Time: named.Time, Clock: func() time.Time { return named.Time },
 			Attempt: "uid-" + base.backup + "/1", Backup: base.backup, Encoder: base.encoder,

@@ -70,7 +70,9 @@ func (s Spool) keys(ctx context.Context, asked Asked, read source.Proven) (*v1be
 		<-ctx.Done() // it ends before anything is written
 		return nil, context.Cause(ctx)
 	}
-	found, err := keys.Run(ctx, client, entries, keys.Order{ClusterID: id, Prefixes: prefixes, Revision: o.Revision, Prune: o.Prune, Write: o.Write})
+	found, err := keys.Run(ctx, client, entries, keys.Order{
+		ClusterID: id, Prefixes: prefixes, Revision: o.Revision, Prune: o.Prune, Write: o.Write, Large: s.largeKeys(asked.Namespace),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errMembers, explainAccess(by, err))
 	}

@@ -43,7 +43,7 @@ func TestTheComparisonHasTheTimeOfItsEnd(t *testing.T) {
 // hanging is a member that answers the keepalives and no read of keys.
 type hanging struct{}
 
-func (hanging) Keys(ctx context.Context, _, _ []byte, _, _ int64) (etcd.Page, error) {
+func (hanging) Keys(ctx context.Context, _ etcd.KeyRange) (etcd.Page, error) {
 	<-ctx.Done()
 	return etcd.Page{}, context.Cause(ctx)
 }
@@ -77,7 +77,7 @@ func (zeros) ReadAt(p []byte, _ int64) (int, error) { clear(p); return len(p), n
 // present is a cluster that has one key.
 type present struct{}
 
-func (present) Keys(context.Context, []byte, []byte, int64, int64) (etcd.Page, error) {
+func (present) Keys(context.Context, etcd.KeyRange) (etcd.Page, error) {
 	return etcd.Page{Revision: 9, Keys: []etcd.KeyValue{{Key: []byte("/a/1"), Value: []byte("x"), ModRevision: 2}}}, nil
 }
 

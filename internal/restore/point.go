@@ -23,6 +23,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
@@ -132,7 +134,7 @@ func (s Spool) readBaseOf(ctx context.Context, asked Asked, limit *readLimit, re
 	if read.share, err = s.reserve(ctx, asked, needed(size)); err != nil {
 		return err
 	}
-	room := snapshot.RoomFunc(func(size, written int64) error { return read.share.Grow(needed(size), written) })
+	room := proof.RoomFunc(func(size, written int64) error { return read.share.Grow(needed(size), written) })
 	limit.begin(2*size + bytes)
 	read.steps = stages{report: asked.Progress, sizes: [3]int64{size, bytes, size}}
 	if read.base, err = source.Read(ctx, read.point.Base, asked.By, s.place(asked.Namespace, room), read.steps.of(0)); err != nil {
@@ -228,14 +230,14 @@ func (s Spool) storePoint(ctx context.Context, asked Asked, point source.Point, 
 		return "", err
 	}
 	series := pointSeries(asked, point)
-	request := snapshot.Request{
+	request := save.Request{
 		Namespace: asked.Namespace,
 		Source:    fileSource(file), Store: store, SpoolDir: s.Dir(), Spool: reserved{rest}, Encoder: encoder,
 		Key:     series.EncodedKey(asked.Point.Time, point.Reached.Revision, encoder.Encoding()),
 		Cluster: point.Manifest.Cluster, EtcdVersion: point.Manifest.EtcdVersion,
 		Time: asked.Point.Time, Since: asked.Point.Time, Tool: Name + " " + operator.Version, Attempt: asked.Point.Mark + madeOf(point), Again: true,
 	}
-	if _, err := snapshot.Save(ctx, request); err != nil {
+	if _, err := save.Snapshot(ctx, request); err != nil {
 		return "", err
 	}
 	dropUploads(ctx, store, request.Key)

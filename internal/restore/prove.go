@@ -10,7 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/pace"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
@@ -79,7 +79,7 @@ func (s Spool) readWhole(ctx context.Context, asked Asked, exact v1beta2.Restore
 	}
 	defer share.Release()
 	limit.begin(size)
-	room := snapshot.RoomFunc(func(size, written int64) error { return share.Grow(asked.needs(size), written) })
+	room := proof.RoomFunc(func(size, written int64) error { return share.Grow(asked.needs(size), written) })
 	proven, err := source.Read(ctx, exact, asked.By, s.place(asked.Namespace, room), asked.Progress)
 	if err != nil {
 		return Found{}, err

@@ -19,6 +19,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
@@ -112,8 +114,8 @@ func (s Spool) Save(dial Dial) Save {
 		if err != nil {
 			return "", snapshot.Manifest{}, err
 		}
-		request.Store, request.Source = store, snapshot.Measured{Source: ask.Snapshot{URL: member.URL, By: by}}
-		saved, err := snapshot.Save(ctx, request)
+		request.Store, request.Source = store, save.Measured{Source: ask.Snapshot{URL: member.URL, By: by}}
+		saved, err := save.Snapshot(ctx, request)
 		if err == nil {
 			dropUploads(ctx, store, request.Key)
 		}
@@ -122,13 +124,13 @@ func (s Spool) Save(dial Dial) Save {
 }
 
 // safetyRequest returns what to save of a member, and where, without the store and the source. end ends it for others.
-func (s Spool) safetyRequest(o state.SafetyOrder, member ask.Answer, voters []uint64, end context.CancelCauseFunc) (request snapshot.Request, err error) {
+func (s Spool) safetyRequest(o state.SafetyOrder, member ask.Answer, voters []uint64, end context.CancelCauseFunc) (request save.Request, err error) {
 	id, err := strconv.ParseUint(o.ClusterID, 16, 64)
 	if err != nil {
 		return request, fmt.Errorf("the ID of the old cluster is %q: %w", o.ClusterID, err)
 	}
 	series := snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster, ClusterID: id}
-	request = snapshot.Request{
+	request = save.Request{
 		Namespace: o.Namespace, SpoolDir: s.Dir(), Spool: s.forSafety(o.Namespace, end), Expected: member.Status.DBSize, Encoder: o.Encoder,
 		Key:         series.EncodedKey(o.Time, 0, o.Encoder.Encoding()),
 		Cluster:     snapshot.Cluster{Namespace: o.Namespace, Name: o.Cluster, UID: o.UID, ID: o.ClusterID},
@@ -151,7 +153,7 @@ func (s Spool) paced(ctx context.Context, namespace string) (context.Context, co
 // dropUploads aborts what a killed operator left of an upload of that key, which is no longer needed. The parts are billed, but
 // they keep no restore from continuing.
 func dropUploads(ctx context.Context, store objstore.Store, key string) {
-	_, err := snapshot.AbortUploads(ctx, store, key, func(found string, _ time.Time) bool { return found == key })
+	_, err := catalog.AbortUploads(ctx, store, key, func(found string, _ time.Time) bool { return found == key })
 	if err != nil {
 		log.FromContext(ctx).Info("Could not remove the parts of an interrupted upload", "key", key, "error", err.Error())
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/pace"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
 
@@ -52,7 +52,7 @@ func TestASlowSafetySnapshotEndsWhileThatOfAnotherNamespaceWaits(t *testing.T) {
 			}
 			measured, end := s.paced(ctx, "tenant")
 			defer end(nil)
-			stream, _, err := snapshot.Measured{Source: dripping{}}.Snapshot(measured)
+			stream, _, err := save.Measured{Source: dripping{}}.Snapshot(measured)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,12 +7,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
 
 // takes takes that much, and nil if it has to wait.
-func takes(t *testing.T, of snapshot.Spool, size int64) (*spool.Share, error) {
+func takes(t *testing.T, of proof.Spool, size int64) (*spool.Share, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
@@ -24,7 +24,7 @@ func takes(t *testing.T, of snapshot.Spool, size int64) (*spool.Share, error) {
 }
 
 // takesMost takes the largest of some sizes that the spool gives to one job. A job that never fits is refused at once.
-func takesMost(t *testing.T, of snapshot.Spool) *spool.Share {
+func takesMost(t *testing.T, of proof.Spool) *spool.Share {
 	t.Helper()
 	for size := int64(24 << 20); size > 0; size -= 128 << 10 {
 		if share, err := takes(t, of, size); err == nil {
@@ -35,7 +35,7 @@ func takesMost(t *testing.T, of snapshot.Spool) *spool.Share {
 }
 
 // grows takes little, and grows as far as the spool allows: the server announces 1 KiB, and sends more.
-func grows(t *testing.T, of snapshot.Spool) *spool.Share {
+func grows(t *testing.T, of proof.Spool) *spool.Share {
 	t.Helper()
 	share, err := takes(t, of, 1<<10)
 	for size := int64(1 << 20); err == nil; size += 1 << 20 {
@@ -50,8 +50,8 @@ func grows(t *testing.T, of snapshot.Spool) *spool.Share {
 // for the GiB of the chart's default, 24Gi.
 func TestASafetySnapshotHasSpaceBesideTheLargestJobsOfAnotherNamespace(t *testing.T) {
 	const mib = 1 << 20
-	reading := func(s Spool) snapshot.Spool { return s.Of("tenant") }
-	safety := func(s Spool) snapshot.Spool { return s.forSafety("tenant", func(error) {}) }
+	reading := func(s Spool) proof.Spool { return s.Of("tenant") }
+	safety := func(s Spool) proof.Spool { return s.forSafety("tenant", func(error) {}) }
 	for name, take := range map[string]func(*testing.T, Spool) []*spool.Share{
 		"a reading":                    func(t *testing.T, s Spool) []*spool.Share { return []*spool.Share{takesMost(t, reading(s))} },
 		"a reading that grows":         func(t *testing.T, s Spool) []*spool.Share { return []*spool.Share{grows(t, reading(s))} },

@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
 	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
@@ -38,7 +39,7 @@ func TestASecondAttemptDoesNotRestoreThePointOfAnotherTimeline(t *testing.T) {
 	begin := func(number archive.Timeline, at time.Time, recovery string, db *dbfiletest.Database) {
 		key := series.Key(at, db.Revision())
 		hashes[number] = int64(db.HashKV(db.Revision()))
-		if _, err := snapshot.Save(t.Context(), snapshot.Request{
+		if _, err := save.Snapshot(t.Context(), save.Request{
 			Source: streamed(db.Snapshot()), Store: store, Key: key, SpoolDir: t.TempDir(), Spool: spool.New(t.TempDir(), spool.Options{}).Of("ns"), Recovery: recovery,
 			Cluster: snapshot.Cluster{Namespace: "ns", Name: "a", ID: series.ID(), UID: "present"}, Time: at, Clock: func() time.Time { return at }, Attempt: "u/1",
 		}); err != nil {

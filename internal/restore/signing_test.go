@@ -19,6 +19,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
@@ -130,7 +131,7 @@ func (b shelf) save(key string, keys int, by *snapshot.Signer) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	_, err = snapshot.Save(b.Context(), snapshot.Request{
+	_, err = save.Snapshot(b.Context(), save.Request{
 		Source: streamed(dbfiletest.New(b.T, 1).Put(keys, 20).Snapshot()), Store: store, Key: key, SpoolDir: b.TempDir(), Spool: spool.New(b.TempDir(), spool.Options{}).Of("ns"),
 		Cluster: snapshot.Cluster{Namespace: "ns", Name: "a", ID: "0000000000000001"}, Time: now, Attempt: "u/1", Signer: by,
 	})

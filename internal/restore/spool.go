@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive/replay"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
@@ -25,6 +25,8 @@ type Spool struct {
 	replays replays
 	// processors decode and check snapshots. If it is nil, there are no turns.
 	processors *turns.Gate
+	// large is for pages of keys. If it is nil, there are no turns.
+	large *turns.Gate
 }
 
 // spoolName is the directory below the spool directory that only this operator uses.
@@ -39,7 +41,7 @@ func OpenSpool(dir string, o spool.Options) (Spool, error) {
 		return Spool{}, fmt.Errorf("create the spool directory %s (--spool-dir): %w", own, err)
 	}
 	o.Urgent = safetyShare
-	return Spool{spool.New(own, o), newReplays(0), turns.NewGate(runtime.GOMAXPROCS(0))}, nil
+	return Spool{spool.New(own, o), newReplays(0), turns.NewGate(runtime.GOMAXPROCS(0)), newLargeKeys()}, nil
 }
 
 // safetyShare is how many percent of the spool volume the proofs leave free for safety snapshots. A proof may take hours, and
@@ -47,8 +49,8 @@ func OpenSpool(dir string, o spool.Options) (Spool, error) {
 const safetyShare = 25
 
 // place returns where a snapshot of a namespace is read to.
-func (s Spool) place(namespace string, room snapshot.Room) snapshot.Place {
-	place := snapshot.Place{Namespace: namespace, Dir: s.Dir(), Room: room}
+func (s Spool) place(namespace string, room proof.Room) proof.Place {
+	place := proof.Place{Namespace: namespace, Dir: s.Dir(), Room: room}
 	if s.processors != nil {
 		place.CPU = func(ctx context.Context) (func(), error) { return s.processors.Enter(turns.Stay(ctx), namespace) } // a turn takes seconds
 	}
@@ -67,7 +69,7 @@ func (s Spool) reserve(ctx context.Context, asked Asked, bytes int64) (*spool.Sh
 }
 
 // forSafety returns the spool for a safety snapshot of a namespace. end ends it when it has to give its space to another one.
-func (s Spool) forSafety(namespace string, end context.CancelCauseFunc) snapshot.Spool {
+func (s Spool) forSafety(namespace string, end context.CancelCauseFunc) proof.Spool {
 	return urgentSpool{s.Of(namespace), end}
 }
 

@@ -1,5 +1,5 @@
-// Package snapshot implements the suite's backup format: the keys of snapshots, their manifests, and how snapshots are
-// saved, fetched, listed and deleted. It uses object stores and snapshot files, but not Kubernetes.
+// Package snapshot implements the suite's backup format: the keys of snapshots, their manifests with their signatures, and the verdicts of restore
+// tests. The packages below it save, prove, list, retain and copy snapshots. They use object stores and snapshot files, but not Kubernetes.
 //
 // A snapshot consists of two objects. The first holds the bytes that etcd sent, optionally compressed with zstd and
 // encrypted with age; etcdutl can restore a plain one. The second is the manifest, a JSON object under the same key with
@@ -9,7 +9,6 @@ package snapshot
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
@@ -29,5 +28,3 @@ var (
 	// ErrNewerFormat means that a newer version of the suite wrote the manifest.
 	ErrNewerFormat error = objstore.ContentError("the manifest has a newer format")
 )
-
-func diskError(err error) error { return fmt.Errorf("%w: %s", ErrDisk, err.Error()) }

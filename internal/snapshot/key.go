@@ -109,8 +109,8 @@ func ParseKey(key string) (SeriesKey, bool) {
 // ManifestKey returns the key of the manifest of the snapshot under key.
 func ManifestKey(key string) string { return key + manifestSuffix }
 
-// ofManifest is the inverse of ManifestKey.
-func ofManifest(key string) (string, bool) { return strings.CutSuffix(key, manifestSuffix) }
+// OfManifest is the inverse of ManifestKey.
+func OfManifest(key string) (string, bool) { return strings.CutSuffix(key, manifestSuffix) }
 
 // CheckKey returns what is wrong with the key of a snapshot. It is meant for keys that users write: a valid key is used
 // literally.
@@ -128,4 +128,13 @@ func CheckKey(key string) error {
 		return fmt.Errorf("key %q has an empty, \".\" or \"..\" part, or begins or ends with a slash", key)
 	}
 	return nil
+}
+
+// Lives returns the prefix of the keys of all incarnations of the series' cluster. No other keys have this prefix.
+func (s Series) Lives() string {
+	prefix := s.Namespace + "/" + s.Cluster + "/"
+	if s.Folder != "" {
+		prefix = s.Folder + "/" + prefix
+	}
+	return prefix
 }

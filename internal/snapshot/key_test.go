@@ -1,4 +1,4 @@
-package snapshot
+package snapshot_test
 
 import (
 	"strings"
@@ -8,32 +8,32 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/etcd-suite/etcd-operator/internal/codec"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/snapshottest"
 )
 
-var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-
 func TestSeriesKeyHasClusterTimeAndRevision(t *testing.T) {
-	series := Series{Folder: "etcd/prod", Namespace: "ns", Cluster: "example", ClusterID: 0xcdf818194e3a8c32}
+	series := snapshot.Series{Folder: "etcd/prod", Namespace: "ns", Cluster: "example", ClusterID: 0xcdf818194e3a8c32}
 	want := "etcd/prod/ns/example/cdf818194e3a8c32/20261121T120000Z-00000000000000000042.db"
-	if got := series.Key(noon, 42); got != want {
+	if got := series.Key(snapshottest.Noon, 42); got != want {
 		t.Errorf("key %q, want %q", got, want)
 	}
 	berlin := time.FixedZone("CET", 3600)
-	if got := series.Key(noon.In(berlin), 42); got != want {
+	if got := series.Key(snapshottest.Noon.In(berlin), 42); got != want {
 		t.Errorf("key of the same moment elsewhere %q, want %q", got, want)
 	}
-	if got, want := (Series{Namespace: "ns", Cluster: "c"}).Key(noon, 1), "ns/c/0000000000000000/20261121T120000Z-00000000000000000001.db"; got != want {
+	if got, want := (snapshot.Series{Namespace: "ns", Cluster: "c"}).Key(snapshottest.Noon, 1), "ns/c/0000000000000000/20261121T120000Z-00000000000000000001.db"; got != want {
 		t.Errorf("key without a folder %q, want %q", got, want)
 	}
 }
 
 func TestKeysSortByTimeAndThenRevision(t *testing.T) {
-	series := Series{Folder: "f", Namespace: "ns", Cluster: "c", ClusterID: 1}
+	series := snapshot.Series{Folder: "f", Namespace: "ns", Cluster: "c", ClusterID: 1}
 	// The archived operator put the revision first and unpadded: …_v9_… came after
 	// …_v10_…, and the newest was deleted.
 	ordered := []string{
-		series.Key(noon, 9), series.Key(noon, 10), series.Key(noon, 1<<40),
-		series.Key(noon.Add(time.Second), 1), series.Key(noon.AddDate(1, 0, 0), 0),
+		series.Key(snapshottest.Noon, 9), series.Key(snapshottest.Noon, 10), series.Key(snapshottest.Noon, 1<<40),
+		series.Key(snapshottest.Noon.Add(time.Second), 1), series.Key(snapshottest.Noon.AddDate(1, 0, 0), 0),
 	}
 	for i := 1; i < len(ordered); i++ {
 		if ordered[i-1] >= ordered[i] {
@@ -44,31 +44,31 @@ func TestKeysSortByTimeAndThenRevision(t *testing.T) {
 
 func TestPrefixMatchesOnlyItsOwnSeries(t *testing.T) {
 	// The archived operator's path "a/b" also matched "a/bc_...".
-	series := Series{Folder: "a", Namespace: "b", Cluster: "c", ClusterID: 1}
-	for _, other := range []Series{
+	series := snapshot.Series{Folder: "a", Namespace: "b", Cluster: "c", ClusterID: 1}
+	for _, other := range []snapshot.Series{
 		{Folder: "a", Namespace: "b", Cluster: "cc", ClusterID: 1},
 		{Folder: "a", Namespace: "b", Cluster: "c", ClusterID: 0x10},
 		{Folder: "a", Namespace: "bb", Cluster: "c", ClusterID: 1},
 		{Folder: "aa", Namespace: "b", Cluster: "c", ClusterID: 1},
 	} {
-		if strings.HasPrefix(other.Key(noon, 1), series.Prefix()) {
-			t.Errorf("%q begins with %q", other.Key(noon, 1), series.Prefix())
+		if strings.HasPrefix(other.Key(snapshottest.Noon, 1), series.Prefix()) {
+			t.Errorf("%q begins with %q", other.Key(snapshottest.Noon, 1), series.Prefix())
 		}
 	}
 }
 
 func TestParseKeyAcceptsOnlyKeysOfASeries(t *testing.T) {
-	for name, want := range map[string]SeriesKey{
-		"a key with a folder":                                  {Series{"f", "ns", "c", 1}, noon, 42, codec.Encoding{}},
-		"a key of a compressed snapshot":                       {Series{"f", "ns", "c", 1}, noon, 42, codec.Encoding{Compression: codec.Zstd}},
-		"a key of an encrypted snapshot":                       {Series{"f", "ns", "c", 1}, noon, 42, codec.Encoding{Encryption: codec.Age}},
-		"a key of a compressed and encrypted snapshot":         {Series{"f", "ns", "c", 1}, noon, 42, codec.Encoding{Compression: codec.Zstd, Encryption: codec.Age}},
-		"a key without a folder":                               {Series{"", "ns", "c", 1<<64 - 1}, noon, 0, codec.Encoding{}},
-		"a key with a folder of several path elements":         {Series{"a/b c/%d/ü", "ns", "c", 7}, noon, 1 << 62, codec.Encoding{}},
-		"a key with a folder that looks like that of a series": {Series{"ns/c/0000000000000001", "ns", "c", 1}, noon, 42, codec.Encoding{}},
+	for name, want := range map[string]snapshot.SeriesKey{
+		"a key with a folder":                                  {snapshot.Series{"f", "ns", "c", 1}, snapshottest.Noon, 42, codec.Encoding{}},
+		"a key of a compressed snapshot":                       {snapshot.Series{"f", "ns", "c", 1}, snapshottest.Noon, 42, codec.Encoding{Compression: codec.Zstd}},
+		"a key of an encrypted snapshot":                       {snapshot.Series{"f", "ns", "c", 1}, snapshottest.Noon, 42, codec.Encoding{Encryption: codec.Age}},
+		"a key of a compressed and encrypted snapshot":         {snapshot.Series{"f", "ns", "c", 1}, snapshottest.Noon, 42, codec.Encoding{Compression: codec.Zstd, Encryption: codec.Age}},
+		"a key without a folder":                               {snapshot.Series{"", "ns", "c", 1<<64 - 1}, snapshottest.Noon, 0, codec.Encoding{}},
+		"a key with a folder of several path elements":         {snapshot.Series{"a/b c/%d/ü", "ns", "c", 7}, snapshottest.Noon, 1 << 62, codec.Encoding{}},
+		"a key with a folder that looks like that of a series": {snapshot.Series{"ns/c/0000000000000001", "ns", "c", 1}, snapshottest.Noon, 42, codec.Encoding{}},
 	} {
 		t.Run("inverts "+name, func(t *testing.T) {
-			got, ok := ParseKey(want.EncodedKey(want.Time, want.Revision, want.Encoding))
+			got, ok := snapshot.ParseKey(want.EncodedKey(want.Time, want.Revision, want.Encoding))
 			if !ok {
 				t.Fatalf("%q is not taken", want.EncodedKey(want.Time, want.Revision, want.Encoding))
 			}
@@ -78,7 +78,7 @@ func TestParseKeyAcceptsOnlyKeysOfASeries(t *testing.T) {
 		})
 	}
 	const good = "f/ns/c/0000000000000001/20261121T120000Z-00000000000000000042.db"
-	if _, ok := ParseKey(good); !ok {
+	if _, ok := snapshot.ParseKey(good); !ok {
 		t.Fatalf("%q is not taken", good)
 	}
 	for name, key := range map[string]string{
@@ -105,7 +105,7 @@ func TestParseKeyAcceptsOnlyKeysOfASeries(t *testing.T) {
 		"a key above the maximum length":                      strings.Repeat("f", 1000) + "/" + good,
 	} {
 		t.Run("rejects "+name, func(t *testing.T) {
-			if got, ok := ParseKey(key); ok {
+			if got, ok := snapshot.ParseKey(key); ok {
 				t.Errorf("took %q as %+v", key, got)
 			}
 		})
@@ -123,7 +123,7 @@ func TestCheckKeyRejectsInvalidKeys(t *testing.T) {
 		"a key of a series":         "f/ns/c/0000000000000001/20261121T120000Z-00000000000000000042.db",
 	} {
 		t.Run("accepts "+name, func(t *testing.T) {
-			if err := CheckKey(key); err != nil {
+			if err := snapshot.CheckKey(key); err != nil {
 				t.Error(err)
 			}
 		})
@@ -143,7 +143,7 @@ func TestCheckKeyRejectsInvalidKeys(t *testing.T) {
 		"the name of a manifest":     "a/b.db.json",
 	} {
 		t.Run("rejects "+name, func(t *testing.T) {
-			if err := CheckKey(key); err == nil {
+			if err := snapshot.CheckKey(key); err == nil {
 				t.Error("no error")
 			}
 		})
@@ -156,14 +156,14 @@ func FuzzParseKey(f *testing.F) {
 	f.Add("f/ns/c/0000000000000001/20261121T120000Z-42.db.json")
 	f.Add("f/ns/c/0000000000000001/20261121T120000Z-00000000000000000042.db.zst.age")
 	f.Fuzz(func(t *testing.T, key string) {
-		parsed, ok := ParseKey(key)
+		parsed, ok := snapshot.ParseKey(key)
 		if !ok {
 			return
 		}
 		if got := parsed.EncodedKey(parsed.Time, parsed.Revision, parsed.Encoding); got != key {
 			t.Errorf("%q is written as %q", key, got)
 		}
-		if err := CheckKey(key); err != nil {
+		if err := snapshot.CheckKey(key); err != nil {
 			t.Errorf("took %q, which is refused elsewhere: %v", key, err)
 		}
 		if !strings.HasPrefix(key, parsed.Prefix()) {
@@ -177,13 +177,13 @@ func FuzzCheckKey(f *testing.F) {
 		f.Add(key)
 	}
 	f.Fuzz(func(t *testing.T, key string) {
-		if CheckKey(key) != nil {
+		if snapshot.CheckKey(key) != nil {
 			return
 		}
-		if back, ok := ofManifest(ManifestKey(key)); !ok || back != key {
+		if back, ok := snapshot.OfManifest(snapshot.ManifestKey(key)); !ok || back != key {
 			t.Errorf("the manifest of %q is that of %q", key, back)
 		}
-		if CheckKey(ManifestKey(key)) == nil {
+		if snapshot.CheckKey(snapshot.ManifestKey(key)) == nil {
 			t.Errorf("the manifest of %q could be a snapshot", key)
 		}
 		for part := range strings.SplitSeq(key, "/") {

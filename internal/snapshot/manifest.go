@@ -152,8 +152,8 @@ func (m Manifest) Encoding() codec.Encoding {
 	return codec.Encoding{Compression: m.Compression, Encryption: m.Encryption}
 }
 
-// plain returns size and SHA-256 of the snapshot in the object.
-func (m Manifest) plain() (int64, string) {
+// Plain returns size and SHA-256 of the snapshot in the object.
+func (m Manifest) Plain() (int64, string) {
 	if m.Encoding().Plain() {
 		return m.Size, m.SHA256
 	}

@@ -1,4 +1,4 @@
-package snapshot
+package snapshot_test
 
 import (
 	"bytes"
@@ -10,25 +10,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/etcd-suite/etcd-operator/internal/bounded"
 	"github.com/etcd-suite/etcd-operator/internal/codec"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/snapshottest"
 )
 
-func manifest(change func(*Manifest)) Manifest {
-	m := Manifest{
-		FormatVersion: 1,
-		Cluster:       Cluster{Namespace: "ns", Name: "example", UID: "3b1f", ID: "0000000000000001"},
-		EtcdVersion:   "3.6.16", StorageVersion: "3.6.0",
-		Revision: 42, Keys: 7, Size: 20512, SHA256: strings.Repeat("ab", 32), Hash: "0badcafe",
-		CreatedAt: noon, Attempt: "9c2e", Tool: "etcd-operator v0.1.0",
+// An operator refuses what it would not read again.
+func TestAManifestWithALongTextIsNotWritten(t *testing.T) {
+	m := snapshot.Manifest{FormatVersion: 1, Size: 1, SHA256: strings.Repeat("0", 64), CreatedAt: time.Now(), EtcdVersion: strings.Repeat("x", bounded.MaxText+1)}
+	if _, err := m.Encode(); err == nil || !strings.Contains(err.Error(), "etcdVersion") {
+		t.Errorf("error %v", err)
 	}
-	if change != nil {
-		change(&m)
-	}
-	return m
 }
 
 func TestManifestEncodingIsUnchanged(t *testing.T) {
-	got, err := manifest(nil).Encode()
+	got, err := snapshottest.Manifest(nil).Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,33 +36,33 @@ func TestManifestEncodingIsUnchanged(t *testing.T) {
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("the format changed (-want +got):\n%s", diff)
 	}
-	back, err := DecodeManifest(want)
+	back, err := snapshot.DecodeManifest(want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(manifest(nil), back); diff != "" {
+	if diff := cmp.Diff(snapshottest.Manifest(nil), back); diff != "" {
 		t.Errorf("read back (-want +got):\n%s", diff)
 	}
 }
 
 func TestDecodeManifestChecksFormatAndFields(t *testing.T) {
-	good, err := manifest(nil).Encode()
+	good, err := snapshottest.Manifest(nil).Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Run("ignores fields of a later version", func(t *testing.T) {
 		more := bytes.Replace(good, []byte(`"revision"`), []byte(`"shardOf": {"a": [1]}, "revision"`), 1)
-		got, err := DecodeManifest(more)
+		got, err := snapshot.DecodeManifest(more)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(manifest(nil), got); diff != "" {
+		if diff := cmp.Diff(snapshottest.Manifest(nil), got); diff != "" {
 			t.Errorf("differs (-want +got):\n%s", diff)
 		}
 	})
 	t.Run("rejects a newer format with any fields", func(t *testing.T) {
-		_, err := DecodeManifest([]byte(`{"formatVersion": 2, "revision": "forty-two", "size": -1}`))
-		if !errors.Is(err, ErrNewerFormat) || !strings.Contains(err.Error(), "newer version of the operators") {
+		_, err := snapshot.DecodeManifest([]byte(`{"formatVersion": 2, "revision": "forty-two", "size": -1}`))
+		if !errors.Is(err, snapshot.ErrNewerFormat) || !strings.Contains(err.Error(), "newer version of the operators") {
 			t.Errorf("error %v, want ErrNewerFormat that says what to use", err)
 		}
 	})
@@ -85,7 +82,7 @@ func TestDecodeManifestChecksFormatAndFields(t *testing.T) {
 		"a missing time":                     strings.Replace(string(good), `"createdAt"`, `"created"`, 1),
 	} {
 		t.Run("rejects "+name, func(t *testing.T) {
-			if _, err := DecodeManifest([]byte(content)); !errors.Is(err, ErrManifest) {
+			if _, err := snapshot.DecodeManifest([]byte(content)); !errors.Is(err, snapshot.ErrManifest) {
 				t.Errorf("error %v, want ErrManifest", err)
 			}
 		})
@@ -93,17 +90,17 @@ func TestDecodeManifestChecksFormatAndFields(t *testing.T) {
 }
 
 func TestEncodeRejectsAnInvalidManifest(t *testing.T) {
-	for name, change := range map[string]func(*Manifest){
-		"without a size": func(m *Manifest) { m.Size = 0 },
+	for name, change := range map[string]func(*snapshot.Manifest){
+		"without a size": func(m *snapshot.Manifest) { m.Size = 0 },
 		// Twice the size is negative, and the spool gave out more than it has.
-		"with a size that no file has":          func(m *Manifest) { m.Size = 1 << 62 },
-		"with a negative size when plain":       func(m *Manifest) { m.PlainSize = -1 },
-		"with a size that no file has if plain": func(m *Manifest) { m.PlainSize = 1 << 62 },
-		"without a checksum":                    func(m *Manifest) { m.SHA256 = "" },
-		"without a time":                        func(m *Manifest) { m.CreatedAt = time.Time{} },
+		"with a size that no file has":          func(m *snapshot.Manifest) { m.Size = 1 << 62 },
+		"with a negative size when plain":       func(m *snapshot.Manifest) { m.PlainSize = -1 },
+		"with a size that no file has if plain": func(m *snapshot.Manifest) { m.PlainSize = 1 << 62 },
+		"without a checksum":                    func(m *snapshot.Manifest) { m.SHA256 = "" },
+		"without a time":                        func(m *snapshot.Manifest) { m.CreatedAt = time.Time{} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := manifest(change).Encode(); err == nil {
+			if _, err := snapshottest.Manifest(change).Encode(); err == nil {
 				t.Error("no error")
 			}
 		})
@@ -111,13 +108,13 @@ func TestEncodeRejectsAnInvalidManifest(t *testing.T) {
 }
 
 func FuzzDecodeManifest(f *testing.F) {
-	good, err := manifest(nil).Encode()
+	good, err := snapshottest.Manifest(nil).Encode()
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(good)
 	f.Add([]byte(`{"formatVersion":2}`))
-	encoded, err := manifest(func(m *Manifest) {
+	encoded, err := snapshottest.Manifest(func(m *snapshot.Manifest) {
 		m.Encryption, m.PlainSize, m.PlainSHA256 = codec.Age, 20000, strings.Repeat("cd", 32)
 	}).Encode()
 	if err != nil {
@@ -125,9 +122,9 @@ func FuzzDecodeManifest(f *testing.F) {
 	}
 	f.Add(encoded)
 	f.Fuzz(func(t *testing.T, content []byte) {
-		m, err := DecodeManifest(content)
+		m, err := snapshot.DecodeManifest(content)
 		if err != nil {
-			if !errors.Is(err, ErrManifest) && !errors.Is(err, ErrNewerFormat) {
+			if !errors.Is(err, snapshot.ErrManifest) && !errors.Is(err, snapshot.ErrNewerFormat) {
 				t.Errorf("error %v is of no kind", err)
 			}
 			return
@@ -136,7 +133,7 @@ func FuzzDecodeManifest(f *testing.F) {
 		if err != nil {
 			t.Fatalf("was read and cannot be written: %v", err)
 		}
-		back, err := DecodeManifest(again)
+		back, err := snapshot.DecodeManifest(again)
 		if err != nil {
 			t.Fatal(err)
 		}

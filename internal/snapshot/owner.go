@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"time"
@@ -50,7 +52,7 @@ func (o Owner) Compare(key string, m Manifest) Claim {
 		return Other
 	case o.Backup != "" && m.Backup != "" && o.Backup != m.Backup:
 		return Other
-	case twin(o.BackupUID, m.writer(), o.BackupSince, m.CreatedAt), twin(o.ClusterUID, c.UID, o.ClusterSince, m.CreatedAt):
+	case twin(o.BackupUID, m.Writer(), o.BackupSince, m.CreatedAt), twin(o.ClusterUID, c.UID, o.ClusterSince, m.CreatedAt):
 		return Twin
 	}
 	return Own
@@ -74,8 +76,8 @@ func (s Series) is(c Cluster) bool {
 // ID returns the cluster ID as manifests have it.
 func (s Series) ID() string { return fmt.Sprintf("%016x", s.ClusterID) }
 
-// writer returns the UID of the EtcdBackup that the snapshot was taken for; empty if it is not known.
-func (m Manifest) writer() string {
+// Writer returns the UID of the EtcdBackup that the snapshot was taken for; empty if it is not known.
+func (m Manifest) Writer() string {
 	uid, _, found := strings.Cut(m.Attempt, "/")
 	if !found {
 		return ""
@@ -90,3 +92,9 @@ func twin(own, other string, since, created time.Time) bool {
 
 // Skew is the largest difference between two clocks that is normal. A snapshot with a later time is from the future.
 const Skew = time.Minute
+
+// Replaced reports whether an object is another one than the EtcdBackup recorded in its status. A user who can write to the bucket can
+// replace an object together with its manifest, but cannot write the status. What is no whole SHA-256 says nothing about an object.
+func Replaced(recorded, found string) bool {
+	return len(recorded) == hex.EncodedLen(sha256.Size) && found != "" && recorded != found
+}

@@ -23,8 +23,8 @@ const (
 	Failed Result = "failed"
 )
 
-// results are all results that have a name in a store.
-var results = []Result{Passed, Failed}
+// Results are all results that have a name in a store.
+var Results = []Result{Passed, Failed}
 
 // Verdict is the object that records the result of a restore test. Its result is part of its name, so that one listing
 // returns all results of a series. Its content explains the result. Readers ignore unknown fields.
@@ -50,10 +50,10 @@ const verdictMark = ".verdict-"
 // VerdictKey returns the name of a verdict of the snapshot under key.
 func VerdictKey(key string, result Result) string { return key + verdictMark + string(result) }
 
-// testedKey returns the key of the snapshot that a verdict is about. It returns false for any other name, and for a result
+// TestedKey returns the key of the snapshot that a verdict is about. It returns false for any other name, and for a result
 // that this version does not know.
-func testedKey(name string) (key string, ok bool) {
-	for _, result := range results {
+func TestedKey(name string) (key string, ok bool) {
+	for _, result := range Results {
 		if key, ok := strings.CutSuffix(name, verdictMark+string(result)); ok {
 			return key, true
 		}
@@ -63,7 +63,7 @@ func testedKey(name string) (key string, ok bool) {
 
 // IsVerdict reports whether name is the name of a verdict.
 func IsVerdict(name string) bool {
-	_, ok := testedKey(name)
+	_, ok := TestedKey(name)
 	return ok
 }
 
@@ -100,7 +100,7 @@ func writeVerdict(ctx context.Context, store objstore.Store, key string, v Verdi
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	for _, other := range results {
+	for _, other := range Results {
 		if other == v.Result {
 			continue
 		}

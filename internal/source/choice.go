@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // ErrAmbiguous is in the chain when the snapshots that fit are of more than one cluster.
@@ -51,7 +52,7 @@ type Choice struct {
 
 // candidate is a snapshot with its cluster.
 type candidate struct {
-	snapshot.Item
+	catalog.Item
 	cluster, clusterID string
 }
 
@@ -86,7 +87,7 @@ func (c Choice) before() (time.Time, error) {
 // capturedLate returns whether a snapshot may hold writes from after the time of the choice. A name has the time at which the
 // run began, and etcd sends the snapshot later. If the manifest does not have that time, the snapshot is older than its
 // object in the store.
-func (c Choice) capturedLate(item snapshot.Item, m snapshot.Manifest) bool {
+func (c Choice) capturedLate(item catalog.Item, m snapshot.Manifest) bool {
 	before, err := c.before()
 	captured := m.CapturedAt
 	if captured.IsZero() {

@@ -12,6 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // Point reports whether a revision or a time is meant, and not a snapshot.
@@ -19,7 +20,7 @@ func (c Choice) Point() bool { return c.Revision > 0 || c.Time != "" }
 
 // exact finds the object that the source names, a newer one of the same EtcdBackup, or the newest one below the fallback.
 func exact(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, c Choice, by snapshot.Signers, now time.Time) (key, why string, err error) {
-	index, err := snapshot.Scan(ctx, store, src.Key)
+	index, err := catalog.Scan(ctx, store, src.Key)
 	if err != nil {
 		return "", "", err
 	}
@@ -28,7 +29,7 @@ func exact(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource,
 	if !exists || item.Verdict != snapshot.Failed {
 		var failed bool
 		if !exists {
-			item = snapshot.Item{Key: src.Key}
+			item = catalog.Item{Key: src.Key}
 		}
 		if exists, failed, err = unlisted(ctx, store, src.Key); err != nil {
 			return "", "", fmt.Errorf("a listing omits the snapshot %s/%s, which the EtcdBackup names, and the store does not say that it is missing: %w", src.Bucket, src.Key, err)
@@ -105,7 +106,7 @@ func (p *pick) whyNamed() string {
 }
 
 // unfit returns why a snapshot is not restored unless a person names it.
-func (c Choice) unfit(ctx context.Context, store objstore.Store, item snapshot.Item, by snapshot.Signers) (why string, err error) {
+func (c Choice) unfit(ctx context.Context, store objstore.Store, item catalog.Item, by snapshot.Signers) (why string, err error) {
 	if item.Verdict == snapshot.Failed && by.Required() {
 		return "", fmt.Errorf("%s: %w: the result of its restore test, which it failed, has no signature: name the snapshot to restore", item.Key, snapshot.ErrNotSigned)
 	}
@@ -181,13 +182,13 @@ func candidates(ctx context.Context, store objstore.Store, prefix string) ([]can
 	if err != nil {
 		return nil, err
 	}
-	var named []snapshot.Item
+	var named []catalog.Item
 	for _, item := range index.Items {
 		if !item.InSeries() && !snapshot.IsSafety(prefix, item.Key) && len(named) < foreignLimit {
 			named = append(named, item)
 		}
 	}
-	known := snapshot.Known{}
+	known := catalog.Known{}
 	if err := readAll(ctx, store, known, named, snapshot.Anyone); err != nil {
 		return nil, err
 	}
@@ -208,9 +209,9 @@ func candidates(ctx context.Context, store objstore.Store, prefix string) ([]can
 	return atHome(all), nil
 }
 
-// scan is snapshot.Scan, and asks for the manifests that the listing lacks.
-func scan(ctx context.Context, store objstore.Store, prefix string) (snapshot.Index, error) {
-	index, err := snapshot.Scan(ctx, store, prefix)
+// scan is catalog.Scan, and asks for the manifests that the listing lacks.
+func scan(ctx context.Context, store objstore.Store, prefix string) (catalog.Index, error) {
+	index, err := catalog.Scan(ctx, store, prefix)
 	if err != nil {
 		return index, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // forge makes a snapshot one of a tenant, who has named the series of another namespace in the path of his one-shot.
@@ -129,7 +130,7 @@ func TestAnEarlierSnapshotReachesThePointIfALaterOneIsDamaged(t *testing.T) {
 func TestAColdManifestEndsNoChoice(t *testing.T) {
 	for position := range 4 {
 		m := objstoretest.NewMemory()
-		var items []snapshot.Item
+		var items []catalog.Item
 		for i := range 4 {
 			key := snapshot.Series{Folder: "daily", Namespace: "ns", Cluster: "a", ClusterID: 1}.Key(dawn.Add(time.Duration(i)*time.Hour), 1)
 			manifest := snapshot.Manifest{FormatVersion: 1, Size: 1, SHA256: strings.Repeat("ab", 32), CreatedAt: dawn}
@@ -140,10 +141,10 @@ func TestAColdManifestEndsNoChoice(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			items = append(items, snapshot.Item{Key: key, Size: 1})
+			items = append(items, catalog.Item{Key: key, Size: 1})
 		}
 		m.Set(snapshot.ManifestKey(items[position].Key), objstoretest.Cold)
-		known := snapshot.Known{}
+		known := catalog.Known{}
 		if err := readAll(t.Context(), m, known, items, snapshot.Anyone); err != nil {
 			t.Errorf("manifest %d is cold: %v", position, err)
 		}
@@ -159,9 +160,9 @@ func TestAColdManifestEndsNoChoice(t *testing.T) {
 func TestOneLostManifestEndsNoRestoreToAPoint(t *testing.T) {
 	m := objstoretest.NewMemory()
 	series := snapshot.Series{Folder: "daily", Namespace: "ns", Cluster: "a", ClusterID: 1}
-	var items []snapshot.Item
+	var items []catalog.Item
 	for i := range 3 {
-		item := snapshot.Item{Key: series.Key(dawn.Add(time.Duration(i)*time.Hour), int64(i)), Size: 1}
+		item := catalog.Item{Key: series.Key(dawn.Add(time.Duration(i)*time.Hour), int64(i)), Size: 1}
 		text, err := snapshot.Manifest{FormatVersion: 1, Size: 1, SHA256: strings.Repeat("ab", 32), CreatedAt: dawn}.Encode()
 		if err == nil {
 			err = m.Put(t.Context(), snapshot.ManifestKey(item.Key), objstore.NewMetadata(text))
@@ -172,7 +173,7 @@ func TestOneLostManifestEndsNoRestoreToAPoint(t *testing.T) {
 		items = append(items, item)
 	}
 	m.Set(snapshot.ManifestKey(items[0].Key), objstoretest.Lost)
-	known := snapshot.Known{}
+	known := catalog.Known{}
 	unread, err := readEach(t.Context(), m, known, items, snapshot.Anyone)
 	if err != nil || unread == nil || known[items[1].Key].Err != nil || known[items[2].Key].Err != nil {
 		t.Errorf("the others are read: %v and %v; the store does not return %v; %v", known[items[1].Key].Err, known[items[2].Key].Err, unread, err)

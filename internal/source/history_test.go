@@ -12,13 +12,15 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/retention"
 )
 
 // writer is one EtcdBackup.
 type writer struct {
 	name   string
 	series snapshot.Series
-	policy snapshot.Policy
+	policy retention.Policy
 	uid    string
 	status string // the key that its status names
 }
@@ -59,7 +61,7 @@ func newHistory(t *testing.T, seed uint64) *history {
 		h.writers = append(h.writers, &writer{
 			name: of.backup, uid: uid,
 			series: snapshot.Series{Folder: "daily", Namespace: of.namespace, Cluster: of.cluster, ClusterID: of.id},
-			policy: snapshot.Policy{MaxBackups: h.IntN(4), Hourly: h.IntN(3), Daily: h.IntN(3), Verify: h.IntN(3) > 0, Tests: h.IntN(2) == 0,
+			policy: retention.Policy{MaxBackups: h.IntN(4), Hourly: h.IntN(3), Daily: h.IntN(3), Verify: h.IntN(3) > 0, Tests: h.IntN(2) == 0,
 				Window: []time.Duration{0, 12 * time.Hour, 36 * time.Hour}[h.IntN(3)], // of a continuous archive
 				Owner:  snapshot.Owner{Namespace: of.namespace, Cluster: of.cluster, Backup: of.backup, BackupUID: uid, BackupSince: dawn.AddDate(-1, 0, 0)}},
 		})
@@ -146,14 +148,14 @@ func (h *history) cold(key string) bool { return h.store.Of(key)&objstoretest.Co
 func (h *history) prune(w *writer, saved string, now time.Time) bool {
 	ctx := h.Context()
 	h.disturb()
-	index, err := snapshot.Scan(ctx, h.store, w.series.Prefix())
+	index, err := catalog.Scan(ctx, h.store, w.series.Prefix())
 	if h.list(); err != nil {
 		h.Fatal(err)
 	}
 	verified := h.newestVerified(w, index, now)
 	p := w.policy
 	p.Now, p.Saved = now, saved
-	d, err := snapshot.Retain(ctx, h.store, w.series, index, snapshot.Known{}, p)
+	d, err := retention.Retain(ctx, h.store, w.series, index, catalog.Known{}, p)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -186,7 +188,7 @@ func (h *history) prune(w *writer, saved string, now time.Time) bool {
 }
 
 // newestVerified returns the newest snapshot of a writer that passed its test and can be read.
-func (h *history) newestVerified(w *writer, index snapshot.Index, now time.Time) string {
+func (h *history) newestVerified(w *writer, index catalog.Index, now time.Time) string {
 	for _, item := range index.Items {
 		if h.owners[item.Key] == w && item.Verdict == snapshot.Passed && !item.Future(now) && !h.cold(snapshot.ManifestKey(item.Key)) {
 			return item.Key
@@ -201,7 +203,7 @@ func (h *history) check(w *writer) {
 	if w.status != "" && !h.store.Has(w.status) {
 		h.Fatalf("the status of %s names %s, which does not exist", w.name, w.status)
 	}
-	index, err := snapshot.Scan(h.Context(), h.store, w.series.Prefix())
+	index, err := catalog.Scan(h.Context(), h.store, w.series.Prefix())
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -224,12 +226,12 @@ func (h *history) check(w *writer) {
 // checkRolledBack restores a Kubernetes from a backup: the status of a writer names one of its earlier snapshots again. A restore of the
 // EtcdBackup takes that one or a newer one of the same EtcdBackup, and never loses what its newest good snapshot has.
 func (h *history) checkRolledBack(w *writer) {
-	index, err := snapshot.Scan(h.Context(), h.store, w.series.Lives())
+	index, err := catalog.Scan(h.Context(), h.store, w.series.Lives())
 	if err != nil {
 		h.Fatal(err)
 	}
 	now := h.real.Add(h.drift)
-	var good []snapshot.Item // newest first
+	var good []catalog.Item // newest first
 	for _, item := range index.Items {
 		fit := item.Verdict != snapshot.Failed && !h.cold(snapshot.ManifestKey(item.Key)) && !h.noQuorum[item.Key] && !item.Future(now)
 		if h.owners[item.Key] == w && item.InSeries() && fit {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // The folder of a cluster's series is <folder>/<namespace>/<cluster>/. Who may write to the bucket can write there, too, for example with an
@@ -37,15 +38,15 @@ func atHome(all []candidate) []candidate {
 // truthful drops the clusters that only the names of snapshots speak of, and none of their newest manifests. If signatures are required, a
 // manifest without one says nothing.
 func truthful(ctx context.Context, store objstore.Store, entries []candidate, by snapshot.Signers) ([]candidate, error) {
-	samples := map[string][]snapshot.Item{}
-	var all []snapshot.Item
+	samples := map[string][]catalog.Item{}
+	var all []catalog.Item
 	for _, e := range entries {
 		if e.InSeries() && len(samples[e.cluster]) < ownerTries {
 			samples[e.cluster] = append(samples[e.cluster], e.Item)
 			all = append(all, e.Item)
 		}
 	}
-	known := snapshot.Known{}
+	known := catalog.Known{}
 	if err := readAll(ctx, store, known, all[:min(len(all), ownersLimit)], by); err != nil {
 		return nil, err
 	}

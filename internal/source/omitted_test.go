@@ -9,6 +9,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/retention"
 )
 
 // A listing omits one object, whichever it is. Retention deletes nothing more than with a whole listing, and no restore takes a snapshot that failed
@@ -28,14 +30,14 @@ func TestNoOmittedObjectDeletesMoreOrRestoresAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deletes := func(f faulty, p snapshot.Policy) []string {
+	deletes := func(f faulty, p retention.Policy) []string {
 		series := snapshot.Series{Folder: "daily", Namespace: "ns", Cluster: "a", ClusterID: 1}
-		index, err := snapshot.Scan(t.Context(), f.over(whole), series.Prefix())
+		index, err := catalog.Scan(t.Context(), f.over(whole), series.Prefix())
 		if err != nil {
 			t.Fatal(err)
 		}
 		p.Now = dawn.Add(5 * time.Hour)
-		d, err := snapshot.Retain(t.Context(), f.over(whole), series, index, snapshot.Known{}, p)
+		d, err := retention.Retain(t.Context(), f.over(whole), series, index, catalog.Known{}, p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +71,7 @@ func TestNoOmittedObjectDeletesMoreOrRestoresAnother(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := faulty{omitted: []string{object.Key}}
-		for _, p := range []snapshot.Policy{{MaxBackups: 1}, {MaxBackups: 2}, {MaxBackups: 1, Tests: true}, {MaxBackups: 1, Verify: true}} {
+		for _, p := range []retention.Policy{{MaxBackups: 1}, {MaxBackups: 2}, {MaxBackups: 1, Tests: true}, {MaxBackups: 1, Verify: true}} {
 			allowed := deletes(faulty{}, p)
 			for _, key := range deletes(f, p) {
 				if !slices.Contains(allowed, key) {

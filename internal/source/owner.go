@@ -9,6 +9,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 const (
@@ -81,16 +82,16 @@ type doubts struct {
 
 // owners returns for each cluster ID the UID of its EtcdCluster. It is empty if no manifest that can be read has one.
 func owners(ctx context.Context, store objstore.Store, entries, newest []candidate, by snapshot.Signers) (map[string]string, doubts, error) {
-	tries := map[string][]snapshot.Item{}
+	tries := map[string][]catalog.Item{}
 	for _, e := range entries {
 		if len(tries[e.clusterID]) < ownerTries {
 			tries[e.clusterID] = append(tries[e.clusterID], e.Item)
 		}
 	}
 	uids, left := map[string]string{}, doubts{map[string]bool{}, map[string]error{}}
-	known := snapshot.Known{}
+	known := catalog.Known{}
 	for try := range ownerTries {
-		var next []snapshot.Item
+		var next []catalog.Item
 		for _, e := range newest {
 			if _, found := uids[e.clusterID]; !found && try < len(tries[e.clusterID]) {
 				next = append(next, tries[e.clusterID][try])
@@ -135,8 +136,8 @@ func describe(newest []candidate, uids map[string]string) string {
 }
 
 // contradictory reports whether all manifests that were read name another cluster than their keys.
-func contradictory(known snapshot.Known, items []snapshot.Item) bool {
-	return len(items) > 0 && !slices.ContainsFunc(items, func(i snapshot.Item) bool {
+func contradictory(known catalog.Known, items []catalog.Item) bool {
+	return len(items) > 0 && !slices.ContainsFunc(items, func(i catalog.Item) bool {
 		reading, read := known[i.Key]
 		return !read || reading.Err != nil || snapshot.Agrees(i.Key, reading.Manifest)
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // pick chooses among the snapshots that fit, newest first, and records what it has passed over.
@@ -81,7 +82,7 @@ func (p *pick) best(ctx context.Context, store objstore.Store, now time.Time) er
 }
 
 // judge decides about one candidate, as it was read. It returns whether the choice ends with it. Without that, the error is the store's.
-func (p *pick) judge(e candidate, reading snapshot.Reading) (done bool, err error) {
+func (p *pick) judge(e candidate, reading catalog.Reading) (done bool, err error) {
 	switch {
 	case reading.Err == nil && p.belongsElsewhere(e, reading.Manifest):
 	case reading.Err == nil && p.passes(reading.Manifest):
@@ -147,7 +148,7 @@ func (p *pick) belongsElsewhere(e candidate, m snapshot.Manifest) bool {
 
 // unsigned returns an error if a required signature is missing or wrong. An older snapshot is not taken silently, because who writes to the bucket
 // would choose it then.
-func (p *pick) unsigned(e candidate, reading snapshot.Reading) error {
+func (p *pick) unsigned(e candidate, reading catalog.Reading) error {
 	failed := e.Verdict == snapshot.Failed && p.choice.Name == "" // order keeps such a one only if signatures are required
 	switch {
 	case snapshot.OfSignature(reading.Err):
@@ -222,13 +223,13 @@ func ofStore(err error) bool {
 }
 
 // readAll reads manifests, each a second time if the store fails. It fails if the store does not return one of them.
-func readAll(ctx context.Context, store objstore.Store, known snapshot.Known, items []snapshot.Item, by snapshot.Signers) error {
+func readAll(ctx context.Context, store objstore.Store, known catalog.Known, items []catalog.Item, by snapshot.Signers) error {
 	unread, err := readEach(ctx, store, known, items, by)
 	return cmp.Or(err, unread)
 }
 
 // readEach is readAll for a caller that can do without some manifests. unread says which one the store does not return.
-func readEach(ctx context.Context, store objstore.Store, known snapshot.Known, items []snapshot.Item, by snapshot.Signers) (unread, err error) {
+func readEach(ctx context.Context, store objstore.Store, known catalog.Known, items []catalog.Item, by snapshot.Signers) (unread, err error) {
 	for try := 1; ; try++ {
 		if err := known.Read(ctx, store, items, by); err != nil {
 			return nil, err
@@ -268,10 +269,10 @@ func (p *pick) allWithoutQuorum() error {
 }
 
 // read reads a manifest. It tries a second time, because the newest snapshot must not be passed over for a short fault.
-func read(ctx context.Context, store objstore.Store, item snapshot.Item, by snapshot.Signers) (snapshot.Reading, error) {
+func read(ctx context.Context, store objstore.Store, item catalog.Item, by snapshot.Signers) (catalog.Reading, error) {
 	for try := 1; ; try++ {
-		known := snapshot.Known{}
-		err := known.Read(ctx, store, []snapshot.Item{item}, by)
+		known := catalog.Known{}
+		err := known.Read(ctx, store, []catalog.Item{item}, by)
 		reading := known[item.Key]
 		if err != nil || reading.Err == nil || try == 2 {
 			return reading, err

@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // Encoding is that of what the point is made of. A snapshot of the point must not be less protected.
@@ -110,7 +111,7 @@ func (c Choice) findPoint(ctx context.Context, store objstore.Store, src v1beta2
 }
 
 // alike returns the keys of the encrypted bases of an EtcdBackup.
-func alike(bases []archive.Base, known snapshot.Known, backup string) (keys []string) {
+func alike(bases []archive.Base, known catalog.Known, backup string) (keys []string) {
 	for _, b := range bases {
 		if m := known[b.Key].Manifest; m.Backup == backup && m.Encryption != "" {
 			keys = append(keys, b.Key)
@@ -120,8 +121,8 @@ func alike(bases []archive.Base, known snapshot.Known, backup string) (keys []st
 }
 
 // manifests reads what is known of the snapshots of a folder. unread says which one the store does not return.
-func (c Choice) manifests(ctx context.Context, store objstore.Store, index snapshot.Index, listed []candidate, items []snapshot.Item) (known snapshot.Known, unread, err error) {
-	known = snapshot.Known{}
+func (c Choice) manifests(ctx context.Context, store objstore.Store, index catalog.Index, listed []candidate, items []catalog.Item) (known catalog.Known, unread, err error) {
+	known = catalog.Known{}
 	if unread, err = readEach(ctx, store, known, items, snapshot.Anyone); err != nil {
 		return nil, nil, err
 	}
@@ -136,7 +137,7 @@ func (c Choice) manifests(ctx context.Context, store objstore.Store, index snaps
 
 // basesOf returns the snapshots that can be bases. Those of another Kubernetes count only if the choice names their cluster ID and there is no own
 // one: a replay from one of them would mix the data of two clusters.
-func (c Choice) basesOf(items []snapshot.Item, known snapshot.Known) []archive.Base {
+func (c Choice) basesOf(items []catalog.Item, known catalog.Known) []archive.Base {
 	var own, admitted []archive.Base
 	strict := c
 	strict.ClusterID = ""
@@ -171,7 +172,7 @@ func (c Choice) target() (archive.Target, error) {
 
 // bases returns the snapshots of one cluster, newest first, and those of them that may be bases for a target. All incarnations of the cluster
 // share an archive.
-func (c Choice) bases(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, target archive.Target, index snapshot.Index) (listed []candidate, items []snapshot.Item, err error) {
+func (c Choice) bases(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, target archive.Target, index catalog.Index) (listed []candidate, items []catalog.Item, err error) {
 	found := map[string]snapshot.Series{}
 	fitting := c.inSeries(src.Key, index.Items) // newest first
 	if len(clustersOf(fitting)) > 1 {
@@ -200,9 +201,9 @@ func (c Choice) bases(ctx context.Context, store objstore.Store, src v1beta2.Res
 
 // usable returns those of the snapshots, newest first, whose manifests are worth reading for a target. An incarnation of the cluster that has
 // many snapshots must not keep those of an earlier one from being read: which one has the target is not known before.
-func usable(fitting []candidate, target archive.Target) []snapshot.Item {
+func usable(fitting []candidate, target archive.Target) []catalog.Item {
 	later, last, count := map[string]bool{}, map[string]int64{}, map[string]int{}
-	var items []snapshot.Item
+	var items []catalog.Item
 	for _, e := range slices.Backward(fitting) {
 		// Of those after the target, only the oldest one matters: a refusal names it. A later one may be before the target again: after the
 		// recovery of a lost quorum, the cluster has the same ID and lower revisions.
@@ -216,15 +217,15 @@ func usable(fitting []candidate, target archive.Target) []snapshot.Item {
 		items = append(items, e.Item)
 	}
 	slices.Reverse(items)
-	return slices.DeleteFunc(items, func(item snapshot.Item) bool {
+	return slices.DeleteFunc(items, func(item catalog.Item) bool {
 		count[item.Series.ID()]++
 		return count[item.Series.ID()] > maxBases
 	})
 }
 
 // failedOf returns the newest snapshots that failed their restore tests.
-func failedOf(fitting []candidate) []snapshot.Item {
-	var items []snapshot.Item
+func failedOf(fitting []candidate) []catalog.Item {
+	var items []catalog.Item
 	for _, e := range fitting {
 		if e.Verdict == snapshot.Failed && len(items) < maxBases {
 			items = append(items, e.Item)
@@ -234,7 +235,7 @@ func failedOf(fitting []candidate) []snapshot.Item {
 }
 
 // inSeries returns the snapshots of series that the choice admits by their names.
-func (c Choice) inSeries(prefix string, items []snapshot.Item) []candidate {
+func (c Choice) inSeries(prefix string, items []catalog.Item) []candidate {
 	var all []candidate
 	for _, item := range items {
 		if item.InSeries() && !snapshot.IsSafety(prefix, item.Key) {
@@ -247,7 +248,7 @@ func (c Choice) inSeries(prefix string, items []snapshot.Item) []candidate {
 }
 
 // after reports by the name of a snapshot whether it is after a target. A snapshot may have a higher revision than its name.
-func after(item snapshot.Item, target archive.Target) bool {
+func after(item catalog.Item, target archive.Target) bool {
 	if target.Revision > 0 {
 		named, _ := snapshot.ParseKey(item.Key)
 		return named.Revision > target.Revision

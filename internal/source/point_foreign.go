@@ -6,11 +6,12 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // onlyTwins returns a refusal if the snapshots that could be bases are from another Kubernetes with the same names, and nil if none is. A later
 // snapshot does not help: the cluster that it would be of may be lost, and a person decides whose data is restored.
-func (c Choice) onlyTwins(items []snapshot.Item, known snapshot.Known, target archive.Target) error {
+func (c Choice) onlyTwins(items []catalog.Item, known catalog.Known, target archive.Target) error {
 	count, newest := 0, ""
 	for _, item := range items {
 		reading := known[item.Key]

@@ -12,6 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // search looks for a target in the archive of one folder.
@@ -22,7 +23,7 @@ type search struct {
 	root     string
 	bases    []archive.Base
 	seen     []archive.Seen
-	known    snapshot.Known
+	known    catalog.Known
 	progress archive.Progress
 	target   archive.Target
 }
@@ -96,7 +97,7 @@ type histories struct {
 
 // histories compares the cluster IDs of all snapshots that are listed with the cluster that the restore is about. If none is its own, it is about
 // all of them. For this, the snapshots that cannot be bases count, too: a history that cannot be restored must not look like one that never was.
-func (c Choice) histories(ctx context.Context, store objstore.Store, listed []candidate, known snapshot.Known) (histories, error) {
+func (c Choice) histories(ctx context.Context, store objstore.Store, listed []candidate, known catalog.Known) (histories, error) {
 	reads := func(e candidate) bool {
 		reading, found := known[e.Key]
 		return found && reading.Err == nil && snapshot.Agrees(e.Key, reading.Manifest)
@@ -105,7 +106,7 @@ func (c Choice) histories(ctx context.Context, store objstore.Store, listed []ca
 	for _, e := range listed {
 		readable[e.clusterID] = readable[e.clusterID] || reads(e)
 	}
-	var unread []snapshot.Item
+	var unread []catalog.Item
 	for _, e := range newestOfEach(listed) {
 		if !readable[e.clusterID] {
 			unread = append(unread, e.Item)
@@ -150,7 +151,7 @@ func (h histories) earlier(listed []candidate) map[string]bool {
 }
 
 // ownBases returns the bases of the own cluster. They are all bases if no snapshot is its own.
-func (h histories) ownBases(bases []archive.Base, known snapshot.Known) []archive.Base {
+func (h histories) ownBases(bases []archive.Base, known catalog.Known) []archive.Base {
 	if len(h.own) == 0 {
 		return bases
 	}
@@ -161,7 +162,7 @@ func (h histories) ownBases(bases []archive.Base, known snapshot.Known) []archiv
 
 // oneOwner returns ErrAmbiguous if the bases are of several EtcdClusters with one name, and the restore is about none of them. A snapshot is
 // refused in the same way, see ofOneOwner.
-func (c Choice) oneOwner(bases []archive.Base, known snapshot.Known) error {
+func (c Choice) oneOwner(bases []archive.Base, known catalog.Known) error {
 	uids := map[string]string{} // of each UID, a cluster ID
 	for _, b := range bases {
 		if uid := known[b.Key].Manifest.Cluster.UID; uid != "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // archived begins a timeline with a snapshot that has revision 2, and archives one revision a minute up to the last one. The number of the
@@ -199,5 +200,5 @@ func TestManySnapshotsOfALaterIncarnationHideNoBase(t *testing.T) {
 
 func candidateOf(id uint64, at time.Time, revision int64) candidate {
 	series := snapshot.Series{Folder: "daily", Namespace: "ns", Cluster: "a", ClusterID: id}
-	return candidate{snapshot.Item{Key: series.Key(at, revision), Series: series, Time: at}, "ns/a", series.ID()}
+	return candidate{catalog.Item{Key: series.Key(at, revision), Series: series, Time: at}, "ns/a", series.ID()}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // The status of an EtcdBackup names its newest snapshot. Who can write to the bucket cannot change that, and a listing of the store may lag
@@ -19,7 +20,7 @@ func (c Choice) recorded(bucket string) (candidate, bool) {
 	if !inSeries || c.Name != "" {
 		return candidate{}, false
 	}
-	e := candidate{snapshot.Item{Key: c.Recorded, Series: named.Series, Time: named.Time}, named.Namespace + "/" + named.Cluster, named.ID()}
+	e := candidate{catalog.Item{Key: c.Recorded, Series: named.Series, Time: named.Time}, named.Namespace + "/" + named.Cluster, named.ID()}
 	admitted, err := c.fitting(bucket, []candidate{e})
 	return e, err == nil && len(admitted) > 0
 }

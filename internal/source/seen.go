@@ -5,12 +5,13 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // seen returns what the snapshots of a folder show: which cluster had which revision. All that are listed count, even those that can be no base or
 // have no manifest. Those
 // of another Kubernetes with the same names do not count, unless the choice names their cluster ID.
-func (c Choice) seen(listed []candidate, known snapshot.Known) []archive.Seen {
+func (c Choice) seen(listed []candidate, known catalog.Known) []archive.Seen {
 	foreign := map[string]bool{}
 	reads := func(e candidate) (snapshot.Manifest, bool) {
 		reading, found := known[e.Key]
@@ -37,7 +38,7 @@ func (c Choice) seen(listed []candidate, known snapshot.Known) []archive.Seen {
 }
 
 // SeenByKey returns what the name of a snapshot of a series shows. Its manifest cannot be read, or was not read.
-func SeenByKey(item snapshot.Item) archive.Seen {
+func SeenByKey(item catalog.Item) archive.Seen {
 	named, _ := snapshot.ParseKey(item.Key)
 	return archive.Seen{
 		Key: item.Key, ClusterID: item.Series.ID(), Unread: true, Revision: max(named.Revision, 1), At: archive.Earlier(item.Time, item.Stored),

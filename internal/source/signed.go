@@ -14,7 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/signed"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 )
 
@@ -50,7 +50,7 @@ func Sign(ctx context.Context, src v1beta2.RestoreSource, by By) (objstore.Signe
 // ReadSigned is ReadAgain by a signed URL, for an object of that size. url is called for each request.
 func ReadSigned(ctx context.Context, src v1beta2.RestoreSource, url func() (objstore.SignedURL, error), secret map[string][]byte, dir string, progress Progress, sha256 string, size int64) (Proven, error) {
 	store := counted{bySignedURL(secret, url), func(_ string, bytes int64) { progress(bytes, size) }}
-	fetched, err := snapshot.FetchAgain(ctx, store, src.Key, snapshot.Alone(dir), connect.Identity(secret), sha256)
+	fetched, err := proof.FetchAgain(ctx, store, src.Key, proof.Alone(dir), connect.Identity(secret), sha256)
 	if err != nil {
 		return Proven{}, err
 	}

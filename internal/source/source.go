@@ -16,6 +16,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/pace"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
@@ -73,10 +74,10 @@ func Find(ctx context.Context, src v1beta2.RestoreSource, by By, c Choice) (foun
 
 // Read streams the object once into a new file in the place, and proves it. The caller removes the file; after an error
 // there is none. progress may be nil.
-func Read(ctx context.Context, src v1beta2.RestoreSource, by By, place snapshot.Place, progress Progress) (Proven, error) {
+func Read(ctx context.Context, src v1beta2.RestoreSource, by By, place proof.Place, progress Progress) (Proven, error) {
 	var proven Proven
 	err := withStore(ctx, src, by, place.Dir, progress, func(store objstore.Getter) error {
-		fetched, err := snapshot.Fetch(ctx, store, src.Key, place, connect.Identity(by.Secret), by.Signers)
+		fetched, err := proof.Fetch(ctx, store, src.Key, place, connect.Identity(by.Secret), by.Signers)
 		if err == nil {
 			proven = provenOf(src, fetched)
 			proven.Snapshot.SignedBy = signedBy(fetched, by.Signers)
@@ -92,7 +93,7 @@ func Read(ctx context.Context, src v1beta2.RestoreSource, by By, place snapshot.
 func ReadAgain(ctx context.Context, src v1beta2.RestoreSource, by By, dir string, progress Progress, sha256 string) (Proven, error) {
 	var proven Proven
 	err := withStore(ctx, src, by, dir, progress, func(store objstore.Getter) error {
-		fetched, err := snapshot.FetchAgain(ctx, store, src.Key, snapshot.Alone(dir), connect.Identity(by.Secret), sha256)
+		fetched, err := proof.FetchAgain(ctx, store, src.Key, proof.Alone(dir), connect.Identity(by.Secret), sha256)
 		if err == nil {
 			proven = provenOf(src, fetched)
 		}
@@ -151,7 +152,7 @@ func plainSizeOf(ctx context.Context, store objstore.Store, key string) int64 {
 	return m.PlainSize
 }
 
-func provenOf(src v1beta2.RestoreSource, fetched snapshot.Fetched) Proven {
+func provenOf(src v1beta2.RestoreSource, fetched proof.Fetched) Proven {
 	proven := Proven{File: fetched.Path, Format: fetched.Format(), Snapshot: v1beta2.Snapshot{
 		Path:           src.Bucket + "/" + src.Key,
 		Revision:       fetched.Info.Revision,
@@ -173,7 +174,7 @@ func provenOf(src v1beta2.RestoreSource, fetched snapshot.Fetched) Proven {
 }
 
 // signedBy returns the ID of the key whose signature was required and is right.
-func signedBy(fetched snapshot.Fetched, by snapshot.Signers) string {
+func signedBy(fetched proof.Fetched, by snapshot.Signers) string {
 	if !by.Required() || fetched.Manifest == nil {
 		return ""
 	}
@@ -205,7 +206,7 @@ func Newer(err error) bool { return errors.Is(err, snapshot.ErrNewerFormat) }
 // TooLarge says whether the object has more bytes than the spool can ever hold, though its listed size fits, or needs more
 // memory than the operator may use.
 func TooLarge(err error) bool {
-	return errors.Is(err, snapshot.ErrTooLarge) || errors.Is(err, dbfile.ErrTooLarge)
+	return errors.Is(err, proof.ErrTooLarge) || errors.Is(err, dbfile.ErrTooLarge)
 }
 
 // Final says whether the same object read again with the same Secret would fail the same way.

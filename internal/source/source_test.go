@@ -21,6 +21,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 )
 
 // inDirectory is a source in a directory that holds one object.
@@ -50,7 +51,7 @@ func TestReadTellsWhatIsInASnapshot(t *testing.T) {
 	check := func(t *testing.T) {
 		t.Helper()
 		var bytes []int64
-		got, err := Read(t.Context(), src, By{}, snapshot.Alone(dir), func(n, of int64) {
+		got, err := Read(t.Context(), src, By{}, proof.Alone(dir), func(n, of int64) {
 			if of != want.Size {
 				t.Errorf("%d bytes of %d", n, of)
 			}
@@ -98,7 +99,7 @@ func TestAFullSpoolIsSeenByThePlainSizeBeforeAnythingIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(src.Bucket, snapshot.ManifestKey(src.Key)), text)
-	if _, err := Read(t.Context(), src, By{}, snapshot.Alone(t.TempDir()), nil); !errors.Is(err, ErrDisk) || !strings.Contains(err.Error(), "MiB are free") {
+	if _, err := Read(t.Context(), src, By{}, proof.Alone(t.TempDir()), nil); !errors.Is(err, ErrDisk) || !strings.Contains(err.Error(), "MiB are free") {
 		t.Errorf("error %v, want ErrDisk that says how much is free", err)
 	}
 }
@@ -131,7 +132,7 @@ func TestAnErrorSaysWhetherTheObjectIsToBlame(t *testing.T) {
 		"and not when no store opens":     {unknown, t.TempDir(), false, ErrConfig},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Read(t.Context(), test.src, By{}, snapshot.Alone(test.dir), nil)
+			got, err := Read(t.Context(), test.src, By{}, proof.Alone(test.dir), nil)
 			if err == nil || Final(err) != test.final || test.is != nil && !errors.Is(err, test.is) {
 				t.Errorf("final %v: %v", Final(err), err)
 			}

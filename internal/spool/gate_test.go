@@ -63,7 +63,7 @@ func TestAnAttemptThatEndedForOthersDoesNotCountAsASafetySnapshot(t *testing.T) 
 		if err := <-ended; err == nil {
 			t.Error("it did not end for the other one")
 		}
-		if s.hadUrgent("honest") {
+		if hadUrgent(s, "honest") {
 			t.Error("its namespace counts as one that has had a safety snapshot")
 		}
 		reading.Release()

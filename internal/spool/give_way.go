@@ -3,6 +3,7 @@ package spool
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/panics"
@@ -35,7 +36,7 @@ func (h *Share) EndForOthers(ctx context.Context, end context.CancelCauseFunc) {
 	}
 	before := turns.WaitedFor(ctx)
 	go panics.Caught(func() {
-		for next := urgentBase; h.spool.keeps(h, turns.WaitedFor(ctx)-before); next = giveWayEvery {
+		for next := urgentBase; keeps(h.spool, h, turns.WaitedFor(ctx)-before); next = giveWayEvery {
 			select {
 			case <-ctx.Done():
 				return
@@ -47,16 +48,16 @@ func (h *Share) EndForOthers(ctx context.Context, end context.CancelCauseFunc) {
 }
 
 // keeps returns whether a job need not give way. waited is for how long it has waited in a turns.Gate since it was admitted: others decide that.
-func (s *Spool) keeps(h *Share, waited time.Duration) bool {
+func keeps(s *Spool, h *Share, waited time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.running[h] || h.stays || time.Since(h.since) < h.turn(waited) {
 		return true
 	}
 	for _, r := range s.queue {
-		if s.gives(h, r) && s.fitsThen(r) && !s.holdsMore(r, h) {
+		if gives(s, h, r) && fitsThen(s, r) && !holdsMore(s, r, h) {
 			if h.gave = true; !h.urgent {
-				s.give(h, r)
+				give(s, h, r)
 			}
 			return false
 		}
@@ -83,10 +84,10 @@ func (h *Share) turn(waited time.Duration) time.Duration {
 // holdsMore returns whether a request waits for another namespace that holds more than that of h, or as much for longer. That one gives way first, so that
 // a slow small job does not end for fast large ones. Only jobs count that ran when the request began to wait: the turn of another one is over long after
 // the request has no time left.
-func (s *Spool) holdsMore(r *request, h *Share) bool {
+func holdsMore(s *Spool, r *request, h *Share) bool {
 	held := map[string]int64{}
 	counts := func(share *Share) bool {
-		return share.urgent == h.urgent && share.admitted < max(r.place, r.apart) && s.gives(share, r)
+		return share.urgent == h.urgent && share.admitted < max(r.place, r.apart) && gives(s, share, r)
 	}
 	for share := range s.running {
 		if counts(share) {
@@ -104,24 +105,24 @@ func (s *Spool) holdsMore(r *request, h *Share) bool {
 
 // gives returns whether a job gives way to a request once its turn is over. Jobs that have overtaken the request do not, because it fits beside them: their
 // turn is over long after the request has no time left. A job that is not urgent gives way to a large request only.
-func (s *Spool) gives(h *Share, r *request) bool {
+func gives(s *Spool, h *Share, r *request) bool {
 	if !r.urgent || r.namespace == h.namespace || r.place == 0 || r.why == turns.OwnShare || h.stays || r.isOvertakenBy(h) {
 		return false
 	}
 	if h.urgent {
-		return s.isTurnOf(r, h)
+		return isTurnOf(s, r, h)
 	}
-	return s.large(r.claim()) && !s.spares(h.namespace, r)
+	return large(s, r.claim()) && !spares(s, h.namespace, r)
 }
 
 // isTurnOf returns whether it is the turn of a request before that of an urgent job of another namespace: it would hold no more than that namespace, or only
 // that one has had space lately. Of two large ones, the first would have to end for the second, which then has too little time: neither would be taken. So a
 // large request ends only a job of a namespace that has had space for another one lately.
-func (s *Spool) isTurnOf(r *request, h *Share) bool {
-	if s.large(r.claim()) && !h.again {
+func isTurnOf(s *Spool, r *request, h *Share) bool {
+	if large(s, r.claim()) && !h.again {
 		return false
 	}
-	return s.urgently.Held(r.namespace)+r.bytes <= s.urgently.Held(h.namespace) || h.again && !s.hadUrgent(r.namespace)
+	return s.urgently.Held(r.namespace)+r.bytes <= s.urgently.Held(h.namespace) || h.again && !hadUrgent(s, r.namespace)
 }
 
 // inTime returns whether the turn of a job is over while a request has time left.
@@ -130,29 +131,22 @@ func (h *Share) inTime(r *request) bool {
 }
 
 // fitsThen returns whether a request has space when all have given way to it whose turn is over in time. If not, no job ends for it.
-func (s *Spool) fitsThen(r *request) bool {
+func fitsThen(s *Spool, r *request) bool {
 	var stay, small int64
 	for share := range s.running {
-		if s.gives(share, r) && share.inTime(r) {
+		if gives(s, share, r) && share.inTime(r) {
 			continue
 		}
 		if stay += share.bytes; share.urgent && share.namespace != r.namespace && s.urgently.Held(share.namespace) <= s.urgent/2 {
 			small += share.bytes
 		}
 	}
-	return stay+r.bytes <= min(s.openTo(r)+small, s.total)
-}
-
-// gift is that readings of a namespace have ended for an urgent request of another one. All that end for one request are one gift.
-type gift struct {
-	from    string
-	request *request
-	at      time.Time
+	return stay+r.bytes <= min(openTo(s, r)+small, s.total)
 }
 
 // spares returns whether the readings of a namespace have ended often enough for others, so that they need not end for a request. What they gave to one other
 // namespace counts until a day has passed since the last of that: so a reading of many hours reaches its end, too.
-func (s *Spool) spares(namespace string, r *request) bool {
+func spares(s *Spool, namespace string, r *request) bool {
 	toOne, toAll := 0, 0
 	for _, g := range s.gifts {
 		if g.from != namespace {
@@ -164,7 +158,7 @@ func (s *Spool) spares(namespace string, r *request) bool {
 		if time.Since(g.at) < giftsLast {
 			toAll++
 		}
-		if g.request.namespace == r.namespace && time.Since(s.lastGift(g)) < giftsLast {
+		if g.request.namespace == r.namespace && time.Since(lastGift(s, g)) < giftsLast {
 			toOne++
 		}
 	}
@@ -172,7 +166,7 @@ func (s *Spool) spares(namespace string, r *request) bool {
 }
 
 // lastGift returns when the namespace of a gift has last given to the same one.
-func (s *Spool) lastGift(like gift) (last time.Time) {
+func lastGift(s *Spool, like gift) (last time.Time) {
 	for _, g := range s.gifts {
 		if g.from == like.from && g.request.namespace == like.request.namespace && g.at.After(last) {
 			last = g.at
@@ -182,12 +176,26 @@ func (s *Spool) lastGift(like gift) (last time.Time) {
 }
 
 // give records that a reading ends for a request. It drops what counts no more.
-func (s *Spool) give(h *Share, r *request) {
+func give(s *Spool, h *Share, r *request) {
 	var kept []gift
 	for _, g := range s.gifts {
-		if time.Since(s.lastGift(g)) < giftsLast && (g.from != h.namespace || g.request != r) {
+		if time.Since(lastGift(s, g)) < giftsLast && (g.from != h.namespace || g.request != r) {
 			kept = append(kept, g)
 		}
 	}
 	s.gifts = append(kept, gift{h.namespace, r, time.Now()})
+}
+
+// returned records that a namespace has had space for an urgent job, unless that has failed at once, or ended for others.
+func returned(s *Spool, h *Share) {
+	maps.DeleteFunc(s.urgentLately, func(_ string, at time.Time) bool { return time.Since(at) >= lately })
+	if h.urgent && !h.gave && time.Since(h.since) >= urgentBase {
+		s.urgentLately[h.namespace] = time.Now()
+	}
+}
+
+// hadUrgent returns whether a namespace has had space for an urgent job lately.
+func hadUrgent(s *Spool, namespace string) bool {
+	at, had := s.urgentLately[namespace]
+	return had && time.Since(at) < lately
 }

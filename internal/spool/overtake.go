@@ -11,31 +11,23 @@ import (
 // overtakes it beside which it would not fit.
 const patience = time.Hour
 
-// claim is what a job asks for, or what it wants to grow to. place is when its wait began, or when it was admitted.
-type claim struct {
-	namespace string
-	urgent    bool
-	bytes     int64
-	place     uint64
-}
-
 // delays returns whether a job would delay one that has waited for longer, or that is urgent.
-func (s *Spool) delays(c claim) bool {
+func delays(s *Spool, c claim) bool {
 	if s.total == 0 {
 		return false
 	}
-	return s.yields(c) || slices.ContainsFunc(s.queue, func(other *request) bool {
+	return yields(s, c) || slices.ContainsFunc(s.queue, func(other *request) bool {
 		first := other.urgent && !c.urgent || other.urgent == c.urgent && other.place < c.place
-		if !first || other.place == 0 || other.why == turns.OwnShare || s.yields(other.claim()) {
+		if !first || other.place == 0 || other.why == turns.OwnShare || yields(s, other.claim()) {
 			return false
 		}
-		return s.passed(other)+c.bytes > s.besides(other, c)
+		return passed(s, other)+c.bytes > besides(s, other, c)
 	})
 }
 
 // delaysOwn returns whether an earlier job of the namespace has waited for too long, and would have to wait for its own namespace after this one. While it
 // does, the jobs of others are admitted before it, so it might never be.
-func (s *Spool) delaysOwn(r *request) bool {
+func delaysOwn(s *Spool, r *request) bool {
 	return s.total > 0 && !r.holds && slices.ContainsFunc(s.queue, func(other *request) bool {
 		return other.lane() == r.lane() && 0 < other.place && other.place < r.after() && time.Since(other.since) >= patience &&
 			s.overShare(r.namespace, r.urgent, other.bytes, r.bytes)
@@ -43,16 +35,16 @@ func (s *Spool) delaysOwn(r *request) bool {
 }
 
 // yields returns whether a large urgent job waits for a job that its namespace has overtaken before. While it does, it delays no other job.
-func (s *Spool) yields(c claim) bool {
-	return s.large(c) && slices.ContainsFunc(s.queue, func(other *request) bool {
-		return !other.urgent && other.place > 0 && other.place < c.place && other.overtaken[c.namespace] && s.starves(other)
+func yields(s *Spool, c claim) bool {
+	return large(s, c) && slices.ContainsFunc(s.queue, func(other *request) bool {
+		return !other.urgent && other.place > 0 && other.place < c.place && other.overtaken[c.namespace] && starves(s, other)
 	})
 }
 
 // besides returns how many bytes may overtake a request, so that it still fits beside them. A small urgent job also has the space that a large
 // urgent one can never have.
-func (s *Spool) besides(other *request, c claim) int64 {
-	open := s.openTo(other)
+func besides(s *Spool, other *request, c claim) int64 {
+	open := openTo(s, other)
 	if other.urgent && c.urgent {
 		open = max(open, s.open(c.namespace, true, c.bytes))
 	}
@@ -61,7 +53,7 @@ func (s *Spool) besides(other *request, c claim) int64 {
 
 // passed returns how many bytes the jobs hold that have overtaken a request. Urgent ones do not count for one that is not urgent: each of them may
 // overtake it, so a small job behind it would have to wait for their end.
-func (s *Spool) passed(r *request) (bytes int64) {
+func passed(s *Spool, r *request) (bytes int64) {
 	for share := range s.running {
 		if r.isOvertakenBy(share) && (r.urgent || !share.urgent) {
 			bytes += share.bytes
@@ -70,34 +62,28 @@ func (s *Spool) passed(r *request) (bytes int64) {
 	return bytes
 }
 
-// isOvertakenBy returns whether a job that comes after the request was admitted while that waited for others. Then the request fits beside the job.
-func (r *request) isOvertakenBy(share *Share) bool {
-	after := share.place > r.place || r.urgent && !share.urgent
-	return after && share.admitted > max(r.place, r.apart)
-}
-
 // overtakeApart records that a job was admitted while requests waited for something else than others: it has not overtaken these.
-func (s *Spool) overtakeApart() {
+func overtakeApart(s *Spool) {
 	for _, r := range s.queue {
-		if r.why == turns.OwnShare || s.total > 0 && s.yields(r.claim()) {
+		if r.why == turns.OwnShare || s.total > 0 && yields(s, r.claim()) {
 			r.apart = s.count
 		}
 	}
 }
 
 // large returns whether a namespace would hold more with an urgent job than its part for urgent jobs.
-func (s *Spool) large(c claim) bool {
+func large(s *Spool, c claim) bool {
 	return c.urgent && s.urgently.Held(c.namespace)+c.bytes > s.urgent/2
 }
 
 // starves returns whether a request has waited for too long, and now waits only because of urgent jobs.
-func (s *Spool) starves(r *request) bool {
+func starves(s *Spool, r *request) bool {
 	return time.Since(r.since) >= patience && s.used-s.urgents+r.bytes <= s.total-s.urgent
 }
 
 // overtake records which requests a large urgent job has overtaken that have waited for too long.
 func (s *Spool) overtake(c claim) {
-	if s.total == 0 || !s.large(c) {
+	if s.total == 0 || !large(s, c) {
 		return
 	}
 	for _, r := range s.queue {
@@ -109,14 +95,4 @@ func (s *Spool) overtake(c claim) {
 		}
 		r.overtaken[c.namespace] = true
 	}
-}
-
-// smallUrgents returns what the urgent jobs of other namespaces hold that leave half of the part for urgent jobs to others.
-func (s *Spool) smallUrgents(namespace string) (bytes int64) {
-	for share := range s.running {
-		if share.urgent && share.namespace != namespace && s.urgently.Held(share.namespace) <= s.urgent/2 {
-			bytes += share.bytes
-		}
-	}
-	return bytes
 }

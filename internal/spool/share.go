@@ -1,28 +1,6 @@
 package spool
 
-import (
-	"fmt"
-	"maps"
-	"time"
-)
-
-// Share is the part of a Spool that one job has reserved.
-type Share struct {
-	spool     *Spool
-	namespace string
-	urgent    bool
-	bytes     int64
-	written   int64 // of bytes, as the job has reported
-	admitted  uint64
-	place     uint64    // that of its request, or admitted if it had none
-	since     time.Time // when it was admitted
-	again     bool      // its namespace has had space for another urgent job lately
-	gave      bool      // it has to give way
-	stays     bool      // it does not give way any more
-	// of is the share that this one is a part of, beside that many bytes of other files.
-	of     *Share
-	beside int64
-}
+import "fmt"
 
 // Grow makes the share at least that large, without waiting: a job that holds space must not wait for more. written is how
 // many of the bytes are on the disk already, also if the share is large enough. A job that has overtaken one that waits does not grow into its space. Grow does nothing for a
@@ -58,7 +36,7 @@ func (s *Spool) grow(h *Share, bytes int64) error {
 		return fmt.Errorf("%w for this snapshot, which is larger than announced: the rest is for safety snapshots", ErrFull)
 	}
 	grown := claim{h.namespace, h.urgent, bytes, h.admitted}
-	if s.delays(grown) {
+	if delays(s, grown) {
 		return fmt.Errorf("%w for this snapshot, which is larger than announced: another one waits for the space", ErrFull)
 	}
 	s.overtake(grown)
@@ -107,22 +85,8 @@ func (h *Share) Release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.remove(h)
-	s.returned(h)
+	returned(s, h)
 	s.admit()
-}
-
-// returned records that a namespace has had space for an urgent job, unless that has failed at once, or ended for others.
-func (s *Spool) returned(h *Share) {
-	maps.DeleteFunc(s.urgentLately, func(_ string, at time.Time) bool { return time.Since(at) >= lately })
-	if h.urgent && !h.gave && time.Since(h.since) >= urgentBase {
-		s.urgentLately[h.namespace] = time.Now()
-	}
-}
-
-// hadUrgent returns whether a namespace has had space for an urgent job lately.
-func (s *Spool) hadUrgent(namespace string) bool {
-	at, had := s.urgentLately[namespace]
-	return had && time.Since(at) < lately
 }
 
 // lend takes the bytes of a share out of the limit.

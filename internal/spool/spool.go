@@ -4,7 +4,6 @@ package spool
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -24,16 +23,6 @@ func (overLimit) Is(target error) bool { return target == ErrTooSmall }
 
 // ErrFull means that other jobs use the space at present.
 var ErrFull = errors.New("the spool volume is full")
-
-const (
-	// slack is the part of the limit that is not given to jobs: the file system and the kubelet count more than the files.
-	slack = 32
-	// toOthers is the part that the jobs of one namespace leave to the file system and to other namespaces. One large job leaves it, too.
-	toOthers = 16
-	// fairShare is the part that several jobs of one namespace may hold together, beside one that is larger.
-	fairShare = 2
-	percent   = 100
-)
 
 // Options of a Spool.
 type Options struct {
@@ -100,96 +89,60 @@ func (s *Spool) Usage() (reserved, limit int64, waiting int) {
 	return s.used, s.total, len(s.queue)
 }
 
-// Largest returns how many bytes one job can reserve that is not urgent; 0 if there is no limit.
-func (s *Spool) Largest() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.most(false)
+// gift is that readings of a namespace have ended for an urgent request of another one. All that end for one request are one gift.
+type gift struct {
+	from    string
+	request *request
+	at      time.Time
 }
 
-// most returns how many bytes one namespace may hold, so also one job, after it has taken a job of that kind.
-func (s *Spool) most(urgent bool) int64 {
-	if urgent {
-		return s.single - s.urgent/2
-	}
-	return s.single - s.urgent
+// claim is what a job asks for, or what it wants to grow to. place is when its wait began, or when it was admitted.
+type claim struct {
+	namespace string
+	urgent    bool
+	bytes     int64
+	place     uint64
 }
 
-// fits returns nil if that many more bytes fit for a job that may have at most that many. It has written some of them. The free space of the
-// disk lacks already what others have written, so only the rest of their bytes is missing.
-func (s *Spool) fits(most, bytes, written int64) error {
-	const mib = 1 << 20
-	if bytes < 0 { // a sum that has overflowed; counted, it would give others more space than there is
-		return fmt.Errorf("%w: the size that was announced is larger than any file", ErrTooSmall)
-	}
-	if s.total > 0 && bytes > most {
-		return fmt.Errorf("%w: it has %d MiB for one snapshot, and this one needs more than %d MiB", ErrOverLimit, most/mib, (bytes-1)/mib)
-	}
-	if s.total > 0 && bytes > s.total-s.used {
-		return fmt.Errorf("%w: it has %d MiB for snapshots, and this one needs %d MiB", s.kind(false), s.total/mib, bytes/mib)
-	}
-	free, total, err := s.space(s.dir)
-	if err != nil {
-		return fmt.Errorf("read the free space of %s: %w", s.dir, err)
-	}
-	if free -= total / percent * int64(s.keep); bytes > free-(s.used-s.written)+written {
-		return fmt.Errorf("%w: the disk has %d MiB for snapshots (%d %% of it are left free), and this one needs %d MiB",
-			s.kind(bytes-written-s.used > free), max(free, 0)/mib, s.keep, bytes/mib)
-	}
-	return nil
+// request is a job that waits.
+type request struct {
+	namespace string
+	bytes     int64
+	urgent    bool
+	holds     bool       // it does not end by itself, and its caller limits how many of its namespace there are
+	ready     chan error // of size 1
+	share     *Share     // if it was admitted
+	// place is its number among those that wait for other namespaces. It is 0 before it waits for them first, and while an earlier one of its namespace has
+	// a place: otherwise, one namespace could take all places with many requests.
+	place uint64
+	since time.Time // when it got its place
+	// apart is the last admission while it waited for its own namespace, or for a job that its namespace has overtaken before.
+	apart uint64
+	why   turns.Reason
+	// overtaken are the namespaces whose large urgent jobs have overtaken it since it has waited for too long.
+	overtaken map[string]bool
 }
 
-// kind returns ErrTooSmall if the other jobs' space would not help, so that the job does not wait for it.
-func (s *Spool) kind(never bool) error {
-	if never || len(s.running) == 0 {
-		return ErrTooSmall
-	}
-	return ErrFull
+// lane are the requests of a namespace that are admitted in the order in which they came.
+type lane struct {
+	namespace string
+	urgent    bool
 }
 
-// overShare returns whether a namespace would hold more than one may, with that many more bytes: all its jobs together, or those of a kind. beside are other
-// jobs that it does not have yet. A job that is larger than what several may hold does not count among them, so that others of its namespace run beside it.
-func (s *Spool) overShare(namespace string, urgent bool, bytes int64, beside ...int64) bool {
-	if s.total == 0 {
-		return false
-	}
-	all, several, most := s.held.Held(namespace), int64(0), s.total/fairShare
-	count := func(held int64) {
-		if held <= most {
-			several += held
-		}
-	}
-	for share := range s.running {
-		if share.namespace == namespace && share.urgent == urgent {
-			count(share.bytes)
-		}
-	}
-	for _, held := range beside {
-		all += held
-		count(held)
-	}
-	return several > 0 && several+bytes > most || all > 0 && all+bytes > s.most(urgent)
-}
-
-// add counts the bytes of a share.
-func (s *Spool) add(h *Share) {
-	s.used, s.written = s.used+h.bytes, s.written+h.written
-	if h.bytes > 0 { // nothing waits for the end of a job that holds nothing
-		s.running[h] = true
-	}
-	s.held.Take(h.namespace, h.bytes)
-	if h.urgent {
-		s.urgents += h.bytes
-		s.urgently.Take(h.namespace, h.bytes)
-	}
-}
-
-func (s *Spool) remove(h *Share) {
-	s.used, s.written = s.used-h.bytes, s.written-h.written
-	delete(s.running, h)
-	s.held.Return(h.namespace, h.bytes)
-	if h.urgent {
-		s.urgents -= h.bytes
-		s.urgently.Return(h.namespace, h.bytes)
-	}
+// Share is the part of a Spool that one job has reserved.
+type Share struct {
+	spool     *Spool
+	namespace string
+	urgent    bool
+	bytes     int64
+	written   int64 // of bytes, as the job has reported
+	admitted  uint64
+	place     uint64    // that of its request, or admitted if it had none
+	since     time.Time // when it was admitted
+	again     bool      // its namespace has had space for another urgent job lately
+	gave      bool      // it has to give way
+	stays     bool      // it does not give way any more
+	// of is the share that this one is a part of, beside that many bytes of other files.
+	of     *Share
+	beside int64
 }

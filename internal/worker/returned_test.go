@@ -13,7 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
@@ -51,7 +51,7 @@ func TestBackupsOfOneNamespaceLeaveAWorkerAfterTheirChecks(t *testing.T) {
 	save := func(ctx context.Context, namespace string, n int, store objstore.Store) error {
 		ctx, held := objstore.Hold(ctx, namespace)
 		defer held.Release()
-		_, err := snapshot.Save(ctx, snapshot.Request{
+		_, err := save.Snapshot(ctx, save.Request{
 			Namespace: namespace, Source: etcdOf(content), Store: store, Key: "folder/" + strconv.Itoa(n), SpoolDir: t.TempDir(), Time: time.Now(), Attempt: strconv.Itoa(n),
 		})
 		return err

@@ -21,7 +21,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/test/bench/measure"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
@@ -172,14 +172,14 @@ func TestChildSaves(t *testing.T) {
 	go func() { peak <- watch(ctx) }()
 	var group sync.WaitGroup
 	for _, key := range o.Keys {
-		group.Go(func() { save(t, o, key) })
+		group.Go(func() { saveSnapshot(t, o, key) })
 	}
 	group.Wait()
 	cancel()
 	fmt.Printf("report: %d bytes above idle, %d bytes written\n", <-peak-idle, written(t))
 }
 
-func save(t *testing.T, o job, key string) {
+func saveSnapshot(t *testing.T, o job, key string) {
 	client, err := etcd.Open(etcd.Endpoint{URL: o.URL}, nil)
 	if err != nil {
 		t.Error(err)
@@ -196,7 +196,7 @@ func save(t *testing.T, o job, key string) {
 		t.Error(err)
 		return
 	}
-	_, err = snapshot.Save(t.Context(), snapshot.Request{
+	_, err = save.Snapshot(t.Context(), save.Request{
 		Source: client, Store: store, Key: key, SpoolDir: o.Dir, EtcdVersion: status.Version,
 		MinRevision: status.Revision, Time: time.Now(),
 	})

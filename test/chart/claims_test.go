@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/yaml"
 
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
 
@@ -110,10 +110,10 @@ func TestTheSpoolIsAsLargeAsTheDocumentsState(t *testing.T) {
 		t.Errorf("the documents leave a sixteenth to the file system, and the code 1/%d", share)
 	}
 	const recommended = 8 * gib // the largest database that etcd recommends
-	if beside := snapshot.RestoreTestSpace(recommended) - 2*recommended; beside != 128<<20 {
+	if beside := proof.RestoreTestSpace(recommended) - 2*recommended; beside != 128<<20 {
 		t.Errorf("a restore test needs twice the database and 128 MiB in the documents, and twice the database and %d MiB in the code", beside>>20)
 	}
-	if need := snapshot.RestoreTestSpace(recommended); need > usable {
+	if need := proof.RestoreTestSpace(recommended); need > usable {
 		t.Errorf("the default of backup-operator holds no restore test of 8 GiB: it needs %d bytes of %d", need, usable)
 	}
 	if _, usable := spoolOf(t, values, "restoreOperator"); recommended >= usable {

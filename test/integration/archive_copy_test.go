@@ -17,7 +17,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
@@ -234,7 +234,7 @@ func TestAPointIsRestoredFromTheSecondLocationOnly(t *testing.T) {
 		r.Spec.Storage, r.Spec.Select = c.second, &v1beta2.SnapshotSelector{Revision: point}
 		kubetest.Create(t, r)
 		c.restores.await(r, v1beta2.ReasonWaitingForCluster)
-		fetched, err := snapshot.FetchAgain(t.Context(), c.copies, r.Status.Source.Key, snapshot.Alone(t.TempDir()), nil, r.Status.Snapshot.SHA256)
+		fetched, err := proof.FetchAgain(t.Context(), c.copies, r.Status.Source.Key, proof.Alone(t.TempDir()), nil, r.Status.Snapshot.SHA256)
 		if err != nil {
 			t.Fatal(err)
 		}

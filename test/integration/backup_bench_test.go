@@ -18,6 +18,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/backup"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
@@ -113,14 +114,14 @@ func (b *backupBench) fails(backup *v1beta2.EtcdBackup, reason string, says ...s
 }
 
 // fetchReported fetches the snapshot in the status and compares it with the status.
-func (b *backupBench) fetchReported(backup *v1beta2.EtcdBackup, bucket connect.Access) snapshot.Fetched {
+func (b *backupBench) fetchReported(backup *v1beta2.EtcdBackup, bucket connect.Access) proof.Fetched {
 	b.Helper()
 	reported := backup.Status.Snapshot
 	if reported == nil {
 		b.Fatalf("the status reports no snapshot:\n%s", kubetest.YAML(backup))
 	}
 	key := strings.TrimPrefix(reported.Path, bucket.Bucket+"/")
-	fetched, err := snapshot.Fetch(b.Context(), open(b.T, bucket), key, snapshot.Alone(b.TempDir()), nil, snapshot.Anyone)
+	fetched, err := proof.Fetch(b.Context(), open(b.T, bucket), key, proof.Alone(b.TempDir()), nil, snapshot.Anyone)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/restore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
@@ -57,7 +58,7 @@ func TestARestoreSelectsTheCopyIfTheFirstBucketIsLost(t *testing.T) {
 	if got, want := r.Status.Source, backup.Status.Copies.Newest; got.Bucket+"/"+got.Key != want.Path || r.Status.Snapshot.SHA256 != want.SHA256 {
 		t.Errorf("the restore selects %s/%s, expected %s:\n%s", got.Bucket, got.Key, want.Path, kubetest.YAML(r))
 	}
-	fetched, err := snapshot.Fetch(t.Context(), open(t, s3Location(b.server, "second")), r.Status.Source.Key, snapshot.Alone(t.TempDir()), nil, snapshot.Anyone)
+	fetched, err := proof.Fetch(t.Context(), open(t, s3Location(b.server, "second")), r.Status.Source.Key, proof.Alone(t.TempDir()), nil, snapshot.Anyone)
 	if err != nil || fetched.SHA256 != backup.Status.Snapshot.SHA256 {
 		t.Errorf("the seed would read %+v, error %v, and not the newest snapshot %+v", fetched, err, backup.Status.Snapshot)
 	}

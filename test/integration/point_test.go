@@ -18,6 +18,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
@@ -125,7 +126,7 @@ func (p *pointBench) to(name string, point v1beta2.SnapshotSelector) *v1beta2.Et
 func (p *pointBench) restored(r *v1beta2.EtcdRestore, identity []byte) string {
 	p.Helper()
 	p.restores.await(r, v1beta2.ReasonWaitingForCluster)
-	fetched, err := snapshot.FetchAgain(p.Context(), open(p.T, p.bucket), r.Status.Source.Key, snapshot.Alone(p.TempDir()), identity, r.Status.Snapshot.SHA256)
+	fetched, err := proof.FetchAgain(p.Context(), open(p.T, p.bucket), r.Status.Source.Key, proof.Alone(p.TempDir()), identity, r.Status.Snapshot.SHA256)
 	if err != nil {
 		p.Fatal(err)
 	}

@@ -18,6 +18,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 	"github.com/etcd-suite/etcd-operator/test/integration/sweep"
 )
@@ -56,7 +58,7 @@ func TestSaveSucceedsAfterAKillAtAnyRequest(t *testing.T) {
 		"in parts if its size is unknown": {codec.Encoder{}, 0, 7},
 		"encrypted":                       {codec.Encoder{Recipients: []string{identity.Recipient().String()}}, int64(len(content)), 11},
 	} {
-		request := snapshot.Request{
+		request := save.Request{
 			Source: streamed{content, kind.size}, Key: "folder/one.db", SpoolDir: t.TempDir(), Time: time.Now(), EtcdVersion: "3.7.0",
 			Cluster: snapshot.Cluster{Namespace: "ns", Name: "c", ID: "0000000000000001"},
 			Attempt: "uid/1", Again: true, Since: time.Now().Add(-time.Minute), MemberIDs: []uint64{member}, Encoder: kind.encoder,
@@ -94,7 +96,7 @@ func TestSaveSucceedsAfterAKillAtAnyRequest(t *testing.T) {
 type killing struct {
 	*testing.T
 	store   objstore.Store
-	request snapshot.Request
+	request save.Request
 	at      int
 	fault   servers.Fault
 }
@@ -115,7 +117,7 @@ func (k killing) choose(kill func()) func(int, *http.Request) servers.Fault {
 func (k killing) run(ctx context.Context, killed objstore.Store) error {
 	first := k.request
 	first.Store = killed
-	if _, err := snapshot.Save(ctx, first); err == nil && k.fault != servers.LostAnswer {
+	if _, err := save.Snapshot(ctx, first); err == nil && k.fault != servers.LostAnswer {
 		return fmt.Errorf("the save succeeded, so the kill had no effect")
 	}
 	if err := k.listedAreComplete(); err != nil {
@@ -123,11 +125,11 @@ func (k killing) run(ctx context.Context, killed objstore.Store) error {
 	}
 	second := k.request
 	second.Store = k.store
-	if _, err := snapshot.Save(k.Context(), second); err != nil {
+	if _, err := save.Snapshot(k.Context(), second); err != nil {
 		return fmt.Errorf("the next attempt: %w", err)
 	}
 	stale := func(key string, _ time.Time) bool { return key == k.request.Key }
-	if _, err := snapshot.AbortUploads(k.Context(), k.store, k.request.Key, stale); err != nil {
+	if _, err := catalog.AbortUploads(k.Context(), k.store, k.request.Key, stale); err != nil {
 		return err
 	}
 	return k.noLeftovers()
@@ -135,7 +137,7 @@ func (k killing) run(ctx context.Context, killed objstore.Store) error {
 
 // listedAreComplete returns an error if a listed snapshot is incomplete.
 func (k killing) listedAreComplete() error {
-	listing, err := snapshot.List(k.Context(), k.store, "")
+	listing, err := catalog.List(k.Context(), k.store, "")
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
@@ -80,7 +81,7 @@ func (b *seedBench) volume(t *testing.T) string {
 func (b *seedBench) request(t *testing.T, key, volume string) seed.Request {
 	t.Helper()
 	src := v1beta2.RestoreSource{StorageType: "S3", Bucket: "backups", Key: key, Endpoint: b.server.Endpoint, ForcePathStyle: true, Region: b.server.Region}
-	proven, err := source.Read(t.Context(), src, source.By{Secret: b.bucket.Data}, snapshot.Alone(t.TempDir()), nil)
+	proven, err := source.Read(t.Context(), src, source.By{Secret: b.bucket.Data}, proof.Alone(t.TempDir()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +146,7 @@ func (b *seedBench) put(t *testing.T, key string, content []byte) {
 	}
 }
 
-// save creates an object with snapshot.Save, as backup-operator does.
+// save creates an object with save.Snapshot, as backup-operator does.
 func (b *seedBench) save(t *testing.T, key string, cluster *servers.EtcdCluster) {
 	t.Helper()
 	member, err := etcd.Open(etcd.Endpoint{URL: cluster.Members[0].ClientURL}, nil)
@@ -153,7 +154,7 @@ func (b *seedBench) save(t *testing.T, key string, cluster *servers.EtcdCluster)
 		t.Fatal(err)
 	}
 	defer member.Close()
-	_, err = snapshot.Save(t.Context(), snapshot.Request{
+	_, err = save.Snapshot(t.Context(), save.Request{
 		Source: member, Store: open(t, b.bucket), Key: key, SpoolDir: t.TempDir(), Time: time.Now(),
 	})
 	if err != nil {
@@ -431,7 +432,7 @@ func (b *seedBench) refusesDamagedSnapshots(t *testing.T) {
 		b.put(t, key, content)
 		r := proven
 		r.Source.Key, r.DataDir = key, filepath.Join(b.volume(t), "data")
-		if _, err := source.Read(t.Context(), r.Source, source.By{Secret: b.bucket.Data}, snapshot.Alone(t.TempDir()), nil); !source.Final(err) || !source.Corrupt(err) {
+		if _, err := source.Read(t.Context(), r.Source, source.By{Secret: b.bucket.Data}, proof.Alone(t.TempDir()), nil); !source.Final(err) || !source.Corrupt(err) {
 			t.Errorf("restore-operator does not refuse the damaged snapshot %s for good: %v", key, err)
 		}
 		if code, _, stderr := b.run(t, r); code != seed.ExitNever {

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,7 +42,17 @@ func TestTheClientServiceChangesInPlaceAndKeepsWhatOthersSet(t *testing.T) {
 		t.Errorf("the operator wrote the Service although nothing was asked of it:\n%s", kubetest.YAML(service))
 	}
 
+	service.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "192.0.2.10"}}
+	if err := kubetest.Client(t).Status().Update(t.Context(), service); err != nil {
+		t.Fatal(err)
+	}
+	kubetest.Await(t, asked, "show the address of the load balancer", func(c *v1beta2.EtcdCluster) bool {
+		return c.Status.Endpoints != nil && slices.Equal(c.Status.Endpoints.External, []string{"http://192.0.2.10:2379"})
+	})
 	patchSpec(t, asked, `{"service":null}`)
+	kubetest.Await(t, asked, "show no address outside of Kubernetes", func(c *v1beta2.EtcdCluster) bool {
+		return len(c.Status.Endpoints.External) == 0 && slices.Equal(c.Status.Endpoints.Internal, []string{"http://a-client." + namespace + ".svc:2379"})
+	})
 	kubetest.Await(t, service, "lose what spec.service set", func(s *corev1.Service) bool {
 		return s.Spec.Type == corev1.ServiceTypeClusterIP && s.Annotations["lb.example/internal"] == "" && s.Spec.Ports[0].NodePort == 0
 	})

@@ -18,6 +18,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
 )
 
@@ -63,14 +66,14 @@ func TestSnapshotsCanBeRestoredByTheirOwnAndNewerVersions(t *testing.T) {
 }
 
 // fetchOfEtcdctl stores a snapshot of etcdctl, which has no manifest, and fetches it.
-func fetchOfEtcdctl(t *testing.T, cluster *servers.EtcdCluster, store objstore.Store, minor string) snapshot.Fetched {
+func fetchOfEtcdctl(t *testing.T, cluster *servers.EtcdCluster, store objstore.Store, minor string) proof.Fetched {
 	t.Helper()
 	content := saveByEtcdctl(t, minor, cluster)
 	key := "by hand/etcdctl-" + minor + ".db"
 	if err := store.Put(t.Context(), key, bytes.NewReader(content)); err != nil {
 		t.Fatal(err)
 	}
-	fetched, err := snapshot.Fetch(t.Context(), store, key, snapshot.Alone(t.TempDir()), nil, snapshot.Anyone)
+	fetched, err := proof.Fetch(t.Context(), store, key, proof.Alone(t.TempDir()), nil, snapshot.Anyone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +124,7 @@ func wantSizeAsAnnounced(t *testing.T, member *servers.EtcdMember) {
 	}
 }
 
-func saveAndFetch(t *testing.T, member *servers.EtcdMember, store objstore.Store, minor string) snapshot.Fetched {
+func saveAndFetch(t *testing.T, member *servers.EtcdMember, store objstore.Store, minor string) proof.Fetched {
 	t.Helper()
 	client, err := etcd.Open(etcd.Endpoint{URL: member.ClientURL}, nil)
 	if err != nil {
@@ -134,7 +137,7 @@ func saveAndFetch(t *testing.T, member *servers.EtcdMember, store objstore.Store
 	}
 	series := snapshot.Series{Folder: "a folder/100%", Namespace: "ns", Cluster: "etcd-" + minor, ClusterID: uint64(status.ClusterID)}
 	key := series.Key(time.Now(), status.Revision)
-	saved, err := snapshot.Save(t.Context(), snapshot.Request{
+	saved, err := save.Snapshot(t.Context(), save.Request{
 		Source: client, Store: store, Key: key, SpoolDir: t.TempDir(),
 		Cluster:     snapshot.Cluster{Namespace: "ns", Name: "etcd-" + minor, ID: status.ClusterID.String()},
 		EtcdVersion: status.Version, MinRevision: status.Revision, Time: time.Now(),
@@ -145,14 +148,14 @@ func saveAndFetch(t *testing.T, member *servers.EtcdMember, store objstore.Store
 	if saved.Manifest.Revision != status.Revision || saved.Manifest.Keys != 60 {
 		t.Errorf("saved revision %d with %d keys, want %d with 60", saved.Manifest.Revision, saved.Manifest.Keys, status.Revision)
 	}
-	listing, err := snapshot.List(t.Context(), store, series.Prefix())
+	listing, err := catalog.List(t.Context(), store, series.Prefix())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if newest, ok := listing.Newest(); !ok || newest.Key != key {
 		t.Errorf("the newest listed snapshot is not %s: %+v", key, listing)
 	}
-	fetched, err := snapshot.Fetch(t.Context(), store, key, snapshot.Alone(t.TempDir()), nil, snapshot.Anyone)
+	fetched, err := proof.Fetch(t.Context(), store, key, proof.Alone(t.TempDir()), nil, snapshot.Anyone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,13 +170,13 @@ func saveAndFetch(t *testing.T, member *servers.EtcdMember, store objstore.Store
 // drill runs a restore test of a snapshot, and compares it with the live cluster.
 func drill(t *testing.T, client *etcd.Client, store objstore.Store, key string, revision int64) {
 	t.Helper()
-	request := snapshot.RestoreTestRequest{Try: dbfile.TryRestore, Store: store, Key: key, ScratchDir: t.TempDir(), Live: client}
-	got, err := snapshot.RunRestoreTest(t.Context(), request)
+	request := proof.RestoreTestRequest{Try: dbfile.TryRestore, Store: store, Key: key, ScratchDir: t.TempDir(), Live: client}
+	got, err := proof.RunRestoreTest(t.Context(), request)
 	if err != nil || !got.Compared || got.Info.Revision != revision {
 		t.Errorf("the restore test returned %+v, error %v, want a comparison at revision %d", got, err, revision)
 	}
 	request.Live = otherData{client}
-	if _, err := snapshot.RunRestoreTest(t.Context(), request); !errors.Is(err, snapshot.ErrDiffers) {
+	if _, err := proof.RunRestoreTest(t.Context(), request); !errors.Is(err, proof.ErrDiffers) {
 		t.Errorf("the restore test against a cluster with other data returned the error %v, want ErrDiffers", err)
 	}
 }
@@ -186,7 +189,7 @@ func (e otherData) HashKV(ctx context.Context, revision int64) (uint32, int64, e
 }
 
 // wantEtcdutlToAgree compares the manifest with the output of etcdutl.
-func wantEtcdutlToAgree(t *testing.T, minor string, fetched snapshot.Fetched) {
+func wantEtcdutlToAgree(t *testing.T, minor string, fetched proof.Fetched) {
 	t.Helper()
 	got := etcdutl(t, minor, "snapshot", "status", fetched.Path, "-w", "fields")
 	for _, line := range []string{
@@ -199,7 +202,7 @@ func wantEtcdutlToAgree(t *testing.T, minor string, fetched snapshot.Fetched) {
 	}
 }
 
-func restoreAndCompare(t *testing.T, minor string, fetched snapshot.Fetched, want map[string]string) {
+func restoreAndCompare(t *testing.T, minor string, fetched proof.Fetched, want map[string]string) {
 	t.Helper()
 	const bump = 1_000_000_000
 	dir, peer := filepath.Join(t.TempDir(), "data"), servers.PeerURL(t)

@@ -9,7 +9,7 @@ import (
 )
 
 // skipped are folders of the repository that a fresh clone lacks or a reader does not need.
-var skipped = []string{".git", "bin", "dist"}
+var skipped = []string{".git", "bin", "dist", "hack/site/node_modules", "hack/site/pages"}
 
 // Clone copies the working tree, because the commands of the documentation change files.
 func Clone(root, to string) error {

@@ -30,6 +30,7 @@ func TestPagesNameTheVersionOfTheChart(t *testing.T) {
 	version := chartVersion(t)
 	for file, least := range map[string]int{
 		"../../README.md": 4, "../../charts/etcd-operator/README.md": 2, "../../docs/install.md": 12, "../../docs/kubectl-etcd.md": 1,
+		"../../hack/site/home.md": 2,
 	} {
 		page, err := os.ReadFile(file)
 		if err != nil {
@@ -55,7 +56,7 @@ func TestPagesSayWhetherTheVersionIsReleased(t *testing.T) {
 		t.Fatal(err)
 	}
 	released := strings.Contains(string(changelog), "\n## "+version+" (")
-	for _, file := range []string{"../../README.md", "../../charts/etcd-operator/README.md", "../../docs/install.md", "../../docs/kubectl-etcd.md"} {
+	for _, file := range []string{"../../README.md", "../../charts/etcd-operator/README.md", "../../docs/install.md", "../../docs/kubectl-etcd.md", "../../hack/site/home.md"} {
 		page, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

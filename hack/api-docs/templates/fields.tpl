@@ -1,21 +1,20 @@
-{{- /* The table of all fields below a type. */ -}}
-{{- define "fields" -}}
-| field | type | {{ if not .status }}default | {{ end }}description |
-|---|---|---|{{ if not .status }}---|{{ end }}
-{{- template "rows" . }}
-{{- end -}}
-
-{{- /* One row for each field, followed by the rows of the fields in it. */ -}}
-{{- define "rows" }}
-{{- $table := . }}
+{{- /* One heading for each field below a type, so that each has an anchor. The fields in a field follow it. */ -}}
+{{- define "fields" }}
+{{- $block := . }}
 {{- range .type.Members }}
 {{- $type := .Type }}
-{{- $path := print $table.path .Name }}
+{{- $path := print $block.path .Name }}
 {{- if hasPrefix "*" $type.String }}{{ $type = $type.UnderlyingType }}{{ end }}
 {{- if hasPrefix "[]" $type.String }}{{ $type = $type.UnderlyingType }}{{ $path = print $path "[]" }}{{ end }}
-| `{{ $path }}` | {{ template "type" (dict "type" $type "validation" .Validation "sections" $table.sections) }} | {{ if not $table.status }}{{ template "default" . }} | {{ end }}{{ template "text" (regexReplaceAll " *Default: [^.]*([.][^. ]+)*[.]$" (.Doc | replace "\n\n" " " | replace "\n" " ") "") }} |
-{{- if and (hasSuffix "api/v1beta2" $type.Package) (not (has $type.Name $table.sections)) }}
-{{- template "rows" (dict "type" $type "path" (print $path ".") "status" $table.status "sections" $table.sections) }}
+
+#### `{{ $path }}`
+
+Type: {{ template "type" (dict "type" $type "validation" .Validation "sections" $block.sections) }}
+{{- if not $block.status }}{{ template "default" . }}{{ end }}.
+
+{{ template "text" (regexReplaceAll " *Default: [^.]*([.][^. ]+)*[.]$" (.Doc | replace "\n\n" " " | replace "\n" " ") "") }}
+{{- if and (hasSuffix "api/v1beta2" $type.Package) (not (has $type.Name $block.sections)) }}
+{{- template "fields" (dict "type" $type "path" (print $path ".") "status" $block.status "sections" $block.sections) }}
 {{- end }}
 {{- end }}
 {{- end -}}
@@ -38,12 +37,12 @@
 {{- /* The default of a field: from the schema, or else from the last sentence of its description. */ -}}
 {{- define "default" -}}
 {{- $text := regexFind "Default: [^.]*([.][^. ]+)*[.]$" (.Doc | replace "\n" " ") | trimPrefix "Default: " | trimSuffix "." -}}
-{{- if has "Required: {}" .Validation }}required
-{{- else if .Default }}{{ .Default }}
-{{- else }}{{ template "text" $text }}{{ end -}}
+{{- if has "Required: {}" .Validation }}. Required
+{{- else if .Default }}. Default: `{{ .Default }}`
+{{- else if $text }}. Default: {{ template "text" $text }}{{ end -}}
 {{- end -}}
 
-{{- /* Text in a cell: on one line, without signs that Markdown reads. */ -}}
+{{- /* Text on one line, without signs that Markdown reads. */ -}}
 {{- define "text" -}}
-{{ . | replace "|" "\\|" | replace "<" "\\<" | replace "*" "\\*" | replace "docs/operations.md" "[operations](operations.md)" }}
+{{ . | replace "<" "\\<" | replace "*" "\\*" | replace "docs/operations.md" "[operations](operations.md)" }}
 {{- end -}}

@@ -17,7 +17,7 @@ Group `{{ .Group }}`, version `{{ .Version }}`. All kinds are namespaced:
 The API server refuses an invalid object, and its message says what to write instead. Other problems, such as a missing Secret, are
 reported in the status: see [operations](operations.md). The folder [examples](../examples) has complete manifests.
 
-In the tables, `a.b` is the field `b` of the block `a`, and `a[]` is one item of the list `a`. All fields of a status are optional.
+`a.b` is the field `b` of the block `a`, and `a[]` is one item of the list `a`. All fields of a status are optional.
 {{- range .SortedKinds }}
 {{ template "kind" (dict "type" ($gv.TypeForKind .) "sections" $sections) }}
 {{- end }}
@@ -27,8 +27,7 @@ In the tables, `a.b` is the field `b` of the block `a`, and `a[]` is one item of
 ## {{ .Name }}
 
 {{ template "doc" .Doc }}
-
-{{ template "fields" (dict "type" . "path" "" "status" (eq .Name "Snapshot") "sections" $sections) }}
+{{- template "fields" (dict "type" . "path" (print .Name ".") "status" (eq .Name "Snapshot") "sections" $sections) }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -46,8 +45,7 @@ In the tables, `a.b` is the field `b` of the block `a`, and `a[]` is one item of
 ### {{ $kind.type.Name }} {{ .Name }}
 
 {{ template "doc" .Doc }}
-
-{{ template "fields" (dict "type" .Type "path" "" "status" (eq .Name "status") "sections" $kind.sections) }}
+{{- template "fields" (dict "type" .Type "path" (print $kind.type.Name "." .Name ".") "status" (eq .Name "status") "sections" $kind.sections) }}
 {{- end }}
 {{- end }}
 {{- end -}}

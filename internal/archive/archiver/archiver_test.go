@@ -816,3 +816,23 @@ func (b *bench) gapStored(a *Archiver) <-chan struct{} {
 	}()
 	return done
 }
+
+// While members restart, the archiver begins again, and clients continue to write. What they wrote until then waited for maxLag once more, so a user
+// who lost the cluster then lost up to twice what maxLag promises.
+func TestWhatWasWrittenBeforeAnArchiverBeginsIsStoredAtOnce(t *testing.T) {
+	b := newBench(t)
+	long := func(o *Options) { o.MaxLag = time.Hour }
+	b.archived(b.cluster.last(), long)
+	b.cluster.put("missed", "a", "b")
+	b.cluster.put("missed", "c")
+	a, stop := b.start(long)
+	b.await("the changes from before are stored", func() bool { return a.Status().Stored.Revision == b.cluster.last() })
+	objects := b.store.count()
+	b.cluster.put("later", "d")
+	b.await("a later change is received", func() bool { return a.Status().Received.Revision == b.cluster.last() })
+	if n := b.store.count() - objects; n > 0 {
+		t.Errorf("a later change was stored %d times before it was due", n)
+	}
+	_ = stop()
+	b.wantEvents()
+}

@@ -30,10 +30,12 @@ func (a *Archiver) resume(ctx context.Context) (archive.Chain, error) {
 		return archive.Chain{}, a.replaceUnread(ctx, newest, err)
 	}
 	// The cluster is asked after the store: an archiver that still runs may have stored changes until now.
+	asked := a.Now()
 	head, err := a.Cluster.Head(ctx)
 	if err != nil {
 		return archive.Chain{}, err
 	}
+	a.began = sight{revision: head.Revision, at: asked}
 	switch id, err := strconv.ParseUint(start.ClusterID, 16, 64); {
 	case err != nil:
 		return chain, fmt.Errorf("%w: the cluster ID of timeline %d: %w", archive.ErrCorrupt, start.Timeline, err)

@@ -70,6 +70,9 @@ func (a *Archiver) runOnce(ctx context.Context) error {
 		return err
 	}
 	s := &session{a: a, stream: stream, chain: chain, auth: now, covered: chain.Auth, leases: newLeases(a.Cluster), begun: chain.Last, verify: chain.Tail != "", sights: make(chan sight)}
+	if s.asked = a.began.at; a.began.revision > chain.Last {
+		s.missed = a.began.revision
+	}
 	s.uploads = a.startUploader(context.WithoutCancel(ctx))
 	if !chain.Auth.Keeps(now) || chain.AuthChanged { // an archiver before this one may have ended before it took a base
 		s.authBase(ctx)
@@ -185,7 +188,7 @@ func (s *session) response(ctx context.Context, r received) error {
 		}
 		if s.open == nil {
 			var err error
-			if s.open, err = newOpen(s.a.Dir, s.chain, s.auth, now); err != nil {
+			if s.open, err = newOpen(s.a.Dir, s.chain, s.auth, s.oldest(now)); err != nil {
 				return err
 			}
 		}
@@ -208,7 +211,24 @@ func (s *session) received(ctx context.Context, r received, now time.Time) error
 		at := archive.Point{Revision: s.open.writer.Last(), At: now}
 		s.a.update(func(status *Status) { status.Received = at })
 	}
+	if s.missed > 0 && !s.partial && s.last() >= s.missed {
+		s.missed = 0
+		if s.open != nil {
+			return s.cut(ctx)
+		}
+	}
 	return s.tick(ctx)
+}
+
+// oldest returns a time before which etcd has acknowledged nothing of the segment that begins now. The first one after a start may have
+// what was acknowledged since the revision of the cluster was read.
+func (s *session) oldest(now time.Time) time.Time {
+	asked := s.asked
+	s.asked = time.Time{}
+	if age := now.Sub(asked); age > 0 && age < s.a.MaxLag {
+		return asked
+	}
+	return now
 }
 
 // verified compares the last archived revision with the same revision in etcd, when all of its events were received.

@@ -24,6 +24,7 @@ type Archiver struct {
 	Options
 	clusterID uint64
 	compacted int64 // the newest known compact revision
+	began     sight // of the cluster when the run began
 
 	mu     sync.Mutex
 	status Status
@@ -63,6 +64,8 @@ type session struct {
 	auth    auth.State
 	covered auth.State // of the end of the chain, or of a base at it
 	begun   int64      // the last revision that was archived before
+	missed  int64      // up to which revision etcd may have acknowledged changes long before they are received; 0 once they are sealed
+	asked   time.Time  // when the revision of the cluster was read; zero once a segment was opened
 	partial bool       // the last revision may not be complete
 	verify  bool       // the next events are those of begun, to be compared
 	tail    archive.TailOf

@@ -31,7 +31,8 @@ func cleanSpool(dir string) error {
 	return errors.Join(errs...)
 }
 
-// open is the segment that is being written. first is when its first event was received, by the clock of this process. The times in the
+// open is the segment that is being written. first is when its first event was received, by the clock of this process, or
+// a time before that event was acknowledged. The times in the
 // archive never go back, so they may be later: an archiver on another node had a clock that was ahead.
 type open struct {
 	file   *os.File

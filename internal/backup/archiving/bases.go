@@ -2,24 +2,27 @@ package archiving
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 )
 
 // needed returns the snapshots that an archive needs: all of its window, and the newest ones before it. The items are newest first.
-func needed(items []snapshot.Item, window time.Duration) []snapshot.Item {
-	newest := snapshot.Latest(items)
-	older := slices.IndexFunc(items, func(i snapshot.Item) bool { return newest.Sub(i.Stored) >= window })
+func needed(items []catalog.Item, window time.Duration) []catalog.Item {
+	newest := catalog.Latest(items)
+	older := slices.IndexFunc(items, func(i catalog.Item) bool { return newest.Sub(i.Stored) >= window })
 	if older < 0 {
 		return items
 	}
@@ -27,9 +30,9 @@ func needed(items []snapshot.Item, window time.Duration) []snapshot.Item {
 }
 
 // basesOf returns the snapshots of a window, and before it, from which a replay can begin. It adds to known what it reads.
-func basesOf(ctx context.Context, store objstore.Store, o state.JobSpec, known snapshot.Known, window time.Duration) (snapshot.Index, []archive.Base, error) {
+func basesOf(ctx context.Context, store objstore.Store, o state.JobSpec, known catalog.Known, window time.Duration) (catalog.Index, []archive.Base, error) {
 	lives := snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster}.Lives()
-	index, err := snapshot.Scan(ctx, store, lives)
+	index, err := catalog.Scan(ctx, store, lives)
 	if err != nil {
 		return index, nil, err
 	}
@@ -37,7 +40,7 @@ func basesOf(ctx context.Context, store objstore.Store, o state.JobSpec, known s
 		return index, nil, err
 	}
 	// Another EtcdBackup may have a folder below this one.
-	index.Items = slices.DeleteFunc(index.Items, func(i snapshot.Item) bool { return i.Series.Lives() != lives })
+	index.Items = slices.DeleteFunc(index.Items, func(i catalog.Item) bool { return i.Series.Lives() != lives })
 	if _, err := known.ReadDrafts(ctx, store, index); err != nil {
 		return index, nil, err
 	}
@@ -58,7 +61,7 @@ func basesOf(ctx context.Context, store objstore.Store, o state.JobSpec, known s
 
 // readable divides bases into those that the store returns, and those that it does not: a lifecycle rule may have moved their objects. It asks for
 // those that the listing names as cold.
-func readable(ctx context.Context, store objstore.Getter, index snapshot.Index, bases []archive.Base) (warm []archive.Base, cold []archive.ColdBase, err error) {
+func readable(ctx context.Context, store objstore.Getter, index catalog.Index, bases []archive.Base) (warm []archive.Base, cold []archive.ColdBase, err error) {
 	for _, b := range bases {
 		var unread error
 		if item, found := index.Find(b.Key); found && item.Cold {
@@ -76,23 +79,23 @@ func readable(ctx context.Context, store objstore.Getter, index snapshot.Index, 
 }
 
 // within returns those of a window, newest first as in the index. Older ones may be cold for good, because no range begins with them.
-func within(cold []archive.ColdBase, index snapshot.Index, window time.Duration) []archive.ColdBase {
-	newest := snapshot.Latest(index.Items)
+func within(cold []archive.ColdBase, index catalog.Index, window time.Duration) []archive.ColdBase {
+	newest := catalog.Latest(index.Items)
 	return slices.DeleteFunc(cold, func(c archive.ColdBase) bool { return newest.Sub(c.Stored) >= window })
 }
 
 // vain reports whether another snapshot would not help: an own one that is as new and reaches the end of the archive cannot be read. Another
 // EtcdBackup may keep its snapshots in an archive class on purpose.
-func vain(o state.JobSpec, survey archive.Survey, known snapshot.Known, now time.Time) bool {
+func vain(o state.JobSpec, survey archive.Survey, known catalog.Known, now time.Time) bool {
 	return slices.ContainsFunc(survey.ColdBases, func(c archive.ColdBase) bool {
 		return o.Took(c.Key, known[c.Key].Manifest) && survey.Reaches(c) && clock.Elapsed(c.Stored, now) < coldSoon
 	})
 }
 
 // seenBy returns what all snapshots of the folder show, even those without a manifest: which cluster had which revision. It is pure.
-func seenBy(o state.JobSpec, index snapshot.Index, known snapshot.Known) []archive.Seen {
+func seenBy(o state.JobSpec, index catalog.Index, known catalog.Known) []archive.Seen {
 	var seen []archive.Seen
-	unfinished := slices.DeleteFunc(index.Unfinished(), func(i snapshot.Item) bool { return i.Series.Lives() != o.SeriesOf(0).Lives() })
+	unfinished := slices.DeleteFunc(index.Unfinished(), func(i catalog.Item) bool { return i.Series.Lives() != o.SeriesOf(0).Lives() })
 	for _, item := range slices.Concat(index.Items, unfinished) {
 		reading, read := known[item.Key]
 		switch {
@@ -108,7 +111,7 @@ func seenBy(o state.JobSpec, index snapshot.Index, known snapshot.Known) []archi
 // neededFrom returns the base before which no target in the window needs anything, and false if there is none. It asks the store for failed restore tests
 // that the listing omits: a replay cannot begin with such a snapshot, so an earlier one needs what is before it. The targets after each of the selected
 // bases are needed, too.
-func neededFrom(ctx context.Context, store objstore.Store, o state.JobSpec, survey archive.Survey, index snapshot.Index, known snapshot.Known, selected ...archive.Base) (base archive.Base, found bool, err error) {
+func neededFrom(ctx context.Context, store objstore.Store, o state.JobSpec, survey archive.Survey, index catalog.Index, known catalog.Known, selected ...archive.Base) (base archive.Base, found bool, err error) {
 	if len(survey.Starts) == 0 {
 		return base, false, nil
 	}
@@ -136,7 +139,7 @@ func neededFrom(ctx context.Context, store objstore.Store, o state.JobSpec, surv
 }
 
 // outdatedBy returns what of the archive neither a target in the window needs, nor one after a selected base.
-func outdatedBy(ctx context.Context, store objstore.Store, o state.JobSpec, survey archive.Survey, index snapshot.Index, known snapshot.Known, selected ...archive.Base) (outdated []archive.Name, more bool, err error) {
+func outdatedBy(ctx context.Context, store objstore.Store, o state.JobSpec, survey archive.Survey, index catalog.Index, known catalog.Known, selected ...archive.Base) (outdated []archive.Name, more bool, err error) {
 	base, found, err := neededFrom(ctx, store, o, survey, index, known, selected...)
 	if !found || err != nil {
 		return nil, false, err
@@ -146,7 +149,7 @@ func outdatedBy(ctx context.Context, store objstore.Store, o state.JobSpec, surv
 
 // selectedBases returns the bases that each waiting EtcdRestore may begin with, and those with the signature that is required: others can write any number
 // without one.
-func selectedBases(o state.JobSpec, selections []clients.Selection, bases []archive.Base, known snapshot.Known) (selected []archive.Base) {
+func selectedBases(o state.JobSpec, selections []clients.Selection, bases []archive.Base, known catalog.Known) (selected []archive.Base) {
 	selected = choices(selections, bases)
 	if !o.Keep.Signers.Required() {
 		return selected
@@ -161,12 +164,15 @@ func choices(selections []clients.Selection, bases []archive.Base) (chosen []arc
 	for _, b := range bases {
 		byKey[b.Key], names = b, append(names, b.Key)
 	}
+	among, has := clients.Candidates(names), map[string]bool{}
 	for _, s := range selections {
 		if !s.Point {
 			continue
 		}
-		for _, key := range s.Choices(names) {
-			chosen = append(chosen, byKey[key])
+		for _, key := range s.Choices(among) {
+			if !has[key] { // each is compared with all timelines
+				has[key], chosen = true, append(chosen, byKey[key])
+			}
 		}
 	}
 	return chosen
@@ -180,3 +186,47 @@ const coldSoon = 24 * time.Hour
 
 // maxBases is how many snapshots are looked at besides those of the window.
 const maxBases = 1000
+
+// askAgain is how often a base is asked for that does not help.
+const askAgain = 10 * time.Minute
+
+// cover asks for a snapshot if the newest revisions cannot be restored without it. A snapshot of another EtcdBackup does not count: it may be
+// deleted at any time, by the retention of that EtcdBackup or with it.
+func (k *keeper) cover(ctx context.Context, o state.JobSpec, bases []archive.Base) {
+	ours := func(b archive.Base) bool {
+		return o.Took(b.Key, k.known[b.Key].Manifest) && k.survey.Covers(b)
+	}
+	switch {
+	case !k.survey.Covered:
+		k.askForBase(ctx, fmt.Sprintf("no snapshot reaches the revisions after %d", k.survey.Unbroken))
+	case !slices.ContainsFunc(bases, ours):
+		k.askForBase(ctx, fmt.Sprintf("no snapshot of EtcdBackup %s reaches the revisions after %d", o.Name, k.survey.Unbroken))
+	}
+}
+
+// askForBase asks for a snapshot, for example because the newest revisions cannot be restored without one. An archiver before this one
+// may have ended before it got it, or somebody has deleted it.
+func (k *keeper) askForBase(ctx context.Context, reason string) {
+	reason = archiver.Because(k.current().recovery, reason)
+	at, again := k.asked[reason]
+	if k.vain || k.Archiver.look().Want != "" || again && k.job.Now().Sub(at) < askAgain {
+		return
+	}
+	k.asked[reason] = k.job.Now()
+	go func() {
+		_, _ = k.ask(ctx, reason) // it fails only if ctx ends
+	}()
+}
+
+// following returns how many segments follow the newest snapshot.
+func (k *keeper) following(now archiver.Status) int64 {
+	return int64(k.survey.Following) + now.Segments - k.seen.Segments
+}
+
+// limitLinks asks for a snapshot before so many segments follow the last one that a restore refuses them.
+func (k *keeper) limitLinks(ctx context.Context, status archiver.Status) {
+	const limit = archive.MaxLinks / 2
+	if k.surveyed && k.following(status) >= limit {
+		k.askForBase(ctx, fmt.Sprintf("%d segments follow the snapshot at revision %d", limit, k.base))
+	}
+}

@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/backup/failure"
+	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd/watch"
 )
 
@@ -60,4 +64,35 @@ type memberStream struct{ archiver.Stream }
 func (s memberStream) Receive() (archiver.Response, error) {
 	r, err := s.Stream.Receive()
 	return r, ofMembers(err)
+}
+
+// Spec is what an archiver is started with.
+type Spec struct {
+	job    state.JobSpec
+	maxLag time.Duration
+	// endpoints of the spec: other ones may be of another cluster. The members of an EtcdCluster are replaced one by one, and their archiver
+	// continues.
+	endpoints []string
+	// recovery is the last one of the cluster from a lost quorum. After another one the archiver begins a timeline.
+	recovery string
+}
+
+// SpecOf returns what an archiver is started with, and nil if none is to run.
+func SpecOf(s state.State) *Spec {
+	if !s.Archived() {
+		return nil
+	}
+	o := state.JobSpecOf(s)
+	o.Request, o.Base = "", ""
+	spec := &Spec{job: o, maxLag: state.MaxLag(s.Spec.Continuous), endpoints: s.Spec.EtcdEndpoints}
+	if s.Cluster != nil {
+		spec.recovery = s.Cluster.Recovery
+	}
+	return spec
+}
+
+// sameArchive reports whether an archiver can go on with another spec.
+func sameArchive(a, b Spec) bool {
+	return a.maxLag == b.maxLag && a.recovery == b.recovery && slices.Equal(a.endpoints, b.endpoints) && a.job.Cluster == b.job.Cluster && a.job.TLSSecret == b.job.TLSSecret && a.job.AuthSecret == b.job.AuthSecret &&
+		reflect.DeepEqual(a.job.Target, b.job.Target) && reflect.DeepEqual(a.job.Encoder, b.job.Encoder)
 }

@@ -20,13 +20,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // A lifecycle rule, which excludes continuous-archive/ as the manual asks, moved all snapshots but the newest to an archive class. Manifests and verdicts
 // are small, and stay. The status listed revisions that no restore could reach, and the user learned that in the disaster.
 func TestNoRangeBeginsWithASnapshotThatCannotBeRead(t *testing.T) {
 	w := newKept(t, snapshot.Passed)
-	known := snapshot.Known{}
+	known := catalog.Known{}
 	f, err := surveyOf(t.Context(), w, w.O, known)
 	if err != nil || unrestorable(f.survey) != "" {
 		t.Fatal(unrestorable(f.survey), err)
@@ -36,7 +37,7 @@ func TestNoRangeBeginsWithASnapshotThatCannotBeRead(t *testing.T) {
 	for _, item := range f.index.Items[1:] {
 		w.Set(item.Key, objstoretest.Cold)
 	}
-	if f, err = surveyOf(t.Context(), w, w.O, snapshot.Known{}); err != nil {
+	if f, err = surveyOf(t.Context(), w, w.O, catalog.Known{}); err != nil {
 		t.Fatal(err)
 	}
 	defer f.survey.Drop()
@@ -62,7 +63,7 @@ func TestNoSnapshotIsTakenForAnArchiveWhoseNewSnapshotsCannotBeRead(t *testing.T
 			w.Set(key, objstoretest.Cold)
 		}
 	}
-	known := snapshot.Known{}
+	known := catalog.Known{}
 	f, err := surveyOf(t.Context(), w, w.O, known)
 	if err != nil || f.survey.Covered {
 		t.Fatalf("covered %t, %v", f.survey.Covered, err)
@@ -79,7 +80,7 @@ func TestNoSnapshotIsTakenForAnArchiveWhoseNewSnapshotsCannotBeRead(t *testing.T
 // The listing says that a snapshot is cold, but a person has made a copy of it readable for some days.
 func TestASnapshotThatAPersonMadeReadableIsABase(t *testing.T) {
 	w := newKept(t, snapshot.Passed)
-	f, err := surveyOf(t.Context(), coldListed{w}, w.O, snapshot.Known{})
+	f, err := surveyOf(t.Context(), coldListed{w}, w.O, catalog.Known{})
 	if err != nil || len(f.survey.Ranges) == 0 || unrestorable(f.survey) != "" {
 		t.Errorf("ranges %+v, %q: %v", f.survey.Ranges, unrestorable(f.survey), err)
 	}

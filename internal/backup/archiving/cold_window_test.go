@@ -7,6 +7,8 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/retention"
 )
 
 // Somebody moved the newest snapshot before the window to an archive class. It counted as the one with which the window begins, so the archive before it
@@ -15,7 +17,7 @@ func TestAColdSnapshotDoesNotReplaceAWarmOneBeforeTheWindow(t *testing.T) {
 	w := newKept(t, snapshot.Passed)
 	w.O.Keep.MaxBackups, w.O.Keep.Window = 1, 150*time.Minute
 	whole := w.deletes()
-	known := snapshot.Known{}
+	known := catalog.Known{}
 	f, err := surveyOf(t.Context(), w, w.O, known)
 	if err != nil {
 		t.Fatal(err)
@@ -32,11 +34,11 @@ func TestAColdSnapshotDoesNotReplaceAWarmOneBeforeTheWindow(t *testing.T) {
 	if got := w.deletes(); len(got) >= len(whole) {
 		t.Errorf("%q is deleted, although a replay to the window cannot begin with the cold snapshot %s", got, base.Key)
 	}
-	index, err := snapshot.Scan(t.Context(), w, w.O.SeriesOf(1).Prefix())
+	index, err := catalog.Scan(t.Context(), w, w.O.SeriesOf(1).Prefix())
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := snapshot.Retain(t.Context(), w, w.O.SeriesOf(1), index, known, keep)
+	d, err := retention.Retain(t.Context(), w, w.O.SeriesOf(1), index, known, keep)
 	if err != nil {
 		t.Fatal(err)
 	}

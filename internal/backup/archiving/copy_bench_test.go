@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 )
 
@@ -129,7 +130,7 @@ func (b *copyBench) here() []string { return links(b.Keys(), b.O.ArchiveRoot()) 
 // outdated are the names that retention deletes in the first location.
 func (b *copyBench) outdated() (names []string) {
 	b.T.Helper()
-	known := snapshot.Known{}
+	known := catalog.Known{}
 	f, err := surveyOf(b.T.Context(), b, b.O, known)
 	if err != nil {
 		b.T.Fatal(err)
@@ -150,7 +151,7 @@ func (b *copyBench) outdated() (names []string) {
 // bases are the snapshots in the second location from which a replay can begin.
 func (b *copyBench) bases() []archive.Base {
 	b.T.Helper()
-	_, bases, err := basesOf(b.T.Context(), b.second, b.O.CopiedArchive(), snapshot.Known{}, b.O.Keep.Window)
+	_, bases, err := basesOf(b.T.Context(), b.second, b.O.CopiedArchive(), catalog.Known{}, b.O.Keep.Window)
 	if err != nil {
 		b.T.Fatal(err)
 	}

@@ -23,6 +23,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/copier"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/retention"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 )
 
@@ -141,12 +144,12 @@ func (h *copiedHistory) take(verdict snapshot.Result) string {
 func (h *copiedHistory) retain(store objstore.Store, o state.JobSpec, archives bool) {
 	ctx := h.T.Context()
 	o.Keep.Now = h.At
-	known := snapshot.Known{}
-	index, err := snapshot.Scan(ctx, store, o.SeriesOf(1).Prefix())
+	known := catalog.Known{}
+	index, err := catalog.Scan(ctx, store, o.SeriesOf(1).Prefix())
 	if err != nil {
 		return
 	}
-	d, err := snapshot.Retain(ctx, store, o.SeriesOf(1), index, known, o.Keep)
+	d, err := retention.Retain(ctx, store, o.SeriesOf(1), index, known, o.Keep)
 	if err != nil {
 		return
 	}
@@ -158,7 +161,7 @@ func (h *copiedHistory) retain(store objstore.Store, o state.JobSpec, archives b
 	if !archives {
 		return
 	}
-	known = snapshot.Known{}
+	known = catalog.Known{}
 	f, err := surveyOf(ctx, store, o, known)
 	if err != nil {
 		return
@@ -181,7 +184,7 @@ func (h *copiedHistory) copySnapshots() {
 	o := h.O.CopiedArchive()
 	keep := o.Keep
 	keep.Now = h.At
-	_, err := snapshot.Copy(h.T.Context(), snapshot.CopyRequest{From: h.Memory, To: h.second, FromSeries: h.O.SeriesOf(1), ToSeries: o.SeriesOf(1), Policy: keep})
+	_, err := copier.Copy(h.T.Context(), copier.Request{From: h.Memory, To: h.second, FromSeries: h.O.SeriesOf(1), ToSeries: o.SeriesOf(1), Policy: keep})
 	h.note("copy snapshots: %v", err)
 	h.retain(h.second, o, false)
 }
@@ -218,7 +221,7 @@ func (h *copiedHistory) heal() {
 
 // reached returns which of the revisions a location has.
 func (h *copiedHistory) reached(store objstore.Store, o state.JobSpec) (all map[int64]string) {
-	f, err := surveyOf(h.T.Context(), store, o, snapshot.Known{})
+	f, err := surveyOf(h.T.Context(), store, o, catalog.Known{})
 	if err != nil {
 		h.T.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 func (p *pruning) drop() {
@@ -26,7 +27,7 @@ func (w *copying) survey(ctx context.Context, spec CopySpec) error {
 	o := spec.job.CopiedArchive()
 	w.surveyed, _ = w.At()
 	w.prune.drop() // it may be needed now
-	known := snapshot.Known{}
+	known := catalog.Known{}
 	found, err := surveyOf(ctx, w.second, o, known)
 	if err != nil {
 		return w.unread(err)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 func TestTheSecondLocationKeepsOfTheArchiveWhatTheFirstOneKeeps(t *testing.T) {
@@ -150,7 +150,7 @@ func TestARevisionIsSelectedFromTheSecondLocation(t *testing.T) {
 	b.spec.prunes = false
 	b.steps(b.copying())
 	o := b.O.CopiedArchive()
-	f, err := surveyOf(t.Context(), b.second, o, snapshot.Known{})
+	f, err := surveyOf(t.Context(), b.second, o, catalog.Known{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,9 @@ import (
 const (
 	firstArchiveDelay = time.Second
 	lastArchiveDelay  = time.Minute
+	firstMemberDelay  = 200 * time.Millisecond
 	membersDelay      = 5 * time.Second
+	storeDelay        = 10 * time.Second
 	// archiveStable is how long an archiver must run before an earlier failure does not count any more.
 	archiveStable = time.Minute
 )
@@ -50,12 +52,19 @@ func classify(err error, o state.JobSpec) *state.Failure {
 	return failure.Classify(err, o, false)
 }
 
-// delay is the pause after that many failures in a row: 1 s, doubled after each one, at most 1 min. If the members are why, it is
-// at most maxLag or 5 s: what they accept when they are back must not wait for longer.
-func delay(failures int32, err error, maxLag time.Duration) time.Duration {
+// delay is the pause after that many failures in a row: 1 s, or 200 ms after the first failure of a member that others replace, doubled after each one, at most 1 min. If the members are why, it is
+// at most maxLag or 5 s, and if the store serves nobody, at most 10 s: what was written until they are back must not wait for longer. A store
+// that refuses this archive alone is asked less often, because an archiver lists the whole archive when it begins.
+func delay(failures int32, err error, reason string, maxLag time.Duration) time.Duration {
 	limit := lastArchiveDelay
-	if errors.Is(err, failure.ErrMembers) {
+	switch {
+	case errors.Is(err, failure.ErrMembers):
 		limit = min(max(maxLag, membersDelay), lastArchiveDelay)
+	case reason == v1beta2.ReasonStoreUnavailable, reason == v1beta2.ReasonStoreUnreachable:
+		limit = storeDelay
+	}
+	if errors.Is(err, failure.ErrMembers) && failures == 1 {
+		return firstMemberDelay
 	}
 	d := firstArchiveDelay
 	for ; failures > 1 && d < limit; failures-- {

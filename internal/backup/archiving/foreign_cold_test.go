@@ -6,6 +6,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // Another EtcdBackup of the same cluster and folder keeps its snapshots in an archive class on purpose. The own snapshot was deleted, or failed its
@@ -24,7 +25,7 @@ func TestAColdSnapshotOfAnotherEtcdBackupKeepsNoOwnOneFromBeingTaken(t *testing.
 			w.Set(snapshot.ManifestKey(key), objstoretest.Gone)
 		}
 	}
-	known := snapshot.Known{}
+	known := catalog.Known{}
 	f, err := surveyOf(t.Context(), w, w.O, known)
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 const (
@@ -17,7 +17,7 @@ const (
 )
 
 func (k *keeper) run(ctx context.Context) {
-	k.known, k.asked = snapshot.Known{}, map[string]time.Time{}
+	k.known, k.asked = catalog.Known{}, map[string]time.Time{}
 	k.held = objstore.Keep(k.key.Object.Namespace)
 	defer k.held.Release()
 	tick := time.NewTicker(keeperInterval)

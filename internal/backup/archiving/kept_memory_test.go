@@ -10,6 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
 
@@ -20,7 +21,7 @@ func keeperOf(t *testing.T, w *attempttest.Kept, store objstore.Store) (k *keepe
 		job:      &runner{Clients: &clients.Clients{Now: w.Now}, spool: spool.New(t.TempDir(), spool.Options{})},
 		Archiver: &Archiver{turn: make(chan struct{}, 1), news: make(chan struct{}, 1), notify: func() {}, spec: Spec{job: w.O}},
 		store:    store, running: &archiver.Archiver{}, end: func(err error) { *ended = err },
-		known: snapshot.Known{}, asked: map[string]time.Time{}, held: objstore.Keep(w.O.Namespace),
+		known: catalog.Known{}, asked: map[string]time.Time{}, held: objstore.Keep(w.O.Namespace),
 	}, ended
 }
 
@@ -38,7 +39,7 @@ func TestAnOutageOfAStoreLeavesNoMemoryCounted(t *testing.T) {
 	if unread := k.Archiver.look().Unread; unread != "" || *ended == nil { // it got as far as the comparison with its archiver, which has no timeline here
 		t.Fatalf("before: %q, %v", unread, *ended)
 	}
-	k.known = snapshot.Known{} // the operator was restarted
+	k.known = catalog.Known{} // the operator was restarted
 	k.held.Release()
 	for _, key := range w.Keys() {
 		store.Set(key, objstoretest.Lost)

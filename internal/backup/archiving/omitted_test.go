@@ -12,6 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/verify"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // kept is a store with an archive, and asks it what a keeper does.
@@ -23,7 +24,7 @@ func newKept(t *testing.T, newest snapshot.Result) *kept {
 
 // deletes returns the parts of the archive that a keeper deletes.
 func (w *kept) deletes() (keys []string) {
-	known := snapshot.Known{}
+	known := catalog.Known{}
 	f, err := surveyOf(w.T.Context(), w, w.O, known)
 	if err != nil {
 		return nil // it deletes nothing

@@ -46,18 +46,22 @@ func TestEtcdBefore35IsNotArchived(t *testing.T) {
 }
 
 // The archiver paused for up to a minute. A cluster that was resumed or got its quorum back was not archived during the
-// pause.
+// pause, and neither was one whose store was down for some minutes.
 func TestAnArchiverComesBackSoonAfterItsMembers(t *testing.T) {
-	lost, store := ofMembers(errors.New("unavailable")), errors.New("503")
+	lost, store := ofMembers(errors.New("unavailable")), errors.New("refused")
 	for failures := int32(1); failures < 100; failures++ {
-		if d := delay(failures, lost, time.Second); d > 5*time.Second || d < time.Second {
+		if d := delay(failures, lost, "", time.Second); d > 5*time.Second || d < time.Second && failures > 1 {
 			t.Fatalf("after %d failures of the members it waits for %s", failures, d)
 		}
-		if d := delay(failures, lost, time.Hour); d > time.Minute {
+		if d := delay(failures, lost, "", time.Hour); d > time.Minute {
 			t.Fatalf("after %d failures of the members it waits for %s", failures, d)
 		}
 	}
-	if d := delay(20, store, time.Second); d != time.Minute {
-		t.Errorf("after 20 failures of the store it waits for %s", d)
+	for reason, want := range map[string]time.Duration{
+		v1beta2.ReasonStoreUnavailable: 10 * time.Second, v1beta2.ReasonStoreUnreachable: 10 * time.Second, v1beta2.ReasonAccessDenied: time.Minute, v1beta2.ReasonArchiveFenced: time.Minute,
+	} {
+		if d := delay(20, store, reason, time.Second); d != want {
+			t.Errorf("after 20 failures with the reason %s it waits for %s", reason, d)
+		}
 	}
 }

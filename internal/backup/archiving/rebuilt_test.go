@@ -22,7 +22,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/status"
 	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // archived is a random history of one EtcdBackup with a continuous archive: it takes snapshots and archives revisions, segments are lost, proofs
@@ -104,7 +104,7 @@ func (a *archived) spoil(now time.Time) {
 func (a *archived) reported(before v1beta2.EtcdBackupStatus, now time.Time) v1beta2.EtcdBackupStatus {
 	s := a.State
 	s.Status, s.Now = *before.DeepCopy(), now
-	f, err := surveyOf(a.T.Context(), a.Store, state.JobSpecOf(s), snapshot.Known{})
+	f, err := surveyOf(a.T.Context(), a.Store, state.JobSpecOf(s), catalog.Known{})
 	if err != nil {
 		a.T.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestWhatCanBeRestoredIsThatOfTheStore(t *testing.T) {
 				if p := known.LastArchiveProof; p != nil && p.Result == v1beta2.ProofFailed {
 					failed++
 				}
-				if f, err := surveyOf(t.Context(), a.Store, state.JobSpecOf(a.State), snapshot.Known{}); err == nil {
+				if f, err := surveyOf(t.Context(), a.Store, state.JobSpecOf(a.State), catalog.Known{}); err == nil {
 					holes += len(f.survey.Holes)
 					f.survey.Drop()
 				}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -48,14 +49,14 @@ func (s *changeStream) Receive() (archiver.Response, error) {
 	return archiver.Response{Head: archiver.Head{ClusterID: 7, Revision: 2}, Events: []*mvccpb.Event{event}}, nil
 }
 
-// outage is a store that accepts nothing while it is down.
+// outage is a store that accepts no segment while it is down.
 type outage struct {
 	objstore.Store
 	down atomic.Bool
 }
 
 func (o *outage) Put(ctx context.Context, key string, body io.Reader) error {
-	if o.down.Load() {
+	if o.down.Load() && strings.HasSuffix(key, ".segment") {
 		return errors.New("the store is down")
 	}
 	return o.Store.Put(ctx, key, body)
@@ -89,8 +90,8 @@ func TestARunningArchiverWaitsForTheStoreAfterARecoveryThatWasMissed(t *testing.
 			p.Set(key, nil)
 			synctest.Wait()
 		}()
-		<-time.After(time.Minute)
 		store.down.Store(true)
+		<-time.After(time.Minute)
 		p.Set(key, &Spec{recovery: "of Monday"})
 		<-time.After(time.Hour)
 		select {

@@ -11,6 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // A snapshot that replaces a failed one may also fail. It was not replaced until the next scheduled snapshot, for example a day later. The
@@ -48,7 +49,7 @@ func TestEachSnapshotOfAnArchiveThatFailsItsTestIsReplacedWithABackoff(t *testin
 	}
 	asked := make(chan struct{}, 1)
 	a := &Archiver{notify: func() { asked <- struct{}{} }, turn: make(chan struct{}, 1), spec: Spec{job: o}}
-	k := &keeper{job: &runner{Clients: w.Clients, spool: w.Spool}, Archiver: a, known: snapshot.Known{}, asked: map[string]time.Time{}}
+	k := &keeper{job: &runner{Clients: w.Clients, spool: w.Spool}, Archiver: a, known: catalog.Known{}, asked: map[string]time.Time{}}
 	look := func() {
 		index, bases, err := basesOf(t.Context(), w.Store, o, k.known, time.Hour)
 		if err == nil {

@@ -38,9 +38,10 @@ func (t *runner) run(ctx context.Context, a *Archiver) {
 			failures = 0
 		}
 		failures++
-		wait := delay(failures, err, a.current().maxLag)
+		why := classify(err, a.current().job)
+		wait := delay(failures, err, why.Reason, a.current().maxLag)
 		t.metrics.stopped(a.key.Object, a.safe(), t.Now())
-		a.failed(failures, classify(err, a.current().job), t.Now(), wait)
+		a.failed(failures, why, t.Now(), wait)
 		a.notify()
 		if !pause(ctx, wait) {
 			return

@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // A cluster had 500 revisions, and was restored to an older one. It has few more since then, so an EtcdRestore to revision 450 takes that one from the timeline
@@ -42,7 +43,7 @@ func TestWhatAWaitingRestoreNeedsOfAnEarlierHistoryIsKept(t *testing.T) {
 		if err != nil || len(selections) != 1 {
 			t.Fatal(selections, err)
 		}
-		selected := selectedBases(o, selections, bases, snapshot.Known{})
+		selected := selectedBases(o, selections, bases, catalog.Known{})
 		for _, history := range [][]int64{{430, 440}, {320, 330, 340}} {
 			if !slices.ContainsFunc(selected, func(b archive.Base) bool { return slices.Contains(history, b.Point.Revision) }) {
 				t.Errorf("%s: the archive is kept from %v on, and the EtcdRestore may begin with one of the revisions %d", name, selected, history)

@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // The window was shortened, and 100,000 segments were to be deleted. That takes hours. An EtcdRestore to an old revision was created in between and waited for its
@@ -32,7 +33,7 @@ func TestARestoreThatIsCreatedDuringALongPruningKeepsWhatItNeeds(t *testing.T) {
 	}
 
 	w := newKept(t, snapshot.Passed)
-	k := &keeper{job: &runner{Clients: &clients.Clients{Now: w.Now, Secrets: api}}, Archiver: &Archiver{spec: Spec{job: w.O}}, store: w, known: snapshot.Known{}}
+	k := &keeper{job: &runner{Clients: &clients.Clients{Now: w.Now, Secrets: api}}, Archiver: &Archiver{spec: Spec{job: w.O}}, store: w, known: catalog.Known{}}
 	f, err := surveyOf(t.Context(), w, w.O, k.known)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +80,7 @@ func TestARestoreThatIsCreatedWhileTheStoreDeletesNothingKeepsWhatItNeeds(t *tes
 	api, w := fake.NewClientBuilder().WithScheme(scheme).Build(), newKept(t, snapshot.Passed)
 	now := w.Now()
 	job := &runner{Clients: &clients.Clients{Now: func() time.Time { return now }, Secrets: api}}
-	k := &keeper{job: job, Archiver: &Archiver{spec: Spec{job: w.O}}, store: undeletable{w}, known: snapshot.Known{}}
+	k := &keeper{job: job, Archiver: &Archiver{spec: Spec{job: w.O}}, store: undeletable{w}, known: catalog.Known{}}
 	f, err := surveyOf(t.Context(), w, w.O, k.known)
 	if err != nil {
 		t.Fatal(err)

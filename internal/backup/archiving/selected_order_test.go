@@ -7,13 +7,14 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // The copier of snapshots copies the newest one first, so the second location has received the oldest one last. Two EtcdRestores waited. What the
 // older of their bases needs was deleted, because the store had received it later.
 func TestOfTwoSelectedBasesTheOneIsKeptWhoseChangesComeFirst(t *testing.T) {
 	w := newKept(t, snapshot.Passed)
-	known := snapshot.Known{}
+	known := catalog.Known{}
 	f, err := surveyOf(t.Context(), w, w.O, known)
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +42,7 @@ func TestOfTwoSelectedBasesTheOneIsKeptWhoseChangesComeFirst(t *testing.T) {
 // window begins, because the newest snapshot is copied first. So its timeline was not copied, and what is before the base was deleted.
 func TestASelectedBaseOfAnUnknownTimelineIsComparedByTheTimeItWasTaken(t *testing.T) {
 	w := newKept(t, snapshot.Passed)
-	known := snapshot.Known{}
+	known := catalog.Known{}
 	f, err := surveyOf(t.Context(), w, w.O, known)
 	if err != nil {
 		t.Fatal(err)

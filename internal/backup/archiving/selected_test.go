@@ -17,6 +17,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // An EtcdRestore to a point waits for its turn or for a Secret. The window moved on meanwhile, and the operator deleted the segments that lead to the
@@ -49,7 +50,7 @@ func TestTheSegmentsThatAWaitingRestoreNeedsAreKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := &clients.Clients{Now: w.Now, Secrets: fake.NewClientBuilder().WithScheme(scheme).WithObjects(restore).Build()}
-		k := &keeper{job: &runner{Clients: c}, Archiver: &Archiver{spec: Spec{job: w.O}}, store: w, known: snapshot.Known{}}
+		k := &keeper{job: &runner{Clients: c}, Archiver: &Archiver{spec: Spec{job: w.O}}, store: w, known: catalog.Known{}}
 		f, err := surveyOf(t.Context(), w, w.O, k.known)
 		if err != nil {
 			t.Fatal(err)
@@ -72,7 +73,7 @@ func TestNoSegmentIsDeletedWhileTheWaitingRestoresAreNotKnown(t *testing.T) {
 	api := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).Build(), interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
 		return errors.New("no answer")
 	}})
-	k := &keeper{job: &runner{Clients: &clients.Clients{Now: w.Now, Secrets: api}}, Archiver: &Archiver{spec: Spec{job: w.O}}, store: w, known: snapshot.Known{}}
+	k := &keeper{job: &runner{Clients: &clients.Clients{Now: w.Now, Secrets: api}}, Archiver: &Archiver{spec: Spec{job: w.O}}, store: w, known: catalog.Known{}}
 	f, err := surveyOf(t.Context(), w, w.O, k.known)
 	if err != nil {
 		t.Fatal(err)

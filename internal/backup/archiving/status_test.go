@@ -13,10 +13,13 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
+	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
+	"github.com/etcd-suite/etcd-operator/internal/backup/plan"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
@@ -91,7 +94,7 @@ func TestAnArchiveHasASnapshotOfItsOwn(t *testing.T) {
 		asked := make(chan struct{}, 1)
 		a := &Archiver{notify: func() { asked <- struct{}{} }, turn: make(chan struct{}, 1)}
 		k := &keeper{job: &runner{Clients: w.Clients, spool: w.Spool}, Archiver: a, asked: map[string]time.Time{}, survey: survey}
-		k.known = snapshot.Known{"k": snapshot.Reading{Manifest: snapshot.Manifest{Backup: backup, Cluster: snapshot.Cluster{Namespace: o.Namespace, Name: o.Cluster}}}}
+		k.known = catalog.Known{"k": catalog.Reading{Manifest: snapshot.Manifest{Backup: backup, Cluster: snapshot.Cluster{Namespace: o.Namespace, Name: o.Cluster}}}}
 		k.cover(t.Context(), o, bases)
 		if got := len(k.asked) > 0; got != want {
 			t.Errorf("with a snapshot of EtcdBackup %s, it asks for another one: %t, want %t", backup, got, want)
@@ -105,13 +108,13 @@ func TestAnArchiveHasASnapshotOfItsOwn(t *testing.T) {
 // A week of snapshots every five minutes is more than a thousand. The archive before them was neither restorable nor deleted.
 func TestAllSnapshotsOfTheWindowAreBases(t *testing.T) {
 	const window = 168 * time.Hour
-	var items []snapshot.Item
+	var items []catalog.Item
 	for i := range 3000 {
 		at := statetest.T0.Add(-time.Duration(i) * 5 * time.Minute)
-		items = append(items, snapshot.Item{Time: at, Stored: at})
+		items = append(items, catalog.Item{Time: at, Stored: at})
 	}
 	got := needed(items, window)
-	old := func(i snapshot.Item) bool { return statetest.T0.Sub(i.Stored) >= window }
+	old := func(i catalog.Item) bool { return statetest.T0.Sub(i.Stored) >= window }
 	if !slices.ContainsFunc(got, old) {
 		t.Errorf("of 3000 snapshots %d are bases, and none is older than the window", len(got))
 	}
@@ -132,5 +135,33 @@ func TestAnArchiveIsLookedAtAgainAfterAnEtcdBackupWasDeleted(t *testing.T) {
 	p.ForgetOthers(types.NamespacedName{Namespace: "ns", Name: "c"}, "")
 	if len(p.known[key].news) != 1 {
 		t.Error("the status still lists what may have been deleted with another EtcdBackup")
+	}
+}
+
+// The end of the archive in the status was up to a minute old. A user who lost the cluster and the operator with it restored to that end, and lost
+// what was archived after it.
+func TestTheControllerIsNotifiedOfWritesWithinSeconds(t *testing.T) {
+	counted, err := NewMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, notified := statetest.T0, 0
+	k := &keeper{
+		job:      &runner{Clients: &clients.Clients{Now: func() time.Time { return now }}, metrics: counted, copies: newCopies(nil)},
+		Archiver: &Archiver{notify: func() { notified++ }}, surveyed: true,
+		survey: archive.Survey{Covered: true, Ranges: []archive.Range{{Timeline: 1, To: archive.Point{Revision: 1, At: now}}}},
+	}
+	for _, writes := range []bool{true, false} {
+		notified = 0
+		revision := k.told.Revision + 1
+		for range 60 {
+			if now = now.Add(time.Second); writes {
+				revision++
+			}
+			k.publish(archiver.Status{Timeline: 1, Stored: archive.Point{Revision: revision, At: now}, Safe: now})
+		}
+		if least := 60 / int(plan.WritingInterval/time.Second); writes && notified < least || !writes && notified > 1 {
+			t.Errorf("with writes %t: notified %d times in a minute", writes, notified)
+		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/verify"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 const (
@@ -29,7 +29,7 @@ const (
 // found is what the store has of an archive.
 type found struct {
 	survey archive.Survey
-	index  snapshot.Index
+	index  catalog.Index
 	bases  []archive.Base
 	proofs []archive.ProofName
 	last   *v1beta2.ArchiveProof
@@ -45,7 +45,7 @@ func (k *keeper) unread(err error) bool {
 }
 
 // surveyOf reads an archive and its bases. All of it is in the store, so it is the same if the status was lost.
-func surveyOf(ctx context.Context, store objstore.Store, o state.JobSpec, known snapshot.Known) (f found, err error) {
+func surveyOf(ctx context.Context, store objstore.Store, o state.JobSpec, known catalog.Known) (f found, err error) {
 	if f.index, f.bases, err = basesOf(ctx, store, o, known, o.Keep.Window); err != nil {
 		return f, err
 	}

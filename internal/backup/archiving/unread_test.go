@@ -16,6 +16,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/verify"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // A proof failed, and a person deleted its snapshot with its manifest, as the message says. The record of the failure is left. Then another proof
@@ -58,7 +59,7 @@ func TestOneObjectThatTheStoreDoesNotReturnEndsNoSurveyOfAnArchive(t *testing.T)
 					continue // nothing else shows whether a proof has failed
 				}
 				w.Set(key, fault)
-				known := snapshot.Known{}
+				known := catalog.Known{}
 				f, err := surveyOf(t.Context(), w, w.O, known)
 				if err != nil {
 					t.Errorf("fault %d of %s: the survey fails: %v", fault, key, err)
@@ -82,7 +83,7 @@ func TestTheStatusNamesAStartThatTheStoreDoesNotReturn(t *testing.T) {
 	w := newKept(t, snapshot.Passed)
 	key := archive.StartKey(w.O.ArchiveRoot(), 1)
 	w.Set(key, objstoretest.Cold)
-	f, err := surveyOf(t.Context(), w, w.O, snapshot.Known{})
+	f, err := surveyOf(t.Context(), w, w.O, catalog.Known{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // The store lists a segment in the middle of a range and does not return it. A survey reads too few headers to find that, but a proof of the archive had
@@ -16,7 +17,7 @@ import (
 func TestNoRangeHasASegmentThatAProofCouldNotRead(t *testing.T) {
 	w := newKept(t, snapshot.Passed)
 	ranges := func() (ranges []archive.Range, says string) {
-		f, err := surveyOf(t.Context(), w, w.O, snapshot.Known{})
+		f, err := surveyOf(t.Context(), w, w.O, catalog.Known{})
 		if err != nil {
 			t.Fatal(err)
 		}

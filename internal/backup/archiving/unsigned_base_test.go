@@ -20,6 +20,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // sign signs all snapshots, and requires that.
@@ -108,7 +109,7 @@ func TestUnsignedSnapshotsTakeNoPlaceOfWhatAWaitingRestoreMayBeginWith(t *testin
 	if err != nil || len(selections) != 1 {
 		t.Fatal(selections, err)
 	}
-	known := snapshot.Known{}
+	known := catalog.Known{}
 	f, err := surveyOf(t.Context(), w, w.O, known)
 	if err != nil {
 		t.Fatal(err)

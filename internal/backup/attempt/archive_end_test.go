@@ -20,7 +20,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/verify"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 )
 
 // The cache may not show a recovery yet when the survivor already serves. An archiver that began then could mix two histories.
@@ -74,11 +74,11 @@ func (s *sending) Close() error { s.closed = true; return nil }
 func TestAnArchiveBeginsBeforeTheRestoreTestOfItsSnapshot(t *testing.T) {
 	w := attempttest.NewWorld(t)
 	var bases []archive.Base
-	w.Drill = func(context.Context, snapshot.RestoreTestRequest) (snapshot.RestoreTestResult, error) {
+	w.Drill = func(context.Context, proof.RestoreTestRequest) (proof.RestoreTestResult, error) {
 		if len(bases) != 1 || bases[0].Point.Revision != 42 {
 			t.Errorf("when the restore test begins, the archiver has the bases %+v, want that of revision 42", bases)
 		}
-		return snapshot.RestoreTestResult{}, dbfile.ErrMemory
+		return proof.RestoreTestResult{}, dbfile.ErrMemory
 	}
 	s := statetest.Series(statetest.Verifies)
 	s.Spec.Continuous = &v1beta2.ContinuousArchive{}

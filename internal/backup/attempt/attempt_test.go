@@ -23,6 +23,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 )
@@ -159,8 +160,8 @@ func (undeletable) Delete(context.Context, string) error { return errors.New("ob
 func TestAnAttemptFailsWithTheReasonOf(t *testing.T) {
 	failing := func(err error) func(*attempttest.World) {
 		return func(w *attempttest.World) {
-			w.Save = func(context.Context, snapshot.Request) (snapshot.Saved, error) {
-				return snapshot.Saved{}, fmt.Errorf("save snapshot k: %w", err)
+			w.Save = func(context.Context, save.Request) (save.Saved, error) {
+				return save.Saved{}, fmt.Errorf("save snapshot k: %w", err)
 			}
 		}
 	}
@@ -216,7 +217,7 @@ func noStore(context.Context, connect.Access) (objstore.Store, error) {
 
 func hasOneSecond(s *state.State) { s.Spec.BackupPolicy = &v1beta2.BackupPolicy{TimeoutInSecond: 1} }
 
-func tooLate(ctx context.Context, _ snapshot.Request) (snapshot.Saved, error) {
+func tooLate(ctx context.Context, _ save.Request) (save.Saved, error) {
 	<-ctx.Done()
-	return snapshot.Saved{}, ctx.Err()
+	return save.Saved{}, ctx.Err()
 }

@@ -24,6 +24,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 )
 
 // These tests are about what the status claims: a snapshot that is not there, not the one that was asked for, or not tested, must not be
@@ -68,7 +70,7 @@ func TestASnapshotByAClockThatWasAheadIsNeverNew(t *testing.T) {
 // The same path may lead to another store after an edit. Its object was never tested.
 func TestAOneShotInAnotherStoreIsTested(t *testing.T) {
 	w := attempttest.NewWorld(t)
-	attempttest.Drilling(w, snapshot.RestoreTestResult{Compared: true}, nil)
+	attempttest.Drilling(w, proof.RestoreTestResult{Compared: true}, nil)
 	s := statetest.One(statetest.Verifies)
 	r := w.Attempt(s)
 	s.Attempt = &state.Attempt{Generation: 1, Number: 1, StartedAt: s.Now, Result: &r}
@@ -76,18 +78,18 @@ func TestAOneShotInAnotherStoreIsTested(t *testing.T) {
 	s.Attempt = nil
 
 	other := attempttest.NewWorld(t)
-	var first *snapshot.Saved
-	save := other.Save
-	other.Save = func(ctx context.Context, r snapshot.Request) (snapshot.Saved, error) {
+	var first *save.Saved
+	saveSnapshot := other.Save
+	other.Save = func(ctx context.Context, r save.Request) (save.Saved, error) {
 		if first != nil { // the second time, the object exists
-			return snapshot.Saved{Manifest: first.Manifest, Found: true}, nil
+			return save.Saved{Manifest: first.Manifest, Found: true}, nil
 		}
-		saved, err := save(ctx, r)
+		saved, err := saveSnapshot(ctx, r)
 		first = &saved
 		return saved, err
 	}
 	for try := range 2 {
-		tested := attempttest.Drilling(other, snapshot.RestoreTestResult{}, snapshot.ErrNotTested)
+		tested := attempttest.Drilling(other, proof.RestoreTestResult{}, proof.ErrNotTested)
 		if r := other.Attempt(s); r.Failure == nil || len(*tested) != 1 {
 			t.Errorf("try %d: tests in the other store: %q, failure %v", try, *tested, r.Failure)
 		}
@@ -99,8 +101,8 @@ func TestAOneShotInAnotherStoreIsTested(t *testing.T) {
 func TestASnapshotFromBeforeARecoveryIsNotComparedWithTheCluster(t *testing.T) {
 	w := attempttest.NewWorld(t)
 	db := dbfiletest.New(t, attempttest.MemberOfDatabase).Put(10, 200)
-	w.Save, w.Drill = snapshot.Save, snapshot.RunRestoreTest
-	w.Source = func(string, ask.Access) snapshot.Source { return attempttest.Steady(db.Snapshot()) }
+	w.Save, w.Drill = save.Snapshot, proof.RunRestoreTest
+	w.Source = func(string, ask.Access) save.Source { return attempttest.Steady(db.Snapshot()) }
 	w.Probe = func(context.Context, []string, ask.Access) []ask.Answer {
 		a := clientstest.Member("a", db.Revision())
 		a.Status.MemberID = attempttest.MemberOfDatabase

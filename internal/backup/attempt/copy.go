@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/copier"
 )
 
 // secondIn is the job spec for the second location in a store. With a continuous archive, which is copied there, retention keeps what the archive needs. So it
@@ -63,7 +64,7 @@ func (t *Job) copyTo(ctx context.Context, o state.JobSpec, progress *queue.Progr
 	}
 	keep := second.Keep
 	keep.Now, keep.Signers = t.Now(), signers
-	done, err := snapshot.Copy(ctx, snapshot.CopyRequest{
+	done, err := copier.Copy(ctx, copier.Request{
 		From: from, To: to, FromSeries: o.SeriesOf(etcd.ID(id)), ToSeries: second.SeriesOf(etcd.ID(id)), Policy: keep, Signers: signers,
 		Progress: func(key string, size int64) func(int64) { return progress.Passing("copying "+key, size) },
 	})
@@ -95,7 +96,7 @@ func (t *Job) sameStore(ctx context.Context, o state.JobSpec, id etcd.ID, from, 
 		return nil
 	}
 	pair := o.Target.Store() + " " + o.Target.Path() + "\n" + o.Copy.Store() + " " + o.Copy.Path()
-	proof, err := snapshot.SameStore(ctx, from, to, o.SeriesOf(id), string(o.UID), pair)
+	proof, err := copier.SameStore(ctx, from, to, o.SeriesOf(id), string(o.UID), pair)
 	switch {
 	case err != nil:
 		return ofLocation(ctx, err, o.Second())

@@ -19,6 +19,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 )
 
@@ -26,16 +27,16 @@ import (
 func archivedWeek(t *testing.T, changes ...statetest.Change) (*attempttest.World, state.State) {
 	t.Helper()
 	w := attempttest.NewWorld(t)
-	w.Save = func(ctx context.Context, r snapshot.Request) (snapshot.Saved, error) { // as world.saved, with the SHA-256 of the object
+	w.Save = func(ctx context.Context, r save.Request) (save.Saved, error) { // as world.saved, with the SHA-256 of the object
 		m := snapshot.Manifest{
 			FormatVersion: snapshot.FormatVersion, Cluster: r.Cluster, EtcdVersion: r.EtcdVersion, Revision: r.MinRevision + 1, Size: 4,
 			SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte("data"))), CreatedAt: r.Time.UTC(), Attempt: r.Attempt, Backup: r.Backup,
 		}
 		content, err := m.Encode()
 		if err != nil {
-			return snapshot.Saved{}, err
+			return save.Saved{}, err
 		}
-		return snapshot.Saved{Manifest: m}, errors.Join(w.Store.Put(ctx, r.Key, strings.NewReader("data")), w.Store.Put(ctx, snapshot.ManifestKey(r.Key), strings.NewReader(string(content))))
+		return save.Saved{Manifest: m}, errors.Join(w.Store.Put(ctx, r.Key, strings.NewReader("data")), w.Store.Put(ctx, snapshot.ManifestKey(r.Key), strings.NewReader(string(content))))
 	}
 	s := statetest.Series(append([]statetest.Change{statetest.Keep(2), func(s *state.State) { s.Spec.Continuous = &v1beta2.ContinuousArchive{Window: "168h"} }}, changes...)...)
 	for hour := range 6 {

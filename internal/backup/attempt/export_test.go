@@ -5,7 +5,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 )
 
 // The tests of this package use attempttest, which imports it.
@@ -18,7 +18,7 @@ var (
 	Sweep          = sweep
 )
 
-func (t *Job) OfHistory(o state.JobSpec, from ask.Answer, source snapshot.Source) snapshot.Source {
+func (t *Job) OfHistory(o state.JobSpec, from ask.Answer, source save.Source) save.Source {
 	return t.ofHistory(o, from, source)
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
@@ -52,13 +52,13 @@ func TestAttemptsThatWaitForARestoreTestHoldBoundedMemory(t *testing.T) {
 	w.Store = objstore.Bounded(crowdedStore{Store: w.Store}, objstore.DefaultLimits)
 	ctx, cancel := context.WithCancel(t.Context())
 	stalls := make(chan struct{})
-	w.Drill = func(ctx context.Context, _ snapshot.RestoreTestRequest) (snapshot.RestoreTestResult, error) {
+	w.Drill = func(ctx context.Context, _ proof.RestoreTestRequest) (proof.RestoreTestResult, error) {
 		select {
 		case stalls <- struct{}{}:
 		default:
 		}
 		<-ctx.Done() // the server sends a byte now and then
-		return snapshot.RestoreTestResult{}, context.Cause(ctx)
+		return proof.RestoreTestResult{}, context.Cause(ctx)
 	}
 	live := func() uint64 {
 		runtime.GC()

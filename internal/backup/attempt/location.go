@@ -7,7 +7,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/failure"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/copier"
 )
 
 // uncopied adds to the result why some snapshots could not be copied. It is an error if the newest is one of them, or if an object is damaged.
@@ -26,7 +26,7 @@ func uncopied(ctx context.Context, r state.Result, o state.JobSpec, err error) (
 
 // ofLocation classifies an error of the second location, so that its advice names the right bucket.
 func ofLocation(ctx context.Context, err error, second state.JobSpec) error {
-	if errors.Is(err, snapshot.ErrCopySource) {
+	if errors.Is(err, copier.ErrSource) {
 		return err
 	}
 	return &failure.Error{Failure: *failure.Classify(err, second, errors.Is(context.Cause(ctx), context.DeadlineExceeded))}

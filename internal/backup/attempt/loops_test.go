@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 )
 
 // draftOf returns the content of a draft of an EtcdBackup.
@@ -50,7 +51,7 @@ func TestNoLoopEndsAtAnObjectThatTheStoreRefusesToDelete(t *testing.T) {
 			return err
 		}},
 		"drafts of a one-shot": {name: func(i int) string { return fmt.Sprintf("one.db.draft-%016x", i) }, run: func(ctx context.Context, m *objstoretest.Memory) error {
-			return snapshot.DropDrafts(ctx, m, "one.db", "uid")
+			return save.DropDrafts(ctx, m, "one.db", "uid")
 		}},
 		"objects of the clock": {name: func(i int) string { return fmt.Sprintf("clock-%d", i) }, run: func(ctx context.Context, m *objstoretest.Memory) error {
 			return attempt.DeleteClocks(ctx, m, "clock-")

@@ -11,6 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // keptShown is how many snapshots the status lists.
@@ -25,7 +26,7 @@ func (t *Job) kept(ctx context.Context, o state.JobSpec, s stored, deleted []str
 		return nil
 	}
 	if s.signers.Required() && len(items) < n {
-		earlier, err := s.newest(ctx, o, t.Now(), n-len(items), func(i snapshot.Item) bool {
+		earlier, err := s.newest(ctx, o, t.Now(), n-len(items), func(i catalog.Item) bool {
 			return !s.signed(i) && (len(items) == 0 || i.Key < items[len(items)-1].Key)
 		})
 		if err != nil {
@@ -34,8 +35,12 @@ func (t *Job) kept(ctx context.Context, o state.JobSpec, s stored, deleted []str
 		items = append(items, earlier...)
 	}
 	var out []v1beta2.Snapshot
+	gone := map[string]bool{}
+	for _, key := range deleted {
+		gone[key] = true
+	}
 	for _, item := range items {
-		if len(out) < keptShown && !slices.Contains(deleted, item.Key) {
+		if len(out) < keptShown && !gone[item.Key] {
 			told := o.Shown(item.Key, s.known[item.Key].Manifest, s.signers)
 			told.RestoreTest = testResults[item.Verdict]
 			out = append(out, told)
@@ -49,6 +54,9 @@ var prunePart = 100
 
 // pruneUnneeded deletes the names of snapshots that no EtcdRestore needs. why says which ones are kept for one; empty if there are none.
 func (t *Job) pruneUnneeded(ctx context.Context, o state.JobSpec, s stored, names []string) (deleted []string, why string, err error) {
+	if len(names) == 0 {
+		return nil, "", nil
+	}
 	all := slices.Clone(names)
 	for _, item := range s.index.Items {
 		all = append(all, item.Key)
@@ -56,18 +64,30 @@ func (t *Job) pruneUnneeded(ctx context.Context, o state.JobSpec, s stored, name
 	slices.Sort(all)
 	all = slices.Compact(all)
 	usable := s.usable(all)
-	for left := names; ; {
-		free, needed, failed := t.Unneeded(ctx, o, left, all, usable)
+	done := map[string]bool{}
+	for {
+		needs, failed := t.Needs(ctx, o)
+		if failed != nil {
+			return deleted, why, cmp.Or(err, failed)
+		}
+		left := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return done[name] })
+		free, needed, failed := needs.Unneeded(ctx, o.Target.Bucket, left, all, usable)
 		if why = cmp.Or(needed, why); failed != nil || len(free) == 0 {
 			return deleted, why, cmp.Or(err, failed)
 		}
-		part := firstPart(free)
-		removed, failed := prune(ctx, s.store, part)
-		deleted, err = append(deleted, removed...), cmp.Or(err, failed)
-		if failed != nil && !objstore.OfObject(failed) {
-			return deleted, why, err
+		for same := true; same && len(free) > 0; {
+			part := firstPart(free)
+			removed, failed := prune(ctx, s.store, part)
+			deleted, err = append(deleted, removed...), cmp.Or(err, failed)
+			if free = free[len(part):]; len(free) == 0 || failed != nil && !objstore.OfObject(failed) {
+				return deleted, why, err
+			}
+			for _, name := range part {
+				done[name] = true
+			}
+			now, failed := t.Needs(ctx, o) // to choose again takes long
+			same = failed == nil && now.Equal(needs)
 		}
-		left = slices.DeleteFunc(slices.Clone(left), func(name string) bool { return slices.Contains(part, name) })
 	}
 }
 

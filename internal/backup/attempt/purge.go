@@ -11,11 +11,14 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/failure"
 	"github.com/etcd-suite/etcd-operator/internal/backup/queue"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 )
 
 // purgeSnapshots deletes all of these names, those of several snapshots at the same time. A long series would outlast plan.PurgeLimit otherwise. It
@@ -101,9 +104,9 @@ func (t *Job) purgeLocation(ctx context.Context, o state.JobSpec) (state.Result,
 // purgeFrom deletes what it may. held says which snapshot is kept for an EtcdRestore; empty if none is.
 func (t *Job) purgeFrom(ctx context.Context, o state.JobSpec, store objstore.Store) (removed state.Result, held string, err error) {
 	series := snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster}
-	prefix, list := o.Target.Key, snapshot.ListObject
+	prefix, list := o.Target.Key, catalog.ListObject
 	if o.Series {
-		prefix, list = series.Lives(), snapshot.List
+		prefix, list = series.Lives(), catalog.List
 	}
 	listing, err := list(ctx, store, prefix)
 	if err != nil {
@@ -113,8 +116,14 @@ func (t *Job) purgeFrom(ctx context.Context, o state.JobSpec, store objstore.Sto
 	for _, e := range listing.Snapshots {
 		usable[e.Key] = e.Verdict != snapshot.Failed && !e.Manifest.NoQuorum
 	}
-	written := snapshot.Written(listing, o.AttemptPrefix())
-	unneeded, held, err := t.Unneeded(ctx, o, written, written, func(key string) bool { return usable[key] })
+	written := catalog.Written(listing, o.AttemptPrefix())
+	var needs clients.Needs
+	if len(written) > 0 {
+		if needs, err = t.Needs(ctx, o); err != nil {
+			return state.Result{}, "", err
+		}
+	}
+	unneeded, held, err := needs.Unneeded(ctx, o.Target.Bucket, written, written, func(key string) bool { return usable[key] })
 	if err != nil {
 		return state.Result{}, "", err
 	}
@@ -128,7 +137,7 @@ func (t *Job) purgeFrom(ctx context.Context, o state.JobSpec, store objstore.Sto
 		}
 	}
 	if !o.Series {
-		if err := snapshot.DropDrafts(ctx, store, o.Target.Key, o.AttemptPrefix()); err != nil {
+		if err := save.DropDrafts(ctx, store, o.Target.Key, o.AttemptPrefix()); err != nil {
 			return removed, held, err
 		}
 		return removed, held, sweepUploads(ctx, store, prefix, func(key string, started time.Time) bool {
@@ -146,7 +155,7 @@ func (t *Job) purgeLeftovers(ctx context.Context, o state.JobSpec, store objstor
 	if _, err := sweep(ctx, store, series, o.AttemptPrefix(), t.Now().Add(-OrphanAge), t.Now().Add(-LeftoverAge), true); err != nil {
 		return removed, err
 	}
-	left, err := snapshot.FindLeftovers(ctx, store, series, o.AttemptPrefix(), endOfTime)
+	left, err := catalog.FindLeftovers(ctx, store, series, o.AttemptPrefix(), endOfTime)
 	if err != nil {
 		return removed, err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/queue"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
@@ -22,12 +22,12 @@ func TestAttemptsThatWaitForARestoreTestDelayNoSnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := attempttest.NewWorld(t)
 		free := make(chan struct{})
-		w.Drill = func(ctx context.Context, _ snapshot.RestoreTestRequest) (snapshot.RestoreTestResult, error) {
+		w.Drill = func(ctx context.Context, _ proof.RestoreTestRequest) (proof.RestoreTestResult, error) {
 			select { // the slow restore test of one tenant
 			case <-free:
-				return snapshot.RestoreTestResult{Compared: true}, nil
+				return proof.RestoreTestResult{Compared: true}, nil
 			case <-ctx.Done():
-				return snapshot.RestoreTestResult{}, context.Cause(ctx)
+				return proof.RestoreTestResult{}, context.Cause(ctx)
 			}
 		}
 		options := queue.Options{MaxConcurrent: 4, MaxRestoreTests: 1}

@@ -10,13 +10,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 )
 
 // sameHistory is the source of a snapshot that may be a base of a continuous archive. The manifest will say after which recovery the snapshot
 // was taken: with an earlier one it would be a base of the history that was lost. So the recovery is confirmed after the member has begun to
 // send.
 type sameHistory struct {
-	snapshot.Source
+	save.Source
 	confirm func(context.Context) error
 }
 
@@ -34,7 +35,7 @@ func (s sameHistory) Snapshot(ctx context.Context) (io.ReadCloser, int64, error)
 
 // ofHistory returns the source of a snapshot. One without quorum is no base, so its history does not matter. Another EtcdBackup may archive the
 // cluster into the folder, so each snapshot of a series may be a base.
-func (t *Job) ofHistory(o state.JobSpec, from ask.Answer, source snapshot.Source) snapshot.Source {
+func (t *Job) ofHistory(o state.JobSpec, from ask.Answer, source save.Source) save.Source {
 	if !o.Archived && !o.Series || from.NotServing != nil {
 		return source
 	}
@@ -45,7 +46,7 @@ func (t *Job) ofHistory(o state.JobSpec, from ask.Answer, source snapshot.Source
 const emptyRevision = 1
 
 // fillRequest adds what is known about a snapshot that is taken now from a member.
-func fillRequest(o state.JobSpec, r *snapshot.Request, from ask.Answer, answers []ask.Answer, now time.Time) {
+func fillRequest(o state.JobSpec, r *save.Request, from ask.Answer, answers []ask.Answer, now time.Time) {
 	id := from.Status.ClusterID
 	r.Key, r.Encoder = o.Target.Key, o.Encoder
 	if o.Series {
@@ -68,7 +69,7 @@ func fillRequest(o state.JobSpec, r *snapshot.Request, from ask.Answer, answers 
 }
 
 // resultOf is the Result of an attempt that has saved or found a snapshot.
-func resultOf(o state.JobSpec, key string, saved snapshot.Saved, signers snapshot.Signers) state.Result {
+func resultOf(o state.JobSpec, key string, saved save.Saved, signers snapshot.Signers) state.Result {
 	told := o.Shown(key, saved.Manifest, signers)
 	return state.Result{Found: saved.Found, Snapshot: &told}
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 )
 
 func TestFailedVerificationsDeleteNoVerifiedSnapshot(t *testing.T) {
 	w := attempttest.NewWorld(t)
-	attempttest.Drilling(w, snapshot.RestoreTestResult{}, nil)
+	attempttest.Drilling(w, proof.RestoreTestResult{}, nil)
 	good := w.Attempt(statetest.Series(statetest.Keep(2), statetest.Verifies))
-	attempttest.Drilling(w, snapshot.RestoreTestResult{}, snapshot.ErrDiffers)
+	attempttest.Drilling(w, proof.RestoreTestResult{}, proof.ErrDiffers)
 	for hour := range 5 {
 		w.Now = statetest.At(statetest.T0.Add(time.Duration(hour+1) * time.Hour))
 		if r := w.Attempt(statetest.Series(statetest.Keep(2), statetest.Verifies)); r.Failure == nil || r.Pruned > 0 {
@@ -31,7 +31,7 @@ func TestFailedVerificationsDeleteNoVerifiedSnapshot(t *testing.T) {
 		t.Fatalf("the only verified snapshot is deleted, left %q", w.Keys())
 	}
 	w.Now = statetest.At(statetest.T0.Add(6 * time.Hour))
-	attempttest.Drilling(w, snapshot.RestoreTestResult{}, nil)
+	attempttest.Drilling(w, proof.RestoreTestResult{}, nil)
 	if r := w.Attempt(statetest.Series(statetest.Keep(2), statetest.Verifies)); r.Failure != nil || !w.Has(r.Snapshot) {
 		t.Errorf("after the next success: %+v", r)
 	}
@@ -39,7 +39,7 @@ func TestFailedVerificationsDeleteNoVerifiedSnapshot(t *testing.T) {
 
 func TestAFailedVerificationTakesNoSnapshotBeforeTheNextIsDue(t *testing.T) {
 	w := attempttest.NewWorld(t)
-	read := attempttest.Drilling(w, snapshot.RestoreTestResult{}, snapshot.ErrDiffers)
+	read := attempttest.Drilling(w, proof.RestoreTestResult{}, proof.ErrDiffers)
 	first := w.Attempt(statetest.Series(statetest.Verifies))
 	for minute := range 12 {
 		w.Now = statetest.At(statetest.T0.Add(time.Duration(minute*5) * time.Minute))
@@ -55,10 +55,10 @@ func TestAFailedVerificationTakesNoSnapshotBeforeTheNextIsDue(t *testing.T) {
 
 func TestASnapshotThatCouldNotBeVerifiedReplacesNoneInTheStore(t *testing.T) {
 	w := attempttest.NewWorld(t)
-	attempttest.Drilling(w, snapshot.RestoreTestResult{}, nil)
+	attempttest.Drilling(w, proof.RestoreTestResult{}, nil)
 	named := w.Attempt(statetest.Series(statetest.Keep(1), statetest.Verifies)).Snapshot
 	w.Now = statetest.At(statetest.T0.Add(time.Hour))
-	attempttest.Drilling(w, snapshot.RestoreTestResult{}, errors.New("connection reset"))
+	attempttest.Drilling(w, proof.RestoreTestResult{}, errors.New("connection reset"))
 	if r := w.Attempt(statetest.Series(statetest.Keep(1), statetest.Verifies)); r.Failure == nil || !w.Has(named) {
 		t.Errorf("%+v; the status names %s, which is deleted: left %q", r, named.Path, w.Keys())
 	}

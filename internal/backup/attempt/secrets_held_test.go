@@ -20,7 +20,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
@@ -60,9 +60,9 @@ func TestAttemptsThatWaitForARestoreTestHoldNoSecrets(t *testing.T) {
 		return keeping{w.Store, opened}, err
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	w.Drill = func(ctx context.Context, _ snapshot.RestoreTestRequest) (snapshot.RestoreTestResult, error) {
+	w.Drill = func(ctx context.Context, _ proof.RestoreTestRequest) (proof.RestoreTestResult, error) {
 		<-ctx.Done() // the server sends a byte now and then
-		return snapshot.RestoreTestResult{}, context.Cause(ctx)
+		return proof.RestoreTestResult{}, context.Cause(ctx)
 	}
 	live := func() uint64 {
 		runtime.GC()

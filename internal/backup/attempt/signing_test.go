@@ -23,6 +23,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
 	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 )
 
 // streamed is a member that sends these bytes.
@@ -55,11 +57,11 @@ func signingSecret(t *testing.T) *corev1.Secret {
 func newSigningWorld(t *testing.T, secret *corev1.Secret) *attempttest.World {
 	w := attempttest.NewWorld(t, secret)
 	content := dbfiletest.New(t, uint64(clientstest.Member("a", 41).Status.MemberID)).Put(60, 20).Snapshot()
-	w.Source = func(string, ask.Access) snapshot.Source { return streamed(content) }
+	w.Source = func(string, ask.Access) save.Source { return streamed(content) }
 	w.Hash = func(context.Context, string, ask.Access, int64) (uint32, int64, error) {
 		return 0, 0, errors.New("not compared here")
 	}
-	w.Save, w.Drill = snapshot.Save, snapshot.RunRestoreTest
+	w.Save, w.Drill = save.Snapshot, proof.RunRestoreTest
 	return w
 }
 

@@ -14,7 +14,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
 
@@ -24,16 +25,16 @@ func TestConcurrentSnapshotsDoNotFillTheSpoolVolume(t *testing.T) {
 		w.Spool = spool.New(t.TempDir(), spool.Options{Limit: 320 << 20}) // 300 MiB for attempts
 		size := int64(200 << 20)
 		var running, most atomic.Int32
-		w.Save = func(ctx context.Context, r snapshot.Request) (snapshot.Saved, error) {
+		w.Save = func(ctx context.Context, r save.Request) (save.Saved, error) {
 			share, err := r.Spool.Reserve(ctx, r.Expected)
 			if err != nil {
-				return snapshot.Saved{}, err
+				return save.Saved{}, err
 			}
 			defer share.Release()
 			most.Store(max(most.Load(), running.Add(1)))
 			defer running.Add(-1)
 			<-time.After(time.Minute)
-			return snapshot.Saved{}, errors.New("enough")
+			return save.Saved{}, errors.New("enough")
 		}
 		from := clientstest.Member("a", 41)
 		from.Status.DBSize = size
@@ -59,7 +60,7 @@ func TestConcurrentSnapshotsDoNotFillTheSpoolVolume(t *testing.T) {
 func TestARestoreTestReservesTwiceTheDatabase(t *testing.T) {
 	w := attempttest.NewWorld(t)
 	w.Spool = spool.New(t.TempDir(), spool.Options{Limit: 320 << 20})
-	w.Drill = snapshot.RunRestoreTest
+	w.Drill = proof.RunRestoreTest
 	o := state.JobSpecOf(statetest.Series(statetest.Proven(time.Minute)))
 	o.Kind, o.Newest.Size = state.KindDrill, 100<<20
 	r := w.Run(t.Context(), o, &queue.Progress{})

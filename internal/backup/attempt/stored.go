@@ -12,6 +12,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 )
 
 // lookback is how many of the newest snapshots in a folder an attempt reads to find its own.
@@ -21,8 +23,8 @@ const lookback = 64
 type stored struct {
 	store  objstore.Store
 	series snapshot.Series
-	index  snapshot.Index
-	known  snapshot.Known
+	index  catalog.Index
+	known  catalog.Known
 	// signers of the snapshots. Without any, no snapshot has to be signed.
 	signers snapshot.Signers
 	// ahead is how far this clock is ahead of the store's. It is nil if that was not measured.
@@ -34,14 +36,14 @@ type stored struct {
 // newest returns at most n of the newest snapshots of the EtcdBackup that count, newest first. It ignores those from the future. If the memory has no room for
 // their manifests, it returns those that it has read. Then the index is incomplete, so that nothing is deleted. Of the manifests that the attempt has
 // not read, it reads the newest ones only.
-func (s *stored) newest(ctx context.Context, o state.JobSpec, now time.Time, n int, counts func(snapshot.Item) bool) ([]snapshot.Item, error) {
-	items := slices.DeleteFunc(slices.Clone(s.index.Items), func(i snapshot.Item) bool {
+func (s *stored) newest(ctx context.Context, o state.JobSpec, now time.Time, n int, counts func(catalog.Item) bool) ([]catalog.Item, error) {
+	items := slices.DeleteFunc(slices.Clone(s.index.Items), func(i catalog.Item) bool {
 		return i.Series != s.series || i.Future(now)
 	})
 	left := lookback + n
-	var out []snapshot.Item
+	var out []catalog.Item
 	for chunk := range slices.Chunk(items, 8) {
-		unread := slices.DeleteFunc(slices.Clone(chunk), func(i snapshot.Item) bool { _, read := s.known[i.Key]; return read })
+		unread := slices.DeleteFunc(slices.Clone(chunk), func(i catalog.Item) bool { _, read := s.known[i.Key]; return read })
 		unread = unread[:min(len(unread), left)]
 		left -= len(unread)
 		var err error
@@ -68,7 +70,7 @@ func (s *stored) newest(ctx context.Context, o state.JobSpec, now time.Time, n i
 }
 
 // signed reports whether a snapshot whose manifest was read has the signature that is required. Without signers, each has.
-func (s *stored) signed(item snapshot.Item) bool {
+func (s *stored) signed(item catalog.Item) bool {
 	return s.signers.Check(item.Key, s.known[item.Key].Manifest) == nil
 }
 
@@ -96,7 +98,7 @@ func (s *stored) usable(keys []string) func(key string) bool {
 // the operator handles a request before it takes any other snapshot.
 //
 // If the snapshots are signed, only a signed one counts: the status will name it, and who can write to the bucket can write a manifest.
-func (s *stored) satisfied(ctx context.Context, o state.JobSpec, attempt string, now time.Time) (*snapshot.Item, error) {
+func (s *stored) satisfied(ctx context.Context, o state.JobSpec, attempt string, now time.Time) (*catalog.Item, error) {
 	n := 1
 	if o.Request != "" {
 		n = lookback
@@ -122,7 +124,7 @@ func (s *stored) satisfied(ctx context.Context, o state.JobSpec, attempt string,
 }
 
 // savedAt returns when a snapshot was saved. The time in its key comes from a clock that was ahead if the store received the object well before.
-func savedAt(item snapshot.Item) time.Time {
+func savedAt(item catalog.Item) time.Time {
 	if stored := item.Stored; !stored.IsZero() && stored.Add(snapshot.Skew).Before(item.Time) {
 		return stored
 	}
@@ -131,7 +133,7 @@ func savedAt(item snapshot.Item) time.Time {
 
 // reportedNewer returns whether the status reports a newer snapshot of the series than the item. A time in the future comes from a clock that was
 // ahead, and does not count.
-func (s *stored) reportedNewer(o state.JobSpec, item snapshot.Item, now time.Time) bool {
+func (s *stored) reportedNewer(o state.JobSpec, item catalog.Item, now time.Time) bool {
 	at, err := time.Parse(time.RFC3339, o.Newest.CreatedAt)
 	return err == nil && !clock.Ahead(at, now) && item.Time.Before(at) && strings.HasPrefix(o.Newest.Path, o.Target.Bucket+"/"+s.series.Prefix())
 }
@@ -139,7 +141,7 @@ func (s *stored) reportedNewer(o state.JobSpec, item snapshot.Item, now time.Tim
 // complete writes the manifests that earlier attempts could not write, and then asks for those that the listing omits. young reports whether one that
 // still has no manifest makes another snapshot unnecessary: without that, each attempt would store another object while the store refuses manifests.
 func (s *stored) complete(ctx context.Context, o state.JobSpec, attempt string, now time.Time) (young bool, err error) {
-	open, err := s.index.Complete(ctx, s.store, s.series, s.known, o.AttemptPrefix(), s.signers)
+	open, err := save.CompleteNewest(ctx, &s.index, s.store, s.series, s.known, o.AttemptPrefix(), s.signers)
 	for key, reading := range open {
 		named, _ := snapshot.ParseKey(key)
 		asked := o.Request != "" && reading.Manifest.Attempt == attempt
@@ -152,15 +154,15 @@ func (s *stored) complete(ctx context.Context, o state.JobSpec, attempt string, 
 }
 
 // finish completes snapshots of all incarnations of the cluster, and returns the keys of the objects without a manifest that are left.
-func (s *stored) finish(ctx context.Context, o state.JobSpec, left snapshot.Leftovers) (kept []string, err error) {
+func (s *stored) finish(ctx context.Context, o state.JobSpec, left catalog.Leftovers) (kept []string, err error) {
 	const most = 4 // each of them is read
 	kept = left.Keep
 	more := max(0, len(left.Unfinished)-most)
 	for _, u := range left.Unfinished[:more] {
 		kept = append(kept, u.Key)
 	}
-	err = objstore.Each(ctx, left.Unfinished[more:], func(u snapshot.Drafted) error {
-		_, done, err := u.Complete(ctx, s.store, o.AttemptPrefix(), s.signers)
+	err = objstore.Each(ctx, left.Unfinished[more:], func(u catalog.Drafted) error {
+		_, done, err := save.Complete(ctx, u, s.store, o.AttemptPrefix(), s.signers)
 		if !done {
 			kept = append(kept, u.Key)
 		}
@@ -170,9 +172,9 @@ func (s *stored) finish(ctx context.Context, o state.JobSpec, left snapshot.Left
 }
 
 // add adds the snapshot that was just saved.
-func (s *stored) add(key string, m snapshot.Manifest) *snapshot.Item {
+func (s *stored) add(key string, m snapshot.Manifest) *catalog.Item {
 	s.index.Add(key, m)
-	s.known[key] = snapshot.Reading{Manifest: m}
+	s.known[key] = catalog.Reading{Manifest: m}
 	item, _ := s.index.Find(key)
 	return &item
 }

@@ -10,12 +10,13 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // sweepUploads aborts the unfinished uploads below a prefix for which stale returns true. If the store does not allow the
 // operator to list them, a lifecycle rule of the bucket must do it.
 func sweepUploads(ctx context.Context, store objstore.Store, prefix string, stale func(key string, started time.Time) bool) error {
-	if _, err := snapshot.AbortUploads(ctx, store, prefix, stale); err != nil && !errors.Is(err, fs.ErrPermission) {
+	if _, err := catalog.AbortUploads(ctx, store, prefix, stale); err != nil && !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
 	return nil
@@ -30,12 +31,12 @@ const OrphanAge = 5 * time.Minute
 
 // sweep deletes what killed operators of this EtcdBackup left before one time, and unfinished uploads from before the other. It
 // looks at all incarnations of the series' cluster. Snapshots without a manifest are deleted only with the EtcdBackup. It returns what it keeps.
-func sweep(ctx context.Context, store objstore.Store, series snapshot.Series, mark string, before, uploadsBefore time.Time, deleted bool) (left snapshot.Leftovers, err error) {
+func sweep(ctx context.Context, store objstore.Store, series snapshot.Series, mark string, before, uploadsBefore time.Time, deleted bool) (left catalog.Leftovers, err error) {
 	uploads := sweepUploads(ctx, store, series.Lives(), func(key string, started time.Time) bool {
 		_, ours := snapshot.ParseKey(key)
 		return ours && started.Before(uploadsBefore)
 	})
-	left, unread := snapshot.FindLeftovers(ctx, store, series, mark, before)
+	left, unread := catalog.FindLeftovers(ctx, store, series, mark, before)
 	if deleted {
 		left.DeleteAll()
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/verify"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 )
 
@@ -35,9 +37,9 @@ func (t *Job) take(ctx context.Context, o state.JobSpec, progress *queue.Progres
 		return state.Result{}, err
 	}
 	stage, size := "streaming from "+member.URL, member.Status.DBSize
-	request := snapshot.Request{
+	request := save.Request{
 		Namespace: o.Namespace,
-		Source:    t.ofHistory(o, member, clients.Throttled(snapshot.Measured{Source: t.Source(member.URL, by)}, o.BytesPerSecond)), Store: store, SpoolDir: t.Spool.Dir(),
+		Source:    t.ofHistory(o, member, clients.Throttled(save.Measured{Source: t.Source(member.URL, by)}, o.BytesPerSecond)), Store: store, SpoolDir: t.Spool.Dir(),
 		Spool: queue.PatientSpool{Namespace: t.Spool.Of(o.Namespace), Progress: progress, Then: stage}, Expected: size, Progress: progress.Passing(stage, size), Clock: t.Now,
 	}
 	fillRequest(o, &request, member, answers, t.Now())
@@ -62,7 +64,7 @@ func passed(ctx context.Context, store objstore.Store, key string, s v1beta2.Sna
 }
 
 // takeOne takes the snapshot of a one-shot.
-func (t *Job) takeOne(ctx context.Context, o state.JobSpec, request snapshot.Request) (state.Result, error) {
+func (t *Job) takeOne(ctx context.Context, o state.JobSpec, request save.Request) (state.Result, error) {
 	saved, err := t.Save(ctx, request)
 	if err != nil {
 		return state.Result{}, err
@@ -80,12 +82,12 @@ func (t *Job) takeOne(ctx context.Context, o state.JobSpec, request snapshot.Req
 // one is verified.
 //
 // If the series has more names than the operator holds in memory, it still takes the snapshot, and only deletes nothing.
-func (t *Job) takeNext(ctx context.Context, o state.JobSpec, series snapshot.Series, request snapshot.Request, progress *queue.Progress) (state.Result, error) {
-	index, err := snapshot.ScanNewest(ctx, request.Store, series.Prefix())
+func (t *Job) takeNext(ctx context.Context, o state.JobSpec, series snapshot.Series, request save.Request, progress *queue.Progress) (state.Result, error) {
+	index, err := catalog.ScanNewest(ctx, request.Store, series.Prefix())
 	if err != nil {
 		return state.Result{}, err
 	}
-	s := stored{store: request.Store, series: series, index: index, known: snapshot.Known{}, signers: request.Signers}
+	s := stored{store: request.Store, series: series, index: index, known: catalog.Known{}, signers: request.Signers}
 	young, incomplete := s.complete(ctx, o, request.Attempt, t.Now())
 	item, err := s.satisfied(ctx, o, request.Attempt, t.Now())
 	if err = cmp.Or(err, ctx.Err()); err != nil {
@@ -96,7 +98,7 @@ func (t *Job) takeNext(ctx context.Context, o state.JobSpec, series snapshot.Ser
 	}
 	var result state.Result
 	if item != nil {
-		result = resultOf(o, item.Key, snapshot.Saved{Manifest: s.known[item.Key].Manifest, Found: true}, s.signers)
+		result = resultOf(o, item.Key, save.Saved{Manifest: s.known[item.Key].Manifest, Found: true}, s.signers)
 	} else {
 		saved, err := t.saveNext(ctx, &request, series)
 		if err != nil {
@@ -133,7 +135,7 @@ func (t *Job) takeNext(ctx context.Context, o state.JobSpec, series snapshot.Ser
 }
 
 // saveNext uses another name if another EtcdBackup with the same folder has used this one in the same second.
-func (t *Job) saveNext(ctx context.Context, request *snapshot.Request, series snapshot.Series) (snapshot.Saved, error) {
+func (t *Job) saveNext(ctx context.Context, request *save.Request, series snapshot.Series) (save.Saved, error) {
 	const tries = 3
 	for try := 1; ; try++ {
 		saved, err := t.Save(ctx, *request)

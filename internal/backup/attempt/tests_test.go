@@ -22,11 +22,13 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
 	"github.com/etcd-suite/etcd-operator/internal/restoretest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 )
 
 func TestASnapshotIsNotCondemnedForLackOfMemory(t *testing.T) {
 	w := attempttest.NewWorld(t)
-	attempttest.Drilling(w, snapshot.RestoreTestResult{}, dbfile.ErrMemory)
+	attempttest.Drilling(w, proof.RestoreTestResult{}, dbfile.ErrMemory)
 	r := w.Attempt(statetest.One(statetest.Verifies))
 	if r.Failure == nil || r.Failure.Reason != "RestoreTestTooLarge" || r.Drill != nil || !strings.Contains(r.Failure.Message, "restoreTests.memory") {
 		t.Errorf("%+v", r)
@@ -42,12 +44,12 @@ func TestRestoreTestsRunOneAfterTheOther(t *testing.T) {
 	statetest.Bubble(t, "by default", func(t *testing.T) {
 		w := attempttest.NewWorld(t)
 		running, most := 0, 0
-		w.Drill = func(context.Context, snapshot.RestoreTestRequest) (snapshot.RestoreTestResult, error) {
+		w.Drill = func(context.Context, proof.RestoreTestRequest) (proof.RestoreTestResult, error) {
 			running++
 			most = max(most, running)
 			<-time.After(time.Minute)
 			running--
-			return snapshot.RestoreTestResult{Compared: true}, nil
+			return proof.RestoreTestResult{Compared: true}, nil
 		}
 		results := make(chan state.Result)
 		for range 3 {
@@ -90,9 +92,9 @@ func TestAChildThatCannotBeStartedCondemnsNoSnapshot(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := attempttest.NewWorld(t)
-			w.Drill, w.Tests.Try = snapshot.RunRestoreTest, try
-			w.Save = func(ctx context.Context, r snapshot.Request) (snapshot.Saved, error) {
-				return snapshot.Saved{}, w.Store.Put(ctx, r.Key, bytes.NewReader(dbfiletest.New(t, 1).Put(10, 10).Snapshot()))
+			w.Drill, w.Tests.Try = proof.RunRestoreTest, try
+			w.Save = func(ctx context.Context, r save.Request) (save.Saved, error) {
+				return save.Saved{}, w.Store.Put(ctx, r.Key, bytes.NewReader(dbfiletest.New(t, 1).Put(10, 10).Snapshot()))
 			}
 			r := w.Attempt(statetest.One(statetest.Verifies))
 			if r.Failure == nil || r.Failure.Reason != v1beta2.ReasonRetrying || !strings.Contains(r.Failure.Message, "no result") {
@@ -113,7 +115,7 @@ func TestAChildThatCannotBeStartedCondemnsNoSnapshot(t *testing.T) {
 // Without this, a series whose restore tests time out takes no snapshot while the operator waits to repeat the test.
 func TestTheNextSnapshotIsTakenInTimeAlthoughTheLastCouldNotBeTested(t *testing.T) {
 	w := attempttest.NewWorld(t)
-	attempttest.Drilling(w, snapshot.RestoreTestResult{}, errors.New("connection reset"))
+	attempttest.Drilling(w, proof.RestoreTestResult{}, errors.New("connection reset"))
 	s := statetest.Series(statetest.Verifies)
 	r := w.Attempt(s)
 	if r.Failure == nil || !r.Untested.Equal(statetest.T0.Truncate(time.Second)) {

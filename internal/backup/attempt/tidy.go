@@ -12,7 +12,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/verify"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/retention"
 )
 
 // tidy deletes the snapshots that retention does not keep, and once an hour the leftovers of killed operators. Its errors
@@ -30,7 +31,7 @@ func (t *Job) tidy(ctx context.Context, o state.JobSpec, s stored, saved string,
 	if keep.Within > 0 && s.ahead != nil {
 		keep.Ahead = *s.ahead
 	}
-	decision, err := snapshot.Retain(ctx, s.store, s.series, s.index, s.known, keep)
+	decision, err := retention.Retain(ctx, s.store, s.series, s.index, s.known, keep)
 	blame(result, o, err)
 	deleted, restored, err := t.pruneUnneeded(ctx, o, s, decision.Delete)
 	blame(result, o, err)
@@ -69,7 +70,7 @@ func (t *Job) pruneSuspended(ctx context.Context, o state.JobSpec, progress *que
 	if err != nil {
 		return state.Result{}, err
 	}
-	index, err := snapshot.Scan(ctx, store, series.Prefix())
+	index, err := catalog.Scan(ctx, store, series.Prefix())
 	if err != nil {
 		return state.Result{}, err
 	}
@@ -78,6 +79,6 @@ func (t *Job) pruneSuspended(ctx context.Context, o state.JobSpec, progress *que
 		return state.Result{}, err
 	}
 	var result state.Result
-	t.tidy(ctx, o, stored{store: store, series: series, index: index, known: snapshot.Known{}, signers: signers, ahead: ahead}, "", &result)
+	t.tidy(ctx, o, stored{store: store, series: series, index: index, known: catalog.Known{}, signers: signers, ahead: ahead}, "", &result)
 	return result, nil
 }

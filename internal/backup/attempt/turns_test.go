@@ -11,7 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 )
 
 // trickle is a member that sends a byte every 29 s.
@@ -34,15 +34,15 @@ func (s trickle) Read(p []byte) (int, error) {
 func TestAMemberThatSendsAByteNowAndThenEndsTheAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := attempttest.NewWorld(t)
-		w.Source = func(string, ask.Access) snapshot.Source { return trickle{} }
-		w.Save = func(ctx context.Context, r snapshot.Request) (snapshot.Saved, error) {
+		w.Source = func(string, ask.Access) save.Source { return trickle{} }
+		w.Save = func(ctx context.Context, r save.Request) (save.Saved, error) {
 			stream, _, err := r.Source.Snapshot(ctx)
 			if err != nil {
-				return snapshot.Saved{}, err
+				return save.Saved{}, err
 			}
 			defer stream.Close()
 			_, err = io.Copy(io.Discard, stream)
-			return snapshot.Saved{}, err
+			return save.Saved{}, err
 		}
 		begin := time.Now()
 		r := w.Attempt(statetest.One(func(s *state.State) { s.Spec.BackupPolicy = statetest.PolicyOf(86400) }))

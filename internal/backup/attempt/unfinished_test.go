@@ -16,9 +16,10 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 )
 
-// refusesManifests is a world whose store takes no manifests between two times. It saves as snapshot.Save does: a draft, the object, the manifest.
+// refusesManifests is a world whose store takes no manifests between two times. It saves as save.Snapshot does: a draft, the object, the manifest.
 func refusesManifests(t *testing.T, from, until time.Time) (*attempttest.World, *objstoretest.Memory) {
 	t.Helper()
 	w, m := attempttest.NewWorld(t), objstoretest.NewMemory()
@@ -27,7 +28,7 @@ func refusesManifests(t *testing.T, from, until time.Time) (*attempttest.World, 
 		return strings.HasSuffix(key, ".json") && !w.Now().Before(from) && w.Now().Before(until)
 	}
 	w.Store = m
-	w.Save = func(ctx context.Context, r snapshot.Request) (snapshot.Saved, error) {
+	w.Save = func(ctx context.Context, r save.Request) (save.Saved, error) {
 		body := fmt.Sprintf("data of %s at %s", r.Attempt, r.Time)
 		sum := sha256.Sum256([]byte(body))
 		made := snapshot.Manifest{
@@ -36,15 +37,15 @@ func refusesManifests(t *testing.T, from, until time.Time) (*attempttest.World, 
 		}
 		content, err := made.Encode()
 		if err != nil {
-			return snapshot.Saved{}, err
+			return save.Saved{}, err
 		}
 		draft := r.Key + ".draft-" + made.SHA256[:16]
 		for _, o := range [][2]string{{draft, string(content)}, {r.Key, body}, {snapshot.ManifestKey(r.Key), string(content)}} {
 			if err := m.Put(ctx, o[0], strings.NewReader(o[1])); err != nil {
-				return snapshot.Saved{}, err
+				return save.Saved{}, err
 			}
 		}
-		return snapshot.Saved{Manifest: made}, m.Delete(ctx, draft)
+		return save.Saved{Manifest: made}, m.Delete(ctx, draft)
 	}
 	return w, m
 }

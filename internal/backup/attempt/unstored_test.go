@@ -12,6 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/status"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 )
 
 // A series with a continuous archive, and without a schedule of restore tests: each snapshot is tested for the proof. The newest one differs from the
@@ -22,7 +23,7 @@ func TestAFailedRestoreTestThatWasNotStoredIsRepeated(t *testing.T) {
 	store := objstoretest.NewFaulty(w.Store)
 	store.Refuses = func(key string) bool { return snapshot.IsVerdict(key) }
 	w.Store = store
-	attempttest.Drilling(w, snapshot.RestoreTestResult{}, snapshot.ErrDiffers)
+	attempttest.Drilling(w, proof.RestoreTestResult{}, proof.ErrDiffers)
 	s := statetest.ArchivingState(t, statetest.Later)
 	w.Now = statetest.At(s.Now)
 	step, _ := plan.Plan(s)

@@ -26,13 +26,13 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 )
 
 func TestVerifyRestoreTestsEachSnapshot(t *testing.T) {
 	t.Run("tests the snapshot that was just taken", func(t *testing.T) {
 		w := attempttest.NewWorld(t)
-		keys := attempttest.Drilling(w, snapshot.RestoreTestResult{Compared: true}, nil)
+		keys := attempttest.Drilling(w, proof.RestoreTestResult{Compared: true}, nil)
 		r := w.Attempt(statetest.One(statetest.Verifies))
 		if r.Failure != nil || r.Snapshot == nil || len(*keys) != 1 || (*keys)[0] != "dir/snap.db" || r.Drill == nil || r.Drill.Result != "Passed" || !r.Drill.Compared {
 			t.Errorf("%q, %+v", *keys, r)
@@ -40,15 +40,15 @@ func TestVerifyRestoreTestsEachSnapshot(t *testing.T) {
 	})
 	t.Run("tests no snapshot if the spec does not ask for it", func(t *testing.T) {
 		w := attempttest.NewWorld(t)
-		keys := attempttest.Drilling(w, snapshot.RestoreTestResult{}, nil)
+		keys := attempttest.Drilling(w, proof.RestoreTestResult{}, nil)
 		if r := w.Attempt(statetest.One()); len(*keys) > 0 || r.Drill != nil {
 			t.Errorf("%q, %+v", *keys, r)
 		}
 	})
 	t.Run("the attempt fails if the snapshot cannot be restored", func(t *testing.T) {
-		for _, err := range []error{dbfile.ErrCorrupt, dbfile.ErrNoTrailer, snapshot.ErrUnrestorable, snapshot.ErrDiffers, fs.ErrNotExist} {
+		for _, err := range []error{dbfile.ErrCorrupt, dbfile.ErrNoTrailer, proof.ErrUnrestorable, proof.ErrDiffers, fs.ErrNotExist} {
 			w := attempttest.NewWorld(t)
-			attempttest.Drilling(w, snapshot.RestoreTestResult{}, fmt.Errorf("drill: %w", err))
+			attempttest.Drilling(w, proof.RestoreTestResult{}, fmt.Errorf("drill: %w", err))
 			r := w.Attempt(statetest.One(statetest.Verifies))
 			if r.Failure == nil || r.Failure.Reason != "SnapshotCorrupt" || r.Snapshot != nil || r.Drill == nil || r.Drill.Result != "Failed" {
 				t.Errorf("%v: %+v", err, r)
@@ -57,7 +57,7 @@ func TestVerifyRestoreTestsEachSnapshot(t *testing.T) {
 	})
 	t.Run("an unreachable store does not condemn the snapshot", func(t *testing.T) {
 		w := attempttest.NewWorld(t)
-		attempttest.Drilling(w, snapshot.RestoreTestResult{}, errors.New("connection reset"))
+		attempttest.Drilling(w, proof.RestoreTestResult{}, errors.New("connection reset"))
 		r := w.Attempt(statetest.One(statetest.Verifies))
 		if r.Failure == nil || r.Failure.Reason != "StoreUnreachable" || r.Drill != nil {
 			t.Errorf("%+v", r)
@@ -65,17 +65,17 @@ func TestVerifyRestoreTestsEachSnapshot(t *testing.T) {
 	})
 	t.Run("the message names a missing identity", func(t *testing.T) {
 		w := attempttest.NewWorld(t)
-		attempttest.Drilling(w, snapshot.RestoreTestResult{}, codec.ErrIdentity)
+		attempttest.Drilling(w, proof.RestoreTestResult{}, codec.ErrIdentity)
 		if r := w.Attempt(statetest.One(statetest.Verifies)); r.Failure == nil || r.Failure.Reason != "SecretMissing" || !strings.Contains(r.Failure.Message, "age-identity") {
 			t.Errorf("%+v", r.Failure)
 		}
 	})
 	t.Run("a series takes another snapshot if one cannot be restored", func(t *testing.T) {
 		w := attempttest.NewWorld(t)
-		attempttest.Drilling(w, snapshot.RestoreTestResult{}, snapshot.ErrDiffers)
+		attempttest.Drilling(w, proof.RestoreTestResult{}, proof.ErrDiffers)
 		broken := w.Attempt(statetest.Series(statetest.Verifies))
 		w.Now = statetest.At(statetest.T0.Add(time.Hour))
-		attempttest.Drilling(w, snapshot.RestoreTestResult{}, nil)
+		attempttest.Drilling(w, proof.RestoreTestResult{}, nil)
 		r := w.Attempt(statetest.Series(statetest.Verifies, func(s *state.State) { s.Status.LastDrill = broken.Drill }))
 		if len(w.Saves) != 2 || r.Failure != nil || r.Found {
 			t.Errorf("%d saves, %+v", len(w.Saves), r)
@@ -83,7 +83,7 @@ func TestVerifyRestoreTestsEachSnapshot(t *testing.T) {
 	})
 	t.Run("a restore test reads the newest snapshot and takes none", func(t *testing.T) {
 		w := attempttest.NewWorld(t)
-		keys := attempttest.Drilling(w, snapshot.RestoreTestResult{Why: "the cluster is compacted"}, nil)
+		keys := attempttest.Drilling(w, proof.RestoreTestResult{Why: "the cluster is compacted"}, nil)
 		o := state.JobSpecOf(statetest.Series(statetest.Proven(time.Minute)))
 		o.Kind = state.KindDrill
 		r := w.Run(t.Context(), o, &queue.Progress{})
@@ -153,8 +153,8 @@ func TestTheAnnotationAsksForOneSnapshot(t *testing.T) {
 // The node has too little memory for the test. The snapshot that was asked for was accepted at each later attempt, so the schedule took no more.
 func TestARequestWhoseSnapshotCannotBeTestedDoesNotStopTheSchedule(t *testing.T) {
 	w := attempttest.NewWorld(t)
-	w.Drill = func(context.Context, snapshot.RestoreTestRequest) (snapshot.RestoreTestResult, error) {
-		return snapshot.RestoreTestResult{}, fmt.Errorf("test: %w", dbfile.ErrMemory)
+	w.Drill = func(context.Context, proof.RestoreTestRequest) (proof.RestoreTestResult, error) {
+		return proof.RestoreTestResult{}, fmt.Errorf("test: %w", dbfile.ErrMemory)
 	}
 	s := statetest.Series(func(s *state.State) {
 		s.Spec.BackupPolicy.Schedule, s.Spec.BackupPolicy.BackupIntervalInSecond = "0 * * * *", 0
@@ -311,7 +311,7 @@ func TestALockedSnapshotDoesNotKeepTheOthers(t *testing.T) {
 // on, although the newest snapshot has passed its test.
 func TestAVerdictWhoseStatusWasLostClearsAnEarlierFailure(t *testing.T) {
 	w := attempttest.NewWorld(t)
-	attempttest.Drilling(w, snapshot.RestoreTestResult{Compared: true}, nil)
+	attempttest.Drilling(w, proof.RestoreTestResult{Compared: true}, nil)
 	failed := func(s *state.State) {
 		s.Status.LastDrill = &v1beta2.BackupDrill{Path: "bucket/dir/snap.db/ns/b/0000000000000001/old.db", Result: v1beta2.DrillFailed, Message: "differs"}
 	}

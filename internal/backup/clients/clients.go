@@ -18,7 +18,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 	"github.com/etcd-suite/etcd-operator/internal/tlssecret"
@@ -30,7 +30,7 @@ type Clients struct {
 	// Identity says which namespaces may use the operator's own identity, and below which paths.
 	Identity grant.List
 	Probe    func(context.Context, []string, ask.Access) []ask.Answer
-	Source   func(url string, by ask.Access) snapshot.Source
+	Source   func(url string, by ask.Access) save.Source
 	Open     func(context.Context, connect.Access) (objstore.Store, error)
 	Now      func() time.Time
 }
@@ -70,6 +70,6 @@ func Tool() string { return state.Operator + " " + operator.Version }
 func New(secrets client.Reader, identity grant.List, now func() time.Time) *Clients {
 	return &Clients{
 		Secrets: secrets, Identity: identity, Probe: ask.Members,
-		Source: func(url string, by ask.Access) snapshot.Source { return ask.Snapshot{URL: url, By: by} }, Open: connect.Open, Now: now,
+		Source: func(url string, by ask.Access) save.Source { return ask.Snapshot{URL: url, By: by} }, Open: connect.Open, Now: now,
 	}
 }

@@ -3,6 +3,7 @@ package clients
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -46,64 +47,93 @@ func neededBy(r *v1beta2.EtcdRestore) string {
 	return ""
 }
 
-// calls reports whether a name, as neededBy returns it, is that of the snapshot to which an object belongs.
-func calls(snapshot, bucket, name string) bool {
-	for _, object := range []string{bucket + "/" + name, name, path.Base(name)} {
-		if object == snapshot || strings.HasPrefix(object, snapshot+".") {
-			return true
-		}
+// called returns what an EtcdRestore may call the snapshot to which an object belongs, as neededBy returns it.
+func called(bucket, object string) []string {
+	var names []string
+	for _, key := range snapshotsOf(object) {
+		names = append(names, bucket+"/"+key, key, path.Base(key))
 	}
-	return false
+	return names
 }
 
-// snapshotsOf returns what may be a key of a snapshot to which one of the objects belongs.
-func snapshotsOf(objects []string) map[string]bool {
-	keys := make(map[string]bool, len(objects))
-	for _, object := range objects {
-		keys[object] = true
-		for i := range len(object) {
-			if object[i] == '.' {
-				keys[object[:i]] = true
-			}
+// snapshotsOf returns what may be the key of the snapshot to which an object belongs.
+func snapshotsOf(object string) []string {
+	keys := []string{object}
+	for end := strings.LastIndexByte(object, '/') + 1; end < len(object); end++ {
+		if object[end] == '.' {
+			keys = append(keys, object[:end])
 		}
 	}
 	return keys
 }
 
-// Unneeded returns the keys that may be deleted, and a sentence about the snapshots that an EtcdRestore needs. Nothing may be deleted if that
-// cannot be read. all are the keys among which a restore selects. usable reports whether it would take a snapshot: others take the place of none that it would.
-func (t *Clients) Unneeded(ctx context.Context, o state.JobSpec, keys, all []string, usable func(key string) bool) (free []string, why string, err error) {
-	if len(keys) == 0 {
-		return nil, "", nil
-	}
+// Needs is what the EtcdRestores of a namespace need that have not ended.
+type Needs struct {
+	named      map[string]string // what they call a snapshot, and for what
+	selections []Selection       // in the order of the names of the EtcdRestores
+}
+
+// Equal reports whether the same EtcdRestores need the same.
+func (n Needs) Equal(other Needs) bool {
+	return maps.Equal(n.named, other.named) && slices.EqualFunc(n.selections, other.selections, Selection.Equal)
+}
+
+// Needs reads what EtcdRestores need of the folder of an EtcdBackup. With an error, nothing may be deleted.
+func (t *Clients) Needs(ctx context.Context, o state.JobSpec) (Needs, error) {
 	restores, err := t.restores(ctx, o.Namespace)
 	if err != nil {
-		return nil, "", failure.New(v1beta2.ReasonSnapshotsKept, fmt.Sprintf("No snapshot is deleted, because the operator cannot read which ones are being restored: %v.", err))
+		return Needs{}, failure.New(v1beta2.ReasonSnapshotsKept, fmt.Sprintf("No snapshot is deleted, because the operator cannot read which ones are being restored: %v.", err))
 	}
 	selections, err := t.selections(ctx, o, restores)
 	if err != nil {
-		return nil, "", failure.New(v1beta2.ReasonSnapshotsKept, fmt.Sprintf("No snapshot is deleted, because the operator cannot read which ones may be restored: %v.", err))
+		return Needs{}, failure.New(v1beta2.ReasonSnapshotsKept, fmt.Sprintf("No snapshot is deleted, because the operator cannot read which ones may be restored: %v.", err))
 	}
-	needed := restoring(restores)
-	asked := snapshotsOf(keys)
-	for _, names := range [][]string{keys, all} {
-		taken := slices.DeleteFunc(slices.Clone(names), func(key string) bool { return !usable(key) })
-		for _, s := range selections {
-			for _, key := range slices.Concat(s.Choices(names), s.Choices(taken)) {
-				if asked[key] { // others can write any number of names
-					needed[o.Target.Bucket+"/"+key] = s.Restore + " may choose it"
-				}
-			}
-		}
+	slices.SortFunc(selections, func(a, b Selection) int { return strings.Compare(a.Restore, b.Restore) })
+	return Needs{restoring(restores), selections}, nil
+}
+
+// Unneeded returns the keys that may be deleted, and a sentence about the snapshots that an EtcdRestore needs. all are the keys among which a restore
+// selects. usable reports whether it would take a snapshot: others take the place of none that it would.
+func (n Needs) Unneeded(ctx context.Context, bucket string, keys, all []string, usable func(key string) bool) (free []string, why string, err error) {
+	needed := map[string]string{}
+	maps.Copy(needed, n.named)
+	if err := choose(ctx, bucket, needed, n.selections, keys, all, usable); err != nil {
+		return nil, "", err
 	}
 	free = slices.DeleteFunc(slices.Clone(keys), func(name string) bool {
-		for snapshot, restore := range needed {
-			if calls(snapshot, o.Target.Bucket, name) {
-				why = fmt.Sprintf("Snapshot %s is kept, because EtcdRestore %s.", strings.TrimPrefix(snapshot, o.Target.Bucket+"/"), restore)
+		for _, snapshot := range called(bucket, name) {
+			if restore := needed[snapshot]; restore != "" {
+				why = fmt.Sprintf("Snapshot %s is kept, because EtcdRestore %s.", strings.TrimPrefix(snapshot, bucket+"/"), restore)
 				return true
 			}
 		}
 		return false
 	})
 	return free, why, nil
+}
+
+// choose adds which of the keys the selections may choose, among these and among all. A tenant decides how many selections and names there are, so it ends
+// with its context.
+func choose(ctx context.Context, bucket string, needed map[string]string, selections []Selection, keys, all []string, usable func(key string) bool) error {
+	asked := make(map[string]bool, len(keys))
+	for _, object := range keys {
+		for _, key := range snapshotsOf(object) {
+			asked[key] = true
+		}
+	}
+	for _, names := range [][]string{keys, all} {
+		among := Candidates(names)
+		taken := slices.DeleteFunc(slices.Clone(among), func(c Candidate) bool { return !usable(c.name) })
+		for _, s := range selections {
+			if err := context.Cause(ctx); err != nil {
+				return err
+			}
+			for _, key := range slices.Concat(s.Choices(among), s.Choices(taken)) {
+				if asked[key] { // others can write any number of names
+					needed[bucket+"/"+key] = s.Restore + " may choose it"
+				}
+			}
+		}
+	}
+	return nil
 }

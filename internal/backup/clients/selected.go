@@ -14,6 +14,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 )
@@ -59,7 +60,7 @@ func (t *Clients) selections(ctx context.Context, o state.JobSpec, restores []v1
 			continue
 		}
 		here, err := t.selectsFrom(ctx, o, r.Spec)
-		if err != nil {
+		if err = cmp.Or(err, context.Cause(ctx)); err != nil {
 			return nil, err
 		}
 		s := Selection{Restore: r.Name, revision: by.Revision, clusterID: by.ClusterID, Point: by.Time != nil || by.Revision > 0}
@@ -93,54 +94,82 @@ func (t *Clients) selectsFrom(ctx context.Context, o state.JobSpec, spec v1beta2
 	return problem == nil && named.Bucket == o.Target.Bucket && of.SeriesOf(0).Lives() == lives, nil
 }
 
-// Admits reports by the name of a snapshot whether the EtcdRestore may choose it, or begin a replay with it.
-func (s Selection) Admits(key snapshot.SeriesKey) bool {
+// admits reports whether the EtcdRestore may choose a snapshot, or begin a replay with it. id is that of s.clusterID.
+func (s *Selection) admits(c *Candidate, id etcd.ID) bool {
 	switch {
-	case s.clusterID != "" && s.clusterID != key.ID():
+	case s.clusterID != "" && uint64(id) != c.clusterID:
 		return false
 	case s.revision > 0:
-		return key.Revision <= s.revision
+		return c.revision <= s.revision
 	}
-	return !key.Time.After(s.before)
+	return !c.at.After(s.before)
 }
 
-// Choices returns which of the snapshots with these names the EtcdRestore may choose: the newest ones that it admits. A restore or a recovery from a lost quorum
+// Candidate is a snapshot among those from which EtcdRestores select.
+type Candidate struct {
+	name      string
+	at        time.Time
+	clusterID uint64
+	revision  int64
+}
+
+// Candidates returns the snapshots with these names, newest first. For each of thousands of EtcdRestores they are the same, so they are parsed and sorted once.
+func Candidates(names []string) []Candidate {
+	found := make([]Candidate, 0, len(names))
+	for _, name := range names {
+		if key, ok := snapshot.ParseKey(name); ok {
+			found = append(found, Candidate{name, key.Time, key.ClusterID, key.Revision})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Candidate) int { return b.at.Compare(a.at) }) // one EtcdBackup may have series of several incarnations
+	return found
+}
+
+// Choices returns which of the snapshots the EtcdRestore may choose: the newest ones that it admits. A restore or a recovery from a lost quorum
 // returns to fewer revisions, and then only an earlier history of the cluster has the later ones. So for a revision these are the newest ones of each history: of
 // each cluster ID, and there of each part in which the revisions ascend. The oldest one of a part that is not the last is among them: without it, two parts
 // may seem to be one.
-func (s Selection) Choices(names []string) (chosen []string) {
-	admitted := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		key, ok := snapshot.ParseKey(name)
-		return !ok || !s.Admits(key)
-	})
-	slices.SortStableFunc(admitted, func(a, b string) int { // one EtcdBackup may have series of several incarnations
-		first, _ := snapshot.ParseKey(a)
-		second, _ := snapshot.ParseKey(b)
-		return second.Time.Compare(first.Time)
-	})
+func (s Selection) Choices(among []Candidate) (chosen []string) {
 	type history struct {
 		oldest int64 // revision so far
 		last   string
 		chosen int
 	}
-	histories := map[uint64]history{}
-	for _, name := range admitted {
-		key, _ := snapshot.ParseKey(name)
+	wanted, err := etcd.ParseID(s.clusterID)
+	if err != nil && s.clusterID != "" {
+		return nil
+	}
+	histories := map[uint64]*history{}
+	var h *history
+	var of uint64
+	for i := range among {
+		c := &among[i]
+		if !s.admits(c, wanted) {
+			continue
+		}
 		id := uint64(0)
 		if s.revision > 0 {
-			id = key.ClusterID
+			id = c.clusterID
 		}
-		h := histories[id]
-		if s.revision > 0 && key.Revision > h.oldest {
+		if h == nil || id != of {
+			if h, of = histories[id], id; h == nil {
+				h = &history{}
+				histories[id] = h
+			}
+		}
+		if s.revision > 0 && c.revision > h.oldest {
 			if h.chosen > Selectable {
 				chosen = append(chosen, h.last)
 			}
 			h.chosen = 0
 		}
 		if h.chosen < Selectable {
-			chosen = append(chosen, name)
+			chosen = append(chosen, c.name)
 		}
-		histories[id] = history{key.Revision, name, h.chosen + 1}
+		h.oldest, h.last, h.chosen = c.revision, c.name, h.chosen+1
+		if s.revision == 0 && h.chosen == Selectable {
+			break // there is only one history
+		}
 	}
 	return chosen
 }

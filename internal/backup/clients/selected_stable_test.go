@@ -24,12 +24,12 @@ func TestTheChoicesAreTheSameAfterAllOthersAreDeleted(t *testing.T) {
 		names = append(names, series.Key(time.Date(2026, 1, 1, hour, 0, 0, 0, time.UTC), revision))
 	}
 	s := Selection{revision: 350, Point: true}
-	first := s.Choices(names)
+	first := s.Choices(Candidates(names))
 	if !slices.Contains(first, names[2]) {
 		t.Fatalf("%s is not among %q", names[2], first)
 	}
 	for _, key := range first {
-		if left := s.Choices(first); !slices.Contains(left, key) {
+		if left := s.Choices(Candidates(first)); !slices.Contains(left, key) {
 			t.Errorf("%s may be chosen, and is deleted once the others are", key)
 		}
 	}
@@ -51,7 +51,11 @@ func TestASnapshotThatRetentionKeepsSeparatesTheHistories(t *testing.T) {
 	spec := v1beta2.EtcdRestoreSpec{BackupStorageType: v1beta2.StorageS3, Storage: v1beta2.Storage{S3: &v1beta2.S3Source{Path: "bucket"}}, Select: &v1beta2.SnapshotSelector{Revision: 350}}
 	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(&v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "rescue"}, Spec: spec}).Build()
 	deleted := slices.Concat(names[:3], names[4:])
-	free, _, err := (&Clients{Secrets: api}).Unneeded(t.Context(), o, deleted, names, func(string) bool { return true })
+	needs, err := (&Clients{Secrets: api}).Needs(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	free, _, err := needs.Unneeded(t.Context(), "bucket", deleted, names, func(string) bool { return true })
 	if err != nil || slices.Contains(free, names[2]) {
 		t.Errorf("%q may be deleted: %v", free, err)
 	}

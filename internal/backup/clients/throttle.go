@@ -6,11 +6,11 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 )
 
 // Throttled limits the bytes per second of a source. 0 means no limit.
-func Throttled(s snapshot.Source, perSecond int64) snapshot.Source {
+func Throttled(s save.Source, perSecond int64) save.Source {
 	if perSecond <= 0 {
 		return s
 	}
@@ -18,7 +18,7 @@ func Throttled(s snapshot.Source, perSecond int64) snapshot.Source {
 }
 
 type throttledSource struct {
-	snapshot.Source
+	save.Source
 	perSecond int64
 }
 

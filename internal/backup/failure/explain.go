@@ -15,6 +15,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/copier"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 	"github.com/etcd-suite/etcd-operator/internal/storage/problem"
@@ -61,14 +63,14 @@ func explain(err error, o state.JobSpec, expired bool) (reason, advice string) {
 		return v1beta2.ReasonRetrying, "This is a bug. Please report it with the stack trace from the operator's log."
 	case errors.Is(err, fs.ErrExist):
 		return v1beta2.ReasonObjectExists, "The operator never overwrites an object."
-	case o.Kind == state.KindCopy && errors.Is(err, snapshot.ErrCopySource) && errors.Is(err, dbfile.ErrCorrupt):
+	case o.Kind == state.KindCopy && errors.Is(err, copier.ErrSource) && errors.Is(err, dbfile.ErrCorrupt):
 		return v1beta2.ReasonSnapshotCorrupt, "The object in the first location is damaged, and the other snapshots are copied. Delete the object and its manifest from the first location."
-	case o.Kind == state.KindCopy && errors.Is(err, snapshot.ErrCopySource) && errors.Is(err, fs.ErrPermission):
+	case o.Kind == state.KindCopy && errors.Is(err, copier.ErrSource) && errors.Is(err, fs.ErrPermission):
 		return v1beta2.ReasonAccessDenied, fmt.Sprintf("The other snapshots are copied. If the object is in an archive storage class, restore it there or delete the snapshot. "+
 			"Otherwise allow %s to read objects in the bucket %s.", o.Target.Identity(), o.Target.Bucket)
-	case o.Kind == state.KindCopy && errors.Is(err, snapshot.ErrCopySource) && errors.Is(err, snapshot.ErrNotSigned):
+	case o.Kind == state.KindCopy && errors.Is(err, copier.ErrSource) && errors.Is(err, snapshot.ErrNotSigned):
 		return v1beta2.ReasonSnapshotNotSigned, "With spec.signing, only signed snapshots are copied. If this one is from before you set it, the next snapshot is copied. Otherwise find out who can write to the bucket."
-	case o.Kind == state.KindCopy && errors.Is(err, snapshot.ErrCopySource) && snapshot.OfSignature(err):
+	case o.Kind == state.KindCopy && errors.Is(err, copier.ErrSource) && snapshot.OfSignature(err):
 		return v1beta2.ReasonSignatureInvalid, fmt.Sprintf("The snapshot is not copied. If you have replaced the signing key, write the earlier public key into the key %s of the Secret %s. "+
 			"Otherwise find out who can write to the bucket.", v1beta2.EarlierPublicKeysKey, o.Signing)
 	case errors.Is(err, dbfile.ErrCorrupt), errors.Is(err, dbfile.ErrNoTrailer):
@@ -101,7 +103,7 @@ func explainStore(err error, o state.JobSpec) (reason, advice string) {
 		return v1beta2.ReasonRetrying, "The operator stored no result. Check whether the node or the Pod of backup-operator has too few processes, file descriptors or memory."
 	case errors.Is(err, dbfile.ErrMemory):
 		return v1beta2.ReasonRestoreTestTooLarge, "The snapshot is kept, and its test has no result. Raise backupOperator.restoreTests.memory and the memory limit in the values of the chart. Or set verify to Checksum and remove the restore tests from the spec."
-	case errors.Is(err, snapshot.ErrNotTested):
+	case errors.Is(err, proof.ErrNotTested):
 		return v1beta2.ReasonRetrying, "The snapshot is kept, and its test has no result. Check whether the node or the Pod of backup-operator has too few processes, file descriptors or memory."
 	case errors.Is(err, objstore.ErrMemory):
 		return v1beta2.ReasonRetrying, "The operator tries again."

@@ -16,7 +16,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
-// checked is what snapshot.Save does in its worker after the snapshot is in the spool: dbcheck.Inspect, in the slot of files above 256 MiB.
+// checked is what save.Snapshot does in its worker after the snapshot is in the spool: dbcheck.Inspect, in the slot of files above 256 MiB.
 func checked(ctx context.Context, slot *turns.Gate, namespace string, size int64, computes time.Duration) error {
 	leave, err := slot.Enter(ctx, namespace)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/schedule"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/retention"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 )
 
@@ -56,7 +57,7 @@ type JobSpec struct {
 	Rhythm  schedule.Schedule
 	Jitter  time.Duration
 	Request string
-	Keep    snapshot.Policy
+	Keep    retention.Policy
 	// Base is the reason if the archiver has asked for the snapshot. Archived is true if there may be an archive.
 	Base     string
 	Archived bool

@@ -9,6 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/schedule"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/retention"
 )
 
 // units of keepWithin.
@@ -33,8 +34,8 @@ func keepWithin(text string) (time.Duration, error) {
 }
 
 // RetentionOf returns the retention policy of the spec.
-func RetentionOf(name string, spec v1beta2.EtcdBackupSpec) snapshot.Policy {
-	out := snapshot.Policy{Owner: snapshot.Owner{Backup: name}, Verify: spec.Verify == v1beta2.VerifyRestore, Tests: spec.Drill != nil}
+func RetentionOf(name string, spec v1beta2.EtcdBackupSpec) retention.Policy {
+	out := retention.Policy{Owner: snapshot.Owner{Backup: name}, Verify: spec.Verify == v1beta2.VerifyRestore, Tests: spec.Drill != nil}
 	p := spec.BackupPolicy
 	if p == nil {
 		return out

@@ -9,6 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/verify"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 )
 
@@ -64,10 +65,10 @@ func TestALostSegmentEndsNoProofsOfNewerParts(t *testing.T) {
 }
 
 // surveyed returns what the store of a test has.
-func surveyed(t *testing.T, w *attempttest.Kept) (archive.Survey, snapshot.Index, snapshot.Known) {
+func surveyed(t *testing.T, w *attempttest.Kept) (archive.Survey, catalog.Index, catalog.Known) {
 	t.Helper()
-	known := snapshot.Known{}
-	index, err := snapshot.Scan(t.Context(), w, w.O.SeriesOf(1).Lives())
+	known := catalog.Known{}
+	index, err := catalog.Scan(t.Context(), w, w.O.SeriesOf(1).Lives())
 	if err == nil {
 		err = known.Read(t.Context(), w, index.Items, snapshot.Anyone)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 )
 
 // Some tests of this package use attempttest, which imports it.
@@ -33,7 +33,7 @@ func UnreadOfPassed(ctx context.Context, o state.JobSpec, store objstore.Store, 
 	return archive.SegmentOf(what.unread)
 }
 
-func LiveOf(t *Tester, clusterID string) snapshot.Live { return &live{Tester: t, clusterID: clusterID} }
+func LiveOf(t *Tester, clusterID string) proof.Live { return &live{Tester: t, clusterID: clusterID} }
 
 func (t *Tester) ProveArchive(ctx context.Context, o state.JobSpec, store objstore.Store, want dbfile.KVHash, progress *queue.Progress) (*v1beta2.ArchiveProof, error) {
 	return t.proveArchive(ctx, o, store, want, progress)

@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/pace"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
 
@@ -38,15 +39,15 @@ func sizeOf(links []archive.Link) (bytes int64) {
 }
 
 // linksRoom is the room of objects in a share. reserved is the size of the share, which includes the planned bytes of the objects.
-func linksRoom(share *spool.Share, reserved, planned int64) snapshot.Room {
-	return snapshot.RoomFunc(func(bytes, written int64) error { return share.Grow(reserved+max(bytes-planned, 0), written) })
+func linksRoom(share *spool.Share, reserved, planned int64) proof.Room {
+	return proof.RoomFunc(func(bytes, written int64) error { return share.Grow(reserved+max(bytes-planned, 0), written) })
 }
 
 // fetchBlock is how many bytes are written to the disk at a time.
 const fetchBlock = 256 << 10
 
 // fetchLinks reads objects of an archive into a directory. Each byte is reserved before it is written.
-func fetchLinks(ctx context.Context, store objstore.Getter, links []archive.Link, dir string, room snapshot.Room) (fetchedLinks, error) {
+func fetchLinks(ctx context.Context, store objstore.Getter, links []archive.Link, dir string, room proof.Room) (fetchedLinks, error) {
 	fetched, total := fetchedLinks{}, int64(0)
 	store = pace.Objects(ctx, store)
 	for i, link := range links {
@@ -92,7 +93,7 @@ func fetchLink(ctx context.Context, store objstore.Getter, key, path string, roo
 
 // reserving is the room of one file after files of that many bytes.
 type reserving struct {
-	room   snapshot.Room
+	room   proof.Room
 	before int64
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 const (
@@ -161,7 +161,7 @@ func furthest(ctx context.Context, o state.JobSpec, store objstore.Store, t arch
 // the archive. Later parts follow.
 func (s provable) again(ctx context.Context, what interval, failed distrusted) (interval, bool, error) {
 	what.repeated, what.timeline = true, failed.timeline
-	at := slices.IndexFunc(s.items, func(i snapshot.Item) bool { return i.Key == failed.key })
+	at := slices.IndexFunc(s.items, func(i catalog.Item) bool { return i.Key == failed.key })
 	if at < 0 {
 		return what, false, errStillFailed
 	}

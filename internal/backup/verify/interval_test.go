@@ -9,6 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 type savedAt0 struct {
@@ -18,13 +19,13 @@ type savedAt0 struct {
 
 func provableWith(t *testing.T, fakes []savedAt0) provable {
 	o := state.JobSpecOf(statetest.ArchivingState(t))
-	p := provable{o: o, known: snapshot.Known{}}
+	p := provable{o: o, known: catalog.Known{}}
 	own := snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster, ClusterID: 0xabc}
 	for i, f := range fakes {
 		at := statetest.T0.Add(time.Duration(i) * time.Minute)
 		key := own.Key(at, f.key)
-		p.items = append(p.items, snapshot.Item{Key: key, Series: own, Stored: at})
-		p.known[key] = snapshot.Reading{Manifest: snapshot.Manifest{Revision: f.rev, NoQuorum: f.noQuorum, Backup: o.Name, Cluster: snapshot.Cluster{Namespace: o.Namespace, Name: o.Cluster, ID: "0000000000000abc"}}}
+		p.items = append(p.items, catalog.Item{Key: key, Series: own, Stored: at})
+		p.known[key] = catalog.Reading{Manifest: snapshot.Manifest{Revision: f.rev, NoQuorum: f.noQuorum, Backup: o.Name, Cluster: snapshot.Cluster{Namespace: o.Namespace, Name: o.Cluster, ID: "0000000000000abc"}}}
 	}
 	return p
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 )
 
@@ -20,20 +21,20 @@ const proofBases = 64
 type provable struct {
 	store objstore.Store
 	o     state.JobSpec
-	items []snapshot.Item
-	known snapshot.Known
+	items []catalog.Item
+	known catalog.Known
 	// unread are the keys of those that the store was asked for, and whether it does not return them. No proof begins or ends with such a one.
 	unread map[string]bool
 }
 
 func provableOf(ctx context.Context, store objstore.Store, o state.JobSpec) (provable, error) {
-	s := provable{store: store, o: o, known: snapshot.Known{}, unread: map[string]bool{}}
+	s := provable{store: store, o: o, known: catalog.Known{}, unread: map[string]bool{}}
 	id, err := strconv.ParseUint(o.Newest.ClusterID, 16, 64)
 	if err != nil {
 		return s, nil //nolint:nilerr // then there is nothing to begin with
 	}
 	own := snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster, ClusterID: id}
-	index, err := snapshot.Scan(ctx, store, own.Prefix())
+	index, err := catalog.Scan(ctx, store, own.Prefix())
 	if err != nil {
 		return s, err
 	}
@@ -46,7 +47,7 @@ func provableOf(ctx context.Context, store objstore.Store, o state.JobSpec) (pro
 }
 
 // bases reads the manifests of some items and returns those from which a replay can begin, by revision.
-func (s provable) bases(ctx context.Context, items []snapshot.Item) ([]archive.Base, error) {
+func (s provable) bases(ctx context.Context, items []catalog.Item) ([]archive.Base, error) {
 	if err := s.known.Read(ctx, s.store, items, snapshot.Anyone); err != nil {
 		return nil, err
 	}
@@ -68,7 +69,7 @@ func (s provable) bases(ctx context.Context, items []snapshot.Item) ([]archive.B
 // chosen is bases without the encrypted snapshots of other EtcdBackups of the folder. Those may have been encrypted for an identity that is not in this
 // Kubernetes, and a proof that begins or ends with one would fail each time. If a signature is required, it is also without those that lack it, because others can
 // write any revision into their manifests.
-func (s provable) chosen(ctx context.Context, items []snapshot.Item) ([]archive.Base, error) {
+func (s provable) chosen(ctx context.Context, items []catalog.Item) ([]archive.Base, error) {
 	bases, err := s.bases(ctx, items)
 	return slices.DeleteFunc(bases, func(b archive.Base) bool {
 		m := s.known[b.Key].Manifest
@@ -82,7 +83,7 @@ func (s provable) unreadable(ctx context.Context, key string) (bool, error) {
 	if unread, asked := s.unread[key]; asked {
 		return unread, nil
 	}
-	unread, err := snapshot.Item{Key: key}.Unread(ctx, s.store)
+	unread, err := catalog.Item{Key: key}.Unread(ctx, s.store)
 	if err == nil {
 		s.unread[key] = unread != nil
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
@@ -57,7 +58,7 @@ func (t *Tester) rollForward(ctx context.Context, o state.JobSpec, store objstor
 	changes := sizeOf(choice.Links)
 	database := max(m.Size, m.PlainSize)
 	stage := "rolling forward " + o.Target.Bucket + "/" + choice.Base.Key
-	needed := func(database int64) int64 { return snapshot.RestoreTestSpace(database + 2*changes) }
+	needed := func(database int64) int64 { return proof.RestoreTestSpace(database + 2*changes) }
 	share, err := queue.PatientSpool{Namespace: t.Spool.Of(o.Namespace), Progress: progress, Then: stage}.Reserve(ctx, needed(database))
 	if err != nil {
 		return err
@@ -69,8 +70,8 @@ func (t *Tester) rollForward(ctx context.Context, o state.JobSpec, store objstor
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	identities := connect.Identity(secret)
-	base, err := snapshot.Fetch(ctx, store, choice.Base.Key, snapshot.Place{
-		Namespace: o.Namespace, Dir: dir, Room: snapshot.RoomFunc(func(bytes, written int64) error { return share.Grow(needed(bytes), written) }),
+	base, err := proof.Fetch(ctx, store, choice.Base.Key, proof.Place{
+		Namespace: o.Namespace, Dir: dir, Room: proof.RoomFunc(func(bytes, written int64) error { return share.Grow(needed(bytes), written) }),
 	}, identities, snapshot.Anyone)
 	if err != nil {
 		return err
@@ -83,7 +84,7 @@ func (t *Tester) rollForward(ctx context.Context, o state.JobSpec, store objstor
 		Options: replay.Options{Path: base.Path, Revision: want.Revision, Chain: choice.Chain, Identities: identities, FallbackTTL: proofTTL},
 		Store:   links, Root: o.ArchiveRoot(), Links: choice.Links, Progress: progress.Passing(stage, changes),
 	}
-	grow := func(size int64) error { return share.Grow(snapshot.RestoreTestSpace(size), size) }
+	grow := func(size int64) error { return share.Grow(proof.RestoreTestSpace(size), size) }
 	if err := t.replayInTurn(ctx, o.Namespace, order, grow, progress); err != nil {
 		return err
 	}

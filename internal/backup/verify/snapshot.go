@@ -18,6 +18,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 )
 
@@ -63,9 +64,9 @@ func (t *Tester) prove(ctx context.Context, o state.JobSpec, store objstore.Stor
 }
 
 // restoreTest returns the restore test of a snapshot, without what is read for it.
-func (t *Tester) restoreTest(o state.JobSpec, store objstore.Store, newest v1beta2.Snapshot, signers snapshot.Signers, progress *queue.Progress) snapshot.RestoreTestRequest {
+func (t *Tester) restoreTest(o state.JobSpec, store objstore.Store, newest v1beta2.Snapshot, signers snapshot.Signers, progress *queue.Progress) proof.RestoreTestRequest {
 	stage := "reading back " + newest.Path
-	return snapshot.RestoreTestRequest{
+	return proof.RestoreTestRequest{
 		Namespace: o.Namespace, Store: store, Key: strings.TrimPrefix(newest.Path, o.Target.Bucket+"/"), Signers: signers, ScratchDir: t.Spool.Dir(),
 		Spool: queue.PatientSpool{Namespace: t.Spool.Of(o.Namespace), Progress: progress, Then: stage}, Expected: max(newest.Size, newest.PlainSize),
 		Progress: progress.Passing(stage, newest.Size), Try: t.Tests.Trial(o.Namespace, progress), MemoryLimit: t.Tests.Memory,
@@ -82,7 +83,7 @@ func historyOf(ctx context.Context, store objstore.Store, key string) (string, e
 }
 
 // judge returns the result of a restore test that has ended so. An error means that it has none.
-func (t *Tester) judge(o state.JobSpec, newest v1beta2.Snapshot, found snapshot.RestoreTestResult, failed error) (*v1beta2.BackupDrill, error) {
+func (t *Tester) judge(o state.JobSpec, newest v1beta2.Snapshot, found proof.RestoreTestResult, failed error) (*v1beta2.BackupDrill, error) {
 	drill := &v1beta2.BackupDrill{
 		Path: newest.Path, Result: v1beta2.DrillPassed, Time: metav1.Time{Time: t.Now()},
 		Revision: found.Info.Revision, Compared: found.Compared, Message: "It can be restored, and its contents match the cluster at that revision.",

@@ -8,7 +8,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/queue"
 	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
 
@@ -17,7 +17,7 @@ type Tester struct {
 	*clients.Clients
 	Spool  *spool.Spool
 	Tests  queue.Tests
-	Drill  func(context.Context, snapshot.RestoreTestRequest) (snapshot.RestoreTestResult, error)
+	Drill  func(context.Context, proof.RestoreTestRequest) (proof.RestoreTestResult, error)
 	Replay func(context.Context, replay.Order) (replay.Result, error)
 	Hash   func(ctx context.Context, url string, by ask.Access, revision int64) (hash uint32, compactRevision int64, err error)
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/queue"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
 
 // NewTester returns a Tester whose restore tests are processes.
 func NewTester(c *clients.Clients, s *spool.Spool, limits queue.Tests) *Tester {
-	return &Tester{Clients: c, Spool: s, Tests: limits, Drill: snapshot.RunRestoreTest, Replay: replay.Process{Memory: limits.Memory}.Replay, Hash: hashOf}
+	return &Tester{Clients: c, Spool: s, Tests: limits, Drill: proof.RunRestoreTest, Replay: replay.Process{Memory: limits.Memory}.Replay, Hash: hashOf}
 }
 
 // Verify runs the restore test of a snapshot that was just taken, if the spec asks for it.

@@ -18,10 +18,12 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 )
 
 // PassedBefore reports a snapshot that passed its restore test in an earlier attempt, whose status was lost.
-func PassedBefore(ctx context.Context, store objstore.Store, item snapshot.Item, s v1beta2.Snapshot, now time.Time) *v1beta2.BackupDrill {
+func PassedBefore(ctx context.Context, store objstore.Store, item catalog.Item, s v1beta2.Snapshot, now time.Time) *v1beta2.BackupDrill {
 	drill := &v1beta2.BackupDrill{
 		Path: s.Path, Result: v1beta2.DrillPassed, Time: metav1.Time{Time: now}, Revision: s.Revision,
 		Message: "It can be restored. An earlier attempt has tested it.",
@@ -34,7 +36,7 @@ func PassedBefore(ctx context.Context, store objstore.Store, item snapshot.Item,
 
 // FailedBefore reports a snapshot that failed its restore test in an earlier attempt. It does not repeat the test: the
 // series takes another snapshot when the next one is due.
-func FailedBefore(ctx context.Context, store objstore.Store, item snapshot.Item, result state.Result, now time.Time) (state.Result, error) {
+func FailedBefore(ctx context.Context, store objstore.Store, item catalog.Item, result state.Result, now time.Time) (state.Result, error) {
 	drill := v1beta2.BackupDrill{
 		Path: result.Snapshot.Path, Result: v1beta2.DrillFailed, Time: metav1.Time{Time: now}, Revision: result.Snapshot.Revision,
 		Message: "An earlier attempt has tested it. The details of the result cannot be read.",
@@ -61,10 +63,10 @@ var errReplaced = errors.New("the object was replaced")
 
 // condemns returns whether the error of a restore test means that the snapshot is unusable.
 func condemns(err error) bool {
-	if errors.Is(err, snapshot.ErrNotTested) {
+	if errors.Is(err, proof.ErrNotTested) {
 		return false
 	}
-	for _, kind := range []error{dbfile.ErrCorrupt, dbfile.ErrNoTrailer, snapshot.ErrUnrestorable, snapshot.ErrDiffers, snapshot.ErrNotSigned, snapshot.ErrSignature, errReplaced, fs.ErrNotExist} {
+	for _, kind := range []error{dbfile.ErrCorrupt, dbfile.ErrNoTrailer, proof.ErrUnrestorable, proof.ErrDiffers, snapshot.ErrNotSigned, snapshot.ErrSignature, errReplaced, fs.ErrNotExist} {
 		if errors.Is(err, kind) && !errors.Is(err, snapshot.ErrDisk) {
 			return true
 		}

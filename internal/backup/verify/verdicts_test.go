@@ -9,17 +9,18 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/catalog"
 )
 
 // A proof that could not run before the next snapshot was never made up for: the next one began with the newest snapshot.
 func TestTheOldestPartThatIsNotProvenComesFirst(t *testing.T) {
 	o := state.JobSpecOf(statetest.ArchivingState(t))
-	p := provable{o: o, known: snapshot.Known{}}
+	p := provable{o: o, known: catalog.Known{}}
 	own := snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster, ClusterID: 0xabc}
 	for i := range int64(200) { // more than are read at a time
 		key := own.Key(statetest.T0.Add(time.Duration(i)*time.Minute), 10*(i+1))
-		p.items = append(p.items, snapshot.Item{Key: key, Series: own, Stored: statetest.T0.Add(time.Duration(i) * time.Minute)})
-		p.known[key] = snapshot.Reading{Manifest: snapshot.Manifest{Revision: 10 * (i + 1), Backup: o.Name, Cluster: snapshot.Cluster{Namespace: o.Namespace, Name: o.Cluster, ID: "0000000000000abc"}}}
+		p.items = append(p.items, catalog.Item{Key: key, Series: own, Stored: statetest.T0.Add(time.Duration(i) * time.Minute)})
+		p.known[key] = catalog.Reading{Manifest: snapshot.Manifest{Revision: 10 * (i + 1), Backup: o.Name, Cluster: snapshot.Cluster{Namespace: o.Namespace, Name: o.Cluster, ID: "0000000000000abc"}}}
 	}
 	r := archive.Range{Timeline: 1, From: archive.Point{Revision: 10}, To: archive.Point{Revision: 2000}}
 	passed := func(from, to int64) archive.ProofName { return archive.ProofName{Timeline: 1, From: from, To: to} }

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/secrets"
@@ -48,7 +49,7 @@ func (a *certificateActs) writeUserCertificates(ctx context.Context, v *view.Vie
 		users = append(users, of.User)
 	}
 	return eachUser(users, "Secrets", func(user string) error {
-		after, err := v.Material.NewUserSecret(v.State, user, step)
+		after, err := material.NewUserSecret(v.Material, v.State, user, step)
 		if err != nil {
 			return err
 		}

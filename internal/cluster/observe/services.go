@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
+	"github.com/etcd-suite/etcd-operator/internal/legible"
 )
 
 func (o *Observer) ObserveServices(ctx context.Context, v *view.View) error {
@@ -41,6 +43,7 @@ func (o *Observer) ObserveServices(ctx context.Context, v *view.View) error {
 	v.Services.ClientIncarnation, v.Services.ClientClusterID = objects.ServedBy(forClients)
 	v.Services.ClientRestoreUID = types.UID(forClients.Annotations[v1beta2.AnnotationRestoreUID])
 	v.Services.ClientUnready = forClients.Annotations[v1beta2.AnnotationServesUnready] != ""
+	v.Services.Outside, v.Services.NodePort = outside(forClients)
 	want := objects.ClientService(v.State, steps.ApplyServices{
 		Incarnation: v.Services.ClientIncarnation, ClusterID: v.Services.ClientClusterID, RestoreUID: v.Services.ClientRestoreUID,
 		Unready: v.Services.ClientUnready,
@@ -49,6 +52,28 @@ func (o *Observer) ObserveServices(ctx context.Context, v *view.View) error {
 	state.RecogniseFormed(&v.State)
 	return nil
 }
+
+// outside returns the addresses of the load balancer of a Service, or the port that each node has for clients.
+func outside(service *corev1.Service) (addresses []string, port int32) {
+	switch service.Spec.Type {
+	case corev1.ServiceTypeNodePort:
+		for _, p := range service.Spec.Ports {
+			if p.Port == v1beta2.ClientPort {
+				port = p.NodePort
+			}
+		}
+	case corev1.ServiceTypeLoadBalancer:
+		for _, ingress := range service.Status.LoadBalancer.Ingress {
+			if address := cmp.Or(ingress.Hostname, ingress.IP); address != "" && len(addresses) < services.MaxOutside {
+				addresses = append(addresses, legible.Short(address, maxAddress))
+			}
+		}
+	}
+	return addresses, port
+}
+
+// maxAddress is the longest DNS name.
+const maxAddress = 253
 
 // serviceNamed reads a Service of this cluster; nil when there is none, or only one that belongs to something else.
 func (o *Observer) serviceNamed(ctx context.Context, v *view.View, name string) (*corev1.Service, error) {

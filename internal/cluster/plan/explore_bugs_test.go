@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/explore"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/run"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/world"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -13,17 +15,17 @@ import (
 
 // Each of these bugs of a fence loses writes, or refuses them without end. The exploration must find all of them, or it proves nothing.
 func TestBugsOfAFenceAreFoundInSomeInterleaving(t *testing.T) {
-	cancels := model.Bounds{Changes: 1, All: 1}
+	cancels := explore.Bounds{Changes: 1, All: 1}
 	for name, test := range map[string]struct {
-		bug       model.Planner
-		bounds    model.Bounds
-		invariant model.Invariant
+		bug       run.Planner
+		bounds    explore.Bounds
+		invariant world.Invariant
 	}{
-		"no fence":                      {adoptWithoutFence, model.Bounds{}, model.AcknowledgedWritesSurvive},
-		"fence after the Service":       {fenceAfterService, model.Bounds{}, model.ReplacedIsSilent},
-		"fence taken back too late":     {takeFenceBackLate, cancels, model.EveryRunSettles},
-		"fence never taken back":        {plan.PlanWith(plan.Without("takeFenceBack")), cancels, model.EveryRunSettles},
-		"fence mistaken for corruption": {disarmFence, model.Bounds{}, model.EveryRunSettles},
+		"no fence":                      {adoptWithoutFence, explore.Bounds{}, world.AcknowledgedWritesSurvive},
+		"fence after the Service":       {fenceAfterService, explore.Bounds{}, world.ReplacedIsSilent},
+		"fence taken back too late":     {takeFenceBackLate, cancels, world.EveryRunSettles},
+		"fence never taken back":        {plan.PlanWith(plan.Without("takeFenceBack")), cancels, world.EveryRunSettles},
+		"fence mistaken for corruption": {disarmFence, explore.Bounds{}, world.EveryRunSettles},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := operations[0].exploration(test.bug, 0)

@@ -8,95 +8,98 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/explore"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/fault"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/run"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/world"
 )
 
 // operation is what is explored: how the world is when it begins, and what users may change meanwhile.
 type operation struct {
 	name    string
-	start   func(size int) *model.World
-	changes []model.Change
+	start   func(size int) *world.World
+	changes []explore.Change
 	// short is with how many disturbances the short form explores the sizes 1, 2 and 3. It has no time limit, so that it explores the same
 	// states on each machine: some 200,000 transitions, which take half a minute.
 	short [3]int
 }
 
 var operations = []operation{
-	{"restore", restoreBegins, []model.Change{cancelRestore, changeReadOnly, changeSize}, [3]int{1, 0, 0}},
-	{"recovery", quorumIsLost, []model.Change{changeConsent, changeReadOnly}, [3]int{1, 0, 0}},
-	{"replacement of a cluster that never formed", neverFormed, []model.Change{cancelRestore, changeSize}, [3]int{1, 0, 0}},
-	{"replacement of a cluster that lost all", allIsLost, []model.Change{cancelRestore, changeSize}, [3]int{1, 0, 0}},
-	{"new CA", caExpires, []model.Change{rotateAgain, changeSize}, [3]int{1, 0, 0}},
-	{"read-only", readOnlyBegins, []model.Change{changeReadOnly, changeSize}, [3]int{1, 1, 0}},
+	{"restore", restoreBegins, []explore.Change{cancelRestore, changeReadOnly, changeSize}, [3]int{1, 0, 0}},
+	{"recovery", quorumIsLost, []explore.Change{changeConsent, changeReadOnly}, [3]int{1, 0, 0}},
+	{"replacement of a cluster that never formed", neverFormed, []explore.Change{cancelRestore, changeSize}, [3]int{1, 0, 0}},
+	{"replacement of a cluster that lost all", allIsLost, []explore.Change{cancelRestore, changeSize}, [3]int{1, 0, 0}},
+	{"new CA", caExpires, []explore.Change{rotateAgain, changeSize}, [3]int{1, 0, 0}},
+	{"read-only", readOnlyBegins, []explore.Change{changeReadOnly, changeSize}, [3]int{1, 1, 0}},
 }
 
-func formedWorld(size int) *model.World {
-	w := model.New(size, true)
-	w.Run(plan.Plan)
+func formedWorld(size int) *world.World {
+	w := world.New(size, true)
+	run.Run(w, plan.Plan)
 	return w
 }
 
-func readOnlyBegins(size int) *model.World {
+func readOnlyBegins(size int) *world.World {
 	w := formedWorld(size)
 	w.Cluster.Spec.ReadOnly = true
 	return w
 }
 
-func restoreBegins(size int) *model.World {
+func restoreBegins(size int) *world.World {
 	w := formedWorld(size)
-	w.Restores = []model.Restore{{UID: restoreUID, Verified: true, Revision: proven}}
+	w.Restores = []world.Restore{{UID: restoreUID, Verified: true, Revision: proven}}
 	return w
 }
 
 // quorumIsLost: as many volumes are lost as a quorum has, but not all. A cluster of one has nothing to recover from.
-func quorumIsLost(size int) *model.World {
+func quorumIsLost(size int) *world.World {
 	w := formedWorld(size)
 	for pod := range size/2 + size%2 {
 		if pod < size-1 {
-			w.LoseVolume(pod)
+			fault.LoseVolume(w, pod)
 		}
 	}
 	w.Cluster.Spec.Recovery = consent()
 	return w
 }
 
-func neverFormed(size int) *model.World {
-	w := model.New(size, true)
-	w.Restores = []model.Restore{{UID: restoreUID, Verified: true, Revision: proven}}
+func neverFormed(size int) *world.World {
+	w := world.New(size, true)
+	w.Restores = []world.Restore{{UID: restoreUID, Verified: true, Revision: proven}}
 	return w
 }
 
 // caExpires: the CA has expired while the operator was down.
-func caExpires(size int) *model.World {
+func caExpires(size int) *world.World {
 	w := securedWorld(size, true)
-	w.ExpireCA()
+	fault.ExpireCA(w)
 	return w
 }
 
-func allIsLost(size int) *model.World {
+func allIsLost(size int) *world.World {
 	w := restoreBegins(size)
 	for pod := range size {
-		w.LoseVolume(pod)
+		fault.LoseVolume(w, pod)
 	}
 	return w
 }
 
 var (
-	cancelRestore = model.Change{Name: "delete the EtcdRestore", Do: func(w *model.World) bool {
+	cancelRestore = explore.Change{Name: "delete the EtcdRestore", Do: func(w *world.World) bool {
 		r := &w.Restores[0]
 		possible := !r.Deleted && !r.Complete
 		r.Deleted = true
 		return possible
 	}}
-	rotateAgain = model.Change{Name: "request another CA", Do: func(w *model.World) bool {
-		w.RotateCA()
+	rotateAgain = explore.Change{Name: "request another CA", Do: func(w *world.World) bool {
+		fault.RotateCA(w)
 		return true
 	}}
-	changeReadOnly = model.Change{Name: "change spec.readOnly", Do: func(w *model.World) bool {
+	changeReadOnly = explore.Change{Name: "change spec.readOnly", Do: func(w *world.World) bool {
 		w.Cluster.Spec.ReadOnly = !w.Cluster.Spec.ReadOnly
 		return true
 	}}
-	changeConsent = model.Change{Name: "change the consent", Do: func(w *model.World) bool {
+	changeConsent = explore.Change{Name: "change the consent", Do: func(w *world.World) bool {
 		if w.Cluster.Spec.Recovery == nil {
 			w.Cluster.Spec.Recovery = consent()
 		} else {
@@ -104,7 +107,7 @@ var (
 		}
 		return true
 	}}
-	changeSize = model.Change{Name: "change spec.size", Do: func(w *model.World) bool {
+	changeSize = explore.Change{Name: "change spec.size", Do: func(w *world.World) bool {
 		w.Cluster.Spec.Size = w.Cluster.Spec.Size%3 + 1
 		return true
 	}}
@@ -140,11 +143,11 @@ func TestEachInterleavingKeepsTheInvariants(t *testing.T) {
 	}
 }
 
-func (op operation) exploration(planner model.Planner, most int) *model.Exploration {
-	return &model.Exploration{Plan: planner, Changes: op.changes, Bounds: model.Bounds{Faults: 2, Changes: 2, Kills: 2, Stale: 1, Slow: 1, All: most}}
+func (op operation) exploration(planner run.Planner, most int) *explore.Exploration {
+	return &explore.Exploration{Plan: planner, Changes: op.changes, Bounds: explore.Bounds{Faults: 2, Changes: 2, Kills: 2, Stale: 1, Slow: 1, All: most}}
 }
 
-func report(t *testing.T, x *model.Exploration, took time.Duration) {
+func report(t *testing.T, x *explore.Exploration, took time.Duration) {
 	t.Helper()
 	t.Logf("%d states of the world, %d beside an old cache, %d transitions in %s", x.States, x.Cached, x.Transitions, took.Round(time.Millisecond))
 	switch {

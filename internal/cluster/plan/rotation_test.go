@@ -120,8 +120,8 @@ func (w *rotation) issueUser() {
 // judge updates the state as observe does.
 func (w *rotation) judge() {
 	w.s.Certificates = w.m.Judge(w.s, state.Certificates{Requested: true})
-	w.s.UserCertificates.Urgent = w.m.UsersUrgent(w.s)
-	w.s.UserCertificates.Due, w.s.UserCertificates.Outdated = w.m.JudgeUsers(w.s)
+	w.s.UserCertificates.Urgent = material.UsersUrgent(w.m, w.s)
+	w.s.UserCertificates.Due, w.s.UserCertificates.Outdated = material.JudgeUsers(w.m, w.s)
 	w.s.MembershipKnown = w.r.IntN(4) > 0 // else no member answers in time
 	for i := range w.s.Members {
 		m, l := &w.s.Members[i], w.members[i]
@@ -195,7 +195,7 @@ func (w *rotation) writeUsers(step steps.WriteUserCertificates) {
 		all = append(all, w.s.UserCertificates.Outdated...)
 	}
 	for _, due := range all {
-		after, err := w.m.NewUserSecret(w.s, due.User, step)
+		after, err := material.NewUserSecret(w.m, w.s, due.User, step)
 		if err != nil {
 			w.Fatal(err)
 		}

@@ -6,7 +6,10 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/fault"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/observe"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/run"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/world"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
@@ -137,7 +140,7 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			start := func() *model.World {
+			start := func() *world.World {
 				s := formed(test.size, test.durable, test.members)
 				if test.consent {
 					s.Spec.Recovery = consent()
@@ -149,19 +152,19 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 				for i := range s.Members {
 					s.Members[i].Leader = test.hibernate && i == 0
 				}
-				w := model.From(s)
+				w := observe.From(s)
 				if test.lag {
-					w.Lag()
+					fault.Lag(w)
 				}
 				return w
 			}
 			sound := start()
-			sound.Run(plan.Plan)
+			run.Run(sound, plan.Plan)
 			if len(sound.Violations) > 0 {
 				t.Fatalf("without the bug: %v", sound.Violations)
 			}
 			w := start()
-			w.Run(plan.PlanWith(test.bug))
+			run.Run(w, plan.PlanWith(test.bug))
 			caught := false
 			for _, v := range w.Violations {
 				caught = caught || strings.HasPrefix(v, "invariant "+test.invariant)

@@ -4,14 +4,17 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/effects"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/fault"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/run"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/world"
 )
 
 // securedWorld is a cluster with TLS that is done.
-func securedWorld(size int, managed bool) *model.World {
-	w := model.New(size, true)
+func securedWorld(size int, managed bool) *world.World {
+	w := world.New(size, true)
 	w.Secure(managed)
-	w.Run(plan.Plan)
+	run.Run(w, plan.Plan)
 	return w
 }
 
@@ -20,12 +23,12 @@ func securedWorld(size int, managed bool) *model.World {
 func TestAClockOfANodeDoesNotMakeAMemberRunLonger(t *testing.T) {
 	t.Parallel()
 	w := securedWorld(3, true)
-	w.ExpireCA()
+	fault.ExpireCA(w)
 	for range 3600 {
-		w.SlowNodeClocks()
-		w.EndLate(240)
-		w.Pass(plan.Plan)
-		w.Second()
+		fault.SlowNodeClocks(w)
+		fault.EndLate(w, 240)
+		run.Pass(w, plan.Plan)
+		effects.Second(w)
 	}
 	for _, v := range w.Violations {
 		t.Error(v)
@@ -42,13 +45,13 @@ func TestASlowReadStopsNoSeedWhileACAIsRotated(t *testing.T) {
 		w := securedWorld(1, true)
 		during["a restore"](w)
 		goOn(w, 2)
-		w.RotateCA()
+		fault.RotateCA(w)
 		goOn(w, slow)
 		for range 120 { // the operator is busy with others
-			w.Second()
+			effects.Second(w)
 		}
-		w.SlowPass(plan.Plan)
-		if w.Run(plan.Plan); len(w.Violations) > 0 {
+		run.SlowPass(w, plan.Plan)
+		if run.Run(w, plan.Plan); len(w.Violations) > 0 {
 			t.Fatalf("slow in pass %d: %s", slow, w.Violations[0])
 		}
 	}
@@ -58,16 +61,16 @@ func TestASlowReadStopsNoSeedWhileACAIsRotated(t *testing.T) {
 func TestAMemberWhoseCAsChangeOftenIsReplaced(t *testing.T) {
 	t.Parallel()
 	w := securedWorld(3, false)
-	name := w.Member(0)
+	name := fault.Member(w, 0)
 	for second := range 3600 {
-		if !w.Hang(name) {
+		if !fault.Hang(w, name) {
 			return
 		}
 		if second%180 == 0 {
-			w.AddCA()
+			fault.AddCA(w)
 		}
-		w.Pass(plan.Plan)
-		w.Second()
+		run.Pass(w, plan.Plan)
+		effects.Second(w)
 		if len(w.Violations) > 0 {
 			t.Fatal(w.Violations[0])
 		}

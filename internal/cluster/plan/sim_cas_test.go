@@ -5,7 +5,10 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/effects"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/fault"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/run"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/world"
 )
 
 // TestRandomFaultsWhileCAsAreReplacedBreakNothing adds CAs of TLS.managed that are rotated, lost and expired to all other faults, and wrong clocks of nodes.
@@ -21,31 +24,31 @@ func TestRandomFaultsWhileAUserReplacesCAsBreakNothing(t *testing.T) {
 }
 
 // during are the procedures that a CA is replaced in.
-var during = map[string]func(*model.World){
-	"nothing else": func(*model.World) {},
-	"scaling":      func(w *model.World) { w.Cluster.Spec.Size += 2 },
-	"an upgrade":   func(w *model.World) { w.Cluster.Spec.Version = "3.6.17" },
-	"a replacement": func(w *model.World) {
-		w.LoseVolume(0)
+var during = map[string]func(*world.World){
+	"nothing else": func(*world.World) {},
+	"scaling":      func(w *world.World) { w.Cluster.Spec.Size += 2 },
+	"an upgrade":   func(w *world.World) { w.Cluster.Spec.Version = "3.6.17" },
+	"a replacement": func(w *world.World) {
+		fault.LoseVolume(w, 0)
 	},
-	"a hibernation": func(w *model.World) { w.Cluster.Spec.Hibernate = true },
-	"a restore": func(w *model.World) {
-		w.Restores = []model.Restore{{UID: restoreUID, Verified: true, Revision: proven}}
+	"a hibernation": func(w *world.World) { w.Cluster.Spec.Hibernate = true },
+	"a restore": func(w *world.World) {
+		w.Restores = []world.Restore{{UID: restoreUID, Verified: true, Revision: proven}}
 	},
-	"a recovery": func(w *model.World) {
+	"a recovery": func(w *world.World) {
 		for pod := range w.Cluster.Spec.Size - 1 {
-			w.LoseVolume(pod)
+			fault.LoseVolume(w, pod)
 		}
 		w.Cluster.Spec.Recovery = consent()
 	},
-	"a rotation": func(w *model.World) { w.RotateCA() },
+	"a rotation": func(w *world.World) { fault.RotateCA(w) },
 }
 
 // changesOfCAs are the ways in which a CA of TLS.managed changes.
-var changesOfCAs = map[string]func(*model.World){
-	"rotated":                            func(w *model.World) { w.RotateCA() },
-	"expired":                            func(w *model.World) { w.ExpireCA() },
-	"expired, and all connections ended": func(w *model.World) { w.ExpireCA(); w.CutAllPeers() },
+var changesOfCAs = map[string]func(*world.World){
+	"rotated":                            func(w *world.World) { fault.RotateCA(w) },
+	"expired":                            func(w *world.World) { fault.ExpireCA(w) },
+	"expired, and all connections ended": func(w *world.World) { fault.ExpireCA(w); fault.CutAllPeers(w) },
 }
 
 // A CA changes after each pass of each procedure, and twice more a few seconds later. The operator restarts between. At the end the cluster is as its spec asks, and all members trust
@@ -66,24 +69,24 @@ func TestEveryReplacementOfACASettles(t *testing.T) {
 }
 
 // replaceInEachPass replaces the CA after a number of passes, for each number until the procedure is over.
-func replaceInEachPass(t *testing.T, size, again int, begin, change func(*model.World)) {
+func replaceInEachPass(t *testing.T, size, again int, begin, change func(*world.World)) {
 	for passes, over := 0, false; !over && !t.Failed(); passes += 1 + again {
 		for _, plain := range []bool{false, true} {
-			w := model.New(size, true)
+			w := world.New(size, true)
 			w.Secure(true)
 			w.PlainProbes = plain
-			w.Run(plan.Plan)
+			run.Run(w, plan.Plan)
 			begin(w)
 			over = goOn(w, passes)
 			change(w)
 			for range again {
 				goOn(w, 3)
-				w.RestartOperator()
+				fault.RestartOperator(w)
 				change(w)
 			}
 			w.Cluster.Spec.Hibernate = false
-			o := w.Run(plan.Plan)
-			if w.CheckLost(o); len(w.Violations) > 0 {
+			o := run.Run(w, plan.Plan)
+			if run.CheckLost(w, o); len(w.Violations) > 0 {
 				t.Errorf("after %d passes, plain probes: %t: %s", passes, plain, w.Violations[0])
 			}
 		}
@@ -91,11 +94,11 @@ func replaceInEachPass(t *testing.T, size, again int, begin, change func(*model.
 }
 
 // goOn does a number of passes. It reports whether nothing is left to do.
-func goOn(w *model.World, passes int) bool {
+func goOn(w *world.World, passes int) bool {
 	still := 0
 	for range passes {
-		w.Pass(plan.Plan)
-		if still++; w.Second() {
+		run.Pass(w, plan.Plan)
+		if still++; effects.Second(w) {
 			still = 0
 		}
 	}

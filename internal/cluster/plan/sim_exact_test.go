@@ -5,13 +5,14 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/run"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/world"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // exactly: an EtcdRestore with safetySnapshot: Exact begins.
-func exactly(saver model.Saver) *model.World {
+func exactly(saver world.Saver) *world.World {
 	w := restoreBegins(3)
 	w.Restores[0].Exact, w.Restores[0].Saver = true, saver
 	return w
@@ -21,16 +22,16 @@ func exactly(saver model.Saver) *model.World {
 // refuses it, or for a restore-operator that does not run, clients could not write until somebody sees it.
 func TestAnExactRestoreSavesAllOrEndsAndLetsClientsWrite(t *testing.T) {
 	for name, test := range map[string]struct {
-		saver model.Saver
+		saver world.Saver
 		ends  v1beta2.RestoreStep
 	}{
-		"saved":                         {model.SaverGood, v1beta2.RestoreComplete},
-		"the store refuses it":          {model.SaverRefused, v1beta2.RestoreFailed},
-		"restore-operator does not run": {model.SaverAbsent, v1beta2.RestoreFailed},
+		"saved":                         {world.SaverGood, v1beta2.RestoreComplete},
+		"the store refuses it":          {world.SaverRefused, v1beta2.RestoreFailed},
+		"restore-operator does not run": {world.SaverAbsent, v1beta2.RestoreFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := exactly(test.saver)
-			o := w.Run(plan.Plan)
+			o := run.Run(w, plan.Plan)
 			if !o.Settled || len(w.Violations) > 0 || w.Cluster.Status.Restore.Step != test.ends {
 				t.Errorf("it ends with %+v, %q and %+v", w.Cluster.Status.Restore, w.Violations, o.Last)
 			}
@@ -40,8 +41,8 @@ func TestAnExactRestoreSavesAllOrEndsAndLetsClientsWrite(t *testing.T) {
 		})
 	}
 	t.Run("the check can fail", func(t *testing.T) {
-		w := exactly(model.SaverGood)
-		w.Run(func(s state.State) steps.Step {
+		w := exactly(world.SaverGood)
+		run.Run(w, func(s state.State) steps.Step {
 			step := plan.Plan(s)
 			if _, asks := step.(steps.AwaitSafetySnapshot); asks {
 				return steps.AdoptSeed{ClusterID: s.Restore.ClusterID, Incarnation: s.Restore.Incarnation}

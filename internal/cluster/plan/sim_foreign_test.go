@@ -9,7 +9,10 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/effects"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/fault"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/run"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/world"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
@@ -19,20 +22,20 @@ func TestAClusterIsWholeAgainAfterForeignMembersWereRemovedByConsent(t *testing.
 	for size := 1; size <= 5; size++ {
 		for _, votes := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d members, votes: %v", size, votes), func(t *testing.T) {
-				w := model.New(size, true)
-				if o := w.Run(plan.Plan); o.Last != (steps.Done{}) {
+				w := world.New(size, true)
+				if o := run.Run(w, plan.Plan); o.Last != (steps.Done{}) {
 					t.Fatal(trace(o))
 				}
-				if !w.AddForeign() || (votes && !w.PromoteForeign()) {
+				if !fault.AddForeign(w) || (votes && !fault.PromoteForeign(w)) {
 					t.Fatal("etcd refuses the foreign member")
 				}
-				o := w.Run(plan.Plan)
+				o := run.Run(w, plan.Plan)
 				wait, is := o.Last.(steps.Wait)
 				if !is || wait.Reason != v1beta2.ReasonForeignMember || !wait.Stalled || len(w.Violations) > 0 {
 					t.Fatalf("%v\n%s", w.Violations, trace(o))
 				}
-				w.ConsentToForeign()
-				if o := w.Run(plan.Plan); o.Last != (steps.Done{}) || len(w.Violations) > 0 {
+				fault.ConsentToForeign(w)
+				if o := run.Run(w, plan.Plan); o.Last != (steps.Done{}) || len(w.Violations) > 0 {
 					t.Fatalf("%v\n%s", w.Violations, trace(o))
 				}
 			})
@@ -41,10 +44,10 @@ func TestAClusterIsWholeAgainAfterForeignMembersWereRemovedByConsent(t *testing.
 }
 
 func TestTheSimulationFindsAForeignMemberThatIsRemovedWithoutConsent(t *testing.T) {
-	w := model.New(3, true)
-	w.Run(plan.Plan)
-	w.AddForeign()
-	w.Run(func(s state.State) steps.Step {
+	w := world.New(3, true)
+	run.Run(w, plan.Plan)
+	fault.AddForeign(w)
+	run.Run(w, func(s state.State) steps.Step {
 		s.Asked.RemoveForeign = nil
 		for _, m := range s.ForeignMembers {
 			s.Asked.RemoveForeign = append(s.Asked.RemoveForeign, m.ID.String())
@@ -65,11 +68,11 @@ func TestNoRestoreTakesOverBesideForeignMembersThatMayRun(t *testing.T) {
 	if testing.Short() {
 		rounds = 1
 	}
-	losses := map[string]func(*model.World){
-		"nothing":  func(*model.World) {},
-		"a Pod":    func(w *model.World) { w.StopPod(0) },
-		"a node":   func(w *model.World) { w.LoseNode(0) },
-		"all Pods": (*model.World).StopPods,
+	losses := map[string]func(*world.World){
+		"nothing":  func(*world.World) {},
+		"a Pod":    func(w *world.World) { fault.StopPod(w, 0) },
+		"a node":   func(w *world.World) { fault.LoseNode(w, 0) },
+		"all Pods": fault.StopPods,
 	}
 	for size := 1; size <= 3; size++ {
 		for foreign := 1; foreign <= 2; foreign++ {
@@ -77,14 +80,14 @@ func TestNoRestoreTakesOverBesideForeignMembersThatMayRun(t *testing.T) {
 				for at := range rounds * 12 {
 					w := besideForeign(t, size, foreign)
 					w.Chance(rand.New(rand.NewPCG(uint64(at), 0)))
-					w.Restores = append(w.Restores, model.Restore{UID: restoreUID, Verified: true, Revision: proven})
+					w.Restores = append(w.Restores, world.Restore{UID: restoreUID, Verified: true, Revision: proven})
 					for range at % 12 {
-						w.Pass(plan.Plan)
-						w.Tick()
-						w.ConsentToForeign()
+						run.Pass(w, plan.Plan)
+						effects.Tick(w)
+						fault.ConsentToForeign(w)
 					}
 					lose(w)
-					if o := w.Run(plan.Plan); slices.ContainsFunc(w.Violations, forks) {
+					if o := run.Run(w, plan.Plan); slices.ContainsFunc(w.Violations, forks) {
 						t.Fatalf("%d members and %d others, pass %d, loss of %s: %q\n%s", size, foreign, at, lost, w.Violations, trace(o))
 					}
 				}
@@ -97,15 +100,15 @@ func TestNoRestoreTakesOverBesideForeignMembersThatMayRun(t *testing.T) {
 func forks(violation string) bool { return strings.HasPrefix(violation, "invariant 0") }
 
 // besideForeign returns a cluster of a size, to which another party has added a number of voters.
-func besideForeign(t *testing.T, size, foreign int) *model.World {
+func besideForeign(t *testing.T, size, foreign int) *world.World {
 	t.Helper()
-	w := model.New(size, true)
+	w := world.New(size, true)
 	for range foreign {
-		w.Run(plan.Plan)
-		if !w.AddForeign() || !w.PromoteForeign() {
+		run.Run(w, plan.Plan)
+		if !fault.AddForeign(w) || !fault.PromoteForeign(w) {
 			t.Fatal("etcd refuses the foreign member")
 		}
 	}
-	w.Run(plan.Plan)
+	run.Run(w, plan.Plan)
 	return w
 }

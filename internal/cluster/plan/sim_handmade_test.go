@@ -7,7 +7,9 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/fault"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/run"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/world"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
@@ -17,28 +19,28 @@ func TestAVoterThatNeverStartsIsNamedAndLeftOutByConsent(t *testing.T) {
 	for size := 1; size <= 7; size++ {
 		for _, record := range []string{"kept", "lost"} {
 			t.Run(fmt.Sprintf("%d members, the record is %s", size, record), func(t *testing.T) {
-				w := model.New(size, true)
+				w := world.New(size, true)
 				w.Handmade = true
-				if o := w.Run(plan.Plan); o.Last != (steps.Done{}) {
+				if o := run.Run(w, plan.Plan); o.Last != (steps.Done{}) {
 					t.Fatal(trace(o))
 				}
-				if !w.AddNeverStarted(false) {
+				if !fault.AddNeverStarted(w, false) {
 					t.Fatal("etcd refuses the voter")
 				}
 				if record == "lost" {
-					w.LoseRecord()
+					fault.LoseRecord(w)
 				}
-				o := w.Run(plan.Plan)
+				o := run.Run(w, plan.Plan)
 				wait, is := o.Last.(steps.Wait)
 				if !is || !wait.Stalled || !strings.Contains(wait.Message, "guest-") || strings.Contains(wait.Message, "delete their") || len(w.Violations) > 0 {
 					t.Fatalf("%v\n%s", w.Violations, trace(o))
 				}
-				w.ConsentToForeign()
-				w.SayStopped()
+				fault.ConsentToForeign(w)
+				fault.SayStopped(w)
 				if size == 1 {
 					w.Cluster.Spec.Recovery = &v1beta2.RecoveryPolicy{QuorumLoss: v1beta2.QuorumLossForceNewCluster}
 				}
-				if o := w.Run(plan.Plan); o.Last != (steps.Done{}) || len(w.Violations) > 0 {
+				if o := run.Run(w, plan.Plan); o.Last != (steps.Done{}) || len(w.Violations) > 0 {
 					t.Fatalf("%v\n%s", w.Violations, trace(o))
 				}
 			})
@@ -51,28 +53,28 @@ func TestALostQuorumIsRecoveredByConsentAlthoughTheRecordIsLostOrOld(t *testing.
 	for size := 3; size <= 7; size += 2 {
 		for _, record := range []string{"lost", "old"} {
 			t.Run(fmt.Sprintf("%d members, the record is %s", size, record), func(t *testing.T) {
-				w := model.New(1, true)
+				w := world.New(1, true)
 				w.Handmade = true
-				w.Run(plan.Plan)
+				run.Run(w, plan.Plan)
 				old := w.Cluster.DeepCopy().Status.MemberStatuses
 				w.Cluster.Spec.Size = size
-				if o := w.Run(plan.Plan); o.Last != (steps.Done{}) {
+				if o := run.Run(w, plan.Plan); o.Last != (steps.Done{}) {
 					t.Fatal(trace(o))
 				}
 				for range size/2 + 1 {
-					w.LoseAnyMember()
+					fault.LoseAnyMember(w)
 				}
-				w.LoseRecord()
+				fault.LoseRecord(w)
 				if record == "old" {
 					w.Cluster.Status.MemberStatuses = old
 				}
-				o := w.Run(plan.Plan)
+				o := run.Run(w, plan.Plan)
 				wait, is := o.Last.(steps.Wait)
 				if !is || wait.Reason != v1beta2.ReasonQuorumLost || strings.Contains(wait.Message, "delete their") || len(w.Violations) > 0 {
 					t.Fatalf("%v\n%s", w.Violations, trace(o))
 				}
 				w.Cluster.Spec.Recovery = &v1beta2.RecoveryPolicy{QuorumLoss: v1beta2.QuorumLossForceNewCluster}
-				if o := w.Run(plan.Plan); o.Last != (steps.Done{}) || len(w.Violations) > 0 {
+				if o := run.Run(w, plan.Plan); o.Last != (steps.Done{}) || len(w.Violations) > 0 {
 					t.Fatalf("%v\n%s", w.Violations, trace(o))
 				}
 			})

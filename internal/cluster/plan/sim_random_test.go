@@ -14,7 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/fault"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/run"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/world"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
@@ -65,7 +67,7 @@ func TestRulesLeaveTheObservedListsAsTheyAre(t *testing.T) {
 }
 
 // changingNothing plans, and fails the test if that changed what was observed.
-func changingNothing(t *testing.T) model.Planner {
+func changingNothing(t *testing.T) run.Planner {
 	return func(s state.State) steps.Step {
 		before := s
 		before.Members, before.ForeignMembers, before.Foreign = slices.Clone(s.Members), slices.Clone(s.ForeignMembers), slices.Clone(s.Foreign)
@@ -132,9 +134,9 @@ func randomWorlds(t *testing.T, wanted int, of worlds) {
 }
 
 // live runs one world, first with faults and then without.
-func live(planner model.Planner, seed, number uint64, of worlds, logf ...func(string, ...any)) (*model.World, model.Outcome, int) {
+func live(planner run.Planner, seed, number uint64, of worlds, logf ...func(string, ...any)) (*world.World, run.Outcome, int) {
 	r := rand.New(rand.NewPCG(seed, number))
-	w := model.New(1+r.IntN(7), r.IntN(4) > 0 && !of.moving)
+	w := world.New(1+r.IntN(7), r.IntN(4) > 0 && !of.moving)
 	w.Gentle, w.Crowded, w.Estranged, w.Resizing, w.Moving = r.IntN(3) > 0, of.crowded, of.estranged, of.resizing, of.moving
 	w.Handmade, w.Volatile, w.Clocks, w.Refusing = of.handmade, of.volatile, of.clocks, of.refusing
 	if of.managed || of.static {
@@ -152,7 +154,7 @@ func live(planner model.Planner, seed, number uint64, of worlds, logf ...func(st
 			return planned(s)
 		}
 	}
-	n := model.Noise{World: w, Plan: planner, Rand: r}
+	n := run.Noise{World: w, Plan: planner, Rand: r}
 	if log {
 		n.Log = logf[0]
 	}
@@ -161,20 +163,20 @@ func live(planner model.Planner, seed, number uint64, of worlds, logf ...func(st
 		n.Step()
 	}
 	if len(w.Violations) > 0 {
-		return w, model.Outcome{Last: steps.Done{}}, stepCount
+		return w, run.Outcome{Last: steps.Done{}}, stepCount
 	}
-	w.Repair()
+	fault.Repair(w)
 	if log {
 		logf[0]("--- repaired")
 	}
-	o := w.Run(func(s state.State) steps.Step {
+	o := run.Run(w, func(s state.State) steps.Step {
 		step := planner(s)
 		if log {
 			logf[0]("%T%+v", step, step)
 		}
 		return step
 	})
-	w.CheckLost(o)
+	run.CheckLost(w, o)
 	return w, o, stepCount
 }
 

@@ -8,7 +8,11 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/effects"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/fault"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/observe"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/run"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/world"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
@@ -40,8 +44,8 @@ func TestEveryLostQuorumSettles(t *testing.T) {
 						s.Spec.Recovery = consent()
 					}
 					about := fmt.Sprintf("size %d, consent %v: %s", size, consents, words(conditions))
-					w := model.From(s)
-					w.Lag()
+					w := observe.From(s)
+					fault.Lag(w)
 					o := count.run(w, about)
 					if _, done := o.Last.(steps.Done); consents && recoverable(conditions) && !done {
 						t.Errorf("%s: not recovered\n%s", about, trace(o))
@@ -103,8 +107,8 @@ func TestEveryRecoveryMidwaySettles(t *testing.T) {
 					if told {
 						s.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: s.Members[0].Name}
 					}
-					w := model.From(s)
-					w.Consented()
+					w := observe.From(s)
+					fault.Consented(w)
 					count.run(w, fmt.Sprintf("survivor %s, another %s, consent %v, in the status %v", survivor.name, other.name, consents, told))
 				}
 			}
@@ -126,16 +130,16 @@ func TestARestoreThatFailsDoesNotHideARecovery(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := formed(5, true, []condition{missing, missing, lost, lost, lost})
 			s.Spec.Recovery = consent()
-			w := model.From(s)
-			w.Lag()
-			for pass := 0; !begun(w.Observe()); pass++ {
-				if w.Pass(plan.Plan); pass > 100 {
+			w := observe.From(s)
+			fault.Lag(w)
+			for pass := 0; !begun(observe.Observe(w)); pass++ {
+				if run.Pass(w, plan.Plan); pass > 100 {
 					t.Fatalf("the recovery does not come so far: %+v", w.Cluster.Status.Recovery)
 				}
-				w.Tick()
+				effects.Tick(w)
 			}
-			w.Restores = append(w.Restores, model.Restore{UID: restoreUID, Verified: true, Revision: proven, Seed: model.FateNever})
-			o := w.Run(plan.Plan)
+			w.Restores = append(w.Restores, world.Restore{UID: restoreUID, Verified: true, Revision: proven, Seed: world.FateNever})
+			o := run.Run(w, plan.Plan)
 			status := w.Cluster.Status
 			if _, done := o.Last.(steps.Done); !done || len(w.Violations) > 0 || status.Restore.Step != v1beta2.RestoreFailed {
 				t.Fatalf("%v\n%s", w.Violations, trace(o))

@@ -4,27 +4,30 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/effects"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/fault"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/run"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/world"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // TestARunningPodIsRestartedOnlyIfItCannotBeResized: more memory restarts no member, unless Kubernetes or the node refuses it.
 func TestARunningPodIsRestartedOnlyIfItCannotBeResized(t *testing.T) {
 	for name, test := range map[string]struct {
-		fate     model.ResizeFate
+		fate     world.ResizeFate
 		restarts int
 	}{
-		"the nodes resize the Pods":            {model.ResizeCarriedOut, 0},
-		"the nodes wait for room":              {model.ResizeDeferred, 3},
-		"no node can ever resize a Pod":        {model.ResizeInfeasible, 3},
-		"the kubelets report nothing":          {model.ResizeLost, 3},
-		"the API server never allows a resize": {model.ResizeRefused, 3},
+		"the nodes resize the Pods":            {world.ResizeCarriedOut, 0},
+		"the nodes wait for room":              {world.ResizeDeferred, 3},
+		"no node can ever resize a Pod":        {world.ResizeInfeasible, 3},
+		"the kubelets report nothing":          {world.ResizeLost, 3},
+		"the API server never allows a resize": {world.ResizeRefused, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := model.New(3, true)
-			w.Run(plan.Plan)
-			w.Resize(test.fate)
-			o := w.Run(plan.Plan)
+			w := world.New(3, true)
+			run.Run(w, plan.Plan)
+			fault.Resize(w, test.fate)
+			o := run.Run(w, plan.Plan)
 			restarts, resizes := 0, 0
 			for _, step := range o.Steps {
 				switch step.(type) {
@@ -43,17 +46,17 @@ func TestARunningPodIsRestartedOnlyIfItCannotBeResized(t *testing.T) {
 
 // TestAForbiddenResizeRestartsNoMemberUntilItIsAllowed: a quota is exceeded, and a person corrects it.
 func TestAForbiddenResizeRestartsNoMemberUntilItIsAllowed(t *testing.T) {
-	w := model.New(3, true)
-	w.Run(plan.Plan)
-	w.Resize(model.ResizeForbidden)
+	w := world.New(3, true)
+	run.Run(w, plan.Plan)
+	fault.Resize(w, world.ResizeForbidden)
 	for range 100 {
-		if _, step := w.Pass(plan.Plan); !isResize(step) {
+		if _, step := run.Pass(w, plan.Plan); !isResize(step) {
 			t.Fatalf("the step is %+v", step)
 		}
-		w.Tick()
+		effects.Tick(w)
 	}
-	w.Nodes = model.ResizeCarriedOut
-	o := w.Run(plan.Plan)
+	w.Nodes = world.ResizeCarriedOut
+	o := run.Run(w, plan.Plan)
 	for _, step := range o.Steps {
 		if !isResize(step) {
 			if _, notes := step.(steps.RelabelPod); !notes {

@@ -10,7 +10,12 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/check"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/effects"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/fault"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/observe"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/run"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/world"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -96,10 +101,10 @@ func TestEveryRestoreSettles(t *testing.T) {
 			for old, conditions := range olds {
 				for asked, ask := range requests {
 					for _, seed := range seeds {
-						for fate := model.FateGood; fate <= model.FateTooOld; fate++ {
+						for fate := world.FateGood; fate <= world.FateTooOld; fate++ {
 							s := restoring(durable, step, conditions, seed)
 							ask(&s)
-							w := model.From(s)
+							w := observe.From(s)
 							for i := range w.Restores {
 								w.Restores[i].Seed = fate
 							}
@@ -130,7 +135,7 @@ func TestEachFenceIsContinuedOrTakenBack(t *testing.T) {
 								m.Alarms = append(m.Alarms, etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: etcd.FenceID(fencer)})
 							}
 						}
-						count.run(model.From(s), fmt.Sprintf("step %q, fence of %s, old cluster %s, seed %s, restore %s", step, fencer, old, seed.name, asked))
+						count.run(observe.From(s), fmt.Sprintf("step %q, fence of %s, old cluster %s, seed %s, restore %s", step, fencer, old, seed.name, asked))
 					}
 				}
 			}
@@ -189,8 +194,8 @@ func TestARestoreOfAClusterWithDeadNodesEndsOrTouchesNothing(t *testing.T) {
 					s.Members[i].Answers, s.Members[i].Serving, s.Members[i].PodReady = false, false, false
 				}
 				s.Request = request(restoreUID)
-				w := model.From(s)
-				o := w.Run(changingNothing(t))
+				w := observe.From(s)
+				o := run.Run(w, changingNothing(t))
 				_, done := o.Last.(steps.Done)
 				stops := slices.ContainsFunc(o.Steps, func(step steps.Step) bool {
 					_, fences := step.(steps.FenceWrites)
@@ -216,8 +221,8 @@ func TestASwitchBesideAQuorumOfOldMembersIsCaught(t *testing.T) {
 	}{"two of three may run": {[]condition{deleting, deleting, missing}, true}, "one of three may run": {[]condition{deleting, missing, missing}, false}} {
 		s := restoring(true, v1beta2.RestoreSwitching, test.old, condition{"serving", serves})
 		s.Request = request(restoreUID)
-		w := model.From(s)
-		w.Check(adopts(w.Observe()))
+		w := observe.From(s)
+		check.Step(w, adopts(observe.Observe(w)))
 		if caught := len(w.Violations) > 0; caught != test.caught {
 			t.Errorf("%s: %v", name, w.Violations)
 		}
@@ -226,15 +231,15 @@ func TestASwitchBesideAQuorumOfOldMembersIsCaught(t *testing.T) {
 
 // TestASeedWhosePersistentVolumeIsLostEndsItsRestore: the restore fails after 15 minutes, and the old members serve.
 func TestASeedWhosePersistentVolumeIsLostEndsItsRestore(t *testing.T) {
-	w := model.New(3, true)
-	w.Run(plan.Plan)
-	w.Restores = []model.Restore{{UID: restoreUID, Verified: true, Revision: proven}}
+	w := world.New(3, true)
+	run.Run(w, plan.Plan)
+	w.Restores = []world.Restore{{UID: restoreUID, Verified: true, Revision: proven}}
 	for created := false; !created; {
-		_, step := w.Pass(plan.Plan)
+		_, step := run.Pass(w, plan.Plan)
 		_, created = step.(steps.CreateMember)
 	}
-	w.LoseVolume(3)
-	if o := w.Run(plan.Plan); o.Last != steps.Step(steps.Done{}) || !w.Restores[0].Failed || len(w.Violations) > 0 {
+	fault.LoseVolume(w, 3)
+	if o := run.Run(w, plan.Plan); o.Last != steps.Step(steps.Done{}) || !w.Restores[0].Failed || len(w.Violations) > 0 {
 		t.Errorf("it ends with %+v, %v\n%s", o.Last, w.Violations, trace(o))
 	}
 }
@@ -242,17 +247,17 @@ func TestASeedWhosePersistentVolumeIsLostEndsItsRestore(t *testing.T) {
 // TestASeedThatHoldsTooLittleNeverBecomesTheCluster: no client writes to a seed, so the operator still detects its low revision
 // if it was down for 100 seconds (SIM_SEED=1, world 999).
 func TestASeedThatHoldsTooLittleNeverBecomesTheCluster(t *testing.T) {
-	w := model.New(3, true)
-	w.Run(plan.Plan)
-	w.Restores = []model.Restore{{UID: restoreUID, Verified: true, Revision: proven, Seed: model.FateTooOld}}
+	w := world.New(3, true)
+	run.Run(w, plan.Plan)
+	w.Restores = []world.Restore{{UID: restoreUID, Verified: true, Revision: proven, Seed: world.FateTooOld}}
 	for created := false; !created; {
-		_, step := w.Pass(plan.Plan)
+		_, step := run.Pass(w, plan.Plan)
 		_, created = step.(steps.CreateMember)
 	}
 	for range 100 {
-		w.Second()
+		effects.Second(w)
 	}
-	if o := w.Run(plan.Plan); o.Last != steps.Step(steps.Done{}) || !w.Restores[0].Failed || len(w.Violations) > 0 {
+	if o := run.Run(w, plan.Plan); o.Last != steps.Step(steps.Done{}) || !w.Restores[0].Failed || len(w.Violations) > 0 {
 		t.Errorf("it ends with %+v, %v\n%s", o.Last, w.Violations, trace(o))
 	}
 }

@@ -10,7 +10,9 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/observe"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/run"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/world"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -48,7 +50,7 @@ func TestEveryFullClusterGetsRoomOrSaysWhatToDo(t *testing.T) {
 					s := formed(size, true, conditions)
 					s.Spec.NoSpace = &v1beta2.NoSpacePolicy{Action: action, KeepRevisions: ptr.To[int64](10)}
 					s.Spec.Defragmentation = &v1beta2.DefragmentationPolicy{FreePercent: ptr.To[int32](50)}
-					count.run(model.From(s), fmt.Sprintf("size %d, action %s: %s", size, action, words(conditions)))
+					count.run(observe.From(s), fmt.Sprintf("size %d, action %s: %s", size, action, words(conditions)))
 				})
 			}
 		}
@@ -83,7 +85,7 @@ func TestEveryFullClusterBefore36GetsTheQuotaOfItsSpec(t *testing.T) {
 					m.PodImage, m.Version, m.StorageVersion, m.Outdated = s.Spec.Image(), before, "", true
 				}
 			}
-			count.run(model.From(s), "raised quota: "+words(conditions))
+			count.run(observe.From(s), "raised quota: "+words(conditions))
 		})
 	}
 	count.tell()
@@ -114,7 +116,7 @@ func TestEveryCorruptMemberIsReplacedOrNobodyIs(t *testing.T) {
 			for _, first := range []int{0, n - 1} {
 				conditions := slices.Clone(conditions)
 				conditions[0], conditions[first] = conditions[first], conditions[0]
-				count.run(model.From(formed(n, true, conditions)), words(conditions))
+				count.run(observe.From(formed(n, true, conditions)), words(conditions))
 			}
 		})
 	}
@@ -203,18 +205,18 @@ func TestPlantedBugsAboutSpaceAreCaught(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			start := func() *model.World {
+			start := func() *world.World {
 				s := formed(3, true, test.members)
 				s.Members[0].Leader = true
-				return model.From(s)
+				return observe.From(s)
 			}
 			sound := start()
-			sound.Run(plan.Plan)
+			run.Run(sound, plan.Plan)
 			if len(sound.Violations) > 0 {
 				t.Fatalf("without the bug: %v", sound.Violations)
 			}
 			w := start()
-			w.Run(plan.PlanWith(test.bug))
+			run.Run(w, plan.PlanWith(test.bug))
 			if !slices.ContainsFunc(w.Violations, func(v string) bool { return v[:11] == "invariant "+test.invariant }) {
 				t.Errorf("the bug is not caught: %v", w.Violations)
 			}

@@ -6,7 +6,8 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/observe"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/run"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
@@ -36,8 +37,8 @@ func TestMembersWithoutVolumesAreAllReplaced(t *testing.T) {
 // replacesAll runs a world to its end, and checks that only the stale members were replaced.
 func replacesAll(t *testing.T, s state.State, stale int) {
 	t.Helper()
-	w := model.From(s)
-	o := w.Run(plan.Plan)
+	w := observe.From(s)
+	o := run.Run(w, plan.Plan)
 	if _, done := o.Last.(steps.Done); !done || len(w.Violations) > 0 {
 		t.Fatalf("%v\n%s", w.Violations, trace(o))
 	}

@@ -8,7 +8,9 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/observe"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/run"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/world"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -41,9 +43,9 @@ type tally struct {
 // maxFailures is the number of failures that are logged. More would add nothing.
 const maxFailures = 20
 
-func (c *tally) run(w *model.World, words string) model.Outcome {
+func (c *tally) run(w *world.World, words string) run.Outcome {
 	c.t.Helper()
-	o := w.Run(plan.Plan)
+	o := run.Run(w, plan.Plan)
 	c.starts, c.passes = c.starts+1, c.passes+o.Passes
 	if c.ends == nil {
 		c.ends = map[string]int{}
@@ -82,7 +84,7 @@ func TestEverySmallClusterSettles(t *testing.T) {
 						if leader >= 0 {
 							s.Members[leader].Leader = true
 						}
-						count.run(model.From(s), fmt.Sprintf("size %d, durable %v, leader %d: %s", size, durable, leader, words(conditions)))
+						count.run(observe.From(s), fmt.Sprintf("size %d, durable %v, leader %d: %s", size, durable, leader, words(conditions)))
 					}
 				})
 			}
@@ -99,8 +101,8 @@ func TestEtcdWithoutLearnersGrows(t *testing.T) {
 			for i := range s.Members {
 				s.Members[i].Version, s.Members[i].PodImage = "3.3.27", image("3.3.27")
 			}
-			w := model.From(s)
-			o := w.Run(plan.Plan)
+			w := observe.From(s)
+			o := run.Run(w, plan.Plan)
 			if _, settled := o.Last.(steps.Advice); !settled || len(w.Violations) > 0 { // such an old etcd is advised against
 				t.Errorf("from %d to %d: %v\n%s", from, size, w.Violations, trace(o))
 			}
@@ -151,7 +153,7 @@ func TestEveryBirthSettles(t *testing.T) {
 			for _, size := range []int{n, n%7 + 1} {
 				multisets(newborns, n, func(conditions []condition) {
 					s := unborn(size, durable, conditions)
-					count.run(model.From(s), fmt.Sprintf("size %d, durable %v: %s", size, durable, words(conditions)))
+					count.run(observe.From(s), fmt.Sprintf("size %d, durable %v: %s", size, durable, words(conditions)))
 				})
 			}
 		}
@@ -187,7 +189,7 @@ func unborn(size int, durable bool, conditions []condition) state.State {
 	return s
 }
 
-func trace(o model.Outcome) string {
+func trace(o run.Outcome) string {
 	var b strings.Builder
 	for i, s := range o.Steps {
 		if i > 12 {

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/observe"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 
@@ -34,7 +34,7 @@ func TestEveryWayBetweenVersionsSettles(t *testing.T) {
 							for _, durable := range []bool{true, false} {
 								s := between(size, raised, durable, versions[lower], versions[upper])
 								s.Spec.Version, s.VersionChange = wanted, note.DeepCopy()
-								count.run(model.From(s), fmt.Sprintf("%d of %d on %s, others on %s, durable %v, noted %+v, wanted %s", raised, size, versions[upper], versions[lower], durable, note, wanted))
+								count.run(observe.From(s), fmt.Sprintf("%d of %d on %s, others on %s, durable %v, noted %+v, wanted %s", raised, size, versions[upper], versions[lower], durable, note, wanted))
 							}
 						}
 					}

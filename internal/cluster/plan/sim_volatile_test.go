@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/fault"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/run"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/world"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
@@ -20,17 +22,17 @@ func TestRandomFaultsOfVolumesBreakNothing(t *testing.T) {
 // All PersistentVolumes of a cluster were deleted. Its members run, and hibernation would have stopped the last copies of all data.
 func TestAClusterThatLostItsVolumesHibernatesWithItsData(t *testing.T) {
 	for _, size := range []int{1, 3} {
-		w := model.New(size, true)
-		w.Run(plan.Plan)
-		w.LoseDisks()
+		w := world.New(size, true)
+		run.Run(w, plan.Plan)
+		fault.LoseDisks(w)
 		w.Cluster.Spec.Hibernate = true
-		if o := w.Run(plan.Plan); len(w.Violations) > 0 {
+		if o := run.Run(w, plan.Plan); len(w.Violations) > 0 {
 			t.Errorf("size %d: %v\n%s", size, w.Violations, trace(o))
 		} else if _, is := o.Last.(steps.Hibernating); !is {
 			t.Errorf("size %d: it ends with %+v", size, o.Last)
 		}
 		w.Cluster.Spec.Hibernate = false
-		if o := w.Run(plan.Plan); o.Last != steps.Step(steps.Done{}) || len(w.Violations) > 0 {
+		if o := run.Run(w, plan.Plan); o.Last != steps.Step(steps.Done{}) || len(w.Violations) > 0 {
 			t.Errorf("size %d: afterwards %+v, %v", size, o.Last, w.Violations)
 		}
 	}

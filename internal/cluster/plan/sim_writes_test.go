@@ -9,21 +9,25 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/act"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/effects"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/fault"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/run"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/world"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
 // writesIn runs a world for a time, and counts the steps that write.
-func writesIn(w *model.World, d time.Duration) (writes int, last steps.Step) {
-	s, step := w.Pass(plan.Plan)
-	for until := s.Now.Add(d); s.Now.Before(until); s, step = w.Pass(plan.Plan) {
+func writesIn(w *world.World, d time.Duration) (writes int, last steps.Step) {
+	s, step := run.Pass(w, plan.Plan)
+	for until := s.Now.Add(d); s.Now.Before(until); s, step = run.Pass(w, plan.Plan) {
 		switch step.(type) {
 		case steps.Wait, steps.Idle, steps.Done, steps.Hibernating, steps.AwaitResize:
 			last = step
 		default:
 			writes++
 		}
-		w.Tick()
+		effects.Tick(w)
 	}
 	return writes, last
 }
@@ -32,9 +36,9 @@ func writesIn(w *model.World, d time.Duration) (writes int, last steps.Step) {
 func TestNoFaultMakesTheOperatorWriteMoreThanOnceAMinute(t *testing.T) {
 	for number := 0; ; number++ {
 		for _, durable := range []bool{true, false} {
-			w := model.New(3, durable)
-			w.Run(plan.Plan)
-			said, ok := w.Inflict(number, rand.New(rand.NewPCG(1, uint64(number))))
+			w := world.New(3, durable)
+			run.Run(w, plan.Plan)
+			said, ok := fault.Inflict(w, number, rand.New(rand.NewPCG(1, uint64(number))))
 			if !ok {
 				return
 			}
@@ -48,17 +52,17 @@ func TestNoFaultMakesTheOperatorWriteMoreThanOnceAMinute(t *testing.T) {
 
 // changesIn runs a world for a time with a pass in each second. It counts the steps that change an object, and the changes of
 // the status.
-func changesIn(w *model.World, d time.Duration) (stepCount, statuses int, last steps.Step) {
+func changesIn(w *world.World, d time.Duration) (stepCount, statuses int, last steps.Step) {
 	for range int(d / time.Second) {
 		before := w.Cluster.Status.DeepCopy()
-		_, last = w.Pass(plan.Plan)
+		_, last = run.Pass(w, plan.Plan)
 		if steps.Acts(last) {
 			stepCount++
 		}
 		if !reflect.DeepEqual(before, &w.Cluster.Status) {
 			statuses++
 		}
-		w.Second()
+		effects.Second(w)
 	}
 	return stepCount, statuses, last
 }
@@ -66,22 +70,22 @@ func changesIn(w *model.World, d time.Duration) (stepCount, statuses int, last s
 // Tick skips time if nothing changes, which hides a loop that writes without effect. Here each second has a pass.
 func TestALastingFaultCausesAtMostOneChangeAMinute(t *testing.T) {
 	for name, fault := range map[string]struct {
-		begin  func(*model.World)
+		begin  func(*world.World)
 		reason string
 	}{
-		"a dead node":                          {func(w *model.World) { w.LoseNode(0) }, ""},
-		"a NetworkPolicy":                      {func(w *model.World) { w.CutOff = true }, v1beta2.ReasonMembersUnreachable},
-		"authentication":                       {func(w *model.World) { w.AuthOn = true }, v1beta2.ReasonEtcdAccessDenied},
-		"no node for a new Pod":                {func(w *model.World) { w.NoNode = true; w.Cluster.Spec.Size++ }, v1beta2.ReasonPodUnschedulable},
-		"no node for an old Pod":               {func(w *model.World) { w.NoNode = true; w.StopPod(0) }, ""},
-		"a bad etcdEnv":                        {func(w *model.World) { w.BadEnv() }, v1beta2.ReasonPodFailing},
-		"a lost PersistentVolume, and no node": {func(w *model.World) { w.NoNode = true; w.LoseVolume(0) }, ""},
-		"a kubelet that rejects Pods":          {func(w *model.World) { w.Rejecting = true; w.StopPod(0) }, v1beta2.ReasonPodFailing},
-		"a missing Secret":                     {func(w *model.World) { w.SecretProblem = "Secret x is missing." }, v1beta2.ReasonSecretMissing},
+		"a dead node":                          {func(w *world.World) { fault.LoseNode(w, 0) }, ""},
+		"a NetworkPolicy":                      {func(w *world.World) { w.CutOff = true }, v1beta2.ReasonMembersUnreachable},
+		"authentication":                       {func(w *world.World) { w.AuthOn = true }, v1beta2.ReasonEtcdAccessDenied},
+		"no node for a new Pod":                {func(w *world.World) { w.NoNode = true; w.Cluster.Spec.Size++ }, v1beta2.ReasonPodUnschedulable},
+		"no node for an old Pod":               {func(w *world.World) { w.NoNode = true; fault.StopPod(w, 0) }, ""},
+		"a bad etcdEnv":                        {func(w *world.World) { fault.BadEnv(w) }, v1beta2.ReasonPodFailing},
+		"a lost PersistentVolume, and no node": {func(w *world.World) { w.NoNode = true; fault.LoseVolume(w, 0) }, ""},
+		"a kubelet that rejects Pods":          {func(w *world.World) { w.Rejecting = true; fault.StopPod(w, 0) }, v1beta2.ReasonPodFailing},
+		"a missing Secret":                     {func(w *world.World) { w.SecretProblem = "Secret x is missing." }, v1beta2.ReasonSecretMissing},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := model.New(3, true)
-			w.Run(plan.Plan)
+			w := world.New(3, true)
+			run.Run(w, plan.Plan)
 			fault.begin(w)
 			changesIn(w, 30*time.Minute)
 			stepCount, statuses, last := changesIn(w, 10*time.Minute)
@@ -100,11 +104,11 @@ func TestAPodThatNodesRejectIsRecreatedLessAndLessOften(t *testing.T) {
 	for _, size := range []int{1, 3, 7} {
 		for _, durable := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%d members, volumes %t", size, durable), func(t *testing.T) {
-				w := model.New(size, durable)
-				w.Run(plan.Plan)
+				w := world.New(size, durable)
+				run.Run(w, plan.Plan)
 				w.Rejecting = true
-				s, _ := w.Pass(plan.Plan)
-				if err := w.Act(s, steps.DeletePod{Name: s.Members[0].Name}); err != nil {
+				s, _ := run.Pass(w, plan.Plan)
+				if err := act.Act(w, s, steps.DeletePod{Name: s.Members[0].Name}); err != nil {
 					t.Fatal(err)
 				}
 				writesIn(w, time.Hour)
@@ -113,7 +117,7 @@ func TestAPodThatNodesRejectIsRecreatedLessAndLessOften(t *testing.T) {
 					t.Errorf("%d writes in an hour, then %+v", writes, last)
 				}
 				w.Rejecting = false
-				if o := w.Run(plan.Plan); size > 1 && !o.Settled || durable && o.Last != steps.Step(steps.Done{}) {
+				if o := run.Run(w, plan.Plan); size > 1 && !o.Settled || durable && o.Last != steps.Step(steps.Done{}) {
 					t.Errorf("after the node has room again: %+v", o.Last)
 				}
 			})
@@ -125,8 +129,8 @@ func TestAPodThatNodesRejectIsRecreatedLessAndLessOften(t *testing.T) {
 // lost with each Pod, and the operator recreated it every second.
 func TestAPodThatWaitsAndIsRejectedIsRecreatedLessAndLessOften(t *testing.T) {
 	for _, durable := range []bool{true, false} {
-		w := model.New(1, durable)
-		w.Run(plan.Plan)
+		w := world.New(1, durable)
+		run.Run(w, plan.Plan)
 		w.Rejecting, w.Cluster.Spec.Size = true, 3
 		changesIn(w, 15*time.Minute)
 		stepCount, statuses, last := changesIn(w, 10*time.Minute)
@@ -134,7 +138,7 @@ func TestAPodThatWaitsAndIsRejectedIsRecreatedLessAndLessOften(t *testing.T) {
 			t.Errorf("volumes: %t: %d steps and %d changes of the status in 10 minutes, then %+v", durable, stepCount, statuses, last)
 		}
 		w.Rejecting = false
-		if o := w.Run(plan.Plan); o.Last != steps.Step(steps.Done{}) || len(w.Cluster.Status.PodFailures) > 0 {
+		if o := run.Run(w, plan.Plan); o.Last != steps.Step(steps.Done{}) || len(w.Cluster.Status.PodFailures) > 0 {
 			t.Errorf("volumes: %t: after the node has room again: %+v, %v", durable, o.Last, w.Cluster.Status.PodFailures)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/recovery"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/repair"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/space"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
@@ -30,7 +31,7 @@ func NewStatus(s state.State, step steps.Step, actErr error, before v1beta2.Etcd
 	status.ObservedGeneration = generation
 	status.ControlPaused = s.Spec.Paused
 	status.ServiceName = s.ClientService()
-	status.ClientPort = int(v1beta2.ClientPort)
+	status.ClientPort, status.Endpoints = int(v1beta2.ClientPort), services.Endpoints(s)
 	status.Selector = v1beta2.LabelApp + "=" + v1beta2.AppName + "," + v1beta2.LabelCluster + "=" + s.Name
 	status.ClientTLSSecret = s.Spec.TLS.ClientSecret(s.Name)
 	status.OperatorTLSSecret, status.OperatorAuthSecret = certificates.OperatorSecret(s), s.Spec.Auth.OperatorSecretName()

@@ -71,7 +71,7 @@ func TestASecretOfAUserIsWrittenIfItIsDue(t *testing.T) {
 			if (step != nil) != test.due {
 				t.Fatalf("the rule returns %+v", step)
 			}
-			after, err := w.m.NewUserSecret(w.s, "shop", steps.WriteUserCertificates{})
+			after, err := material.NewUserSecret(w.m, w.s, "shop", steps.WriteUserCertificates{})
 			if err != nil {
 				t.Fatal(err)
 			}

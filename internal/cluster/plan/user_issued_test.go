@@ -52,7 +52,7 @@ func TestAUserOfCertManagerIsTrustedWhileTheIssuerChanges(t *testing.T) {
 		w.another()
 		w.report()
 		user := w.m.Users["shop"]
-		if leaf, err := pki.ParseCertificate(user.Get("tls.crt")); err != nil || leaf.Subject.CommonName != "shop" || !w.m.IssuedUserPair("shop").Same(pki.Pair{Cert: user.Get("tls.crt"), Key: user.Get("tls.key")}) {
+		if leaf, err := pki.ParseCertificate(user.Get("tls.crt")); err != nil || leaf.Subject.CommonName != "shop" || !material.IssuedUserPair(w.m, "shop").Same(pki.Pair{Cert: user.Get("tls.crt"), Key: user.Get("tls.key")}) {
 			t.Errorf("seed %d: the user does not have what cert-manager issued: %v", seed, err)
 		}
 		if bundle := material.Bundle(w.m); len(bundle) != 1 {
@@ -125,14 +125,14 @@ func TestAUserGetsOnlyACertificateOfItsOwn(t *testing.T) {
 		if test.change != nil {
 			test.change(&w.s)
 		}
-		if why := w.m.UnfitForUser(w.s, "shop"); !strings.Contains(why, test.why) || (why == "") != (test.why == "") {
+		if why := material.UnfitForUser(w.m, w.s, "shop"); !strings.Contains(why, test.why) || (why == "") != (test.why == "") {
 			t.Errorf("%s: it is refused because %q", name, why)
 		}
-		w.s.UserCertificates.Due, _ = w.m.JudgeUsers(w.s)
+		w.s.UserCertificates.Due, _ = material.JudgeUsers(w.m, w.s)
 		if due := len(w.s.UserCertificates.Due) > 0; due != (test.why == "") {
 			t.Errorf("%s: it is handed out: %v", name, w.s.UserCertificates.Due)
 		}
-		after, err := w.m.NewUserSecret(w.s, "shop", steps.WriteUserCertificates{Switch: true})
+		after, err := material.NewUserSecret(w.m, w.s, "shop", steps.WriteUserCertificates{Switch: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -43,7 +43,7 @@ func TestAUserGetsNoCertificateThatItsOwnCAsDoNotAccept(t *testing.T) {
 			w.certify()
 			signer, cas := authorities(w)
 			w.m.UsersIssued["shop"] = w.issuedBy(signer, "shop", cas)
-			if why := w.m.UnfitForUser(w.s, "shop"); why == "" && len(w.m.UsersIssued["shop"].Get("tls.crt")) > 0 {
+			if why := material.UnfitForUser(w.m, w.s, "shop"); why == "" && len(w.m.UsersIssued["shop"].Get("tls.crt")) > 0 {
 				t.Error("the status says nothing about it")
 			}
 			w.settle()
@@ -72,7 +72,7 @@ func TestTheCAsOfUsersNeverMakeTheSecretsOfTheClusterUnreadable(t *testing.T) {
 			authorities = authorities.With(pki.Bundle{other.Certificate()})
 		}
 		w.m.UsersIssued[user] = w.issuedBy(w.issuer, user, append(authorities.PEM(), w.issuer.Cert...))
-		if w.m.UnfitForUser(w.s, user) != "" { // as observe does
+		if material.UnfitForUser(w.m, w.s, user) != "" { // as observe does
 			delete(w.m.UsersIssued, user)
 		}
 	}
@@ -127,7 +127,7 @@ func TestAClockThatIsBehindTakesNoTimeFromClients(t *testing.T) {
 		if w == users {
 			w.newIssuer()
 			w.issueUser()
-			w.s.UserCertificates.Due, w.s.UserCertificates.Outdated = w.m.JudgeUsers(w.s)
+			w.s.UserCertificates.Due, w.s.UserCertificates.Outdated = material.JudgeUsers(w.m, w.s)
 			w.act(steps.WriteUserCertificates{Switch: true})
 		} else {
 			w.act(steps.HandOutCA{})

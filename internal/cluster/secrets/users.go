@@ -18,7 +18,7 @@ const maxUnread = 300
 
 // observeUsers reads the Secrets with the certificates of users. One that cannot be read is reported, and the cluster does not wait for it.
 func (s *Secrets) observeUsers(ctx context.Context, v *view.View) error {
-	v.Material.Users, v.Material.UsersIssued = map[string]*material.Secret{}, map[string]*material.Secret{}
+	v.Material.Users, v.Material.UsersIssued, v.Material.UserChecks = map[string]*material.Secret{}, map[string]*material.Secret{}, material.NewUserChecks()
 	kept := s.Memory.OfView(v)
 	until := kept.until
 	var skipped []string
@@ -38,10 +38,10 @@ func (s *Secrets) observeUsers(ctx context.Context, v *view.View) error {
 		return err
 	}
 	if kept.until = until; len(v.Material.Users) > 0 { // nobody renews them earlier, so no read finds another one before it is due
-		kept.expectAt(v.Material.UsersDueAt(v.State))
+		kept.expectAt(material.UsersDueAt(v.Material, v.State))
 	}
-	v.UserCertificates.Urgent = v.Material.UsersUrgent(v.State)
-	due, outdated := v.Material.JudgeUsers(v.State)
+	v.UserCertificates.Urgent = material.UsersUrgent(v.Material, v.State)
+	due, outdated := material.JudgeUsers(v.Material, v.State)
 	isSkipped := func(of state.UserCertificate) bool { return slices.Contains(skipped, of.User) }
 	v.UserCertificates.Due, v.UserCertificates.Outdated = slices.DeleteFunc(due, isSkipped), slices.DeleteFunc(outdated, isSkipped)
 	return nil

@@ -61,7 +61,7 @@ func (s *Secrets) noteUserIssued(v *view.View, user string, certificate *unstruc
 	why := ""
 	if found != nil && len(found.Data[material.IssuedCertKey]) > 0 {
 		v.Material.UsersIssued[user] = &material.Secret{Data: found.Data}
-		if why = v.Material.UnfitForUser(v.State, user); why != "" {
+		if why = material.UnfitForUser(v.Material, v.State, user); why != "" {
 			delete(v.Material.UsersIssued, user)
 		}
 	}

@@ -50,7 +50,7 @@ func newIssuing(t *testing.T) *issuing {
 		}
 		i.secret(i.state.Name+u.Suffix, m.HandedOut[u.Name].Data)
 	}
-	held, err := m.NewUserSecret(i.state, "shop", steps.WriteUserCertificates{})
+	held, err := material.NewUserSecret(m, i.state, "shop", steps.WriteUserCertificates{})
 	if err != nil {
 		t.Fatal(err)
 	}

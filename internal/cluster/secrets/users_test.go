@@ -57,7 +57,7 @@ func newCertified(t *testing.T, users int, earlier time.Duration, managed v1beta
 		add(c.state.Name+u.Suffix, m.HandedOut[u.Name], err)
 	}
 	for _, user := range c.state.Spec.Auth.Certified() {
-		held, err := m.NewUserSecret(then, user, steps.WriteUserCertificates{})
+		held, err := material.NewUserSecret(m, then, user, steps.WriteUserCertificates{})
 		add(state.UserSecret(c.state, user), held, err)
 	}
 	c.s, _ = secretsBeside(t, objects...)

@@ -31,6 +31,9 @@ const (
 	keepAliveTimeout = 5 * time.Second
 	// requestTimeout is for linearizable requests, which a member without a quorum would not answer.
 	requestTimeout = 10 * time.Second
+	// firstTry and secondTry are how long the first two members may need for such a request. The last one may use the rest of requestTimeout.
+	firstTry  = 500 * time.Millisecond
+	secondTry = 1500 * time.Millisecond
 	// window is how many bytes a member may send before they are read.
 	window = 512 << 10
 	// shortWindow is window for answers that are no stream. Fixed windows bound the memory.
@@ -75,9 +78,9 @@ func (c *Client) wrap(request string, err error) error {
 
 // Head returns the cluster's ID and revision, confirmed by a quorum.
 func (c *Client) Head(ctx context.Context) (archiver.Head, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	response, err := c.client.Get(ctx, "health", clientv3.WithCountOnly())
+	response, err := inTurn(ctx, func(ctx context.Context) (*clientv3.GetResponse, error) {
+		return c.client.Get(ctx, "health", clientv3.WithCountOnly())
+	})
 	if err != nil {
 		return archiver.Head{}, c.wrap("read the revision of etcd", err)
 	}
@@ -86,9 +89,7 @@ func (c *Client) Head(ctx context.Context) (archiver.Head, error) {
 
 // Auth returns the state of authentication, confirmed by a quorum. Before etcd 3.5 it is not known.
 func (c *Client) Auth(ctx context.Context) (auth.State, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	response, err := c.client.AuthStatus(ctx)
+	response, err := inTurn(ctx, c.client.AuthStatus)
 	if status.Code(err) == codes.Unimplemented {
 		return auth.State{}, nil
 	}
@@ -96,6 +97,22 @@ func (c *Client) Auth(ctx context.Context) (auth.State, error) {
 		return auth.State{}, c.wrap("read the state of authentication of etcd", err)
 	}
 	return auth.State{Revision: response.AuthRevision, Enabled: auth.SwitchOf(response.Enabled)}, nil
+}
+
+// inTurn makes a request for at most requestTimeout. A member that stops may have accepted a request and never answer it. So the request is
+// repeated after a while, and the client sends it to the next member then.
+func inTurn[T any](ctx context.Context, request func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	for _, limit := range []time.Duration{firstTry, secondTry} {
+		limited, end := context.WithTimeout(ctx, limit)
+		answer, err := request(limited)
+		late := limited.Err() != nil
+		if end(); err == nil || !late || ctx.Err() != nil {
+			return answer, err
+		}
+	}
+	return request(ctx)
 }
 
 // TTL returns the TTL in seconds that a lease was granted with. The error is archiver.ErrNoLease if it does not exist.

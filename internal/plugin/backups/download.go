@@ -9,7 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/observed"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/terminal"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 )
 
 // ChooseObject is Choose for a snapshot that is only read. With the name of its EtcdBackup, it may be one that the status does not list any more.
@@ -74,7 +74,7 @@ func InsideHint(endpoint string) string {
 }
 
 // Downloaded returns what is known of a snapshot that was downloaded to a file.
-func Downloaded(file string, f snapshot.Fetched, signed bool, width int) string {
+func Downloaded(file string, f proof.Fetched, signed bool, width int) string {
 	lines := []string{fmt.Sprintf("%s: revision %d, %d keys, %s, format of etcd %s.", file, f.Info.Revision, f.Info.Keys, terminal.Bytes(f.Info.Size), terminal.Or(f.Format()))}
 	sum := f.SHA256
 	switch {

@@ -45,9 +45,9 @@ func similar(text string) string {
 func layout(markdown string, width int) string {
 	text := &terminalPage{width: width}
 	for line := range strings.SplitSeq(strings.TrimSpace(markdown), "\n") {
-		trimmed := strings.TrimSpace(line)
+		trimmed := strings.TrimPrefix(strings.TrimSpace(line), "> ")
 		switch {
-		case strings.HasPrefix(trimmed, "<!--"), strings.HasPrefix(trimmed, "|---"):
+		case strings.HasPrefix(trimmed, "<!--"), strings.HasPrefix(trimmed, "|---"), strings.HasPrefix(trimmed, "[!"):
 		case trimmed == "", strings.HasPrefix(line, "    "):
 			text.end()
 			text.table = false

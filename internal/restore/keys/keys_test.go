@@ -97,7 +97,8 @@ func (w *world) all() map[string]string {
 	return found
 }
 
-func (w *world) Keys(_ context.Context, begin, end []byte, revision, limit int64) (etcd.Page, error) {
+func (w *world) Keys(_ context.Context, of etcd.KeyRange) (etcd.Page, error) {
+	revision := of.Revision
 	if err := w.before(); err != nil {
 		return etcd.Page{}, err
 	}
@@ -110,13 +111,17 @@ func (w *world) Keys(_ context.Context, begin, end []byte, revision, limit int64
 	page := etcd.Page{Revision: w.revision}
 	for _, key := range slices.Sorted(maps.Keys(w.history)) {
 		at := w.at(key, revision)
-		if at.value == nil || key < string(begin) || key >= string(end) {
+		if at.value == nil || key < string(of.Begin) || key >= string(of.End) {
 			continue
 		}
-		if page.More = int64(len(page.Keys)) == limit; page.More {
+		if page.More = int64(len(page.Keys)) == of.Limit; page.More {
 			break
 		}
-		page.Keys = append(page.Keys, etcd.KeyValue{Key: []byte(key), Value: []byte(*at.value), ModRevision: at.revision})
+		pair := etcd.KeyValue{Key: []byte(key), ModRevision: at.revision}
+		if !of.NamesOnly {
+			pair.Value = []byte(*at.value)
+		}
+		page.Keys = append(page.Keys, pair)
 	}
 	if w.largest > 0 && len(page.Keys) > w.largest {
 		return etcd.Page{}, fmt.Errorf("read: %w", etcd.ErrPageTooLong)
@@ -319,7 +324,7 @@ func (w *world) print(key string) string {
 // lying is a member whose answers end no listing.
 type lying struct{ pages []etcd.Page }
 
-func (l *lying) Keys(context.Context, []byte, []byte, int64, int64) (etcd.Page, error) {
+func (l *lying) Keys(context.Context, etcd.KeyRange) (etcd.Page, error) {
 	page := l.pages[0]
 	if len(l.pages) > 1 {
 		l.pages = l.pages[1:]

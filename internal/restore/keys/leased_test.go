@@ -10,8 +10,8 @@ import (
 // leasing is a world whose values that begin with "leased" have a lease.
 type leasing struct{ *world }
 
-func (l leasing) Keys(ctx context.Context, begin, end []byte, revision, limit int64) (etcd.Page, error) {
-	page, err := l.world.Keys(ctx, begin, end, revision, limit)
+func (l leasing) Keys(ctx context.Context, of etcd.KeyRange) (etcd.Page, error) {
+	page, err := l.world.Keys(ctx, of)
 	for i := range page.Keys {
 		page.Keys[i].Leased = len(page.Keys[i].Value) >= 6 && string(page.Keys[i].Value[:6]) == "leased"
 	}

@@ -12,7 +12,7 @@ import (
 // largeValues is a cluster with a value of 15 MiB in each page.
 type largeValues struct{ pages int }
 
-func (c *largeValues) Keys(context.Context, []byte, []byte, int64, int64) (etcd.Page, error) {
+func (c *largeValues) Keys(context.Context, etcd.KeyRange) (etcd.Page, error) {
 	c.pages++
 	key := fmt.Appendf(nil, "k%03d", c.pages)
 	return etcd.Page{Revision: 1, More: c.pages < 20, Keys: []etcd.KeyValue{{Key: key, Value: make([]byte, 15<<20)}}}, nil

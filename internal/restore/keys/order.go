@@ -9,7 +9,7 @@ import (
 
 // Cluster is a running cluster. *etcd.Client is one.
 type Cluster interface {
-	Keys(ctx context.Context, begin, end []byte, revision, limit int64) (etcd.Page, error)
+	Keys(ctx context.Context, of etcd.KeyRange) (etcd.Page, error)
 	ApplyIfUnchanged(ctx context.Context, changes ...etcd.Change) (applied bool, err error)
 }
 
@@ -33,6 +33,8 @@ type Order struct {
 	ClusterID etcd.ID
 	// Write writes. Otherwise the keys are only compared.
 	Write bool
+	// Large waits for a turn before a page or a transaction of more than etcd.SmallPage bytes, which takes several times its size. nil waits for nothing.
+	Large func(ctx context.Context) (leave func(), err error)
 }
 
 // Result is what differs. Its fields are those of v1beta2.PrefixesStatus.

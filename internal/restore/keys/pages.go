@@ -17,7 +17,7 @@ var errOrder = errors.New("the member returned keys that it was not asked for")
 
 // pages returns the keys with a prefix as they are now, or as they were at the comparison.
 func (r *run) pages(prefix string, now bool) *pages {
-	return &pages{run: r, begin: []byte(prefix), end: etcd.EndOfPrefix(prefix), limit: pageLimit, more: true, now: now}
+	return &pages{run: r, values: now || !r.Write, begin: []byte(prefix), end: etcd.EndOfPrefix(prefix), limit: pageLimit, more: true, now: now}
 }
 
 // modRevision returns that of a key, 0 if there is none; known is false if the revision is compacted. The keys must be asked for in ascending order.
@@ -63,13 +63,14 @@ func (l *pages) read() error {
 	if l.now || l.compacted {
 		revision = 0
 	}
-	ctx, cancel := context.WithTimeout(l.ctx, callTimeout)
-	defer cancel()
 	l.page = nil // an empty slice would keep the page before in memory
-	page, err := l.cluster.Keys(ctx, l.begin, l.end, revision, l.limit)
+	page, err := l.ask(revision)
 	switch {
 	case errors.Is(err, etcd.ErrPageTooLong) && l.limit > 1:
 		l.limit /= 2
+		return nil
+	case errors.Is(err, etcd.ErrPageTooLong) && !l.large && l.values:
+		l.large = true
 		return nil
 	case errors.Is(err, etcd.ErrCompacted) && !l.compacted:
 		l.compacted = true
@@ -90,6 +91,18 @@ func (l *pages) read() error {
 	if l.result.Revision == 0 {
 		l.result.Revision = page.Revision
 	}
-	l.page, l.more = page.Keys, page.More
+	l.page, l.more, l.large, l.limit = page.Keys, page.More, false, min(l.limit+l.limit/8+1, pageLimit)
 	return nil
+}
+
+// ask asks the cluster for the next page.
+func (l *pages) ask(revision int64) (etcd.Page, error) {
+	leave, err := l.turn(l.large)
+	if err != nil {
+		return etcd.Page{}, err
+	}
+	defer leave()
+	ctx, cancel := context.WithTimeout(l.ctx, callTimeout)
+	defer cancel()
+	return l.cluster.Keys(ctx, etcd.KeyRange{Begin: l.begin, End: l.end, Revision: revision, Limit: l.limit, NamesOnly: !l.values, Large: l.large})
 }

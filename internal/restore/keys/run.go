@@ -14,7 +14,7 @@ const (
 	// maxChanges and maxBytes limit one transaction. By default, etcd accepts 128 operations and 1.5 MiB.
 	maxChanges = 64
 	maxBytes   = 512 << 10
-	// pageLimit is how many keys are read at once. It is halved until a page is no longer than etcd.MaxPage.
+	// pageLimit is how many keys are read at once. It is halved until a page is no longer than etcd.SmallPage, and grows again after that.
 	pageLimit = 1024
 	// callTimeout limits one page and one transaction.
 	callTimeout = 30 * time.Second
@@ -51,6 +51,14 @@ func quoted(key []byte) string {
 	return strconv.QuoteToASCII(planning.Shorten(string(key), maxName))
 }
 
+// turn waits for a turn for something large.
+func (r *run) turn(large bool) (leave func(), err error) {
+	if !large || r.Large == nil {
+		return func() {}, nil
+	}
+	return r.Large(r.ctx)
+}
+
 // pages reads keys of the cluster with one prefix, one page after the other.
 type pages struct {
 	*run
@@ -58,6 +66,10 @@ type pages struct {
 	limit      int64
 	page       []etcd.KeyValue
 	more       bool
+	// large is true if the next key alone is larger than etcd.SmallPage.
+	large bool
+	// values is false if only the names of keys and their revisions are read.
+	values bool
 	// now is true if the present keys are read. compacted is true if the revision of the comparison is compacted: then they are read, too.
 	now, compacted bool
 }

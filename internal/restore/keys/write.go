@@ -67,6 +67,15 @@ func (r *run) flush() error {
 
 // write carries out all changes, or none and returns false.
 func (r *run) write(changes ...etcd.Change) (applied bool, err error) {
+	size := 0
+	for _, c := range changes {
+		size += len(c.Key) + len(c.Value)
+	}
+	leave, err := r.turn(size > etcd.SmallPage)
+	if err != nil {
+		return false, err
+	}
+	defer leave()
 	ctx, cancel := context.WithTimeout(r.ctx, callTimeout)
 	defer cancel()
 	return r.cluster.ApplyIfUnchanged(ctx, changes...)

@@ -19,6 +19,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/backup"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/test/integration/fleet"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
@@ -218,7 +219,7 @@ func (r *replicas) find(ctx context.Context, target archive.Target) (plan, error
 		return plan{}, err
 	}
 	if r.files[point.Base.Key] == "" {
-		fetched, err := snapshot.Fetch(ctx, r.store, point.Base.Key, snapshot.Alone(r.t.TempDir()), []byte(r.identity.String()), snapshot.Anyone)
+		fetched, err := proof.Fetch(ctx, r.store, point.Base.Key, proof.Alone(r.t.TempDir()), []byte(r.identity.String()), snapshot.Anyone)
 		if err != nil {
 			return plan{}, err
 		}

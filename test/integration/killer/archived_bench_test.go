@@ -23,6 +23,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
@@ -250,7 +251,7 @@ func (a *archived) restore(choice source.Choice) (path string, point source.Poin
 		return "", point, err
 	}
 	dir := a.TempDir()
-	fetched, err := snapshot.Fetch(a.Context(), a.objects, point.Choice.Base.Key, snapshot.Alone(dir), nil, snapshot.Anyone)
+	fetched, err := proof.Fetch(a.Context(), a.objects, point.Choice.Base.Key, proof.Alone(dir), nil, snapshot.Anyone)
 	if err != nil {
 		return "", point, err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 )
 
 // StoredThen is a store that received each object at the time in its name.
@@ -133,9 +134,9 @@ func (w *World) DrillAgain(s v1beta2.Snapshot, changes ...statetest.Change) stat
 }
 
 // Drilling makes every restore test end with that result, and records the keys.
-func Drilling(w *World, found snapshot.RestoreTestResult, err error) *[]string {
+func Drilling(w *World, found proof.RestoreTestResult, err error) *[]string {
 	var keys []string
-	w.Drill = func(_ context.Context, r snapshot.RestoreTestRequest) (snapshot.RestoreTestResult, error) {
+	w.Drill = func(_ context.Context, r proof.RestoreTestRequest) (proof.RestoreTestResult, error) {
 		keys = append(keys, r.Key)
 		return found, err
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 )
@@ -36,7 +37,7 @@ type World struct {
 	Store objstore.Store
 	mu    sync.Mutex // several attempts may run at the same time
 	// Saves are the snapshot requests that were made.
-	Saves []snapshot.Request
+	Saves []save.Request
 	// Opened is the access of the store that was opened last.
 	Opened connect.Access
 	// Content is the number of keys in each snapshot.
@@ -64,7 +65,7 @@ func NewWorld(t *testing.T, secrets ...*corev1.Secret) *World {
 		Probe: func(context.Context, []string, ask.Access) []ask.Answer {
 			return []ask.Answer{clientstest.Member("a", 41)}
 		},
-		Source: func(string, ask.Access) snapshot.Source { return nil },
+		Source: func(string, ask.Access) save.Source { return nil },
 		Open: func(_ context.Context, l connect.Access) (objstore.Store, error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -77,7 +78,7 @@ func NewWorld(t *testing.T, secrets ...*corev1.Secret) *World {
 }
 
 // saved stores an object and its manifest without looking at etcd.
-func (w *World) saved(ctx context.Context, r snapshot.Request) (snapshot.Saved, error) {
+func (w *World) saved(ctx context.Context, r save.Request) (save.Saved, error) {
 	w.mu.Lock()
 	w.Saves = append(w.Saves, r)
 	w.mu.Unlock()
@@ -87,10 +88,10 @@ func (w *World) saved(ctx context.Context, r snapshot.Request) (snapshot.Saved, 
 	}
 	content, err := m.Encode()
 	if err != nil {
-		return snapshot.Saved{}, err
+		return save.Saved{}, err
 	}
 	err = errors.Join(w.Store.Put(ctx, r.Key, strings.NewReader("data")), w.Store.Put(ctx, snapshot.ManifestKey(r.Key), strings.NewReader(string(content))))
-	return snapshot.Saved{Manifest: m}, err
+	return save.Saved{Manifest: m}, err
 }
 
 // Attempt runs one attempt for a State.

@@ -70,6 +70,8 @@ type Material struct {
 	HandedOut, Issued map[string]*Secret
 	// Users are the Secrets with the certificates of users, by the name of the user. UsersIssued are those of cert-manager.
 	Users, UsersIssued map[string]*Secret
+	// UserChecks limits the signatures that are checked for all users together.
+	UserChecks *pki.Checks
 	// Rotate is the value of the annotation that requests a new CA.
 	Rotate string
 	// Taken is the Secret or Certificate for the operator's own certificate, if another owner has it.
@@ -233,3 +235,13 @@ func stillPrevious(m Material) bool {
 
 // CASecret returns the name of the Secret with the CA.
 func CASecret(s state.State) string { return s.Name + v1beta2.AuthoritySecretSuffix }
+
+// has reports whether a Secret has all of some data.
+func (s *Secret) has(data map[string][]byte) bool {
+	for key, value := range data {
+		if !bytes.Equal(s.Get(key), value) {
+			return false
+		}
+	}
+	return bytes.Equal(s.Get(IssuedCertKey), s.Get(v1beta2.ClientCertKey)) && bytes.Equal(s.Get(IssuedKeyKey), s.Get(v1beta2.ClientKeyKey))
+}

@@ -12,6 +12,21 @@ import (
 // keys, 400 signatures take about a second.
 const maxSignatures = 400
 
+// maxSignaturesOfUsers is the same for the certificates of all users, of which there are a hundred: each needs one signature for each CA of the name of its
+// issuer, and two such certificates are compared while a CA is replaced.
+const maxSignaturesOfUsers = 1000
+
+// NewUserChecks returns the limit for a judgement.
+func NewUserChecks() *pki.Checks { return pki.NewChecks(maxSignaturesOfUsers) }
+
+// userChecks returns the limit for the certificates of users.
+func (m Material) userChecks() *pki.Checks {
+	if m.UserChecks == nil {
+		return NewUserChecks()
+	}
+	return m.UserChecks
+}
+
 // TooManySignatures is the problem of a cluster whose certificates need more than maxSignatures.
 const TooManySignatures = "The Secrets of the certificates hold so many CA certificates and intermediates with the same name that the operator cannot compare them. " +
 	"Remove from the Secrets the CA certificates that no certificate in use needs, and from the certificates the intermediates."

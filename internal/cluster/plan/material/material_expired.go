@@ -69,3 +69,25 @@ func notYetValid(cert *x509.Certificate, now time.Time) string {
 	}
 	return "it is not valid before " + cert.NotBefore.UTC().Format(time.RFC3339)
 }
+
+// Valid reports whether a CA is valid by one of the clocks: nobody accepts what it has signed before or after.
+func Valid(s state.State, authority *pki.CA) bool {
+	cert := authority.Certificate()
+	return notYetValid(cert, state.LaterNow(s)) == "" && state.EarlierNow(s).Before(cert.NotAfter)
+}
+
+// signsNow reports whether the current CA is valid.
+func signsNow(m Material, s state.State) bool {
+	current, err := Current(m)
+	return err == nil && Valid(s, current)
+}
+
+// signs reports whether a CA with a key is valid, so that a new certificate is of use.
+func signs(m Material, s state.State) bool {
+	current, err := Current(m)
+	if err == nil && Valid(s, current) {
+		return true
+	}
+	previous := previous(m)
+	return err == nil && previous != nil && Valid(s, previous)
+}

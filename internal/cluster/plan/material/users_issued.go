@@ -16,19 +16,19 @@ import (
 // as long as a user has one of it.
 
 // IssuedUserPair is what cert-manager has issued for a user.
-func (m Material) IssuedUserPair(user string) pki.Pair {
+func IssuedUserPair(m Material, user string) pki.Pair {
 	issued := m.UsersIssued[user]
 	return pki.Pair{Cert: issued.Get(IssuedCertKey), Key: issued.Get(IssuedKeyKey)}
 }
 
 // neededByUsers are the CAs that signed the certificates of users, and those of the certificates that they get next. TLS.managed signs those of users
 // again at once.
-func (m Material) neededByUsers() pki.Bundle {
+func neededByUsers(m Material) pki.Bundle {
 	if m.Issued == nil {
 		return nil
 	}
-	needed := m.issuedToUsers()
-	bundle, checks := Bundle(m), pki.NewChecks(maxSignatures)
+	needed := issuedToUsers(m)
+	bundle, checks := Bundle(m), m.userChecks()
 	for _, held := range m.Users {
 		if leaf, err := userPair(held).Leaf(); err == nil {
 			needed = needed.With(bundle.Signers(leaf, pki.ParseBundle(userPair(held).Cert), checks))
@@ -41,7 +41,7 @@ func (m Material) neededByUsers() pki.Bundle {
 }
 
 // issuedToUsers are the CAs that cert-manager wrote beside the certificates of users.
-func (m Material) issuedToUsers() (all pki.Bundle) {
+func issuedToUsers(m Material) (all pki.Bundle) {
 	parsed := map[string]bool{}
 	for _, issued := range m.UsersIssued {
 		if authorities := issued.Get(IssuedCAKey); !parsed[string(authorities)] {
@@ -53,13 +53,13 @@ func (m Material) issuedToUsers() (all pki.Bundle) {
 }
 
 // trustedByMembers are the CAs that signed the certificate of clients in use: all members trust them.
-func (m Material) trustedByMembers() pki.Bundle {
+func trustedByMembers(m Material) pki.Bundle {
 	held := m.HandedOut["client"]
 	leaf, err := userPair(held).Leaf()
 	if err != nil {
 		return nil
 	}
-	return pki.ParseBundle(held.Get(v1beta2.ClientCAKey)).Signers(leaf, pki.ParseBundle(held.Get(v1beta2.ClientCertKey)), pki.NewChecks(maxSignatures))
+	return pki.ParseBundle(held.Get(v1beta2.ClientCAKey)).Signers(leaf, pki.ParseBundle(held.Get(v1beta2.ClientCertKey)), m.userChecks())
 }
 
 // mostCAs is how many CAs members may trust with those of users, and mostOfCAs how many bytes their PEM has. It is half of what the operator reads, so that
@@ -70,18 +70,18 @@ const (
 )
 
 // tooManyForUser reports whether members would trust too many CAs with those of a user.
-func (m Material) tooManyForUser(user string) bool {
+func tooManyForUser(m Material, user string) bool {
 	all := Bundle(m).With(Wanted(m))
 	if all.Has(pki.ParseBundle(m.UsersIssued[user].Get(IssuedCAKey))) {
 		return false
 	}
-	all = all.With(m.issuedToUsers())
+	all = all.With(issuedToUsers(m))
 	return len(all) > mostCAs || len(all.PEM()) > mostOfCAs
 }
 
 // UnfitForUser says why a user does not get the certificate that cert-manager has issued; empty if it does.
-func (m Material) UnfitForUser(s state.State, user string) string {
-	issued := m.IssuedUserPair(user)
+func UnfitForUser(m Material, s state.State, user string) string {
+	issued := IssuedUserPair(m, user)
 	leaf, err := issued.Leaf()
 	if err != nil {
 		return "it cannot be read: " + err.Error()
@@ -102,22 +102,29 @@ func (m Material) UnfitForUser(s state.State, user string) string {
 		return notYetValid(leaf, state.ServerNow(s))
 	case expired(s, leaf):
 		return "it has expired"
-	case m.tooManyForUser(user):
+	case tooManyForUser(m, user):
 		return fmt.Sprintf("with the CAs in the key %s, members would trust more than %d CAs. Use one issuer for all users", IssuedCAKey, mostCAs)
 	}
-	authorities, checks := m.UsersIssued[user].Get(IssuedCAKey), pki.NewChecks(maxSignatures)
-	if len(pki.ParseBundle(authorities).Signers(leaf, pki.ParseBundle(issued.Cert), checks)) == 0 {
+	authorities, checks := m.UsersIssued[user].Get(IssuedCAKey), m.userChecks()
+	signers := pki.ParseBundle(authorities).Signers(leaf, pki.ParseBundle(issued.Cert), checks)
+	switch {
+	case len(signers) == 0 && checks.Exceeded():
+		return tooManyOfUsers
+	case len(signers) == 0:
 		return "no CA in the key " + IssuedCAKey + " has signed it"
 	}
 	return expiry(s, issued, authorities, checks)
 }
 
+// tooManyOfUsers is why a user gets no certificate if those of all users need more signatures than maxSignaturesOfUsers.
+const tooManyOfUsers = "the certificates of users have so many CAs and intermediates with the same name that the operator cannot compare them. Use one issuer for all users"
+
 // issuedUserDue says why the Secret of a user must be written now, or when all members trust the CA that signed the next certificate.
-func (m Material) issuedUserDue(s state.State, user string, trusted pki.Bundle) (due, outdated string) {
-	issued, held := m.IssuedUserPair(user), m.Users[user]
+func issuedUserDue(m Material, s state.State, user string, trusted pki.Bundle) (due, outdated string) {
+	issued, held := IssuedUserPair(m, user), m.Users[user]
 	leaf, err := issued.Leaf()
-	if err != nil || issued.Same(userPair(held)) || m.UnfitForUser(s, user) != "" {
-		if _, err := userPair(held).Leaf(); err == nil && !held.has(m.userData(s, user)) {
+	if err != nil || issued.Same(userPair(held)) || UnfitForUser(m, s, user) != "" {
+		if _, err := userPair(held).Leaf(); err == nil && !held.has(userData(m, s, user)) {
 			return "the CAs or the addresses of the cluster have changed", ""
 		}
 		return "", ""
@@ -126,7 +133,7 @@ func (m Material) issuedUserDue(s state.State, user string, trusted pki.Bundle) 
 	if held == nil {
 		cause = "it has none yet"
 	}
-	checks := pki.NewChecks(maxSignatures)
+	checks := m.userChecks()
 	if before, err := userPair(held).Leaf(); err == nil {
 		trusted = trusted.With(Bundle(m).Signers(before, pki.ParseBundle(userPair(held).Cert), checks))
 	}
@@ -137,26 +144,26 @@ func (m Material) issuedUserDue(s state.State, user string, trusted pki.Bundle) 
 }
 
 // newIssuedUserSecret is the Secret of a user with the certificate of cert-manager, if members trust it, and with the one before otherwise.
-func (m Material) newIssuedUserSecret(s state.State, user string, step steps.WriteUserCertificates) (*Secret, error) {
-	issued, held := m.IssuedUserPair(user), m.Users[user]
-	due, outdated := m.issuedUserDue(s, user, m.trustedByMembers())
+func newIssuedUserSecret(m Material, s state.State, user string, step steps.WriteUserCertificates) (*Secret, error) {
+	issued, held := IssuedUserPair(m, user), m.Users[user]
+	due, outdated := issuedUserDue(m, s, user, trustedByMembers(m))
 	pair := userPair(held)
-	if m.UnfitForUser(s, user) == "" && (due != "" || outdated != "" && step.Switch) {
+	if UnfitForUser(m, s, user) == "" && (due != "" || outdated != "" && step.Switch) {
 		pair = issued
 	}
 	if _, err := pair.Leaf(); err != nil {
 		return nil, fmt.Errorf("hand out the certificate of user %s: cert-manager has issued none that members trust", user)
 	}
-	after := m.userSecret(s, user, pair)
+	after := userSecret(m, s, user, pair)
 	after.Annotations[annotationCertificateSince] = state.Stamp(s).UTC().Format(time.RFC3339)
-	if held != nil && (pair.Same(userPair(held)) || m.sameSigners(userPair(held), pair)) {
+	if held != nil && (pair.Same(userPair(held)) || sameSigners(m, userPair(held), pair)) {
 		after.Annotations[annotationCertificateSince] = held.Annotations[annotationCertificateSince]
 	}
 	return after, nil
 }
 
 // sameSigners reports whether the CAs that signed a certificate also signed the next one. Then an old CA is in use no longer than before.
-func (m Material) sameSigners(before, after pki.Pair) bool {
+func sameSigners(m Material, before, after pki.Pair) bool {
 	was, err := before.Leaf()
 	if err != nil {
 		return false
@@ -165,7 +172,7 @@ func (m Material) sameSigners(before, after pki.Pair) bool {
 	if err != nil {
 		return false
 	}
-	bundle, checks := Bundle(m), pki.NewChecks(maxSignatures)
+	bundle, checks := Bundle(m), m.userChecks()
 	signers := bundle.Signers(was, pki.ParseBundle(before.Cert), checks)
 	return len(signers) > 0 && bundle.Signers(is, pki.ParseBundle(after.Cert), checks).Has(signers) && !checks.Exceeded()
 }

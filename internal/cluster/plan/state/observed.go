@@ -302,6 +302,10 @@ type Services struct {
 	ClientClusterID string
 	// ClientRestoreUID is the UID written on it of the EtcdRestore that made the incarnation.
 	ClientRestoreUID types.UID
+	// Outside are the addresses of its load balancer, if it has one.
+	Outside []string
+	// NodePort is the port of each node for clients, if it is of type NodePort.
+	NodePort int32
 }
 
 // WaitKey tells waits apart. About are the first words of the message, with the member that the wait is about. The rest of the message has

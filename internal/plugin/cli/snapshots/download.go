@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/observed"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
 	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
 )
 
@@ -105,7 +106,7 @@ func write(ctx context.Context, p *session.Session, from remote, signers snapsho
 		return fmt.Errorf("the snapshot cannot be written: %w. Nothing was downloaded. Choose another file with --file", err)
 	}
 	target.Close()
-	fetched, err := snapshot.Fetch(ctx, counted(p, from.store, from.key, from.size), from.key, snapshot.Alone(filepath.Dir(from.file)), from.identities, signers)
+	fetched, err := proof.Fetch(ctx, counted(p, from.store, from.key, from.size), from.key, proof.Alone(filepath.Dir(from.file)), from.identities, signers)
 	if p.Terminal {
 		fmt.Fprint(p.Raw.Out, clearLine)
 	}

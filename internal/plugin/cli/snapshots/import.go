@@ -17,6 +17,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/plugin/backups"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot/save"
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
 
@@ -79,24 +80,24 @@ func importTo(ctx context.Context, p *session.Session, w *session.World, cluster
 }
 
 // store asks, verifies a file and writes it to a store with its manifest. A file that fails the check never becomes an object.
-func store(ctx context.Context, p *session.Session, w *session.World, to v1beta2.EtcdBackup, cluster, file, via, version string) (snapshot.Saved, error) {
+func store(ctx context.Context, p *session.Session, w *session.World, to v1beta2.EtcdBackup, cluster, file, via, version string) (save.Saved, error) {
 	content, err := os.Open(file)
 	if err != nil {
-		return snapshot.Saved{}, fmt.Errorf("the snapshot cannot be read: %w. Nothing was written", err)
+		return save.Saved{}, fmt.Errorf("the snapshot cannot be read: %w. Nothing was written", err)
 	}
 	defer content.Close()
 	info, err := content.Stat()
 	if err != nil {
-		return snapshot.Saved{}, fmt.Errorf("the snapshot cannot be read: %w. Nothing was written", err)
+		return save.Saved{}, fmt.Errorf("the snapshot cannot be read: %w. Nothing was written", err)
 	}
 	if err := p.Confirm(ctx, backups.ImportQuestion(file, info.Size(), to)); err != nil {
-		return snapshot.Saved{}, err
+		return save.Saved{}, err
 	}
 	opened, err := openStore(ctx, p, w, to.Spec.StorageType, backups.AtEndpoint(to.Spec.Storage, via), "")
 	if err != nil {
-		return snapshot.Saved{}, fmt.Errorf("%w. Nothing was written", err)
+		return save.Saved{}, fmt.Errorf("%w. Nothing was written", err)
 	}
-	saved, err := snapshot.Save(ctx, snapshot.Request{
+	saved, err := save.Snapshot(ctx, save.Request{
 		Namespace: w.Namespace, Source: fileSource{content, info.Size()}, Store: opened.store, Key: opened.at.Key,
 		SpoolDir: os.TempDir(), Spool: ownDisk{},
 		Cluster: snapshot.Cluster{Namespace: w.Namespace, Name: cluster}, Time: p.Now(), Encoder: backups.EncoderOf(to.Spec), Tool: "kubectl-etcd " + version,

@@ -1,0 +1,62 @@
+// The search finds words, not parts of words. VitePress writes these functions into each page as text, so each one must be complete
+// in itself: it cannot use what is declared outside of it.
+
+// indexed returns the words under which a word of a page is found.
+function indexed(term) {
+  const word = term.toLowerCase()
+  const alike = {
+    pitr: ['point', 'time', 'recovery'], mtls: ['tls'], custom: ['private'], cas: ['ca'],
+    backups: ['backup'], restores: ['restore'], restored: ['restore'], upgrades: ['upgrade'], downgrades: ['downgrade'],
+    snapshots: ['snapshot'], certificates: ['certificate'], members: ['member'], clusters: ['cluster'], stores: ['store'],
+    volumes: ['volume'], alerts: ['alert'], metrics: ['metric'], users: ['user'], objectives: ['objective'],
+  }
+  return [word, ...(Object.hasOwn(alike, word) ? alike[word] : [])]
+}
+
+// asked returns the words that a page must have for a word of the reader.
+function asked(term) {
+  const word = term.toLowerCase()
+  const alike = {
+    pitr: ['point', 'time', 'recovery'], mtls: ['tls'], custom: ['private'], selfsigned: ['private'], cas: ['ca'],
+    backups: ['backup'], restores: ['restore'], upgrades: ['upgrade'], snapshots: ['snapshot'], certificates: ['certificate'],
+  }
+  return Object.hasOwn(alike, word) ? alike[word] : [word]
+}
+
+// weight puts pages for readers before lists, and the beginning of a page before its parts.
+function weight(id, term, stored) {
+  const lists = /\/(adr\/|changelog|security|reference|defects|comparison)/
+  const reasons = /\/(reasons-|api|alerts|operations|chart-)/
+  const page = lists.test(id) ? 0.25 : reasons.test(id) ? 0.5 : 1
+  return page * (stored.titles.length === 0 ? 2 : 1)
+}
+
+// marked makes the search mark whole words only. VitePress has no setting for it.
+export const marked = {
+  name: 'mark-whole-words',
+  enforce: 'pre',
+  transform(code, id) {
+    if (!id.endsWith('VPLocalSearchBox.vue')) return
+    const part = '`(${escapeRegExp(term)})`'
+    if (!code.includes(part)) throw new Error('the search box of VitePress has changed: it no longer marks words where this plugin expects it')
+    return code.replace(part, '`(\\\\b${escapeRegExp(term)}\\\\b)`')
+  },
+}
+
+export const search = {
+  provider: 'local',
+  options: {
+    detailedView: true,
+    miniSearch: {
+      options: { processTerm: indexed },
+      searchOptions: {
+        processTerm: asked,
+        boost: { title: 6, titles: 2, text: 1 },
+        combineWith: 'AND',
+        fuzzy: (term) => (term.length > 5 ? 0.15 : false),
+        prefix: (term, i, terms) => i === terms.length - 1 && term.length > 3,
+        boostDocument: weight,
+      },
+    },
+  },
+}

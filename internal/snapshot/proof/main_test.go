@@ -1,0 +1,12 @@
+package proof
+
+import (
+	"testing"
+
+	"github.com/etcd-suite/etcd-operator/internal/dbcheck"
+)
+
+func TestMain(m *testing.M) {
+	dbcheck.InThisProcess()
+	m.Run()
+}
