@@ -125,7 +125,7 @@ func (f *Follower) swap() error {
 		return err
 	}
 	f.o.durable()
-	db, err := openDatabase(f.path(databaseName), f.o.durable)
+	db, err := openDatabase(f.path(databaseName), f.o)
 	if err != nil {
 		return err
 	}

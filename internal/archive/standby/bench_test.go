@@ -217,7 +217,7 @@ func (s *source) options() Options {
 func optionsOf(dir string, store objstore.Store, bases *[]archive.Base) Options {
 	all := func(string) bool { return true }
 	return Options{
-		Dir: dir, Store: store, Root: root, FallbackTTL: 5, Now: time.Now,
+		Dir: dir, Store: store, Root: root, FallbackTTL: 5, Now: time.Now, unsynced: true,
 		Find:  func(ctx context.Context) (archive.Choice, error) { return Newest(ctx, store, root, all, *bases, nil) },
 		Fetch: func(_ context.Context, b archive.Base, path string) error { return copyFile(path, b.Key) },
 	}
@@ -280,13 +280,19 @@ func (s *source) same(o Options) {
 	s.compare(path)
 }
 
-func (s *source) compare(path string) {
+// sameKeys compares a delivered database with the source, byte for byte.
+func (s *source) sameKeys(path string) {
 	s.Helper()
 	s.kv.Commit()
 	want, got := keysOf(s.T, s.path), keysOf(s.T, path)
 	if want != got {
 		s.Errorf("the keys differ: got %d bytes, want %d:\n%s", len(got), len(want), difference(want, got))
 	}
+}
+
+func (s *source) compare(path string) {
+	s.Helper()
+	s.sameKeys(path)
 	hash, _, err := s.kv.(interface{ HashStorage() mvcc.HashStorage }).HashStorage().HashByRev(0)
 	if err != nil {
 		s.Fatal(err)

@@ -88,15 +88,17 @@ func boltOptions() *bbolt.Options {
 }
 
 // openDatabase opens the database of a follower. The error is fs.ErrNotExist if there is none, and ErrFinished if it was handed over.
-func openDatabase(path string, durable func()) (*database, error) {
+func openDatabase(path string, o Options) (*database, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
 	}
-	bolt, err := bbolt.Open(path, 0o600, boltOptions())
+	options := boltOptions()
+	options.NoSync = o.unsynced
+	bolt, err := bbolt.Open(path, 0o600, options)
 	if err != nil {
 		return nil, fmt.Errorf("open the database %s: %w", path, err)
 	}
-	d := &database{bolt: bolt, durable: durable}
+	d := &database{bolt: bolt, durable: o.durable}
 	if err := bolt.View(d.load); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", path, err), bolt.Close())
 	}

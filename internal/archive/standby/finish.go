@@ -35,7 +35,7 @@ func Finish(ctx context.Context, o Options, path string) (result Delivered, err 
 		}
 		return result, f.deliver(path)
 	}
-	db, err := openDatabase(f.path(databaseName), f.o.durable)
+	db, err := openDatabase(f.path(databaseName), f.o)
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
 			err = ErrNoBase

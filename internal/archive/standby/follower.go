@@ -66,7 +66,7 @@ func Open(o Options) (*Follower, error) {
 	if _, err := os.Stat(f.path(deliveredName)); err == nil {
 		return nil, ErrFinished
 	}
-	db, err := openDatabase(f.path(databaseName), f.o.durable)
+	db, err := openDatabase(f.path(databaseName), f.o)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return f, nil

@@ -211,7 +211,7 @@ func TestAFollowerThatIsKilledAfterSomeChangeOfItsDiskContinues(t *testing.T) {
 		}
 		o.KillAt = 0
 		s.run(o)
-		s.compare(o.Finish)
+		s.sameKeys(o.Finish)
 		if t.Failed() {
 			t.Fatalf("killed at change %d of %d", at, changes)
 		}

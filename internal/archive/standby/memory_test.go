@@ -60,5 +60,5 @@ func TestTheAnonymousMemoryOfAFollowerIsBounded(t *testing.T) {
 	if got := number(t, printed, "anonymous"); got == 0 || got > bound {
 		t.Errorf("%d MiB of anonymous memory, want at most %d", got>>20, bound>>20)
 	}
-	s.compare(o.Finish)
+	s.sameKeys(o.Finish)
 }

@@ -33,7 +33,8 @@ type Options struct {
 	// Now is the clock.
 	Now func() time.Time
 
-	durable func() // is called after each change of the disk that survives a crash; for tests
+	unsynced bool   // leaves out the fsync of the database; for tests, whose machine does not fail
+	durable  func() // is called after each change of the disk that survives a crash; for tests
 }
 
 func (o Options) withDefaults() Options {
