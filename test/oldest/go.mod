@@ -75,7 +75,7 @@ require (
 	gopkg.in/inf.v0 v0.9.1 // indirect
 	gopkg.in/yaml.v2 v2.4.0 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
-	k8s.io/apimachinery v0.30.14 // indirect
+	k8s.io/apimachinery v0.30.14
 	k8s.io/apiserver v0.30.14
 	k8s.io/client-go v0.30.14 // indirect
 	k8s.io/component-base v0.30.14 // indirect
