@@ -14,7 +14,7 @@ import (
 )
 
 var planners = []planner{
-	{folder: "internal/cluster/plan", without: "internal/cluster/plan/model", tests: "./internal/cluster/plan/...", slow: simulations},
+	{folder: "internal/cluster/plan", without: "internal/cluster/plan/sim", tests: "./internal/cluster/plan/...", slow: simulations},
 	{folder: "internal/backup/plan", tests: "./internal/backup/plan/"},
 	{folder: "internal/restore/plan", tests: "./internal/restore/plan/"},
 	{folder: "internal/restore/state", tests: "./internal/restore/plan/"},

@@ -84,7 +84,7 @@ var listed = map[string][]string{
 	"an end ahead of both clocks is that of a valid certificate, which is kept": {"cluster/plan/material/material_expired.go expired"},
 	"a Pod whose age is not known counts as one that starts":                    {"cluster/plan/lifecycle/pod_state.go PodStateOf"},
 	"the time is one of this process's memory, and the monotonic clock measures what has passed": {
-		"archive/archiver/archiver.go Lag", "archive/archiver/run.go wantsCut", "archive/archiver/run.go oldest", "etcd/login.go limitLogin", "objstore/listing.go name", "objstore/signed/signed.go reopen",
+		"archive/archiver/archiver.go Lag", "archive/archiver/seal.go wantsCut", "archive/archiver/seal.go oldest", "etcd/login.go limitLogin", "objstore/listing.go name", "objstore/signed/signed.go reopen",
 		"backup/archiving/bases.go askForBase", "backup/archiving/copier.go lag", "backup/archiving/copy_report.go advanced", "backup/archiving/copy_run.go step", "backup/archiving/copy_survey.go discard", "backup/archiving/keeper.go changed", "backup/archiving/keeper_prune.go prune", "backup/archiving/publish.go publish", "backup/archiving/keeper.go run",
 		"backup/archiving/metrics.go stopped", "backup/archiving/keeper_prune.go replaceSpoilt", "backup/archiving/run.go run", "backup/archiving/store.go present",
 		"backup/queue/progress.go Begin", "backup/queue/progress.go Passing", "backup/sightings.go since", "backup/queue/time_limit.go pause",
@@ -123,7 +123,7 @@ var listed = map[string][]string{
 		"cluster/plan/state/space.go compactedAt", "cluster/plan/state/space.go CompactedFor", "cluster/plan/state/space.go NeedsRoom", "cluster/plan/waits/space.go ReclaimSpace",
 	},
 	"it delays what a person reads, or a request that changes nothing": {
-		"cluster/observe/mounts.go observeMounts", "backup/plan/soonest.go archiveReport", "backup/plan/soonest.go Recoverable",
+		"cluster/observe/mounts.go observeMounts", "backup/plan/soonest.go archiveReport", "backup/plan/recoverable.go Recoverable",
 	},
 	"a Pod that was created ahead of now is reported at once if it has no node": {"cluster/plan/lifecycle/pod_state.go unscheduledForLong"},
 	"a time ahead of now counts as now":                                         {"backup/archiving/copier.go reached"},
@@ -143,7 +143,7 @@ var listed = map[string][]string{
 	"a signed URL is renewed at once if its time is too far ahead":    {"restore/state/signed_url.go RenewalIn", "restore/plan/signed_url.go SignedUntil"},
 	"cluster-operator corrects the time in the status":                {"restore/state/safety.go GivesUpSafety"},
 	"a file of an upload stays until the clock has reached its time":  {"objstore/file/file.go removeStale"},
-	"it is a simulation": {"cluster/plan/model/effects/time.go WaitsForExact", "cluster/plan/model/observe/from.go putMember"},
+	"it is a simulation": {"cluster/plan/sim/effects/time.go WaitsForExact", "cluster/plan/sim/observe/from.go putMember"},
 }
 
 // A time that was stored by a wrong clock delayed certificates, schedules and restores for as long as the clock had been ahead, because each

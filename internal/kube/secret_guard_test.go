@@ -17,7 +17,7 @@ var secretTypes = map[string]string{
 	"internal/cluster/secrets/kept.go":              "keeps what ReadSecret has returned",
 	"internal/cluster/secrets/read.go":              "the same",
 	"internal/cluster/secrets/certmanager.go":       "an empty one for a Secret that is not written yet",
-	"internal/cluster/secrets/users.go":             "names the kind of what is kept",
+	"internal/cluster/secrets/observe_users.go":     "names the kind of what is kept",
 	"internal/cluster/secrets/users_certmanager.go": "the same",
 	"internal/cluster/act/certificates.go":          "builds and changes Secrets",
 	"internal/cluster/act/metadata.go":              "labels what UpdateSecret has read",

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
@@ -54,23 +53,6 @@ var ErrRecovery = errors.New("the cluster is recovered from a lost quorum")
 
 // errReplaced ends a session whose watch belongs to another cluster now.
 var errReplaced = errors.New("the watch returns another cluster ID")
-
-// flush seals the open segment. If the members do not answer any more, it has the state of authentication that was read last. If that has
-// changed since then, the next segment says so.
-func (s *session) flush(ctx context.Context) error {
-	if s.open == nil {
-		return nil
-	}
-	if s.partial || s.open.writer.Empty() {
-		s.open.discard() // the last revision is not complete
-		s.open = nil
-		return nil
-	}
-	if !s.mute {
-		_ = s.readAuthSoon(context.WithoutCancel(ctx))
-	}
-	return s.seal(ctx)
-}
 
 // drainLimit returns a context that ends when there is no reason any more to wait for the store: the members still return all changes, or the
 // archiver was stopped and the time for that is over.
@@ -161,26 +143,4 @@ func (s *session) readable(ctx context.Context) bool {
 		}
 	}
 	return limited.Err() == nil // the next session reports any other error
-}
-
-// seal closes the open segment, of which all revisions are complete, and hands it to the uploader.
-func (s *session) seal(ctx context.Context) error {
-	found, unknown := s.leases.take()
-	s.a.update(func(status *Status) { status.UnknownLeases = unknown })
-	h, err := s.open.writer.Seal(found, s.auth, s.a.compacted)
-	if err != nil {
-		s.open.discard()
-		s.open = nil
-		return fmt.Errorf("seal the segment from revision %d: %w", s.chain.Last+1, err)
-	}
-	key := archive.LinkKey(s.a.Root, s.chain.Timeline, s.chain.At, h.First)
-	done, err := s.open.seal(s.a.Dir, key, s.a.Encoder, h)
-	s.open = nil
-	if err != nil {
-		return err
-	}
-	s.chain = done.header.Chain()
-	s.covered = s.chain.Auth
-	s.uploads.add(done.size)
-	return s.uploads.push(ctx, done)
 }

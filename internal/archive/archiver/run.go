@@ -220,17 +220,6 @@ func (s *session) received(ctx context.Context, r received, now time.Time) error
 	return s.tick(ctx)
 }
 
-// oldest returns a time before which etcd has acknowledged nothing of the segment that begins now. The first one after a start may have
-// what was acknowledged since the revision of the cluster was read.
-func (s *session) oldest(now time.Time) time.Time {
-	asked := s.asked
-	s.asked = time.Time{}
-	if age := now.Sub(asked); age > 0 && age < s.a.MaxLag {
-		return asked
-	}
-	return now
-}
-
 // verified compares the last archived revision with the same revision in etcd, when all of its events were received.
 func (s *session) verified(ctx context.Context) error {
 	if !s.verify {
@@ -252,46 +241,6 @@ func (s *session) verified(ctx context.Context) error {
 		return s.a.begin(ctx, s.chain.Timeline+1, reasonPartly)
 	}
 	return s.a.begin(ctx, s.chain.Timeline+1, reasonDiverged)
-}
-
-// sealInterval is how often the archiver looks at the age of the open segment. It is short, so that a segment is sealed just before
-// MaxLag: earlier means more requests to the store.
-func (a *Archiver) sealInterval() time.Duration { return max(a.MaxLag/50, 10*time.Millisecond) }
-
-// Transit is how old a change may be when a Stream returns it, after etcd has acknowledged it.
-const Transit = 40 * time.Millisecond
-
-// sealAge is how long after its first event was received a segment is sealed. MaxLag counts from the acknowledgement of a change.
-func (a *Archiver) sealAge() time.Duration {
-	return a.MaxLag - a.sealInterval() - min(Transit, a.MaxLag/10)
-}
-
-func (s *session) wantsCut(now time.Time) bool {
-	return s.open.writer.Size() >= s.a.MaxSize || s.leases.many() || now.Sub(s.open.first) >= s.a.sealAge()
-}
-
-// tick seals the segment if it is due and its last revision is complete.
-func (s *session) tick(ctx context.Context) error {
-	if s.open == nil || s.partial || !s.wantsCut(s.a.Now()) {
-		return nil
-	}
-	return s.cut(ctx)
-}
-
-// cut seals the open segment, of which all revisions are complete, with the state of authentication of now.
-func (s *session) cut(ctx context.Context) error {
-	before := s.auth
-	if err := s.readAuthSoon(ctx); err != nil {
-		s.mute = true
-		return err
-	}
-	if err := s.seal(ctx); err != nil {
-		return err
-	}
-	if !before.Keeps(s.auth) {
-		s.authBase(ctx)
-	}
-	return nil
 }
 
 // authBase takes a base after a change of users, roles or authentication, which a watch does not send. The watch continues during that.

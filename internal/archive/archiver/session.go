@@ -79,23 +79,6 @@ type session struct {
 	touched time.Time // when the watch returned something
 }
 
-// readAuth reads the state of authentication. After an error, the last one is kept.
-func (s *session) readAuth(ctx context.Context) error {
-	now, err := s.a.Cluster.Auth(ctx)
-	if err == nil {
-		s.auth = now
-	}
-	return err
-}
-
-// readAuthSoon is readAuth for a session whose changes wait for the answer. A cluster without a leader does not answer, and may lose the request.
-// Then the session ends, and stores its changes without the answer.
-func (s *session) readAuthSoon(ctx context.Context) error {
-	limited, cancel := context.WithTimeout(ctx, lastAuthTimeout)
-	defer cancel()
-	return s.readAuth(limited)
-}
-
 // taken is a base, or why it was not taken.
 type taken struct {
 	Base

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/explore"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/run"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/world"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/sim/explore"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/sim/run"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/sim/world"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/explore"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/fault"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/run"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/world"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/sim/explore"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/sim/fault"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/sim/run"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/sim/world"
 )
 
 // operation is what is explored: how the world is when it begins, and what users may change meanwhile.

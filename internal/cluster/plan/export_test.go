@@ -7,7 +7,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 )
 
-// These exports are for the tests in package plan_test, which can use the simulated world of package model.
+// These exports are for the tests in package plan_test, which can use the simulated world of package sim.
 
 // Decide is the decision of a rule: it returns a step, or nil.
 type Decide = func(state.State) steps.Step

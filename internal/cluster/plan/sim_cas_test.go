@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/effects"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/fault"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/run"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/world"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/sim/effects"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/sim/fault"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/sim/run"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/sim/world"
 )
 
 // TestRandomFaultsWhileCAsAreReplacedBreakNothing adds CAs of TLS.managed that are rotated, lost and expired to all other faults, and wrong clocks of nodes.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/model/observe"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/sim/observe"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 )
 

@@ -44,26 +44,6 @@ func dataFirst(s state.State) []state.Member {
 	return sorted
 }
 
-// PromoteLearner gives a learner its vote. If the cluster must shrink, the learner is removed first instead. etcd refuses
-// until the learner has caught up.
-func PromoteLearner(s state.State) steps.Step {
-	if s.Surplus() > len(steps.LeavingMembers(s)) {
-		return nil
-	}
-	for _, m := range s.Membership() {
-		if m.Learner && m.Started && m.Answers && steps.LeavingCause(s, m) == "" {
-			if wait := waits.OutgrowsBudget(s, m); wait != nil {
-				return wait
-			}
-			if s.Promoting != m.Name {
-				return steps.RecordPromotion{Name: m.Name}
-			}
-			return steps.PromoteLearner{ID: m.ID, Name: m.Name}
-		}
-	}
-	return nil
-}
-
 // RemoveOrphanPods stops Pods that are in no membership: of removed members, and of incarnations that are over.
 func RemoveOrphanPods(s state.State) steps.Step {
 	if !s.MembershipKnown {

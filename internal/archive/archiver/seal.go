@@ -1,0 +1,116 @@
+package archiver
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+)
+
+// cut seals the open segment, of which all revisions are complete, with the state of authentication of now.
+func (s *session) cut(ctx context.Context) error {
+	before := s.auth
+	if err := s.readAuthSoon(ctx); err != nil {
+		s.mute = true
+		return err
+	}
+	if err := s.seal(ctx); err != nil {
+		return err
+	}
+	if !before.Keeps(s.auth) {
+		s.authBase(ctx)
+	}
+	return nil
+}
+
+// tick seals the segment if it is due and its last revision is complete.
+func (s *session) tick(ctx context.Context) error {
+	if s.open == nil || s.partial || !s.wantsCut(s.a.Now()) {
+		return nil
+	}
+	return s.cut(ctx)
+}
+
+func (s *session) wantsCut(now time.Time) bool {
+	return s.open.writer.Size() >= s.a.MaxSize || s.leases.many() || now.Sub(s.open.first) >= s.a.sealAge()
+}
+
+// sealAge is how long after its first event was received a segment is sealed. MaxLag counts from the acknowledgement of a change.
+func (a *Archiver) sealAge() time.Duration {
+	return a.MaxLag - a.sealInterval() - min(Transit, a.MaxLag/10)
+}
+
+// Transit is how old a change may be when a Stream returns it, after etcd has acknowledged it.
+const Transit = 40 * time.Millisecond
+
+// sealInterval is how often the archiver looks at the age of the open segment. It is short, so that a segment is sealed just before
+// MaxLag: earlier means more requests to the store.
+func (a *Archiver) sealInterval() time.Duration { return max(a.MaxLag/50, 10*time.Millisecond) }
+
+// oldest returns a time before which etcd has acknowledged nothing of the segment that begins now. The first one after a start may have
+// what was acknowledged since the revision of the cluster was read.
+func (s *session) oldest(now time.Time) time.Time {
+	asked := s.asked
+	s.asked = time.Time{}
+	if age := now.Sub(asked); age > 0 && age < s.a.MaxLag {
+		return asked
+	}
+	return now
+}
+
+// flush seals the open segment. If the members do not answer any more, it has the state of authentication that was read last. If that has
+// changed since then, the next segment says so.
+func (s *session) flush(ctx context.Context) error {
+	if s.open == nil {
+		return nil
+	}
+	if s.partial || s.open.writer.Empty() {
+		s.open.discard() // the last revision is not complete
+		s.open = nil
+		return nil
+	}
+	if !s.mute {
+		_ = s.readAuthSoon(context.WithoutCancel(ctx))
+	}
+	return s.seal(ctx)
+}
+
+// seal closes the open segment, of which all revisions are complete, and hands it to the uploader.
+func (s *session) seal(ctx context.Context) error {
+	found, unknown := s.leases.take()
+	s.a.update(func(status *Status) { status.UnknownLeases = unknown })
+	h, err := s.open.writer.Seal(found, s.auth, s.a.compacted)
+	if err != nil {
+		s.open.discard()
+		s.open = nil
+		return fmt.Errorf("seal the segment from revision %d: %w", s.chain.Last+1, err)
+	}
+	key := archive.LinkKey(s.a.Root, s.chain.Timeline, s.chain.At, h.First)
+	done, err := s.open.seal(s.a.Dir, key, s.a.Encoder, h)
+	s.open = nil
+	if err != nil {
+		return err
+	}
+	s.chain = done.header.Chain()
+	s.covered = s.chain.Auth
+	s.uploads.add(done.size)
+	return s.uploads.push(ctx, done)
+}
+
+// readAuthSoon is readAuth for a session whose changes wait for the answer. A cluster without a leader does not answer, and may lose the request.
+// Then the session ends, and stores its changes without the answer.
+func (s *session) readAuthSoon(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, lastAuthTimeout)
+	defer cancel()
+	return s.readAuth(limited)
+}
+
+// readAuth reads the state of authentication. After an error, the last one is kept.
+func (s *session) readAuth(ctx context.Context) error {
+	now, err := s.a.Cluster.Auth(ctx)
+	if err == nil {
+		s.auth = now
+	}
+	return err
+}
