@@ -48,6 +48,9 @@ type Stream interface {
 	Receive() (Response, error)
 }
 
+// ErrRefused means that etcd answers only users with a certain right. So its authentication is on.
+var ErrRefused = errors.New("etcd refuses the request, so its authentication is on")
+
 // ErrNoLease means that a lease does not exist (any more).
 var ErrNoLease = errors.New("the lease does not exist")
 
@@ -59,7 +62,7 @@ type Cluster interface {
 	Watch(ctx context.Context, from int64) (Stream, error)
 	// TTL returns the granted TTL of a lease in seconds, or ErrNoLease.
 	TTL(ctx context.Context, lease int64) (int64, error)
-	// Auth is linearizable.
+	// Auth is linearizable. The error is ErrRefused if etcd answers only users, so that authentication is on.
 	Auth(ctx context.Context) (auth.State, error)
 }
 

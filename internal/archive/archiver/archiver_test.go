@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -836,34 +835,4 @@ func TestWhatWasWrittenBeforeAnArchiverBeginsIsStoredAtOnce(t *testing.T) {
 	}
 	_ = stop()
 	b.wantEvents()
-}
-
-// muted is a cluster whose members lose the requests for the state of authentication, as without a leader.
-type muted struct {
-	*cluster
-	lost atomic.Bool
-}
-
-func (m *muted) Auth(ctx context.Context) (auth.State, error) {
-	if m.lost.Load() {
-		<-ctx.Done()
-		return auth.State{}, ctx.Err()
-	}
-	return m.cluster.Auth(ctx)
-}
-
-// A user who lost a cluster during an election lost 10 seconds more than maxLag promises, because changes waited for the state of authentication.
-func TestAClusterWithoutALeaderDelaysNoChangeForLong(t *testing.T) {
-	b := newBench(t)
-	m := &muted{cluster: b.cluster}
-	a, stop := b.start(func(o *Options) { o.Cluster, o.MaxLag = m, time.Second })
-	b.await("begin", func() bool { return a.Status().Timeline == 1 })
-	m.lost.Store(true)
-	began := time.Now()
-	b.put("value", "a")
-	b.await("the change is stored", func() bool { return a.Status().Stored.Revision == b.last() })
-	if took := time.Since(began); took > time.Second+2*lastAuthTimeout+time.Second {
-		t.Errorf("the change was stored after %s", took)
-	}
-	_ = stop()
 }

@@ -1,7 +1,11 @@
 package archiver
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -80,5 +84,41 @@ func TestNoProgressIsReportedBetweenAChangeOfAuthenticationAndItsBase(t *testing
 	}
 	if got := progress(noon.Add(time.Hour), auth.On); !got.Equal(noon.Add(time.Hour)) {
 		t.Errorf("a base has the change, but the progress is %s", got)
+	}
+}
+
+// refusing is a cluster that answers only users, while the archiver has none.
+type refusing struct {
+	*cluster
+	refuses atomic.Bool
+}
+
+func (r *refusing) Auth(ctx context.Context) (auth.State, error) {
+	if r.refuses.Load() {
+		return auth.State{}, fmt.Errorf("read the state of authentication: %w", ErrRefused)
+	}
+	return r.cluster.Auth(ctx)
+}
+
+// An EtcdBackup without a user archives a cluster whose authentication is turned on. An open watch still returns what is written then, and etcd 3.5
+// and 3.6 refuse to say that authentication is on. The archive said that it was off, and a restore served everybody without a password.
+func TestARefusalSaysThatAuthenticationIsOn(t *testing.T) {
+	b := newBench(t)
+	c := &refusing{cluster: b.cluster}
+	a, stop := b.start(func(o *Options) { o.Cluster = c })
+	b.await("begin", func() bool { return a.Status().Timeline == 1 })
+	b.put("1", "a")
+	b.await("store what was written before", func() bool { return a.Status().Stored.Revision == 2 })
+	c.refuses.Store(true)
+	b.put("2", "a")
+	b.await("store what was written later", func() bool { return a.Status().Stored.Revision == 3 })
+	if err := stop(); !errors.Is(err, ErrRefused) {
+		t.Errorf("the archiver ended with %v", err)
+	}
+	if chosen, err := archive.Select(b.histories(), b.bases, archive.Target{Revision: 3}); err == nil && chosen.Base.Auth.Enabled != auth.On {
+		t.Errorf("revision 3 is restored from base %s, without authentication", chosen.Base.Key)
+	}
+	if _, err := archive.Select(b.histories(), b.bases, archive.Target{Revision: 2}); err != nil {
+		t.Errorf("a revision from before cannot be restored: %v", err)
 	}
 }

@@ -16,7 +16,7 @@ const (
 	drainPoll  = time.Second
 	// stopTimeout limits the uploads of an archiver that is stopped. It is below the time that Kubernetes gives to a Pod.
 	stopTimeout = 10 * time.Second
-	// lastAuthTimeout limits a reading of the state of authentication for which changes wait.
+	// lastAuthTimeout limits the last reading of the state of authentication. An archiver that is stopped usually leaves members that answer.
 	lastAuthTimeout = time.Second
 )
 

@@ -17,8 +17,8 @@ const (
 	maxSights = 1000
 )
 
-// errSilent means that the watched member does not return changes that a quorum has.
-var errSilent = errors.New("the watch returns nothing, but the cluster has newer revisions")
+// ErrSilent means that the watched member does not return changes that a quorum has.
+var ErrSilent = errors.New("the watch returns nothing, but the cluster has newer revisions")
 
 // lookAhead reads the revision of the cluster beside the watch. Nothing is learned from an error: then the lag grows.
 func (s *session) lookAhead(ctx context.Context) {
@@ -46,7 +46,7 @@ func (s *session) lookAhead(ctx context.Context) {
 	}, func(err error) { send(sight{err: err}) })()
 }
 
-// saw records the revision of the cluster. It returns errSilent if the watch has returned nothing for long that the cluster had.
+// saw records the revision of the cluster. It returns ErrSilent if the watch has returned nothing for long that the cluster had.
 func (s *session) saw(seen sight) error {
 	s.looking = false
 	if seen.err != nil || seen.revision == 0 {
@@ -66,7 +66,7 @@ func (s *session) saw(seen sight) error {
 	case s.late.revision == 0 || s.touched.After(s.late.at):
 		s.late = seen
 	case seen.at.Sub(s.late.at) >= s.a.MaxSilence:
-		return fmt.Errorf("%w: revision %d was received, and the cluster had %d %s ago", errSilent, s.last(), s.late.revision, seen.at.Sub(s.late.at).Round(time.Second))
+		return fmt.Errorf("%w: revision %d was received, and the cluster had %d %s ago", ErrSilent, s.last(), s.late.revision, seen.at.Sub(s.late.at).Round(time.Second))
 	}
 	return nil
 }

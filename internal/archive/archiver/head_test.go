@@ -87,7 +87,7 @@ func TestAWatchThatReturnsNothingEnds(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	a := New(Options{Cluster: l, Store: b.store, Root: root, Dir: t.TempDir(), TakeBase: b.takeBase, Now: time.Now, MaxLag: 40 * time.Millisecond, MaxSilence: 300 * time.Millisecond})
-	if err := a.Run(ctx); !errors.Is(err, errSilent) {
+	if err := a.Run(ctx); !errors.Is(err, ErrSilent) {
 		t.Errorf("it ended with %v", err)
 	}
 }

@@ -279,9 +279,7 @@ func (s *session) progress(ctx context.Context) error {
 		return nil
 	}
 	before := s.auth
-	if err := s.readAuthSoon(ctx); errors.Is(err, context.DeadlineExceeded) {
-		return nil // nothing waits for it
-	} else if err != nil {
+	if err := s.readAuth(ctx); err != nil {
 		return err
 	}
 	if !before.Keeps(s.auth) {

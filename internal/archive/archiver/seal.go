@@ -2,17 +2,18 @@ package archiver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 )
 
 // cut seals the open segment, of which all revisions are complete, with the state of authentication of now.
 func (s *session) cut(ctx context.Context) error {
 	before := s.auth
-	if err := s.readAuthSoon(ctx); err != nil {
-		s.mute = true
+	if err := s.readAuth(ctx); err != nil {
 		return err
 	}
 	if err := s.seal(ctx); err != nil {
@@ -70,9 +71,9 @@ func (s *session) flush(ctx context.Context) error {
 		s.open = nil
 		return nil
 	}
-	if !s.mute {
-		_ = s.readAuthSoon(context.WithoutCancel(ctx))
-	}
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastAuthTimeout)
+	defer cancel()
+	_ = s.readAuth(limited)
 	return s.seal(ctx)
 }
 
@@ -98,19 +99,14 @@ func (s *session) seal(ctx context.Context) error {
 	return s.uploads.push(ctx, done)
 }
 
-// readAuthSoon is readAuth for a session whose changes wait for the answer. A cluster without a leader does not answer, and may lose the request.
-// Then the session ends, and stores its changes without the answer.
-func (s *session) readAuthSoon(ctx context.Context) error {
-	limited, cancel := context.WithTimeout(ctx, lastAuthTimeout)
-	defer cancel()
-	return s.readAuth(limited)
-}
-
-// readAuth reads the state of authentication. After an error, the last one is kept.
+// readAuth reads the state of authentication. After an error, the last one is kept. If etcd refuses to answer, authentication is on.
 func (s *session) readAuth(ctx context.Context) error {
 	now, err := s.a.Cluster.Auth(ctx)
-	if err == nil {
+	switch {
+	case err == nil:
 		s.auth = now
+	case errors.Is(err, ErrRefused):
+		s.auth.Enabled = auth.On
 	}
 	return err
 }

@@ -71,7 +71,6 @@ type session struct {
 	tail    archive.TailOf
 	base    chan taken // the base that is being taken after a change of users, roles or authentication; nil if there is none
 	again   bool       // they have changed since then
-	mute    bool       // the cluster has not answered with the state of authentication when a segment was due
 	room    int64      // in the spool that was reserved
 	sights  chan sight
 	looking bool      // a sight is being read

@@ -60,7 +60,7 @@ func copyPause(failed int32, err error) time.Duration {
 	if errors.Is(err, follower.ErrOtherCopy) {
 		return keeperRetry
 	}
-	return min(delay(failed, err, "", 0), lastCopyDelay)
+	return min(delay(failed, err, "", 0, 0), lastCopyDelay)
 }
 
 // rest waits. After a success, something new ends the pause. It returns false if ctx has ended.
@@ -206,7 +206,7 @@ func (w *copying) follow(ctx context.Context) error {
 	switch {
 	case errors.Is(err, follower.ErrAgain):
 		w.vain++
-		if at := w.job.Now().Add(delay(w.vain, nil, "", 0)); at.Before(w.next) {
+		if at := w.job.Now().Add(delay(w.vain, nil, "", 0, 0)); at.Before(w.next) {
 			w.next = at
 		}
 		return nil

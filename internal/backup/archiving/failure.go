@@ -53,15 +53,16 @@ func classify(err error, o state.JobSpec) *state.Failure {
 }
 
 // delay is the pause after that many failures in a row: 1 s, or 200 ms after the first failure of a member that others replace, doubled after each one, at most 1 min. If the members are why, it is
-// at most maxLag or 5 s, and if the store serves nobody, at most 10 s: what was written until they are back must not wait for longer. A store
-// that refuses this archive alone is asked less often, because an archiver lists the whole archive when it begins.
-func delay(failures int32, err error, reason string, maxLag time.Duration) time.Duration {
+// at most maxLag or 5 s, and if the store serves nobody, at most 10 s: what was written until they are back must not wait for longer. An
+// archiver lists the whole archive when it begins. So a store that refuses this archive alone is asked less often, and one that fails only after a
+// while: the pause is then up to five times what was spent to begin.
+func delay(failures int32, err error, reason string, spent, maxLag time.Duration) time.Duration {
 	limit := lastArchiveDelay
 	switch {
 	case errors.Is(err, failure.ErrMembers):
 		limit = min(max(maxLag, membersDelay), lastArchiveDelay)
 	case reason == v1beta2.ReasonStoreUnavailable, reason == v1beta2.ReasonStoreUnreachable:
-		limit = storeDelay
+		limit = min(max(storeDelay, 5*spent), lastArchiveDelay)
 	}
 	if errors.Is(err, failure.ErrMembers) && failures == 1 {
 		return firstMemberDelay

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
@@ -19,6 +20,8 @@ import (
 const (
 	archiveWaiting = 16 << 20
 	archiveSegment = 8 << 20
+	// restJitter spreads the archivers that one outage has ended.
+	restJitter = 0.3
 )
 
 // run keeps the archiver of one EtcdBackup running until ctx ends.
@@ -38,12 +41,15 @@ func (t *runner) run(ctx context.Context, a *Archiver) {
 			failures = 0
 		}
 		failures++
-		why := classify(err, a.current().job)
-		wait := delay(failures, err, why.Reason, a.current().maxLag)
+		why, spent := classify(err, a.current().job), t.Now().Sub(began)
+		if a.hasArchived() {
+			spent = 0 // it has not failed to begin
+		}
+		rest := wait.Jitter(delay(failures, err, why.Reason, spent, a.current().maxLag), restJitter)
 		t.metrics.stopped(a.key.Object, a.safe(), t.Now())
-		a.failed(failures, why, t.Now(), wait)
+		a.failed(failures, why, t.Now(), rest)
 		a.notify()
-		if !pause(ctx, wait) {
+		if !pause(ctx, rest) {
 			return
 		}
 	}
@@ -89,7 +95,9 @@ func (t *runner) once(ctx context.Context, a *Archiver) error {
 	k := &keeper{job: t, Archiver: a, store: store, running: running, advice: advice, began: t.Now(), end: cancel}
 	kept := make(chan struct{})
 	go panics.Caught(func() { defer close(kept); k.run(ctx) }, cancel)()
-	err = running.Run(ctx)
+	if err = running.Run(ctx); errors.Is(err, archiver.ErrSilent) {
+		err = ofMembers(err)
+	}
 	cancel(nil)
 	<-kept
 	k.publish(running.Status()) // with the last segment

@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -64,8 +63,10 @@ func outside(service *corev1.Service) (addresses []string, port int32) {
 		}
 	case corev1.ServiceTypeLoadBalancer:
 		for _, ingress := range service.Status.LoadBalancer.Ingress {
-			if address := cmp.Or(ingress.Hostname, ingress.IP); address != "" && len(addresses) < services.MaxOutside {
-				addresses = append(addresses, legible.Short(address, maxAddress))
+			for _, address := range []string{ingress.Hostname, ingress.IP} {
+				if address != "" && len(addresses) < services.MaxOutside {
+					addresses = append(addresses, legible.Short(address, maxAddress))
+				}
 			}
 		}
 	}

@@ -31,9 +31,6 @@ const (
 	keepAliveTimeout = 5 * time.Second
 	// requestTimeout is for linearizable requests, which a member without a quorum would not answer.
 	requestTimeout = 10 * time.Second
-	// firstTry and secondTry are how long the first two members may need for such a request. The last one may use the rest of requestTimeout.
-	firstTry  = 500 * time.Millisecond
-	secondTry = 1500 * time.Millisecond
 	// window is how many bytes a member may send before they are read.
 	window = 512 << 10
 	// shortWindow is window for answers that are no stream. Fixed windows bound the memory.
@@ -94,30 +91,19 @@ func (c *Client) Auth(ctx context.Context) (auth.State, error) {
 		return auth.State{}, nil
 	}
 	if err != nil {
+		if etcd.RefusalOf(err) != etcd.NotRefused {
+			err = fmt.Errorf("%w: %w", archiver.ErrRefused, err)
+		}
 		return auth.State{}, c.wrap("read the state of authentication of etcd", err)
 	}
 	return auth.State{Revision: response.AuthRevision, Enabled: auth.SwitchOf(response.Enabled)}, nil
 }
 
-// inTurn makes a request for at most requestTimeout. A member that stops may have accepted a request and never answer it. So the request is
-// repeated after a while, and the client sends it to the next member then.
-func inTurn[T any](ctx context.Context, request func(context.Context) (T, error)) (T, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	for _, limit := range []time.Duration{firstTry, secondTry} {
-		limited, end := context.WithTimeout(ctx, limit)
-		answer, err := request(limited)
-		late := limited.Err() != nil
-		if end(); err == nil || !late || ctx.Err() != nil {
-			return answer, err
-		}
-	}
-	return request(ctx)
-}
-
 // TTL returns the TTL in seconds that a lease was granted with. The error is archiver.ErrNoLease if it does not exist.
 func (c *Client) TTL(ctx context.Context, lease int64) (int64, error) {
-	response, err := c.client.TimeToLive(ctx, clientv3.LeaseID(lease))
+	response, err := inTurn(ctx, func(ctx context.Context) (*clientv3.LeaseTimeToLiveResponse, error) {
+		return c.client.TimeToLive(ctx, clientv3.LeaseID(lease))
+	})
 	if errors.Is(err, rpctypes.ErrLeaseNotFound) || err == nil && response.GrantedTTL <= 0 {
 		return 0, archiver.ErrNoLease
 	}
