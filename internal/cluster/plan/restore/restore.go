@@ -1,14 +1,10 @@
 package restore
 
 import (
-	"fmt"
-
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/waits"
-	"github.com/etcd-suite/etcd-operator/internal/etcd"
-	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
 // A restore, as the cluster sees it:
@@ -54,95 +50,10 @@ func Restore(s state.State) steps.Step {
 	}}
 }
 
-func seeding(s state.State) steps.Step {
-	if !s.Requested() {
-		return steps.FailRestore{Message: state.NotRequested(s) + " The seed had not taken over" + unchanged(s) + useAnotherName(s)}
-	}
-	seed, _ := state.SeedMember(s)
-	if step := restartSeedForCA(s, seed); step != nil {
-		return step
-	}
-	if why := seedStuck(s, seed); why != "" {
-		return steps.FailRestore{Message: why + " The operator removes the seed. The cluster was not changed."}
-	}
-	switch {
-	case seed.Pod == state.PodDeleting || (seed.Pod == state.PodNone && seed.Volume == state.VolumeDeleting):
-		return waits.WaitUntilGone(s, seed, v1beta2.ReasonRestoring, "An earlier seed is being removed.")
-	case seed.Volume == state.VolumeDeleting:
-		return steps.DeletePod{Name: seed.Name, Reason: v1beta2.ReasonRestoring, Message: "its volume is being deleted, and the seed must be restored again"}
-	case seed.Pod == state.PodNone && s.Durable() && seed.Volume == state.VolumeNone && s.NoStorageClass:
-		return waits.NoStorageClass()
-	case seed.Pod == state.PodNone:
-		return steps.CreateMember{Name: seed.Name, Incarnation: s.Restore.Incarnation, Start: state.StartSeed}
-	case seed.SeedFailed():
-		return steps.FailRestore{Message: planning.Sentence("The seed could not be restored: ", seed.Seed.Message) + " The cluster was not changed."}
-	case seed.Pod == state.PodBlocked:
-		return steps.Wait{Reason: seed.PodReason, Message: planning.Sentence("Seed "+seed.Name+" does not run: ", seed.PodMessage) + " The members continue to serve.", Stalled: true}
-	case seed.Refusal != etcd.NotRefused:
-		return saveBeforeRefusal(s, seed)
-	case !seed.Serving || !seed.PodReady:
-		return waitForSeed(s, seed)
-	}
-	if step := beforeSwitch(s, seed); step != nil {
-		return step
-	}
-	return steps.BeginSwitch{ClusterID: seed.ClusterID.String(), Revision: seed.Revision}
-}
-
-// unchanged ends the sentence that a seed had not taken over. If the members have no data, or too few have it, nothing continues.
-func unchanged(s state.State) string {
-	if s.Formed() && OldMayContinue(s) {
-		return "." + OldContinue
-	}
-	return ", so the cluster was not changed."
-}
-
 // useAnotherName returns the advice for an EtcdRestore that failed or lost its status. It is empty for one that was deleted.
 func useAnotherName(s state.State) string {
 	if s.RestoreFailed || s.RestoreUnverified {
 		return " Create an EtcdRestore with another name."
-	}
-	return ""
-}
-
-// beforeSwitch returns what must happen before a seed that serves may take over; nil for nothing.
-func beforeSwitch(s state.State, seed state.Member) steps.Step {
-	if why := seedBehind(s, seed); why != "" {
-		return steps.FailRestore{Message: why + " The cluster was not changed."}
-	}
-	if why := heldUp(s); why != "" {
-		return steps.FailRestore{Message: why}
-	}
-	if step := cannotHandOver(s); step != nil {
-		return step
-	}
-	return SafetySnapshot(s)
-}
-
-// waitForSeed waits until a seed serves, or until its Pod is created again after it failed.
-func waitForSeed(s state.State, seed state.Member) steps.Step {
-	if wait := waits.WaitForAttempt(s, []state.Member{seed}); wait != nil {
-		return wait
-	}
-	progress := int64(0)
-	if seed.Seed != nil {
-		progress = int64(seed.Seed.Percent)
-	}
-	return steps.Wait{
-		Reason: v1beta2.ReasonRestoring, Message: "Seed " + seed.Name + " is being restored. The members continue to serve.",
-		Limit: state.SlowWaitLimit, Progress: progress,
-		Advice: "Read the log of its init container: kubectl logs " + seed.Name + " --all-containers. To cancel, delete the EtcdRestore.",
-	}
-}
-
-// seedBehind returns why the revision of a seed that serves is too low; empty if it is not.
-func seedBehind(s state.State, seed state.Member) string {
-	highest := highestRevision(s) // also of what clients have written since the restore began
-	switch {
-	case seed.Revision < s.Request.Revision:
-		return fmt.Sprintf("The seed holds revision %d, but the snapshot holds revision %d.", seed.Revision, s.Request.Revision)
-	case s.Restore.RevisionBump > 0 && seed.Revision <= highest:
-		return fmt.Sprintf("The seed holds revision %d, but the cluster has had revision %d, so clients would read older revisions. Apply another EtcdRestore with a larger spec.revisionBump.", seed.Revision, highest)
 	}
 	return ""
 }

@@ -13,3 +13,12 @@ func LoseNode(w *world.World, pod int) {
 	w.Pods[pod].Stuck = true
 	effects.Stop(w, w.Pods[pod].Name)
 }
+
+// loseNode is LoseNode in random worlds, in which the Pod may be gone when it has stopped.
+var loseNode = onPod("lose the node of", func(w *world.World, p *world.Pod) {
+	name := p.Name
+	effects.Stop(w, name)
+	if left := w.Pod(name); left != nil {
+		left.Stuck = true
+	}
+})

@@ -32,15 +32,8 @@ var (
 			raft.Unready(w, p)
 		}
 	})
-	hang     = onPod("hang", func(_ *world.World, p *world.Pod) { p.Hung = true })
-	restart  = onPod("recover", func(_ *world.World, p *world.Pod) { p.Hung, p.Broken, p.Stuck = false, false, false })
-	loseHost = onPod("lose the node of", func(w *world.World, p *world.Pod) {
-		name := p.Name
-		effects.Stop(w, name)
-		if left := w.Pod(name); left != nil {
-			left.Stuck = true
-		}
-	})
+	hang    = onPod("hang", func(_ *world.World, p *world.Pod) { p.Hung = true })
+	restart = onPod("recover", func(_ *world.World, p *world.Pod) { p.Hung, p.Broken, p.Stuck = false, false, false })
 )
 
 // loseMember deletes a Pod and its volume at once.

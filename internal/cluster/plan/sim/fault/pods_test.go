@@ -17,7 +17,7 @@ func TestAFaultOfAPodThatHasEndedTouchesNoOtherMember(t *testing.T) {
 	for rand.New(rand.NewPCG(first, 0)).IntN(2) != 0 {
 		first++ // until chance picks the first Pod
 	}
-	for name, fault := range map[string]fault{"delete the Pod": deletePod, "lose the member": loseMember, "lose the node": loseHost} {
+	for name, fault := range map[string]fault{"delete the Pod": deletePod, "lose the member": loseMember, "lose the node": loseNode} {
 		w := world.New(2, true)
 		w.Pods = []world.Pod{{Name: "ended", State: state.PodEnded}, {Name: "running", State: state.PodRunning}}
 		w.Volumes = []world.Volume{{Name: "ended"}, {Name: "running"}}
