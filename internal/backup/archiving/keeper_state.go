@@ -41,7 +41,6 @@ type keeper struct {
 	selections []clients.Selection
 	base       int64 // revision of the newest base of the timeline
 	shape      shape
-	told       archive.Point        // the end of the archive when the controller was notified last
 	asked      map[string]time.Time // by reason
 	seen       archiver.Status      // when the survey was made
 	window     time.Duration        // for which outdated was found
@@ -53,7 +52,7 @@ type keeper struct {
 	pruned    bool // all that was outdated after the last news is deleted
 }
 
-// shape is the part of the view whose changes are reported at once. All else waits for the next minute, and the end of the archive for at most plan.Pace.
+// shape is the part of the view whose changes are reported at once. All else waits for the next minute.
 type shape struct {
 	begun, covered, delayed, failing bool
 	unpruned, unread, holes          string

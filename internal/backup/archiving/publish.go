@@ -6,14 +6,13 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
-	"github.com/etcd-suite/etcd-operator/internal/backup/plan"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 )
 
 // archiveSlack is how much later than maxLag a change may reach the store before that is reported.
 const archiveSlack = 15 * time.Second
 
-// publish updates the view. It notifies the controller if the view has another shape, or if the status is due because of writes.
+// publish updates the view, and tells the controller if it has another shape.
 func (k *keeper) publish(status archiver.Status) {
 	now := k.job.Now()
 	ranges, covered := extended(k.survey, status)
@@ -24,7 +23,7 @@ func (k *keeper) publish(status archiver.Status) {
 	begun := status.Timeline > 0 && !status.Blocked
 	k.mu.Lock()
 	v := &k.view
-	v.Replace, v.Pace = k.replaceAt, plan.Pace(k.job.places.count())
+	v.Replace = k.replaceAt
 	v.Begun, v.Surveyed, v.Covered, v.Ranges, v.Delayed, v.StoreError, v.Advice = begun, k.surveyed, covered, ranges, delayed, "", k.advice
 	if status.StoreError != nil {
 		v.StoreError = status.StoreError.Error()
@@ -32,7 +31,7 @@ func (k *keeper) publish(status archiver.Status) {
 	if begun && (v.Failures < state.FailuresTolerated || now.Sub(k.began) >= archiveStable/2) {
 		v.Failure, v.Failures = nil, 0
 	}
-	pace, failing, unpruned, unread, holes := v.Pace, v.Failure != nil, v.Unpruned, v.Unread, v.Holes
+	failing, unpruned, unread, holes := v.Failure != nil, v.Unpruned, v.Unread, v.Holes
 	if begun {
 		k.safeAt, k.archived, v.Idle = status.Safe, true, time.Time{}
 	} else {
@@ -47,18 +46,10 @@ func (k *keeper) publish(status archiver.Status) {
 		reached = k.base
 	}
 	next := shape{begun, covered, delayed > 0, failing, unpruned, unread, holes, len(ranges), status.Timeline, reached, k.replaceAt}
-	if end := endOf(ranges); next != k.shape || end.Revision != k.told.Revision && end.At.Sub(k.told.At) >= pace {
-		k.shape, k.told = next, end
+	if next != k.shape {
+		k.shape = next
 		k.notify()
 	}
-}
-
-// endOf returns the last point that can be restored.
-func endOf(ranges []archive.Range) (end archive.Point) {
-	if n := len(ranges); n > 0 {
-		end = ranges[n-1].To
-	}
-	return end
 }
 
 // extended returns the ranges of a survey with the present end of the archive, and whether a base reaches that end.

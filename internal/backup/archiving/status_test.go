@@ -13,8 +13,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
-	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
-	"github.com/etcd-suite/etcd-operator/internal/backup/plan"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
@@ -135,33 +133,5 @@ func TestAnArchiveIsLookedAtAgainAfterAnEtcdBackupWasDeleted(t *testing.T) {
 	p.ForgetOthers(types.NamespacedName{Namespace: "ns", Name: "c"}, "")
 	if len(p.known[key].news) != 1 {
 		t.Error("the status still lists what may have been deleted with another EtcdBackup")
-	}
-}
-
-// The end of the archive in the status was up to a minute old. A user who lost the cluster and the operator with it restored to that end, and lost
-// what was archived after it.
-func TestTheControllerIsNotifiedOfWritesWithinSeconds(t *testing.T) {
-	counted, err := NewMetrics(prometheus.NewRegistry())
-	if err != nil {
-		t.Fatal(err)
-	}
-	now, notified := statetest.T0, 0
-	k := &keeper{
-		job:      &runner{Clients: &clients.Clients{Now: func() time.Time { return now }}, metrics: counted, copies: newCopies(nil)},
-		Archiver: &Archiver{notify: func() { notified++ }}, surveyed: true,
-		survey: archive.Survey{Covered: true, Ranges: []archive.Range{{Timeline: 1, To: archive.Point{Revision: 1, At: now}}}},
-	}
-	for _, writes := range []bool{true, false} {
-		notified = 0
-		revision := k.told.Revision + 1
-		for range 60 {
-			if now = now.Add(time.Second); writes {
-				revision++
-			}
-			k.publish(archiver.Status{Timeline: 1, Stored: archive.Point{Revision: revision, At: now}, Safe: now})
-		}
-		if least := 60 / int(plan.WritingInterval/time.Second); writes && notified < least || !writes && notified > 1 {
-			t.Errorf("with writes %t: notified %d times in a minute", writes, notified)
-		}
 	}
 }

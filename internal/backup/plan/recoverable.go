@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -10,10 +9,10 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 )
 
-// Recoverable returns the ranges for the status. If only the end of the last one has moved, and by less than a minute, or than pace with a
-// new revision, it keeps what was reported, so that the status is not written more often. If the archiver does not run, the cluster may be
+// Recoverable returns the ranges for the status. If only the end of the last one has moved, and by less than a minute, it
+// keeps what was reported, so that the status is written at most once a minute. If the archiver does not run, the cluster may be
 // lost, so the exact end is reported. So is an end in the future, from a clock that was ahead: its time does not move until then.
-func Recoverable(before []v1beta2.RecoverableRange, ranges []archive.Range, running bool, pace time.Duration, now time.Time) []v1beta2.RecoverableRange {
+func Recoverable(before []v1beta2.RecoverableRange, ranges []archive.Range, running bool, now time.Time) []v1beta2.RecoverableRange {
 	after := make([]v1beta2.RecoverableRange, 0, len(ranges))
 	for _, r := range ranges {
 		shown := v1beta2.RecoverableRange{From: pointOf(r.From), To: pointOf(r.To), Timeline: int64(r.Timeline)}
@@ -25,13 +24,10 @@ func Recoverable(before []v1beta2.RecoverableRange, ranges []archive.Range, runn
 	if n := len(after); running && n > 0 && n == len(before) {
 		last := after[n-1]
 		last.To = before[n-1].To
-		moved, due := after[n-1].To.Time.Sub(before[n-1].To.Time.Time), ArchiveInterval
-		if after[n-1].To.Revision != before[n-1].To.Revision {
-			due = cmp.Or(pace, ArchiveInterval)
-		}
+		moved := after[n-1].To.Time.Sub(before[n-1].To.Time.Time)
 		stands := moved == 0 && last.To.Time.After(now)
 		same := slices.Equal(last.OnlyByTime, before[n-1].OnlyByTime)
-		same = same && last.Timeline == before[n-1].Timeline && last.From.Revision == before[n-1].From.Revision && moved >= 0 && moved < due && !stands
+		same = same && last.Timeline == before[n-1].Timeline && last.From.Revision == before[n-1].From.Revision && moved >= 0 && moved < ArchiveInterval && !stands
 		for i := range n - 1 {
 			same = same && after[i].Timeline == before[i].Timeline && after[i].From.Revision == before[i].From.Revision && after[i].To.Revision == before[i].To.Revision &&
 				slices.Equal(after[i].OnlyByTime, before[i].OnlyByTime)
@@ -43,18 +39,7 @@ func Recoverable(before []v1beta2.RecoverableRange, ranges []archive.Range, runn
 	return after
 }
 
-// Pace is the shortest time between two updates of the end of one of so many archives while there are writes.
-func Pace(archives int64) time.Duration {
-	return min(max(WritingInterval, time.Duration(archives)*time.Second/mostReports), ArchiveInterval)
-}
-
-// mostReports is how many of these updates all archives of an operator make in a second.
-const mostReports = 20
-
-// WritingInterval is the same while there are writes. The lag of the archive comes to it.
-const WritingInterval = 4 * time.Second
-
-// ArchiveInterval is the shortest time between two updates of the end of the archive in the status, if only its time has moved.
+// ArchiveInterval is the shortest time between two updates of the end of the archive in the status.
 const ArchiveInterval = time.Minute
 
 func pointOf(p archive.Point) v1beta2.RecoverablePoint {

@@ -29,7 +29,7 @@ func archiveReport(s state.State) time.Duration {
 	if s.Archive == nil {
 		return ArchiveInterval
 	}
-	reported := Recoverable(s.Status.Recoverable, s.Archive.Ranges, s.Archive.Begun, s.Archive.Pace, s.Now)
+	reported := Recoverable(s.Status.Recoverable, s.Archive.Ranges, s.Archive.Begun, s.Now)
 	if len(reported) == 0 {
 		return ArchiveInterval
 	}

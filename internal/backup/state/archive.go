@@ -18,8 +18,6 @@ type Archive struct {
 	// Ranges that can be restored. Surveyed is false until they are known.
 	Ranges   []archive.Range
 	Surveyed bool
-	// Pace is the shortest time between two reports of the end of the last range while there are writes; zero for a minute.
-	Pace time.Duration
 	// Covered is false if no base reaches the newest revision.
 	Covered bool
 	// Delayed is how old the oldest change may be that is not in the store. It is 0 if that is not longer than it should be.
