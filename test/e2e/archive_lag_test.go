@@ -24,6 +24,9 @@ const archiveTransit = 2 * time.Second
 // authLimit is how long an archiver waits for the state of authentication before it stores the last changes without it.
 const authLimit = 11 * time.Second
 
+// beginLimit is how long another archiver may need to begin, after a restart of backup-operator or a restore.
+const beginLimit = 5 * time.Second
+
 // segments records when each segment of an archive was first in the store.
 type segments struct {
 	stopIt context.CancelFunc
@@ -103,7 +106,7 @@ func (s *segments) lags(writes []acknowledgement, operations []operation) map[st
 type operation struct {
 	name string
 	act  func(n *namespaced)
-	// stops is how much longer the last writes may take if no member answers any more, and their volumes are kept.
+	// stops is how much longer writes may take if no member answers any more, and their volumes are kept, or if an archiver begins.
 	stops time.Duration
 	began time.Time
 }
@@ -135,7 +138,7 @@ func archiveOperations() []operation {
 			n.kubectl("delete", "pod", victim, "--force", "--grace-period=0")
 			n.replaced("a", before, victim)
 		}},
-		{name: "a new Pod of backup-operator", act: func(n *namespaced) {
+		{name: "a new Pod of backup-operator", stops: beginLimit, act: func(n *namespaced) {
 			n.kubectl("-n", stack.Namespace, "rollout", "restart", "deployment/"+stack.Release+"-backup-operator")
 			n.kubectl("-n", stack.Namespace, "rollout", "status", "deployment/"+stack.Release+"-backup-operator", "--timeout=2m")
 			<-time.After(4 * archiveLag) // hibernation must not begin before the new process archives
@@ -156,7 +159,7 @@ spec:
 `)
 			becomes(n, &v1beta2.EtcdRestore{}, "back", v1beta2.ConditionComplete)
 		}},
-		{name: "the end", act: func(*namespaced) { <-time.After(3 * archiveLag) }},
+		{name: "the end", stops: beginLimit, act: func(*namespaced) { <-time.After(3 * archiveLag) }},
 	}
 }
 
