@@ -16,6 +16,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -29,7 +30,7 @@ func TestAServiceOfTheUserIsNotTakenOver(t *testing.T) {
 	if diff := cmp.Diff([]state.ForeignObject{{Kind: "Service", Name: "example-client"}}, v.Foreign); diff != "" {
 		t.Errorf("foreign objects (-want +got):\n%s", diff)
 	}
-	step := steps.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID}
+	step := steps.ApplyServices{Incarnation: 1, ClusterID: plantest.OldID}
 	if err := r.actor.Act(t.Context(), v, step); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +60,7 @@ func TestTheServiceOfAnEarlierClusterIsWaitedFor(t *testing.T) {
 func TestServicesAreCreatedAndThenApplied(t *testing.T) {
 	r, v := beside(t)
 	for _, incarnation := range []int32{1, 2} {
-		if err := r.actor.Act(t.Context(), v, steps.ApplyServices{Incarnation: incarnation, ClusterID: clustertest.OldID}); err != nil {
+		if err := r.actor.Act(t.Context(), v, steps.ApplyServices{Incarnation: incarnation, ClusterID: plantest.OldID}); err != nil {
 			t.Fatal(err)
 		}
 		v.Services = state.Services{}
@@ -87,21 +88,21 @@ func TestTheBudgetOfTheUserIsNotTakenOver(t *testing.T) {
 }
 
 func TestAClusterOfAnEarlierReleaseGetsItsUIDWithoutLosingAnEndpoint(t *testing.T) {
-	name := clustertest.NameOf(0)
+	name := plantest.NameOf(0)
 	pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", name, map[string]string{
 		v1beta2.LabelApp: "etcd", v1beta2.LabelCluster: "example", v1beta2.LabelMember: name, v1beta2.LabelIncarnation: "1", pods.LabelVoter: "true",
 	})}
 	pod.Spec.NodeName = "node-1" // one without a node waits for the scheduler
 	r, v := beside(t, pod)
-	clustertest.Formed(&v.State)
-	step := steps.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID, WithoutUID: true}
+	plantest.Formed(&v.State)
+	step := steps.ApplyServices{Incarnation: 1, ClusterID: plantest.OldID, WithoutUID: true}
 	if err := r.actor.Act(t.Context(), v, step); err != nil {
 		t.Fatal(err)
 	}
 	for pass := range 5 {
 		v.State = state.NewState(v.Cluster)
-		clustertest.Formed(&v.State)
-		v.Now, v.Services = clustertest.Noon, state.Services{}
+		plantest.Formed(&v.State)
+		v.Now, v.Services = plantest.Noon, state.Services{}
 		for _, observe := range []func(context.Context, *view.View) error{r.observer.ObserveServices, r.observer.ObserveMembers} {
 			if err := observe(t.Context(), v); err != nil {
 				t.Fatal(err)
@@ -138,7 +139,7 @@ func selects(t *testing.T, r *Reconciler) {
 // and removed the cluster ID.
 func TestAServiceThatSelectsTheMembersIsNotChangedOnAnOldCache(t *testing.T) {
 	r, v := beside(t)
-	formed := steps.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID}
+	formed := steps.ApplyServices{Incarnation: 1, ClusterID: plantest.OldID}
 	if err := r.actor.Act(t.Context(), v, formed); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +149,7 @@ func TestAServiceThatSelectsTheMembersIsNotChangedOnAnOldCache(t *testing.T) {
 	if err := r.observer.ObserveServices(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.actor.Act(t.Context(), v, formed); err != nil || v.Services.ClientClusterID != clustertest.OldID {
+	if err := r.actor.Act(t.Context(), v, formed); err != nil || v.Services.ClientClusterID != plantest.OldID {
 		t.Errorf("a current cache: %v, %+v", err, v.Services)
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
@@ -73,7 +74,7 @@ func lagging(t *testing.T) (*Reconciler, client.Client, *events.FakeRecorder, *i
 
 func TestACacheThatStaysBehindIsReportedAfterAMinute(t *testing.T) {
 	r, live, recorder, writes := lagging(t)
-	now := clustertest.Noon
+	now := plantest.Noon
 	r.Now = func() time.Time { return now }
 	request := ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "example"}}
 	ready := func() *metav1.Condition {
@@ -84,17 +85,17 @@ func TestACacheThatStaysBehindIsReportedAfterAMinute(t *testing.T) {
 		return meta.FindStatusCondition(cluster.Status.Conditions, v1beta2.ConditionReady)
 	}
 	passes := 0
-	for now.Sub(clustertest.Noon) < 10*time.Minute {
-		early := now.Sub(clustertest.Noon) < time.Minute
+	for now.Sub(plantest.Noon) < 10*time.Minute {
+		early := now.Sub(plantest.Noon) < time.Minute
 		result, err := r.Reconcile(t.Context(), request)
 		if err != nil || result.RequeueAfter <= 0 {
-			t.Fatalf("after %s: %+v, %v", now.Sub(clustertest.Noon), result, err)
+			t.Fatalf("after %s: %+v, %v", now.Sub(plantest.Noon), result, err)
 		}
 		if passes == 0 && result.RequeueAfter > time.Second {
 			t.Errorf("the first pause is %s, and a watch mostly ends within a second", result.RequeueAfter)
 		}
 		if is := ready(); early && is != nil {
-			t.Errorf("reported after %s: %+v", now.Sub(clustertest.Noon), is)
+			t.Errorf("reported after %s: %+v", now.Sub(plantest.Noon), is)
 		}
 		passes++
 		now = now.Add(result.RequeueAfter)
@@ -199,11 +200,11 @@ func TestAPassThatFailedIsLeftToItsBackOff(t *testing.T) {
 		"an object of it is refused": {nil, errors.New("refused"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := clustertest.State(clustertest.Formed, clustertest.Members(3))
+			s := clustertest.State(plantest.Formed, plantest.Members(3))
 			r, cluster := recorded(t, s, v1beta2.EtcdClusterStatus{})
 			r.Events, r.Now = events.NewFakeRecorder(9), time.Now
 			v := &view.View{State: s, Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &state.Waiting{}, Skipped: c.skipped}
-			if _, err := r.report(t.Context(), v, steps.DeletePod{Name: clustertest.NameOf(0)}, c.actErr); err != nil {
+			if _, err := r.report(t.Context(), v, steps.DeletePod{Name: plantest.NameOf(0)}, c.actErr); err != nil {
 				t.Fatal(err)
 			}
 			if noted := r.memory.OfView(v).wrote.version != ""; noted != c.noted {
@@ -215,7 +216,7 @@ func TestAPassThatFailedIsLeftToItsBackOff(t *testing.T) {
 
 // Otherwise the status would say that the cache has been behind all the time in which members did not answer.
 func TestAPassWithoutAnswersIsNoneThatFoundTheCacheBehind(t *testing.T) {
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
+	s := clustertest.State(plantest.Formed, plantest.Members(3))
 	r, cluster := recorded(t, s, v1beta2.EtcdClusterStatus{})
 	v := &view.View{State: s, Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &state.Waiting{}}
 	r.memory.OfView(v).behind.found(s.Now.Add(-time.Hour))

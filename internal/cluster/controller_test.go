@@ -20,6 +20,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -60,7 +61,7 @@ func (s sink) next(t *testing.T) string {
 // events that have the same reason and action and are about the same version of an object. So the operator sends an
 // event after it has written the status, and the event is about that version.
 func TestEveryMemberAndEveryWarningIsToldOfInAnEventOfItsOwn(t *testing.T) {
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
+	s := clustertest.State(plantest.Formed, plantest.Members(3))
 	r, object := recorded(t, s, v1beta2.EtcdClusterStatus{})
 	to := sink{arrived: make(chan *eventsv1.Event, 100)}
 	broadcaster := events.NewBroadcaster(to)
@@ -74,11 +75,11 @@ func TestEveryMemberAndEveryWarningIsToldOfInAnEventOfItsOwn(t *testing.T) {
 		step    steps.Step
 		related string
 	}{
-		{steps.DefragmentMember{Name: clustertest.NameOf(1)}, clustertest.NameOf(1)},
-		{steps.DefragmentMember{Name: clustertest.NameOf(2)}, clustertest.NameOf(2)},
-		{steps.DeletePod{Name: clustertest.NameOf(1), Reason: v1beta2.ReasonRolling, Message: "x"}, clustertest.NameOf(1)},
-		{steps.DeletePod{Name: clustertest.NameOf(2), Reason: v1beta2.ReasonRolling, Message: "x"}, clustertest.NameOf(2)},
-		{steps.ResizeVolume{Name: clustertest.NameOf(1), Size: "16Gi"}, clustertest.NameOf(1)},
+		{steps.DefragmentMember{Name: plantest.NameOf(1)}, plantest.NameOf(1)},
+		{steps.DefragmentMember{Name: plantest.NameOf(2)}, plantest.NameOf(2)},
+		{steps.DeletePod{Name: plantest.NameOf(1), Reason: v1beta2.ReasonRolling, Message: "x"}, plantest.NameOf(1)},
+		{steps.DeletePod{Name: plantest.NameOf(2), Reason: v1beta2.ReasonRolling, Message: "x"}, plantest.NameOf(2)},
+		{steps.ResizeVolume{Name: plantest.NameOf(1), Size: "16Gi"}, plantest.NameOf(1)},
 		{steps.Wait{Reason: v1beta2.ReasonVolumeCannotGrow, Message: "its class does not let it", Stalled: true}, ""},
 		{steps.Wait{Reason: v1beta2.ReasonVolumeCannotGrow, Message: "its driver has not as much", Stalled: true}, ""},
 	} {
@@ -104,8 +105,8 @@ func TestEveryMemberAndEveryWarningIsToldOfInAnEventOfItsOwn(t *testing.T) {
 // A pass that used an old cache must not overwrite the newer status. But only the status records that a member was
 // defragmented. The time of the defragmentation and its event were lost.
 func TestADefragmentationIsRememberedThoughTheCacheWasBehind(t *testing.T) {
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
-	r, behind := recorded(t, s, v1beta2.EtcdClusterStatus{MemberStatuses: []v1beta2.MemberStatus{{Name: clustertest.NameOf(0)}, {Name: clustertest.NameOf(1)}}})
+	s := clustertest.State(plantest.Formed, plantest.Members(3))
+	r, behind := recorded(t, s, v1beta2.EtcdClusterStatus{MemberStatuses: []v1beta2.MemberStatus{{Name: plantest.NameOf(0)}, {Name: plantest.NameOf(1)}}})
 	recorder := events.NewFakeRecorder(3)
 	r.Events = recorder
 	newer := behind.DeepCopy()
@@ -113,7 +114,7 @@ func TestADefragmentationIsRememberedThoughTheCacheWasBehind(t *testing.T) {
 	if err := r.Client.Status().Update(t.Context(), newer); err != nil {
 		t.Fatal(err)
 	}
-	for _, step := range []steps.Step{steps.DefragmentMember{Name: clustertest.NameOf(1), Reason: v1beta2.ReasonDefragmenting}, steps.DeletePod{Name: clustertest.NameOf(0)}} {
+	for _, step := range []steps.Step{steps.DefragmentMember{Name: plantest.NameOf(1), Reason: v1beta2.ReasonDefragmenting}, steps.DeletePod{Name: plantest.NameOf(0)}} {
 		if _, err := r.report(t.Context(), &view.View{State: s, Cluster: behind}, step, nil); !apierrors.IsConflict(err) {
 			t.Errorf("%T: %v, want a conflict", step, err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -42,8 +43,8 @@ func TestADeletedPodIsReplacedWhileTheOtherMembersHang(t *testing.T) {
 				r.questions.Dial = func(etcd.Endpoint, *tls.Config) (members.Etcd, error) {
 					return clustertest.FakeMember{Hangs: true}, nil
 				}
-				v.State = clustertest.State(clustertest.Formed)
-				for i, m := range clustertest.State(clustertest.Formed, clustertest.Members(3)).Members {
+				v.State = clustertest.State(plantest.Formed)
+				for i, m := range clustertest.State(plantest.Formed, plantest.Members(3)).Members {
 					v.Members = append(v.Members, state.Member{Name: m.Name, Incarnation: 1, Volume: m.Volume, Pod: m.Pod, PodReady: true, InService: true})
 					v.Addresses[m.Name] = "192.0.2.1"
 					v.KnownVoters = append(v.KnownVoters, v.Members[i].Name)

@@ -16,6 +16,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -34,10 +35,10 @@ func (d defragmented) Close()                                      {}
 // The watch of EtcdClusters hangs, so the cache never shows that a member was defragmented. A member that is defragmented again in each pass does
 // not answer for most of the time.
 func TestAMemberIsDefragmentedOnceWhileTheCacheIsBehind(t *testing.T) {
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
+	s := clustertest.State(plantest.Formed, plantest.Members(3))
 	s.Spec.Defragmentation = &v1beta2.DefragmentationPolicy{Schedule: "0 3 * * *"}
 	s.Defragmentation = &v1beta2.DefragmentationStatus{Schedule: "0 3 * * *", LastScheduleTime: &metav1.Time{Time: s.Now.Add(-24 * time.Hour)}}
-	named := []v1beta2.MemberStatus{{Name: clustertest.NameOf(0)}, {Name: clustertest.NameOf(1)}, {Name: clustertest.NameOf(2)}}
+	named := []v1beta2.MemberStatus{{Name: plantest.NameOf(0)}, {Name: plantest.NameOf(1)}, {Name: plantest.NameOf(2)}}
 	r, cached := recorded(t, s, v1beta2.EtcdClusterStatus{MemberStatuses: named})
 	cached.Status.MemberStatuses = named
 	count := 0
@@ -52,7 +53,7 @@ func TestAMemberIsDefragmentedOnceWhileTheCacheIsBehind(t *testing.T) {
 	}
 	r.Now = func() time.Time { return s.Now }
 	for pass := range 3 {
-		v := &view.View{State: s, Cluster: cached.DeepCopy(), Repeats: &plan.Repeats{}, Waits: &state.Waiting{}, Addresses: map[string]string{clustertest.NameOf(0): "192.0.2.1", clustertest.NameOf(1): "192.0.2.2", clustertest.NameOf(2): "192.0.2.3"}}
+		v := &view.View{State: s, Cluster: cached.DeepCopy(), Repeats: &plan.Repeats{}, Waits: &state.Waiting{}, Addresses: map[string]string{plantest.NameOf(0): "192.0.2.1", plantest.NameOf(1): "192.0.2.2", plantest.NameOf(2): "192.0.2.3"}}
 		step, _ := plan.Choose(v.State)
 		if _, is := step.(steps.DefragmentMember); !is {
 			t.Fatalf("pass %d: the step is %+v", pass, step)

@@ -12,6 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/observe"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
@@ -57,7 +58,7 @@ func TestTheAdministratorChoosesTheImageOfEtcdForAllClusters(t *testing.T) {
 
 // An upgrade of the chart must restart no member if the administrator has set neither of the two values.
 func TestWithoutADefaultImageNothingChanges(t *testing.T) {
-	for name, s := range map[string]state.State{"an empty policy": clustertest.State(), "everything": clustertest.State(clustertest.Policy(clustertest.FullPolicy()))} {
+	for name, s := range map[string]state.State{"an empty policy": clustertest.State(), "everything": clustertest.State(plantest.Policy(clustertest.FullPolicy()))} {
 		before := *s.Spec.DeepCopy()
 		observe.EtcdImage{}.Apply(&s.Spec)
 		if diff := cmp.Diff(before, s.Spec); diff != "" {
@@ -75,7 +76,7 @@ func TestTheFlagsOfTheDefaultImageReachThePlan(t *testing.T) {
 	now := metav1.Now()
 	cluster := &v1beta2.EtcdCluster{Spec: v1beta2.EtcdClusterSpec{Version: "3.6.16"}}
 	cluster.DeletionTimestamp = &now // such a pass reads nothing else
-	v, err := r.observer.Observe(t.Context(), cluster, clustertest.Noon)
+	v, err := r.observer.Observe(t.Context(), cluster, plantest.Noon)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -42,7 +43,7 @@ func TestAPodOrVolumeWithoutLabelsIsStillTheMembersAndGetsThemBack(t *testing.T)
 		for which, make := range map[string]func(*testing.T, ...client.Object) (*Reconciler, *view.View){"no index": beside, "an index": besideIndexed} {
 			t.Run(name+", "+which, func(t *testing.T) {
 				r, v := make(t, &corev1.Pod{ObjectMeta: object}, &corev1.PersistentVolumeClaim{ObjectMeta: object})
-				v.ClusterID, v.Incarnation = clustertest.SeedID, 2
+				v.ClusterID, v.Incarnation = plantest.SeedID, 2
 				if err := r.observer.ObserveMembers(t.Context(), v); err != nil {
 					t.Fatal(err)
 				}
@@ -70,7 +71,7 @@ func TestAPodOrVolumeWithoutLabelsIsStillTheMembersAndGetsThemBack(t *testing.T)
 }
 
 func TestPodsAndVolumesOfOthersAreNoMembers(t *testing.T) {
-	first := clustertest.NameOf(0)
+	first := plantest.NameOf(0)
 	users := map[string]string{v1beta2.LabelCluster: "example"}
 	labels := map[string]string{v1beta2.LabelCluster: "example", v1beta2.LabelApp: "etcd"}
 	for name, object := range map[string]metav1.ObjectMeta{

@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
 
 // A policy forbids the deletion of PersistentVolumeClaims, and a failed restore has left one. Later the nodes of all members restart. The
@@ -23,12 +24,12 @@ func TestAVolumeOfAFailedSeedKeepsNoClusterDown(t *testing.T) {
 	policy := &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: `admission webhook "volumes.example.com" denied the request: volumes are kept`,
 	}}
-	seed := state.Member{Name: clustertest.NameOf(3), Incarnation: 2, Volume: state.VolumePresent}
+	seed := state.Member{Name: plantest.NameOf(3), Incarnation: 2, Volume: state.VolumePresent}
 	for name, leftover := range map[string]bool{"without the leftover volume": false, "with the leftover volume": true} {
 		t.Run(name, func(t *testing.T) {
 			objects := []client.Object{&corev1.PersistentVolumeClaim{ObjectMeta: clustertest.Controlled("uid-example", seed.Name, nil)}}
 			for i := range 3 {
-				objects = append(objects, &corev1.PersistentVolumeClaim{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(i), nil)})
+				objects = append(objects, &corev1.PersistentVolumeClaim{ObjectMeta: clustertest.Controlled("uid-example", plantest.NameOf(i), nil)})
 			}
 			r, v := beside(t, objects...)
 			r.Client = interceptor.NewClient(r.Client.(client.WithWatch), interceptor.Funcs{
@@ -39,7 +40,7 @@ func TestAVolumeOfAFailedSeedKeepsNoClusterDown(t *testing.T) {
 					return c.Delete(ctx, o, options...)
 				},
 			})
-			v.State, v.Skipped, v.Obstructed = clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.NoQuorum), nil, nil
+			v.State, v.Skipped, v.Obstructed = clustertest.State(plantest.Formed, plantest.Members(3), plantest.NoQuorum), nil, nil
 			v.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", UID: "uid-restore", Step: v1beta2.RestoreFailed, Incarnation: 2}
 			for i := range v.Members {
 				m := &v.Members[i]

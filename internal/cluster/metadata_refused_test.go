@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
 
@@ -37,7 +38,7 @@ func TestAClusterGoesOnAndReportsAPolicyThatRefusesItsLabels(t *testing.T) {
 			return policyDenies("Service", object.GetName())
 		},
 	})
-	v.State = clustertest.State(clustertest.Formed, clustertest.Members(3))
+	v.State = clustertest.State(plantest.Formed, plantest.Members(3))
 	v.UID = "uid-example"
 	v.Spec.Metadata = &v1beta2.MetadataPolicy{Labels: map[string]v1beta2.LabelValue{"team": "a"}}
 	v.MetadataDue = []state.MetadataDue{{Kind: "Secret", Name: "example-ca"}, {Kind: "Service", Name: "example"}, {Kind: "Service", Name: "example-client"}}

@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -105,7 +106,7 @@ func TestAPolicyThatAFinalizerKeepsDoesNotStopTheRepairs(t *testing.T) {
 	meta.Finalizers = []string{"networking.k8s.aws/resources"}
 	r, v := beside(t, &networkingv1.NetworkPolicy{ObjectMeta: meta})
 	setPeersOfFlag(t, r)
-	v.State = clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.With(1, clustertest.WithoutPod)) // spec.networkPolicy was removed
+	v.State = clustertest.State(plantest.Formed, plantest.Members(3), plantest.With(1, plantest.WithoutPod)) // spec.networkPolicy was removed
 	var stepCount []steps.Step
 	for range 3 {
 		v.NetworkPolicy = state.NetworkPolicy{}

@@ -19,6 +19,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -45,7 +46,7 @@ func heldPolicies(t *testing.T, rules int) (*Reconciler, *view.View) {
 		},
 	})
 	setPeersOfFlag(t, r)
-	v.State = clustertest.State(clustertest.Formed, clustertest.Members(3))
+	v.State = clustertest.State(plantest.Formed, plantest.Members(3))
 	v.Spec.NetworkPolicy = &v1beta2.MemberNetworkPolicy{}
 	for i := range rules {
 		var rule networkingv1.NetworkPolicyIngressRule

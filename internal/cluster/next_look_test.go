@@ -16,6 +16,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/queue"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -23,7 +24,7 @@ import (
 
 func TestOnlyClustersWithNothingToDoAreCheckedBetweenLooks(t *testing.T) {
 	settled := func() *view.View {
-		v := &view.View{State: clustertest.State(clustertest.Formed, clustertest.Members(3)), Addresses: map[string]string{}, Repeats: &plan.Repeats{}, Waits: &state.Waiting{}}
+		v := &view.View{State: clustertest.State(plantest.Formed, plantest.Members(3)), Addresses: map[string]string{}, Repeats: &plan.Repeats{}, Waits: &state.Waiting{}}
 		v.Cluster = &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "example"}}
 		for i := range v.Members {
 			m := &v.Members[i]

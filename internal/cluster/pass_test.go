@@ -26,6 +26,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
@@ -33,7 +34,7 @@ import (
 
 // Each deletion of a namespace filled the log with errors, so a person searched for a fault that did not exist.
 func TestAnEndingNamespaceIsNoError(t *testing.T) {
-	ending := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, clustertest.NameOf(1), clustertest.ErrText("unable to create new content in namespace ns because it is being terminated"))
+	ending := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, plantest.NameOf(1), clustertest.ErrText("unable to create new content in namespace ns because it is being terminated"))
 	ending.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
 	waits := steps.Wait{Reason: v1beta2.ReasonDeleting}
 	for name, test := range map[string]struct {
@@ -42,12 +43,12 @@ func TestAnEndingNamespaceIsNoError(t *testing.T) {
 		want         steps.Step
 		fails        bool
 	}{
-		"the step failed":                                             {steps.CreateMember{Name: clustertest.NameOf(1)}, ending, nil, waits, false},
+		"the step failed":                                             {steps.CreateMember{Name: plantest.NameOf(1)}, ending, nil, waits, false},
 		"another step failed":                                         {steps.Done{}, nil, ending, waits, false},
-		"another step failed, and this one succeeded":                 {steps.RemoveMember{Name: clustertest.NameOf(1)}, nil, ending, steps.RemoveMember{Name: clustertest.NameOf(1)}, false},
-		"another step failed, and this one failed for another reason": {steps.RemoveMember{Name: clustertest.NameOf(1)}, clustertest.ErrText("exceeded quota"), ending, steps.RemoveMember{Name: clustertest.NameOf(1)}, true},
+		"another step failed, and this one succeeded":                 {steps.RemoveMember{Name: plantest.NameOf(1)}, nil, ending, steps.RemoveMember{Name: plantest.NameOf(1)}, false},
+		"another step failed, and this one failed for another reason": {steps.RemoveMember{Name: plantest.NameOf(1)}, clustertest.ErrText("exceeded quota"), ending, steps.RemoveMember{Name: plantest.NameOf(1)}, true},
 	} {
-		v := &view.View{State: clustertest.State(clustertest.Formed, clustertest.Members(3)), Repeats: &plan.Repeats{}, Waits: &state.Waiting{}, Skipped: test.skipped}
+		v := &view.View{State: clustertest.State(plantest.Formed, plantest.Members(3)), Repeats: &plan.Repeats{}, Waits: &state.Waiting{}, Skipped: test.skipped}
 		step, err := failure.WithoutRefusals(v, test.step, test.act)
 		if wait, is := step.(steps.Wait); is {
 			step = steps.Wait{Reason: wait.Reason}
@@ -64,10 +65,10 @@ func TestAnObjectThatIsRefusedDoesNotStopIndependentRepairs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
+	s := clustertest.State(plantest.Formed, plantest.Members(3))
 	s.Members[1].InService, s.Budget = false, state.Budget{}
 	cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, UID: s.UID, Generation: 1}}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: clustertest.NameOf(1)}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: plantest.NameOf(1)}}
 	applied := 0
 	api := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(pod).Build(), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.CreateOption) error {
@@ -81,7 +82,7 @@ func TestAnObjectThatIsRefusedDoesNotStopIndependentRepairs(t *testing.T) {
 	r := assemble(parts{Client: api, APIReader: api})
 	v := &view.View{State: s, Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &state.Waiting{}}
 	step, err := r.planAndAct(t.Context(), v)
-	if err != nil || step != steps.Step(steps.AddToService{Name: clustertest.NameOf(1)}) || applied != 1 {
+	if err != nil || step != steps.Step(steps.AddToService{Name: plantest.NameOf(1)}) || applied != 1 {
 		t.Fatalf("%d budgets applied, then %+v, %v", applied, step, err)
 	}
 	if err := api.Get(t.Context(), client.ObjectKeyFromObject(pod), pod); err != nil || pod.Labels[pods.LabelVoter] != "true" {
@@ -90,7 +91,7 @@ func TestAnObjectThatIsRefusedDoesNotStopIndependentRepairs(t *testing.T) {
 	status := plan.NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{}, 1)
 	plan.NoteRefused(&status, failure.RefusalText(v.Skipped), failure.ReasonOf(v, v.Skipped), 1, s.Now)
 	ready := meta.FindStatusCondition(status.Conditions, v1beta2.ConditionReady)
-	if ready.Reason != v1beta2.ReasonObjectRefused || !strings.Contains(ready.Message, "exceeded quota") || !strings.Contains(ready.Message, clustertest.NameOf(1)) {
+	if ready.Reason != v1beta2.ReasonObjectRefused || !strings.Contains(ready.Message, "exceeded quota") || !strings.Contains(ready.Message, plantest.NameOf(1)) {
 		t.Errorf("Ready is %+v, want the refusal and what was done", ready)
 	}
 	if !meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionStalled) {
@@ -100,7 +101,7 @@ func TestAnObjectThatIsRefusedDoesNotStopIndependentRepairs(t *testing.T) {
 
 // What protects data comes before the repairs. An API server that is slow for one of its objects must not hold up all repairs.
 func TestNoErrorOfARuleThatProtectsDataStopsTheRepairs(t *testing.T) {
-	v := &view.View{State: clustertest.State(clustertest.Formed, clustertest.Members(3))}
+	v := &view.View{State: clustertest.State(plantest.Formed, plantest.Members(3))}
 	slow := apierrors.NewTimeoutError("later", 1)
 	for rule, want := range map[string]bool{
 		"setRetention": true, "requestGrowth": true, "renewCertificates": true, "certifyUsers": true, "restoreLabels": true, "applyNetworkPolicy": true, "applyBudget": false, "scaleUp": false,
@@ -134,7 +135,7 @@ func TestAFailingReadIsReportedInTheStatus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Now = func() time.Time { return clustertest.Noon }
+	r.Now = func() time.Time { return plantest.Noon }
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(cluster)}); err == nil {
 		t.Error("the pass succeeded")
 	}
@@ -158,7 +159,7 @@ func TestTheStepsOfAStartAreReportedTogether(t *testing.T) {
 	}{
 		"a step of the start":                       {step: steps.ApplyServices{}, later: true},
 		"the first step":                            {step: steps.ApplyServices{}, first: true},
-		"a step after a long time without a report": {step: steps.ApplyServices{}, change: func(v *view.View) { v.Now = clustertest.Noon.Add(unsaid) }},
+		"a step after a long time without a report": {step: steps.ApplyServices{}, change: func(v *view.View) { v.Now = plantest.Noon.Add(unsaid) }},
 		"a step that failed":                        {step: steps.ApplyServices{}, err: errors.New("x")},
 		"a step after an object was refused":        {step: steps.ApplyServices{}, change: func(v *view.View) { v.Skipped = errors.New("x") }},
 		"a step for a new spec":                     {step: steps.ApplyServices{}, change: func(v *view.View) { v.Cluster.Generation = 2 }},
@@ -169,11 +170,11 @@ func TestTheStepsOfAStartAreReportedTogether(t *testing.T) {
 		}, later: true},
 		"a cluster that has started": {step: steps.ApplyServices{}, change: func(v *view.View) { v.ClusterID = "1" }},
 	} {
-		v, reported := &view.View{Cluster: &v1beta2.EtcdCluster{}}, clustertest.Noon
+		v, reported := &view.View{Cluster: &v1beta2.EtcdCluster{}}, plantest.Noon
 		if c.first {
 			reported = time.Time{}
 		}
-		v.Now = clustertest.Noon
+		v.Now = plantest.Noon
 		if c.change != nil {
 			c.change(v)
 		}

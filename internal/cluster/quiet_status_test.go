@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -29,18 +30,18 @@ func TestWhatLastsIsWrittenOnce(t *testing.T) {
 		"an object of another owner":                {step: steps.Done{}, note: func(_ *Reconciler, v *view.View) { v.Skipped = view.ErrForeign }},
 		"an error that may pass":                    {step: steps.Done{}, note: func(_ *Reconciler, v *view.View) { v.Skipped = errors.New("timeout") }},
 		"a refused step":                            {step: steps.Wait{Reason: v1beta2.ReasonObjectRefused, Message: "refused", Stalled: true}},
-		"a failing step":                            {step: steps.AddLearner{Name: clustertest.NameOf(3)}, actErr: errors.New("timeout")},
-		"a step that has failed for long":           {step: steps.AddLearner{Name: clustertest.NameOf(3)}, actErr: errors.New("timeout"), note: failingForLong},
+		"a failing step":                            {step: steps.AddLearner{Name: plantest.NameOf(3)}, actErr: errors.New("timeout")},
+		"a step that has failed for long":           {step: steps.AddLearner{Name: plantest.NameOf(3)}, actErr: errors.New("timeout"), note: failingForLong},
 		"a failure for long beside a healthy cluster": {step: steps.Done{}, note: func(r *Reconciler, v *view.View) {
 			failingForLong(r, v)
 			v.Skipped = errors.New("timeout")
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, object := recorded(t, clustertest.State(clustertest.Formed, clustertest.Members(3)), v1beta2.EtcdClusterStatus{})
+			r, object := recorded(t, clustertest.State(plantest.Formed, plantest.Members(3)), v1beta2.EtcdClusterStatus{})
 			r.Events, r.Now = events.NewFakeRecorder(99), time.Now
 			pass := func(at time.Duration) bool {
-				v := &view.View{State: clustertest.State(clustertest.Formed, clustertest.Members(3)), Cluster: &v1beta2.EtcdCluster{}, Repeats: &plan.Repeats{}, Waits: &state.Waiting{}}
+				v := &view.View{State: clustertest.State(plantest.Formed, plantest.Members(3)), Cluster: &v1beta2.EtcdCluster{}, Repeats: &plan.Repeats{}, Waits: &state.Waiting{}}
 				if err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(object), v.Cluster); err != nil {
 					t.Fatal(err)
 				}

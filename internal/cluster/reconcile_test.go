@@ -22,6 +22,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/queue"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -47,7 +48,7 @@ func newPasses(t *testing.T, objects ...client.Object) *passes {
 		t.Fatal(err)
 	}
 	live, _ := there.Client.(client.WithWatch)
-	p := &passes{Reconciler: r, t: t, now: clustertest.Noon, key: client.ObjectKeyFromObject(v.Cluster), live: live}
+	p := &passes{Reconciler: r, t: t, now: plantest.Noon, key: client.ObjectKeyFromObject(v.Cluster), live: live}
 	r.Now, r.questions.Wake = func() time.Time { return p.now }, make(chan event.GenericEvent, 9)
 	return p
 }
@@ -158,7 +159,7 @@ func TestAPassInBetweenEndsTheTimeThatTheCacheWasBehind(t *testing.T) {
 		after time.Duration
 		lags  bool
 	}{{time.Second, true}, {behindGrace / 2, false}, {behindGrace + time.Second, true}} {
-		p.now, lags = clustertest.Noon.Add(pass.after), pass.lags
+		p.now, lags = plantest.Noon.Add(pass.after), pass.lags
 		if err := p.live.DeleteAllOf(t.Context(), &corev1.Pod{}, client.InNamespace(p.key.Namespace)); err != nil {
 			t.Fatal(err) // the pass has to create it again
 		}
@@ -176,7 +177,7 @@ func TestAPassInBetweenEndsTheTimeThatTheCacheWasBehind(t *testing.T) {
 func TestAPassInBetweenEndsTheTimeThatMembersWereSilent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(0), map[string]string{v1beta2.LabelCluster: "example"})}
+		pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", plantest.NameOf(0), map[string]string{v1beta2.LabelCluster: "example"})}
 		pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "192.0.2.1", ContainerStatuses: []corev1.ContainerStatus{{
 			Name: "etcd", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
 		}}}
@@ -187,10 +188,10 @@ func TestAPassInBetweenEndsTheTimeThatMembersWereSilent(t *testing.T) {
 		}
 		silent.Store(true)
 		p.pass()
-		p.now = clustertest.Noon.Add(behindGrace / 2)
+		p.now = plantest.Noon.Add(behindGrace / 2)
 		silent.Store(false)
 		answers := func() bool {
-			q := p.questions.Memory.Of(p.key, "uid-example").Questions[clustertest.NameOf(0)]
+			q := p.questions.Memory.Of(p.key, "uid-example").Questions[plantest.NameOf(0)]
 			return q == nil || q.IsDone() && !q.Hung
 		}
 		for p.pass(); p.ready() == nil || !answers(); p.pass() {
@@ -199,7 +200,7 @@ func TestAPassInBetweenEndsTheTimeThatMembersWereSilent(t *testing.T) {
 			case <-time.After(50 * time.Millisecond):
 			}
 		}
-		p.now = clustertest.Noon.Add(behindGrace)
+		p.now = plantest.Noon.Add(behindGrace)
 		silent.Store(true)
 		p.pass()
 		if p.known().unanswered.passes != 1 {

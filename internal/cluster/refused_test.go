@@ -27,6 +27,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
@@ -42,7 +43,7 @@ func policyDenies(kind, name string) error {
 
 // The words of etcd were dropped, and the status said only that a member is being added, for ever.
 func TestWhatEtcdAnswersIsInTheStatusAndStalledAfterAMinute(t *testing.T) {
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
+	s := clustertest.State(plantest.Formed, plantest.Members(3))
 	v := &view.View{State: s, Repeats: &plan.Repeats{}, Waits: &state.Waiting{}}
 	add := steps.AddLearner{Name: "example-3"}
 	refused := fmt.Errorf("add learner http://x at y: %w", errors.Join(etcd.ErrNotYet, rpctypes.ErrUnhealthy))
@@ -104,9 +105,9 @@ func TestAnObjectThatAPolicyDeniesIsStalledWithThePolicysWords(t *testing.T) {
 
 // A failure that passes is retried, and reported as stalled only if it lasts.
 func TestAFailureThatLastsIsStalled(t *testing.T) {
-	v := &view.View{State: clustertest.State(clustertest.Formed, clustertest.Members(3)), Repeats: &plan.Repeats{}, Waits: &state.Waiting{}}
+	v := &view.View{State: clustertest.State(plantest.Formed, plantest.Members(3)), Repeats: &plan.Repeats{}, Waits: &state.Waiting{}}
 	down := apierrors.NewInternalError(clustertest.ErrText("dial the etcd of Kubernetes: connection refused"))
-	step, err := failure.WithoutRefusals(v, steps.DeletePod{Name: clustertest.NameOf(1)}, down)
+	step, err := failure.WithoutRefusals(v, steps.DeletePod{Name: plantest.NameOf(1)}, down)
 	if err == nil {
 		t.Fatalf("%T instead of an error", step)
 	}
@@ -131,7 +132,7 @@ func TestAFailureThatLastsIsStalled(t *testing.T) {
 }
 
 func TestWhatIsRefusedWhileOthersGoOnHasAReasonOfItsOwn(t *testing.T) {
-	v := &view.View{State: clustertest.State(clustertest.Formed, clustertest.Members(3))}
+	v := &view.View{State: clustertest.State(plantest.Formed, plantest.Members(3))}
 	for want, err := range map[string]error{
 		v1beta2.ReasonObjectRefused:  apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "x", clustertest.ErrText("exceeded quota")),
 		v1beta2.ReasonNotOurs:        fmt.Errorf("Service x: %w", view.ErrForeign),

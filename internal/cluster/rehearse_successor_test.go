@@ -15,28 +15,29 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
 
 // A recovery stopped the members that still ran. Then a policy refused the survivor with its flag, and no member served until a person came.
 func TestARecoveryStopsNoPodIfTheSurvivorWouldBeRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer  error
-		changes []clustertest.Change
+		changes []plantest.Change
 		stopped string
 	}{
-		"refused, before the others stop":    {apierrors.NewForbidden(clustertest.PodResource, "x", clustertest.ErrText("no more Pods")), []clustertest.Change{clustertest.With(1, clustertest.Pod(state.PodRunning))}, ""},
-		"refused, before the survivor stops": {apierrors.NewForbidden(clustertest.PodResource, "x", clustertest.ErrText("no more Pods")), []clustertest.Change{clustertest.With(1, clustertest.Gone)}, ""},
-		"accepted, the others stop":          {nil, []clustertest.Change{clustertest.With(1, clustertest.Pod(state.PodRunning))}, clustertest.NameOf(1)},
-		"accepted, the survivor stops":       {nil, []clustertest.Change{clustertest.With(1, clustertest.Gone)}, clustertest.NameOf(0)},
+		"refused, before the others stop":    {apierrors.NewForbidden(clustertest.PodResource, "x", clustertest.ErrText("no more Pods")), []plantest.Change{plantest.With(1, plantest.Pod(state.PodRunning))}, ""},
+		"refused, before the survivor stops": {apierrors.NewForbidden(clustertest.PodResource, "x", clustertest.ErrText("no more Pods")), []plantest.Change{plantest.With(1, plantest.Gone)}, ""},
+		"accepted, the others stop":          {nil, []plantest.Change{plantest.With(1, plantest.Pod(state.PodRunning))}, plantest.NameOf(1)},
+		"accepted, the survivor stops":       {nil, []plantest.Change{plantest.With(1, plantest.Gone)}, plantest.NameOf(0)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, v := beside(t, &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(0), nil)}, &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(1), nil)})
-			v.State = clustertest.State(append([]clustertest.Change{clustertest.Formed, clustertest.Members(3), clustertest.NoQuorum, clustertest.With(1, clustertest.Gone), clustertest.With(2, clustertest.Gone), clustertest.Consenting, clustertest.Forcing(0), clustertest.With(0, clustertest.Pod(state.PodRunning))}, test.changes...)...)
+			r, v := beside(t, &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", plantest.NameOf(0), nil)}, &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", plantest.NameOf(1), nil)})
+			v.State = clustertest.State(append([]plantest.Change{plantest.Formed, plantest.Members(3), plantest.NoQuorum, plantest.With(1, plantest.Gone), plantest.With(2, plantest.Gone), clustertest.Consenting, clustertest.Forcing(0), plantest.With(0, plantest.Pod(state.PodRunning))}, test.changes...)...)
 			r.Client = interceptor.NewClient(r.Client.(client.WithWatch), interceptor.Funcs{
 				Create: func(_ context.Context, _ client.WithWatch, object client.Object, _ ...client.CreateOption) error {
 					of, is := object.(*corev1.Pod)
 					if !is { // the operator asks the API server for its time
-						object.SetCreationTimestamp(metav1.NewTime(clustertest.Noon))
+						object.SetCreationTimestamp(metav1.NewTime(plantest.Noon))
 						return nil
 					}
 					if !strings.Contains(strings.Join(of.Spec.Containers[0].Command, " "), "--force-new-cluster") {
@@ -50,7 +51,7 @@ func TestARecoveryStopsNoPodIfTheSurvivorWouldBeRefused(t *testing.T) {
 			if err != nil || waits != (test.stopped == "") || waits && (wait.Reason != v1beta2.ReasonPodRefused || !wait.Stalled) {
 				t.Fatalf("%T %+v, %v", step, step, err)
 			}
-			for _, name := range []string{clustertest.NameOf(0), clustertest.NameOf(1)} {
+			for _, name := range []string{plantest.NameOf(0), plantest.NameOf(1)} {
 				gone := apierrors.IsNotFound(r.APIReader.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: name}, &corev1.Pod{}))
 				if gone != (name == test.stopped) {
 					t.Errorf("Pod %s was stopped: %t", name, gone)

@@ -20,6 +20,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
@@ -37,7 +38,7 @@ func newRefusedSeed(t *testing.T, create func(client.Object) error) *refusedSeed
 	if err != nil {
 		t.Fatal(err)
 	}
-	on := &refusedSeed{s: clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.FromBucket)}
+	on := &refusedSeed{s: clustertest.State(plantest.Formed, plantest.Members(3), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.FromBucket)}
 	on.cluster = &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: on.s.Namespace, Name: on.s.Name, UID: on.s.UID, Generation: 1}}
 	on.cluster.Status = v1beta2.EtcdClusterStatus{ClusterID: on.s.ClusterID, Incarnation: on.s.Incarnation, Restore: on.s.Restore.DeepCopy()}
 	api := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(on.cluster).WithObjects(on.cluster).Build(), interceptor.Funcs{

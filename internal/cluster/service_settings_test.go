@@ -20,12 +20,13 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
 func TestSettingsOfTheClientServiceAreAppliedAndRemoved(t *testing.T) {
 	r, v := beside(t)
-	step := steps.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID}
+	step := steps.ApplyServices{Incarnation: 1, ClusterID: plantest.OldID}
 	policy := clustertest.FullService
 	for _, asked := range []*v1beta2.ServicePolicy{&policy, {Annotations: map[string]string{"other": "one"}}, nil} {
 		v.Spec.Service = asked
@@ -44,15 +45,15 @@ func TestSettingsOfTheClientServiceAreAppliedAndRemoved(t *testing.T) {
 	if err := r.Client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "example-client"}, &service); err != nil {
 		t.Fatal(err)
 	}
-	if want := map[string]string{v1beta2.AnnotationClusterID: clustertest.OldID}; !maps.Equal(service.Annotations, want) || service.Spec.Type != "" || service.Labels["team"] != "" {
+	if want := map[string]string{v1beta2.AnnotationClusterID: plantest.OldID}; !maps.Equal(service.Annotations, want) || service.Spec.Type != "" || service.Labels["team"] != "" {
 		t.Errorf("after spec.service was removed the Service is %+v", service)
 	}
 }
 
 func TestAnAnnotationRemovedFromTheClientServiceOfARestoredClusterIsPutBack(t *testing.T) {
 	r, v := beside(t)
-	v.ClusterID, v.Incarnation = clustertest.SeedID, 2
-	step := steps.ApplyServices{Incarnation: 2, ClusterID: clustertest.SeedID, RestoreUID: "uid-back"}
+	v.ClusterID, v.Incarnation = plantest.SeedID, 2
+	step := steps.ApplyServices{Incarnation: 2, ClusterID: plantest.SeedID, RestoreUID: "uid-back"}
 	if err := r.actor.Act(t.Context(), v, step); err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,7 @@ func TestAnAnnotationRemovedFromTheClientServiceOfARestoredClusterIsPutBack(t *t
 	if err := r.actor.Act(t.Context(), v, step); err != nil {
 		t.Fatal(err)
 	}
-	if id := clientServiceOf(t, r.Client).Annotations[v1beta2.AnnotationClusterID]; id != clustertest.SeedID {
+	if id := clientServiceOf(t, r.Client).Annotations[v1beta2.AnnotationClusterID]; id != plantest.SeedID {
 		t.Errorf("the Service has the cluster ID %q", id)
 	}
 }
@@ -84,9 +85,9 @@ func clientServiceOf(t *testing.T, c client.Client) *corev1.Service {
 // Otherwise the Service selects the Pods from before a restore, which are stopped: no client reaches the cluster.
 func TestTheClientServiceFollowsARestoreThoughItsSettingsAreRefused(t *testing.T) {
 	r, v := beside(t)
-	v.ClusterID, v.Incarnation = clustertest.OldID, 1
+	v.ClusterID, v.Incarnation = plantest.OldID, 1
 	v.Spec.Service = &v1beta2.ServicePolicy{Type: corev1.ServiceTypeNodePort}
-	if err := r.actor.Act(t.Context(), v, steps.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID}); err != nil {
+	if err := r.actor.Act(t.Context(), v, steps.ApplyServices{Incarnation: 1, ClusterID: plantest.OldID}); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.observer.ObserveServices(t.Context(), v); err != nil {
@@ -94,13 +95,13 @@ func TestTheClientServiceFollowsARestoreThoughItsSettingsAreRefused(t *testing.T
 	}
 	v.Spec.Service = &v1beta2.ServicePolicy{TrafficDistribution: ptr.To("PreferSameZone")}
 	refuseService(t, r, "PreferSameZone")
-	v.ClusterID, v.Incarnation = clustertest.SeedID, 2
-	err := r.actor.Act(t.Context(), v, steps.ApplyServices{Incarnation: 2, ClusterID: clustertest.SeedID, RestoreUID: "uid-back"})
+	v.ClusterID, v.Incarnation = plantest.SeedID, 2
+	err := r.actor.Act(t.Context(), v, steps.ApplyServices{Incarnation: 2, ClusterID: plantest.SeedID, RestoreUID: "uid-back"})
 	if !failure.Skippable(v, "applyServices", steps.ApplyServices{}, err) || !strings.Contains(err.Error(), "spec.service") {
 		t.Errorf("the refusal is reported as %v", err)
 	}
 	service := clientServiceOf(t, r.Client)
-	if n, id := objects.ServedBy(service); n != 2 || id != clustertest.SeedID {
+	if n, id := objects.ServedBy(service); n != 2 || id != plantest.SeedID {
 		t.Errorf("after the switch the client Service selects incarnation %d of %s", n, id)
 	}
 	if service.Spec.Type != corev1.ServiceTypeNodePort {
@@ -142,7 +143,7 @@ func refuseService(t *testing.T, r *Reconciler, word string) {
 
 // Kubernetes 1.30 drops trafficDistribution. Without this, it is set again and again, and an admission webhook is blamed.
 func TestAFieldThatKubernetesDropsIsNotSetAgain(t *testing.T) {
-	want := objects.ClientService(clustertest.State(clustertest.Formed, clustertest.WithService(v1beta2.ServicePolicy{TrafficDistribution: ptr.To("PreferClose")})), steps.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID})
+	want := objects.ClientService(clustertest.State(plantest.Formed, clustertest.WithService(v1beta2.ServicePolicy{TrafficDistribution: ptr.To("PreferClose")})), steps.ApplyServices{Incarnation: 1, ClusterID: plantest.OldID})
 	have := want.DeepCopy()
 	have.Spec.TrafficDistribution = nil
 	if !objects.SameService(want, have) {
@@ -157,8 +158,8 @@ func TestAFieldThatKubernetesDropsIsNotSetAgain(t *testing.T) {
 // Kubernetes 1.30 drops trafficDistribution. Without this, the status is Ready, and nothing reports that the setting has no effect.
 func TestASettingOfTheClientServiceThatKubernetesDropsIsReported(t *testing.T) {
 	r, v := beside(t)
-	v.ClusterID, v.Incarnation, v.Spec.Service = clustertest.OldID, 1, &v1beta2.ServicePolicy{TrafficDistribution: ptr.To("PreferClose")}
-	if err := r.actor.Act(t.Context(), v, steps.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID}); err != nil {
+	v.ClusterID, v.Incarnation, v.Spec.Service = plantest.OldID, 1, &v1beta2.ServicePolicy{TrafficDistribution: ptr.To("PreferClose")}
+	if err := r.actor.Act(t.Context(), v, steps.ApplyServices{Incarnation: 1, ClusterID: plantest.OldID}); err != nil {
 		t.Fatal(err)
 	}
 	for _, drops := range []bool{false, true} {

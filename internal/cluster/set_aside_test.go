@@ -22,6 +22,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
@@ -106,11 +107,11 @@ func TestAVolumeThatIsSetAsideIsKeptByTheClockOfTheAPIServer(t *testing.T) {
 		"a quota refuses the comparison":                            {passed: day, refused: apierrors.NewForbidden(schema.GroupResource{Resource: "poddisruptionbudgets"}, "x", errors.New("exceeded quota: budgets")), says: "exceeded quota: budgets"},
 	} {
 		aside := &corev1.PersistentVolumeClaim{ObjectMeta: clustertest.Controlled("uid-example", "old", map[string]string{v1beta2.LabelReplacedOf: "example"})}
-		aside.Annotations = map[string]string{v1beta2.AnnotationReplacedAt: clustertest.Noon.Format(time.RFC3339)}
+		aside.Annotations = map[string]string{v1beta2.AnnotationReplacedAt: plantest.Noon.Format(time.RFC3339)}
 		r, v := beside(t, aside)
-		r.Client = clustertest.WithClock(r.Client, clustertest.Noon.Add(test.passed), test.refused)
-		v.State = clustertest.State(clustertest.Formed, clustertest.Members(3))
-		v.Now = clustertest.Noon.Add(test.passed + test.ahead)
+		r.Client = clustertest.WithClock(r.Client, plantest.Noon.Add(test.passed), test.refused)
+		v.State = clustertest.State(plantest.Formed, plantest.Members(3))
+		v.Now = plantest.Noon.Add(test.passed + test.ahead)
 		if err := r.observer.ObserveSetAside(t.Context(), v); err != nil {
 			t.Fatal(err)
 		}
@@ -133,15 +134,15 @@ func TestAVolumeIsSetAsideAtTheTimeOfTheAPIServer(t *testing.T) {
 	for name, refused := range map[string]error{"the API server compares the clocks": nil, "the API server refuses the comparison": apierrors.NewForbidden(schema.GroupResource{}, "x", errors.New("a policy"))} {
 		old := &corev1.PersistentVolumeClaim{ObjectMeta: clustertest.Controlled("uid-example", "old", nil)}
 		r, v := beside(t, old)
-		r.Client = clustertest.WithClock(r.Client, clustertest.Noon, refused)
-		v.Now = clustertest.Noon.Add(-24 * time.Hour)
+		r.Client = clustertest.WithClock(r.Client, plantest.Noon, refused)
+		v.Now = plantest.Noon.Add(-24 * time.Hour)
 		if err := r.actor.Act(t.Context(), v, steps.SetAsideVolume{Name: "old"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := r.observer.ObserveSetAside(t.Context(), v); err != nil || len(v.SetAside) != 1 {
 			t.Fatalf("set aside are %+v, error %v", v.SetAside, err)
 		}
-		if since := v.SetAside[0].Since; since.Equal(clustertest.Noon) != (refused == nil) {
+		if since := v.SetAside[0].Since; since.Equal(plantest.Noon) != (refused == nil) {
 			t.Errorf("%s: the volume is set aside since %s", name, since)
 		}
 	}
@@ -153,10 +154,10 @@ func TestTheMessageAboutAClockThatIsAheadStaysTheSame(t *testing.T) {
 	said := map[string]bool{}
 	for _, fraction := range []time.Duration{100 * time.Millisecond, 600 * time.Millisecond, 1400 * time.Millisecond} {
 		aside := &corev1.PersistentVolumeClaim{ObjectMeta: clustertest.Controlled("uid-example", "old", map[string]string{v1beta2.LabelReplacedOf: "example"})}
-		aside.Annotations = map[string]string{v1beta2.AnnotationReplacedAt: clustertest.Noon.Format(time.RFC3339)}
+		aside.Annotations = map[string]string{v1beta2.AnnotationReplacedAt: plantest.Noon.Format(time.RFC3339)}
 		r, v := beside(t, aside)
-		r.Client = clustertest.WithClock(r.Client, clustertest.Noon.Add(time.Hour), nil)
-		v.State, v.Now = clustertest.State(clustertest.Formed, clustertest.Members(3)), clustertest.Noon.Add(25*time.Hour+fraction)
+		r.Client = clustertest.WithClock(r.Client, plantest.Noon.Add(time.Hour), nil)
+		v.State, v.Now = clustertest.State(plantest.Formed, plantest.Members(3)), plantest.Noon.Add(25*time.Hour+fraction)
 		if err := r.observer.ObserveSetAside(t.Context(), v); err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +180,7 @@ func TestTheVolumesOfARecoveryAreMarkedBeforeTheSurvivorStartsAlone(t *testing.T
 	} {
 		labels := map[string]string{v1beta2.LabelCluster: "example"}
 		var volumes []client.Object
-		s := clustertest.State(clustertest.Formed, clustertest.Members(3))
+		s := clustertest.State(plantest.Formed, plantest.Members(3))
 		for _, m := range s.Members {
 			volumes = append(volumes, &corev1.PersistentVolumeClaim{ObjectMeta: clustertest.Controlled("uid-example", m.Name, labels)})
 		}

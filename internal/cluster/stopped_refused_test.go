@@ -20,6 +20,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -49,11 +50,11 @@ func TestAStoppedPodThatMayNotBeDeletedStopsNoOtherRepair(t *testing.T) {
 	}
 	aside := func(s *state.State, incarnation int32) {
 		s.Members = append(s.Members, s.Members[1])
-		s.Members[3].Name = clustertest.NameOf(3)
-		ended(s, state.Member{Name: clustertest.NameOf(1), Incarnation: incarnation})
+		s.Members[3].Name = plantest.NameOf(3)
+		ended(s, state.Member{Name: plantest.NameOf(1), Incarnation: incarnation})
 	}
 	deleted := metav1.Now()
-	relabels := steps.RelabelPod{Name: clustertest.NameOf(2)}
+	relabels := steps.RelabelPod{Name: plantest.NameOf(2)}
 	for name, test := range map[string]struct {
 		change  func(*state.State)
 		deleted *metav1.Time
@@ -68,20 +69,20 @@ func TestAStoppedPodThatMayNotBeDeletedStopsNoOtherRepair(t *testing.T) {
 		"the Pod of a removed member has ended": {change: func(s *state.State) {
 			aside(s, 1)
 			s.Members[2].Relabel = false
-			s.Members = append(s.Members, state.Member{Name: clustertest.NameOf(4), Incarnation: 1, Volume: state.VolumePresent})
-		}, want: steps.DeleteVolume{Name: clustertest.NameOf(4), Reason: v1beta2.ReasonScaling}},
+			s.Members = append(s.Members, state.Member{Name: plantest.NameOf(4), Incarnation: 1, Volume: state.VolumePresent})
+		}, want: steps.DeleteVolume{Name: plantest.NameOf(4), Reason: v1beta2.ReasonScaling}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(1), nil), Status: corev1.PodStatus{Phase: corev1.PodFailed}}
+			pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", plantest.NameOf(1), nil), Status: corev1.PodStatus{Phase: corev1.PodFailed}}
 			pod.DeletionTimestamp = test.deleted
 			pod.Finalizers = []string{"example.com/held"}
-			other := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(2), nil)}
+			other := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", plantest.NameOf(2), nil)}
 			r, v := beside(t, pod, other)
 			attempts := 0
 			refusesDeletions(r, &attempts)
 			v.Repeats = &plan.Repeats{}
 			pass := func(at time.Duration) steps.Step {
-				v.State, v.Skipped = clustertest.State(clustertest.Formed, clustertest.Members(3)), nil
+				v.State, v.Skipped = clustertest.State(plantest.Formed, plantest.Members(3)), nil
 				v.Now = v.Now.Add(at)
 				v.Members[2].Relabel = true
 				test.change(&v.State)
@@ -118,7 +119,7 @@ func checkRefusedStop(t *testing.T, v *view.View) {
 	var status v1beta2.EtcdClusterStatus
 	plan.NoteRefused(&status, refused.Error(), failure.ReasonOf(v, refused), 1, v.Now)
 	ready := meta.FindStatusCondition(status.Conditions, v1beta2.ConditionReady)
-	for _, want := range []string{clustertest.NameOf(1), "stopped Pods are kept", "tries again at 2", "Exempt the Pods"} {
+	for _, want := range []string{plantest.NameOf(1), "stopped Pods are kept", "tries again at 2", "Exempt the Pods"} {
 		if ready.Status != metav1.ConditionFalse || !strings.Contains(ready.Message, want) {
 			t.Errorf("Ready is %s: %q, want %q", ready.Status, ready.Message, want)
 		}
@@ -135,13 +136,13 @@ func TestAStoppedPodWithoutDataThatMayNotBeDeletedStopsNoRecovery(t *testing.T) 
 		volume state.VolumeState
 		want   steps.Step
 	}{
-		"the stopped member has no data": {state.VolumeNone, steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartForce}},
+		"the stopped member has no data": {state.VolumeNone, steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1, Start: state.StartForce}},
 		"the stopped member has data":    {state.VolumePresent, steps.Wait{}},
 	} {
-		r, v := beside(t, clustertest.Ended(&corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(1), nil)}, false))
-		at := metav1.NewTime(clustertest.Noon)
+		r, v := beside(t, clustertest.Ended(&corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", plantest.NameOf(1), nil)}, false))
+		at := metav1.NewTime(plantest.Noon)
 		v.Cluster.Spec.Recovery = &v1beta2.RecoveryPolicy{QuorumLoss: v1beta2.QuorumLossForceNewCluster}
-		v.Cluster.Status.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: clustertest.NameOf(0), ForcedAt: &at}
+		v.Cluster.Status.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing, Member: plantest.NameOf(0), ForcedAt: &at}
 		status := v.Cluster.Status
 		if err := r.Client.Update(t.Context(), v.Cluster); err != nil {
 			t.Fatal(err)
@@ -152,14 +153,14 @@ func TestAStoppedPodWithoutDataThatMayNotBeDeletedStopsNoRecovery(t *testing.T) 
 		}
 		attempts := 0
 		refusesDeletions(r, &attempts)
-		v.State = clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.NoQuorum, clustertest.With(0, clustertest.WithoutPod), clustertest.With(1, clustertest.Gone), clustertest.With(2, clustertest.Gone), clustertest.Consenting, clustertest.Forcing(0))
+		v.State = clustertest.State(plantest.Formed, plantest.Members(3), plantest.NoQuorum, plantest.With(0, plantest.WithoutPod), plantest.With(1, plantest.Gone), plantest.With(2, plantest.Gone), clustertest.Consenting, clustertest.Forcing(0))
 		v.Members[1].Pod, v.Members[1].Terminated, v.Members[1].Volume, v.Recovery.ForcedAt = state.PodEnded, true, test.volume, &at
 		v.UID = "uid-example"
 		step, err := r.planAndAct(t.Context(), v)
 		if err != nil || attempts != 1 || plan.RefusedStop(v.State) == "" {
 			t.Errorf("%s: error %v, %d attempts, the status says %q", name, err, attempts, plan.RefusedStop(v.State))
 		}
-		if wait, is := step.(steps.Wait); is != (test.volume == state.VolumePresent) || is && (!wait.Stalled || !strings.Contains(wait.Message, clustertest.NameOf(1))) || !is && step != test.want {
+		if wait, is := step.(steps.Wait); is != (test.volume == state.VolumePresent) || is && (!wait.Stalled || !strings.Contains(wait.Message, plantest.NameOf(1))) || !is && step != test.want {
 			t.Errorf("%s: the step is %+v, want %+v", name, step, test.want)
 		}
 		v.Held = v.Repeats.Held(1, v.Now.Add(time.Second))

@@ -19,13 +19,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // All passes of a cluster ended before a member had answered, and its status did not report that.
 func TestMembersThatDoNotAnswerForAMinuteAreReported(t *testing.T) {
 	t.Parallel()
-	pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(0), map[string]string{v1beta2.LabelCluster: "example"})}
+	pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", plantest.NameOf(0), map[string]string{v1beta2.LabelCluster: "example"})}
 	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "192.0.2.1", ContainerStatuses: []corev1.ContainerStatus{{
 		Name: "etcd", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
 	}}}
@@ -37,13 +38,13 @@ func TestMembersThatDoNotAnswerForAMinuteAreReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := clustertest.Noon
+	now := plantest.Noon
 	r.Now, r.questions.Wake = func() time.Time { return now }, make(chan event.GenericEvent, 9)
 	for _, pass := range []struct {
 		after    time.Duration
 		reported bool
 	}{{0, false}, {behindGrace - time.Second, false}, {behindGrace, true}} {
-		now = clustertest.Noon.Add(pass.after)
+		now = plantest.Noon.Add(pass.after)
 		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(v.Cluster)}); err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +56,7 @@ func TestMembersThatDoNotAnswerForAMinuteAreReported(t *testing.T) {
 		if (ready != nil) != pass.reported {
 			t.Errorf("after %s, the condition Ready is %+v", pass.after, ready)
 		}
-		if ready != nil && (ready.Reason != v1beta2.ReasonMemberDown || !strings.Contains(ready.Message, clustertest.NameOf(0))) {
+		if ready != nil && (ready.Reason != v1beta2.ReasonMemberDown || !strings.Contains(ready.Message, plantest.NameOf(0))) {
 			t.Errorf("after %s, the condition Ready is %+v", pass.after, ready)
 		}
 	}
@@ -64,7 +65,7 @@ func TestMembersThatDoNotAnswerForAMinuteAreReported(t *testing.T) {
 func TestAPassWithAnswersEndsTheReportOfMembersThatDoNotAnswer(t *testing.T) {
 	r, v := beside(t)
 	r.Events = events.NewFakeRecorder(9)
-	r.questions.Memory.OfView(v).Questions = map[string]*members.Question{clustertest.NameOf(0): {Done: make(chan struct{})}}
+	r.questions.Memory.OfView(v).Questions = map[string]*members.Question{plantest.NameOf(0): {Done: make(chan struct{})}}
 	for _, ended := range []bool{false, true} {
 		if ended {
 			r.memory.OfView(v).unanswered = behind{}
@@ -91,8 +92,8 @@ func TestACacheThatStaysBehindWhileMembersHangIsReported(t *testing.T) {
 			return c.Get(ctx, key, object, options...)
 		},
 	})
-	v.State = clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.With(2, clustertest.WithoutPod))
-	v.KnownVoters = []string{clustertest.NameOf(0), clustertest.NameOf(1), clustertest.NameOf(2)}
+	v.State = clustertest.State(plantest.Formed, plantest.Members(3), plantest.With(2, plantest.WithoutPod))
+	v.KnownVoters = []string{plantest.NameOf(0), plantest.NameOf(1), plantest.NameOf(2)}
 	v.Namespace, v.Name = "ns", "example"
 	for range 2 {
 		if _, err := r.endPending(t.Context(), v); err != nil {

@@ -15,13 +15,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
 // A webhook added the readiness gate of a load balancer. One slow read made the operator replace a member that served.
 func TestAMemberWithAClosedReadinessGateIsReplacedOnlyIfItDoesNotServe(t *testing.T) {
 	gate := "corresponding condition of pod readiness gate \"lb\" does not exist."
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: clustertest.NameOf(1)}, Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: plantest.NameOf(1)}, Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{
 		{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "ReadinessGatesNotReady", Message: gate, LastTransitionTime: metav1.NewTime(clustertest.State().Now.Add(-time.Hour))},
 		{Type: corev1.ContainersReady, Status: corev1.ConditionTrue},
 	}}}
@@ -32,7 +33,7 @@ func TestAMemberWithAClosedReadinessGateIsReplacedOnlyIfItDoesNotServe(t *testin
 	}{
 		{"the member serves", -1, steps.Wait{}}, {"one read failed", 0, steps.Wait{}}, {"no read succeeds", 6 * time.Minute, steps.RemoveMember{}},
 	} {
-		s := clustertest.State(clustertest.Formed, clustertest.Members(3))
+		s := clustertest.State(plantest.Formed, plantest.Members(3))
 		s.Members[1].Serving = test.silent < 0
 		m := s.Members[1]
 		pods.ObservePod(&m, pod, s.Now)
@@ -55,7 +56,7 @@ func TestAMemberWithAClosedReadinessGateIsReplacedOnlyIfItDoesNotServe(t *testin
 // The containers beside etcd are not ready for an hour, because what they need is down. In one look etcd of one member is
 // slow. Without this, that member is removed at once, and its volume is deleted later.
 func TestASlowReadReplacesNoMemberWhoseSidecarIsNotReady(t *testing.T) {
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
+	s := clustertest.State(plantest.Formed, plantest.Members(3))
 	pod := &corev1.Pod{Status: corev1.PodStatus{
 		Phase:      corev1.PodRunning,
 		Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(s.Now.Add(-time.Hour))}},
@@ -77,7 +78,7 @@ func TestASlowReadReplacesNoMemberWhoseSidecarIsNotReady(t *testing.T) {
 	}
 	s.Now = s.Now.Add(6 * time.Minute)
 	q.Saw(client.ObjectKey{Namespace: "ns", Name: "example"}, &s)
-	if step, is := plan.Plan(s).(steps.RemoveMember); !is || step.Name != clustertest.NameOf(1) {
+	if step, is := plan.Plan(s).(steps.RemoveMember); !is || step.Name != plantest.NameOf(1) {
 		t.Errorf("after 6 minutes without an answer the plan is %+v", plan.Plan(s))
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -37,12 +38,12 @@ type renewal struct {
 
 func newRenewal(t *testing.T, users ...string) *renewal {
 	t.Helper()
-	w := &renewal{T: t, state: clustertest.State(clustertest.Formed, clustertest.Members(3), func(s *state.State) {
+	w := &renewal{T: t, state: clustertest.State(plantest.Formed, plantest.Members(3), func(s *state.State) {
 		s.UID, s.Spec.Paused, s.Spec.TLS, s.Spec.Auth = "uid-example", true, &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}, &v1beta2.AuthPolicy{}
 		for _, user := range users {
 			s.Spec.Auth.Users = append(s.Spec.Auth.Users, v1beta2.AuthUser{Name: user, Certificate: &v1beta2.AuthCertificate{}})
 		}
-	}, clustertest.Secure)}
+	}, plantest.Secure)}
 	authority, err := material.NewCA(w.state)
 	if err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -28,7 +29,7 @@ import (
 func TestPassesReportThePodThatIsRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		pod := pods.NewPod(clustertest.State(clustertest.Formed, clustertest.Members(1), clustertest.Ephemeral), steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
+		pod := pods.NewPod(clustertest.State(plantest.Formed, plantest.Members(1), plantest.Ephemeral), steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
 		pod.OwnerReferences = clustertest.Controlled("uid-example", "", nil).OwnerReferences
 		pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "192.0.2.1", Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}, ContainerStatuses: []corev1.ContainerStatus{{
 			Name: lifecycle.EtcdContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
@@ -38,7 +39,7 @@ func TestPassesReportThePodThatIsRefused(t *testing.T) {
 		if err := p.live.Get(t.Context(), p.key, &formed); err != nil {
 			t.Fatal(err)
 		}
-		formed.Status.ClusterID, formed.Status.Incarnation = clustertest.OldID, 1
+		formed.Status.ClusterID, formed.Status.Incarnation = plantest.OldID, 1
 		if err := p.live.Status().Update(t.Context(), &formed); err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +52,7 @@ func TestPassesReportThePodThatIsRefused(t *testing.T) {
 			},
 		})
 		p.rehearsals.Foresight = dryrun.NewForesight()
-		member := etcd.Member{ID: 1, Name: clustertest.NameOf(0), ClientURLs: []string{"http://x"}}
+		member := etcd.Member{ID: 1, Name: plantest.NameOf(0), ClientURLs: []string{"http://x"}}
 		p.questions.Dial = func(etcd.Endpoint, *tls.Config) (members.Etcd, error) {
 			return clustertest.FakeMember{Membership: []etcd.Member{member}, Answer: etcd.Status{ClusterID: 0xaa, MemberID: 1, LeaderID: 1, Version: "3.6.16", Revision: 40}}, nil
 		}

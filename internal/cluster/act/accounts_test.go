@@ -19,6 +19,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -54,7 +55,7 @@ func changesAccounts(t *testing.T, policy v1beta2.AuthPolicy, refuses string, pr
 		}
 	}
 	a := actorOf(api)
-	v.State = clustertest.State(clustertest.Formed, clustertest.Members(3))
+	v.State = clustertest.State(plantest.Formed, plantest.Members(3))
 	v.Spec.Auth, v.Accounts.Known, v.Accounts.PasswordVersions = &policy, true, map[string]string{}
 	for i := range v.Members {
 		v.Addresses[v.Members[i].Name] = "192.0.2.1"

@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -24,7 +25,7 @@ func createAhead() steps.CreateMember {
 
 func TestAReleasedPodHasTheMembershipAndItsVolumeIsUsed(t *testing.T) {
 	a, v := actorBeside(t)
-	v.State = clustertest.State(clustertest.Formed, clustertest.Members(3))
+	v.State = clustertest.State(plantest.Formed, plantest.Members(3))
 	if err := a.Act(t.Context(), v, createAhead()); err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,7 @@ func TestAPodThatRanIsToldFromOneThatWaits(t *testing.T) {
 		"etcd has ended":                                       {[]corev1.ContainerStatus{{Name: lifecycle.EtcdContainer, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}}, true},
 	} {
 		m := state.Member{}
-		pods.ObservePod(&m, &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: test.status}}, clustertest.Noon)
+		pods.ObservePod(&m, &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: test.status}}, plantest.Noon)
 		if m.Ran != test.ran {
 			t.Errorf("%s: ran %t", name, m.Ran)
 		}
@@ -87,7 +88,7 @@ func TestNoPodIsCreatedAheadOnAVolumeThatEtcdMayHaveUsed(t *testing.T) {
 		volume := &corev1.PersistentVolumeClaim{ObjectMeta: clustertest.Controlled("uid-example", clustertest.AheadName, nil)}
 		volume.Annotations = test.annotations
 		a, v := actorBeside(t, volume)
-		v.State = clustertest.State(clustertest.Formed, clustertest.Members(3))
+		v.State = clustertest.State(plantest.Formed, plantest.Members(3))
 		if err := a.Act(t.Context(), v, createAhead()); errors.Is(err, view.ErrBehind) != test.behind {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -99,7 +100,7 @@ func TestAMemberIsNotAddedIfItsPodNoLongerWaits(t *testing.T) {
 		added  string
 		behind bool
 	}{"the Pod waits": {"", false}, "the Pod was released": {pods.WholeVolume, true}} {
-		pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.AheadName, nil), Spec: pods.NewPod(clustertest.State(clustertest.Formed, clustertest.Members(3)), createAhead(), "").Spec}
+		pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.AheadName, nil), Spec: pods.NewPod(clustertest.State(plantest.Formed, plantest.Members(3)), createAhead(), "").Spec}
 		pod.Annotations = map[string]string{pods.AnnotationAdded: test.added}
 		a, v := actorBeside(t, pod)
 		v.Members = []state.Member{{Name: clustertest.AheadName, Incarnation: 1, Waits: true}}
@@ -115,7 +116,7 @@ func TestAVolumeCountsAsUsedOnceItsMemberJoins(t *testing.T) {
 	volume := &corev1.PersistentVolumeClaim{ObjectMeta: clustertest.Controlled("uid-example", clustertest.AheadName, nil)}
 	volume.Annotations = map[string]string{pods.AnnotationUnused: "true"}
 	a, v := actorBeside(t, volume)
-	v.State = clustertest.State(clustertest.Formed, clustertest.Members(3))
+	v.State = clustertest.State(plantest.Formed, plantest.Members(3))
 	if err := a.Act(t.Context(), v, steps.CreateMember{Name: clustertest.AheadName, Incarnation: 1, Start: state.StartJoin}); err != nil {
 		t.Fatal(err)
 	}

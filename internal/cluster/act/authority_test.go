@@ -13,11 +13,12 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
 
 // The keys of a person in the Secret of the CA were lost, or a Secret that had changed since was overwritten.
 func TestTheKeysForOthersAreAddedToTheSecretOfTheCA(t *testing.T) {
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3), func(s *state.State) { s.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}} })
+	s := clustertest.State(plantest.Formed, plantest.Members(3), func(s *state.State) { s.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}} })
 	authority, err := material.NewCA(s)
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
@@ -23,33 +24,33 @@ import (
 // valid yet, and created the CA of a new cluster with such a certificate.
 func TestWhatCannotBeUndoneIsNotDoneIfTheClockOfTheAPIServerDiffers(t *testing.T) {
 	restarting := func(v *view.View) {
-		v.Members[1].Serving, v.Members[1].Answers, v.Members[1].PodReady, v.Members[1].UnreadySince = false, false, false, clustertest.Noon
+		v.Members[1].Serving, v.Members[1].Answers, v.Members[1].PodReady, v.Members[1].UnreadySince = false, false, false, plantest.Noon
 	}
 	managed := func(v *view.View) { v.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}} }
 	for name, test := range map[string]struct {
 		given func(*view.View)
 		step  steps.Step
 	}{
-		"a member is replaced":            {restarting, steps.RemoveMember{ID: 2, Name: clustertest.NameOf(1), Cause: "it has not served for 5m"}},
-		"a learner is given up":           {restarting, steps.RemoveMember{ID: 2, Name: clustertest.NameOf(1), Cause: "it is slow", TooSlow: true}},
-		"a member is restarted":           {restarting, steps.DeletePod{Name: clustertest.NameOf(1)}},
-		"a Pod is deleted by force":       {restarting, steps.ForceDeletePod{Name: clustertest.NameOf(1)}},
+		"a member is replaced":            {restarting, steps.RemoveMember{ID: 2, Name: plantest.NameOf(1), Cause: "it has not served for 5m"}},
+		"a learner is given up":           {restarting, steps.RemoveMember{ID: 2, Name: plantest.NameOf(1), Cause: "it is slow", TooSlow: true}},
+		"a member is restarted":           {restarting, steps.DeletePod{Name: plantest.NameOf(1)}},
+		"a Pod is deleted by force":       {restarting, steps.ForceDeletePod{Name: plantest.NameOf(1)}},
 		"a CA is created":                 {managed, steps.CreateCA{}},
 		"a CA is replaced":                {managed, steps.ReplaceCA{}},
 		"the previous CA is removed":      {managed, steps.RemovePreviousCA{}},
 		"a certificate is renewed":        {managed, steps.WriteCertificates{}},
-		"a recovery begins":               {restarting, steps.BeginRecovery{Member: clustertest.NameOf(0)}},
+		"a recovery begins":               {restarting, steps.BeginRecovery{Member: plantest.NameOf(0)}},
 		"a restore fails for its seed":    {func(*view.View) {}, steps.FailRestore{}},
-		"a volume is deleted for its age": {func(v *view.View) { v.SetAside = []state.SetAside{{Name: "old", Since: clustertest.Noon}} }, steps.DeleteVolume{Name: "old"}},
+		"a volume is deleted for its age": {func(v *view.View) { v.SetAside = []state.SetAside{{Name: "old", Since: plantest.Noon}} }, steps.DeleteVolume{Name: "old"}},
 	} {
 		for _, ahead := range []time.Duration{-48 * time.Hour, 48 * time.Hour} {
 			if _, deletes := test.step.(steps.DeleteVolume); deletes && ahead > 0 {
 				continue // the plan deletes no volume before its time is over by the operator's clock
 			}
-			a, v := actorBeside(t, &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(1), nil)})
-			v.State = clustertest.State(clustertest.Formed, clustertest.Members(3))
+			a, v := actorBeside(t, &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", plantest.NameOf(1), nil)})
+			v.State = clustertest.State(plantest.Formed, plantest.Members(3))
 			test.given(v)
-			v.Now = clustertest.Noon.Add(10 * time.Minute)
+			v.Now = plantest.Noon.Add(10 * time.Minute)
 			a.Client = clustertest.WithClock(a.Client, v.Now.Add(ahead), nil)
 			err := a.Act(t.Context(), v, test.step)
 			if !errors.Is(err, view.ErrBehind) && !errors.Is(err, dryrun.ErrKept) {
@@ -67,11 +68,11 @@ func TestWhatCannotBeUndoneIsNotDoneIfTheClockOfTheAPIServerDiffers(t *testing.T
 func TestACAThatIsNotValidYetDoesNotReplaceThePreviousOne(t *testing.T) {
 	a, v := actorBeside(t)
 	v.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}
-	good, err := pki.NewCA("good", clustertest.Noon, time.Hour)
+	good, err := pki.NewCA("good", plantest.Noon, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
-	early, err := pki.NewCA("early", clustertest.Noon.Add(48*time.Hour), time.Hour)
+	early, err := pki.NewCA("early", plantest.Noon.Add(48*time.Hour), time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,16 +15,17 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
 // A new leader acts on a cache that shows what was true an hour ago.
 func TestNothingIsDestroyedOnAnOldCache(t *testing.T) {
-	old := clustertest.NameOf(0)
+	old := plantest.NameOf(0)
 	for name, change := range map[string]func(*v1beta2.EtcdCluster){
 		"the spec has changed":     func(c *v1beta2.EtcdCluster) { c.Generation++ },
-		"the cluster was restored": func(c *v1beta2.EtcdCluster) { c.Status.Incarnation, c.Status.ClusterID = 2, clustertest.SeedID },
+		"the cluster was restored": func(c *v1beta2.EtcdCluster) { c.Status.Incarnation, c.Status.ClusterID = 2, plantest.SeedID },
 		"the restore has advanced": func(c *v1beta2.EtcdCluster) { c.Status.Restore = &v1beta2.ClusterRestoreStatus{UID: "uid-back"} },
 		"the recovery has advanced": func(c *v1beta2.EtcdCluster) {
 			c.Status.Recovery = &v1beta2.ClusterRecoveryStatus{Step: v1beta2.RecoveryForcing}
@@ -36,7 +37,7 @@ func TestNothingIsDestroyedOnAnOldCache(t *testing.T) {
 		back := &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "back", UID: "uid-back"}}
 		a, v := actorBeside(t, back, &corev1.PersistentVolumeClaim{ObjectMeta: clustertest.Controlled("uid-example", old, nil)}, &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", old, nil)})
 		v.Request = &state.RestoreRequest{Name: "back", UID: "uid-back"}
-		v.Services = state.Services{ClientExists: true, ClientIncarnation: 2, ClientClusterID: clustertest.SeedID}
+		v.Services = state.Services{ClientExists: true, ClientIncarnation: 2, ClientClusterID: plantest.SeedID}
 		v.Spec.Pod = &v1beta2.PodPolicy{EmptyDir: &corev1.EmptyDirVolumeSource{}}
 		v.Members = []state.Member{{Name: old, Incarnation: 1, Pod: state.PodRunning}}
 		if change != nil {
@@ -48,8 +49,8 @@ func TestNothingIsDestroyedOnAnOldCache(t *testing.T) {
 		}
 		for _, step := range []steps.Step{
 			steps.DeleteVolume{Name: old}, steps.StopMembers{Except: 2}, steps.CreateMember{Name: old, Incarnation: 1, Start: state.StartRejoin}, steps.DeletePod{Name: old}, steps.ForceDeletePod{Name: old},
-			steps.RemoveMember{Name: old}, steps.BeginSwitch{}, steps.AdoptSeed{}, steps.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID},
-			steps.AddLearner{Name: clustertest.NameOf(3)}, steps.PromoteLearner{Name: old}, steps.MoveLeader{From: old},
+			steps.RemoveMember{Name: old}, steps.BeginSwitch{}, steps.AdoptSeed{}, steps.ApplyServices{Incarnation: 1, ClusterID: plantest.OldID},
+			steps.AddLearner{Name: plantest.NameOf(3)}, steps.PromoteLearner{Name: old}, steps.MoveLeader{From: old},
 			steps.CompactHistory{Revision: 7}, steps.KeepVolume{Name: old}, steps.SetAsideVolume{Name: old},
 		} {
 			err := a.confirmer.Confirm(t.Context(), v, step)
@@ -84,9 +85,9 @@ func TestAPodIsStoppedForBeingBlockedOnlyIfItDoesNotRun(t *testing.T) {
 		"the Pod is still blocked":                    {state.PodBlocked, waiting, true},
 		"the Pod runs and is not ready":               {state.PodRunning, running, true},
 	} {
-		a, v := actorBeside(t, &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(0), nil), Status: test.live})
-		v.Members = []state.Member{{Name: clustertest.NameOf(0), Incarnation: 1, Pod: test.cached}}
-		err := a.Act(t.Context(), v, steps.DeletePod{Name: clustertest.NameOf(0), Reason: v1beta2.ReasonMemberDown})
+		a, v := actorBeside(t, &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", plantest.NameOf(0), nil), Status: test.live})
+		v.Members = []state.Member{{Name: plantest.NameOf(0), Incarnation: 1, Pod: test.cached}}
+		err := a.Act(t.Context(), v, steps.DeletePod{Name: plantest.NameOf(0), Reason: v1beta2.ReasonMemberDown})
 		if test.stops && err != nil || !test.stops && !errors.Is(err, view.ErrBehind) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -116,7 +117,7 @@ func TestNoSwitchBeginsForARestoreThatIsDeleted(t *testing.T) {
 			reader = reader.WithObjects(test.live)
 		}
 		a.APIReader = reader.Build()
-		err := a.confirmer.Confirm(t.Context(), v, steps.BeginSwitch{ClusterID: clustertest.SeedID})
+		err := a.confirmer.Confirm(t.Context(), v, steps.BeginSwitch{ClusterID: plantest.SeedID})
 		if test.begins && err != nil || !test.begins && !errors.Is(err, view.ErrBehind) {
 			t.Errorf("%s: the switch begins: %v, error %v", name, err == nil, err)
 		}
@@ -126,9 +127,9 @@ func TestNoSwitchBeginsForARestoreThatIsDeleted(t *testing.T) {
 // The cache of a new leader had the Pods of an hour ago, when the old members did not run. The seed became the cluster beside them, and
 // both histories were served.
 func TestTheSeedTakesOverOnlyIfNoOldMemberRunsPastTheCache(t *testing.T) {
-	now := metav1.NewTime(clustertest.Noon)
+	now := metav1.NewTime(plantest.Noon)
 	old := func(i int, changes ...func(*corev1.Pod)) client.Object {
-		pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(i), nil), Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{
+		pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", plantest.NameOf(i), nil), Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{
 			Name: lifecycle.EtcdContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
 		}}}}
 		for _, change := range changes {
@@ -140,7 +141,7 @@ func TestTheSeedTakesOverOnlyIfNoOldMemberRunsPastTheCache(t *testing.T) {
 	stopped := func(pod *corev1.Pod) { stopping(pod); pod.Status.Phase = corev1.PodSucceeded }
 	overdue := func(pod *corev1.Pod) {
 		stopping(pod)
-		pod.DeletionTimestamp = &metav1.Time{Time: clustertest.Noon.Add(-time.Hour)}
+		pod.DeletionTimestamp = &metav1.Time{Time: plantest.Noon.Add(-time.Hour)}
 	}
 	unlabelled := func(pod *corev1.Pod) { pod.Labels = nil }
 	ended := func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed }
@@ -169,7 +170,7 @@ func TestTheSeedTakesOverOnlyIfNoOldMemberRunsPastTheCache(t *testing.T) {
 		a, v := actorBeside(t, append(test.live, &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "back", UID: "uid-back"}})...)
 		v.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", UID: "uid-back", Step: v1beta2.RestoreSwitching, Incarnation: 2}
 		v.Request = &state.RestoreRequest{Name: "back", UID: "uid-back"}
-		v.ClusterID, v.Incarnation, v.KnownVoters = clustertest.OldID, 1, []string{clustertest.NameOf(0), clustertest.NameOf(1), clustertest.NameOf(2)}
+		v.ClusterID, v.Incarnation, v.KnownVoters = plantest.OldID, 1, []string{plantest.NameOf(0), plantest.NameOf(1), plantest.NameOf(2)}
 		v.Members = []state.Member{{Name: clustertest.SeedName, Incarnation: 2, Pod: state.PodRunning, Serving: true}} // what the cache shows
 		if err := a.Act(t.Context(), v, test.step); errors.Is(err, view.ErrBehind) != test.behind || !test.behind && err != nil {
 			t.Errorf("%s: %T: %v", name, test.step, err)
@@ -188,10 +189,10 @@ func TestAMemberWithoutAPodCountsAsAVoterBeforeASwitch(t *testing.T) {
 		behind bool
 	}{"two of five": {2, false}, "three of five": {3, true}} {
 		pods := []client.Object{&v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "back", UID: "uid-back"}}}
-		s := clustertest.State(clustertest.Formed, clustertest.Members(5), clustertest.With(3, clustertest.Gone), clustertest.With(4, clustertest.Gone), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.Asked)
+		s := clustertest.State(plantest.Formed, plantest.Members(5), plantest.With(3, plantest.Gone), plantest.With(4, plantest.Gone), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.Asked)
 		s.MembershipKnown = false // otherwise the old members are fenced
 		for i := range 3 {
-			pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(i), nil), Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+			pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", plantest.NameOf(i), nil), Status: corev1.PodStatus{Phase: corev1.PodRunning}}
 			if i < test.silent {
 				pod.Status = silent
 			}
@@ -213,10 +214,10 @@ func TestMembersThatAnswerAreFencedAlthoughTheirNodesAreSilent(t *testing.T) {
 	}}
 	for version, behind := range map[string]bool{"3.6.16": false, "3.5.26": true} {
 		objects := []client.Object{&v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "back", UID: "uid-back"}}}
-		s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.Asked)
+		s := clustertest.State(plantest.Formed, plantest.Members(3), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.Asked)
 		for i := range 3 {
 			s.Members[i].Version = version
-			pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(i), nil), Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+			pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", plantest.NameOf(i), nil), Status: corev1.PodStatus{Phase: corev1.PodRunning}}
 			if i < 2 {
 				pod.Status = silent
 			}
@@ -234,12 +235,12 @@ func TestMembersThatAnswerAreFencedAlthoughTheirNodesAreSilent(t *testing.T) {
 // cache has no answers of members, so it trusted the person.
 func TestTheReadPastTheCacheDoesNotBelieveWhatAMemberContradicts(t *testing.T) {
 	for _, guarded := range []bool{true, false} {
-		voter := clustertest.Controlled("uid-example", clustertest.NameOf(0), nil)
+		voter := clustertest.Controlled("uid-example", plantest.NameOf(0), nil)
 		voter.Labels = map[string]string{pods.LabelVoter: "true", v1beta2.LabelIncarnation: "1"}
 		a, v := actorBeside(t, &corev1.Pod{ObjectMeta: voter, Status: corev1.PodStatus{Phase: corev1.PodRunning}},
 			&v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "back", UID: "uid-back"}})
-		v.State = clustertest.State(clustertest.Formed, clustertest.Members(1), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.Asked)
-		v.MembershipKnown, v.KnownVoters = false, []string{clustertest.NameOf(0)}
+		v.State = clustertest.State(plantest.Formed, plantest.Members(1), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.Asked)
+		v.MembershipKnown, v.KnownVoters = false, []string{plantest.NameOf(0)}
 		v.ForeignMembers, v.Asked.StoppedForeign = []state.ForeignMember{{ID: 100}, {ID: 101}}, []string{"64", "65"}
 		v.Members[0].Guarded, v.Members[0].Serving, v.Members[0].Answers = guarded, false, true
 		if err := a.confirmer.ConfirmOld(t.Context(), v, steps.BeginSwitch{}); errors.Is(err, view.ErrBehind) != guarded {

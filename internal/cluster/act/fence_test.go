@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -23,11 +24,11 @@ import (
 func switchingWith(t *testing.T, live ...client.Object) (*Actor, *view.View) {
 	t.Helper()
 	a, v := actorBeside(t, live...)
-	v.Cluster.Status.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", UID: "uid-back", Step: v1beta2.RestoreSwitching, Incarnation: 2, ClusterID: clustertest.SeedID}
+	v.Cluster.Status.Restore = &v1beta2.ClusterRestoreStatus{Name: "back", UID: "uid-back", Step: v1beta2.RestoreSwitching, Incarnation: 2, ClusterID: plantest.SeedID}
 	if err := a.Client.Status().Update(t.Context(), v.Cluster); err != nil {
 		t.Fatal(err)
 	}
-	v.State = clustertest.State(clustertest.Formed, clustertest.Members(3), func(s *state.State) {
+	v.State = clustertest.State(plantest.Formed, plantest.Members(3), func(s *state.State) {
 		s.Restore = v.Cluster.Status.Restore.DeepCopy()
 		s.Request = &state.RestoreRequest{Name: "back", UID: "uid-back"}
 	})
@@ -38,7 +39,7 @@ func switchingWith(t *testing.T, live ...client.Object) (*Actor, *view.View) {
 }
 
 func runningPod(i int) client.Object {
-	return &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(i), nil), Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{
+	return &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", plantest.NameOf(i), nil), Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{
 		Name: lifecycle.EtcdContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
 	}}}}
 }
@@ -63,7 +64,7 @@ func TestNoMemberIsFencedOrReplacedForARestoreThatWasDeleted(t *testing.T) {
 			}
 			if fenced {
 				v.Restore.LastRevision = 1 // as the status records a fence
-				step = steps.AdoptSeed{ClusterID: clustertest.SeedID, Incarnation: 2}
+				step = steps.AdoptSeed{ClusterID: plantest.SeedID, Incarnation: 2}
 			}
 			changes := 0
 			a.confirmer.Connections.Dial = func(etcd.Endpoint, *tls.Config) (members.Etcd, error) {
@@ -90,7 +91,7 @@ func TestTheSeedDoesNotTakeOverByAFenceThatWasTakenBack(t *testing.T) {
 		m.InMembership, m.Serving, m.Leader, m.Answers = false, false, false, i == 0
 	}
 	v.Members[0].Alarms = []etcd.Alarm{{Kind: etcd.AlarmCorrupt, Member: state.RestoreFence(v.State)}}
-	if err := a.Act(t.Context(), v, steps.AdoptSeed{ClusterID: clustertest.SeedID, Incarnation: 2}); !errors.Is(err, view.ErrBehind) {
-		t.Errorf("the seed takes over beside %s and %s: %v", clustertest.NameOf(1), clustertest.NameOf(2), err)
+	if err := a.Act(t.Context(), v, steps.AdoptSeed{ClusterID: plantest.SeedID, Incarnation: 2}); !errors.Is(err, view.ErrBehind) {
+		t.Errorf("the seed takes over beside %s and %s: %v", plantest.NameOf(1), plantest.NameOf(2), err)
 	}
 }

@@ -10,11 +10,12 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
 func TestAFencedMemberIsOutOfTheClientService(t *testing.T) {
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
+	s := clustertest.State(plantest.Formed, plantest.Members(3))
 	s.Asked = state.NewAsked(map[string]string{v1beta2.AnnotationFence: s.Members[1].Name})
 	pod := pods.NewPod(s, steps.CreateMember{Name: s.Members[1].Name, Incarnation: 1, Start: state.StartRejoin}, "")
 	if _, selected := pod.Labels[pods.LabelVoter]; selected {

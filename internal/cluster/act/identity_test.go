@@ -10,6 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
@@ -42,7 +43,7 @@ func (c changing) Serving(context.Context) error                       { return 
 // The Pod of the member was deleted after it had answered, and another etcd got its address. The operator compacted the history
 // of that etcd.
 func TestNoStepChangesAnEtcdThatHasGotTheAddressOfAMember(t *testing.T) {
-	member := clustertest.State(clustertest.Formed, clustertest.Members(3)).Members[0]
+	member := clustertest.State(plantest.Formed, plantest.Members(3)).Members[0]
 	for name, c := range map[string]struct {
 		status etcd.Status
 		is     bool
@@ -52,12 +53,12 @@ func TestNoStepChangesAnEtcdThatHasGotTheAddressOfAMember(t *testing.T) {
 		"another member of the same cluster": {etcd.Status{ClusterID: member.ClusterID, MemberID: 77}, false},
 	} {
 		for _, step := range []steps.Step{
-			steps.AddLearner{Name: clustertest.NameOf(3)}, steps.PromoteLearner{}, steps.RemoveMember{Name: clustertest.NameOf(2)}, steps.MoveLeader{From: member.Name}, steps.EnableDowngrade{},
+			steps.AddLearner{Name: plantest.NameOf(3)}, steps.PromoteLearner{}, steps.RemoveMember{Name: plantest.NameOf(2)}, steps.MoveLeader{From: member.Name}, steps.EnableDowngrade{},
 			steps.CancelDowngrade{}, steps.CompactHistory{Revision: 9}, steps.DisarmAlarm{}, steps.DefragmentMember{Name: member.Name},
 		} {
 			a, v := actorBeside(t)
-			v.State = clustertest.State(clustertest.Formed, clustertest.Members(3))
-			v.Members = append(v.Members, state.Member{Name: clustertest.NameOf(3), Incarnation: 1, Waits: true})
+			v.State = clustertest.State(plantest.Formed, plantest.Members(3))
+			v.Members = append(v.Members, state.Member{Name: plantest.NameOf(3), Incarnation: 1, Waits: true})
 			for i := range v.Members {
 				v.Members[i].Serving, v.Members[i].Leader = i == 0, i == 0
 				v.Addresses[v.Members[i].Name] = "192.0.2.1"

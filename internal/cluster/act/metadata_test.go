@@ -21,6 +21,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/secrets"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/metadata"
@@ -43,10 +44,10 @@ func listOfCertificates() client.ObjectList {
 // creations has an entry for each resource that the operator may create.
 var creations = map[string]creation{
 	"pods": {"Pod", func(ctx context.Context, a *Actor, v *view.View) error {
-		return a.pods.createMember(ctx, v, steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin})
+		return a.pods.createMember(ctx, v, steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1, Start: state.StartRejoin})
 	}, &corev1.PodList{}},
 	"persistentvolumeclaims": {"PersistentVolumeClaim", func(ctx context.Context, a *Actor, v *view.View) error {
-		return a.pods.createMember(ctx, v, steps.CreateMember{Name: clustertest.NameOf(1), Incarnation: 1, Start: state.StartJoin})
+		return a.pods.createMember(ctx, v, steps.CreateMember{Name: plantest.NameOf(1), Incarnation: 1, Start: state.StartJoin})
 	}, &corev1.PersistentVolumeClaimList{}},
 	"services": {"Service", func(ctx context.Context, a *Actor, v *view.View) error {
 		return a.Objects.applyServices(ctx, v, steps.ApplyServices{Incarnation: 1})

@@ -15,20 +15,21 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/dryrun"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
 // A Pod that ends with its usual grace period keeps its clients for 30 s, if its member is the leader of a cluster that is over.
 func TestAPodThatStopsBrieflyHasTheGracePeriodOfADryRun(t *testing.T) {
 	for _, briefly := range []bool{true, false} {
-		pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(1), nil), Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+		pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", plantest.NameOf(1), nil), Status: corev1.PodStatus{Phase: corev1.PodRunning}}
 		a, v := actorBeside(t, pod)
 		brief := false
 		clustertest.RefusesStop(a.KubeAPI, nil, func(options []client.DeleteOption) bool {
 			brief = slices.Contains(options, client.DeleteOption(client.GracePeriodSeconds(pods.StopGrace)))
 			return false
 		})
-		if err := a.pods.actOnPods(t.Context(), v, steps.DeletePod{Name: clustertest.NameOf(1), Briefly: briefly}); err != nil {
+		if err := a.pods.actOnPods(t.Context(), v, steps.DeletePod{Name: plantest.NameOf(1), Briefly: briefly}); err != nil {
 			t.Fatal(err)
 		}
 		if brief != briefly {
@@ -52,8 +53,8 @@ func newRolling(t *testing.T, answer func(client.Object) error) *rolling {
 // roll deletes the Pod because the spec changed, and reports whether it is gone.
 func (on *rolling) roll(t *testing.T) (gone bool, err error) {
 	t.Helper()
-	err = on.a.Act(t.Context(), on.View, steps.DeletePod{Name: clustertest.NameOf(0), Reason: v1beta2.ReasonRolling})
-	got := on.a.Client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: clustertest.NameOf(0)}, &corev1.Pod{})
+	err = on.a.Act(t.Context(), on.View, steps.DeletePod{Name: plantest.NameOf(0), Reason: v1beta2.ReasonRolling})
+	got := on.a.Client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: plantest.NameOf(0)}, &corev1.Pod{})
 	return apierrors.IsNotFound(got), err
 }
 

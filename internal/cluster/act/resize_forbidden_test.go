@@ -19,13 +19,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
 // A quota, a LimitRange or a missing right forbids a resize for an hour, and then allows it. No member is restarted, and the
 // operator does not write the same note at each try.
 func TestAForbiddenResizeIsTriedAgainAndRestartsNoMember(t *testing.T) {
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.WithResources(clustertest.List("memory=1Gi"), nil))
+	s := clustertest.State(plantest.Formed, plantest.Members(3), clustertest.WithResources(clustertest.List("memory=1Gi"), nil))
 	pod := podToResize(s)
 	pod.Namespace, pod.OwnerReferences = "ns", clustertest.Controlled("uid-example", pod.Name, nil).OwnerReferences
 	a, v := actorBeside(t, pod)

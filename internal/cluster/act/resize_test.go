@@ -18,6 +18,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
@@ -37,7 +38,7 @@ func TestARefusalToResizeIsNotedOnThePod(t *testing.T) {
 		"the API server is busy":            {apierrors.NewTooManyRequests("later", 1), true, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.WithResources(clustertest.List("memory=1Gi"), nil))
+			s := clustertest.State(plantest.Formed, plantest.Members(3), clustertest.WithResources(clustertest.List("memory=1Gi"), nil))
 			pod := podToResize(s)
 			pod.Namespace, pod.OwnerReferences = "ns", clustertest.Controlled("uid-example", pod.Name, nil).OwnerReferences
 			a, v := actorBeside(t, pod)
@@ -78,9 +79,9 @@ func TestARefusalToResizeIsNotedOnThePod(t *testing.T) {
 
 // The user asked for too much memory, the node deferred it, and the user took it back.
 func TestAResizeThatIsTakenBackIsTakenBackInThePod(t *testing.T) {
-	one, big := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.WithResources(clustertest.List("memory=1Gi"), nil)), clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.WithResources(clustertest.List("memory=64Gi"), nil))
+	one, big := clustertest.State(plantest.Formed, plantest.Members(3), clustertest.WithResources(clustertest.List("memory=1Gi"), nil)), clustertest.State(plantest.Formed, plantest.Members(3), clustertest.WithResources(clustertest.List("memory=64Gi"), nil))
 	pod := podToResize(one)
-	pod.Annotations[pods.AnnotationResize] = pods.Text(pods.Resize{Template: pods.Template(big), At: clustertest.Noon})
+	pod.Annotations[pods.AnnotationResize] = pods.Text(pods.Resize{Template: pods.Template(big), At: plantest.Noon})
 	pod.Spec.Containers[0].Resources.Requests = clustertest.List("memory=64Gi")
 	deferred := corev1.PodCondition{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: corev1.PodReasonDeferred}
 	pod.Status.Conditions = append(pod.Status.Conditions, deferred)
@@ -92,7 +93,7 @@ func TestAResizeThatIsTakenBackIsTakenBackInThePod(t *testing.T) {
 	}
 	pod.Namespace, pod.OwnerReferences = "ns", clustertest.Controlled("uid-example", pod.Name, nil).OwnerReferences
 	a, v := actorBeside(t, pod)
-	v.ClusterID, v.Spec.Pod = clustertest.OldID, one.Spec.Pod
+	v.ClusterID, v.Spec.Pod = plantest.OldID, one.Spec.Pod
 	a.Client = interceptor.NewClient(a.Client.(client.WithWatch), interceptor.Funcs{
 		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
 			return nil
@@ -119,10 +120,10 @@ func TestAResizeThatIsTakenBackIsTakenBackInThePod(t *testing.T) {
 // A quota may be raised later. Until then, the other rules must continue, and no member restarts because time has
 // passed.
 func TestAResizeThatAQuotaRefusesStopsNothingElseAndBeginsAnewLater(t *testing.T) {
-	pod := podToResize(clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.WithResources(clustertest.List("memory=1Gi"), nil)))
+	pod := podToResize(clustertest.State(plantest.Formed, plantest.Members(3), clustertest.WithResources(clustertest.List("memory=1Gi"), nil)))
 	pod.Namespace, pod.OwnerReferences = "ns", clustertest.Controlled("uid-example", pod.Name, nil).OwnerReferences
 	a, v := actorBeside(t, pod)
-	v.ClusterID = clustertest.OldID
+	v.ClusterID = plantest.OldID
 	v.Spec.Pod = &v1beta2.PodPolicy{Resources: corev1.ResourceRequirements{Requests: clustertest.List("memory=2Gi")}}
 	a.Client = interceptor.NewClient(a.Client.(client.WithWatch), interceptor.Funcs{
 		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
@@ -132,7 +133,7 @@ func TestAResizeThatAQuotaRefusesStopsNothingElseAndBeginsAnewLater(t *testing.T
 	if err := a.Act(t.Context(), v, steps.ResizePod{Name: pod.Name}); !failure.Skippable(v, "resizePods", steps.Done{}, err) {
 		t.Errorf("the pass ends with %v", err)
 	}
-	v.Now = clustertest.Noon.Add(time.Hour)
+	v.Now = plantest.Noon.Add(time.Hour)
 	_ = a.Act(t.Context(), v, steps.ResizePod{Name: pod.Name})
 	var after corev1.Pod
 	if err := a.Client.Get(t.Context(), client.ObjectKeyFromObject(pod), &after); err != nil {
@@ -147,7 +148,7 @@ func TestAResizeThatAQuotaRefusesStopsNothingElseAndBeginsAnewLater(t *testing.T
 
 // podToResize is the running Pod of a member that was made for a state.
 func podToResize(s state.State) *corev1.Pod {
-	return clustertest.Completed(pods.NewPod(s, steps.CreateMember{Name: clustertest.NameOf(1), Incarnation: 1, Start: state.StartRejoin}, ""))
+	return clustertest.Completed(pods.NewPod(s, steps.CreateMember{Name: plantest.NameOf(1), Incarnation: 1, Start: state.StartRejoin}, ""))
 }
 
 // seenIn is what a look sees of a Pod.

@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -23,7 +24,7 @@ func TestARestoreIsNotCancelledOnAnOldCache(t *testing.T) {
 	restore := func(uid types.UID, deleting bool) client.Object {
 		r := &v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "back", UID: uid}}
 		if deleting {
-			r.DeletionTimestamp, r.Finalizers = &metav1.Time{Time: clustertest.Noon}, []string{"example.com/held"}
+			r.DeletionTimestamp, r.Finalizers = &metav1.Time{Time: plantest.Noon}, []string{"example.com/held"}
 		}
 		return r
 	}

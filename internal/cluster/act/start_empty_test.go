@@ -17,6 +17,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/objects"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 )
@@ -38,7 +39,7 @@ func TestNoPodOfAMemberThatHasStartedStartsEmpty(t *testing.T) {
 				continue
 			}
 			a, v := actorBeside(t)
-			v.State = clustertest.State(clustertest.Formed, clustertest.Members(3))
+			v.State = clustertest.State(plantest.Formed, plantest.Members(3))
 			v.Request = &state.RestoreRequest{Name: "back", UID: "uid-back"}
 			create := steps.CreateMember{Name: clustertest.AheadName, Incarnation: 1, Start: start, Waits: waits}
 			if start == state.StartNew {
@@ -103,8 +104,8 @@ func refusesToStartEmpty(pod *corev1.Pod) bool {
 
 // Pods of the earlier release have --initial-cluster in their command. They are not restarted for that.
 func TestAPodOfAnEarlierReleaseIsNotChanged(t *testing.T) {
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
-	pod := pods.NewPod(s, steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartNew, InitialSize: 3}, "")
+	s := clustertest.State(plantest.Formed, plantest.Members(3))
+	pod := pods.NewPod(s, steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1, Start: state.StartNew, InitialSize: 3}, "")
 	c := &pod.Spec.Containers[0]
 	for i, arg := range c.Command {
 		c.Command[i] = strings.ReplaceAll(arg, "$("+command.EnvInitialCluster+")", pod.Annotations[pods.AnnotationInitialCluster])
@@ -112,41 +113,41 @@ func TestAPodOfAnEarlierReleaseIsNotChanged(t *testing.T) {
 	c.Env = nil
 	delete(pod.Annotations, pods.AnnotationInitialCluster)
 	var m state.Member
-	pods.ObservePod(&m, pod, clustertest.Noon)
+	pods.ObservePod(&m, pod, plantest.Noon)
 	pods.ObserveTemplate(s, &m, pod)
-	if m.MayStartEmpty || m.Outdated || m.Relabel || !strings.Contains(m.Peers, clustertest.NameOf(2)) {
+	if m.MayStartEmpty || m.Outdated || m.Relabel || !strings.Contains(m.Peers, plantest.NameOf(2)) {
 		t.Errorf("%+v", m)
 	}
 }
 
 func TestAClaimThatAMemberHasNotServedOnIsSeen(t *testing.T) {
 	claim := func(uid types.UID, volume string) *corev1.PersistentVolumeClaim {
-		meta := clustertest.Controlled("uid-example", clustertest.NameOf(0), nil)
+		meta := clustertest.Controlled("uid-example", plantest.NameOf(0), nil)
 		meta.UID = uid
 		return &corev1.PersistentVolumeClaim{ObjectMeta: meta, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: volume}}
 	}
-	start, remove := steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, steps.RemoveMember{Name: clustertest.NameOf(0), Cause: state.LostData}
+	start, remove := steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, steps.RemoveMember{Name: plantest.NameOf(0), Cause: state.LostData}
 	for name, test := range map[string]struct {
 		live    *corev1.PersistentVolumeClaim
 		record  map[string]state.VolumeID
 		another bool
 	}{
-		"the same claim":                   {claim("a", "pv-a"), map[string]state.VolumeID{clustertest.NameOf(0): {Claim: "a", Volume: "pv-a"}}, false},
-		"the same volume, claimed again":   {claim("b", "pv-a"), map[string]state.VolumeID{clustertest.NameOf(0): {Claim: "a", Volume: "pv-a"}}, false},
-		"a claim that was bound later":     {claim("a", "pv-a"), map[string]state.VolumeID{clustertest.NameOf(0): {Claim: "a"}}, false},
-		"a copy":                           {claim("b", "pv-b"), map[string]state.VolumeID{clustertest.NameOf(0): {Claim: "a", Volume: "pv-a"}}, true},
-		"a claim that is not bound yet":    {claim("b", ""), map[string]state.VolumeID{clustertest.NameOf(0): {Claim: "a", Volume: "pv-a"}}, true},
+		"the same claim":                   {claim("a", "pv-a"), map[string]state.VolumeID{plantest.NameOf(0): {Claim: "a", Volume: "pv-a"}}, false},
+		"the same volume, claimed again":   {claim("b", "pv-a"), map[string]state.VolumeID{plantest.NameOf(0): {Claim: "a", Volume: "pv-a"}}, false},
+		"a claim that was bound later":     {claim("a", "pv-a"), map[string]state.VolumeID{plantest.NameOf(0): {Claim: "a"}}, false},
+		"a copy":                           {claim("b", "pv-b"), map[string]state.VolumeID{plantest.NameOf(0): {Claim: "a", Volume: "pv-a"}}, true},
+		"a claim that is not bound yet":    {claim("b", ""), map[string]state.VolumeID{plantest.NameOf(0): {Claim: "a", Volume: "pv-a"}}, true},
 		"nothing recorded by this release": {claim("b", "pv-b"), nil, false},
 	} {
 		a, v := actorBeside(t, test.live)
-		v.Members, v.KnownVolumes = []state.Member{{Name: clustertest.NameOf(0), Incarnation: 1}}, test.record
+		v.Members, v.KnownVolumes = []state.Member{{Name: plantest.NameOf(0), Incarnation: 1}}, test.record
 		seen := test.live.DeepCopy()
 		kubecache.Slim(seen)
 		pods.ObserveVolume(&v.Members[0], seen)
 		if got := state.OnAnotherVolume(v.State, v.Members[0]); got != test.another {
 			t.Errorf("%s: another volume: %t", name, got)
 		}
-		v.Members[0] = state.Member{Name: clustertest.NameOf(0), Incarnation: 1} // the cache is old
+		v.Members[0] = state.Member{Name: plantest.NameOf(0), Incarnation: 1} // the cache is old
 		if err := a.confirmer.ConfirmData(t.Context(), v, start); (err != nil) != test.another {
 			t.Errorf("%s: the member starts: %v", name, err)
 		}
@@ -158,16 +159,16 @@ func TestAClaimThatAMemberHasNotServedOnIsSeen(t *testing.T) {
 
 // The API server keeps a volume that was set aside under the name of the member. The member is removed nevertheless.
 func TestAMemberWhoseVolumeIsSetAsideIsRemoved(t *testing.T) {
-	meta := clustertest.Controlled("uid-example", clustertest.NameOf(0), map[string]string{v1beta2.LabelReplacedOf: "example"})
+	meta := clustertest.Controlled("uid-example", plantest.NameOf(0), map[string]string{v1beta2.LabelReplacedOf: "example"})
 	meta.Annotations = map[string]string{v1beta2.AnnotationReplacedAt: "2026-01-01T00:00:00Z"}
 	a, v := actorBeside(t, &corev1.PersistentVolumeClaim{ObjectMeta: meta})
-	if err := a.confirmer.ConfirmData(t.Context(), v, steps.RemoveMember{Name: clustertest.NameOf(0), Cause: state.LostData}); err != nil {
+	if err := a.confirmer.ConfirmData(t.Context(), v, steps.RemoveMember{Name: plantest.NameOf(0), Cause: state.LostData}); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestThePodDisruptionBudgetKeepsTheOnlyCopyAlsoIfItIsNotReady(t *testing.T) {
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
+	s := clustertest.State(plantest.Formed, plantest.Members(3))
 	policy := func() string {
 		return string(*objects.DisruptionBudget(s, steps.ApplyBudget{Incarnation: 1, MinAvailable: 2}).Spec.UnhealthyPodEvictionPolicy)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -32,14 +33,14 @@ func TestOnlyAPodThatHasStoppedIsDeletedWithoutItsKubelet(t *testing.T) {
 		"another Pod with the name runs":      {nil, corev1.PodRunning, false},
 		"another Pod with the name has ended": {nil, corev1.PodFailed, false},
 	} {
-		pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(1), nil), Status: corev1.PodStatus{Phase: test.phase}}
+		pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", plantest.NameOf(1), nil), Status: corev1.PodStatus{Phase: test.phase}}
 		pod.DeletionTimestamp = test.deleted
 		pod.Finalizers = []string{"example.com/held"} // the fake API server keeps no object that is being deleted without one
 		a, v := actorBeside(t, pod)
 		writes := &deletions{Client: a.Client}
 		a.Client = writes
-		v.State = clustertest.State(clustertest.Formed, clustertest.Members(3))
-		err := a.Act(t.Context(), v, steps.ForceDeletePod{Name: clustertest.NameOf(1), Stopped: true})
+		v.State = clustertest.State(plantest.Formed, plantest.Members(3))
+		err := a.Act(t.Context(), v, steps.ForceDeletePod{Name: plantest.NameOf(1), Stopped: true})
 		if deleted := writes.n > 0; deleted != test.gone || errors.Is(err, view.ErrBehind) == test.gone {
 			t.Errorf("%s: deleted %t, error %v", name, deleted, err)
 		}
@@ -48,7 +49,7 @@ func TestOnlyAPodThatHasStoppedIsDeletedWithoutItsKubelet(t *testing.T) {
 
 func TestAPodThatIsGoneNeedsNoDeletion(t *testing.T) {
 	a, v := actorBeside(t)
-	if err := a.Act(t.Context(), v, steps.ForceDeletePod{Name: clustertest.NameOf(1), Stopped: true}); err != nil && !apierrors.IsNotFound(err) {
+	if err := a.Act(t.Context(), v, steps.ForceDeletePod{Name: plantest.NameOf(1), Stopped: true}); err != nil && !apierrors.IsNotFound(err) {
 		t.Error(err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -34,7 +35,7 @@ func (j judging) Remove(ctx context.Context, id etcd.ID) error {
 // good. The other members would have accepted it. But the leader is mostly right, for example for 5 s after a member was added. So the others are asked
 // only if it refuses for long.
 func TestAChangeThatTheLeaderRefusesIsAskedOfTheOthers(t *testing.T) {
-	remove := steps.RemoveMember{Name: clustertest.NameOf(2), ID: 3}
+	remove := steps.RemoveMember{Name: plantest.NameOf(2), ID: 3}
 	for name, test := range map[string]struct {
 		connected []bool
 		lasted    time.Duration
@@ -47,7 +48,7 @@ func TestAChangeThatTheLeaderRefusesIsAskedOfTheOthers(t *testing.T) {
 		"no member that may answer":                        {[]bool{false, false, true}, time.Hour, 2, true},
 	} {
 		a, v := actorBeside(t)
-		v.State = clustertest.State(clustertest.Formed, clustertest.Members(3))
+		v.State = clustertest.State(plantest.Formed, plantest.Members(3))
 		v.Waiting.Saw(plan.Waits(v.State, plan.RefusedForNow(v.State, remove, "")), v.Now.Add(-test.lasted))
 		asked := 0
 		for i := range v.Members {

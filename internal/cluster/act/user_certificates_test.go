@@ -16,6 +16,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/secrets"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -24,7 +25,7 @@ import (
 func issuingBeside(t *testing.T, objects ...client.Object) (*Actor, *view.View) {
 	t.Helper()
 	a, v := actorBeside(t, objects...)
-	v.State = clustertest.State(clustertest.Formed, clustertest.Members(3), func(s *state.State) {
+	v.State = clustertest.State(plantest.Formed, plantest.Members(3), func(s *state.State) {
 		s.Spec.TLS = &v1beta2.TLSPolicy{AcceptClients: v1beta2.AcceptClientsOfCluster, CertManager: &v1beta2.CertManagerTLS{IssuerRef: v1beta2.IssuerRef{Name: "ca"}}}
 	})
 	return a, v

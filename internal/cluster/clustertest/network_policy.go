@@ -8,6 +8,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
 
 // Sidecar is a port of a container of the user.
@@ -18,7 +19,7 @@ func matching(key, value string) *metav1.LabelSelector {
 }
 
 // Limited sets spec.networkPolicy.
-func Limited(asked v1beta2.MemberNetworkPolicy) Change {
+func Limited(asked v1beta2.MemberNetworkPolicy) plantest.Change {
 	return func(s *state.State) { s.Spec.NetworkPolicy = &asked }
 }
 

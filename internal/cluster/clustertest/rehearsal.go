@@ -18,6 +18,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
@@ -38,7 +39,7 @@ func RefusesStop(api *view.KubeAPI, answer error, refuses func([]client.DeleteOp
 			if !slices.Contains(options, client.DeleteOption(client.DryRunAll)) {
 				*deleted++
 			}
-			if object.GetName() == NameOf(1) && refuses(options) {
+			if object.GetName() == plantest.NameOf(1) && refuses(options) {
 				return answer
 			}
 			return c.Delete(ctx, object, options...)
@@ -54,11 +55,11 @@ func NewRehearsal(t *testing.T, answer func(client.Object) error) *Rehearsal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := State(Formed, Members(1))
+	s := State(plantest.Formed, plantest.Members(1))
 	cluster := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, UID: s.UID, Generation: 1}}
 	on := &Rehearsal{View: &view.View{State: s, Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &state.Waiting{}}}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Namespace: s.Namespace, Name: NameOf(0), UID: "pod", OwnerReferences: []metav1.OwnerReference{{UID: s.UID, Controller: ptr.To(true)}},
+		Namespace: s.Namespace, Name: plantest.NameOf(0), UID: "pod", OwnerReferences: []metav1.OwnerReference{{UID: s.UID, Controller: ptr.To(true)}},
 	}}
 	pod.Spec.Containers = []corev1.Container{{Name: lifecycle.EtcdContainer, Resources: corev1.ResourceRequirements{
 		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m")},
@@ -67,7 +68,7 @@ func NewRehearsal(t *testing.T, answer func(client.Object) error) *Rehearsal {
 	api := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(pod, cluster.DeepCopy()).Build(), interceptor.Funcs{
 		Create: func(_ context.Context, _ client.WithWatch, object client.Object, options ...client.CreateOption) error {
 			on.Created++
-			if len(options) != 1 || options[0] != client.CreateOption(client.DryRunAll) || object.GetName() == NameOf(0) {
+			if len(options) != 1 || options[0] != client.CreateOption(client.DryRunAll) || object.GetName() == plantest.NameOf(0) {
 				t.Errorf("%s is created with %v, want a dry run of another name", object.GetName(), options)
 			}
 			return answer(object)

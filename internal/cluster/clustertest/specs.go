@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
 
 const (
@@ -118,19 +119,19 @@ func BySignedURL(s *state.State) {
 
 // PodTests are the Pods that are kept in testdata, each under its name.
 var PodTests = map[string]podTest{
-	"new":         {State: State(Initial(3), Begun), Member: steps.CreateMember{Name: NameOf(0), Incarnation: 1, InitialSize: 3, Start: state.StartNew}},
-	"join":        {State: State(Formed, Members(2), With(2, justAdded)), Member: steps.CreateMember{Name: NameOf(2), Incarnation: 1, Start: state.StartJoin}},
-	"wait":        {State: State(Formed, Members(3)), Member: steps.CreateMember{Name: NameOf(3), Incarnation: 1, Start: state.StartJoin, Waits: true}},
-	"rejoin":      {State: State(Formed, Members(3), With(1, WithoutPod)), Member: steps.CreateMember{Name: NameOf(1), Incarnation: 1, Start: state.StartRejoin}},
-	"force":       {State: State(Formed, Members(3), NoQuorum, With(0, WithoutPod), With(1, Gone), With(2, Gone), Consenting, Forcing(0)), Member: steps.CreateMember{Name: NameOf(0), Incarnation: 1, Start: state.StartForce}},
-	"seed":        {State: State(Formed, Members(3), Restored(v1beta2.RestoreSeeding), FromBucket), Member: steps.CreateMember{Name: SeedName, Incarnation: 2, Start: state.StartSeed}},
-	"seed-signed": {State: State(Formed, Members(3), Restored(v1beta2.RestoreSeeding), FromBucket, BySignedURL), Member: steps.CreateMember{Name: SeedName, Incarnation: 2, Start: state.StartSeed}},
-	"tls":         {State: State(Formed, Members(3), WithTLS), Member: steps.CreateMember{Name: NameOf(1), Incarnation: 1, Start: state.StartRejoin}},
-	"emptydir":    {State: State(Ephemeral), Member: steps.CreateMember{Name: NameOf(0), Incarnation: 1, InitialSize: 3, Start: state.StartNew}},
-	"policy":      {State: State(Initial(1), Begun, Policy(EveryField)), Member: steps.CreateMember{Name: NameOf(0), Incarnation: 1, InitialSize: 1, Start: state.StartNew}},
-	"old-etcd":    {State: State(Initial(1), Begun, OfVersion("3.2.13")), Member: steps.CreateMember{Name: NameOf(0), Incarnation: 1, InitialSize: 1, Start: state.StartNew}},
-	"options":     {State: State(Formed, Members(3), WithOptions), Member: steps.CreateMember{Name: NameOf(1), Incarnation: 1, Start: state.StartRejoin}},
-	"beside":      {State: State(Formed, Members(3), WithContainers), Member: steps.CreateMember{Name: NameOf(1), Incarnation: 1, Start: state.StartRejoin}},
+	"new":         {State: State(plantest.Initial(3), plantest.Begun), Member: steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1, InitialSize: 3, Start: state.StartNew}},
+	"join":        {State: State(plantest.Formed, plantest.Members(2), plantest.With(2, plantest.JustAdded)), Member: steps.CreateMember{Name: plantest.NameOf(2), Incarnation: 1, Start: state.StartJoin}},
+	"wait":        {State: State(plantest.Formed, plantest.Members(3)), Member: steps.CreateMember{Name: plantest.NameOf(3), Incarnation: 1, Start: state.StartJoin, Waits: true}},
+	"rejoin":      {State: State(plantest.Formed, plantest.Members(3), plantest.With(1, plantest.WithoutPod)), Member: steps.CreateMember{Name: plantest.NameOf(1), Incarnation: 1, Start: state.StartRejoin}},
+	"force":       {State: State(plantest.Formed, plantest.Members(3), plantest.NoQuorum, plantest.With(0, plantest.WithoutPod), plantest.With(1, plantest.Gone), plantest.With(2, plantest.Gone), Consenting, Forcing(0)), Member: steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1, Start: state.StartForce}},
+	"seed":        {State: State(plantest.Formed, plantest.Members(3), Restored(v1beta2.RestoreSeeding), FromBucket), Member: steps.CreateMember{Name: SeedName, Incarnation: 2, Start: state.StartSeed}},
+	"seed-signed": {State: State(plantest.Formed, plantest.Members(3), Restored(v1beta2.RestoreSeeding), FromBucket, BySignedURL), Member: steps.CreateMember{Name: SeedName, Incarnation: 2, Start: state.StartSeed}},
+	"tls":         {State: State(plantest.Formed, plantest.Members(3), plantest.WithTLS), Member: steps.CreateMember{Name: plantest.NameOf(1), Incarnation: 1, Start: state.StartRejoin}},
+	"emptydir":    {State: State(plantest.Ephemeral), Member: steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1, InitialSize: 3, Start: state.StartNew}},
+	"policy":      {State: State(plantest.Initial(1), plantest.Begun, plantest.Policy(EveryField)), Member: steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1, InitialSize: 1, Start: state.StartNew}},
+	"old-etcd":    {State: State(plantest.Initial(1), plantest.Begun, plantest.OfVersion("3.2.13")), Member: steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1, InitialSize: 1, Start: state.StartNew}},
+	"options":     {State: State(plantest.Formed, plantest.Members(3), WithOptions), Member: steps.CreateMember{Name: plantest.NameOf(1), Incarnation: 1, Start: state.StartRejoin}},
+	"beside":      {State: State(plantest.Formed, plantest.Members(3), WithContainers), Member: steps.CreateMember{Name: plantest.NameOf(1), Incarnation: 1, Start: state.StartRejoin}},
 }
 
 func (e ErrText) Error() string { return string(e) }
@@ -146,8 +147,8 @@ func List(pairs ...string) corev1.ResourceList {
 }
 
 // WithResources sets the resources of etcd.
-func WithResources(requests, limits corev1.ResourceList) Change {
-	return Policy(v1beta2.PodPolicy{Resources: corev1.ResourceRequirements{Requests: requests, Limits: limits}})
+func WithResources(requests, limits corev1.ResourceList) plantest.Change {
+	return plantest.Policy(v1beta2.PodPolicy{Resources: corev1.ResourceRequirements{Requests: requests, Limits: limits}})
 }
 
 // FullService sets every field of spec.service.
@@ -162,10 +163,12 @@ var FullService = v1beta2.ServicePolicy{
 }
 
 // WithService sets spec.service.
-func WithService(p v1beta2.ServicePolicy) Change { return func(s *state.State) { s.Spec.Service = &p } }
+func WithService(p v1beta2.ServicePolicy) plantest.Change {
+	return func(s *state.State) { s.Spec.Service = &p }
+}
 
 // AheadName is the name of a member that the operator prepares before it is needed.
-var AheadName = NameOf(3)
+var AheadName = plantest.NameOf(3)
 
 // Completed gives a Pod what kubelet and API server add when it runs.
 func Completed(pod *corev1.Pod) *corev1.Pod {

@@ -16,6 +16,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 )
@@ -34,7 +35,7 @@ func Beside(t *testing.T, objects ...client.Object) (*view.KubeAPI, *view.View) 
 		t.Fatal(err)
 	}
 	v := &view.View{State: state.NewState(cluster), Cluster: cluster, Repeats: &plan.Repeats{}, Waits: &state.Waiting{}, Addresses: map[string]string{}, Classes: map[string]string{}}
-	v.Now = Noon
+	v.Now = plantest.Noon
 	return &view.KubeAPI{Client: c, APIReader: c}, v
 }
 

@@ -7,13 +7,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
 func TestNoMemberIsRemovedOnARememberedAnswer(t *testing.T) {
-	v := &view.View{State: clustertest.State(clustertest.Formed, clustertest.Members(3)), Remembered: true}
-	remove := steps.RemoveMember{ID: 1, Name: clustertest.NameOf(1)}
-	for _, step := range []steps.Step{remove, steps.DeletePod{Name: clustertest.NameOf(0)}, steps.MoveLeader{}, steps.BeginRecovery{}, steps.CreateMember{Start: state.StartForce}} {
+	v := &view.View{State: clustertest.State(plantest.Formed, plantest.Members(3)), Remembered: true}
+	remove := steps.RemoveMember{ID: 1, Name: plantest.NameOf(1)}
+	for _, step := range []steps.Step{remove, steps.DeletePod{Name: plantest.NameOf(0)}, steps.MoveLeader{}, steps.BeginRecovery{}, steps.CreateMember{Start: state.StartForce}} {
 		if err := Asked(v, step); !errors.Is(err, view.ErrRemembered) {
 			t.Errorf("%T: %v, expected an error", step, err)
 		}

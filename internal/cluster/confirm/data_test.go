@@ -12,12 +12,13 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
 func TestAVolumeInPhaseLostIsConfirmedToHaveNoData(t *testing.T) {
-	name := clustertest.NameOf(0)
+	name := plantest.NameOf(0)
 	volume := &corev1.PersistentVolumeClaim{ObjectMeta: clustertest.Controlled("uid-example", name, nil), Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimLost}}
 	c, v := confirmerBeside(t, volume)
 	if err := c.confirmAbsent(t.Context(), v, &corev1.PersistentVolumeClaim{}, name); err != nil {
@@ -29,7 +30,7 @@ func TestAVolumeInPhaseLostIsConfirmedToHaveNoData(t *testing.T) {
 }
 
 func TestAMemberWhosePodIsReadyIsNotRemovedOnAnOldCache(t *testing.T) {
-	name := clustertest.NameOf(0)
+	name := plantest.NameOf(0)
 	pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", name, nil)}
 	step := steps.RemoveMember{Name: name, Cause: "it has not served for 5m"}
 	c, v := confirmerBeside(t, pod.DeepCopy())
@@ -46,19 +47,19 @@ func TestAMemberWhosePodIsReadyIsNotRemovedOnAnOldCache(t *testing.T) {
 // The cache is of five minutes ago, when the member started. It has served since, and a drain has just stopped it.
 func TestAMemberThatServedMeanwhileIsNotRemovedOnAnOldCache(t *testing.T) {
 	notReady := func(since time.Time) *corev1.Pod {
-		pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(0), nil)}
+		pod := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", plantest.NameOf(0), nil)}
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(since)}}
 		return pod
 	}
-	step := steps.RemoveMember{Name: clustertest.NameOf(0), Cause: "it has not served for 5m"}
+	step := steps.RemoveMember{Name: plantest.NameOf(0), Cause: "it has not served for 5m"}
 	for name, test := range map[string]struct {
 		live *corev1.Pod
 		want error
 	}{
-		"it has been so since the cache saw it": {notReady(clustertest.Noon.Add(-5 * time.Minute)), nil},
-		"it has served meanwhile":               {notReady(clustertest.Noon), view.ErrBehind},
+		"it has been so since the cache saw it": {notReady(plantest.Noon.Add(-5 * time.Minute)), nil},
+		"it has served meanwhile":               {notReady(plantest.Noon), view.ErrBehind},
 	} {
-		c, v := confirmerBeside(t, notReady(clustertest.Noon.Add(-5*time.Minute)))
+		c, v := confirmerBeside(t, notReady(plantest.Noon.Add(-5*time.Minute)))
 		live, _ := confirmerBeside(t, test.live)
 		c.APIReader = live.Client
 		if err := c.ConfirmData(t.Context(), v, step); !errors.Is(err, test.want) {
@@ -69,12 +70,12 @@ func TestAMemberThatServedMeanwhileIsNotRemovedOnAnOldCache(t *testing.T) {
 
 // leaving is an object that is being deleted.
 func leaving(m metav1.ObjectMeta) metav1.ObjectMeta {
-	m.DeletionTimestamp, m.Finalizers = &metav1.Time{Time: clustertest.Noon}, []string{"kubernetes.io/pvc-protection"}
+	m.DeletionTimestamp, m.Finalizers = &metav1.Time{Time: plantest.Noon}, []string{"kubernetes.io/pvc-protection"}
 	return m
 }
 
 func TestDataIsNotCalledGoneAndNoNameIsReusedWhileTheVolumeExists(t *testing.T) {
-	name := clustertest.NameOf(0)
+	name := plantest.NameOf(0)
 	gone := steps.RemoveMember{ID: 1, Name: name, Cause: state.LostData}
 	added := steps.AddLearner{Name: name}
 	ready := corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}

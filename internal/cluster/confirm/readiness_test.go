@@ -12,6 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -19,7 +20,7 @@ import (
 // stopped, so the restart took the quorum (SIM_SEED=21, world 15).
 func TestAMemberIsRestartedOnlyIfTheReadyPodsThatCountAreStillReady(t *testing.T) {
 	pod := func(i int, changes ...func(*corev1.Pod)) client.Object {
-		p := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(i), nil)}
+		p := &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", plantest.NameOf(i), nil)}
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 		for _, change := range changes {
 			change(p)
@@ -28,7 +29,7 @@ func TestAMemberIsRestartedOnlyIfTheReadyPodsThatCountAreStillReady(t *testing.T
 	}
 	unready := func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse }
 	stopping := func(p *corev1.Pod) {
-		p.DeletionTimestamp, p.Finalizers = &metav1.Time{Time: clustertest.Noon}, []string{"example.com/held"}
+		p.DeletionTimestamp, p.Finalizers = &metav1.Time{Time: plantest.Noon}, []string{"example.com/held"}
 	}
 	foreign := func(p *corev1.Pod) { p.OwnerReferences[0].UID = "uid-other" }
 	for name, test := range map[string]struct {
@@ -47,8 +48,8 @@ func TestAMemberIsRestartedOnlyIfTheReadyPodsThatCountAreStillReady(t *testing.T
 		for _, reason := range []string{v1beta2.ReasonRotatingCertificates, v1beta2.ReasonCertificateLacksName, v1beta2.ReasonSettling, v1beta2.ReasonResizingVolume} {
 			c, v := confirmerBeside(t, test.live...)
 			unseen := func(m *state.Member) { m.Trust, m.Answers, m.Serving = "old", false, false }
-			v.State = clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.With(1, unseen, func(m *state.Member) { m.PodReady = test.ready }), clustertest.With(2, unseen))
-			if err := c.ConfirmData(t.Context(), v, steps.DeletePod{Name: clustertest.NameOf(1), Reason: reason}); !errors.Is(err, test.want) {
+			v.State = clustertest.State(plantest.Formed, plantest.Members(3), plantest.With(1, unseen, func(m *state.Member) { m.PodReady = test.ready }), plantest.With(2, unseen))
+			if err := c.ConfirmData(t.Context(), v, steps.DeletePod{Name: plantest.NameOf(1), Reason: reason}); !errors.Is(err, test.want) {
 				t.Errorf("%s (%s): %v, want %v", name, reason, err, test.want)
 			}
 		}
@@ -58,8 +59,8 @@ func TestAMemberIsRestartedOnlyIfTheReadyPodsThatCountAreStillReady(t *testing.T
 // What counts by no Pod is not held up by Pods that change: a person has asked for it, or all members serve.
 func TestAMemberStopsForHibernationWhateverTheOtherPodsAre(t *testing.T) {
 	c, v := confirmerBeside(t)
-	v.State = clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.With(2, clustertest.Silent))
-	if err := c.ConfirmData(t.Context(), v, steps.DeletePod{Name: clustertest.NameOf(1), Reason: v1beta2.ReasonHibernating}); err != nil {
+	v.State = clustertest.State(plantest.Formed, plantest.Members(3), plantest.With(2, plantest.Silent))
+	if err := c.ConfirmData(t.Context(), v, steps.DeletePod{Name: plantest.NameOf(1), Reason: v1beta2.ReasonHibernating}); err != nil {
 		t.Error(err)
 	}
 }

@@ -14,11 +14,12 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/dryrun"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
 
 // A webhook refused to delete one of the old members when the others had stopped. Neither they nor the seed served.
 func TestARestoreStopsNoMemberIfOneOfThemCannotBeDeleted(t *testing.T) {
-	refused := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, clustertest.NameOf(1), errors.New("a policy protects it"))
+	refused := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, plantest.NameOf(1), errors.New("a policy protects it"))
 	for name, test := range map[string]struct {
 		answer error
 		ended  bool
@@ -31,13 +32,13 @@ func TestARestoreStopsNoMemberIfOneOfThemCannotBeDeleted(t *testing.T) {
 	} {
 		var pods []client.Object
 		for i := range 3 {
-			pods = append(pods, &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", clustertest.NameOf(i), nil), Status: corev1.PodStatus{Phase: corev1.PodRunning}})
+			pods = append(pods, &corev1.Pod{ObjectMeta: clustertest.Controlled("uid-example", plantest.NameOf(i), nil), Status: corev1.PodStatus{Phase: corev1.PodRunning}})
 		}
 		if test.ended {
 			pods[1].(*corev1.Pod).Status.Phase = corev1.PodFailed
 		}
 		c, v := confirmerBeside(t, pods...)
-		v.State = clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.Asked)
+		v.State = clustertest.State(plantest.Formed, plantest.Members(3), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.Asked)
 		deleted := clustertest.RefusesStop(c.KubeAPI, test.answer, func([]client.DeleteOption) bool { return true })
 		// Without the first check, restore-operator would save another full copy every 30 minutes while the deletion is refused.
 		for _, planned := range []steps.Step{steps.AwaitSafetySnapshot{}, steps.BeginSwitch{}} {

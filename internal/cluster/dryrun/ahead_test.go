@@ -19,6 +19,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -120,8 +121,8 @@ func TestNoPodIsTriedAheadDuringARepair(t *testing.T) {
 		step   steps.Step
 		change func(*view.View)
 	}{
-		"a step was carried out":  {steps.CreateMember{Name: clustertest.NameOf(0)}, func(*view.View) {}},
-		"a member does not serve": {steps.Wait{}, func(v *view.View) { clustertest.Silent(&v.Members[0]) }},
+		"a step was carried out":  {steps.CreateMember{Name: plantest.NameOf(0)}, func(*view.View) {}},
+		"a member does not serve": {steps.Wait{}, func(v *view.View) { plantest.Silent(&v.Members[0]) }},
 		"no quorum answers":       {steps.Wait{}, func(v *view.View) { v.MembershipKnown = false }},
 		"a member is missing":     {steps.Wait{}, func(v *view.View) { v.Spec.Size = 3 }},
 		"the cluster is paused":   {steps.Idle{}, func(v *view.View) { v.Spec.Paused = true }},
@@ -143,7 +144,7 @@ func TestNoPodIsTriedAheadDuringARepair(t *testing.T) {
 // An operator that restarts finds a thousand clusters. It must not send a thousand Pods through the webhooks of the cluster at once.
 func TestDryRunsOfManyClustersAreSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		limits, now := NewForesight(), clustertest.Noon
+		limits, now := NewForesight(), plantest.Noon
 		var running, most, began atomic.Int32
 		const seconds = 60
 		for range seconds {

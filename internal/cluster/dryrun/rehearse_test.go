@@ -14,13 +14,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
 
 func TestNoLearnerIsAddedThatAQuotaRefuses(t *testing.T) {
 	on := clustertest.NewRehearsal(t, func(o client.Object) error {
 		return apierrors.NewForbidden(clustertest.PodResource, o.GetName(), clustertest.ErrText("exceeded quota: compute, requested: pods=1, used: pods=3, limited: pods=3"))
 	})
-	err := (&Rehearsals{Lists: &kubecache.Lists{KubeAPI: on.API}}).Rehearse(t.Context(), on.View, clustertest.NameOf(3), state.StartJoin)
+	err := (&Rehearsals{Lists: &kubecache.Lists{KubeAPI: on.API}}).Rehearse(t.Context(), on.View, plantest.NameOf(3), state.StartJoin)
 	if _, refused := RefusedStep(err); !refused {
 		t.Errorf("the answer is %v, want a refusal", err)
 	}

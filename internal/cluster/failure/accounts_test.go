@@ -9,12 +9,13 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
 
 // etcd elected a leader while users were changed, and the status demanded that a person acts. Tools for deployments then give up.
 func TestAFailedChangeOfUsersIsStalledOnlyIfItLasts(t *testing.T) {
 	_, v := clustertest.Beside(t)
-	v.State = clustertest.State(clustertest.Formed, clustertest.Members(3))
+	v.State = clustertest.State(plantest.Formed, plantest.Members(3))
 	for lasted, stalled := range map[time.Duration]bool{0: false, time.Hour: true} {
 		wait, is := WaitInstead(v, steps.ChangeAccounts{}, context.DeadlineExceeded)
 		v.Waiting.Saw(plan.Waits(v.State, wait), v.Now.Add(-lasted))

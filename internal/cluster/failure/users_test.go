@@ -8,6 +8,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -15,7 +16,7 @@ import (
 // repaired until the operator restarted.
 func TestARequestForTheCertificateOfAUserThatFailsHoldsUpNoRepair(t *testing.T) {
 	gone := apierrors.NewGenericServerResponse(404, "patch", schema.GroupResource{Group: "cert-manager.io", Resource: "certificates"}, "example-shop", "404 page not found", 0, true)
-	v := &view.View{State: clustertest.State(clustertest.Formed, clustertest.Members(3))}
+	v := &view.View{State: clustertest.State(plantest.Formed, plantest.Members(3))}
 	for _, step := range []steps.Step{steps.RequestUserCertificates{What: "user shop"}, steps.WithdrawUserCertificates{What: "user old"}} {
 		if !Skippable(v, "requestUsers", step, gone) {
 			t.Errorf("the pass ends with %T", step)

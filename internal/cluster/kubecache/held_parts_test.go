@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/heaptest"
 )
@@ -115,8 +116,8 @@ func eachList(v reflect.Value, depth int, visit func(list reflect.Value, path st
 
 // If the Pod of a usual member counted as too large, the operator would take the member for one without a Pod.
 func TestThePodOfAUsualMemberIsFarBelowTheBound(t *testing.T) {
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
-	pod := pods.NewPod(s, steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1}, "image")
+	s := clustertest.State(plantest.Formed, plantest.Members(3))
+	pod := pods.NewPod(s, steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1}, "image")
 	if whole := HeldSize(pod); whole < 1<<10 || whole > maxComparedPod/2 {
 		t.Errorf("it takes %d bytes", whole)
 	}

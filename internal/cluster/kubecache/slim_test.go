@@ -13,13 +13,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
 // A tool removed the annotation about the start, so the cached Pod did not show the flag any more. The client Service selected a survivor
 // that had lost its membership. A restore counted it as one of three voters.
 func TestACachedPodShowsThatEtcdWasForcedToStartAlone(t *testing.T) {
-	pod := pods.NewPod(clustertest.State(clustertest.Formed, clustertest.Members(3)), steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartForce}, clustertest.SeedImage)
+	pod := pods.NewPod(clustertest.State(plantest.Formed, plantest.Members(3)), steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1, Start: state.StartForce}, clustertest.SeedImage)
 	delete(pod.Annotations, pods.AnnotationStart)
 	if _, err := Strip(pod); err != nil {
 		t.Fatal(err)
@@ -31,8 +32,8 @@ func TestACachedPodShowsThatEtcdWasForcedToStartAlone(t *testing.T) {
 
 // A Pod of an earlier release has no note of the spec that it was created for, so all of it is compared with the spec.
 func TestThePodOfAnEarlierReleaseIsCachedAsAWhole(t *testing.T) {
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
-	pod := pods.NewPod(s, steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, clustertest.SeedImage)
+	s := clustertest.State(plantest.Formed, plantest.Members(3))
+	pod := pods.NewPod(s, steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, clustertest.SeedImage)
 	delete(pod.Annotations, pods.AnnotationTemplate)
 	cached, err := Strip(pod.DeepCopy())
 	if err != nil || !cmp.Equal(cached, pod) {
@@ -41,8 +42,8 @@ func TestThePodOfAnEarlierReleaseIsCachedAsAWhole(t *testing.T) {
 }
 
 func TestAPassSeesTheSameInACachedVolume(t *testing.T) {
-	now := metav1.NewTime(clustertest.Noon)
-	volume := pods.NewVolume(clustertest.State(clustertest.Policy(clustertest.EveryField)), steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1})
+	now := metav1.NewTime(plantest.Noon)
+	volume := pods.NewVolume(clustertest.State(plantest.Policy(clustertest.EveryField)), steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1})
 	volume.OwnerReferences, volume.Labels[v1beta2.LabelReplacedOf] = clustertest.Controlled("uid-example", "example", nil).OwnerReferences, "example"
 	volume.Status = corev1.PersistentVolumeClaimStatus{
 		Phase: corev1.ClaimBound, Capacity: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("2Gi")},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
 
 // late makes all answers too old to be used, as if the cluster had waited long for its turn.
@@ -51,7 +52,7 @@ func TestAPassThatComesTooLateAsksAMemberThatHungAgain(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a := newAsking(t)
 				for _, i := range hangs {
-					a.hang(clustertest.NameOf(i), true)
+					a.hang(plantest.NameOf(i), true)
 				}
 				if _, complete, _ := a.pass(t); complete {
 					t.Fatal("the first pass waited for all answers")

@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/metrics"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/queue"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -38,7 +39,7 @@ func newAsking(t *testing.T) *asking {
 	}
 	a := &asking{hangs: map[string]bool{}, dials: map[string]int{}}
 	t.Cleanup(func() { <-time.After(time.Minute) }) // by the clock of the test: all questions end
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
+	s := clustertest.State(plantest.Formed, plantest.Members(3))
 	var membership []etcd.Member
 	for _, m := range s.Members {
 		membership = append(membership, etcd.Member{ID: m.ID, Name: m.Name, ClientURLs: []string{state.ClientURL(s, m.Name)}})
@@ -50,7 +51,7 @@ func newAsking(t *testing.T) *asking {
 			if state.ClientURL(s, m.Name) == endpoint.URL {
 				a.dials[m.Name]++
 				var login *clustertest.SlowPassword
-				if m.Name == clustertest.NameOf(1) {
+				if m.Name == plantest.NameOf(1) {
 					login = a.login
 				}
 				return clustertest.FakeMember{Takes: a.takes, Password: login, Membership: membership, Hangs: a.hangs[m.Name], Answer: etcd.Status{ClusterID: m.ClusterID, MemberID: m.ID, LeaderID: 1, Version: m.Version}}, nil
@@ -69,8 +70,8 @@ func (a *asking) known() *openQuestions {
 // pass asks the members once, and returns how long that took.
 func (a *asking) pass(t *testing.T) (v *view.View, complete bool, took time.Duration) {
 	t.Helper()
-	v = &view.View{State: clustertest.State(clustertest.Formed), Addresses: map[string]string{}}
-	for _, m := range clustertest.State(clustertest.Formed, clustertest.Members(3)).Members {
+	v = &view.View{State: clustertest.State(plantest.Formed), Addresses: map[string]string{}}
+	for _, m := range clustertest.State(plantest.Formed, plantest.Members(3)).Members {
 		v.Members = append(v.Members, state.Member{Name: m.Name, Incarnation: 1, Volume: m.Volume, Pod: m.Pod, PodReady: true, InService: true})
 		v.Addresses[m.Name] = "192.0.2.1"
 	}
@@ -110,7 +111,7 @@ func TestAMemberThatHangsHoldsAWorkerOnlyForTheGracePeriod(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsking(t)
-		a.silent(t, clustertest.NameOf(1))
+		a.silent(t, plantest.NameOf(1))
 		for range 3 {
 			v, complete, took := a.pass(t)
 			if !complete || took > grace || v.Members[1].Serving || !v.Remembered {
@@ -119,7 +120,7 @@ func TestAMemberThatHangsHoldsAWorkerOnlyForTheGracePeriod(t *testing.T) {
 		}
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if n := a.dials[clustertest.NameOf(1)]; n > 2 {
+		if n := a.dials[plantest.NameOf(1)]; n > 2 {
 			t.Errorf("the member that hangs was asked %d times, expected once, and then once at a time apart from the passes", n)
 		}
 	})
@@ -162,8 +163,8 @@ func TestAMemberThatHungIsAskedApartAndWakesItsClusterWhenItAnswers(t *testing.T
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsking(t)
-		a.silent(t, clustertest.NameOf(1))
-		a.hang(clustertest.NameOf(1), false)
+		a.silent(t, plantest.NameOf(1))
+		a.hang(plantest.NameOf(1), false)
 		deadline := time.After(AskTimeout / 2) // a pause of AskTimeout would delay each new member
 		for woken := false; !woken; {
 			a.pass(t)
@@ -185,7 +186,7 @@ func TestAMemberThatHangsIsAskedAgainIfAStepNeedsItsAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsking(t)
-		a.silent(t, clustertest.NameOf(1))
+		a.silent(t, plantest.NameOf(1))
 		if v, _, _ := a.pass(t); !v.Remembered {
 			t.Fatal("the pass does not plan on an earlier answer")
 		}
@@ -204,9 +205,9 @@ func TestAnAnswerOfAnEarlierPodIsNotUsed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsking(t)
-		a.silent(t, clustertest.NameOf(1))
-		a.hang(clustertest.NameOf(1), false)
-		a.known().Questions[clustertest.NameOf(1)].address = "192.0.2.9"
+		a.silent(t, plantest.NameOf(1))
+		a.hang(plantest.NameOf(1), false)
+		a.known().Questions[plantest.NameOf(1)].address = "192.0.2.9"
 		if v, complete, _ := a.pass(t); !complete || !v.Members[1].Serving {
 			t.Errorf("complete: %t, member: %+v", complete, v.Members[1])
 		}
@@ -224,16 +225,16 @@ func TestTheAnswersOfMembersThatHangForDifferentTimesAreUsedTogether(t *testing.
 			close(q.Done)
 			return q
 		}
-		a.known().Questions = map[string]*Question{clustertest.NameOf(0): hung(10 * time.Second), clustertest.NameOf(1): hung(0)}
+		a.known().Questions = map[string]*Question{plantest.NameOf(0): hung(10 * time.Second), plantest.NameOf(1): hung(0)}
 		v, complete, _ := a.pass(t)
 		if !complete || v.Remembered {
 			t.Errorf("complete: %t, remembered: %t, expected that the pass uses both answers", complete, v.Remembered)
 		}
-		a.known().Questions = map[string]*Question{clustertest.NameOf(0): hung(11 * time.Second), clustertest.NameOf(1): hung(11 * time.Second)}
+		a.known().Questions = map[string]*Question{plantest.NameOf(0): hung(11 * time.Second), plantest.NameOf(1): hung(11 * time.Second)}
 		if v, _, _ := a.pass(t); !v.Remembered {
 			t.Error("answers that are old are used as if the members had just been asked")
 		}
-		a.known().Questions = map[string]*Question{clustertest.NameOf(0): hung(10 * time.Second), clustertest.NameOf(1): hung(10 * time.Second)}
+		a.known().Questions = map[string]*Question{plantest.NameOf(0): hung(10 * time.Second), plantest.NameOf(1): hung(10 * time.Second)}
 		if v, _, _ := a.pass(t); v.Remembered || !v.Members[0].Serving || !v.Members[1].Serving {
 			t.Errorf("answers that are old, and that no pass has used, are used: %+v", v.Members[:2])
 		}

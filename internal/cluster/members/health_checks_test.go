@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 )
 
 var aCluster = client.ObjectKey{Namespace: "ns", Name: "example"}
@@ -58,16 +57,16 @@ func TestAMemberThatIsNotHealthyStartsAFullLookAtOnce(t *testing.T) {
 
 func TestNoHealthIsCheckedWhileAClusterIsLookedAt(t *testing.T) {
 	h := NewHealthChecks(nil, func(metav1.ObjectMeta) { t.Error("a check that the look outran started another look") })
-	h.Resume(aCluster, []string{"192.0.2.1"}, time.Second, clustertest.Noon)
-	if due := h.Due(clustertest.Noon.Add(time.Second / 2)); len(due) != 0 {
+	h.Resume(aCluster, []string{"192.0.2.1"}, time.Second, plantest.Noon)
+	if due := h.Due(plantest.Noon.Add(time.Second / 2)); len(due) != 0 {
 		t.Errorf("checked before the interval has passed: %v", due)
 	}
-	if due := h.Due(clustertest.Noon.Add(2 * time.Second)); len(due) != 1 {
+	if due := h.Due(plantest.Noon.Add(2 * time.Second)); len(due) != 1 {
 		t.Errorf("%d clusters are due, expected 1", len(due))
 	}
 	h.Pause(aCluster)
-	h.fail(aCluster, clustertest.Noon)
-	if due := h.Due(clustertest.Noon.Add(time.Hour)); len(due) != 0 {
+	h.fail(aCluster, plantest.Noon)
+	if due := h.Due(plantest.Noon.Add(time.Hour)); len(due) != 0 {
 		t.Errorf("checked while it is looked at: %v", due)
 	}
 }
@@ -76,13 +75,13 @@ func TestNoHealthIsCheckedWhileAClusterIsLookedAt(t *testing.T) {
 func TestHealthChecksThatFailForNoReasonEndForTenMinutes(t *testing.T) {
 	h := NewHealthChecks(nil, func(metav1.ObjectMeta) {})
 	resume := func(after time.Duration) bool {
-		return h.Resume(aCluster, []string{"192.0.2.1"}, time.Second, clustertest.Noon.Add(after))
+		return h.Resume(aCluster, []string{"192.0.2.1"}, time.Second, plantest.Noon.Add(after))
 	}
 	for n := range falseAlarms {
 		if !resume(0) {
 			t.Errorf("not checked again after %d false alarms", n)
 		}
-		h.fail(aCluster, clustertest.Noon)
+		h.fail(aCluster, plantest.Noon)
 	}
 	if resume(distrusted - time.Second) {
 		t.Error("checks that fail for no reason go on")
@@ -90,12 +89,12 @@ func TestHealthChecksThatFailForNoReasonEndForTenMinutes(t *testing.T) {
 	if !resume(distrusted) {
 		t.Error("not tried again")
 	}
-	h.fail(aCluster, clustertest.Noon)
+	h.fail(aCluster, plantest.Noon)
 	h.Forget(aCluster) // the look found that the check was right
 	for range falseAlarms {
 		if !resume(0) {
 			t.Error("a check that was right counts as a false alarm")
 		}
-		h.fail(aCluster, clustertest.Noon)
+		h.fail(aCluster, plantest.Noon)
 	}
 }

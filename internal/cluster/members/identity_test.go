@@ -10,6 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -28,7 +29,7 @@ func TestAnswersOfAnotherClusterAreNotBelieved(t *testing.T) {
 			t.Errorf("member %d is %+v", i, m)
 		}
 	}
-	if !s.Members[2].Serving || s.Voters().Total != 3 || s.ClusterID != clustertest.OldID {
+	if !s.Members[2].Serving || s.Voters().Total != 3 || s.ClusterID != plantest.OldID {
 		t.Errorf("cluster %s has voters %+v", s.ClusterID, s.Voters())
 	}
 }
@@ -46,8 +47,8 @@ func TestABirthDoesNotTakeTheIDOfAnotherCluster(t *testing.T) {
 }
 
 func TestAFalsifiedClusterIDIsCorrectedByTheMembers(t *testing.T) {
-	s := heardOf(t, clustertest.State(clustertest.Formed, func(s *state.State) { s.ClusterID = "deadbeef" }), func(int, *clustertest.FakeMember) {})
-	if s.ClusterID != clustertest.OldID || !s.ClusterIDProven || len(s.Corrected) != 1 {
+	s := heardOf(t, clustertest.State(plantest.Formed, func(s *state.State) { s.ClusterID = "deadbeef" }), func(int, *clustertest.FakeMember) {})
+	if s.ClusterID != plantest.OldID || !s.ClusterIDProven || len(s.Corrected) != 1 {
 		t.Errorf("cluster ID %s; %q", s.ClusterID, s.Corrected)
 	}
 	if diff := cmp.Diff(steps.Step(steps.Done{}), plan.Plan(s)); diff != "" {
@@ -58,7 +59,7 @@ func TestAFalsifiedClusterIDIsCorrectedByTheMembers(t *testing.T) {
 // A node with two members rebooted, and the members exchanged their addresses. For some seconds, Kubernetes showed the old
 // addresses. Without a quorum, the member with older data counted as the most advanced one.
 func TestAMemberWithoutAQuorumThatAnswersAtTheAddressOfAnotherDoesNotCount(t *testing.T) {
-	before := clustertest.State(clustertest.Formed, clustertest.Members(3))
+	before := clustertest.State(plantest.Formed, plantest.Members(3))
 	ids := map[string]etcd.ID{}
 	for _, m := range before.Members {
 		ids[m.Name] = m.ID
@@ -74,11 +75,11 @@ func TestAMemberWithoutAQuorumThatAnswersAtTheAddressOfAnotherDoesNotCount(t *te
 		"a member that got another ID since":            {ids, 99, false, true},
 		"the member IDs are not known":                  {nil, before.Members[1].ID, false, true},
 		"metrics of another member":                     {ids, 0, true, false},
-		"metrics of another cluster":                    {map[string]etcd.ID{clustertest.NameOf(0): 99}, 0, true, false},
-		"metrics of the member itself":                  {map[string]etcd.ID{clustertest.NameOf(0): 2}, 0, true, true},
+		"metrics of another cluster":                    {map[string]etcd.ID{plantest.NameOf(0): 99}, 0, true, false},
+		"metrics of the member itself":                  {map[string]etcd.ID{plantest.NameOf(0): 2}, 0, true, true},
 		"metrics if the member IDs are not known":       {nil, 0, true, true},
 	} {
-		s := heardOf(t, clustertest.State(clustertest.Formed, func(s *state.State) { s.KnownIDs = c.known }), func(i int, m *clustertest.FakeMember) {
+		s := heardOf(t, clustertest.State(plantest.Formed, func(s *state.State) { s.KnownIDs = c.known }), func(i int, m *clustertest.FakeMember) {
 			m.Refuses, m.Answer.RaftIndex = etcd.ErrNotYet, 7
 			if i == 0 {
 				m.Answer.MemberID = c.id

@@ -21,6 +21,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/queue"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -29,7 +30,7 @@ import (
 // heard returns the State of three running members, according to their own answers.
 func heard(t *testing.T, say func(i int, m *clustertest.FakeMember)) state.State {
 	t.Helper()
-	return heardOf(t, clustertest.State(clustertest.Formed), say)
+	return heardOf(t, clustertest.State(plantest.Formed), say)
 }
 
 // heardOf is like heard, for a cluster with the recorded state before.
@@ -39,7 +40,7 @@ func heardOf(t *testing.T, before state.State, say func(i int, m *clustertest.Fa
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := clustertest.State(clustertest.Formed, clustertest.Members(3))
+	known := clustertest.State(plantest.Formed, plantest.Members(3))
 	v := &view.View{State: before, Addresses: map[string]string{}, Repeats: &plan.Repeats{}, Waits: &state.Waiting{}}
 	var membership []etcd.Member
 	byURL := map[string]clustertest.FakeMember{}
@@ -81,7 +82,7 @@ func TestMembersThatCheckAPasswordSlowlyAreNotUnreachable(t *testing.T) {
 // A member without a quorum checks no password, and its Pod is not ready. A look must not wait for it.
 func TestAMemberWithoutAQuorumIsNotWaitedForToCheckAPassword(t *testing.T) {
 	var slow clustertest.SlowPassword
-	before := clustertest.State(clustertest.Formed)
+	before := clustertest.State(plantest.Formed)
 	s := heardOf(t, before, func(_ int, m *clustertest.FakeMember) { m.Password, m.Unready = &slow, true })
 	if s.MembershipKnown || slow.Tries.Load() != 0 {
 		t.Errorf("membership known: %t, %d logins", s.MembershipKnown, slow.Tries.Load())
@@ -161,7 +162,7 @@ func TestAMemberWithOtherDataIsReplacedThoughEtcdRefusesToServe(t *testing.T) {
 			m.Hash = 8
 		}
 	})
-	want := steps.Step(steps.RemoveMember{ID: 2, Name: clustertest.NameOf(1), Cause: state.CorruptData})
+	want := steps.Step(steps.RemoveMember{ID: 2, Name: plantest.NameOf(1), Cause: state.CorruptData})
 	if diff := cmp.Diff(want, plan.Plan(s)); diff != "" {
 		t.Errorf("Plan (-want +got):\n%s", diff)
 	}
@@ -173,7 +174,7 @@ func TestAUsedUpQuotaIsSeen(t *testing.T) {
 		m.Answer.Errors = []string{"memberID:1 alarm:NOSPACE "}
 		m.Answer.DBSize, m.Answer.DBSizeInUse, m.Answer.DBQuota = 100, 10, 100
 	})
-	want := steps.Step(steps.DefragmentMember{Name: clustertest.NameOf(1), Reason: "NoSpace"})
+	want := steps.Step(steps.DefragmentMember{Name: plantest.NameOf(1), Reason: "NoSpace"})
 	if diff := cmp.Diff(want, plan.Plan(s)); diff != "" {
 		t.Errorf("Plan (-want +got):\n%s", diff)
 	}
@@ -182,7 +183,7 @@ func TestAUsedUpQuotaIsSeen(t *testing.T) {
 // etcd checks a password with a quorum. Without a quorum, the operator still reads from the metrics which member is the
 // newest.
 func TestAMemberWithoutQuorumThatKnowsNoTokenOfTheOperatorIsAskedForItsMetrics(t *testing.T) {
-	s := heardOf(t, clustertest.State(clustertest.Formed), func(_ int, m *clustertest.FakeMember) { m.Guards, m.Hangs = rpctypes.ErrUserEmpty, true })
+	s := heardOf(t, clustertest.State(plantest.Formed), func(_ int, m *clustertest.FakeMember) { m.Guards, m.Hangs = rpctypes.ErrUserEmpty, true })
 	for _, m := range s.Members {
 		if m.Guarded || m.RaftIndex != 7 || m.Answers {
 			t.Errorf("member %s: guarded %v, raft index %d, answers %v", m.Name, m.Guarded, m.RaftIndex, m.Answers)

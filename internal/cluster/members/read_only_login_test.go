@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -18,9 +19,9 @@ func TestAMemberBehindAFenceMayCheckAPasswordSlowly(t *testing.T) {
 				a := newAsking(t)
 				a.login = &clustertest.SlowPassword{Takes: 3 * time.Second}
 				for range 20 {
-					v := &view.View{State: clustertest.State(clustertest.Formed), Addresses: map[string]string{}}
+					v := &view.View{State: clustertest.State(plantest.Formed), Addresses: map[string]string{}}
 					v.Spec.ReadOnly = true
-					for _, m := range clustertest.State(clustertest.Formed, clustertest.Members(3)).Members {
+					for _, m := range clustertest.State(plantest.Formed, plantest.Members(3)).Members {
 						m.PodReady, m.ProbesAlarm, m.InService, m.Answers, m.Serving, m.InMembership = ready, !ready, true, false, false, false
 						v.Members = append(v.Members, m)
 						v.Addresses[m.Name] = "192.0.2.1"

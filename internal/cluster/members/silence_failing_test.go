@@ -10,6 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
 
 // seenMembers is a cluster of three that one process observes. Its second member does not serve, and its Pod has not been ready for eight minutes.
@@ -19,7 +20,7 @@ type seenMembers struct {
 }
 
 func watch() *seenMembers {
-	w := &seenMembers{s: clustertest.State(clustertest.Formed, clustertest.Members(3))}
+	w := &seenMembers{s: clustertest.State(plantest.Formed, plantest.Members(3))}
 	m := &w.s.Members[1]
 	m.Serving, m.Answers, m.PodReady, m.UnreadySince = false, false, false, w.s.Now.Add(-8*time.Minute)
 	return w

@@ -11,13 +11,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
 
 // A Pod may wait long for a node. Without this, its member is removed in its first second, and so is each one after it.
 func TestTheTimeOfALearnerBeginsWhenItsPodRuns(t *testing.T) {
 	var q Silence
 	key := client.ObjectKey{Namespace: "ns", Name: "example"}
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
+	s := clustertest.State(plantest.Formed, plantest.Members(3))
 	s.Spec.Size = 4
 	for i := range s.Members {
 		s.Members[i].AppliedIndex = 1000

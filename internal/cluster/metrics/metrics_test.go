@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
 
 func TestMetricsTellWhatWasSeenAndGoWithTheCluster(t *testing.T) {
@@ -23,11 +24,11 @@ func TestMetricsTellWhatWasSeenAndGoWithTheCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.With(1, clustertest.Silent), clustertest.With(0, func(m *state.Member) { m.DBSize, m.VolumeCapacity = 4096, 8192 }))
+	s := clustertest.State(plantest.Formed, plantest.Members(3), plantest.With(1, plantest.Silent), plantest.With(0, func(m *state.Member) { m.DBSize, m.VolumeCapacity = 4096, 8192 }))
 	s.SetAside = []state.SetAside{{Name: "old-1"}, {Name: "old-2"}}
-	before := v1beta2.EtcdClusterStatus{MemberStatuses: []v1beta2.MemberStatus{{Name: clustertest.NameOf(2), Role: v1beta2.MemberLeader}}}
+	before := v1beta2.EtcdClusterStatus{MemberStatuses: []v1beta2.MemberStatus{{Name: plantest.NameOf(2), Role: v1beta2.MemberLeader}}}
 	m.Saw(s, before)
-	m.Saw(s, v1beta2.EtcdClusterStatus{MemberStatuses: []v1beta2.MemberStatus{{Name: clustertest.NameOf(0), Role: v1beta2.MemberLeader}}})
+	m.Saw(s, v1beta2.EtcdClusterStatus{MemberStatuses: []v1beta2.MemberStatus{{Name: plantest.NameOf(0), Role: v1beta2.MemberLeader}}})
 	m.Polled("ns", "example")
 	m.Reported(s, v1beta2.EtcdClusterStatus{ClusterID: "1", Conditions: []metav1.Condition{
 		{Type: v1beta2.ConditionReady, Status: metav1.ConditionFalse, Reason: v1beta2.ReasonMemberDown},
@@ -91,7 +92,7 @@ func TestWhyAClusterMayBeWithoutMembersIsAMetric(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := clustertest.State(clustertest.Initial(3), func(s *state.State) {
+	s := clustertest.State(plantest.Initial(3), func(s *state.State) {
 		s.Spec.Paused, s.Spec.Hibernate = true, true
 		s.Restore = &v1beta2.ClusterRestoreStatus{Step: v1beta2.RestoreSwitching}
 		s.Certificates.Expires, s.Certificates.Lifetime = time.Unix(1000, 0), time.Hour
@@ -125,7 +126,7 @@ func TestTrafficWithoutTLSIsAMetric(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := clustertest.State(clustertest.Formed, clustertest.Members(3), func(s *state.State) { s.Spec.TLS = test.tls })
+			s := clustertest.State(plantest.Formed, plantest.Members(3), func(s *state.State) { s.Spec.TLS = test.tls })
 			m.sawSpec(s)
 			got := map[string]float64{}
 			for _, l := range m.plainText.values[types.NamespacedName{Namespace: s.Namespace, Name: s.Name}] {
@@ -144,7 +145,7 @@ func TestOnlyTheNewestReasonIsAMetric(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, reason := range []string{v1beta2.ReasonCreating, v1beta2.ReasonReady} {
-		m.Reported(clustertest.State(clustertest.Formed, clustertest.Members(3)), v1beta2.EtcdClusterStatus{Conditions: []metav1.Condition{{Type: v1beta2.ConditionReady, Reason: reason}}})
+		m.Reported(clustertest.State(plantest.Formed, plantest.Members(3)), v1beta2.EtcdClusterStatus{Conditions: []metav1.Condition{{Type: v1beta2.ConditionReady, Reason: reason}}})
 	}
 	if n := testutil.CollectAndCount(m.reason); n != 1 {
 		t.Errorf("%d reasons of one cluster", n)
@@ -156,7 +157,7 @@ func TestNoMetricSaysThatAQuorumIsMissingWhichTheOperatorCannotReach(t *testing.
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
+	s := clustertest.State(plantest.Formed, plantest.Members(3))
 	m.Saw(s, v1beta2.EtcdClusterStatus{})
 	s.MembershipKnown = false
 	for i := range s.Members {
@@ -176,12 +177,12 @@ func TestALostQuorumIsAMetric(t *testing.T) {
 		state state.State
 		want  float64
 	}{
-		"one of three members does not answer":            {clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.With(1, clustertest.Silent)), 0},
-		"members are down, but their volumes exist":       {clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.NoQuorum, clustertest.With(1, clustertest.Pod(state.PodStarting)), clustertest.With(2, clustertest.Pod(state.PodStarting))), 0},
-		"the volumes of two of three members are missing": {clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.NoQuorum, clustertest.With(1, clustertest.Gone), clustertest.With(2, clustertest.Gone)), 1},
-		"a survivor is about to be chosen":                {clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.NoQuorum, clustertest.With(0, clustertest.Knows(1, 1)), clustertest.With(1, clustertest.Gone), clustertest.With(2, clustertest.Gone), clustertest.Consenting), 1},
-		"a survivor is restarted":                         {clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.NoQuorum, clustertest.With(1, clustertest.Gone), clustertest.With(2, clustertest.Gone), clustertest.Consenting, clustertest.Forcing(0)), 1},
-		"the cluster has not formed":                      {clustertest.State(clustertest.Initial(3)), 0},
+		"one of three members does not answer":            {clustertest.State(plantest.Formed, plantest.Members(3), plantest.With(1, plantest.Silent)), 0},
+		"members are down, but their volumes exist":       {clustertest.State(plantest.Formed, plantest.Members(3), plantest.NoQuorum, plantest.With(1, plantest.Pod(state.PodStarting)), plantest.With(2, plantest.Pod(state.PodStarting))), 0},
+		"the volumes of two of three members are missing": {clustertest.State(plantest.Formed, plantest.Members(3), plantest.NoQuorum, plantest.With(1, plantest.Gone), plantest.With(2, plantest.Gone)), 1},
+		"a survivor is about to be chosen":                {clustertest.State(plantest.Formed, plantest.Members(3), plantest.NoQuorum, plantest.With(0, clustertest.Knows(1, 1)), plantest.With(1, plantest.Gone), plantest.With(2, plantest.Gone), clustertest.Consenting), 1},
+		"a survivor is restarted":                         {clustertest.State(plantest.Formed, plantest.Members(3), plantest.NoQuorum, plantest.With(1, plantest.Gone), plantest.With(2, plantest.Gone), clustertest.Consenting, clustertest.Forcing(0)), 1},
+		"the cluster has not formed":                      {clustertest.State(plantest.Initial(3)), 0},
 	} {
 		m, err := New(nil)
 		if err != nil {

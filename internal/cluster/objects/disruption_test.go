@@ -9,14 +9,15 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
 func TestDisruptionBudgets(t *testing.T) {
-	clustertest.Golden(t, "budget", DisruptionBudget(clustertest.State(clustertest.Formed, clustertest.Members(3)), steps.ApplyBudget{Incarnation: 1, MinAvailable: 2}))
-	leaving := clustertest.State(clustertest.Formed, clustertest.Members(3), func(s *state.State) { s.Members[2].DataInPod = true }) // the spec asks for volumes by now
+	clustertest.Golden(t, "budget", DisruptionBudget(clustertest.State(plantest.Formed, plantest.Members(3)), steps.ApplyBudget{Incarnation: 1, MinAvailable: 2}))
+	leaving := clustertest.State(plantest.Formed, plantest.Members(3), func(s *state.State) { s.Members[2].DataInPod = true }) // the spec asks for volumes by now
 	clustertest.Golden(t, "budget-emptydir", DisruptionBudget(leaving, steps.ApplyBudget{Incarnation: 1, MinAvailable: 2}))
-	clustertest.Golden(t, "budget-emptydir", DisruptionBudget(clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.Ephemeral), steps.ApplyBudget{Incarnation: 1, MinAvailable: 2}))
+	clustertest.Golden(t, "budget-emptydir", DisruptionBudget(clustertest.State(plantest.Formed, plantest.Members(3), plantest.Ephemeral), steps.ApplyBudget{Incarnation: 1, MinAvailable: 2}))
 }
 
 func TestTheUsersSpreadReplacesTheDefault(t *testing.T) {
@@ -30,7 +31,7 @@ func TestTheUsersSpreadReplacesTheDefault(t *testing.T) {
 		"the user's affinity replaces the default":       {policy: v1beta2.PodPolicy{Affinity: &corev1.Affinity{}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := pods.TopologySpread(clustertest.State(clustertest.Policy(test.policy)))
+			got := pods.TopologySpread(clustertest.State(plantest.Policy(test.policy)))
 			if len(got) != len(test.want) {
 				t.Fatalf("spread %+v", got)
 			}

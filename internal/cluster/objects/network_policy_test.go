@@ -11,6 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 	"github.com/etcd-suite/etcd-operator/test/netpolicy"
@@ -26,8 +27,8 @@ func peersOfFlag(t *testing.T) *NetworkPeers {
 }
 
 func TestNetworkPolicies(t *testing.T) {
-	clustertest.Golden(t, "network-policy", NetworkPolicy(clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.Limited(v1beta2.MemberNetworkPolicy{})), steps.ApplyNetworkPolicy{}, *peersOfFlag(t)))
-	clustertest.Golden(t, "network-policy-full", NetworkPolicy(clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.Limited(clustertest.EveryPeer)), steps.ApplyNetworkPolicy{OpenPeers: true}, *peersOfFlag(t)))
+	clustertest.Golden(t, "network-policy", NetworkPolicy(clustertest.State(plantest.Formed, plantest.Members(3), clustertest.Limited(v1beta2.MemberNetworkPolicy{})), steps.ApplyNetworkPolicy{}, *peersOfFlag(t)))
+	clustertest.Golden(t, "network-policy-full", NetworkPolicy(clustertest.State(plantest.Formed, plantest.Members(3), clustertest.Limited(clustertest.EveryPeer)), steps.ApplyNetworkPolicy{OpenPeers: true}, *peersOfFlag(t)))
 }
 
 // endIn is an end of a connection in a namespace of that name.
@@ -54,7 +55,7 @@ func TestEachPodOfAMemberReachesWhatItNeedsAndIsReached(t *testing.T) {
 	pods, clusterOperator, backupOperator := everyPod(), endIn("ops", map[string]string{"component": "cluster-operator"}), endIn("ops", map[string]string{"component": "backup-operator"})
 	for asked, policy := range map[string]v1beta2.MemberNetworkPolicy{"nothing": {}, "everything": clustertest.EveryPeer} {
 		for _, open := range []bool{false, true} {
-			policies := []networkingv1.NetworkPolicy{*NetworkPolicy(clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.Limited(policy)), steps.ApplyNetworkPolicy{OpenPeers: open}, *peersOfFlag(t))}
+			policies := []networkingv1.NetworkPolicy{*NetworkPolicy(clustertest.State(plantest.Formed, plantest.Members(3), clustertest.Limited(policy)), steps.ApplyNetworkPolicy{OpenPeers: open}, *peersOfFlag(t))}
 			expect := func(from, to netpolicy.End, what string, ports ...int32) {
 				t.Helper()
 				for _, port := range ports {
@@ -122,7 +123,7 @@ func TestOthersDoNotReachAMember(t *testing.T) {
 		"Prometheus, which the administrator allows":              {from: prometheus, reach: []int32{2381}},
 		"everyone reaches the peer port beside foreign members":   {open: true, from: other, reach: []int32{2380}},
 	} {
-		policies := []networkingv1.NetworkPolicy{*NetworkPolicy(clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.Limited(test.asked)), steps.ApplyNetworkPolicy{OpenPeers: test.open}, *peersOfFlag(t))}
+		policies := []networkingv1.NetworkPolicy{*NetworkPolicy(clustertest.State(plantest.Formed, plantest.Members(3), clustertest.Limited(test.asked)), steps.ApplyNetworkPolicy{OpenPeers: test.open}, *peersOfFlag(t))}
 		for _, port := range []int32{2379, 2380, 2381, clustertest.Sidecar} {
 			want := slices.Contains(test.reach, port) || port == clustertest.Sidecar && test.asked.Ingress != nil
 			if got := netpolicy.Allows(policies, test.from, member, port); got != want {

@@ -9,11 +9,12 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
 
 func TestTheClientServiceIsComparedWithWhatTheSpecAsked(t *testing.T) {
-	step := steps.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID}
-	full, bare := ClientService(clustertest.State(clustertest.Formed, clustertest.WithService(clustertest.FullService)), step), ClientService(clustertest.State(clustertest.Formed), step)
+	step := steps.ApplyServices{Incarnation: 1, ClusterID: plantest.OldID}
+	full, bare := ClientService(clustertest.State(plantest.Formed, clustertest.WithService(clustertest.FullService)), step), ClientService(clustertest.State(plantest.Formed), step)
 	// What the API server and the controllers of clouds fill in.
 	filled := full.DeepCopy()
 	filled.Spec.ClusterIP, filled.Spec.HealthCheckNodePort, filled.Spec.Ports[0].NodePort = "10.96.0.7", 30001, 30002
@@ -45,8 +46,8 @@ func TestTheClientServiceIsComparedWithWhatTheSpecAsked(t *testing.T) {
 
 func TestSettingsOfTheUserDoNotReplaceThoseOfTheOperator(t *testing.T) {
 	stored := v1beta2.ServicePolicy{Labels: map[string]string{v1beta2.LabelApp: "x"}, Annotations: map[string]string{v1beta2.AnnotationClusterID: "x"}}
-	service := ClientService(clustertest.State(clustertest.Formed, clustertest.WithService(stored)), steps.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID})
-	if service.Labels[v1beta2.LabelApp] != v1beta2.AppName || service.Annotations[v1beta2.AnnotationClusterID] != clustertest.OldID {
+	service := ClientService(clustertest.State(plantest.Formed, clustertest.WithService(stored)), steps.ApplyServices{Incarnation: 1, ClusterID: plantest.OldID})
+	if service.Labels[v1beta2.LabelApp] != v1beta2.AppName || service.Annotations[v1beta2.AnnotationClusterID] != plantest.OldID {
 		t.Errorf("labels %v, annotations %v", service.Labels, service.Annotations)
 	}
 }

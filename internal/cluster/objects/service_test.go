@@ -8,21 +8,22 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
 func TestServices(t *testing.T) {
 	clustertest.Golden(t, "service-headless", HeadlessService(clustertest.State()))
-	clustertest.Golden(t, "service-client", ClientService(clustertest.State(clustertest.Formed), steps.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID}))
-	clustertest.Golden(t, "service-client-settings", ClientService(clustertest.State(clustertest.Formed, clustertest.WithService(clustertest.FullService)), steps.ApplyServices{Incarnation: 1, ClusterID: clustertest.OldID}))
+	clustertest.Golden(t, "service-client", ClientService(clustertest.State(plantest.Formed), steps.ApplyServices{Incarnation: 1, ClusterID: plantest.OldID}))
+	clustertest.Golden(t, "service-client-settings", ClientService(clustertest.State(plantest.Formed, clustertest.WithService(clustertest.FullService)), steps.ApplyServices{Incarnation: 1, ClusterID: plantest.OldID}))
 	clustertest.Golden(t, "service-client-unformed", ClientService(clustertest.State(), steps.ApplyServices{}))
 }
 
 // A restore does not wait for old members on nodes that do not answer, because clients cannot reach them.
 func TestTheClientServiceOfARestoredClusterSelectsNoOldMember(t *testing.T) {
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.Restored("Growing"))
-	clients := labels.SelectorFromSet(ClientService(s, steps.ApplyServices{Incarnation: 2, ClusterID: clustertest.OldID}).Spec.Selector)
-	old := pods.NewPod(s, steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
+	s := clustertest.State(plantest.Formed, plantest.Members(3), clustertest.Restored("Growing"))
+	clients := labels.SelectorFromSet(ClientService(s, steps.ApplyServices{Incarnation: 2, ClusterID: plantest.OldID}).Spec.Selector)
+	old := pods.NewPod(s, steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
 	if clients.Matches(labels.Set(old.Labels)) {
 		t.Errorf("the Service selects an old member with %v", old.Labels)
 	}

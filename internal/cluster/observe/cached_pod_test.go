@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -43,7 +44,7 @@ func seeing(s state.State, pod *corev1.Pod) seenOfPod {
 
 // statuses that a Pod may have.
 func statuses() map[string]corev1.PodStatus {
-	now := metav1.NewTime(clustertest.Noon)
+	now := metav1.NewTime(plantest.Noon)
 	conditions := func(ready corev1.PodCondition) []corev1.PodCondition {
 		ready.Type, ready.LastTransitionTime = corev1.PodReady, now
 		return []corev1.PodCondition{
@@ -75,7 +76,7 @@ func TestAPassSeesTheSameInACachedPodAsInTheWholePod(t *testing.T) {
 		for status, of := range statuses() {
 			for _, outdated := range []bool{false, true} {
 				pod := pods.NewPod(test.State, test.Member, clustertest.SeedImage)
-				pod.CreationTimestamp, pod.Status = metav1.NewTime(clustertest.Noon.Add(-time.Minute)), of
+				pod.CreationTimestamp, pod.Status = metav1.NewTime(plantest.Noon.Add(-time.Minute)), of
 				pod.Annotations[pods.AnnotationResize] = `{"template":"other"}`
 				pod.Spec.NodeName, pod.Labels[corev1.LabelTopologyZone] = "node-1", "zone-1"
 				limits := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("2Gi")}

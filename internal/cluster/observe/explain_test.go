@@ -15,10 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/queue"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -55,7 +55,7 @@ func startingView(namespace string) *view.View {
 	now := time.Now()
 	v := &view.View{Repeats: &plan.Repeats{}, Waits: &state.Waiting{}, State: state.State{Namespace: namespace, Name: "c", Now: now}}
 	for i := range 3 {
-		v.Members = append(v.Members, state.Member{Name: clustertest.NameOf(i), Pod: state.PodStarting, Node: "n", PodCreated: now.Add(-time.Hour)})
+		v.Members = append(v.Members, state.Member{Name: plantest.NameOf(i), Pod: state.PodStarting, Node: "n", PodCreated: now.Add(-time.Hour)})
 	}
 	return v
 }

@@ -13,13 +13,14 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
 // After a restore a user deletes the Secret of the store. Then the node of the former seed reboots, and mounts all volumes of
 // the Pod.
 func TestTheCredentialsOfASeedAreNoReasonNotToStartAgain(t *testing.T) {
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.FromBucket)
+	s := clustertest.State(plantest.Formed, plantest.Members(3), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.FromBucket)
 	pod := pods.NewPod(s, steps.CreateMember{Name: clustertest.SeedName, Incarnation: 2, Start: state.StartSeed}, "seed")
 	for _, volume := range pod.Spec.Volumes {
 		if volume.Secret != nil && (volume.Secret.Optional == nil || !*volume.Secret.Optional) {
@@ -60,20 +61,20 @@ func TestAFormerSeedWhoseSecretIsDeletedIsRecreatedWithoutIt(t *testing.T) {
 		"the restore has not read the data yet": {nil, nil, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			seeding := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.FromBucket)
+			seeding := clustertest.State(plantest.Formed, plantest.Members(3), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.FromBucket)
 			pod := formerSeed(seeding, test.change...)
 			pod.Spec.NodeName = "node-1" // one without a node waits for the scheduler
 			secret.Name = seeding.Request.Source.Secret
 			volume := pods.NewVolume(seeding, steps.CreateMember{Name: clustertest.SeedName, Incarnation: 2})
 			volume.OwnerReferences = pod.OwnerReferences
 			o, v := observerBeside(t, append(test.objects, pod, volume)...)
-			v.ClusterID, v.Incarnation = clustertest.SeedID, test.incarnation
+			v.ClusterID, v.Incarnation = plantest.SeedID, test.incarnation
 			v.Services.ClientExists, v.Services.ClientIncarnation = true, test.incarnation
 			if err := o.ObserveMembers(t.Context(), v); err != nil {
 				t.Fatal(err)
 			}
 			o.observeRequired(t.Context(), v)
-			v.Services = state.Services{HeadlessCurrent: true, ClientExists: true, ClientCurrent: true, ClientIncarnation: test.incarnation, ClientClusterID: clustertest.SeedID}
+			v.Services = state.Services{HeadlessCurrent: true, ClientExists: true, ClientCurrent: true, ClientIncarnation: test.incarnation, ClientClusterID: plantest.SeedID}
 			step, recreated := plan.Plan(v.State).(steps.DeletePod)
 			if recreated != test.recreated {
 				t.Errorf("the Pod is recreated: %t, want %t; the plan is %+v", recreated, test.recreated, plan.Plan(v.State))

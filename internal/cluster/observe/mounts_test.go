@@ -10,15 +10,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
 
 func TestAPodThatCannotMountItsVolumesNamesTheCause(t *testing.T) {
 	event := func(name, reason, message string, ago time.Duration) *corev1.Event {
 		return &corev1.Event{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Reason: reason, Message: message,
-			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: "m"}, LastTimestamp: metav1.NewTime(clustertest.Noon.Add(-ago)),
+			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: "m"}, LastTimestamp: metav1.NewTime(plantest.Noon.Add(-ago)),
 		}
 	}
 	o, v := observerBeside(t)
@@ -31,12 +31,12 @@ func TestAPodThatCannotMountItsVolumesNamesTheCause(t *testing.T) {
 		).
 		WithIndex(&corev1.Event{}, "involvedObject.kind", func(o client.Object) []string { return []string{o.(*corev1.Event).InvolvedObject.Kind} }).
 		WithIndex(&corev1.Event{}, "involvedObject.name", func(o client.Object) []string { return []string{o.(*corev1.Event).InvolvedObject.Name} }).Build()
-	v.Members = []state.Member{{Name: "m", Pod: state.PodStarting, Node: "one", PodCreated: clustertest.Noon.Add(-2 * time.Minute)}}
+	v.Members = []state.Member{{Name: "m", Pod: state.PodStarting, Node: "one", PodCreated: plantest.Noon.Add(-2 * time.Minute)}}
 	o.observeMounts(t.Context(), v)
 	if got := v.Members[0].Unanswered; !strings.Contains(got, `secret "example-peer-tls" not found`) {
 		t.Errorf("the cause is %q", got)
 	}
-	v.Members[0].Unanswered, v.Members[0].PodCreated = "", clustertest.Noon.Add(-10*time.Second)
+	v.Members[0].Unanswered, v.Members[0].PodCreated = "", plantest.Noon.Add(-10*time.Second)
 	if o.observeMounts(t.Context(), v); v.Members[0].Unanswered != "" {
 		t.Errorf("the cause of a new Pod is %q", v.Members[0].Unanswered)
 	}

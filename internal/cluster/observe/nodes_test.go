@@ -10,6 +10,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
 )
 
@@ -33,7 +34,7 @@ func TestTheZoneOfAMemberIsThatOfItsPodOrNode(t *testing.T) {
 }
 
 func TestAMemberThatReplacesAServingOnePrefersItsZone(t *testing.T) {
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.With(3, func(m *state.Member) { m.InMembership, m.Learner = true, true }))
+	s := clustertest.State(plantest.Formed, plantest.Members(3), plantest.With(3, func(m *state.Member) { m.InMembership, m.Learner = true, true }))
 	for i, zone := range []string{"a", "b", "c"} {
 		s.Members[i].Zone = zone
 	}

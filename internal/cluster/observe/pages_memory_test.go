@@ -28,6 +28,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/heaptest"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
@@ -88,7 +89,7 @@ func junk() metav1.ObjectMeta {
 // took more than 100 MiB for each namespace that did so. It ended for lack of memory, and repaired the clusters of no other tenant.
 func TestLargeObjectsOfATenantAreNotDecodedAsAPage(t *testing.T) {
 	const most = 5 * (1 + kubecache.PageSize) // pages that are too large, and the objects of each
-	pod := state.Member{Name: clustertest.AheadName, Incarnation: 1, Pod: state.PodStarting, Start: state.StartJoin, Node: "n", Waits: true, AddressSince: clustertest.Noon, PodCreated: clustertest.Noon.Add(-time.Hour)}
+	pod := state.Member{Name: clustertest.AheadName, Incarnation: 1, Pod: state.PodStarting, Start: state.StartJoin, Node: "n", Waits: true, AddressSince: plantest.Noon, PodCreated: plantest.Noon.Add(-time.Hour)}
 	for name, test := range map[string]struct {
 		list func(items int, more metav1.ListMeta) runtime.Object
 		read func(*Observer, *view.View)
@@ -116,7 +117,7 @@ func TestLargeObjectsOfATenantAreNotDecodedAsAPage(t *testing.T) {
 			c, s := serve(t, test.list)
 			o := observerOf(&view.KubeAPI{APIReader: c})
 			o.Gate, o.Explaining = kubecache.NewListGate(), NewExplaining()
-			v := &view.View{Repeats: &plan.Repeats{}, Waits: &state.Waiting{}, Cluster: &v1beta2.EtcdCluster{}, Addresses: map[string]string{clustertest.AheadName: "10.0.0.1"}, State: state.State{Namespace: "ns", Name: "c", Now: clustertest.Noon, Members: []state.Member{pod}}}
+			v := &view.View{Repeats: &plan.Repeats{}, Waits: &state.Waiting{}, Cluster: &v1beta2.EtcdCluster{}, Addresses: map[string]string{clustertest.AheadName: "10.0.0.1"}, State: state.State{Namespace: "ns", Name: "c", Now: plantest.Noon, Members: []state.Member{pod}}}
 			heaptest.Bound(t, 100, func() { test.read(o, v) })
 			if asked := s.asked.Load(); asked == 0 || asked > most {
 				t.Errorf("the API server was asked %d times", asked)
@@ -140,7 +141,7 @@ func TestAnAddressBehindLargeSlicesIsRead(t *testing.T) {
 		return s
 	}
 	o, v := observerBeside(t, large(0), large(1), large(2), addressIn("example", "10.0.0.1"))
-	waitsWithAddress(v, clustertest.Noon)
+	waitsWithAddress(v, plantest.Noon)
 	o.observePublished(t.Context(), v)
 	if v.Members[0].PublishedSince.IsZero() {
 		t.Error("the address in the slice of Kubernetes counts as unknown")

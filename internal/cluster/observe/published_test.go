@@ -11,6 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -38,7 +39,7 @@ func TestANameCountsAsPublishedOnlyWithTheAddressOfItsPod(t *testing.T) {
 		}(), false},
 	} {
 		o, v := observerBeside(t, test.slice)
-		waitsWithAddress(v, clustertest.Noon)
+		waitsWithAddress(v, plantest.Noon)
 		o.observePublished(t.Context(), v)
 		if got := !v.Members[0].PublishedSince.IsZero(); got != test.published {
 			t.Errorf("%s: published %t, expected %t", name, got, test.published)
@@ -52,14 +53,14 @@ func TestANameCountsAsPublishedFromThePassThatFirstSawIt(t *testing.T) {
 		after time.Duration
 		moved bool // to another address and back
 		want  time.Time
-	}{{0, false, clustertest.Noon}, {100 * time.Millisecond, false, clustertest.Noon}, {200 * time.Millisecond, true, clustertest.Noon.Add(200 * time.Millisecond)}} {
+	}{{0, false, plantest.Noon}, {100 * time.Millisecond, false, plantest.Noon}, {200 * time.Millisecond, true, plantest.Noon.Add(200 * time.Millisecond)}} {
 		if pass.moved {
-			waitsWithAddress(v, clustertest.Noon)
+			waitsWithAddress(v, plantest.Noon)
 			v.Addresses[clustertest.AheadName] = "10.0.0.9"
 			o.observePublished(t.Context(), v)
 		}
-		waitsWithAddress(v, clustertest.Noon)
-		v.Now = clustertest.Noon.Add(pass.after)
+		waitsWithAddress(v, plantest.Noon)
+		v.Now = plantest.Noon.Add(pass.after)
 		o.observePublished(t.Context(), v)
 		if got := v.Members[0].PublishedSince; !got.Equal(pass.want) {
 			t.Errorf("after %s: published since %s, expected %s", pass.after, got, pass.want)
@@ -78,7 +79,7 @@ func TestAReleasedMemberThatAnswersRunsBeforeItsKubeletReportsIt(t *testing.T) {
 	for name, test := range map[string]struct {
 		waits, answers bool
 	}{"the member was released": {false, true}, "the member still waits": {true, false}} {
-		released := state.Member{Pod: state.PodStarting, Start: state.StartJoin, Waits: test.waits, AddressSince: clustertest.Noon}
+		released := state.Member{Pod: state.PodStarting, Start: state.StartJoin, Waits: test.waits, AddressSince: plantest.Noon}
 		if released.Released() != test.answers {
 			t.Errorf("%s: asked %t, expected %t", name, released.Released(), test.answers)
 		}
@@ -89,7 +90,7 @@ func TestAReleasedMemberThatAnswersRunsBeforeItsKubeletReportsIt(t *testing.T) {
 		if released.Pod != state.PodRunning || !released.Answers {
 			t.Errorf("%s: it answers, and its Pod is %s", name, released.Pod)
 		}
-		silent := state.Member{Pod: state.PodStarting, Start: state.StartJoin, AddressSince: clustertest.Noon}
+		silent := state.Member{Pod: state.PodStarting, Start: state.StartJoin, AddressSince: plantest.Noon}
 		members.Hear(&silent, members.Answer{Err: members.ErrNoAddress})
 		if silent.Pod != state.PodStarting {
 			t.Errorf("%s: it does not answer, and its Pod is %s", name, silent.Pod)
@@ -101,9 +102,9 @@ func TestMembersWithoutAddressCauseNoReadOfTheService(t *testing.T) {
 	o, v := observerBeside(t)
 	o.APIReader = nil // a read would panic
 	v.Members = []state.Member{
-		{Name: clustertest.NameOf(0), Pod: state.PodRunning, AddressSince: clustertest.Noon},
+		{Name: plantest.NameOf(0), Pod: state.PodRunning, AddressSince: plantest.Noon},
 		{Name: clustertest.AheadName, Pod: state.PodStarting, Waits: true},
-		{Name: clustertest.NameOf(4), Pod: state.PodStarting, Waits: true, AddressSince: clustertest.Noon.Add(-time.Hour)},
+		{Name: plantest.NameOf(4), Pod: state.PodStarting, Waits: true, AddressSince: plantest.Noon.Add(-time.Hour)},
 	}
 	o.observePublished(t.Context(), v)
 }

@@ -94,14 +94,14 @@ func WithTLS(s *state.State) {
 		Member:         &v1beta2.MemberSecret{PeerSecret: "peer-tls", ServerSecret: "server-tls"},
 		OperatorSecret: "operator-tls",
 	}}
-	secure(s)
+	Secure(s)
 }
 
 // Managed is a cluster for which the operator has issued the certificates, and all members use them.
 func Managed(s *state.State) {
 	s.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}
 	s.Certificates = state.Certificates{Trust: "trust", Loaded: "certificates", CA: state.CertificateAuthority{Exists: true}}
-	secure(s)
+	Secure(s)
 }
 
 // FromCertManager is a cluster for which cert-manager has issued the certificates, and all members use them.
@@ -111,8 +111,8 @@ func FromCertManager(s *state.State) {
 	s.Certificates.CA, s.Certificates.Requested = state.CertificateAuthority{}, true
 }
 
-// secure members run with TLS and with the contents of the Secrets.
-func secure(s *state.State) {
+// Secure members run with TLS and with the contents of the Secrets.
+func Secure(s *state.State) {
 	for i := range s.Members {
 		m := &s.Members[i]
 		m.SecurePeer, m.SecureClient = true, true

@@ -6,12 +6,13 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
 
 // A webhook may rewrite images for a mirror or to pin a digest. It must not cause endless restarts of all members.
 func TestAMemberWhoseImageAdmissionRewroteIsNotRestarted(t *testing.T) {
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
-	pod := NewPod(s, steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
+	s := clustertest.State(plantest.Formed, plantest.Members(3))
+	pod := NewPod(s, steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
 	asked := pod.Spec.Containers[0].Image
 	pod.Spec.Containers[0].Image = "mirror.example/etcd@sha256:0123"
 	var m state.Member

@@ -16,6 +16,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/etcdflags"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 )
@@ -23,9 +24,9 @@ import (
 // versions has a release of each minor version.
 var versions = []string{"3.4.37", "3.5.35", "3.6.16", "3.7.3"}
 
-func podOf(version string, start state.Start, changes ...clustertest.Change) *corev1.Pod {
-	s := clustertest.State(append([]clustertest.Change{clustertest.OfVersion(version)}, changes...)...)
-	return NewPod(s, steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: start, InitialSize: 3}, "")
+func podOf(version string, start state.Start, changes ...plantest.Change) *corev1.Pod {
+	s := clustertest.State(append([]plantest.Change{plantest.OfVersion(version)}, changes...)...)
+	return NewPod(s, steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1, Start: start, InitialSize: 3}, "")
 }
 
 // What the operator sets for a reason, a user must not set otherwise. What is the user's must arrive, in each version of etcd.
@@ -33,7 +34,7 @@ func TestEachVariableReachesEtcdAsTheTableSays(t *testing.T) {
 	for _, flag := range etcdflags.All() {
 		for _, version := range versions {
 			given := corev1.EnvVar{Name: flag.Variable(), Value: "false"}
-			etcd := podOf(version, state.StartRejoin, clustertest.Policy(v1beta2.PodPolicy{EtcdEnv: []corev1.EnvVar{given}})).Spec.Containers[0]
+			etcd := podOf(version, state.StartRejoin, plantest.Policy(v1beta2.PodPolicy{EtcdEnv: []corev1.EnvVar{given}})).Spec.Containers[0]
 			var has []string
 			for _, e := range etcd.Env {
 				has = append(has, e.Name+"="+e.Value)
@@ -93,7 +94,7 @@ func TestASettingSurvivesTheUpgradeThatRenamesIt(t *testing.T) {
 		"3.7.3":  "ETCD_CORRUPT_CHECK_TIME=1h ETCD_COMPACTION_BATCH_LIMIT=9",
 	} {
 		var got []string
-		for _, e := range podOf(version, state.StartRejoin, clustertest.Policy(v1beta2.PodPolicy{EtcdEnv: env})).Spec.Containers[0].Env {
+		for _, e := range podOf(version, state.StartRejoin, plantest.Policy(v1beta2.PodPolicy{EtcdEnv: env})).Spec.Containers[0].Env {
 			got = append(got, e.Name+"="+e.Value)
 		}
 		if text := strings.Join(got, " "); text != want {
@@ -109,8 +110,8 @@ func TestNoMemberRestartsForAVariableThatIsRefusedNow(t *testing.T) {
 		env = append(env, corev1.EnvVar{Name: flag.Variable(), Value: "false"})
 	}
 	for _, version := range versions {
-		s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.OfVersion(version), clustertest.Policy(v1beta2.PodPolicy{EtcdEnv: env}))
-		pod := NewPod(s, steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
+		s := clustertest.State(plantest.Formed, plantest.Members(3), plantest.OfVersion(version), plantest.Policy(v1beta2.PodPolicy{EtcdEnv: env}))
+		pod := NewPod(s, steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
 		pod.Spec.Containers[0].Env = env // as the earlier release passed them
 		for _, noted := range []bool{true, false} {
 			if !noted {
@@ -132,9 +133,9 @@ func TestNoVariableOfTheUserTakesTheGuardsOfAMemberAway(t *testing.T) {
 		if !slices.Contains(etcdflags.Own, name) {
 			t.Errorf("the operator sets %s, and a user may set it, too", name)
 		}
-		s := clustertest.State(clustertest.Formed, clustertest.Members(1), clustertest.Policy(v1beta2.PodPolicy{EtcdEnv: []corev1.EnvVar{{Name: name, Value: "mine"}}}))
+		s := clustertest.State(plantest.Formed, plantest.Members(1), plantest.Policy(v1beta2.PodPolicy{EtcdEnv: []corev1.EnvVar{{Name: name, Value: "mine"}}}))
 		for _, start := range []state.Start{state.StartJoin, state.StartSeed, state.StartRejoin} {
-			pod := NewPod(s, steps.CreateMember{Name: clustertest.NameOf(1), Incarnation: 1, Start: start, Waits: start == state.StartJoin}, "")
+			pod := NewPod(s, steps.CreateMember{Name: plantest.NameOf(1), Incarnation: 1, Start: start, Waits: start == state.StartJoin}, "")
 			for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 				for _, e := range c.Env {
 					if e.Name == name && e.Value == "mine" {

@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
 
 // OpenShift's restricted-v2 refuses a Pod that names a user or a group outside of the namespace's range.
@@ -73,9 +74,9 @@ func TestTheAddressOnWhichMembersListenAcceptsIPv6(t *testing.T) {
 	} else if err := probe.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
+	s := clustertest.State(plantest.Formed, plantest.Members(3))
 	checked := 0
-	for _, arg := range command.Args(s, steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}) {
+	for _, arg := range command.Args(s, steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}) {
 		flag, url, _ := strings.Cut(arg, "=")
 		if !strings.HasPrefix(flag, "--listen-") {
 			continue

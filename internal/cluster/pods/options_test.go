@@ -13,10 +13,11 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
 
 func TestASeedRunsAfterTheContainersOfTheUser(t *testing.T) {
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.WithContainers, clustertest.Restored(v1beta2.RestoreSeeding), clustertest.FromBucket)
+	s := clustertest.State(plantest.Formed, plantest.Members(3), clustertest.WithContainers, clustertest.Restored(v1beta2.RestoreSeeding), clustertest.FromBucket)
 	for range 2 { // a second Pod must not get what was added to the first
 		spec := NewPod(s, steps.CreateMember{Name: clustertest.SeedName, Incarnation: 2, Start: state.StartSeed}, clustertest.SeedImage).Spec
 		var names []string
@@ -37,12 +38,12 @@ func TestAnOptionThatIsNotSetHasNoFlag(t *testing.T) {
 }
 
 func TestWhatOfTheNewFieldsRestartsMembers(t *testing.T) {
-	image := func(p v1beta2.ImagePolicy) clustertest.Change {
+	image := func(p v1beta2.ImagePolicy) plantest.Change {
 		return func(s *state.State) { s.Spec.ImagePolicy = &p }
 	}
-	options := func(p v1beta2.EtcdPolicy) clustertest.Change { return func(s *state.State) { s.Spec.Etcd = &p } }
+	options := func(p v1beta2.EtcdPolicy) plantest.Change { return func(s *state.State) { s.Spec.Etcd = &p } }
 	for name, test := range map[string]struct {
-		was, is  clustertest.Change
+		was, is  plantest.Change
 		restarts bool
 	}{
 		"an empty spec.etcd":                          {none, options(v1beta2.EtcdPolicy{}), false},
@@ -52,17 +53,17 @@ func TestWhatOfTheNewFieldsRestartsMembers(t *testing.T) {
 		"an option of etcd":                           {none, clustertest.WithOptions, true},
 		"a quota in another notation":                 {options(v1beta2.EtcdPolicy{QuotaBackendBytes: ptr.To(resource.MustParse("4Gi"))}), options(v1beta2.EtcdPolicy{QuotaBackendBytes: ptr.To(resource.MustParse("4294967296"))}), false},
 		"an additional container":                     {none, clustertest.WithContainers, true},
-		"a runtime class":                             {none, clustertest.Policy(v1beta2.PodPolicy{RuntimeClassName: ptr.To("kata")}), true},
-		"a scheduler":                                 {none, clustertest.Policy(v1beta2.PodPolicy{SchedulerName: "mine"}), true},
-		"a user namespace of the Pod":                 {none, clustertest.Policy(v1beta2.PodPolicy{HostUsers: ptr.To(false)}), true},
-		"a grace period":                              {none, clustertest.Policy(v1beta2.PodPolicy{TerminationGracePeriodSeconds: ptr.To(int64(60))}), true},
-		"a volume beside that of etcd":                {none, clustertest.Policy(v1beta2.PodPolicy{Volumes: []v1beta2.PodVolume{{Name: "a", EmptyDir: &corev1.EmptyDirVolumeSource{}}}}), true},
+		"a runtime class":                             {none, plantest.Policy(v1beta2.PodPolicy{RuntimeClassName: ptr.To("kata")}), true},
+		"a scheduler":                                 {none, plantest.Policy(v1beta2.PodPolicy{SchedulerName: "mine"}), true},
+		"a user namespace of the Pod":                 {none, plantest.Policy(v1beta2.PodPolicy{HostUsers: ptr.To(false)}), true},
+		"a grace period":                              {none, plantest.Policy(v1beta2.PodPolicy{TerminationGracePeriodSeconds: ptr.To(int64(60))}), true},
+		"a volume beside that of etcd":                {none, plantest.Policy(v1beta2.PodPolicy{Volumes: []v1beta2.PodVolume{{Name: "a", EmptyDir: &corev1.EmptyDirVolumeSource{}}}}), true},
 		"the Service":                                 {none, clustertest.WithService(clustertest.FullService), false},
-		"an init container":                           {none, clustertest.Policy(v1beta2.PodPolicy{InitContainers: []corev1.Container{{Name: "a", Image: "b"}}}), true},
-		"the command of an additional container":      {clustertest.Policy(v1beta2.PodPolicy{Containers: []corev1.Container{{Name: "a", Image: "b"}}}), clustertest.Policy(v1beta2.PodPolicy{Containers: []corev1.Container{{Name: "a", Image: "b", Command: []string{"c"}}}}), true},
+		"an init container":                           {none, plantest.Policy(v1beta2.PodPolicy{InitContainers: []corev1.Container{{Name: "a", Image: "b"}}}), true},
+		"the command of an additional container":      {plantest.Policy(v1beta2.PodPolicy{Containers: []corev1.Container{{Name: "a", Image: "b"}}}), plantest.Policy(v1beta2.PodPolicy{Containers: []corev1.Container{{Name: "a", Image: "b", Command: []string{"c"}}}}), true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			was, is := clustertest.State(clustertest.Formed, clustertest.Members(3), test.was), clustertest.State(clustertest.Formed, clustertest.Members(3), test.is)
+			was, is := clustertest.State(plantest.Formed, plantest.Members(3), test.was), clustertest.State(plantest.Formed, plantest.Members(3), test.is)
 			if restarts := Template(was) != Template(is); restarts != test.restarts {
 				t.Errorf("restarts = %t, want %t", restarts, test.restarts)
 			}

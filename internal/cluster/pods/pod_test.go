@@ -11,6 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
 
 func TestPods(t *testing.T) {
@@ -22,8 +23,8 @@ func TestPods(t *testing.T) {
 }
 
 func TestVolumes(t *testing.T) {
-	clustertest.Golden(t, "volume-default", NewVolume(clustertest.State(), steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, InitialSize: 3}))
-	clustertest.Golden(t, "volume-given", NewVolume(clustertest.State(clustertest.Policy(clustertest.EveryField)), steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1}))
+	clustertest.Golden(t, "volume-default", NewVolume(clustertest.State(), steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1, InitialSize: 3}))
+	clustertest.Golden(t, "volume-given", NewVolume(clustertest.State(plantest.Policy(clustertest.EveryField)), steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1}))
 }
 
 // TestPodsAreRestricted holds every Pod against the restricted Pod Security Standard, field by field, as
@@ -98,7 +99,7 @@ func sourceOf(t *testing.T, v corev1.Volume) string {
 // The archived operator always put the seed on an emptyDir, regardless of the spec. The restored data was lost with the
 // first Pod.
 func TestTheSeedIsAsDurableAsTheOthers(t *testing.T) {
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.Asked)
+	s := clustertest.State(plantest.Formed, plantest.Members(3), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.Asked)
 	created := NewPod(s, steps.CreateMember{Name: clustertest.SeedName, Incarnation: 2, Start: state.StartSeed}, "image")
 	for _, volume := range created.Spec.Volumes {
 		if volume.Name == DataVolume && (volume.PersistentVolumeClaim == nil || volume.PersistentVolumeClaim.ClaimName != clustertest.SeedName) {
@@ -113,9 +114,9 @@ func TestNoVolumeOfAMemberIsMadeFromAnotherOne(t *testing.T) {
 		DataSource:    &corev1.TypedLocalObjectReference{Kind: "VolumeSnapshot", Name: "prod-0"},
 		DataSourceRef: &corev1.TypedObjectReference{Kind: "VolumeSnapshot", Name: "prod-0"},
 	}
-	s := clustertest.State(clustertest.Policy(v1beta2.PodPolicy{PersistentVolumeClaimSpec: &source}))
+	s := clustertest.State(plantest.Policy(v1beta2.PodPolicy{PersistentVolumeClaimSpec: &source}))
 	for _, start := range []state.Start{state.StartNew, state.StartJoin, state.StartRejoin, state.StartSeed, state.StartForce} {
-		got := NewVolume(s, steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: start}).Spec
+		got := NewVolume(s, steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1, Start: start}).Spec
 		if got.DataSource != nil || got.DataSourceRef != nil {
 			t.Errorf("%s: the claim is made from %+v, %+v", start, got.DataSource, got.DataSourceRef)
 		}

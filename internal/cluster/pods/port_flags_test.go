@@ -9,6 +9,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
 
 // The integration tests of the two ports set the flags of etcd themselves. If the Pod of a member lacked them, a client of another cluster of the same
@@ -21,8 +22,8 @@ func TestPodsCheckTheNamesOfPeersAndClients(t *testing.T) {
 		}
 	}
 	managed := func(s *state.State) { s.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}} }
-	s := clustertest.State(clustertest.Initial(3), clustertest.Begun, managed, ofCluster)
-	pod := NewPod(s, steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, InitialSize: 3, Start: state.StartNew}, clustertest.SeedImage)
+	s := clustertest.State(plantest.Initial(3), plantest.Begun, managed, ofCluster)
+	pod := NewPod(s, steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1, InitialSize: 3, Start: state.StartNew}, clustertest.SeedImage)
 	args := slices.Concat(pod.Spec.Containers[0].Command, pod.Spec.Containers[0].Args)
 	for _, flag := range []string{"--peer-cert-allowed-hostname=" + state.PeerHostname(s), "--client-cert-allowed-hostname=" + state.ClientHostname(s)} {
 		if !slices.Contains(args, flag) {

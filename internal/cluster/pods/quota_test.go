@@ -6,9 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -31,7 +31,7 @@ func TestTheQuotaOfAMemberIsReadFromItsPod(t *testing.T) {
 	} {
 		pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: lifecycle.EtcdContainer, Command: append([]string{"etcd"}, test.args...), Env: test.env}}}}
 		var m state.Member
-		ObservePod(&m, pod, clustertest.Noon)
+		ObservePod(&m, pod, plantest.Noon)
 		if m.PodQuota == nil || *m.PodQuota != test.want {
 			t.Errorf("%s: the quota is %d, want %d", name, ptr.Deref(m.PodQuota, -2), test.want)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
 
 // What Kubernetes reports about a growing volume decides whether the operator grows the next one. It also decides
@@ -53,7 +54,7 @@ func TestWhatAVolumeHoldsAndWhatItsDriverSaysIsSeen(t *testing.T) {
 // Without the first, a member whose larger volume needs a restart is never restarted. Without the second, a member waits forever
 // for data that does not exist any more.
 func TestAVolumeThatNeedsARestartOrIsLostIsSeen(t *testing.T) {
-	since := metav1.NewTime(clustertest.Noon)
+	since := metav1.NewTime(plantest.Noon)
 	pending, done := &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolumeClaim{}
 	condition := corev1.PersistentVolumeClaimCondition{Type: corev1.PersistentVolumeClaimFileSystemResizePending, Status: corev1.ConditionTrue, LastTransitionTime: since}
 	pending.Status.Conditions = []corev1.PersistentVolumeClaimCondition{condition}

@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
 
 // mountedSecrets lists the Secrets that the container mounts or reads variables from.
@@ -43,7 +44,7 @@ func identityTable(t *testing.T) string {
 		{"no Secret is named, and the operator has signed a URL", "", "status.signedURL.secretName"},
 		{"no Secret is named, and the operator could not sign, or `restoreOperator.signedURLs` is `false`", "", ""},
 	} {
-		s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.Policy(v1beta2.PodPolicy{ServiceAccountName: "spec.pod.serviceAccountName"}), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.FromBucket)
+		s := clustertest.State(plantest.Formed, plantest.Members(3), plantest.Policy(v1beta2.PodPolicy{ServiceAccountName: "spec.pod.serviceAccountName"}), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.FromBucket)
 		s.Request.Source.Secret, s.Request.SignedURL = row.secret, row.url
 		pod := NewPod(s, steps.CreateMember{Name: clustertest.SeedName, Incarnation: 2, Start: state.StartSeed}, clustertest.SeedImage)
 		reads := pod.Spec.InitContainers[len(pod.Spec.InitContainers)-1]

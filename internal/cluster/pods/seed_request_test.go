@@ -7,10 +7,11 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
 
 func TestTheSeedAddsTheRevisionBumpThatWasComputedWhenTheRestoreBegan(t *testing.T) {
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.FromBucket)
+	s := clustertest.State(plantest.Formed, plantest.Members(3), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.FromBucket)
 	m := steps.CreateMember{Name: clustertest.SeedName, Incarnation: 2, Start: state.StartSeed}
 	if got := seedRequest(s, m).RevisionBump; got != 1_000_000_000 {
 		t.Errorf("a restore that an earlier release began adds %d, want the number of its EtcdRestore", got)
@@ -22,7 +23,7 @@ func TestTheSeedAddsTheRevisionBumpThatWasComputedWhenTheRestoreBegan(t *testing
 }
 
 func TestARestoreBySignedURLWorksBesideAVolumeOfTheSameName(t *testing.T) {
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.FromBucket, clustertest.BySignedURL)
+	s := clustertest.State(plantest.Formed, plantest.Members(3), clustertest.Restored(v1beta2.RestoreSeeding), clustertest.FromBucket, clustertest.BySignedURL)
 	if s.Spec.Pod == nil {
 		s.Spec.Pod = &v1beta2.PodPolicy{}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
 
 // etcd does not answer while it reads its database at the start, and while it is defragmented.
@@ -46,9 +47,9 @@ func TestTheKubeletLetsAMemberReadTheLargestDatabaseOnASlowDisk(t *testing.T) {
 		"the size of a member's database":                     {func(s *state.State) { s.Members[0].DBSize = 5 << 30 }, 5 << 30},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := clustertest.State(clustertest.Formed, clustertest.Members(3))
+			s := clustertest.State(plantest.Formed, plantest.Members(3))
 			test.change(&s)
-			pod := NewPod(s, steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
+			pod := NewPod(s, steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
 			etcd := pod.Spec.Containers[0]
 			for what, probe := range map[string]*corev1.Probe{"startup": etcd.StartupProbe, "liveness": etcd.LivenessProbe} {
 				if got := int64(probe.FailureThreshold) * int64(probe.PeriodSeconds); got < test.size/slow {

@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
 
 // TestNoReleaseRestartsMembers pins the hashes. If a release of the operator or of Kubernetes' types changed them, it
@@ -24,8 +25,8 @@ func TestNoReleaseRestartsMembers(t *testing.T) {
 		want  string
 	}{
 		"an empty policy": {clustertest.State(), "1-44136fa355b3678a"},
-		"everything":      {clustertest.State(clustertest.Policy(clustertest.FullPolicy())), "1-65f39f6caa5844d6"},
-		"TLS":             {clustertest.State(clustertest.WithTLS), "1-afc21caf679b9db8"},
+		"everything":      {clustertest.State(plantest.Policy(clustertest.FullPolicy())), "1-65f39f6caa5844d6"},
+		"TLS":             {clustertest.State(plantest.WithTLS), "1-afc21caf679b9db8"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +68,7 @@ func TestWhatRestartsMembers(t *testing.T) {
 			before.ImagePullSecrets = append(before.ImagePullSecrets, corev1.LocalObjectReference{Name: "another"})
 			after := *before.DeepCopy()
 			test.change(&after)
-			was, is := clustertest.State(clustertest.Policy(before)), clustertest.State(clustertest.Policy(after))
+			was, is := clustertest.State(plantest.Policy(before)), clustertest.State(plantest.Policy(after))
 			if restarts := Template(was) != Template(is); restarts != test.restarts {
 				t.Errorf("restarts = %t, want %t", restarts, test.restarts)
 			}
@@ -98,20 +99,20 @@ func unmarked(t *testing.T, name string) *corev1.Pod {
 }
 
 func TestMembersOfEarlierReleasesAreNotRestarted(t *testing.T) {
-	toxic := clustertest.Policy(v1beta2.PodPolicy{Tolerations: []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists}}})
+	toxic := plantest.Policy(v1beta2.PodPolicy{Tolerations: []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists}}})
 	tests := map[string]struct {
 		pod     string
 		state   state.State
 		matches bool
 	}{
-		"matches a Pod without a policy":                                 {"rejoin", clustertest.State(clustertest.Formed, clustertest.Members(3)), true},
-		"matches a Pod with the policy of the archived operator":         {"policy", clustertest.State(clustertest.Policy(clustertest.EveryField)), true},
-		"matches a Pod with TLS":                                         {"tls", clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.WithTLS), true},
-		"does not match a Pod without the tolerations of the spec":       {"rejoin", clustertest.State(clustertest.Formed, clustertest.Members(3), toxic), false},
+		"matches a Pod without a policy":                                 {"rejoin", clustertest.State(plantest.Formed, plantest.Members(3)), true},
+		"matches a Pod with the policy of the archived operator":         {"policy", clustertest.State(plantest.Policy(clustertest.EveryField)), true},
+		"matches a Pod with TLS":                                         {"tls", clustertest.State(plantest.Formed, plantest.Members(3), plantest.WithTLS), true},
+		"does not match a Pod without the tolerations of the spec":       {"rejoin", clustertest.State(plantest.Formed, plantest.Members(3), toxic), false},
 		"does not match a Pod with a policy that the spec does not have": {"policy", clustertest.State(), false},
-		"does not match a Pod without TLS if the spec has TLS":           {"rejoin", clustertest.State(clustertest.Formed, clustertest.Members(3), clustertest.WithTLS), false},
-		"does not match a Pod with TLS if the spec has no TLS":           {"tls", clustertest.State(clustertest.Formed, clustertest.Members(3)), false},
-		"does not match a Pod with other environment variables": {"policy", clustertest.State(clustertest.Policy(func() v1beta2.PodPolicy {
+		"does not match a Pod without TLS if the spec has TLS":           {"rejoin", clustertest.State(plantest.Formed, plantest.Members(3), plantest.WithTLS), false},
+		"does not match a Pod with TLS if the spec has no TLS":           {"tls", clustertest.State(plantest.Formed, plantest.Members(3)), false},
+		"does not match a Pod with other environment variables": {"policy", clustertest.State(plantest.Policy(func() v1beta2.PodPolicy {
 			p := *clustertest.EveryField.DeepCopy()
 			p.EtcdEnv = nil
 			return p
@@ -129,15 +130,15 @@ func TestMembersOfEarlierReleasesAreNotRestarted(t *testing.T) {
 }
 
 func TestMarkedPodsAreComparedByTheirNote(t *testing.T) {
-	made := NewPod(clustertest.State(clustertest.Policy(clustertest.EveryField)), steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
+	made := NewPod(clustertest.State(plantest.Policy(clustertest.EveryField)), steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
 	relabelled := *clustertest.EveryField.DeepCopy()
 	relabelled.Labels = map[string]string{"team": "data"}
 	tests := map[string]struct {
 		state             state.State
 		outdated, relabel bool
 	}{
-		"the spec has not changed":        {clustertest.State(clustertest.Policy(clustertest.EveryField)), false, false},
-		"the spec has other labels":       {clustertest.State(clustertest.Policy(relabelled)), false, true},
+		"the spec has not changed":        {clustertest.State(plantest.Policy(clustertest.EveryField)), false, false},
+		"the spec has other labels":       {clustertest.State(plantest.Policy(relabelled)), false, true},
 		"the spec has no policy any more": {clustertest.State(), true, true},
 	}
 	for name, test := range tests {
@@ -152,12 +153,12 @@ func TestMarkedPodsAreComparedByTheirNote(t *testing.T) {
 }
 
 func TestLabelsOfTheUserGoAndThoseOfOthersStay(t *testing.T) {
-	s := clustertest.State(clustertest.Policy(clustertest.EveryField))
-	pod := NewPod(s, steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
+	s := clustertest.State(plantest.Policy(clustertest.EveryField))
+	pod := NewPod(s, steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
 	pod.Labels["injected"] = "by somebody else"
 	after := *clustertest.EveryField.DeepCopy()
 	after.Labels, after.Annotations = map[string]string{"tier": "data", "app": "stored before it was refused"}, nil
-	got := RelabelPatch(clustertest.State(clustertest.Policy(after)), pod)
+	got := RelabelPatch(clustertest.State(plantest.Policy(after)), pod)
 	want := map[string]any{"metadata": map[string]any{
 		"labels":      map[string]any{"team": nil, "tier": "data"},
 		"annotations": map[string]any{"note": nil, annotationMetadata: `{"labels":{"app":"stored before it was refused","tier":"data"}}`},
@@ -169,7 +170,7 @@ func TestLabelsOfTheUserGoAndThoseOfOthersStay(t *testing.T) {
 
 func TestLabelsOfTheClusterChangeInARunningPod(t *testing.T) {
 	asks := func(cluster, pod map[string]string) state.State {
-		s := clustertest.State(clustertest.Policy(v1beta2.PodPolicy{Labels: pod}))
+		s := clustertest.State(plantest.Policy(v1beta2.PodPolicy{Labels: pod}))
 		s.Spec.Metadata = &v1beta2.MetadataPolicy{Labels: map[string]v1beta2.LabelValue{}}
 		for key, value := range cluster {
 			s.Spec.Metadata.Labels[key] = v1beta2.LabelValue(value)
@@ -189,7 +190,7 @@ func TestLabelsOfTheClusterChangeInARunningPod(t *testing.T) {
 		"a label leaves both":                       {asks(map[string]string{"team": "a"}, map[string]string{"team": "b"}), asks(nil, nil), map[string]any{"team": nil}, true},
 		"a label moves from the cluster to the Pod": {asks(map[string]string{"team": "a"}, nil), asks(nil, map[string]string{"team": "a"}), map[string]any{"team": "a"}, true},
 	} {
-		pod := NewPod(test.before, steps.CreateMember{Name: clustertest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
+		pod := NewPod(test.before, steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1, Start: state.StartRejoin}, "")
 		var m state.Member
 		if ObserveTemplate(test.after, &m, pod); m.Relabel != test.relabel || m.Outdated {
 			t.Errorf("%s: relabel %t, restart %t", name, m.Relabel, m.Outdated)
@@ -202,7 +203,7 @@ func TestLabelsOfTheClusterChangeInARunningPod(t *testing.T) {
 }
 
 func TestAnEarlierReleasesPodIsMarkedWithoutALabelMore(t *testing.T) {
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
+	s := clustertest.State(plantest.Formed, plantest.Members(3))
 	got := RelabelPatch(s, unmarked(t, "rejoin"))
 	want := map[string]any{"metadata": map[string]any{
 		"labels":      map[string]any{},

@@ -7,11 +7,12 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
 
 // A learner refuses most requests, and the PodDisruptionBudget would count it as a voter.
 func TestALearnerThatRestartsWithoutAQuorumIsNotInTheClientService(t *testing.T) {
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3))
+	s := clustertest.State(plantest.Formed, plantest.Members(3))
 	s.MembershipKnown = false
 	name := state.InitialNames(s, 1, 4)[3]
 	// While no quorum answers, observe finds only the volume of a learner whose Pod is missing. KnownVoters has the other

@@ -17,6 +17,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
@@ -41,7 +42,7 @@ func noneHangs(*view.View, string) bool { return false }
 // readOnce is a Secret with a certificate, and a pass that reads it.
 func readOnce(t *testing.T, left *rate.Limiter) (counted *countedReads, s *Secrets, pass func(change func(*view.View)) *view.View) {
 	t.Helper()
-	ca, err := pki.NewCA("ca", clustertest.Noon, 1000*time.Hour)
+	ca, err := pki.NewCA("ca", plantest.Noon, 1000*time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,8 +50,8 @@ func readOnce(t *testing.T, left *rate.Limiter) (counted *countedReads, s *Secre
 	counted = &countedReads{Client: r.Client}
 	r.Client, r.Rereads = counted, left
 	return counted, r, func(change func(*view.View)) *view.View {
-		v := &view.View{State: clustertest.State(clustertest.Formed, clustertest.Members(3)), Cluster: &v1beta2.EtcdCluster{}}
-		v.Now = clustertest.Noon
+		v := &view.View{State: clustertest.State(plantest.Formed, plantest.Members(3)), Cluster: &v1beta2.EtcdCluster{}}
+		v.Now = plantest.Noon
 		change(v)
 		r.Keep(v)
 		if secret, err := r.secretOf(t.Context(), v, "example"); err != nil || len(secret.Data) != 1 {
@@ -78,13 +79,13 @@ func TestSecretsAreReadAgainWhenSomethingSuggestsAChange(t *testing.T) {
 	}{
 		"the spec changed":                       {before: func(v *view.View) { v.Cluster.Generation = 2 }},
 		"an annotation changed":                  {before: func(v *view.View) { v.Cluster.Annotations = map[string]string{"a": "b"} }},
-		"a renewal is due":                       {before: func(v *view.View) { v.Now = clustertest.Noon.Add(601 * time.Hour) }},
+		"a renewal is due":                       {before: func(v *view.View) { v.Now = plantest.Noon.Add(601 * time.Hour) }},
 		"the operator acted":                     {step: steps.WriteCertificates{}},
 		"the operator failed":                    {err: errors.New("x")},
 		"a Secret is wrong":                      {before: func(v *view.View) { v.SecretProblem = "x" }},
-		"a member does not answer":               {before: func(v *view.View) { v.Now, v.Members[0].Answers = clustertest.Noon.Add(startingReads), false }},
-		"a Pod starts":                           {before: func(v *view.View) { v.Now, v.Members[0].Pod = clustertest.Noon.Add(startingReads), state.PodStarting }},
-		"the operator created Pods":              {before: func(v *view.View) { v.Now = clustertest.Noon.Add(startingReads) }, step: steps.CreateMembers{}},
+		"a member does not answer":               {before: func(v *view.View) { v.Now, v.Members[0].Answers = plantest.Noon.Add(startingReads), false }},
+		"a Pod starts":                           {before: func(v *view.View) { v.Now, v.Members[0].Pod = plantest.Noon.Add(startingReads), state.PodStarting }},
+		"the operator created Pods":              {before: func(v *view.View) { v.Now = plantest.Noon.Add(startingReads) }, step: steps.CreateMembers{}},
 		"a certificate is missing":               {before: func(v *view.View) { v.Certificates.Missing = true }},
 		"cert-manager issues one":                {before: func(v *view.View) { v.Certificates.Unissued = "x" }},
 		"the etcd user of the operator is wrong": {before: func(v *view.View) { v.Authentication.Problem = "x" }},
@@ -121,7 +122,7 @@ func TestAClusterThatStartsDoesNotReadItsSecretsInEveryPass(t *testing.T) {
 // first pass.
 func judgedTwice(t *testing.T, between func(r *Secrets, v *view.View)) (first, second *view.View) {
 	t.Helper()
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3), func(s *state.State) { s.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}} }, clustertest.Secure)
+	s := clustertest.State(plantest.Formed, plantest.Members(3), func(s *state.State) { s.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}} }, plantest.Secure)
 	_, v := secretsBeside(t)
 	v.State = s
 	authority, err := material.NewCA(v.State)
@@ -149,7 +150,7 @@ func judgedTwice(t *testing.T, between func(r *Secrets, v *view.View)) (first, s
 		}
 		return v
 	}
-	first = pass(clustertest.Noon)
+	first = pass(plantest.Noon)
 	between(r, first)
 	return first, pass(first.Now)
 }
@@ -168,7 +169,7 @@ func TestCertificatesThatDidNotChangeAreJudgedOnce(t *testing.T) {
 func TestCertificatesAreJudgedAgain(t *testing.T) {
 	for name, between := range map[string]func(r *Secrets, v *view.View){
 		"the operator wrote certificates": func(r *Secrets, v *view.View) { r.Doubt(v, steps.WriteCertificates{}, nil, noneHangs) },
-		"ten minutes passed":              func(_ *Secrets, v *view.View) { v.Now = clustertest.Noon.Add(judged) },
+		"ten minutes passed":              func(_ *Secrets, v *view.View) { v.Now = plantest.Noon.Add(judged) },
 		"the spec changed":                func(r *Secrets, v *view.View) { r.Memory.OfView(v).generation-- },
 	} {
 		first, second := judgedTwice(t, between)
@@ -212,7 +213,7 @@ func TestReadsOfManyObjectsAreOwed(t *testing.T) {
 	read := 0
 	const seconds = 3000
 	for second := range seconds {
-		if r.confirms(105, clustertest.Noon.Add(time.Duration(second)*time.Second)) {
+		if r.confirms(105, plantest.Noon.Add(time.Duration(second)*time.Second)) {
 			read += 105
 		}
 	}
@@ -228,7 +229,7 @@ func TestReadsThatOnlyConfirmAreLimitedByObject(t *testing.T) {
 	const seconds = 300
 	for second := range seconds {
 		for _, objects := range []int{5, 9, 5, 14} {
-			if r.confirms(objects, clustertest.Noon.Add(time.Duration(second)*time.Second)) {
+			if r.confirms(objects, plantest.Noon.Add(time.Duration(second)*time.Second)) {
 				read[objects] += objects
 			}
 		}
@@ -236,7 +237,7 @@ func TestReadsThatOnlyConfirmAreLimitedByObject(t *testing.T) {
 	if all := read[5] + read[9] + read[14]; all > seconds || all < seconds/2 {
 		t.Errorf("%d objects were read in %d s, the limit is one in a second", all, seconds)
 	}
-	if r.confirms(0, clustertest.Noon.Add(time.Hour)) {
+	if r.confirms(0, plantest.Noon.Add(time.Hour)) {
 		t.Error("a cluster without Secrets uses the budget")
 	}
 }

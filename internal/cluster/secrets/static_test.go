@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 	"github.com/etcd-suite/etcd-operator/internal/tlssecret"
 )
@@ -18,13 +18,13 @@ import (
 // staticSecrets are the three Secrets of a user, each with the keys that the caller chooses.
 func staticSecrets(t *testing.T, keysOf func(tlssecret.Keys) tlssecret.Keys) []client.Object {
 	t.Helper()
-	authority, err := pki.NewCA("etcd", clustertest.Noon.Add(-time.Hour), 48*time.Hour)
+	authority, err := pki.NewCA("etcd", plantest.Noon.Add(-time.Hour), 48*time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var all []client.Object
 	for name, keys := range map[string]tlssecret.Keys{"peer": tlssecret.Peer, "server": tlssecret.Server, "operator": tlssecret.Client} {
-		pair, err := authority.Issue(pki.Request{CommonName: name, Client: true, Server: true}, clustertest.Noon.Add(-time.Hour), 24*time.Hour)
+		pair, err := authority.Issue(pki.Request{CommonName: name, Client: true, Server: true}, plantest.Noon.Add(-time.Hour), 24*time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}

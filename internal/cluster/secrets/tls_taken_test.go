@@ -14,12 +14,13 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 )
 
 // An earlier release did not use the name. The upgrade would end all healing and all renewals of certificates.
 func TestASecretOfAUserWithTheNameOfTheOperatorsStopsNothing(t *testing.T) {
 	// A cluster of an earlier release: its own Secrets exist, and the user has one with the name that this release adds.
-	s := clustertest.State(clustertest.Formed, clustertest.Members(3), func(s *state.State) { s.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}} }, clustertest.Secure)
+	s := clustertest.State(plantest.Formed, plantest.Members(3), func(s *state.State) { s.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}} }, plantest.Secure)
 	users := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "example" + v1beta2.OperatorSecretSuffix}, Data: map[string][]byte{"tls.crt": []byte("x")}}
 	var objects []client.Object
 	m := material.Material{HandedOut: map[string]*material.Secret{}}

@@ -16,6 +16,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
@@ -31,10 +32,10 @@ type issuing struct {
 
 func newIssuing(t *testing.T) *issuing {
 	t.Helper()
-	i := &issuing{certified: certified{T: t, state: clustertest.State(clustertest.Formed, clustertest.Members(3), func(s *state.State) {
+	i := &issuing{certified: certified{T: t, state: clustertest.State(plantest.Formed, plantest.Members(3), func(s *state.State) {
 		s.Spec.TLS = &v1beta2.TLSPolicy{CertManager: &v1beta2.CertManagerTLS{IssuerRef: v1beta2.IssuerRef{Name: "ca"}}}
 		s.Spec.Auth = &v1beta2.AuthPolicy{Users: []v1beta2.AuthUser{{Name: "shop", Certificate: &v1beta2.AuthCertificate{}}}}
-	}, clustertest.Secure)}, objects: map[string]client.Object{}}
+	}, plantest.Secure)}, objects: map[string]client.Object{}}
 	var err error
 	if i.issuer, err = pki.NewCA("issuer", i.state.Now, 10000*time.Hour); err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
 
@@ -32,12 +33,12 @@ type certified struct {
 // newCertified returns a cluster whose users got their certificates some time before those of the cluster, user 0 first.
 func newCertified(t *testing.T, users int, earlier time.Duration, managed v1beta2.ManagedTLS) *certified {
 	t.Helper()
-	c := &certified{T: t, state: clustertest.State(clustertest.Formed, clustertest.Members(3), func(s *state.State) {
+	c := &certified{T: t, state: clustertest.State(plantest.Formed, plantest.Members(3), func(s *state.State) {
 		s.Spec.TLS, s.Spec.Auth = &v1beta2.TLSPolicy{Managed: &managed}, &v1beta2.AuthPolicy{}
 		for i := range users {
 			s.Spec.Auth.Users = append(s.Spec.Auth.Users, v1beta2.AuthUser{Name: fmt.Sprintf("user-%d", i), Certificate: &v1beta2.AuthCertificate{}})
 		}
-	}, clustertest.Secure)}
+	}, plantest.Secure)}
 	then := c.state
 	then.Now = then.Now.Add(-earlier)
 	authority, err := material.NewCA(then)
