@@ -147,7 +147,7 @@ func TestRestoreBringsBackAClusterThatLostAllVolumes(t *testing.T) {
 	n.kubectl("delete", "pvc", "--all", "--wait=false")
 	n.kubectl("delete", "pods", "--all", "--force", "--grace-period=0")
 	says(n, &v1beta2.EtcdCluster{}, "three", v1beta2.ConditionReady, v1beta2.ReasonQuorumLost, "EtcdRestore")
-	n.statusNames("three", "all-volumes-lost", "0 of 3 voters have their data", "Continue from the newest snapshot with an EtcdRestore")
+	n.statusNames("three", "all-volumes-lost", "Quorum is lost: 0 of", "Continue from the newest snapshot with an EtcdRestore")
 	n.apply(s3Restore("back", "three", path))
 	becomes(n, &v1beta2.EtcdRestore{}, "back", v1beta2.ConditionComplete)
 	n.ready("three")
