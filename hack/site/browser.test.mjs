@@ -120,6 +120,7 @@ const searches = {
   mTLS: ['/tls', '/tutorial-tls'],
   S3: ['/stores'],
   MinIO: ['/tutorial-minio', '/stores'],
+  NFS: ['/tutorial-volume', '/stores'],
   maxLag: ['/api'],
   QuorumLost: ['/reasons-cluster'],
 }

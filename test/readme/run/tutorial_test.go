@@ -25,6 +25,7 @@ var tutorials = []tutorial{
 	{name: "first-cluster", want: map[string]string{"write": "hello", "lose": "hello"}},
 	{name: "tls", want: map[string]string{"secrets": "example-client-tls", "connect": "hello"}},
 	{name: "minio", before: (*reader).startPrivateStore, want: map[string]string{"restore": "hello"}},
+	{name: "volume", want: map[string]string{"restore": "hello"}},
 	{name: "point-in-time", want: map[string]string{"restore": "paid"}},
 	{name: "second-region", before: (*reader).startSecondStore, want: map[string]string{"restore": "hello"}},
 }
