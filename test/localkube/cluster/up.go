@@ -22,7 +22,7 @@ type Options struct {
 
 // Up starts a cluster and returns when it is ready. If a cluster with the same
 // programs and nodes is running, Up keeps it and only undoes injected faults. It
-// removes any other cluster first.
+// removes any other cluster first. Like [Require], it installs missing system packages.
 func Up(ctx context.Context, o Options) (*Cluster, error) {
 	if o.Nodes < 1 || o.Nodes > MaxNodes {
 		return nil, fmt.Errorf("a cluster cannot have %d nodes: the address plan allows 1 to %d", o.Nodes, MaxNodes)
@@ -32,6 +32,9 @@ func Up(ctx context.Context, o Options) (*Cluster, error) {
 		return nil, err
 	}
 	c.logf = progress(o.Progress)
+	if err := Require(ctx, c.logf); err != nil {
+		return nil, err
+	}
 	if err := visible(o.Bin, "the directory of the programs (set LOCALKUBE_CACHE)"); err != nil {
 		return nil, err
 	}
