@@ -24,6 +24,9 @@ import (
 )
 
 func main() {
+	if code, asked := operator.CheckInstallation(); asked {
+		os.Exit(code)
+	}
 	if len(os.Args) > 1 && os.Args[1] == restoretest.Command {
 		if err := restoretest.Main(os.Stdin, os.Stdout, os.Exit); err != nil {
 			fmt.Fprintln(os.Stderr, err)

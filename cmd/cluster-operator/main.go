@@ -21,6 +21,9 @@ import (
 )
 
 func main() {
+	if code, asked := operator.CheckInstallation(); asked {
+		os.Exit(code)
+	}
 	var options operator.Options
 	options.AddFlags(pflag.CommandLine)
 	controller := cluster.Options{Metrics: metrics.Registry}

@@ -25,6 +25,9 @@ import (
 )
 
 func main() {
+	if code, asked := operator.CheckInstallation(); asked {
+		os.Exit(code)
+	}
 	if len(os.Args) > 1 && os.Args[1] == seed.Command {
 		os.Exit(seeder.Main(ctrl.SetupSignalHandler(), os.Args[1:]))
 	}

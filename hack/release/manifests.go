@@ -44,7 +44,7 @@ func (m manifest) name() string {
 // manifests writes install.yaml, crds.yaml, their schemas, the Kustomize base and the OLM bundle, all rendered from the packaged chart, which has the
 // digests of the images.
 func (r release) manifests(ctx context.Context, opts options) error {
-	rendered, err := command(ctx, opts.helm, "template", releaseName, r.path(r.chartFile()), "--namespace", releaseName)
+	rendered, err := command(ctx, opts.helm, "template", releaseName, r.path(r.chartFile()), "--namespace", releaseName, "--skip-tests")
 	if err != nil {
 		return err
 	}

@@ -82,7 +82,7 @@ func helm(t *testing.T, stdin string, args ...string) (string, error) {
 // template renders the chart with values, as YAML.
 func template(t *testing.T, values string, args ...string) (string, error) {
 	t.Helper()
-	return helm(t, values, append([]string{"template", releaseName, chartDir, "--namespace", releaseNamespace, "--values", "-"}, args...)...)
+	return helm(t, values, append([]string{"template", releaseName, chartDir, "--namespace", releaseNamespace, "--values", "-", "--skip-tests"}, args...)...)
 }
 
 func render(t *testing.T, values string, args ...string) release {

@@ -218,6 +218,11 @@ volumes:
   {{- toYaml . | nindent 2 }}
   {{- end }}
 {{- end }}
+{{- include "etcd-operator.placement" . }}
+{{- end -}}
+
+{{/* Where the Pods of a component run, and how they resolve names. */}}
+{{- define "etcd-operator.placement" -}}
 {{- range $field := list "dnsConfig" "hostAliases" "nodeSelector" "tolerations" "affinity" "topologySpreadConstraints" }}
 {{- with get $.values $field }}
 {{ $field }}:
