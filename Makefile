@@ -24,10 +24,11 @@ CONTROLLER_GEN := go tool -modfile=hack/tools/controller-gen.mod controller-gen
 GOLANGCI_LINT  := go tool -modfile=hack/tools/golangci-lint.mod golangci-lint
 CRD_REF_DOCS   := go tool -modfile=hack/tools/crd-ref-docs.mod crd-ref-docs
 CRDS       := charts/etcd-operator/files/crds
-GENERATED  := api $(CRDS) docs/api.md docs/reference.md
+DASHBOARDS := charts/etcd-operator/files/dashboards
+GENERATED  := api $(CRDS) $(DASHBOARDS) docs/api.md docs/reference.md
 
 # Modules of their own, so that the operators depend on none of their libraries.
-MODULES    := hack/plot hack/release hack/structure test/gitops test/oldest
+MODULES    := hack/dashboards hack/plot hack/release hack/structure test/gitops test/oldest
 
 # Programs that the tests run against. Each is built once and kept in the user's cache.
 INTEGRATION_PROGRAMS := kubernetes etcd-3.4 etcd-3.5 etcd-3.6 etcd-3.7 versitygw fake-gcs azurite helm
@@ -85,7 +86,7 @@ release-twice: deps ## Build the release twice, the second time without caches, 
 	@hack/release-twice.sh
 
 .PHONY: generate
-generate: ## Regenerate deep copies, CRDs, docs/api.md and docs/reference.md
+generate: ## Regenerate deep copies, CRDs, dashboards, docs/api.md and docs/reference.md
 	$(CONTROLLER_GEN) object paths=./api/...
 	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=$(CRDS)
 	# Those of the archived operator preserve unknown fields, and without this line a patch leaves that as it is.
@@ -94,6 +95,7 @@ generate: ## Regenerate deep copies, CRDs, docs/api.md and docs/reference.md
 	$(CRD_REF_DOCS) --log-level ERROR --source-path api --config hack/api-docs/config.yaml \
 		--renderer markdown --templates-dir hack/api-docs/templates --output-path docs/api.md
 	go run ./hack/reference . docs/reference.md
+	cd hack/dashboards && go run . ../../$(DASHBOARDS)
 
 ##@ Test
 
@@ -187,6 +189,7 @@ chart: ## Run the tests of the chart (also against the oldest Kubernetes), rende
 	cd hack/release && TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./...
 	cd test/oldest && TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./...
 	cd test/alerts && go test -shuffle=on ./...
+	cd hack/dashboards && go test -shuffle=on ./...
 	cd hack/plot && go test -shuffle=on ./...
 	cd hack/structure && go test -shuffle=on ./...
 	cd test/gitops && go test -shuffle=on ./...

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"compress/gzip"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -24,14 +25,20 @@ type recording struct {
 	// steps are what was done, and when it began.
 	steps []step
 	end   time.Duration
+	// names are those of the metrics, and pods those of the members.
+	names, pods []string
 }
+
+// afterLastStep is for how many seconds the recording lasts at least after its last step.
+const afterLastStep = 45
 
 type step struct {
 	name  string
 	began time.Duration
 }
 
-func replay(t *testing.T) recording {
+// replay reads the recording, and adds series to it.
+func replay(t *testing.T, more map[string]string) recording {
 	t.Helper()
 	file, err := os.Open("testdata/recording.gz")
 	if err != nil {
@@ -66,7 +73,17 @@ func replay(t *testing.T) recording {
 	if err := lines.Err(); err != nil {
 		t.Fatal(err)
 	}
-	const afterLastStep = 45 // seconds that the recording lasts at least after its last step
+	for name := range series {
+		metric, labels, _ := strings.Cut(name, "{")
+		r.names = append(r.names, metric)
+		if _, pod, ok := strings.Cut(labels, `pod="`); ok {
+			r.pods = append(r.pods, pod[:strings.IndexByte(pod, '"')])
+		}
+	}
+	slices.Sort(r.pods)
+	r.pods = slices.Compact(r.pods)
+	maps.Copy(series, beside(r.pods, ticks+afterLastStep))
+	maps.Copy(series, more)
 	r.storage, r.end = newStorage(t, series, scrapeInterval), time.Duration(ticks+afterLastStep)*scrapeInterval
 	return r
 }
@@ -85,7 +102,7 @@ func (r recording) at(elapsed time.Duration) string {
 // fired returns the alerts of each step.
 func (r recording) fired(t *testing.T) map[string][]string {
 	t.Helper()
-	engine, fired := newEngine(), map[string][]string{}
+	engine, fired := newEngine(5*time.Minute), map[string][]string{}
 	const evaluation = 15 * time.Second
 	for _, rule := range rules(t) {
 		pending := map[uint64]int{}
@@ -110,7 +127,7 @@ func (r recording) fired(t *testing.T) map[string][]string {
 }
 
 func TestNoAlertFiresInARealRunUntilTheQuorumIsLost(t *testing.T) {
-	r := replay(t)
+	r := replay(t, nil)
 	var names []string
 	for _, s := range r.steps {
 		names = append(names, s.name)
@@ -132,10 +149,17 @@ func TestNoAlertFiresInARealRunUntilTheQuorumIsLost(t *testing.T) {
 	}
 }
 
-// query evaluates an expression over the whole recording.
-func (r recording) query(t *testing.T, engine *promql.Engine, expression string, interval time.Duration) promql.Matrix {
+// before is the recording until a step began.
+func (r recording) before(name string) recording {
+	i := slices.IndexFunc(r.steps, func(s step) bool { return s.name == name })
+	r.end, r.steps = r.steps[i].began-scrapeInterval, r.steps[:i]
+	return r
+}
+
+// query evaluates an expression from one time of the recording to its end.
+func (r recording) query(t *testing.T, engine *promql.Engine, expression string, from, interval time.Duration) promql.Matrix {
 	t.Helper()
-	query, err := engine.NewRangeQuery(t.Context(), r.storage, nil, expression, time.Unix(0, 0), time.Unix(0, 0).Add(r.end), interval)
+	query, err := engine.NewRangeQuery(t.Context(), r.storage, nil, expression, time.Unix(0, 0).Add(from), time.Unix(0, 0).Add(r.end), interval)
 	if err != nil {
 		t.Fatalf("%s: %v", expression, err)
 	}

@@ -30,15 +30,17 @@ import (
 )
 
 // recordedMetrics are those of the alerts and dashboards that are not the suite's.
-var recordedMetrics = regexp.MustCompile(`^(etcd_operator_\w+|etcd_server_(has_leader|leader_changes_seen_total|proposals_failed_total|quota_backend_bytes)|` +
+var recordedMetrics = regexp.MustCompile(`^(etcd_operator_\w+|etcd_server_(has_leader|is_leader|leader_changes_seen_total|proposals_failed_total|proposals_pending|quota_backend_bytes|version)|` +
 	`etcd_mvcc_db_total_size_in(_use_in)?_bytes|etcd_(disk_wal_fsync|disk_backend_commit|network_peer_round_trip_time)(_duration)?_seconds_bucket|` +
-	`grpc_server_handled_total|process_resident_memory_bytes|controller_runtime_reconcile_errors_total|workqueue_depth)[{ ]`)
+	`etcd_network_client_grpc_(sent|received)_bytes_total|grpc_server_handled_total|process_(resident_memory_bytes|cpu_seconds_total)|controller_runtime_reconcile_errors_total|workqueue_depth)[{ ]`)
 
 // tape is a recording of what Prometheus would scrape.
 type tape struct {
-	b     *bench
-	own   *prometheus.Registry
-	began time.Time
+	b   *bench
+	own *prometheus.Registry
+	// namespace and name are those of the cluster. b.cluster itself is written while this reads.
+	namespace, name string
+	began           time.Time
 
 	mu     sync.Mutex
 	ticks  int
@@ -48,7 +50,7 @@ type tape struct {
 
 // record scrapes cluster-operator and the members each second, until the test ends.
 func record(b *bench) *tape {
-	r := &tape{b: b, own: prometheus.NewRegistry(), began: time.Now(), series: map[string][]string{}}
+	r := &tape{b: b, own: prometheus.NewRegistry(), namespace: b.cluster.Namespace, name: b.cluster.Name, began: time.Now(), series: map[string][]string{}}
 	ended := make(chan struct{})
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
@@ -87,7 +89,7 @@ func (r *tape) scrape(ctx context.Context) {
 		}
 	}
 	for _, pod := range r.pods(ctx) {
-		labels := fmt.Sprintf(`namespace=%q,etcd_cluster=%q,pod=%q`, pod.Namespace, r.b.cluster.Name, pod.Name)
+		labels := fmt.Sprintf(`namespace=%q,etcd_cluster=%q,pod=%q`, pod.Namespace, r.name, pod.Name)
 		address := net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(int(v1beta2.MetricsPort)))
 		for line := range strings.Lines(scrapeMember(ctx, address)) {
 			lines = append(lines, withLabels(line, labels))
@@ -100,7 +102,7 @@ func (r *tape) scrape(ctx context.Context) {
 		if at < 0 || !recordedMetrics.MatchString(line) {
 			continue
 		}
-		r.add(strings.ReplaceAll(line[:at], r.b.cluster.Namespace, "default"), strings.TrimSpace(line[at:]))
+		r.add(strings.ReplaceAll(line[:at], r.namespace, "default"), strings.TrimSpace(line[at:]))
 	}
 	r.ticks++
 }
@@ -108,7 +110,7 @@ func (r *tape) scrape(ctx context.Context) {
 // pods returns no Pod if the API server does not answer, because a failed scrape is a gap and no failure of the test.
 func (r *tape) pods(ctx context.Context) []corev1.Pod {
 	var pods corev1.PodList
-	if err := r.b.client.List(ctx, &pods, client.InNamespace(r.b.cluster.Namespace)); err != nil {
+	if err := r.b.client.List(ctx, &pods, client.InNamespace(r.namespace)); err != nil {
 		return nil
 	}
 	return pods.Items
