@@ -123,6 +123,19 @@ const searches = {
   NFS: ['/tutorial-volume', '/stores'],
   maxLag: ['/api'],
   QuorumLost: ['/reasons-cluster'],
+  // The tasks of a new user.
+  'install a release': ['/install'],
+  'nightly backup MinIO private CA': ['/tutorial-minio'],
+  'restore yesterday': ['/tutorial-point-in-time'],
+  'second region': ['/tutorial-second-region'],
+  'TLS clients': ['/clients', '/tls', '/tutorial-tls'],
+  'kube-apiserver': ['/control-planes', '/clients'],
+  'upgrade etcd': ['/day-2'],
+  'grow a cluster': ['/tutorial-first-cluster', '/day-2'],
+  'node lost': ['/disaster-recovery'],
+  'turn authentication on': ['/authentication'],
+  Bitnami: ['/migrating-from-a-statefulset'],
+  'what is wrong': ['/kubectl-etcd', '/operations', '/monitoring'],
 }
 
 for (const [words, want] of Object.entries(searches)) {
