@@ -141,7 +141,7 @@ func (w words) mapping() []dashboard.ValueMapping {
 	}
 	options := map[string]dashboard.ValueMappingResult{}
 	for i, one := range w {
-		options[one.value] = dashboard.ValueMappingResult{Text: &one.text, Color: &one.colour, Index: cog.ToPtr(int32(i))} //nolint:gosec // few words
+		options[one.value] = dashboard.ValueMappingResult{Text: &one.text, Color: &one.colour, Index: cog.ToPtr(int32(i))}
 	}
 	return []dashboard.ValueMapping{{ValueMap: &dashboard.ValueMap{Type: dashboard.MappingTypeValueToText, Options: options}}}
 }

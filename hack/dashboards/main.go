@@ -39,7 +39,7 @@ func write(folder string) error {
 		if err != nil {
 			return fmt.Errorf("dashboard %s: %w", name, err)
 		}
-		if err := os.WriteFile(filepath.Join(folder, name), content, 0o644); err != nil { //nolint:gosec // the file is public
+		if err := os.WriteFile(filepath.Join(folder, name), content, 0o644); err != nil {
 			return fmt.Errorf("dashboard %s: %w", name, err)
 		}
 	}
