@@ -6,34 +6,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
-
-// slot is the slot of a running job, see turns.Slot.
-type slot[T any] struct {
-	pool *Pool[T]
-	job  *job[T]
-}
-
-// elsewhere measures for how long a job waits in other queues.
-type elsewhere struct {
-	in    int
-	since time.Time
-	sum   time.Duration
-}
-
-func (e *elsewhere) enter() {
-	if e.in++; e.in == 1 {
-		e.since = time.Now()
-	}
-}
-
-func (e *elsewhere) leave() {
-	if e.in--; e.in == 0 {
-		e.sum += time.Since(e.since)
-	}
-}
 
 // Key identifies the object of a job. A recreated object with the same name has another UID.
 type Key struct {
@@ -75,33 +48,30 @@ type Turn interface {
 type Pool[T any] struct {
 	ended sync.WaitGroup
 
-	mu      sync.Mutex
-	closed  bool
-	lanes   map[string]int // the limit of each
-	jobs    map[Key]*job[T]
-	waiting []*job[T]
-	running map[string]int          // by lane, and by lane and group
-	turns   map[string]*turns.Order // by lane
-	// away counts the jobs that wait elsewhere, by lane and namespace. moved counts those that Move has moved, by namespace. returning are jobs that wait
-	// for a slot again.
-	away      map[string]int
-	moved     map[string]int
-	returning []*job[T]
-	active    map[*job[T]]bool // jobs that have begun and not returned
-	beyond    map[string]int   // by lane: jobs that run without a slot, see Claim.Patience
-	busy      map[Key]bool     // keys whose job has not returned yet, also a forgotten one
-	notify    func(Key)
+	mu     sync.Mutex
+	closed bool
+	jobs   map[Key]*job[T]
+	queue  scheduler
+	notify func(Key)
 }
 
+// job is what the pool runs, and its result.
 type job[T any] struct {
+	ticket
+	run   func(context.Context) (T, error)
+	done  bool
+	value T
+	err   error
+}
+
+// ticket is what the scheduler knows of a job.
+type ticket struct {
 	key    Key
 	claim  Claim
-	run    func(context.Context) (T, error)
 	ctx    context.Context //nolint:containedctx // the job owns it
 	cancel context.CancelCauseFunc
 	queued bool // it could not start at once
 	began  bool
-	done   bool
 	over   bool          // it has returned, also if it was forgotten
 	away   bool          // it has left its lane while it waits elsewhere
 	waits  int           // for how much it waits
@@ -113,34 +83,4 @@ type job[T any] struct {
 	ends   bool          // it has to end: for others, or because it was forgotten
 	longer bool          // it is extended, see Turn
 	queues elsewhere     // in which it waits
-	value  T
-	err    error
 }
-
-// orderOf returns the turns of the namespaces in the lane of a job.
-func (p *Pool[T]) orderOf(j *job[T]) *turns.Order {
-	if p.turns[j.claim.Lane] == nil {
-		p.turns[j.claim.Lane] = &turns.Order{}
-	}
-	return p.turns[j.claim.Lane]
-}
-
-// count adds a running job, or removes it with -1.
-func (p *Pool[T]) count(j *job[T], n int) {
-	if n > 0 {
-		p.orderOf(j).Take(j.key.Object.Namespace, int64(n))
-	} else {
-		p.orderOf(j).Return(j.key.Object.Namespace, int64(-n))
-	}
-	p.running[j.claim.Lane] += n
-	for group := range j.claim.Groups {
-		for _, name := range []string{inGroup(j, group), inGroup(j, group) + j.key.Object.Namespace} {
-			if p.running[name] += n; p.running[name] == 0 {
-				delete(p.running, name)
-			}
-		}
-	}
-}
-
-// inGroup is the name in running for a group of the lane. With a namespace behind it, it is the name for the jobs of that namespace.
-func inGroup[T any](j *job[T], group string) string { return j.claim.Lane + "\x00" + group + "\x00" }
