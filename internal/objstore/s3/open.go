@@ -51,11 +51,14 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		endpoint = "Amazon S3 " + cfg.Region
 	}
 	return &Store{
-		bucket: c.Bucket, endpoint: endpoint, amazons: amazons(base), client: client, options: c.Options, customerKey: customerKeyOf(c.CustomerKey),
-		// Amazon wants a checksum for what is locked, by the bucket's default too; some
-		// compatible stores refuse them.
-		checksums: c.Endpoint == "" || c.Options.LockMode != "",
-		streamed:  maxStreamed, proofPatience: proofPatience,
+		bucket: c.Bucket, endpoint: endpoint, amazons: amazons(base), client: client, customerKey: customerKeyOf(c.CustomerKey),
+		writing: writing{
+			options: c.Options,
+			// Amazon wants a checksum for what is locked, by the bucket's default too; some
+			// compatible stores refuse them.
+			checksums: c.Endpoint == "" || c.Options.LockMode != "",
+			streamed:  maxStreamed, proofPatience: proofPatience,
+		},
 	}, nil
 }
 

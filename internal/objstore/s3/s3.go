@@ -81,13 +81,8 @@ type Store struct {
 	endpoint    string
 	amazons     bool // the endpoint is one of Amazon's
 	client      *s3.Client
-	options     Options
 	customerKey *customerKey
-	// checksums is true for the checksums of newer S3 servers. Other servers get Content-MD5, which all of them support.
-	checksums bool
-	streamed  int64 // the maximum size of a streaming PUT
-	// proofPatience is how long the last bytes of a streaming PUT wait for the proof of the body.
-	proofPatience time.Duration
+	writing     writing
 }
 
 func (c Config) loadOptions() []func(*config.LoadOptions) error {
