@@ -22,8 +22,6 @@ var manyMethods = map[string]int{
 	"internal/backup/status.reporter":   41,
 	"internal/cluster/observe.Observer": 22,
 	"internal/cluster/secrets.Secrets":  22,
-	"internal/etcd.Client":              30,
-	"internal/objstore/s3.Store":        24,
 	"internal/restore.Reconciler":       38,
 	"internal/restore/state.State":      40,
 	"internal/restore/status.report":    21,
