@@ -82,6 +82,3 @@ func (s *scheduler) mayExtend(j *ticket) bool {
 	}
 	return extended < s.slots.limit(j.claim.Lane)
 }
-
-// ran returns for how long a job has run, without the time in which it waited elsewhere.
-func (j *ticket) ran() time.Duration { return time.Since(j.since) - j.queues.sum }

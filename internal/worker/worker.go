@@ -173,3 +173,19 @@ func (p *Pool[T]) lookAgain(j *ticket) {
 	}
 	j.timer.Reset(again)
 }
+
+// Leave takes the job out of its lane. In a lane without a limit it takes no slot of others.
+func (s slot[T]) Leave() {
+	p, j := s.pool, s.job
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, limited := p.queue.slots.limits[j.claim.Lane]
+	j.queues.enter()
+	if j.waits++; j.waits > 1 || !limited || j.over {
+		return
+	}
+	p.queue.slots.leave(j)
+	if !p.closed {
+		p.dispatch()
+	}
+}

@@ -2,20 +2,9 @@ package s3
 
 import (
 	"io"
-	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
-
-// writing is how a store creates objects.
-type writing struct {
-	options Options
-	// checksums is true for the checksums of newer S3 servers. Other servers get Content-MD5, which all of them support.
-	checksums bool
-	streamed  int64 // the maximum size of a streaming PUT
-	// proofPatience is how long the last bytes of a streaming PUT wait for the proof of the body.
-	proofPatience time.Duration
-}
 
 // upload creates one object.
 type upload struct {
