@@ -105,12 +105,12 @@ var listed = map[string][]string{
 		"restore/plan/wait.go clusterHasNotStarted", "restore/state/wait.go VerifiedAt",
 	},
 	"the time is corrected when it is observed (State.CorrectTimes)": {
-		"cluster/plan/state/roll.go WaitedToBePublished", "cluster/plan/state/roll.go Resolves", "cluster/plan/state/waiting.go BacksOff",
+		"cluster/plan/state/joining.go WaitedToBePublished", "cluster/plan/state/joining.go Resolves", "cluster/plan/state/waiting.go BacksOff",
 		"cluster/plan/waits/pods.go WaitForAttempt", "cluster/plan/space/defragment.go Defragment", "cluster/plan/space/defragment.go defragmentScheduled",
 		"cluster/plan/restore/failed_seed.go seedStuck", "cluster/plan/state/serving.go stillStarts", "cluster/plan/repair/health.go waitForGate", "cluster/plan/waits/members.go learnersFail",
 		"cluster/plan/state/voters.go UnreadyFor", "cluster/plan/state/roll.go BesideFor", "cluster/plan/restore/safety.go safetyIsOld",
 		"cluster/plan/restore/safety_exact.go SafetySnapshot", "cluster/plan/restore/safety_exact.go saveExactly", "cluster/plan/restore/seed_refused.go seedRefusal", "cluster/plan/state/waiting.go StalledRequeue",
-		"cluster/plan/certificates/client_hostname.go clientsStillLoad", "cluster/plan/state/waiting.go Overdue", "cluster/plan/certificates/tls.go dropOld", "cluster/plan/certificates/tls.go RotateCA", "cluster/plan/volumes/volumes.go RestartForFileSystem",
+		"cluster/plan/certificates/client_hostname.go clientsStillLoad", "cluster/plan/state/waiting.go Overdue", "cluster/plan/certificates/rotate_ca.go dropOld", "cluster/plan/certificates/rotate_ca.go RotateCA", "cluster/plan/volumes/volumes.go RestartForFileSystem",
 	},
 	"it is a hold of this process that ends after ten minutes": {
 		"cluster/plan/held.go Did", "cluster/plan/held.go Held", "cluster/plan/waits/held.go Held",
