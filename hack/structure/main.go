@@ -1,4 +1,5 @@
-// Structure prints how the files of each package use each other. It informs, and forbids nothing.
+// Structure prints how the files of each package use each other. It informs, and forbids nothing: only the number of methods of a type has a limit,
+// which a test of this package checks.
 //
 //	go run . ../.. ./internal/... ./cmd/... ./api/...
 package main

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sort"
 	"sync"
@@ -234,25 +233,4 @@ func (f *finder) readAll(ctx context.Context, keys []string) error {
 		f.headers[key] = headers[i]
 	}
 	return nil
-}
-
-// Segments returns a function that opens the chosen links, one after the other, and then returns io.EOF. A link that was
-// replaced since the choice is an error. The caller closes each Reader.
-func (c Choice) Segments(store objstore.Getter, root string) func(context.Context) (*Reader, error) {
-	left := c.Links
-	return func(ctx context.Context) (*Reader, error) {
-		if len(left) == 0 {
-			return nil, io.EOF
-		}
-		link := left[0]
-		r, err := OpenSegment(ctx, store, root, link.Key)
-		if err != nil {
-			return nil, err
-		}
-		if got, want := r.Header.Hash(), link.Header.Hash(); got != want {
-			return nil, errors.Join(corruptAt(link.Header.First, link.Key, "the header has SHA-256 %s, but that of the chosen segment has %s", got, want), r.Close())
-		}
-		left = left[1:]
-		return r, nil
-	}
 }

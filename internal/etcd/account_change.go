@@ -66,7 +66,7 @@ var accesses = map[Permission]clientv3.PermissionType{
 
 // ChangeAccount changes users, roles or authentication. It is no error if that was done before. password is for AddUser and SetPassword. If
 // authentication is on, the client needs the role root. It needs a quorum.
-func (c *Client) ChangeAccount(ctx context.Context, change AccountChange, password string) error {
+func (c Auth) ChangeAccount(ctx context.Context, change AccountChange, password string) error {
 	err, done := c.changeAccount(ctx, change, password)
 	if done != nil && errors.Is(err, done) {
 		return nil
@@ -75,7 +75,7 @@ func (c *Client) ChangeAccount(ctx context.Context, change AccountChange, passwo
 }
 
 // changeAccount returns the answer of etcd, and the error that means that the change was made before.
-func (c *Client) changeAccount(ctx context.Context, change AccountChange, password string) (err, done error) {
+func (c Auth) changeAccount(ctx context.Context, change AccountChange, password string) (err, done error) {
 	p := change.Permission
 	switch change.Act {
 	case AddRole:

@@ -33,7 +33,7 @@ const (
 // Accounts reads all names of users and roles, and what the named ones have. Each question is an entry of the log of raft, so it needs a quorum. If
 // authentication is on, the client needs the role root. etcd 3.4 cannot be asked whether authentication is on: the error is then Unimplemented
 // of gRPC. It is ErrManyAccounts if etcd has more than a few MiB of them.
-func (c *Client) Accounts(ctx context.Context, roles, users []string) (Accounts, error) {
+func (c Auth) Accounts(ctx context.Context, roles, users []string) (Accounts, error) {
 	status, err := c.client.AuthStatus(ctx)
 	if err != nil {
 		return Accounts{}, c.wrap("ask whether authentication is on", err)

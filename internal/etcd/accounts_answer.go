@@ -44,7 +44,7 @@ type accountsAnswer struct {
 }
 
 // accounts asks one question about users or roles. Its answer has at most that many bytes.
-func (c *Client) accounts(ctx context.Context, left *accountsLeft, most int, method string, question proto.Message) (*accountsAnswer, error) {
+func (c Auth) accounts(ctx context.Context, left *accountsLeft, most int, method string, question proto.Message) (*accountsAnswer, error) {
 	_, ofRole := question.(interface{ GetRole() string })
 	answer := &accountsAnswer{left: left, ofRole: ofRole}
 	err := c.client.ActiveConnection().Invoke(context.WithValue(ctx, longAnswers{}, most), method, question, answer)

@@ -50,7 +50,7 @@ func alarmsOf(errors []string) []Alarm {
 }
 
 // Disarm turns an alarm off. It is not an error if the alarm is off already.
-func (c *Client) Disarm(ctx context.Context, alarm Alarm) error {
+func (c Maintenance) Disarm(ctx context.Context, alarm Alarm) error {
 	kind, ok := pb.AlarmType_value[string(alarm.Kind)]
 	if !ok || kind == int32(pb.AlarmType_NONE) {
 		return fmt.Errorf("disarm alarm %q: unknown kind of alarm", alarm.Kind)

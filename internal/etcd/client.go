@@ -26,8 +26,29 @@ type Endpoint struct {
 	Login *Login
 }
 
-// Client sends requests to one member.
+// Client sends requests to one member. As in etcd's own client, the requests about one concern are methods of a type of their own.
 type Client struct {
+	*connection
+	KV
+	Membership
+	Maintenance
+	Auth
+}
+
+// KV are the requests about keys. A quorum confirms each of them.
+type KV struct{ *connection }
+
+// Membership are the requests about the members of the cluster.
+type Membership struct{ *connection }
+
+// Maintenance are the requests about the member itself, its database, and what is on or in progress in the cluster.
+type Maintenance struct{ *connection }
+
+// Auth are the requests about users, roles and authentication.
+type Auth struct{ *connection }
+
+// connection is what all requests to one member share.
+type connection struct {
 	endpoint string
 	client   *clientv3.Client
 	login    *Login
@@ -79,7 +100,8 @@ func Open(endpoint Endpoint, tlsConfig *tls.Config, more ...grpc.DialOption) (*C
 	if err != nil {
 		return nil, fmt.Errorf("connect to etcd at %s: %w", endpoint.URL, err)
 	}
-	return &Client{endpoint: endpoint.URL, client: client, login: endpoint.Login}, nil
+	shared := &connection{endpoint: endpoint.URL, client: client, login: endpoint.Login}
+	return &Client{shared, KV{shared}, Membership{shared}, Maintenance{shared}, Auth{shared}}, nil
 }
 
 // OpenBriefly is Open for a few small requests.
@@ -95,17 +117,17 @@ func failFast(ctx context.Context, method string, req, reply any, conn *grpc.Cli
 
 // maintenance sends requests over the connection that the client has. clientv3's own Maintenance dials a second one for each
 // Status, HashKV and Defragment.
-func (c *Client) maintenance() pb.MaintenanceClient {
+func (c *connection) maintenance() pb.MaintenanceClient {
 	return pb.NewMaintenanceClient(c.client.ActiveConnection())
 }
 
 // Close closes the connection. It returns no error, because a caller could not act on it.
-func (c *Client) Close() {
+func (c *connection) Close() {
 	_ = c.client.Close()
 }
 
 // wrap adds the operation and the member's endpoint to an error.
-func (c *Client) wrap(operation string, err error) error {
+func (c *connection) wrap(operation string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -113,7 +135,7 @@ func (c *Client) wrap(operation string, err error) error {
 }
 
 // Login gets a token from the member within ctx, if the Endpoint has a user. All clients with the same Login use it.
-func (c *Client) Login(ctx context.Context) error {
+func (c Auth) Login(ctx context.Context) error {
 	if c.login == nil {
 		return nil
 	}

@@ -35,7 +35,7 @@ func (a Alarm) IsFence() bool { return a.Kind == AlarmCorrupt && a.Member&markBi
 // Fence refuses changes of keys and leases from now on. It returns the last revision: etcd acknowledges no write above it before each fence is
 // taken back. To fence again with the same ID changes nothing. The error is one of etcd or of the connection: after that, the fence may be on.
 // It needs a quorum.
-func (c *Client) Fence(ctx context.Context, id ID) (revision int64, err error) {
+func (c Maintenance) Fence(ctx context.Context, id ID) (revision int64, err error) {
 	if id&markBits != fenceMark {
 		return 0, fmt.Errorf("fence writes: %s is no ID of a fence", id)
 	}
@@ -55,7 +55,7 @@ func (c *Client) Fence(ctx context.Context, id ID) (revision int64, err error) {
 
 // Unfence takes one fence back. It is not an error if there is none with that ID. Other fences and a real CORRUPT alarm stay, and while one
 // of them is on, etcd refuses changes. It needs a quorum.
-func (c *Client) Unfence(ctx context.Context, id ID) error {
+func (c Maintenance) Unfence(ctx context.Context, id ID) error {
 	if id&markBits != fenceMark {
 		return fmt.Errorf("take the fence back: %s is no ID of a fence", id)
 	}

@@ -50,7 +50,7 @@ type Page struct {
 
 // Keys returns the keys of a range. A quorum confirms it. The error is ErrCompacted if the revision is compacted, and ErrPageTooLong if a smaller limit may
 // succeed.
-func (c *Client) Keys(ctx context.Context, of KeyRange) (Page, error) {
+func (c KV) Keys(ctx context.Context, of KeyRange) (Page, error) {
 	most := SmallPage
 	if of.Large {
 		most = MaxPage
@@ -162,7 +162,7 @@ type Change struct {
 
 // ApplyIfUnchanged carries out all changes in one transaction, or none and returns false if one of the keys has another ModRevision. After an error
 // the changes may have been carried out.
-func (c *Client) ApplyIfUnchanged(ctx context.Context, changes ...Change) (applied bool, err error) {
+func (c KV) ApplyIfUnchanged(ctx context.Context, changes ...Change) (applied bool, err error) {
 	guards, operations := make([]clientv3.Cmp, len(changes)), make([]clientv3.Op, len(changes))
 	for i, change := range changes {
 		key := string(change.Key)

@@ -13,13 +13,13 @@ import (
 var ErrNotYet = errors.New("etcd is not ready for this change yet")
 
 // AddLearner adds a non-voting member with this peer URL. It does nothing if a member has the URL already.
-func (c *Client) AddLearner(ctx context.Context, peerURL string) error {
+func (c Membership) AddLearner(ctx context.Context, peerURL string) error {
 	_, err := c.client.MemberAddAsLearner(ctx, []string{peerURL})
 	return c.changed("add learner "+peerURL, err, rpctypes.ErrPeerURLExist)
 }
 
 // AddVoter adds a voting member with this peer URL. It is for etcd before 3.4, which has no learners.
-func (c *Client) AddVoter(ctx context.Context, peerURL string) error {
+func (c Membership) AddVoter(ctx context.Context, peerURL string) error {
 	_, err := c.client.MemberAdd(ctx, []string{peerURL})
 	return c.changed("add member "+peerURL, err, rpctypes.ErrPeerURLExist)
 }
@@ -29,25 +29,25 @@ func (c *Client) AddVoter(ctx context.Context, peerURL string) error {
 var ErrUnconnected error = rpctypes.ErrUnhealthy
 
 // Promote makes a learner a voter. The error is ErrNotYet while the learner has not caught up.
-func (c *Client) Promote(ctx context.Context, id ID) error {
+func (c Membership) Promote(ctx context.Context, id ID) error {
 	_, err := c.client.MemberPromote(ctx, uint64(id))
 	return c.changed("promote learner "+id.String(), err, rpctypes.ErrMemberNotLearner)
 }
 
 // Remove removes a member from the membership. It is not an error if the member is removed already.
-func (c *Client) Remove(ctx context.Context, id ID) error {
+func (c Membership) Remove(ctx context.Context, id ID) error {
 	_, err := c.client.MemberRemove(ctx, uint64(id))
 	return c.changed("remove member "+id.String(), err, rpctypes.ErrMemberNotFound)
 }
 
 // MoveLeader transfers leadership to a member. The client must be connected to the leader.
-func (c *Client) MoveLeader(ctx context.Context, to ID) error {
+func (c Membership) MoveLeader(ctx context.Context, to ID) error {
 	_, err := c.client.MoveLeader(ctx, uint64(to))
 	return c.changed("move leader to "+to.String(), err, nil)
 }
 
 // changed classifies the answer to a change. done is etcd's error for a change that was made before.
-func (c *Client) changed(operation string, err, done error) error {
+func (c *connection) changed(operation string, err, done error) error {
 	switch {
 	case err == nil, done != nil && errors.Is(err, done):
 		return nil

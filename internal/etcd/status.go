@@ -85,7 +85,7 @@ const mostBytes = 1 << 50
 func possible(size int64) int64 { return min(max(size, 0), mostBytes) }
 
 // Status requests the member's status. A member without quorum answers too.
-func (c *Client) Status(ctx context.Context) (Status, error) {
+func (c Maintenance) Status(ctx context.Context) (Status, error) {
 	response, err := c.maintenance().Status(ctx, &pb.StatusRequest{})
 	if err != nil {
 		return Status{}, c.wrap("read status", clientv3.ContextError(ctx, err))
@@ -111,7 +111,7 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 }
 
 // Serving returns nil if a linearizable read succeeds, which means that the member reaches a quorum.
-func (c *Client) Serving(ctx context.Context) error {
+func (c KV) Serving(ctx context.Context) error {
 	_, err := c.client.Get(ctx, "health", clientv3.WithCountOnly()) // the key may exist, with a large value
 	return c.wrap("linearizable read", err)
 }
@@ -127,7 +127,7 @@ type Member struct {
 }
 
 // Members returns the membership, confirmed by a quorum. It fails without quorum.
-func (c *Client) Members(ctx context.Context) ([]Member, error) {
+func (c Membership) Members(ctx context.Context) ([]Member, error) {
 	response, err := c.client.MemberList(ctx)
 	if err != nil {
 		return nil, c.wrap("list members", err)
@@ -137,7 +137,7 @@ func (c *Client) Members(ctx context.Context) ([]Member, error) {
 }
 
 // MembersKnown returns the membership that the member has applied. It answers without a quorum, which confirms nothing of it.
-func (c *Client) MembersKnown(ctx context.Context) ([]Member, error) {
+func (c Membership) MembersKnown(ctx context.Context) ([]Member, error) {
 	response, err := c.client.MemberList(ctx, clientv3.WithSerializable())
 	if err != nil {
 		return nil, c.wrap("list members without a quorum", err)

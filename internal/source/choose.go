@@ -2,7 +2,6 @@ package source
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -17,114 +16,6 @@ import (
 
 // Point reports whether a revision or a time is meant, and not a snapshot.
 func (c Choice) Point() bool { return c.Revision > 0 || c.Time != "" }
-
-// exact finds the object that the source names, a newer one of the same EtcdBackup, or the newest one below the fallback.
-func exact(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, c Choice, by snapshot.Signers, now time.Time) (key, why string, err error) {
-	index, err := catalog.Scan(ctx, store, src.Key)
-	if err != nil {
-		return "", "", err
-	}
-	problem := " does not exist"
-	item, exists := index.Find(src.Key)
-	if !exists || item.Verdict != snapshot.Failed {
-		var failed bool
-		if !exists {
-			item = catalog.Item{Key: src.Key}
-		}
-		if exists, failed, err = unlisted(ctx, store, src.Key); err != nil {
-			return "", "", fmt.Errorf("a listing omits the snapshot %s/%s, which the EtcdBackup names, and the store does not say that it is missing: %w", src.Bucket, src.Key, err)
-		}
-		if failed {
-			item.Verdict = snapshot.Failed
-		}
-	}
-	if exists {
-		if problem, err = c.unfit(ctx, store, item, by); problem == "" {
-			return c.orNewer(ctx, store, src, by, now, err)
-		}
-	}
-	named := src.Bucket + "/" + src.Key
-	src.Key = c.Fallback
-	key, why, err = choose(ctx, store, src, Choice{Folder: true, UID: c.UID, Prefer: c.Prefer, Of: c.Of, NoQuorum: c.NoQuorum, Owner: c.Owner}, by, now)
-	if err != nil {
-		return "", "", fmt.Errorf("the snapshot %s, which the EtcdBackup names,%s, and there is no other: %w", named, problem, err)
-	}
-	return key, "the snapshot " + named + ", which the EtcdBackup names," + problem + "; instead of it " + why, nil
-}
-
-// orNewer returns the object that the source names, or a newer snapshot of the EtcdBackup, which its status does not know. err is passed on.
-func (c Choice) orNewer(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, by snapshot.Signers, now time.Time, err error) (key, why string, _ error) {
-	named, inSeries := snapshot.ParseKey(src.Key)
-	if err != nil || c.Backup == "" || c.Fallback == "" || !inSeries {
-		return src.Key, "", err
-	}
-	all, err := candidates(ctx, store, c.Fallback)
-	if err != nil {
-		return "", "", err
-	}
-	own, _, err := c.ofOneOwner(ctx, store, slices.DeleteFunc(all, func(e candidate) bool { return c.Of != "" && e.cluster != c.Of }), by)
-	if errors.Is(err, ErrAmbiguous) {
-		return src.Key, "the status of the EtcdBackup names it, and other EtcdClusters of the same name have snapshots in the folder", nil
-	}
-	if snapshot.OfSignature(err) {
-		return src.Key, "the status of the EtcdBackup names it; " + err.Error(), nil
-	}
-	if err != nil {
-		return "", "", err
-	}
-	newer := slices.DeleteFunc(own, func(e candidate) bool {
-		return !e.Time.After(named.Time) || e.Verdict == snapshot.Failed || e.Future(now)
-	})
-	if len(newer) == 0 {
-		return src.Key, "", nil
-	}
-	c.Recorded = src.Key
-	p := pick{choice: c, fitting: newer, signers: by}
-	if err := p.best(ctx, store, now); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) { // a newer one may be archived
-		return "", "", fmt.Errorf("%s/%s: %w", src.Bucket, c.Fallback, err)
-	}
-	if p.chosen.Key == "" {
-		return src.Key, p.whyNamed(), nil
-	}
-	return p.chosen.Key, joined("it is newer than the snapshot "+src.Bucket+"/"+src.Key+", which the status of the EtcdBackup names", p.whyNotSigned()), nil
-}
-
-// whyNamed says why no newer snapshot takes the place of the one that the status names. It is empty if none could have.
-func (p *pick) whyNamed() string {
-	passed := len(p.fitting) - p.others
-	if passed == 0 {
-		return ""
-	}
-	text := "the status of the EtcdBackup names it"
-	if unusable := passed - p.foreign - p.unsignedNewer; unusable > 0 {
-		text += fmt.Sprintf(", and of %d newer ones %d were taken without quorum and %d cannot be read", unusable, p.noQuorum, unusable-p.noQuorum)
-	}
-	if p.foreign == 0 {
-		return joined(text, p.whyNotSigned())
-	}
-	return joined(text, p.whyNotSigned(), p.passedOver())
-}
-
-// unfit returns why a snapshot is not restored unless a person names it.
-func (c Choice) unfit(ctx context.Context, store objstore.Store, item catalog.Item, by snapshot.Signers) (why string, err error) {
-	if item.Verdict == snapshot.Failed && by.Required() {
-		return "", fmt.Errorf("%s: %w: the result of its restore test, which it failed, has no signature: name the snapshot to restore", item.Key, snapshot.ErrNotSigned)
-	}
-	if item.Verdict == snapshot.Failed {
-		return " failed its restore test", nil
-	}
-	reading, err := read(ctx, store, item, by)
-	if err == nil && snapshot.OfSignature(reading.Err) {
-		err = reading.Err
-	}
-	if err == nil && reading.Err == nil && !snapshot.Agrees(item.Key, reading.Manifest) {
-		return " is of another cluster by its manifest", nil
-	}
-	if err == nil && reading.Err == nil && reading.Manifest.NoQuorum && !c.NoQuorum {
-		return " was taken without quorum", nil
-	}
-	return "", err
-}
 
 // choose finds the object that is meant and explains why. Only objects with a manifest count. Of the incarnations of one
 // cluster it takes the newest snapshot, and says so. Between two clusters it does not choose, even if they have the same

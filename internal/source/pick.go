@@ -159,36 +159,6 @@ func (p *pick) unsigned(e candidate, reading catalog.Reading) error {
 	return nil
 }
 
-// ofAnother reports whether a snapshot is of another EtcdBackup than the choice names, of another cluster by its manifest than by its key, or
-// from another Kubernetes that has the same names.
-func (c Choice) ofAnother(key string, m snapshot.Manifest) bool {
-	return c.claim(key, m) != snapshot.Own
-}
-
-// claim says what ofAnother found. A person who names the snapshot or its cluster ID admits that of another Kubernetes: a standby takes over.
-func (c Choice) claim(key string, m snapshot.Manifest) snapshot.Claim {
-	if claim := (snapshot.Owner{Backup: c.Backup}).Compare(key, m); claim != snapshot.Own {
-		return claim
-	}
-	twins := snapshot.Owner{ClusterUID: c.Owner.ClusterUID, ClusterSince: c.Owner.ClusterSince}
-	if m.Backup == c.Owner.Backup { // several EtcdBackups may save one cluster
-		twins.BackupUID, twins.BackupSince = c.Owner.BackupUID, c.Owner.BackupSince
-	}
-	if c.Name == "" && c.ClusterID == "" && twins.Compare(key, m) == snapshot.Twin {
-		return snapshot.Twin
-	}
-	return snapshot.Own
-}
-
-// passedOver explains that all snapshots that could have been chosen are foreign. It is empty if none is.
-func (p *pick) passedOver() string {
-	if p.newestOf == "" {
-		return ""
-	}
-	return fmt.Sprintf("%d snapshots are from another Kubernetes, or name another cluster in their manifests, and do not count. The newest is %s. "+
-		"To restore it, write its name into etcdBackup.snapshot, or its path into the block of backupStorageType", p.foreign, p.newestOf)
-}
-
 // order returns the snapshots that did not fail their restore tests, those from the future last.
 func (p *pick) order(now time.Time) []candidate {
 	var past, future []candidate
@@ -208,47 +178,6 @@ func (p *pick) order(now time.Time) []candidate {
 	return append(past, future...)
 }
 
-// ofStore returns whether the store failed to return a manifest. Another attempt may succeed, so an older snapshot must not
-// take the place of this one. A manifest that is damaged, deleted, archived or encrypted with a lost key will not come back.
-func ofStore(err error) bool {
-	if snapshot.OfSignature(err) {
-		return false
-	}
-	for _, known := range []error{snapshot.ErrManifest, snapshot.ErrNewerFormat, fs.ErrNotExist, fs.ErrPermission} {
-		if errors.Is(err, known) {
-			return false
-		}
-	}
-	return err != nil
-}
-
-// readAll reads manifests, each a second time if the store fails. It fails if the store does not return one of them.
-func readAll(ctx context.Context, store objstore.Store, known catalog.Known, items []catalog.Item, by snapshot.Signers) error {
-	unread, err := readEach(ctx, store, known, items, by)
-	return cmp.Or(err, unread)
-}
-
-// readEach is readAll for a caller that can do without some manifests. unread says which one the store does not return.
-func readEach(ctx context.Context, store objstore.Store, known catalog.Known, items []catalog.Item, by snapshot.Signers) (unread, err error) {
-	for try := 1; ; try++ {
-		if err := known.Read(ctx, store, items, by); err != nil {
-			return nil, err
-		}
-		var failed error
-		for _, item := range items {
-			if err := known[item.Key].Err; ofStore(err) {
-				failed = fmt.Errorf("read the manifest %s: %w", snapshot.ManifestKey(item.Key), err)
-				if try == 1 {
-					delete(known, item.Key)
-				}
-			}
-		}
-		if failed == nil || try == 2 {
-			return failed, nil
-		}
-	}
-}
-
 // unsignedLimit is how many snapshots without the required signature are read in search of one that has it.
 const unsignedLimit = 1000
 
@@ -258,74 +187,6 @@ const noQuorumLimit = 1000
 // passes returns whether a snapshot is passed over, because it may lack writes that etcd confirmed to clients.
 func (p *pick) passes(m snapshot.Manifest) bool {
 	return m.NoQuorum && !p.choice.NoQuorum && p.choice.Name == ""
-}
-
-func (p *pick) allFailed() error {
-	return fmt.Errorf("all %d snapshots that fit failed their restore tests: name one of them to restore it nevertheless: %w", p.failed, fs.ErrNotExist)
-}
-
-func (p *pick) allWithoutQuorum() error {
-	return fmt.Errorf("the newest %d snapshots that fit were taken without quorum: set select.includeNoQuorum to true to restore the newest of them: %w", p.noQuorum, fs.ErrNotExist)
-}
-
-// read reads a manifest. It tries a second time, because the newest snapshot must not be passed over for a short fault.
-func read(ctx context.Context, store objstore.Store, item catalog.Item, by snapshot.Signers) (catalog.Reading, error) {
-	for try := 1; ; try++ {
-		known := catalog.Known{}
-		err := known.Read(ctx, store, []catalog.Item{item}, by)
-		reading := known[item.Key]
-		if err != nil || reading.Err == nil || try == 2 {
-			return reading, err
-		}
-	}
-}
-
-// because explains in one sentence what was chosen.
-func (p *pick) because() string {
-	text := fmt.Sprintf("the newest of %d snapshots below %s", len(p.fitting), p.folder)
-	if p.choice.Name != "" {
-		text = "the one below " + p.folder + " that is called " + p.choice.Name
-	} else if len(p.fitting) < p.all {
-		text = fmt.Sprintf("the newest of %d snapshots that fit, of %d below %s", len(p.fitting), p.all, p.folder)
-	}
-	text += fmt.Sprintf(": taken at %s of cluster ID %s", p.chosen.Time.UTC().Format(time.RFC3339), p.chosen.clusterID)
-	others, verified := map[string]bool{}, ""
-	for _, e := range p.fitting {
-		if e.clusterID != p.chosen.clusterID {
-			others[e.clusterID] = true
-		}
-		if verified == "" && e.Verdict == snapshot.Passed {
-			verified = e.Key
-		}
-	}
-	if len(others) > 0 {
-		text += fmt.Sprintf("; there are older ones of %d other cluster IDs of the same cluster name: select.clusterID chooses among them", len(others))
-	}
-	switch {
-	case p.chosen.Verdict == snapshot.Failed:
-		text += "; it failed its restore test"
-	case p.chosen.Verdict == "" && verified != "":
-		text += "; it has had no restore test, and the newest that passed one is " + verified
-	}
-	if p.failed > 0 {
-		text += fmt.Sprintf("; %d failed their restore tests and do not count", p.failed)
-	}
-	if p.noQuorum > 0 {
-		text += fmt.Sprintf("; %d newer ones were taken without quorum and do not count", p.noQuorum)
-	}
-	if p.late > 0 {
-		text += fmt.Sprintf("; %d were begun by %s and captured after it, or may have been, and do not count", p.late, p.choice.Before)
-	}
-	if p.foreign > 0 {
-		text += fmt.Sprintf("; %d are of other EtcdClusters with the same name, are from another Kubernetes, or name another cluster in their manifests, and do not count", p.foreign)
-	}
-	if p.future > 0 {
-		text += fmt.Sprintf("; %d have a time in the future", p.future)
-	}
-	if n := len(p.unreadable); n > 0 {
-		text += fmt.Sprintf("; %d manifests cannot be read and do not count, the newest is that of %s", n, p.unreadable[0])
-	}
-	return text
 }
 
 // skip records why a snapshot is passed over that the status names.
@@ -357,4 +218,12 @@ func signatureProblem(err error) string {
 		}
 	}
 	return err.Error()
+}
+
+func (p *pick) allFailed() error {
+	return fmt.Errorf("all %d snapshots that fit failed their restore tests: name one of them to restore it nevertheless: %w", p.failed, fs.ErrNotExist)
+}
+
+func (p *pick) allWithoutQuorum() error {
+	return fmt.Errorf("the newest %d snapshots that fit were taken without quorum: set select.includeNoQuorum to true to restore the newest of them: %w", p.noQuorum, fs.ErrNotExist)
 }

@@ -10,12 +10,12 @@ import (
 func (p *Pool[T]) Queue(lane string) (waiting, running int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, j := range slices.Concat(p.waiting, p.returning) {
+	for _, j := range slices.Concat(p.queue.waiting, p.queue.returning) {
 		if j.claim.Lane == lane {
 			waiting++
 		}
 	}
-	return waiting, p.running[lane]
+	return waiting, p.queue.slots.running[lane]
 }
 
 // Running reports whether key has a job that is running or waiting.
@@ -38,7 +38,7 @@ func (p *Pool[T]) Waiting(key Key) bool {
 func (p *Pool[T]) Why(key Key, claim Claim) turns.Reason {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.why(&job[T]{key: key, claim: claim})
+	return p.queue.slots.why(&ticket{key: key, claim: claim})
 }
 
 // WhyWaiting returns why the waiting job of key waits.
@@ -49,12 +49,12 @@ func (p *Pool[T]) WhyWaiting(key Key) turns.Reason {
 	if found == nil || found.began {
 		return turns.None
 	}
-	return p.why(found)
+	return p.queue.slots.why(&found.ticket)
 }
 
 // Busy reports whether a job of key has not returned yet, also one that Forget has stopped.
 func (p *Pool[T]) Busy(key Key) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.busy[key]
+	return p.queue.busy[key]
 }

@@ -23,10 +23,7 @@ func New[T any](limit int) *Pool[T] { return NewLanes[T](map[string]int{"": limi
 
 // NewLanes creates a pool with the limit of each lane.
 func NewLanes[T any](lanes map[string]int) *Pool[T] {
-	return &Pool[T]{
-		lanes: lanes, jobs: map[Key]*job[T]{}, running: map[string]int{}, turns: map[string]*turns.Order{},
-		away: map[string]int{}, moved: map[string]int{}, beyond: map[string]int{}, active: map[*job[T]]bool{}, busy: map[Key]bool{}, notify: func(Key) {},
-	}
+	return &Pool[T]{jobs: map[Key]*job[T]{}, queue: newScheduler(lanes), notify: func(Key) {}}
 }
 
 // Start starts a job. It does nothing and returns false if key has a job already, running or finished, or if the pool has
@@ -43,59 +40,31 @@ func (p *Pool[T]) StartIn(key Key, claim Claim, run func(context.Context) (T, er
 		return false
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
-	created := &job[T]{key: key, claim: claim, run: run, ctx: ctx, cancel: cancel}
+	created := &job[T]{ticket: ticket{key: key, claim: claim, ctx: ctx, cancel: cancel}, run: run}
 	p.jobs[key] = created
-	p.waiting = append(p.waiting, created)
+	p.queue.waiting = append(p.queue.waiting, &created.ticket)
 	p.dispatch()
-	created.queued = slices.Contains(p.waiting, created)
+	created.queued = slices.Contains(p.queue.waiting, &created.ticket)
 	return true
 }
 
 // dispatch starts the waiting jobs for which there is a slot.
 func (p *Pool[T]) dispatch() {
-	p.takeBack()
-	for {
-		next := p.next()
-		if next == nil && p.makeRoom() {
-			continue
-		}
-		if next == nil {
-			p.endForOthers()
-			return
-		}
-		p.waiting = slices.DeleteFunc(p.waiting, func(j *job[T]) bool { return j == next })
-		p.launch(next)
+	p.queue.takeBack()
+	for next := p.queue.start(); next != nil; next = p.queue.start() {
+		p.launch(p.jobs[next.key])
 	}
 }
-
-// next returns the waiting job that starts next, and nil if there is no slot for any. Lanes do not compete, so it is of the first lane that
-// has a slot.
-func (p *Pool[T]) next() (next *job[T]) {
-	for _, j := range p.waiting {
-		if (next == nil || p.before(j, next)) && p.free(j) {
-			next = j
-		}
-	}
-	return next
-}
-
-// before returns whether it is the turn of job a before that of job b of the same lane.
-func (p *Pool[T]) before(a, b *job[T]) bool {
-	return a.claim.Lane == b.claim.Lane && p.orderOf(a).Compare(a.key.Object.Namespace, b.key.Object.Namespace) < 0
-}
-
-func (p *Pool[T]) free(j *job[T]) bool { return !p.busy[j.key] && p.why(j) == turns.None }
 
 func (p *Pool[T]) launch(j *job[T]) {
-	p.count(j, 1)
-	p.busy[j.key], p.active[j], j.began = true, true, true
-	p.expect(j)
+	p.queue.begin(&j.ticket)
+	p.expect(&j.ticket)
 	if j.queued {
 		p.notify(j.key)
 	}
 	p.ended.Go(func() {
 		defer j.cancel(nil)
-		value, err := panics.Try(func() (T, error) { return j.run(turns.WithSlot(j.ctx, slot[T]{p, j})) })
+		value, err := panics.Try(func() (T, error) { return j.run(turns.WithSlot(j.ctx, slot[T]{p, &j.ticket})) })
 		p.finish(j, value, err)
 	})
 }
@@ -110,21 +79,7 @@ func (p *Pool[T]) Move(key Key, lane string) {
 	if found == nil || !found.began || found.done || p.closed {
 		return
 	}
-	if found.away {
-		p.stay(found)
-		p.letRun(found)
-	} else {
-		p.count(found, -1)
-	}
-	if !found.moved {
-		found.moved = true
-		p.moved[key.Object.Namespace]++
-	}
-	if found.timer != nil {
-		found.timer.Stop()
-	}
-	found.claim = Claim{Lane: lane}
-	p.count(found, 1)
+	p.queue.move(&found.ticket, lane)
 	p.dispatch()
 }
 
@@ -180,29 +135,14 @@ func (p *Pool[T]) forget(match func(Key) bool) {
 			delete(p.jobs, key)
 		}
 	}
-	p.waiting = slices.DeleteFunc(p.waiting, func(j *job[T]) bool { return p.jobs[j.key] != j })
+	p.queue.waiting = slices.DeleteFunc(p.queue.waiting, func(j *ticket) bool { return p.jobs[j.key] == nil || &p.jobs[j.key].ticket != j })
 }
 
 // finish stores the result, unless Forget was called meanwhile, and starts the next job.
 func (p *Pool[T]) finish(ended *job[T], value T, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	ended.over = true
-	delete(p.active, ended)
-	if ended.timer != nil {
-		ended.timer.Stop()
-	}
-	if ended.away {
-		p.stay(ended)
-	} else {
-		p.count(ended, -1)
-	}
-	if ended.moved {
-		if p.moved[ended.key.Object.Namespace]--; p.moved[ended.key.Object.Namespace] == 0 {
-			delete(p.moved, ended.key.Object.Namespace)
-		}
-	}
-	delete(p.busy, ended.key)
+	p.queue.end(&ended.ticket)
 	if p.jobs[ended.key] == ended {
 		ended.done, ended.value, ended.err, ended.run = true, value, err, nil
 		p.notify(ended.key)
@@ -213,14 +153,14 @@ func (p *Pool[T]) finish(ended *job[T], value T, err error) {
 }
 
 // expect lets the pool look again when the patience of a running job is over. It needs p.mu.
-func (p *Pool[T]) expect(j *job[T]) {
+func (p *Pool[T]) expect(j *ticket) {
 	j.since = time.Now()
 	if j.claim.Patience > 0 {
 		j.timer = time.AfterFunc(j.claim.Patience, func() { p.lookAgain(j) })
 	}
 }
 
-func (p *Pool[T]) lookAgain(j *job[T]) {
+func (p *Pool[T]) lookAgain(j *ticket) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed || j.over || j.claim.Patience == 0 { // Move has taken its patience
@@ -239,12 +179,12 @@ func (s slot[T]) Leave() {
 	p, j := s.pool, s.job
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, limited := p.lanes[j.claim.Lane]
+	_, limited := p.queue.slots.limits[j.claim.Lane]
 	j.queues.enter()
 	if j.waits++; j.waits > 1 || !limited || j.over {
 		return
 	}
-	p.leave(j)
+	p.queue.slots.leave(j)
 	if !p.closed {
 		p.dispatch()
 	}

@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -187,4 +188,45 @@ func (s Status) Lag(now time.Time) time.Duration {
 		return 0
 	}
 	return max(now.Sub(s.Safe), 0)
+}
+
+// sight is a revision of the cluster, read linearizably: when all revisions up to it are stored, nothing that was acknowledged before that
+// time can be lost. A watch does not tell that, because its member may be behind the others.
+type sight struct {
+	revision int64
+	at       time.Time
+	auth     auth.State // at that time or later
+	err      error      // what ends the session: reading it panicked
+}
+
+// Archiver archives one cluster. Only one Run may be under way.
+type Archiver struct {
+	Options
+	clusterID uint64
+	compacted int64 // the newest known compact revision
+	began     sight // of the cluster when the run began
+
+	mu     sync.Mutex
+	status Status
+	sights []sight // that are not stored yet, oldest first
+}
+
+// Status may be called at any time.
+func (a *Archiver) Status() Status {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.status
+}
+
+func (a *Archiver) update(change func(*Status)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	change(&a.status)
+}
+
+func ignoreEnd(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
 }

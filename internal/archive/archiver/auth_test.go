@@ -64,7 +64,7 @@ func TestAuthenticationThatWasTurnedOnWhileNoArchiverRanTakesABase(t *testing.T)
 // TestNoProgressIsReportedBetweenAChangeOfAuthenticationAndItsBase: a restore to a time within it would have the state before.
 func TestNoProgressIsReportedBetweenAChangeOfAuthenticationAndItsBase(t *testing.T) {
 	b := newBench(t)
-	s := &session{a: New(Options{Store: b.store}), chain: archive.Chain{Last: 5}, covered: auth.State{Revision: 4, Enabled: auth.Off}}
+	s := &session{a: New(Options{Store: b.store}), chain: archive.Chain{Last: 5}, bases: authBases{covered: auth.State{Revision: 4, Enabled: auth.Off}}}
 	s.a.status.Stored = archive.Point{Revision: 5}
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	progress := func(at time.Time, enabled auth.Switch) time.Time {
@@ -79,7 +79,7 @@ func TestNoProgressIsReportedBetweenAChangeOfAuthenticationAndItsBase(t *testing
 	if got := progress(noon.Add(time.Minute), auth.On); !got.Equal(noon) {
 		t.Errorf("authentication was turned on, but the progress is %s", got)
 	}
-	if err := s.took(t.Context(), taken{Base: Base{Auth: auth.State{Revision: 4, Enabled: auth.On}}}); err != nil {
+	if err := s.bases.took(t.Context(), taken{Base: Base{Auth: auth.State{Revision: 4, Enabled: auth.On}}}, s.auth); err != nil {
 		t.Fatal(err)
 	}
 	if got := progress(noon.Add(time.Hour), auth.On); !got.Equal(noon.Add(time.Hour)) {

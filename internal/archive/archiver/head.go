@@ -53,7 +53,7 @@ func (s *session) saw(seen sight) error {
 		return seen.err
 	}
 	s.a.saw(seen)
-	if s.open == nil && !s.verify && seen.revision == s.chain.Last && s.covered.Keeps(seen.auth) {
+	if s.open == nil && !s.verify && seen.revision == s.chain.Last && s.bases.covered.Keeps(seen.auth) {
 		s.a.update(func(status *Status) {
 			if status.Stored.Revision == s.chain.Last {
 				status.Progress = archive.Point{Revision: s.chain.Last, At: seen.at}

@@ -148,22 +148,5 @@ func (a *Archiver) gap(ctx context.Context, chain archive.Chain, compacted int64
 	return again(err, "the lost revisions from %d were recorded", h.First)
 }
 
-// compactedThere reports whether etcd is compacted to the last archived revision. Then it may return that revision in part: older versions
-// delete its deletions (etcd issue 18089), or leave them out of a watch that begins there (19179).
-func (s *session) compactedThere(ctx context.Context) (bool, error) {
-	limited, cancel := context.WithTimeout(ctx, rereadTimeout)
-	defer cancel()
-	stream, err := s.a.Cluster.Watch(limited, s.begun-1)
-	for err == nil {
-		var r Response
-		if r, err = stream.Receive(); err == nil && (r.Compacted > 0 || len(r.Events) > 0) {
-			r.release()
-			s.a.compacted = max(s.a.compacted, r.Compacted)
-			return r.Compacted > 0, nil
-		}
-	}
-	return false, fmt.Errorf("read the revision before the last archived one (%d): %w", s.begun, err)
-}
-
 // rereadTimeout limits how long a watch may return nothing that shows whether etcd still has the changes.
 const rereadTimeout = 5 * time.Second

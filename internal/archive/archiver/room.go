@@ -1,13 +1,7 @@
 package archiver
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"time"
-
-	"go.etcd.io/etcd/api/v3/mvccpb"
-	"google.golang.org/protobuf/proto"
 )
 
 const (
@@ -22,51 +16,42 @@ const (
 // ErrRoom means that the spool has no room for a revision. A revision is never divided.
 var ErrRoom = errors.New("the spool has no room for all of this revision")
 
-// add writes an event to the open segment. One revision is never divided, and a server that is no etcd may send it without an end. So only the
-// spool limits the segment.
-func (s *session) add(ctx context.Context, event *mvccpb.Event, now time.Time) error {
-	s.partial = true // until the end of the response is known
-	if err := s.makeRoom(int64(proto.Size(event)) + overhead); err != nil {
-		return fmt.Errorf("%w: revision %d, with which the segment has more than %d MiB: %w", ErrRoom, event.GetKv().GetModRevision(), s.open.writer.Size()>>20, err)
-	}
-	if err := s.open.writer.Add(event, now); err != nil {
-		return err
-	}
-	return s.leases.see(ctx, event.GetKv().GetLease())
+// room is what a session has reserved in the spool.
+type room struct {
+	a        *Archiver
+	uploads  *uploader
+	reserved int64
 }
 
-// makeRoom reserves what the spool needs with that many more bytes in the open segment.
-func (s *session) makeRoom(more int64) error {
-	need, written := s.spooled(more)
-	if need <= s.room {
+// take reserves what the spool needs with that many more bytes in the open segment, which has so many.
+func (r *room) take(open, more int64) error {
+	need, written := r.spooled(open, more)
+	if need <= r.reserved {
 		return nil
 	}
-	if err := s.a.grow(need+roomStep, written); err != nil {
+	if err := r.a.grow(need+roomStep, written); err != nil {
 		return err
 	}
-	s.room = need + roomStep
+	r.reserved = need + roomStep
 	return nil
 }
 
 // shrink returns room that is not needed any more, after an upload.
-func (s *session) shrink() error {
-	need, written := s.spooled(0)
-	if s.room <= need+roomStep {
+func (r *room) shrink(open int64) error {
+	need, written := r.spooled(open, 0)
+	if r.reserved <= need+roomStep {
 		return nil
 	}
-	s.room = need + roomStep
-	return s.a.grow(s.room, written)
+	r.reserved = need + roomStep
+	return r.a.grow(r.reserved, written)
 }
 
 // spooled returns the bytes of the spool. The open segment counts twice, because its object is written beside its records.
-func (s *session) spooled(more int64) (need, written int64) {
-	if s.open != nil {
-		written = s.open.writer.Size()
-	}
-	need = 2*(written+more) + headerRoom
-	s.uploads.mu.Lock()
-	defer s.uploads.mu.Unlock()
-	return need + s.uploads.waiting, written + s.uploads.waiting
+func (r *room) spooled(open, more int64) (need, written int64) {
+	need = 2*(open+more) + headerRoom
+	r.uploads.mu.Lock()
+	defer r.uploads.mu.Unlock()
+	return need + r.uploads.waiting, open + r.uploads.waiting
 }
 
 func (a *Archiver) grow(bytes, written int64) error {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
-	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
 // New returns an archiver that does nothing until Run.
@@ -69,49 +68,16 @@ func (a *Archiver) runOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := &session{a: a, stream: stream, chain: chain, auth: now, covered: chain.Auth, leases: newLeases(a.Cluster), begun: chain.Last, verify: chain.Tail != "", sights: make(chan sight)}
+	s := &session{a: a, stream: stream, chain: chain, auth: now, bases: authBases{a: a, covered: chain.Auth}, leases: newLeases(a.Cluster), begun: chain.Last, verify: chain.Tail != "", sights: make(chan sight)}
 	if s.asked = a.began.at; a.began.revision > chain.Last {
 		s.missed = a.began.revision
 	}
 	s.uploads = a.startUploader(context.WithoutCancel(ctx))
+	s.room = room{a: a, uploads: s.uploads}
 	if !chain.Auth.Keeps(now) || chain.AuthChanged { // an archiver before this one may have ended before it took a base
-		s.authBase(ctx)
+		s.bases.take(ctx, s.auth)
 	}
 	return s.end(ctx, s.run(ctx))
-}
-
-type received struct {
-	Response
-	err error
-}
-
-// reader reads the stream in the background, one response for each element of wanted. What the session has no place for is not read.
-func (s *session) reader(ctx context.Context, wanted <-chan struct{}) <-chan received {
-	responses := make(chan received)
-	go panics.Caught(func() {
-		for {
-			select {
-			case <-wanted:
-			case <-ctx.Done():
-				return
-			}
-			response, err := s.stream.Receive()
-			select {
-			case responses <- received{response, err}:
-			case <-ctx.Done():
-				return
-			}
-			if err != nil {
-				return
-			}
-		}
-	}, func(err error) {
-		select {
-		case responses <- received{err: err}:
-		case <-ctx.Done():
-		}
-	})()
-	return responses
 }
 
 func (s *session) run(ctx context.Context) error {
@@ -139,10 +105,10 @@ func (s *session) run(ctx context.Context) error {
 			err = s.progress(ctx)
 		case seen := <-s.sights:
 			err = s.saw(seen)
-		case base := <-s.base:
-			err = s.took(ctx, base)
+		case base := <-s.bases.next:
+			err = s.bases.took(ctx, base, s.auth)
 		case <-s.uploads.freed:
-			err = s.shrink()
+			err = s.room.shrink(s.open.size())
 		case <-s.uploads.done:
 			err = s.uploads.err
 		case <-ctx.Done():
@@ -243,35 +209,6 @@ func (s *session) verified(ctx context.Context) error {
 	return s.a.begin(ctx, s.chain.Timeline+1, reasonDiverged)
 }
 
-// authBase takes a base after a change of users, roles or authentication, which a watch does not send. The watch continues during that.
-func (s *session) authBase(ctx context.Context) {
-	if s.again = s.base != nil; s.again {
-		return
-	}
-	s.base = make(chan taken, 1)
-	done, reason := s.base, s.a.because("%s: the auth revision is %s", reasonAuth, s.auth)
-	go panics.Caught(func() {
-		base, err := s.a.TakeBase(ctx, reason)
-		if err != nil {
-			err = fmt.Errorf("take a base snapshot after a change of users, roles or authentication: %w", err)
-		}
-		done <- taken{base, err}
-	}, func(err error) { done <- taken{err: err} })()
-}
-
-// took records a base after a change.
-func (s *session) took(ctx context.Context, base taken) error {
-	s.base = nil
-	if base.err != nil {
-		return base.err
-	}
-	s.covered = base.Auth
-	if s.again {
-		s.authBase(ctx)
-	}
-	return nil
-}
-
 // progress looks at the revision of the cluster, and at the users of an idle one.
 func (s *session) progress(ctx context.Context) error {
 	s.lookAhead(ctx)
@@ -283,7 +220,24 @@ func (s *session) progress(ctx context.Context) error {
 		return err
 	}
 	if !before.Keeps(s.auth) {
-		s.authBase(ctx)
+		s.bases.take(ctx, s.auth)
 	}
 	return nil
+}
+
+// compactedThere reports whether etcd is compacted to the last archived revision. Then it may return that revision in part: older versions
+// delete its deletions (etcd issue 18089), or leave them out of a watch that begins there (19179).
+func (s *session) compactedThere(ctx context.Context) (bool, error) {
+	limited, cancel := context.WithTimeout(ctx, rereadTimeout)
+	defer cancel()
+	stream, err := s.a.Cluster.Watch(limited, s.begun-1)
+	for err == nil {
+		var r Response
+		if r, err = stream.Receive(); err == nil && (r.Compacted > 0 || len(r.Events) > 0) {
+			r.release()
+			s.a.compacted = max(s.a.compacted, r.Compacted)
+			return r.Compacted > 0, nil
+		}
+	}
+	return false, fmt.Errorf("read the revision before the last archived one (%d): %w", s.begun, err)
 }

@@ -6,9 +6,15 @@ import (
 	"fmt"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"google.golang.org/protobuf/proto"
+
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/auth"
 )
+
+// lastAuthTimeout limits the last reading of the state of authentication. An archiver that is stopped usually leaves members that answer.
+const lastAuthTimeout = time.Second
 
 // cut seals the open segment, of which all revisions are complete, with the state of authentication of now.
 func (s *session) cut(ctx context.Context) error {
@@ -20,7 +26,7 @@ func (s *session) cut(ctx context.Context) error {
 		return err
 	}
 	if !before.Keeps(s.auth) {
-		s.authBase(ctx)
+		s.bases.take(ctx, s.auth)
 	}
 	return nil
 }
@@ -94,7 +100,7 @@ func (s *session) seal(ctx context.Context) error {
 		return err
 	}
 	s.chain = done.header.Chain()
-	s.covered = s.chain.Auth
+	s.bases.covered = s.chain.Auth
 	s.uploads.add(done.size)
 	return s.uploads.push(ctx, done)
 }
@@ -109,4 +115,17 @@ func (s *session) readAuth(ctx context.Context) error {
 		s.auth.Enabled = auth.On
 	}
 	return err
+}
+
+// add writes an event to the open segment. One revision is never divided, and a server that is no etcd may send it without an end. So only the
+// spool limits the segment.
+func (s *session) add(ctx context.Context, event *mvccpb.Event, now time.Time) error {
+	s.partial = true // until the end of the response is known
+	if err := s.room.take(s.open.writer.Size(), int64(proto.Size(event))+overhead); err != nil {
+		return fmt.Errorf("%w: revision %d, with which the segment has more than %d MiB: %w", ErrRoom, event.GetKv().GetModRevision(), s.open.writer.Size()>>20, err)
+	}
+	if err := s.open.writer.Add(event, now); err != nil {
+		return err
+	}
+	return s.leases.see(ctx, event.GetKv().GetLease())
 }

@@ -48,6 +48,14 @@ func newOpen(dir string, chain archive.Chain, state auth.State, now time.Time) (
 	return &open{f, archive.NewWriter(f, chain, state), now}, nil
 }
 
+// size is how many bytes are in the segment. There are none in nil.
+func (o *open) size() int64 {
+	if o == nil {
+		return 0
+	}
+	return o.writer.Size()
+}
+
 func (o *open) discard() {
 	_ = o.file.Close()
 	_ = os.Remove(o.file.Name())

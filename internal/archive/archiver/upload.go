@@ -6,11 +6,27 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
+
+// uploader stores sealed segments one after the other, each until the store has it. It never gives up: the spool is on
+// disk, and the watch waits when the spool is full.
+type uploader struct {
+	a     *Archiver
+	queue chan *sealed
+	done  chan struct{}
+	err   error // valid when done is closed
+	// cancel ends the uploads.
+	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	waiting int64         // bytes
+	freed   chan struct{} // has an element after each upload
+}
 
 // maxQueue limits the number of segments. MaxSpool limits their bytes.
 const maxQueue = 4096

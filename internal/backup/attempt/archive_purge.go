@@ -14,16 +14,20 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
 	"github.com/etcd-suite/etcd-operator/internal/backup/failure"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
+	"github.com/etcd-suite/etcd-operator/internal/backup/verify"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 )
+
+// purger deletes what an EtcdBackup has written.
+type purger struct{ *verify.Tester }
 
 // purgers is how many objects of an archive are deleted at the same time.
 const purgers = 16
 
 // archiveNeeded says which waiting EtcdRestore may need the archive. It is empty if none does.
-func (t *Job) archiveNeeded(ctx context.Context, o state.JobSpec) (string, error) {
-	selections, err := t.Selections(ctx, o)
+func (p purger) archiveNeeded(ctx context.Context, o state.JobSpec) (string, error) {
+	selections, err := p.Selections(ctx, o)
 	if err != nil {
 		return "", failure.New(v1beta2.ReasonRetrying, fmt.Sprintf("The operator cannot read which points of the continuous archive may be restored: %v.", err))
 	}
@@ -35,12 +39,12 @@ func (t *Job) archiveNeeded(ctx context.Context, o state.JobSpec) (string, error
 	return "", nil
 }
 
-// purgeArchive deletes the timelines that this EtcdBackup has begun. The start of a timeline is the last object of it, so
+// archive deletes the timelines that this EtcdBackup has begun. The start of a timeline is the last object of it, so
 // that a repeated attempt still knows whose it is. It deletes nothing if another EtcdBackup continues the archive, because the status of
 // that one promises to restore it.
-func (t *Job) purgeArchive(ctx context.Context, o state.JobSpec, store objstore.Store, removed *state.Result) error {
+func (p purger) archive(ctx context.Context, o state.JobSpec, store objstore.Store, removed *state.Result) error {
 	root := o.ArchiveRoot()
-	other, err := t.archivedBy(ctx, o)
+	other, err := p.archivedBy(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -109,9 +113,9 @@ func purgeLinks(ctx context.Context, o state.JobSpec, store objstore.Store, name
 const purgedLinks = 100_000
 
 // archivedBy returns the name of another EtcdBackup that archives the same cluster into the same folder; empty if there is none.
-func (t *Job) archivedBy(ctx context.Context, o state.JobSpec) (string, error) {
+func (p purger) archivedBy(ctx context.Context, o state.JobSpec) (string, error) {
 	var all v1beta2.EtcdBackupList
-	if err := t.Secrets.List(ctx, &all, client.InNamespace(o.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := p.Secrets.List(ctx, &all, client.InNamespace(o.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return "", failure.New(v1beta2.ReasonRetrying, fmt.Sprintf("The operator cannot list the EtcdBackups in namespace %s: %v.", o.Namespace, err))
 	}
 	for i := range all.Items {

@@ -53,7 +53,7 @@ func (t *Job) work(ctx context.Context, o state.JobSpec, progress *queue.Progres
 	case state.KindDrill:
 		return t.TestNewest(ctx, o, progress)
 	case state.KindPurge:
-		return t.purge(ctx, o, progress)
+		return purger{t.Tester}.all(ctx, o, progress)
 	case state.KindCopy:
 		return t.copyTo(ctx, o, progress)
 	case state.KindPrune:

@@ -41,15 +41,15 @@ func purgeSnapshots(ctx context.Context, store objstore.Store, names []string) (
 	return int(count.Load()), err
 }
 
-// purge deletes all snapshots that this EtcdBackup has written, of every incarnation of its cluster, in both locations.
-func (t *Job) purge(ctx context.Context, o state.JobSpec, progress *queue.Progress) (state.Result, error) {
+// all deletes all snapshots that this EtcdBackup has written, of every incarnation of its cluster, in both locations.
+func (p purger) all(ctx context.Context, o state.JobSpec, progress *queue.Progress) (state.Result, error) {
 	progress.Stage("deleting the snapshots")
-	result, err := t.purgeLocation(ctx, o)
+	result, err := p.location(ctx, o)
 	if o.Copy == nil {
 		return result, err
 	}
 	progress.Stage("deleting the snapshots in the second location")
-	copies, failed := t.purgeSecond(ctx, o)
+	copies, failed := p.second(ctx, o)
 	if result.Pruned += copies.Pruned; err == nil && failed != nil {
 		err = ofLocation(ctx, failed, o.Second())
 	}
@@ -59,14 +59,14 @@ func (t *Job) purge(ctx context.Context, o state.JobSpec, progress *queue.Progre
 	return result, err
 }
 
-// purgeSecond deletes the copies, and the copy of the archive if there is one. A location that refuses to list archives has none of this EtcdBackup,
+// second deletes the copies, and the copy of the archive if there is one. A location that refuses to list archives has none of this EtcdBackup,
 // unless the status shows one.
-func (t *Job) purgeSecond(ctx context.Context, o state.JobSpec) (state.Result, error) {
+func (p purger) second(ctx context.Context, o state.JobSpec) (state.Result, error) {
 	second := o.Second()
 	if !o.Archived {
-		return t.purgeLocation(ctx, second)
+		return p.location(ctx, second)
 	}
-	store, err := t.Store(ctx, second)
+	store, err := p.Store(ctx, second)
 	if err != nil {
 		return state.Result{}, err
 	}
@@ -75,21 +75,21 @@ func (t *Job) purgeSecond(ctx context.Context, o state.JobSpec) (state.Result, e
 	if err != nil && !refused && !errors.Is(err, objstore.ErrNoBucket) {
 		return state.Result{}, err
 	}
-	return t.purgeLocation(ctx, second)
+	return p.location(ctx, second)
 }
 
-func (t *Job) purgeLocation(ctx context.Context, o state.JobSpec) (state.Result, error) {
-	store, err := t.Store(ctx, o)
+func (p purger) location(ctx context.Context, o state.JobSpec) (state.Result, error) {
+	store, err := p.Store(ctx, o)
 	if err != nil {
 		return state.Result{}, err
 	}
-	removed, held, err := t.purgeFrom(ctx, o, store)
+	removed, held, err := p.from(ctx, o, store)
 	if err == nil && o.Archived {
 		var needed string
-		if needed, err = t.archiveNeeded(ctx, o); needed != "" {
+		if needed, err = p.archiveNeeded(ctx, o); needed != "" {
 			held = needed
 		} else if err == nil {
-			err = t.purgeArchive(ctx, o, store, &removed)
+			err = p.archive(ctx, o, store, &removed)
 		}
 	}
 	if err == nil && held != "" {
@@ -101,8 +101,8 @@ func (t *Job) purgeLocation(ctx context.Context, o state.JobSpec) (state.Result,
 	return removed, err
 }
 
-// purgeFrom deletes what it may. held says which snapshot is kept for an EtcdRestore; empty if none is.
-func (t *Job) purgeFrom(ctx context.Context, o state.JobSpec, store objstore.Store) (removed state.Result, held string, err error) {
+// from deletes what it may. held says which snapshot is kept for an EtcdRestore; empty if none is.
+func (p purger) from(ctx context.Context, o state.JobSpec, store objstore.Store) (removed state.Result, held string, err error) {
 	series := snapshot.Series{Folder: o.Target.Key, Namespace: o.Namespace, Cluster: o.Cluster}
 	prefix, list := o.Target.Key, catalog.ListObject
 	if o.Series {
@@ -119,7 +119,7 @@ func (t *Job) purgeFrom(ctx context.Context, o state.JobSpec, store objstore.Sto
 	written := catalog.Written(listing, o.AttemptPrefix())
 	var needs clients.Needs
 	if len(written) > 0 {
-		if needs, err = t.Needs(ctx, o); err != nil {
+		if needs, err = p.Needs(ctx, o); err != nil {
 			return state.Result{}, "", err
 		}
 	}
@@ -144,15 +144,15 @@ func (t *Job) purgeFrom(ctx context.Context, o state.JobSpec, store objstore.Sto
 			return key == o.Target.Key && !started.Before(o.Since.Truncate(time.Second))
 		})
 	}
-	removed, err = t.purgeLeftovers(ctx, o, store, series, removed)
+	removed, err = p.leftovers(ctx, o, store, series, removed)
 	return removed, held, err
 }
 
-// purgeLeftovers deletes what killed operators of this EtcdBackup left. It fails while some of that is too young: the upload may
+// leftovers deletes what killed operators of this EtcdBackup left. It fails while some of that is too young: the upload may
 // be in progress. Other objects without a manifest are kept and reported. An unfinished upload has no draft, so it may be of
 // another EtcdBackup or Kubernetes.
-func (t *Job) purgeLeftovers(ctx context.Context, o state.JobSpec, store objstore.Store, series snapshot.Series, removed state.Result) (state.Result, error) {
-	if _, err := sweep(ctx, store, series, o.AttemptPrefix(), t.Now().Add(-OrphanAge), t.Now().Add(-LeftoverAge), true); err != nil {
+func (p purger) leftovers(ctx context.Context, o state.JobSpec, store objstore.Store, series snapshot.Series, removed state.Result) (state.Result, error) {
+	if _, err := sweep(ctx, store, series, o.AttemptPrefix(), p.Now().Add(-OrphanAge), p.Now().Add(-LeftoverAge), true); err != nil {
 		return removed, err
 	}
 	left, err := catalog.FindLeftovers(ctx, store, series, o.AttemptPrefix(), endOfTime)

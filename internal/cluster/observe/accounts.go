@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/secrets"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
@@ -28,9 +29,14 @@ const (
 	accountsRetry = 10 * time.Second
 )
 
-// observeAccounts reads users and roles, and the versions of the passwords, if the spec has some.
-func (o *Observer) observeAccounts(ctx context.Context, v *view.View) error {
-	v.ReadAccounts = &o.Memory.OfView(v).accounts
+// accounts reads the users and roles of etcd, and the Secrets with their passwords.
+type accounts struct {
+	secrets   *secrets.Secrets
+	questions *members.Questions
+}
+
+// observe reads users and roles, and the versions of the passwords, if the spec has some.
+func (a accounts) observe(ctx context.Context, v *view.View) error {
 	if !state.MayChangeAccounts(v.State) {
 		return nil
 	}
@@ -39,13 +45,13 @@ func (o *Observer) observeAccounts(ctx context.Context, v *view.View) error {
 		return nil
 	}
 	v.Accounts.CertificateUser = commonName(v.TLS)
-	if err := o.observePasswords(ctx, v); err != nil {
+	if err := a.observePasswords(ctx, v); err != nil {
 		return err
 	}
 	known := v.ReadAccounts
 	fresh := !known.At.IsZero() && v.Now.Sub(known.At) < accountsAge && known.Generation == v.Cluster.Generation && known.Incarnation == v.Incarnation
 	if !fresh && v.Now.Sub(known.FailedAt) >= accountsRetry {
-		o.readAccounts(ctx, v)
+		a.read(ctx, v)
 		fresh = known.Failed == nil
 	}
 	switch {
@@ -57,13 +63,13 @@ func (o *Observer) observeAccounts(ctx context.Context, v *view.View) error {
 	return nil
 }
 
-func (o *Observer) readAccounts(ctx context.Context, v *view.View) {
+func (a accounts) read(ctx context.Context, v *view.View) {
 	ctx, cancel := context.WithTimeout(ctx, accountsTimeout)
 	defer cancel()
 	roles, users := namesOf(v.Spec.Auth)
 	known := v.ReadAccounts
 	*known = view.ReadAccounts{Generation: v.Cluster.Generation, Incarnation: v.Incarnation}
-	known.Failed = o.Questions.WithServing(ctx, v, "", func(member members.Etcd) (err error) {
+	known.Failed = a.questions.WithServing(ctx, v, "", func(member members.Etcd) (err error) {
 		known.Present, err = member.Accounts(ctx, roles, users)
 		return err
 	})
@@ -98,14 +104,14 @@ func unreadAccounts(err error) (text string, old bool) {
 const maxUnread = 300
 
 // observePasswords reads which Secrets have a password. One that cannot be read is reported, and the cluster does not wait for it.
-func (o *Observer) observePasswords(ctx context.Context, v *view.View) error {
+func (a accounts) observePasswords(ctx context.Context, v *view.View) error {
 	v.Accounts.PasswordVersions, v.Accounts.PasswordProblems = map[string]string{}, map[string]string{}
 	for _, user := range v.Spec.Auth.Users {
 		name := user.PasswordSecret
 		if name == "" {
 			continue
 		}
-		secret, err := o.Secrets.Secret(ctx, v, name)
+		secret, err := a.secrets.Secret(ctx, v, name)
 		if err != nil && ctx.Err() != nil {
 			return err
 		}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/clustertest"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/kubecache"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/secrets"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/pki"
@@ -59,9 +58,9 @@ func TestAPasswordThatCannotBeReadHoldsUpNothingElse(t *testing.T) {
 			return c.Get(ctx, key, object, options...)
 		},
 	})
-	o := &Observer{Lists: &kubecache.Lists{KubeAPI: api}, Secrets: &secrets.Secrets{KubeAPI: api}}
+	a := accounts{secrets: &secrets.Secrets{KubeAPI: api}}
 	v.Spec.Auth = &v1beta2.AuthPolicy{Users: []v1beta2.AuthUser{{Name: "shop", PasswordSecret: "shop"}, {Name: "job", PasswordSecret: "job"}}}
-	if err := o.observePasswords(t.Context(), v); err != nil {
+	if err := a.observePasswords(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
 	if said := v.Accounts.PasswordProblems["shop"]; !strings.Contains(said, "unable to transform key") || v.Accounts.PasswordVersions["job"] == "" {
@@ -69,7 +68,7 @@ func TestAPasswordThatCannotBeReadHoldsUpNothingElse(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := o.observePasswords(ended, v); err == nil {
+	if err := a.observePasswords(ended, v); err == nil {
 		t.Error("a pass that has ended reports a problem")
 	}
 }

@@ -54,7 +54,8 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1beta2.EtcdCluster, no
 		return v, nil
 	}
 	o.observeRequired(ctx, v)
-	if err := o.observeAccounts(ctx, v); err != nil {
+	v.ReadAccounts = &known.accounts
+	if err := (accounts{o.Secrets, o.Questions}).observe(ctx, v); err != nil {
 		return nil, err
 	}
 	o.Questions.ObserveShown(ctx, v)

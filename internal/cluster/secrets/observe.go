@@ -2,15 +2,10 @@ package secrets
 
 import (
 	"context"
-	"fmt"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
-	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 )
@@ -40,7 +35,7 @@ func (s *Secrets) ObserveSecrets(ctx context.Context, v *view.View) error {
 	if v.SecretProblem = v.Material.TooMany(v.State); v.SecretProblem != "" {
 		return nil
 	}
-	if err := s.observeUsers(ctx, v); err != nil {
+	if err := (users{s, v}).observe(ctx); err != nil {
 		return noteSecret(v, err)
 	}
 	if v.Certificates = v.Material.Judge(v.State, v.Certificates); v.Certificates.Unjudged {
@@ -67,21 +62,4 @@ func (s *Secrets) observeIssuer(ctx context.Context, v *view.View) (err error) {
 	}
 	v.Material.CA = authority
 	return err
-}
-
-// ownSecret reads a Secret that the operator writes. It returns nil if there is none. If another owner has it, ours is
-// false.
-func (s *Secrets) ownSecret(ctx context.Context, v *view.View, name string) (held *material.Secret, ours bool, err error) {
-	found, err := s.secretOf(ctx, v, name)
-	if apierrors.IsNotFound(err) {
-		return nil, true, nil
-	}
-	if err != nil {
-		return nil, true, fmt.Errorf("read Secret %s: %w", name, err)
-	}
-	if !metav1.IsControlledBy(found, v.Cluster) {
-		return nil, false, nil
-	}
-	services.NoteMetadata(&v.State, "Secret", name, found)
-	return &material.Secret{Data: found.Data, Annotations: found.Annotations, Version: found.ResourceVersion}, true, nil
 }

@@ -4,12 +4,16 @@ package secrets
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/kube"
 )
@@ -56,4 +60,21 @@ func (s *Secrets) Secret(ctx context.Context, v *view.View, name string) (*corev
 func (s *Secrets) keptSecret(v *view.View, key client.ObjectKey) *corev1.Secret {
 	have, _ := s.Memory.OfView(v).objects[nameOfKept(&corev1.Secret{}, key)].(*corev1.Secret)
 	return have
+}
+
+// ownSecret reads a Secret that the operator writes. It returns nil if there is none. If another owner has it, ours is
+// false.
+func (s *Secrets) ownSecret(ctx context.Context, v *view.View, name string) (held *material.Secret, ours bool, err error) {
+	found, err := s.secretOf(ctx, v, name)
+	if apierrors.IsNotFound(err) {
+		return nil, true, nil
+	}
+	if err != nil {
+		return nil, true, fmt.Errorf("read Secret %s: %w", name, err)
+	}
+	if !metav1.IsControlledBy(found, v.Cluster) {
+		return nil, false, nil
+	}
+	services.NoteMetadata(&v.State, "Secret", name, found)
+	return &material.Secret{Data: found.Data, Annotations: found.Annotations, Version: found.ResourceVersion}, true, nil
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // ifNoneMatch is the condition of a request that creates an object; nil for a store that refuses it.
-func (s *Store) ifNoneMatch() *string {
-	if s.options.CheckFirst {
+func (u *upload) ifNoneMatch() *string {
+	if u.options.CheckFirst {
 		return nil
 	}
 	return aws.String("*")
@@ -22,11 +22,11 @@ func (s *Store) ifNoneMatch() *string {
 
 // checkFirst takes the place of the condition: it returns fs.ErrExist if the key exists. It is asked again just before an
 // upload in parts is completed, because such an upload may take long.
-func (s *Store) checkFirst(ctx context.Context, key string) error {
-	if !s.options.CheckFirst {
+func (u *upload) checkFirst(ctx context.Context) error {
+	if !u.options.CheckFirst {
 		return nil
 	}
-	_, err := s.head(ctx, key)
+	_, err := u.head(ctx, u.key)
 	if err == nil {
 		return objstore.Mark(errors.New("an object with this key exists"), fs.ErrExist)
 	}
@@ -45,9 +45,9 @@ func (s *Store) head(ctx context.Context, key string) (*s3.HeadObjectOutput, err
 
 // discard deletes an object that the store created wrongly. Without a condition it may be that of another writer, so it is kept,
 // and the reader of the object finds that its SHA-256 differs.
-func (s *Store) discard(ctx context.Context, key string) error {
-	if s.options.CheckFirst {
+func (u *upload) discard(ctx context.Context) error {
+	if u.options.CheckFirst {
 		return nil
 	}
-	return s.Delete(ctx, key)
+	return u.Delete(ctx, u.key)
 }

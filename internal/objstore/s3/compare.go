@@ -20,13 +20,13 @@ var errUnknownSize = errors.New("the store does not report the size of the creat
 func (m *multipart) compare(ctx context.Context) error {
 	if want, known := m.expectedETag(); known && want != strings.Trim(m.etag, `"`) {
 		err := objstore.Own(fmt.Errorf("the store created an object with another ETag than its parts give, which is %s", want))
-		return errors.Join(err, m.discard(ctx, m.key))
+		return errors.Join(err, m.discard(ctx))
 	}
 	var size int64
 	for _, part := range m.sent {
 		size += part.size
 	}
-	err := m.checkSize(ctx, m.key, size)
+	err := m.checkSize(ctx, size)
 	if _, kind := classify(err); errors.Is(err, errUnknownSize) || errors.Is(kind, fs.ErrPermission) {
 		return nil // the reader of the object compares its SHA-256
 	}
@@ -51,8 +51,8 @@ func (m *multipart) expectedETag() (etag string, known bool) {
 }
 
 // checkSize checks the size of the created object, and deletes an object of another size.
-func (s *Store) checkSize(ctx context.Context, key string, size int64) error {
-	out, err := s.head(ctx, key)
+func (u *upload) checkSize(ctx context.Context, size int64) error {
+	out, err := u.head(ctx, u.key)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (s *Store) checkSize(ctx context.Context, key string, size int64) error {
 		return errUnknownSize // the object may be complete, so it is kept
 	case *out.ContentLength != size:
 		err = objstore.Own(fmt.Errorf("the store created an object of %d bytes, but the body has %d", *out.ContentLength, size))
-		return errors.Join(err, s.discard(ctx, key))
+		return errors.Join(err, u.discard(ctx))
 	}
 	return nil
 }

@@ -165,7 +165,7 @@ func TestNoRequestIsOpenDuringTheProofOfALargeSnapshot(t *testing.T) {
 	listening := httptest.NewServer(counting)
 	defer listening.Close()
 	store := openStore(t, Config{Endpoint: listening.URL})
-	store.streamed = partSize // as 1 GiB for a real snapshot
+	store.writing.streamed = partSize // as 1 GiB for a real snapshot
 	idle := false
 	slow := slowProof{body.(spooled), func() {
 		for range 200 {

@@ -12,6 +12,8 @@ import (
 // markedCredentials marks the errors of a provider, because the SDK returns them without a type.
 type markedCredentials struct{ aws.CredentialsProvider }
 
+var _ aws.CredentialsProvider = markedCredentials{}
+
 func (m markedCredentials) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	found, err := m.CredentialsProvider.Retrieve(ctx)
 	if err != nil {

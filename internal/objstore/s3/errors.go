@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/smithy-go"
 
@@ -140,5 +139,3 @@ type signingError struct{ err error }
 
 func (e *signingError) Error() string { return "find credentials: " + e.err.Error() }
 func (e *signingError) Unwrap() error { return e.err }
-
-var _ aws.CredentialsProvider = markedCredentials{}

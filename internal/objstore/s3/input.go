@@ -8,12 +8,12 @@ import (
 )
 
 // create returns the request that begins a multipart upload.
-func (s *Store) create(key string, now time.Time) *s3.CreateMultipartUploadInput {
-	o := s.options
+func (u *upload) create(now time.Time) *s3.CreateMultipartUploadInput {
+	o := u.options
 	return &s3.CreateMultipartUploadInput{
-		Bucket: &s.bucket, Key: &key,
+		Bucket: &u.bucket, Key: &u.key,
 		ServerSideEncryption: types.ServerSideEncryption(o.Encryption), SSEKMSKeyId: optional(o.KMSKeyID),
-		SSECustomerAlgorithm: s.customerKey.algorithm, SSECustomerKey: s.customerKey.key, SSECustomerKeyMD5: s.customerKey.md5,
+		SSECustomerAlgorithm: u.customerKey.algorithm, SSECustomerKey: u.customerKey.key, SSECustomerKeyMD5: u.customerKey.md5,
 		StorageClass:   types.StorageClass(o.StorageClass),
 		ObjectLockMode: types.ObjectLockMode(o.LockMode), ObjectLockRetainUntilDate: o.retainUntil(now),
 		Tagging: optional(o.tagging()),
@@ -21,8 +21,8 @@ func (s *Store) create(key string, now time.Time) *s3.CreateMultipartUploadInput
 }
 
 // put returns the request of a single upload with the same settings.
-func (s *Store) put(key string, now time.Time) *s3.PutObjectInput {
-	c := s.create(key, now)
+func (u *upload) put(now time.Time) *s3.PutObjectInput {
+	c := u.create(now)
 	return &s3.PutObjectInput{
 		Bucket: c.Bucket, Key: c.Key, ServerSideEncryption: c.ServerSideEncryption, SSEKMSKeyId: c.SSEKMSKeyId,
 		SSECustomerAlgorithm: c.SSECustomerAlgorithm, SSECustomerKey: c.SSECustomerKey, SSECustomerKeyMD5: c.SSECustomerKeyMD5,

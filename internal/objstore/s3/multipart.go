@@ -26,10 +26,10 @@ const abortTimeout = 10 * time.Second
 
 // multipart is one multipart upload.
 type multipart struct {
-	*Store
-	key, id string
-	sent    []*sentPart
-	etag    string // of the completed object
+	*upload
+	id   string
+	sent []*sentPart
+	etag string // of the completed object
 }
 
 // sentPart is a part that was sent, its MD5 if that was computed, and its size.
@@ -103,7 +103,7 @@ func (m *multipart) complete(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := m.checkFirst(ctx, m.key); err != nil {
+	if err := m.checkFirst(ctx); err != nil {
 		return err
 	}
 	list := make([]types.CompletedPart, 0, len(m.sent))

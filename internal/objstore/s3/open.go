@@ -1,6 +1,7 @@
 package s3
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -9,10 +10,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go/logging"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore/stall"
+	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
 // Open prepares a store. It does not connect to the server yet.
@@ -51,12 +54,30 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		endpoint = "Amazon S3 " + cfg.Region
 	}
 	return &Store{
-		bucket: c.Bucket, endpoint: endpoint, amazons: amazons(base), client: client, options: c.Options, customerKey: customerKeyOf(c.CustomerKey),
-		// Amazon wants a checksum for what is locked, by the bucket's default too; some
-		// compatible stores refuse them.
-		checksums: c.Endpoint == "" || c.Options.LockMode != "",
-		streamed:  maxStreamed, proofPatience: proofPatience,
+		bucket: c.Bucket, endpoint: endpoint, amazons: amazons(base), client: client, customerKey: customerKeyOf(c.CustomerKey),
+		writing: writing{
+			options: c.Options,
+			// Amazon wants a checksum for what is locked, by the bucket's default too; some
+			// compatible stores refuse them.
+			checksums: c.Endpoint == "" || c.Options.LockMode != "",
+			streamed:  maxStreamed, proofPatience: proofPatience,
+		},
 	}, nil
+}
+
+func (c Config) loadOptions() []func(*config.LoadOptions) error {
+	opts := []func(*config.LoadOptions) error{config.WithDefaultRegion(defaultRegion), config.WithRetryer(retryer), config.WithHTTPClient(c.httpClient())}
+	if c.Region != "" {
+		opts = append(opts, config.WithRegion(c.Region))
+	}
+	if c.AccessKeyID != "" {
+		opts = append(opts, config.WithCredentialsProvider(
+			credentials.NewStaticCredentialsProvider(c.AccessKeyID, c.SecretAccessKey, c.SessionToken)))
+	}
+	if len(c.CABundle) > 0 {
+		opts = append(opts, config.WithCustomCABundle(bytes.NewReader(pki.ParseBundle(c.CABundle).PEM())))
+	}
+	return opts
 }
 
 func (c Config) httpClient() *awshttp.BuildableClient {

@@ -20,36 +20,27 @@ import (
 func (s *Store) Put(ctx context.Context, key string, body io.Reader) error {
 	// The SDK would read the body before it checks the context.
 	err := ctx.Err()
+	u := s.newUpload(key, body)
 	if err == nil {
-		err = s.checkFirst(ctx, key)
+		err = u.checkFirst(ctx)
 	}
 	if err == nil {
-		err = s.classed(body).upload(ctx, key, body)
+		err = u.write(ctx, body)
 	}
 	return s.wrap("put", key, err)
 }
 
-// classed returns the store for a body: metadata has the bucket's default storage class.
-func (s *Store) classed(body io.Reader) *Store {
-	if _, metadata := body.(objstore.Metadata); !metadata {
-		return s
-	}
-	plain := *s
-	plain.options.StorageClass = ""
-	return &plain
-}
-
-func (s *Store) upload(ctx context.Context, key string, body io.Reader) error {
+func (u *upload) write(ctx context.Context, body io.Reader) error {
 	again, ok := body.(objstore.Rereader)
 	if !ok {
-		return s.putParts(ctx, key, newParts(body, nil))
+		return u.putParts(ctx, newParts(body, nil))
 	}
 	t := newReplayableBody(body, again)
 	defer t.stop()
-	if !s.fitsOneRequest(t) {
-		return s.putParts(ctx, key, newParts(body, t))
+	if !u.fitsOneRequest(t) {
+		return u.putParts(ctx, newParts(body, t))
 	}
-	err := s.streamingPut(ctx, key, t)
+	err := u.streamingPut(ctx, t)
 	switch {
 	case err == nil:
 		return nil
@@ -57,29 +48,29 @@ func (s *Store) upload(ctx context.Context, key string, body io.Reader) error {
 		return t.failure() // the store's error only repeats it
 	case !partsMayWork(ctx, err):
 		return err
-	case s.exists(ctx, key):
+	case u.exists(ctx, u.key):
 		return objstore.Mark(err, fs.ErrExist) // the store has created the object, but its answer was lost
 	}
-	return s.putParts(ctx, key, newParts(body, t))
+	return u.putParts(ctx, newParts(body, t))
 }
 
 // putParts uploads parts, or a single object if there is only one part.
-func (s *Store) putParts(ctx context.Context, key string, parts *parts) error {
+func (u *upload) putParts(ctx context.Context, parts *parts) error {
 	first, err := parts.next(ctx)
 	if err != nil {
 		return err
 	}
 	if first.last {
-		return s.putOne(ctx, key, first)
+		return u.putOne(ctx, first)
 	}
-	return s.putMultipart(ctx, key, first, parts)
+	return u.putMultipart(ctx, first, parts)
 }
 
 // putOne uploads a body that fits into one part.
-func (s *Store) putOne(ctx context.Context, key string, p part) error {
-	in := s.put(key, time.Now())
-	in.Body, in.ContentLength, in.IfNoneMatch = p.content(), aws.Int64(p.size), s.ifNoneMatch()
-	if s.checksums {
+func (u *upload) putOne(ctx context.Context, p part) error {
+	in := u.put(time.Now())
+	in.Body, in.ContentLength, in.IfNoneMatch = p.content(), aws.Int64(p.size), u.ifNoneMatch()
+	if u.checksums {
 		sum, err := p.crc32()
 		if err != nil {
 			return err
@@ -92,25 +83,25 @@ func (s *Store) putOne(ctx context.Context, key string, p part) error {
 		}
 		in.ContentMD5 = aws.String(base64.StdEncoding.EncodeToString(sum))
 	}
-	_, err := s.client.PutObject(ctx, in)
+	_, err := u.client.PutObject(ctx, in)
 	return err
 }
 
 // putMultipart uploads the first part and the following ones. If it fails, it deletes them.
-func (s *Store) putMultipart(ctx context.Context, key string, first part, parts *parts) error {
-	in := s.create(key, time.Now())
-	if s.checksums {
+func (u *upload) putMultipart(ctx context.Context, first part, parts *parts) error {
+	in := u.create(time.Now())
+	if u.checksums {
 		in.ChecksumAlgorithm, in.ChecksumType = types.ChecksumAlgorithmCrc32, types.ChecksumTypeComposite
 	}
 	var options []func(*s3.Options)
 	if parts.begun {
 		options = append(options, patiently)
 	}
-	created, err := s.client.CreateMultipartUpload(ctx, in, options...)
+	created, err := u.client.CreateMultipartUpload(ctx, in, options...)
 	if err != nil {
 		return err
 	}
-	m := &multipart{Store: s, key: key, id: aws.ToString(created.UploadId)}
+	m := &multipart{upload: u, id: aws.ToString(created.UploadId)}
 	if err = m.send(ctx, first, parts); err == nil {
 		err = m.complete(ctx)
 	}
@@ -119,7 +110,7 @@ func (s *Store) putMultipart(ctx context.Context, key string, first part, parts 
 	}
 	abort, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
 	defer cancel()
-	if abortErr := s.Abort(abort, objstore.Upload{Key: key, ID: m.id}); abortErr != nil {
+	if abortErr := u.Abort(abort, objstore.Upload{Key: u.key, ID: m.id}); abortErr != nil {
 		err = fmt.Errorf("%w (deleting the uploaded parts also failed: %s)", err, abortErr.Error())
 	}
 	return err

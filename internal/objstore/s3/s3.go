@@ -19,7 +19,6 @@
 package s3
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -30,13 +29,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/stall"
-	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
 // defaultRegion is what most compatible stores expect by default.
@@ -75,14 +71,9 @@ type Config struct {
 	Patience time.Duration
 }
 
-// Store is an objstore.Store in a bucket.
-type Store struct {
-	bucket      string
-	endpoint    string
-	amazons     bool // the endpoint is one of Amazon's
-	client      *s3.Client
-	options     Options
-	customerKey *customerKey
+// writing is how a store creates objects.
+type writing struct {
+	options Options
 	// checksums is true for the checksums of newer S3 servers. Other servers get Content-MD5, which all of them support.
 	checksums bool
 	streamed  int64 // the maximum size of a streaming PUT
@@ -90,19 +81,14 @@ type Store struct {
 	proofPatience time.Duration
 }
 
-func (c Config) loadOptions() []func(*config.LoadOptions) error {
-	opts := []func(*config.LoadOptions) error{config.WithDefaultRegion(defaultRegion), config.WithRetryer(retryer), config.WithHTTPClient(c.httpClient())}
-	if c.Region != "" {
-		opts = append(opts, config.WithRegion(c.Region))
-	}
-	if c.AccessKeyID != "" {
-		opts = append(opts, config.WithCredentialsProvider(
-			credentials.NewStaticCredentialsProvider(c.AccessKeyID, c.SecretAccessKey, c.SessionToken)))
-	}
-	if len(c.CABundle) > 0 {
-		opts = append(opts, config.WithCustomCABundle(bytes.NewReader(pki.ParseBundle(c.CABundle).PEM())))
-	}
-	return opts
+// Store is an objstore.Store in a bucket.
+type Store struct {
+	bucket      string
+	endpoint    string
+	amazons     bool // the endpoint is one of Amazon's
+	client      *s3.Client
+	customerKey *customerKey
+	writing     writing
 }
 
 // idleTime is how long a connection that nothing uses is kept. A store is opened for each snapshot, so with the SDK's 90 s the

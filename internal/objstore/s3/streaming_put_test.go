@@ -224,7 +224,7 @@ func TestPutSendsPartsDuringAProofThatTakesLong(t *testing.T) {
 	proven := make(chan struct{})
 	server := &streamingServer{put: func(http.ResponseWriter, *http.Request, []byte) []byte { return nil }}
 	store := server.open(t, Options{})
-	store.proofPatience = 10 * time.Millisecond
+	store.writing.proofPatience = 10 * time.Millisecond
 	go func() {
 		defer close(proven)
 		for range time.Tick(time.Millisecond) {

@@ -86,17 +86,6 @@ func waitForForeignElection(s state.State, holders []state.Member, lost string) 
 	}
 }
 
-// QuorumLost says whether quorum is lost and does not come back by itself.
-func QuorumLost(s state.State) bool {
-	switch step := WaitForQuorum(s).(type) {
-	case steps.BeginRecovery, steps.DeletePod:
-		return true
-	case steps.Wait:
-		return step.Reason == v1beta2.ReasonQuorumLost || step.Reason == v1beta2.ReasonRecovering
-	}
-	return s.Forcing()
-}
-
 // RequeueUnasked is the interval at which a member without a quorum is asked what it knows. Its Pod does not become ready,
 // so no watch reports that it answers.
 const RequeueUnasked = time.Second
@@ -136,104 +125,6 @@ func compareKnowledge(a, b state.Member) int {
 	return cmp.Or(cmp.Compare(a.RaftIndex, b.RaftIndex), cmp.Compare(a.RaftTerm, b.RaftTerm), strings.Compare(b.Name, a.Name))
 }
 
-// wayOut of a lost quorum. A restore that is under way must go before another is taken up.
-func wayOut(s state.State, holders []state.Member) string {
-	restore := "To continue from a snapshot, apply an EtcdRestore."
-	if state.RestoreStep(s) == v1beta2.RestoreGrowing {
-		restore = "To continue from a snapshot, delete EtcdRestore " + s.Restore.Name + " and apply another."
-	}
-	if n := len(s.Where(func(m state.Member) bool {
-		return m.Incarnation == s.Incarnation && m.Volume == state.VolumePresent && !m.VolumeUnused
-	})); n > 0 && !s.Durable() {
-		return fmt.Sprintf("%d members have their data on volumes. To start them, remove spec.pod.emptyDir. %s", n, restore)
-	}
-	if !slices.ContainsFunc(holders, func(m state.Member) bool { return state.InPod(s, m) }) && len(holders) > 0 && !s.Spec.ForcesNewCluster() {
-		return "Bring back the same volumes, not copies: a copy can lack writes that etcd has acknowledged. Or set spec.recovery.quorumLoss to ForceNewCluster to continue from the member with the newest data. " + restore
-	}
-	return restore
-}
-
-// WaitForQuorum waits for a quorum. Without one etcd changes nothing, and neither does the operator.
-func WaitForQuorum(s state.State) steps.Step {
-	if !s.Formed() || s.MembershipKnown {
-		return nil
-	}
-	if state.Guarded(s) {
-		return waits.WaitForPermission(s)
-	}
-	if state.Unreachable(s) {
-		return waitUntilReachable(s)
-	}
-	if wait := WaitForMarked(s); wait != nil {
-		return wait
-	}
-	holders := state.Holders(s)
-	if state.TooFew(s, holders) {
-		return lostQuorum(s, holders, state.KnownVoters(s))
-	}
-	if wait := waits.WaitForAttempt(s, s.Current()); wait != nil {
-		return wait
-	}
-	if wait, is := waits.Blocked(s, holders).(steps.Wait); is {
-		return withOneHeldUp(s, wait, holders)
-	}
-	if i := slices.IndexFunc(holders, func(m state.Member) bool { return state.Overdue(s, m) }); i >= 0 {
-		return waits.WaitUntilGone(s, holders[i], "", "")
-	}
-	if membersHaveHadTheirTime(s, holders) {
-		return noQuorumInTime(s, holders)
-	}
-	message := "No quorum answers."
-	if names := state.Unanswered(holders); names != "" {
-		message += planning.Sentence(" Members that hold data are running or starting: ", names)
-	}
-	return steps.Wait{Reason: v1beta2.ReasonMemberDown, Message: message + readyWithOtherCAs(s)}
-}
-
-// noQuorumInTime reports that the members with data formed no quorum in time. If no member has data, it reports that instead: the
-// status was lost, too, so the operator does not know how many voters there were.
-func noQuorumInTime(s state.State, holders []state.Member) steps.Step {
-	ways := startedWithOtherCAs(s) // also a member of etcd 3.4 that serves does not answer then
-	if ways == "" || slices.ContainsFunc(s.Current(), func(m state.Member) bool { return state.GoesWithPod(s, m) }) {
-		ways = " " + waysOnWithData(s, holders)
-	}
-	lost := "Quorum is lost, and etcd accepts no writes. The members that have data did not form a quorum in time: " + state.Unanswered(holders) +
-		". The operator removes nothing." + sourceOfVoters(s) + state.WhyPeersRefuse(s) + state.WhyExpired(s) + " Recover these members." + ways
-	if len(holders) == 0 {
-		lost = "Quorum is lost: no member that the operator created has its data. etcd accepts no writes. The operator removes nothing." + state.SaysOtherVolumes(s, true) + " " + wayOut(s, nil)
-	}
-	helps := len(holders) == 0 || state.TooFew(state.WithAllStopped(s), holders)
-	if unseen := state.UnseenVoters(s); len(unseen) > 0 && helps {
-		lost += " The operator did not add " + state.Labels(unseen) + ". If they are lost: " + state.SayStopped(s)
-		if !s.Spec.ForcesNewCluster() && len(holders) > 0 && !slices.ContainsFunc(holders, func(m state.Member) bool { return state.InPod(s, m) }) {
-			lost += " Then set spec.recovery.quorumLoss to ForceNewCluster, and the operator continues from the member with the newest data."
-		}
-	}
-	return steps.Wait{Reason: v1beta2.ReasonQuorumLost, Message: state.UnlessForeignQuorum(s, lost), Stalled: true}
-}
-
-// waysOnWithData is the way out where the data is there, and its members cannot be brought back. It asks for the deletion of data only if
-// another member has data, too, and if the operator can then see that quorum is lost.
-func waysOnWithData(s state.State, holders []state.Member) string {
-	answers := slices.ContainsFunc(holders, func(m state.Member) bool { return m.Answers })
-	if slices.ContainsFunc(s.Current(), func(m state.Member) bool { return state.GoesWithPod(s, m) && state.TrustsOldCA(s, m) }) {
-		if s.Certificates.RefusingExpired {
-			return onlyInPods(s) + "The CA that they trust has expired. To keep the data, do not delete the Pods: stop the container etcd of each one on its node (crictl stop), so that it restarts with the new CA. " + wayOut(s, nil)
-		}
-		return onlyInPods(s) + "Put the previous CA back into the TLS Secrets. " + wayOut(s, nil)
-	}
-	if !s.Durable() || slices.ContainsFunc(s.Current(), func(m state.Member) bool { return state.InPod(s, m) }) {
-		return wayOut(s, nil)
-	}
-	if state.WhyExpired(s) != "" {
-		return "Keep their PersistentVolumeClaims: with valid certificates, these members may serve again. " + wayOut(s, nil)
-	}
-	if len(holders) < 2 || (state.KnownVoters(s) == 0 && !answers) {
-		return "Keep their PersistentVolumeClaims: the operator knows of no other data of this cluster. " + wayOut(s, nil)
-	}
-	return "If some of them are lost for good, delete their PersistentVolumeClaims. " + wayOut(s, nil)
-}
-
 // confirmChoice asks the survivor once more, if the choice is recorded since longer than forceWindow and the survivor is yet to be restarted. The
 // status may be an old one, and the cluster may have gone on from this survivor with others. Then the survivor knows of more than when it was chosen:
 // without a quorum it learns nothing, so it has seen one since.
@@ -257,4 +148,43 @@ func confirmChoice(s state.State, m state.Member) steps.Step {
 		Reason: v1beta2.ReasonRecovering, Stalled: state.UnreadyFor(s, m, state.StartGrace), Requeue: RequeueUnasked,
 		Message: "The operator asks survivor " + m.Name + " whether it is as it was when it was chosen. After that, the survivor restarts with --force-new-cluster.",
 	}
+}
+
+// wayOut of a lost quorum. A restore that is under way must go before another is taken up.
+func wayOut(s state.State, holders []state.Member) string {
+	restore := "To continue from a snapshot, apply an EtcdRestore."
+	if state.RestoreStep(s) == v1beta2.RestoreGrowing {
+		restore = "To continue from a snapshot, delete EtcdRestore " + s.Restore.Name + " and apply another."
+	}
+	if n := len(s.Where(func(m state.Member) bool {
+		return m.Incarnation == s.Incarnation && m.Volume == state.VolumePresent && !m.VolumeUnused
+	})); n > 0 && !s.Durable() {
+		return fmt.Sprintf("%d members have their data on volumes. To start them, remove spec.pod.emptyDir. %s", n, restore)
+	}
+	if !slices.ContainsFunc(holders, func(m state.Member) bool { return state.InPod(s, m) }) && len(holders) > 0 && !s.Spec.ForcesNewCluster() {
+		return "Bring back the same volumes, not copies: a copy can lack writes that etcd has acknowledged. Or set spec.recovery.quorumLoss to ForceNewCluster to continue from the member with the newest data. " + restore
+	}
+	return restore
+}
+
+// waysOnWithData is the way out where the data is there, and its members cannot be brought back. It asks for the deletion of data only if
+// another member has data, too, and if the operator can then see that quorum is lost.
+func waysOnWithData(s state.State, holders []state.Member) string {
+	answers := slices.ContainsFunc(holders, func(m state.Member) bool { return m.Answers })
+	if slices.ContainsFunc(s.Current(), func(m state.Member) bool { return state.GoesWithPod(s, m) && state.TrustsOldCA(s, m) }) {
+		if s.Certificates.RefusingExpired {
+			return onlyInPods(s) + "The CA that they trust has expired. To keep the data, do not delete the Pods: stop the container etcd of each one on its node (crictl stop), so that it restarts with the new CA. " + wayOut(s, nil)
+		}
+		return onlyInPods(s) + "Put the previous CA back into the TLS Secrets. " + wayOut(s, nil)
+	}
+	if !s.Durable() || slices.ContainsFunc(s.Current(), func(m state.Member) bool { return state.InPod(s, m) }) {
+		return wayOut(s, nil)
+	}
+	if state.WhyExpired(s) != "" {
+		return "Keep their PersistentVolumeClaims: with valid certificates, these members may serve again. " + wayOut(s, nil)
+	}
+	if len(holders) < 2 || (state.KnownVoters(s) == 0 && !answers) {
+		return "Keep their PersistentVolumeClaims: the operator knows of no other data of this cluster. " + wayOut(s, nil)
+	}
+	return "If some of them are lost for good, delete their PersistentVolumeClaims. " + wayOut(s, nil)
 }

@@ -1,9 +1,11 @@
 package state
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 )
 
@@ -30,4 +32,46 @@ func MayReadAccounts(s State) bool {
 	return len(s.ForeignMembers) == 0 || !slices.ContainsFunc(s.Current(), func(m Member) bool {
 		return m.InMembership && (m.StorageVersion == "" || etcdversion.Older(m.StorageVersion, AccountsFrom))
 	})
+}
+
+// WhyRefused says who is refused, and why.
+func WhyRefused(s State, refusal etcd.Refusal) string {
+	const on = "Authentication is on in etcd, and it refuses the operator: "
+	switch {
+	case s.Authentication.Problem != "":
+		return on + s.Authentication.Problem
+	case refusal == etcd.RefusedPassword:
+		return on + fmt.Sprintf("user %s does not exist, or the password in Secret %s is wrong.", s.Authentication.User, s.Spec.Auth.OperatorSecretName())
+	case refusal == etcd.RefusedRole:
+		return on + operatorUser(s) + " does not have the role root."
+	case s.Authentication.User != "":
+		return on + operatorUser(s) + " is not accepted."
+	}
+	return on + "it has no user."
+}
+
+// HowToPermit says what a person has to do.
+func HowToPermit(s State, refusal etcd.Refusal) string {
+	secret := s.Spec.Auth.OperatorSecretName()
+	switch {
+	case s.Authentication.Problem != "", refusal == etcd.RefusedPassword:
+		return "Correct Secret " + secret + "."
+	case refusal == etcd.RefusedRole && s.Authentication.User != "":
+		return fmt.Sprintf("Give that user the role root (etcdctl user grant-role %s root).", s.Authentication.User)
+	case secret == "" && s.Spec.TLS.SecureClient():
+		return "Give that user the role root. Or set spec.auth.operatorSecret to a Secret with the keys username and password of a user with the role root."
+	case secret == "":
+		return "Set spec.auth.operatorSecret to a Secret with the keys username and password of a user with the role root."
+	}
+	return "Correct Secret " + secret + ", or turn authentication off (etcdctl auth disable)."
+}
+
+func operatorUser(s State) string {
+	switch {
+	case s.Authentication.User != "":
+		return fmt.Sprintf("user %s of Secret %s", s.Authentication.User, s.Spec.Auth.OperatorSecretName())
+	case s.Spec.TLS.SecureClient():
+		return "the user with the common name of the certificate in Secret " + s.Spec.TLS.OperatorSecret(s.Name)
+	}
+	return "its user"
 }

@@ -13,63 +13,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/pki"
 )
 
-// Guarded says whether a quorum serves, and tells the operator nothing because etcd's authentication is on.
-func Guarded(s State) bool {
-	return s.Formed() && !s.MembershipKnown && slices.ContainsFunc(s.Current(), func(m Member) bool { return m.Guarded && m.InService })
-}
-
-// Refusal is why members of an incarnation refuse the operator.
-func Refusal(s State, incarnation int32) etcd.Refusal {
-	for _, m := range OfIncarnation(s, incarnation) {
-		if m.Refusal != etcd.NotRefused && !m.Learner {
-			return m.Refusal
-		}
-	}
-	return etcd.NotRefused
-}
-
-// WhyRefused says who is refused, and why.
-func WhyRefused(s State, refusal etcd.Refusal) string {
-	const on = "Authentication is on in etcd, and it refuses the operator: "
-	switch {
-	case s.Authentication.Problem != "":
-		return on + s.Authentication.Problem
-	case refusal == etcd.RefusedPassword:
-		return on + fmt.Sprintf("user %s does not exist, or the password in Secret %s is wrong.", s.Authentication.User, s.Spec.Auth.OperatorSecretName())
-	case refusal == etcd.RefusedRole:
-		return on + operatorUser(s) + " does not have the role root."
-	case s.Authentication.User != "":
-		return on + operatorUser(s) + " is not accepted."
-	}
-	return on + "it has no user."
-}
-
-// HowToPermit says what a person has to do.
-func HowToPermit(s State, refusal etcd.Refusal) string {
-	secret := s.Spec.Auth.OperatorSecretName()
-	switch {
-	case s.Authentication.Problem != "", refusal == etcd.RefusedPassword:
-		return "Correct Secret " + secret + "."
-	case refusal == etcd.RefusedRole && s.Authentication.User != "":
-		return fmt.Sprintf("Give that user the role root (etcdctl user grant-role %s root).", s.Authentication.User)
-	case secret == "" && s.Spec.TLS.SecureClient():
-		return "Give that user the role root. Or set spec.auth.operatorSecret to a Secret with the keys username and password of a user with the role root."
-	case secret == "":
-		return "Set spec.auth.operatorSecret to a Secret with the keys username and password of a user with the role root."
-	}
-	return "Correct Secret " + secret + ", or turn authentication off (etcdctl auth disable)."
-}
-
-func operatorUser(s State) string {
-	switch {
-	case s.Authentication.User != "":
-		return fmt.Sprintf("user %s of Secret %s", s.Authentication.User, s.Spec.Auth.OperatorSecretName())
-	case s.Spec.TLS.SecureClient():
-		return "the user with the common name of the certificate in Secret " + s.Spec.TLS.OperatorSecret(s.Name)
-	}
-	return "its user"
-}
-
 // SetExpiry sets when the first of the certificates in PEM texts expires.
 func (c *Certificates) SetExpiry(texts ...[]byte) {
 	c.Expires, c.Lifetime = time.Time{}, 0
@@ -264,4 +207,19 @@ func (c *Certificates) Report(message, reason string) {
 // TrustsOldCA says whether a member was started with other CAs than its Secrets hold now.
 func TrustsOldCA(s State, m Member) bool {
 	return s.Certificates.Trust != "" && m.Trust != s.Certificates.Trust
+}
+
+// Guarded says whether a quorum serves, and tells the operator nothing because etcd's authentication is on.
+func Guarded(s State) bool {
+	return s.Formed() && !s.MembershipKnown && slices.ContainsFunc(s.Current(), func(m Member) bool { return m.Guarded && m.InService })
+}
+
+// Refusal is why members of an incarnation refuse the operator.
+func Refusal(s State, incarnation int32) etcd.Refusal {
+	for _, m := range OfIncarnation(s, incarnation) {
+		if m.Refusal != etcd.NotRefused && !m.Learner {
+			return m.Refusal
+		}
+	}
+	return etcd.NotRefused
 }

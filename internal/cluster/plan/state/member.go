@@ -213,20 +213,6 @@ func (m Member) WithoutPod() Member {
 	}
 }
 
-// Seed is how a seed's init container stands.
-type Seed struct {
-	// Failures counts ended runs that did not succeed.
-	Failures int32
-	// Hopeless: the last run said that trying again cannot help.
-	Hopeless bool
-	// Message is what the last run said.
-	Message string
-	// Percent that the run under way says it has done.
-	Percent int32
-	// DoneAt is when the data was complete; zero before.
-	DoneAt time.Time
-}
-
 // ResizeNone means that the kubelet has no resize to do.
 const ResizeNone ResizeState = ""
 
@@ -259,3 +245,6 @@ func (m Member) SaidLearner() bool { return m.Answers && m.Learner }
 
 // RecreateGrace is how long a member may not serve before it is restarted with the current spec.
 const RecreateGrace = time.Minute
+
+// NeverRan returns whether no etcd has run in a Pod, because it waits until its member is added.
+func (m Member) NeverRan() bool { return m.Waits && !m.Ran }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
 // NewState is what the EtcdCluster itself says; what Kubernetes holds and etcd answers is added to it.
@@ -59,4 +60,15 @@ func NewState(cluster *v1beta2.EtcdCluster) State {
 		s.KnownVoters = append(s.KnownVoters, s.Promoting)
 	}
 	return s
+}
+
+// AccusedIn reads which members the CORRUPT alarms named. What is no ID names none.
+func AccusedIn(status v1beta2.EtcdClusterStatus) []etcd.ID {
+	var ids []etcd.ID
+	for _, text := range status.AccusedMembers {
+		if id, err := etcd.ParseID(text); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }

@@ -8,58 +8,10 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 )
-
-// Spreading is how long the DNS servers of Kubernetes may take to read the address of a Pod that Kubernetes has published.
-const Spreading = 200 * time.Millisecond
-
-// Publishing is how long Kubernetes may take until the name of a Pod that has an address resolves, if the operator cannot see
-// whether the address is published. The time of the address has whole seconds, so this is between one and two seconds.
-const Publishing = 2 * time.Second
-
-// RequeueAddress is the interval while the name of a Pod with an address is about to resolve, or a learner is about to vote.
-const RequeueAddress = 100 * time.Millisecond
-
-// Unadded returns whether a member of the current incarnation was never added to the membership, and never ran.
-func Unadded(s State, m Member) bool {
-	return s.MembershipKnown && !m.InMembership && m.Incarnation == s.Incarnation && (m.Waits || m.VolumeUnused)
-}
 
 // Lacking is how many members the membership lacks.
 func Lacking(s State) int { return max(-s.Surplus(), 0) }
-
-// WaitingPods returns the Pods that wait until their member is added, at most as many as the cluster lacks.
-func WaitingPods(s State) []Member {
-	waiting := slices.Clone(s.Where(func(m Member) bool {
-		return Unadded(s, m) && m.Waits && m.Pod != PodNone && m.Pod != PodDeleting && asAsked(s, m)
-	}))
-	slices.SortFunc(waiting, func(a, b Member) int {
-		return cmp.Or(cmp.Compare(Ordinal(s, a), Ordinal(s, b)), cmp.Compare(a.Name, b.Name))
-	})
-	return waiting[:min(len(waiting), Lacking(s))]
-}
-
-// asAsked returns whether a Pod that waits is as the spec asks now, and its volume will be there.
-func asAsked(s State, m Member) bool {
-	return m.PodImage == s.ImageFor(m.Incarnation) && !m.Outdated && !TrustsOldCA(s, m) && m.Volume != VolumeDeleting && m.Volume != VolumeLost
-}
-
-// Resolves returns whether the DNS name of a Pod that waits has been published.
-func Resolves(s State, m Member) bool {
-	published := !m.PublishedSince.IsZero() && s.Now.Sub(m.PublishedSince) >= Spreading
-	return published || WaitedToBePublished(s, m)
-}
-
-// WaitedToBePublished returns whether a Pod has had its address for so long that its name resolves.
-func WaitedToBePublished(s State, m Member) bool {
-	return !m.AddressSince.IsZero() && s.Now.Sub(m.AddressSince) >= Publishing
-}
-
-// Released returns whether a Pod that waited may have started etcd, although its kubelet has not reported that yet.
-func (m Member) Released() bool {
-	return m.Pod == PodStarting && m.Start == StartJoin && !m.Waits && !m.AddressSince.IsZero()
-}
 
 // FailedFor reports whether a member has failed for longer than grace: its Pod has not been ready for that time, and this process has seen it fail for
 // the short grace period at least.
@@ -89,27 +41,6 @@ const (
 	PodRecreated = "its Pod must be recreated and its data would be deleted with it"
 )
 
-// VolumeLoss says what of a member's volume keeps its next Pod from having its data. It is empty for nothing. A claim that the operator
-// has not seen yet is no loss: only a member that served on one can have lost it.
-func VolumeLoss(s State, m Member) string {
-	_, recorded := ServedOn(s, m)
-	switch {
-	case m.Volume == VolumeDeleting:
-		return CauseVolumeDeleted
-	case m.Volume == VolumeLost:
-		return CauseVolumeLost
-	case OnAnotherVolume(s, m) && mayBeForced(s, m):
-		return CauseVolumeForced
-	case OnAnotherVolume(s, m):
-		return CauseVolumeOther
-	case m.Volume == VolumeNone && isAside(s, m.Name) && GoesWithPod(s, m):
-		return CauseVolumeAside
-	case m.Volume == VolumeNone && !InPod(s, m) && recorded && GoesWithPod(s, m):
-		return CauseVolumeGone
-	}
-	return ""
-}
-
 // MayRoll says whether members may be restarted with the current spec. All other changes wait while the version is refused,
 // or while the data is not prepared for it.
 func MayRoll(s State) bool {
@@ -118,22 +49,6 @@ func MayRoll(s State) bool {
 	}
 	lowest, highest := Versions(s)
 	return readyFor(s, lowest, highest)
-}
-
-// SaysOtherVolumes names the claims that do not count, and how the user accepts them if no member has its data.
-func SaysOtherVolumes(s State, nothingElse bool) (said string) {
-	copies, alone := Undecided(s)
-	if len(copies) > 0 {
-		said = " These PersistentVolumeClaims are not the ones that their members served on, so they do not count: " + strings.Join(MemberNames(copies), ", ") +
-			". If they are copies, they can lack writes that etcd has acknowledged."
-	}
-	if len(alone) > 0 {
-		said += " The data of " + strings.Join(MemberNames(alone), ", ") + " does not count, because it may be a cluster of its own: " + CauseVolumeForced + "."
-	}
-	if all := append(copies, alone...); nothingElse && len(all) > 0 {
-		said += " If nothing newer is left, accept them: " + HowToAccept(Tokens(s, all))
-	}
-	return said
 }
 
 // readyFor says whether a member may be started on the spec's version.
@@ -198,12 +113,6 @@ func failedForGrace(s State, m Member) bool {
 	return FailedFor(s, m, grace)
 }
 
-// lacksCA reports whether a member that runs trusts other CAs than its Secrets hold, and would have its data after a restart. The others may refuse it
-// for that reason alone, so recreateUnhealthy restarts it first. A Pod that cannot be stopped does not run any more for the operator.
-func lacksCA(s State, m Member) bool {
-	return m.Pod == PodRunning && !m.NodeSilent && TrustsOldCA(s, m) && KeepsData(s, m)
-}
-
 // Wrong says what is wrong with a member's data.
 func (m Member) Wrong() string {
 	if m.Corrupt {
@@ -258,28 +167,41 @@ func unreadable(s State) string {
 	return ""
 }
 
-// TwoBelow says whether data is more than one minor version below a version of etcd. etcd supports an upgrade of one minor version at a
-// time only (etcd docs, Upgrading etcd clusters).
-func TwoBelow(data, version string) bool {
-	from, ok := etcdversion.Parse(data)
-	to, known := etcdversion.Parse(version)
-	if !ok || !known {
-		return false
+// VolumeLoss says what of a member's volume keeps its next Pod from having its data. It is empty for nothing. A claim that the operator
+// has not seen yet is no loss: only a member that served on one can have lost it.
+func VolumeLoss(s State, m Member) string {
+	_, recorded := ServedOn(s, m)
+	switch {
+	case m.Volume == VolumeDeleting:
+		return CauseVolumeDeleted
+	case m.Volume == VolumeLost:
+		return CauseVolumeLost
+	case OnAnotherVolume(s, m) && mayBeForced(s, m):
+		return CauseVolumeForced
+	case OnAnotherVolume(s, m):
+		return CauseVolumeOther
+	case m.Volume == VolumeNone && isAside(s, m.Name) && GoesWithPod(s, m):
+		return CauseVolumeAside
+	case m.Volume == VolumeNone && !InPod(s, m) && recorded && GoesWithPod(s, m):
+		return CauseVolumeGone
 	}
-	fromMajor, fromMinor := from.Numbers()
-	toMajor, toMinor := to.Numbers()
-	return fromMajor == toMajor && fromMinor+1 < toMinor
+	return ""
 }
 
-// WhyAside says what a volume is that is set aside.
-func WhyAside(s State, name string) string {
-	switch m, _ := Find(s, name); {
-	case OnAnotherVolume(s, m) && mayBeForced(s, m):
-		return "which may have a cluster of its own, because " + CauseVolumeForced
-	case OnAnotherVolume(s, m):
-		return "which is not the one that the member served on"
+// SaysOtherVolumes names the claims that do not count, and how the user accepts them if no member has its data.
+func SaysOtherVolumes(s State, nothingElse bool) (said string) {
+	copies, alone := Undecided(s)
+	if len(copies) > 0 {
+		said = " These PersistentVolumeClaims are not the ones that their members served on, so they do not count: " + strings.Join(MemberNames(copies), ", ") +
+			". If they are copies, they can lack writes that etcd has acknowledged."
 	}
-	return "which has the data from before the restore or recovery"
+	if len(alone) > 0 {
+		said += " The data of " + strings.Join(MemberNames(alone), ", ") + " does not count, because it may be a cluster of its own: " + CauseVolumeForced + "."
+	}
+	if all := append(copies, alone...); nothingElse && len(all) > 0 {
+		said += " If nothing newer is left, accept them: " + HowToAccept(Tokens(s, all))
+	}
+	return said
 }
 
 // VersionFor returns the version for an incarnation's members. If a change is refused or not prepared, recreated Pods keep
@@ -305,4 +227,21 @@ func (s State) ImageFor(incarnation int32) string {
 		return image
 	}
 	return cmp.Or(imageRun(s, version, image), image)
+}
+
+// WhyAside says what a volume is that is set aside.
+func WhyAside(s State, name string) string {
+	switch m, _ := Find(s, name); {
+	case OnAnotherVolume(s, m) && mayBeForced(s, m):
+		return "which may have a cluster of its own, because " + CauseVolumeForced
+	case OnAnotherVolume(s, m):
+		return "which is not the one that the member served on"
+	}
+	return "which has the data from before the restore or recovery"
+}
+
+// lacksCA reports whether a member that runs trusts other CAs than its Secrets hold, and would have its data after a restart. The others may refuse it
+// for that reason alone, so recreateUnhealthy restarts it first. A Pod that cannot be stopped does not run any more for the operator.
+func lacksCA(s State, m Member) bool {
+	return m.Pod == PodRunning && !m.NodeSilent && TrustsOldCA(s, m) && KeepsData(s, m)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/clock"
@@ -212,4 +213,26 @@ func alarms(s State, kind etcd.AlarmKind) (on []etcd.Alarm) {
 		}
 	}
 	return on
+}
+
+// StorageRequest is how large a member's volume is to be.
+func StorageRequest(s State) resource.Quantity {
+	if given := s.PodPolicy().PersistentVolumeClaimSpec; given != nil {
+		if size, ok := given.Resources.Requests[corev1.ResourceStorage]; ok {
+			return size
+		}
+	}
+	return defaultStorage
+}
+
+// BytesOf writes a number of bytes as a quantity of Kubernetes.
+func BytesOf(n int64) string { return resource.NewQuantity(n, resource.BinarySI).String() }
+
+// Applied is the highest index in the raft log that a member has applied.
+func Applied(s State) int64 {
+	var highest int64
+	for _, m := range s.Membership() {
+		highest = max(highest, m.AppliedIndex)
+	}
+	return highest
 }

@@ -5,7 +5,6 @@
 package state
 
 import (
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -201,16 +200,6 @@ func RecogniseRestore(s *State) {
 			Message: "The status was lost. The operator recognised the restore by the client Service.",
 		}
 	}
-}
-
-// MemberOf is a member's name: its own word, or the first label of its peer URL's host.
-func MemberOf(entry etcd.Member) string {
-	if entry.Name != "" || len(entry.PeerURLs) == 0 {
-		return entry.Name
-	}
-	_, host, _ := strings.Cut(entry.PeerURLs[0], "://")
-	name, _, _ := strings.Cut(host, ".")
-	return name
 }
 
 // Formed says whether the cluster has ever come to life. A formed cluster is never bootstrapped again.

@@ -211,3 +211,16 @@ func tooNew(s State, storageVersion string) bool {
 	target, ok := etcdversion.Parse(s.Spec.EtcdVersion())
 	return known && ok && snapshot.CompareMinor(target) > 0
 }
+
+// TwoBelow says whether data is more than one minor version below a version of etcd. etcd supports an upgrade of one minor version at a
+// time only (etcd docs, Upgrading etcd clusters).
+func TwoBelow(data, version string) bool {
+	from, ok := etcdversion.Parse(data)
+	to, known := etcdversion.Parse(version)
+	if !ok || !known {
+		return false
+	}
+	fromMajor, fromMinor := from.Numbers()
+	toMajor, toMinor := to.Numbers()
+	return fromMajor == toMajor && fromMinor+1 < toMinor
+}

@@ -1,0 +1,52 @@
+package archiver
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/etcd-suite/etcd-operator/internal/auth"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
+)
+
+// taken is a base, or why it was not taken.
+type taken struct {
+	Base
+	err error
+}
+
+// authBases takes a base after each change of users, roles or authentication.
+type authBases struct {
+	a       *Archiver
+	covered auth.State // of the end of the chain, or of a base at it
+	next    chan taken // the base that is being taken; nil if there is none
+	again   bool       // they have changed since then
+}
+
+// take takes a base after a change of users, roles or authentication, which a watch does not send. The watch continues during that.
+func (b *authBases) take(ctx context.Context, now auth.State) {
+	if b.again = b.next != nil; b.again {
+		return
+	}
+	b.next = make(chan taken, 1)
+	done, reason := b.next, b.a.because("%s: the auth revision is %s", reasonAuth, now)
+	go panics.Caught(func() {
+		base, err := b.a.TakeBase(ctx, reason)
+		if err != nil {
+			err = fmt.Errorf("take a base snapshot after a change of users, roles or authentication: %w", err)
+		}
+		done <- taken{base, err}
+	}, func(err error) { done <- taken{err: err} })()
+}
+
+// took records a base after a change.
+func (b *authBases) took(ctx context.Context, base taken, now auth.State) error {
+	b.next = nil
+	if base.err != nil {
+		return base.err
+	}
+	b.covered = base.Auth
+	if b.again {
+		b.take(ctx, now)
+	}
+	return nil
+}
