@@ -34,7 +34,12 @@ func (s *session) tick(ctx context.Context) error {
 }
 
 func (s *session) wantsCut(now time.Time) bool {
-	return s.open.writer.Size() >= s.a.MaxSize || s.leases.many() || now.Sub(s.open.first) >= s.a.sealAge()
+	return s.open.writer.Size() >= s.a.MaxSize || s.leases.many() || now.Sub(s.open.first) >= s.a.sealAge() || s.fenced()
+}
+
+// fenced returns whether the open segment has the last revision of a cluster that refuses all writes. A later revision shows that it accepts them again.
+func (s *session) fenced() bool {
+	return s.a.Fence != nil && s.a.Fence() == s.open.writer.Last()
 }
 
 // sealAge is how long after its first event was received a segment is sealed. MaxLag counts from the acknowledgement of a change.
