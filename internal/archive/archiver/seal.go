@@ -10,10 +10,11 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/auth"
 )
 
-// cut seals the open segment, of which all revisions are complete, with the state of authentication of now.
+// cut seals the open segment, of which all revisions are complete, with the state of authentication of now. If the watch has ended and the members do
+// not answer any more, it has the state that was read last, as in flush.
 func (s *session) cut(ctx context.Context) error {
 	before := s.auth
-	if err := s.readAuth(ctx); err != nil {
+	if err := s.readAuth(ctx); err != nil && !s.ended {
 		return err
 	}
 	if err := s.seal(ctx); err != nil {
@@ -104,9 +105,16 @@ func (s *session) seal(ctx context.Context) error {
 	return s.uploads.push(ctx, done)
 }
 
-// readAuth reads the state of authentication. After an error, the last one is kept. If etcd refuses to answer, authentication is on.
+// readAuth reads the state of authentication. After an error, the last one is kept. If etcd refuses to answer, authentication is on. After the watch has
+// ended, members that did not answer are not asked again.
 func (s *session) readAuth(ctx context.Context) error {
-	now, err := s.a.Cluster.Auth(ctx)
+	if s.silent != nil {
+		return s.silent
+	}
+	now, err := s.askAuth(ctx)
+	if s.ended {
+		s.silent = err
+	}
 	switch {
 	case err == nil:
 		s.auth = now
