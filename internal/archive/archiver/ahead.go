@@ -42,8 +42,7 @@ func (s *session) askAuth(ctx context.Context) (auth.State, error) {
 		case answer := <-answers:
 			return answer.State, answer.err
 		case next := <-responses:
-			s.reading, s.ended = false, next.err != nil
-			s.ahead = append(s.ahead, next)
+			s.read(next)
 			last.Reset(lastAuthTimeout)
 		case <-late:
 			cancel()
@@ -59,6 +58,12 @@ func (s *session) readsAhead() bool {
 		return false
 	}
 	return s.request()
+}
+
+// read notes a response. It is handled after those before it, and when the store has room for it.
+func (s *session) read(r received) {
+	s.reading, s.ended = false, r.err != nil
+	s.ahead = append(s.ahead, r)
 }
 
 // request requests a response of the watch, unless the store has to catch up first. It returns whether one is requested.

@@ -124,18 +124,19 @@ func (s *session) run(ctx context.Context) error {
 	progress := time.NewTicker(min(s.a.MaxLag, headInterval))
 	defer progress.Stop()
 	for {
-		if len(s.ahead) > 0 {
+		if len(s.ahead) > 0 && (s.ended || !s.uploads.full()) {
 			if err := s.handle(ctx, s.next()); err != nil {
 				return err
 			}
 			continue
 		}
-		s.request()
+		if len(s.ahead) == 0 {
+			s.request()
+		}
 		var err error
 		select {
 		case next := <-s.responses:
-			s.reading = false
-			err = s.handle(ctx, next)
+			s.read(next)
 		case <-tick.C:
 			err = s.tick(ctx)
 		case <-progress.C:
@@ -157,7 +158,7 @@ func (s *session) run(ctx context.Context) error {
 	}
 }
 
-// next returns the first response that was read ahead.
+// next returns the first response that was read and not handled yet.
 func (s *session) next() received {
 	first := s.ahead[0]
 	s.ahead = s.ahead[1:]

@@ -80,7 +80,7 @@ type session struct {
 	responses <-chan received // of the watch; nil after the session has ended
 	wanted    chan struct{}   // has an element for each response that is requested
 	reading   bool            // one is requested
-	ahead     []received      // responses that were read while the session waited for the state of authentication
+	ahead     []received      // responses that were read and not handled yet, for example while the session waited for the state of authentication
 	ended     bool            // the watch has ended, as the last one of them says
 	silent    error           // why the members did not answer after that
 }
