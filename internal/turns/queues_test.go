@@ -63,6 +63,7 @@ var (
 		"internal/archive/follower/check.go: make(chan, n)":     "the judgement of one object",
 		"internal/archive/finder.go: make(chan, n)":             "the headers of one archive",
 		"internal/etcd/watch/turn.go: make(chan, n)":            "the answers of one request, which has room for each",
+		"internal/archive/archiver/ahead.go: make(chan, n)":     "the answer of one request, which has room for it",
 		"internal/archive/archiver/run.go: make(chan, n)":       "one archiver",
 		"internal/archive/archiver/leases.go: make(chan, n)":    "the leases of one archiver",
 		"internal/archive/archiver/upload.go: make(chan, n)":    "the segments of one archiver",
