@@ -204,7 +204,7 @@ type EtcdBackupStatus struct {
 	// +optional
 	Copies *BackupCopies `json:"copies,omitempty"`
 	// What the continuous archive can restore, oldest first, at most the 16 newest ranges. The end of the last one is
-	// updated once a minute. It is absent without continuous. A range may contain a segment that the store lists but does not
+	// updated every few seconds while there are writes, and otherwise once a minute. It is absent without continuous. A range may contain a segment that the store lists but does not
 	// return. Only an archive proof finds such a segment, and lastArchiveProof names it.
 	// +optional
 	// +listType=atomic

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 	_ "time/tzdata" // schedules need time zones, and the image contains no zone files
 
 	"github.com/spf13/pflag"
@@ -52,6 +53,7 @@ func main() {
 		return
 	}
 	options.Server = &clock.Server{}
+	options.LeaseRetry = time.Second // what clients write is not archived until another replica leads
 	err := reach.FromEnvironment().Apply()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -100,7 +100,7 @@ var listed = map[string][]string{
 		"pace/meter.go done", "pace/meter.go look", "turns/gate.go record", "turns/limit.go left", "turns/urgent.go leftForUrgent", "turns/wait_time.go end", "turns/wait_time.go WaitedFor", "spool/give_way.go spares", "spool/give_way.go give", "restore/safety.go saveOldData", "turns/urgent.go hasMoreFrom", "spool/give_way.go returned", "spool/give_way.go hadUrgent", "spool/overtake.go delaysOwn", "cluster/plan/state/serving.go SilentFor", "cluster/plan/versions/unseen.go readyUnseen", "cluster/plan/state/certificates.go WhyExpired", "worker/patience.go longest", "worker/ticket.go leave", "worker/ticket.go ran", "spool/give_way.go keeps", "spool/queue.go answer", "spool/overtake.go starves", "spool/overtake.go overtake", "restore/point.go readBase", "restore/read_limit.go pause", "restore/read_limit.go pausing",
 		"cluster/failing.go saw", "cluster/failing.go tooLong", "cluster/plan/state/waiting.go Lasted", "cluster/plan/state/waiting.go Saw",
 	},
-	"package clock has compared the time before": {"backup/state/proof.go Proof", "backup/attempt/stored.go complete", "restore/steps/proof.go Describe"},
+	"package clock has compared the time before": {"backup/attempt/stored.go complete", "restore/steps/proof.go Describe"},
 	"a time ahead of now counts as now, and decides only when the status reports a wait as too long": {
 		"restore/plan/wait.go clusterHasNotStarted", "restore/state/wait.go VerifiedAt",
 	},
@@ -123,7 +123,7 @@ var listed = map[string][]string{
 		"cluster/plan/state/space.go compactedAt", "cluster/plan/state/space.go CompactedFor", "cluster/plan/state/space.go NeedsRoom", "cluster/plan/waits/space.go ReclaimSpace",
 	},
 	"it delays what a person reads, or a request that changes nothing": {
-		"cluster/observe/mounts.go observeMounts", "backup/plan/soonest.go archiveReport", "backup/plan/recoverable.go Recoverable",
+		"cluster/observe/mounts.go observeMounts", "backup/plan/recoverable.go CopyRecoverable", "backup/archiving/publish.go outdated",
 	},
 	"a Pod that was created ahead of now is reported at once if it has no node": {"cluster/plan/lifecycle/pod_state.go unscheduledForLong"},
 	"a time ahead of now counts as now":                                         {"backup/archiving/copier.go reached"},

@@ -2,12 +2,14 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -95,8 +97,12 @@ func wrap(config *rest.Config, options Options) {
 	config.Wrap(kube.BoundAnswers)
 }
 
+// leaseRetry is Options.LeaseRetry if that is not set.
+const leaseRetry = 2 * time.Second
+
 // managerOptions gives the Lease up at the end of the process, so that another replica takes over at once.
 func managerOptions(name string, options Options, logger logr.Logger, scheme *runtime.Scheme) ctrl.Options {
+	retry := cmp.Or(options.LeaseRetry, leaseRetry)
 	return ctrl.Options{
 		Scheme:                        scheme,
 		Logger:                        logger,
@@ -108,6 +114,7 @@ func managerOptions(name string, options Options, logger logr.Logger, scheme *ru
 		LeaderElectionID:              options.lease(name),
 		LeaderElectionNamespace:       options.LeaderElectionNamespace,
 		LeaderElectionReleaseOnCancel: true,
+		RetryPeriod:                   &retry,
 		LeaderElectionLabels:          leaseLabels(Version),
 	}
 }

@@ -3,6 +3,7 @@ package operator
 import (
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
@@ -35,6 +36,8 @@ type Options struct {
 	Shard string
 	// Server reads the clock of the API server from its answers. If it is nil, nothing does.
 	Server *clock.Server
+	// LeaseRetry is how often the leader renews its Lease. Another replica tries to get it after that time, or up to 2.2 times of it. Default: 2 seconds.
+	LeaseRetry time.Duration
 	// ByObject says what the cache holds of a kind.
 	ByObject map[client.Object]cache.ByObject
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -43,5 +44,8 @@ func TestAnOperatorThatIsAskedToStopDoesNotStartAgain(t *testing.T) {
 func TestAnOperatorThatEndsGivesItsLeaseUp(t *testing.T) {
 	if !managerOptions("cluster-operator", Options{LeaderElect: true}, logr.Discard(), runtime.NewScheme()).LeaderElectionReleaseOnCancel {
 		t.Error("another replica waits for the end of the Lease")
+	}
+	if retry := *managerOptions("backup-operator", Options{LeaderElect: true, LeaseRetry: time.Second}, logr.Discard(), runtime.NewScheme()).RetryPeriod; retry != time.Second {
+		t.Errorf("another replica tries to get the Lease every %s, and nothing is archived until then", retry)
 	}
 }

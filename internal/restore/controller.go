@@ -6,14 +6,18 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -74,7 +78,7 @@ func Setup(mgr manager.Manager, options Options) error {
 		For(&v1beta2.EtcdRestore{}).
 		Watches(&v1beta2.EtcdRestore{}, handler.EnqueueRequestsFromMapFunc(r.siblings)).
 		Watches(&v1beta2.EtcdCluster{}, handler.EnqueueRequestsFromMapFunc(r.concerned(intoCluster))).
-		Watches(&v1beta2.EtcdBackup{}, handler.EnqueueRequestsFromMapFunc(r.concerned(fromBackup))).
+		Watches(&v1beta2.EtcdBackup{}, handler.EnqueueRequestsFromMapFunc(r.concerned(fromBackup)), builder.WithPredicates(predicate.Funcs{UpdateFunc: concerns})).
 		WatchesRawSource(r.proofs.Source()).
 		WatchesRawSource(r.safeties.Source()).
 		WatchesRawSource(r.writings.Source()).
@@ -93,6 +97,28 @@ func intoCluster(spec v1beta2.EtcdRestoreSpec, name string) bool {
 
 func fromBackup(spec v1beta2.EtcdRestoreSpec, name string) bool {
 	return spec.EtcdBackup != nil && spec.EtcdBackup.Name == name
+}
+
+// concerns reports whether an update of an EtcdBackup may matter to EtcdRestores. While clients write, the end of its archive moves every few
+// seconds, and a pass reads it from the cache. So one update a minute is enough for that.
+func concerns(e event.UpdateEvent) bool {
+	before, is := e.ObjectOld.(*v1beta2.EtcdBackup)
+	after, both := e.ObjectNew.(*v1beta2.EtcdBackup)
+	return !is || !both || !equality.Semantic.DeepEqual(withoutProgress(before), withoutProgress(after))
+}
+
+// withoutProgress returns an EtcdBackup with the end of its archive in minutes, and without the texts that name that end.
+func withoutProgress(b *v1beta2.EtcdBackup) *v1beta2.EtcdBackup {
+	b = b.DeepCopy()
+	b.ResourceVersion, b.ManagedFields = "", nil
+	if n := len(b.Status.Recoverable); n > 0 {
+		to := &b.Status.Recoverable[n-1].To
+		to.Revision, to.Time = 0, metav1.NewTime(to.Time.Truncate(time.Minute))
+	}
+	for i := range b.Status.Conditions {
+		b.Status.Conditions[i].Message = ""
+	}
+	return b
 }
 
 // Reconcile does one pass: observe, plan, act and report.

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -531,5 +532,35 @@ func TestARestoreThatWaitsForOthersIsShownAsQueued(t *testing.T) {
 	c := meta.FindStatusCondition(b.restore().Status.Conditions, v1beta2.ConditionReady)
 	if c == nil || c.Reason != v1beta2.ReasonQueued || !strings.Contains(c.Message, "not read yet") {
 		t.Errorf("%+v", c)
+	}
+}
+
+// The end of an archive moves every few seconds while clients write. Thousands of waiting EtcdRestores of one namespace kept restore-operator busy with
+// that.
+func TestTheEndOfAnArchiveWakesEtcdRestoresOnceAMinute(t *testing.T) {
+	at := time.Date(2026, 11, 30, 9, 0, 2, 0, time.UTC)
+	backup := func(revision int64, after time.Duration, message string) *v1beta2.EtcdBackup {
+		b := &v1beta2.EtcdBackup{}
+		b.Status.Recoverable = []v1beta2.RecoverableRange{{To: v1beta2.RecoverablePoint{Revision: revision, Time: metav1.NewTime(at.Add(after))}}}
+		b.Status.Conditions = []metav1.Condition{{Type: v1beta2.ConditionArchiving, Status: metav1.ConditionTrue, Message: message}}
+		return b
+	}
+	stopped := backup(7, 0, "a")
+	stopped.Status.Conditions[0].Status = metav1.ConditionFalse
+	shorter := backup(7, 0, "a")
+	shorter.Status.Recoverable[0].From.Revision = 5
+	for name, test := range map[string]struct {
+		after *v1beta2.EtcdBackup
+		want  bool
+	}{
+		"some seconds later":       {backup(9, 5*time.Second, "b"), false},
+		"a minute later":           {backup(99, time.Minute, "b"), true},
+		"the archive stops":        {stopped, true},
+		"older parts were deleted": {shorter, true},
+		"nothing but its version":  {backup(7, 0, "a"), false},
+	} {
+		if got := concerns(event.UpdateEvent{ObjectOld: backup(7, 0, "a"), ObjectNew: test.after}); got != test.want {
+			t.Errorf("%s: it wakes EtcdRestores: %t", name, got)
+		}
 	}
 }

@@ -73,6 +73,7 @@ var (
 		"internal/cluster/dryrun/foresight.go: make(chan, n)":    "a dry run ends after 15 s and only advises; one that gets no place is begun in a later pass, and never waits",
 		"internal/cluster/dryrun/foresight.go: rate.NewLimiter":  "the same",
 		"internal/cluster/secrets/judge.go: rate.NewLimiter":     "a look that gets no token uses the cache, and never waits",
+		"internal/archive/archiver/ahead.go: make(chan, n)":      "the answer of one request, which has room for it",
 	}
 )
 

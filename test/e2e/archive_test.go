@@ -15,14 +15,34 @@ const (
 	archiveLag = 5 * time.Second
 	// uploadLimit is how long the upload of a segment may take on a busy machine.
 	uploadLimit = 2 * time.Second
+	// statusLag is how much older than the archive the status may be while there are writes.
+	statusLag = 10 * time.Second
 )
 
 // promised is the number of writes that must survive a loss of the cluster at that time.
 func (t *traffic) promised(lost time.Time) (count int) {
-	for count < len(t.acknowledged) && lost.Sub(t.acknowledged[count].at) > archiveLag+uploadLimit {
+	return t.older(lost, archiveLag+uploadLimit)
+}
+
+// older is the number of writes that were acknowledged so long before a time.
+func (t *traffic) older(then time.Time, age time.Duration) (count int) {
+	for count < len(t.acknowledged) && then.Sub(t.acknowledged[count].at) > age {
 		count++
 	}
 	return count
+}
+
+// shown is the newest revision that the status shows as recoverable.
+func (n *namespaced) shown(name string) (last int64) {
+	n.Helper()
+	backup, err := n.backup(n.Context(), name)
+	if err != nil {
+		n.Fatal(err)
+	}
+	for _, r := range backup.Status.Recoverable {
+		last = max(last, r.To.Revision)
+	}
+	return last
 }
 
 // If this fails, a user who loses a whole cluster loses more than spec.continuous.maxLag promises.
@@ -38,14 +58,18 @@ func TestNoAcknowledgedWriteOlderThanMaxLagIsLostWithTheWholeCluster(t *testing.
 `)
 	becomes(n, &v1beta2.EtcdBackup{}, "archive", v1beta2.ConditionArchiving)
 	traffic := n.traffic("three", nil)
-	<-time.After(3*archiveLag + time.Duration(rand.Int64N(int64(archiveLag))))
-	lost := time.Now()
+	<-time.After(4*archiveLag + time.Duration(rand.Int64N(int64(archiveLag))))
+	shown, lost := n.shown("archive"), time.Now()
 	n.kubectl("delete", "pvc", "--all", "--wait=false")
 	n.kubectl("delete", "pods", "--all", "--force", "--grace-period=0")
 	traffic.end()
 	promised := traffic.promised(lost)
 	if promised < 20 {
 		t.Fatalf("only %d of %d writes were older than %s when the cluster was lost", promised, len(traffic.acknowledged), archiveLag+uploadLimit)
+	}
+
+	if old := traffic.older(lost, archiveLag+statusLag); shown < traffic.acknowledged[old-1].revision {
+		t.Errorf("the status showed revision %d as recoverable, and %d writes were older than %s, the last one of revision %d", shown, old, archiveLag+statusLag, traffic.acknowledged[old-1].revision)
 	}
 
 	says(n, &v1beta2.EtcdCluster{}, "three", v1beta2.ConditionReady, v1beta2.ReasonQuorumLost, "EtcdRestore")

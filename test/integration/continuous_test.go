@@ -33,7 +33,7 @@ func (b *backupBench) archivedTo(backup *v1beta2.EtcdBackup, revision int64) {
 	})
 }
 
-// storedTo waits until the archive in the store ends with a revision. The status shows that at most a minute later.
+// storedTo waits until the archive in the store ends with a revision. The status shows that a few seconds later.
 func (b *backupBench) storedTo(folder string, revision int64) {
 	b.Helper()
 	kubetest.Eventually(b, fmt.Sprintf("revision %d is in the store", revision), func(ctx context.Context) error {
@@ -97,7 +97,7 @@ func TestContinuousArchive(t *testing.T) {
 	b.in("an idle cluster costs no request to the store and no write of the status within a minute", func(b *backupBench) {
 		put(1)
 		_, revision := etcd.Members[0].All(b)
-		b.storedTo("pit", revision)
+		b.archivedTo(series, revision)
 		written := &v1beta2.EtcdBackup{}
 		if err := kubetest.Client(b).Get(b.Context(), client.ObjectKeyFromObject(series), written); err != nil {
 			b.Fatal(err)

@@ -116,6 +116,9 @@ type Options struct {
 	// TakeBase takes a snapshot now. It is called at the start of a timeline, after lost events, and after a change of users,
 	// roles or authentication. Two calls may overlap. Each cause has its own reason, so a snapshot that was taken for an equal one will do.
 	TakeBase func(ctx context.Context, reason string) (Base, error)
+	// Fence returns the last revision of a cluster that refuses all writes, and 0 if it accepts them. The segment that ends with that revision is sealed
+	// at once. It may be nil.
+	Fence func() int64
 	// Stored is called after each segment that is stored. It must not wait. It may be nil.
 	Stored func()
 	// Now is the clock.

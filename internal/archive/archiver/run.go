@@ -81,24 +81,28 @@ func (a *Archiver) runOnce(ctx context.Context) error {
 }
 
 func (s *session) run(ctx context.Context) error {
-	wanted := make(chan struct{}, 1)
-	responses := s.reader(ctx, wanted)
-	reading := false
+	s.wanted = make(chan struct{}, 1)
+	s.responses = s.reader(ctx, s.wanted)
+	defer s.drop()
 	// A segment is at most MaxLag old when it is sealed.
 	tick := time.NewTicker(s.a.sealInterval())
 	defer tick.Stop()
 	progress := time.NewTicker(min(s.a.MaxLag, headInterval))
 	defer progress.Stop()
 	for {
-		if !reading && !s.uploads.full() { // otherwise wait for the store
-			wanted <- struct{}{}
-			reading = true
+		if len(s.ahead) > 0 && (s.ended || !s.uploads.full()) {
+			if err := s.handle(ctx, s.next()); err != nil {
+				return err
+			}
+			continue
+		}
+		if len(s.ahead) == 0 {
+			s.request()
 		}
 		var err error
 		select {
-		case next := <-responses:
-			err, reading = s.response(ctx, next), false
-			next.release()
+		case next := <-s.responses:
+			s.read(next)
 		case <-tick.C:
 			err = s.tick(ctx)
 		case <-progress.C:
@@ -118,6 +122,19 @@ func (s *session) run(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// next returns the first response that was read and not handled yet.
+func (s *session) next() received {
+	first := s.ahead[0]
+	s.ahead = s.ahead[1:]
+	return first
+}
+
+// handle handles a response, and returns its memory.
+func (s *session) handle(ctx context.Context, r received) error {
+	defer r.release()
+	return s.response(ctx, r)
 }
 
 func (s *session) response(ctx context.Context, r received) error {

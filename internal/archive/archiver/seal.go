@@ -16,10 +16,11 @@ import (
 // lastAuthTimeout limits the last reading of the state of authentication. An archiver that is stopped usually leaves members that answer.
 const lastAuthTimeout = time.Second
 
-// cut seals the open segment, of which all revisions are complete, with the state of authentication of now.
+// cut seals the open segment, of which all revisions are complete, with the state of authentication of now. If the watch has ended and the members do
+// not answer any more, it has the state that was read last, as in flush.
 func (s *session) cut(ctx context.Context) error {
 	before := s.auth
-	if err := s.readAuth(ctx); err != nil {
+	if err := s.readAuth(ctx); err != nil && !s.ended {
 		return err
 	}
 	if err := s.seal(ctx); err != nil {
@@ -40,7 +41,12 @@ func (s *session) tick(ctx context.Context) error {
 }
 
 func (s *session) wantsCut(now time.Time) bool {
-	return s.open.writer.Size() >= s.a.MaxSize || s.leases.many() || now.Sub(s.open.first) >= s.a.sealAge()
+	return s.open.writer.Size() >= s.a.MaxSize || s.leases.many() || now.Sub(s.open.first) >= s.a.sealAge() || s.fenced()
+}
+
+// fenced returns whether the open segment has the last revision of a cluster that refuses all writes. A later revision shows that it accepts them again.
+func (s *session) fenced() bool {
+	return s.a.Fence != nil && s.a.Fence() == s.open.writer.Last()
 }
 
 // sealAge is how long after its first event was received a segment is sealed. MaxLag counts from the acknowledgement of a change.
@@ -105,9 +111,16 @@ func (s *session) seal(ctx context.Context) error {
 	return s.uploads.push(ctx, done)
 }
 
-// readAuth reads the state of authentication. After an error, the last one is kept. If etcd refuses to answer, authentication is on.
+// readAuth reads the state of authentication. After an error, the last one is kept. If etcd refuses to answer, authentication is on. After the watch has
+// ended, members that did not answer are not asked again.
 func (s *session) readAuth(ctx context.Context) error {
-	now, err := s.a.Cluster.Auth(ctx)
+	if s.silent != nil {
+		return s.silent
+	}
+	now, err := s.askAuth(ctx)
+	if s.ended {
+		s.silent = err
+	}
 	switch {
 	case err == nil:
 		s.auth = now

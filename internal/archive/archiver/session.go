@@ -33,6 +33,13 @@ type session struct {
 	looking bool      // a sight is being read
 	late    sight     // the first one that the watch has not reached since it returned something
 	touched time.Time // when the watch returned something
+
+	responses <-chan received // of the watch; nil after the session has ended
+	wanted    chan struct{}   // has an element for each response that is requested
+	reading   bool            // one is requested
+	ahead     []received      // responses that were read and not handled yet, for example while the session waited for the state of authentication
+	ended     bool            // the watch has ended, as the last one of them says
+	silent    error           // why the members did not answer after that
 }
 
 type received struct {

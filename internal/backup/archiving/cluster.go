@@ -75,6 +75,8 @@ type Spec struct {
 	endpoints []string
 	// recovery is the last one of the cluster from a lost quorum. After another one the archiver begins a timeline.
 	recovery string
+	// fence is the last revision of a cluster that refuses all writes; 0 if it accepts them, or if that is not known.
+	fence int64
 }
 
 // SpecOf returns what an archiver is started with, and nil if none is to run.
@@ -86,7 +88,7 @@ func SpecOf(s state.State) *Spec {
 	o.Request, o.Base = "", ""
 	spec := &Spec{job: o, maxLag: state.MaxLag(s.Spec.Continuous), endpoints: s.Spec.EtcdEndpoints}
 	if s.Cluster != nil {
-		spec.recovery = s.Cluster.Recovery
+		spec.recovery, spec.fence = s.Cluster.Recovery, s.Cluster.LastRevision
 	}
 	return spec
 }

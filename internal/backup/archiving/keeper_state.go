@@ -41,6 +41,7 @@ type keeper struct {
 	selections []clients.Selection
 	base       int64 // revision of the newest base of the timeline
 	shape      shape
+	reported   reported
 	asked      map[string]time.Time // by reason
 	seen       archiver.Status      // when the survey was made
 	window     time.Duration        // for which outdated was found
@@ -52,7 +53,7 @@ type keeper struct {
 	pruned    bool // all that was outdated after the last news is deleted
 }
 
-// shape is the part of the view whose changes are reported at once. All else waits for the next minute.
+// shape is the part of the view whose changes are reported at once. All else waits for the next minute, and the end of the archive for plan.Pace.
 type shape struct {
 	begun, covered, delayed, failing bool
 	unpruned, unread, holes          string
@@ -60,6 +61,14 @@ type shape struct {
 	timeline                         archive.Timeline
 	reached                          int64 // the newest base that a range reaches: a proof may be due
 	replace                          time.Time
+}
+
+// reported is the end of the archive that the controller was last notified of.
+type reported struct {
+	timeline archive.Timeline
+	from     int64 // the first revision of that range
+	end      archive.Point
+	at       time.Time
 }
 
 // spoilt are the newest snapshots of an archive, if they failed their restore tests. The archive has no proof until a snapshot passes.

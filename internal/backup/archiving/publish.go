@@ -6,13 +6,14 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/backup/plan"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 )
 
 // archiveSlack is how much later than maxLag a change may reach the store before that is reported.
 const archiveSlack = 15 * time.Second
 
-// publish updates the view, and tells the controller if it has another shape.
+// publish updates the view. It notifies the controller if the view has another shape, or if the end of the archive is to be reported.
 func (k *keeper) publish(status archiver.Status) {
 	now := k.job.Now()
 	ranges, covered := extended(k.survey, status)
@@ -21,6 +22,10 @@ func (k *keeper) publish(status archiver.Status) {
 		delayed = 0
 	}
 	begun := status.Timeline > 0 && !status.Blocked
+	reached := int64(0)
+	if n := len(ranges); n > 0 && ranges[n-1].To.Revision >= k.base {
+		reached = k.base
+	}
 	k.mu.Lock()
 	v := &k.view
 	v.Replace = k.replaceAt
@@ -37,19 +42,45 @@ func (k *keeper) publish(status archiver.Status) {
 	} else {
 		k.idle(now)
 	}
+	next := shape{begun, covered, delayed > 0, failing, unpruned, unread, holes, len(ranges), status.Timeline, reached, k.replaceAt}
+	news := next != k.shape
+	pace := plan.Pace(k.job.places.count())
+	if k.spec.fence > 0 {
+		pace = 0 // no other change follows
+	}
+	if now := reportOf(ranges, now); news || k.reported.outdated(now, pace) {
+		k.reported, news = now, true
+	}
+	v.Shown = k.reported.end
 	k.mu.Unlock()
 	k.job.metrics.count(k.key.Object, k.counted, status, now)
 	k.job.copies.offer(k.key, status)
 	k.counted = status
-	reached := int64(0)
-	if n := len(ranges); n > 0 && ranges[n-1].To.Revision >= k.base {
-		reached = k.base
-	}
-	next := shape{begun, covered, delayed > 0, failing, unpruned, unread, holes, len(ranges), status.Timeline, reached, k.replaceAt}
-	if next != k.shape {
-		k.shape = next
+	if k.shape = next; news {
 		k.notify()
 	}
+}
+
+// reportOf returns the end of the archive as it is now.
+func reportOf(ranges []archive.Range, now time.Time) reported {
+	n := len(ranges)
+	if n == 0 {
+		return reported{at: now}
+	}
+	last := ranges[n-1]
+	return reported{last.Timeline, last.From.Revision, last.To, now}
+}
+
+// outdated returns whether another end is to be reported. A new revision is reported at most once in pace, and a later time of the same revision once
+// a minute. An earlier end is reported at once, and so is any end if the clock was set back.
+func (r reported) outdated(now reported, pace time.Duration) bool {
+	switch {
+	case now.timeline != r.timeline, now.from != r.from, now.end.Revision < r.end.Revision, now.end.At.Before(r.end.At), now.at.Before(r.at):
+		return true
+	case now.end.Revision > r.end.Revision:
+		return now.at.Sub(r.at) >= pace-keeperInterval/2 // the keeper looks once in an interval
+	}
+	return now.end.At.Sub(r.end.At) >= plan.ArchiveInterval
 }
 
 // extended returns the ranges of a survey with the present end of the archive, and whether a base reaches that end.

@@ -18,6 +18,9 @@ type Archive struct {
 	// Ranges that can be restored. Surveyed is false until they are known.
 	Ranges   []archive.Range
 	Surveyed bool
+	// Shown is the end of the last range that the status shows while the archiver runs, so that the status is not written for each segment. Zero means
+	// the end of the range.
+	Shown archive.Point
 	// Covered is false if no base reaches the newest revision.
 	Covered bool
 	// Delayed is how old the oldest change may be that is not in the store. It is 0 if that is not longer than it should be.

@@ -24,6 +24,8 @@ type Cluster struct {
 	Message   string
 	// Hibernated is true if spec.hibernate has stopped all members.
 	Hibernated bool
+	// LastRevision is the last one of the cluster while spec.readOnly refuses all writes, and 0 at other times.
+	LastRevision int64
 	// Recovering is true until the survivor of a lost quorum serves alone. The old members may still return until then, and keep their history.
 	Recovering bool
 	// Recovery identifies the last recovery from a lost quorum, which keeps the ID. It is empty if there was none.
@@ -40,8 +42,9 @@ func ClusterOf(c *v1beta2.EtcdCluster) *Cluster {
 	out := &Cluster{
 		Name: c.Name, UID: c.UID, CreatedAt: c.CreationTimestamp.Time, ID: c.Status.ClusterID, AuthSecret: c.Status.OperatorAuthSecret,
 		// An older cluster-operator reports only one Secret, for clients and operators.
-		TLSSecret: cmp.Or(c.Status.OperatorTLSSecret, c.Status.ClientTLSSecret),
-		Available: meta.IsStatusConditionTrue(c.Status.Conditions, v1beta2.ConditionAvailable),
+		TLSSecret:    cmp.Or(c.Status.OperatorTLSSecret, c.Status.ClientTLSSecret),
+		LastRevision: c.Status.LastRevision,
+		Available:    meta.IsStatusConditionTrue(c.Status.Conditions, v1beta2.ConditionAvailable),
 	}
 	if condition := meta.FindStatusCondition(c.Status.Conditions, v1beta2.ConditionAvailable); condition == nil {
 		out.Message = "cluster-operator has not reported its state yet. If this takes more than a minute, check that cluster-operator is running."

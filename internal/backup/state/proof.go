@@ -2,6 +2,7 @@ package state
 
 import (
 	"cmp"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/clock"
@@ -27,10 +28,16 @@ func (s State) ProofWanted() bool {
 // store. A time that is ahead comes from a wrong clock, so it is not later than any other: else each later proof would be repeated at once.
 func (s State) Proof() *v1beta2.ArchiveProof {
 	told := s.toldProof(s.Status.LastArchiveProof)
-	if a := s.Archive; a != nil && a.Proof != nil && (told == nil || clock.Done(a.Proof.Time.Time, s.Now).After(clock.Done(told.Time.Time, s.Now))) {
+	if a := s.Archive; a != nil && a.Proof != nil && (told == nil || s.provenAt(a.Proof).After(s.provenAt(told))) {
 		return a.Proof
 	}
 	return told
+}
+
+// provenAt returns when a proof ended, with the precision of the status. The store has fractions of a second, so an earlier proof of the same second
+// would count as later than the one in the status, and the operator would repeat that one.
+func (s State) provenAt(p *v1beta2.ArchiveProof) time.Time {
+	return clock.Done(p.Time.Time, s.Now).Truncate(time.Second)
 }
 
 // toldProof returns a proof that the status reports if it is of the location of the spec, and nil if it is not. The path of its base decides, or that

@@ -28,7 +28,7 @@ func (r *reporter) archive() {
 	}
 	switch a := r.s.Archive; {
 	case a != nil && a.Surveyed:
-		r.out.Recoverable = plan.Recoverable(r.out.Recoverable, a.Ranges, a.Begun, r.s.Now)
+		r.out.Recoverable = plan.Recoverable(*a)
 	case moved:
 		r.out.Recoverable = nil
 	}

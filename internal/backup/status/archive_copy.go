@@ -36,7 +36,7 @@ func (r *reporter) archiveCopy() {
 	case a != nil && c != nil:
 		if a.Surveyed {
 			moves := a.Begun && a.Failure == nil && r.s.Archive != nil && r.s.Archive.Begun // else the exact end is reported
-			c.Recoverable = plan.Recoverable(c.Recoverable, a.Ranges, moves, r.s.Now)
+			c.Recoverable = plan.CopyRecoverable(c.Recoverable, a.Ranges, moves, r.s.Now)
 		}
 		if status, reason, message := copyCondition(r.s, *a, *c); reason != "" {
 			r.set(v1beta2.ConditionArchiveCopied, status, reason, message)

@@ -42,6 +42,9 @@ func (t *Tester) proveArchive(ctx context.Context, o state.JobSpec, store objsto
 		err = t.rollForward(ctx, o, store, what, want, progress)
 	}
 	if err == nil && !found {
+		if stored := provenBefore(ctx, o, store, what.proofs, want.Revision); stored != nil {
+			return stored, nil
+		}
 		proof.Result, proof.Message = v1beta2.ProofSkipped, "There was nothing to prove. Each part of the archive that leads to this snapshot is proven, or it begins at no earlier snapshot with another revision."
 	}
 	proof.Time = metav1.Time{Time: t.Now()}
@@ -67,6 +70,20 @@ func (t *Tester) proveArchive(ctx context.Context, o state.JobSpec, store objsto
 		return nil, fmt.Errorf("prove the continuous archive: %w", err)
 	}
 	return proof, recordProof(ctx, o, store, *proof, what)
+}
+
+// provenBefore returns the proof up to the newest snapshot that an earlier attempt has stored, and nil if there is none. The operator may have been killed
+// before it wrote the result into the status.
+func provenBefore(ctx context.Context, o state.JobSpec, store objstore.Store, allProofs []archive.ProofName, revision int64) *v1beta2.ArchiveProof {
+	newest, found := proofs.NewestPassed(allProofs)
+	if !found || newest.To != revision {
+		return nil
+	}
+	p, err := proofs.Read(ctx, store, o.ArchiveRoot(), newest)
+	if shown := shownProof(o, &p); err == nil && shown.To == o.Newest.Path {
+		return shown
+	}
+	return nil
 }
 
 // holds says what a passed proof shows, and which segment keeps an earlier part from being proven. That part cannot be restored, either.
