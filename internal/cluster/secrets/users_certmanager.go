@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
@@ -79,7 +80,7 @@ func (s *Secrets) noteUserIssued(v *view.View, user string, certificate *unstruc
 // observeLeft reads which users that have left the spec still have a Certificate.
 func (s *Secrets) observeLeft(ctx context.Context, v *view.View) error {
 	certified := v.Spec.Auth.Certified()
-	for _, user := range v.RequestedUsers {
+	for _, user := range v.RequestedUsers[:min(len(v.RequestedUsers), 2*certificates.MaxRequested)] { // an earlier version had no limit
 		if v.Spec.TLS.CertManager == nil || slices.Contains(certified, user) {
 			continue
 		}
