@@ -101,7 +101,7 @@ func (s *session) seal(ctx context.Context) error {
 
 // readAuth reads the state of authentication. After an error, the last one is kept. If etcd refuses to answer, authentication is on.
 func (s *session) readAuth(ctx context.Context) error {
-	now, err := s.a.Cluster.Auth(ctx)
+	now, err := s.a.Cluster.Auth(ctx, s.a.clusterID)
 	switch {
 	case err == nil:
 		s.auth = now
