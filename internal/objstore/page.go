@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
 	"sync"
 	"time"
 
@@ -16,14 +17,14 @@ import (
 // is decoded in turn, and only its names are kept until the next one.
 
 const (
-	// decodings is how many pages are decoded at the same time, whatever computer this runs on: it bounds memory, too.
-	decodings = 2
+	// mostDecodings is how many pages are decoded at the same time at most, whatever computer this runs on: it bounds memory, too.
+	mostDecodings = 4
 	// usualPage is how many bytes of a page, and of its names, do not count to the memory of names. A page of 1000 names has less, unless they are long.
 	usualPage = 512 << 10
 )
 
-// decoding is one for the process, because the process has one memory.
-var decoding = turns.NewGate(decodings)
+// decoding is one for the process, because the process has one memory. One namespace leaves a processor to others.
+var decoding = turns.NewGate(min(max(runtime.GOMAXPROCS(0), 2), mostDecodings))
 
 // page is what a listing holds of its present page.
 type page struct {

@@ -20,7 +20,7 @@ import (
 )
 
 // hostileListings are as many as the archivers, keepers and copiers of one namespace have at the same time, by a part.
-const hostileListings = 30
+const hostileListings = 50
 
 // paged answers each listing with a page of names that is followed by another one, for which it never answers.
 type paged struct {
@@ -73,7 +73,7 @@ func TestThePagesOfManyListingsTakeBoundedMemory(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, hostileListings)
 				defer debug.SetGCPercent(debug.SetGCPercent(25)) // garbage does not count
-				heaptest.Bound(t, 128, func() {
+				heaptest.Bound(t, 224, func() {
 					for range hostileListings {
 						store, err := connect.Open(t.Context(), accessTo(provider, server.URL))
 						if err != nil {
