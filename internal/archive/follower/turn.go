@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/pace"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
@@ -31,7 +32,9 @@ func (c Copying) open(ctx context.Context, n archive.Name) (*opened, error) {
 		o.unread()
 		return nil, fmt.Errorf("%w: %w", ErrSource, err)
 	}
-	r, err := archive.NewReader(io.NopCloser(io.TeeReader(o.object, &o.head)), o.key, n)
+	header := objstore.Count(ctx, o.object)
+	defer header.Done()
+	r, err := archive.NewReader(io.NopCloser(io.TeeReader(header, &o.head)), o.key, n)
 	if err != nil {
 		o.close()
 		return nil, fmt.Errorf("%w: %w", ErrSource, err)
