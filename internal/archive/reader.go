@@ -53,11 +53,18 @@ func OpenSegment(ctx context.Context, store objstore.Getter, root, key string) (
 	if err != nil {
 		return nil, &RevisionError{Revision: n.first, Key: key, Err: err}
 	}
-	r, err := NewReader(object, key, n)
+	header := objstore.Count(ctx, object)
+	defer header.Done()
+	r, err := NewReader(readCloser{header, object}, key, n)
 	if err != nil {
 		return nil, errors.Join(err, object.Close())
 	}
 	return r, nil
+}
+
+type readCloser struct {
+	io.Reader
+	io.Closer
 }
 
 // NewReader reads the header of a link's object.
@@ -156,7 +163,9 @@ func ReadStart(ctx context.Context, store objstore.Getter, root string, t Timeli
 		return Start{}, fmt.Errorf("read the start of timeline %d: %w", t, err)
 	}
 	defer body.Close()
-	return DecodeStart(body, key, t)
+	start := objstore.Count(ctx, body)
+	defer start.Done()
+	return DecodeStart(start, key, t)
 }
 
 // decode returns the records of a segment.

@@ -181,13 +181,15 @@ type progress struct {
 	timer    *time.Timer
 	since    time.Time     // the caller asked for the next name
 	spent    time.Duration // by the store
+	waited   atomic.Int64  // for the turn of a page, in nanoseconds
 	requests atomic.Int64  // since the last name
+	page     *page
 }
 
 type progressKey struct{}
 
 func newProgress(ctx context.Context, limits Limits) *progress {
-	p := &progress{limits: limits, since: time.Now()}
+	p := &progress{limits: limits, since: time.Now(), page: newPage(ctx)}
 	p.ctx, p.end = context.WithCancelCause(context.WithValue(ctx, progressKey{}, p))
 	p.timer = time.AfterFunc(limits.Silence, func() {
 		p.end(fmt.Errorf("%w: the store has returned no name for %s", ErrListing, limits.Silence))
@@ -199,10 +201,11 @@ func newProgress(ctx context.Context, limits Limits) *progress {
 func (p *progress) name(err error) error {
 	p.timer.Stop()
 	p.requests.Store(0)
-	if p.spent += time.Since(p.since); p.spent > p.limits.Total {
+	p.page.decoded()
+	if p.spent += time.Since(p.since) - time.Duration(p.waited.Swap(0)); p.spent > p.limits.Total {
 		return fmt.Errorf("%w: the store needs more than %s for it", ErrListing, p.limits.Total)
 	}
-	if cause := context.Cause(p.ctx); err != nil && errors.Is(cause, ErrListing) {
+	if cause := context.Cause(p.ctx); err != nil && (errors.Is(cause, ErrListing) || errors.Is(cause, ErrMemory)) {
 		return cause
 	}
 	return err
@@ -211,6 +214,7 @@ func (p *progress) name(err error) error {
 func (p *progress) stop() {
 	p.timer.Stop()
 	p.end(nil)
+	p.page.drop()
 }
 
 func (p *progress) resume() {
@@ -221,7 +225,10 @@ func (p *progress) resume() {
 // CountRequest counts a request of a listing. Its error ends the listing. Requests of anything else are not counted.
 func CountRequest(ctx context.Context) error {
 	p, ok := ctx.Value(progressKey{}).(*progress)
-	if !ok || p.requests.Add(1) <= p.limits.Requests {
+	if !ok {
+		return nil
+	}
+	if p.page.drop(); p.requests.Add(1) <= p.limits.Requests {
 		return nil
 	}
 	err := fmt.Errorf("%w: the store has answered %d requests in a row without a name", ErrListing, p.limits.Requests)

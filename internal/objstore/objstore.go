@@ -65,6 +65,9 @@ type Rereader interface {
 	Size() int64
 }
 
+// Name returns the key.
+func (o Object) Name() string { return o.Key }
+
 // Metadata is a small body that describes another object. A Store writes it in the bucket's default storage class, so
 // that it can be read at once although the other object is in an archive.
 type Metadata struct{ *bytes.Reader }

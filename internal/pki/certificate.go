@@ -99,6 +99,17 @@ func (p Pair) Leaf() (*x509.Certificate, error) {
 	return pair.Leaf, nil
 }
 
+// RequestedLeaf is Leaf for a key that the operator has made or requested, which is one of ECDSA. It refuses any other one before it reads it: a cluster has
+// many of them, and whoever writes the Secrets decides what they hold.
+func (p Pair) RequestedLeaf() (*x509.Certificate, error) {
+	if len(p.Key) <= maxContent {
+		if err := eachKey(p.Key, refuseRSA); err != nil {
+			return nil, err
+		}
+	}
+	return p.Leaf()
+}
+
 // Same reports whether two pairs have the same certificate and key.
 func (p Pair) Same(other Pair) bool {
 	return bytes.Equal(p.Cert, other.Cert) && bytes.Equal(p.Key, other.Key)

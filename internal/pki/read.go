@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"encoding/asn1"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"math/big"
 )
@@ -54,7 +55,12 @@ func CheckKey(content []byte) error {
 	if len(content) > maxContent {
 		return fmt.Errorf("a private key may have at most %d bytes", maxContent)
 	}
-	if err := checkDER(content); err != nil {
+	return eachKey(content, checkDER)
+}
+
+// eachKey calls check with content, and with each PEM block in it, until it returns an error.
+func eachKey(content []byte, check func(der []byte) error) error {
+	if err := check(content); err != nil {
 		return err
 	}
 	for {
@@ -62,14 +68,37 @@ func CheckKey(content []byte) error {
 		if block, content = pem.Decode(content); block == nil {
 			return nil
 		}
-		if err := checkDER(block.Bytes); err != nil {
+		if err := check(block.Bytes); err != nil {
 			return err
 		}
 	}
 }
 
-// checkDER refuses an RSA key with large or with more than two primes, in PKCS #1 or PKCS #8.
+// checkDER refuses an RSA key with large or with more than two primes.
 func checkDER(der []byte) error {
+	numbers := numbersOfRSA(der)
+	if numbers == nil {
+		return nil
+	}
+	n, prime := numbers[1].BitLen(), max(numbers[4].BitLen(), numbers[5].BitLen())
+	if n > maxRSABits || prime > maxRSABits/2+1 || numbers[3].BitLen() > maxRSABits || numbers[0].Sign() != 0 {
+		return errLargeKey
+	}
+	return nil
+}
+
+var errRSA = errors.New("its key is one of RSA, and the operator requests keys of ECDSA")
+
+// refuseRSA refuses each RSA key. To read one takes up to 20 ms, and one of ECDSA a hundredth of that.
+func refuseRSA(der []byte) error {
+	if numbersOfRSA(der) != nil {
+		return errRSA
+	}
+	return nil
+}
+
+// numbersOfRSA returns the first numbers of an RSA key in PKCS #1 or PKCS #8, and nil for a key of another kind.
+func numbersOfRSA(der []byte) []*big.Int {
 	var wrapped struct {
 		Version   int
 		Algorithm asn1.RawValue
@@ -78,13 +107,8 @@ func checkDER(der []byte) error {
 	if _, err := asn1.Unmarshal(der, &wrapped); err == nil {
 		der = wrapped.Key
 	}
-	numbers := integers(der)
-	if len(numbers) < 6 { // a key of another kind
-		return nil
-	}
-	n, prime := numbers[1].BitLen(), max(numbers[4].BitLen(), numbers[5].BitLen())
-	if n > maxRSABits || prime > maxRSABits/2+1 || numbers[3].BitLen() > maxRSABits || numbers[0].Sign() != 0 {
-		return errLargeKey
+	if numbers := integers(der); len(numbers) == 6 {
+		return numbers
 	}
 	return nil
 }

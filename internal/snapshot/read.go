@@ -48,7 +48,9 @@ func ReadManifestAt(ctx context.Context, store objstore.Getter, key, name string
 		return Manifest{}, err
 	}
 	defer body.Close()
-	content, err := io.ReadAll(io.LimitReader(body, maxManifest+1))
+	counted := objstore.Count(ctx, body)
+	defer counted.Done()
+	content, err := io.ReadAll(io.LimitReader(counted, maxManifest+1))
 	if err != nil {
 		return Manifest{}, fmt.Errorf("read manifest %s: %w", name, err)
 	}

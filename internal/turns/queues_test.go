@@ -26,6 +26,7 @@ var (
 		"internal/backup/archiving/copying.go: turns.NewHalvedBudget": "memory for copies of archives",
 		"internal/backup/archiving/copying.go: turns.NewGate":         "memory for copies of archives",
 		"internal/objstore/memory.go: turns.NewBudget":                "names and manifests of stores",
+		"internal/objstore/page.go: turns.NewGate":                    "pages of listings",
 		"internal/restore/controller.go: worker.New":                  "workers for readings, safety snapshots and signed URLs",
 		"internal/restore/replays.go: turns.NewGate":                  "replays of an archive",
 		"internal/restore/spool.go: spool.New":                        "the spool volume",

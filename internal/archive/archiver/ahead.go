@@ -24,7 +24,7 @@ func (s *session) askAuth(ctx context.Context) (auth.State, error) {
 	defer cancel()
 	answers := make(chan answeredAuth, 1)
 	go panics.Caught(func() {
-		now, err := s.a.Cluster.Auth(ctx)
+		now, err := s.a.Cluster.Auth(ctx, s.a.clusterID)
 		answers <- answeredAuth{now, err}
 	}, func(err error) { answers <- answeredAuth{err: err} })()
 	last := time.NewTimer(lastAuthTimeout)

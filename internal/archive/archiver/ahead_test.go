@@ -22,14 +22,14 @@ func (b *bench) stopping() stopping {
 	return stopping{b.mortal(), make(chan struct{}), make(chan struct{}), new(sync.Once)}
 }
 
-func (c stopping) Auth(ctx context.Context) (auth.State, error) {
+func (c stopping) Auth(ctx context.Context, id uint64) (auth.State, error) {
 	select {
 	case <-c.stops:
 		c.once.Do(func() { close(c.asked) })
 		<-ctx.Done()
 		return auth.State{}, ctx.Err()
 	default:
-		return c.mortal.Auth(ctx)
+		return c.mortal.Auth(ctx, id)
 	}
 }
 
@@ -89,7 +89,7 @@ type slowAuth struct {
 	asked, slow chan struct{}
 }
 
-func (c slowAuth) Auth(ctx context.Context) (auth.State, error) {
+func (c slowAuth) Auth(ctx context.Context, id uint64) (auth.State, error) {
 	if c.changes() > 0 {
 		c.asked <- struct{}{}
 		select {
@@ -98,7 +98,7 @@ func (c slowAuth) Auth(ctx context.Context) (auth.State, error) {
 			return auth.State{}, ctx.Err()
 		}
 	}
-	return c.cluster.Auth(ctx)
+	return c.cluster.Auth(ctx, id)
 }
 
 func (c slowAuth) changes() int {

@@ -52,6 +52,9 @@ type Stream interface {
 // ErrRefused means that etcd answers only users with a certain right. So its authentication is on.
 var ErrRefused = errors.New("etcd refuses the request, so its authentication is on")
 
+// ErrOtherCluster means that a request was answered by another cluster than the one that is archived, for example behind the address of a load balancer.
+var ErrOtherCluster = errors.New("another cluster has answered")
+
 // ErrNoLease means that a lease does not exist (any more).
 var ErrNoLease = errors.New("the lease does not exist")
 
@@ -61,10 +64,10 @@ type Cluster interface {
 	Head(ctx context.Context) (Head, error)
 	// Watch watches all keys from a revision until ctx ends.
 	Watch(ctx context.Context, from int64) (Stream, error)
-	// TTL returns the granted TTL of a lease in seconds, or ErrNoLease.
-	TTL(ctx context.Context, lease int64) (int64, error)
-	// Auth is linearizable. The error is ErrRefused if etcd answers only users, so that authentication is on.
-	Auth(ctx context.Context) (auth.State, error)
+	// TTL returns the granted TTL of a lease of a cluster in seconds, or ErrNoLease. The error is ErrOtherCluster if another cluster answers.
+	TTL(ctx context.Context, clusterID uint64, lease int64) (int64, error)
+	// Auth is linearizable. The error is ErrRefused if etcd answers only users, so that authentication is on, and ErrOtherCluster if another cluster answers.
+	Auth(ctx context.Context, clusterID uint64) (auth.State, error)
 }
 
 // Base is a snapshot that was taken on demand.

@@ -72,15 +72,21 @@ func (c *cluster) Head(context.Context) (Head, error) {
 	return Head{c.id, c.last()}, nil
 }
 
-func (c *cluster) Auth(context.Context) (auth.State, error) {
+func (c *cluster) Auth(_ context.Context, id uint64) (auth.State, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if id != c.id {
+		return auth.State{}, ErrOtherCluster
+	}
 	return c.auth, nil
 }
 
-func (c *cluster) TTL(_ context.Context, id int64) (int64, error) {
+func (c *cluster) TTL(_ context.Context, of uint64, id int64) (int64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if of != c.id {
+		return 0, ErrOtherCluster
+	}
 	if ttl, ok := c.ttl[id]; ok {
 		return ttl, nil
 	}

@@ -93,11 +93,11 @@ type refusing struct {
 	refuses atomic.Bool
 }
 
-func (r *refusing) Auth(ctx context.Context) (auth.State, error) {
+func (r *refusing) Auth(ctx context.Context, id uint64) (auth.State, error) {
 	if r.refuses.Load() {
 		return auth.State{}, fmt.Errorf("read the state of authentication: %w", ErrRefused)
 	}
-	return r.cluster.Auth(ctx)
+	return r.cluster.Auth(ctx, id)
 }
 
 // An EtcdBackup without a user archives a cluster whose authentication is turned on. An open watch still returns what is written then, and etcd 3.5
@@ -120,5 +120,23 @@ func TestARefusalSaysThatAuthenticationIsOn(t *testing.T) {
 	}
 	if _, err := archive.Select(b.histories(), b.bases, archive.Target{Revision: 2}); err != nil {
 		t.Errorf("a revision from before cannot be restored: %v", err)
+	}
+}
+
+// The address of the members led to another cluster, before what was received of the first one was stored. The segment had the users of the other cluster,
+// so that nothing of it could be restored.
+func TestTheLastSegmentHasNoUsersOfAnotherCluster(t *testing.T) {
+	b := newBench(t)
+	a, stop := b.start(func(o *Options) { o.MaxLag = time.Hour })
+	b.await("begin", func() bool { return a.Status().Timeline == 1 })
+	b.put("1", "a")
+	b.await("receive", func() bool { return a.Status().Received.Revision == 2 })
+	b.change(func() { b.id, b.auth = 0xdef, auth.State{Revision: 9, Enabled: auth.On} })
+	b.put("2", "a")
+	b.await("begin another timeline", func() bool { return a.Status().Timeline == 2 })
+	_ = stop()
+	last := b.histories()[0].Links[0].Header
+	if from, to := last.Auth(); last.Last != 2 || !from.Keeps(to) {
+		t.Errorf("the segment to revision %d has the auth revisions %s and %s", last.Last, from, to)
 	}
 }

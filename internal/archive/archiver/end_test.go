@@ -40,11 +40,11 @@ func (m mortal) Head(ctx context.Context) (Head, error) {
 	return m.cluster.Head(ctx)
 }
 
-func (m mortal) Auth(ctx context.Context) (auth.State, error) {
+func (m mortal) Auth(ctx context.Context, id uint64) (auth.State, error) {
 	if err := m.lost(); err != nil {
 		return auth.State{}, err
 	}
-	return m.cluster.Auth(ctx)
+	return m.cluster.Auth(ctx, id)
 }
 
 func (m mortal) Watch(ctx context.Context, from int64) (Stream, error) {
@@ -242,8 +242,8 @@ func (r reconnecting) Head(ctx context.Context) (Head, error) {
 	return r.cluster.Head(ctx)
 }
 
-func (r reconnecting) Auth(ctx context.Context) (auth.State, error) {
-	return r.cluster.Auth(ctx)
+func (r reconnecting) Auth(ctx context.Context, id uint64) (auth.State, error) {
+	return r.cluster.Auth(ctx, id)
 }
 
 func (r reconnecting) Watch(ctx context.Context, from int64) (Stream, error) {
@@ -419,11 +419,11 @@ type mute struct {
 	silent *atomic.Bool
 }
 
-func (m mute) Auth(ctx context.Context) (auth.State, error) {
+func (m mute) Auth(ctx context.Context, id uint64) (auth.State, error) {
 	if m.silent.Load() {
 		return auth.State{}, errors.New("the leader has changed")
 	}
-	return m.cluster.Auth(ctx)
+	return m.cluster.Auth(ctx, id)
 }
 
 func TestAnUnknownAuthRevisionIsNoChangeOfUsers(t *testing.T) {

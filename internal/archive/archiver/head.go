@@ -38,7 +38,7 @@ func (s *session) lookAhead(ctx context.Context) {
 		if err != nil || head.ClusterID != s.a.clusterID {
 			head.Revision = 0
 		}
-		now, err := s.a.Cluster.Auth(ctx)
+		now, err := s.a.Cluster.Auth(ctx, s.a.clusterID)
 		if err != nil {
 			head.Revision = 0
 		}

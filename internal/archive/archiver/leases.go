@@ -20,12 +20,13 @@ const (
 
 // leases reads the TTL of each lease when its ID is first seen. A watch does not send leases.
 type leases struct {
-	cluster Cluster
-	slots   chan struct{} // of those that wait or read
-	readers chan struct{}
-	group   sync.WaitGroup
-	seen    map[int64]struct{}
-	fresh   int // that were seen first since the last segment
+	cluster   Cluster
+	clusterID uint64
+	slots     chan struct{} // of those that wait or read
+	readers   chan struct{}
+	group     sync.WaitGroup
+	seen      map[int64]struct{}
+	fresh     int // that were seen first since the last segment
 
 	mu      sync.Mutex
 	found   []archive.Lease // since the last segment
@@ -33,8 +34,8 @@ type leases struct {
 	unknown int64
 }
 
-func newLeases(cluster Cluster) *leases {
-	return &leases{cluster: cluster, slots: make(chan struct{}, maxWaiting), readers: make(chan struct{}, leaseReaders), seen: map[int64]struct{}{}}
+func newLeases(cluster Cluster, clusterID uint64) *leases {
+	return &leases{cluster: cluster, clusterID: clusterID, slots: make(chan struct{}, maxWaiting), readers: make(chan struct{}, leaseReaders), seen: map[int64]struct{}{}}
 }
 
 // errLeases ends an archiver. A transaction of etcd has 128 operations by default, so one revision has as many leases at most.
@@ -70,7 +71,7 @@ func (l *leases) read(ctx context.Context, id int64) {
 	var err error
 	for range 2 {
 		limited, cancel := context.WithTimeout(ctx, leaseTimeout)
-		ttl, err = l.cluster.TTL(limited, id)
+		ttl, err = l.cluster.TTL(limited, l.clusterID, id)
 		cancel()
 		if err == nil || errors.Is(err, ErrNoLease) || ctx.Err() != nil {
 			break

@@ -30,9 +30,9 @@ func (u unexpected) Head(ctx context.Context) (Head, error) {
 	return u.cluster.Head(ctx)
 }
 
-func (u unexpected) TTL(ctx context.Context, id int64) (int64, error) {
+func (u unexpected) TTL(ctx context.Context, of uint64, id int64) (int64, error) {
 	u.answer("the TTL of a lease")
-	return u.cluster.TTL(ctx, id)
+	return u.cluster.TTL(ctx, of, id)
 }
 
 func (u unexpected) Watch(ctx context.Context, from int64) (Stream, error) {

@@ -58,7 +58,7 @@ func (a *Archiver) runOnce(ctx context.Context) error {
 		}
 		s.Head, a.sights = 0, nil
 	})
-	now, err := a.Cluster.Auth(ctx)
+	now, err := a.Cluster.Auth(ctx, a.clusterID)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (a *Archiver) runOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := &session{a: a, stream: stream, chain: chain, auth: now, bases: authBases{a: a, covered: chain.Auth}, leases: newLeases(a.Cluster), begun: chain.Last, verify: chain.Tail != "", sights: make(chan sight)}
+	s := &session{a: a, stream: stream, chain: chain, auth: now, bases: authBases{a: a, covered: chain.Auth}, leases: newLeases(a.Cluster, a.clusterID), begun: chain.Last, verify: chain.Tail != "", sights: make(chan sight)}
 	if s.asked = a.began.at; a.began.revision > chain.Last {
 		s.missed = a.began.revision
 	}

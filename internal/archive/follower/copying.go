@@ -36,10 +36,14 @@ type Held struct {
 	Release func()
 	// Crowded returns whether copies of other namespaces wait for it. It may be nil.
 	Crowded func() bool
+	// Floor is how many bytes a second the copy must move while others wait. Default: 64 KiB.
+	Floor int64
+	// Ended is called with the error of the copy. It may be nil.
+	Ended func(error)
 }
 
-// slowest is the rate in bytes a second below which a copy ends. A link of one megabit has twice as much.
-const slowest = 64 << 10
+// Slowest is the rate in bytes a second below which a copy ends. A link of one megabit has twice as much.
+const Slowest = 64 << 10
 
 // large is more than a link has, except for one with an extraordinary change. The size in a header is not checked before the link was read, so a larger one
 // gives no more time.
@@ -47,7 +51,7 @@ const large = 64 << 20
 
 // limit bounds the copy of a link of that size.
 func (c Copying) limit(ctx context.Context, size int64) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, cmp.Or(c.Patience, 5*time.Minute)+time.Duration(min(max(size, 0), large)/slowest)*time.Second)
+	return context.WithTimeout(ctx, cmp.Or(c.Patience, 5*time.Minute)+time.Duration(min(max(size, 0), large)/Slowest)*time.Second)
 }
 
 // Linked is a link that the second location has.

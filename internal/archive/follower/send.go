@@ -20,7 +20,7 @@ func (c Copying) Link(ctx context.Context, n archive.Name) (Linked, error) {
 	}
 	defer func() { link.close() }()
 	if c.Admit == nil {
-		return c.send(ctx, n, link, nil)
+		return c.send(ctx, n, link, Held{})
 	}
 	size, waited := link.size(), false
 	held, err := c.Admit(ctx, size, func() { waited = true; link.close() })
@@ -37,16 +37,20 @@ func (c Copying) Link(ctx context.Context, n archive.Name) (Linked, error) {
 			return Linked{}, fmt.Errorf("%w: %s has become larger", ErrSource, link.key)
 		}
 	}
-	return c.send(ctx, n, link, held.Crowded)
+	copied, err := c.send(ctx, n, link, held)
+	if held.Ended != nil {
+		held.Ended(err)
+	}
+	return copied, err
 }
 
 // send copies a link that was opened.
-func (c Copying) send(ctx context.Context, n archive.Name, link *opened, crowded func() bool) (Linked, error) {
+func (c Copying) send(ctx context.Context, n archive.Name, link *opened, held Held) (Linked, error) {
 	limited, cancel := c.limit(ctx, link.header.Size)
 	defer cancel()
 	body := newCheckedLink(ctx, io.MultiReader(&link.head, link.object), link.header, link.key, n)
 	defer body.stop()
-	limited, end := yielding(limited, body, crowded)
+	limited, end := yielding(limited, body, held)
 	defer end()
 	defer context.AfterFunc(limited, func() { body.late(); link.unread() })() // a store that reads the whole body first does not look at its context
 	err := c.To.Put(limited, n.Key(c.ToRoot), body)

@@ -2,12 +2,14 @@ package follower
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/pace"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
@@ -30,7 +32,9 @@ func (c Copying) open(ctx context.Context, n archive.Name) (*opened, error) {
 		o.unread()
 		return nil, fmt.Errorf("%w: %w", ErrSource, err)
 	}
-	r, err := archive.NewReader(io.NopCloser(io.TeeReader(o.object, &o.head)), o.key, n)
+	header := objstore.Count(ctx, o.object)
+	defer header.Done()
+	r, err := archive.NewReader(io.NopCloser(io.TeeReader(header, &o.head)), o.key, n)
 	if err != nil {
 		o.close()
 		return nil, fmt.Errorf("%w: %w", ErrSource, err)
@@ -54,12 +58,13 @@ const aMinute = time.Minute
 
 // yielding returns a context that ends with turns.ErrOthersWaited if the copy moves too little in a minute, and others wait for its memory at the end of it. What
 // is read from the first location counts, and what requests to the second one send.
-func yielding(ctx context.Context, body *checkedLink, crowded func() bool) (context.Context, func()) {
+func yielding(ctx context.Context, body *checkedLink, held Held) (context.Context, func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	stop := func() { end(context.Canceled) }
-	if crowded == nil {
+	if held.Crowded == nil {
 		return ctx, stop
 	}
+	floor := cmp.Or(held.Floor, Slowest)
 	ctx, sent := pace.Counted(ctx)
 	go panics.Caught(func() {
 		for before := int64(0); ; {
@@ -69,8 +74,8 @@ func yielding(ctx context.Context, body *checkedLink, crowded func() bool) (cont
 			case <-time.After(aMinute):
 			}
 			now := body.size.Load() + sent.Bytes()
-			if moved := now - before; moved < slowest*int64(aMinute/time.Second) && crowded() {
-				end(fmt.Errorf("%w, and this copy moved %d KiB in a minute, while the minimum is %d KiB a second", turns.ErrOthersWaited, moved>>10, slowest>>10))
+			if moved := now - before; moved < floor*int64(aMinute/time.Second) && held.Crowded() {
+				end(fmt.Errorf("%w, and this copy moved %d KiB in a minute, while the minimum is %d KiB a second", turns.ErrOthersWaited, moved>>10, floor>>10))
 				return
 			}
 			before = now

@@ -44,13 +44,13 @@ func (m members) Head(ctx context.Context) (archiver.Head, error) {
 	return head, ofMembers(err)
 }
 
-func (m members) Auth(ctx context.Context) (auth.State, error) {
-	state, err := m.Cluster.Auth(ctx)
+func (m members) Auth(ctx context.Context, clusterID uint64) (auth.State, error) {
+	state, err := m.Cluster.Auth(ctx, clusterID)
 	return state, ofMembers(err)
 }
 
-func (m members) TTL(ctx context.Context, lease int64) (int64, error) {
-	ttl, err := m.Cluster.TTL(ctx, lease)
+func (m members) TTL(ctx context.Context, clusterID uint64, lease int64) (int64, error) {
+	ttl, err := m.Cluster.TTL(ctx, clusterID, lease)
 	return ttl, ofMembers(err)
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,13 +20,20 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 )
 
+// value returns bytes that cannot be compressed.
+func value(size int) []byte {
+	all := make([]byte, size)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(all)
+	return all
+}
+
 // linkOf returns a store with one link that has a value of that size.
 func linkOf(t *testing.T, size int) (*objstoretest.Memory, archive.Name) {
 	t.Helper()
 	start := archive.NewStart(1, 0xabc, archive.Base{Key: "base", Point: archive.Point{Revision: 10, At: statetest.T0}}, "test")
 	var records, object bytes.Buffer
 	w := archive.NewWriter(&records, start.Chain(), auth.State{})
-	event := &mvccpb.Event{Kv: &mvccpb.KeyValue{Key: []byte("key"), Value: bytes.Repeat([]byte("v"), size), CreateRevision: 11, ModRevision: 11, Version: 1}}
+	event := &mvccpb.Event{Kv: &mvccpb.KeyValue{Key: []byte("key"), Value: value(size), CreateRevision: 11, ModRevision: 11, Version: 1}}
 	if err := w.Add(event, statetest.T0); err != nil {
 		t.Fatal(err)
 	}
@@ -86,16 +94,18 @@ func TestStalledCopiesOfOthersDelayACopyByMinutes(t *testing.T) {
 		rate  int64
 		count int // copiers of each namespace
 		most  time.Duration
+		own   int // size of the link of the other namespace
 	}{
-		"large links":                           {60 << 20, 0, 1, time.Minute},
-		"small links":                           {1 << 10, 0, 1, 6 * time.Minute},
-		"many small links of each namespace":    {1 << 10, 0, 20, 6 * time.Minute},
-		"links of the usual size, almost stuck": {8<<20 - 1<<10, 64 << 10, 1, 25 * time.Minute},
+		"large links":                           {60 << 20, 0, 1, time.Minute, 100},
+		"large links, almost stuck":             {48 << 20, 66 << 10, 1, 40 * time.Minute, 10 << 20},
+		"small links":                           {1 << 10, 0, 1, 6 * time.Minute, 100},
+		"many small links of each namespace":    {1 << 10, 0, 20, 6 * time.Minute, 100},
+		"links of the usual size, almost stuck": {8<<20 - 1<<10, 64 << 10, 1, 25 * time.Minute, 100},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newCopyBench(t)
 			store, hostile := linkOf(t, test.size)
-			good, link := linkOf(t, 100)
+			good, link := linkOf(t, test.own)
 			synctest.Test(t, func(t *testing.T) {
 				ctx, stop := context.WithCancel(t.Context())
 				defer stop()

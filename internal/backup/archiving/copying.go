@@ -2,12 +2,16 @@ package archiving
 
 import (
 	"context"
+	"errors"
+	"maps"
+	"sync"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/follower"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/pace"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
@@ -76,9 +80,54 @@ const (
 type copyTurns struct {
 	usual *turns.Budget
 	large *turns.Gate
+	slow  *slowCopies
 }
 
-func newCopyTurns() copyTurns { return copyTurns{turns.NewHalvedBudget(usualCopies), turns.NewGate(1)} }
+func newCopyTurns() copyTurns {
+	return copyTurns{turns.NewHalvedBudget(usualCopies), turns.NewGate(1), &slowCopies{ends: map[string]time.Time{}}}
+}
+
+// slowCopies remembers the large copies that have ended for others because they were slow. A tenant may have a second location in each of many namespaces that
+// is a little faster than the slowest one permitted, so a copy that others wait for must be faster. One in slowEvery need not be, so that an
+// honest slow location gets its large links, too.
+type slowCopies struct {
+	mu   sync.Mutex
+	ends map[string]time.Time // by namespace: when one has ended, and none was copied since
+	last time.Time            // when the last slow one began
+}
+
+const (
+	// slowEvery is the time between two large copies that may be slow while others wait.
+	slowEvery = 20 * time.Minute
+	// endsKept is how long an end is remembered.
+	endsKept = 24 * time.Hour
+)
+
+// floor returns how many bytes a second the next copy of a namespace must move while others wait.
+func (s *slowCopies) floor(namespace string) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if s.ends[namespace].IsZero() || !s.last.IsZero() && now.Sub(s.last) < slowEvery {
+		return pace.CrowdedFloor
+	}
+	s.last = now
+	return follower.Slowest
+}
+
+// ended records how a copy has ended.
+func (s *slowCopies) ended(namespace string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	maps.DeleteFunc(s.ends, func(_ string, at time.Time) bool { return now.Sub(at) > endsKept })
+	switch {
+	case errors.Is(err, turns.ErrOthersWaited):
+		s.ends[namespace] = now
+	case err == nil:
+		delete(s.ends, namespace)
+	}
+}
 
 // copiedLinks is one for the process, because the process has one memory.
 var copiedLinks = newCopyTurns()
@@ -95,6 +144,8 @@ func (c copyTurns) admit(namespace string) func(context.Context, int64, func()) 
 		} else {
 			held.Release, err = c.large.Enter(ctx, namespace)
 			held.Crowded = func() bool { return c.large.Crowds(namespace) }
+			held.Floor = c.slow.floor(namespace)
+			held.Ended = func(err error) { c.slow.ended(namespace, err) }
 		}
 		return held, err
 	}

@@ -28,8 +28,10 @@ type oneChange struct{}
 func (oneChange) Head(context.Context) (archiver.Head, error) {
 	return archiver.Head{ClusterID: 7, Revision: 2}, nil
 }
-func (oneChange) Auth(context.Context) (auth.State, error)  { return auth.State{Revision: 1}, nil }
-func (oneChange) TTL(context.Context, int64) (int64, error) { return 0, archiver.ErrNoLease }
+func (oneChange) Auth(context.Context, uint64) (auth.State, error) {
+	return auth.State{Revision: 1}, nil
+}
+func (oneChange) TTL(context.Context, uint64, int64) (int64, error) { return 0, archiver.ErrNoLease }
 func (oneChange) Watch(ctx context.Context, _ int64) (archiver.Stream, error) {
 	return &changeStream{ctx: ctx}, nil
 }

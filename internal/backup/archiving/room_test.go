@@ -33,10 +33,10 @@ type oneRevision struct {
 func (c *oneRevision) Head(context.Context) (archiver.Head, error) {
 	return archiver.Head{ClusterID: 7, Revision: 3}, nil
 }
-func (c *oneRevision) Auth(context.Context) (auth.State, error) {
+func (c *oneRevision) Auth(context.Context, uint64) (auth.State, error) {
 	return auth.State{Revision: 1, Enabled: auth.Off}, nil
 }
-func (c *oneRevision) TTL(context.Context, int64) (int64, error) { return 60, nil }
+func (c *oneRevision) TTL(context.Context, uint64, int64) (int64, error) { return 60, nil }
 
 func (c *oneRevision) Watch(ctx context.Context, _ int64) (archiver.Stream, error) {
 	return &pieces{oneRevision: c, ctx: ctx}, nil

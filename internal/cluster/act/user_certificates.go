@@ -66,7 +66,8 @@ func (a *certificateActs) requestUsers(ctx context.Context, v *view.View) error 
 	if refused := certificates.RefusedIssuer(v.State); refused != "" {
 		return errors.New(refused)
 	}
-	return eachUser(v.UserCertificates.Requests, "Certificates", func(user string) error {
+	recorded, _ := certificates.RecordedRequests(v.State)
+	return eachUser(recorded, "Certificates", func(user string) error {
 		certificate := secrets.UserCertificate(v.State, user)
 		live, err := a.liveCertificate(ctx, v, certificate)
 		switch {

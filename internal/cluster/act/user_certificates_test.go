@@ -56,7 +56,7 @@ func (a *Actor) certificateNow(t *testing.T, name string) *unstructured.Unstruct
 
 func TestTheCertificateOfAUserIsForClientsOfItsClusterOnly(t *testing.T) {
 	a, v := issuingBeside(t)
-	v.UserCertificates.Requests = []string{"shop"}
+	v.UserCertificates.Requests, v.RequestedUsers = []string{"shop"}, []string{"shop"}
 	if err := a.Act(t.Context(), v, steps.RequestUserCertificates{}); err != nil {
 		t.Fatal(err)
 	}
@@ -85,6 +85,7 @@ func TestACertificateOfAnotherOwnerIsNeitherChangedNorDeleted(t *testing.T) {
 	for name, uid := range map[string]string{"a person": "", "another EtcdCluster": "uid-other"} {
 		a, v := issuingBeside(t, ownedCertificate("example-shop", uid))
 		v.UserCertificates.Requests, v.UserCertificates.Left = []string{"shop", "second"}, []string{"shop"}
+		v.RequestedUsers = v.UserCertificates.Requests
 		if err := a.Act(t.Context(), v, steps.RequestUserCertificates{}); !errors.Is(err, view.ErrForeign) {
 			t.Errorf("that of %s is requested: %v", name, err)
 		}
@@ -115,7 +116,7 @@ func TestTheCertificateOfAUserThatLeftTheSpecIsDeleted(t *testing.T) {
 func TestNoCertificateOfAUserIsRequestedOfAnIssuerThatIsNotAllowed(t *testing.T) {
 	a, v := issuingBeside(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "any"}})
 	v.Spec.TLS.CertManager.IssuerRef.Kind = "ClusterIssuer"
-	v.UserCertificates.Requests = []string{"shop"}
+	v.UserCertificates.Requests, v.RequestedUsers = []string{"shop"}, []string{"shop"}
 	if err := a.Act(t.Context(), v, steps.RequestUserCertificates{}); err == nil || a.certificateNow(t, "example-shop") != nil {
 		t.Errorf("a Certificate is requested: %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"io"
 	"math/big"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -131,5 +132,32 @@ func TestTheCertificatesOfManyUsersAreJudgedInTime(t *testing.T) {
 	case <-tooLong.C:
 		t.Errorf("the judgement of 16 users took more than 30 s")
 	default:
+	}
+}
+
+// A tenant had a hundred users with keys of RSA with 8192 bits. Each judgement read each of them several times, at 20 ms each. No honest key of a user is one of
+// RSA, because the operator requests others.
+func TestTheKeyOfAUserOfRSAIsRefusedBeforeItIsRead(t *testing.T) {
+	w := newRotation(t, 1, issuedFor(time.Hour))
+	w.certify()
+	private, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert := newSlowKey(t).certify(t, "shop", &private.PublicKey)
+	encoded, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, key := range map[string][]byte{
+		"PKCS #1": pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(private)}),
+		"PKCS #8": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded}),
+	} {
+		w.m.UsersIssued = map[string]*material.Secret{"shop": {Data: map[string][]byte{material.IssuedCertKey: cert, material.IssuedKeyKey: key, material.IssuedCAKey: cert}}}
+		if why := material.UnfitForUser(w.m, w.s, "shop"); !strings.Contains(why, "ECDSA") {
+			t.Errorf("%s: it is not used because of %q", name, why)
+		}
+		w.m.Users = map[string]*material.Secret{"shop": {Data: map[string][]byte{v1beta2.ClientCertKey: cert, v1beta2.ClientKeyKey: key}}}
+		w.judge()
 	}
 }

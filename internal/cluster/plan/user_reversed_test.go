@@ -2,6 +2,8 @@ package plan
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,5 +76,34 @@ func TestACertificateThatCannotBeDeletedHoldsUpNoRequest(t *testing.T) {
 	Refuse(&s, certificates.RequestUsers(s))
 	if step := certificates.RequestUsers(s); step != (steps.RequestUserCertificates{What: "user shop"}) {
 		t.Errorf("after the refusal, the step is %s", fmt.Sprintf("%#v", step))
+	}
+}
+
+// A user replaced the hundred users of the spec again and again, and finalizers kept the Certificates of those before. The status named all of them, each pass
+// read thousands of Certificates, and at last no status could be written.
+func TestTheStatusNamesFewUsersThatHaveLeft(t *testing.T) {
+	s := stateWith(formed, members(3), func(s *state.State) { s.Spec.TLS, s.Certificates.Requested = issuedFor(time.Hour), true })
+	for generation := range 10 {
+		s.UserCertificates.Left, s.UserCertificates.Requests = s.RequestedUsers, nil
+		s.Spec.Auth = &v1beta2.AuthPolicy{}
+		for n := range 100 {
+			user := fmt.Sprintf("user-%d-%d", generation, n)
+			s.Spec.Auth.Users = append(s.Spec.Auth.Users, v1beta2.AuthUser{Name: user, Certificate: &v1beta2.AuthCertificate{}})
+			s.UserCertificates.Requests = append(s.UserCertificates.Requests, user)
+		}
+		if s.RequestedUsers = certificates.RequestedUsers(s); len(s.RequestedUsers) > certificates.MaxRequested {
+			t.Fatalf("the status names %d users", len(s.RequestedUsers))
+		}
+		recorded, unrecorded := certificates.RecordedRequests(s)
+		if want := max(0, 100-100*max(0, generation-1)); len(recorded) != want || len(unrecorded) > 0 {
+			t.Errorf("in generation %d, %d users get a Certificate, and %d are to be named", generation, len(recorded), len(unrecorded))
+		}
+	}
+	if wait, waits := certificates.UncertifiedUsers(s).(steps.Wait); !waits || !strings.Contains(wait.Message, "200 users that left") {
+		t.Errorf("the status says %+v", certificates.UncertifiedUsers(s))
+	}
+	s.UserCertificates.Gone, s.UserCertificates.Left = s.RequestedUsers[:1], s.RequestedUsers[1:]
+	if step := certificates.RequestedUsers(s); !slices.Contains(step, "user-9-0") || slices.Contains(step, "user-9-1") {
+		t.Error("after one was deleted, the next user has no place")
 	}
 }

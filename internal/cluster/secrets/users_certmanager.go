@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/certificates"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/material"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/services"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
@@ -78,7 +79,7 @@ func (u users) noteIssued(user string, certificate *unstructured.Unstructured, f
 // observeLeft reads which users that have left the spec still have a Certificate.
 func (u users) observeLeft(ctx context.Context) error {
 	certified := u.view.Spec.Auth.Certified()
-	for _, user := range u.view.RequestedUsers {
+	for _, user := range u.view.RequestedUsers[:min(len(u.view.RequestedUsers), 2*certificates.MaxRequested)] { // an earlier version had no limit
 		if u.view.Spec.TLS.CertManager == nil || slices.Contains(certified, user) {
 			continue
 		}

@@ -137,7 +137,7 @@ func (c *Client) Permitted(ctx context.Context) error {
 	if _, err := c.Head(ctx); err != nil {
 		return err
 	}
-	if _, err := c.Auth(ctx); err != nil {
+	if _, err := c.Auth(ctx, 0); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)

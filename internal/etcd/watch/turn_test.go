@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"math"
 	"net"
 	"sync/atomic"
@@ -12,6 +13,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 )
 
 // stopping is a member that accepts requests, and never answers the first ones, as one that stops, or whose leader is lost. Others fail at once, or
@@ -98,11 +101,24 @@ func TestAMemberThatDoesNotAnswerDelaysNoRequestForLong(t *testing.T) {
 			defer c.Close()
 			for i := range 3 {
 				began := time.Now()
-				state, err := c.Auth(t.Context())
+				state, err := c.Auth(t.Context(), 1)
 				if took := time.Since(began); err != nil || state.Revision != 3 || took > test.limit {
 					t.Fatalf("request %d: auth revision %d after %s, error %v", i, state.Revision, took, err)
 				}
 			}
 		})
+	}
+}
+
+// Behind the address of a load balancer, another cluster took the place of the one that was archived. The last segment had the users of the new one, so that
+// nothing of it could be restored.
+func TestTheStateOfAuthenticationOfAnotherClusterIsRefused(t *testing.T) {
+	c, err := Open(t.Context(), Options{Endpoints: []string{(&stopping{}).serve(t)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Auth(t.Context(), 2); !errors.Is(err, archiver.ErrOtherCluster) {
+		t.Errorf("the answer of cluster 1 to a question about cluster 2: %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
@@ -84,8 +85,8 @@ func (c *Client) Head(ctx context.Context) (archiver.Head, error) {
 	return headOf(response.Header), nil
 }
 
-// Auth returns the state of authentication, confirmed by a quorum. Before etcd 3.5 it is not known.
-func (c *Client) Auth(ctx context.Context) (auth.State, error) {
+// Auth returns the state of authentication of a cluster, confirmed by a quorum. Before etcd 3.5 it is not known. With the ID 0, it is that of any cluster.
+func (c *Client) Auth(ctx context.Context, clusterID uint64) (auth.State, error) {
 	response, err := inTurn(ctx, c.client.AuthStatus)
 	if status.Code(err) == codes.Unimplemented {
 		return auth.State{}, nil
@@ -96,14 +97,30 @@ func (c *Client) Auth(ctx context.Context) (auth.State, error) {
 		}
 		return auth.State{}, c.wrap("read the state of authentication of etcd", err)
 	}
+	if err := sameCluster(response.Header, clusterID); err != nil {
+		return auth.State{}, c.wrap("read the state of authentication of etcd", err)
+	}
 	return auth.State{Revision: response.AuthRevision, Enabled: auth.SwitchOf(response.Enabled)}, nil
 }
 
-// TTL returns the TTL in seconds that a lease was granted with. The error is archiver.ErrNoLease if it does not exist.
-func (c *Client) TTL(ctx context.Context, lease int64) (int64, error) {
+// sameCluster returns an error if another cluster has answered.
+func sameCluster(header *pb.ResponseHeader, clusterID uint64) error {
+	if id := header.GetClusterId(); clusterID != 0 && id != 0 && id != clusterID {
+		return fmt.Errorf("%w: its ID is %016x, and that of the archive %016x", archiver.ErrOtherCluster, id, clusterID)
+	}
+	return nil
+}
+
+// TTL returns the TTL in seconds that a lease of a cluster was granted with. The error is archiver.ErrNoLease if it does not exist.
+func (c *Client) TTL(ctx context.Context, clusterID uint64, lease int64) (int64, error) {
 	response, err := inTurn(ctx, func(ctx context.Context) (*clientv3.LeaseTimeToLiveResponse, error) {
 		return c.client.TimeToLive(ctx, clientv3.LeaseID(lease))
 	})
+	if err == nil {
+		if err := sameCluster(response.ResponseHeader, clusterID); err != nil {
+			return 0, c.wrap(fmt.Sprintf("read the TTL of lease %016x", lease), err)
+		}
+	}
 	if errors.Is(err, rpctypes.ErrLeaseNotFound) || err == nil && response.GrantedTTL <= 0 {
 		return 0, archiver.ErrNoLease
 	}

@@ -186,7 +186,7 @@ func client() *http.Client {
 }
 
 func (c Config) clientOptions() azcore.ClientOptions {
-	transport := stall.Transport{Send: client().Do}
+	transport := stall.Transport{Send: client().Do, DecodesLater: true}
 	if c.Patience > 0 {
 		transport.Limit = func(*http.Request) time.Duration { return c.Patience }
 	}

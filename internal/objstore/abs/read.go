@@ -60,8 +60,16 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[objstore.Obje
 				yield(objstore.Object{}, s.wrap("list", prefix, objstore.Own(errors.New("the answer is not a list of blobs"))))
 				return
 			}
-			for _, item := range page.Segment.BlobItems {
-				object := objectOf(item)
+			objects := make([]objstore.Object, len(page.Segment.BlobItems))
+			for i, item := range page.Segment.BlobItems {
+				objects[i] = objectOf(item)
+			}
+			page.Segment.BlobItems = nil // the pager holds the page
+			if err := objstore.HoldNames(ctx, objects, objstore.Object.Name); err != nil {
+				yield(objstore.Object{}, err)
+				return
+			}
+			for _, object := range objects {
 				if object.Key < before {
 					err := objstore.Own(errors.New("the list is not in byte order: accounts with a hierarchical namespace are not supported"))
 					yield(objstore.Object{}, s.wrap("list", prefix, err))

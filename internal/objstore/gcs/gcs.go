@@ -329,7 +329,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[objstore.Obje
 		objects := s.client.Bucket(s.bucket).Objects(ctx, query)
 		objects.PageInfo().MaxSize = objstore.PageSize
 		for {
-			attrs, err := objects.Next()
+			page, err := pageOf(objects)
 			if errors.Is(err, iterator.Done) {
 				return
 			}
@@ -337,9 +337,33 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[objstore.Obje
 				yield(objstore.Object{}, s.wrap(ctx, "list", prefix, err))
 				return
 			}
-			if !yield(objstore.Object{Key: attrs.Name, Size: attrs.Size, ModTime: attrs.Created}, nil) {
+			if err := objstore.HoldNames(ctx, page, objstore.Object.Name); err != nil {
+				yield(objstore.Object{}, err)
 				return
 			}
+			for _, object := range page {
+				if !yield(object, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// pageOf returns the next page. The iterator holds the attributes until it has the page after it, so they are emptied.
+func pageOf(objects *storage.ObjectIterator) ([]objstore.Object, error) {
+	attrs, err := objects.Next()
+	if err != nil {
+		return nil, err
+	}
+	page := make([]objstore.Object, 0, 1+objects.PageInfo().Remaining())
+	for {
+		page = append(page, objstore.Object{Key: attrs.Name, Size: attrs.Size, ModTime: attrs.Created})
+		if *attrs = (storage.ObjectAttrs{}); objects.PageInfo().Remaining() == 0 {
+			return page, nil
+		}
+		if attrs, err = objects.Next(); err != nil {
+			return nil, err
 		}
 	}
 }

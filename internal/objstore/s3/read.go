@@ -87,8 +87,16 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[objstore.Obje
 				yield(objstore.Object{}, s.wrap("list", prefix, err))
 				return
 			}
-			for _, object := range page.Contents {
-				if !yield(objectOf(object), nil) {
+			objects := make([]objstore.Object, len(page.Contents))
+			for i, object := range page.Contents {
+				objects[i] = objectOf(object)
+			}
+			if err := objstore.HoldNames(ctx, objects, objstore.Object.Name); err != nil {
+				yield(objstore.Object{}, err)
+				return
+			}
+			for _, object := range objects {
+				if !yield(object, nil) {
 					return
 				}
 			}

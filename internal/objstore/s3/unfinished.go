@@ -24,10 +24,15 @@ func (s *Store) Uploads(ctx context.Context, prefix string) iter.Seq2[objstore.U
 				yield(objstore.Upload{}, s.wrap("list unfinished uploads under", prefix, err))
 				return
 			}
-			for _, upload := range page.Uploads {
-				found := objstore.Upload{
-					Key: aws.ToString(upload.Key), ID: aws.ToString(upload.UploadId), Started: aws.ToTime(upload.Initiated),
-				}
+			uploads := make([]objstore.Upload, len(page.Uploads))
+			for i, upload := range page.Uploads {
+				uploads[i] = objstore.Upload{Key: aws.ToString(upload.Key), ID: aws.ToString(upload.UploadId), Started: aws.ToTime(upload.Initiated)}
+			}
+			if err := objstore.HoldNames(ctx, uploads, func(u objstore.Upload) string { return u.Key + u.ID }); err != nil {
+				yield(objstore.Upload{}, err)
+				return
+			}
+			for _, found := range uploads {
 				if !yield(found, nil) {
 					return
 				}

@@ -4,12 +4,17 @@ package stall
 // with all properties of Azure.
 const MaxEntries = 100_000
 
+// maxFew bounds the elements of any other answer: an error, or the result of an upload. It has less than a hundred. An SDK needs a second for 100,000.
+const maxFew = 10_000
+
 // ObjectWeight is how many elements an object of JSON counts. The SDK of Google has more than a kibibyte for an empty one.
 const ObjectWeight = 20
 
 // entries counts the elements of an answer while it is read. The smallest ones take hundreds of times their bytes in memory.
 type entries struct {
-	json  bool
+	json bool
+	// few means that the answer is no page of a listing.
+	few   bool
 	count int
 
 	tag, text, escaped bool
@@ -26,7 +31,7 @@ func (e *entries) exceed(part []byte) bool {
 	for _, c := range part {
 		next(c)
 	}
-	return e.count > MaxEntries
+	return e.count > MaxEntries || e.few && e.count > maxFew
 }
 
 // inXML counts tags and their attributes. A "<" always begins a tag, because it may stand in no value of an attribute. So a quote in a comment or

@@ -1,6 +1,7 @@
 package stall
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -33,5 +34,20 @@ func TestElementsAreCountedInEachPart(t *testing.T) {
 	full := entries{}
 	if full.exceed([]byte(strings.Repeat("<a>", MaxEntries))) || !full.exceed([]byte("</a>")) {
 		t.Error("the bound is another one")
+	}
+}
+
+// Each error of a store was decoded as if it could be a listing. A hundred archives in a store of a user took all processors of the operator with them.
+func TestAnAnswerThatIsNoPageHasFewElements(t *testing.T) {
+	for _, test := range []struct {
+		method string
+		status int
+		few    bool
+	}{{http.MethodGet, http.StatusOK, false}, {http.MethodGet, http.StatusBadRequest, true}, {http.MethodPost, http.StatusOK, true}, {http.MethodPut, http.StatusOK, true}} {
+		b := Transport{}.boundOf(&http.Request{Method: test.method}, test.status)
+		_, err := b.count([]byte(strings.Repeat("<a>", maxFew+1)), nil)
+		if few := err != nil; few != test.few {
+			t.Errorf("%s with status %d: %d elements, error %v", test.method, test.status, maxFew+1, err)
+		}
 	}
 }

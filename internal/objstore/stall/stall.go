@@ -47,6 +47,8 @@ type Transport struct {
 	Limit func(*http.Request) time.Duration
 	// JSON means that answers are JSON and not XML.
 	JSON bool
+	// DecodesLater means that the SDK closes an answer before it decodes it.
+	DecodesLater bool
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -86,7 +88,7 @@ func (t Transport) Do(r *http.Request) (*http.Response, error) {
 		defer cancel(nil)
 		return nil, page
 	}
-	response.Body = &answer{response.Body, w, t.boundOf(r, response.StatusCode)}
+	response.Body = objstore.WholePage(r.Context(), &answer{response.Body, w, t.boundOf(r, response.StatusCode)}, t.DecodesLater)
 	return response, nil
 }
 
@@ -152,9 +154,9 @@ func (a *answer) Close() error {
 func (t Transport) boundOf(r *http.Request, status int) *bound {
 	switch {
 	case status >= http.StatusMultipleChoices:
-		return &bound{MaxRefusal, MaxRefusal, entries{json: t.JSON}}
+		return &bound{MaxRefusal, MaxRefusal, entries{json: t.JSON, few: true}}
 	case r.Method == http.MethodGet && r.Context().Value(objectKey{}) != nil:
 		return nil
 	}
-	return &bound{MaxAnswer, MaxAnswer, entries{json: t.JSON}}
+	return &bound{MaxAnswer, MaxAnswer, entries{json: t.JSON, few: r.Method != http.MethodGet}}
 }

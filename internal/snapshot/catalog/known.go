@@ -125,6 +125,9 @@ func (k Known) held(in *objstore.Holding) *budget {
 func (b *budget) add(r Reading) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
+	if errors.Is(r.Err, objstore.ErrMemory) || errors.Is(r.Err, objstore.ErrListing) { // while it was read
+		b.err = cmp.Or(b.err, r.Err)
+	}
 	if b.err = cmp.Or(b.err, b.held.Add(r.size)); b.err != nil {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -143,4 +144,64 @@ func (m many) List(context.Context, string) iter.Seq2[objstore.Object, error] {
 
 func (m many) Get(context.Context, string) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(manifestWith("x"))), nil
+}
+
+// trickling returns objects that grow to almost the bound of a manifest, and then send nothing until the test ends.
+type trickling struct {
+	objstore.Store
+	sent  chan struct{}
+	ended <-chan struct{}
+}
+
+func (s trickling) Get(context.Context, string) (io.ReadCloser, error) {
+	from, to := io.Pipe()
+	go func() {
+		part := bytes.Repeat([]byte(" "), 100<<10)
+		for range 10 {
+			if _, err := to.Write(part); err != nil {
+				break
+			}
+		}
+		s.sent <- struct{}{}
+		<-s.ended
+		_ = to.CloseWithError(io.ErrUnexpectedEOF)
+	}()
+	return from, nil
+}
+
+// A user had a hundred archives, in a store whose manifests grow to a MiB and never end. Each archive reads eight of them at the same time, so that all of them
+// took more memory than backup-operator has.
+func TestManifestsThatAreBeingReadTakeBoundedMemory(t *testing.T) {
+	used, restore := objstore.ReplaceMemory(32 << 20)
+	defer restore()
+	const archives = 20
+	ended, results := make(chan struct{}), make(chan error, archives)
+	store := trickling{sent: make(chan struct{}, archives*readers), ended: ended}
+	defer debug.SetGCPercent(debug.SetGCPercent(25)) // garbage does not count
+	heaptest.Bound(t, 64, func() {
+		for range archives {
+			go func() {
+				ctx, h := objstore.Hold(t.Context(), "hostile")
+				defer h.Release()
+				results <- Known{}.Read(ctx, store, itemsOf(readers), snapshot.Anyone)
+			}()
+		}
+		for more := true; more; { // what is refused begins no further reading
+			select {
+			case <-store.sent:
+			case <-time.After(3 * time.Second):
+				more = false
+			}
+		}
+	})
+	close(ended)
+	refused := 0
+	for range archives {
+		if err := <-results; errors.Is(err, objstore.ErrMemory) || errors.Is(err, objstore.ErrListing) {
+			refused++
+		}
+	}
+	if refused == 0 || used() != 0 {
+		t.Errorf("%d of %d archives had no memory, and %d bytes are counted in the end", refused, archives, used())
+	}
 }

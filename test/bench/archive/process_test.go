@@ -229,7 +229,7 @@ func begin(ctx context.Context, o order, i int) (*archiver.Archiver, int64, erro
 	if err != nil {
 		return nil, 0, err
 	}
-	users, err := cluster.Auth(ctx)
+	users, err := cluster.Auth(ctx, 0)
 	if err != nil {
 		return nil, 0, err
 	}

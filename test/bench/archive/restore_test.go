@@ -96,7 +96,7 @@ func (s *stage) auth() auth.State {
 		s.Fatal(err)
 	}
 	defer cluster.Close()
-	state, err := cluster.Auth(s.Context())
+	state, err := cluster.Auth(s.Context(), 0)
 	if err != nil {
 		s.Fatal(err)
 	}

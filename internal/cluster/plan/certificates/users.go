@@ -49,7 +49,7 @@ func RequestUsers(s state.State) steps.Step {
 	if s.Spec.TLS == nil || s.Spec.TLS.CertManager == nil || s.Certificates.Foreign != "" {
 		return nil
 	}
-	unrecorded := slices.DeleteFunc(slices.Clone(u.Requests), func(user string) bool { return slices.Contains(s.RequestedUsers, user) })
+	recorded, unrecorded := RecordedRequests(s)
 	withdraw := steps.WithdrawUserCertificates{What: "user " + strings.Join(some(u.Left), ", ")}
 	switch {
 	case len(u.Left) > 0 && waits.May(s, withdraw):
@@ -58,11 +58,33 @@ func RequestUsers(s state.State) steps.Step {
 		return nil
 	case len(unrecorded) > 0:
 		return steps.AnnounceUserCertificates{Users: len(unrecorded)}
+	case len(recorded) == 0:
+		return nil // UncertifiedUsers
 	}
-	return steps.RequestUserCertificates{What: "user " + strings.Join(some(u.Requests), ", ")}
+	return steps.RequestUserCertificates{What: "user " + strings.Join(some(recorded), ", ")}
 }
 
-// RequestedUsers are the users that the status names: those of the spec, and those that left it and may still have a Certificate.
+// RecordedRequests are the users whose Certificate is to be requested: those that the status names, and those that it is to name. Others wait until a Certificate
+// of one that has left is deleted.
+func RecordedRequests(s state.State) (recorded, unrecorded []string) {
+	named := RequestedUsers(s)
+	for _, user := range s.UserCertificates.Requests {
+		switch {
+		case slices.Contains(s.RequestedUsers, user):
+			recorded = append(recorded, user)
+		case slices.Contains(named, user):
+			unrecorded = append(unrecorded, user)
+		}
+	}
+	return recorded, unrecorded
+}
+
+// MaxRequested is how many users the status names: the hundred that a spec may have, and as many that have left it. Something may keep the Certificates of those
+// from deletion, and each pass reads them.
+const MaxRequested = 200
+
+// RequestedUsers are the users that the status names: those that left the spec and may still have a Certificate, and those of the spec, as far as there is
+// place.
 func RequestedUsers(s state.State) (users []string) {
 	if s.Spec.TLS == nil || s.Spec.TLS.CertManager == nil {
 		return nil
@@ -73,7 +95,12 @@ func RequestedUsers(s state.State) (users []string) {
 			users = append(users, user)
 		}
 	}
-	return append(users, certified...)
+	for _, user := range certified {
+		if len(users) < MaxRequested || slices.Contains(s.RequestedUsers, user) {
+			users = append(users, user)
+		}
+	}
+	return users
 }
 
 // Binding is the Secret of the first user with a certificate; nil without one. What another owner keeps in a Secret of that name is not for clients of this
@@ -103,10 +130,19 @@ func UncertifiedUsers(s state.State) steps.Step {
 		return steps.Wait{Reason: v1beta2.ReasonSecretMissing, Stalled: true, Message: planning.Sentence("The operator cannot read the Secrets of users, and renews no certificate in them: ", strings.Join(some(s.UserCertificates.Unread), "; "))}
 	case len(s.UserCertificates.Requests) > 0 && s.Certificates.IssuerRefused != "":
 		return steps.Wait{Reason: v1beta2.ReasonIssuerNotAllowed, Stalled: true, Message: s.Certificates.IssuerRefused + " So user " + strings.Join(some(s.UserCertificates.Requests), ", ") + " gets none."}
+	case len(unnamed(s)) > 0:
+		return steps.Wait{Reason: v1beta2.ReasonCertificateNotReady, Stalled: true, Message: fmt.Sprintf("%d users that left spec.auth still have a Certificate, for example because a finalizer keeps it. "+
+			"The operator remembers at most %d users, so user %s gets no certificate. Find out what keeps the Certificates of %s.", len(s.UserCertificates.Left), MaxRequested, strings.Join(some(unnamed(s)), ", "), strings.Join(some(s.UserCertificates.Left), ", "))}
 	case len(s.UserCertificates.Unissued) > 0:
 		return steps.Wait{Reason: v1beta2.ReasonCertificateNotReady, Message: strings.Join(some(s.UserCertificates.Unissued), " ")}
 	}
 	return nil
+}
+
+// unnamed are the users whose Certificate waits for a place in the status.
+func unnamed(s state.State) []string {
+	recorded, unrecorded := RecordedRequests(s)
+	return slices.DeleteFunc(slices.Clone(s.UserCertificates.Requests), func(user string) bool { return slices.Contains(recorded, user) || slices.Contains(unrecorded, user) })
 }
 
 // some returns the first three texts, and how many more there are.

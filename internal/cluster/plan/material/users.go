@@ -16,13 +16,18 @@ import (
 // JudgeUsers says which certificates of users are due, and which when all members trust a new CA.
 func JudgeUsers(m Material, s state.State) (due, outdated []state.UserCertificate) {
 	var trusted pki.Bundle
+	var signer *pki.CA
 	if m.Issued != nil {
 		trusted = trustedByMembers(m)
+	} else {
+		signer = signerOfUsers(m)
 	}
 	for _, user := range s.Spec.Auth.Certified() {
-		cause, later := userDue(m, s, user), ""
+		var cause, later string
 		if m.Issued != nil {
 			cause, later = issuedUserDue(m, s, user, trusted)
+		} else {
+			cause = userDue(m, s, user, signer)
 		}
 		if cause != "" {
 			due = append(due, state.UserCertificate{User: user, Cause: cause})
@@ -34,10 +39,9 @@ func JudgeUsers(m Material, s state.State) (due, outdated []state.UserCertificat
 }
 
 // userDue says why the Secret of a user must be written; empty if it need not, or cannot be now.
-func userDue(m Material, s state.State, user string) string {
-	signer := signerOfUsers(m)
+func userDue(m Material, s state.State, user string, signer *pki.CA) string {
 	held := m.Users[user]
-	leaf, err := userPair(held).Leaf()
+	leaf, err := userPair(held).RequestedLeaf()
 	issues := signer != nil && Valid(s, signer)
 	switch {
 	case !issues && err == nil && m.HandedOut["client"] != nil && !held.has(userData(m, s, user)):
@@ -69,7 +73,7 @@ func UsersUrgent(m Material, s state.State) bool {
 		return false
 	}
 	for _, held := range m.Users {
-		if leaf, err := userPair(held).Leaf(); err == nil && renewsLate(s, leaf, state.Validity(s).RenewBefore) {
+		if leaf, err := userPair(held).RequestedLeaf(); err == nil && renewsLate(s, leaf, state.Validity(s).RenewBefore) {
 			return true
 		}
 	}
@@ -97,7 +101,7 @@ func NewUserSecret(m Material, s state.State, user string, step steps.WriteUserC
 	signer := signerOfUsers(m)
 	held := m.Users[user]
 	pair := userPair(held)
-	leaf, err := pair.Leaf()
+	leaf, err := pair.RequestedLeaf()
 	issues := signer != nil && Valid(s, signer)
 	keep := err == nil && !issues || err == nil && state.UserRequest(s, user).Check(pair) == nil && leaf.CheckSignatureFrom(signer.Certificate()) == nil && notYetValid(leaf, state.ServerNow(s)) == "" &&
 		state.Validity(s).DueBy(leaf.NotAfter, signer.Certificate().NotAfter, state.ServerNow(s)) == ""

@@ -30,7 +30,7 @@ func neededByUsers(m Material) pki.Bundle {
 	needed := issuedToUsers(m)
 	bundle, checks := Bundle(m), m.userChecks()
 	for _, held := range m.Users {
-		if leaf, err := userPair(held).Leaf(); err == nil {
+		if leaf, err := userPair(held).RequestedLeaf(); err == nil {
 			needed = needed.With(bundle.Signers(leaf, pki.ParseBundle(userPair(held).Cert), checks))
 		}
 	}
@@ -55,7 +55,7 @@ func issuedToUsers(m Material) (all pki.Bundle) {
 // trustedByMembers are the CAs that signed the certificate of clients in use: all members trust them.
 func trustedByMembers(m Material) pki.Bundle {
 	held := m.HandedOut["client"]
-	leaf, err := userPair(held).Leaf()
+	leaf, err := userPair(held).RequestedLeaf()
 	if err != nil {
 		return nil
 	}
@@ -82,7 +82,7 @@ func tooManyForUser(m Material, user string) bool {
 // UnfitForUser says why a user does not get the certificate that cert-manager has issued; empty if it does.
 func UnfitForUser(m Material, s state.State, user string) string {
 	issued := IssuedUserPair(m, user)
-	leaf, err := issued.Leaf()
+	leaf, err := issued.RequestedLeaf()
 	if err != nil {
 		return "it cannot be read: " + err.Error()
 	}
@@ -122,9 +122,9 @@ const tooManyOfUsers = "the certificates of users have so many CAs and intermedi
 // issuedUserDue says why the Secret of a user must be written now, or when all members trust the CA that signed the next certificate.
 func issuedUserDue(m Material, s state.State, user string, trusted pki.Bundle) (due, outdated string) {
 	issued, held := IssuedUserPair(m, user), m.Users[user]
-	leaf, err := issued.Leaf()
+	leaf, err := issued.RequestedLeaf()
 	if err != nil || issued.Same(userPair(held)) || UnfitForUser(m, s, user) != "" {
-		if _, err := userPair(held).Leaf(); err == nil && !held.has(userData(m, s, user)) {
+		if _, err := userPair(held).RequestedLeaf(); err == nil && !held.has(userData(m, s, user)) {
 			return "the CAs or the addresses of the cluster have changed", ""
 		}
 		return "", ""
@@ -134,7 +134,7 @@ func issuedUserDue(m Material, s state.State, user string, trusted pki.Bundle) (
 		cause = "it has none yet"
 	}
 	checks := m.userChecks()
-	if before, err := userPair(held).Leaf(); err == nil {
+	if before, err := userPair(held).RequestedLeaf(); err == nil {
 		trusted = trusted.With(Bundle(m).Signers(before, pki.ParseBundle(userPair(held).Cert), checks))
 	}
 	if len(trusted.Signers(leaf, pki.ParseBundle(issued.Cert), checks)) > 0 {
@@ -151,7 +151,7 @@ func newIssuedUserSecret(m Material, s state.State, user string, step steps.Writ
 	if UnfitForUser(m, s, user) == "" && (due != "" || outdated != "" && step.Switch) {
 		pair = issued
 	}
-	if _, err := pair.Leaf(); err != nil {
+	if _, err := pair.RequestedLeaf(); err != nil {
 		return nil, fmt.Errorf("hand out the certificate of user %s: cert-manager has issued none that members trust", user)
 	}
 	after := userSecret(m, s, user, pair)
@@ -164,11 +164,11 @@ func newIssuedUserSecret(m Material, s state.State, user string, step steps.Writ
 
 // sameSigners reports whether the CAs that signed a certificate also signed the next one. Then an old CA is in use no longer than before.
 func sameSigners(m Material, before, after pki.Pair) bool {
-	was, err := before.Leaf()
+	was, err := before.RequestedLeaf()
 	if err != nil {
 		return false
 	}
-	is, err := after.Leaf()
+	is, err := after.RequestedLeaf()
 	if err != nil {
 		return false
 	}

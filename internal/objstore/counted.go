@@ -1,0 +1,54 @@
+package objstore
+
+import (
+	"context"
+	"io"
+)
+
+const (
+	// usualObject is how many bytes of a manifest or a header do not count to the memory of names. Operators write less than that.
+	usualObject = 16 << 10
+	// copiesOfObject are how often its bytes are in memory: in a buffer that grows, and decoded.
+	copiesOfObject = 3
+)
+
+// Counted reads an object that the caller holds whole, for example a manifest. What it has beyond a usual one counts to the memory of names as it arrives:
+// the server decides how long that takes, and hundreds of them may be read at the same time.
+type Counted struct {
+	body    io.Reader
+	holding *Holding
+	read    int64
+	counted int64
+	done    bool
+}
+
+// Count returns a reader of a body. The caller calls Done when it has decoded what it has read.
+func Count(ctx context.Context, body io.Reader) *Counted {
+	h, _ := ctx.Value(holdingKey{}).(*Holding)
+	if h != nil {
+		h = &Holding{namespace: h.namespace}
+	}
+	return &Counted{body: body, holding: h}
+}
+
+// Read is that of io.Reader. The error is ErrMemory if others hold the memory.
+func (c *Counted) Read(p []byte) (int, error) {
+	n, err := c.body.Read(p)
+	if c.done {
+		return n, err
+	}
+	c.read += int64(n)
+	if more := copiesOfObject*max(c.read-usualObject, 0) - c.counted; more > 0 {
+		if full := c.holding.Add(more); full != nil {
+			return 0, full
+		}
+		c.counted += more
+	}
+	return n, err
+}
+
+// Done returns the memory. What is read after it does not count.
+func (c *Counted) Done() {
+	c.holding.Return(c.counted)
+	c.counted, c.done = 0, true
+}

@@ -1,0 +1,173 @@
+package objstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/turns"
+)
+
+// A page of a listing takes up to 64 MiB while an SDK decodes it, and a second of a processor. A namespace may have hundreds of listings at the same
+// time, and its server decides how long each of them waits for the next page. So a page is first read whole, which takes the memory of its bytes. Then it
+// is decoded in turn, and only its names are kept until the next one.
+
+const (
+	// mostDecodings is how many pages are decoded at the same time at most, whatever computer this runs on: it bounds memory, too.
+	mostDecodings = 4
+	// usualPage is how many bytes of a page, and of its names, do not count to the memory of names. A page of 1000 names has less, unless they are long.
+	usualPage = 512 << 10
+)
+
+// decoding is one for the process, because the process has one memory. One namespace leaves a processor to others.
+var decoding = turns.NewGate(min(max(runtime.GOMAXPROCS(0), 2), mostDecodings))
+
+// page is what a listing holds of its present page.
+type page struct {
+	mu      sync.Mutex
+	holding *Holding
+	counted int64
+	leave   func() // ends the turn; nil outside of one
+}
+
+func newPage(ctx context.Context) *page {
+	p := &page{holding: &Holding{}}
+	if h, _ := ctx.Value(holdingKey{}).(*Holding); h != nil {
+		p.holding.namespace = h.namespace
+	}
+	return p
+}
+
+// hold counts that many bytes of the page, in place of those before.
+func (p *page) hold(size int64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	size = max(size-usualPage, 0)
+	if size <= p.counted {
+		p.holding.Return(p.counted - size)
+		p.counted = size
+		return nil
+	}
+	if err := p.holding.Add(size - p.counted); err != nil {
+		return err
+	}
+	p.counted = size
+	return nil
+}
+
+// decoded ends the turn.
+func (p *page) decoded() {
+	p.mu.Lock()
+	leave := p.leave
+	p.leave = nil
+	p.mu.Unlock()
+	if leave != nil {
+		leave()
+	}
+}
+
+// drop forgets the page.
+func (p *page) drop() {
+	p.decoded()
+	_ = p.hold(0)
+}
+
+// read reads the bytes of a page. They count as they arrive, because the server decides how long that takes.
+func (p *page) read(body io.Reader) ([]byte, error) {
+	var content bytes.Buffer
+	for {
+		n, err := io.CopyN(&content, body, 64<<10)
+		if errors.Is(err, io.EOF) {
+			return content.Bytes(), nil
+		}
+		if err == nil && n > 0 {
+			err = p.hold(int64(content.Cap()))
+		}
+		if err != nil {
+			return content.Bytes(), err
+		}
+	}
+}
+
+// enter waits for the turn.
+func (p *page) enter(ctx context.Context) error {
+	leave, err := decoding.Enter(turns.Stay(ctx), p.holding.namespace)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.leave = leave
+	return nil
+}
+
+// WholePage reads the answer to a request of a listing to its end, and waits for the turn to decode it. The turn ends with the body, or with HoldNames if
+// the SDK decodes it later. The body of any other answer is returned as it is.
+func WholePage(ctx context.Context, body io.ReadCloser, later bool) io.ReadCloser {
+	p, is := ctx.Value(progressKey{}).(*progress)
+	if !is || body == nil {
+		return body
+	}
+	content, err := p.page.read(body)
+	if err == nil {
+		err = p.waiting(func() error { return p.page.enter(ctx) })
+	}
+	if errors.Is(err, ErrMemory) || errors.Is(err, ErrListing) {
+		p.end(err) // no client tries again
+	}
+	end := p.page.decoded
+	if later {
+		end = func() {}
+	}
+	return wholePage{io.MultiReader(bytes.NewReader(content), failing{err}), body, end}
+}
+
+type wholePage struct {
+	io.Reader
+	body io.Closer
+	end  func()
+}
+
+// Close ends the turn.
+func (w wholePage) Close() error {
+	defer w.end()
+	return w.body.Close()
+}
+
+// failing ends with an error, or with io.EOF.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) {
+	if f.err != nil {
+		return 0, f.err
+	}
+	return 0, io.EOF
+}
+
+// waiting calls a function whose time does not count as that of the store.
+func (p *progress) waiting(wait func() error) error {
+	began := time.Now()
+	p.timer.Stop()
+	err := wait()
+	p.waited.Add(int64(time.Since(began)))
+	p.timer.Reset(p.limits.Silence)
+	return err
+}
+
+// HoldNames ends the turn of a page, and counts its names until the next page. Each store calls it when it holds nothing else of the page.
+func HoldNames[T any](ctx context.Context, names []T, key func(T) string) error {
+	p, is := ctx.Value(progressKey{}).(*progress)
+	if !is {
+		return nil
+	}
+	p.page.decoded()
+	size := int64(0)
+	for _, name := range names {
+		size += int64(len(key(name))) + NameBytes
+	}
+	return p.page.hold(size)
+}
