@@ -97,7 +97,7 @@ func (s *Seeder) followOptions(ctx context.Context, r seed.Request, dir string) 
 	}, nil
 }
 
-// fetchBase reads the snapshot of a base, proves it, and moves it to path.
+// fetchBase reads the snapshot of a base, compares it with its manifest, and moves it to path.
 func (s *Seeder) fetchBase(ctx context.Context, r seed.Request, by source.By, base archive.Base, path string) error {
 	from := r.Source
 	from.Key = base.Key
@@ -109,7 +109,7 @@ func (s *Seeder) fetchBase(ctx context.Context, r seed.Request, by source.By, ba
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	proven, err := source.ReadAlone(ctx, from, by, dir)
+	proven, err := source.ReadBase(ctx, from, by, dir)
 	if err != nil {
 		return err
 	}

@@ -3,13 +3,14 @@ package source
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"path"
 	"strings"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot/proof"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
 // OpenArchive opens the store of the continuous archive of a cluster, which is "<namespace>/<name>". The key of src is the folder of the cluster's series.
@@ -23,7 +24,19 @@ func OpenArchive(ctx context.Context, src v1beta2.RestoreSource, by By, cluster 
 	return store, archive.Root(strings.TrimSuffix(folder, "/"), namespace, name), err
 }
 
-// ReadAlone is Read into a directory of a volume that no other namespace uses, so it reserves no room.
-func ReadAlone(ctx context.Context, src v1beta2.RestoreSource, by By, dir string) (Proven, error) {
-	return Read(ctx, src, by, proof.Alone(dir), nil)
+// ReadBase reads the snapshot with which a standby begins into dir, and compares it with its manifest. The check of its structure needs memory for each key, which a
+// member's Pod may not have, and importing it reads the whole database.
+func ReadBase(ctx context.Context, src v1beta2.RestoreSource, by By, dir string) (Proven, error) {
+	store, err := open(ctx, src, by)
+	if err != nil {
+		return Proven{}, err
+	}
+	m, err := snapshot.ManifestOf(ctx, store, src.Key, by.Signers)
+	if err == nil && m == nil {
+		err = fmt.Errorf("%s has no manifest: %w", src.Key, fs.ErrNotExist)
+	}
+	if err != nil {
+		return Proven{}, err
+	}
+	return ReadAgain(ctx, src, by, dir, nil, m.SHA256)
 }

@@ -12,10 +12,13 @@ import (
 )
 
 func seeding(s state.State) steps.Step {
+	seed, _ := state.SeedMember(s)
+	if step := standbyHeld(s, seed); step != nil {
+		return step
+	}
 	if !s.Requested() {
 		return steps.FailRestore{Message: state.NotRequested(s) + " The seed had not taken over" + unchanged(s) + useAnotherName(s)}
 	}
-	seed, _ := state.SeedMember(s)
 	if step := restartSeedForCA(s, seed); step != nil {
 		return step
 	}
@@ -31,14 +34,16 @@ func seeding(s state.State) steps.Step {
 		return waits.NoStorageClass()
 	case seed.Pod == state.PodNone:
 		return steps.CreateMember{Name: seed.Name, Incarnation: s.Restore.Incarnation, Start: state.StartSeed}
-	case seed.SeedFailed():
+	case seed.SeedFailed() && !isStandby(s):
 		return steps.FailRestore{Message: planning.Sentence("The seed could not be restored: ", seed.Seed.Message) + " The cluster was not changed."}
 	case seed.Pod == state.PodBlocked:
 		return steps.Wait{Reason: seed.PodReason, Message: planning.Sentence("Seed "+seed.Name+" does not run: ", seed.PodMessage) + " The members continue to serve.", Stalled: true}
 	case seed.Refusal != etcd.NotRefused:
 		return saveBeforeRefusal(s, seed)
+	case promoteStandby(s, seed) != nil:
+		return promoteStandby(s, seed)
 	case !seed.Serving || !seed.PodReady:
-		return waitForSeed(s, seed)
+		return waitForSeedOrStandby(s, seed)
 	}
 	if step := beforeSwitch(s, seed); step != nil {
 		return step
@@ -48,7 +53,9 @@ func seeding(s state.State) steps.Step {
 
 // beforeSwitch returns what must happen before a seed that serves may take over; nil for nothing.
 func beforeSwitch(s state.State, seed state.Member) steps.Step {
-	if why := seedBehind(s, seed); why != "" {
+	if why := seedBehind(s, seed); why != "" && isStandby(s) {
+		return steps.Wait{Reason: v1beta2.ReasonRestoring, Stalled: true, Message: why + " The operator keeps the standby."}
+	} else if why != "" {
 		return steps.FailRestore{Message: why + " The cluster was not changed."}
 	}
 	if why := heldUp(s); why != "" {

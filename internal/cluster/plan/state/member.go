@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -223,6 +224,12 @@ type Seed struct {
 	Message string
 	// Percent that the run under way says it has done.
 	Percent int32
+	// Following is how far the run under way says that a standby is; nil if it does not say so. UpdateTime, Promote and Promoted are not set.
+	Following *v1beta2.FollowStatus
+	// Promoting: the Pod says to the standby that it is to become the cluster.
+	Promoting bool
+	// Promoted is what a standby had at its promotion; nil before.
+	Promoted *v1beta2.PromotedStatus
 	// DoneAt is when the data was complete; zero before.
 	DoneAt time.Time
 }
