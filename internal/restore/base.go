@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/bounded"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 )
 
@@ -39,6 +40,6 @@ func followOf(asked Asked, point source.Point) *v1beta2.RestoreFollowStatus {
 	from.Key = point.Series.Lives()
 	return &v1beta2.RestoreFollowStatus{
 		Source: from, Cluster: point.Series.Namespace + "/" + point.Series.Cluster,
-		ClusterUID: point.Manifest.Cluster.UID, ClusterID: point.Manifest.Cluster.ID, OnlyClusterID: asked.Choice.ClusterID,
+		ClusterUID: bounded.Word(point.Manifest.Cluster.UID), ClusterID: bounded.Word(point.Manifest.Cluster.ID), OnlyClusterID: asked.Choice.ClusterID,
 	}
 }

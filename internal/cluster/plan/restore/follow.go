@@ -74,20 +74,20 @@ func promoteStandby(s state.State, seed state.Member) steps.Step {
 
 // waitForStandby waits while a standby follows, or until it is promoted.
 func waitForStandby(s state.State, seed state.Member) steps.Step {
-	of := s.Request.Follow.Cluster
+	of, ended := s.Request.Follow.Cluster, ""
+	if seed.Seed != nil && seed.Seed.Message != "" {
+		ended = planning.Sentence(" Its process ended before: ", seed.Seed.Message)
+	}
 	advice := "Read the log of its init container: kubectl logs " + seed.Name + " --all-containers."
 	switch {
 	case promoting(s, seed):
 		return steps.Wait{
-			Reason: v1beta2.ReasonRestoring, Message: "Standby " + seed.Name + " is being promoted. It serves when it has all that the archive of " + of + " has in the store.",
+			Reason: v1beta2.ReasonRestoring, Message: "Standby " + seed.Name + " is being promoted. It serves when it has all that the archive of " + of + " has in the store." + ended,
 			Limit: state.SlowWaitLimit, Progress: s.Restore.Follow.Revision, Advice: advice,
 		}
 	case seed.Seed == nil || seed.Seed.Following == nil:
-		message := "No answer of standby " + seed.Name + ", which follows the archive of " + of + "."
-		if seed.Seed != nil && seed.Seed.Message != "" {
-			message += planning.Sentence(" It ended before: ", seed.Seed.Message)
-		}
-		return steps.Wait{Reason: v1beta2.ReasonFollowing, Message: message, Requeue: followInterval, Limit: followerSilent, Overdue: v1beta2.ReasonFollowerSilent, Advice: advice}
+		message := "Standby " + seed.Name + ", which follows the archive of " + of + ", does not answer."
+		return steps.Wait{Reason: v1beta2.ReasonFollowing, Message: message + ended, Requeue: followInterval, Limit: followerSilent, Overdue: v1beta2.ReasonFollowerSilent, Advice: advice}
 	}
 	return steps.Wait{
 		Reason: v1beta2.ReasonFollowing, Requeue: followInterval, Limit: noLimit,
