@@ -13,17 +13,8 @@ import (
 
 func seeding(s state.State) steps.Step {
 	seed, _ := state.SeedMember(s)
-	if step := standbyHeld(s, seed); step != nil {
+	if step := interrupted(s, seed); step != nil {
 		return step
-	}
-	if !s.Requested() {
-		return steps.FailRestore{Message: state.NotRequested(s) + " The seed had not taken over" + unchanged(s) + useAnotherName(s)}
-	}
-	if step := restartSeedForCA(s, seed); step != nil {
-		return step
-	}
-	if why := seedStuck(s, seed); why != "" {
-		return steps.FailRestore{Message: why + " The operator removes the seed. The cluster was not changed."}
 	}
 	switch {
 	case seed.Pod == state.PodDeleting || (seed.Pod == state.PodNone && seed.Volume == state.VolumeDeleting):
@@ -49,6 +40,23 @@ func seeding(s state.State) steps.Step {
 		return step
 	}
 	return steps.BeginSwitch{ClusterID: seed.ClusterID.String(), Revision: seed.Revision}
+}
+
+// interrupted returns what ends the work on a seed, or holds it up; nil for nothing.
+func interrupted(s state.State, seed state.Member) steps.Step {
+	if step := standbyHeld(s, seed); step != nil {
+		return step
+	}
+	if !s.Requested() {
+		return steps.FailRestore{Message: state.NotRequested(s) + " The seed had not taken over" + unchanged(s) + useAnotherName(s)}
+	}
+	if step := restartSeedForCA(s, seed); step != nil {
+		return step
+	}
+	if why := seedStuck(s, seed); why != "" {
+		return steps.FailRestore{Message: why + " The operator removes the seed. The cluster was not changed."}
+	}
+	return nil
 }
 
 // beforeSwitch returns what must happen before a seed that serves may take over; nil for nothing.
