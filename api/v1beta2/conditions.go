@@ -33,6 +33,8 @@ const (
 	ConditionArchiveCopied = "ArchiveCopied"
 	// ConditionRestoring (EtcdRestore) means that the cluster has started the restore.
 	ConditionRestoring = "Restoring"
+	// ConditionFollowing (EtcdRestore) means that a standby has the archive but for the changes of the last 30 seconds.
+	ConditionFollowing = "Following"
 	// ConditionComplete (EtcdBackup, EtcdRestore) means that the work is done and verified.
 	ConditionComplete = "Complete"
 	// ConditionFailed (EtcdBackup, EtcdRestore) means that the work ended without success; the message explains what
@@ -102,6 +104,8 @@ const (
 	ReasonRestoring = "Restoring"
 	// ReasonWaitingForRestore means that a new cluster waits for the snapshot of its EtcdRestore before it starts.
 	ReasonWaitingForRestore = "WaitingForRestore"
+	// ReasonFollowerSilent means that the standby has not answered for 5 minutes.
+	ReasonFollowerSilent = "FollowerSilent"
 	// ReasonVersionNotSupported means that the version in the spec cannot be reached from the running one.
 	ReasonVersionNotSupported = "VersionNotSupported"
 	// ReasonVersionNotAdvised means that the cluster is ready, and runs a release of etcd that can damage data or that
@@ -287,6 +291,14 @@ const (
 	ReasonWaitingForCluster = "WaitingForCluster"
 	// ReasonSeeding means that the first member of the restored cluster is being filled while the old members serve.
 	ReasonSeeding = "Seeding"
+	// ReasonFollowing means that a standby follows the continuous archive of another cluster until it is promoted.
+	ReasonFollowing = "Following"
+	// ReasonFollowingBehind means that a standby is more than 30 seconds behind the continuous archive.
+	ReasonFollowingBehind = "FollowingBehind"
+	// ReasonFollowingBroken means that a standby cannot follow the continuous archive until there is a newer snapshot.
+	ReasonFollowingBroken = "FollowingBroken"
+	// ReasonFollowNeedsCredentials means that a standby has neither a Secret with credentials nor a ServiceAccount.
+	ReasonFollowNeedsCredentials = "FollowNeedsCredentials"
 	// ReasonSwitching means that the old members stop and the client Service changes to the restored member.
 	ReasonSwitching = "Switching"
 	// ReasonGrowing means that the restored data is served and members are being added.

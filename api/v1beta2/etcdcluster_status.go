@@ -357,6 +357,9 @@ type ClusterRestoreStatus struct {
 	// revisions. It is absent if lastRevision is.
 	// +optional
 	UnsavedRevisions *int64 `json:"unsavedRevisions,omitempty"`
+	// How far a standby is. It is absent for any other restore. A standby is in the step Seeding until it is promoted.
+	// +optional
+	Follow *FollowStatus `json:"follow,omitempty"`
 }
 
 // EndpointsStatus lists the URLs at which clients reach the cluster.

@@ -21,6 +21,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Complete",type=string,JSONPath=`.status.conditions[?(@.type=="Complete")].status`
 // +kubebuilder:printcolumn:name="Percent",type=integer,JSONPath=`.status.percent`,description="progress of the step in the column Status, in percent"
 // +kubebuilder:printcolumn:name="Revision",type=integer,JSONPath=`.status.snapshot.revision`
+// +kubebuilder:printcolumn:name="Followed",type=integer,JSONPath=`.status.follow.revision`,description="last revision that a standby has of its source"
+// +kubebuilder:printcolumn:name="Lag",type=integer,JSONPath=`.status.follow.lagSeconds`,description="seconds that a standby is behind the archive"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Path",type=string,priority=1,JSONPath=`.status.snapshot.path`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
@@ -28,9 +30,9 @@ type EtcdRestore struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Desired restore. It cannot change: to try again, create an EtcdRestore with another name.
+	// Desired restore. It cannot change, but for follow.promote: to try again, create an EtcdRestore with another name.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a restore runs once, so its spec cannot change: delete this EtcdRestore, or create one with another name"
+	// +kubebuilder:validation:XValidation:rule="self.etcdCluster == oldSelf.etcdCluster && has(self.backupStorageType) == has(oldSelf.backupStorageType) && (!has(self.backupStorageType) || self.backupStorageType == oldSelf.backupStorageType) && has(self.etcdBackup) == has(oldSelf.etcdBackup) && (!has(self.etcdBackup) || self.etcdBackup == oldSelf.etcdBackup) && has(self.select) == has(oldSelf.select) && (!has(self.select) || self.select == oldSelf.select) && has(self.ttlSecondsAfterFinished) == has(oldSelf.ttlSecondsAfterFinished) && (!has(self.ttlSecondsAfterFinished) || self.ttlSecondsAfterFinished == oldSelf.ttlSecondsAfterFinished) && has(self.revisionBump) == has(oldSelf.revisionBump) && (!has(self.revisionBump) || self.revisionBump == oldSelf.revisionBump) && has(self.replaces) == has(oldSelf.replaces) && (!has(self.replaces) || self.replaces == oldSelf.replaces) && has(self.dryRun) == has(oldSelf.dryRun) && (!has(self.dryRun) || self.dryRun == oldSelf.dryRun) && has(self.safetySnapshot) == has(oldSelf.safetySnapshot) && (!has(self.safetySnapshot) || self.safetySnapshot == oldSelf.safetySnapshot) && has(self.prefixes) == has(oldSelf.prefixes) && (!has(self.prefixes) || self.prefixes == oldSelf.prefixes) && has(self.prune) == has(oldSelf.prune) && (!has(self.prune) || self.prune == oldSelf.prune) && has(self.signing) == has(oldSelf.signing) && (!has(self.signing) || self.signing == oldSelf.signing) && has(self.s3) == has(oldSelf.s3) && (!has(self.s3) || self.s3 == oldSelf.s3) && has(self.gcs) == has(oldSelf.gcs) && (!has(self.gcs) || self.gcs == oldSelf.gcs) && has(self.abs) == has(oldSelf.abs) && (!has(self.abs) || self.abs == oldSelf.abs) && has(self.oss) == has(oldSelf.oss) && (!has(self.oss) || self.oss == oldSelf.oss) && has(self.follow) == has(oldSelf.follow) && (!has(self.follow) || !has(oldSelf.follow.promote) || has(self.follow.promote) && self.follow.promote == oldSelf.follow.promote)",message="a restore runs once, so its spec cannot change, but for follow.promote, which can be set once: delete this EtcdRestore, or create one with another name"
 	Spec EtcdRestoreSpec `json:"spec"`
 	// Observed state of the restore. Only restore-operator writes it.
 	// +optional
@@ -60,6 +62,8 @@ type EtcdRestoreList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.prune) || !self.prune || has(self.prefixes)",message="prune deletes keys below prefixes, so it requires prefixes: add them, or remove prune"
 // +kubebuilder:validation:XValidation:rule="!has(self.prefixes) || !has(self.ttlSecondsAfterFinished) || has(self.dryRun) && self.dryRun",message="an EtcdRestore with prefixes is kept, because one that GitOps created again would overwrite newer keys: remove ttlSecondsAfterFinished, or set dryRun"
 // +kubebuilder:validation:XValidation:rule="!has(self.prefixes) || !has(self.safetySnapshot) || self.safetySnapshot != 'Exact'",message="safetySnapshot Exact refuses the writes of clients, and a restore of prefixes does not: write Required, IfPossible or Skip"
+// +kubebuilder:validation:XValidation:rule="!has(self.follow) || !has(self.prefixes) && !has(self.signing) && (!has(self.dryRun) || !self.dryRun)",message="follow keeps a whole cluster up to date from an archive, which is not signed: remove prefixes, signing and dryRun"
+// +kubebuilder:validation:XValidation:rule="!has(self.follow) || (!has(self.etcdBackup) || !has(self.etcdBackup.snapshot)) && (!has(self.select) || !has(self.select.revision) && !has(self.select.time) && !has(self.select.before) && (!has(self.select.includeNoQuorum) || !self.select.includeNoQuorum))",message="follow begins with the newest snapshot and never ends at a point: remove etcdBackup.snapshot, select.revision, select.time, select.before and select.includeNoQuorum"
 type EtcdRestoreSpec struct {
 	// EtcdCluster to restore. If it does not exist, the restore waits for it, and the new cluster starts from the
 	// snapshot.
@@ -133,6 +137,11 @@ type EtcdRestoreSpec struct {
 	// It cannot be used with select.revision and select.time. Default: no signature is required.
 	// +optional
 	Signing *SigningKeys `json:"signing,omitempty"`
+	// Whether the EtcdCluster is a standby: it is filled from the newest snapshot, and then follows the continuous archive of that cluster until follow.promote is
+	// set. It serves no client before that. It requires an EtcdCluster that has never formed, and a Secret with credentials or a serviceAccountName in spec.pod of the EtcdCluster. With
+	// backupStorageType, the path is a folder. Default: the snapshot is restored once.
+	// +optional
+	Follow *FollowSpec `json:"follow,omitempty"`
 
 	Storage `json:",inline"`
 }
@@ -180,7 +189,7 @@ type EtcdRestoreStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// Conditions of the restore. Ready: see its reason in docs/operations.md. Verified: the snapshot is verified.
 	// Restoring: the cluster has started the restore. Complete: the cluster is restored. Failed: the restore ended
-	// without a restored cluster. Stalled: you have to act.
+	// without a restored cluster. Following: a standby is up to date. Stalled: you have to act.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -212,6 +221,9 @@ type EtcdRestoreStatus struct {
 	// How the seed reads the object, if restore-operator has read it with its own identity.
 	// +optional
 	SignedURL *SignedURLStatus `json:"signedURL,omitempty"`
+	// Archive that the EtcdCluster follows, and how far it is. It is absent without spec.follow.
+	// +optional
+	Follow *RestoreFollowStatus `json:"follow,omitempty"`
 	// Comparison of the keys below spec.prefixes. It is absent if the whole cluster is restored.
 	// +optional
 	Prefixes *PrefixesStatus `json:"prefixes,omitempty"`

@@ -43,6 +43,9 @@ const specHashLength = 16
 // A field that a later release adds with a default must be left out, so that the hashes in the status remain valid.
 func (s EtcdRestoreSpec) Hash() string {
 	s.Replaces, s.TTLSecondsAfterFinished, s.SafetySnapshot = "", nil, ""
+	if s.Follow != nil { // promote is set later
+		s.Follow = &FollowSpec{}
+	}
 	text, err := json.Marshal(s)
 	if err != nil {
 		return "" // no spec that the API accepts
@@ -58,6 +61,9 @@ func RefuseRestore(clusterID string, past []PastRestore, restore *EtcdRestore) s
 		return ""
 	}
 	cluster, replaces := restore.Spec.EtcdCluster.Name, restore.Spec.Replaces
+	if restore.Spec.Follows() {
+		return fmt.Sprintf("follow needs an EtcdCluster that has never formed, and EtcdCluster %s has the ID %s. Nothing was changed. Delete this EtcdRestore, and create it with the name of an EtcdCluster that does not exist yet.", cluster, clusterID)
+	}
 	advice := fmt.Sprintf("Nothing was changed. To replace the present data with the snapshot, delete this EtcdRestore and create it again with spec.replaces: %q, the present status.clusterID of the EtcdCluster.", clusterID)
 	if replaces != "" && replaces != clusterID {
 		return fmt.Sprintf("spec.replaces is %s, but EtcdCluster %s has the ID %s: it was restored or created again since this EtcdRestore was written. %s", replaces, cluster, clusterID, advice)

@@ -54,6 +54,7 @@ var meanings = map[string]string{
 	"RestoringLabels":        "The operator sets labels again that were removed from a Pod or volume.",
 	"SafetySnapshotNotTaken": "A restore continues without a safety snapshot.",
 	"SafetySnapshotTaken":    "The data that a restore replaces is saved.",
+	"StandbyPromoting":       "A standby becomes the cluster, because its EtcdRestore asks for that.",
 	"SignedURLNotRenewed":    "The signed URL of a snapshot could not be renewed.",
 	"SignedURLRevoked":       "The operator deleted the signed URL of a snapshot, because its namespace may not use the operator's own identity there any more.",
 	"SnapshotTaken":          "A snapshot is stored and verified.",

@@ -31,17 +31,17 @@ import (
 
 // parts are what a Reconciler is assembled of.
 type parts struct {
-	Client      client.Client
-	APIReader   client.Reader
-	Events      events.EventRecorder
-	Dial        members.Dial
-	Shown       func(ctx context.Context, address string) (*x509.Certificate, error)
-	Applied     func(ctx context.Context, address string) (etcd.ID, uint64, error)
-	Now         func() time.Time
-	SeedPercent observe.SeedPercent
-	SeedImage   string
-	SeedEnv     map[string]string
-	metrics     *metrics.Metrics
+	Client       client.Client
+	APIReader    client.Reader
+	Events       events.EventRecorder
+	Dial         members.Dial
+	Shown        func(ctx context.Context, address string) (*x509.Certificate, error)
+	Applied      func(ctx context.Context, address string) (etcd.ID, uint64, error)
+	Now          func() time.Time
+	SeedProgress observe.SeedProgress
+	SeedImage    string
+	SeedEnv      map[string]string
+	metrics      *metrics.Metrics
 	// lists limits the passes that list objects of a tenant past the cache, and explaining those that read events; nil does not.
 	lists, explaining  *turns.Gate
 	rereads            *rate.Limiter
@@ -71,7 +71,7 @@ func assemble(p parts) *Reconciler {
 	r.rehearsals = &dryrun.Rehearsals{Lists: list, SeedImage: p.SeedImage, SeedEnv: p.SeedEnv, WakeUp: r.questions.WakeUp}
 	r.observer = &observe.Observer{
 		Lists: list, Secrets: r.secrets, Questions: r.questions, Rehearsals: r.rehearsals, Times: r.times, Brake: p.brake, Refusals: sizes,
-		SeedPercent: p.SeedPercent, Explaining: p.explaining,
+		SeedProgress: p.SeedProgress, Explaining: p.explaining,
 		Defects: p.defects, Issuers: p.issuers, CertificateDomains: p.certificateDomains, NetworkPeers: p.networkPeers, Image: p.image,
 	}
 	r.actor = act.NewActor(&confirm.Confirmer{Lists: list, Shard: p.shard, Connections: r.questions.Connections, Rehearsals: r.rehearsals, Times: r.times}, p.brake, sizes, p.networkPeers)

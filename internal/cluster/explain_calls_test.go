@@ -40,7 +40,7 @@ var decides = map[string]string{
 }
 
 // remote are the names by which the packages reach the API server past the cache, a member or a seed.
-var remote = []string{"APIReader", "EachPage", "SecretData", "ReadSecret", "secretOf", "certificateOf", "DryRunAll", "SeedPercent", "Shown", "Applied", "Dial", "dial"}
+var remote = []string{"APIReader", "EachPage", "SecretData", "ReadSecret", "secretOf", "certificateOf", "DryRunAll", "SeedProgress", "Shown", "Applied", "Dial", "dial"}
 
 // A pass listed the events about Pods that do not start. When the storage of all clusters failed, these lists took the whole time of each pass, and
 // no cluster was repaired. Without this test, the next read that only explains does the same.

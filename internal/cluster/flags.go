@@ -21,8 +21,8 @@ import (
 
 // Options of the controller.
 type Options struct {
-	// SeedPercent asks how far a seed is; nil does so over the network.
-	SeedPercent observe.SeedPercent
+	// SeedProgress asks how far a seed is; nil does so over the network.
+	SeedProgress observe.SeedProgress
 	// SeedImage is the image of restore-operator, which restores the first member of a restored cluster.
 	SeedImage string
 	// SeedEnv are the variables with which that init container reaches object stores. See package reach.

@@ -49,31 +49,31 @@ func New(c client.Client, reader client.Reader, recorder events.EventRecorder, o
 		return nil, err
 	}
 	p := parts{
-		Client:      metrics.CountedClient{Client: c, Writes: m.Writes},
-		APIReader:   kubecache.LiveReader{Reader: reader},
-		Events:      recorder,
-		Dial:        options.Dial,
-		Applied:     options.Applied,
-		Shown:       etcd.Shown,
-		Now:         time.Now,
-		SeedPercent: options.SeedPercent,
-		SeedImage:   options.SeedImage,
-		SeedEnv:     options.SeedEnv,
-		metrics:     m,
-		lists:       kubecache.NewListGate(),
-		explaining:  observe.NewExplaining(),
-		brake:       queue.NewBrake(cmp.Or(options.MaxReplacements, queue.Replacements), cmp.Or(options.ReplacementsPerMinute, queue.ReplacementsPerMinute)),
-		shard:       options.Shard,
-		server:      options.Server,
-		image:       observe.EtcdImage{Repository: options.EtcdRepository, PullSecrets: options.EtcdPullSecrets},
+		Client:       metrics.CountedClient{Client: c, Writes: m.Writes},
+		APIReader:    kubecache.LiveReader{Reader: reader},
+		Events:       recorder,
+		Dial:         options.Dial,
+		Applied:      options.Applied,
+		Shown:        etcd.Shown,
+		Now:          time.Now,
+		SeedProgress: options.SeedProgress,
+		SeedImage:    options.SeedImage,
+		SeedEnv:      options.SeedEnv,
+		metrics:      m,
+		lists:        kubecache.NewListGate(),
+		explaining:   observe.NewExplaining(),
+		brake:        queue.NewBrake(cmp.Or(options.MaxReplacements, queue.Replacements), cmp.Or(options.ReplacementsPerMinute, queue.ReplacementsPerMinute)),
+		shard:        options.Shard,
+		server:       options.Server,
+		image:        observe.EtcdImage{Repository: options.EtcdRepository, PullSecrets: options.EtcdPullSecrets},
 	}
 	// Setup logs the entries that are not valid: they must not stop the operator.
 	p.defects, _ = etcdversion.ParseDefects(options.Defects)
 	p.issuers, _ = certificates.ParseIssuers(options.Issuers)
 	p.certificateDomains = options.CertificateDomains
 	p.networkPeers, _ = objects.ParseNetworkPeers(options.NetworkPeers)
-	if p.SeedPercent == nil {
-		p.SeedPercent = observe.AskSeed
+	if p.SeedProgress == nil {
+		p.SeedProgress = observe.AskSeed
 	}
 	if p.Dial == nil {
 		if p.Applied == nil {

@@ -20,11 +20,11 @@ var asTheyAre = map[string]string{
 		"UID VolumeClaimUID HandledRequest",
 	"members, which internal/etcd reads":                                         "Ready Unready ClientURL PeerURLs PromotingMember RemovingMember Member Voters",
 	"URLs of the client Service, which observe makes legible and the API checks": "Internal External",
-	"IDs and sums":       "ID AccusedMembers ClusterID ClusterIDBefore SpecHash SHA256 SignedBy",
-	"objects of a store": "Path Bucket Key Endpoint Region SafetySnapshot SnapshotStore From To Base",
+	"IDs and sums":       "ID AccusedMembers ClusterID ClusterIDBefore ClusterUID OnlyClusterID SpecHash SHA256 SignedBy",
+	"objects of a store": "Path Bucket Key Endpoint Region SafetySnapshot SnapshotStore From To Base Cluster",
 	"names of spec.auth, which have no control characters": "Roles RemovedRoles RemovedUsers UserCertificates",
 	"keys of etcd, which internal/restore/keys quotes":     "First",
-	"words and numbers of the operator": "Type Status Phase ReadyMembers TargetVersion Step Role Result RestoreTest Stage StorageType SafetySnapshotPolicy " +
+	"words and numbers of the operator": "Promote Type Status Phase ReadyMembers TargetVersion Step Role Result RestoreTest Stage StorageType SafetySnapshotPolicy " +
 		"SnapshotSize CreatedAt",
 }
 

@@ -143,7 +143,7 @@ func (r *Reconciler) prove(ctx context.Context, key worker.Key, wanted steps.Ver
 	}
 	proof.Progress = state.ProofDone
 	proof.Source, proof.ChosenBecause, proof.Snapshot, proof.Format = found.Source, found.ChosenBecause, found.Proven.Snapshot, found.Proven.Format
-	proof.Point, proof.Base, proof.Keys = found.Point, found.Base, found.Keys
+	proof.Point, proof.Base, proof.Keys, proof.Follow = found.Point, found.Base, found.Keys, found.Follow
 	if proof.Keys != nil {
 		proof.Keys.Time = metav1.NewTime(r.now()).Rfc3339Copy()
 	}

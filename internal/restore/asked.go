@@ -53,6 +53,8 @@ type Found struct {
 	Point *v1beta2.PointInTimeStatus
 	// Base is the snapshot of that point, as it was read.
 	Base v1beta2.Snapshot
+	// Follow is the archive that a standby follows, which begins with the snapshot. It is nil for any other restore.
+	Follow *v1beta2.RestoreFollowStatus
 	// Keys is what was compared or written. It is nil if that was not asked.
 	Keys *v1beta2.PrefixesStatus
 }

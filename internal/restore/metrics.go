@@ -17,6 +17,8 @@ type metrics struct {
 	bytes    prometheus.Counter
 	underWay *prometheus.GaugeVec
 	failed   *prometheus.GaugeVec
+	lag      *prometheus.GaugeVec
+	followed *prometheus.GaugeVec
 }
 
 // RegisterMetrics registers the metrics without a controller, for the reference.
@@ -48,8 +50,16 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 			Name: "etcd_operator_restore_failed",
 			Help: "1 for each EtcdRestore that has failed, until it is deleted, by the reason in its status. The label dry_run is true with spec.dryRun, else false.",
 		}, []string{"namespace", "name", "reason", "dry_run"}),
+		lag: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "etcd_operator_restore_follow_lag_seconds",
+			Help: "How far a standby is behind the continuous archive that it follows, until it is promoted.",
+		}, []string{"namespace", "name"}),
+		followed: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "etcd_operator_restore_follow_revision",
+			Help: "Last revision that a standby has of its source, until it is promoted.",
+		}, []string{"namespace", "name"}),
 	}
-	for _, c := range []prometheus.Collector{m.finished, m.duration, m.bytes, m.underWay, m.failed} {
+	for _, c := range []prometheus.Collector{m.finished, m.duration, m.bytes, m.underWay, m.failed, m.lag, m.followed} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
@@ -70,6 +80,7 @@ func (m *metrics) reported(before, after *v1beta2.EtcdRestore) {
 	switch {
 	case after.Status.CompletionTime == nil:
 		m.underWay.WithLabelValues(after.Namespace, after.Name, reason).Set(1)
+		m.following(after)
 		return
 	case before.Status.CompletionTime != nil || before.Status.Succeeded: // Succeeded: another operator finished it
 		return
@@ -80,8 +91,18 @@ func (m *metrics) reported(before, after *v1beta2.EtcdRestore) {
 	}
 }
 
+// following shows how far a standby is.
+func (m *metrics) following(restore *v1beta2.EtcdRestore) {
+	f := restore.Status.Follow
+	if f == nil || f.Promoted != nil || f.Revision == 0 || f.LagSeconds == nil {
+		return
+	}
+	m.lag.WithLabelValues(restore.Namespace, restore.Name).Set(float64(*f.LagSeconds))
+	m.followed.WithLabelValues(restore.Namespace, restore.Name).Set(float64(f.Revision))
+}
+
 func (m *metrics) forget(namespace, name string) {
-	for _, v := range []*prometheus.GaugeVec{m.underWay, m.failed} {
+	for _, v := range []*prometheus.GaugeVec{m.underWay, m.failed, m.lag, m.followed} {
 		v.DeletePartialMatch(prometheus.Labels{"namespace": namespace, "name": name})
 	}
 }

@@ -31,8 +31,11 @@ func (s Spool) Prove(ctx context.Context, asked Asked) (Found, error) {
 	ctx, held := objstore.Hold(ctx, asked.Namespace) // the segments of a point are held until they are replayed
 	defer held.Release()
 	prove := s.prove
-	if asked.Choice.Point() {
+	switch {
+	case asked.Choice.Point():
 		prove = s.provePoint
+	case asked.Choice.Follow:
+		prove = s.proveBase
 	}
 	found, err := prove(ctx, asked, limit)
 	if cause := context.Cause(ctx); err != nil && (errors.Is(cause, errTooSlow) || errors.Is(cause, pace.ErrTooSlow) || errors.Is(cause, turns.ErrOthersWaited)) {

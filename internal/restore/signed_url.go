@@ -58,7 +58,7 @@ func (r *Reconciler) mayNotSign(namespace string, src v1beta2.RestoreSource) err
 // handOver signs a URL for the seed after a proof with the operator's own identity. Without a URL, the seed reads as the
 // ServiceAccount of the members, and the status says so.
 func (r *Reconciler) handOver(ctx context.Context, restore *v1beta2.EtcdRestore, proof state.Proof, secret map[string][]byte) state.Proof {
-	if proof.Progress != state.ProofDone || restore.Spec.DryRun || len(restore.Spec.Prefixes) > 0 || r.sign == nil {
+	if proof.Progress != state.ProofDone || restore.Spec.DryRun || len(restore.Spec.Prefixes) > 0 || restore.Spec.Follows() || r.sign == nil {
 		return proof
 	}
 	url, needed := r.signedURL(ctx, restore, proof.Source, secret, v1beta2.SignedURLStatus{})

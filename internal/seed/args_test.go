@@ -35,8 +35,12 @@ func TestParseIsTheInverseOfArgs(t *testing.T) {
 		"with the bump turned off":                       func(r *seed.Request) { r.RevisionBump = 0 },
 		"with spaces, quotes and equal signs in the key": func(r *seed.Request) { r.Source.Key = ` --a="b c",d=ü/x ` },
 		"with what a kubelet would expand in the key":    func(r *seed.Request) { r.Source.Key = "$(HOME)/$$/%24/%2524/%" },
-		"with a key that looks like a flag":              func(r *seed.Request) { r.Source.Key = "--bucket=other" },
-		"with an IPv6 peer URL":                          func(r *seed.Request) { r.PeerURL = "http://[::1]:2380" },
+		"of a standby": func(r *seed.Request) {
+			r.SignedURL, r.Source.Key = "", "daily/ns/source/"
+			r.Follow = seed.Follow{Cluster: "ns/source", UID: "uid-1", ClusterID: "0000000000000001", Only: "0000000000000001"}
+		},
+		"with a key that looks like a flag": func(r *seed.Request) { r.Source.Key = "--bucket=other" },
+		"with an IPv6 peer URL":             func(r *seed.Request) { r.PeerURL = "http://[::1]:2380" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := request(change)
@@ -74,6 +78,8 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 		"--name":          func(r *seed.Request) { r.Name = "" },
 		"--peer-url":      func(r *seed.Request) { r.PeerURL = "example:2380" },
 		"--token":         func(r *seed.Request) { r.Token = "" },
+		"--follow is":     func(r *seed.Request) { r.Follow.UID = "uid" },
+		"--follow cannot": func(r *seed.Request) { r.Follow.Cluster = "ns/source" },
 		"--revision-bump": func(r *seed.Request) { r.RevisionBump = -1 },
 	} {
 		t.Run(flag, func(t *testing.T) {

@@ -16,6 +16,16 @@ const CredentialsDir = "/var/run/etcd-seed/credentials"
 // when the Secret changes, so they are read again for each request.
 const SignedURLDir = "/var/run/etcd-seed/signed-url"
 
+// PodDir is where the init container of a standby reads the annotations of its Pod, one file for each. The kubelet replaces the files when an
+// annotation changes.
+const PodDir = "/var/run/etcd-seed/pod"
+
+// PromoteFile is the file in PodDir that has the annotation AnnotationPromote. It is empty until a person has asked for the promotion.
+const PromoteFile = "promote"
+
+// AnnotationPromote is set on the Pod of a standby when it is to become the cluster. Its value is a Promotion.
+const AnnotationPromote = v1beta2.Group + "/promote"
+
 // TerminationLog is where the one line that says why the seed failed is written: the default
 // terminationMessagePath of a container, so that it shows as state.terminated.message.
 const TerminationLog = "/dev/termination-log"
@@ -49,6 +59,9 @@ type Request struct {
 	// Revision that the snapshot holds; 0 where no key was ever written.
 	Revision int64
 
+	// Follow is the archive that the seed follows until it is promoted. It is empty for a restore.
+	Follow Follow
+
 	// DataDir is etcd's data directory. It is a directory inside the volume and never the mount point itself,
 	// because it is put in place by one rename.
 	DataDir string
@@ -60,6 +73,18 @@ type Request struct {
 	Token string
 	// RevisionBump is added to the revision, and everything before is marked compacted. 0 turns both off.
 	RevisionBump int64
+}
+
+// Follow names the cluster whose continuous archive is followed. Request.Source is then the folder of its snapshots, and Request.SHA256, Size, PlainSize and
+// Revision are those of the base that restore-operator has verified. The seed begins with the newest one, which may be a later one.
+type Follow struct {
+	// Cluster is the namespace and the name of the source, as "<namespace>/<name>".
+	Cluster string
+	// UID of the EtcdCluster that was archived, and ClusterID of its etcd. Snapshots of another one with the same name are not followed. They are
+	// empty if they are not known.
+	UID, ClusterID string
+	// Only is the cluster ID that the user has chosen; empty for any of the cluster.
+	Only string
 }
 
 // Plain is the size of the snapshot in bytes, whatever it is wrapped in.

@@ -39,9 +39,13 @@ func run(ctx context.Context, args []string, log logr.Logger) error {
 	if err := reach.FromEnvironment().Apply(); err != nil {
 		return fmt.Errorf("%w: %w", errArguments, err)
 	}
-	seeder := Seeder{CredentialsDir: seed.CredentialsDir, SignedURLDir: seed.SignedURLDir, RetryFor: retryFor, DataRequired: os.Getenv(seed.EnvDataRequired) != "", Log: log}
+	seeder := Seeder{CredentialsDir: seed.CredentialsDir, SignedURLDir: seed.SignedURLDir, PodDir: seed.PodDir, RetryFor: retryFor, DataRequired: os.Getenv(seed.EnvDataRequired) != "", Log: log}
 	defer seeder.serve()()
-	return seeder.Seed(ctx, request)
+	err = seeder.Seed(ctx, request)
+	if promoted := Promoted(request.DataDir); err == nil && promoted != "" {
+		writeLine(promoted, seed.TerminationLog)
+	}
+	return err
 }
 
 // report writes the error as one line. The termination log is a file that the kubelet creates; outside of a Pod it is
@@ -52,6 +56,11 @@ func report(err error, stderr io.Writer, terminationLog string) {
 		line = strings.ToValidUTF8(line[:maxLine], "") + "…"
 	}
 	fmt.Fprintln(stderr, line)
+	writeLine(line, terminationLog)
+}
+
+// writeLine writes the termination message of the container.
+func writeLine(line, terminationLog string) {
 	if file, err := os.OpenFile(terminationLog, os.O_WRONLY|os.O_TRUNC, 0); err == nil {
 		fmt.Fprintln(file, line)
 		_ = file.Close()

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/internal/archive/standby"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 )
@@ -48,6 +50,38 @@ func (p *progress) percent() int32 {
 	return int32(min(most, downloadShare+share*info.Size()/max(p.size.Load(), 1)))
 }
 
+// following records how far a standby is.
+func (p *progress) following(s standby.Status) { p.standby.Store(&s) }
+
+// hasBase reports whether a standby has read a base, so that it can be promoted.
+func (p *progress) hasBase() bool {
+	s := p.standby.Load()
+	return s != nil && s.Base != ""
+}
+
+// promoting ends the following.
+func (p *progress) promoting() { p.standby.Store(nil) }
+
+// report returns what the seed serves.
+func (p *progress) report(now time.Time) seed.Progress {
+	said := seed.Progress{Percent: p.percent()}
+	s := p.standby.Load()
+	if s == nil {
+		return said
+	}
+	said.Following = &seed.Following{Timeline: int64(s.Timeline), Revision: s.Revision, Time: s.At.UTC()}
+	if s.Base != "" {
+		said.Following.LagSeconds = int64(s.Lag(now).Seconds())
+	}
+	if s.Err != nil {
+		said.Following.Message = planning.Shorten(s.Err.Error(), seed.MaxMessage)
+	}
+	if broken := standby.IsBroken(s.Err); broken != nil {
+		said.Following.Cause = string(broken.Cause)
+	}
+	return said
+}
+
 // fetching returns a callback that records the progress of a download and logs it every progressInterval.
 func (s *Seeder) fetching() source.Progress {
 	last := time.Now()
@@ -80,7 +114,7 @@ func (s *Seeder) handler() http.Handler {
 	handler := http.NewServeMux()
 	handler.HandleFunc("GET "+seed.ProgressPath, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		if err := json.NewEncoder(w).Encode(seed.Progress{Percent: s.progress.percent()}); err != nil {
+		if err := json.NewEncoder(w).Encode(s.progress.report(time.Now())); err != nil {
 			s.Log.Info("cannot send the progress", "error", err.Error())
 		}
 	})

@@ -29,10 +29,13 @@ func (s *Seeder) Seed(ctx context.Context, r seed.Request) (err error) {
 	}
 	if _, err := os.Stat(filepath.Join(r.DataDir, "member")); err == nil {
 		s.Log.Info("the data directory is complete already; nothing to do", "dataDir", r.DataDir)
-		return nil
+		return s.removeStandby(volume)
 	}
 	if s.DataRequired {
 		return fmt.Errorf("%w: the snapshot is not restored again, because the member may have acknowledged writes since", errDataMissing)
+	}
+	if r.Follow.Cluster != "" {
+		return s.follow(ctx, r)
 	}
 	if err := os.Mkdir(staging, 0o700); err != nil {
 		return fmt.Errorf("create a staging directory on the volume: %w: %w", source.ErrDisk, err)

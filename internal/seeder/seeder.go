@@ -17,6 +17,7 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive/standby"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 )
@@ -27,6 +28,8 @@ type Seeder struct {
 	CredentialsDir string
 	// SignedURLDir holds the signed URL. It is seed.SignedURLDir except in tests.
 	SignedURLDir string
+	// PodDir has the annotations of the Pod. It is seed.PodDir except in tests.
+	PodDir string
 	// RetryFor is how long temporary faults are retried before Seed returns them.
 	RetryFor time.Duration
 	// DataRequired: the member has started before, so a data directory must be there.
@@ -80,4 +83,6 @@ type progress struct {
 	// database is the file that the restore writes, and size is its final size in bytes.
 	database atomic.Pointer[string]
 	size     atomic.Int64
+	// standby is how far a standby is; nil for a restore.
+	standby atomic.Pointer[standby.Status]
 }

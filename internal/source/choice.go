@@ -34,6 +34,8 @@ type Choice struct {
 	// Revision or Time (RFC 3339) is the point to restore with the continuous archive. Both are empty for a snapshot.
 	Revision int64
 	Time     string
+	// Follow means the newest snapshot with which a standby can begin to follow the continuous archive, see FindNewest.
+	Follow bool
 	// Name is the path, the key or the last part of the key of the one that fits; empty for any.
 	Name string
 	// Fallback is a folder. If the source's object does not exist or failed its restore test, the newest snapshot below

@@ -58,37 +58,16 @@ func FindPoint(ctx context.Context, src v1beta2.RestoreSource, by By, c Choice, 
 
 // findPoint is FindPoint for a store that is open.
 func (c Choice) findPoint(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, target archive.Target, progress archive.Progress, without []string) (Point, error) {
-	index, err := scan(ctx, store, src.Key)
-	if err != nil {
-		return Point{}, fmt.Errorf("find %s: %w", target, err)
-	}
-	listed, items, err := c.bases(ctx, store, src, target, index)
-	if err != nil {
-		return Point{}, fmt.Errorf("find %s: %w", target, err)
-	}
-	known, unread, err := c.manifests(ctx, store, index, listed, items)
+	folder, err := c.read(ctx, store, src, target, without)
 	if err != nil {
 		return Point{}, err
 	}
-	// A snapshot that is not used decides nevertheless whose the others are: one of a twin must not take the place of the only own one.
-	bases := slices.DeleteFunc(c.basesOf(items, known), func(b archive.Base) bool { return slices.Contains(without, b.Key) })
-	shown := append(slices.Clip(listed), c.inSeries(src.Key, index.Unfinished())...)
-	histories, err := c.histories(ctx, store, shown, known)
-	if err != nil {
-		return Point{}, err
-	}
-	if err := c.onlyTwins(items, known, target); len(bases) == 0 && err != nil {
-		return Point{}, fmt.Errorf("in the archive of %s/%s: %w", src.Bucket, src.Key, err)
-	}
-	if err := c.oneOwner(bases, known); err != nil {
-		return Point{}, fmt.Errorf("find %s: %s/%s: %w", target, src.Bucket, src.Key, err)
-	}
-	series := listed[0].Series
-	p := Point{Base: src, Store: store, Root: archive.Root(series.Folder, series.Namespace, series.Cluster)}
-	search := search{Choice: c, histories: histories, store: store, root: p.Root, bases: bases, seen: c.seen(shown, known), known: known, progress: progress, target: target}
+	search := folder.search(target)
+	search.progress = progress
+	p := Point{Base: src, Store: store, Root: folder.root}
 	if p.Choice, err = search.find(ctx); err != nil {
-		if refusal := (*archive.Refusal)(nil); errors.As(err, &refusal) && unread != nil {
-			err = unread // the point may need a snapshot that the store does not return
+		if refusal := (*archive.Refusal)(nil); errors.As(err, &refusal) && folder.unread != nil {
+			err = folder.unread // the point may need a snapshot that the store does not return
 		}
 		return Point{}, fmt.Errorf("in the archive %s/%s: %w", src.Bucket, p.Root, err)
 	}
@@ -100,14 +79,66 @@ func (c Choice) findPoint(ctx context.Context, store objstore.Store, src v1beta2
 	if target.Revision == 0 {
 		p.lag = lagOf(ctx, store, p.Choice)
 	}
+	return folder.of(p), nil
+}
+
+// folder is what a store has of the archive of one cluster.
+type folder struct {
+	choice    Choice
+	store     objstore.Store
+	root      string
+	bases     []archive.Base
+	seen      []archive.Seen
+	known     catalog.Known
+	histories histories
+	unread    error // why a snapshot is missing that the store does not return; nil if there is none
+}
+
+// read reads which snapshots of the folder of src can be bases for a target, and whose they are.
+func (c Choice) read(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, target archive.Target, without []string) (f folder, err error) {
+	f.choice, f.store = c, store
+	index, err := scan(ctx, store, src.Key)
+	if err != nil {
+		return f, fmt.Errorf("find %s: %w", target, err)
+	}
+	listed, items, err := c.bases(ctx, store, src, target, index)
+	if err != nil {
+		return f, fmt.Errorf("find %s: %w", target, err)
+	}
+	if f.known, f.unread, err = c.manifests(ctx, store, index, listed, items); err != nil {
+		return f, err
+	}
+	// A snapshot that is not used decides nevertheless whose the others are: one of a twin must not take the place of the only own one.
+	f.bases = slices.DeleteFunc(c.basesOf(items, f.known), func(b archive.Base) bool { return slices.Contains(without, b.Key) })
+	shown := append(slices.Clip(listed), c.inSeries(src.Key, index.Unfinished())...)
+	if f.histories, err = c.histories(ctx, store, shown, f.known); err != nil {
+		return f, err
+	}
+	if err := c.onlyTwins(items, f.known, target); len(f.bases) == 0 && err != nil {
+		return f, fmt.Errorf("in the archive of %s/%s: %w", src.Bucket, src.Key, err)
+	}
+	if err := c.oneOwner(f.bases, f.known); err != nil {
+		return f, fmt.Errorf("find %s: %s/%s: %w", target, src.Bucket, src.Key, err)
+	}
+	series := listed[0].Series
+	f.root, f.seen = archive.Root(series.Folder, series.Namespace, series.Cluster), c.seen(shown, f.known)
+	return f, nil
+}
+
+func (f folder) search(target archive.Target) search {
+	return search{Choice: f.choice, histories: f.histories, store: f.store, root: f.root, bases: f.bases, seen: f.seen, known: f.known, target: target}
+}
+
+// of completes a point with what its base shows.
+func (f folder) of(p Point) Point {
 	p.Base.Key = p.Choice.Base.Key
-	p.Manifest = known[p.Base.Key].Manifest
-	if uid := p.Manifest.Cluster.UID; histories.uid != "" && uid != histories.uid {
+	p.Manifest = f.known[p.Base.Key].Manifest
+	if uid := p.Manifest.Cluster.UID; f.histories.uid != "" && uid != f.histories.uid {
 		p.Other = uid
 	}
 	parsed, _ := snapshot.ParseKey(p.Base.Key)
-	p.Series, p.Alike = parsed.Series, alike(bases, known, p.Manifest.Backup)
-	return p, nil
+	p.Series, p.Alike = parsed.Series, alike(f.bases, f.known, p.Manifest.Backup)
+	return p
 }
 
 // alike returns the keys of the encrypted bases of an EtcdBackup.

@@ -11,11 +11,13 @@ import (
 )
 
 const (
-	wantSource     = "spec: exactly one source is required: write either backupStorageType with its block (an object in a store) or etcdBackup.name (a snapshot of that EtcdBackup)"
-	wantOneSource  = "spec: only the block of the chosen backupStorageType is allowed: remove the other storage blocks"
-	wantPublicKeys = "spec.signing.publicKeys: write public keys in PEM, -----BEGIN PUBLIC KEY-----, as openssl pkey -pubout prints them; a private key belongs into the Secret of the EtcdBackup"
-	wantNoPoint    = "spec: signing cannot be used with select.revision and select.time, because the continuous archive is not signed: remove signing, or write select.before for a snapshot"
-	wantSameSource = "spec: a restore runs once, so its spec cannot change: delete this EtcdRestore, or create one with another name"
+	wantSource         = "spec: exactly one source is required: write either backupStorageType with its block (an object in a store) or etcdBackup.name (a snapshot of that EtcdBackup)"
+	wantOneSource      = "spec: only the block of the chosen backupStorageType is allowed: remove the other storage blocks"
+	wantPublicKeys     = "spec.signing.publicKeys: write public keys in PEM, -----BEGIN PUBLIC KEY-----, as openssl pkey -pubout prints them; a private key belongs into the Secret of the EtcdBackup"
+	wantNoPoint        = "spec: signing cannot be used with select.revision and select.time, because the continuous archive is not signed: remove signing, or write select.before for a snapshot"
+	wantWholeStandby   = "spec: follow keeps a whole cluster up to date from an archive, which is not signed: remove prefixes, signing and dryRun"
+	wantEndlessStandby = "spec: follow begins with the newest snapshot and never ends at a point: remove etcdBackup.snapshot, select.revision, select.time, select.before and select.includeNoQuorum"
+	wantSameSource     = "spec: a restore runs once, so its spec cannot change, but for follow.promote, which can be set once: delete this EtcdRestore, or create one with another name"
 )
 
 func TestInvalidEtcdRestoreIsRefused(t *testing.T) {
@@ -52,6 +54,11 @@ func TestInvalidEtcdRestoreIsRefused(t *testing.T) {
 		"no public key":                             {spec: "{" + to + `, etcdBackup: {name: b}, signing: {publicKeys: []}}`, want: "spec.signing.publicKeys"},
 		"before and revision in one select":         {spec: "{" + to + `, etcdBackup: {name: b}, select: {before: "2026-11-22T09:14:03Z", revision: 7}}`, want: "spec.select: before chooses a snapshot, and revision and time choose a point of the continuous archive: write only one of the three"},
 		"an invalid cluster ID in replaces":         {spec: "{" + to + `, etcdBackup: {name: b}, replaces: "0xaa"}`, want: "spec.replaces: replaces must be 16 hex digits: copy it from status.clusterID of the EtcdCluster"},
+		"a standby of some keys":                    {spec: "{" + to + `, etcdBackup: {name: b}, follow: {}, prefixes: [a]}`, want: wantWholeStandby},
+		"a standby in a dry run":                    {spec: "{" + to + `, etcdBackup: {name: b}, follow: {}, dryRun: true}`, want: wantWholeStandby},
+		"a standby that ends at a revision":         {spec: "{" + to + `, etcdBackup: {name: b}, follow: {}, select: {revision: 7}}`, want: wantEndlessStandby},
+		"a standby that begins with one snapshot":   {spec: "{" + to + `, etcdBackup: {name: b, snapshot: s.db}, follow: {}}`, want: wantEndlessStandby},
+		"an unknown promotion":                      {spec: "{" + to + `, etcdBackup: {name: b}, follow: {promote: Later}}`, want: "spec.follow.promote: Unsupported value: \"Later\": supported values: \"Now\""},
 		"a negative time to live":                   {spec: "{" + to + ", etcdBackup: {name: b}, ttlSecondsAfterFinished: -1}", want: "spec.ttlSecondsAfterFinished" + wantMin0},
 	})
 }
@@ -117,4 +124,32 @@ func TestEtcdRestoreSpecIsImmutable(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A standby that could be promoted twice, or whose promotion could be taken back, might serve while its source does.
+func TestAStandbyIsPromotedOnceAndNothingElseOfItsSpecChanges(t *testing.T) {
+	const spec = "{etcdCluster: {name: example}, backupStorageType: S3, s3: {path: b/k, awsSecret: aws}, follow: {}}"
+	restore := object(t, "EtcdRestore", kubetest.Namespace(t), "", spec)
+	kubetest.Create(t, restore)
+	set := func(value any, path ...string) error {
+		changed := restore.DeepCopy()
+		if value == nil {
+			unstructured.RemoveNestedField(changed.Object, path...)
+		} else if err := unstructured.SetNestedField(changed.Object, value, path...); err != nil {
+			t.Fatal(err)
+		}
+		err := kubetest.Client(t).Update(t.Context(), changed)
+		if err == nil {
+			restore = changed
+		}
+		return err
+	}
+	wantCause(t, set(nil, "spec", "follow"), wantSameSource)
+	wantCause(t, set(int64(7), "spec", "revisionBump"), wantSameSource)
+	if err := set("Now", "spec", "follow", "promote"); err != nil {
+		t.Fatal(err)
+	}
+	wantCause(t, set(nil, "spec", "follow", "promote"), wantSameSource)
+	wantCause(t, set("other", "spec", "s3", "awsSecret"), wantSameSource)
+	wantCause(t, set(nil, "spec", "follow"), wantSameSource)
 }

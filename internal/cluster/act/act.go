@@ -36,7 +36,7 @@ func (a *Actor) Act(ctx context.Context, v *view.View, step steps.Step) error {
 	case steps.AddLearner, steps.PromoteLearner, steps.RemoveMember, steps.MoveLeader, steps.EnableDowngrade, steps.CancelDowngrade,
 		steps.CompactHistory, steps.DefragmentMember, steps.DisarmAlarm, steps.FenceWrites, steps.UnfenceWrites, steps.ChangeAccounts:
 		return a.etcd.actOnEtcd(ctx, v, step)
-	case steps.CreateMembers, steps.CreateMember, steps.ReleaseMember, steps.AddToService, steps.RemoveFromService, steps.RelabelPod, steps.ForbidEmptyStart, steps.ResizePod, steps.LoadCertificates, steps.DeletePod,
+	case steps.CreateMembers, steps.CreateMember, steps.ReleaseMember, steps.AddToService, steps.RemoveFromService, steps.RelabelPod, steps.ForbidEmptyStart, steps.ResizePod, steps.LoadCertificates, steps.PromoteStandby, steps.DeletePod,
 		steps.ForceDeletePod, steps.StopMembers:
 		return a.pods.actOnPods(ctx, v, step)
 	case steps.RestoreLabels:

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
@@ -34,6 +35,22 @@ func (p *podActs) markLoaded(ctx context.Context, v *view.View, step steps.LoadC
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: v.Namespace, Name: step.Name}}
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, pods.AnnotationLoaded, step.Loaded)
 	return view.Wrap("mark", pod, p.Client.Patch(ctx, pod, client.RawPatch(types.MergePatchType, patch)))
+}
+
+// promoteStandby marks the Pod of a standby, so that its init container promotes it. The kubelet writes the annotation into a file of the container.
+func (p *podActs) promoteStandby(ctx context.Context, v *view.View, name string) error {
+	var pod corev1.Pod
+	if err := p.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &pod); err != nil {
+		return view.Wrap("read", &pod, client.IgnoreNotFound(err))
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid":         pod.UID, // never another Pod of that name
+		"annotations": map[string]any{pods.AnnotationPromote: v1beta2.FollowPromoteNow},
+	}})
+	if err != nil {
+		return fmt.Errorf("encode the promotion of Pod %s: %w", name, err)
+	}
+	return view.Wrap("promote", &pod, client.IgnoreNotFound(p.Client.Patch(ctx, &pod, client.RawPatch(types.MergePatchType, patch))))
 }
 
 // addToService adds the label that the client Service selects.

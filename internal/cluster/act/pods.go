@@ -26,6 +26,8 @@ func (p *podActs) actOnPods(ctx context.Context, v *view.View, step steps.Step) 
 		return p.createMember(ctx, v, step)
 	case steps.ReleaseMember:
 		return p.releaseMember(ctx, v, step.Name)
+	case steps.PromoteStandby:
+		return p.promoteStandby(ctx, v, step.Name)
 	case steps.AddToService:
 		return p.addToService(ctx, v, step.Name)
 	case steps.RemoveFromService:

@@ -112,6 +112,12 @@ func FromBucket(s *state.State) {
 	s.Request.SHA256, s.Request.Size, s.Request.RevisionBump = "ab", 20512, 1000000000
 }
 
+// FromArchive is a standby that is to be promoted.
+func FromArchive(s *state.State) {
+	s.Request.Source.Key = "daily/ns/source/"
+	s.Request.Follow = &state.FollowRequest{Cluster: "ns/source", ClusterUID: "uid-source", ClusterID: "00000000000000aa", Promote: v1beta2.FollowPromoteNow}
+}
+
 // BySignedURL is a restore by a URL that the operator has signed.
 func BySignedURL(s *state.State) {
 	s.Request.Source.Secret, s.Request.SignedURL = "", "etcdrestore-uid"
@@ -126,6 +132,7 @@ var PodTests = map[string]podTest{
 	"force":       {State: State(plantest.Formed, plantest.Members(3), plantest.NoQuorum, plantest.With(0, plantest.WithoutPod), plantest.With(1, plantest.Gone), plantest.With(2, plantest.Gone), Consenting, Forcing(0)), Member: steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1, Start: state.StartForce}},
 	"seed":        {State: State(plantest.Formed, plantest.Members(3), Restored(v1beta2.RestoreSeeding), FromBucket), Member: steps.CreateMember{Name: SeedName, Incarnation: 2, Start: state.StartSeed}},
 	"seed-signed": {State: State(plantest.Formed, plantest.Members(3), Restored(v1beta2.RestoreSeeding), FromBucket, BySignedURL), Member: steps.CreateMember{Name: SeedName, Incarnation: 2, Start: state.StartSeed}},
+	"standby":     {State: State(Restored(v1beta2.RestoreSeeding), FromBucket, FromArchive), Member: steps.CreateMember{Name: SeedName, Incarnation: 2, Start: state.StartSeed}},
 	"tls":         {State: State(plantest.Formed, plantest.Members(3), plantest.WithTLS), Member: steps.CreateMember{Name: plantest.NameOf(1), Incarnation: 1, Start: state.StartRejoin}},
 	"emptydir":    {State: State(plantest.Ephemeral), Member: steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1, InitialSize: 3, Start: state.StartNew}},
 	"policy":      {State: State(plantest.Initial(1), plantest.Begun, plantest.Policy(EveryField)), Member: steps.CreateMember{Name: plantest.NameOf(0), Incarnation: 1, InitialSize: 1, Start: state.StartNew}},

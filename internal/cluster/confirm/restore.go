@@ -22,6 +22,8 @@ func (c *Confirmer) confirmStepOfRestore(ctx context.Context, v *view.View, step
 		if v.Restoring() && !state.Cancelled(v.State) {
 			return c.confirmExists(ctx, v, v.Restore.Name, v.Restore.UID)
 		}
+	case steps.PromoteStandby:
+		return c.confirmExists(ctx, v, v.Restore.Name, v.Restore.UID)
 	case steps.AwaitSafetySnapshot:
 		return c.Rehearsals.ConfirmStoppable(ctx, v)
 	case steps.ReturnToSeeding:

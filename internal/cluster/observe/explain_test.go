@@ -21,6 +21,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plantest"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/queue"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
+	"github.com/etcd-suite/etcd-operator/internal/seed"
 )
 
 // unexplained is a pass in which each explanation has something to ask, and gets no answer.
@@ -41,7 +42,7 @@ func unexplained(t *testing.T) (*Observer, *view.View) {
 		},
 	})
 	o.Client, o.APIReader, o.Explaining = hangs, hangs, NewExplaining()
-	o.SeedPercent = func(ctx context.Context, _ string) (int32, error) { return 0, hang(ctx) }
+	o.SeedProgress = func(ctx context.Context, _ string) (seed.Progress, error) { return seed.Progress{}, hang(ctx) }
 	v.Now = time.Now()
 	v.Members = startingView("ns").Members
 	v.Members[0].Seed, v.Addresses[v.Members[0].Name] = &state.Seed{}, "192.0.2.1"

@@ -18,6 +18,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/cluster/secrets"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
 	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
+	"github.com/etcd-suite/etcd-operator/internal/seed"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
@@ -48,8 +49,8 @@ type Observer struct {
 	Times      *dryrun.Times
 	Brake      *queue.Brake
 	Refusals   *failure.Refusals
-	// SeedPercent asks how far a seed is; nil asks nobody.
-	SeedPercent SeedPercent
+	// SeedProgress asks how far a seed is; nil asks nobody.
+	SeedProgress SeedProgress
 	// Explaining limits the passes that read events; nil does not.
 	Explaining *turns.Gate
 	// Defects of etcd that the administrator has added to the known ones.
@@ -86,8 +87,8 @@ type observed struct {
 // endpoint is the address of a member's Pod.
 type endpoint struct{ member, address string }
 
-// SeedPercent reads the progress of the init container that restores a snapshot, at its Pod's address.
-type SeedPercent func(ctx context.Context, address string) (int32, error)
+// SeedProgress reads the progress of the init container that restores a snapshot, at its Pod's address.
+type SeedProgress func(ctx context.Context, address string) (seed.Progress, error)
 
 // knownZone is what a Node said, and when.
 type knownZone struct {

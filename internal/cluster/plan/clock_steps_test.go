@@ -27,7 +27,7 @@ var asksNoClock = map[string]string{
 	"it only writes the status": `AnnounceAccounts AnnounceUserCertificates AwaitResize AwaitSafetySnapshot BeginBootstrap BeginRemoval CompleteRecovery CompleteRestore
 		EndDefragmentation RecordForced RecordForcing RecordFormed RecordPromotion RecordVersionChange ReturnToSeeding CancelRecovery`,
 	"it changes nothing": "Advice Done Hibernating Idle VolumeMayFill Wait",
-	"a person or another object asks for it, and no time that has passed": "AdoptSeed BeginRestore BeginSwitch CompactHistory FenceWrites UnfenceWrites ReleaseMember SetAsideVolume StopMembers",
+	"a person or another object asks for it, and no time that has passed": "AdoptSeed BeginRestore BeginSwitch PromoteStandby CompactHistory FenceWrites UnfenceWrites ReleaseMember SetAsideVolume StopMembers",
 	"confirmOver asks the API server for its time":                        "DeleteVolume",
 }
 

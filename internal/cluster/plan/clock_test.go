@@ -64,6 +64,14 @@ var storedTimes = map[string]string{
 	"Recovery.StartedAt":        "itself: it identifies a recovery",
 	"LastRecovery.StartedAt":    "itself: it identifies a recovery",
 
+	"Restore.Follow.UpdateTime":            "itself: followed counts it as long ago",
+	"Restore.Follow.Time":                  "itself: for people only",
+	"Restore.Follow.Promoted.Time":         "itself: for people only",
+	"Members.Seed.Promoted.Time":           "itself: for people only",
+	"Members.Seed.Following.Time":          "itself: for people only",
+	"Members.Seed.Following.UpdateTime":    "itself: it is not set",
+	"Members.Seed.Following.Promoted.Time": "itself: it is not set",
+
 	"CancelledSurvivors.StartedAt": "itself: it identifies a recovery",
 	"Recovery.ForcedAt":            "itself: whether it is set counts",
 	"Recovery.Earlier.StartedAt":   "itself: it identifies a recovery",

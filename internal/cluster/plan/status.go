@@ -51,6 +51,7 @@ func NewStatus(s state.State, step steps.Step, actErr error, before v1beta2.Etcd
 		membership.RecordLearners(&status, s, step)
 		recovery.ForgetSurvivors(&status, s)
 		setPercent(status.Restore, s)
+		setFollow(status.Restore, s)
 		setUnsaved(status.Restore, s)
 		setSafetyPolicy(status.Restore, s)
 	}
@@ -213,6 +214,11 @@ func recordRestore(status *v1beta2.EtcdClusterStatus, s state.State, step steps.
 	switch step := step.(type) {
 	case steps.BeginRestore:
 		recordBegunRestore(status, s, step)
+	case steps.PromoteStandby:
+		status.Restore.Message = steps.Describe(s, step).Message
+		if status.Restore.Follow != nil {
+			status.Restore.Follow.Promote = v1beta2.FollowPromoteNow
+		}
 	case steps.AwaitSafetySnapshot:
 		status.Restore.SeedReadyTime, status.Restore.Message = ptr.To(metav1.NewTime(restore.AskedFor(s)).Rfc3339Copy()), state.AwaitsSafety(s)
 	case steps.BeginSwitch:

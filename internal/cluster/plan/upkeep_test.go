@@ -14,7 +14,7 @@ import (
 var progress = strings.Fields(`
 	AddLearner AdoptSeed AwaitSafetySnapshot BeginBootstrap BeginRecovery BeginRemoval BeginRestore BeginSwitch CancelDowngrade
 	CancelRecovery CompactHistory CompleteRecovery CompleteRestore CreateMember CreateMembers CreateVolumes DefragmentMember
-	DeletePod DeleteVolume DisarmAlarm EnableDowngrade EndDefragmentation FailRestore FenceWrites ForceDeletePod MoveLeader PromoteLearner
+	DeletePod DeleteVolume DisarmAlarm EnableDowngrade EndDefragmentation FailRestore FenceWrites ForceDeletePod MoveLeader PromoteLearner PromoteStandby
 	RecordForced RecordForcing RecordFormed RecordPromotion RecordVersionChange ReleaseMember RemoveMember ResizePod ReturnToSeeding
 	SetAsideVolume StopMembers UnfenceWrites
 `)

@@ -1,6 +1,7 @@
 package pods
 
 import (
+	"cmp"
 	"maps"
 	"strconv"
 
@@ -32,7 +33,20 @@ func podAnnotations(s state.State, m steps.CreateMember) map[string]string {
 	if command.MakesData(m.Start) && !m.Waits {
 		annotations[AnnotationInitialCluster] = command.InitialMembers(s, m)
 	}
+	if r := s.Request; m.Start == state.StartSeed && r != nil && r.Follow != nil {
+		if promote := cmp.Or(r.Follow.Promote, followOf(s).Promote); promote != "" {
+			annotations[AnnotationPromote] = string(promote)
+		}
+	}
 	return annotations
+}
+
+// followOf returns how far the standby of the restore under way is.
+func followOf(s state.State) v1beta2.FollowStatus {
+	if s.Restore == nil || s.Restore.Follow == nil {
+		return v1beta2.FollowStatus{}
+	}
+	return *s.Restore.Follow
 }
 
 // Metadata returns those of a spec, without the annotation of kubectl rollout restart.

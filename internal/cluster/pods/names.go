@@ -2,9 +2,12 @@ package pods
 
 import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/seed"
 )
 
 const (
+	// AnnotationPromote tells a standby to become the cluster. The kubelet writes it into a file of the init container.
+	AnnotationPromote = seed.AnnotationPromote
 	// AnnotationInitialCluster holds the --initial-cluster of a Pod that makes its data. Once the member has started, it holds RejoinOnly.
 	AnnotationInitialCluster = v1beta2.Group + "/initial-cluster"
 	// AnnotationInitialSize holds with how many members a cluster is bootstrapped.

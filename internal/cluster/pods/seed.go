@@ -1,13 +1,16 @@
 package pods
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
@@ -39,12 +42,38 @@ func seedOf(pod *corev1.Pod) *state.Seed {
 			s.Message = lifecycle.LastLine(ended.Message)
 			s.Hopeless = ended.ExitCode == seed.ExitNever
 		}
+		s.Promoting = pod.Annotations[AnnotationPromote] != ""
 		if done := c.State.Terminated; done != nil && done.ExitCode == seed.ExitDone {
 			s.DoneAt = done.FinishedAt.Time
+			s.Promoted = promotedOf(done.Message)
 		}
 		return s
 	}
 	return nil
+}
+
+// promotedOf reads the termination message of a standby that was promoted. It is nil for any other seed.
+func promotedOf(message string) *v1beta2.PromotedStatus {
+	said := seed.Promoted{}
+	if err := json.Unmarshal([]byte(message), &said); err != nil || said.Revision == 0 {
+		return nil
+	}
+	promoted := &v1beta2.PromotedStatus{Timeline: said.Timeline, Revision: said.Revision}
+	if !said.Time.IsZero() {
+		promoted.Time = ptr.To(metav1.NewTime(said.Time).Rfc3339Copy())
+	}
+	return promoted
+}
+
+// addPodDir lets a standby read the annotation that promotes it.
+func addPodDir(pod *corev1.Pod, container *corev1.Container) {
+	name := freeVolumeName(pod, "pod")
+	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
+		DownwardAPI: &corev1.DownwardAPIVolumeSource{Items: []corev1.DownwardAPIVolumeFile{{
+			Path: seed.PromoteFile, FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.annotations['" + AnnotationPromote + "']"},
+		}}},
+	}})
+	container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: seed.PodDir, ReadOnly: true})
 }
 
 // addSeed puts the init container that restores the snapshot before etcd. The credentials are in this Pod only.
@@ -75,6 +104,9 @@ func addSeed(s state.State, pod *corev1.Pod, m steps.CreateMember, image string)
 		}})
 		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: seed.SignedURLDir, ReadOnly: true})
 	}
+	if s.Request.Follow != nil {
+		addPodDir(pod, &container)
+	}
 	pod.Spec.InitContainers = append(pod.Spec.InitContainers, container)
 }
 
@@ -104,7 +136,12 @@ func freeVolumeName(pod *corev1.Pod, name string) string {
 }
 
 func seedRequest(s state.State, m steps.CreateMember) seed.Request {
+	follow := seed.Follow{}
+	if f := s.Request.Follow; f != nil {
+		follow = seed.Follow{Cluster: f.Cluster, UID: f.ClusterUID, ClusterID: f.ClusterID, Only: f.OnlyClusterID}
+	}
 	return seed.Request{
+		Follow:       follow,
 		Source:       s.Request.Source,
 		SignedURL:    s.Request.SignedURL,
 		SHA256:       s.Request.SHA256,

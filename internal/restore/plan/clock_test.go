@@ -61,6 +61,9 @@ var storedTimes = map[string]string{
 	"SignedURL.ExpirationTime":      "for people; the time of the renewal is compared with it",
 	"SignedURL.RenewalTime":         "the renewal is due",
 	"Prefixes.Time":                 "the wait for the safety snapshot is over",
+	"Follow.Time":                   "for people only",
+	"Follow.UpdateTime":             "it was copied from the EtcdCluster, whose operator changes it when it is due",
+	"Follow.Promoted.Time":          "for people only",
 	"SafetySnapshot.Time":           "it is compared with the time for which cluster-operator asks, which it corrects",
 }
 

@@ -19,7 +19,7 @@ func wanted(s state.State) (steps.Verify, steps.Step) {
 	if spec.EtcdBackup != nil {
 		return wantedOfBackup(s, spec.EtcdBackup)
 	}
-	choice := choiceOf(spec.Select)
+	choice := choiceOf(spec)
 	if choice.Folder && s.Cluster != nil {
 		choice.UID = string(s.Cluster.UID)
 	}
@@ -38,7 +38,7 @@ func wantedOfBackup(s state.State, reference *v1beta2.BackupReference) (steps.Ve
 			Failure: true,
 		}
 	}
-	choice := choiceOf(s.Restore.Spec.Select)
+	choice := choiceOf(s.Restore.Spec)
 	choice.Name = reference.Snapshot
 	choice.Folder = choice.Folder || choice.Name != ""
 	found, none := sourceOf(s.Backup.Spec.StorageType, s.Backup.Spec.Storage, "", "storageType of EtcdBackup "+name, true)
@@ -85,7 +85,15 @@ func clusterOf(folder string) string {
 	return path.Join(path.Base(path.Dir(series)), path.Base(series))
 }
 
-func choiceOf(selector *v1beta2.SnapshotSelector) source.Choice {
+func choiceOf(spec v1beta2.EtcdRestoreSpec) source.Choice {
+	selector := spec.Select
+	if spec.Follows() { // the API refuses the other fields of select
+		choice := source.Choice{Folder: true, Follow: true}
+		if selector != nil {
+			choice.ClusterID = selector.ClusterID
+		}
+		return choice
+	}
 	if selector == nil {
 		return source.Choice{}
 	}

@@ -17,7 +17,7 @@ func Ahead(all []v1beta2.EtcdRestore, cluster *v1beta2.EtcdCluster, mine *v1beta
 	for _, other := range all {
 		// cluster-operator starts verified restores only, so a restore that is not verified delays no other.
 		waits := other.Spec.EtcdCluster.Name == cluster.Name && other.Status.CompletionTime == nil &&
-			other.DeletionTimestamp.IsZero() && other.Status.Snapshot != nil && other.Status.Source != nil
+			other.DeletionTimestamp.IsZero() && other.Status.Snapshot != nil && other.Status.HasSource()
 		if waits || other.UID == mine.UID {
 			queue = append(queue, other)
 		}

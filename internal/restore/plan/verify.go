@@ -80,7 +80,7 @@ func accept(s state.State, wanted steps.Verify) steps.Step {
 	}
 	return steps.Accept{
 		Source: s.Proof.Source, ChosenBecause: s.Proof.ChosenBecause, Snapshot: s.Proof.Snapshot, Point: s.Proof.Point,
-		SignedURL: s.Proof.SignedURL, Keys: s.Proof.Keys,
+		SignedURL: s.Proof.SignedURL, Keys: s.Proof.Keys, Follow: s.Proof.Follow,
 	}
 }
 

@@ -92,6 +92,9 @@ func (s State) source() v1beta2.RestoreSource {
 	if s.OfPrefixes() {
 		return *s.Restore.Status.Prefixes.Source
 	}
+	if s.Restore.Status.Follow != nil {
+		return s.Restore.Status.Follow.Source
+	}
 	return *s.Restore.Status.Source
 }
 

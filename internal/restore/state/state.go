@@ -51,7 +51,7 @@ func (s State) Proven() bool {
 	if s.OfPrefixes() {
 		return s.Restore.Status.Snapshot != nil && s.Restore.Status.Prefixes != nil && s.Restore.Status.Prefixes.Source != nil
 	}
-	return s.Restore.Status.Snapshot != nil && s.Restore.Status.Source != nil
+	return s.Restore.Status.Snapshot != nil && s.Restore.Status.HasSource()
 }
 
 // Progress returns what the cluster reports about this restore, and nil if it has not started it.

@@ -90,6 +90,8 @@ type Proof struct {
 	Base v1beta2.Snapshot
 	// Keys is the comparison of the keys below prefixes. It is nil if the whole cluster is restored.
 	Keys *v1beta2.PrefixesStatus
+	// Follow is the archive that a standby follows. It is nil for any other restore.
+	Follow *v1beta2.RestoreFollowStatus
 	// Format is the etcd version of the Snapshot's format. Its minor version decides which etcd can read it.
 	Format string
 	// SignedURL is how the seed reads Source. It is nil if the seed opens the store with the same Secret.

@@ -131,7 +131,7 @@ func (r report) identities() string {
 		return own + " The seed reads it by a signed URL in the Secret " + url.SecretName + "."
 	case url != nil:
 		return own + asMember + planning.Sentence(" restore-operator could not sign a URL for it: ", url.Message)
-	case r.status.Source != nil && r.status.Source.Secret == "":
+	case r.status.Source != nil && r.status.Source.Secret == "", r.status.Follow != nil && r.status.Follow.Source.Secret == "":
 		return own + asMember
 	}
 	return ""
@@ -147,6 +147,9 @@ func (r report) cluster(c v1beta2.ClusterRestoreStatus) {
 	r.status.ClusterIDBefore, r.status.ClusterID = c.ClusterIDBefore, c.ClusterID
 	r.status.RestoredRevision, r.status.Percent = c.Revision, c.Percent
 	r.status.UnsavedRevisions = c.UnsavedRevisions
+	if c.Follow != nil && r.status.Follow != nil {
+		r.status.Follow.FollowStatus = *c.Follow.DeepCopy()
+	}
 }
 
 func (r report) set(kind string, is bool, reason, message string) {

@@ -26,7 +26,9 @@ func New(s state.State, step steps.Step, err error) v1beta2.EtcdRestoreStatus {
 	if status.StartTime == nil {
 		status.StartTime = &now
 	}
-	report{status: &status, generation: s.Restore.Generation, now: now}.step(s, step)
+	r := report{status: &status, generation: s.Restore.Generation, now: now}
+	r.step(s, step)
+	r.following(s)
 	return status
 }
 
@@ -94,6 +96,9 @@ func (r report) accepted(s state.State, step steps.Accept, d planning.Descriptio
 		r.comparedKeys(step.Keys, &step.Source)
 	} else {
 		r.status.Source, r.status.SignedURL = &step.Source, step.SignedURL
+		if step.Follow != nil { // an earlier version of cluster-operator would restore a source once
+			r.status.Follow, r.status.Source = step.Follow.DeepCopy(), nil
+		}
 	}
 	r.status.Reason = ""
 	if cluster := s.Progress(); cluster != nil {

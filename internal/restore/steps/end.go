@@ -38,14 +38,18 @@ func (f Follow) Describe(s state.State) planning.Description {
 	if message == "" {
 		message = fmt.Sprintf("EtcdCluster %s is at step %s of the restore.", s.Restore.Spec.EtcdCluster.Name, f.Cluster.Step)
 	}
-	return s.Announced(corev1.EventTypeNormal, planning.Description{Reason: string(f.Cluster.Step), Message: message})
+	reason := string(f.Cluster.Step)
+	if state.Following(f.Cluster) {
+		reason = v1beta2.ReasonFollowing
+	}
+	return s.Announced(corev1.EventTypeNormal, planning.Description{Reason: reason, Message: message})
 }
 
 func (c Complete) Describe(s state.State) planning.Description {
 	return s.Announced(corev1.EventTypeNormal, planning.Description{
 		Reason: v1beta2.ReasonComplete,
 		Message: fmt.Sprintf("EtcdCluster %s is restored and has all of its members. Its etcd cluster has the ID %s and revision %d.",
-			s.Restore.Spec.EtcdCluster.Name, c.Cluster.ClusterID, c.Cluster.Revision),
+			s.Restore.Spec.EtcdCluster.Name, c.Cluster.ClusterID, c.Cluster.Revision) + state.PromotedSentence(c.Cluster),
 	})
 }
 

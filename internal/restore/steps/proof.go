@@ -90,6 +90,8 @@ type (
 		SignedURL *v1beta2.SignedURLStatus
 		// Keys is the comparison of the keys below prefixes. It is nil if the whole cluster is restored.
 		Keys *v1beta2.PrefixesStatus
+		// Follow is the archive that a standby follows. It is nil for any other restore.
+		Follow *v1beta2.RestoreFollowStatus
 	}
 )
 
@@ -117,6 +119,12 @@ func (a Accept) Describe(s state.State) planning.Description {
 		return s.Announced(corev1.EventTypeNormal, planning.Description{
 			Reason:  v1beta2.ReasonVerified,
 			Message: fmt.Sprintf("The snapshot is verified. Its keys below %s are compared with EtcdCluster %s: %s.", s.Prefixes(), s.Restore.Spec.EtcdCluster.Name, state.Differences(*a.Keys)),
+		})
+	}
+	if a.Follow != nil {
+		return s.Announced(corev1.EventTypeNormal, planning.Description{
+			Reason:  v1beta2.ReasonVerified,
+			Message: "The snapshot is verified. EtcdCluster " + s.Restore.Spec.EtcdCluster.Name + " can begin with it, and follow the continuous archive of " + a.Follow.Cluster + ".",
 		})
 	}
 	return s.Announced(corev1.EventTypeNormal, planning.Description{

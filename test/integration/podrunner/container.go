@@ -206,8 +206,7 @@ func (p *pod) expander(container corev1.Container) (*strings.Replacer, error) {
 				return nil, err
 			}
 		}
-		key := strings.TrimSuffix(strings.TrimPrefix(variable.ValueFrom.FieldRef.FieldPath, "metadata.annotations['"), "']")
-		pairs = append(pairs, "$("+variable.Name+")", live.Annotations[key])
+		pairs = append(pairs, "$("+variable.Name+")", live.Annotations[annotationOf(variable.ValueFrom.FieldRef)])
 	}
 	return strings.NewReplacer(pairs...), nil
 }
@@ -240,6 +239,8 @@ func (p *pod) volume(name string) (string, error) {
 			return own, p.writeSecret(own, volume.Secret.SecretName)
 		case volume.Projected != nil:
 			return own, p.writeProjected(own, volume.Projected)
+		case volume.DownwardAPI != nil:
+			return own, p.writeAnnotations(own, volume.DownwardAPI)
 		}
 	}
 	return "", fmt.Errorf("volume %s does not exist or has a type that podrunner does not support", name)
@@ -278,6 +279,25 @@ func (p *pod) writeProjected(dir string, volume *corev1.ProjectedVolumeSource) e
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// writeAnnotations writes annotations of the Pod into files.
+func (p *pod) writeAnnotations(dir string, volume *corev1.DownwardAPIVolumeSource) error {
+	var live corev1.Pod
+	if err := p.runner.client.Get(p.ctx, client.ObjectKeyFromObject(p.status.object), &live); err != nil {
+		return err
+	}
+	errs := []error{os.MkdirAll(dir, 0o700)}
+	for _, item := range volume.Items {
+		file := filepath.Join(dir, item.Path)
+		errs = append(errs, os.WriteFile(file+".new", []byte(live.Annotations[annotationOf(item.FieldRef)]), 0o600), os.Rename(file+".new", file))
+	}
+	return errors.Join(errs...)
+}
+
+// annotationOf returns the annotation that a field names.
+func annotationOf(field *corev1.ObjectFieldSelector) string {
+	return strings.TrimSuffix(strings.TrimPrefix(field.FieldPath, "metadata.annotations['"), "']")
 }
 
 func environment(container corev1.Container) []string {

@@ -49,10 +49,10 @@ func (p *pod) observe(object *corev1.Pod) {
 	})
 }
 
-// reread updates the files of the Pod's Secrets. It keeps the files of a deleted Secret.
+// reread updates the files of the Pod's Secrets and annotations. It keeps the files of a deleted Secret.
 func (p *pod) reread() {
 	for _, volume := range p.spec.Volumes {
-		if volume.Secret == nil && volume.Projected == nil {
+		if volume.Secret == nil && volume.Projected == nil && volume.DownwardAPI == nil {
 			continue
 		}
 		if _, err := p.volume(volume.Name); err != nil && p.ctx.Err() == nil {

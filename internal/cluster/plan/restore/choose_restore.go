@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
@@ -49,7 +50,7 @@ func open(s *state.State, restore *v1beta2.EtcdRestore) bool {
 
 // Verified returns whether restore-operator has verified an EtcdRestore.
 func Verified(restore *v1beta2.EtcdRestore) bool {
-	return isTrue(restore, v1beta2.ConditionVerified) && restore.Status.Snapshot != nil && restore.Status.Source != nil
+	return isTrue(restore, v1beta2.ConditionVerified) && restore.Status.Snapshot != nil && restore.Status.HasSource()
 }
 
 // Ended returns whether an EtcdRestore has failed or is complete.
@@ -84,7 +85,7 @@ func requestOf(restore *v1beta2.EtcdRestore) *state.RestoreRequest {
 		Archived:       restore.Status.ArchivedRevision,
 		Name:           restore.Name,
 		UID:            restore.UID,
-		Source:         *restore.Status.Source,
+		Source:         ptr.Deref(restore.Status.Source, v1beta2.RestoreSource{}),
 		SHA256:         restore.Status.Snapshot.SHA256,
 		Size:           restore.Status.Snapshot.Size,
 		PlainSize:      restore.Status.Snapshot.PlainSize,
@@ -93,6 +94,10 @@ func requestOf(restore *v1beta2.EtcdRestore) *state.RestoreRequest {
 		SpecHash:       restore.Spec.Hash(),
 		Created:        restore.CreationTimestamp,
 		StorageVersion: restore.Status.Snapshot.StorageVersion,
+	}
+	if f := restore.Status.Follow; f != nil {
+		request.Source = f.Source
+		request.Follow = &state.FollowRequest{Cluster: f.Cluster, ClusterUID: f.ClusterUID, ClusterID: f.ClusterID, OnlyClusterID: f.OnlyClusterID, Promote: f.Promote}
 	}
 	if request.Saved != nil {
 		request.SavedFor = request.Saved.Time.Time

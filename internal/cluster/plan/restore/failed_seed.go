@@ -77,6 +77,8 @@ func seedStuck(s state.State, seed state.Member) string {
 		return planning.Sentence(fmt.Sprintf("Seed %s has not started for %s: ", seed.Name, grace), seed.PodMessage)
 	case seed.Pod == state.PodRunning && !ready && seed.Seed != nil && !seed.Seed.DoneAt.IsZero() && s.Now.Sub(seed.Seed.DoneAt) > state.StartGrace && state.UnreadyFor(s, seed, state.StartGrace):
 		return planning.Sentence(fmt.Sprintf("Seed %s was restored, but has not served for %s: ", seed.Name, state.StartGrace), seed.Cause())
+	case isStandby(s):
+		// It may follow for months, and is promoted with all of its data.
 	case (seed.Pod == state.PodStarting || seed.Pod == state.PodRunning) && !ready && state.UnreadyFor(s, seed, seedLimit(s)):
 		return fmt.Sprintf("Seed %s has not become ready for %s. That is too long for this snapshot.", seed.Name, seedLimit(s))
 	}

@@ -36,7 +36,12 @@ func Restore(s state.State) steps.Step {
 	for _, m := range s.Members {
 		last = max(last, m.Incarnation)
 	}
+	var follow *v1beta2.FollowStatus
+	if s.Request.Follow != nil {
+		follow = &v1beta2.FollowStatus{}
+	}
 	return steps.BeginRestore{Restore: v1beta2.ClusterRestoreStatus{
+		Follow:          follow,
 		Name:            s.Request.Name,
 		UID:             s.Request.UID,
 		CreationTime:    s.Request.CreationTime(),

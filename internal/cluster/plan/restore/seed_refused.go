@@ -55,7 +55,7 @@ func seedRefusal(s state.State, why string, retry time.Duration) steps.Step {
 	switch {
 	case s.Switching() && OldMayContinue(s) && state.Cancelled(s):
 		return steps.FailRestore{Message: planning.Sentence(state.NotRequested(s)+" "+refused+": ", why) + unchanged}
-	case oldDataLost(s), s.Switching() && !OldMayContinue(s):
+	case oldDataLost(s), isStandby(s), s.Switching() && !OldMayContinue(s):
 		return steps.Wait{
 			Reason: v1beta2.ReasonPodRefused, Stalled: true, Requeue: retry,
 			Message: planning.Sentence(refused+": ", why) + " " + clients + correct + fmt.Sprintf(" The operator tries again every %s.", retry),

@@ -12,15 +12,9 @@ import (
 )
 
 func seeding(s state.State) steps.Step {
-	if !s.Requested() {
-		return steps.FailRestore{Message: state.NotRequested(s) + " The seed had not taken over" + unchanged(s) + useAnotherName(s)}
-	}
 	seed, _ := state.SeedMember(s)
-	if step := restartSeedForCA(s, seed); step != nil {
+	if step := interrupted(s, seed); step != nil {
 		return step
-	}
-	if why := seedStuck(s, seed); why != "" {
-		return steps.FailRestore{Message: why + " The operator removes the seed. The cluster was not changed."}
 	}
 	switch {
 	case seed.Pod == state.PodDeleting || (seed.Pod == state.PodNone && seed.Volume == state.VolumeDeleting):
@@ -31,14 +25,16 @@ func seeding(s state.State) steps.Step {
 		return waits.NoStorageClass()
 	case seed.Pod == state.PodNone:
 		return steps.CreateMember{Name: seed.Name, Incarnation: s.Restore.Incarnation, Start: state.StartSeed}
-	case seed.SeedFailed():
+	case seed.SeedFailed() && !isStandby(s):
 		return steps.FailRestore{Message: planning.Sentence("The seed could not be restored: ", seed.Seed.Message) + " The cluster was not changed."}
 	case seed.Pod == state.PodBlocked:
 		return steps.Wait{Reason: seed.PodReason, Message: planning.Sentence("Seed "+seed.Name+" does not run: ", seed.PodMessage) + " The members continue to serve.", Stalled: true}
 	case seed.Refusal != etcd.NotRefused:
 		return saveBeforeRefusal(s, seed)
+	case promoteStandby(s, seed) != nil:
+		return promoteStandby(s, seed)
 	case !seed.Serving || !seed.PodReady:
-		return waitForSeed(s, seed)
+		return waitForSeedOrStandby(s, seed)
 	}
 	if step := beforeSwitch(s, seed); step != nil {
 		return step
@@ -46,9 +42,28 @@ func seeding(s state.State) steps.Step {
 	return steps.BeginSwitch{ClusterID: seed.ClusterID.String(), Revision: seed.Revision}
 }
 
+// interrupted returns what ends the work on a seed, or holds it up; nil for nothing.
+func interrupted(s state.State, seed state.Member) steps.Step {
+	if step := standbyHeld(s, seed); step != nil {
+		return step
+	}
+	if !s.Requested() {
+		return steps.FailRestore{Message: state.NotRequested(s) + " The seed had not taken over" + unchanged(s) + useAnotherName(s)}
+	}
+	if step := restartSeedForCA(s, seed); step != nil {
+		return step
+	}
+	if why := seedStuck(s, seed); why != "" {
+		return steps.FailRestore{Message: why + " The operator removes the seed. The cluster was not changed."}
+	}
+	return nil
+}
+
 // beforeSwitch returns what must happen before a seed that serves may take over; nil for nothing.
 func beforeSwitch(s state.State, seed state.Member) steps.Step {
-	if why := seedBehind(s, seed); why != "" {
+	if why := seedBehind(s, seed); why != "" && isStandby(s) {
+		return steps.Wait{Reason: v1beta2.ReasonRestoring, Stalled: true, Message: why + " The operator keeps the standby."}
+	} else if why != "" {
 		return steps.FailRestore{Message: why + " The cluster was not changed."}
 	}
 	if why := heldUp(s); why != "" {

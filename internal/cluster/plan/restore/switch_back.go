@@ -27,6 +27,9 @@ func heldUp(s state.State) string {
 
 // OldMayContinue reports whether enough of the old voters have their data for a quorum. A cluster that has never formed has no data.
 func OldMayContinue(s state.State) bool {
+	if isStandby(s) && !s.Formed() { // it may be the last copy of the data
+		return false
+	}
 	return !s.Formed() || len(oldHolders(s)) >= etcd.Quorum(max(1, state.OldVoters(s)))
 }
 

@@ -166,8 +166,18 @@ type RestoreRequest struct {
 	Saved  *v1beta2.SafetySnapshotStatus
 	// SavedFor is the time of Saved as it is stored. It tells which request it answers, so it is not corrected.
 	SavedFor time.Time
+	// Follow is the archive that a standby follows; nil for any other restore. Source is its folder then.
+	Follow *FollowRequest
 	// Archived is the newest revision of the old cluster that a continuous archive has, as restore-operator reports it; 0 for none.
 	Archived int64
+}
+
+// FollowRequest names the cluster whose archive a standby follows.
+type FollowRequest struct {
+	// Cluster is the source, as "<namespace>/<name>". The others distinguish it from clusters with the same name.
+	Cluster, ClusterUID, ClusterID, OnlyClusterID string
+	// Promote is set once the standby is to become the cluster.
+	Promote v1beta2.FollowPromotion
 }
 
 // Services says how the two Services stand.
@@ -239,6 +249,12 @@ type Seed struct {
 	Message string
 	// Percent that the run under way says it has done.
 	Percent int32
+	// Following is how far the run under way says that a standby is; nil if it does not say so. UpdateTime, Promote and Promoted are not set.
+	Following *v1beta2.FollowStatus
+	// Promoting: the Pod says to the standby that it is to become the cluster.
+	Promoting bool
+	// Promoted is what a standby had at its promotion; nil before.
+	Promoted *v1beta2.PromotedStatus
 	// DoneAt is when the data was complete; zero before.
 	DoneAt time.Time
 }

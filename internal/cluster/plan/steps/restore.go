@@ -20,6 +20,21 @@ func (step BeginRestore) describe(state.State) planning.Description {
 	}, "RestoreStarted", cluster)
 }
 
+// PromoteStandby tells a standby to become the cluster.
+type PromoteStandby struct{ Name string }
+
+func (step PromoteStandby) describe(s state.State) planning.Description {
+	source := ""
+	if s.Request != nil && s.Request.Follow != nil {
+		source = " of " + s.Request.Follow.Cluster
+	}
+	return announced(planning.Description{
+		Reason:  v1beta2.ReasonRestoring,
+		Message: "Standby " + step.Name + " is being promoted. Writes" + source + " that are not in the archive yet are lost.",
+		Requeue: state.RequeueSoon,
+	}, "StandbyPromoting", cluster)
+}
+
 // FailRestore records that the seed failed. The old cluster was not changed.
 type FailRestore struct{ Message string }
 

@@ -14,7 +14,7 @@ import (
 func Irreversible(s state.State, step Step) bool {
 	switch step := step.(type) {
 	case RemoveMember, DeleteVolume, StopMembers, DeletePod, BeginSwitch, ReturnToSeeding, AdoptSeed, CreateVolumes, CreateMembers, RestoreLabels,
-		AddLearner, PromoteLearner, MoveLeader, CompactHistory, FenceWrites, UnfenceWrites, ChangeAccounts:
+		AddLearner, PromoteLearner, MoveLeader, CompactHistory, PromoteStandby, FenceWrites, UnfenceWrites, ChangeAccounts:
 		return true
 	case KeepVolume:
 		return !step.Keep

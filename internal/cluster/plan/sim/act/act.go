@@ -47,6 +47,10 @@ func Act(w *world.World, s state.State, step steps.Step) error {
 		if p := w.Pod(step.Name); p != nil {
 			p.Guarded = true
 		}
+	case steps.PromoteStandby:
+		if p := w.Pod(step.Name); p != nil {
+			p.Promoting = true
+		}
 	case steps.AddToService:
 		expose(w, step.Name, true)
 	case steps.RemoveFromService:

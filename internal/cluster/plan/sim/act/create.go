@@ -39,6 +39,8 @@ func create(w *world.World, s state.State, step steps.CreateMember) {
 		p.Peers = state.InitialNames(s, step.Incarnation, step.InitialSize)
 	case step.Start == state.StartSeed && s.Request != nil:
 		p.Restore, p.Bump = s.Request.UID, restore.SeedRevisionBump(s)
+		asked := s.Request.Follow != nil && s.Request.Follow.Promote != ""
+		p.Promoting = asked || s.Restore != nil && s.Restore.Follow != nil && s.Restore.Follow.Promote != ""
 	case step.Waits:
 		p.Waits = true
 	case step.Start == state.StartJoin:

@@ -31,6 +31,7 @@ func Step(w *world.World, step steps.Step) {
 	case steps.StopMembers:
 		checkHandover(w)
 	case steps.DeleteVolume:
+		checkStandby(w, step.Name)
 		checkDelete(w, l, step.Name)
 		checkOutlived(w, step.Name)
 	case steps.SetAsideVolume:
@@ -52,6 +53,8 @@ func Step(w *world.World, step steps.Step) {
 		checkFencedWait(w, l, step)
 	case steps.UnfenceWrites:
 		checkUnfence(w, l)
+	case steps.PromoteStandby:
+		checkPromotion(w, step.Name)
 	case steps.AdoptSeed:
 		checkAdopt(w, step)
 	}

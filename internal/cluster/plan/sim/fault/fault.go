@@ -107,6 +107,8 @@ func Repair(w *world.World) {
 	for i := range w.Restores {
 		r := &w.Restores[i]
 		r.Deleted = r.Deleted || !r.Verified || r.Failed
+		r.Promote = r.Follow // a person asks for it in the end
+		r.Deleted = r.Deleted || r.Follow && r.Seed == world.FateNever
 		if r.Seed == world.FateRetry {
 			r.Seed = world.FateGood
 		}

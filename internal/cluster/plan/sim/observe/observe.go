@@ -83,8 +83,17 @@ func observeRestores(w *world.World, s *state.State) {
 			s.RestorePending = string(r.UID)
 		}
 		underWay := s.Restore != nil && s.Restore.UID == r.UID
+		if r.Follow && !underWay && s.ClusterID != "" {
+			continue // RefuseRestore
+		}
 		if r.Verified && !r.Failed && (s.Request == nil || underWay) {
 			s.Request = &state.RestoreRequest{Name: string(r.UID), UID: r.UID, Revision: r.Revision, RevisionBump: world.RevisionBump}
+			if r.Follow {
+				s.Request.Source.Secret, s.Request.Follow = "store", &state.FollowRequest{Cluster: "ns/source"}
+			}
+			if r.Promote {
+				s.Request.Follow.Promote = v1beta2.FollowPromoteNow
+			}
 			if r.Exact {
 				s.Request.Safety, s.Request.Saved = v1beta2.SafetySnapshotExact, r.SafetyStatus()
 				s.Request.SavedFor = r.SavedFor

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/sim/world"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
@@ -38,7 +39,10 @@ func observePod(w *world.World, p *world.Pod, m *state.Member) {
 	m.NodeSilent = p.Stuck
 	m.Zone = fmt.Sprintf("zone-%d", p.Zone)
 	if p.Start == state.StartSeed {
-		m.Seed = &state.Seed{Failures: p.Failures, Hopeless: p.Hopeless, Message: "what the init container said"}
+		m.Seed = &state.Seed{Failures: p.Failures, Hopeless: p.Hopeless, Message: "what the init container said", Promoting: p.Promoting}
+		if w.Follows(p) {
+			m.Seed.Following = &v1beta2.FollowStatus{Revision: w.RestoreOf(p).Revision}
+		}
 	}
 	if d := w.Running(p); d != nil {
 		m.Corrupt = d.Corrupt && p.State == state.PodBlocked && p.Placed

@@ -35,6 +35,8 @@ type Restore struct {
 	Saver     Saver
 	SavedUpTo int64
 	SavedFor  time.Time
+	// Follow: its seed is a standby. Promote: a person has asked for the promotion.
+	Follow, Promote bool
 }
 
 // RevisionBump of every EtcdRestore: more than a world writes.

@@ -116,3 +116,19 @@ func (w *World) ConsentedTo(e Entry) bool {
 
 // At is the time of a second of this world.
 func (w *World) At(second int) time.Time { return Epoch.Add(time.Duration(second) * time.Second) }
+
+// Follows reports whether a standby that was not promoted runs in a Pod.
+func (w *World) Follows(p *Pod) bool {
+	r := w.RestoreOf(p)
+	return r != nil && r.Follow && !p.Promoting && w.Running(p) == nil
+}
+
+// RestoreOf returns the EtcdRestore whose seed runs in a Pod; nil if there is none.
+func (w *World) RestoreOf(p *Pod) *Restore {
+	for i := range w.Restores {
+		if p.Restore != "" && w.Restores[i].UID == p.Restore {
+			return &w.Restores[i]
+		}
+	}
+	return nil
+}

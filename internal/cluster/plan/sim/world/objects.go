@@ -81,7 +81,9 @@ type Pod struct {
 	// Guarded: it starts only with data, whatever Start says.
 	Guarded bool
 	// Waits: it starts etcd only after it is released. AddressSince is since when it has an address; 0 without one.
-	Waits        bool
+	Waits bool
+	// Promoting: it says to the standby in it that it is to become the cluster.
+	Promoting    bool
 	AddressSince int
 	// Resources that it has, and how far a change of them is.
 	Resources int

@@ -1,0 +1,107 @@
+package restore
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/waits"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
+
+// A standby is a seed that follows an archive until it is promoted. Until then, the restore is in the step Seeding:
+//
+//	 source        serve ── archive ──────────────────────── (lost, or stopped by a person)
+//	 seed                 follow ───────────────────▶ promote ── start ── prove │ serve ── grow to size ──▶ complete
+//	 step          │ Seeding                                                    │ Switching │ Growing │ Complete
+//
+// The standby may be the last copy of the data, so nothing but the deletion of its EtcdRestore removes it.
+
+const (
+	// followInterval is how often a standby is asked how far it is.
+	followInterval = v1beta2.FollowUpdateInterval
+	// followerSilent is how long a standby may not answer.
+	followerSilent = 5 * time.Minute
+	// noLimit is for a wait that only a person ends.
+	noLimit = time.Duration(math.MaxInt64 / 4)
+)
+
+// isStandby reports whether the restore under way is that of a standby, promoted or not.
+func isStandby(s state.State) bool {
+	return s.Restore != nil && s.Restore.Follow != nil
+}
+
+// promoting reports whether a standby is to become the cluster, or was told so.
+func promoting(s state.State, seed state.Member) bool {
+	return s.Restore.Follow.Promote != "" || s.Request != nil && s.Request.Follow != nil && s.Request.Follow.Promote != "" || seed.Seed != nil && seed.Seed.Promoting
+}
+
+// standbyHeld returns what keeps a standby from its next step that a person must correct. Any other restore fails instead, and its seed is removed.
+func standbyHeld(s state.State, seed state.Member) steps.Step {
+	if !isStandby(s) {
+		return nil
+	}
+	stalled := func(message string) steps.Step {
+		return steps.Wait{Reason: v1beta2.ReasonFollowing, Stalled: true, Message: message + " The operator keeps the standby. To remove it, delete the EtcdRestore."}
+	}
+	switch {
+	case s.RestoreUnverified && !s.Requested():
+		return stalled(state.NotRequested(s) + " The standby is neither promoted nor removed until restore-operator has verified the EtcdRestore again.")
+	case !s.Requested():
+		return nil
+	case seed.Pod == state.PodNone && s.Request.Source.Secret == "" && s.PodPolicy().ServiceAccountName == "":
+		return steps.Wait{Reason: v1beta2.ReasonFollowNeedsCredentials, Stalled: true, Message: "The standby reads the archive for as long as it follows, and has no identity for that. " +
+			"Set spec.pod.serviceAccountName of the EtcdCluster to a ServiceAccount with the right to list and read the store, or delete the EtcdRestore and create it again with a Secret."}
+	case seed.SeedFailed() && seed.Seed.Hopeless:
+		return stalled(planning.Sentence("Standby "+seed.Name+" cannot continue: ", seed.Seed.Message))
+	}
+	if why := seedStuck(s, seed); why != "" {
+		return stalled(why)
+	}
+	return nil
+}
+
+// promoteStandby tells a standby to become the cluster, if its EtcdRestore asks for that.
+func promoteStandby(s state.State, seed state.Member) steps.Step {
+	if !isStandby(s) || seed.Pod == state.PodNone || seed.Seed == nil || seed.Seed.Promoting || !seed.Seed.DoneAt.IsZero() || !promoting(s, seed) {
+		return nil
+	}
+	return steps.PromoteStandby{Name: seed.Name}
+}
+
+// waitForStandby waits while a standby follows, or until it is promoted.
+func waitForStandby(s state.State, seed state.Member) steps.Step {
+	of, ended := s.Request.Follow.Cluster, ""
+	if seed.Seed != nil && seed.Seed.Message != "" {
+		ended = planning.Sentence(" Its process ended before: ", seed.Seed.Message)
+	}
+	advice := "Read the log of its init container: kubectl logs " + seed.Name + " --all-containers."
+	switch {
+	case promoting(s, seed):
+		return steps.Wait{
+			Reason: v1beta2.ReasonRestoring, Message: "Standby " + seed.Name + " is being promoted. It serves when it has all that the archive of " + of + " has in the store." + ended,
+			Limit: state.SlowWaitLimit, Progress: s.Restore.Follow.Revision, Advice: advice,
+		}
+	case seed.Seed == nil || seed.Seed.Following == nil:
+		message := "Standby " + seed.Name + ", which follows the archive of " + of + ", does not answer."
+		return steps.Wait{Reason: v1beta2.ReasonFollowing, Message: message + ended, Requeue: followInterval, Limit: followerSilent, Overdue: v1beta2.ReasonFollowerSilent, Advice: advice}
+	}
+	return steps.Wait{
+		Reason: v1beta2.ReasonFollowing, Requeue: followInterval, Limit: noLimit,
+		Message: fmt.Sprintf("Standby %s follows the archive of %s, and serves no client until it is promoted. status.restore.follow says how far it is. To promote it, set spec.follow.promote of EtcdRestore %s.", seed.Name, of, s.Restore.Name),
+	}
+}
+
+// waitForSeedOrStandby waits until a seed serves.
+func waitForSeedOrStandby(s state.State, seed state.Member) steps.Step {
+	if !isStandby(s) || s.Request.Follow == nil || seed.Seed != nil && !seed.Seed.DoneAt.IsZero() {
+		return waitForSeed(s, seed)
+	}
+	if wait := waits.WaitForAttempt(s, []state.Member{seed}); wait != nil {
+		return wait
+	}
+	return waitForStandby(s, seed)
+}

@@ -1,0 +1,156 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+)
+
+// askedToFollow: EtcdRestore back is verified, and makes a standby of a new cluster.
+func askedToFollow(s *state.State) {
+	asked(s)
+	s.Request.Source.Secret = "store"
+	s.Request.Follow = &state.FollowRequest{Cluster: "ns/source"}
+}
+
+// standsBy: the standby is under way.
+func standsBy(s *state.State) {
+	askedToFollow(s)
+	restored(v1beta2.RestoreSeeding)(s)
+	s.Restore.Follow = &v1beta2.FollowStatus{}
+}
+
+func askedToPromote(s *state.State) { s.Request.Follow.Promote = v1beta2.FollowPromoteNow }
+
+// following: the standby answers that it is up to date.
+func following(m *state.Member) {
+	m.Pod, m.Volume, m.Start = state.PodStarting, state.VolumePresent, state.StartSeed
+	m.Seed = &state.Seed{Following: &v1beta2.FollowStatus{Timeline: 1, Revision: 70, LagSeconds: ptr.To[int64](3)}}
+}
+
+// overMonths: the Pod has not been ready for a month, because etcd does not run in it.
+func overMonths(m *state.Member) { m.UnreadySince = noon.Add(-30 * 24 * time.Hour) }
+
+func TestAStandbyFollowsUntilAPersonPromotesIt(t *testing.T) {
+	for name, test := range map[string]struct {
+		state state.State
+		want  steps.Step
+	}{
+		"it begins": {stateWith(standsBy), steps.CreateMember{Name: seedName, Incarnation: 2, Start: state.StartSeed}},
+		"without an identity": {stateWith(standsBy, func(s *state.State) { s.Request.Source.Secret = "" }),
+			steps.Wait{Reason: v1beta2.ReasonFollowNeedsCredentials, Stalled: true}},
+		"it follows":          {stateWith(standsBy, aSeed(following)), steps.Wait{Reason: v1beta2.ReasonFollowing}},
+		"it follows for long": {stateWith(standsBy, aSeed(following, overMonths)), steps.Wait{Reason: v1beta2.ReasonFollowing}},
+		"its process was restarted many times": {stateWith(standsBy, aSeed(following, func(m *state.Member) { m.Seed.Failures = 9 })),
+			steps.Wait{Reason: v1beta2.ReasonFollowing}},
+		"it does not answer": {stateWith(standsBy, aSeed(following, func(m *state.Member) { m.Seed.Following = nil })),
+			steps.Wait{Reason: v1beta2.ReasonFollowing, Overdue: v1beta2.ReasonFollowerSilent, Limit: 5 * time.Minute}},
+		"it cannot continue": {stateWith(standsBy, aSeed(following, func(m *state.Member) { m.Seed.Hopeless = true })),
+			steps.Wait{Reason: v1beta2.ReasonFollowing, Stalled: true}},
+		"the status of its EtcdRestore was lost": {stateWith(standsBy, aSeed(following), func(s *state.State) { s.Request, s.RestoreUnverified = nil, true }),
+			steps.Wait{Reason: v1beta2.ReasonFollowing, Stalled: true}},
+		"a person promotes it":        {stateWith(standsBy, askedToPromote, aSeed(following, overMonths)), steps.PromoteStandby{Name: seedName}},
+		"and it does not answer":      {stateWith(standsBy, askedToPromote, aSeed(following, overMonths, func(m *state.Member) { m.Seed.Following = nil })), steps.PromoteStandby{Name: seedName}},
+		"it was told":                 {stateWith(standsBy, askedToPromote, aSeed(following, overMonths, func(m *state.Member) { m.Seed.Promoting = true })), steps.Wait{Reason: v1beta2.ReasonRestoring}},
+		"its Pod is gone":             {stateWith(standsBy, askedToPromote, aSeed(func(m *state.Member) { m.Volume = state.VolumePresent })), steps.CreateMember{Name: seedName, Incarnation: 2, Start: state.StartSeed}},
+		"its node is lost":            {stateWith(standsBy, aSeed(following, func(m *state.Member) { m.Pod, m.GoneBy = state.PodDeleting, noon.Add(-time.Hour) })), steps.Wait{Stalled: true, Reason: v1beta2.ReasonFollowing}},
+		"its EtcdRestore was deleted": {stateWith(standsBy, aSeed(following), func(s *state.State) { s.Request = nil }), steps.FailRestore{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := restore.Restore(test.state)
+			if wait, is := got.(steps.Wait); is {
+				want, waits := test.want.(steps.Wait)
+				if !waits || wait.Reason != want.Reason || wait.Stalled != want.Stalled || want.Overdue != wait.Overdue || want.Limit > 0 && want.Limit != wait.Limit {
+					t.Errorf("got %+v, want %+v", got, test.want)
+				}
+				if !wait.Stalled && wait.Overdue == "" && wait.Reason == v1beta2.ReasonFollowing && wait.Bound() < 10*365*24*time.Hour {
+					t.Errorf("a standby counts as stalled after %s", wait.Bound())
+				}
+				return
+			}
+			if _, fails := test.want.(steps.FailRestore); fails {
+				if _, is := got.(steps.FailRestore); !is {
+					t.Errorf("got %+v, want a FailRestore", got)
+				}
+				return
+			}
+			if got != test.want {
+				t.Errorf("got %+v, want %+v", got, test.want)
+			}
+		})
+	}
+}
+
+// The API server refuses the Pod of a standby whose node was lost. After 15 minutes, any other seed is removed with its volume.
+func TestAStandbyWhosePodIsRefusedKeepsItsVolume(t *testing.T) {
+	s := stateWith(standsBy, aSeed(func(m *state.Member) { m.Volume = state.VolumePresent }))
+	s.Restore.SeedRefusedTime = ptr.To(metav1.NewTime(noon.Add(-time.Hour)))
+	if step := restore.RefuseSeed(&s, "quota", 30*time.Second); !isStalled(step) {
+		t.Errorf("got %+v", step)
+	}
+}
+
+func isStalled(step steps.Step) bool {
+	wait, is := step.(steps.Wait)
+	return is && wait.Stalled
+}
+
+func TestTheStatusOfAStandbyChangesAtMostEveryTenSeconds(t *testing.T) {
+	s := stateWith(standsBy, aSeed(following))
+	step := restore.Restore(s)
+	status := NewStatus(s, step, nil, v1beta2.EtcdClusterStatus{}, 1)
+	first := status.Restore.Follow
+	if first.Revision != 70 || first.Timeline != 1 || *first.LagSeconds != 0 || first.UpdateTime == nil || first.Promote != "" {
+		t.Fatalf("got %+v", first)
+	}
+	after := func(elapsed time.Duration, said v1beta2.FollowStatus) *v1beta2.FollowStatus {
+		next := s
+		next.Now, next.Restore = s.Now.Add(elapsed), status.Restore.DeepCopy()
+		next.Members = append([]state.Member(nil), s.Members...)
+		seed := *s.Members[len(s.Members)-1].Seed
+		seed.Following = &said
+		next.Members[len(next.Members)-1].Seed = &seed
+		return NewStatus(next, step, nil, status, 1).Restore.Follow
+	}
+	said := v1beta2.FollowStatus{Timeline: 1, Revision: 71, LagSeconds: ptr.To[int64](4)}
+	if got := after(3*time.Second, said); got.Revision != 70 {
+		t.Errorf("after 3 s it has revision %d", got.Revision)
+	}
+	if got := after(11*time.Second, said); got.Revision != 71 {
+		t.Errorf("after 11 s it has revision %d", got.Revision)
+	}
+	said.LagSeconds = ptr.To[int64](95)
+	if got := after(3*time.Second, said); got.Revision != 71 || *got.LagSeconds != 60 {
+		t.Errorf("a standby that falls behind is not reported at once: %+v", got)
+	}
+}
+
+func TestTheStatusHasWhatWasPromoted(t *testing.T) {
+	s := stateWith(standsBy, askedToPromote, aSeed(following))
+	status := NewStatus(s, steps.PromoteStandby{Name: seedName}, nil, v1beta2.EtcdClusterStatus{}, 1)
+	if f := status.Restore.Follow; f.Promote != v1beta2.FollowPromoteNow {
+		t.Errorf("the promotion is not recorded: %+v", f)
+	}
+	// The operator was killed before it wrote the status.
+	s = stateWith(standsBy, aSeed(following, func(m *state.Member) {
+		m.Seed.Promoting, m.Seed.Promoted, m.Seed.DoneAt = true, &v1beta2.PromotedStatus{Timeline: 1, Revision: 80}, noon
+	}))
+	status = NewStatus(s, restore.Restore(s), nil, v1beta2.EtcdClusterStatus{}, 1)
+	if f := status.Restore.Follow; f.Promote != v1beta2.FollowPromoteNow || f.Promoted == nil || f.Promoted.Revision != 80 || f.LagSeconds != nil {
+		t.Errorf("got %+v", f)
+	}
+}
+
+func TestAStandbyBeginsWithAFollowStatus(t *testing.T) {
+	begin, is := restore.Restore(stateWith(askedToFollow)).(steps.BeginRestore)
+	if !is || begin.Restore.Follow == nil || begin.Restore.Step != v1beta2.RestoreSeeding {
+		t.Errorf("got %+v", begin)
+	}
+}

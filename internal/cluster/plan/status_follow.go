@@ -1,0 +1,63 @@
+package plan
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/clock"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+)
+
+// setFollow says how far a standby is, what it was told, and what it had at its promotion.
+func setFollow(restore *v1beta2.ClusterRestoreStatus, s state.State) {
+	if restore == nil || restore.Follow == nil {
+		return
+	}
+	seed, ok := state.SeedOf(s, restore.Incarnation)
+	if !ok || seed.Seed == nil {
+		return
+	}
+	f := restore.Follow
+	if seed.Seed.Promoting && f.Promote == "" { // the operator was killed before it wrote the status
+		f.Promote = v1beta2.FollowPromoteNow
+	}
+	if p := seed.Seed.Promoted; p != nil && f.Promoted == nil {
+		*f = v1beta2.FollowStatus{Timeline: p.Timeline, Revision: p.Revision, Time: p.Time, Promote: v1beta2.FollowPromoteNow, Promoted: p.DeepCopy()}
+	}
+	if said := seed.Seed.Following; said != nil && f.Promoted == nil {
+		followed(f, *said, s.Now)
+	}
+}
+
+// followed takes over what a standby says of itself. The numbers change at most every 10 seconds: each change is a write of the status.
+func followed(f *v1beta2.FollowStatus, said v1beta2.FollowStatus, now time.Time) {
+	next := *said.DeepCopy()
+	next.UpdateTime, next.Promote, next.LagSeconds = f.UpdateTime, f.Promote, coarseLag(said.LagSeconds)
+	urgent := next.Cause != f.Cause || behind(next) != behind(*f) || (next.Revision == 0) != (f.Revision == 0)
+	due := f.UpdateTime == nil || clock.Due(f.UpdateTime.Add(v1beta2.FollowUpdateInterval), v1beta2.FollowUpdateInterval, now)
+	if equality.Semantic.DeepEqual(next, *f) || !urgent && !due {
+		return
+	}
+	next.UpdateTime = ptr.To(metav1.NewTime(now).Rfc3339Copy())
+	*f = next
+}
+
+func behind(f v1beta2.FollowStatus) bool {
+	return f.LagSeconds != nil && time.Duration(*f.LagSeconds)*time.Second >= v1beta2.FollowLagLimit
+}
+
+// coarseLag rounds a lag down to 10 seconds, and from a minute on to minutes.
+func coarseLag(lag *int64) *int64 {
+	if lag == nil {
+		return nil
+	}
+	step := int64(10)
+	if *lag >= 60 {
+		step = 60
+	}
+	return ptr.To(max(*lag, 0) / step * step)
+}

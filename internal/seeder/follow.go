@@ -1,0 +1,250 @@
+package seeder
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/archive/standby"
+	"github.com/etcd-suite/etcd-operator/internal/seed"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
+	"github.com/etcd-suite/etcd-operator/internal/source"
+	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
+	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
+)
+
+// A standby is a seed that does not end until it is promoted. Its database is in a directory beside the data directory, so a process that starts again continues
+// there. The promotion makes a snapshot file of that database, and restores it like any other snapshot.
+
+// The names on the volume, beside the data directory.
+const (
+	standbyName  = ".etcd-standby"  // the directory of the follower
+	promotedName = ".etcd-promoted" // what was promoted. It is kept, because the process may be killed before its result is reported
+)
+
+// The names in the directory of the follower that are not its own: the snapshot file of a promotion, and where a base is fetched.
+const deliveredName, fetchName = "promoted.db", "fetch"
+
+// fallbackTTL in seconds is that of leases whose TTL the archive does not have.
+const fallbackTTL = 3600
+
+// catchUpStep is how long one link may take after the promotion was asked for.
+const catchUpStep = 30 * time.Second
+
+// followMemory is the soft limit of the memory while a standby follows.
+const followMemory = 40 << 20
+
+// promotePoll is how often a standby looks whether it is to be promoted.
+const promotePoll = 300 * time.Millisecond
+
+// errPromoted ends the following, because the promotion was asked for.
+var errPromoted = errors.New("the promotion was asked for")
+
+// follow follows the archive until the promotion is asked for, and then creates the data directory.
+func (s *Seeder) follow(ctx context.Context, r seed.Request) error {
+	volume := filepath.Dir(r.DataDir)
+	o, err := s.followOptions(ctx, r, filepath.Join(volume, standbyName))
+	if err != nil && s.promotionAsked() {
+		// The store or its Secret may be lost with the source. Then the promotion ends with what the standby has.
+		s.Log.Info("promoting without the store", "error", err.Error())
+		promoted := s.promote(ctx, r, standby.Options{Dir: filepath.Join(volume, standbyName), FallbackTTL: fallbackTTL, Now: time.Now})
+		if errors.Is(promoted, standby.ErrNoBase) {
+			return err
+		}
+		return promoted
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.untilPromoted(ctx, o); err != nil {
+		return err
+	}
+	return s.promote(ctx, r, o)
+}
+
+// followOptions returns the options of the follower in a directory.
+func (s *Seeder) followOptions(ctx context.Context, r seed.Request, dir string) (standby.Options, error) {
+	secret, err := mounted(s.CredentialsDir, r.Source.Secret)
+	if err != nil {
+		return standby.Options{}, err
+	}
+	if r.Source.Secret != "" && len(secret) == 0 {
+		return standby.Options{}, fmt.Errorf("read Secret %s: it does not exist, or has no keys: create it", r.Source.Secret)
+	}
+	by := source.By{Secret: secret, For: grant.Process(), Signers: snapshot.Anyone}
+	choice := source.Choice{Folder: true, Of: r.Follow.Cluster, UID: r.Follow.UID, Prefer: r.Follow.ClusterID, ClusterID: r.Follow.Only}
+	store, root, err := source.OpenArchive(ctx, r.Source, by, r.Follow.Cluster)
+	if err != nil {
+		return standby.Options{}, err
+	}
+	return standby.Options{
+		Dir: dir, Store: store, Root: root, Identities: connect.Identity(secret), FallbackTTL: fallbackTTL,
+		Find: func(ctx context.Context) (archive.Choice, error) {
+			found, err := source.FindNewest(ctx, r.Source, by, choice)
+			return found.Choice, err
+		},
+		Fetch: func(ctx context.Context, base archive.Base, path string) error {
+			return s.fetchBase(ctx, r, by, base, path)
+		},
+		Report: s.progress.following, Now: time.Now,
+	}, nil
+}
+
+// fetchBase reads the snapshot of a base, compares it with its manifest, and moves it to path.
+func (s *Seeder) fetchBase(ctx context.Context, r seed.Request, by source.By, base archive.Base, path string) error {
+	from := r.Source
+	from.Key = base.Key
+	s.Log.Info("fetching a base of the archive", "bucket", from.Bucket, "key", from.Key, "revision", base.Point.Revision)
+	dir := filepath.Join(filepath.Dir(path), fetchName)
+	if err := os.RemoveAll(dir); err != nil { // a process was killed while it fetched one
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	proven, err := source.ReadBase(ctx, from, by, dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.Rename(proven.File, path), os.RemoveAll(dir))
+}
+
+// untilPromoted follows until the promotion is asked for. It returns at once if the promotion has begun.
+func (s *Seeder) untilPromoted(ctx context.Context, o standby.Options) error {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(followMemory))
+	f, err := standby.Open(o)
+	if errors.Is(err, standby.ErrFinished) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open the database of the standby: %w: %w", source.ErrDisk, err)
+	}
+	s.Log.Info("following the archive", "root", o.Root, "revision", f.Status().Revision)
+	err = s.run(ctx, f)
+	if errors.Is(err, errPromoted) {
+		s.catchUp(ctx, f)
+		err = ctx.Err()
+	}
+	if closing := f.Close(); closing != nil {
+		return fmt.Errorf("close the database of the standby: %w: %w", source.ErrDisk, closing)
+	}
+	if err != nil {
+		return fmt.Errorf("follow the archive: %w", err)
+	}
+	return nil
+}
+
+// run follows until ctx ends, or until the promotion is asked for, which is errPromoted.
+func (s *Seeder) run(ctx context.Context, f *standby.Follower) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go s.awaitPromotion(ctx, cancel)
+	return f.Run(ctx)
+}
+
+// catchUp applies what the archive still has, so that a promotion loses nothing that is in the store. It ends if the store does not answer, or if the archive cannot be
+// followed any further.
+func (s *Seeder) catchUp(ctx context.Context, f *standby.Follower) {
+	for {
+		ctx, cancel := context.WithTimeout(ctx, catchUpStep)
+		done, err := f.Step(ctx)
+		cancel()
+		switch {
+		case err != nil:
+			s.Log.Info("the promotion continues with what the standby has", "revision", f.Status().Revision, "error", err.Error())
+			return
+		case done == standby.Idle:
+			return
+		}
+	}
+}
+
+// awaitPromotion ends the following when the annotation of the Pod asks for the promotion, and there is something to promote.
+func (s *Seeder) awaitPromotion(ctx context.Context, end context.CancelCauseFunc) {
+	ticker := time.NewTicker(promotePoll)
+	defer ticker.Stop()
+	for {
+		if s.promotionAsked() && s.progress.hasBase() {
+			end(errPromoted)
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// promotionAsked reports whether the annotation of the Pod asks for the promotion.
+func (s *Seeder) promotionAsked() bool {
+	content, err := os.ReadFile(filepath.Join(s.PodDir, seed.PromoteFile))
+	return err == nil && len(bytes.TrimSpace(content)) > 0
+}
+
+// promote creates the data directory from the database of the standby. A process that was killed in between continues.
+func (s *Seeder) promote(ctx context.Context, r seed.Request, o standby.Options) error {
+	volume := filepath.Dir(r.DataDir)
+	delivered := filepath.Join(o.Dir, deliveredName)
+	result, err := standby.Finish(ctx, o, delivered)
+	if err != nil {
+		return fmt.Errorf("end the following: %w: %w", source.ErrDisk, err)
+	}
+	s.progress.promoting()
+	info, err := os.Stat(delivered)
+	if err != nil {
+		return fmt.Errorf("read the size of the database: %w: %w", source.ErrDisk, err)
+	}
+	s.Log.Info("promoting the standby", "timeline", int64(result.Timeline), "revision", result.Revision, "bytes", info.Size(), "leasesWithoutTTL", result.Fallback)
+	promoted := seed.Promoted{Timeline: int64(result.Timeline), Revision: result.Revision, Time: result.At.UTC()}
+	if err := writePromoted(volume, promoted); err != nil {
+		return fmt.Errorf("record the promotion: %w: %w", source.ErrDisk, err)
+	}
+	r.Size, r.PlainSize = info.Size(), 0
+	staging := filepath.Join(volume, stagingName)
+	if err := os.Mkdir(staging, 0o700); err != nil {
+		return fmt.Errorf("create a staging directory on the volume: %w: %w", source.ErrDisk, err)
+	}
+	if err := s.restore(ctx, r, delivered, filepath.Join(staging, "data")); err != nil {
+		return errors.Join(err, os.RemoveAll(staging))
+	}
+	return s.removeStandby(volume)
+}
+
+// removeStandby removes what a promotion does not need any more.
+func (s *Seeder) removeStandby(volume string) error {
+	for _, name := range []string{standbyName, stagingName} {
+		if err := os.RemoveAll(filepath.Join(volume, name)); err != nil {
+			return fmt.Errorf("remove the files of the standby: %w: %w", source.ErrDisk, err)
+		}
+	}
+	return nil
+}
+
+func writePromoted(volume string, p seed.Promoted) error {
+	content, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(volume, promotedName)
+	if err := os.WriteFile(path+".part", content, 0o600); err != nil {
+		return err
+	}
+	return replace(path+".part", path)
+}
+
+// Promoted returns what a standby had at its promotion, as one line of JSON. It is empty if the volume has no promoted standby.
+func Promoted(dataDir string) string {
+	content, err := os.ReadFile(filepath.Join(filepath.Dir(dataDir), promotedName))
+	if err != nil {
+		return ""
+	}
+	return string(bytes.TrimSpace(content))
+}

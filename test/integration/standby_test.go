@@ -1,0 +1,218 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/cluster"
+	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
+	"github.com/etcd-suite/etcd-operator/test/integration/podrunner"
+)
+
+// standbyBench is a pointBench with an EtcdCluster that follows it. All three operators run, and the Pods run as processes.
+type standbyBench struct {
+	*pointBench
+	pods    *podrunner.Runner
+	cluster *v1beta2.EtcdCluster
+	restore *v1beta2.EtcdRestore
+}
+
+func newStandbyBench(t *testing.T) *standbyBench {
+	b := &standbyBench{pointBench: newPointBench(t, "3.6", nil)}
+	class := &storagev1.StorageClass{
+		ObjectMeta:  metav1.ObjectMeta{Name: "podrunner", Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}},
+		Provisioner: "podrunner",
+	}
+	if err := kubetest.Client(t).Create(t.Context(), class); err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+	b.pods = podrunner.Start(t, b.namespace)
+	b.restore = &v1beta2.EtcdRestore{
+		ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: "follow"},
+		Spec: v1beta2.EtcdRestoreSpec{
+			EtcdCluster: v1beta2.ClusterReference{Name: "standby"}, EtcdBackup: &v1beta2.BackupReference{Name: b.series.Name}, Follow: &v1beta2.FollowSpec{},
+		},
+	}
+	b.cluster = &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: "standby"}, Spec: v1beta2.EtcdClusterSpec{Size: 1, Version: "3.6.16"}}
+	kubetest.Create(t, b.restore, b.cluster)
+	b.operate()
+	return b
+}
+
+type noEvents struct{}
+
+func (noEvents) Eventf(runtime.Object, runtime.Object, string, string, string, string, ...any) {}
+
+// operate runs cluster-operator until the test ends.
+func (b *standbyBench) operate() {
+	c := kubetest.Client(b)
+	operator, err := cluster.New(c, c, noEvents{}, cluster.Options{SeedImage: podrunner.SeedImage})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(b.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			if _, err := operator.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(b.cluster)}); err != nil && ctx.Err() == nil {
+				b.Logf("a pass of cluster-operator: %v", err)
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(200 * time.Millisecond):
+			}
+		}
+	}()
+	b.Cleanup(func() { stop(); <-ended })
+}
+
+func (b *standbyBench) reload() v1beta2.EtcdRestoreStatus {
+	b.Helper()
+	if err := kubetest.Client(b).Get(b.Context(), client.ObjectKeyFromObject(b.restore), b.restore); err != nil {
+		b.Fatal(err)
+	}
+	return b.restore.Status
+}
+
+// reaches waits until the status says that the standby has a revision.
+func (b *standbyBench) reaches(revision int64) {
+	b.Helper()
+	kubetest.Eventually(b, fmt.Sprintf("the standby has revision %d", revision), func(context.Context) error {
+		s := b.reload()
+		following := meta.FindStatusCondition(s.Conditions, v1beta2.ConditionFollowing)
+		if s.Follow == nil || s.Follow.Revision < revision || following == nil || following.Status != metav1.ConditionTrue {
+			return fmt.Errorf("the status has %+v, %+v, and the cluster %s", s.Follow, following, b.readiness())
+		}
+		return nil
+	})
+}
+
+func (b *standbyBench) readiness() string {
+	if err := kubetest.Client(b).Get(b.Context(), client.ObjectKeyFromObject(b.cluster), b.cluster); err != nil {
+		return err.Error()
+	}
+	if ready := meta.FindStatusCondition(b.cluster.Status.Conditions, v1beta2.ConditionReady); ready != nil {
+		return ready.Reason + ": " + ready.Message
+	}
+	return "has no condition"
+}
+
+// pod returns the Pod of the standby.
+func (b *standbyBench) pod() corev1.Pod {
+	b.Helper()
+	var list corev1.PodList
+	if err := kubetest.Client(b).List(b.Context(), &list, client.InNamespace(b.namespace)); err != nil || len(list.Items) != 1 {
+		b.Fatalf("there are %d Pods, %v", len(list.Items), err)
+	}
+	return list.Items[0]
+}
+
+// everything returns all keys of an etcd, with their versions and revisions.
+func everything(ctx context.Context, kv *clientv3.Client) (map[string]string, error) {
+	answer, err := kv.Get(ctx, "\x00", clientv3.WithFromKey())
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]string{}
+	for _, k := range answer.Kvs {
+		found[string(k.Key)] = fmt.Sprintf("%s created at %d, changed at %d, version %d, lease %d", k.Value, k.CreateRevision, k.ModRevision, k.Version, k.Lease)
+	}
+	return found, nil
+}
+
+// The source is lost, and a standby beside it becomes the cluster. What a user would lose is each write that was in the store.
+func TestAStandbyFollowsAnArchiveAndBecomesTheClusterWhenItIsPromoted(t *testing.T) {
+	b := newStandbyBench(t)
+	b.reaches(b.write("first", 20))
+	lease, err := b.kv.Grant(t.Context(), 7200)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.kv.Put(t.Context(), "leased", "v", clientv3.WithLease(lease.ID)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.kv.Delete(t.Context(), "before/", clientv3.WithPrefix()); err != nil {
+		t.Fatal(err)
+	}
+	b.reaches(b.write("second", 20))
+	if pod := b.pod(); pod.Status.Phase != corev1.PodPending {
+		t.Errorf("etcd runs in the Pod of a standby: %s", pod.Status.Phase)
+	}
+	if err := kubetest.Client(t).Get(t.Context(), client.ObjectKeyFromObject(b.cluster), b.cluster); err != nil || b.cluster.Status.ClusterID != "" {
+		t.Errorf("the standby has formed: %q, %v", b.cluster.Status.ClusterID, err)
+	}
+
+	b.pods.Kill(b.pod().Name) // and it continues
+	b.reaches(b.write("third", 20))
+
+	last := b.write("last", 5)
+	want, err := everything(t.Context(), b.kv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.reload()
+	b.restore.Spec.Follow.Promote = v1beta2.FollowPromoteNow
+	asked := time.Now()
+	if err := kubetest.Client(t).Update(t.Context(), b.restore); err != nil {
+		t.Fatal(err)
+	}
+	b.serves(want)
+	t.Logf("served %s after the promotion was asked for", time.Since(asked).Round(time.Millisecond))
+	kubetest.AwaitCondition(t, b.restore, func(r *v1beta2.EtcdRestore) []metav1.Condition { return r.Status.Conditions }, v1beta2.ConditionComplete, metav1.ConditionTrue, v1beta2.ReasonComplete)
+	s := b.reload()
+	if p := s.Follow.Promoted; p == nil || p.Revision != last || p.Time == nil {
+		t.Errorf("the status says that it was promoted at %+v, want revision %d", p, last)
+	}
+	complete := meta.FindStatusCondition(s.Conditions, v1beta2.ConditionComplete)
+	if !strings.Contains(complete.Message, fmt.Sprintf("up to revision %d", last)) {
+		t.Errorf("the status says %q", complete.Message)
+	}
+	if s.RestoredRevision <= last {
+		t.Errorf("the revision %d is not higher than that of the source, %d", s.RestoredRevision, last)
+	}
+}
+
+// serves waits until the standby serves these keys.
+func (b *standbyBench) serves(want map[string]string) {
+	b.Helper()
+	kubetest.Eventually(b, "the standby serves", func(ctx context.Context) error {
+		address := b.pod().Status.PodIP
+		if address == "" {
+			return errors.New("its Pod has no address")
+		}
+		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+		defer cancel()
+		kv, err := clientv3.New(clientv3.Config{Endpoints: []string{"http://" + net.JoinHostPort(address, "2379")}, DialTimeout: time.Second, Logger: zap.NewNop()})
+		if err != nil {
+			return err
+		}
+		defer kv.Close()
+		got, err := everything(ctx, kv)
+		if err != nil {
+			return fmt.Errorf("%w; the cluster is %s", err, b.readiness())
+		}
+		if !maps.Equal(got, want) {
+			b.Fatalf("the standby has %d keys that differ from the %d of the source:\n%v\n%v", len(got), len(want), got, want)
+		}
+		return nil
+	})
+}
