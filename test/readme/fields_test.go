@@ -44,7 +44,7 @@ var reachesNothing = []string{
 	"EtcdBackup.ttlSecondsAfterFinished", "EtcdBackup.s3", "EtcdBackup.gcs", "EtcdBackup.abs", "EtcdBackup.oss",
 
 	"EtcdRestore.backupStorageType", "EtcdRestore.select.before", "EtcdRestore.select.revision", "EtcdRestore.select.time", "EtcdRestore.select.clusterID",
-	"EtcdRestore.select.includeNoQuorum", "EtcdRestore.ttlSecondsAfterFinished", "EtcdRestore.replaces", "EtcdRestore.dryRun",
+	"EtcdRestore.select.includeNoQuorum", "EtcdRestore.ttlSecondsAfterFinished", "EtcdRestore.replaces", "EtcdRestore.dryRun", "EtcdRestore.follow.promote",
 	"EtcdRestore.safetySnapshot", "EtcdRestore.signing.publicKeys[]", "EtcdRestore.prefixes[]", "EtcdRestore.prune",
 	// The fields for writing.
 	"EtcdRestore.s3.serverSideEncryption.kmsKeyID", "EtcdRestore.s3.storageClass", "EtcdRestore.s3.objectLock.mode", "EtcdRestore.s3.objectLock.retainDays",
