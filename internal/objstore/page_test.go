@@ -79,7 +79,7 @@ func TestTheTimeInWhichAPageWaitsForItsTurnDoesNotCount(t *testing.T) {
 		page := pageIn(first, false)
 		second, p := listingOf(t, "one", limits)
 		go func() {
-			time.Sleep(time.Hour)
+			<-time.After(time.Hour)
 			_ = page.Close()
 		}()
 		_ = pageIn(second, false).Close()

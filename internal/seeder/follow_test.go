@@ -132,7 +132,7 @@ func (a *archived) ask() (said seed.Progress) {
 // reaches waits until the seed reports that it has a revision.
 func (a *archived) reaches(revision int64) seed.Following {
 	a.t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); ; <-time.After(10 * time.Millisecond) {
 		said := a.ask().Following
 		if said != nil && said.Revision >= revision {
 			return *said
@@ -315,7 +315,7 @@ func TestAStandbyReportsWhyItCannotFollow(t *testing.T) {
 	// The archive begins another timeline, and has no base of it yet.
 	start := archive.NewStart(2, 2, archive.Base{Key: "daily/ns/source/x", ClusterID: "0000000000000002", Point: archive.Point{Revision: 3, At: time.Now()}}, "restored")
 	a.put(archive.StartKey(a.root, 2), start.Encode())
-	for end := time.Now().Add(60 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); ; <-time.After(50 * time.Millisecond) {
 		said := a.ask().Following
 		if said != nil && said.Cause == "NewTimeline" && said.Message != "" && said.Revision == last {
 			break

@@ -1,7 +1,9 @@
 package chart
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -131,7 +133,13 @@ func TestHelmTestFindsARightThatIsMissingAndOldDefinitions(t *testing.T) {
 	kubetest.MustKubectl(t, "", "--namespace", namespace, "delete", "rolebinding", releaseName+"-cluster-operator")
 	kubetest.MustKubectl(t, "", "patch", "customresourcedefinition", "etcdclusters."+group, "--type=json",
 		`--patch=[{"op": "remove", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/readOnly"}]`)
-	findings := observe("cluster-operator")
+	var findings []checkup.Finding
+	kubetest.Eventually(t, "the API server publishes the changed definition", func(context.Context) error {
+		if findings = observe("cluster-operator"); findings[0].Passed {
+			return errors.New("it publishes the former one")
+		}
+		return nil
+	})
 	for i, want := range []string{"EtcdCluster.spec.readOnly", "create", "did not renew"} {
 		if findings[i].Passed || !strings.Contains(findings[i].Detail, want) {
 			t.Errorf("got %+v, want %q", findings[i], want)

@@ -45,6 +45,7 @@ var everyWrite = map[string]string{
 	"cluster.addToService":          "label a Pod",
 	"cluster.removeFromService":     "label a Pod",
 	"cluster.forbidEmptyStart":      "label a Pod",
+	"cluster.promoteStandby":        "label a Pod",
 	"cluster.releaseMember":         "label a Pod",
 	"cluster.noteResize":            "label a Pod",
 	"cluster.resizePod":             "resize a Pod",

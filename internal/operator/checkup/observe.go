@@ -48,7 +48,7 @@ func Observe(ctx context.Context, config *rest.Config, request Request) (Facts, 
 		return Facts{}, fmt.Errorf("create a client of Kubernetes: %w", err)
 	}
 	var seen Facts
-	if seen.Schemas, err = schemas(ctx, config); err != nil {
+	if seen.Schemas, err = served(ctx, config, request.Within); err != nil {
 		return seen, err
 	}
 	for _, scope := range request.Rights {
@@ -60,6 +60,19 @@ func Observe(ctx context.Context, config *rest.Config, request Request) (Facts, 
 		seen.Lease = leader(ctx, c, request)
 	}
 	return seen, nil
+}
+
+// served waits until each kind is served with all fields, for as long as the request allows. The API server publishes the schemas of definitions some
+// seconds after it serves them.
+func served(ctx context.Context, config *rest.Config, within time.Duration) (found map[string]map[string]map[string]bool, err error) {
+	failed := wait.PollUntilContextTimeout(ctx, renewal, within, true, func(ctx context.Context) (bool, error) {
+		found, err = schemas(ctx, config)
+		return definitions(Facts{Schemas: found}).Passed, err
+	})
+	if wait.Interrupted(failed) && ctx.Err() == nil {
+		return found, nil // Judge says what is missing
+	}
+	return found, failed
 }
 
 // schemas returns nothing for a kind that is not served.
@@ -160,9 +173,7 @@ func leader(ctx context.Context, c client.Client, request Request) Lease {
 	key := types.NamespacedName{Namespace: request.Namespace, Name: request.Lease}
 	_ = wait.PollUntilContextTimeout(ctx, renewal, request.Within, true, func(ctx context.Context) (bool, error) {
 		var lease coordinationv1.Lease
-		if seen.Err = c.Get(ctx, key, &lease); seen.Err != nil {
-			return false, nil
-		}
+		seen.Err = c.Get(ctx, key, &lease)
 		seen.Version = lease.Labels[versionLabel]
 		if lease.Spec.HolderIdentity != nil {
 			seen.Holder = *lease.Spec.HolderIdentity
@@ -174,7 +185,7 @@ func leader(ctx context.Context, c client.Client, request Request) Lease {
 				first = renewed
 			}
 		}
-		return seen.Renewed && seen.Version == request.Version, nil
+		return seen.Err == nil && seen.Renewed && seen.Version == request.Version, nil
 	})
 	return seen
 }

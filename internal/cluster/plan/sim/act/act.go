@@ -38,19 +38,9 @@ func Act(w *world.World, s state.State, step steps.Step) error {
 		release(w, s, step.Name)
 	case steps.ResizePod:
 		return ResizePod(w, step.Name, w.Resources)
-	case steps.RelabelPod:
-		if p := w.Pod(step.Name); p != nil {
-			p.Labels = w.Labels
-		}
 	case steps.ApplyMetadata: // no world has spec.metadata
-	case steps.ForbidEmptyStart:
-		if p := w.Pod(step.Name); p != nil {
-			p.Guarded = true
-		}
-	case steps.PromoteStandby:
-		if p := w.Pod(step.Name); p != nil {
-			p.Promoting = true
-		}
+	case steps.RelabelPod, steps.ForbidEmptyStart, steps.PromoteStandby:
+		mark(w, step)
 	case steps.AddToService:
 		expose(w, step.Name, true)
 	case steps.RemoveFromService:
@@ -66,6 +56,24 @@ func Act(w *world.World, s state.State, step steps.Step) error {
 		return change(w, s, step)
 	}
 	return nil
+}
+
+// mark changes labels and annotations of a Pod that is there.
+func mark(w *world.World, step steps.Step) {
+	switch step := step.(type) {
+	case steps.RelabelPod:
+		if p := w.Pod(step.Name); p != nil {
+			p.Labels = w.Labels
+		}
+	case steps.ForbidEmptyStart:
+		if p := w.Pod(step.Name); p != nil {
+			p.Guarded = true
+		}
+	case steps.PromoteStandby:
+		if p := w.Pod(step.Name); p != nil {
+			p.Promoting = true
+		}
+	}
 }
 
 // createUnlessStale creates a Pod, unless what the operator reads past its cache contradicts the step.

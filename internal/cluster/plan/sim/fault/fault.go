@@ -104,6 +104,12 @@ func Repair(w *world.World) {
 		p := &w.Pods[i]
 		p.Unschedulable, p.Stuck, p.Broken, p.Hung = false, false, false, false
 	}
+	repairRestores(w)
+	raft.Elect(w)
+}
+
+// repairRestores ends each restore that cannot end by itself.
+func repairRestores(w *world.World) {
 	for i := range w.Restores {
 		r := &w.Restores[i]
 		r.Deleted = r.Deleted || !r.Verified || r.Failed
@@ -113,5 +119,4 @@ func Repair(w *world.World) {
 			r.Seed = world.FateGood
 		}
 	}
-	raft.Elect(w)
 }
