@@ -86,7 +86,7 @@ func TestThePagesOfManyListingsTakeBoundedMemory(t *testing.T) {
 						}()
 					}
 					for tried := 0; int(hostile.asked.Load())+len(ended) < hostileListings && tried < 600; tried++ {
-						time.Sleep(50 * time.Millisecond)
+						<-time.After(50 * time.Millisecond)
 					}
 				})
 				close(hostile.ended)
