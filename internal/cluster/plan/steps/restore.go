@@ -32,7 +32,7 @@ func (step PromoteStandby) describe(s state.State) planning.Description {
 		Reason:  v1beta2.ReasonRestoring,
 		Message: "Standby " + step.Name + " is being promoted. Writes" + source + " that are not in the archive yet are lost.",
 		Requeue: state.RequeueSoon,
-	}, "StandbyPromoting", cluster)
+	}, "StandbyPromoting", planning.Pod(step.Name))
 }
 
 // FailRestore records that the seed failed. The old cluster was not changed.
