@@ -74,6 +74,7 @@ var anyone = map[string]string{
 	"internal/source/point.go":                    "a point is refused if signatures are required, because the continuous archive has none",
 	"internal/source/point_owner.go":              "the same",
 	"internal/source/source.go":                   "the size that the spool needs",
+	"internal/seeder/follow.go":                   "the continuous archive is not signed, and a restore with signers refuses spec.follow",
 	"internal/seeder/seed.go":                     "the seed compares the SHA-256 that restore-operator has verified",
 	"internal/restore/keys.go":                    "the snapshot that was verified with the signers before: its SHA-256 is compared",
 	"internal/restore/signed_url.go":              "a URL of the verified object, whose SHA-256 the seed compares",
