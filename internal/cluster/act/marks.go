@@ -39,18 +39,7 @@ func (p *podActs) markLoaded(ctx context.Context, v *view.View, step steps.LoadC
 
 // promoteStandby marks the Pod of a standby, so that its init container promotes it. The kubelet writes the annotation into a file of the container.
 func (p *podActs) promoteStandby(ctx context.Context, v *view.View, name string) error {
-	var pod corev1.Pod
-	if err := p.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &pod); err != nil {
-		return view.Wrap("read", &pod, client.IgnoreNotFound(err))
-	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid":         pod.UID, // never another Pod of that name
-		"annotations": map[string]any{pods.AnnotationPromote: v1beta2.FollowPromoteNow},
-	}})
-	if err != nil {
-		return fmt.Errorf("encode the promotion of Pod %s: %w", name, err)
-	}
-	return view.Wrap("promote", &pod, client.IgnoreNotFound(p.Client.Patch(ctx, &pod, client.RawPatch(types.MergePatchType, patch))))
+	return p.annotateMember(ctx, v, name, "promote", map[string]string{pods.AnnotationPromote: string(v1beta2.FollowPromoteNow)})
 }
 
 // addToService adds the label that the client Service selects.
@@ -79,29 +68,29 @@ func (p *podActs) releaseMember(ctx context.Context, v *view.View, name string) 
 			return err
 		}
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid":         pod.UID, // never another Pod of that name
-		"annotations": map[string]any{pods.AnnotationAdded: pods.WholeVolume, pods.AnnotationInitialCluster: command.JoinPeers(v.State, name)},
-	}})
-	if err != nil {
-		return fmt.Errorf("encode the release of Pod %s: %w", name, err)
-	}
-	return view.Wrap("release", &pod, client.IgnoreNotFound(p.Client.Patch(ctx, &pod, client.RawPatch(types.MergePatchType, patch))))
+	return p.annotate(ctx, &pod, "release", map[string]string{pods.AnnotationAdded: pods.WholeVolume, pods.AnnotationInitialCluster: command.JoinPeers(v.State, name)})
 }
 
 // forbidEmptyStart changes the annotation of a Pod whose member has started, so that no container of it starts without data. The Pod runs
 // on.
 func (p *podActs) forbidEmptyStart(ctx context.Context, v *view.View, name string) error {
+	return p.annotateMember(ctx, v, name, "annotate", map[string]string{pods.AnnotationInitialCluster: command.RejoinOnly})
+}
+
+// annotateMember is annotate for the Pod of a member, if there is one.
+func (p *podActs) annotateMember(ctx context.Context, v *view.View, name, action string, annotations map[string]string) error {
 	var pod corev1.Pod
 	if err := p.Client.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: name}, &pod); err != nil {
 		return view.Wrap("read", &pod, client.IgnoreNotFound(err))
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid":         pod.UID, // never another Pod of that name
-		"annotations": map[string]any{pods.AnnotationInitialCluster: command.RejoinOnly},
-	}})
+	return p.annotate(ctx, &pod, action, annotations)
+}
+
+// annotate sets annotations of a Pod that was read, and never those of another Pod with its name. The action is a word for the error.
+func (p *podActs) annotate(ctx context.Context, pod *corev1.Pod, action string, annotations map[string]string) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID, "annotations": annotations}})
 	if err != nil {
-		return view.Wrap("encode the annotation of", &pod, err)
+		return fmt.Errorf("encode the annotations of Pod %s: %w", pod.Name, err)
 	}
-	return view.Wrap("annotate", &pod, client.IgnoreNotFound(p.Client.Patch(ctx, &pod, client.RawPatch(types.MergePatchType, patch))))
+	return view.Wrap(action, pod, client.IgnoreNotFound(p.Client.Patch(ctx, pod, client.RawPatch(types.MergePatchType, patch))))
 }
