@@ -38,6 +38,13 @@ const fallbackTTL = 3600
 // catchUpStep is how long one link may take after the promotion was asked for.
 const catchUpStep = 30 * time.Second
 
+// A store that fails during a promotion is asked again each catchUpPause until catchUpPatience has passed since it returned something. It may only restart,
+// and what it has is lost if it is not read now.
+const (
+	catchUpPatience = 10 * time.Second
+	catchUpPause    = time.Second
+)
+
 // followMemory is the soft limit of the memory while a standby follows.
 const followMemory = 40 << 20
 
@@ -152,17 +159,36 @@ func (s *Seeder) run(ctx context.Context, f *standby.Follower) error {
 // catchUp applies what the archive still has, so that a promotion loses nothing that is in the store. It ends if the store does not answer, or if the archive cannot be
 // followed any further.
 func (s *Seeder) catchUp(ctx context.Context, f *standby.Follower) {
-	for {
-		ctx, cancel := context.WithTimeout(ctx, catchUpStep)
-		done, err := f.Step(ctx)
-		cancel()
+	for answered := time.Now(); ctx.Err() == nil; {
+		done, err := step(ctx, f)
 		switch {
-		case err != nil:
+		case err == nil && done == standby.Idle:
+			return
+		case err == nil:
+			answered = time.Now()
+		case standby.IsBroken(err) != nil || time.Since(answered) > catchUpPatience:
 			s.Log.Info("the promotion continues with what the standby has", "revision", f.Status().Revision, "error", err.Error())
 			return
-		case done == standby.Idle:
-			return
+		default:
+			pause(ctx, catchUpPause)
 		}
+	}
+}
+
+// step is one step of a follower, within catchUpStep.
+func step(ctx context.Context, f *standby.Follower) (standby.Outcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, catchUpStep)
+	defer cancel()
+	return f.Step(ctx)
+}
+
+// pause waits for a time, or until ctx ends.
+func pause(ctx context.Context, of time.Duration) {
+	timer := time.NewTimer(of)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -24,6 +26,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
@@ -241,6 +244,60 @@ func TestAPromotionLosesNoWriteThatIsInTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.has(last)
+}
+
+// failing is a store that answers no request while it restarts.
+type failing struct {
+	objstore.Store
+	until time.Time
+}
+
+func (f *failing) err() error {
+	if time.Now().Before(f.until) {
+		return errors.New("the store restarts")
+	}
+	return nil
+}
+
+func (f *failing) Get(ctx context.Context, key string) (io.ReadCloser, error) {
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	return f.Store.Get(ctx, key)
+}
+
+func (f *failing) List(ctx context.Context, prefix string) iter.Seq2[objstore.Object, error] {
+	if err := f.err(); err != nil {
+		return func(yield func(objstore.Object, error) bool) { yield(objstore.Object{}, err) }
+	}
+	return f.Store.List(ctx, prefix)
+}
+
+// The store restarts at the moment of the promotion. Its one error was taken for the loss of the store, and the writes that it had were lost.
+func TestAPromotionWaitsForAStoreThatRestarts(t *testing.T) {
+	a := givenArchive(t)
+	dir := t.TempDir()
+	o, err := a.seeder.followOptions(t.Context(), a.request, filepath.Join(dir, standbyName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := &failing{Store: o.Store}
+	o.Store = store
+	f, err := standby.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	a.seeder.catchUp(t.Context(), f)
+	last := int64(0)
+	for range 20 {
+		last = a.write()
+	}
+	store.until = time.Now().Add(catchUpPause / 2)
+	a.seeder.catchUp(t.Context(), f)
+	if got := f.Status().Revision; got != last {
+		t.Errorf("the promotion ends with revision %d, and the store has %d", got, last)
+	}
 }
 
 // A promotion is asked for because the site of the source is lost, and the store with it.
