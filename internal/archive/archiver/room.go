@@ -23,7 +23,7 @@ type room struct {
 	reserved int64
 }
 
-// take reserves what the spool needs with that many more bytes in the open segment, which has so many.
+// take reserves room in the spool for more bytes in a segment that has open bytes.
 func (r *room) take(open, more int64) error {
 	need, written := r.spooled(open, more)
 	if need <= r.reserved {

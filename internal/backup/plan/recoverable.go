@@ -54,7 +54,7 @@ func CopyRecoverable(before []v1beta2.RecoverableRange, ranges []archive.Range, 
 	return after
 }
 
-// Pace is the shortest time between two reports of the end of one of so many archives while there are writes.
+// Pace is the shortest time between two reports of the end of an archive while there are writes. It grows with the number of archives of the operator.
 func Pace(archives int64) time.Duration {
 	return min(max(WritingInterval, time.Duration(archives)*time.Second/mostReports), ArchiveInterval)
 }

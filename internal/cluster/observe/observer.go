@@ -49,7 +49,7 @@ type Observer struct {
 	Times      *dryrun.Times
 	Brake      *queue.Brake
 	Refusals   *failure.Refusals
-	// SeedProgress asks how far a seed is; nil asks nobody.
+	// SeedProgress asks how far a seed is. If it is nil, no seed is asked.
 	SeedProgress SeedProgress
 	// Explaining limits the passes that read events; nil does not.
 	Explaining *turns.Gate

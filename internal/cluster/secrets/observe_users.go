@@ -35,7 +35,7 @@ func (u users) observe(ctx context.Context) error {
 	if err := u.observeLeft(ctx); err != nil {
 		return err
 	}
-	if kept.until = until; len(u.view.Material.Users) > 0 { // nobody renews them earlier, so no read finds another one before it is due
+	if kept.until = until; len(u.view.Material.Users) > 0 { // they are not renewed earlier, so no read finds another one before it is due
 		kept.expectAt(material.UsersDueAt(u.view.Material, u.view.State))
 	}
 	u.view.UserCertificates.Urgent = material.UsersUrgent(u.view.Material, u.view.State)

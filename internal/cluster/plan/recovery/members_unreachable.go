@@ -39,7 +39,7 @@ func WhyUnreachable(s state.State) string {
 		state.Unanswered(s.Current()), v1beta2.ClientPort)
 }
 
-// waitUntilReachable: what nobody knows is no reason to change anything.
+// waitUntilReachable waits, because what is not known is no reason to change anything.
 func waitUntilReachable(s state.State) steps.Step {
 	long := !slices.ContainsFunc(s.Current(), func(m state.Member) bool {
 		return m.SilentSince.IsZero() || s.Now.Sub(m.SilentSince) < unreachableGrace
