@@ -77,7 +77,8 @@ func TestEachOpenerOfAStoreSaysForWhomItIs(t *testing.T) {
 		"internal/restore/safety.go",             // safety snapshots
 		"internal/restore/signed_url.go",         // who reads a source, signs a URL for it
 		"internal/restore/signed_url.go",
-		"internal/seeder/seed.go", // the Pod of a member
+		"internal/seeder/follow.go", // the Pod of a standby's first member
+		"internal/seeder/seed.go",   // the Pod of a member
 		"internal/source/source.go",
 	}
 	if !slices.Equal(openers, want) {
@@ -88,6 +89,7 @@ func TestEachOpenerOfAStoreSaysForWhomItIs(t *testing.T) {
 // ownProcess are the programs of one party, which has their identity and decides alone what it is used for.
 var ownProcess = map[string]string{
 	"internal/seeder/seed.go":                "the seed runs as the ServiceAccount of the members",
+	"internal/seeder/follow.go":              "the standby runs in the same Pod as the seed, as the ServiceAccount of the members",
 	"internal/plugin/cli/snapshots/store.go": "kubectl etcd runs on the machine of the person who calls it, with the Secret of the EtcdBackup or with that person's own identity",
 }
 
