@@ -143,6 +143,26 @@ func TestTheStatusOfAStandbyChangesAtMostEveryTenSeconds(t *testing.T) {
 	}
 }
 
+// The node of the standby is lost. Its last answer was that it is up to date, and that must not be in the status for months.
+func TestAStandbyThatDoesNotAnswerIsNotUpToDate(t *testing.T) {
+	silent := aSeed(following, func(m *state.Member) { m.Seed.Following = nil })
+	lost := aSeed(func(m *state.Member) { m.Volume = state.VolumePresent })
+	upToDate := func(s *state.State) {
+		s.Restore.Follow = &v1beta2.FollowStatus{Timeline: 1, Revision: 70, LagSeconds: ptr.To[int64](0), UpdateTime: ptr.To(metav1.NewTime(noon.Add(-time.Hour)))}
+	}
+	for name, seed := range map[string]change{"it is silent": silent, "it has no Pod": lost} {
+		s := stateWith(standsBy, upToDate, seed)
+		waits := steps.Wait{Reason: v1beta2.ReasonFollowerSilent, Message: "Standby x does not answer."}
+		if f := NewStatus(s, waits, nil, v1beta2.EtcdClusterStatus{}, 1).Restore.Follow; f.LagSeconds == nil {
+			t.Errorf("%s for a moment: %+v", name, f)
+		}
+		waits.Stalled = true
+		if f := NewStatus(s, waits, nil, v1beta2.EtcdClusterStatus{}, 1).Restore.Follow; f.LagSeconds != nil || f.Revision != 70 || f.Message != waits.Message || !f.UpdateTime.Time.Equal(noon) {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
+
 func TestTheStatusHasWhatWasPromoted(t *testing.T) {
 	s := stateWith(standsBy, askedToPromote, aSeed(following))
 	status := NewStatus(s, steps.PromoteStandby{Name: seedName}, nil, v1beta2.EtcdClusterStatus{}, 1)
