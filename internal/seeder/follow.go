@@ -2,6 +2,7 @@ package seeder
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,8 +36,14 @@ const deliveredName, fetchName = "promoted.db", "fetch"
 // fallbackTTL in seconds is that of leases whose TTL the archive does not have.
 const fallbackTTL = 3600
 
-// catchUpStep is how long one link may take after the promotion was asked for.
-const catchUpStep = 30 * time.Second
+const (
+	// catchUpLimit is how long one link may take after the promotion was asked for, with the requests that fail, and baseLimit is how long a base may take.
+	catchUpLimit, baseLimit = 30 * time.Second, time.Hour
+	// catchUpPause is between two requests that fail.
+	catchUpPause = time.Second
+	// brokenRetries is how often a standby looks again for a newer base if it cannot follow the archive.
+	brokenRetries = 2
+)
 
 // followMemory is the soft limit of the memory while a standby follows.
 const followMemory = 40 << 20
@@ -91,6 +98,9 @@ func (s *Seeder) followOptions(ctx context.Context, r seed.Request, dir string) 
 			return found.Choice, err
 		},
 		Fetch: func(ctx context.Context, base archive.Base, path string) error {
+			if s.baseComes != nil {
+				s.baseComes()
+			}
 			return s.fetchBase(ctx, r, by, base, path)
 		},
 		Report: s.progress.following, Now: time.Now,
@@ -149,19 +159,35 @@ func (s *Seeder) run(ctx context.Context, f *standby.Follower) error {
 	return f.Run(ctx)
 }
 
-// catchUp applies what the archive still has, so that a promotion loses nothing that is in the store. It ends if the store does not answer, or if the archive cannot be
-// followed any further.
+// catchUp applies what the archive still has, so that a promotion loses nothing that is in the store. A request that fails is repeated. It ends if the store does not answer
+// for long, or if the archive cannot be followed any further.
 func (s *Seeder) catchUp(ctx context.Context, f *standby.Follower) {
-	for {
-		ctx, cancel := context.WithTimeout(ctx, catchUpStep)
+	limit := cmp.Or(s.catchUpLimit, catchUpLimit)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	timer := time.AfterFunc(limit, cancel)
+	defer timer.Stop()
+	s.baseComes = func() { timer.Reset(baseLimit) }
+	for failures, looked := 0, false; ; {
 		done, err := f.Step(ctx)
-		cancel()
 		switch {
-		case err != nil:
+		case err == nil && done != standby.Idle:
+			failures, looked = 0, false
+			timer.Reset(limit)
+		case err == nil && looked:
+			return
+		case err == nil: // the archive may have another timeline since the last listing
+			f.LookAgain()
+			looked = true
+		case ctx.Err() != nil, standby.IsBroken(err) != nil && failures == brokenRetries:
 			s.Log.Info("the promotion continues with what the standby has", "revision", f.Status().Revision, "error", err.Error())
 			return
-		case done == standby.Idle:
-			return
+		default:
+			failures++
+			select {
+			case <-time.After(catchUpPause):
+			case <-ctx.Done():
+			}
 		}
 	}
 }

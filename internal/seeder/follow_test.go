@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -24,6 +25,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile/dbfiletest"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
@@ -339,5 +341,98 @@ func TestAStandbyWaitsForItsSecret(t *testing.T) {
 	}
 	if err := a.run(t); err == nil || Code(err) != seed.ExitRetry || !strings.Contains(err.Error(), "Secret missing: it does not exist") {
 		t.Errorf("exit code %d, error %v", Code(err), err)
+	}
+}
+
+// restored archives the start of the next timeline, and its base.
+func (a *archived) restored() int64 {
+	a.t.Helper()
+	database := dbfiletest.New(a.t, 1).Put(5, 90)
+	content, revision := database.Snapshot(), database.Revision()
+	at := time.Now().UTC().Truncate(time.Second)
+	series := snapshot.Series{Folder: "daily", Namespace: "ns", Cluster: "source", ClusterID: 2}
+	key, sum := series.Key(at, revision), sha256.Sum256(content)
+	m := snapshot.Manifest{
+		FormatVersion: 1, Revision: revision, Keys: 5, Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:]), CreatedAt: at, CapturedAt: at,
+		Cluster: snapshot.Cluster{Namespace: "ns", Name: "source", ID: "0000000000000002", UID: "uid-source"},
+	}
+	text, err := m.Encode()
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.put(key, content)
+	a.put(snapshot.ManifestKey(key), text)
+	start := archive.NewStart(2, 2, archive.Base{Key: key, ClusterID: "0000000000000002", Point: archive.Point{Revision: revision, At: at}}, "restored")
+	a.put(archive.StartKey(a.root, 2), start.Encode())
+	return revision
+}
+
+// flaky fails as often as it says.
+type flaky struct {
+	objstore.Store
+	fails int
+}
+
+func (f *flaky) Get(ctx context.Context, key string) (io.ReadCloser, error) {
+	if f.fails > 0 {
+		f.fails--
+		return nil, errors.New("503 Service Unavailable")
+	}
+	return f.Store.Get(ctx, key)
+}
+
+// Each of these happens while a standby catches up, because its promotion was asked for. A single answer 503 has lost all writes after it.
+func TestAPromotionHasAllThatIsInTheStore(t *testing.T) {
+	for name, test := range map[string]struct {
+		timeline int64
+		fetch    time.Duration // how long a base takes
+		happens  func(a *archived, store *flaky) (last int64)
+	}{
+		"a request fails": {1, 0, func(a *archived, store *flaky) int64 {
+			store.fails = 1
+			a.write()
+			return a.write()
+		}},
+		"the source was restored some seconds ago":                       {2, 0, func(a *archived, _ *flaky) int64 { return a.restored() }},
+		"the source was restored, and its base needs longer than a link": {2, 4 * time.Second, func(a *archived, _ *flaky) int64 { return a.restored() }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := givenArchive(t)
+			a.seeder.catchUpLimit = 3 * time.Second
+			o, err := a.seeder.followOptions(t.Context(), a.request, filepath.Join(a.volume, standbyName))
+			if err != nil {
+				t.Fatal(err)
+			}
+			store := &flaky{Store: o.Store}
+			o.Store = store
+			fetch := o.Fetch
+			o.Fetch = func(ctx context.Context, base archive.Base, path string) error {
+				err := fetch(ctx, base, path)
+				select {
+				case <-time.After(test.fetch):
+				case <-ctx.Done():
+					err = ctx.Err()
+				}
+				return err
+			}
+			f, err := standby.Open(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for done, err := standby.Begun, error(nil); done != standby.Idle; {
+				if done, err = f.Step(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			last := test.happens(a, store)
+			a.seeder.catchUp(t.Context(), f)
+			if got := f.Status(); got.Revision != last || int64(got.Timeline) != test.timeline {
+				t.Errorf("it has revision %d of timeline %d, want %d of %d: %v", got.Revision, got.Timeline, last, test.timeline, got.Err)
+			}
+			if err := f.Close(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
