@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -54,8 +55,23 @@ const promotePoll = 300 * time.Millisecond
 // errPromoted ends the following, because the promotion was asked for.
 var errPromoted = errors.New("the promotion was asked for")
 
-// follow follows the archive until the promotion is asked for, and then creates the data directory.
+// errSecretChanged ends the following, because the store must be opened with other credentials.
+var errSecretChanged = errors.New("the Secret has changed")
+
+// follow follows the archive until the promotion is asked for, and then creates the data directory. It opens the store again whenever the Secret changes: credentials are
+// replaced while a standby follows for months.
 func (s *Seeder) follow(ctx context.Context, r seed.Request) error {
+	for {
+		err := s.followWithSecret(ctx, r)
+		if !errors.Is(err, errSecretChanged) {
+			return err
+		}
+		s.Log.Info("opening the store again, because the Secret has changed", "secret", r.Source.Secret)
+	}
+}
+
+// followWithSecret follows with the present Secret.
+func (s *Seeder) followWithSecret(ctx context.Context, r seed.Request) error {
 	volume := filepath.Dir(r.DataDir)
 	o, err := s.followOptions(ctx, r, filepath.Join(volume, standbyName))
 	if err != nil && s.promotionAsked() {
@@ -70,7 +86,7 @@ func (s *Seeder) follow(ctx context.Context, r seed.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.untilPromoted(ctx, o); err != nil {
+	if err := s.untilPromoted(ctx, r.Source.Secret, o); err != nil {
 		return err
 	}
 	return s.promote(ctx, r, o)
@@ -85,6 +101,7 @@ func (s *Seeder) followOptions(ctx context.Context, r seed.Request, dir string) 
 	if r.Source.Secret != "" && len(secret) == 0 {
 		return standby.Options{}, fmt.Errorf("read Secret %s: it does not exist, or has no keys: create it", r.Source.Secret)
 	}
+	s.secret = secret
 	by := source.By{Secret: secret, For: grant.Process(), Signers: snapshot.Anyone}
 	choice := source.Choice{Folder: true, Of: r.Follow.Cluster, UID: r.Follow.UID, Prefer: r.Follow.ClusterID, ClusterID: r.Follow.Only}
 	store, root, err := source.OpenArchive(ctx, r.Source, by, r.Follow.Cluster)
@@ -126,8 +143,8 @@ func (s *Seeder) fetchBase(ctx context.Context, r seed.Request, by source.By, ba
 	return errors.Join(os.Rename(proven.File, path), os.RemoveAll(dir))
 }
 
-// untilPromoted follows until the promotion is asked for. It returns at once if the promotion has begun.
-func (s *Seeder) untilPromoted(ctx context.Context, o standby.Options) error {
+// untilPromoted follows until the promotion is asked for. It returns at once if the promotion has begun. The error is errSecretChanged if the Secret changes before that.
+func (s *Seeder) untilPromoted(ctx context.Context, secret string, o standby.Options) error {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(followMemory))
 	f, err := standby.Open(o)
 	if errors.Is(err, standby.ErrFinished) {
@@ -137,7 +154,7 @@ func (s *Seeder) untilPromoted(ctx context.Context, o standby.Options) error {
 		return fmt.Errorf("open the database of the standby: %w: %w", source.ErrDisk, err)
 	}
 	s.Log.Info("following the archive", "root", o.Root, "revision", f.Status().Revision)
-	err = s.run(ctx, f)
+	err = s.run(ctx, secret, f)
 	if errors.Is(err, errPromoted) {
 		s.catchUp(ctx, f)
 		err = ctx.Err()
@@ -151,11 +168,11 @@ func (s *Seeder) untilPromoted(ctx context.Context, o standby.Options) error {
 	return nil
 }
 
-// run follows until ctx ends, or until the promotion is asked for, which is errPromoted.
-func (s *Seeder) run(ctx context.Context, f *standby.Follower) error {
+// run follows until ctx ends, until the promotion is asked for, which is errPromoted, or until the Secret changes, which is errSecretChanged.
+func (s *Seeder) run(ctx context.Context, secret string, f *standby.Follower) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	go s.awaitPromotion(ctx, cancel)
+	go s.awaitEnd(ctx, secret, cancel)
 	return f.Run(ctx)
 }
 
@@ -192,13 +209,18 @@ func (s *Seeder) catchUp(ctx context.Context, f *standby.Follower) {
 	}
 }
 
-// awaitPromotion ends the following when the annotation of the Pod asks for the promotion, and there is something to promote.
-func (s *Seeder) awaitPromotion(ctx context.Context, end context.CancelCauseFunc) {
+// awaitEnd ends the following when the annotation of the Pod asks for the promotion, and there is something to promote. It also ends it when the Secret has other
+// credentials. A standby continues with those of a Secret that was removed.
+func (s *Seeder) awaitEnd(ctx context.Context, secret string, end context.CancelCauseFunc) {
 	ticker := time.NewTicker(promotePoll)
 	defer ticker.Stop()
 	for {
 		if s.promotionAsked() && s.progress.hasBase() {
 			end(errPromoted)
+			return
+		}
+		if now, err := mounted(s.CredentialsDir, secret); err == nil && len(now) > 0 && !maps.EqualFunc(now, s.secret, bytes.Equal) {
+			end(errSecretChanged)
 			return
 		}
 		select {

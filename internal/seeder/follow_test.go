@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"filippo.io/age"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -36,6 +37,7 @@ type archived struct {
 	t     *testing.T
 	chain archive.Chain
 	root  string
+	codec codec.Encoder
 	at    time.Time
 	done  chan error
 	stop  context.CancelFunc
@@ -90,7 +92,7 @@ func (a *archived) write() int64 {
 	}
 	h, err := w.Seal(nil, auth.State{}, 0)
 	if err == nil {
-		h, err = archive.WriteObject(&object, codec.Encoder{}, h, &records)
+		h, err = archive.WriteObject(&object, a.codec, h, &records)
 	}
 	if err != nil {
 		a.t.Fatal(err)
@@ -435,4 +437,42 @@ func TestAPromotionHasAllThatIsInTheStore(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A standby runs for months, and its credentials are replaced. With those of its start, it was refused until its Pod was deleted.
+func TestAStandbyReadsASecretThatChanges(t *testing.T) {
+	a := givenArchive(t)
+	identity := func() *age.X25519Identity {
+		made, err := age.GenerateX25519Identity()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made
+	}
+	a.request.Source.Secret = "store"
+	mount := func(i *age.X25519Identity) {
+		path := filepath.Join(a.seeder.CredentialsDir, v1beta2.AgeIdentityKey)
+		if err := errors.Join(os.MkdirAll(a.seeder.CredentialsDir, 0o700), os.WriteFile(path, []byte(i.String()+"\n"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, after := identity(), identity()
+	mount(before)
+	a.codec.Recipients = []string{before.Recipient().String()}
+	a.begin()
+	a.reaches(a.write())
+	a.codec.Recipients = []string{after.Recipient().String()}
+	last := a.write()
+	mount(after)
+	a.reaches(last)
+	if err := os.RemoveAll(a.seeder.CredentialsDir); err != nil { // and one that was removed is needed only by the next process
+		t.Fatal(err)
+	}
+	last = a.write()
+	a.reaches(last)
+	a.promote()
+	if err := a.end(); err != nil {
+		t.Fatal(err)
+	}
+	a.has(last)
 }
