@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -35,16 +36,6 @@ const deliveredName, fetchName = "promoted.db", "fetch"
 // fallbackTTL in seconds is that of leases whose TTL the archive does not have.
 const fallbackTTL = 3600
 
-// catchUpStep is how long one link may take after the promotion was asked for.
-const catchUpStep = 30 * time.Second
-
-// A store that fails during a promotion is asked again each catchUpPause until catchUpPatience has passed since it returned something. It may only restart,
-// and what it has is lost if it is not read now.
-const (
-	catchUpPatience = 10 * time.Second
-	catchUpPause    = time.Second
-)
-
 // followMemory is the soft limit of the memory while a standby follows.
 const followMemory = 40 << 20
 
@@ -54,8 +45,23 @@ const promotePoll = 300 * time.Millisecond
 // errPromoted ends the following, because the promotion was asked for.
 var errPromoted = errors.New("the promotion was asked for")
 
-// follow follows the archive until the promotion is asked for, and then creates the data directory.
+// errSecretChanged ends the following, because the store must be opened with other credentials.
+var errSecretChanged = errors.New("the Secret has changed")
+
+// follow follows the archive until the promotion is asked for, and then creates the data directory. It opens the store again whenever the Secret changes: credentials are
+// replaced while a standby follows for months.
 func (s *Seeder) follow(ctx context.Context, r seed.Request) error {
+	for {
+		err := s.followWithSecret(ctx, r)
+		if !errors.Is(err, errSecretChanged) {
+			return err
+		}
+		s.Log.Info("opening the store again, because the Secret has changed", "secret", r.Source.Secret)
+	}
+}
+
+// followWithSecret follows with the present Secret.
+func (s *Seeder) followWithSecret(ctx context.Context, r seed.Request) error {
 	volume := filepath.Dir(r.DataDir)
 	o, err := s.followOptions(ctx, r, filepath.Join(volume, standbyName))
 	if err != nil && s.promotionAsked() {
@@ -70,7 +76,7 @@ func (s *Seeder) follow(ctx context.Context, r seed.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.untilPromoted(ctx, o); err != nil {
+	if err := s.untilPromoted(ctx, r.Source.Secret, o); err != nil {
 		return err
 	}
 	return s.promote(ctx, r, o)
@@ -85,6 +91,7 @@ func (s *Seeder) followOptions(ctx context.Context, r seed.Request, dir string) 
 	if r.Source.Secret != "" && len(secret) == 0 {
 		return standby.Options{}, fmt.Errorf("read Secret %s: it does not exist, or has no keys: create it", r.Source.Secret)
 	}
+	s.secret = secret
 	by := source.By{Secret: secret, For: grant.Process(), Signers: snapshot.Anyone}
 	choice := source.Choice{Folder: true, Of: r.Follow.Cluster, UID: r.Follow.UID, Prefer: r.Follow.ClusterID, ClusterID: r.Follow.Only}
 	store, root, err := source.OpenArchive(ctx, r.Source, by, r.Follow.Cluster)
@@ -98,6 +105,9 @@ func (s *Seeder) followOptions(ctx context.Context, r seed.Request, dir string) 
 			return found.Choice, err
 		},
 		Fetch: func(ctx context.Context, base archive.Base, path string) error {
+			if s.baseComes != nil {
+				s.baseComes()
+			}
 			return s.fetchBase(ctx, r, by, base, path)
 		},
 		Report: s.progress.following, Now: time.Now,
@@ -123,8 +133,8 @@ func (s *Seeder) fetchBase(ctx context.Context, r seed.Request, by source.By, ba
 	return errors.Join(os.Rename(proven.File, path), os.RemoveAll(dir))
 }
 
-// untilPromoted follows until the promotion is asked for. It returns at once if the promotion has begun.
-func (s *Seeder) untilPromoted(ctx context.Context, o standby.Options) error {
+// untilPromoted follows until the promotion is asked for. It returns at once if the promotion has begun. The error is errSecretChanged if the Secret changes before that.
+func (s *Seeder) untilPromoted(ctx context.Context, secret string, o standby.Options) error {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(followMemory))
 	f, err := standby.Open(o)
 	if errors.Is(err, standby.ErrFinished) {
@@ -134,7 +144,7 @@ func (s *Seeder) untilPromoted(ctx context.Context, o standby.Options) error {
 		return fmt.Errorf("open the database of the standby: %w: %w", source.ErrDisk, err)
 	}
 	s.Log.Info("following the archive", "root", o.Root, "revision", f.Status().Revision)
-	err = s.run(ctx, f)
+	err = s.run(ctx, secret, f)
 	if errors.Is(err, errPromoted) {
 		s.catchUp(ctx, f)
 		err = ctx.Err()
@@ -148,57 +158,26 @@ func (s *Seeder) untilPromoted(ctx context.Context, o standby.Options) error {
 	return nil
 }
 
-// run follows until ctx ends, or until the promotion is asked for, which is errPromoted.
-func (s *Seeder) run(ctx context.Context, f *standby.Follower) error {
+// run follows until ctx ends, until the promotion is asked for, which is errPromoted, or until the Secret changes, which is errSecretChanged.
+func (s *Seeder) run(ctx context.Context, secret string, f *standby.Follower) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	go s.awaitPromotion(ctx, cancel)
+	go s.awaitEnd(ctx, secret, cancel)
 	return f.Run(ctx)
 }
 
-// catchUp applies what the archive still has, so that a promotion loses nothing that is in the store. It ends if the store does not answer, or if the archive cannot be
-// followed any further.
-func (s *Seeder) catchUp(ctx context.Context, f *standby.Follower) {
-	for answered := time.Now(); ctx.Err() == nil; {
-		done, err := step(ctx, f)
-		switch {
-		case err == nil && done == standby.Idle:
-			return
-		case err == nil:
-			answered = time.Now()
-		case standby.IsBroken(err) != nil || time.Since(answered) > catchUpPatience:
-			s.Log.Info("the promotion continues with what the standby has", "revision", f.Status().Revision, "error", err.Error())
-			return
-		default:
-			pause(ctx, catchUpPause)
-		}
-	}
-}
-
-// step is one step of a follower, within catchUpStep.
-func step(ctx context.Context, f *standby.Follower) (standby.Outcome, error) {
-	ctx, cancel := context.WithTimeout(ctx, catchUpStep)
-	defer cancel()
-	return f.Step(ctx)
-}
-
-// pause waits for a time, or until ctx ends.
-func pause(ctx context.Context, of time.Duration) {
-	timer := time.NewTimer(of)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
-// awaitPromotion ends the following when the annotation of the Pod asks for the promotion, and there is something to promote.
-func (s *Seeder) awaitPromotion(ctx context.Context, end context.CancelCauseFunc) {
+// awaitEnd ends the following when the annotation of the Pod asks for the promotion, and there is something to promote. It also ends it when the Secret has other
+// credentials. A standby continues with those of a Secret that was removed.
+func (s *Seeder) awaitEnd(ctx context.Context, secret string, end context.CancelCauseFunc) {
 	ticker := time.NewTicker(promotePoll)
 	defer ticker.Stop()
 	for {
 		if s.promotionAsked() && s.progress.hasBase() {
 			end(errPromoted)
+			return
+		}
+		if now, err := mounted(s.CredentialsDir, secret); err == nil && len(now) > 0 && !maps.EqualFunc(now, s.secret, bytes.Equal) {
+			end(errSecretChanged)
 			return
 		}
 		select {

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"filippo.io/age"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -37,6 +38,7 @@ type archived struct {
 	t     *testing.T
 	chain archive.Chain
 	root  string
+	codec codec.Encoder
 	at    time.Time
 	done  chan error
 	stop  context.CancelFunc
@@ -91,7 +93,7 @@ func (a *archived) write() int64 {
 	}
 	h, err := w.Seal(nil, auth.State{}, 0)
 	if err == nil {
-		h, err = archive.WriteObject(&object, codec.Encoder{}, h, &records)
+		h, err = archive.WriteObject(&object, a.codec, h, &records)
 	}
 	if err != nil {
 		a.t.Fatal(err)
@@ -397,4 +399,135 @@ func TestAStandbyWaitsForItsSecret(t *testing.T) {
 	if err := a.run(t); err == nil || Code(err) != seed.ExitRetry || !strings.Contains(err.Error(), "Secret missing: it does not exist") {
 		t.Errorf("exit code %d, error %v", Code(err), err)
 	}
+}
+
+// restored archives the start of the next timeline, and its base.
+func (a *archived) restored() int64 {
+	a.t.Helper()
+	database := dbfiletest.New(a.t, 1).Put(5, 90)
+	content, revision := database.Snapshot(), database.Revision()
+	at := time.Now().UTC().Truncate(time.Second)
+	series := snapshot.Series{Folder: "daily", Namespace: "ns", Cluster: "source", ClusterID: 2}
+	key, sum := series.Key(at, revision), sha256.Sum256(content)
+	m := snapshot.Manifest{
+		FormatVersion: 1, Revision: revision, Keys: 5, Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:]), CreatedAt: at, CapturedAt: at,
+		Cluster: snapshot.Cluster{Namespace: "ns", Name: "source", ID: "0000000000000002", UID: "uid-source"},
+	}
+	text, err := m.Encode()
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.put(key, content)
+	a.put(snapshot.ManifestKey(key), text)
+	start := archive.NewStart(2, 2, archive.Base{Key: key, ClusterID: "0000000000000002", Point: archive.Point{Revision: revision, At: at}}, "restored")
+	a.put(archive.StartKey(a.root, 2), start.Encode())
+	return revision
+}
+
+// flaky fails as often as it says.
+type flaky struct {
+	objstore.Store
+	fails int
+}
+
+func (f *flaky) Get(ctx context.Context, key string) (io.ReadCloser, error) {
+	if f.fails > 0 {
+		f.fails--
+		return nil, errors.New("503 Service Unavailable")
+	}
+	return f.Store.Get(ctx, key)
+}
+
+// Each of these happens while a standby catches up, because its promotion was asked for. A single answer 503 has lost all writes after it.
+func TestAPromotionHasAllThatIsInTheStore(t *testing.T) {
+	for name, test := range map[string]struct {
+		timeline int64
+		fetch    time.Duration // how long a base takes
+		happens  func(a *archived, store *flaky) (last int64)
+	}{
+		"a request fails": {1, 0, func(a *archived, store *flaky) int64 {
+			store.fails = 1
+			a.write()
+			return a.write()
+		}},
+		"the source was restored some seconds ago":                       {2, 0, func(a *archived, _ *flaky) int64 { return a.restored() }},
+		"the source was restored, and its base needs longer than a link": {2, 4 * time.Second, func(a *archived, _ *flaky) int64 { return a.restored() }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := givenArchive(t)
+			a.seeder.catchUpLimit = 3 * time.Second
+			o, err := a.seeder.followOptions(t.Context(), a.request, filepath.Join(a.volume, standbyName))
+			if err != nil {
+				t.Fatal(err)
+			}
+			store := &flaky{Store: o.Store}
+			o.Store = store
+			fetch := o.Fetch
+			o.Fetch = func(ctx context.Context, base archive.Base, path string) error {
+				err := fetch(ctx, base, path)
+				select {
+				case <-time.After(test.fetch):
+				case <-ctx.Done():
+					err = ctx.Err()
+				}
+				return err
+			}
+			f, err := standby.Open(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for done, err := standby.Begun, error(nil); done != standby.Idle; {
+				if done, err = f.Step(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			last := test.happens(a, store)
+			a.seeder.catchUp(t.Context(), f)
+			if got := f.Status(); got.Revision != last || int64(got.Timeline) != test.timeline {
+				t.Errorf("it has revision %d of timeline %d, want %d of %d: %v", got.Revision, got.Timeline, last, test.timeline, got.Err)
+			}
+			if err := f.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A standby runs for months, and its credentials are replaced. With those of its start, it was refused until its Pod was deleted.
+func TestAStandbyReadsASecretThatChanges(t *testing.T) {
+	a := givenArchive(t)
+	identity := func() *age.X25519Identity {
+		made, err := age.GenerateX25519Identity()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made
+	}
+	a.request.Source.Secret = "store"
+	mount := func(i *age.X25519Identity) {
+		path := filepath.Join(a.seeder.CredentialsDir, v1beta2.AgeIdentityKey)
+		if err := errors.Join(os.MkdirAll(a.seeder.CredentialsDir, 0o700), os.WriteFile(path, []byte(i.String()+"\n"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, after := identity(), identity()
+	mount(before)
+	a.codec.Recipients = []string{before.Recipient().String()}
+	a.begin()
+	a.reaches(a.write())
+	a.codec.Recipients = []string{after.Recipient().String()}
+	last := a.write()
+	mount(after)
+	a.reaches(last)
+	if err := os.RemoveAll(a.seeder.CredentialsDir); err != nil { // and one that was removed is needed only by the next process
+		t.Fatal(err)
+	}
+	last = a.write()
+	a.reaches(last)
+	a.promote()
+	if err := a.end(); err != nil {
+		t.Fatal(err)
+	}
+	a.has(last)
 }

@@ -36,6 +36,10 @@ type Seeder struct {
 	DataRequired bool
 	Log          logr.Logger
 
+	secret       map[string][]byte // what the Secret has with which a standby has opened the store
+	catchUpLimit time.Duration     // replaces the constant; for tests
+	baseComes    func()            // is called before a base is fetched; nil before a promotion
+
 	progress progress
 }
 

@@ -30,6 +30,9 @@ func (s *search) progressed(now time.Time) {
 	s.start, s.list, s.pause = now.Add(startPause), now.Add(listPause), listPause
 }
 
+// LookAgain lets the next step that finds no link look for the next timeline, and list the archive, at once.
+func (f *Follower) LookAgain() { f.search = search{} }
+
 // look finds out whether there is no next link because there are no changes. The error is a *Broken if there is another reason.
 func (f *Follower) look(ctx context.Context) error {
 	now := f.o.Now()

@@ -52,13 +52,24 @@ func TestAStandbyFollowsUntilAPersonPromotesIt(t *testing.T) {
 			steps.Wait{Reason: v1beta2.ReasonFollowing}},
 		"it does not answer": {stateWith(standsBy, aSeed(following, func(m *state.Member) { m.Seed.Following = nil })),
 			steps.Wait{Reason: v1beta2.ReasonFollowing, Overdue: v1beta2.ReasonFollowerSilent, Limit: 5 * time.Minute}},
-		"it cannot continue": {stateWith(standsBy, aSeed(following, func(m *state.Member) { m.Seed.Hopeless = true })),
+		"it cannot continue": {stateWith(standsBy, aSeed(following, func(m *state.Member) { m.Seed.Following, m.Seed.Hopeless = nil, true })),
 			steps.Wait{Reason: v1beta2.ReasonFollowing, Stalled: true}},
 		"the status of its EtcdRestore was lost": {stateWith(standsBy, aSeed(following), func(s *state.State) { s.Request, s.RestoreUnverified = nil, true }),
 			steps.Wait{Reason: v1beta2.ReasonFollowing, Stalled: true}},
-		"a person promotes it":        {stateWith(standsBy, askedToPromote, aSeed(following, overMonths)), steps.PromoteStandby{Name: seedName}},
-		"and it does not answer":      {stateWith(standsBy, askedToPromote, aSeed(following, overMonths, func(m *state.Member) { m.Seed.Following = nil })), steps.PromoteStandby{Name: seedName}},
-		"it was told":                 {stateWith(standsBy, askedToPromote, aSeed(following, overMonths, func(m *state.Member) { m.Seed.Promoting = true })), steps.Wait{Reason: v1beta2.ReasonRestoring}},
+		"a person promotes it":   {stateWith(standsBy, askedToPromote, aSeed(following, overMonths)), steps.PromoteStandby{Name: seedName}},
+		"and it does not answer": {stateWith(standsBy, askedToPromote, aSeed(following, overMonths, func(m *state.Member) { m.Seed.Following = nil })), steps.PromoteStandby{Name: seedName}},
+		"it was told":            {stateWith(standsBy, askedToPromote, aSeed(following, overMonths, func(m *state.Member) { m.Seed.Promoting = true })), steps.Wait{Reason: v1beta2.ReasonRestoring}},
+		"a person promotes one that cannot continue": {stateWith(standsBy, askedToPromote, aSeed(following, func(m *state.Member) { m.Seed.Following, m.Seed.Hopeless = nil, true })),
+			steps.PromoteStandby{Name: seedName}},
+		"a person promotes one whose process ends again and again, because the Secret was removed": {
+			stateWith(standsBy, askedToPromote, aSeed(following, overMonths, func(m *state.Member) {
+				m.Pod, m.PodReason, m.Seed.Following = state.PodBlocked, v1beta2.ReasonPodFailing, nil
+			})),
+			steps.PromoteStandby{Name: seedName},
+		},
+		"it could not continue once, and does now": {stateWith(standsBy, aSeed(following, func(m *state.Member) { m.Seed.Hopeless = true })), steps.Wait{Reason: v1beta2.ReasonFollowing}},
+		"it trusts the old CA, and only its Pod has its data": {stateWith(managed, standsBy, askedToPromote, aSeed(refusesOperator(time.Hour), func(m *state.Member) { m.DataInPod, m.Seed.Promoting = true, true })),
+			steps.Wait{Reason: v1beta2.ReasonRestoring}},
 		"its Pod is gone":             {stateWith(standsBy, askedToPromote, aSeed(func(m *state.Member) { m.Volume = state.VolumePresent })), steps.CreateMember{Name: seedName, Incarnation: 2, Start: state.StartSeed}},
 		"its node is lost":            {stateWith(standsBy, aSeed(following, func(m *state.Member) { m.Pod, m.GoneBy = state.PodDeleting, noon.Add(-time.Hour) })), steps.Wait{Stalled: true, Reason: v1beta2.ReasonFollowing}},
 		"its EtcdRestore was deleted": {stateWith(standsBy, aSeed(following), func(s *state.State) { s.Request = nil }), steps.FailRestore{}},
@@ -129,6 +140,26 @@ func TestTheStatusOfAStandbyChangesAtMostEveryTenSeconds(t *testing.T) {
 	said.LagSeconds = ptr.To[int64](95)
 	if got := after(3*time.Second, said); got.Revision != 71 || *got.LagSeconds != 60 {
 		t.Errorf("a standby that falls behind is not reported at once: %+v", got)
+	}
+}
+
+// The node of the standby is lost. Its last answer was that it is up to date, and that must not be in the status for months.
+func TestAStandbyThatDoesNotAnswerIsNotUpToDate(t *testing.T) {
+	silent := aSeed(following, func(m *state.Member) { m.Seed.Following = nil })
+	lost := aSeed(func(m *state.Member) { m.Volume = state.VolumePresent })
+	upToDate := func(s *state.State) {
+		s.Restore.Follow = &v1beta2.FollowStatus{Timeline: 1, Revision: 70, LagSeconds: ptr.To[int64](0), UpdateTime: ptr.To(metav1.NewTime(noon.Add(-time.Hour)))}
+	}
+	for name, seed := range map[string]change{"it is silent": silent, "it has no Pod": lost} {
+		s := stateWith(standsBy, upToDate, seed)
+		waits := steps.Wait{Reason: v1beta2.ReasonFollowerSilent, Message: "Standby x does not answer."}
+		if f := NewStatus(s, waits, nil, v1beta2.EtcdClusterStatus{}, 1).Restore.Follow; f.LagSeconds == nil {
+			t.Errorf("%s for a moment: %+v", name, f)
+		}
+		waits.Stalled = true
+		if f := NewStatus(s, waits, nil, v1beta2.EtcdClusterStatus{}, 1).Restore.Follow; f.LagSeconds != nil || f.Revision != 70 || f.Message != waits.Message || !f.UpdateTime.Time.Equal(noon) {
+			t.Errorf("%s: %+v", name, f)
+		}
 	}
 }
 

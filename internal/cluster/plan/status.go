@@ -51,7 +51,7 @@ func NewStatus(s state.State, step steps.Step, actErr error, before v1beta2.Etcd
 		membership.RecordLearners(&status, s, step)
 		recovery.ForgetSurvivors(&status, s)
 		setPercent(status.Restore, s)
-		setFollow(status.Restore, s)
+		setFollow(status.Restore, s, step)
 		setUnsaved(status.Restore, s)
 		setSafetyPolicy(status.Restore, s)
 	}

@@ -10,25 +10,31 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/clock"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
+	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+	"github.com/etcd-suite/etcd-operator/internal/seed"
 )
 
 // setFollow says how far a standby is, what it was told, and what it had at its promotion.
-func setFollow(restore *v1beta2.ClusterRestoreStatus, s state.State) {
+func setFollow(restore *v1beta2.ClusterRestoreStatus, s state.State, step steps.Step) {
 	if restore == nil || restore.Follow == nil {
 		return
 	}
-	seed, ok := state.SeedOf(s, restore.Incarnation)
-	if !ok || seed.Seed == nil {
+	f := restore.Follow
+	standby, ok := state.SeedOf(s, restore.Incarnation)
+	if wait, is := step.(steps.Wait); is && wait.Stalled && f.LagSeconds != nil && (standby.Seed == nil || standby.Seed.Following == nil) {
+		lagUnknown(f, wait.Message, s.Now)
+	}
+	if !ok || standby.Seed == nil {
 		return
 	}
-	f := restore.Follow
-	if seed.Seed.Promoting && f.Promote == "" { // the operator was killed before it wrote the status
+	if standby.Seed.Promoting && f.Promote == "" { // the operator was killed before it wrote the status
 		f.Promote = v1beta2.FollowPromoteNow
 	}
-	if p := seed.Seed.Promoted; p != nil && f.Promoted == nil {
+	if p := standby.Seed.Promoted; p != nil && f.Promoted == nil {
 		*f = v1beta2.FollowStatus{Timeline: p.Timeline, Revision: p.Revision, Time: p.Time, Promote: v1beta2.FollowPromoteNow, Promoted: p.DeepCopy()}
 	}
-	if said := seed.Seed.Following; said != nil && f.Promoted == nil {
+	if said := standby.Seed.Following; said != nil && f.Promoted == nil {
 		followed(f, *said, s.Now)
 	}
 }
@@ -44,6 +50,12 @@ func followed(f *v1beta2.FollowStatus, said v1beta2.FollowStatus, now time.Time)
 	}
 	next.UpdateTime = ptr.To(metav1.NewTime(now).Rfc3339Copy())
 	*f = next
+}
+
+// lagUnknown says that the lag of a standby is not known any more, and why. Its last answer may have been that it is up to date.
+func lagUnknown(f *v1beta2.FollowStatus, why string, now time.Time) {
+	f.LagSeconds, f.Message = nil, planning.Shorten(why, seed.MaxMessage)
+	f.UpdateTime = ptr.To(metav1.NewTime(now).Rfc3339Copy())
 }
 
 func behind(f v1beta2.FollowStatus) bool {

@@ -87,6 +87,7 @@ func TestTheStatusSaysHowFarAStandbyIs(t *testing.T) {
 		"before its first base": {v1beta2.FollowStatus{Message: "the bucket does not exist"}, metav1.ConditionFalse, v1beta2.ReasonFollowingBehind, "the bucket does not exist"},
 		"up to date":            {v1beta2.FollowStatus{Timeline: 1, Revision: 70, Time: &at, LagSeconds: ptr.To[int64](10)}, metav1.ConditionTrue, v1beta2.ReasonFollowing, "ns/source"},
 		"behind":                {v1beta2.FollowStatus{Timeline: 1, Revision: 70, Time: &at, LagSeconds: ptr.To[int64](60)}, metav1.ConditionFalse, v1beta2.ReasonFollowingBehind, "behind"},
+		"it does not answer":    {v1beta2.FollowStatus{Timeline: 1, Revision: 70, Time: &at, Message: "its node is lost"}, metav1.ConditionFalse, v1beta2.ReasonFollowingBehind, "its node is lost"},
 		"it cannot continue":    {v1beta2.FollowStatus{Timeline: 1, Revision: 70, LagSeconds: ptr.To[int64](0), Cause: "Gap", Message: "lost"}, metav1.ConditionFalse, v1beta2.ReasonFollowingBroken, "Gap"},
 	} {
 		t.Run(name, func(t *testing.T) {

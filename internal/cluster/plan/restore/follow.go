@@ -39,7 +39,7 @@ func promoting(s state.State, seed state.Member) bool {
 	return s.Restore.Follow.Promote != "" || s.Request != nil && s.Request.Follow != nil && s.Request.Follow.Promote != "" || seed.Seed != nil && seed.Seed.Promoting
 }
 
-// standbyHeld returns what keeps a standby from its next step that a person must correct. Any other restore fails instead, and its seed is removed.
+// standbyHeld returns the promotion of a standby, or what keeps it from its next step that a person must correct. Any other restore fails instead, and its seed is removed.
 func standbyHeld(s state.State, seed state.Member) steps.Step {
 	if !isStandby(s) {
 		return nil
@@ -52,10 +52,12 @@ func standbyHeld(s state.State, seed state.Member) steps.Step {
 		return stalled(state.NotRequested(s) + " The standby is neither promoted nor removed until restore-operator has verified the EtcdRestore again.")
 	case !s.Requested():
 		return nil
+	case promoteStandby(s, seed) != nil: // a standby that cannot follow can still be promoted with what it has
+		return promoteStandby(s, seed)
 	case seed.Pod == state.PodNone && s.Request.Source.Secret == "" && s.PodPolicy().ServiceAccountName == "":
 		return steps.Wait{Reason: v1beta2.ReasonFollowNeedsCredentials, Stalled: true, Message: "The standby reads the archive for as long as it follows, and has no identity for that. " +
 			"Set spec.pod.serviceAccountName of the EtcdCluster to a ServiceAccount with the right to list and read the store, or delete the EtcdRestore and create it again with a Secret."}
-	case seed.SeedFailed() && seed.Seed.Hopeless:
+	case seed.SeedFailed() && seed.Seed.Hopeless && seed.Seed.Following == nil: // otherwise it runs again
 		return stalled(planning.Sentence("Standby "+seed.Name+" cannot continue: ", seed.Seed.Message))
 	}
 	if why := seedStuck(s, seed); why != "" {

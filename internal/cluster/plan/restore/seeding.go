@@ -31,8 +31,6 @@ func seeding(s state.State) steps.Step {
 		return steps.Wait{Reason: seed.PodReason, Message: planning.Sentence("Seed "+seed.Name+" does not run: ", seed.PodMessage) + " The members continue to serve.", Stalled: true}
 	case seed.Refusal != etcd.NotRefused:
 		return saveBeforeRefusal(s, seed)
-	case promoteStandby(s, seed) != nil:
-		return promoteStandby(s, seed)
 	case !seed.Serving || !seed.PodReady:
 		return waitForSeedOrStandby(s, seed)
 	}
