@@ -210,6 +210,9 @@ type EtcdBackupStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Recoverable []RecoverableRange `json:"recoverable,omitempty"`
+	// How far the cluster has handed its clients over to a standby. It is absent without a switchover.
+	// +optional
+	Switchover *SwitchoverStatus `json:"switchover,omitempty"`
 	// Result of the last proof of the continuous archive. There is one after each snapshot of the series.
 	// +optional
 	LastArchiveProof *ArchiveProof `json:"lastArchiveProof,omitempty"`

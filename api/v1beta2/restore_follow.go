@@ -8,19 +8,24 @@ import (
 
 // FollowSpec makes the EtcdCluster of an EtcdRestore a standby of another cluster.
 type FollowSpec struct {
-	// Promotion of the standby. Now makes it the cluster with all that the archive has in the store. Writes that were not archived yet are lost. It cannot be
-	// changed or removed. Default: the standby follows.
+	// Promotion of the standby. Planned waits until the source has ended its archive, see continuous.switchover of the EtcdBackup, and then makes the standby
+	// the cluster with all writes and the same revisions. Now makes it the cluster at once, with all that the archive has in the store: writes that were not
+	// archived yet are lost, and revisions are higher by revisionBump. Planned can be changed to Now. Default: the standby follows.
 	// +optional
 	Promote FollowPromotion `json:"promote,omitempty"`
 }
 
 // FollowPromotion is how a standby becomes the cluster.
 //
-// +kubebuilder:validation:Enum=Now
+// +kubebuilder:validation:Enum=Now;Planned
 type FollowPromotion string
 
-// FollowPromoteNow serves what the standby has. The source is not asked.
-const FollowPromoteNow FollowPromotion = "Now"
+const (
+	// FollowPromoteNow serves what the standby has. The source is not asked.
+	FollowPromoteNow FollowPromotion = "Now"
+	// FollowPromotePlanned serves all that the source has acknowledged. The source has stopped before.
+	FollowPromotePlanned FollowPromotion = "Planned"
+)
 
 // FollowStatus is how far a standby has followed the continuous archive of its source.
 type FollowStatus struct {
@@ -59,8 +64,11 @@ type FollowStatus struct {
 type PromotedStatus struct {
 	// Number of the timeline of the archive.
 	Timeline int64 `json:"timeline"`
-	// Last revision of the source that the standby had. The revision of the new cluster is higher by revisionBump.
+	// Last revision of the source that the standby had. After promote: Now, the revision of the new cluster is higher by revisionBump.
 	Revision int64 `json:"revision"`
+	// Whether the source had stopped before, so that no write is lost and the revisions are the same.
+	// +optional
+	Planned bool `json:"planned,omitempty"`
 	// Time before which the source wrote that revision.
 	// +optional
 	Time *metav1.Time `json:"time,omitempty"`

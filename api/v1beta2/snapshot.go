@@ -79,6 +79,45 @@ type ContinuousArchive struct {
 	// +kubebuilder:validation:XValidation:rule="self.size() <= 16 && self.matches('^([0-9]{1,6}h|[0-9]{1,8}m|[0-9]{1,9}s)+$') && duration(self) >= duration('1h')",message="window must be at least 1h: write for example \"168h\""
 	// +kubebuilder:validation:MaxLength=16
 	Window string `json:"window,omitempty"`
+	// Whether the cluster hands its clients over to a standby, an EtcdRestore with follow.promote: Planned. The operator stops all writes of the cluster,
+	// and ends the archive with its last revision. false calls that off, and the cluster takes writes again, unless a standby was promoted before.
+	// status.switchover says what has happened. Default: false.
+	// +optional
+	Switchover bool `json:"switchover,omitempty"`
+}
+
+// SwitchoverPhase is how far a cluster has handed its clients over.
+type SwitchoverPhase string
+
+const (
+	// SwitchoverFencing stops the writes, and waits until the archive has all of them.
+	SwitchoverFencing SwitchoverPhase = "Fencing"
+	// SwitchoverReady means that the archive has ended, and that a standby can be promoted.
+	SwitchoverReady SwitchoverPhase = "Ready"
+	// SwitchoverPromoted means that a standby has become the cluster. The source never takes writes again.
+	SwitchoverPromoted SwitchoverPhase = "Promoted"
+	// SwitchoverCallingOff lets the cluster take writes again.
+	SwitchoverCallingOff SwitchoverPhase = "CallingOff"
+)
+
+// SwitchoverStatus is how far a cluster has handed its clients over to a standby.
+type SwitchoverStatus struct {
+	// Name of the objects of this switchover in the store.
+	ID string `json:"id"`
+	// How far it is: Fencing, Ready, Promoted or CallingOff.
+	Phase SwitchoverPhase `json:"phase"`
+	// Number of the timeline of the archive.
+	// +optional
+	Timeline int64 `json:"timeline,omitempty"`
+	// Last revision of the cluster. It is absent until etcd refuses writes.
+	// +optional
+	Revision int64 `json:"revision,omitempty"`
+	// EtcdRestore that has become the cluster, "<namespace>/<name>".
+	// +optional
+	Promoted string `json:"promoted,omitempty"`
+	// What the switchover waits for, and what you can do.
+	// +optional
+	Message string `json:"message,omitempty"`
 }
 
 // RecoverableRange is a part of the history of a cluster in which each revision and each second can be restored.

@@ -121,6 +121,7 @@ func (r *Reconciler) report(ctx context.Context, backup *v1beta2.EtcdBackup, s s
 	}
 	if changed && err == nil {
 		kube.PublishEvents(r.events, backup, status.ArchiveEvents(*before, after.Status, s.Archive))
+		kube.PublishEvents(r.events, backup, status.SwitchoverEvents(*before, after.Status))
 		kube.PublishEvents(r.events, backup, status.CopyEvents(*before, after.Status))
 		kube.PublishEvents(r.events, backup, status.ArchiveCopyEvents(*before, after.Status))
 	}

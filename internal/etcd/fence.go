@@ -17,10 +17,11 @@ import (
 // Before etcd 3.6, a fence does not hold: a NOSPACE alarm behind it lets deletions through, and while any alarm is on, a client without a user
 // can add users.
 
-// fenceMark is in the upper half of each ID of a fence of this suite. One in 2^32 members has it.
+// Each ID of a fence of this suite has one of two marks in its upper half. One in 2^31 members has one of them.
 const (
-	fenceMark ID = 0x46454e43 << 32 // "FENC"
-	markBits  ID = 0xffffffff << 32
+	fenceMark      ID = 0x46454e43 << 32 // "FENC": of cluster-operator
+	switchoverMark ID = 0x53574f56 << 32 // "SWOV": of backup-operator
+	markBits       ID = 0xffffffff << 32
 )
 
 // FenceID derives the ID of a fence from the UID of the object that asks for it, so that two objects have two fences.
@@ -29,14 +30,34 @@ func FenceID(uid types.UID) ID {
 	return fenceMark | ID(binary.BigEndian.Uint32(sum[:]))
 }
 
+// SwitchoverID derives the ID of the fence of a switchover from the ID of the etcd cluster and the UID of the EtcdBackup. A fence is in the data of
+// the members, and so in snapshots. The ID shows whether it was set in this cluster, or in the one that a snapshot was taken of.
+func SwitchoverID(cluster ID, backup types.UID) ID {
+	sum := sha256.Sum256([]byte(backup))
+	return switchoverMark | clusterBits(cluster) | ID(binary.BigEndian.Uint16(sum[:]))
+}
+
+// clusterBits are in the third quarter of the ID of a switchover.
+func clusterBits(cluster ID) ID {
+	sum := sha256.Sum256([]byte(cluster.String()))
+	return ID(binary.BigEndian.Uint16(sum[:])) << 16
+}
+
+// IsSwitchover reports whether an alarm is the fence of a switchover of that cluster. One of 65,536 fences of another cluster is taken for it.
+func (a Alarm) IsSwitchover(cluster ID) bool {
+	return a.Kind == AlarmCorrupt && a.Member&^0xffff == switchoverMark|clusterBits(cluster)
+}
+
+func (id ID) marked() bool { return id&markBits == fenceMark || id&markBits == switchoverMark }
+
 // IsFence reports whether an alarm is a fence of this suite, and no corruption.
-func (a Alarm) IsFence() bool { return a.Kind == AlarmCorrupt && a.Member&markBits == fenceMark }
+func (a Alarm) IsFence() bool { return a.Kind == AlarmCorrupt && a.Member.marked() }
 
 // Fence refuses changes of keys and leases from now on. It returns the last revision: etcd acknowledges no write above it before each fence is
 // taken back. To fence again with the same ID changes nothing. The error is one of etcd or of the connection: after that, the fence may be on.
 // It needs a quorum.
 func (c Maintenance) Fence(ctx context.Context, id ID) (revision int64, err error) {
-	if id&markBits != fenceMark {
+	if !id.marked() {
 		return 0, fmt.Errorf("fence writes: %s is no ID of a fence", id)
 	}
 	answer, err := c.maintenance().Alarm(ctx, &pb.AlarmRequest{Action: pb.AlarmRequest_ACTIVATE, MemberID: uint64(id), Alarm: pb.AlarmType_CORRUPT})
@@ -56,7 +77,7 @@ func (c Maintenance) Fence(ctx context.Context, id ID) (revision int64, err erro
 // Unfence takes one fence back. It is not an error if there is none with that ID. Other fences and a real CORRUPT alarm stay, and while one
 // of them is on, etcd refuses changes. It needs a quorum.
 func (c Maintenance) Unfence(ctx context.Context, id ID) error {
-	if id&markBits != fenceMark {
+	if !id.marked() {
 		return fmt.Errorf("take the fence back: %s is no ID of a fence", id)
 	}
 	_, err := c.maintenance().Alarm(ctx, &pb.AlarmRequest{Action: pb.AlarmRequest_DEACTIVATE, MemberID: uint64(id), Alarm: pb.AlarmType_CORRUPT})

@@ -20,6 +20,15 @@ func TestAFenceIsToldFromCorruption(t *testing.T) {
 			t.Errorf("%v is a fence: %t", alarm, !want)
 		}
 	}
+	for cluster, want := range map[ID]bool{7: true, 8: false} {
+		fence := Alarm{AlarmCorrupt, SwitchoverID(7, "0d7e6a55-1f0e-4e0c-9d1c-000000000001")}
+		if !fence.IsFence() || fence.IsSwitchover(cluster) != want {
+			t.Errorf("a switchover of cluster 7 is one of cluster %d: %t", cluster, !want)
+		}
+	}
+	if (Alarm{AlarmCorrupt, id}).IsSwitchover(7) {
+		t.Error("the fence of a restore is taken for a switchover, and never taken back")
+	}
 	if told := alarmsOf([]string{"memberID:5063539405717766149 alarm:CORRUPT "}); len(told) != 1 || !told[0].IsFence() {
 		t.Errorf("a member tells a fence as %v", told)
 	}

@@ -80,6 +80,7 @@ func flagsOf(r *Request) *pflag.FlagSet {
 	text(&r.Follow.UID, "follow-uid", "UID of the EtcdCluster that was archived")
 	text(&r.Follow.ClusterID, "follow-cluster-id", "cluster ID of the base that was verified")
 	text(&r.Follow.Only, "follow-only-cluster-id", "the only cluster ID that is followed; if empty, any of the cluster")
+	text(&r.Follow.As, "follow-as", "EtcdRestore of the standby, as namespace/name, which a planned promotion names in the store")
 	text(&r.DataDir, "data-dir", "data directory of etcd to make")
 	text(&r.Name, "name", "name of the member")
 	text(&r.PeerURL, "peer-url", "peer URL of the member")

@@ -37,7 +37,7 @@ func TestParseIsTheInverseOfArgs(t *testing.T) {
 		"with what a kubelet would expand in the key":    func(r *seed.Request) { r.Source.Key = "$(HOME)/$$/%24/%2524/%" },
 		"of a standby": func(r *seed.Request) {
 			r.SignedURL, r.Source.Key = "", "daily/ns/source/"
-			r.Follow = seed.Follow{Cluster: "ns/source", UID: "uid-1", ClusterID: "0000000000000001", Only: "0000000000000001"}
+			r.Follow = seed.Follow{Cluster: "ns/source", UID: "uid-1", ClusterID: "0000000000000001", Only: "0000000000000001", As: "ns/standby"}
 		},
 		"with a key that looks like a flag": func(r *seed.Request) { r.Source.Key = "--bucket=other" },
 		"with an IPv6 peer URL":             func(r *seed.Request) { r.PeerURL = "http://[::1]:2380" },

@@ -44,6 +44,8 @@ type Following struct {
 
 // Promoted is what a standby has at its promotion. It is the termination message of the init container as JSON.
 type Promoted struct {
+	// Planned: the source had stopped before, so that nothing is lost and the revisions are the same.
+	Planned  bool      `json:"planned,omitempty"`
 	Timeline int64     `json:"timeline"`
 	Revision int64     `json:"revision"`
 	Time     time.Time `json:"time,omitzero"`

@@ -85,6 +85,8 @@ type Follow struct {
 	UID, ClusterID string
 	// Only is the cluster ID that the user has chosen; empty for any of the cluster.
 	Only string
+	// As is the EtcdRestore of the standby, as "<namespace>/<name>". A planned promotion names it in the store.
+	As string
 }
 
 // Plain is the size of the snapshot in bytes, whatever it is wrapped in.

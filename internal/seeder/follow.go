@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/standby"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
@@ -27,6 +28,7 @@ import (
 // The names on the volume, beside the data directory.
 const (
 	standbyName  = ".etcd-standby"  // the directory of the follower
+	claimedName  = ".etcd-claimed"  // the decision that this standby becomes the cluster
 	promotedName = ".etcd-promoted" // what was promoted. It is kept, because the process may be killed before its result is reported
 )
 
@@ -42,8 +44,11 @@ const followMemory = 40 << 20
 // promotePoll is how often a standby looks whether it is to be promoted.
 const promotePoll = 300 * time.Millisecond
 
-// errPromoted ends the following, because the promotion was asked for.
-var errPromoted = errors.New("the promotion was asked for")
+// errPromoted ends the following, because the promotion was asked for. errStopped ends it, because the source has stopped, and a planned promotion was asked for.
+var (
+	errPromoted = errors.New("the promotion was asked for")
+	errStopped  = errors.New("the source has stopped")
+)
 
 // errSecretChanged ends the following, because the store must be opened with other credentials.
 var errSecretChanged = errors.New("the Secret has changed")
@@ -64,7 +69,7 @@ func (s *Seeder) follow(ctx context.Context, r seed.Request) error {
 func (s *Seeder) followWithSecret(ctx context.Context, r seed.Request) error {
 	volume := filepath.Dir(r.DataDir)
 	o, err := s.followOptions(ctx, r, filepath.Join(volume, standbyName))
-	if err != nil && s.promotionAsked() {
+	if err != nil && (s.promotionAsked() == v1beta2.FollowPromoteNow || s.claimed(volume)) {
 		// The store or its Secret may be lost with the source. Then the promotion ends with what the standby has.
 		s.Log.Info("promoting without the store", "error", err.Error())
 		promoted := s.promote(ctx, r, standby.Options{Dir: filepath.Join(volume, standbyName), FallbackTTL: fallbackTTL, Now: time.Now})
@@ -76,7 +81,7 @@ func (s *Seeder) followWithSecret(ctx context.Context, r seed.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.untilPromoted(ctx, r.Source.Secret, o); err != nil {
+	if err := s.untilPromoted(ctx, r, o); err != nil {
 		return err
 	}
 	return s.promote(ctx, r, o)
@@ -134,7 +139,7 @@ func (s *Seeder) fetchBase(ctx context.Context, r seed.Request, by source.By, ba
 }
 
 // untilPromoted follows until the promotion is asked for. It returns at once if the promotion has begun. The error is errSecretChanged if the Secret changes before that.
-func (s *Seeder) untilPromoted(ctx context.Context, secret string, o standby.Options) error {
+func (s *Seeder) untilPromoted(ctx context.Context, r seed.Request, o standby.Options) error {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(followMemory))
 	f, err := standby.Open(o)
 	if errors.Is(err, standby.ErrFinished) {
@@ -144,7 +149,12 @@ func (s *Seeder) untilPromoted(ctx context.Context, secret string, o standby.Opt
 		return fmt.Errorf("open the database of the standby: %w: %w", source.ErrDisk, err)
 	}
 	s.Log.Info("following the archive", "root", o.Root, "revision", f.Status().Revision)
-	err = s.run(ctx, secret, f)
+	for err = errNotClaimed; errors.Is(err, errNotClaimed); {
+		err = s.run(ctx, r, o, f)
+		if errors.Is(err, errStopped) {
+			err = s.claim(ctx, r, o, f.Status())
+		}
+	}
 	if errors.Is(err, errPromoted) {
 		s.catchUp(ctx, f)
 		err = ctx.Err()
@@ -158,11 +168,13 @@ func (s *Seeder) untilPromoted(ctx context.Context, secret string, o standby.Opt
 	return nil
 }
 
-// run follows until ctx ends, until the promotion is asked for, which is errPromoted, or until the Secret changes, which is errSecretChanged.
-func (s *Seeder) run(ctx context.Context, secret string, f *standby.Follower) error {
+// run follows until ctx ends, until the promotion is asked for, which is errPromoted, until the source has stopped, which is errStopped, or until the Secret changes,
+// which is errSecretChanged.
+func (s *Seeder) run(ctx context.Context, r seed.Request, o standby.Options, f *standby.Follower) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	go s.awaitEnd(ctx, secret, cancel)
+	go s.awaitEnd(ctx, r.Source.Secret, cancel)
+	go s.awaitSource(ctx, r, o, cancel)
 	return f.Run(ctx)
 }
 
@@ -172,7 +184,7 @@ func (s *Seeder) awaitEnd(ctx context.Context, secret string, end context.Cancel
 	ticker := time.NewTicker(promotePoll)
 	defer ticker.Stop()
 	for {
-		if s.promotionAsked() && s.progress.hasBase() {
+		if s.promotionAsked() == v1beta2.FollowPromoteNow && s.progress.hasBase() {
 			end(errPromoted)
 			return
 		}
@@ -188,10 +200,13 @@ func (s *Seeder) awaitEnd(ctx context.Context, secret string, end context.Cancel
 	}
 }
 
-// promotionAsked reports whether the annotation of the Pod asks for the promotion.
-func (s *Seeder) promotionAsked() bool {
+// promotionAsked returns the promotion that the annotation of the Pod asks for. It is empty if it asks for none.
+func (s *Seeder) promotionAsked() v1beta2.FollowPromotion {
 	content, err := os.ReadFile(filepath.Join(s.PodDir, seed.PromoteFile))
-	return err == nil && len(bytes.TrimSpace(content)) > 0
+	if err != nil {
+		return ""
+	}
+	return v1beta2.FollowPromotion(bytes.TrimSpace(content))
 }
 
 // promote creates the data directory from the database of the standby. A process that was killed in between continues.
@@ -208,7 +223,10 @@ func (s *Seeder) promote(ctx context.Context, r seed.Request, o standby.Options)
 		return fmt.Errorf("read the size of the database: %w: %w", source.ErrDisk, err)
 	}
 	s.Log.Info("promoting the standby", "timeline", int64(result.Timeline), "revision", result.Revision, "bytes", info.Size(), "leasesWithoutTTL", result.Fallback)
-	promoted := seed.Promoted{Timeline: int64(result.Timeline), Revision: result.Revision, Time: result.At.UTC()}
+	promoted := seed.Promoted{Timeline: int64(result.Timeline), Revision: result.Revision, Time: result.At.UTC(), Planned: s.claimed(volume)}
+	if promoted.Planned {
+		r.RevisionBump = 0 // the source has stopped, so no client is ahead
+	}
 	if err := writePromoted(volume, promoted); err != nil {
 		return fmt.Errorf("record the promotion: %w: %w", source.ErrDisk, err)
 	}
@@ -225,7 +243,7 @@ func (s *Seeder) promote(ctx context.Context, r seed.Request, o standby.Options)
 
 // removeStandby removes what a promotion does not need any more.
 func (s *Seeder) removeStandby(volume string) error {
-	for _, name := range []string{standbyName, stagingName} {
+	for _, name := range []string{standbyName, stagingName, claimedName} {
 		if err := os.RemoveAll(filepath.Join(volume, name)); err != nil {
 			return fmt.Errorf("remove the files of the standby: %w: %w", source.ErrDisk, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive/standby"
+	"github.com/etcd-suite/etcd-operator/internal/archive/switchover"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 	"github.com/etcd-suite/etcd-operator/internal/source"
@@ -59,6 +60,15 @@ func (p *progress) hasBase() bool {
 	return s != nil && s.Base != ""
 }
 
+// isAt reports whether a standby has exactly what its source had at its end.
+func (p *progress) isAt(e switchover.End) bool {
+	s := p.standby.Load()
+	return s != nil && s.Base != "" && s.Timeline == e.Timeline && s.Revision == e.Revision
+}
+
+// waits records what a planned promotion waits for.
+func (p *progress) waits(what string) { p.waiting.Store(&what) }
+
 // promoting ends the following.
 func (p *progress) promoting() { p.standby.Store(nil) }
 
@@ -72,6 +82,9 @@ func (p *progress) report(now time.Time) seed.Progress {
 	said.Following = &seed.Following{Timeline: int64(s.Timeline), Revision: s.Revision, Time: s.At.UTC()}
 	if s.Base != "" {
 		said.Following.LagSeconds = int64(s.Lag(now).Seconds())
+	}
+	if waiting := p.waiting.Load(); waiting != nil {
+		said.Following.Message = planning.Shorten(*waiting, seed.MaxMessage)
 	}
 	if s.Err != nil {
 		said.Following.Message = planning.Shorten(s.Err.Error(), seed.MaxMessage)

@@ -89,4 +89,6 @@ type progress struct {
 	size     atomic.Int64
 	// standby is how far a standby is; nil for a restore.
 	standby atomic.Pointer[standby.Status]
+	// waiting is what a planned promotion waits for, if that is a problem; empty if it is none.
+	waiting atomic.Pointer[string]
 }

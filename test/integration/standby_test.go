@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -215,4 +216,104 @@ func (b *standbyBench) serves(want map[string]string) {
 		}
 		return nil
 	})
+}
+
+// writes writes one key after the other until ctx ends, and returns the revision of the last write that etcd has acknowledged.
+func (b *standbyBench) writes(ctx context.Context) (last int64) {
+	for i := 0; ctx.Err() == nil; i++ {
+		limited, cancel := context.WithTimeout(ctx, 2*time.Second)
+		answer, err := b.kv.Put(limited, fmt.Sprintf("written/%05d", i), "v")
+		cancel()
+		if err == nil {
+			last = answer.Header.Revision
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return last
+}
+
+// handOver asks for the switchover of the source, or calls it off, and waits for a phase. An empty one means that there is no switchover.
+func (b *standbyBench) handOver(is bool, phase v1beta2.SwitchoverPhase) (s v1beta2.SwitchoverStatus) {
+	b.Helper()
+	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"continuous":{"switchover":%t}}}`, is))
+	if err := kubetest.Client(b).Patch(b.Context(), b.series, patch); err != nil {
+		b.Fatal(err)
+	}
+	kubetest.Eventually(b, "the switchover is "+string(phase), func(ctx context.Context) error {
+		if err := kubetest.Client(b).Get(ctx, client.ObjectKeyFromObject(b.series), b.series); err != nil {
+			return err
+		}
+		s = v1beta2.SwitchoverStatus{}
+		if on := b.series.Status.Switchover; on != nil {
+			s = *on
+		}
+		if s.Phase != phase {
+			return fmt.Errorf("it is %+v", s)
+		}
+		return nil
+	})
+	return s
+}
+
+// promote sets how the standby is to become the cluster.
+func (b *standbyBench) promote(how v1beta2.FollowPromotion) {
+	b.Helper()
+	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"follow":{"promote":%q}}}`, how))
+	if err := kubetest.Client(b).Patch(b.Context(), b.restore, patch); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// accepts waits until the source takes a write.
+func (b *standbyBench) accepts() {
+	b.Helper()
+	kubetest.Eventually(b, "the source takes writes", func(ctx context.Context) error {
+		_, err := b.kv.Put(ctx, "again", "v")
+		return err
+	})
+}
+
+// A cluster is moved while clients write. What a user would lose is a write that was acknowledged in the last moment, or the order of its revisions.
+func TestAPlannedPromotionLosesNoWriteAndKeepsTheRevisions(t *testing.T) {
+	b := newStandbyBench(t)
+	b.reaches(b.write("first", 20))
+
+	b.handOver(true, v1beta2.SwitchoverReady)
+	if _, err := b.kv.Put(t.Context(), "fenced", "v"); err == nil {
+		t.Error("the source takes writes, although its archive has ended")
+	}
+	b.handOver(false, "")
+	b.accepts()
+	b.promote(v1beta2.FollowPromotePlanned) // the end that was called off must not promote it
+	b.reaches(b.write("second", 20))
+
+	ctx, stop := context.WithCancel(t.Context())
+	last := make(chan int64, 1)
+	go func() { last <- b.writes(ctx) }()
+	began := time.Now()
+	b.handOver(true, v1beta2.SwitchoverPromoted)
+	stop()
+	acknowledged := <-last
+	want, err := everything(t.Context(), b.kv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.serves(want)
+	t.Logf("served %s after the switchover was asked for", time.Since(began).Round(time.Millisecond))
+	kubetest.AwaitCondition(t, b.restore, func(r *v1beta2.EtcdRestore) []metav1.Condition { return r.Status.Conditions }, v1beta2.ConditionComplete, metav1.ConditionTrue, v1beta2.ReasonComplete)
+	s, on := b.reload(), b.series.Status.Switchover
+	if p := s.Follow.Promoted; p == nil || !p.Planned || p.Revision != on.Revision || p.Revision != acknowledged || s.RestoredRevision != p.Revision {
+		t.Errorf("etcd has acknowledged revision %d, the source says %+v, and the standby %+v with revision %d", acknowledged, on, p, s.RestoredRevision)
+	}
+	if on.Promoted != b.namespace+"/"+b.restore.Name {
+		t.Errorf("the source says that %q was promoted", on.Promoted)
+	}
+
+	b.handOver(false, v1beta2.SwitchoverPromoted) // it cannot be called off any more
+	if _, err := b.kv.Put(t.Context(), "after", "v"); err == nil {
+		t.Error("the source takes writes beside the standby that became the cluster")
+	}
 }

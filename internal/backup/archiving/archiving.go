@@ -27,6 +27,7 @@ type Archiver struct {
 	spec     Spec
 	view     state.Archive
 	archived bool      // since the archiver was started last
+	fencedAt int64     // the last revision before the fence of a switchover; 0 for none
 	safeAt   time.Time // up to which all was in the store at the last look; zero if that is not known
 	answer   chan archive.Base
 }
@@ -85,6 +86,13 @@ func (a *Archiver) current() Spec {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.spec
+}
+
+// fence returns the last revision of a cluster that refuses all writes; 0 if it accepts them, or if that is not known.
+func (a *Archiver) fence() int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return max(a.spec.fence, a.fencedAt)
 }
 
 func (a *Archiver) look() *state.Archive {

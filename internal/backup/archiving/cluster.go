@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
+	"github.com/etcd-suite/etcd-operator/internal/archive/switchover"
 	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/backup/failure"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
@@ -77,6 +78,9 @@ type Spec struct {
 	recovery string
 	// fence is the last revision of a cluster that refuses all writes; 0 if it accepts them, or if that is not known.
 	fence int64
+	// switchover is the ID in the status, and handsOver is whether the spec asks for it. The ID is in the status before the first effect.
+	switchover switchover.ID
+	handsOver  bool
 }
 
 // SpecOf returns what an archiver is started with, and nil if none is to run.
@@ -87,6 +91,9 @@ func SpecOf(s state.State) *Spec {
 	o := state.JobSpecOf(s)
 	o.Request, o.Base = "", ""
 	spec := &Spec{job: o, maxLag: state.MaxLag(s.Spec.Continuous), endpoints: s.Spec.EtcdEndpoints}
+	if on := s.Status.Switchover; on != nil {
+		spec.switchover, spec.handsOver = switchover.ID(on.ID), s.Spec.Continuous.Switchover
+	}
 	if s.Cluster != nil {
 		spec.recovery, spec.fence = s.Cluster.Recovery, s.Cluster.LastRevision
 	}

@@ -79,7 +79,7 @@ func (t *runner) once(ctx context.Context, a *Archiver) error {
 	defer func() { _ = os.RemoveAll(dir) }()
 	var running *archiver.Archiver
 	running = archiver.New(archiver.Options{
-		Fence:   func() int64 { return a.current().fence },
+		Fence:   a.fence,
 		Stored:  func() { t.copies.offer(a.key, running.Status()) },
 		Cluster: members{cluster}, Store: store, Root: spec.job.ArchiveRoot(), Dir: dir, Encoder: spec.job.Encoder, Writer: spec.job.AttemptPrefix(), Recovery: spec.recovery, Hurry: a.hurried,
 		SameHistory: func(ctx context.Context) error { return t.ConfirmRecovery(ctx, spec.job, spec.recovery) },
@@ -94,13 +94,16 @@ func (t *runner) once(ctx context.Context, a *Archiver) error {
 		},
 	})
 	k := &keeper{job: t, Archiver: a, store: store, running: running, advice: advice, began: t.Now(), end: cancel}
-	kept := make(chan struct{})
+	kept, handed := make(chan struct{}), make(chan struct{})
 	go panics.Caught(func() { defer close(kept); k.run(ctx) }, cancel)()
+	h := &handover{job: t, Archiver: a, store: store, running: running}
+	go panics.Caught(func() { defer close(handed); h.run(ctx) }, cancel)()
 	if err = running.Run(ctx); errors.Is(err, archiver.ErrSilent) {
 		err = ofMembers(err)
 	}
 	cancel(nil)
 	<-kept
+	<-handed
 	k.publish(running.Status()) // with the last segment
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/proofs"
+	"github.com/etcd-suite/etcd-operator/internal/archive/switchover"
 	"github.com/etcd-suite/etcd-operator/internal/backup/failure"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/verify"
@@ -62,7 +63,10 @@ func (p purger) archive(ctx context.Context, o state.JobSpec, store objstore.Sto
 	if err != nil {
 		return err
 	}
-	return objstore.Each(ctx, all, func(names archive.Names) error { return purgeTimeline(ctx, o, store, names, proofs) }).Err()
+	if err := objstore.Each(ctx, all, func(names archive.Names) error { return purgeTimeline(ctx, o, store, names, proofs) }).Err(); err != nil {
+		return err
+	}
+	return switchover.Purge(ctx, store, root, string(o.UID))
 }
 
 // purgeTimeline deletes a timeline that this EtcdBackup has begun. A listing may omit the start, so the store is asked for it.

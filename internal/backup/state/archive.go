@@ -41,8 +41,25 @@ type Archive struct {
 	Corrupt bool
 	// Holes names the parts of the archive that cannot be restored although they were archived. Ranges has none of them.
 	Holes string
+	// Switchover is how far the switchover of Spec is; nil before its first step.
+	Switchover *Switchover
 	// Proof is the last proof that the store has: one that has failed, or else the newest one. It is nil if there is none.
 	Proof *v1beta2.ArchiveProof
+}
+
+// Switchover is what the archiver of this process reports about a switchover.
+type Switchover struct {
+	ID       string
+	Phase    v1beta2.SwitchoverPhase
+	Timeline int64
+	// Revision is the last one of the cluster; 0 until etcd refuses writes.
+	Revision int64
+	// Promoted is the standby that has become the cluster.
+	Promoted string
+	// Off is true once the switchover was called off, and etcd takes writes again.
+	Off bool
+	// Waits says what the next step waits for. It is empty if that is no problem.
+	Waits string
 }
 
 // ArchiveCopy is what this process reports about the copy of an archive in the second location.

@@ -35,6 +35,7 @@ func NewStatus(s state.State, step plan.Step, err error) v1beta2.EtcdBackupStatu
 	r.nameStore()
 	r.secondLocation()
 	r.archive()
+	r.out.Switchover = nextSwitchover(s)
 	r.archiveCopy()
 	r.failTestedSnapshot()
 	r.failDisprovenArchive()

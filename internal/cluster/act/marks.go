@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/steps"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/pods"
@@ -38,8 +37,8 @@ func (p *podActs) markLoaded(ctx context.Context, v *view.View, step steps.LoadC
 }
 
 // promoteStandby marks the Pod of a standby, so that its init container promotes it. The kubelet writes the annotation into a file of the container.
-func (p *podActs) promoteStandby(ctx context.Context, v *view.View, name string) error {
-	return p.annotateMember(ctx, v, name, "promote", map[string]string{pods.AnnotationPromote: string(v1beta2.FollowPromoteNow)})
+func (p *podActs) promoteStandby(ctx context.Context, v *view.View, step steps.PromoteStandby) error {
+	return p.annotateMember(ctx, v, step.Name, "promote", map[string]string{pods.AnnotationPromote: string(step.Promotion())})
 }
 
 // addToService adds the label that the client Service selects.

@@ -27,7 +27,7 @@ func (p *podActs) actOnPods(ctx context.Context, v *view.View, step steps.Step) 
 	case steps.ReleaseMember:
 		return p.releaseMember(ctx, v, step.Name)
 	case steps.PromoteStandby:
-		return p.promoteStandby(ctx, v, step.Name)
+		return p.promoteStandby(ctx, v, step)
 	case steps.AddToService:
 		return p.addToService(ctx, v, step.Name)
 	case steps.RemoveFromService:

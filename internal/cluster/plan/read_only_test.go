@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -211,5 +212,37 @@ func TestReadinessBehindAFence(t *testing.T) {
 	modes.LookBehindFences(&real)
 	if real.Members[0].PodReady {
 		t.Error("a real alarm counts as a fence")
+	}
+}
+
+// switchedOver: an EtcdBackup has fenced the cluster that has this ID.
+func switchedOver(cluster etcd.ID) change {
+	return func(s *state.State) {
+		for i := range s.Members {
+			m := &s.Members[i]
+			m.Alarms = append(m.Alarms, etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: etcd.SwitchoverID(cluster, "uid-of-the-backup")})
+		}
+	}
+}
+
+// A standby became the cluster, and the source took writes again. Both had other writes at the same revisions. A fence that a snapshot has is of another
+// cluster: a restored cluster would never take a write.
+func TestTheFenceOfASwitchoverIsKeptInItsClusterOnly(t *testing.T) {
+	own, err := strconv.ParseUint(stateWith(formed, members(3)).ClusterID, 16, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := stateWith(formed, members(3), storage("3.6.0"), switchedOver(etcd.ID(own)))
+	if step := restore.TakeFenceBack(kept); step != nil {
+		t.Errorf("the fence of the switchover is taken back: %v", step)
+	}
+	if c := readOnlyCondition(t, kept, v1beta2.EtcdClusterStatus{}); c == nil || c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "switchover") {
+		t.Errorf("the condition ReadOnly is %+v", c)
+	}
+	if step := Plan(stateWith(formed, members(3), storage("3.6.0"), switchedOver(etcd.ID(own)), readOnly)); step != steps.Step(steps.FenceWrites{ID: state.ReadOnlyFence(kept)}) {
+		t.Errorf("spec.readOnly has no fence of its own, so the end of the switchover ends it, too: %v", step)
+	}
+	if step := restore.TakeFenceBack(stateWith(formed, members(3), storage("3.6.0"), switchedOver(etcd.ID(own+1)))); step == nil {
+		t.Error("the fence from the snapshot of another cluster is kept")
 	}
 }

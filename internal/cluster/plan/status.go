@@ -217,7 +217,7 @@ func recordRestore(status *v1beta2.EtcdClusterStatus, s state.State, step steps.
 	case steps.PromoteStandby:
 		status.Restore.Message = steps.Describe(s, step).Message
 		if status.Restore.Follow != nil {
-			status.Restore.Follow.Promote = v1beta2.FollowPromoteNow
+			status.Restore.Follow.Promote = step.Promotion()
 		}
 	case steps.AwaitSafetySnapshot:
 		status.Restore.SeedReadyTime, status.Restore.Message = ptr.To(metav1.NewTime(restore.AskedFor(s)).Rfc3339Copy()), state.AwaitsSafety(s)

@@ -114,6 +114,8 @@ func whetherFenced(s state.State) string {
 	switch {
 	case len(state.Fences(s)) == 0:
 		return ""
+	case state.SwitchesOver(s):
+		return " etcd refuses writes, because an EtcdBackup hands the clients over to a standby. Reads work."
 	case s.ReadOnly() && s.Spec.ReadOnly:
 		return " etcd refuses writes, because spec.readOnly is true. Reads work."
 	}

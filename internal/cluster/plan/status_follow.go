@@ -29,10 +29,13 @@ func setFollow(restore *v1beta2.ClusterRestoreStatus, s state.State, step steps.
 		return
 	}
 	if standby.Seed.Promoting && f.Promote == "" { // the operator was killed before it wrote the status
-		f.Promote = v1beta2.FollowPromoteNow
+		f.Promote = promotionOf(standby.Seed.Planned)
 	}
 	if p := standby.Seed.Promoted; p != nil && f.Promoted == nil {
-		*f = v1beta2.FollowStatus{Timeline: p.Timeline, Revision: p.Revision, Time: p.Time, Promote: v1beta2.FollowPromoteNow, Promoted: p.DeepCopy()}
+		*f = v1beta2.FollowStatus{Timeline: p.Timeline, Revision: p.Revision, Time: p.Time, Promote: promotionOf(p.Planned), Promoted: p.DeepCopy()}
+		if p.Planned {
+			restore.RevisionBump = 0 // the source has stopped, so no client is ahead
+		}
 	}
 	if said := standby.Seed.Following; said != nil && f.Promoted == nil {
 		followed(f, *said, s.Now)
@@ -50,6 +53,10 @@ func followed(f *v1beta2.FollowStatus, said v1beta2.FollowStatus, now time.Time)
 	}
 	next.UpdateTime = ptr.To(metav1.NewTime(now).Rfc3339Copy())
 	*f = next
+}
+
+func promotionOf(planned bool) v1beta2.FollowPromotion {
+	return steps.PromoteStandby{Planned: planned}.Promotion()
 }
 
 // lagUnknown says that the lag of a standby is not known any more, and why. Its last answer may have been that it is up to date.

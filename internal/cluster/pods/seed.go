@@ -42,7 +42,7 @@ func seedOf(pod *corev1.Pod) *state.Seed {
 			s.Message = lifecycle.LastLine(ended.Message)
 			s.Hopeless = ended.ExitCode == seed.ExitNever
 		}
-		s.Promoting = pod.Annotations[AnnotationPromote] != ""
+		s.Promoting, s.Planned = pod.Annotations[AnnotationPromote] != "", pod.Annotations[AnnotationPromote] == string(v1beta2.FollowPromotePlanned)
 		if done := c.State.Terminated; done != nil && done.ExitCode == seed.ExitDone {
 			s.DoneAt = done.FinishedAt.Time
 			s.Promoted = promotedOf(done.Message)
@@ -58,7 +58,7 @@ func promotedOf(message string) *v1beta2.PromotedStatus {
 	if err := json.Unmarshal([]byte(message), &said); err != nil || said.Revision == 0 {
 		return nil
 	}
-	promoted := &v1beta2.PromotedStatus{Timeline: said.Timeline, Revision: said.Revision}
+	promoted := &v1beta2.PromotedStatus{Timeline: said.Timeline, Revision: said.Revision, Planned: said.Planned}
 	if !said.Time.IsZero() {
 		promoted.Time = ptr.To(metav1.NewTime(said.Time).Rfc3339Copy())
 	}
@@ -138,7 +138,7 @@ func freeVolumeName(pod *corev1.Pod, name string) string {
 func seedRequest(s state.State, m steps.CreateMember) seed.Request {
 	follow := seed.Follow{}
 	if f := s.Request.Follow; f != nil {
-		follow = seed.Follow{Cluster: f.Cluster, UID: f.ClusterUID, ClusterID: f.ClusterID, Only: f.OnlyClusterID}
+		follow = seed.Follow{Cluster: f.Cluster, UID: f.ClusterUID, ClusterID: f.ClusterID, Only: f.OnlyClusterID, As: s.Namespace + "/" + s.Request.Name}
 	}
 	return seed.Request{
 		Follow:       follow,

@@ -9,7 +9,7 @@ import (
 
 // Following reports whether a cluster is a standby that was not promoted yet.
 func Following(c v1beta2.ClusterRestoreStatus) bool {
-	return c.Follow != nil && c.Follow.Promote == "" && c.Follow.Promoted == nil && c.Step == v1beta2.RestoreSeeding
+	return c.Follow != nil && c.Follow.Promote != v1beta2.FollowPromoteNow && c.Follow.Promoted == nil && c.Step == v1beta2.RestoreSeeding
 }
 
 // PromotedSentence says up to where a promoted standby has the writes of its source. It is empty for any other restore.
@@ -18,6 +18,9 @@ func PromotedSentence(c v1beta2.ClusterRestoreStatus) string {
 		return ""
 	}
 	p := c.Follow.Promoted
+	if p.Planned {
+		return fmt.Sprintf(" It has all writes of its source, up to revision %d.", p.Revision)
+	}
 	text := fmt.Sprintf(" It has the writes of its source up to revision %d", p.Revision)
 	if p.Time != nil {
 		text += ", which was written before " + p.Time.UTC().Format(time.RFC3339)

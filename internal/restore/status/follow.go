@@ -31,6 +31,8 @@ func (r report) following(s state.State) {
 		r.set(v1beta2.ConditionFollowing, false, v1beta2.ReasonFollowingBehind, planning.Sentence(fmt.Sprintf("The standby has revision %d at least, and how far it is behind the archive is not known: ", f.Revision), f.Message))
 	case time.Duration(*f.LagSeconds)*time.Second >= v1beta2.FollowLagLimit:
 		r.set(v1beta2.ConditionFollowing, false, v1beta2.ReasonFollowingBehind, planning.Sentence("The standby is more than "+v1beta2.FollowLagLimit.String()+" behind the archive. ", f.Message))
+	case f.Promote == v1beta2.FollowPromotePlanned:
+		r.set(v1beta2.ConditionFollowing, true, v1beta2.ReasonFollowing, planning.Sentence("The standby is promoted when "+f.Cluster+" has stopped: set spec.continuous.switchover of its EtcdBackup to true. ", f.Message))
 	default:
 		r.set(v1beta2.ConditionFollowing, true, v1beta2.ReasonFollowing, "The standby has all that is in the archive of "+f.Cluster+".")
 	}

@@ -23,7 +23,7 @@ func RefusesWrites(s state.State) (refuses, known bool) { return s.ReadOnly(), s
 // RefuseWrites fences the members if the spec asks for that.
 func RefuseWrites(s state.State) steps.Step {
 	step := steps.FenceWrites{ID: state.ReadOnlyFence(s)}
-	if !s.Spec.ReadOnly || s.ReadOnly() || !state.MayFence(s) || !waits.May(s, step) {
+	if !s.Spec.ReadOnly || state.ReadOnlyBySpec(s) || !state.MayFence(s) || !waits.May(s, step) {
 		return nil
 	}
 	return step
@@ -31,7 +31,7 @@ func RefuseWrites(s state.State) steps.Step {
 
 // unfit reports whether a quorum answers, and a fence does not hold: it is not on, and cannot be put on, or a member runs an etcd that ignores it.
 func unfit(s state.State) bool {
-	holds := s.ReadOnly() && !state.TooOld(s) && !slices.ContainsFunc(s.Current(), state.MayBeOlder)
+	holds := state.ReadOnlyBySpec(s) && !state.TooOld(s) && !slices.ContainsFunc(s.Current(), state.MayBeOlder)
 	return s.Formed() && s.MembershipKnown && !holds && !state.MayFence(s)
 }
 
@@ -53,12 +53,14 @@ func ReportReadOnly(s state.State) steps.Step {
 	if !s.ReadOnly() {
 		return nil
 	}
-	return steps.Advice{Reason: v1beta2.ReasonReadOnly, Message: "spec.readOnly is true. " + saysReadOnly(s)}
+	return steps.Advice{Reason: v1beta2.ReasonReadOnly, Message: "The cluster is read-only. " + saysReadOnly(s)}
 }
 
 func saysReadOnly(s state.State) string {
 	said := fmt.Sprintf("etcd acknowledges no write after revision %d. Reads and watches are served, and leases do not expire.", ReadOnlySince(s, 0))
 	switch {
+	case state.SwitchesOver(s):
+		return said + " An EtcdBackup hands the clients over to a standby. Set its spec.continuous.switchover to false to call that off."
 	case s.Spec.ReadOnly:
 		return said + " To accept writes again, set spec.readOnly to false."
 	case s.Spec.Paused:
@@ -67,7 +69,7 @@ func saysReadOnly(s state.State) string {
 	return said + " The operator is about to accept writes again."
 }
 
-// ReadOnlySince returns the last revision before the fence of spec.readOnly; 0 if that is not on. While no member answers, it is the one that
+// ReadOnlySince returns the last revision before the fence of spec.readOnly or of a switchover; 0 if none is on. While no member answers, it is the one that
 // the status has: the fence is in the data of the members.
 func ReadOnlySince(s state.State, recorded int64) int64 {
 	if !state.Answered(s) {
@@ -75,7 +77,8 @@ func ReadOnlySince(s state.State, recorded int64) int64 {
 	}
 	last := int64(0)
 	for _, m := range s.Current() {
-		if s.ReadOnly() && slices.Contains(m.Alarms, state.ReadOnlyAlarm(s)) {
+		isOne := func(a etcd.Alarm) bool { return a == state.ReadOnlyAlarm(s) || state.IsSwitchover(s, a) }
+		if s.ReadOnly() && slices.ContainsFunc(m.Alarms, isOne) {
 			last = max(last, m.Revision)
 		}
 	}

@@ -36,7 +36,20 @@ func isStandby(s state.State) bool {
 
 // promoting reports whether a standby is to become the cluster, or was told so.
 func promoting(s state.State, seed state.Member) bool {
-	return s.Restore.Follow.Promote != "" || s.Request != nil && s.Request.Follow != nil && s.Request.Follow.Promote != "" || seed.Seed != nil && seed.Seed.Promoting
+	return promotion(s) != "" || seed.Seed != nil && seed.Seed.Promoting
+}
+
+// promotion returns how a standby is to become the cluster. The EtcdRestore may have changed that since the status was written.
+func promotion(s state.State) v1beta2.FollowPromotion {
+	if s.Request != nil && s.Request.Follow != nil && s.Request.Follow.Promote != "" {
+		return s.Request.Follow.Promote
+	}
+	return s.Restore.Follow.Promote
+}
+
+// awaitsSource reports whether a standby is promoted when its source has stopped, and follows it until then.
+func awaitsSource(s state.State, seed state.Member) bool {
+	return promotion(s) == v1beta2.FollowPromotePlanned && seed.Seed != nil && seed.Seed.Promoting && seed.Seed.Following != nil
 }
 
 // standbyHeld returns the promotion of a standby, or what keeps it from its next step that a person must correct. Any other restore fails instead, and its seed is removed.
@@ -68,10 +81,14 @@ func standbyHeld(s state.State, seed state.Member) steps.Step {
 
 // promoteStandby tells a standby to become the cluster, if its EtcdRestore asks for that.
 func promoteStandby(s state.State, seed state.Member) steps.Step {
-	if !isStandby(s) || seed.Pod == state.PodNone || seed.Seed == nil || seed.Seed.Promoting || !seed.Seed.DoneAt.IsZero() || !promoting(s, seed) {
+	if !isStandby(s) || seed.Pod == state.PodNone || seed.Seed == nil || !seed.Seed.DoneAt.IsZero() || !promoting(s, seed) {
 		return nil
 	}
-	return steps.PromoteStandby{Name: seed.Name}
+	planned := promotion(s) == v1beta2.FollowPromotePlanned
+	if seed.Seed.Promoting && (planned || !seed.Seed.Planned) { // it was told so. What is planned can be changed, because the source may be lost before it has stopped
+		return nil
+	}
+	return steps.PromoteStandby{Name: seed.Name, Planned: planned}
 }
 
 // waitForStandby waits while a standby follows, or until it is promoted.
@@ -82,6 +99,11 @@ func waitForStandby(s state.State, seed state.Member) steps.Step {
 	}
 	advice := "Read the log of its init container: kubectl logs " + seed.Name + " --all-containers."
 	switch {
+	case awaitsSource(s, seed):
+		return steps.Wait{
+			Reason: v1beta2.ReasonFollowing, Requeue: state.RequeueSoon, Limit: noLimit,
+			Message: "Standby " + seed.Name + " is promoted when its source has stopped and it has all writes. Set spec.continuous.switchover of the EtcdBackup of " + of + " to true. Its status.switchover says how far that is.",
+		}
 	case promoting(s, seed):
 		return steps.Wait{
 			Reason: v1beta2.ReasonRestoring, Message: "Standby " + seed.Name + " is being promoted. It serves when it has all that the archive of " + of + " has in the store." + ended,

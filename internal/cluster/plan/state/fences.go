@@ -3,6 +3,7 @@ package state
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
@@ -16,8 +17,22 @@ func ReadOnlyAlarm(s State) etcd.Alarm {
 	return etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: ReadOnlyFence(s)}
 }
 
-// ReadOnly reports whether the fence of spec.readOnly is on. The spec may not ask for it any more.
-func (s State) ReadOnly() bool { return slices.Contains(Fences(s), ReadOnlyAlarm(s)) }
+// ReadOnlyBySpec reports whether the fence of spec.readOnly is on. The spec may not ask for it any more.
+func ReadOnlyBySpec(s State) bool { return slices.Contains(Fences(s), ReadOnlyAlarm(s)) }
+
+// SwitchesOver reports whether an EtcdBackup has fenced the members for a switchover. Only backup-operator takes that fence back.
+func SwitchesOver(s State) bool {
+	return slices.ContainsFunc(Fences(s), func(a etcd.Alarm) bool { return IsSwitchover(s, a) })
+}
+
+// IsSwitchover reports whether an alarm is the fence of a switchover of this cluster. One from a snapshot is not.
+func IsSwitchover(s State, a etcd.Alarm) bool {
+	id, err := strconv.ParseUint(s.ClusterID, 16, 64)
+	return err == nil && a.IsSwitchover(etcd.ID(id))
+}
+
+// ReadOnly reports whether etcd refuses writes for as long as a person wants that.
+func (s State) ReadOnly() bool { return ReadOnlyBySpec(s) || SwitchesOver(s) }
 
 // ServesUnready reports whether the client Service must select members whose Pods are not ready. Pods of an earlier operator are not ready while
 // writes are refused. After that, the Service waits until they are.
@@ -48,7 +63,7 @@ func ServicesCurrent(s State) (headless, forClients bool) {
 // member, and the operator cannot see what they run. It also refuses a version in which a read-only cluster would take writes.
 func RefusedUpgrade(s State, lowest, highest, to string) string {
 	if (s.Spec.ReadOnly || s.ReadOnly()) && lowest != "" && !Older(lowest, FencesFrom) && Older(to, FencesFrom) {
-		return fmt.Sprintf("spec.readOnly is true, and a refusal of writes does not hold before etcd %s. Set spec.readOnly to false before you change to %s.", FencesFrom, to)
+		return fmt.Sprintf("The cluster is read-only, and a refusal of writes does not hold before etcd %s. Set spec.readOnly to false, and call off the switchover if there is one, before you change to %s.", FencesFrom, to)
 	}
 	if len(s.ForeignMembers) > 0 && lowest != "" && Minor(to) != Minor(lowest) {
 		return fmt.Sprintf("Member %s is in the cluster, and the operator did not add it and cannot see its version. A change to %s waits until it is removed.", s.ForeignMembers[0].Label(), Minor(to))

@@ -20,17 +20,32 @@ func (step BeginRestore) describe(state.State) planning.Description {
 	}, "RestoreStarted", cluster)
 }
 
-// PromoteStandby tells a standby to become the cluster.
-type PromoteStandby struct{ Name string }
+// PromoteStandby tells a standby to become the cluster. With Planned, it waits until its source has stopped.
+type PromoteStandby struct {
+	Name    string
+	Planned bool
+}
+
+// Promotion is what the spec of the EtcdRestore asks for.
+func (step PromoteStandby) Promotion() v1beta2.FollowPromotion {
+	if step.Planned {
+		return v1beta2.FollowPromotePlanned
+	}
+	return v1beta2.FollowPromoteNow
+}
 
 func (step PromoteStandby) describe(s state.State) planning.Description {
 	source := ""
 	if s.Request != nil && s.Request.Follow != nil {
 		source = " of " + s.Request.Follow.Cluster
 	}
+	message := "Standby " + step.Name + " is being promoted. Writes" + source + " that are not in the archive yet are lost."
+	if step.Planned {
+		message = "Standby " + step.Name + " will be promoted when its source" + source + " has stopped. No write is lost."
+	}
 	return announced(planning.Description{
 		Reason:  v1beta2.ReasonRestoring,
-		Message: "Standby " + step.Name + " is being promoted. Writes" + source + " that are not in the archive yet are lost.",
+		Message: message,
 		Requeue: state.RequeueSoon,
 	}, "StandbyPromoting", planning.Pod(step.Name))
 }

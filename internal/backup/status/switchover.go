@@ -1,0 +1,76 @@
+package status
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive/switchover"
+	"github.com/etcd-suite/etcd-operator/internal/backup/plan"
+	"github.com/etcd-suite/etcd-operator/internal/backup/state"
+	"github.com/etcd-suite/etcd-operator/internal/planning"
+)
+
+// nextSwitchover returns how far the switchover is. Its ID is in the status before the archiver does anything, so that a process that is killed continues.
+func nextSwitchover(s state.State) *v1beta2.SwitchoverStatus {
+	now, asked := s.Status.Switchover.DeepCopy(), s.Spec.Continuous != nil && s.Spec.Continuous.Switchover
+	var view *state.Switchover
+	if s.Archive != nil && now != nil && s.Archive.Switchover != nil && s.Archive.Switchover.ID == now.ID {
+		view = s.Archive.Switchover
+	}
+	switch {
+	case now == nil && !asked:
+		return nil
+	case now == nil && (!s.Archived() || s.Archive == nil || !s.Archive.Begun):
+		return nil // see the condition Archiving
+	case now == nil, asked && view != nil && view.Off:
+		return &v1beta2.SwitchoverStatus{ID: string(switchover.NewID(s.Now, string(s.UID))), Phase: v1beta2.SwitchoverFencing, Message: "The operator stops the writes of the cluster."}
+	case view != nil && view.Off:
+		return nil
+	case view != nil:
+		now = &v1beta2.SwitchoverStatus{ID: now.ID, Phase: view.Phase, Timeline: view.Timeline, Revision: view.Revision, Promoted: view.Promoted}
+		now.Message = switchoverMessage(*view)
+	}
+	if !asked && now.Phase != v1beta2.SwitchoverPromoted {
+		now.Phase = v1beta2.SwitchoverCallingOff
+	}
+	if now.Phase != v1beta2.SwitchoverPromoted && !s.Archived() {
+		now.Message = "The switchover waits until the archive continues. See the condition Archiving. Until then, the cluster takes no writes if it was fenced."
+	}
+	return now
+}
+
+func switchoverMessage(v state.Switchover) string {
+	switch {
+	case v.Waits != "":
+		return state.Clip(planning.Sentence("The switchover waits, and the operator tries again: ", v.Waits))
+	case v.Phase == v1beta2.SwitchoverPromoted:
+		return fmt.Sprintf("EtcdRestore %s was promoted with revision %d. This cluster must not take writes any more, so its fence is kept.", v.Promoted, v.Revision)
+	case v.Phase == v1beta2.SwitchoverReady:
+		return fmt.Sprintf("The cluster refuses writes after revision %d, and the archive has all of them. Set follow.promote of the EtcdRestore of the standby to Planned.", v.Revision)
+	case v.Phase == v1beta2.SwitchoverCallingOff:
+		return "The operator lets the cluster take writes again."
+	case v.Revision > 0:
+		return fmt.Sprintf("The cluster refuses writes after revision %d. The operator waits until the archive has all of them.", v.Revision)
+	}
+	return "The operator stops the writes of the cluster."
+}
+
+// SwitchoverEvents reports each phase of a switchover when the status has it first.
+func SwitchoverEvents(before, after v1beta2.EtcdBackupStatus) []planning.Event {
+	was, is := before.Switchover, after.Switchover
+	switch {
+	case was == nil && is == nil, was != nil && is != nil && was.Phase == is.Phase:
+		return nil
+	case is == nil:
+		return []planning.Event{plan.NewEvent(corev1.EventTypeNormal, "SwitchoverCalledOff", plan.ActionArchive, "The switchover was called off, and the cluster takes writes again.")}
+	case is.Phase == v1beta2.SwitchoverReady:
+		return []planning.Event{plan.NewEvent(corev1.EventTypeNormal, "SwitchoverReady", plan.ActionArchive, is.Message)}
+	case is.Phase == v1beta2.SwitchoverPromoted:
+		return []planning.Event{plan.NewEvent(corev1.EventTypeNormal, "SwitchoverPromoted", plan.ActionArchive, is.Message)}
+	case is.Phase == v1beta2.SwitchoverFencing:
+		return []planning.Event{plan.NewEvent(corev1.EventTypeNormal, "SwitchoverStarted", plan.ActionArchive, is.Message)}
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package seeder
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive/standby"
+	"github.com/etcd-suite/etcd-operator/internal/archive/switchover"
+	"github.com/etcd-suite/etcd-operator/internal/seed"
+	"github.com/etcd-suite/etcd-operator/internal/source"
+)
+
+// A planned promotion waits for the end that the source stores when it takes no writes any more. A standby that has all up to that end claims it, by the decision in
+// the store, before it serves. So neither the source nor another standby takes writes after that.
+
+// errNotClaimed means that the standby follows again, because another party has decided, or the store does not answer.
+var errNotClaimed = errors.New("the end of the source was not claimed")
+
+// sourcePoll is how often a standby looks whether its source has stopped, and sourceLimit bounds each look.
+const sourcePoll, sourceLimit = time.Second, 10 * time.Second
+
+// awaitSource ends the following when a planned promotion is asked for, and the standby has all up to the end of its source.
+func (s *Seeder) awaitSource(ctx context.Context, r seed.Request, o standby.Options, end context.CancelCauseFunc) {
+	for ctx.Err() == nil {
+		if s.promotionAsked() == v1beta2.FollowPromotePlanned {
+			waits := ""
+			switch _, has, err := s.stopped(ctx, r, o); {
+			case has:
+				end(errStopped)
+				return
+			case err != nil:
+				waits = err.Error()
+			}
+			s.progress.waits(waits)
+		}
+		pause(ctx, sourcePoll)
+	}
+}
+
+// stopped returns the end of the source. has is false if there is none, if it was called off, or if the standby does not have all up to it.
+func (s *Seeder) stopped(ctx context.Context, r seed.Request, o standby.Options) (e switchover.End, has bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, sourceLimit)
+	defer cancel()
+	e, found, err := switchover.Newest(ctx, o.Store, o.Root)
+	if err != nil || !found || !s.progress.isAt(e) {
+		return e, false, err
+	}
+	d, decided, err := switchover.ReadDecision(ctx, o.Store, o.Root, e.ID)
+	switch {
+	case err != nil || decided && d.Off():
+		return e, false, err
+	case decided && d.Holder != r.Token:
+		return e, false, fmt.Errorf("the source has handed its clients over to EtcdRestore %s. To promote this standby, too, set follow.promote to Now", d.Promoted)
+	}
+	return e, true, nil
+}
+
+// claim decides in the store that this standby becomes the cluster. The error is errNotClaimed if it does not.
+func (s *Seeder) claim(ctx context.Context, r seed.Request, o standby.Options, has standby.Status) error {
+	e, still, err := s.stopped(ctx, r, o)
+	if err == nil && still && (has.Timeline != e.Timeline || has.Revision != e.Revision) {
+		still = false
+	}
+	if err != nil || !still {
+		return errNotClaimed
+	}
+	limited, cancel := context.WithTimeout(ctx, sourceLimit)
+	defer cancel()
+	d, err := switchover.Decide(limited, o.Store, o.Root, switchover.Decision{ID: e.ID, Promoted: r.Follow.As, Holder: r.Token, Revision: e.Revision, At: time.Now().UTC()})
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		s.progress.waits("the standby cannot say in the store that it becomes the cluster, and needs the right to create objects there: " + err.Error())
+		pause(ctx, sourcePoll)
+		return errNotClaimed
+	case d.Holder != r.Token:
+		return errNotClaimed
+	}
+	s.Log.Info("the source has stopped, and this standby becomes the cluster", "switchover", string(e.ID), "revision", e.Revision)
+	return recordClaim(filepath.Dir(r.DataDir), d)
+}
+
+// recordClaim records the decision on the volume, so that a process that is killed from here on needs no store.
+func recordClaim(volume string, d switchover.Decision) error {
+	content, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(volume, claimedName)
+	if err = os.WriteFile(path+".part", content, 0o600); err == nil {
+		err = replace(path+".part", path)
+	}
+	if err != nil {
+		return fmt.Errorf("record the promotion: %w: %w", source.ErrDisk, err)
+	}
+	return nil
+}
+
+// claimed reports whether this standby has claimed the end of its source.
+func (s *Seeder) claimed(volume string) bool {
+	_, err := os.Stat(filepath.Join(volume, claimedName))
+	return err == nil
+}
