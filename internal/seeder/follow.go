@@ -69,7 +69,7 @@ func (s *Seeder) follow(ctx context.Context, r seed.Request) error {
 func (s *Seeder) followWithSecret(ctx context.Context, r seed.Request) error {
 	volume := filepath.Dir(r.DataDir)
 	o, err := s.followOptions(ctx, r, filepath.Join(volume, standbyName))
-	if err != nil && (s.promotionAsked() == v1beta2.FollowPromoteNow || s.claimed(volume)) {
+	if err != nil && (s.promotionAsked() == v1beta2.FollowPromoteNow || claimed(volume) != nil) {
 		// The store or its Secret may be lost with the source. Then the promotion ends with what the standby has.
 		s.Log.Info("promoting without the store", "error", err.Error())
 		promoted := s.promote(ctx, r, standby.Options{Dir: filepath.Join(volume, standbyName), FallbackTTL: fallbackTTL, Now: time.Now})
@@ -140,6 +140,9 @@ func (s *Seeder) fetchBase(ctx context.Context, r seed.Request, by source.By, ba
 
 // untilPromoted follows until the promotion is asked for. It returns at once if the promotion has begun. The error is errSecretChanged if the Secret changes before that.
 func (s *Seeder) untilPromoted(ctx context.Context, r seed.Request, o standby.Options) error {
+	if claimed(filepath.Dir(r.DataDir)) != nil {
+		return nil // it has all that the source had, and needs no store
+	}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(followMemory))
 	f, err := standby.Open(o)
 	if errors.Is(err, standby.ErrFinished) {
@@ -223,9 +226,12 @@ func (s *Seeder) promote(ctx context.Context, r seed.Request, o standby.Options)
 		return fmt.Errorf("read the size of the database: %w: %w", source.ErrDisk, err)
 	}
 	s.Log.Info("promoting the standby", "timeline", int64(result.Timeline), "revision", result.Revision, "bytes", info.Size(), "leasesWithoutTTL", result.Fallback)
-	promoted := seed.Promoted{Timeline: int64(result.Timeline), Revision: result.Revision, Time: result.At.UTC(), Planned: s.claimed(volume)}
-	if promoted.Planned {
-		r.RevisionBump = 0 // the source has stopped, so no client is ahead
+	promoted := seed.Promoted{Timeline: int64(result.Timeline), Revision: result.Revision, Time: result.At.UTC()}
+	if d := claimed(volume); d != nil {
+		if d.Revision != result.Revision {
+			return fmt.Errorf("the source has ended with revision %d, and the database of the standby has revision %d: %w", d.Revision, result.Revision, source.ErrDisk)
+		}
+		r.RevisionBump, promoted.Planned = 0, true // the source has stopped, so no client is ahead
 	}
 	if err := writePromoted(volume, promoted); err != nil {
 		return fmt.Errorf("record the promotion: %w: %w", source.ErrDisk, err)

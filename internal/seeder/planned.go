@@ -103,8 +103,15 @@ func recordClaim(volume string, d switchover.Decision) error {
 	return nil
 }
 
-// claimed reports whether this standby has claimed the end of its source.
-func (s *Seeder) claimed(volume string) bool {
-	_, err := os.Stat(filepath.Join(volume, claimedName))
-	return err == nil
+// claimed returns the decision that this standby becomes the cluster. It is nil if the standby has not claimed the end of its source.
+func claimed(volume string) *switchover.Decision {
+	var d switchover.Decision
+	content, err := os.ReadFile(filepath.Join(volume, claimedName))
+	if err == nil {
+		err = json.Unmarshal(content, &d)
+	}
+	if err != nil {
+		return nil
+	}
+	return &d
 }

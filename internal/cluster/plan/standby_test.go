@@ -29,6 +29,11 @@ func standsBy(s *state.State) {
 
 func askedToPromote(s *state.State) { s.Request.Follow.Promote = v1beta2.FollowPromoteNow }
 
+// askedFor is a promotion that a person has asked for before.
+func askedFor(how v1beta2.FollowPromotion) change {
+	return func(s *state.State) { s.Request.Follow.Promote, s.Restore.Follow.Promote = how, how }
+}
+
 // following: the standby answers that it is up to date.
 func following(m *state.Member) {
 	m.Pod, m.Volume, m.Start = state.PodStarting, state.VolumePresent, state.StartSeed
@@ -70,6 +75,19 @@ func TestAStandbyFollowsUntilAPersonPromotesIt(t *testing.T) {
 		"it could not continue once, and does now": {stateWith(standsBy, aSeed(following, func(m *state.Member) { m.Seed.Hopeless = true })), steps.Wait{Reason: v1beta2.ReasonFollowing}},
 		"it trusts the old CA, and only its Pod has its data": {stateWith(managed, standsBy, askedToPromote, aSeed(refusesOperator(time.Hour), func(m *state.Member) { m.DataInPod, m.Seed.Promoting = true, true })),
 			steps.Wait{Reason: v1beta2.ReasonRestoring}},
+		"a planned promotion": {stateWith(standsBy, askedFor(v1beta2.FollowPromotePlanned), aSeed(following)), steps.PromoteStandby{Name: seedName, Planned: true}},
+		"it was told, and its source takes writes for a month": {
+			stateWith(standsBy, askedFor(v1beta2.FollowPromotePlanned), aSeed(following, overMonths, func(m *state.Member) { m.Seed.Promoting, m.Seed.Planned = true, true })),
+			steps.Wait{Reason: v1beta2.ReasonFollowing},
+		},
+		"the source is lost before it has stopped": {
+			stateWith(standsBy, askedFor(v1beta2.FollowPromotePlanned), askedToPromote, aSeed(following, func(m *state.Member) { m.Seed.Promoting, m.Seed.Planned = true, true })),
+			steps.PromoteStandby{Name: seedName},
+		},
+		"it has taken over": {
+			stateWith(standsBy, askedFor(v1beta2.FollowPromotePlanned), aSeed(following, func(m *state.Member) { m.Seed.Promoting, m.Seed.Planned, m.Seed.Following = true, true, nil })),
+			steps.Wait{Reason: v1beta2.ReasonRestoring},
+		},
 		"its Pod is gone":             {stateWith(standsBy, askedToPromote, aSeed(func(m *state.Member) { m.Volume = state.VolumePresent })), steps.CreateMember{Name: seedName, Incarnation: 2, Start: state.StartSeed}},
 		"its node is lost":            {stateWith(standsBy, aSeed(following, func(m *state.Member) { m.Pod, m.GoneBy = state.PodDeleting, noon.Add(-time.Hour) })), steps.Wait{Stalled: true, Reason: v1beta2.ReasonFollowing}},
 		"its EtcdRestore was deleted": {stateWith(standsBy, aSeed(following), func(s *state.State) { s.Request = nil }), steps.FailRestore{}},
@@ -176,6 +194,17 @@ func TestTheStatusHasWhatWasPromoted(t *testing.T) {
 	status = NewStatus(s, restore.Restore(s), nil, v1beta2.EtcdClusterStatus{}, 1)
 	if f := status.Restore.Follow; f.Promote != v1beta2.FollowPromoteNow || f.Promoted == nil || f.Promoted.Revision != 80 || f.LagSeconds != nil {
 		t.Errorf("got %+v", f)
+	}
+}
+
+// After a planned promotion the revisions are those of the source. The status said that they are higher.
+func TestTheStatusOfAPlannedPromotionNamesNoBump(t *testing.T) {
+	s := stateWith(standsBy, askedFor(v1beta2.FollowPromotePlanned), aSeed(following, func(m *state.Member) {
+		m.Seed.Promoting, m.Seed.Planned, m.Seed.Promoted, m.Seed.DoneAt = true, true, &v1beta2.PromotedStatus{Timeline: 1, Revision: 80, Planned: true}, noon
+	}))
+	r := NewStatus(s, restore.Restore(s), nil, v1beta2.EtcdClusterStatus{}, 1).Restore
+	if r.RevisionBump != 0 || r.Follow.Promote != v1beta2.FollowPromotePlanned || r.Follow.Promoted == nil || !r.Follow.Promoted.Planned {
+		t.Errorf("got %+v with %+v", r, r.Follow)
 	}
 }
 

@@ -1,0 +1,130 @@
+package seeder
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive/switchover"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
+	"github.com/etcd-suite/etcd-operator/internal/seed"
+)
+
+// plan asks for a promotion that waits for the end of the source.
+func (a *archived) plan() {
+	a.t.Helper()
+	if err := os.WriteFile(filepath.Join(a.seeder.PodDir, seed.PromoteFile), []byte(v1beta2.FollowPromotePlanned), 0o600); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// ends is the source that has stopped after a revision. If off, it takes writes again.
+func (a *archived) ends(id switchover.ID, revision int64, off bool) {
+	a.t.Helper()
+	store, err := file.Open(a.request.Source.Bucket)
+	if err == nil {
+		err = switchover.PutEnd(a.t.Context(), store, a.root, switchover.End{ID: id, Timeline: 1, Revision: revision, At: a.at})
+	}
+	if err == nil && off {
+		_, err = switchover.Decide(a.t.Context(), store, a.root, switchover.Decision{ID: id})
+	}
+	if err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// handedOver checks that the data has the revisions of the source.
+func (a *archived) handedOver(revision int64) {
+	a.t.Helper()
+	a.request.RevisionBump = 0
+	a.has(revision)
+	promoted := seed.Promoted{}
+	if err := json.Unmarshal([]byte(Promoted(a.request.DataDir)), &promoted); err != nil || !promoted.Planned {
+		a.t.Errorf("it reports %+v, %v", promoted, err)
+	}
+}
+
+// follows checks that a standby is not promoted within two looks at its source.
+func (a *archived) follows() {
+	a.t.Helper()
+	select {
+	case err := <-a.done:
+		a.t.Fatalf("it was promoted, or has failed: %v", err)
+	case <-time.After(2 * sourcePoll):
+	}
+}
+
+var firstEnd, secondEnd = switchover.NewID(time.Unix(1_700_000_000, 0), "backup"), switchover.NewID(time.Unix(1_700_000_100, 0), "backup")
+
+// A standby that serves before the source has stopped, or after the source was told to continue, has another history than the source.
+func TestAPlannedPromotionWaitsForTheEndOfTheSource(t *testing.T) {
+	a := givenArchive(t)
+	a.plan()
+	a.begin()
+	first := a.write()
+	a.reaches(first)
+	a.follows()
+	a.ends(firstEnd, first, true)
+	last := a.write()
+	a.reaches(last)
+	a.follows()
+	a.ends(secondEnd, last+1, false) // and the archive does not have that one yet
+	a.follows()
+	a.write()
+	if err := a.end(); err != nil {
+		t.Fatal(err)
+	}
+	a.handedOver(last + 1)
+}
+
+// Two standbys of one source, for example in two regions, are both told to become the cluster.
+func TestOnlyOneStandbyTakesOverFromASource(t *testing.T) {
+	a := givenArchive(t)
+	last := a.write()
+	a.ends(firstEnd, last, false)
+	store, err := file.Open(a.request.Source.Bucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := switchover.Decide(t.Context(), store, a.root, switchover.Decision{ID: firstEnd, Promoted: "ns/other", Holder: "other", Revision: last}); err != nil {
+		t.Fatal(err)
+	}
+	a.plan()
+	a.begin()
+	a.reaches(last)
+	a.follows()
+	if said := a.ask().Following; said == nil || !strings.Contains(said.Message, "ns/other") {
+		t.Errorf("it reports %+v, which does not say who has taken over", said)
+	}
+	a.promote() // what a person can still do
+	if err := a.end(); err != nil {
+		t.Fatal(err)
+	}
+	a.has(last)
+}
+
+// The process is killed after it has taken over, and the store is lost then. Neither the source nor the standby would take writes.
+func TestAStandbyThatHasTakenOverNeedsNoStore(t *testing.T) {
+	a := givenArchive(t)
+	last := a.write()
+	a.begin()
+	a.reaches(last)
+	a.stop()
+	_ = a.end()
+	a.plan()
+	if err := recordClaim(a.volume, switchover.Decision{ID: firstEnd, Holder: a.request.Token, Revision: last}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(a.request.Source.Bucket); err != nil {
+		t.Fatal(err)
+	}
+	a.begin()
+	if err := a.end(); err != nil {
+		t.Fatal(err)
+	}
+	a.handedOver(last)
+}
