@@ -155,7 +155,7 @@ func (s *Seeder) untilPromoted(ctx context.Context, r seed.Request, o standby.Op
 	for err = errNotClaimed; errors.Is(err, errNotClaimed); {
 		err = s.run(ctx, r, o, f)
 		if errors.Is(err, errStopped) {
-			err = s.claim(ctx, r, o, f.Status())
+			err = s.claim(ctx, r, o, f)
 		}
 	}
 	if errors.Is(err, errPromoted) {

@@ -30,8 +30,8 @@ func (s *Seeder) awaitSource(ctx context.Context, r seed.Request, o standby.Opti
 	for ctx.Err() == nil {
 		if s.promotionAsked() == v1beta2.FollowPromotePlanned {
 			waits := ""
-			switch _, has, err := s.stopped(ctx, r, o); {
-			case has:
+			switch _, stopped, err := s.stopped(ctx, r, o); {
+			case stopped:
 				end(errStopped)
 				return
 			case err != nil:
@@ -43,12 +43,12 @@ func (s *Seeder) awaitSource(ctx context.Context, r seed.Request, o standby.Opti
 	}
 }
 
-// stopped returns the end of the source. has is false if there is none, if it was called off, or if the standby does not have all up to it.
-func (s *Seeder) stopped(ctx context.Context, r seed.Request, o standby.Options) (e switchover.End, has bool, err error) {
+// stopped returns the end of the source. The standby may lack the last revisions up to it. stopped is false if there is none, or if it was called off.
+func (s *Seeder) stopped(ctx context.Context, r seed.Request, o standby.Options) (e switchover.End, stopped bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, sourceLimit)
 	defer cancel()
 	e, found, err := switchover.Newest(ctx, o.Store, o.Root)
-	if err != nil || !found || !s.progress.isAt(e) {
+	if err != nil || !found || !s.progress.reaches(e) {
 		return e, false, err
 	}
 	d, decided, err := switchover.ReadDecision(ctx, o.Store, o.Root, e.ID)
@@ -61,13 +61,10 @@ func (s *Seeder) stopped(ctx context.Context, r seed.Request, o standby.Options)
 	return e, true, nil
 }
 
-// claim decides in the store that this standby becomes the cluster. The error is errNotClaimed if it does not.
-func (s *Seeder) claim(ctx context.Context, r seed.Request, o standby.Options, has standby.Status) error {
-	e, still, err := s.stopped(ctx, r, o)
-	if err == nil && still && (has.Timeline != e.Timeline || has.Revision != e.Revision) {
-		still = false
-	}
-	if err != nil || !still {
+// claim decides in the store that this standby becomes the cluster, when it has exactly what its source had. The error is errNotClaimed if it does not.
+func (s *Seeder) claim(ctx context.Context, r seed.Request, o standby.Options, f *standby.Follower) error {
+	e, stopped, err := s.stopped(ctx, r, o)
+	if err != nil || !stopped || !s.reachesEnd(ctx, f, e) {
 		return errNotClaimed
 	}
 	limited, cancel := context.WithTimeout(ctx, sourceLimit)
@@ -85,6 +82,25 @@ func (s *Seeder) claim(ctx context.Context, r seed.Request, o standby.Options, h
 	}
 	s.Log.Info("the source has stopped, and this standby becomes the cluster", "switchover", string(e.ID), "revision", e.Revision)
 	return recordClaim(filepath.Dir(r.DataDir), d)
+}
+
+// reachesEnd applies what the archive still has, until the standby has all up to an end. It returns false if that takes longer than sourceLimit, or if it is impossible.
+func (s *Seeder) reachesEnd(ctx context.Context, f *standby.Follower, e switchover.End) bool {
+	ctx, cancel := context.WithTimeout(ctx, sourceLimit)
+	defer cancel()
+	for ctx.Err() == nil {
+		done, err := f.Step(ctx)
+		has := f.Status()
+		switch {
+		case has.Timeline != e.Timeline, has.Revision > e.Revision:
+			return false
+		case has.Revision == e.Revision:
+			return true
+		case err != nil || done == standby.Idle:
+			pause(ctx, promotePoll)
+		}
+	}
+	return false
 }
 
 // recordClaim records the decision on the volume, so that a process that is killed from here on needs no store.

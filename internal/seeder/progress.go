@@ -60,10 +60,10 @@ func (p *progress) hasBase() bool {
 	return s != nil && s.Base != ""
 }
 
-// isAt reports whether a standby has exactly what its source had at its end.
-func (p *progress) isAt(e switchover.End) bool {
+// reaches reports whether a standby has what its source had at its end, or a part of it.
+func (p *progress) reaches(e switchover.End) bool {
 	s := p.standby.Load()
-	return s != nil && s.Base != "" && s.Timeline == e.Timeline && s.Revision == e.Revision
+	return s != nil && s.Base != "" && s.Timeline == e.Timeline && s.Revision <= e.Revision
 }
 
 // waits records what a planned promotion waits for.

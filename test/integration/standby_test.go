@@ -36,8 +36,9 @@ type standbyBench struct {
 	restore *v1beta2.EtcdRestore
 }
 
-func newStandbyBench(t *testing.T) *standbyBench {
-	b := &standbyBench{pointBench: newPointBench(t, "3.6", nil)}
+// newStandbyBench begins a standby with etcd 3.6 of a source with that minor version.
+func newStandbyBench(t *testing.T, source string) *standbyBench {
+	b := &standbyBench{pointBench: newPointBench(t, source, nil)}
 	class := &storagev1.StorageClass{
 		ObjectMeta:  metav1.ObjectMeta{Name: "podrunner", Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}},
 		Provisioner: "podrunner",
@@ -142,7 +143,7 @@ func everything(ctx context.Context, kv *clientv3.Client) (map[string]string, er
 
 // The source is lost, and a standby beside it becomes the cluster. What a user would lose is each write that was in the store.
 func TestAStandbyFollowsAnArchiveAndBecomesTheClusterWhenItIsPromoted(t *testing.T) {
-	b := newStandbyBench(t)
+	b := newStandbyBench(t, "3.6")
 	b.reaches(b.write("first", 20))
 	lease, err := b.kv.Grant(t.Context(), 7200)
 	if err != nil {
@@ -276,9 +277,15 @@ func (b *standbyBench) accepts() {
 	})
 }
 
-// A cluster is moved while clients write. What a user would lose is a write that was acknowledged in the last moment, or the order of its revisions.
+// A cluster is moved while clients write, and from a version of etcd to the next one. What a user would lose is a write that was acknowledged in the last moment, or the
+// order of its revisions.
 func TestAPlannedPromotionLosesNoWriteAndKeepsTheRevisions(t *testing.T) {
-	b := newStandbyBench(t)
+	for _, source := range []string{"3.5", "3.6"} {
+		t.Run("from etcd "+source, func(t *testing.T) { testPlannedPromotion(t, newStandbyBench(t, source)) })
+	}
+}
+
+func testPlannedPromotion(t *testing.T, b *standbyBench) {
 	b.reaches(b.write("first", 20))
 
 	b.handOver(true, v1beta2.SwitchoverReady)

@@ -32,7 +32,8 @@ type handover struct {
 }
 
 const (
-	handoverInterval = time.Second
+	// handoverInterval is between two looks at the spec and at the decision, and fencingInterval between two steps while clients wait.
+	handoverInterval, fencingInterval = time.Second, 200 * time.Millisecond
 	// handoverLongest is the longest pause after failures.
 	handoverLongest = 30 * time.Second
 	// handoverLimit bounds one step.
@@ -40,20 +41,24 @@ const (
 )
 
 func (h *handover) run(ctx context.Context) {
-	wait := handoverInterval
+	wait := handoverInterval / 2
 	for pause(ctx, wait) {
 		spec := h.current()
 		if spec.switchover == "" {
 			h.fenced(0)
+			wait = handoverInterval / 2
 			continue
 		}
 		if v := h.look().Switchover; v != nil && v.ID == string(spec.switchover) && (v.Off || v.Promoted != "") {
 			continue // until the status says so
 		}
 		v, err := h.step(ctx, spec)
-		wait = handoverInterval
+		failed := wait
+		if wait = handoverInterval; v.Phase == v1beta2.SwitchoverFencing {
+			wait = fencingInterval
+		}
 		if err != nil && ctx.Err() == nil {
-			wait = min(max(2*wait, handoverInterval), handoverLongest)
+			wait = min(max(2*failed, handoverInterval), handoverLongest)
 			v.Waits = state.Clip(err.Error())
 		}
 		h.say(v)
