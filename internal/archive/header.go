@@ -49,6 +49,9 @@ func (p *Points) UnmarshalJSON(text []byte) error {
 		if err := decoder.Decode(&next); err != nil {
 			return err
 		}
+		if !bounded.Time(next.At) {
+			return errors.New("the time of a point is outside of the years 1 to 9999")
+		}
 		*p = append(*p, next)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"io"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
@@ -25,7 +26,7 @@ const (
 	maxError = 300
 )
 
-// JSON decodes one value into v, a pointer to a struct. The error names a field whose text is longer than MaxText.
+// JSON decodes one value into v, a pointer to a struct. The error names a field whose text is longer than MaxText, or whose time is not one of JSON in UTC.
 func JSON(content []byte, v any) error {
 	if err := json.Unmarshal(content, v); err != nil {
 		return errors.New(planning.Quote(err.Error(), maxError))
@@ -33,7 +34,40 @@ func JSON(content []byte, v any) error {
 	if field := Long(v); field != "" {
 		return fmt.Errorf("field %s is longer than %d bytes", field, MaxText)
 	}
+	if field := outside(reflect.Indirect(reflect.ValueOf(v)), ""); field != "" {
+		return fmt.Errorf("field %s is outside of the years 1 to 9999", field)
+	}
 	return nil
+}
+
+// Time reports whether a time can be written as JSON in UTC, for example into a status. One of another time zone may be an hour outside of that.
+func Time(t time.Time) bool {
+	year := t.UTC().Year()
+	return 1 <= year && year <= 9999
+}
+
+// outside returns the name of a field with a time that is not one of JSON in UTC; empty if there is none.
+func outside(v reflect.Value, name string) string {
+	if t, is := v.Interface().(time.Time); is {
+		if Time(t) {
+			return ""
+		}
+		return name
+	}
+	if v.Kind() != reflect.Struct {
+		return ""
+	}
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		if !field.IsExported() {
+			continue
+		}
+		tag, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if found := outside(v.Field(i), strings.Trim(name+"."+tag, ".")); found != "" {
+			return found
+		}
+	}
+	return ""
 }
 
 // Read reads the object and decodes it with JSON.

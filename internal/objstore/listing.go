@@ -112,7 +112,8 @@ type bounded struct {
 // List is that of the store, within the limits.
 func (b bounded) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
 	key := func(o Object) string { return o.Key }
-	objects := within(ctx, b.limits, fmt.Sprintf("list %q", prefix), key, func(ctx context.Context) iter.Seq2[Object, error] { return b.Store.List(ctx, prefix) })
+	fits := func(o Object) bool { return len(o.Key) <= MaxName }
+	objects := within(ctx, b.limits, fmt.Sprintf("list %q", prefix), key, fits, func(ctx context.Context) iter.Seq2[Object, error] { return b.Store.List(ctx, prefix) })
 	return func(yield func(Object, error) bool) {
 		for o, err := range objects {
 			o.Size = min(max(o.Size, 0), mostBytes)
@@ -133,14 +134,15 @@ type boundedUploads struct {
 
 // Uploads is that of the store, within the limits.
 func (b boundedUploads) Uploads(ctx context.Context, prefix string) iter.Seq2[Upload, error] {
-	key := func(u Upload) string { return u.Key }
-	return within(ctx, b.limits, fmt.Sprintf("list unfinished uploads under %q", prefix), key, func(ctx context.Context) iter.Seq2[Upload, error] {
+	key := func(u Upload) string { return u.Key + u.ID }
+	fits := func(u Upload) bool { return len(u.Key) <= MaxName && len(u.ID) <= maxUpload }
+	return within(ctx, b.limits, fmt.Sprintf("list unfinished uploads under %q", prefix), key, fits, func(ctx context.Context) iter.Seq2[Upload, error] {
 		return b.Unfinished.Uploads(ctx, prefix)
 	})
 }
 
-// within yields the names of a listing until it passes a limit.
-func within[T any](ctx context.Context, limits Limits, doing string, key func(T) string, list func(context.Context) iter.Seq2[T, error]) iter.Seq2[T, error] {
+// within yields the names of a listing until it passes a limit. It passes over those that do not fit.
+func within[T any](ctx context.Context, limits Limits, doing string, key func(T) string, fits func(T) bool, list func(context.Context) iter.Seq2[T, error]) iter.Seq2[T, error] {
 	counted := ctx.Value(unheldKey{}) == nil
 	return func(yield func(T, error) bool) {
 		var none T
@@ -151,7 +153,7 @@ func within[T any](ctx context.Context, limits Limits, doing string, key func(T)
 		defer p.stop()
 		for name, err := range list(p.ctx) {
 			err = p.name(err)
-			if err == nil && len(key(name)) > MaxName {
+			if err == nil && !fits(name) {
 				p.resume()
 				continue
 			}

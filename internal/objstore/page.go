@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"runtime"
 	"sync"
@@ -158,8 +159,28 @@ func (p *progress) waiting(wait func() error) error {
 	return err
 }
 
-// HoldNames ends the turn of a page, and counts its names until the next page. Each store calls it when it holds nothing else of the page.
-func HoldNames[T any](ctx context.Context, names []T, key func(T) string) error {
+const (
+	// MaxToken is how long the text may be with which a store is asked for the next page, or for the parts of an upload. Those of stores have a few KiB at most, and
+	// a request has it several times.
+	MaxToken = 16 << 10
+	// maxUpload is how long the ID of an upload in a listing may be. Those of stores have a few hundred bytes.
+	maxUpload = 4 << 10
+)
+
+// CheckToken refuses a text of a store that is longer than MaxToken.
+func CheckToken(text string) error {
+	if len(text) <= MaxToken {
+		return nil
+	}
+	return Own(fmt.Errorf("%w: what the next request must repeat has %d KiB, and no store sends more than %d KiB", ErrNoStore, len(text)>>10, MaxToken>>10))
+}
+
+// HoldNames ends the turn of a page, and counts its names until the next page. Each store calls it when it holds nothing else of the page but the text for the next
+// one, which it checks.
+func HoldNames[T any](ctx context.Context, names []T, key func(T) string, next string) error {
+	if err := CheckToken(next); err != nil {
+		return err
+	}
 	p, is := ctx.Value(progressKey{}).(*progress)
 	if !is {
 		return nil

@@ -42,7 +42,7 @@ func TestOneNamespaceDecodesOnePageFewerThanAllTogether(t *testing.T) {
 		ends  func(ctx context.Context, page io.Closer, p *progress)
 	}{
 		"it was closed":              {false, func(_ context.Context, page io.Closer, _ *progress) { _ = page.Close() }},
-		"the store has its names":    {true, func(ctx context.Context, _ io.Closer, _ *progress) { _ = HoldNames(ctx, nil, Object.Name) }},
+		"the store has its names":    {true, func(ctx context.Context, _ io.Closer, _ *progress) { _ = HoldNames(ctx, nil, Object.Name, "") }},
 		"the store returns an error": {true, func(_ context.Context, _ io.Closer, p *progress) { _ = p.name(errors.New("no page")) }},
 		"the request is repeated":    {true, func(ctx context.Context, _ io.Closer, _ *progress) { _ = CountRequest(ctx) }},
 		"the listing ends":           {true, func(_ context.Context, _ io.Closer, p *progress) { p.stop() }},
@@ -97,7 +97,7 @@ type pagedStore struct {
 
 func (s pagedStore) List(ctx context.Context, _ string) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
-		if err := HoldNames(ctx, s.names, Object.Name); err != nil {
+		if err := HoldNames(ctx, s.names, Object.Name, ""); err != nil {
 			yield(Object{}, err)
 			return
 		}
@@ -146,7 +146,7 @@ func TestAPageOfUsualNamesCountsNothing(t *testing.T) {
 	if _, err := io.ReadAll(body); err != nil {
 		t.Error(err)
 	}
-	if err := errors.Join(body.Close(), HoldNames(ctx, names, Object.Name)); err != nil || used() != 0 {
+	if err := errors.Join(body.Close(), HoldNames(ctx, names, Object.Name, "")); err != nil || used() != 0 {
 		t.Errorf("%d KiB count, error %v", used()>>10, err)
 	}
 }

@@ -136,7 +136,7 @@ func (m Manifest) validate() error {
 		return wrong("plainSize")
 	case encoded && !isSHA256(m.PlainSHA256):
 		return wrong("plainSHA256")
-	case m.CreatedAt.IsZero() || m.CreatedAt.Year() > 9999:
+	case m.CreatedAt.IsZero() || !bounded.Time(m.CreatedAt):
 		return wrong("createdAt")
 	}
 	return nil

@@ -168,13 +168,16 @@ func retryOptions(max int32) policy.RetryOptions {
 	return policy.RetryOptions{MaxRetries: max, RetryDelay: retryDelay, MaxRetryDelay: maxRetryDelay, ShouldRetry: mayPass}
 }
 
-// mayPass also tries a body again that changed on its way.
+// mayPass also tries a body again that changed on its way. It tries nothing again that the server has accepted.
 func mayPass(response *http.Response, err error) bool {
 	if page := (*objstore.AnswerError)(nil); errors.As(err, &page) {
 		return page.Temporary()
 	}
 	if err != nil {
 		return !errors.As(err, new(*stall.LimitError))
+	}
+	if response.StatusCode < http.StatusMultipleChoices {
+		return false
 	}
 	return response.Header.Get("x-ms-error-code") == string(bloberror.MD5Mismatch) ||
 		runtime.HasStatusCode(response, http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,

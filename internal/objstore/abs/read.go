@@ -65,7 +65,11 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[objstore.Obje
 				objects[i] = objectOf(item)
 			}
 			page.Segment.BlobItems = nil // the pager holds the page
-			if err := objstore.HoldNames(ctx, objects, objstore.Object.Name); err != nil {
+			next := ""
+			if page.NextMarker != nil {
+				next = *page.NextMarker
+			}
+			if err := objstore.HoldNames(ctx, objects, objstore.Object.Name, next); err != nil {
 				yield(objstore.Object{}, err)
 				return
 			}

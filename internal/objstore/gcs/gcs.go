@@ -337,7 +337,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[objstore.Obje
 				yield(objstore.Object{}, s.wrap(ctx, "list", prefix, err))
 				return
 			}
-			if err := objstore.HoldNames(ctx, page, objstore.Object.Name); err != nil {
+			if err := objstore.HoldNames(ctx, page, objstore.Object.Name, objects.PageInfo().Token); err != nil {
 				yield(objstore.Object{}, err)
 				return
 			}

@@ -98,6 +98,9 @@ func (u *upload) putMultipart(ctx context.Context, first part, parts *parts) err
 		options = append(options, patiently)
 	}
 	created, err := u.client.CreateMultipartUpload(ctx, in, options...)
+	if err == nil {
+		err = objstore.CheckToken(aws.ToString(created.UploadId))
+	}
 	if err != nil {
 		return err
 	}

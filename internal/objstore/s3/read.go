@@ -91,7 +91,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[objstore.Obje
 			for i, object := range page.Contents {
 				objects[i] = objectOf(object)
 			}
-			if err := objstore.HoldNames(ctx, objects, objstore.Object.Name); err != nil {
+			if err := objstore.HoldNames(ctx, objects, objstore.Object.Name, aws.ToString(page.NextContinuationToken)); err != nil {
 				yield(objstore.Object{}, err)
 				return
 			}

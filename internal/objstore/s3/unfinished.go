@@ -28,7 +28,8 @@ func (s *Store) Uploads(ctx context.Context, prefix string) iter.Seq2[objstore.U
 			for i, upload := range page.Uploads {
 				uploads[i] = objstore.Upload{Key: aws.ToString(upload.Key), ID: aws.ToString(upload.UploadId), Started: aws.ToTime(upload.Initiated)}
 			}
-			if err := objstore.HoldNames(ctx, uploads, func(u objstore.Upload) string { return u.Key + u.ID }); err != nil {
+			next := aws.ToString(page.NextKeyMarker) + aws.ToString(page.NextUploadIdMarker)
+			if err := objstore.HoldNames(ctx, uploads, func(u objstore.Upload) string { return u.Key + u.ID }, next); err != nil {
 				yield(objstore.Upload{}, err)
 				return
 			}

@@ -22,9 +22,14 @@ const (
 type LimitError struct {
 	// Limit in bytes; 0 if the answer has too many elements.
 	Limit int64
+	// Text means that one text has more bytes than that.
+	Text bool
 }
 
 func (e *LimitError) Error() string {
+	if e.Text {
+		return fmt.Sprintf("a text in the answer is longer than %d KiB, so it is not from a store", e.Limit>>10)
+	}
 	if e.Limit == 0 {
 		return "the answer has more elements than a page of a store, so it is not from a store"
 	}
@@ -54,10 +59,13 @@ func (b *bound) count(part []byte, err error) (int, error) {
 		return len(part), err
 	}
 	if b.left -= int64(len(part)); b.left < 0 {
-		return 0, &LimitError{b.limit}
+		return 0, &LimitError{Limit: b.limit}
 	}
 	if b.entries.exceed(part) {
 		return 0, &LimitError{}
+	}
+	if b.entries.long {
+		return 0, &LimitError{Limit: objstore.MaxToken, Text: true}
 	}
 	return len(part), err
 }

@@ -1,5 +1,7 @@
 package stall
 
+import "github.com/etcd-suite/etcd-operator/internal/objstore"
+
 // MaxEntries bounds the elements of an answer, before the SDK allocates them. A page of 1000 names has 3000 in JSON, and at most 70,000 in XML,
 // with all properties of Azure.
 const MaxEntries = 100_000
@@ -16,6 +18,10 @@ type entries struct {
 	// few means that the answer is no page of a listing.
 	few   bool
 	count int
+	// length of a text of JSON, and long means that one in a page was longer than objstore.MaxToken. It may be what the next request repeats, and the SDK of Google
+	// sends that at once after a page without names.
+	length int
+	long   bool
 
 	tag, text, escaped bool
 	// quote ends the value of an attribute; 0 outside of one.
@@ -59,14 +65,22 @@ func (e *entries) inJSON(c byte) {
 	switch {
 	case e.escaped:
 		e.escaped = false
+		e.lengthen()
 	case e.text && c == '\\':
 		e.escaped = true
+		e.lengthen()
 	case c == '"':
-		e.text = !e.text
+		e.text, e.length = !e.text, 0
 	case e.text:
+		e.lengthen()
 	case c == '{':
 		e.count += ObjectWeight
 	case c == ',', c == '[':
 		e.count++
 	}
+}
+
+func (e *entries) lengthen() {
+	e.length++
+	e.long = e.long || e.length > objstore.MaxToken && !e.few
 }

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
 func TestElementsAreCountedInEachPart(t *testing.T) {
@@ -48,6 +50,25 @@ func TestAnAnswerThatIsNoPageHasFewElements(t *testing.T) {
 		_, err := b.count([]byte(strings.Repeat("<a>", maxFew+1)), nil)
 		if few := err != nil; few != test.few {
 			t.Errorf("%s with status %d: %d elements, error %v", test.method, test.status, maxFew+1, err)
+		}
+	}
+}
+
+// The text may be what the next request repeats: see TestTheTokensOfManyListingsTakeBoundedMemory.
+func TestATextOfAPageOfJSONIsShort(t *testing.T) {
+	for name, test := range map[string]struct {
+		text string
+		few  bool
+		long bool
+	}{
+		"as long as it may be": {strings.Repeat("a", objstore.MaxToken), false, false},
+		"longer":               {strings.Repeat("a", objstore.MaxToken+1), false, true},
+		"of escaped signs":     {strings.Repeat(`\n`, objstore.MaxToken), false, true},
+		"of an error":          {strings.Repeat("a", objstore.MaxToken+1), true, false},
+	} {
+		b := &bound{limit: MaxAnswer, left: MaxAnswer, entries: entries{json: true, few: test.few}}
+		if _, err := b.count([]byte(`{"short":"`+test.text+`"}`), nil); (err != nil) != test.long {
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }

@@ -88,7 +88,9 @@ func (t Transport) Do(r *http.Request) (*http.Response, error) {
 		defer cancel(nil)
 		return nil, page
 	}
-	response.Body = objstore.WholePage(r.Context(), &answer{response.Body, w, t.boundOf(r, response.StatusCode)}, t.DecodesLater)
+	// An error ends the turn when it is closed, because the SDK may pause then before it tries again. Its elements are few.
+	later := t.DecodesLater && response.StatusCode < http.StatusMultipleChoices
+	response.Body = objstore.WholePage(r.Context(), &answer{response.Body, w, t.boundOf(r, response.StatusCode)}, later)
 	return response, nil
 }
 
