@@ -17,7 +17,6 @@ const mostMethods = 20
 var manyMethods = map[string]int{
 	"internal/archive/standby.Follower": 32,
 	"internal/backup/state.State":       35,
-	"internal/backup/status.reporter":   41,
 	"internal/restore.Reconciler":       38,
 	"internal/restore/state.State":      40,
 	"internal/restore/status.report":    21,
