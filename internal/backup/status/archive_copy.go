@@ -22,13 +22,13 @@ func (r secondLocation) archive() {
 		r.Remove(v1beta2.ConditionArchiveCopied)
 		return
 	}
-	if c != nil && r.s.CopyMoved() {
+	if c != nil && state.CopyMoved(r.s) {
 		c.Recoverable = nil
 	}
 	switch a := r.s.ArchiveCopy; {
 	case r.s.CopyProblem != nil:
 		r.False(v1beta2.ConditionArchiveCopied, r.s.CopyProblem.Reason, r.s.CopyProblem.Message)
-	case !r.s.ArchiveCopied():
+	case !state.ArchiveCopied(r.s):
 		if before := r.Find(v1beta2.ConditionArchiveCopied); before != nil && !r.s.Deleting {
 			r.False(v1beta2.ConditionArchiveCopied, v1beta2.ReasonArchiveStopped, "The operator does not copy the continuous archive. See the conditions Ready and Copied.")
 		}

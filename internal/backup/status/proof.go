@@ -25,7 +25,7 @@ func (r tests) failArchive() {
 	if r.s.Problem != nil {
 		return // the location is not known
 	}
-	if p := r.written().Proof(); p != r.out.LastArchiveProof {
+	if p := state.LastProof(r.written()); p != r.out.LastArchiveProof {
 		r.out.LastArchiveProof = nil
 		r.recordProof(p)
 	}
