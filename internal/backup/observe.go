@@ -92,7 +92,7 @@ func (r *Reconciler) observeSecrets(ctx context.Context, s *state.State) (err er
 			return err
 		}
 	}
-	secrets := s.Secrets()
+	secrets := s.SecretNames()
 	names := []string{secrets.TLS, secrets.Signing}
 	if s.Spec.EtcdCluster == nil {
 		names = append(names, secrets.Auth)

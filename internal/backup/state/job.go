@@ -7,7 +7,7 @@ import (
 
 // JobSpecOf returns what an attempt for a State needs.
 func JobSpecOf(s State) JobSpec {
-	secrets := s.Secrets()
+	secrets := s.SecretNames()
 	o := JobSpec{
 		Namespace: s.Namespace, Name: s.Name, UID: s.UID, Since: s.CreatedAt,
 		Target: s.Target, Timeout: TimeoutOf(s.Spec), Series: s.Series(), Keep: RetentionOf(s.Name, s.Spec),

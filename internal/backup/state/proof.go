@@ -28,7 +28,7 @@ func ProofWanted(s State) bool {
 // store. A time that is ahead comes from a wrong clock, so it is not later than any other: else each later proof would be repeated at once.
 func LastProof(s State) *v1beta2.ArchiveProof {
 	reported := reportedProof(s)
-	if a := s.Archive; a != nil && a.Proof != nil && (reported == nil || provenAt(a.Proof, s.Now).After(provenAt(reported, s.Now))) {
+	if a := s.Archive; a != nil && a.Proof != nil && (reported == nil || provenAt(s, a.Proof).After(provenAt(s, reported))) {
 		return a.Proof
 	}
 	return reported
@@ -36,8 +36,8 @@ func LastProof(s State) *v1beta2.ArchiveProof {
 
 // provenAt returns when a proof ended, with the precision of the status. The store has fractions of a second, so an earlier proof of the same second
 // would count as later than the one in the status, and the operator would repeat that one.
-func provenAt(p *v1beta2.ArchiveProof, now time.Time) time.Time {
-	return clock.Done(p.Time.Time, now).Truncate(time.Second)
+func provenAt(s State, p *v1beta2.ArchiveProof) time.Time {
+	return clock.Done(p.Time.Time, s.Now).Truncate(time.Second)
 }
 
 // reportedProof returns the proof that the status reports if it is of the location of the spec, and nil if it is not. The path of its base decides, or that

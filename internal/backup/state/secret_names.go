@@ -1,16 +1,16 @@
 package state
 
-// Secrets are the names of the Secrets that an attempt reads, besides those of the stores. Each is empty if it is not needed.
-type Secrets struct {
+// SecretNames are the names of the Secrets that an attempt reads, besides those of the stores. Each is empty if it is not needed.
+type SecretNames struct {
 	// TLS has what clients of the source need, and Auth the user for etcd's authentication.
 	TLS, Auth string
 	// Signing has the key that signs snapshots.
 	Signing string
 }
 
-// Secrets returns which Secrets the spec and its EtcdCluster name. Those of an EtcdCluster that does not exist are not known.
-func (s State) Secrets() Secrets {
-	var out Secrets
+// SecretNames returns which Secrets the spec and its EtcdCluster name. Those of an EtcdCluster that does not exist are not known.
+func (s State) SecretNames() SecretNames {
+	var out SecretNames
 	switch {
 	case s.Spec.EtcdCluster == nil:
 		out.TLS, out.Auth = s.Spec.ClientTLSSecret, s.Spec.ClientAuthSecret
