@@ -53,7 +53,7 @@ func (r *Reconciler) settle(backup *v1beta2.EtcdBackup, s state.State, step plan
 	_, released := step.(plan.Release)
 	if reported {
 		r.metrics.ended(s)
-		if s.Attempt.Result.Snapshot != nil || s.Attempt.Result.Proof != nil || s.Rejudged(s.Attempt.Result.Drill) {
+		if s.Attempt.Result.Snapshot != nil || s.Attempt.Result.Proof != nil || rejudged(s.Status.LastDrill, s.Attempt.Result.Drill) {
 			r.archives.Taken(keyOf(backup))
 		}
 	}
@@ -64,6 +64,19 @@ func (r *Reconciler) settle(backup *v1beta2.EtcdBackup, s state.State, step plan
 	if reported || released {
 		r.attempts.Forget(keyOf(backup))
 	}
+}
+
+// rejudged returns whether a restore test has found a bad snapshot, or a good one after a bad one. Then the archive has other bases.
+func rejudged(before, drill *v1beta2.BackupDrill) bool {
+	switch {
+	case drill == nil:
+		return false
+	case before == nil:
+		return drill.Result == v1beta2.DrillFailed
+	case drill.Result == v1beta2.DrillFailed:
+		return before.Result != drill.Result || before.Path != drill.Path
+	}
+	return before.Result == v1beta2.DrillFailed
 }
 
 func (r *Reconciler) addFinalizer(ctx context.Context, backup *v1beta2.EtcdBackup, name string) error {

@@ -145,7 +145,7 @@ func (m *metrics) reportedCopies(s state.State) {
 
 // reportedArchive updates what the alerts about the continuous archive depend on. s has the new status.
 func (m *metrics) reportedArchive(s state.State) {
-	setIf(m.archiveProven, s, s.Spec.Continuous != nil && s.Status.LastArchiveProof != nil, number(s.Distrusted() == nil))
+	setIf(m.archiveProven, s, s.Spec.Continuous != nil && s.Status.LastArchiveProof != nil, number(state.Distrusted(s) == nil))
 	if !s.Archived() {
 		m.archiving.DeleteLabelValues(s.Namespace, s.Name)
 		m.maxLag.DeleteLabelValues(s.Namespace, s.Name)

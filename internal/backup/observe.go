@@ -92,9 +92,10 @@ func (r *Reconciler) observeSecrets(ctx context.Context, s *state.State) (err er
 			return err
 		}
 	}
-	names := []string{s.TLSSecret(), s.SigningSecret()}
+	secrets := s.SecretNames()
+	names := []string{secrets.TLS, secrets.Signing}
 	if s.Spec.EtcdCluster == nil {
-		names = append(names, s.AuthSecret())
+		names = append(names, secrets.Auth)
 	}
 	for _, name := range names {
 		_, err := kube.SecretData(ctx, r.live, s.Namespace, name)

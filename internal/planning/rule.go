@@ -1,4 +1,4 @@
-// Package planning is what the plans of the three operators share: rules in groups, and the description of a step.
+// Package planning is what the plans of the three operators share: rules in groups, the description of a step, and the conditions of a status.
 //
 // A plan is an ordered list of rules. A rule reads a State and returns a Step, or nil. The first Step wins. A Step is one
 // effect, and describes itself: the reason and message of the condition, the events, and when to look again. The package

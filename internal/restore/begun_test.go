@@ -17,7 +17,7 @@ import (
 // reading kept its worker without end. Two namespaces held all workers in this way, so that nobody else could restore.
 func TestAReadingWhoseStatusCannotBeWrittenLeavesItsWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &Reconciler{proofs: worker.New[state.Proof](1), now: time.Now}
+		r := &reader{proofs: worker.New[state.Proof](1), now: time.Now}
 		key := worker.Key{Object: types.NamespacedName{Namespace: "tenant", Name: "back"}, UID: "1"}
 		r.begin(t.Context(), key, steps.Verify{}, theRestore())
 		other := worker.Key{Object: types.NamespacedName{Namespace: "other", Name: "back"}, UID: "2"}

@@ -27,7 +27,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/restore/status"
 	"github.com/etcd-suite/etcd-operator/internal/restore/steps"
-	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
 const (
@@ -45,32 +44,17 @@ func Setup(mgr manager.Manager, options Options) error {
 	if err != nil {
 		return err
 	}
-	r := &Reconciler{
-		metrics:  counted,
-		client:   mgr.GetClient(),
-		events:   mgr.GetEventRecorder(Name),
-		read:     options.Prove,
-		save:     options.Save,
-		sign:     options.Sign,
-		identity: options.OwnIdentity,
-		renewals: worker.New[state.Renewal](options.MaxProofs),
-		proofs:   worker.New[state.Proof](options.MaxProofs),
-		safeties: worker.New[state.Safety](safetyWorkers(options.MaxProofs)),
-		any:      options.AnyMember,
-		writings: worker.New[state.Writing](options.MaxProofs),
-		server:   options.Server,
-		now:      options.Server.Now,
-	}
-	if err := mgr.Add(manager.RunnableFunc(r.proofs.Run)); err != nil {
+	r := newReconciler(mgr.GetClient(), mgr.GetEventRecorder(Name), counted, options.Server.Now, options)
+	if err := mgr.Add(manager.RunnableFunc(r.reader.proofs.Run)); err != nil {
 		return fmt.Errorf("add the snapshot readers to the manager: %w", err)
 	}
-	if err := mgr.Add(manager.RunnableFunc(r.safeties.Run)); err != nil {
+	if err := mgr.Add(manager.RunnableFunc(r.saver.safeties.Run)); err != nil {
 		return fmt.Errorf("add the savers of old data to the manager: %w", err)
 	}
-	if err := mgr.Add(manager.RunnableFunc(r.writings.Run)); err != nil {
+	if err := mgr.Add(manager.RunnableFunc(r.writer.writings.Run)); err != nil {
 		return fmt.Errorf("add the writers of keys to the manager: %w", err)
 	}
-	if err := mgr.Add(manager.RunnableFunc(r.renewals.Run)); err != nil {
+	if err := mgr.Add(manager.RunnableFunc(r.urls.renewals.Run)); err != nil {
 		return fmt.Errorf("add the signers of URLs to the manager: %w", err)
 	}
 	err = ctrl.NewControllerManagedBy(mgr).
@@ -79,10 +63,10 @@ func Setup(mgr manager.Manager, options Options) error {
 		Watches(&v1beta2.EtcdRestore{}, handler.EnqueueRequestsFromMapFunc(r.siblings)).
 		Watches(&v1beta2.EtcdCluster{}, handler.EnqueueRequestsFromMapFunc(r.concerned(intoCluster))).
 		Watches(&v1beta2.EtcdBackup{}, handler.EnqueueRequestsFromMapFunc(r.concerned(fromBackup)), builder.WithPredicates(predicate.Funcs{UpdateFunc: concerns})).
-		WatchesRawSource(r.proofs.Source()).
-		WatchesRawSource(r.safeties.Source()).
-		WatchesRawSource(r.writings.Source()).
-		WatchesRawSource(r.renewals.Source()).
+		WatchesRawSource(r.reader.proofs.Source()).
+		WatchesRawSource(r.saver.safeties.Source()).
+		WatchesRawSource(r.writer.writings.Source()).
+		WatchesRawSource(r.urls.renewals.Source()).
 		WithOptions(kube.Controller(concurrency)).
 		Complete(r)
 	if err != nil {
@@ -156,7 +140,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	if reading, is := step.(steps.Verifying); is && !reading.Queued {
-		r.begun.recorded(keyOf(&state.Restore))
+		r.reader.begun.recorded(keyOf(&state.Restore))
 	}
 	return reconcile.Result{RequeueAfter: description.Requeue}, nil
 }

@@ -83,18 +83,16 @@ func newBench(t *testing.T, read Prove, hooks interceptor.Funcs, objects ...clie
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.r = &Reconciler{
-		metrics: counted,
-		client:  b.client, events: b.events, proofs: worker.New[state.Proof](1), safeties: worker.New[state.Safety](1), writings: worker.New[state.Writing](1), renewals: worker.New[state.Renewal](1),
-		now: b.clock.Now, identity: allowing("ns"),
-		read: func(ctx context.Context, asked Asked) (Found, error) {
+	b.r = newReconciler(b.client, b.events, counted, b.clock.Now, Options{
+		MaxProofs: 1, OwnIdentity: allowing("ns"),
+		Prove: func(ctx context.Context, asked Asked) (Found, error) {
 			b.reads.Add(1)
 			return read(ctx, asked)
 		},
-	}
+	})
 	b.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	t.Cleanup(b.queue.ShutDown)
-	if err := b.r.proofs.Source().Start(t.Context(), b.queue); err != nil {
+	if err := b.r.reader.proofs.Source().Start(t.Context(), b.queue); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -411,11 +409,11 @@ func TestTheSafetySnapshotHasTheSameKeyAfterTheOperatorWasKilled(t *testing.T) {
 		return c.SubResource(sub).Patch(ctx, o, patch, options...)
 	}}
 	b := newBench(t, good, hooks, cluster, awsSecret())
-	b.r.save = func(_ context.Context, o state.SafetyOrder, _ SafetySecrets) (string, snapshot.Manifest, error) {
+	b.r.saver.save = func(_ context.Context, o state.SafetyOrder, _ SafetySecrets) (string, snapshot.Manifest, error) {
 		orders <- o
 		return "b/k", snapshot.Manifest{Revision: 42}, nil
 	}
-	if err := b.r.safeties.Source().Start(t.Context(), b.queue); err != nil {
+	if err := b.r.saver.safeties.Source().Start(t.Context(), b.queue); err != nil {
 		t.Fatal(err)
 	}
 	b.read()
@@ -431,8 +429,8 @@ func TestTheSafetySnapshotHasTheSameKeyAfterTheOperatorWasKilled(t *testing.T) {
 		t.Fatal("the status was written")
 	}
 	first := <-orders
-	killed, b.r.safeties = false, worker.New[state.Safety](1)
-	if err := b.r.safeties.Source().Start(t.Context(), b.queue); err != nil {
+	killed, b.r.saver.safeties = false, worker.New[state.Safety](1)
+	if err := b.r.saver.safeties.Source().Start(t.Context(), b.queue); err != nil {
 		t.Fatal(err)
 	}
 	b.read()
@@ -451,11 +449,11 @@ func TestTheStatusHasTheTimeAtWhichTheSafetySnapshotWasTaken(t *testing.T) {
 	cluster := theCluster()
 	b := newBench(t, good, interceptor.Funcs{}, cluster, awsSecret())
 	asked := make(chan state.SafetyOrder, 2)
-	b.r.save = func(_ context.Context, o state.SafetyOrder, _ SafetySecrets) (string, snapshot.Manifest, error) {
+	b.r.saver.save = func(_ context.Context, o state.SafetyOrder, _ SafetySecrets) (string, snapshot.Manifest, error) {
 		asked <- o
 		return "b/k", snapshot.Manifest{Revision: 42, CreatedAt: o.Time}, nil
 	}
-	if err := b.r.safeties.Source().Start(t.Context(), b.queue); err != nil {
+	if err := b.r.saver.safeties.Source().Start(t.Context(), b.queue); err != nil {
 		t.Fatal(err)
 	}
 	b.read()
@@ -484,20 +482,20 @@ func TestTheStatusHasTheTimeAtWhichTheSafetySnapshotWasTaken(t *testing.T) {
 // occupy starts reads for EtcdRestores of one namespace that never end, as from a store that sends a byte now and then.
 func (b *bench) occupy(namespace string, names ...string) {
 	b.Helper()
-	if err := b.r.proofs.Source().Start(b.Context(), b.queue); err != nil {
+	if err := b.r.reader.proofs.Source().Start(b.Context(), b.queue); err != nil {
 		b.Fatal(err)
 	}
 	for _, name := range names {
 		key := worker.Key{Object: types.NamespacedName{Namespace: namespace, Name: name}, UID: types.UID(name)}
-		b.r.proofs.Start(key, func(ctx context.Context) (state.Proof, error) { <-ctx.Done(); return state.Proof{}, ctx.Err() })
-		b.Cleanup(func() { b.r.proofs.Forget(key) })
+		b.r.reader.proofs.Start(key, func(ctx context.Context) (state.Proof, error) { <-ctx.Done(); return state.Proof{}, ctx.Err() })
+		b.Cleanup(func() { b.r.reader.proofs.Forget(key) })
 	}
 }
 
 // Without this limit, a tenant with two slow stores delays the restores of all other tenants without end.
 func TestOneNamespaceDoesNotBlockTheRestoresOfAllOthers(t *testing.T) {
 	b := newBench(t, good, interceptor.Funcs{}, theCluster(), awsSecret())
-	b.r.proofs = worker.New[state.Proof](2)
+	b.r.reader.proofs = worker.New[state.Proof](2)
 	b.occupy("tenant", "one", "two")
 	b.read()
 	b.pass()
@@ -525,7 +523,7 @@ func TestTheRecipientsOfEachEtcdBackupOfTheClusterAreKnown(t *testing.T) {
 // Without this, the status of a restore that has to wait reports that the operator is reading its snapshot.
 func TestARestoreThatWaitsForOthersIsShownAsQueued(t *testing.T) {
 	b := newBench(t, good, interceptor.Funcs{}, theCluster(), awsSecret())
-	b.r.proofs = worker.New[state.Proof](1)
+	b.r.reader.proofs = worker.New[state.Proof](1)
 	b.occupy("tenant", "one")
 	b.pass()
 	b.pass()

@@ -14,8 +14,8 @@ import (
 // restarted is the process after one that ended without a word.
 func (b *bench) restarted() {
 	b.Helper()
-	b.r.proofs, b.r.begun = worker.New[state.Proof](1), begun{}
-	if err := b.r.proofs.Source().Start(b.Context(), b.queue); err != nil {
+	b.r.reader.proofs, b.r.reader.begun = worker.New[state.Proof](1), begun{}
+	if err := b.r.reader.proofs.Source().Start(b.Context(), b.queue); err != nil {
 		b.Fatal(err)
 	}
 }
@@ -36,7 +36,7 @@ func TestTheStatusRecordsAnAttemptBeforeItReads(t *testing.T) {
 		b = newBench(t, read, interceptor.Funcs{}, theCluster(), awsSecret())
 		release, other := make(chan struct{}), worker.Key{UID: "other"}
 		if queued {
-			b.r.proofs.Start(other, func(context.Context) (state.Proof, error) { <-release; return state.Proof{}, nil })
+			b.r.reader.proofs.Start(other, func(context.Context) (state.Proof, error) { <-release; return state.Proof{}, nil })
 		}
 		b.pass()
 		if got := b.restore().Status.LastAttemptTime; queued && got != nil {
@@ -51,7 +51,7 @@ func TestTheStatusRecordsAnAttemptBeforeItReads(t *testing.T) {
 			}
 		}
 		<-began
-		b.r.proofs.ForgetOthers(b.request.NamespacedName, "")
+		b.r.reader.proofs.ForgetOthers(b.request.NamespacedName, "")
 		<-ended
 		b.restarted()
 		if result := b.pass(); result.RequeueAfter != 5*time.Second || b.reads.Load() != 1 {
@@ -63,7 +63,7 @@ func TestTheStatusRecordsAnAttemptBeforeItReads(t *testing.T) {
 			t.Errorf("queued %v: after the pause the status has %d attempts, next %v", queued, got.Attempts, got.NextTime)
 		}
 		<-began
-		b.r.proofs.ForgetOthers(b.request.NamespacedName, "")
+		b.r.reader.proofs.ForgetOthers(b.request.NamespacedName, "")
 		<-ended
 	}
 }

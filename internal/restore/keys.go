@@ -8,25 +8,18 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
-
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/dbcheck"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
-	"github.com/etcd-suite/etcd-operator/internal/panics"
-	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/restore/keys"
 	"github.com/etcd-suite/etcd-operator/internal/restore/state"
-	"github.com/etcd-suite/etcd-operator/internal/restore/steps"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
-	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
 // errKeysSlow ends a comparison, or an attempt to write.
@@ -48,7 +41,7 @@ func (s Spool) keys(ctx context.Context, asked Asked, read source.Proven) (*v1be
 		return nil, fmt.Errorf("%w: its SHA-256 is %s, and was %s", errReplaced, read.Snapshot.SHA256, o.Snapshot.SHA256)
 	}
 	prefixes := keys.Disjoint(o.Prefixes)
-	entries, size, remove, err := s.extract(ctx, asked.Namespace, read.File, prefixes)
+	entries, size, remove, err := extractKeys(ctx, s.Dir(), asked.Namespace, read.File, prefixes)
 	if err != nil {
 		return nil, err
 	}
@@ -112,9 +105,9 @@ func openPinned(ctx context.Context, text string, by ask.Access) (*etcd.Client, 
 	return etcd.Open(etcd.Endpoint{URL: text, Address: net.JoinHostPort(addresses[0], member.Port()), Login: by.Login}, by.TLS)
 }
 
-// extract writes the keys of a snapshot and their values into two files of the spool, which remove deletes. size is that of both.
-func (s Spool) extract(ctx context.Context, namespace, file string, prefixes []string) (entries *dbfile.Entries, size int64, remove func(), err error) {
-	dir, err := os.MkdirTemp(s.Dir(), "keys-")
+// extractKeys writes the keys of a snapshot and their values into two files in the folder of the spool, which remove deletes. size is that of both.
+func extractKeys(ctx context.Context, spool, namespace, file string, prefixes []string) (entries *dbfile.Entries, size int64, remove func(), err error) {
+	dir, err := os.MkdirTemp(spool, "keys-")
 	if err != nil {
 		return nil, 0, nil, fmt.Errorf("%w: %w", source.ErrDisk, err)
 	}
@@ -139,51 +132,6 @@ func (s Spool) extract(ctx context.Context, namespace, file string, prefixes []s
 		return nil, 0, nil, fmt.Errorf("%w: %w", source.ErrDisk, err)
 	}
 	return dbfile.NewEntries(index, values, ofValues.Size()), ofValues.Size() + ofIndex.Size(), remove, nil
-}
-
-// startWriting starts an attempt to write keys, if the step asks for one.
-func (r *Reconciler) startWriting(key worker.Key, step steps.RestoreKeys, s state.State) {
-	if !step.Start {
-		return
-	}
-	order := s.WriteOrder()
-	r.writings.Forget(key)
-	t := &turns.Turn{}
-	r.writings.StartIn(key, readingClaim(t), func(ctx context.Context) (state.Writing, error) {
-		return r.writeKeys(ctx, key, step.Source, order, t), nil
-	})
-}
-
-// writeKeys runs one attempt in a worker, outside of Reconcile.
-func (r *Reconciler) writeKeys(ctx context.Context, key worker.Key, from v1beta2.RestoreSource, order *state.KeysOrder, t *turns.Turn) state.Writing {
-	found, err := panics.Try(func() (Found, error) {
-		found, _, err := r.readSource(ctx, key, steps.Verify{Source: from, Signers: snapshot.Anyone, Keys: order}, t)
-		return found, err
-	})
-	if caught := (*panics.Error)(nil); errors.As(err, &caught) {
-		log.FromContext(ctx).Error(err, "Writing keys panicked", "stack", string(caught.Stack))
-	}
-	if err != nil {
-		f := classify(err, from)
-		message := planning.Sentence("The operator could not write the keys: ", err.Error()) + " Keys that are written already are as they are in the snapshot."
-		return state.Writing{Progress: state.ProofFailed, Reason: f.Reason, Message: message, Final: f.Final, Ended: r.now()}
-	}
-	written := state.Writing{Progress: state.ProofDone, Conflicts: found.Keys.Conflicts}
-	for _, named := range found.Keys.First {
-		if name, is := strings.CutPrefix(named, keys.Conflict+" "); is {
-			written.First = append(written.First, name)
-		}
-	}
-	return written
-}
-
-// observeWriting returns the state of the attempt to write keys.
-func (r *Reconciler) observeWriting(key worker.Key) state.Writing {
-	if r.writings.Running(key) {
-		return state.Writing{Progress: state.ProofRunning}
-	}
-	written, _, _ := r.writings.Result(key)
-	return written
 }
 
 // largePages is how many large pages of keys, or large values, are read and written at the same time. Each takes two or three times 16 MiB meanwhile.

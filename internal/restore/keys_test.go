@@ -25,8 +25,8 @@ import (
 // first attempt, and after one short fault the keys would be written without it.
 func TestTheComparisonHasTheTimeOfItsEnd(t *testing.T) {
 	now := time.Date(2026, 11, 29, 9, 0, 0, 0, time.UTC)
-	r := &Reconciler{
-		now: func() time.Time { return now }, client: fake.NewClientBuilder().Build(), identity: allowing("ns"),
+	r := &reader{
+		now: func() time.Time { return now }, access: &access{client: fake.NewClientBuilder().Build(), identity: allowing("ns")},
 		read: func(context.Context, Asked) (Found, error) {
 			now = now.Add(20 * time.Minute)
 			return Found{Keys: &v1beta2.PrefixesStatus{Revision: 7}}, nil

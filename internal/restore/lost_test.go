@@ -39,7 +39,7 @@ func TestAnAttemptCountsWhatItLosesToOthers(t *testing.T) {
 				}
 				time.AfterFunc(time.Second, space.Release)
 				time.AfterFunc(2*time.Second, leave)
-				r := &Reconciler{now: time.Now, identity: allowing("good"), save: func(ctx context.Context, _ state.SafetyOrder, _ SafetySecrets) (string, snapshot.Manifest, error) {
+				r := &saver{now: time.Now, access: &access{identity: allowing("good")}, save: func(ctx context.Context, _ state.SafetyOrder, _ SafetySecrets) (string, snapshot.Manifest, error) {
 					share, err := s.Of("good").ReserveUrgent(ctx, 60) // a second
 					if err != nil {
 						return "", snapshot.Manifest{}, err

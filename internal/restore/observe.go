@@ -47,12 +47,12 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (st
 		return state, err
 	}
 	state.Recipients = recipients(state.Backups)
-	state.Proof = r.proof(keyOf(&state.Restore))
-	state.Full = r.proofs.Why(keyOf(&state.Restore), worker.Claim{}) != turns.None
-	state.Safety = r.observeSafety(keyOf(&state.Restore))
-	state.Writing = r.observeWriting(keyOf(&state.Restore))
-	state.Revoked = r.revoked(&state.Restore)
-	state.Renewal = r.observeRenewal(keyOf(&state.Restore))
+	state.Proof = r.reader.observe(keyOf(&state.Restore))
+	state.Full = r.reader.proofs.Why(keyOf(&state.Restore), worker.Claim{}) != turns.None
+	state.Safety = r.saver.observe(keyOf(&state.Restore))
+	state.Writing = r.writer.observe(keyOf(&state.Restore))
+	state.Revoked = r.urls.revoked(&state.Restore)
+	state.Renewal = r.urls.observe(keyOf(&state.Restore))
 	return state, nil
 }
 
@@ -102,18 +102,6 @@ func usable(recipients []string) []string {
 		return recipients
 	}
 	return keys
-}
-
-// proof returns the state of the reading of a restore's source.
-func (r *Reconciler) proof(key worker.Key) state.Proof {
-	if r.proofs.Waiting(key) {
-		return state.Proof{Progress: state.ProofQueued, Waits: string(r.proofs.WhyWaiting(key))}
-	}
-	if r.proofs.Running(key) {
-		return state.Proof{Progress: state.ProofRunning, Percent: r.readings.percent(key), Waits: r.readings.waits(key)}
-	}
-	proof, _, _ := r.proofs.Result(key) // the proof contains its failure
-	return proof
 }
 
 func keyOf(restore *v1beta2.EtcdRestore) worker.Key {

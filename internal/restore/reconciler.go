@@ -3,13 +3,9 @@ package restore
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -21,7 +17,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
-	"github.com/etcd-suite/etcd-operator/internal/turns"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
 
@@ -51,43 +46,31 @@ type Options struct {
 
 // Reconciler does one step for an EtcdRestore in each pass.
 type Reconciler struct {
-	client   client.Client
-	events   events.EventRecorder
-	read     Prove
-	save     Save
-	sign     Sign
-	identity grant.List
-	renewals *worker.Pool[state.Renewal]
-	proofs   *worker.Pool[state.Proof]
-	safeties *worker.Pool[state.Safety]
-	writings *worker.Pool[state.Writing]
-	readings readings
-	turns    turns.Limits
-	begun    begun
-	metrics  *metrics
-	server   *clock.Server
-	now      func() time.Time
-	any      bool // Options.AnyMember
+	*access
+	events  events.EventRecorder
+	reader  *reader
+	writer  *keyWriter
+	saver   *saver
+	urls    *signedURLs
+	metrics *metrics
+	server  *clock.Server
+	now     func() time.Time
+	any     bool // Options.AnyMember
 }
 
-// get reads an object and returns false if it does not exist.
-func (r *Reconciler) get(ctx context.Context, name types.NamespacedName, object client.Object) (found bool, err error) {
-	err = r.client.Get(ctx, name, object)
-	if apierrors.IsNotFound(err) {
-		return false, nil
+// newReconciler returns one whose workers do not run yet.
+func newReconciler(c client.Client, recorder events.EventRecorder, counted *metrics, now func() time.Time, options Options) *Reconciler {
+	may := &access{client: c, identity: options.OwnIdentity}
+	urls := &signedURLs{access: may, sign: options.Sign, renewals: worker.New[state.Renewal](options.MaxProofs), now: now}
+	sources := &reader{access: may, urls: urls, read: options.Prove, proofs: worker.New[state.Proof](options.MaxProofs), now: now}
+	return &Reconciler{
+		access: may, events: recorder, metrics: counted, server: options.Server, now: now, any: options.AnyMember,
+		reader: sources,
+		writer: &keyWriter{reader: sources, writings: worker.New[state.Writing](options.MaxProofs)},
+		saver:  &saver{access: may, save: options.Save, safeties: worker.New[state.Safety](safetyWorkers(options.MaxProofs)), now: now},
+		urls:   urls,
 	}
-	if err != nil {
-		return false, fmt.Errorf("read %T %s: %w", object, name, err)
-	}
-	return true, nil
 }
-
-// safetiesOfOne is how many safety snapshots of one namespace are taken at the same time.
-const safetiesOfOne = 2
-
-// safetyWorkers returns how many safety snapshots are taken at the same time. They are twice as many as the readings, because a restore continues
-// without a safety snapshot that has waited for too long. Two namespaces cannot hold all of these workers.
-func safetyWorkers(readings int) int { return max(2*readings, 2*safetiesOfOne+1) }
 
 // Save saves the old cluster, and returns the snapshot's path and manifest.
 type Save func(ctx context.Context, order state.SafetyOrder, secrets SafetySecrets) (path string, m snapshot.Manifest, err error)
@@ -97,10 +80,3 @@ type Dial func(endpoint etcd.Endpoint, tlsConfig *tls.Config) (*etcd.Client, err
 
 // Sign signs a URL to read a source, and proves that the URL can read it.
 type Sign func(ctx context.Context, src v1beta2.RestoreSource, by source.By) (objstore.SignedURL, error)
-
-// begun lets a reading begin only when the status has recorded that it begins. If the snapshot ends this process, the next one finds the
-// attempt in the status, and pauses before the next attempt. Only the worker waits, and no pass.
-type begun struct {
-	mu       sync.Mutex
-	expected map[worker.Key]chan struct{}
-}

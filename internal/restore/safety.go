@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
+	"github.com/etcd-suite/etcd-operator/internal/kube"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/pace"
@@ -34,6 +35,13 @@ const safetyTimeout = v1beta2.SafetySnapshotLimit - time.Minute
 // that: after a minute, it runs on without a worker if another namespace waits for one.
 var safetyClaim = worker.Claim{Namespace: safetiesOfOne, Patience: time.Minute}
 
+// safetiesOfOne is how many safety snapshots of one namespace are taken at the same time.
+const safetiesOfOne = 2
+
+// safetyWorkers returns how many safety snapshots are taken at the same time. They are twice as many as the readings, because a restore continues
+// without a safety snapshot that has waited for too long. Two namespaces cannot hold all of these workers.
+func safetyWorkers(readings int) int { return max(2*readings, 2*safetiesOfOne+1) }
+
 // attempt is one to save the old cluster.
 type attempt struct {
 	order state.SafetyOrder
@@ -41,24 +49,48 @@ type attempt struct {
 	lost  time.Duration // plan.Safety.Lost of the one before
 }
 
+// saver saves the data that a restore replaces, in workers.
+type saver struct {
+	*access
+	save     Save
+	safeties *worker.Pool[state.Safety]
+	now      func() time.Time
+}
+
+// start saves the old cluster.
+func (s *saver) start(key worker.Key, order state.SafetyOrder, lost time.Duration) {
+	s.safeties.Forget(key)
+	next := attempt{order: order, asked: time.Now(), lost: lost}
+	s.safeties.StartIn(key, safetyClaim, func(ctx context.Context) (state.Safety, error) { return s.saveOldData(ctx, key, next), nil })
+}
+
+// observe returns the state of the attempt to save the old cluster.
+func (s *saver) observe(key worker.Key) state.Safety {
+	if s.safeties.Running(key) {
+		return state.Safety{Progress: state.ProofRunning}
+	}
+	saved, _, _ := s.safeties.Result(key)
+	return saved
+}
+
 // saveOldData runs one attempt in a worker, outside of Reconcile.
-func (r *Reconciler) saveOldData(ctx context.Context, key worker.Key, a attempt) state.Safety {
+func (s *saver) saveOldData(ctx context.Context, key worker.Key, a attempt) state.Safety {
 	order, began := a.order, time.Now()
 	ctx, cancel := context.WithTimeout(turns.Urgent(ctx), safetyTimeout)
 	defer cancel()
 	ctx, held := objstore.Hold(ctx, key.Object.Namespace)
 	defer held.Release()
 	saved, err := panics.Try(func() (state.Safety, error) {
-		secrets, err := r.safetySecrets(ctx, key.Object.Namespace, order)
+		secrets, err := s.secrets(ctx, key.Object.Namespace, order)
 		if err != nil {
 			return state.Safety{}, err
 		}
-		path, m, err := r.save(ctx, order, secrets)
+		path, m, err := s.save(ctx, order, secrets)
 		return state.Safety{Path: path, Revision: m.Revision, Time: order.Time}, err
 	})
 	if err != nil {
 		refused := errors.Is(err, fs.ErrPermission) && !errors.Is(err, snapshot.ErrDisk)
-		failed := state.Safety{Progress: state.ProofFailed, Message: adviseSafety(err), Ended: r.now(), Refused: refused, Others: ofOthers(err)}
+		failed := state.Safety{Progress: state.ProofFailed, Message: adviseSafety(err), Ended: s.now(), Refused: refused, Others: ofOthers(err)}
 		failed.Lost = a.lost + began.Sub(a.asked) + turns.WaitedFor(ctx)
 		if failed.Others {
 			failed.Lost = a.lost + time.Since(a.asked)
@@ -67,6 +99,22 @@ func (r *Reconciler) saveOldData(ctx context.Context, key worker.Key, a attempt)
 	}
 	saved.Progress = state.ProofDone
 	return saved
+}
+
+// secrets reads the Secrets for the store and for the members.
+func (s *saver) secrets(ctx context.Context, namespace string, order state.SafetyOrder) (found SafetySecrets, err error) {
+	if found.Store, err = kube.SecretData(ctx, s.client, namespace, order.Target.Secret, connect.Keys()...); err != nil {
+		return found, err
+	}
+	target := order.Target
+	target.Key = snapshot.Series{Folder: target.Key, Namespace: order.Namespace, Cluster: order.Cluster}.Lives()
+	by, err := s.by(namespace, target.Source(), found.Store, snapshot.Anyone)
+	if err != nil {
+		return found, err
+	}
+	members, err := s.memberSecrets(ctx, namespace, order)
+	members.Store, members.For = found.Store, by.For
+	return members, err
 }
 
 // ofOthers returns whether an attempt ended only because of what other namespaces use or wait for.
@@ -185,13 +233,4 @@ func chooseMember(ctx context.Context, o state.SafetyOrder, by ask.Access) (ask.
 		return ask.Answer{}, nil, fmt.Errorf("no voter of etcd cluster %s has a quorum: %w", o.ClusterID, why)
 	}
 	return ask.Best(healthy), members, nil
-}
-
-// observeSafety returns the state of the attempt to save the old cluster.
-func (r *Reconciler) observeSafety(key worker.Key) state.Safety {
-	if r.safeties.Running(key) {
-		return state.Safety{Progress: state.ProofRunning}
-	}
-	saved, _, _ := r.safeties.Result(key)
-	return saved
 }

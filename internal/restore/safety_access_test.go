@@ -45,7 +45,7 @@ func TestASafetySnapshotReadsACertificateUnderTheKeysOfEtcdOrThoseOfItsType(t *t
 		secret := &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "tls"}, Data: map[string][]byte{keys.Cert: pair.Cert, keys.Key: pair.Key, keys.CA: authority.Cert},
 		}
-		r := &Reconciler{client: fake.NewClientBuilder().WithObjects(secret).Build()}
+		r := &access{client: fake.NewClientBuilder().WithObjects(secret).Build()}
 		order := state.SafetyOrder{TLSSecret: "tls"}
 		secrets, err := r.memberSecrets(t.Context(), "ns", order)
 		if err != nil {

@@ -34,7 +34,7 @@ func TestASafetySnapshotThatEndsBecauseOfOthersIsMarkedSo(t *testing.T) {
 		"a volume that is too small":          {fmt.Errorf("save snapshot x: %w", spool.ErrTooSmall), false},
 		"a member that does not answer":       {errors.New("no member answers"), false},
 	} {
-		r := &Reconciler{now: time.Now, identity: allowing("ns"), save: func(context.Context, state.SafetyOrder, SafetySecrets) (string, snapshot.Manifest, error) {
+		r := &saver{now: time.Now, access: &access{identity: allowing("ns")}, save: func(context.Context, state.SafetyOrder, SafetySecrets) (string, snapshot.Manifest, error) {
 			return "", snapshot.Manifest{}, c.err
 		}}
 		target := storage.Location{Provider: v1beta2.StorageS3, Bucket: "backups", Key: "safety-snapshots"}

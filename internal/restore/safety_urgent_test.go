@@ -31,7 +31,7 @@ func TestTheSaveOfASafetySnapshotIsUrgent(t *testing.T) {
 			<-time.After(time.Second)
 			leave()
 		}
-		r := &Reconciler{now: time.Now, identity: allowing("ns"), save: func(ctx context.Context, _ state.SafetyOrder, _ SafetySecrets) (string, snapshot.Manifest, error) {
+		r := &saver{now: time.Now, access: &access{identity: allowing("ns")}, save: func(ctx context.Context, _ state.SafetyOrder, _ SafetySecrets) (string, snapshot.Manifest, error) {
 			pass(ctx, "safety")
 			return "", snapshot.Manifest{}, nil
 		}}

@@ -23,7 +23,7 @@ import (
 func (b *bench) renewed() {
 	b.Helper()
 	b.pass()
-	if b.r.renewals.Running(keyOf(b.restore())) {
+	if b.r.urls.renewals.Running(keyOf(b.restore())) {
 		request, _ := b.queue.Get()
 		b.queue.Done(request)
 	}
@@ -35,14 +35,14 @@ func TestARenewalWhoseResultIsRecordedLateIsTriedAgain(t *testing.T) {
 	b.signing()
 	b.read()
 	b.pass()
-	sign := b.r.sign
-	b.r.sign = func(context.Context, v1beta2.RestoreSource, source.By) (objstore.SignedURL, error) {
+	sign := b.r.urls.sign
+	b.r.urls.sign = func(context.Context, v1beta2.RestoreSource, source.By) (objstore.SignedURL, error) {
 		return objstore.SignedURL{}, errors.New("the API server does not answer")
 	}
 	b.clock.Step(30 * time.Minute)
 	b.read()                      // the renewal fails
 	b.clock.Step(2 * time.Minute) // the API server does not accept the status for so long
-	b.r.sign = sign               // everything works again
+	b.r.urls.sign = sign          // everything works again
 	cluster.Status.Restore = progress(v1beta2.RestoreSeeding)
 	if err := b.client.Status().Update(t.Context(), cluster); err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestAURLOfAnIdentityThatEndsAtOnce(t *testing.T) {
 	b.pass()
 	left := time.Second
 	calls := 0
-	b.r.sign = func(context.Context, v1beta2.RestoreSource, source.By) (objstore.SignedURL, error) {
+	b.r.urls.sign = func(context.Context, v1beta2.RestoreSource, source.By) (objstore.SignedURL, error) {
 		calls++
 		return objstore.SignedURL{URL: "https://s3/?sig=short", Header: http.Header{"A": {"b"}}, Expires: b.clock.Now().Add(left)}, nil
 	}
@@ -101,13 +101,13 @@ func TestANamespaceThatLosesTheRightLosesItsURLInTheNextPass(t *testing.T) {
 func TestAShortFaultOfTheSignerCostsNoRestore(t *testing.T) {
 	b := newBench(t, good, interceptor.Funcs{}, theCluster(), ownIdentity())
 	b.signing()
-	sign := b.r.sign
-	b.r.sign = func(context.Context, v1beta2.RestoreSource, source.By) (objstore.SignedURL, error) {
+	sign := b.r.urls.sign
+	b.r.urls.sign = func(context.Context, v1beta2.RestoreSource, source.By) (objstore.SignedURL, error) {
 		return objstore.SignedURL{}, errors.New("503 from the token service")
 	}
 	b.read()
 	b.pass()
-	b.r.sign = sign
+	b.r.urls.sign = sign
 	for range 10 {
 		b.clock.Step(time.Minute)
 		b.renewed()

@@ -30,11 +30,11 @@ const signedSecret = "etcdrestore-uid-restore"
 func (b *bench) signing() *int {
 	b.Helper()
 	calls := 0
-	b.r.renewals = worker.New[state.Renewal](1)
-	if err := b.r.renewals.Source().Start(b.Context(), b.queue); err != nil {
+	b.r.urls.renewals = worker.New[state.Renewal](1)
+	if err := b.r.urls.renewals.Source().Start(b.Context(), b.queue); err != nil {
 		b.Fatal(err)
 	}
-	b.r.sign = func(context.Context, v1beta2.RestoreSource, source.By) (objstore.SignedURL, error) {
+	b.r.urls.sign = func(context.Context, v1beta2.RestoreSource, source.By) (objstore.SignedURL, error) {
 		calls++
 		return objstore.SignedURL{URL: "https://s3/?sig=" + strings.Repeat("x", calls), Header: http.Header{"A": {"b"}}, Expires: b.clock.Now().Add(time.Hour)}, nil
 	}
@@ -189,7 +189,7 @@ func TestARestoreWithoutASignedURLSaysWhoReads(t *testing.T) {
 			b := newBench(t, good, test.hooks, objects...)
 			b.signing()
 			if test.refuses != nil {
-				b.r.sign = func(context.Context, v1beta2.RestoreSource, source.By) (objstore.SignedURL, error) {
+				b.r.urls.sign = func(context.Context, v1beta2.RestoreSource, source.By) (objstore.SignedURL, error) {
 					return objstore.SignedURL{}, test.refuses
 				}
 			}
@@ -217,7 +217,7 @@ func TestAnExpiringURLIsKeptAndTriedAgainIfItsRenewalFails(t *testing.T) {
 	b.signing()
 	b.read()
 	b.pass()
-	b.r.sign = func(context.Context, v1beta2.RestoreSource, source.By) (objstore.SignedURL, error) {
+	b.r.urls.sign = func(context.Context, v1beta2.RestoreSource, source.By) (objstore.SignedURL, error) {
 		return objstore.SignedURL{}, errors.New("token service is down")
 	}
 	b.clock.Step(30 * time.Minute)
@@ -271,7 +271,7 @@ func TestANamespaceWithoutASecretCannotUseTheOperatorsIdentityUnlessAllowed(t *t
 			}
 			order := state.SafetyOrder{Namespace: "ns", Cluster: "example"}
 			order.Target.Provider, order.Target.Bucket, order.Target.Key, order.Target.Secret = v1beta2.StorageS3, "backups", "safety-snapshots", "aws"
-			if _, err := b.r.safetySecrets(t.Context(), "ns", order); err == nil {
+			if _, err := b.r.saver.secrets(t.Context(), "ns", order); err == nil {
 				t.Error("the safety snapshot may use it")
 			}
 		})

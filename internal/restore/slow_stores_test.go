@@ -38,17 +38,18 @@ func (s slowReader) read(ctx context.Context, asked Asked) (Found, error) {
 }
 
 // readers are the workers of readings, as Setup creates them.
-func readers(rates slowReader) *Reconciler {
-	return &Reconciler{
-		proofs: worker.New[state.Proof](3), writings: worker.New[state.Writing](3), now: time.Now, read: rates.read,
-		client: fake.NewClientBuilder().Build(), identity: grant.List{{Namespaces: []string{grant.All}, PathPrefix: grant.All}},
+func readers(rates slowReader) *reader {
+	identity := grant.List{{Namespaces: []string{grant.All}, PathPrefix: grant.All}}
+	return &reader{
+		proofs: worker.New[state.Proof](3), now: time.Now, read: rates.read, urls: &signedURLs{},
+		access: &access{client: fake.NewClientBuilder().Build(), identity: identity},
 	}
 }
 
-func (r *Reconciler) stopReaders() {
+func (r *reader) stopReaders() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, _ = r.proofs.Run(ctx), r.writings.Run(ctx)
+	_ = r.proofs.Run(ctx)
 }
 
 func readingOf(namespace string, n int) worker.Key {
@@ -56,7 +57,7 @@ func readingOf(namespace string, n int) worker.Key {
 }
 
 // again reads a source again as soon as the reading has a result, as for a tenant who creates one EtcdRestore after the other. It counts the attempts.
-func (r *Reconciler) again(ctx context.Context, key worker.Key) (attempts int, last state.Proof) {
+func (r *reader) again(ctx context.Context, key worker.Key) (attempts int, last state.Proof) {
 	for ctx.Err() == nil {
 		restore := theRestore()
 		r.begin(ctx, key, steps.Verify{Source: v1beta2.RestoreSource{StorageType: v1beta2.StorageS3, Bucket: "b", Key: "k"}}, restore)

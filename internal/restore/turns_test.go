@@ -12,7 +12,6 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive/replay"
-	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
@@ -21,13 +20,13 @@ import (
 // The signers of URLs had no limit for a namespace.
 func TestANamespaceThatStallsLeavesAWorkerOfEachKindToOthers(t *testing.T) {
 	r := newPools(3)
-	t.Run("readings", func(t *testing.T) { stall(t, r.proofs) })
-	t.Run("safety snapshots", func(t *testing.T) { stall(t, r.safeties) })
-	t.Run("signed URLs", func(t *testing.T) { stall(t, r.renewals) })
+	t.Run("readings", func(t *testing.T) { stall(t, r.reader.proofs) })
+	t.Run("safety snapshots", func(t *testing.T) { stall(t, r.saver.safeties) })
+	t.Run("signed URLs", func(t *testing.T) { stall(t, r.urls.renewals) })
 }
 
 func newPools(limit int) *Reconciler {
-	return &Reconciler{proofs: worker.New[state.Proof](limit), safeties: worker.New[state.Safety](limit), writings: worker.New[state.Writing](limit), renewals: worker.New[state.Renewal](limit)}
+	return newReconciler(nil, nil, nil, time.Now, Options{MaxProofs: limit})
 }
 
 func stall[T any](t *testing.T, pool *worker.Pool[T]) {

@@ -42,6 +42,11 @@ func (p Present) OfCluster(path string) bool {
 	return !series || key.Namespace == p.series.Namespace && key.Cluster == p.series.Cluster
 }
 
+// InSeries reports whether a path is in the series of the spec.
+func (p Present) InSeries(path string) bool {
+	return strings.HasPrefix(path, p.location.Bucket+"/"+p.series.Lives())
+}
+
 // Newest returns the newest snapshot of the status if it is of what the spec saves now, and nil if it is not.
 func (p Present) Newest(status v1beta2.EtcdBackupStatus) *v1beta2.Snapshot {
 	if status.Snapshot == nil || !p.Has(status, status.Snapshot.Path) {

@@ -27,7 +27,7 @@ var (
 		"internal/backup/archiving/copying.go: turns.NewGate":         "memory for copies of archives",
 		"internal/objstore/memory.go: turns.NewBudget":                "names and manifests of stores",
 		"internal/objstore/page.go: turns.NewGate":                    "pages of listings",
-		"internal/restore/controller.go: worker.New":                  "workers for readings, safety snapshots and signed URLs",
+		"internal/restore/reconciler.go: worker.New":                  "workers for readings, safety snapshots and signed URLs",
 		"internal/restore/replays.go: turns.NewGate":                  "replays of an archive",
 		"internal/restore/spool.go: spool.New":                        "the spool volume",
 		"internal/restore/spool.go: turns.NewGate":                    "processors that decode and check the snapshots of restores",

@@ -25,13 +25,13 @@ type CopySpec struct {
 
 // CopySpecOf returns what a copier is started with, and nil if none is to run.
 func CopySpecOf(s state.State) *CopySpec {
-	if !s.ArchiveCopied() {
+	if !state.ArchiveCopied(s) {
 		return nil
 	}
 	o := state.JobSpecOf(s)
 	o.Request, o.Base = "", ""
-	spec := &CopySpec{job: o, maxLag: state.MaxLag(s.Spec.Continuous), prunes: s.CopyPrunes(), seen: s.Status.Copies.Newest.Path}
-	if proof := s.Proof(); proof != nil {
+	spec := &CopySpec{job: o, maxLag: state.MaxLag(s.Spec.Continuous), prunes: state.CopyPrunes(s), seen: s.Status.Copies.Newest.Path}
+	if proof := state.LastProof(s); proof != nil {
 		spec.seen += " " + string(proof.Result) + " " + proof.From + " " + proof.To
 	}
 	return spec

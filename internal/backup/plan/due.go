@@ -109,7 +109,7 @@ func drillTurn(s state.State) time.Time {
 // none ever is.
 func TestTurn(s state.State) time.Time {
 	at := drillTurn(s)
-	if !s.ProofWanted() {
+	if !state.ProofWanted(s) {
 		return at
 	}
 	due := s.Now

@@ -15,7 +15,7 @@ func inStore(s *state.State) { s.Status.SnapshotStore = s.Target.Store() }
 var facts = map[string]func(state.State) bool{
 	"it counts as taken":              func(s state.State) bool { _, found := s.Newest(); return found },
 	"it is tested by its schedule":    state.State.Drillable,
-	"it proves the archive":           state.State.ProofWanted,
+	"it proves the archive":           state.ProofWanted,
 	"the archive is the one that was": func(s state.State) bool { return !s.MovedArchive() },
 	"it is copied":                    func(s state.State) bool { return !CopyTurn(s).IsZero() },
 	"old snapshots are deleted":       func(s state.State) bool { return !pruneTurn(s).IsZero() },

@@ -7,15 +7,15 @@ import (
 
 // JobSpecOf returns what an attempt for a State needs.
 func JobSpecOf(s State) JobSpec {
+	secrets := s.SecretNames()
 	o := JobSpec{
 		Namespace: s.Namespace, Name: s.Name, UID: s.UID, Since: s.CreatedAt,
-		Target: s.Target, Timeout: s.Timeout(), Series: s.Series(), Keep: RetentionOf(s.Name, s.Spec),
+		Target: s.Target, Timeout: TimeoutOf(s.Spec), Series: s.Series(), Keep: RetentionOf(s.Name, s.Spec),
 		Mark: s.Spec.NoQuorum == v1beta2.NoQuorumMark, Verify: s.Spec.Verify == v1beta2.VerifyRestore,
 		Encoder: EncoderOf(s.Spec),
-		URLs:    s.Spec.EtcdEndpoints, TLSSecret: s.TLSSecret(), AuthSecret: s.AuthSecret(), Cluster: SourceName(s.Name, s.Spec),
+		URLs:    s.Spec.EtcdEndpoints, TLSSecret: secrets.TLS, AuthSecret: secrets.Auth, Signing: secrets.Signing, Cluster: SourceName(s.Name, s.Spec),
 	}
 	o.Keep.Owner = ownerOf(s)
-	o.Signing = s.SigningSecret()
 	o.Rhythm, _ = ScheduleOf(s.Spec) // badPolicy has checked it
 	if s.Series() {
 		o.Jitter = s.ScheduleJitter()
@@ -34,8 +34,8 @@ func JobSpecOf(s State) JobSpec {
 		o.Base = s.Archive.Want
 		o.Request = "continuous archive: " + o.Base
 	}
-	o.Archived = s.everArchived()
-	o.Prove, o.Distrusted = s.ProofWanted(), s.Distrusted()
+	o.Archived = everArchived(s)
+	o.Prove, o.Distrusted = ProofWanted(s), Distrusted(s)
 	if o.Prove {
 		o.Ranges = s.Archive.Ranges
 	}

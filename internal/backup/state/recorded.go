@@ -1,12 +1,12 @@
 package state
 
 import (
-	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/clock"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 )
 
@@ -14,13 +14,23 @@ import (
 // another folder or of another cluster, which belongs to another series, and a time in the future, which comes from a wrong
 // clock.
 func (s State) Newest() (time.Time, bool) {
-	at, found := s.lastTaken()
-	return at, found && !clock.Ahead(at, s.Now)
+	newest := s.Recorded()
+	if newest == nil || !s.present().InSeries(newest.Path) {
+		return time.Time{}, false
+	}
+	at, known := takenAt(*newest, s.Status.LastSuccessDate)
+	return at, known && !clock.Ahead(at, s.Now)
 }
 
-// Lives returns the prefix of the keys of the series, of all incarnations of its cluster.
-func (s State) Lives() string {
-	return snapshot.Series{Folder: s.Target.Key, Namespace: s.Namespace, Cluster: SourceName(s.Name, s.Spec)}.Lives()
+// takenAt returns when a snapshot was taken, with the precision of nextTime in the status. An old status has only the time of the last success.
+func takenAt(newest v1beta2.Snapshot, lastSuccess *metav1.Time) (at time.Time, known bool) {
+	if at, err := time.Parse(time.RFC3339, newest.CreatedAt); err == nil {
+		return at.Truncate(time.Second), true
+	}
+	if lastSuccess == nil {
+		return time.Time{}, false
+	}
+	return lastSuccess.Time, true
 }
 
 // present is what the spec saves now.
@@ -31,25 +41,11 @@ func (s State) present() source.Present {
 // Recorded returns the newest snapshot of the status if it is of what the spec saves now, and nil if it is not.
 func (s State) Recorded() *v1beta2.Snapshot { return s.present().Newest(s.Status) }
 
-func (s State) lastTaken() (time.Time, bool) {
-	newest := s.Recorded()
-	if newest == nil || !strings.HasPrefix(newest.Path, s.Target.Bucket+"/"+s.Lives()) {
-		return time.Time{}, false
-	}
-	if at, err := time.Parse(time.RFC3339, newest.CreatedAt); err == nil {
-		return at.Truncate(time.Second), true // with the precision of nextTime in the status
-	}
-	if s.Status.LastSuccessDate == nil {
-		return time.Time{}, false
-	}
-	return s.Status.LastSuccessDate.Time, true
-}
-
 // MovedArchive returns whether the newest snapshot in the status is not in the folder of the spec. Then the archive that the status describes is
 // not there either: a user has changed the store, the bucket, the path or the cluster.
 func (s State) MovedArchive() bool {
 	newest := s.Recorded()
-	return s.Status.Snapshot != nil && s.Problem == nil && (newest == nil || !strings.HasPrefix(newest.Path, s.Target.Bucket+"/"+s.Lives()))
+	return s.Status.Snapshot != nil && s.Problem == nil && (newest == nil || !s.present().InSeries(newest.Path))
 }
 
 // Here reports whether a path that the status reports is of what the spec saves now. An empty one counts.

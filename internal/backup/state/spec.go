@@ -16,6 +16,14 @@ func EncoderOf(spec v1beta2.EtcdBackupSpec) codec.Encoder {
 	return e
 }
 
+// TimeoutOf returns the limit of one attempt. An object from before the maximum may have more.
+func TimeoutOf(spec v1beta2.EtcdBackupSpec) time.Duration {
+	if p := spec.BackupPolicy; p != nil && p.TimeoutInSecond > 0 {
+		return Seconds(min(p.TimeoutInSecond, v1beta2.MaxBackupTimeoutSeconds))
+	}
+	return Seconds(v1beta2.DefaultBackupTimeoutSeconds)
+}
+
 // MaxLag is the age that the oldest change may have before it is in the archive.
 func MaxLag(c *v1beta2.ContinuousArchive) time.Duration {
 	return durationOr(c.MaxLag, v1beta2.DefaultMaxLag)

@@ -69,36 +69,6 @@ type State struct {
 	Now     time.Time
 }
 
-// Timeout of one attempt. An object from before the maximum may have more.
-func (s State) Timeout() time.Duration {
-	if p := s.Spec.BackupPolicy; p != nil && p.TimeoutInSecond > 0 {
-		return Seconds(min(p.TimeoutInSecond, v1beta2.MaxBackupTimeoutSeconds))
-	}
-	return Seconds(v1beta2.DefaultBackupTimeoutSeconds)
-}
-
-// TLSSecret returns the name of the Secret that clients of the source need. It is empty without TLS.
-func (s State) TLSSecret() string {
-	if s.Spec.EtcdCluster == nil {
-		return s.Spec.ClientTLSSecret
-	}
-	if s.Cluster == nil {
-		return ""
-	}
-	return s.Cluster.TLSSecret
-}
-
-// AuthSecret returns the name of the Secret with the user for etcd's authentication. It is empty without one.
-func (s State) AuthSecret() string {
-	if s.Spec.EtcdCluster == nil {
-		return s.Spec.ClientAuthSecret
-	}
-	if s.Cluster == nil {
-		return ""
-	}
-	return s.Cluster.AuthSecret
-}
-
 // Fresh returns whether the spec has changed since the status was written.
 func (s State) Fresh() bool { return s.Status.ObservedGeneration != s.Generation }
 
@@ -113,11 +83,3 @@ func (s State) NeverRan() bool {
 
 // Series returns whether the spec asks for more than one snapshot.
 func (s State) Series() bool { return isSeries(s.Spec) }
-
-// SigningSecret is the name of the Secret with the key that signs snapshots. It is empty if they are not signed.
-func (s State) SigningSecret() string {
-	if s.Spec.Signing == nil {
-		return ""
-	}
-	return s.Spec.Signing.Secret
-}

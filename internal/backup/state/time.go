@@ -11,8 +11,8 @@ import (
 const (
 	// century is the longest duration. A time.Duration cannot hold much more.
 	century = 100 * 365 * 24 * time.Hour
-	// maxMessage limits the length of a message, because it may contain the answer of a server.
-	maxMessage = 1500
+	// MaxMessage limits the length of a message of the status, because it may contain the answer of a server.
+	MaxMessage = 1500
 )
 
 // Seconds returns a number of seconds of the spec. A larger one than a century means the same as a century, because it would
@@ -28,4 +28,4 @@ func Second(t time.Time) *metav1.Time { return &metav1.Time{Time: t.Truncate(tim
 func Stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // Clip shortens a message of a server to what the status holds.
-func Clip(message string) string { return planning.Shorten(message, maxMessage) }
+func Clip(message string) string { return planning.Shorten(message, MaxMessage) }

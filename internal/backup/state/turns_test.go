@@ -11,7 +11,7 @@ import (
 
 func TestAnAttemptLastsAtMostADay(t *testing.T) {
 	s := statetest.One(func(s *state.State) { s.Spec.BackupPolicy = statetest.PolicyOf(1 << 40) })
-	if got := s.Timeout(); got != 24*time.Hour {
+	if got := state.TimeoutOf(s.Spec); got != 24*time.Hour {
 		t.Errorf("the limit is %s", got)
 	}
 }

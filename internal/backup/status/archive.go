@@ -16,8 +16,8 @@ import (
 func (r *reporter) archive() {
 	if r.s.Spec.Continuous == nil {
 		r.out.Recoverable = nil
-		if state.ConditionOf(r.out.Conditions, v1beta2.ConditionArchiving) != nil {
-			r.set(v1beta2.ConditionArchiving, metav1.ConditionFalse, v1beta2.ReasonArchiveStopped,
+		if r.Find(v1beta2.ConditionArchiving) != nil {
+			r.False(v1beta2.ConditionArchiving, v1beta2.ReasonArchiveStopped,
 				"You removed spec.continuous. The archive is still in the store, but retention no longer keeps snapshots for it.")
 		}
 		return
@@ -32,9 +32,9 @@ func (r *reporter) archive() {
 	case moved:
 		r.out.Recoverable = nil
 	}
-	status, reason, message := archiveCondition(r.s, r.out)
+	status, reason, message := archiveCondition(r.s, *r.out)
 	if reason != "" {
-		r.set(v1beta2.ConditionArchiving, status, reason, message)
+		r.Set(v1beta2.ConditionArchiving, status, reason, message)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -13,25 +12,25 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
-// archiveCopy reports the copy of the archive in the second location in every pass.
-func (r *reporter) archiveCopy() {
+// archive reports the copied archive in every pass.
+func (r secondLocation) archive() {
 	c := r.out.Copies
 	if r.s.Spec.Continuous == nil || r.s.Spec.CopyTo == nil {
 		if c != nil {
 			c.Recoverable = nil
 		}
-		meta.RemoveStatusCondition(&r.out.Conditions, v1beta2.ConditionArchiveCopied)
+		r.Remove(v1beta2.ConditionArchiveCopied)
 		return
 	}
-	if c != nil && r.s.CopyMoved() {
+	if c != nil && state.CopyMoved(r.s) {
 		c.Recoverable = nil
 	}
 	switch a := r.s.ArchiveCopy; {
 	case r.s.CopyProblem != nil:
-		r.set(v1beta2.ConditionArchiveCopied, metav1.ConditionFalse, r.s.CopyProblem.Reason, r.s.CopyProblem.Message)
-	case !r.s.ArchiveCopied():
-		if before := state.ConditionOf(r.out.Conditions, v1beta2.ConditionArchiveCopied); before != nil && !r.s.Deleting {
-			r.set(v1beta2.ConditionArchiveCopied, metav1.ConditionFalse, v1beta2.ReasonArchiveStopped, "The operator does not copy the continuous archive. See the conditions Ready and Copied.")
+		r.False(v1beta2.ConditionArchiveCopied, r.s.CopyProblem.Reason, r.s.CopyProblem.Message)
+	case !state.ArchiveCopied(r.s):
+		if before := r.Find(v1beta2.ConditionArchiveCopied); before != nil && !r.s.Deleting {
+			r.False(v1beta2.ConditionArchiveCopied, v1beta2.ReasonArchiveStopped, "The operator does not copy the continuous archive. See the conditions Ready and Copied.")
 		}
 	case a != nil && c != nil:
 		if a.Surveyed {
@@ -39,7 +38,7 @@ func (r *reporter) archiveCopy() {
 			c.Recoverable = plan.CopyRecoverable(c.Recoverable, a.Ranges, moves, r.s.Now)
 		}
 		if status, reason, message := copyCondition(r.s, *a, *c); reason != "" {
-			r.set(v1beta2.ConditionArchiveCopied, status, reason, message)
+			r.Set(v1beta2.ConditionArchiveCopied, status, reason, message)
 		}
 	}
 }

@@ -120,16 +120,16 @@ func TestTheArchiveIsCopiedAfterTheFirstSnapshotAndOnlyWhileTheSpecAsks(t *testi
 		"there is no second location":            {func(s *state.State) { s.Spec.CopyTo = nil }, false},
 	} {
 		s := copiedState(t, test.change)
-		if s.ArchiveCopied() != test.want {
+		if state.ArchiveCopied(s) != test.want {
 			t.Errorf("%s: copied %t, want %t", name, !test.want, test.want)
 		}
-		if prunes := s.CopyPrunes(); name == "a snapshot is there" && !prunes {
+		if prunes := state.CopyPrunes(s); name == "a snapshot is there" && !prunes {
 			t.Error("old parts are never deleted")
 		}
 	}
 	s := copiedState(t)
 	s.Generation++
-	if s.CopyPrunes() {
+	if state.CopyPrunes(s) {
 		t.Error("old parts are deleted before the locations were compared for this spec")
 	}
 }

@@ -20,7 +20,7 @@ func TestAFailedProofOfTheStoreIsReported(t *testing.T) {
 	if c == nil || c.Reason != v1beta2.ReasonArchiveCorrupt || s.Status.LastArchiveProof == nil {
 		t.Errorf("Ready is %+v, the last proof %+v", c, s.Status.LastArchiveProof)
 	}
-	if s.Distrusted() == nil || s.ProofWanted() {
+	if state.Distrusted(s) == nil || state.ProofWanted(s) {
 		t.Error("the proof is repeated before there is another snapshot, or does not count")
 	}
 }

@@ -3,9 +3,6 @@ package status
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/backup/plan"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
@@ -13,24 +10,27 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/storage/problem"
 )
 
-// copyStarts counts an attempt before it starts. It keeps the condition until the attempt has ended.
-func (r *reporter) copyStarts(number int32) {
+// secondLocation reports the copies of the snapshots and of the archive in the second location.
+type secondLocation struct{ *reporter }
+
+// starts counts an attempt before it starts. It keeps the condition until the attempt has ended.
+func (r secondLocation) starts(number int32) {
 	c := r.copies()
 	c.Attempts, c.LastAttemptTime, c.NextTime, c.ObservedGeneration = number, state.Second(r.s.Now), nil, r.s.Generation
-	if meta.FindStatusCondition(r.out.Conditions, v1beta2.ConditionCopied) == nil {
-		r.set(v1beta2.ConditionCopied, metav1.ConditionFalse, v1beta2.ReasonCopying, plan.Copying)
+	if r.Find(v1beta2.ConditionCopied) == nil {
+		r.False(v1beta2.ConditionCopied, v1beta2.ReasonCopying, plan.Copying)
 	}
 }
 
-// copyEnded reports how a copy ended. It keeps all other conditions.
-func (r *reporter) copyEnded(a state.Attempt, d planning.Description) {
+// ended reports how a copy ended. It keeps all other conditions.
+func (r secondLocation) ended(a state.Attempt, d planning.Description) {
 	c := r.copies()
 	if len(a.Result.Kept) > 0 {
 		c.Newest = &a.Result.Kept[0] // some copies are there, even if others failed
 	}
 	if f := a.Result.Failure; f != nil {
 		c.NextTime = state.Second(a.Result.EndedAt.Add(plan.DelayUpTo(a.Number, problem.Longest(f.Reason))))
-		r.set(v1beta2.ConditionCopied, metav1.ConditionFalse, d.Reason, d.Message)
+		r.False(v1beta2.ConditionCopied, d.Reason, d.Message)
 		return
 	}
 	c.Attempts, c.NextTime, c.Missing = 0, nil, int32(min(a.Result.Missing, 1<<30)) // limited
@@ -48,17 +48,17 @@ func (r *reporter) copyEnded(a state.Attempt, d planning.Description) {
 	}
 	switch {
 	case c.Missing > 0:
-		r.set(v1beta2.ConditionCopied, metav1.ConditionFalse, v1beta2.ReasonCopying, plan.Copying)
+		r.False(v1beta2.ConditionCopied, v1beta2.ReasonCopying, plan.Copying)
 	case a.Result.PruneProblem != "":
-		r.set(v1beta2.ConditionCopied, metav1.ConditionTrue, d.Reason, planning.Sentence(d.Message+" Old snapshots were not deleted there: ", a.Result.PruneProblem))
+		r.True(v1beta2.ConditionCopied, d.Reason, planning.Sentence(d.Message+" Old snapshots were not deleted there: ", a.Result.PruneProblem))
 	default:
-		r.set(v1beta2.ConditionCopied, metav1.ConditionTrue, d.Reason, d.Message)
+		r.True(v1beta2.ConditionCopied, d.Reason, d.Message)
 	}
 }
 
-// foundUncopied counts a snapshot that an attempt found in the store as missing in the second location, so that a copy follows at once. Its time of
+// lacks counts a snapshot that an attempt found in the store as missing in the second location, so that a copy follows at once. Its time of
 // success is that of its request, and a copy after that time may have listed the snapshots before the store had this one.
-func (r *reporter) foundUncopied(before *v1beta2.Snapshot) {
+func (r secondLocation) lacks(before *v1beta2.Snapshot) {
 	c, found := r.out.Copies, r.out.Snapshot
 	if c == nil || before != nil && before.Path == found.Path || plan.Copied(c, found) {
 		return
@@ -66,21 +66,21 @@ func (r *reporter) foundUncopied(before *v1beta2.Snapshot) {
 	c.Missing = max(c.Missing, 1)
 }
 
-func (r *reporter) copies() *v1beta2.BackupCopies {
+func (r secondLocation) copies() *v1beta2.BackupCopies {
 	if r.out.Copies == nil {
 		r.out.Copies = &v1beta2.BackupCopies{}
 	}
 	return r.out.Copies
 }
 
-// secondLocation keeps the facts about the second location up to date in every pass.
-func (r *reporter) secondLocation() {
+// snapshots keeps the facts about the copied snapshots up to date in every pass.
+func (r secondLocation) snapshots() {
 	switch c := r.out.Copies; {
 	case r.s.Spec.CopyTo == nil:
 		r.out.Copies = nil
-		meta.RemoveStatusCondition(&r.out.Conditions, v1beta2.ConditionCopied)
+		r.Remove(v1beta2.ConditionCopied)
 	case r.s.CopyProblem != nil:
-		r.set(v1beta2.ConditionCopied, metav1.ConditionFalse, r.s.CopyProblem.Reason, r.s.CopyProblem.Message)
+		r.False(v1beta2.ConditionCopied, r.s.CopyProblem.Reason, r.s.CopyProblem.Message)
 	case c != nil:
 		c.LagSeconds = lag(r.out.Snapshot, c.Newest)
 	}

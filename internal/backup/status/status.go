@@ -4,8 +4,6 @@ package status
 import (
 	"errors"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/backup/plan"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
@@ -15,7 +13,7 @@ import (
 // NewStatus returns the status after the step. err is the error of the step's effect. What the step does not concern
 // is kept. NewStatus is pure.
 func NewStatus(s state.State, step plan.Step, err error) v1beta2.EtcdBackupStatus {
-	r := reporter{s: s, out: *s.Status.DeepCopy()}
+	r := newReporter(s, s.Status.DeepCopy())
 	if s.Fresh() {
 		r.out.Attempts, r.out.NextTime = 0, nil
 	}
@@ -25,23 +23,23 @@ func NewStatus(s state.State, step plan.Step, err error) v1beta2.EtcdBackupStatu
 	r.out.ObservedGeneration, r.out.Progress = s.Generation, nil
 	switch refused := Refusal(""); {
 	case errors.As(err, &refused):
-		r.ready(metav1.ConditionFalse, v1beta2.ReasonObjectRefused, refused.Error())
-		r.set(v1beta2.ConditionStalled, metav1.ConditionTrue, v1beta2.ReasonObjectRefused, refused.Error())
+		r.False(v1beta2.ConditionReady, v1beta2.ReasonObjectRefused, refused.Error())
+		r.True(v1beta2.ConditionStalled, v1beta2.ReasonObjectRefused, refused.Error())
 	case err != nil:
-		r.ready(metav1.ConditionFalse, v1beta2.ReasonRetrying, err.Error())
+		r.False(v1beta2.ConditionReady, v1beta2.ReasonRetrying, err.Error())
 	default:
 		r.apply(step, plan.Describe(step, s))
 	}
 	r.nameStore()
-	r.secondLocation()
+	secondLocation{r}.snapshots()
 	r.archive()
 	r.out.Switchover = nextSwitchover(s)
-	r.archiveCopy()
-	r.failTestedSnapshot()
-	r.failDisprovenArchive()
+	secondLocation{r}.archive()
+	tests{r}.failSnapshot()
+	tests{r}.failArchive()
 	r.fill()
 	r.out.SnapshotSize = sizeText(r.out.Snapshot)
-	return r.out
+	return *r.out
 }
 
 // nameStore completes a status of an earlier version. If the spec has changed since then, it is not known which store has the snapshot.
@@ -55,7 +53,7 @@ func (r *reporter) apply(step plan.Step, d planning.Description) {
 	switch step := step.(type) {
 	case plan.Idle, plan.RemoveFinalizer, plan.Hold, plan.Release, plan.Expire: // they change metadata only
 	case plan.Cancel:
-		r.set(v1beta2.ConditionRunning, metav1.ConditionFalse, d.Reason, d.Message)
+		r.False(v1beta2.ConditionRunning, d.Reason, d.Message)
 	case plan.Refuse:
 		r.failed(state.Failure{Reason: d.Reason, Message: d.Message})
 	case plan.Wait:
@@ -64,37 +62,46 @@ func (r *reporter) apply(step plan.Step, d planning.Description) {
 	case plan.Backoff:
 		r.backoff(step, d)
 	case plan.Scheduled:
-		r.interruptedTest(step.Drill)
+		tests{r}.interrupted(step.Drill)
 		r.out.NextDrillTime = secondOrNil(step.Drill)
 		r.scheduled(step.At, "", d)
 	case plan.Finished:
-		r.interruptedTest(step.Drill)
+		tests{r}.interrupted(step.Drill)
 		r.out.NextDrillTime = secondOrNil(step.Drill)
 		r.finished(step, d)
 	case plan.Suspended:
 		r.suspended(d)
 	case plan.Copy:
-		r.copyStarts(step.Number)
+		secondLocation{r}.starts(step.Number)
 	case plan.CancelCopy:
 	case plan.ReportCopy:
-		r.copyEnded(*r.s.Copy, d)
+		secondLocation{r}.ended(*r.s.Copy, d)
+	case plan.Watch:
+		running{r, *r.s.Attempt, d}.report()
+	case plan.Report:
+		ended{r, *r.s.Attempt, d}.report()
+	case plan.Prune, plan.Purge, plan.Drill, plan.TakeSnapshot:
+		r.starts(step, d)
+	}
+}
+
+// starts reports an attempt that starts like one that runs.
+func (r *reporter) starts(step plan.Step, d planning.Description) {
+	a := state.Attempt{StartedAt: r.s.Now}
+	switch step := step.(type) {
 	case plan.Prune:
-		r.pruning(r.s.Now, d)
+		a.Kind = state.KindPrune
 	case plan.Purge:
-		r.purging(step.Number, r.s.Now, d)
+		a.Kind, a.Number = state.KindPurge, step.Number
 	case plan.Drill:
 		// Until its end is reported, the test counts as one that could not be carried out.
 		r.out.DrillAttempts, r.out.NextDrillTime = step.Number, state.Second(r.s.Now.Add(plan.TestDelay(step.Number)))
-		r.testing(state.Progress{}, d)
+		a.Kind = state.KindDrill
 	case plan.TakeSnapshot:
-		p := state.Progress{Stage: "starting"}
-		if r.s.Full {
-			p.Stage = "" // it is queued
+		a.Number = step.Number
+		if !r.s.Full { // else it is queued
+			a.Progress.Stage = "starting"
 		}
-		r.running(step.Number, r.s.Now, p, d)
-	case plan.Watch:
-		r.watch(*r.s.Attempt, d)
-	case plan.Report:
-		r.ended(*r.s.Attempt, d)
 	}
+	running{r, a, d}.report()
 }

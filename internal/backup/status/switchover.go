@@ -26,7 +26,7 @@ func nextSwitchover(s state.State) *v1beta2.SwitchoverStatus {
 		return nil // see the condition Archiving
 	case now == nil, asked && view != nil && view.Off:
 		return &v1beta2.SwitchoverStatus{ID: string(switchover.NewID(s.Now, string(s.UID))), Phase: v1beta2.SwitchoverFencing, Message: "The operator stops the writes of the cluster."}
-	case view != nil && view.Off:
+	case view != nil && view.Off, !asked && now.Phase == v1beta2.SwitchoverPromoted && restored(s.Archive, now.Timeline):
 		return nil
 	case view != nil:
 		now = &v1beta2.SwitchoverStatus{ID: now.ID, Phase: view.Phase, Timeline: view.Timeline, Revision: view.Revision, Promoted: view.Promoted}
@@ -39,6 +39,11 @@ func nextSwitchover(s state.State) *v1beta2.SwitchoverStatus {
 		now.Message = "The switchover waits until the archive continues. See the condition Archiving. Until then, the cluster takes no writes if it was fenced."
 	}
 	return now
+}
+
+// restored reports whether the cluster has another history than at its switchover, so that it may take writes.
+func restored(a *state.Archive, timeline int64) bool {
+	return a != nil && len(a.Ranges) > 0 && int64(a.Ranges[len(a.Ranges)-1].Timeline) > timeline
 }
 
 func switchoverMessage(v state.Switchover) string {

@@ -16,24 +16,24 @@ func (r report) following(s state.State) {
 	}
 	f := r.status.Follow
 	if f == nil {
-		r.set(v1beta2.ConditionFollowing, false, v1beta2.ReasonFollowingBehind, "The standby has not begun.")
+		r.False(v1beta2.ConditionFollowing, v1beta2.ReasonFollowingBehind, "The standby has not begun.")
 		return
 	}
 	f.Promote = s.Restore.Spec.Follow.Promote
 	switch {
 	case f.Promoted != nil:
-		r.set(v1beta2.ConditionFollowing, false, v1beta2.ReasonSeeding, planning.Sentence("The standby was promoted.", state.PromotedSentence(v1beta2.ClusterRestoreStatus{Follow: &f.FollowStatus})))
+		r.False(v1beta2.ConditionFollowing, v1beta2.ReasonSeeding, planning.Sentence("The standby was promoted.", state.PromotedSentence(v1beta2.ClusterRestoreStatus{Follow: &f.FollowStatus})))
 	case f.Revision == 0:
-		r.set(v1beta2.ConditionFollowing, false, v1beta2.ReasonFollowingBehind, planning.Sentence("The standby has not read its first snapshot yet. ", f.Message))
+		r.False(v1beta2.ConditionFollowing, v1beta2.ReasonFollowingBehind, planning.Sentence("The standby has not read its first snapshot yet. ", f.Message))
 	case f.Cause != "":
-		r.set(v1beta2.ConditionFollowing, false, v1beta2.ReasonFollowingBroken, planning.Sentence(fmt.Sprintf("The standby keeps revision %d, and begins again when the archive has a newer snapshot (%s): ", f.Revision, f.Cause), f.Message))
+		r.False(v1beta2.ConditionFollowing, v1beta2.ReasonFollowingBroken, planning.Sentence(fmt.Sprintf("The standby keeps revision %d, and begins again when the archive has a newer snapshot (%s): ", f.Revision, f.Cause), f.Message))
 	case f.LagSeconds == nil:
-		r.set(v1beta2.ConditionFollowing, false, v1beta2.ReasonFollowingBehind, planning.Sentence(fmt.Sprintf("The standby has revision %d at least, and how far it is behind the archive is not known: ", f.Revision), f.Message))
+		r.False(v1beta2.ConditionFollowing, v1beta2.ReasonFollowingBehind, planning.Sentence(fmt.Sprintf("The standby has revision %d at least, and how far it is behind the archive is not known: ", f.Revision), f.Message))
 	case time.Duration(*f.LagSeconds)*time.Second >= v1beta2.FollowLagLimit:
-		r.set(v1beta2.ConditionFollowing, false, v1beta2.ReasonFollowingBehind, planning.Sentence("The standby is more than "+v1beta2.FollowLagLimit.String()+" behind the archive. ", f.Message))
+		r.False(v1beta2.ConditionFollowing, v1beta2.ReasonFollowingBehind, planning.Sentence("The standby is more than "+v1beta2.FollowLagLimit.String()+" behind the archive. ", f.Message))
 	case f.Promote == v1beta2.FollowPromotePlanned:
-		r.set(v1beta2.ConditionFollowing, true, v1beta2.ReasonFollowing, planning.Sentence("The standby is promoted when "+f.Cluster+" has stopped: set spec.continuous.switchover of its EtcdBackup to true. ", f.Message))
+		r.True(v1beta2.ConditionFollowing, v1beta2.ReasonFollowing, planning.Sentence("The standby is promoted when "+f.Cluster+" has stopped: set spec.continuous.switchover of its EtcdBackup to true. ", f.Message))
 	default:
-		r.set(v1beta2.ConditionFollowing, true, v1beta2.ReasonFollowing, "The standby has all that is in the archive of "+f.Cluster+".")
+		r.True(v1beta2.ConditionFollowing, v1beta2.ReasonFollowing, "The standby has all that is in the archive of "+f.Cluster+".")
 	}
 }

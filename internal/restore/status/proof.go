@@ -14,12 +14,12 @@ func (r report) proved(step steps.Proved, d planning.Description) {
 	r.status.Percent, r.status.Choice, r.status.Reason = 100, step.ChosenBecause, ""
 	r.status.Snapshot, r.status.PointInTime = &step.Snapshot, step.Point
 	r.comparedKeys(step.Keys, nil)
-	r.status.CompletionTime = &r.now
-	r.set(v1beta2.ConditionReady, true, d.Reason, d.Message)
+	r.status.CompletionTime = &r.Now
+	r.True(v1beta2.ConditionReady, d.Reason, d.Message)
 	r.verified(d)
-	r.set(v1beta2.ConditionRestoring, false, d.Reason, "This is a dry run.")
-	r.set(v1beta2.ConditionComplete, false, d.Reason, "This is a dry run. The cluster is not restored.")
-	r.notFailed(d.Reason)
+	r.False(v1beta2.ConditionRestoring, d.Reason, "This is a dry run.")
+	r.False(v1beta2.ConditionComplete, d.Reason, "This is a dry run. The cluster is not restored.")
+	r.NotFailed(d.Reason)
 }
 
 // attempt records that an attempt has begun, before it reads anything, and that it has ended.
@@ -29,15 +29,15 @@ func (r report) attempt(s state.State, step steps.Step) {
 	case steps.Verify:
 		r.status.NextTime, r.status.LastAttemptTime = nil, nil
 		if !s.Full {
-			r.status.LastAttemptTime = &r.now
+			r.status.LastAttemptTime = &r.Now
 		}
 	case steps.Verifying:
 		if !step.Queued && r.status.LastAttemptTime == nil {
-			r.status.LastAttemptTime = &r.now
+			r.status.LastAttemptTime = &r.Now
 		}
 	case steps.RestoreKeys:
 		if step.Start {
-			r.status.NextTime, r.status.LastAttemptTime = nil, &r.now
+			r.status.NextTime, r.status.LastAttemptTime = nil, &r.Now
 		}
 	case steps.Interrupted:
 		at := metav1.NewTime(step.At).Rfc3339Copy()

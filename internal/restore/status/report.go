@@ -13,11 +13,16 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/restore/steps"
 )
 
-// report writes conditions into a status.
+// report writes one status.
 type report struct {
-	status     *v1beta2.EtcdRestoreStatus
-	generation int64
-	now        metav1.Time
+	planning.Conditions
+	status *v1beta2.EtcdRestoreStatus
+}
+
+func newReport(s state.State, status *v1beta2.EtcdRestoreStatus) report {
+	return report{status: status, Conditions: planning.Conditions{
+		List: &status.Conditions, Generation: s.Restore.Generation, Now: metav1.NewTime(s.Now).Rfc3339Copy(), Longest: planning.MaxNote,
+	}}
 }
 
 // interrupted reports an attempt that ended with the operator.
@@ -39,7 +44,7 @@ func (r report) waiting(s state.State, step steps.Wait, d planning.Description) 
 	}
 	r.open(d)
 	if step.Stalled || !step.Patient && planning.NotReadyLeft(s.Restore.Status.Conditions, s.Now) == 0 {
-		r.set(v1beta2.ConditionStalled, true, d.Reason, d.Message)
+		r.True(v1beta2.ConditionStalled, d.Reason, d.Message)
 	}
 }
 
@@ -52,58 +57,58 @@ func (r report) verifying(s state.State, d planning.Description) {
 	stalled := meta.FindStatusCondition(s.Restore.Status.Conditions, v1beta2.ConditionStalled)
 	r.open(d)
 	if retries && stalled != nil && stalled.Status == metav1.ConditionTrue {
-		r.set(v1beta2.ConditionStalled, true, stalled.Reason, stalled.Message)
+		r.True(v1beta2.ConditionStalled, stalled.Reason, stalled.Message)
 	}
 }
 
 // open reports a restore that has neither completed nor failed and that no cluster works on.
 func (r report) open(d planning.Description) {
-	r.set(v1beta2.ConditionReady, false, d.Reason, d.Message)
+	r.False(v1beta2.ConditionReady, d.Reason, d.Message)
 	r.verified(d)
-	r.set(v1beta2.ConditionRestoring, false, v1beta2.ReasonPending, "The cluster has not started the restore.")
-	r.set(v1beta2.ConditionComplete, false, v1beta2.ReasonPending, "The cluster is not restored.")
-	r.notFailed(d.Reason)
+	r.False(v1beta2.ConditionRestoring, v1beta2.ReasonPending, "The cluster has not started the restore.")
+	r.False(v1beta2.ConditionComplete, v1beta2.ReasonPending, "The cluster is not restored.")
+	r.NotFailed(d.Reason)
 }
 
 // restoring reports a restore that the cluster works on. It is Stalled if the cluster is.
 func (r report) restoring(s state.State, d planning.Description) {
 	r.status.Reason = ""
-	r.set(v1beta2.ConditionReady, false, d.Reason, d.Message)
+	r.False(v1beta2.ConditionReady, d.Reason, d.Message)
 	r.verified(d)
-	r.set(v1beta2.ConditionRestoring, true, d.Reason, d.Message)
-	r.set(v1beta2.ConditionComplete, false, d.Reason, "The cluster is not restored yet.")
-	r.notFailed(d.Reason)
+	r.True(v1beta2.ConditionRestoring, d.Reason, d.Message)
+	r.False(v1beta2.ConditionComplete, d.Reason, "The cluster is not restored yet.")
+	r.NotFailed(d.Reason)
 	if cluster := s.StalledCluster(); cluster != nil {
-		r.set(v1beta2.ConditionStalled, true, d.Reason, state.HelpNeeded("The cluster is being restored, but EtcdCluster "+s.Cluster.Name, cluster))
+		r.True(v1beta2.ConditionStalled, d.Reason, state.HelpNeeded("The cluster is being restored, but EtcdCluster "+s.Cluster.Name, cluster))
 	}
 }
 
 func (r report) complete(d planning.Description) {
 	r.status.Succeeded, r.status.Reason = true, ""
-	r.status.CompletionTime = &r.now
-	r.set(v1beta2.ConditionReady, true, d.Reason, d.Message)
+	r.status.CompletionTime = &r.Now
+	r.True(v1beta2.ConditionReady, d.Reason, d.Message)
 	r.verified(d)
-	r.set(v1beta2.ConditionRestoring, false, d.Reason, "The cluster is restored.")
-	r.set(v1beta2.ConditionComplete, true, d.Reason, d.Message)
-	r.notFailed(d.Reason)
+	r.False(v1beta2.ConditionRestoring, d.Reason, "The cluster is restored.")
+	r.True(v1beta2.ConditionComplete, d.Reason, d.Message)
+	r.NotFailed(d.Reason)
 }
 
 func (r report) fail(d planning.Description) {
 	r.status.Succeeded, r.status.Reason = false, d.Message
-	r.status.CompletionTime = &r.now
-	r.set(v1beta2.ConditionReady, false, d.Reason, d.Message)
+	r.status.CompletionTime = &r.Now
+	r.False(v1beta2.ConditionReady, d.Reason, d.Message)
 	r.verified(d)
-	r.set(v1beta2.ConditionRestoring, false, d.Reason, "The restore failed.")
-	r.set(v1beta2.ConditionComplete, false, d.Reason, "The restore failed.")
-	r.set(v1beta2.ConditionFailed, true, d.Reason, d.Message)
-	r.set(v1beta2.ConditionStalled, true, d.Reason, d.Message)
+	r.False(v1beta2.ConditionRestoring, d.Reason, "The restore failed.")
+	r.False(v1beta2.ConditionComplete, d.Reason, "The restore failed.")
+	r.True(v1beta2.ConditionFailed, d.Reason, d.Message)
+	r.True(v1beta2.ConditionStalled, d.Reason, d.Message)
 }
 
 // verified stays true from the moment when the snapshot is verified, even if the restore fails later.
 func (r report) verified(d planning.Description) {
 	snapshot := r.status.Snapshot
 	if snapshot == nil {
-		r.set(v1beta2.ConditionVerified, false, d.Reason, d.Message)
+		r.False(v1beta2.ConditionVerified, d.Reason, d.Message)
 		return
 	}
 	message := fmt.Sprintf("Snapshot %s is verified: revision %d, %d keys, %d bytes, SHA-256 %s.",
@@ -118,7 +123,7 @@ func (r report) verified(d planning.Description) {
 	if r.status.Choice != "" {
 		message += planning.Sentence(" It is ", r.status.Choice)
 	}
-	r.set(v1beta2.ConditionVerified, true, v1beta2.ReasonVerified, message)
+	r.True(v1beta2.ConditionVerified, v1beta2.ReasonVerified, message)
 }
 
 // identities returns who reads the snapshot, if the Secret has no credentials.
@@ -137,11 +142,6 @@ func (r report) identities() string {
 	return ""
 }
 
-func (r report) notFailed(reason string) {
-	r.set(v1beta2.ConditionFailed, false, reason, "")
-	r.set(v1beta2.ConditionStalled, false, reason, "")
-}
-
 // cluster copies the facts that the cluster reports.
 func (r report) cluster(c v1beta2.ClusterRestoreStatus) {
 	r.status.ClusterIDBefore, r.status.ClusterID = c.ClusterIDBefore, c.ClusterID
@@ -150,15 +150,4 @@ func (r report) cluster(c v1beta2.ClusterRestoreStatus) {
 	if c.Follow != nil && r.status.Follow != nil {
 		r.status.Follow.FollowStatus = *c.Follow.DeepCopy()
 	}
-}
-
-func (r report) set(kind string, is bool, reason, message string) {
-	status := metav1.ConditionFalse
-	if is {
-		status = metav1.ConditionTrue
-	}
-	meta.SetStatusCondition(&r.status.Conditions, metav1.Condition{
-		Type: kind, Status: status, Reason: reason, Message: planning.Shorten(message, planning.MaxNote),
-		ObservedGeneration: r.generation, LastTransitionTime: r.now,
-	})
 }

@@ -1,8 +1,6 @@
 package status
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/restore/state"
@@ -16,17 +14,15 @@ func New(s state.State, step steps.Step, err error) v1beta2.EtcdRestoreStatus {
 	if final(step) {
 		return status
 	}
-	now := metav1.NewTime(s.Now).Rfc3339Copy()
+	r := newReport(s, &status)
 	if err != nil {
-		r := report{status: &status, generation: s.Restore.Generation, now: now}
-		r.set(v1beta2.ConditionReady, false, v1beta2.ReasonRetrying, planning.Shorten(err.Error(), planning.MaxNote))
+		r.False(v1beta2.ConditionReady, v1beta2.ReasonRetrying, err.Error())
 		return status
 	}
 	status.ObservedGeneration = s.Restore.Generation
 	if status.StartTime == nil {
-		status.StartTime = &now
+		status.StartTime = &r.Now
 	}
-	r := report{status: &status, generation: s.Restore.Generation, now: now}
 	r.step(s, step)
 	r.following(s)
 	return status

@@ -73,12 +73,12 @@ func TestEachOpenerOfAStoreSaysForWhomItIs(t *testing.T) {
 	want := []string{
 		"internal/backup/clients/site.go",        // snapshots, series, copies, archives, restore tests, deletions
 		"internal/plugin/cli/snapshots/store.go", // the stores of download and import, on the machine of a user
-		"internal/restore/point.go",              // the snapshot of a point in time
-		"internal/restore/safety.go",             // safety snapshots
-		"internal/restore/signed_url.go",         // who reads a source, signs a URL for it
-		"internal/restore/signed_url.go",
-		"internal/seeder/follow.go", // the Pod of a standby's first member
-		"internal/seeder/seed.go",   // the Pod of a member
+		"internal/restore/access.go",             // who reads a source, signs a URL for it
+		"internal/restore/access.go",
+		"internal/restore/point.go",  // the snapshot of a point in time
+		"internal/restore/safety.go", // safety snapshots
+		"internal/seeder/follow.go",  // the Pod of a standby's first member
+		"internal/seeder/seed.go",    // the Pod of a member
 		"internal/source/source.go",
 	}
 	if !slices.Equal(openers, want) {

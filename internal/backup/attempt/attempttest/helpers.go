@@ -62,7 +62,7 @@ func HoldsNothing(t *testing.T, w *World, s state.State, present time.Time) stat
 		step, _ := plan.Plan(s)
 		s.Status, s.Attempt = status.NewStatus(s, step, nil), nil
 		c := state.ConditionOf(s.Status.Conditions, v1beta2.ConditionReady)
-		t.Logf("%T: Ready %s %s: %.150s; pruned %d: %.120s; proof wanted %v", step, c.Status, c.Reason, c.Message, r.Pruned, r.PruneProblem, s.ProofWanted())
+		t.Logf("%T: Ready %s %s: %.150s; pruned %d: %.120s; proof wanted %v", step, c.Status, c.Reason, c.Message, r.Pruned, r.PruneProblem, state.ProofWanted(s))
 		if hour == 3 && (c.Reason == v1beta2.ReasonArchiveCorrupt || r.Pruned == 0) {
 			t.Errorf("in %s: %d pruned, %s", s.Target.Path(), r.Pruned, c.Message)
 		}

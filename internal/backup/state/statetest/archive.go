@@ -48,5 +48,5 @@ func Later(s *state.State) { s.Status.Snapshot.Revision = 15 }
 
 // EarlierOf returns the path of an earlier snapshot of the series.
 func EarlierOf(s state.State) string {
-	return s.Target.Bucket + "/" + s.Lives() + "0000000000000abc/p.db"
+	return s.Target.Bucket + "/" + state.JobSpecOf(s).SeriesOf(0).Lives() + "0000000000000abc/p.db"
 }
