@@ -21,6 +21,8 @@ var unheld = map[string]string{
 	"follower.continues":   "it holds one name",
 	"follower.Compare":     "it holds as many names as the caller asks for, which has counted them",
 	"archiver.returnsNew":  "it deletes while it lists",
+	"switchover.Newest":    "it holds one name",
+	"switchover.Purge":     "it deletes while it lists",
 	"catalog.AbortUploads": "it deletes while it lists",
 	"save.DropDrafts":      "it deletes while it lists",
 	"catalog.Scan":         "it counts with HeldIn what is not of an archive",

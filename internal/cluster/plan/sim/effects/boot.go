@@ -19,7 +19,7 @@ func boot(w *world.World, p *world.Pod) (reason, wrong string) {
 	if p.AddressSince == 0 {
 		p.AddressSince = w.Now
 	}
-	if p.Waits || w.Follows(p) {
+	if p.Waits || p.Follows(w) {
 		return "", ""
 	}
 	switch {

@@ -23,7 +23,7 @@ func TickPod(w *world.World, p *world.Pod) bool {
 			p.State, p.Reason, p.Wrong = state.PodEnded, v1beta2.ReasonPodFailing, "OutOfcpu: the node has no room"
 			return false
 		}
-		if (p.Waits || w.Follows(p)) && p.AddressSince > 0 || w.TLS != nil && w.TLS.Missing {
+		if (p.Waits || p.Follows(w)) && p.AddressSince > 0 || w.TLS != nil && w.TLS.Missing {
 			return false // until it is released, or its Secrets exist
 		}
 		p.State, p.Reason, p.Wrong = state.PodRunning, "", ""

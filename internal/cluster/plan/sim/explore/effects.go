@@ -51,7 +51,7 @@ func still(w *world.World, p *world.Pod) bool {
 		d := w.Running(p)
 		return d != nil && w.Life(d.Cluster).ByID(d.Member) != nil && (w.TLS == nil || !effects.MountsLater(w, p))
 	}
-	return (p.Waits || w.Follows(p)) && p.AddressSince > 0
+	return (p.Waits || p.Follows(w)) && p.AddressSince > 0
 }
 
 func lifeEffects(w *world.World, i int) []effect {

@@ -92,7 +92,7 @@ func (e *encoder) pods(w *world.World, pods []world.Pod) {
 		v := w.Volume(p.Name)
 		e.truth(v != nil && v.Created > p.Created)
 		e.truth(p.AddressSince > 0)
-		if (p.Waits || w.Follows(&p)) && p.AddressSince > 0 {
+		if (p.Waits || p.Follows(w)) && p.AddressSince > 0 {
 			e.age(p.AddressSince)
 		}
 		if !p.Ready {

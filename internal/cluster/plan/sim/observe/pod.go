@@ -40,7 +40,7 @@ func observePod(w *world.World, p *world.Pod, m *state.Member) {
 	m.Zone = fmt.Sprintf("zone-%d", p.Zone)
 	if p.Start == state.StartSeed {
 		m.Seed = &state.Seed{Failures: p.Failures, Hopeless: p.Hopeless, Message: "what the init container said", Promoting: p.Promoting}
-		if w.Follows(p) {
+		if p.Follows(w) {
 			m.Seed.Following = &v1beta2.FollowStatus{Revision: w.RestoreOf(p).Revision}
 		}
 	}

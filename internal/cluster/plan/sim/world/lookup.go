@@ -118,7 +118,7 @@ func (w *World) ConsentedTo(e Entry) bool {
 func (w *World) At(second int) time.Time { return Epoch.Add(time.Duration(second) * time.Second) }
 
 // Follows reports whether a standby that was not promoted runs in a Pod.
-func (w *World) Follows(p *Pod) bool {
+func (p *Pod) Follows(w *World) bool {
 	r := w.RestoreOf(p)
 	return r != nil && r.Follow && !p.Promoting && w.Running(p) == nil
 }
