@@ -84,6 +84,9 @@ type Link struct {
 	Header Header
 }
 
+// Held returns how many bytes the header of the link counts while it is held.
+func (l Link) Held() int64 { return int64(l.Header.size) }
+
 // Names are the keys of one timeline, in the order of its chain.
 type Names struct {
 	Timeline Timeline

@@ -6,6 +6,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/bounded"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 )
 
@@ -17,7 +18,7 @@ func (s Spool) proveBase(ctx context.Context, asked Asked, limit *readLimit) (Fo
 	var unusable error
 	var without []string
 	for range maxBases {
-		point, err := source.FindNewest(ctx, asked.Source, asked.By, asked.Choice, without...)
+		point, err := findBase(ctx, asked, without)
 		if err != nil {
 			return Found{}, cmp.Or(unusable, err)
 		}
@@ -32,6 +33,13 @@ func (s Spool) proveBase(ctx context.Context, asked Asked, limit *readLimit) (Fo
 		unusable, without = cmp.Or(unusable, err), append(without, point.Base.Key)
 	}
 	return Found{}, unusable
+}
+
+// findBase finds a snapshot. After that, no name and no header of another one is held: the store decides how long it is read.
+func findBase(ctx context.Context, asked Asked, without []string) (source.Point, error) {
+	ctx, held := objstore.Hold(ctx, asked.Namespace)
+	defer held.Release()
+	return source.FindNewest(ctx, asked.Source, asked.By, asked.Choice, without...)
 }
 
 // followOf returns which archive the standby follows. It names the cluster by what the snapshot says, and not by the spec, which may name several.

@@ -94,7 +94,7 @@ func (s Spool) readBase(ctx context.Context, asked Asked, limit *readLimit) (rea
 	var unusable error
 	for began := time.Now(); ; {
 		objstore.HoldingOf(ctx).Release() // of the point before
-		point, err := source.FindPoint(ctx, asked.Source, asked.By, asked.Choice, asked.Point.Progress, slices.Concat(read.unusable, read.alike)...)
+		point, err := findPoint(ctx, asked, slices.Concat(read.unusable, read.alike))
 		if err != nil || unusable != nil && point.Timeline != read.point.Timeline {
 			return read, cmp.Or(unusable, err)
 		}
@@ -109,6 +109,18 @@ func (s Spool) readBase(ctx context.Context, asked Asked, limit *readLimit) (rea
 			read.alike = append(read.alike, read.point.Alike...)
 		}
 	}
+}
+
+// findPoint finds out how to reach the point. After that, only the headers of its segments are held, and no name: the store decides how long they are read.
+func findPoint(ctx context.Context, asked Asked, without []string) (source.Point, error) {
+	finding, held := objstore.Hold(ctx, asked.Namespace)
+	defer held.Release()
+	point, err := source.FindPoint(finding, asked.Source, asked.By, asked.Choice, asked.Point.Progress, without...)
+	if err != nil {
+		return point, err
+	}
+	held.Release()
+	return point, objstore.HoldingOf(ctx).Add(point.Held())
 }
 
 // replaceable reports whether an error may concern one base only, so that an earlier one is tried.

@@ -35,6 +35,14 @@ func (p Point) Bytes() (n int64) {
 	return n
 }
 
+// Held is how many bytes the headers of the segments count while they are held.
+func (p Point) Held() (n int64) {
+	for _, l := range p.Links {
+		n += l.Held()
+	}
+	return n
+}
+
 // maxBases is how many snapshots are looked at, newest first. Those after the target do not count.
 const maxBases = 1000
 

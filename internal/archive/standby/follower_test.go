@@ -463,7 +463,8 @@ func TestTheLagIsThatBehindTheArchive(t *testing.T) {
 	}{
 		"up to date":             {Status{At: noon, Checked: now.Add(-time.Second)}, time.Second},
 		"behind":                 {Status{At: noon}, time.Minute},
-		"with times ahead of it": {Status{At: now.Add(time.Hour)}, 0},
+		"with times ahead of it": {Status{At: now.Add(time.Hour), Since: now.Add(-time.Hour)}, time.Hour}, // it would look as if it had all
+		"slightly ahead of it":   {Status{At: now.Add(time.Second), Since: now.Add(-time.Hour)}, 0},
 	} {
 		if got := test.status.Lag(now); got != test.want {
 			t.Errorf("%s: %s, want %s", name, got, test.want)

@@ -30,7 +30,7 @@ type Options struct {
 	Patience time.Duration
 	// Report is called after each step. It must not wait. It may be nil.
 	Report func(Status)
-	// Now is the clock.
+	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 
 	unsynced bool   // leaves out the fsync of the database; for tests, whose machine does not fail
@@ -43,6 +43,9 @@ func (o Options) withDefaults() Options {
 	o.Patience = cmp.Or(o.Patience, 5*time.Minute)
 	if o.Report == nil {
 		o.Report = func(Status) {}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	if o.durable == nil {
 		o.durable = func() {}

@@ -17,6 +17,8 @@ type Status struct {
 	At       time.Time
 	// Checked is when the archive had nothing newer. It is zero while there is more to apply.
 	Checked time.Time
+	// Since is when the archive last had nothing newer, or when this process began.
+	Since time.Time
 	// Begun is how often this process has begun from a base, and Left is why it left the last one; nil if it has not.
 	Begun int
 	Left  *Broken
@@ -26,8 +28,11 @@ type Status struct {
 
 // Lag is how far the database is behind the archive. The archive is behind the cluster by up to its maxLag.
 func (s Status) Lag(now time.Time) time.Duration {
-	if !s.Checked.IsZero() {
+	switch {
+	case !s.Checked.IsZero():
 		return clock.Elapsed(s.Checked, now)
+	case clock.Ahead(s.At, now): // the clock of the source was ahead, so its time says nothing
+		return clock.Elapsed(s.Since, now)
 	}
 	return clock.Elapsed(s.At, now)
 }
@@ -59,7 +64,7 @@ func (f *Follower) caughtUp(now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	p := f.db.position
-	f.status.Checked, f.status.Revision, f.status.Timeline = now, p.whole(), p.Chain.Timeline
+	f.status.Since, f.status.Checked, f.status.Revision, f.status.Timeline = now, now, p.whole(), p.Chain.Timeline
 }
 
 func (f *Follower) began(broken *Broken) {
