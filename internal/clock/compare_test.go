@@ -102,7 +102,7 @@ var listed = map[string][]string{
 	},
 	"package clock has compared the time before": {"backup/attempt/stored.go complete", "restore/steps/proof.go Describe"},
 	"a time ahead of now counts as now, and decides only when the status reports a wait as too long": {
-		"restore/plan/wait.go clusterHasNotStarted", "restore/state/wait.go VerifiedAt",
+		"restore/plan/wait.go clusterHasNotStarted", "restore/plan/wait.go verifiedAt",
 	},
 	"the time is corrected when it is observed (State.CorrectTimes)": {
 		"cluster/plan/state/joining.go WaitedToBePublished", "cluster/plan/state/joining.go Resolves", "cluster/plan/state/waiting.go BacksOff",
@@ -141,7 +141,7 @@ var listed = map[string][]string{
 	},
 	"the store has another clock, which decides if this one is ahead": {"snapshot/catalog/item.go Future", "snapshot/retention/policy.go within"},
 	"a signed URL is renewed at once if its time is too far ahead":    {"restore/state/signed_url.go RenewalIn", "restore/plan/signed_url.go SignedUntil"},
-	"cluster-operator corrects the time in the status":                {"restore/state/safety.go GivesUpSafety"},
+	"cluster-operator corrects the time in the status":                {"restore/plan/safety.go givesUpSafety"},
 	"a file of an upload stays until the clock has reached its time":  {"objstore/file/file.go removeStale"},
 	"it is a simulation": {"cluster/plan/sim/effects/time.go WaitsForExact", "cluster/plan/sim/observe/from.go putMember"},
 }

@@ -34,7 +34,7 @@ func (r *Reconciler) act(ctx context.Context, s state.State, step steps.Step) er
 		}
 	case steps.SaveOldData:
 		if step.Start {
-			r.saver.start(key, s.SafetyOrder(), s.Safety.Lost)
+			r.saver.start(key, state.SafetyOrderOf(s), s.Safety.Lost)
 		}
 	case steps.Expire:
 		if err := r.delete(ctx, key); err != nil {
@@ -42,7 +42,7 @@ func (r *Reconciler) act(ctx context.Context, s state.State, step steps.Step) er
 		}
 	case steps.RestoreKeys:
 		if step.Start {
-			r.writer.start(key, step.Source, s.WriteOrder())
+			r.writer.start(key, step.Source, state.WriteOrderOf(s))
 		}
 	case steps.CompleteKeys, steps.Done, steps.Verifying, steps.Interrupted, steps.Wait, steps.Accept, steps.Proved, steps.RecordSafety, steps.RecordURL, steps.Follow:
 	default:

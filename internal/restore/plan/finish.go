@@ -19,7 +19,7 @@ func restoreHasFinished(s state.State) steps.Step {
 		return nil
 	}
 	ttl := s.Restore.Spec.TTLSecondsAfterFinished
-	if ttl == nil || !s.Expires() {
+	if ttl == nil || !expires(s) {
 		return steps.Done{}
 	}
 	if s.ClocksDiffer { // nobody knows whether the time is over
@@ -31,6 +31,10 @@ func restoreHasFinished(s state.State) steps.Step {
 	}
 	return steps.Expire{}
 }
+
+// expires returns whether the restore may be deleted. One that failed is kept: if GitOps created it again, it would replace
+// the data of the cluster days later. A cluster that was never formed would start empty without it.
+func expires(s state.State) bool { return s.Restore.Status.Succeeded || s.Restore.Spec.DryRun }
 
 // clockPause is when the operator compares the clocks again.
 const clockPause = time.Minute

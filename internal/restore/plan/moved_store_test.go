@@ -69,7 +69,7 @@ func TestARestoreOfAMovedEtcdBackupConcludesNothingFromItsOldLocation(t *testing
 
 // A decision that reads the snapshot of the status directly forgets that it may be in another store.
 func TestDecisionsAskWhetherTheSnapshotOfTheEtcdBackupIsInItsLocation(t *testing.T) {
-	allowed := map[string]int{"state/source.go": 2, "plan/verify.go": 1} // the message, the ID of the cluster, and changed, which asks IsStoreOf
+	allowed := map[string]int{"plan/series.go": 2, "plan/verify.go": 1} // the message, the ID of the cluster, and changed, which asks IsStoreOf
 	direct := regexp.MustCompile(`Backup\.Status\.Snapshot\b`)
 	files, err := filepath.Glob("../*/*.go") // state, steps, plan and status
 	if err != nil || len(files) == 0 {

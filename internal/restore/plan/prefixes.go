@@ -48,7 +48,7 @@ func prefixesNeedARunningCluster(s state.State) steps.Step {
 		return wait(v1beta2.ReasonPending, "EtcdCluster %s is read-only. Set its spec.readOnly to false to restore the keys.")
 	case s.Ahead != "":
 		return wait(v1beta2.ReasonQueued, "EtcdCluster %s is restored by EtcdRestore %s first. If you do not want both, delete one of them.", s.Ahead)
-	case s.Cluster.Status.ClusterID == "" || len(s.OwnMembers("").URLs) == 0:
+	case s.Cluster.Status.ClusterID == "" || len(state.OwnMembers(s, "").URLs) == 0:
 		return steps.Wait{Reason: v1beta2.ReasonWaitingForCluster, Message: fmt.Sprintf("EtcdCluster %s has no member that serves yet.", name)}
 	}
 	return nil
@@ -60,12 +60,12 @@ func keysAreNotRestored(s state.State) steps.Step {
 		return nil
 	}
 	compared := s.Restore.Status.Prefixes
-	if now := s.ClusterID(); now != "" && now != compared.ClusterID {
+	if now := clusterID(s); now != "" && now != compared.ClusterID {
 		return steps.Fail{Reason: v1beta2.ReasonRestoreRefused, Message: fmt.Sprintf(
 			"EtcdCluster %s was restored since its keys were compared: its etcd cluster has the ID %s, and had %s. Some keys may have been written before. Create another EtcdRestore.",
 			s.Restore.Spec.EtcdCluster.Name, now, compared.ClusterID)}
 	}
-	if s.RecoveredSince(compared.Time) {
+	if recoveredSince(s, compared.Time) {
 		return steps.Fail{Reason: v1beta2.ReasonRestoreRefused, Message: fmt.Sprintf(
 			"EtcdCluster %s was recovered from a lost quorum since its keys were compared at revision %d. It may have lost writes, so that revision may have other keys now. "+
 				"Some keys may have been written before. Create another EtcdRestore.", s.Restore.Spec.EtcdCluster.Name, compared.Revision)}
@@ -84,6 +84,13 @@ func keysAreNotRestored(s state.State) steps.Step {
 		return pause
 	}
 	return start
+}
+
+func clusterID(s state.State) string {
+	if s.Cluster == nil {
+		return ""
+	}
+	return s.Cluster.Status.ClusterID
 }
 
 // keysAreNotSaved ends a restore that requires a safety snapshot, if none can be taken for as long as cluster-operator waits for that of a whole cluster.

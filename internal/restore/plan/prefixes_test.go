@@ -61,7 +61,7 @@ func TestKeysAreWrittenAfterTheProofAndTheSafetySnapshot(t *testing.T) {
 		"a proven snapshot":               {given(withPrefixes, done), steps.Accept{Source: theSource, Snapshot: theSnapshot, Keys: keys}},
 		"a newer etcd wrote the snapshot": {given(withPrefixes, done, withVersion("3.5.1")), steps.Accept{Source: theSource, Snapshot: theSnapshot, Keys: keys}},
 		"a dry run":                       {given(withPrefixes, done, dryRun), steps.Proved{Snapshot: theSnapshot, Keys: keys}},
-		"nothing is saved":                {given(withPrefixes, withCompared), steps.SaveOldData{Start: true, Cluster: *given(withPrefixes, withCompared).KeysProgress(), Requeue: state.ProgressInterval}},
+		"nothing is saved":                {given(withPrefixes, withCompared), steps.SaveOldData{Start: true, Cluster: *given(withPrefixes, withCompared).KeysProgress(), Requeue: steps.ProgressInterval}},
 		"no safety snapshot is wanted":    {given(withPrefixes, withCompared, skip), steps.RestoreKeys{Start: true, Source: theSource}},
 		"the present data is saved":       {given(withPrefixes, withCompared, withPresentSaved), steps.RestoreKeys{Start: true, Source: theSource}},
 		"the keys are written":            {given(withPrefixes, withCompared, withPresentSaved, withWriting(state.Writing{Progress: state.ProofRunning})), steps.RestoreKeys{Source: theSource}},
@@ -105,7 +105,7 @@ func TestNoStatusOfARestoreOfPrefixesHasASource(t *testing.T) {
 	if !s.Finished() || !status.Succeeded || status.Prefixes.Conflicts != 2 || status.SafetySnapshot == nil || !meta.IsStatusConditionTrue(status.Conditions, v1beta2.ConditionComplete) {
 		t.Errorf("%+v", status)
 	}
-	if message := s.ReadyMessage(); !strings.Contains(message, `2 keys were not changed, because clients have written them since revision 77: "/a/1"`) {
+	if message := s.Ready().Message; !strings.Contains(message, `2 keys were not changed, because clients have written them since revision 77: "/a/1"`) {
 		t.Error(message)
 	}
 }
@@ -127,7 +127,7 @@ func TestKeysAreOnlyWrittenToMembersOfTheCluster(t *testing.T) {
 		"%": false,
 	} {
 		s := given(withPrefixes, withCompared, func(s *state.State) { s.Cluster.Status.MemberStatuses[0].ClientURL = url })
-		if got := len(s.WriteOrder().Cluster.URLs) == 1; got != own {
+		if got := len(state.WriteOrderOf(s).Cluster.URLs) == 1; got != own {
 			t.Errorf("%s: %v", url, got)
 		}
 	}
@@ -227,7 +227,7 @@ func TestAWriteIsNotRepeatedWithoutACluster(t *testing.T) {
 				t.Errorf("the act of %T panics: %v", step, p)
 			}
 		}()
-		s.WriteOrder()
+		state.WriteOrderOf(s)
 	}
 }
 
@@ -241,7 +241,7 @@ func TestNoSafetySnapshotIsBegunWithoutACluster(t *testing.T) {
 				t.Errorf("the act of %T panics: %v", step, p)
 			}
 		}()
-		s.SafetyOrder()
+		state.SafetyOrderOf(s)
 	}
 }
 
@@ -300,7 +300,7 @@ func TestTheDomainOfATenantLeadsNoKeyElsewhere(t *testing.T) {
 		s := given(withPrefixes, withCompared, func(s *state.State) {
 			s.Cluster.Status.MemberStatuses[0].ClientURL = "http://example-1.example.ns.svc." + domain + ":2379"
 		})
-		if got := s.WriteOrder().Cluster.URLs; len(got) != 1 || got[0] != "http://example-1.example.ns.svc:2379" {
+		if got := state.WriteOrderOf(s).Cluster.URLs; len(got) != 1 || got[0] != "http://example-1.example.ns.svc:2379" {
 			t.Errorf("%s: keys are written to %q", domain, got)
 		}
 	}

@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -27,7 +28,7 @@ func oldDataIsNotSaved(s state.State) steps.Step {
 	if progress == nil || !s.MayAskForSafety(*progress) || progress.SeedReadyTime == nil || s.SafetyRecorded() {
 		return nil
 	}
-	step := steps.SaveOldData{Cluster: *progress, Requeue: state.ProgressInterval}
+	step := steps.SaveOldData{Cluster: *progress, Requeue: steps.ProgressInterval}
 	switch s.Safety.Progress {
 	case state.ProofRunning:
 		return step
@@ -39,8 +40,8 @@ func oldDataIsNotSaved(s state.State) steps.Step {
 			}}
 		}
 	case state.ProofFailed:
-		if s.GivesUpSafety(*progress.SeedReadyTime) {
-			return steps.RecordSafety{Cluster: *progress, Snapshot: s.NotTaken(s.Safety.Message, progress.SeedReadyTime)}
+		if givesUpSafety(s, *progress.SeedReadyTime) {
+			return steps.RecordSafety{Cluster: *progress, Snapshot: state.NotTaken(s, s.Safety.Message, progress.SeedReadyTime)}
 		}
 		if fail := keysAreNotSaved(s, *progress.SeedReadyTime); fail != nil {
 			return fail
@@ -52,4 +53,30 @@ func oldDataIsNotSaved(s state.State) steps.Step {
 	}
 	step.Start = true
 	return step
+}
+
+// safetyPatience is how long an attempt that failed is repeated if the safety snapshot is not required. Time that was lost to other namespaces
+// says nothing about the members and the store, so it is added. An attempt that ended because of them is repeated for as long as cluster-operator waits.
+const safetyPatience = 5 * time.Minute
+
+// givesUpSafety returns whether the restore continues after a failed attempt. A short fault of a member or of the store
+// must not cost the old data, so the operator waits. It does not wait if the store refuses to write, or if the cluster has no
+// quorum and so serves no client. An earlier snapshot remains in the status: cluster-operator ends the wait then.
+func givesUpSafety(s state.State, ready metav1.Time) bool {
+	earlier := s.Restore.Status.SafetySnapshot
+	policy := s.Restore.Spec.SafetySnapshotPolicy()
+	if policy == v1beta2.SafetySnapshotExact && s.Safety.Refused && earlier == nil {
+		return true // clients cannot write while it waits
+	}
+	if policy.Requires() || earlier != nil && earlier.Result == v1beta2.SafetySnapshotTaken {
+		return false
+	}
+	patience := min(safetyPatience+s.Safety.Lost, v1beta2.SafetySnapshotLimit)
+	if s.Safety.Others {
+		patience = v1beta2.SafetySnapshotLimit
+	}
+	if s.OfPrefixes() && s.WaitedFor(ready, patience) {
+		return true
+	}
+	return s.Safety.Refused || !s.Now.Before(ready.Add(patience)) || meta.IsStatusConditionFalse(s.Cluster.Status.Conditions, v1beta2.ConditionAvailable)
 }

@@ -57,11 +57,11 @@ func TestTheOldDataIsSavedWhenTheSeedIsReady(t *testing.T) {
 		state state.State
 		want  steps.Step
 	}{
-		"retries a safety snapshot that was not taken if cluster-operator asks again": {given(seedReady, earlierNotTaken), steps.SaveOldData{Start: true, Cluster: cluster, Requeue: state.ProgressInterval}},
+		"retries a safety snapshot that was not taken if cluster-operator asks again": {given(seedReady, earlierNotTaken), steps.SaveOldData{Start: true, Cluster: cluster, Requeue: steps.ProgressInterval}},
 		"gives up a retried safety snapshot after 5 minutes":                          {given(seedReady, earlierNotTaken, failed, readyFor(5*time.Minute)), steps.RecordSafety{Cluster: after, Snapshot: notTaken}},
 		"records a failure with the time of the request":                              {given(seedReady, failed, unavailable, readyFor(-time.Minute)), steps.RecordSafety{Cluster: future, Snapshot: notTakenLater}},
-		"starts the safety snapshot":                                                  {given(seedReady), steps.SaveOldData{Start: true, Cluster: cluster, Requeue: state.ProgressInterval}},
-		"waits while the safety snapshot is taken":                                    {given(seedReady, withSafety(state.Safety{Progress: state.ProofRunning})), steps.SaveOldData{Cluster: cluster, Requeue: state.ProgressInterval}},
+		"starts the safety snapshot":                                                  {given(seedReady), steps.SaveOldData{Start: true, Cluster: cluster, Requeue: steps.ProgressInterval}},
+		"waits while the safety snapshot is taken":                                    {given(seedReady, withSafety(state.Safety{Progress: state.ProofRunning})), steps.SaveOldData{Cluster: cluster, Requeue: steps.ProgressInterval}},
 		"records the safety snapshot": {
 			given(seedReady, withSafety(done)),
 			steps.RecordSafety{Cluster: cluster, Snapshot: v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotTaken, Path: "b/k", Revision: 42, Time: ready}},
@@ -69,12 +69,12 @@ func TestTheOldDataIsSavedWhenTheSeedIsReady(t *testing.T) {
 		"records why no safety snapshot was taken":                           {given(seedReady, failed, readyFor(5*time.Minute)), steps.RecordSafety{Cluster: after, Snapshot: notTaken}},
 		"gives up after the first failure if the cluster is not available":   {given(seedReady, failed, unavailable), steps.RecordSafety{Cluster: cluster, Snapshot: notTakenAtOnce}},
 		"gives up after the first failure if the store refuses the snapshot": {given(seedReady, failed, func(s *state.State) { s.Safety.Refused = true }), steps.RecordSafety{Cluster: cluster, Snapshot: notTakenAtOnce}},
-		"takes another safety snapshot if cluster-operator asks again":       {given(seedReady, before), steps.SaveOldData{Start: true, Cluster: cluster, Requeue: state.ProgressInterval}},
-		"does not record a snapshot from before the request":                 {given(seedReady, before, withSafety(state.Safety{Progress: state.ProofDone, Time: now.Add(-time.Hour)})), steps.SaveOldData{Start: true, Cluster: cluster, Requeue: state.ProgressInterval}},
+		"takes another safety snapshot if cluster-operator asks again":       {given(seedReady, before), steps.SaveOldData{Start: true, Cluster: cluster, Requeue: steps.ProgressInterval}},
+		"does not record a snapshot from before the request":                 {given(seedReady, before, withSafety(state.Safety{Progress: state.ProofDone, Time: now.Add(-time.Hour)})), steps.SaveOldData{Start: true, Cluster: cluster, Requeue: steps.ProgressInterval}},
 		"records the second safety snapshot":                                 {given(seedReady, before, withSafety(done)), steps.RecordSafety{Cluster: cluster, Snapshot: v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotTaken, Path: "b/k", Revision: 42, Time: ready}}},
-		"keeps the first safety snapshot if the second one fails":            {given(seedReady, before, failed, readyFor(5*time.Minute)), steps.SaveOldData{Cluster: after, Failure: "no quorum", Requeue: state.ProgressInterval}},
-		"waits before it retries a required safety snapshot":                 {given(seedReady, failed, withPolicy("Required")), steps.SaveOldData{Cluster: cluster, Failure: "no quorum", Requeue: state.ProgressInterval}},
-		"retries a required safety snapshot after the pause":                 {given(seedReady, failedBefore, withPolicy("Required")), steps.SaveOldData{Start: true, Cluster: cluster, Failure: "no quorum", Requeue: state.ProgressInterval}},
+		"keeps the first safety snapshot if the second one fails":            {given(seedReady, before, failed, readyFor(5*time.Minute)), steps.SaveOldData{Cluster: after, Failure: "no quorum", Requeue: steps.ProgressInterval}},
+		"waits before it retries a required safety snapshot":                 {given(seedReady, failed, withPolicy("Required")), steps.SaveOldData{Cluster: cluster, Failure: "no quorum", Requeue: steps.ProgressInterval}},
+		"retries a required safety snapshot after the pause":                 {given(seedReady, failedBefore, withPolicy("Required")), steps.SaveOldData{Start: true, Cluster: cluster, Failure: "no quorum", Requeue: steps.ProgressInterval}},
 		"takes no second safety snapshot after it recorded a failure":        {given(seedReady, func(s *state.State) { s.Restore.Status.SafetySnapshot = &notTakenAtOnce }), steps.Follow{Cluster: cluster}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -97,10 +97,10 @@ func TestAnExactSafetySnapshotIsTakenWhileTheMembersRefuseWrites(t *testing.T) {
 	failed := withSafety(state.Safety{Progress: state.ProofFailed, Message: "no quorum", Ended: now.Add(-time.Minute)})
 	s := given(switching, withPolicy("Exact"))
 	cluster := *s.Cluster.Status.Restore
-	if diff := cmp.Diff(steps.Step(steps.SaveOldData{Start: true, Cluster: cluster, Requeue: state.ProgressInterval}), next(s)); diff != "" {
+	if diff := cmp.Diff(steps.Step(steps.SaveOldData{Start: true, Cluster: cluster, Requeue: steps.ProgressInterval}), next(s)); diff != "" {
 		t.Errorf("it is not taken, want -, got +:\n%s", diff)
 	}
-	if order := s.SafetyOrder(); order.MinRevision != 50 {
+	if order := state.SafetyOrderOf(s); order.MinRevision != 50 {
 		t.Errorf("a snapshot from revision %d is taken for it", order.MinRevision)
 	}
 	if step, again := next(given(switching, withPolicy("Exact"), failed)).(steps.SaveOldData); !again || !step.Start {
@@ -169,7 +169,7 @@ func TestTimeThatASafetySnapshotLosesToOthersIsNoneOfItsPatience(t *testing.T) {
 
 func TestTheStatusReportsWhatBecameOfTheSafetySnapshot(t *testing.T) {
 	s := given(seedReady, withSafety(state.Safety{Progress: state.ProofFailed, Message: "no quorum"}))
-	s.Now = now.Add(state.SafetyPatience)
+	s.Now = now.Add(safetyPatience)
 	step := next(s)
 	events := step.Describe(s).Events
 	if saved := status.New(s, step, nil).SafetySnapshot; saved == nil || saved.Message != "no quorum" || len(events) != 1 || events[0].Reason != "SafetySnapshotNotTaken" {
@@ -212,7 +212,7 @@ func TestASafetySnapshotLiesInAFolderOfItsOwn(t *testing.T) {
 	} {
 		s := given(seedReady)
 		s.Restore.Status.Source.Key = key
-		if got := s.SafetyOrder().Target.Key; got != want {
+		if got := state.SafetyOrderOf(s).Target.Key; got != want {
 			t.Errorf("%s: %s, want %s", key, got, want)
 		}
 	}
@@ -222,15 +222,15 @@ func TestASafetySnapshotIsEncryptedAsTheSnapshotsOfItsEtcdBackup(t *testing.T) {
 	s := given(seedReady, givenBackup(backupOf("S3", v1beta2.Storage{S3: &v1beta2.S3Source{Path: "b/daily"}}, "b/k")))
 	s.Backup.Spec.Encryption = &v1beta2.Encryption{Age: v1beta2.AgeEncryption{Recipients: []string{"age1x"}}}
 	s.Cluster.Status.MemberStatuses = []v1beta2.MemberStatus{{Name: "a", ClientURL: "http://a:2379"}, {Name: "b"}}
-	if o := s.SafetyOrder(); len(o.Encoder.Recipients) != 1 || o.Encoded || len(o.URLs) != 1 || o.Mark != "uid-restore/safety" || o.ClusterID != "00000000000000aa" {
+	if o := state.SafetyOrderOf(s); len(o.Encoder.Recipients) != 1 || o.Encoded || len(o.URLs) != 1 || o.Mark != "uid-restore/safety" || o.ClusterID != "00000000000000aa" {
 		t.Errorf("%+v", o)
 	}
 	plain := given(seedReady, func(s *state.State) { s.Recipients = []string{"age1y"} })
-	if o := plain.SafetyOrder(); len(o.Encoder.Recipients) != 1 || o.Encoder.Recipients[0] != "age1y" {
+	if o := state.SafetyOrderOf(plain); len(o.Encoder.Recipients) != 1 || o.Encoder.Recipients[0] != "age1y" {
 		t.Errorf("a plain snapshot replaces the data of a cluster whose EtcdBackups encrypt: %+v", o)
 	}
 	s = given(seedReady, func(s *state.State) { s.Restore.Status.Snapshot.PlainSize = 9 })
-	if o := s.SafetyOrder(); !o.Encoded {
+	if o := state.SafetyOrderOf(s); !o.Encoded {
 		t.Errorf("of an object that is encrypted: %+v", o)
 	}
 }
@@ -240,7 +240,7 @@ func TestASafetySnapshotIsWrittenWithoutAConditionIfTheSpecSaysSo(t *testing.T) 
 	block := v1beta2.Storage{S3: &v1beta2.S3Source{Path: "b/daily", S3Options: v1beta2.S3Options{CheckBeforeWrite: true}}}
 	own := given(seedReady, func(s *state.State) { s.Restore.Spec.EtcdBackup, s.Restore.Spec.Storage = nil, block })
 	for name, s := range map[string]state.State{"of an EtcdBackup": given(seedReady, givenBackup(backupOf("S3", block, "b/k"))), "of a path": own} {
-		if !s.SafetyOrder().Target.Options.S3.CheckBeforeWrite {
+		if !state.SafetyOrderOf(s).Target.Options.S3.CheckBeforeWrite {
 			t.Errorf("%s: it is written with a condition", name)
 		}
 	}

@@ -52,7 +52,7 @@ func wantedOfBackup(s state.State, reference *v1beta2.BackupReference) (steps.Ve
 	if !choice.Folder {
 		return newestOfBackup(s, found, newest, choice)
 	}
-	folder, series := s.SeriesOf(found, newest)
+	folder, series := seriesOf(s, found, newest)
 	if !series {
 		return steps.Verify{}, invalid(fmt.Sprintf("EtcdBackup %s is no series: its one snapshot is %s, so leave out select and etcdBackup.snapshot", name, newest))
 	}
@@ -60,21 +60,21 @@ func wantedOfBackup(s state.State, reference *v1beta2.BackupReference) (steps.Ve
 	if choice.Name == "" {
 		choice.Recorded = strings.TrimPrefix(newest, found.Bucket+"/")
 	}
-	return steps.Verify{Source: found, Choice: s.Preferring(choice)}, nil
+	return steps.Verify{Source: found, Choice: preferring(s, choice)}, nil
 }
 
 // newestOfBackup is the snapshot that the status of the EtcdBackup names, if it is in the location of its spec.
 func newestOfBackup(s state.State, found v1beta2.RestoreSource, newest string, choice source.Choice) (steps.Verify, steps.Step) {
 	name := s.Restore.Spec.EtcdBackup.Name
 	if newest == "" {
-		return steps.Verify{}, steps.Wait{Patient: true, Reason: v1beta2.ReasonPending, Message: "EtcdBackup " + name + " has no snapshot " + s.WhereNone(found)}
+		return steps.Verify{}, steps.Wait{Patient: true, Reason: v1beta2.ReasonPending, Message: "EtcdBackup " + name + " has no snapshot " + whereNone(s, found)}
 	}
-	folder, series := s.SeriesOf(found, newest)
+	folder, series := seriesOf(s, found, newest)
 	found.Key = strings.TrimPrefix(newest, found.Bucket+"/")
 	if series {
 		choice.Fallback = folder
 		choice.Of, choice.Backup = clusterOf(choice.Fallback), name
-		choice = s.Preferring(choice)
+		choice = preferring(s, choice)
 	}
 	return steps.Verify{Source: found, Choice: choice}, nil
 }

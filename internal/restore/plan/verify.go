@@ -23,7 +23,7 @@ func snapshotIsNotVerified(s state.State) steps.Step {
 	if none := require(s, &wanted); none != nil {
 		return none
 	}
-	wanted.Point, wanted.Keys = s.PointOrder(wanted.Choice), s.CompareOrder()
+	wanted.Point, wanted.Keys = state.PointOrderOf(s, wanted.Choice), state.CompareOrderOf(s)
 	switch s.Proof.Progress {
 	case state.ProofQueued:
 		return steps.Verifying{Queued: true, Waits: s.Proof.Waits}

@@ -54,13 +54,22 @@ func clusterHasNotStarted(s state.State) steps.Step {
 	if ready := meta.FindStatusCondition(s.Cluster.Status.Conditions, v1beta2.ConditionReady); ready != nil && ready.Status != metav1.ConditionTrue {
 		message += planning.Sentence(fmt.Sprintf(" The EtcdCluster reports %s: ", ready.Reason), ready.Message)
 	}
-	left := startGrace - s.Now.Sub(s.VerifiedAt())
+	left := startGrace - s.Now.Sub(verifiedAt(s))
 	if left > 0 {
 		return steps.Wait{Patient: true, Reason: v1beta2.ReasonVerified, Requeue: left, Message: message + " If this takes more than a minute, check that cluster-operator is running."}
 	}
 	return steps.Wait{Reason: v1beta2.ReasonNotStarted, Stalled: true, Message: fmt.Sprintf(
 		"%s This has lasted since %s, longer than %s. Check that cluster-operator is running and manages this EtcdCluster, and read its log.",
-		message, s.VerifiedAt().UTC().Format(time.RFC3339), startGrace)}
+		message, verifiedAt(s).UTC().Format(time.RFC3339), startGrace)}
+}
+
+// verifiedAt returns since when the snapshot is verified. A time ahead of now comes from a clock that was wrong, and counts as now.
+func verifiedAt(s state.State) time.Time {
+	verified := meta.FindStatusCondition(s.Restore.Status.Conditions, v1beta2.ConditionVerified)
+	if verified == nil || verified.Status != metav1.ConditionTrue || verified.LastTransitionTime.After(s.Now) {
+		return s.Now
+	}
+	return verified.LastTransitionTime.Time
 }
 
 // ObjectRefused is the step in place of one whose object the API server refuses for good.

@@ -7,13 +7,13 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 )
 
-// PointOrder returns nil if the choice is a snapshot.
-func (s State) PointOrder(choice source.Choice) *PointOrder {
+// PointOrderOf returns what is needed to make the snapshot of a point. It returns nil if the choice is a snapshot.
+func PointOrderOf(s State, choice source.Choice) *PointOrder {
 	if !choice.Point() {
 		return nil
 	}
 	return &PointOrder{
-		Progress: s.Archived(), Options: s.writing(), Folder: "point-" + string(s.Restore.UID), Mark: string(s.Restore.UID) + "/point",
+		Progress: s.Archived(), Options: writing(s), Folder: "point-" + string(s.Restore.UID), Mark: string(s.Restore.UID) + "/point",
 		Time: s.Restore.CreationTimestamp.Time, DryRun: s.Restore.Spec.DryRun,
 	}
 }
@@ -35,9 +35,14 @@ func (s State) Location() (storage.Location, *storage.Problem) {
 	return storage.Spec{Type: s.Backup.Spec.StorageType, Block: s.Backup.Spec.Storage, Folder: true}.Location()
 }
 
+// Present is what the spec of the EtcdBackup saves now, in its location.
+func (s State) Present(l storage.Location) source.Present {
+	return source.PresentOf(l, s.Restore.Namespace, s.Backup.Name, s.Backup.Spec)
+}
+
 // writing returns how the EtcdBackup of the spec stores its snapshots. A spec with a path of its own only says whether the store has
 // conditional writes.
-func (s State) writing() storage.Options {
+func writing(s State) storage.Options {
 	if s3 := s.Restore.Spec.S3; s.Restore.Spec.EtcdBackup == nil && s3 != nil {
 		return storage.Options{S3: v1beta2.S3Options{CheckBeforeWrite: s3.CheckBeforeWrite}}
 	}

@@ -24,22 +24,22 @@ func (s State) Prefixes() string {
 
 const maxPrefixes = 200
 
-// CompareOrder returns which keys to compare with the snapshot that is read; nil if the whole cluster is restored.
-func (s State) CompareOrder() *KeysOrder {
+// CompareOrderOf returns which keys to compare with the snapshot that is read; nil if the whole cluster is restored.
+func CompareOrderOf(s State) *KeysOrder {
 	if !s.OfPrefixes() || s.Cluster == nil {
 		return nil
 	}
 	return &KeysOrder{
 		Prefixes: s.Restore.Spec.Prefixes, Prune: s.Restore.Spec.Prune,
-		Cluster: s.OwnMembers(s.Cluster.Status.ClusterID),
+		Cluster: OwnMembers(s, s.Cluster.Status.ClusterID),
 	}
 }
 
 // OwnMembers returns how to reach the members for writes. A status that somebody else has written may name the members of another namespace, so only
 // hosts below the Service of this cluster count. The DNS domain behind them is left out: the resolver of the operator adds that of this Kubernetes, and a
 // tenant may write any other into spec.pod.ClusterDomain.
-func (s State) OwnMembers(id string) SafetyOrder {
-	o := s.members(id)
+func OwnMembers(s State, id string) SafetyOrder {
+	o := members(s, id)
 	if s.AnyMember {
 		return o
 	}
@@ -59,16 +59,16 @@ func (s State) OwnMembers(id string) SafetyOrder {
 	return o
 }
 
-// WriteOrder returns which keys to write, after the comparison.
-func (s State) WriteOrder() *KeysOrder {
-	o, compared := s.CompareOrder(), s.Restore.Status.Prefixes
+// WriteOrderOf returns which keys to write, after the comparison.
+func WriteOrderOf(s State) *KeysOrder {
+	o, compared := CompareOrderOf(s), s.Restore.Status.Prefixes
 	o.Write, o.Revision, o.Snapshot = true, compared.Revision, *s.Restore.Status.Snapshot
-	o.Cluster = s.OwnMembers(compared.ClusterID)
+	o.Cluster = OwnMembers(s, compared.ClusterID)
 	return o
 }
 
 // members returns how to reach the members of the cluster with that ID.
-func (s State) members(id string) SafetyOrder {
+func members(s State, id string) SafetyOrder {
 	o := SafetyOrder{
 		AuthSecret: s.Cluster.Status.OperatorAuthSecret, TLSSecret: cmp.Or(s.Cluster.Status.OperatorTLSSecret, s.Cluster.Status.ClientTLSSecret),
 		Namespace: s.Cluster.Namespace, Cluster: s.Cluster.Name, UID: string(s.Cluster.UID), ClusterID: id,
@@ -84,11 +84,4 @@ func (s State) members(id string) SafetyOrder {
 // WaitedFor reports whether that long has passed since the comparison, or the comparison is ahead of now: the clock of this operator was wrong.
 func (s State) WaitedFor(asked metav1.Time, limit time.Duration) bool {
 	return clock.Due(asked.Add(limit), limit, s.Now)
-}
-
-func (s State) ClusterID() string {
-	if s.Cluster == nil {
-		return ""
-	}
-	return s.Cluster.Status.ClusterID
 }

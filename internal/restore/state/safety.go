@@ -2,9 +2,7 @@ package state
 
 import (
 	"strings"
-	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -12,10 +10,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
 )
-
-// SafetyPatience is how long an attempt that failed is repeated if the safety snapshot is not required. Time that was lost to other namespaces
-// says nothing about the members and the store, so it is added. An attempt that ended because of them is repeated for as long as cluster-operator waits.
-const SafetyPatience = 5 * time.Minute
 
 // SafetyRecorded returns whether the status has what became of the safety snapshot. If cluster-operator has set
 // seedReadyTime again, a snapshot from before that is taken again. Both times are those of cluster-operator's clock.
@@ -36,29 +30,8 @@ func (s State) MayAskForSafety(c v1beta2.ClusterRestoreStatus) bool {
 	return c.Step == v1beta2.RestoreSeeding || c.Step == restoringKeys || exact && c.Step == v1beta2.RestoreSwitching
 }
 
-// GivesUpSafety returns whether the restore continues after a failed attempt. A short fault of a member or of the store
-// must not cost the old data, so the operator waits. It does not wait if the store refuses to write, or if the cluster has no
-// quorum and so serves no client. An earlier snapshot remains in the status: cluster-operator ends the wait then.
-func (s State) GivesUpSafety(ready metav1.Time) bool {
-	earlier := s.Restore.Status.SafetySnapshot
-	policy := s.Restore.Spec.SafetySnapshotPolicy()
-	if policy == v1beta2.SafetySnapshotExact && s.Safety.Refused && earlier == nil {
-		return true // clients cannot write while it waits
-	}
-	if policy.Requires() || earlier != nil && earlier.Result == v1beta2.SafetySnapshotTaken {
-		return false
-	}
-	patience := min(SafetyPatience+s.Safety.Lost, v1beta2.SafetySnapshotLimit)
-	if s.Safety.Others {
-		patience = v1beta2.SafetySnapshotLimit
-	}
-	if s.OfPrefixes() && s.WaitedFor(ready, patience) {
-		return true
-	}
-	return s.Safety.Refused || !s.Now.Before(ready.Add(patience)) || meta.IsStatusConditionFalse(s.Cluster.Status.Conditions, v1beta2.ConditionAvailable)
-}
-
-func (s State) NotTaken(why string, asked *metav1.Time) v1beta2.SafetySnapshotStatus {
+// NotTaken reports why there is no safety snapshot. asked is when cluster-operator asked for it, and is nil if it did not.
+func NotTaken(s State, why string, asked *metav1.Time) v1beta2.SafetySnapshotStatus {
 	at := metav1.NewTime(s.Now).Rfc3339Copy()
 	if asked != nil {
 		at = *asked
@@ -66,10 +39,10 @@ func (s State) NotTaken(why string, asked *metav1.Time) v1beta2.SafetySnapshotSt
 	return v1beta2.SafetySnapshotStatus{Result: v1beta2.SafetySnapshotNotTaken, Time: at, Message: planning.Shorten(why, planning.MaxNote)}
 }
 
-// SafetyOrder returns what an attempt to save the old cluster needs.
-func (s State) SafetyOrder() SafetyOrder {
-	src, progress := s.source(), *s.Progress()
-	o := s.members(progress.ClusterIDBefore)
+// SafetyOrderOf returns what an attempt to save the old cluster needs.
+func SafetyOrderOf(s State) SafetyOrder {
+	src, progress := sourceOf(s), *s.Progress()
+	o := members(s, progress.ClusterIDBefore)
 	o.Target, o.Mark = storage.FromSource(src), string(s.Restore.UID)+"/safety"
 	o.Time, o.Since, o.MinRevision = progress.SeedReadyTime.Time, s.Restore.CreationTimestamp.Time, progress.LastRevision
 	if b := s.Backup; b != nil && s.Restore.Spec.EtcdBackup != nil {
@@ -81,14 +54,14 @@ func (s State) SafetyOrder() SafetyOrder {
 	if len(o.Encoder.Recipients) == 0 { // a plain snapshot is restored; what it replaces may be worth more
 		o.Encoder.Recipients = s.Recipients
 	}
-	o.Target.Options = s.writing()
+	o.Target.Options = writing(s)
 	o.Encoded = len(o.Encoder.Recipients) == 0 && s.Restore.Status.Snapshot.PlainSize > 0
 	o.Target.Key = SafetyFolderOf(src.Key)
 	return o
 }
 
 // source returns the snapshot that is restored, after it was verified.
-func (s State) source() v1beta2.RestoreSource {
+func sourceOf(s State) v1beta2.RestoreSource {
 	if s.OfPrefixes() {
 		return *s.Restore.Status.Prefixes.Source
 	}
@@ -96,27 +69,6 @@ func (s State) source() v1beta2.RestoreSource {
 		return s.Restore.Status.Follow.Source
 	}
 	return *s.Restore.Status.Source
-}
-
-// ArchivedBefore returns the newest revision of the old cluster that a continuous archive has; 0 for none. Each restore begins another timeline, so
-// that of the old cluster is the newest whose first snapshot is from before the seed was ready. An archive that ended before may be of an earlier
-// history, whose revisions say nothing about this one.
-func (s State) ArchivedBefore(c v1beta2.ClusterRestoreStatus) (revision int64) {
-	if c.SeedReadyTime == nil {
-		return 0
-	}
-	for _, b := range s.Backups {
-		newest := v1beta2.RecoverableRange{}
-		for _, r := range b.Status.Recoverable {
-			if r.From.Time.Before(c.SeedReadyTime) && r.Timeline >= newest.Timeline {
-				newest = r
-			}
-		}
-		if !newest.To.Time.Before(c.SeedReadyTime) {
-			revision = max(revision, newest.To.Revision)
-		}
-	}
-	return revision
 }
 
 // SafetyFolderOf returns the folder of the safety snapshots for a snapshot with this key.

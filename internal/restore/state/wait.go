@@ -2,7 +2,6 @@ package state
 
 import (
 	"fmt"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,13 +21,4 @@ func (s State) StalledCluster() *metav1.Condition {
 // HelpNeeded quotes why a cluster is Stalled.
 func HelpNeeded(who string, stalled *metav1.Condition) string {
 	return planning.Sentence(fmt.Sprintf("%s needs your help (%s): ", who, stalled.Reason), stalled.Message)
-}
-
-// VerifiedAt returns since when the snapshot is verified. A time ahead of now comes from a clock that was wrong, and counts as now.
-func (s State) VerifiedAt() time.Time {
-	verified := meta.FindStatusCondition(s.Restore.Status.Conditions, v1beta2.ConditionVerified)
-	if verified == nil || verified.Status != metav1.ConditionTrue || verified.LastTransitionTime.After(s.Now) {
-		return s.Now
-	}
-	return verified.LastTransitionTime.Time
 }

@@ -58,7 +58,7 @@ func (r report) step(s state.State, step steps.Step) {
 	case steps.Proved:
 		r.proved(step, d)
 	case steps.Follow:
-		r.status.ArchivedRevision = max(r.status.ArchivedRevision, s.ArchivedBefore(step.Cluster))
+		r.status.ArchivedRevision = max(r.status.ArchivedRevision, archivedBefore(s, step.Cluster))
 		r.switchedUnsaved(s, step.Cluster)
 		r.follow(s, step.Cluster, d)
 	case steps.SaveOldData:

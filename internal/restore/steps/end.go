@@ -19,11 +19,13 @@ type (
 )
 
 func (d Done) Describe(s state.State) planning.Description {
-	return planning.Description{Reason: s.ReadyReason(), Message: s.ReadyMessage(), Requeue: d.Requeue}
+	described := asReported(s)
+	described.Requeue = d.Requeue
+	return described
 }
 
 func (Expire) Describe(s state.State) planning.Description {
-	return planning.Description{Reason: s.ReadyReason(), Message: s.ReadyMessage()}
+	return asReported(s)
 }
 
 type (
@@ -42,11 +44,11 @@ func (f Follow) Describe(s state.State) planning.Description {
 	if state.Following(f.Cluster) {
 		reason = v1beta2.ReasonFollowing
 	}
-	return s.Announced(corev1.EventTypeNormal, planning.Description{Reason: reason, Message: message})
+	return announced(s, corev1.EventTypeNormal, planning.Description{Reason: reason, Message: message})
 }
 
 func (c Complete) Describe(s state.State) planning.Description {
-	return s.Announced(corev1.EventTypeNormal, planning.Description{
+	return announced(s, corev1.EventTypeNormal, planning.Description{
 		Reason: v1beta2.ReasonComplete,
 		Message: fmt.Sprintf("EtcdCluster %s is restored and has all of its members. Its etcd cluster has the ID %s and revision %d.",
 			s.Restore.Spec.EtcdCluster.Name, c.Cluster.ClusterID, c.Cluster.Revision) + state.PromotedSentence(c.Cluster),
@@ -57,7 +59,7 @@ func (c Complete) Describe(s state.State) planning.Description {
 type Inherit struct{}
 
 func (Inherit) Describe(s state.State) planning.Description {
-	return s.Announced(corev1.EventTypeNormal, planning.Description{
+	return announced(s, corev1.EventTypeNormal, planning.Description{
 		Reason: v1beta2.ReasonComplete,
 		Message: fmt.Sprintf("Another operator has carried out this EtcdRestore before: status.succeeded is true. EtcdCluster %s was not changed. To restore the snapshot, create an EtcdRestore with another name.",
 			s.Restore.Spec.EtcdCluster.Name),

@@ -27,8 +27,8 @@ type (
 )
 
 func (RestoreKeys) Describe(s state.State) planning.Description {
-	return s.Announced(corev1.EventTypeNormal, planning.Description{
-		Reason: v1beta2.ReasonRestoringKeys, Message: s.KeysMessage(), Requeue: state.ProgressInterval,
+	return announced(s, corev1.EventTypeNormal, planning.Description{
+		Reason: v1beta2.ReasonRestoringKeys, Message: s.KeysMessage(), Requeue: ProgressInterval,
 	})
 }
 
@@ -40,5 +40,5 @@ func (c CompleteKeys) Describe(s state.State) planning.Description {
 		message += fmt.Sprintf(" Of these, %d keys were not changed, because clients have written them since revision %d: %s. If you want them as they are in the snapshot, "+
 			"create another EtcdRestore.", c.Conflicts, c.Compared.Revision, strings.Join(c.First, ", "))
 	}
-	return s.Announced(kind, planning.Description{Reason: v1beta2.ReasonComplete, Message: message})
+	return announced(s, kind, planning.Description{Reason: v1beta2.ReasonComplete, Message: message})
 }

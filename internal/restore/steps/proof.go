@@ -36,7 +36,7 @@ func (p Proved) Describe(s state.State) planning.Description {
 		message = planning.Shorten(fmt.Sprintf("The keys of snapshot %s below %s can be restored into EtcdCluster %s: %s. This was a dry run, and nothing was changed. The first keys: %s.",
 			p.Snapshot.Path, s.Prefixes(), name, state.Differences(*p.Keys), strings.Join(p.Keys.First, ", ")), planning.MaxNote)
 	}
-	return s.Announced(corev1.EventTypeNormal, planning.Description{Reason: v1beta2.ReasonDryRun, Message: message})
+	return announced(s, corev1.EventTypeNormal, planning.Description{Reason: v1beta2.ReasonDryRun, Message: message})
 }
 
 // Interrupted waits until At after an attempt that ended with the operator, because the snapshot may be why it ended.
@@ -44,14 +44,14 @@ type Interrupted struct{ At time.Time }
 
 func (i Interrupted) Describe(s state.State) planning.Description {
 	if s.OfPrefixes() && s.Proven() {
-		return s.Announced(corev1.EventTypeWarning, planning.Description{
+		return announced(s, corev1.EventTypeWarning, planning.Description{
 			Reason: v1beta2.ReasonRetrying,
 			Message: fmt.Sprintf("restore-operator ended while it wrote keys, at attempt %d. Those that are written are as they are in the snapshot. The next attempt is at %s.",
 				s.Restore.Status.Attempts, i.At.UTC().Format(time.RFC3339)),
 			Requeue: i.At.Sub(s.Now),
 		})
 	}
-	return s.Announced(corev1.EventTypeWarning, planning.Description{
+	return announced(s, corev1.EventTypeWarning, planning.Description{
 		Reason: v1beta2.ReasonRetrying,
 		Message: fmt.Sprintf("restore-operator ended during attempt %d to read the snapshot. The cluster was not changed. The next attempt is at %s.",
 			s.Restore.Status.Attempts, i.At.UTC().Format(time.RFC3339)),
@@ -96,15 +96,15 @@ type (
 )
 
 func (Verify) Describe(s state.State) planning.Description {
-	return s.Reading(s.Restore.Status.Attempts + 1)
+	return reading(s, s.Restore.Status.Attempts+1)
 }
 
 func (v Verifying) Describe(s state.State) planning.Description {
-	d := s.Reading(s.Restore.Status.Attempts)
+	d := reading(s, s.Restore.Status.Attempts)
 	first := !s.Retries(s.Restore.Status.Attempts)
 	switch {
 	case v.Queued && first:
-		d.Reason, d.Message = v1beta2.ReasonQueued, fmt.Sprintf(state.QueuedForReading, cmp.Or(v.Waits, "namespaces take turns"))
+		d.Reason, d.Message = v1beta2.ReasonQueued, fmt.Sprintf(queuedForReading, cmp.Or(v.Waits, "namespaces take turns"))
 	case v.Waits != "" && first:
 		d.Reason, d.Message = v1beta2.ReasonQueued, "The operator waits for "+v.Waits+". It does not change the cluster."
 	}
@@ -116,18 +116,18 @@ func (v Verifying) Describe(s state.State) planning.Description {
 
 func (a Accept) Describe(s state.State) planning.Description {
 	if a.Keys != nil {
-		return s.Announced(corev1.EventTypeNormal, planning.Description{
+		return announced(s, corev1.EventTypeNormal, planning.Description{
 			Reason:  v1beta2.ReasonVerified,
 			Message: fmt.Sprintf("The snapshot is verified. Its keys below %s are compared with EtcdCluster %s: %s.", s.Prefixes(), s.Restore.Spec.EtcdCluster.Name, state.Differences(*a.Keys)),
 		})
 	}
 	if a.Follow != nil {
-		return s.Announced(corev1.EventTypeNormal, planning.Description{
+		return announced(s, corev1.EventTypeNormal, planning.Description{
 			Reason:  v1beta2.ReasonVerified,
 			Message: "The snapshot is verified. EtcdCluster " + s.Restore.Spec.EtcdCluster.Name + " can begin with it, and follow the continuous archive of " + a.Follow.Cluster + ".",
 		})
 	}
-	return s.Announced(corev1.EventTypeNormal, planning.Description{
+	return announced(s, corev1.EventTypeNormal, planning.Description{
 		Reason:  v1beta2.ReasonVerified,
 		Message: "The snapshot is verified. EtcdCluster " + s.Restore.Spec.EtcdCluster.Name + " can be restored from it.",
 	})

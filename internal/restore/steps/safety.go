@@ -30,7 +30,7 @@ func (step SaveOldData) Describe(s state.State) planning.Description {
 	if step.Failure != "" {
 		d.Message = planning.Sentence("The safety snapshot could not be taken: ", step.Failure) + " The operator tries again. The cluster is not changed."
 	}
-	return s.Announced(corev1.EventTypeNormal, d)
+	return announced(s, corev1.EventTypeNormal, d)
 }
 
 func (step RecordSafety) Describe(s state.State) planning.Description {
@@ -43,6 +43,6 @@ func (step RecordSafety) Describe(s state.State) planning.Description {
 			d.Message = planning.Sentence("The restore fails, because the safety snapshot could not be taken: ", step.Snapshot.Message)
 		}
 	}
-	d.Events = []planning.Event{{Type: kind, Reason: reason, Action: state.ActionRestore, Note: planning.Shorten(d.Message, planning.MaxNote)}}
+	d.Events = []planning.Event{{Type: kind, Reason: reason, Action: actionRestore, Note: planning.Shorten(d.Message, planning.MaxNote)}}
 	return d
 }

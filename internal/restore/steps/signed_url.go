@@ -16,18 +16,18 @@ type (
 )
 
 func (RenewURL) Describe(s state.State) planning.Description {
-	return planning.Description{Reason: s.ReadyReason(), Message: s.ReadyMessage()}
+	return asReported(s)
 }
 
 func (step RecordURL) Describe(s state.State) planning.Description {
-	d := planning.Description{Reason: s.ReadyReason(), Message: s.ReadyMessage()}
+	d := asReported(s)
 	if before := s.Restore.Status.SignedURL; before != nil && before.SecretName != "" && step.URL.SecretName == "" {
-		d.Events = []planning.Event{{Type: corev1.EventTypeWarning, Reason: "SignedURLRevoked", Action: state.ActionRestore, Note: planning.Shorten(
+		d.Events = []planning.Event{{Type: corev1.EventTypeWarning, Reason: "SignedURLRevoked", Action: actionRestore, Note: planning.Shorten(
 			planning.Sentence("The operator deleted the signed URL for the seed: ", step.URL.Message)+" A seed that has not read the snapshot yet needs rights of its own.", planning.MaxNote)}}
 		return d
 	}
 	if step.URL.Message != "" {
-		d.Events = []planning.Event{{Type: corev1.EventTypeWarning, Reason: "SignedURLNotRenewed", Action: state.ActionRestore, Note: planning.Shorten(
+		d.Events = []planning.Event{{Type: corev1.EventTypeWarning, Reason: "SignedURLNotRenewed", Action: actionRestore, Note: planning.Shorten(
 			planning.Sentence("The signed URL for the seed could not be renewed: ", step.URL.Message)+" The operator tries again.", planning.MaxNote)}}
 	}
 	return d

@@ -36,9 +36,9 @@ func (w Wait) Describe(s state.State) planning.Description {
 	if left := planning.NotReadyLeft(s.Restore.Status.Conditions, s.Now); left > 0 && !w.Patient && (requeue == 0 || left < requeue) {
 		requeue = left
 	}
-	return s.Announced(kind, planning.Description{Reason: w.Reason, Message: w.Message, Requeue: requeue})
+	return announced(s, kind, planning.Description{Reason: w.Reason, Message: w.Message, Requeue: requeue})
 }
 
 func (f Fail) Describe(s state.State) planning.Description {
-	return s.Announced(corev1.EventTypeWarning, planning.Description{Reason: f.Reason, Message: f.Message})
+	return announced(s, corev1.EventTypeWarning, planning.Description{Reason: f.Reason, Message: f.Message})
 }
