@@ -87,10 +87,10 @@ func (c *Confirmer) ConfirmCancelled(ctx context.Context, v *view.View) error {
 		return nil
 	}
 	live, err := c.liveRestore(ctx, v, v.Restore.Name, v.Restore.UID)
-	if err != nil || live == nil || restore.Ended(live) {
+	if err != nil || live == nil || live.Ended() {
 		return err
 	}
-	if restore.Verified(live) || !v.RestoreUnverified {
+	if live.Verified() || !v.RestoreUnverified {
 		return fmt.Errorf("EtcdRestore %s is neither deleted nor ended: %w", v.Restore.Name, view.ErrBehind)
 	}
 	return nil

@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -22,9 +21,7 @@ func (o *Observer) observeRestores(ctx context.Context, v *view.View) error {
 			restores = append(restores, *restore.DeepCopy())
 		}
 	}
-	slices.SortFunc(restores, func(a, b v1beta2.EtcdRestore) int {
-		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
-	})
+	slices.SortFunc(restores, v1beta2.CompareRestores)
 	restore.ChooseRestore(&v.State, restores)
 	return nil
 }

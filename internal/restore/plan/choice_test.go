@@ -205,13 +205,16 @@ func TestTheOldestVerifiedRestoreOfAClusterIsFirst(t *testing.T) {
 		r := v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), CreationTimestamp: metav1.NewTime(now.Add(-age))}}
 		r.Spec.EtcdCluster.Name = "example"
 		r.Status.Source, r.Status.Snapshot = &theSource, &theSnapshot
+		r.Status.Conditions = []metav1.Condition{{Type: v1beta2.ConditionVerified, Status: metav1.ConditionTrue}}
 		for _, c := range change {
 			c(&r)
 		}
 		return r
 	}
 	unproven := func(r *v1beta2.EtcdRestore) { r.Status.Snapshot = nil }
-	finished := func(r *v1beta2.EtcdRestore) { r.Status.CompletionTime = &metav1.Time{Time: now} }
+	finished := func(r *v1beta2.EtcdRestore) {
+		r.Status.Conditions = append(r.Status.Conditions, metav1.Condition{Type: v1beta2.ConditionComplete, Status: metav1.ConditionTrue})
+	}
 	deleted := func(r *v1beta2.EtcdRestore) { r.DeletionTimestamp = &metav1.Time{Time: now} }
 	elsewhere := func(r *v1beta2.EtcdRestore) { r.Spec.EtcdCluster.Name = "other" }
 	mine := restore("mine", time.Minute)

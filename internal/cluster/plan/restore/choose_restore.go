@@ -18,7 +18,7 @@ func ChooseRestore(s *state.State, restores []v1beta2.EtcdRestore) {
 	learn(s, restores)
 	for i := range restores {
 		restore := &restores[i]
-		if restore.Spec.EtcdCluster.Name != s.Name || !open(s, restore) {
+		if restore.Spec.EtcdCluster.Name != s.Name || !restore.Open() || refuses(s, restore) {
 			continue
 		}
 		failed := isTrue(restore, v1beta2.ConditionFailed)
@@ -27,10 +27,10 @@ func ChooseRestore(s *state.State, restores []v1beta2.EtcdRestore) {
 			s.RestorePending = restore.Name
 			s.RestoreProgress = int64(restore.Status.Percent)
 		}
-		switch verified := Verified(restore); {
-		case underWay && (failed || !verified):
+		switch mayBegin := restore.MayBegin(); {
+		case underWay && !mayBegin:
 			s.RestoreFailed, s.RestoreUnverified = failed, !failed
-		case failed || !verified:
+		case !mayBegin:
 		case underWay:
 			s.Request = requestOf(restore)
 			return
@@ -41,21 +41,6 @@ func ChooseRestore(s *state.State, restores []v1beta2.EtcdRestore) {
 	if next != nil {
 		s.Request = requestOf(next)
 	}
-}
-
-// open returns whether there is something to do for an EtcdRestore of the cluster.
-func open(s *state.State, restore *v1beta2.EtcdRestore) bool {
-	return restore.DeletionTimestamp.IsZero() && !isTrue(restore, v1beta2.ConditionComplete) && !restore.Spec.DryRun && len(restore.Spec.Prefixes) == 0 && !refuses(s, restore)
-}
-
-// Verified returns whether restore-operator has verified an EtcdRestore.
-func Verified(restore *v1beta2.EtcdRestore) bool {
-	return isTrue(restore, v1beta2.ConditionVerified) && restore.Status.Snapshot != nil && restore.Status.HasSource()
-}
-
-// Ended returns whether an EtcdRestore has failed or is complete.
-func Ended(restore *v1beta2.EtcdRestore) bool {
-	return isTrue(restore, v1beta2.ConditionFailed) || isTrue(restore, v1beta2.ConditionComplete)
 }
 
 // refuses returns whether the cluster does not begin a restore, because it was carried out before. restore-operator
