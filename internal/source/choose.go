@@ -39,7 +39,7 @@ func choose(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource
 			return "", "", fmt.Errorf("%s: %w", folder, err)
 		}
 	}
-	none := fmt.Errorf("%s: of %d snapshots %s: %w", folder, len(all), c.none(), fs.ErrNotExist)
+	none := fmt.Errorf("%s: of %d snapshots %s: %w", folder, len(all), noneOf(c), fs.ErrNotExist)
 	if len(fitting) == 0 {
 		return "", "", none
 	}
@@ -109,8 +109,8 @@ func scan(ctx context.Context, store objstore.Store, prefix string) (catalog.Ind
 	return index, index.Ask(ctx, store)
 }
 
-// none says what no snapshot is.
-func (c Choice) none() string {
+// noneOf says what no snapshot is.
+func noneOf(c Choice) string {
 	var asked []string
 	if c.Name != "" {
 		asked = append(asked, "is called "+c.Name)

@@ -118,7 +118,7 @@ func (c Choice) read(ctx context.Context, store objstore.Store, src v1beta2.Rest
 	}
 	// A snapshot that is not used decides nevertheless whose the others are: one of a twin must not take the place of the only own one.
 	f.bases = slices.DeleteFunc(c.basesOf(items, f.known), func(b archive.Base) bool { return slices.Contains(without, b.Key) })
-	shown := append(slices.Clip(listed), c.inSeries(src.Key, index.Unfinished())...)
+	shown := append(slices.Clip(listed), inSeries(c, src.Key, index.Unfinished())...)
 	if f.histories, err = c.histories(ctx, store, shown, f.known); err != nil {
 		return f, err
 	}
@@ -213,7 +213,7 @@ func (c Choice) target() (archive.Target, error) {
 // share an archive.
 func (c Choice) bases(ctx context.Context, store objstore.Store, src v1beta2.RestoreSource, target archive.Target, index catalog.Index) (listed []candidate, items []catalog.Item, err error) {
 	found := map[string]snapshot.Series{}
-	fitting := c.inSeries(src.Key, index.Items) // newest first
+	fitting := inSeries(c, src.Key, index.Items) // newest first
 	if len(clustersOf(fitting)) > 1 {
 		if fitting, err = truthful(ctx, store, fitting, snapshot.Anyone); err != nil {
 			return nil, nil, err
@@ -274,7 +274,7 @@ func failedOf(fitting []candidate) []catalog.Item {
 }
 
 // inSeries returns the snapshots of series that the choice admits by their names.
-func (c Choice) inSeries(prefix string, items []catalog.Item) []candidate {
+func inSeries(c Choice, prefix string, items []catalog.Item) []candidate {
 	var all []candidate
 	for _, item := range items {
 		if item.InSeries() && !snapshot.IsSafety(prefix, item.Key) {
