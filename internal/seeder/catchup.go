@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// catchUpLimit is how long one link may take after the promotion was asked for, and baseLimit is how long a base may take.
+	// catchUpLimit is how long one link may take after the promotion was asked for, and baseLimit is how long a base, or all of it, may take.
 	catchUpLimit, baseLimit = 30 * time.Second, time.Hour
 	// A store that fails is asked again each catchUpPause until catchUpPatience has passed since it returned something. It may only restart, and what it has is lost if it
 	// is not read now.
@@ -22,7 +22,7 @@ const (
 // followed any further.
 func (s *Seeder) catchUp(ctx context.Context, f *standby.Follower) {
 	limit := cmp.Or(s.catchUpLimit, catchUpLimit)
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithTimeout(ctx, baseLimit)
 	defer cancel()
 	timer := time.AfterFunc(limit, cancel)
 	defer timer.Stop()

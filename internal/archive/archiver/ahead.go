@@ -8,9 +8,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
-// maxAhead is how many small responses of the watch are read while the session waits for the state of authentication.
-const maxAhead = 16
-
 // answeredAuth is the state of authentication, or why it is not known.
 type answeredAuth struct {
 	auth.State
@@ -48,37 +45,4 @@ func (s *session) askAuth(ctx context.Context) (auth.State, error) {
 			cancel()
 		}
 	}
-}
-
-// readsAhead returns whether a response of the watch may be read now, and requests one. A large one counts in the memory of all archives until it was
-// handled, so no other follows it.
-func (s *session) readsAhead() bool {
-	n := len(s.ahead)
-	if s.responses == nil || s.ended || n == maxAhead || n > 0 && s.ahead[n-1].Release != nil {
-		return false
-	}
-	return s.request()
-}
-
-// read notes a response. It is handled after those before it, and when the store has room for it.
-func (s *session) read(r received) {
-	s.reading, s.ended = false, r.err != nil
-	s.ahead = append(s.ahead, r)
-}
-
-// request requests a response of the watch, unless the store has to catch up first. It returns whether one is requested.
-func (s *session) request() bool {
-	if !s.reading && !s.uploads.full() {
-		s.wanted <- struct{}{}
-		s.reading = true
-	}
-	return s.reading
-}
-
-// drop returns the memory of what was read ahead and is not handled any more. The next session reads it again.
-func (s *session) drop() {
-	for _, r := range s.ahead {
-		r.release()
-	}
-	s.ahead, s.responses = nil, nil
 }

@@ -81,8 +81,8 @@ func (a *Archiver) runOnce(ctx context.Context) error {
 }
 
 func (s *session) run(ctx context.Context) error {
-	s.wanted = make(chan struct{}, 1)
-	s.responses = s.reader(ctx, s.wanted)
+	wanted := make(chan struct{}, 1)
+	s.inbox = inbox{full: s.uploads.full, wanted: wanted, responses: reader(ctx, s.stream, wanted)}
 	defer s.drop()
 	// A segment is at most MaxLag old when it is sealed.
 	tick := time.NewTicker(s.a.sealInterval())
@@ -91,7 +91,7 @@ func (s *session) run(ctx context.Context) error {
 	defer progress.Stop()
 	for {
 		if len(s.ahead) > 0 && (s.ended || !s.uploads.full()) {
-			if err := s.handle(ctx, s.next()); err != nil {
+			if err := handle(ctx, s, s.next()); err != nil {
 				return err
 			}
 			continue
@@ -124,15 +124,8 @@ func (s *session) run(ctx context.Context) error {
 	}
 }
 
-// next returns the first response that was read and not handled yet.
-func (s *session) next() received {
-	first := s.ahead[0]
-	s.ahead = s.ahead[1:]
-	return first
-}
-
 // handle handles a response, and returns its memory.
-func (s *session) handle(ctx context.Context, r received) error {
+func handle(ctx context.Context, s *session, r received) error {
 	defer r.release()
 	return s.response(ctx, r)
 }

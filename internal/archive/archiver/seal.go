@@ -40,13 +40,11 @@ func (s *session) tick(ctx context.Context) error {
 	return s.cut(ctx)
 }
 
+// wantsCut returns whether the open segment is to be sealed. If it has the last revision of a cluster that refuses all writes, it is sealed at once. A later
+// revision shows that the cluster accepts them again.
 func (s *session) wantsCut(now time.Time) bool {
-	return s.open.writer.Size() >= s.a.MaxSize || s.leases.many() || now.Sub(s.open.first) >= s.a.sealAge() || s.fenced()
-}
-
-// fenced returns whether the open segment has the last revision of a cluster that refuses all writes. A later revision shows that it accepts them again.
-func (s *session) fenced() bool {
-	return s.a.Fence != nil && s.a.Fence() == s.open.writer.Last()
+	fenced := s.a.Fence != nil && s.a.Fence() == s.open.writer.Last()
+	return fenced || s.open.writer.Size() >= s.a.MaxSize || s.leases.many() || now.Sub(s.open.first) >= s.a.sealAge()
 }
 
 // sealAge is how long after its first event was received a segment is sealed. MaxLag counts from the acknowledgement of a change.

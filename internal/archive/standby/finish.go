@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -51,7 +52,7 @@ func Finish(ctx context.Context, o Options, path string) (result Delivered, err 
 	}
 	content, err := json.Marshal(result)
 	if err == nil {
-		err = f.writeDelivered(content)
+		err = writeDelivered(f.o, content)
 	}
 	if err != nil {
 		return result, err
@@ -82,19 +83,19 @@ func (f *Follower) settle(ctx context.Context) (Delivered, error) {
 }
 
 // writeDelivered stores the result. From then on, the database is not followed any more.
-func (f *Follower) writeDelivered(content []byte) error {
-	part := f.path(partName)
+func writeDelivered(o Options, content []byte) error {
+	part := filepath.Join(o.Dir, partName)
 	if err := os.WriteFile(part, content, 0o600); err != nil {
 		return err
 	}
 	if err := syncFile(part); err != nil {
 		return err
 	}
-	if err := os.Rename(part, f.path(deliveredName)); err != nil {
+	if err := os.Rename(part, filepath.Join(o.Dir, deliveredName)); err != nil {
 		return err
 	}
-	err := syncDir(f.o.Dir)
-	f.o.durable()
+	err := syncDir(o.Dir)
+	o.durable()
 	return err
 }
 

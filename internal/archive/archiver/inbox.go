@@ -1,0 +1,94 @@
+package archiver
+
+import (
+	"context"
+
+	"github.com/etcd-suite/etcd-operator/internal/panics"
+)
+
+// maxAhead is how many small responses of the watch are read while the session waits for the state of authentication.
+const maxAhead = 16
+
+// inbox has the responses of a watch that were read and not handled yet.
+type inbox struct {
+	full      func() bool     // the store has to catch up first
+	responses <-chan received // of the watch; nil after the session has ended
+	wanted    chan struct{}   // has an element for each response that is requested
+	reading   bool            // one is requested
+	ahead     []received      // for example while the session waited for the state of authentication
+	ended     bool            // the watch has ended, as the last one of them says
+}
+
+type received struct {
+	Response
+	err error
+}
+
+// reader reads a stream in the background, one response for each element of wanted. What the session has no place for is not read.
+func reader(ctx context.Context, stream Stream, wanted <-chan struct{}) <-chan received {
+	responses := make(chan received)
+	go panics.Caught(func() {
+		for {
+			select {
+			case <-wanted:
+			case <-ctx.Done():
+				return
+			}
+			response, err := stream.Receive()
+			select {
+			case responses <- received{response, err}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}, func(err error) {
+		select {
+		case responses <- received{err: err}:
+		case <-ctx.Done():
+		}
+	})()
+	return responses
+}
+
+// next returns the first response that was read and not handled yet.
+func (i *inbox) next() received {
+	first := i.ahead[0]
+	i.ahead = i.ahead[1:]
+	return first
+}
+
+// readsAhead returns whether a response of the watch may be read now, and requests one. A large one counts in the memory of all archives until it was
+// handled, so no other follows it.
+func (i *inbox) readsAhead() bool {
+	n := len(i.ahead)
+	if i.responses == nil || i.ended || n == maxAhead || n > 0 && i.ahead[n-1].Release != nil {
+		return false
+	}
+	return i.request()
+}
+
+// read notes a response. It is handled after those before it, and when the store has room for it.
+func (i *inbox) read(r received) {
+	i.reading, i.ended = false, r.err != nil
+	i.ahead = append(i.ahead, r)
+}
+
+// request requests a response of the watch, unless the store has to catch up first. It returns whether one is requested.
+func (i *inbox) request() bool {
+	if !i.reading && !i.full() {
+		i.wanted <- struct{}{}
+		i.reading = true
+	}
+	return i.reading
+}
+
+// drop returns the memory of what was read ahead and is not handled any more. The next session reads it again.
+func (i *inbox) drop() {
+	for _, r := range i.ahead {
+		r.release()
+	}
+	i.ahead, i.responses = nil, nil
+}
