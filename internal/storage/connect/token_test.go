@@ -90,7 +90,7 @@ func TestTheTokensOfManyListingsTakeBoundedMemory(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s, with a name: %t", provider, names), func(t *testing.T) {
-				listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not block
+				listener, err := net.Listen("tcp", "127.0.0.1:0")
 				if err != nil {
 					t.Fatal(err)
 				}
