@@ -21,7 +21,7 @@ var bare = map[string]string{
 	"internal/backup/archiving/bases.go: askForBase: go":            "waits for a snapshot of this process, and reads nothing",
 	"internal/archive/archiver/drain.go: stopLimit: go":             "waits for two contexts, and reads nothing",
 	"internal/cluster/members/await.go: await: go":                  "waits for an answer that another goroutine has read",
-	"internal/seeder/follow.go: run: go":                            "reads a file that the kubelet writes, and waits",
+	"internal/seeder/following.go: run: go":                         "reads a file that the kubelet writes, and waits",
 	"internal/seeder/catchup.go: catchUp: AfterFunc":                "ends a context",
 	"internal/dbcheck/child.go: serve: go":                          "a process of its own for one database",
 	"internal/restoretest/child.go: Main: go":                       "a process of its own for one restore test",

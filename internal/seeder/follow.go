@@ -6,10 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -85,7 +83,7 @@ func (s *Seeder) followWithSecret(ctx context.Context, r seed.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.untilPromoted(ctx, r, o); err != nil {
+	if err := (&following{s, r, o}).untilPromoted(ctx); err != nil {
 		return err
 	}
 	return s.promote(ctx, r, o)
@@ -140,68 +138,6 @@ func (s *Seeder) fetchBase(ctx context.Context, r seed.Request, by source.By, ba
 		return err
 	}
 	return errors.Join(os.Rename(proven.File, path), os.RemoveAll(dir))
-}
-
-// untilPromoted follows until the promotion is asked for. It returns at once if the promotion has begun. The error is errSecretChanged if the Secret changes before that.
-func (s *Seeder) untilPromoted(ctx context.Context, r seed.Request, o standby.Options) error {
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(followMemory))
-	f, err := standby.Open(o)
-	if errors.Is(err, standby.ErrFinished) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("open the database of the standby: %w: %w", source.ErrDisk, err)
-	}
-	s.Log.Info("following the archive", "root", o.Root, "revision", f.Status().Revision)
-	for err = errNotClaimed; errors.Is(err, errNotClaimed); {
-		err = s.run(ctx, r, o, f)
-		if errors.Is(err, errStopped) {
-			err = s.claim(ctx, r, o, f)
-		}
-	}
-	if errors.Is(err, errPromoted) {
-		s.catchUp(ctx, f)
-		err = ctx.Err()
-	}
-	if closing := f.Close(); closing != nil {
-		return fmt.Errorf("close the database of the standby: %w: %w", source.ErrDisk, closing)
-	}
-	if err != nil {
-		return fmt.Errorf("follow the archive: %w", err)
-	}
-	return nil
-}
-
-// run follows until ctx ends, until the promotion is asked for, which is errPromoted, until the source has stopped, which is errStopped, or until the Secret changes,
-// which is errSecretChanged.
-func (s *Seeder) run(ctx context.Context, r seed.Request, o standby.Options, f *standby.Follower) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go s.awaitEnd(ctx, r.Source.Secret, cancel)
-	go s.awaitSource(ctx, r, o, cancel)
-	return f.Run(ctx)
-}
-
-// awaitEnd ends the following when the annotation of the Pod asks for the promotion, and there is something to promote. It also ends it when the Secret has other
-// credentials. A standby continues with those of a Secret that was removed.
-func (s *Seeder) awaitEnd(ctx context.Context, secret string, end context.CancelCauseFunc) {
-	ticker := time.NewTicker(promotePoll)
-	defer ticker.Stop()
-	for {
-		if s.promotionAsked() == v1beta2.FollowPromoteNow && s.progress.hasBase() {
-			end(errPromoted)
-			return
-		}
-		if now, err := mounted(s.CredentialsDir, secret); err == nil && len(now) > 0 && !maps.EqualFunc(now, s.secret, bytes.Equal) {
-			end(errSecretChanged)
-			return
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 // promotionAsked returns the promotion that the annotation of the Pod asks for. It is empty if it asks for none.

@@ -26,11 +26,11 @@ var errNotClaimed = errors.New("the end of the source was not claimed")
 const sourcePoll, sourceLimit = time.Second, 10 * time.Second
 
 // awaitSource ends the following when a planned promotion is asked for, and the standby has all up to the end of its source.
-func (s *Seeder) awaitSource(ctx context.Context, r seed.Request, o standby.Options, end context.CancelCauseFunc) {
+func (s *following) awaitSource(ctx context.Context, end context.CancelCauseFunc) {
 	for ctx.Err() == nil {
 		if s.promotionAsked() == v1beta2.FollowPromotePlanned {
 			waits := ""
-			switch _, stopped, err := s.stopped(ctx, r, o); {
+			switch _, stopped, err := s.stopped(ctx); {
 			case stopped:
 				end(errStopped)
 				return
@@ -44,14 +44,14 @@ func (s *Seeder) awaitSource(ctx context.Context, r seed.Request, o standby.Opti
 }
 
 // stopped returns the end of the source. The standby may lack the last revisions up to it. stopped is false if there is none, or if it was called off.
-func (s *Seeder) stopped(ctx context.Context, r seed.Request, o standby.Options) (e switchover.End, stopped bool, err error) {
+func (s *following) stopped(ctx context.Context) (e switchover.End, stopped bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, sourceLimit)
 	defer cancel()
 	has := s.progress.standby.Load()
 	if has == nil || has.Base == "" {
 		return e, false, nil
 	}
-	return switchover.Claimable(ctx, o.Store, o.Root, claimant(r, *has))
+	return switchover.Claimable(ctx, s.options.Store, s.options.Root, claimant(s.request, *has))
 }
 
 func claimant(r seed.Request, has standby.Status) switchover.Standby {
@@ -59,14 +59,14 @@ func claimant(r seed.Request, has standby.Status) switchover.Standby {
 }
 
 // claim decides in the store that this standby becomes the cluster, when it has exactly what its source had. The error is errNotClaimed if it does not.
-func (s *Seeder) claim(ctx context.Context, r seed.Request, o standby.Options, f *standby.Follower) error {
-	e, stopped, err := s.stopped(ctx, r, o)
+func (s *following) claim(ctx context.Context, f *standby.Follower) error {
+	e, stopped, err := s.stopped(ctx)
 	if err != nil || !stopped || !s.reachesEnd(ctx, f, e) {
 		return errNotClaimed
 	}
 	limited, cancel := context.WithTimeout(ctx, sourceLimit)
 	defer cancel()
-	d, ok, err := switchover.Claim(limited, o.Store, o.Root, claimant(r, f.Status()), time.Now().UTC())
+	d, ok, err := switchover.Claim(limited, s.options.Store, s.options.Root, claimant(s.request, f.Status()), time.Now().UTC())
 	var undecided *switchover.UndecidedError
 	switch {
 	case ctx.Err() != nil:
@@ -79,11 +79,11 @@ func (s *Seeder) claim(ctx context.Context, r seed.Request, o standby.Options, f
 		return errNotClaimed
 	}
 	s.Log.Info("the source has stopped, and this standby becomes the cluster", "switchover", string(d.ID), "revision", d.Revision)
-	return recordClaim(filepath.Dir(r.DataDir), d)
+	return recordClaim(filepath.Dir(s.request.DataDir), d)
 }
 
 // reachesEnd applies what the archive still has, until the standby has all up to an end. It returns false if that takes longer than sourceLimit, or if it is impossible.
-func (s *Seeder) reachesEnd(ctx context.Context, f *standby.Follower, e switchover.End) bool {
+func (s *following) reachesEnd(ctx context.Context, f *standby.Follower, e switchover.End) bool {
 	ctx, cancel := context.WithTimeout(ctx, sourceLimit)
 	defer cancel()
 	for ctx.Err() == nil {
