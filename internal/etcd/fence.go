@@ -17,38 +17,53 @@ import (
 // Before etcd 3.6, a fence does not hold: a NOSPACE alarm behind it lets deletions through, and while any alarm is on, a client without a user
 // can add users.
 
-// Each ID of a fence of this suite has one of two marks in its upper half. One in 2^31 members has one of them.
+// Each ID of a fence of this suite has one of two marks in its upper bits. One in 2^24 members has one of them.
 const (
 	fenceMark      ID = 0x46454e43 << 32 // "FENC": of cluster-operator
-	switchoverMark ID = 0x53574f56 << 32 // "SWOV": of backup-operator
-	markBits       ID = 0xffffffff << 32
+	fenceBits      ID = 0xffffffff << 32
+	switchoverMark ID = 0x53574f << 40 // "SWO": of backup-operator
+	switchoverBits ID = 0xffffff << 40
+)
+
+// Below the mark, the ID of a fence of a switchover has 16 bits of the etcd cluster, 12 of the archive, and 12 of the switchover.
+const (
+	clusterShift, archiveShift = 24, 12
+	lowBits                    = 1<<archiveShift - 1
 )
 
 // FenceID derives the ID of a fence from the UID of the object that asks for it, so that two objects have two fences.
 func FenceID(uid types.UID) ID {
-	sum := sha256.Sum256([]byte(uid))
-	return fenceMark | ID(binary.BigEndian.Uint32(sum[:]))
+	return fenceMark | ID(hashOf(string(uid)))
 }
 
-// SwitchoverID derives the ID of the fence of a switchover from the ID of the etcd cluster and the UID of the EtcdBackup. A fence is in the data of
-// the members, and so in snapshots. The ID shows whether it was set in this cluster, or in the one that a snapshot was taken of.
-func SwitchoverID(cluster ID, backup types.UID) ID {
-	sum := sha256.Sum256([]byte(backup))
-	return switchoverMark | clusterBits(cluster) | ID(binary.BigEndian.Uint16(sum[:]))
+func hashOf(text string) uint32 {
+	sum := sha256.Sum256([]byte(text))
+	return binary.BigEndian.Uint32(sum[:])
 }
 
-// clusterBits are in the third quarter of the ID of a switchover.
-func clusterBits(cluster ID) ID {
-	sum := sha256.Sum256([]byte(cluster.String()))
-	return ID(binary.BigEndian.Uint16(sum[:])) << 16
+// SwitchoverID derives the ID of the fence of a switchover from the ID of the etcd cluster, from its archive, and from the ID of the switchover.
+//
+// A fence is in the data of the members, and so in snapshots: the cluster shows whether it was set in this cluster, or in the one that a snapshot was taken of. The
+// archive distinguishes it from those of another EtcdBackup. Each switchover has another one, so that a late request of an earlier one does not open it.
+func SwitchoverID(cluster ID, archive, switchover string) ID {
+	return switchoverMark | clusterBits(cluster) | archiveBits(archive) | ID(hashOf(switchover)&lowBits)
 }
+
+func clusterBits(cluster ID) ID { return ID(hashOf(cluster.String())&0xffff) << clusterShift }
+
+func archiveBits(archive string) ID { return ID(hashOf(archive)&lowBits) << archiveShift }
 
 // IsSwitchover reports whether an alarm is the fence of a switchover of that cluster. One of 65,536 fences of another cluster is taken for it.
 func (a Alarm) IsSwitchover(cluster ID) bool {
-	return a.Kind == AlarmCorrupt && a.Member&^0xffff == switchoverMark|clusterBits(cluster)
+	return a.Kind == AlarmCorrupt && a.Member>>clusterShift == (switchoverMark|clusterBits(cluster))>>clusterShift
 }
 
-func (id ID) marked() bool { return id&markBits == fenceMark || id&markBits == switchoverMark }
+// IsSwitchoverOf reports whether an alarm is the fence of a switchover of that cluster with that archive.
+func (a Alarm) IsSwitchoverOf(cluster ID, archive string) bool {
+	return a.Kind == AlarmCorrupt && a.Member&^lowBits == SwitchoverID(cluster, archive, "")&^lowBits
+}
+
+func (id ID) marked() bool { return id&fenceBits == fenceMark || id&switchoverBits == switchoverMark }
 
 // IsFence reports whether an alarm is a fence of this suite, and no corruption.
 func (a Alarm) IsFence() bool { return a.Kind == AlarmCorrupt && a.Member.marked() }

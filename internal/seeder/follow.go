@@ -68,11 +68,15 @@ func (s *Seeder) follow(ctx context.Context, r seed.Request) error {
 // followWithSecret follows with the present Secret.
 func (s *Seeder) followWithSecret(ctx context.Context, r seed.Request) error {
 	volume := filepath.Dir(r.DataDir)
-	o, err := s.followOptions(ctx, r, filepath.Join(volume, standbyName))
-	if err != nil && (s.promotionAsked() == v1beta2.FollowPromoteNow || claimed(volume) != nil) {
+	alone := standby.Options{Dir: filepath.Join(volume, standbyName), FallbackTTL: fallbackTTL, Now: time.Now}
+	if claimed(volume) != nil { // it has all writes, and whatever the archive has now came after its source
+		return s.promote(ctx, r, alone)
+	}
+	o, err := s.followOptions(ctx, r, alone.Dir)
+	if err != nil && s.promotionAsked() == v1beta2.FollowPromoteNow {
 		// The store or its Secret may be lost with the source. Then the promotion ends with what the standby has.
 		s.Log.Info("promoting without the store", "error", err.Error())
-		promoted := s.promote(ctx, r, standby.Options{Dir: filepath.Join(volume, standbyName), FallbackTTL: fallbackTTL, Now: time.Now})
+		promoted := s.promote(ctx, r, alone)
 		if errors.Is(promoted, standby.ErrNoBase) {
 			return err
 		}
@@ -140,9 +144,6 @@ func (s *Seeder) fetchBase(ctx context.Context, r seed.Request, by source.By, ba
 
 // untilPromoted follows until the promotion is asked for. It returns at once if the promotion has begun. The error is errSecretChanged if the Secret changes before that.
 func (s *Seeder) untilPromoted(ctx context.Context, r seed.Request, o standby.Options) error {
-	if claimed(filepath.Dir(r.DataDir)) != nil {
-		return nil // it has all that the source had, and needs no store
-	}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(followMemory))
 	f, err := standby.Open(o)
 	if errors.Is(err, standby.ErrFinished) {

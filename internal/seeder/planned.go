@@ -47,18 +47,15 @@ func (s *Seeder) awaitSource(ctx context.Context, r seed.Request, o standby.Opti
 func (s *Seeder) stopped(ctx context.Context, r seed.Request, o standby.Options) (e switchover.End, stopped bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, sourceLimit)
 	defer cancel()
-	e, found, err := switchover.Newest(ctx, o.Store, o.Root)
-	if err != nil || !found || !s.progress.reaches(e) {
-		return e, false, err
+	has := s.progress.standby.Load()
+	if has == nil || has.Base == "" {
+		return e, false, nil
 	}
-	d, decided, err := switchover.ReadDecision(ctx, o.Store, o.Root, e.ID)
-	switch {
-	case err != nil || decided && d.Off():
-		return e, false, err
-	case decided && d.Holder != r.Token:
-		return e, false, fmt.Errorf("the source has handed its clients over to EtcdRestore %s. To promote this standby, too, set follow.promote to Now", d.Promoted)
-	}
-	return e, true, nil
+	return switchover.Claimable(ctx, o.Store, o.Root, claimant(r, *has))
+}
+
+func claimant(r seed.Request, has standby.Status) switchover.Standby {
+	return switchover.Standby{Name: r.Follow.As, Holder: r.Token, Timeline: has.Timeline, Revision: has.Revision}
 }
 
 // claim decides in the store that this standby becomes the cluster, when it has exactly what its source had. The error is errNotClaimed if it does not.
@@ -69,18 +66,19 @@ func (s *Seeder) claim(ctx context.Context, r seed.Request, o standby.Options, f
 	}
 	limited, cancel := context.WithTimeout(ctx, sourceLimit)
 	defer cancel()
-	d, err := switchover.Decide(limited, o.Store, o.Root, switchover.Decision{ID: e.ID, Promoted: r.Follow.As, Holder: r.Token, Revision: e.Revision, At: time.Now().UTC()})
+	d, ok, err := switchover.Claim(limited, o.Store, o.Root, claimant(r, f.Status()), time.Now().UTC())
+	var undecided *switchover.UndecidedError
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case err != nil:
+	case errors.As(err, &undecided):
 		s.progress.waits("the standby cannot say in the store that it becomes the cluster, and needs the right to create objects there: " + err.Error())
 		pause(ctx, sourcePoll)
 		return errNotClaimed
-	case d.Holder != r.Token:
+	case err != nil || !ok:
 		return errNotClaimed
 	}
-	s.Log.Info("the source has stopped, and this standby becomes the cluster", "switchover", string(e.ID), "revision", e.Revision)
+	s.Log.Info("the source has stopped, and this standby becomes the cluster", "switchover", string(d.ID), "revision", d.Revision)
 	return recordClaim(filepath.Dir(r.DataDir), d)
 }
 

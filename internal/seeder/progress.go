@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive/standby"
-	"github.com/etcd-suite/etcd-operator/internal/archive/switchover"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 	"github.com/etcd-suite/etcd-operator/internal/source"
@@ -58,12 +57,6 @@ func (p *progress) following(s standby.Status) { p.standby.Store(&s) }
 func (p *progress) hasBase() bool {
 	s := p.standby.Load()
 	return s != nil && s.Base != ""
-}
-
-// reaches reports whether a standby has what its source had at its end, or a part of it.
-func (p *progress) reaches(e switchover.End) bool {
-	s := p.standby.Load()
-	return s != nil && s.Base != "" && s.Timeline == e.Timeline && s.Revision <= e.Revision
 }
 
 // waits records what a planned promotion waits for.

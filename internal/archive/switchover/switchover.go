@@ -1,12 +1,16 @@
 // Package switchover reads and writes the objects beside a continuous archive with which a source hands its clients over to a standby.
 //
-// A switchover has two objects, and no store replaces either of them:
+// A switchover has three objects, and no store replaces any of them:
 //
+//	begin     the source is about to refuse writes. An end comes after it, so a switchover without a beginning has none
 //	end       the source refuses all writes after a revision, and the archive has all up to it
 //	decision  either a standby became the cluster, or the switchover was called off
 //
 // Only one party can create the decision. A standby creates it before it serves, and the source before it takes writes again. So the two never take
 // writes after the same revision. The decision may be made before there is an end: an end that comes later has no effect.
+//
+// An archive may have several switchovers, and the source may have lost the ID of one with its status. So the source decides about all others before it
+// ends the archive or takes writes, see Settle, and a standby considers all of them, see Claim.
 package switchover
 
 import (
@@ -30,6 +34,7 @@ import (
 const folder = "switchovers/"
 
 const (
+	beginName    = ".begin"
 	endName      = ".end"
 	decisionName = ".decision"
 )
@@ -37,18 +42,22 @@ const (
 // ID names one switchover. The IDs of one archive are in the order of their times.
 type ID string
 
-var valid = regexp.MustCompile(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}$`)
+var valid = regexp.MustCompile(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}-[0-9a-f]{8}$`)
 
-// NewID returns the ID of a switchover that is asked for at that time. writer makes it differ from those of another writer.
-func NewID(at time.Time, writer string) ID {
-	return ID(at.UTC().Format("20060102T150405Z") + suffix(writer))
+// NewID returns the ID of a switchover that is asked for at that time. writer makes it differ from those of another writer. archive is where its objects are.
+func NewID(at time.Time, writer, archive string) ID {
+	return ID(at.UTC().Format("20060102T150405Z") + suffix(writer) + suffix(archive))
 }
 
-func suffix(writer string) string {
-	sum := sha256.Sum256([]byte(writer))
+// In reports whether a switchover began in that archive. An end in another one would be claimed by another standby.
+func (id ID) In(archive string) bool { return strings.HasSuffix(string(id), suffix(archive)) }
+
+func suffix(of string) string {
+	sum := sha256.Sum256([]byte(of))
 	return "-" + hex.EncodeToString(sum[:4])
 }
 
+func (id ID) beginKey(root string) string    { return root + folder + string(id) + beginName }
 func (id ID) endKey(root string) string      { return root + folder + string(id) + endName }
 func (id ID) decisionKey(root string) string { return root + folder + string(id) + decisionName }
 
@@ -60,6 +69,8 @@ type End struct {
 	// Revision is the last one of the source, and At is a time at which the archive had it.
 	Revision int64     `json:"revision"`
 	At       time.Time `json:"at"`
+	// ClusterID is that of the source, as etcd prints it.
+	ClusterID string `json:"clusterID,omitempty"`
 	// Writer is the EtcdBackup, as "<namespace>/<name>".
 	Writer string `json:"writer,omitempty"`
 }
@@ -79,13 +90,41 @@ type Decision struct {
 // Off reports whether the switchover was called off.
 func (d Decision) Off() bool { return d.Holder == "" }
 
-// PutEnd stores an end. It is not an error if it is stored already.
+// Begin records that a switchover begins, before its first effect. So it can be called off although its status was lost, and its end arrives late.
+func Begin(ctx context.Context, store objstore.Store, root string, id ID) error {
+	begin := struct {
+		FormatVersion int `json:"formatVersion"`
+		ID            ID  `json:"id"`
+	}{archive.FormatVersion, id}
+	if err := put(ctx, store, id.beginKey(root), begin); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("begin the switchover: %w", err)
+	}
+	return nil
+}
+
+// errOtherEnd means that the store has another end of the switchover than the source would write.
+var errOtherEnd = errors.New("the store has another end of this switchover")
+
+// PutEnd stores an end. It is not an error if it is stored already. A request of an earlier process may have stored another one.
 func PutEnd(ctx context.Context, store objstore.Store, root string, e End) error {
 	e.FormatVersion = archive.FormatVersion
-	if err := put(ctx, store, e.ID.endKey(root), e); err != nil && !errors.Is(err, fs.ErrExist) {
+	err := put(ctx, store, e.ID.endKey(root), e)
+	if errors.Is(err, fs.ErrExist) {
+		var has End
+		var found bool
+		if has, found, err = ReadEnd(ctx, store, root, e.ID); err == nil && (!found || !has.Same(e)) {
+			err = fmt.Errorf("%w, with revision %d and not %d", errOtherEnd, has.Revision, e.Revision)
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("store the end of the archive: %w", err)
 	}
 	return nil
+}
+
+// Same reports whether two ends say the same about the same cluster.
+func (e End) Same(other End) bool {
+	return e.ID == other.ID && e.Timeline == other.Timeline && e.Revision == other.Revision && e.ClusterID == other.ClusterID
 }
 
 // Decide stores a decision. If one was made before, it returns that one.
@@ -118,36 +157,6 @@ func ReadDecision(ctx context.Context, store objstore.Getter, root string, id ID
 		return Decision{}, false, fmt.Errorf("%w: %s is no decision about a switchover", archive.ErrCorrupt, id.decisionKey(root))
 	}
 	return d, found, err
-}
-
-// Newest returns the end of the newest switchover of an archive. found is false if there is none.
-func Newest(ctx context.Context, store objstore.Store, root string) (e End, found bool, err error) {
-	newest := ID("")
-	for object, err := range store.List(objstore.Unheld(ctx), root+folder) {
-		if err != nil {
-			return End{}, false, fmt.Errorf("list the switchovers: %w", err)
-		}
-		if name, isEnd := strings.CutSuffix(strings.TrimPrefix(object.Key, root+folder), endName); isEnd && valid.MatchString(name) {
-			newest = max(newest, ID(name))
-		}
-	}
-	if newest == "" {
-		return End{}, false, nil
-	}
-	return ReadEnd(ctx, store, root, newest)
-}
-
-// Purge deletes the switchovers of one writer.
-func Purge(ctx context.Context, store objstore.Store, root, writer string) error {
-	for object, err := range store.List(objstore.Unheld(ctx), root+folder) {
-		if err == nil && strings.Contains(strings.TrimPrefix(object.Key, root+folder), suffix(writer)+".") {
-			err = store.Delete(ctx, object.Key)
-		}
-		if err != nil {
-			return fmt.Errorf("delete the switchovers: %w", err)
-		}
-	}
-	return nil
 }
 
 func put(ctx context.Context, store objstore.Store, key string, v any) error {

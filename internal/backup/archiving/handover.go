@@ -2,33 +2,38 @@ package archiving
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/archive/switchover"
-	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
-	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
 // handover makes the switchover of a running archiver, see the package switchover:
 //
-//	asked for     fence ── all is stored ── end ── (a standby decides)
-//	called off    decide ── take the fence back
+//	asked for     begin ── fence ── all is stored ── settle the others ── end ── (a standby decides)
+//	called off    decide ── settle the others ── take the fences back
+//	promoted      keep the fence
 //
-// It keeps nothing: each step asks the store and etcd, so that a process that was killed continues.
+// It keeps nothing: each step asks the store and etcd, so that a process that was killed continues. An earlier process may still run, and its requests may
+// arrive late, in the store and in etcd.
 type handover struct {
 	*Archiver
-	job     *runner
 	store   objstore.Store
-	running *archiver.Archiver
+	running interface{ Status() archiver.Status }
+	// member calls do with a healthy voter of the cluster and its status.
+	member func(ctx context.Context, o state.JobSpec, do func(fences, etcd.Status) error) error
+	now    func() time.Time
 
-	end *switchover.End // that is in the store
+	end     *switchover.End // that is in the store
+	begun   switchover.ID   // of the beginning that is in the store
+	settled bool            // all switchovers are decided, if none is asked for
 }
 
 const (
@@ -38,28 +43,38 @@ const (
 	handoverLongest = 30 * time.Second
 	// handoverLimit bounds one step.
 	handoverLimit = 15 * time.Second
+	// promotedInterval is how often the fence of a cluster is looked at after the promotion of a standby.
+	promotedInterval = 10 * time.Second
+	// sweepInterval is how often a cluster without a switchover is looked at.
+	sweepInterval = time.Minute
 )
 
 func (h *handover) run(ctx context.Context) {
-	wait := handoverInterval / 2
+	wait, idle := handoverInterval/2, time.Time{}
 	for pause(ctx, wait) {
 		spec := h.current()
 		if spec.switchover == "" {
-			h.fenced(0)
 			wait = handoverInterval / 2
+			if h.fenced(0); time.Since(idle) >= sweepInterval && h.sweep(ctx, spec) == nil {
+				idle = time.Now()
+			}
 			continue
 		}
-		if v := h.look().Switchover; v != nil && v.ID == string(spec.switchover) && (v.Off || v.Promoted != "") {
+		idle = time.Time{}
+		if v := h.look().Switchover; v != nil && v.ID == string(spec.switchover) && v.Off {
 			continue // until the status says so
 		}
 		v, err := h.step(ctx, spec)
-		failed := wait
-		if wait = handoverInterval; v.Phase == v1beta2.SwitchoverFencing {
-			wait = fencingInterval
-		}
-		if err != nil && ctx.Err() == nil {
-			wait = min(max(2*failed, handoverInterval), handoverLongest)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			wait = min(max(2*wait, handoverInterval), handoverLongest)
 			v.Waits = state.Clip(err.Error())
+		case v.Promoted != "":
+			wait = promotedInterval
+		case v.Phase == v1beta2.SwitchoverFencing:
+			wait = fencingInterval
+		default:
+			wait = handoverInterval
 		}
 		h.say(v)
 	}
@@ -84,31 +99,28 @@ func (h *handover) fenced(at int64) {
 	h.fencedAt = at
 }
 
-// step makes the next step. Its result is also valid with an error.
+// step makes the next step. Its result is also valid with an error: an empty phase is that of the status.
 func (h *handover) step(ctx context.Context, spec Spec) (v state.Switchover, err error) {
 	ctx, cancel := context.WithTimeout(ctx, handoverLimit)
 	defer cancel()
-	v = state.Switchover{ID: string(spec.switchover), Phase: v1beta2.SwitchoverFencing}
+	h.settled = false
+	v = state.Switchover{ID: string(spec.switchover)}
+	if !spec.switchover.In(spec.job.ArchiveName()) {
+		return v, errors.New("it began in another archive, in which a standby may claim its end: write the earlier location back into the spec until the switchover was called off")
+	}
 	decision, decided, err := h.decision(ctx, spec)
+	if err != nil {
+		return v, err
+	}
+	v.Phase = v1beta2.SwitchoverFencing
 	if h.end != nil {
 		v.Timeline, v.Revision, v.Phase = int64(h.end.Timeline), h.end.Revision, v1beta2.SwitchoverReady
 	}
-	if !spec.handsOver {
-		v.Phase = v1beta2.SwitchoverCallingOff
-	}
 	switch {
-	case err != nil:
-		return v, err
 	case decided && decision.Off():
-		v.Phase = v1beta2.SwitchoverCallingOff
-		err = h.unfence(ctx, spec.job)
-		v.Off = err == nil
-		return v, err
+		return h.callOff(ctx, spec, v)
 	case decided:
-		v.Phase, v.Promoted, v.Revision = v1beta2.SwitchoverPromoted, decision.Promoted, decision.Revision
-		return v, nil
-	case h.end != nil:
-		return v, nil
+		return h.keep(ctx, spec, v, h.end, decision)
 	}
 	return h.finish(ctx, spec, v)
 }
@@ -135,8 +147,13 @@ func (h *handover) decision(ctx context.Context, spec Spec) (d switchover.Decisi
 	if spec.handsOver && (h.end == nil || !passed(*h.end, h.running.Status())) {
 		return d, false, nil
 	}
-	d, err = switchover.Decide(ctx, h.store, root, switchover.Decision{ID: spec.switchover, At: h.job.Now().UTC()})
+	d, err = h.decideOff(ctx, spec)
 	return d, err == nil, err
+}
+
+// decideOff calls the switchover off, unless a standby has claimed its end.
+func (h *handover) decideOff(ctx context.Context, spec Spec) (switchover.Decision, error) {
+	return switchover.Decide(ctx, h.store, spec.job.ArchiveRoot(), switchover.Decision{ID: spec.switchover, At: h.now().UTC()})
 }
 
 // passed reports whether the cluster is beyond an end: somebody has disarmed the alarm CORRUPT, or the cluster was restored or recovered.
@@ -144,13 +161,32 @@ func passed(end switchover.End, s archiver.Status) bool {
 	return s.Timeline > end.Timeline || s.Timeline == end.Timeline && max(s.Received.Revision, s.Stored.Revision, s.Head) > end.Revision
 }
 
-// finish fences the cluster, and ends the archive when the store has all that the cluster has acknowledged.
+// finish fences the cluster, and ends the archive when the store has all that the cluster has acknowledged. After the end, it keeps the fence until a standby has decided.
 func (h *handover) finish(ctx context.Context, spec Spec, v state.Switchover) (state.Switchover, error) {
-	revision, err := h.fenceWrites(ctx, spec.job)
+	revision, clusterID, root := int64(0), "", spec.job.ArchiveRoot()
+	if h.end == nil && h.begun != spec.switchover {
+		if err := switchover.Begin(ctx, h.store, root, spec.switchover); err != nil {
+			return v, err
+		}
+		h.begun = spec.switchover
+	}
+	err := h.member(ctx, spec.job, func(c fences, s etcd.Status) (err error) {
+		clusterID = s.ClusterID.String()
+		revision, err = fenceWrites(ctx, c, s, spec)
+		return err
+	})
 	if err != nil {
 		return v, err
 	}
 	h.fenced(revision)
+	if h.end != nil {
+		if h.end.Revision == revision && h.end.ClusterID == clusterID {
+			return v, nil
+		}
+		v.Phase = v1beta2.SwitchoverCallingOff // the fence was not on, or this is another cluster
+		_, err := h.decideOff(ctx, spec)
+		return v, err
+	}
 	s := h.running.Status()
 	v.Timeline, v.Revision = int64(s.Timeline), revision
 	switch {
@@ -159,64 +195,40 @@ func (h *handover) finish(ctx context.Context, spec Spec, v state.Switchover) (s
 	case s.Stored.Revision < revision || s.Blocked || s.Timeline == 0:
 		return v, nil
 	}
-	end := switchover.End{ID: spec.switchover, Timeline: s.Timeline, Revision: revision, At: s.Stored.At, Writer: spec.job.Namespace + "/" + spec.job.Name}
-	if err := switchover.PutEnd(ctx, h.store, spec.job.ArchiveRoot(), end); err != nil {
+	start, err := archive.ReadStart(ctx, h.store, root, s.Timeline)
+	if err != nil || start.ClusterID != clusterID { // the archiver is about to begin another timeline
+		return v, err
+	}
+	handedEnd, decision, handed, err := switchover.Settle(ctx, h.store, root, spec.switchover, clusterID, h.now().UTC())
+	if err != nil || handed {
+		return reportHanded(v, handedEnd, decision, handed), err
+	}
+	end := switchover.End{ID: spec.switchover, Timeline: s.Timeline, Revision: revision, At: s.Stored.At, ClusterID: clusterID, Writer: spec.job.Namespace + "/" + spec.job.Name}
+	if err := switchover.PutEnd(ctx, h.store, root, end); err != nil {
 		return v, err
 	}
 	h.end, v.Phase = &end, v1beta2.SwitchoverReady
 	return v, nil
 }
 
-// fenceWrites stops all writes, and returns the last revision. A fence that is on already is kept.
-func (h *handover) fenceWrites(ctx context.Context, o state.JobSpec) (revision int64, err error) {
-	return revision, h.withMember(ctx, o, func(c etcd.Maintenance, s etcd.Status) error {
-		if err := fenceable(o, s); err != nil {
-			return err
+// reportHanded reports the standby that became the cluster by another switchover than that of the status.
+func reportHanded(v state.Switchover, e switchover.End, d switchover.Decision, handed bool) state.Switchover {
+	if handed {
+		v.Phase, v.Promoted, v.Timeline, v.Revision = v1beta2.SwitchoverPromoted, d.Promoted, int64(e.Timeline), e.Revision
+	}
+	return v
+}
+
+// keep keeps the fence after the promotion of a standby: a person may have disarmed it, or a recovery may have lost it. If this is another cluster, which has the
+// name of the one that was handed over, the switchover has ended.
+func (h *handover) keep(ctx context.Context, spec Spec, v state.Switchover, e *switchover.End, d switchover.Decision) (state.Switchover, error) {
+	v.Phase, v.Promoted, v.Revision = v1beta2.SwitchoverPromoted, d.Promoted, d.Revision
+	return v, h.member(ctx, spec.job, func(c fences, s etcd.Status) error {
+		if e != nil && e.ClusterID != s.ClusterID.String() {
+			v.Off = !spec.handsOver
+			return nil
 		}
-		revision, err = c.Fence(ctx, etcd.SwitchoverID(s.ClusterID, o.UID))
+		_, err := fenceWrites(ctx, c, s, spec)
 		return err
 	})
-}
-
-func (h *handover) unfence(ctx context.Context, o state.JobSpec) error {
-	err := h.withMember(ctx, o, func(c etcd.Maintenance, s etcd.Status) error {
-		return c.Unfence(ctx, etcd.SwitchoverID(s.ClusterID, o.UID))
-	})
-	if err == nil {
-		h.fenced(0)
-	}
-	return err
-}
-
-// fenceable returns why a fence would not hold. Before etcd 3.6, a full database takes deletions behind it, and members of an EtcdCluster fail their
-// liveness probes.
-func fenceable(o state.JobSpec, s etcd.Status) error {
-	if !etcdversion.Older(s.Version, "3.6.0") {
-		return nil
-	}
-	if o.Cluster != "" && o.MayLackUser {
-		return fmt.Errorf("a member runs etcd %s, and a refusal of writes holds from etcd 3.6.0 on: upgrade the cluster", s.Version)
-	}
-	if slices.ContainsFunc(s.Alarms(), func(a etcd.Alarm) bool { return a.Kind == etcd.AlarmNoSpace }) {
-		return fmt.Errorf("the alarm NOSPACE is on, and etcd %s takes deletions then, although writes are refused: make room, and disarm the alarm", s.Version)
-	}
-	return nil
-}
-
-// withMember calls do with a healthy voter.
-func (h *handover) withMember(ctx context.Context, o state.JobSpec, do func(etcd.Maintenance, etcd.Status) error) error {
-	by, err := h.job.Access(ctx, o)
-	if err != nil {
-		return err
-	}
-	member, err := clients.Choose(h.job.Probe(ctx, o.URLs, by), o.ClusterID, false)
-	if err != nil {
-		return clients.ExplainAccess(by, err)
-	}
-	client, err := by.Open(member.URL)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	return do(client.Maintenance, member.Status)
 }

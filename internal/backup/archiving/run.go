@@ -96,7 +96,7 @@ func (t *runner) once(ctx context.Context, a *Archiver) error {
 	k := &keeper{job: t, Archiver: a, store: store, running: running, advice: advice, began: t.Now(), end: cancel}
 	kept, handed := make(chan struct{}), make(chan struct{})
 	go panics.Caught(func() { defer close(kept); k.run(ctx) }, cancel)()
-	h := &handover{job: t, Archiver: a, store: store, running: running}
+	h := &handover{Archiver: a, store: store, running: running, member: t.withMember, now: t.Now}
 	go panics.Caught(func() { defer close(handed); h.run(ctx) }, cancel)()
 	if err = running.Run(ctx); errors.Is(err, archiver.ErrSilent) {
 		err = ofMembers(err)

@@ -118,6 +118,11 @@ func (o JobSpec) Shown(key string, m snapshot.Manifest, signers snapshot.Signers
 // ArchiveRoot is the prefix of all keys of the archive.
 func (o JobSpec) ArchiveRoot() string { return archive.Root(o.Target.Key, o.Namespace, o.Cluster) }
 
+// ArchiveName differs from that of any other archive.
+func (o JobSpec) ArchiveName() string {
+	return o.Target.Store() + " " + o.Target.Bucket + "/" + o.ArchiveRoot()
+}
+
 // Second is the job spec for the second location, as if that had no archive.
 func (o JobSpec) Second() JobSpec {
 	o.Target = *o.Copy

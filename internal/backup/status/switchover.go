@@ -25,9 +25,11 @@ func nextSwitchover(s state.State) *v1beta2.SwitchoverStatus {
 	case now == nil && (!s.Archived() || s.Archive == nil || !s.Archive.Begun):
 		return nil // see the condition Archiving
 	case now == nil, asked && view != nil && view.Off:
-		return &v1beta2.SwitchoverStatus{ID: string(switchover.NewID(s.Now, string(s.UID))), Phase: v1beta2.SwitchoverFencing, Message: "The operator stops the writes of the cluster."}
-	case view != nil && view.Off, !asked && now.Phase == v1beta2.SwitchoverPromoted && restored(s.Archive, now.Timeline):
+		return &v1beta2.SwitchoverStatus{ID: string(switchover.NewID(s.Now, string(s.UID), state.JobSpecOf(s).ArchiveName())), Phase: v1beta2.SwitchoverFencing, Message: "The operator stops the writes of the cluster."}
+	case view != nil && view.Off:
 		return nil
+	case view != nil && view.Phase == "": // the archiver cannot read how far it is
+		now.Message = switchoverMessage(*view)
 	case view != nil:
 		now = &v1beta2.SwitchoverStatus{ID: now.ID, Phase: view.Phase, Timeline: view.Timeline, Revision: view.Revision, Promoted: view.Promoted}
 		now.Message = switchoverMessage(*view)

@@ -220,7 +220,7 @@ func switchedOver(cluster etcd.ID) change {
 	return func(s *state.State) {
 		for i := range s.Members {
 			m := &s.Members[i]
-			m.Alarms = append(m.Alarms, etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: etcd.SwitchoverID(cluster, "uid-of-the-backup")})
+			m.Alarms = append(m.Alarms, etcd.Alarm{Kind: etcd.AlarmCorrupt, Member: etcd.SwitchoverID(cluster, "bucket/archive", "one")})
 		}
 	}
 }

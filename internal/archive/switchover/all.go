@@ -1,0 +1,148 @@
+package switchover
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+)
+
+// named returns the IDs of all switchovers that have an object with one of these names, newest first.
+func named(ctx context.Context, store objstore.Store, root string, names ...string) (ids []ID, err error) {
+	for object, err := range store.List(objstore.Unheld(ctx), root+folder) {
+		if err != nil {
+			return nil, fmt.Errorf("list the switchovers: %w", err)
+		}
+		id, name, _ := strings.Cut(strings.TrimPrefix(object.Key, root+folder), ".")
+		if valid.MatchString(id) && slices.Contains(names, "."+name) {
+			ids = append(ids, ID(id))
+		}
+	}
+	slices.Reverse(ids)
+	return slices.Compact(ids), nil
+}
+
+// Settle decides about each switchover of an archive but one: those without a decision are called off. It returns the decision by which a standby became
+// the cluster in place of the cluster with that ID, and the end that was claimed. handed is false if there is none.
+//
+// The source calls it before it ends the archive or takes writes. Otherwise, a standby could claim an end that the source has forgotten.
+func Settle(ctx context.Context, store objstore.Store, root string, but ID, clusterID string, now time.Time) (e End, d Decision, handed bool, err error) {
+	ids, err := named(ctx, store, root, beginName, endName)
+	if err != nil {
+		return e, d, false, err
+	}
+	for _, id := range ids {
+		if id == but {
+			continue
+		}
+		decision, decided, err := ReadDecision(ctx, store, root, id)
+		if err == nil && !decided {
+			decision, err = Decide(ctx, store, root, Decision{ID: id, At: now})
+		}
+		if err != nil {
+			return e, d, false, err
+		}
+		if decision.Off() || handed {
+			continue
+		}
+		end, found, err := ReadEnd(ctx, store, root, id)
+		if err != nil {
+			return e, d, false, err
+		}
+		if found && end.ClusterID == clusterID {
+			e, d, handed = end, decision, true
+		}
+	}
+	return e, d, handed, nil
+}
+
+// Standby is a standby that may claim an end.
+type Standby struct {
+	// Name is its EtcdRestore, as "<namespace>/<name>". Holder differs from that of any other standby, and is the same in each of its processes.
+	Name, Holder string
+	// Timeline and Revision are what it has.
+	Timeline archive.Timeline
+	Revision int64
+}
+
+// Claimable returns the end of a source that a standby may claim when it has exactly all up to it, and which was not called off. The error says so if another standby has
+// claimed it.
+func Claimable(ctx context.Context, store objstore.Store, root string, s Standby) (e End, found bool, err error) {
+	ids, err := named(ctx, store, root, endName)
+	if err != nil {
+		return e, false, err
+	}
+	for _, id := range ids {
+		d, decided, err := ReadDecision(ctx, store, root, id)
+		if err != nil {
+			return e, false, err
+		}
+		if decided && d.Off() {
+			continue
+		}
+		end, has, err := ReadEnd(ctx, store, root, id)
+		switch {
+		case err != nil:
+			return e, false, err
+		case !has || end.Timeline != s.Timeline || end.Revision < s.Revision:
+			continue
+		case decided && d.Holder != s.Holder:
+			return e, false, fmt.Errorf("the source has handed its clients over to EtcdRestore %s. To promote this standby, too, set follow.promote to Now", d.Promoted)
+		}
+		return end, true, nil
+	}
+	return e, false, nil
+}
+
+// Claim decides that a standby becomes the cluster. ok is false if it does not.
+func Claim(ctx context.Context, store objstore.Store, root string, s Standby, now time.Time) (d Decision, ok bool, err error) {
+	e, found, err := Claimable(ctx, store, root, s)
+	if err != nil || !found || e.Revision != s.Revision {
+		return d, false, err
+	}
+	d, err = Decide(ctx, store, root, Decision{ID: e.ID, Promoted: s.Name, Holder: s.Holder, Revision: e.Revision, At: now})
+	if err != nil {
+		return d, false, &UndecidedError{err}
+	}
+	if d.Holder != s.Holder {
+		return d, false, nil
+	}
+	// The EtcdBackup may have been deleted since, with the decision that had called the switchover off. It deletes the end first.
+	if _, found, err = ReadEnd(ctx, store, root, e.ID); err != nil || !found {
+		return d, false, err
+	}
+	return d, true, nil
+}
+
+// UndecidedError means that the store does not take the decision of a standby.
+type UndecidedError struct{ Err error }
+
+func (e *UndecidedError) Error() string { return e.Err.Error() }
+func (e *UndecidedError) Unwrap() error { return e.Err }
+
+// Purge deletes the switchovers of one writer. It deletes all ends before the first decision, so that no standby claims an end that was called off.
+func Purge(ctx context.Context, store objstore.Store, root, writer string) error {
+	var ends, others []string
+	for object, err := range store.List(objstore.Unheld(ctx), root+folder) {
+		if err != nil {
+			return fmt.Errorf("list the switchovers: %w", err)
+		}
+		switch name := strings.TrimPrefix(object.Key, root+folder); {
+		case !strings.Contains(name, suffix(writer)+"-"):
+		case strings.HasSuffix(name, endName):
+			ends = append(ends, object.Key)
+		default:
+			others = append(others, object.Key)
+		}
+	}
+	for _, key := range append(ends, others...) {
+		if err := store.Delete(ctx, key); err != nil {
+			return fmt.Errorf("delete the switchovers: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package archiving
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive/switchover"
+	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
+	"github.com/etcd-suite/etcd-operator/internal/backup/state"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/etcdversion"
+)
+
+// fences are the requests of a handover to a member.
+type fences interface {
+	Fence(ctx context.Context, id etcd.ID) (revision int64, err error)
+	Unfence(ctx context.Context, id etcd.ID) error
+	Status(ctx context.Context) (etcd.Status, error)
+}
+
+// fenceWrites stops all writes, and returns the last revision. A fence that is on already is kept. If another EtcdBackup has fenced the cluster, too, a standby
+// of each could be promoted, because their decisions are in two archives. One of the two sees the fence of the other.
+func fenceWrites(ctx context.Context, c fences, s etcd.Status, spec Spec) (revision int64, err error) {
+	if err := fenceable(spec.job, s); err != nil {
+		return 0, err
+	}
+	if revision, err = c.Fence(ctx, fenceOf(spec, s.ClusterID)); err != nil {
+		return 0, err
+	}
+	after, err := c.Status(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if slices.ContainsFunc(after.Alarms(), func(a etcd.Alarm) bool {
+		return a.IsSwitchover(s.ClusterID) && !a.IsSwitchoverOf(s.ClusterID, spec.job.ArchiveName())
+	}) {
+		return 0, fmt.Errorf("another EtcdBackup hands the clients of this cluster over, too, or has done so: call one of the switchovers off. %s", DisarmAdvice)
+	}
+	return revision, nil
+}
+
+// DisarmAdvice says how a fence is taken back that no EtcdBackup takes back any more.
+const DisarmAdvice = "If its EtcdBackup does not exist any more, and no standby was promoted, run etcdctl alarm disarm"
+
+func fenceOf(spec Spec, cluster etcd.ID) etcd.ID {
+	return etcd.SwitchoverID(cluster, spec.job.ArchiveName(), string(spec.switchover))
+}
+
+// callOff takes the fences back after the switchover was called off.
+func (h *handover) callOff(ctx context.Context, spec Spec, v state.Switchover) (state.Switchover, error) {
+	v.Phase = v1beta2.SwitchoverCallingOff
+	err := h.member(ctx, spec.job, func(c fences, s etcd.Status) error {
+		e, d, handed, err := switchover.Settle(ctx, h.store, spec.job.ArchiveRoot(), spec.switchover, s.ClusterID.String(), h.now().UTC())
+		if err != nil {
+			return err
+		}
+		if v = reportHanded(v, e, d, handed); handed {
+			_, err = fenceWrites(ctx, c, s, spec)
+			return err
+		}
+		return unfence(ctx, c, s, spec, fenceOf(spec, s.ClusterID))
+	})
+	if err == nil && v.Promoted == "" {
+		h.fenced(0)
+		v.Off = true
+	}
+	return v, err
+}
+
+// unfence takes back each fence of this archive, also that of a request of an earlier process that arrived late.
+func unfence(ctx context.Context, c fences, s etcd.Status, spec Spec, also ...etcd.ID) error {
+	for _, a := range s.Alarms() {
+		if a.IsSwitchoverOf(s.ClusterID, spec.job.ArchiveName()) && !slices.Contains(also, a.Member) {
+			also = append(also, a.Member)
+		}
+	}
+	for _, id := range also {
+		if err := c.Unfence(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweep ends what a switchover has left behind that the status does not have any more: the status was lost, or a request of an earlier process arrived late.
+func (h *handover) sweep(ctx context.Context, spec Spec) error {
+	ctx, cancel := context.WithTimeout(ctx, handoverLimit)
+	defer cancel()
+	return h.member(ctx, spec.job, func(c fences, s etcd.Status) error {
+		fenced := slices.ContainsFunc(s.Alarms(), func(a etcd.Alarm) bool { return a.IsSwitchoverOf(s.ClusterID, spec.job.ArchiveName()) })
+		if h.settled && !fenced {
+			return nil
+		}
+		_, _, handed, err := switchover.Settle(ctx, h.store, spec.job.ArchiveRoot(), "", s.ClusterID.String(), h.now().UTC())
+		if err != nil {
+			return err
+		}
+		if h.settled = true; handed {
+			return nil
+		}
+		return unfence(ctx, c, s, spec)
+	})
+}
+
+// fenceable returns why a fence would not hold. Before etcd 3.6, a full database takes deletions behind it, and members of an EtcdCluster fail their
+// liveness probes.
+func fenceable(o state.JobSpec, s etcd.Status) error {
+	if !etcdversion.Older(s.Version, "3.6.0") {
+		return nil
+	}
+	if o.Cluster != "" && o.MayLackUser {
+		return fmt.Errorf("a member runs etcd %s, and a refusal of writes holds from etcd 3.6.0 on: upgrade the cluster", s.Version)
+	}
+	if slices.ContainsFunc(s.Alarms(), func(a etcd.Alarm) bool { return a.Kind == etcd.AlarmNoSpace }) {
+		return fmt.Errorf("the alarm NOSPACE is on, and etcd %s takes deletions then, although writes are refused: make room, and disarm the alarm", s.Version)
+	}
+	return nil
+}
+
+// withMember calls do with a healthy voter.
+func (t *runner) withMember(ctx context.Context, o state.JobSpec, do func(fences, etcd.Status) error) error {
+	by, err := t.Access(ctx, o)
+	if err != nil {
+		return err
+	}
+	member, err := clients.Choose(t.Probe(ctx, o.URLs, by), o.ClusterID, false)
+	if err != nil {
+		return clients.ExplainAccess(by, err)
+	}
+	client, err := by.Open(member.URL)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	return do(client.Maintenance, member.Status)
+}
