@@ -2,6 +2,8 @@ package seeder
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,7 +60,7 @@ func (a *archived) follows() {
 	}
 }
 
-var firstEnd, secondEnd = switchover.NewID(time.Unix(1_700_000_000, 0), "backup"), switchover.NewID(time.Unix(1_700_000_100, 0), "backup")
+var firstEnd, secondEnd = switchover.NewID(time.Unix(1_700_000_000, 0), "backup", "archive"), switchover.NewID(time.Unix(1_700_000_100, 0), "backup", "archive")
 
 // A standby that serves before the source has stopped, or after the source was told to continue, has another history than the source.
 func TestAPlannedPromotionWaitsForTheEndOfTheSource(t *testing.T) {
@@ -127,4 +129,72 @@ func TestAStandbyThatHasTakenOverNeedsNoStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.handedOver(last)
+}
+
+// The standby has said in the store that it becomes the cluster, and the source takes no writes any more. If it then waited for the store, neither would.
+func TestAStandbyThatHasTakenOverNeedsNothingElse(t *testing.T) {
+	for name, lost := range map[string]func(a *archived) error{
+		"the store":  func(a *archived) error { return os.RemoveAll(a.request.Source.Bucket) },
+		"the Secret": func(a *archived) error { a.request.Source.Secret = "gone"; return nil },
+		// A person has disarmed the fence of the source, and the standby must not follow it beyond what it has claimed.
+		"nothing": func(a *archived) error { a.write(); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := givenArchive(t)
+			a.begin()
+			last := a.write()
+			a.reaches(last)
+			a.stop()
+			if err := a.end(); err == nil {
+				t.Fatal("it has ended without a promotion")
+			}
+			volume := filepath.Dir(a.request.DataDir)
+			if err := errors.Join(recordClaim(volume, switchover.Decision{Revision: last}), lost(a)); err != nil {
+				t.Fatal(err)
+			}
+			a.plan()
+			a.begin()
+			if err := a.end(); err != nil {
+				t.Fatal(err)
+			}
+			a.request.RevisionBump = 0
+			a.has(last)
+		})
+	}
+}
+
+// A switchover that was called off, or whose end is of an earlier revision, must not promote a standby. The newest one may have been called off before it had an end.
+func TestAStandbyClaimsNoEndThatWasCalledOff(t *testing.T) {
+	a := givenArchive(t)
+	a.request.Follow.As = "ns/standby"
+	a.plan()
+	a.begin()
+	last := a.write()
+	a.reaches(last)
+	id := func(at int) switchover.ID { return switchover.NewID(time.Unix(int64(at), 0), "uid", "archive") }
+	end := func(id switchover.ID, revision int64) {
+		content, err := json.Marshal(switchover.End{FormatVersion: 1, ID: id, Timeline: 1, Revision: revision, ClusterID: "0000000000000001"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.put(a.root+"switchovers/"+string(id)+".end", content)
+	}
+	off := func(id switchover.ID) {
+		a.put(a.root+"switchovers/"+string(id)+".decision", fmt.Appendf(nil, `{"formatVersion":1,"id":%q}`, id))
+	}
+	off(id(3))
+	end(id(3), last)
+	end(id(4), last-1)
+	off(id(5))
+	select {
+	case err := <-a.done:
+		t.Fatalf("it was promoted: %v", err)
+	case <-time.After(3 * sourcePoll):
+	}
+	end(id(1), last) // the clock of that process was late
+	if err := a.end(); err != nil {
+		t.Fatal(err)
+	}
+	a.request.RevisionBump = 0
+	a.has(last)
 }

@@ -124,14 +124,22 @@ type UndecidedError struct{ Err error }
 func (e *UndecidedError) Error() string { return e.Err.Error() }
 func (e *UndecidedError) Unwrap() error { return e.Err }
 
-// Purge deletes the switchovers of one writer. It deletes all ends before the first decision, so that no standby claims an end that was called off.
+// Purge deletes the switchovers of one writer. It deletes all ends before the first decision, so that no standby claims an end that was called off. Those by which a
+// standby became the cluster are kept: without them, the next EtcdBackup would let the source take writes.
 func Purge(ctx context.Context, store objstore.Store, root, writer string) error {
 	var ends, others []string
 	for object, err := range store.List(objstore.Unheld(ctx), root+folder) {
 		if err != nil {
 			return fmt.Errorf("list the switchovers: %w", err)
 		}
-		switch name := strings.TrimPrefix(object.Key, root+folder); {
+		name := strings.TrimPrefix(object.Key, root+folder)
+		id, _, _ := strings.Cut(name, ".")
+		if d, decided, err := ReadDecision(ctx, store, root, ID(id)); err != nil {
+			return err
+		} else if decided && !d.Off() {
+			continue
+		}
+		switch {
 		case !strings.Contains(name, suffix(writer)+"-"):
 		case strings.HasSuffix(name, endName):
 			ends = append(ends, object.Key)

@@ -4,17 +4,19 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 )
 
 const root = "continuous-archive/daily/ns/source/"
 
-var id = NewID(time.Unix(1_700_000_000, 0), "uid")
+var id = NewID(time.Unix(1_700_000_000, 0), "uid", "archive")
 
 // If a later decision replaced an earlier one, the source would take writes again beside the standby that became the cluster.
 func TestOnlyTheFirstDecisionCounts(t *testing.T) {
@@ -34,35 +36,68 @@ func TestOnlyTheFirstDecisionCounts(t *testing.T) {
 	}
 }
 
-// A source that is handed over, called off and handed over again has several ends. A standby must not take over at an old one.
-func TestTheNewestEndIsRead(t *testing.T) {
+// A source that is handed over, called off and handed over again has several ends. A standby must not take over at an old one, and the clock of the process that made
+// the newest one may have been late.
+func TestAStandbyClaimsTheEndThatWasNotCalledOff(t *testing.T) {
 	store, err := file.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, found, err := Newest(t.Context(), store, root); found || err != nil {
-		t.Fatalf("there is an end before any: %v", err)
-	}
-	newer := NewID(time.Unix(1_700_000_009, 0), "uid")
-	for _, e := range []End{{ID: newer, Timeline: 1, Revision: 9}, {ID: id, Timeline: 1, Revision: 5}, {ID: newer, Timeline: 1, Revision: 99}} {
+	newer, has := NewID(time.Unix(1_700_000_009, 0), "uid", "archive"), Standby{Name: "ns/standby", Holder: "uid-2", Timeline: 1, Revision: 5}
+	for _, e := range []End{{ID: newer, Timeline: 1, Revision: 5}, {ID: id, Timeline: 1, Revision: 9, ClusterID: "7"}, {ID: id, Timeline: 1, Revision: 9, ClusterID: "7"}} {
 		if err := PutEnd(t.Context(), store, root, e); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if e, found, err := Newest(t.Context(), store, root); !found || err != nil || e.ID != newer || e.Revision != 9 {
-		t.Errorf("the newest end is %+v, %v", e, err)
+	if err := PutEnd(t.Context(), store, root, End{ID: id, Timeline: 1, Revision: 99}); !errors.Is(err, errOtherEnd) {
+		t.Errorf("an end that is not stored is reported as stored: %v", err)
 	}
-	if err := Purge(t.Context(), store, root, "another writer"); err != nil {
+	if _, err := Decide(t.Context(), store, root, Decision{ID: newer}); err != nil {
 		t.Fatal(err)
 	}
-	if _, found, err := ReadEnd(t.Context(), store, root, id); !found || err != nil {
-		t.Errorf("the end was deleted for another writer: %v", err)
+	if _, ok, err := Claim(t.Context(), store, root, has, time.Now()); ok || err != nil {
+		t.Errorf("a standby takes over at an end that was called off, or before it has all writes: %v", err)
 	}
-	if err := Purge(t.Context(), store, root, "uid"); err != nil {
+	if e, found, err := Claimable(t.Context(), store, root, has); !found || err != nil || e.ID != id {
+		t.Errorf("it may claim %+v, %v", e, err)
+	}
+	has.Revision = 9
+	for range 2 { // it was killed in between
+		if d, ok, err := Claim(t.Context(), store, root, has, time.Now()); !ok || err != nil || d.ID != id {
+			t.Errorf("it has claimed %+v, %v", d, err)
+		}
+	}
+	other := has
+	other.Holder = "uid-3"
+	if _, ok, err := Claim(t.Context(), store, root, other, time.Now()); ok || err == nil || !strings.Contains(err.Error(), has.Name) {
+		t.Errorf("another standby takes over, too, or does not say why not: %v", err)
+	}
+	if _, d, handed, err := Settle(t.Context(), store, root, "", "7", time.Now()); !handed || err != nil || d.Promoted != has.Name {
+		t.Errorf("the source does not see who took over: %+v, %v", d, err)
+	}
+	if _, _, handed, err := Settle(t.Context(), store, root, "", "8", time.Now()); handed || err != nil {
+		t.Errorf("another cluster of that name was handed over, too: %v", err)
+	}
+}
+
+// The order of the deletion counts: a standby that sees an end without its decision takes over, although the source takes writes.
+func TestAPurgeDeletesNoDecisionBeforeItsEnd(t *testing.T) {
+	memory := objstoretest.NewMemory()
+	promoted := NewID(time.Unix(1_700_000_009, 0), "uid", "archive")
+	for _, d := range []Decision{{ID: id}, {ID: promoted, Promoted: "ns/standby", Holder: "uid-2", Revision: 9}} {
+		_, err := Decide(t.Context(), memory, root, d)
+		if err = errors.Join(err, Begin(t.Context(), memory, root, d.ID), PutEnd(t.Context(), memory, root, End{ID: d.ID, Timeline: 1, Revision: 9})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Purge(t.Context(), memory, root, "another writer"); err != nil || len(memory.Deleted()) > 0 {
+		t.Errorf("deleted for another writer: %v, %v", memory.Deleted(), err)
+	}
+	if err := Purge(t.Context(), memory, root, "uid"); err != nil {
 		t.Fatal(err)
 	}
-	if _, found, err := Newest(t.Context(), store, root); found || err != nil {
-		t.Errorf("an end is left: %v", err)
+	if want := []string{id.endKey(root), id.beginKey(root), id.decisionKey(root)}; !slices.Equal(memory.Deleted(), want) {
+		t.Errorf("deleted %v, want %v", memory.Deleted(), want)
 	}
 }
 

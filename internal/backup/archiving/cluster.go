@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/archive/switchover"
 	"github.com/etcd-suite/etcd-operator/internal/auth"
@@ -81,6 +82,8 @@ type Spec struct {
 	// switchover is the ID in the status, and handsOver is whether the spec asks for it. The ID is in the status before the first effect.
 	switchover switchover.ID
 	handsOver  bool
+	// promoted is the decision that the status has. It is final, also if the store lost it.
+	promoted *switchover.Decision
 }
 
 // SpecOf returns what an archiver is started with, and nil if none is to run.
@@ -92,7 +95,10 @@ func SpecOf(s state.State) *Spec {
 	o.Request, o.Base = "", ""
 	spec := &Spec{job: o, maxLag: state.MaxLag(s.Spec.Continuous), endpoints: s.Spec.EtcdEndpoints}
 	if on := s.Status.Switchover; on != nil {
-		spec.switchover, spec.handsOver = switchover.ID(on.ID), s.Spec.Continuous.Switchover
+		spec.switchover, spec.handsOver = switchover.ID(on.ID), state.HandsOver(s)
+		if on.Phase == v1beta2.SwitchoverPromoted {
+			spec.promoted = &switchover.Decision{ID: spec.switchover, Promoted: on.Promoted, Holder: on.Promoted, Revision: on.Revision}
+		}
 	}
 	if s.Cluster != nil {
 		spec.recovery, spec.fence = s.Cluster.Recovery, s.Cluster.LastRevision

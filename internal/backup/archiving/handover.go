@@ -144,6 +144,9 @@ func (h *handover) decision(ctx context.Context, spec Spec) (d switchover.Decisi
 	if d, decided, err = switchover.ReadDecision(ctx, h.store, root, spec.switchover); err != nil || decided {
 		return d, decided, err
 	}
+	if spec.promoted != nil {
+		return *spec.promoted, true, nil
+	}
 	if spec.handsOver && (h.end == nil || !passed(*h.end, h.running.Status())) {
 		return d, false, nil
 	}
@@ -224,7 +227,10 @@ func reportHanded(v state.Switchover, e switchover.End, d switchover.Decision, h
 func (h *handover) keep(ctx context.Context, spec Spec, v state.Switchover, e *switchover.End, d switchover.Decision) (state.Switchover, error) {
 	v.Phase, v.Promoted, v.Revision = v1beta2.SwitchoverPromoted, d.Promoted, d.Revision
 	return v, h.member(ctx, spec.job, func(c fences, s etcd.Status) error {
-		if e != nil && e.ClusterID != s.ClusterID.String() {
+		switch {
+		case e == nil && !spec.handsOver: // the store has lost the end, so this may be another cluster
+			return nil
+		case e != nil && e.ClusterID != s.ClusterID.String():
 			v.Off = !spec.handsOver
 			return nil
 		}

@@ -51,6 +51,7 @@ type model struct {
 	wrong   string
 
 	now      time.Time
+	cluster  etcd.ID
 	revision int64 // the last one that etcd has acknowledged
 	alarms   map[etcd.ID]bool
 	stored   int64 // in the archive
@@ -70,7 +71,6 @@ type modelOperator struct {
 	spec    Spec
 	process *handover
 	busy    bool
-	swept   bool
 }
 
 type modelStandby struct {
@@ -83,7 +83,7 @@ type modelStandby struct {
 
 func newModel(t *testing.T, seed uint64, bug planted) *model {
 	m := &model{
-		t: t, bug: bug, rng: rand.New(rand.NewPCG(seed, 36)), now: time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC), alarms: map[etcd.ID]bool{}, revision: 5, stored: 5, store: objstoretest.NewMemory(),
+		t: t, bug: bug, rng: rand.New(rand.NewPCG(seed, 36)), now: time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC), alarms: map[etcd.ID]bool{}, cluster: modelCluster, revision: 5, stored: 5, store: objstoretest.NewMemory(),
 		job: state.JobSpecOf(statetest.ArchivingState(t)), fenceIDs: map[etcd.ID]switchover.ID{},
 	}
 	start := archive.NewStart(1, uint64(modelCluster), archive.Base{Key: "base", ClusterID: modelCluster.String(), Point: archive.Point{Revision: 5, At: m.now}}, "test")
@@ -113,7 +113,6 @@ func (m *model) chance(percent int) bool { return m.rng.IntN(100) < percent }
 
 // restart begins another process of backup-operator.
 func (m *model) restart(o *modelOperator) {
-	o.swept = false
 	o.process = &handover{
 		Archiver: &Archiver{notify: func() {}}, store: modelStore{m, m.store}, running: modelArchiver{m}, now: func() time.Time { return m.now },
 		member: func(ctx context.Context, _ state.JobSpec, do func(fences, etcd.Status) error) error {
@@ -127,12 +126,12 @@ func (m *model) restart(o *modelOperator) {
 
 // between lets other parties act.
 func (m *model) between() {
-	if m.depth > 3 || m.calm {
+	if m.depth > 2 || m.calm {
 		return
 	}
 	m.depth++
 	defer func() { m.depth-- }()
-	for m.chance(40) {
+	for m.chance(25) {
 		m.event()
 	}
 }
@@ -333,7 +332,7 @@ func (m *model) settles() {
 
 // etcdStatus is what a member answers.
 func (m *model) etcdStatus() etcd.Status {
-	s := etcd.Status{ClusterID: modelCluster, Version: "3.6.16", Revision: m.revision}
+	s := etcd.Status{ClusterID: m.cluster, Version: "3.6.16", Revision: m.revision}
 	for _, id := range slices.Sorted(maps.Keys(m.alarms)) {
 		s.Errors = append(s.Errors, fmt.Sprintf("memberID:%d alarm:CORRUPT ", uint64(id)))
 	}
@@ -451,7 +450,7 @@ func (m *model) run() string {
 }
 
 func modelSeed(t *testing.T) (seed uint64, runs int) {
-	seed, runs = uint64(time.Now().UnixNano()), 500
+	seed, runs = uint64(time.Now().UnixNano()), 300
 	if testing.Short() {
 		runs = 100
 	}

@@ -20,6 +20,9 @@ func backupIsBeingDeleted(s state.State) Step {
 	if !s.Deleting {
 		return nil
 	}
+	if state.HandingOver(s) && s.Held && s.Archived() && timeLeft(s, PurgeLimit) > 0 {
+		return Wait{Reason: v1beta2.ReasonPending, Message: "The operator calls the switchover off, so that the cluster takes writes again.", Requeue: time.Second, Patient: true}
+	}
 	if FinalIsDue(s) {
 		return takeFinal(s)
 	}
@@ -77,9 +80,10 @@ func purge(s state.State) Step {
 	return Purge{Number: nextNumber(s)}
 }
 
-// finalizerDiffersFromPolicy sets the finalizer before anything is written that it protects.
+// finalizerDiffersFromPolicy sets the finalizer before anything is written that it protects, and before a switchover stops the writes of the cluster.
 func finalizerDiffersFromPolicy(s state.State) Step {
-	switch wanted := s.Spec.DeletionPolicy == v1beta2.DeletionDelete || s.Series() && s.Spec.FinalSnapshot; {
+	handsOver := state.HandingOver(s) || state.HandsOver(s) && s.Status.Switchover == nil
+	switch wanted := s.Spec.DeletionPolicy == v1beta2.DeletionDelete || s.Series() && s.Spec.FinalSnapshot || handsOver; {
 	case wanted && !s.Held:
 		return Hold{}
 	case !wanted && s.Held:

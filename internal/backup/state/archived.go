@@ -13,7 +13,7 @@ func (s State) Archived() bool { return archivesCluster(s) && !s.Recovering() }
 // archivesCluster returns whether an archiver is to run, whether or not the cluster is being recovered from a lost quorum.
 func archivesCluster(s State) bool {
 	switch {
-	case s.Spec.Continuous == nil || !s.Series() || s.Problem != nil || s.Refused != nil || s.Deleting || s.Spec.BackupPolicy.Suspend:
+	case s.Spec.Continuous == nil || !s.Series() || s.Problem != nil || s.Refused != nil || s.Deleting && !HandingOver(s) || s.Spec.BackupPolicy.Suspend:
 		return false
 	case s.Spec.DeletionPolicy == v1beta2.DeletionDelete && !s.Held:
 		return false // nothing is written that the finalizer would protect
@@ -21,6 +21,16 @@ func archivesCluster(s State) bool {
 		return s.Cluster != nil && len(s.Cluster.ClientURLs) > 0 && !s.Cluster.Hibernated
 	}
 	return true
+}
+
+// HandsOver reports whether the cluster is to hand its clients over. The deletion of the EtcdBackup calls that off.
+func HandsOver(s State) bool {
+	return s.Spec.Continuous != nil && s.Spec.Continuous.Switchover && !s.Deleting
+}
+
+// HandingOver reports whether a switchover is in progress: the cluster may refuse writes, and only the archiver can end that.
+func HandingOver(s State) bool {
+	return s.Status.Switchover != nil && s.Status.Switchover.Phase != v1beta2.SwitchoverPromoted
 }
 
 // Recovering reports whether the archiver rests only because its cluster is recovered from a lost quorum.

@@ -14,7 +14,7 @@ import (
 
 // nextSwitchover returns how far the switchover is. Its ID is in the status before the archiver does anything, so that a process that is killed continues.
 func nextSwitchover(s state.State) *v1beta2.SwitchoverStatus {
-	now, asked := s.Status.Switchover.DeepCopy(), s.Spec.Continuous != nil && s.Spec.Continuous.Switchover
+	now, asked := s.Status.Switchover.DeepCopy(), state.HandsOver(s)
 	var view *state.Switchover
 	if s.Archive != nil && now != nil && s.Archive.Switchover != nil && s.Archive.Switchover.ID == now.ID {
 		view = s.Archive.Switchover
@@ -22,7 +22,7 @@ func nextSwitchover(s state.State) *v1beta2.SwitchoverStatus {
 	switch {
 	case now == nil && !asked:
 		return nil
-	case now == nil && (!s.Archived() || s.Archive == nil || !s.Archive.Begun):
+	case now == nil && (!s.Held || !s.Archived() || s.Archive == nil || !s.Archive.Begun):
 		return nil // see the condition Archiving
 	case now == nil, asked && view != nil && view.Off:
 		return &v1beta2.SwitchoverStatus{ID: string(switchover.NewID(s.Now, string(s.UID), state.JobSpecOf(s).ArchiveName())), Phase: v1beta2.SwitchoverFencing, Message: "The operator stops the writes of the cluster."}
@@ -38,22 +38,32 @@ func nextSwitchover(s state.State) *v1beta2.SwitchoverStatus {
 		now.Phase = v1beta2.SwitchoverCallingOff
 	}
 	if now.Phase != v1beta2.SwitchoverPromoted && !s.Archived() {
-		now.Message = "The switchover waits until the archive continues. See the condition Archiving. Until then, the cluster takes no writes if it was fenced."
+		now.Message = switchoverStopped(s)
 	}
 	return now
 }
 
-// restored reports whether the cluster has another history than at its switchover, so that it may take writes.
-func restored(a *state.Archive, timeline int64) bool {
-	return a != nil && len(a.Ranges) > 0 && int64(a.Ranges[len(a.Ranges)-1].Timeline) > timeline
+// switchoverStopped says how a switchover continues that has no archiver.
+func switchoverStopped(s state.State) string {
+	what := "See the condition Archiving."
+	switch {
+	case s.Spec.Continuous == nil:
+		what = "Write continuous back into the spec, with switchover: false."
+	case s.Spec.BackupPolicy != nil && s.Spec.BackupPolicy.Suspend:
+		what = "Set backupPolicy.suspend to false."
+	}
+	return "The switchover waits until the archive continues. Until then, the cluster takes no writes if they were stopped. " + what
 }
 
 func switchoverMessage(v state.Switchover) string {
 	switch {
+	case v.Waits != "" && v.Phase == v1beta2.SwitchoverPromoted:
+		return state.Clip(planning.Sentence(fmt.Sprintf("EtcdRestore %s was promoted with revision %d. The operator cannot check that this cluster refuses writes: ", v.Promoted, v.Revision), v.Waits))
 	case v.Waits != "":
 		return state.Clip(planning.Sentence("The switchover waits, and the operator tries again: ", v.Waits))
 	case v.Phase == v1beta2.SwitchoverPromoted:
-		return fmt.Sprintf("EtcdRestore %s was promoted with revision %d. This cluster must not take writes any more, so its fence is kept.", v.Promoted, v.Revision)
+		return fmt.Sprintf("EtcdRestore %s was promoted with revision %d. This cluster must not take writes any more, so the operator refuses them. "+
+			"To use this cluster again, delete that one and this EtcdBackup, and run etcdctl alarm disarm.", v.Promoted, v.Revision)
 	case v.Phase == v1beta2.SwitchoverReady:
 		return fmt.Sprintf("The cluster refuses writes after revision %d, and the archive has all of them. Set follow.promote of the EtcdRestore of the standby to Planned.", v.Revision)
 	case v.Phase == v1beta2.SwitchoverCallingOff:
@@ -69,6 +79,8 @@ func SwitchoverEvents(before, after v1beta2.EtcdBackupStatus) []planning.Event {
 	was, is := before.Switchover, after.Switchover
 	switch {
 	case was == nil && is == nil, was != nil && is != nil && was.Phase == is.Phase:
+		return nil
+	case is == nil && was.Phase == v1beta2.SwitchoverPromoted:
 		return nil
 	case is == nil:
 		return []planning.Event{plan.NewEvent(corev1.EventTypeNormal, "SwitchoverCalledOff", plan.ActionArchive, "The switchover was called off, and the cluster takes writes again.")}

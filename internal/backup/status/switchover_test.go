@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/backup/plan"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
@@ -41,13 +40,13 @@ func TestTheStatusOfASwitchover(t *testing.T) {
 		"a standby was promoted":                    {asked: true, status: on(v1beta2.SwitchoverReady), view: &state.Switchover{ID: id, Phase: v1beta2.SwitchoverPromoted}, want: want{v1beta2.SwitchoverPromoted, true}},
 		"it is called off after that":               {status: on(v1beta2.SwitchoverPromoted), want: want{v1beta2.SwitchoverPromoted, true}},
 		"continuous was removed after that":         {status: on(v1beta2.SwitchoverPromoted), change: func(s *state.State) { s.Spec.Continuous, s.Archive = nil, nil }, want: want{v1beta2.SwitchoverPromoted, true}},
-		"the source was restored after that":        {status: on(v1beta2.SwitchoverPromoted), change: func(s *state.State) { s.Archive.Ranges = []archive.Range{{Timeline: 2}} }, want: want{}},
+		"the source was restored after that":        {status: on(v1beta2.SwitchoverPromoted), view: &state.Switchover{ID: id, Phase: v1beta2.SwitchoverPromoted, Promoted: "ns/standby", Off: true}, want: want{}},
 		"the series is suspended, and it is fenced": {asked: true, status: on(v1beta2.SwitchoverReady), change: func(s *state.State) { s.Spec.BackupPolicy.Suspend = true }, want: want{v1beta2.SwitchoverReady, true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := statetest.ArchivingState(t)
 			s.Now, s.Archive = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC), &state.Archive{Begun: true, Switchover: test.view}
-			s.Spec.Continuous.Switchover, s.Status.Switchover = test.asked, test.status
+			s.Held, s.Spec.Continuous.Switchover, s.Status.Switchover = true, test.asked, test.status
 			if test.change != nil {
 				test.change(&s)
 			}

@@ -60,7 +60,8 @@ func saysReadOnly(s state.State) string {
 	said := fmt.Sprintf("etcd acknowledges no write after revision %d. Reads and watches are served, and leases do not expire.", ReadOnlySince(s, 0))
 	switch {
 	case state.SwitchesOver(s):
-		return said + " An EtcdBackup hands the clients over to a standby. Set its spec.continuous.switchover to false to call that off."
+		return said + " An EtcdBackup hands the clients over to a standby, or has done so. Its status.switchover says which, and what you can do. " +
+			"If its EtcdBackup does not exist any more, and no standby was promoted, run etcdctl alarm disarm."
 	case s.Spec.ReadOnly:
 		return said + " To accept writes again, set spec.readOnly to false."
 	case s.Spec.Paused:

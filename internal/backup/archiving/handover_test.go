@@ -1,0 +1,129 @@
+package archiving
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive/switchover"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+)
+
+// handedOver is a model in which a standby became the cluster.
+func handedOver(t *testing.T) (*model, *modelOperator) {
+	t.Helper()
+	m := newModel(t, 1, planted{})
+	m.calm, m.asked = true, true
+	for range 3 {
+		m.operate(m.leader)
+		m.stored = m.revision
+		m.standbys[0].planned = true
+		m.stand(m.standbys[0])
+	}
+	if m.served == "" || len(m.alarms) != 1 || m.wrong != "" {
+		t.Fatalf("served %q, fences %v, %s\n%s", m.served, m.alarms, m.wrong, strings.Join(m.log, "\n"))
+	}
+	return m, m.operators[m.leader]
+}
+
+// A recovery from a lost quorum continued with a member that had not applied the fence, or a person has disarmed it. Then the source took writes beside the new cluster.
+func TestTheFenceIsSetAgainAfterAPromotion(t *testing.T) {
+	m, _ := handedOver(t)
+	clear(m.alarms)
+	m.operate(m.leader)
+	if len(m.alarms) == 0 {
+		t.Error("the source takes writes beside the standby that became the cluster")
+	}
+}
+
+// The folder of the archive was moved away. The status still has that a standby was promoted.
+func TestAPromotionIsFinalAlsoIfTheStoreLosesIt(t *testing.T) {
+	m, o := handedOver(t)
+	for _, key := range m.store.Keys() {
+		if strings.Contains(key, "/switchovers/") {
+			if err := m.store.Delete(t.Context(), key); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	m.restart(o)
+	for _, asked := range []bool{true, false} {
+		spec := Spec{job: m.job, switchover: m.status, handsOver: asked, promoted: &switchover.Decision{ID: m.status, Promoted: "ns/standby-0", Holder: "ns/standby-0", Revision: 5}}
+		v, err := o.process.step(t.Context(), spec)
+		if err != nil || v.Phase != v1beta2.SwitchoverPromoted || v.Revision != 5 || len(m.alarms) != 1 {
+			t.Errorf("asked %t: %+v, %v, and the fences are %v", asked, v, err, m.alarms)
+		}
+	}
+	m.standbys[1].planned = true
+	if m.stand(m.standbys[1]); m.wrong != "" {
+		t.Error(m.wrong)
+	}
+}
+
+// The EtcdBackup was deleted with its snapshots, and created again. What says that the source was handed over must outlive that.
+func TestAPromotionOutlivesItsEtcdBackup(t *testing.T) {
+	m, o := handedOver(t)
+	if err := switchover.Purge(t.Context(), m.store, m.job.ArchiveRoot(), "uid"); err != nil {
+		t.Fatal(err)
+	}
+	m.status, m.asked = "", false
+	m.restart(o)
+	m.operate(m.leader)
+	if len(m.alarms) == 0 {
+		t.Error("the next EtcdBackup lets the source take writes")
+	}
+}
+
+// Two EtcdBackups of one cluster have two archives, so a standby of each could be promoted.
+func TestTwoEtcdBackupsDoNotHandOverOneCluster(t *testing.T) {
+	m := newModel(t, 1, planted{})
+	m.calm, m.asked = true, true
+	m.alarms[etcd.SwitchoverID(modelCluster, "S3 bucket/other", "one")] = true
+	for range 3 {
+		m.operate(m.leader)
+	}
+	v, err := m.operators[m.leader].process.step(t.Context(), m.operators[m.leader].spec)
+	if err == nil || !strings.Contains(err.Error(), "another EtcdBackup") || v.Phase == v1beta2.SwitchoverReady {
+		t.Errorf("the switchover is %+v, %v", v, err)
+	}
+	m.asked = false
+	for range 3 {
+		m.operate(m.leader)
+	}
+	if len(m.alarms) != 1 {
+		t.Errorf("after one was called off, the fences are %v", m.alarms)
+	}
+}
+
+// The spec names another archive since. Its standby, and one of the earlier archive, would both be promoted.
+func TestASwitchoverEndsInTheArchiveInWhichItBegan(t *testing.T) {
+	m := newModel(t, 1, planted{})
+	m.calm, m.asked = true, true
+	m.operate(m.leader)
+	o := m.operators[m.leader]
+	spec := o.spec
+	spec.job.Target.Bucket = "other"
+	before := len(m.store.Keys())
+	for _, asked := range []bool{true, false} {
+		spec.handsOver = asked
+		v, err := o.process.step(t.Context(), spec)
+		if err == nil || v.Off || len(m.alarms) != 1 || len(m.store.Keys()) != before {
+			t.Errorf("asked %t: the switchover is %+v, %v, and the fences are %v", asked, v, err, m.alarms)
+		}
+	}
+}
+
+// The name of a source that was handed over is used again, for example by a standby of the new cluster that was promoted since. It must take writes.
+func TestAnotherClusterOfTheSameNameIsNotFenced(t *testing.T) {
+	m, o := handedOver(t)
+	clear(m.alarms)
+	m.cluster = 0xdef
+	for _, asked := range []bool{true, false} {
+		spec := o.spec
+		spec.handsOver = asked
+		v, err := o.process.step(t.Context(), spec)
+		if err != nil || len(m.alarms) > 0 || v.Off == asked {
+			t.Errorf("asked %t: %+v, %v, and the fences are %v", asked, v, err, m.alarms)
+		}
+	}
+}
