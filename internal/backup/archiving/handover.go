@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -232,6 +233,8 @@ func (h *handover) keep(ctx context.Context, spec Spec, v state.Switchover, e *s
 			return nil
 		case e != nil && e.ClusterID != s.ClusterID.String():
 			v.Off = !spec.handsOver
+			return nil
+		case slices.ContainsFunc(s.Alarms(), func(a etcd.Alarm) bool { return a.IsSwitchoverOf(s.ClusterID, spec.job.ArchiveName()) }):
 			return nil
 		}
 		_, err := fenceWrites(ctx, c, s, spec)
