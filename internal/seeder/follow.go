@@ -15,6 +15,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/standby"
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
@@ -178,7 +179,7 @@ func (s *Seeder) run(ctx context.Context, r seed.Request, o standby.Options, f *
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go s.awaitEnd(ctx, r.Source.Secret, cancel)
-	go s.awaitSource(ctx, r, o, cancel)
+	go panics.Caught(func() { s.awaitSource(ctx, r, o, cancel) }, cancel)()
 	return f.Run(ctx)
 }
 
