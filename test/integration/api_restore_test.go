@@ -17,7 +17,7 @@ const (
 	wantNoPoint        = "spec: signing cannot be used with select.revision and select.time, because the continuous archive is not signed: remove signing, or write select.before for a snapshot"
 	wantWholeStandby   = "spec: follow keeps a whole cluster up to date from an archive, which is not signed: remove prefixes, signing and dryRun"
 	wantEndlessStandby = "spec: follow begins with the newest snapshot and never ends at a point: remove etcdBackup.snapshot, select.revision, select.time, select.before and select.includeNoQuorum"
-	wantSameSource     = "spec: a restore runs once, so its spec cannot change, but for follow.promote, which can be set once: delete this EtcdRestore, or create one with another name"
+	wantSameSource     = "spec: a restore runs once, so its spec cannot change, but for follow.promote, which can be set once, and changed from Planned to Now: delete this EtcdRestore, or create one with another name"
 )
 
 func TestInvalidEtcdRestoreIsRefused(t *testing.T) {

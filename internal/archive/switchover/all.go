@@ -11,6 +11,9 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
+// most is how many switchovers an archive may have. Each is asked for by a person.
+const most = 10_000
+
 // named returns the IDs of all switchovers that have an object with one of these names, newest first.
 func named(ctx context.Context, store objstore.Store, root string, names ...string) (ids []ID, err error) {
 	for object, err := range store.List(objstore.Unheld(ctx), root+folder) {
@@ -20,6 +23,9 @@ func named(ctx context.Context, store objstore.Store, root string, names ...stri
 		id, name, _ := strings.Cut(strings.TrimPrefix(object.Key, root+folder), ".")
 		if valid.MatchString(id) && slices.Contains(names, "."+name) {
 			ids = append(ids, ID(id))
+		}
+		if len(ids) > most {
+			return nil, fmt.Errorf("%w: %s has more than %d switchovers", archive.ErrCorrupt, root+folder, most)
 		}
 	}
 	slices.Reverse(ids)
@@ -127,29 +133,31 @@ func (e *UndecidedError) Unwrap() error { return e.Err }
 // Purge deletes the switchovers of one writer. It deletes all ends before the first decision, so that no standby claims an end that was called off. Those by which a
 // standby became the cluster are kept: without them, the next EtcdBackup would let the source take writes.
 func Purge(ctx context.Context, store objstore.Store, root, writer string) error {
-	var ends, others []string
+	isEnd := func(name string) bool { return strings.HasSuffix(name, endName) }
+	for _, which := range []func(string) bool{isEnd, func(name string) bool { return !isEnd(name) }} {
+		if err := purge(ctx, store, root, writer, which); err != nil {
+			return fmt.Errorf("delete the switchovers: %w", err)
+		}
+	}
+	return nil
+}
+
+func purge(ctx context.Context, store objstore.Store, root, writer string, which func(name string) bool) error {
 	for object, err := range store.List(objstore.Unheld(ctx), root+folder) {
 		if err != nil {
-			return fmt.Errorf("list the switchovers: %w", err)
+			return err
 		}
 		name := strings.TrimPrefix(object.Key, root+folder)
 		id, _, _ := strings.Cut(name, ".")
-		if d, decided, err := ReadDecision(ctx, store, root, ID(id)); err != nil {
-			return err
-		} else if decided && !d.Off() {
+		if !valid.MatchString(id) || !strings.Contains(id, suffix(writer)+"-") || !which(name) {
 			continue
 		}
-		switch {
-		case !strings.Contains(name, suffix(writer)+"-"):
-		case strings.HasSuffix(name, endName):
-			ends = append(ends, object.Key)
-		default:
-			others = append(others, object.Key)
+		d, decided, err := ReadDecision(ctx, store, root, ID(id))
+		if err == nil && (!decided || d.Off()) {
+			err = store.Delete(ctx, object.Key)
 		}
-	}
-	for _, key := range append(ends, others...) {
-		if err := store.Delete(ctx, key); err != nil {
-			return fmt.Errorf("delete the switchovers: %w", err)
+		if err != nil {
+			return err
 		}
 	}
 	return nil

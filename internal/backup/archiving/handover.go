@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -45,22 +46,23 @@ const (
 	handoverLimit = 15 * time.Second
 	// promotedInterval is how often the fence of a cluster is looked at after the promotion of a standby.
 	promotedInterval = 10 * time.Second
-	// sweepInterval is how often a cluster without a switchover is looked at.
-	sweepInterval = time.Minute
+	// sweepLooks is after how many looks at the spec a cluster without a switchover is swept: about once a minute.
+	sweepLooks = 120
 )
 
 func (h *handover) run(ctx context.Context) {
-	wait, idle := handoverInterval/2, time.Time{}
+	wait, looks := handoverInterval/2, 0
 	for pause(ctx, wait) {
 		spec := h.current()
 		if spec.switchover == "" {
 			wait = handoverInterval / 2
-			if h.fenced(0); time.Since(idle) >= sweepInterval && h.sweep(ctx, spec) == nil {
-				idle = time.Now()
+			if h.fenced(0); looks%sweepLooks == 0 && h.sweep(ctx, spec) != nil {
+				continue
 			}
+			looks++
 			continue
 		}
-		idle = time.Time{}
+		looks = 0
 		if v := h.look().Switchover; v != nil && v.ID == string(spec.switchover) && v.Off {
 			continue // until the status says so
 		}
@@ -232,6 +234,8 @@ func (h *handover) keep(ctx context.Context, spec Spec, v state.Switchover, e *s
 			return nil
 		case e != nil && e.ClusterID != s.ClusterID.String():
 			v.Off = !spec.handsOver
+			return nil
+		case slices.ContainsFunc(s.Alarms(), func(a etcd.Alarm) bool { return a.IsSwitchoverOf(s.ClusterID, spec.job.ArchiveName()) }):
 			return nil
 		}
 		_, err := fenceWrites(ctx, c, s, spec)

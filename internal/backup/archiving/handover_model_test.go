@@ -420,7 +420,7 @@ func (s modelStore) List(ctx context.Context, prefix string) iter.Seq2[objstore.
 		var all []objstore.Object
 		err := s.m.request("list "+prefix, func() {
 			for object, err := range s.Memory.List(ctx, prefix) {
-				if err == nil && !(s.m.bug.othersForgotten && strings.HasSuffix(object.Key, ".begin")) {
+				if hidden := s.m.bug.othersForgotten && strings.HasSuffix(object.Key, ".begin"); err == nil && !hidden {
 					all = append(all, object)
 				}
 			}

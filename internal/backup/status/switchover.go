@@ -20,19 +20,12 @@ func nextSwitchover(s state.State) *v1beta2.SwitchoverStatus {
 		view = s.Archive.Switchover
 	}
 	switch {
-	case now == nil && !asked:
+	case now == nil && (!asked || !begins(s)), view != nil && view.Off && !asked:
 		return nil
-	case now == nil && (!s.Held || !s.Archived() || s.Archive == nil || !s.Archive.Begun):
-		return nil // see the condition Archiving
-	case now == nil, asked && view != nil && view.Off:
+	case now == nil, view != nil && view.Off:
 		return &v1beta2.SwitchoverStatus{ID: string(switchover.NewID(s.Now, string(s.UID), state.JobSpecOf(s).ArchiveName())), Phase: v1beta2.SwitchoverFencing, Message: "The operator stops the writes of the cluster."}
-	case view != nil && view.Off:
-		return nil
-	case view != nil && view.Phase == "": // the archiver cannot read how far it is
-		now.Message = switchoverMessage(*view)
 	case view != nil:
-		now = &v1beta2.SwitchoverStatus{ID: now.ID, Phase: view.Phase, Timeline: view.Timeline, Revision: view.Revision, Promoted: view.Promoted}
-		now.Message = switchoverMessage(*view)
+		now = viewed(*now, *view)
 	}
 	if !asked && now.Phase != v1beta2.SwitchoverPromoted {
 		now.Phase = v1beta2.SwitchoverCallingOff
@@ -41,6 +34,21 @@ func nextSwitchover(s state.State) *v1beta2.SwitchoverStatus {
 		now.Message = switchoverStopped(s)
 	}
 	return now
+}
+
+// begins reports whether a switchover can begin. Otherwise the condition Archiving says why, or the finalizer is about to be set.
+func begins(s state.State) bool {
+	return s.Held && s.Archived() && s.Archive != nil && s.Archive.Begun
+}
+
+// viewed returns what the archiver reports. If it cannot read how far the switchover is, the status is kept.
+func viewed(now v1beta2.SwitchoverStatus, view state.Switchover) *v1beta2.SwitchoverStatus {
+	if view.Phase != "" {
+		now = v1beta2.SwitchoverStatus{ID: now.ID, Phase: view.Phase, Timeline: view.Timeline, Revision: view.Revision, Promoted: view.Promoted}
+	}
+	view.Phase, view.Revision, view.Promoted = now.Phase, now.Revision, now.Promoted
+	now.Message = switchoverMessage(view)
+	return &now
 }
 
 // switchoverStopped says how a switchover continues that has no archiver.
