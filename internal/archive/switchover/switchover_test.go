@@ -1,7 +1,9 @@
 package switchover
 
 import (
+	"context"
 	"errors"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
 )
@@ -129,5 +132,25 @@ func TestDamagedObjectsAreRefused(t *testing.T) {
 func TestTheNamesOfASwitchoverAreShorterThanThoseOfProofs(t *testing.T) {
 	if longest := (archive.ProofName{}).Key(root); len(id.decisionKey(root)) > len(longest) {
 		t.Errorf("%s is longer than %s", id.decisionKey(root), longest)
+	}
+}
+
+// endless lists more switchovers than a person asks for.
+type endless struct{ objstore.Store }
+
+func (endless) List(context.Context, string) iter.Seq2[objstore.Object, error] {
+	return func(yield func(objstore.Object, error) bool) {
+		for i := 0; ; i++ {
+			if !yield(objstore.Object{Key: NewID(time.Unix(int64(i), 0), "uid", "archive").endKey(root)}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Who may write to the bucket decides how many there are. Their names would fill the memory of an operator that serves all namespaces.
+func TestTooManySwitchoversAreRefused(t *testing.T) {
+	if _, _, _, err := Settle(t.Context(), endless{}, root, "", "", time.Now()); !errors.Is(err, archive.ErrCorrupt) {
+		t.Errorf("got %v", err)
 	}
 }

@@ -46,8 +46,9 @@ const (
 	handoverLimit = 15 * time.Second
 	// promotedInterval is how often the fence of a cluster is looked at after the promotion of a standby.
 	promotedInterval = 10 * time.Second
-	// sweepLooks is after how many looks at the spec a cluster without a switchover is swept: about once a minute.
-	sweepLooks = 120
+	// A cluster without a switchover is swept when the archiver starts, after sweepSoon looks at the spec, which are a minute, and after each sweepLooks, which are half an hour.
+	// What an earlier process has requested arrives within that minute.
+	sweepSoon, sweepLooks = 120, 3600
 )
 
 func (h *handover) run(ctx context.Context) {
@@ -56,7 +57,7 @@ func (h *handover) run(ctx context.Context) {
 		spec := h.current()
 		if spec.switchover == "" {
 			wait = handoverInterval / 2
-			if h.fenced(0); looks%sweepLooks == 0 && h.sweep(ctx, spec) != nil {
+			if h.fenced(0); sweepIsDue(looks) && h.sweep(ctx, spec) != nil {
 				continue
 			}
 			looks++
@@ -81,6 +82,8 @@ func (h *handover) run(ctx context.Context) {
 		h.say(v)
 	}
 }
+
+func sweepIsDue(looks int) bool { return looks == sweepSoon || looks%sweepLooks == 0 }
 
 // say updates the view, and notifies the controller of a change.
 func (h *handover) say(v state.Switchover) {

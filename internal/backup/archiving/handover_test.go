@@ -1,6 +1,7 @@
 package archiving
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -125,5 +126,18 @@ func TestAnotherClusterOfTheSameNameIsNotFenced(t *testing.T) {
 		if err != nil || len(m.alarms) > 0 || v.Off == asked {
 			t.Errorf("asked %t: %+v, %v, and the fences are %v", asked, v, err, m.alarms)
 		}
+	}
+}
+
+// Each sweep connects to the members. With 1,000 archives, one of them a minute costs a tenth of a processor.
+func TestAClusterIsSweptWhenALateRequestHasArrivedAndSeldomAfterThat(t *testing.T) {
+	sweeps := []int{}
+	for looks := range 2 * sweepLooks {
+		if sweepIsDue(looks) {
+			sweeps = append(sweeps, looks)
+		}
+	}
+	if want := []int{0, sweepSoon, sweepLooks}; !slices.Equal(sweeps, want) {
+		t.Errorf("within an hour it is swept after %v looks, want %v", sweeps, want)
 	}
 }
