@@ -17,6 +17,7 @@ import (
 var located = map[string]string{
 	"Snapshot": "Recorded", "Snapshots": "RecordSuccess replaces them; a restore compares whole paths", "SnapshotStore": "it is compared itself",
 	"LastDrill": "Here", "LastArchiveProof": "Here", "Recoverable": "MovedArchive; restore/state.Archived",
+	"Switchover":   "its ID names the archive, see switchover.ID.In",
 	"Copies":       "Recorded, and its ObservedGeneration",
 	"EtcdRevision": "it is only shown", "EtcdVersion": "it is only shown", "SnapshotSize": "it is only shown", "LastSuccessDate": "Recorded comes first",
 	"Conditions": "each has the generation of its spec",
