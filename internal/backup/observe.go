@@ -51,7 +51,7 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (*v
 	if s.Deleting && s.Spec.FinalSnapshot {
 		s.Request = plan.FinalRequest(s.DeletedAt)
 	}
-	if s.Deleting && !plan.FinalIsDue(s) || s.Problem != nil || s.Attempt != nil && s.Spec.Continuous == nil || s.Ended() != "" && !s.Drillable() {
+	if s.Deleting && !plan.FinalIsDue(s) && !state.HandingOver(s) || s.Problem != nil || s.Attempt != nil && s.Spec.Continuous == nil || s.Ended() != "" && !s.Drillable() {
 		return backup, s, nil // no rule depends on anything else then
 	}
 	var err error

@@ -201,14 +201,14 @@ func alarmOf(message []byte) string {
 		}
 		message = message[n+m:]
 	}
-	if name == etcdserverpb.AlarmType_CORRUPT.String() && member>>32 == fenceMark {
+	if name == etcdserverpb.AlarmType_CORRUPT.String() && (member>>32 == fenceMark || member>>40 == switchoverMark) {
 		return ""
 	}
 	return name
 }
 
-// fenceMark is in the upper half of the member ID of a fence: "FENC", as in internal/etcd.
-const fenceMark = 0x46454e43
+// fenceMark is in the upper half of the member ID of a fence, "FENC", and switchoverMark is in the upper bits of that of a switchover, "SWO", as in internal/etcd.
+const fenceMark, switchoverMark = 0x46454e43, 0x53574f
 
 // Info is the content of a snapshot.
 type Info struct {

@@ -199,11 +199,7 @@ func writePromoted(volume string, p seed.Promoted) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(volume, promotedName)
-	if err := os.WriteFile(path+".part", content, 0o600); err != nil {
-		return err
-	}
-	return replace(path+".part", path)
+	return writeSynced(filepath.Join(volume, promotedName), content)
 }
 
 // Promoted returns what a standby had at its promotion, as one line of JSON. It is empty if the volume has no promoted standby.

@@ -64,6 +64,11 @@ func (s *following) claim(ctx context.Context, f *standby.Follower) error {
 	if err != nil || !stopped || !s.reachesEnd(ctx, f, e) {
 		return errNotClaimed
 	}
+	if err := s.room(); err != nil { // after the decision, nobody else can serve
+		s.progress.waits(err.Error())
+		pause(ctx, sourcePoll)
+		return errNotClaimed
+	}
 	limited, cancel := context.WithTimeout(ctx, sourceLimit)
 	defer cancel()
 	d, ok, err := switchover.Claim(limited, s.options.Store, s.options.Root, claimant(s.request, f.Status()), time.Now().UTC())
@@ -82,17 +87,33 @@ func (s *following) claim(ctx context.Context, f *standby.Follower) error {
 	return recordClaim(filepath.Dir(s.request.DataDir), d)
 }
 
+// room returns why the promotion would not fit on the volume: it makes another copy of the database.
+func (s *following) room() error {
+	info, err := os.Stat(filepath.Join(s.options.Dir, standby.DatabaseName))
+	if err != nil {
+		return err
+	}
+	free, err := source.Free(filepath.Dir(s.request.DataDir))
+	if need := info.Size() + walSize; err == nil && free < need {
+		err = fmt.Errorf("the volume has %d MiB free, but the promotion needs %d MiB: use larger volumes for the members", free>>20, need>>20)
+	}
+	return err
+}
+
 // reachesEnd applies what the archive still has, until the standby has all up to an end. It returns false if that takes longer than sourceLimit, or if it is impossible.
 func (s *following) reachesEnd(ctx context.Context, f *standby.Follower, e switchover.End) bool {
 	ctx, cancel := context.WithTimeout(ctx, sourceLimit)
 	defer cancel()
-	for ctx.Err() == nil {
+	for looked := false; ctx.Err() == nil; {
 		done, err := f.Step(ctx)
 		has := f.Status()
 		switch {
 		case has.Timeline != e.Timeline, has.Revision > e.Revision:
 			return false
-		case has.Revision == e.Revision:
+		case has.Revision == e.Revision && !looked: // the archive may have been deleted, or begun again
+			f.LookAgain()
+			looked = true
+		case has.Revision == e.Revision && err == nil && done == standby.Idle:
 			return true
 		case err != nil || done == standby.Idle:
 			pause(ctx, promotePoll)
@@ -108,10 +129,7 @@ func recordClaim(volume string, d switchover.Decision) error {
 		return err
 	}
 	path := filepath.Join(volume, claimedName)
-	if err = os.WriteFile(path+".part", content, 0o600); err == nil {
-		err = replace(path+".part", path)
-	}
-	if err != nil {
+	if err = writeSynced(path, content); err != nil {
 		return fmt.Errorf("record the promotion: %w: %w", source.ErrDisk, err)
 	}
 	return nil

@@ -27,6 +27,19 @@ func enoughSpace(dir string, size int64) error {
 	return nil
 }
 
+// writeSynced writes a file that survives a loss of power, completely or not at all.
+func writeSynced(path string, content []byte) error {
+	part, err := os.OpenFile(path+".part", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = part.Write(content)
+	if err = errors.Join(err, part.Sync(), part.Close()); err != nil {
+		return err
+	}
+	return replace(path+".part", path)
+}
+
 // mounted reads the data of a mounted Secret. It returns nil if the request names no Secret.
 func mounted(dir, secret string) (map[string][]byte, error) {
 	if secret == "" {

@@ -118,14 +118,14 @@ func (f *Follower) swap() error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	if err := os.Rename(f.path(importedName), f.path(databaseName)); err != nil {
+	if err := os.Rename(f.path(importedName), f.path(DatabaseName)); err != nil {
 		return err
 	}
 	if err := syncDir(f.o.Dir); err != nil {
 		return err
 	}
 	f.o.durable()
-	db, err := openDatabase(f.path(databaseName), f.o)
+	db, err := openDatabase(f.path(DatabaseName), f.o)
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func Finish(ctx context.Context, o Options, path string) (result Delivered, err 
 		}
 		return result, f.deliver(path)
 	}
-	db, err := openDatabase(f.path(databaseName), f.o)
+	db, err := openDatabase(f.path(DatabaseName), f.o)
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
 			err = ErrNoBase
@@ -109,7 +109,7 @@ func syncFile(path string) error {
 
 // deliver removes the buckets of the follower, appends the SHA-256 of the database as etcd does, and moves it to path. It does nothing if it is there.
 func (f *Follower) deliver(path string) error {
-	from := f.path(databaseName)
+	from := f.path(DatabaseName)
 	info, err := os.Stat(from)
 	if errors.Is(err, os.ErrNotExist) {
 		_, err := os.Stat(path)

@@ -19,7 +19,7 @@ import (
 
 // The files of a follower, beside the links.
 const (
-	databaseName  = "db"
+	DatabaseName  = "db"        // the database of the follower
 	importedName  = "imported"  // a database that is not complete
 	baseName      = "base"      // the snapshot that it is made of
 	deliveredName = "delivered" // what Finish has returned
@@ -67,7 +67,7 @@ func Open(o Options) (*Follower, error) {
 	if _, err := os.Stat(f.path(deliveredName)); err == nil {
 		return nil, ErrFinished
 	}
-	db, err := openDatabase(f.path(databaseName), f.o)
+	db, err := openDatabase(f.path(DatabaseName), f.o)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return f, nil

@@ -130,34 +130,23 @@ type UndecidedError struct{ Err error }
 func (e *UndecidedError) Error() string { return e.Err.Error() }
 func (e *UndecidedError) Unwrap() error { return e.Err }
 
-// Purge deletes the switchovers of one writer. It deletes all ends before the first decision, so that no standby claims an end that was called off. Those by which a
-// standby became the cluster are kept: without them, the next EtcdBackup would let the source take writes.
-func Purge(ctx context.Context, store objstore.Store, root, writer string) error {
-	isEnd := func(name string) bool { return strings.HasSuffix(name, endName) }
-	for _, which := range []func(string) bool{isEnd, func(name string) bool { return !isEnd(name) }} {
-		if err := purge(ctx, store, root, writer, which); err != nil {
-			return fmt.Errorf("delete the switchovers: %w", err)
-		}
-	}
-	return nil
-}
-
-func purge(ctx context.Context, store objstore.Store, root, writer string, which func(name string) bool) error {
+// Purge deletes the switchovers of one writer that were called off, and calls those off that have no decision. It keeps each decision: without it, an end that arrives
+// late could be claimed, and the next EtcdBackup would let a source take writes that was handed over.
+func Purge(ctx context.Context, store objstore.Store, root, writer string, now time.Time) error {
 	for object, err := range store.List(objstore.Unheld(ctx), root+folder) {
 		if err != nil {
-			return err
+			return fmt.Errorf("delete the switchovers: %w", err)
 		}
-		name := strings.TrimPrefix(object.Key, root+folder)
-		id, _, _ := strings.Cut(name, ".")
-		if !valid.MatchString(id) || !strings.Contains(id, suffix(writer)+"-") || !which(name) {
+		id, name, _ := strings.Cut(strings.TrimPrefix(object.Key, root+folder), ".")
+		if !valid.MatchString(id) || !strings.Contains(id, suffix(writer)+"-") || "."+name == decisionName {
 			continue
 		}
-		d, decided, err := ReadDecision(ctx, store, root, ID(id))
-		if err == nil && (!decided || d.Off()) {
+		d, err := Decide(ctx, store, root, Decision{ID: ID(id), At: now})
+		if err == nil && d.Off() {
 			err = store.Delete(ctx, object.Key)
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("delete the switchovers: %w", err)
 		}
 	}
 	return nil

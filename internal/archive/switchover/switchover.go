@@ -90,16 +90,22 @@ type Decision struct {
 // Off reports whether the switchover was called off.
 func (d Decision) Off() bool { return d.Holder == "" }
 
-// Begin records that a switchover begins, before its first effect. So it can be called off although its status was lost, and its end arrives late.
+// Begin records that a switchover begins, before its first effect. So it can be called off although its status was lost, and its end arrives late. It writes the object twice,
+// because nothing decides between two parties in a store that replaces objects.
 func Begin(ctx context.Context, store objstore.Store, root string, id ID) error {
 	begin := struct {
 		FormatVersion int `json:"formatVersion"`
 		ID            ID  `json:"id"`
 	}{archive.FormatVersion, id}
-	if err := put(ctx, store, id.beginKey(root), begin); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("begin the switchover: %w", err)
+	for range 2 {
+		switch err := put(ctx, store, id.beginKey(root), begin); {
+		case errors.Is(err, fs.ErrExist):
+			return nil
+		case err != nil:
+			return fmt.Errorf("begin the switchover: %w", err)
+		}
 	}
-	return nil
+	return errors.New("the store replaces objects, although it is asked not to: the source and a standby could both become the cluster. Use a store with conditional writes")
 }
 
 // errOtherEnd means that the store has another end of the switchover than the source would write.

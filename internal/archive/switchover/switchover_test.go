@@ -3,6 +3,7 @@ package switchover
 import (
 	"context"
 	"errors"
+	"io"
 	"iter"
 	"os"
 	"path/filepath"
@@ -83,24 +84,32 @@ func TestAStandbyClaimsTheEndThatWasNotCalledOff(t *testing.T) {
 	}
 }
 
-// The order of the deletion counts: a standby that sees an end without its decision takes over, although the source takes writes.
-func TestAPurgeDeletesNoDecisionBeforeItsEnd(t *testing.T) {
+// A standby that sees an end without its decision takes over, although the source takes writes.
+func TestAPurgeDeletesNoDecision(t *testing.T) {
 	memory := objstoretest.NewMemory()
 	promoted := NewID(time.Unix(1_700_000_009, 0), "uid", "archive")
+	open := NewID(time.Unix(1_700_000_020, 0), "uid", "archive")
+	if err := errors.Join(Begin(t.Context(), memory, root, open), PutEnd(t.Context(), memory, root, End{ID: open, Timeline: 1, Revision: 9})); err != nil {
+		t.Fatal(err)
+	}
 	for _, d := range []Decision{{ID: id}, {ID: promoted, Promoted: "ns/standby", Holder: "uid-2", Revision: 9}} {
 		_, err := Decide(t.Context(), memory, root, d)
 		if err = errors.Join(err, Begin(t.Context(), memory, root, d.ID), PutEnd(t.Context(), memory, root, End{ID: d.ID, Timeline: 1, Revision: 9})); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := Purge(t.Context(), memory, root, "another writer"); err != nil || len(memory.Deleted()) > 0 {
+	if err := Purge(t.Context(), memory, root, "another writer", time.Now()); err != nil || len(memory.Deleted()) > 0 {
 		t.Errorf("deleted for another writer: %v, %v", memory.Deleted(), err)
 	}
-	if err := Purge(t.Context(), memory, root, "uid"); err != nil {
+	if err := Purge(t.Context(), memory, root, "uid", time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{id.endKey(root), id.beginKey(root), id.decisionKey(root)}; !slices.Equal(memory.Deleted(), want) {
-		t.Errorf("deleted %v, want %v", memory.Deleted(), want)
+	want := []string{id.beginKey(root), id.endKey(root), open.beginKey(root), open.endKey(root)}
+	if got := slices.Sorted(slices.Values(memory.Deleted())); !slices.Equal(got, want) {
+		t.Errorf("deleted %v, want %v", got, want)
+	}
+	if d, decided, err := ReadDecision(t.Context(), memory, root, open); !decided || !d.Off() || err != nil {
+		t.Errorf("an end that nobody has decided about is not called off: %+v, %v", d, err)
 	}
 }
 
@@ -152,5 +161,23 @@ func (endless) List(context.Context, string) iter.Seq2[objstore.Object, error] {
 func TestTooManySwitchoversAreRefused(t *testing.T) {
 	if _, _, _, err := Settle(t.Context(), endless{}, root, "", "", time.Now()); !errors.Is(err, archive.ErrCorrupt) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// replacing is a store that replaces objects, although it is asked not to.
+type replacing struct{ objstore.Store }
+
+func (replacing) Put(context.Context, string, io.Reader) error { return nil }
+
+// In such a store, the source and a standby both read their own decision, and both take writes.
+func TestNoSwitchoverBeginsInAStoreThatReplacesObjects(t *testing.T) {
+	if err := Begin(t.Context(), replacing{}, root, id); err == nil {
+		t.Error("it begins")
+	}
+	memory := objstoretest.NewMemory()
+	for range 2 {
+		if err := Begin(t.Context(), memory, root, id); err != nil {
+			t.Error(err)
+		}
 	}
 }

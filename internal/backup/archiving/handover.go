@@ -179,14 +179,18 @@ func (h *handover) finish(ctx context.Context, spec Spec, v state.Switchover) (s
 		h.begun = spec.switchover
 	}
 	err := h.member(ctx, spec.job, func(c fences, s etcd.Status) (err error) {
-		clusterID = s.ClusterID.String()
+		if clusterID = s.ClusterID.String(); h.end != nil && h.end.ClusterID != clusterID {
+			return nil // another cluster has the name of the one that has ended
+		}
 		revision, err = fenceWrites(ctx, c, s, spec)
 		return err
 	})
 	if err != nil {
 		return v, err
 	}
-	h.fenced(revision)
+	if revision > 0 {
+		h.fenced(revision)
+	}
 	if h.end != nil {
 		if h.end.Revision == revision && h.end.ClusterID == clusterID {
 			return v, nil
@@ -233,7 +237,7 @@ func (h *handover) keep(ctx context.Context, spec Spec, v state.Switchover, e *s
 	v.Phase, v.Promoted, v.Revision = v1beta2.SwitchoverPromoted, d.Promoted, d.Revision
 	return v, h.member(ctx, spec.job, func(c fences, s etcd.Status) error {
 		switch {
-		case e == nil && !spec.handsOver: // the store has lost the end, so this may be another cluster
+		case e == nil: // the store has lost the end, so this may be another cluster
 			return nil
 		case e != nil && e.ClusterID != s.ClusterID.String():
 			v.Off = !spec.handsOver

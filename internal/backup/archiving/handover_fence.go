@@ -2,8 +2,11 @@ package archiving
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive/switchover"
@@ -42,7 +45,7 @@ func fenceWrites(ctx context.Context, c fences, s etcd.Status, spec Spec) (revis
 }
 
 // DisarmAdvice says how a fence is taken back that no EtcdBackup takes back any more.
-const DisarmAdvice = "If its EtcdBackup does not exist any more, and no standby was promoted, run etcdctl alarm disarm"
+const DisarmAdvice = "If its EtcdBackup does not exist any more, and no standby was promoted, first delete each EtcdRestore that waits to be promoted with its archive, and then run etcdctl alarm disarm"
 
 func fenceOf(spec Spec, cluster etcd.ID) etcd.ID {
 	return etcd.SwitchoverID(cluster, spec.job.ArchiveName(), string(spec.switchover))
@@ -97,18 +100,26 @@ func (h *handover) sweep(ctx context.Context, spec Spec) error {
 		if err != nil {
 			return err
 		}
-		if h.settled = true; handed {
+		h.settled = true
+		switch {
+		case handed && !fenced: // a person or a recovery has opened a source that was handed over
+			_, err = c.Fence(ctx, fenceOf(spec, s.ClusterID))
+			return err
+		case handed:
 			return nil
 		}
 		return unfence(ctx, c, s, spec)
 	})
 }
 
-// fenceable returns why a fence would not hold. Before etcd 3.6, a full database takes deletions behind it, and members of an EtcdCluster fail their
-// liveness probes.
+// fenceable returns why a fence would not hold. Before etcd 3.6, a full database takes deletions behind it, a client without a user can add users, and members of
+// an EtcdCluster fail their liveness probes.
 func fenceable(o state.JobSpec, s etcd.Status) error {
 	if !etcdversion.Older(s.Version, "3.6.0") {
 		return nil
+	}
+	if o.AuthSecret != "" {
+		return fmt.Errorf("a member runs etcd %s with authentication. While it refuses writes, a client without a user could add users there. Upgrade it to 3.6, or restore a snapshot instead", s.Version)
 	}
 	if o.Cluster != "" && o.MayLackUser {
 		return fmt.Errorf("a member runs etcd %s, and a refusal of writes holds from etcd 3.6.0 on: upgrade the cluster", s.Version)
@@ -119,15 +130,41 @@ func fenceable(o state.JobSpec, s etcd.Status) error {
 	return nil
 }
 
+// ownsFreely returns an error if a cluster that asks for no certificate and no user is an EtcdCluster of another namespace: the network may let the operator reach
+// members that the EtcdBackup's namespace does not reach.
+func (t *runner) ownsFreely(ctx context.Context, namespace, clusterID string) error {
+	var all v1beta2.EtcdClusterList
+	if err := t.Secrets.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("find out whose cluster this is: %w", err)
+	}
+	for i := range all.Items {
+		if all.Items[i].Namespace != namespace && all.Items[i].Status.ClusterID == clusterID {
+			return errors.New("it is an EtcdCluster of another namespace: only an EtcdBackup there may stop its writes")
+		}
+	}
+	return nil
+}
+
 // withMember calls do with a healthy voter.
 func (t *runner) withMember(ctx context.Context, o state.JobSpec, do func(fences, etcd.Status) error) error {
 	by, err := t.Access(ctx, o)
 	if err != nil {
 		return err
 	}
-	member, err := clients.Choose(t.Probe(ctx, o.URLs, by), o.ClusterID, false)
+	answers := t.Probe(ctx, o.URLs, by)
+	member, err := clients.Choose(answers, o.ClusterID, false)
 	if err != nil {
 		return clients.ExplainAccess(by, err)
+	}
+	for _, a := range answers { // a fence must hold in each of them
+		if a.Err == nil && a.Status.Version != "" && etcdversion.Older(a.Status.Version, member.Status.Version) {
+			member.Status.Version = a.Status.Version
+		}
+	}
+	if by.TLS == nil && by.Login == nil && o.Cluster != "" && !o.MayLackUser {
+		if err := t.ownsFreely(ctx, o.Namespace, member.Status.ClusterID.String()); err != nil {
+			return err
+		}
 	}
 	client, err := by.Open(member.URL)
 	if err != nil {

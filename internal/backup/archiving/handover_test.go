@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive/switchover"
@@ -64,7 +65,7 @@ func TestAPromotionIsFinalAlsoIfTheStoreLosesIt(t *testing.T) {
 // The EtcdBackup was deleted with its snapshots, and created again. What says that the source was handed over must outlive that.
 func TestAPromotionOutlivesItsEtcdBackup(t *testing.T) {
 	m, o := handedOver(t)
-	if err := switchover.Purge(t.Context(), m.store, m.job.ArchiveRoot(), "uid"); err != nil {
+	if err := switchover.Purge(t.Context(), m.store, m.job.ArchiveRoot(), "uid", time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	m.status, m.asked = "", false

@@ -66,7 +66,7 @@ func (p purger) archive(ctx context.Context, o state.JobSpec, store objstore.Sto
 	if err := objstore.Each(ctx, all, func(names archive.Names) error { return purgeTimeline(ctx, o, store, names, proofs) }).Err(); err != nil {
 		return err
 	}
-	return switchover.Purge(ctx, store, root, string(o.UID))
+	return switchover.Purge(ctx, store, root, string(o.UID), p.Now().UTC())
 }
 
 // purgeTimeline deletes a timeline that this EtcdBackup has begun. A listing may omit the start, so the store is asked for it.

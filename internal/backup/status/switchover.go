@@ -28,6 +28,9 @@ func nextSwitchover(s state.State) *v1beta2.SwitchoverStatus {
 		now = viewed(*now, *view)
 	}
 	if !asked && now.Phase != v1beta2.SwitchoverPromoted {
+		if now.Phase != v1beta2.SwitchoverCallingOff {
+			now.Message = switchoverMessage(state.Switchover{Phase: v1beta2.SwitchoverCallingOff})
+		}
 		now.Phase = v1beta2.SwitchoverCallingOff
 	}
 	if now.Phase != v1beta2.SwitchoverPromoted && !s.Archived() {
