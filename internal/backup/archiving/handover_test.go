@@ -8,6 +8,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive/switchover"
+	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 )
 
@@ -140,5 +141,27 @@ func TestAClusterIsSweptWhenALateRequestHasArrivedAndSeldomAfterThat(t *testing.
 	}
 	if want := []int{0, sweepSoon, sweepLooks}; !slices.Equal(sweeps, want) {
 		t.Errorf("within an hour it is swept after %v looks, want %v", sweeps, want)
+	}
+}
+
+// Behind the fence of an etcd 3.5, a client without a user can add one with the role root, and a full database takes deletions.
+func TestOnlyAnEtcdInWhichAFenceHoldsIsFenced(t *testing.T) {
+	full := []string{"memberID:1 alarm:NOSPACE "}
+	for name, test := range map[string]struct {
+		job     state.JobSpec
+		version string
+		errors  []string
+		want    bool
+	}{
+		"etcd 3.6 with users":        {state.JobSpec{AuthSecret: "root"}, "3.6.16", nil, true},
+		"etcd 3.6 that is full":      {state.JobSpec{}, "3.6.16", full, true},
+		"etcd 3.5":                   {state.JobSpec{}, "3.5.35", nil, true},
+		"etcd 3.5 with users":        {state.JobSpec{AuthSecret: "root"}, "3.5.35", nil, false},
+		"etcd 3.5 that is full":      {state.JobSpec{}, "3.5.35", full, false},
+		"etcd 3.5 in an EtcdCluster": {state.JobSpec{Cluster: "example", MayLackUser: true}, "3.5.35", nil, false},
+	} {
+		if err := fenceable(test.job, etcd.Status{Version: test.version, Errors: test.errors}); (err == nil) != test.want {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
