@@ -44,7 +44,7 @@ func TestKubectlGetShowsTheStatus(t *testing.T) {
 example <age>`,
 		"etcdbackups": `NAME CLUSTER SCHEDULE SUSPENDED STATUS NEWEST SIZE AGE COMPLETE REVISION PROGRESS NEXT VERIFIED ARCHIVING PATH MESSAGE
 example example <age>`,
-		"etcdrestores": `NAME CLUSTER STATUS COMPLETE PERCENT REVISION AGE PATH MESSAGE`,
+		"etcdrestores": `NAME CLUSTER STATUS COMPLETE PERCENT REVISION FOLLOWED LAG AGE PATH MESSAGE`,
 	} {
 		t.Run("kubectl get "+kind+" of a new object", func(t *testing.T) {
 			wantTable(t, namespace, kind, want)

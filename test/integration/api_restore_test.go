@@ -58,7 +58,7 @@ func TestInvalidEtcdRestoreIsRefused(t *testing.T) {
 		"a standby in a dry run":                    {spec: "{" + to + `, etcdBackup: {name: b}, follow: {}, dryRun: true}`, want: wantWholeStandby},
 		"a standby that ends at a revision":         {spec: "{" + to + `, etcdBackup: {name: b}, follow: {}, select: {revision: 7}}`, want: wantEndlessStandby},
 		"a standby that begins with one snapshot":   {spec: "{" + to + `, etcdBackup: {name: b, snapshot: s.db}, follow: {}}`, want: wantEndlessStandby},
-		"an unknown promotion":                      {spec: "{" + to + `, etcdBackup: {name: b}, follow: {promote: Later}}`, want: "spec.follow.promote: Unsupported value: \"Later\": supported values: \"Now\""},
+		"an unknown promotion":                      {spec: "{" + to + `, etcdBackup: {name: b}, follow: {promote: Later}}`, want: "spec.follow.promote: Unsupported value: \"Later\": supported values: \"Now\", \"Planned\""},
 		"a negative time to live":                   {spec: "{" + to + ", etcdBackup: {name: b}, ttlSecondsAfterFinished: -1}", want: "spec.ttlSecondsAfterFinished" + wantMin0},
 	})
 }
