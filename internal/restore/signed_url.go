@@ -98,7 +98,7 @@ func (u *signedURLs) renew(ctx context.Context, restore *v1beta2.EtcdRestore) st
 
 // revoke deletes the Secret with the URL, because its namespace may no longer use the operator's own identity.
 func (u *signedURLs) revoke(ctx context.Context, restore *v1beta2.EtcdRestore, before v1beta2.SignedURLStatus, why error) v1beta2.SignedURLStatus {
-	if err := u.delete(ctx, restore); err != nil {
+	if err := u.deleteSecret(ctx, restore); err != nil {
 		return plan.NotSignedYet(u.now(), before, err.Error())
 	}
 	return plan.NotSigned(u.now(), v1beta2.SignedURLStatus{}, why.Error())
@@ -122,7 +122,7 @@ func (u *signedURLs) signed(ctx context.Context, restore *v1beta2.EtcdRestore, s
 		signed, err = panics.Try(func() (objstore.SignedURL, error) { return u.sign(ctx, src, by) })
 	}
 	if err == nil {
-		err = u.write(ctx, restore, signed)
+		err = u.writeSecret(ctx, restore, signed)
 	}
 	if err != nil {
 		log.FromContext(ctx).Info("Could not sign a URL for the seed", "bucket", src.Bucket, "key", src.Key, "error", err.Error())
@@ -144,9 +144,9 @@ func signedURLName(restore *v1beta2.EtcdRestore) string {
 	return "etcdrestore-" + string(restore.UID)
 }
 
-// write creates or updates the Secret. The EtcdRestore owns it, so the garbage collector deletes it at the latest
+// writeSecret creates or updates the Secret. The EtcdRestore owns it, so the garbage collector deletes it at the latest
 // with the EtcdRestore.
-func (u *signedURLs) write(ctx context.Context, restore *v1beta2.EtcdRestore, signed objstore.SignedURL) error {
+func (u *signedURLs) writeSecret(ctx context.Context, restore *v1beta2.EtcdRestore, signed objstore.SignedURL) error {
 	data, err := source.URLData(signed)
 	if err != nil {
 		return err
@@ -210,7 +210,7 @@ func (u *signedURLs) remove(ctx context.Context, state state.State) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, removalTimeout)
 	defer cancel()
-	err := u.delete(ctx, &state.Restore)
+	err := u.deleteSecret(ctx, &state.Restore)
 	if answered := apierrors.APIStatus(nil); errors.As(err, &answered) || errors.Is(err, kube.ErrSecretRefused) || ctx.Err() != nil {
 		log.FromContext(ctx).Info("Could not delete the Secret with the signed URL", "secret", signedURLName(&state.Restore), "error", err.Error())
 		return nil
@@ -218,8 +218,8 @@ func (u *signedURLs) remove(ctx context.Context, state state.State) error {
 	return err
 }
 
-// delete deletes the Secret, but no Secret of the same name that belongs to another object.
-func (u *signedURLs) delete(ctx context.Context, restore *v1beta2.EtcdRestore) error {
+// deleteSecret deletes the Secret, but no Secret of the same name that belongs to another object.
+func (u *signedURLs) deleteSecret(ctx context.Context, restore *v1beta2.EtcdRestore) error {
 	name := client.ObjectKey{Namespace: restore.Namespace, Name: signedURLName(restore)}
 	secret, err := kube.ReadSecret(ctx, u.client, name)
 	if err != nil {

@@ -63,8 +63,8 @@ var everyWrite = map[string]string{
 	"backup.removeFinalizer":        "add and remove a finalizer",
 	"backup.expire":                 "delete a finished EtcdBackup",
 	"restore.delete":                "delete a finished EtcdRestore",
-	"restore.writeSignedURL":        "write a signed URL",
-	"restore.deleteSignedURL":       "delete a signed URL",
+	"restore.writeSecret":           "write a signed URL",
+	"restore.deleteSecret":          "delete a signed URL",
 	"kube.PatchStatus":              "patch a status",
 	"kube.UpdateSecret":             "update a Secret",
 }
