@@ -214,3 +214,16 @@ func TestAStandbyBeginsWithAFollowStatus(t *testing.T) {
 		t.Errorf("got %+v", begin)
 	}
 }
+
+// A standby may follow, or wait for its source, for months. One pass each 20 ms would take the operator from all other clusters.
+func TestAStandbyThatWaitsIsLookedAtSeldom(t *testing.T) {
+	for name, s := range map[string]state.State{
+		"it follows":      stateWith(standsBy, aSeed(following)),
+		"it is silent":    stateWith(standsBy, aSeed(following, func(m *state.Member) { m.Seed.Following = nil })),
+		"its source runs": stateWith(standsBy, askedFor(v1beta2.FollowPromotePlanned), aSeed(following, func(m *state.Member) { m.Seed.Promoting, m.Seed.Planned = true, true })),
+	} {
+		if wait, is := restore.Restore(s).(steps.Wait); !is || wait.Requeue < time.Second {
+			t.Errorf("%s: %#v", name, restore.Restore(s))
+		}
+	}
+}

@@ -101,7 +101,7 @@ func waitForStandby(s state.State, seed state.Member) steps.Step {
 	switch {
 	case awaitsSource(s, seed):
 		return steps.Wait{
-			Reason: v1beta2.ReasonFollowing, Requeue: state.RequeueSoon, Limit: noLimit,
+			Reason: v1beta2.ReasonFollowing, Requeue: followInterval, Limit: noLimit,
 			Message: "Standby " + seed.Name + " is promoted when its source has stopped and it has all writes. Set spec.continuous.switchover of the EtcdBackup of " + of + " to true. Its status.switchover says how far that is.",
 		}
 	case promoting(s, seed):

@@ -37,14 +37,16 @@ func cannotHandOver(s state.State) steps.Step {
 	return Unstoppable(s)
 }
 
-// TakeFenceBack takes back each fence that neither a restore nor the spec asks for, but for that of a switchover, which backup-operator takes back. If there are foreign members, another EtcdCluster may have set it
-// for its own restore. Then only the fences of this EtcdCluster and of its restores are taken back.
+// TakeFenceBack takes back each fence that neither a restore nor the spec asks for, but for that of a switchover, which backup-operator takes back. If
+// there are foreign members, another EtcdCluster may have set it for its own restore. Then only the fences of this EtcdCluster and of its restores
+// are taken back.
 func TakeFenceBack(s state.State) steps.Step {
 	if !s.MembershipKnown {
 		return nil
 	}
 	for _, fence := range state.Fences(s) {
-		asked := state.IsSwitchover(s, fence) || s.Switching() && fence.Member == state.RestoreFence(s) || s.Spec.ReadOnly && !state.TooOld(s) && fence.Member == state.ReadOnlyFence(s)
+		asked := state.IsSwitchover(s, fence) || s.Switching() && fence.Member == state.RestoreFence(s) ||
+			s.Spec.ReadOnly && !state.TooOld(s) && fence.Member == state.ReadOnlyFence(s)
 		if !asked && (len(s.ForeignMembers) == 0 || ownFence(s, fence.Member)) {
 			return steps.UnfenceWrites{ID: fence.Member}
 		}
