@@ -67,7 +67,11 @@ func (s *Seeder) follow(ctx context.Context, r seed.Request) error {
 func (s *Seeder) followWithSecret(ctx context.Context, r seed.Request) error {
 	volume := filepath.Dir(r.DataDir)
 	alone := standby.Options{Dir: filepath.Join(volume, standbyName), FallbackTTL: fallbackTTL, Now: time.Now}
-	if claimed(volume) != nil { // it has all writes, and whatever the archive has now came after its source
+	decision, err := claimed(volume)
+	if err != nil {
+		return err
+	}
+	if decision != nil { // it has all writes, and whatever the archive has now came after its source
 		return s.promote(ctx, r, alone)
 	}
 	o, err := s.followOptions(ctx, r, alone.Dir)
@@ -164,7 +168,11 @@ func (s *Seeder) promote(ctx context.Context, r seed.Request, o standby.Options)
 	}
 	s.Log.Info("promoting the standby", "timeline", int64(result.Timeline), "revision", result.Revision, "bytes", info.Size(), "leasesWithoutTTL", result.Fallback)
 	promoted := seed.Promoted{Timeline: int64(result.Timeline), Revision: result.Revision, Time: result.At.UTC()}
-	if d := claimed(volume); d != nil {
+	d, err := claimed(volume)
+	if err != nil {
+		return err
+	}
+	if d != nil {
 		if d.Revision != result.Revision {
 			return fmt.Errorf("the source has ended with revision %d, and the database of the standby has revision %d: %w", d.Revision, result.Revision, source.ErrDisk)
 		}

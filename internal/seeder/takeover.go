@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -64,7 +65,7 @@ func (s *following) claim(ctx context.Context, f *standby.Follower) error {
 	if err != nil || !stopped || !s.reachesEnd(ctx, f, e) {
 		return errNotClaimed
 	}
-	if err := s.room(); err != nil { // after the decision, nobody else can serve
+	if err := s.room(); err != nil { // after the decision, neither the source nor another standby may serve
 		s.progress.waits(err.Error())
 		pause(ctx, sourcePoll)
 		return errNotClaimed
@@ -93,11 +94,7 @@ func (s *following) room() error {
 	if err != nil {
 		return err
 	}
-	free, err := source.Free(filepath.Dir(s.request.DataDir))
-	if need := info.Size() + walSize; err == nil && free < need {
-		err = fmt.Errorf("the volume has %d MiB free, but the promotion needs %d MiB: use larger volumes for the members", free>>20, need>>20)
-	}
-	return err
+	return enoughSpace(filepath.Dir(s.request.DataDir), info.Size(), 1)
 }
 
 // reachesEnd applies what the archive still has, until the standby has all up to an end. It returns false if that takes longer than sourceLimit, or if it is impossible.
@@ -135,15 +132,19 @@ func recordClaim(volume string, d switchover.Decision) error {
 	return nil
 }
 
-// claimed returns the decision that this standby becomes the cluster. It is nil if the standby has not claimed the end of its source.
-func claimed(volume string) *switchover.Decision {
-	var d switchover.Decision
+// claimed returns the decision that this standby becomes the cluster. It is nil if the standby has not claimed the end of its source. A file that cannot be read is an error:
+// without it, the standby would be promoted as if its source were lost.
+func claimed(volume string) (*switchover.Decision, error) {
 	content, err := os.ReadFile(filepath.Join(volume, claimedName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var d switchover.Decision
 	if err == nil {
 		err = json.Unmarshal(content, &d)
 	}
 	if err != nil {
-		return nil
+		return nil, fmt.Errorf("read whether the standby has taken over: %w: %w", source.ErrDisk, err)
 	}
-	return &d
+	return &d, nil
 }

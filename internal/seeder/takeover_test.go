@@ -198,3 +198,16 @@ func TestAStandbyClaimsNoEndThatWasCalledOff(t *testing.T) {
 	a.request.RevisionBump = 0
 	a.has(last)
 }
+
+// The file with the decision is damaged. The standby was promoted as if its source were lost: with higher revisions, and a status that says that writes are lost.
+func TestADamagedDecisionIsNoPromotionWithoutTheSource(t *testing.T) {
+	a := givenArchive(t)
+	a.write()
+	if err := os.WriteFile(filepath.Join(a.volume, claimedName), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a.promote()
+	if err := a.run(t); err == nil {
+		t.Error("it is promoted")
+	}
+}
