@@ -17,6 +17,9 @@ import (
 // Before etcd 3.6, a fence does not hold: a NOSPACE alarm behind it lets deletions through, and while any alarm is on, a client without a user
 // can add users.
 
+// DisarmAdvice says how the fence of a switchover is taken back that no operator takes back any more.
+const DisarmAdvice = "If its EtcdBackup does not exist any more, and no standby was promoted, first delete each EtcdRestore that waits to be promoted with its archive, and then run etcdctl alarm disarm"
+
 // Each ID of a fence of this suite has one of two marks in its upper bits. One in 2^24 members has one of them.
 const (
 	fenceMark      ID = 0x46454e43 << 32 // "FENC": of cluster-operator

@@ -17,7 +17,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/spool"
 )
 
-// The restore of a standby, and one to a point, held all names of their folder while they read the snapshot, which takes as long as the store likes. Names that fill the
+// The restore of a standby, and one to a point, held all names of their folder while they read the snapshot, and the store decides how long that takes. Names that fill the
 // memory kept the restores of other namespaces waiting.
 func TestNoNameOfAnotherSnapshotIsHeldWhileABaseIsRead(t *testing.T) {
 	b := shelf{t, t.TempDir()}

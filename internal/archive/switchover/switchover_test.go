@@ -109,7 +109,7 @@ func TestAPurgeDeletesNoDecision(t *testing.T) {
 		t.Errorf("deleted %v, want %v", got, want)
 	}
 	if d, decided, err := ReadDecision(t.Context(), memory, root, open); !decided || !d.Off() || err != nil {
-		t.Errorf("an end that nobody has decided about is not called off: %+v, %v", d, err)
+		t.Errorf("an end without a decision is not called off: %+v, %v", d, err)
 	}
 }
 

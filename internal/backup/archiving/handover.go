@@ -30,7 +30,9 @@ type handover struct {
 	running interface{ Status() archiver.Status }
 	// member calls do with a healthy voter of the cluster and its status.
 	member func(ctx context.Context, o state.JobSpec, do func(fences, etcd.Status) error) error
-	now    func() time.Time
+	// permits returns why the EtcdBackup must not stop the writes of a cluster with that ID.
+	permits func(ctx context.Context, o state.JobSpec, clusterID string) error
+	now     func() time.Time
 
 	end     *switchover.End // that is in the store
 	begun   switchover.ID   // of the beginning that is in the store
@@ -58,6 +60,7 @@ func (h *handover) run(ctx context.Context) {
 		if spec.switchover == "" {
 			wait = handoverInterval / 2
 			if h.fenced(0); sweepIsDue(looks) && h.sweep(ctx, spec) != nil {
+				wait = handoverLongest
 				continue
 			}
 			looks++
@@ -172,15 +175,12 @@ func passed(end switchover.End, s archiver.Status) bool {
 // finish fences the cluster, and ends the archive when the store has all that the cluster has acknowledged. After the end, it keeps the fence until a standby has decided.
 func (h *handover) finish(ctx context.Context, spec Spec, v state.Switchover) (state.Switchover, error) {
 	revision, clusterID, root := int64(0), "", spec.job.ArchiveRoot()
-	if h.end == nil && h.begun != spec.switchover {
-		if err := switchover.Begin(ctx, h.store, root, spec.switchover); err != nil {
-			return v, err
-		}
-		h.begun = spec.switchover
-	}
 	err := h.member(ctx, spec.job, func(c fences, s etcd.Status) (err error) {
 		if clusterID = s.ClusterID.String(); h.end != nil && h.end.ClusterID != clusterID {
 			return nil // another cluster has the name of the one that has ended
+		}
+		if err := h.begin(ctx, spec, s); err != nil {
+			return err
 		}
 		revision, err = fenceWrites(ctx, c, s, spec)
 		return err
@@ -221,6 +221,24 @@ func (h *handover) finish(ctx context.Context, spec Spec, v state.Switchover) (s
 	}
 	h.end, v.Phase = &end, v1beta2.SwitchoverReady
 	return v, nil
+}
+
+// begin records that the switchover begins, before its first effect on the cluster, unless the writes of the cluster must not be stopped.
+func (h *handover) begin(ctx context.Context, spec Spec, s etcd.Status) error {
+	if h.end != nil || h.begun == spec.switchover {
+		return nil
+	}
+	err := fenceable(spec.job, s)
+	if err == nil {
+		err = h.permits(ctx, spec.job, s.ClusterID.String())
+	}
+	if err == nil {
+		err = switchover.Begin(ctx, h.store, spec.job.ArchiveRoot(), spec.switchover)
+	}
+	if err == nil {
+		h.begun = spec.switchover
+	}
+	return err
 }
 
 // reportHanded reports the standby that became the cluster by another switchover than that of the status.

@@ -39,13 +39,10 @@ func fenceWrites(ctx context.Context, c fences, s etcd.Status, spec Spec) (revis
 	if slices.ContainsFunc(after.Alarms(), func(a etcd.Alarm) bool {
 		return a.IsSwitchover(s.ClusterID) && !a.IsSwitchoverOf(s.ClusterID, spec.job.ArchiveName())
 	}) {
-		return 0, fmt.Errorf("another EtcdBackup hands the clients of this cluster over, too, or has done so: call one of the switchovers off. %s", DisarmAdvice)
+		return 0, fmt.Errorf("another EtcdBackup hands the clients of this cluster over, too, or has done so: call one of the switchovers off. %s", etcd.DisarmAdvice)
 	}
 	return revision, nil
 }
-
-// DisarmAdvice says how a fence is taken back that no EtcdBackup takes back any more.
-const DisarmAdvice = "If its EtcdBackup does not exist any more, and no standby was promoted, first delete each EtcdRestore that waits to be promoted with its archive, and then run etcdctl alarm disarm"
 
 func fenceOf(spec Spec, cluster etcd.ID) etcd.ID {
 	return etcd.SwitchoverID(cluster, spec.job.ArchiveName(), string(spec.switchover))
@@ -130,19 +127,38 @@ func fenceable(o state.JobSpec, s etcd.Status) error {
 	return nil
 }
 
-// ownsFreely returns an error if a cluster that asks for no certificate and no user is an EtcdCluster of another namespace: the network may let the operator reach
-// members that the EtcdBackup's namespace does not reach.
-func (t *runner) ownsFreely(ctx context.Context, namespace, clusterID string) error {
+// mayFence returns why the EtcdBackup must not stop the writes of a cluster: it needs no certificate and no user for that, and the cluster is an EtcdCluster of another
+// namespace. The network may let the operator reach members that the namespace of the EtcdBackup does not reach.
+func (t *runner) mayFence(ctx context.Context, o state.JobSpec, clusterID string) error {
+	if o.MayLackUser || o.TLSSecret != "" || o.AuthSecret != "" {
+		return nil
+	}
 	var all v1beta2.EtcdClusterList
 	if err := t.Secrets.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("find out whose cluster this is: %w", err)
 	}
 	for i := range all.Items {
-		if all.Items[i].Namespace != namespace && all.Items[i].Status.ClusterID == clusterID {
+		if all.Items[i].Namespace != o.Namespace && all.Items[i].Status.ClusterID == clusterID {
 			return errors.New("it is an EtcdCluster of another namespace: only an EtcdBackup there may stop its writes")
 		}
 	}
 	return nil
+}
+
+// callOffAlone decides about each switchover of an archive whose members do not answer, if none is asked for. Without the decision, a standby could take over after a
+// person has disarmed the alarm.
+func (t *runner) callOffAlone(ctx context.Context, spec Spec) error {
+	if spec.switchover == "" || spec.handsOver || spec.promoted != nil || !spec.switchover.In(spec.job.ArchiveName()) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, handoverLimit)
+	defer cancel()
+	store, err := t.Store(ctx, spec.job)
+	if err != nil {
+		return err
+	}
+	_, _, _, err = switchover.Settle(ctx, store, spec.job.ArchiveRoot(), "", "", t.Now().UTC())
+	return err
 }
 
 // withMember calls do with a healthy voter.
@@ -159,11 +175,6 @@ func (t *runner) withMember(ctx context.Context, o state.JobSpec, do func(fences
 	for _, a := range answers { // a fence must hold in each of them
 		if a.Err == nil && a.Status.Version != "" && etcdversion.Older(a.Status.Version, member.Status.Version) {
 			member.Status.Version = a.Status.Version
-		}
-	}
-	if by.TLS == nil && by.Login == nil && o.Cluster != "" && !o.MayLackUser {
-		if err := t.ownsFreely(ctx, o.Namespace, member.Status.ClusterID.String()); err != nil {
-			return err
 		}
 	}
 	client, err := by.Open(member.URL)

@@ -1,15 +1,25 @@
 package archiving
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive/switchover"
+	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/objstore/objstoretest"
+	"github.com/etcd-suite/etcd-operator/internal/operator"
+	"github.com/etcd-suite/etcd-operator/internal/storage/connect"
+	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 )
 
 // handedOver is a model in which a standby became the cluster.
@@ -161,6 +171,57 @@ func TestOnlyAnEtcdInWhichAFenceHoldsIsFenced(t *testing.T) {
 		"etcd 3.5 in an EtcdCluster": {state.JobSpec{Cluster: "example", MayLackUser: true}, "3.5.35", nil, false},
 	} {
 		if err := fenceable(test.job, etcd.Status{Version: test.version, Errors: test.errors}); (err == nil) != test.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The members do not answer, and a person deletes the EtcdBackup and disarms the alarm. Without a decision in the store, a standby took over after that, beside a source that took
+// writes.
+func TestASwitchoverIsCalledOffAlthoughTheMembersDoNotAnswer(t *testing.T) {
+	id := switchover.NewID(time.Unix(1_700_000_000, 0), "uid", state.JobSpec{}.ArchiveName())
+	for name, test := range map[string]struct {
+		asked bool
+		want  bool
+	}{"it is asked for": {true, false}, "it is not asked for": {false, true}} {
+		store := objstoretest.NewMemory()
+		spec := Spec{switchover: id, handsOver: test.asked}
+		root := spec.job.ArchiveRoot()
+		if err := switchover.PutEnd(t.Context(), store, root, switchover.End{ID: id, Timeline: 1, Revision: 7}); err != nil {
+			t.Fatal(err)
+		}
+		r := &runner{Clients: &clients.Clients{Now: time.Now, Identity: grant.Everything(), Open: func(context.Context, connect.Access) (objstore.Store, error) { return store, nil }}}
+		if err := r.callOffAlone(t.Context(), spec); err != nil {
+			t.Fatal(err)
+		}
+		d, decided, err := switchover.ReadDecision(t.Context(), store, root, id)
+		if err != nil || decided != test.want || decided && !d.Off() {
+			t.Errorf("%s: %+v, %t, %v", name, d, decided, err)
+		}
+	}
+}
+
+// The network lets the operator reach the members of another namespace, which its EtcdBackups do not reach by themselves.
+func TestAnEtcdClusterOfAnotherNamespaceIsFencedOnlyWithItsCredentials(t *testing.T) {
+	scheme, err := operator.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	victim := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "victim", Name: "etcd"}}
+	victim.Status.ClusterID = "00000000000000aa"
+	r := &runner{Clients: &clients.Clients{Secrets: fake.NewClientBuilder().WithScheme(scheme).WithObjects(victim).Build()}}
+	for name, test := range map[string]struct {
+		job  state.JobSpec
+		id   string
+		want bool
+	}{
+		"without any":          {state.JobSpec{Namespace: "ns"}, victim.Status.ClusterID, false},
+		"with its certificate": {state.JobSpec{Namespace: "ns", TLSSecret: "tls"}, victim.Status.ClusterID, true},
+		"with its user":        {state.JobSpec{Namespace: "ns", AuthSecret: "user"}, victim.Status.ClusterID, true},
+		"in its own namespace": {state.JobSpec{Namespace: "victim"}, victim.Status.ClusterID, true},
+		"another etcd":         {state.JobSpec{Namespace: "ns"}, "00000000000000bb", true},
+	} {
+		if err := r.mayFence(t.Context(), test.job, test.id); (err == nil) != test.want {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -69,7 +69,7 @@ func (t *runner) once(ctx context.Context, a *Archiver) error {
 	defer shrink()
 	cluster, store, advice, err := t.prepare(ctx, spec)
 	if err != nil {
-		return err
+		return errors.Join(err, t.callOffAlone(ctx, spec))
 	}
 	defer cluster.Close()
 	dir, err := os.MkdirTemp(t.spool.Dir(), queue.ArchiveDirs)
@@ -96,7 +96,7 @@ func (t *runner) once(ctx context.Context, a *Archiver) error {
 	k := &keeper{job: t, Archiver: a, store: store, running: running, advice: advice, began: t.Now(), end: cancel}
 	kept, handed := make(chan struct{}), make(chan struct{})
 	go panics.Caught(func() { defer close(kept); k.run(ctx) }, cancel)()
-	h := &handover{Archiver: a, store: store, running: running, member: t.withMember, now: t.Now}
+	h := &handover{Archiver: a, store: store, running: running, member: t.withMember, permits: t.mayFence, now: t.Now}
 	go panics.Caught(func() { defer close(handed); h.run(ctx) }, cancel)()
 	if err = running.Run(ctx); errors.Is(err, archiver.ErrSilent) {
 		err = ofMembers(err)

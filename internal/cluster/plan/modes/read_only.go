@@ -61,7 +61,7 @@ func saysReadOnly(s state.State) string {
 	switch {
 	case state.SwitchesOver(s):
 		return said + " An EtcdBackup hands the clients over to a standby, or has done so. Its status.switchover says which, and what you can do. " +
-			"If its EtcdBackup does not exist any more, and no standby was promoted, first delete each EtcdRestore that waits to be promoted with its archive, and then run etcdctl alarm disarm."
+			etcd.DisarmAdvice + "."
 	case s.Spec.ReadOnly:
 		return said + " To accept writes again, set spec.readOnly to false."
 	case s.Spec.Paused:

@@ -31,7 +31,7 @@ func IsSwitchover(s State, a etcd.Alarm) bool {
 	return err == nil && a.IsSwitchover(etcd.ID(id))
 }
 
-// ReadOnly reports whether etcd refuses writes for as long as a person wants that.
+// ReadOnly reports whether etcd refuses writes until a person changes the spec that asks for it.
 func (s State) ReadOnly() bool { return ReadOnlyBySpec(s) || SwitchesOver(s) }
 
 // ServesUnready reports whether the client Service must select members whose Pods are not ready. Pods of an earlier operator are not ready while
