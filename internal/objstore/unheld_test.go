@@ -22,7 +22,7 @@ var unheld = map[string]string{
 	"follower.Compare":     "it holds as many names as the caller asks for, which has counted them",
 	"archiver.returnsNew":  "it deletes while it lists",
 	"switchover.named":     "it holds the IDs of the switchovers of one archive, and limits them",
-	"switchover.purge":     "it deletes while it lists",
+	"switchover.Purge":     "it deletes while it lists",
 	"catalog.AbortUploads": "it deletes while it lists",
 	"save.DropDrafts":      "it deletes while it lists",
 	"catalog.Scan":         "it counts with HeldIn what is not of an archive",

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -116,7 +117,7 @@ func TestImportPrintsTheEtcdRestoreOfItsObject(t *testing.T) {
 	s := shopOf(t, kitOf(t, example(), locked, credentials()))
 	from, _ := snapshotFile(t)
 	out := s.must(t, "import", "example", from, "--yes")
-	screen(t, "import", out)
+	screen(t, "import", regexp.MustCompile(`\d+Ki\.`).ReplaceAllString(out, "29Ki.")) // how many pages the database has depends on how fast it was written
 	if got := s.opened[0]; got.Key != "folder-imported/ns/example/20261123-120000.db" || string(got.Data["access-key-id"]) != "id" {
 		t.Errorf("%+v", got.Location)
 	}
