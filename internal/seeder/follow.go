@@ -71,6 +71,9 @@ func (s *Seeder) followWithSecret(ctx context.Context, r seed.Request) error {
 	if err != nil {
 		return err
 	}
+	if decision != nil && decision.Holder != r.Token {
+		return fmt.Errorf("%w: this volume is a copy of that of EtcdRestore %s, which has taken over from the source. Delete this EtcdCluster and its volume", source.ErrDisk, decision.Promoted)
+	}
 	if decision != nil { // it has all writes, and whatever the archive has now came after its source
 		return s.promote(ctx, r, alone)
 	}
@@ -87,7 +90,7 @@ func (s *Seeder) followWithSecret(ctx context.Context, r seed.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := (&following{s, r, o}).untilPromoted(ctx); err != nil {
+	if err := (&following{Seeder: s, request: r, options: o}).untilPromoted(ctx); err != nil {
 		return err
 	}
 	return s.promote(ctx, r, o)

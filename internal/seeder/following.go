@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive/standby"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 	"github.com/etcd-suite/etcd-operator/internal/source"
@@ -21,11 +23,14 @@ type following struct {
 	*Seeder
 	request seed.Request
 	options standby.Options
+	// users is the state of authentication of a source that has stopped. The standby begins again from the snapshot with it.
+	users atomic.Pointer[auth.State]
 }
 
 // untilPromoted follows until the promotion is asked for. It returns at once if the promotion has begun. The error is errSecretChanged if the Secret changes before that.
 func (s *following) untilPromoted(ctx context.Context) error {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(followMemory))
+	s.options.Users = s.users.Load
 	f, err := standby.Open(s.options)
 	if errors.Is(err, standby.ErrFinished) {
 		return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive/standby"
 	"github.com/etcd-suite/etcd-operator/internal/archive/switchover"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 )
@@ -29,17 +30,24 @@ const sourcePoll, sourceLimit = time.Second, 10 * time.Second
 // awaitSource ends the following when a planned promotion is asked for, and the standby has all up to the end of its source.
 func (s *following) awaitSource(ctx context.Context, end context.CancelCauseFunc) {
 	for ctx.Err() == nil {
+		var users *auth.State
 		if s.promotionAsked() == v1beta2.FollowPromotePlanned {
-			waits := ""
-			switch _, stopped, err := s.stopped(ctx); {
-			case stopped:
+			_, stopped, err := s.stopped(ctx)
+			if stopped && err == nil {
 				end(errStopped)
 				return
-			case err != nil:
+			}
+			waits := ""
+			if err != nil {
 				waits = err.Error()
 			}
 			s.progress.waits(waits)
+			var other *switchover.UsersError
+			if errors.As(err, &other) {
+				users = &other.Source
+			}
 		}
+		s.users.Store(users)
 		pause(ctx, sourcePoll)
 	}
 }
@@ -56,7 +64,7 @@ func (s *following) stopped(ctx context.Context) (e switchover.End, stopped bool
 }
 
 func claimant(r seed.Request, has standby.Status) switchover.Standby {
-	return switchover.Standby{Name: r.Follow.As, Holder: r.Token, Timeline: has.Timeline, Revision: has.Revision}
+	return switchover.Standby{Name: r.Follow.As, Holder: r.Token, Timeline: has.Timeline, Start: has.Start, Revision: has.Revision, Auth: has.Auth}
 }
 
 // claim decides in the store that this standby becomes the cluster, when it has exactly what its source had. The error is errNotClaimed if it does not.

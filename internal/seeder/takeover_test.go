@@ -27,11 +27,28 @@ func (a *archived) plan() {
 // ends is the source that has stopped after a revision. If off, it takes writes again.
 func (a *archived) ends(id switchover.ID, revision int64, off bool) {
 	a.t.Helper()
+	a.endsWith(switchover.End{ID: id, Timeline: 1, Revision: revision, At: a.at})
+	if off {
+		a.decideOff(id)
+	}
+}
+
+func (a *archived) endsWith(e switchover.End) {
+	a.t.Helper()
 	store, err := file.Open(a.request.Source.Bucket)
 	if err == nil {
-		err = switchover.PutEnd(a.t.Context(), store, a.root, switchover.End{ID: id, Timeline: 1, Revision: revision, At: a.at})
+		err = switchover.PutEnd(a.t.Context(), store, a.root, e)
 	}
-	if err == nil && off {
+	if err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// decideOff is a switchover that is called off.
+func (a *archived) decideOff(id switchover.ID) {
+	a.t.Helper()
+	store, err := file.Open(a.request.Source.Bucket)
+	if err == nil {
 		_, err = switchover.Decide(a.t.Context(), store, a.root, switchover.Decision{ID: id})
 	}
 	if err != nil {
@@ -149,7 +166,7 @@ func TestAStandbyThatHasTakenOverNeedsNothingElse(t *testing.T) {
 				t.Fatal("it has ended without a promotion")
 			}
 			volume := filepath.Dir(a.request.DataDir)
-			if err := errors.Join(recordClaim(volume, switchover.Decision{Revision: last}), lost(a)); err != nil {
+			if err := errors.Join(recordClaim(volume, switchover.Decision{Holder: a.request.Token, Revision: last}), lost(a)); err != nil {
 				t.Fatal(err)
 			}
 			a.plan()
@@ -197,6 +214,41 @@ func TestAStandbyClaimsNoEndThatWasCalledOff(t *testing.T) {
 	}
 	a.request.RevisionBump = 0
 	a.has(last)
+}
+
+// The source had other users, or is that of another archive with the same numbers. A client that was removed from the source could open the standby.
+func TestAStandbyClaimsOnlyTheEndOfItsSource(t *testing.T) {
+	a := givenArchive(t)
+	a.plan()
+	last := a.write()
+	a.endsWith(switchover.End{ID: firstEnd, Timeline: 1, Revision: last, AuthRevision: 9})
+	a.begin()
+	a.reaches(last)
+	a.follows()
+	if said := a.ask().Following; said == nil || !strings.Contains(said.Message, "users") {
+		t.Errorf("it reports %+v, which does not say that it waits for the users", said)
+	}
+	a.decideOff(firstEnd)
+	a.endsWith(switchover.End{ID: secondEnd, Timeline: 1, Revision: last, Start: "another archive"})
+	a.follows()
+	a.ends(switchover.NewID(time.Unix(1_700_000_200, 0), "backup", "archive"), last, false)
+	if err := a.end(); err != nil {
+		t.Fatal(err)
+	}
+	a.handedOver(last)
+}
+
+// A volume was cloned after its standby had taken over. The clone would serve the same revisions, too.
+func TestACopyOfAVolumeDoesNotTakeOver(t *testing.T) {
+	a := givenArchive(t)
+	a.write()
+	if err := recordClaim(a.volume, switchover.Decision{ID: firstEnd, Promoted: "ns/standby", Holder: "other"}); err != nil {
+		t.Fatal(err)
+	}
+	a.plan()
+	if err := a.run(t); err == nil || !strings.Contains(err.Error(), "ns/standby") {
+		t.Errorf("the error is %v", err)
+	}
 }
 
 // The file with the decision is damaged. The standby was promoted as if its source were lost: with higher revisions, and a status that says that writes are lost.

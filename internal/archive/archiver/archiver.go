@@ -119,6 +119,8 @@ type Options struct {
 	// TakeBase takes a snapshot now. It is called at the start of a timeline, after lost events, and after a change of users,
 	// roles or authentication. Two calls may overlap. Each cause has its own reason, so a snapshot that was taken for an equal one will do.
 	TakeBase func(ctx context.Context, reason string) (Base, error)
+	// BaseOwed means that an archiver before this one has failed to take a base after a change of users, roles or authentication, see Status.
+	BaseOwed bool
 	// Fence returns the last revision of a cluster that refuses all writes, and 0 if it accepts them. The segment that ends with that revision is sealed
 	// at once. It may be nil.
 	Fence func() int64
@@ -178,6 +180,9 @@ type Status struct {
 	Unbroken int64
 	// Blocked means that nothing is archived until a base snapshot was taken.
 	Blocked bool
+	// Auth is the state of authentication that the archive has at its end. BaseOwed means that it has no base with that state yet.
+	Auth     auth.State
+	BaseOwed bool
 	// Segments and Gaps that this archiver has stored, and the size of the segments' objects in bytes.
 	Segments, Gaps, Bytes int64
 	// Spooled bytes that wait for the store, and the error of its last attempt; nil after a success.

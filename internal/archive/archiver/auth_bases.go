@@ -22,11 +22,23 @@ type authBases struct {
 	again   bool       // they have changed since then
 }
 
+// cover notes which state of authentication the archive has.
+func (b *authBases) cover(state auth.State) {
+	b.covered = state
+	b.a.update(func(s *Status) { s.Auth = state })
+}
+
+// owe notes whether a base is missing. An archiver that fails before it has one takes it when it begins again.
+func (b *authBases) owe(missing bool) {
+	b.a.update(func(s *Status) { s.BaseOwed = missing })
+}
+
 // take takes a base after a change of users, roles or authentication, which a watch does not send. The watch continues during that.
 func (b *authBases) take(ctx context.Context, now auth.State) {
 	if b.again = b.next != nil; b.again {
 		return
 	}
+	b.owe(true)
 	b.next = make(chan taken, 1)
 	done, reason := b.next, b.a.because("%s: the auth revision is %s", reasonAuth, now)
 	go panics.Caught(func() {
@@ -44,7 +56,8 @@ func (b *authBases) took(ctx context.Context, base taken, now auth.State) error 
 	if base.err != nil {
 		return base.err
 	}
-	b.covered = base.Auth
+	b.cover(base.Auth)
+	b.owe(b.again)
 	if b.again {
 		b.take(ctx, now)
 	}

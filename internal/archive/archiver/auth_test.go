@@ -64,7 +64,8 @@ func TestAuthenticationThatWasTurnedOnWhileNoArchiverRanTakesABase(t *testing.T)
 // TestNoProgressIsReportedBetweenAChangeOfAuthenticationAndItsBase: a restore to a time within it would have the state before.
 func TestNoProgressIsReportedBetweenAChangeOfAuthenticationAndItsBase(t *testing.T) {
 	b := newBench(t)
-	s := &session{a: New(Options{Store: b.store}), chain: archive.Chain{Last: 5}, bases: authBases{covered: auth.State{Revision: 4, Enabled: auth.Off}}}
+	s := &session{a: New(Options{Store: b.store}), chain: archive.Chain{Last: 5}}
+	s.bases = authBases{a: s.a, covered: auth.State{Revision: 4, Enabled: auth.Off}}
 	s.a.status.Stored = archive.Point{Revision: 5}
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	progress := func(at time.Time, enabled auth.Switch) time.Time {
@@ -85,6 +86,40 @@ func TestNoProgressIsReportedBetweenAChangeOfAuthenticationAndItsBase(t *testing
 	if got := progress(noon.Add(time.Hour), auth.On); !got.Equal(noon.Add(time.Hour)) {
 		t.Errorf("a base has the change, but the progress is %s", got)
 	}
+}
+
+// The base after a change of users failed, and the archive continued during that. The archiver that began again did not take it, so neither a standby nor a
+// restore of a later point had these users until the next snapshot of the schedule.
+func TestABaseAfterAChangeOfUsersIsTakenAgain(t *testing.T) {
+	b := newBench(t)
+	failing, fail := make(chan struct{}), make(chan struct{})
+	taken := 0
+	a, stop := b.start(func(o *Options) {
+		o.TakeBase = func(ctx context.Context, reason string) (Base, error) {
+			if taken++; taken > 1 {
+				close(failing)
+				<-fail
+				return Base{}, errors.New("the store is down")
+			}
+			return b.takeBase(ctx, reason)
+		}
+	})
+	b.await("begin", func() bool { return a.Status().Timeline == 1 })
+	b.change(func() { b.auth.Revision = 2 })
+	<-failing
+	for i := range 2 {
+		b.put(fmt.Sprint(i), "a")
+		b.await("store it", func() bool { return a.Status().Stored.Revision == b.last() })
+	}
+	if s := a.Status(); !s.BaseOwed || s.Auth.Revision != 2 {
+		t.Errorf("without the base, the status has the auth revision %s, owed %t", s.Auth, s.BaseOwed)
+	}
+	close(fail)
+	_ = stop()
+	before := a.Status()
+	a, stop = b.start(func(o *Options) { o.BaseOwed = before.BaseOwed })
+	b.await("take the base", func() bool { return len(b.reasons()) == 2 && !a.Status().BaseOwed })
+	_ = stop()
 }
 
 // refusing is a cluster that answers only users, while the archiver has none.

@@ -10,7 +10,9 @@ import (
 )
 
 // New returns an archiver that does nothing until Run.
-func New(o Options) *Archiver { return &Archiver{Options: o.withDefaults()} }
+func New(o Options) *Archiver {
+	return &Archiver{Options: o.withDefaults(), status: Status{BaseOwed: o.BaseOwed}}
+}
 
 // maxAgain is how often an archiver begins again in a row without a change that it stores. A cluster that was replaced after lost events needs three.
 const maxAgain = 3
@@ -68,13 +70,14 @@ func (a *Archiver) runOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := &session{a: a, stream: stream, chain: chain, auth: now, bases: authBases{a: a, covered: chain.Auth}, leases: newLeases(a.Cluster, a.clusterID), begun: chain.Last, verify: chain.Tail != "", sights: make(chan sight)}
+	s := &session{a: a, stream: stream, chain: chain, auth: now, bases: authBases{a: a}, leases: newLeases(a.Cluster, a.clusterID), begun: chain.Last, verify: chain.Tail != "", sights: make(chan sight)}
 	if s.asked = a.began.at; a.began.revision > chain.Last {
 		s.missed = a.began.revision
 	}
 	s.uploads = a.startUploader(context.WithoutCancel(ctx))
 	s.room = room{a: a, uploads: s.uploads}
-	if !chain.Auth.Keeps(now) || chain.AuthChanged { // an archiver before this one may have ended before it took a base
+	s.bases.cover(chain.Auth)
+	if !chain.Auth.Keeps(now) || chain.AuthChanged || a.Status().BaseOwed { // an archiver before this one may have ended before it took a base
 		s.bases.take(ctx, s.auth)
 	}
 	return s.end(ctx, s.run(ctx))

@@ -136,11 +136,7 @@ func TestAFollowerBeginsAgainFromANewerBase(t *testing.T) {
 			return func() { s.save(0) }
 		},
 		UsersChanged: func(s *source) func() {
-			tx := s.backend.BatchTx()
-			tx.LockOutsideApply()
-			tx.UnsafePut(schema.Auth, schema.AuthRevisionKeyName, []byte{0, 0, 0, 0, 0, 0, 0, 9})
-			tx.Unlock()
-			s.users = auth.State{Revision: 9}
+			s.changeUsers()
 			s.archive(4)
 			return func() { s.save(0) }
 		},
@@ -184,6 +180,46 @@ func TestAFollowerBeginsAgainFromANewerBase(t *testing.T) {
 			s.same(o)
 		})
 	}
+}
+
+// changeUsers raises the auth revision of the source to 9.
+func (s *source) changeUsers() {
+	tx := s.backend.BatchTx()
+	tx.LockOutsideApply()
+	tx.UnsafePut(schema.Auth, schema.AuthRevisionKeyName, []byte{0, 0, 0, 0, 0, 0, 0, 9})
+	tx.Unlock()
+	s.users = auth.State{Revision: 9}
+}
+
+// A user was removed just before the source was stopped, and no write came after that. On a standby without that change, the password of the user opens all data.
+func TestAFollowerGetsTheUsersOfASourceThatHasStopped(t *testing.T) {
+	s := newSource(t)
+	s.write(20)
+	s.save(1)
+	s.archive(10)
+	o := s.options()
+	var wanted *auth.State
+	o.Users = func() *auth.State { return wanted }
+	f := s.follower(o)
+	s.catchUp(f)
+	before := f.Status()
+	s.changeUsers()
+	s.catchUp(f)
+	wanted = &auth.State{Revision: 9}
+	if broken := IsBroken(catchUp(t.Context(), f)); broken == nil || broken.Cause != UsersChanged {
+		t.Errorf("without a base with the users, it reports %v", broken)
+	}
+	s.save(0)
+	s.catchUp(f)
+	if got := f.Status(); before.Auth.Revision != 0 || got.Auth.Revision != 9 || got.Revision != before.Revision {
+		t.Errorf("it has revision %d with the auth revision %d, want %d with 9", got.Revision, got.Auth.Revision, before.Revision)
+	}
+	wanted = &auth.State{Revision: 5} // an end from before
+	s.catchUp(f)
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.same(o)
 }
 
 // skipped removes an event of a revision with others, whose key is written again later.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
@@ -24,6 +25,8 @@ type Options struct {
 	Find func(ctx context.Context) (archive.Choice, error)
 	// Fetch writes the database of a base to path, and verifies it.
 	Fetch func(ctx context.Context, base archive.Base, path string) error
+	// Users returns the state of authentication that the database must have; nil if that is not known. It may be nil.
+	Users func() *auth.State
 	// Poll is how long the follower waits after it has found nothing new. Default: 2 seconds.
 	Poll time.Duration
 	// Patience bounds the transfer of one link. Default: 5 minutes.
@@ -43,6 +46,9 @@ func (o Options) withDefaults() Options {
 	o.Patience = cmp.Or(o.Patience, 5*time.Minute)
 	if o.Report == nil {
 		o.Report = func(Status) {}
+	}
+	if o.Users == nil {
+		o.Users = func() *auth.State { return nil }
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -54,6 +54,9 @@ func (f *Follower) look(ctx context.Context) error {
 		f.search.pause = min(2*f.search.pause, listLongest)
 		f.search.list = now.Add(f.search.pause)
 	}
+	if wanted, has := f.o.Users(), f.db.position.Auth; wanted != nil && has.Compare(*wanted) < 0 {
+		return f.broken(UsersChanged, fmt.Errorf("the auth revision of the source is %s, and %s in the base", wanted, has))
+	}
 	f.caughtUp(now)
 	return nil
 }

@@ -4,12 +4,17 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/clock"
 )
 
 // Status is how far a follower is.
 type Status struct {
 	Timeline archive.Timeline
+	// Start is the SHA-256 of the start of the timeline. It is empty if the store did not return it.
+	Start string
+	// Auth is the state of authentication in the database.
+	Auth auth.State
 	// Base is the key of the snapshot that the database began with. It is empty before the first one.
 	Base string
 	// Revision is the last one that is in the database as a whole, and At is a time before which it was written.
@@ -52,7 +57,7 @@ func (f *Follower) report(err error) {
 		if p.whole() != s.Revision || p.Chain.Timeline != s.Timeline {
 			s.Checked = time.Time{}
 		}
-		s.Timeline, s.Base, s.Revision, s.At = p.Chain.Timeline, p.Base, p.whole(), p.At
+		s.Timeline, s.Start, s.Auth, s.Base, s.Revision, s.At = p.Chain.Timeline, p.Start, p.Auth, p.Base, p.whole(), p.At
 	}
 	reported := *s
 	f.mu.Unlock()

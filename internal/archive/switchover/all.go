@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
@@ -70,13 +71,30 @@ func Settle(ctx context.Context, store objstore.Store, root string, but ID, clus
 type Standby struct {
 	// Name is its EtcdRestore, as "<namespace>/<name>". Holder differs from that of any other standby, and is the same in each of its processes.
 	Name, Holder string
-	// Timeline and Revision are what it has.
+	// Timeline and Revision are what it has. Start is the SHA-256 of the start of the timeline, and empty if it is not known.
 	Timeline archive.Timeline
+	Start    string
 	Revision int64
+	// Auth is the state of authentication in its database.
+	Auth auth.State
+}
+
+// follows reports whether a standby has followed the source of an end, and is not ahead of it.
+func (s Standby) follows(e End) bool {
+	same := s.Start == "" || e.Start == "" || s.Start == e.Start
+	return same && s.Timeline == e.Timeline && s.Revision <= e.Revision
+}
+
+// UsersError means that users, roles or authentication of the source have changed since the snapshot that a standby began with. An archive does not have these changes,
+// but a newer snapshot has them.
+type UsersError struct{ Source auth.State }
+
+func (e *UsersError) Error() string {
+	return "users, roles or authentication of the source have changed since the snapshot of the standby: it waits for a newer snapshot"
 }
 
 // Claimable returns the end of a source that a standby may claim when it has exactly all up to it, and which was not called off. The error says so if another standby has
-// claimed it.
+// claimed it, and is a *UsersError if the standby has other users.
 func Claimable(ctx context.Context, store objstore.Store, root string, s Standby) (e End, found bool, err error) {
 	ids, err := named(ctx, store, root, endName)
 	if err != nil {
@@ -94,10 +112,12 @@ func Claimable(ctx context.Context, store objstore.Store, root string, s Standby
 		switch {
 		case err != nil:
 			return e, false, err
-		case !has || end.Timeline != s.Timeline || end.Revision < s.Revision:
+		case !has || !s.follows(end):
 			continue
 		case decided && d.Holder != s.Holder:
 			return e, false, fmt.Errorf("the source has handed its clients over to EtcdRestore %s. To promote this standby, too, set follow.promote to Now", d.Promoted)
+		case s.Auth.Compare(end.Auth()) < 0: // later ones are of a snapshot that was taken since, so they are those of the source, too
+			return e, false, &UsersError{end.Auth()}
 		}
 		return end, true, nil
 	}

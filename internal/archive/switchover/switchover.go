@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/bounded"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
@@ -71,9 +72,17 @@ type End struct {
 	At       time.Time `json:"at"`
 	// ClusterID is that of the source, as etcd prints it.
 	ClusterID string `json:"clusterID,omitempty"`
+	// Start is the SHA-256 of the start of the timeline: an archive that was deleted and begun again has the same numbers.
+	Start string `json:"start,omitempty"`
+	// AuthRevision and AuthEnabled are the state of authentication after the writes were stopped. See Auth.
+	AuthRevision uint64      `json:"auth,omitempty"`
+	AuthEnabled  auth.Switch `json:"authEnabled,omitzero"`
 	// Writer is the EtcdBackup, as "<namespace>/<name>".
 	Writer string `json:"writer,omitempty"`
 }
+
+// Auth returns the state of authentication of the source. etcd accepts changes of users and roles although it refuses writes, so it may have changed since.
+func (e End) Auth() auth.State { return auth.State{Revision: e.AuthRevision, Enabled: e.AuthEnabled} }
 
 // Decision is how a switchover has ended.
 type Decision struct {
@@ -130,7 +139,7 @@ func PutEnd(ctx context.Context, store objstore.Store, root string, e End) error
 
 // Same reports whether two ends say the same about the same cluster.
 func (e End) Same(other End) bool {
-	return e.ID == other.ID && e.Timeline == other.Timeline && e.Revision == other.Revision && e.ClusterID == other.ClusterID
+	return e.ID == other.ID && e.Timeline == other.Timeline && e.Start == other.Start && e.Revision == other.Revision && e.ClusterID == other.ClusterID && e.Auth() == other.Auth()
 }
 
 // Decide stores a decision. If one was made before, it returns that one.

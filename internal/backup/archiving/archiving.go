@@ -27,9 +27,23 @@ type Archiver struct {
 	spec     Spec
 	view     state.Archive
 	archived bool      // since the archiver was started last
+	baseOwed bool      // an archiver has failed to take a base after a change of users
 	fencedAt int64     // the last revision before the fence of a switchover; 0 for none
 	safeAt   time.Time // up to which all was in the store at the last look; zero if that is not known
 	answer   chan archive.Base
+}
+
+// owed returns what owes has recorded: whether an archiver has failed to take a base after a change of users.
+func (a *Archiver) owed() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.baseOwed
+}
+
+func (a *Archiver) owes(base bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.baseOwed = base
 }
 
 // starts records that the archiver is started, perhaps again.

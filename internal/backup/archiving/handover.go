@@ -11,6 +11,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/archive/switchover"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
@@ -28,6 +29,8 @@ type handover struct {
 	*Archiver
 	store   objstore.Store
 	running interface{ Status() archiver.Status }
+	// users returns the state of authentication of the cluster with that ID.
+	users func(ctx context.Context, clusterID uint64) (auth.State, error)
 	// member calls do with a healthy voter of the cluster and its status.
 	member func(ctx context.Context, o state.JobSpec, do func(fences, etcd.Status) error) error
 	// permits returns why the EtcdBackup must not stop the writes of a cluster with that ID.
@@ -174,7 +177,7 @@ func passed(end switchover.End, s archiver.Status) bool {
 
 // finish fences the cluster, and ends the archive when the store has all that the cluster has acknowledged. After the end, it keeps the fence until a standby has decided.
 func (h *handover) finish(ctx context.Context, spec Spec, v state.Switchover) (state.Switchover, error) {
-	revision, clusterID, root := int64(0), "", spec.job.ArchiveRoot()
+	revision, clusterID, users, root := int64(0), "", auth.State{}, spec.job.ArchiveRoot()
 	err := h.member(ctx, spec.job, func(c fences, s etcd.Status) (err error) {
 		if clusterID = s.ClusterID.String(); h.end != nil && h.end.ClusterID != clusterID {
 			return nil // another cluster has the name of the one that has ended
@@ -182,7 +185,9 @@ func (h *handover) finish(ctx context.Context, spec Spec, v state.Switchover) (s
 		if err := h.begin(ctx, spec, s); err != nil {
 			return err
 		}
-		revision, err = fenceWrites(ctx, c, s, spec)
+		if revision, err = fenceWrites(ctx, c, s, spec); err == nil {
+			users, err = h.users(ctx, uint64(s.ClusterID))
+		}
 		return err
 	})
 	if err != nil {
@@ -192,10 +197,10 @@ func (h *handover) finish(ctx context.Context, spec Spec, v state.Switchover) (s
 		h.fenced(revision)
 	}
 	if h.end != nil {
-		if h.end.Revision == revision && h.end.ClusterID == clusterID {
+		if h.end.Revision == revision && h.end.ClusterID == clusterID && h.end.Auth().Keeps(users) {
 			return v, nil
 		}
-		v.Phase = v1beta2.SwitchoverCallingOff // the fence was not on, or this is another cluster
+		v.Phase = v1beta2.SwitchoverCallingOff // the fence was not on, users have changed, or this is another cluster
 		_, err := h.decideOff(ctx, spec)
 		return v, err
 	}
@@ -206,6 +211,9 @@ func (h *handover) finish(ctx context.Context, spec Spec, v state.Switchover) (s
 		return v, fmt.Errorf("the archive has revision %d, and etcd answers that its last one is %d", s.Stored.Revision, revision)
 	case s.Stored.Revision < revision || s.Blocked || s.Timeline == 0:
 		return v, nil
+	case !hasUsers(s, users):
+		v.Waits = errUsers.Error()
+		return v, nil
 	}
 	start, err := archive.ReadStart(ctx, h.store, root, s.Timeline)
 	if err != nil || start.ClusterID != clusterID { // the archiver is about to begin another timeline
@@ -215,7 +223,10 @@ func (h *handover) finish(ctx context.Context, spec Spec, v state.Switchover) (s
 	if err != nil || handed {
 		return reportHanded(v, handedEnd, decision, handed), err
 	}
-	end := switchover.End{ID: spec.switchover, Timeline: s.Timeline, Revision: revision, At: s.Stored.At, ClusterID: clusterID, Writer: spec.job.Namespace + "/" + spec.job.Name}
+	end := switchover.End{
+		ID: spec.switchover, Timeline: s.Timeline, Start: start.Hash(), Revision: revision, At: s.Stored.At, ClusterID: clusterID, AuthRevision: users.Revision, AuthEnabled: users.Enabled,
+		Writer: spec.job.Namespace + "/" + spec.job.Name,
+	}
 	if err := switchover.PutEnd(ctx, h.store, root, end); err != nil {
 		return v, err
 	}
@@ -233,6 +244,9 @@ func (h *handover) begin(ctx context.Context, spec Spec, s etcd.Status) error {
 		err = h.permits(ctx, spec.job, s.ClusterID.String())
 	}
 	if err == nil {
+		err = h.usersArchived(ctx, s)
+	}
+	if err == nil {
 		err = switchover.Begin(ctx, h.store, spec.job.ArchiveRoot(), spec.switchover)
 	}
 	if err == nil {
@@ -240,6 +254,21 @@ func (h *handover) begin(ctx context.Context, spec Spec, s etcd.Status) error {
 	}
 	return err
 }
+
+// errUsers means that the archive has no snapshot with the present users yet.
+var errUsers = errors.New("users, roles or authentication have changed, and a standby gets them only from a snapshot: the operator waits until it has taken one")
+
+// usersArchived returns why a standby could not have the users of the cluster. Without that, the cluster would take no writes until there is a snapshot with them.
+func (h *handover) usersArchived(ctx context.Context, s etcd.Status) error {
+	users, err := h.users(ctx, uint64(s.ClusterID))
+	if err == nil && !hasUsers(h.running.Status(), users) {
+		err = errUsers
+	}
+	return err
+}
+
+// hasUsers reports whether the archive has a base with a state of authentication.
+func hasUsers(s archiver.Status, users auth.State) bool { return !s.BaseOwed && s.Auth.Keeps(users) }
 
 // reportHanded reports the standby that became the cluster by another switchover than that of the status.
 func reportHanded(v state.Switchover, e switchover.End, d switchover.Decision, handed bool) state.Switchover {

@@ -93,19 +93,18 @@ func (h *handover) sweep(ctx context.Context, spec Spec) error {
 		if h.settled && !fenced {
 			return nil
 		}
-		_, _, handed, err := switchover.Settle(ctx, h.store, spec.job.ArchiveRoot(), "", s.ClusterID.String(), h.now().UTC())
+		e, d, handed, err := switchover.Settle(ctx, h.store, spec.job.ArchiveRoot(), "", s.ClusterID.String(), h.now().UTC())
 		if err != nil {
 			return err
 		}
-		h.settled = true
-		switch {
-		case handed && !fenced: // a person or a recovery has opened a source that was handed over
-			_, err = c.Fence(ctx, fenceOf(spec, s.ClusterID))
-			return err
-		case handed:
-			return nil
+		if h.settled = true; !handed {
+			return unfence(ctx, c, s, spec)
 		}
-		return unfence(ctx, c, s, spec)
+		h.say(reportHanded(state.Switchover{ID: string(d.ID)}, e, d, handed))
+		if !fenced { // a person or a recovery has opened a source that was handed over
+			_, err = c.Fence(ctx, fenceOf(spec, s.ClusterID))
+		}
+		return err
 	})
 }
 

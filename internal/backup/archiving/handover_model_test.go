@@ -20,6 +20,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/archive/switchover"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -37,7 +38,7 @@ type killed struct{}
 
 // planted are faults that the model must catch.
 type planted struct {
-	fenceAfterEnd, endBeforeUpload, promotedTwice, unfenceAfterPromotion, oneFence, othersForgotten bool
+	fenceAfterEnd, endBeforeUpload, promotedTwice, unfenceAfterPromotion, oneFence, othersForgotten, usersForgotten bool
 }
 
 type model struct {
@@ -52,7 +53,10 @@ type model struct {
 
 	now      time.Time
 	cluster  etcd.ID
-	revision int64 // the last one that etcd has acknowledged
+	revision int64              // the last one that etcd has acknowledged
+	users    uint64             // of etcd, which it changes although it is fenced
+	fencedBy map[etcd.ID]uint64 // the users when a fence was set
+	archived uint64             // of the newest base
 	alarms   map[etcd.ID]bool
 	stored   int64 // in the archive
 	store    *objstoretest.Memory
@@ -76,6 +80,7 @@ type modelOperator struct {
 type modelStandby struct {
 	name    string
 	has     int64
+	users   uint64
 	planned bool
 	serves  bool
 	busy    bool
@@ -84,7 +89,7 @@ type modelStandby struct {
 func newModel(t *testing.T, seed uint64, bug planted) *model {
 	m := &model{
 		t: t, bug: bug, rng: rand.New(rand.NewPCG(seed, 36)), now: time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC), alarms: map[etcd.ID]bool{}, cluster: modelCluster, revision: 5, stored: 5, store: objstoretest.NewMemory(),
-		job: state.JobSpecOf(statetest.ArchivingState(t)), fenceIDs: map[etcd.ID]switchover.ID{},
+		job: state.JobSpecOf(statetest.ArchivingState(t)), fenceIDs: map[etcd.ID]switchover.ID{}, fencedBy: map[etcd.ID]uint64{}, users: 1, archived: 1,
 	}
 	start := archive.NewStart(1, uint64(modelCluster), archive.Base{Key: "base", ClusterID: modelCluster.String(), Point: archive.Point{Revision: 5, At: m.now}}, "test")
 	m.store.Place(archive.StartKey(m.job.ArchiveRoot(), 1), start.Encode())
@@ -93,7 +98,7 @@ func newModel(t *testing.T, seed uint64, bug planted) *model {
 		m.restart(m.operators[i])
 	}
 	for i := range m.standbys {
-		m.standbys[i] = &modelStandby{name: "ns/standby-" + strconv.Itoa(i), has: 5}
+		m.standbys[i] = &modelStandby{name: "ns/standby-" + strconv.Itoa(i), has: 5, users: 1}
 	}
 	return m
 }
@@ -114,6 +119,7 @@ func (m *model) chance(percent int) bool { return m.rng.IntN(100) < percent }
 // restart begins another process of backup-operator.
 func (m *model) restart(o *modelOperator) {
 	o.process = &handover{
+		users:    m.askUsers,
 		permits:  func(context.Context, state.JobSpec, string) error { return nil },
 		Archiver: &Archiver{notify: func() {}}, store: modelStore{m, m.store}, running: modelArchiver{m}, now: func() time.Time { return m.now },
 		member: func(ctx context.Context, _ state.JobSpec, do func(fences, etcd.Status) error) error {
@@ -199,6 +205,13 @@ func (m *model) event() {
 			m.note("operator %d is the leader", m.leader)
 		}
 	case 10:
+		if m.chance(30) {
+			m.users++
+			m.note("users: %d", m.users)
+		}
+		if m.chance(50) {
+			m.archived = m.users
+		}
 		m.standbys[m.rng.IntN(2)].planned = true
 	case 11, 12, 13:
 		m.stand(m.standbys[m.rng.IntN(2)])
@@ -289,10 +302,14 @@ func (m *model) stand(s *modelStandby) {
 	if m.calm {
 		s.has = m.stored
 	}
+	if m.calm || m.chance(50) {
+		s.users = m.archived
+	}
 	if !s.planned {
 		return
 	}
-	_, ok, err := switchover.Claim(m.t.Context(), modelStore{m, m.store}, m.job.ArchiveRoot(), switchover.Standby{Name: s.name, Holder: s.name, Timeline: 1, Revision: s.has}, m.now)
+	users := auth.State{Revision: s.users, Enabled: auth.On}
+	d, ok, err := switchover.Claim(m.t.Context(), modelStore{m, m.store}, m.job.ArchiveRoot(), switchover.Standby{Name: s.name, Holder: s.name, Timeline: 1, Revision: s.has, Auth: users}, m.now)
 	m.note("%s with %d: claimed %t %v", s.name, s.has, ok, err)
 	if !ok || err != nil {
 		return
@@ -302,6 +319,9 @@ func (m *model) stand(s *modelStandby) {
 		m.violate("%s and %s became the cluster", m.served, s.name)
 	}
 	m.served = s.name
+	if fenced := m.fencedBy[etcd.SwitchoverID(m.cluster, m.job.ArchiveName(), string(d.ID))]; s.users < fenced {
+		m.violate("%s became the cluster with the users %d, and the source had %d when its writes were stopped", s.name, s.users, fenced)
+	}
 	if m.revision != s.has {
 		m.violate("%s became the cluster with revision %d, and the source has acknowledged %d", s.name, s.has, m.revision)
 	}
@@ -315,7 +335,7 @@ func (m *model) settles() {
 			late()
 		}
 		m.pending = nil
-		m.stored = m.revision
+		m.stored, m.archived = m.revision, m.users
 		m.operate(m.leader)
 		for _, s := range m.standbys {
 			s.planned = true
@@ -347,7 +367,7 @@ func (a modelArchiver) Status() archiver.Status {
 	if a.m.bug.endBeforeUpload {
 		p.Revision = a.m.revision
 	}
-	return archiver.Status{Timeline: 1, Stored: p, Received: p}
+	return archiver.Status{Timeline: 1, Stored: p, Received: p, Auth: auth.State{Revision: a.m.archived, Enabled: auth.On}}
 }
 
 type modelEtcd struct{ m *model }
@@ -358,7 +378,11 @@ func (e modelEtcd) Fence(_ context.Context, id etcd.ID) (revision int64, err err
 	}
 	return revision, e.m.request("fence "+id.String(), func() {
 		revision = e.m.revision
-		on := func() { e.m.alarms[id] = true }
+		on := func() {
+			if !e.m.alarms[id] {
+				e.m.alarms[id], e.m.fencedBy[id] = true, e.m.users
+			}
+		}
 		if e.m.bug.fenceAfterEnd && !e.m.alarms[id] {
 			e.m.pending = append(e.m.pending, on)
 			return
@@ -376,6 +400,15 @@ func (e modelEtcd) Unfence(_ context.Context, id etcd.ID) error {
 
 func (e modelEtcd) Status(context.Context) (s etcd.Status, err error) {
 	return e.m.etcdStatus(), nil
+}
+
+// askUsers returns the state of authentication.
+func (m *model) askUsers(context.Context, uint64) (now auth.State, err error) {
+	err = m.request("ask for the users", func() { now = auth.State{Revision: m.users, Enabled: auth.On} })
+	if m.bug.usersForgotten {
+		now = auth.State{Revision: m.archived, Enabled: auth.On}
+	}
+	return now, err
 }
 
 // modelStore is the store with the faults of the model.
@@ -493,6 +526,7 @@ func TestTheModelOfASwitchoverCatchesPlantedBugs(t *testing.T) {
 		"the fence is taken back after a promotion":         {unfenceAfterPromotion: true},
 		"all switchovers have one fence":                    {oneFence: true},
 		"a switchover whose status was lost is not settled": {othersForgotten: true},
+		"users that were changed just before are forgotten": {usersForgotten: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for i := range uint64(2000) {

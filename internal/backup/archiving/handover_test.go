@@ -87,6 +87,55 @@ func TestAPromotionOutlivesItsEtcdBackup(t *testing.T) {
 	}
 }
 
+// The status was lost, so it did not say that the source was handed over.
+func TestALostStatusShowsAPromotionAgain(t *testing.T) {
+	m, o := handedOver(t)
+	m.restart(o)
+	if err := o.process.sweep(t.Context(), Spec{job: m.job}); err != nil {
+		t.Fatal(err)
+	}
+	if v := o.process.look().Switchover; v == nil || v.ID != string(m.status) || v.Phase != v1beta2.SwitchoverPromoted || v.Promoted != "ns/standby-0" || v.Revision != m.revision {
+		t.Errorf("it reports %+v", v)
+	}
+}
+
+// A user was removed just before the switchover. A standby gets that only from the next snapshot, so until then the source must not stop: clients would have no cluster.
+func TestWritesAreNotStoppedBeforeTheArchiveHasTheUsers(t *testing.T) {
+	m := newModel(t, 1, planted{})
+	m.calm, m.asked, m.users = true, true, 2
+	m.operate(m.leader)
+	o := m.operators[m.leader]
+	if v, err := o.process.step(t.Context(), o.spec); err == nil || !strings.Contains(err.Error(), "users") || len(m.alarms) > 0 {
+		t.Errorf("%+v, %v, and the fences are %v", v, err, m.alarms)
+	}
+	m.archived = 2
+	m.operate(m.leader)
+	if len(m.alarms) != 1 {
+		t.Errorf("with a snapshot of the users, the fences are %v", m.alarms)
+	}
+}
+
+// etcd accepts changes of users although it refuses writes. A standby that took over before the next snapshot lacked them.
+func TestAnEndIsCalledOffWhenUsersChangeAfterIt(t *testing.T) {
+	m := newModel(t, 1, planted{})
+	m.calm, m.asked = true, true
+	for range 2 {
+		m.operate(m.leader)
+	}
+	o := m.operators[m.leader]
+	if v, err := o.process.step(t.Context(), o.spec); err != nil || v.Phase != v1beta2.SwitchoverReady {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	m.users++
+	if v, err := o.process.step(t.Context(), o.spec); err != nil || v.Phase != v1beta2.SwitchoverCallingOff {
+		t.Errorf("%+v, %v", v, err)
+	}
+	m.standbys[0].planned = true
+	if m.stand(m.standbys[0]); m.served != "" {
+		t.Errorf("%s became the cluster without the users", m.served)
+	}
+}
+
 // Two EtcdBackups of one cluster have two archives, so a standby of each could be promoted.
 func TestTwoEtcdBackupsDoNotHandOverOneCluster(t *testing.T) {
 	m := newModel(t, 1, planted{})

@@ -83,6 +83,7 @@ func (t *runner) once(ctx context.Context, a *Archiver) error {
 		Stored:  func() { t.copies.offer(a.key, running.Status()) },
 		Cluster: members{cluster}, Store: store, Root: spec.job.ArchiveRoot(), Dir: dir, Encoder: spec.job.Encoder, Writer: spec.job.AttemptPrefix(), Recovery: spec.recovery, Hurry: a.hurried,
 		SameHistory: func(ctx context.Context) error { return t.ConfirmRecovery(ctx, spec.job, spec.recovery) },
+		BaseOwed:    a.owed(),
 		MaxLag:      spec.maxLag, MaxSize: archiveSegment, MaxSpool: archiveWaiting, Grow: grow, Now: t.Now,
 		TakeBase: func(ctx context.Context, reason string) (archiver.Base, error) {
 			base, err := a.ask(ctx, reason)
@@ -96,7 +97,7 @@ func (t *runner) once(ctx context.Context, a *Archiver) error {
 	k := &keeper{job: t, Archiver: a, store: store, running: running, advice: advice, began: t.Now(), end: cancel}
 	kept, handed := make(chan struct{}), make(chan struct{})
 	go panics.Caught(func() { defer close(kept); k.run(ctx) }, cancel)()
-	h := &handover{Archiver: a, store: store, running: running, member: t.withMember, permits: t.mayFence, now: t.Now}
+	h := &handover{Archiver: a, store: store, running: running, users: members{cluster}.Auth, member: t.withMember, permits: t.mayFence, now: t.Now}
 	go panics.Caught(func() { defer close(handed); h.run(ctx) }, cancel)()
 	if err = running.Run(ctx); errors.Is(err, archiver.ErrSilent) {
 		err = ofMembers(err)
@@ -105,6 +106,7 @@ func (t *runner) once(ctx context.Context, a *Archiver) error {
 	<-kept
 	<-handed
 	k.publish(running.Status()) // with the last segment
+	a.owes(running.Status().BaseOwed)
 	return err
 }
 

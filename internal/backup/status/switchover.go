@@ -16,8 +16,14 @@ import (
 func nextSwitchover(s state.State) *v1beta2.SwitchoverStatus {
 	now, asked := s.Status.Switchover.DeepCopy(), state.HandsOver(s)
 	var view *state.Switchover
-	if s.Archive != nil && now != nil && s.Archive.Switchover != nil && s.Archive.Switchover.ID == now.ID {
+	if s.Archive != nil {
 		view = s.Archive.Switchover
+	}
+	if now == nil && !asked && view != nil && view.Promoted != "" && !view.Off { // the status was lost, or the EtcdBackup was created again
+		now = &v1beta2.SwitchoverStatus{ID: view.ID}
+	}
+	if now == nil || view != nil && view.ID != now.ID {
+		view = nil
 	}
 	switch {
 	case now == nil && (!asked || !begins(s)), view != nil && view.Off && !asked:
@@ -57,11 +63,8 @@ func viewed(now v1beta2.SwitchoverStatus, view state.Switchover) *v1beta2.Switch
 // switchoverStopped says how a switchover continues that has no archiver.
 func switchoverStopped(s state.State) string {
 	what := "See the condition Archiving."
-	switch {
-	case s.Spec.Continuous == nil:
+	if s.Spec.Continuous == nil {
 		what = "Write continuous back into the spec, with switchover: false."
-	case s.Spec.BackupPolicy != nil && s.Spec.BackupPolicy.Suspend:
-		what = "Set backupPolicy.suspend to false."
 	}
 	return "The switchover waits until the archive continues. Until then, the cluster takes no writes if they were stopped. " + what
 }

@@ -51,8 +51,7 @@ func TestAPromotionIsNotForgottenWhileTheStoreIsDown(t *testing.T) {
 // A cluster that takes no writes, and a status that does not say why, is what a person finds on a bad night.
 func TestASwitchoverWithoutAnArchiverSaysHowItContinues(t *testing.T) {
 	for want, change := range map[string]func(*state.State){
-		"Write continuous back":    func(s *state.State) { s.Spec.Continuous = nil },
-		"Set backupPolicy.suspend": func(s *state.State) { s.Spec.BackupPolicy.Suspend = true },
+		"Write continuous back": func(s *state.State) { s.Spec.Continuous = nil },
 		"the condition Archiving": func(s *state.State) {
 			s.Spec.EtcdEndpoints, s.Spec.EtcdCluster = nil, &v1beta2.ClusterReference{Name: "x"}
 		},

@@ -42,6 +42,8 @@ func TestTheStatusOfASwitchover(t *testing.T) {
 		"continuous was removed after that":         {status: on(v1beta2.SwitchoverPromoted), change: func(s *state.State) { s.Spec.Continuous, s.Archive = nil, nil }, want: want{v1beta2.SwitchoverPromoted, true}},
 		"the source was restored after that":        {status: on(v1beta2.SwitchoverPromoted), view: &state.Switchover{ID: id, Phase: v1beta2.SwitchoverPromoted, Promoted: "ns/standby", Off: true}, want: want{}},
 		"the series is suspended, and it is fenced": {asked: true, status: on(v1beta2.SwitchoverReady), change: func(s *state.State) { s.Spec.BackupPolicy.Suspend = true }, want: want{v1beta2.SwitchoverReady, true}},
+		"the status of a promoted one was lost":     {view: &state.Switchover{ID: id, Phase: v1beta2.SwitchoverPromoted, Promoted: "ns/standby"}, want: want{v1beta2.SwitchoverPromoted, true}},
+		"and the source was restored after that":    {view: &state.Switchover{ID: id, Phase: v1beta2.SwitchoverPromoted, Promoted: "ns/standby", Off: true}, want: want{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := statetest.ArchivingState(t)
