@@ -96,13 +96,9 @@ func (s *following) claim(ctx context.Context, f *standby.Follower) error {
 	return recordClaim(filepath.Dir(s.request.DataDir), d)
 }
 
-// room returns why the promotion would not fit on the volume: it makes another copy of the database.
+// room returns why the promotion would not fit on the volume.
 func (s *following) room() error {
-	info, err := os.Stat(filepath.Join(s.options.Dir, standby.DatabaseName))
-	if err != nil {
-		return err
-	}
-	return enoughSpace(filepath.Dir(s.request.DataDir), info.Size(), 1)
+	return enoughSpace(filepath.Dir(s.request.DataDir), 0, 0)
 }
 
 // reachesEnd applies what the archive still has, until the standby has all up to an end. It returns false if that takes longer than sourceLimit, or if it is impossible.

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive/standby"
 	"github.com/etcd-suite/etcd-operator/internal/archive/switchover"
+	"github.com/etcd-suite/etcd-operator/internal/dbfile"
 	"github.com/etcd-suite/etcd-operator/internal/objstore/file"
 	"github.com/etcd-suite/etcd-operator/internal/seed"
 )
@@ -214,6 +216,35 @@ func TestAStandbyClaimsNoEndThatWasCalledOff(t *testing.T) {
 	}
 	a.request.RevisionBump = 0
 	a.has(last)
+}
+
+// The process is killed when it has moved the database, and before the data directory is complete. The only copy of the data is between two places.
+func TestAPlannedPromotionContinuesAfterItsDatabaseWasMoved(t *testing.T) {
+	a := givenArchive(t)
+	last := a.write()
+	a.begin()
+	a.reaches(last)
+	a.stop()
+	_ = a.end()
+	if err := recordClaim(a.volume, switchover.Decision{ID: firstEnd, Holder: a.request.Token, Revision: last}); err != nil {
+		t.Fatal(err)
+	}
+	o := standby.Options{Dir: filepath.Join(a.volume, standbyName), FallbackTTL: fallbackTTL, Now: time.Now, Unsealed: true}
+	delivered := filepath.Join(o.Dir, deliveredName)
+	request := a.request
+	request.RevisionBump = 0
+	if _, err := standby.Finish(t.Context(), o, delivered); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(dbfile.Adopt(t.Context(), restoreOptions(request, delivered, request.DataDir)), os.Rename(request.DataDir, request.DataDir+".restoring")); err != nil {
+		t.Fatal(err)
+	}
+	a.plan()
+	a.begin()
+	if err := a.end(); err != nil {
+		t.Fatal(err)
+	}
+	a.handedOver(last)
 }
 
 // The source had other users, or is that of another archive with the same numbers. A client that was removed from the source could open the standby.

@@ -15,7 +15,7 @@ import (
 const walSize = 64 << 20
 
 // enoughSpace fails if the volume of dir is too small for so many copies of a database, and the first WAL file. A restore makes two: the fetched snapshot, and the database.
-// A promotion makes one.
+// A planned promotion makes none.
 func enoughSpace(dir string, size, copies int64) error {
 	free, err := source.Free(dir)
 	if err != nil {

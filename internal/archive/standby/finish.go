@@ -26,7 +26,8 @@ type Delivered struct {
 }
 
 // Finish ends the following. It makes a snapshot file at path, which must be on the same volume, with all that is in the database. A link that was applied in part is
-// completed from the disk. If that is not possible, the result ends with the last whole revision. If Finish is interrupted, the next Finish of the directory continues. It does not need the store.
+// completed from the disk. If that is not possible, the result ends with the last whole revision. If Finish is interrupted, the next Finish of the directory continues. It does not need the store. If the caller has moved the
+// file since, Finish returns the same result again.
 func Finish(ctx context.Context, o Options, path string) (result Delivered, err error) {
 	defer guard(&err)()
 	f := &Follower{o: o.withDefaults()}
@@ -107,13 +108,12 @@ func syncFile(path string) error {
 	return errors.Join(file.Sync(), file.Close())
 }
 
-// deliver removes the buckets of the follower, appends the SHA-256 of the database as etcd does, and moves it to path. It does nothing if it is there.
+// deliver removes the buckets of the follower, appends the SHA-256 of the database as etcd does, and moves it to path. It does nothing if it has moved it before.
 func (f *Follower) deliver(path string) error {
 	from := f.path(DatabaseName)
 	info, err := os.Stat(from)
 	if errors.Is(err, os.ErrNotExist) {
-		_, err := os.Stat(path)
-		return err
+		return nil
 	}
 	if err != nil {
 		return err
@@ -131,10 +131,12 @@ func (f *Follower) deliver(path string) error {
 		return err
 	}
 	f.o.durable()
-	if err := appendTrailer(from); err != nil {
-		return err
+	if !f.o.Unsealed {
+		if err := appendTrailer(from); err != nil {
+			return err
+		}
+		f.o.durable()
 	}
-	f.o.durable()
 	if err := os.Rename(from, path); err != nil {
 		return err
 	}

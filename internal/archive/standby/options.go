@@ -27,6 +27,8 @@ type Options struct {
 	Fetch func(ctx context.Context, base archive.Base, path string) error
 	// Users returns the state of authentication that the database must have; nil if that is not known. It may be nil.
 	Users func() *auth.State
+	// Unsealed leaves out the SHA-256 at the end of what Finish makes. To compute it takes seconds for gigabytes.
+	Unsealed bool
 	// Poll is how long the follower waits after it has found nothing new. Default: 2 seconds.
 	Poll time.Duration
 	// Patience bounds the transfer of one link. Default: 5 minutes.

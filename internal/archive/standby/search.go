@@ -55,7 +55,7 @@ func (f *Follower) look(ctx context.Context) error {
 		f.search.list = now.Add(f.search.pause)
 	}
 	if wanted, has := f.o.Users(), f.db.position.Auth; wanted != nil && has.Compare(*wanted) < 0 {
-		return f.broken(UsersChanged, fmt.Errorf("the auth revision of the source is %s, and %s in the base", wanted, has))
+		return f.broken(UsersChanged, fmt.Errorf("users, roles or authentication of the source have changed: its auth revision is %s, and %s in the base", wanted, has))
 	}
 	f.caughtUp(now)
 	return nil
