@@ -245,6 +245,11 @@ bench-archive: deps ## Measure what a continuous archive costs etcd, the operato
 	@$(LOCALKUBE) build etcd-3.6 versitygw
 	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench Archive -benchtime 1x -timeout 60m ./test/bench/archive/
 
+.PHONY: bench-follow
+bench-follow: deps ## Measure a standby, and compare it with a mirror and the restore of a snapshot; BENCH_MIB=64 BENCH_REVISIONS=100000 BENCH_SECONDS=20 BENCH_RATE=1000
+	@$(LOCALKUBE) build etcd-3.6 versitygw
+	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench Follow -benchtime 1x -v -timeout 60m ./test/bench/archive/
+
 .PHONY: bench-backups
 bench-backups: deps ## Measure backup-operator with many EtcdBackups that are due in the same minute; BENCH_N=1000
 	@$(LOCALKUBE) build kubernetes etcd-3.6 versitygw
@@ -276,7 +281,7 @@ bench-startup: deps ## Measure the start of a member with a large database on a 
 	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench Startup -benchtime 1x -timeout 60m ./test/bench/startup/
 
 .PHONY: bench
-bench: bench-ready bench-seed bench-save bench-slow-save bench-startup bench-scale bench-backups bench-archive ## Run all benchmarks (two hours or more, on a quiet machine)
+bench: bench-ready bench-seed bench-save bench-slow-save bench-startup bench-scale bench-backups bench-archive bench-follow ## Run all benchmarks (two hours or more, on a quiet machine)
 
 ##@ Check
 

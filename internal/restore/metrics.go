@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 )
@@ -19,6 +20,7 @@ type metrics struct {
 	failed   *prometheus.GaugeVec
 	lag      *prometheus.GaugeVec
 	followed *prometheus.GaugeVec
+	follows  *prometheus.GaugeVec
 }
 
 // RegisterMetrics registers the metrics without a controller, for the reference.
@@ -59,7 +61,11 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 			Help: "Last revision that a standby has of its source, until it is promoted.",
 		}, []string{"namespace", "name"}),
 	}
-	for _, c := range []prometheus.Collector{m.finished, m.duration, m.bytes, m.underWay, m.failed, m.lag, m.followed} {
+	m.follows = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "etcd_operator_restore_following",
+		Help: "1 for each standby that has what is in the archive it follows, and 0 if it is behind, until it is promoted: the condition Following.",
+	}, []string{"namespace", "name"})
+	for _, c := range []prometheus.Collector{m.finished, m.duration, m.bytes, m.underWay, m.failed, m.lag, m.followed, m.follows} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
@@ -94,6 +100,9 @@ func (m *metrics) reported(before, after *v1beta2.EtcdRestore) {
 // following shows how far a standby is.
 func (m *metrics) following(restore *v1beta2.EtcdRestore) {
 	f := restore.Status.Follow
+	if condition := meta.FindStatusCondition(restore.Status.Conditions, v1beta2.ConditionFollowing); condition != nil && (f == nil || f.Promoted == nil) {
+		m.follows.WithLabelValues(restore.Namespace, restore.Name).Set(map[bool]float64{true: 1}[condition.Status == metav1.ConditionTrue])
+	}
 	if f == nil || f.Promoted != nil || f.Revision == 0 || f.LagSeconds == nil {
 		return
 	}
@@ -102,7 +111,7 @@ func (m *metrics) following(restore *v1beta2.EtcdRestore) {
 }
 
 func (m *metrics) forget(namespace, name string) {
-	for _, v := range []*prometheus.GaugeVec{m.underWay, m.failed, m.lag, m.followed} {
+	for _, v := range []*prometheus.GaugeVec{m.underWay, m.failed, m.lag, m.followed, m.follows} {
 		v.DeletePartialMatch(prometheus.Labels{"namespace": namespace, "name": name})
 	}
 }

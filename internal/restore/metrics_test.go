@@ -35,3 +35,24 @@ func TestTheMetricOfAFailedRestoreShowsWhetherItWasADryRun(t *testing.T) {
 		}
 	}
 }
+
+// A standby that is behind for an hour loses an hour when it is promoted. The alert needs the metric also while the lag is not known.
+func TestTheMetricOfAStandbyShowsWhetherItFollows(t *testing.T) {
+	m, err := newMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for status, want := range map[metav1.ConditionStatus]float64{metav1.ConditionFalse: 0, metav1.ConditionTrue: 1} {
+		standby := theRestore()
+		standby.Status.Conditions = []metav1.Condition{{Type: v1beta2.ConditionFollowing, Status: status}}
+		m.reported(theRestore(), standby)
+		if got := testutil.ToFloat64(m.follows.WithLabelValues("ns", "back")); got != want {
+			t.Errorf("with the condition %s, the metric is %v", status, got)
+		}
+		standby.Status.Follow = &v1beta2.RestoreFollowStatus{}
+		standby.Status.Follow.Promoted = &v1beta2.PromotedStatus{}
+		if m.reported(theRestore(), standby); testutil.CollectAndCount(m.follows) != 0 {
+			t.Error("a promoted standby has the metric")
+		}
+	}
+}

@@ -105,6 +105,7 @@ var problems = map[string]map[string]string{
 	"EtcdArchiveProofFailed":      {archiveProof: "0x45"},
 	"EtcdRestoreFailed":           {`etcd_operator_restore_failed{namespace="ns",name="r",reason="SeedFailed",dry_run="false"}`: "1x45"},
 	"EtcdRestoreDryRunFailed":     {`etcd_operator_restore_failed{namespace="ns",name="r",reason="SnapshotCorrupt",dry_run="true"}`: "1x45"},
+	"EtcdStandbyBehind":           {`etcd_operator_restore_following{namespace="ns",name="r"}`: "0x45"},
 	"EtcdBackupQueueTooLong":      {lane: "50x45"},
 	"EtcdOperatorDown":            {up: "1x5 _x40"},
 	"EtcdOperatorReconcileErrors": {failures: "0+60x45"},
