@@ -24,18 +24,26 @@ import (
 // errNotClaimed means that the standby follows again, because another party has decided, or the store does not answer.
 var errNotClaimed = errors.New("the end of the source was not claimed")
 
-// sourcePoll is how often a standby looks whether its source has stopped, and sourceLimit bounds each look.
-const sourcePoll, sourceLimit = time.Second, 10 * time.Second
+const (
+	// sourcePoll is how often a standby looks whether its source has stopped. When that has begun to stop, clients wait, and the standby looks each nearPoll.
+	sourcePoll, nearPoll = time.Second, 200 * time.Millisecond
+	// sourceLimit bounds each look.
+	sourceLimit = 10 * time.Second
+)
 
 // awaitSource ends the following when a planned promotion is asked for, and the standby has all up to the end of its source.
 func (s *following) awaitSource(ctx context.Context, end context.CancelCauseFunc) {
 	for ctx.Err() == nil {
 		var users *auth.State
+		poll := sourcePoll
 		if s.promotionAsked() == v1beta2.FollowPromotePlanned {
-			_, stopped, err := s.stopped(ctx)
-			if stopped && err == nil {
+			o, err := s.outlook(ctx)
+			if o.End != nil && err == nil {
 				end(errStopped)
 				return
+			}
+			if o.Near && err == nil {
+				poll = nearPoll
 			}
 			waits := ""
 			if err != nil {
@@ -48,17 +56,17 @@ func (s *following) awaitSource(ctx context.Context, end context.CancelCauseFunc
 			}
 		}
 		s.users.Store(users)
-		pause(ctx, sourcePoll)
+		pause(ctx, poll)
 	}
 }
 
-// stopped returns the end of the source. The standby may lack the last revisions up to it. stopped is false if there is none, or if it was called off.
-func (s *following) stopped(ctx context.Context) (e switchover.End, stopped bool, err error) {
+// outlook returns the end of the source. The standby may lack the last revisions up to it.
+func (s *following) outlook(ctx context.Context) (o switchover.Outlook, err error) {
 	ctx, cancel := context.WithTimeout(ctx, sourceLimit)
 	defer cancel()
 	has := s.progress.standby.Load()
 	if has == nil || has.Base == "" {
-		return e, false, nil
+		return o, nil
 	}
 	return switchover.Claimable(ctx, s.options.Store, s.options.Root, claimant(s.request, *has))
 }
@@ -69,8 +77,8 @@ func claimant(r seed.Request, has standby.Status) switchover.Standby {
 
 // claim decides in the store that this standby becomes the cluster, when it has exactly what its source had. The error is errNotClaimed if it does not.
 func (s *following) claim(ctx context.Context, f *standby.Follower) error {
-	e, stopped, err := s.stopped(ctx)
-	if err != nil || !stopped || !s.reachesEnd(ctx, f, e) {
+	o, err := s.outlook(ctx)
+	if err != nil || o.End == nil || !s.reachesEnd(ctx, f, *o.End) {
 		return errNotClaimed
 	}
 	if err := s.room(); err != nil { // after the decision, neither the source nor another standby may serve

@@ -93,43 +93,54 @@ func (e *UsersError) Error() string {
 	return "users, roles or authentication of the source have changed since the snapshot of the standby: it waits for a newer snapshot"
 }
 
+// Outlook is what a standby can expect of its source.
+type Outlook struct {
+	// End is the one that the standby may claim; nil if there is none.
+	End *End
+	// Near means that a switchover has begun, and that there is no decision about it: its end may come within seconds.
+	Near bool
+}
+
 // Claimable returns the end of a source that a standby may claim when it has exactly all up to it, and which was not called off. The error says so if another standby has
 // claimed it, and is a *UsersError if the standby has other users.
-func Claimable(ctx context.Context, store objstore.Store, root string, s Standby) (e End, found bool, err error) {
-	ids, err := named(ctx, store, root, endName)
+func Claimable(ctx context.Context, store objstore.Store, root string, s Standby) (o Outlook, err error) {
+	ids, err := named(ctx, store, root, beginName, endName)
 	if err != nil {
-		return e, false, err
+		return o, err
 	}
 	for _, id := range ids {
 		d, decided, err := ReadDecision(ctx, store, root, id)
 		if err != nil {
-			return e, false, err
+			return o, err
 		}
 		if decided && d.Off() {
 			continue
 		}
 		end, has, err := ReadEnd(ctx, store, root, id)
+		o.Near = o.Near || !decided
 		switch {
 		case err != nil:
-			return e, false, err
+			return o, err
 		case !has || !s.follows(end):
 			continue
 		case decided && d.Holder != s.Holder:
-			return e, false, fmt.Errorf("the source has handed its clients over to EtcdRestore %s. To promote this standby, too, set follow.promote to Now", d.Promoted)
+			return o, fmt.Errorf("the source has handed its clients over to EtcdRestore %s. To promote this standby, too, set follow.promote to Now", d.Promoted)
 		case s.Auth.Compare(end.Auth()) < 0: // later ones are of a snapshot that was taken since, so they are those of the source, too
-			return e, false, &UsersError{end.Auth()}
+			return o, &UsersError{end.Auth()}
 		}
-		return end, true, nil
+		o.End = &end
+		return o, nil
 	}
-	return e, false, nil
+	return o, nil
 }
 
 // Claim decides that a standby becomes the cluster. ok is false if it does not.
 func Claim(ctx context.Context, store objstore.Store, root string, s Standby, now time.Time) (d Decision, ok bool, err error) {
-	e, found, err := Claimable(ctx, store, root, s)
-	if err != nil || !found || e.Revision != s.Revision {
+	o, err := Claimable(ctx, store, root, s)
+	if err != nil || o.End == nil || o.End.Revision != s.Revision {
 		return d, false, err
 	}
+	e := *o.End
 	d, err = Decide(ctx, store, root, Decision{ID: e.ID, Promoted: s.Name, Holder: s.Holder, Revision: e.Revision, At: now})
 	if err != nil {
 		return d, false, &UndecidedError{err}
@@ -138,7 +149,7 @@ func Claim(ctx context.Context, store objstore.Store, root string, s Standby, no
 		return d, false, nil
 	}
 	// The EtcdBackup may have been deleted since, with the decision that had called the switchover off. It deletes the end first.
-	if _, found, err = ReadEnd(ctx, store, root, e.ID); err != nil || !found {
+	if _, found, err := ReadEnd(ctx, store, root, e.ID); err != nil || !found {
 		return d, false, err
 	}
 	return d, true, nil

@@ -62,14 +62,24 @@ func TestAStandbyClaimsTheEndThatWasNotCalledOff(t *testing.T) {
 	if _, ok, err := Claim(t.Context(), store, root, has, time.Now()); ok || err != nil {
 		t.Errorf("a standby takes over at an end that was called off, or before it has all writes: %v", err)
 	}
-	if e, found, err := Claimable(t.Context(), store, root, has); !found || err != nil || e.ID != id {
-		t.Errorf("it may claim %+v, %v", e, err)
+	if o, err := Claimable(t.Context(), store, root, has); o.End == nil || err != nil || o.End.ID != id {
+		t.Errorf("it may claim %+v, %v", o, err)
 	}
 	has.Revision = 9
 	for range 2 { // it was killed in between
 		if d, ok, err := Claim(t.Context(), store, root, has, time.Now()); !ok || err != nil || d.ID != id {
 			t.Errorf("it has claimed %+v, %v", d, err)
 		}
+	}
+	if o, err := Claimable(t.Context(), store, root, has); o.Near || err != nil {
+		t.Errorf("after all decisions, another end is near: %v", err)
+	}
+	next := NewID(time.Unix(1_700_000_099, 0), "uid", "archive")
+	if err := Begin(t.Context(), store, root, next); err != nil {
+		t.Fatal(err)
+	}
+	if o, err := Claimable(t.Context(), store, root, Standby{Holder: "uid-2", Timeline: 2}); !o.Near || o.End != nil || err != nil {
+		t.Errorf("when the source begins to stop, the standby sees %+v, %v", o, err)
 	}
 	other := has
 	other.Holder = "uid-3"
