@@ -115,7 +115,7 @@ long: ## Run what make test leaves out: all points of each sweep, end-to-end tes
 	$(MAKE) e2e-long
 
 # SIMULATIONS are the tests of the planner that take long.
-SIMULATIONS = Settles$$|BreakNothing$$|NobodyIs$$|SaysWhatToDo$$|OfYears$$|DoesNotTrust$$|ChangeAMinute$$|ThatMayRun$$|Interleaving
+SIMULATIONS = Settles$$|BreakNothing$$|NobodyIs$$|SaysWhatToDo$$|OfYears$$|DoesNotTrust$$|ChangeAMinute$$|ThatMayRun$$|Interleaving|CA$$|ARotation$$|OfCertManager$$|IssuerChanges$$|ForEver$$|OthersSign$$|TakenBack$$|OnlyCopy|AsTheyAre$$|ExpiredOne$$|Expired$$|InTime$$|LeftAlone$$|TheRecovery$$|IsReplaced$$|AreRare$$|LessOften$$|AllReplaced$$|RunLonger$$|IsCreated$$|FromTheSpec$$|IsKept$$
 
 .PHONY: unit
 unit: deps ## Run the unit tests with the race detector, in random order

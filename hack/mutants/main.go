@@ -21,7 +21,7 @@ var planners = []planner{
 }
 
 // simulations are those of the Makefile.
-const simulations = "Settles$|BreakNothing$|NobodyIs$|SaysWhatToDo$|OfYears$|DoesNotTrust$|ChangeAMinute$|ThatMayRun$|Interleaving"
+const simulations = "Settles$|BreakNothing$|NobodyIs$|SaysWhatToDo$|OfYears$|DoesNotTrust$|ChangeAMinute$|ThatMayRun$|Interleaving|CA$|ARotation$|OfCertManager$|IssuerChanges$|ForEver$|OthersSign$|TakenBack$|OnlyCopy|AsTheyAre$|ExpiredOne$|Expired$|InTime$|LeftAlone$|TheRecovery$|IsReplaced$|AreRare$|LessOften$|AllReplaced$|RunLonger$|IsCreated$|FromTheSpec$|IsKept$"
 
 func main() {
 	n := flag.Int("n", 200, "how many mutants")

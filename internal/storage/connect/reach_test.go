@@ -51,12 +51,12 @@ func newHouse(t *testing.T) *house {
 		}
 		h.tunnels.Add(1)
 		w.WriteHeader(http.StatusOK)
-		from, _, err := http.NewResponseController(w).Hijack()
+		from, read, err := http.NewResponseController(w).Hijack() // the server has perhaps read the first bytes of the client
 		if err != nil {
 			t.Error(err)
 			return
 		}
-		go func() { _, _ = io.Copy(to, from); _ = to.Close() }()
+		go func() { _, _ = io.Copy(to, read); _ = to.Close() }()
 		_, _ = io.Copy(from, to)
 		_ = from.Close()
 	}))
