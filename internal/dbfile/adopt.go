@@ -9,13 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"time"
 
 	"go.etcd.io/bbolt"
 	"go.etcd.io/etcd/server/v3/storage/backend"
 	"go.etcd.io/etcd/server/v3/storage/schema"
 )
 
-// Adopt creates a data directory like Restore, but moves the database into it and does not copy it. So it takes as long for gigabytes as for kilobytes. The result is that
+// Adopt creates a data directory like Restore, but links the database into it and does not copy it. So it takes as long for gigabytes as for kilobytes. The result is that
 // of Restore: etcdutl restores an empty database, and what it writes there beside the keys is written into the database. The file at Options.SnapshotPath must be on
 // the same volume, have no trailer, and be complete: Adopt reads none of its keys. It does not raise revisions. A killed process can run it again.
 func Adopt(ctx context.Context, o Options) error {
@@ -72,8 +73,19 @@ func adopt(o Options, work string) error {
 	if err := graft(databaseIn(work), o.SnapshotPath); err != nil {
 		return fmt.Errorf("write the new members: %w", err)
 	}
-	return os.Rename(o.SnapshotPath, databaseIn(work))
+	if err := os.Remove(databaseIn(work)); err != nil {
+		return err
+	}
+	// With a second name, another process that does the same at this moment cannot delete the database. The caller deletes the first name.
+	err := os.Link(o.SnapshotPath, databaseIn(work))
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) { // the file system has no links
+		err = os.Rename(o.SnapshotPath, databaseIn(work))
+	}
+	return err
 }
+
+// lockWait is how long the database may be open in another process.
+const lockWait = 2 * time.Second
 
 // writeEmpty writes a database of etcd without keys.
 func writeEmpty(path string) (err error) {
@@ -107,7 +119,10 @@ func graft(from, to string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	target, err := bbolt.Open(to, 0o600, &bbolt.Options{FreelistType: bbolt.FreelistArrayType})
+	existing := func(path string, flag int, mode os.FileMode) (*os.File, error) {
+		return os.OpenFile(path, flag&^os.O_CREATE, mode)
+	}
+	target, err := bbolt.Open(to, 0o600, &bbolt.Options{FreelistType: bbolt.FreelistArrayType, Timeout: lockWait, OpenFile: existing})
 	if err != nil {
 		return err
 	}

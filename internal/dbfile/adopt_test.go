@@ -90,8 +90,26 @@ func TestAdoptMakesWhatRestoreMakes(t *testing.T) {
 	if info := restored(t, o.DataDir); info.Revision != 302 || info.Keys != 299 || info.Alarms != "" {
 		t.Errorf("%+v", info)
 	}
-	wantOnly(t, filepath.Dir(o.SnapshotPath))
+	wantOnly(t, filepath.Dir(o.SnapshotPath), "snapshot.db")
 	wantOnly(t, filepath.Dir(o.DataDir), "data")
+}
+
+// On a volume without a lock, for example by NFS, two Pods may do this at the same time. The second one deleted the database, and made an empty one.
+func TestTwoProcessesDoNotDeleteTheDatabaseThatTheyAdopt(t *testing.T) {
+	_, o := adopted(t)
+	if err := errors.Join(dbfile.AdoptStep(o), dbfile.AdoptStep(o), dbfile.Adopt(t.Context(), o)); err != nil {
+		t.Fatal(err)
+	}
+	if info := restored(t, o.DataDir); info.Revision != 302 || info.Keys != 299 {
+		t.Errorf("%+v", info)
+	}
+	_, o = adopted(t)
+	if err := os.Remove(o.SnapshotPath); err != nil {
+		t.Fatal(err)
+	}
+	if err := dbfile.AdoptStep(o); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without the database, it makes one: %v", err)
+	}
 }
 
 func databaseOf(o dbfile.Options) string { return filepath.Join(o.DataDir, "member", "snap", "db") }
@@ -107,8 +125,8 @@ func TestAdoptContinuesAfterItWasKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
-		"after it had moved the database": func(t *testing.T, o dbfile.Options) {
-			if err := errors.Join(dbfile.Adopt(t.Context(), o), os.Rename(o.DataDir, o.DataDir+".restoring")); err != nil {
+		"after it had moved the database, where there are no links": func(t *testing.T, o dbfile.Options) {
+			if err := errors.Join(dbfile.Adopt(t.Context(), o), os.Rename(o.DataDir, o.DataDir+".restoring"), os.Remove(o.SnapshotPath)); err != nil {
 				t.Fatal(err)
 			}
 		},

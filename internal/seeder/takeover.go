@@ -106,16 +106,18 @@ func (s *following) claim(ctx context.Context, f *standby.Follower) error {
 
 // room returns why the promotion would not fit on the volume.
 func (s *following) room() error {
-	return enoughSpace(filepath.Dir(s.request.DataDir), 0, 0)
+	return enoughSpace(filepath.Dir(s.request.DataDir), 3*walSize, 1) // etcd allocates the next files of its log
 }
 
-// reachesEnd applies what the archive still has, until the standby has all up to an end. It returns false if that takes longer than sourceLimit, or if it is impossible.
+// reachesEnd applies what the archive still has, until the standby has all up to an end. It returns false if nothing is applied within sourceLimit, or if it is impossible.
 func (s *following) reachesEnd(ctx context.Context, f *standby.Follower, e switchover.End) bool {
-	ctx, cancel := context.WithTimeout(ctx, sourceLimit)
-	defer cancel()
-	for looked := false; ctx.Err() == nil; {
-		done, err := f.Step(ctx)
+	progressed := time.Now()
+	for looked := false; ctx.Err() == nil && time.Since(progressed) < sourceLimit; {
+		done, err := f.Step(ctx) // which may take minutes, for a base or a slow store
 		has := f.Status()
+		if err == nil && done != standby.Idle {
+			progressed = time.Now()
+		}
 		switch {
 		case has.Timeline != e.Timeline, has.Revision > e.Revision:
 			return false

@@ -1,6 +1,7 @@
 package archiving
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,7 @@ type handover struct {
 	// member calls do with a healthy voter of the cluster and its status.
 	member func(ctx context.Context, o state.JobSpec, do func(fences, etcd.Status) error) error
 	// permits returns why the EtcdBackup must not stop the writes of a cluster with that ID.
-	permits func(ctx context.Context, o state.JobSpec, clusterID string) error
+	permits func(ctx context.Context, o state.JobSpec, clusterID string, authOn bool) error
 	now     func() time.Time
 
 	end     *switchover.End // that is in the store
@@ -177,15 +178,16 @@ func passed(end switchover.End, s archiver.Status) bool {
 
 // finish fences the cluster, and ends the archive when the store has all that the cluster has acknowledged. After the end, it keeps the fence until a standby has decided.
 func (h *handover) finish(ctx context.Context, spec Spec, v state.Switchover) (state.Switchover, error) {
-	revision, clusterID, users, root := int64(0), "", auth.State{}, spec.job.ArchiveRoot()
+	revision, clusterID, users, outdated, root := int64(0), "", auth.State{}, "", spec.job.ArchiveRoot()
 	err := h.member(ctx, spec.job, func(c fences, s etcd.Status) (err error) {
-		if clusterID = s.ClusterID.String(); h.end != nil && h.end.ClusterID != clusterID {
-			return nil // another cluster has the name of the one that has ended
+		clusterID = s.ClusterID.String()
+		if outdated, err = h.outdated(ctx, s); outdated != "" || err != nil {
+			return err
 		}
 		if err := h.begin(ctx, spec, s); err != nil {
 			return err
 		}
-		if revision, err = fenceWrites(ctx, c, s, spec); err == nil {
+		if revision, err = h.stop(ctx, c, s, spec); err == nil {
 			users, err = h.users(ctx, uint64(s.ClusterID))
 		}
 		return err
@@ -197,10 +199,10 @@ func (h *handover) finish(ctx context.Context, spec Spec, v state.Switchover) (s
 		h.fenced(revision)
 	}
 	if h.end != nil {
-		if h.end.Revision == revision && h.end.ClusterID == clusterID && h.end.Auth().Keeps(users) {
+		if outdated == "" && h.end.Revision == revision {
 			return v, nil
 		}
-		v.Phase = v1beta2.SwitchoverCallingOff // the fence was not on, users have changed, or this is another cluster
+		v.Phase, v.Waits = v1beta2.SwitchoverCallingOff, cmp.Or(outdated, "somebody has disarmed the alarm CORRUPT, so the cluster took writes")
 		_, err := h.decideOff(ctx, spec)
 		return v, err
 	}
@@ -220,6 +222,9 @@ func (h *handover) finish(ctx context.Context, spec Spec, v state.Switchover) (s
 		return v, err
 	}
 	handedEnd, decision, handed, err := switchover.Settle(ctx, h.store, root, spec.switchover, clusterID, h.now().UTC())
+	if handed { // this one has no end, and never gets one
+		_, err = h.decideOff(ctx, spec)
+	}
 	if err != nil || handed {
 		return reportHanded(v, handedEnd, decision, handed), err
 	}
@@ -239,12 +244,12 @@ func (h *handover) begin(ctx context.Context, spec Spec, s etcd.Status) error {
 	if h.end != nil || h.begun == spec.switchover {
 		return nil
 	}
-	err := fenceable(spec.job, s)
+	users, err := h.permitted(ctx, spec, s)
 	if err == nil {
-		err = h.permits(ctx, spec.job, s.ClusterID.String())
+		err = fenceable(spec.job, s, users)
 	}
-	if err == nil {
-		err = h.usersArchived(ctx, s)
+	if err == nil && !hasUsers(h.running.Status(), users) {
+		err = errUsers // without this, the cluster would take no writes until there is a snapshot with them
 	}
 	if err == nil {
 		err = switchover.Begin(ctx, h.store, spec.job.ArchiveRoot(), spec.switchover)
@@ -258,13 +263,23 @@ func (h *handover) begin(ctx context.Context, spec Spec, s etcd.Status) error {
 // errUsers means that the archive has no snapshot with the present users yet.
 var errUsers = errors.New("users, roles or authentication have changed, and a standby gets them only from a snapshot: the operator waits until it has taken one")
 
-// usersArchived returns why a standby could not have the users of the cluster. Without that, the cluster would take no writes until there is a snapshot with them.
-func (h *handover) usersArchived(ctx context.Context, s etcd.Status) error {
-	users, err := h.users(ctx, uint64(s.ClusterID))
-	if err == nil && !hasUsers(h.running.Status(), users) {
-		err = errUsers
+// outdated returns why the end is not that of the cluster any more; empty if it is, or if there is none. A standby that claims it would lack what has changed since.
+func (h *handover) outdated(ctx context.Context, s etcd.Status) (why string, err error) {
+	if h.end == nil {
+		return "", nil
 	}
-	return err
+	if h.end.ClusterID != s.ClusterID.String() {
+		return "another cluster has the name of the one that was stopped", nil
+	}
+	switch users, err := h.users(ctx, uint64(s.ClusterID)); {
+	case errors.Is(err, archiver.ErrRefused):
+		return "etcd refuses the user of this EtcdBackup, so users or passwords have changed since the writes were stopped", nil
+	case err != nil:
+		return "", err
+	case !h.end.Auth().Keeps(users):
+		return "users, roles or authentication have changed since the writes were stopped", nil
+	}
+	return "", nil
 }
 
 // hasUsers reports whether the archive has a base with a state of authentication.
@@ -292,7 +307,7 @@ func (h *handover) keep(ctx context.Context, spec Spec, v state.Switchover, e *s
 		case slices.ContainsFunc(s.Alarms(), func(a etcd.Alarm) bool { return a.IsSwitchoverOf(s.ClusterID, spec.job.ArchiveName()) }):
 			return nil
 		}
-		_, err := fenceWrites(ctx, c, s, spec)
+		_, err := h.stop(ctx, c, s, spec)
 		return err
 	})
 }

@@ -9,7 +9,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/archive/switchover"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -23,12 +25,29 @@ type fences interface {
 	Status(ctx context.Context) (etcd.Status, error)
 }
 
+// permitted returns why the EtcdBackup must not change the fences of a cluster, and else its state of authentication.
+func (h *handover) permitted(ctx context.Context, spec Spec, s etcd.Status) (users auth.State, err error) {
+	if users, err = h.users(ctx, uint64(s.ClusterID)); err != nil {
+		return users, err
+	}
+	return users, h.permits(ctx, spec.job, s.ClusterID.String(), users.Enabled == auth.On)
+}
+
+// stop stops all writes of a cluster, if that is permitted and possible, and returns its last revision.
+func (h *handover) stop(ctx context.Context, c fences, s etcd.Status, spec Spec) (revision int64, err error) {
+	users, err := h.permitted(ctx, spec, s)
+	if err == nil {
+		err = fenceable(spec.job, s, users)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return fenceWrites(ctx, c, s, spec)
+}
+
 // fenceWrites stops all writes, and returns the last revision. A fence that is on already is kept. If another EtcdBackup has fenced the cluster, too, a standby
 // of each could be promoted, because their decisions are in two archives. One of the two sees the fence of the other.
 func fenceWrites(ctx context.Context, c fences, s etcd.Status, spec Spec) (revision int64, err error) {
-	if err := fenceable(spec.job, s); err != nil {
-		return 0, err
-	}
 	if revision, err = c.Fence(ctx, fenceOf(spec, s.ClusterID)); err != nil {
 		return 0, err
 	}
@@ -57,7 +76,10 @@ func (h *handover) callOff(ctx context.Context, spec Spec, v state.Switchover) (
 			return err
 		}
 		if v = reportHanded(v, e, d, handed); handed {
-			_, err = fenceWrites(ctx, c, s, spec)
+			_, err = h.stop(ctx, c, s, spec)
+			return err
+		}
+		if _, err := h.permitted(ctx, spec, s); err != nil {
 			return err
 		}
 		return unfence(ctx, c, s, spec, fenceOf(spec, s.ClusterID))
@@ -97,24 +119,30 @@ func (h *handover) sweep(ctx context.Context, spec Spec) error {
 		if err != nil {
 			return err
 		}
-		if h.settled = true; !handed {
-			return unfence(ctx, c, s, spec)
+		if h.settled = true; handed {
+			h.say(reportHanded(state.Switchover{ID: string(d.ID)}, e, d, handed))
 		}
-		h.say(reportHanded(state.Switchover{ID: string(d.ID)}, e, d, handed))
-		if !fenced { // a person or a recovery has opened a source that was handed over
+		if handed == fenced { // otherwise a person or a recovery has opened a source that was handed over, or a fence was left behind
+			return nil
+		}
+		if _, err := h.permitted(ctx, spec, s); err != nil {
+			return err
+		}
+		if handed {
 			_, err = c.Fence(ctx, fenceOf(spec, s.ClusterID))
+			return err
 		}
-		return err
+		return unfence(ctx, c, s, spec)
 	})
 }
 
 // fenceable returns why a fence would not hold. Before etcd 3.6, a full database takes deletions behind it, a client without a user can add users, and members of
 // an EtcdCluster fail their liveness probes.
-func fenceable(o state.JobSpec, s etcd.Status) error {
+func fenceable(o state.JobSpec, s etcd.Status, users auth.State) error {
 	if !etcdversion.Older(s.Version, "3.6.0") {
 		return nil
 	}
-	if o.AuthSecret != "" {
+	if o.AuthSecret != "" || users.Enabled == auth.On {
 		return fmt.Errorf("a member runs etcd %s with authentication. While it refuses writes, a client without a user could add users there. Upgrade it to 3.6, or restore a snapshot instead", s.Version)
 	}
 	if o.Cluster != "" && o.MayLackUser {
@@ -126,18 +154,17 @@ func fenceable(o state.JobSpec, s etcd.Status) error {
 	return nil
 }
 
-// mayFence returns why the EtcdBackup must not stop the writes of a cluster: it needs no certificate and no user for that, and the cluster is an EtcdCluster of another
-// namespace. The network may let the operator reach members that the namespace of the EtcdBackup does not reach.
-func (t *runner) mayFence(ctx context.Context, o state.JobSpec, clusterID string) error {
-	if o.MayLackUser || o.TLSSecret != "" || o.AuthSecret != "" {
-		return nil
-	}
+// mayFence returns why the EtcdBackup must not stop the writes of a cluster, and not permit them again: it is an EtcdCluster of another namespace, and etcd has asked for no
+// certificate and no user of this one. The network may let the operator reach members that the namespace of the EtcdBackup does not reach.
+func (t *runner) mayFence(ctx context.Context, o state.JobSpec, clusterID string, authOn bool) error {
 	var all v1beta2.EtcdClusterList
 	if err := t.Secrets.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("find out whose cluster this is: %w", err)
 	}
 	for i := range all.Items {
-		if all.Items[i].Namespace != o.Namespace && all.Items[i].Status.ClusterID == clusterID {
+		c := &all.Items[i]
+		proven := c.Spec.TLS.SecureClient() && o.TLSSecret != "" || authOn && o.AuthSecret != ""
+		if c.Namespace != o.Namespace && c.Status.ClusterID == clusterID && !proven {
 			return errors.New("it is an EtcdCluster of another namespace: only an EtcdBackup there may stop its writes")
 		}
 	}
@@ -145,9 +172,9 @@ func (t *runner) mayFence(ctx context.Context, o state.JobSpec, clusterID string
 }
 
 // callOffAlone decides about each switchover of an archive whose members do not answer, if none is asked for. Without the decision, a standby could take over after a
-// person has disarmed the alarm.
-func (t *runner) callOffAlone(ctx context.Context, spec Spec) error {
-	if spec.switchover == "" || spec.handsOver || spec.promoted != nil || !spec.switchover.In(spec.job.ArchiveName()) {
+// person has disarmed the alarm. If etcd refuses the user of the EtcdBackup, users have changed, and a standby does not have them.
+func (t *runner) callOffAlone(ctx context.Context, spec Spec, why error) error {
+	if spec.switchover == "" || spec.handsOver && !errors.Is(why, archiver.ErrRefused) || spec.promoted != nil || !spec.switchover.In(spec.job.ArchiveName()) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, handoverLimit)

@@ -2,6 +2,7 @@ package archiving
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive/switchover"
+	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -219,7 +221,7 @@ func TestOnlyAnEtcdInWhichAFenceHoldsIsFenced(t *testing.T) {
 		"etcd 3.5 that is full":      {state.JobSpec{}, "3.5.35", full, false},
 		"etcd 3.5 in an EtcdCluster": {state.JobSpec{Cluster: "example", MayLackUser: true}, "3.5.35", nil, false},
 	} {
-		if err := fenceable(test.job, etcd.Status{Version: test.version, Errors: test.errors}); (err == nil) != test.want {
+		if err := fenceable(test.job, etcd.Status{Version: test.version, Errors: test.errors}, auth.State{}); (err == nil) != test.want {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -240,7 +242,7 @@ func TestASwitchoverIsCalledOffAlthoughTheMembersDoNotAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := &runner{Clients: &clients.Clients{Now: time.Now, Identity: grant.Everything(), Open: func(context.Context, connect.Access) (objstore.Store, error) { return store, nil }}}
-		if err := r.callOffAlone(t.Context(), spec); err != nil {
+		if err := r.callOffAlone(t.Context(), spec, errors.New("no member answers")); err != nil {
 			t.Fatal(err)
 		}
 		d, decided, err := switchover.ReadDecision(t.Context(), store, root, id)
@@ -258,19 +260,25 @@ func TestAnEtcdClusterOfAnotherNamespaceIsFencedOnlyWithItsCredentials(t *testin
 	}
 	victim := &v1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "victim", Name: "etcd"}}
 	victim.Status.ClusterID = "00000000000000aa"
-	r := &runner{Clients: &clients.Clients{Secrets: fake.NewClientBuilder().WithScheme(scheme).WithObjects(victim).Build()}}
+	open := victim.DeepCopy()
+	open.Name, open.Status.ClusterID = "open", "00000000000000cc"
+	victim.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}
+	r := &runner{Clients: &clients.Clients{Secrets: fake.NewClientBuilder().WithScheme(scheme).WithObjects(victim, open).Build()}}
 	for name, test := range map[string]struct {
-		job  state.JobSpec
-		id   string
-		want bool
+		job    state.JobSpec
+		id     string
+		authOn bool
+		want   bool
 	}{
-		"without any":          {state.JobSpec{Namespace: "ns"}, victim.Status.ClusterID, false},
-		"with its certificate": {state.JobSpec{Namespace: "ns", TLSSecret: "tls"}, victim.Status.ClusterID, true},
-		"with its user":        {state.JobSpec{Namespace: "ns", AuthSecret: "user"}, victim.Status.ClusterID, true},
-		"in its own namespace": {state.JobSpec{Namespace: "victim"}, victim.Status.ClusterID, true},
-		"another etcd":         {state.JobSpec{Namespace: "ns"}, "00000000000000bb", true},
+		"without any":                           {state.JobSpec{Namespace: "ns"}, victim.Status.ClusterID, false, false},
+		"with its certificate":                  {state.JobSpec{Namespace: "ns", TLSSecret: "tls"}, victim.Status.ClusterID, false, true},
+		"with its user":                         {state.JobSpec{Namespace: "ns", AuthSecret: "user"}, victim.Status.ClusterID, true, true},
+		"with a user that nobody asks for":      {state.JobSpec{Namespace: "ns", AuthSecret: "user"}, victim.Status.ClusterID, false, false},
+		"with a certificate that nobody checks": {state.JobSpec{Namespace: "ns", TLSSecret: "tls"}, open.Status.ClusterID, false, false},
+		"in its own namespace":                  {state.JobSpec{Namespace: "victim"}, victim.Status.ClusterID, false, true},
+		"another etcd":                          {state.JobSpec{Namespace: "ns"}, "00000000000000bb", false, true},
 	} {
-		if err := r.mayFence(t.Context(), test.job, test.id); (err == nil) != test.want {
+		if err := r.mayFence(t.Context(), test.job, test.id, test.authOn); (err == nil) != test.want {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -13,7 +13,7 @@ func (s State) Archived() bool { return archivesCluster(s) && !s.Recovering() }
 // archivesCluster returns whether an archiver is to run, whether or not the cluster is being recovered from a lost quorum.
 func archivesCluster(s State) bool {
 	switch {
-	case s.Spec.Continuous == nil || !s.Series() || s.Problem != nil || s.Refused != nil || s.Deleting && !HandingOver(s) || s.Spec.BackupPolicy.Suspend && !HandingOver(s):
+	case s.Spec.Continuous == nil || !s.Series() || s.Problem != nil || s.Refused != nil || s.Deleting && !HandingOver(s) || s.Spec.BackupPolicy.Suspend && s.Status.Switchover == nil:
 		return false
 	case s.Spec.DeletionPolicy == v1beta2.DeletionDelete && !s.Held:
 		return false // nothing is written that the finalizer would protect

@@ -39,7 +39,11 @@ func nextSwitchover(s state.State) *v1beta2.SwitchoverStatus {
 		}
 		now.Phase = v1beta2.SwitchoverCallingOff
 	}
-	if now.Phase != v1beta2.SwitchoverPromoted && !s.Archived() {
+	switch {
+	case s.Archived():
+	case now.Phase == v1beta2.SwitchoverPromoted:
+		now.Message = fmt.Sprintf("EtcdRestore %s was promoted with revision %d. The archive has ended, so the operator does not check any more that this cluster refuses writes. Do not disarm its alarm CORRUPT.", now.Promoted, now.Revision)
+	default:
 		now.Message = switchoverStopped(s)
 	}
 	return now
@@ -73,11 +77,13 @@ func switchoverMessage(v state.Switchover) string {
 	switch {
 	case v.Waits != "" && v.Phase == v1beta2.SwitchoverPromoted:
 		return state.Clip(planning.Sentence(fmt.Sprintf("EtcdRestore %s was promoted with revision %d. The operator cannot check that this cluster refuses writes: ", v.Promoted, v.Revision), v.Waits))
+	case v.Waits != "" && v.Phase == v1beta2.SwitchoverCallingOff:
+		return state.Clip(planning.Sentence("The operator calls the switchover off: ", v.Waits))
 	case v.Waits != "":
 		return state.Clip(planning.Sentence("The switchover waits, and the operator tries again: ", v.Waits))
 	case v.Phase == v1beta2.SwitchoverPromoted:
 		return fmt.Sprintf("EtcdRestore %s was promoted with revision %d. This cluster must not take writes any more, so the operator refuses them. "+
-			"To use this cluster again, delete that one and this EtcdBackup, and run etcdctl alarm disarm.", v.Promoted, v.Revision)
+			"To use this cluster again, delete that one and this EtcdBackup, run etcdctl alarm disarm, and give the next EtcdBackup another path.", v.Promoted, v.Revision)
 	case v.Phase == v1beta2.SwitchoverReady:
 		return fmt.Sprintf("The cluster refuses writes after revision %d, and the archive has all of them. Set follow.promote of the EtcdRestore of the standby to Planned.", v.Revision)
 	case v.Phase == v1beta2.SwitchoverCallingOff:

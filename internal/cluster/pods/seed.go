@@ -45,6 +45,7 @@ func seedOf(pod *corev1.Pod) *state.Seed {
 		s.Promoting, s.Planned = pod.Annotations[AnnotationPromote] != "", pod.Annotations[AnnotationPromote] == string(v1beta2.FollowPromotePlanned)
 		if done := c.State.Terminated; done != nil && done.ExitCode == seed.ExitDone {
 			s.DoneAt = done.FinishedAt.Time
+			s.Failures = 0 // a standby may have been restarted often while it followed
 			s.Promoted = promotedOf(done.Message)
 		}
 		return s

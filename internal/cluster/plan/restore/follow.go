@@ -34,6 +34,18 @@ func isStandby(s state.State) bool {
 	return s.Restore != nil && s.Restore.Follow != nil
 }
 
+// keepStandby returns the next step of a restore. One that fails removes its seed, and a standby is removed only if its EtcdRestore is deleted. So it waits for a person instead.
+func keepStandby(s state.State, step steps.Step) steps.Step {
+	failed, fails := step.(steps.FailRestore)
+	if deleted := !s.Requested() && !s.RestoreUnverified && !s.RestoreFailed; !fails || !isStandby(s) || deleted {
+		return step
+	}
+	return steps.Wait{Reason: v1beta2.ReasonFollowing, Stalled: true, Message: failed.Message + keptStandby}
+}
+
+// keptStandby ends a message about a standby that cannot continue.
+const keptStandby = " The operator keeps the standby. To remove it, delete the EtcdRestore."
+
 // promoting reports whether a standby is to become the cluster, or was told so.
 func promoting(s state.State, seed state.Member) bool {
 	return promotion(s) != "" || seed.Seed != nil && seed.Seed.Promoting
@@ -58,7 +70,7 @@ func standbyHeld(s state.State, seed state.Member) steps.Step {
 		return nil
 	}
 	stalled := func(message string) steps.Step {
-		return steps.Wait{Reason: v1beta2.ReasonFollowing, Stalled: true, Message: message + " The operator keeps the standby. To remove it, delete the EtcdRestore."}
+		return steps.Wait{Reason: v1beta2.ReasonFollowing, Stalled: true, Message: message + keptStandby}
 	}
 	switch {
 	case s.RestoreUnverified && !s.Requested():

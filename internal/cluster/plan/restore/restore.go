@@ -22,9 +22,9 @@ import (
 func Restore(s state.State) steps.Step {
 	switch state.RestoreStep(s) {
 	case v1beta2.RestoreSeeding:
-		return seeding(s)
+		return keepStandby(s, seeding(s))
 	case v1beta2.RestoreSwitching:
-		return switching(s)
+		return keepStandby(s, switching(s))
 	}
 	if s.Request == nil || s.Requested() || state.CannotRead(s, *s.Request) != "" {
 		return nil // reportUnreadableRestore says so
