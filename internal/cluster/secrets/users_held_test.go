@@ -102,3 +102,23 @@ func TestWhatIsReadAgainCountsOnce(t *testing.T) {
 		t.Errorf("%d bytes of objects and %d of contents are counted, too large: %t", k.own, k.shared, k.large)
 	}
 }
+
+// What is small enough to be kept filled the memory of the operator, because a cluster with a hundred users has three hundred Secrets and Certificates.
+func TestFewBytesOfAClusterAreKept(t *testing.T) {
+	for _, test := range []struct {
+		size int
+		all  bool
+	}{{60 << 10, false}, {2 << 10, true}} {
+		k, contents := keptReads{}, 0
+		for i := range 300 {
+			secret := &corev1.Secret{Data: map[string][]byte{"ca.crt": fmt.Append([]byte(strings.Repeat("x", test.size)), i)}}
+			k.put(fmt.Sprint(i), secret)
+		}
+		for _, content := range k.contents {
+			contents += len(content)
+		}
+		if contents > maxOfCluster || k.large == test.all || test.all != (len(k.objects) == 300) {
+			t.Errorf("%d Secrets of %d KiB are kept, with %d KiB", len(k.objects), test.size>>10, contents>>10)
+		}
+	}
+}
