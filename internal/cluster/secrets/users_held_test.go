@@ -108,7 +108,7 @@ func TestFewBytesOfAClusterAreKept(t *testing.T) {
 	for _, test := range []struct {
 		size int
 		all  bool
-	}{{60 << 10, false}, {2 << 10, true}} {
+	}{{30 << 10, false}, {2 << 10, true}} {
 		k, contents := keptReads{}, 0
 		for i := range 300 {
 			secret := &corev1.Secret{Data: map[string][]byte{"ca.crt": fmt.Append([]byte(strings.Repeat("x", test.size)), i)}}
