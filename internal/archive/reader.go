@@ -103,9 +103,14 @@ type counted struct {
 func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	c.r.sum.Write(p[:n])
-	c.r.size += int64(n)
+	if c.r.size += int64(n); c.r.size > c.r.Header.Size {
+		return n, errMoreRecords
+	}
 	return n, err
 }
+
+// errMoreRecords ends the reading of records that have more bytes than their header says. Compressed, a few KiB in the store can be gigabytes of them.
+var errMoreRecords = errors.New("its records have more bytes than its header says")
 
 // Next returns the next event. io.EOF means that all of the segment was read and is as it was written.
 func (r *Reader) Next() (*mvccpb.Event, error) {
@@ -134,16 +139,34 @@ func (r *Reader) Next() (*mvccpb.Event, error) {
 
 // complete compares what was read with the header.
 func (r *Reader) complete() error {
-	got := hex.EncodeToString(r.sum.Sum(nil))
 	switch h := r.Header; {
 	case r.last != h.Last:
 		return corruptAt(r.last+1, r.Key, "the segment ends with revision %d, want %d", r.last, h.Last)
 	case r.events != h.Events:
 		return corruptAt(h.First, r.Key, "the revisions %d to %d have %d events, want %d", h.First, h.Last, r.events, h.Events)
-	case got != h.SHA256 || r.size != h.Size:
-		return corruptAt(h.First, r.Key, "the revisions %d to %d have SHA-256 %s, want %s", h.First, h.Last, got, h.SHA256)
+	}
+	if err := r.whole(); err != nil {
+		return err
 	}
 	return io.EOF
+}
+
+// whole compares the size and the SHA-256 of all records with the header.
+func (r *Reader) whole() error {
+	h, got := r.Header, hex.EncodeToString(r.sum.Sum(nil))
+	if got != h.SHA256 || r.size != h.Size {
+		return corruptAt(h.First, r.Key, "the revisions %d to %d have SHA-256 %s, want %s", h.First, h.Last, got, h.SHA256)
+	}
+	return nil
+}
+
+// Verify reads the segment to its end, and returns an error unless its records are those that the header describes. It decodes none of them: who can write to the
+// bucket decides how large a record is, and how many leases a segment has.
+func (r *Reader) Verify() error {
+	if _, err := io.Copy(io.Discard, r.records); err != nil {
+		return corruptAt(r.Header.First, r.Key, "the records of the revisions %d to %d cannot be read: %w", r.Header.First, r.Header.Last, err)
+	}
+	return r.whole()
 }
 
 // linkError is the error of one link.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -334,4 +335,38 @@ func (spaces) Read(p []byte) (int, error) {
 		p[i] = ' '
 	}
 	return len(p), nil
+}
+
+// Leases in the records of a segment, and one record, can have gigabytes that take a few KiB in the store. A process that reads them must end at the size in the header.
+func TestRecordsThatAreLargerThanTheirHeaderSaysAreNotRead(t *testing.T) {
+	for name, records := range bombs() {
+		o := objects{}
+		w := NewWriter(io.Discard, begin(9).Chain(), auth.State{Revision: 1})
+		if err := w.Add(put(10, "a", ""), noon); err != nil {
+			t.Fatal(err)
+		}
+		h, err := w.Seal(nil, auth.State{Revision: 1}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var object bytes.Buffer
+		if _, err = WriteObject(&object, codec.Encoder{Compression: codec.Zstd}, h, records); err != nil {
+			t.Fatal(err)
+		}
+		key := LinkKey(root, 1, noon, 10)
+		o[key] = object.Bytes()
+		heaptest.Bound(t, 16, func() {
+			if _, _, err := o.read(key, ""); !errors.Is(err, ErrCorrupt) {
+				t.Errorf("%s, %d KiB in the store: %v", name, object.Len()>>10, err)
+			}
+		})
+	}
+}
+
+// bombs are records that compress to a few KiB.
+func bombs() map[string]io.Reader {
+	return map[string]io.Reader{
+		"leases":     bytes.NewReader(bytes.Repeat(appendLease(nil, Lease{ID: 1, TTL: 1}), 8<<20)),
+		"one record": io.MultiReader(bytes.NewReader(binary.AppendUvarint(nil, 256<<20)), bytes.NewReader(make([]byte, 256<<20))),
+	}
 }

@@ -23,7 +23,7 @@ const (
 var heldOfAll, keptOfAll = budgets(HeldMemory)
 
 func budgets(bytes int64) (held, kept *turns.Budget) {
-	return turns.NewBudget(bytes), turns.NewBudget(bytes - bytes/keptPart)
+	return turns.NewDividedBudget(bytes), turns.NewDividedBudget(bytes - bytes/keptPart)
 }
 
 // Holding counts what one piece of work holds of the objects of a store, against the memory that all namespaces share. The nil Holding counts nothing.
@@ -83,7 +83,7 @@ func (h *Holding) Add(bytes int64) error {
 		return fmt.Errorf("%w: names and manifests take more than %d MiB, and one namespace may use no more memory", ErrListing, most>>20)
 	}
 	if why := h.take(steps); why != turns.None {
-		return fmt.Errorf("%w: all of them have %d MiB, of which one namespace may use %d MiB, and %s", ErrMemory, HeldMemory>>20, h.budget().Most()>>20, why)
+		return fmt.Errorf("%w: all of them have %d MiB, of which one namespace may use %d MiB, and no more than seven eighths of what others leave: %s", ErrMemory, HeldMemory>>20, h.budget().Most()>>20, why)
 	}
 	h.needed, h.taken = h.needed+bytes, h.taken+steps
 	return nil

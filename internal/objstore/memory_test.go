@@ -85,3 +85,33 @@ func TestWhatIsKeptForMonthsLeavesAPartToTheWorkOfMinutes(t *testing.T) {
 		t.Errorf("%d bytes are counted in the end", n)
 	}
 }
+
+// The listings of two namespaces with stores that stall held all of the memory for two hours. In this time, no other namespace could choose a snapshot to restore, or
+// delete an old one.
+func TestTwoNamespacesWithListingsThatStallLeaveMemoryToOthers(t *testing.T) {
+	used, restore := ReplaceMemory(HeldMemory)
+	defer restore()
+	var all []*Holding
+	for _, namespace := range []string{"stalls", "stalls, too"} {
+		_, h := Hold(t.Context(), namespace)
+		all = append(all, h)
+		for h.Add(holdingStep) == nil {
+		}
+	}
+	for _, namespace := range []string{"other", "a fourth one", "a fifth one"} {
+		ctx, h := Hold(t.Context(), namespace)
+		all = append(all, h)
+		held := HeldIn(ctx, MaxNames)
+		for range 500 {
+			if err := held.Add(200); err != nil {
+				t.Fatalf("namespace %q cannot list 500 snapshots while others hold %d MiB: %v", namespace, used()>>20, err)
+			}
+		}
+	}
+	for _, h := range all {
+		h.Release()
+	}
+	if n := used(); n != 0 {
+		t.Errorf("%d bytes are counted in the end", n)
+	}
+}

@@ -12,8 +12,9 @@ const toOthers = 8
 // Budget shares an amount, for example bytes of memory, between the namespaces that one process serves. Namespaces take turns, and each leaves
 // an eighth to the others. Nothing overtakes what is first in the order, so a large amount waits only for those that are held.
 type Budget struct {
-	total  int64
-	others int64 // which part of it one namespace leaves to the others
+	total   int64
+	others  int64 // which part of it one namespace leaves to the others
+	divided bool  // see NewDividedBudget
 
 	mu      sync.Mutex
 	order   Order
@@ -33,8 +34,22 @@ func NewBudget(total int64) *Budget { return &Budget{total: total, others: toOth
 // NewHalvedBudget returns one of which a namespace leaves half to the others.
 func NewHalvedBudget(total int64) *Budget { return &Budget{total: total, others: 2} }
 
-// Most returns what one namespace can have at the same time.
-func (b *Budget) Most() int64 { return b.total - b.total/b.others }
+// A part of a divided budget is only for namespaces that hold little. Eight of them fill it.
+const (
+	forLittle = 32
+	little    = 8 * forLittle
+)
+
+// NewDividedBudget returns one of which a namespace leaves an eighth of what the others leave, and a part only to those that hold little. So further namespaces find what
+// they usually need, also if those before them return nothing for hours. What waits for it would wait for these, so it is only for Take.
+func NewDividedBudget(total int64) *Budget {
+	return &Budget{total: total, others: toOthers, divided: true}
+}
+
+// Most returns what one namespace can have at the same time, if the others leave all.
+func (b *Budget) Most() int64 { return b.mostOf(b.total) }
+
+func (b *Budget) mostOf(total int64) int64 { return total - total/b.others }
 
 // Wait waits for an amount, which is at most Most. The caller calls release once.
 func (b *Budget) Wait(ctx context.Context, namespace string, amount int64) (release func(), err error) {
@@ -104,13 +119,20 @@ func (b *Budget) Used() int64 {
 
 // why needs b.mu.
 func (b *Budget) why(namespace string, amount int64) Reason {
+	held := b.order.Held(namespace)
 	switch {
-	case b.order.Held(namespace)+amount > b.Most():
+	case held+amount > b.Most():
 		return OwnShare
-	case b.used+amount > b.total:
+	case b.used+amount > b.total, b.divided && !b.leaves(held, amount):
 		return AllInUse
 	}
 	return None
+}
+
+// leaves reports whether a namespace that holds so much leaves enough of a divided budget to others if it takes an amount. It needs b.mu.
+func (b *Budget) leaves(held, amount int64) bool {
+	own := held + amount
+	return own <= b.total/little || own <= b.mostOf(b.total-b.used+held) && b.used+amount <= b.total-b.total/forLittle
 }
 
 // admit needs b.mu. What waits for its own namespace delays no other one.

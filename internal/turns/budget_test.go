@@ -77,3 +77,39 @@ func TestWhatGivesUpReturnsNothingTwice(t *testing.T) {
 		}
 	})
 }
+
+// Two namespaces held all of it for hours, and nothing was left for a third one.
+func TestNamespacesThatNeedLittleFindItInADividedBudget(t *testing.T) {
+	b := NewDividedBudget(8 << 20)
+	fill := func(namespace string) (held int64) {
+		for b.Take(namespace, 64) == None {
+			held += 64
+		}
+		return held
+	}
+	if held := fill("first"); held != b.Most() {
+		t.Errorf("the first one has %d of %d", held, b.Most())
+	}
+	if held := fill("second"); held < 512<<10 {
+		t.Errorf("the second one has %d", held)
+	}
+	for _, namespace := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
+		if held := fill(namespace); held != 32<<10 {
+			t.Errorf("namespace %s has %d", namespace, held)
+		}
+	}
+}
+
+// What one namespace takes, it leaves an eighth of to others, although none of them has asked yet.
+func TestANamespaceLeavesAnEighthOfWhatOthersLeave(t *testing.T) {
+	b := NewDividedBudget(8 << 20)
+	if why := b.Take("first", 4<<20); why != None {
+		t.Fatal(why)
+	}
+	if why := b.Take("second", 4<<20-512<<10+1); why != AllInUse {
+		t.Errorf("more than seven eighths of the rest: %q", why)
+	}
+	if why := b.Take("second", 4<<20-512<<10); why != None {
+		t.Errorf("seven eighths of the rest: %q", why)
+	}
+}

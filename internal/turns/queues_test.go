@@ -25,7 +25,7 @@ var (
 		"internal/backup/archiving/copies.go: turns.NewBudget":        "memory for large changes of archives",
 		"internal/backup/archiving/copying.go: turns.NewHalvedBudget": "memory for copies of archives",
 		"internal/backup/archiving/copying.go: turns.NewGate":         "memory for copies of archives",
-		"internal/objstore/memory.go: turns.NewBudget":                "names and manifests of stores",
+		"internal/objstore/memory.go: turns.NewDividedBudget":         "names and manifests of stores",
 		"internal/objstore/page.go: turns.NewGate":                    "pages of listings",
 		"internal/restore/reconciler.go: worker.New":                  "workers for readings, safety snapshots and signed URLs",
 		"internal/restore/replays.go: turns.NewGate":                  "replays of an archive",
@@ -157,7 +157,7 @@ func queuesOf(t *testing.T, path string) (queues []string) {
 func isMutex(of ast.Expr) bool { return nameOf(of) == "sync.Mutex" || nameOf(of) == "sync.RWMutex" }
 
 // constructors are calls that make a queue.
-var constructors = []string{"worker.New", "worker.NewLanes", "turns.NewGate", "turns.NewBudget", "turns.NewHalvedBudget", "spool.New", "rate.NewLimiter", "sync.NewCond", "semaphore.NewWeighted", "kube.Controller"}
+var constructors = []string{"worker.New", "worker.NewLanes", "turns.NewGate", "turns.NewBudget", "turns.NewHalvedBudget", "turns.NewDividedBudget", "spool.New", "rate.NewLimiter", "sync.NewCond", "semaphore.NewWeighted", "kube.Controller"}
 
 func queueOf(node ast.Node, inPackage string) string {
 	switch node := node.(type) {

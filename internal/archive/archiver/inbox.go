@@ -3,11 +3,20 @@ package archiver
 import (
 	"context"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
-// maxAhead is how many small responses of the watch are read while the session waits for the state of authentication.
-const maxAhead = 16
+const (
+	// maxAhead is how many small responses of the watch are read while the session waits for the state of authentication.
+	maxAhead = 16
+	// aheadBytes is how much memory these responses take, and one more. A small response may have half a MiB, and etcd decides how long its answer takes. So
+	// without it, a hundred archives of a tenant would hold a gigabyte.
+	aheadBytes = 512 << 10
+	// eventBytes is what a decoded event takes beside its key and its value.
+	eventBytes = 300
+)
 
 // inbox has the responses of a watch that were read and not handled yet.
 type inbox struct {
@@ -16,12 +25,22 @@ type inbox struct {
 	wanted    chan struct{}   // has an element for each response that is requested
 	reading   bool            // one is requested
 	ahead     []received      // for example while the session waited for the state of authentication
+	bytes     int64           // that they take
 	ended     bool            // the watch has ended, as the last one of them says
 }
 
 type received struct {
 	Response
-	err error
+	err   error
+	bytes int64
+}
+
+// size returns about how much memory the events of a response take.
+func (r Response) size() (bytes int64) {
+	for _, event := range r.Events {
+		bytes += int64(proto.Size(event)) + eventBytes
+	}
+	return bytes
 }
 
 // reader reads a stream in the background, one response for each element of wanted. What the session has no place for is not read.
@@ -36,7 +55,7 @@ func reader(ctx context.Context, stream Stream, wanted <-chan struct{}) <-chan r
 			}
 			response, err := stream.Receive()
 			select {
-			case responses <- received{response, err}:
+			case responses <- received{Response: response, err: err}:
 			case <-ctx.Done():
 				return
 			}
@@ -56,7 +75,8 @@ func reader(ctx context.Context, stream Stream, wanted <-chan struct{}) <-chan r
 // next returns the first response that was read and not handled yet.
 func (i *inbox) next() received {
 	first := i.ahead[0]
-	i.ahead = i.ahead[1:]
+	i.ahead[0] = received{} // the array holds no events of it any more
+	i.ahead, i.bytes = i.ahead[1:], i.bytes-first.bytes
 	return first
 }
 
@@ -64,7 +84,7 @@ func (i *inbox) next() received {
 // handled, so no other follows it.
 func (i *inbox) readsAhead() bool {
 	n := len(i.ahead)
-	if i.responses == nil || i.ended || n == maxAhead || n > 0 && i.ahead[n-1].Release != nil {
+	if i.responses == nil || i.ended || n == maxAhead || i.bytes >= aheadBytes || n > 0 && i.ahead[n-1].Release != nil {
 		return false
 	}
 	return i.request()
@@ -73,7 +93,8 @@ func (i *inbox) readsAhead() bool {
 // read notes a response. It is handled after those before it, and when the store has room for it.
 func (i *inbox) read(r received) {
 	i.reading, i.ended = false, r.err != nil
-	i.ahead = append(i.ahead, r)
+	r.bytes = r.size()
+	i.ahead, i.bytes = append(i.ahead, r), i.bytes+r.bytes
 }
 
 // request requests a response of the watch, unless the store has to catch up first. It returns whether one is requested.
@@ -90,5 +111,5 @@ func (i *inbox) drop() {
 	for _, r := range i.ahead {
 		r.release()
 	}
-	i.ahead, i.responses = nil, nil
+	i.ahead, i.bytes, i.responses = nil, 0, nil
 }

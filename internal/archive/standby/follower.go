@@ -53,8 +53,9 @@ const (
 )
 
 // Open opens the database in a directory, which is created, and continues what a killed process has left. The error is ErrFinished if Finish was called.
-func Open(o Options) (*Follower, error) {
-	f := &Follower{o: o.withDefaults()}
+func Open(o Options) (f *Follower, err error) {
+	defer guard(&err)()
+	f = &Follower{o: o.withDefaults()}
 	f.status.Since = f.o.Now()
 	if err := os.MkdirAll(f.o.Dir, 0o700); err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/members"
+	rules "github.com/etcd-suite/etcd-operator/internal/cluster/plan/accounts"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/state"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/secrets"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/view"
@@ -69,8 +70,9 @@ func (a accounts) read(ctx context.Context, v *view.View) {
 	roles, users := namesOf(v.Spec.Auth)
 	known := v.ReadAccounts
 	*known = view.ReadAccounts{Generation: v.Cluster.Generation, Incarnation: v.Incarnation}
-	known.Failed = a.questions.WithServing(ctx, v, "", func(member members.Etcd) (err error) {
-		known.Present, err = member.Accounts(ctx, roles, users)
+	known.Failed = a.questions.WithServing(ctx, v, "", func(member members.Etcd) error {
+		present, err := member.Accounts(ctx, roles, users)
+		known.Present = rules.Needed(v.State, present)
 		return err
 	})
 	if known.Failed != nil {

@@ -49,7 +49,7 @@ func followingOf(said *seed.Following) *v1beta2.FollowStatus {
 		Timeline: said.Timeline, Revision: said.Revision, LagSeconds: ptr.To(said.LagSeconds),
 		Cause: bounded.Word(said.Cause), Message: planning.Shorten(said.Message, seed.MaxMessage),
 	}
-	if !said.Time.IsZero() {
+	if !said.Time.IsZero() && bounded.Time(said.Time) {
 		f.Time = ptr.To(metav1.NewTime(said.Time).Rfc3339Copy())
 	}
 	return f

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/bounded"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/command"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/lifecycle"
 	"github.com/etcd-suite/etcd-operator/internal/cluster/plan/restore"
@@ -60,7 +61,7 @@ func promotedOf(message string) *v1beta2.PromotedStatus {
 		return nil
 	}
 	promoted := &v1beta2.PromotedStatus{Timeline: said.Timeline, Revision: said.Revision, Planned: said.Planned}
-	if !said.Time.IsZero() {
+	if !said.Time.IsZero() && bounded.Time(said.Time) {
 		promoted.Time = ptr.To(metav1.NewTime(said.Time).Rfc3339Copy())
 	}
 	return promoted

@@ -31,8 +31,12 @@ const (
 // it reads them by name. It keeps them while nothing suggests that one has changed. Its zero value keeps nothing.
 type keptReads struct {
 	objects map[string]client.Object
-	// contents are the longer ones in the Secrets among them, by their hash.
+	// contents are the longer ones in the Secrets among them, by their hash, and shared is how many bytes they have. Those of a Secret that was dropped are in it, too.
 	contents map[uint64][]byte
+	shared   int
+	// costs are the other bytes of each object, and own is their sum.
+	costs map[string]int
+	own   int
 	// generation and annotations of the EtcdCluster that they were read for.
 	generation  int64
 	annotations map[string]string
@@ -65,18 +69,51 @@ type judgement struct {
 // fill no memory.
 const maxKept = 64 << 10
 
-// put keeps what was read, unless it is too large.
+// maxOfCluster is the same for all Secrets and Certificates of one EtcdCluster. A cluster with a hundred users has three hundred of them, with 8 KiB for each user.
+const maxOfCluster = 2 << 20
+
+// put keeps what was read, unless it is too large, or others fill the memory of the cluster.
 func (k *keptReads) put(name string, read client.Object) {
-	if kubecache.HeldSize(read) > maxKept {
+	own, contents := k.costOf(read)
+	if kubecache.HeldSize(read) > maxKept || k.own-k.costs[name]+own+k.shared+contents > maxOfCluster {
 		k.large = true
 		return
 	}
+	if k.costs == nil {
+		k.costs = map[string]int{}
+	}
+	k.own += own - k.costs[name]
+	k.costs[name] = own
 	have := k.keepable(read)
 	if k.objects == nil {
 		k.objects = map[string]client.Object{}
 	}
 	k.objects[name] = have
 	k.expect(have)
+}
+
+const (
+	// perSecret and perContent are what a Secret takes in memory beside its contents, and a content beside its bytes.
+	perSecret, perContent = 512, 64
+)
+
+// costOf returns how many bytes an object takes beside contents that are shared, and how many more of these there are with it.
+func (k *keptReads) costOf(object client.Object) (own, contents int) {
+	secret, ok := object.(*corev1.Secret)
+	if !ok {
+		return kubecache.HeldSize(object), 0
+	}
+	own = perSecret
+	for _, content := range secret.Data {
+		own += perContent
+		switch {
+		case len(content) < minShared:
+			own += len(content)
+		case !bytes.Equal(k.contents[maphash.Bytes(contentSeed, content)], content):
+			contents += len(content)
+		}
+	}
+	return own, contents
 }
 
 func nameOfKept(object client.Object, key client.ObjectKey) string {
@@ -123,6 +160,7 @@ func (k *keptReads) sharedContent(content []byte) []byte {
 		k.contents = map[uint64][]byte{}
 	}
 	k.contents[hash] = content
+	k.shared += len(content)
 	return content
 }
 
@@ -154,12 +192,15 @@ func (k *keptReads) expectAt(at time.Time) {
 
 // drop forgets an object, so that the next judgement reads it again.
 func (k *keptReads) drop(kind client.Object, key client.ObjectKey) {
-	delete(k.objects, nameOfKept(kind, key))
+	name := nameOfKept(kind, key)
+	k.own -= k.costs[name]
+	delete(k.objects, name)
+	delete(k.costs, name)
 }
 
 // ofUsers returns what is kept of the Secrets with the certificates of users.
 func (k *keptReads) ofUsers(v *view.View) keptReads {
-	of := keptReads{generation: k.generation, annotations: k.annotations, objects: map[string]client.Object{}}
+	of := keptReads{generation: k.generation, annotations: k.annotations, objects: map[string]client.Object{}, contents: k.contents, shared: k.shared, costs: map[string]int{}}
 	for _, user := range v.Spec.Auth.Certified() {
 		certificate := client.ObjectKey{Namespace: v.Namespace, Name: v.Name + "-" + user}
 		for _, name := range []string{
@@ -168,7 +209,8 @@ func (k *keptReads) ofUsers(v *view.View) keptReads {
 			nameOfKept(BlankCertificate(), certificate),
 		} {
 			if have := k.objects[name]; have != nil {
-				of.objects[name] = have
+				of.objects[name], of.costs[name] = have, k.costs[name]
+				of.own += k.costs[name]
 			}
 		}
 	}

@@ -35,7 +35,7 @@ func (s *Secrets) ObserveSecrets(ctx context.Context, v *view.View) error {
 	if v.SecretProblem = v.Material.TooMany(v.State); v.SecretProblem != "" {
 		return nil
 	}
-	if err := (users{s, v}).observe(ctx); err != nil {
+	if err := (users{s, v, &heldContents{by: map[uint64][]byte{}}}).observe(ctx); err != nil {
 		return noteSecret(v, err)
 	}
 	if v.Certificates = v.Material.Judge(v.State, v.Certificates); v.Certificates.Unjudged {

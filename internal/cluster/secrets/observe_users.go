@@ -57,6 +57,9 @@ func (u users) observeOne(ctx context.Context, user string) (bool, error) {
 		return false, nil
 	}
 	if held != nil {
+		if held.Data, err = u.held.hold(name, held.Data); err != nil {
+			return false, err
+		}
 		u.view.Material.Users[user] = held
 	}
 	if u.view.Spec.TLS.CertManager == nil {

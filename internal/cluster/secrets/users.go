@@ -10,6 +10,7 @@ import (
 type users struct {
 	*Secrets
 	view *view.View
+	held *heldContents
 }
 
 // taken records that another owner has an object of a user. It is read again with the next judgement.

@@ -51,16 +51,22 @@ func (u users) observeIssued(ctx context.Context, user string) (bool, error) {
 		if !requests(have, want) {
 			u.view.UserCertificates.Requests = append(u.view.UserCertificates.Requests, user)
 		}
-		u.noteIssued(user, have, found)
+		if err := u.noteIssued(user, have, found); err != nil {
+			return false, err
+		}
 	}
 	return true, nil
 }
 
 // noteIssued records what cert-manager has issued for a user, or why that cannot be used. Then it is read again with the next judgement.
-func (u users) noteIssued(user string, certificate *unstructured.Unstructured, found *corev1.Secret) {
+func (u users) noteIssued(user string, certificate *unstructured.Unstructured, found *corev1.Secret) error {
 	why := ""
 	if found != nil && len(found.Data[material.IssuedCertKey]) > 0 {
-		u.view.Material.UsersIssued[user] = &material.Secret{Data: found.Data}
+		data, err := u.held.hold(found.Name, found.Data)
+		if err != nil {
+			return err
+		}
+		u.view.Material.UsersIssued[user] = &material.Secret{Data: data}
 		if why = material.UnfitForUser(u.view.Material, u.view.State, user); why != "" {
 			delete(u.view.Material.UsersIssued, user)
 		}
@@ -69,11 +75,12 @@ func (u users) noteIssued(user string, certificate *unstructured.Unstructured, f
 		why = message
 	}
 	if why == "" {
-		return
+		return nil
 	}
 	u.view.UserCertificates.Unissued = append(u.view.UserCertificates.Unissued, "Certificate "+certificate.GetName()+" is not used: "+why+".")
 	u.Memory.OfView(u.view).drop(certificate, client.ObjectKeyFromObject(certificate))
 	u.Memory.OfView(u.view).drop(&corev1.Secret{}, client.ObjectKey{Namespace: u.view.Namespace, Name: certificate.GetName() + issuedSuffix})
+	return nil
 }
 
 // observeLeft reads which users that have left the spec still have a Certificate.

@@ -194,6 +194,39 @@ func TestADownloadThatCannotBeginSaysWhatItNeeds(t *testing.T) {
 	}
 }
 
+// A person who may write an EtcdBackup but not read the Secret wrote the URL of a server of his own into it. The next user who downloaded a snapshot sent the keys there.
+func TestTheKeysOfASecretAreNotSentToAURLThatOthersWrote(t *testing.T) {
+	hostile := hourly()
+	hostile.Spec.S3.Endpoint = "https://elsewhere.example"
+	named := credentials()
+	named.Data["endpoint"] = []byte("https://store.example")
+	from, _ := snapshotFile(t)
+	for name, args := range map[string][]string{
+		"download":                       {"download", "example", "--file", filepath.Join(t.TempDir(), "x.db")},
+		"import":                         {"import", "example", from, "--yes"},
+		"import with an unused endpoint": {"import", "example", from, "--yes", "--endpoint", "https://unused.example"},
+	} {
+		s := shopOf(t, kitOf(t, example(), hostile, named))
+		_, _ = s.run(t, args...)
+		if len(s.opened) != 1 {
+			t.Fatalf("%s: %d stores", name, len(s.opened))
+		}
+		if a := s.opened[0]; a.Endpoint != "https://elsewhere.example" || string(a.Data["endpoint"]) != "https://store.example" {
+			t.Errorf("%s: the store %s gets the keys of a Secret that names %s", name, a.Endpoint, a.Data["endpoint"])
+		}
+	}
+}
+
+// A user who writes the store into the command chooses its URL.
+func TestImportReachesTheStoreOfItsFlags(t *testing.T) {
+	s := shopOf(t, kitOf(t, example(), credentials()))
+	from, _ := snapshotFile(t)
+	_, _ = s.run(t, "import", "example", from, "--yes", "--storage", "S3", "--path", "bucket/x.db", "--secret", "s3", "--endpoint", "https://mine.example")
+	if len(s.opened) != 1 || string(s.opened[0].Data["endpoint"]) != "https://mine.example" {
+		t.Errorf("%+v", s.opened)
+	}
+}
+
 // The keys of a Secret are sent only where the Secret or the user names it.
 func TestDownloadReachesTheStoreByTheURLOfTheUser(t *testing.T) {
 	s := shopOf(t, kitOf(t, hourly(), credentials())) // the EtcdCluster is lost

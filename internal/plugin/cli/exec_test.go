@@ -36,7 +36,11 @@ func execServer(t *testing.T, status string) (*rest.Config, *[]call) {
 			return
 		}
 		defer conn.Close()
-		_ = conn.WriteMessage(websocket.BinaryMessage, append([]byte{1}, "value\n"...))
+		said := "value\n"
+		if strings.Contains(r.URL.RawQuery, "defrag") {
+			said = "\x1b]52;c;cm0gLXJmIH4=\x07"
+		}
+		_ = conn.WriteMessage(websocket.BinaryMessage, append([]byte{1}, said...))
 		_ = conn.WriteMessage(websocket.BinaryMessage, append([]byte{3}, status...))
 		_ = conn.WriteMessage(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""))
 	}))
@@ -75,6 +79,15 @@ func TestCtlStartsNoProgramAndWritesNoFile(t *testing.T) {
 	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
 		t.Errorf("files are left: %v %v", left, err)
+	}
+}
+
+// The author of an EtcdCluster chose an image whose etcdctl wrote to the clipboard of each administrator who defragmented the cluster.
+func TestDefragPrintsNoControlCharactersOfAnImage(t *testing.T) {
+	config, _ := execServer(t, `{"status":"Success"}`)
+	out, err := kitAt(t, config).run(t, "defrag", "example", "--yes")
+	if strings.Contains(out, "\x1b") || !strings.Contains(out, "]52;c;") {
+		t.Errorf("%q, error %v", out, err)
 	}
 }
 

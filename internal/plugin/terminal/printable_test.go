@@ -34,3 +34,12 @@ func TestControlCharactersOfOthersNeverReachTheTerminal(t *testing.T) {
 		t.Errorf("a table prints %q, error %v", out.String(), err)
 	}
 }
+
+// A tenant's event had a line break, and the rest of it was printed as an event of its own: one that an operator has never written.
+func TestACellBeginsNoOtherRowAndNoOtherCell(t *testing.T) {
+	var out strings.Builder
+	err := Table(&out, []string{"TYPE", "MESSAGE"}, [][]string{{"Warning", "x\r\nNormal\tThe cluster is healthy."}})
+	if got := strings.Split(strings.TrimSpace(out.String()), "\n"); err != nil || len(got) != 2 || got[1] != "Warning   x  Normal The cluster is healthy." {
+		t.Errorf("a table prints %q, error %v", got, err)
+	}
+}

@@ -10,11 +10,18 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
+// apart would begin another cell or another row, so that others could write a row of their own.
+var apart = strings.NewReplacer("\n", " ", "\r", " ", "\t", " ")
+
 // Table prints rows below their header, as kubectl does.
 func Table(out io.Writer, header []string, rows [][]string) error {
 	writer := tabwriter.NewWriter(Printable(out), 0, 0, 3, ' ', 0)
 	for _, row := range append([][]string{header}, rows...) {
-		fmt.Fprintln(writer, strings.Join(row, "\t"))
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = apart.Replace(cell)
+		}
+		fmt.Fprintln(writer, strings.Join(cells, "\t"))
 	}
 	return writer.Flush()
 }

@@ -101,7 +101,7 @@ func (h *history) pass(before *v1beta2.AuthPolicy) bool {
 	if !h.s.Spec.Auth.Manages() {
 		return false
 	}
-	h.s.Accounts.Present = h.f.read(h.s.Spec.Auth)
+	h.s.Accounts.Present = Needed(h.s, h.f.read(h.s.Spec.Auth))
 	batch := Next(h.s)
 	crash := -1
 	if h.r.IntN(3) == 0 {
@@ -153,7 +153,7 @@ func (h *history) finish() {
 			break
 		}
 	}
-	h.s.Accounts.Present = h.f.read(h.s.Spec.Auth)
+	h.s.Accounts.Present = Needed(h.s, h.f.read(h.s.Spec.Auth))
 	if rest := Next(h.s).Changes; len(rest) > 0 {
 		h.Errorf("seed %d: it does not settle: %+v", h.seed, rest)
 	}

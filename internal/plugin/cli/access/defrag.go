@@ -51,7 +51,7 @@ func defragMember(p *session.Session, c *cobra.Command, w *session.World, cluste
 	if err != nil {
 		return err
 	}
-	if err := p.Execute(c.Context(), w, inside); err != nil {
+	if err := p.ExecuteUnattended(c.Context(), w, inside); err != nil {
 		return err
 	}
 	return p.Follow(c.Context(), w, cluster, func() edit.Step { return edit.FollowServing(*cluster) })

@@ -24,16 +24,26 @@ func (p *Session) Execute(ctx context.Context, w *World, inside core.Inside) err
 		options.Stderr = nil // the terminal of the Pod has one output
 		options.TerminalSizeQueue = sizes{tty.MonitorSize(tty.GetSize())}
 	}
+	safely := func(stream func() error) error { return stream() }
+	if p.Terminal {
+		safely = func(stream func() error) error { return tty.Safe(stream) }
+	}
+	return w.stream(ctx, inside, options, safely)
+}
+
+// ExecuteUnattended is Execute for a program that asks nothing. The author of the EtcdCluster has chosen the image of the Pod, so what it prints passes the filter for
+// texts of others.
+func (p *Session) ExecuteUnattended(ctx context.Context, w *World, inside core.Inside) error {
+	return w.stream(ctx, inside, remotecommand.StreamOptions{Stdout: p.Out, Stderr: p.Err}, func(stream func() error) error { return stream() })
+}
+
+// stream runs a program in a Pod within safely.
+func (w *World) stream(ctx context.Context, inside core.Inside, options remotecommand.StreamOptions, safely func(func() error) error) error {
 	executor, err := w.executor(inside, options)
 	if err != nil {
 		return err
 	}
-	stream := func() error { return executor.StreamWithContext(ctx, options) }
-	if p.Terminal {
-		err = tty.Safe(stream)
-	} else {
-		err = stream()
-	}
+	err = safely(func() error { return executor.StreamWithContext(ctx, options) })
 	var exit exec.CodeExitError
 	switch {
 	case errors.As(err, &exit):
@@ -48,7 +58,7 @@ func (p *Session) Execute(ctx context.Context, w *World, inside core.Inside) err
 func (w *World) executor(inside core.Inside, options remotecommand.StreamOptions) (remotecommand.Executor, error) {
 	url := w.Core.CoreV1().RESTClient().Post().Namespace(w.Namespace).Resource("pods").Name(inside.Pod).SubResource("exec").
 		VersionedParams(&corev1.PodExecOptions{
-			Container: "etcd", Command: inside.Command, Stdin: true, Stdout: true, Stderr: options.Stderr != nil, TTY: options.Tty,
+			Container: "etcd", Command: inside.Command, Stdin: options.Stdin != nil, Stdout: true, Stderr: options.Stderr != nil, TTY: options.Tty,
 		}, clientscheme.ParameterCodec).URL()
 	socket, err := remotecommand.NewWebSocketExecutor(w.Config, "GET", url.String())
 	if err != nil {

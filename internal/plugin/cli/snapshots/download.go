@@ -81,7 +81,7 @@ func fromStore(ctx context.Context, p *session.Session, w *session.World, cluste
 		return remote{}, err
 	}
 	b := listed[slices.IndexFunc(listed, func(b v1beta2.EtcdBackup) bool { return b.Name == chosen.Backup })]
-	opened, err := openStore(ctx, p, w, b.Spec.StorageType, backups.AtEndpoint(b.Spec.Storage, d.via), chosen.Path)
+	opened, err := openStore(ctx, p, w, b.Spec.StorageType, b.Spec.Storage, d.via, chosen.Path)
 	if err != nil {
 		return remote{}, fmt.Errorf("%w. No file was written", err)
 	}

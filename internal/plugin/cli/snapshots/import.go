@@ -1,6 +1,7 @@
 package snapshots
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,6 +41,9 @@ func Import(p *session.Session, version string) *cobra.Command {
 			cluster := v1beta2.EtcdCluster{} // it need not exist: a restore creates it from the snapshot
 			if err := w.Get(c.Context(), client.ObjectKey{Namespace: w.Namespace, Name: args[0]}, &cluster); err != nil && !apierrors.IsNotFound(err) {
 				return fmt.Errorf("EtcdCluster %s cannot be read: %w. Nothing was written", args[0], err)
+			}
+			if target.Type != "" {
+				via = cmp.Or(via, target.Endpoint) // the user wrote both
 			}
 			saved, err := store(c.Context(), p, w, to, args[0], args[1], via, version)
 			if err != nil {
@@ -93,7 +97,7 @@ func store(ctx context.Context, p *session.Session, w *session.World, to v1beta2
 	if err := p.Confirm(ctx, backups.ImportQuestion(file, info.Size(), to)); err != nil {
 		return save.Saved{}, err
 	}
-	opened, err := openStore(ctx, p, w, to.Spec.StorageType, backups.AtEndpoint(to.Spec.Storage, via), "")
+	opened, err := openStore(ctx, p, w, to.Spec.StorageType, to.Spec.Storage, via, "")
 	if err != nil {
 		return save.Saved{}, fmt.Errorf("%w. Nothing was written", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/backups"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/edit"
 	"github.com/etcd-suite/etcd-operator/internal/storage"
@@ -25,8 +26,10 @@ type opened struct {
 }
 
 // openStore opens a store with the Secret that its block names. Without one, the identity of the user is used, as the command line of the
-// provider uses it. So no policy of the administrator is needed, which is about the identity of the operators.
-func openStore(ctx context.Context, p *session.Session, w *session.World, kind v1beta2.StorageType, block v1beta2.Storage, path string) (opened, error) {
+// provider uses it. So no policy of the administrator is needed, which is about the identity of the operators. via is the URL that the user wrote; empty for that of
+// the block. Others write the block, and may not be able to read the Secret. So the keys are for a URL of the block only if the Secret says so, as in an operator.
+func openStore(ctx context.Context, p *session.Session, w *session.World, kind v1beta2.StorageType, block v1beta2.Storage, via, path string) (opened, error) {
+	block = backups.AtEndpoint(block, via)
 	at, problem := storage.Spec{Field: "storageType", Type: kind, Block: block, Path: path}.Location()
 	if problem != nil {
 		return opened{}, fmt.Errorf("the store cannot be opened: %s", problem.Message)
@@ -38,8 +41,8 @@ func openStore(ctx context.Context, p *session.Session, w *session.World, kind v
 			return opened{}, fmt.Errorf("the credentials of the store cannot be read: %w. You need the right to read Secret %s", err, at.Secret)
 		}
 		data = maps.Clone(secret.Data)
-		if at.Endpoint != "" {
-			data["endpoint"] = []byte(at.Endpoint) // the user chose it, so it gets the keys
+		if via != "" {
+			data["endpoint"] = []byte(via) // the user chose it, so it gets the keys
 		}
 	}
 	open := connect.Open
