@@ -1,15 +1,12 @@
 package archiving
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/archive"
 	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/archive/switchover"
 	"github.com/etcd-suite/etcd-operator/internal/auth"
@@ -175,115 +172,6 @@ func (h *handover) decideOff(ctx context.Context, spec Spec) (switchover.Decisio
 func passed(end switchover.End, s archiver.Status) bool {
 	return s.Timeline > end.Timeline || s.Timeline == end.Timeline && max(s.Received.Revision, s.Stored.Revision, s.Head) > end.Revision
 }
-
-// finish fences the cluster, and ends the archive when the store has all that the cluster has acknowledged. After the end, it keeps the fence until a standby has decided.
-func (h *handover) finish(ctx context.Context, spec Spec, v state.Switchover) (state.Switchover, error) {
-	revision, clusterID, users, outdated, root := int64(0), "", auth.State{}, "", spec.job.ArchiveRoot()
-	err := h.member(ctx, spec.job, func(c fences, s etcd.Status) (err error) {
-		clusterID = s.ClusterID.String()
-		if outdated, err = h.outdated(ctx, s); outdated != "" || err != nil {
-			return err
-		}
-		if err := h.begin(ctx, spec, s); err != nil {
-			return err
-		}
-		if revision, err = h.stop(ctx, c, s, spec); err == nil {
-			users, err = h.users(ctx, uint64(s.ClusterID))
-		}
-		return err
-	})
-	if err != nil {
-		return v, err
-	}
-	if revision > 0 {
-		h.fenced(revision)
-	}
-	if h.end != nil {
-		if outdated == "" && h.end.Revision == revision {
-			return v, nil
-		}
-		v.Phase, v.Waits = v1beta2.SwitchoverCallingOff, cmp.Or(outdated, "somebody has disarmed the alarm CORRUPT, so the cluster took writes")
-		_, err := h.decideOff(ctx, spec)
-		return v, err
-	}
-	s := h.running.Status()
-	v.Timeline, v.Revision = int64(s.Timeline), revision
-	switch {
-	case s.Stored.Revision > revision: // another fence was on before, and a member answers late
-		return v, fmt.Errorf("the archive has revision %d, and etcd answers that its last one is %d", s.Stored.Revision, revision)
-	case s.Stored.Revision < revision || s.Blocked || s.Timeline == 0:
-		return v, nil
-	case !hasUsers(s, users):
-		v.Waits = errUsers.Error()
-		return v, nil
-	}
-	start, err := archive.ReadStart(ctx, h.store, root, s.Timeline)
-	if err != nil || start.ClusterID != clusterID { // the archiver is about to begin another timeline
-		return v, err
-	}
-	handedEnd, decision, handed, err := switchover.Settle(ctx, h.store, root, spec.switchover, clusterID, h.now().UTC())
-	if handed { // this one has no end, and never gets one
-		_, err = h.decideOff(ctx, spec)
-	}
-	if err != nil || handed {
-		return reportHanded(v, handedEnd, decision, handed), err
-	}
-	end := switchover.End{
-		ID: spec.switchover, Timeline: s.Timeline, Start: start.Hash(), Revision: revision, At: s.Stored.At, ClusterID: clusterID, AuthRevision: users.Revision, AuthEnabled: users.Enabled,
-		Writer: spec.job.Namespace + "/" + spec.job.Name,
-	}
-	if err := switchover.PutEnd(ctx, h.store, root, end); err != nil {
-		return v, err
-	}
-	h.end, v.Phase = &end, v1beta2.SwitchoverReady
-	return v, nil
-}
-
-// begin records that the switchover begins, before its first effect on the cluster, unless the writes of the cluster must not be stopped.
-func (h *handover) begin(ctx context.Context, spec Spec, s etcd.Status) error {
-	if h.end != nil || h.begun == spec.switchover {
-		return nil
-	}
-	users, err := h.permitted(ctx, spec, s)
-	if err == nil {
-		err = fenceable(spec.job, s, users)
-	}
-	if err == nil && !hasUsers(h.running.Status(), users) {
-		err = errUsers // without this, the cluster would take no writes until there is a snapshot with them
-	}
-	if err == nil {
-		err = switchover.Begin(ctx, h.store, spec.job.ArchiveRoot(), spec.switchover)
-	}
-	if err == nil {
-		h.begun = spec.switchover
-	}
-	return err
-}
-
-// errUsers means that the archive has no snapshot with the present users yet.
-var errUsers = errors.New("users, roles or authentication have changed, and a standby gets them only from a snapshot: the operator waits until it has taken one")
-
-// outdated returns why the end is not that of the cluster any more; empty if it is, or if there is none. A standby that claims it would lack what has changed since.
-func (h *handover) outdated(ctx context.Context, s etcd.Status) (why string, err error) {
-	if h.end == nil {
-		return "", nil
-	}
-	if h.end.ClusterID != s.ClusterID.String() {
-		return "another cluster has the name of the one that was stopped", nil
-	}
-	switch users, err := h.users(ctx, uint64(s.ClusterID)); {
-	case errors.Is(err, archiver.ErrRefused):
-		return "etcd refuses the user of this EtcdBackup, so users or passwords have changed since the writes were stopped", nil
-	case err != nil:
-		return "", err
-	case !h.end.Auth().Keeps(users):
-		return "users, roles or authentication have changed since the writes were stopped", nil
-	}
-	return "", nil
-}
-
-// hasUsers reports whether the archive has a base with a state of authentication.
-func hasUsers(s archiver.Status, users auth.State) bool { return !s.BaseOwed && s.Auth.Keeps(users) }
 
 // reportHanded reports the standby that became the cluster by another switchover than that of the status.
 func reportHanded(v state.Switchover, e switchover.End, d switchover.Decision, handed bool) state.Switchover {

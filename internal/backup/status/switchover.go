@@ -14,17 +14,8 @@ import (
 
 // nextSwitchover returns how far the switchover is. Its ID is in the status before the archiver does anything, so that a process that is killed continues.
 func nextSwitchover(s state.State) *v1beta2.SwitchoverStatus {
-	now, asked := s.Status.Switchover.DeepCopy(), state.HandsOver(s)
-	var view *state.Switchover
-	if s.Archive != nil {
-		view = s.Archive.Switchover
-	}
-	if now == nil && !asked && view != nil && view.Promoted != "" && !view.Off { // the status was lost, or the EtcdBackup was created again
-		now = &v1beta2.SwitchoverStatus{ID: view.ID}
-	}
-	if now == nil || view != nil && view.ID != now.ID {
-		view = nil
-	}
+	asked := state.HandsOver(s)
+	now, view := present(s, asked)
 	switch {
 	case now == nil && (!asked || !begins(s)), view != nil && view.Off && !asked:
 		return nil
@@ -39,14 +30,25 @@ func nextSwitchover(s state.State) *v1beta2.SwitchoverStatus {
 		}
 		now.Phase = v1beta2.SwitchoverCallingOff
 	}
-	switch {
-	case s.Archived():
-	case now.Phase == v1beta2.SwitchoverPromoted:
-		now.Message = fmt.Sprintf("EtcdRestore %s was promoted with revision %d. The archive has ended, so the operator does not check any more that this cluster refuses writes. Do not disarm its alarm CORRUPT.", now.Promoted, now.Revision)
-	default:
-		now.Message = switchoverStopped(s)
+	if !s.Archived() {
+		now.Message = switchoverStopped(s, *now)
 	}
 	return now
+}
+
+// present returns the switchover of the status, and what the archiver says about it; nil for each that is not there.
+func present(s state.State, asked bool) (now *v1beta2.SwitchoverStatus, view *state.Switchover) {
+	now = s.Status.Switchover.DeepCopy()
+	if s.Archive != nil {
+		view = s.Archive.Switchover
+	}
+	if now == nil && !asked && view != nil && view.Promoted != "" && !view.Off { // the status was lost, or the EtcdBackup was created again
+		now = &v1beta2.SwitchoverStatus{ID: view.ID}
+	}
+	if now == nil || view != nil && view.ID != now.ID {
+		return now, nil
+	}
+	return now, view
 }
 
 // begins reports whether a switchover can begin. Otherwise the condition Archiving says why, or the finalizer is about to be set.
@@ -65,7 +67,10 @@ func viewed(now v1beta2.SwitchoverStatus, view state.Switchover) *v1beta2.Switch
 }
 
 // switchoverStopped says how a switchover continues that has no archiver.
-func switchoverStopped(s state.State) string {
+func switchoverStopped(s state.State, now v1beta2.SwitchoverStatus) string {
+	if now.Phase == v1beta2.SwitchoverPromoted {
+		return fmt.Sprintf("EtcdRestore %s was promoted with revision %d. The archive has ended, so the operator does not check any more that this cluster refuses writes. Do not disarm its alarm CORRUPT.", now.Promoted, now.Revision)
+	}
 	what := "See the condition Archiving."
 	if s.Spec.Continuous == nil {
 		what = "Write continuous back into the spec, with switchover: false."
