@@ -32,7 +32,10 @@ func TestABackupIsTakenWhileTheMemoryForManifestsIsFull(t *testing.T) {
 				t.Cleanup(held.Release)
 			}
 			hold("tenant", objstore.HeldMemory*7/8)
-			hold("others", objstore.HeldMemory/8-steps*step)
+			const little = 1 << 20 // what each namespace can hold while others hold the rest
+			for left := objstore.HeldMemory/8 - steps*step; left > 0; left -= little {
+				hold(fmt.Sprint("other ", left), min(left, little))
+			}
 			for day := range 7 {
 				w.Now = statetest.At(statetest.T0.Add(time.Duration(before+day) * 24 * time.Hour))
 				if r := w.Attempt(statetest.Series(statetest.Keep(100))); r.Snapshot == nil {
