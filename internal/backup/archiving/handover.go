@@ -30,7 +30,7 @@ type handover struct {
 	// users returns the state of authentication of the cluster with that ID.
 	users func(ctx context.Context, clusterID uint64) (auth.State, error)
 	// member calls do with a healthy voter of the cluster and its status.
-	member func(ctx context.Context, o state.JobSpec, do func(fences, etcd.Status) error) error
+	member func(ctx context.Context, o state.JobSpec, do func(locked, etcd.Status) error) error
 	// permits returns why the EtcdBackup must not stop the writes of a cluster with that ID.
 	permits func(ctx context.Context, o state.JobSpec, clusterID string, authOn bool) error
 	now     func() time.Time
@@ -185,7 +185,7 @@ func reportHanded(v state.Switchover, e switchover.End, d switchover.Decision, h
 // name of the one that was handed over, the switchover has ended.
 func (h *handover) keep(ctx context.Context, spec Spec, v state.Switchover, e *switchover.End, d switchover.Decision) (state.Switchover, error) {
 	v.Phase, v.Promoted, v.Revision = v1beta2.SwitchoverPromoted, d.Promoted, d.Revision
-	return v, h.member(ctx, spec.job, func(c fences, s etcd.Status) error {
+	return v, h.member(ctx, spec.job, func(c locked, s etcd.Status) error {
 		switch {
 		case e == nil: // the store has lost the end, so this may be another cluster
 			return nil

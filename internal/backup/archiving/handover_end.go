@@ -28,6 +28,9 @@ type stopped struct {
 // finish fences the cluster, and ends the archive when the store has all that the cluster has acknowledged. After the end, it keeps the fence until a standby has decided.
 func (h *handover) finish(ctx context.Context, spec Spec, v state.Switchover) (state.Switchover, error) {
 	at, err := h.stopAll(ctx, spec)
+	if h.end != nil && refusesUser(err, spec.job) {
+		at, err = stopped{outdated: "etcd refuses the user of this EtcdBackup, so users or passwords have changed since the writes were stopped"}, nil
+	}
 	if err != nil {
 		return v, err
 	}
@@ -47,12 +50,12 @@ func (h *handover) finish(ctx context.Context, spec Spec, v state.Switchover) (s
 
 // stopAll stops all writes, unless the end is outdated.
 func (h *handover) stopAll(ctx context.Context, spec Spec) (at stopped, err error) {
-	err = h.member(ctx, spec.job, func(c fences, s etcd.Status) (err error) {
+	err = h.member(ctx, spec.job, func(c locked, s etcd.Status) (err error) {
 		at = stopped{clusterID: s.ClusterID.String()}
 		if at.outdated, err = h.outdated(ctx, s); at.outdated != "" || err != nil {
 			return err
 		}
-		if err := h.begin(ctx, spec, s); err != nil {
+		if err := h.begin(ctx, spec, c, s); err != nil {
 			return err
 		}
 		if at.revision, err = h.stop(ctx, c, s, spec); err == nil {
@@ -99,11 +102,11 @@ func (h *handover) endWith(ctx context.Context, spec Spec, at stopped, v state.S
 }
 
 // begin records that the switchover begins, before its first effect on the cluster, unless the writes of the cluster must not be stopped.
-func (h *handover) begin(ctx context.Context, spec Spec, s etcd.Status) error {
+func (h *handover) begin(ctx context.Context, spec Spec, c locked, s etcd.Status) error {
 	if h.end != nil || h.begun == spec.switchover {
 		return nil
 	}
-	users, err := h.permitted(ctx, spec, s)
+	_, users, err := h.permitted(ctx, spec, c, s)
 	if err == nil {
 		err = fenceable(spec.job, s, users)
 	}
@@ -130,15 +133,16 @@ func (h *handover) outdated(ctx context.Context, s etcd.Status) (why string, err
 	if h.end.ClusterID != s.ClusterID.String() {
 		return "another cluster has the name of the one that was stopped", nil
 	}
-	switch users, err := h.users(ctx, uint64(s.ClusterID)); {
-	case errors.Is(err, archiver.ErrRefused):
-		return "etcd refuses the user of this EtcdBackup, so users or passwords have changed since the writes were stopped", nil
-	case err != nil:
-		return "", err
-	case !h.end.Auth().Keeps(users):
-		return "users, roles or authentication have changed since the writes were stopped", nil
+	users, err := h.users(ctx, uint64(s.ClusterID))
+	if err == nil && !h.end.Auth().Keeps(users) {
+		why = "users, roles or authentication have changed since the writes were stopped"
 	}
-	return "", nil
+	return why, err
+}
+
+// refusesUser reports whether etcd refuses the user of an EtcdBackup, by any request: its password or its roles have changed, or authentication was turned on.
+func refusesUser(err error, o state.JobSpec) bool {
+	return err != nil && classify(err, o).Reason == v1beta2.ReasonEtcdAccessDenied
 }
 
 // hasUsers reports whether the archive has a base with a state of authentication.

@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/archive/archiver"
 	"github.com/etcd-suite/etcd-operator/internal/archive/switchover"
 	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/backup/clients"
@@ -25,24 +24,31 @@ type fences interface {
 	Status(ctx context.Context) (etcd.Status, error)
 }
 
-// permitted returns why the EtcdBackup must not change the fences of a cluster, and else its state of authentication.
-func (h *handover) permitted(ctx context.Context, spec Spec, s etcd.Status) (users auth.State, err error) {
-	if users, err = h.users(ctx, uint64(s.ClusterID)); err != nil {
-		return users, err
+// locked are the fences of a member until it is known that the EtcdBackup may change them. Only permitted opens them.
+type locked struct{ fences fences }
+
+// permitted returns the fences of a member, and the state of authentication of its cluster. The error says why the EtcdBackup must not change the fences.
+func (h *handover) permitted(ctx context.Context, spec Spec, c locked, s etcd.Status) (fences, auth.State, error) {
+	users, err := h.users(ctx, uint64(s.ClusterID))
+	if err == nil {
+		err = h.permits(ctx, spec.job, s.ClusterID.String(), users.Enabled == auth.On)
 	}
-	return users, h.permits(ctx, spec.job, s.ClusterID.String(), users.Enabled == auth.On)
+	if err != nil {
+		return nil, users, err
+	}
+	return c.fences, users, nil
 }
 
 // stop stops all writes of a cluster, if that is permitted and possible, and returns its last revision.
-func (h *handover) stop(ctx context.Context, c fences, s etcd.Status, spec Spec) (revision int64, err error) {
-	users, err := h.permitted(ctx, spec, s)
+func (h *handover) stop(ctx context.Context, c locked, s etcd.Status, spec Spec) (revision int64, err error) {
+	open, users, err := h.permitted(ctx, spec, c, s)
 	if err == nil {
 		err = fenceable(spec.job, s, users)
 	}
 	if err != nil {
 		return 0, err
 	}
-	return fenceWrites(ctx, c, s, spec)
+	return fenceWrites(ctx, open, s, spec)
 }
 
 // fenceWrites stops all writes, and returns the last revision. A fence that is on already is kept. If another EtcdBackup has fenced the cluster, too, a standby
@@ -70,7 +76,7 @@ func fenceOf(spec Spec, cluster etcd.ID) etcd.ID {
 // callOff takes the fences back after the switchover was called off.
 func (h *handover) callOff(ctx context.Context, spec Spec, v state.Switchover) (state.Switchover, error) {
 	v.Phase = v1beta2.SwitchoverCallingOff
-	err := h.member(ctx, spec.job, func(c fences, s etcd.Status) error {
+	err := h.member(ctx, spec.job, func(c locked, s etcd.Status) error {
 		e, d, handed, err := switchover.Settle(ctx, h.store, spec.job.ArchiveRoot(), spec.switchover, s.ClusterID.String(), h.now().UTC())
 		if err != nil {
 			return err
@@ -79,10 +85,11 @@ func (h *handover) callOff(ctx context.Context, spec Spec, v state.Switchover) (
 			_, err = h.stop(ctx, c, s, spec)
 			return err
 		}
-		if _, err := h.permitted(ctx, spec, s); err != nil {
+		open, _, err := h.permitted(ctx, spec, c, s)
+		if err != nil {
 			return err
 		}
-		return unfence(ctx, c, s, spec, fenceOf(spec, s.ClusterID))
+		return unfence(ctx, open, s, spec, fenceOf(spec, s.ClusterID))
 	})
 	if err == nil && v.Promoted == "" {
 		h.fenced(0)
@@ -110,7 +117,7 @@ func unfence(ctx context.Context, c fences, s etcd.Status, spec Spec, also ...et
 func (h *handover) sweep(ctx context.Context, spec Spec) error {
 	ctx, cancel := context.WithTimeout(ctx, handoverLimit)
 	defer cancel()
-	return h.member(ctx, spec.job, func(c fences, s etcd.Status) error {
+	return h.member(ctx, spec.job, func(c locked, s etcd.Status) error {
 		fenced := slices.ContainsFunc(s.Alarms(), func(a etcd.Alarm) bool { return a.IsSwitchoverOf(s.ClusterID, spec.job.ArchiveName()) })
 		if h.settled && !fenced {
 			return nil
@@ -119,20 +126,21 @@ func (h *handover) sweep(ctx context.Context, spec Spec) error {
 		if err != nil {
 			return err
 		}
-		if h.settled = true; handed {
+		if h.settled = !handed; handed {
 			h.say(reportHanded(state.Switchover{ID: string(d.ID)}, e, d, handed))
 		}
 		if handed == fenced { // otherwise a person or a recovery has opened a source that was handed over, or a fence was left behind
 			return nil
 		}
-		if _, err := h.permitted(ctx, spec, s); err != nil {
+		open, _, err := h.permitted(ctx, spec, c, s)
+		if err != nil {
 			return err
 		}
 		if handed {
-			_, err = c.Fence(ctx, fenceOf(spec, s.ClusterID))
+			_, err = open.Fence(ctx, fenceOf(spec, s.ClusterID))
 			return err
 		}
-		return unfence(ctx, c, s, spec)
+		return unfence(ctx, open, s, spec)
 	})
 }
 
@@ -174,7 +182,7 @@ func (t *runner) mayFence(ctx context.Context, o state.JobSpec, clusterID string
 // callOffAlone decides about each switchover of an archive whose members do not answer, if none is asked for. Without the decision, a standby could take over after a
 // person has disarmed the alarm. If etcd refuses the user of the EtcdBackup, users have changed, and a standby does not have them.
 func (t *runner) callOffAlone(ctx context.Context, spec Spec, why error) error {
-	if spec.switchover == "" || spec.handsOver && !errors.Is(why, archiver.ErrRefused) || spec.promoted != nil || !spec.switchover.In(spec.job.ArchiveName()) {
+	if spec.switchover == "" || spec.handsOver && !refusesUser(why, spec.job) || spec.promoted != nil || !spec.switchover.In(spec.job.ArchiveName()) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, handoverLimit)
@@ -188,7 +196,7 @@ func (t *runner) callOffAlone(ctx context.Context, spec Spec, why error) error {
 }
 
 // withMember calls do with a healthy voter.
-func (t *runner) withMember(ctx context.Context, o state.JobSpec, do func(fences, etcd.Status) error) error {
+func (t *runner) withMember(ctx context.Context, o state.JobSpec, do func(locked, etcd.Status) error) error {
 	by, err := t.Access(ctx, o)
 	if err != nil {
 		return err
@@ -208,5 +216,5 @@ func (t *runner) withMember(ctx context.Context, o state.JobSpec, do func(fences
 		return err
 	}
 	defer client.Close()
-	return do(client.Maintenance, member.Status)
+	return do(locked{client.Maintenance}, member.Status)
 }

@@ -122,11 +122,11 @@ func (m *model) restart(o *modelOperator) {
 		users:    m.askUsers,
 		permits:  func(context.Context, state.JobSpec, string, bool) error { return nil },
 		Archiver: &Archiver{notify: func() {}}, store: modelStore{m, m.store}, running: modelArchiver{m}, now: func() time.Time { return m.now },
-		member: func(ctx context.Context, _ state.JobSpec, do func(fences, etcd.Status) error) error {
+		member: func(ctx context.Context, _ state.JobSpec, do func(locked, etcd.Status) error) error {
 			if err := m.request("probe", func() {}); err != nil {
 				return err
 			}
-			return do(modelEtcd{m}, m.etcdStatus())
+			return do(locked{modelEtcd{m}}, m.etcdStatus())
 		},
 	}
 }

@@ -3,11 +3,13 @@ package archiving
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -117,8 +119,9 @@ func TestWritesAreNotStoppedBeforeTheArchiveHasTheUsers(t *testing.T) {
 	}
 }
 
-// etcd accepts changes of users although it refuses writes. A standby that took over before the next snapshot lacked them.
-func TestAnEndIsCalledOffWhenUsersChangeAfterIt(t *testing.T) {
+// readyToHandOver is a model in which the source has stopped, and a standby may claim its end.
+func readyToHandOver(t *testing.T) (*model, *modelOperator) {
+	t.Helper()
 	m := newModel(t, 1, planted{})
 	m.calm, m.asked = true, true
 	for range 2 {
@@ -128,14 +131,7 @@ func TestAnEndIsCalledOffWhenUsersChangeAfterIt(t *testing.T) {
 	if v, err := o.process.step(t.Context(), o.spec); err != nil || v.Phase != v1beta2.SwitchoverReady {
 		t.Fatalf("%+v, %v", v, err)
 	}
-	m.users++
-	if v, err := o.process.step(t.Context(), o.spec); err != nil || v.Phase != v1beta2.SwitchoverCallingOff {
-		t.Errorf("%+v, %v", v, err)
-	}
-	m.standbys[0].planned = true
-	if m.stand(m.standbys[0]); m.served != "" {
-		t.Errorf("%s became the cluster without the users", m.served)
-	}
+	return m, o
 }
 
 // Two EtcdBackups of one cluster have two archives, so a standby of each could be promoted.
@@ -231,10 +227,16 @@ func TestOnlyAnEtcdInWhichAFenceHoldsIsFenced(t *testing.T) {
 // writes.
 func TestASwitchoverIsCalledOffAlthoughTheMembersDoNotAnswer(t *testing.T) {
 	id := switchover.NewID(time.Unix(1_700_000_000, 0), "uid", state.JobSpec{}.ArchiveName())
+	silent, refused := errors.New("no member answers"), ofMembers(fmt.Errorf("read the revision of etcd: %w", rpctypes.ErrAuthFailed))
 	for name, test := range map[string]struct {
 		asked bool
+		why   error
 		want  bool
-	}{"it is asked for": {true, false}, "it is not asked for": {false, true}} {
+	}{
+		"it is asked for":                          {true, silent, false},
+		"it is not asked for":                      {false, silent, true},
+		"it is asked for, and the user is refused": {true, refused, true},
+	} {
 		store := objstoretest.NewMemory()
 		spec := Spec{switchover: id, handsOver: test.asked}
 		root := spec.job.ArchiveRoot()
@@ -242,7 +244,7 @@ func TestASwitchoverIsCalledOffAlthoughTheMembersDoNotAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := &runner{Clients: &clients.Clients{Now: time.Now, Identity: grant.Everything(), Open: func(context.Context, connect.Access) (objstore.Store, error) { return store, nil }}}
-		if err := r.callOffAlone(t.Context(), spec, errors.New("no member answers")); err != nil {
+		if err := r.callOffAlone(t.Context(), spec, test.why); err != nil {
 			t.Fatal(err)
 		}
 		d, decided, err := switchover.ReadDecision(t.Context(), store, root, id)
@@ -270,13 +272,13 @@ func TestAnEtcdClusterOfAnotherNamespaceIsFencedOnlyWithItsCredentials(t *testin
 		authOn bool
 		want   bool
 	}{
-		"without any":                           {state.JobSpec{Namespace: "ns"}, victim.Status.ClusterID, false, false},
-		"with its certificate":                  {state.JobSpec{Namespace: "ns", TLSSecret: "tls"}, victim.Status.ClusterID, false, true},
-		"with its user":                         {state.JobSpec{Namespace: "ns", AuthSecret: "user"}, victim.Status.ClusterID, true, true},
-		"with a user that nobody asks for":      {state.JobSpec{Namespace: "ns", AuthSecret: "user"}, victim.Status.ClusterID, false, false},
-		"with a certificate that nobody checks": {state.JobSpec{Namespace: "ns", TLSSecret: "tls"}, open.Status.ClusterID, false, false},
-		"in its own namespace":                  {state.JobSpec{Namespace: "victim"}, victim.Status.ClusterID, false, true},
-		"another etcd":                          {state.JobSpec{Namespace: "ns"}, "00000000000000bb", false, true},
+		"without any":                            {state.JobSpec{Namespace: "ns"}, victim.Status.ClusterID, false, false},
+		"with its certificate":                   {state.JobSpec{Namespace: "ns", TLSSecret: "tls"}, victim.Status.ClusterID, false, true},
+		"with its user":                          {state.JobSpec{Namespace: "ns", AuthSecret: "user"}, victim.Status.ClusterID, true, true},
+		"with a user that etcd does not ask for": {state.JobSpec{Namespace: "ns", AuthSecret: "user"}, victim.Status.ClusterID, false, false},
+		"with a certificate that etcd ignores":   {state.JobSpec{Namespace: "ns", TLSSecret: "tls"}, open.Status.ClusterID, false, false},
+		"in its own namespace":                   {state.JobSpec{Namespace: "victim"}, victim.Status.ClusterID, false, true},
+		"another etcd":                           {state.JobSpec{Namespace: "ns"}, "00000000000000bb", false, true},
 	} {
 		if err := r.mayFence(t.Context(), test.job, test.id, test.authOn); (err == nil) != test.want {
 			t.Errorf("%s: %v", name, err)
