@@ -14,10 +14,10 @@ import (
 )
 
 var planners = []planner{
-	{folder: "internal/cluster/plan", without: "internal/cluster/plan/sim", tests: "./internal/cluster/plan/...", slow: simulations},
-	{folder: "internal/backup/plan", tests: "./internal/backup/plan/"},
-	{folder: "internal/restore/plan", tests: "./internal/restore/plan/"},
-	{folder: "internal/restore/state", tests: "./internal/restore/plan/"},
+	{folders: []string{"internal/cluster/plan"}, without: "internal/cluster/plan/sim", tests: "./internal/cluster/plan/...", slow: simulations},
+	{folders: []string{"internal/backup/plan"}, tests: "./internal/backup/plan/"},
+	{folders: []string{"internal/restore/plan"}, tests: "./internal/restore/plan/"},
+	{folders: []string{"internal/restore/state", "internal/restore/steps"}, tests: "./internal/restore/plan/"},
 }
 
 // simulations are those of the Makefile.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -35,25 +36,27 @@ func (m mutant) apply(content []byte) []byte {
 
 // mutantsOf returns all mutants of a planner.
 func mutantsOf(p planner) (all []drawn, err error) {
-	err = filepath.WalkDir(p.folder, func(path string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
+	for _, folder := range p.folders {
+		err = errors.Join(err, filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case entry.IsDir() && p.without != "" && path == filepath.FromSlash(p.without):
+				return filepath.SkipDir
+			case entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+				return nil
+			}
+			content, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			found, err := mutate(content)
+			for _, m := range found {
+				all = append(all, drawn{p, path, m})
+			}
 			return err
-		case entry.IsDir() && p.without != "" && path == filepath.FromSlash(p.without):
-			return filepath.SkipDir
-		case entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
-			return nil
-		}
-		content, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		found, err := mutate(content)
-		for _, m := range found {
-			all = append(all, drawn{p, path, m})
-		}
-		return err
-	})
+		}))
+	}
 	return all, err
 }
 
@@ -139,8 +142,9 @@ func isOfRules(list ast.Expr) bool {
 
 // planner is a pure planner, and how to test it.
 type planner struct {
-	// folder has its production code, with that of the folders below it, apart from without.
-	folder, without string
+	// folders have its production code, with that of the folders below them, apart from without.
+	folders []string
+	without string
 	// tests is its package. slow are tests that run only for a mutant that the others do not find, and skip are those that never run.
 	tests, slow, skip string
 }

@@ -56,7 +56,7 @@ func errBump(o Options) error {
 
 func databaseIn(dataDir string) string { return filepath.Join(dataDir, "member", "snap", "db") }
 
-// adopt makes the data directory in work. The database is moved there last: until then, work has nothing that is not made again.
+// adopt makes the data directory in work. The database comes there last, so a process that finds work without it can delete work.
 func adopt(o Options, work string) error {
 	empty := o.SnapshotPath + ".empty"
 	if err := errors.Join(os.RemoveAll(work), os.RemoveAll(empty)); err != nil {

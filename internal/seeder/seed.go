@@ -45,7 +45,7 @@ func (s *Seeder) Seed(ctx context.Context, r seed.Request) (err error) {
 			err = fmt.Errorf("remove the fetched snapshot: %w: %w", source.ErrDisk, remove)
 		}
 	}()
-	if err := enoughSpace(staging, r.Plain(), 2); err != nil {
+	if err := enoughSpace(staging, r.Plain()); err != nil {
 		return err
 	}
 	file, err := s.fetch(ctx, r, staging)

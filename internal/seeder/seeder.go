@@ -38,6 +38,7 @@ type Seeder struct {
 
 	secret       map[string][]byte // what the Secret has with which a standby has opened the store
 	catchUpLimit time.Duration     // replaces the constant; for tests
+	restLimit    time.Duration     // replaces sourceLimit in reachesEnd; for tests
 	baseComes    func()            // is called before a base is fetched; nil before a promotion
 
 	progress progress

@@ -1,6 +1,7 @@
 package seeder
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,8 +28,10 @@ var errNotClaimed = errors.New("the end of the source was not claimed")
 const (
 	// sourcePoll is how often a standby looks whether its source has stopped. When that has begun to stop, clients wait, and the standby looks each nearPoll.
 	sourcePoll, nearPoll = time.Second, 200 * time.Millisecond
-	// sourceLimit bounds each look.
+	// sourceLimit bounds each look, and how long a standby waits for the rest of an archive whose source has stopped.
 	sourceLimit = 10 * time.Second
+	// promotionNeeds is how many bytes must be free on the volume.
+	promotionNeeds = 4 * walSize
 )
 
 // awaitSource ends the following when a planned promotion is asked for, and the standby has all up to the end of its source.
@@ -104,15 +107,19 @@ func (s *following) claim(ctx context.Context, f *standby.Follower) error {
 	return recordClaim(filepath.Dir(s.request.DataDir), d)
 }
 
-// room returns why the promotion would not fit on the volume.
+// room returns why the promotion would not fit on the volume. It makes no copy of the database, but etcd allocates the first files of its log.
 func (s *following) room() error {
-	return enoughSpace(filepath.Dir(s.request.DataDir), 3*walSize, 1) // etcd allocates the next files of its log
+	free, err := source.Free(filepath.Dir(s.request.DataDir))
+	if err == nil && free < promotionNeeds {
+		err = fmt.Errorf("the volume has %d MiB free, but the promotion needs %d MiB: use larger volumes for the members", free>>20, promotionNeeds>>20)
+	}
+	return err
 }
 
-// reachesEnd applies what the archive still has, until the standby has all up to an end. It returns false if nothing is applied within sourceLimit, or if it is impossible.
+// reachesEnd applies what the archive still has, until the standby has all up to an end. It returns false if nothing is applied for sourceLimit, or if it is impossible.
 func (s *following) reachesEnd(ctx context.Context, f *standby.Follower, e switchover.End) bool {
-	progressed := time.Now()
-	for looked := false; ctx.Err() == nil && time.Since(progressed) < sourceLimit; {
+	limit, progressed := cmp.Or(s.restLimit, sourceLimit), time.Now()
+	for looked := false; ctx.Err() == nil && time.Since(progressed) < limit; {
 		done, err := f.Step(ctx) // which may take minutes, for a base or a slow store
 		has := f.Status()
 		if err == nil && done != standby.Idle {

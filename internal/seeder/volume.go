@@ -14,14 +14,14 @@ import (
 // walSize is the size that etcd allocates for its first WAL file.
 const walSize = 64 << 20
 
-// enoughSpace fails if the volume of dir is too small for so many copies of a database, and the first WAL file. A restore makes two: the fetched snapshot, and the database.
-// A planned promotion makes none.
-func enoughSpace(dir string, size, copies int64) error {
+// enoughSpace fails if the volume of dir is too small for the fetched snapshot, the database of the same size, and the
+// first WAL file.
+func enoughSpace(dir string, size int64) error {
 	free, err := source.Free(dir)
 	if err != nil {
 		return err
 	}
-	if need := copies*size + walSize; free < need {
+	if need := 2*size + walSize; free < need {
 		return fmt.Errorf("the volume has %d MiB free, but the restore of a snapshot of %d MiB needs %d MiB: use larger volumes for the members", free>>20, size>>20, need>>20)
 	}
 	return nil

@@ -138,7 +138,7 @@ func (w *tenancy) honest(namespace string, urgent bool, size float64, holds time
 // part for others begins at once, and a reading within waitOfReading.
 func TestWhateverOneNamespaceAsksForOthersHaveTheirPartInTime(t *testing.T) {
 	seeds := rand.Uint64()
-	for round := range uint64(25) {
+	for round := range uint64(80) {
 		t.Run(fmt.Sprintf("seed %d, round %d", seeds, round), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, cancel := newTenancy(t)
@@ -172,7 +172,7 @@ func TestWhateverTwoNamespacesAskForASafetySnapshotOfAnotherIsTakenInTime(t *tes
 	// a job that came after it, because that counted the one before both as one that had overtaken it. In the third, a large job that had waited for longer
 	// began while the snapshot waited, and kept another one from giving way.
 	rounds := [][2]uint64{{11277707279267341581, 25}, {3170251770978568546, 38}, {12594459816728303311, 23}}
-	for round, seed := uint64(0), rand.Uint64(); round < 12; round++ {
+	for round, seed := uint64(0), rand.Uint64(); round < 40; round++ {
 		rounds = append(rounds, [2]uint64{seed, round})
 	}
 	for _, round := range rounds {

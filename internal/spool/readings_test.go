@@ -34,7 +34,7 @@ func reads(ctx context.Context, s *Spool, namespace string, size float64, most t
 // cluster had acknowledged since its last backup was lost.
 func TestReadingsGiveWayToALargeSafetySnapshot(t *testing.T) {
 	seed := rand.Uint64()
-	for round := range uint64(20) {
+	for round := range uint64(60) {
 		t.Run(fmt.Sprintf("seed %d, round %d", seed, round), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, r := safetySpool(), rand.New(rand.NewPCG(seed, round))

@@ -128,7 +128,11 @@ func choose(ctx context.Context, bucket string, needed map[string]string, select
 			if err := context.Cause(ctx); err != nil {
 				return err
 			}
-			for _, key := range slices.Concat(s.Choices(among), s.Choices(taken)) {
+			chosen := s.Choices(among)
+			if len(taken) < len(among) {
+				chosen = append(chosen, s.Choices(taken)...)
+			}
+			for _, key := range chosen {
 				if asked[key] { // others can write any number of names
 					needed[bucket+"/"+key] = s.Restore + " may choose it"
 				}

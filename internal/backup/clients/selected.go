@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -150,6 +151,9 @@ func (s Selection) Choices(among []Candidate) (chosen []string) {
 	wanted, err := etcd.ParseID(s.clusterID)
 	if err != nil && s.clusterID != "" {
 		return nil
+	}
+	if s.revision == 0 { // the newest ones come first
+		among = among[sort.Search(len(among), func(i int) bool { return !among[i].at.After(s.before) }):]
 	}
 	histories := map[uint64]*history{}
 	var h *history

@@ -18,7 +18,6 @@ import (
 
 // A tenant let 2000 EtcdRestores wait, and the server of his store listed 50,000 snapshots. For each EtcdRestore all names were parsed and sorted four times, again
 // for each hundred deletions, and no cancellation ended that. So a deletion held its worker for hours, and those of a few namespaces held all of them.
-// The test has 500 EtcdRestores, because the race detector makes it 15 times as slow.
 func TestManyWaitingRestoresAreComparedWithManySnapshotsInTime(t *testing.T) {
 	scheme, err := operator.Scheme()
 	if err != nil {
@@ -32,7 +31,7 @@ func TestManyWaitingRestoresAreComparedWithManySnapshotsInTime(t *testing.T) {
 		names = append(names, o.SeriesOf(1).Key(begin.Add(time.Duration(n)*time.Minute), int64(n)))
 	}
 	var restores []client.Object
-	for n := range 500 {
+	for n := range 2000 {
 		by := &v1beta2.SnapshotSelector{Revision: int64(n + 40_000)}
 		if n%2 == 0 {
 			by = &v1beta2.SnapshotSelector{Before: &metav1.Time{Time: begin.Add(time.Duration(n+40_000) * time.Minute)}}

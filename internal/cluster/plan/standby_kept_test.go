@@ -31,9 +31,10 @@ func TestAStandbyIsRemovedOnlyWithItsEtcdRestore(t *testing.T) {
 				m.Seed = &state.Seed{Promoting: true, DoneAt: noon.AddDate(0, 0, -1), Promoted: &v1beta2.PromotedStatus{Timeline: 1, Revision: 42}}
 			}, trouble))
 			s.Restore.Step, s.Restore.ClusterID, s.Restore.Revision = step, seedID, 1000000042
-			got := restore.Restore(s)
-			if failed, fails := got.(steps.FailRestore); fails {
-				t.Errorf("%s, while %s: the standby is removed: %s", name, step, failed.Message)
+			for rule, got := range map[string]steps.Step{"the restore": restore.Restore(s), "the plan": Plan(s)} {
+				if failed, fails := got.(steps.FailRestore); fails {
+					t.Errorf("%s, while %s: %s removes the standby: %s", name, step, rule, failed.Message)
+				}
 			}
 		}
 	}

@@ -101,7 +101,7 @@ func TestTheTokensOfManyListingsTakeBoundedMemory(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, tokenListings)
 				defer debug.SetGCPercent(debug.SetGCPercent(25)) // garbage does not count
-				heaptest.Bound(t, 80, func() {
+				heaptest.Bound(t, 60, func() {
 					for range tokenListings {
 						store, err := connect.Open(t.Context(), accessTo(provider, "http://"+listener.Addr().String()))
 						if err != nil {

@@ -105,7 +105,7 @@ func (s *stage) headOf(m *servers.EtcdMember) int64 {
 	return answer.Header.Revision
 }
 
-// timed writes at a rate with one writer, and returns when each write was acknowledged.
+// timed writes at a rate, and returns when each write was acknowledged.
 func (s *stage) timed(rate int, length time.Duration) (writes []moment) {
 	s.Helper()
 	const writers = 16
@@ -303,10 +303,10 @@ func (s *stage) promote(f *follower, snapshot string, mib int) {
 		s.Fatal(err)
 	}
 	volume := filepath.Dir(f.options.Dir)
-	serve := func(name string, make func(dbfile.Options) error) time.Duration {
+	serve := func(name string, fill func(dbfile.Options) error) time.Duration {
 		peer, data := servers.PeerURL(s.B), filepath.Join(volume, name)
 		began := time.Now()
-		err := make(dbfile.Options{DataDir: data, Name: name, PeerURLs: []string{peer}, InitialCluster: name + "=" + peer, Token: name, Proven: true})
+		err := fill(dbfile.Options{DataDir: data, Name: name, PeerURLs: []string{peer}, InitialCluster: name + "=" + peer, Token: name, Proven: true})
 		if err != nil {
 			s.Fatal(err)
 		}

@@ -79,7 +79,7 @@ func someOf(all []string, named map[string]bool) (kept []string) {
 	return kept
 }
 
-// upTo returns what is wanted, and the others as long as bytes are left for them: at least one of all. Each is returned once.
+// upTo returns what is wanted, and of the others as many as have room in left, but at least one. Each is returned once.
 func upTo[T comparable](left *int, all []T, wanted func(T) bool, size func(T) int) (kept []T) {
 	seen := make(map[T]bool, len(all))
 	for _, one := range all {
