@@ -42,7 +42,7 @@ func TestAStandbyWithASlowStoreReachesTheEndOfItsSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.seeder.restLimit = 300 * time.Millisecond
-	o.Store = slow{o.Store, 3 * a.seeder.restLimit}
+	o.Store = slow{o.Store, 2 * sourcePoll} // it sees the end while it fetches the segment
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	if err := (&following{Seeder: &a.seeder, request: a.request, options: o}).untilPromoted(ctx); err != nil {
