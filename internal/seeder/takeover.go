@@ -81,7 +81,7 @@ func claimant(r seed.Request, has standby.Status) switchover.Standby {
 // claim decides in the store that this standby becomes the cluster, when it has exactly what its source had. The error is errNotClaimed if it does not.
 func (s *following) claim(ctx context.Context, f *standby.Follower) error {
 	o, err := s.outlook(ctx)
-	if err != nil || o.End == nil || !s.reachesEnd(ctx, f, *o.End) {
+	if err != nil || o.End == nil || !s.reachesUnlessChanged(ctx, f, *o.End) {
 		return errNotClaimed
 	}
 	if err := s.room(); err != nil { // after the decision, neither the source nor another standby may serve
@@ -114,6 +114,14 @@ func (s *following) room() error {
 		err = fmt.Errorf("the volume has %d MiB free, but the promotion needs %d MiB: use larger volumes for the members", free>>20, promotionNeeds>>20)
 	}
 	return err
+}
+
+// reachesUnlessChanged is reachesEnd, which ends when another promotion is asked for, or when the Secret changes: it may take minutes.
+func (s *following) reachesUnlessChanged(ctx context.Context, f *standby.Follower, e switchover.End) bool {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go s.awaitEnd(ctx, cancel)
+	return s.reachesEnd(ctx, f, e)
 }
 
 // reachesEnd applies what the archive still has, until the standby has all up to an end. It returns false if nothing is applied for sourceLimit, or if it is impossible.

@@ -22,10 +22,11 @@ type authBases struct {
 	again   bool       // they have changed since then
 }
 
-// cover notes which state of authentication the archive has.
-func (b *authBases) cover(state auth.State) {
+// cover notes which state of authentication the archive has at its end. After a change, a base is missing at once: take is called later, and may be never.
+func (b *authBases) cover(state auth.State, base bool) {
+	changed := !base && !b.covered.Keeps(state)
 	b.covered = state
-	b.a.update(func(s *Status) { s.Auth = state })
+	b.a.update(func(s *Status) { s.Auth, s.BaseOwed = state, s.BaseOwed || changed })
 }
 
 // owe notes whether a base is missing. An archiver that fails before it has one takes it when it begins again.
@@ -56,7 +57,7 @@ func (b *authBases) took(ctx context.Context, base taken, now auth.State) error 
 	if base.err != nil {
 		return base.err
 	}
-	b.cover(base.Auth)
+	b.cover(base.Auth, true)
 	b.owe(b.again)
 	if b.again {
 		b.take(ctx, now)

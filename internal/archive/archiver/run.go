@@ -76,8 +76,9 @@ func (a *Archiver) runOnce(ctx context.Context) error {
 	}
 	s.uploads = a.startUploader(context.WithoutCancel(ctx))
 	s.room = room{a: a, uploads: s.uploads}
-	s.bases.cover(chain.Auth)
-	if !chain.Auth.Keeps(now) || chain.AuthChanged || a.Status().BaseOwed { // an archiver before this one may have ended before it took a base
+	s.bases.cover(chain.Auth, true) // if there is none with it, this is found out below
+	// An archiver before this one may have ended before it took a base.
+	if !chain.Auth.Keeps(now) || chain.AuthChanged || a.Status().BaseOwed {
 		s.bases.take(ctx, s.auth)
 	}
 	return s.end(ctx, s.run(ctx))

@@ -104,7 +104,7 @@ func (s *session) seal(ctx context.Context) error {
 		return err
 	}
 	s.chain = done.header.Chain()
-	s.bases.cover(s.chain.Auth)
+	s.bases.cover(s.chain.Auth, false)
 	s.uploads.add(done.size)
 	return s.uploads.push(ctx, done)
 }

@@ -32,7 +32,7 @@ type handover struct {
 	// member calls do with a healthy voter of the cluster and its status.
 	member func(ctx context.Context, o state.JobSpec, do func(locked, etcd.Status) error) error
 	// permits returns why the EtcdBackup must not stop the writes of a cluster with that ID.
-	permits func(ctx context.Context, o state.JobSpec, clusterID string, authOn bool) error
+	permits func(ctx context.Context, o state.JobSpec, clusterID string) error
 	now     func() time.Time
 
 	end     *switchover.End // that is in the store
@@ -90,14 +90,14 @@ func (h *handover) run(ctx context.Context) {
 func sweepIsDue(looks int) bool { return looks == sweepSoon || looks%sweepLooks == 0 }
 
 // say updates the view, and notifies the controller of a change.
-func (h *handover) say(v state.Switchover) {
+func (a *Archiver) say(v state.Switchover) {
 	changed := false
-	h.update(func(a *state.Archive) {
-		changed = a.Switchover == nil || *a.Switchover != v
-		a.Switchover = &v
+	a.update(func(view *state.Archive) {
+		changed = view.Switchover == nil || *view.Switchover != v
+		view.Switchover = &v
 	})
 	if changed {
-		h.notify()
+		a.notify()
 	}
 }
 
@@ -114,7 +114,7 @@ func (h *handover) step(ctx context.Context, spec Spec) (v state.Switchover, err
 	defer cancel()
 	h.settled = false
 	v = state.Switchover{ID: string(spec.switchover)}
-	if !spec.switchover.In(spec.job.ArchiveName()) {
+	if spec.promoted == nil && !spec.switchover.In(spec.job.ArchiveName()) { // a promotion is final, also if the URL of the store is written in another way now
 		return v, errors.New("it began in another archive, in which a standby may claim its end: write the earlier location back into the spec until the switchover was called off")
 	}
 	decision, decided, err := h.decision(ctx, spec)

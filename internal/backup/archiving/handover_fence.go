@@ -31,7 +31,7 @@ type locked struct{ fences fences }
 func (h *handover) permitted(ctx context.Context, spec Spec, c locked, s etcd.Status) (fences, auth.State, error) {
 	users, err := h.users(ctx, uint64(s.ClusterID))
 	if err == nil {
-		err = h.permits(ctx, spec.job, s.ClusterID.String(), users.Enabled == auth.On)
+		err = h.permits(ctx, spec.job, s.ClusterID.String())
 	}
 	if err != nil {
 		return nil, users, err
@@ -60,6 +60,9 @@ func fenceWrites(ctx context.Context, c fences, s etcd.Status, spec Spec) (revis
 	after, err := c.Status(ctx)
 	if err != nil {
 		return 0, err
+	}
+	if after.ClusterID != s.ClusterID { // the connection was lost, and the next one leads to another server
+		return 0, errors.Join(fmt.Errorf("the endpoint leads to a member of cluster %s now, and not of %s", after.ClusterID, s.ClusterID), c.Unfence(ctx, fenceOf(spec, s.ClusterID)))
 	}
 	if slices.ContainsFunc(after.Alarms(), func(a etcd.Alarm) bool {
 		return a.IsSwitchover(s.ClusterID) && !a.IsSwitchoverOf(s.ClusterID, spec.job.ArchiveName())
@@ -162,16 +165,20 @@ func fenceable(o state.JobSpec, s etcd.Status, users auth.State) error {
 	return nil
 }
 
-// mayFence returns why the EtcdBackup must not stop the writes of a cluster, and not permit them again: it is an EtcdCluster of another namespace, and etcd has asked for no
-// certificate and no user of this one. The network may let the operator reach members that the namespace of the EtcdBackup does not reach.
-func (t *runner) mayFence(ctx context.Context, o state.JobSpec, clusterID string, authOn bool) error {
+// mayFence returns why the EtcdBackup must not stop the writes of a cluster, and not permit them again: it is an EtcdCluster of another namespace, which asks for no certificate
+// and no user. The network may let the operator reach members that the namespace of the EtcdBackup does not reach. What a member answers proves nothing: one of the
+// endpoints may be a server of the user.
+func (t *runner) mayFence(ctx context.Context, o state.JobSpec, clusterID string) error {
+	if o.MayLackUser { // it names an EtcdCluster of its own namespace, and a status of another one with that ID must not keep it from taking writes again
+		return nil
+	}
 	var all v1beta2.EtcdClusterList
 	if err := t.Secrets.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("find out whose cluster this is: %w", err)
 	}
 	for i := range all.Items {
 		c := &all.Items[i]
-		proven := c.Spec.TLS.SecureClient() && o.TLSSecret != "" || authOn && o.AuthSecret != ""
+		proven := c.Spec.TLS.SecureClient() && o.TLSSecret != "" || c.Status.Auth != nil && c.Status.Auth.Enabled && o.AuthSecret != ""
 		if c.Namespace != o.Namespace && c.Status.ClusterID == clusterID && !proven {
 			return errors.New("it is an EtcdCluster of another namespace: only an EtcdBackup there may stop its writes")
 		}
@@ -181,7 +188,7 @@ func (t *runner) mayFence(ctx context.Context, o state.JobSpec, clusterID string
 
 // callOffAlone decides about each switchover of an archive whose members do not answer, if none is asked for. Without the decision, a standby could take over after a
 // person has disarmed the alarm. If etcd refuses the user of the EtcdBackup, users have changed, and a standby does not have them.
-func (t *runner) callOffAlone(ctx context.Context, spec Spec, why error) error {
+func (t *runner) callOffAlone(ctx context.Context, a *Archiver, spec Spec, why error) error {
 	if spec.switchover == "" || spec.handsOver && !refusesUser(why, spec.job) || spec.promoted != nil || !spec.switchover.In(spec.job.ArchiveName()) {
 		return nil
 	}
@@ -191,7 +198,13 @@ func (t *runner) callOffAlone(ctx context.Context, spec Spec, why error) error {
 	if err != nil {
 		return err
 	}
-	_, _, _, err = switchover.Settle(ctx, store, spec.job.ArchiveRoot(), "", "", t.Now().UTC())
+	if _, _, _, err = switchover.Settle(ctx, store, spec.job.ArchiveRoot(), "", "", t.Now().UTC()); err != nil {
+		return err
+	}
+	d, decided, err := switchover.ReadDecision(ctx, store, spec.job.ArchiveRoot(), spec.switchover)
+	if err == nil && decided && d.Off() {
+		a.say(state.Switchover{ID: string(spec.switchover), Phase: v1beta2.SwitchoverCallingOff, Waits: state.Clip(why.Error())})
+	}
 	return err
 }
 
@@ -216,5 +229,13 @@ func (t *runner) withMember(ctx context.Context, o state.JobSpec, do func(locked
 		return err
 	}
 	defer client.Close()
-	return do(locked{client.Maintenance}, member.Status)
+	now, err := client.Status(ctx) // another connection may lead to another server
+	if err != nil {
+		return err
+	}
+	if now.ClusterID != member.Status.ClusterID {
+		return fmt.Errorf("%s led to a member of cluster %s, and then to one of %s: use endpoints that each lead to one member", member.URL, member.Status.ClusterID, now.ClusterID)
+	}
+	now.Version = member.Status.Version
+	return do(locked{client.Maintenance}, now)
 }

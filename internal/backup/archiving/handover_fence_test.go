@@ -50,7 +50,7 @@ func TestObjectsInAStoreChangeNoFenceOfAnotherNamespace(t *testing.T) {
 			t.Fatal(err)
 		}
 		h := m.operators[m.leader].process
-		h.permits = func(context.Context, state.JobSpec, string, bool) error { return errors.New("another namespace") }
+		h.permits = func(context.Context, state.JobSpec, string) error { return errors.New("another namespace") }
 		for at, look := range map[string]func() error{
 			"without a switchover": func() error { return h.sweep(t.Context(), Spec{job: m.job}) },
 			"asked for": func() error {
@@ -79,6 +79,41 @@ func TestEtcd35WithAuthenticationByCertificateIsNotFenced(t *testing.T) {
 	m.job.TLSSecret = "root-certificate"
 	m.operate(m.leader)
 	if v, err := o.process.step(t.Context(), o.spec); err == nil || !strings.Contains(err.Error(), "3.5.35") || len(m.alarms) > 0 {
+		t.Errorf("the switchover is %+v, %v, and the fences are %v", v, err, m.alarms)
+	}
+}
+
+// swapped is a member whose address leads to one of another cluster after the fence was set.
+type swapped struct{ modelEtcd }
+
+func (s swapped) Status(context.Context) (etcd.Status, error) {
+	now := s.m.etcdStatus()
+	now.ClusterID++
+	return now, nil
+}
+
+// The name of an endpoint led to the cluster of the user first, and then to that of another namespace, which took no writes from then on.
+func TestAFenceThatReachesAnotherClusterIsTakenBack(t *testing.T) {
+	m := newModel(t, 1, planted{})
+	m.calm, m.asked = true, true
+	o := m.operators[m.leader]
+	o.process.member = func(_ context.Context, _ state.JobSpec, do func(locked, etcd.Status) error) error {
+		return do(locked{swapped{modelEtcd{m}}}, m.etcdStatus())
+	}
+	m.operate(m.leader)
+	if v, err := o.process.step(t.Context(), o.spec); err == nil || !strings.Contains(err.Error(), "leads to a member of cluster") || len(m.alarms) > 0 {
+		t.Errorf("the switchover is %+v, %v, and the fences are %v", v, err, m.alarms)
+	}
+}
+
+// The URL of the store was written in another way after a promotion. The fence of the source was not set again from then on.
+func TestTheFenceIsKeptAfterAPromotionAlthoughTheArchiveHasAnotherName(t *testing.T) {
+	m, o := handedOver(t)
+	spec := o.spec
+	spec.promoted = &switchover.Decision{ID: m.status, Promoted: "ns/standby-0", Holder: "ns/standby-0", Revision: 5}
+	spec.job.Target.Endpoint += "https://another-name"
+	clear(m.alarms)
+	if v, err := o.process.step(t.Context(), spec); err != nil || len(m.alarms) == 0 {
 		t.Errorf("the switchover is %+v, %v, and the fences are %v", v, err, m.alarms)
 	}
 }

@@ -120,7 +120,7 @@ func (m *model) chance(percent int) bool { return m.rng.IntN(100) < percent }
 func (m *model) restart(o *modelOperator) {
 	o.process = &handover{
 		users:    m.askUsers,
-		permits:  func(context.Context, state.JobSpec, string, bool) error { return nil },
+		permits:  func(context.Context, state.JobSpec, string) error { return nil },
 		Archiver: &Archiver{notify: func() {}}, store: modelStore{m, m.store}, running: modelArchiver{m}, now: func() time.Time { return m.now },
 		member: func(ctx context.Context, _ state.JobSpec, do func(locked, etcd.Status) error) error {
 			if err := m.request("probe", func() {}); err != nil {

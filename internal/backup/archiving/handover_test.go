@@ -243,13 +243,17 @@ func TestASwitchoverIsCalledOffAlthoughTheMembersDoNotAnswer(t *testing.T) {
 		if err := switchover.PutEnd(t.Context(), store, root, switchover.End{ID: id, Timeline: 1, Revision: 7}); err != nil {
 			t.Fatal(err)
 		}
+		a := &Archiver{notify: func() {}}
 		r := &runner{Clients: &clients.Clients{Now: time.Now, Identity: grant.Everything(), Open: func(context.Context, connect.Access) (objstore.Store, error) { return store, nil }}}
-		if err := r.callOffAlone(t.Context(), spec, test.why); err != nil {
+		if err := r.callOffAlone(t.Context(), a, spec, test.why); err != nil {
 			t.Fatal(err)
 		}
 		d, decided, err := switchover.ReadDecision(t.Context(), store, root, id)
 		if err != nil || decided != test.want || decided && !d.Off() {
 			t.Errorf("%s: %+v, %t, %v", name, d, decided, err)
+		}
+		if v := a.look().Switchover; (v != nil) != test.want || v != nil && (v.Phase != v1beta2.SwitchoverCallingOff || !strings.Contains(v.Waits, test.why.Error())) {
+			t.Errorf("%s: the status is to say %+v", name, v)
 		}
 	}
 }
@@ -264,23 +268,25 @@ func TestAnEtcdClusterOfAnotherNamespaceIsFencedOnlyWithItsCredentials(t *testin
 	victim.Status.ClusterID = "00000000000000aa"
 	open := victim.DeepCopy()
 	open.Name, open.Status.ClusterID = "open", "00000000000000cc"
+	withUsers := victim.DeepCopy()
+	withUsers.Name, withUsers.Status.ClusterID, withUsers.Status.Auth = "users", "00000000000000dd", &v1beta2.AuthStatus{Enabled: true}
 	victim.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}
-	r := &runner{Clients: &clients.Clients{Secrets: fake.NewClientBuilder().WithScheme(scheme).WithObjects(victim, open).Build()}}
+	r := &runner{Clients: &clients.Clients{Secrets: fake.NewClientBuilder().WithScheme(scheme).WithObjects(victim, open, withUsers).Build()}}
 	for name, test := range map[string]struct {
-		job    state.JobSpec
-		id     string
-		authOn bool
-		want   bool
+		job  state.JobSpec
+		id   string
+		want bool
 	}{
-		"without any":                            {state.JobSpec{Namespace: "ns"}, victim.Status.ClusterID, false, false},
-		"with its certificate":                   {state.JobSpec{Namespace: "ns", TLSSecret: "tls"}, victim.Status.ClusterID, false, true},
-		"with its user":                          {state.JobSpec{Namespace: "ns", AuthSecret: "user"}, victim.Status.ClusterID, true, true},
-		"with a user that etcd does not ask for": {state.JobSpec{Namespace: "ns", AuthSecret: "user"}, victim.Status.ClusterID, false, false},
-		"with a certificate that etcd ignores":   {state.JobSpec{Namespace: "ns", TLSSecret: "tls"}, open.Status.ClusterID, false, false},
-		"in its own namespace":                   {state.JobSpec{Namespace: "victim"}, victim.Status.ClusterID, false, true},
-		"another etcd":                           {state.JobSpec{Namespace: "ns"}, "00000000000000bb", false, true},
+		"without any":                            {state.JobSpec{Namespace: "ns"}, victim.Status.ClusterID, false},
+		"with its certificate":                   {state.JobSpec{Namespace: "ns", TLSSecret: "tls"}, victim.Status.ClusterID, true},
+		"with its user":                          {state.JobSpec{Namespace: "ns", AuthSecret: "user"}, withUsers.Status.ClusterID, true},
+		"with a user that etcd does not ask for": {state.JobSpec{Namespace: "ns", AuthSecret: "user"}, victim.Status.ClusterID, false},
+		"with a certificate that etcd ignores":   {state.JobSpec{Namespace: "ns", TLSSecret: "tls"}, open.Status.ClusterID, false},
+		"by its EtcdCluster":                     {state.JobSpec{Namespace: "ns", Cluster: "etcd", MayLackUser: true}, victim.Status.ClusterID, true},
+		"in its own namespace":                   {state.JobSpec{Namespace: "victim"}, victim.Status.ClusterID, true},
+		"another etcd":                           {state.JobSpec{Namespace: "ns"}, "00000000000000bb", true},
 	} {
-		if err := r.mayFence(t.Context(), test.job, test.id, test.authOn); (err == nil) != test.want {
+		if err := r.mayFence(t.Context(), test.job, test.id); (err == nil) != test.want {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -69,7 +69,7 @@ func (t *runner) once(ctx context.Context, a *Archiver) error {
 	defer shrink()
 	cluster, store, advice, err := t.prepare(ctx, spec)
 	if err != nil {
-		return errors.Join(err, t.callOffAlone(ctx, spec, err))
+		return errors.Join(err, t.callOffAlone(ctx, a, spec, err))
 	}
 	defer cluster.Close()
 	dir, err := os.MkdirTemp(t.spool.Dir(), queue.ArchiveDirs)

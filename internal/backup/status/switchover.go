@@ -69,7 +69,7 @@ func viewed(now v1beta2.SwitchoverStatus, view state.Switchover) *v1beta2.Switch
 // switchoverStopped says how a switchover continues that has no archiver.
 func switchoverStopped(s state.State, now v1beta2.SwitchoverStatus) string {
 	if now.Phase == v1beta2.SwitchoverPromoted {
-		return fmt.Sprintf("EtcdRestore %s was promoted with revision %d. The archive has ended, so the operator does not check any more that this cluster refuses writes. Do not disarm its alarm CORRUPT.", now.Promoted, now.Revision)
+		return fmt.Sprintf("EtcdRestore %s was promoted with revision %d. The archive does not run, so the operator does not check that this cluster refuses writes. Do not disarm its alarm CORRUPT.", now.Promoted, now.Revision)
 	}
 	what := "See the condition Archiving."
 	if s.Spec.Continuous == nil {

@@ -65,7 +65,7 @@ func TestASwitchoverWithoutAnArchiverSaysHowItContinues(t *testing.T) {
 // The archive of a source that was handed over has ended, and nothing refuses its writes again if somebody opens it. The status said that the operator does.
 func TestAPromotedSwitchoverWithoutAnArchiverDoesNotPromiseTheFence(t *testing.T) {
 	got := nextSwitchover(handing(t, v1beta2.SwitchoverPromoted, func(s *state.State) { s.Spec.Continuous = nil }))
-	if got == nil || !strings.Contains(got.Message, "does not check any more") || !strings.Contains(got.Message, "ns/standby") {
+	if got == nil || !strings.Contains(got.Message, "does not check that") || !strings.Contains(got.Message, "ns/standby") {
 		t.Errorf("the switchover is %+v", got)
 	}
 	suspended := handing(t, v1beta2.SwitchoverPromoted, func(s *state.State) { s.Spec.BackupPolicy.Suspend = true })
