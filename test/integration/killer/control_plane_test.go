@@ -3,25 +3,18 @@ package killer_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/test/integration/controlplane"
 	"github.com/etcd-suite/etcd-operator/test/integration/killer"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
@@ -48,7 +41,7 @@ func TestAKubeAPIServerLivesOnAnEtcdCluster(t *testing.T) {
 		for _, version := range []string{newer, "3.7.3"} {
 			b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Version = version })
 			b.operate(&killer.Count{}, "upgrade", b.isReady)
-			p.agrees(b)
+			p.Agrees(b)
 		}
 	})
 	b.step("a lost member", func(b *bench) {
@@ -56,7 +49,7 @@ func TestAKubeAPIServerLivesOnAnEtcdCluster(t *testing.T) {
 		b.delete(&corev1.PersistentVolumeClaim{}, lost.Name)
 		b.delete(&corev1.Pod{}, lost.Name)
 		b.operate(&killer.Count{}, "replace the member", func() error { return b.goneAndReady(lost) })
-		p.agrees(b)
+		p.Agrees(b)
 	})
 	b.step("a new CA", func(b *bench) {
 		first := string(b.secret("-ca")["ca.crt"])
@@ -65,121 +58,77 @@ func TestAKubeAPIServerLivesOnAnEtcdCluster(t *testing.T) {
 			p.mount(b)
 			return errors.Join(b.caReplaced(first), b.isReady())
 		})
-		p.restart(b)
-		p.agrees(b)
+		p.Restart(b)
+		p.Agrees(b)
+	})
+	b.step("a restore", func(b *bench) {
+		store := newStore(b.T)
+		store.put(b.T, "saved.db", b.saveAsOperator())
+		kubetest.Create(b, store.secret(b.cluster.Namespace))
+		p.Agrees(b) // so there are writes which the snapshot does not have
+		seen := p.Revision()
+		r := store.restore(b.cluster, "earlier", "saved.db")
+		kubetest.Create(b, r)
+		restorer := b.restoreOperator(&killer.Count{})
+		b.operate(&killer.Count{}, "restore", func() error { return errors.Join(b.isReady(), b.is(r, v1beta2.ConditionComplete)) })
+		restorer.stop()
+		p.Restart(b)
+		p.RestartControllers()
+		p.Agrees(b)
+		if now := p.Revision(); now <= seen {
+			b.Errorf("the newest object has resource version %d after the restore, and %d before: watches would miss what is written now", now, seen)
+		}
 	})
 }
 
-// controlPlane is a kube-apiserver with a client that writes all the time, and an informer.
-type controlPlane struct {
-	server   *servers.APIServer
-	client   kubernetes.Interface
-	informer cache.SharedIndexInformer
-	files    string
-	user     string
-	written  atomic.Int32
-}
-
-// controlPlane starts a kube-apiserver with the certificate of a user, on a prefix of that name.
-func (b *bench) controlPlane(user string) *controlPlane {
+// saveAsOperator returns a snapshot that was saved with the certificate of the operators.
+func (b *bench) saveAsOperator() []byte {
 	b.Helper()
-	p := &controlPlane{files: b.TempDir(), user: user}
-	p.mount(b)
-	p.server = servers.KubeAPIServer(b,
-		"--etcd-servers=https://"+b.serviceAddress(), "--etcd-prefix=/"+user, "--etcd-compaction-interval=0",
-		"--etcd-cafile="+filepath.Join(p.files, "ca.crt"), "--etcd-certfile="+filepath.Join(p.files, "tls.crt"), "--etcd-keyfile="+filepath.Join(p.files, "tls.key"))
-	var err error
-	if p.client, err = kubernetes.NewForConfig(p.server.Config); err != nil {
+	dir := b.TempDir()
+	secret := b.secret(v1beta2.OperatorSecretSuffix)
+	args := []string{"--endpoints=https://" + b.serviceAddress()}
+	for flag, key := range map[string]string{"cacert": v1beta2.ClientCAKey, "cert": v1beta2.ClientCertKey, "key": v1beta2.ClientKeyKey} {
+		file := filepath.Join(dir, flag)
+		if err := os.WriteFile(file, secret[key], 0o600); err != nil {
+			b.Fatal(err)
+		}
+		args = append(args, "--"+flag+"="+file)
+	}
+	path := filepath.Join(dir, "snapshot.db")
+	if out, err := exec.CommandContext(b.Context(), servers.EtcdctlProgram(b, "3.6"), append(args, "snapshot", "save", path)...).CombinedOutput(); err != nil {
+		b.Fatalf("save a snapshot: %v\n%s", err, out)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
 		b.Fatal(err)
 	}
-	p.ready(b)
-	factory := informers.NewSharedInformerFactoryWithOptions(p.client, 0, informers.WithNamespace(metav1.NamespaceDefault))
-	p.informer = factory.Core().V1().ConfigMaps().Informer()
-	ctx, cancel := context.WithCancel(context.WithoutCancel(b.Context()))
-	var running sync.WaitGroup
-	running.Go(func() { p.informer.Run(ctx.Done()) })
-	running.Go(func() { p.write(ctx) })
-	b.Cleanup(func() { cancel(); running.Wait() })
-	p.agrees(b)
+	return content
+}
+
+// hosted is a control plane with the certificate of a user, on a prefix of that name.
+type hosted struct {
+	*controlplane.ControlPlane
+	files string
+	user  string
+}
+
+func (b *bench) controlPlane(user string) *hosted {
+	b.Helper()
+	p := &hosted{files: b.TempDir(), user: user}
+	p.mount(b)
+	p.ControlPlane = controlplane.Start(b,
+		"--etcd-servers=https://"+b.serviceAddress(), "--etcd-prefix=/"+user, "--etcd-compaction-interval=0",
+		"--etcd-cafile="+filepath.Join(p.files, "ca.crt"), "--etcd-certfile="+filepath.Join(p.files, "tls.crt"), "--etcd-keyfile="+filepath.Join(p.files, "tls.key"))
 	return p
 }
 
-func (p *controlPlane) ready(b *bench) {
-	kubetest.Eventually(b, "the kube-apiserver is ready", func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-		defer cancel()
-		if said, err := p.client.CoreV1().RESTClient().Get().AbsPath("/readyz").Param("verbose", "true").DoRaw(ctx); err != nil {
-			return fmt.Errorf("%w: %s", err, said)
-		}
-		return nil
-	})
-	kubetest.Eventually(b, "the namespace default is there", func(ctx context.Context) error {
-		_, err := p.client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceDefault, metav1.GetOptions{})
-		return err
-	})
-}
-
 // mount writes the files of the user's Secret, as a kubelet does.
-func (p *controlPlane) mount(b *bench) {
+func (p *hosted) mount(b *bench) {
 	for key, content := range b.secret("-" + p.user + "-tls") {
 		if err := os.WriteFile(filepath.Join(p.files, key), content, 0o600); err != nil {
 			b.Fatal(err)
 		}
 	}
-}
-
-// restart has the kube-apiserver read its CAs again. It reads the certificate of the client for each connection, and the CAs once.
-func (p *controlPlane) restart(b *bench) {
-	p.server.Stop()
-	p.server.Start()
-	p.ready(b)
-}
-
-// write creates ConfigMaps, and deletes each second one.
-func (p *controlPlane) write(ctx context.Context) {
-	all := p.client.CoreV1().ConfigMaps(metav1.NamespaceDefault)
-	for i := 0; ctx.Err() == nil; i++ {
-		name := fmt.Sprintf("written-%06d", i)
-		if _, err := all.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err == nil {
-			p.written.Add(1)
-			if i%2 == 1 {
-				_ = all.Delete(ctx, name, metav1.DeleteOptions{})
-			}
-		}
-		pause(ctx, 50*time.Millisecond)
-	}
-}
-
-// agrees waits until the informer has what a quorum of etcd has. The writer runs on, so both are read until they are equal.
-func (p *controlPlane) agrees(b *bench) {
-	b.Helper()
-	begin := p.written.Load()
-	kubetest.Eventually(b, "the kube-apiserver takes writes", func(context.Context) error {
-		if p.written.Load() < begin+5 {
-			return errors.New("no object is written")
-		}
-		return nil
-	})
-	kubetest.Eventually(b, "the informer has what etcd has", func(ctx context.Context) error {
-		listed, err := p.client.CoreV1().ConfigMaps(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return err
-		}
-		var have, want []string
-		for _, object := range p.informer.GetStore().List() {
-			c := object.(*corev1.ConfigMap)
-			have = append(have, c.Name+" "+c.ResourceVersion)
-		}
-		for _, c := range listed.Items {
-			want = append(want, c.Name+" "+c.ResourceVersion)
-		}
-		slices.Sort(have)
-		slices.Sort(want)
-		if !slices.Equal(have, want) {
-			return fmt.Errorf("the informer has %d objects, etcd has %d", len(have), len(want))
-		}
-		return nil
-	})
 }
 
 // serviceAddress listens for clients of the cluster, and connects each of them to a member that the client Service selects.

@@ -243,7 +243,8 @@ func (o *restoreOperator) restart() {
 
 // addressOf returns the address of the Pod behind a member's URL, because this process does not use the DNS of the Pods.
 func (b *bench) addressOf(member string) string {
-	name, _, _ := strings.Cut(strings.TrimPrefix(member, "http://"), ".")
+	_, host, _ := strings.Cut(member, "://")
+	name, _, _ := strings.Cut(host, ".")
 	for _, pod := range b.list() {
 		if pod.Name == name {
 			return pod.Status.PodIP + ":2379"
