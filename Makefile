@@ -111,7 +111,7 @@ test: unit integration chart e2e ## Run every test, with a random part of each s
 long: ## Run what make test leaves out: all points of each sweep, end-to-end tests that take long, campaigns, and a million steps of the planner
 	$(MAKE) simulate
 	$(MAKE) integration SWEEP_ONE_IN=1
-	$(MAKE) campaign
+	$(MAKE) campaign campaign-promotions
 	$(MAKE) e2e-long
 
 # SIMULATIONS are the tests of the planner that take a second or more without the race detector. One that is not among them makes unit pass its timeout, which names it.
@@ -176,6 +176,12 @@ campaign: deps ## Kill backup-operator at random while it archives etcd 3.5, 3.6
 	@$(LOCALKUBE) build kubernetes etcd-3.5 etcd-3.6 etcd-3.7 versitygw
 	TEST_BIN="$(TEST_BIN)" go test -count=1 -v -timeout 120m -run TestKilledReplicas ./test/integration/archive/ -archive.minors=3.5,3.6,3.7 -archive.patient \
 		-archive.rounds=$(or $(CAMPAIGN_ROUNDS),3) -archive.campaign=$(or $(CAMPAIGN_SECONDS),60)s -archive.seed=$(or $(CAMPAIGN_SEED),0)
+
+.PHONY: campaign-promotions
+campaign-promotions: deps ## Promote standbys of etcd 3.5, 3.6 and 3.7 while backup-operator, the standby and the store fail at random, and compare each with its source; PROMOTIONS=50
+	@$(LOCALKUBE) build kubernetes etcd-3.5 etcd-3.6 etcd-3.7 versitygw
+	TEST_BIN="$(TEST_BIN)" go test -count=1 -v -timeout 120m -run TestAPlannedPromotionHas ./test/integration/archive/ -archive.minors=3.5,3.6,3.7 \
+		-archive.promotions=$(or $(PROMOTIONS),50) -archive.seed=$(or $(CAMPAIGN_SEED),0)
 
 .PHONY: conformance
 conformance: deps ## Check that your S3 server supports what snapshots need: S3_ENDPOINT=https://... S3_REGION= S3_CA=ca.crt S3_ENCRYPTION="SSE-S3 SSE-C"

@@ -17,6 +17,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive"
+	"github.com/etcd-suite/etcd-operator/internal/seeder"
 	"github.com/etcd-suite/etcd-operator/test/integration/fleet"
 	"github.com/etcd-suite/etcd-operator/test/integration/kubetest"
 	"github.com/etcd-suite/etcd-operator/test/integration/servers"
@@ -38,6 +39,13 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if len(os.Args) > 1 && os.Args[1] == seedCommand {
+		err := runSeed(os.Args[2])
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		os.Exit(seeder.Code(err))
+	}
 	kubetest.Main(m)
 }
 
@@ -50,7 +58,7 @@ func TestKilledReplicasOfBackupOperatorLoseNothing(t *testing.T) {
 			t.Run(fmt.Sprintf("etcd %s, round %d", minor, round+1), func(t *testing.T) {
 				random := newRandom(t)
 				w := newWorld(t, servers.Etcd(t, servers.EtcdOptions{Minor: minor, Size: 3}), *campaign)
-				w.service = newReplicas(w, program, rand.New(rand.NewPCG(random.Uint64(), 5))) // a test
+				w.service = newReplicas(w, program, unreliable(rand.New(rand.NewPCG(random.Uint64(), 5)))) // a test
 				w.run(random)
 				if !w.service.tested() {
 					t.Errorf("too little has happened: %s", w.service.report())
@@ -67,14 +75,14 @@ func TestKilledReplicasOfBackupOperatorLoseNothing(t *testing.T) {
 	}
 }
 
-// newReplicas creates an EtcdBackup with an archive, and everything that it needs. No process runs yet.
-func newReplicas(w *world, program fleet.Installed, random *rand.Rand) *replicas {
+// newReplicas creates an EtcdBackup with an archive, and everything that it needs. No process runs yet. faults are those of the store.
+func newReplicas(w *world, program fleet.Installed, faults func(int, *http.Request) servers.Fault) *replicas {
 	t := w.t
 	t.Helper()
 	const name = "pit"
 	namespace, server := kubetest.Namespace(t), servers.S3(t)
 	w.store, w.root = openS3(t, server), archive.Root(name, namespace, name)
-	proxy := servers.NewFaulty(t, server.Endpoint, unreliable(random))
+	proxy := servers.NewFaulty(t, server.Endpoint, faults)
 	keys := map[string][]byte{"access-key-id": []byte(server.AccessKey), "secret-access-key": []byte(server.SecretKey)}
 	kubetest.Create(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "aws"}, Data: maps.Clone(keys)})
 	kubetest.Create(t, &v1beta2.EtcdBackup{
