@@ -256,6 +256,11 @@ bench-follow: deps ## Measure a standby, and compare it with a mirror and the re
 	@$(LOCALKUBE) build etcd-3.6 versitygw
 	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench Follow -benchtime 1x -v -timeout 60m ./test/bench/archive/
 
+.PHONY: bench-move
+bench-move: deps ## Measure how long clients cannot write while an etcd is moved to another namespace, on a quiet machine (local Kubernetes, or from KUBECONFIG); BENCH_ROUNDS=5 BENCH_GAP=5s
+	@$(LOCALKUBE) build $(E2E_PROGRAMS)
+	TEST_BIN="$(TEST_BIN)" E2E_MOVE_GAP=$(or $(BENCH_GAP),5s) go test -count=$(or $(BENCH_ROUNDS),5) -v -timeout 40m -parallel 1 -run TestAStatefulSetIsMoved ./test/e2e/
+
 .PHONY: bench-backups
 bench-backups: deps ## Measure backup-operator with many EtcdBackups that are due in the same minute; BENCH_N=1000
 	@$(LOCALKUBE) build kubernetes etcd-3.6 versitygw
@@ -287,7 +292,7 @@ bench-startup: deps ## Measure the start of a member with a large database on a 
 	TEST_BIN="$(TEST_BIN)" go test -run '^$$' -bench Startup -benchtime 1x -timeout 60m ./test/bench/startup/
 
 .PHONY: bench
-bench: bench-ready bench-seed bench-save bench-slow-save bench-startup bench-scale bench-backups bench-archive bench-follow ## Run all benchmarks (two hours or more, on a quiet machine)
+bench: bench-ready bench-seed bench-save bench-slow-save bench-startup bench-scale bench-backups bench-archive bench-follow bench-move ## Run all benchmarks (two hours or more, on a quiet machine)
 
 ##@ Check
 

@@ -2,11 +2,11 @@ package e2e
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
+	"os"
 	"testing"
 	"time"
-
-	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/test/stack"
@@ -63,19 +63,23 @@ func (n *namespaced) promoted(backup string) (last int64) {
 	return last
 }
 
-// served waits until a cluster returns the last revision to its clients, and returns how long after a time that was.
-func (n *namespaced) served(etcd *clientv3.Client, last int64, since time.Time) time.Duration {
+// serves waits until a cluster returns the last revision to a client that connects now. A client that had no answer before waits for up to some seconds more: gRPC's pause.
+func (n *namespaced) serves(cluster string, config *tls.Config, last int64) {
 	n.Helper()
 	n.eventuallyQuiet(func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
+		etcd, err := suite.Etcd(ctx, n.name, cluster, config)
+		if err != nil {
+			return err
+		}
+		defer etcd.Close()
 		answer, err := etcd.Get(ctx, "served")
 		if err == nil && answer.Header.Revision < last {
 			err = fmt.Errorf("revision %d is older than %d", answer.Header.Revision, last)
 		}
 		return err
 	})
-	return time.Since(since)
 }
 
 // If this fails, users who move an etcd to the operator lose writes that were acknowledged while they moved, or clients see revisions run backwards.
@@ -106,10 +110,17 @@ spec: {size: 3, version: "3.6.16", TLS: {managed: {}}}
 	asked := time.Now()
 	old.kubectl("patch", "etcdbackup/old", "--type=merge", "-p", `{"spec":{"continuous":{"switchover":true}}}`)
 	last := old.promoted("old")
+	config := n.reloadingConfig("moved-client-tls")
+	n.serves("moved", config, last)
+	served := time.Now()
 	traffic.end()
-	moved := n.etcd("moved", n.reloadingConfig("moved-client-tls"))
-	gap := n.served(moved, last, asked)
-	t.Logf("the new cluster served %s after the switchover was asked for; %d writes were acknowledged before", gap.Round(time.Millisecond), len(traffic.acknowledged))
+	moved := n.etcd("moved", config)
+	gap := served.Sub(traffic.acknowledged[len(traffic.acknowledged)-1].at)
+	t.Logf("neither cluster took writes for %s; the new cluster served %s after the switchover was asked for; %d writes were acknowledged before",
+		gap.Round(time.Millisecond), served.Sub(asked).Round(time.Millisecond), len(traffic.acknowledged))
+	if allowed, err := time.ParseDuration(os.Getenv("E2E_MOVE_GAP")); err == nil && gap > allowed {
+		t.Errorf("neither cluster took writes for %s", gap)
+	}
 
 	traffic.etcd = moved
 	traffic.kept(len(traffic.acknowledged))
