@@ -6,35 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"sync/atomic"
-	"time"
 )
-
-const (
-	// MaxNames is how many names of one listing are held in memory.
-	MaxNames = 500_000
-	// PageSize is how many names a store is asked for in one answer. It is the maximum of S3 and GCS.
-	PageSize = 1000
-	// MaxName is the maximum length of a name in S3 and GCS, in bytes, and of every name that the operators write. A listing passes over longer
-	// ones, which are not of the operators.
-	MaxName = 1024
-	// usualName is how many bytes a name has at most on average, if as many are held as are allowed.
-	usualName = 256
-)
-
-// Limits bound one listing. Without them, a server that lists without an end uses up the memory of an operator, or keeps a worker for ever.
-type Limits struct {
-	// Names is the maximum number of names, unless the context is one of Unheld.
-	Names int
-	// Requests is how many requests in a row may return no name. Stores return some empty pages, for example for deleted objects.
-	Requests int64
-	// Silence is how long the store may return no name, and Total is how long it may take for all names. The time that the caller needs
-	// between two names does not count.
-	Silence, Total time.Duration
-}
-
-// DefaultLimits are those of the operators. The longest honest listing is that of a continuous archive: 20,000,000 names in 20,000 pages.
-var DefaultLimits = Limits{Names: MaxNames, Requests: 10_000, Silence: 10 * time.Minute, Total: 2 * time.Hour}
 
 type unheldKey struct{}
 
@@ -173,67 +145,4 @@ func within[T any](ctx context.Context, limits Limits, doing string, key func(T)
 			p.resume()
 		}
 	}
-}
-
-// progress is how far a listing has come. Its context ends when a limit is passed, so that no client tries again.
-type progress struct {
-	ctx      context.Context //nolint:containedctx // it is the context of the listing
-	end      context.CancelCauseFunc
-	limits   Limits
-	timer    *time.Timer
-	since    time.Time     // the caller asked for the next name
-	spent    time.Duration // by the store
-	waited   atomic.Int64  // for the turn of a page, in nanoseconds
-	requests atomic.Int64  // since the last name
-	page     *page
-}
-
-type progressKey struct{}
-
-func newProgress(ctx context.Context, limits Limits) *progress {
-	p := &progress{limits: limits, since: time.Now(), page: newPage(ctx)}
-	p.ctx, p.end = context.WithCancelCause(context.WithValue(ctx, progressKey{}, p))
-	p.timer = time.AfterFunc(limits.Silence, func() {
-		p.end(fmt.Errorf("%w: the store has returned no name for %s", ErrListing, limits.Silence))
-	})
-	return p
-}
-
-// name records that the store has returned a name or an error, and returns the error that the caller gets.
-func (p *progress) name(err error) error {
-	p.timer.Stop()
-	p.requests.Store(0)
-	p.page.decoded()
-	if p.spent += time.Since(p.since) - time.Duration(p.waited.Swap(0)); p.spent > p.limits.Total {
-		return fmt.Errorf("%w: the store needs more than %s for it", ErrListing, p.limits.Total)
-	}
-	if cause := context.Cause(p.ctx); err != nil && (errors.Is(cause, ErrListing) || errors.Is(cause, ErrMemory)) {
-		return cause
-	}
-	return err
-}
-
-func (p *progress) stop() {
-	p.timer.Stop()
-	p.end(nil)
-	p.page.drop()
-}
-
-func (p *progress) resume() {
-	p.since = time.Now()
-	p.timer.Reset(p.limits.Silence)
-}
-
-// CountRequest counts a request of a listing. Its error ends the listing. Requests of anything else are not counted.
-func CountRequest(ctx context.Context) error {
-	p, ok := ctx.Value(progressKey{}).(*progress)
-	if !ok {
-		return nil
-	}
-	if p.page.drop(); p.requests.Add(1) <= p.limits.Requests {
-		return nil
-	}
-	err := fmt.Errorf("%w: the store has answered %d requests in a row without a name", ErrListing, p.limits.Requests)
-	p.end(err)
-	return err
 }

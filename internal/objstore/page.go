@@ -8,7 +8,6 @@ import (
 	"io"
 	"runtime"
 	"sync"
-	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
@@ -106,27 +105,6 @@ func (p *page) enter(ctx context.Context) error {
 	return nil
 }
 
-// WholePage reads the answer to a request of a listing to its end, and waits for the turn to decode it. The turn ends with the body, or with HoldNames if
-// the SDK decodes it later. The body of any other answer is returned as it is.
-func WholePage(ctx context.Context, body io.ReadCloser, later bool) io.ReadCloser {
-	p, is := ctx.Value(progressKey{}).(*progress)
-	if !is || body == nil {
-		return body
-	}
-	content, err := p.page.read(body)
-	if err == nil {
-		err = p.waiting(func() error { return p.page.enter(ctx) })
-	}
-	if errors.Is(err, ErrMemory) || errors.Is(err, ErrListing) {
-		p.end(err) // no client tries again
-	}
-	end := p.page.decoded
-	if later {
-		end = func() {}
-	}
-	return wholePage{io.MultiReader(bytes.NewReader(content), failing{err}), body, end}
-}
-
 type wholePage struct {
 	io.Reader
 	body io.Closer
@@ -149,16 +127,6 @@ func (f failing) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// waiting calls a function whose time does not count as that of the store.
-func (p *progress) waiting(wait func() error) error {
-	began := time.Now()
-	p.timer.Stop()
-	err := wait()
-	p.waited.Add(int64(time.Since(began)))
-	p.timer.Reset(p.limits.Silence)
-	return err
-}
-
 const (
 	// MaxToken is how long the text may be with which a store is asked for the next page, or for the parts of an upload. Those of stores have a few KiB at most, and
 	// a request has it several times.
@@ -173,22 +141,4 @@ func CheckToken(text string) error {
 		return nil
 	}
 	return Own(fmt.Errorf("%w: what the next request must repeat has %d KiB, and no store sends more than %d KiB", ErrNoStore, len(text)>>10, MaxToken>>10))
-}
-
-// HoldNames ends the turn of a page, and counts its names until the next page. Each store calls it when it holds nothing else of the page but the text for the next
-// one, which it checks.
-func HoldNames[T any](ctx context.Context, names []T, key func(T) string, next string) error {
-	if err := CheckToken(next); err != nil {
-		return err
-	}
-	p, is := ctx.Value(progressKey{}).(*progress)
-	if !is {
-		return nil
-	}
-	p.page.decoded()
-	size := int64(0)
-	for _, name := range names {
-		size += int64(len(key(name))) + NameBytes
-	}
-	return p.page.hold(size)
 }

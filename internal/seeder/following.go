@@ -1,31 +1,15 @@
 package seeder
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"runtime/debug"
-	"sync/atomic"
-	"time"
 
-	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/archive/standby"
-	"github.com/etcd-suite/etcd-operator/internal/auth"
 	"github.com/etcd-suite/etcd-operator/internal/panics"
-	"github.com/etcd-suite/etcd-operator/internal/seed"
 	"github.com/etcd-suite/etcd-operator/internal/source"
 )
-
-// following is a Seeder while it follows an archive with one Secret.
-type following struct {
-	*Seeder
-	request seed.Request
-	options standby.Options
-	// users is the state of authentication of a source that has stopped. The standby begins again from the snapshot with it.
-	users atomic.Pointer[auth.State]
-}
 
 // untilPromoted follows until the promotion is asked for. It returns at once if the promotion has begun. The error is errSecretChanged if the Secret changes before that.
 func (s *following) untilPromoted(ctx context.Context) error {
@@ -68,24 +52,5 @@ func (s *following) run(ctx context.Context, f *standby.Follower) error {
 	return f.Run(ctx)
 }
 
-// awaitEnd ends the following when the annotation of the Pod asks for the promotion, and there is something to promote. It also ends it when the Secret has other
-// credentials. A standby continues with those of a Secret that was removed.
-func (s *following) awaitEnd(ctx context.Context, end context.CancelCauseFunc) {
-	ticker := time.NewTicker(promotePoll)
-	defer ticker.Stop()
-	for {
-		if s.promotionAsked() == v1beta2.FollowPromoteNow && s.progress.hasBase() {
-			end(errPromoted)
-			return
-		}
-		if now, err := mounted(s.CredentialsDir, s.request.Source.Secret); err == nil && len(now) > 0 && !maps.EqualFunc(now, s.secret, bytes.Equal) {
-			end(errSecretChanged)
-			return
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
+// followMemory is the soft limit of the memory while a standby follows.
+const followMemory = 40 << 20

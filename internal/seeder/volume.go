@@ -65,3 +65,23 @@ func mounted(dir, secret string) (map[string][]byte, error) {
 	}
 	return data, nil
 }
+
+// The names on the volume, beside the data directory.
+const (
+	standbyName  = ".etcd-standby"  // the directory of the follower
+	claimedName  = ".etcd-claimed"  // the decision that this standby becomes the cluster
+	promotedName = ".etcd-promoted" // what was promoted. It is kept, because the process may be killed before its result is reported
+)
+
+// The names in the directory of the follower that are not its own: the snapshot file of a promotion, and where a base is fetched.
+const deliveredName, fetchName = "promoted.db", "fetch"
+
+// removeStandby removes what a promotion does not need any more.
+func (s *Seeder) removeStandby(volume string) error {
+	for _, name := range []string{standbyName, stagingName, claimedName} {
+		if err := os.RemoveAll(filepath.Join(volume, name)); err != nil {
+			return fmt.Errorf("remove the files of the standby: %w: %w", source.ErrDisk, err)
+		}
+	}
+	return nil
+}

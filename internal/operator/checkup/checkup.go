@@ -12,36 +12,11 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-	rbacv1 "k8s.io/api/rbac/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
 // Command is the first argument of a process that checks.
 const Command = "check-installation"
-
-// Request is what a release should have.
-type Request struct {
-	// Lease is the name of the operator's Lease. It is empty if the operator elects no leader.
-	Lease     string
-	Namespace string
-	Version   string
-	Rights    []Scope
-	// Within is for how long the check waits for a leader, for example after helm install without --wait.
-	Within time.Duration
-}
-
-// A Scope has the rights of the operator in one namespace, or in all if it is empty.
-type Scope struct {
-	Namespace string              `json:"namespace"`
-	Rules     []rbacv1.PolicyRule `json:"rules"`
-}
-
-// A Finding is one condition and whether it is met.
-type Finding struct {
-	Name   string
-	Passed bool
-	Detail string
-}
 
 // Main checks, prints the findings, and returns the exit code.
 func Main(ctx context.Context, version string, args []string, out io.Writer) int {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/internal/clock"
@@ -85,3 +87,34 @@ func members(s State, id string) SafetyOrder {
 func (s State) WaitedFor(asked metav1.Time, limit time.Duration) bool {
 	return clock.Due(asked.Add(limit), limit, s.Now)
 }
+
+// restoringKeys is the step of a restore of prefixes in the messages.
+const restoringKeys = v1beta2.RestoreStep(v1beta2.ReasonRestoringKeys)
+
+func (s State) KeysMessage() string {
+	return fmt.Sprintf("The operator writes keys below %s into EtcdCluster %s.", s.Prefixes(), s.Restore.Spec.EtcdCluster.Name)
+}
+
+// KeysProgress is what cluster-operator would report about a restore of prefixes, so that the present data is saved like that of any other restore.
+func (s State) KeysProgress() *v1beta2.ClusterRestoreStatus {
+	compared := s.Restore.Status.Prefixes
+	if compared == nil || !s.Proven() {
+		return nil
+	}
+	return &v1beta2.ClusterRestoreStatus{
+		UID: s.Restore.UID, Name: s.Restore.Name, Step: restoringKeys, Message: s.KeysMessage(),
+		SeedReadyTime: &compared.Time, ClusterID: compared.ClusterID, ClusterIDBefore: compared.ClusterID,
+	}
+}
+
+// Proven returns whether the snapshot was verified. The status keeps this fact, because cluster-operator may have
+// acted on it.
+func (s State) Proven() bool {
+	if s.OfPrefixes() {
+		return s.Restore.Status.Snapshot != nil && s.Restore.Status.Prefixes != nil && s.Restore.Status.Prefixes.Source != nil
+	}
+	return s.Restore.Status.Snapshot != nil && s.Restore.Status.HasSource()
+}
+
+// OfPrefixes returns whether only some keys are restored.
+func (s State) OfPrefixes() bool { return len(s.Restore.Spec.Prefixes) > 0 }

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -44,45 +43,3 @@ type State struct {
 
 // Finished returns whether the restore has ended. The operator does nothing more for it but delete it.
 func (s State) Finished() bool { return s.Restore.Status.CompletionTime != nil }
-
-// Proven returns whether the snapshot was verified. The status keeps this fact, because cluster-operator may have
-// acted on it.
-func (s State) Proven() bool {
-	if s.OfPrefixes() {
-		return s.Restore.Status.Snapshot != nil && s.Restore.Status.Prefixes != nil && s.Restore.Status.Prefixes.Source != nil
-	}
-	return s.Restore.Status.Snapshot != nil && s.Restore.Status.HasSource()
-}
-
-// Progress returns what the cluster reports about this restore, and nil if it has not started it.
-func (s State) Progress() *v1beta2.ClusterRestoreStatus {
-	if s.OfPrefixes() {
-		return s.KeysProgress()
-	}
-	if s.Cluster == nil || s.Cluster.Status.Restore == nil || s.Cluster.Status.Restore.UID != s.Restore.UID {
-		return nil
-	}
-	return s.Cluster.Status.Restore
-}
-
-// restoringKeys is the step of a restore of prefixes in the messages.
-const restoringKeys = v1beta2.RestoreStep(v1beta2.ReasonRestoringKeys)
-
-func (s State) KeysMessage() string {
-	return fmt.Sprintf("The operator writes keys below %s into EtcdCluster %s.", s.Prefixes(), s.Restore.Spec.EtcdCluster.Name)
-}
-
-// OfPrefixes returns whether only some keys are restored.
-func (s State) OfPrefixes() bool { return len(s.Restore.Spec.Prefixes) > 0 }
-
-// KeysProgress is what cluster-operator would report about a restore of prefixes, so that the present data is saved like that of any other restore.
-func (s State) KeysProgress() *v1beta2.ClusterRestoreStatus {
-	compared := s.Restore.Status.Prefixes
-	if compared == nil || !s.Proven() {
-		return nil
-	}
-	return &v1beta2.ClusterRestoreStatus{
-		UID: s.Restore.UID, Name: s.Restore.Name, Step: restoringKeys, Message: s.KeysMessage(),
-		SeedReadyTime: &compared.Time, ClusterID: compared.ClusterID, ClusterIDBefore: compared.ClusterID,
-	}
-}
