@@ -26,7 +26,7 @@ var mayRead = map[string]string{
 	"internal/dbcheck/budget.go":       "tests with thousands of snapshots: no program calls InThisProcess",
 	"internal/restoretest/child.go":    "the restore test",
 	"internal/archive/replay/child.go": "the replay",
-	"internal/seeder/seed.go":          "the seed, in a Pod of the user",
+	"internal/seeder/restore.go":       "the seed, in a Pod of the user",
 }
 
 // An operator serves all namespaces. A reader in its own process is how one file ends all of their snapshots.

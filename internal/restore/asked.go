@@ -2,6 +2,11 @@ package restore
 
 import (
 	"context"
+	"crypto/tls"
+
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/restore/state"
@@ -76,3 +81,15 @@ func (a Asked) waits(what string, why func() turns.Reason) (done func()) {
 	}
 	return a.Wait(func() string { return what + ": " + string(why()) })
 }
+
+// Save saves the old cluster, and returns the snapshot's path and manifest.
+type Save func(ctx context.Context, order state.SafetyOrder, secrets SafetySecrets) (path string, m snapshot.Manifest, err error)
+
+// Dial opens a client of one member. A nil Dial is etcd.Open.
+type Dial func(endpoint etcd.Endpoint, tlsConfig *tls.Config) (*etcd.Client, error)
+
+// Sign signs a URL to read a source, and proves that the URL can read it.
+type Sign func(ctx context.Context, src v1beta2.RestoreSource, by source.By) (objstore.SignedURL, error)
+
+// Name of the operator: of its controller, its events and its leader election.
+const Name = "restore-operator"

@@ -19,7 +19,6 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/restore/state"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 	"github.com/etcd-suite/etcd-operator/internal/source"
-	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
 
 // errKeysSlow ends a comparison, or an attempt to write.
@@ -132,17 +131,4 @@ func extractKeys(ctx context.Context, spool, namespace, file string, prefixes []
 		return nil, 0, nil, fmt.Errorf("%w: %w", source.ErrDisk, err)
 	}
 	return dbfile.NewEntries(index, values, ofValues.Size()), ofValues.Size() + ofIndex.Size(), remove, nil
-}
-
-// largePages is how many large pages of keys, or large values, are read and written at the same time. Each takes two or three times 16 MiB meanwhile.
-const largePages = 2
-
-func newLargeKeys() *turns.Gate { return turns.NewGate(largePages) }
-
-// largeKeys returns how a reading of a namespace waits for its turn. A turn takes half a minute at most, so the reading keeps its worker.
-func (s Spool) largeKeys(namespace string) func(context.Context) (func(), error) {
-	if s.large == nil {
-		return nil
-	}
-	return func(ctx context.Context) (func(), error) { return s.large.Enter(turns.Stay(ctx), namespace) }
 }

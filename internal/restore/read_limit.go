@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/etcd-suite/etcd-operator/internal/turns"
+
 	"github.com/etcd-suite/etcd-operator/internal/pace"
 )
 
@@ -90,3 +92,16 @@ func (l *readLimit) waits() string {
 	defer l.mu.Unlock()
 	return l.waited
 }
+
+func newLargeKeys() *turns.Gate { return turns.NewGate(largePages) }
+
+// largeKeys returns how a reading of a namespace waits for its turn. A turn takes half a minute at most, so the reading keeps its worker.
+func (s Spool) largeKeys(namespace string) func(context.Context) (func(), error) {
+	if s.large == nil {
+		return nil
+	}
+	return func(ctx context.Context) (func(), error) { return s.large.Enter(turns.Stay(ctx), namespace) }
+}
+
+// largePages is how many large pages of keys, or large values, are read and written at the same time. Each takes two or three times 16 MiB meanwhile.
+const largePages = 2

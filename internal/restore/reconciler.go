@@ -1,27 +1,25 @@
+// Package restore is restore-operator, which owns EtcdRestores.
+//
+// In one pass, observe reads Kubernetes and the result of the running reading into a plan.State, plan.Plan picks one Step,
+// act does the one effect of that Step, and plan.NewStatus computes the status. The package plan is pure.
+//
+// restore-operator reads the snapshot once, completely, and verifies it. It changes no cluster. cluster-operator sees the
+// verified snapshot in the status, restores it, and reports its progress in the status of the EtcdCluster. This controller
+// copies that report, and reports Complete only after the cluster does.
 package restore
 
 import (
-	"context"
-	"crypto/tls"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/clock"
-	"github.com/etcd-suite/etcd-operator/internal/etcd"
-	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/restore/state"
-	"github.com/etcd-suite/etcd-operator/internal/snapshot"
-	"github.com/etcd-suite/etcd-operator/internal/source"
 	"github.com/etcd-suite/etcd-operator/internal/storage/grant"
 	"github.com/etcd-suite/etcd-operator/internal/worker"
 )
-
-// Name of the operator: of its controller, its events and its leader election.
-const Name = "restore-operator"
 
 // Options of the controller.
 type Options struct {
@@ -71,12 +69,3 @@ func newReconciler(c client.Client, recorder events.EventRecorder, counted *metr
 		urls:   urls,
 	}
 }
-
-// Save saves the old cluster, and returns the snapshot's path and manifest.
-type Save func(ctx context.Context, order state.SafetyOrder, secrets SafetySecrets) (path string, m snapshot.Manifest, err error)
-
-// Dial opens a client of one member. A nil Dial is etcd.Open.
-type Dial func(endpoint etcd.Endpoint, tlsConfig *tls.Config) (*etcd.Client, error)
-
-// Sign signs a URL to read a source, and proves that the URL can read it.
-type Sign func(ctx context.Context, src v1beta2.RestoreSource, by source.By) (objstore.SignedURL, error)

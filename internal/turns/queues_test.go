@@ -31,7 +31,7 @@ var (
 		"internal/restore/replays.go: turns.NewGate":                  "replays of an archive",
 		"internal/restore/spool.go: spool.New":                        "the spool volume",
 		"internal/restore/spool.go: turns.NewGate":                    "processors that decode and check the snapshots of restores",
-		"internal/restore/keys.go: turns.NewGate":                     "large pages of keys",
+		"internal/restore/read_limit.go: turns.NewGate":               "large pages of keys",
 		"internal/restore/safety.go: spool.New":                       "the spool volume",
 		"internal/kube/turns.go: MaxConcurrentReconciles":             "passes of the operators",
 		"internal/backup/setup.go: kube.Controller":                   "passes of the operators",

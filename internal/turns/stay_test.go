@@ -11,10 +11,10 @@ import (
 
 // staying are the second queues in which a job keeps its worker, and why.
 var staying = map[string]string{
-	"internal/restore/spool.go": "a turn of a processor takes seconds",
-	"internal/restore/keys.go":  "a turn takes 30 s, and what waits holds a large key: only a few workers may",
-	"internal/kube/whole.go":    "a turn reads one object of the API server",
-	"internal/objstore/page.go": "a turn decodes one page, which takes a second at most",
+	"internal/restore/spool.go":      "a turn of a processor takes seconds",
+	"internal/restore/read_limit.go": "a turn takes 30 s, and what waits holds a large key: only a few workers may",
+	"internal/kube/whole.go":         "a turn reads one object of the API server",
+	"internal/objstore/page.go":      "a turn decodes one page, which takes a second at most",
 }
 
 // A job that keeps its worker while it waits in a second queue keeps the jobs of other namespaces from it. Gates, budgets and the spool leave the

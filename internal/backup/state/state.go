@@ -83,3 +83,6 @@ func (s State) NeverRan() bool {
 
 // Series returns whether the spec asks for more than one snapshot.
 func (s State) Series() bool { return isSeries(s.Spec) }
+
+// Operator is the name of this operator, in logs, leader election and events.
+const Operator = "backup-operator"

@@ -29,11 +29,6 @@ const (
 	noLimit = time.Duration(math.MaxInt64 / 4)
 )
 
-// isStandby reports whether the restore under way is that of a standby, promoted or not.
-func isStandby(s state.State) bool {
-	return s.Restore != nil && s.Restore.Follow != nil
-}
-
 // keepStandby returns the next step of a restore. One that fails removes its seed, and a standby is removed only if its EtcdRestore is deleted. So it waits for a person instead.
 func keepStandby(s state.State, step steps.Step) steps.Step {
 	failed, fails := step.(steps.FailRestore)
@@ -45,24 +40,6 @@ func keepStandby(s state.State, step steps.Step) steps.Step {
 
 // keptStandby ends a message about a standby that cannot continue.
 const keptStandby = " The operator keeps the standby. To remove it, delete the EtcdRestore."
-
-// promoting reports whether a standby is to become the cluster, or was told so.
-func promoting(s state.State, seed state.Member) bool {
-	return promotion(s) != "" || seed.Seed != nil && seed.Seed.Promoting
-}
-
-// promotion returns how a standby is to become the cluster. The EtcdRestore may have changed that since the status was written.
-func promotion(s state.State) v1beta2.FollowPromotion {
-	if s.Request != nil && s.Request.Follow != nil && s.Request.Follow.Promote != "" {
-		return s.Request.Follow.Promote
-	}
-	return s.Restore.Follow.Promote
-}
-
-// awaitsSource reports whether a standby is promoted when its source has stopped, and follows it until then.
-func awaitsSource(s state.State, seed state.Member) bool {
-	return promotion(s) == v1beta2.FollowPromotePlanned && seed.Seed != nil && seed.Seed.Promoting && seed.Seed.Following != nil
-}
 
 // standbyHeld returns the promotion of a standby, or what keeps it from its next step that a person must correct. Any other restore fails instead, and its seed is removed.
 func standbyHeld(s state.State, seed state.Member) steps.Step {

@@ -55,14 +55,6 @@ func Restore(s state.State) steps.Step {
 	}}
 }
 
-// useAnotherName returns the advice for an EtcdRestore that failed or lost its status. It is empty for one that was deleted.
-func useAnotherName(s state.State) string {
-	if s.RestoreFailed || s.RestoreUnverified {
-		return " Create an EtcdRestore with another name."
-	}
-	return ""
-}
-
 // CompleteRestore ends a restore. It is asked last, so the cluster is at size and well and the old volumes are gone.
 func CompleteRestore(s state.State) steps.Step {
 	growing := state.RestoreStep(s) == v1beta2.RestoreGrowing
@@ -86,34 +78,4 @@ func CompleteRestore(s state.State) steps.Step {
 		return nil
 	}
 	return steps.CompleteRestore{}
-}
-
-// saveBeforeRefusal takes the safety snapshot before a person is asked for the password of the snapshot: with that one in
-// the Secret, the present members would refuse restore-operator.
-func saveBeforeRefusal(s state.State, seed state.Member) steps.Step {
-	if step := Unstoppable(s); step != nil {
-		return step
-	}
-	if state.WantsExact(s) {
-		return steps.FailRestore{Message: "The users and passwords of the snapshot are not those of the members, so the operator cannot reach both at once. So it cannot save the present data exactly. " +
-			"The cluster was not changed. Create an EtcdRestore with another name and with safetySnapshot: Required."}
-	}
-	// One that is there is not renewed while a person corrects the Secret. The switch asks for its age.
-	step := SafetySnapshot(s)
-	_, fails := step.(steps.FailRestore)
-	_, asks := step.(steps.AwaitSafetySnapshot)
-	again := asks && s.Restore.SeedReadyTime != nil
-	if fails || step != nil && s.Request.Saved == nil && !again {
-		return step
-	}
-	return refusedSeed(s, seed)
-}
-
-// refusedSeed waits before a switch to a seed that the operator could not take care of: a snapshot contains the users and
-// passwords of its cluster.
-func refusedSeed(s state.State, seed state.Member) steps.Step {
-	return steps.Wait{
-		Reason: v1beta2.ReasonEtcdAccessDenied, Stalled: true,
-		Message: "Authentication is on in the snapshot, with the users and passwords of that time. " + state.WhyRefused(s, seed.Refusal) + " Clients are not switched to seed " + seed.Name + ", and the members continue to serve. " + state.HowToPermit(s, seed.Refusal) + " Or delete the EtcdRestore.",
-	}
 }

@@ -73,22 +73,6 @@ func beforeSwitch(s state.State, seed state.Member) steps.Step {
 	return SafetySnapshot(s)
 }
 
-// waitForSeed waits until a seed serves, or until its Pod is created again after it failed.
-func waitForSeed(s state.State, seed state.Member) steps.Step {
-	if wait := waits.WaitForAttempt(s, []state.Member{seed}); wait != nil {
-		return wait
-	}
-	progress := int64(0)
-	if seed.Seed != nil {
-		progress = int64(seed.Seed.Percent)
-	}
-	return steps.Wait{
-		Reason: v1beta2.ReasonRestoring, Message: "Seed " + seed.Name + " is being restored. The members continue to serve.",
-		Limit: state.SlowWaitLimit, Progress: progress,
-		Advice: "Read the log of its init container: kubectl logs " + seed.Name + " --all-containers. To cancel, delete the EtcdRestore.",
-	}
-}
-
 // seedBehind returns why the revision of a seed that serves is too low; empty if it is not.
 func seedBehind(s state.State, seed state.Member) string {
 	highest := highestRevision(s) // also of what clients have written since the restore began
@@ -99,12 +83,4 @@ func seedBehind(s state.State, seed state.Member) string {
 		return fmt.Sprintf("The seed holds revision %d, but the cluster has had revision %d, so clients would read older revisions. Apply another EtcdRestore with a larger spec.revisionBump.", seed.Revision, highest)
 	}
 	return ""
-}
-
-// unchanged ends the sentence that a seed had not taken over. If the members have no data, or too few have it, nothing continues.
-func unchanged(s state.State) string {
-	if s.Formed() && OldMayContinue(s) {
-		return "." + OldContinue
-	}
-	return ", so the cluster was not changed."
 }

@@ -3,7 +3,12 @@ package source
 import (
 	"fmt"
 	"syscall"
+
+	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
+
+// ErrDisk is in the chain when the disk here failed or is full; the rest of the chain says nothing about the object.
+var ErrDisk = snapshot.ErrDisk
 
 // Free is how many bytes a user who is not root can still write to the file system of dir.
 func Free(dir string) (int64, error) {
