@@ -28,7 +28,7 @@ DASHBOARDS := charts/etcd-operator/files/dashboards
 GENERATED  := api $(CRDS) $(DASHBOARDS) docs/api.md docs/reference.md
 
 # Modules of their own, so that the operators depend on none of their libraries.
-MODULES    := hack/dashboards hack/plot hack/release hack/structure test/gitops test/oldest
+MODULES    := hack/dashboards hack/plot hack/release hack/structure test/controlplanes test/gitops test/oldest
 
 # Programs that the tests run against. Each is built once and kept in the user's cache.
 INTEGRATION_PROGRAMS := kubernetes etcd-3.4 etcd-3.5 etcd-3.6 etcd-3.7 versitygw fake-gcs azurite helm
@@ -189,7 +189,7 @@ conformance: deps ## Check that your S3 server supports what snapshots need: S3_
 	TEST_BIN="$(TEST_BIN)" go test -count=1 -v -timeout 30m ./test/conformance/
 
 .PHONY: chart
-chart: ## Run the tests of the chart (also against the oldest Kubernetes), rendered by Helm, of what a release is made of, of alerts and dashboards, and of the health that Argo CD shows
+chart: ## Run the tests of the chart (also against the oldest Kubernetes), rendered by Helm, of what a release is made of, of alerts and dashboards, of the health that Argo CD shows, and of the manifests for control planes
 	@$(LOCALKUBE) build $(CHART_PROGRAMS)
 	TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./test/chart/...
 	cd hack/release && TEST_BIN="$(TEST_BIN)" go test -shuffle=on ./...
@@ -198,6 +198,7 @@ chart: ## Run the tests of the chart (also against the oldest Kubernetes), rende
 	cd hack/dashboards && go test -shuffle=on ./...
 	cd hack/plot && go test -shuffle=on ./...
 	cd hack/structure && go test -shuffle=on ./...
+	cd test/controlplanes && go test -shuffle=on ./...
 	cd test/gitops && go test -shuffle=on ./...
 
 .PHONY: site-test
