@@ -284,8 +284,12 @@ func (w *rotation) tick(minutes int) {
 	w.check()
 }
 
-// check verifies that the running members, the client and the operator trust each other's certificates.
+// check verifies that the running members, the client and the operator trust each other's certificates, and that a program which signs clients with the
+// first CA of what they trust can do so.
 func (w *rotation) check() {
+	if first := pki.ParseBundle(w.m.HandedOut["client"].Get(v1beta2.ClientCAKey)); len(first) > 0 {
+		w.trusted("the first CA of clients signs them", first[:1], w.m.HandedOut["client"].Get(v1beta2.ClientCertKey))
+	}
 	for i, l := range w.members {
 		if l.down > 0 {
 			continue

@@ -36,7 +36,7 @@ func (m Material) NewSecret(s state.State, u state.Usage, step steps.WriteCertif
 	if len(pair.Cert) == 0 {
 		return nil, nil
 	}
-	after.Data[u.CertKey], after.Data[u.KeyKey], after.Data[u.CaKey] = pair.Cert, pair.Key, bundle.PEM()
+	after.Data[u.CertKey], after.Data[u.KeyKey], after.Data[u.CaKey] = pair.Cert, pair.Key, signersFirst(bundle, pair).PEM()
 	now := s.Now.UTC().Format(time.RFC3339)
 	after.Annotations[annotationTrustSince], after.Annotations[annotationCertificateSince] = now, now
 	if s.ClientName != "" {
@@ -52,6 +52,15 @@ func (m Material) NewSecret(s state.State, u state.Usage, step steps.WriteCertif
 		after.Annotations[annotationCertificateSince] = before.Annotations[annotationCertificateSince]
 	}
 	return after, nil
+}
+
+// signersFirst puts the CAs that signed a certificate before the others. Kamaji signs the certificates of its tenants with the first CA of what they trust.
+func signersFirst(bundle pki.Bundle, pair pki.Pair) pki.Bundle {
+	leaf, err := pair.Leaf()
+	if err != nil {
+		return bundle
+	}
+	return bundle.Signers(leaf, pki.ParseBundle(pair.Cert), pki.NewChecks(maxSignatures)).With(bundle)
 }
 
 // pairAfter is a usage's certificate after a step: the present one, unless it is due or outdated.
