@@ -25,16 +25,18 @@ func roleFor(name, prefix string) v1beta2.AuthRole {
 // An application reached the keys of another one, or its clients were refused, although the spec has a user for it.
 func TestAClientMayDoWhatItsUserInTheSpecMay(t *testing.T) {
 	t.Parallel()
+	store := newStore(t)
 	b := newBench(t, v1beta2.EtcdClusterSpec{
-		Size: 1, Version: newer, TLS: &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{CAOverlap: lasting(0)}},
+		Size: 1, Version: older, TLS: &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{CAOverlap: lasting(0)}},
 		Auth: &v1beta2.AuthPolicy{
 			Enabled: ptr.To(true), Roles: []v1beta2.AuthRole{roleFor("shop", "/shop/")},
 			Users: []v1beta2.AuthUser{{Name: "client", Roles: []string{"shop"}}, {Name: "web", Roles: []string{"shop"}, Certificate: &v1beta2.AuthCertificate{}}},
 		},
 	})
-	kubetest.Create(b, b.cluster)
+	kubetest.Create(b, b.cluster, store.secret(b.cluster.Namespace))
 	b.operate(&killer.Count{}, "form a cluster", b.isReady)
 	b.limitedTo("/shop/")
+	store.put(t, "shop.db", b.saveAsOperator())
 	if binding := b.cluster.Status.Binding; binding == nil || binding.Name != "example-web-tls" {
 		t.Errorf("the status names the binding %+v", binding)
 	}
@@ -43,9 +45,27 @@ func TestAClientMayDoWhatItsUserInTheSpecMay(t *testing.T) {
 		b.operate(&killer.Count{}, "change the role", b.isReady)
 		b.limitedTo("/store/")
 	})
-	b.step("after more members and a new minor version", func(b *bench) {
+	b.step("after more members", func(b *bench) {
 		b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Size = 3 })
 		b.operate(&killer.Count{}, "grow", b.isReady)
+		b.limitedTo("/store/")
+	})
+	b.step("after new minor versions", func(b *bench) {
+		for _, version := range []string{newer, "3.7.3"} {
+			b.change(func(spec *v1beta2.EtcdClusterSpec) { spec.Version = version })
+			b.operate(&killer.Count{}, "upgrade", b.isReady)
+			b.limitedTo("/store/")
+		}
+	})
+	b.step("after a restore of a snapshot in which the role had other keys", func(b *bench) {
+		r := store.restore(b.cluster, "back", "shop.db")
+		kubetest.Create(b, r)
+		restorer := b.restoreOperator(&killer.Count{})
+		defer restorer.stop()
+		b.operate(&killer.Count{}, "restore", func() error {
+			restorer.restart()
+			return errors.Join(b.is(r, v1beta2.ConditionComplete), b.isReady())
+		})
 		b.limitedTo("/store/")
 	})
 	b.step("while the CA is replaced", func(b *bench) {
@@ -120,7 +140,7 @@ func (b *bench) limitedTo(prefix string) {
 	}
 	for _, args := range [][]string{
 		{"put", "/other/a", "1"}, {"get", "/other/a"}, {"get", "--prefix", "/"}, {"get", "--prefix", ""}, {"del", "--prefix", "/other/"}, {"watch", "--prefix", "/other/"},
-		{"user", "list"}, {"role", "add", "mine"}, {"auth", "disable"}, {"member", "add", "x", "--peer-urls=http://x:2380"}, {"move-leader", "1"}, {"snapshot", "save", b.TempDir() + "/s"},
+		{"user", "list"}, {"role", "add", "mine"}, {"auth", "disable"}, {"compaction", "1"}, {"defrag"}, {"member", "add", "x", "--peer-urls=http://x:2380"}, {"move-leader", "1"}, {"snapshot", "save", b.TempDir() + "/s"},
 	} {
 		if out, err := b.etcdctlWith(v1beta2.ClientSecretSuffix, append([]string{"--command-timeout=5s"}, args...)...); err == nil && !strings.Contains(out, "permission denied") {
 			b.Errorf("the client of %s may do %v:\n%s", prefix, args, out)
