@@ -10,10 +10,15 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/operator"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/etcdctl"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/terminal"
 )
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == etcdctl.Command {
+		etcdctl.Main()
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	system := session.System()
 	root := cli.New(system, operator.Version)

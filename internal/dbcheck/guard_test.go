@@ -67,6 +67,7 @@ var children = map[string]string{
 	"internal/dbcheck/parent.go":         "the check",
 	"internal/restoretest/parent.go":     "the restore test",
 	"internal/archive/replay/process.go": "the replay",
+	"internal/plugin/etcdctl/etcdctl.go": "", // the terminal of the user: the plugin keeps nothing of it
 }
 
 // The answer of a replay had a key of 16 MiB, and the operator read all of it. What a child has read, another party wrote.

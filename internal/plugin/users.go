@@ -1,7 +1,9 @@
 package plugin
 
 import (
+	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -90,4 +92,39 @@ func NoCertificate(c v1beta2.EtcdCluster, user string) error {
 		return nil
 	}
 	return fmt.Errorf("user %s of EtcdCluster %s has no certificate of the operator. Nothing was written. Add certificate: {} to the user in spec.auth.users", user, c.Name)
+}
+
+// defaultClient is the user of the certificate of clients if the spec names no other one.
+const defaultClient = "client"
+
+// SecretOfUser returns the name of the Secret with the certificate of a user. root is the user of the operators.
+func SecretOfUser(c v1beta2.EtcdCluster, user string) (string, error) {
+	tls := c.Spec.TLS
+	switch {
+	case !tls.SecureClient():
+		return "", fmt.Errorf("EtcdCluster %s has no TLS, so its users have no certificates. Nothing was run. Give etcdctl the user and the password: kubectl etcd ctl %s -- --user %s …", c.Name, c.Name, user)
+	case user == "root":
+		return tls.OperatorSecret(c.Name), nil
+	case tls.Issued() && user == cmp.Or(tls.ClientCommonName(), defaultClient):
+		return tls.ClientSecret(c.Name), nil
+	}
+	return v1beta2.UserSecret(c.Name, user), NoCertificate(c, user)
+}
+
+// NeedsUser returns an error if etcd would refuse etcdctl in the Pod of a member, because authentication is on and the certificate there is of no user.
+func NeedsUser(c v1beta2.EtcdCluster, args []string) error {
+	named := slices.ContainsFunc(args, func(arg string) bool { return arg == "--user" || strings.HasPrefix(arg, "--user=") })
+	if named || !c.Spec.TLS.Issued() || c.Status.Auth == nil || !c.Status.Auth.Enabled {
+		return nil
+	}
+	return fmt.Errorf("authentication is on in etcd, and the certificate in the Pod of a member is of no user. Nothing was run. "+
+		"Name a user with a certificate: kubectl etcd ctl %s --user root -- … uses that of the operators, and kubectl etcd users %s lists the others", c.Name, c.Name)
+}
+
+// CtlFlags are the flags by which etcdctl on this machine reaches a member with TLS, with the files of a user.
+func CtlFlags(port uint16, directory string) []string {
+	return []string{
+		fmt.Sprintf("--endpoints=https://localhost:%d", port), "--cacert=" + filepath.Join(directory, v1beta2.ClientCAKey),
+		"--cert=" + filepath.Join(directory, v1beta2.ClientCertKey), "--key=" + filepath.Join(directory, v1beta2.ClientKeyKey),
+	}
 }
