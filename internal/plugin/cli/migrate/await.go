@@ -1,0 +1,95 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/moving"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/terminal"
+)
+
+// patience is how long an operator may report a problem before the command ends. Some end by themselves, for example that of a Secret that is created late.
+const patience = 15 * time.Second
+
+// errTooLong is in the chain of an error if a stage was not reached in time.
+var errTooLong = errors.New("it took too long")
+
+// await shows each step until a stage is reached.
+func (m *migration) await(ctx context.Context, stage moving.Stage, limit time.Duration) (now moving.Progress, err error) {
+	var last string
+	var since time.Time
+	err = m.poll(ctx, limit, func(p moving.Progress) (bool, error) {
+		now = p
+		if now.Line != last && now.Line != "" {
+			m.p.Step(now.Line)
+			last = now.Line
+		}
+		if now.Problem == "" || since.IsZero() {
+			since = m.p.Now()
+		}
+		if now.Problem != "" && (now.Final || m.p.Now().Sub(since) >= patience) {
+			return false, errors.New(now.Problem)
+		}
+		return now.Problem == "" && now.Stage >= stage, nil
+	})
+	if m.p.Terminal && last != "" {
+		m.p.Last(last)
+	}
+	if err != nil {
+		return now, m.ended(now.Stage, err)
+	}
+	return now, nil
+}
+
+// poll reads the objects once a second, until done.
+func (m *migration) poll(ctx context.Context, limit time.Duration, done func(moving.Progress) (bool, error)) error {
+	err := wait.PollUntilContextTimeout(ctx, session.FollowInterval, limit, true, func(ctx context.Context) (bool, error) {
+		now, err := m.read(ctx)
+		if err != nil {
+			return false, err
+		}
+		return done(now)
+	})
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("the command was interrupted")
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%w: more than %s", errTooLong, limit)
+	}
+	return err
+}
+
+// read reads the objects of the migration.
+func (m *migration) read(ctx context.Context) (moving.Progress, error) {
+	r := m.flags.request
+	var o moving.Objects
+	var err error
+	if o.Backup, err = find(ctx, m.w, m.backup, &v1beta2.EtcdBackup{}); err != nil {
+		return moving.Progress{}, err
+	}
+	if o.Restore, err = find(ctx, m.w, client.ObjectKey{Namespace: r.Namespace, Name: r.ObjectName()}, &v1beta2.EtcdRestore{}); err != nil {
+		return moving.Progress{}, err
+	}
+	if o.Cluster, err = find(ctx, m.w, client.ObjectKey{Namespace: r.Namespace, Name: r.Name}, &v1beta2.EtcdCluster{}); err != nil {
+		return moving.Progress{}, err
+	}
+	m.objects = o
+	return moving.Of(o), nil
+}
+
+// ended adds to an error what continues without the command.
+func (m *migration) ended(stage moving.Stage, err error) error {
+	return fmt.Errorf("%w. %s", err, moving.Running(stage, m.objects))
+}
+
+func (m *migration) say(text string) error {
+	_, err := fmt.Fprintln(m.p.Out, terminal.Wrap(text, m.p.Width, 0))
+	return err
+}
