@@ -57,6 +57,15 @@ func Revision(o Objects) (revision int64, differs string) {
 	return promoted.Revision, ""
 }
 
+// NotCompared says why only the statuses were compared.
+func NotCompared(o Objects, revision int64, why error) string {
+	text := fmt.Sprintf("Both statuses name revision %d. The keys were not compared: %v. To compare them, run the command again", revision, why)
+	if o.Backup.Spec.EtcdCluster == nil {
+		text += ", and name with --via how this machine reaches the source"
+	}
+	return text + "."
+}
+
 // Mismatch says what to do if both sides differ.
 func Mismatch(differs string, o Objects) string {
 	return fmt.Sprintf("the new cluster does not have the data of the source: %s. The new cluster serves, and the source refuses writes. Stop the applications that write, keep both clusters and EtcdBackup %s/%s, "+

@@ -93,6 +93,9 @@ func ofSwitchover(o Objects) (p Progress, asked bool) {
 	case o.Restore == nil:
 		return Progress{Stage: HandingOver, Final: true, Problem: fmt.Sprintf("%s refuses the writes of the source already (%s), and there is no standby. Call that off: %s", name, on.Phase, CallOff(*o.Backup))}, true
 	}
+	if on.Phase == v1beta2.SwitchoverReady && o.Restore.Spec.Follow != nil && o.Restore.Spec.Follow.Promote == v1beta2.FollowPromotePlanned {
+		return Progress{Stage: HandingOver, Line: fmt.Sprintf("%s: the source refuses writes after revision %d, and the archive has all of them. The standby takes over", on.Phase, on.Revision)}, true
+	}
 	return Progress{Stage: HandingOver, Line: fmt.Sprintf("%s: %s", on.Phase, terminal.OneLine(on.Message))}, true
 }
 

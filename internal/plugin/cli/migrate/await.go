@@ -1,9 +1,11 @@
 package migrate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -21,46 +23,60 @@ const patience = 15 * time.Second
 // errTooLong is in the chain of an error if a stage was not reached in time.
 var errTooLong = errors.New("it took too long")
 
+// errInterrupted is in the chain of the error after Ctrl-C.
+var errInterrupted = errors.New("the command was interrupted")
+
 // await shows each step until a stage is reached.
 func (m *migration) await(ctx context.Context, stage moving.Stage, limit time.Duration) (now moving.Progress, err error) {
-	var last string
 	var since time.Time
+	open := false // a row of the terminal that the next step replaces
 	err = m.poll(ctx, limit, func(p moving.Progress) (bool, error) {
 		now = p
-		if now.Line != last && now.Line != "" {
+		if now.Line != m.shown && now.Line != "" {
 			m.p.Step(now.Line)
-			last = now.Line
+			m.shown, open = now.Line, true
 		}
 		if now.Problem == "" || since.IsZero() {
 			since = m.p.Now()
 		}
 		if now.Problem != "" && (now.Final || m.p.Now().Sub(since) >= patience) {
-			return false, errors.New(now.Problem)
+			return false, errors.New(strings.TrimSuffix(m.why(now), "."))
 		}
 		return now.Problem == "" && now.Stage >= stage, nil
 	})
-	if m.p.Terminal && last != "" {
-		m.p.Last(last)
+	if m.p.Terminal && open {
+		m.p.Last(m.shown)
 	}
 	if err != nil {
-		return now, m.ended(now.Stage, err)
+		return now, m.ended(ctx, now.Stage, err)
 	}
 	return now, nil
 }
 
-// poll reads the objects once a second, until done.
+// why returns what keeps a migration from its end. If the version of etcd is the cause, it has the steps of the other way.
+func (m *migration) why(now moving.Progress) string {
+	if m.objects.Restore == nil && m.objects.Backup != nil && now.Final {
+		return cmp.Or(m.flags.request.Unsupported(m.objects.Backup.Status.EtcdVersion), now.Problem)
+	}
+	return now.Problem
+}
+
+// poll reads the objects once a second, until done. An API server that does not answer for a while ends nothing: a switchover that takes too long must be called off.
 func (m *migration) poll(ctx context.Context, limit time.Duration, done func(moving.Progress) (bool, error)) error {
-	err := wait.PollUntilContextTimeout(ctx, session.FollowInterval, limit, true, func(ctx context.Context) (bool, error) {
-		now, err := m.read(ctx)
-		if err != nil {
-			return false, err
+	var unread error
+	err := wait.PollUntilContextTimeout(ctx, session.FollowInterval, limit, true, func(context.Context) (bool, error) {
+		var now moving.Progress
+		if now, unread = m.read(ctx); unread != nil {
+			return false, nil
 		}
 		return done(now)
 	})
 	switch {
 	case ctx.Err() != nil:
-		return errors.New("the command was interrupted")
-	case errors.Is(err, context.DeadlineExceeded):
+		return errInterrupted
+	case wait.Interrupted(err) && unread != nil:
+		return fmt.Errorf("%w: more than %s. %w", errTooLong, limit, unread)
+	case wait.Interrupted(err):
 		return fmt.Errorf("%w: more than %s", errTooLong, limit)
 	}
 	return err
@@ -85,7 +101,10 @@ func (m *migration) read(ctx context.Context) (moving.Progress, error) {
 }
 
 // ended adds to an error what continues without the command.
-func (m *migration) ended(stage moving.Stage, err error) error {
+func (m *migration) ended(ctx context.Context, stage moving.Stage, err error) error {
+	if ctx.Err() != nil {
+		err = errInterrupted
+	}
 	return fmt.Errorf("%w. %s", err, moving.Running(stage, m.objects))
 }
 

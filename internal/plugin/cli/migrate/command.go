@@ -215,7 +215,7 @@ func find[T client.Object](ctx context.Context, w *session.World, key client.Obj
 		return found, nil
 	}
 	if err != nil {
-		return found, fmt.Errorf("%s cannot be read in namespace %s: %w. Nothing was changed", key.Name, key.Namespace, err)
+		return found, fmt.Errorf("%s cannot be read in namespace %s: %w", key.Name, key.Namespace, err)
 	}
 	return object, nil
 }

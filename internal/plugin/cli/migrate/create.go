@@ -27,20 +27,18 @@ func (m *migration) prepare(ctx context.Context, now moving.Progress) error {
 		return err
 	}
 	if err := m.p.Confirm(ctx, moving.CreateQuestion(r, backup)); err != nil {
-		return m.ended(now.Stage, err)
+		return m.ended(ctx, now.Stage, err)
 	}
 	if m.objects.Backup == nil {
 		if err := m.create(ctx, &backup, "EtcdBackup"); err != nil {
 			return err
 		}
+		m.objects.Backup = &backup
 	}
 	if m.p.Wait {
-		_, err = m.await(ctx, moving.Archived, m.p.Timeout)
-	} else {
-		_, err = m.read(ctx)
-	}
-	if err != nil {
-		return err
+		if _, err = m.await(ctx, moving.Archived, m.p.Timeout); err != nil {
+			return err
+		}
 	}
 	return m.createStandby(ctx)
 }
@@ -52,25 +50,28 @@ func (m *migration) createStandby(ctx context.Context) error {
 	}
 	r, version := m.flags.request, m.objects.Backup.Status.EtcdVersion
 	if why := r.Unsupported(version); why != "" {
-		return m.ended(moving.Archived, errors.New(why))
+		return m.ended(ctx, moving.Archived, errors.New(why))
 	}
 	restore := r.NewRestore(*m.objects.Backup)
 	cluster, err := r.NewCluster(version)
 	if err != nil {
-		return m.ended(moving.Archived, err)
+		return m.ended(ctx, moving.Archived, err)
 	}
 	if m.objects.Restore == nil {
 		if err := m.create(ctx, &restore, "EtcdRestore"); err != nil {
-			return m.ended(moving.Archived, err)
+			return m.ended(ctx, moving.Archived, err)
 		}
+		m.objects.Restore = &restore
 	}
 	if m.objects.Cluster == nil {
 		if err := m.create(ctx, &cluster, "EtcdCluster"); err != nil {
-			return m.ended(moving.Archived, err)
+			return m.ended(ctx, moving.Archived, err)
 		}
 	}
-	_, err = m.read(ctx)
-	return err
+	if _, err = m.read(ctx); err != nil {
+		return m.ended(ctx, moving.Following, err)
+	}
+	return nil
 }
 
 func (m *migration) create(ctx context.Context, object client.Object, kind string) error {

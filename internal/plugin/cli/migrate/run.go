@@ -20,6 +20,8 @@ type migration struct {
 	// backup is the EtcdBackup of the source.
 	backup  client.ObjectKey
 	objects moving.Objects
+	// shown is the last line about the progress.
+	shown string
 }
 
 // run does what is left of a migration.
@@ -59,14 +61,14 @@ func (m *migration) handOver(ctx context.Context) error {
 		limit = m.flags.maxOutage.String()
 	}
 	if err := m.p.Confirm(ctx, moving.HandOverQuestion(m.objects, limit)); err != nil {
-		return m.ended(moving.Ready, err)
+		return m.ended(ctx, moving.Ready, err)
 	}
 	now, err := m.read(ctx) // a person may have taken minutes to answer
 	switch {
 	case err != nil:
-		return m.ended(moving.Ready, err)
+		return m.ended(ctx, moving.Ready, err)
 	case now.Stage < moving.Ready || now.Problem != "":
-		return m.ended(moving.Following, fmt.Errorf("the standby is behind again: %s. The source takes writes", now.Line))
+		return m.ended(ctx, moving.Following, fmt.Errorf("the standby is behind again: %s. The source takes writes", now.Line))
 	case now.Stage > moving.Ready:
 		return nil
 	}
@@ -74,11 +76,11 @@ func (m *migration) handOver(ctx context.Context) error {
 		before := m.objects.Restore.DeepCopy()
 		m.objects.Restore.Spec.Follow.Promote = v1beta2.FollowPromotePlanned
 		if err := m.w.Patch(ctx, m.objects.Restore, client.MergeFrom(before)); err != nil {
-			return m.ended(moving.Ready, fmt.Errorf("EtcdRestore %s cannot be changed: %w", m.objects.Restore.Name, err))
+			return m.ended(ctx, moving.Ready, fmt.Errorf("EtcdRestore %s cannot be changed: %w", m.objects.Restore.Name, err))
 		}
 	}
 	if err := m.setSwitchover(ctx, true); err != nil {
-		return m.ended(moving.Ready, err)
+		return m.ended(ctx, moving.Ready, err)
 	}
 	return nil
 }
@@ -104,7 +106,7 @@ func (m *migration) awaitPromotion(ctx context.Context) error {
 		return err
 	}
 	if err := m.setSwitchover(ctx, false); err != nil {
-		return m.ended(moving.HandingOver, err)
+		return m.ended(ctx, moving.HandingOver, err)
 	}
 	late := moving.CalledOff(limit.String(), now.Line)
 	if err := m.say("The command calls the switchover off."); err != nil {
@@ -117,7 +119,7 @@ func (m *migration) awaitPromotion(ctx context.Context) error {
 	})
 	switch {
 	case err != nil:
-		return m.ended(moving.Following, fmt.Errorf("the switchover is being called off, and the source may refuse writes until that is done: %w", err))
+		return m.ended(ctx, moving.Following, fmt.Errorf("the switchover is being called off, and the source may refuse writes until that is done: %w", err))
 	case !promoted:
 		return errors.New(late)
 	}
@@ -132,11 +134,22 @@ func (m *migration) finish(ctx context.Context) error {
 	if err := m.say(moving.Connect(*m.objects.Cluster)); err != nil {
 		return err
 	}
-	if err := m.verify(ctx); err != nil {
+	verified, err := m.verify(ctx)
+	if err != nil {
 		return err
 	}
 	if _, err := m.await(ctx, moving.Complete, m.p.Timeout); err != nil {
 		return err
+	}
+	if verified != "" { // the first member may have restarted to get its final settings
+		if verified, err = m.verify(ctx); err != nil {
+			return err
+		}
+	}
+	if verified != "" {
+		if err := m.say(verified); err != nil {
+			return err
+		}
 	}
 	if m.objects.Backup == nil {
 		return nil

@@ -8,25 +8,26 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/plugin/moving"
 )
 
-// verify compares both sides at the last revision of the source. If one of them cannot be asked from this machine, only the statuses are compared.
-func (m *migration) verify(ctx context.Context) error {
+// verify compares both sides at the last revision of the source, and says that they are equal. If one of them cannot be asked, it returns why only the statuses were
+// compared.
+func (m *migration) verify(ctx context.Context) (notCompared string, err error) {
 	if m.objects.Backup == nil {
-		return m.say("The EtcdBackup of the source does not exist any more, so nothing was compared.")
+		return "The EtcdBackup of the source does not exist any more, so nothing was compared.", nil
 	}
 	revision, differs := moving.Revision(m.objects)
 	if differs != "" {
-		return errors.New(moving.Mismatch(differs, m.objects))
+		return "", errors.New(moving.Mismatch(differs, m.objects))
 	}
 	verdict, err := m.compare(ctx, revision)
 	switch {
 	case ctx.Err() != nil:
-		return m.ended(moving.Serving, errors.New("the command was interrupted"))
+		return "", m.ended(ctx, moving.Serving, errInterrupted)
 	case err != nil:
-		return m.say(fmt.Sprintf("Both statuses name revision %d. The keys were not compared: %v. To compare them, run the command again with --via.", revision, err))
+		return moving.NotCompared(m.objects, revision, err), nil
 	case verdict.Differs != "":
-		return errors.New(moving.Mismatch(verdict.Differs, m.objects))
+		return "", errors.New(moving.Mismatch(verdict.Differs, m.objects))
 	}
-	return m.say("Verified: " + verdict.Text)
+	return "", m.say("Verified: " + verdict.Text)
 }
 
 // compare asks both sides.
