@@ -143,7 +143,7 @@ func TestEachStageIsReadFromTheObjects(t *testing.T) {
 	}
 }
 
-// Whoever presses Ctrl-C while the source refuses writes must read how it takes them again, and after the promotion that it never does.
+// A user who presses Ctrl-C while the source refuses writes must read how it takes them again, and after the promotion that it never does.
 func TestTheEndOfTheCommandSaysWhatContinues(t *testing.T) {
 	for name, want := range map[string]string{
 		"nothing exists":            "Nothing is running",

@@ -67,7 +67,7 @@ func (m *migration) poll(ctx context.Context, limit time.Duration, done func(mov
 	err := wait.PollUntilContextTimeout(ctx, session.FollowInterval, limit, true, func(context.Context) (bool, error) {
 		var now moving.Progress
 		if now, unread = m.read(ctx); unread != nil {
-			return false, nil
+			return false, nil //nolint:nilerr // the next read may succeed, and the limit ends the wait
 		}
 		return done(now)
 	})
