@@ -69,6 +69,15 @@ func (c KV) Keys(ctx context.Context, of KeyRange) (Page, error) {
 	return answer.page, nil
 }
 
+// Count returns the number of keys at a revision; 0 is the present one. A quorum confirms it. The error is ErrCompacted if the revision is compacted.
+func (c KV) Count(ctx context.Context, revision int64) (int64, error) {
+	answer, err := c.client.Get(ctx, "\x00", clientv3.WithFromKey(), clientv3.WithCountOnly(), clientv3.WithRev(revision))
+	if err != nil {
+		return 0, c.wrap("count keys", err)
+	}
+	return answer.Count, nil
+}
+
 // rangeAnswer is an answer that is decoded up to a number of keys, because the member chooses its bytes: an empty key of two bytes takes a hundred
 // times as much memory.
 type rangeAnswer struct {

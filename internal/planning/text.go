@@ -29,7 +29,7 @@ func Quote(text string, limit int) string {
 	return Shorten(strings.Join(strings.Fields(printable), " "), limit)
 }
 
-// Sentence makes a sentence of an error or of another text: it starts with intro and ends with one full stop.
+// Sentence makes a sentence of an error or of another text, which may be empty: it starts with intro and ends with one full stop.
 func Sentence(intro, text string) string {
-	return intro + strings.TrimRight(text, ". \n") + "."
+	return strings.TrimRight(intro+text, ". \n") + "."
 }

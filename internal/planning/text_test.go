@@ -16,6 +16,9 @@ func TestSentenceEndsWithOneFullStop(t *testing.T) {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
 	}
+	if got := Sentence("It waits. ", ""); got != "It waits." {
+		t.Errorf("without another text: %q", got)
+	}
 }
 
 func TestAQuotedAnswerIsOneLineWithoutControlCharacters(t *testing.T) {

@@ -39,13 +39,7 @@ type standbyBench struct {
 // newStandbyBench begins a standby with etcd 3.6 of a source with that minor version.
 func newStandbyBench(t *testing.T, source string) *standbyBench {
 	b := &standbyBench{pointBench: newPointBench(t, source, nil)}
-	class := &storagev1.StorageClass{
-		ObjectMeta:  metav1.ObjectMeta{Name: "podrunner", Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}},
-		Provisioner: "podrunner",
-	}
-	if err := kubetest.Client(t).Create(t.Context(), class); err != nil && !apierrors.IsAlreadyExists(err) {
-		t.Fatal(err)
-	}
+	createStorageClass(t)
 	b.pods = podrunner.Start(t, b.namespace)
 	b.restore = &v1beta2.EtcdRestore{
 		ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: "follow"},
@@ -57,6 +51,17 @@ func newStandbyBench(t *testing.T, source string) *standbyBench {
 	kubetest.Create(t, b.restore, b.cluster)
 	b.operate()
 	return b
+}
+
+// createStorageClass creates the class that volumes of members have by default.
+func createStorageClass(t *testing.T) {
+	class := &storagev1.StorageClass{
+		ObjectMeta:  metav1.ObjectMeta{Name: "podrunner", Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}},
+		Provisioner: "podrunner",
+	}
+	if err := kubetest.Client(t).Create(t.Context(), class); err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
 }
 
 type noEvents struct{}

@@ -24,6 +24,7 @@ var pages = map[string][]string{
 	"../../docs/tutorial-minio.md":         {"prepare", "backup", "restore", "remove"},
 	"../../docs/tutorial-point-in-time.md": {"prepare", "archive", "mistake", "wait", "try", "restore", "remove"},
 	"../../docs/tutorial-second-region.md": {"prepare", "copy", "lose", "restore", "remove"},
+	"../../docs/migrating.md":              nil,
 	"../../docs/production.md":             nil,
 	"../../docs/backup.md":                 nil,
 	"../../docs/restore.md":                nil,

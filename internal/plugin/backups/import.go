@@ -35,17 +35,10 @@ type Imported struct {
 
 // RestoreOf returns the EtcdRestore of an imported snapshot. It is refused if the cluster is replaced in the meantime.
 func RestoreOf(to v1beta2.EtcdBackup, cluster, clusterID string) Imported {
-	block := *to.Spec.Storage.DeepCopy()
-	if block.S3 != nil { // these apply only to writing
-		block.S3.StorageClass, block.S3.ObjectLock, block.S3.Tags = "", nil, nil
-	}
-	if block.GCS != nil {
-		block.GCS.StorageClass, block.GCS.KMSKeyName = "", ""
-	}
 	return Imported{
 		APIVersion: v1beta2.GroupVersion.String(), Kind: "EtcdRestore", Metadata: map[string]string{"name": to.Name, "namespace": to.Namespace},
 		Spec: v1beta2.EtcdRestoreSpec{
-			EtcdCluster: v1beta2.ClusterReference{Name: cluster}, BackupStorageType: to.Spec.StorageType, Storage: block, Replaces: clusterID,
+			EtcdCluster: v1beta2.ClusterReference{Name: cluster}, BackupStorageType: to.Spec.StorageType, Storage: forReading(to.Spec.Storage), Replaces: clusterID,
 		},
 	}
 }

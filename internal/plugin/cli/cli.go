@@ -12,6 +12,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/access"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/changes"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/migrate"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/show"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/snapshots"
@@ -21,6 +22,9 @@ import (
 func New(streams session.IO, version string) *cobra.Command {
 	return command(session.New(streams), version)
 }
+
+// Of returns the command with a session that a test has prepared.
+func Of(p *session.Session, version string) *cobra.Command { return command(p, version) }
 
 func command(p *session.Session, version string) *cobra.Command {
 	root := &cobra.Command{
@@ -39,7 +43,7 @@ func command(p *session.Session, version string) *cobra.Command {
 		changes.Upgrade(p), changes.Hibernate(p), changes.Wake(p), changes.Pause(p), changes.Resume(p), changes.Freeze(p), changes.Thaw(p),
 		changes.MoveLeader(p), changes.Replace(p), changes.Restart(p), changes.Scale(p), changes.RotateCA(p), changes.Recover(p),
 		changes.RemoveForeign(p), changes.Suspend(p), changes.Fence(p), changes.Unfence(p),
-		snapshots.Backup(p), snapshots.List(p), snapshots.Restore(p), snapshots.Download(p), snapshots.Import(p, version),
+		snapshots.Backup(p), snapshots.List(p), snapshots.Restore(p), snapshots.Download(p), snapshots.Import(p, version), migrate.Migrate(p),
 		access.Defrag(p), access.Ctl(p), access.Bench(p), access.Env(p), access.PortForward(p), access.Users(p), access.Certificate(p),
 	)
 	completion{p}.completesConnection(root)

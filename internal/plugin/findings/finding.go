@@ -40,6 +40,7 @@ var progressing = []string{
 	v1beta2.ReasonScheduled, v1beta2.ReasonComplete, v1beta2.ReasonVerifying, v1beta2.ReasonVerified, v1beta2.ReasonSeeding,
 	v1beta2.ReasonSwitching, v1beta2.ReasonGrowing, v1beta2.ReasonQueued, v1beta2.ReasonDryRun, v1beta2.ReasonReady, v1beta2.ReasonRemovingSnapshots,
 	v1beta2.ReasonArchiveStarting, v1beta2.ReasonReadOnly, v1beta2.ReasonRestoringKeys,
+	v1beta2.ReasonFollowing,
 }
 
 // operatorPods lists the Pods of the operators.

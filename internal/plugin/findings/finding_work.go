@@ -22,7 +22,7 @@ func restoreFindings(about Subject, r v1beta2.EtcdRestore) []Finding {
 	case ready.Status == metav1.ConditionTrue, observed.IsTrue(r.Status.Conditions, v1beta2.ConditionComplete), ready.Reason == v1beta2.ReasonDryRun:
 		return nil
 	}
-	return []Finding{finding(workSeverity(r.Status.Conditions, *ready), object, about, *ready)}
+	return append([]Finding{finding(workSeverity(r.Status.Conditions, *ready), object, about, *ready)}, standbyFindings(object, about, r)...)
 }
 
 func backupFindings(about Subject, b v1beta2.EtcdBackup, now time.Time) []Finding {
@@ -45,7 +45,7 @@ func backupFindings(about Subject, b v1beta2.EtcdBackup, now time.Time) []Findin
 			found = append(found, finding(Degraded, object, about, *c))
 		}
 	}
-	return append(found, archiveFindings(object, about, conditions)...)
+	return slices.Concat(found, archiveFindings(object, about, conditions), switchoverFindings(object, b))
 }
 
 // archiveFindings returns why a continuous archive does not have all changes. The condition Ready of its EtcdBackup may be True.

@@ -59,6 +59,9 @@ func clusterFindings(o observed.Objects) []Finding {
 		return nil
 	}
 	found := finding(clusterSeverity(c.Status.Conditions, *ready), object, about, *ready)
+	if found.Severity == Outage && isStandby(c) {
+		found.Severity = workSeverity(c.Status.Conditions, *ready)
+	}
 	return []Finding{withOutage(withUnhealed(found, c.Status), about, c.Status)}
 }
 

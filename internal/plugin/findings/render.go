@@ -26,6 +26,9 @@ func (s Status) Render(out io.Writer, style terminal.Style) error {
 	}
 	fmt.Fprintln(out)
 	s.snapshots(out)
+	for _, standby := range s.Standbys {
+		fmt.Fprintln(out, terminal.Wrap(standby.line(s.now), style.Width, 0))
+	}
 	for _, c := range s.Certificates {
 		fmt.Fprintf(out, "Certificate %s: expires %s (%s)\n", c.Name, c.Expires.UTC().Format(time.RFC3339), terminal.Ago(s.now, c.Expires))
 	}

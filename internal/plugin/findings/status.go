@@ -16,17 +16,19 @@ import (
 
 // A Status is the report of kubectl etcd status. Scripts read it as JSON.
 type Status struct {
-	Namespace    string                 `json:"namespace"`
-	Cluster      string                 `json:"cluster"`
-	Reason       string                 `json:"reason"`
-	Available    string                 `json:"available"`
-	Ready        string                 `json:"readyMembers"`
-	Version      string                 `json:"version"`
-	Target       string                 `json:"targetVersion,omitempty"`
-	ClusterID    string                 `json:"clusterID,omitempty"`
-	Findings     []Finding              `json:"findings"`
-	Members      []Member               `json:"members"`
-	Snapshots    Saves                  `json:"snapshots"`
+	Namespace string    `json:"namespace"`
+	Cluster   string    `json:"cluster"`
+	Reason    string    `json:"reason"`
+	Available string    `json:"available"`
+	Ready     string    `json:"readyMembers"`
+	Version   string    `json:"version"`
+	Target    string    `json:"targetVersion,omitempty"`
+	ClusterID string    `json:"clusterID,omitempty"`
+	Findings  []Finding `json:"findings"`
+	Members   []Member  `json:"members"`
+	Snapshots Saves     `json:"snapshots"`
+	// Standbys are this cluster while it follows another one, and those in its namespace that follow it.
+	Standbys     []Standby              `json:"standbys,omitempty"`
 	Certificates []observed.Certificate `json:"certificates,omitempty"`
 	// PlainText is the traffic without TLS: "clients", "members".
 	PlainText []string `json:"plainText,omitempty"`
@@ -68,7 +70,7 @@ func Inspect(o observed.Objects) Status {
 	s := Status{
 		Namespace: c.Namespace, Cluster: c.Name, Reason: v1beta2.ReasonPending, Available: "Unknown", Ready: c.Status.ReadyMembers, Version: c.Status.CurrentVersion,
 		Target: c.Status.TargetVersion, ClusterID: c.Status.ClusterID, Findings: Findings(o), Members: members(o),
-		Snapshots: saves(o), Certificates: o.Certificates, PlainText: plainText(c), SharedCA: sharedCA(c), now: o.Now,
+		Snapshots: saves(o), Standbys: standbys(o), Certificates: o.Certificates, PlainText: plainText(c), SharedCA: sharedCA(c), now: o.Now,
 	}
 	if ready := meta.FindStatusCondition(c.Status.Conditions, v1beta2.ConditionReady); ready != nil {
 		s.Reason = ready.Reason

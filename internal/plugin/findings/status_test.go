@@ -144,3 +144,20 @@ func TestTheFixOfALostQuorumIsNotToWaitForAReplacement(t *testing.T) {
 		t.Errorf("%q", lines)
 	}
 }
+
+// A standby serves no client, as its owner wants. Shown as an outage, it hides what is really down, and is repaired until its data is gone.
+func TestAStandbyIsNoOutage(t *testing.T) {
+	for name, want := range map[string]string{
+		"standby":         "State:   EtcdCluster example: Following.",
+		"standby-broken":  "Problem: EtcdRestore move: FollowingBroken.",
+		"standby-stalled": "Problem: EtcdCluster example: FollowNeedsCredentials.",
+		"switchover":      "State:   EtcdBackup hourly: ReadOnly. The switchover is Ready.",
+		"switched-over":   "State:   EtcdCluster example: ReadOnly.",
+	} {
+		objects := plugintest.Healthy()
+		plugintest.Faults[name](&objects)
+		if got := Inspect(objects).FirstLines()[0]; !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}

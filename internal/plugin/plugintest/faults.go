@@ -3,6 +3,7 @@ package plugintest
 import (
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -70,9 +71,68 @@ var Faults = map[string]fault{
 		hibernated(o)
 		archiving("ClusterNotAvailable", "EtcdCluster example hibernates, so there is nothing to archive. The archive continues when it is resumed.")(o)
 	},
+	"standby": standby,
+	"standby-of-a-migration": func(o *observed.Objects) {
+		standby(o)
+		o.Restores[0].Annotations = map[string]string{v1beta2.Group + "/moves-from": "old/example"}
+		o.Restores[0].Status.Follow.Promote = v1beta2.FollowPromotePlanned
+	},
+	"standby-broken": func(o *observed.Objects) {
+		standby(o)
+		o.Restores[0].Status.Follow.Cause = "Gap"
+		o.Restores[0].Status.Conditions[1] = Condition("Following", metav1.ConditionFalse, "FollowingBroken", "The standby keeps revision 480, and begins again when the archive has a newer snapshot (Gap): revisions 481 to 490 are missing.")
+	},
+	"standby-stalled": func(o *observed.Objects) {
+		standby(o)
+		Set(&o.Cluster, "Ready", metav1.ConditionFalse, "FollowNeedsCredentials", "The standby reads the archive for as long as it follows, and has no identity for that. Set spec.pod.serviceAccountName of the EtcdCluster to a ServiceAccount with the right to list and read the store, or delete the EtcdRestore and create it again with a Secret.")
+		Set(&o.Cluster, "Stalled", metav1.ConditionTrue, "FollowNeedsCredentials", "")
+	},
+	"switchover": func(o *observed.Objects) {
+		switchover(v1beta2.SwitchoverReady, "The cluster refuses writes after revision 500, and the archive has all of them. Set follow.promote of the EtcdRestore of the standby to Planned.")(o)
+		o.Restores = []v1beta2.EtcdRestore{followed("moved", "hourly")}
+	},
+	"switched-over": switchover(v1beta2.SwitchoverPromoted, "EtcdRestore new/move was promoted with revision 500. This cluster must not take writes any more, so the operator refuses them."),
 	"alarm-from-a-member": func(o *observed.Objects) {
 		look := o.Looks["example-b"]
 		look.Alarms, look.Applied = "NOSPACE", 900
 		o.Looks["example-b"] = look
 	},
+}
+
+// standby is a cluster that follows another one, and has never served.
+func standby(o *observed.Objects) {
+	const message = "Standby example-a follows the archive of old/example, and serves no client until it is promoted. status.restore.follow says how far it is. To promote it, set spec.follow.promote of EtcdRestore move."
+	Set(&o.Cluster, "Ready", metav1.ConditionFalse, "Following", message)
+	Set(&o.Cluster, "Available", metav1.ConditionFalse, "Following", "No member serves.")
+	o.Cluster.Status.ClusterID, o.Cluster.Status.CurrentVersion, o.Cluster.Status.ReadyMembers, o.Cluster.Status.MemberStatuses = "", "", "0/3", nil
+	o.Cluster.Status.Restore = &v1beta2.ClusterRestoreStatus{Name: "move", Step: v1beta2.RestoreSeeding, Follow: &v1beta2.FollowStatus{}}
+	o.Pods, o.Looks, o.Backups = o.Pods[:1], nil, nil
+	o.Pods[0].Status = corev1.PodStatus{Phase: corev1.PodPending}
+	o.Restores = []v1beta2.EtcdRestore{followed("example", "")}
+	o.Restores[0].Status.Conditions[0].Message = message
+}
+
+// followed is an EtcdRestore whose EtcdCluster is a standby, of an EtcdBackup in the namespace or of another source.
+func followed(cluster, backup string) v1beta2.EtcdRestore {
+	at := metav1.NewTime(Now.Add(-4 * time.Second))
+	r := v1beta2.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "move"}, Spec: v1beta2.EtcdRestoreSpec{EtcdCluster: v1beta2.ClusterReference{Name: cluster}, Follow: &v1beta2.FollowSpec{}}}
+	if backup != "" {
+		r.Spec.EtcdBackup = &v1beta2.BackupReference{Name: backup}
+	}
+	r.Status.Follow = &v1beta2.RestoreFollowStatus{Cluster: "old/example", FollowStatus: v1beta2.FollowStatus{Revision: 480, Time: &at, LagSeconds: new(int64(0))}}
+	r.Status.Conditions = []metav1.Condition{
+		Condition("Ready", metav1.ConditionFalse, "Following", "The standby follows."),
+		Condition("Following", metav1.ConditionTrue, "Following", "The standby has all that is in the archive of old/example."),
+	}
+	return r
+}
+
+// switchover is a cluster that hands its clients over, or has done so.
+func switchover(phase v1beta2.SwitchoverPhase, message string) fault {
+	return func(o *observed.Objects) {
+		Set(&o.Cluster, "Ready", metav1.ConditionTrue, "ReadOnly", "The cluster is read-only. etcd acknowledges no write after revision 500. Reads and watches are served, and leases do not expire. An EtcdBackup hands the clients over to a standby, or has done so. Its status.switchover says which, and what you can do.")
+		Set(&o.Cluster, "ReadOnly", metav1.ConditionTrue, "ReadOnly", "")
+		o.Backups[0].Spec.Continuous = &v1beta2.ContinuousArchive{Switchover: true}
+		o.Backups[0].Status.Switchover = &v1beta2.SwitchoverStatus{ID: "a", Phase: phase, Revision: 500, Message: message}
+	}
 }

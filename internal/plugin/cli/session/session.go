@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
 
@@ -37,6 +38,8 @@ type Session struct {
 	// known is the Kubernetes of a test, and open opens its stores.
 	Known *World
 	Open  func(context.Context, connect.Access) (objstore.Store, error)
+	// Reach returns the address of a member of a test, in place of a tunnel through the API server.
+	Reach func(corev1.Pod) string
 }
 
 // New returns a session with these streams. It connects when a command asks for Kubernetes.

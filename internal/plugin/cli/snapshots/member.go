@@ -31,7 +31,7 @@ func fromMember(ctx context.Context, p *session.Session, w *session.World, name 
 	if err != nil {
 		return remote{}, err
 	}
-	security, login, err := asClient(ctx, w, cluster)
+	security, login, err := AsClient(ctx, w, cluster)
 	if err != nil {
 		return remote{}, err
 	}
@@ -52,8 +52,8 @@ func fromMember(ctx context.Context, p *session.Session, w *session.World, name 
 	}, nil
 }
 
-// asClient returns how etcd is asked: with the certificate of clients, and as the user of the operators if the cluster has one.
-func asClient(ctx context.Context, w *session.World, c v1beta2.EtcdCluster) (security *tls.Config, login *etcd.Login, err error) {
+// AsClient returns how etcd is asked: with the certificate of clients, and as the user of the operators if the cluster has one.
+func AsClient(ctx context.Context, w *session.World, c v1beta2.EtcdCluster) (security *tls.Config, login *etcd.Login, err error) {
 	if c.Spec.TLS.SecureClient() {
 		secret, err := secret(ctx, w, c.Spec.TLS.ClientSecret(c.Name))
 		if err != nil {

@@ -56,13 +56,19 @@ func Backup(p *session.Session) *cobra.Command {
 // bindTarget adds the flags of a store: that of an EtcdBackup, or one that flags name.
 func bindTarget(c *cobra.Command, to *backups.Target, like *string) {
 	c.Flags().StringVar(like, "like", "", "EtcdBackup whose store and options are used; default: the only series of the cluster")
-	c.Flags().StringVar(&to.Type, "storage", "", "kind of store, if no EtcdBackup is to be copied: S3, GCS or ABS")
+	BindStore(c, to)
+	c.Flags().Lookup("storage").Usage = "kind of store, if no EtcdBackup is to be copied: S3, GCS or ABS"
+	c.MarkFlagsMutuallyExclusive("like", "storage")
+}
+
+// BindStore adds the flags of a store.
+func BindStore(c *cobra.Command, to *backups.Target) {
+	c.Flags().StringVar(&to.Type, "storage", "", "kind of store: S3, GCS or ABS")
 	c.Flags().StringVar(&to.Path, "path", "", "<bucket>/<key> of the snapshot")
 	c.Flags().StringVar(&to.Secret, "secret", "", "Secret with the credentials; default: the identity of the operator")
 	c.Flags().StringVar(&to.Endpoint, "endpoint", "", "URL of the store; default: that of the provider")
 	c.Flags().StringVar(&to.Region, "region", "", "region of the bucket (S3)")
 	c.Flags().BoolVar(&to.PathStyle, "path-style", false, "have the bucket in the path of the URL (S3)")
-	c.MarkFlagsMutuallyExclusive("like", "storage")
 	c.MarkFlagsRequiredTogether("storage", "path")
 }
 

@@ -1,0 +1,221 @@
+package migrate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcd-suite/etcd-operator/api/v1beta2"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/backups"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/snapshots"
+	"github.com/etcd-suite/etcd-operator/internal/plugin/moving"
+)
+
+// defaultOutage is how long the source refuses writes at most before the switchover is called off.
+const defaultOutage = 2 * time.Minute
+
+// flags are those of the command.
+type flags struct {
+	request   moving.Request
+	cluster   string // "<namespace>/<name>" or "<name>"
+	backup    string // "<namespace>/<name>" or "<name>"
+	via       string
+	maxOutage time.Duration
+	dryRun    bool
+}
+
+// Migrate returns the command migrate.
+func Migrate(p *session.Session) *cobra.Command {
+	var f flags
+	c := &cobra.Command{
+		Use: "migrate <cluster>", Short: "Move the clients of a running etcd to a new EtcdCluster, without the loss of a write", Args: cobra.ExactArgs(1),
+		Example: "  kubectl etcd migrate example --from-endpoints http://old.default.svc:2379 --storage S3 --path etcd-backups/old --secret s3\n" +
+			"  kubectl etcd migrate example --from-cluster other-team/example --secret s3 --storage S3 --path etcd-backups/move\n  kubectl etcd migrate example",
+	}
+	f.bind(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		w, err := p.Connect()
+		if err != nil {
+			return err
+		}
+		f.request.Namespace, f.request.Name = w.Namespace, args[0]
+		m := &migration{p: p, w: w, flags: f}
+		if err := m.choose(c.Context()); err != nil {
+			return err
+		}
+		if f.dryRun {
+			return m.print()
+		}
+		return m.run(c.Context())
+	}
+	return p.Writes(c)
+}
+
+func (f *flags) bind(c *cobra.Command) {
+	r := &f.request
+	c.Flags().StringSliceVar(&r.Endpoints, "from-endpoints", nil, "client URLs of the source, as backup-operator reaches them")
+	c.Flags().StringVar(&f.cluster, "from-cluster", "", "EtcdCluster to move, as <namespace>/<name>, or <name> in this namespace")
+	c.Flags().StringVar(&f.backup, "backup", "", "EtcdBackup that archives the source continuously, as <namespace>/<name>, or <name> in this namespace")
+	c.Flags().StringVar(&r.BackupNamespace, "backup-namespace", "", "namespace of the EtcdBackup of --from-endpoints; default: that of the new cluster")
+	c.Flags().StringVar(&r.TLSSecret, "client-tls-secret", "", "Secret with the client certificate for --from-endpoints, in the namespace of the EtcdBackup")
+	c.Flags().StringVar(&r.AuthSecret, "client-auth-secret", "", "Secret with a user of the source that has the role root, in both namespaces")
+	c.Flags().StringVar(&f.via, "via", "", "address by which this machine reaches the source to verify the data, for example localhost:2379 of a port-forward")
+	snapshots.BindStore(c, &r.Store)
+	c.Flags().Lookup("path").Usage = "<bucket>/<folder> for the archive and the snapshots of the source"
+	c.Flags().Lookup("secret").Usage = "Secret with the credentials of the store, in both namespaces"
+	c.Flags().IntVar(&r.Size, "size", 0, "number of members of the new cluster; default: that of --from-cluster, or 3")
+	c.Flags().StringVar(&r.Version, "etcd-version", "", "version of etcd of the new cluster; default: "+v1beta2.DefaultVersion+", or that of the source if that is newer")
+	c.Flags().BoolVar(&r.PlainText, "no-tls", false, "create the new cluster without TLS, which cannot be turned on later")
+	c.Flags().DurationVar(&f.maxOutage, "max-outage", defaultOutage, "after how long without writes the switchover is called off; 0 for never")
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "print the manifests and create nothing")
+	c.MarkFlagsMutuallyExclusive("from-endpoints", "from-cluster", "backup")
+	for _, flag := range []string{"storage", "client-tls-secret", "client-auth-secret", "backup-namespace"} {
+		c.MarkFlagsMutuallyExclusive("backup", flag)
+	}
+	for _, flag := range []string{"client-tls-secret", "client-auth-secret", "backup-namespace"} {
+		c.MarkFlagsMutuallyExclusive("from-cluster", flag)
+	}
+}
+
+// keyOf parses "<namespace>/<name>".
+func keyOf(text, namespace string) client.ObjectKey {
+	if in, name, ok := strings.Cut(text, "/"); ok {
+		return client.ObjectKey{Namespace: in, Name: name}
+	}
+	return client.ObjectKey{Namespace: namespace, Name: text}
+}
+
+// choose finds the source and its EtcdBackup: those of a run before, or those that the flags name.
+func (m *migration) choose(ctx context.Context) error {
+	r := &m.flags.request
+	if r.BackupNamespace == "" {
+		r.BackupNamespace = r.Namespace
+	}
+	restore, err := find(ctx, m.w, client.ObjectKey{Namespace: r.Namespace, Name: r.ObjectName()}, &v1beta2.EtcdRestore{})
+	if err != nil {
+		return err
+	}
+	switch {
+	case restore != nil:
+		m.backup = backupOf(*restore)
+		r.Archive, err = find(ctx, m.w, m.backup, &v1beta2.EtcdBackup{})
+	case m.flags.backup != "":
+		m.backup = keyOf(m.flags.backup, r.Namespace)
+		if r.Archive, err = find(ctx, m.w, m.backup, &v1beta2.EtcdBackup{}); err == nil && r.Archive == nil {
+			err = fmt.Errorf("EtcdBackup %s does not exist. Nothing was changed. List them: kubectl get etcdbackups -n %s", m.backup.Name, m.backup.Namespace)
+		}
+	case m.flags.cluster != "":
+		err = m.chooseCluster(ctx, keyOf(m.flags.cluster, r.Namespace))
+	default:
+		m.backup = client.ObjectKey{Namespace: r.BackupNamespace, Name: r.ObjectName()}
+		r.Archive, err = m.begun(ctx)
+	}
+	if err == nil && r.Archive != nil && r.Archive.Spec.EtcdCluster != nil && r.From == nil {
+		r.From, err = find(ctx, m.w, client.ObjectKey{Namespace: r.Archive.Namespace, Name: r.Archive.Spec.EtcdCluster.Name}, &v1beta2.EtcdCluster{})
+	}
+	if err != nil {
+		return err
+	}
+	return m.check(ctx, restore)
+}
+
+// backupOf returns the EtcdBackup that a run before has written into its EtcdRestore, or that a person has named there.
+func backupOf(r v1beta2.EtcdRestore) client.ObjectKey {
+	if from := r.Annotations[moving.AnnotationFrom]; from != "" {
+		return keyOf(from, r.Namespace)
+	}
+	if r.Spec.EtcdBackup != nil {
+		return client.ObjectKey{Namespace: r.Namespace, Name: r.Spec.EtcdBackup.Name}
+	}
+	return client.ObjectKey{Namespace: r.Namespace, Name: r.Name}
+}
+
+// chooseCluster reads the EtcdCluster of --from-cluster. Without a store, its only EtcdBackup with a continuous archive is used.
+func (m *migration) chooseCluster(ctx context.Context, key client.ObjectKey) (err error) {
+	r := &m.flags.request
+	if r.From, err = find(ctx, m.w, key, &v1beta2.EtcdCluster{}); err != nil {
+		return err
+	}
+	if r.From == nil {
+		return fmt.Errorf("EtcdCluster %s does not exist. Nothing was changed. List them: kubectl get etcd -n %s", key.Name, key.Namespace)
+	}
+	m.backup = client.ObjectKey{Namespace: key.Namespace, Name: r.ObjectName()}
+	if r.Store.Type != "" {
+		r.Archive, err = m.begun(ctx)
+		return err
+	}
+	var all v1beta2.EtcdBackupList
+	if err := m.w.List(ctx, &all, client.InNamespace(key.Namespace)); err != nil {
+		return fmt.Errorf("EtcdBackups cannot be listed in namespace %s: %w. Nothing was changed", key.Namespace, err)
+	}
+	archives := slices.DeleteFunc(backups.SeriesOf(key.Name, all.Items), func(b v1beta2.EtcdBackup) bool { return b.Spec.Continuous == nil })
+	if len(archives) != 1 {
+		return fmt.Errorf("EtcdCluster %s has %d EtcdBackups with a continuous archive. Nothing was changed. Name one with --backup %s/<name>, or a store for another one: --storage S3 --path <bucket>/<folder> --secret <name>",
+			key.Name, len(archives), key.Namespace)
+	}
+	r.Archive, m.backup = &archives[0], client.ObjectKeyFromObject(&archives[0])
+	return nil
+}
+
+// begun returns the EtcdBackup of a run before that has ended before the standby was created. It must archive what the flags name.
+func (m *migration) begun(ctx context.Context) (*v1beta2.EtcdBackup, error) {
+	r := m.flags.request
+	found, err := find(ctx, m.w, m.backup, &v1beta2.EtcdBackup{})
+	if err != nil || found == nil {
+		return nil, err
+	}
+	other := len(r.Endpoints) > 0 && !slices.Equal(r.Endpoints, found.Spec.EtcdEndpoints) || r.From != nil && (found.Spec.EtcdCluster == nil || found.Spec.EtcdCluster.Name != r.From.Name)
+	if other {
+		return nil, fmt.Errorf("EtcdBackup %s exists in namespace %s, and archives %s. Nothing was changed. Delete it, or choose another name for the new cluster", found.Name, found.Namespace, moving.SourceOf(*found))
+	}
+	return found, nil
+}
+
+// check refuses what cannot end well, before anything is created.
+func (m *migration) check(ctx context.Context, restore *v1beta2.EtcdRestore) error {
+	r := m.flags.request
+	if r.Archive == nil && r.From == nil && len(r.Endpoints) == 0 {
+		if restore != nil {
+			return fmt.Errorf("EtcdRestore %s follows EtcdBackup %s/%s, which does not exist. Nothing was changed. Create it again with the same location, or delete the EtcdRestore and its EtcdCluster", restore.Name, m.backup.Namespace, m.backup.Name)
+		}
+		return errors.New("no source is named, and no earlier run has begun. Nothing was changed. Name the source: --from-endpoints <url>, --from-cluster <namespace>/<name> or --backup <name>")
+	}
+	if r.Archive == nil && (r.Store.Type == "" || r.Store.Secret == "") {
+		return errors.New("the archive needs a store, and the standby reads it with a Secret. Nothing was changed. Name both: --storage S3 --path <bucket>/<folder> --secret <name>")
+	}
+	if r.Archive != nil && r.Archive.Spec.Continuous == nil {
+		return fmt.Errorf("EtcdBackup %s/%s has no continuous archive. Nothing was changed. Add continuous: {maxLag: 1s} to its spec, or name a store for another one: --storage S3 --path <bucket>/<folder> --secret <name>", m.backup.Namespace, m.backup.Name)
+	}
+	if restore == nil {
+		if exists, err := find(ctx, m.w, client.ObjectKey{Namespace: r.Namespace, Name: r.Name}, &v1beta2.EtcdCluster{}); err != nil || exists != nil {
+			return cmp.Or(err, fmt.Errorf("EtcdCluster %s exists already. Nothing was changed. A standby begins with a new EtcdCluster, so choose another name", r.Name))
+		}
+	}
+	version := m.version(ctx)
+	if why := r.Unsupported(version); why != "" && restore == nil {
+		return fmt.Errorf("%s\nNothing was changed", strings.TrimSuffix(why, "."))
+	}
+	_, err := r.VersionFor(version)
+	return err
+}
+
+// find reads an object, and returns nil if it does not exist.
+func find[T client.Object](ctx context.Context, w *session.World, key client.ObjectKey, object T) (found T, err error) {
+	err = w.Get(ctx, key, object)
+	if apierrors.IsNotFound(err) {
+		return found, nil
+	}
+	if err != nil {
+		return found, fmt.Errorf("%s cannot be read in namespace %s: %w", key.Name, key.Namespace, err)
+	}
+	return object, nil
+}
