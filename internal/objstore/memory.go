@@ -67,6 +67,15 @@ func (h *Holding) Beside() *Holding {
 	return &Holding{namespace: h.namespace, kept: h.kept}
 }
 
+// BesideOf returns another Holding of the namespace of a context, for what is released earlier. Without Hold, it counts nothing.
+func BesideOf(ctx context.Context) *Holding {
+	h, _ := ctx.Value(holdingKey{}).(*Holding)
+	if h == nil {
+		return nil
+	}
+	return h.Beside()
+}
+
 // Add counts bytes. The error is ErrMemory if others hold the rest of the memory. It is ErrListing if they would not fit without others, either.
 func (h *Holding) Add(bytes int64) error {
 	if h == nil {
