@@ -52,7 +52,7 @@ var (
 		"internal/etcd/accounts.go: SetLimit":                    "the users and roles of one EtcdCluster, for at most 15 s",
 		"internal/objstore/each.go: make(chan, n)":               "the requests of one listing",
 		"internal/objstore/abs/put.go: SetLimit":                 "the parts of one object",
-		"internal/objstore/abs/put.go: make(chan, n)":            "the buffers of one object",
+		"internal/objstore/abs/blocks.go: make(chan, n)":         "the buffers of one object",
 		"internal/objstore/s3/multipart.go: SetLimit":            "the parts of one object",
 		"internal/objstore/s3/parts.go: make(chan, n)":           "the buffers of one object",
 		"internal/objstore/gcs/sign.go: make(chan, n)":           "the answer of one request",
