@@ -14,7 +14,7 @@ import (
 )
 
 // parts splits a body into parts. The parts of a replayable body are ranges of it. The parts of other bodies are buffers,
-// at most concurrency+1 at a time.
+// at most two at a time.
 type parts struct {
 	body       io.Reader
 	size       int64
@@ -40,11 +40,19 @@ func newParts(body io.Reader, replayable *replayableBody) *parts {
 		p.replayable, p.size, p.begun = replayable, partSizeFor(body, partSize, mostReplayed), replayable.begun()
 		return p
 	}
-	p.free = make(chan []byte, concurrency+1)
-	for range concurrency + 1 {
+	p.free = make(chan []byte, buffered+1)
+	for range buffered + 1 {
 		p.free <- nil
 	}
 	return p
+}
+
+// concurrency is how many parts are sent at the same time.
+func (p *parts) concurrency() int {
+	if p.replayable == nil {
+		return buffered
+	}
+	return concurrency
 }
 
 // partSizeFor keeps the number of parts below S3's limit. A body that announces more than the least size of a part suffices for gets larger parts. What it announces
@@ -160,14 +168,14 @@ func (b bufferAt) ReadAt(p []byte, offset int64) (int, error) {
 	return n, nil
 }
 
-// concurrency is how many parts are sent at the same time. One more is read meanwhile.
-const concurrency = 2
+// concurrency is how many parts are sent at the same time, and buffered is that of a body that cannot be read again. One more is read in this time.
+const concurrency, buffered = 2, 1
 
 const (
 	// partSize is that of a replayable body, whose parts take no memory. Parts of 8 MiB suffice for 78 GiB. S3 accepts no part that is larger than mostReplayed.
 	partSize     = 8 << 20
 	mostReplayed = 5 << 30
-	// bufferedPart is that of any other body, of which one Put holds concurrency+1 parts in memory. S3 accepts no smaller part. It suffices for 48 GiB, and mostBuffered
+	// bufferedPart is that of any other body, of which one Put holds two parts in memory. S3 accepts no smaller part. It suffices for 48 GiB, and mostBuffered
 	// for 156 GiB. etcd advises no database of more than 8 GiB.
 	bufferedPart = 5 << 20
 	mostBuffered = 16 << 20
