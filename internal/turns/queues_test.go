@@ -23,6 +23,8 @@ var (
 		"internal/backup/queue/spool.go: spool.New":                   "the spool volume",
 		"internal/backup/archiving/copies.go: turns.Order":            "places for archives, and as many for their copies",
 		"internal/backup/archiving/copies.go: turns.NewBudget":        "memory for large changes of archives",
+		"internal/backup/archiving/memory.go: turns.NewDividedBudget": "memory that archives share",
+		"internal/backup/archiving/memory.go: turns.NewGate":          "segments that are written",
 		"internal/backup/archiving/copying.go: turns.NewHalvedBudget": "memory for copies of archives",
 		"internal/backup/archiving/copying.go: turns.NewGate":         "memory for copies of archives",
 		"internal/objstore/memory.go: turns.NewDividedBudget":         "names and manifests of stores",

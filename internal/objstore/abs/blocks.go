@@ -14,7 +14,7 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
-// blocks splits a body into blocks. Those of a body that can be read again are ranges of it. Those of other bodies are buffers, at most concurrency+1 at a time.
+// blocks splits a body into blocks. Those of a body that can be read again are ranges of it. Those of other bodies are buffers, at most two at a time.
 type blocks struct {
 	body   io.Reader
 	again  io.ReaderAt // nil if the body can only be read once
@@ -30,11 +30,19 @@ func newBlocks(body io.Reader, again objstore.Rereader) *blocks {
 	if again != nil {
 		return &blocks{body: body, again: again.Reread(), buffer: make([]byte, readSize)}
 	}
-	b := &blocks{body: body, free: make(chan []byte, concurrency+1)}
-	for range concurrency + 1 {
+	b := &blocks{body: body, free: make(chan []byte, buffered+1)}
+	for range buffered + 1 {
 		b.free <- nil
 	}
 	return b
+}
+
+// concurrency is how many blocks are sent at the same time.
+func (b *blocks) concurrency() int {
+	if b.again == nil {
+		return buffered
+	}
+	return concurrency
 }
 
 // block is a part of a body.

@@ -20,10 +20,11 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
-// A Put holds concurrency+1 blocks in memory, and none of a body that can be read again. Azure takes 50 000 of them, so a body may have 195 GiB.
+// A Put holds two blocks in memory, and none of a body that can be read again. Azure takes 50 000 of them, so a body may have 195 GiB.
 const (
-	blockSize   = 4 << 20
-	concurrency = 2
+	blockSize = 4 << 20
+	// concurrency is how many blocks are sent at the same time, and buffered is that of a body that cannot be read again.
+	concurrency, buffered = 2, 1
 )
 
 // Put stages body in blocks and commits them. A small body goes the same way: writing it in one request would be
@@ -55,7 +56,7 @@ func stage(ctx context.Context, client *blockblob.Client, blocks *blocks) ([]str
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(concurrency)
+	group.SetLimit(blocks.concurrency())
 	name := rand.Text() // without it, writers of the same blob would replace each other's blocks
 	var ids []string
 	for last := false; !last; {
