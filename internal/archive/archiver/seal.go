@@ -44,12 +44,12 @@ func (s *session) tick(ctx context.Context) error {
 // revision shows that the cluster accepts them again.
 func (s *session) wantsCut(now time.Time) bool {
 	fenced := s.a.Fence != nil && s.a.Fence() == s.open.writer.Last()
-	return fenced || s.open.writer.Size() >= s.a.MaxSize || s.leases.many() || now.Sub(s.open.first) >= s.mostAge()
+	return fenced || s.open.writer.Size() >= s.a.MaxSize || s.leases.many() || now.Sub(s.open.first) >= mostAge(s)
 }
 
 // mostAge is the age at which the open segment is sealed. While many segments wait for the store, their headers take memory, and a further one would not be stored
 // earlier. So it gets longer, but its header has a point for each half of a second.
-func (s *session) mostAge() time.Duration {
+func mostAge(s *session) time.Duration {
 	if s.uploads.isBehind() {
 		return max(s.a.sealAge(), ageBehind)
 	}
