@@ -41,7 +41,7 @@ func TestADecoderThatHasEndedHoldsNoWindow(t *testing.T) {
 			if n, err := io.Copy(io.Discard, struct{ io.Reader }{content}); err != nil || n != 1<<20 {
 				t.Fatalf("%d bytes, error %v", n, err)
 			}
-			if n, err := content.Read(make([]byte, 1)); n != 0 || err != io.EOF { //nolint:errorlint // an io.Reader returns it as it is
+			if n, err := content.Read(make([]byte, 1)); n != 0 || err != io.EOF {
 				t.Fatalf("after the end: %d bytes, error %v", n, err)
 			}
 			all = append(all, content)
