@@ -83,12 +83,31 @@ func (s short) Unwrap() error { return s.error }
 // write is refused, because it needs more memory.
 func Decompress(object io.Reader) (io.Reader, error) { return decompress(object, window) }
 
-// maxWindow limits the memory for decompression. It is half of what the zstd tool accepts by default, and no tool writes
-// larger windows by default.
-const maxWindow = 64 << 20
+const (
+	// maxWindow limits the memory for decompression. It is half of what the zstd tool accepts by default, and no tool writes
+	// larger windows by default.
+	maxWindow = 64 << 20
+	// UsualWindow is the largest one of the levels of the zstd tool up to 19.
+	UsualWindow = 8 << 20
+)
 
-// DecompressAny returns the content of an object that any program may have compressed with zstd. It needs up to 64 MiB of memory.
-func DecompressAny(object io.Reader) (io.Reader, error) { return decompress(object, maxWindow) }
+// WindowOf returns how far back the first frame of a zstd object refers, in bytes, but at least UsualWindow. head is its beginning.
+func WindowOf(head []byte) int64 {
+	var first zstd.Header
+	if err := first.Decode(head); err != nil {
+		return UsualWindow // the decoder returns what is wrong
+	}
+	return int64(min(max(first.WindowSize, UsualWindow), maxWindow))
+}
+
+// HeaderSize is how many bytes WindowOf needs.
+const HeaderSize = zstd.HeaderMaxSize
+
+// DecompressAny returns the content of an object that any program may have compressed with zstd, and that refers back so many bytes at most. It needs
+// as much memory until it returns an error, for example io.EOF.
+func DecompressAny(object io.Reader, most int64) (io.Reader, error) {
+	return decompress(object, uint64(min(most, maxWindow)))
+}
 
 // decompress starts no goroutine, because the decoder has a concurrency of 1. So it needs no Close.
 func decompress(object io.Reader, most uint64) (io.Reader, error) {
@@ -96,7 +115,25 @@ func decompress(object io.Reader, most uint64) (io.Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("decompress: %w", err)
 	}
-	return content, nil
+	return &decompressed{decoder: content}, nil
+}
+
+// decompressed drops its decoder after an error. The caller may keep the reader for long after the end of the content.
+type decompressed struct {
+	decoder *zstd.Decoder
+	err     error
+}
+
+func (d *decompressed) Read(p []byte) (int, error) {
+	if d.err != nil {
+		return 0, d.err
+	}
+	n, err := d.decoder.Read(p)
+	if d.err = err; err != nil {
+		d.decoder.Close()
+		d.decoder = nil
+	}
+	return n, err
 }
 
 // RecipientsOf returns the public keys of age identities, one for each line.

@@ -24,8 +24,9 @@ const (
 	usualMemory = 64 << 20
 	// minMemory is what the check of a database of usual size needs.
 	minMemory = 96 << 20
-	// ownShare divides the memory of this process: it keeps one such part, if a check of usual size has what it needs in the rest.
-	ownShare = 2
+	// ownShare of ownOf parts of its memory are what this process keeps for itself, if the checks of each size have what they need in the rest. Otherwise it keeps half or less. All budgets of an operator fit
+	// into them, see TestTheBudgetsOfAnOperatorFitIntoItsContainer.
+	ownShare, ownOf = 3, 5
 )
 
 // slot lets one child run at a time, because each may use all of its memory. Namespaces take turns.
@@ -132,7 +133,8 @@ func divide(total int64) division {
 	if total == math.MaxInt64 {
 		return division{own: total, separate: true}
 	}
-	d := division{own: min(total/ownShare, max(total-smallMemory-minMemory, total/4)), small: smallMemory, usual: usualMemory}
+	half := min(total/2, max(total-smallMemory-minMemory, total/4))
+	d := division{own: max(half, min(total/ownOf*ownShare, total-smallMemory-usualMemory-minMemory)), small: smallMemory, usual: usualMemory}
 	d.large = max(total-d.own-d.small, minMemory)
 	if d.separate = d.large-d.usual >= minMemory; d.separate {
 		d.large -= d.usual

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/etcd-suite/etcd-operator/internal/turns"
 )
@@ -37,6 +39,21 @@ type Holding struct {
 
 type holdingKey struct{}
 
+// usualPart is the part of HeldMemory that a namespace usually needs less than.
+const usualPart = 256
+
+// lackMost is how long a lack of memory counts. What was refused is tried again within this time.
+const lackMost = time.Minute
+
+// lacking is when a namespace that holds little lacked memory last.
+var lacking atomic.Pointer[time.Time]
+
+// othersLack reports whether others lack memory of which a namespace has much.
+func othersLack(namespace string) bool {
+	last := lacking.Load()
+	return last != nil && time.Since(*last) < lackMost && heldOfAll.Held(namespace) > HeldMemory/usualPart
+}
+
 // Hold returns a context in which names, manifests and headers count to what a namespace may hold. The caller calls Release when it does not hold
 // them any more. Each piece of work of an operator that lists a store begins with it.
 func Hold(ctx context.Context, namespace string) (context.Context, *Holding) {
@@ -67,6 +84,15 @@ func (h *Holding) Beside() *Holding {
 	return &Holding{namespace: h.namespace, kept: h.kept}
 }
 
+// BesideOf returns another Holding of the namespace of a context, for what is released earlier. Without Hold, it counts nothing.
+func BesideOf(ctx context.Context) *Holding {
+	h, _ := ctx.Value(holdingKey{}).(*Holding)
+	if h == nil {
+		return nil
+	}
+	return h.Beside()
+}
+
 // Add counts bytes. The error is ErrMemory if others hold the rest of the memory. It is ErrListing if they would not fit without others, either.
 func (h *Holding) Add(bytes int64) error {
 	if h == nil {
@@ -83,6 +109,10 @@ func (h *Holding) Add(bytes int64) error {
 		return fmt.Errorf("%w: names and manifests take more than %d MiB, and one namespace may use no more memory", ErrListing, most>>20)
 	}
 	if why := h.take(steps); why != turns.None {
+		if why == turns.AllInUse && h.budget().Held(h.namespace)+steps <= HeldMemory/usualPart {
+			now := time.Now()
+			lacking.Store(&now)
+		}
 		return fmt.Errorf("%w: all of them have %d MiB, of which one namespace may use %d MiB, and no more than seven eighths of what others leave: %s", ErrMemory, HeldMemory>>20, h.budget().Most()>>20, why)
 	}
 	h.needed, h.taken = h.needed+bytes, h.taken+steps

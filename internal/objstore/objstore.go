@@ -49,8 +49,8 @@ type Object struct {
 	Cold bool
 }
 
-// Sized is a body that can estimate its size in bytes. A store may choose its part size by the hint. A wrong hint only
-// costs memory or time.
+// Sized is a body that can estimate its size in bytes. A store may choose its part size by the hint. Others may state the
+// size, for example in a manifest, so a wrong hint must cost only some MiB of memory, or time.
 type Sized interface {
 	SizeHint() int64
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"sync"
 
 	"github.com/etcd-suite/etcd-operator/internal/turns"
@@ -17,14 +16,16 @@ import (
 // is decoded in turn, and only its names are kept until the next one.
 
 const (
-	// mostDecodings is how many pages are decoded at the same time at most, whatever computer this runs on: it bounds memory, too.
-	mostDecodings = 4
+	// decodings is how many pages are decoded at the same time, whatever computer this runs on: it bounds memory, too. A page takes a second at most.
+	decodings = 2
+	// PagesMemory is what the pages take that are decoded at the same time.
+	PagesMemory = decodings * 64 << 20
 	// usualPage is how many bytes of a page, and of its names, do not count to the memory of names. A page of 1000 names has less, unless they are long.
 	usualPage = 512 << 10
 )
 
-// decoding is one for the process, because the process has one memory. One namespace leaves a processor to others.
-var decoding = turns.NewGate(min(max(runtime.GOMAXPROCS(0), 2), mostDecodings))
+// decoding is one for the process, because the process has one memory. One namespace leaves a turn to others.
+var decoding = turns.NewGate(decodings)
 
 // page is what a listing holds of its present page.
 type page struct {

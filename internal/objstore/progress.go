@@ -8,6 +8,8 @@ import (
 	"io"
 	"sync/atomic"
 	"time"
+
+	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
 // progress is how far a listing has come. Its context ends when a limit is passed, so that no client tries again.
@@ -21,6 +23,7 @@ type progress struct {
 	waited   atomic.Int64  // for the turn of a page, in nanoseconds
 	requests atomic.Int64  // since the last name
 	page     *page
+	pace     slowness
 }
 
 type progressKey struct{}
@@ -31,6 +34,9 @@ func newProgress(ctx context.Context, limits Limits) *progress {
 	p.timer = time.AfterFunc(limits.Silence, func() {
 		p.end(fmt.Errorf("%w: the store has returned no name for %s", ErrListing, limits.Silence))
 	})
+	p.pace.asks(p.since)
+	p.pace.timer = time.AfterFunc(time.Hour, panics.Caught(p.look, p.end))
+	p.pace.timer.Reset(slowLook)
 	return p
 }
 
@@ -39,7 +45,9 @@ func (p *progress) name(err error) error {
 	p.timer.Stop()
 	p.requests.Store(0)
 	p.page.decoded()
-	if p.spent += time.Since(p.since) - time.Duration(p.waited.Swap(0)); p.spent > p.limits.Total {
+	took := time.Since(p.since) - time.Duration(p.waited.Swap(0))
+	p.pace.named(took)
+	if p.spent += took; p.spent > p.limits.Total {
 		return fmt.Errorf("%w: the store needs more than %s for it", ErrListing, p.limits.Total)
 	}
 	if cause := context.Cause(p.ctx); err != nil && (errors.Is(cause, ErrListing) || errors.Is(cause, ErrMemory)) {
@@ -48,14 +56,26 @@ func (p *progress) name(err error) error {
 	return err
 }
 
+// look ends a listing that is slow while others lack memory.
+func (p *progress) look() {
+	if why := p.pace.look(p.page.holding.namespace, time.Duration(p.waited.Load())); why != nil {
+		p.end(why)
+	}
+	if p.ctx.Err() == nil {
+		p.pace.timer.Reset(slowLook)
+	}
+}
+
 func (p *progress) stop() {
 	p.timer.Stop()
+	p.pace.timer.Stop()
 	p.end(nil)
 	p.page.drop()
 }
 
 func (p *progress) resume() {
 	p.since = time.Now()
+	p.pace.asks(p.since)
 	p.timer.Reset(p.limits.Silence)
 }
 

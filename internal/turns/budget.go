@@ -34,10 +34,10 @@ func NewBudget(total int64) *Budget { return &Budget{total: total, others: toOth
 // NewHalvedBudget returns one of which a namespace leaves half to the others.
 func NewHalvedBudget(total int64) *Budget { return &Budget{total: total, others: 2} }
 
-// A part of a divided budget is only for namespaces that hold little. Eight of them fill it.
+// The last part of a divided budget is for namespaces that hold little: what one has there is a part of what it leaves. So each takes less than the one before, and none takes all.
 const (
-	forLittle = 32
-	little    = 8 * forLittle
+	forLittle = 16
+	little    = 16
 )
 
 // NewDividedBudget returns one of which a namespace leaves an eighth of what the others leave, and a part only to those that hold little. So further namespaces find what
@@ -110,6 +110,13 @@ func (b *Budget) Crowds(namespace string) bool {
 	})
 }
 
+// Held returns what a namespace holds.
+func (b *Budget) Held(namespace string) int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.order.Held(namespace)
+}
+
 // Used returns what all namespaces hold together.
 func (b *Budget) Used() int64 {
 	b.mu.Lock()
@@ -131,8 +138,8 @@ func (b *Budget) why(namespace string, amount int64) Reason {
 
 // leaves reports whether a namespace that holds so much leaves enough of a divided budget to others if it takes an amount. It needs b.mu.
 func (b *Budget) leaves(held, amount int64) bool {
-	own := held + amount
-	return own <= b.total/little || own <= b.mostOf(b.total-b.used+held) && b.used+amount <= b.total-b.total/forLittle
+	own, left := held+amount, b.total-b.used-amount
+	return own <= left/little || own <= b.mostOf(b.total-b.used+held) && left >= b.total/forLittle
 }
 
 // admit needs b.mu. What waits for its own namespace delays no other one.

@@ -2,6 +2,7 @@ package turns
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 )
@@ -93,9 +94,9 @@ func TestNamespacesThatNeedLittleFindItInADividedBudget(t *testing.T) {
 	if held := fill("second"); held < 512<<10 {
 		t.Errorf("the second one has %d", held)
 	}
-	for _, namespace := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
-		if held := fill(namespace); held != 32<<10 {
-			t.Errorf("namespace %s has %d", namespace, held)
+	for n := range 20 { // eight of them filled what was left
+		if held := fill(fmt.Sprint("hostile ", n)); held < 8<<10 || held > 32<<10 {
+			t.Errorf("namespace %d has %d", n, held)
 		}
 	}
 }

@@ -116,6 +116,8 @@ type Options struct {
 	// Grow makes room for files of that many bytes in Dir, of which some are written, or returns why there is none. With fewer bytes than before,
 	// it returns the rest. It may be nil.
 	Grow func(bytes, written int64) error
+	// Memory is shared with other archivers. It may be nil.
+	Memory Memory
 	// TakeBase takes a snapshot now. It is called at the start of a timeline, after lost events, and after a change of users,
 	// roles or authentication. Two calls may overlap. Each cause has its own reason, so a snapshot that was taken for an equal one will do.
 	TakeBase func(ctx context.Context, reason string) (Base, error)
@@ -139,6 +141,9 @@ func (o Options) withDefaults() Options {
 	o.MaxSpool = cmp.Or(o.MaxSpool, 256<<20)
 	o.RetryMin = cmp.Or(o.RetryMin, 200*time.Millisecond)
 	o.RetryMax = cmp.Or(o.RetryMax, 10*time.Second)
+	if o.Memory == nil {
+		o.Memory = alone{}
+	}
 	return o
 }
 

@@ -16,14 +16,18 @@ const (
 	aheadBytes = 512 << 10
 	// eventBytes is what a decoded event takes beside its key and its value.
 	eventBytes = 300
+	// mostOfResponse is more than a small response takes. One that is read ahead takes as much of the shared memory until its size is known.
+	mostOfResponse = 512 << 10
 )
 
 // inbox has the responses of a watch that were read and not handled yet.
 type inbox struct {
 	full      func() bool     // the store has to catch up first
+	memory    Memory          // for what is read ahead
 	responses <-chan received // of the watch; nil after the session has ended
 	wanted    chan struct{}   // has an element for each response that is requested
 	reading   bool            // one is requested
+	taken     int64           // of the memory, for the one that is requested
 	ahead     []received      // for example while the session waited for the state of authentication
 	bytes     int64           // that they take
 	ended     bool            // the watch has ended, as the last one of them says
@@ -33,6 +37,7 @@ type received struct {
 	Response
 	err   error
 	bytes int64
+	taken int64 // of the memory
 }
 
 // size returns about how much memory the events of a response take.
@@ -77,16 +82,24 @@ func (i *inbox) next() received {
 	first := i.ahead[0]
 	i.ahead[0] = received{} // the array holds no events of it any more
 	i.ahead, i.bytes = i.ahead[1:], i.bytes-first.bytes
+	i.memory.Return(first.taken)
 	return first
 }
 
 // readsAhead returns whether a response of the watch may be read now, and requests one. A large one counts in the memory of all archives until it was
-// handled, so no other follows it.
+// handled, so no other follows it. Without memory, it is not read ahead.
 func (i *inbox) readsAhead() bool {
 	n := len(i.ahead)
 	if i.responses == nil || i.ended || n == maxAhead || i.bytes >= aheadBytes || n > 0 && i.ahead[n-1].Release != nil {
 		return false
 	}
+	if i.reading || i.full() {
+		return i.reading
+	}
+	if !i.memory.Take(mostOfResponse) {
+		return false
+	}
+	i.taken = mostOfResponse
 	return i.request()
 }
 
@@ -94,6 +107,14 @@ func (i *inbox) readsAhead() bool {
 func (i *inbox) read(r received) {
 	i.reading, i.ended = false, r.err != nil
 	r.bytes = r.size()
+	if r.taken = i.taken; r.taken > 0 {
+		r.taken = min(r.bytes, mostOfResponse)
+		if r.Release != nil {
+			r.taken = 0 // it counts elsewhere
+		}
+		i.memory.Return(i.taken - r.taken)
+		i.taken = 0
+	}
 	i.ahead, i.bytes = append(i.ahead, r), i.bytes+r.bytes
 }
 
@@ -110,6 +131,8 @@ func (i *inbox) request() bool {
 func (i *inbox) drop() {
 	for _, r := range i.ahead {
 		r.release()
+		i.memory.Return(r.taken)
 	}
-	i.ahead, i.bytes, i.responses = nil, 0, nil
+	i.memory.Return(i.taken)
+	i.ahead, i.bytes, i.taken, i.responses = nil, 0, 0, nil
 }

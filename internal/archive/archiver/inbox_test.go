@@ -14,7 +14,7 @@ func TestWhatIsReadAheadTakesABoundedPartOfTheMemory(t *testing.T) {
 		"large events that need no admission": {2, 256<<10 - 100},
 		"usual events":                        {10, 1000},
 	} {
-		i := inbox{full: func() bool { return false }, responses: make(chan received), wanted: make(chan struct{}, 1)}
+		i := inbox{memory: alone{}, full: func() bool { return false }, responses: make(chan received), wanted: make(chan struct{}, 1)}
 		held := 0
 		for i.readsAhead() {
 			<-i.wanted

@@ -31,7 +31,7 @@ func see(t *testing.T, l *leases, id int64) {
 // During an election etcd returns no TTL. If the archiver did not read the lease again, a restore would give it an hour.
 func TestALeaseThatCouldNotBeReadIsReadAgain(t *testing.T) {
 	cluster := &electing{}
-	l := newLeases(cluster, 1)
+	l := newLeases(cluster, 1, alone{})
 	see(t, l, 7)
 	if found, unknown := l.take(); len(found) != 0 || unknown != 1 {
 		t.Fatalf("found %v, unknown %d", found, unknown)
@@ -54,7 +54,7 @@ func (plain) TTL(context.Context, uint64, int64) (int64, error) { return 60, nil
 // Each key of an endless transaction has another lease, and the archiver remembers its TTL until the segment is sealed. That took all memory of
 // backup-operator.
 func TestARevisionWithTenTimesTheLeasesTakesBoundedMemory(t *testing.T) {
-	l := newLeases(plain{}, 1)
+	l := newLeases(plain{}, 1, alone{})
 	heaptest.Bound(t, 32, func() {
 		var err error
 		seen := 0

@@ -70,7 +70,7 @@ func (a *Archiver) runOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := &session{a: a, stream: stream, chain: chain, auth: now, bases: authBases{a: a}, leases: newLeases(a.Cluster, a.clusterID), begun: chain.Last, verify: chain.Tail != "", sights: make(chan sight)}
+	s := &session{a: a, stream: stream, chain: chain, auth: now, bases: authBases{a: a}, leases: newLeases(a.Cluster, a.clusterID, a.Memory), begun: chain.Last, verify: chain.Tail != "", sights: make(chan sight)}
 	if s.asked = a.began.at; a.began.revision > chain.Last {
 		s.missed = a.began.revision
 	}
@@ -81,12 +81,13 @@ func (a *Archiver) runOnce(ctx context.Context) error {
 	if !chain.Auth.Keeps(now) || chain.AuthChanged || a.Status().BaseOwed {
 		s.bases.take(ctx, s.auth)
 	}
+	defer s.leases.drop()
 	return s.end(ctx, s.run(ctx))
 }
 
 func (s *session) run(ctx context.Context) error {
 	wanted := make(chan struct{}, 1)
-	s.inbox = inbox{full: s.uploads.full, wanted: wanted, responses: reader(ctx, s.stream, wanted)}
+	s.inbox = inbox{memory: s.a.Memory, full: s.uploads.full, wanted: wanted, responses: reader(ctx, s.stream, wanted)}
 	defer s.drop()
 	// A segment is at most MaxLag old when it is sealed.
 	tick := time.NewTicker(s.a.sealInterval())

@@ -44,8 +44,20 @@ func (s *session) tick(ctx context.Context) error {
 // revision shows that the cluster accepts them again.
 func (s *session) wantsCut(now time.Time) bool {
 	fenced := s.a.Fence != nil && s.a.Fence() == s.open.writer.Last()
-	return fenced || s.open.writer.Size() >= s.a.MaxSize || s.leases.many() || now.Sub(s.open.first) >= s.a.sealAge()
+	return fenced || s.open.writer.Size() >= s.a.MaxSize || s.leases.many() || now.Sub(s.open.first) >= mostAge(s)
 }
+
+// mostAge is the age at which the open segment is sealed. While many segments wait for the store, their headers take memory, and a further one would not be stored
+// earlier. So it gets longer, but its header has a point for each half of a second.
+func mostAge(s *session) time.Duration {
+	if s.uploads.isBehind() {
+		return max(s.a.sealAge(), ageBehind)
+	}
+	return s.a.sealAge()
+}
+
+// ageBehind is the longest MaxLag of the API.
+const ageBehind = 10 * time.Minute
 
 // sealAge is how long after its first event was received a segment is sealed. MaxLag counts from the acknowledgement of a change.
 func (a *Archiver) sealAge() time.Duration {
@@ -89,24 +101,35 @@ func (s *session) flush(ctx context.Context) error {
 
 // seal closes the open segment, of which all revisions are complete, and hands it to the uploader.
 func (s *session) seal(ctx context.Context) error {
-	found, unknown := s.leases.take()
+	found, unknown := s.leases.take() // before the turn, because members are asked
 	s.a.update(func(status *Status) { status.UnknownLeases = unknown })
+	sealed, err := s.sealOpen(context.WithoutCancel(ctx), found)
+	if err != nil {
+		return err
+	}
+	s.chain = sealed.header.Chain()
+	s.bases.cover(s.chain.Auth, false)
+	s.uploads.add(sealed.size)
+	return s.uploads.push(ctx, sealed)
+}
+
+// sealOpen writes the object of the open segment in its turn.
+func (s *session) sealOpen(ctx context.Context, found []archive.Lease) (*sealed, error) {
+	done, err := s.a.Memory.Encode(ctx, s.open.writer.Size())
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	h, err := s.open.writer.Seal(found, s.auth, s.a.compacted)
 	if err != nil {
 		s.open.discard()
 		s.open = nil
-		return fmt.Errorf("seal the segment from revision %d: %w", s.chain.Last+1, err)
+		return nil, fmt.Errorf("seal the segment from revision %d: %w", s.chain.Last+1, err)
 	}
 	key := archive.LinkKey(s.a.Root, s.chain.Timeline, s.chain.At, h.First)
-	done, err := s.open.seal(s.a.Dir, key, s.a.Encoder, h)
+	complete, err := s.open.seal(s.a.Dir, key, s.a.Encoder, h)
 	s.open = nil
-	if err != nil {
-		return err
-	}
-	s.chain = done.header.Chain()
-	s.bases.cover(s.chain.Auth, false)
-	s.uploads.add(done.size)
-	return s.uploads.push(ctx, done)
+	return complete, err
 }
 
 // readAuth reads the state of authentication. After an error, the last one is kept. If etcd refuses to answer, authentication is on. After the watch has

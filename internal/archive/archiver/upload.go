@@ -28,8 +28,12 @@ type uploader struct {
 	freed   chan struct{} // has an element after each upload
 }
 
-// maxQueue limits the number of segments. MaxSpool limits their bytes.
-const maxQueue = 4096
+const (
+	// maxQueue limits the number of segments, whose headers are in memory. MaxSpool limits their bytes.
+	maxQueue = 256
+	// behind is how many segments wait if the store is slow or fails. Then no further one is sealed because of its age: it would only wait.
+	behind = 16
+)
 
 func (a *Archiver) startUploader(ctx context.Context) *uploader {
 	ctx, cancel := context.WithCancel(ctx)
@@ -81,6 +85,9 @@ func (u *uploader) full() bool {
 	defer u.mu.Unlock()
 	return u.waiting > u.a.MaxSpool || len(u.queue) == maxQueue
 }
+
+// isBehind reports whether several segments wait for the store.
+func (u *uploader) isBehind() bool { return len(u.queue) >= behind }
 
 // push hands over a segment. It waits while the queue is full.
 func (u *uploader) push(ctx context.Context, s *sealed) error {

@@ -3,6 +3,7 @@ package follower
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync/atomic"
 
@@ -15,6 +16,7 @@ import (
 type checkedLink struct {
 	body io.Reader
 	size atomic.Int64
+	most int64 // bytes that the object of such a header may have
 	err  error // why the object cannot be read
 	// inRead is true during a read, and slow if the time of the copy ended then.
 	inRead, slow atomic.Bool
@@ -23,8 +25,13 @@ type checkedLink struct {
 	done chan error
 }
 
-func newCheckedLink(ctx context.Context, body io.Reader, h archive.Header, key string, n archive.Name) *checkedLink {
-	c := &checkedLink{body: body}
+// slackOfLink is more than an object has beside its header and its records: the beginnings of a compressed and an encrypted object.
+const slackOfLink = 1 << 20
+
+func newCheckedLink(ctx context.Context, body io.Reader, link *opened, n archive.Name) *checkedLink {
+	h, key := link.header, link.key
+	// What cannot be compressed becomes a little larger, and each 64 KiB have 16 bytes more if they are encrypted.
+	c := &checkedLink{body: body, most: link.size() + h.Size/64 + slackOfLink}
 	if h.Gap() || h.Encryption != "" {
 		return c
 	}
@@ -62,7 +69,10 @@ func (c *checkedLink) Read(p []byte) (int, error) {
 	c.inRead.Store(true)
 	n, err := c.body.Read(p)
 	c.inRead.Store(false)
-	c.size.Add(int64(n))
+	if c.size.Add(int64(n)) > c.most {
+		c.err = fmt.Errorf("%w: the object has more than %d KiB, which is more than one with such a header has", archive.ErrCorrupt, c.most>>10)
+		return 0, c.err
+	}
 	if c.to != nil && n > 0 {
 		if _, failed := c.to.Write(p[:n]); failed != nil {
 			c.err = failed

@@ -48,7 +48,7 @@ func (c Copying) Link(ctx context.Context, n archive.Name) (Linked, error) {
 func (c Copying) send(ctx context.Context, n archive.Name, link *opened, held Held) (Linked, error) {
 	limited, cancel := c.limit(ctx, link.header.Size)
 	defer cancel()
-	body := newCheckedLink(ctx, io.MultiReader(&link.head, link.object), link.header, link.key, n)
+	body := newCheckedLink(ctx, io.MultiReader(&link.head, link.object), link, n)
 	defer body.stop()
 	limited, end := yielding(limited, body, held)
 	defer end()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -262,7 +263,7 @@ func Open(registry prometheus.Registerer, c *clients.Clients, s *spool.Spool) (*
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{Clients: c, spool: s, metrics: counted}
+	r := &runner{Clients: c, spool: s, metrics: counted, inMemory: memoryPlaces(debug.SetMemoryLimit(-1))}
 	r.copies = newCopies(r.copy)
 	archives := New(r.run, counted)
 	archives.copies = r.copies

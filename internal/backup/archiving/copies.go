@@ -171,7 +171,7 @@ func (p *archivePlaces) count() int64 {
 }
 
 // changesMemory is what the large changes of all archives of this process take in memory. A change is in it until it is on the disk.
-const changesMemory = 256 << 20
+const changesMemory = 224 << 20
 
 // changeWait is how long an archiver waits for it. An archiver that receives nothing for longer takes its member for one that is behind.
 const changeWait = 20 * time.Second

@@ -67,8 +67,8 @@ type pruning struct {
 const (
 	// copyMemory is what the links that are copied take in memory in this process.
 	copyMemory = usualCopies + largestCopy
-	// largestCopy is what one of them takes at most, in buffers of its store. One large link is copied at a time.
-	largestCopy = 48 << 20
+	// largestCopy is what one of them takes at most: 12 MiB in buffers of its store, some MiB while one grows, and the decoder. One large link is copied at a time.
+	largestCopy = 24 << 20
 	// usualCopies is for the others, and usualCopy is the largest of them: all but those with an extraordinary change. They never wait for a large one.
 	usualCopies = 2 * usualCopy
 	usualCopy   = archiveSegment + 1<<20 + copyOverhead

@@ -3,9 +3,11 @@ package archiving
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -13,8 +15,10 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/backup/attempt/attempttest"
+	"github.com/etcd-suite/etcd-operator/internal/backup/queue"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state"
 	"github.com/etcd-suite/etcd-operator/internal/backup/state/statetest"
+	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbcheck"
 	"github.com/etcd-suite/etcd-operator/internal/etcd/ask"
 	"github.com/etcd-suite/etcd-operator/internal/etcd/watch"
@@ -69,6 +73,21 @@ func TestAnArchiverWithoutAPlaceConnectsToNoMember(t *testing.T) {
 // base is what an operator needs without any object, with the cache of a few hundred.
 const base = 100 << 20
 
+const (
+	// uploading is what an attempt has that sends a body which cannot be read again, for example a copy or an encrypted snapshot: two parts for S3, which are larger than the
+	// blocks for Azure and Google, and an encoder.
+	uploading = 10<<20 + 4<<20
+	// decoding is what a reading of a snapshot has. What a window has beyond 8 MiB counts to the memory of names.
+	decoding = codec.UsualWindow + 4<<20
+	// pagesOfKeys is what the large pages take that restore-operator reads or writes, and pageOfKeys what each other reading has.
+	pagesOfKeys, pageOfKeys = 2 * 3 * 16 << 20, 3 * 2 << 20
+	// whole is what three objects of tenants take that are decoded at the same time.
+	whole = 3 * 8 << 20
+)
+
+// As many attempts as there are workers run beside them after some minutes, see docs/security.md.
+const beside = 2
+
 // Each budget fitted into the container, and all of them together did not: several tenants who used theirs at the same time ended the operator of all.
 func TestTheBudgetsOfAnOperatorFitIntoItsContainer(t *testing.T) {
 	content, err := os.ReadFile("../../../charts/etcd-operator/values.yaml")
@@ -78,23 +97,64 @@ func TestTheBudgetsOfAnOperatorFitIntoItsContainer(t *testing.T) {
 	type memory struct{ Memory string }
 	type operator struct {
 		Resources    struct{ Limits memory }
+		Concurrency  struct{ Snapshots, Verifications int64 }
 		RestoreTests memory
 		Replay       memory
+		Spool        struct{ SizeLimit string }
 	}
 	var values struct{ BackupOperator, RestoreOperator operator }
 	if err := yaml.Unmarshal(content, &values); err != nil {
 		t.Fatal(err)
 	}
 	bytes := func(text string) int64 { q := resource.MustParse(text); return q.Value() }
+	b, r := values.BackupOperator, values.RestoreOperator
+	left := bytes(b.Resources.Limits.Memory) - bytes(b.RestoreTests.Memory)
+	archives := memoryPlaces(left)
+	if places := bytes(b.Spool.SizeLimit) / archiveShare / archiveSpool; places > archives {
+		t.Errorf("the spool volume has %d places for archives, and the memory suffices for %d", places, archives)
+	}
 	for name, test := range map[string]struct {
-		limit, child string
-		budgets      int64
+		left    int64
+		budgets map[string]int64
 	}{
-		"backup-operator":  {values.BackupOperator.Resources.Limits.Memory, values.BackupOperator.RestoreTests.Memory, objstore.HeldMemory + changesMemory + copyMemory},
-		"restore-operator": {values.RestoreOperator.Resources.Limits.Memory, values.RestoreOperator.Replay.Memory, objstore.HeldMemory},
+		"backup-operator": {left, map[string]int64{
+			"names and manifests": objstore.HeldMemory, "pages of listings": objstore.PagesMemory, "large changes": changesMemory, "copies of archives": copyMemory, "objects of tenants": whole,
+			"archives": archives * (archiveMemory + copierMemory), "what archives share": sharedMemory, "segments that are written": (usualEncodings + 1) * encodingMemory,
+			"snapshots and their copies": beside * (b.Concurrency.Snapshots + queue.MaxCopies) * uploading,
+		}},
+		"restore-operator": {bytes(r.Resources.Limits.Memory) - bytes(r.Replay.Memory), map[string]int64{
+			"names and manifests": objstore.HeldMemory, "pages of listings": objstore.PagesMemory, "objects of tenants": whole, "large pages of keys": pagesOfKeys,
+			"readings": beside * r.Concurrency.Verifications * (decoding + pageOfKeys), "safety snapshots": beside * 2 * r.Concurrency.Verifications * uploading,
+		}},
 	} {
-		if own := dbcheck.Own(bytes(test.limit) - bytes(test.child)); base+test.budgets > own {
-			t.Errorf("%s keeps %d MiB of its memory for itself, and its budgets and %d MiB are %d MiB", name, own>>20, base>>20, (base+test.budgets)>>20)
+		sum := int64(base)
+		for _, budget := range test.budgets {
+			sum += budget
+		}
+		own := dbcheck.Own(test.left)
+		t.Logf("%s keeps %d MiB, and its budgets and %d MiB are %d MiB: %v", name, own>>20, base>>20, sum>>20, test.budgets)
+		if sum > own {
+			t.Errorf("%s keeps %d MiB of its memory for itself, and its budgets and %d MiB are %d MiB", name, own>>20, base>>20, sum>>20)
 		}
 	}
+}
+
+// A tenant with archives in several namespaces wrote segments with one large revision, and the segments of all others waited until they were compressed.
+func TestALargeSegmentDelaysNoUsualOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for n := range 10 {
+			go func() {
+				if done, err := namespaceMemory(fmt.Sprint("hostile ", n)).Encode(t.Context(), 1<<30); err == nil {
+					defer done()
+					<-t.Context().Done()
+				}
+			}()
+		}
+		synctest.Wait()
+		done, err := namespaceMemory("other").Encode(t.Context(), archiveSegment)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done()
+	})
 }

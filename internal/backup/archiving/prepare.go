@@ -1,6 +1,7 @@
 package archiving
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -33,6 +34,8 @@ type runner struct {
 	copies  *copies
 	// copyPlaces are as many as places, so that each archive can be copied.
 	copyPlaces archivePlaces
+	// inMemory is how many archives have memory; 0 for no limit.
+	inMemory int64
 }
 
 // extra returns what makes room for an archiver that needs more than its place: one revision is never divided, however large it is. The caller
@@ -64,12 +67,15 @@ func (t *runner) take(among *archivePlaces, namespace, what string) error {
 	if t.spool != nil {
 		limit = t.spool.Largest()
 	}
-	if limit <= 0 {
-		among.take(namespace, math.MaxInt32)
-		return nil
-	}
+	memory := cmp.Or(t.inMemory, math.MaxInt32)
 	whole := limit + t.places.count()*archiveSpool
 	places := whole / archiveShare / archiveSpool
+	if limit <= 0 || memory < places {
+		if why := among.take(namespace, memory); why != turns.None {
+			return fmt.Errorf("%w for another %s: there are %d places, for which the memory of the operator suffices (backupOperator.resources.limits.memory in the values of the chart), and %s", spool.ErrTooSmall, what, memory, why)
+		}
+		return nil
+	}
 	if why := among.take(namespace, places); why != turns.None {
 		return fmt.Errorf("%w for another %s: there are %d places, a quarter of %d MiB with %d MiB each, and %s", spool.ErrTooSmall, what, places, whole>>20, archiveSpool>>20, why)
 	}

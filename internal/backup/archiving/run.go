@@ -84,7 +84,7 @@ func (t *runner) once(ctx context.Context, a *Archiver) error {
 		Cluster: members{cluster}, Store: store, Root: spec.job.ArchiveRoot(), Dir: dir, Encoder: spec.job.Encoder, Writer: spec.job.AttemptPrefix(), Recovery: spec.recovery, Hurry: a.hurried,
 		SameHistory: func(ctx context.Context) error { return t.ConfirmRecovery(ctx, spec.job, spec.recovery) },
 		BaseOwed:    a.owed(),
-		MaxLag:      spec.maxLag, MaxSize: archiveSegment, MaxSpool: archiveWaiting, Grow: grow, Now: t.Now,
+		MaxLag:      spec.maxLag, MaxSize: archiveSegment, MaxSpool: archiveWaiting, Grow: grow, Now: t.Now, Memory: namespaceMemory(a.key.Object.Namespace),
 		TakeBase: func(ctx context.Context, reason string) (archiver.Base, error) {
 			base, err := a.ask(ctx, reason)
 			if err != nil {

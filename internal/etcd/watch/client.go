@@ -18,7 +18,7 @@ type Options struct {
 	TLS *tls.Config
 	// User and Password are empty if authentication is off.
 	User, Password string
-	// Memory admits what a large change takes in memory, beside the two MiB or so that each watch may hold. The change is released when it was
+	// Memory admits what a large change takes in memory, beside the half a MiB that each watch may hold. The change is released when it was
 	// handled. Memory is nil if there is only one watch in the process.
 	Memory func(ctx context.Context, bytes int64) (release func(), err error)
 }

@@ -18,8 +18,8 @@ import (
 const (
 	// An event of 11 bytes takes 20 times as much when it is decoded. So at most maxEvents of a message are decoded at a time, and no further
 	// one after maxEventBytes. The rest of the message is not read yet, so that its sender waits.
-	maxEvents     = 1000
-	maxEventBytes = 256 << 10
+	maxEvents     = 500
+	maxEventBytes = 128 << 10
 	// maxOuter limits what a message has beside its events: a header, IDs and a reason.
 	maxOuter = 64 << 10
 	// fieldEvents is the field of the events in etcd's WatchResponse. etcd sends all fields with smaller numbers before them.

@@ -32,8 +32,8 @@ const (
 	keepAliveTimeout = 5 * time.Second
 	// requestTimeout is for linearizable requests, which a member without a quorum would not answer.
 	requestTimeout = 10 * time.Second
-	// window is how many bytes a member may send before they are read.
-	window = 512 << 10
+	// window is how many bytes a member may send before they are read. Each of a hundred archives holds as many while it waits for its store.
+	window = 128 << 10
 	// shortWindow is window for answers that are no stream. Fixed windows bound the memory.
 	shortWindow = 64 << 10
 )

@@ -1,9 +1,7 @@
 package abs
 
 import (
-	"bytes"
 	"context"
-	"crypto/md5" //nolint:gosec // Azure wants it, as a checksum on the way and for nothing secret
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/binary"
@@ -13,7 +11,6 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
@@ -23,21 +20,23 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/panics"
 )
 
-// A Put holds concurrency+1 blocks in memory. Azure takes 50 000 of them, so a body may have 195 GiB.
+// A Put holds two blocks in memory, and none of a body that can be read again. Azure takes 50 000 of them, so a body may have 195 GiB.
 const (
-	blockSize   = 4 << 20
-	concurrency = 2
+	blockSize = 4 << 20
+	// concurrency is how many blocks are sent at the same time, and buffered is that of a body that cannot be read again.
+	concurrency, buffered = 2, 1
 )
 
 // Put stages body in blocks and commits them. A small body goes the same way: writing it in one request would be
 // refused as long as blocks of a failed Put are there.
 func (s *Store) Put(ctx context.Context, key string, body io.Reader) error {
-	return s.wrap("put", key, s.put(ctx, key, &source{ctx, body}))
+	again, _ := body.(objstore.Rereader)
+	return s.wrap("put", key, s.put(ctx, key, newBlocks(&source{ctx, body}, again)))
 }
 
-func (s *Store) put(ctx context.Context, key string, body io.Reader) error {
+func (s *Store) put(ctx context.Context, key string, blocks *blocks) error {
 	client := s.client.NewBlockBlobClient(key)
-	ids, err := stage(ctx, client, body)
+	ids, err := stage(ctx, client, blocks)
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -53,32 +52,23 @@ func (s *Store) put(ctx context.Context, key string, body io.Reader) error {
 }
 
 // stage reads the body in this goroutine and uploads its blocks in others. It returns their IDs.
-func stage(ctx context.Context, client *blockblob.Client, body io.Reader) ([]string, error) {
+func stage(ctx context.Context, client *blockblob.Client, blocks *blocks) ([]string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(concurrency)
-	free := make(chan []byte, concurrency+1)
-	for range concurrency + 1 {
-		free <- nil
-	}
+	group.SetLimit(blocks.concurrency())
 	name := rand.Text() // without it, writers of the same blob would replace each other's blocks
 	var ids []string
 	for last := false; !last; {
-		var block []byte
+		var block block
 		var err error
-		select {
-		case block = <-free:
-			block, last, err = readBlock(body, block[:0])
-		case <-ctx.Done():
-			err = context.Cause(ctx)
-		}
+		block, last, err = blocks.next(ctx)
 		if err != nil {
 			cancel()
 			_ = group.Wait() // the cause is known
 			return nil, err
 		}
-		if len(block) == 0 {
+		if block.size == 0 {
 			break
 		}
 		attempt := ctx
@@ -88,46 +78,20 @@ func stage(ctx context.Context, client *blockblob.Client, body io.Reader) ([]str
 		id := blockID(name, len(ids))
 		ids = append(ids, id)
 		group.Go(panics.InGroup(func() error {
-			_, err := client.StageBlock(attempt, id, content(block), &blockblob.StageBlockOptions{TransactionalValidation: checksum(block)})
-			free <- block
+			defer blocks.release(block)
+			sum, err := block.checksum()
+			if err == nil {
+				_, err = client.StageBlock(attempt, id, block.content(), &blockblob.StageBlockOptions{TransactionalValidation: sum})
+			}
 			return err
 		}))
 	}
 	return ids, group.Wait()
 }
 
-// readBlock fills buffer with the next blockSize bytes. It grows in steps, so that a
-// small body takes little memory. last: the body has ended.
-func readBlock(body io.Reader, buffer []byte) (block []byte, last bool, err error) {
-	for len(buffer) < blockSize {
-		if len(buffer) == cap(buffer) {
-			grown := make([]byte, len(buffer), min(blockSize, max(64<<10, 8*cap(buffer))))
-			copy(grown, buffer)
-			buffer = grown
-		}
-		n, err := body.Read(buffer[len(buffer):min(blockSize, cap(buffer))])
-		buffer = buffer[:len(buffer)+n]
-		if errors.Is(err, io.EOF) {
-			return buffer, true, nil
-		}
-		if err != nil {
-			return buffer, false, err
-		}
-	}
-	return buffer, false, nil
-}
-
 // blockID has the same length for every block of every Put: Azure refuses others beside each other.
 func blockID(name string, index int) string {
 	return base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32([]byte(name), uint32(index)))
-}
-
-func content(block []byte) io.ReadSeekCloser { return streaming.NopCloser(bytes.NewReader(block)) }
-
-// checksum lets Azure refuse a block that changed on its way.
-func checksum(block []byte) blob.TransferValidationType {
-	sum := md5.Sum(block) //nolint:gosec // see above
-	return blob.TransferValidationTypeMD5(sum[:])
 }
 
 // create refuses to replace a blob.

@@ -10,15 +10,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash"
-	"hash/crc32"
 	"io"
 	"iter"
 	"net/http"
 	"net/url"
 	"os"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"cloud.google.com/go/storage"
@@ -32,18 +29,15 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/objstore/stall"
 )
 
-// chunkSize is the size of the buffer of one Put, from which a chunk can be sent again.
-const chunkSize = 8 << 20
-
-// chunkDeadline limits all attempts of one chunk together. In each of them the store may be silent until the stall limit.
-const chunkDeadline = 5 * time.Minute
-
 // attempts is the number of attempts of one request. chunkAttempts is that of requests after an upload has begun: it lets
 // the upload survive a store outage of about 30 seconds.
 const (
 	attempts      = 6
 	chunkAttempts = 12
 )
+
+// backoff is the pause between attempts.
+var backoff = gax.Backoff{Initial: 200 * time.Millisecond, Max: 5 * time.Second, Multiplier: 2}
 
 // Config is the bucket, the endpoint and the credentials of a store.
 type Config struct {
@@ -85,7 +79,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	// By default, the library retries until the context ends and does not return the cause. With these settings it gives
 	// up after about 6 seconds and returns the cause.
 	client.SetRetry(storage.WithMaxAttempts(attempts),
-		storage.WithBackoff(gax.Backoff{Initial: 200 * time.Millisecond, Max: 5 * time.Second, Multiplier: 2}))
+		storage.WithBackoff(backoff))
 	return &Store{
 		bucket: c.Bucket, endpoint: endpoint, client: client, kmsKeyName: c.KMSKeyName, storageClass: c.StorageClass,
 		identity: opts, anonymous: c.anonymous(),
@@ -212,85 +206,6 @@ func apiURL(endpoint string) (string, error) {
 		u.Path = "/storage/v1/"
 	}
 	return u.String(), nil
-}
-
-// Put uploads body in chunks of one resumable upload.
-func (s *Store) Put(ctx context.Context, key string, body io.Reader) error {
-	return s.wrap(ctx, "put", key, s.put(ctx, key, body))
-}
-
-func (s *Store) put(ctx context.Context, key string, body io.Reader) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	// An upload ignores the client's number of attempts, so count them here. Each successful chunk resets the count.
-	var failures, allowed atomic.Int32
-	allowed.Store(attempts)
-	retry := storage.WithErrorFunc(func(err error) bool {
-		return storage.ShouldRetry(err) && failures.Add(1) < allowed.Load()
-	})
-	w := s.client.Bucket(s.bucket).Object(key).Retryer(retry).If(storage.Conditions{DoesNotExist: true}).NewWriter(ctx)
-	w.ProgressFunc = func(int64) {
-		failures.Store(0)
-		allowed.Store(chunkAttempts)
-	}
-	w.ChunkSize, w.ChunkRetryDeadline = chunkSize, chunkDeadline
-	w.ContentType = "application/octet-stream"
-	w.KMSKeyName, w.StorageClass = s.kmsKeyName, s.storageClass
-	if _, metadata := body.(objstore.Metadata); metadata {
-		w.StorageClass = ""
-	}
-	source := &source{ctx: ctx, body: body, sum: crc32.New(crc32.MakeTable(crc32.Castagnoli))}
-	_, err := io.Copy(w, source)
-	if err == nil {
-		if err = w.Close(); err != nil {
-			return err
-		}
-		return s.check(ctx, w.Attrs(), source)
-	}
-	// End the upload first, because Close would create an object from what was written so far.
-	cancel()
-	closeErr := w.Close()
-	if source.err != nil {
-		return source.err
-	}
-	return errors.Join(err, closeErr)
-}
-
-// check compares size and checksum of the object with those of the body, and deletes the object if they differ.
-func (s *Store) check(ctx context.Context, has *storage.ObjectAttrs, sent *source) error {
-	if has.Size == sent.size && has.CRC32C == sent.sum.Sum32() {
-		return nil
-	}
-	err := objstore.Own(fmt.Errorf("the store has %d bytes with CRC32C %08x, but the body has %d with %08x", has.Size, has.CRC32C, sent.size, sent.sum.Sum32()))
-	object := s.client.Bucket(s.bucket).Object(has.Name).If(storage.Conditions{GenerationMatch: has.Generation})
-	return errors.Join(err, object.Delete(ctx))
-}
-
-// source is a body that records its own error, size and checksum.
-type source struct {
-	ctx  context.Context
-	body io.Reader
-	size int64
-	sum  hash.Hash32
-	err  error
-}
-
-func (s *source) Read(p []byte) (int, error) {
-	n, err := s.body.Read(p)
-	// The last bytes must not be sent after the context has ended.
-	if ctxErr := s.ctx.Err(); ctxErr != nil {
-		n, err = 0, ctxErr
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		err = objstore.Own(err)
-		s.err = err
-	}
-	s.size += int64(n)
-	_, _ = s.sum.Write(p[:n])
-	return n, err
 }
 
 // Get opens key.

@@ -44,7 +44,7 @@ func (m *multipart) send(ctx context.Context, p part, parts *parts) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(concurrency)
+	group.SetLimit(parts.concurrency())
 	var err error
 	for number := int32(1); err == nil && !p.beyond(number); number++ {
 		if number > maxParts {

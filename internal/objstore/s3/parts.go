@@ -14,7 +14,7 @@ import (
 )
 
 // parts splits a body into parts. The parts of a replayable body are ranges of it. The parts of other bodies are buffers,
-// at most concurrency+1 at a time.
+// at most two at a time.
 type parts struct {
 	body       io.Reader
 	size       int64
@@ -35,30 +35,38 @@ type part struct {
 
 // newParts splits body. replayable may be nil.
 func newParts(body io.Reader, replayable *replayableBody) *parts {
-	p := &parts{body: body, size: partSizeFor(body), replayable: replayable}
+	p := &parts{body: body, size: partSizeFor(body, bufferedPart, mostBuffered)}
 	if replayable != nil {
-		p.begun = replayable.begun()
+		p.replayable, p.size, p.begun = replayable, partSizeFor(body, partSize, mostReplayed), replayable.begun()
 		return p
 	}
-	p.free = make(chan []byte, concurrency+1)
-	for range concurrency + 1 {
+	p.free = make(chan []byte, buffered+1)
+	for range buffered + 1 {
 		p.free <- nil
 	}
 	return p
 }
 
-// partSizeFor keeps the number of parts below S3's limit. Parts of 8 MiB suffice for 78 GiB; a body that announces more
-// gets larger parts.
-func partSizeFor(body io.Reader) int64 {
+// concurrency is how many parts are sent at the same time.
+func (p *parts) concurrency() int {
+	if p.replayable == nil {
+		return buffered
+	}
+	return concurrency
+}
+
+// partSizeFor keeps the number of parts below S3's limit. A body that announces more than the least size of a part suffices for gets larger parts. What it announces
+// may be what others state, for example in a manifest, so it is no more than the most.
+func partSizeFor(body io.Reader, least, most int64) int64 {
 	sized, ok := body.(objstore.Sized)
 	if !ok {
-		return partSize
+		return least
 	}
 	// An eighth more than announced, because the database may grow meanwhile.
-	hint := sized.SizeHint()
-	need := (hint + hint/8) / maxParts
+	need := sized.SizeHint() / maxParts
+	need += need / 8
 	const unit = 1 << 20
-	return max(partSize, (need/unit+1)*unit)
+	return min(max(least, (need/unit+1)*unit), most)
 }
 
 // beyond reports whether the part with this number is empty because the body ended with the previous part.
@@ -160,10 +168,18 @@ func (b bufferAt) ReadAt(p []byte, offset int64) (int, error) {
 	return n, nil
 }
 
-// partSize and concurrency limit the memory of one Put to concurrency+1 parts. A replayable body needs none.
-const partSize = 8 << 20
+// concurrency is how many parts are sent at the same time, and buffered is that of a body that cannot be read again. One more is read in this time.
+const concurrency, buffered = 2, 1
 
-const concurrency = 2
+const (
+	// partSize is that of a replayable body, whose parts take no memory. Parts of 8 MiB suffice for 78 GiB. S3 accepts no part that is larger than mostReplayed.
+	partSize     = 8 << 20
+	mostReplayed = 5 << 30
+	// bufferedPart is that of any other body, of which one Put holds two parts in memory. S3 accepts no smaller part. It suffices for 48 GiB, and mostBuffered
+	// for 156 GiB. etcd advises no database of more than 8 GiB.
+	bufferedPart = 5 << 20
+	mostBuffered = 16 << 20
+)
 
 // maxParts is a limit of S3.
 const maxParts = 10000

@@ -20,7 +20,7 @@ func (s spooled) Size() int64         { return int64(s.size) }
 
 // TestPartsContainTheWholeBody splits plain and replayable bodies whose sizes are at and next to the end of a part.
 func TestPartsContainTheWholeBody(t *testing.T) {
-	for _, size := range []int{0, 1, partSize - 1, partSize, partSize + 1, 3 * partSize, 5*partSize + 7} {
+	for _, size := range []int{0, 1, bufferedPart - 1, bufferedPart, bufferedPart + 1, partSize - 1, partSize, partSize + 1, 3 * partSize, 5*partSize + 7} {
 		for _, again := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d bytes, again: %v", size, again), func(t *testing.T) {
 				content := make([]byte, size)
@@ -46,7 +46,7 @@ func TestPartsContainTheWholeBody(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if !next.last && len(piece) != partSize {
+					if !next.last && int64(len(piece)) != p.size {
 						t.Errorf("part %d has %d bytes and is not the last", number, len(piece))
 					}
 					got = append(got, piece...)

@@ -43,19 +43,23 @@ func (b sizedBody) SizeHint() int64 { return b.hint }
 func TestPartSizeKeepsTheNumberOfPartsBelowTheLimit(t *testing.T) {
 	const gib = 1 << 30
 	for name, test := range map[string]struct {
-		body io.Reader
-		want int64
+		body           io.Reader
+		want, buffered int64
 	}{
-		"is 8 MiB for a body of unknown size":             {strings.NewReader(""), 8 << 20},
-		"is 8 MiB for a body that fits into 10,000 parts": {sizedBody{hint: 60 * gib}, 8 << 20},
-		"grows for a body of 100 GiB":                     {sizedBody{hint: 100 * gib}, 12 << 20},
-		"grows to S3's limit of 5 TiB and on":             {sizedBody{hint: 5 << 40}, 590 << 20},
-		"ignores an invalid hint":                         {sizedBody{hint: -1}, 8 << 20},
+		"is 8 MiB for a body of unknown size":             {strings.NewReader(""), 8 << 20, 5 << 20},
+		"is 8 MiB for a body that fits into 10,000 parts": {sizedBody{hint: 60 * gib}, 8 << 20, 7 << 20},
+		"is 5 MiB for a buffered body of 40 GiB":          {sizedBody{hint: 40 * gib}, 8 << 20, 5 << 20},
+		"grows for a body of 100 GiB":                     {sizedBody{hint: 100 * gib}, 12 << 20, 12 << 20},
+		"grows to S3's limit of 5 TiB and on":             {sizedBody{hint: 5 << 40}, 590 << 20, 16 << 20},
+		"is no more than S3 accepts":                      {sizedBody{hint: 1<<63 - 1}, 5 << 30, 16 << 20},
+		"ignores an invalid hint":                         {sizedBody{hint: -1}, 8 << 20, 5 << 20},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := partSizeFor(test.body)
-			if got != test.want {
+			if got := partSizeFor(test.body, partSize, mostReplayed); got != test.want {
 				t.Errorf("%d MiB, want %d MiB", got>>20, test.want>>20)
+			}
+			if got := partSizeFor(test.body, bufferedPart, mostBuffered); got != test.buffered {
+				t.Errorf("%d MiB in memory, want %d MiB", got>>20, test.buffered>>20)
 			}
 		})
 	}

@@ -36,7 +36,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, object []byte) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		plain, encoding, err := decode(t.Context(), bytes.NewReader(object), "", []byte(alice.String()+"\n"))
+		plain, encoding, err := decode(t.Context(), bytes.NewReader(object), "", []byte(alice.String()+"\n"), nil)
 		if err == nil {
 			_, err = io.Copy(io.Discard, &io.LimitedReader{R: plain, N: 64 << 20})
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 	"github.com/etcd-suite/etcd-operator/internal/snapshot"
 )
 
@@ -43,7 +44,9 @@ func Download(ctx context.Context, body io.Reader, file *os.File, known Reading)
 		body = io.LimitReader(body, m.Size+1)
 	}
 	whole := NewHashed(storeBody{body})
-	plain, encoding, err := decode(ctx, whole, known.name, known.identities)
+	held := objstore.BesideOf(ctx)
+	defer held.Release()
+	plain, encoding, err := decode(ctx, whole, known.name, known.identities, held)
 	if err == nil && encoding.Plain() {
 		whole.sum = nil // the proof computes the SHA-256 of the same bytes
 	}

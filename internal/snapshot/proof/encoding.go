@@ -14,6 +14,7 @@ import (
 
 	"github.com/etcd-suite/etcd-operator/internal/codec"
 	"github.com/etcd-suite/etcd-operator/internal/dbfile"
+	"github.com/etcd-suite/etcd-operator/internal/objstore"
 )
 
 // Compressions of etcd-backup-restore. They are only supported for reading.
@@ -32,16 +33,20 @@ const (
 )
 
 // decompress returns the decompressed body and its compression, which is empty for a body that is not compressed. name
-// is the object's key.
-func decompress(body *bufio.Reader, name string) (plain io.Reader, compression string, err error) {
-	head, err := body.Peek(len(zstdMagic))
+// is the object's key. A window that is larger than usual counts to held.
+func decompress(body *bufio.Reader, name string, held *objstore.Holding) (plain io.Reader, compression string, err error) {
+	head, err := body.Peek(codec.HeaderSize)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, "", err
 	}
 	switch name = path.Base(name); {
 	case strings.HasPrefix(string(head), zstdMagic):
 		compression = codec.Zstd
-		plain, err = codec.DecompressAny(body)
+		most := codec.WindowOf(head)
+		if err := held.Add(most - codec.UsualWindow); err != nil {
+			return nil, compression, fmt.Errorf("decompress with a window of %d MiB: %w", most>>20, err)
+		}
+		plain, err = codec.DecompressAny(body, most)
 	case strings.HasPrefix(string(head), gzipMagic):
 		compression = Gzip
 		plain, err = gzip.NewReader(body)
@@ -88,7 +93,8 @@ const (
 
 // decode returns the snapshot in an object of any encoding. It recognises the encoding by the first bytes, except LZW,
 // which it recognises by the name. The error is codec.ErrIdentity if none of the identities decrypts the object.
-func decode(ctx context.Context, body io.Reader, name string, identities []byte) (io.Reader, codec.Encoding, error) {
+// What its decoder takes in memory beyond the usual counts to held until it has ended.
+func decode(ctx context.Context, body io.Reader, name string, identities []byte, held *objstore.Holding) (io.Reader, codec.Encoding, error) {
 	var found codec.Encoding
 	ahead := bufio.NewReaderSize(body, 64<<10)
 	if is, err := begins(ahead, ageMagic); err != nil {
@@ -102,14 +108,14 @@ func decode(ctx context.Context, body io.Reader, name string, identities []byte)
 		case err != nil:
 			return nil, found, undecodable(err)
 		}
-		ahead = bufio.NewReaderSize(&decoded{"decrypt", decrypted}, 64<<10)
+		ahead = bufio.NewReaderSize(&decoded{step: "decrypt", Reader: decrypted}, 64<<10)
 	}
-	decompressed, compression, err := decompress(ahead, name)
+	decompressed, compression, err := decompress(ahead, name, held)
 	if err != nil || compression == "" {
 		return ahead, found, err
 	}
 	found.Compression = compression
-	return &decoded{"decompress", decompressed}, found, nil
+	return &decoded{"decompress", decompressed, held}, found, nil
 }
 
 func begins(r *bufio.Reader, magic string) (bool, error) {
@@ -124,10 +130,14 @@ func begins(r *bufio.Reader, magic string) (bool, error) {
 type decoded struct {
 	step string
 	io.Reader
+	held *objstore.Holding // is released when the decoder has ended; nil if it has none
 }
 
 func (d *decoded) Read(p []byte) (int, error) {
 	n, err := d.Reader.Read(p)
+	if err != nil {
+		d.held.Release()
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = undecodable(fmt.Errorf("%s: %w", d.step, err))
 	}
