@@ -36,7 +36,7 @@ func NewHalvedBudget(total int64) *Budget { return &Budget{total: total, others:
 
 // The last part of a divided budget is for namespaces that hold little: what one has there is a part of what it leaves. So each takes less than the one before, and none takes all.
 const (
-	forLittle = 16
+	forLittle = 32
 	little    = 16
 )
 

@@ -32,9 +32,15 @@ func TestABackupIsTakenWhileTheMemoryForManifestsIsFull(t *testing.T) {
 				t.Cleanup(held.Release)
 			}
 			hold("tenant", objstore.HeldMemory*7/8)
-			const little = 1 << 20 // what each namespace can hold while others hold the rest
-			for left := objstore.HeldMemory/8 - steps*step; left > 0; left -= little {
-				hold(fmt.Sprint("other ", left), min(left, little))
+			// Each of the others can hold a sixteenth of what it leaves, until that is less than a step.
+			const sixteenth = 16
+			for n, left := 0, int64(objstore.HeldMemory/8); ; n++ {
+				amount := min(left/(sixteenth+1), left-(sixteenth+steps)*step) / step * step
+				if amount <= 0 {
+					break
+				}
+				hold(fmt.Sprint("other ", n), amount)
+				left -= amount
 			}
 			for day := range 7 {
 				w.Now = statetest.At(statetest.T0.Add(time.Duration(before+day) * 24 * time.Hour))
