@@ -29,7 +29,7 @@ func main() {
 		os.Exit(code)
 	}
 	if len(os.Args) > 1 && os.Args[1] == seed.Command {
-		os.Exit(seeder.Main(ctrl.SetupSignalHandler(), os.Args[1:]))
+		os.Exit(seeder.Main(ctrl.SetupSignalHandler(), os.Args[1:], ""))
 	}
 	if len(os.Args) > 1 && os.Args[1] == replay.Command {
 		if err := replay.Main(os.Stdin, os.Stdout); err != nil {

@@ -21,17 +21,18 @@ import (
 const retryFor = 2 * time.Minute
 
 // Main runs the init container and returns its exit code. The first argument is seed.Command. The log is written to
-// standard output. The reason of a failure is one line on standard error and in the termination log.
-func Main(ctx context.Context, args []string) int {
+// standard output. The reason of a failure is one line on standard error and in the termination log. The progress is served at
+// that address of this machine, or at all of them if it is empty.
+func Main(ctx context.Context, args []string, address string) int {
 	log := zap.New(zap.WriteTo(legible.Log(os.Stdout)), zap.JSONEncoder())
-	err := run(ctx, args, log)
+	err := run(ctx, args, address, log)
 	if err != nil {
 		report(err, os.Stderr, seed.TerminationLog)
 	}
 	return Code(err)
 }
 
-func run(ctx context.Context, args []string, log logr.Logger) error {
+func run(ctx context.Context, args []string, address string, log logr.Logger) error {
 	request, err := seed.Parse(args)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errArguments, err)
@@ -40,7 +41,7 @@ func run(ctx context.Context, args []string, log logr.Logger) error {
 		return fmt.Errorf("%w: %w", errArguments, err)
 	}
 	seeder := Seeder{CredentialsDir: seed.CredentialsDir, SignedURLDir: seed.SignedURLDir, PodDir: seed.PodDir, RetryFor: retryFor, DataRequired: os.Getenv(seed.EnvDataRequired) != "", Log: log}
-	defer seeder.serve()()
+	defer seeder.serve(address)()
 	err = seeder.Seed(ctx, request)
 	if promoted := Promoted(request.DataDir); err == nil && promoted != "" {
 		writeLine(promoted, seed.TerminationLog)

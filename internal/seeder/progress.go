@@ -101,8 +101,8 @@ func (s *Seeder) fetching() source.Progress {
 }
 
 // serve serves the progress until stop is called. If the port is not available, the restore continues without it.
-func (s *Seeder) serve() (stop func()) {
-	listener, err := net.Listen("tcp", ":"+strconv.Itoa(int(seed.ProgressPort))) //nolint:noctx // listening on a local port does not block
+func (s *Seeder) serve(address string) (stop func()) {
+	listener, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(int(seed.ProgressPort)))) //nolint:noctx // listening on a local port does not block
 	if err != nil {
 		s.Log.Info("cannot serve the progress; it is only logged", "error", err.Error())
 		return func() {}

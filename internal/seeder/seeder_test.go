@@ -349,7 +349,7 @@ func TestFailureIsOneLineInTheTerminationLog(t *testing.T) {
 }
 
 func TestInvalidArgumentsFailPermanently(t *testing.T) {
-	if code := Main(t.Context(), []string{seed.Command, "--bucket=b"}); code != seed.ExitNever {
+	if code := Main(t.Context(), []string{seed.Command, "--bucket=b"}, ""); code != seed.ExitNever {
 		t.Errorf("exit code %d", code)
 	}
 }

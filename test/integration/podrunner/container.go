@@ -60,7 +60,7 @@ func (p *pod) runOnce(container corev1.Container, ready *corev1.Probe) (int32, e
 	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
 		return 0, err
 	}
-	process, err := c.start(log, environment(container))
+	process, err := c.start(log, append(environment(container), addressVariable+"="+p.address.String()))
 	if err != nil {
 		return 0, err
 	}
@@ -299,6 +299,9 @@ func (p *pod) writeAnnotations(dir string, volume *corev1.DownwardAPIVolumeSourc
 func annotationOf(field *corev1.ObjectFieldSelector) string {
 	return strings.TrimSuffix(strings.TrimPrefix(field.FieldPath, "metadata.annotations['"), "']")
 }
+
+// addressVariable has the address of the Pod. A seed that listened on all addresses would find its port in use by a member of another Pod.
+const addressVariable = "PODRUNNER_ADDRESS"
 
 func environment(container corev1.Container) []string {
 	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOSTNAME=" + container.Name}

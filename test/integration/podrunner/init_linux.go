@@ -35,7 +35,7 @@ func Init() {
 	}
 	switch os.Args[1] {
 	case seed.Command:
-		os.Exit(seeder.Main(ctrl.SetupSignalHandler(), os.Args[1:]))
+		os.Exit(seeder.Main(ctrl.SetupSignalHandler(), os.Args[1:], os.Getenv(addressVariable)))
 	case childCommand:
 		err := become(os.Args[2])
 		fmt.Fprintln(os.Stderr, "become a container:", err)
