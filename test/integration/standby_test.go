@@ -248,16 +248,23 @@ func (b *standbyBench) handOver(is bool, phase v1beta2.SwitchoverPhase) (s v1bet
 	if err := kubetest.Client(b).Patch(b.Context(), b.series, patch); err != nil {
 		b.Fatal(err)
 	}
+	began, before := time.Now(), v1beta2.SwitchoverStatus{}
 	kubetest.Eventually(b, "the switchover is "+string(phase), func(ctx context.Context) error {
 		if err := kubetest.Client(b).Get(ctx, client.ObjectKeyFromObject(b.series), b.series); err != nil {
 			return err
 		}
 		s = v1beta2.SwitchoverStatus{}
+		defer func() {
+			if s != before {
+				b.Logf("%s after it was asked for, the switchover is %+v", time.Since(began).Round(time.Millisecond), s)
+			}
+			before = s
+		}()
 		if on := b.series.Status.Switchover; on != nil {
 			s = *on
 		}
 		if s.Phase != phase {
-			return fmt.Errorf("it is %+v", s)
+			return fmt.Errorf("it is %+v, and the archive is %+v", s, meta.FindStatusCondition(b.series.Status.Conditions, v1beta2.ConditionArchiving))
 		}
 		return nil
 	})

@@ -45,6 +45,8 @@ const (
 	handoverInterval, fencingInterval = time.Second, 200 * time.Millisecond
 	// handoverLongest is the longest pause after failures.
 	handoverLongest = 30 * time.Second
+	// steppingLongest is the longest pause after a step that failed. A person waits for the next one, for example until there is a snapshot with the present users.
+	steppingLongest = 5 * time.Second
 	// handoverLimit bounds one step.
 	handoverLimit = 15 * time.Second
 	// promotedInterval is how often the fence of a cluster is looked at after the promotion of a standby.
@@ -74,7 +76,7 @@ func (h *handover) run(ctx context.Context) {
 		v, err := h.step(ctx, spec)
 		switch {
 		case err != nil && ctx.Err() == nil:
-			wait = min(max(2*wait, handoverInterval), handoverLongest)
+			wait = min(max(2*wait, handoverInterval), steppingLongest)
 			v.Waits = state.Clip(err.Error())
 		case v.Promoted != "":
 			wait = promotedInterval
