@@ -57,6 +57,7 @@ func runSeed(text string) error {
 type handedOver struct {
 	*replicas
 	seeding
+	calm  bool // the seed is not killed
 	kills int
 }
 
@@ -89,7 +90,11 @@ func (h *handedOver) seed(ctx context.Context, random *rand.Rand) {
 		h.t.Error(err)
 	}
 	for ctx.Err() == nil {
-		limited, cancel := context.WithTimeout(ctx, time.Duration(300+random.IntN(4000))*time.Millisecond) // it is killed then
+		life := time.Duration(300+random.IntN(4000)) * time.Millisecond
+		if h.calm {
+			life = time.Minute
+		}
+		limited, cancel := context.WithTimeout(ctx, life) // it is killed then
 		out, err := exec.CommandContext(limited, os.Args[0], seedCommand, string(text)).CombinedOutput()
 		killed := limited.Err() != nil
 		cancel()

@@ -25,7 +25,7 @@ func TestAStandbyElsewhereLosesAtMostMaxLagAndASecond(t *testing.T) {
 	random := newRandom(t)
 	w := newWorld(t, servers.Etcd(t, servers.EtcdOptions{Minor: "3.6", Size: 3}), 0)
 	h := newHandedOver(w, fleet.Build(t, "backup-operator"), func(int, *http.Request) servers.Fault { return servers.Served })
-	w.service = h
+	w.service, h.calm = h, true
 	h.startAll()
 	h.await("begin", h.begun)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
