@@ -1,8 +1,10 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -57,7 +59,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		kube.PublishEvents(r.events, backup, description.Events)
 		return reconcile.Result{}, nil // the EtcdBackup may not exist any more
 	}
-	changed, err := r.report(ctx, backup, state, step, actErr)
+	changed, requeue, err := r.report(ctx, backup, state, step, actErr)
 	if apierrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: plan.AtOnce}, nil // the next pass decides on the newer object
 	}
@@ -71,7 +73,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if actErr != nil {
 		return reconcile.Result{}, actErr
 	}
-	return reconcile.Result{RequeueAfter: plan.Soonest(state, description.Requeue)}, nil
+	return reconcile.Result{RequeueAfter: cmp.Or(requeue, plan.Soonest(state, description.Requeue))}, nil
 }
 
 // counted returns whether the step starts an attempt.
@@ -85,7 +87,7 @@ func counted(step plan.Step) bool {
 
 // reportAndAct starts an attempt after it has written the status that counts it.
 func (r *Reconciler) reportAndAct(ctx context.Context, backup *v1beta2.EtcdBackup, s state.State, step plan.Step, d planning.Description) (reconcile.Result, error) {
-	_, err := r.report(ctx, backup, s, step, nil)
+	_, requeue, err := r.report(ctx, backup, s, step, nil)
 	if apierrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: plan.AtOnce}, nil
 	}
@@ -95,7 +97,7 @@ func (r *Reconciler) reportAndAct(ctx context.Context, backup *v1beta2.EtcdBacku
 	if err := r.act(ctx, backup, s, step); err != nil {
 		return reconcile.Result{}, err
 	}
-	return reconcile.Result{RequeueAfter: plan.Soonest(s, d.Requeue)}, nil
+	return reconcile.Result{RequeueAfter: cmp.Or(requeue, plan.Soonest(s, d.Requeue))}, nil
 }
 
 // last returns whether the EtcdBackup may not exist any more after the step.
@@ -106,8 +108,9 @@ func last(s state.State, step plan.Step) bool {
 	return expired || s.Deleting && (removed || released)
 }
 
-// report writes the status.
-func (r *Reconciler) report(ctx context.Context, backup *v1beta2.EtcdBackup, s state.State, step plan.Step, err error) (bool, error) {
+// report writes the status. It asks for the next pass at once if the status names another switchover: the archiver gets that from a status which was written, and its clients
+// wait. A status alone causes no pass.
+func (r *Reconciler) report(ctx context.Context, backup *v1beta2.EtcdBackup, s state.State, step plan.Step, err error) (changed bool, requeue time.Duration, _ error) {
 	after := backup.DeepCopy()
 	if kube.Refused(err) {
 		err = status.Refusal(kube.RefusalMessage(err))
@@ -115,15 +118,25 @@ func (r *Reconciler) report(ctx context.Context, backup *v1beta2.EtcdBackup, s s
 	after.Status = status.NewStatus(s, step, err)
 	before := backup.Status.DeepCopy()
 	r.metrics.reported(s, after.Status)
-	changed, err := kube.PatchStatus(ctx, r.client, backup, after)
+	changed, err = kube.PatchStatus(ctx, r.client, backup, after)
 	if err != nil {
 		kube.ReportRefusedStatus(r.events, backup, err)
 	}
 	if changed && err == nil {
+		if switchoverID(*before) != switchoverID(after.Status) {
+			requeue = plan.AtOnce
+		}
 		kube.PublishEvents(r.events, backup, status.ArchiveEvents(*before, after.Status, s.Archive))
 		kube.PublishEvents(r.events, backup, status.SwitchoverEvents(*before, after.Status))
 		kube.PublishEvents(r.events, backup, status.CopyEvents(*before, after.Status))
 		kube.PublishEvents(r.events, backup, status.ArchiveCopyEvents(*before, after.Status))
 	}
-	return changed, err
+	return changed, requeue, err
+}
+
+func switchoverID(s v1beta2.EtcdBackupStatus) string {
+	if s.Switchover == nil {
+		return ""
+	}
+	return s.Switchover.ID
 }
