@@ -7,7 +7,9 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -24,6 +26,22 @@ type Endpoint struct {
 	Address string
 	// Login is the user to authenticate as if etcd's authentication is on; nil for none. A client certificate needs none.
 	Login *Login
+}
+
+// OwnURL returns the client URL of a member of an EtcdCluster without the DNS domain of the Kubernetes, and whether its host is below the Service of that cluster. A status
+// that somebody else has written may name the members of another namespace, and a tenant may write any DNS domain into spec.pod.ClusterDomain, whose server answers with
+// addresses of other namespaces. The resolver of the operator adds the domain of this Kubernetes.
+func OwnURL(text, namespace, cluster string) (clientURL string, own bool) {
+	found, err := url.Parse(text)
+	if err != nil {
+		return "", false
+	}
+	of := "." + cluster + "." + namespace + ".svc"
+	host, domain, is := strings.Cut(found.Hostname(), of)
+	if !is || host == "" || strings.Contains(host, ".") || domain != "" && domain[0] != '.' {
+		return "", false
+	}
+	return found.Scheme + "://" + host + of + ":" + found.Port(), true
 }
 
 // Client sends requests to one member. As in etcd's own client, the requests about one concern are methods of a type of their own.

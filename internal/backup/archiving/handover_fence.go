@@ -169,7 +169,7 @@ func fenceable(o state.JobSpec, s etcd.Status, users auth.State) error {
 // and no user. The network may let the operator reach members that the namespace of the EtcdBackup does not reach. What a member answers proves nothing: one of the
 // endpoints may be a server of the user.
 func (t *runner) mayFence(ctx context.Context, o state.JobSpec, clusterID string) error {
-	if o.MayLackUser { // it names an EtcdCluster of its own namespace, and a status of another one with that ID must not keep it from taking writes again
+	if ofOwnCluster(o) { // a status of another one with that ID must not keep it from taking writes again
 		return nil
 	}
 	var all v1beta2.EtcdClusterList
@@ -184,6 +184,14 @@ func (t *runner) mayFence(ctx context.Context, o state.JobSpec, clusterID string
 		}
 	}
 	return nil
+}
+
+// ofOwnCluster reports whether the members that are asked can only be those of an EtcdCluster of the namespace.
+func ofOwnCluster(o state.JobSpec) bool {
+	return o.MayLackUser && !slices.ContainsFunc(o.URLs, func(text string) bool {
+		own, is := etcd.OwnURL(text, o.Namespace, o.Cluster)
+		return !is || own != text // with a DNS domain, which the user chooses
+	})
 }
 
 // callOffAlone decides about each switchover of an archive whose members do not answer, if none is asked for. Without the decision, a standby could take over after a

@@ -272,6 +272,9 @@ func TestAnEtcdClusterOfAnotherNamespaceIsFencedOnlyWithItsCredentials(t *testin
 	withUsers.Name, withUsers.Status.ClusterID, withUsers.Status.Auth = "users", "00000000000000dd", &v1beta2.AuthStatus{Enabled: true}
 	victim.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}
 	r := &runner{Clients: &clients.Clients{Secrets: fake.NewClientBuilder().WithScheme(scheme).WithObjects(victim, open, withUsers).Build()}}
+	of := func(urls ...string) state.JobSpec {
+		return state.JobSpec{Namespace: "ns", Cluster: "etcd", MayLackUser: true, URLs: urls}
+	}
 	for name, test := range map[string]struct {
 		job  state.JobSpec
 		id   string
@@ -282,7 +285,11 @@ func TestAnEtcdClusterOfAnotherNamespaceIsFencedOnlyWithItsCredentials(t *testin
 		"with its user":                          {state.JobSpec{Namespace: "ns", AuthSecret: "user"}, withUsers.Status.ClusterID, true},
 		"with a user that etcd does not ask for": {state.JobSpec{Namespace: "ns", AuthSecret: "user"}, victim.Status.ClusterID, false},
 		"with a certificate that etcd ignores":   {state.JobSpec{Namespace: "ns", TLSSecret: "tls"}, open.Status.ClusterID, false},
-		"by its EtcdCluster":                     {state.JobSpec{Namespace: "ns", Cluster: "etcd", MayLackUser: true}, victim.Status.ClusterID, true},
+		"by its EtcdCluster":                     {of("http://m0.etcd.ns.svc:2379"), victim.Status.ClusterID, true},
+		"by a DNS domain of the user":            {of("http://m0.etcd.ns.svc.evil.example:2379"), victim.Status.ClusterID, false},
+		"by one of several members":              {of("http://m0.etcd.ns.svc:2379", "http://m1.etcd.ns.svc.evil.example:2379"), victim.Status.ClusterID, false},
+		"by a status with other members":         {of("http://m0.etcd.victim.svc:2379"), victim.Status.ClusterID, false},
+		"another etcd by a DNS domain":           {of("http://m0.etcd.ns.svc.cluster.local:2379"), "00000000000000bb", true},
 		"in its own namespace":                   {state.JobSpec{Namespace: "victim"}, victim.Status.ClusterID, true},
 		"another etcd":                           {state.JobSpec{Namespace: "ns"}, "00000000000000bb", true},
 	} {

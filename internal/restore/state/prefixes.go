@@ -3,7 +3,6 @@ package state
 import (
 	"cmp"
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/internal/clock"
+	"github.com/etcd-suite/etcd-operator/internal/etcd"
 	"github.com/etcd-suite/etcd-operator/internal/planning"
 )
 
@@ -37,24 +37,16 @@ func CompareOrderOf(s State) *KeysOrder {
 	}
 }
 
-// OwnMembers returns how to reach the members for writes. A status that somebody else has written may name the members of another namespace, so only
-// hosts below the Service of this cluster count. The DNS domain behind them is left out: the resolver of the operator adds that of this Kubernetes, and a
-// tenant may write any other into spec.pod.ClusterDomain.
+// OwnMembers returns how to reach the members for writes, see etcd.OwnURL.
 func OwnMembers(s State, id string) SafetyOrder {
 	o := members(s, id)
 	if s.AnyMember {
 		return o
 	}
-	of := "." + s.Cluster.Name + "." + s.Cluster.Namespace + ".svc"
 	var own []string
 	for _, text := range o.URLs {
-		found, err := url.Parse(text)
-		if err != nil {
-			continue
-		}
-		host, domain, is := strings.Cut(found.Hostname(), of)
-		if is && host != "" && !strings.Contains(host, ".") && (domain == "" || domain[0] == '.') {
-			own = append(own, found.Scheme+"://"+host+of+":"+found.Port())
+		if found, is := etcd.OwnURL(text, s.Cluster.Namespace, s.Cluster.Name); is {
+			own = append(own, found)
 		}
 	}
 	o.URLs = own
