@@ -8,20 +8,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/moving"
 )
 
 // migration is one run of the command. What it has done is in the objects, so that another run continues.
 type migration struct {
-	p     *session.Session
-	w     *session.World
-	flags flags
-	// backup is the EtcdBackup of the source.
-	backup  client.ObjectKey
-	objects moving.Objects
-	// shown is the last line about the progress.
-	shown string
+	watcher
 }
 
 // run does what is left of a migration.

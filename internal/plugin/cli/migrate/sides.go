@@ -1,14 +1,10 @@
 package migrate
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
 	"crypto/tls"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"net/url"
 	"slices"
@@ -18,6 +14,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/etcd"
@@ -28,14 +25,8 @@ import (
 	"github.com/etcd-suite/etcd-operator/internal/tlssecret"
 )
 
-const (
-	// answerLimit is how long an endpoint may take to say which version it runs.
-	answerLimit = 3 * time.Second
-	// hashLimit is how long a member may take to read its database.
-	hashLimit = 5 * time.Minute
-	// pageLimit is how many keys are read at once.
-	pageLimit = 1000
-)
+// answerLimit is how long an endpoint may take to say which version it runs.
+const answerLimit = 3 * time.Second
 
 // side is an open connection to one of the clusters.
 type side struct {
@@ -43,16 +34,31 @@ type side struct {
 	close func()
 }
 
+// sides connects to the two clusters of a migration.
+type sides struct {
+	p       *session.Session
+	w       *session.World
+	request moving.Request
+	// backup is the EtcdBackup of the source, whose Secrets open it.
+	backup client.ObjectKey
+	// via is the address by which this machine reaches the endpoints of the source; empty for the endpoints themselves.
+	via string
+}
+
+func (m *migration) sides() sides {
+	return sides{m.p, m.w, m.flags.request, m.backup, m.flags.via}
+}
+
 // version returns which version the source runs; empty if that is not known.
-func (m *migration) version(ctx context.Context) string {
-	r := m.flags.request
+func (o sides) version(ctx context.Context) string {
+	r := o.request
 	if r.From != nil {
 		return r.From.Status.CurrentVersion
 	}
 	if r.Archive != nil && r.Archive.Status.EtcdVersion != "" {
 		return r.Archive.Status.EtcdVersion
 	}
-	source, err := m.openSource(ctx)
+	source, err := o.openSource(ctx)
 	if err != nil {
 		return ""
 	}
@@ -67,25 +73,25 @@ func (m *migration) version(ctx context.Context) string {
 }
 
 // openSource connects to the source: to a member of an EtcdCluster through the API server, and to endpoints from this machine.
-func (m *migration) openSource(ctx context.Context) (side, error) {
-	r := m.flags.request
+func (o sides) openSource(ctx context.Context) (side, error) {
+	r := o.request
 	if r.From != nil {
-		w := *m.w
+		w := *o.w
 		w.Namespace = r.From.Namespace
-		return m.openCluster(ctx, &w, *r.From)
+		return o.openCluster(ctx, &w, *r.From)
 	}
 	spec := v1beta2.EtcdBackupSpec{EtcdEndpoints: r.Endpoints, ClientTLSSecret: r.TLSSecret, ClientAuthSecret: r.AuthSecret}
 	if r.Archive != nil {
 		spec = r.Archive.Spec
 	}
-	security, login, err := m.asOperator(ctx, spec)
+	security, login, err := o.asOperator(ctx, spec)
 	if err != nil {
 		return side{}, err
 	}
 	err = errors.New("no endpoint is named")
 	for _, endpoint := range spec.EtcdEndpoints {
 		var c *etcd.Client
-		if c, err = etcd.Open(etcd.Endpoint{URL: endpoint, Address: m.flags.via, Login: login}, security); err != nil {
+		if c, err = etcd.Open(etcd.Endpoint{URL: endpoint, Address: o.via, Login: login}, security); err != nil {
 			continue
 		}
 		if err = answers(ctx, c); err == nil {
@@ -104,9 +110,9 @@ func answers(ctx context.Context, c *etcd.Client) error {
 }
 
 // asOperator returns how backup-operator asks the endpoints of an EtcdBackup.
-func (m *migration) asOperator(ctx context.Context, spec v1beta2.EtcdBackupSpec) (security *tls.Config, login *etcd.Login, err error) {
+func (o sides) asOperator(ctx context.Context, spec v1beta2.EtcdBackupSpec) (security *tls.Config, login *etcd.Login, err error) {
 	read := func(name string) (map[string][]byte, error) {
-		secret, err := m.w.Core.CoreV1().Secrets(m.backup.Namespace).Get(ctx, name, metav1.GetOptions{})
+		secret, err := o.w.Core.CoreV1().Secrets(o.backup.Namespace).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return nil, fmt.Errorf("Secret %s cannot be read: %w", name, err) //nolint:staticcheck // a kind
 		}
@@ -150,7 +156,7 @@ func passwordRefused(spec v1beta2.EtcdBackupSpec, named string) string {
 }
 
 // openCluster connects to a member of an EtcdCluster through the API server.
-func (m *migration) openCluster(ctx context.Context, w *session.World, c v1beta2.EtcdCluster) (side, error) {
+func (o sides) openCluster(ctx context.Context, w *session.World, c v1beta2.EtcdCluster) (side, error) {
 	pods, err := w.Pods(ctx, c.Name)
 	if err != nil {
 		return side{}, err
@@ -164,72 +170,23 @@ func (m *migration) openCluster(ctx context.Context, w *session.World, c v1beta2
 		return side{}, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	address, err := m.reach(ctx, w, pod)
+	address, err := o.reach(ctx, w, pod)
 	if err != nil {
 		cancel()
 		return side{}, err
 	}
-	client, err := etcd.Open(etcd.Endpoint{URL: core.ClientURL(pod), Address: address, Login: login}, security)
+	member, err := etcd.Open(etcd.Endpoint{URL: core.ClientURL(pod), Address: address, Login: login}, security)
 	if err != nil {
 		cancel()
 		return side{}, err
 	}
-	return side{client, func() { client.Close(); cancel() }}, nil
+	return side{member, func() { member.Close(); cancel() }}, nil
 }
 
-func (m *migration) reach(ctx context.Context, w *session.World, pod corev1.Pod) (string, error) {
-	if m.p.Reach != nil {
-		return m.p.Reach(pod), nil
+func (o sides) reach(ctx context.Context, w *session.World, pod corev1.Pod) (string, error) {
+	if o.p.Reach != nil {
+		return o.p.Reach(pod), nil
 	}
 	t, err := w.Tunnel(ctx, pod.Name, 0, io.Discard)
 	return fmt.Sprintf("localhost:%d", t.Port), err
-}
-
-// measured returns what a side has at a revision, without a digest.
-func (s side) measured(ctx context.Context, revision int64) (found moving.Side, err error) {
-	ctx, cancel := context.WithTimeout(ctx, hashLimit)
-	defer cancel()
-	if found.Keys, err = s.Count(ctx, revision); err != nil {
-		return found, err
-	}
-	found.Hash, found.Compacted, err = s.HashKV(ctx, revision)
-	return found, err
-}
-
-// digest returns the digest of all keys at a revision. It reads them all.
-func (s side) digest(ctx context.Context, revision int64) (string, error) {
-	sum := sha256.New()
-	of := etcd.KeyRange{Begin: []byte{0}, End: []byte{0}, Revision: revision, Limit: pageLimit}
-	for more := true; more; {
-		page, err := s.page(ctx, of)
-		switch {
-		case errors.Is(err, etcd.ErrPageTooLong) && of.Limit > 1:
-			of.Limit /= 2
-			continue
-		case errors.Is(err, etcd.ErrPageTooLong) && !of.Large:
-			of.Large = true
-			continue
-		case err != nil:
-			return "", err
-		}
-		for _, pair := range page.Keys {
-			add(sum, pair)
-			of.Begin = append(bytes.Clone(pair.Key), 0)
-		}
-		more, of.Large, of.Limit = page.More && len(page.Keys) > 0, false, min(2*of.Limit, pageLimit)
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
-}
-
-func (s side) page(ctx context.Context, of etcd.KeyRange) (etcd.Page, error) {
-	ctx, cancel := context.WithTimeout(ctx, hashLimit)
-	defer cancel()
-	return s.Keys(ctx, of)
-}
-
-// add adds a key to a digest. The lengths keep two keys apart that are written one after the other.
-func add(sum hash.Hash, pair etcd.KeyValue) {
-	fmt.Fprintf(sum, "%d %d %d %t ", len(pair.Key), len(pair.Value), pair.ModRevision, pair.Leased)
-	sum.Write(pair.Key)
-	sum.Write(pair.Value)
 }

@@ -32,12 +32,13 @@ func (m *migration) verify(ctx context.Context) (notCompared string, err error) 
 
 // compare asks both sides.
 func (m *migration) compare(ctx context.Context, revision int64) (moving.Verdict, error) {
-	source, err := m.openSource(ctx)
+	sides := m.sides()
+	source, err := sides.openSource(ctx)
 	if err != nil {
 		return moving.Verdict{}, fmt.Errorf("the source does not answer this machine: %w", err)
 	}
 	defer source.close()
-	target, err := m.openCluster(ctx, m.w, *m.objects.Cluster)
+	target, err := sides.openCluster(ctx, m.w, *m.objects.Cluster)
 	if err != nil {
 		return moving.Verdict{}, fmt.Errorf("the new cluster does not answer this machine: %w", err)
 	}
