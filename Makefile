@@ -113,6 +113,7 @@ long: ## Run what make test leaves out: all points of each sweep, end-to-end tes
 	$(MAKE) integration SWEEP_ONE_IN=1
 	$(MAKE) campaign campaign-promotions
 	$(MAKE) e2e-long
+	$(MAKE) e2e-region
 
 # SIMULATIONS are the tests of the planner that take a second or more without the race detector. One that is not among them makes unit pass its timeout, which names it.
 SIMULATIONS = Settles$$|BreakNothing$$|NobodyIs$$|SaysWhatToDo$$|OfYears$$|DoesNotTrust$$|ChangeAMinute$$|ThatMayRun$$|Interleaving|CA$$|ARotation$$|OfCertManager$$|IssuerChanges$$|ForEver$$|OthersSign$$|TakenBack$$|OnlyCopy|AsTheyAre$$|ExpiredOne$$|Expired$$|InTime$$|LeftAlone$$|TheRecovery$$|IsReplaced$$|AreRare$$|LessOften$$|AllReplaced$$|RunLonger$$|IsCreated$$|FromTheSpec$$|IsKept$$
@@ -224,6 +225,11 @@ e2e-long: deps ## Run the tests of the installed suite that take long, such as f
 e2e-upgrade: deps ## Upgrade the suite from an earlier commit, roll it back and upgrade it again, with objects in each state that lasts; FROM=c11df20. It deletes a running local Kubernetes
 	@$(LOCALKUBE) build $(UPGRADE_PROGRAMS)
 	TEST_BIN="$(TEST_BIN)" UPGRADE_FROM="$(or $(FROM),c11df20)" go test -count=1 -v -timeout 60m -parallel 20 ./test/upgrade/
+
+.PHONY: e2e-region
+e2e-region: deps ## Move clients to a standby with operators of its own, and lose the nodes of a source at once. It deletes a running local Kubernetes
+	@$(LOCALKUBE) build $(DEMO_PROGRAMS)
+	TEST_BIN="$(TEST_BIN)" go test -count=1 -v -timeout 30m ./test/region/
 
 .PHONY: readme
 readme: deps ## Run the commands of README.md and docs/install.md on a fresh local Kubernetes. It deletes a running one, unless README_RUNNING=1
