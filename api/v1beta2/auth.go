@@ -165,6 +165,28 @@ type AuthStatus struct {
 	// +optional
 	// +listType=atomic
 	OtherUsers []string `json:"otherUsers,omitempty"`
+	// What the last restore or recovery had brought back and the operator has changed, so that etcd has what the spec asks for.
+	// +optional
+	AfterRestore *AuthAfterRestore `json:"afterRestore,omitempty"`
+}
+
+// AuthAfterRestore is what the operator has changed after a restore, or a recovery from a lost quorum. Each list has at most 20 names. A user that was
+// recreated with the same roles, so that it has the password of its Secret again, is in none of them.
+type AuthAfterRestore struct {
+	// Incarnation of the cluster that was changed.
+	Incarnation int32 `json:"incarnation"`
+	// Users and roles of the spec that the snapshot did not have.
+	// +optional
+	// +listType=atomic
+	Added []string `json:"added,omitempty"`
+	// Users and roles of the snapshot that the operator had removed before.
+	// +optional
+	// +listType=atomic
+	Removed []string `json:"removed,omitempty"`
+	// Users that had other roles, and roles that had other permissions.
+	// +optional
+	// +listType=atomic
+	Changed []string `json:"changed,omitempty"`
 }
 
 // AuthUserStatus is a user of spec.auth that is in etcd.

@@ -74,6 +74,27 @@ func Authentication(c v1beta2.EtcdCluster) string {
 	return "Authentication is off, so each client may do everything."
 }
 
+// AfterRestore says what the last restore or recovery had brought back, and the operator has changed; empty if that is nothing.
+func AfterRestore(c v1beta2.EtcdCluster) string {
+	if c.Status.Auth == nil || c.Status.Auth.AfterRestore == nil {
+		return ""
+	}
+	var parts []string
+	was := *c.Status.Auth.AfterRestore
+	for _, part := range []struct {
+		about string
+		names []string
+	}{{"it added ", was.Added}, {"it removed ", was.Removed}, {"it gave other rights to ", was.Changed}} {
+		if len(part.names) > 0 {
+			parts = append(parts, part.about+strings.Join(part.names, ", "))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "After the last restore or recovery, the operator made etcd as the spec says: " + strings.Join(parts, "; ") + "."
+}
+
 // Rows are the cells of a table of users.
 func Rows(users []User) (header []string, rows [][]string) {
 	for _, u := range users {

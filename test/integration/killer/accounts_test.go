@@ -67,6 +67,9 @@ func TestAClientMayDoWhatItsUserInTheSpecMay(t *testing.T) {
 			return errors.Join(b.is(r, v1beta2.ConditionComplete), b.isReady())
 		})
 		b.limitedTo("/store/")
+		if was := b.cluster.Status.Auth.AfterRestore; was == nil || fmt.Sprint(was.Changed) != "[role shop]" || len(was.Added)+len(was.Removed) > 0 {
+			b.Errorf("the status says that the restore had brought back %+v", was)
+		}
 	})
 	b.step("while the CA is replaced", func(b *bench) {
 		first := string(b.secret("-ca")["ca.crt"])

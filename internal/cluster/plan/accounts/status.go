@@ -21,14 +21,16 @@ func Status(s state.State, acted bool) *v1beta2.AuthStatus {
 	}
 	next := Next(s)
 	is := after{
-		AuthStatus: v1beta2.AuthStatus{Enabled: s.Accounts.Present.Enabled, Incarnation: record.Incarnation, RemovedUsers: record.RemovedUsers, RemovedRoles: record.RemovedRoles},
-		users:      set(s.Accounts.Present.Users), roles: set(s.Accounts.Present.Roles), versions: recorded(s),
+		AuthStatus: v1beta2.AuthStatus{Enabled: s.Accounts.Present.Enabled, Incarnation: record.Incarnation, RemovedUsers: record.RemovedUsers, RemovedRoles: record.RemovedRoles,
+			AfterRestore: record.AfterRestore},
+		users: set(s.Accounts.Present.Users), roles: set(s.Accounts.Present.Roles), versions: recorded(s),
 	}
 	if acted {
 		for _, c := range next.Changes {
 			is.made(s, c)
 		}
 		maps.Copy(is.versions, next.Announced)
+		is.AfterRestore = afterRestore(s, next.Changes)
 	}
 	if next.empty() && !operatorsUnknown(s) {
 		is.Incarnation = s.Incarnation

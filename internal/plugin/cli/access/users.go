@@ -32,8 +32,12 @@ func Users(p *session.Session) *cobra.Command {
 			if err := terminal.Table(p.Out, header, rows); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(p.Err, core.Authentication(cluster))
-			return err
+			for _, line := range []string{core.Authentication(cluster), core.AfterRestore(cluster)} {
+				if line != "" {
+					fmt.Fprintln(p.Err, line)
+				}
+			}
+			return nil
 		},
 	}
 	return p.Formats(c, "json or yaml")
