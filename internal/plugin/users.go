@@ -118,13 +118,16 @@ func NoCertificate(c v1beta2.EtcdCluster, user string) error {
 // defaultClient is the user of the certificate of clients if the spec names no other one.
 const defaultClient = "client"
 
+// OperatorUser is the user of the operators in etcd, unless the spec names a Secret with another one.
+const OperatorUser = "root"
+
 // SecretOfUser returns the name of the Secret with the certificate of a user. root is the user of the operators.
 func SecretOfUser(c v1beta2.EtcdCluster, user string) (string, error) {
 	tls := c.Spec.TLS
 	switch {
 	case !tls.SecureClient():
 		return "", fmt.Errorf("EtcdCluster %s has no TLS, so its users have no certificates. Nothing was run. Give etcdctl the user and the password: kubectl etcd ctl %s -- --user %s …", c.Name, c.Name, user)
-	case user == "root":
+	case user == OperatorUser:
 		return tls.OperatorSecret(c.Name), nil
 	case tls.Issued() && user == cmp.Or(tls.ClientCommonName(), defaultClient):
 		return tls.ClientSecret(c.Name), nil

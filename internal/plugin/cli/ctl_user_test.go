@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/etcdctl"
@@ -62,5 +63,24 @@ func TestCtlAsksForAUserIfAuthenticationIsOn(t *testing.T) {
 	_, err := kitOf(t, cluster, podOf("example-a")).run(t, "ctl", "example", "--", "get", "x")
 	if err == nil || !strings.Contains(err.Error(), "--user root") || !strings.Contains(err.Error(), "Nothing was run") {
 		t.Errorf("%v", err)
+	}
+}
+
+// An administrator could neither defragment a cluster with authentication on nor measure it: etcd refused the certificate in the Pod.
+func TestDefragAndBenchRunAsTheOperatorsIfAuthenticationIsOn(t *testing.T) {
+	for _, args := range [][]string{{"defrag", "example", "--yes"}, {"bench", "example", "--yes"}} {
+		k := kitAt(t, &rest.Config{Host: member(t)})
+		cluster := example()
+		if err := k.Known.Get(t.Context(), client.ObjectKeyFromObject(cluster), cluster); err != nil {
+			t.Fatal(err)
+		}
+		cluster.Status.Auth, cluster.Status.MemberStatuses = &v1beta2.AuthStatus{Enabled: true}, cluster.Status.MemberStatuses[:2]
+		if err := k.Known.Status().Update(t.Context(), cluster); err != nil {
+			t.Fatal(err)
+		}
+		out, err := k.run(t, args...)
+		if want := regexp.MustCompile(`key <nil> \[--endpoints=https://localhost:\d+ --cacert=\S+ --cert=\S+ --key=\S+ (defrag|check perf) `); err != nil || !want.MatchString(out) {
+			t.Errorf("%v: %q %v", args, out, err)
+		}
 	}
 }

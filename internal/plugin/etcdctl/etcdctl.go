@@ -33,7 +33,7 @@ type Streams struct {
 
 // Run runs etcdctl with these arguments. The variables of etcdctl that the user has set do not count.
 func Run(ctx context.Context, streams Streams, args []string) error {
-	process, err := child.New(ctx, Command, "ETCDCTL_API=3", "TERM="+os.Getenv("TERM"))
+	process, err := child.New(ctx, Command, "TERM="+os.Getenv("TERM"))
 	if err != nil {
 		return err
 	}

@@ -23,19 +23,11 @@ func Bench(p *session.Session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			pods, err := w.Pods(c.Context(), cluster.Name)
-			if err != nil {
-				return err
-			}
-			inside, err := core.Ctl(pods, member, command)
-			if err != nil {
-				return err
-			}
 			question := fmt.Sprintf("etcdctl writes keys below %s into EtcdCluster %s for 60 seconds, and then deletes them. Clients wait longer during this time, and the database grows.", core.BenchPrefix, cluster.Name)
 			if err := p.Confirm(c.Context(), question); err != nil {
 				return err
 			}
-			return p.Execute(c.Context(), w, inside)
+			return ctlOfOperators(c.Context(), p, w, target{cluster: cluster, pod: member}, p.Execute, command)
 		},
 	}
 	c.Flags().BoolVarP(&p.Yes, "yes", "y", false, "do not ask before the change")

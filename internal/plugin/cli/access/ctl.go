@@ -36,7 +36,8 @@ func Ctl(p *session.Session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return ctlAs(c.Context(), p, w, target{cluster, pod.Name, user}, args[1:])
+			streams := etcdctl.Streams{In: p.Raw.In, Out: p.Raw.Out, Err: p.Raw.Err}
+			return ctlAs(c.Context(), p, w, target{cluster, pod.Name, user}, streams, args[1:])
 		}
 		if err := core.NeedsUser(cluster, args[1:]); err != nil {
 			return err
@@ -50,14 +51,36 @@ func Ctl(p *session.Session) *cobra.Command {
 	return c
 }
 
-// target is the member that a user of etcd asks.
+// ctlOfOperators runs a command of etcdctl that asks nothing: in the Pod of a member by execute, or on this machine as the user of the operators if authentication is on, because
+// the certificate in the Pod is of no user.
+func ctlOfOperators(ctx context.Context, p *session.Session, w *session.World, to target, execute func(context.Context, *session.World, core.Inside) error, args []string) error {
+	pods, err := w.Pods(ctx, to.cluster.Name)
+	if err != nil {
+		return err
+	}
+	if core.NeedsUser(to.cluster, args) == nil {
+		inside, err := core.Ctl(pods, to.pod, args)
+		if err != nil {
+			return err
+		}
+		return execute(ctx, w, inside)
+	}
+	pod, err := core.MemberPod(pods, to.pod)
+	if err != nil {
+		return err
+	}
+	to.pod, to.user = pod.Name, core.OperatorUser
+	return ctlAs(ctx, p, w, to, etcdctl.Streams{Out: p.Raw.Out, Err: p.Raw.Err}, args)
+}
+
+// target is the member that a user of etcd asks. An empty pod means one that is ready.
 type target struct {
 	cluster   v1beta2.EtcdCluster
 	pod, user string
 }
 
 // ctlAs runs etcdctl on this machine with the certificate of a user, whose files are deleted when etcdctl has ended.
-func ctlAs(ctx context.Context, p *session.Session, w *session.World, to target, args []string) error {
+func ctlAs(ctx context.Context, p *session.Session, w *session.World, to target, streams etcdctl.Streams, args []string) error {
 	secret, err := core.SecretOfUser(to.cluster, to.user)
 	if err != nil {
 		return err
@@ -76,5 +99,5 @@ func ctlAs(ctx context.Context, p *session.Session, w *session.World, to target,
 	if err != nil {
 		return err
 	}
-	return etcdctl.Run(ctx, etcdctl.Streams{In: p.Raw.In, Out: p.Raw.Out, Err: p.Raw.Err}, append(core.CtlFlags(tunnel.Port, directory), args...))
+	return etcdctl.Run(ctx, streams, append(core.CtlFlags(tunnel.Port, directory), args...))
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
-	core "github.com/etcd-suite/etcd-operator/internal/plugin"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/cli/session"
 	"github.com/etcd-suite/etcd-operator/internal/plugin/edit"
 )
@@ -43,15 +42,7 @@ func Defrag(p *session.Session) *cobra.Command {
 
 // defragMember defragments one member, and waits until all members serve, so that the next one costs no quorum.
 func defragMember(p *session.Session, c *cobra.Command, w *session.World, cluster *v1beta2.EtcdCluster, member string) error {
-	pods, err := w.Pods(c.Context(), cluster.Name)
-	if err != nil {
-		return err
-	}
-	inside, err := core.Ctl(pods, member, []string{"defrag", "--command-timeout=" + p.Timeout.String()})
-	if err != nil {
-		return err
-	}
-	if err := p.ExecuteUnattended(c.Context(), w, inside); err != nil {
+	if err := ctlOfOperators(c.Context(), p, w, target{cluster: *cluster, pod: member}, p.ExecuteUnattended, []string{"defrag", "--command-timeout=" + p.Timeout.String()}); err != nil {
 		return err
 	}
 	return p.Follow(c.Context(), w, cluster, func() edit.Step { return edit.FollowServing(*cluster) })

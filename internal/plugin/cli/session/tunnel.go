@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/go-logr/logr"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
 	"k8s.io/streaming/pkg/httpstream"
@@ -26,6 +27,7 @@ func (w *World) Tunnel(ctx context.Context, pod string, port uint16, errs io.Wri
 	if err != nil {
 		return tunnel{}, err
 	}
+	ctx = logr.NewContext(ctx, logr.Discard()) // client-go logs each connection that its user closes first
 	ready, ended := make(chan struct{}), make(chan error, 1)
 	forwarder, err := portforward.NewOnAddressesForStreamingWithContext(ctx, dialer, []string{"localhost"}, []string{fmt.Sprintf("%d:%d", port, v1beta2.ClientPort)}, ready, io.Discard, errs)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-suite/etcd-operator/api/v1beta2"
@@ -52,10 +53,10 @@ func fromMember(ctx context.Context, p *session.Session, w *session.World, name 
 	}, nil
 }
 
-// AsClient returns how etcd is asked: with the certificate of clients, and as the user of the operators if the cluster has one.
+// AsClient returns how etcd is asked: with the certificate of the operators, or of clients, and as the user of the operators if the cluster has one.
 func AsClient(ctx context.Context, w *session.World, c v1beta2.EtcdCluster) (security *tls.Config, login *etcd.Login, err error) {
 	if c.Spec.TLS.SecureClient() {
-		secret, err := secret(ctx, w, c.Spec.TLS.ClientSecret(c.Name))
+		secret, err := certificate(ctx, w, c)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -80,6 +81,16 @@ func AsClient(ctx context.Context, w *session.World, c v1beta2.EtcdCluster) (sec
 		return nil, nil, fmt.Errorf("the user in Secret %s cannot be used: %w. No file was written", secret.Name, err)
 	}
 	return security, login, nil
+}
+
+// certificate reads the Secret with the certificate of the operators, whose user may do everything if authentication is on. A person who may not read it gets that of clients,
+// which is enough without authentication.
+func certificate(ctx context.Context, w *session.World, c v1beta2.EtcdCluster) (*corev1.Secret, error) {
+	found, err := secret(ctx, w, c.Spec.TLS.OperatorSecret(c.Name))
+	if c.Spec.TLS.Issued() && (apierrors.IsForbidden(err) || apierrors.IsNotFound(err)) {
+		return secret(ctx, w, c.Spec.TLS.ClientSecret(c.Name))
+	}
+	return found, err
 }
 
 func secret(ctx context.Context, w *session.World, name string) (*corev1.Secret, error) {
