@@ -90,9 +90,7 @@ func (r Request) NewCluster(version string) (v1beta2.EtcdCluster, error) {
 	if !r.PlainText {
 		c.Spec.TLS = &v1beta2.TLSPolicy{Managed: &v1beta2.ManagedTLS{}}
 	}
-	if user != "" { // the standby has the users of the source
-		c.Spec.Auth = &v1beta2.AuthPolicy{OperatorSecret: user}
-	}
+	c.Spec.Auth = r.auth(user)
 	return c, nil
 }
 
@@ -112,6 +110,9 @@ func (r Request) Secrets(namespace string, b v1beta2.EtcdBackup) (names []string
 	add(b.Namespace, b.Spec.ClientAuthSecret)
 	if b.Namespace != r.Namespace && r.authenticated() {
 		add(r.Namespace, r.userSecret(b))
+	}
+	for _, name := range r.passwords() {
+		add(r.Namespace, name)
 	}
 	return names
 }
