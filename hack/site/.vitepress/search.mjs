@@ -9,16 +9,22 @@ function indexed(term) {
     backups: ['backup'], restores: ['restore'], restored: ['restore'], upgrades: ['upgrade'], downgrades: ['downgrade'],
     snapshots: ['snapshot'], certificates: ['certificate'], members: ['member'], clusters: ['cluster'], stores: ['store'],
     volumes: ['volume'], alerts: ['alert'], metrics: ['metric'], users: ['user'], objectives: ['objective'],
+    migrate: ['move'], migrating: ['move'], migration: ['move'], moves: ['move'], moved: ['move'], images: ['image'], mirrored: ['mirror'],
+    teams: ['team'], roles: ['role'], promoted: ['promote'], promotion: ['promote'],
   }
   return [word, ...(Object.hasOwn(alike, word) ? alike[word] : [])]
 }
 
-// asked returns the words that a page must have for a word of the reader.
+// asked returns the words that a page must have for a word of the reader: none for an article.
 function asked(term) {
   const word = term.toLowerCase()
+  if (['a', 'an', 'the'].includes(word)) return null
   const alike = {
     pitr: ['point', 'time', 'recovery'], mtls: ['tls'], custom: ['private'], selfsigned: ['private'], cas: ['ca'],
     backups: ['backup'], restores: ['restore'], upgrades: ['upgrade'], snapshots: ['snapshot'], certificates: ['certificate'],
+    migrate: ['move'], migrating: ['move'], migration: ['move'], airgap: ['air', 'gap'], airgapped: ['air', 'gap'], gapped: ['gap'],
+    broken: ['lost'], dead: ['lost'], images: ['image'], mirrored: ['mirror'], teams: ['team'], roles: ['role'],
+    promoted: ['promote'], promotion: ['promote'], users: ['user'],
   }
   return Object.hasOwn(alike, word) ? alike[word] : [word]
 }
