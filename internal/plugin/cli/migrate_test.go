@@ -97,6 +97,18 @@ func TestMigratePrintsItsManifestsAndCreatesNothing(t *testing.T) {
 	}
 }
 
+// The EtcdBackup of the manifests does not exist yet, so its status has no version. With an older version, a cluster that a user has created from the
+// manifests could not read the data.
+func TestTheManifestsOfAMigrationHaveAVersionThatReadsTheData(t *testing.T) {
+	newer := example()
+	newer.Status.CurrentVersion = "3.7.3"
+	k := kitOf(t, newer, storeSecret())
+	shown := k.must(t, strings.Fields("migrate moved --from-cluster example --storage S3 --path etcd-backups/old --secret s3 --dry-run")...)
+	if !strings.Contains(shown, "  version: 3.7.3\n") {
+		t.Errorf("the source runs etcd 3.7.3, and the manifests are:\n%s", shown)
+	}
+}
+
 // Each of these ends with a cluster that stays empty, or with an archive that no standby can follow. None may leave an object behind.
 func TestMigrateRefusesWhatCannotSucceedBeforeItCreatesAnything(t *testing.T) {
 	old := example()

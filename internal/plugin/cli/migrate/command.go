@@ -48,7 +48,7 @@ func Migrate(p *session.Session) *cobra.Command {
 			return err
 		}
 		f.request.Namespace, f.request.Name = w.Namespace, args[0]
-		m := &migration{watcher{p: p, w: w, flags: &f}}
+		m := &migration{watcher: watcher{p: p, w: w, flags: &f}}
 		if err := m.choose(c.Context()); err != nil {
 			return err
 		}
@@ -200,11 +200,11 @@ func (m *migration) check(ctx context.Context, restore *v1beta2.EtcdRestore) err
 			return cmp.Or(err, fmt.Errorf("EtcdCluster %s exists already. Nothing was changed. A standby begins with a new EtcdCluster, so choose another name", r.Name))
 		}
 	}
-	version := m.sides().version(ctx)
-	if why := r.Unsupported(version); why != "" && restore == nil {
+	m.version = m.sides().version(ctx)
+	if why := r.Unsupported(m.version); why != "" && restore == nil {
 		return fmt.Errorf("%s\nNothing was changed", strings.TrimSuffix(why, "."))
 	}
-	_, err := r.VersionFor(version)
+	_, err := r.VersionFor(m.version)
 	return err
 }
 

@@ -104,7 +104,7 @@ func (m *migration) print() error {
 	if err != nil {
 		return err
 	}
-	cluster, err := r.NewCluster(backup.Status.EtcdVersion)
+	cluster, err := r.NewCluster(m.version)
 	if err != nil {
 		return err
 	}

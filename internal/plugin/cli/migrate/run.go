@@ -14,6 +14,8 @@ import (
 // migration is one run of the command. What it has done is in the objects, so that another run continues.
 type migration struct {
 	watcher
+	// version of etcd that the source ran when the command began; empty if that is not known.
+	version string
 }
 
 // run does what is left of a migration.
