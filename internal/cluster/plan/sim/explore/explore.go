@@ -1,5 +1,3 @@
-// Package explore visits each state that a simulated world can reach by all interleavings of passes of the operator, effects of the world, and a
-// bounded number of disturbances.
 package explore
 
 import (
