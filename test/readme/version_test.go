@@ -30,7 +30,7 @@ func TestPagesNameTheVersionOfTheChart(t *testing.T) {
 	version := chartVersion(t)
 	for file, least := range map[string]int{
 		"../../README.md": 4, "../../charts/etcd-operator/README.md": 2, "../../docs/install.md": 12, "../../docs/kubectl-etcd.md": 1,
-		"../../hack/site/home.md": 2,
+		"../../docs/production.md": 1, "../../docs/gitops.md": 2, "../../hack/site/home.md": 2,
 	} {
 		page, err := os.ReadFile(file)
 		if err != nil {
