@@ -22,14 +22,14 @@ func chartVersion(t *testing.T) string {
 }
 
 // ofRelease are the places at which a page names a version of the suite: flags, addresses, names of files, and tags of images.
-var ofRelease = regexp.MustCompile(`(?:--version |/download/v|/tags/v|etcd-operator-|kubectl-etcd-|operator:|\$operator-|\$operator:|\$image:|Version )(\d+\.\d+\.\d+(?:-[a-z]+\.\d+)?)`)
+var ofRelease = regexp.MustCompile(`(?:--version |/download/v|/tags/v|etcd-operator-|kubectl-etcd-|operator:|etcd-cluster:|\$operator-|\$operator:|\$image:|Version )(\d+\.\d+\.\d+(?:-[a-z]+\.\d+)?)`)
 
 // A reader copies the version from the page. After the next release, an old one would install old operators with new documentation, and
 // one that was never released would install nothing.
 func TestPagesNameTheVersionOfTheChart(t *testing.T) {
 	version := chartVersion(t)
 	for file, least := range map[string]int{
-		"../../README.md": 4, "../../charts/etcd-operator/README.md": 2, "../../docs/install.md": 12, "../../docs/kubectl-etcd.md": 1,
+		"../../README.md": 4, "../../charts/etcd-cluster/README.md": 2, "../../charts/etcd-operator/README.md": 2, "../../docs/install.md": 12, "../../docs/kubectl-etcd.md": 1,
 		"../../docs/production.md": 1, "../../docs/gitops.md": 2, "../../hack/site/home.md": 2,
 	} {
 		page, err := os.ReadFile(file)
@@ -56,7 +56,9 @@ func TestPagesSayWhetherTheVersionIsReleased(t *testing.T) {
 		t.Fatal(err)
 	}
 	released := strings.Contains(string(changelog), "\n## "+version+" (")
-	for _, file := range []string{"../../README.md", "../../charts/etcd-operator/README.md", "../../docs/install.md", "../../docs/kubectl-etcd.md", "../../hack/site/home.md"} {
+	for _, file := range []string{
+		"../../README.md", "../../charts/etcd-cluster/README.md", "../../charts/etcd-operator/README.md", "../../docs/install.md", "../../docs/kubectl-etcd.md", "../../hack/site/home.md",
+	} {
 		page, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
