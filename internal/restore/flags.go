@@ -25,7 +25,7 @@ type Flags struct {
 func (f *Flags) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.SpoolDir, "spool-dir", os.TempDir(), "directory for snapshots during verification; it needs space for the largest snapshot and for the largest database")
 	f.Spool.AddFlags(flags)
-	flags.IntVar(&f.MaxProofs, "max-proofs", 3, "maximum number of concurrent verifications, of which one namespace has one fewer; further snapshots wait")
+	flags.IntVar(&f.MaxProofs, "max-proofs", 3, "maximum number of concurrent verifications; one namespace gets at most one less; further snapshots wait")
 	flags.Var(&f.ReplayMemory, "replay-memory",
 		"memory of a replay, for example 1Gi; it needs about 80 MiB and 500 bytes for each key; 0 means no limit")
 	flags.BoolVar(&f.SignedURLs, "signed-urls", true,

@@ -54,7 +54,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.SpoolKeepFree, "spool-keep-free-percent", 0, "how many percent of the file system of spool-dir are left free")
 	flags.IntVar(&o.MaxConcurrent, "max-concurrent-snapshots", 4, "maximum number of concurrent snapshots; further snapshots wait")
 	flags.IntVar(&o.MaxPerNamespace, "max-concurrent-per-namespace", 0, "maximum number of concurrent snapshots of one namespace; 0 means one less than max-concurrent-per-store")
-	flags.IntVar(&o.MaxPerStore, "max-concurrent-per-store", 0, "maximum number of concurrent snapshots to one bucket, of which one namespace has one fewer; 0 means one less than max-concurrent-snapshots")
+	flags.IntVar(&o.MaxPerStore, "max-concurrent-per-store", 0, "maximum number of concurrent snapshots to one bucket; one namespace gets at most one less; 0 means one less than max-concurrent-snapshots")
 	flags.DurationVar(&o.Jitter, "jitter", time.Minute, "longest time by which runs of the same schedule are spread; at most a tenth of the interval")
 	flags.Var(&o.OwnIdentity, "own-identity",
 		"JSON list of namespaces and path prefixes at which EtcdBackups may use the operator's own identity; if empty, each EtcdBackup needs a Secret")
