@@ -13,7 +13,7 @@ func TestTheGlossaryHasAnEntryForEachWord(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, word := range []string{
-		"RPO", "RTO", "PITR", "Base backup", "Incarnation", "Seed", "Spool", "Series", "Timeline", "Fence", "Learner", // words that people search
+		"RPO", "RTO", "PITR", "Base backup", "Incarnation", "Seed", "Spool", "Series", "Timeline", "Fence", "Learner", "Standby", "Promotion", "Switchover", // words that people search
 		"verify", "restore test", "archive proof", "`drill`", "Verdict", "Proof", // the family of checks
 		"Snapshot", "Manifest", "Retention", "Safety snapshot", "Switch", "Quorum", "Member", "Foreign member", "Reason",
 	} {
